@@ -1,0 +1,69 @@
+#include "base/error.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
+
+#include <fmt/format.h>
+
+namespace tokamak {
+
+namespace {
+
+thread_local ErrorNote* innermost_note = nullptr;
+
+// Appends "file:line" to the file named by TOKAMAK_ERROR_SITES, so that a test run can tell which messages it reached.
+void reportSite(SourceSite site) {
+  const char* path = std::getenv("TOKAMAK_ERROR_SITES");
+  if (path == nullptr) return;
+  if (std::FILE* file = std::fopen(path, "ae")) {
+    const std::string line = fmt::format("{}:{}\n", site.file, site.line);
+    std::fwrite(line.data(), 1, line.size(), file);
+    std::fclose(file);
+  }
+}
+
+}  // namespace
+
+std::string_view errorCodeName(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::Usage: return "usage";
+    case ErrorCode::Parse: return "parse";
+    case ErrorCode::Definition: return "definition";
+    case ErrorCode::Schedule: return "schedule";
+    case ErrorCode::HostProgram: return "host program";
+    case ErrorCode::Race: return "race";
+    case ErrorCode::Bind: return "bind";
+    case ErrorCode::OutOfMemory: return "out of memory";
+    case ErrorCode::Io: return "io";
+    case ErrorCode::Device: return "device";
+    case ErrorCode::Unsupported: return "unsupported";
+    case ErrorCode::Internal: return "internal";
+  }
+  return "unknown";
+}
+
+ErrorNote::ErrorNote(const void* describe, Writer writer)
+    : describe_(describe), writer_(writer), outer_(innermost_note) {
+  innermost_note = this;
+}
+
+ErrorNote::~ErrorNote() { innermost_note = outer_; }
+
+Error::Error(ErrorCode code, std::string message) : code_(code), message_(std::move(message)), text_(message_) {
+  for (const ErrorNote* note = innermost_note; note != nullptr; note = note->outer_) {
+    text_ += "\n  ";
+    text_ += note->writer_(note->describe_);
+  }
+}
+
+void raiseError(SourceSite site, ErrorCode code, fmt::string_view format, fmt::format_args args) {
+  reportSite(site);
+  std::string message = fmt::vformat(format, args);
+  if (code == ErrorCode::Internal) {
+    message = fmt::format("internal error at {}:{}: {}", site.file, site.line, message);
+  }
+  throw Error(code, std::move(message));
+}
+
+}  // namespace tokamak

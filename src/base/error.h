@@ -1,0 +1,102 @@
+// Errors: what a caller did wrong (TK_REQUIRE), what only we can do wrong (TK_CHECK), and scoped context notes.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/core.h>
+
+namespace tokamak {
+
+/// Stable classes of failures. The names appear in messages and in tests; the command line maps them to exit codes.
+enum class ErrorCode : uint8_t {
+  Usage,        ///< the command line or an option is wrong
+  Parse,        ///< a text cannot be read; the message starts with file:line:column
+  Definition,   ///< a fusion is built wrongly: dtype, rank, shape, axis
+  Schedule,     ///< a schedule command is illegal where it stands
+  HostProgram,  ///< a host program is malformed: alias cycle, undefined value, read after free
+  Race,         ///< a host program is not race-free
+  Bind,         ///< inputs or outputs given to a run do not fit the program
+  OutOfMemory,  ///< an allocation cannot be served
+  Io,           ///< a file cannot be read or written
+  Device,       ///< a device reports a fault
+  Unsupported,  ///< legal, but not available here
+  Internal,     ///< a broken invariant of ours
+};
+
+/// The stable lower-case name of `code`, e.g. "definition".
+std::string_view errorCodeName(ErrorCode code);
+
+/// The one exception type. `what()` is the sentence followed by the notes, innermost first.
+class Error : public std::exception {
+ public:
+  Error(ErrorCode code, std::string message);
+
+  const char* what() const noexcept override { return text_.c_str(); }
+  ErrorCode code() const { return code_; }
+  /// The sentence without its notes.
+  const std::string& message() const { return message_; }
+
+ private:
+  ErrorCode code_;
+  std::string message_;
+  std::string text_;
+};
+
+/// While it lives, errors raised on this thread carry its text: "while applying schedule step 3: split(T1, axis=2, factor=4)".
+/// The text is made only when an error is raised, so a note costs two pointers.
+class ErrorNote {
+ public:
+  using Writer = std::string (*)(const void*);
+  /// `describe()` returns the note's text; it must outlive the note.
+  template <class Describe>
+  explicit ErrorNote(const Describe& describe)
+      : ErrorNote(&describe, [](const void* d) -> std::string { return (*static_cast<const Describe*>(d))(); }) {}
+  ErrorNote(const ErrorNote&) = delete;
+  ErrorNote& operator=(const ErrorNote&) = delete;
+  ~ErrorNote();
+
+ private:
+  friend class Error;
+  ErrorNote(const void* describe, Writer writer);
+  const void* describe_;
+  Writer writer_;
+  ErrorNote* outer_;
+};
+
+/// Where a requirement stands in the source; used by the test that every message is reached.
+struct SourceSite {
+  const char* file;
+  int line;
+};
+
+[[noreturn]] void raiseError(SourceSite site, ErrorCode code, fmt::string_view format, fmt::format_args args);
+
+template <class... Args>
+[[noreturn]] void raise(SourceSite site, ErrorCode code, fmt::format_string<Args...> format, Args&&... args) {
+  raiseError(site, code, format, fmt::make_format_args(args...));
+}
+
+}  // namespace tokamak
+
+#define TK_SITE (::tokamak::SourceSite{__FILE__, __LINE__})
+
+/// Raises `code` (an enumerator of ErrorCode) with a formatted sentence.
+#define TK_RAISE(code, ...) ::tokamak::raise(TK_SITE, ::tokamak::ErrorCode::code, __VA_ARGS__)
+
+/// Raises `code` unless `condition` holds: for what a caller can cause.
+#define TK_REQUIRE(condition, code, ...)      \
+  do {                                        \
+    if (!(condition)) [[unlikely]]            \
+      TK_RAISE(code, __VA_ARGS__);            \
+  } while (false)
+
+/// Raises an internal error unless `condition` holds: for what only we can cause.
+#define TK_CHECK(condition, ...)              \
+  do {                                        \
+    if (!(condition)) [[unlikely]]            \
+      TK_RAISE(Internal, __VA_ARGS__);        \
+  } while (false)

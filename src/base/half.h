@@ -1,0 +1,54 @@
+// The 16-bit floating-point formats as bit patterns: IEEE binary16 (f16) and bfloat16, with round-to-nearest-even conversions.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace tokamak {
+
+/// IEEE binary16, stored as its bits. Arithmetic is done in float.
+struct Half {
+  uint16_t bits = 0;
+};
+
+/// bfloat16 (the upper half of an IEEE binary32), stored as its bits. Arithmetic is done in float.
+struct BFloat16 {
+  uint16_t bits = 0;
+};
+
+inline float toFloat(BFloat16 value) { return std::bit_cast<float>(static_cast<uint32_t>(value.bits) << 16U); }
+
+/// Nearest even; a NaN stays a quiet NaN.
+inline BFloat16 toBFloat16(float value) {
+  const auto bits = std::bit_cast<uint32_t>(value);
+  const bool is_nan = (bits & 0x7fffffffU) > 0x7f800000U;
+  const uint32_t rounded = bits + 0x7fffU + ((bits >> 16U) & 1U);
+  return {static_cast<uint16_t>(is_nan ? (bits >> 16U) | 0x40U : rounded >> 16U)};
+}
+
+inline float toFloat(Half value) {
+  const uint32_t sign = static_cast<uint32_t>(value.bits & 0x8000U) << 16U;
+  const uint32_t magnitude = value.bits & 0x7fffU;
+  // Shift exponent and mantissa into place; scale by 2^112 to rebias, which also normalises denormals exactly.
+  const float scaled = std::bit_cast<float>(magnitude << 13U) * std::bit_cast<float>(0x77800000U);
+  const bool is_special = magnitude >= 0x7c00U;
+  const uint32_t bits = is_special ? (magnitude << 13U) | 0x7f800000U : std::bit_cast<uint32_t>(scaled);
+  return std::bit_cast<float>(bits | sign);
+}
+
+/// Nearest even; values above 65519.99 become infinity, a NaN stays a quiet NaN.
+inline Half toHalf(float value) {
+  const auto bits = std::bit_cast<uint32_t>(value);
+  const uint32_t sign = (bits >> 16U) & 0x8000U;
+  const uint32_t magnitude = bits & 0x7fffffffU;
+  if (magnitude > 0x7f800000U) return {static_cast<uint16_t>(sign | 0x7e00U | ((magnitude >> 13U) & 0x3ffU))};
+  if (magnitude >= 0x477ff000U) return {static_cast<uint16_t>(sign | 0x7c00U)};
+  if (magnitude < 0x38800000U) {  // below 2^-14: a denormal; adding 0.5 lets the hardware round at the right bit
+    const float shifted = std::bit_cast<float>(magnitude) + 0.5F;
+    return {static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(shifted) - 0x3f000000U))};
+  }
+  const uint32_t rebiased = magnitude - 0x38000000U;
+  return {static_cast<uint16_t>(sign | ((rebiased + 0xfffU + ((rebiased >> 13U) & 1U)) >> 13U))};
+}
+
+}  // namespace tokamak

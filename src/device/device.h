@@ -1,0 +1,89 @@
+// The interface a host program drives: memory, streams, events, work. Every device passes one conformance suite.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ir/data_type.h"
+#include "ir/memory_kind.h"
+
+namespace tokamak {
+
+class Expr;
+
+struct DeviceProperties {
+  std::string name;         ///< "cpu", "interpreter", "cuda:0"
+  std::string description;  ///< for people: the processor's name
+  int64_t threads = 1;      ///< worker threads (CPU) or multiprocessors (GPU)
+  int64_t memory_bytes = 0; ///< memory that allocations are served from
+};
+
+/// A FIFO of work: what is enqueued later runs later. Two streams are unordered but for events.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+};
+
+/// A point in a stream. Waiting for an event that was never recorded does not wait. Recording again moves the point;
+/// waits that were enqueued before keep the old one.
+class Event {
+ public:
+  virtual ~Event() = default;
+};
+
+/// One operand of a piece of work, with its sizes and strides (in elements, logical order) as numbers.
+struct OperandDesc {
+  DataType dtype = DataType::F32;
+  std::vector<int64_t> sizes;
+  std::vector<int64_t> strides;
+  int64_t alignment = 1;  ///< the address is a multiple of this many bytes
+};
+
+/// A piece of work made ready for one device: launched any number of times with different addresses.
+class Work {
+ public:
+  virtual ~Work() = default;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  virtual const DeviceProperties& properties() const = 0;
+
+  virtual std::unique_ptr<Stream> createStream() = 0;
+  virtual std::unique_ptr<Event> createEvent() = 0;
+
+  /// Memory that work enqueued on `stream` from now on may use, aligned to 256 bytes; contents are undefined. Zero bytes
+  /// give a unique non-null address. Errors: OutOfMemory, with the device unharmed.
+  virtual void* allocate(int64_t bytes, MemoryKind kind, Stream& stream) = 0;
+  /// Gives memory back once the work enqueued on `stream` so far is done.
+  virtual void release(void* address, int64_t bytes, MemoryKind kind, Stream& stream) = 0;
+
+  virtual void record(Event& event, Stream& stream) = 0;
+  /// Work enqueued on `stream` from now on starts after `event`.
+  virtual void wait(Stream& stream, const Event& event) = 0;
+
+  virtual void copy(Stream& stream, void* to, const void* from, int64_t bytes) = 0;
+  virtual void fill(Stream& stream, void* to, uint8_t byte, int64_t bytes) = 0;
+  /// Runs `work` with these operand addresses, in the order in which the work was prepared. Addresses are copied.
+  virtual void launch(Stream& stream, const Work& work, std::span<void* const> addresses) = 0;
+  /// Runs `function` on the host when the stream gets there; the stream goes on when it returns.
+  virtual void callback(Stream& stream, std::function<void()> function) = 0;
+  /// Stores `value` into the 8-byte `flag` after all earlier work of the stream.
+  virtual void writeFlag(Stream& stream, uint64_t* flag, uint64_t value) = 0;
+  /// Later work of the stream starts once the 8-byte `flag` is >= `value`.
+  virtual void waitFlag(Stream& stream, const uint64_t* flag, uint64_t value) = 0;
+
+  /// Blocks the calling thread until the work enqueued so far is done. A failure of that work is raised here, once.
+  virtual void synchronize(Stream& stream) = 0;
+  virtual void synchronize(const Event& event) = 0;
+  /// Whether what the event stands for is done; never blocks.
+  virtual bool isDone(const Event& event) = 0;
+};
+
+}  // namespace tokamak
