@@ -1,0 +1,58 @@
+# How every target here is compiled: language, warnings, sanitizers, compiler cache and linker.
+include(CheckLinkerFlag)
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_SCAN_FOR_MODULES OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  find_program(TOKAMAK_CCACHE ccache)
+  if(TOKAMAK_CCACHE)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${TOKAMAK_CCACHE})
+  endif()
+endif()
+
+# The linker is a matter of whoever builds Tokamak itself: a project that contains it keeps its own.
+if(PROJECT_IS_TOP_LEVEL)
+  foreach(linker mold lld)
+    check_linker_flag(CXX -fuse-ld=${linker} TOKAMAK_HAS_${linker})
+    if(TOKAMAK_HAS_${linker})
+      add_link_options(-fuse-ld=${linker})
+      break()
+    endif()
+  endforeach()
+endif()
+
+set(sanitizer_flags "")
+if(TOKAMAK_SANITIZE STREQUAL "address")
+  list(APPEND sanitizer_flags -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+elseif(TOKAMAK_SANITIZE STREQUAL "thread")
+  list(APPEND sanitizer_flags -fsanitize=thread -fno-omit-frame-pointer)
+elseif(TOKAMAK_SANITIZE)
+  message(FATAL_ERROR "TOKAMAK_SANITIZE=${TOKAMAK_SANITIZE}: legal values are empty, address and thread")
+endif()
+add_compile_options(${sanitizer_flags})
+add_link_options(${sanitizer_flags})
+if(TOKAMAK_FUZZERS)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    message(FATAL_ERROR "TOKAMAK_FUZZERS needs clang (libFuzzer); the compiler is ${CMAKE_CXX_COMPILER_ID}")
+  endif()
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
+# Warnings are errors, for our own sources only.
+function(tokamak_compile_options target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Werror -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND TOKAMAK_SANITIZE)
+    # Instrumentation confuses gcc's flow analysis: these warnings are then about code that nobody wrote.
+    target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized -Wno-tsan)
+  endif()
+  # Messages name src/..., wherever the sources were compiled.
+  target_compile_options(${target} PRIVATE -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
+endfunction()

@@ -1,0 +1,18 @@
+# The installed package: find_package(tokamak) gives tokamak::tokamak. Headers keep their rooms' names, so their folder
+# include/tokamak is itself the include directory: #include "ir/data_type.h".
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tokamak)
+install(TARGETS tokamak EXPORT tokamak
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tokamak)
+if(TARGET tokamak_cli)
+  install(TARGETS tokamak_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+install(EXPORT tokamak NAMESPACE tokamak:: FILE tokamak-targets.cmake DESTINATION ${package_dir})
+
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/tokamak-config.cmake.in
+  ${PROJECT_BINARY_DIR}/tokamak-config.cmake INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/tokamak-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/tokamak-config.cmake ${PROJECT_BINARY_DIR}/tokamak-config-version.cmake
+  DESTINATION ${package_dir})
