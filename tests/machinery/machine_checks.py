@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""The rules of STYLE.md that a machine can check: machine_checks.py [--root FOLDER] [CHECK]...   (default: all)
+
+Each check prints `file:line: what is wrong`. Exit code 1: something is wrong; 77: not applicable here (no git checkout).
+"""
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+
+import cpp_source
+
+# A room includes itself and what stands before it.
+ROOMS = ["base", "ir", "compute", "analysis", "define", "oracle", "graph", "schedule", "device", "heuristics", "segment",
+         "lower", "codegen", "device_code", "host", "runtime", "dist", "python", "tools"]
+# The oracle shares nothing with what it judges, and the library does not link it.
+ONLY = {"oracle": {"base", "ir", "oracle"}}
+MAY_INCLUDE_ORACLE = {"oracle", "tools"}
+FORBIDDEN_WORDS = {"util", "utils", "helper", "helpers", "common", "misc", "internal", "new", "v2", "impl"}
+CODE = {".cpp", ".h", ".cu", ".cuh", ".c", ".py", ".cmake", ".txt", ".sh"}
+NOT_APPLICABLE = 77
+
+
+class NotApplicable(Exception):
+    """A check that cannot be made in this tree."""
+
+
+class Tree:
+    """The files of a checkout."""
+
+    def __init__(self, root):
+        self.root = root
+        listed = self.git("ls-files", "-co", "--exclude-standard")
+        if listed is None:
+            listed = [str(p.relative_to(root)) for p in root.rglob("*") if p.is_file() and "build" not in p.parts]
+        self.files = sorted(f for f in listed if (root / f).is_file())
+
+    def git(self, *arguments):
+        """Lines printed by git, or None where this is no checkout."""
+        if not (self.root / ".git").exists():
+            return None
+        done = subprocess.run(["git", "-C", str(self.root), "-c", "core.quotepath=off", *arguments], check=False,
+                              capture_output=True, text=True)
+        return done.stdout.splitlines() if done.returncode == 0 else None
+
+    def text(self, file):
+        return (self.root / file).read_text(errors="replace")
+
+    def sources(self, *tops, suffixes=(".cpp", ".h")):
+        for file in self.files:
+            parts = pathlib.PurePath(file)
+            if parts.parts[0] in tops and parts.suffix in suffixes:
+                yield file
+
+
+def check_file_names(tree):
+    """No file is named after nothing in particular."""
+    for file in tree.files:
+        for part in pathlib.PurePath(file).parts:
+            words = set(re.split(r"[^a-z0-9]+", part.lower().split(".")[0]))
+            for word in sorted(words & FORBIDDEN_WORDS):
+                yield f"{file}:1: '{word}' in a name says nothing: name the file after its concept"
+
+
+def check_file_length(tree):
+    """No file is longer than 1,000 lines without a reason in long_files.txt."""
+    waiver = tree.root / "tests" / "machinery" / "long_files.txt"
+    rows = [line for line in waiver.read_text().splitlines() if line.strip() and not line.startswith("#")]
+    reasons = {}
+    for row in rows:
+        file, _, reason = (part.strip() for part in row.partition(" | "))
+        reasons[file] = reason
+        if not reason:
+            yield f"tests/machinery/long_files.txt:1: no reason is given: {row}"
+    for file in tree.files:
+        data = (tree.root / file).read_bytes()
+        lines = data.count(b"\n")
+        if lines > 1000 and b"\0" not in data and file not in reasons:
+            yield f"{file}:{lines}: more than 1,000 lines: cut it, or give a reason in tests/machinery/long_files.txt"
+        if lines <= 1000 and file in reasons:
+            yield f"{file}:{lines}: not longer than 1,000 lines: remove it from tests/machinery/long_files.txt"
+    for file in sorted(set(reasons) - set(tree.files)):
+        yield f"tests/machinery/long_files.txt:1: there is no file {file}"
+
+
+def check_error_sentences(tree):
+    """TK_CHECK, TK_REQUIRE and TK_RAISE say a sentence."""
+    sentence_at = {"TK_CHECK": 1, "TK_REQUIRE": 2, "TK_RAISE": 1}
+    for file in tree.sources("src"):
+        for call in cpp_source.macro_calls(tree.text(file), sentence_at):
+            at = sentence_at[call.name]
+            if len(call.arguments) <= at:
+                yield f"{file}:{call.first_line}: {call.name} without a sentence"
+            elif '"' in call.arguments[at] and len(call.arguments[at].split()) < 2:
+                yield f"{file}:{call.first_line}: {call.name}: {call.arguments[at]} is no sentence"
+
+
+def check_no_abort(tree):
+    """Nothing in src/ aborts or asserts."""
+    for file in tree.sources("src"):
+        code = cpp_source.without_comments(tree.text(file))
+        for number, line in enumerate(code.splitlines(), 1):
+            match = re.search(r"(?<![\w.])(?:std::)?(assert|abort)\s*\(", line)
+            if match:
+                yield f"{file}:{number}: {match[1]}: raise an error (TK_CHECK, TK_REQUIRE) instead"
+
+
+def check_room_layers(tree):
+    """A room of src/ includes only itself and the rooms before it."""
+    for file in tree.sources("src"):
+        room = pathlib.PurePath(file).parts[1]
+        if room not in ROOMS:
+            yield f"{file}:1: src/{room} is no room; rooms: {' '.join(ROOMS)}"
+            continue
+        code = cpp_source.without_comments(tree.text(file), keep_strings=True)
+        for number, line in enumerate(code.splitlines(), 1):
+            match = re.match(r'\s*#\s*include\s*"([^"]+)"', line)
+            if not match:
+                continue
+            included = match[1].split("/")[0]
+            if included not in ROOMS:
+                yield f'{file}:{number}: #include "{match[1]}": an include names its room, as in "ir/val.h"'
+            elif included not in ONLY.get(room, set(ROOMS[:ROOMS.index(room) + 1])):
+                yield f"{file}:{number}: {room} includes {included}, which it must not know"
+            elif included == "oracle" and room not in MAY_INCLUDE_ORACLE:
+                yield f"{file}:{number}: {room} includes oracle, which only tools and tests link"
+
+
+def check_nothing_hidden(tree):
+    """Nothing that git tracks is hidden by an ignore rule."""
+    hidden = tree.git("ls-files", "-ci", "--exclude-standard")
+    if hidden is None:
+        raise NotApplicable("no git checkout")
+    for file in hidden:
+        yield f"{file}:1: tracked, but hidden by a rule of .gitignore"
+
+
+def check_headers(tree):
+    """Every header starts with the concept it holds and is included once."""
+    for file in tree.sources("src", "tests", "benchmarks", "examples", suffixes=(".h",)):
+        lines = tree.text(file).splitlines()
+        if not lines or not re.match(r"//+ \S+ +\S+", lines[0]):
+            yield f"{file}:1: the first line does not say what the concept is"
+        if "#pragma once" not in lines:
+            yield f"{file}:1: no #pragma once"
+
+
+def check_open_ends(tree):
+    """Every mark of unfinished work names its issue."""
+    mark = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b(?!\(#\d+\))")
+    for file in tree.files:
+        if pathlib.PurePath(file).suffix not in CODE:
+            continue
+        for number, line in enumerate(tree.text(file).splitlines(), 1):
+            match = mark.search(line)
+            if match:
+                yield f"{file}:{number}: {match[1]} without an issue: write {match[1]}(#123)"
+
+
+CHECKS = {name.removeprefix("check_"): function for name, function in list(globals().items())
+          if name.startswith("check_")}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[2])
+    parser.add_argument("checks", nargs="*", metavar="CHECK", help=" ".join(CHECKS))
+    arguments = parser.parse_args()
+    unknown = [name for name in arguments.checks if name not in CHECKS]
+    if unknown:
+        parser.error(f"no check {unknown[0]}; checks: {' '.join(CHECKS)}")
+    tree = Tree(arguments.root)
+    wrong = skipped = 0
+    for name in arguments.checks or CHECKS:
+        try:
+            for line in CHECKS[name](tree):
+                print(f"{line}  [{name}]")
+                wrong += 1
+        except NotApplicable as reason:
+            print(f"{name}: skipped: {reason}")
+            skipped += 1
+    if wrong:
+        return 1
+    return NOT_APPLICABLE if skipped and skipped == len(arguments.checks) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,79 @@
+"""Each machine check finds a planted violation, and nothing in a tree that keeps the rules."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+CHECKS = pathlib.Path(__file__).with_name("machine_checks.py")
+CLEAN = {
+    "tests/machinery/long_files.txt": "src/ir/long.cpp | generated table\n",
+    "src/ir/long.cpp": "int x;\n" * 1001,
+    "src/base/error.h": "// What went wrong.\n#pragma once\n#define TK_CHECK(c, ...) f(c, __VA_ARGS__)\n",
+    "src/ir/val.h": '// A value.\n#pragma once\n#include "base/error.h"\n',
+    "src/ir/val.cpp": '#include "ir/val.h"\n#include <vector>\n// abort() is what we never call; TK_CHECK(x)\n'
+                      'static_assert(1);\nvoid g() { TK_CHECK(a, "the list is sorted, (really)"); f("assert(x)"); }\n',
+    "src/tools/main.cpp": '#include "oracle/oracle.h"\n',
+    "src/oracle/oracle.h": '// The reference.\n#pragma once\n#include "ir/val.h"\n',
+    "notes.md": "a TO" "DO in prose is not code\n",
+}
+# One file more (or another text for one), and the check and place that must be reported.
+VIOLATIONS = [
+    ("file_names", "src/ir/graph_utils.cpp", "", "src/ir/graph_utils.cpp:1:"),
+    ("file_names", "src/misc/a.cpp", "", "src/misc/a.cpp:1:"),
+    ("file_length", "src/ir/longer.cpp", "int x;\n" * 1001, "src/ir/longer.cpp:1001:"),
+    ("file_length", "src/ir/long.cpp", "int x;\n", "remove it from"),
+    ("error_sentences", "src/ir/a.cpp", "\nvoid f() {\n  TK_CHECK(g(1, 2));\n}\n", "src/ir/a.cpp:3: TK_CHECK without"),
+    ("error_sentences", "src/ir/a.cpp", "void f() { TK_REQUIRE(a < b, Bind); }\n", "src/ir/a.cpp:1: TK_REQUIRE without"),
+    ("error_sentences", "src/ir/a.cpp", 'void f() { TK_RAISE(Bind, "bad"); }\n', 'TK_RAISE: "bad" is no sentence'),
+    ("no_abort", "src/ir/a.cpp", "void f() { std::abort(); }\n", "src/ir/a.cpp:1: abort"),
+    ("no_abort", "src/ir/a.cpp", "\nvoid f() { assert(true); }\n", "src/ir/a.cpp:2: assert"),
+    ("room_layers", "src/ir/a.cpp", '#include "host/plan.h"\n', "src/ir/a.cpp:1: ir includes host"),
+    ("room_layers", "src/oracle/a.cpp", '#include "define/ops.h"\n', "oracle includes define"),
+    ("room_layers", "src/schedule/a.cpp", '#include "oracle/oracle.h"\n', "only tools and tests link"),
+    ("room_layers", "src/ir/a.cpp", '#include "val.h"\n', "an include names its room"),
+    ("room_layers", "src/attic/a.cpp", "", "src/attic is no room"),
+    ("headers", "src/ir/a.h", "#pragma once\n", "src/ir/a.h:1: the first line"),
+    ("headers", "src/ir/a.h", "// A thing that lacks its guard.\n", "no #pragma once"),
+    ("open_ends", "src/ir/a.cpp", "// TO" "DO: later\n", "src/ir/a.cpp:1:"),
+]
+
+
+def report(files, *checks):
+    """Exit code and output of the checks on a tree of `files`."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in files.items():
+            path = pathlib.Path(folder) / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        done = subprocess.run([sys.executable, "-B", CHECKS, "--root", folder, *checks], check=False,
+                              capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
+
+
+class MachineChecks(unittest.TestCase):
+    def test_a_tree_that_keeps_the_rules_passes(self):
+        code, output = report(CLEAN)
+        self.assertEqual((code, output), (0, "nothing_hidden: skipped: no git checkout\n"))
+
+    def test_each_planted_violation_is_found_at_its_place(self):
+        for check, file, text, expected in VIOLATIONS:
+            with self.subTest(check=check, file=file, expected=expected):
+                code, output = report({**CLEAN, file: text}, check)
+                self.assertEqual(code, 1, output)
+                self.assertIn(expected, output)
+
+    def test_a_tracked_file_under_an_ignore_rule_is_found(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / ".gitignore").write_text("*.npy\n")
+            (pathlib.Path(folder) / "a.npy").write_text("")
+            subprocess.run(["git", "init", "-q", folder], check=True)
+            subprocess.run(["git", "-C", folder, "add", "-f", "a.npy"], check=True)
+            done = subprocess.run([sys.executable, "-B", CHECKS, "--root", folder, "nothing_hidden"], check=False,
+                                  capture_output=True, text=True)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("a.npy:1: tracked, but hidden", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

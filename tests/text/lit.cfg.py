@@ -1,0 +1,43 @@
+# The text tests: every .fusion, .host_ir and .test file below this folder is a test that its RUN lines describe.
+#   %tokamak          the command line under test          (parameter tokamak=PATH)
+#   FileCheck         LLVM's FileCheck                     (parameter filecheck=PATH)
+#   %python           the Python that runs lit
+#   %exits N COMMAND  runs COMMAND and demands exit code N
+# Without parameters the release build of this tree is tested.
+import os
+import shlex
+import shutil
+import sys
+
+import lit.formats
+
+tests = os.path.dirname(os.path.abspath(__file__))
+root = os.path.dirname(os.path.dirname(tests))
+
+
+def find_filecheck():
+    for name in ("FileCheck-19", "/usr/lib/llvm-19/bin/FileCheck", "FileCheck", "filecheck"):
+        path = shutil.which(name)
+        if path:
+            return path
+    lit_config.fatal("FileCheck was not found: run scripts/setup, or give --param filecheck=PATH")
+
+
+tokamak = lit_config.params.get("tokamak", os.path.join(root, "build", "release", "bin", "tokamak"))
+filecheck = lit_config.params.get("filecheck") or find_filecheck()
+exits = os.path.join(root, "tests", "machinery", "expect_exit.py")
+
+config.name = "text"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".fusion", ".host_ir", ".test"]
+config.excludes = ["Inputs", "inputs"]
+config.test_source_root = tests
+config.test_exec_root = lit_config.params.get("exec_root", os.path.join(root, "build", "release", "tests", "text"))
+config.substitutions.append(("%tokamak", shlex.quote(tokamak)))
+config.substitutions.append(("%exits", f"{shlex.quote(sys.executable)} {shlex.quote(exits)}"))
+config.substitutions.append(("%python", shlex.quote(sys.executable)))
+config.substitutions.append((r"\bFileCheck\b", shlex.quote(filecheck)))
+config.environment["PATH"] = os.environ.get("PATH", "")
+for name, value in os.environ.items():
+    if name.startswith("TOKAMAK_") or name.endswith("SAN_OPTIONS"):
+        config.environment[name] = value
