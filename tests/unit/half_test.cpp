@@ -45,7 +45,8 @@ uint16_t encode(Format format, double value) {
     (decode(format, middle) <= magnitude ? low : high) = middle;
   }
   // Infinity stands where the next power of two would.
-  const double above = high == infinity ? 2 * decode(format, infinity - (1U << format.mantissa_bits)) : decode(format, high);
+  const double above =
+      high == infinity ? 2 * decode(format, infinity - (1U << format.mantissa_bits)) : decode(format, high);
   const double to_low = magnitude - decode(format, low);
   const double to_high = above - magnitude;
   const bool up = to_high < to_low || (to_high == to_low && low % 2 == 1);
@@ -55,7 +56,8 @@ uint16_t encode(Format format, double value) {
 std::vector<float> floatsWorthRounding() {
   std::vector<float> values;
   for (uint32_t high = 0; high < 0x10000U; ++high) {
-    for (const uint32_t low : {0x0000U, 0x0001U, 0x0fffU, 0x1000U, 0x1001U, 0x7fffU, 0x8000U, 0x8001U, 0xf000U, 0xffffU}) {
+    for (const uint32_t low :
+         {0x0000U, 0x0001U, 0x0fffU, 0x1000U, 0x1001U, 0x7fffU, 0x8000U, 0x8001U, 0xf000U, 0xffffU}) {
       values.push_back(std::bit_cast<float>((high << 16U) | low));
     }
   }
