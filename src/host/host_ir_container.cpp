@@ -1,0 +1,38 @@
+#include "host/host_ir_container.h"
+
+#include "base/error.h"
+
+namespace tokamak {
+
+HostIrContainer::HostIrContainer(std::string name)
+    : Fusion(std::move(name)), default_stream_(stream()), number_of_streams_(symbol("numberOfStreams")) {}
+
+void HostIrContainer::markAlias(TensorView* original, TensorView* alias) {
+  TK_REQUIRE(&original->fusion() == this && &alias->fusion() == this, HostProgram,
+             "markAlias: {} and {} must belong to the container", toString(*original), toString(*alias));
+  TK_REQUIRE(!aliases_.contains(alias), HostProgram, "markAlias: {} already is an alias of {}", nameOf(*alias),
+             nameOf(*aliases_[alias]));
+  for (TensorView* step = original; step != nullptr;) {
+    TK_REQUIRE(step != alias, HostProgram, "markAlias: {} as an alias of {} closes a cycle; an alias must end at a buffer",
+               nameOf(*alias), nameOf(*original));
+    const auto next = aliases_.find(step);
+    step = next == aliases_.end() ? nullptr : next->second;
+  }
+  aliases_[alias] = original;
+}
+
+TensorView* HostIrContainer::resolveAlias(TensorView* tensor) const {
+  for (auto next = aliases_.find(tensor); next != aliases_.end(); next = aliases_.find(tensor)) tensor = next->second;
+  return tensor;
+}
+
+void forEachStatement(const Block& block, const std::function<void(const Expr&)>& visit) {
+  for (const Expr* expr : block.exprs) {
+    visit(*expr);
+    for (const Field& field : fieldsOf(*expr)) {
+      if (const auto* body = std::get_if<Block>(&field.value)) forEachStatement(*body, visit);
+    }
+  }
+}
+
+}  // namespace tokamak

@@ -1,0 +1,46 @@
+// HostIrContainer: a host program: an ordered list of statements over the nodes of a fusion.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "ir/fields.h"
+#include "ir/fusion.h"
+
+namespace tokamak {
+
+class HostIrContainer final : public Fusion {
+ public:
+  explicit HostIrContainer(std::string name = "host_program");
+
+  bool isHostProgram() const override { return true; }
+
+  /// The statements, in the order in which they run. Expressions of the container that are in no block are only definitions.
+  const Block& topLevel() const { return top_level_; }
+  void setTopLevel(Block block) { top_level_ = std::move(block); }
+  void pushBack(Expr* expr) { top_level_.exprs.push_back(expr); }
+
+  /// The stream that runs the program when nothing else is said: the caller's.
+  StreamVal* defaultStream() const { return default_stream_; }
+  /// The named scalar that stands for the number of worker streams: "numberOfStreams".
+  Scalar* numberOfStreams() const { return number_of_streams_; }
+
+  /// At run time `alias` uses `original`'s buffer. Chains work, declared in either order. Errors: HostProgram for a cycle.
+  void markAlias(TensorView* original, TensorView* alias);
+  /// What `alias` stands for, one step.
+  const std::map<TensorView*, TensorView*, ById>& aliases() const { return aliases_; }
+  /// The end of the chain: the tensor whose buffer is used.
+  TensorView* resolveAlias(TensorView* tensor) const;
+
+ private:
+  Block top_level_;
+  StreamVal* default_stream_;
+  Scalar* number_of_streams_;
+  std::map<TensorView*, TensorView*, ById> aliases_;
+};
+
+/// Calls `visit` with every statement of the block and of the blocks in it, in program order, outer before inner.
+void forEachStatement(const Block& block, const std::function<void(const Expr&)>& visit);
+
+}  // namespace tokamak

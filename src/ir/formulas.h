@@ -1,0 +1,216 @@
+// The words the function table's formulas are written in, with one meaning on every device.
+//
+// Integers wrap. x / 0 and x mod 0 are 0; the smallest integer / -1 wraps to itself. A shift count outside [0, width) shifts
+// everything out (right shifts keep the sign). Rounding functions are the identity on integers.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+namespace tokamak::formula {
+
+template <class T>
+using Unsigned = std::make_unsigned_t<std::conditional_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, T, int>>;
+
+template <class T>
+inline constexpr bool is_wrapping = std::is_integral_v<T> && !std::is_same_v<T, bool>;
+
+template <class T>
+T add(T x, T y) {
+  if constexpr (is_wrapping<T>) return static_cast<T>(static_cast<Unsigned<T>>(x) + static_cast<Unsigned<T>>(y));
+  else return x + y;
+}
+
+template <class T>
+T subtract(T x, T y) {
+  if constexpr (is_wrapping<T>) return static_cast<T>(static_cast<Unsigned<T>>(x) - static_cast<Unsigned<T>>(y));
+  else return x - y;
+}
+
+template <class T>
+T multiply(T x, T y) {
+  if constexpr (is_wrapping<T>) return static_cast<T>(static_cast<Unsigned<T>>(x) * static_cast<Unsigned<T>>(y));
+  else return x * y;
+}
+
+template <class T>
+T negate(T x) {
+  if constexpr (is_wrapping<T>) return subtract(T(0), x);
+  else return -x;
+}
+
+template <class T>
+T absolute(T x) {
+  if constexpr (is_wrapping<T>) return x < 0 ? negate(x) : x;
+  else return std::fabs(x);
+}
+
+template <class T>
+T bitNot(T x) {
+  if constexpr (std::is_same_v<T, bool>) return !x;
+  else return static_cast<T>(~x);
+}
+
+/// Truncates on integers.
+template <class T>
+T divide(T x, T y) {
+  if constexpr (is_wrapping<T>) {
+    if (y == 0) return 0;
+    return y == -1 ? negate(x) : static_cast<T>(x / y);
+  } else {
+    return x / y;
+  }
+}
+
+/// The sign of the result is that of x.
+template <class T>
+T truncatedRemainder(T x, T y) {
+  if constexpr (is_wrapping<T>) return (y == 0 || y == -1) ? T(0) : static_cast<T>(x % y);
+  else return std::fmod(x, y);
+}
+
+/// The sign of the result is that of y.
+template <class T>
+T flooredRemainder(T x, T y) {
+  const T r = truncatedRemainder(x, y);
+  const bool has_other_sign = r != T(0) && ((r < T(0)) != (y < T(0)));
+  return has_other_sign ? add(r, y) : r;
+}
+
+template <class T>
+T shiftLeft(T x, T count) {
+  const auto width = static_cast<T>(sizeof(T) * 8);
+  return count < 0 || count >= width ? T(0) : static_cast<T>(static_cast<Unsigned<T>>(x) << count);
+}
+
+template <class T>
+T shiftRight(T x, T count) {
+  const auto width = static_cast<T>(sizeof(T) * 8);
+  return static_cast<T>(x >> (count < 0 || count >= width ? width - 1 : count));
+}
+
+template <class T>
+T shiftRightLogical(T x, T count) {
+  const auto width = static_cast<T>(sizeof(T) * 8);
+  return count < 0 || count >= width ? T(0) : static_cast<T>(static_cast<Unsigned<T>>(x) >> count);
+}
+
+/// Of the magnitudes; gcd(0, 0) = 0.
+template <class T>
+T greatestCommonDivisor(T x, T y) {
+  auto a = static_cast<Unsigned<T>>(absolute(x));
+  auto b = static_cast<Unsigned<T>>(absolute(y));
+  while (b != 0) {
+    const auto r = a % b;
+    a = b;
+    b = r;
+  }
+  return static_cast<T>(a);
+}
+
+template <class T>
+bool isNaN(T x) {
+  if constexpr (std::is_floating_point_v<T>) return x != x;
+  else return (static_cast<void>(x), false);
+}
+
+template <class T>
+bool isInfinite(T x) {
+  if constexpr (std::is_floating_point_v<T>) return std::isinf(x);
+  else return (static_cast<void>(x), false);
+}
+
+template <class T>
+bool isFinite(T x) {
+  return !isNaN(x) && !isInfinite(x);
+}
+
+template <class T>
+bool hasSign(T x) {
+  if constexpr (std::is_floating_point_v<T>) return std::signbit(x);
+  else return x < T(0);
+}
+
+/// NaN if either is NaN; of two zeros the positive one is the larger.
+template <class T>
+T larger(T x, T y) {
+  if (isNaN(x)) return x;
+  if constexpr (std::is_floating_point_v<T>) {
+    if (x == y) return std::signbit(x) ? y : x;
+  }
+  return x > y ? x : y;
+}
+
+template <class T>
+T smaller(T x, T y) {
+  if (isNaN(x)) return x;
+  if constexpr (std::is_floating_point_v<T>) {
+    if (x == y) return std::signbit(x) ? x : y;
+  }
+  return x < y ? x : y;
+}
+
+template <class T, class Round>
+T roundWith(T x, Round round) {
+  if constexpr (std::is_floating_point_v<T>) return round(x);
+  else return (static_cast<void>(round), x);
+}
+
+/// x + t (y - x), from the nearer end.
+template <class T>
+T interpolate(T x, T y, T t) {
+  return std::fabs(t) < T(0.5) ? x + t * (y - x) : y - (y - x) * (T(1) - t);
+}
+
+/// On integers by squaring, wrapping; a negative exponent gives 1/x truncated (0 unless |x| = 1; x = 0 gives 0).
+template <class T>
+T power(T x, T y) {
+  if constexpr (is_wrapping<T>) {
+    if (y < 0) {
+      if (x == 1) return 1;
+      if (x == -1) return (y % 2) == 0 ? T(1) : T(-1);
+      return 0;
+    }
+    T result = 1;
+    for (T base = x; y != 0; y = static_cast<T>(y >> 1), base = multiply(base, base)) {
+      if ((y & 1) != 0) result = multiply(result, base);
+    }
+    return result;
+  } else {
+    return std::pow(x, y);
+  }
+}
+
+/// Thread-safe log|gamma(x)| in double precision; defined in formulas.cpp.
+double logGammaDouble(double x);
+/// The inverse of erfc on (0, 2) to about 1 ulp of double; outside NaN, at 0 and 2 infinite. Defined in formulas.cpp.
+double inverseErfcDouble(double x);
+/// The inverse of erf on (-1, 1). Defined in formulas.cpp.
+double inverseErfDouble(double x);
+
+template <class T>
+T logGamma(T x) { return static_cast<T>(logGammaDouble(x)); }
+template <class T>
+T inverseErf(T x) { return static_cast<T>(inverseErfDouble(x)); }
+template <class T>
+T inverseErfc(T x) { return static_cast<T>(inverseErfcDouble(x)); }
+
+/// The number `value` as type To: float to integer truncates, saturates, and takes NaN to 0; to bool is "not zero".
+template <class To, class From>
+To convert(From value) {
+  if constexpr (std::is_same_v<To, bool>) {
+    return value != From(0);
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    constexpr From limit = static_cast<From>(uint64_t{1} << (sizeof(To) * 8 - 1));
+    if (value != value) return 0;
+    if (value >= limit) return std::numeric_limits<To>::max();
+    if (value < -limit) return std::numeric_limits<To>::min();
+    return static_cast<To>(value);
+  } else {
+    return static_cast<To>(value);
+  }
+}
+
+}  // namespace tokamak::formula

@@ -1,0 +1,255 @@
+#include "ir/fusion.h"
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <unordered_set>
+
+#include "base/error.h"
+#include "ir/fields.h"
+#include "ir/functions.h"
+#include "ir/scalar_simplifier.h"
+
+namespace tokamak {
+
+namespace {
+
+size_t mix(size_t seed, size_t value) { return (seed ^ value) * 0x9e3779b97f4a7c15ULL + (seed >> 29U); }
+
+size_t hashValue(const ScalarValue& value) {
+  return std::visit(
+      [](auto v) {
+        if constexpr (std::is_same_v<decltype(v), double>) return std::hash<uint64_t>{}(std::bit_cast<uint64_t>(v));
+        else return std::hash<int64_t>{}(static_cast<int64_t>(v));
+      },
+      value);
+}
+
+bool isSameValue(const ScalarValue& a, const ScalarValue& b) {
+  if (a.index() != b.index()) return false;
+  if (const auto* x = std::get_if<double>(&a)) return std::bit_cast<uint64_t>(*x) == std::bit_cast<uint64_t>(std::get<double>(b));
+  return a == b;
+}
+
+DataType resultType(ScalarOp op, Scalar* a, Scalar* b, Scalar* c) {
+  switch (op) {
+    case ScalarOp::Equal:
+    case ScalarOp::NotEqual:
+    case ScalarOp::Less:
+    case ScalarOp::LessEqual:
+    case ScalarOp::And:
+    case ScalarOp::Or:
+    case ScalarOp::Not: return DataType::Bool;
+    case ScalarOp::Select: return promoteTypes(b->dtype(), c->dtype());
+    default: return b == nullptr ? a->dtype() : promoteTypes(a->dtype(), b->dtype());
+  }
+}
+
+}  // namespace
+
+bool ById::operator()(const Val* a, const Val* b) const { return a->id() < b->id(); }
+
+size_t Fusion::ScalarKeyHash::operator()(const Scalar* scalar) const {
+  size_t seed = mix(static_cast<size_t>(scalar->op()), static_cast<size_t>(scalar->dtype()));
+  seed = mix(seed, static_cast<size_t>(scalar->function()));
+  for (const Scalar* operand : scalar->operands()) seed = mix(seed, std::hash<const void*>{}(operand));
+  return scalar->isConstant() ? mix(seed, hashValue(scalar->value())) : seed;
+}
+
+bool Fusion::ScalarKeyEqual::operator()(const Scalar* a, const Scalar* b) const {
+  return a->op() == b->op() && a->dtype() == b->dtype() && a->function() == b->function() &&
+         std::ranges::equal(a->operands(), b->operands()) &&
+         (!a->isConstant() || isSameValue(a->value(), b->value()));
+}
+
+Fusion::Fusion(std::string name) : name_(std::move(name)) {}
+Fusion::~Fusion() = default;
+
+template <class T>
+T* Fusion::own(std::unique_ptr<T> val) {
+  val->id_ = next_id_++;
+  T* raw = val.get();
+  vals_.push_back(std::move(val));
+  return raw;
+}
+
+Scalar* Fusion::intern(std::unique_ptr<Scalar> scalar) {
+  if (const auto found = interned_.find(scalar.get()); found != interned_.end()) return found->second;
+  Scalar* raw = own(std::move(scalar));
+  interned_.emplace(raw, raw);
+  return raw;
+}
+
+Scalar* Fusion::constant(int64_t value) { return constant(ScalarValue{value}, DataType::I64); }
+
+Scalar* Fusion::constant(ScalarValue value, DataType dtype) {
+  auto scalar = std::unique_ptr<Scalar>(new Scalar(*this, dtype, ScalarOp::Constant));
+  scalar->value_ = convertValue(value, dtype);
+  return intern(std::move(scalar));
+}
+
+Scalar* Fusion::symbol(std::string name, DataType dtype) {
+  auto scalar = std::unique_ptr<Scalar>(new Scalar(*this, dtype, ScalarOp::Symbol));
+  scalar->name_ = std::move(name);
+  return own(std::move(scalar));
+}
+
+Scalar* Fusion::rawScalar(ScalarOp op, DataType dtype, std::span<Scalar* const> operands, FunctionId function) {
+  TK_CHECK(operands.size() <= 3 && op != ScalarOp::Constant && op != ScalarOp::Symbol, "a scalar of {} operands",
+           operands.size());
+  auto scalar = std::unique_ptr<Scalar>(new Scalar(*this, dtype, op));
+  scalar->function_ = function;
+  scalar->operand_count_ = static_cast<uint8_t>(operands.size());
+  for (size_t i = 0; i < operands.size(); ++i) {
+    TK_REQUIRE(&operands[i]->fusion() == this, Definition, "scalar {} belongs to another fusion", toString(*operands[i]));
+    scalar->operands_[i] = operands[i];
+  }
+  return intern(std::move(scalar));
+}
+
+Scalar* Fusion::scalar(ScalarOp op, Scalar* a, Scalar* b, Scalar* c) {
+  Scalar* operands[] = {a, b, c};
+  const size_t count = c != nullptr ? 3 : b != nullptr ? 2 : 1;
+  return simplify(rawScalar(op, resultType(op, a, b, c), {operands, count}));
+}
+
+IterDomain* Fusion::axis(const AxisSpec& spec) {
+  auto axis = std::unique_ptr<IterDomain>(new IterDomain(*this));
+  axis->id_ = next_id_++;
+  axis->kind_ = spec.kind;
+  axis->extent_ = spec.extent != nullptr ? spec.extent : constant(1);
+  axis->expanded_extent_ = spec.expanded_extent;
+  axis->is_rfactor_ = spec.is_rfactor;
+  axis->parallel_ = spec.parallel;
+  axes_.push_back(std::move(axis));
+  return axes_.back().get();
+}
+
+IterDomain* Fusion::axisLike(const IterDomain& axis) {
+  return this->axis({.kind = axis.kind(), .extent = axis.extent(), .expanded_extent = axis.expandedExtent()});
+}
+
+const DomainExpr* Fusion::domainExpr(const DomainExpr& expr) {
+  domain_exprs_.push_back(std::make_unique<DomainExpr>(expr));
+  const DomainExpr* raw = domain_exprs_.back().get();
+  for (IterDomain* axis : raw->in) {
+    if (axis != nullptr) axis->use_ = raw;
+  }
+  for (IterDomain* axis : raw->out) {
+    if (axis != nullptr) axis->definition_ = raw;
+  }
+  return raw;
+}
+
+TensorView* Fusion::tensor(DataType dtype, TensorDomain domain) {
+  if (domain.loop.empty()) domain.loop = domain.logical;
+  if (domain.contiguity.empty()) {
+    for (const IterDomain* axis : domain.allocation.empty() ? domain.logical : domain.allocation) {
+      const bool is_stored = !axis->isReduction() && !axis->isBroadcast();
+      domain.contiguity.push_back(is_stored ? std::optional(true) : std::nullopt);
+    }
+  }
+  return own(std::unique_ptr<TensorView>(new TensorView(*this, dtype, std::move(domain))));
+}
+
+TensorView* Fusion::tensor(DataType dtype, Axes logical) {
+  TensorDomain domain;
+  domain.logical = std::move(logical);
+  return tensor(dtype, std::move(domain));
+}
+
+StreamVal* Fusion::stream(Scalar* index) { return own(std::unique_ptr<StreamVal>(new StreamVal(*this, index))); }
+
+Expr* Fusion::append(std::unique_ptr<Expr> expr) {
+  Expr* raw = expr.get();
+  raw->fusion_ = this;
+  raw->id_ = static_cast<int64_t>(exprs_.size());
+  for (const Field& field : fieldsOf(*raw)) {
+    if (field.role > FieldRole::OperandList) continue;
+    auto& list = field.role <= FieldRole::ResultList ? raw->outputs_ : raw->inputs_;
+    if (const auto* val = std::get_if<Val*>(&field.value); val != nullptr && *val != nullptr) list.push_back(*val);
+    if (const auto* vals = std::get_if<std::vector<Val*>>(&field.value)) list.insert(list.end(), vals->begin(), vals->end());
+  }
+  for (Val* val : valsOf(*raw)) {
+    TK_REQUIRE(&val->fusion() == this, Definition, "{}: an operand or result belongs to another fusion", raw->name());
+  }
+  for (Val* output : raw->outputs_) {
+    TK_REQUIRE(isHostProgram() || output->definition_ == nullptr, Definition, "{}: its result already has a definition",
+               raw->name());
+    if (output->definition_ == nullptr) output->definition_ = raw;
+  }
+  for (Val* input : raw->inputs_) {
+    if (input->uses_.empty() || input->uses_.back() != raw) input->uses_.push_back(raw);
+  }
+  exprs_.push_back(std::move(expr));
+  return raw;
+}
+
+void Fusion::addInput(Val* input) {
+  TK_REQUIRE(&input->fusion() == this, Definition, "addInput: the value belongs to another fusion");
+  TK_REQUIRE(input->definition() == nullptr || isHostProgram(), Definition,
+             "addInput: the value is computed by {}; an input has no definition", input->definition()->name());
+  TK_REQUIRE(!isInput(input), Definition, "addInput: the value is already an input");
+  inputs_.push_back(input);
+}
+
+void Fusion::addOutput(TensorView* output) {
+  TK_REQUIRE(&output->fusion() == this, Definition, "addOutput: {} belongs to another fusion", toString(*output));
+  outputs_.push_back(output);
+}
+
+void Fusion::aliasOutput(TensorView* output, Val* target, bool is_hidden) {
+  TK_REQUIRE(isInput(target) && target->kind() == ValKind::Tensor, Definition,
+             "alias: the target of {} must be an input tensor", toString(*output));
+  TK_REQUIRE(target->dtype() == output->dtype(), Definition, "alias: {} cannot be written into {}", toString(*output),
+             toString(*static_cast<TensorView*>(target)));
+  if (!isOutput(output)) addOutput(output);
+  output_aliases_[output] = {target, is_hidden};
+}
+
+bool Fusion::isInput(const Val* val) const { return std::ranges::find(inputs_, val) != inputs_.end(); }
+bool Fusion::isOutput(const Val* val) const { return std::ranges::find(outputs_, val) != outputs_.end(); }
+
+std::vector<Expr*> Fusion::exprs() const {
+  std::unordered_set<const Expr*> reached;
+  std::vector<Expr*> pending;
+  const auto reach = [&](const Val* val) {
+    Expr* expr = val->definition();
+    if (expr != nullptr && reached.insert(expr).second) pending.push_back(expr);
+  };
+  for (const TensorView* output : outputs_) reach(output);
+  std::vector<Expr*> found;
+  while (!pending.empty()) {
+    Expr* expr = pending.back();
+    pending.pop_back();
+    found.push_back(expr);
+    for (const Val* input : expr->inputs()) reach(input);
+  }
+  // Creation order is a topological order: an op's operands exist before it.
+  std::ranges::sort(found, {}, &Expr::id);
+  return found;
+}
+
+std::vector<Expr*> Fusion::allExprs() const {
+  std::vector<Expr*> all;
+  for (const auto& expr : exprs_) all.push_back(expr.get());
+  return all;
+}
+
+std::vector<TensorView*> Fusion::allTensors() const {
+  std::vector<TensorView*> tensors;
+  for (const auto& val : vals_) {
+    if (TensorView* tensor = asTensor(val.get())) tensors.push_back(tensor);
+  }
+  return tensors;
+}
+
+std::vector<Scalar*> Fusion::allSymbols() const {
+  std::vector<Scalar*> symbols;
+  for (const auto& val : vals_) {
+    if (Scalar* scalar = asScalar(val.get()); scalar != nullptr && scalar->isSymbol()) symbols.push_back(scalar);
+  }
+  return symbols;
+}
+
+}  // namespace tokamak

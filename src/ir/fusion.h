@@ -1,0 +1,128 @@
+// Fusion: the container that owns a tensor program's nodes, and its inputs, outputs and aliases.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/expr.h"
+#include "ir/scalar.h"
+#include "ir/tensor_view.h"
+
+namespace tokamak {
+
+/// An output that shares an input's buffer: the output's values are written into it (an in-place update).
+struct OutputAlias {
+  Val* target = nullptr;
+  bool is_hidden = false;  ///< not returned to the caller
+};
+
+/// Orders vals by creation, so that iteration never depends on addresses.
+struct ById {
+  bool operator()(const Val* a, const Val* b) const;
+};
+
+class Fusion {
+ public:
+  explicit Fusion(std::string name = "fusion");
+  virtual ~Fusion();
+  Fusion(const Fusion&) = delete;
+  Fusion& operator=(const Fusion&) = delete;
+
+  const std::string& name() const { return name_; }
+  void setName(std::string name) { name_ = std::move(name); }
+
+  // --- scalars (interned; results are simplified) ---
+  Scalar* constant(int64_t value);
+  Scalar* constant(ScalarValue value, DataType dtype);
+  Scalar* symbol(std::string name, DataType dtype = DataType::I64);
+  /// An interned node of exactly this form, without simplification.
+  Scalar* rawScalar(ScalarOp op, DataType dtype, std::span<Scalar* const> operands, FunctionId function = {});
+  /// The simplified scalar of this form. Comparisons and logic give bool, the others the promoted type of the operands.
+  Scalar* scalar(ScalarOp op, Scalar* a, Scalar* b = nullptr, Scalar* c = nullptr);
+  Scalar* add(Scalar* a, Scalar* b) { return scalar(ScalarOp::Add, a, b); }
+  Scalar* sub(Scalar* a, Scalar* b) { return scalar(ScalarOp::Sub, a, b); }
+  Scalar* mul(Scalar* a, Scalar* b) { return scalar(ScalarOp::Mul, a, b); }
+  Scalar* floorDiv(Scalar* a, Scalar* b) { return scalar(ScalarOp::FloorDiv, a, b); }
+  Scalar* ceilDiv(Scalar* a, Scalar* b) { return scalar(ScalarOp::CeilDiv, a, b); }
+  Scalar* mod(Scalar* a, Scalar* b) { return scalar(ScalarOp::Mod, a, b); }
+
+  // --- axes, tensors, streams ---
+  struct AxisSpec {
+    IterKind kind = IterKind::Iteration;
+    Scalar* extent = nullptr;           ///< null: 1
+    Scalar* expanded_extent = nullptr;  ///< of an expanded broadcast axis
+    bool is_rfactor = false;
+    ParallelType parallel = ParallelType::Serial;
+  };
+  IterDomain* axis(const AxisSpec& spec);
+  /// An axis of the same kind and extents, Serial.
+  IterDomain* axisLike(const IterDomain& axis);
+  /// Records the step and links its axes.
+  const DomainExpr* domainExpr(const DomainExpr& expr);
+  /// A tensor with these logical axes, dense, in logical order; `domain` completes missing parts (loop, contiguity).
+  TensorView* tensor(DataType dtype, TensorDomain domain);
+  TensorView* tensor(DataType dtype, Axes logical);
+  StreamVal* stream(Scalar* index = nullptr);
+
+  // --- expressions ---
+  /// Takes ownership, links definitions and uses. Errors: Definition when a result already has a definition in a fusion
+  /// (a host program allows it) or a node of another fusion is used.
+  Expr* append(std::unique_ptr<Expr> expr);
+  template <class Op>
+  Expr* appendOp(Op op) {
+    return append(std::unique_ptr<Expr>(std::make_unique<OpNode<Op>>(std::move(op))));
+  }
+
+  // --- the program ---
+  void addInput(Val* input);
+  void addOutput(TensorView* output);
+  void aliasOutput(TensorView* output, Val* target, bool is_hidden = false);
+  const std::vector<Val*>& inputs() const { return inputs_; }
+  const std::vector<TensorView*>& outputs() const { return outputs_; }
+  const std::map<TensorView*, OutputAlias, ById>& outputAliases() const { return output_aliases_; }
+  bool isInput(const Val* val) const;
+  bool isOutput(const Val* val) const;
+
+  /// Expressions that outputs depend on, producers first; ties in creation order.
+  std::vector<Expr*> exprs() const;
+  /// All expressions, in creation order.
+  std::vector<Expr*> allExprs() const;
+  std::vector<TensorView*> allTensors() const;
+  std::vector<Scalar*> allSymbols() const;
+
+  /// Default sizes from the text: symbol -> value.
+  std::map<Scalar*, int64_t, ById>& defaultSizes() { return default_sizes_; }
+  const std::map<Scalar*, int64_t, ById>& defaultSizes() const { return default_sizes_; }
+
+  virtual bool isHostProgram() const { return false; }
+
+ private:
+  template <class T>
+  T* own(std::unique_ptr<T> val);
+
+  struct ScalarKeyHash {
+    size_t operator()(const Scalar* scalar) const;
+  };
+  struct ScalarKeyEqual {
+    bool operator()(const Scalar* a, const Scalar* b) const;
+  };
+  Scalar* intern(std::unique_ptr<Scalar> scalar);
+
+  std::string name_;
+  int64_t next_id_ = 0;
+  std::vector<std::unique_ptr<Val>> vals_;
+  std::vector<std::unique_ptr<IterDomain>> axes_;
+  std::vector<std::unique_ptr<DomainExpr>> domain_exprs_;
+  std::vector<std::unique_ptr<Expr>> exprs_;
+  std::unordered_map<const Scalar*, Scalar*, ScalarKeyHash, ScalarKeyEqual> interned_;
+  std::vector<Val*> inputs_;
+  std::vector<TensorView*> outputs_;
+  std::map<TensorView*, OutputAlias, ById> output_aliases_;
+  std::map<Scalar*, int64_t, ById> default_sizes_;
+};
+
+}  // namespace tokamak

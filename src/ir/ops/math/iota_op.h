@@ -1,0 +1,34 @@
+// IotaOp: an arithmetic sequence.
+#pragma once
+
+#include "ir/shape_rule.h"
+
+namespace tokamak {
+
+/// out[c] = start + c * step for c in [0, length), computed in `dtype`; start is 0 and step 1 when left out.
+struct IotaOp {
+  static constexpr OpInfo info{.name = "iota"};
+  TensorView* out = nullptr;
+  Scalar* length = nullptr;
+  Scalar* start = nullptr;
+  Scalar* step = nullptr;
+  DataType dtype = DataType::I64;
+
+  template <class V, class Self>
+  static void describe(V& v, Self& self) {
+    v.result("out", self.out);
+    v.attribute("length", self.length);
+    v.attribute("start", self.start);
+    v.attribute("step", self.step);
+    v.attribute("dtype", self.dtype);
+  }
+
+  void infer(const ShapeRule& rule) {
+    TK_REQUIRE(dtype != DataType::Bool, Definition, "iota: dtype bool cannot count; choose a numeric type");
+    if (start == nullptr) start = rule.fusion().constant(0);
+    if (step == nullptr) step = rule.fusion().constant(1);
+    out = rule.tensor(dtype, {rule.sized(length)});
+  }
+};
+
+}  // namespace tokamak

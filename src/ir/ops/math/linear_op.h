@@ -1,0 +1,28 @@
+// LinearOp: a matrix product with the transposed weight, and a bias.
+#pragma once
+
+#include "ir/shape_rule.h"
+
+namespace tokamak {
+
+/// out[.., n] = sum over k of in[.., k] * weight[n, k] + bias[n]. One type for all; floating types are accumulated in f32 or
+/// wider, integers wrap. The result carries a trailing reduction axis for k.
+struct LinearOp {
+  static constexpr OpInfo info{.name = "linear", .stands_alone = true, .is_library = true};
+  TensorView* out = nullptr;
+  TensorView* in = nullptr;
+  TensorView* weight = nullptr;
+  TensorView* bias = nullptr;
+
+  template <class V, class Self>
+  static void describe(V& v, Self& self) {
+    v.result("out", self.out);
+    v.operand("in", self.in);
+    v.operand("weight", self.weight);
+    v.optional("bias", self.bias);
+  }
+
+  void infer(const ShapeRule& rule);
+};
+
+}  // namespace tokamak

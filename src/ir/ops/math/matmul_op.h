@@ -1,0 +1,27 @@
+// MatmulOp: products of matrices, batched over leading axes.
+#pragma once
+
+#include "ir/shape_rule.h"
+
+namespace tokamak {
+
+/// out[.., m, n] = sum over k of a[.., m, k] * b[.., k, n]. Leading axes broadcast as in NumPy; an operand of rank 1 is a row
+/// (a) or a column (b) whose axis is missing in the result. Operands and result have one type; floating types are accumulated
+/// in f32 or wider, integers wrap. The result carries a trailing reduction axis for k.
+struct MatmulOp {
+  static constexpr OpInfo info{.name = "matmul", .stands_alone = true, .is_library = true};
+  TensorView* out = nullptr;
+  TensorView* a = nullptr;
+  TensorView* b = nullptr;
+
+  template <class V, class Self>
+  static void describe(V& v, Self& self) {
+    v.result("out", self.out);
+    v.operand("a", self.a);
+    v.operand("b", self.b);
+  }
+
+  void infer(const ShapeRule& rule);
+};
+
+}  // namespace tokamak

@@ -1,0 +1,60 @@
+#include "ir/tensor_view.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "ir/scalar.h"
+
+namespace tokamak {
+
+namespace {
+constexpr std::string_view kMemoryLetters = "lsgt";
+}
+
+char memoryTypeLetter(MemoryType type) { return kMemoryLetters[static_cast<size_t>(type)]; }
+
+std::optional<MemoryType> memoryTypeFromLetter(char letter) {
+  const size_t found = kMemoryLetters.find(letter);
+  return found == std::string_view::npos ? std::nullopt : std::optional(static_cast<MemoryType>(found));
+}
+
+IterDomain* TensorView::axis(int64_t i) const {
+  const int64_t position = i < 0 ? i + axisCount() : i;
+  TK_REQUIRE(position >= 0 && position < axisCount(), Schedule, "axis {} is out of bounds for tensor {} with {} axes", i,
+             toString(*this), axisCount());
+  return domain_.loop[static_cast<size_t>(position)];
+}
+
+Axes withoutReductions(const Axes& axes) {
+  Axes kept;
+  std::ranges::copy_if(axes, std::back_inserter(kept), [](const IterDomain* axis) { return !axis->isReduction(); });
+  return kept;
+}
+
+std::string nameOf(const TensorView& tv) {
+  return tv.label() >= 0 ? fmt::format("T{}", tv.label()) : fmt::format("T?{}", tv.id());
+}
+
+std::string toString(const TensorView& tv) {
+  std::string text = fmt::format("{}: {}[", nameOf(tv), dataTypeName(tv.dtype()));
+  const char* separator = "";
+  for (const IterDomain* axis : shapeOf(tv)) {
+    text += separator;
+    text += toString(*axis->visibleExtent());
+    separator = ", ";
+  }
+  return text + "]";
+}
+
+std::string describeAxis(const TensorView& tv, const IterDomain& axis) {
+  const Axes& loop = tv.loop();
+  const auto found = std::ranges::find(loop, &axis);
+  const std::string mark = fmt::format("{}{}{{{}}}", iterKindLetter(axis.kind()), parallelTypeName(axis.parallelType()),
+                                       toString(*axis.extent()));
+  if (found == loop.end()) return fmt::format("an axis ({}) of {}", mark, nameOf(tv));
+  return fmt::format("axis {} ({}) of {}", found - loop.begin(), mark, nameOf(tv));
+}
+
+}  // namespace tokamak

@@ -1,0 +1,97 @@
+// TensorView: a tensor of a fusion; TensorDomain: its axes under four views and its layout.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/iter_domain.h"
+#include "ir/memory_kind.h"
+#include "ir/val.h"
+
+namespace tokamak {
+
+/// Where a tensor lives within a program. Global tensors own or borrow a buffer; a Local tensor of a host program is a
+/// view that is never allocated.
+enum class MemoryType : uint8_t { Local, Shared, Global, Tensor };
+
+/// The letter in dumps: l s g t.
+char memoryTypeLetter(MemoryType type);
+std::optional<MemoryType> memoryTypeFromLetter(char letter);
+
+using Axes = std::vector<IterDomain*>;
+
+struct TensorDomain {
+  /// Axes as the producers see them, when the op's result is a transform of them; else empty.
+  Axes root;
+  /// The shape as consumers see it. Reduction axes stay in it (and are skipped by consumers).
+  Axes logical;
+  /// The loop nest: a schedule splits, merges and reorders it. Starts equal to logical.
+  Axes loop;
+  /// The layout *decision*: axes from the slowest to the fastest in memory. Empty: logical order.
+  Axes allocation;
+  /// Per axis of the layout (allocation, or logical when that is empty): true when dense with the next one in memory, nothing for broadcast and
+  /// reduction axes.
+  std::vector<std::optional<bool>> contiguity;
+  /// The layout *requirement*: a permutation of the axes without reductions, stride_order[i] = rank of axis i, 0 the
+  /// fastest. Always honoured.
+  std::optional<std::vector<int64_t>> stride_order;
+  /// The layout *hint*: the same form, inferred and revocable.
+  std::optional<std::vector<int64_t>> stride_order_hint;
+};
+
+/// The devices a tensor is spread over, in row-major order of `shape` (one-dimensional: {n}).
+struct DeviceMesh {
+  std::vector<int64_t> shape;
+  std::vector<int64_t> devices;
+  bool empty() const { return devices.empty(); }
+  bool operator==(const DeviceMesh&) const = default;
+};
+
+class TensorView final : public Val {
+ public:
+  const TensorDomain& domain() const { return domain_; }
+  const Axes& logical() const { return domain_.logical; }
+  const Axes& loop() const { return domain_.loop; }
+  /// Axis `i` of the loop domain; negative counts from the end. Errors: Schedule when out of range.
+  IterDomain* axis(int64_t i) const;
+  int64_t axisCount() const { return static_cast<int64_t>(domain_.loop.size()); }
+
+  /// The number T<label> in every text, or -1 when the tensor has no name of its own.
+  int64_t label() const { return label_; }
+  void setLabel(int64_t label) { label_ = label; }
+
+  MemoryType memoryType() const { return memory_type_; }
+  void setMemoryType(MemoryType type) { memory_type_ = type; }
+  MemoryKind memoryKind() const { return memory_kind_; }
+  void setMemoryKind(MemoryKind kind) { memory_kind_ = kind; }
+  const DeviceMesh& mesh() const { return mesh_; }
+  void setMesh(DeviceMesh mesh) { mesh_ = std::move(mesh); }
+
+  /// For schedules and lowering: replaces parts of the domain. Everything else treats the domain as fixed.
+  TensorDomain& mutableDomain() { return domain_; }
+
+ private:
+  friend class Fusion;
+  TensorView(Fusion& fusion, DataType dtype, TensorDomain domain)
+      : Val(fusion, ValKind::Tensor, dtype), domain_(std::move(domain)) {}
+
+  TensorDomain domain_;
+  int64_t label_ = -1;
+  MemoryType memory_type_ = MemoryType::Local;
+  MemoryKind memory_kind_ = MemoryKind::Device;
+  DeviceMesh mesh_;
+};
+
+/// The axes without reductions: what a consumer sees.
+Axes withoutReductions(const Axes& axes);
+inline Axes shapeOf(const TensorView& tv) { return withoutReductions(tv.logical()); }
+
+/// "T3" or, without a label, "T?12" with the creation number; for messages.
+std::string nameOf(const TensorView& tv);
+/// "T3: f32[i0, ( i2 * 4 )]"; for messages.
+std::string toString(const TensorView& tv);
+/// "axis 1 (iStream{i0}) of T3"; for messages.
+std::string describeAxis(const TensorView& tv, const IterDomain& axis);
+
+}  // namespace tokamak
