@@ -272,7 +272,7 @@ TEST_P(DeviceTest, AFailureTravelsWithEventsAndIsRaisedOnce) {
   const auto b = device_->createStream();
   const auto c = device_->createStream();
   const auto event = device_->createEvent();
-  int runs = 0;
+  std::atomic<int> runs = 0;
   device_->callback(*a, [] { throw std::runtime_error("first"); });
   device_->record(*event, *a);
   device_->wait(*b, *event);
