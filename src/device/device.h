@@ -11,6 +11,7 @@
 
 #include "ir/data_type.h"
 #include "ir/memory_kind.h"
+#include "ir/scalar.h"
 
 namespace tokamak {
 
@@ -60,6 +61,16 @@ class Work {
   virtual std::string_view name() const { return "work"; }
 };
 
+class Expr;
+
+/// One op to be run by itself. `operands` describes its tensor operands in order, then its tensor results, each by its visible
+/// shape; a result's axis of stride 0 has size 1.
+struct WorkRequest {
+  const Expr& expr;
+  std::span<const OperandDesc> operands;
+  const ScalarBindings& bindings;  ///< of every symbol that the op's extents and attributes mention
+};
+
 /// A failure of asynchronous work is remembered by its stream: later work there, and on streams that waited for it, is
 /// skipped (waits for events and flag writes still happen, so that nobody hangs), until a synchronize raises the cause.
 /// It is raised once; work enqueued after that runs again, on all these streams.
@@ -82,6 +93,9 @@ class Device {
   virtual void record(Event& event, Stream& stream) = 0;
   /// Work enqueued on `stream` from now on starts after `event`.
   virtual void wait(Stream& stream, const Event& event) = 0;
+
+  /// Makes an op ready to be launched. Errors: Unsupported.
+  virtual std::shared_ptr<const Work> prepare(const WorkRequest& request) = 0;
 
   virtual void copy(Stream& stream, void* to, const void* from, int64_t bytes) = 0;
   virtual void fill(Stream& stream, void* to, uint8_t byte, int64_t bytes) = 0;

@@ -39,6 +39,7 @@ struct Access {
 
 enum class StepKind : uint8_t {
   Work,      ///< a launch: the accesses say what it touches
+  Fill,      ///< sets the bytes of accesses[0], a write, to zero
   Allocate,  ///< accesses[0] is a write of the whole buffer
   Release,   ///< accesses[0] is a write of the whole buffer; no later access may follow
   Record,    ///< the event `event` now stands for this point of the stream
