@@ -135,6 +135,13 @@ Tensor Tensor::empty(Device& device, std::shared_ptr<Stream> stream, DataType dt
           std::span<const int64_t>(strides).first(sizes.size())};
 }
 
+Tensor Tensor::emptyOnHost(Device& device, std::shared_ptr<Stream> stream, DataType dtype,
+                           std::span<const int64_t> sizes) {
+  Tensor tensor = empty(device, stream, dtype, sizes, MemoryKind::Host);
+  device.synchronize(*stream);  // earlier work of the stream may still use the memory
+  return tensor;
+}
+
 Tensor Tensor::borrow(Device& device, void* address, DataType dtype, std::span<const int64_t> sizes,
                       std::span<const int64_t> strides, MemoryKind kind, std::shared_ptr<void> keeper) {
   const int64_t numel = checkedNumel(sizes);
