@@ -16,19 +16,19 @@
 namespace tokamak {
 
 struct DeviceProperties {
-  std::string name;         ///< "cpu", "interpreter", "cuda:0"
-  std::string description;  ///< for people: the processor's name
-  int64_t threads = 1;      ///< worker threads (CPU) or multiprocessors (GPU)
-  int64_t memory_bytes = 0; ///< memory that allocations are served from
+  std::string name;                       ///< "cpu", "interpreter", "cuda:0"
+  std::string description;                ///< for people: the processor's name
+  int64_t threads = 1;                    ///< worker threads (CPU) or multiprocessors (GPU)
+  int64_t memory_bytes = 0;               ///< memory that allocations are served from
   bool host_reads_device_memory = false;  ///< host code may dereference MemoryKind::Device addresses
 };
 
 /// What the allocations of one memory kind take, in bytes.
 struct MemoryStatistics {
-  int64_t bytes_in_use = 0;         ///< as asked for, handed out and not released
+  int64_t bytes_in_use = 0;  ///< as asked for, handed out and not released
   int64_t peak_bytes_in_use = 0;
-  int64_t bytes_reserved = 0;       ///< held from the system: in use and cached
-  int64_t system_allocations = 0;   ///< requests that went to the system, ever
+  int64_t bytes_reserved = 0;      ///< held from the system: in use and cached
+  int64_t system_allocations = 0;  ///< requests that went to the system, ever
 };
 
 /// A FIFO of work: what is enqueued later runs later. Two streams are unordered but for events. Destroying a stream waits
