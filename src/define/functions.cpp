@@ -107,7 +107,7 @@ TensorView* applyToTensors(FunctionId id, std::vector<Val*> operands) {
 
 }  // namespace
 
-Val* apply(FunctionId id, std::span<const Operand> operands) {
+Val* applyFunction(FunctionId id, std::span<const Operand> operands) {
   const FunctionInfo& info = functionInfo(id);
   TK_REQUIRE(static_cast<int>(operands.size()) == info.arity, Definition, "{}: takes {} operands, got {}", info.name,
              info.arity, operands.size());

@@ -16,7 +16,7 @@ namespace tokamak {
 
 /// The function applied to the operands: casts, broadcasts and the op itself; scalars alone give a Scalar.
 /// Errors: Definition for a wrong number of operands, a type the rule refuses, and sizes that do not broadcast.
-Val* apply(FunctionId id, std::span<const Operand> operands);
+Val* applyFunction(FunctionId id, std::span<const Operand> operands);
 
 namespace defining {
 
@@ -42,7 +42,7 @@ using ResultOf = decltype(resultOf<Ts...>());
     requires(sizeof...(Ts) == (arity) && (defining::IsNode<Ts> || ...))                              \
   defining::ResultOf<Ts...> name(Ts... operands) {                                                  \
     const Operand list[] = {Operand(operands)...};                                                       \
-    return static_cast<defining::ResultOf<Ts...>>(apply(FunctionId::name, list));                   \
+    return static_cast<defining::ResultOf<Ts...>>(applyFunction(FunctionId::name, list));                   \
   }
 TK_FUNCTIONS(TK_DEFINE_FUNCTION)
 #undef TK_DEFINE_FUNCTION

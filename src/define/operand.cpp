@@ -58,4 +58,8 @@ Val* castTo(Val* val, DataType dtype) {
 
 TensorView* toComputeType(TensorView* tensor) { return castTo(tensor, computeType(tensor->dtype())); }
 
+TensorView* toFloating(TensorView* tensor) {
+  return castTo(tensor, isFloatingType(tensor->dtype()) ? computeType(tensor->dtype()) : DataType::F32);
+}
+
 }  // namespace tokamak

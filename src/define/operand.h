@@ -67,5 +67,7 @@ TensorView* castTo(TensorView* tensor, DataType dtype);
 Scalar* castTo(Scalar* scalar, DataType dtype);
 /// As castTo its computeType: half types become f32.
 TensorView* toComputeType(TensorView* tensor);
+/// As toComputeType, and integers and bool become f32.
+TensorView* toFloating(TensorView* tensor);
 
 }  // namespace tokamak
