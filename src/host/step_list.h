@@ -15,7 +15,8 @@ class Work;
 
 /// A piece of memory that accesses refer to: an input, an output, or what an allocation gave.
 struct StepBuffer {
-  enum class Origin : uint8_t { Input, Output, Intermediate };
+  /// Arena: memory of the plan itself, there from entry to exit; intermediates are placed in it.
+  enum class Origin : uint8_t { Input, Output, Intermediate, Arena };
   Origin origin = Origin::Intermediate;
   int64_t number = 0;  ///< which input or output; for intermediates counted in order of allocation
   int64_t bytes = 0;
@@ -39,6 +40,7 @@ struct Access {
 
 enum class StepKind : uint8_t {
   Work,      ///< a launch: the accesses say what it touches
+  Fill,      ///< sets the bytes of accesses[0], a write, to zero
   Allocate,  ///< accesses[0] is a write of the whole buffer
   Release,   ///< accesses[0] is a write of the whole buffer; no later access may follow
   Record,    ///< the event `event` now stands for this point of the stream
