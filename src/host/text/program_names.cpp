@@ -189,7 +189,7 @@ DataType symbolTypeFromName(std::string_view name) {
 }
 
 bool isSymbolName(std::string_view name) {
-  constexpr std::array<std::string_view, 6> kWords = {"none", "true", "false", "Stream", "ex", "DeviceMesh"};
+  constexpr std::array<std::string_view, 7> kWords = {"none", "true", "false", "Stream", "Set", "ex", "DeviceMesh"};
   if (name.empty() || !isLetter(name[0])) return false;
   if (!std::ranges::all_of(name, [](char c) { return isLetter(c) || isDigit(c); })) return false;
   if (name[0] == 'T' && name.size() > 1 && isDigit(name[1])) return false;
