@@ -94,6 +94,15 @@ Scalar* Fusion::symbol(std::string name, DataType dtype) {
   return own(std::move(scalar));
 }
 
+Scalar* Fusion::coordinate(size_t number) {
+  while (coordinates_.size() <= number) {
+    std::string name = "c";
+    name += std::to_string(coordinates_.size());
+    coordinates_.push_back(symbol(std::move(name)));
+  }
+  return coordinates_[number];
+}
+
 Scalar* Fusion::rawScalar(ScalarOp op, DataType dtype, std::span<Scalar* const> operands, FunctionId function) {
   TK_CHECK(operands.size() <= 3 && op != ScalarOp::Constant && op != ScalarOp::Symbol, "a scalar of {} operands",
            operands.size());
@@ -247,7 +256,9 @@ std::vector<TensorView*> Fusion::allTensors() const {
 std::vector<Scalar*> Fusion::allSymbols() const {
   std::vector<Scalar*> symbols;
   for (const auto& val : vals_) {
-    if (Scalar* scalar = asScalar(val.get()); scalar != nullptr && scalar->isSymbol()) symbols.push_back(scalar);
+    Scalar* scalar = asScalar(val.get());
+    if (scalar == nullptr || !scalar->isSymbol() || std::ranges::find(coordinates_, scalar) != coordinates_.end()) continue;
+    symbols.push_back(scalar);
   }
   return symbols;
 }

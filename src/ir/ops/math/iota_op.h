@@ -18,7 +18,7 @@ struct IotaOp {
   static void describe(V& v, Self& self) {
     v.result("out", self.out);
     v.attribute("length", self.length);
-    v.attribute("start", self.start);
+    v.origin("start", self.start, self.out);
     v.attribute("step", self.step);
     v.attribute("dtype", self.dtype);
   }
