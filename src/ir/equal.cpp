@@ -89,8 +89,9 @@ class ProgramComparison::Pairing {
 
   static std::string text(const Val& val, const FusionNames& names) {
     const auto namer = [&](const Scalar& symbol) { return names.nameOf(symbol); };
-    if (const auto* tensor = dynamic_cast<const TensorView*>(&val)) {
-      return fmt::format("{}: {}", names.nameOf(*tensor), tensorTypeText(*tensor, namer));
+    if (val.kind() == ValKind::Tensor) {
+      const auto& tensor = static_cast<const TensorView&>(val);
+      return fmt::format("{}: {}", names.nameOf(tensor), tensorTypeText(tensor, namer));
     }
     if (val.kind() == ValKind::Scalar) return scalarText(static_cast<const Scalar&>(val), namer);
     return "a stream";

@@ -125,11 +125,16 @@ class Printer {
     for (const Field* pattern : argumentFields(expr.kind())) {
       const Field& field = *std::ranges::find(fields, pattern->name, &Field::name);
       is_positional = is_positional && (field.role == FieldRole::Operand || field.role == FieldRole::OperandList);
-      if (!is_positional && isSame(field.value, pattern->value)) continue;
+      if (!is_positional && !isAlwaysWritten(field) && isSame(field.value, pattern->value)) continue;
       const std::string value = std::visit([this](const auto& held) { return valueText(held); }, field.value);
       list.push_back(is_positional ? value : fmt::format("{}={}", field.name, value));
     }
     return fmt::format("{}", fmt::join(list, ", "));
+  }
+
+  // Axes and types say most about an op: they are written also where they are the default.
+  static bool isAlwaysWritten(const Field& field) {
+    return field.role == FieldRole::AxisNumber || field.role == FieldRole::AxisNumbers || std::holds_alternative<DataType>(field.value);
   }
 
   static bool isSame(const FieldValue& a, const FieldValue& b) {

@@ -48,7 +48,19 @@ FusionNames::FusionNames(const Fusion& fusion) {
   nameSymbols();
 }
 
-std::string FusionNames::nameOf(const TensorView& tensor) const { return fmt::format("T{}", numberOf(tensor)); }
+int64_t FusionNames::numberOf(const TensorView& tensor) const {
+  const auto found = numbers_.find(&tensor);
+  return found == numbers_.end() ? tensor.label() : found->second;
+}
+
+std::string FusionNames::nameOf(const TensorView& tensor) const {
+  return contains(tensor) ? fmt::format("T{}", numberOf(tensor)) : tokamak::nameOf(tensor);
+}
+
+std::string FusionNames::nameOf(const Scalar& symbol) const {
+  const auto found = symbol_names_.find(&symbol);
+  return found == symbol_names_.end() ? toString(symbol) : found->second;
+}
 
 void FusionNames::add(const Val* val) {
   switch (val->kind()) {

@@ -20,10 +20,11 @@ class FusionNames {
  public:
   explicit FusionNames(const Fusion& fusion);
 
-  int64_t numberOf(const TensorView& tensor) const { return numbers_.at(&tensor); }
+  /// Of a tensor that the program does not mention: its label.
+  int64_t numberOf(const TensorView& tensor) const;
   /// "T3".
   std::string nameOf(const TensorView& tensor) const;
-  const std::string& nameOf(const Scalar& symbol) const { return symbol_names_.at(&symbol); }
+  std::string nameOf(const Scalar& symbol) const;
   bool contains(const TensorView& tensor) const { return numbers_.contains(&tensor); }
 
   /// Symbols that the program mentions, in order of appearance.
