@@ -95,13 +95,12 @@ void printFor(BlockPrinter& printer, const Expr& expr, size_t level) {
   const auto& op = *expr.as<ForLoop>();
   TextWriter& writer = printer.writer();
   TK_REQUIRE(op.index != nullptr && op.index->isSymbol(), HostProgram, "FOR: the index of a loop must be a symbol");
-  writer.names().enterLoop(*op.index);
-  std::string text = fmt::format("FOR {}", writer.scalar(op.index));
+  std::string text = fmt::format("FOR {}{}", writer.names().loopBegin(*op.index), writer.scalar(op.index));
   if (op.axis != nullptr) text += fmt::format(" in {}", writer.axis(op.axis));
   if (!isDefaultRange(op)) text += rangeText(writer, op);
   printer.line(level, text + ":");
   printer.block(op.body, level + 1);
-  writer.names().leaveLoop(*op.index);
+  printer.mark(writer.names().loopEnd(*op.index));
 }
 
 Scalar* readIndex(BlockReader& block) {

@@ -1,6 +1,7 @@
 #include "host/text/sections.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -60,6 +61,12 @@ std::string section(std::string_view name, const std::vector<std::string>& lines
   std::string text = fmt::format("{}{}:{{\n", margin, name);
   for (const std::string& line : lines) text += fmt::format("{}  {}\n", margin, line);
   return text + margin + "}\n";
+}
+
+std::vector<std::string> byNumber(const std::map<int64_t, std::string>& lines) {
+  std::vector<std::string> list;
+  for (const auto& [number, line] : lines) list.push_back(line);
+  return list;
 }
 
 template <class Element>
@@ -193,11 +200,11 @@ void readDomains(TextReader& reader) {
 }
 
 std::string aliasesText(TextWriter& writer, const HostIrContainer& program, const std::string& margin) {
-  std::vector<std::string> lines;
+  std::map<int64_t, std::string> lines;
   for (const auto& [alias, original] : program.aliases()) {
-    lines.push_back(fmt::format("{} -> {}", writer.tensor(*alias), writer.tensor(*original)));
+    lines[writer.names().tensor(*alias)] = fmt::format("{} -> {}", writer.tensor(*alias), writer.tensor(*original));
   }
-  return section("Aliases", lines, margin);
+  return section("Aliases", byNumber(lines), margin);
 }
 
 void readAliases(TextReader& reader) {
@@ -216,11 +223,12 @@ void readAliases(TextReader& reader) {
 }
 
 std::string outputAliasesText(TextWriter& writer, const Fusion& program, const std::string& margin) {
-  std::vector<std::string> lines;
+  std::map<int64_t, std::string> lines;
   for (const auto& [output, alias] : program.outputAliases()) {
-    lines.push_back(fmt::format("{} -> {}{}", writer.tensor(*output), writer.val(alias.target), alias.is_hidden ? " hidden" : ""));
+    lines[writer.names().tensor(*output)] =
+        fmt::format("{} -> {}{}", writer.tensor(*output), writer.val(alias.target), alias.is_hidden ? " hidden" : "");
   }
-  return section("OutputAliases", lines, margin);
+  return section("OutputAliases", byNumber(lines), margin);
 }
 
 void readOutputAliases(TextReader& reader) {
@@ -242,7 +250,7 @@ void readOutputAliases(TextReader& reader) {
 std::string scalarsText(const TextWriter& writer, const std::string& margin) {
   std::vector<std::string> lines;
   for (const Scalar* symbol : writer.names().symbols()) {
-    const std::string& name = writer.names().symbol(*symbol);
+    const std::string name = writer.names().symbol(*symbol);
     if (symbol->dtype() != symbolTypeFromName(name)) lines.push_back(fmt::format("{}: {}", name, dumpName(symbol->dtype())));
   }
   return section("Scalars", lines, margin);
