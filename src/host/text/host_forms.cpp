@@ -85,7 +85,7 @@ bool isDefaultRange(const ForLoop& op) {
 
 std::string rangeText(TextWriter& writer, const ForLoop& op) {
   const Scalar* stop = op.stop == nullptr && op.axis != nullptr ? op.axis->extent() : op.stop;
-  TK_REQUIRE(stop != nullptr, HostProgram, "FOR: the loop over {} has neither an axis nor a stop", writer.scalar(op.index));
+  TK_REQUIRE(stop != nullptr, HostProgram, "FOR: the loop over {} has neither an axis nor a stop", toString(*op.index));
   std::string text = fmt::format(" from {} to {}", op.start == nullptr ? "0" : writer.scalar(op.start), writer.scalar(stop));
   if (op.step != nullptr && !op.step->isConstantInt(1)) text += fmt::format(" step {}", writer.scalar(op.step));
   return text;
