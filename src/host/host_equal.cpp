@@ -28,7 +28,8 @@ std::string firstTextDifference(std::string_view a, std::string_view b) {
   for (int line = 1; !a.empty() || !b.empty(); ++line) {
     const std::string_view left = takeLine(a);
     const std::string_view right = takeLine(b);
-    if (left != right) return fmt::format("line {} of the text: '{}' in the first, '{}' in the second", line, left, right);
+    if (left != right)
+      return fmt::format("line {} of the text: '{}' in the first, '{}' in the second", line, left, right);
   }
   return "";
 }
@@ -36,14 +37,18 @@ std::string firstTextDifference(std::string_view a, std::string_view b) {
 // One side of a comparison of programs whose texts are equal.
 struct Side {
   explicit Side(const Fusion& program)
-      : statements(statementsOf(program)), names(program, statements), whole(programText(program, names, "")), writer(names) {}
+      : statements(statementsOf(program)),
+        names(program, statements),
+        whole(programText(program, names, "")),
+        writer(names) {}
 
   std::string text(const Expr& expr, const Field& field) {
     if (const auto* loop = expr.as<ForLoop>()) {
       // Absent parts of a range have a meaning.
       if (field.name == "start" && loop->start == nullptr) return "0";
       if (field.name == "step" && loop->step == nullptr) return "1";
-      if (field.name == "stop" && loop->stop == nullptr && loop->axis != nullptr) return writer.scalar(loop->axis->extent());
+      if (field.name == "stop" && loop->stop == nullptr && loop->axis != nullptr)
+        return writer.scalar(loop->axis->extent());
     }
     const bool is_number = (expr.info().is_communication || expr.is<EndCoalescing>()) && field.name == "number";
     if (!is_number && !expr.is<Wait>()) return writer.value(field.value);

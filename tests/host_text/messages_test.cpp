@@ -15,8 +15,7 @@ struct Refused {
 };
 
 constexpr Refused kRefused[] = {
-    {"NothingAtAll", R"()",
-     "a:1:1: unexpected the end of the text; expected '%HostIrContainer'"},
+    {"NothingAtAll", R"()", "a:1:1: unexpected the end of the text; expected '%HostIrContainer'"},
     {"AnotherTitle", R"(%Kernel { () -> () :
 }
 )",
@@ -54,7 +53,8 @@ constexpr Refused kRefused[] = {
 }
 StartCoalescing
 )",
-     "a:3:1: unexpected 'StartCoalescing'; expected Aliases, OutputAliases, Domains, Scalars, HostUnit<number>, or the end of the text"},
+     "a:3:1: unexpected 'StartCoalescing'; expected Aliases, OutputAliases, Domains, Scalars, HostUnit<number>, or the "
+     "end of the text"},
     {"AByteWithoutMeaning", R"(%HostIrContainer { () -> () :
   ~
 }
@@ -83,11 +83,13 @@ StartCoalescing
     {"AnAxisOfAnUnknownKind", R"(%HostIrContainer { (T0_g_float[xS0{i0}]) -> () :
 }
 )",
-     "a:1:32: 'xS0' names no axis; expected one of the letters irbsnv?, a parallel type (S, StreamIdx, deviceIdx.x, ...) and a number"},
+     "a:1:32: 'xS0' names no axis; expected one of the letters irbsnv?, a parallel type (S, StreamIdx, deviceIdx.x, "
+     "...) and a number"},
     {"AnAxisOfAnUnknownParallelType", R"(%HostIrContainer { (T0_g_float[iStream0{i0}]) -> () :
 }
 )",
-     "a:1:32: 'iStream0' names no axis; expected one of the letters irbsnv?, a parallel type (S, StreamIdx, deviceIdx.x, ...) and a number"},
+     "a:1:32: 'iStream0' names no axis; expected one of the letters irbsnv?, a parallel type (S, StreamIdx, "
+     "deviceIdx.x, ...) and a number"},
     {"AnAxisWithoutExtent", R"(%HostIrContainer { (T0_g_float[iS0]) -> () :
 }
 )",
@@ -270,7 +272,8 @@ StartCoalescing
   Synchronize Stream ( modulo(i0, 4) )
 } // %HostIrContainer
 )",
-     "a:2:24: unknown function 'modulo' of scalars; expected ceilDiv, min, max, where, a type or an elementwise function;"},
+     "a:2:24: unknown function 'modulo' of scalars; expected ceilDiv, min, max, where, a type or an elementwise "
+     "function;"},
     {"AnUnknownOperation", R"(%HostIrContainer { (T0_g_float[iS0{i0}]) -> () :
   T1_g_float[iS1{i0}]
      = Sett( T0_g_float[iS0{i0}] )
@@ -408,7 +411,8 @@ StartCoalescing
   Communication 0 (type=Gossip, team=(0), input=T0_g_float[iS0{i0}], output=T0_g_float[iS0{i0}], backend=NCCL)
 } // %HostIrContainer
 )",
-     "a:2:25: unexpected 'Gossip'; expected a collective: Gather, Allgather, Scatter, Reduce, Allreduce, ReduceScatter, Broadcast, SendRecv, AllToAll"},
+     "a:2:25: unexpected 'Gossip'; expected a collective: Gather, Allgather, Scatter, Reduce, Allreduce, "
+     "ReduceScatter, Broadcast, SendRecv, AllToAll"},
     {"AnUnknownBackend", R"(%HostIrContainer { (T0_g_float[iS0{i0}]) -> () :
   Communication 0 (type=Allgather, team=(0), input=T0_g_float[iS0{i0}], output=T0_g_float[iS0{i0}], backend=TCP)
 } // %HostIrContainer
@@ -519,7 +523,8 @@ Domains:{
   }
 }
 )",
-     "a:6:5: unexpected 'shape'; expected root, split, outer split, merge, logical, allocation, contiguity, stride_order, stride_order_hint, memory or '}'"},
+     "a:6:5: unexpected 'shape'; expected root, split, outer split, merge, logical, allocation, contiguity, "
+     "stride_order, stride_order_hint, memory or '}'"},
     {"AnItemTwice", R"(%HostIrContainer { (T0_g_float[iS0{i0}]) -> () :
 
 } // %HostIrContainer

@@ -77,7 +77,8 @@ TEST(HostTextRoundTrip, AnEmptyProgram) {
 }
 
 TEST(HostTextRoundTrip, TheReductionExampleOfTheSpecification) {
-  constexpr std::string_view kText = R"(%HostIrContainer { (T0_g_float[iS0{i0}, iS1{i2}, iS2{i3}]) -> (T1_g_float[iStreamIdx3{i0}, iS4{i2}, rS5{i3}]) :
+  constexpr std::string_view kText =
+      R"(%HostIrContainer { (T0_g_float[iS0{i0}, iS1{i2}, iS2{i3}]) -> (T1_g_float[iStreamIdx3{i0}, iS4{i2}, rS5{i3}]) :
   T1_g_float[iStreamIdx3{i0}, iS4{i2}, rS5{i3}] = ALLOCATE(buffer=T1_g_float[iStreamIdx3{i0}, iS4{i2}, rS5{i3}], mem_type=global, size=( i0 * i2 ), zero_init=false, resets_to_zero=false)
   FOR StreamIdx in iStreamIdx3{i0}:
     GetCurrentStream into Stream 0
@@ -128,7 +129,8 @@ TEST(HostTextRoundTrip, ProgramsMadeByHandPrintAsTheirGolden) {
   body(SetCurrentStream{.stream = caller});
   body(Synchronize{.stream = worker});
   b.add(std::move(loop));
-  expectRoundTrip(b.program, R"(%HostIrContainer { (T0_g_float[iS0{i0}, iS1{i2}]) -> (T1_g_float[iStreamIdx2{i0}, iS3{i2}]) :
+  expectRoundTrip(b.program,
+                  R"(%HostIrContainer { (T0_g_float[iS0{i0}, iS1{i2}]) -> (T1_g_float[iStreamIdx2{i0}, iS3{i2}]) :
   T1_g_float[iStreamIdx2{i0}, iS3{i2}] = ALLOCATE(buffer=T1_g_float[iStreamIdx2{i0}, iS3{i2}], mem_type=global, size=( i0 * i2 ), zero_init=false, resets_to_zero=false)
   FOR StreamIdx in iStreamIdx2{i0}:
     GetCurrentStream into Stream 0
@@ -185,7 +187,8 @@ TEST(HostTextRoundTrip, EveryFunctionOnTensorsAndScalars) {
       b.define(function.name, {{FieldRole::OperandList, "in", tensors}});
       for (size_t i = 0; i < tensors.size() && tensors.size() > 1; ++i) {
         std::vector<Val*> mixed = tensors;
-        mixed[i] = isFloatingType(dtype) ? b.real(-0.5, dtype) : b.program.constant(ScalarValue{int64_t{-1}}, mixed[i]->dtype());
+        mixed[i] = isFloatingType(dtype) ? b.real(-0.5, dtype)
+                                         : b.program.constant(ScalarValue{int64_t{-1}}, mixed[i]->dtype());
         b.define(function.name, {{FieldRole::OperandList, "in", mixed}});
         mixed[i] = b.program.symbol("", mixed[i]->dtype());
         b.define(function.name, {{FieldRole::OperandList, "in", mixed}});
@@ -210,7 +213,8 @@ TEST(HostTextRoundTrip, PointwiseForms) {
   b.define("atan2", list({x, y}));
   b.define("clamp", list({x, b.real(0), b.program.symbol("f9", DataType::F32)}));
   b.define("cast", {operand(x), named("dtype", DataType::BF16)});
-  expectRoundTrip(b.program, R"(%HostIrContainer { (T0_g_float[iS0{i0}], T1_g_float[iS1{i0}], T2_g_double[iS2{i0}]) -> () :
+  expectRoundTrip(b.program,
+                  R"(%HostIrContainer { (T0_g_float[iS0{i0}], T1_g_float[iS1{i0}], T2_g_double[iS2{i0}]) -> () :
   T3_g_float[iS3{i0}]
      = T0_g_float[iS0{i0}]
      + T1_g_float[iS1{i0}];
@@ -259,19 +263,24 @@ TEST(HostTextRoundTrip, StructuredMathOps) {
   b.define("full", {named("shape", std::vector<Scalar*>{b.n, b.number(1)}), named("value", b.real(0.5, DataType::BF16)),
                     named("dtype", DataType::BF16)});
   b.define("iota", {named("length", b.n), named("start", b.number(3))});
-  b.define("pad", {operand(x), named("widths", std::vector<Scalar*>{b.number(1), b.number(0), b.number(0), b.number(2)})});
-  b.define("pad", {operand(x), named("widths", std::vector<Scalar*>{b.number(0), b.number(0), b.number(-1), b.number(2)}),
-                   named("value", b.real(1))});
+  b.define("pad",
+           {operand(x), named("widths", std::vector<Scalar*>{b.number(1), b.number(0), b.number(0), b.number(2)})});
+  b.define("pad",
+           {operand(x), named("widths", std::vector<Scalar*>{b.number(0), b.number(0), b.number(-1), b.number(2)}),
+            named("value", b.real(1))});
   b.define("slice", {operand(x), named("starts", std::vector<Scalar*>{b.number(0), b.number(1)}),
                      named("stops", std::vector<Scalar*>{b.n, b.m})});
   b.define("cat", {{FieldRole::OperandList, "in", std::vector<Val*>{x, x}}, named("axis", int64_t{1})});
   b.define("select", {operand(x), {FieldRole::AxisNumber, "axis", int64_t{1}}, named("index", b.number(3))});
-  b.define("matmul", {{FieldRole::Operand, "a", static_cast<Val*>(x)}, {FieldRole::Operand, "b", static_cast<Val*>(w)}});
+  b.define("matmul",
+           {{FieldRole::Operand, "a", static_cast<Val*>(x)}, {FieldRole::Operand, "b", static_cast<Val*>(w)}});
   b.define("linear", {operand(x), {FieldRole::Operand, "weight", static_cast<Val*>(b.input({b.number(8), b.m}))}});
   for (const char* op : {"sum", "prod", "max", "min"}) {
     b.define(op, {operand(x), {FieldRole::AxisNumbers, "axes", std::vector<int64_t>{0, 1}}});
   }
-  expectRoundTrip(b.program, R"(%HostIrContainer { (T0_g_float[iS0{i0}, iS1{i2}], T1_g_float[iS2{i2}, iS3{4}], T16_g_float[iS32{8}, iS33{i2}]) -> () :
+  expectRoundTrip(
+      b.program,
+      R"(%HostIrContainer { (T0_g_float[iS0{i0}, iS1{i2}], T1_g_float[iS2{i2}, iS3{4}], T16_g_float[iS32{8}, iS33{i2}]) -> () :
   T2_g_float[iS4{i0}, iS5{i2}]
      = Set( T0_g_float[iS0{i0}, iS1{i2}], cache_op=Streaming )
   T3_g_float[iS6{i2}, iS7{i0}]
@@ -318,15 +327,18 @@ TEST(HostTextRoundTrip, ConstantsOfEveryType) {
   Builder b;
   TensorView* x = b.input({b.n});
   const auto add = [&](ScalarValue value, DataType dtype) {
-    b.add(FullOp{.out = b.tensor({b.n}, dtype), .shape = {b.n}, .value = b.program.constant(value, dtype), .dtype = dtype});
+    b.add(FullOp{
+        .out = b.tensor({b.n}, dtype), .shape = {b.n}, .value = b.program.constant(value, dtype), .dtype = dtype});
   };
   const double inf = std::numeric_limits<double>::infinity();
   for (const DataType dtype : {DataType::F64, DataType::F32, DataType::F16, DataType::BF16}) {
     for (const double value : {0.0, -0.0, 0.1, -2.5, 3.0, 1e30, 1e-30, 16777216.0, inf, -inf}) add(value, dtype);
     add(std::numeric_limits<double>::quiet_NaN(), dtype);
   }
-  for (const int64_t value : {int64_t{0}, int64_t{-7}, int64_t{2147483647}, int64_t{-2147483648}}) add(value, DataType::I32);
-  for (const int64_t value : {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()}) add(value, DataType::I64);
+  for (const int64_t value : {int64_t{0}, int64_t{-7}, int64_t{2147483647}, int64_t{-2147483648}})
+    add(value, DataType::I32);
+  for (const int64_t value : {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()})
+    add(value, DataType::I64);
   add(true, DataType::Bool);
   add(false, DataType::Bool);
   b.add(LoadStoreOp{.out = b.tensor({b.n}), .in = x});
@@ -347,11 +359,16 @@ TEST(HostTextRoundTrip, ScalarExpressionsKeepTheirForm) {
                          f.scalar(ScalarOp::Max, b.n, small), f.scalar(ScalarOp::Select, flag, b.n, b.m)},
                .value = half});
   Scalar* operands[] = {real};
-  b.add(FullOp{.out = b.tensor({b.n}, DataType::F64), .shape = {},
-               .value = f.rawScalar(ScalarOp::Function, DataType::F64, operands, FunctionId::rsqrt), .dtype = DataType::F64});
+  b.add(FullOp{.out = b.tensor({b.n}, DataType::F64),
+               .shape = {},
+               .value = f.rawScalar(ScalarOp::Function, DataType::F64, operands, FunctionId::rsqrt),
+               .dtype = DataType::F64});
   Scalar* casted[] = {b.n};
   b.add(FullOp{.out = b.tensor({b.n}), .shape = {}, .value = f.rawScalar(ScalarOp::Cast, DataType::F32, casted)});
-  b.add(IfThenElse{.predicate = f.scalar(ScalarOp::And, f.scalar(ScalarOp::Less, b.n, b.m), f.scalar(ScalarOp::Not, flag)), .then_body = {}, .else_body = {}});
+  b.add(IfThenElse{
+      .predicate = f.scalar(ScalarOp::And, f.scalar(ScalarOp::Less, b.n, b.m), f.scalar(ScalarOp::Not, flag)),
+      .then_body = {},
+      .else_body = {}});
   expectRoundTrip(b.program, R"(%HostIrContainer { () -> () :
   T0_g_float[iS0{i0}]
      = full({( i0 * 1 ), ( ceilDiv(i0, 4) ), ( ( i0 * 8 ) * i2 ), ( min(i0, i2) ), ( max(i0, i3) ), ( where(b4, i0, i2) )}, alpha);
@@ -371,12 +388,15 @@ Scalars:{
 
 TEST(HostTextRoundTrip, AxesOfEveryKindAndParallelType) {
   Builder b;
-  for (const IterKind kind : {IterKind::Iteration, IterKind::Reduction, IterKind::Broadcast, IterKind::Stride, IterKind::GatherScatter,
-                              IterKind::VectorComponent, IterKind::Symbolic}) {
+  for (const IterKind kind : {IterKind::Iteration, IterKind::Reduction, IterKind::Broadcast, IterKind::Stride,
+                              IterKind::GatherScatter, IterKind::VectorComponent, IterKind::Symbolic}) {
     Axes axes;
     for (int type = 0; type <= static_cast<int>(ParallelType::Bulk); ++type) {
-      axes.push_back(b.program.axis({.kind = kind, .extent = b.n, .expanded_extent = type % 2 == 0 ? b.m : nullptr,
-                                     .is_rfactor = type % 3 == 0, .parallel = static_cast<ParallelType>(type)}));
+      axes.push_back(b.program.axis({.kind = kind,
+                                     .extent = b.n,
+                                     .expanded_extent = type % 2 == 0 ? b.m : nullptr,
+                                     .is_rfactor = type % 3 == 0,
+                                     .parallel = static_cast<ParallelType>(type)}));
     }
     for (const DataType dtype : kAllDataTypes) {
       TensorView* tensor = b.program.tensor(dtype, Axes(axes));
@@ -410,7 +430,10 @@ TEST(HostTextRoundTrip, HostStatements) {
   b.add(std::move(loop));
   b.add(ForLoop{.index = index, .start = b.number(0), .stop = b.m, .axis = x->axis(0), .body = {}});
   b.add(ForLoop{.index = index, .start = b.number(0), .stop = b.number(4), .step = b.number(1), .body = {}});
-  b.add(LaunchKernel{.kernel = 2, .ins = {x, b.n}, .outs = {y}, .grid = {b.program.ceilDiv(b.n, b.number(128)), b.number(1), b.number(1)},
+  b.add(LaunchKernel{.kernel = 2,
+                     .ins = {x, b.n},
+                     .outs = {y},
+                     .grid = {b.program.ceilDiv(b.n, b.number(128)), b.number(1), b.number(1)},
                      .block = {b.number(128), b.number(1), b.number(1)}});
   expectRoundTrip(b.program, R"(%HostIrContainer { (T0_g_float[iS0{i0}]) -> () :
   T2_g_float[iS2{i0}] = ALLOCATE(buffer=T2_g_float[iS2{i0}], mem_type=pinned, size=i0, zero_init=true, resets_to_zero=true)
@@ -442,14 +465,20 @@ TEST(HostTextRoundTrip, Communications) {
   y->setMesh({.shape = {1, 2, 1}, .devices = {4, 5}});
   int64_t number = 7;
   for (int type = 0; type <= static_cast<int>(CommunicationType::AllToAll); ++type) {
-    b.add(Communication{.out = y, .in = x, .type = static_cast<CommunicationType>(type), .team = {0, 1, 2}, .root = type % 2 == 0 ? 1 : -1,
-                        .backend = static_cast<CommunicatorBackend>(type % 4), .number = ++number});
+    b.add(Communication{.out = y,
+                        .in = x,
+                        .type = static_cast<CommunicationType>(type),
+                        .team = {0, 1, 2},
+                        .root = type % 2 == 0 ? 1 : -1,
+                        .backend = static_cast<CommunicatorBackend>(type % 4),
+                        .number = ++number});
   }
   b.add(StartCoalescing{});
   b.add(P2pCommunication{.buffer = x, .type = P2pType::Send, .peer = b.program.symbol("rank"), .number = ++number});
   b.add(P2pCommunication{.buffer = y, .type = P2pType::Recv, .peer = b.number(0), .number = ++number});
   b.add(EndCoalescing{.number = ++number});
-  b.add(CollectivePermute{.out = y, .in = x, .team = {0, 1}, .send_peer = b.number(1), .recv_peer = nullptr, .number = 3});
+  b.add(CollectivePermute{
+      .out = y, .in = x, .team = {0, 1}, .send_peer = b.number(1), .recv_peer = nullptr, .number = 3});
   b.add(EndCoalescing{.number = 3});
   b.add(Wait{.communication = number});
   b.add(Wait{.communication = 8});
@@ -459,7 +488,8 @@ TEST(HostTextRoundTrip, Communications) {
   EXPECT_NE(text.find("  Communication 0 (type=Gather, team=(0 1 2), root=1, input="), std::string::npos) << text;
   EXPECT_NE(text.find("  P2PCommunication 9 (type=send, buffer="), std::string::npos) << text;
   EXPECT_NE(text.find("  EndCoalescing 11\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("  CollectivePermute 12 (team=(0 1), send_peer=1, recv_peer=none, input="), std::string::npos) << text;
+  EXPECT_NE(text.find("  CollectivePermute 12 (team=(0 1), send_peer=1, recv_peer=none, input="), std::string::npos)
+      << text;
   EXPECT_NE(text.find("  EndCoalescing\n  Wait Communication 11\n  Wait Communication 0\n"), std::string::npos) << text;
   expectRoundTrip(b.program);
 }
@@ -494,7 +524,11 @@ void split(TensorView* tensor, size_t axis, Scalar* factor, bool is_inner) {
   Scalar* other = fusion.ceilDiv(in->extent(), factor);
   IterDomain* outer = fusion.axis({.kind = in->kind(), .extent = is_inner ? other : factor});
   IterDomain* inner = fusion.axis({.kind = in->kind(), .extent = is_inner ? factor : other});
-  fusion.domainExpr({.kind = DomainExprKind::Split, .in = {in, nullptr}, .out = {outer, inner}, .factor = factor, .is_inner_factor = is_inner});
+  fusion.domainExpr({.kind = DomainExprKind::Split,
+                     .in = {in, nullptr},
+                     .out = {outer, inner},
+                     .factor = factor,
+                     .is_inner_factor = is_inner});
   loop[axis] = outer;
   loop.insert(loop.begin() + static_cast<std::ptrdiff_t>(axis) + 1, inner);
 }
@@ -527,7 +561,9 @@ TEST(HostTextRoundTrip, DomainsThatAreNotTheDefault) {
   scalar->setMemoryKind(MemoryKind::Pinned);
   TensorView* reshaped = b.tensor({b.n});
   reshaped->mutableDomain().root = {b.program.axis({.extent = b.m})};
-  expectRoundTrip(b.program, R"(%HostIrContainer { (T0_g_float[iStreamIdx2{( ceilDiv(i0, 4) )}, iS3{4}, iS1{i2}], T1_g_float[iS7{3}, iS8{( ceilDiv(( i0 * i2 ), 3) )}], T2_g_float[iS9{i0}], T3_g_float[]) -> () :
+  expectRoundTrip(
+      b.program,
+      R"(%HostIrContainer { (T0_g_float[iStreamIdx2{( ceilDiv(i0, 4) )}, iS3{4}, iS1{i2}], T1_g_float[iS7{3}, iS8{( ceilDiv(( i0 * i2 ), 3) )}], T2_g_float[iS9{i0}], T3_g_float[]) -> () :
 } // %HostIrContainer
 Domains:{
   T0:{
@@ -580,10 +616,13 @@ TEST(HostTextRoundTrip, SplitAxesAreSliced) {
   TensorView* chunk = b.tensor({b.program.sub(stop, start), b.m});
   chunk->setMemoryType(MemoryType::Local);
   ForLoop loop{.index = index, .axis = out->axis(0), .body = {}};
-  loop.body.exprs = {b.program.appendOp(HirAliasSlice{.out = chunk, .in = out, .axis = 0, .start = start, .stop = stop}),
-                     b.program.appendOp(HirAliasSelect{.out = b.tensor({b.m}), .in = x, .axis = 9, .index = index})};
+  loop.body.exprs = {
+      b.program.appendOp(HirAliasSlice{.out = chunk, .in = out, .axis = 0, .start = start, .stop = stop}),
+      b.program.appendOp(HirAliasSelect{.out = b.tensor({b.m}), .in = x, .axis = 9, .index = index})};
   b.add(std::move(loop));
-  expectRoundTrip(b.program, R"(%HostIrContainer { (T0_g_float[iS0{i0}, iS1{i2}], T1_g_float[iStreamIdx4{( ceilDiv(i0, 3) )}, iS5{3}, iS3{i2}]) -> () :
+  expectRoundTrip(
+      b.program,
+      R"(%HostIrContainer { (T0_g_float[iS0{i0}, iS1{i2}], T1_g_float[iStreamIdx4{( ceilDiv(i0, 3) )}, iS5{3}, iS3{i2}]) -> () :
   FOR StreamIdx in iStreamIdx4{( ceilDiv(i0, 3) )}:
     T2_l_float[iS6{( ( min(( ( StreamIdx * 3 ) + 3 ), i0) ) - ( StreamIdx * 3 ) )}, iS7{i2}]
        = HirAliasSlice( T1_g_float[iStreamIdx4{( ceilDiv(i0, 3) )}, iS5{3}, iS3{i2}], axis = iS2{i0}, start = ( StreamIdx * 3 ), stop = ( min(( ( StreamIdx * 3 ) + 3 ), i0) ) )
@@ -679,7 +718,8 @@ TEST(HostTextRoundTrip, CommentsAndBlanksDoNotMatter) {
 Set(T4_g_float[iS7{ i3 }] , cache_op = Global)
 }
 // after
-)", "program.host_ir");
+)",
+                                        "program.host_ir");
   expectRoundTrip(*program, R"(%HostIrContainer { (T4_g_float[iS0{i0}]) -> () :
   GetCurrentStream into Stream 0
   T6_g_float[iS1{i0}]
@@ -699,10 +739,12 @@ TEST(HostEquality, TheFirstDifferenceIsNamed) {
   EXPECT_TRUE(isEqual(first->program, make(DataType::F32, false)->program));
   EXPECT_EQ(firstDifference(first->program, make(DataType::F64, false)->program),
             "statement 1: full: 'dtype' is float in the first, double in the second");
-  EXPECT_EQ(firstDifference(first->program, make(DataType::F32, true)->program),
-            "line 2 of the text: '  T0_g_float[iS0{i0}] = ALLOCATE(buffer=T0_g_float[iS0{i0}], mem_type=global, size=none, "
-            "zero_init=false, resets_to_zero=false)' in the first, '  T0_g_float[iS0{i0}] = ALLOCATE(buffer=T0_g_float[iS0{i0}], "
-            "mem_type=global, size=none, zero_init=true, resets_to_zero=false)' in the second");
+  EXPECT_EQ(
+      firstDifference(first->program, make(DataType::F32, true)->program),
+      "line 2 of the text: '  T0_g_float[iS0{i0}] = ALLOCATE(buffer=T0_g_float[iS0{i0}], mem_type=global, size=none, "
+      "zero_init=false, resets_to_zero=false)' in the first, '  T0_g_float[iS0{i0}] = "
+      "ALLOCATE(buffer=T0_g_float[iS0{i0}], "
+      "mem_type=global, size=none, zero_init=true, resets_to_zero=false)' in the second");
 }
 
 TEST(HostTextPrinter, ALoopNeedsAnIndexAndAnEnd) {

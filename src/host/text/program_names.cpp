@@ -143,9 +143,7 @@ void ProgramNames::numberCommunication(const Expr& expr) {
   if (number) communication_numbers_.try_emplace(*number, static_cast<int64_t>(communication_numbers_.size()));
 }
 
-int64_t ProgramNames::unit(const HostUnit& unit) const {
-  return std::ranges::find(units_, &unit) - units_.begin();
-}
+int64_t ProgramNames::unit(const HostUnit& unit) const { return std::ranges::find(units_, &unit) - units_.begin(); }
 
 std::string ProgramNames::symbol(const Scalar& symbol) {
   return are_symbols_named_ ? nameOf(symbol) : mark(kSymbolMark, symbol);
