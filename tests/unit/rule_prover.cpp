@@ -73,6 +73,15 @@ struct Prover {
     else for (const RuleExpr& operand : expr.operands) addConstantParts(operand);
   }
 
+  // Chance would hardly meet a condition such as c1 == c0 * c2.
+  void solveEquations(RuleValues& values) const {
+    for (const RuleExpr& condition : rule.conditions) {
+      int64_t value = 0;
+      const bool is_equation = condition.op == ScalarOp::Equal && condition.operands[0].kind == RuleExpr::Kind::Variable;
+      if (is_equation && Program(condition.operands[1]).run(values, value)) values[condition.operands[0].variable] = value;
+    }
+  }
+
   // Whether the case counts; a counterexample is kept.
   bool check(const RuleValues& values) {
     int64_t before = 0, after = 0;
@@ -136,6 +145,7 @@ std::string findCounterexample(const ScalarRule& rule, int64_t wide_cases, std::
       const bool is_truth = rule.variables[i] == RuleVariable::Truth;
       values[i] = is_truth ? static_cast<int64_t>(random() % 2) : randomValue(random, values, i);
     }
+    prover.solveEquations(values);
     counts.wide_cases += static_cast<int64_t>(prover.check(values));
     if (!prover.counterexample.empty()) return prover.counterexample;
   }
