@@ -1,6 +1,7 @@
 #include "ir/interval_analysis.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "ir/fusion.h"
 
@@ -24,6 +25,22 @@ std::optional<State> replaceTerm(const State& state, size_t term, int64_t coeffi
   auto replaced = rest.plus(*added, 1);
   if (!replaced) return std::nullopt;
   return State{std::move(*replaced), state.slack};
+}
+
+// The least common multiple of the divisors in the sum that do not divide their coefficients; 1 when it is large.
+int64_t divisorsOf(const SumForm& form) {
+  constexpr int64_t kLarge = 1 << 20;
+  int64_t common = 1;
+  for (const SumTerm& term : form.terms) {
+    for (const Scalar* factor : term.factors) {
+      const bool divides = factor->op() == ScalarOp::FloorDiv || factor->op() == ScalarOp::CeilDiv;
+      const int64_t divisor = divides ? factor->operand(1)->constantInt().value_or(0) : 0;
+      if (divisor <= 0 || divisor > kLarge || term.coefficient % divisor == 0) continue;
+      common = std::lcm(common, divisor);
+      if (common > kLarge) return 1;
+    }
+  }
+  return common;
 }
 
 std::vector<Scalar*> without(std::vector<Scalar*> factors, size_t position) {
@@ -120,7 +137,17 @@ Interval IntervalAnalysis::ofDivision(Scalar& scalar) {
 
 Interval IntervalAnalysis::ofForm(const SumForm& form) {
   int budget = kBudget;
-  return refine({form, {}}, kMostReplacements, budget);
+  const Interval direct = refine({form, {}}, kMostReplacements, budget);
+  // x / 4 alone says little of x, 4 * (x / 4) much: i / 4 < ceilDiv(n, 4) follows from i < n on a sum four times as large.
+  const int64_t scale = divisorsOf(form);
+  const auto scaled = scale > 1 ? SumForm{}.plus(form, scale) : std::nullopt;
+  if (!scaled) return direct;
+  budget = kBudget;
+  const Interval large = refine({*scaled, {}}, kMostReplacements, budget);
+  const Interval all = Interval::all();
+  const auto divided = [&](ScalarOp op, int64_t bound) { return asInt(*applyChecked(op, bound, scale)); };
+  return meet(direct, Interval::between(large.lower == all.lower ? all.lower : divided(ScalarOp::CeilDiv, large.lower),
+                                        large.upper == all.upper ? all.upper : divided(ScalarOp::FloorDiv, large.upper)));
 }
 
 Interval IntervalAnalysis::plainTotal(const State& state) {

@@ -17,7 +17,7 @@ class Program {
   explicit Program(const RuleExpr& expr) { compile(expr); }
 
   bool run(const RuleValues& values, int64_t& result) const {
-    int64_t stack[32];
+    int64_t stack[32] = {};
     size_t top = 0;
     for (const Instruction& instruction : code_) {
       switch (instruction.kind) {
@@ -59,7 +59,12 @@ class Program {
 
 struct Prover {
   explicit Prover(const ScalarRule& proved) : rule(proved), pattern(proved.pattern), result(proved.result) {
-    for (const RuleExpr& condition : rule.conditions) conditions.emplace_back(condition);
+    for (const RuleExpr& condition : rule.conditions) {
+      conditions.emplace_back(condition);
+      const RuleExpr& left = condition.operands[0];
+      const bool is_equation = condition.op == ScalarOp::Equal && left.kind == RuleExpr::Kind::Variable;
+      if (is_equation) equations.emplace_back(left.variable, Program(condition.operands[1]));
+    }
     addConstantParts(rule.result);
   }
 
@@ -75,10 +80,9 @@ struct Prover {
 
   // Chance would hardly meet a condition such as c1 == c0 * c2.
   void solveEquations(RuleValues& values) const {
-    for (const RuleExpr& condition : rule.conditions) {
+    for (const auto& [variable, side] : equations) {
       int64_t value = 0;
-      const bool is_equation = condition.op == ScalarOp::Equal && condition.operands[0].kind == RuleExpr::Kind::Variable;
-      if (is_equation && Program(condition.operands[1]).run(values, value)) values[condition.operands[0].variable] = value;
+      if (side.run(values, value)) values[variable] = value;
     }
   }
 
@@ -105,6 +109,7 @@ struct Prover {
   Program result;
   std::vector<Program> conditions;
   std::vector<Program> constant_parts;
+  std::vector<std::pair<size_t, Program>> equations;
   std::string counterexample;
 };
 
