@@ -15,6 +15,8 @@ namespace {
 using Wide = __int128;
 constexpr int64_t kLowest = std::numeric_limits<int64_t>::min();
 constexpr int64_t kHighest = std::numeric_limits<int64_t>::max();
+// Larger divisors say nothing that is worth having, and moving a bound to its residue class stays a small step.
+constexpr int64_t kLargestDivisor = int64_t{1} << 48;
 
 int64_t clamp(Wide value) { return static_cast<int64_t>(std::clamp<Wide>(value, kLowest, kHighest)); }
 Wide floorOf(Wide a, Wide b) { return a / b - static_cast<Wide>(a % b != 0 && a < 0); }
@@ -40,7 +42,7 @@ Residue residueOf(const Interval& x) { return {x.divisor, x.remainder}; }
 // Bounds are clamped to 64 bits (no other value is ever computed) and moved inwards to the next member of the residue class. A set that
 // turns out empty describes no computation; any answer is right for it.
 Interval make(Wide lower, Wide upper, Residue residue) {
-  if (residue.divisor > kHighest) residue = {1, 0};
+  if (residue.divisor > kLargestDivisor) residue = {1, 0};
   if (residue.divisor == 0) {
     const int64_t value = clamp(residue.remainder);
     return Interval::exactly(value);

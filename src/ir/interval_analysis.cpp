@@ -144,10 +144,12 @@ Interval IntervalAnalysis::ofForm(const SumForm& form) {
   if (!scaled) return direct;
   budget = kBudget;
   const Interval large = refine({*scaled, {}}, kMostReplacements, budget);
-  const Interval all = Interval::all();
-  const auto divided = [&](ScalarOp op, int64_t bound) { return asInt(*applyChecked(op, bound, scale)); };
-  return meet(direct, Interval::between(large.lower == all.lower ? all.lower : divided(ScalarOp::CeilDiv, large.lower),
-                                        large.upper == all.upper ? all.upper : divided(ScalarOp::FloorDiv, large.upper)));
+  // Near the ends of 64 bits stand bounds that were clamped, which say nothing once divided.
+  constexpr int64_t kTrusted = int64_t{1} << 62;
+  Interval divided;
+  if (large.lower >= -kTrusted) divided.lower = asInt(*applyChecked(ScalarOp::CeilDiv, large.lower, scale));
+  if (large.upper <= kTrusted) divided.upper = asInt(*applyChecked(ScalarOp::FloorDiv, large.upper, scale));
+  return meet(direct, divided);
 }
 
 Interval IntervalAnalysis::plainTotal(const State& state) {
