@@ -39,6 +39,12 @@ std::vector<IterDomain*> reductionAxes(const TensorView& tensor) {
   return axes;
 }
 
+// Holds copies of expressions; a host program may write a tensor more than once.
+class Scratch final : public Fusion {
+ public:
+  bool isHostProgram() const override { return true; }
+};
+
 // Copies of tensors whose broadcast axes are ordinary ones: of one size for all, or of the size they show.
 class Unbroadcaster {
  public:
@@ -59,7 +65,7 @@ class Unbroadcaster {
     }
   }
 
-  Fusion scratch_;
+  Scratch scratch_;
   Cloner cloner_;
   Scalar* size_;
   std::set<const IterDomain*> replaced_;

@@ -26,7 +26,7 @@ int64_t axisIn(Fusion& fusion, std::string_view command, const FieldValue& value
 
 void splitTensor(Fusion& fusion, std::string_view command, TensorView* tensor, Values values, SplitSide side) {
   Scalar* factor = std::get<Scalar*>(fitArgument(fusion, command, "factor", static_cast<Scalar*>(nullptr), values[2]));
-  split(tensor, axisIn(fusion, command, values[1]), factor, side);
+  split(tensor, axisIn(fusion, command, values[1]), Operand(factor), side);
 }
 
 ParallelType parallelTypeIn(const FieldValue& value) {

@@ -11,6 +11,29 @@ namespace tokamak {
 
 namespace {
 
+// Does one step on a loop nest in place: parts of a split side by side, a merged axis where its outer one was.
+void replace(Axes& loop, const DomainExpr& step) {
+  if (step.kind == DomainExprKind::Split) loop.insert(std::ranges::find(loop, step.in[0]) + 1, step.out[1]);
+  else loop.erase(std::ranges::find(loop, step.in[1]));
+  *std::ranges::find(loop, step.in[0]) = step.out[0];
+}
+
+void redoSteps(const IterDomain& axis, Axes& loop) {
+  const DomainExpr* step = axis.definition();
+  if (step == nullptr || std::ranges::find(loop, &axis) != loop.end()) return;
+  for (const IterDomain* in : step->in) {
+    if (in != nullptr) redoSteps(*in, loop);
+  }
+  replace(loop, *step);
+}
+
+/// Whether the loop nest is in another order than its splits and merges alone would leave it in.
+bool isReordered(const TensorView& tensor) {
+  Axes loop = tensor.logical();
+  for (const IterDomain* axis : tensor.loop()) redoSteps(*axis, loop);
+  return loop != tensor.loop();
+}
+
 /// Consumer axes -> the producer's axes that go along.
 class Replay {
  public:
@@ -25,9 +48,9 @@ class Replay {
   }
 
   /// Whether the producer's schedule changed.
-  bool apply(const Axes& consumer_loop) {
+  bool apply(const TensorView& consumer) {
     Axes mapped;
-    for (const IterDomain* axis : consumer_loop) {
+    for (const IterDomain* axis : consumer.loop()) {
       IterDomain* own = find(*axis);
       if (own == nullptr || !isInLoop(own)) continue;
       mapped.push_back(own);
@@ -35,7 +58,7 @@ class Replay {
       own->parallelize(axis->parallelType());
       has_changed_ = true;
     }
-    arrange(mapped);
+    if (isReordered(consumer)) arrange(mapped);
     return has_changed_;
   }
 
@@ -75,15 +98,10 @@ class Replay {
     if (!isFree(first) || !isFree(second)) return nullptr;
     Axes& loop = producer_->mutableDomain().loop;
     has_changed_ = true;
-    const DomainExpr* own = nullptr;
-    if (step.kind == DomainExprKind::Split) {
-      own = splitStep(first, step.factor, step.is_inner_factor ? SplitSide::Inner : SplitSide::Outer);
-      loop.insert(std::ranges::find(loop, first) + 1, own->out[1]);
-    } else {
-      own = mergeStep(first, second);
-      loop.erase(std::ranges::find(loop, second));
-    }
-    *std::ranges::find(loop, first) = own->out[0];
+    const DomainExpr* own = step.kind == DomainExprKind::Merge
+                                ? mergeStep(first, second)
+                                : splitStep(first, step.factor, step.is_inner_factor ? SplitSide::Inner : SplitSide::Outer);
+    replace(loop, *own);
     return own;
   }
 
@@ -116,7 +134,7 @@ void propagate(TensorView* tensor, const DomainGraph& graph) {
       if (consumer == nullptr || !reached.contains(consumer)) continue;
       for (TensorView* producer : tensorsOf(expr->inputs())) {
         if (fusion.isInput(producer)) continue;
-        if (Replay(graph, *expr, *consumer, *producer).apply(consumer->loop())) reached.insert(producer);
+        if (Replay(graph, *expr, *consumer, *producer).apply(*consumer)) reached.insert(producer);
       }
     }
   }

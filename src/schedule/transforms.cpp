@@ -68,8 +68,9 @@ const DomainExpr* mergeStep(IterDomain* outer, IterDomain* inner) {
   return fusion.domainExpr(step);
 }
 
-void split(TensorView* tensor, int64_t axis, Scalar* factor, SplitSide side) {
+void split(TensorView* tensor, int64_t axis, Operand factor_operand, SplitSide side) {
   IterDomain* domain = serialAxis("split", *tensor, axis);
+  Scalar* factor = scalarOf(tensor->fusion(), "split", factor_operand);
   TK_REQUIRE(&factor->fusion() == &tensor->fusion(), Schedule, "split: the factor {} for {} belongs to another fusion",
              toString(*factor), toString(*tensor));
   TK_REQUIRE(isIntegerType(factor->dtype()) && (!factor->constantInt() || *factor->constantInt() > 0), Schedule,
@@ -81,12 +82,8 @@ void split(TensorView* tensor, int64_t axis, Scalar* factor, SplitSide side) {
   loop.insert(position + 1, step->out[1]);
 }
 
-void split(TensorView* tensor, int64_t axis, int64_t factor, SplitSide side) {
-  split(tensor, axis, tensor->fusion().constant(factor), side);
-}
-
-void inner_split(TensorView* tensor, int64_t axis, int64_t factor) { split(tensor, axis, factor, SplitSide::Inner); }
-void outer_split(TensorView* tensor, int64_t axis, int64_t factor) { split(tensor, axis, factor, SplitSide::Outer); }
+void inner_split(TensorView* tensor, int64_t axis, Operand factor) { split(tensor, axis, factor, SplitSide::Inner); }
+void outer_split(TensorView* tensor, int64_t axis, Operand factor) { split(tensor, axis, factor, SplitSide::Outer); }
 
 void merge(TensorView* tensor, int64_t axis) {
   const int64_t position = normalLoopAxis("merge", *tensor, axis);
@@ -103,7 +100,7 @@ void merge(TensorView* tensor, int64_t axis) {
   loop.erase(loop.begin() + position + 1);
 }
 
-void reorder(TensorView* tensor, std::span<const int64_t> order) {
+void reorder(TensorView* tensor, const std::vector<int64_t>& order) {
   const Axes& loop = tensor->loop();
   std::vector<bool> is_taken(loop.size(), false);
   Axes reordered;

@@ -5,9 +5,10 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <string_view>
+#include <vector>
 
-#include "ir/tensor_view.h"
+#include "define/operand.h"
 
 namespace tokamak {
 
@@ -16,16 +17,15 @@ enum class SplitSide : uint8_t { Inner, Outer };
 
 /// Axis a of extent n becomes a and a + 1: with Inner of extents ceilDiv(n, factor) and factor, with Outer of extents factor
 /// and ceilDiv(n, factor). The factor is positive; the last part may be short.
-void split(TensorView* tensor, int64_t axis, Scalar* factor, SplitSide side = SplitSide::Inner);
-void split(TensorView* tensor, int64_t axis, int64_t factor, SplitSide side = SplitSide::Inner);
-void inner_split(TensorView* tensor, int64_t axis, int64_t factor);
-void outer_split(TensorView* tensor, int64_t axis, int64_t factor);
+void split(TensorView* tensor, int64_t axis, Operand factor, SplitSide side = SplitSide::Inner);
+void inner_split(TensorView* tensor, int64_t axis, Operand factor);
+void outer_split(TensorView* tensor, int64_t axis, Operand factor);
 
 /// Axes a (outer) and a + 1 (inner) become axis a, row-major. A reduction axis merges with reduction and broadcast axes only.
 void merge(TensorView* tensor, int64_t axis);
 
 /// The new axis i is the old axis order[i]; a permutation of all axes.
-void reorder(TensorView* tensor, std::span<const int64_t> order);
+void reorder(TensorView* tensor, const std::vector<int64_t>& order);
 
 /// Marks the axis. Whether the mark can be carried out is the lowering's question.
 void parallelize(TensorView* tensor, int64_t axis, ParallelType type);
