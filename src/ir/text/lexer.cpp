@@ -203,7 +203,7 @@ std::vector<Token> tokensOf(std::string_view text) { return Scanner(text).all();
 
 std::string describeToken(const Token& token) {
   constexpr size_t kShown = 40;
-  if (token.kind == TokenKind::End) return "the end of the text";
+  if (token.kind == TokenKind::End) return "end of the text";
   std::string text(token.text.substr(0, kShown));
   if (!token.suffix.empty()) text += fmt::format("_{}", token.suffix.substr(0, kShown));
   return fmt::format("'{}{}'", printable(text), token.text.size() > kShown ? "..." : "");
@@ -231,6 +231,12 @@ const Token& TokenStream::next() {
   if (token.kind == TokenKind::Bad) fail(token, token.string);
   if (position_ + 1 < tokens_.size()) ++position_;
   return token;
+}
+
+size_t TokenStream::endOfPrevious() const {
+  if (position_ == 0) return 0;
+  const Token& token = tokens_[position_ - 1];
+  return token.offset + token.text.size() + (token.suffix.empty() ? 0 : token.suffix.size() + 1);
 }
 
 bool TokenStream::accept(std::string_view spelled) {

@@ -94,6 +94,11 @@ DataType typeOf(ScalarOp op, const Scalar* a, const Scalar* b, const Scalar* c) 
 
 }  // namespace
 
+bool isScalarFunction(std::string_view name) {
+  return std::ranges::find(kCalls, name, &CallRow::name) != kCalls.end() || dataTypeFromName(name) ||
+         functionFromName(name) || name == kFunctionPrefix;
+}
+
 std::string suggestion(std::string_view name, const std::vector<std::string_view>& candidates) {
   constexpr size_t kLongestName = 64;
   if (name.size() > kLongestName) return "";
