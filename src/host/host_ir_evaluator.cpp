@@ -99,7 +99,8 @@ void HostIrEvaluator::validate(const Call& call, ScalarBindings& scalars) const 
                dataTypeName(tv.dtype()), dataTypeName(tensor.dtype()));
     TK_REQUIRE(&tensor.device() == device_, Bind, "{}: the given tensor is on device {}, the program runs on {}", toString(tv),
                tensor.device().properties().name, device_->properties().name);
-    TK_REQUIRE(tensor.kind() == tv.memoryKind(), Bind, "{} takes {} memory, but the given tensor has {}", toString(tv),
+    // Where the host reads device memory, any memory will do.
+    TK_REQUIRE(tensor.kind() == tv.memoryKind() || device_->properties().host_reads_device_memory, Bind, "{} takes {} memory, but the given tensor has {}", toString(tv),
                memoryKindName(tv.memoryKind()), memoryKindName(tensor.kind()));
   };
   for (size_t i = 0; i < input_tensors_.size(); ++i) {

@@ -78,12 +78,17 @@ std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& fusion, Grouping 
   return program;
 }
 
+void finishHostProgram(HostIrContainer& program, const HostLoweringOptions& options) {
+  lowerStreams(program, options.stream_sync);
+  if (options.after_streams) options.after_streams(program);
+  rotateStreamBuffers(program);
+  placeAllocations(program);
+  insertDeallocations(program);
+}
+
 std::unique_ptr<HostIrContainer> lowerToHostProgram(const Fusion& fusion, const HostLoweringOptions& options) {
   std::unique_ptr<HostIrContainer> program = makeHostProgram(fusion, options.grouping);
-  lowerStreams(*program, options.stream_sync);
-  rotateStreamBuffers(*program);
-  placeAllocations(*program);
-  insertDeallocations(*program);
+  finishHostProgram(*program, options);
   return program;
 }
 

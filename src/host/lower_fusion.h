@@ -1,6 +1,7 @@
 // From a fusion to a host program: docs/host_programs.md tells the steps.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "host/host_ir_container.h"
@@ -24,7 +25,12 @@ std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& fusion, Grouping 
 struct HostLoweringOptions {
   Grouping grouping = Grouping::Single;
   StreamSync stream_sync = StreamSync::Hoisted;
+  /// Called with the program as lower-streams left it, before the buffer passes.
+  std::function<void(const HostIrContainer&)> after_streams = {};
 };
+
+/// lower-streams and the passes after it, on a program that makeHostProgram made or a text holds.
+void finishHostProgram(HostIrContainer& program, const HostLoweringOptions& options);
 
 /// The whole way: makeHostProgram, lower-streams, rotate-stream-buffers, place-allocations, insert-deallocations.
 std::unique_ptr<HostIrContainer> lowerToHostProgram(const Fusion& fusion, const HostLoweringOptions& options);
