@@ -23,7 +23,7 @@ class Dot {
     sum_.add(*bias);
     Element result = sum_.finish(dtype_);
     const bool may_be_rounded_first =
-        mode_ == Mode::Exact && !(product.bound == 0 && isRepresentable(dtype_, product.number));
+        mode_ == Mode::Exact && !(boundOf(product) == 0 && isRepresentable(dtype_, product.number));
     if (isHalfType(dtype_) && may_be_rounded_first) {
       result.bound += static_cast<double>(ulpOf(dtype_, product.number) / 2 + ulpOf(dtype_, result.number));
     }

@@ -18,6 +18,7 @@ using Numbers = std::array<long double, 4>;
 
 bool hasPromise(const Element& element) { return element.bound != kInfinity; }
 bool isExact(const Element& element) { return element.bound == 0; }
+bool isExactNumber(const Element& element) { return boundOf(element) == 0; }
 
 // Rows that are one correctly rounded operation: an exact result that is representable is then the result.
 bool isRoundedOnce(FunctionId function) {
@@ -87,14 +88,14 @@ class Spread {
     const long double centre = point_[i];
     if (operands_[i].bound == 0) return visitCorners(i + 1);
     for (const long double side : {-1.0L, 1.0L}) {
-      point_[i] = centre + side * operands_[i].bound;
+      point_[i] = isOpenZero(operands_[i]) ? 0 * side : centre + side * operands_[i].bound;
       visitCorners(i + 1);
     }
     point_[i] = centre;
   }
   // Zero is where quotients have poles; within wide intervals a function may turn more than once.
   void visitInside(size_t i, const Numbers& centre) {
-    const long double bound = operands_[i].bound;
+    const long double bound = boundOf(operands_[i]);
     if (bound == 0) return;
     if (std::fabs(centre[i]) <= bound) {
       for (const long double zero : {0.0L, -0.0L}) {
@@ -159,17 +160,18 @@ long double boundOfStep(FunctionId function, std::span<const Element> operands, 
   if (std::ranges::all_of(operands, isExact)) return 0;
   if (function == FunctionId::eq || function == FunctionId::ne) {
     const long double distance = std::fabs(numbers[0] - numbers[1]);
-    const bool is_certain = distance > static_cast<long double>(operands[0].bound) + operands[1].bound;
-    return is_certain ? 0 : 1;
+    const long double reach = static_cast<long double>(boundOf(operands[0])) + boundOf(operands[1]);
+    return reach == 0 || distance > reach ? 0 : 1;
   }
-  if (!isMonotoneStep(function)) return kInfinity;
+  if (!isMonotoneStep(function) && !std::ranges::all_of(operands, isExactNumber)) return kInfinity;
   return Spread(function, operands, numbers, value).spread();
 }
 
 Element applyFloating(FunctionId function, FunctionTypes types, std::span<const Element> operands, Mode mode) {
   Numbers numbers{};
   for (size_t i = 0; i < operands.size(); ++i) numbers[i] = operands[i].number;
-  const bool is_exact = std::ranges::all_of(operands, isExact);
+  const bool is_exact = std::ranges::all_of(operands, isExactNumber);
+  const bool has_open_sign = std::ranges::any_of(operands, isOpenZero);
   const Accuracy accuracy = functionInfo(function).accuracy;
   const bool is_stored = is_exact && (accuracy == Accuracy::Step || accuracy == Accuracy::Exact);
   const long double value = is_stored ? callStored(function, types.operand, operands)
@@ -178,8 +180,9 @@ Element applyFloating(FunctionId function, FunctionTypes types, std::span<const 
   if (mode == Mode::Exact) {
     if (!std::ranges::all_of(operands, hasPromise)) bound = kInfinity;
     else if (accuracy == Accuracy::Step) bound = boundOfStep(function, operands, numbers, value);
-    else if (!is_exact) bound = Spread(function, operands, numbers, value).spread();
+    else if (!is_exact || has_open_sign) bound = Spread(function, operands, numbers, value).spread();
     if (std::isfinite(value) && isFloatingType(types.result)) bound += ownError(function, types.result, value, is_exact);
+    if (has_open_sign && value == 0 && bound == 0 && isFloatingType(types.result)) bound = kOpenSign;
   }
   if (isFloatingType(types.result)) return finish(types.result, value, bound, mode);
   return {.integer = static_cast<int64_t>(value), .bound = static_cast<double>(bound)};
@@ -218,7 +221,7 @@ Element choose(FunctionTypes types, std::span<const Element> operands) {
   if (is_same) result.bound = std::max(taken.bound, static_cast<double>(distance > 0 ? distance + other.bound : other.bound));
   else result.bound = std::isfinite(distance) ? std::max<double>(taken.bound, static_cast<double>(distance) + other.bound) : kInfinity;
   if (isFloatingType(types.result) && taken.number == 0 && std::signbit(taken.number) != std::signbit(other.number)) {
-    result.bound = std::max(result.bound, std::numeric_limits<double>::denorm_min());
+    result.bound = std::max(result.bound, kOpenSign);
   }
   return result;
 }
@@ -289,10 +292,16 @@ Element fromFloating(const Element& element, DataType from, DataType to, Mode mo
   const long double bound = element.bound;
   if (isFloatingType(to)) {
     if (isExact(element)) return {.number = static_cast<double>(roundTo(to, value))};
-    return finish(to, value, isWider(to, from) ? bound : bound + ulpOf(to, value) / 2, mode);
+    if (isWider(to, from)) return finish(to, value, bound, mode);
+    // Where the whole interval rounds to one number, the cast gives that; of zeros the sign stays open.
+    const long double rounded = roundTo(to, value);
+    if (roundTo(to, value - bound) == rounded && roundTo(to, value + bound) == rounded) {
+      return {.number = static_cast<double>(rounded), .bound = rounded == 0 ? kOpenSign : 0};
+    }
+    return finish(to, value, bound + ulpOf(to, value) / 2, mode);
   }
   if (to == DataType::Bool) {
-    const bool is_certain = isExact(element) || std::fabs(value) > bound;
+    const bool is_certain = isExactNumber(element) || std::fabs(value) > bound;
     return {.integer = static_cast<int64_t>(value != 0), .bound = is_certain ? 0.0 : 1.0};
   }
   const int64_t result = truncated(to, value);

@@ -24,14 +24,16 @@ struct Factors {
   long double odd_part = 1;
   long double bound = 0;     // the sum of the bounds: is any factor uncertain
   bool has_special = false;  // zero or not finite
+  bool has_open_sign = false;
 
   void add(const Element& term) {
     const long double value = term.number;
-    const long double size = std::fabs(value) + term.bound;
+    const long double size = std::fabs(value) + boundOf(term);
     product *= value;
     upper *= size;
     magnitude *= std::fabs(value);
-    bound += term.bound;
+    bound += boundOf(term);
+    has_open_sign = has_open_sign || isOpenZero(term);
     has_special = has_special || value == 0 || !std::isfinite(value);
     if (size > 1) large *= size;
     else if (size > 0) small *= size;
@@ -59,7 +61,10 @@ Element productOf(std::span<const Element> terms, DataType accumulator, DataType
   }
   const bool is_exact = factors.bound == 0 &&
                         (factors.has_special || factors.odd_part <= std::ldexp(1.0L, formatOf(accumulator).precision));
-  if (is_exact) return convertElement({.number = static_cast<double>(factors.product)}, accumulator, result, mode);
+  if (is_exact) {
+    const bool is_open = factors.has_open_sign && factors.product == 0;
+    return convertElement({.number = static_cast<double>(factors.product), .bound = is_open ? kOpenSign : 0}, accumulator, result, mode);
+  }
   const long double roundings = static_cast<long double>(terms.size() + 1) * epsilonOf(accumulator) * factors.upper;
   return convertElement(finish(accumulator, factors.product, factors.upper - factors.magnitude + roundings, mode),
                         accumulator, result, mode);

@@ -41,15 +41,17 @@ void Summation::addProduct(const Element& a, const Element& b) {
   const double product = a.number * b.number;
   const bool is_finite = std::isfinite(product);
   const double error = is_finite ? std::fma(a.number, b.number, -product) : 0;
-  const long double bound = (a.bound == 0 ? 0 : std::fabs(static_cast<long double>(b.number)) * a.bound) +
-                            (b.bound == 0 ? 0 : std::fabs(static_cast<long double>(a.number)) * b.bound) +
-                            (a.bound == 0 || b.bound == 0 ? 0 : static_cast<long double>(a.bound) * b.bound);
-  add(product, error, bound);
+  const long double a_bound = boundOf(a);
+  const long double b_bound = boundOf(b);
+  const long double bound = (a_bound == 0 ? 0 : std::fabs(static_cast<long double>(b.number)) * a_bound) +
+                            (b_bound == 0 ? 0 : std::fabs(static_cast<long double>(a.number)) * b_bound) +
+                            (a_bound == 0 || b_bound == 0 ? 0 : a_bound * b_bound);
+  add(product, error, bound, isOpenZero(a) || isOpenZero(b));
 }
 
-void Summation::add(double high, double low, long double bound) {
+void Summation::add(double high, double low, long double bound, bool has_open_sign) {
   ++count_;
-  is_minus_zero_ = is_minus_zero_ && high == 0 && std::signbit(high);
+  is_minus_zero_ = is_minus_zero_ && high == 0 && (std::signbit(high) || has_open_sign);
   bound_ += bound;
   if (mode_ == Mode::Typed) {
     typed_ = roundTo(accumulator_, typed_ + (static_cast<long double>(high) + low));
@@ -88,7 +90,7 @@ Element Summation::finish(DataType result) const {
     total = oracle::finish(accumulator_, sum, bound_ + ulpOf(accumulator_, sum) / 2 + steps * epsilonOf(accumulator_) * magnitude_, mode_);
   } else if (count_ > 0 && is_minus_zero_) {
     // Whether a sum of -0s starts from +0 is the implementation's choice.
-    total.bound = std::numeric_limits<double>::denorm_min();
+    total.bound = kOpenSign;
   }
   return convertElement(total, accumulator_, result, mode_);
 }

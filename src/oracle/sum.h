@@ -13,12 +13,12 @@ class Summation {
  public:
   Summation(DataType accumulator, Mode mode);
 
-  void add(const Element& term) { add(term.number, 0, term.bound); }
+  void add(const Element& term) { add(term.number, 0, boundOf(term), isOpenZero(term)); }
   void addProduct(const Element& a, const Element& b);
   Element finish(DataType result) const;
 
  private:
-  void add(double high, double low, long double bound);
+  void add(double high, double low, long double bound, bool has_open_sign);
   void noteQuantum(double part);
 
   DataType accumulator_;
@@ -32,7 +32,7 @@ class Summation {
   long double bound_ = 0;      // of all terms
   int quantum_;                // every term is a multiple of 2^quantum_
   bool has_special_ = false;
-  bool is_minus_zero_ = true;  // every term is -0
+  bool is_minus_zero_ = true;  // every term is, or may be, -0
 };
 
 }  // namespace tokamak::oracle

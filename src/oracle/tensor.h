@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -13,12 +14,19 @@ namespace tokamak::oracle {
 /// One element. Floating types use `number`, integers and bool `integer`.
 ///
 /// A correct result differs from the value by at most `bound`; 0 means the same bits (of zeros the sign too), infinity that
-/// nothing is promised (an uncertain operand met a discontinuity). A bound above 0 on a zero leaves its sign open.
+/// nothing is promised (an uncertain operand met a discontinuity). A bound above 0 on a zero leaves its sign open; kOpenSign
+/// leaves nothing but the sign open.
 struct Element {
   double number = 0;
   int64_t integer = 0;
   double bound = 0;
 };
+
+/// The bound of a zero that is exact but for its sign (as of a sum of -0s, which may start from +0).
+inline constexpr double kOpenSign = std::numeric_limits<double>::denorm_min();
+inline bool isOpenZero(const Element& element) { return element.number == 0 && element.bound == kOpenSign; }
+/// How far the number itself is uncertain: nothing where only the sign of a zero is.
+inline double boundOf(const Element& element) { return isOpenZero(element) ? 0 : element.bound; }
 
 struct OracleTensor {
   DataType dtype = DataType::F32;

@@ -74,6 +74,11 @@ int Drawer::appendCast(int node, DataType dtype) {
   const double limit = dtype == DataType::Bool ? 1 : limitOf(node);
   if (isExact() && limit > exactCapacity(dtype)) return kNone;
   if (!isTensor(node)) return appendScalarInput(dtype);
+  for (int i = node + 1; i < builder_.count() && random_.chance(70); ++i) {
+    const Node& other = program_.nodes[static_cast<size_t>(i)];
+    const bool is_same = other.kind == NodeKind::Op && other.op == OpKind::CastOp && other.operands[0].node == node && other.dtype == dtype;
+    if (is_same) return i;
+  }
   return append({.dtype = dtype, .op = OpKind::CastOp, .operands = {{.node = node}}}, limit);
 }
 

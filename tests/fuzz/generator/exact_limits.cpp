@@ -48,6 +48,8 @@ double exactCapacity(DataType dtype) {
 }
 
 std::optional<double> exactLimit(FunctionId function, DataType result, std::span<const double> limits) {
+  // Sums leave the sign of zero open: it is the one test that can tell.
+  if (function == FunctionId::signbit) return std::nullopt;
   if (result == DataType::Bool) return 1;
   const auto limit = magnitude(function, limits);
   if (isIntegerType(result)) return limit && *limit < 0x1p31 ? *limit : kNoLimit;
