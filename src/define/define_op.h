@@ -3,8 +3,7 @@
 //   TensorView* y = define<RollOp>(x, 3, /*axis=*/1);            // operands and attributes as describe() lists them
 //   TensorView* z = define<FullOp>(fusion, sizes, 0.5, DataType::F32);  // no tensor among the arguments: name the fusion
 //
-// Trailing arguments may be left out and keep their defaults. Arguments are brought to the form of their field: numbers
-// become scalars where the field holds scalars, lists of integers become lists of scalars, names become enumerators.
+// Trailing arguments may be left out and keep their defaults.
 #pragma once
 
 #include <string>
@@ -13,27 +12,31 @@
 #include "define/operand.h"
 #include "ir/describe.h"
 #include "ir/fields.h"
+#include "ir/text/call_resolver.h"
 
 namespace tokamak {
 
-/// A field's value under a name; an empty name: the next field in order that has no value yet.
-struct Argument {
+/// What a call may be given: the value that is taken when it is left out, monostate for none.
+struct Parameter {
   std::string_view name;
-  FieldValue value;
+  FieldValue fallback = {};
+  bool is_required = false;
 };
 
-/// Results and bodies are no arguments.
-bool isArgument(FieldRole role);
+/// The arguments in the order of the parameters, fallbacks for those left out. Errors: Definition, naming `call`, for an
+/// argument too many, of unknown name or given twice, and for a required one that is missing.
+std::vector<FieldValue> bindArguments(std::string_view call, std::span<const Parameter> parameters,
+                                      std::span<const CallArgument> arguments);
 
-/// `value` in the form that `field` holds in a default-constructed op. Errors: Definition, naming op, field and the legal form.
-FieldValue fitArgument(Fusion& fusion, std::string_view op, const Field& field, const FieldValue& value);
+/// `value` in the form that `pattern` has: numbers become scalars, lists of integers lists of scalars, names enumerators.
+/// Errors: Definition, naming the call, the parameter and the legal form.
+FieldValue fitArgument(Fusion& fusion, std::string_view call, std::string_view parameter, const FieldValue& pattern,
+                       const FieldValue& value);
 
-/// The expression of the op called `name` (a spelling or the op's name) with these arguments, with inferred results.
-/// Errors: Definition for an unknown or doubled argument, a value of the wrong form, a missing operand, and the op's own.
-Expr* defineOp(Fusion& fusion, const OpName& name, std::span<const Argument> arguments);
-
-/// The fusion of the first value among the arguments. Errors: Definition, naming `op`, when there is none.
-Fusion& fusionOf(std::string_view op, std::span<const Argument> arguments);
+/// The parameters of an op: its operands and attributes as described, without a spelling.
+std::vector<Parameter> parametersOf(OpKind kind);
+/// The expression of the op with these arguments, with inferred results, appended. Errors: Definition, also the op's own.
+Expr* defineOp(Fusion& fusion, const OpName& name, std::span<const CallArgument> arguments);
 
 namespace defining {
 
@@ -57,19 +60,19 @@ template <class Op>
 inline constexpr bool has_own_function = false;
 
 /// Appends the op's result. One result is required.
-TensorView* defineOne(Fusion* fusion, OpKind kind, std::vector<Argument> arguments);
+TensorView* defineOne(Fusion* fusion, OpKind kind, std::vector<CallArgument> arguments);
 
 }  // namespace defining
 
 /// Errors: as defineOp.
 template <class Op, class... Args>
 TensorView* define(Fusion& fusion, const Args&... args) {
-  return defining::defineOne(&fusion, kindOf<Op>, {Argument{{}, defining::toFieldValue(args)}...});
+  return defining::defineOne(&fusion, kindOf<Op>, {CallArgument{{}, defining::toFieldValue(args)}...});
 }
 /// In the fusion of the first value among the arguments.
 template <class Op, class... Args>
 TensorView* define(const Args&... args) {
-  return defining::defineOne(nullptr, kindOf<Op>, {Argument{{}, defining::toFieldValue(args)}...});
+  return defining::defineOne(nullptr, kindOf<Op>, {CallArgument{{}, defining::toFieldValue(args)}...});
 }
 
 }  // namespace tokamak

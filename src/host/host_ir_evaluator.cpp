@@ -165,7 +165,7 @@ std::unique_ptr<Plan> HostIrEvaluator::record(const Call& call) {
   validate(call, scalars);
   Recorder recorder(device_);
   RunStreams recorded_streams(recorder, params_.number_of_streams);
-  StatementRunner runner(*program_, recorder, recorder.callerStream(), recorded_streams, works_);
+  StatementRunner runner(*program_, recorder, recorder.callerStream(), recorded_streams, recorded_works_);
   runner.scalars().insert(scalars.begin(), scalars.end());
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     void* address = recorder.registerBuffer({.origin = StepBuffer::Origin::Input, .number = static_cast<int64_t>(i),

@@ -1,10 +1,9 @@
 // HostIrEvaluator: runs a host program on a device: records it once per set of sizes, then replays the plan.
 #pragma once
 
-#include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
-#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -70,7 +69,8 @@ class HostIrEvaluator {
   HostIrEvaluatorParams params_;
   std::vector<TensorView*> input_tensors_;
   std::shared_ptr<Stream> home_;
-  WorkCache works_;
+  WorkCache works_;           ///< for direct runs
+  WorkCache recorded_works_;  ///< as the recorder prepared it
   std::shared_ptr<RunStreams> streams_;
   std::vector<std::shared_ptr<Event>> ready_events_;
   std::vector<std::unique_ptr<CachedPlan>> plans_;

@@ -11,12 +11,26 @@
 
 namespace tokamak {
 
+namespace {
+
+// Inputs and outputs keep origin and number when buffers are placed, but not their place in the list.
+int32_t numberAfterPlacing(const StepList& before, const StepList& after, int32_t buffer) {
+  const StepBuffer& wanted = before.buffers[static_cast<size_t>(buffer)];
+  for (size_t b = 0; b < after.buffers.size(); ++b) {
+    if (after.buffers[b].origin == wanted.origin && after.buffers[b].number == wanted.number) return static_cast<int32_t>(b);
+  }
+  TK_RAISE(Internal, "buffer {} is lost", wanted.name);
+}
+
+}  // namespace
+
 Plan::Plan(Device& device, StepList recorded, std::vector<PlanOutput> outputs, std::vector<Stream*> workers,
            std::shared_ptr<Stream> home)
     : device_(&device), recorded_(std::move(recorded)), list_(placeBuffers(dropImpliedWaits(recorded_))),
       outputs_(std::move(outputs)), streams_(std::move(workers)), home_(std::move(home)),
       last_call_(device.createEvent()) {
   streams_.insert(streams_.begin(), nullptr);  // the caller's, given per call
+  for (PlanOutput& output : outputs_) output.at.buffer = numberAfterPlacing(recorded_, list_, output.at.buffer);
   compile();
 }
 

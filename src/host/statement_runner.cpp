@@ -60,7 +60,10 @@ void RunStorage::release(Stream& stream) {
 
 Stream& RunStreams::worker(int64_t index) {
   auto& stream = workers_[index];
-  if (stream == nullptr) stream = device_->createStream();
+  if (stream == nullptr) {
+    stream = device_->createStream();
+    order_.push_back(index);
+  }
   return *stream;
 }
 

@@ -56,11 +56,14 @@ class RunStreams {
   RunStreams(Device& device, int64_t worker_count) : device_(&device), worker_count_(worker_count) {}
   int64_t workerCount() const { return worker_count_; }
   Stream& worker(int64_t index);
+  /// Which worker was made as number `i`, from 0.
+  int64_t indexOf(int64_t i) const { return order_[static_cast<size_t>(i)]; }
 
  private:
   Device* device_;
   int64_t worker_count_;
   std::map<int64_t, std::unique_ptr<Stream>> workers_;
+  std::vector<int64_t> order_;
 };
 
 class StatementRunner {

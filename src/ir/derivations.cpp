@@ -73,6 +73,9 @@ struct Reader {
   void perAxis(std::string_view name, const T& value, TensorView* of) {
     add(FieldRole::Attribute, name, value, AxisRelation::PerAxis, of);
   }
+  void extents(std::string_view name, Scalar* const& value, TensorView* of) {
+    add(FieldRole::Attribute, name, value, AxisRelation::Extents, of);
+  }
   void extents(std::string_view name, const std::vector<Scalar*>& value, TensorView* of) {
     add(FieldRole::Attribute, name, value, AxisRelation::Extents, of);
   }
@@ -160,6 +163,7 @@ struct Writer {
   void axes(std::string_view name, std::vector<int64_t>& target, const TensorView*) const { setValue(name, target); }
   template <class T>
   void perAxis(std::string_view name, T& target, const TensorView*) const { setValue(name, target); }
+  void extents(std::string_view name, Scalar*& target, const TensorView*) const { setVal(name, target); }
   void extents(std::string_view name, std::vector<Scalar*>& target, const TensorView*) const { setValue(name, target); }
   void permutation(std::string_view name, std::vector<int64_t>& target, const TensorView*) const { setValue(name, target); }
   void origin(std::string_view name, Scalar*& target, const TensorView*) const { setVal(name, target); }

@@ -19,12 +19,14 @@ class Dot {
   Element finish(const Element* bias) {
     if (!isFloatingType(dtype_)) return bias == nullptr ? integer_ : call(FunctionId::add, integer_, *bias);
     if (bias == nullptr) return sum_.finish(dtype_);
-    const Element product = sum_.finish(dtype_);
+    const Element product = sum_.finish(computeType(dtype_));
     sum_.add(*bias);
     Element result = sum_.finish(dtype_);
-    const bool is_rounded_twice = isHalfType(dtype_) && mode_ == Mode::Exact &&
-                                  !(product.bound == 0 && result.bound == 0 && product.number + bias->number == result.number);
-    if (is_rounded_twice) result.bound += static_cast<double>(ulpOf(dtype_, product.number) / 2 + ulpOf(dtype_, result.number) / 2);
+    const bool may_be_rounded_first =
+        mode_ == Mode::Exact && !(product.bound == 0 && isRepresentable(dtype_, product.number));
+    if (isHalfType(dtype_) && may_be_rounded_first) {
+      result.bound += static_cast<double>(ulpOf(dtype_, product.number) / 2 + ulpOf(dtype_, result.number));
+    }
     return result;
   }
 

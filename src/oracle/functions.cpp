@@ -54,8 +54,7 @@ bool isMonotoneStep(FunctionId function) {
     case FunctionId::ge:
     case FunctionId::logical_not:
     case FunctionId::logical_and:
-    case FunctionId::logical_or:
-    case FunctionId::threshold: return true;
+    case FunctionId::logical_or: return true;
     default: return false;
   }
 }
@@ -227,7 +226,7 @@ Element choose(FunctionTypes types, std::span<const Element> operands) {
 // Formulas of several operations, operation by operation: what cancels is then in the bound.
 bool isComposed(FunctionId function) {
   return function == FunctionId::add_alpha || function == FunctionId::sub_alpha || function == FunctionId::addcmul ||
-         function == FunctionId::lerp;
+         function == FunctionId::lerp || function == FunctionId::threshold;
 }
 
 Element applyComposed(FunctionId function, FunctionTypes types, std::span<const Element> v, Mode mode) {
@@ -240,6 +239,12 @@ Element applyComposed(FunctionId function, FunctionTypes types, std::span<const 
     case FunctionId::sub_alpha: return call(FunctionId::sub, v[0], call(FunctionId::mul, v[1], v[2]));
     case FunctionId::addcmul:
       return call(FunctionId::add, v[0], call(FunctionId::mul, v[3], call(FunctionId::mul, v[1], v[2])));
+    case FunctionId::threshold: {
+      const Element compared[] = {v[0], v[1]};
+      const FunctionTypes test{.operand = types.operand, .result = DataType::Bool};
+      const Element chosen[] = {applyFunction(FunctionId::le, test, compared, mode), v[2], v[0]};
+      return choose(types, chosen);
+    }
     default: break;
   }
   // lerp from the nearer end.

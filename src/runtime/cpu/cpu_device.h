@@ -44,6 +44,7 @@ class CpuDevice final : public Device {
 
   void copy(Stream& stream, void* to, const void* from, int64_t bytes) override;
   void fill(Stream& stream, void* to, uint8_t byte, int64_t bytes) override;
+  std::shared_ptr<const Work> prepare(const WorkRequest& request) override;
   /// `work` is a CpuWork.
   void launch(Stream& stream, const Work& work, std::span<void* const> addresses) override;
   void callback(Stream& stream, std::function<void()> function) override;
