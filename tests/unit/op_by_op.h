@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <random>
 #include <string>
@@ -119,6 +120,10 @@ struct OpByOpOptions {
   Values values = Values::Exact;
   int64_t threads = 2;
   uint32_t seed = 1;
+  std::function<std::shared_ptr<const CpuWork>(const Expr&, std::span<const OperandDesc>, const ScalarBindings&)> prepare =
+      [](const Expr& expr, std::span<const OperandDesc> operands, const ScalarBindings& bindings) {
+        return prepareElementWork(expr, operands, bindings);
+      };
 };
 
 /// Runs every expression of the fusion with `symbols` bound, on random inputs, and expects every tensor to be within the
@@ -158,7 +163,7 @@ inline std::vector<std::vector<std::byte>> expectAsOracle(const Fusion& fusion, 
     HostTensor& result = tensors.emplace(out, HostTensor(out->dtype(), sizes, options.out, random)).first->second;
     descs.push_back(result.desc());
     addresses.push_back(result.address());
-    const auto work = prepareElementWork(*expr, descs, expected.bindings);
+    const auto work = options.prepare(*expr, descs, expected.bindings);
     work->run(addresses.data(), pool);
     EXPECT_TRUE(result.hasIntactGaps()) << callName(*expr);
     // The next op starts from what this one gave, the oracle from what it should have given: bounds carry that.
