@@ -1,6 +1,7 @@
 #include "host/checker.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <span>
 
@@ -136,11 +137,14 @@ RaceReport reportOf(const StepList& list, const Race& race) {
 std::vector<RaceReport> checkStepList(const StepList& list, CheckOptions options) {
   requireForm(list);
   const StepUses uses(list);
-  std::vector<RaceReport> reports = checkStepRules(list, uses);
+  std::vector<RaceReport> rules = checkStepRules(list, uses);
+  std::vector<RaceReport> races;
   const auto limit = static_cast<size_t>(std::max<int64_t>(options.report_limit, 0));
-  for (const Race& race : RaceSearch(list, uses).find(-1, limit)) reports.push_back(reportOf(list, race));
-  std::stable_sort(reports.begin(), reports.end(),
-                   [](const RaceReport& a, const RaceReport& b) { return a.second < b.second; });
+  for (const Race& race : RaceSearch(list, uses).find(-1, limit)) races.push_back(reportOf(list, race));
+  std::vector<RaceReport> reports;
+  std::merge(std::make_move_iterator(rules.begin()), std::make_move_iterator(rules.end()),
+             std::make_move_iterator(races.begin()), std::make_move_iterator(races.end()), std::back_inserter(reports),
+             [](const RaceReport& a, const RaceReport& b) { return a.second < b.second; });
   return reports;
 }
 

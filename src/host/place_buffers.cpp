@@ -15,8 +15,8 @@ constexpr int64_t kAlignment = 256;
 
 // When a buffer is in use: from the clock of its allocation to the last step on each stream that touches it.
 struct Lifetime {
-  Clock start;
-  Clock last;
+  DoneCounts start;
+  DoneCounts last;
   bool is_allocated = false;
 };
 

@@ -17,6 +17,7 @@ const Step* stepAt(const StepList& list, int64_t step) {
 std::string_view kindWord(StepKind kind) {
   switch (kind) {
     case StepKind::Work: return "work";
+    case StepKind::Fill: return "fill";
     case StepKind::Allocate: return "allocate";
     case StepKind::Release: return "release";
     case StepKind::Record: return "record";
@@ -43,6 +44,7 @@ std::string nameOf(const StepBuffer& buffer) {
     case StepBuffer::Origin::Input: return fmt::format("input {}", buffer.number);
     case StepBuffer::Origin::Output: return fmt::format("output {}", buffer.number);
     case StepBuffer::Origin::Intermediate: return fmt::format("intermediate {}", buffer.number);
+    case StepBuffer::Origin::Arena: return fmt::format("arena {}", buffer.number);
   }
   return "";
 }

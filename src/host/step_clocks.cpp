@@ -14,12 +14,12 @@ bool hasCommunications(const StepList& list) {
                              [](const Step& step) { return step.kind == StepKind::Post || step.kind == StepKind::Join; });
 }
 
-void joinInto(Clock& clock, const Clock& other) {
+void joinInto(DoneCounts& clock, const DoneCounts& other) {
   for (size_t s = 0; s < clock.size(); ++s) clock[s] = std::max(clock[s], other[s]);
 }
 
-Clock entryClock(const StepList& list) {
-  Clock clock(static_cast<size_t>(list.stream_count), 0);
+DoneCounts entryClock(const StepList& list) {
+  DoneCounts clock(static_cast<size_t>(list.stream_count), 0);
   return clock;
 }
 
@@ -46,7 +46,7 @@ class WaitDropper {
       const Step& step = list_.steps[i];
       const auto stream = static_cast<size_t>(step.stream);
       if (step.kind == StepKind::Record) {
-        Clock& point = recorded_[static_cast<size_t>(step.event)];
+        DoneCounts& point = recorded_[static_cast<size_t>(step.event)];
         point = wanted_[stream];
         point[stream] = clocks_[stream][stream];
       } else if (step.kind == StepKind::Wait) {
@@ -109,11 +109,11 @@ class WaitDropper {
   }
 
   const StepList& list_;
-  std::vector<Clock> clocks_;
-  std::vector<Clock> wanted_;    // per stream: points asked for, not yet waited for
-  std::vector<Clock> recorded_;  // per event: the points it stands for
+  std::vector<DoneCounts> clocks_;
+  std::vector<DoneCounts> wanted_;    // per stream: points asked for, not yet waited for
+  std::vector<DoneCounts> recorded_;  // per event: the points it stands for
   std::vector<std::vector<Point>> waits_;  // per step: what its stream waits for just before it
-  std::map<Point, Clock> clock_at_;
+  std::map<Point, DoneCounts> clock_at_;
   std::map<Point, size_t> step_at_;  // the index after the step
 };
 
@@ -121,9 +121,9 @@ class WaitDropper {
 
 StepClocks computeClocks(const StepList& list) {
   StepClocks result;
-  std::vector<Clock> clocks(static_cast<size_t>(list.stream_count), entryClock(list));
+  std::vector<DoneCounts> clocks(static_cast<size_t>(list.stream_count), entryClock(list));
   clocks[0][0] = 1;
-  std::vector<Clock> recorded(static_cast<size_t>(list.event_count), entryClock(list));
+  std::vector<DoneCounts> recorded(static_cast<size_t>(list.event_count), entryClock(list));
   for (const Step& step : list.steps) {
     const auto stream = static_cast<size_t>(step.stream);
     if (step.kind == StepKind::Record) recorded[static_cast<size_t>(step.event)] = clocks[stream];

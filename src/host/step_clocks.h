@@ -9,14 +9,14 @@
 namespace tokamak {
 
 /// Per stream, how many of its steps are done; every stream starts at 0 but the caller's, whose entry counts as one.
-using Clock = std::vector<int32_t>;
+using DoneCounts = std::vector<int32_t>;
 
 /// before[i][s]: how many steps of stream s are done when step i starts (of its own stream: all earlier ones). Records and waits do not
 /// count as steps. position[i]: the number of step i on its stream, from 1 (from 2 on the caller's).
 struct StepClocks {
-  std::vector<Clock> before;
+  std::vector<DoneCounts> before;
   std::vector<int32_t> position;
-  Clock at_exit;  ///< when the caller's stream has got past all steps
+  DoneCounts at_exit;  ///< when the caller's stream has got past all steps
 };
 
 /// For lists without communications.

@@ -30,6 +30,7 @@ StepPoint StepOrder::take(const Step& step) {
   latest_ = &now;
   switch (step.kind) {
     case StepKind::Work:
+    case StepKind::Fill:
     case StepKind::Allocate:
     case StepKind::Release: break;
     case StepKind::Record: recorded_[event] = now; break;

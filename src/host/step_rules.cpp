@@ -66,8 +66,6 @@ class StepRules {
     const auto complain = [&](Kind kind, int64_t first) { add(about(kind, first, access.buffer), {}); };
     if (step.kind == StepKind::Allocate) {
       if (allocated_[b] != kNever) complain(Kind::DoubleAllocate, allocated_[b]);
-      if (is_intermediate && released_[b] != kNever && allocated_[b] == kNever)
-        complain(Kind::AfterRelease, released_[b]);
       allocated_[b] = step_;
       return;
     }

@@ -20,7 +20,7 @@ enum class Keep : uint8_t { Outputs, Everything };
 struct Options {
   Mode mode = Mode::Exact;
   Keep keep = Keep::Outputs;
-  ScalarBindings bindings;  ///< of symbols that no input determines
+  ScalarBindings bindings = {};  ///< of symbols that no input determines
 };
 
 struct Evaluation {

@@ -22,8 +22,8 @@ struct Element {
 
 struct OracleTensor {
   DataType dtype = DataType::F32;
-  std::vector<int64_t> sizes;
-  std::vector<Element> elements;  ///< row-major
+  std::vector<int64_t> sizes = {};
+  std::vector<Element> elements = {};  ///< row-major
 
   int64_t rank() const { return static_cast<int64_t>(sizes.size()); }
   int64_t count() const { return static_cast<int64_t>(elements.size()); }
@@ -35,8 +35,8 @@ struct OracleTensor {
 /// Elements as stored: what runs of a program read and write.
 struct StoredTensor {
   DataType dtype = DataType::F32;
-  std::span<const int64_t> sizes;
-  std::span<const int64_t> strides;  ///< in elements; empty: dense and row-major; 0 repeats an element
+  std::span<const int64_t> sizes = {};
+  std::span<const int64_t> strides = {};  ///< in elements; empty: dense and row-major; 0 repeats an element
   const std::byte* data = nullptr;   ///< of the element at index 0
 };
 

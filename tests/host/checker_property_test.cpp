@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <random>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "host/checker.h"
@@ -14,12 +15,25 @@ namespace tokamak {
 
 namespace {
 
-// One thread, nothing to race: under the thread sanitizer a tenth shows as much.
-#if defined(__SANITIZE_THREAD__)
+// Sanitizers make the judges slow; a tenth of the programs shows them as much.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#define TK_TEST_IS_SANITIZED
+#endif
+#elif defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define TK_TEST_IS_SANITIZED
+#endif
+#ifdef TK_TEST_IS_SANITIZED
 constexpr int64_t kShare = 10;
 #else
 constexpr int64_t kShare = 1;
 #endif
+
+// --gtest_random_seed=N draws other programs; 0, the default, always the same.
+std::mt19937 randomFor(int64_t program) {
+  const auto block = static_cast<uint32_t>(::testing::UnitTest::GetInstance()->random_seed());
+  return std::mt19937(block * 10'000'019U + static_cast<uint32_t>(program));
+}
 
 constexpr CheckOptions kAllRaces = {.report_limit = 1'000'000};
 
@@ -35,7 +49,7 @@ Verdict verdictOf(const StepList& list) {
     if (report.kind == RaceReport::Kind::Race) {
       verdict.races.insert({report.first, report.second});
     } else {
-      verdict.others.insert(std::string(raceKindName(report.kind)) + " at step " + std::to_string(report.second));
+      verdict.others.insert(fmt::format("{} at step {}", raceKindName(report.kind), report.second));
     }
   }
   return verdict;
@@ -46,14 +60,10 @@ std::string describe(const StepList& list) {
   std::string text;
   for (size_t i = 0; i < list.steps.size(); ++i) {
     const Step& step = list.steps[i];
-    text +=
-        std::to_string(i) + ": stream " + std::to_string(step.stream) + " " + kNames[static_cast<size_t>(step.kind)];
-    if (step.event >= 0) text += " " + std::to_string(step.event);
+    text += fmt::format("{}: stream {} {} {}", i, step.stream, kNames[static_cast<size_t>(step.kind)], step.event);
     for (const Access& access : step.accesses) {
-      text += std::string(access.is_write ? " writes" : " reads") + " b" + std::to_string(access.buffer) + "+" +
-              std::to_string(access.offset);
-      for (const auto& dim : access.dims)
-        text += "(" + std::to_string(dim.size) + "x" + std::to_string(dim.stride) + ")";
+      text += fmt::format(" {} b{}+{}", access.is_write ? "writes" : "reads", access.buffer, access.offset);
+      for (const auto& dim : access.dims) text += fmt::format("({}x{})", dim.size, dim.stride);
     }
     text += "\n";
   }
@@ -66,7 +76,7 @@ TEST(HostCheckerProperty, AgreesWithEveryOrderOfSmallPrograms) {
   int64_t orders = 0;
   int64_t racy = 0;
   for (int64_t seed = 0; seed < kPrograms; ++seed) {
-    std::mt19937 random(static_cast<uint32_t>(seed));
+    std::mt19937 random = randomFor(seed);
     const StepList list = smallProgram(random);
     const StepPairs expected = racesByAllOrders(list, orders);
     ASSERT_EQ(verdictOf(list).races, expected) << "seed " << seed << "\n" << describe(list);
@@ -101,7 +111,7 @@ TEST(HostCheckerProperty, RaisesNoFalseAlarmOnCorrectPrograms) {
   int64_t streams = 0;
   Waits waits;
   for (int64_t seed = 0; seed < kPrograms; ++seed) {
-    std::mt19937 random(static_cast<uint32_t>(seed));
+    std::mt19937 random = randomFor(seed);
     const StepList list = seed % 2 == 0 ? loweredProgram(random) : synchronisedProgram(random);
     ASSERT_TRUE(racesByClosure(list).empty()) << "the generator is wrong; seed " << seed << "\n" << describe(list);
     ASSERT_TRUE(otherProblems(list).empty()) << "the generator is wrong; seed " << seed << "\n" << describe(list);
@@ -163,7 +173,7 @@ TEST(HostCheckerProperty, ReportsExactlyTheTrueMutantsOfCorrectPrograms) {
   constexpr int64_t kPrograms = 300 / kShare;
   std::array<Tally, kAllMutantKinds.size()> tallies;
   for (int64_t seed = 0; seed < kPrograms; ++seed) {
-    std::mt19937 random(static_cast<uint32_t>(seed) + 1'000'000);
+    std::mt19937 random = randomFor(seed + 1'000'000);
     const StepList list = seed % 2 == 0 ? loweredProgram(random) : synchronisedProgram(random);
     for (const Mutant& mutant : mutantsOf(list, random)) {
       judge(mutant, racesByClosure(mutant.list), tallies[static_cast<size_t>(mutant.kind)]);
@@ -179,8 +189,8 @@ TEST(HostCheckerProperty, ReportsExactlyTheTrueMutantsOfSmallProgramsByAllOrders
   std::array<Tally, kAllMutantKinds.size()> tallies;
   int64_t orders = 0;
   int64_t programs = 0;
-  for (uint32_t seed = 0; programs < kPrograms; ++seed) {
-    std::mt19937 random(seed + 2'000'000);
+  for (int64_t seed = 0; programs < kPrograms; ++seed) {
+    std::mt19937 random = randomFor(seed + 2'000'000);
     const StepList list = smallProgram(random);
     if (list.stream_count == 1 || !racesByClosure(list).empty() || !otherProblems(list).empty()) continue;
     ++programs;

@@ -76,7 +76,8 @@ class Mutator {
     const std::array<int64_t, 4> shifts = {accesses[access].element_bytes,
                                            accesses[access].dims.empty() ? 4 : accesses[access].dims[0].stride, 16,
                                            static_cast<int64_t>(pick(random_, 1, 64))};
-    const int64_t bytes = shifts[pick(random_, 0, shifts.size() - 1)] * (pick(random_, 0, 1) == 0 ? 1 : -1);
+    const int64_t distance = shifts[pick(random_, 0, shifts.size() - 1)];
+    const int64_t bytes = pick(random_, 0, 1) == 0 ? distance : -distance;
     add(MutantKind::ShiftSlice,
         "access " + std::to_string(access) + " of " + nameOf(list_, step) + " by " + std::to_string(bytes),
         withShiftedAccess(list_, step, access, bytes));

@@ -47,9 +47,9 @@ bool isLifeStep(const Step& step) { return step.kind == StepKind::Allocate || st
 struct Node {
   int64_t step = 0;
   bool is_silent = true;  // touches no memory
-  Bytes reads;
-  Bytes writes;
-  std::vector<size_t> after;  // nodes that must have finished, all earlier in the graph
+  Bytes reads = {};
+  Bytes writes = {};
+  std::vector<size_t> after = {};  // nodes that must have finished, all earlier in the graph
 };
 
 class Graph {

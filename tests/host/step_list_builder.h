@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "host/step_list.h"
 
 namespace tokamak {
@@ -66,8 +68,7 @@ class StepListBuilder {
     const auto number = static_cast<int32_t>(list.buffers.size());
     int64_t of_origin = 0;
     for (const StepBuffer& other : list.buffers) of_origin += other.origin == origin ? 1 : 0;
-    list.buffers.push_back(
-        {.origin = origin, .number = of_origin, .bytes = bytes, .name = "T" + std::to_string(number)});
+    list.buffers.push_back({.origin = origin, .number = of_origin, .bytes = bytes, .name = fmt::format("T{}", number)});
     return number;
   }
 

@@ -284,7 +284,10 @@ StepList smallProgram(std::mt19937& random) {
       const int32_t event = events[static_cast<size_t>(pick(random, 0, 2))];
       if (isOneIn(random, 3)) builder.record(anyStream(), event);
       if (isOneIn(random, 3)) builder.wait(anyStream(), event);
-      if (isOneIn(random, 3)) builder.synchronise(anyStream(), anyStream());
+      if (isOneIn(random, 3)) {
+        const int32_t waiting = anyStream();
+        builder.synchronise(waiting, anyStream());
+      }
     }
     if (!posted.empty() && isOneIn(random, 2)) builder.join(anyStream(), posted.back());
     std::vector<Access> accesses = anyAccesses(random, shape, 2 + intermediates);

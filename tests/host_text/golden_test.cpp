@@ -27,10 +27,11 @@ TEST_P(HostTextGolden, PrintsAsItWasRead) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, HostTextGolden,
-                         testing::Values("single_set.hoisted", "single_set.in-loop", "two_sets.hoisted", "two_sets.in-loop",
-                                         "three_sets.hoisted", "three_sets.in-loop", "ag_linear.one-loop", "ag_linear.two-loops"),
-                         [](const auto& info) {
-                           std::string name = info.param;
+                         testing::Values("single_set.hoisted", "single_set.in-loop", "two_sets.hoisted",
+                                         "two_sets.in-loop", "three_sets.hoisted", "three_sets.in-loop",
+                                         "ag_linear.one-loop", "ag_linear.two-loops"),
+                         [](const auto& golden) {
+                           std::string name = golden.param;
                            for (char& c : name) c = c == '.' || c == '-' ? '_' : c;
                            return name;
                          });

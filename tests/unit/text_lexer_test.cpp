@@ -52,7 +52,7 @@ TEST(Lexer, AnErrorNamesThePlaceAndShowsTheLineWithACaret) {
   tokens.next();
   EXPECT_EQ(errorOf([&] { tokens.expect("="); }), "f.fusion:2:5: unexpected 'c'; expected '='\n  b c\n    ^");
   tokens.next();
-  EXPECT_EQ(errorOf([&] { tokens.expect("="); }), "f.fusion:2:6: unexpected the end of the text; expected '='\n  b c\n     ^");
+  EXPECT_EQ(errorOf([&] { tokens.expect("="); }), "f.fusion:2:6: unexpected end of the text; expected '='\n  b c\n     ^");
 }
 
 TEST(Lexer, ColumnsCountCharactersNotBytes) {
@@ -117,7 +117,7 @@ TEST_F(ScalarText, WrongScalarsAreRefusedWithWhatWasExpected) {
   EXPECT_EQ(firstLine("9223372036854775808"), "f:1:1: the number 9223372036854775808 is out of range; expected an integer of 64 bits");
   EXPECT_EQ(firstLine("gcd(f0, f0)"), "f:1:1: 'gcd' is not defined on f32; expected operands of another type");
   EXPECT_EQ(firstLine("addcmul(f0, f0, f0)"), "f:1:1: 'addcmul' takes 4 operands; expected a function of at most 3");
-  EXPECT_EQ(firstLine("(i0"), "f:1:4: unexpected the end of the text; expected ')'");
+  EXPECT_EQ(firstLine("(i0"), "f:1:4: unexpected end of the text; expected ')'");
   EXPECT_EQ(firstLine("4 / 0"), "f:1:3: ( 4 / 0 ): the divisor is 0; it must be positive; expected an expression that can be computed");
 }
 

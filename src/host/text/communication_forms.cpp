@@ -105,10 +105,11 @@ Expr* readTransfer(BlockReader& block, const Token&, size_t) {
 void printPermutation(BlockPrinter& printer, const Expr& expr, size_t level) {
   const auto& op = *expr.as<CollectivePermute>();
   TextWriter& writer = printer.writer();
-  printer.line(level, fmt::format("CollectivePermute {} (team={}, send_peer={}, recv_peer={}, input={}, output={}, backend={})",
-                                  writer.names().communication(op.number), teamText(op.team), writer.scalar(op.send_peer),
-                                  writer.scalar(op.recv_peer), writer.tensor(*op.in), writer.tensor(*op.out),
-                                  enumName(op.backend)));
+  printer.line(
+      level,
+      fmt::format("CollectivePermute {} (team={}, send_peer={}, recv_peer={}, input={}, output={}, backend={})",
+                  writer.names().communication(op.number), teamText(op.team), writer.scalar(op.send_peer),
+                  writer.scalar(op.recv_peer), writer.tensor(*op.in), writer.tensor(*op.out), enumName(op.backend)));
 }
 
 Expr* readPermutation(BlockReader& block, const Token&, size_t) {
@@ -159,7 +160,8 @@ void printEnd(BlockPrinter& printer, const Expr& expr, size_t level) {
 
 Expr* readEnd(BlockReader& block, const Token&, size_t) {
   const bool has_number = block.tokens().peek().kind == TokenKind::Integer;
-  return block.reader().program().appendOp(EndCoalescing{.number = has_number ? readNumber(block.reader()) : kNoNumber});
+  return block.reader().program().appendOp(
+      EndCoalescing{.number = has_number ? readNumber(block.reader()) : kNoNumber});
 }
 
 constexpr HostForm kForms[] = {

@@ -1,8 +1,9 @@
+#include "host/text/generic_form.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "host/text/math_forms.h"
 #include "ir/ops/host/hir_alias_select.h"
 #include "ir/ops/host/hir_alias_slice.h"
 
@@ -16,8 +17,10 @@ bool isAbsent(const FieldValue& value) {
   return std::visit(
       []<class T>(const T& v) {
         constexpr bool is_unit = std::is_same_v<T, std::shared_ptr<const HostUnit>>;
-        if constexpr (std::is_pointer_v<T> || is_unit) return v == nullptr;
-        else return std::is_same_v<T, std::monostate>;
+        if constexpr (std::is_pointer_v<T> || is_unit)
+          return v == nullptr;
+        else
+          return std::is_same_v<T, std::monostate>;
       },
       value);
 }
@@ -42,8 +45,9 @@ std::string genericArguments(TextWriter& writer, const Expr& expr) {
       continue;
     }
     const Axes* axes = axesNamed(expr, field);
-    parts.push_back(fmt::format("{} = {}", field.name, axes != nullptr ? writer.axisAt(*axes, std::get<int64_t>(field.value))
-                                                                       : writer.value(field.value)));
+    parts.push_back(fmt::format(
+        "{} = {}", field.name,
+        axes != nullptr ? writer.axisAt(*axes, std::get<int64_t>(field.value)) : writer.value(field.value)));
   }
   return joined(parts);
 }
@@ -76,7 +80,8 @@ Fields readGenericArguments(TextReader& reader, OpKind kind) {
       tokens.fail(name, fmt::format("attribute {} is given twice", describeToken(name)));
     }
     tokens.expect("=");
-    const bool names_axis = (kind == OpKind::HirAliasSelect || kind == OpKind::HirAliasSlice) && known->name == "axis" && first != nullptr;
+    const bool names_axis =
+        (kind == OpKind::HirAliasSelect || kind == OpKind::HirAliasSlice) && known->name == "axis" && first != nullptr;
     FieldValue value = names_axis ? FieldValue{reader.axisPosition(first->logical(), nameOf(*first))}
                                   : reader.value(known->value, known->name);
     fields.push_back({known->role, known->name, std::move(value)});

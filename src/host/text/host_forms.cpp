@@ -27,9 +27,9 @@ void printAllocate(BlockPrinter& printer, const Expr& expr, size_t level) {
   const auto& op = *expr.as<Allocate>();
   TextWriter& writer = printer.writer();
   const std::string& buffer = writer.tensor(*op.buffer);
-  printer.line(level, fmt::format("{} = ALLOCATE(buffer={}, mem_type={}, size={}, zero_init={}, resets_to_zero={})", buffer,
-                                  buffer, memoryWord(op.buffer->memoryKind()), writer.scalar(op.size), op.zero_init,
-                                  op.resets_to_zero));
+  printer.line(level, fmt::format("{} = ALLOCATE(buffer={}, mem_type={}, size={}, zero_init={}, resets_to_zero={})",
+                                  buffer, buffer, memoryWord(op.buffer->memoryKind()), writer.scalar(op.size),
+                                  op.zero_init, op.resets_to_zero));
 }
 
 MemoryKind readMemoryWord(TokenStream& tokens) {
@@ -85,8 +85,9 @@ bool isDefaultRange(const ForLoop& op) {
 
 std::string rangeText(TextWriter& writer, const ForLoop& op) {
   const Scalar* stop = op.stop == nullptr && op.axis != nullptr ? op.axis->extent() : op.stop;
-  TK_REQUIRE(stop != nullptr, HostProgram, "FOR: the loop over {} has neither an axis nor a stop", writer.scalar(op.index));
-  std::string text = fmt::format(" from {} to {}", op.start == nullptr ? "0" : writer.scalar(op.start), writer.scalar(stop));
+  TK_REQUIRE(stop != nullptr, HostProgram, "FOR: the loop over {} has neither an axis nor a stop", toString(*op.index));
+  std::string text =
+      fmt::format(" from {} to {}", op.start == nullptr ? "0" : writer.scalar(op.start), writer.scalar(stop));
   if (op.step != nullptr && !op.step->isConstantInt(1)) text += fmt::format(" step {}", writer.scalar(op.step));
   return text;
 }
@@ -95,13 +96,12 @@ void printFor(BlockPrinter& printer, const Expr& expr, size_t level) {
   const auto& op = *expr.as<ForLoop>();
   TextWriter& writer = printer.writer();
   TK_REQUIRE(op.index != nullptr && op.index->isSymbol(), HostProgram, "FOR: the index of a loop must be a symbol");
-  writer.names().enterLoop(*op.index);
-  std::string text = fmt::format("FOR {}", writer.scalar(op.index));
+  std::string text = fmt::format("FOR {}{}", writer.names().loopBegin(*op.index), writer.scalar(op.index));
   if (op.axis != nullptr) text += fmt::format(" in {}", writer.axis(op.axis));
   if (!isDefaultRange(op)) text += rangeText(writer, op);
   printer.line(level, text + ":");
   printer.block(op.body, level + 1);
-  writer.names().leaveLoop(*op.index);
+  printer.mark(writer.names().loopEnd(*op.index));
 }
 
 Scalar* readIndex(BlockReader& block) {
@@ -167,7 +167,8 @@ Expr* readIf(BlockReader& block, const Token&, size_t indent) {
 // --- streams ---
 
 void printGetStream(BlockPrinter& printer, const Expr& expr, size_t level) {
-  printer.line(level, fmt::format("GetCurrentStream into {}", printer.writer().stream(*expr.as<GetCurrentStream>()->stream)));
+  printer.line(level,
+               fmt::format("GetCurrentStream into {}", printer.writer().stream(*expr.as<GetCurrentStream>()->stream)));
 }
 
 Expr* readGetStream(BlockReader& block, const Token&, size_t) {
@@ -176,7 +177,8 @@ Expr* readGetStream(BlockReader& block, const Token&, size_t) {
 }
 
 void printSetStream(BlockPrinter& printer, const Expr& expr, size_t level) {
-  printer.line(level, fmt::format("SetCurrentStream to {}", printer.writer().stream(*expr.as<SetCurrentStream>()->stream)));
+  printer.line(level,
+               fmt::format("SetCurrentStream to {}", printer.writer().stream(*expr.as<SetCurrentStream>()->stream)));
 }
 
 Expr* readSetStream(BlockReader& block, const Token&, size_t) {
@@ -297,7 +299,8 @@ const HostForm* findForm(OpKind kind) {
 
 const HostForm* findForm(const Token& word) {
   for (const std::span<const HostForm> forms : {std::span<const HostForm>(kForms), communicationForms()}) {
-    const auto found = std::ranges::find_if(forms, [&](const HostForm& f) { return f.read != nullptr && word.is(f.word); });
+    const auto found =
+        std::ranges::find_if(forms, [&](const HostForm& f) { return f.read != nullptr && word.is(f.word); });
     if (found != forms.end()) return &*found;
   }
   return nullptr;
@@ -327,14 +330,18 @@ void BlockPrinter::statement(const Expr& expr, size_t level) {
   line(level, fmt::format("   = {}", call));
 }
 
-bool BlockReader::isLoopIndex(const Scalar* symbol) const { return std::ranges::find(indices_, symbol) != indices_.end(); }
+bool BlockReader::isLoopIndex(const Scalar* symbol) const {
+  return std::ranges::find(indices_, symbol) != indices_.end();
+}
 
 Block BlockReader::body(size_t indent, Scalar* index) {
   const Token& at = tokens().peek();
-  if (++depth_ > kMaxNesting) tokens().fail(at, fmt::format("nested too deeply; expected at most {} levels", kMaxNesting));
+  if (++depth_ > kMaxNesting)
+    tokens().fail(at, fmt::format("nested too deeply; expected at most {} levels", kMaxNesting));
   if (index != nullptr) indices_.push_back(index);
   const bool has_statements = at.starts_line && columnOf(tokens(), at) > indent && !at.is("}");
-  if (!has_statements && !at.starts_line && !tokens().atEnd()) tokens().fail(at, "the body of a statement starts on a new line");
+  if (!has_statements && !at.starts_line && !tokens().atEnd())
+    tokens().fail(at, "the body of a statement starts on a new line");
   Block body;
   if (has_statements) body = block(indent + 2);
   if (index != nullptr) indices_.pop_back();
@@ -346,10 +353,12 @@ Block BlockReader::block(size_t indent) {
   Block block;
   while (!tokens().atEnd() && !tokens().at("}")) {
     const Token& start = tokens().peek();
-    if (!start.starts_line) tokens().fail(start, fmt::format("unexpected {} after a statement; expected a new line", describeToken(start)));
+    if (!start.starts_line)
+      tokens().fail(start, fmt::format("unexpected {} after a statement; expected a new line", describeToken(start)));
     const size_t have = columnOf(tokens(), start);
     if (have < indent) break;
-    if (have > indent) tokens().fail(start, fmt::format("the statement is indented by {} blanks; expected {}", have, indent));
+    if (have > indent)
+      tokens().fail(start, fmt::format("the statement is indented by {} blanks; expected {}", have, indent));
     block.exprs.push_back(statement(indent));
   }
   return block;

@@ -21,6 +21,7 @@ class BlockPrinter {
   TextWriter& writer() const { return *writer_; }
   std::string indent(size_t level) const { return margin_ + std::string(2 * level, ' '); }
   void line(size_t level, std::string_view text);
+  void mark(std::string_view text) { *out_ += text; }
   void block(const Block& block, size_t level);
   void statement(const Expr& expr, size_t level);
 

@@ -63,7 +63,8 @@ void skipBraces(TokenStream& tokens) {
 
 std::optional<std::string> ProgramReader::atSection() const {
   const Token& token = tokens_->peek();
-  const bool is_section = token.is("Aliases") || token.is("OutputAliases") || token.is("Domains") || token.is("Scalars");
+  const bool is_section =
+      token.is("Aliases") || token.is("OutputAliases") || token.is("Domains") || token.is("Scalars");
   const bool is_numbered = numberAfter("HostUnit", token) || numberAfter("Kernel", token);
   if (!is_section && !is_numbered) return std::nullopt;
   return std::string(token.text);
@@ -94,7 +95,8 @@ void ProgramReader::readSection(std::string_view name) {
   if (name == "Scalars") readScalarTypes(reader_);
   if (name == "Domains") readDomains(reader_);
   if (section.unit) {
-    if (reader_.hasUnit(*section.unit)) tokens_->fail(section.offset, fmt::format("there is a HostUnit{} already", *section.unit));
+    if (reader_.hasUnit(*section.unit))
+      tokens_->fail(section.offset, fmt::format("there is a HostUnit{} already", *section.unit));
     reader_.addUnit(*section.unit, readUnit(*section.unit));
   }
   section.end = tokens_->position();
@@ -108,7 +110,8 @@ std::shared_ptr<const HostUnit> ProgramReader::readUnit(int64_t number) {
   const Token& title = tokens_->expect("%");
   tokens_->expect("Fusion");
   const Token& name = tokens_->peek();
-  if (name.kind != TokenKind::String && name.kind != TokenKind::Identifier) tokens_->failExpected("the name of the fusion");
+  if (name.kind != TokenKind::String && name.kind != TokenKind::Identifier)
+    tokens_->failExpected("the name of the fusion");
   tokens_->next();
   unit->fusion = std::make_unique<Fusion>(name.kind == TokenKind::String ? name.string : std::string(name.text));
   ProgramReader inner(*tokens_, *unit->fusion, nullptr);
@@ -144,7 +147,8 @@ void ProgramReader::readStatements(size_t column) {
   if (!tokens_->at("}")) {
     const Token& at = tokens_->peek();
     if (tokens_->atEnd()) tokens_->failExpected("a statement or '}'");
-    tokens_->fail(at, fmt::format("the statement is indented by {} blanks; expected {}", columnOf(*tokens_, at), column + 2));
+    tokens_->fail(
+        at, fmt::format("the statement is indented by {} blanks; expected {}", columnOf(*tokens_, at), column + 2));
   }
   tokens_->next();
   if (reader_.host() != nullptr) reader_.host()->setTopLevel(std::move(statements));
@@ -159,9 +163,12 @@ void ProgramReader::readRemaining() {
     const bool is_host_only = *name == "Aliases" || name->starts_with("HostUnit");
     if (is_host_only && reader_.host() == nullptr) tokens_->fail(at, fmt::format("a fusion has no section {}", *name));
     expectSectionStart(*tokens_, *name);
-    if (*name == "Aliases") readAliases(reader_);
-    else if (*name == "OutputAliases") readOutputAliases(reader_);
-    else tokens_->setPosition(sections_[*name].end);
+    if (*name == "Aliases")
+      readAliases(reader_);
+    else if (*name == "OutputAliases")
+      readOutputAliases(reader_);
+    else
+      tokens_->setPosition(sections_[*name].end);
   }
 }
 

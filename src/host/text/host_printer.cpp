@@ -18,39 +18,44 @@ std::string titleOf(const Fusion& program) {
   return fmt::format("%Fusion {}", isSymbolName(name) ? name : quoted(name));
 }
 
-// A unit is a program of its own, with names of its own.
-void printProgram(const Fusion& program, const std::string& margin, std::string& out);
-
 void printUnit(const HostUnit& unit, size_t number, const std::string& margin, std::string& out) {
   out += fmt::format("{}HostUnit{}{{\n", margin, number);
-  if (unit.fusion != nullptr) printProgram(*unit.fusion, margin + "  ", out);
+  if (unit.fusion != nullptr) {
+    // A unit is a program of its own, with names of its own.
+    const Block statements = statementsOf(*unit.fusion);
+    ProgramNames names(*unit.fusion, statements);
+    out += programText(*unit.fusion, names, margin + "  ");
+  }
   out += margin + "}\n";
 }
 
-void printProgram(const Fusion& program, const std::string& margin, std::string& out) {
-  const Block statements = statementsOf(program);
-  ProgramNames names(program, statements);
-  TextWriter writer(names);
+std::string markedText(const Fusion& program, TextWriter& writer, const std::string& margin) {
   const auto text = [&](const Val* val) { return writer.val(val); };
-  const std::string inputs = joined(textsOf(program.inputs(), text));
-  const std::string outputs = joined(textsOf(program.outputs(), text));
+  const Block statements = statementsOf(program);
   const std::string title = titleOf(program);
-  out += fmt::format("{}{} {{ ({}) -> ({}) :\n", margin, title, inputs, outputs);
+  std::string out = fmt::format("{}{} {{ ({}) -> ({}) :\n", margin, title, joined(textsOf(program.inputs(), text)),
+                                joined(textsOf(program.outputs(), text)));
   BlockPrinter(writer, out, margin).block(statements, 1);
   out += fmt::format("{}}} // {}\n", margin, title.substr(0, title.find(' ')));
   if (program.isHostProgram()) out += aliasesText(writer, static_cast<const HostIrContainer&>(program), margin);
   out += outputAliasesText(writer, program, margin);
   out += domainsText(writer, statements, margin);
-  out += scalarsText(writer, margin);
-  for (size_t i = 0; i < names.units().size(); ++i) printUnit(*names.units()[i], i, margin, out);
+  return out;
 }
 
 }  // namespace
 
-std::string printHostProgram(const HostIrContainer& program) {
-  std::string out;
-  printProgram(program, "", out);
+std::string programText(const Fusion& program, ProgramNames& names, const std::string& margin) {
+  TextWriter marking(names);
+  std::string out = names.withNames(markedText(program, marking, margin));
+  out += scalarsText(TextWriter(names), margin);
+  for (size_t i = 0; i < names.units().size(); ++i) printUnit(*names.units()[i], i, margin, out);
   return out;
+}
+
+std::string printHostProgram(const HostIrContainer& program) {
+  ProgramNames names(program, program.topLevel());
+  return programText(program, names, "");
 }
 
 }  // namespace tokamak

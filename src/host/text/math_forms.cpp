@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "host/text/generic_form.h"
 #include "host/text/pointwise_forms.h"
 #include "ir/ops/math/cat_op.h"
 #include "ir/ops/math/expand_op.h"
@@ -40,7 +41,8 @@ std::vector<Scalar*> readScalars(TextReader& reader) {
 std::string printSet(TextWriter& writer, const Expr& expr, const std::string&) {
   const auto& op = *expr.as<LoadStoreOp>();
   const bool is_default = op.cache_op == CacheOp::Unspecified;
-  return fmt::format("Set( {}{} )", writer.tensor(*op.in), is_default ? "" : fmt::format(", cache_op={}", enumName(op.cache_op)));
+  return fmt::format("Set( {}{} )", writer.tensor(*op.in),
+                     is_default ? "" : fmt::format(", cache_op={}", enumName(op.cache_op)));
 }
 
 Fields readSet(TextReader& reader, TensorView*) {
@@ -108,8 +110,9 @@ Fields readReduction(TextReader& reader, TensorView* out) {
   const Token& initial = tokens.peek();
   const Scalar* identity = reader.program().constant(reductionIdentity(kind, in->dtype()), in->dtype());
   if (reader.scalar("the initial value") != identity) {
-    tokens.fail(initial, fmt::format("a reduction by {} of {} starts from {} of that type; another value is not supported",
-                                     reductionDumpName(kind), dumpName(in->dtype()), toString(*identity)));
+    tokens.fail(initial,
+                fmt::format("a reduction by {} of {} starts from {} of that type; another value is not supported",
+                            reductionDumpName(kind), dumpName(in->dtype()), toString(*identity)));
   }
   tokens.expect(",");
   reader.expectName("allreduce");
@@ -142,7 +145,8 @@ Fields readMatmul(TextReader& reader, TensorView*) {
 // the dumps have it.
 std::string printLinear(TextWriter& writer, const Expr& expr, const std::string& indent) {
   const auto& op = *expr.as<LinearOp>();
-  std::string text = fmt::format("linear({},\n{}            {}", writer.tensor(*op.in), indent, writer.tensor(*op.weight));
+  std::string text =
+      fmt::format("linear({},\n{}            {}", writer.tensor(*op.in), indent, writer.tensor(*op.weight));
   if (op.bias != nullptr) text += fmt::format("{}  ,\n          {}", indent, writer.tensor(*op.bias));
   return text + indent + "  )";
 }
@@ -191,7 +195,8 @@ std::vector<Scalar*> visibleShape(const TensorView& tensor) {
 std::string printView(TextWriter& writer, const Expr& expr, const std::string&) {
   const auto& op = *expr.as<ReshapeOp>();
   const bool is_shown = op.shape != visibleShape(*op.out);
-  return fmt::format("view( {}{} )", writer.tensor(*op.in), is_shown ? fmt::format(", {}", scalarsText(writer, op.shape)) : "");
+  return fmt::format("view( {}{} )", writer.tensor(*op.in),
+                     is_shown ? fmt::format(", {}", scalarsText(writer, op.shape)) : "");
 }
 
 Fields readView(TextReader& reader, TensorView* out) {
@@ -240,7 +245,8 @@ Fields readSlice(TextReader& reader, TensorView*) {
     if (!tokens.at("{")) tokens.failExpected("'{start, stop, step}' or '}'");
     const Token& range = tokens.peek();
     const std::vector<Scalar*> three = readScalars(reader);
-    if (three.size() != 3) tokens.fail(range, fmt::format("a range of {} scalars; expected {{start, stop, step}}", three.size()));
+    if (three.size() != 3)
+      tokens.fail(range, fmt::format("a range of {} scalars; expected {{start, stop, step}}", three.size()));
     for (size_t i = 0; i < 3; ++i) {
       if (three[i] != nullptr) parts[i].push_back(three[i]);
     }
@@ -261,13 +267,14 @@ Fields readCat(TextReader& reader, TensorView*) {
     ins.push_back(reader.tensor());
     reader.tokens().expect(",");
   }
-  return {{FieldRole::OperandList, "in", ins}, attribute("axis", reader.tokens().expectInteger("a tensor or an axis number"))};
+  return {{FieldRole::OperandList, "in", ins},
+          attribute("axis", reader.tokens().expectInteger("a tensor or an axis number"))};
 }
 
 std::string printSelect(TextWriter& writer, const Expr& expr, const std::string&) {
   const auto& op = *expr.as<SelectOp>();
-  return fmt::format("select( {}, axis = {}, index = {} )", writer.tensor(*op.in), writer.axisAt(shapeOf(*op.in), op.axis),
-                     writer.scalar(op.index));
+  return fmt::format("select( {}, axis = {}, index = {} )", writer.tensor(*op.in),
+                     writer.axisAt(shapeOf(*op.in), op.axis), writer.scalar(op.index));
 }
 
 Fields readSelect(TextReader& reader, TensorView*) {
@@ -338,7 +345,8 @@ void addResults(Fields& fields, OpKind kind, const std::vector<Val*>& outs) {
   for (const Field& field : defaultFields(kind)) {
     if (field.role == FieldRole::Result && next < outs.size()) fields.push_back({field.role, field.name, outs[next++]});
     if (field.role == FieldRole::ResultList) {
-      fields.push_back({field.role, field.name, std::vector<Val*>(outs.begin() + static_cast<std::ptrdiff_t>(next), outs.end())});
+      fields.push_back(
+          {field.role, field.name, std::vector<Val*>(outs.begin() + static_cast<std::ptrdiff_t>(next), outs.end())});
       next = outs.size();
     }
   }
@@ -350,7 +358,8 @@ Expr* readCall(TextReader& reader, const std::vector<Val*>& outs, const Token& s
   TokenStream& tokens = reader.tokens();
   const Token& word = tokens.peek();
   std::string name(word.text);
-  const bool is_call = word.kind == TokenKind::Identifier && (tokens.peek(1).is("(") || name == "Set") && !constantType(word);
+  const bool is_call =
+      word.kind == TokenKind::Identifier && (tokens.peek(1).is("(") || name == "Set") && !constantType(word);
   if (!is_call) return readInfix(reader, onlyTensor(reader, outs, word), start);
   tokens.next();
   if (name == "Set" && tokens.accept(".")) name += fmt::format(".{}", tokens.expectIdentifier("'Permute'").text);

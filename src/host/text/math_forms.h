@@ -19,11 +19,6 @@ CallPlace callPlace(const Expr& expr);
 /// Reads a call and appends the expression that gives `outs`. Errors: Parse.
 Expr* readCall(TextReader& reader, const std::vector<Val*>& outs, const Token& start);
 
-/// Operands, then `name = value` for each attribute: of ops without a form of their own.
-std::string genericArguments(TextWriter& writer, const Expr& expr);
-/// Reads them after '(' up to but without ')'.
-Fields readGenericArguments(TextReader& reader, OpKind kind);
-
 /// Appends an expression made of these fields. Errors: Parse at `start`.
 Expr* appendFields(TextReader& reader, OpKind kind, const Fields& fields, const Token& start);
 

@@ -50,16 +50,20 @@ std::string pointwiseText(TextWriter& writer, const Expr& expr, const std::strin
   const auto& op = *expr.as<PointwiseOp>();
   const FunctionInfo& info = functionInfo(op.function);
   const std::vector<std::string> ins = textsOf(op.ins, [&](const Val* in) { return writer.val(in); });
-  if (ins.size() == 1 && op.function == FunctionId::neg && asTensor(op.ins[0]) != nullptr) return fmt::format("-{};", ins[0]);
+  if (ins.size() == 1 && op.function == FunctionId::neg && asTensor(op.ins[0]) != nullptr)
+    return fmt::format("-{};", ins[0]);
   if (ins.size() == 2 && !info.infix.empty()) return fmt::format("{}\n{}   {} {};", ins[0], indent, info.infix, ins[1]);
-  return fmt::format("{}{}({});", info.name, hasFloatSuffix(op) ? "f" : "", joined(ins, fmt::format("\n{}  , ", indent)));
+  return fmt::format("{}{}({});", info.name, hasFloatSuffix(op) ? "f" : "",
+                     joined(ins, fmt::format("\n{}  , ", indent)));
 }
 
 std::optional<PointwiseName> pointwiseName(std::string_view name) {
-  if (const auto function = functionFromName(name)) return PointwiseName{.kind = OpKind::PointwiseOp, .function = *function};
+  if (const auto function = functionFromName(name))
+    return PointwiseName{.kind = OpKind::PointwiseOp, .function = *function};
   if (name.ends_with('f')) {
     const auto function = functionFromName(name.substr(0, name.size() - 1));
-    const bool takes_suffix = function && functionInfo(*function).rule == TypeRule::Float && functionInfo(*function).arity == 1;
+    const bool takes_suffix =
+        function && functionInfo(*function).rule == TypeRule::Float && functionInfo(*function).arity == 1;
     if (takes_suffix) return PointwiseName{.kind = OpKind::PointwiseOp, .function = *function};
   }
   if (!name.starts_with("__")) return std::nullopt;
@@ -76,10 +80,12 @@ Fields readPointwise(TextReader& reader, const PointwiseName& name, const Tensor
   if (name.kind == OpKind::CastOp) {
     TensorView* in = reader.tensor();
     if (in->dtype() != name.from) {
-      tokens.fail(at, fmt::format("'{}' converts {}, but its operand is {}", at.text, dumpName(name.from), dumpName(in->dtype())));
+      tokens.fail(at, fmt::format("'{}' converts {}, but its operand is {}", at.text, dumpName(name.from),
+                                  dumpName(in->dtype())));
     }
     if (out->dtype() != name.to) {
-      tokens.fail(at, fmt::format("'{}' gives {}, but its result is {}", at.text, dumpName(name.to), dumpName(out->dtype())));
+      tokens.fail(
+          at, fmt::format("'{}' gives {}, but its result is {}", at.text, dumpName(name.to), dumpName(out->dtype())));
     }
     return {{FieldRole::Operand, "in", in}, {FieldRole::Attribute, "dtype", name.to}};
   }
@@ -87,7 +93,8 @@ Fields readPointwise(TextReader& reader, const PointwiseName& name, const Tensor
   do ins.push_back(reader.val());
   while (tokens.accept(","));
   const auto arity = static_cast<size_t>(functionInfo(name.function).arity);
-  if (ins.size() != arity) tokens.fail(at, fmt::format("'{}' is given {} operands; it takes {}", at.text, ins.size(), arity));
+  if (ins.size() != arity)
+    tokens.fail(at, fmt::format("'{}' is given {} operands; it takes {}", at.text, ins.size(), arity));
   return pointwiseFields(name.function, std::move(ins));
 }
 

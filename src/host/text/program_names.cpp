@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <set>
 
 #include <fmt/format.h>
@@ -17,6 +18,12 @@
 namespace tokamak {
 
 namespace {
+
+// Control characters, which no name and no quoted string contains.
+constexpr char kSymbolMark = '\1';
+constexpr char kBeginMark = '\2';
+constexpr char kEndMark = '\3';
+constexpr std::string_view kMarks = "\1\2\3";
 
 bool isDigit(char c) { return c >= '0' && c <= '9'; }
 bool isLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
@@ -61,7 +68,7 @@ ProgramNames::ProgramNames(const Fusion& program, const Block& statements) {
   if (host != nullptr) stream_numbers_[host->defaultStream()] = -1;
   if (host != nullptr) {
     symbol_names_[host->numberOfStreams()] = host->numberOfStreams()->name();
-    ++names_in_use_[host->numberOfStreams()->name()];
+    names_in_use_.insert(host->numberOfStreams()->name());
   }
   std::map<TensorView*, bool, ById> mentioned;
   const auto mention = [&](Val* val) {
@@ -136,11 +143,44 @@ void ProgramNames::numberCommunication(const Expr& expr) {
   if (number) communication_numbers_.try_emplace(*number, static_cast<int64_t>(communication_numbers_.size()));
 }
 
-int64_t ProgramNames::unit(const HostUnit& unit) const {
-  return std::ranges::find(units_, &unit) - units_.begin();
+int64_t ProgramNames::unit(const HostUnit& unit) const { return std::ranges::find(units_, &unit) - units_.begin(); }
+
+std::string ProgramNames::symbol(const Scalar& symbol) {
+  return are_symbols_named_ ? nameOf(symbol) : mark(kSymbolMark, symbol);
 }
 
-const std::string& ProgramNames::symbol(const Scalar& symbol) {
+std::string ProgramNames::loopBegin(const Scalar& index) { return mark(kBeginMark, index); }
+std::string ProgramNames::loopEnd(const Scalar& index) { return mark(kEndMark, index); }
+
+std::string ProgramNames::mark(char kind, const Scalar& symbol) {
+  const auto [found, is_first] = marks_.try_emplace(&symbol, marked_.size());
+  if (is_first) marked_.push_back(&symbol);
+  return fmt::format("{}{}{}", kind, found->second, kind);
+}
+
+std::string ProgramNames::withNames(std::string_view marked) {
+  std::string text;
+  while (!marked.empty()) {
+    const size_t at = std::min(marked.find_first_of(kMarks), marked.size());
+    text += marked.substr(0, at);
+    marked.remove_prefix(at);
+    if (marked.empty()) break;
+    const char kind = marked[0];
+    const size_t end = marked.find(kind, 1);
+    size_t number = 0;
+    std::from_chars(marked.data() + 1, marked.data() + end, number);
+    const Scalar& symbol = *marked_[number];
+    // A loop claims its index's name again if an earlier loop with the same index gave it back.
+    if (kind == kBeginMark) names_in_use_.insert(nameOf(symbol));
+    if (kind == kEndMark) names_in_use_.erase(nameOf(symbol));
+    if (kind == kSymbolMark) text += nameOf(symbol);
+    marked.remove_prefix(end + 1);
+  }
+  are_symbols_named_ = true;
+  return text;
+}
+
+const std::string& ProgramNames::nameOf(const Scalar& symbol) {
   const auto [found, is_first] = symbol_names_.try_emplace(&symbol);
   if (!is_first) return found->second;
   symbols_.push_back(&symbol);
@@ -150,21 +190,11 @@ const std::string& ProgramNames::symbol(const Scalar& symbol) {
     next_symbol_ += next_symbol_ == 0 ? 2 : 1;
     return found->second;
   }
-  std::string name = symbol.name();
-  for (int copy = 2; names_in_use_[name] > 0; ++copy) name = fmt::format("{}_{}", symbol.name(), copy);
-  ++names_in_use_[name];
-  found->second = std::move(name);
+  found->second = symbol.name();
+  for (int copy = 2; !names_in_use_.insert(found->second).second; ++copy) {
+    found->second = fmt::format("{}_{}", symbol.name(), copy);
+  }
   return found->second;
-}
-
-void ProgramNames::enterLoop(const Scalar& index) {
-  const bool is_known = symbol_names_.contains(&index);
-  const std::string& name = symbol(index);
-  if (is_known && names_in_use_[name] == 0) ++names_in_use_[name];
-}
-
-void ProgramNames::leaveLoop(const Scalar& index) {
-  if (const auto used = names_in_use_.find(symbol(index)); used != names_in_use_.end()) used->second = 0;
 }
 
 char symbolLetter(DataType dtype) {

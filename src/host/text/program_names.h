@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -41,13 +42,16 @@ class ProgramNames {
   const std::vector<const HostUnit*>& units() const { return units_; }
   int64_t unit(const HostUnit& unit) const;
 
-  /// Symbols are named when they are first asked for, so in the order of the text. A symbol without a name, or with one that
-  /// is a letter and a number, is numbered: 0, 2, 3, 4, ... A name that is taken gets a suffix.
-  const std::string& symbol(const Scalar& symbol);
-  /// Names a loop's index; the name of an index may be used again after its loop.
-  void enterLoop(const Scalar& index);
-  void leaveLoop(const Scalar& index);
-  /// The symbols named so far, in the order in which they were.
+  /// Symbols are named in the order of the finished text, so a text is first written with marks in their place. A symbol
+  /// without a name, or with one that is a letter and a number, is numbered: 0, 2, 3, 4, ... A name that is taken gets a
+  /// suffix; the name of a loop's index may be used again after the loop.
+  std::string symbol(const Scalar& symbol);
+  /// Marks without text: where a loop begins and where it ends.
+  std::string loopBegin(const Scalar& index);
+  std::string loopEnd(const Scalar& index);
+  /// `marked` with the names in place of the marks; from now on `symbol` gives names.
+  std::string withNames(std::string_view marked);
+  /// The symbols of the text, in the order in which they were named.
   const std::vector<const Scalar*>& symbols() const { return symbols_; }
 
  private:
@@ -55,6 +59,8 @@ class ProgramNames {
   void numberAxes(const Axes& axes);
   void numberStatement(const Expr& expr);
   void numberCommunication(const Expr& expr);
+  std::string mark(char kind, const Scalar& symbol);
+  const std::string& nameOf(const Scalar& symbol);
 
   std::vector<TensorView*> tensors_;
   std::unordered_map<const TensorView*, int64_t> tensor_numbers_;
@@ -63,9 +69,12 @@ class ProgramNames {
   std::map<int64_t, int64_t> communication_numbers_;
   std::map<int64_t, bool> awaited_;
   std::vector<const HostUnit*> units_;
+  std::vector<const Scalar*> marked_;
+  std::unordered_map<const Scalar*, size_t> marks_;
   std::vector<const Scalar*> symbols_;
   std::unordered_map<const Scalar*, std::string> symbol_names_;
-  std::map<std::string, int> names_in_use_;
+  std::set<std::string> names_in_use_;
+  bool are_symbols_named_ = false;
   int64_t next_stream_ = 0;
   int64_t next_symbol_ = 0;
 };

@@ -1,6 +1,7 @@
 #include "host/text/sections.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -32,7 +33,8 @@ std::string contiguityText(const Contiguity& contiguity) {
 
 std::string stepText(TextWriter& writer, const DomainExpr& step) {
   if (step.kind == DomainExprKind::Merge) {
-    return fmt::format("merge {}, {} -> {}", writer.axis(step.in[0]), writer.axis(step.in[1]), writer.axis(step.out[0]));
+    return fmt::format("merge {}, {} -> {}", writer.axis(step.in[0]), writer.axis(step.in[1]),
+                       writer.axis(step.out[0]));
   }
   return fmt::format("{} {} by {} -> {}, {}", step.is_inner_factor ? "split" : "outer split", writer.axis(step.in[0]),
                      writer.scalar(step.factor), writer.axis(step.out[0]), writer.axis(step.out[1]));
@@ -62,6 +64,12 @@ std::string section(std::string_view name, const std::vector<std::string>& lines
   return text + margin + "}\n";
 }
 
+std::vector<std::string> byNumber(const std::map<int64_t, std::string>& lines) {
+  std::vector<std::string> list;
+  for (const auto& [number, line] : lines) list.push_back(line);
+  return list;
+}
+
 template <class Element>
 auto bracketed(TextReader& reader, Element&& element) {
   std::vector<std::decay_t<decltype(element())>> list;
@@ -75,7 +83,8 @@ auto bracketed(TextReader& reader, Element&& element) {
 
 std::optional<bool> readDensity(TextReader& reader) {
   if (reader.tokens().accept("none")) return std::nullopt;
-  if (!reader.tokens().at("true") && !reader.tokens().at("false")) reader.tokens().failExpected("'true', 'false' or 'none'");
+  if (!reader.tokens().at("true") && !reader.tokens().at("false"))
+    reader.tokens().failExpected("'true', 'false' or 'none'");
   return reader.flag();
 }
 
@@ -89,8 +98,8 @@ IterDomain* readResult(TextReader& reader, size_t known_before) {
 }
 
 bool isSameStep(const DomainExpr& a, const DomainExpr& b) {
-  return a.kind == b.kind && std::ranges::equal(a.in, b.in) && std::ranges::equal(a.out, b.out) && a.factor == b.factor &&
-         a.is_inner_factor == b.is_inner_factor;
+  return a.kind == b.kind && std::ranges::equal(a.in, b.in) && std::ranges::equal(a.out, b.out) &&
+         a.factor == b.factor && a.is_inner_factor == b.is_inner_factor;
 }
 
 void recordStep(TextReader& reader, const DomainExpr& step, const Token& at) {
@@ -100,7 +109,8 @@ void recordStep(TextReader& reader, const DomainExpr& step, const Token& at) {
   for (const IterDomain* out : step.out) {
     if (out == nullptr) continue;
     const DomainExpr* have = out->definition();
-    if (have != nullptr && !isSameStep(*have, step)) reader.tokens().fail(at, "another step made one of these axes before");
+    if (have != nullptr && !isSameStep(*have, step))
+      reader.tokens().fail(at, "another step made one of these axes before");
     is_recorded = is_recorded && have != nullptr;
   }
   if (!is_recorded) reader.program().domainExpr(step);
@@ -146,14 +156,24 @@ void readItem(TextReader& reader, DomainEntry& entry, std::set<std::string_view>
   if (word.is("split") || word.is("outer") || word.is("merge")) return readStep(reader);
   const auto integers = [&] { return bracketed(reader, [&] { return tokens.expectInteger("an integer"); }); };
   if (!seen.insert(word.text).second) tokens.fail(word, fmt::format("{} is given twice", describeToken(word)));
-  if (tokens.accept("root")) entry.domain.root = reader.axes();
-  else if (tokens.accept("logical")) entry.logical = reader.axes();
-  else if (tokens.accept("allocation")) entry.domain.allocation = reader.axes();
-  else if (tokens.accept("contiguity")) entry.contiguity = bracketed(reader, [&] { return readDensity(reader); });
-  else if (tokens.accept("stride_order")) entry.domain.stride_order = integers();
-  else if (tokens.accept("stride_order_hint")) entry.domain.stride_order_hint = integers();
-  else if (tokens.accept("memory")) entry.memory = readMemory(reader);
-  else tokens.failExpected("root, split, outer split, merge, logical, allocation, contiguity, stride_order, stride_order_hint, memory or '}'");
+  if (tokens.accept("root"))
+    entry.domain.root = reader.axes();
+  else if (tokens.accept("logical"))
+    entry.logical = reader.axes();
+  else if (tokens.accept("allocation"))
+    entry.domain.allocation = reader.axes();
+  else if (tokens.accept("contiguity"))
+    entry.contiguity = bracketed(reader, [&] { return readDensity(reader); });
+  else if (tokens.accept("stride_order"))
+    entry.domain.stride_order = integers();
+  else if (tokens.accept("stride_order_hint"))
+    entry.domain.stride_order_hint = integers();
+  else if (tokens.accept("memory"))
+    entry.memory = readMemory(reader);
+  else
+    tokens.failExpected(
+        "root, split, outer split, merge, logical, allocation, contiguity, stride_order, stride_order_hint, memory or "
+        "'}'");
 }
 
 }  // namespace
@@ -193,11 +213,11 @@ void readDomains(TextReader& reader) {
 }
 
 std::string aliasesText(TextWriter& writer, const HostIrContainer& program, const std::string& margin) {
-  std::vector<std::string> lines;
+  std::map<int64_t, std::string> lines;
   for (const auto& [alias, original] : program.aliases()) {
-    lines.push_back(fmt::format("{} -> {}", writer.tensor(*alias), writer.tensor(*original)));
+    lines[writer.names().tensor(*alias)] = fmt::format("{} -> {}", writer.tensor(*alias), writer.tensor(*original));
   }
-  return section("Aliases", lines, margin);
+  return section("Aliases", byNumber(lines), margin);
 }
 
 void readAliases(TextReader& reader) {
@@ -216,11 +236,12 @@ void readAliases(TextReader& reader) {
 }
 
 std::string outputAliasesText(TextWriter& writer, const Fusion& program, const std::string& margin) {
-  std::vector<std::string> lines;
+  std::map<int64_t, std::string> lines;
   for (const auto& [output, alias] : program.outputAliases()) {
-    lines.push_back(fmt::format("{} -> {}{}", writer.tensor(*output), writer.val(alias.target), alias.is_hidden ? " hidden" : ""));
+    lines[writer.names().tensor(*output)] =
+        fmt::format("{} -> {}{}", writer.tensor(*output), writer.val(alias.target), alias.is_hidden ? " hidden" : "");
   }
-  return section("OutputAliases", lines, margin);
+  return section("OutputAliases", byNumber(lines), margin);
 }
 
 void readOutputAliases(TextReader& reader) {
@@ -228,7 +249,8 @@ void readOutputAliases(TextReader& reader) {
   while (!tokens.accept("}")) {
     const Token& at = tokens.peek();
     TensorView* output = reader.tensor();
-    if (!reader.program().isOutput(output)) tokens.fail(at, fmt::format("{} is no output of the program", nameOf(*output)));
+    if (!reader.program().isOutput(output))
+      tokens.fail(at, fmt::format("{} is no output of the program", nameOf(*output)));
     tokens.expect("->");
     TensorView* target = reader.tensor();
     try {
@@ -242,8 +264,9 @@ void readOutputAliases(TextReader& reader) {
 std::string scalarsText(const TextWriter& writer, const std::string& margin) {
   std::vector<std::string> lines;
   for (const Scalar* symbol : writer.names().symbols()) {
-    const std::string& name = writer.names().symbol(*symbol);
-    if (symbol->dtype() != symbolTypeFromName(name)) lines.push_back(fmt::format("{}: {}", name, dumpName(symbol->dtype())));
+    const std::string name = writer.names().symbol(*symbol);
+    if (symbol->dtype() != symbolTypeFromName(name))
+      lines.push_back(fmt::format("{}: {}", name, dumpName(symbol->dtype())));
   }
   return section("Scalars", lines, margin);
 }
@@ -253,7 +276,8 @@ void readScalarTypes(TextReader& reader) {
   std::set<std::string_view> seen;
   while (!tokens.accept("}")) {
     const Token& name = tokens.peek();
-    if (name.kind != TokenKind::Identifier || !isSymbolName(name.text)) tokens.failExpected("the name of a scalar, or '}'");
+    if (name.kind != TokenKind::Identifier || !isSymbolName(name.text))
+      tokens.failExpected("the name of a scalar, or '}'");
     if (!seen.insert(name.text).second) tokens.fail(name, fmt::format("{} has a type already", describeToken(name)));
     tokens.next();
     tokens.expect(":");

@@ -103,7 +103,8 @@ Scalar* TextReader::constantOf(DataType dtype) {
   const ScalarReading reading = parser.parseReading();
   const bool fits = reading.is_plain_literal && reading.scalar->isConstant() &&
                     (isFloatingType(dtype) || reading.scalar->constantInt().has_value());
-  if (!fits) tokens_->fail(at, fmt::format("this is no number of type {}; expected one without a suffix", dumpName(dtype)));
+  if (!fits)
+    tokens_->fail(at, fmt::format("this is no number of type {}; expected one without a suffix", dumpName(dtype)));
   const ScalarValue value = convertValue(reading.scalar->value(), dtype);
   const bool is_lost = isIntegerType(dtype) && value != reading.scalar->value();
   if (is_lost) tokens_->fail(at, fmt::format("the number does not fit into {}", dumpName(dtype)));
@@ -128,7 +129,8 @@ Scalar* TextReader::scalar(std::string_view what) {
     const Token& literal = tokens_->peek(has_sign ? 1 : 0);
     const bool is_plain = is_flag || (literal.kind == TokenKind::Integer && literal.suffix.empty());
     if (!is_plain) {
-      tokens_->fail(token, fmt::format("unexpected {}; expected a constant with its type, as in float(0.5)", describeToken(literal)));
+      tokens_->fail(token, fmt::format("unexpected {}; expected a constant with its type, as in float(0.5)",
+                                       describeToken(literal)));
     }
     if (is_flag) {
       tokens_->next();
@@ -154,8 +156,10 @@ IterDomain* TextReader::axis() {
   }
   const auto name = axisNameOf(word);
   if (!name) {
-    tokens_->fail(start, fmt::format("'{}' names no axis; expected one of the letters irbsnv?, a parallel type (S, StreamIdx, "
-                                     "deviceIdx.x, ...) and a number", word));
+    tokens_->fail(start,
+                  fmt::format("'{}' names no axis; expected one of the letters irbsnv?, a parallel type (S, StreamIdx, "
+                              "deviceIdx.x, ...) and a number",
+                              word));
   }
   if (!tokens_->at("{")) tokens_->failExpected(fmt::format("'{{' and the extent of axis {}", word));
   tokens_->next();
@@ -171,8 +175,9 @@ IterDomain* TextReader::axis() {
     return made;
   }
   const IterDomain& have = *known->second.part;
-  const bool is_same = have.kind() == spec.kind && have.parallelType() == spec.parallel && have.extent() == spec.extent &&
-                       have.expandedExtent() == spec.expanded_extent && have.isRFactor() == spec.is_rfactor;
+  const bool is_same = have.kind() == spec.kind && have.parallelType() == spec.parallel &&
+                       have.extent() == spec.extent && have.expandedExtent() == spec.expanded_extent &&
+                       have.isRFactor() == spec.is_rfactor;
   if (!is_same) {
     tokens_->fail(start, fmt::format("axis {} was '{}' before; all mentions of an axis must agree", name->number,
                                      known->second.text));
@@ -219,8 +224,10 @@ void TextReader::meshRow(DeviceMesh& mesh, size_t dimension) {
   int64_t count = 0;
   const bool is_row = !tokens_->at("{");
   for (; !tokens_->at("}"); ++count) {
-    if (is_row) mesh.devices.push_back(unsignedInteger("a device number, '}' or '{'"));
-    else meshRow(mesh, dimension + 1);
+    if (is_row)
+      mesh.devices.push_back(unsignedInteger("a device number, '}' or '{'"));
+    else
+      meshRow(mesh, dimension + 1);
   }
   const Token& close = tokens_->next();
   if (count == 0) tokens_->fail(close, "unexpected '}'; expected a device number");
@@ -254,8 +261,8 @@ TensorView* TextReader::tensor() {
     return made;
   }
   const TensorView& have = *known->second.part;
-  const bool is_same = have.memoryType() == name.memory && have.dtype() == name.dtype && have.loop() == loop &&
-                       have.mesh() == devices;
+  const bool is_same =
+      have.memoryType() == name.memory && have.dtype() == name.dtype && have.loop() == loop && have.mesh() == devices;
   if (!is_same) {
     tokens_->fail(start, fmt::format("T{} was '{}' before; all mentions of a tensor must agree", name.number,
                                      known->second.text));
@@ -305,7 +312,8 @@ StreamVal* TextReader::stream() {
     if (worker == nullptr) worker = program_->stream(index);
     return worker;
   }
-  if (tokens_->peek().kind != TokenKind::Integer) tokens_->failExpected("the number of a stream, '(' and an index, or 'default'");
+  if (tokens_->peek().kind != TokenKind::Integer)
+    tokens_->failExpected("the number of a stream, '(' and an index, or 'default'");
   StreamVal*& stream = streams_[unsignedInteger("the number of a stream")];
   if (stream == nullptr) stream = program_->stream();
   return stream;
@@ -321,7 +329,8 @@ int64_t TextReader::unsignedInteger(std::string_view what) {
   const Token& token = tokens_->peek();
   if (token.kind != TokenKind::Integer) tokens_->failExpected(what);
   const int64_t number = tokens_->expectInteger(what);
-  if (number > kLargestNumber) tokens_->fail(token, fmt::format("{} is too large; expected at most {}", number, kLargestNumber));
+  if (number > kLargestNumber)
+    tokens_->fail(token, fmt::format("{} is too large; expected at most {}", number, kLargestNumber));
   return number;
 }
 
@@ -374,7 +383,8 @@ std::shared_ptr<const HostUnit> TextReader::unit() {
   tokens_->next();
   const auto found = units_.find(*number);
   if (found == units_.end()) {
-    tokens_->fail(token, fmt::format("{} is not in the text; expected a section {}{{..}} after the program", token.text, token.text));
+    tokens_->fail(token, fmt::format("{} is not in the text; expected a section {}{{..}} after the program", token.text,
+                                     token.text));
   }
   return found->second;
 }
@@ -382,17 +392,28 @@ std::shared_ptr<const HostUnit> TextReader::unit() {
 FieldValue TextReader::value(const FieldValue& like, std::string_view name) {
   return std::visit(
       [&]<class T>(const T& example) -> FieldValue {
-        if constexpr (std::is_same_v<T, Val*>) return val();
-        else if constexpr (std::is_same_v<T, Scalar*>) return scalarOrNone();
-        else if constexpr (std::is_same_v<T, IterDomain*>) return tokens_->accept("none") ? nullptr : axis();
-        else if constexpr (std::is_same_v<T, std::vector<Val*>>) return braced([this] { return val(); });
-        else if constexpr (std::is_same_v<T, std::vector<Scalar*>>) return braced([this] { return scalarOrNone(); });
-        else if constexpr (std::is_same_v<T, int64_t>) return tokens_->expectInteger(fmt::format("an integer for '{}'", name));
-        else if constexpr (std::is_same_v<T, bool>) return flag();
-        else if constexpr (std::is_same_v<T, DataType>) return dataType();
-        else if constexpr (std::is_same_v<T, EnumValue>) return enumerator(example, fmt::format("one of the names of '{}'", name));
-        else if constexpr (std::is_same_v<T, std::vector<int64_t>>) return braced([this] { return tokens_->expectInteger("an integer"); });
-        else if constexpr (std::is_same_v<T, std::vector<bool>>) return braced([this] { return flag(); });
+        if constexpr (std::is_same_v<T, Val*>)
+          return val();
+        else if constexpr (std::is_same_v<T, Scalar*>)
+          return scalarOrNone();
+        else if constexpr (std::is_same_v<T, IterDomain*>)
+          return tokens_->accept("none") ? nullptr : axis();
+        else if constexpr (std::is_same_v<T, std::vector<Val*>>)
+          return braced([this] { return val(); });
+        else if constexpr (std::is_same_v<T, std::vector<Scalar*>>)
+          return braced([this] { return scalarOrNone(); });
+        else if constexpr (std::is_same_v<T, int64_t>)
+          return tokens_->expectInteger(fmt::format("an integer for '{}'", name));
+        else if constexpr (std::is_same_v<T, bool>)
+          return flag();
+        else if constexpr (std::is_same_v<T, DataType>)
+          return dataType();
+        else if constexpr (std::is_same_v<T, EnumValue>)
+          return enumerator(example, fmt::format("one of the names of '{}'", name));
+        else if constexpr (std::is_same_v<T, std::vector<int64_t>>)
+          return braced([this] { return tokens_->expectInteger("an integer"); });
+        else if constexpr (std::is_same_v<T, std::vector<bool>>)
+          return braced([this] { return flag(); });
         else if constexpr (std::is_same_v<T, std::shared_ptr<const HostUnit>>) {
           return tokens_->accept("none") ? nullptr : unit();
         } else if constexpr (std::is_same_v<T, double>) {

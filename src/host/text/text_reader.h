@@ -19,8 +19,8 @@ struct DomainEntry {
   std::optional<Axes> logical;
   std::optional<std::vector<std::optional<bool>>> contiguity;
   std::optional<MemoryKind> memory;
-  size_t offset = 0;       ///< where it stands, for messages
-  bool is_used = false;    ///< the tensor was met
+  size_t offset = 0;     ///< where it stands, for messages
+  bool is_used = false;  ///< the tensor was met
 };
 
 /// Reads one program's parts and remembers them by number and name: a part that is mentioned again must be written as before.

@@ -58,7 +58,12 @@ class Scanner {
     token.offset = at_;
     token.starts_line = starts_line_;
     starts_line_ = false;
-    if (at_ == text_.size()) return token;
+    if (at_ == text_.size()) {
+      // What is missing at the end is shown behind the last line that has something on it.
+      const size_t last = text_.find_last_not_of(" \t\r\n");
+      token.offset = last == std::string_view::npos ? 0 : last + 1;
+      return token;
+    }
     const char c = text_[at_];
     if (isDigit(c)) scanNumber(token);
     else if (isWordStart(c)) scanWord(token);
@@ -203,7 +208,7 @@ std::vector<Token> tokensOf(std::string_view text) { return Scanner(text).all();
 
 std::string describeToken(const Token& token) {
   constexpr size_t kShown = 40;
-  if (token.kind == TokenKind::End) return "the end of the text";
+  if (token.kind == TokenKind::End) return "end of the text";
   std::string text(token.text.substr(0, kShown));
   if (!token.suffix.empty()) text += fmt::format("_{}", token.suffix.substr(0, kShown));
   return fmt::format("'{}{}'", printable(text), token.text.size() > kShown ? "..." : "");
@@ -231,6 +236,12 @@ const Token& TokenStream::next() {
   if (token.kind == TokenKind::Bad) fail(token, token.string);
   if (position_ + 1 < tokens_.size()) ++position_;
   return token;
+}
+
+size_t TokenStream::endOfPrevious() const {
+  if (position_ == 0) return 0;
+  const Token& token = tokens_[position_ - 1];
+  return token.offset + token.text.size() + (token.suffix.empty() ? 0 : token.suffix.size() + 1);
 }
 
 bool TokenStream::accept(std::string_view spelled) {

@@ -62,6 +62,8 @@ class TokenStream {
   enum class Sign : uint8_t { Plus, Minus };
   int64_t integerOf(const Token& token, Sign sign = Sign::Plus) const;
 
+  /// Where the token before the next one ends.
+  size_t endOfPrevious() const;
   /// Going back to where `peek().index` was, to read an alternative.
   size_t position() const { return position_; }
   void setPosition(size_t position) { position_ = position; }

@@ -1,11 +1,10 @@
-#include "base/error.h"
-#include "ir/expr.h"
 #include "runtime/cpu/cpu_device.h"
+#include "runtime/cpu/element_loops.h"
 
 namespace tokamak {
 
 std::shared_ptr<const Work> CpuDevice::prepare(const WorkRequest& request) {
-  TK_RAISE(Unsupported, "{}: not on the CPU yet", request.expr.name());
+  return prepareElementWork(request.expr, request.operands, request.bindings);
 }
 
 }  // namespace tokamak
