@@ -65,7 +65,9 @@ std::pair<size_t, size_t> nextGroup(const Side& in, const Side& out) {
   for (size_t total = 2; total < in_products.size() + out_products.size() - 1; ++total) {
     for (size_t i = 1; i < std::min(total, in_products.size()); ++i) {
       const size_t j = total - i;
-      if (j < out_products.size() && in_products[i] == out_products[j]) return {i, j};
+      if (j >= out_products.size() || in_products[i] != out_products[j]) continue;
+      // Once a size is 0 all further products are equal, whatever the other sizes are.
+      if (in_products[i].constant != 0) return {i, j};
     }
   }
   return {in_products.size() - 1, out_products.size() - 1};

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "compute/rules.h"
+#include "ir/fields.h"
 #include "runtime/cpu/element_layout.h"
 
 namespace tokamak {
@@ -51,18 +52,18 @@ Binder::Binder(const Expr& expr, std::span<const OperandDesc> operands, const Sc
 
 size_t Binder::operandOf(const TensorView& tensor) const {
   const auto found = std::ranges::find(tensors_, &tensor);
-  TK_CHECK(found != tensors_.end(), "{}: its rule reads {}, which is no operand", expr_.name(), nameOf(tensor));
+  TK_CHECK(found != tensors_.end(), "{}: its rule reads {}, which is no operand", callName(expr_), nameOf(tensor));
   return static_cast<size_t>(found - tensors_.begin());
 }
 
 void Binder::requireFittingOperands() const {
   TK_REQUIRE(operands_.size() == tensors_.size(), Bind, "{}: {} operands are described; its tensors are {} operands and 1 result",
-             expr_.name(), operands_.size(), tensors_.size() - 1);
+             callName(expr_), operands_.size(), tensors_.size() - 1);
   for (size_t i = 0; i < tensors_.size(); ++i) {
     const OperandDesc& desc = operands_[i];
     TK_REQUIRE(desc.dtype == tensors_[i]->dtype() && desc.sizes.size() == shapeOf(*tensors_[i]).size() &&
                    desc.strides.size() == desc.sizes.size(),
-               Bind, "{}: operand {} of type {} with {} sizes and {} strides does not fit {}", expr_.name(), i,
+               Bind, "{}: operand {} of type {} with {} sizes and {} strides does not fit {}", callName(expr_), i,
                dataTypeName(desc.dtype), desc.sizes.size(), desc.strides.size(), toString(*tensors_[i]));
   }
 }
@@ -72,7 +73,7 @@ void Binder::requireEqualExtents() const {
     const auto first = evaluate(*a, bindings_);
     const auto second = evaluate(*b, bindings_);
     TK_REQUIRE(!first || !second || asInt(*first) == asInt(*second), Bind,
-               "{}: {} is {} and {} is {}; they must be equal", expr_.name(), toString(*a), asInt(*first), toString(*b),
+               "{}: {} is {} and {} is {}; they must be equal", callName(expr_), toString(*a), asInt(*first), toString(*b),
                asInt(*second));
   }
 }
@@ -128,7 +129,7 @@ size_t Binder::addLoad(const Element& load, bool is_certain) {
     if (exact != space_.coordinates.end()) index.constant = 0;
     const auto range = space_.range(index);
     TK_REQUIRE(!is_certain || !has_elements || !range || (range->first >= 0 && range->second < desc.sizes[i]), Bind,
-               "{}: axis {} of {} has size {}, but elements {} to {} of it are read", expr_.name(), i,
+               "{}: axis {} of {} has size {}, but elements {} to {} of it are read", callName(expr_), i,
                toString(*load.tensor), desc.sizes[i], range->first, range->second);
     address.add(index, desc.strides[i]);
   }

@@ -2,30 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
+
+#include "runtime/cpu/thread_scratch.h"
 
 namespace tokamak {
 
 namespace {
-
-// A thread's scratch memory grows to the largest program it has run and stays.
-char* scratch(int64_t bytes) {
-  constexpr std::align_val_t alignment{64};
-  struct Memory {
-    char* address = nullptr;
-    int64_t size = 0;
-    ~Memory() { operator delete(address, alignment); }
-  };
-  thread_local Memory memory;
-  if (memory.size < bytes) {
-    operator delete(memory.address, alignment);
-    memory.address = nullptr;
-    memory.size = 0;
-    memory.address = static_cast<char*>(operator new(static_cast<size_t>(bytes), alignment));
-    memory.size = bytes;
-  }
-  return memory.address;
-}
 
 constexpr int64_t kBufferBytes = kChunk * 8;
 constexpr int64_t kStageBytes = kTileBytes * kTileColumns;
@@ -41,7 +23,7 @@ ElementRow::ElementRow(const ElementProgram& program, void* const* addresses) : 
   const int64_t buffers = program.buffers * kBufferBytes;
   const int64_t stages = program.stages * kStageBytes;
   const auto filled = static_cast<int64_t>(program.steps.size() * sizeof(void*));
-  buffers_ = scratch(buffers + stages + filled);
+  buffers_ = threadScratch(buffers + stages + filled);
   stages_ = buffers_ + buffers;
   filled_ = reinterpret_cast<const void**>(stages_ + stages);
   std::fill_n(filled_, program.steps.size(), nullptr);
