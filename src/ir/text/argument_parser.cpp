@@ -75,7 +75,7 @@ FieldValue ArgumentParser::value(bool takes_bare_name) {
     std::vector<std::string_view> known;
     for (const auto& [name, symbol] : scope_.symbols) known.push_back(name);
     std::ranges::sort(known);
-    tokens_.fail(token, fmt::format("unknown name {}; expected a tensor T<n>, an extent, a scalar input or a type;{}", describeToken(token),
+    tokens_.fail(token, fmt::format("unknown name {}; expected a tensor T<n>, an extent, a scalar input or a type{}", describeToken(token),
                                     suggestion(token.text, known)));
   }
   return std::string(tokens_.next().text);

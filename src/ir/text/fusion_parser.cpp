@@ -292,7 +292,7 @@ class FusionParser {
       const auto more = options_.resolver->names();
       names.insert(names.end(), more.begin(), more.end());
     }
-    tokens_.fail(name, fmt::format("unknown function {}; expected an op or a function;{}", describeToken(name), suggestion(name.text, names)));
+    tokens_.fail(name, fmt::format("unknown function {}; expected an op or a function{}", describeToken(name), suggestion(name.text, names)));
   }
 
   // --- sizes { i0 = 4 } ---
@@ -311,7 +311,7 @@ class FusionParser {
         std::vector<std::string_view> known;
         for (const auto& [known_name, known_symbol] : scope_.symbols) known.push_back(known_name);
         std::ranges::sort(known);
-        tokens_.fail(name, fmt::format("{} is no extent; expected one of the fusion's;{}", describeToken(name), suggestion(name.text, known)));
+        tokens_.fail(name, fmt::format("{} is no extent; expected one of the fusion's{}", describeToken(name), suggestion(name.text, known)));
       }
       tokens_.expect("=");
       const Token& start = tokens_.peek();
@@ -359,7 +359,7 @@ class FusionParser {
   void requireCommand(const Token& name) {
     const std::vector<std::string_view> known = options_.scheduler->names();
     if (std::ranges::find(known, name.text) != known.end()) return;
-    tokens_.fail(name, fmt::format("unknown command {}; expected a schedule command;{}", describeToken(name), suggestion(name.text, known)));
+    tokens_.fail(name, fmt::format("unknown command {}; expected a schedule command{}", describeToken(name), suggestion(name.text, known)));
   }
 
   TensorView* apply(const ScheduleCommand& command, int64_t step) {

@@ -112,7 +112,9 @@ class Printer {
     }
     std::vector<std::string> list;
     for (const Val* val : expr.inputs()) {
-      if (is_plain && isNumber(val)) list.push_back(literalText(static_cast<const Scalar*>(val)->value(), val->dtype(), val->dtype()));
+      // bool is no number's plain type, so that then the suffix is always there.
+      const DataType plain = is_plain ? val->dtype() : DataType::Bool;
+      if (isNumber(val)) list.push_back(literalText(static_cast<const Scalar*>(val)->value(), val->dtype(), plain));
       else list.push_back(text(*val));
     }
     return fmt::format("{}", fmt::join(list, ", "));

@@ -58,7 +58,12 @@ class Scanner {
     token.offset = at_;
     token.starts_line = starts_line_;
     starts_line_ = false;
-    if (at_ == text_.size()) return token;
+    if (at_ == text_.size()) {
+      // What is missing at the end is shown behind the last line that has something on it.
+      const size_t last = text_.find_last_not_of(" \t\r\n");
+      token.offset = last == std::string_view::npos ? 0 : last + 1;
+      return token;
+    }
     const char c = text_[at_];
     if (isDigit(c)) scanNumber(token);
     else if (isWordStart(c)) scanWord(token);

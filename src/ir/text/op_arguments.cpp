@@ -91,7 +91,7 @@ std::string legalForm(const Field& field, const FieldValue& value) {
   if (names == nullptr) return std::string(field.role == FieldRole::OperandList ? "a list of tensors or scalars" : kForms[field.value.index()]);
   const auto* written = std::get_if<std::string>(&value);
   const std::vector<std::string_view> known(names->names.begin(), names->names.end());
-  return fmt::format("one of {};{}", fmt::join(known, ", "), written != nullptr ? suggestion(*written, known) : "");
+  return fmt::format("one of {}{}", fmt::join(known, ", "), written != nullptr ? suggestion(*written, known) : "");
 }
 
 std::string namesOf(const std::vector<const Field*>& fields) {
@@ -105,7 +105,7 @@ const Field& fieldNamed(const OpName& op, const std::vector<const Field*>& field
   if (found != fields.end()) return **found;
   std::vector<std::string_view> names;
   for (const Field* field : fields) names.push_back(field->name);
-  TK_RAISE(Definition, "{}: there is no argument '{}'; expected {};{}", nameOf(op), name, namesOf(fields), suggestion(name, names));
+  TK_RAISE(Definition, "{}: there is no argument '{}'; expected {}{}", nameOf(op), name, namesOf(fields), suggestion(name, names));
 }
 
 // The operands of an elementwise function: plain numbers take the type of the others.

@@ -70,19 +70,21 @@ std::vector<std::string_view> scalarCallNames() {
   return names;
 }
 
+// Insertions, deletions, replacements and exchanges of neighbours that make b of a.
 size_t editDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0U : 1U)});
-      diagonal = above;
+  std::vector<std::vector<size_t>> cost(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i) {
+    for (size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        cost[i][j] = i + j;
+        continue;
+      }
+      cost[i][j] = std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1, cost[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0U : 1U)});
+      const bool is_exchange = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (is_exchange) cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
     }
   }
-  return row[b.size()];
+  return cost[a.size()][b.size()];
 }
 
 DataType typeOf(ScalarOp op, const Scalar* a, const Scalar* b, const Scalar* c) {
@@ -110,7 +112,7 @@ std::string suggestion(std::string_view name, const std::vector<std::string_view
     best = candidate;
     best_distance = distance;
   }
-  return best.empty() ? "" : fmt::format(" did you mean '{}'?", best);
+  return best.empty() ? "" : fmt::format("; did you mean '{}'?", best);
 }
 
 std::string literalText(const ScalarValue& value, DataType dtype, std::optional<DataType> plain_type) {
@@ -294,7 +296,7 @@ Scalar* ScalarParser::call(const Token& name) {
   }
   const auto function = functionFromName(called.text);
   if (!function) {
-    tokens_->fail(called, fmt::format("unknown function {} of scalars; expected ceilDiv, min, max, where, a type or an elementwise function;{}",
+    tokens_->fail(called, fmt::format("unknown function {} of scalars; expected ceilDiv, min, max, where, a type or an elementwise function{}",
                                       describeToken(called), suggestion(called.text, scalarCallNames())));
   }
   requireCount(std::min(static_cast<size_t>(functionInfo(*function).arity), kMaxOperands));

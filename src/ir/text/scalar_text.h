@@ -74,7 +74,7 @@ bool isScalarFunction(std::string_view name);
 /// How many levels of parentheses, calls and operators a text may nest: reading and printing are recursive.
 inline constexpr int kMaxNesting = 200;
 
-/// The name of the candidates that is most like `name`, as " did you mean 'softmax'?"; empty when none is like it.
+/// The name of the candidates that is most like `name`, as "; did you mean 'softmax'?"; empty when none is like it.
 std::string suggestion(std::string_view name, const std::vector<std::string_view>& candidates);
 
 }  // namespace tokamak

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/expr.h"
 #include "ir/fusion.h"
 
 namespace tokamak {
@@ -38,7 +39,7 @@ class TypeParser {
     const Token& dtype = tokens_.expectIdentifier("a type: f64, f32, f16, bf16, i64, i32 or bool");
     const auto found = dataTypeFromName(dtype.text);
     if (!found) {
-      tokens_.fail(dtype, fmt::format("unknown type {}; expected f64, f32, f16, bf16, i64, i32 or bool;{}", describeToken(dtype),
+      tokens_.fail(dtype, fmt::format("unknown type {}; expected f64, f32, f16, bf16, i64, i32 or bool{}", describeToken(dtype),
                                       suggestion(dtype.text, dataTypeNames())));
     }
     type_.dtype = *found;
@@ -258,10 +259,13 @@ bool isSameAxis(const IterDomain& axis, const WrittenAxis& written) {
          axis.expandedExtent() == written.expanded_extent && (!written.kind || axis.isRFactor() == written.is_rfactor);
 }
 
-// Two symbolic extents may be the same size; two different constants are not.
-bool mayBeEqual(const Scalar* a, const Scalar* b) {
-  if (a == nullptr || b == nullptr) return a == b;
-  return a == b || !a->constantInt() || !b->constantInt();
+// Where operands have different symbols for one size, the op takes one of them and the text may say another.
+bool isExtentOfOperand(const TensorView& tensor, size_t position, const Scalar* extent) {
+  if (tensor.definition() == nullptr || extent->constantInt()) return false;
+  return std::ranges::any_of(tensorsOf(tensor.definition()->inputs()), [&](const TensorView* operand) {
+    const Axes axes = shapeOf(*operand);
+    return axes.size() == shapeOf(tensor).size() && position < axes.size() && axes[position]->visibleExtent() == extent;
+  });
 }
 
 void replaceAxis(TensorView& tensor, IterDomain* from, IterDomain* to) {
@@ -269,11 +273,11 @@ void replaceAxis(TensorView& tensor, IterDomain* from, IterDomain* to) {
   for (Axes* axes : {&domain.logical, &domain.loop, &domain.allocation}) std::ranges::replace(*axes, from, to);
 }
 
-void applyAxis(const TokenStream& tokens, TensorView& tensor, IterDomain* axis, const WrittenAxis& written) {
+void applyAxis(const TokenStream& tokens, TensorView& tensor, size_t position, IterDomain* axis, const WrittenAxis& written) {
   if (isSameAxis(*axis, written)) return markStrided(tokens, tensor, *axis, written);
-  const bool may_replace = axis->definition() == nullptr && axis->use() == nullptr &&
-                           (written.kind || axis->kind() == kindOfAxis(written)) && mayBeEqual(axis->extent(), written.extent) &&
-                           mayBeEqual(axis->expandedExtent(), written.expanded_extent);
+  const bool may_replace = axis->definition() == nullptr && axis->use() == nullptr && axis->kind() == kindOfAxis(written) &&
+                           !axis->extent()->constantInt() && axis->expandedExtent() == written.expanded_extent &&
+                           isExtentOfOperand(tensor, position, written.extent);
   if (!may_replace) {
     tokens.fail(written.offset, fmt::format("this axis does not fit what is computed; expected the axes of {}", toString(tensor)));
   }
@@ -357,7 +361,7 @@ void applyType(const TokenStream& tokens, TensorView& tensor, const WrittenType&
     tokens.fail(type.offset, fmt::format("{} axes are written; expected the {} of {}", type.axes.size(), axes.size(), toString(tensor)));
   }
   applyMarks(tokens, tensor, type);
-  for (size_t i = 0; i < axes.size(); ++i) applyAxis(tokens, tensor, axes[i], type.axes[i]);
+  for (size_t i = 0; i < axes.size(); ++i) applyAxis(tokens, tensor, i, axes[i], type.axes[i]);
 }
 
 std::string tensorTypeText(const TensorView& tensor, const SymbolNamer& name) {

@@ -40,8 +40,8 @@ WrittenType parseTensorType(TokenStream& tokens, ScalarParser& scalars);
 /// A tensor of this type. Errors: Parse.
 TensorView* makeTensor(Fusion& fusion, const TokenStream& tokens, const WrittenType& type);
 
-/// Gives `tensor`, which an op made, what was written: layout, memory, mesh; extents that differ as symbols are taken over.
-/// Axes without reductions may be written as well as all. Errors: Parse when the type is not that of the tensor.
+/// Gives `tensor`, which an op made, what was written: layout, memory, mesh. An axis may have the extent that another
+/// operand has there. Axes without reductions may be written as well as all. Errors: Parse when the type is not that of the tensor.
 void applyType(const TokenStream& tokens, TensorView& tensor, const WrittenType& type);
 
 /// The canonical text.
