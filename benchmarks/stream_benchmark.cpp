@@ -1,5 +1,6 @@
 // What handing work to a stream costs, from the first enqueue to the end of the last step.
 #include <array>
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -59,6 +60,27 @@ void enqueueOneStream(benchmark::State& state) {
   setPerStep(state, kSteps);
 }
 BENCHMARK(enqueueOneStream)->UseRealTime();
+
+// The running side alone: all steps are there before the first runs.
+void drainOneStream(benchmark::State& state) {
+  constexpr int64_t kDrained = 20 * kSteps;  // so that waking the worker does not count
+  CpuDevice device({.ring_bytes = 1 << 21});
+  const auto stream = device.createStream();
+  const Trivial work;
+  int64_t value = 0;
+  const std::array<void*, 3> addresses = {&value, &value, &value};
+  for (auto _ : state) {
+    state.PauseTiming();
+    alignas(8) uint64_t flag = 0;
+    device.waitFlag(*stream, &flag, 1);
+    for (int64_t i = 0; i < kDrained; ++i) device.launch(*stream, work, addresses);
+    state.ResumeTiming();
+    std::atomic_ref(flag).store(1);
+    device.synchronize(*stream);
+  }
+  setPerStep(state, kDrained);
+}
+BENCHMARK(drainOneStream)->UseRealTime();
 
 // Rounds over four streams: each takes its turn of `per_turn` steps, then the next stream waits for it.
 void launchFourStreamsWithEvents(benchmark::State& state) {

@@ -23,8 +23,10 @@ class SpinLock {
     while (locked_.exchange(true, std::memory_order_acquire)) {
       // The holder may have lost its processor: with few cores, spinning on would keep it from coming back.
       while (locked_.load(std::memory_order_relaxed)) {
-        if (++tries % 64 == 0) std::this_thread::yield();
-        else spinPause();
+        if (++tries % 64 == 0)
+          std::this_thread::yield();
+        else
+          spinPause();
       }
     }
   }

@@ -91,14 +91,15 @@ std::string Timeline::json() const {
         text += separator;
         text += fmt::format(R"({{"ph":"s","pid":1,"tid":{},"name":"wait","cat":"wait","id":{},"ts":{}}})",
                             begin->second->track, ++arrow, microseconds(begin->second->begin_ns - first));
-        text += fmt::format(",\n{{\"ph\":\"f\",\"bp\":\"e\",{},\"name\":\"wait\",\"cat\":\"wait\",\"id\":{},\"ts\":{}}}",
-                            track, arrow, microseconds(event.begin_ns - first));
+        text +=
+            fmt::format(",\n{{\"ph\":\"f\",\"bp\":\"e\",{},\"name\":\"wait\",\"cat\":\"wait\",\"id\":{},\"ts\":{}}}",
+                        track, arrow, microseconds(event.begin_ns - first));
         break;
       }
       case EventKind::TrackName:
         text += separator;
-        text += fmt::format(R"({{"ph":"M",{},"name":"thread_name","args":{{"name":"{}"}}}})", track,
-                            escaped(event.name));
+        text +=
+            fmt::format(R"({{"ph":"M",{},"name":"thread_name","args":{{"name":"{}"}}}})", track, escaped(event.name));
         break;
     }
     separator = ",\n";

@@ -19,7 +19,8 @@ struct ByteRange {
 };
 
 // The bytes that a view touches, seen from its first element. Errors: Bind when they do not fit 63 bits.
-ByteRange touchedBytes(DataType dtype, std::span<const int64_t> sizes, std::span<const int64_t> strides, int64_t numel) {
+ByteRange touchedBytes(DataType dtype, std::span<const int64_t> sizes, std::span<const int64_t> strides,
+                       int64_t numel) {
   if (numel == 0) return {};
   __extension__ using Wide = __int128;
   Wide lowest = 0;
@@ -117,10 +118,10 @@ Tensor::Tensor(std::shared_ptr<Buffer> buffer, int64_t offset, DataType dtype, s
   TK_REQUIRE(strides.size() == sizes.size(), Bind, "tensor: sizes {} with strides {}; one stride per axis is legal",
              bracketed(sizes), bracketed(strides));
   const ByteRange touched = touchedBytes(dtype, sizes, strides, numel_);
-  TK_REQUIRE(offset >= 0 && offset <= buffer_->bytes() && touched.begin >= -offset &&
-                 touched.end <= buffer_->bytes() - offset,
-             Bind, "tensor: {}{} with strides {} at byte {} does not fit a buffer of {} bytes", dataTypeName(dtype),
-             bracketed(sizes), bracketed(strides), offset, buffer_->bytes());
+  TK_REQUIRE(
+      offset >= 0 && offset <= buffer_->bytes() && touched.begin >= -offset && touched.end <= buffer_->bytes() - offset,
+      Bind, "tensor: {}{} with strides {} at byte {} does not fit a buffer of {} bytes", dataTypeName(dtype),
+      bracketed(sizes), bracketed(strides), offset, buffer_->bytes());
   std::ranges::copy(sizes, sizes_.begin());
   std::ranges::copy(strides, strides_.begin());
 }
@@ -132,6 +133,13 @@ Tensor Tensor::empty(Device& device, std::shared_ptr<Stream> stream, DataType dt
   fillRowMajorStrides(sizes, std::span(strides).first(sizes.size()));
   return {Buffer::allocate(device, std::move(stream), bytes, kind), 0, dtype, sizes,
           std::span<const int64_t>(strides).first(sizes.size())};
+}
+
+Tensor Tensor::emptyOnHost(Device& device, std::shared_ptr<Stream> stream, DataType dtype,
+                           std::span<const int64_t> sizes) {
+  Tensor tensor = empty(device, stream, dtype, sizes, MemoryKind::Host);
+  device.synchronize(*stream);  // earlier work of the stream may still use the memory
+  return tensor;
 }
 
 Tensor Tensor::borrow(Device& device, void* address, DataType dtype, std::span<const int64_t> sizes,
@@ -165,8 +173,9 @@ bool Tensor::isContiguous() const {
 Tensor Tensor::select(int64_t axis, int64_t index) const {
   requireAxis("select", *this, axis);
   const auto a = static_cast<size_t>(axis);
-  TK_REQUIRE(0 <= index && index < sizes_[a], Bind, "select: index {} of axis {} of sizes {}; legal are 0 <= index < {}",
-             index, axis, bracketed(sizes()), sizes_[a]);
+  TK_REQUIRE(0 <= index && index < sizes_[a], Bind,
+             "select: index {} of axis {} of sizes {}; legal are 0 <= index < {}", index, axis, bracketed(sizes()),
+             sizes_[a]);
   Tensor view = *this;
   view.rank_ = rank_ - 1;
   std::copy(sizes_.begin() + axis + 1, sizes_.end(), view.sizes_.begin() + axis);

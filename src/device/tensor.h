@@ -66,6 +66,9 @@ class Tensor {
   /// Errors: OutOfMemory (also for sizes that no memory can hold), Bind for negative sizes.
   static Tensor empty(Device& device, std::shared_ptr<Stream> stream, DataType dtype, std::span<const int64_t> sizes,
                       MemoryKind kind);
+  /// The same in Host memory that the host may touch at once: waits for the stream.
+  static Tensor emptyOnHost(Device& device, std::shared_ptr<Stream> stream, DataType dtype,
+                            std::span<const int64_t> sizes);
   /// Caller's memory at `address`; it must stay until all work on it is done, or as long as `keeper` is held.
   static Tensor borrow(Device& device, void* address, DataType dtype, std::span<const int64_t> sizes,
                        std::span<const int64_t> strides, MemoryKind kind, std::shared_ptr<void> keeper = nullptr);

@@ -15,12 +15,13 @@ class Work;
 
 /// A piece of memory that accesses refer to: an input, an output, or what an allocation gave.
 struct StepBuffer {
-  enum class Origin : uint8_t { Input, Output, Intermediate };
+  /// Arena: memory of the plan itself, there from entry to exit; intermediates are placed in it.
+  enum class Origin : uint8_t { Input, Output, Intermediate, Arena };
   Origin origin = Origin::Intermediate;
   int64_t number = 0;  ///< which input or output; for intermediates counted in order of allocation
   int64_t bytes = 0;
   MemoryKind kind = MemoryKind::Device;
-  std::string name;    ///< for messages: "T3"
+  std::string name = {};  ///< for messages: "T3"
 };
 
 /// The elements a step reads or writes: `element_bytes` bytes at offset + sum over dims of i * stride, 0 <= i < size.
@@ -34,17 +35,18 @@ struct Access {
   bool is_write = false;
   int64_t offset = 0;  ///< of the first element, in bytes from the start of the buffer
   int64_t element_bytes = 1;
-  std::vector<Dim> dims;
+  std::vector<Dim> dims = {};
 };
 
 enum class StepKind : uint8_t {
   Work,      ///< a launch: the accesses say what it touches
+  Fill,      ///< sets the bytes of accesses[0], a write, to zero
   Allocate,  ///< accesses[0] is a write of the whole buffer
   Release,   ///< accesses[0] is a write of the whole buffer; no later access may follow
   Record,    ///< the event `event` now stands for this point of the stream
   Wait,      ///< later steps of the stream run after the last recorded point of `event` (in list order)
-  Post,      ///< starts communication `event` on its own agent, ordered after the stream so far; accesses are the communication's
-  Join,      ///< later steps of the stream run after communication `event`
+  Post,  ///< starts communication `event` on its own agent, ordered after the stream so far; accesses are the communication's
+  Join,  ///< later steps of the stream run after communication `event`
 };
 
 /// An address a Work step passes: byte `offset` of a buffer.
@@ -57,10 +59,10 @@ struct Step {
   StepKind kind = StepKind::Work;
   int32_t stream = 0;  ///< 0 is the caller's
   int32_t event = -1;
-  std::vector<Access> accesses;
-  std::vector<StepAddress> addresses;
-  std::shared_ptr<const Work> work;
-  std::string text;    ///< the statement it came from, for messages
+  std::vector<Access> accesses = {};
+  std::vector<StepAddress> addresses = {};
+  std::shared_ptr<const Work> work = {};
+  std::string text = {};  ///< the statement it came from, for messages
 };
 
 /// Steps in the order in which the host enqueues them. Entry: before all steps the caller has read and written every input and

@@ -48,8 +48,8 @@ FieldValue toValues(const std::vector<T*>& values) { return std::vector<Val*>(va
 struct Reader {
   Fields fields;
 
-  void add(FieldRole role, std::string_view name, FieldValue value, AxisUse use = AxisUse::None, TensorView* of = nullptr) {
-    fields.push_back({role, name, std::move(value), use, of});
+  void add(FieldRole role, std::string_view name, FieldValue value, AxisRelation relation = AxisRelation::None, TensorView* of = nullptr) {
+    fields.push_back({role, name, std::move(value), relation, of});
   }
   template <AnyVal T>
   void result(std::string_view name, T* const& value) { add(FieldRole::Result, name, static_cast<Val*>(value)); }
@@ -64,23 +64,26 @@ struct Reader {
   template <class T>
   void spelling(std::string_view name, const T& value) { add(FieldRole::Spelling, name, toValue(value)); }
   void axis(std::string_view name, const int64_t& value, TensorView* of) {
-    add(FieldRole::AxisNumber, name, value, AxisUse::Number, of);
+    add(FieldRole::AxisNumber, name, value, AxisRelation::Number, of);
   }
   void axes(std::string_view name, const std::vector<int64_t>& value, TensorView* of) {
-    add(FieldRole::AxisNumbers, name, value, AxisUse::Numbers, of);
+    add(FieldRole::AxisNumbers, name, value, AxisRelation::Numbers, of);
   }
   template <class T>
   void perAxis(std::string_view name, const T& value, TensorView* of) {
-    add(FieldRole::Attribute, name, value, AxisUse::PerAxis, of);
+    add(FieldRole::Attribute, name, value, AxisRelation::PerAxis, of);
+  }
+  void extents(std::string_view name, Scalar* const& value, TensorView* of) {
+    add(FieldRole::Attribute, name, value, AxisRelation::Extents, of);
   }
   void extents(std::string_view name, const std::vector<Scalar*>& value, TensorView* of) {
-    add(FieldRole::Attribute, name, value, AxisUse::Extents, of);
+    add(FieldRole::Attribute, name, value, AxisRelation::Extents, of);
   }
   void permutation(std::string_view name, const std::vector<int64_t>& value, TensorView* of) {
-    add(FieldRole::Attribute, name, value, AxisUse::Permutation, of);
+    add(FieldRole::Attribute, name, value, AxisRelation::Permutation, of);
   }
   void origin(std::string_view name, Scalar* const& value, TensorView* of) {
-    add(FieldRole::Attribute, name, value, AxisUse::Origin, of);
+    add(FieldRole::Attribute, name, value, AxisRelation::Origin, of);
   }
   template <class T>
   void attribute(std::string_view name, const T& value) { add(FieldRole::Attribute, name, toValue(value)); }
@@ -160,6 +163,7 @@ struct Writer {
   void axes(std::string_view name, std::vector<int64_t>& target, const TensorView*) const { setValue(name, target); }
   template <class T>
   void perAxis(std::string_view name, T& target, const TensorView*) const { setValue(name, target); }
+  void extents(std::string_view name, Scalar*& target, const TensorView*) const { setVal(name, target); }
   void extents(std::string_view name, std::vector<Scalar*>& target, const TensorView*) const { setValue(name, target); }
   void permutation(std::string_view name, std::vector<int64_t>& target, const TensorView*) const { setValue(name, target); }
   void origin(std::string_view name, Scalar*& target, const TensorView*) const { setVal(name, target); }

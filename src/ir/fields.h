@@ -44,7 +44,7 @@ using FieldValue =
 
 /// How an attribute depends on the axes of a tensor of the op (an operand or the result, by its visible shape). What changes
 /// when an axis is taken away or cut is derived from that.
-enum class AxisUse : uint8_t {
+enum class AxisRelation : uint8_t {
   None,
   Number,       ///< an axis' number
   Numbers,      ///< a list of axis numbers
@@ -58,7 +58,7 @@ struct Field {
   FieldRole role = FieldRole::Attribute;
   std::string_view name;
   FieldValue value;
-  AxisUse use = AxisUse::None;
+  AxisRelation relation = AxisRelation::None;
   TensorView* of = nullptr;  ///< the tensor whose axes are meant
 };
 using Fields = std::vector<Field>;

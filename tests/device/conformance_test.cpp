@@ -488,8 +488,8 @@ TEST_P(DeviceTest, SteadyStateAsksTheSystemForNothing) {
 
 TEST_P(DeviceTest, AnImpossibleAllocationIsATypedErrorAndTheNextOneWorks) {
   const auto stream = device_->createStream();
-  for (const int64_t bytes : {int64_t{1} << 60, std::numeric_limits<int64_t>::max(),
-                              device_->properties().memory_bytes + 1}) {
+  for (const int64_t bytes :
+       {int64_t{1} << 60, std::numeric_limits<int64_t>::max(), device_->properties().memory_bytes + 1}) {
     try {
       device_->allocate(bytes, MemoryKind::Device, *stream);
       FAIL() << bytes << " bytes were served";

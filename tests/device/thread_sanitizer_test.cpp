@@ -16,7 +16,8 @@ constexpr int kReported = 66;
 
 // How many of the runs reported a race.
 int countReports(const std::string& scenario) {
-  const std::string command = "TSAN_OPTIONS='exitcode=66 symbolize=0' " TOKAMAK_STREAM_RACE " " + scenario + " >/dev/null 2>&1";
+  const std::string command =
+      "TSAN_OPTIONS='exitcode=66 symbolize=0' " TOKAMAK_STREAM_RACE " " + scenario + " >/dev/null 2>&1";
   int reports = 0;
   for (int run = 0; run < kRuns; ++run) {
     const int status = std::system(command.c_str());

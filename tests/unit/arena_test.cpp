@@ -46,9 +46,7 @@ class TestClock final : public StreamClock {
 
 class ArenaTest : public testing::Test {
  protected:
-  void* take(int64_t bytes, TestClock& clock) {
-    return arena_.allocate(bytes, MemoryKind::Device, clock).address;
-  }
+  void* take(int64_t bytes, TestClock& clock) { return arena_.allocate(bytes, MemoryKind::Device, clock).address; }
   void give(void* address, int64_t bytes, TestClock& clock, uint64_t point) {
     arena_.release(address, bytes, MemoryKind::Device, clock, point);
   }

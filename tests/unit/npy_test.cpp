@@ -63,8 +63,7 @@ std::string dictionary(const std::string& descr, const std::string& shape, const
 TEST_F(Npy, EveryTypeGoesOutAndComesBack) {
   for (const DataType dtype : kAllDataTypes) {
     const std::vector<int64_t> sizes = {2, 3};
-    const Tensor out = Tensor::empty(device_, stream_, dtype, sizes, MemoryKind::Host);
-    device_.synchronize(*stream_);
+    const Tensor out = Tensor::emptyOnHost(device_, stream_, dtype, sizes);
     auto* const bytes = static_cast<unsigned char*>(out.data());
     const int64_t count = out.numel() * sizeOf(dtype);
     for (int64_t i = 0; i < count; ++i) bytes[i] = static_cast<unsigned char>(dtype == DataType::Bool ? i % 2 : 37 * i);
@@ -183,7 +182,7 @@ TEST_F(Npy, EveryTruncationAndManyBitFlipsAreErrorsOrTensors) {
 TEST_F(Npy, FilesThatCannotBeOpenedAreNamed) {
   EXPECT_THROW(read(path("missing.npy")), Error);
   EXPECT_THROW(read(directory_.string()), Error);
-  const Tensor tensor = Tensor::empty(device_, stream_, DataType::F32, std::vector<int64_t>{1}, MemoryKind::Host);
+  const Tensor tensor = Tensor::emptyOnHost(device_, stream_, DataType::F32, std::vector<int64_t>{1});
   EXPECT_THROW(writeNpy(path("no/such/folder.npy"), tensor), Error);
   std::filesystem::create_directory(path("folder.npy"));
   EXPECT_THROW(writeNpy(path("folder.npy"), tensor), Error);

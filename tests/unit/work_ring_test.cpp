@@ -1,4 +1,3 @@
-#include <atomic>
 #include <cstring>
 #include <thread>
 
@@ -19,9 +18,7 @@ uint64_t numberOf(const std::byte* record) {
   return number;
 }
 
-void setNumber(std::byte* record, uint64_t number) {
-  std::memcpy(record + kNumberOffset, &number, sizeof(number));
-}
+void setNumber(std::byte* record, uint64_t number) { std::memcpy(record + kNumberOffset, &number, sizeof(number)); }
 
 TEST(WorkRing, RecordsComeOutInOrderAndPositionsCountThem) {
   WorkRing ring(256);
@@ -85,7 +82,6 @@ TEST(WorkRing, AClosedRingGivesItsRestAndThenNothing) {
 TEST(WorkRing, NobodyOversleeps) {
   WorkRing ring(128);
   constexpr uint64_t kCount = 20000;
-  std::atomic<uint64_t> last_end = 0;
   std::jthread consumer([&] {
     for (uint64_t i = 0; i < kCount; ++i) {
       EXPECT_EQ(numberOf(ring.waitForRecord()), i);

@@ -188,7 +188,9 @@ void CpuDevice::record(Event& event, Stream& stream) {
 
 void CpuDevice::wait(Stream& stream, const Event& event) {
   const StreamPoint point = static_cast<const CpuEvent&>(event).point();
-  if (point.queue != nullptr) queueOf(stream).issueWait(point);
+  StreamQueue& queue = queueOf(stream);
+  const bool is_in_order_anyway = point.queue == nullptr || point.queue == &queue;
+  if (!is_in_order_anyway) queue.issueWait(point);
 }
 
 void CpuDevice::copy(Stream& stream, void* to, const void* from, int64_t bytes) {

@@ -17,10 +17,10 @@
 namespace tokamak {
 
 struct CpuDeviceOptions {
-  int64_t threads = 0;         ///< that share out blocks; 0: as many processors as this process may use
-  int64_t memory_limit = 0;    ///< in bytes, all memory kinds together; 0: the machine's memory
-  int64_t ring_bytes = 65536;  ///< work that may wait per stream; a power of two of at least 256
-  bool poisons_memory = false; ///< fresh allocations are filled with 0xFF: NaN in every floating-point type
+  int64_t threads = 0;             ///< that share out blocks; 0: as many processors as this process may use
+  int64_t memory_limit = 0;        ///< in bytes, all memory kinds together; 0: the machine's memory
+  int64_t ring_bytes = 65536;      ///< work that may wait per stream; a power of two of at least 256
+  bool poisons_memory = false;     ///< fresh allocations are filled with 0xFF: NaN in every floating-point type
   TraceObserver* trace = nullptr;  ///< told about all work; outlives the device
 };
 
@@ -44,6 +44,7 @@ class CpuDevice final : public Device {
 
   void copy(Stream& stream, void* to, const void* from, int64_t bytes) override;
   void fill(Stream& stream, void* to, uint8_t byte, int64_t bytes) override;
+  std::shared_ptr<const Work> prepare(const WorkRequest& request) override;
   /// `work` is a CpuWork.
   void launch(Stream& stream, const Work& work, std::span<void* const> addresses) override;
   void callback(Stream& stream, std::function<void()> function) override;

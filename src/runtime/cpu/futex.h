@@ -19,8 +19,8 @@ void futexWake(const void* word, int count);
 /// Whether `isReady()` came true within a few microseconds of looking: shorter than falling asleep and being woken.
 template <class IsReady>
 bool spinUntil(const IsReady& isReady) {
-  constexpr int kSpins = 200;
-  for (int i = 0; i < kSpins; ++i) {
+  constexpr int kLooks = 200;
+  for (int look = 0; look < kLooks; ++look) {
     if (isReady()) return true;
     spinPause();
   }

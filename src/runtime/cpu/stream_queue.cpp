@@ -311,7 +311,8 @@ void StreamQueue::runCopy(const CopyRecord& record) {
 
 void StreamQueue::runFill(const FillRecord& record) {
   auto* const to = static_cast<std::byte*>(record.to);
-  inBlocks(pool_, record.bytes_to_fill, [&](int64_t begin, size_t bytes) { std::memset(to + begin, record.byte, bytes); });
+  inBlocks(pool_, record.bytes_to_fill,
+           [&](int64_t begin, size_t bytes) { std::memset(to + begin, record.byte, bytes); });
 }
 
 // What the function holds is given up before the stream goes on, also when it throws.
@@ -352,9 +353,8 @@ std::shared_ptr<StreamFailure> StreamQueue::failureAt(uint64_t point) const {
   const HideFromSanitizer hide;
   if (!has_failed_.load()) return nullptr;
   const std::lock_guard lock(failed_lock_);
-  const auto found = std::find_if(failed_.rbegin(), failed_.rend(), [&](const FailedRange& range) {
-    return range.begin < point && point <= range.end;
-  });
+  const auto found = std::find_if(failed_.rbegin(), failed_.rend(),
+                                  [&](const FailedRange& range) { return range.begin < point && point <= range.end; });
   return found == failed_.rend() ? nullptr : found->failure;
 }
 

@@ -37,7 +37,7 @@ struct StreamFailure {
 
 /// What the queues of one device share.
 struct StreamQueueOptions {
-  BlockPool* pool = nullptr;                   ///< null: each queue has its own of `threads`
+  BlockPool* pool = nullptr;  ///< null: each queue has its own of `threads`
   int64_t threads = 1;
   uint32_t ring_bytes = 1U << 16U;
   TraceObserver* trace = nullptr;
