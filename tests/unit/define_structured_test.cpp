@@ -182,8 +182,8 @@ TEST_F(DefineStructured, AnOpWithoutOwnFunctionsHasOneFromItsDescription) {
   EXPECT_EQ(describe(*matmul(floats({2, 3}), floats({3, 4}))), "f32[2, 4]");
   EXPECT_EQ(describe(*linear(floats({2, 3}), floats({4, 3}))), "f32[2, 4]");
   EXPECT_EQ(describe(*linear(floats({2, 3}), floats({4, 3}), floats({4}))), "f32[2, 4]");
-  EXPECT_THAT(messageOf([&] { matmul(floats({2, 3}), floats({3, 4}), floats({4})); }), HasSubstr("too many arguments; it takes a, b"));
-  EXPECT_THAT(messageOf([&] { matmul(floats({2, 3})); }), HasSubstr("matmul: argument 'b' is missing; it takes a, b"));
+  EXPECT_THAT(messageOf([&] { matmul(floats({2, 3}), floats({3, 4}), floats({4})); }), HasSubstr("matmul: too many arguments; expected a, b"));
+  EXPECT_THAT(messageOf([&] { matmul(floats({2, 3})); }), HasSubstr("matmul: operand 'b' is missing"));
   EXPECT_THAT(messageOf([&] { matmul(floats({2, 3}), 2); }), HasSubstr("'b' must be a tensor"));
 }
 
@@ -194,7 +194,7 @@ TEST_F(DefineStructured, ADescribedOpTakesNumbersNamesAndLists) {
   EXPECT_EQ(copy->definition()->as<LoadStoreOp>()->cache_op, CacheOp::Global);
   EXPECT_EQ(define<LoadStoreOp>(floats({2}), CacheOp::AllLevels)->definition()->as<LoadStoreOp>()->cache_op, CacheOp::AllLevels);
   EXPECT_THAT(messageOf([&] { define<LoadStoreOp>(floats({2}), "Fast"); }),
-              HasSubstr("'cache_op' must be a name: Unspecified, AllLevels, Streaming, Global; got a text"));
+              HasSubstr("the argument 'cache_op' is a text; expected one of Unspecified, AllLevels, Streaming, Global"));
   EXPECT_THAT(messageOf([&] { define<FullOp>(std::vector<int64_t>{2}, 1.5); }), HasSubstr("no argument belongs to a fusion"));
 }
 

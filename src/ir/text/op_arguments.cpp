@@ -22,11 +22,6 @@ constexpr std::string_view kForms[] = {"nothing", "a tensor", "a list of tensors
                                        "a list of integers", "a list of true and false", "a body", "a host unit"};
 static_assert(std::size(kForms) == std::variant_size_v<FieldValue>);
 
-std::string_view formOf(const FieldValue& value) {
-  const auto* val = std::get_if<Val*>(&value);
-  return val != nullptr && asScalar(*val) != nullptr ? "a scalar" : kForms[value.index()];
-}
-
 Scalar* toScalar(Fusion& fusion, const FieldValue& value) {
   if (const auto* scalar = std::get_if<Scalar*>(&value)) return *scalar;
   if (const auto* val = std::get_if<Val*>(&value)) return asScalar(*val);
@@ -51,8 +46,14 @@ std::optional<std::vector<Scalar*>> toScalars(Fusion& fusion, const FieldValue& 
   return std::nullopt;
 }
 
-// The value in the form that `pattern` holds, or nothing.
-std::optional<FieldValue> fit(Fusion& fusion, const FieldValue& pattern, const FieldValue& value) {
+}  // namespace
+
+std::string_view formOf(const FieldValue& value) {
+  const auto* val = std::get_if<Val*>(&value);
+  return val != nullptr && asScalar(*val) != nullptr ? "a scalar" : kForms[value.index()];
+}
+
+std::optional<FieldValue> fittedArgument(Fusion& fusion, const FieldValue& pattern, const FieldValue& value) {
   if (std::holds_alternative<Val*>(pattern)) {
     if (const auto* val = std::get_if<Val*>(&value)) return *val;
     if (Scalar* scalar = toScalar(fusion, value)) return static_cast<Val*>(scalar);
@@ -73,6 +74,7 @@ std::optional<FieldValue> fit(Fusion& fusion, const FieldValue& pattern, const F
     return static_cast<double>(*integer);
   }
   if (const auto* names = std::get_if<EnumValue>(&pattern)) {
+    if (std::holds_alternative<EnumValue>(value)) return value;
     const auto* name = std::get_if<std::string>(&value);
     if (name == nullptr) return std::nullopt;
     const auto found = std::ranges::find(names->names, *name);
@@ -81,6 +83,8 @@ std::optional<FieldValue> fit(Fusion& fusion, const FieldValue& pattern, const F
   }
   return pattern.index() == value.index() ? std::optional(value) : std::nullopt;
 }
+
+namespace {
 
 std::string legalForm(const Field& field, const FieldValue& value) {
   const auto* names = std::get_if<EnumValue>(&field.value);
@@ -206,7 +210,7 @@ Fields fieldsFromArguments(Fusion& fusion, const OpName& op, std::span<const Cal
                  "{}: the argument '{}' is given twice; expected it once", nameOf(op), field.name);
       FieldValue value;
       if (!std::holds_alternative<std::monostate>(argument.value)) {
-        auto fitted = fit(fusion, field.value, argument.value);
+        auto fitted = fittedArgument(fusion, field.value, argument.value);
         TK_REQUIRE(fitted.has_value(), Definition, "{}: the argument '{}' is {}; expected {}", nameOf(op), field.name,
                    formOf(argument.value), legalForm(field, argument.value));
         value = *std::move(fitted);
