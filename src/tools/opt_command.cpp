@@ -1,10 +1,12 @@
 #include "tools/opt_command.h"
 
+#include <algorithm>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "graph/fusion_passes.h"
 #include "host/host_passes.h"
 #include "host/lower_fusion.h"
 #include "host/text/host_printer.h"
@@ -39,6 +41,12 @@ void applyPass(ProgramFile& file, const std::string& name) {
     file.fusion.reset();
     return;
   }
+  const auto fusion_pass = std::ranges::find(fusionPasses(), name, &FusionPass::name);
+  if (fusion_pass != fusionPasses().end()) {
+    TK_REQUIRE(file.fusion != nullptr, Usage, "--passes {}: it works on fusions; put it before {}", name, kLowering);
+    file.fusion = fusion_pass->run(*file.fusion);
+    return;
+  }
   const HostPass* pass = findHostPass(name);
   TK_REQUIRE(pass != nullptr, Usage, "--passes {}: there is no such pass; --list-passes tells them", name);
   TK_REQUIRE(file.host_program != nullptr, Usage, "--passes {}: it works on host programs; put {} before it", name, kLowering);
@@ -46,6 +54,7 @@ void applyPass(ProgramFile& file, const std::string& name) {
 }
 
 void listPasses() {
+  for (const FusionPass& pass : fusionPasses()) fmt::print("{:<24} {}\n", pass.name, pass.sentence);
   fmt::print("{:<24} clones a fusion's ops into a host program, each op alone\n", kLowering);
   fmt::print("{:<24} the same, ops that need not stand alone merged into host units\n", kLoweringUnits);
   for (const HostPass& pass : hostPasses()) fmt::print("{:<24} {}\n", pass.name, pass.sentence);
