@@ -184,7 +184,7 @@ const std::string& ProgramNames::nameOf(const Scalar& symbol) {
   const auto [found, is_first] = symbol_names_.try_emplace(&symbol);
   if (!is_first) return found->second;
   symbols_.push_back(&symbol);
-  if (!isSymbolName(symbol.name()) || isNumberedName(symbol.name())) {
+  if (!isProgramSymbolName(symbol.name()) || isNumberedName(symbol.name())) {
     found->second = fmt::format("{}{}", symbolLetter(symbol.dtype()), next_symbol_);
     // The dumps' numbering has a hole: 0, 2, 3, 4, ...
     next_symbol_ += next_symbol_ == 0 ? 2 : 1;
@@ -218,7 +218,7 @@ DataType symbolTypeFromName(std::string_view name) {
   }
 }
 
-bool isSymbolName(std::string_view name) {
+bool isProgramSymbolName(std::string_view name) {
   constexpr std::array<std::string_view, 7> kWords = {"none", "true", "false", "Stream", "Set", "ex", "DeviceMesh"};
   if (name.empty() || !isLetter(name[0])) return false;
   if (!std::ranges::all_of(name, [](char c) { return isLetter(c) || isDigit(c); })) return false;

@@ -86,6 +86,6 @@ bool isNumberedName(std::string_view name);
 /// The type of a symbol of this name unless the section Scalars says otherwise.
 DataType symbolTypeFromName(std::string_view name);
 /// True for an identifier that the grammar leaves to symbols.
-bool isSymbolName(std::string_view name);
+bool isProgramSymbolName(std::string_view name);
 
 }  // namespace tokamak
