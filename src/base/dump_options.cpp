@@ -1,0 +1,49 @@
+#include "base/dump_options.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace tokamak {
+
+namespace {
+
+constexpr std::string_view kStages[] = {"fusion", "segments", "host_ir", "host_ir_final", "plan"};
+
+bool matches(std::string_view text, std::string_view pattern) {
+  if (pattern.empty()) return text.empty();
+  if (pattern[0] == '*') {
+    for (size_t skipped = 0; skipped <= text.size(); ++skipped) {
+      if (matches(text.substr(skipped), pattern.substr(1))) return true;
+    }
+    return false;
+  }
+  return !text.empty() && text[0] == pattern[0] && matches(text.substr(1), pattern.substr(1));
+}
+
+}  // namespace
+
+DumpOptions::DumpOptions(std::string_view text) {
+  while (!text.empty()) {
+    const size_t comma = std::min(text.find(','), text.size());
+    const std::string_view item = text.substr(0, comma);
+    text.remove_prefix(std::min(comma + 1, text.size()));
+    const size_t colon = std::min(item.find(':'), item.size());
+    const std::string_view stage = item.substr(0, colon);
+    TK_REQUIRE(std::ranges::find(kStages, stage) != std::end(kStages), Usage,
+               "dump: there is no stage '{}'\n  grammar: STAGE[:PATTERN][,STAGE[:PATTERN]]...\n  STAGE: {}\n  PATTERN: the program's name, '*' "
+               "stands for anything",
+               stage, fmt::join(kStages, " | "));
+    items_.push_back({std::string(stage), colon < item.size() ? std::string(item.substr(colon + 1)) : "*"});
+  }
+}
+
+bool DumpOptions::wants(std::string_view stage, std::string_view name) const {
+  return std::ranges::any_of(items_, [&](const Item& item) { return item.stage == stage && matches(name, item.pattern); });
+}
+
+std::vector<std::string_view> DumpOptions::stages() { return {std::begin(kStages), std::end(kStages)}; }
+
+}  // namespace tokamak

@@ -1,0 +1,97 @@
+#include "define/define_op.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "ir/fusion.h"
+#include "ir/text/op_arguments.h"
+
+namespace tokamak {
+
+namespace {
+
+bool isAbsent(const FieldValue& value) {
+  if (const auto* val = std::get_if<Val*>(&value)) return *val == nullptr;
+  if (const auto* scalar = std::get_if<Scalar*>(&value)) return *scalar == nullptr;
+  return std::holds_alternative<std::monostate>(value);
+}
+
+std::string namesOf(std::span<const Parameter> parameters) {
+  std::string text;
+  for (const Parameter& parameter : parameters) text += fmt::format("{}{}", text.empty() ? "" : ", ", parameter.name);
+  return text.empty() ? "none" : text;
+}
+
+Fusion* fusionIn(const FieldValue& argument) {
+  const auto search = [](const auto& value) -> Fusion* {
+    using T = std::decay_t<decltype(value)>;
+    if constexpr (std::is_same_v<T, Val*> || std::is_same_v<T, Scalar*>) return value != nullptr ? &value->fusion() : nullptr;
+    else if constexpr (std::is_same_v<T, std::vector<Val*>> || std::is_same_v<T, std::vector<Scalar*>>) {
+      return value.empty() ? nullptr : &value.front()->fusion();
+    } else return nullptr;
+  };
+  return std::visit(search, argument);
+}
+
+}  // namespace
+
+std::vector<FieldValue> bindArguments(std::string_view call, std::span<const Parameter> parameters,
+                                      std::span<const CallArgument> arguments) {
+  std::vector<FieldValue> values;
+  for (const Parameter& parameter : parameters) values.push_back(parameter.fallback);
+  std::vector<bool> is_given(parameters.size(), false);
+  size_t position = 0;
+  for (const CallArgument& argument : arguments) {
+    size_t i = position;
+    if (argument.name.empty()) {
+      TK_REQUIRE(i < parameters.size(), Definition, "{}: too many arguments; it takes {}", call, namesOf(parameters));
+      ++position;
+    } else {
+      i = static_cast<size_t>(std::ranges::find(parameters, argument.name, &Parameter::name) - parameters.begin());
+      TK_REQUIRE(i < parameters.size(), Definition, "{}: no argument is called '{}'; it takes {}", call, argument.name,
+                 namesOf(parameters));
+    }
+    TK_REQUIRE(!is_given[i], Definition, "{}: argument '{}' is given twice", call, parameters[i].name);
+    is_given[i] = true;
+    if (!isAbsent(argument.value)) values[i] = argument.value;
+  }
+  for (size_t i = 0; i < values.size(); ++i) {
+    TK_REQUIRE(!parameters[i].is_required || !isAbsent(values[i]), Definition, "{}: argument '{}' is missing; it takes {}",
+               call, parameters[i].name, namesOf(parameters));
+  }
+  return values;
+}
+
+FieldValue fitArgument(Fusion& fusion, std::string_view call, std::string_view parameter, const FieldValue& pattern,
+                       const FieldValue& value) {
+  auto fitted = fittedArgument(fusion, pattern, value);
+  TK_REQUIRE(fitted.has_value(), Definition, "{}: '{}' must be {}; got {}", call, parameter, formOf(pattern), formOf(value));
+  return *std::move(fitted);
+}
+
+std::vector<Parameter> parametersOf(OpKind kind) {
+  std::vector<Parameter> parameters;
+  for (const Field* field : argumentFields(kind)) {
+    const bool is_operand = field->role == FieldRole::Operand || field->role == FieldRole::OperandList;
+    parameters.push_back({field->name, is_operand ? FieldValue{} : field->value, is_operand});
+  }
+  return parameters;
+}
+
+Expr* defineOp(Fusion& fusion, const OpName& name, std::span<const CallArgument> arguments) {
+  return defineExpr(fusion, name.kind, fieldsFromArguments(fusion, name, arguments));
+}
+
+TensorView* defining::defineOne(Fusion* fusion, OpKind kind, std::vector<CallArgument> arguments) {
+  for (size_t i = 0; i < arguments.size() && fusion == nullptr; ++i) fusion = fusionIn(arguments[i].value);
+  TK_REQUIRE(fusion != nullptr, Definition, "{}: no argument belongs to a fusion; name the fusion as the first argument",
+             opInfo(kind).name);
+  const Expr* expr = defineOp(*fusion, {kind, std::nullopt}, arguments);
+  TK_CHECK(expr->outputs().size() == 1 && asTensor(expr->output(0)) != nullptr, "{} gives more than one tensor",
+           expr->name());
+  return asTensor(expr->output(0));
+}
+
+}  // namespace tokamak

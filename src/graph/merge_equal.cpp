@@ -1,0 +1,101 @@
+#include "graph/merge_equal.h"
+
+#include <algorithm>
+#include <concepts>
+#include <map>
+#include <unordered_map>
+
+#include "graph/rebuild.h"
+#include "ir/fields.h"
+
+namespace tokamak {
+
+namespace {
+
+bool isResult(FieldRole role) { return role == FieldRole::Result || role == FieldRole::ResultList; }
+
+class EqualExprs {
+ public:
+  explicit EqualExprs(const Fusion& fusion) : fusion_(&fusion) {}
+
+  /// An earlier expression whose results may stand in this one's place, or null; then it is remembered itself.
+  const Expr* findEarlier(const Expr& expr) {
+    std::vector<const Expr*>& known = known_[keyOf(expr)];
+    const auto found = std::ranges::find_if(known, [&](const Expr* other) { return isEqual(expr, *other); });
+    if (found != known.end() && canReplace(expr, **found)) {
+      for (size_t i = 0; i < expr.outputs().size(); ++i) representatives_[expr.output(i)] = (*found)->output(i);
+      return *found;
+    }
+    if (found == known.end()) known.push_back(&expr);
+    return nullptr;
+  }
+
+ private:
+  // Scalars are interned, so equal ones are one node.
+  const Val* representativeOf(const Val* val) const {
+    const auto found = representatives_.find(val);
+    return found == representatives_.end() ? val : found->second;
+  }
+
+  using Key = std::pair<OpKind, std::vector<int64_t>>;
+  Key keyOf(const Expr& expr) const {
+    Key key{expr.kind(), {}};
+    for (const Val* input : expr.inputs()) key.second.push_back(representativeOf(input)->id());
+    return key;
+  }
+
+  bool isSameValue(const FieldValue& a, const FieldValue& b) const {
+    return a.index() == b.index() && std::visit([&]<class T>(const T& value) { return isSame(value, std::get<T>(b)); }, a);
+  }
+  template <class T>
+  bool isSame(const T& a, const T& b) const {
+    if constexpr (std::is_same_v<T, Val*>) return representativeOf(a) == representativeOf(b);
+    else if constexpr (std::is_same_v<T, std::vector<Val*>>) {
+      return std::ranges::equal(a, b, {}, [&](const Val* v) { return representativeOf(v); },
+                                [&](const Val* v) { return representativeOf(v); });
+    } else if constexpr (std::equality_comparable<T>) return a == b;
+    else return false;
+  }
+
+  bool isEqual(const Expr& a, const Expr& b) const {
+    const Fields x = fieldsOf(a);
+    const Fields y = fieldsOf(b);
+    for (size_t i = 0; i < x.size(); ++i) {
+      if (!isResult(x[i].role) && !isSameValue(x[i].value, y[i].value)) return false;
+    }
+    return true;
+  }
+
+  bool canReplace(const Expr& expr, const Expr& earlier) const {
+    const auto areReplaceable = [&](const Expr& e) {
+      return std::ranges::all_of(e.outputs(), [&](Val* out) {
+        const TensorView* tensor = asTensor(out);
+        return tensor != nullptr && isReplaceable(*fusion_, *tensor);
+      });
+    };
+    const auto areUnscheduled = [&] {
+      return std::ranges::all_of(earlier.outputs(), [&](Val* out) {
+        return fusion_->isOutput(out) ? asTensor(out)->loop() == asTensor(out)->logical() : areReplaceable(earlier);
+      });
+    };
+    return areReplaceable(expr) && areUnscheduled();
+  }
+
+  const Fusion* fusion_;
+  std::map<Key, std::vector<const Expr*>> known_;
+  std::unordered_map<const Val*, const Val*> representatives_;
+};
+
+}  // namespace
+
+std::unique_ptr<Fusion> mergeEqual(const Fusion& fusion) {
+  EqualExprs equal(fusion);
+  return rebuild(fusion, [&](const Expr& expr, Cloner& cloner) {
+    const Expr* earlier = expr.kind() == OpKind::LoadStoreOp ? nullptr : equal.findEarlier(expr);
+    if (earlier == nullptr) return false;
+    for (size_t i = 0; i < expr.outputs().size(); ++i) cloner.substitute(expr.output(i), cloner.clone(earlier->output(i)));
+    return true;
+  });
+}
+
+}  // namespace tokamak

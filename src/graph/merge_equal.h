@@ -1,0 +1,17 @@
+// Pass merge-equal: computes once what is computed several times in the same way.
+//
+// Two expressions are equal when op, attributes and operands are, operands being equal themselves. The later result is
+// replaced by the earlier one unless something was said about it (an output, a schedule, a layout); a set stays, as its reader
+// wants a copy. Before: any fusion. After: no two equal expressions with replaceable results. It stands after fold-casts, which
+// makes more expressions equal.
+#pragma once
+
+#include <memory>
+
+#include "ir/fusion.h"
+
+namespace tokamak {
+
+std::unique_ptr<Fusion> mergeEqual(const Fusion& fusion);
+
+}  // namespace tokamak

@@ -1,0 +1,173 @@
+#include "ir/text/argument_parser.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "ir/text/names.h"
+
+namespace tokamak {
+
+Scalar* TextScope::findSymbol(std::string_view name) const {
+  const auto found = symbols.find(std::string(name));
+  return found == symbols.end() ? nullptr : found->second;
+}
+
+ScalarParser ArgumentParser::scalars() const {
+  return {tokens_, fusion_, [this](std::string_view name) { return scope_.findSymbol(name); }};
+}
+
+TensorView* ArgumentParser::tensorOf(const Token& name) const {
+  const auto found = scope_.tensors.find(*tensorNumber(name.text));
+  if (found == scope_.tensors.end()) {
+    tokens_.fail(name, fmt::format("{} is not defined; expected an input or a result of a line above", describeToken(name)));
+  }
+  return found->second;
+}
+
+WrittenCall ArgumentParser::parseCall(BareNames bare_names) {
+  WrittenCall call{&tokens_.next(), {}};
+  if (++depth_ > kMaxNesting) {
+    tokens_.fail(*call.name, fmt::format("nested too deeply; expected at most {} levels", kMaxNesting));
+  }
+  tokens_.expect("(");
+  while (!tokens_.at(")")) {
+    if (!call.arguments.empty()) {
+      if (!tokens_.at(",")) tokens_.failExpected("',' or ')'");
+      tokens_.next();
+    }
+    call.arguments.push_back(argument(bare_names));
+  }
+  tokens_.next();
+  --depth_;
+  return call;
+}
+
+CallArgument ArgumentParser::argument(BareNames bare_names) {
+  const bool is_named = tokens_.peek().kind == TokenKind::Identifier && tokens_.peek(1).is("=");
+  if (!is_named) return {{}, value(bare_names == BareNames::Everywhere)};
+  const std::string_view name = tokens_.next().text;
+  tokens_.next();
+  return {name, value(true)};
+}
+
+FieldValue ArgumentParser::value(bool takes_bare_name) {
+  const Token& token = tokens_.peek();
+  if (token.kind == TokenKind::String) return tokens_.next().string;
+  if (token.is("[")) return list();
+  if (token.is("true") || token.is("false")) return scalar();
+  if (token.kind != TokenKind::Identifier) {
+    if (token.kind == TokenKind::End || token.is(")") || token.is("]") || token.is(",")) {
+      tokens_.failExpected("an argument: a tensor, a scalar, a list, a call or a name");
+    }
+    return scalar();
+  }
+  if (tokens_.accept("none")) return std::monostate{};
+  const bool is_call = tokens_.peek(1).is("(") || tokens_.peek(1).is(".");
+  if (is_call) return atScalarCall() ? scalar() : nestedCall();
+  if (tensorNumber(token.text)) return static_cast<Val*>(tensorOf(tokens_.next()));
+  if (scope_.findSymbol(token.text) != nullptr) return scalar();
+  if (const auto type = dataTypeFromName(token.text)) {
+    tokens_.next();
+    return *type;
+  }
+  if (!takes_bare_name) {
+    std::vector<std::string_view> known;
+    for (const auto& [name, symbol] : scope_.symbols) known.push_back(name);
+    std::ranges::sort(known);
+    tokens_.fail(token, fmt::format("unknown name {}; expected a tensor T<n>, an extent, a scalar input or a type{}", describeToken(token),
+                                    suggestion(token.text, known)));
+  }
+  return std::string(tokens_.next().text);
+}
+
+FieldValue ArgumentParser::scalar() {
+  const ScalarReading reading = scalars().parseReading();
+  const ScalarValue& constant = reading.scalar->value();
+  const bool is_flag = reading.scalar->isConstant() && reading.scalar->dtype() == DataType::Bool;
+  if (is_flag) return std::get<bool>(constant);
+  if (!reading.is_plain_literal) return reading.scalar;
+  if (const auto* integer = std::get_if<int64_t>(&constant)) return *integer;
+  return std::get<double>(constant);
+}
+
+Scalar* ArgumentParser::toScalar(const FieldValue& element) {
+  if (const auto* integer = std::get_if<int64_t>(&element)) return fusion_.constant(*integer);
+  if (const auto* number = std::get_if<double>(&element)) return fusion_.constant(*number, DataType::F64);
+  if (const auto* flag = std::get_if<bool>(&element)) return fusion_.constant(*flag, DataType::Bool);
+  return std::get<Scalar*>(element);
+}
+
+namespace {
+
+template <class T>
+std::optional<std::vector<T>> listOf(const std::vector<FieldValue>& elements) {
+  std::vector<T> list;
+  for (const FieldValue& element : elements) {
+    const T* value = std::get_if<T>(&element);
+    if (value == nullptr) return std::nullopt;
+    list.push_back(*value);
+  }
+  return list;
+}
+
+}  // namespace
+
+FieldValue ArgumentParser::list() {
+  tokens_.next();
+  std::vector<FieldValue> elements;
+  while (!tokens_.at("]")) {
+    if (!elements.empty()) {
+      if (!tokens_.at(",")) tokens_.failExpected("',' or ']'");
+      tokens_.next();
+    }
+    const Token& start = tokens_.peek();
+    if (start.is("[") || start.kind == TokenKind::String) tokens_.failExpected("a tensor, a scalar or true or false");
+    elements.push_back(value(false));
+    const FieldValue& last = elements.back();
+    if (std::holds_alternative<DataType>(last) || std::holds_alternative<std::monostate>(last)) {
+      tokens_.fail(start, fmt::format("{} cannot stand in a list; expected tensors or scalars", describeToken(start)));
+    }
+  }
+  tokens_.next();
+  if (auto integers = listOf<int64_t>(elements)) return *std::move(integers);
+  if (auto flags = listOf<bool>(elements)) return *std::move(flags);
+  const bool has_tensor = std::ranges::any_of(elements, [](const FieldValue& v) { return std::holds_alternative<Val*>(v); });
+  std::vector<Val*> vals;
+  std::vector<Scalar*> scalars;
+  for (const FieldValue& element : elements) {
+    const auto* val = std::get_if<Val*>(&element);
+    if (val == nullptr) scalars.push_back(toScalar(element));
+    if (has_tensor) vals.push_back(val != nullptr ? *val : scalars.back());
+  }
+  if (has_tensor) return vals;
+  return scalars;
+}
+
+FieldValue ArgumentParser::nestedCall() {
+  const Token& start = tokens_.peek();
+  const WrittenCall call = parseCall();
+  const std::vector<Val*> results = make_call_(call);
+  if (results.size() != 1) {
+    tokens_.fail(start, fmt::format("{} gives {} results; expected one where it is an argument", describeToken(start), results.size()));
+  }
+  if (Scalar* scalar = asScalar(results[0])) return scalar;
+  return results[0];
+}
+
+// A call is one of scalars when no tensor and no call that scalars cannot make is in it.
+bool ArgumentParser::atScalarCall() const {
+  int open = 0;
+  for (size_t ahead = 0;; ++ahead) {
+    const Token& token = tokens_.peek(ahead);
+    if (token.kind == TokenKind::End) return true;
+    if (token.is("(")) ++open;
+    if (token.is(")") && --open == 0) return true;
+    if (token.kind == TokenKind::String || token.is("=") || token.is("[")) return false;
+    if (token.kind != TokenKind::Identifier) continue;
+    if (tensorNumber(token.text)) return false;
+    if (tokens_.peek(ahead + 1).is("(") && !isScalarFunction(token.text)) return false;
+  }
+}
+
+}  // namespace tokamak

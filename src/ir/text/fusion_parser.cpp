@@ -1,0 +1,391 @@
+#include "ir/text/fusion_parser.h"
+
+#include <algorithm>
+#include <optional>
+#include <type_traits>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "ir/text/argument_parser.h"
+#include "ir/text/names.h"
+#include "ir/text/op_arguments.h"
+#include "ir/text/type_text.h"
+
+namespace tokamak {
+
+namespace {
+
+// Extents grow with the ops they go through; those that could not be printed any more are refused.
+class ExtentLimits {
+ public:
+  /// Whether the scalar's text has a size that can be written and read.
+  bool allows(const Scalar& scalar) {
+    const Measure& measure = measureOf(scalar);
+    return measure.nodes <= kMaxNodes && measure.depth <= kMaxNesting;
+  }
+
+ private:
+  static constexpr int64_t kMaxNodes = 10000;
+  struct Measure {
+    int64_t nodes = 1;
+    int depth = 0;
+  };
+
+  const Measure& measureOf(const Scalar& scalar) {
+    if (const auto found = measures_.find(&scalar); found != measures_.end()) return found->second;
+    Measure measure;
+    for (const Scalar* operand : scalar.operands()) {
+      const Measure inner = measureOf(*operand);
+      measure.nodes = std::min(measure.nodes + inner.nodes, kMaxNodes + 1);
+      measure.depth = std::max(measure.depth, inner.depth + 1);
+    }
+    return measures_[&scalar] = measure;
+  }
+
+  std::unordered_map<const Scalar*, Measure> measures_;
+};
+
+struct WrittenResult {
+  const Token* name = nullptr;
+  std::optional<WrittenType> type;
+};
+
+class FusionParser {
+ public:
+  FusionParser(TokenStream& tokens, const ParseOptions& options)
+      : tokens_(tokens), options_(options), fusion_(std::make_unique<Fusion>()),
+        arguments_(tokens, *fusion_, scope_, [this](const WrittenCall& call) { return make(call, {}); }) {}
+
+  std::unique_ptr<Fusion> parse() {
+    fusionSection();
+    bool has_sizes = false;
+    bool has_schedule = false;
+    for (;;) {
+      if (!has_sizes && tokens_.at("sizes")) has_sizes = true, sizesSection();
+      else if (!has_schedule && tokens_.at("schedule")) has_schedule = true, scheduleSection();
+      else return std::move(fusion_);
+    }
+  }
+
+ private:
+  // --- fusion name(inputs) -> outputs { statements } ---
+
+  void fusionSection() {
+    tokens_.expect("fusion");
+    const Token& name = tokens_.peek();
+    if (name.kind != TokenKind::Identifier && name.kind != TokenKind::String) tokens_.failExpected("the fusion's name");
+    fusion_->setName(name.kind == TokenKind::String ? name.string : std::string(name.text));
+    tokens_.next();
+    tokens_.expect("(");
+    while (!tokens_.at(")")) {
+      if (!fusion_->inputs().empty()) {
+        if (!tokens_.at(",")) tokens_.failExpected("',' or ')'");
+        tokens_.next();
+      }
+      input();
+    }
+    tokens_.next();
+    tokens_.expect("->");
+    const size_t outputs_at = tokens_.position();
+    skipOutputs();
+    tokens_.expect("{");
+    while (!tokens_.at("}")) statement();
+    const size_t body_end = tokens_.position();
+    tokens_.setPosition(outputs_at);
+    outputs();
+    tokens_.setPosition(body_end);
+    tokens_.next();
+  }
+
+  const Token& expectTensorName() {
+    if (!tensorNumber(tokens_.peek().text)) tokens_.failExpected("the name of a tensor: T<n>");
+    return tokens_.next();
+  }
+
+  void input() {
+    const Token& name = tokens_.expectIdentifier("an input: T<n> or the name of a scalar");
+    const bool is_tensor = tensorNumber(name.text).has_value();
+    if (!is_tensor) requireSymbolName(name);
+    tokens_.expect(":");
+    if (is_tensor) return tensorInput(name);
+    const DataType dtype = scalarType();
+    Scalar*& symbol = scope_.symbols[std::string(name.text)];
+    if (symbol == nullptr) symbol = fusion_->symbol(std::string(name.text), dtype);
+    if (symbol->dtype() != dtype || fusion_->isInput(symbol)) {
+      tokens_.fail(name, fmt::format("{} is already {} of type {}; expected another name", describeToken(name),
+                                     fusion_->isInput(symbol) ? "an input" : "an extent", dataTypeName(symbol->dtype())));
+    }
+    fusion_->addInput(symbol);
+  }
+
+  void tensorInput(const Token& name) {
+    // Names in an input's shape are the extents' names.
+    const auto declare = [this](std::string_view symbol_name) {
+      Scalar*& symbol = scope_.symbols[std::string(symbol_name)];
+      if (symbol == nullptr && isSymbolName(symbol_name)) symbol = fusion_->symbol(std::string(symbol_name));
+      return symbol;
+    };
+    ScalarParser scalars(tokens_, *fusion_, declare);
+    TensorView* tensor = makeTensor(*fusion_, tokens_, parseTensorType(tokens_, scalars));
+    defineTensor(name, tensor);
+    fusion_->addInput(tensor);
+  }
+
+  void requireSymbolName(const Token& name) {
+    if (isSymbolName(name.text)) return;
+    tokens_.fail(name, fmt::format("{} cannot name a scalar; expected a name that is no type, no tensor and no reserved word", describeToken(name)));
+  }
+
+  DataType scalarType() {
+    const Token& token = tokens_.peek();
+    const auto dtype = token.kind == TokenKind::Identifier ? dataTypeFromName(token.text) : std::nullopt;
+    if (!dtype) tokens_.failExpected("a type: f64, f32, f16, bf16, i64, i32 or bool");
+    tokens_.next();
+    return *dtype;
+  }
+
+  void defineTensor(const Token& name, TensorView* tensor) {
+    const int64_t number = *tensorNumber(name.text);
+    if (!scope_.tensors.emplace(number, tensor).second) {
+      tokens_.fail(name, fmt::format("{} is defined twice; expected a name that is not taken", describeToken(name)));
+    }
+    if (tensor->label() < 0) tensor->setLabel(number);
+  }
+
+  void skipOutputs() {
+    while (!tokens_.at("{")) {
+      if (tokens_.atEnd() || tokens_.at("}")) tokens_.failExpected("the outputs, then '{'");
+      tokens_.next();
+    }
+  }
+
+  void outputs() {
+    const bool has_parentheses = tokens_.accept("(");
+    if (has_parentheses && tokens_.accept(")")) return expectBody();
+    do output();
+    while (tokens_.accept(","));
+    if (has_parentheses) {
+      if (!tokens_.at(")")) tokens_.failExpected("',' or ')'");
+      tokens_.next();
+    }
+    expectBody();
+  }
+
+  void expectBody() {
+    if (!tokens_.at("{")) tokens_.failExpected("',' or '{'");
+  }
+
+  void output() {
+    const Token& name = expectTensorName();
+    TensorView* tensor = arguments_.tensorOf(name);
+    if (!tokens_.accept("aliases")) return fusion_->addOutput(tensor);
+    const Token& target_name = expectTensorName();
+    TensorView* target = arguments_.tensorOf(target_name);
+    const bool is_hidden = tokens_.accept("hidden");
+    if (fusion_->outputAliases().contains(tensor)) {
+      tokens_.fail(name, fmt::format("{} already aliases an input; expected one alias for each output", describeToken(name)));
+    }
+    fusion_->addOutput(tensor);
+    at(target_name, [&] { fusion_->aliasOutput(tensor, target, is_hidden); });
+  }
+
+  // --- statements ---
+
+  void statement() {
+    if (tokens_.at("symbol")) return symbolDeclaration();
+    std::vector<WrittenResult> results;
+    do results.push_back(result());
+    while (tokens_.accept(","));
+    if (!tokens_.at("=")) tokens_.failExpected(results.back().type ? "'='" : "'=' or ':'");
+    tokens_.next();
+    const Token& start = tokens_.peek();
+    if (start.kind != TokenKind::Identifier || !tokens_.peek(1).is("(")) tokens_.failExpected("a call such as add(T0, T1)");
+    const WrittenCall call = arguments_.parseCall();
+    const std::vector<Val*> made = make(call, results);
+    if (made.size() != results.size()) {
+      tokens_.fail(start, fmt::format("{} gives {} results; expected as many names on the left of '=', not {}", describeToken(start),
+                                      made.size(), results.size()));
+    }
+    for (size_t i = 0; i < made.size(); ++i) nameResult(results[i], made[i]);
+  }
+
+  void symbolDeclaration() {
+    tokens_.next();
+    const Token& name = tokens_.expectIdentifier("the name of a symbol");
+    requireSymbolName(name);
+    tokens_.expect(":");
+    const DataType dtype = scalarType();
+    const bool is_new = scope_.symbols.emplace(std::string(name.text), nullptr).second;
+    if (!is_new) tokens_.fail(name, fmt::format("{} is declared twice; expected a name that is not taken", describeToken(name)));
+    scope_.symbols[std::string(name.text)] = fusion_->symbol(std::string(name.text), dtype);
+  }
+
+  WrittenResult result() {
+    if (!tensorNumber(tokens_.peek().text)) tokens_.failExpected("a statement 'T<n> = ...', 'symbol', or '}'");
+    WrittenResult result{&tokens_.next(), std::nullopt};
+    if (!tokens_.accept(":")) return result;
+    ScalarParser scalars = arguments_.scalars();
+    result.type = parseTensorType(tokens_, scalars);
+    return result;
+  }
+
+  void nameResult(const WrittenResult& result, Val* made) {
+    TensorView* tensor = asTensor(made);
+    if (tensor == nullptr) tokens_.fail(*result.name, "the call gives a scalar; expected one that gives a tensor");
+    const bool is_fresh = tensor->label() < 0;
+    defineTensor(*result.name, tensor);
+    if (!result.type) return;
+    // A function may give back its operand, which keeps its own type.
+    if (is_fresh) return applyType(tokens_, *tensor, *result.type);
+    if (result.type->dtype != tensor->dtype() || result.type->axes.size() != tensor->logical().size()) {
+      tokens_.fail(result.type->offset, fmt::format("this is not the type of what is computed; expected that of {}", toString(*tensor)));
+    }
+  }
+
+  // --- calls ---
+
+  // Runs `action`; errors in it say where the text stands.
+  template <class Action>
+  std::invoke_result_t<Action> at(const Token& token, const Action& action) {
+    const auto describe = [&] { return fmt::format("at {}\n{}", tokens_.place(token), tokens_.excerpt(token.offset, 4)); };
+    const ErrorNote note(describe);
+    return action();
+  }
+
+  std::vector<Val*> make(const WrittenCall& call, std::span<const WrittenResult> results) {
+    auto made = at(*call.name, [&] { return tryMake(call, results); });
+    if (!made) failUnknownCall(*call.name);
+    for (const Val* val : *made) {
+      const auto* tensor = val->kind() == ValKind::Tensor ? static_cast<const TensorView*>(val) : nullptr;
+      if (tensor == nullptr) continue;
+      for (const IterDomain* axis : tensor->logical()) {
+        if (limits_.allows(*axis->visibleExtent())) continue;
+        tokens_.fail(*call.name, fmt::format("an extent of the result of {} has become too large to be written; expected fewer operations on one size",
+                                             describeToken(*call.name)));
+      }
+    }
+    return *std::move(made);
+  }
+
+  std::optional<std::vector<Val*>> tryMake(const WrittenCall& call, std::span<const WrittenResult> results) {
+    const std::string_view name = call.name->text;
+    if (const auto op = findOp(name)) {
+      std::vector<DataType> types;
+      for (const WrittenResult& result : results) {
+        if (result.type) types.push_back(result.type->dtype);
+      }
+      const bool has_types = !results.empty() && types.size() == results.size();
+      if (options_.resolver == nullptr || (has_types && isExactCall(*op, call.arguments, types))) {
+        return opResolver().call(*fusion_, name, call.arguments);
+      }
+    }
+    if (options_.resolver != nullptr) {
+      if (auto made = options_.resolver->call(*fusion_, name, call.arguments)) return made;
+    }
+    return opResolver().call(*fusion_, name, call.arguments);
+  }
+
+  [[noreturn]] void failUnknownCall(const Token& name) {
+    std::vector<std::string_view> names = opResolver().names();
+    if (options_.resolver != nullptr) {
+      const auto more = options_.resolver->names();
+      names.insert(names.end(), more.begin(), more.end());
+    }
+    tokens_.fail(name, fmt::format("unknown function {}; expected an op or a function{}", describeToken(name), suggestion(name.text, names)));
+  }
+
+  // --- sizes { i0 = 4 } ---
+
+  void sizesSection() {
+    tokens_.next();
+    tokens_.expect("{");
+    bool is_first = true;
+    while (!tokens_.accept("}")) {
+      if (!is_first && !tokens_.accept(",")) tokens_.failExpected("',' or '}'");
+      is_first = false;
+      if (tokens_.accept("}")) return;
+      const Token& name = tokens_.expectIdentifier("the name of an extent");
+      Scalar* symbol = scope_.findSymbol(name.text);
+      if (symbol == nullptr || !isIntegerType(symbol->dtype())) {
+        std::vector<std::string_view> known;
+        for (const auto& [known_name, known_symbol] : scope_.symbols) known.push_back(known_name);
+        std::ranges::sort(known);
+        tokens_.fail(name, fmt::format("{} is no extent; expected one of the fusion's{}", describeToken(name), suggestion(name.text, known)));
+      }
+      tokens_.expect("=");
+      const Token& start = tokens_.peek();
+      const int64_t size = tokens_.expectInteger("a size");
+      if (size < 0) tokens_.fail(start, "the size is negative; expected 0 or more");
+      if (!fusion_->defaultSizes().emplace(symbol, size).second) {
+        tokens_.fail(name, fmt::format("the size of {} is given twice; expected it once", describeToken(name)));
+      }
+    }
+  }
+
+  // --- schedule { split(T0, axis=0, factor=4) } ---
+
+  void scheduleSection() {
+    tokens_.next();
+    tokens_.expect("{");
+    for (int64_t step = 1; !tokens_.at("}"); ++step) command(step);
+    tokens_.next();
+  }
+
+  void command(int64_t step) {
+    const Token& start = tokens_.peek();
+    const Token* label = nullptr;
+    if (tensorNumber(start.text) && tokens_.peek(1).is("=")) {
+      label = &tokens_.next();
+      tokens_.next();
+    }
+    const Token& name = tokens_.peek();
+    if (name.kind != TokenKind::Identifier || !tokens_.peek(1).is("(")) tokens_.failExpected("a command such as split(T0, axis=0, factor=4), or '}'");
+    ScheduleCommand command;
+    command.name = name.text;
+    command.place = tokens_.place(start);
+    command.arguments = arguments_.parseCall(ArgumentParser::BareNames::Everywhere).arguments;
+    if (label != nullptr) command.result = label->text;
+    command.text = tokens_.text().substr(start.offset, tokens_.endOfPrevious() - start.offset);
+    if (options_.scheduler != nullptr) requireCommand(name);
+    TensorView* made = at(start, [&] { return apply(command, step); });
+    if ((label != nullptr) != (made != nullptr)) {
+      tokens_.fail(start, label != nullptr ? fmt::format("{} gives no tensor; expected the command without 'T<n> ='", describeToken(name))
+                                           : fmt::format("{} gives a tensor; expected 'T<n> =' before it", describeToken(name)));
+    }
+    if (label != nullptr) defineTensor(*label, made);
+  }
+
+  void requireCommand(const Token& name) {
+    const std::vector<std::string_view> known = options_.scheduler->names();
+    if (std::ranges::find(known, name.text) != known.end()) return;
+    tokens_.fail(name, fmt::format("unknown command {}; expected a schedule command{}", describeToken(name), suggestion(name.text, known)));
+  }
+
+  TensorView* apply(const ScheduleCommand& command, int64_t step) {
+    const auto describe = [&] { return fmt::format("while applying schedule step {}: {}", step, command.text); };
+    const ErrorNote note(describe);
+    TK_REQUIRE(options_.scheduler != nullptr, Unsupported, "schedule: '{}' needs a scheduler, and this reader has none", command.name);
+    return options_.scheduler->apply(*fusion_, command);
+  }
+
+  TokenStream& tokens_;
+  const ParseOptions& options_;
+  std::unique_ptr<Fusion> fusion_;
+  TextScope scope_;
+  ArgumentParser arguments_;
+  ExtentLimits limits_;
+};
+
+}  // namespace
+
+std::unique_ptr<Fusion> parseFusion(TokenStream& tokens, const ParseOptions& options) { return FusionParser(tokens, options).parse(); }
+
+std::unique_ptr<Fusion> parseFusion(std::string_view text, std::string_view file, const ParseOptions& options) {
+  TokenStream tokens(text, file);
+  auto fusion = parseFusion(tokens, options);
+  if (!tokens.atEnd()) tokens.failExpected("'sizes', 'schedule' or the end of the text, each once");
+  return fusion;
+}
+
+}  // namespace tokamak

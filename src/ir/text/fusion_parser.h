@@ -1,0 +1,29 @@
+// The reader of .fusion text; docs/text.md has the grammar.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "ir/fusion.h"
+#include "ir/text/call_resolver.h"
+#include "ir/text/lexer.h"
+#include "ir/text/schedule_applier.h"
+
+namespace tokamak {
+
+struct ParseOptions {
+  /// Functions beyond the ops themselves; null: none. It is asked first, except for a call whose results have their types
+  /// written and that fits an op as it is.
+  const CallResolver* resolver = nullptr;
+  /// Who carries out schedule commands; null: a schedule section that has any is refused.
+  const ScheduleApplier* scheduler = nullptr;
+};
+
+/// Reads a whole text; `file` is its name in messages. Labels, extent names and default sizes are kept.
+/// Errors: Parse, with "file:line:column: ..."; Definition, Schedule and others of what is called, with a note that says where.
+std::unique_ptr<Fusion> parseFusion(std::string_view text, std::string_view file, const ParseOptions& options = {});
+
+/// Reads a fusion with its sizes and schedule from the middle of a text and stops behind it.
+std::unique_ptr<Fusion> parseFusion(TokenStream& tokens, const ParseOptions& options = {});
+
+}  // namespace tokamak

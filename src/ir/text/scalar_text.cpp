@@ -1,0 +1,348 @@
+#include "ir/text/scalar_text.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "ir/functions.h"
+#include "ir/fusion.h"
+
+namespace tokamak {
+
+namespace {
+
+struct InfixRow {
+  std::string_view symbol;
+  ScalarOp op;
+  int level;      // the higher, the tighter
+  bool is_swapped = false;
+};
+
+constexpr std::array<InfixRow, 13> kInfix = {{
+    {"||", ScalarOp::Or, 0},
+    {"&&", ScalarOp::And, 1},
+    {"==", ScalarOp::Equal, 2}, {"!=", ScalarOp::NotEqual, 2},
+    {"<", ScalarOp::Less, 3}, {"<=", ScalarOp::LessEqual, 3}, {">", ScalarOp::Less, 3, true}, {">=", ScalarOp::LessEqual, 3, true},
+    {"+", ScalarOp::Add, 4}, {"-", ScalarOp::Sub, 4},
+    {"*", ScalarOp::Mul, 5}, {"/", ScalarOp::FloorDiv, 5}, {"%", ScalarOp::Mod, 5},
+}};
+constexpr size_t kLevels = 6;
+
+struct CallRow {
+  std::string_view name;
+  ScalarOp op;
+  size_t arity;
+};
+
+constexpr std::array<CallRow, 4> kCalls = {{
+    {"ceilDiv", ScalarOp::CeilDiv, 2}, {"min", ScalarOp::Min, 2}, {"max", ScalarOp::Max, 2}, {"where", ScalarOp::Select, 3},
+}};
+
+// Rows of the function table whose name is one of these calls are written function.<name>.
+constexpr std::string_view kFunctionPrefix = "function";
+constexpr size_t kMaxOperands = 3;
+
+constexpr uint64_t kPlainNaN = 0x7ff8000000000000ULL;
+constexpr uint64_t kSignBit = 1ULL << 63U;
+
+std::string floatText(double value, DataType dtype) {
+  std::string text = fmt::format("{}", value);
+  const auto narrow = static_cast<float>(value);
+  if (dtype != DataType::F64 && static_cast<double>(narrow) == value) {
+    // The shortest figures for a float, if they also survive being read as a double first.
+    std::string shorter = fmt::format("{}", narrow);
+    if (static_cast<float>(std::strtod(shorter.c_str(), nullptr)) == narrow) text = std::move(shorter);
+  }
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text;
+}
+
+std::vector<std::string_view> scalarCallNames() {
+  std::vector<std::string_view> names;
+  for (const CallRow& row : kCalls) names.push_back(row.name);
+  for (const DataType type : kAllDataTypes) names.push_back(dataTypeName(type));
+  for (const FunctionInfo& function : kFunctions) names.push_back(function.name);
+  return names;
+}
+
+// Insertions, deletions, replacements and exchanges of neighbours that make b of a.
+size_t editDistance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<size_t>> cost(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i) {
+    for (size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        cost[i][j] = i + j;
+        continue;
+      }
+      cost[i][j] = std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1, cost[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0U : 1U)});
+      const bool is_exchange = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (is_exchange) cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
+    }
+  }
+  return cost[a.size()][b.size()];
+}
+
+DataType typeOf(ScalarOp op, const Scalar* a, const Scalar* b, const Scalar* c) {
+  const bool is_test = op >= ScalarOp::Equal && op <= ScalarOp::Not;
+  if (is_test) return DataType::Bool;
+  if (op == ScalarOp::Select) return promoteTypes(b->dtype(), c->dtype());
+  return b == nullptr ? a->dtype() : promoteTypes(a->dtype(), b->dtype());
+}
+
+}  // namespace
+
+bool isScalarFunction(std::string_view name) {
+  return std::ranges::find(kCalls, name, &CallRow::name) != kCalls.end() || dataTypeFromName(name) ||
+         functionFromName(name) || name == kFunctionPrefix;
+}
+
+std::string suggestion(std::string_view name, const std::vector<std::string_view>& candidates) {
+  constexpr size_t kLongestName = 64;
+  if (name.size() > kLongestName) return "";
+  std::string_view best;
+  size_t best_distance = std::max<size_t>(1, name.size() / 3) + 1;
+  for (const std::string_view candidate : candidates) {
+    const size_t distance = editDistance(name, candidate);
+    if (distance >= best_distance || distance >= candidate.size()) continue;
+    best = candidate;
+    best_distance = distance;
+  }
+  return best.empty() ? "" : fmt::format("; did you mean '{}'?", best);
+}
+
+std::string literalText(const ScalarValue& value, DataType dtype, std::optional<DataType> plain_type) {
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  const auto* integer = std::get_if<int64_t>(&value);
+  const DataType plain = plain_type.value_or(integer != nullptr ? DataType::I64 : DataType::F64);
+  const std::string suffix = dtype == plain ? "" : fmt::format("_{}", dataTypeName(dtype));
+  if (integer != nullptr) return fmt::format("{}{}", *integer, suffix);
+  const double number = std::get<double>(value);
+  const std::string_view sign = std::signbit(number) ? "-" : "";
+  if (std::isnan(number)) {
+    const uint64_t bits = std::bit_cast<uint64_t>(number) & ~kSignBit;
+    return fmt::format("{}nan{}{}", sign, suffix, bits == kPlainNaN ? "" : fmt::format("(0x{:x})", bits));
+  }
+  if (std::isinf(number)) return fmt::format("{}inf{}", sign, suffix);
+  return floatText(number, dtype) + suffix;
+}
+
+std::string scalarText(const Scalar& scalar, const SymbolNamer& name) {
+  if (scalar.isConstant()) return literalText(scalar.value(), scalar.dtype());
+  if (scalar.isSymbol()) return name(scalar);
+  const auto* infix = std::ranges::find(kInfix, scalar.op(), &InfixRow::op);
+  if (infix != kInfix.end()) {
+    return fmt::format("( {} {} {} )", scalarText(*scalar.operand(0), name), infix->symbol, scalarText(*scalar.operand(1), name));
+  }
+  if (scalar.op() == ScalarOp::Not) return fmt::format("( !{} )", scalarText(*scalar.operand(0), name));
+  std::string text = "( ";
+  if (scalar.op() == ScalarOp::Cast) {
+    text += dataTypeName(scalar.dtype());
+  } else if (scalar.op() == ScalarOp::Function) {
+    const std::string_view row = functionInfo(scalar.function()).name;
+    if (std::ranges::find(kCalls, row, &CallRow::name) != kCalls.end()) text += fmt::format("{}.", kFunctionPrefix);
+    text += row;
+  } else {
+    text += std::ranges::find(kCalls, scalar.op(), &CallRow::op)->name;
+  }
+  std::string_view separator = "(";
+  for (const Scalar* operand : scalar.operands()) {
+    text += separator;
+    text += scalarText(*operand, name);
+    separator = ", ";
+  }
+  return text + ") )";
+}
+
+bool ScalarParser::atLiteral() const {
+  const Token& token = tokens_->at("-") ? tokens_->peek(1) : tokens_->peek();
+  return token.kind == TokenKind::Integer || token.kind == TokenKind::Float || tokens_->at("true") || tokens_->at("false");
+}
+
+ScalarReading ScalarParser::parseReading() { return binary(0); }
+
+// Operators of one level associate to the left, so a loop reads a chain of them.
+ScalarReading ScalarParser::binary(size_t level) {
+  if (level == kLevels) return unary();
+  ScalarReading left = binary(level + 1);
+  for (;;) {
+    const Token& token = tokens_->peek();
+    const auto* row = std::ranges::find_if(kInfix, [&](const InfixRow& r) {
+      return r.level == static_cast<int>(level) && token.kind == TokenKind::Punctuation && token.is(r.symbol);
+    });
+    if (row == kInfix.end()) return left;
+    tokens_->next();
+    Scalar* right = binary(level + 1).scalar;
+    left.scalar = row->is_swapped ? make(token, row->op, right, left.scalar) : make(token, row->op, left.scalar, right);
+    left.is_plain_literal = false;
+  }
+}
+
+ScalarReading ScalarParser::unary() {
+  const Token& token = tokens_->peek();
+  if (!token.is("-") && !token.is("!")) return primary();
+  const TokenKind after = tokens_->peek(1).kind;
+  const bool is_literal = token.is("-") && (after == TokenKind::Integer || after == TokenKind::Float);
+  tokens_->next();
+  if (is_literal) return literal(TokenStream::Sign::Minus);
+  if (++depth_ > kMaxNesting) {
+    tokens_->fail(token, fmt::format("nested too deeply; expected at most {} levels", kMaxNesting));
+  }
+  Scalar* operand = unary().scalar;
+  --depth_;
+  if (token.is("!")) return {make(token, ScalarOp::Not, operand)};
+  if (isFloatingType(operand->dtype())) return {functionCall(token, {&operand, 1})};
+  return {make(token, ScalarOp::Sub, fusion_->constant(int64_t{0}, operand->dtype()), operand)};
+}
+
+ScalarReading ScalarParser::primary() {
+  const Token& token = tokens_->peek();
+  if (token.kind == TokenKind::Integer || token.kind == TokenKind::Float) return literal(TokenStream::Sign::Plus);
+  if (token.is("true") || token.is("false")) {
+    tokens_->next();
+    return {fusion_->constant(ScalarValue{token.is("true")}, DataType::Bool)};
+  }
+  if (token.is("(")) {
+    tokens_->next();
+    if (++depth_ > kMaxNesting) {
+      tokens_->fail(token, fmt::format("nested too deeply; expected at most {} levels", kMaxNesting));
+    }
+    const ScalarReading inner = binary(0);
+    --depth_;
+    tokens_->expect(")");
+    return inner;
+  }
+  if (token.kind != TokenKind::Identifier) tokens_->failExpected("a scalar: a number, a name, a call or '('");
+  tokens_->next();
+  if (tokens_->at("(") || tokens_->at(".")) return {call(token)};
+  Scalar* symbol = lookup_(token.text);
+  if (symbol == nullptr) {
+    tokens_->fail(token, fmt::format("unknown scalar {}; expected the name of an extent or of a scalar input", describeToken(token)));
+  }
+  return {symbol};
+}
+
+ScalarReading ScalarParser::literal(TokenStream::Sign sign) {
+  const Token& token = tokens_->next();
+  const bool is_integer = token.kind == TokenKind::Integer;
+  std::optional<DataType> type;
+  if (!token.suffix.empty()) {
+    type = dataTypeFromName(token.suffix);
+    const bool fits_form = type && *type != DataType::Bool && (is_integer || isFloatingType(*type));
+    if (!fits_form) {
+      tokens_->fail(token, fmt::format("the number {} cannot have the type '{}'; expected {}", describeToken(token), token.suffix,
+                                       is_integer ? "f64, f32, f16, bf16, i64 or i32" : "f64, f32, f16 or bf16"));
+    }
+  }
+  ScalarValue value;
+  if (is_integer) {
+    value = tokens_->integerOf(token, sign);
+  } else {
+    double number = token.number;
+    const bool has_bits = token.text == "nan" && tokens_->at("(") && tokens_->peek(1).kind == TokenKind::Integer;
+    if (has_bits) {
+      tokens_->next();
+      number = std::bit_cast<double>(tokens_->next().integer & ~kSignBit);
+      tokens_->expect(")");
+      if (!std::isnan(number)) tokens_->fail(token, "these are not the bits of a NaN; expected 0x7ff0000000000001 to 0x7fffffffffffffff");
+    }
+    value = sign == TokenStream::Sign::Minus ? -number : number;
+  }
+  const DataType dtype = type.value_or(is_integer ? DataType::I64 : DataType::F64);
+  const ScalarValue converted = convertValue(value, dtype);
+  const bool overflows = is_integer ? isIntegerType(dtype) && converted != value
+                                    : std::isinf(asDouble(converted)) && !std::isinf(asDouble(value));
+  if (overflows) tokens_->fail(token, fmt::format("the number {} does not fit into {}; expected one in its range", describeToken(token), dataTypeName(dtype)));
+  return {fusion_->constant(converted, dtype), !type.has_value()};
+}
+
+std::vector<Scalar*> ScalarParser::operandList() {
+  const Token& open = tokens_->expect("(");
+  if (++depth_ > kMaxNesting) {
+    tokens_->fail(open, fmt::format("nested too deeply; expected at most {} levels", kMaxNesting));
+  }
+  std::vector<Scalar*> operands;
+  if (!tokens_->at(")")) {
+    do operands.push_back(binary(0).scalar);
+    while (tokens_->accept(","));
+  }
+  --depth_;
+  tokens_->expect(")");
+  return operands;
+}
+
+Scalar* ScalarParser::call(const Token& name) {
+  const bool is_row = name.text == kFunctionPrefix && tokens_->accept(".");
+  const Token& called = is_row ? tokens_->expectIdentifier("the name of a function") : name;
+  const std::vector<Scalar*> operands = operandList();
+  const auto requireCount = [&](size_t count) {
+    if (operands.size() == count) return;
+    tokens_->fail(called, fmt::format("{} is given {} operands; expected {}", describeToken(called), operands.size(), count));
+  };
+  if (!is_row) {
+    const auto* row = std::ranges::find(kCalls, called.text, &CallRow::name);
+    if (row != kCalls.end()) {
+      requireCount(row->arity);
+      return make(called, row->op, operands[0], operands[1], operands.size() > 2 ? operands[2] : nullptr);
+    }
+    if (const auto type = dataTypeFromName(called.text)) {
+      requireCount(1);
+      return checked(called, fusion_->rawScalar(ScalarOp::Cast, *type, operands));
+    }
+  }
+  const auto function = functionFromName(called.text);
+  if (!function) {
+    tokens_->fail(called, fmt::format("unknown function {} of scalars; expected ceilDiv, min, max, where, a type or an elementwise function{}",
+                                      describeToken(called), suggestion(called.text, scalarCallNames())));
+  }
+  requireCount(std::min(static_cast<size_t>(functionInfo(*function).arity), kMaxOperands));
+  return functionCall(called, operands);
+}
+
+Scalar* ScalarParser::functionCall(const Token& name, std::span<Scalar* const> operands) {
+  const FunctionId function = name.is("-") ? FunctionId::neg : *functionFromName(name.text);
+  const FunctionInfo& info = functionInfo(function);
+  if (static_cast<size_t>(info.arity) > kMaxOperands) {
+    tokens_->fail(name, fmt::format("'{}' takes {} operands; expected a function of at most {}", info.name, info.arity, kMaxOperands));
+  }
+  DataType promoted = operands.back()->dtype();
+  const size_t first = info.rule == TypeRule::Choose ? 1 : 0;
+  for (const Scalar* operand : operands.subspan(first)) promoted = promoteTypes(promoted, operand->dtype());
+  const auto types = functionTypes(function, promoted);
+  if (!types) {
+    tokens_->fail(name, fmt::format("'{}' is not defined on {}; expected operands of another type", info.name, dataTypeName(promoted)));
+  }
+  return checked(name, fusion_->rawScalar(ScalarOp::Function, types->result, operands, function));
+}
+
+Scalar* ScalarParser::checked(const Token& at, Scalar* scalar) {
+  int depth = 0;
+  for (const Scalar* operand : scalar->operands()) {
+    const auto found = tree_depth_.find(operand);
+    depth = std::max(depth, found == tree_depth_.end() ? 1 : found->second + 1);
+  }
+  if (depth > kMaxNesting) {
+    tokens_->fail(at, fmt::format("the expression is too long; expected at most {} levels of operators", kMaxNesting));
+  }
+  tree_depth_[scalar] = depth;
+  return scalar;
+}
+
+Scalar* ScalarParser::make(const Token& at, ScalarOp op, Scalar* a, Scalar* b, Scalar* c) {
+  Scalar* operands[] = {a, b, c};
+  const size_t count = c != nullptr ? 3 : b != nullptr ? 2 : 1;
+  if (form_ == ScalarForm::AsWritten) return checked(at, fusion_->rawScalar(op, typeOf(op, a, b, c), {operands, count}));
+  Scalar* made = nullptr;
+  try {
+    made = fusion_->scalar(op, a, b, c);
+  } catch (const Error& error) {  // constants that cannot be folded; said again with its place
+    tokens_->fail(at, fmt::format("{}; expected an expression that can be computed", error.message()));
+  }
+  return checked(at, made);
+}
+
+}  // namespace tokamak

@@ -1,0 +1,185 @@
+#include "tools/input_values.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <numbers>
+
+#include "analysis/bind_shape.h"
+#include "base/error.h"
+#include "base/half.h"
+#include "runtime/npy.h"
+
+namespace tokamak::tools {
+
+namespace {
+
+// SplitMix64: small, seedable, the same everywhere.
+class RandomBits {
+ public:
+  explicit RandomBits(uint64_t seed) : state_(seed) {}
+  uint64_t next() {
+    uint64_t z = (state_ += 0x9e3779b97f4a7c15ULL);
+    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31U);
+  }
+  double uniform() { return (static_cast<double>(next() >> 11U) + 0.5) * 0x1p-53; }
+  double normal() {  // Box and Muller's transform
+    if (has_spare_) {
+      has_spare_ = false;
+      return spare_;
+    }
+    const double radius = std::sqrt(-2.0 * std::log(uniform()));
+    const double angle = 2.0 * std::numbers::pi * uniform();
+    spare_ = radius * std::sin(angle);
+    has_spare_ = true;
+    return radius * std::cos(angle);
+  }
+
+ private:
+  uint64_t state_;
+  double spare_ = 0;
+  bool has_spare_ = false;
+};
+
+template <class T>
+void put(std::byte* to, T value) { std::memcpy(to, &value, sizeof(T)); }
+
+void putRandom(RandomBits& random, DataType dtype, std::byte* to) {
+  switch (dtype) {
+    case DataType::F64: return put(to, random.normal());
+    case DataType::F32: return put(to, static_cast<float>(random.normal()));
+    case DataType::F16: return put(to, toHalf(static_cast<float>(random.normal())));
+    case DataType::BF16: return put(to, toBFloat16(static_cast<float>(random.normal())));
+    case DataType::I32: return put(to, static_cast<int32_t>(random.next() % 17) - 8);
+    case DataType::I64: return put(to, static_cast<int64_t>(random.next() % 17) - 8);
+    case DataType::Bool: return put(to, static_cast<uint8_t>(random.next() & 1U));
+  }
+}
+
+// Calls visit(byte offset) for every element in row-major order.
+template <class Visit>
+void forEachElement(std::span<const int64_t> sizes, std::span<const int64_t> strides, int64_t element_bytes, const Visit& visit) {
+  for (const int64_t size : sizes) {
+    if (size == 0) return;
+  }
+  std::vector<int64_t> index(sizes.size(), 0);
+  for (;;) {
+    int64_t offset = 0;
+    for (size_t i = 0; i < sizes.size(); ++i) offset += index[i] * strides[i];
+    visit(offset * element_bytes);
+    size_t axis = sizes.size();
+    while (axis > 0 && ++index[axis - 1] == sizes[axis - 1]) index[--axis] = 0;
+    if (axis == 0) return;
+  }
+}
+
+Tensor emptyLike(const TensorView& tv, std::span<const int64_t> sizes, Device& device, const std::shared_ptr<Stream>& stream) {
+  const std::vector<int64_t> strides = freshStrides(tv, sizes);
+  int64_t bytes = 0;
+  TK_REQUIRE(!__builtin_mul_overflow(spanOf(sizes, strides), sizeOf(tv.dtype()), &bytes), OutOfMemory,
+             "{}: its size in bytes does not fit 63 bits", toString(tv));
+  return {Buffer::allocate(device, stream, bytes, tv.memoryKind()), 0, tv.dtype(), sizes, strides};
+}
+
+Tensor randomTensor(const TensorView& tv, const ScalarBindings& bindings, RandomBits random, Device& device,
+                    const std::shared_ptr<Stream>& stream) {
+  const std::vector<int64_t> sizes = sizesOf(tv, bindings);
+  Tensor tensor = emptyLike(tv, sizes, device, stream);
+  device.synchronize(*stream);
+  auto* data = static_cast<std::byte*>(tensor.hostData());
+  forEachElement(sizes, tensor.strides(), sizeOf(tv.dtype()), [&](int64_t offset) { putRandom(random, tv.dtype(), data + offset); });
+  return tensor;
+}
+
+// The file's elements in the layout the program requires.
+Tensor fittingTensor(const TensorView& tv, const Tensor& read, Device& device, const std::shared_ptr<Stream>& stream) {
+  TK_REQUIRE(read.dtype() == tv.dtype(), Bind, "{} takes elements of type {}, but its file holds {}", toString(tv),
+             dataTypeName(tv.dtype()), dataTypeName(read.dtype()));
+  Tensor tensor = emptyLike(tv, read.sizes(), device, stream);
+  device.synchronize(*stream);
+  const std::vector<std::byte> dense = denseBytes(read);
+  auto* data = static_cast<std::byte*>(tensor.hostData());
+  const int64_t bytes = sizeOf(tv.dtype());
+  int64_t next = 0;
+  forEachElement(read.sizes(), tensor.strides(), bytes, [&](int64_t offset) {
+    std::memcpy(data + offset, dense.data() + next, static_cast<size_t>(bytes));
+    next += bytes;
+  });
+  return tensor;
+}
+
+ScalarValue readNumber(const std::string& name, const std::string& text, DataType dtype) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  TK_REQUIRE(error == std::errc() && end == text.data() + text.size(), Usage, "--input {}={}: a number is expected", name, text);
+  return convertValue(number, dtype);
+}
+
+}  // namespace
+
+std::vector<std::byte> denseBytes(const Tensor& tensor) {
+  const int64_t bytes = sizeOf(tensor.dtype());
+  std::vector<std::byte> dense(static_cast<size_t>(tensor.numel() * bytes));
+  const auto* data = static_cast<const std::byte*>(tensor.hostData());
+  if (tensor.isContiguous()) {
+    std::memcpy(dense.data(), data, dense.size());
+    return dense;
+  }
+  int64_t next = 0;
+  forEachElement(tensor.sizes(), tensor.strides(), bytes, [&](int64_t offset) {
+    std::memcpy(dense.data() + next, data + offset, static_cast<size_t>(bytes));
+    next += bytes;
+  });
+  return dense;
+}
+
+InputValues makeInputs(const Fusion& program, const InputSources& sources, Device& device, const std::shared_ptr<Stream>& stream) {
+  InputValues result;
+  std::map<std::string, std::string> unused = sources.given;
+  std::map<const TensorView*, Tensor> files;
+  // Files say their sizes; what they leave open comes from --size and the file's defaults.
+  for (TensorView* tv : tensorsOf(program.inputs())) {
+    const auto given = unused.find(nameOf(*tv));
+    if (given == unused.end()) continue;
+    const NpyHalf half = tv->dtype() == DataType::BF16 ? NpyHalf::BFloat16 : NpyHalf::Refuse;
+    const Tensor read = readNpy(given->second, device, stream, half);
+    bindShape(*tv, read.sizes(), result.bindings);
+    files[tv] = fittingTensor(*tv, read, device, stream);
+    unused.erase(given);
+  }
+  for (Scalar* symbol : program.allSymbols()) {
+    const auto size = sources.sizes.find(symbol->name());
+    if (size == sources.sizes.end()) continue;
+    const auto [bound, is_new] = result.bindings.emplace(symbol, ScalarValue{size->second});
+    TK_REQUIRE(is_new || asInt(bound->second) == size->second, Usage, "--size {}={}: a file says it is {}", symbol->name(), size->second,
+               asInt(bound->second));
+  }
+  uint64_t number = 0;
+  for (Val* input : program.inputs()) {
+    const RandomBits random(sources.seed * 0x100000001b3ULL + ++number);
+    if (TensorView* tv = asTensor(input)) {
+      for (const IterDomain* axis : shapeOf(*tv)) {
+        TK_REQUIRE(evaluate(*axis->visibleExtent(), result.bindings).has_value(), Usage, "the extent {} of {} has no value; give it by --size {}=N",
+                   toString(*axis->visibleExtent()), toString(*tv), toString(*axis->visibleExtent()));
+      }
+      result.values.emplace_back(files.contains(tv) ? files[tv] : randomTensor(*tv, result.bindings, random, device, stream));
+      continue;
+    }
+    const auto* scalar = static_cast<const Scalar*>(input);
+    const auto given = unused.find(scalar->name());
+    if (given != unused.end()) {
+      result.values.emplace_back(readNumber(given->first, given->second, scalar->dtype()));
+      unused.erase(given);
+    } else {
+      RandomBits bits = random;
+      result.values.emplace_back(convertValue(isFloatingType(scalar->dtype()) ? bits.normal() : static_cast<double>(bits.next() % 8 + 1), scalar->dtype()));
+    }
+    result.bindings[scalar] = std::get<ScalarValue>(result.values.back());
+  }
+  TK_REQUIRE(unused.empty(), Usage, "--input {}={}: the program has no such input", unused.begin()->first, unused.begin()->second);
+  return result;
+}
+
+}  // namespace tokamak::tools

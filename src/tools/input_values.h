@@ -1,0 +1,34 @@
+// Input values: what the inputs of a run are filled with: .npy files, numbers, or random elements from a seed.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/tensor.h"
+#include "ir/fusion.h"
+
+namespace tokamak::tools {
+
+struct InputSources {
+  std::map<std::string, std::string> given;  ///< input name -> file or number
+  std::map<std::string, int64_t> sizes;      ///< extent name -> value
+  uint64_t seed = 0;
+};
+
+/// One value per input of a program, host-readable once `stream` is synchronized.
+struct InputValues {
+  std::vector<std::variant<Tensor, ScalarValue>> values;
+  ScalarBindings bindings;  ///< of the extents
+};
+
+/// Tensors are laid out as the program requires. Random elements are normal for floating types (never zero by chance), small
+/// integers, and even odds for bool; the same seed gives the same elements for the same sizes.
+/// Errors: Usage for a name that is no input or an extent without a value; Io; Bind when a file does not fit its input.
+InputValues makeInputs(const Fusion& program, const InputSources& sources, Device& device, const std::shared_ptr<Stream>& stream);
+
+/// A contiguous copy of a tensor's elements in host memory order, row-major. The data must be ready.
+std::vector<std::byte> denseBytes(const Tensor& tensor);
+
+}  // namespace tokamak::tools

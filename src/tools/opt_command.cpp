@@ -1,0 +1,75 @@
+#include "tools/opt_command.h"
+
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "host/host_passes.h"
+#include "host/lower_fusion.h"
+#include "host/text/host_printer.h"
+#include "ir/text/fusion_printer.h"
+#include "tools/program_file.h"
+
+namespace tokamak::tools {
+
+namespace {
+
+constexpr std::string_view kLowering = "lower-to-host";
+constexpr std::string_view kLoweringUnits = "lower-to-host-units";
+
+std::string print(const ProgramFile& file) {
+  return file.fusion != nullptr ? printFusion(*file.fusion) : printHostProgram(*file.host_program);
+}
+
+std::vector<std::string> splitList(std::string_view text) {
+  std::vector<std::string> items;
+  while (!text.empty()) {
+    const size_t comma = std::min(text.find(','), text.size());
+    items.emplace_back(text.substr(0, comma));
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return items;
+}
+
+void applyPass(ProgramFile& file, const std::string& name) {
+  if (name == kLowering || name == kLoweringUnits) {
+    TK_REQUIRE(file.fusion != nullptr, Usage, "--passes {}: the program already is a host program", name);
+    file.host_program = makeHostProgram(*file.fusion, name == kLowering ? Grouping::Single : Grouping::Units);
+    file.fusion.reset();
+    return;
+  }
+  const HostPass* pass = findHostPass(name);
+  TK_REQUIRE(pass != nullptr, Usage, "--passes {}: there is no such pass; --list-passes tells them", name);
+  TK_REQUIRE(file.host_program != nullptr, Usage, "--passes {}: it works on host programs; put {} before it", name, kLowering);
+  pass->run(*file.host_program);
+}
+
+void listPasses() {
+  fmt::print("{:<24} clones a fusion's ops into a host program, each op alone\n", kLowering);
+  fmt::print("{:<24} the same, ops that need not stand alone merged into host units\n", kLoweringUnits);
+  for (const HostPass& pass : hostPasses()) fmt::print("{:<24} {}\n", pass.name, pass.sentence);
+}
+
+}  // namespace
+
+int optCommand(const OptOptions& options) {
+  if (options.list_passes) {
+    listPasses();
+    return 0;
+  }
+  TK_REQUIRE(!options.file.empty(), Usage, "opt: a FILE is needed, or --list-passes");
+  ProgramFile file = readProgram(options.file);
+  std::string before = print(file);
+  for (const std::string& name : splitList(options.passes)) {
+    applyPass(file, name);
+    const std::string after = print(file);
+    const bool is_wanted = options.dump_after == "all" || options.dump_after == name || (options.dump_after == "changed" && after != before);
+    if (is_wanted) fmt::print("// after {}\n{}", name, after);
+    before = after;
+  }
+  fmt::print("{}", before);
+  return 0;
+}
+
+}  // namespace tokamak::tools

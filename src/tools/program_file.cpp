@@ -1,0 +1,82 @@
+#include "tools/program_file.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "define/callables.h"
+#include "host/text/host_parser.h"
+#include "ir/text/fusion_parser.h"
+#include "schedule/commands.h"
+
+namespace tokamak::tools {
+
+namespace {
+
+std::string readText(const std::string& path) {
+  TK_REQUIRE(!std::filesystem::is_directory(path), Io, "{}: is a directory, not a file", path);
+  std::ifstream file(path, std::ios::binary);
+  TK_REQUIRE(file.is_open(), Io, "{}: cannot be opened for reading", path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  TK_REQUIRE(!file.bad(), Io, "{}: cannot be read", path);
+  return std::move(text).str();
+}
+
+// The text from its first token on.
+std::string_view skipComments(std::string_view text) {
+  for (;;) {
+    const size_t start = text.find_first_not_of(" \t\r\n");
+    if (start == std::string_view::npos) return {};
+    text.remove_prefix(start);
+    if (!text.starts_with("//")) return text;
+    text.remove_prefix(std::min(text.find('\n'), text.size()));
+  }
+}
+
+}  // namespace
+
+ProgramFile readProgram(const std::string& path) {
+  ProgramFile file;
+  file.path = path;
+  const std::string text = readText(path);
+  if (skipComments(text).starts_with("%")) {
+    file.host_program = parseHostProgram(text, path);
+  } else {
+    file.fusion = parseFusion(text, path, {.resolver = &definingResolver(), .scheduler = &scheduleCommands()});
+  }
+  return file;
+}
+
+std::pair<std::string, std::string> splitAssignment(const std::string& option, const std::string& text) {
+  const size_t equals = text.find('=');
+  TK_REQUIRE(equals != std::string::npos && equals > 0 && equals + 1 < text.size(), Usage, "{} {}: NAME=VALUE is expected", option, text);
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+std::map<std::string, int64_t> readSizes(const Fusion& program, const std::vector<std::string>& texts) {
+  std::set<std::string> names;
+  for (const Scalar* symbol : program.allSymbols()) {
+    if (!symbol->name().empty()) names.insert(symbol->name());
+  }
+  std::map<std::string, int64_t> sizes;
+  for (const auto& [symbol, value] : program.defaultSizes()) sizes[symbol->name()] = value;
+  for (const std::string& text : texts) {
+    const auto [name, number] = splitAssignment("--size", text);
+    int64_t value = 0;
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+    TK_REQUIRE(error == std::errc() && end == number.data() + number.size(), Usage, "--size {}: '{}' is not an integer of 64 bits", text, number);
+    TK_REQUIRE(value >= 0, Usage, "--size {}: sizes cannot be negative", text);
+    TK_REQUIRE(names.contains(name), Usage, "--size {}: the program has no extent '{}'; it has {}", text, name, fmt::join(names, ", "));
+    sizes[name] = value;
+  }
+  return sizes;
+}
+
+}  // namespace tokamak::tools

@@ -1,0 +1,32 @@
+// Program files: .fusion texts and host programs, read from disk.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "host/host_ir_container.h"
+
+namespace tokamak::tools {
+
+/// What a file holds: one of the two is set.
+struct ProgramFile {
+  std::string path;
+  std::unique_ptr<Fusion> fusion;
+  std::unique_ptr<HostIrContainer> host_program;
+
+  Fusion& program() const { return fusion != nullptr ? *fusion : *host_program; }
+};
+
+/// A host program is told by its first token. Errors: Io; Parse and others for what the text says.
+ProgramFile readProgram(const std::string& path);
+
+/// Values for named extents from "name=number" texts on top of the file's defaults.
+/// Errors: Usage for a text of another form, a name the program does not have, or a negative number.
+std::map<std::string, int64_t> readSizes(const Fusion& program, const std::vector<std::string>& texts);
+
+/// What stands before and after the '=' of "T0=x.npy". Errors: Usage, naming `option`.
+std::pair<std::string, std::string> splitAssignment(const std::string& option, const std::string& text);
+
+}  // namespace tokamak::tools

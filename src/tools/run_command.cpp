@@ -1,0 +1,194 @@
+#include "tools/run_command.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "base/dump_options.h"
+#include "base/error.h"
+#include "base/trace.h"
+#include "host/host_ir_evaluator.h"
+#include "host/lower_fusion.h"
+#include "host/text/host_printer.h"
+#include "ir/text/fusion_printer.h"
+#include "oracle/compare.h"
+#include "oracle/evaluate.h"
+#include "runtime/cpu/cpu_device.h"
+#include "runtime/npy.h"
+#include "tools/input_values.h"
+#include "tools/program_file.h"
+
+namespace tokamak::tools {
+
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+double millisecondsSince(SteadyClock::time_point start) {
+  return std::chrono::duration<double, std::milli>(SteadyClock::now() - start).count();
+}
+
+template <class Value>
+Value choose(const std::string& option, const std::string& text, std::initializer_list<std::pair<std::string_view, Value>> choices) {
+  std::vector<std::string_view> names;
+  for (const auto& [name, value] : choices) {
+    if (name == text) return value;
+    names.push_back(name);
+  }
+  TK_RAISE(Usage, "{} {}: it must be one of {}", option, text, fmt::join(names, ", "));
+}
+
+DumpOptions dumpOptions(const RunOptions& options) {
+  const char* environment = std::getenv("TOKAMAK_DUMP");
+  std::string text = environment == nullptr ? "" : environment;
+  if (!text.empty() && !options.dump.empty()) text += ',';
+  return DumpOptions(text + options.dump);
+}
+
+std::unique_ptr<HostIrContainer> compile(ProgramFile& file, const RunOptions& options, const DumpOptions& dump) {
+  HostLoweringOptions lowering;
+  lowering.grouping = choose<Grouping>("--grouping", options.grouping, {{"single", Grouping::Single}, {"units", Grouping::Units}});
+  lowering.stream_sync = choose<StreamSync>("--stream-sync", options.stream_sync, {{"hoisted", StreamSync::Hoisted}, {"in-loop", StreamSync::InLoop}});
+  const std::string name = file.program().name();
+  lowering.after_streams = [&](const HostIrContainer& program) {
+    if (dump.wants("host_ir", name)) fmt::print("{}", printHostProgram(program));
+  };
+  if (file.fusion != nullptr && dump.wants("fusion", name)) fmt::print("{}", printFusion(*file.fusion));
+  std::unique_ptr<HostIrContainer> program;
+  if (file.fusion != nullptr) {
+    if (dump.wants("segments", name)) {
+      const std::unique_ptr<HostIrContainer> groups = makeHostProgram(*file.fusion, lowering.grouping);
+      fmt::print("{}", printHostProgram(*groups));
+    }
+    program = lowerToHostProgram(*file.fusion, lowering);
+  } else {
+    program = std::move(file.host_program);
+    finishHostProgram(*program, lowering);
+  }
+  if (dump.wants("host_ir_final", name)) fmt::print("{}", printHostProgram(*program));
+  return program;
+}
+
+// A quick fingerprint of the elements: FNV-1a over the dense bytes.
+uint64_t checksum(const std::vector<std::byte>& bytes) {
+  uint64_t hash = 0xcbf29ce484222325ULL;
+  for (const std::byte byte : bytes) hash = (hash ^ static_cast<uint64_t>(byte)) * 0x100000001b3ULL;
+  return hash;
+}
+
+oracle::StoredTensor stored(const Tensor& tensor) {
+  return {tensor.dtype(), tensor.sizes(), tensor.strides(), static_cast<const std::byte*>(tensor.hostData())};
+}
+
+std::vector<oracle::Input> oracleInputs(const InputValues& inputs) {
+  std::vector<oracle::Input> result;
+  for (const auto& value : inputs.values) {
+    if (const auto* tensor = std::get_if<Tensor>(&value)) result.emplace_back(oracle::load(stored(*tensor)));
+    else result.emplace_back(std::get<ScalarValue>(value));
+  }
+  return result;
+}
+
+bool check(const Fusion& fusion, const std::vector<oracle::Input>& inputs, const std::vector<Tensor>& outputs,
+           const ScalarBindings& bindings) {
+  oracle::Options options;
+  options.bindings = bindings;
+  const oracle::Evaluation exact = oracle::evaluate(fusion, inputs, options);
+  options.mode = oracle::Mode::Typed;
+  const oracle::Evaluation typed = oracle::evaluate(fusion, inputs, options);
+  bool is_ok = true;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const oracle::Comparison comparison = oracle::compare(stored(outputs[i]), exact.outputs[i], &typed.outputs[i]);
+    is_ok = is_ok && comparison.isOk();
+    fmt::print("check {}: {}\n", nameOf(*fusion.outputs()[i]), comparison.isOk() ? "ok" : "MISMATCH");
+    fmt::print("  {}\n", toString(comparison));
+  }
+  return is_ok;
+}
+
+struct Times {
+  double first = 0;
+  std::vector<double> later;
+};
+
+}  // namespace
+
+int runCommand(const RunOptions& options) {
+  TK_REQUIRE(options.device == "cpu", Unsupported, "--device {}: not in this build; 'cpu' is", options.device);
+  TK_REQUIRE(options.repeat >= 1, Usage, "--repeat {}: it must be at least 1", options.repeat);
+  const DumpOptions dump = dumpOptions(options);
+  ProgramFile file = readProgram(options.file);
+  InputSources sources;
+  sources.sizes = readSizes(file.program(), options.sizes);
+  sources.seed = options.seed;
+  for (const std::string& text : options.inputs) sources.given.insert(splitAssignment("--input", text));
+  std::map<std::string, std::string> output_files;
+  for (const std::string& text : options.outputs) output_files.insert(splitAssignment("--output", text));
+
+  const auto compile_start = SteadyClock::now();
+  std::unique_ptr<HostIrContainer> program = compile(file, options, dump);
+  Timeline timeline;
+  CpuDevice device({.threads = options.threads, .poisons_memory = true, .trace = options.trace.empty() ? nullptr : &timeline});
+  const std::shared_ptr<Stream> stream = device.createStream();
+  const std::vector<TensorView*> output_views = program->outputs();
+  for (const auto& [name, path] : output_files) {
+    TK_REQUIRE(std::ranges::any_of(output_views, [&](const TensorView* tv) { return nameOf(*tv) == name; }), Usage,
+               "--output {}={}: the program has no such output", name, path);
+  }
+  const InputValues inputs = makeInputs(file.fusion != nullptr ? *file.fusion : *program, sources, device, stream);
+  std::vector<std::pair<Val*, RunValue>> values;
+  for (size_t i = 0; i < program->inputs().size(); ++i) values.emplace_back(program->inputs()[i], inputs.values[i]);
+  const std::string name = program->name();
+  // Extents that no input has (of full, iota, ...) are given like scalar inputs.
+  for (Scalar* symbol : program->allSymbols()) {
+    const auto size = sources.sizes.find(symbol->name());
+    if (size != sources.sizes.end() && !program->isInput(symbol)) values.emplace_back(symbol, ScalarValue{size->second});
+  }
+  // Taken before the run: an in-place update changes its input.
+  const std::vector<oracle::Input> reference_inputs = options.check ? oracleInputs(inputs) : std::vector<oracle::Input>();
+  TK_REQUIRE(!options.check || file.fusion != nullptr, Usage, "--check: the oracle knows fusions, and {} holds a host program", options.file);
+  TK_REQUIRE(!options.check || options.repeat == 1 || file.fusion->outputAliases().empty(), Usage,
+             "--check --repeat {}: the program updates its inputs in place, so that only the first run can be checked", options.repeat);
+
+  HostIrEvaluatorParams params;
+  params.number_of_streams = options.streams;
+  HostIrEvaluator evaluator(std::move(program), device, params);
+  Plan& plan = evaluator.planFor(values);
+  const double compile_ms = millisecondsSince(compile_start);
+  if (dump.wants("plan", name)) fmt::print("{}", plan.toString());
+
+  std::vector<Tensor> outputs;
+  Times times;
+  for (int64_t i = 0; i < options.repeat; ++i) {
+    const auto start = SteadyClock::now();
+    outputs = evaluator.runWithInput(values);
+    for (const Tensor& output : outputs) output.waitReady();
+    (i == 0 ? times.first : times.later.emplace_back()) = millisecondsSince(start);
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const std::string label = nameOf(*output_views[i]);
+    fmt::print("{}: {}[{}] checksum {:016x}\n", label, dataTypeName(outputs[i].dtype()), fmt::join(outputs[i].sizes(), ", "),
+               checksum(denseBytes(outputs[i])));
+    if (const auto path = output_files.find(label); path != output_files.end()) writeNpy(path->second, outputs[i]);
+  }
+  const PlanSummary& summary = plan.summary();
+  fmt::print("plan: {} steps on {} streams, {} waits kept of {} written, peak {} bytes ({} intermediates + {} outputs)\n", summary.steps,
+             summary.streams, summary.waits_kept, summary.waits_written, summary.peakBytes(), summary.arena_bytes, summary.output_bytes);
+  fmt::print("time: compile {:.2f} ms, first run {:.2f} ms", compile_ms, times.first);
+  if (!times.later.empty()) {
+    std::ranges::sort(times.later);
+    fmt::print(", median of {} more {:.3f} ms", times.later.size(), times.later[times.later.size() / 2]);
+  }
+  fmt::print("\n");
+  if (!options.trace.empty()) {
+    timeline.write(options.trace);
+    fmt::print("trace: {}\n", options.trace);
+  }
+  if (!options.check) return 0;
+  return check(*file.fusion, reference_inputs, outputs, inputs.bindings) ? 0 : 1;
+}
+
+}  // namespace tokamak::tools

@@ -1,0 +1,30 @@
+// tokamak run: compiles a program file, runs it, and on request checks it against the float64 oracle.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tokamak::tools {
+
+struct RunOptions {
+  std::string file;
+  std::string device = "cpu";
+  std::vector<std::string> sizes;    ///< "i0=4"
+  std::vector<std::string> inputs;   ///< "T0=x.npy"
+  std::vector<std::string> outputs;  ///< "T7=y.npy"
+  uint64_t seed = 0;
+  std::string dump;
+  bool check = false;
+  int64_t repeat = 1;
+  std::string grouping = "single";
+  int64_t streams = 4;
+  int64_t threads = 0;
+  std::string stream_sync = "hoisted";
+  std::string trace;
+};
+
+/// The exit code: 0, or 1 on a mismatch. Errors are raised.
+int runCommand(const RunOptions& options);
+
+}  // namespace tokamak::tools
