@@ -24,6 +24,12 @@ TwoSum twoSum(double a, double b) {
   return {sum, (a - (sum - part)) + (b - part)};
 }
 
+long double pairwiseSum(DataType accumulator, std::span<const long double> terms) {
+  if (terms.size() == 1) return roundTo(accumulator, terms[0]);
+  const size_t half = terms.size() / 2;
+  return roundTo(accumulator, pairwiseSum(accumulator, terms.first(half)) + pairwiseSum(accumulator, terms.subspan(half)));
+}
+
 int ceilLog2(int64_t n) { return n <= 1 ? 0 : std::bit_width(static_cast<uint64_t>(n - 1)); }
 
 }  // namespace
@@ -43,9 +49,12 @@ void Summation::addProduct(const Element& a, const Element& b) {
   const double error = is_finite ? std::fma(a.number, b.number, -product) : 0;
   const long double a_bound = boundOf(a);
   const long double b_bound = boundOf(b);
-  const long double bound = (a_bound == 0 ? 0 : std::fabs(static_cast<long double>(b.number)) * a_bound) +
-                            (b_bound == 0 ? 0 : std::fabs(static_cast<long double>(a.number)) * b_bound) +
-                            (a_bound == 0 || b_bound == 0 ? 0 : a_bound * b_bound);
+  long double bound = (a_bound == 0 ? 0 : std::fabs(static_cast<long double>(b.number)) * a_bound) +
+                      (b_bound == 0 ? 0 : std::fabs(static_cast<long double>(a.number)) * b_bound) +
+                      (a_bound == 0 || b_bound == 0 ? 0 : a_bound * b_bound);
+  if (!std::isfinite(bound) || !std::isfinite(a_bound) || !std::isfinite(b_bound)) {
+    bound = std::numeric_limits<double>::infinity();  // also where the other factor is 0
+  }
   add(product, error, bound, isOpenZero(a) || isOpenZero(b));
 }
 
@@ -54,7 +63,7 @@ void Summation::add(double high, double low, long double bound, bool has_open_si
   is_minus_zero_ = is_minus_zero_ && high == 0 && (std::signbit(high) || has_open_sign);
   bound_ += bound;
   if (mode_ == Mode::Typed) {
-    typed_ = roundTo(accumulator_, typed_ + (static_cast<long double>(high) + low));
+    terms_.push_back(static_cast<long double>(high) + low);
     return;
   }
   if (!std::isfinite(high)) {
@@ -73,7 +82,8 @@ void Summation::add(double high, double low, long double bound, bool has_open_si
 
 Element Summation::finish(DataType result) const {
   if (mode_ == Mode::Typed) {
-    return {.number = static_cast<double>(roundTo(result, typed_))};
+    const long double sum = terms_.empty() ? 0 : pairwiseSum(accumulator_, terms_);
+    return {.number = static_cast<double>(roundTo(result, sum))};
   }
   const long double infinity = std::numeric_limits<double>::infinity();
   const bool may_overflow = magnitude_ + bound_ >= overflowLimit(accumulator_);
@@ -87,7 +97,10 @@ Element Summation::finish(DataType result) const {
   Element total{.number = static_cast<double>(sum)};
   if (!is_exact) {
     const long double steps = 2 * ceilLog2(count_) + 8;
-    total = oracle::finish(accumulator_, sum, bound_ + ulpOf(accumulator_, sum) / 2 + steps * epsilonOf(accumulator_) * magnitude_, mode_);
+    // Products below the normal numbers are rounded to multiples of the smallest one.
+    const long double underflow = static_cast<long double>(count_) * ulpOf(accumulator_, 0);
+    const long double rounding = ulpOf(accumulator_, sum) / 2 + steps * epsilonOf(accumulator_) * magnitude_ + underflow;
+    total = oracle::finish(accumulator_, sum, bound_ + rounding, mode_);
   } else if (count_ > 0 && is_minus_zero_) {
     // Whether a sum of -0s starts from +0 is the implementation's choice.
     total.bound = kOpenSign;
