@@ -18,7 +18,7 @@ namespace tokamak {
 
 const TensorView* ValueFlow::root(const TensorView* tensor) const {
   for (;;) {
-    const TensorView* next = program_.resolveAlias(const_cast<TensorView*>(tensor));
+    const TensorView* next = named(tensor);
     if (const auto view = state_.views.find(next); view != state_.views.end()) next = view->second;
     if (next == tensor) return tensor;
     tensor = next;
@@ -45,23 +45,22 @@ void ValueFlow::runBlock(const Block& block) {
 void ValueFlow::runStatement(const Expr& expr) {
   if (const auto* op = expr.as<Allocate>()) {
     const TensorView* buffer = root(op->buffer);
-    state_.known.insert(buffer);
-    if (state_.freed.erase(buffer) > 0) state_.written.erase(buffer);
+    if (!state_.known.insert(buffer).second) return;  // it has a buffer, or had one
+    state_.freed.erase(buffer);
     if (op->zero_init) state_.written.insert(buffer);
   } else if (const auto* dealloc = expr.as<Deallocate>()) {
     free(dealloc->buffer);
   } else if (const auto* loop = expr.as<ForLoop>()) {
-    runBlock(loop->body);
-    runBlock(loop->body);
+    runLoop(loop->body);
   } else if (const auto* condition = expr.as<IfThenElse>()) {
     runCondition(condition->then_body, condition->else_body);
   } else if (const auto* select = expr.as<HirAliasSelect>()) {
     look(select->out, select->in, expr);
   } else if (const auto* slice = expr.as<HirAliasSlice>()) {
     look(slice->out, slice->in, expr);
-  } else if (const auto* copy = expr.as<LoadStoreOp>(); copy != nullptr && !isKnown(copy->out)) {
-    read(copy->in, expr);  // binds the same tensor
-    state_.views[program_.resolveAlias(copy->out)] = root(copy->in);
+  } else if (const auto* copy = expr.as<LoadStoreOp>(); copy != nullptr && !isKnown(copy->out) && copy->in->memoryKind() == copy->out->memoryKind()) {
+    read(copy->in, expr);  // without a place to write to, it binds the same tensor
+    if (named(copy->out) != root(copy->in)) state_.views[named(copy->out)] = root(copy->in);
   } else if (const auto* p2p = expr.as<P2pCommunication>(); p2p != nullptr && p2p->type == P2pType::Recv) {
     write(p2p->buffer, expr);
   } else {
@@ -74,6 +73,22 @@ void ValueFlow::runStatement(const Expr& expr) {
     for (const TensorView* tensor : tensorsOf(expr.inputs())) read(tensor, expr);
     for (const TensorView* tensor : tensorsOf(expr.outputs())) write(tensor, expr);
   }
+}
+
+// What an iteration gave and nothing had before the loop is forgotten at the next one.
+void ValueFlow::runLoop(const Block& body) {
+  const State before = state_;
+  runBlock(body);
+  forEachStatement(body, [&](const Expr& expr) {
+    for (const TensorView* out : tensorsOf(expr.outputs())) {
+      const TensorView* tensor = named(out);
+      if (before.known.contains(tensor) || before.views.contains(tensor)) continue;
+      state_.known.erase(tensor);
+      state_.written.erase(tensor);
+      state_.views.erase(tensor);
+    }
+  });
+  runBlock(body);
 }
 
 void ValueFlow::runCondition(const Block& then_body, const Block& else_body) {
@@ -104,10 +119,11 @@ void ValueFlow::read(const TensorView* tensor, const Expr& expr) {
 
 void ValueFlow::write(const TensorView* tensor, const Expr& expr) {
   const TensorView* buffer = root(tensor);
+  const bool is_fresh = state_.known.insert(buffer).second;
+  if (is_fresh) state_.freed.erase(buffer);
   if (state_.freed.contains(buffer)) {
     report_(FlowFault::UsedAfterFree, fmt::format("{} is written by {} after its Deallocate", toString(*tensor), expr.name()));
   }
-  state_.known.insert(buffer);
   state_.written.insert(buffer);
 }
 
@@ -119,8 +135,7 @@ void ValueFlow::look(const TensorView* out, const TensorView* in, const Expr& ex
   } else if (!state_.known.contains(buffer) && !program_.isOutput(buffer)) {
     report_(FlowFault::ReadBeforeGiven, fmt::format("value {} must be precomputed before being retrieved by {}", toString(*in), expr.name()));
   }
-  const TensorView* name = program_.resolveAlias(const_cast<TensorView*>(out));
-  if (name != buffer) state_.views[name] = buffer;
+  if (named(out) != buffer) state_.views[named(out)] = buffer;
 }
 
 void ValueFlow::free(const TensorView* tensor) {

@@ -39,6 +39,7 @@ class ValueFlow {
 
   void runBlock(const Block& block);
   void runStatement(const Expr& expr);
+  void runLoop(const Block& body);
   void runCondition(const Block& then_body, const Block& else_body);
   void read(const TensorView* tensor, const Expr& expr);
   void write(const TensorView* tensor, const Expr& expr);
@@ -46,6 +47,8 @@ class ValueFlow {
   void free(const TensorView* tensor);
   bool isKnown(const TensorView* tensor) const { return state_.known.contains(root(tensor)); }
   const TensorView* root(const TensorView* tensor) const;
+  // The tensor that an alias stands for; not what a view looks at.
+  const TensorView* named(const TensorView* tensor) const { return program_.resolveAlias(const_cast<TensorView*>(tensor)); }
 
   const HostIrContainer& program_;
   Report report_;
