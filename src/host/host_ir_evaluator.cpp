@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "host/checker.h"
 #include "host/recorder.h"
+#include "host/verifier.h"
 
 namespace tokamak {
 
@@ -52,10 +53,7 @@ HostIrEvaluator::HostIrEvaluator(std::unique_ptr<HostIrContainer> program, Devic
     : program_(std::move(program)), device_(&device), params_(params), home_(device.createStream()),
       streams_(std::make_shared<RunStreams>(device, params.number_of_streams)) {
   TK_REQUIRE(params.number_of_streams > 0, Usage, "the number of streams is {}; it must be positive", params.number_of_streams);
-  for (const auto& [alias, original] : program_->aliases()) {
-    TK_REQUIRE(!program_->isInput(alias), HostProgram, "Inputs cannot be aliased: {} is declared an alias of {}", nameOf(*alias),
-               nameOf(*original));
-  }
+  verifyHostProgram(*program_);
   for (Val* input : program_->inputs()) {
     if (TensorView* tensor = asTensor(input)) input_tensors_.push_back(tensor);
   }

@@ -10,7 +10,9 @@
 #include "host/host_passes.h"
 #include "host/lower_fusion.h"
 #include "host/text/host_printer.h"
+#include "host/verifier.h"
 #include "ir/text/fusion_printer.h"
+#include "ir/verifier.h"
 #include "tools/program_file.h"
 
 namespace tokamak::tools {
@@ -53,6 +55,11 @@ void applyPass(ProgramFile& file, const std::string& name) {
   pass->run(*file.host_program);
 }
 
+void verifyProgram(const ProgramFile& file) {
+  if (file.fusion != nullptr) verify(*file.fusion, Stage::Scheduled);
+  else verifyHostProgram(*file.host_program);
+}
+
 void listPasses() {
   for (const FusionPass& pass : fusionPasses()) fmt::print("{:<24} {}\n", pass.name, pass.sentence);
   fmt::print("{:<24} clones a fusion's ops into a host program, each op alone\n", kLowering);
@@ -70,8 +77,14 @@ int optCommand(const OptOptions& options) {
   TK_REQUIRE(!options.file.empty(), Usage, "opt: a FILE is needed, or --list-passes");
   ProgramFile file = readProgram(options.file);
   std::string before = print(file);
+  if (options.verify_each) verifyProgram(file);
   for (const std::string& name : splitList(options.passes)) {
     applyPass(file, name);
+    if (options.verify_each) {
+      const auto note = [&] { return "after pass " + name; };
+      const ErrorNote scope(note);
+      verifyProgram(file);
+    }
     const std::string after = print(file);
     const bool is_wanted = options.dump_after == "all" || options.dump_after == name || (options.dump_after == "changed" && after != before);
     if (is_wanted) fmt::print("// after {}\n{}", name, after);
