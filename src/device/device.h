@@ -6,23 +6,33 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/data_type.h"
 #include "ir/memory_kind.h"
+#include "ir/scalar.h"
 
 namespace tokamak {
 
-class Expr;
-
 struct DeviceProperties {
-  std::string name;         ///< "cpu", "interpreter", "cuda:0"
-  std::string description;  ///< for people: the processor's name
-  int64_t threads = 1;      ///< worker threads (CPU) or multiprocessors (GPU)
-  int64_t memory_bytes = 0; ///< memory that allocations are served from
+  std::string name;                       ///< "cpu", "interpreter", "cuda:0"
+  std::string description;                ///< for people: the processor's name
+  int64_t threads = 1;                    ///< worker threads (CPU) or multiprocessors (GPU)
+  int64_t memory_bytes = 0;               ///< memory that allocations are served from
+  bool host_reads_device_memory = false;  ///< host code may dereference MemoryKind::Device addresses
 };
 
-/// A FIFO of work: what is enqueued later runs later. Two streams are unordered but for events.
+/// What the allocations of one memory kind take, in bytes.
+struct MemoryStatistics {
+  int64_t bytes_in_use = 0;  ///< as asked for, handed out and not released
+  int64_t peak_bytes_in_use = 0;
+  int64_t bytes_reserved = 0;      ///< held from the system: in use and cached
+  int64_t system_allocations = 0;  ///< requests that went to the system, ever
+};
+
+/// A FIFO of work: what is enqueued later runs later. Two streams are unordered but for events. Destroying a stream waits
+/// for its work; a failure that nobody synchronized for is dropped then.
 class Stream {
  public:
   virtual ~Stream() = default;
@@ -47,8 +57,23 @@ struct OperandDesc {
 class Work {
  public:
   virtual ~Work() = default;
+  /// What a timeline calls this work; the text lives as long as the work.
+  virtual std::string_view name() const { return "work"; }
 };
 
+class Expr;
+
+/// One op to be run by itself. `operands` describes its tensor operands in order, then its tensor results, each by its visible
+/// shape; a result's axis of stride 0 has size 1.
+struct WorkRequest {
+  const Expr& expr;
+  std::span<const OperandDesc> operands;
+  const ScalarBindings& bindings;  ///< of every symbol that the op's extents and attributes mention
+};
+
+/// A failure of asynchronous work is remembered by its stream: later work there, and on streams that waited for it, is
+/// skipped (waits for events and flag writes still happen, so that nobody hangs), until a synchronize raises the cause.
+/// It is raised once; work enqueued after that runs again, on all these streams.
 class Device {
  public:
   virtual ~Device() = default;
@@ -63,14 +88,19 @@ class Device {
   virtual void* allocate(int64_t bytes, MemoryKind kind, Stream& stream) = 0;
   /// Gives memory back once the work enqueued on `stream` so far is done.
   virtual void release(void* address, int64_t bytes, MemoryKind kind, Stream& stream) = 0;
+  virtual MemoryStatistics memoryStatistics(MemoryKind kind) const = 0;
 
   virtual void record(Event& event, Stream& stream) = 0;
   /// Work enqueued on `stream` from now on starts after `event`.
   virtual void wait(Stream& stream, const Event& event) = 0;
 
+  /// Makes an op ready to be launched. Errors: Unsupported.
+  virtual std::shared_ptr<const Work> prepare(const WorkRequest& request) = 0;
+
   virtual void copy(Stream& stream, void* to, const void* from, int64_t bytes) = 0;
   virtual void fill(Stream& stream, void* to, uint8_t byte, int64_t bytes) = 0;
-  /// Runs `work` with these operand addresses, in the order in which the work was prepared. Addresses are copied.
+  /// Runs `work` with these operand addresses, in the order in which the work was prepared. Addresses are copied; `work`
+  /// must live until it has run.
   virtual void launch(Stream& stream, const Work& work, std::span<void* const> addresses) = 0;
   /// Runs `function` on the host when the stream gets there; the stream goes on when it returns.
   virtual void callback(Stream& stream, std::function<void()> function) = 0;

@@ -48,7 +48,9 @@ FieldValue toValues(const std::vector<T*>& values) { return std::vector<Val*>(va
 struct Reader {
   Fields fields;
 
-  void add(FieldRole role, std::string_view name, FieldValue value) { fields.push_back({role, name, std::move(value)}); }
+  void add(FieldRole role, std::string_view name, FieldValue value, AxisRelation relation = AxisRelation::None, TensorView* of = nullptr) {
+    fields.push_back({role, name, std::move(value), relation, of});
+  }
   template <AnyVal T>
   void result(std::string_view name, T* const& value) { add(FieldRole::Result, name, static_cast<Val*>(value)); }
   template <AnyVal T>
@@ -61,8 +63,28 @@ struct Reader {
   void results(std::string_view name, const std::vector<T*>& values) { add(FieldRole::ResultList, name, toValues(values)); }
   template <class T>
   void spelling(std::string_view name, const T& value) { add(FieldRole::Spelling, name, toValue(value)); }
-  void axis(std::string_view name, const int64_t& value, const TensorView*) { add(FieldRole::AxisNumber, name, value); }
-  void axes(std::string_view name, const std::vector<int64_t>& value, const TensorView*) { add(FieldRole::AxisNumbers, name, value); }
+  void axis(std::string_view name, const int64_t& value, TensorView* of) {
+    add(FieldRole::AxisNumber, name, value, AxisRelation::Number, of);
+  }
+  void axes(std::string_view name, const std::vector<int64_t>& value, TensorView* of) {
+    add(FieldRole::AxisNumbers, name, value, AxisRelation::Numbers, of);
+  }
+  template <class T>
+  void perAxis(std::string_view name, const T& value, TensorView* of) {
+    add(FieldRole::Attribute, name, value, AxisRelation::PerAxis, of);
+  }
+  void extents(std::string_view name, Scalar* const& value, TensorView* of) {
+    add(FieldRole::Attribute, name, value, AxisRelation::Extents, of);
+  }
+  void extents(std::string_view name, const std::vector<Scalar*>& value, TensorView* of) {
+    add(FieldRole::Attribute, name, value, AxisRelation::Extents, of);
+  }
+  void permutation(std::string_view name, const std::vector<int64_t>& value, TensorView* of) {
+    add(FieldRole::Attribute, name, value, AxisRelation::Permutation, of);
+  }
+  void origin(std::string_view name, Scalar* const& value, TensorView* of) {
+    add(FieldRole::Attribute, name, value, AxisRelation::Origin, of);
+  }
   template <class T>
   void attribute(std::string_view name, const T& value) { add(FieldRole::Attribute, name, toValue(value)); }
   void body(std::string_view name, const Block& value) { add(FieldRole::Body, name, value); }
@@ -139,6 +161,12 @@ struct Writer {
   void spelling(std::string_view name, T& target) const { setValue(name, target); }
   void axis(std::string_view name, int64_t& target, const TensorView*) const { setValue(name, target); }
   void axes(std::string_view name, std::vector<int64_t>& target, const TensorView*) const { setValue(name, target); }
+  template <class T>
+  void perAxis(std::string_view name, T& target, const TensorView*) const { setValue(name, target); }
+  void extents(std::string_view name, Scalar*& target, const TensorView*) const { setVal(name, target); }
+  void extents(std::string_view name, std::vector<Scalar*>& target, const TensorView*) const { setValue(name, target); }
+  void permutation(std::string_view name, std::vector<int64_t>& target, const TensorView*) const { setValue(name, target); }
+  void origin(std::string_view name, Scalar*& target, const TensorView*) const { setVal(name, target); }
   template <class T>
   void attribute(std::string_view name, T& target) const { setValue(name, target); }
   void body(std::string_view name, Block& target) const { setValue(name, target); }

@@ -9,7 +9,11 @@
 //     v.results("outs", self.outs);
 //     v.spelling("op", self.op);                 // an enum whose names are the op's names in calls: sum, prod, ...
 //     v.axis("axis", self.axis, self.in);        // an axis of a tensor's shape without reductions; negative in calls allowed
-//     v.axes("axes", self.axes, self.in);
+//     v.axes("axes", self.axes, self.in);        // (for this and the next ones see AxisRelation in ir/fields.h)
+//     v.perAxis("flags", self.flags, self.out);
+//     v.extents("shape", self.shape, self.out);
+//     v.permutation("order", self.order, self.in);
+//     v.origin("start", self.start, self.out);
 //     v.attribute("dtype", self.dtype);          // int64_t, bool, double, DataType, enum, Scalar*, vectors of them, ...
 //     v.body("body", self.body);                 // a Block of a host program
 //   }

@@ -42,10 +42,24 @@ using FieldValue =
                  double, std::string, DataType, EnumValue, std::vector<int64_t>, std::vector<bool>, Block,
                  std::shared_ptr<const HostUnit>>;
 
+/// How an attribute depends on the axes of a tensor of the op (an operand or the result, by its visible shape). What changes
+/// when an axis is taken away or cut is derived from that.
+enum class AxisRelation : uint8_t {
+  None,
+  Number,       ///< an axis' number
+  Numbers,      ///< a list of axis numbers
+  PerAxis,      ///< a list with one entry per axis (or two: pad widths)
+  Extents,      ///< a list with one size per axis, that of the axis itself where the op keeps it whole
+  Permutation,  ///< entry i is the number of the operand's axis at position i of the result
+  Origin,       ///< the value at position 0 of the result's only axis; it moves by `step` per position
+};
+
 struct Field {
   FieldRole role = FieldRole::Attribute;
   std::string_view name;
   FieldValue value;
+  AxisRelation relation = AxisRelation::None;
+  TensorView* of = nullptr;  ///< the tensor whose axes are meant
 };
 using Fields = std::vector<Field>;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <functional>
+#include <limits>
 #include <unordered_set>
 
 #include "base/error.h"
@@ -45,6 +46,24 @@ DataType resultType(ScalarOp op, Scalar* a, Scalar* b, Scalar* c) {
   }
 }
 
+// The digits a constant is written with in binary; negative ones count more, so that equal forms prefer positive constants.
+int64_t digitsOf(const ScalarValue& value) {
+  const auto* integer = std::get_if<int64_t>(&value);
+  if (integer == nullptr) return 0;
+  const auto magnitude = static_cast<uint64_t>(*integer < 0 ? ~*integer : *integer);
+  return std::bit_width(magnitude) + (*integer < 0 ? 64 : 0);
+}
+
+int64_t weightOf(const Scalar& scalar) {
+  constexpr int64_t kOne = int64_t{1} << Scalar::kSizeShift;
+  constexpr int64_t kLargest = int64_t{1} << 60;
+  int64_t weight = kOne;
+  if (scalar.isConstant()) weight += digitsOf(scalar.value());
+  if (scalar.op() == ScalarOp::CeilDiv) weight += 1;  // floor division is the simpler one
+  for (const Scalar* operand : scalar.operands()) weight = std::min(kLargest, weight + operand->weight());
+  return weight;
+}
+
 }  // namespace
 
 bool ById::operator()(const Val* a, const Val* b) const { return a->id() < b->id(); }
@@ -76,6 +95,9 @@ T* Fusion::own(std::unique_ptr<T> val) {
 Scalar* Fusion::intern(std::unique_ptr<Scalar> scalar) {
   if (const auto found = interned_.find(scalar.get()); found != interned_.end()) return found->second;
   Scalar* raw = own(std::move(scalar));
+  raw->weight_ = weightOf(*raw);
+  raw->first_leaf_ = std::numeric_limits<int64_t>::max();
+  for (const Scalar* operand : raw->operands()) raw->first_leaf_ = std::min(raw->first_leaf_, operand->first_leaf_);
   interned_.emplace(raw, raw);
   return raw;
 }
@@ -91,7 +113,19 @@ Scalar* Fusion::constant(ScalarValue value, DataType dtype) {
 Scalar* Fusion::symbol(std::string name, DataType dtype) {
   auto scalar = std::unique_ptr<Scalar>(new Scalar(*this, dtype, ScalarOp::Symbol));
   scalar->name_ = std::move(name);
-  return own(std::move(scalar));
+  Scalar* raw = own(std::move(scalar));
+  raw->weight_ = weightOf(*raw);
+  raw->first_leaf_ = raw->id();
+  return raw;
+}
+
+Scalar* Fusion::coordinate(size_t number) {
+  while (coordinates_.size() <= number) {
+    std::string name = "c";
+    name += std::to_string(coordinates_.size());
+    coordinates_.push_back(symbol(std::move(name)));
+  }
+  return coordinates_[number];
 }
 
 Scalar* Fusion::rawScalar(ScalarOp op, DataType dtype, std::span<Scalar* const> operands, FunctionId function) {
@@ -247,7 +281,9 @@ std::vector<TensorView*> Fusion::allTensors() const {
 std::vector<Scalar*> Fusion::allSymbols() const {
   std::vector<Scalar*> symbols;
   for (const auto& val : vals_) {
-    if (Scalar* scalar = asScalar(val.get()); scalar != nullptr && scalar->isSymbol()) symbols.push_back(scalar);
+    Scalar* scalar = asScalar(val.get());
+    if (scalar == nullptr || !scalar->isSymbol() || std::ranges::find(coordinates_, scalar) != coordinates_.end()) continue;
+    symbols.push_back(scalar);
   }
   return symbols;
 }

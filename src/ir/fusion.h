@@ -39,6 +39,9 @@ class Fusion {
   Scalar* constant(int64_t value);
   Scalar* constant(ScalarValue value, DataType dtype);
   Scalar* symbol(std::string name, DataType dtype = DataType::I64);
+  /// The symbol for the coordinate along axis `number` in the element rules of this fusion's ops (compute/element.h): always
+  /// the same one, and not among allSymbols().
+  Scalar* coordinate(size_t number);
   /// An interned node of exactly this form, without simplification.
   Scalar* rawScalar(ScalarOp op, DataType dtype, std::span<Scalar* const> operands, FunctionId function = {});
   /// The simplified scalar of this form. Comparisons and logic give bool, the others the promoted type of the operands.
@@ -119,6 +122,7 @@ class Fusion {
   std::vector<std::unique_ptr<DomainExpr>> domain_exprs_;
   std::vector<std::unique_ptr<Expr>> exprs_;
   std::unordered_map<const Scalar*, Scalar*, ScalarKeyHash, ScalarKeyEqual> interned_;
+  std::vector<Scalar*> coordinates_;
   std::vector<Val*> inputs_;
   std::vector<TensorView*> outputs_;
   std::map<TensorView*, OutputAlias, ById> output_aliases_;

@@ -33,30 +33,10 @@ std::string_view infixOf(ScalarOp op) {
 int64_t floorDivide(int64_t a, int64_t b) { return a / b - static_cast<int64_t>(a % b != 0 && a < 0); }
 
 ScalarValue applyInt(const Scalar& scalar, int64_t a, int64_t b) {
-  int64_t result = 0;
-  bool overflows = false;
-  const auto requirePositive = [&] {
-    TK_REQUIRE(b > 0, Bind, "{}: the divisor is {}; it must be positive", toString(scalar), b);
-  };
-  switch (scalar.op()) {
-    case ScalarOp::Add: overflows = __builtin_add_overflow(a, b, &result); break;
-    case ScalarOp::Sub: overflows = __builtin_sub_overflow(a, b, &result); break;
-    case ScalarOp::Mul: overflows = __builtin_mul_overflow(a, b, &result); break;
-    case ScalarOp::FloorDiv: requirePositive(); return floorDivide(a, b);
-    case ScalarOp::CeilDiv: requirePositive(); return floorDivide(a, b) + static_cast<int64_t>(a % b != 0);
-    case ScalarOp::Mod: requirePositive(); return a - floorDivide(a, b) * b;
-    case ScalarOp::Min: return std::min(a, b);
-    case ScalarOp::Max: return std::max(a, b);
-    case ScalarOp::Equal: return a == b;
-    case ScalarOp::NotEqual: return a != b;
-    case ScalarOp::Less: return a < b;
-    case ScalarOp::LessEqual: return a <= b;
-    case ScalarOp::And: return a != 0 && b != 0;
-    case ScalarOp::Or: return a != 0 || b != 0;
-    default: TK_RAISE(Internal, "{} is not integer arithmetic", toString(scalar));
-  }
-  TK_REQUIRE(!overflows, Bind, "{}: overflows 64-bit integers with {} and {}", toString(scalar), a, b);
-  return result;
+  if (const auto value = applyChecked(scalar.op(), a, b)) return *value;
+  const bool divides = scalar.op() == ScalarOp::FloorDiv || scalar.op() == ScalarOp::CeilDiv || scalar.op() == ScalarOp::Mod;
+  TK_REQUIRE(!divides, Bind, "{}: the divisor is {}; it must be positive", toString(scalar), b);
+  TK_RAISE(Bind, "{}: overflows 64-bit integers with {} and {}", toString(scalar), a, b);
 }
 
 ScalarValue applyFloat(const Scalar& scalar, double a, double b) {
@@ -138,6 +118,55 @@ ScalarValue applyFunction(FunctionId id, DataType operand_type, std::span<const 
 std::optional<int64_t> Scalar::constantInt() const {
   if (!isConstant() || !std::holds_alternative<int64_t>(value_)) return std::nullopt;
   return std::get<int64_t>(value_);
+}
+
+std::optional<ScalarValue> applyChecked(ScalarOp op, int64_t a, int64_t b) {
+  int64_t result = 0;
+  bool fails = false;
+  switch (op) {
+    case ScalarOp::Add: fails = __builtin_add_overflow(a, b, &result); break;
+    case ScalarOp::Sub: fails = __builtin_sub_overflow(a, b, &result); break;
+    case ScalarOp::Mul: fails = __builtin_mul_overflow(a, b, &result); break;
+    case ScalarOp::FloorDiv:
+    case ScalarOp::CeilDiv:
+    case ScalarOp::Mod:
+      if (b <= 0) return std::nullopt;
+      result = floorDivide(a, b);
+      if (op == ScalarOp::CeilDiv) result += static_cast<int64_t>(a % b != 0);
+      if (op == ScalarOp::Mod) result = a % b + (a % b < 0 ? b : 0);
+      break;
+    case ScalarOp::Min: return std::min(a, b);
+    case ScalarOp::Max: return std::max(a, b);
+    case ScalarOp::Equal: return a == b;
+    case ScalarOp::NotEqual: return a != b;
+    case ScalarOp::Less: return a < b;
+    case ScalarOp::LessEqual: return a <= b;
+    case ScalarOp::And: return a != 0 && b != 0;
+    case ScalarOp::Or: return a != 0 || b != 0;
+    default: TK_RAISE(Internal, "scalar operation {} is not integer arithmetic", static_cast<int>(op));
+  }
+  if (fails) return std::nullopt;
+  return result;
+}
+
+int compareScalars(const Scalar& a, const Scalar& b) {
+  if (&a == &b) return 0;
+  const auto order = [](const auto& x, const auto& y) { return x < y ? -1 : static_cast<int>(y < x); };
+  if (const int c = order(a.firstLeaf(), b.firstLeaf())) return c;
+  if (const int c = order(a.weight(), b.weight())) return c;
+  if (const int c = order(a.op(), b.op())) return c;
+  if (const int c = order(a.dtype(), b.dtype())) return c;
+  if (const int c = order(a.function(), b.function())) return c;
+  if (a.isConstant()) {
+    if (a.value().index() != b.value().index()) return order(a.value().index(), b.value().index());
+    if (a.value() < b.value()) return -1;
+    if (b.value() < a.value()) return 1;
+    return order(a.id(), b.id());  // zeros of both signs, NaN
+  }
+  for (size_t i = 0; i < a.operands().size() && i < b.operands().size(); ++i) {
+    if (const int c = compareScalars(*a.operand(i), *b.operand(i))) return c;
+  }
+  return order(a.operands().size(), b.operands().size());
 }
 
 int64_t asInt(const ScalarValue& value) {

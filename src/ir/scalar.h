@@ -46,8 +46,17 @@ class Scalar final : public Val {
   /// The name a symbol was given in the text ("i0", "StreamIdx"); may be empty.
   const std::string& name() const { return name_; }
 
+  /// The creation number of the first symbol in it: the smallest; constants come last. Canonical sums and products are in this order.
+  int64_t firstLeaf() const { return first_leaf_; }
+  /// What simplification makes smaller: the nodes of the scalar written as a tree, then the digits of its constants.
+  int64_t weight() const { return weight_; }
+  /// The number of nodes of the scalar written as a tree; saturates.
+  int64_t size() const { return weight_ >> kSizeShift; }
+  static constexpr int kSizeShift = 24;
+
  private:
   friend class Fusion;
+  friend class Simplifier;
   Scalar(Fusion& fusion, DataType dtype, ScalarOp op) : Val(fusion, ValKind::Scalar, dtype), op_(op) {}
 
   ScalarOp op_;
@@ -56,10 +65,19 @@ class Scalar final : public Val {
   Scalar* operands_[3] = {nullptr, nullptr, nullptr};
   ScalarValue value_ = int64_t{0};
   std::string name_;
+  int64_t first_leaf_ = 0;
+  int64_t weight_ = 0;
+  Scalar* simplified_ = nullptr;  // remembered by the simplifier
 };
+
+/// A total order of one fusion's scalars that does not depend on when composites were made: by first leaf, then by form.
+int compareScalars(const Scalar& a, const Scalar& b);
 
 /// Values given to symbols.
 using ScalarBindings = std::unordered_map<const Scalar*, ScalarValue>;
+
+/// The result of a binary `op` on integers; nothing when 64-bit arithmetic overflows or a divisor is not positive.
+std::optional<ScalarValue> applyChecked(ScalarOp op, int64_t a, int64_t b);
 
 /// The value of `scalar` under `bindings`, or nothing when a symbol in it is unbound.
 /// Errors: Bind when 64-bit arithmetic overflows or a divisor is not positive.

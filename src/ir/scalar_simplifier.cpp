@@ -1,43 +1,279 @@
 #include "ir/scalar_simplifier.h"
 
+#include <algorithm>
+#include <unordered_map>
+
 #include "ir/fusion.h"
+#include "ir/interval_analysis.h"
+#include "ir/scalar_rules.h"
+#include "ir/sum_form.h"
 
 namespace tokamak {
 
-Scalar* simplify(Scalar* scalar) {
-  if (scalar->isConstant() || scalar->isSymbol()) return scalar;
-  Fusion& fusion = scalar->fusion();
-  bool is_constant = scalar->op() != ScalarOp::Cast && scalar->op() != ScalarOp::Function;
-  for (const Scalar* operand : scalar->operands()) is_constant = is_constant && operand->isConstant();
-  if (is_constant) return fusion.constant(*evaluate(*scalar, {}), scalar->dtype());
-  if (scalar->operands().size() != 2) return scalar;
-  Scalar* a = scalar->operand(0);
-  Scalar* b = scalar->operand(1);
-  switch (scalar->op()) {
-    case ScalarOp::Add:
-      if (a->isConstantInt(0)) return b;
-      if (b->isConstantInt(0)) return a;
-      break;
-    case ScalarOp::Sub:
-      if (b->isConstantInt(0)) return a;
-      if (a == b && a->dtype() == DataType::I64) return fusion.constant(0);
-      break;
-    case ScalarOp::Mul:
-      if (a->isConstantInt(1)) return b;
-      if (b->isConstantInt(1)) return a;
-      if (a->isConstantInt(0)) return a;
-      if (b->isConstantInt(0)) return b;
-      break;
-    case ScalarOp::FloorDiv:
-    case ScalarOp::CeilDiv:
-      if (b->isConstantInt(1)) return a;
-      break;
-    case ScalarOp::Mod:
-      if (b->isConstantInt(1)) return fusion.constant(0);
-      break;
-    default: break;
+class Simplifier {
+ public:
+  explicit Simplifier(Fusion& fusion, IntervalAnalysis* given = nullptr)
+      : fusion_(fusion), remembers_in_nodes_(given == nullptr), analysis_(given != nullptr ? *given : own_analysis_) {}
+
+  Scalar* simplify(Scalar* scalar);
+
+ private:
+  Scalar* remembered(Scalar* scalar) const;
+  void remember(Scalar* scalar, Scalar* simplified);
+  void rememberParts(Scalar* sum, size_t terms);
+  Scalar* simplifyOperands(Scalar* scalar);
+
+  // Each gives the same scalar when it has nothing to do, and otherwise one whose weight is not larger.
+  Scalar* rewrite(Scalar* scalar);
+  Scalar* fold(Scalar* scalar);
+  Scalar* collectSum(Scalar* scalar);
+  Scalar* orderOperands(Scalar* scalar);
+  Scalar* balanceComparison(Scalar* scalar);
+  Scalar* applyRules(Scalar* scalar);
+  Scalar* splitDividend(Scalar* scalar);
+
+  bool combineTerms(SumForm& form, Distribution distribution);
+  bool combinePair(SumForm& form, size_t i, size_t j, Distribution distribution);
+  Scalar* tryRules(ScalarOp op, std::span<Scalar* const> operands, int64_t limit);
+  Scalar* raw(ScalarOp op, DataType dtype, Scalar* a, Scalar* b) {
+    Scalar* operands[] = {a, b};
+    return fusion_.rawScalar(op, dtype, operands);
+  }
+
+  Fusion& fusion_;
+  bool remembers_in_nodes_;
+  IntervalAnalysis own_analysis_;
+  IntervalAnalysis& analysis_;
+  std::unordered_map<Scalar*, Scalar*> simplified_;
+};
+
+Scalar* Simplifier::remembered(Scalar* scalar) const {
+  if (remembers_in_nodes_) return scalar->simplified_;
+  const auto found = simplified_.find(scalar);
+  return found == simplified_.end() ? nullptr : found->second;
+}
+
+void Simplifier::remember(Scalar* scalar, Scalar* simplified) {
+  if (remembers_in_nodes_) scalar->simplified_ = simplified;
+  else simplified_[scalar] = simplified;
+}
+
+Scalar* Simplifier::simplify(Scalar* scalar) {
+  if (scalar->operands().empty()) return scalar;
+  if (Scalar* known = remembered(scalar)) return known;
+  // Weights never grow and there are finitely many scalars of one weight over the same leaves, so a chain ends or returns to itself;
+  // its least scalar is then the result for all of them.
+  std::vector<Scalar*> chain = {scalar};
+  Scalar* result = nullptr;
+  while (result == nullptr) {
+    Scalar* next = rewrite(simplifyOperands(chain.back()));
+    if (next == chain.back()) result = next;
+    else if (next->operands().empty()) result = next;
+    else if (Scalar* known = remembered(next)) result = known;
+    else if (const auto seen = std::ranges::find(chain, next); seen != chain.end()) {
+      result = *std::min_element(seen, chain.end(), [](const Scalar* a, const Scalar* b) { return compareScalars(*a, *b) < 0; });
+    } else chain.push_back(next);
+  }
+  for (Scalar* step : chain) remember(step, result);
+  return result;
+}
+
+// A long sum is not looked at again in each of its beginnings, which would cost the cube of its length.
+void Simplifier::rememberParts(Scalar* sum, size_t terms) {
+  constexpr size_t kLongSum = 32;
+  if (terms <= kLongSum) return;
+  for (; (sum->op() == ScalarOp::Add || sum->op() == ScalarOp::Sub) && remembered(sum) == nullptr; sum = sum->operand(0)) {
+    remember(sum, sum);
+  }
+}
+
+Scalar* Simplifier::simplifyOperands(Scalar* scalar) {
+  Scalar* operands[3] = {};
+  bool is_same = true;
+  const size_t count = scalar->operands().size();
+  for (size_t i = 0; i < count; ++i) {
+    operands[i] = simplify(scalar->operand(i));
+    is_same = is_same && operands[i] == scalar->operand(i);
+  }
+  return is_same ? scalar : fusion_.rawScalar(scalar->op(), scalar->dtype(), {operands, count}, scalar->function());
+}
+
+Scalar* Simplifier::rewrite(Scalar* scalar) {
+  using Step = Scalar* (Simplifier::*)(Scalar*);
+  constexpr Step kSteps[] = {&Simplifier::fold,           &Simplifier::collectSum, &Simplifier::orderOperands,
+                             &Simplifier::balanceComparison, &Simplifier::applyRules, &Simplifier::splitDividend};
+  for (const Step step : kSteps) {
+    Scalar* rewritten = (this->*step)(scalar);
+    if (rewritten != scalar) return rewritten;
   }
   return scalar;
 }
+
+// A value that the constant's type would change (f32 arithmetic is evaluated in double) stays an expression.
+Scalar* Simplifier::fold(Scalar* scalar) {
+  const auto isConstant = [](const Scalar* operand) { return operand->isConstant(); };
+  if (scalar->op() == ScalarOp::Function || !std::ranges::all_of(scalar->operands(), isConstant)) return scalar;
+  const auto isFloat = [](const Scalar* operand) { return std::holds_alternative<double>(operand->value()); };
+  const bool is_binary_integer = scalar->operands().size() == 2 && std::ranges::none_of(scalar->operands(), isFloat);
+  const auto value = is_binary_integer
+                         ? applyChecked(scalar->op(), asInt(scalar->operand(0)->value()), asInt(scalar->operand(1)->value()))
+                         : evaluate(*scalar, {});
+  return value && convertValue(*value, scalar->dtype()) == *value ? fusion_.constant(*value, scalar->dtype()) : scalar;
+}
+
+namespace {
+
+bool isSumOrProduct(ScalarOp op) { return op == ScalarOp::Add || op == ScalarOp::Sub || op == ScalarOp::Mul; }
+
+bool isComparison(ScalarOp op) {
+  return op == ScalarOp::Equal || op == ScalarOp::NotEqual || op == ScalarOp::Less || op == ScalarOp::LessEqual;
+}
+
+bool isSum(const Scalar* scalar) { return scalar->op() == ScalarOp::Add || scalar->op() == ScalarOp::Sub; }
+
+// Something that multiplying constants out would change.
+bool hasSumFactor(const SumForm& form) {
+  return std::ranges::any_of(form.terms, [](const SumTerm& term) { return std::ranges::any_of(term.factors, isSum); });
+}
+
+// Something that a rule about two terms of a sum can be about.
+bool hasRuleFactor(const SumTerm& term) {
+  return std::ranges::any_of(term.factors, [](const Scalar* factor) {
+    return factor->op() == ScalarOp::FloorDiv || factor->op() == ScalarOp::Mod || factor->op() == ScalarOp::Min;
+  });
+}
+
+}  // namespace
+
+Scalar* Simplifier::collectSum(Scalar* scalar) {
+  if (!isSumOrProduct(scalar->op()) || !isIndexArithmetic(*scalar)) return scalar;
+  Scalar* best = nullptr;
+  size_t term_count = 0;
+  const auto offer = [&](Scalar* candidate) {
+    if (best == nullptr || candidate->weight() < best->weight()) best = candidate;
+  };
+  for (const Distribution distribution : {Distribution::None, Distribution::Constants}) {
+    auto form = SumForm::of(scalar, distribution);
+    if (!form) return scalar;
+    while (combineTerms(*form, distribution)) {}
+    term_count = std::max(term_count, form->terms.size());
+    offer(form->build(fusion_));
+    const int64_t content = form->content();
+    if (content > 1 && form->terms.size() + static_cast<size_t>(form->constant != 0) > 1) {
+      offer(raw(ScalarOp::Mul, DataType::I64, form->dividedBy(content).build(fusion_), fusion_.constant(content)));
+    }
+    if (!hasSumFactor(*form)) break;
+  }
+  if (best->weight() > scalar->weight()) return scalar;
+  rememberParts(best, term_count);
+  return best;
+}
+
+bool Simplifier::combineTerms(SumForm& form, Distribution distribution) {
+  if (form.terms.size() < 2 || scalarRulesFor(ScalarOp::Add).empty()) return false;
+  for (size_t i = 0; i < form.terms.size(); ++i) {
+    if (!hasRuleFactor(form.terms[i])) continue;
+    for (size_t j = 0; j < form.terms.size(); ++j) {
+      if (i != j && combinePair(form, std::min(i, j), std::max(i, j), distribution)) return true;
+    }
+  }
+  return false;
+}
+
+bool Simplifier::combinePair(SumForm& form, size_t i, size_t j, Distribution distribution) {
+  Scalar* terms[] = {buildTerm(fusion_, form.terms[i]), buildTerm(fusion_, form.terms[j])};
+  Scalar* combined = tryRules(ScalarOp::Add, terms, terms[0]->weight() + terms[1]->weight());
+  if (combined == nullptr) return false;
+  SumForm rest = form;
+  rest.terms.erase(rest.terms.begin() + static_cast<std::ptrdiff_t>(j));
+  rest.terms.erase(rest.terms.begin() + static_cast<std::ptrdiff_t>(i));
+  const auto made = SumForm::of(combined, distribution);
+  const auto sum = made ? rest.plus(*made, 1) : std::nullopt;
+  if (!sum) return false;
+  form = *sum;
+  return true;
+}
+
+Scalar* Simplifier::orderOperands(Scalar* scalar) {
+  if (!isCommutative(scalar->op()) || isSumOrProduct(scalar->op())) return scalar;
+  Scalar* a = scalar->operand(0);
+  Scalar* b = scalar->operand(1);
+  const bool can_exchange = !isFloatingType(a->dtype()) && !isFloatingType(b->dtype());
+  return can_exchange && compareScalars(*b, *a) < 0 ? raw(scalar->op(), scalar->dtype(), b, a) : scalar;
+}
+
+// Terms that stand on both sides cancel: a + 3 < b + 3 + c is a < b + c.
+Scalar* Simplifier::balanceComparison(Scalar* scalar) {
+  if (!isComparison(scalar->op()) || scalar->operand(0)->dtype() != DataType::I64 || scalar->operand(1)->dtype() != DataType::I64) return scalar;
+  const auto left = SumForm::of(scalar->operand(0), Distribution::Constants);
+  const auto right = SumForm::of(scalar->operand(1), Distribution::Constants);
+  const auto difference = left && right ? left->plus(*right, -1) : std::nullopt;
+  if (!difference) return scalar;
+  SumForm more, less;
+  for (const SumTerm& term : difference->terms) {
+    if (term.coefficient == std::numeric_limits<int64_t>::min()) return scalar;
+    if (term.coefficient > 0) more.terms.push_back(term);
+    else less.terms.push_back({-term.coefficient, term.factors});
+  }
+  if (difference->constant == std::numeric_limits<int64_t>::min()) return scalar;
+  const bool constant_moves = less.terms.empty() || (difference->constant < 0 && !more.terms.empty());
+  if (constant_moves) less.constant = -difference->constant;
+  else more.constant = difference->constant;
+  Scalar* balanced = raw(scalar->op(), DataType::Bool, more.build(fusion_), less.build(fusion_));
+  return balanced->weight() < scalar->weight() ? balanced : scalar;
+}
+
+Scalar* Simplifier::tryRules(ScalarOp op, std::span<Scalar* const> operands, int64_t limit) {
+  const ScalarMaker make = [this](ScalarOp made_op, DataType dtype, std::span<Scalar* const> made_operands) {
+    return simplify(fusion_.rawScalar(made_op, dtype, made_operands));
+  };
+  for (const ScalarRule* rule : scalarRulesFor(op)) {
+    Scalar* result = applyRule(*rule, fusion_, operands, analysis_, make);
+    if (result != nullptr && result->weight() < limit) return result;
+  }
+  return nullptr;
+}
+
+Scalar* Simplifier::applyRules(Scalar* scalar) {
+  if (isSumOrProduct(scalar->op()) || scalar->op() == ScalarOp::Cast || scalar->op() == ScalarOp::Function) return scalar;
+  Scalar* result = tryRules(scalar->op(), scalar->operands(), scalar->weight());
+  return result != nullptr && result->dtype() == scalar->dtype() ? result : scalar;
+}
+
+// The multiples of the divisor among a dividend's terms are put together, for the rules about (a * b + c) / b.
+Scalar* Simplifier::splitDividend(Scalar* scalar) {
+  const bool divides = scalar->op() == ScalarOp::FloorDiv || scalar->op() == ScalarOp::CeilDiv || scalar->op() == ScalarOp::Mod;
+  if (!divides || !isIndexArithmetic(*scalar) || !isSum(scalar->operand(0))) return scalar;
+  Scalar* divisor = scalar->operand(1);
+  auto form = SumForm::of(scalar->operand(0), Distribution::Constants);
+  if (!form) return scalar;
+  const int64_t constant = divisor->constantInt().value_or(0);
+  SumForm quotient, rest;
+  for (SumTerm& term : form->terms) {
+    const auto found = std::ranges::find(term.factors, divisor);
+    if (constant > 0 && term.coefficient % constant == 0) quotient.terms.push_back({term.coefficient / constant, term.factors});
+    else if (found == term.factors.end()) rest.terms.push_back(term);
+    else if (term.factors.size() == 1) quotient.constant = term.coefficient;
+    else {
+      term.factors.erase(found);
+      quotient.terms.push_back(term);
+    }
+  }
+  if (constant > 0 && form->constant % constant == 0) quotient.constant = form->constant / constant;
+  else rest.constant = form->constant;
+  if (quotient.terms.empty() && quotient.constant == 0) return scalar;
+  std::ranges::sort(quotient.terms, [](const SumTerm& a, const SumTerm& b) {
+    return std::ranges::lexicographical_compare(a.factors, b.factors, [](Scalar* x, Scalar* y) { return compareScalars(*x, *y) < 0; });
+  });
+  Scalar* multiple = raw(ScalarOp::Mul, DataType::I64, quotient.build(fusion_), divisor);
+  Scalar* dividend = rest.isConstant() && rest.constant == 0 ? multiple : raw(ScalarOp::Add, DataType::I64, multiple, rest.build(fusion_));
+  Scalar* operands[] = {dividend, divisor};
+  Scalar* result = tryRules(scalar->op(), operands, scalar->weight());
+  return result != nullptr ? result : scalar;
+}
+
+Scalar* simplify(Scalar* scalar) { return Simplifier(scalar->fusion()).simplify(scalar); }
+
+Scalar* simplify(Scalar* scalar, IntervalAnalysis& analysis) { return Simplifier(scalar->fusion(), &analysis).simplify(scalar); }
 
 }  // namespace tokamak

@@ -18,7 +18,7 @@ struct BroadcastOp {
   static void describe(V& v, Self& self) {
     v.result("out", self.out);
     v.operand("in", self.in);
-    v.attribute("flags", self.flags);
+    v.perAxis("flags", self.flags, self.out);
   }
 
   void infer(const ShapeRule& rule) {

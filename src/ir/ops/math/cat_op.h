@@ -16,7 +16,7 @@ struct CatOp {
   static void describe(V& v, Self& self) {
     v.result("out", self.out);
     v.operands("in", self.ins);
-    v.attribute("axis", self.axis);
+    v.axis("axis", self.axis, self.out);
   }
 
   void infer(const ShapeRule& rule);

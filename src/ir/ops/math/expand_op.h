@@ -17,7 +17,7 @@ struct ExpandOp {
   static void describe(V& v, Self& self) {
     v.result("out", self.out);
     v.operand("in", self.in);
-    v.attribute("shape", self.shape);
+    v.extents("shape", self.shape, self.out);
   }
 
   void infer(const ShapeRule& rule) {

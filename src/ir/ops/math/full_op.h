@@ -16,7 +16,7 @@ struct FullOp {
   template <class V, class Self>
   static void describe(V& v, Self& self) {
     v.result("out", self.out);
-    v.attribute("shape", self.shape);
+    v.extents("shape", self.shape, self.out);
     v.attribute("value", self.value);
     v.attribute("dtype", self.dtype);
   }

@@ -17,8 +17,8 @@ struct IotaOp {
   template <class V, class Self>
   static void describe(V& v, Self& self) {
     v.result("out", self.out);
-    v.attribute("length", self.length);
-    v.attribute("start", self.start);
+    v.extents("length", self.length, self.out);
+    v.origin("start", self.start, self.out);
     v.attribute("step", self.step);
     v.attribute("dtype", self.dtype);
   }

@@ -5,7 +5,7 @@
 
 namespace tokamak {
 
-/// out[.., n] = sum over k of in[.., k] * weight[n, k] + bias[n]. One type for all; floating types are accumulated in f32 or
+/// out[.., n] = sum over k of in[.., k] * weight[n, k] + bias[n]; with a weight of rank 1 (and a bias of rank 0) there is no n. One type for all; floating types are accumulated in f32 or
 /// wider, integers wrap. The result carries a trailing reduction axis for k.
 struct LinearOp {
   static constexpr OpInfo info{.name = "linear", .stands_alone = true, .is_library = true};

@@ -18,7 +18,7 @@ struct PadOp {
   static void describe(V& v, Self& self) {
     v.result("out", self.out);
     v.operand("in", self.in);
-    v.attribute("widths", self.widths);
+    v.perAxis("widths", self.widths, self.in);
     v.attribute("value", self.value);
   }
 

@@ -16,7 +16,7 @@ struct PermuteOp {
   static void describe(V& v, Self& self) {
     v.result("out", self.out);
     v.operand("in", self.in);
-    v.attribute("order", self.order);
+    v.permutation("order", self.order, self.in);
   }
 
   void infer(const ShapeRule& rule) {

@@ -19,9 +19,9 @@ struct SliceOp {
   static void describe(V& v, Self& self) {
     v.result("out", self.out);
     v.operand("in", self.in);
-    v.attribute("starts", self.starts);
-    v.attribute("stops", self.stops);
-    v.attribute("steps", self.steps);
+    v.perAxis("starts", self.starts, self.in);
+    v.extents("stops", self.stops, self.in);
+    v.perAxis("steps", self.steps, self.in);
   }
 
   void infer(const ShapeRule& rule);

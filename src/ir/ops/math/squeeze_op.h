@@ -16,7 +16,7 @@ struct SqueezeOp {
   static void describe(V& v, Self& self) {
     v.result("out", self.out);
     v.operand("in", self.in);
-    v.attribute("flags", self.flags);
+    v.perAxis("flags", self.flags, self.in);
   }
 
   void infer(const ShapeRule& rule) {

@@ -1,0 +1,204 @@
+#include "analysis/domain_graph.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "compute/axis_map.h"
+#include "ir/clone.h"
+
+namespace tokamak {
+
+namespace {
+
+AxisMapping mappingOf(const IterDomain& producer, const IterDomain& consumer) {
+  if (producer.isBroadcast() != consumer.isBroadcast()) return AxisMapping::Broadcast;
+  const bool same_size = !producer.isBroadcast() || producer.visibleExtent() == consumer.visibleExtent();
+  return same_size ? AxisMapping::Exact : AxisMapping::Broadcast;
+}
+
+// The one axis of `operand` whose index is the reduced coordinate wherever the element is read; else nothing.
+std::optional<size_t> axisAlong(const Element& element, const TensorView& operand, const Scalar& coordinate) {
+  std::optional<size_t> found;
+  bool agrees = true;
+  visitElements(element, [&](const Element& part) {
+    if (part.kind != ElementKind::Load || part.tensor != &operand) return;
+    for (size_t i = 0; i < part.index.size(); ++i) {
+      if (!mentions(*part.index[i], coordinate)) continue;
+      agrees = agrees && part.index[i] == &coordinate && (!found || *found == i);
+      found = i;
+    }
+  });
+  return agrees ? found : std::nullopt;
+}
+
+std::vector<IterDomain*> reductionAxes(const TensorView& tensor) {
+  std::vector<IterDomain*> axes;
+  std::ranges::copy_if(tensor.logical(), std::back_inserter(axes), &IterDomain::isReduction);
+  return axes;
+}
+
+// Holds copies of expressions; a host program may write a tensor more than once.
+class Scratch final : public Fusion {
+ public:
+  bool isHostProgram() const override { return true; }
+};
+
+// Copies of tensors whose broadcast axes are ordinary ones: of one size for all, or of the size they show.
+class Unbroadcaster {
+ public:
+  Unbroadcaster() : cloner_(scratch_), size_(scratch_.symbol("b")) {}
+
+  Expr* copy(const Expr& expr) {
+    for (const TensorView* tensor : tensorsOf(expr.inputs())) replaceBroadcasts(*tensor);
+    for (const TensorView* tensor : tensorsOf(expr.outputs())) replaceBroadcasts(*tensor);
+    return cloner_.clone(expr);
+  }
+
+ private:
+  void replaceBroadcasts(const TensorView& tensor) {
+    for (IterDomain* axis : tensor.logical()) {
+      if (!axis->isBroadcast() || !replaced_.insert(axis).second) continue;
+      Scalar* size = axis->expandedExtent() != nullptr ? cloner_.clone(axis->expandedExtent()) : size_;
+      cloner_.substitute(axis, scratch_.axis({.extent = size}));
+    }
+  }
+
+  Scratch scratch_;
+  Cloner cloner_;
+  Scalar* size_;
+  std::set<const IterDomain*> replaced_;
+};
+
+}  // namespace
+
+// --- sets ---
+
+const IterDomain* DomainGraph::Sets::root(const IterDomain* axis) const {
+  const IterDomain* root = axis;
+  for (auto it = parents_.find(root); it != parents_.end(); it = parents_.find(root)) root = it->second;
+  while (axis != root) {
+    const IterDomain*& parent = parents_[axis];
+    axis = std::exchange(parent, root);
+  }
+  return root;
+}
+
+void DomainGraph::Sets::join(const IterDomain* a, const IterDomain* b) {
+  const IterDomain* root_a = root(a);
+  const IterDomain* root_b = root(b);
+  if (root_a == root_b) return;
+  // The older axis represents the class, whatever the order in which edges come.
+  const auto [oldest, newest] = std::minmax(root_a, root_b, [](const auto* x, const auto* y) { return x->id() < y->id(); });
+  parents_[newest] = oldest;
+}
+
+// --- making the graph ---
+
+DomainGraph::DomainGraph(const Fusion& fusion) {
+  for (const TensorView* tensor : fusion.allTensors()) axes_.insert(axes_.end(), tensor->logical().begin(), tensor->logical().end());
+  std::ranges::sort(axes_, {}, &IterDomain::id);
+  axes_.erase(std::ranges::unique(axes_).begin(), axes_.end());
+  Unbroadcaster unbroadcaster;
+  for (const Expr* expr : fusion.allExprs()) {
+    if (expr->list() == OpList::Math) addEdges(*expr, *unbroadcaster.copy(*expr));
+  }
+  for (const auto& [expr, edges] : edges_) {
+    for (const Edge& edge : edges) {
+      for (auto mapping = static_cast<size_t>(edge.mapping); mapping < std::size(sets_); ++mapping) {
+        sets_[mapping].join(edge.producer, edge.consumer);
+      }
+    }
+  }
+}
+
+void DomainGraph::addEdges(const Expr& expr, const Expr& copy) {
+  const AxisMap map(copy);
+  const Axes consumer = shapeOf(*asTensor(expr.output(0)));
+  std::vector<Edge>& edges = edges_[&expr];
+  for (size_t i = 0; i < expr.inputs().size(); ++i) {
+    const TensorView* operand = asTensor(expr.input(i));
+    if (operand == nullptr) continue;
+    const Axes producer = shapeOf(*operand);
+    for (size_t axis = 0; axis < consumer.size(); ++axis) {
+      const OperandCoordinateUse use = map.use(*asTensor(copy.input(i)), static_cast<int64_t>(axis));
+      if (use.use != CoordinateUse::Identity) continue;
+      IterDomain* from = producer[static_cast<size_t>(use.axes.front())];
+      edges.push_back({operand, consumer[axis], from, mappingOf(*from, *consumer[axis])});
+    }
+  }
+  addReductionEdges(expr, copy, map.rule());
+}
+
+void DomainGraph::addReductionEdges(const Expr& expr, const Expr& copy, const ElementRule& rule) {
+  const std::vector<IterDomain*> reduced = reductionAxes(*asTensor(expr.output(0)));
+  std::vector<const Scalar*> coordinates;
+  visitElements(*rule.value, [&](const Element& element) {
+    for (const ReducedAxis& axis : element.axes) coordinates.push_back(axis.coordinate);
+  });
+  if (coordinates.size() != reduced.size()) return;
+  std::vector<Edge>& edges = edges_[&expr];
+  for (size_t i = 0; i < expr.inputs().size(); ++i) {
+    const TensorView* operand = asTensor(expr.input(i));
+    if (operand == nullptr) continue;
+    for (size_t k = 0; k < reduced.size(); ++k) {
+      const auto axis = axisAlong(*rule.value, *asTensor(copy.input(i)), *coordinates[k]);
+      if (axis) edges.push_back({operand, reduced[k], shapeOf(*operand)[*axis], AxisMapping::Reduction});
+    }
+  }
+}
+
+// --- asking it ---
+
+bool DomainGraph::mapsTo(const IterDomain& a, const IterDomain& b, AxisMapping mapping) const {
+  if (&a == &b) return true;
+  const DomainExpr* x = a.definition();
+  const DomainExpr* y = b.definition();
+  if (x == nullptr || y == nullptr) {
+    const Sets& sets = sets_[static_cast<size_t>(mapping)];
+    return x == nullptr && y == nullptr && sets.root(&a) == sets.root(&b);
+  }
+  if (x->kind != y->kind || x->factor != y->factor || x->is_inner_factor != y->is_inner_factor) return false;
+  const bool same_part = (x->out[0] == &a) == (y->out[0] == &b);
+  const bool same_second = x->kind == DomainExprKind::Split || mapsTo(*x->in[1], *y->in[1], mapping);
+  return same_part && same_second && mapsTo(*x->in[0], *y->in[0], mapping);
+}
+
+IterDomain* DomainGraph::producerOf(const std::vector<Edge>& edges, const TensorView& operand, const IterDomain& axis,
+                                          AxisMapping mapping) const {
+  const DomainExpr* step = axis.definition();
+  if (step == nullptr) {
+    const auto found = std::ranges::find_if(edges, [&](const Edge& edge) {
+      return edge.operand == &operand && edge.consumer == &axis && edge.mapping <= mapping;
+    });
+    return found == edges.end() ? nullptr : found->producer;
+  }
+  IterDomain* first = producerOf(edges, operand, *step->in[0], mapping);
+  if (first == nullptr || first->use() == nullptr) return nullptr;
+  const DomainExpr* own = first->use();
+  if (own->kind != step->kind || own->factor != step->factor || own->is_inner_factor != step->is_inner_factor) return nullptr;
+  if (own->in[0] != first) return nullptr;
+  if (step->kind == DomainExprKind::Merge && producerOf(edges, operand, *step->in[1], mapping) != own->in[1]) return nullptr;
+  return own->out[step->out[0] == &axis ? 0 : 1];
+}
+
+IterDomain* DomainGraph::producerAxis(const Expr& expr, const TensorView& operand, const IterDomain& consumer_axis,
+                                      AxisMapping mapping) const {
+  const auto edges = edges_.find(&expr);
+  if (edges == edges_.end()) return nullptr;
+  return producerOf(edges->second, operand, consumer_axis, mapping);
+}
+
+std::vector<std::vector<IterDomain*>> DomainGraph::classes(AxisMapping mapping) const {
+  const Sets& sets = sets_[static_cast<size_t>(mapping)];
+  std::map<int64_t, std::vector<IterDomain*>> members;
+  for (IterDomain* axis : axes_) members[sets.root(axis)->id()].push_back(axis);
+  std::vector<std::vector<IterDomain*>> classes;
+  for (auto& [id, axes] : members) {
+    if (axes.size() > 1) classes.push_back(std::move(axes));
+  }
+  return classes;
+}
+
+}  // namespace tokamak

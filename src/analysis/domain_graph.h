@@ -1,0 +1,74 @@
+// DomainGraph: which axes of a program's tensors are the same axis. A user's question is one of two:
+//
+//   mapsTo(a, b)                  are these two axes, of any two tensors, one axis?          (classes, transitive)
+//   producerAxis(expr, T, axis)   which axis of operand T does this expression read along    (this expression only)
+//                                 with that axis of its result?
+//
+// Both answer for loop axes too: axes made by splits and merges are the same when the steps are of one form (kind, factor,
+// side) and start from axes that are the same.
+//
+// Nothing here knows an op: which coordinates go along follows from how an element is computed (compute/axis_map.h), asked of
+// a copy of the expression in which broadcast axes are ordinary ones, so that they are seen to go along as well.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/fusion.h"
+
+namespace tokamak {
+
+/// How far "the same" goes; each includes those before it.
+enum class AxisMapping : uint8_t {
+  Exact,      ///< equal sizes and elements side by side; broadcast axes with broadcast axes
+  Broadcast,  ///< also a broadcast axis with the axis it is shown along
+  Reduction,  ///< also a reduction axis with the operand's axis that it runs over
+};
+
+class DomainGraph {
+ public:
+  /// Of all math expressions of a fusion or host program. Stays valid while tensors are scheduled; expressions added later
+  /// are not in it.
+  explicit DomainGraph(const Fusion& fusion);
+
+  /// Classes are transitive over the whole program: axes that one tensor shows to different readers become one.
+  bool mapsTo(const IterDomain& a, const IterDomain& b, AxisMapping mapping = AxisMapping::Broadcast) const;
+
+  /// The loop or logical axis of `operand` that goes along with this axis of the expression's result, or null: there is none,
+  /// or `operand` is scheduled in another way. A tensor that the expression reads in two ways has none.
+  IterDomain* producerAxis(const Expr& expr, const TensorView& operand, const IterDomain& consumer_axis,
+                           AxisMapping mapping = AxisMapping::Broadcast) const;
+
+  /// Classes of at least two logical axes, in creation order.
+  std::vector<std::vector<IterDomain*>> classes(AxisMapping mapping) const;
+
+ private:
+  struct Edge {
+    const TensorView* operand;
+    IterDomain* consumer;
+    IterDomain* producer;
+    AxisMapping mapping;  ///< the strictest under which it holds
+  };
+  /// Disjoint sets of axes.
+  class Sets {
+   public:
+    void join(const IterDomain* a, const IterDomain* b);
+    const IterDomain* root(const IterDomain* axis) const;
+
+   private:
+    mutable std::unordered_map<const IterDomain*, const IterDomain*> parents_;
+  };
+
+  void addEdges(const Expr& expr, const Expr& copy);
+  void addReductionEdges(const Expr& expr, const Expr& copy, const struct ElementRule& rule);
+  IterDomain* producerOf(const std::vector<Edge>& edges, const TensorView& operand, const IterDomain& axis,
+                               AxisMapping mapping) const;
+
+  std::vector<IterDomain*> axes_;
+  std::unordered_map<const Expr*, std::vector<Edge>> edges_;
+  Sets sets_[3];
+};
+
+}  // namespace tokamak

@@ -1,0 +1,65 @@
+#include "define/operand.h"
+
+#include "base/error.h"
+#include "ir/fusion.h"
+#include "ir/ops/math/cast_op.h"
+#include "ir/scalar_simplifier.h"
+
+namespace tokamak {
+
+DataType Operand::dtype() const {
+  if (!isLiteral()) return val_->dtype();
+  constexpr DataType types[] = {DataType::I64, DataType::F64, DataType::Bool};
+  return types[literal_.index()];
+}
+
+Fusion* fusionOf(std::span<const Operand> operands) {
+  for (const Operand& operand : operands) {
+    if (!operand.isLiteral()) return &operand.val()->fusion();
+  }
+  return nullptr;
+}
+
+Scalar* scalarOf(Fusion& fusion, std::string_view op, const Operand& operand) {
+  if (operand.isLiteral()) return fusion.constant(operand.literal(), operand.dtype());
+  Scalar* scalar = asScalar(operand.val());
+  TK_REQUIRE(scalar != nullptr, Definition, "{}: takes a scalar or a number here, got a tensor", op);
+  return scalar;
+}
+
+std::vector<Scalar*> scalarsOf(Fusion& fusion, std::string_view op, std::span<const Operand> operands) {
+  std::vector<Scalar*> scalars;
+  for (const Operand& operand : operands) scalars.push_back(scalarOf(fusion, op, operand));
+  return scalars;
+}
+
+Scalar* castTo(Scalar* scalar, DataType dtype) {
+  if (scalar->dtype() == dtype) return scalar;
+  Fusion& fusion = scalar->fusion();
+  if (scalar->isConstant()) return fusion.constant(scalar->value(), dtype);
+  return simplify(fusion.rawScalar(ScalarOp::Cast, dtype, {&scalar, 1}));
+}
+
+TensorView* castTo(TensorView* tensor, DataType dtype) {
+  if (tensor->dtype() == dtype) return tensor;
+  CastOp op{.in = tensor, .dtype = dtype};
+  op.infer(ShapeRule(tensor->fusion(), CastOp::info.name));
+  TensorView* out = op.out;
+  tensor->fusion().appendOp(std::move(op));
+  return out;
+}
+
+Val* castTo(Val* val, DataType dtype) {
+  if (TensorView* tensor = asTensor(val)) return castTo(tensor, dtype);
+  Scalar* scalar = asScalar(val);
+  TK_CHECK(scalar != nullptr, "a stream cannot be cast");
+  return castTo(scalar, dtype);
+}
+
+TensorView* toComputeType(TensorView* tensor) { return castTo(tensor, computeType(tensor->dtype())); }
+
+TensorView* toFloating(TensorView* tensor) {
+  return castTo(tensor, isFloatingType(tensor->dtype()) ? computeType(tensor->dtype()) : DataType::F32);
+}
+
+}  // namespace tokamak

@@ -1,0 +1,73 @@
+// Operand: what a function of functions.h is applied to: a tensor, a scalar of the fusion, or a number written in C++.
+#pragma once
+
+#include <concepts>
+#include <initializer_list>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "ir/scalar.h"
+#include "ir/tensor_view.h"
+
+namespace tokamak {
+
+class Operand {
+ public:
+  Operand(Val* val) : val_(val) {}
+  Operand(std::floating_point auto literal) : literal_(static_cast<double>(literal)) {}
+  Operand(std::integral auto literal) : literal_(toValue(literal)) {}
+
+  /// The tensor or scalar, or null for a number.
+  Val* val() const { return val_; }
+  bool isLiteral() const { return val_ == nullptr; }
+  const ScalarValue& literal() const { return literal_; }
+  /// The type of the value; of a number f64, i64 or bool.
+  DataType dtype() const;
+
+ private:
+  template <class T>
+  static ScalarValue toValue(T literal) {
+    if constexpr (std::is_same_v<T, bool>) return literal;
+    else return static_cast<int64_t>(literal);
+  }
+
+  Val* val_ = nullptr;
+  ScalarValue literal_ = int64_t{0};
+};
+
+/// A list of operands, such as the sizes of a shape: {rows, 8}.
+class Operands {
+ public:
+  Operands(std::initializer_list<Operand> operands) : operands_(operands) {}
+  Operands(const std::vector<Scalar*>& scalars) : operands_(scalars.begin(), scalars.end()) {}
+  Operands(const std::vector<int64_t>& integers) : operands_(integers.begin(), integers.end()) {}
+
+  size_t size() const { return operands_.size(); }
+  const Operand& operator[](size_t i) const { return operands_[i]; }
+  auto begin() const { return operands_.begin(); }
+  auto end() const { return operands_.end(); }
+  operator std::span<const Operand>() const { return operands_; }
+
+ private:
+  std::vector<Operand> operands_;
+};
+
+/// The fusion of the first operand that has one, or null.
+Fusion* fusionOf(std::span<const Operand> operands);
+
+/// The operand as a scalar of `fusion`. Errors: Definition, naming `op`, for a tensor.
+Scalar* scalarOf(Fusion& fusion, std::string_view op, const Operand& operand);
+std::vector<Scalar*> scalarsOf(Fusion& fusion, std::string_view op, std::span<const Operand> operands);
+
+/// The value as `dtype`: the value itself if it has that type already, a constant, a cast scalar or a CastOp's result.
+Val* castTo(Val* val, DataType dtype);
+TensorView* castTo(TensorView* tensor, DataType dtype);
+Scalar* castTo(Scalar* scalar, DataType dtype);
+/// As castTo its computeType: half types become f32.
+TensorView* toComputeType(TensorView* tensor);
+/// As toComputeType, and integers and bool become f32.
+TensorView* toFloating(TensorView* tensor);
+
+}  // namespace tokamak

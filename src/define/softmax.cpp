@@ -1,0 +1,31 @@
+#include "define/softmax.h"
+
+#include "define/functions.h"
+#include "define/structured.h"
+#include "ir/shape_rule.h"
+
+namespace tokamak {
+
+namespace {
+
+// Differences to the maximum are at most 0, so that exp neither overflows nor gives all zeros.
+TensorView* belowMaximum(TensorView* in, int64_t axis) {
+  TensorView* value = toFloating(in);
+  return sub(value, max(value, {axis}, {.keepdim = true}));
+}
+
+}  // namespace
+
+TensorView* softmax(TensorView* in, int64_t axis) {
+  const int64_t along = ShapeRule(in->fusion(), "softmax").normalAxis(axis, *in);
+  TensorView* powers = exp(belowMaximum(in, along));
+  return div(powers, sum(powers, {along}, {.keepdim = true}));
+}
+
+TensorView* log_softmax(TensorView* in, int64_t axis) {
+  const int64_t along = ShapeRule(in->fusion(), "log_softmax").normalAxis(axis, *in);
+  TensorView* difference = belowMaximum(in, along);
+  return sub(difference, log(sum(exp(difference), {along}, {.keepdim = true})));
+}
+
+}  // namespace tokamak

@@ -1,0 +1,26 @@
+// Mean and variance.
+#pragma once
+
+#include "define/operand.h"
+
+namespace tokamak {
+
+struct MeanOptions {
+  bool keepdim = false;  ///< the reduced axes stay as broadcast axes of size 1
+};
+/// sum / count over `axes` (negative ones count from the end; none: all). Integers give f32, half types f32.
+TensorView* mean(TensorView* in, const std::vector<int64_t>& axes = {}, MeanOptions options = {});
+
+struct VarOptions {
+  double correction = 1;  ///< the divisor is max(count - correction, 0)
+  bool keepdim = false;
+};
+struct VarMean {
+  TensorView* var;
+  TensorView* mean;
+};
+/// The mean of the squared differences from the mean, in two passes.
+TensorView* var(TensorView* in, const std::vector<int64_t>& axes = {}, VarOptions options = {});
+VarMean var_mean(TensorView* in, const std::vector<int64_t>& axes = {}, VarOptions options = {});
+
+}  // namespace tokamak

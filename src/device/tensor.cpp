@@ -1,0 +1,213 @@
+#include "device/tensor.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/error.h"
+
+namespace tokamak {
+
+namespace {
+
+std::string bracketed(std::span<const int64_t> numbers) { return fmt::format("[{}]", fmt::join(numbers, ", ")); }
+
+struct ByteRange {
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+
+// The bytes that a view touches, seen from its first element. Errors: Bind when they do not fit 63 bits.
+ByteRange touchedBytes(DataType dtype, std::span<const int64_t> sizes, std::span<const int64_t> strides,
+                       int64_t numel) {
+  if (numel == 0) return {};
+  __extension__ using Wide = __int128;
+  Wide lowest = 0;
+  Wide highest = 0;
+  for (size_t axis = 0; axis < sizes.size(); ++axis) {
+    const Wide reach = static_cast<Wide>(sizes[axis] - 1) * strides[axis];
+    (reach < 0 ? lowest : highest) += reach;
+  }
+  const Wide begin = lowest * sizeOf(dtype);
+  const Wide end = (highest + 1) * sizeOf(dtype);
+  constexpr auto kLimit = static_cast<Wide>(1) << 62;
+  TK_REQUIRE(begin > -kLimit && end < kLimit, Bind, "tensor: sizes {} with strides {} reach beyond any memory",
+             bracketed(sizes), bracketed(strides));
+  return {static_cast<int64_t>(begin), static_cast<int64_t>(end)};
+}
+
+int64_t checkedBytes(DataType dtype, std::span<const int64_t> sizes) {
+  int64_t bytes = 0;
+  const bool overflows = __builtin_mul_overflow(checkedNumel(sizes), sizeOf(dtype), &bytes);
+  TK_REQUIRE(!overflows, OutOfMemory, "tensor: {}{} takes more bytes than any memory has", dataTypeName(dtype),
+             bracketed(sizes));
+  return bytes;
+}
+
+void requireAxis(const char* operation, const Tensor& tensor, int64_t axis) {
+  TK_REQUIRE(0 <= axis && axis < tensor.rank(), Bind, "{}: axis {} of a tensor of sizes {}; legal are 0 <= axis < {}",
+             operation, axis, bracketed(tensor.sizes()), tensor.rank());
+}
+
+}  // namespace
+
+int64_t checkedNumel(std::span<const int64_t> sizes) {
+  TK_REQUIRE(sizes.size() <= Tensor::kMaxRank, Bind, "tensor: {} axes were asked for; at most {} are legal",
+             sizes.size(), Tensor::kMaxRank);
+  const bool has_negative = std::ranges::any_of(sizes, [](int64_t size) { return size < 0; });
+  TK_REQUIRE(!has_negative, Bind, "tensor: sizes {} were asked for; a size is not negative", bracketed(sizes));
+  if (std::ranges::find(sizes, 0) != sizes.end()) return 0;
+  int64_t numel = 1;
+  for (const int64_t size : sizes) {
+    const bool overflows = __builtin_mul_overflow(numel, size, &numel);
+    TK_REQUIRE(!overflows, OutOfMemory, "tensor: sizes {} have more elements than any memory", bracketed(sizes));
+  }
+  return numel;
+}
+
+void fillRowMajorStrides(std::span<const int64_t> sizes, std::span<int64_t> strides) {
+  int64_t stride = 1;
+  for (size_t axis = sizes.size(); axis-- > 0;) {
+    strides[axis] = stride;
+    // Only a tensor without elements can overflow here; its strides are never used.
+    if (__builtin_mul_overflow(stride, std::max<int64_t>(sizes[axis], 1), &stride)) stride = 0;
+  }
+}
+
+Buffer::Buffer(Device& device, std::shared_ptr<Stream> stream, void* address, int64_t bytes, MemoryKind kind,
+               std::shared_ptr<void> keeper)
+    : device_(&device),
+      stream_(std::move(stream)),
+      address_(address),
+      bytes_(bytes),
+      kind_(kind),
+      keeper_(std::move(keeper)) {}
+
+Buffer::~Buffer() {
+  if (stream_ != nullptr) device_->release(address_, bytes_, kind_, *stream_);
+}
+
+std::shared_ptr<Buffer> Buffer::allocate(Device& device, std::shared_ptr<Stream> stream, int64_t bytes,
+                                         MemoryKind kind) {
+  TK_REQUIRE(stream != nullptr, Usage, "buffer: {} bytes were asked for without a stream", bytes);
+  // The owner comes first, so that the memory cannot be lost between the two.
+  std::shared_ptr<Buffer> buffer(new Buffer(device, nullptr, nullptr, bytes, kind, nullptr));
+  buffer->address_ = device.allocate(bytes, kind, *stream);
+  buffer->stream_ = std::move(stream);
+  return buffer;
+}
+
+std::shared_ptr<Buffer> Buffer::borrow(Device& device, void* address, int64_t bytes, MemoryKind kind,
+                                       std::shared_ptr<void> keeper) {
+  return std::shared_ptr<Buffer>(new Buffer(device, nullptr, address, bytes, kind, std::move(keeper)));
+}
+
+bool Buffer::isHostReadable() const {
+  return kind_ != MemoryKind::Device || device_->properties().host_reads_device_memory;
+}
+
+void Buffer::moveTo(std::shared_ptr<Stream> stream) {
+  if (stream_ != nullptr) stream_ = std::move(stream);
+}
+
+Tensor::Tensor(std::shared_ptr<Buffer> buffer, int64_t offset, DataType dtype, std::span<const int64_t> sizes,
+               std::span<const int64_t> strides)
+    : buffer_(std::move(buffer)), offset_(offset), numel_(checkedNumel(sizes)), rank_(sizes.size()), dtype_(dtype) {
+  TK_REQUIRE(buffer_ != nullptr, Usage, "tensor: sizes {} without a buffer", bracketed(sizes));
+  TK_REQUIRE(strides.size() == sizes.size(), Bind, "tensor: sizes {} with strides {}; one stride per axis is legal",
+             bracketed(sizes), bracketed(strides));
+  const ByteRange touched = touchedBytes(dtype, sizes, strides, numel_);
+  TK_REQUIRE(
+      offset >= 0 && offset <= buffer_->bytes() && touched.begin >= -offset && touched.end <= buffer_->bytes() - offset,
+      Bind, "tensor: {}{} with strides {} at byte {} does not fit a buffer of {} bytes", dataTypeName(dtype),
+      bracketed(sizes), bracketed(strides), offset, buffer_->bytes());
+  std::ranges::copy(sizes, sizes_.begin());
+  std::ranges::copy(strides, strides_.begin());
+}
+
+Tensor Tensor::empty(Device& device, std::shared_ptr<Stream> stream, DataType dtype, std::span<const int64_t> sizes,
+                     MemoryKind kind) {
+  const int64_t bytes = checkedBytes(dtype, sizes);
+  std::array<int64_t, kMaxRank> strides = {};
+  fillRowMajorStrides(sizes, std::span(strides).first(sizes.size()));
+  return {Buffer::allocate(device, std::move(stream), bytes, kind), 0, dtype, sizes,
+          std::span<const int64_t>(strides).first(sizes.size())};
+}
+
+Tensor Tensor::emptyOnHost(Device& device, std::shared_ptr<Stream> stream, DataType dtype,
+                           std::span<const int64_t> sizes) {
+  Tensor tensor = empty(device, stream, dtype, sizes, MemoryKind::Host);
+  device.synchronize(*stream);  // earlier work of the stream may still use the memory
+  return tensor;
+}
+
+Tensor Tensor::borrow(Device& device, void* address, DataType dtype, std::span<const int64_t> sizes,
+                      std::span<const int64_t> strides, MemoryKind kind, std::shared_ptr<void> keeper) {
+  const int64_t numel = checkedNumel(sizes);
+  TK_REQUIRE(strides.size() == sizes.size(), Bind, "tensor: sizes {} with strides {}; one stride per axis is legal",
+             bracketed(sizes), bracketed(strides));
+  TK_REQUIRE(address != nullptr || numel == 0, Bind, "tensor: sizes {} at a null address", bracketed(sizes));
+  const ByteRange touched = touchedBytes(dtype, sizes, strides, numel);
+  auto* const first = static_cast<std::byte*>(address) + touched.begin;
+  auto buffer = Buffer::borrow(device, first, touched.end - touched.begin, kind, std::move(keeper));
+  return {std::move(buffer), -touched.begin, dtype, sizes, strides};
+}
+
+int64_t Tensor::size(int64_t axis) const {
+  requireAxis("size", *this, axis);
+  return sizes_[static_cast<size_t>(axis)];
+}
+
+bool Tensor::isContiguous() const {
+  if (numel_ == 0) return true;
+  int64_t expected = 1;
+  for (size_t axis = rank_; axis-- > 0;) {
+    if (sizes_[axis] == 1) continue;  // its stride is never used
+    if (strides_[axis] != expected) return false;
+    expected *= sizes_[axis];
+  }
+  return true;
+}
+
+Tensor Tensor::select(int64_t axis, int64_t index) const {
+  requireAxis("select", *this, axis);
+  const auto a = static_cast<size_t>(axis);
+  TK_REQUIRE(0 <= index && index < sizes_[a], Bind,
+             "select: index {} of axis {} of sizes {}; legal are 0 <= index < {}", index, axis, bracketed(sizes()),
+             sizes_[a]);
+  Tensor view = *this;
+  view.rank_ = rank_ - 1;
+  std::copy(sizes_.begin() + axis + 1, sizes_.end(), view.sizes_.begin() + axis);
+  std::copy(strides_.begin() + axis + 1, strides_.end(), view.strides_.begin() + axis);
+  view.numel_ = checkedNumel(view.sizes());
+  if (view.numel_ > 0) view.offset_ += index * strides_[a] * sizeOf(dtype_);
+  return view;
+}
+
+Tensor Tensor::slice(int64_t axis, int64_t start, int64_t stop) const {
+  requireAxis("slice", *this, axis);
+  const auto a = static_cast<size_t>(axis);
+  TK_REQUIRE(0 <= start && start <= stop && stop <= sizes_[a], Bind,
+             "slice: {} to {} of axis {} of sizes {}; legal are 0 <= start <= stop <= {}", start, stop, axis,
+             bracketed(sizes()), sizes_[a]);
+  Tensor view = *this;
+  view.sizes_[a] = stop - start;
+  view.numel_ = checkedNumel(view.sizes());
+  if (view.numel_ > 0) view.offset_ += start * strides_[a] * sizeOf(dtype_);  // an empty view stays inside the buffer
+  return view;
+}
+
+void Tensor::waitReady() const {
+  if (ready_ != nullptr) device().synchronize(*ready_);
+}
+
+void* Tensor::hostData() const {
+  TK_REQUIRE(buffer_ != nullptr && buffer_->isHostReadable(), Bind,
+             "host data: a tensor of sizes {} in {} memory of device {} cannot be read by host code; copy it first",
+             bracketed(sizes()), memoryKindName(kind()), device().properties().name);
+  waitReady();
+  return data();
+}
+
+}  // namespace tokamak

@@ -1,0 +1,123 @@
+// Memory with an owner (Buffer) and typed, strided views of it (Tensor).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "device/device.h"
+#include "ir/data_type.h"
+#include "ir/memory_kind.h"
+
+namespace tokamak {
+
+/// A piece of a device's memory. The last owner gives it back, ordered after the work of the stream that it then belongs to.
+/// The device outlives its buffers.
+class Buffer {
+ public:
+  /// Memory for work on `stream`. Errors: OutOfMemory.
+  static std::shared_ptr<Buffer> allocate(Device& device, std::shared_ptr<Stream> stream, int64_t bytes,
+                                          MemoryKind kind);
+  /// Somebody else's memory; `keeper` (may be null) is let go when the buffer is.
+  static std::shared_ptr<Buffer> borrow(Device& device, void* address, int64_t bytes, MemoryKind kind,
+                                        std::shared_ptr<void> keeper);
+
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  ~Buffer();
+
+  void* address() const { return address_; }
+  int64_t bytes() const { return bytes_; }
+  MemoryKind kind() const { return kind_; }
+  Device& device() const { return *device_; }
+  /// Whether host code may dereference the address.
+  bool isHostReadable() const;
+  /// Work on `stream` uses the memory from now on, and the memory is given back there. The caller orders it after the uses
+  /// on other streams.
+  void moveTo(std::shared_ptr<Stream> stream);
+
+ private:
+  Buffer(Device& device, std::shared_ptr<Stream> stream, void* address, int64_t bytes, MemoryKind kind,
+         std::shared_ptr<void> keeper);
+
+  Device* device_;
+  std::shared_ptr<Stream> stream_;  // null: borrowed
+  void* address_;
+  int64_t bytes_;
+  MemoryKind kind_;
+  std::shared_ptr<void> keeper_;
+};
+
+/// A typed view of a buffer: element [i0, i1, ...] lies at offset + sum(i * stride) * sizeOf(dtype). Copies share the buffer.
+/// At most kMaxRank axes, so that a tensor needs no heap of its own.
+class Tensor {
+ public:
+  static constexpr size_t kMaxRank = 16;
+
+  /// No tensor; only isDefined() may be asked.
+  Tensor() = default;
+  /// A view of `buffer` that starts `offset` bytes into it. Errors: Bind when it does not fit the buffer.
+  Tensor(std::shared_ptr<Buffer> buffer, int64_t offset, DataType dtype, std::span<const int64_t> sizes,
+         std::span<const int64_t> strides);
+
+  /// Fresh row-major memory for work on `stream`; the host may not touch it before that stream was synchronized.
+  /// Errors: OutOfMemory (also for sizes that no memory can hold), Bind for negative sizes.
+  static Tensor empty(Device& device, std::shared_ptr<Stream> stream, DataType dtype, std::span<const int64_t> sizes,
+                      MemoryKind kind);
+  /// The same in Host memory that the host may touch at once: waits for the stream.
+  static Tensor emptyOnHost(Device& device, std::shared_ptr<Stream> stream, DataType dtype,
+                            std::span<const int64_t> sizes);
+  /// Caller's memory at `address`; it must stay until all work on it is done, or as long as `keeper` is held.
+  static Tensor borrow(Device& device, void* address, DataType dtype, std::span<const int64_t> sizes,
+                       std::span<const int64_t> strides, MemoryKind kind, std::shared_ptr<void> keeper = nullptr);
+
+  bool isDefined() const { return buffer_ != nullptr; }
+  DataType dtype() const { return dtype_; }
+  int64_t rank() const { return static_cast<int64_t>(rank_); }
+  std::span<const int64_t> sizes() const { return {sizes_.data(), rank_}; }
+  /// In elements.
+  std::span<const int64_t> strides() const { return {strides_.data(), rank_}; }
+  int64_t size(int64_t axis) const;
+  int64_t numel() const { return numel_; }
+  int64_t offsetBytes() const { return offset_; }
+  const std::shared_ptr<Buffer>& buffer() const { return buffer_; }
+  Device& device() const { return buffer_->device(); }
+  MemoryKind kind() const { return buffer_->kind(); }
+  /// The address of element [0, 0, ...], for work; the data may still be in the making.
+  void* data() const { return static_cast<std::byte*>(buffer_->address()) + offset_; }
+  /// Row-major without gaps. Tensors without elements are.
+  bool isContiguous() const;
+
+  /// Without `axis`, at `index` of it. Errors: Bind.
+  Tensor select(int64_t axis, int64_t index) const;
+  /// Elements start <= i < stop of `axis`. Errors: Bind.
+  Tensor slice(int64_t axis, int64_t start, int64_t stop) const;
+
+  /// Done when the data is there; null when it always was. Views share it.
+  const std::shared_ptr<Event>& readyEvent() const { return ready_; }
+  void setReadyEvent(std::shared_ptr<Event> event) { ready_ = std::move(event); }
+  /// Blocks until the data is there and raises the failure of the work that made it.
+  void waitReady() const;
+  /// data() for host code, after waitReady(). Errors: Bind when host code cannot reach the memory.
+  void* hostData() const;
+
+ private:
+  std::shared_ptr<Buffer> buffer_;
+  std::shared_ptr<Event> ready_;
+  int64_t offset_ = 0;
+  int64_t numel_ = 0;
+  size_t rank_ = 0;
+  DataType dtype_ = DataType::F32;
+  std::array<int64_t, kMaxRank> sizes_ = {};
+  std::array<int64_t, kMaxRank> strides_ = {};
+};
+
+/// The number of elements. Errors: Bind for a negative size or rank over 16, OutOfMemory when it does not fit 63 bits.
+int64_t checkedNumel(std::span<const int64_t> sizes);
+
+/// Row-major strides in elements for `sizes`, written to `strides`. Of the same length; sizes as for checkedNumel.
+void fillRowMajorStrides(std::span<const int64_t> sizes, std::span<int64_t> strides);
+
+}  // namespace tokamak

@@ -1,0 +1,29 @@
+// BufferRoots: which tensors of a host program live in the same buffer.
+#pragma once
+
+#include <unordered_map>
+#include <unordered_set>
+
+#include "host/host_ir_container.h"
+
+namespace tokamak {
+
+/// Follows aliases, views (select, slice) and Sets that bind their operand because nothing allocates their result.
+class BufferRoots {
+ public:
+  explicit BufferRoots(const HostIrContainer& program);
+
+  /// The tensor that owns the buffer `tensor` lives in.
+  TensorView* root(TensorView* tensor) const;
+  bool isAllocated(TensorView* tensor) const { return allocated_.contains(tensor); }
+  /// Whether an input or output of the program lives in this root's buffer.
+  bool isCallers(TensorView* root) const { return callers_.contains(root); }
+
+ private:
+  const HostIrContainer* program_;
+  std::unordered_set<const TensorView*> allocated_;
+  std::unordered_map<const TensorView*, TensorView*> sources_;
+  std::unordered_set<const TensorView*> callers_;
+};
+
+}  // namespace tokamak

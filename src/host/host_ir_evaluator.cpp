@@ -1,0 +1,344 @@
+#include "host/host_ir_evaluator.h"
+
+#include <algorithm>
+#include <bit>
+
+#include <fmt/format.h>
+
+#include "analysis/bind_shape.h"
+#include "base/error.h"
+#include "host/checker.h"
+#include "host/recorder.h"
+
+namespace tokamak {
+
+/// The values of one call, in the program's order.
+struct HostIrEvaluator::Call {
+  std::vector<Tensor> inputs;                            ///< the tensors among the inputs
+  std::vector<std::pair<Scalar*, ScalarValue>> scalars;  ///< the scalars among the inputs
+  std::vector<Tensor> outputs;                           ///< undefined where the caller gave none
+};
+
+struct HostIrEvaluator::CachedPlan {
+  std::vector<int64_t> key;
+  std::unique_ptr<Plan> plan;
+};
+
+namespace {
+
+void addToKey(const Tensor& tensor, std::vector<int64_t>& key) {
+  const auto alignment = std::countr_zero(reinterpret_cast<uintptr_t>(tensor.data()) | 64U);
+  key.push_back(static_cast<int64_t>(tensor.dtype()) | static_cast<int64_t>(tensor.kind()) << 8 | tensor.rank() << 16 |
+                static_cast<int64_t>(alignment) << 24);
+  key.insert(key.end(), tensor.sizes().begin(), tensor.sizes().end());
+  key.insert(key.end(), tensor.strides().begin(), tensor.strides().end());
+}
+
+RunTensor describe(const Tensor& tensor, void* address) {
+  RunTensor value;
+  value.address = address;
+  value.dtype = tensor.dtype();
+  value.kind = tensor.kind();
+  value.sizes.assign(tensor.sizes().begin(), tensor.sizes().end());
+  value.strides.assign(tensor.strides().begin(), tensor.strides().end());
+  return value;
+}
+
+int64_t bytesOf(const Tensor& tensor) { return spanOf(tensor.sizes(), tensor.strides()) * sizeOf(tensor.dtype()); }
+
+}  // namespace
+
+HostIrEvaluator::HostIrEvaluator(std::unique_ptr<HostIrContainer> program, Device& device, HostIrEvaluatorParams params)
+    : program_(std::move(program)), device_(&device), params_(params), home_(device.createStream()),
+      streams_(std::make_shared<RunStreams>(device, params.number_of_streams)) {
+  TK_REQUIRE(params.number_of_streams > 0, Usage, "the number of streams is {}; it must be positive", params.number_of_streams);
+  for (const auto& [alias, original] : program_->aliases()) {
+    TK_REQUIRE(!program_->isInput(alias), HostProgram, "Inputs cannot be aliased: {} is declared an alias of {}", nameOf(*alias),
+               nameOf(*original));
+  }
+  for (Val* input : program_->inputs()) {
+    if (TensorView* tensor = asTensor(input)) input_tensors_.push_back(tensor);
+  }
+}
+
+HostIrEvaluator::~HostIrEvaluator() {
+  for (const auto& cached : plans_) device_->synchronize(cached->plan->lastCall());
+}
+
+HostIrEvaluator::Call HostIrEvaluator::bind(const std::vector<std::pair<Val*, RunValue>>& values) const {
+  Call call;
+  const auto& program_outputs = program_->outputs();
+  call.inputs.resize(input_tensors_.size());
+  call.outputs.resize(program_outputs.size());
+  for (const auto& [val, value] : values) {
+    if (Scalar* scalar = asScalar(val)) {
+      TK_REQUIRE(program_->isInput(scalar) || scalar->isSymbol(), Bind, "{} is no input of the program", toString(*scalar));
+      TK_REQUIRE(std::holds_alternative<ScalarValue>(value), Bind, "input {} is a scalar, but a tensor was given", toString(*scalar));
+      call.scalars.emplace_back(scalar, convertValue(std::get<ScalarValue>(value), scalar->dtype()));
+      continue;
+    }
+    TensorView* tensor = asTensor(val);
+    TK_REQUIRE(tensor != nullptr && std::holds_alternative<Tensor>(value), Bind, "{} is a tensor, but a scalar was given",
+               tensor == nullptr ? "a stream" : toString(*tensor));
+    const auto input = std::ranges::find(input_tensors_, tensor);
+    const auto output = std::ranges::find(program_outputs, tensor);
+    TK_REQUIRE(input != input_tensors_.end() || output != program_outputs.end(), Bind,
+               "{} is neither an input nor an output of the program", toString(*tensor));
+    Tensor& slot = input != input_tensors_.end() ? call.inputs[static_cast<size_t>(input - input_tensors_.begin())]
+                                                 : call.outputs[static_cast<size_t>(output - program_outputs.begin())];
+    TK_REQUIRE(!slot.isDefined(), Bind, "{} is given twice", toString(*tensor));
+    slot = std::get<Tensor>(value);
+  }
+  return call;
+}
+
+void HostIrEvaluator::validate(const Call& call, ScalarBindings& scalars) const {
+  scalars.insert(call.scalars.begin(), call.scalars.end());
+  const auto check = [&](const TensorView& tv, const Tensor& tensor) {
+    TK_REQUIRE(tensor.dtype() == tv.dtype(), Bind, "{} takes elements of type {}, but the given tensor has {}", toString(tv),
+               dataTypeName(tv.dtype()), dataTypeName(tensor.dtype()));
+    TK_REQUIRE(&tensor.device() == device_, Bind, "{}: the given tensor is on device {}, the program runs on {}", toString(tv),
+               tensor.device().properties().name, device_->properties().name);
+    TK_REQUIRE(tensor.kind() == tv.memoryKind(), Bind, "{} takes {} memory, but the given tensor has {}", toString(tv),
+               memoryKindName(tv.memoryKind()), memoryKindName(tensor.kind()));
+  };
+  for (size_t i = 0; i < input_tensors_.size(); ++i) {
+    TK_REQUIRE(call.inputs[i].isDefined(), Bind, "input {} is missing", toString(*input_tensors_[i]));
+    check(*input_tensors_[i], call.inputs[i]);
+    bindShape(*input_tensors_[i], call.inputs[i].sizes(), scalars);
+  }
+  for (Val* input : program_->inputs()) {
+    const Scalar* scalar = asScalar(input);
+    TK_REQUIRE(scalar == nullptr || scalars.contains(scalar), Bind, "input {} is missing", toString(*scalar));
+  }
+  for (size_t i = 0; i < input_tensors_.size(); ++i) {
+    requireLayout(*input_tensors_[i], call.inputs[i].sizes(), call.inputs[i].strides(), scalars);
+  }
+  for (size_t i = 0; i < call.outputs.size(); ++i) {
+    if (!call.outputs[i].isDefined()) continue;
+    const TensorView& tv = *program_->outputs()[i];
+    check(tv, call.outputs[i]);
+    const std::vector<int64_t> sizes = sizesOf(tv, scalars);
+    TK_REQUIRE(std::ranges::equal(sizes, call.outputs[i].sizes()), Bind, "output {} has sizes [{}], but the given tensor [{}]",
+               toString(tv), fmt::join(sizes, ", "), fmt::join(call.outputs[i].sizes(), ", "));
+    const auto* first = static_cast<const std::byte*>(call.outputs[i].data());
+    for (size_t j = 0; j < call.inputs.size(); ++j) {
+      const auto* other = static_cast<const std::byte*>(call.inputs[j].data());
+      const bool is_apart = first + bytesOf(call.outputs[i]) <= other || other + bytesOf(call.inputs[j]) <= first;
+      TK_REQUIRE(is_apart, Bind, "the tensor given for output {} overlaps the one given for input {}; declare an alias for an in-place update",
+                 toString(tv), toString(*input_tensors_[j]));
+    }
+    for (size_t j = 0; j < i; ++j) {
+      if (!call.outputs[j].isDefined()) continue;
+      const auto* other = static_cast<const std::byte*>(call.outputs[j].data());
+      const bool is_apart = first + bytesOf(call.outputs[i]) <= other || other + bytesOf(call.outputs[j]) <= first;
+      TK_REQUIRE(is_apart, Bind, "the tensors given for outputs {} and {} overlap", toString(*program_->outputs()[j]), toString(tv));
+    }
+  }
+}
+
+void HostIrEvaluator::makeKey(const Call& call, std::vector<int64_t>& key) const {
+  key.clear();
+  for (const Tensor& input : call.inputs) addToKey(input, key);
+  for (const auto& [scalar, value] : call.scalars) {
+    key.push_back(scalar->id());
+    key.push_back(std::visit([](auto v) { return std::bit_cast<int64_t>(static_cast<double>(v)); }, value));
+  }
+  for (const Tensor& output : call.outputs) {
+    key.push_back(output.isDefined() ? 1 : 0);
+    if (output.isDefined()) addToKey(output, key);
+  }
+}
+
+Plan& HostIrEvaluator::findPlan(const Call& call) {
+  makeKey(call, key_);
+  for (const auto& cached : plans_) {
+    if (cached->key == key_) return *cached->plan;
+  }
+  auto cached = std::make_unique<CachedPlan>();
+  cached->key = key_;
+  cached->plan = record(call);
+  plans_.push_back(std::move(cached));
+  return *plans_.back()->plan;
+}
+
+std::unique_ptr<Plan> HostIrEvaluator::record(const Call& call) {
+  ScalarBindings scalars;
+  validate(call, scalars);
+  Recorder recorder(device_);
+  RunStreams recorded_streams(recorder, params_.number_of_streams);
+  StatementRunner runner(*program_, recorder, recorder.callerStream(), recorded_streams, recorded_works_);
+  runner.scalars().insert(scalars.begin(), scalars.end());
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    void* address = recorder.registerBuffer({.origin = StepBuffer::Origin::Input, .number = static_cast<int64_t>(i),
+                                             .bytes = bytesOf(call.inputs[i]), .kind = call.inputs[i].kind(),
+                                             .name = nameOf(*input_tensors_[i])});
+    runner.bind(input_tensors_[i], describe(call.inputs[i], address));
+  }
+  int64_t output_buffers = 0;
+  for (size_t i = 0; i < call.outputs.size(); ++i) {
+    if (!call.outputs[i].isDefined()) continue;
+    TensorView* tv = program_->outputs()[i];
+    void* address = recorder.registerBuffer({.origin = StepBuffer::Origin::Output, .number = output_buffers++,
+                                             .bytes = bytesOf(call.outputs[i]), .kind = call.outputs[i].kind(),
+                                             .name = nameOf(*tv)});
+    runner.bind(tv, describe(call.outputs[i], address));
+  }
+  runner.run();
+
+  StepList& list = recorder.steps();
+  std::vector<PlanOutput> outputs;
+  for (TensorView* tv : program_->outputs()) {
+    const RunTensor& value = runner.value(tv);
+    PlanOutput output{recorder.resolve(value.address), value.dtype, value.kind, value.sizes, value.strides};
+    StepBuffer& buffer = list.buffers[static_cast<size_t>(output.at.buffer)];
+    if (buffer.origin == StepBuffer::Origin::Intermediate) {
+      // What the program allocated and gives out becomes a buffer of the call; its Allocate step has nothing left to do.
+      buffer.origin = StepBuffer::Origin::Output;
+      buffer.number = output_buffers++;
+      std::erase_if(list.steps, [&](const Step& step) {
+        return step.kind == StepKind::Allocate && step.accesses[0].buffer == output.at.buffer;
+      });
+      value.storage->disown();
+    }
+    outputs.push_back(std::move(output));
+  }
+  StepList recorded = list;
+  if (params_.checks_plans) requireRaceFree(recorded);
+  std::vector<Stream*> workers;
+  for (int32_t i = 1; i < recorded.stream_count; ++i) workers.push_back(&streams_->worker(recorded_streams.indexOf(i - 1)));
+  auto plan = std::make_unique<Plan>(*device_, std::move(recorded), std::move(outputs), std::move(workers), home_);
+  if (params_.checks_plans) requireRaceFree(plan->steps());
+  return plan;
+}
+
+void HostIrEvaluator::waitForInputs(std::span<const Tensor> inputs, Stream& stream) {
+  for (const Tensor& input : inputs) {
+    if (input.readyEvent() != nullptr) device_->wait(stream, *input.readyEvent());
+  }
+}
+
+void HostIrEvaluator::setReady(Tensor& output, Stream& stream) {
+  const auto free = std::ranges::find_if(ready_events_, [](const auto& event) { return event.use_count() == 1; });
+  std::shared_ptr<Event> event;
+  if (free != ready_events_.end()) {
+    event = *free;
+  } else {
+    ready_events_.emplace_back(device_->createEvent());
+    event = ready_events_.back();
+  }
+  device_->record(*event, stream);
+  output.setReadyEvent(std::move(event));
+}
+
+std::vector<Tensor> HostIrEvaluator::runPlan(const Call& call) {
+  Plan& plan = findPlan(call);
+  waitForInputs(call.inputs, *home_);
+  // Output buffers in the order of their numbers: those that the caller gave first, then those that the program allocates.
+  std::vector<std::shared_ptr<Buffer>> fresh(plan.steps().buffers.size());
+  input_addresses_.clear();
+  output_addresses_.clear();
+  for (const Tensor& input : call.inputs) input_addresses_.push_back(input.data());
+  for (const Tensor& output : call.outputs) {
+    if (output.isDefined()) output_addresses_.push_back(output.data());
+  }
+  for (size_t i = 0; i < call.outputs.size(); ++i) {
+    const auto b = static_cast<size_t>(plan.outputs()[i].at.buffer);
+    const StepBuffer& buffer = plan.steps().buffers[b];
+    const bool is_fresh = buffer.origin == StepBuffer::Origin::Output && !call.outputs[i].isDefined() && fresh[b] == nullptr &&
+                          buffer.number >= static_cast<int64_t>(output_addresses_.size());
+    if (!is_fresh) continue;
+    fresh[b] = Buffer::allocate(*device_, home_, buffer.bytes, buffer.kind);
+    output_addresses_.push_back(fresh[b]->address());
+  }
+  plan.replay(input_addresses_, output_addresses_, *home_);
+  std::vector<Tensor> outputs;
+  for (size_t i = 0; i < call.outputs.size(); ++i) {
+    const PlanOutput& output = plan.outputs()[i];
+    const auto b = static_cast<size_t>(output.at.buffer);
+    if (call.outputs[i].isDefined()) {
+      outputs.push_back(call.outputs[i]);
+    } else if (fresh[b] != nullptr) {
+      outputs.emplace_back(fresh[b], output.at.offset, output.dtype, output.sizes, output.strides);
+    } else if (plan.steps().buffers[b].origin == StepBuffer::Origin::Input) {
+      const Tensor& input = call.inputs[static_cast<size_t>(plan.steps().buffers[b].number)];
+      outputs.emplace_back(input.buffer(), input.offsetBytes() + output.at.offset, output.dtype, output.sizes, output.strides);
+    } else {
+      TK_RAISE(HostProgram, "output {} shares the buffer that the caller gave for another output; give it one too",
+               toString(*program_->outputs()[i]));
+    }
+    setReady(outputs.back(), *home_);
+  }
+  return outputs;
+}
+
+std::vector<Tensor> HostIrEvaluator::runDirect(const Call& call) {
+  ScalarBindings scalars;
+  validate(call, scalars);
+  waitForInputs(call.inputs, *home_);
+  StatementRunner runner(*program_, *device_, *home_, *streams_, works_);
+  runner.scalars().insert(scalars.begin(), scalars.end());
+  for (size_t i = 0; i < call.inputs.size(); ++i) runner.bind(input_tensors_[i], describe(call.inputs[i], call.inputs[i].data()));
+  for (size_t i = 0; i < call.outputs.size(); ++i) {
+    if (call.outputs[i].isDefined()) runner.bind(program_->outputs()[i], describe(call.outputs[i], call.outputs[i].data()));
+  }
+  runner.run();
+  std::vector<Tensor> outputs;
+  for (size_t i = 0; i < call.outputs.size(); ++i) {
+    const RunTensor& value = runner.value(program_->outputs()[i]);
+    if (call.outputs[i].isDefined()) {
+      outputs.push_back(call.outputs[i]);
+    } else {
+      // The storage goes back on a stream of the evaluator's, which therefore must live as long.
+      auto keeper = std::make_shared<std::tuple<std::shared_ptr<Stream>, std::shared_ptr<RunStreams>, std::shared_ptr<RunStorage>>>(
+          home_, streams_, value.storage);
+      outputs.push_back(Tensor::borrow(*device_, value.address, value.dtype, value.sizes, value.strides, value.kind, keeper));
+    }
+    setReady(outputs.back(), *home_);
+  }
+  return outputs;
+}
+
+std::vector<Tensor> HostIrEvaluator::runWithInput(const std::vector<std::pair<Val*, RunValue>>& values) {
+  const std::lock_guard lock(mutex_);
+  const Call call = bind(values);
+  return params_.mode == HostIrEvaluatorParams::Mode::Direct ? runDirect(call) : runPlan(call);
+}
+
+Plan& HostIrEvaluator::planFor(const std::vector<std::pair<Val*, RunValue>>& values) {
+  const std::lock_guard lock(mutex_);
+  return findPlan(bind(values));
+}
+
+void HostIrEvaluator::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, Stream& stream) {
+  const std::lock_guard lock(mutex_);
+  TK_REQUIRE(inputs.size() == input_tensors_.size() && outputs.size() == program_->outputs().size(), Bind,
+             "run: {} inputs and {} outputs given; the program has {} and {}", inputs.size(), outputs.size(),
+             input_tensors_.size(), program_->outputs().size());
+  key_.clear();
+  for (const Tensor& input : inputs) addToKey(input, key_);
+  for (const Tensor& output : outputs) {
+    TK_REQUIRE(output.isDefined(), Bind, "run: an output has no storage; runWithInput allocates outputs");
+    key_.push_back(1);
+    addToKey(output, key_);
+  }
+  Plan* plan = nullptr;
+  for (const auto& cached : plans_) {
+    if (cached->key == key_) plan = cached->plan.get();
+  }
+  if (plan == nullptr) {
+    Call call;
+    call.inputs.assign(inputs.begin(), inputs.end());
+    call.outputs.assign(outputs.begin(), outputs.end());
+    plan = &findPlan(call);
+  }
+  waitForInputs(inputs, stream);
+  input_addresses_.clear();
+  output_addresses_.clear();
+  for (const Tensor& input : inputs) input_addresses_.push_back(input.data());
+  for (const Tensor& output : outputs) output_addresses_.push_back(output.data());
+  plan->replay(input_addresses_, output_addresses_, stream);
+  for (Tensor& output : outputs) setReady(output, stream);
+}
+
+}  // namespace tokamak

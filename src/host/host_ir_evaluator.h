@@ -1,0 +1,83 @@
+// HostIrEvaluator: runs a host program on a device: records it once per set of sizes, then replays the plan.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "device/tensor.h"
+#include "host/host_ir_container.h"
+#include "host/plan.h"
+#include "host/statement_runner.h"
+
+namespace tokamak {
+
+struct HostIrEvaluatorParams {
+  enum class Mode : uint8_t {
+    Plan,    ///< record once per plan key, then replay
+    Direct,  ///< evaluate every statement on every call
+  };
+  int64_t number_of_streams = 4;
+  Mode mode = Mode::Plan;
+  /// Prove every new plan free of races, as recorded and as replayed. Errors: Race.
+  bool checks_plans = true;
+};
+
+/// A value for an input or, to be written into, an output.
+using RunValue = std::variant<Tensor, ScalarValue>;
+
+class HostIrEvaluator {
+ public:
+  /// Errors: HostProgram when an input is an alias, or an output is computed by nothing.
+  HostIrEvaluator(std::unique_ptr<HostIrContainer> program, Device& device, HostIrEvaluatorParams params = {});
+  ~HostIrEvaluator();
+
+  const HostIrContainer& program() const { return *program_; }
+  Device& device() const { return *device_; }
+
+  /// Runs with every input bound, and as many outputs as the caller likes (results land there). Gives the outputs in order; each
+  /// carries its ready event. Returns once everything is enqueued.
+  /// Errors: Bind for missing, extra or ill-fitting values, before anything is enqueued.
+  std::vector<Tensor> runWithInput(const std::vector<std::pair<Val*, RunValue>>& values);
+
+  /// The hot entry: inputs in the program's order (tensors only), outputs all given, on the caller's stream. Outputs get a
+  /// ready event. After the first call with the same sizes, strides and alignments it takes nothing from the heap.
+  void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, Stream& stream);
+
+  /// The plan that these values would run; records it if it is new, runs nothing.
+  Plan& planFor(const std::vector<std::pair<Val*, RunValue>>& values);
+
+ private:
+  struct Call;
+  struct CachedPlan;
+
+  Call bind(const std::vector<std::pair<Val*, RunValue>>& values) const;
+  void validate(const Call& call, ScalarBindings& scalars) const;
+  void makeKey(const Call& call, std::vector<int64_t>& key) const;
+  Plan& findPlan(const Call& call);
+  std::unique_ptr<Plan> record(const Call& call);
+  std::vector<Tensor> runPlan(const Call& call);
+  std::vector<Tensor> runDirect(const Call& call);
+  void setReady(Tensor& output, Stream& stream);
+  void waitForInputs(std::span<const Tensor> inputs, Stream& stream);
+
+  std::unique_ptr<HostIrContainer> program_;
+  Device* device_;
+  HostIrEvaluatorParams params_;
+  std::vector<TensorView*> input_tensors_;
+  std::shared_ptr<Stream> home_;
+  WorkCache works_;           ///< for direct runs
+  WorkCache recorded_works_;  ///< as the recorder prepared it
+  std::shared_ptr<RunStreams> streams_;
+  std::vector<std::shared_ptr<Event>> ready_events_;
+  std::vector<std::unique_ptr<CachedPlan>> plans_;
+  std::vector<int64_t> key_;
+  std::vector<void*> input_addresses_;
+  std::vector<void*> output_addresses_;
+  std::mutex mutex_;
+};
+
+}  // namespace tokamak

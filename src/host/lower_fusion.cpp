@@ -1,0 +1,90 @@
+#include "host/lower_fusion.h"
+
+#include <algorithm>
+
+#include "host/buffer_passes.h"
+#include "ir/clone.h"
+#include "ir/ops/host/post_on_stream.h"
+
+namespace tokamak {
+
+namespace {
+
+// The tensors a group reads from outside, and those it gives to the outside, each once, in order.
+struct GroupBorder {
+  std::vector<Val*> inputs;
+  std::vector<TensorView*> outputs;
+};
+
+GroupBorder borderOf(const Fusion& fusion, const SegmentedGroup& group) {
+  const auto isInside = [&](const Expr* expr) { return std::ranges::find(group.exprs, expr) != group.exprs.end(); };
+  GroupBorder border;
+  for (const Expr* expr : group.exprs) {
+    for (Val* input : expr->inputs()) {
+      const bool is_new = std::ranges::find(border.inputs, input) == border.inputs.end();
+      if (input->kind() == ValKind::Tensor && !isInside(input->definition()) && is_new) border.inputs.push_back(input);
+    }
+    for (TensorView* output : tensorsOf(expr->outputs())) {
+      const bool is_read_outside = std::ranges::any_of(output->uses(), [&](const Expr* use) { return !isInside(use); });
+      if (is_read_outside || fusion.isOutput(output)) border.outputs.push_back(output);
+    }
+  }
+  return border;
+}
+
+Expr* makeUnit(const Fusion& fusion, const SegmentedGroup& group, int64_t number, Cloner& program) {
+  const GroupBorder border = borderOf(fusion, group);
+  auto unit = std::make_shared<HostUnit>();
+  unit->number = number;
+  unit->fusion = std::make_unique<Fusion>(fusion.name());
+  Cloner inner(*unit->fusion);
+  PostOnStream post;
+  for (Val* input : border.inputs) {
+    unit->fusion->addInput(inner.clone(input));
+    post.ins.push_back(program.clone(input));
+  }
+  for (const Expr* expr : group.exprs) inner.clone(*expr);
+  for (TensorView* output : border.outputs) {
+    unit->fusion->addOutput(inner.clone(output));
+    post.outs.push_back(program.clone(output));
+  }
+  post.unit = std::move(unit);
+  return program.target().appendOp(std::move(post));
+}
+
+}  // namespace
+
+bool mayMergeInHostProgram(const SegmentedGroup& producer, const SegmentedGroup& consumer) {
+  const auto standsAlone = [](const Expr* expr) { return expr->info().stands_alone; };
+  return std::ranges::none_of(producer.exprs, standsAlone) && std::ranges::none_of(consumer.exprs, standsAlone);
+}
+
+std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& fusion, Grouping grouping) {
+  auto program = std::make_unique<HostIrContainer>(fusion.name());
+  Cloner cloner(*program);
+  for (Val* input : fusion.inputs()) program->addInput(cloner.clone(input));
+  const MergePredicate never = [](const SegmentedGroup&, const SegmentedGroup&) { return false; };
+  const MergePredicate maximal = mayMergeInHostProgram;
+  int64_t units = 0;
+  for (const SegmentedGroup& group : segment(fusion, grouping == Grouping::Single ? never : maximal)) {
+    program->pushBack(group.exprs.size() == 1 ? cloner.clone(*group.exprs[0]) : makeUnit(fusion, group, units++, cloner));
+  }
+  for (TensorView* output : fusion.outputs()) program->addOutput(cloner.clone(output));
+  for (const auto& [output, alias] : fusion.outputAliases()) {
+    program->markAlias(asTensor(cloner.clone(alias.target)), cloner.clone(output));
+  }
+  for (const auto& [symbol, value] : fusion.defaultSizes()) program->defaultSizes()[cloner.clone(symbol)] = value;
+  for (TensorView* tensor : program->allTensors()) tensor->setMemoryType(MemoryType::Global);
+  return program;
+}
+
+std::unique_ptr<HostIrContainer> lowerToHostProgram(const Fusion& fusion, const HostLoweringOptions& options) {
+  std::unique_ptr<HostIrContainer> program = makeHostProgram(fusion, options.grouping);
+  lowerStreams(*program, options.stream_sync);
+  rotateStreamBuffers(*program);
+  placeAllocations(*program);
+  insertDeallocations(*program);
+  return program;
+}
+
+}  // namespace tokamak

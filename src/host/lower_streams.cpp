@@ -1,0 +1,294 @@
+#include "host/lower_streams.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "compute/axis_map.h"
+#include "host/restrict_op.h"
+#include "host/stream_axis.h"
+#include "host/stream_scalars.h"
+#include "ir/ops/host/allocate.h"
+#include "ir/ops/host/for_loop.h"
+#include "ir/ops/host/get_current_stream.h"
+#include "ir/ops/host/hir_alias_select.h"
+#include "ir/ops/host/hir_alias_slice.h"
+#include "ir/ops/host/set_current_stream.h"
+#include "ir/ops/host/synchronize.h"
+
+namespace tokamak {
+
+namespace {
+
+// Which axes of a program go together: classes of visible axes joined by every op that uses one exactly as the other.
+class AxisClasses {
+ public:
+  explicit AxisClasses(const Block& block) {
+    for (const Expr* expr : block.exprs) {
+      if (expr->list() != OpList::Math) continue;
+      const AxisMap map(*expr);
+      const Axes shape = shapeOf(*map.rule().result);
+      for (TensorView* operand : tensorsOf(expr->inputs())) {
+        const Axes operand_shape = shapeOf(*operand);
+        for (size_t s = 0; s < shape.size(); ++s) {
+          const OperandCoordinateUse use = map.use(*operand, static_cast<int64_t>(s));
+          if (use.use == CoordinateUse::Identity) join(operand_shape[static_cast<size_t>(use.axes[0])], shape[s]);
+        }
+      }
+    }
+  }
+
+  bool areTogether(const IterDomain* a, const IterDomain* b) { return root(a) == root(b); }
+
+ private:
+  const IterDomain* root(const IterDomain* axis) {
+    while (parents_.contains(axis)) axis = parents_[axis];
+    return axis;
+  }
+  void join(const IterDomain* a, const IterDomain* b) {
+    a = root(a);
+    b = root(b);
+    if (a != b) parents_[a] = b;
+  }
+  std::unordered_map<const IterDomain*, const IterDomain*> parents_;
+};
+
+// A loop under construction.
+struct StreamLoop {
+  StreamAxis axis;                                        // of the first statement's output
+  std::vector<TensorView*> outputs;                       // in body order
+  std::vector<Expr*> body;
+  std::unordered_map<const TensorView*, std::vector<const IterDomain*>> streamed;  // tensors made in the body -> their streamed logical axes
+  std::map<std::tuple<int64_t, const IterDomain*, bool>, TensorView*> views;  // (tensor, axis, keeps axis) -> slice made already
+};
+
+class StreamLowering {
+ public:
+  StreamLowering(HostIrContainer& program, StreamSync sync)
+      : program_(program), sync_(sync), classes_(program.topLevel()), index_(streamIndex(program)) {}
+
+  Block run() {
+    for (Expr* expr : program_.topLevel().exprs) {
+      const std::optional<StreamAxis> axis = outputAxis(*expr);
+      if (!axis) {
+        close();
+        result_.exprs.push_back(expr);
+        continue;
+      }
+      if (loop_ && !joins(*expr, *axis)) close();
+      if (!loop_) loop_ = StreamLoop{.axis = *axis, .outputs = {}, .body = {}, .streamed = {}, .views = {}};
+      addStatement(*expr, *axis);
+    }
+    close();
+    requireInputsCovered();
+    return std::move(result_);
+  }
+
+ private:
+  // The Stream axis of the statement's outputs, which must agree.
+  std::optional<StreamAxis> outputAxis(const Expr& expr) {
+    if (expr.list() != OpList::Math) return std::nullopt;
+    std::optional<StreamAxis> found;
+    const std::vector<TensorView*> outputs = tensorsOf(expr.outputs());
+    for (const TensorView* output : outputs) {
+      const std::optional<StreamAxis> axis = findStreamAxis(*output);
+      if (!axis) continue;
+      TK_REQUIRE(!found || classes_.areTogether(found->logical, axis->logical), HostProgram,
+                 "Stream on {}: another output of {} is streamed along an axis that does not map to it",
+                 describeAxis(*output, *axis->loop_axis), callName(expr));
+      if (!found) found = axis;
+    }
+    if (found) requireIndependent(expr, *found);
+    return found;
+  }
+
+  void requireIndependent(const Expr& expr, const StreamAxis& axis) {
+    const AxisMap map(expr);
+    const TensorView& out = *map.rule().result;
+    for (const IterDomain* logical : {axis.logical, axis.inner}) {
+      if (logical == nullptr) continue;
+      const int64_t s = visibleAxisNumber(out, *logical);
+      for (TensorView* operand : tensorsOf(expr.inputs())) {
+        const OperandCoordinateUse use = map.use(*operand, s);
+        TK_REQUIRE(use.axes.size() < 2, HostProgram,
+                   "Stream on {}: {} reads {} with two axes ({}) along the loop; a slice has one",
+                   describeAxis(out, *axis.loop_axis), callName(expr), toString(*operand), fmt::join(use.axes, ", "));
+        TK_REQUIRE(use.use != CoordinateUse::Other, HostProgram,
+                   "Stream on {}: {} is not independent along it: iterations read other parts of {} than their own",
+                   describeAxis(out, *axis.loop_axis), callName(expr), toString(*operand));
+      }
+      TK_REQUIRE(axis.form != StreamAxis::Form::Merged || !map.dependsOnPosition(s), HostProgram,
+                 "Stream on {}: {} depends on positions along it, which a merged axis does not tell",
+                 describeAxis(out, *axis.loop_axis), callName(expr));
+    }
+  }
+
+  bool isSameLoop(const StreamAxis& a, const StreamAxis& b) {
+    return a.form == b.form && a.chunk == b.chunk && classes_.areTogether(a.logical, b.logical) &&
+           (a.inner == nullptr || classes_.areTogether(a.inner, b.inner));
+  }
+
+  // A statement joins the open loop if its axis maps to the loop's, and it reads what the body made at its own iteration only.
+  bool joins(const Expr& expr, const StreamAxis& axis) {
+    if (!isSameLoop(loop_->axis, axis)) return false;
+    const AxisMap map(expr);
+    for (TensorView* operand : tensorsOf(expr.inputs())) {
+      const auto made = loop_->streamed.find(program_.resolveAlias(operand));
+      if (made == loop_->streamed.end()) continue;
+      if (streamedAxesOf(map, *operand, axis) != made->second) return false;
+    }
+    return true;
+  }
+
+  // The logical axes of `operand` that the loop's index runs over when the statement is streamed along `axis`.
+  std::vector<const IterDomain*> streamedAxesOf(const AxisMap& map, const TensorView& operand, const StreamAxis& axis) {
+    std::vector<const IterDomain*> axes;
+    const Axes shape = shapeOf(operand);
+    for (const IterDomain* logical : {axis.logical, axis.inner}) {
+      if (logical == nullptr) continue;
+      const OperandCoordinateUse use = map.use(operand, visibleAxisNumber(*map.rule().result, *logical));
+      if (use.use == CoordinateUse::Identity) axes.push_back(shape[static_cast<size_t>(use.axes[0])]);
+    }
+    return axes;
+  }
+
+  void addStatement(const Expr& expr, const StreamAxis& axis) {
+    const AxisMap map(expr);
+    Expr* restricted = nullptr;
+    // A merged axis takes two slices: first along the outer axis, then along the inner one of what is left.
+    const Expr* source = &expr;
+    const bool is_merged = axis.form == StreamAxis::Form::Merged;
+    Scalar* inner_extent = is_merged ? axis.inner->extent() : nullptr;
+    Scalar* outer_index = is_merged ? program_.floorDiv(index_, inner_extent) : index_;
+    restricted = restrictAlong(*source, map, axis, *axis.logical, outer_index);
+    if (is_merged) {
+      const AxisMap inner_map(*restricted);
+      const TensorView& out = *inner_map.rule().result;
+      const Axes whole = shapeOf(*map.rule().result);
+      const int64_t inner_number = visibleAxisNumber(*map.rule().result, *axis.inner);
+      const int64_t outer_number = visibleAxisNumber(*map.rule().result, *axis.logical);
+      const IterDomain& inner = *shapeOf(out)[static_cast<size_t>(inner_number - (inner_number > outer_number ? 1 : 0))];
+      restricted = restrictAlong(*restricted, inner_map, axis, inner, program_.mod(index_, inner_extent));
+    }
+    loop_->body.push_back(restricted);
+    for (TensorView* output : tensorsOf(expr.outputs())) {
+      loop_->outputs.push_back(output);
+      auto& axes = loop_->streamed[program_.resolveAlias(output)];
+      axes = {axis.logical};
+      if (axis.inner != nullptr) axes.push_back(axis.inner);
+    }
+  }
+
+  Expr* restrictAlong(const Expr& expr, const AxisMap& map, const StreamAxis& axis, const IterDomain& result_axis, Scalar* index) {
+    const TensorView& out = *map.rule().result;
+    const int64_t s = visibleAxisNumber(out, result_axis);
+    const bool keeps_result_axis = axis.form == StreamAxis::Form::Chunk || map.dependsOnPosition(s);
+    AxisSlices slices;
+    for (TensorView* operand : tensorsOf(expr.inputs())) {
+      const OperandCoordinateUse use = map.use(*operand, s);
+      if (use.use != CoordinateUse::Identity) continue;
+      const IterDomain& operand_axis = *shapeOf(*operand)[static_cast<size_t>(use.axes[0])];
+      slices[operand] = slice(*operand, operand_axis, axis, index, axis.form == StreamAxis::Form::Chunk);
+      used_.insert({operand, &operand_axis});
+    }
+    for (TensorView* output : tensorsOf(expr.outputs())) slices[output] = slice(*output, result_axis, axis, index, keeps_result_axis);
+    return restrictOp(program_, expr, slices);
+  }
+
+  AxisSlice slice(TensorView& tensor, const IterDomain& along, const StreamAxis& axis, Scalar* index, bool keeps_axis) {
+    AxisSlice result;
+    result.axis = visibleAxisNumber(tensor, along);
+    result.drops_axis = !keeps_axis;
+    Scalar* one = program_.constant(1);
+    Scalar* chunk = axis.chunk != nullptr ? axis.chunk : one;
+    if (keeps_axis) {
+      result.start = program_.mul(index, chunk);
+      Scalar* left = program_.sub(axis.logical->visibleExtent(), result.start);
+      result.extent = axis.chunk == nullptr ? one : program_.scalar(ScalarOp::Min, chunk, left);
+    }
+    auto& made = loop_->views[{tensor.id(), &along, keeps_axis}];
+    if (made == nullptr) {
+      const int64_t logical_axis = logicalAxisNumber(tensor, along);
+      made = makeSliceTensor(program_, tensor, logical_axis, result.extent);
+      Expr* view = nullptr;
+      if (keeps_axis) {
+        Scalar* stop = axis.chunk == nullptr ? program_.add(result.start, one)
+                                             : program_.scalar(ScalarOp::Min, program_.add(result.start, chunk),
+                                                               axis.logical->visibleExtent());
+        view = program_.appendOp(HirAliasSlice{made, &tensor, logical_axis, result.start, stop});
+      } else {
+        view = program_.appendOp(HirAliasSelect{made, &tensor, logical_axis, index});
+      }
+      loop_->body.push_back(view);
+    }
+    result.slice = made;
+    return result;
+  }
+
+  Expr* allocate(TensorView& tensor) {
+    return program_.appendOp(Allocate{&tensor, elementCount(program_, tensor), false, false});
+  }
+
+  void close() {
+    if (!loop_) return;
+    for (TensorView* output : loop_->outputs) result_.exprs.push_back(allocate(*output));
+    StreamVal* caller = program_.stream();
+    StreamVal* worker = program_.stream(program_.rawScalar(ScalarOp::Mod, DataType::I64,
+                                                           std::vector<Scalar*>{index_, program_.numberOfStreams()}));
+    Expr* get = program_.appendOp(GetCurrentStream{caller});
+    const auto setTo = [&](StreamVal* stream) { return program_.appendOp(SetCurrentStream{stream}); };
+    const auto waitFor = [&](StreamVal* stream) { return program_.appendOp(Synchronize{stream}); };
+    Block body;
+    if (sync_ == StreamSync::Hoisted) {
+      result_.exprs.push_back(get);
+      result_.exprs.push_back(loopOver({{setTo(worker), waitFor(caller)}}));
+      body.exprs = {setTo(worker)};
+    } else {
+      body.exprs = {get, setTo(worker), waitFor(caller)};
+    }
+    body.exprs.insert(body.exprs.end(), loop_->body.begin(), loop_->body.end());
+    body.exprs.push_back(setTo(caller));
+    body.exprs.push_back(waitFor(worker));
+    result_.exprs.push_back(loopOver(std::move(body)));
+    loop_.reset();
+  }
+
+  Expr* loopOver(Block body) {
+    return program_.appendOp(ForLoop{index_, program_.constant(0), loop_->axis.loop_axis->extent(), program_.constant(1),
+                                     loop_->axis.loop_axis, std::move(body)});
+  }
+
+  void requireInputsCovered() {
+    for (TensorView* input : tensorsOf(program_.inputs())) {
+      const std::optional<StreamAxis> axis = findStreamAxis(*input);
+      TK_REQUIRE(!axis || used_.contains({input, axis->logical}), HostProgram,
+                 "Stream on {}: it is an input, and no stream loop runs along this axis of it; mark the output that reads it",
+                 describeAxis(*input, *axis->loop_axis));
+    }
+  }
+
+  struct PairHash {
+    size_t operator()(const std::pair<const TensorView*, const IterDomain*>& pair) const {
+      return std::hash<const void*>{}(pair.first) * 31 + std::hash<const void*>{}(pair.second);
+    }
+  };
+
+  HostIrContainer& program_;
+  StreamSync sync_;
+  AxisClasses classes_;
+  Scalar* index_;
+  Block result_;
+  std::optional<StreamLoop> loop_;
+  std::unordered_set<std::pair<const TensorView*, const IterDomain*>, PairHash> used_;
+};
+
+}  // namespace
+
+void lowerStreams(HostIrContainer& program, StreamSync sync) { program.setTopLevel(StreamLowering(program, sync).run()); }
+
+}  // namespace tokamak

@@ -1,0 +1,20 @@
+// lower-streams: an axis marked Stream becomes a host loop whose iterations are dealt out to streams.
+#pragma once
+
+#include "host/host_ir_container.h"
+
+namespace tokamak {
+
+/// How a stream loop is tied to the caller's stream.
+enum class StreamSync : uint8_t {
+  Hoisted,  ///< all workers wait for the caller's stream before the working loop starts
+  InLoop,   ///< every iteration catches the caller's stream and waits for it: overlaps nothing, exists to be compared with
+};
+
+/// Before: top-level math statements in order; some of their outputs have one loop axis marked Stream. After: every such statement is
+/// in the body of a loop over that axis, on slices; neighbours whose data goes along share a loop. Stands after resharding, whose communications
+/// it streams too, and before buffer passes, which see its Allocates.
+/// Errors: HostProgram, naming the tensor and the axis, for marks that cannot be honoured (docs/streams.md lists them).
+void lowerStreams(HostIrContainer& program, StreamSync sync);
+
+}  // namespace tokamak

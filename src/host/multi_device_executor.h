@@ -1,0 +1,40 @@
+// MultiDeviceExecutor: a fusion, lowered to a host program and run.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "host/host_ir_evaluator.h"
+#include "host/lower_fusion.h"
+
+namespace tokamak {
+
+struct MultiDeviceExecutorParams {
+  HostLoweringOptions lowering;
+  HostIrEvaluatorParams evaluator;
+};
+
+class MultiDeviceExecutor {
+ public:
+  /// The fusion is cloned; `device` outlives the executor. Errors: those of the lowering.
+  MultiDeviceExecutor(const Fusion& fusion, Device& device, MultiDeviceExecutorParams params = {});
+
+  /// The program that runs.
+  const HostIrContainer& program() const { return evaluator_->program(); }
+  HostIrEvaluator& evaluator() { return *evaluator_; }
+
+  /// `inputs` in the fusion's order; `outputs`: storage for results, as many first ones as the caller likes (an undefined tensor
+  /// leaves one out). Gives all outputs that are not hidden. Returns once everything is enqueued. Errors: Bind.
+  std::vector<Tensor> runWithInput(std::span<const RunValue> inputs, std::span<const Tensor> outputs = {});
+  /// The plan these inputs would run.
+  Plan& planFor(std::span<const RunValue> inputs, std::span<const Tensor> outputs = {});
+
+ private:
+  std::vector<std::pair<Val*, RunValue>> bind(std::span<const RunValue> inputs, std::span<const Tensor> outputs) const;
+
+  std::unique_ptr<HostIrEvaluator> evaluator_;
+  std::vector<bool> is_hidden_;
+};
+
+}  // namespace tokamak

@@ -1,0 +1,119 @@
+// StatementRunner: the meaning of a host program: walks its statements and drives a device (a real one, or the recorder).
+#pragma once
+
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "device/device.h"
+#include "host/host_ir_container.h"
+#include "host/work_cache.h"
+
+namespace tokamak {
+
+class Recorder;
+struct Allocate;
+struct ForLoop;
+struct PostOnStream;
+
+/// Memory that a run allocated; given back when nobody refers to it any more, or by a Deallocate.
+class RunStorage {
+ public:
+  RunStorage(Device& device, Stream& stream, int64_t bytes, MemoryKind kind);
+  RunStorage(const RunStorage&) = delete;
+  RunStorage& operator=(const RunStorage&) = delete;
+  ~RunStorage() { release(*home_); }
+
+  void* address() const { return address_; }
+  bool isReleased() const { return address_ == nullptr; }
+  void release(Stream& stream);
+  /// Nobody gives the memory back any more: it has become the caller's.
+  void disown() { address_ = nullptr; }
+
+ private:
+  Device* device_;
+  Stream* home_;
+  int64_t bytes_;
+  MemoryKind kind_;
+  void* address_;
+};
+
+/// A tensor that has memory: where it is and what it looks like (visible shape; strides in elements).
+struct RunTensor {
+  void* address = nullptr;
+  DataType dtype = DataType::F32;
+  MemoryKind kind = MemoryKind::Device;
+  std::vector<int64_t> sizes;
+  std::vector<int64_t> strides;
+  std::shared_ptr<RunStorage> storage;  ///< null: the caller's memory
+};
+
+/// The streams a program runs on: the caller's, and workers made when first used.
+class RunStreams {
+ public:
+  RunStreams(Device& device, int64_t worker_count) : device_(&device), worker_count_(worker_count) {}
+  int64_t workerCount() const { return worker_count_; }
+  Stream& worker(int64_t index);
+  /// Which worker was made as number `i`, from 0.
+  int64_t indexOf(int64_t i) const { return order_[static_cast<size_t>(i)]; }
+
+ private:
+  Device* device_;
+  int64_t worker_count_;
+  std::map<int64_t, std::unique_ptr<Stream>> workers_;
+  std::vector<int64_t> order_;
+};
+
+class StatementRunner {
+ public:
+  /// Works come from `works`, which must outlive their launches.
+  StatementRunner(const HostIrContainer& program, Device& device, Stream& caller, RunStreams& streams, WorkCache& works);
+
+  ScalarBindings& scalars() { return scalars_; }
+  /// Makes `tensor` known (through its alias) before the program starts.
+  void bind(TensorView* tensor, RunTensor value);
+  void run();
+  /// Errors: HostProgram when the program did not give it a value.
+  const RunTensor& value(TensorView* tensor) const;
+  bool isKnown(TensorView* tensor) const;
+
+ private:
+  struct Operands {
+    std::vector<OperandDesc> descs;
+    std::vector<void*> addresses;
+  };
+
+  void runBlock(const Block& block);
+  void runStatement(const Expr& expr);
+  void runLoop(const ForLoop& loop);
+  void runMath(const Expr& expr);
+  void runUnit(const Expr& expr, const PostOnStream& post);
+  void postCommunication(const Expr& expr, int64_t number);
+  void waitCommunication(int64_t number);
+  void synchronizeWith(Stream& other);
+  void allocate(TensorView* tensor, const Allocate* statement);
+  void deallocate(TensorView* tensor);
+  void defineView(TensorView* out, TensorView* in, int64_t logical_axis, int64_t start, int64_t stop, bool drops_axis);
+  Stream& streamOf(const StreamVal& stream);
+  void setValue(TensorView* tensor, RunTensor value);
+  /// Forgets what the block gives, but for what was known before.
+  void forget(const Block& block, const std::unordered_set<const TensorView*>& known_before);
+  Operands operandsOf(const Expr& expr) const;
+  TensorView* root(TensorView* tensor) const;
+
+  const HostIrContainer* program_;
+  Device* device_;
+  Recorder* recorder_;
+  Stream* caller_;
+  Stream* current_;
+  RunStreams* streams_;
+  WorkCache* works_;
+  ScalarBindings scalars_;
+  std::unordered_map<const TensorView*, RunTensor> values_;
+  std::unordered_map<const StreamVal*, Stream*> named_streams_;
+  std::unordered_map<int64_t, int32_t> communications_;
+};
+
+}  // namespace tokamak

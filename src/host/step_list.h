@@ -1,0 +1,77 @@
+// StepList: a host program unrolled at the run's sizes: a flat list of what is enqueued on which stream, with the memory it
+// touches. The recorder makes it, the checker proves it, the plan is built from it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ir/memory_kind.h"
+
+namespace tokamak {
+
+class Work;
+
+/// A piece of memory that accesses refer to: an input, an output, or what an allocation gave.
+struct StepBuffer {
+  /// Arena: memory of the plan itself, there from entry to exit; intermediates are placed in it.
+  enum class Origin : uint8_t { Input, Output, Intermediate, Arena };
+  Origin origin = Origin::Intermediate;
+  int64_t number = 0;  ///< which input or output; for intermediates counted in order of allocation
+  int64_t bytes = 0;
+  MemoryKind kind = MemoryKind::Device;
+  std::string name = {};  ///< for messages: "T3"
+};
+
+/// The elements a step reads or writes: `element_bytes` bytes at offset + sum over dims of i * stride, 0 <= i < size.
+struct Access {
+  struct Dim {
+    int64_t size = 0;
+    int64_t stride = 0;  ///< in bytes
+    bool operator==(const Dim&) const = default;
+  };
+  int32_t buffer = 0;
+  bool is_write = false;
+  int64_t offset = 0;  ///< of the first element, in bytes from the start of the buffer
+  int64_t element_bytes = 1;
+  std::vector<Dim> dims = {};
+};
+
+enum class StepKind : uint8_t {
+  Work,      ///< a launch: the accesses say what it touches
+  Fill,      ///< sets the bytes of accesses[0], a write, to zero
+  Allocate,  ///< accesses[0] is a write of the whole buffer
+  Release,   ///< accesses[0] is a write of the whole buffer; no later access may follow
+  Record,    ///< the event `event` now stands for this point of the stream
+  Wait,      ///< later steps of the stream run after the last recorded point of `event` (in list order)
+  Post,  ///< starts communication `event` on its own agent, ordered after the stream so far; accesses are the communication's
+  Join,  ///< later steps of the stream run after communication `event`
+};
+
+/// An address a Work step passes: byte `offset` of a buffer.
+struct StepAddress {
+  int32_t buffer = 0;
+  int64_t offset = 0;
+};
+
+struct Step {
+  StepKind kind = StepKind::Work;
+  int32_t stream = 0;  ///< 0 is the caller's
+  int32_t event = -1;
+  std::vector<Access> accesses = {};
+  std::vector<StepAddress> addresses = {};
+  std::shared_ptr<const Work> work = {};
+  std::string text = {};  ///< the statement it came from, for messages
+};
+
+/// Steps in the order in which the host enqueues them. Entry: before all steps the caller has read and written every input and
+/// output on stream 0. Exit: after all steps the caller reads and writes them on stream 0 again.
+struct StepList {
+  std::vector<StepBuffer> buffers;
+  std::vector<Step> steps;
+  int32_t stream_count = 1;
+  int32_t event_count = 0;
+};
+
+}  // namespace tokamak

@@ -1,0 +1,45 @@
+// Dot: one element of a matrix product, of any type but bool.
+#pragma once
+
+#include "oracle/functions.h"
+#include "oracle/sum.h"
+
+namespace tokamak::oracle {
+
+/// Floating types are summed in f32 or wider with the bound of Summation; integers wrap.
+class Dot {
+ public:
+  Dot(DataType dtype, Mode mode) : dtype_(dtype), mode_(mode), sum_(computeType(dtype), mode) {}
+
+  void add(const Element& a, const Element& b) {
+    if (isFloatingType(dtype_)) sum_.addProduct(a, b);
+    else integer_ = call(FunctionId::add, integer_, call(FunctionId::mul, a, b));
+  }
+  /// The sum, with `bias` added unless it is null. A half result may be rounded before the bias and after it.
+  Element finish(const Element* bias) {
+    if (!isFloatingType(dtype_)) return bias == nullptr ? integer_ : call(FunctionId::add, integer_, *bias);
+    if (bias == nullptr) return sum_.finish(dtype_);
+    const Element product = sum_.finish(computeType(dtype_));
+    sum_.add(*bias);
+    Element result = sum_.finish(dtype_);
+    const bool may_be_rounded_first =
+        mode_ == Mode::Exact && !(product.bound == 0 && isRepresentable(dtype_, product.number));
+    if (isHalfType(dtype_) && may_be_rounded_first) {
+      result.bound += static_cast<double>(ulpOf(dtype_, product.number) / 2 + ulpOf(dtype_, result.number));
+    }
+    return result;
+  }
+
+ private:
+  Element call(FunctionId function, const Element& a, const Element& b) const {
+    const Element operands[] = {a, b};
+    return applyFunction(function, {.operand = dtype_, .result = dtype_}, operands, mode_);
+  }
+
+  DataType dtype_;
+  Mode mode_;
+  Summation sum_;
+  Element integer_;
+};
+
+}  // namespace tokamak::oracle

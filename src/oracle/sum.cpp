@@ -1,0 +1,96 @@
+#include "oracle/sum.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "oracle/functions.h"
+
+namespace tokamak::oracle {
+
+namespace {
+
+constexpr int kNoQuantum = std::numeric_limits<int>::max();
+
+// D. E. Knuth's two-sum: a + b = sum + error exactly.
+struct TwoSum {
+  double sum;
+  double error;
+};
+TwoSum twoSum(double a, double b) {
+  const double sum = a + b;
+  const double part = sum - a;
+  return {sum, (a - (sum - part)) + (b - part)};
+}
+
+int ceilLog2(int64_t n) { return n <= 1 ? 0 : std::bit_width(static_cast<uint64_t>(n - 1)); }
+
+}  // namespace
+
+Summation::Summation(DataType accumulator, Mode mode) : accumulator_(accumulator), mode_(mode), quantum_(kNoQuantum) {}
+
+void Summation::noteQuantum(double part) {
+  if (part == 0) return;
+  int exponent = 0;
+  const auto digits = static_cast<int64_t>(std::ldexp(std::frexp(part, &exponent), 53));
+  quantum_ = std::min(quantum_, exponent - 53 + std::countr_zero(static_cast<uint64_t>(digits)));
+}
+
+void Summation::addProduct(const Element& a, const Element& b) {
+  const double product = a.number * b.number;
+  const bool is_finite = std::isfinite(product);
+  const double error = is_finite ? std::fma(a.number, b.number, -product) : 0;
+  const long double bound = (a.bound == 0 ? 0 : std::fabs(static_cast<long double>(b.number)) * a.bound) +
+                            (b.bound == 0 ? 0 : std::fabs(static_cast<long double>(a.number)) * b.bound) +
+                            (a.bound == 0 || b.bound == 0 ? 0 : static_cast<long double>(a.bound) * b.bound);
+  add(product, error, bound);
+}
+
+void Summation::add(double high, double low, long double bound) {
+  ++count_;
+  is_minus_zero_ = is_minus_zero_ && high == 0 && std::signbit(high);
+  bound_ += bound;
+  if (mode_ == Mode::Typed) {
+    typed_ = roundTo(accumulator_, typed_ + (static_cast<long double>(high) + low));
+    return;
+  }
+  if (!std::isfinite(high)) {
+    special_ += high;
+    has_special_ = true;
+    return;
+  }
+  noteQuantum(high);
+  noteQuantum(low);
+  magnitude_ += std::fabs(static_cast<long double>(high));
+  const TwoSum sum = twoSum(high_, high);
+  const TwoSum renormal = twoSum(sum.sum, sum.error + low_ + low);
+  high_ = renormal.sum;
+  low_ = renormal.error;
+}
+
+Element Summation::finish(DataType result) const {
+  if (mode_ == Mode::Typed) {
+    return {.number = static_cast<double>(roundTo(result, typed_))};
+  }
+  const long double infinity = std::numeric_limits<double>::infinity();
+  const bool may_overflow = magnitude_ + bound_ >= overflowLimit(accumulator_);
+  if (has_special_) return oracle::finish(result, special_, bound_ == infinity || may_overflow ? infinity : 0, mode_);
+  const long double sum = static_cast<long double>(high_) + low_;
+  if (may_overflow) return oracle::finish(result, sum, infinity, mode_);
+  const int lowest = formatOf(accumulator_).min_exponent - formatOf(accumulator_).precision + 1;
+  const bool has_quantum = quantum_ == kNoQuantum || quantum_ >= lowest;
+  const bool is_exact = bound_ == 0 && has_quantum &&
+                        (quantum_ == kNoQuantum || std::ldexp(magnitude_, -quantum_) <= std::ldexp(1.0L, formatOf(accumulator_).precision));
+  Element total{.number = static_cast<double>(sum)};
+  if (!is_exact) {
+    const long double steps = 2 * ceilLog2(count_) + 8;
+    total = oracle::finish(accumulator_, sum, bound_ + ulpOf(accumulator_, sum) / 2 + steps * epsilonOf(accumulator_) * magnitude_, mode_);
+  } else if (count_ > 0 && is_minus_zero_) {
+    // Whether a sum of -0s starts from +0 is the implementation's choice.
+    total.bound = std::numeric_limits<double>::denorm_min();
+  }
+  return convertElement(total, accumulator_, result, mode_);
+}
+
+}  // namespace tokamak::oracle

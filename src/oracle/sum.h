@@ -1,0 +1,38 @@
+// Summation: a sum or dot product of one result element, in twice the precision of double.
+#pragma once
+
+#include "oracle/rounding.h"
+#include "oracle/tensor.h"
+
+namespace tokamak::oracle {
+
+/// Collects floating terms; finish() gives their sum as accumulated in `accumulator` and stored as `result`, with the
+/// numerics policy's bound for any order of additions: ulp/2 + (2 ceil(log2 n) + 8) epsilon sum|x| + the terms' own bounds.
+/// Where no order of additions can round, the sum is exact. In typed mode terms are added one by one and rounded each time.
+class Summation {
+ public:
+  Summation(DataType accumulator, Mode mode);
+
+  void add(const Element& term) { add(term.number, 0, term.bound); }
+  void addProduct(const Element& a, const Element& b);
+  Element finish(DataType result) const;
+
+ private:
+  void add(double high, double low, long double bound);
+  void noteQuantum(double part);
+
+  DataType accumulator_;
+  Mode mode_;
+  int64_t count_ = 0;
+  double high_ = 0;  // the sum is high_ + low_
+  double low_ = 0;
+  long double typed_ = 0;      // the running sum of typed mode
+  double special_ = 0;         // the sum of the terms that are not finite
+  long double magnitude_ = 0;  // sum|x|
+  long double bound_ = 0;      // of all terms
+  int quantum_;                // every term is a multiple of 2^quantum_
+  bool has_special_ = false;
+  bool is_minus_zero_ = true;  // every term is -0
+};
+
+}  // namespace tokamak::oracle

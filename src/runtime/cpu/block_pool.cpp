@@ -1,0 +1,106 @@
+#include "runtime/cpu/block_pool.h"
+
+#include <algorithm>
+#include <climits>
+
+#include "base/error.h"
+#include "runtime/cpu/futex.h"
+
+namespace tokamak {
+
+BlockPool::BlockPool(int64_t threads) : threads_(threads) {
+  TK_REQUIRE(threads >= 1, Usage, "block pool: {} threads were asked for; at least 1 is needed", threads);
+}
+
+BlockPool::~BlockPool() {
+  stop_.store(true);
+  posts_.fetch_add(1);
+  futexWake(&posts_, INT_MAX);
+  for (std::thread& worker : workers_) worker.join();
+}
+
+void BlockPool::start() {
+  workers_.reserve(static_cast<size_t>(threads_ - 1));
+  while (static_cast<int64_t>(workers_.size()) < threads_ - 1) workers_.emplace_back([this] { help(); });
+}
+
+void BlockPool::run(int64_t blocks, const void* function, RangeFunction run_range) {
+  if (blocks <= 1 || threads_ == 1) return run_range(function, 0, blocks);
+  std::call_once(started_, [this] { start(); });
+
+  Job job;
+  job.function = function;
+  job.run_range = run_range;
+  job.blocks = blocks;
+  job.grain = std::max<int64_t>(1, blocks / (threads_ * 8));  // small enough to even out, large enough to be cheap
+  lock_.lock();
+  job.following = jobs_;
+  jobs_ = &job;
+  lock_.unlock();
+  posts_.fetch_add(1, std::memory_order_seq_cst);
+  if (sleepers_.load(std::memory_order_seq_cst) > 0) {
+    futexWake(&posts_, static_cast<int>(std::min<int64_t>(blocks - 1, threads_ - 1)));
+  }
+
+  takePart(job);
+  lock_.lock();  // from here on nobody joins
+  Job** link = &jobs_;
+  while (*link != &job) link = &(*link)->following;
+  *link = job.following;
+  lock_.unlock();
+  const auto isAlone = [&] { return job.helpers.load(std::memory_order_acquire) == 0; };
+  if (!spinUntil(isAlone)) {
+    while (const uint32_t helpers = job.helpers.load(std::memory_order_acquire)) futexWait(job.helpers, helpers);
+  }
+  if (job.failure != nullptr) std::rethrow_exception(job.failure);
+}
+
+void BlockPool::takePart(Job& job) {
+  while (true) {
+    const int64_t begin = job.next.fetch_add(job.grain, std::memory_order_relaxed);
+    if (begin >= job.blocks) return;
+    try {
+      job.run_range(job.function, begin, std::min(begin + job.grain, job.blocks));
+    } catch (...) {
+      const std::lock_guard lock(job.failure_lock);
+      if (job.failure == nullptr) job.failure = std::current_exception();
+      job.next.store(job.blocks, std::memory_order_relaxed);
+    }
+  }
+}
+
+// The last access to the job: its owner may be gone right after the count, and only the address is used then.
+void BlockPool::leave(Job& job) {
+  const void* const word = &job.helpers;
+  if (job.helpers.fetch_sub(1, std::memory_order_acq_rel) == 1) futexWake(word, 1);
+}
+
+BlockPool::Job* BlockPool::join() {
+  const std::lock_guard lock(lock_);
+  for (Job* job = jobs_; job != nullptr; job = job->following) {
+    if (job->next.load(std::memory_order_relaxed) >= job->blocks) continue;
+    job->helpers.fetch_add(1, std::memory_order_relaxed);
+    return job;
+  }
+  return nullptr;
+}
+
+void BlockPool::help() {
+  uint32_t seen = 0;
+  while (true) {
+    if (stop_.load()) return;
+    seen = posts_.load(std::memory_order_seq_cst);
+    if (Job* const job = join()) {
+      takePart(*job);
+      leave(*job);
+      continue;
+    }
+    const auto hasNews = [&] { return posts_.load(std::memory_order_seq_cst) != seen; };
+    if (spinUntil(hasNews)) continue;
+    sleepers_.fetch_add(1, std::memory_order_seq_cst);
+    if (!hasNews()) futexWait(posts_, seen);
+    sleepers_.fetch_sub(1, std::memory_order_seq_cst);
+  }
+}
+
+}  // namespace tokamak

@@ -1,0 +1,67 @@
+// The threads that share out the blocks of a kernel.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/spin_lock.h"
+
+namespace tokamak {
+
+/// Any number of threads may call parallelFor at once; each takes part in its own call, so that a call always ends. The
+/// pool's threads start with the first call that can use them, and sleep when there is nothing to do.
+class BlockPool {
+ public:
+  /// `threads`: how many may work on one call, the caller included; at least 1.
+  explicit BlockPool(int64_t threads);
+  BlockPool(const BlockPool&) = delete;
+  BlockPool& operator=(const BlockPool&) = delete;
+  ~BlockPool();
+
+  int64_t threads() const { return threads_; }
+
+  /// Calls `function(block)` for 0 <= block < blocks, in any order and at the same time; returns when all are done. The
+  /// first exception out of a block is raised here, and blocks that have not started are left out.
+  template <class Function>
+  void parallelFor(int64_t blocks, const Function& function) {
+    run(blocks, &function, [](const void* f, int64_t begin, int64_t end) {
+      for (int64_t block = begin; block < end; ++block) (*static_cast<const Function*>(f))(block);
+    });
+  }
+
+ private:
+  using RangeFunction = void (*)(const void* function, int64_t begin, int64_t end);
+  struct Job {
+    const void* function = nullptr;
+    RangeFunction run_range = nullptr;
+    int64_t blocks = 0;
+    int64_t grain = 1;
+    std::atomic<int64_t> next = 0;
+    std::atomic<uint32_t> helpers = 0;
+    SpinLock failure_lock;
+    std::exception_ptr failure;
+    Job* following = nullptr;
+  };
+
+  void run(int64_t blocks, const void* function, RangeFunction run_range);
+  void help();
+  void start();
+  Job* join();
+  static void takePart(Job& job);
+  static void leave(Job& job);
+
+  const int64_t threads_;
+  SpinLock lock_;  // of jobs_ and of joining one
+  Job* jobs_ = nullptr;
+  std::atomic<uint32_t> posts_ = 0;  // counts jobs; idle threads sleep on it
+  std::atomic<int32_t> sleepers_ = 0;
+  std::atomic<bool> stop_ = false;
+  std::once_flag started_;
+  std::vector<std::thread> workers_;
+};
+
+}  // namespace tokamak

@@ -1,0 +1,261 @@
+#include "runtime/cpu/cpu_device.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <fstream>
+#include <mutex>
+#include <string>
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "runtime/cpu/stream_edges.h"
+
+namespace tokamak {
+
+namespace {
+
+constexpr uint8_t kPoison = 0xFF;
+constexpr int64_t kHugePage = 2 * 1024 * 1024;
+
+int64_t machineMemory() {
+  return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<int64_t>(sysconf(_SC_PAGESIZE));
+}
+
+std::string processorName() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown processor";
+}
+
+CpuDeviceOptions checked(CpuDeviceOptions options) {
+  TK_REQUIRE(options.threads >= 0, Usage, "cpu device: {} threads were asked for; 0 means one per usable processor",
+             options.threads);
+  TK_REQUIRE(options.memory_limit >= 0, Usage, "cpu device: a memory limit of {} bytes was asked for; 0 means no limit",
+             options.memory_limit);
+  TK_REQUIRE(options.ring_bytes >= 256 && options.ring_bytes <= (1 << 30) &&
+                 std::has_single_bit(static_cast<uint64_t>(options.ring_bytes)),
+             Usage, "cpu device: rings of {} bytes were asked for; legal are powers of two from 256 to 2^30",
+             options.ring_bytes);
+  if (options.threads == 0) options.threads = usableProcessors();
+  if (options.memory_limit == 0) options.memory_limit = machineMemory();
+  return options;
+}
+
+void requireSize(const char* operation, int64_t bytes) {
+  TK_REQUIRE(bytes >= 0, Usage, "{}: {} bytes were asked for; a size is not negative", operation, bytes);
+}
+
+}  // namespace
+
+int64_t usableProcessors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) != 0) return std::max(1L, sysconf(_SC_NPROCESSORS_ONLN));
+  return std::max(1, CPU_COUNT(&set));
+}
+
+class CpuDevice::CpuStream final : public Stream {
+ public:
+  CpuStream(CpuDevice& device, StreamQueue& queue) : device_(device), queue_(queue) {}
+  CpuStream(const CpuStream&) = delete;
+  CpuStream& operator=(const CpuStream&) = delete;
+  ~CpuStream() override { device_.giveBack(queue_); }
+  StreamQueue& queue() const { return queue_; }
+
+ private:
+  CpuDevice& device_;
+  StreamQueue& queue_;
+};
+
+class CpuDevice::CpuEvent final : public Event {
+ public:
+  StreamPoint point() const {
+    const HideFromSanitizer hide;
+    const std::lock_guard lock(lock_);
+    return point_;
+  }
+  void set(const StreamPoint& point) {
+    const HideFromSanitizer hide;
+    const std::lock_guard lock(lock_);
+    point_ = point;
+  }
+
+ private:
+  mutable SpinLock lock_;
+  StreamPoint point_;
+};
+
+// Large blocks take huge pages: first use of 4 KiB pages costs more than the work done on them.
+void* CpuDevice::HostMemory::allocate(int64_t bytes, MemoryKind /*kind*/) {
+  const bool is_large = bytes >= 2 * kHugePage;
+  const size_t alignment = is_large ? kHugePage : 256;
+  const size_t whole = (static_cast<size_t>(bytes) + alignment - 1) / alignment * alignment;
+  void* const address = std::aligned_alloc(alignment, whole);
+  if (is_large && address != nullptr) madvise(address, whole, MADV_HUGEPAGE);
+  return address;
+}
+
+void CpuDevice::HostMemory::release(void* address, int64_t /*bytes*/, MemoryKind /*kind*/) { std::free(address); }
+
+CpuDevice::CpuDevice(const CpuDeviceOptions& options)
+    : options_(checked(options)), arena_(memory_, options_.memory_limit), pool_(options_.threads) {
+  properties_ = {.name = "cpu",
+                 .description = processorName(),
+                 .threads = options_.threads,
+                 .memory_bytes = options_.memory_limit,
+                 .host_reads_device_memory = true};
+}
+
+CpuDevice::~CpuDevice() = default;
+
+std::unique_ptr<Stream> CpuDevice::createStream() {
+  const HideFromSanitizer hide;
+  const std::lock_guard lock(queues_lock_);
+  if (idle_queues_.empty()) {
+    // Under ThreadSanitizer a shared pool would order streams that the model leaves unordered.
+    const StreamQueueOptions queue_options = {.pool = kThreadSanitizer ? nullptr : &pool_,
+                                              .threads = options_.threads,
+                                              .ring_bytes = static_cast<uint32_t>(options_.ring_bytes),
+                                              .trace = options_.trace,
+                                              .raise_count = &raise_count_};
+    const auto index = static_cast<int64_t>(queues_.size());
+    idle_queues_.reserve(queues_.size() + 1);  // so that giving a stream back needs no memory
+    idle_queues_.push_back(queues_.emplace_back(std::make_unique<StreamQueue>(index, queue_options)).get());
+    if (options_.trace != nullptr) options_.trace->nameTrack(index, fmt::format("stream {}", index));
+  }
+  auto stream = std::make_unique<CpuStream>(*this, *idle_queues_.back());
+  idle_queues_.pop_back();
+  return stream;
+}
+
+void CpuDevice::giveBack(StreamQueue& queue) {
+  const uint64_t end = queue.mark();
+  if (queue.waitDone(end)) queue.receive(end);
+  queue.issueReset();
+  const HideFromSanitizer hide;
+  const std::lock_guard lock(queues_lock_);
+  idle_queues_.push_back(&queue);
+}
+
+std::unique_ptr<Event> CpuDevice::createEvent() { return std::make_unique<CpuEvent>(); }
+
+StreamQueue& CpuDevice::queueOf(Stream& stream) { return static_cast<CpuStream&>(stream).queue(); }
+
+void* CpuDevice::allocate(int64_t bytes, MemoryKind kind, Stream& stream) {
+  StreamQueue& queue = queueOf(stream);
+  ArenaBlock block;
+  {
+    const HideFromSanitizer hide;
+    block = arena_.allocate(bytes, kind, queue);
+  }
+  // The other stream is past that point, so there is nothing to wait for; but it is an edge of the model.
+  if (kThreadSanitizer && block.freed_on != nullptr) {
+    queue.issueWait({static_cast<StreamQueue*>(block.freed_on), block.freed_at});
+  }
+  if (options_.poisons_memory && bytes > 0) queue.issueFill(block.address, kPoison, bytes);
+  return block.address;
+}
+
+void CpuDevice::release(void* address, int64_t bytes, MemoryKind kind, Stream& stream) {
+  StreamQueue& queue = queueOf(stream);
+  const uint64_t point = queue.mark();
+  const HideFromSanitizer hide;
+  arena_.release(address, bytes, kind, queue, point);
+}
+
+MemoryStatistics CpuDevice::memoryStatistics(MemoryKind kind) const {
+  const HideFromSanitizer hide;
+  return arena_.statistics(kind);
+}
+
+void CpuDevice::trimMemory() {
+  const HideFromSanitizer hide;
+  arena_.trim();
+}
+
+void CpuDevice::record(Event& event, Stream& stream) {
+  StreamQueue& queue = queueOf(stream);
+  static_cast<CpuEvent&>(event).set({&queue, queue.mark()});
+}
+
+void CpuDevice::wait(Stream& stream, const Event& event) {
+  const StreamPoint point = static_cast<const CpuEvent&>(event).point();
+  StreamQueue& queue = queueOf(stream);
+  const bool is_in_order_anyway = point.queue == nullptr || point.queue == &queue;
+  if (!is_in_order_anyway) queue.issueWait(point);
+}
+
+void CpuDevice::copy(Stream& stream, void* to, const void* from, int64_t bytes) {
+  requireSize("copy", bytes);
+  if (bytes > 0) queueOf(stream).issueCopy(to, from, bytes);
+}
+
+void CpuDevice::fill(Stream& stream, void* to, uint8_t byte, int64_t bytes) {
+  requireSize("fill", bytes);
+  if (bytes > 0) queueOf(stream).issueFill(to, byte, bytes);
+}
+
+void CpuDevice::launch(Stream& stream, const Work& work, std::span<void* const> addresses) {
+  queueOf(stream).issueLaunch(static_cast<const CpuWork&>(work), addresses);
+}
+
+void CpuDevice::callback(Stream& stream, std::function<void()> function) {
+  TK_REQUIRE(function != nullptr, Usage, "callback: an empty function was given; it has nothing to call");
+  queueOf(stream).issueCallback(std::move(function));
+}
+
+void CpuDevice::writeFlag(Stream& stream, uint64_t* flag, uint64_t value) {
+  queueOf(stream).issueWriteFlag(flag, value);
+}
+
+void CpuDevice::waitFlag(Stream& stream, const uint64_t* flag, uint64_t value) {
+  queueOf(stream).issueWaitFlag(flag, value);
+}
+
+void CpuDevice::synchronize(Stream& stream) {
+  StreamQueue& queue = queueOf(stream);
+  waitFor({&queue, queue.mark()}, "synchronize");
+}
+
+void CpuDevice::synchronize(const Event& event) {
+  const StreamPoint point = static_cast<const CpuEvent&>(event).point();
+  if (point.queue != nullptr) waitFor(point, "synchronize");
+}
+
+bool CpuDevice::isDone(const Event& event) {
+  const StreamPoint point = static_cast<const CpuEvent&>(event).point();
+  if (point.queue == nullptr) return true;
+  {
+    const HideFromSanitizer hide;
+    if (!point.queue->isDone(point.position)) return false;
+  }
+  point.queue->receive(point.position);
+  return true;
+}
+
+void CpuDevice::waitFor(const StreamPoint& point, const char* operation) {
+  TK_REQUIRE(point.queue->waitDone(point.position), Device,
+             "{}: a callback of stream {} waits for its own stream, which would never end", operation,
+             point.queue->index());
+  point.queue->receive(point.position);
+  raiseFailureAt(point);
+}
+
+// Only the first to get here raises; everything issued from then on runs again.
+void CpuDevice::raiseFailureAt(const StreamPoint& point) {
+  const auto failure = point.queue->failureAt(point.position);
+  if (failure == nullptr || failure->raised.load() != 0) return;
+  uint32_t not_raised = 0;
+  if (!failure->raised.compare_exchange_strong(not_raised, raise_count_.fetch_add(1) + 1)) return;
+  std::rethrow_exception(failure->cause);
+}
+
+}  // namespace tokamak

@@ -1,0 +1,91 @@
+// The processor as a device: asynchronous streams (a thread each), a pool of threads for blocks, stream-ordered memory.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/spin_lock.h"
+#include "base/trace.h"
+#include "device/arena.h"
+#include "device/device.h"
+#include "runtime/cpu/block_pool.h"
+#include "runtime/cpu/cpu_work.h"
+#include "runtime/cpu/stream_queue.h"
+
+namespace tokamak {
+
+struct CpuDeviceOptions {
+  int64_t threads = 0;             ///< that share out blocks; 0: as many processors as this process may use
+  int64_t memory_limit = 0;        ///< in bytes, all memory kinds together; 0: the machine's memory
+  int64_t ring_bytes = 65536;      ///< work that may wait per stream; a power of two of at least 256
+  bool poisons_memory = false;     ///< fresh allocations are filled with 0xFF: NaN in every floating-point type
+  TraceObserver* trace = nullptr;  ///< told about all work; outlives the device
+};
+
+/// Streams that were destroyed leave their thread for the next one. Streams, events and buffers must be gone before the
+/// device goes. Thread-safe, but for one stream or event that is destroyed while used.
+class CpuDevice final : public Device {
+ public:
+  explicit CpuDevice(const CpuDeviceOptions& options = {});
+  ~CpuDevice() override;
+
+  const DeviceProperties& properties() const override { return properties_; }
+  std::unique_ptr<Stream> createStream() override;
+  std::unique_ptr<Event> createEvent() override;
+
+  void* allocate(int64_t bytes, MemoryKind kind, Stream& stream) override;
+  void release(void* address, int64_t bytes, MemoryKind kind, Stream& stream) override;
+  MemoryStatistics memoryStatistics(MemoryKind kind) const override;
+
+  void record(Event& event, Stream& stream) override;
+  void wait(Stream& stream, const Event& event) override;
+
+  void copy(Stream& stream, void* to, const void* from, int64_t bytes) override;
+  void fill(Stream& stream, void* to, uint8_t byte, int64_t bytes) override;
+  std::shared_ptr<const Work> prepare(const WorkRequest& request) override;
+  /// `work` is a CpuWork.
+  void launch(Stream& stream, const Work& work, std::span<void* const> addresses) override;
+  void callback(Stream& stream, std::function<void()> function) override;
+  void writeFlag(Stream& stream, uint64_t* flag, uint64_t value) override;
+  void waitFlag(Stream& stream, const uint64_t* flag, uint64_t value) override;
+
+  void synchronize(Stream& stream) override;
+  void synchronize(const Event& event) override;
+  bool isDone(const Event& event) override;
+
+  /// Makes the n-th allocation from now on fail with OutOfMemory (1 is the next one); 0 takes that back.
+  void failAllocation(int64_t n) { arena_.failAllocation(n); }
+  /// Gives cached memory that nobody uses any more back to the system.
+  void trimMemory();
+
+ private:
+  class HostMemory final : public MemorySource {
+   public:
+    void* allocate(int64_t bytes, MemoryKind kind) override;
+    void release(void* address, int64_t bytes, MemoryKind kind) override;
+  };
+  class CpuStream;
+  class CpuEvent;
+
+  static StreamQueue& queueOf(Stream& stream);
+  void giveBack(StreamQueue& queue);
+  void waitFor(const StreamPoint& point, const char* operation);
+  void raiseFailureAt(const StreamPoint& point);
+
+  const CpuDeviceOptions options_;
+  DeviceProperties properties_;
+  HostMemory memory_;
+  Arena arena_;
+  BlockPool pool_;
+  std::atomic<uint32_t> raise_count_ = 0;
+  SpinLock queues_lock_;
+  std::vector<std::unique_ptr<StreamQueue>> queues_;
+  std::vector<StreamQueue*> idle_queues_;
+};
+
+/// How many processors this process may run on.
+int64_t usableProcessors();
+
+}  // namespace tokamak

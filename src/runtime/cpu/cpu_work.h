@@ -1,0 +1,17 @@
+// Work for the CPU device.
+#pragma once
+
+#include "device/device.h"
+#include "runtime/cpu/block_pool.h"
+
+namespace tokamak {
+
+/// Runs on a stream's thread, and on the pool's threads inside `pool.parallelFor`. Its exceptions become failures of the
+/// stream.
+class CpuWork : public Work {
+ public:
+  /// `addresses`: one per operand, in the order in which the work was prepared.
+  virtual void run(void* const* addresses, BlockPool& pool) const = 0;
+};
+
+}  // namespace tokamak

@@ -1,0 +1,211 @@
+#include "runtime/cpu/element_loops.h"
+
+#include <algorithm>
+#include <mutex>
+#include <string>
+
+#include "base/spin_lock.h"
+#include "ir/fields.h"
+#include "runtime/cpu/element_row.h"
+
+namespace tokamak {
+
+namespace {
+
+// Elements that a block computes at least: enough to pay for handing it to a thread.
+constexpr int64_t kBlockElements = 32768;
+// A reduction is cut when it gives fewer chunks than this, into pieces of at least kPieceElements.
+constexpr int64_t kFewChunks = 32;
+constexpr int64_t kPieceElements = 65536;
+
+int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// The result as a grid of units: every position of the outer dimensions x tiles x chunks of the row.
+class UnitGrid {
+ public:
+  UnitGrid(const ElementProgram& program, int64_t row_length, int64_t tile_rows);
+
+  int64_t units() const { return units_; }
+  int64_t chunkLength() const { return steps_[program_->row]; }
+  int64_t unitElements() const;
+
+  /// Sets `at` to the start of unit `number`.
+  void seek(int64_t number, int64_t* at) const;
+  /// Moves `at` to the start of the next unit.
+  void advance(int64_t* at) const;
+  /// How much of the dimension the unit at `at` covers.
+  int64_t length(size_t d, const int64_t* at) const { return std::min(steps_[d], program_->dimensions[d].extent - at[d]); }
+
+ private:
+  const ElementProgram* program_;
+  std::vector<size_t> order_;    // fastest first
+  std::vector<int64_t> steps_;   // per dimension
+  int64_t units_ = 1;
+};
+
+UnitGrid::UnitGrid(const ElementProgram& program, int64_t row_length, int64_t tile_rows) : program_(&program) {
+  steps_.assign(program.result_dimensions, 1);
+  steps_[program.row] = row_length;
+  order_.push_back(program.row);
+  if (program.tile >= 0) {
+    steps_[static_cast<size_t>(program.tile)] = tile_rows;
+    order_.push_back(static_cast<size_t>(program.tile));
+  }
+  for (size_t d = program.result_dimensions; d-- > 0;) {
+    if (std::ranges::find(order_, d) == order_.end()) order_.push_back(d);
+    units_ *= ceilDivide(program.dimensions[d].extent, steps_[d]);
+  }
+}
+
+int64_t UnitGrid::unitElements() const {
+  int64_t elements = 1;
+  for (size_t d = 0; d < steps_.size(); ++d) elements *= std::min(steps_[d], program_->dimensions[d].extent);
+  return elements;
+}
+
+void UnitGrid::seek(int64_t number, int64_t* at) const {
+  for (const size_t d : order_) {
+    const int64_t count = ceilDivide(program_->dimensions[d].extent, steps_[d]);
+    at[d] = number % count * steps_[d];
+    number /= count;
+  }
+}
+
+void UnitGrid::advance(int64_t* at) const {
+  for (const size_t d : order_) {
+    at[d] += steps_[d];
+    if (at[d] < program_->dimensions[d].extent) return;
+    at[d] = 0;
+  }
+}
+
+int64_t reducedElements(const ElementProgram& program) {
+  int64_t elements = 1;
+  for (size_t d = program.result_dimensions; d < program.dimensions.size(); ++d) elements *= program.dimensions[d].extent;
+  return elements;
+}
+
+int64_t rowLengthOf(const ElementProgram& program) {
+  if (program.is_empty) return 1;
+  const int64_t longest = ElementRow::maxRow(program);
+  if (program.reduced_row < 0) return longest;
+  // Each element of the row is a reduction of its own.
+  return std::clamp<int64_t>(kBlockElements / std::max<int64_t>(1, reducedElements(program)), 1, longest);
+}
+
+int64_t tileRowsOf(const ElementProgram& program) {
+  int64_t size = 1;
+  for (const OperandAccess& access : program.accesses) {
+    if (access.stage >= 0) size = std::max(size, access.size);
+  }
+  return kTileBytes / size;
+}
+
+class ElementWork final : public CpuWork {
+ public:
+  ElementWork(std::string name, ElementProgram program);
+
+  std::string_view name() const override { return name_; }
+  void run(void* const* addresses, BlockPool& pool) const override;
+
+ private:
+  void cutReduction();
+  void runWhole(void* const* addresses, BlockPool& pool) const;
+  void runCut(void* const* addresses, BlockPool& pool) const;
+  std::unique_ptr<char[]> takePartials() const;
+
+  std::string name_;
+  ElementProgram program_;
+  UnitGrid grid_;
+  int64_t units_per_block_ = 1;
+  int64_t pieces_ = 1;        // that each reduction is cut into
+  int64_t piece_length_ = 0;  // along cut_dimension_
+  size_t cut_dimension_ = 0;
+  int64_t chunk_bytes_ = 0;   // of a unit's accumulators
+  // Memory for the accumulators of pieces, kept between runs; two runs at once have one each.
+  mutable SpinLock partials_lock_;
+  mutable std::vector<std::unique_ptr<char[]>> partials_;
+};
+
+ElementWork::ElementWork(std::string name, ElementProgram program)
+    : name_(std::move(name)), program_(std::move(program)), grid_(program_, rowLengthOf(program_), tileRowsOf(program_)) {
+  if (program_.is_empty) return;
+  cutReduction();
+  const int64_t work = grid_.unitElements() * std::max<int64_t>(1, reducedElements(program_));
+  units_per_block_ = std::max<int64_t>(1, kBlockElements / std::max<int64_t>(1, work));
+}
+
+// Only by sizes: the pieces, and with them the order of additions, must not depend on the number of threads.
+void ElementWork::cutReduction() {
+  const auto reductions = std::ranges::count(program_.steps, ElementKind::Reduce, &ElementStep::kind);
+  if (reductions != 1 || grid_.units() >= kFewChunks || program_.dimensions.size() == program_.result_dimensions) return;
+  const int64_t work = reducedElements(program_) * grid_.unitElements();
+  for (size_t d = program_.result_dimensions; d < program_.dimensions.size(); ++d) {
+    if (cut_dimension_ == 0 || program_.dimensions[d].extent > program_.dimensions[cut_dimension_].extent) cut_dimension_ = d;
+  }
+  const int64_t extent = program_.dimensions[cut_dimension_].extent;
+  const int64_t wanted = std::min(ceilDivide(2 * kFewChunks, grid_.units()), work / kPieceElements);
+  if (wanted < 2 || extent < 2) return;
+  piece_length_ = ceilDivide(extent, std::min(wanted, extent));
+  pieces_ = ceilDivide(extent, piece_length_);
+  chunk_bytes_ = grid_.chunkLength() * 8;
+}
+
+void ElementWork::run(void* const* addresses, BlockPool& pool) const {
+  if (program_.is_empty) return;
+  if (pieces_ > 1) runCut(addresses, pool);
+  else runWhole(addresses, pool);
+}
+
+void ElementWork::runWhole(void* const* addresses, BlockPool& pool) const {
+  pool.parallelFor(ceilDivide(grid_.units(), units_per_block_), [&](int64_t block) {
+    ElementRow row(program_, addresses);
+    const int64_t begin = block * units_per_block_;
+    const int64_t end = std::min(begin + units_per_block_, grid_.units());
+    grid_.seek(begin, row.at());
+    for (int64_t unit = begin; unit < end; ++unit, grid_.advance(row.at())) {
+      const int64_t tile_rows = program_.tile < 0 ? 1 : grid_.length(static_cast<size_t>(program_.tile), row.at());
+      row.run(grid_.length(program_.row, row.at()), tile_rows);
+    }
+  });
+}
+
+std::unique_ptr<char[]> ElementWork::takePartials() const {
+  const std::lock_guard lock(partials_lock_);
+  if (partials_.empty()) return std::make_unique<char[]>(static_cast<size_t>(pieces_ * grid_.units() * chunk_bytes_));
+  auto memory = std::move(partials_.back());
+  partials_.pop_back();
+  return memory;
+}
+
+void ElementWork::runCut(void* const* addresses, BlockPool& pool) const {
+  auto memory = takePartials();
+  pool.parallelFor(pieces_ * grid_.units(), [&](int64_t block) {
+    ElementRow row(program_, addresses);
+    const int64_t unit = block / pieces_;
+    const int64_t begin = block % pieces_ * piece_length_;
+    grid_.seek(unit, row.at());
+    const ReducedRange range{cut_dimension_, begin,
+                             std::min(begin + piece_length_, program_.dimensions[cut_dimension_].extent)};
+    row.accumulate(range, grid_.length(program_.row, row.at()), memory.get() + block * chunk_bytes_);
+  });
+  pool.parallelFor(grid_.units(), [&](int64_t unit) {
+    ElementRow row(program_, addresses);
+    grid_.seek(unit, row.at());
+    const Partials partials{memory.get() + unit * pieces_ * chunk_bytes_, pieces_, chunk_bytes_};
+    row.run(grid_.length(program_.row, row.at()), 1, &partials);
+  });
+  const std::lock_guard lock(partials_lock_);
+  partials_.push_back(std::move(memory));
+}
+
+}  // namespace
+
+std::shared_ptr<const CpuWork> prepareElementWork(const Expr& expr, std::span<const OperandDesc> operands,
+                                                  const ScalarBindings& bindings,
+                                                  std::span<const int64_t> coordinate_offsets) {
+  return std::make_shared<ElementWork>(std::string(callName(expr)),
+                                       makeElementProgram(expr, operands, bindings, coordinate_offsets));
+}
+
+}  // namespace tokamak

@@ -1,0 +1,212 @@
+#include "runtime/cpu/element_program.h"
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "compute/rules.h"
+#include "runtime/cpu/element_layout.h"
+
+namespace tokamak {
+
+namespace {
+
+class Binder {
+ public:
+  Binder(const Expr& expr, std::span<const OperandDesc> operands, const ScalarBindings& bindings,
+         std::span<const int64_t> offsets);
+  ElementProgram bind();
+
+ private:
+  size_t operandOf(const TensorView& tensor) const;
+  void requireFittingOperands() const;
+  void requireEqualExtents() const;
+  void addDimensions(std::span<const int64_t> offsets);
+  int64_t reducedExtent(const ReducedAxis& axis) const;
+  size_t addStep(const Element& element, bool has_choice_above);
+  size_t addLoad(const Element& load, bool is_certain);
+  void fillConstant(const Element& value, ElementStep& step) const;
+  void assignBuffers(ElementProgram& program) const;
+
+  const Expr& expr_;
+  const ElementRule rule_;
+  std::span<const OperandDesc> operands_;
+  const ScalarBindings& bindings_;
+  std::vector<TensorView*> tensors_;
+  IndexSpace space_;
+  std::vector<ReducedAxis> reduced_;
+  ElementProgram program_;
+};
+
+Binder::Binder(const Expr& expr, std::span<const OperandDesc> operands, const ScalarBindings& bindings,
+               std::span<const int64_t> offsets)
+    : expr_(expr), rule_(ruleOf(expr)), operands_(operands), bindings_(bindings), tensors_(tensorsOf(expr.inputs())),
+      program_{.dimensions = {}, .steps = {}, .accesses = {}, .result = {}, .lines = IndexLines({}, {}, bindings)} {
+  tensors_.push_back(rule_.result);
+  requireFittingOperands();
+  addDimensions(offsets);
+}
+
+size_t Binder::operandOf(const TensorView& tensor) const {
+  const auto found = std::ranges::find(tensors_, &tensor);
+  TK_CHECK(found != tensors_.end(), "{}: its rule reads {}, which is no operand", expr_.name(), nameOf(tensor));
+  return static_cast<size_t>(found - tensors_.begin());
+}
+
+void Binder::requireFittingOperands() const {
+  TK_REQUIRE(operands_.size() == tensors_.size(), Bind, "{}: {} operands are described; its tensors are {} operands and 1 result",
+             expr_.name(), operands_.size(), tensors_.size() - 1);
+  for (size_t i = 0; i < tensors_.size(); ++i) {
+    const OperandDesc& desc = operands_[i];
+    TK_REQUIRE(desc.dtype == tensors_[i]->dtype() && desc.sizes.size() == shapeOf(*tensors_[i]).size() &&
+                   desc.strides.size() == desc.sizes.size(),
+               Bind, "{}: operand {} of type {} with {} sizes and {} strides does not fit {}", expr_.name(), i,
+               dataTypeName(desc.dtype), desc.sizes.size(), desc.strides.size(), toString(*tensors_[i]));
+  }
+}
+
+void Binder::requireEqualExtents() const {
+  for (const auto& [a, b] : rule_.equal_extents) {
+    const auto first = evaluate(*a, bindings_);
+    const auto second = evaluate(*b, bindings_);
+    TK_REQUIRE(!first || !second || asInt(*first) == asInt(*second), Bind,
+               "{}: {} is {} and {} is {}; they must be equal", expr_.name(), toString(*a), asInt(*first), toString(*b),
+               asInt(*second));
+  }
+}
+
+void Binder::addDimensions(std::span<const int64_t> offsets) {
+  space_.coordinates = rule_.coordinates;
+  space_.extents = operands_.back().sizes;
+  space_.offsets.assign(offsets.begin(), offsets.end());
+  space_.offsets.resize(space_.extents.size(), 0);
+  space_.bindings = &bindings_;
+  visitElements(*rule_.value, [&](const Element& element) {
+    for (const ReducedAxis& axis : element.axes) {
+      reduced_.push_back(axis);
+      space_.coordinates.push_back(axis.coordinate);
+      space_.extents.push_back(reducedExtent(axis));
+      space_.offsets.push_back(0);
+    }
+  });
+  program_.result_dimensions = rule_.coordinates.size();
+  for (size_t i = 0; i < space_.extents.size(); ++i) {
+    program_.dimensions.push_back({space_.extents[i], i >= program_.result_dimensions});
+  }
+  program_.is_empty = std::ranges::count(operands_.back().sizes, 0) > 0;
+  program_.lines = IndexLines(space_.coordinates, space_.offsets, bindings_);
+}
+
+// Known from the bindings, else from the size of an operand that is indexed by it.
+int64_t Binder::reducedExtent(const ReducedAxis& axis) const {
+  if (const auto extent = evaluate(*axis.extent, bindings_)) return asInt(*extent);
+  std::optional<int64_t> extent;
+  visitElements(*rule_.value, [&](const Element& element) {
+    for (size_t i = 0; i < element.index.size(); ++i) {
+      if (element.index[i] == axis.coordinate) extent = operands_[operandOf(*element.tensor)].sizes[i];
+    }
+  });
+  return extent ? *extent : evaluateInt(*axis.extent, bindings_);
+}
+
+// `is_certain`: the load is done for every coordinate, so that an index out of bounds is an error.
+size_t Binder::addLoad(const Element& load, bool is_certain) {
+  OperandAccess access;
+  access.operand = operandOf(*load.tensor);
+  const OperandDesc& desc = operands_[access.operand];
+  access.size = sizeOf(desc.dtype);
+  access.is_certain = is_certain;
+  LinearIndex address;
+  address.strides.assign(space_.coordinates.size(), 0);
+  const bool has_elements = std::ranges::count(space_.extents, 0) == 0;
+  for (size_t i = 0; i < load.index.size(); ++i) {
+    LinearIndex index = space_.linear(*load.index[i]);
+    // A coordinate as it stands goes along with the operand: a part of the result meets the same part of the operand.
+    const auto exact = std::ranges::find(space_.coordinates, load.index[i]);
+    if (exact != space_.coordinates.end()) index.constant = 0;
+    const auto range = space_.range(index);
+    TK_REQUIRE(!is_certain || !has_elements || !range || (range->first >= 0 && range->second < desc.sizes[i]), Bind,
+               "{}: axis {} of {} has size {}, but elements {} to {} of it are read", expr_.name(), i,
+               toString(*load.tensor), desc.sizes[i], range->first, range->second);
+    address.add(index, desc.strides[i]);
+  }
+  space_.joinDivAndMod(address);
+  access.constant = address.constant;
+  access.strides = address.strides;
+  for (const auto& [factor, atom] : address.atoms) access.atoms.emplace_back(factor, program_.lines.add(*atom));
+  program_.accesses.push_back(std::move(access));
+  return program_.accesses.size() - 1;
+}
+
+void Binder::fillConstant(const Element& value, ElementStep& step) const {
+  const auto number = evaluate(*value.scalar, bindings_);
+  if (!number) static_cast<void>(evaluateInt(*value.scalar, bindings_));  // raises, and names the symbol
+  step.constant.resize(static_cast<size_t>(kChunk * sizeOf(value.dtype)));
+  fillWith(*number, value.dtype, step.constant.data(), kChunk);
+}
+
+size_t Binder::addStep(const Element& element, bool has_choice_above) {
+  ElementStep step;
+  step.kind = element.kind;
+  step.dtype = element.dtype;
+  for (const ElementRef& operand : element.operands) {
+    step.operands.push_back(addStep(*operand, has_choice_above || element.kind == ElementKind::Choose));
+  }
+  switch (element.kind) {
+    case ElementKind::Load: step.access = addLoad(element, !has_choice_above); break;
+    case ElementKind::Value:
+      if (mentionsAny(*element.scalar, space_.coordinates)) step.line = program_.lines.add(*element.scalar);
+      else fillConstant(element, step);
+      break;
+    case ElementKind::Apply: {
+      const auto types = functionTypes(element.function, element.operands.back()->dtype);
+      step.function = functionLoop(element.function, types->operand);
+      break;
+    }
+    case ElementKind::Cast: step.cast = castLoop(element.dtype, element.operands[0]->dtype); break;
+    case ElementKind::Choose: step.line = program_.lines.add(*element.scalar); break;
+    case ElementKind::Reduce: step.reduction = &reductionLoops(element.reduction, element.dtype); break;
+  }
+  program_.steps.push_back(std::move(step));
+  return program_.steps.size() - 1;
+}
+
+// A Choose always says where its operands go; what is not a Choose says so only to the last step.
+void Binder::assignBuffers(ElementProgram& program) const {
+  std::vector<bool> is_chosen(program.steps.size(), false);
+  for (const ElementStep& step : program.steps) {
+    for (const size_t operand : step.operands) is_chosen[operand] = step.kind == ElementKind::Choose;
+  }
+  for (size_t i = 0; i < program.steps.size(); ++i) {
+    ElementStep& step = program.steps[i];
+    // The accumulators of a Reduce are always in its buffer, its results in the next one.
+    const bool is_reduce = step.kind == ElementKind::Reduce;
+    if (is_chosen[i] && !is_reduce) continue;
+    step.buffer = program.buffers;
+    program.buffers += is_reduce ? 2 : 1;
+  }
+}
+
+ElementProgram Binder::bind() {
+  requireEqualExtents();
+  if (program_.is_empty) return std::move(program_);
+  static_cast<void>(addStep(*rule_.value, false));
+  program_.result.operand = tensors_.size() - 1;
+  program_.result.size = sizeOf(rule_.result->dtype());
+  program_.result.strides = operands_.back().strides;
+  program_.result.strides.resize(program_.dimensions.size(), 0);
+  assignBuffers(program_);
+  chooseLayout(program_);
+  return std::move(program_);
+}
+
+}  // namespace
+
+ElementProgram makeElementProgram(const Expr& expr, std::span<const OperandDesc> operands, const ScalarBindings& bindings,
+                                  std::span<const int64_t> coordinate_offsets) {
+  return Binder(expr, operands, bindings, coordinate_offsets).bind();
+}
+
+}  // namespace tokamak

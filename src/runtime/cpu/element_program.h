@@ -1,0 +1,70 @@
+// ElementProgram: an element rule bound to sizes and strides: a tree of typed loops over dimensions that were merged where
+// memory allows, ready to be run row by row.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "compute/element.h"
+#include "device/device.h"
+#include "runtime/cpu/index_lines.h"
+#include "runtime/cpu/linear_index.h"
+#include "runtime/cpu/typed_loops.h"
+
+namespace tokamak {
+
+/// The most elements that one call of a typed loop works on where results go through a buffer.
+inline constexpr int64_t kChunk = 1024;
+inline constexpr size_t kMaxDimensions = 32;
+
+/// Elements of an operand, at address + size * (constant + sum of strides * dimensions + sum of atoms).
+struct OperandAccess {
+  size_t operand = 0;  ///< position among the addresses
+  int64_t size = 4;    ///< bytes of an element
+  int64_t constant = 0;
+  std::vector<int64_t> strides;                      ///< one per dimension
+  std::vector<std::pair<int64_t, int32_t>> atoms;    ///< a factor and a line
+  bool is_certain = true;  ///< every element of the dimensions' box may be read, not only where a predicate holds
+  int32_t stage = -1;      ///< number of the transposed tile it is read through, or -1
+};
+
+struct ElementStep {
+  ElementKind kind = ElementKind::Value;
+  DataType dtype = DataType::F32;
+  std::vector<size_t> operands;  ///< steps
+  size_t access = 0;             ///< of a Load
+  FunctionLoop function = nullptr;
+  CastLoop cast = nullptr;
+  int32_t line = -1;             ///< of a Choose the predicate; of a Value the number, unless it is constant
+  std::vector<char> constant;    ///< of a constant Value: kChunk elements
+  const ReductionLoops* reduction = nullptr;
+  int32_t buffer = -1;           ///< kChunk * 8 bytes of the scratch memory, or -1: its user always says where to
+};
+
+struct Dimension {
+  int64_t extent = 1;
+  bool is_reduced = false;
+};
+
+struct ElementProgram {
+  std::vector<Dimension> dimensions;  ///< those of the result, then the reduced ones
+  size_t result_dimensions = 0;
+  std::vector<ElementStep> steps;     ///< operands first; the last one gives the result
+  std::vector<OperandAccess> accesses;
+  OperandAccess result;
+  IndexLines lines;
+  bool is_empty = false;              ///< the result has no elements
+  int32_t buffers = 0;
+  int32_t stages = 0;
+
+  size_t row = 0;          ///< the result's dimension that loops run along
+  int32_t tile = -1;       ///< the result's dimension that transposed operands are dense along, or -1
+  int32_t reduced_row = -1;  ///< the reduced dimension that loops run along, or -1: they run along `row`
+};
+
+/// `operands`: the tensor operands of `expr` in order of its inputs, then its outputs. Errors: Bind when sizes do not fit.
+ElementProgram makeElementProgram(const Expr& expr, std::span<const OperandDesc> operands, const ScalarBindings& bindings,
+                                  std::span<const int64_t> coordinate_offsets);
+
+}  // namespace tokamak

@@ -1,0 +1,74 @@
+// ElementRow: runs an element program along rows, from one thread's scratch memory.
+#pragma once
+
+#include "runtime/cpu/element_program.h"
+
+namespace tokamak {
+
+/// A transposed operand is read in tiles of this many bytes along the one and elements along the other dimension: as many
+/// lines as the nearest cache holds.
+inline constexpr int64_t kTileBytes = 128;
+inline constexpr int64_t kTileColumns = 256;
+
+/// A range of one reduced dimension; a reduction is cut along it so that several threads can share it.
+struct ReducedRange {
+  size_t dimension = 0;
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+
+/// The results of a cut reduction: `pieces` arrays of accumulators, `stride` bytes apart.
+struct Partials {
+  const char* first = nullptr;
+  int64_t pieces = 0;
+  int64_t stride = 0;
+};
+
+class ElementRow {
+ public:
+  ElementRow(const ElementProgram& program, void* const* addresses);
+
+  /// Where in the result the next row starts; the caller moves it. Entries of reduced dimensions are the row's own.
+  int64_t* at() { return at_; }
+
+  /// Computes `n` elements from at() along the row dimension, for `tile_rows` positions along the tile dimension. n is at
+  /// most maxRow(). A cut reduction takes its accumulators from `partials`.
+  void run(int64_t n, int64_t tile_rows, const Partials* partials = nullptr);
+  /// Of a program with one reduction: accumulates `n` elements over a part of the reduced elements only.
+  void accumulate(const ReducedRange& range, int64_t n, void* accumulators);
+
+  static int64_t maxRow(const ElementProgram& program);
+
+ private:
+  const void* evaluate(size_t step, size_t along, int64_t n, void* to);
+  const void* load(const ElementStep& step, size_t number, size_t along, int64_t n, void* to);
+  const void* loadBent(const OperandAccess& access, size_t along, int64_t n, char* to);
+  const void* loadStaged(const OperandAccess& access, int64_t n);
+  const void* countAlong(const ElementStep& step, size_t along, int64_t n, char* to);
+  const void* choose(size_t number, size_t along, int64_t n, char* to);
+  const void* reduce(const ElementStep& step, int64_t n, void* to);
+  void accumulateAll(const ElementStep& step, int64_t n, char* accumulators);
+  void accumulateElement(const ElementStep& step, char* accumulator);
+  void runRow(int64_t n);
+  template <class Body>
+  void overReduced(size_t except, const Body& body);
+  int64_t reducedBegin(size_t d) const;
+  int64_t reducedEnd(size_t d) const;
+
+  char* addressOf(const OperandAccess& access) const;
+  char* buffer(int32_t number) const { return buffers_ + int64_t{number} * kChunk * 8; }
+
+  const ElementProgram& program_;
+  void* const* addresses_;
+  int64_t at_[kMaxDimensions] = {};
+  char* buffers_;
+  char* stages_;
+  const void** filled_;  // per step: what its buffer is filled with
+  const Partials* partials_ = nullptr;
+  const ReducedRange* range_ = nullptr;
+  int64_t stage_row_ = 0;     // where the tiles start
+  int64_t stage_rows_ = 0;
+  uint32_t staged_ = 0;       // bit i: tile i is read
+};
+
+}  // namespace tokamak

@@ -1,0 +1,30 @@
+// Sleeping until a 32-bit word changes.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+#include "base/spin_lock.h"
+
+namespace tokamak {
+
+/// Sleeps while `word` is `expected`, until woken; may return early.
+void futexWait(const std::atomic<uint32_t>& word, uint32_t expected);
+/// The same for any aligned word, for at most `longest`: for words that others may change without waking anyone.
+void futexWaitFor(const uint32_t* word, uint32_t expected, std::chrono::nanoseconds longest);
+/// Wakes up to `count` sleepers; only the address is used, so the word itself may be gone.
+void futexWake(const void* word, int count);
+
+/// Whether `isReady()` came true within a few microseconds of looking: shorter than falling asleep and being woken.
+template <class IsReady>
+bool spinUntil(const IsReady& isReady) {
+  constexpr int kLooks = 200;
+  for (int look = 0; look < kLooks; ++look) {
+    if (isReady()) return true;
+    spinPause();
+  }
+  return false;
+}
+
+}  // namespace tokamak

@@ -1,0 +1,376 @@
+#include "runtime/cpu/stream_queue.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <limits>
+#include <mutex>
+#include <new>
+#include <utility>
+
+#include "base/error.h"
+#include "runtime/cpu/futex.h"
+#include "runtime/cpu/stream_edges.h"
+
+namespace tokamak {
+
+namespace {
+
+constexpr size_t kFailuresKept = 64;
+constexpr int64_t kBytesPerBlock = 256 * 1024;  // of a copy or fill that the pool shares out
+
+thread_local const StreamQueue* queue_run_here = nullptr;
+
+// Streams of this process that sleep until a flag changes; while there are none, writing a flag needs no system call.
+std::atomic<int> flag_sleepers = 0;
+
+uint32_t recordBytes(size_t bytes) {
+  return static_cast<uint32_t>((bytes + WorkRing::kAlignment - 1) / WorkRing::kAlignment * WorkRing::kAlignment);
+}
+
+bool isOverlapping(const void* a, const void* b, int64_t bytes) {
+  const auto first = reinterpret_cast<uintptr_t>(a);
+  const auto second = reinterpret_cast<uintptr_t>(b);
+  return (first < second ? second - first : first - second) < static_cast<uintptr_t>(bytes);
+}
+
+// `move(begin, bytes)` over the whole range, in blocks when it is long.
+template <class Move>
+void inBlocks(BlockPool& pool, int64_t bytes, const Move& move) {
+  const int64_t blocks = (bytes + kBytesPerBlock - 1) / kBytesPerBlock;
+  pool.parallelFor(blocks, [&](int64_t block) {
+    const int64_t begin = block * kBytesPerBlock;
+    move(begin, static_cast<size_t>(std::min(kBytesPerBlock, bytes - begin)));
+  });
+}
+
+uint64_t loadFlag(const uint64_t* flag) {
+  return std::atomic_ref(*const_cast<uint64_t*>(flag)).load(std::memory_order_acquire);
+}
+
+void storeFlag(uint64_t* flag, uint64_t value) {
+  std::atomic_ref(*flag).store(value, std::memory_order_seq_cst);
+  if (flag_sleepers.load(std::memory_order_seq_cst) != 0) futexWake(flag, std::numeric_limits<int>::max());
+}
+
+// Whoever writes the flag may be another process or a device, and wake nobody: each sleep is short.
+void waitForFlag(const uint64_t* flag, uint64_t value) {
+  if (spinUntil([&] { return loadFlag(flag) >= value; })) return;
+  flag_sleepers.fetch_add(1, std::memory_order_seq_cst);
+  for (uint64_t seen = loadFlag(flag); seen < value; seen = loadFlag(flag)) {
+    const auto* const low_word = reinterpret_cast<const uint32_t*>(flag);
+    futexWaitFor(low_word, static_cast<uint32_t>(seen), std::chrono::microseconds(100));
+  }
+  flag_sleepers.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+}  // namespace
+
+struct StreamQueue::WaitRecord : Record {
+  StreamPoint point;
+};
+struct StreamQueue::CopyRecord : Record {
+  void* to = nullptr;
+  const void* from = nullptr;
+  int64_t bytes_to_copy = 0;
+};
+struct StreamQueue::FillRecord : Record {
+  void* to = nullptr;
+  int64_t bytes_to_fill = 0;
+};
+struct StreamQueue::LaunchRecord : Record {
+  const CpuWork* work = nullptr;
+  void** addresses() { return reinterpret_cast<void**>(this + 1); }
+};
+struct StreamQueue::CallbackRecord : Record {
+  std::function<void()> function;
+};
+struct StreamQueue::FlagRecord : Record {
+  uint64_t* flag = nullptr;
+  uint64_t value = 0;
+};
+
+StreamQueue::StreamQueue(int64_t index, const StreamQueueOptions& options)
+    : index_(index),
+      options_(options),
+      makes_marks_(kThreadSanitizer || options.trace != nullptr),
+      ring_(options.ring_bytes),
+      own_pool_(options.pool == nullptr ? std::make_unique<BlockPool>(options.threads) : nullptr),
+      pool_(options.pool == nullptr ? *own_pool_ : *options.pool) {
+  worker_ = std::thread([this] { runAll(); });
+}
+
+StreamQueue::~StreamQueue() {
+  ring_.close();
+  worker_.join();
+}
+
+// Reserves, builds and publishes one record; the part that ThreadSanitizer may see is the edge from here to the run.
+template <class R, class Build>
+uint64_t StreamQueue::issue(RecordKind kind, size_t extra_bytes, const Build& build) {
+  static_assert(alignof(R) <= WorkRing::kAlignment);
+  const uint32_t bytes = recordBytes(sizeof(R) + extra_bytes);
+  std::byte* place = nullptr;
+  {
+    const HideFromSanitizer hide;
+    issue_lock_.lock();
+    while ((place = ring_.tryReserve(bytes)) == nullptr) {
+      const uint64_t room = ring_.roomPosition();
+      issue_lock_.unlock();  // a callback of this stream must not find it taken
+      TK_REQUIRE(!isRunHere(), Device, "stream {}: a callback enqueued more on its own stream than fits; {} bytes fit",
+                 index_, options_.ring_bytes);
+      ring_.waitDone(room);
+      issue_lock_.lock();
+    }
+    R* const record = new (place) R;
+    record->bytes = bytes;
+    record->kind = kind;
+    record->raise_count = options_.raise_count->load(std::memory_order_relaxed);
+    build(*record);
+  }
+  sendEdge(place);
+  const HideFromSanitizer hide;
+  ring_.publish();
+  const uint64_t end = ring_.end();
+  issue_lock_.unlock();
+  return end;
+}
+
+void StreamQueue::issueWait(const StreamPoint& point) {
+  issue<WaitRecord>(RecordKind::Wait, 0, [&](WaitRecord& record) { record.point = point; });
+}
+
+void StreamQueue::issueCopy(void* to, const void* from, int64_t bytes) {
+  issue<CopyRecord>(RecordKind::Copy, 0, [&](CopyRecord& record) {
+    record.to = to;
+    record.from = from;
+    record.bytes_to_copy = bytes;
+  });
+}
+
+void StreamQueue::issueFill(void* to, uint8_t byte, int64_t bytes) {
+  issue<FillRecord>(RecordKind::Fill, 0, [&](FillRecord& record) {
+    record.byte = byte;
+    record.to = to;
+    record.bytes_to_fill = bytes;
+  });
+}
+
+void StreamQueue::issueLaunch(const CpuWork& work, std::span<void* const> addresses) {
+  const size_t extra = addresses.size_bytes();
+  if (sizeof(LaunchRecord) + extra > ring_.maxRecordBytes()) {  // thousands of operands
+    return issueCallback([this, &work, copies = std::vector<void*>(addresses.begin(), addresses.end())] {
+      work.run(copies.data(), pool_);
+    });
+  }
+  issue<LaunchRecord>(RecordKind::Launch, extra, [&](LaunchRecord& record) {
+    record.work = &work;
+    std::ranges::copy(addresses, record.addresses());
+  });
+}
+
+void StreamQueue::issueCallback(std::function<void()> function) {
+  issue<CallbackRecord>(RecordKind::Callback, 0, [&](CallbackRecord& record) { record.function.swap(function); });
+}
+
+void StreamQueue::issueWriteFlag(uint64_t* flag, uint64_t value) {
+  issue<FlagRecord>(RecordKind::WriteFlag, 0, [&](FlagRecord& record) {
+    record.flag = flag;
+    record.value = value;
+  });
+}
+
+void StreamQueue::issueWaitFlag(const uint64_t* flag, uint64_t value) {
+  issue<FlagRecord>(RecordKind::WaitFlag, 0, [&](FlagRecord& record) {
+    record.flag = const_cast<uint64_t*>(flag);  // only read
+    record.value = value;
+  });
+}
+
+void StreamQueue::issueReset() {
+  issue<Record>(RecordKind::Reset, 0, [](Record&) {});
+}
+
+// Without ThreadSanitizer and timeline a point is a position, and recording one costs a load. With them it is a record:
+// the edge then carries what the stream did before the point, and nothing later.
+uint64_t StreamQueue::mark() {
+  if (!makes_marks_) return ring_.end();
+  return issue<Record>(RecordKind::Mark, 0, [](Record&) {});
+}
+
+bool StreamQueue::waitDone(uint64_t point) {
+  if (isRunHere()) return ring_.isDone(point);
+  const HideFromSanitizer hide;
+  ring_.waitDone(point);
+  return true;
+}
+
+void StreamQueue::receive(uint64_t point) const {
+  if (kThreadSanitizer && point != 0) receiveEdge(ring_.placeBefore(point, recordBytes(sizeof(Record))));
+}
+
+bool StreamQueue::isRunHere() const { return queue_run_here == this; }
+
+void StreamQueue::runAll() {
+  queue_run_here = this;
+  while (true) {
+    Record* record = nullptr;
+    {
+      const HideFromSanitizer hide;
+      record = reinterpret_cast<Record*>(ring_.waitForRecord());
+    }
+    if (record == nullptr) return;
+    receiveEdge(record);
+    if (options_.trace == nullptr) {
+      execute(*record);
+    } else {
+      const int64_t begin = traceNow();
+      const std::string name(traceName(*record));
+      execute(*record);
+      options_.trace->span(index_, name, begin, traceNow());
+    }
+    const HideFromSanitizer hide;
+    ring_.finish();
+  }
+}
+
+// Waits and flag writes happen even when the stream skips work: others rely on what was before them being over.
+void StreamQueue::execute(Record& record) {
+  const bool is_skipping = isSkipping(record);
+  switch (record.kind) {
+    case RecordKind::Mark:
+      sendEdge(&record);
+      if (options_.trace != nullptr) {
+        const uint64_t point = ring_.runPosition() + recordBytes(sizeof(Record));
+        options_.trace->flowBegin(index_, (static_cast<uint64_t>(index_) << 40U) + point, traceNow());
+      }
+      return;
+    case RecordKind::Wait: return runWait(static_cast<WaitRecord&>(record));
+    case RecordKind::WriteFlag: {
+      const auto& write = static_cast<FlagRecord&>(record);
+      return storeFlag(write.flag, write.value);
+    }
+    case RecordKind::Reset: return recover();
+    case RecordKind::Callback:
+      if (is_skipping) return static_cast<CallbackRecord&>(record).~CallbackRecord();
+      break;
+    default:
+      if (is_skipping) return;
+  }
+  try {
+    runWork(record);
+  } catch (...) {
+    auto failure = std::make_shared<StreamFailure>();
+    failure->cause = std::current_exception();
+    fail(std::move(failure));
+  }
+}
+
+void StreamQueue::runWork(Record& record) {
+  switch (record.kind) {
+    case RecordKind::Copy: return runCopy(static_cast<CopyRecord&>(record));
+    case RecordKind::Fill: return runFill(static_cast<FillRecord&>(record));
+    case RecordKind::Launch: {
+      auto& launch = static_cast<LaunchRecord&>(record);
+      return launch.work->run(launch.addresses(), pool_);
+    }
+    case RecordKind::Callback: return runCallback(static_cast<CallbackRecord&>(record));
+    case RecordKind::WaitFlag: {
+      const auto& wait = static_cast<FlagRecord&>(record);
+      return waitForFlag(wait.flag, wait.value);
+    }
+    default: TK_CHECK(false, "stream {}: record kind {} is not work", index_, static_cast<int>(record.kind));
+  }
+}
+
+void StreamQueue::runWait(const WaitRecord& record) {
+  StreamQueue& other = *record.point.queue;
+  other.waitDone(record.point.position);
+  other.receive(record.point.position);
+  if (options_.trace != nullptr) {
+    const uint64_t flow = (static_cast<uint64_t>(other.index()) << 40U) + record.point.position;
+    options_.trace->flowEnd(index_, flow, traceNow());
+  }
+  if (failure_ != nullptr) return;  // the first cause is kept
+  std::shared_ptr<StreamFailure> failure = other.failureAt(record.point.position);
+  if (failure == nullptr) return;
+  const uint32_t raised = failure->raised.load();
+  if (raised == 0 || record.raise_count < raised) fail(std::move(failure));
+}
+
+void StreamQueue::runCopy(const CopyRecord& record) {
+  auto* const to = static_cast<std::byte*>(record.to);
+  const auto* const from = static_cast<const std::byte*>(record.from);
+  if (isOverlapping(to, from, record.bytes_to_copy)) {
+    std::memmove(to, from, static_cast<size_t>(record.bytes_to_copy));
+    return;
+  }
+  inBlocks(pool_, record.bytes_to_copy,
+           [&](int64_t begin, size_t bytes) { std::memcpy(to + begin, from + begin, bytes); });
+}
+
+void StreamQueue::runFill(const FillRecord& record) {
+  auto* const to = static_cast<std::byte*>(record.to);
+  inBlocks(pool_, record.bytes_to_fill,
+           [&](int64_t begin, size_t bytes) { std::memset(to + begin, record.byte, bytes); });
+}
+
+// What the function holds is given up before the stream goes on, also when it throws.
+void StreamQueue::runCallback(CallbackRecord& record) {
+  const std::function<void()> function = std::move(record.function);
+  record.~CallbackRecord();
+  function();
+}
+
+// A failure that was raised is over for work issued since.
+bool StreamQueue::isSkipping(const Record& record) {
+  if (failure_ == nullptr) return false;
+  const HideFromSanitizer hide;
+  const uint32_t raised = failure_->raised.load();
+  if (raised == 0 || record.raise_count < raised) return true;
+  recover();
+  return false;
+}
+
+void StreamQueue::recover() {
+  const HideFromSanitizer hide;
+  if (failure_ == nullptr) return;
+  const std::lock_guard lock(failed_lock_);
+  failed_.back().end = ring_.runPosition();
+  failure_ = nullptr;
+}
+
+void StreamQueue::fail(std::shared_ptr<StreamFailure> failure) {
+  const HideFromSanitizer hide;
+  failure_ = failure;
+  const std::lock_guard lock(failed_lock_);
+  if (failed_.size() == kFailuresKept) failed_.erase(failed_.begin());
+  failed_.push_back({ring_.runPosition(), std::numeric_limits<uint64_t>::max(), std::move(failure)});
+  has_failed_.store(true);
+}
+
+std::shared_ptr<StreamFailure> StreamQueue::failureAt(uint64_t point) const {
+  const HideFromSanitizer hide;
+  if (!has_failed_.load()) return nullptr;
+  const std::lock_guard lock(failed_lock_);
+  const auto found = std::find_if(failed_.rbegin(), failed_.rend(),
+                                  [&](const FailedRange& range) { return range.begin < point && point <= range.end; });
+  return found == failed_.rend() ? nullptr : found->failure;
+}
+
+std::string_view StreamQueue::traceName(const Record& record) const {
+  switch (record.kind) {
+    case RecordKind::Mark: return "record";
+    case RecordKind::Wait: return "wait";
+    case RecordKind::Copy: return "copy";
+    case RecordKind::Fill: return "fill";
+    case RecordKind::Launch: return static_cast<const LaunchRecord&>(record).work->name();
+    case RecordKind::Callback: return "callback";
+    case RecordKind::WriteFlag: return "write flag";
+    case RecordKind::WaitFlag: return "wait flag";
+    case RecordKind::Reset: return "reset";
+  }
+  return "";
+}
+
+}  // namespace tokamak

@@ -1,0 +1,130 @@
+// One stream of the CPU device: a ring of records and the thread that runs them in order.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "base/spin_lock.h"
+#include "base/trace.h"
+#include "device/arena.h"
+#include "runtime/cpu/block_pool.h"
+#include "runtime/cpu/cpu_work.h"
+#include "runtime/cpu/work_ring.h"
+
+namespace tokamak {
+
+class StreamQueue;
+
+/// A point in a stream's work. Queues live as long as their device, so a point never dangles.
+struct StreamPoint {
+  StreamQueue* queue = nullptr;  ///< null: nothing to wait for
+  uint64_t position = 0;
+};
+
+/// An exception out of asynchronous work, shared by all streams that it reaches.
+struct StreamFailure {
+  std::exception_ptr cause;
+  /// The device's raise count with which a synchronize raised the cause; 0 until then. Work issued since runs again.
+  std::atomic<uint32_t> raised = 0;
+};
+
+/// What the queues of one device share.
+struct StreamQueueOptions {
+  BlockPool* pool = nullptr;  ///< null: each queue has its own of `threads`
+  int64_t threads = 1;
+  uint32_t ring_bytes = 1U << 16U;
+  TraceObserver* trace = nullptr;
+  std::atomic<uint32_t>* raise_count = nullptr;  ///< how often a failure of this device was raised
+};
+
+/// Issuing functions may be called from any thread, callbacks of this very stream included; they block while the ring is
+/// full. They allocate nothing on the heap.
+class StreamQueue final : public StreamClock {
+ public:
+  StreamQueue(int64_t index, const StreamQueueOptions& options);
+  StreamQueue(const StreamQueue&) = delete;
+  StreamQueue& operator=(const StreamQueue&) = delete;
+  ~StreamQueue() override;
+
+  void issueWait(const StreamPoint& point);
+  void issueCopy(void* to, const void* from, int64_t bytes);
+  void issueFill(void* to, uint8_t byte, int64_t bytes);
+  void issueLaunch(const CpuWork& work, std::span<void* const> addresses);
+  void issueCallback(std::function<void()> function);
+  void issueWriteFlag(uint64_t* flag, uint64_t value);
+  void issueWaitFlag(const uint64_t* flag, uint64_t value);
+  /// Later work runs, whatever failed before: the queue gets a new user.
+  void issueReset();
+
+  int64_t index() const override { return index_; }
+  /// The point after everything issued so far.
+  uint64_t mark();
+  bool isDone(uint64_t point) const override { return ring_.isDone(point); }
+  bool waitDone(uint64_t point) override;
+  /// After waiting: what the stream did before `point` happens before what this thread does next.
+  void receive(uint64_t point) const;
+
+  /// Whether the calling thread is the one that runs this queue.
+  bool isRunHere() const;
+  /// The failure that work before `point` met, or null.
+  std::shared_ptr<StreamFailure> failureAt(uint64_t point) const;
+
+ private:
+  enum class RecordKind : uint8_t { Mark, Wait, Copy, Fill, Launch, Callback, WriteFlag, WaitFlag, Reset };
+  struct Record : RingRecord {
+    RecordKind kind = RecordKind::Mark;
+    uint8_t byte = 0;
+    uint32_t raise_count = 0;  // when issued
+  };
+  struct WaitRecord;
+  struct CopyRecord;
+  struct FillRecord;
+  struct LaunchRecord;
+  struct CallbackRecord;
+  struct FlagRecord;
+  struct FailedRange {
+    uint64_t begin = 0;  // points after `begin` up to `end` are behind failed or skipped work
+    uint64_t end = 0;
+    std::shared_ptr<StreamFailure> failure;
+  };
+
+  template <class R, class Build>
+  uint64_t issue(RecordKind kind, size_t extra_bytes, const Build& build);
+
+  void runAll();
+  void execute(Record& record);
+  void runWork(Record& record);
+  void runWait(const WaitRecord& record);
+  void runCopy(const CopyRecord& record);
+  void runFill(const FillRecord& record);
+  void runCallback(CallbackRecord& record);
+  bool isSkipping(const Record& record);
+  void recover();
+  void fail(std::shared_ptr<StreamFailure> failure);
+  std::string_view traceName(const Record& record) const;
+
+  const int64_t index_;
+  const StreamQueueOptions options_;
+  const bool makes_marks_;
+  WorkRing ring_;
+  SpinLock issue_lock_;
+
+  std::unique_ptr<BlockPool> own_pool_;
+  BlockPool& pool_;
+  std::shared_ptr<StreamFailure> failure_;  // the worker's: why it skips
+
+  std::atomic<bool> has_failed_ = false;  // ever
+  mutable SpinLock failed_lock_;
+  std::vector<FailedRange> failed_;
+
+  std::thread worker_;
+};
+
+}  // namespace tokamak

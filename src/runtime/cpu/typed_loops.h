@@ -1,0 +1,55 @@
+// Typed loops: the innermost loops of op-by-op evaluation, found by type at preparation. Elements lie side by side unless a
+// stride (in elements) is named; a destination may be exactly one of the sources.
+#pragma once
+
+#include <cstdint>
+
+#include "ir/functions.h"
+#include "ir/ops/math/reduction_op.h"
+
+namespace tokamak {
+
+/// out[i] = function(in[0][i], in[1][i], ...) for 0 <= i < n.
+using FunctionLoop = void (*)(void* out, const void* const* in, int64_t n);
+/// `operand`: the type that the function computes with (functionTypes), no half type; a condition is bool.
+FunctionLoop functionLoop(FunctionId id, DataType operand);
+
+/// out[i] = in[i] as another type, rounded once.
+using CastLoop = void (*)(void* out, const void* in, int64_t n);
+CastLoop castLoop(DataType to, DataType from);
+
+/// Writes `n` elements of `value` as `dtype`.
+void fillWith(const ScalarValue& value, DataType dtype, void* out, int64_t n);
+/// Writes first, first + step, ... as `dtype`.
+void fillCounting(int64_t first, int64_t step, DataType dtype, void* out, int64_t n);
+
+/// out[i * out_stride] = in[i * in_stride], for elements of `size` bytes (1, 2, 4, 8).
+void copyStrided(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t n, int64_t size);
+/// out[r * out_stride + c] = in[r + c * in_stride] for r < rows, c < columns.
+void copyTransposed(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t rows, int64_t columns,
+                    int64_t size);
+
+/// How a reduction accumulates: floating sums and products in f64, the rest in its own type.
+struct ReductionLoops {
+  int64_t accumulator_size;  ///< bytes, at most 8
+  /// accumulators[i] = the identity.
+  void (*start)(void* accumulators, int64_t n);
+  /// accumulators[i] is combined with in[i].
+  void (*add_each)(void* accumulators, const void* in, int64_t n);
+  /// *accumulator is combined with in[0], ..., in[n - 1], in an order that depends on n alone.
+  void (*add_all)(void* accumulator, const void* in, int64_t n);
+  /// accumulators[i] is combined with others[i].
+  void (*merge)(void* accumulators, const void* others, int64_t n);
+  /// out[i] = accumulators[i] in the reduction's type; apart from the accumulators.
+  void (*finish)(void* out, const void* accumulators, int64_t n);
+};
+const ReductionLoops& reductionLoops(ReductionKind kind, DataType dtype);
+
+/// Tells the compiler that iterations may be done side by side: a destination is one of the sources or apart from all.
+#if defined(__clang__)
+#define TK_INDEPENDENT_ITERATIONS _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define TK_INDEPENDENT_ITERATIONS _Pragma("GCC ivdep")
+#endif
+
+}  // namespace tokamak

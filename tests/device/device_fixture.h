@@ -1,0 +1,33 @@
+// The conformance suite's parameter: how to make a device, and how to give it work and faults.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "device/device.h"
+
+namespace tokamak {
+
+/// One device under test. A device that cannot run work of its own kind leaves `makeAddOne` out.
+struct DeviceCase {
+  std::string name;
+  std::function<std::unique_ptr<Device>()> make;
+  /// Work on (in, out), `count` doubles each: out = in + 1, sharing out its elements over blocks.
+  std::function<std::unique_ptr<Work>(Device&, int64_t count)> makeAddOne;
+  std::function<void(Device&, int64_t n)> failAllocation;
+};
+
+/// The devices that this build has.
+std::vector<DeviceCase> deviceCases();
+
+class DeviceTest : public testing::TestWithParam<DeviceCase> {
+ protected:
+  DeviceTest() : device_(GetParam().make()) {}
+  std::unique_ptr<Device> device_;
+};
+
+}  // namespace tokamak

@@ -1,0 +1,21 @@
+// Proves a rule of the scalar simplifier by evaluation; by exhaustion for small values, by samples for all others.
+#pragma once
+
+#include <random>
+#include <string>
+
+#include "ir/scalar_rules.h"
+
+namespace tokamak::testing {
+
+struct ProofCounts {
+  int64_t small_cases = 0;  ///< of all values in [-8, 8], those that meet the conditions and give the pattern a value
+  int64_t wide_cases = 0;   ///< the same, of random 64-bit values
+};
+
+/// Empty when, for every value tried that meets the conditions and under which the pattern has a value (no overflow, positive divisors),
+/// the result has the same value. Else the counterexample. Parts of the result that are of constants alone must have a value too, as the
+/// simplifier computes them at once and leaves the pattern as it is when they have none. Conditions are evaluated, not proved: what the simplifier can prove is less.
+std::string findCounterexample(const ScalarRule& rule, int64_t wide_cases, std::mt19937_64& random, ProofCounts& counts);
+
+}  // namespace tokamak::testing
