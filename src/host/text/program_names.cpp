@@ -95,6 +95,7 @@ ProgramNames::ProgramNames(const Fusion& program, const Block& statements) {
     numberAxes(domain.loop);
     numberAxes(domain.allocation);
   }
+  for (const Val* input : program.inputs()) numberStream(input);
   forEachStatement(statements, [&](const Expr& expr) { numberStatement(expr); });
 }
 
@@ -120,12 +121,14 @@ void ProgramNames::numberAxes(const Axes& axes) {
   }
 }
 
+void ProgramNames::numberStream(const Val* val) {
+  if (val->kind() != ValKind::Stream) return;
+  const auto* stream = static_cast<const StreamVal*>(val);
+  if (stream->index() == nullptr && stream_numbers_.try_emplace(stream, next_stream_).second) next_stream_ += 2;
+}
+
 void ProgramNames::numberStatement(const Expr& expr) {
-  for (Val* val : valsOf(expr)) {
-    if (val->kind() != ValKind::Stream) continue;
-    const auto* stream = static_cast<const StreamVal*>(val);
-    if (stream->index() == nullptr && stream_numbers_.try_emplace(stream, next_stream_).second) next_stream_ += 2;
-  }
+  for (const Val* val : valsOf(expr)) numberStream(val);
   for (const Field& field : fieldsOf(expr)) {
     if (const auto* axis = std::get_if<IterDomain*>(&field.value)) numberAxes({*axis});
     const auto* unit = std::get_if<std::shared_ptr<const HostUnit>>(&field.value);

@@ -57,6 +57,7 @@ class ProgramNames {
  private:
   void numberTensors(const std::map<TensorView*, bool, ById>& mentioned);
   void numberAxes(const Axes& axes);
+  void numberStream(const Val* val);
   void numberStatement(const Expr& expr);
   void numberCommunication(const Expr& expr);
   std::string mark(char kind, const Scalar& symbol);
