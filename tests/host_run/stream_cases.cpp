@@ -43,6 +43,13 @@ std::vector<StreamCase> setsAndPointwise() {
        {{"T0_g_float[iS0{i0}, iS1{i2}]", "T1_g_float[bS2{1}, iS3{i2}]", "T2_g_float[iStreamIdx4{i0}, iS5{i2}]"}, "(@T0, @T1) -> (@T2)",
         "  @T2 = @T0 * @T1;\n"},
        kHoisted, kInLoop, kRows},
+      {"row_by_expanded_row",
+       "fusion f(T0: f32[i0, i2], T1: f32[1, i2]) -> T3 { T2 = expand(T1, shape=[i0, i2]) T3 = mul(T0, T2) } sizes { i0 = 5, i2 = 3 } "
+       "schedule { parallelize(T2, axis=0, type=Stream) parallelize(T3, axis=0, type=Stream) }",
+       {{"T0_g_float[iS0{i0}, iS1{i2}]", "T1_g_float[bS2{1}, iS3{i2}]", "T2_g_float[bStreamIdx4{1 ex i0}, iS5{i2}]",
+         "T3_g_float[iStreamIdx6{i0}, iS7{i2}]"},
+        "(@T0, @T1) -> (@T3)", "  @T2 = expand( @T1, {i0, i2} )\n  @T3 = @T0 * @T2;\n"},
+       "ALLOCATE GetCurrentStream FOR FOR ALLOCATE GetCurrentStream FOR FOR", "ALLOCATE FOR ALLOCATE FOR", kRows},
   };
 }
 
