@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "define/callables.h"
 #include "host/multi_device_executor.h"
 #include "ir/text/fusion_parser.h"
