@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/domain_graph.h"
 #include "base/error.h"
 #include "compute/axis_map.h"
 #include "host/restrict_op.h"
@@ -26,57 +27,6 @@ namespace tokamak {
 
 namespace {
 
-// Which axes of a program go together: classes of visible axes joined by every op that uses one exactly as the other.
-class AxisClasses {
- public:
-  explicit AxisClasses(const Block& block) {
-    for (const Expr* expr : block.exprs) {
-      if (expr->list() == OpList::Math) addOp(*expr);
-      if (const auto* post = expr->as<PostOnStream>()) addUnit(*post);
-    }
-  }
-
-  bool areTogether(const IterDomain* a, const IterDomain* b) { return root(a) == root(b); }
-
- private:
-  void addOp(const Expr& expr) {
-    const AxisMap map(expr);
-    const Axes shape = shapeOf(*map.rule().result);
-    for (TensorView* operand : tensorsOf(expr.inputs())) {
-      const Axes operand_shape = shapeOf(*operand);
-      for (size_t s = 0; s < shape.size(); ++s) {
-        const OperandCoordinateUse use = map.use(*operand, static_cast<int64_t>(s));
-        if (use.use == CoordinateUse::Identity) join(operand_shape[static_cast<size_t>(use.axes[0])], shape[s]);
-      }
-    }
-  }
-
-  void addUnit(const PostOnStream& post) {
-    const Fusion& unit = *post.unit->fusion;
-    for (const Expr* expr : unit.exprs()) addOp(*expr);
-    const auto joinShapes = [&](const TensorView& a, const TensorView& b) {
-      const Axes left = shapeOf(a);
-      const Axes right = shapeOf(b);
-      for (size_t i = 0; i < std::min(left.size(), right.size()); ++i) join(left[i], right[i]);
-    };
-    for (size_t i = 0; i < post.ins.size(); ++i) {
-      if (asTensor(post.ins[i]) != nullptr) joinShapes(*asTensor(post.ins[i]), *asTensor(unit.inputs()[i]));
-    }
-    for (size_t i = 0; i < post.outs.size(); ++i) joinShapes(*post.outs[i], *unit.outputs()[i]);
-  }
-
-  const IterDomain* root(const IterDomain* axis) {
-    while (parents_.contains(axis)) axis = parents_[axis];
-    return axis;
-  }
-  void join(const IterDomain* a, const IterDomain* b) {
-    a = root(a);
-    b = root(b);
-    if (a != b) parents_[a] = b;
-  }
-  std::unordered_map<const IterDomain*, const IterDomain*> parents_;
-};
-
 // A loop under construction.
 struct StreamLoop {
   StreamAxis axis;                                        // of the first statement's output
@@ -89,7 +39,7 @@ struct StreamLoop {
 class StreamLowering {
  public:
   StreamLowering(HostIrContainer& program, StreamSync sync)
-      : program_(program), sync_(sync), classes_(program.topLevel()), index_(streamIndex(program)) {}
+      : program_(program), sync_(sync), graph_(program), index_(streamIndex(program)) {}
 
   Block run() {
     for (Expr* expr : program_.topLevel().exprs) {
@@ -117,7 +67,7 @@ class StreamLowering {
     for (const TensorView* output : outputs) {
       const std::optional<StreamAxis> axis = findStreamAxis(*output);
       if (!axis) continue;
-      TK_REQUIRE(!found || classes_.areTogether(found->logical, axis->logical), HostProgram,
+      TK_REQUIRE(!found || areTogether(found->logical, axis->logical), HostProgram,
                  "Stream on {}: another output of {} is streamed along an axis that does not map to it",
                  describeAxis(*output, *axis->loop_axis), callName(expr));
       if (!found) found = axis;
@@ -147,9 +97,13 @@ class StreamLowering {
     }
   }
 
+  bool areTogether(const IterDomain* a, const IterDomain* b) const {
+    return a == b || graph_.mapsTo(*a, *b, AxisMapping::Exact);
+  }
+
   bool isSameLoop(const StreamAxis& a, const StreamAxis& b) {
-    return a.form == b.form && a.chunk == b.chunk && classes_.areTogether(a.logical, b.logical) &&
-           (a.inner == nullptr || classes_.areTogether(a.inner, b.inner));
+    return a.form == b.form && a.chunk == b.chunk && areTogether(a.logical, b.logical) &&
+           (a.inner == nullptr || areTogether(a.inner, b.inner));
   }
 
   // A statement joins the open loop if its axis maps to the loop's, and it reads what the body made at its own iteration only.
@@ -340,7 +294,7 @@ class StreamLowering {
 
   HostIrContainer& program_;
   StreamSync sync_;
-  AxisClasses classes_;
+  DomainGraph graph_;
   Scalar* index_;
   Block result_;
   std::optional<StreamLoop> loop_;
