@@ -4,41 +4,12 @@
 
 #ifndef TK_THREAD_SANITIZER
 
-#include <atomic>
-#include <cstdlib>
-#include <new>
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "host_run/counting_heap.h"
 #include "host_run/program_text.h"
 #include "host_run/run_bench.h"
-
-namespace {
-
-std::atomic<int64_t> heap_requests = 0;
-
-void* counted(size_t bytes, size_t alignment) {
-  heap_requests.fetch_add(1, std::memory_order_relaxed);
-  void* const memory = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
-}  // namespace
-
-void* operator new(size_t bytes) { return counted(bytes, 16); }
-void* operator new[](size_t bytes) { return counted(bytes, 16); }
-void* operator new(size_t bytes, std::align_val_t alignment) { return counted(bytes, static_cast<size_t>(alignment)); }
-void* operator new[](size_t bytes, std::align_val_t alignment) { return counted(bytes, static_cast<size_t>(alignment)); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t /*bytes*/) noexcept { std::free(memory); }
-void operator delete[](void* memory, size_t /*bytes*/) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t /*alignment*/) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::align_val_t /*alignment*/) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t /*bytes*/, std::align_val_t /*alignment*/) noexcept { std::free(memory); }
-void operator delete[](void* memory, size_t /*bytes*/, std::align_val_t /*alignment*/) noexcept { std::free(memory); }
 
 namespace tokamak {
 namespace {
@@ -56,9 +27,9 @@ int64_t heapRequestsOf(const Fusion& fusion, int64_t streams, int64_t expected_s
   };
   // The second call finds a ready event to use again; the first ones warm the device's threads.
   for (int i = 0; i < 5; ++i) run();
-  const int64_t before = heap_requests.load();
+  const int64_t before = heapRequests();
   for (int i = 0; i < 100; ++i) run();
-  const int64_t requests = heap_requests.load() - before;
+  const int64_t requests = heapRequests() - before;
   const auto values = std::vector<RunValue>(inputs.begin(), inputs.end());
   EXPECT_GE(executor.planFor(values, outputs).summary().steps, expected_steps);
   EXPECT_EQ(differenceFromOracle(fusion, oracleInputsOf(values), outputs), "");
