@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "define/callables.h"
 #include "ir/clone.h"
 #include "ir/equal.h"
 #include "ir/fields.h"
 #include "ir/text/fusion_parser.h"
 #include "ir/text/fusion_printer.h"
+#include "schedule/commands.h"
 #include "unit/loop_commands.h"
 
 namespace tokamak {
@@ -24,6 +26,9 @@ std::string roundTrip(const Fusion& fusion) {
   const auto again = parse(text);
   EXPECT_EQ(firstDifference(fusion, *again), "") << text;
   EXPECT_EQ(printFusion(*again), text);
+  // The functions users call and the real commands read the canonical text as the same program.
+  const auto defined = parseFusion(text, "t.fusion", {.resolver = &definingResolver(), .scheduler = &scheduleCommands()});
+  EXPECT_EQ(firstDifference(fusion, *defined), "") << text;
   EXPECT_EQ(structuralHash(fusion), structuralHash(*again));
   EXPECT_EQ(firstDifference(fusion, *cloneFusion(fusion)), "") << text;
   return text;
@@ -132,6 +137,37 @@ schedule {
   parallelize(T7, axis=0, type=Stream)
 }
 )");
+}
+
+TEST(FusionText, TheDesignsExampleIsReadWithCompositesAndPropagation) {
+  const auto fusion = parseFusion(R"(// Row-wise softmax; blocks of 128 rows are dealt out to host streams.
+    fusion softmax(T0: bf16[i0, i2]) -> T7 {
+      T1 = cast(T0, dtype=f32)
+      T2 = max(T1, axes=[1], keepdim=true)
+      T3 = sub(T1, T2)
+      T4 = exp(T3)
+      T5 = sum(T4, axes=[1], keepdim=true)
+      T6 = div(T4, T5)
+      T7 = cast(T6, dtype=bf16)
+    }
+    schedule {
+      split(T7, axis=0, factor=128)
+      parallelize(T7, axis=0, type=Stream)
+      propagate(T7)
+    })", "softmax.fusion", {.resolver = &definingResolver(), .scheduler = &scheduleCommands()});
+  EXPECT_THAT(roundTrip(*fusion), testing::StartsWith(R"(fusion softmax(T0: bf16[i0, i2]) -> T7 {
+  T1: f32[i0, i2] = cast(T0, dtype=f32)
+  T8: f32[i0, r{i2}] = max(T1, axes=[1])
+  T2: f32[i0, 1] = broadcast(T8, flags=[false, true])
+  T3: f32[i0, i2] = sub(T1, T2)
+  T4: f32[i0, i2] = exp(T3)
+  T9: f32[i0, r{i2}] = sum(T4, axes=[1])
+  T5: f32[i0, 1] = broadcast(T9, flags=[false, true])
+  T6: f32[i0, i2] = div(T4, T5)
+  T7: bf16[i0, i2] = cast(T6, dtype=bf16)
+}
+schedule {
+)"));
 }
 
 TEST(FusionText, NodesWithoutNamesAreNumberedAroundThoseThatHaveOne) {
