@@ -71,8 +71,7 @@ INSTANTIATE_TEST_SUITE_P(
         // ops
         body(kTwo, "T9: f32[i0, r{i2}] = max(T0, axes=[1])"), body(kTwo, "T9: f32[r{i0}, r{i2}] = sum(T0, axes=[0, 1])"),
         body(kTwo, "T9: bf16[i0, i2] = cast(T0, dtype=bf16)"), body(kTwo, "T9: f32[i0, i2] = cast(T0, dtype=f32)"), body(kTwo, "T9: f32[i0, i2] = set(T0)"),
-        body(kTwo, "T9: f32[i0, i2] = set(T0, cache_op=AllLevels)"), body(kTwo, "T9: f32[i0, i2] = add(T0, 0.5)"),
-        body(kTwo, "T9: f32[i0, i2] = add(0.5_f64, T0)"), body(kTwo, "T9: f32[i0, i2] = clamp(T0, -inf, nan)"),
+        body(kTwo, "T9: f32[i0, i2] = set(T0, cache_op=AllLevels)"), body(kTwo, "T9: f32[i0, i2] = add(T0, 0.5)"), body(kTwo, "T9: f32[i0, i2] = clamp(T0, -inf, nan)"),
         body(kTwo, "T9: f32[i0, i2] = mul(T0, -0.0)"), body(kTwo, "T9: bool[i0, i2] = lt(T0, 1e+20)"),
         body(kTwo + ", s: f32", "T9: f32[i0, i2] = mul(T0, ( rsqrt(s) ))"), body("T0: bool[i0], T1: f32[i0]", "T9: f32[i0] = where(T0, T1, 0.1)"),
         body("T0: bool[i0]", "T9: f32[i0] = where(T0, 1.0, 0.1)"), body("T0: bool[i0]", "T9: i64[i0] = where(T0, 1, 2)"),
@@ -85,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(
         body("T0: f32[1, i0]", "T9: f32[1 ex 8, i0] = expand(T0, shape=[8, i0])"), body(kTwo, "T9: f32[( i0 * i2 )] = reshape(T0, shape=[( i0 * i2 )])"),
         body(kTwo, "T9: f32[i2] = select(T0, axis=0, index=3)"), body(kTwo, "T9: f32[i0, i2] = slice(T0, starts=[0, 0], stops=[i0, i2], steps=[1, 1])"),
         body(kTwo, "T9: f32[3, ( ceilDiv(i2, 2) )] = slice(T0, starts=[1, 0], stops=[4, i2], steps=[1, 2])"),
-        body(kTwo, "T9: f32[( i0 + 3 ), i2] = pad(T0, widths=[3, 0, 0, 0], value=-inf_f32)"), body(kTwo + ", T1: f32[i3, i2]", "T9: f32[( i0 + i3 ), i2] = cat([T0, T1])"),
+        body(kTwo, "T9: f32[( i0 + 3 ), i2] = pad(T0, widths=[3, 0, 0, 0], value=-inf_f32)"), body(kTwo + ", T1: f32[i3, i2]", "T9: f32[( i0 + i3 ), i2] = cat([T0, T1], axis=0)"),
         body(kTwo + ", T1: f32[i0, i3]", "T9: f32[i0, ( i2 + i3 )] = cat([T0, T1], axis=1)"), body("", "T9: f32[4, 1] = full(shape=[4, 1], value=0.5_f32, dtype=f32)"),
         body("", "T9: bool[] = full(value=true, dtype=bool)"), body("n: i64", "T9: i64[n] = iota(length=n, start=0, step=1, dtype=i64)"),
         body("n: i64", "T9: f32[n] = iota(length=n, start=0.5, step=-1.0, dtype=f32)"),
@@ -104,7 +103,6 @@ INSTANTIATE_TEST_SUITE_P(
         body(kTwo, "T9: f32[i0, i2] = exp(T0)", "schedule {\n  parallelize(T0, axis=0, type=DIDx)\n  merge(T9, axis=0)\n  split(T9, axis=0, factor=4)\n  reorder(T9, order=[1, 0])\n"
                                                 "  parallelize(T9, axis=0, type=TIDx)\n  parallelize(T9, axis=1, type=BIDx)\n}\n"),
         body("T0: f32[i0, i2, i3]", "T9: f32[i0, i2, i3] = exp(T0)", "schedule {\n  reorder(T9, order=[1, 2, 0])\n  merge(T9, axis=1)\n  reorder(T9, order=[1, 0])\n}\n"),
-        body("T0: f32[i0, i2, i3]", "T9: f32[i0, i2, i3] = exp(T0)", "schedule {\n  parallelize(T9, axis=1, type=Stream)\n  split(T9, axis=1, factor=2)\n}\n"),
         body("T0: f32[Stream]", "T9: f32[Stream] = exp(T0)", "schedule {\n  parallelize(T9, axis=0, type=\"Stream\")\n}\n")));
 
 TEST(FusionText, FreeFormsAreReadAndPrintedCanonically) {
@@ -168,6 +166,11 @@ TEST(FusionText, TheDesignsExampleIsReadWithCompositesAndPropagation) {
 }
 schedule {
 )"));
+}
+
+TEST(FusionText, AMarkOnAnAxisThatWasSplitIsNotLost) {
+  const std::string text = body("T0: f32[i0, i2]", "T9: f32[i0, i2] = exp(T0)", "schedule {\n  parallelize(T9, axis=1, type=Stream)\n  split(T9, axis=1, factor=2)\n}\n");
+  EXPECT_EQ(printFusion(*parse(text)), text);
 }
 
 TEST(FusionText, NodesWithoutNamesAreNumberedAroundThoseThatHaveOne) {
