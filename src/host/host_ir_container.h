@@ -34,6 +34,7 @@ class HostIrContainer final : public Fusion {
   TensorView* resolveAlias(TensorView* tensor) const;
 
  private:
+  friend class FusionMutator;
   Block top_level_;
   StreamVal* default_stream_;
   Scalar* number_of_streams_;

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "host/checker.h"
 #include "host/recorder.h"
+#include "host/verifier.h"
 
 namespace tokamak {
 
@@ -46,16 +47,18 @@ RunTensor describe(const Tensor& tensor, void* address) {
 
 int64_t bytesOf(const Tensor& tensor) { return spanOf(tensor.sizes(), tensor.strides()) * sizeOf(tensor.dtype()); }
 
+bool contains(const Tensor& tensor, const void* address) {
+  const auto* first = static_cast<const std::byte*>(tensor.data());
+  return address >= first && address < first + std::max<int64_t>(bytesOf(tensor), 1);
+}
+
 }  // namespace
 
 HostIrEvaluator::HostIrEvaluator(std::unique_ptr<HostIrContainer> program, Device& device, HostIrEvaluatorParams params)
     : program_(std::move(program)), device_(&device), params_(params), home_(device.createStream()),
       streams_(std::make_shared<RunStreams>(device, params.number_of_streams)) {
   TK_REQUIRE(params.number_of_streams > 0, Usage, "the number of streams is {}; it must be positive", params.number_of_streams);
-  for (const auto& [alias, original] : program_->aliases()) {
-    TK_REQUIRE(!program_->isInput(alias), HostProgram, "Inputs cannot be aliased: {} is declared an alias of {}", nameOf(*alias),
-               nameOf(*original));
-  }
+  verifyHostProgram(*program_);
   for (Val* input : program_->inputs()) {
     if (TensorView* tensor = asTensor(input)) input_tensors_.push_back(tensor);
   }
@@ -287,8 +290,12 @@ std::vector<Tensor> HostIrEvaluator::runDirect(const Call& call) {
   std::vector<Tensor> outputs;
   for (size_t i = 0; i < call.outputs.size(); ++i) {
     const RunTensor& value = runner.value(program_->outputs()[i]);
+    const auto input = std::ranges::find_if(call.inputs, [&](const Tensor& tensor) { return contains(tensor, value.address); });
     if (call.outputs[i].isDefined()) {
       outputs.push_back(call.outputs[i]);
+    } else if (value.storage == nullptr && input != call.inputs.end()) {
+      const auto offset = static_cast<const std::byte*>(value.address) - static_cast<const std::byte*>(input->buffer()->address());
+      outputs.emplace_back(input->buffer(), offset, value.dtype, value.sizes, value.strides);
     } else {
       // The storage goes back on a stream of the evaluator's, which therefore must live as long.
       auto keeper = std::make_shared<std::tuple<std::shared_ptr<Stream>, std::shared_ptr<RunStreams>, std::shared_ptr<RunStorage>>>(

@@ -1,6 +1,7 @@
 #include "host/lower_fusion.h"
 
 #include <algorithm>
+#include <set>
 
 #include "host/buffer_passes.h"
 #include "ir/clone.h"
@@ -52,6 +53,21 @@ Expr* makeUnit(const Fusion& fusion, const SegmentedGroup& group, int64_t number
   return program.target().appendOp(std::move(post));
 }
 
+// Gives tensors without a label the number they have in dumps, so that messages and timelines can name them.
+void labelTensors(HostIrContainer& program) {
+  int64_t next = 0;
+  std::set<TensorView*, ById> mentioned;
+  for (TensorView* tensor : program.allTensors()) next = std::max(next, tensor->label() + 1);
+  forEachStatement(program.topLevel(), [&](const Expr& expr) {
+    for (const auto vals : {expr.inputs(), expr.outputs()}) {
+      for (TensorView* tensor : tensorsOf(vals)) mentioned.insert(tensor);
+    }
+  });
+  for (TensorView* tensor : mentioned) {
+    if (tensor->label() < 0) tensor->setLabel(next++);
+  }
+}
+
 }  // namespace
 
 bool mayMergeInHostProgram(const SegmentedGroup& producer, const SegmentedGroup& consumer) {
@@ -84,6 +100,7 @@ void finishHostProgram(HostIrContainer& program, const HostLoweringOptions& opti
   rotateStreamBuffers(program);
   placeAllocations(program);
   insertDeallocations(program);
+  labelTensors(program);
 }
 
 std::unique_ptr<HostIrContainer> lowerToHostProgram(const Fusion& fusion, const HostLoweringOptions& options) {

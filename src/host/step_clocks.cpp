@@ -35,7 +35,7 @@ class WaitDropper {
   explicit WaitDropper(const StepList& list)
       : list_(list), clocks_(static_cast<size_t>(list.stream_count), entryClock(list)),
         wanted_(clocks_), recorded_(static_cast<size_t>(list.event_count), entryClock(list)),
-        waits_(list.steps.size() + 1) {
+        waits_(list.steps.size() + 1), is_waited_for_(findWaitedFor(list)) {
     clocks_[0][0] = 1;
     clock_at_[{0, 1}] = clocks_[0];
     step_at_[{0, 1}] = 0;
@@ -46,6 +46,11 @@ class WaitDropper {
       const Step& step = list_.steps[i];
       const auto stream = static_cast<size_t>(step.stream);
       if (step.kind == StepKind::Record) {
+        // Waiting for one point that gathers several is cheaper than each waiter waiting for all of them.
+        if (is_waited_for_[i] && neededPoints(stream).size() > 1) {
+          settle(stream, i);
+          addPoint(stream, i);
+        }
         DoneCounts& point = recorded_[static_cast<size_t>(step.event)];
         point = wanted_[stream];
         point[stream] = clocks_[stream][stream];
@@ -53,9 +58,7 @@ class WaitDropper {
         joinInto(wanted_[stream], recorded_[static_cast<size_t>(step.event)]);
       } else {
         settle(stream, i);
-        const Point point{stream, ++clocks_[stream][stream]};
-        clock_at_[point] = clocks_[stream];
-        step_at_[point] = i + 1;
+        addPoint(stream, i);
       }
     }
     settle(0, list_.steps.size());
@@ -63,20 +66,47 @@ class WaitDropper {
   }
 
  private:
-  // Makes the waits that `stream` still needs before step i: those not known to be done and not implied by each other.
-  void settle(size_t stream, size_t i) {
-    std::vector<Point> needed;
+  void addPoint(size_t stream, size_t i) {
+    const Point point{stream, ++clocks_[stream][stream]};
+    clock_at_[point] = clocks_[stream];
+    step_at_[point] = i + 1;
+  }
+
+  // What `stream` still has to wait for: points not known to be done and not implied by each other.
+  std::vector<Point> neededPoints(size_t stream) const {
+    std::vector<Point> wanted;
     for (size_t s = 0; s < wanted_[stream].size(); ++s) {
-      if (s != stream && wanted_[stream][s] > clocks_[stream][s]) needed.push_back({s, wanted_[stream][s]});
+      if (s != stream && wanted_[stream][s] > clocks_[stream][s]) wanted.push_back({s, wanted_[stream][s]});
     }
-    for (const Point& point : needed) {
-      const bool is_implied = std::ranges::any_of(needed, [&](const Point& other) {
+    std::vector<Point> needed;
+    for (const Point& point : wanted) {
+      const bool is_implied = std::ranges::any_of(wanted, [&](const Point& other) {
         return other.stream != point.stream && clock_at_.at(other)[point.stream] >= point.position;
       });
-      if (!is_implied) waits_[i].push_back(point);
+      if (!is_implied) needed.push_back(point);
     }
+    return needed;
+  }
+
+  // Makes those waits just before step i.
+  void settle(size_t stream, size_t i) {
+    waits_[i] = neededPoints(stream);
     for (const Point& point : waits_[i]) joinInto(clocks_[stream], clock_at_.at(point));
     std::ranges::fill(wanted_[stream], 0);
+  }
+
+  // Per step: whether it records a point that a later step waits for.
+  static std::vector<bool> findWaitedFor(const StepList& list) {
+    std::vector<bool> is_waited_for(list.steps.size(), false);
+    std::vector<size_t> last_record(static_cast<size_t>(list.event_count), list.steps.size());
+    for (size_t i = 0; i < list.steps.size(); ++i) {
+      const Step& step = list.steps[i];
+      if (step.kind == StepKind::Record) last_record[static_cast<size_t>(step.event)] = i;
+      if (step.kind != StepKind::Wait) continue;
+      const size_t record = last_record[static_cast<size_t>(step.event)];
+      if (record < list.steps.size() && list.steps[record].stream != step.stream) is_waited_for[record] = true;
+    }
+    return is_waited_for;
   }
 
   StepList rebuild() const {
@@ -113,6 +143,7 @@ class WaitDropper {
   std::vector<DoneCounts> wanted_;    // per stream: points asked for, not yet waited for
   std::vector<DoneCounts> recorded_;  // per event: the points it stands for
   std::vector<std::vector<Point>> waits_;  // per step: what its stream waits for just before it
+  std::vector<bool> is_waited_for_;
   std::map<Point, DoneCounts> clock_at_;
   std::map<Point, size_t> step_at_;  // the index after the step
 };

@@ -71,6 +71,7 @@ class Expr {
 
  private:
   friend class Fusion;
+  friend class FusionMutator;  // breaks fusions on purpose, in tests
   Fusion* fusion_ = nullptr;
   int64_t id_ = 0;
   OpKind kind_;

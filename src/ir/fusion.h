@@ -104,6 +104,7 @@ class Fusion {
   virtual bool isHostProgram() const { return false; }
 
  private:
+  friend class FusionMutator;
   template <class T>
   T* own(std::unique_ptr<T> val);
 

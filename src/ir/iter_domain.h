@@ -71,6 +71,7 @@ class IterDomain {
 
  private:
   friend class Fusion;
+  friend class FusionMutator;  // breaks fusions on purpose, in tests
   explicit IterDomain(Fusion& fusion) : fusion_(&fusion) {}
 
   Fusion* fusion_;

@@ -56,6 +56,7 @@ class Scalar final : public Val {
 
  private:
   friend class Fusion;
+  friend class FusionMutator;  // breaks fusions on purpose, in tests
   friend class Simplifier;
   Scalar(Fusion& fusion, DataType dtype, ScalarOp op) : Val(fusion, ValKind::Scalar, dtype), op_(op) {}
 

@@ -73,6 +73,7 @@ class TensorView final : public Val {
 
  private:
   friend class Fusion;
+  friend class FusionMutator;  // breaks fusions on purpose, in tests
   TensorView(Fusion& fusion, DataType dtype, TensorDomain domain)
       : Val(fusion, ValKind::Tensor, dtype), domain_(std::move(domain)) {}
 

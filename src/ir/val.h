@@ -39,6 +39,7 @@ class Val {
 
  private:
   friend class Fusion;
+  friend class FusionMutator;  // breaks fusions on purpose, in tests
   Fusion* fusion_;
   int64_t id_ = 0;
   Expr* definition_ = nullptr;
@@ -56,6 +57,7 @@ class StreamVal final : public Val {
 
  private:
   friend class Fusion;
+  friend class FusionMutator;  // breaks fusions on purpose, in tests
   StreamVal(Fusion& fusion, Scalar* index) : Val(fusion, ValKind::Stream, DataType::I64), index_(index) {}
   Scalar* index_;
 };

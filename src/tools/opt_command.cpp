@@ -1,14 +1,18 @@
 #include "tools/opt_command.h"
 
+#include <algorithm>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "graph/fusion_passes.h"
 #include "host/host_passes.h"
 #include "host/lower_fusion.h"
 #include "host/text/host_printer.h"
+#include "host/verifier.h"
 #include "ir/text/fusion_printer.h"
+#include "ir/verifier.h"
 #include "tools/program_file.h"
 
 namespace tokamak::tools {
@@ -39,13 +43,25 @@ void applyPass(ProgramFile& file, const std::string& name) {
     file.fusion.reset();
     return;
   }
+  const auto fusion_pass = std::ranges::find(fusionPasses(), name, &FusionPass::name);
+  if (fusion_pass != fusionPasses().end()) {
+    TK_REQUIRE(file.fusion != nullptr, Usage, "--passes {}: it works on fusions; put it before {}", name, kLowering);
+    file.fusion = fusion_pass->run(*file.fusion);
+    return;
+  }
   const HostPass* pass = findHostPass(name);
   TK_REQUIRE(pass != nullptr, Usage, "--passes {}: there is no such pass; --list-passes tells them", name);
   TK_REQUIRE(file.host_program != nullptr, Usage, "--passes {}: it works on host programs; put {} before it", name, kLowering);
   pass->run(*file.host_program);
 }
 
+void verifyProgram(const ProgramFile& file) {
+  if (file.fusion != nullptr) verify(*file.fusion, Stage::Scheduled);
+  else verifyHostProgram(*file.host_program);
+}
+
 void listPasses() {
+  for (const FusionPass& pass : fusionPasses()) fmt::print("{:<24} {}\n", pass.name, pass.sentence);
   fmt::print("{:<24} clones a fusion's ops into a host program, each op alone\n", kLowering);
   fmt::print("{:<24} the same, ops that need not stand alone merged into host units\n", kLoweringUnits);
   for (const HostPass& pass : hostPasses()) fmt::print("{:<24} {}\n", pass.name, pass.sentence);
@@ -61,8 +77,14 @@ int optCommand(const OptOptions& options) {
   TK_REQUIRE(!options.file.empty(), Usage, "opt: a FILE is needed, or --list-passes");
   ProgramFile file = readProgram(options.file);
   std::string before = print(file);
+  if (options.verify_each) verifyProgram(file);
   for (const std::string& name : splitList(options.passes)) {
     applyPass(file, name);
+    if (options.verify_each) {
+      const auto note = [&] { return "after pass " + name; };
+      const ErrorNote scope(note);
+      verifyProgram(file);
+    }
     const std::string after = print(file);
     const bool is_wanted = options.dump_after == "all" || options.dump_after == name || (options.dump_after == "changed" && after != before);
     if (is_wanted) fmt::print("// after {}\n{}", name, after);

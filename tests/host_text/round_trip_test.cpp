@@ -457,6 +457,20 @@ TEST(HostTextRoundTrip, HostStatements) {
 )");
 }
 
+TEST(HostTextRoundTrip, AStreamMayBeAnInput) {
+  Builder b;
+  StreamVal* stream = b.program.stream();
+  b.add(GetCurrentStream{.stream = b.program.stream()});
+  b.add(Synchronize{.stream = stream});
+  b.program.addInput(stream);
+  b.program.addInput(b.program.stream(b.n));
+  expectRoundTrip(b.program, R"(%HostIrContainer { (Stream 0, Stream ( i0 )) -> () :
+  GetCurrentStream into Stream 2
+  Synchronize Stream 0
+} // %HostIrContainer
+)");
+}
+
 TEST(HostTextRoundTrip, Communications) {
   Builder b;
   TensorView* x = b.input({b.n});

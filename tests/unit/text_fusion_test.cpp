@@ -80,8 +80,8 @@ INSTANTIATE_TEST_SUITE_P(
         body("T0: f32[1, i0]", "T9: f32[1 ex 8, i0] = expand(T0, shape=[8, i0])"), body(kTwo, "T9: f32[( i0 * i2 )] = reshape(T0, shape=[( i0 * i2 )])"),
         body(kTwo, "T9: f32[i2] = select(T0, axis=0, index=3)"), body(kTwo, "T9: f32[i0, i2] = slice(T0, starts=[0, 0], stops=[i0, i2], steps=[1, 1])"),
         body(kTwo, "T9: f32[3, ( ceilDiv(i2, 2) )] = slice(T0, starts=[1, 0], stops=[4, i2], steps=[1, 2])"),
-        body(kTwo, "T9: f32[( i0 + 3 ), i2] = pad(T0, widths=[1, 2, 0, 0], value=-inf_f32)"), body(kTwo, "T9: f32[( i0 + i0 ), i2] = cat([T0, T0])"),
-        body(kTwo, "T9: f32[i0, ( i2 + i2 )] = cat([T0, T0], axis=1)"), body("", "T9: f32[4, 1] = full(shape=[4, 1], value=0.5_f32, dtype=f32)"),
+        body(kTwo, "T9: f32[( i0 + 3 ), i2] = pad(T0, widths=[3, 0, 0, 0], value=-inf_f32)"), body(kTwo + ", T1: f32[i3, i2]", "T9: f32[( i0 + i3 ), i2] = cat([T0, T1])"),
+        body(kTwo + ", T1: f32[i0, i3]", "T9: f32[i0, ( i2 + i3 )] = cat([T0, T1], axis=1)"), body("", "T9: f32[4, 1] = full(shape=[4, 1], value=0.5_f32, dtype=f32)"),
         body("", "T9: bool[] = full(value=true, dtype=bool)"), body("n: i64", "T9: i64[n] = iota(length=n, start=0, step=1, dtype=i64)"),
         body("n: i64", "T9: f32[n] = iota(length=n, start=0.5, step=-1.0, dtype=f32)"),
         // symbols that no input has, default sizes, names that mean something elsewhere

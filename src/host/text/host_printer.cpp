@@ -15,7 +15,7 @@ namespace {
 std::string titleOf(const Fusion& program) {
   if (program.isHostProgram()) return "%HostIrContainer";
   const std::string& name = program.name();
-  return fmt::format("%Fusion {}", isSymbolName(name) ? name : quoted(name));
+  return fmt::format("%Fusion {}", isProgramSymbolName(name) ? name : quoted(name));
 }
 
 void printUnit(const HostUnit& unit, size_t number, const std::string& margin, std::string& out) {

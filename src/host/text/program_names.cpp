@@ -95,6 +95,7 @@ ProgramNames::ProgramNames(const Fusion& program, const Block& statements) {
     numberAxes(domain.loop);
     numberAxes(domain.allocation);
   }
+  for (const Val* input : program.inputs()) numberStream(input);
   forEachStatement(statements, [&](const Expr& expr) { numberStatement(expr); });
 }
 
@@ -120,12 +121,14 @@ void ProgramNames::numberAxes(const Axes& axes) {
   }
 }
 
+void ProgramNames::numberStream(const Val* val) {
+  if (val->kind() != ValKind::Stream) return;
+  const auto* stream = static_cast<const StreamVal*>(val);
+  if (stream->index() == nullptr && stream_numbers_.try_emplace(stream, next_stream_).second) next_stream_ += 2;
+}
+
 void ProgramNames::numberStatement(const Expr& expr) {
-  for (Val* val : valsOf(expr)) {
-    if (val->kind() != ValKind::Stream) continue;
-    const auto* stream = static_cast<const StreamVal*>(val);
-    if (stream->index() == nullptr && stream_numbers_.try_emplace(stream, next_stream_).second) next_stream_ += 2;
-  }
+  for (const Val* val : valsOf(expr)) numberStream(val);
   for (const Field& field : fieldsOf(expr)) {
     if (const auto* axis = std::get_if<IterDomain*>(&field.value)) numberAxes({*axis});
     const auto* unit = std::get_if<std::shared_ptr<const HostUnit>>(&field.value);
@@ -184,7 +187,7 @@ const std::string& ProgramNames::nameOf(const Scalar& symbol) {
   const auto [found, is_first] = symbol_names_.try_emplace(&symbol);
   if (!is_first) return found->second;
   symbols_.push_back(&symbol);
-  if (!isSymbolName(symbol.name()) || isNumberedName(symbol.name())) {
+  if (!isProgramSymbolName(symbol.name()) || isNumberedName(symbol.name())) {
     found->second = fmt::format("{}{}", symbolLetter(symbol.dtype()), next_symbol_);
     // The dumps' numbering has a hole: 0, 2, 3, 4, ...
     next_symbol_ += next_symbol_ == 0 ? 2 : 1;
@@ -218,7 +221,7 @@ DataType symbolTypeFromName(std::string_view name) {
   }
 }
 
-bool isSymbolName(std::string_view name) {
+bool isProgramSymbolName(std::string_view name) {
   constexpr std::array<std::string_view, 7> kWords = {"none", "true", "false", "Stream", "Set", "ex", "DeviceMesh"};
   if (name.empty() || !isLetter(name[0])) return false;
   if (!std::ranges::all_of(name, [](char c) { return isLetter(c) || isDigit(c); })) return false;

@@ -57,6 +57,7 @@ class ProgramNames {
  private:
   void numberTensors(const std::map<TensorView*, bool, ById>& mentioned);
   void numberAxes(const Axes& axes);
+  void numberStream(const Val* val);
   void numberStatement(const Expr& expr);
   void numberCommunication(const Expr& expr);
   std::string mark(char kind, const Scalar& symbol);
@@ -86,6 +87,6 @@ bool isNumberedName(std::string_view name);
 /// The type of a symbol of this name unless the section Scalars says otherwise.
 DataType symbolTypeFromName(std::string_view name);
 /// True for an identifier that the grammar leaves to symbols.
-bool isSymbolName(std::string_view name);
+bool isProgramSymbolName(std::string_view name);
 
 }  // namespace tokamak

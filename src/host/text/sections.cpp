@@ -276,7 +276,7 @@ void readScalarTypes(TextReader& reader) {
   std::set<std::string_view> seen;
   while (!tokens.accept("}")) {
     const Token& name = tokens.peek();
-    if (name.kind != TokenKind::Identifier || !isSymbolName(name.text))
+    if (name.kind != TokenKind::Identifier || !isProgramSymbolName(name.text))
       tokens.failExpected("the name of a scalar, or '}'");
     if (!seen.insert(name.text).second) tokens.fail(name, fmt::format("{} has a type already", describeToken(name)));
     tokens.next();

@@ -114,7 +114,7 @@ Scalar* TextReader::constantOf(DataType dtype) {
 
 Scalar* TextReader::scalar(std::string_view what) {
   const Token& token = tokens_->peek();
-  const auto lookup = [this](std::string_view name) -> Scalar* { return isSymbolName(name) ? symbol(name) : nullptr; };
+  const auto lookup = [this](std::string_view name) -> Scalar* { return isProgramSymbolName(name) ? symbol(name) : nullptr; };
   ScalarParser parser(*tokens_, *program_, lookup, ScalarForm::AsWritten);
   if (const auto type = constantType(token)) return constantOf(*type);
   if (token.is("(")) {
@@ -138,7 +138,7 @@ Scalar* TextReader::scalar(std::string_view what) {
     }
     return program_->constant(tokens_->expectInteger(what));
   }
-  if (token.kind != TokenKind::Identifier || !isSymbolName(token.text)) tokens_->failExpected(what);
+  if (token.kind != TokenKind::Identifier || !isProgramSymbolName(token.text)) tokens_->failExpected(what);
   return symbol(tokens_->next().text);
 }
 

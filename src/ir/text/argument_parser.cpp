@@ -161,7 +161,7 @@ bool ArgumentParser::atScalarCall() const {
   for (size_t ahead = 0;; ++ahead) {
     const Token& token = tokens_.peek(ahead);
     if (token.kind == TokenKind::End) return true;
-    if (token.is("(")) ++open;
+    if (token.is("(") && ++open > kMaxNesting) return false;
     if (token.is(")") && --open == 0) return true;
     if (token.kind == TokenKind::String || token.is("=") || token.is("[")) return false;
     if (token.kind != TokenKind::Identifier) continue;

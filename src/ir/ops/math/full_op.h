@@ -22,6 +22,7 @@ struct FullOp {
   }
 
   void infer(const ShapeRule& rule) {
+    TK_REQUIRE(value != nullptr, Definition, "full: 'value' is missing; give the value of every element");
     Axes axes;
     for (Scalar* extent : shape) axes.push_back(rule.sized(extent));
     out = rule.tensor(dtype, std::move(axes));

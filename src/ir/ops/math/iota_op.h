@@ -25,6 +25,7 @@ struct IotaOp {
 
   void infer(const ShapeRule& rule) {
     TK_REQUIRE(dtype != DataType::Bool, Definition, "iota: dtype bool cannot count; choose a numeric type");
+    TK_REQUIRE(length != nullptr, Definition, "iota: 'length' is missing; give the number of elements");
     if (start == nullptr) start = rule.fusion().constant(0);
     if (step == nullptr) step = rule.fusion().constant(1);
     out = rule.tensor(dtype, {rule.sized(length)});

@@ -22,6 +22,7 @@ struct SelectOp {
   }
 
   void infer(const ShapeRule& rule) {
+    TK_REQUIRE(index != nullptr, Definition, "select: 'index' is missing; give the position along axis {} of {}", axis, toString(*in));
     axis = rule.normalAxis(axis, *in);
     const Axes shape = shapeOf(*in);
     const auto i = index->constantInt();

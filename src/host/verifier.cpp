@@ -1,0 +1,300 @@
+#include "host/verifier.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "host/value_flow.h"
+#include "ir/all_ops.h"
+
+namespace tokamak {
+
+namespace {
+
+using Report = std::function<void(std::string)>;
+using Check = void (*)(const HostIrContainer& program, const Report& report);
+
+// --- form ---
+
+void checkStatementForms(const HostIrContainer& program, const Report& report) {
+  std::unordered_set<const Expr*> seen;
+  const std::function<void(const Block&)> check = [&](const Block& block) {
+    for (const Expr* expr : block.exprs) {
+      if (expr == nullptr) {
+        report("a body has an empty statement");
+        continue;
+      }
+      if (&expr->fusion() != &program) report(fmt::format("statement {} belongs to another program", expr->name()));
+      if (expr->list() == OpList::Kernel) report(fmt::format("{} is an op of kernels, not a statement", expr->name()));
+      if (!seen.insert(expr).second) {
+        report(fmt::format("statement {} stands in two places", expr->name()));
+        continue;
+      }
+      for (const Field& field : fieldsOf(*expr)) {
+        if (const auto* body = std::get_if<Block>(&field.value)) check(*body);
+      }
+    }
+  };
+  check(program.topLevel());
+}
+
+void checkOwned(const HostIrContainer& program, const Report& report) {
+  const auto check = [&](const Val* val, std::string_view where) {
+    if (&val->fusion() != &program) report(fmt::format("{} names a value of another program", where));
+  };
+  forEachStatement(program.topLevel(), [&](const Expr& expr) {
+    for (const Val* val : valsOf(expr)) check(val, expr.name());
+  });
+  for (const Val* input : program.inputs()) check(input, "the list of inputs");
+  for (const Val* output : program.outputs()) check(output, "the list of outputs");
+}
+
+void checkFields(const HostIrContainer& program, const Report& report) {
+  forEachStatement(program.topLevel(), [&](const Expr& expr) {
+    for (const Field& field : fieldsOf(expr)) {
+      const bool may_be_absent = field.role == FieldRole::OptionalOperand || (expr.is<ForLoop>() && field.name == "axis") ||
+                                 expr.list() == OpList::Math;
+      const auto isNull = [](const auto& value) {
+        if constexpr (std::is_pointer_v<std::decay_t<decltype(value)>>) return value == nullptr;
+        else if constexpr (requires { value.get(); }) return value == nullptr;
+        else return false;
+      };
+      if (!may_be_absent && std::visit(isNull, field.value)) report(fmt::format("{} lacks its {}", expr.name(), field.name));
+    }
+  });
+}
+
+void checkLoops(const HostIrContainer& program, const Report& report) {
+  forEachStatement(program.topLevel(), [&](const Expr& expr) {
+    const auto* loop = expr.as<ForLoop>();
+    if (loop == nullptr) return;
+    if (!loop->index->isSymbol()) report(fmt::format("the index {} of FOR is no symbol", toString(*loop->index)));
+    if (loop->step->constantInt().value_or(1) <= 0) report(fmt::format("FOR {} has the step {}; a step is positive", toString(*loop->index), toString(*loop->step)));
+  });
+}
+
+// The symbols of a statement's own scalars, those of streams included.
+void forEachSymbol(const Expr& expr, const std::function<void(const Scalar*)>& visit) {
+  std::unordered_set<const Scalar*> seen;
+  const std::function<void(const Scalar*)> walk = [&](const Scalar* scalar) {
+    if (scalar == nullptr || !seen.insert(scalar).second) return;
+    if (scalar->isSymbol()) visit(scalar);
+    for (const Scalar* operand : scalar->operands()) walk(operand);
+  };
+  for (Val* val : valsOf(expr)) {
+    walk(asScalar(val));
+    if (val->kind() == ValKind::Stream) walk(static_cast<const StreamVal*>(val)->index());
+  }
+}
+
+void checkIndexScopes(const HostIrContainer& program, const Report& report) {
+  std::unordered_set<const Scalar*> indices, open;
+  forEachStatement(program.topLevel(), [&](const Expr& expr) {
+    if (const auto* loop = expr.as<ForLoop>()) indices.insert(loop->index);
+  });
+  const std::function<void(const Block&)> check = [&](const Block& block) {
+    for (const Expr* expr : block.exprs) {
+      const auto* loop = expr->as<ForLoop>();
+      forEachSymbol(*expr, [&](const Scalar* symbol) {
+        const bool is_own = loop != nullptr && symbol == loop->index;
+        if (!is_own && indices.contains(symbol) && !open.contains(symbol)) {
+          report(fmt::format("{} uses the loop index {} outside its loop", expr->name(), toString(*symbol)));
+        }
+      });
+      if (loop != nullptr && !open.insert(loop->index).second) report(fmt::format("a loop over {} stands in a loop over it", toString(*loop->index)));
+      for (const Field& field : fieldsOf(*expr)) {
+        if (const auto* body = std::get_if<Block>(&field.value)) check(*body);
+      }
+      if (loop != nullptr) open.erase(loop->index);
+    }
+  };
+  check(program.topLevel());
+}
+
+// --- aliases and views ---
+
+void checkInputsNotAliased(const HostIrContainer& program, const Report& report) {
+  for (const Val* input : program.inputs()) {
+    TensorView* tensor = asTensor(const_cast<Val*>(input));
+    if (tensor != nullptr && program.aliases().contains(tensor)) report(fmt::format("Inputs cannot be aliased: {} is", toString(*tensor)));
+  }
+}
+
+void checkAliasesEnd(const HostIrContainer& program, const Report& report) {
+  for (const auto& [alias, original] : program.aliases()) {
+    size_t steps = 0;
+    for (auto next = program.aliases().find(original); next != program.aliases().end() && steps <= program.aliases().size(); ++steps) {
+      next = program.aliases().find(next->second);
+    }
+    if (steps > program.aliases().size()) report(fmt::format("the aliases of {} go round in a circle", toString(*alias)));
+    else if (alias->dtype() != original->dtype()) report(fmt::format("{} is an alias of {}, which has another type", toString(*alias), toString(*original)));
+  }
+}
+
+void checkViews(const HostIrContainer& program, const Report& report) {
+  const auto check = [&](const Expr& expr, const TensorView& out, const TensorView& in, int64_t axis, size_t lost) {
+    const size_t rank = in.logical().size();
+    const bool is_in_range = axis >= 0 && axis < static_cast<int64_t>(rank);
+    if (!is_in_range) report(fmt::format("{} axis {} is out of bounds for tensor {} with {} dimensions", expr.name(), axis, toString(in), rank));
+    else if (out.logical().size() + lost != rank) report(fmt::format("{} of {} gives {} of another rank", expr.name(), toString(in), toString(out)));
+    else if (out.dtype() != in.dtype()) report(fmt::format("{} of {} gives {} of another type", expr.name(), toString(in), toString(out)));
+  };
+  forEachStatement(program.topLevel(), [&](const Expr& expr) {
+    if (const auto* op = expr.as<HirAliasSelect>()) check(expr, *op->out, *op->in, op->axis, 1);
+    if (const auto* op = expr.as<HirAliasSlice>()) check(expr, *op->out, *op->in, op->axis, 0);
+  });
+}
+
+void checkUnits(const HostIrContainer& program, const Report& report) {
+  forEachStatement(program.topLevel(), [&](const Expr& expr) {
+    const auto* post = expr.as<PostOnStream>();
+    if (post == nullptr) return;
+    const Fusion& unit = *post->unit->fusion;
+    const auto differs = [](const Val* a, const Val* b) { return a->kind() != b->kind() || a->dtype() != b->dtype(); };
+    bool fits = post->ins.size() == unit.inputs().size() && post->outs.size() == unit.outputs().size();
+    for (size_t i = 0; fits && i < post->ins.size(); ++i) fits = !differs(post->ins[i], unit.inputs()[i]);
+    for (size_t i = 0; fits && i < post->outs.size(); ++i) fits = !differs(post->outs[i], unit.outputs()[i]);
+    if (!fits) report(fmt::format("the operands of {} are not those of HostUnit{}", expr.name(), post->unit->number));
+  });
+}
+
+// --- streams and communications ---
+
+void checkStreamsKnown(const HostIrContainer& program, const Report& report) {
+  std::unordered_set<const Val*> caught = {program.defaultStream()};
+  forEachStatement(program.topLevel(), [&](const Expr& expr) {
+    for (const Val* input : expr.inputs()) {
+      if (input->kind() != ValKind::Stream) continue;
+      const bool is_indexed = static_cast<const StreamVal*>(input)->index() != nullptr;
+      if (!is_indexed && !caught.contains(input)) report(fmt::format("{} names a stream that no GetCurrentStream caught before", expr.name()));
+    }
+    if (const auto* get = expr.as<GetCurrentStream>()) caught.insert(get->stream);
+  });
+}
+
+void checkStreamsCaught(const HostIrContainer& program, const Report& report) {
+  forEachStatement(program.topLevel(), [&](const Expr& expr) {
+    const auto* get = expr.as<GetCurrentStream>();
+    if (get == nullptr) return;
+    if (get->stream->index() != nullptr || get->stream == program.defaultStream()) report("GetCurrentStream gives a stream that has a name already");
+  });
+}
+
+void checkWaits(const HostIrContainer& program, const Report& report) {
+  std::set<int64_t> posted;
+  forEachStatement(program.topLevel(), [&](const Expr& expr) {
+    if (const auto* op = expr.as<Communication>()) posted.insert(op->number);
+    if (const auto* op = expr.as<P2pCommunication>()) posted.insert(op->number);
+    if (const auto* op = expr.as<CollectivePermute>()) posted.insert(op->number);
+    if (const auto* op = expr.as<EndCoalescing>()) posted.insert(op->number);
+    const auto* wait = expr.as<Wait>();
+    if (wait != nullptr && !posted.contains(wait->communication)) report(fmt::format("Wait names communication {}, which nothing posted before", wait->communication));
+  });
+}
+
+void checkCoalescing(const HostIrContainer& program, const Report& report) {
+  const std::function<void(const Block&)> check = [&](const Block& block) {
+    bool is_open = false;
+    for (const Expr* expr : block.exprs) {
+      if (expr->is<StartCoalescing>()) {
+        if (is_open) report("StartCoalescing follows StartCoalescing");
+        is_open = true;
+      } else if (expr->is<EndCoalescing>()) {
+        if (!is_open) report("EndCoalescing without StartCoalescing in the same body");
+        is_open = false;
+      }
+      for (const Field& field : fieldsOf(*expr)) {
+        if (const auto* body = std::get_if<Block>(&field.value)) check(*body);
+      }
+    }
+    if (is_open) report("StartCoalescing without EndCoalescing in the same body");
+  };
+  check(program.topLevel());
+}
+
+void checkTeams(const HostIrContainer& program, const Report& report) {
+  const auto isDistinct = [](const std::vector<int64_t>& team) { return std::set<int64_t>(team.begin(), team.end()).size() == team.size(); };
+  forEachStatement(program.topLevel(), [&](const Expr& expr) {
+    if (const auto* op = expr.as<CollectivePermute>(); op != nullptr && !isDistinct(op->team)) report("CollectivePermute names a device twice in its team");
+    const auto* op = expr.as<Communication>();
+    if (op == nullptr) return;
+    if (!isDistinct(op->team)) report(fmt::format("{} names a device twice in its team", enumName(op->type)));
+    const bool has_root = op->type == CommunicationType::Gather || op->type == CommunicationType::Scatter || op->type == CommunicationType::Reduce ||
+                          op->type == CommunicationType::Broadcast || op->type == CommunicationType::SendRecv;
+    const bool is_member = std::ranges::find(op->team, op->root) != op->team.end();
+    if (has_root ? !is_member : op->root != -1) report(fmt::format("the root {} of {} is {}", op->root, enumName(op->type), has_root ? "not in its team" : "not asked for"));
+  });
+}
+
+// --- values ---
+
+template <FlowFault wanted>
+void checkFlow(const HostIrContainer& program, const Report& report) {
+  std::set<std::string> told;  // a loop's body is walked twice
+  ValueFlow(program, [&](FlowFault fault, std::string message) {
+    if (fault == wanted && told.insert(message).second) report(std::move(message));
+  }).run();
+}
+
+struct Row {
+  std::string_view name;
+  std::string_view sentence;
+  Check check;
+};
+
+// The legality spec. A row relies on those above it.
+constexpr Row kRows[] = {
+    {"statement-forms", "A statement is a math or host op of this program and stands in one place.", checkStatementForms},
+    {"fields", "A host statement has all its fields; only a loop's axis may be missing.", checkFields},
+    {"vals-owned", "Every value that a statement, the inputs or the outputs name belongs to the program.", checkOwned},
+    {"loops", "A loop counts a symbol upwards.", checkLoops},
+    {"index-scopes", "A loop's index is used in its body alone, and not counted by a loop in it.", checkIndexScopes},
+    {"inputs-not-aliased", "An input is not an alias.", checkInputsNotAliased},
+    {"aliases-end", "Aliases lead to a tensor of the same type that is no alias.", checkAliasesEnd},
+    {"views", "A view is along an axis of its tensor and has its type and rank, less one for a select.", checkViews},
+    {"units", "A PostOnStream has operands and results as its sub-fusion has inputs and outputs.", checkUnits},
+    {"streams-caught", "GetCurrentStream names a stream that is neither indexed nor the default.", checkStreamsCaught},
+    {"streams-known", "A stream is indexed, the default one, or caught by an earlier GetCurrentStream.", checkStreamsKnown},
+    {"waits", "A Wait names a communication that an earlier statement posts.", checkWaits},
+    {"coalescing", "StartCoalescing and EndCoalescing come in pairs, in one body, not nested.", checkCoalescing},
+    {"teams", "A team names a device once; its root is in it where there is one, and -1 where there is none.", checkTeams},
+    {"given-before-read", "A value that is read is an input or given and written by an earlier statement; a view needs only the buffer.", checkFlow<FlowFault::ReadBeforeGiven>},
+    {"not-used-after-free", "Nothing reads or writes a buffer after its Deallocate, under whatever name; outputs are not freed.", checkFlow<FlowFault::UsedAfterFree>},
+    {"frees", "Deallocate gives back a buffer that the program has, once, and no input.", checkFlow<FlowFault::BadFree>},
+    {"all-or-none-preallocated", "The results of a PostOnStream all have a buffer before it, or none has.", checkFlow<FlowFault::PartlyPreallocated>},
+    {"outputs-given", "Every output is an input or given by a statement.", checkFlow<FlowFault::OutputMissing>},
+};
+
+}  // namespace
+
+std::vector<Invariant> hostInvariants() {
+  std::vector<Invariant> list;
+  for (const Row& row : kRows) list.push_back({row.name, row.sentence});
+  return list;
+}
+
+std::string hostLegalitySpec() {
+  std::string text;
+  for (const Row& row : kRows) text += fmt::format("{}: {}\n", row.name, row.sentence);
+  return text;
+}
+
+std::vector<Violation> violationsOf(const HostIrContainer& program) {
+  std::vector<Violation> violations;
+  for (const Row& row : kRows) {
+    row.check(program, [&](std::string message) { violations.push_back({row.name, ErrorCode::HostProgram, std::move(message)}); });
+    if (!violations.empty()) break;
+  }
+  return violations;
+}
+
+void verifyHostProgram(const HostIrContainer& program) {
+  const std::vector<Violation> violations = violationsOf(program);
+  TK_REQUIRE(violations.empty(), HostProgram, "host program {}: {} ({})", program.name(), violations.front().message, violations.front().invariant);
+}
+
+}  // namespace tokamak
