@@ -37,11 +37,14 @@ int ceilLog2(int64_t n) { return n <= 1 ? 0 : std::bit_width(static_cast<uint64_
 
 Summation::Summation(DataType accumulator, Mode mode) : accumulator_(accumulator), mode_(mode), quantum_(kNoQuantum) {}
 
-void Summation::noteQuantum(double part) {
-  if (part == 0) return;
+int quantumOf(double number) {
   int exponent = 0;
-  const auto digits = static_cast<int64_t>(std::ldexp(std::frexp(part, &exponent), 53));
-  quantum_ = std::min(quantum_, exponent - 53 + std::countr_zero(static_cast<uint64_t>(digits)));
+  const auto digits = static_cast<int64_t>(std::ldexp(std::frexp(number, &exponent), 53));
+  return exponent - 53 + std::countr_zero(static_cast<uint64_t>(digits));
+}
+
+void Summation::noteQuantum(double part) {
+  if (part != 0) quantum_ = std::min(quantum_, quantumOf(part));
 }
 
 void Summation::addProduct(const Element& a, const Element& b) {
@@ -79,6 +82,19 @@ void Summation::add(double high, double low, long double bound, bool has_open_si
   const TwoSum renormal = twoSum(sum.sum, sum.error + low_ + low);
   high_ = renormal.sum;
   low_ = renormal.error;
+}
+
+void Summation::take(const Collected& collected) {
+  count_ = collected.count;
+  is_minus_zero_ = false;
+  if (mode_ == Mode::Typed) {
+    terms_ = {collected.sum};
+    return;
+  }
+  high_ = collected.sum;
+  magnitude_ = collected.magnitude;
+  bound_ = collected.bound;
+  quantum_ = collected.quantum;
 }
 
 Element Summation::finish(DataType result) const {

@@ -1,8 +1,11 @@
 #include "ir/ops/math/pointwise_op.h"
 
+#include <algorithm>
+
 #include "oracle/functions.h"
 #include "oracle/index.h"
 #include "oracle/op_context.h"
+#include "oracle/parallel.h"
 
 namespace tokamak::oracle {
 
@@ -55,17 +58,21 @@ OracleTensor compute(const PointwiseOp& op, const OpContext& context) {
   for (size_t i = 0; i < op.ins.size(); ++i) {
     operands.push_back(operandOf(op.ins[i], chooses && i == 0 ? DataType::Bool : types->operand, op, out, context));
   }
-  std::vector<Element> elements(operands.size());
-  size_t flat = 0;
-  forEachIndex(out.sizes, [&](std::span<const int64_t> index) {
-    for (size_t i = 0; i < operands.size(); ++i) {
-      const Operand& operand = operands[i];
-      int64_t offset = 0;
-      for (size_t a = 0; a < operand.strides.size(); ++a) offset += index[a] * operand.strides[a];
-      elements[i] = operand.tensor == nullptr ? operand.scalar : operand.tensor->elements[static_cast<size_t>(offset)];
-      elements[i] = convertElement(elements[i], operand.from, operand.to, context.mode());
-    }
-    out.elements[flat++] = applyFunction(op.function, *types, elements, context.mode());
+  constexpr int64_t kElementsPerPart = 1 << 14;
+  forEachPart((out.count() + kElementsPerPart - 1) / kElementsPerPart, [&](int64_t part) {
+    std::vector<Element> elements(operands.size());
+    const int64_t first = part * kElementsPerPart;
+    auto flat = static_cast<size_t>(first);
+    forEachIndexFrom(out.sizes, first, std::min(kElementsPerPart, out.count() - first), [&](std::span<const int64_t> index) {
+      for (size_t i = 0; i < operands.size(); ++i) {
+        const Operand& operand = operands[i];
+        int64_t offset = 0;
+        for (size_t a = 0; a < operand.strides.size(); ++a) offset += index[a] * operand.strides[a];
+        elements[i] = operand.tensor == nullptr ? operand.scalar : operand.tensor->elements[static_cast<size_t>(offset)];
+        elements[i] = convertElement(elements[i], operand.from, operand.to, context.mode());
+      }
+      out.elements[flat++] = applyFunction(op.function, *types, elements, context.mode());
+    });
   });
   return out;
 }
