@@ -47,6 +47,11 @@ RunTensor describe(const Tensor& tensor, void* address) {
 
 int64_t bytesOf(const Tensor& tensor) { return spanOf(tensor.sizes(), tensor.strides()) * sizeOf(tensor.dtype()); }
 
+bool contains(const Tensor& tensor, const void* address) {
+  const auto* first = static_cast<const std::byte*>(tensor.data());
+  return address >= first && address < first + std::max<int64_t>(bytesOf(tensor), 1);
+}
+
 }  // namespace
 
 HostIrEvaluator::HostIrEvaluator(std::unique_ptr<HostIrContainer> program, Device& device, HostIrEvaluatorParams params)
@@ -285,8 +290,12 @@ std::vector<Tensor> HostIrEvaluator::runDirect(const Call& call) {
   std::vector<Tensor> outputs;
   for (size_t i = 0; i < call.outputs.size(); ++i) {
     const RunTensor& value = runner.value(program_->outputs()[i]);
+    const auto input = std::ranges::find_if(call.inputs, [&](const Tensor& tensor) { return contains(tensor, value.address); });
     if (call.outputs[i].isDefined()) {
       outputs.push_back(call.outputs[i]);
+    } else if (value.storage == nullptr && input != call.inputs.end()) {
+      const auto offset = static_cast<const std::byte*>(value.address) - static_cast<const std::byte*>(input->buffer()->address());
+      outputs.emplace_back(input->buffer(), offset, value.dtype, value.sizes, value.strides);
     } else {
       // The storage goes back on a stream of the evaluator's, which therefore must live as long.
       auto keeper = std::make_shared<std::tuple<std::shared_ptr<Stream>, std::shared_ptr<RunStreams>, std::shared_ptr<RunStorage>>>(

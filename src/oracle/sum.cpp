@@ -27,7 +27,8 @@ TwoSum twoSum(double a, double b) {
 long double pairwiseSum(DataType accumulator, std::span<const long double> terms) {
   if (terms.size() == 1) return roundTo(accumulator, terms[0]);
   const size_t half = terms.size() / 2;
-  return roundTo(accumulator, pairwiseSum(accumulator, terms.first(half)) + pairwiseSum(accumulator, terms.subspan(half)));
+  return roundTo(accumulator,
+                 pairwiseSum(accumulator, terms.first(half)) + pairwiseSum(accumulator, terms.subspan(half)));
 }
 
 int ceilLog2(int64_t n) { return n <= 1 ? 0 : std::bit_width(static_cast<uint64_t>(n - 1)); }
@@ -109,13 +110,15 @@ Element Summation::finish(DataType result) const {
   const int lowest = formatOf(accumulator_).min_exponent - formatOf(accumulator_).precision + 1;
   const bool has_quantum = quantum_ == kNoQuantum || quantum_ >= lowest;
   const bool is_exact = bound_ == 0 && has_quantum &&
-                        (quantum_ == kNoQuantum || std::ldexp(magnitude_, -quantum_) <= std::ldexp(1.0L, formatOf(accumulator_).precision));
+                        (quantum_ == kNoQuantum ||
+                         std::ldexp(magnitude_, -quantum_) <= std::ldexp(1.0L, formatOf(accumulator_).precision));
   Element total{.number = static_cast<double>(sum)};
   if (!is_exact) {
     const long double steps = 2 * ceilLog2(count_) + 8;
     // Products below the normal numbers are rounded to multiples of the smallest one.
     const long double underflow = static_cast<long double>(count_) * ulpOf(accumulator_, 0);
-    const long double rounding = ulpOf(accumulator_, sum) / 2 + steps * epsilonOf(accumulator_) * magnitude_ + underflow;
+    const long double rounding =
+        ulpOf(accumulator_, sum) / 2 + steps * epsilonOf(accumulator_) * magnitude_ + underflow;
     total = oracle::finish(accumulator_, sum, bound_ + rounding, mode_);
   } else if (count_ > 0 && is_minus_zero_) {
     // Whether a sum of -0s starts from +0 is the implementation's choice.

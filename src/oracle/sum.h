@@ -48,7 +48,7 @@ class Summation {
   long double bound_ = 0;      // of all terms
   int quantum_;                // every term is a multiple of 2^quantum_
   bool has_special_ = false;
-  bool is_minus_zero_ = true;  // every term is, or may be, -0
+  bool is_minus_zero_ = true;       // every term is, or may be, -0
   std::vector<long double> terms_;  // of typed mode
 };
 

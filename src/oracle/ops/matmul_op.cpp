@@ -18,11 +18,12 @@ size_t matrixStart(const OracleTensor& tensor, size_t batch_axes, std::span<cons
   return static_cast<size_t>(number * matrix_elements);
 }
 
-void checkBatch(const TensorView& operand, const OracleTensor& tensor, size_t batch_axes, std::span<const int64_t> batch) {
+void checkBatch(const TensorView& operand, const OracleTensor& tensor, size_t batch_axes,
+                std::span<const int64_t> batch) {
   for (size_t i = 0; i < batch_axes; ++i) {
     const int64_t wanted = batch[batch.size() - batch_axes + i];
-    TK_REQUIRE(tensor.sizes[i] == 1 || tensor.sizes[i] == wanted, Bind, "matmul: axis {} of {} has size {}; {} is needed", i,
-               toString(operand), tensor.sizes[i], wanted);
+    TK_REQUIRE(tensor.sizes[i] == 1 || tensor.sizes[i] == wanted, Bind,
+               "matmul: axis {} of {} has size {}; {} is needed", i, toString(operand), tensor.sizes[i], wanted);
   }
 }
 

@@ -37,8 +37,9 @@ Operand operandOf(Val* val, DataType to, const PointwiseOp& op, const OracleTens
   for (size_t i = axes.size(); i-- > 0;) {
     const int64_t size = operand.tensor->sizes[i];
     const bool repeats = axes[i]->isBroadcast() && size == 1;
-    TK_REQUIRE(repeats || size == out.sizes[i], Bind, "{}: axis {} of {} has size {}; {} is needed, or a broadcast axis",
-               functionInfo(op.function).name, i, toString(*tensor), size, out.sizes[i]);
+    TK_REQUIRE(repeats || size == out.sizes[i], Bind,
+               "{}: axis {} of {} has size {}; {} is needed, or a broadcast axis", functionInfo(op.function).name, i,
+               toString(*tensor), size, out.sizes[i]);
     operand.strides[i] = repeats ? 0 : stride;
     stride *= size;
   }
@@ -50,7 +51,8 @@ Operand operandOf(Val* val, DataType to, const PointwiseOp& op, const OracleTens
 OracleTensor compute(const PointwiseOp& op, const OpContext& context) {
   OracleTensor out = context.result(*op.out);
   const auto types = functionTypes(op.function, op.ins.back()->dtype());
-  TK_CHECK(types.has_value(), "{} does not take {}", functionInfo(op.function).name, dataTypeName(op.ins.back()->dtype()));
+  TK_CHECK(types.has_value(), "{} does not take {}", functionInfo(op.function).name,
+           dataTypeName(op.ins.back()->dtype()));
   const bool chooses = functionInfo(op.function).rule == TypeRule::Choose;
   std::vector<Operand> operands;
   for (size_t i = 0; i < op.ins.size(); ++i) {
