@@ -7,6 +7,7 @@
 
 #include "compute/axis_map.h"
 #include "ir/clone.h"
+#include "ir/ops/host/post_on_stream.h"
 
 namespace tokamak {
 
@@ -97,13 +98,9 @@ void DomainGraph::Sets::join(const IterDomain* a, const IterDomain* b) {
 // --- making the graph ---
 
 DomainGraph::DomainGraph(const Fusion& fusion) {
-  for (const TensorView* tensor : fusion.allTensors()) axes_.insert(axes_.end(), tensor->logical().begin(), tensor->logical().end());
+  addProgram(fusion);
   std::ranges::sort(axes_, {}, &IterDomain::id);
   axes_.erase(std::ranges::unique(axes_).begin(), axes_.end());
-  Unbroadcaster unbroadcaster;
-  for (const Expr* expr : fusion.allExprs()) {
-    if (expr->list() == OpList::Math) addEdges(*expr, *unbroadcaster.copy(*expr));
-  }
   for (const auto& [expr, edges] : edges_) {
     for (const Edge& edge : edges) {
       for (auto mapping = static_cast<size_t>(edge.mapping); mapping < std::size(sets_); ++mapping) {
@@ -111,6 +108,31 @@ DomainGraph::DomainGraph(const Fusion& fusion) {
       }
     }
   }
+}
+
+void DomainGraph::addProgram(const Fusion& fusion) {
+  for (const TensorView* tensor : fusion.allTensors()) axes_.insert(axes_.end(), tensor->logical().begin(), tensor->logical().end());
+  Unbroadcaster unbroadcaster;
+  for (const Expr* expr : fusion.allExprs()) {
+    if (expr->list() == OpList::Math) addEdges(*expr, *unbroadcaster.copy(*expr));
+    if (const auto* post = expr->as<PostOnStream>()) joinUnit(*post);
+  }
+}
+
+// A unit's inputs and outputs are the tensors it is posted with.
+void DomainGraph::joinUnit(const PostOnStream& post) {
+  const Fusion& unit = *post.unit->fusion;
+  addProgram(unit);
+  const auto joinShapes = [&](const TensorView* outer, const TensorView* inner) {
+    if (outer == nullptr || inner == nullptr) return;
+    const Axes left = shapeOf(*outer);
+    const Axes right = shapeOf(*inner);
+    for (size_t i = 0; i < std::min(left.size(), right.size()); ++i) {
+      for (Sets& sets : sets_) sets.join(left[i], right[i]);
+    }
+  };
+  for (size_t i = 0; i < std::min(post.ins.size(), unit.inputs().size()); ++i) joinShapes(asTensor(post.ins[i]), asTensor(unit.inputs()[i]));
+  for (size_t i = 0; i < std::min(post.outs.size(), unit.outputs().size()); ++i) joinShapes(post.outs[i], unit.outputs()[i]);
 }
 
 void DomainGraph::addEdges(const Expr& expr, const Expr& copy) {

@@ -29,7 +29,7 @@ enum class AxisMapping : uint8_t {
 
 class DomainGraph {
  public:
-  /// Of all math expressions of a fusion or host program. Stays valid while tensors are scheduled; expressions added later
+  /// Of all math expressions of a fusion or host program, those inside its host units included. Stays valid while tensors are scheduled; expressions added later
   /// are not in it.
   explicit DomainGraph(const Fusion& fusion);
 
@@ -61,6 +61,8 @@ class DomainGraph {
     mutable std::unordered_map<const IterDomain*, const IterDomain*> parents_;
   };
 
+  void addProgram(const Fusion& fusion);
+  void joinUnit(const struct PostOnStream& post);
   void addEdges(const Expr& expr, const Expr& copy);
   void addReductionEdges(const Expr& expr, const Expr& copy, const struct ElementRule& rule);
   IterDomain* producerOf(const std::vector<Edge>& edges, const TensorView& operand, const IterDomain& axis,

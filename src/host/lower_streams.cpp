@@ -8,11 +8,13 @@
 
 #include <fmt/format.h>
 
+#include "analysis/domain_graph.h"
 #include "base/error.h"
 #include "compute/axis_map.h"
 #include "host/restrict_op.h"
 #include "host/stream_axis.h"
 #include "host/stream_scalars.h"
+#include "host/unit_slices.h"
 #include "ir/ops/host/allocate.h"
 #include "ir/ops/host/for_loop.h"
 #include "ir/ops/host/get_current_stream.h"
@@ -24,39 +26,6 @@
 namespace tokamak {
 
 namespace {
-
-// Which axes of a program go together: classes of visible axes joined by every op that uses one exactly as the other.
-class AxisClasses {
- public:
-  explicit AxisClasses(const Block& block) {
-    for (const Expr* expr : block.exprs) {
-      if (expr->list() != OpList::Math) continue;
-      const AxisMap map(*expr);
-      const Axes shape = shapeOf(*map.rule().result);
-      for (TensorView* operand : tensorsOf(expr->inputs())) {
-        const Axes operand_shape = shapeOf(*operand);
-        for (size_t s = 0; s < shape.size(); ++s) {
-          const OperandCoordinateUse use = map.use(*operand, static_cast<int64_t>(s));
-          if (use.use == CoordinateUse::Identity) join(operand_shape[static_cast<size_t>(use.axes[0])], shape[s]);
-        }
-      }
-    }
-  }
-
-  bool areTogether(const IterDomain* a, const IterDomain* b) { return root(a) == root(b); }
-
- private:
-  const IterDomain* root(const IterDomain* axis) {
-    while (parents_.contains(axis)) axis = parents_[axis];
-    return axis;
-  }
-  void join(const IterDomain* a, const IterDomain* b) {
-    a = root(a);
-    b = root(b);
-    if (a != b) parents_[a] = b;
-  }
-  std::unordered_map<const IterDomain*, const IterDomain*> parents_;
-};
 
 // A loop under construction.
 struct StreamLoop {
@@ -70,7 +39,7 @@ struct StreamLoop {
 class StreamLowering {
  public:
   StreamLowering(HostIrContainer& program, StreamSync sync)
-      : program_(program), sync_(sync), classes_(program.topLevel()), index_(streamIndex(program)) {}
+      : program_(program), sync_(sync), graph_(program), index_(streamIndex(program)) {}
 
   Block run() {
     for (Expr* expr : program_.topLevel().exprs) {
@@ -92,18 +61,18 @@ class StreamLowering {
  private:
   // The Stream axis of the statement's outputs, which must agree.
   std::optional<StreamAxis> outputAxis(const Expr& expr) {
-    if (expr.list() != OpList::Math) return std::nullopt;
+    if (expr.list() != OpList::Math && !expr.is<PostOnStream>()) return std::nullopt;
     std::optional<StreamAxis> found;
     const std::vector<TensorView*> outputs = tensorsOf(expr.outputs());
     for (const TensorView* output : outputs) {
       const std::optional<StreamAxis> axis = findStreamAxis(*output);
       if (!axis) continue;
-      TK_REQUIRE(!found || classes_.areTogether(found->logical, axis->logical), HostProgram,
+      TK_REQUIRE(!found || areTogether(found->logical, axis->logical), HostProgram,
                  "Stream on {}: another output of {} is streamed along an axis that does not map to it",
                  describeAxis(*output, *axis->loop_axis), callName(expr));
       if (!found) found = axis;
     }
-    if (found) requireIndependent(expr, *found);
+    if (found && expr.list() == OpList::Math) requireIndependent(expr, *found);
     return found;
   }
 
@@ -128,27 +97,37 @@ class StreamLowering {
     }
   }
 
+  bool areTogether(const IterDomain* a, const IterDomain* b) const {
+    return a == b || graph_.mapsTo(*a, *b, AxisMapping::Exact);
+  }
+
   bool isSameLoop(const StreamAxis& a, const StreamAxis& b) {
-    return a.form == b.form && a.chunk == b.chunk && classes_.areTogether(a.logical, b.logical) &&
-           (a.inner == nullptr || classes_.areTogether(a.inner, b.inner));
+    return a.form == b.form && a.chunk == b.chunk && areTogether(a.logical, b.logical) &&
+           (a.inner == nullptr || areTogether(a.inner, b.inner));
   }
 
   // A statement joins the open loop if its axis maps to the loop's, and it reads what the body made at its own iteration only.
   bool joins(const Expr& expr, const StreamAxis& axis) {
     if (!isSameLoop(loop_->axis, axis)) return false;
-    const AxisMap map(expr);
     for (TensorView* operand : tensorsOf(expr.inputs())) {
       const auto made = loop_->streamed.find(program_.resolveAlias(operand));
-      if (made == loop_->streamed.end()) continue;
-      if (streamedAxesOf(map, *operand, axis) != made->second) return false;
+      if (made != loop_->streamed.end() && streamedAxesOf(expr, *operand, axis) != made->second) return false;
     }
     return true;
   }
 
   // The logical axes of `operand` that the loop's index runs over when the statement is streamed along `axis`.
-  std::vector<const IterDomain*> streamedAxesOf(const AxisMap& map, const TensorView& operand, const StreamAxis& axis) {
-    std::vector<const IterDomain*> axes;
+  std::vector<const IterDomain*> streamedAxesOf(const Expr& expr, const TensorView& operand, const StreamAxis& axis) {
     const Axes shape = shapeOf(operand);
+    std::vector<const IterDomain*> axes;
+    if (const auto* post = expr.as<PostOnStream>()) {
+      const UnitSlices unit = slicesOf(*post);
+      for (size_t i = 0; i < post->ins.size(); ++i) {
+        if (post->ins[i] == &operand && unit.inputAxes()[i]) axes.push_back(shape[static_cast<size_t>(*unit.inputAxes()[i])]);
+      }
+      return axes;
+    }
+    const AxisMap map(expr);
     for (const IterDomain* logical : {axis.logical, axis.inner}) {
       if (logical == nullptr) continue;
       const OperandCoordinateUse use = map.use(operand, visibleAxisNumber(*map.rule().result, *logical));
@@ -158,30 +137,65 @@ class StreamLowering {
   }
 
   void addStatement(const Expr& expr, const StreamAxis& axis) {
-    const AxisMap map(expr);
-    Expr* restricted = nullptr;
-    // A merged axis takes two slices: first along the outer axis, then along the inner one of what is left.
-    const Expr* source = &expr;
-    const bool is_merged = axis.form == StreamAxis::Form::Merged;
-    Scalar* inner_extent = is_merged ? axis.inner->extent() : nullptr;
-    Scalar* outer_index = is_merged ? program_.floorDiv(index_, inner_extent) : index_;
-    restricted = restrictAlong(*source, map, axis, *axis.logical, outer_index);
-    if (is_merged) {
-      const AxisMap inner_map(*restricted);
-      const TensorView& out = *inner_map.rule().result;
-      const Axes whole = shapeOf(*map.rule().result);
-      const int64_t inner_number = visibleAxisNumber(*map.rule().result, *axis.inner);
-      const int64_t outer_number = visibleAxisNumber(*map.rule().result, *axis.logical);
-      const IterDomain& inner = *shapeOf(out)[static_cast<size_t>(inner_number - (inner_number > outer_number ? 1 : 0))];
-      restricted = restrictAlong(*restricted, inner_map, axis, inner, program_.mod(index_, inner_extent));
-    }
-    loop_->body.push_back(restricted);
+    const auto* post = expr.as<PostOnStream>();
+    loop_->body.push_back(post != nullptr ? restrictUnit(*post, axis) : restrict(expr, axis));
     for (TensorView* output : tensorsOf(expr.outputs())) {
       loop_->outputs.push_back(output);
+      const StreamAxis own = findStreamAxis(*output).value_or(axis);
       auto& axes = loop_->streamed[program_.resolveAlias(output)];
-      axes = {axis.logical};
-      if (axis.inner != nullptr) axes.push_back(axis.inner);
+      axes = {own.logical};
+      if (own.inner != nullptr) axes.push_back(own.inner);
     }
+  }
+
+  Expr* restrict(const Expr& expr, const StreamAxis& axis) {
+    const AxisMap map(expr);
+    if (axis.form != StreamAxis::Form::Merged) return restrictAlong(expr, map, axis, *axis.logical, index_);
+    // A merged axis takes two slices: first along the outer axis, then along the inner one of what is left.
+    Scalar* inner_extent = axis.inner->extent();
+    Expr* outer_slice = restrictAlong(expr, map, axis, *axis.logical, program_.floorDiv(index_, inner_extent));
+    const AxisMap inner_map(*outer_slice);
+    const int64_t inner_number = visibleAxisNumber(*map.rule().result, *axis.inner);
+    const int64_t outer_number = visibleAxisNumber(*map.rule().result, *axis.logical);
+    const Axes left = shapeOf(*inner_map.rule().result);
+    const IterDomain& inner = *left[static_cast<size_t>(inner_number - (inner_number > outer_number ? 1 : 0))];
+    return restrictAlong(*outer_slice, inner_map, axis, inner, program_.mod(index_, inner_extent));
+  }
+
+  // Every output of a streamed unit is cut along the axis of its own mark.
+  static UnitSlices slicesOf(const PostOnStream& post) {
+    std::vector<int64_t> axes;
+    for (TensorView* out : post.outs) {
+      const std::optional<StreamAxis> axis = findStreamAxis(*out);
+      TK_REQUIRE(axis.has_value(), HostProgram, "Stream over a host unit: its output {} is not marked; mark all outputs or none",
+                 toString(*out));
+      TK_REQUIRE(axis->form != StreamAxis::Form::Merged, HostProgram,
+                 "Stream on {}: a host unit cannot be streamed along a merged axis; stream its ops one by one",
+                 describeAxis(*out, *axis->loop_axis));
+      axes.push_back(visibleAxisNumber(*out, *axis->logical));
+    }
+    return {post, axes};
+  }
+
+  Expr* restrictUnit(const PostOnStream& post, const StreamAxis& axis) {
+    const UnitSlices unit = slicesOf(post);
+    const bool keeps_axis = axis.form == StreamAxis::Form::Chunk;
+    PostOnStream restricted;
+    restricted.unit = unit.restricted(!keeps_axis);
+    for (size_t i = 0; i < post.ins.size(); ++i) {
+      if (!unit.inputAxes()[i]) {
+        restricted.ins.push_back(post.ins[i]);
+        continue;
+      }
+      TensorView* in = asTensor(post.ins[i]);
+      const IterDomain& along = *shapeOf(*in)[static_cast<size_t>(*unit.inputAxes()[i])];
+      used_.insert({in, &along});
+      restricted.ins.push_back(slice(*in, along, axis, index_, keeps_axis).slice);
+    }
+    for (TensorView* out : post.outs) {
+      restricted.outs.push_back(slice(*out, *findStreamAxis(*out)->logical, axis, index_, keeps_axis).slice);
+    }
+    return program_.appendOp(std::move(restricted));
   }
 
   Expr* restrictAlong(const Expr& expr, const AxisMap& map, const StreamAxis& axis, const IterDomain& result_axis, Scalar* index) {
@@ -280,7 +294,7 @@ class StreamLowering {
 
   HostIrContainer& program_;
   StreamSync sync_;
-  AxisClasses classes_;
+  DomainGraph graph_;
   Scalar* index_;
   Block result_;
   std::optional<StreamLoop> loop_;

@@ -86,10 +86,11 @@ struct ScalarText : testing::Test {
 
 TEST_F(ScalarText, PrecedenceIsThatOfC) {
   EXPECT_EQ(print(read("i0 + i2 * 8 - 3")), "( ( i0 + ( i2 * 8 ) ) - 3 )");
-  EXPECT_EQ(print(read("i0 % 2 == 0 && i2 > 4 || !(i0 >= 1)")),
+  EXPECT_EQ(print(read("i0 % 2 == 0 && i2 > 4 || !(i0 >= 1)", ScalarForm::AsWritten)),
             "( ( ( ( i0 % 2 ) == 0 ) && ( 4 < i2 ) ) || ( !( 1 <= i0 ) ) )");
   EXPECT_EQ(print(read("-i0 / 2")), "( ( 0 - i0 ) / 2 )");
   EXPECT_EQ(print(read("i0 * 1")), "i0");
+  EXPECT_EQ(print(read("4 / 0")), "( 4 / 0 )") << "an error only where it is evaluated";
   EXPECT_EQ(print(read("i0 * 1", ScalarForm::AsWritten)), "( i0 * 1 )");
 }
 
@@ -118,7 +119,6 @@ TEST_F(ScalarText, WrongScalarsAreRefusedWithWhatWasExpected) {
   EXPECT_EQ(firstLine("gcd(f0, f0)"), "f:1:1: 'gcd' is not defined on f32; expected operands of another type");
   EXPECT_EQ(firstLine("addcmul(f0, f0, f0)"), "f:1:1: 'addcmul' takes 4 operands; expected a function of at most 3");
   EXPECT_EQ(firstLine("(i0"), "f:1:4: unexpected end of the text; expected ')'");
-  EXPECT_EQ(firstLine("4 / 0"), "f:1:3: ( 4 / 0 ): the divisor is 0; it must be positive; expected an expression that can be computed");
 }
 
 TEST_F(ScalarText, DeepNestingIsAnErrorNotAnOverflow) {
@@ -127,7 +127,7 @@ TEST_F(ScalarText, DeepNestingIsAnErrorNotAnOverflow) {
   EXPECT_THAT(errorOf([&] { read(std::string(100000, '-') + "i0"); }), testing::HasSubstr("nested too deeply"));
   std::string chain = "i0";
   for (int i = 0; i < 100000; ++i) chain += "+i2";
-  EXPECT_THAT(errorOf([&] { read(chain); }), testing::HasSubstr("the expression is too long; expected at most 200 levels of operators"));
+  EXPECT_THAT(errorOf([&] { read(chain, ScalarForm::AsWritten); }), testing::HasSubstr("the expression is too long; expected at most 200 levels of operators"));
 }
 
 }  // namespace

@@ -123,7 +123,7 @@ class FusionParser {
     // Names in an input's shape are the extents' names.
     const auto declare = [this](std::string_view symbol_name) {
       Scalar*& symbol = scope_.symbols[std::string(symbol_name)];
-      if (symbol == nullptr && isSymbolName(symbol_name)) symbol = fusion_->symbol(std::string(symbol_name));
+      if (symbol == nullptr && canNameSymbol(symbol_name)) symbol = fusion_->symbol(std::string(symbol_name));
       return symbol;
     };
     ScalarParser scalars(tokens_, *fusion_, declare);
@@ -133,7 +133,7 @@ class FusionParser {
   }
 
   void requireSymbolName(const Token& name) {
-    if (isSymbolName(name.text)) return;
+    if (canNameSymbol(name.text)) return;
     tokens_.fail(name, fmt::format("{} cannot name a scalar; expected a name that is no type, no tensor and no reserved word", describeToken(name)));
   }
 

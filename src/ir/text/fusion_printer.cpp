@@ -174,7 +174,7 @@ class Printer {
   // A name that could be taken for a symbol, a type or a tensor is quoted.
   std::string nameText(std::string_view name) const {
     const bool is_taken = std::ranges::any_of(names_.symbols(), [&](const Scalar* symbol) { return names_.nameOf(*symbol) == name; });
-    return is_taken || !isSymbolName(name) ? quoted(name) : std::string(name);
+    return is_taken || !canNameSymbol(name) ? quoted(name) : std::string(name);
   }
 
   const FusionNames& names_;

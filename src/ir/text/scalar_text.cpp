@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
 #include "ir/functions.h"
 #include "ir/fusion.h"
 
@@ -336,13 +335,7 @@ Scalar* ScalarParser::make(const Token& at, ScalarOp op, Scalar* a, Scalar* b, S
   Scalar* operands[] = {a, b, c};
   const size_t count = c != nullptr ? 3 : b != nullptr ? 2 : 1;
   if (form_ == ScalarForm::AsWritten) return checked(at, fusion_->rawScalar(op, typeOf(op, a, b, c), {operands, count}));
-  Scalar* made = nullptr;
-  try {
-    made = fusion_->scalar(op, a, b, c);
-  } catch (const Error& error) {  // constants that cannot be folded; said again with its place
-    tokens_->fail(at, fmt::format("{}; expected an expression that can be computed", error.message()));
-  }
-  return checked(at, made);
+  return checked(at, fusion_->scalar(op, a, b, c));
 }
 
 }  // namespace tokamak

@@ -46,11 +46,12 @@ class UnitGrid {
 UnitGrid::UnitGrid(const ElementProgram& program, int64_t row_length, int64_t tile_rows) : program_(&program) {
   steps_.assign(program.result_dimensions, 1);
   steps_[program.row] = row_length;
-  order_.push_back(program.row);
+  // Tiles go along the tile dimension first, where the next one is in the transposed operand's same pages and lines.
   if (program.tile >= 0) {
     steps_[static_cast<size_t>(program.tile)] = tile_rows;
     order_.push_back(static_cast<size_t>(program.tile));
   }
+  order_.push_back(program.row);
   for (size_t d = program.result_dimensions; d-- > 0;) {
     if (std::ranges::find(order_, d) == order_.end()) order_.push_back(d);
     units_ *= ceilDivide(program.dimensions[d].extent, steps_[d]);

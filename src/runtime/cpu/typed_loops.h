@@ -52,4 +52,18 @@ const ReductionLoops& reductionLoops(ReductionKind kind, DataType dtype);
 #define TK_INDEPENDENT_ITERATIONS _Pragma("GCC ivdep")
 #endif
 
+/// Compiles a function for several generations of processors; the loader takes the one that fits. The lanes of a loop are
+/// independent or fixed in the source, so that all of them give the same results. (The choice is made before
+/// ThreadSanitizer is ready for it.)
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define TK_ONE_PROCESSOR
+#endif
+#endif
+#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_THREAD__) && !defined(TK_ONE_PROCESSOR)
+#define TK_PER_PROCESSOR __attribute__((flatten, target_clones("avx512f", "avx2", "default")))
+#else
+#define TK_PER_PROCESSOR
+#endif
+
 }  // namespace tokamak

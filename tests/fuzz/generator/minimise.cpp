@@ -77,7 +77,8 @@ class Minimiser {
     for (const Node& each : best_.nodes) builder.add(each);
     for (const Operand& operand : best_.nodes[static_cast<size_t>(node)].operands) {
       if (operand.node < 0 || builder.sizes(operand.node) != builder.sizes(node) ||
-          builder.value(operand.node)->dtype() != builder.value(node)->dtype() || builder.tensor(operand.node) == nullptr) {
+          builder.value(operand.node)->dtype() != builder.value(node)->dtype() ||
+          builder.tensor(operand.node) == nullptr) {
         continue;
       }
       Program candidate = best_;
@@ -105,7 +106,8 @@ class Minimiser {
     for (const Node& each : best_.nodes) builder.add(each);
     const auto at = static_cast<int>(node);
     Program candidate = best_;
-    candidate.nodes[node] = {.kind = NodeKind::TensorInput, .dtype = builder.value(at)->dtype(), .sizes = builder.sizes(at)};
+    candidate.nodes[node] = {
+        .kind = NodeKind::TensorInput, .dtype = builder.value(at)->dtype(), .sizes = builder.sizes(at)};
     return take(candidate);
   }
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "ir/fusion.h"
 #include "ir/functions.h"
+#include "ir/fusion.h"
 #include "ir/ops/math/reduction_op.h"
 
 namespace tokamak::generator {
@@ -38,12 +38,12 @@ struct Node {
   NodeKind kind = NodeKind::Op;
   DataType dtype = DataType::F32;  ///< of inputs and of cast, full, iota
 
-  std::vector<int64_t> sizes = {};      ///< of tensor inputs; the shape of reshape, expand, full, iota
-  std::vector<bool> symbolic = {};      ///< of tensor inputs: axes whose extent is a symbol
-  std::vector<bool> expanded = {};      ///< of tensor inputs: broadcast axes shown with their size (stride 0)
+  std::vector<int64_t> sizes = {};  ///< of tensor inputs; the shape of reshape, expand, full, iota
+  std::vector<bool> symbolic = {};  ///< of tensor inputs: axes whose extent is a symbol
+  std::vector<bool> expanded = {};  ///< of tensor inputs: broadcast axes shown with their size (stride 0)
   Layout layout = Layout::Contiguous;
-  std::vector<int64_t> order = {};      ///< of permuted inputs: axes from the slowest to the fastest in memory
-  bool is_near_limits = false;     ///< integers near the limits of their type
+  std::vector<int64_t> order = {};  ///< of permuted inputs: axes from the slowest to the fastest in memory
+  bool is_near_limits = false;      ///< integers near the limits of their type
 
   OpKind op = OpKind::LoadStoreOp;
   FunctionId function = FunctionId::abs;
@@ -63,7 +63,7 @@ struct InPlace {
 struct Program {
   uint64_t seed = 0;
   Values values = Values::Exact;
-  std::vector<Node> nodes = {};   ///< operands before their users
+  std::vector<Node> nodes = {};  ///< operands before their users
   std::vector<int> outputs = {};
   std::vector<InPlace> in_place = {};
 

@@ -1,0 +1,96 @@
+#include "host/unit_slices.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/error.h"
+#include "compute/axis_map.h"
+#include "host/restrict_op.h"
+#include "ir/clone.h"
+
+namespace tokamak {
+
+namespace {
+
+// The axis each tensor of the unit is cut along; tensors that are used whole are not in it.
+using CutAxes = std::map<const TensorView*, int64_t, ById>;
+
+void cut(CutAxes& axes, const TensorView& tensor, int64_t axis) {
+  const auto [found, is_new] = axes.emplace(&tensor, axis);
+  TK_REQUIRE(is_new || found->second == axis, HostProgram,
+             "Stream over a host unit: {} would be cut along its axes {} and {}; stream its ops one by one", toString(tensor),
+             found->second, axis);
+}
+
+CutAxes cutAxesOf(const Fusion& unit, std::span<const int64_t> output_axes) {
+  CutAxes axes;
+  for (size_t i = 0; i < output_axes.size(); ++i) cut(axes, *unit.outputs()[i], output_axes[i]);
+  std::vector<Expr*> exprs = unit.exprs();
+  for (auto expr = exprs.rbegin(); expr != exprs.rend(); ++expr) {
+    const AxisMap map(**expr);
+    const auto found = axes.find(map.rule().result);
+    for (TensorView* operand : tensorsOf((*expr)->inputs())) {
+      if (found == axes.end()) {
+        TK_REQUIRE(!axes.contains(operand), HostProgram,
+                   "Stream over a host unit: {} is read whole by {} and in slices by others; stream its ops one by one",
+                   toString(*operand), callName(**expr));
+        continue;
+      }
+      const OperandCoordinateUse use = map.use(*operand, found->second);
+      TK_REQUIRE(use.use != CoordinateUse::Other && !map.dependsOnPosition(found->second), HostProgram,
+                 "Stream over a host unit: {} is not independent along axis {} of {}", callName(**expr), found->second,
+                 toString(*map.rule().result));
+      if (use.use == CoordinateUse::Identity) cut(axes, *operand, use.axes[0]);
+      else TK_REQUIRE(!axes.contains(operand), HostProgram,
+                      "Stream over a host unit: {} is read whole by {} and in slices by others; stream its ops one by one",
+                      toString(*operand), callName(**expr));
+    }
+  }
+  return axes;
+}
+
+}  // namespace
+
+UnitSlices::UnitSlices(const PostOnStream& post, std::span<const int64_t> output_axes)
+    : post_(&post), output_axes_(output_axes.begin(), output_axes.end()) {
+  const Fusion& unit = *post.unit->fusion;
+  const CutAxes axes = cutAxesOf(unit, output_axes);
+  for (Val* input : unit.inputs()) {
+    const auto found = axes.find(asTensor(input));
+    input_axes_.push_back(found == axes.end() ? std::nullopt : std::optional(found->second));
+  }
+}
+
+std::shared_ptr<const HostUnit> UnitSlices::restricted(bool drops_axis) const {
+  auto unit = std::make_shared<HostUnit>();
+  unit->number = post_->unit->number;
+  const std::unique_ptr<Fusion> whole = cloneFusion(*post_->unit->fusion);
+  unit->fusion = std::make_unique<Fusion>(whole->name());
+  Fusion& target = *unit->fusion;
+  // The slices' common extent is bound from the actual sizes when the unit runs.
+  Scalar* extent = drops_axis ? nullptr : target.symbol("chunk");
+  Cloner cloner(target);
+  AxisSlices slices;
+  for (const auto& [tensor, axis] : cutAxesOf(*whole, output_axes_)) {
+    auto* copy = cloner.clone(const_cast<TensorView*>(tensor));
+    const IterDomain& cut_axis = *shapeOf(*copy)[static_cast<size_t>(axis)];
+    TensorView* slice = makeSliceTensor(target, *copy, logicalAxisNumber(*copy, cut_axis), extent);
+    slice->setMemoryType(MemoryType::Global);
+    slices[copy] = {.slice = slice, .axis = axis, .drops_axis = drops_axis, .start = nullptr, .extent = extent};
+  }
+  const auto sliceOf = [&](Val* val) -> Val* {
+    Val* copy = cloner.clone(val);
+    const auto found = slices.find(asTensor(copy));
+    return found == slices.end() ? copy : found->second.slice;
+  };
+  for (Val* input : whole->inputs()) target.addInput(sliceOf(input));
+  for (const Expr* expr : whole->exprs()) {
+    const Expr* copy = cloner.clone(*expr);
+    const bool is_cut = std::ranges::any_of(copy->outputs(), [&](Val* out) { return slices.contains(asTensor(out)); });
+    if (is_cut) restrictOp(target, *copy, slices);
+  }
+  for (TensorView* output : whole->outputs()) target.addOutput(asTensor(sliceOf(output)));
+  return unit;
+}
+
+}  // namespace tokamak

@@ -1,0 +1,58 @@
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "define/callables.h"
+#include "host/multi_device_executor.h"
+#include "ir/text/fusion_parser.h"
+#include "runtime/cpu/cpu_device.h"
+#include "schedule/commands.h"
+
+namespace tokamak {
+namespace {
+
+std::unique_ptr<Fusion> parse(const std::string& text) {
+  return parseFusion(text, "test.fusion", {.resolver = &definingResolver(), .scheduler = &scheduleCommands()});
+}
+
+std::vector<float> run(const Fusion& fusion, Grouping grouping, const std::vector<int64_t>& sizes) {
+  CpuDevice device({.poisons_memory = true});
+  MultiDeviceExecutor executor(fusion, device, {.lowering = {.grouping = grouping}});
+  const std::shared_ptr<Stream> stream = device.createStream();
+  const Tensor input = Tensor::emptyOnHost(device, stream, DataType::F32, sizes);
+  for (int64_t i = 0; i < input.numel(); ++i) static_cast<float*>(input.hostData())[i] = static_cast<float>(i % 13) - 6.0F;
+  const RunValue inputs[] = {input};
+  const std::vector<Tensor> outputs = executor.runWithInput(inputs);
+  const auto* data = static_cast<const float*>(outputs[0].hostData());
+  return {data, data + outputs[0].numel()};
+}
+
+constexpr const char* kSoftmaxRows = R"(
+fusion rows(T0: f32[i0, i2]) -> T5 {
+  T1 = max(T0, axes=[1], keepdim=true)
+  T2 = exp(sub(T0, T1))
+  T3 = sum(T2, axes=[1], keepdim=true)
+  T5 = div(T2, T3)
+}
+)";
+
+TEST(UnitStreams, AUnitRunsOnSlicesAndGivesTheSameBits) {
+  const std::string marks[] = {"parallelize(T5, axis=0, type=Stream)",
+                               "split(T5, axis=0, factor=3)\n  parallelize(T5, axis=0, type=Stream)"};
+  const std::vector<float> whole = run(*parse(kSoftmaxRows), Grouping::Single, {7, 5});
+  for (const std::string& mark : marks) {
+    const auto fusion = parse(kSoftmaxRows + std::string("schedule {\n  ") + mark + "\n}\n");
+    const auto program = lowerToHostProgram(*fusion, {.grouping = Grouping::Units});
+    bool has_loop = false;
+    for (const Expr* expr : program->topLevel().exprs) has_loop = has_loop || expr->name() == "FOR";
+    EXPECT_TRUE(has_loop) << mark;
+    EXPECT_EQ(run(*fusion, Grouping::Units, {7, 5}), whole) << mark;
+  }
+}
+
+TEST(UnitStreams, AUnitThatReducesOverTheAxisIsRefused) {
+  const auto fusion = parse(std::string(kSoftmaxRows) + "schedule {\n  parallelize(T5, axis=1, type=Stream)\n}\n");
+  EXPECT_THROW(static_cast<void>(lowerToHostProgram(*fusion, {.grouping = Grouping::Units})), Error);
+}
+
+}  // namespace
+}  // namespace tokamak

@@ -1,0 +1,68 @@
+// Every program with a Stream axis that must work: the structure of its top level, and its values against the oracle, from a
+// fusion and from a program written by hand, in both forms of synchronisation and both modes.
+#include <gtest/gtest.h>
+
+#include "host_run/stream_cases.h"
+
+namespace tokamak {
+namespace {
+
+std::string caseName(const testing::TestParamInfo<StreamCase>& instance) { return instance.param.name; }
+
+class StreamLoops : public testing::TestWithParam<StreamCase> {};
+
+std::string loweredTopLevel(HostIrContainer& program, StreamSync sync) {
+  lowerStreams(program, sync);
+  return topLevelOf(program);
+}
+
+TEST_P(StreamLoops, HaveThisTopLevel) {
+  const auto fusion = fusionOf(GetParam().fusion);
+  EXPECT_EQ(loweredTopLevel(*makeHostProgram(*fusion, Grouping::Single), StreamSync::Hoisted), GetParam().hoisted);
+  EXPECT_EQ(loweredTopLevel(*makeHostProgram(*fusion, Grouping::Single), StreamSync::InLoop), GetParam().in_loop);
+  EXPECT_EQ(loweredTopLevel(*hostProgramOf(GetParam().program), StreamSync::Hoisted), GetParam().hoisted);
+  EXPECT_EQ(loweredTopLevel(*hostProgramOf(GetParam().program), StreamSync::InLoop), GetParam().in_loop);
+}
+
+// Three calls of one evaluator; all must give the oracle's values, and the same bits as `expected`, which the first ever sets.
+void expectRuns(const Fusion& fusion, HostIrEvaluator& evaluator, const std::vector<RunValue>& inputs, std::vector<std::vector<std::byte>>& expected) {
+  const auto reference = oracleInputsOf(inputs);
+  for (int call = 0; call < 3; ++call) {
+    const std::vector<Tensor> outputs = evaluator.runWithInput(bound(evaluator.program(), inputs));
+    ASSERT_EQ(differenceFromOracle(fusion, reference, outputs), "") << "call " << call;
+    std::vector<std::vector<std::byte>> bytes;
+    for (const Tensor& output : outputs) bytes.push_back(bytesOf(output));
+    if (expected.empty()) expected = bytes;
+    EXPECT_EQ(bytes, expected) << "call " << call;
+  }
+}
+
+TEST_P(StreamLoops, GiveTheOraclesValuesInTheSameBitsHoweverTheyRun) {
+  RunBench bench;
+  const auto fusion = fusionOf(GetParam().fusion);
+  for (const Sizes& sizes : GetParam().sizes) {
+    const std::vector<RunValue> inputs = bench.inputsOf(*fusion, sizes);
+    std::vector<std::vector<std::byte>> expected;
+    for (const StreamSync sync : {StreamSync::Hoisted, StreamSync::InLoop}) {
+      for (const Mode mode : {Mode::Plan, Mode::Direct}) {
+        for (const int64_t streams : {1, 4}) {
+          SCOPED_TRACE("sync " + std::to_string(static_cast<int>(sync)) + ", mode " + std::to_string(static_cast<int>(mode)) + ", streams " +
+                       std::to_string(streams) + ", first input of " + std::to_string(std::get<Tensor>(inputs[0]).numel()));
+          const HostIrEvaluatorParams params{.number_of_streams = streams, .mode = mode};
+          HostLoweringOptions lowering;
+          lowering.stream_sync = sync;
+          MultiDeviceExecutor executor(*fusion, bench.device, {.lowering = lowering, .evaluator = params});
+          expectRuns(*fusion, executor.evaluator(), inputs, expected);
+          HostIrEvaluator by_hand(finishedProgramOf(GetParam().program, sync), bench.device, params);
+          expectRuns(*fusion, by_hand, inputs, expected);
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, StreamLoops, testing::ValuesIn(streamCases()), caseName);
+
+}  // namespace
+}  // namespace tokamak
