@@ -36,19 +36,20 @@ inline float toFloat(Half value) {
   return std::bit_cast<float>(bits | sign);
 }
 
-/// Nearest even; values above 65519.99 become infinity, a NaN stays a quiet NaN.
+/// Nearest even; values above 65519.99 become infinity, a NaN stays a quiet NaN. All cases are computed and one is chosen, so
+/// that loops of it vectorise.
 inline Half toHalf(float value) {
   const auto bits = std::bit_cast<uint32_t>(value);
   const uint32_t sign = (bits >> 16U) & 0x8000U;
   const uint32_t magnitude = bits & 0x7fffffffU;
-  if (magnitude > 0x7f800000U) return {static_cast<uint16_t>(sign | 0x7e00U | ((magnitude >> 13U) & 0x3ffU))};
-  if (magnitude >= 0x477ff000U) return {static_cast<uint16_t>(sign | 0x7c00U)};
-  if (magnitude < 0x38800000U) {  // below 2^-14: a denormal; adding 0.5 lets the hardware round at the right bit
-    const float shifted = std::bit_cast<float>(magnitude) + 0.5F;
-    return {static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(shifted) - 0x3f000000U))};
-  }
   const uint32_t rebiased = magnitude - 0x38000000U;
-  return {static_cast<uint16_t>(sign | ((rebiased + 0xfffU + ((rebiased >> 13U) & 1U)) >> 13U))};
+  const uint32_t normal = (rebiased + 0xfffU + ((rebiased >> 13U) & 1U)) >> 13U;
+  // Below 2^-14, a denormal: adding 0.5 lets the hardware round at the right bit.
+  const uint32_t denormal = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + 0.5F) - 0x3f000000U;
+  const uint32_t nan = 0x7e00U | ((magnitude >> 13U) & 0x3ffU);
+  const uint32_t finite = magnitude < 0x38800000U ? denormal : normal;
+  const uint32_t number = magnitude >= 0x477ff000U ? 0x7c00U : finite;
+  return {static_cast<uint16_t>(sign | (magnitude > 0x7f800000U ? nan : number))};
 }
 
 }  // namespace tokamak

@@ -33,8 +33,11 @@ void ValueFlow::run() {
   }
   runBlock(program_.topLevel());
   for (const TensorView* output : program_.outputs()) {
-    if (!state_.written.contains(root(output))) report_(FlowFault::OutputMissing, fmt::format("nothing computes output {}", toString(*output)));
-    else if (state_.freed.contains(root(output))) report_(FlowFault::UsedAfterFree, fmt::format("output {} is deallocated before the program ends", toString(*output)));
+    if (!state_.written.contains(root(output)))
+      report_(FlowFault::OutputMissing, fmt::format("nothing computes output {}", toString(*output)));
+    else if (state_.freed.contains(root(output)))
+      report_(FlowFault::UsedAfterFree,
+              fmt::format("output {} is deallocated before the program ends", toString(*output)));
   }
 }
 
@@ -58,7 +61,8 @@ void ValueFlow::runStatement(const Expr& expr) {
     look(select->out, select->in, expr);
   } else if (const auto* slice = expr.as<HirAliasSlice>()) {
     look(slice->out, slice->in, expr);
-  } else if (const auto* copy = expr.as<LoadStoreOp>(); copy != nullptr && !isKnown(copy->out) && copy->in->memoryKind() == copy->out->memoryKind()) {
+  } else if (const auto* copy = expr.as<LoadStoreOp>();
+             copy != nullptr && !isKnown(copy->out) && copy->in->memoryKind() == copy->out->memoryKind()) {
     read(copy->in, expr);  // without a place to write to, it binds the same tensor
     if (named(copy->out) != root(copy->in)) state_.views[named(copy->out)] = root(copy->in);
   } else if (const auto* p2p = expr.as<P2pCommunication>(); p2p != nullptr && p2p->type == P2pType::Recv) {
@@ -67,7 +71,8 @@ void ValueFlow::runStatement(const Expr& expr) {
     if (const auto* post = expr.as<PostOnStream>()) {
       const auto known = std::ranges::count_if(post->outs, [&](const TensorView* out) { return isKnown(out); });
       if (known != 0 && known != static_cast<std::ptrdiff_t>(post->outs.size())) {
-        report_(FlowFault::PartlyPreallocated, fmt::format("outputs must be all or none preallocated in expr {}", expr.name()));
+        report_(FlowFault::PartlyPreallocated,
+                fmt::format("outputs must be all or none preallocated in expr {}", expr.name()));
       }
     }
     for (const TensorView* tensor : tensorsOf(expr.inputs())) read(tensor, expr);
@@ -109,11 +114,14 @@ void ValueFlow::runCondition(const Block& then_body, const Block& else_body) {
 void ValueFlow::read(const TensorView* tensor, const Expr& expr) {
   const TensorView* buffer = root(tensor);
   if (state_.freed.contains(buffer)) {
-    report_(FlowFault::UsedAfterFree, fmt::format("{} is read by {} after its Deallocate", toString(*tensor), expr.name()));
+    report_(FlowFault::UsedAfterFree,
+            fmt::format("{} is read by {} after its Deallocate", toString(*tensor), expr.name()));
   } else if (!state_.known.contains(buffer)) {
-    report_(FlowFault::ReadBeforeGiven, fmt::format("value {} must be precomputed before being retrieved by {}", toString(*tensor), expr.name()));
+    report_(FlowFault::ReadBeforeGiven,
+            fmt::format("value {} must be precomputed before being retrieved by {}", toString(*tensor), expr.name()));
   } else if (!state_.written.contains(buffer)) {
-    report_(FlowFault::ReadBeforeGiven, fmt::format("value {} is read by {}, but is only allocated", toString(*tensor), expr.name()));
+    report_(FlowFault::ReadBeforeGiven,
+            fmt::format("value {} is read by {}, but is only allocated", toString(*tensor), expr.name()));
   }
 }
 
@@ -122,7 +130,8 @@ void ValueFlow::write(const TensorView* tensor, const Expr& expr) {
   const bool is_fresh = state_.known.insert(buffer).second;
   if (is_fresh) state_.freed.erase(buffer);
   if (state_.freed.contains(buffer)) {
-    report_(FlowFault::UsedAfterFree, fmt::format("{} is written by {} after its Deallocate", toString(*tensor), expr.name()));
+    report_(FlowFault::UsedAfterFree,
+            fmt::format("{} is written by {} after its Deallocate", toString(*tensor), expr.name()));
   }
   state_.written.insert(buffer);
 }
@@ -131,18 +140,23 @@ void ValueFlow::write(const TensorView* tensor, const Expr& expr) {
 void ValueFlow::look(const TensorView* out, const TensorView* in, const Expr& expr) {
   const TensorView* buffer = root(in);
   if (state_.freed.contains(buffer)) {
-    report_(FlowFault::UsedAfterFree, fmt::format("{} is looked at by {} after its Deallocate", toString(*in), expr.name()));
+    report_(FlowFault::UsedAfterFree,
+            fmt::format("{} is looked at by {} after its Deallocate", toString(*in), expr.name()));
   } else if (!state_.known.contains(buffer) && !program_.isOutput(buffer)) {
-    report_(FlowFault::ReadBeforeGiven, fmt::format("value {} must be precomputed before being retrieved by {}", toString(*in), expr.name()));
+    report_(FlowFault::ReadBeforeGiven,
+            fmt::format("value {} must be precomputed before being retrieved by {}", toString(*in), expr.name()));
   }
   if (named(out) != buffer) state_.views[named(out)] = buffer;
 }
 
 void ValueFlow::free(const TensorView* tensor) {
   const TensorView* buffer = root(tensor);
-  if (state_.freed.contains(buffer)) report_(FlowFault::BadFree, fmt::format("{} is deallocated twice", toString(*tensor)));
-  else if (program_.isInput(buffer)) report_(FlowFault::BadFree, fmt::format("{} is deallocated, and the caller owns it", toString(*tensor)));
-  else if (!state_.known.contains(buffer)) report_(FlowFault::BadFree, fmt::format("{} is deallocated, and has no buffer", toString(*tensor)));
+  if (state_.freed.contains(buffer))
+    report_(FlowFault::BadFree, fmt::format("{} is deallocated twice", toString(*tensor)));
+  else if (program_.isInput(buffer))
+    report_(FlowFault::BadFree, fmt::format("{} is deallocated, and the caller owns it", toString(*tensor)));
+  else if (!state_.known.contains(buffer))
+    report_(FlowFault::BadFree, fmt::format("{} is deallocated, and has no buffer", toString(*tensor)));
   state_.freed.insert(buffer);
 }
 

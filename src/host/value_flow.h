@@ -14,8 +14,8 @@ namespace tokamak {
 enum class FlowFault : uint8_t {
   ReadBeforeGiven,
   UsedAfterFree,
-  BadFree,            ///< of something that has no buffer of its own to give back, or no longer
-  PartlyPreallocated, ///< a sub-fusion some of whose results have a buffer
+  BadFree,             ///< of something that has no buffer of its own to give back, or no longer
+  PartlyPreallocated,  ///< a sub-fusion some of whose results have a buffer
   OutputMissing,
 };
 
@@ -48,7 +48,9 @@ class ValueFlow {
   bool isKnown(const TensorView* tensor) const { return state_.known.contains(root(tensor)); }
   const TensorView* root(const TensorView* tensor) const;
   // The tensor that an alias stands for; not what a view looks at.
-  const TensorView* named(const TensorView* tensor) const { return program_.resolveAlias(const_cast<TensorView*>(tensor)); }
+  const TensorView* named(const TensorView* tensor) const {
+    return program_.resolveAlias(const_cast<TensorView*>(tensor));
+  }
 
   const HostIrContainer& program_;
   Report report_;

@@ -56,14 +56,18 @@ void checkOwned(const HostIrContainer& program, const Report& report) {
 void checkFields(const HostIrContainer& program, const Report& report) {
   forEachStatement(program.topLevel(), [&](const Expr& expr) {
     for (const Field& field : fieldsOf(expr)) {
-      const bool may_be_absent = field.role == FieldRole::OptionalOperand || (expr.is<ForLoop>() && field.name == "axis") ||
-                                 expr.list() == OpList::Math;
+      const bool may_be_absent = field.role == FieldRole::OptionalOperand ||
+                                 (expr.is<ForLoop>() && field.name == "axis") || expr.list() == OpList::Math;
       const auto isNull = [](const auto& value) {
-        if constexpr (std::is_pointer_v<std::decay_t<decltype(value)>>) return value == nullptr;
-        else if constexpr (requires { value.get(); }) return value == nullptr;
-        else return false;
+        if constexpr (std::is_pointer_v<std::decay_t<decltype(value)>>)
+          return value == nullptr;
+        else if constexpr (requires { value.get(); })
+          return value == nullptr;
+        else
+          return false;
       };
-      if (!may_be_absent && std::visit(isNull, field.value)) report(fmt::format("{} lacks its {}", expr.name(), field.name));
+      if (!may_be_absent && std::visit(isNull, field.value))
+        report(fmt::format("{} lacks its {}", expr.name(), field.name));
     }
   });
 }
@@ -73,7 +77,8 @@ void checkLoops(const HostIrContainer& program, const Report& report) {
     const auto* loop = expr.as<ForLoop>();
     if (loop == nullptr) return;
     if (!loop->index->isSymbol()) report(fmt::format("the index {} of FOR is no symbol", toString(*loop->index)));
-    if (loop->step->constantInt().value_or(1) <= 0) report(fmt::format("FOR {} has the step {}; a step is positive", toString(*loop->index), toString(*loop->step)));
+    if (loop->step->constantInt().value_or(1) <= 0)
+      report(fmt::format("FOR {} has the step {}; a step is positive", toString(*loop->index), toString(*loop->step)));
   });
 }
 
@@ -105,7 +110,8 @@ void checkIndexScopes(const HostIrContainer& program, const Report& report) {
           report(fmt::format("{} uses the loop index {} outside its loop", expr->name(), toString(*symbol)));
         }
       });
-      if (loop != nullptr && !open.insert(loop->index).second) report(fmt::format("a loop over {} stands in a loop over it", toString(*loop->index)));
+      if (loop != nullptr && !open.insert(loop->index).second)
+        report(fmt::format("a loop over {} stands in a loop over it", toString(*loop->index)));
       for (const Field& field : fieldsOf(*expr)) {
         if (const auto* body = std::get_if<Block>(&field.value)) check(*body);
       }
@@ -120,18 +126,22 @@ void checkIndexScopes(const HostIrContainer& program, const Report& report) {
 void checkInputsNotAliased(const HostIrContainer& program, const Report& report) {
   for (const Val* input : program.inputs()) {
     TensorView* tensor = asTensor(const_cast<Val*>(input));
-    if (tensor != nullptr && program.aliases().contains(tensor)) report(fmt::format("Inputs cannot be aliased: {} is", toString(*tensor)));
+    if (tensor != nullptr && program.aliases().contains(tensor))
+      report(fmt::format("Inputs cannot be aliased: {} is", toString(*tensor)));
   }
 }
 
 void checkAliasesEnd(const HostIrContainer& program, const Report& report) {
   for (const auto& [alias, original] : program.aliases()) {
     size_t steps = 0;
-    for (auto next = program.aliases().find(original); next != program.aliases().end() && steps <= program.aliases().size(); ++steps) {
+    for (auto next = program.aliases().find(original);
+         next != program.aliases().end() && steps <= program.aliases().size(); ++steps) {
       next = program.aliases().find(next->second);
     }
-    if (steps > program.aliases().size()) report(fmt::format("the aliases of {} go round in a circle", toString(*alias)));
-    else if (alias->dtype() != original->dtype()) report(fmt::format("{} is an alias of {}, which has another type", toString(*alias), toString(*original)));
+    if (steps > program.aliases().size())
+      report(fmt::format("the aliases of {} go round in a circle", toString(*alias)));
+    else if (alias->dtype() != original->dtype())
+      report(fmt::format("{} is an alias of {}, which has another type", toString(*alias), toString(*original)));
   }
 }
 
@@ -139,9 +149,13 @@ void checkViews(const HostIrContainer& program, const Report& report) {
   const auto check = [&](const Expr& expr, const TensorView& out, const TensorView& in, int64_t axis, size_t lost) {
     const size_t rank = in.logical().size();
     const bool is_in_range = axis >= 0 && axis < static_cast<int64_t>(rank);
-    if (!is_in_range) report(fmt::format("{} axis {} is out of bounds for tensor {} with {} dimensions", expr.name(), axis, toString(in), rank));
-    else if (out.logical().size() + lost != rank) report(fmt::format("{} of {} gives {} of another rank", expr.name(), toString(in), toString(out)));
-    else if (out.dtype() != in.dtype()) report(fmt::format("{} of {} gives {} of another type", expr.name(), toString(in), toString(out)));
+    if (!is_in_range)
+      report(fmt::format("{} axis {} is out of bounds for tensor {} with {} dimensions", expr.name(), axis,
+                         toString(in), rank));
+    else if (out.logical().size() + lost != rank)
+      report(fmt::format("{} of {} gives {} of another rank", expr.name(), toString(in), toString(out)));
+    else if (out.dtype() != in.dtype())
+      report(fmt::format("{} of {} gives {} of another type", expr.name(), toString(in), toString(out)));
   };
   forEachStatement(program.topLevel(), [&](const Expr& expr) {
     if (const auto* op = expr.as<HirAliasSelect>()) check(expr, *op->out, *op->in, op->axis, 1);
@@ -170,7 +184,8 @@ void checkStreamsKnown(const HostIrContainer& program, const Report& report) {
     for (const Val* input : expr.inputs()) {
       if (input->kind() != ValKind::Stream) continue;
       const bool is_indexed = static_cast<const StreamVal*>(input)->index() != nullptr;
-      if (!is_indexed && !caught.contains(input)) report(fmt::format("{} names a stream that no GetCurrentStream caught before", expr.name()));
+      if (!is_indexed && !caught.contains(input))
+        report(fmt::format("{} names a stream that no GetCurrentStream caught before", expr.name()));
     }
     if (const auto* get = expr.as<GetCurrentStream>()) caught.insert(get->stream);
   });
@@ -180,7 +195,8 @@ void checkStreamsCaught(const HostIrContainer& program, const Report& report) {
   forEachStatement(program.topLevel(), [&](const Expr& expr) {
     const auto* get = expr.as<GetCurrentStream>();
     if (get == nullptr) return;
-    if (get->stream->index() != nullptr || get->stream == program.defaultStream()) report("GetCurrentStream gives a stream that has a name already");
+    if (get->stream->index() != nullptr || get->stream == program.defaultStream())
+      report("GetCurrentStream gives a stream that has a name already");
   });
 }
 
@@ -192,7 +208,8 @@ void checkWaits(const HostIrContainer& program, const Report& report) {
     if (const auto* op = expr.as<CollectivePermute>()) posted.insert(op->number);
     if (const auto* op = expr.as<EndCoalescing>()) posted.insert(op->number);
     const auto* wait = expr.as<Wait>();
-    if (wait != nullptr && !posted.contains(wait->communication)) report(fmt::format("Wait names communication {}, which nothing posted before", wait->communication));
+    if (wait != nullptr && !posted.contains(wait->communication))
+      report(fmt::format("Wait names communication {}, which nothing posted before", wait->communication));
   });
 }
 
@@ -217,16 +234,22 @@ void checkCoalescing(const HostIrContainer& program, const Report& report) {
 }
 
 void checkTeams(const HostIrContainer& program, const Report& report) {
-  const auto isDistinct = [](const std::vector<int64_t>& team) { return std::set<int64_t>(team.begin(), team.end()).size() == team.size(); };
+  const auto isDistinct = [](const std::vector<int64_t>& team) {
+    return std::set<int64_t>(team.begin(), team.end()).size() == team.size();
+  };
   forEachStatement(program.topLevel(), [&](const Expr& expr) {
-    if (const auto* op = expr.as<CollectivePermute>(); op != nullptr && !isDistinct(op->team)) report("CollectivePermute names a device twice in its team");
+    if (const auto* op = expr.as<CollectivePermute>(); op != nullptr && !isDistinct(op->team))
+      report("CollectivePermute names a device twice in its team");
     const auto* op = expr.as<Communication>();
     if (op == nullptr) return;
     if (!isDistinct(op->team)) report(fmt::format("{} names a device twice in its team", enumName(op->type)));
-    const bool has_root = op->type == CommunicationType::Gather || op->type == CommunicationType::Scatter || op->type == CommunicationType::Reduce ||
-                          op->type == CommunicationType::Broadcast || op->type == CommunicationType::SendRecv;
+    const bool has_root = op->type == CommunicationType::Gather || op->type == CommunicationType::Scatter ||
+                          op->type == CommunicationType::Reduce || op->type == CommunicationType::Broadcast ||
+                          op->type == CommunicationType::SendRecv;
     const bool is_member = std::ranges::find(op->team, op->root) != op->team.end();
-    if (has_root ? !is_member : op->root != -1) report(fmt::format("the root {} of {} is {}", op->root, enumName(op->type), has_root ? "not in its team" : "not asked for"));
+    if (has_root ? !is_member : op->root != -1)
+      report(fmt::format("the root {} of {} is {}", op->root, enumName(op->type),
+                         has_root ? "not in its team" : "not asked for"));
   });
 }
 
@@ -248,7 +271,8 @@ struct Row {
 
 // The legality spec. A row relies on those above it.
 constexpr Row kRows[] = {
-    {"statement-forms", "A statement is a math or host op of this program and stands in one place.", checkStatementForms},
+    {"statement-forms", "A statement is a math or host op of this program and stands in one place.",
+     checkStatementForms},
     {"fields", "A host statement has all its fields; only a loop's axis may be missing.", checkFields},
     {"vals-owned", "Every value that a statement, the inputs or the outputs name belongs to the program.", checkOwned},
     {"loops", "A loop counts a symbol upwards.", checkLoops},
@@ -258,14 +282,22 @@ constexpr Row kRows[] = {
     {"views", "A view is along an axis of its tensor and has its type and rank, less one for a select.", checkViews},
     {"units", "A PostOnStream has operands and results as its sub-fusion has inputs and outputs.", checkUnits},
     {"streams-caught", "GetCurrentStream names a stream that is neither indexed nor the default.", checkStreamsCaught},
-    {"streams-known", "A stream is indexed, the default one, or caught by an earlier GetCurrentStream.", checkStreamsKnown},
+    {"streams-known", "A stream is indexed, the default one, or caught by an earlier GetCurrentStream.",
+     checkStreamsKnown},
     {"waits", "A Wait names a communication that an earlier statement posts.", checkWaits},
     {"coalescing", "StartCoalescing and EndCoalescing come in pairs, in one body, not nested.", checkCoalescing},
-    {"teams", "A team names a device once; its root is in it where there is one, and -1 where there is none.", checkTeams},
-    {"given-before-read", "A value that is read is an input or given and written by an earlier statement; a view needs only the buffer.", checkFlow<FlowFault::ReadBeforeGiven>},
-    {"not-used-after-free", "Nothing reads or writes a buffer after its Deallocate, under whatever name; outputs are not freed.", checkFlow<FlowFault::UsedAfterFree>},
-    {"frees", "Deallocate gives back a buffer that the program has, once, and no input.", checkFlow<FlowFault::BadFree>},
-    {"all-or-none-preallocated", "The results of a PostOnStream all have a buffer before it, or none has.", checkFlow<FlowFault::PartlyPreallocated>},
+    {"teams", "A team names a device once; its root is in it where there is one, and -1 where there is none.",
+     checkTeams},
+    {"given-before-read",
+     "A value that is read is an input or given and written by an earlier statement; a view needs only the buffer.",
+     checkFlow<FlowFault::ReadBeforeGiven>},
+    {"not-used-after-free",
+     "Nothing reads or writes a buffer after its Deallocate, under whatever name; outputs are not freed.",
+     checkFlow<FlowFault::UsedAfterFree>},
+    {"frees", "Deallocate gives back a buffer that the program has, once, and no input.",
+     checkFlow<FlowFault::BadFree>},
+    {"all-or-none-preallocated", "The results of a PostOnStream all have a buffer before it, or none has.",
+     checkFlow<FlowFault::PartlyPreallocated>},
     {"outputs-given", "Every output is an input or given by a statement.", checkFlow<FlowFault::OutputMissing>},
 };
 
@@ -286,7 +318,9 @@ std::string hostLegalitySpec() {
 std::vector<Violation> violationsOf(const HostIrContainer& program) {
   std::vector<Violation> violations;
   for (const Row& row : kRows) {
-    row.check(program, [&](std::string message) { violations.push_back({row.name, ErrorCode::HostProgram, std::move(message)}); });
+    row.check(program, [&](std::string message) {
+      violations.push_back({row.name, ErrorCode::HostProgram, std::move(message)});
+    });
     if (!violations.empty()) break;
   }
   return violations;
@@ -294,7 +328,8 @@ std::vector<Violation> violationsOf(const HostIrContainer& program) {
 
 void verifyHostProgram(const HostIrContainer& program) {
   const std::vector<Violation> violations = violationsOf(program);
-  TK_REQUIRE(violations.empty(), HostProgram, "host program {}: {} ({})", program.name(), violations.front().message, violations.front().invariant);
+  TK_REQUIRE(violations.empty(), HostProgram, "host program {}: {} ({})", program.name(), violations.front().message,
+             violations.front().invariant);
 }
 
 }  // namespace tokamak

@@ -44,7 +44,8 @@ std::string linkProblem(const DomainExpr& step) {
     if (in != nullptr && in->use() != &step) return fmt::format("{} goes into a step that is not its use", markOf(*in));
   }
   for (const IterDomain* out : step.out) {
-    if (out != nullptr && out->definition() != &step) return fmt::format("{} comes from a step that is not its definition", markOf(*out));
+    if (out != nullptr && out->definition() != &step)
+      return fmt::format("{} comes from a step that is not its definition", markOf(*out));
   }
   const bool is_split = step.kind == DomainExprKind::Split;
   const bool is_complete = step.in[0] != nullptr && step.out[0] != nullptr && (step.in[1] != nullptr) != is_split &&
@@ -68,7 +69,8 @@ std::string transformProblem(const Axes& from, const Axes& to) {
     }
   }
   for (const IterDomain* axis : walk.visited) {
-    if (!walk.from.contains(axis) && axis->definition() == nullptr) return fmt::format("{} does not come from it", markOf(*axis));
+    if (!walk.from.contains(axis) && axis->definition() == nullptr)
+      return fmt::format("{} does not come from it", markOf(*axis));
     if (uses[axis] != 1) return fmt::format("{} is used {} times", markOf(*axis), uses[axis]);
   }
   std::vector<const IterDomain*> made(from.begin(), from.end());
@@ -101,13 +103,16 @@ std::string stepProblem(const DomainExpr& step, Cloner& cloner) {
     return fmt::format("merge to {}, which has not {} elements,", markOf(*step.out[0]), toString(*product));
   }
   Scalar* factor = simplify(cloner.clone(step.factor));
-  if (factor->constantInt().value_or(1) < 1) return fmt::format("split of {} by {}, which is not positive,", markOf(*step.in[0]), toString(*factor));
+  if (factor->constantInt().value_or(1) < 1)
+    return fmt::format("split of {} by {}, which is not positive,", markOf(*step.in[0]), toString(*factor));
   Scalar* other = fusion.ceilDiv(extentOf(step.in[0]), factor);
   const IterDomain* outer = step.out[0];
   const IterDomain* inner = step.out[1];
   const bool differs = step.is_inner_factor ? differ(extentOf(inner), factor) || differ(extentOf(outer), other)
                                             : differ(extentOf(outer), factor) || differ(extentOf(inner), other);
-  return differs ? fmt::format("split of {} by {} to {} and {}", markOf(*step.in[0]), toString(*factor), markOf(*outer), markOf(*inner)) : "";
+  return differs ? fmt::format("split of {} by {} to {} and {}", markOf(*step.in[0]), toString(*factor), markOf(*outer),
+                               markOf(*inner))
+                 : "";
 }
 
 }  // namespace tokamak

@@ -57,15 +57,15 @@ Interval make(Wide lower, Wide upper, Residue residue) {
           static_cast<int64_t>(residue.remainder)};
 }
 
-Interval boolean(bool can_be_false, bool can_be_true) {
-  return make(can_be_false ? 0 : 1, can_be_true ? 1 : 0, {});
-}
+Interval boolean(bool can_be_false, bool can_be_true) { return make(can_be_false ? 0 : 1, can_be_true ? 1 : 0, {}); }
 
 Interval multiply(const Interval& a, const Interval& b) {
-  const Wide corners[] = {Wide{a.lower} * b.lower, Wide{a.lower} * b.upper, Wide{a.upper} * b.lower, Wide{a.upper} * b.upper};
+  const Wide corners[] = {Wide{a.lower} * b.lower, Wide{a.lower} * b.upper, Wide{a.upper} * b.lower,
+                          Wide{a.upper} * b.upper};
   const auto [lower, upper] = std::ranges::minmax(corners);
   // (d1 x + r1) (d2 y + r2): every term but r1 r2 is a multiple of the divisor below.
-  const Wide divisor = divisorOf(divisorOf(Wide{a.divisor} * b.divisor, Wide{a.divisor} * b.remainder), Wide{b.divisor} * a.remainder);
+  const Wide divisor =
+      divisorOf(divisorOf(Wide{a.divisor} * b.divisor, Wide{a.divisor} * b.remainder), Wide{b.divisor} * a.remainder);
   return make(lower, upper, {divisor, Wide{a.remainder} * b.remainder});
 }
 
@@ -73,7 +73,8 @@ Interval multiply(const Interval& a, const Interval& b) {
 Interval divide(ScalarOp op, const Interval& a, int64_t first, int64_t last) {
   const bool up = op == ScalarOp::CeilDiv;
   const auto quotient = [&](Wide x, Wide y) { return floorOf(x, y) + static_cast<Wide>(up && modOf(x, y) != 0); };
-  const Wide corners[] = {quotient(a.lower, first), quotient(a.lower, last), quotient(a.upper, first), quotient(a.upper, last)};
+  const Wide corners[] = {quotient(a.lower, first), quotient(a.lower, last), quotient(a.upper, first),
+                          quotient(a.upper, last)};
   const auto [lower, upper] = std::ranges::minmax(corners);
   Residue residue;
   if (first == last && a.divisor % first == 0) residue = {a.divisor / first, quotient(a.remainder, first)};
@@ -123,9 +124,7 @@ bool isDisjoint(const Interval& a, const Interval& b) {
 Interval Interval::between(int64_t lower, int64_t upper) { return make(lower, upper, {}); }
 Interval Interval::multipleOf(int64_t divisor) { return make(kLowest, kHighest, {divisor, 0}); }
 
-Interval Interval::ofType(DataType dtype) {
-  return dtype == DataType::Bool ? between(0, 1) : all();
-}
+Interval Interval::ofType(DataType dtype) { return dtype == DataType::Bool ? between(0, 1) : all(); }
 
 bool Interval::contains(int64_t value) const {
   return value >= lower && value <= upper &&

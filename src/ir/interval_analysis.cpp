@@ -63,7 +63,8 @@ void IntervalAnalysis::assumeIndex(const Scalar& index, Scalar& extent) {
 
 void IntervalAnalysis::assumeExtents(const Fusion& fusion) {
   for (const TensorView* tensor : fusion.allTensors()) {
-    for (const Axes* axes : {&tensor->domain().root, &tensor->domain().logical, &tensor->domain().loop, &tensor->domain().allocation}) {
+    for (const Axes* axes :
+         {&tensor->domain().root, &tensor->domain().logical, &tensor->domain().loop, &tensor->domain().allocation}) {
       for (const IterDomain* axis : *axes) {
         assume(*axis->extent(), Interval::atLeast(0));
         if (axis->expandedExtent() != nullptr) assume(*axis->expandedExtent(), Interval::atLeast(0));
@@ -97,12 +98,14 @@ Interval IntervalAnalysis::compute(Scalar& scalar) {
       if (std::ranges::any_of(scalar.operands(), isFloating)) return type;
       const Interval operand = of(*scalar.operand(0));
       if (scalar.dtype() == DataType::Bool) return apply(ScalarOp::NotEqual, operand, Interval::exactly(0));
-      const Interval narrow = Interval::between(std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max());
+      const Interval narrow =
+          Interval::between(std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max());
       const bool fits = operand.lower >= narrow.lower && operand.upper <= narrow.upper;
       return scalar.dtype() == DataType::I32 && !fits ? narrow : operand;
     }
     case ScalarOp::Not:
-      return isFloating(scalar.operand(0)) ? type : apply(ScalarOp::Equal, of(*scalar.operand(0)), Interval::exactly(0));
+      return isFloating(scalar.operand(0)) ? type
+                                           : apply(ScalarOp::Equal, of(*scalar.operand(0)), Interval::exactly(0));
     case ScalarOp::Select: {
       const Interval condition = isFloating(scalar.operand(0)) ? Interval::between(0, 1) : of(*scalar.operand(0));
       if (!condition.contains(0)) return of(*scalar.operand(1));
@@ -116,7 +119,8 @@ Interval IntervalAnalysis::compute(Scalar& scalar) {
   if (is_sum && isIndexArithmetic(scalar)) {
     if (const auto form = SumForm::of(&scalar, Distribution::All)) return ofForm(*form);
   }
-  const bool divides = scalar.op() == ScalarOp::FloorDiv || scalar.op() == ScalarOp::CeilDiv || scalar.op() == ScalarOp::Mod;
+  const bool divides =
+      scalar.op() == ScalarOp::FloorDiv || scalar.op() == ScalarOp::CeilDiv || scalar.op() == ScalarOp::Mod;
   if (divides && isIndexArithmetic(scalar)) return ofDivision(scalar);
   return apply(scalar.op(), of(*scalar.operand(0)), of(*scalar.operand(1)));
 }
@@ -176,7 +180,8 @@ Interval IntervalAnalysis::refine(const State& state, int depth, int& budget) {
 
 Interval IntervalAnalysis::refineFactor(const State& state, size_t term, size_t factor, int depth, int& budget) {
   const Scalar& scalar = *state.form.terms[term].factors[factor];
-  if (scalar.isSymbol()) return extents_.contains(&scalar) ? withoutIndex(state, term, factor, depth, budget) : Interval::all();
+  if (scalar.isSymbol())
+    return extents_.contains(&scalar) ? withoutIndex(state, term, factor, depth, budget) : Interval::all();
   if (!isIndexArithmetic(scalar)) return Interval::all();
   switch (scalar.op()) {
     case ScalarOp::FloorDiv:
@@ -295,7 +300,8 @@ bool IntervalAnalysis::isProvablyDivisible(Scalar& scalar, Scalar& divisor) {
 bool IntervalAnalysis::needs64Bit(Scalar& scalar) {
   if (isFloatingType(scalar.dtype())) return false;
   const Interval interval = of(scalar);
-  const bool fits = interval.lower >= std::numeric_limits<int32_t>::min() && interval.upper <= std::numeric_limits<int32_t>::max();
+  const bool fits =
+      interval.lower >= std::numeric_limits<int32_t>::min() && interval.upper <= std::numeric_limits<int32_t>::max();
   return !fits || std::ranges::any_of(scalar.operands(), [&](Scalar* operand) { return needs64Bit(*operand); });
 }
 

@@ -104,8 +104,9 @@ struct Application {
       if (operands[i] == nullptr) return nullptr;
     }
     const bool chooses = expr.op == ScalarOp::Select;
-    const DataType dtype = chooses ? promoteTypes(operands[1]->dtype(), operands[2]->dtype())
-                           : expr.op >= ScalarOp::Equal ? DataType::Bool : DataType::I64;
+    const DataType dtype = chooses                      ? promoteTypes(operands[1]->dtype(), operands[2]->dtype())
+                           : expr.op >= ScalarOp::Equal ? DataType::Bool
+                                                        : DataType::I64;
     return make(expr.op, dtype, {operands, expr.operands.size()});
   }
 };
@@ -131,7 +132,9 @@ Scalar* buildRuleExpr(const RuleExpr& expr, Fusion& fusion, const RuleBindings& 
   }
   std::vector<Scalar*> operands;
   for (const RuleExpr& operand : expr.operands) operands.push_back(buildRuleExpr(operand, fusion, bindings));
-  const DataType dtype = expr.op == ScalarOp::Select ? operands[1]->dtype() : expr.op >= ScalarOp::Equal ? DataType::Bool : DataType::I64;
+  const DataType dtype = expr.op == ScalarOp::Select  ? operands[1]->dtype()
+                         : expr.op >= ScalarOp::Equal ? DataType::Bool
+                                                      : DataType::I64;
   return fusion.rawScalar(expr.op, dtype, operands);
 }
 

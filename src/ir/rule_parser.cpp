@@ -20,10 +20,10 @@ struct Infix {
 
 // Longer symbols first.
 constexpr Infix kInfixes[] = {
-    {"||", 1, ScalarOp::Or, false},        {"&&", 2, ScalarOp::And, false},  {"==", 3, ScalarOp::Equal, false},
-    {"!=", 3, ScalarOp::NotEqual, false},  {"<=", 4, ScalarOp::LessEqual, false}, {">=", 4, ScalarOp::LessEqual, true},
-    {"<", 4, ScalarOp::Less, false},       {">", 4, ScalarOp::Less, true},   {"+", 5, ScalarOp::Add, false},
-    {"-", 5, ScalarOp::Sub, false},        {"*", 6, ScalarOp::Mul, false},   {"/", 6, ScalarOp::FloorDiv, false},
+    {"||", 1, ScalarOp::Or, false},       {"&&", 2, ScalarOp::And, false},       {"==", 3, ScalarOp::Equal, false},
+    {"!=", 3, ScalarOp::NotEqual, false}, {"<=", 4, ScalarOp::LessEqual, false}, {">=", 4, ScalarOp::LessEqual, true},
+    {"<", 4, ScalarOp::Less, false},      {">", 4, ScalarOp::Less, true},        {"+", 5, ScalarOp::Add, false},
+    {"-", 5, ScalarOp::Sub, false},       {"*", 6, ScalarOp::Mul, false},        {"/", 6, ScalarOp::FloorDiv, false},
     {"%", 6, ScalarOp::Mod, false},
 };
 
@@ -32,8 +32,10 @@ struct Call {
   ScalarOp op;
   size_t arity;
 };
-constexpr Call kCalls[] = {
-    {"min", ScalarOp::Min, 2}, {"max", ScalarOp::Max, 2}, {"ceilDiv", ScalarOp::CeilDiv, 2}, {"where", ScalarOp::Select, 3}};
+constexpr Call kCalls[] = {{"min", ScalarOp::Min, 2},
+                           {"max", ScalarOp::Max, 2},
+                           {"ceilDiv", ScalarOp::CeilDiv, 2},
+                           {"where", ScalarOp::Select, 3}};
 
 RuleVariable variableOf(std::string_view name) {
   if (name.size() == 2 && name[0] == 'c') return RuleVariable::IntegerConstant;
@@ -172,7 +174,8 @@ std::vector<RuleExpr> variantsOf(const RuleExpr& expr, const ScalarRule& rule) {
   }
   const auto isConstant = [&](const RuleExpr& operand) {
     return operand.kind == RuleExpr::Kind::Literal ||
-           (operand.kind == RuleExpr::Kind::Variable && rule.variables[operand.variable] == RuleVariable::IntegerConstant);
+           (operand.kind == RuleExpr::Kind::Variable &&
+            rule.variables[operand.variable] == RuleVariable::IntegerConstant);
   };
   if (!isCommutative(expr.op) || isConstant(expr.operands[1])) return variants;
   for (size_t i = 0, count = variants.size(); i < count; ++i) {

@@ -54,8 +54,10 @@ Scalar* Simplifier::remembered(Scalar* scalar) const {
 }
 
 void Simplifier::remember(Scalar* scalar, Scalar* simplified) {
-  if (remembers_in_nodes_) scalar->simplified_ = simplified;
-  else simplified_[scalar] = simplified;
+  if (remembers_in_nodes_)
+    scalar->simplified_ = simplified;
+  else
+    simplified_[scalar] = simplified;
 }
 
 Scalar* Simplifier::simplify(Scalar* scalar) {
@@ -67,12 +69,17 @@ Scalar* Simplifier::simplify(Scalar* scalar) {
   Scalar* result = nullptr;
   while (result == nullptr) {
     Scalar* next = rewrite(simplifyOperands(chain.back()));
-    if (next == chain.back()) result = next;
-    else if (next->operands().empty()) result = next;
-    else if (Scalar* known = remembered(next)) result = known;
+    if (next == chain.back())
+      result = next;
+    else if (next->operands().empty())
+      result = next;
+    else if (Scalar* known = remembered(next))
+      result = known;
     else if (const auto seen = std::ranges::find(chain, next); seen != chain.end()) {
-      result = *std::min_element(seen, chain.end(), [](const Scalar* a, const Scalar* b) { return compareScalars(*a, *b) < 0; });
-    } else chain.push_back(next);
+      result = *std::min_element(seen, chain.end(),
+                                 [](const Scalar* a, const Scalar* b) { return compareScalars(*a, *b) < 0; });
+    } else
+      chain.push_back(next);
   }
   for (Scalar* step : chain) remember(step, result);
   return result;
@@ -82,7 +89,8 @@ Scalar* Simplifier::simplify(Scalar* scalar) {
 void Simplifier::rememberParts(Scalar* sum, size_t terms) {
   constexpr size_t kLongSum = 32;
   if (terms <= kLongSum) return;
-  for (; (sum->op() == ScalarOp::Add || sum->op() == ScalarOp::Sub) && remembered(sum) == nullptr; sum = sum->operand(0)) {
+  for (; (sum->op() == ScalarOp::Add || sum->op() == ScalarOp::Sub) && remembered(sum) == nullptr;
+       sum = sum->operand(0)) {
     remember(sum, sum);
   }
 }
@@ -100,8 +108,9 @@ Scalar* Simplifier::simplifyOperands(Scalar* scalar) {
 
 Scalar* Simplifier::rewrite(Scalar* scalar) {
   using Step = Scalar* (Simplifier::*)(Scalar*);
-  constexpr Step kSteps[] = {&Simplifier::fold,           &Simplifier::collectSum, &Simplifier::orderOperands,
-                             &Simplifier::balanceComparison, &Simplifier::applyRules, &Simplifier::splitDividend};
+  constexpr Step kSteps[] = {&Simplifier::fold,          &Simplifier::collectSum,
+                             &Simplifier::orderOperands, &Simplifier::balanceComparison,
+                             &Simplifier::applyRules,    &Simplifier::splitDividend};
   for (const Step step : kSteps) {
     Scalar* rewritten = (this->*step)(scalar);
     if (rewritten != scalar) return rewritten;
@@ -115,9 +124,9 @@ Scalar* Simplifier::fold(Scalar* scalar) {
   if (scalar->op() == ScalarOp::Function || !std::ranges::all_of(scalar->operands(), isConstant)) return scalar;
   const auto isFloat = [](const Scalar* operand) { return std::holds_alternative<double>(operand->value()); };
   const bool is_binary_integer = scalar->operands().size() == 2 && std::ranges::none_of(scalar->operands(), isFloat);
-  const auto value = is_binary_integer
-                         ? applyChecked(scalar->op(), asInt(scalar->operand(0)->value()), asInt(scalar->operand(1)->value()))
-                         : evaluate(*scalar, {});
+  const auto value = is_binary_integer ? applyChecked(scalar->op(), asInt(scalar->operand(0)->value()),
+                                                      asInt(scalar->operand(1)->value()))
+                                       : evaluate(*scalar, {});
   return value && convertValue(*value, scalar->dtype()) == *value ? fusion_.constant(*value, scalar->dtype()) : scalar;
 }
 
@@ -155,7 +164,8 @@ Scalar* Simplifier::collectSum(Scalar* scalar) {
   for (const Distribution distribution : {Distribution::None, Distribution::Constants}) {
     auto form = SumForm::of(scalar, distribution);
     if (!form) return scalar;
-    while (combineTerms(*form, distribution)) {}
+    while (combineTerms(*form, distribution)) {
+    }
     term_count = std::max(term_count, form->terms.size());
     offer(form->build(fusion_));
     const int64_t content = form->content();
@@ -204,7 +214,9 @@ Scalar* Simplifier::orderOperands(Scalar* scalar) {
 
 // Terms that stand on both sides cancel: a + 3 < b + 3 + c is a < b + c.
 Scalar* Simplifier::balanceComparison(Scalar* scalar) {
-  if (!isComparison(scalar->op()) || scalar->operand(0)->dtype() != DataType::I64 || scalar->operand(1)->dtype() != DataType::I64) return scalar;
+  if (!isComparison(scalar->op()) || scalar->operand(0)->dtype() != DataType::I64 ||
+      scalar->operand(1)->dtype() != DataType::I64)
+    return scalar;
   const auto left = SumForm::of(scalar->operand(0), Distribution::Constants);
   const auto right = SumForm::of(scalar->operand(1), Distribution::Constants);
   const auto difference = left && right ? left->plus(*right, -1) : std::nullopt;
@@ -212,13 +224,17 @@ Scalar* Simplifier::balanceComparison(Scalar* scalar) {
   SumForm more, less;
   for (const SumTerm& term : difference->terms) {
     if (term.coefficient == std::numeric_limits<int64_t>::min()) return scalar;
-    if (term.coefficient > 0) more.terms.push_back(term);
-    else less.terms.push_back({-term.coefficient, term.factors});
+    if (term.coefficient > 0)
+      more.terms.push_back(term);
+    else
+      less.terms.push_back({-term.coefficient, term.factors});
   }
   if (difference->constant == std::numeric_limits<int64_t>::min()) return scalar;
   const bool constant_moves = less.terms.empty() || (difference->constant < 0 && !more.terms.empty());
-  if (constant_moves) less.constant = -difference->constant;
-  else more.constant = difference->constant;
+  if (constant_moves)
+    less.constant = -difference->constant;
+  else
+    more.constant = difference->constant;
   Scalar* balanced = raw(scalar->op(), DataType::Bool, more.build(fusion_), less.build(fusion_));
   return balanced->weight() < scalar->weight() ? balanced : scalar;
 }
@@ -235,14 +251,16 @@ Scalar* Simplifier::tryRules(ScalarOp op, std::span<Scalar* const> operands, int
 }
 
 Scalar* Simplifier::applyRules(Scalar* scalar) {
-  if (isSumOrProduct(scalar->op()) || scalar->op() == ScalarOp::Cast || scalar->op() == ScalarOp::Function) return scalar;
+  if (isSumOrProduct(scalar->op()) || scalar->op() == ScalarOp::Cast || scalar->op() == ScalarOp::Function)
+    return scalar;
   Scalar* result = tryRules(scalar->op(), scalar->operands(), scalar->weight());
   return result != nullptr && result->dtype() == scalar->dtype() ? result : scalar;
 }
 
 // The multiples of the divisor among a dividend's terms are put together, for the rules about (a * b + c) / b.
 Scalar* Simplifier::splitDividend(Scalar* scalar) {
-  const bool divides = scalar->op() == ScalarOp::FloorDiv || scalar->op() == ScalarOp::CeilDiv || scalar->op() == ScalarOp::Mod;
+  const bool divides =
+      scalar->op() == ScalarOp::FloorDiv || scalar->op() == ScalarOp::CeilDiv || scalar->op() == ScalarOp::Mod;
   if (!divides || !isIndexArithmetic(*scalar) || !isSum(scalar->operand(0))) return scalar;
   Scalar* divisor = scalar->operand(1);
   auto form = SumForm::of(scalar->operand(0), Distribution::Constants);
@@ -251,22 +269,30 @@ Scalar* Simplifier::splitDividend(Scalar* scalar) {
   SumForm quotient, rest;
   for (SumTerm& term : form->terms) {
     const auto found = std::ranges::find(term.factors, divisor);
-    if (constant > 0 && term.coefficient % constant == 0) quotient.terms.push_back({term.coefficient / constant, term.factors});
-    else if (found == term.factors.end()) rest.terms.push_back(term);
-    else if (term.factors.size() == 1) quotient.constant = term.coefficient;
+    if (constant > 0 && term.coefficient % constant == 0)
+      quotient.terms.push_back({term.coefficient / constant, term.factors});
+    else if (found == term.factors.end())
+      rest.terms.push_back(term);
+    else if (term.factors.size() == 1)
+      quotient.constant = term.coefficient;
     else {
       term.factors.erase(found);
       quotient.terms.push_back(term);
     }
   }
-  if (constant > 0 && form->constant % constant == 0) quotient.constant = form->constant / constant;
-  else rest.constant = form->constant;
+  if (constant > 0 && form->constant % constant == 0)
+    quotient.constant = form->constant / constant;
+  else
+    rest.constant = form->constant;
   if (quotient.terms.empty() && quotient.constant == 0) return scalar;
   std::ranges::sort(quotient.terms, [](const SumTerm& a, const SumTerm& b) {
-    return std::ranges::lexicographical_compare(a.factors, b.factors, [](Scalar* x, Scalar* y) { return compareScalars(*x, *y) < 0; });
+    return std::ranges::lexicographical_compare(a.factors, b.factors,
+                                                [](Scalar* x, Scalar* y) { return compareScalars(*x, *y) < 0; });
   });
   Scalar* multiple = raw(ScalarOp::Mul, DataType::I64, quotient.build(fusion_), divisor);
-  Scalar* dividend = rest.isConstant() && rest.constant == 0 ? multiple : raw(ScalarOp::Add, DataType::I64, multiple, rest.build(fusion_));
+  Scalar* dividend = rest.isConstant() && rest.constant == 0
+                         ? multiple
+                         : raw(ScalarOp::Add, DataType::I64, multiple, rest.build(fusion_));
   Scalar* operands[] = {dividend, divisor};
   Scalar* result = tryRules(scalar->op(), operands, scalar->weight());
   return result != nullptr ? result : scalar;
@@ -274,6 +300,8 @@ Scalar* Simplifier::splitDividend(Scalar* scalar) {
 
 Scalar* simplify(Scalar* scalar) { return Simplifier(scalar->fusion()).simplify(scalar); }
 
-Scalar* simplify(Scalar* scalar, IntervalAnalysis& analysis) { return Simplifier(scalar->fusion(), &analysis).simplify(scalar); }
+Scalar* simplify(Scalar* scalar, IntervalAnalysis& analysis) {
+  return Simplifier(scalar->fusion(), &analysis).simplify(scalar);
+}
 
 }  // namespace tokamak

@@ -50,8 +50,8 @@ std::optional<SumForm> productOf(Scalar* a, Scalar* b, Distribution distribution
   const bool signs_only = (x->isConstant() && (x->constant == 1 || x->constant == -1)) ||
                           (y->isConstant() && (y->constant == 1 || y->constant == -1));
   const bool has_constant = x->isConstant() || y->isConstant();
-  const bool multiplies = distribution == Distribution::All || signs_only ||
-                          (distribution == Distribution::Constants && has_constant);
+  const bool multiplies =
+      distribution == Distribution::All || signs_only || (distribution == Distribution::Constants && has_constant);
   if (!multiplies) {
     if (!x->isConstant() && !isMonomial(*x)) x = factorForm(a);
     if (!y->isConstant() && !isMonomial(*y)) y = factorForm(b);
@@ -66,7 +66,8 @@ struct Collector {
 
   bool add(const SumForm& form, int64_t scale) {
     int64_t scaled = 0;
-    if (__builtin_mul_overflow(form.constant, scale, &scaled) || __builtin_add_overflow(sum.constant, scaled, &sum.constant)) {
+    if (__builtin_mul_overflow(form.constant, scale, &scaled) ||
+        __builtin_add_overflow(sum.constant, scaled, &sum.constant)) {
       return false;
     }
     for (const SumTerm& term : form.terms) {
@@ -80,7 +81,8 @@ struct Collector {
     const bool is_arithmetic = isIndexArithmetic(*scalar);
     if (const auto value = scalar->constantInt(); value && is_arithmetic) return add(constantForm(*value), scale);
     if (is_arithmetic && (scalar->op() == ScalarOp::Add || scalar->op() == ScalarOp::Sub)) {
-      return visit(scalar->operand(0), scale) && visit(scalar->operand(1), scalar->op() == ScalarOp::Add ? scale : -scale);
+      return visit(scalar->operand(0), scale) &&
+             visit(scalar->operand(1), scalar->op() == ScalarOp::Add ? scale : -scale);
     }
     if (!is_arithmetic || scalar->op() != ScalarOp::Mul) return add(factorForm(scalar), scale);
     const auto product = productOf(scalar->operand(0), scalar->operand(1), distribution);
@@ -88,13 +90,15 @@ struct Collector {
   }
 
   bool collect() {
-    std::ranges::stable_sort(sum.terms, [](const SumTerm& a, const SumTerm& b) { return compareFactors(a.factors, b.factors) < 0; });
+    std::ranges::stable_sort(
+        sum.terms, [](const SumTerm& a, const SumTerm& b) { return compareFactors(a.factors, b.factors) < 0; });
     std::vector<SumTerm> collected;
     for (SumTerm& term : sum.terms) {
       if (collected.empty() || compareFactors(collected.back().factors, term.factors) != 0) {
         if (!collected.empty() && collected.back().coefficient == 0) collected.pop_back();
         collected.push_back(std::move(term));
-      } else if (__builtin_add_overflow(collected.back().coefficient, term.coefficient, &collected.back().coefficient)) {
+      } else if (__builtin_add_overflow(collected.back().coefficient, term.coefficient,
+                                        &collected.back().coefficient)) {
         return false;
       }
     }
@@ -107,8 +111,9 @@ struct Collector {
 }  // namespace
 
 bool isIndexArithmetic(const Scalar& scalar) {
-  return scalar.dtype() == DataType::I64 &&
-         std::ranges::all_of(scalar.operands(), [](const Scalar* operand) { return operand->dtype() == DataType::I64; });
+  return scalar.dtype() == DataType::I64 && std::ranges::all_of(scalar.operands(), [](const Scalar* operand) {
+           return operand->dtype() == DataType::I64;
+         });
 }
 
 std::optional<SumForm> SumForm::of(Scalar* scalar, Distribution distribution) {
@@ -120,8 +125,8 @@ std::optional<SumForm> SumForm::of(Scalar* scalar, Distribution distribution) {
 std::optional<SumForm> SumForm::plus(const SumForm& other, int64_t scale) const {
   SumForm sum = *this;
   int64_t scaled = 0;
-  if (__builtin_mul_overflow(other.constant, scale, &scaled) || __builtin_add_overflow(constant, scaled, &sum.constant) ||
-      !mergeTerms(sum.terms, other.terms, scale)) {
+  if (__builtin_mul_overflow(other.constant, scale, &scaled) ||
+      __builtin_add_overflow(constant, scaled, &sum.constant) || !mergeTerms(sum.terms, other.terms, scale)) {
     return std::nullopt;
   }
   return sum;
@@ -187,12 +192,16 @@ Scalar* SumForm::build(Fusion& fusion) const {
   if (starts_with_constant) sum = fusion.constant(constant);
   for (const SumTerm& term : terms) {
     if (!isSubtracted(term.coefficient)) continue;
-    if (sum == nullptr) sum = buildTerm(fusion, term);
-    else combine(ScalarOp::Sub, buildTerm(fusion, {-term.coefficient, term.factors}));
+    if (sum == nullptr)
+      sum = buildTerm(fusion, term);
+    else
+      combine(ScalarOp::Sub, buildTerm(fusion, {-term.coefficient, term.factors}));
   }
   if (starts_with_constant || constant == 0) return sum;
-  if (isSubtracted(constant)) combine(ScalarOp::Sub, fusion.constant(-constant));
-  else combine(ScalarOp::Add, fusion.constant(constant));
+  if (isSubtracted(constant))
+    combine(ScalarOp::Sub, fusion.constant(-constant));
+  else
+    combine(ScalarOp::Add, fusion.constant(constant));
   return sum;
 }
 

@@ -30,7 +30,8 @@ std::string describeVal(const Val* val) {
 
 void forEachAxis(const TensorView& tensor, const std::function<void(IterDomain*)>& visit) {
   const TensorDomain& domain = tensor.domain();
-  for (const Axes* axes : {&domain.root, &domain.logical, &domain.loop, &domain.allocation}) std::ranges::for_each(*axes, visit);
+  for (const Axes* axes : {&domain.root, &domain.logical, &domain.loop, &domain.allocation})
+    std::ranges::for_each(*axes, visit);
 }
 
 // --- ownership ---
@@ -38,7 +39,8 @@ void forEachAxis(const TensorView& tensor, const std::function<void(IterDomain*)
 void checkValsOwned(const Fusion& fusion, const Report& report) {
   for (const Expr* expr : fusion.allExprs()) {
     for (const Val* val : valsOf(*expr)) {
-      if (&val->fusion() != &fusion) report(fmt::format("{} mentions {} of another fusion", expr->name(), describeVal(val)));
+      if (&val->fusion() != &fusion)
+        report(fmt::format("{} mentions {} of another fusion", expr->name(), describeVal(val)));
     }
   }
   for (const Val* input : fusion.inputs()) {
@@ -71,7 +73,8 @@ void checkOneDefinition(const Fusion& fusion, const Report& report) {
   std::unordered_set<const Val*> given;
   for (const Expr* expr : fusion.allExprs()) {
     for (const Val* output : expr->outputs()) {
-      if (!given.insert(output).second) report(fmt::format("{} is the result of {} and of another op", describeVal(output), expr->name()));
+      if (!given.insert(output).second)
+        report(fmt::format("{} is the result of {} and of another op", describeVal(output), expr->name()));
     }
   }
 }
@@ -81,12 +84,14 @@ void checkDefinitionLinks(const Fusion& fusion, const Report& report) {
   for (const Expr* expr : fusion.allExprs()) {
     for (const Val* output : expr->outputs()) {
       given.insert(output);
-      if (output->definition() != expr) report(fmt::format("{} is the result of {}, which is not its definition", describeVal(output), expr->name()));
+      if (output->definition() != expr)
+        report(fmt::format("{} is the result of {}, which is not its definition", describeVal(output), expr->name()));
     }
   }
   for (const TensorView* tensor : fusion.allTensors()) {
     if (tensor->definition() != nullptr && !given.contains(tensor)) {
-      report(fmt::format("{} is defined by {}, which does not give it", toString(*tensor), tensor->definition()->name()));
+      report(
+          fmt::format("{} is defined by {}, which does not give it", toString(*tensor), tensor->definition()->name()));
     }
   }
 }
@@ -97,12 +102,15 @@ void checkUseLinks(const Fusion& fusion, const Report& report) {
     for (const Val* input : expr->inputs()) {
       reads.emplace(input, expr);
       const auto count = std::ranges::count(input->uses(), expr);
-      if (count != 1) report(fmt::format("{} reads {}, which names it {} times among its uses", expr->name(), describeVal(input), count));
+      if (count != 1)
+        report(fmt::format("{} reads {}, which names it {} times among its uses", expr->name(), describeVal(input),
+                           count));
     }
   }
   for (const TensorView* tensor : fusion.allTensors()) {
     for (const Expr* use : tensor->uses()) {
-      if (!reads.contains({tensor, use})) report(fmt::format("{} names a use by {}, which does not read it", toString(*tensor), use->name()));
+      if (!reads.contains({tensor, use}))
+        report(fmt::format("{} names a use by {}, which does not read it", toString(*tensor), use->name()));
     }
   }
 }
@@ -110,7 +118,8 @@ void checkUseLinks(const Fusion& fusion, const Report& report) {
 void checkInputsUndefined(const Fusion& fusion, const Report& report) {
   std::unordered_set<const Val*> seen;
   for (const Val* input : fusion.inputs()) {
-    if (input->definition() != nullptr) report(fmt::format("input {} is computed by {}", describeVal(input), input->definition()->name()));
+    if (input->definition() != nullptr)
+      report(fmt::format("input {} is computed by {}", describeVal(input), input->definition()->name()));
     if (!seen.insert(input).second) report(fmt::format("{} is an input twice", describeVal(input)));
   }
 }
@@ -120,7 +129,8 @@ void checkOperandsBefore(const Fusion& fusion, const Report& report) {
     for (const Val* input : expr->inputs()) {
       const Expr* definition = input->definition();
       if (definition != nullptr && definition->id() >= expr->id()) {
-        report(fmt::format("{} reads {}, which {} gives only later", expr->name(), describeVal(input), definition->name()));
+        report(fmt::format("{} reads {}, which {} gives only later", expr->name(), describeVal(input),
+                           definition->name()));
       }
     }
   }
@@ -130,7 +140,8 @@ void checkOperandsGiven(const Fusion& fusion, const Report& report) {
   for (const Expr* expr : fusion.allExprs()) {
     for (const TensorView* tensor : tensorsOf(expr->inputs())) {
       if (tensor->definition() == nullptr && !fusion.isInput(tensor)) {
-        report(fmt::format("{} reads {}, which is no input and which nothing computes", expr->name(), toString(*tensor)));
+        report(
+            fmt::format("{} reads {}, which is no input and which nothing computes", expr->name(), toString(*tensor)));
       }
     }
   }
@@ -138,7 +149,8 @@ void checkOperandsGiven(const Fusion& fusion, const Report& report) {
 
 void checkOutputsGiven(const Fusion& fusion, const Report& report) {
   for (const TensorView* output : fusion.outputs()) {
-    if (output->definition() == nullptr && !fusion.isInput(output)) report(fmt::format("nothing computes output {}", toString(*output)));
+    if (output->definition() == nullptr && !fusion.isInput(output))
+      report(fmt::format("nothing computes output {}", toString(*output)));
   }
 }
 
@@ -160,8 +172,9 @@ void checkFunctionTypes(const Fusion& fusion, const Report& report) {
       const DataType wanted = is_condition ? DataType::Bool : types ? types->operand : type;
       const bool is_refused = !types || op->ins[i]->dtype() != wanted;
       if (is_refused) {
-        report(fmt::format("operand {} of {}, {}, has type {}; it must be cast to {} first", i, info.name, describeVal(op->ins[i]),
-                           dataTypeName(op->ins[i]->dtype()), types ? dataTypeName(wanted) : "a type that the function takes"));
+        report(fmt::format("operand {} of {}, {}, has type {}; it must be cast to {} first", i, info.name,
+                           describeVal(op->ins[i]), dataTypeName(op->ins[i]->dtype()),
+                           types ? dataTypeName(wanted) : "a type that the function takes"));
       }
     }
   }
@@ -172,24 +185,29 @@ void checkExtents(const Fusion& fusion, const Report& report) {
     forEachAxis(*tensor, [&](const IterDomain* axis) {
       for (const Scalar* extent : {axis->extent(), axis->expandedExtent()}) {
         if (extent == nullptr) continue;
-        if (extent->dtype() != DataType::I64) report(fmt::format("the extent of {} is no i64", describeAxis(*tensor, *axis)));
-        if (extent->constantInt().value_or(0) < 0) report(fmt::format("the extent of {} is negative", describeAxis(*tensor, *axis)));
+        if (extent->dtype() != DataType::I64)
+          report(fmt::format("the extent of {} is no i64", describeAxis(*tensor, *axis)));
+        if (extent->constantInt().value_or(0) < 0)
+          report(fmt::format("the extent of {} is negative", describeAxis(*tensor, *axis)));
       }
       const bool expands = axis->expandedExtent() != nullptr;
-      if (expands && !axis->isBroadcast()) report(fmt::format("{} is expanded and no broadcast axis", describeAxis(*tensor, *axis)));
+      if (expands && !axis->isBroadcast())
+        report(fmt::format("{} is expanded and no broadcast axis", describeAxis(*tensor, *axis)));
     });
   }
 }
 
 bool isSameAxis(const IterDomain& a, const IterDomain& b) {
-  const auto same = [](Scalar* x, Scalar* y) { return x == y || (x != nullptr && y != nullptr && simplify(x) == simplify(y)); };
+  const auto same = [](Scalar* x, Scalar* y) {
+    return x == y || (x != nullptr && y != nullptr && simplify(x) == simplify(y));
+  };
   return a.kind() == b.kind() && same(a.extent(), b.extent()) && same(a.expandedExtent(), b.expandedExtent());
 }
 
 bool isSameShape(const TensorView& a, const TensorView& b) {
-  return a.dtype() == b.dtype() && std::ranges::equal(a.logical(), b.logical(), [](const IterDomain* x, const IterDomain* y) {
-           return isSameAxis(*x, *y);
-         });
+  return a.dtype() == b.dtype() &&
+         std::ranges::equal(a.logical(), b.logical(),
+                            [](const IterDomain* x, const IterDomain* y) { return isSameAxis(*x, *y); });
 }
 
 // The op's fields over nodes of the cloner's target, without results.
@@ -215,7 +233,8 @@ void checkTypeRules(const Fusion& fusion, const Report& report) {
   Cloner cloner(scratch);
   for (const Expr* expr : fusion.allExprs()) {
     const auto isTransformed = [](const TensorView* tensor) {
-      return !tensor->domain().root.empty() || std::ranges::any_of(tensor->logical(), [](const IterDomain* axis) { return axis->isRFactor(); });
+      return !tensor->domain().root.empty() ||
+             std::ranges::any_of(tensor->logical(), [](const IterDomain* axis) { return axis->isRFactor(); });
     };
     // A schedule's rfactor gives results of its own shape.
     if (std::ranges::any_of(tensorsOf(expr->outputs()), isTransformed)) continue;
@@ -225,7 +244,8 @@ void checkTypeRules(const Fusion& fusion, const Report& report) {
         TensorView* have = asTensor(expr->output(i));
         const TensorView* want = asTensor(again->output(i));
         if (!isSameShape(*cloner.clone(have), *want)) {
-          report(fmt::format("the result of {} is {}, its type rule gives {}", callName(*expr), toString(*have), toString(*want)));
+          report(fmt::format("the result of {} is {}, its type rule gives {}", callName(*expr), toString(*have),
+                             toString(*want)));
         }
       }
     } catch (const Error& error) {
@@ -241,14 +261,16 @@ void checkAxesUnshared(const Fusion& fusion, const Report& report) {
   for (const TensorView* tensor : fusion.allTensors()) {
     forEachAxis(*tensor, [&](const IterDomain* axis) {
       const auto [place, is_first] = owner.emplace(axis, tensor);
-      if (!is_first && place->second != tensor) report(fmt::format("{} is an axis of {} too", describeAxis(*tensor, *axis), nameOf(*place->second)));
+      if (!is_first && place->second != tensor)
+        report(fmt::format("{} is an axis of {} too", describeAxis(*tensor, *axis), nameOf(*place->second)));
     });
   }
 }
 
 void checkLoopIsLogical(const Fusion& fusion, const Report& report) {
   for (const TensorView* tensor : fusion.allTensors()) {
-    if (tensor->loop() != tensor->logical()) report(fmt::format("the loop domain of {} is not its logical domain", toString(*tensor)));
+    if (tensor->loop() != tensor->logical())
+      report(fmt::format("the loop domain of {} is not its logical domain", toString(*tensor)));
   }
 }
 
@@ -284,13 +306,15 @@ void checkContiguity(const Fusion& fusion, const Report& report) {
     const TensorDomain& domain = tensor->domain();
     const Axes& layout = domain.allocation.empty() ? domain.logical : domain.allocation;
     if (domain.contiguity.size() != layout.size()) {
-      report(fmt::format("{} has {} contiguity flags for {} axes in memory", toString(*tensor), domain.contiguity.size(), layout.size()));
+      report(fmt::format("{} has {} contiguity flags for {} axes in memory", toString(*tensor),
+                         domain.contiguity.size(), layout.size()));
       continue;
     }
     for (size_t i = 0; i < layout.size(); ++i) {
       const bool is_stored = !layout[i]->isReduction() && !layout[i]->isBroadcast();
       if (domain.contiguity[i].has_value() != is_stored) {
-        report(fmt::format("{} {} a contiguity flag", describeAxis(*tensor, *layout[i]), is_stored ? "lacks" : "is not stored and has"));
+        report(fmt::format("{} {} a contiguity flag", describeAxis(*tensor, *layout[i]),
+                           is_stored ? "lacks" : "is not stored and has"));
       }
     }
   }
@@ -303,8 +327,11 @@ void checkStrideOrders(const Fusion& fusion, const Report& report) {
       std::vector<int64_t> sorted = *order;
       std::ranges::sort(sorted);
       bool is_permutation = sorted.size() == shapeOf(*tensor).size();
-      for (size_t i = 0; i < sorted.size(); ++i) is_permutation = is_permutation && sorted[i] == static_cast<int64_t>(i);
-      if (!is_permutation) report(fmt::format("the stride order [{}] of {} is no permutation of its axes", fmt::join(*order, ", "), toString(*tensor)));
+      for (size_t i = 0; i < sorted.size(); ++i)
+        is_permutation = is_permutation && sorted[i] == static_cast<int64_t>(i);
+      if (!is_permutation)
+        report(fmt::format("the stride order [{}] of {} is no permutation of its axes", fmt::join(*order, ", "),
+                           toString(*tensor)));
     }
   }
 }
@@ -326,7 +353,8 @@ void checkParallelTypesOnce(const Fusion& fusion, const Report& report) {
     for (const IterDomain* axis : tensor->loop()) {
       const ParallelType type = axis->parallelType();
       const bool is_hardware = type >= ParallelType::DIDx && type <= ParallelType::TIDz;
-      if (is_hardware && !seen.insert(type).second) report(fmt::format("{} is the second one of its parallel type", describeAxis(*tensor, *axis)));
+      if (is_hardware && !seen.insert(type).second)
+        report(fmt::format("{} is the second one of its parallel type", describeAxis(*tensor, *axis)));
     }
   }
 }
@@ -335,7 +363,8 @@ void checkVectorized(const Fusion& fusion, const Report& report) {
   for (const TensorView* tensor : fusion.allTensors()) {
     for (const IterDomain* axis : tensor->loop()) {
       const bool is_vector = axis->parallelType() == ParallelType::Vectorize;
-      if (is_vector && !axis->extent()->isConstant()) report(fmt::format("{} is vectorized and has no constant extent", describeAxis(*tensor, *axis)));
+      if (is_vector && !axis->extent()->isConstant())
+        report(fmt::format("{} is vectorized and has no constant extent", describeAxis(*tensor, *axis)));
     }
   }
 }
@@ -345,7 +374,8 @@ void checkVectorized(const Fusion& fusion, const Report& report) {
 void checkLabels(const Fusion& fusion, const Report& report) {
   std::set<int64_t> seen;
   for (const TensorView* tensor : fusion.allTensors()) {
-    if (tensor->label() >= 0 && !seen.insert(tensor->label()).second) report(fmt::format("T{} is the name of two tensors", tensor->label()));
+    if (tensor->label() >= 0 && !seen.insert(tensor->label()).second)
+      report(fmt::format("T{} is the name of two tensors", tensor->label()));
   }
 }
 
@@ -359,7 +389,8 @@ void checkAliases(const Fusion& fusion, const Report& report) {
       continue;
     }
     const bool fits = target->dtype() == output->dtype() && shapeOf(*target).size() == shapeOf(*output).size();
-    if (!fits) report(fmt::format("{} cannot be written into {}: type or rank differ", toString(*output), toString(*target)));
+    if (!fits)
+      report(fmt::format("{} cannot be written into {}: type or rank differ", toString(*output), toString(*target)));
     if (!targets.insert(target).second) report(fmt::format("two outputs are written into {}", toString(*target)));
   }
 }
@@ -376,30 +407,51 @@ struct Row {
 
 // The legality spec. A row relies on those above it.
 constexpr Row kRows[] = {
-    {"vals-owned", "Every value that an op, the inputs or the outputs name belongs to the fusion.", Stages::Both, ErrorCode::Internal, checkValsOwned},
-    {"axes-owned", "Every axis of a tensor, and its extents, belong to the fusion.", Stages::Both, ErrorCode::Internal, checkAxesOwned},
+    {"vals-owned", "Every value that an op, the inputs or the outputs name belongs to the fusion.", Stages::Both,
+     ErrorCode::Internal, checkValsOwned},
+    {"axes-owned", "Every axis of a tensor, and its extents, belong to the fusion.", Stages::Both, ErrorCode::Internal,
+     checkAxesOwned},
     {"ops-are-math", "Every op is of the math list.", Stages::Both, ErrorCode::Internal, checkOpsAreMath},
     {"one-definition", "No value is the result of two ops.", Stages::Both, ErrorCode::Internal, checkOneDefinition},
-    {"definition-links", "A value's definition is the op that gives it.", Stages::Both, ErrorCode::Internal, checkDefinitionLinks},
-    {"use-links", "A value's uses are the ops that read it, each once.", Stages::Both, ErrorCode::Internal, checkUseLinks},
-    {"inputs-undefined", "An input is given once and computed by nothing.", Stages::Both, ErrorCode::Internal, checkInputsUndefined},
-    {"operands-before", "An op's operands are computed by earlier ops; so there is no cycle.", Stages::Both, ErrorCode::Internal, checkOperandsBefore},
-    {"operands-given", "A tensor that an op reads is an input or computed.", Stages::Both, ErrorCode::Definition, checkOperandsGiven},
+    {"definition-links", "A value's definition is the op that gives it.", Stages::Both, ErrorCode::Internal,
+     checkDefinitionLinks},
+    {"use-links", "A value's uses are the ops that read it, each once.", Stages::Both, ErrorCode::Internal,
+     checkUseLinks},
+    {"inputs-undefined", "An input is given once and computed by nothing.", Stages::Both, ErrorCode::Internal,
+     checkInputsUndefined},
+    {"operands-before", "An op's operands are computed by earlier ops; so there is no cycle.", Stages::Both,
+     ErrorCode::Internal, checkOperandsBefore},
+    {"operands-given", "A tensor that an op reads is an input or computed.", Stages::Both, ErrorCode::Definition,
+     checkOperandsGiven},
     {"outputs-given", "An output is an input or computed.", Stages::Both, ErrorCode::Definition, checkOutputsGiven},
-    {"function-types", "The operands of an elementwise function have the type that its type rule computes in.", Stages::Both, ErrorCode::Internal, checkFunctionTypes},
-    {"extents", "An extent is an i64 and not a negative constant; only broadcast axes are expanded.", Stages::Both, ErrorCode::Internal, checkExtents},
-    {"type-rules", "Defining an op once more over its operands gives results of the same types and shapes.", Stages::Both, ErrorCode::Internal, checkTypeRules},
+    {"function-types", "The operands of an elementwise function have the type that its type rule computes in.",
+     Stages::Both, ErrorCode::Internal, checkFunctionTypes},
+    {"extents", "An extent is an i64 and not a negative constant; only broadcast axes are expanded.", Stages::Both,
+     ErrorCode::Internal, checkExtents},
+    {"type-rules", "Defining an op once more over its operands gives results of the same types and shapes.",
+     Stages::Both, ErrorCode::Internal, checkTypeRules},
     {"axes-unshared", "No two tensors share an axis.", Stages::Both, ErrorCode::Internal, checkAxesUnshared},
-    {"loop-is-logical", "A tensor's loop domain is its logical domain.", Stages::DefinitionOnly, ErrorCode::Internal, checkLoopIsLogical},
-    {"transforms", "Each domain comes from the one before (root, logical, loop; logical, allocation) by steps that use every axis exactly once.", Stages::Both, ErrorCode::Internal, checkTransforms},
-    {"step-extents", "The axes that a split or merge makes have the extents that it says.", Stages::Both, ErrorCode::Internal, checkStepExtents},
-    {"contiguity", "There is one contiguity flag per axis in memory, empty for reduction and broadcast axes alone.", Stages::Both, ErrorCode::Internal, checkContiguity},
-    {"stride-orders", "A stride order, required or hinted, is a permutation of the axes without reductions.", Stages::Both, ErrorCode::Definition, checkStrideOrders},
-    {"serial", "Before scheduling only device axes are marked.", Stages::DefinitionOnly, ErrorCode::Internal, checkSerial},
-    {"parallel-types-once", "A device, block or thread dimension is given to one loop axis of a tensor at most.", Stages::Both, ErrorCode::Schedule, checkParallelTypesOnce},
-    {"vectorized", "A vectorized axis has a constant extent.", Stages::ScheduledOnly, ErrorCode::Schedule, checkVectorized},
+    {"loop-is-logical", "A tensor's loop domain is its logical domain.", Stages::DefinitionOnly, ErrorCode::Internal,
+     checkLoopIsLogical},
+    {"transforms",
+     "Each domain comes from the one before (root, logical, loop; logical, allocation) by steps that use every axis "
+     "exactly once.",
+     Stages::Both, ErrorCode::Internal, checkTransforms},
+    {"step-extents", "The axes that a split or merge makes have the extents that it says.", Stages::Both,
+     ErrorCode::Internal, checkStepExtents},
+    {"contiguity", "There is one contiguity flag per axis in memory, empty for reduction and broadcast axes alone.",
+     Stages::Both, ErrorCode::Internal, checkContiguity},
+    {"stride-orders", "A stride order, required or hinted, is a permutation of the axes without reductions.",
+     Stages::Both, ErrorCode::Definition, checkStrideOrders},
+    {"serial", "Before scheduling only device axes are marked.", Stages::DefinitionOnly, ErrorCode::Internal,
+     checkSerial},
+    {"parallel-types-once", "A device, block or thread dimension is given to one loop axis of a tensor at most.",
+     Stages::Both, ErrorCode::Schedule, checkParallelTypesOnce},
+    {"vectorized", "A vectorized axis has a constant extent.", Stages::ScheduledOnly, ErrorCode::Schedule,
+     checkVectorized},
     {"labels", "No two tensors have the same name T<n>.", Stages::Both, ErrorCode::Definition, checkLabels},
-    {"aliases", "An aliased output is an output and is written alone into an input tensor of its type and rank.", Stages::Both, ErrorCode::Definition, checkAliases},
+    {"aliases", "An aliased output is an output and is written alone into an input tensor of its type and rank.",
+     Stages::Both, ErrorCode::Definition, checkAliases},
 };
 
 bool isDemanded(const Row& row, Stage stage) {
@@ -418,7 +470,8 @@ std::vector<Invariant> invariantsOf(Stage stage) {
 
 std::string legalitySpec(Stage stage) {
   std::string text;
-  for (const Invariant& invariant : invariantsOf(stage)) text += fmt::format("{}: {}\n", invariant.name, invariant.sentence);
+  for (const Invariant& invariant : invariantsOf(stage))
+    text += fmt::format("{}: {}\n", invariant.name, invariant.sentence);
   return text;
 }
 
@@ -437,7 +490,8 @@ void verify(const Fusion& fusion, Stage stage) {
   if (violations.empty()) return;
   const Violation& first = violations.front();
   const std::string_view stage_name = stage == Stage::Definition ? "definition" : "scheduled";
-  raise(TK_SITE, first.code, "fusion {} breaks {} ({} stage): {}", fusion.name(), first.invariant, stage_name, first.message);
+  raise(TK_SITE, first.code, "fusion {} breaks {} ({} stage): {}", fusion.name(), first.invariant, stage_name,
+        first.message);
 }
 
 }  // namespace tokamak

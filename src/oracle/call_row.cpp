@@ -23,10 +23,14 @@ constexpr bool isTaken(TypeRule rule) {
 
 template <int arity, class T, class Call>
 T callWith(const T* v, Call call) {
-  if constexpr (arity == 1) return static_cast<T>(call(v[0]));
-  else if constexpr (arity == 2) return static_cast<T>(call(v[0], v[1]));
-  else if constexpr (arity == 3) return static_cast<T>(call(v[0], v[1], v[2]));
-  else return static_cast<T>(call(v[0], v[1], v[2], v[3]));
+  if constexpr (arity == 1)
+    return static_cast<T>(call(v[0]));
+  else if constexpr (arity == 2)
+    return static_cast<T>(call(v[0], v[1]));
+  else if constexpr (arity == 3)
+    return static_cast<T>(call(v[0], v[1], v[2]));
+  else
+    return static_cast<T>(call(v[0], v[1], v[2], v[3]));
 }
 
 }  // namespace
@@ -34,13 +38,13 @@ T callWith(const T* v, Call call) {
 template <class T>
 T callRow(FunctionId function, const T* operands) {
   switch (function) {
-#define TK_ROW(name, arity, rule, ...)                                                                   \
-  case FunctionId::name:                                                                                 \
-    if constexpr (TypeRule::rule == TypeRule::Choose) {                                                  \
-      return callWith<arity>(operands, [](T c, auto... v) { return library::name(c != T(0), v...); });   \
-    } else if constexpr (isTaken<T>(TypeRule::rule)) {                                                   \
-      return callWith<arity>(operands, [](auto... v) { return library::name(v...); });                   \
-    }                                                                                                    \
+#define TK_ROW(name, arity, rule, ...)                                                                 \
+  case FunctionId::name:                                                                               \
+    if constexpr (TypeRule::rule == TypeRule::Choose) {                                                \
+      return callWith<arity>(operands, [](T c, auto... v) { return library::name(c != T(0), v...); }); \
+    } else if constexpr (isTaken<T>(TypeRule::rule)) {                                                 \
+      return callWith<arity>(operands, [](auto... v) { return library::name(v...); });                 \
+    }                                                                                                  \
     break;
     TK_FUNCTIONS(TK_ROW)
 #undef TK_ROW

@@ -19,7 +19,8 @@ constexpr double kRmseFactor = 1.5;
 constexpr double kRmseOfScale = 1e-7;
 
 std::string textOf(DataType dtype, const Element& element) {
-  if (dtype == DataType::Bool) return element.integer == 1 ? "true" : element.integer == 0 ? "false" : fmt::format("byte {}", element.integer);
+  if (dtype == DataType::Bool)
+    return element.integer == 1 ? "true" : element.integer == 0 ? "false" : fmt::format("byte {}", element.integer);
   if (!isFloatingType(dtype)) return fmt::to_string(element.integer);
   return fmt::format("{} ({:a})", element.number, element.number);
 }
@@ -63,7 +64,8 @@ void noteError(DataType dtype, const Element& actual, const Element& expected, C
 }
 
 // Only over elements that the reference promises something of, where all three are finite.
-void noteRmse(const OracleTensor& actual, const OracleTensor& expected, const OracleTensor& typed, Comparison& comparison) {
+void noteRmse(const OracleTensor& actual, const OracleTensor& expected, const OracleTensor& typed,
+              Comparison& comparison) {
   long double actual_squares = 0;
   long double typed_squares = 0;
   long double scale = 0;
@@ -99,8 +101,11 @@ Comparison compare(const StoredTensor& stored, const OracleTensor& expected, con
     std::string reason = faultOf(expected.dtype, is, should);
     if (reason.empty()) return;
     if (comparison.mismatches++ > 0) return;
-    comparison.first = Mismatch{.index = {index.begin(), index.end()}, .actual = textOf(expected.dtype, is),
-                                .expected = textOf(expected.dtype, should), .bound = should.bound, .reason = std::move(reason)};
+    comparison.first = Mismatch{.index = {index.begin(), index.end()},
+                                .actual = textOf(expected.dtype, is),
+                                .expected = textOf(expected.dtype, should),
+                                .bound = should.bound,
+                                .reason = std::move(reason)};
   });
   const bool has_rmse = typed != nullptr && isFloatingType(expected.dtype) && expected.dtype != DataType::F64;
   if (has_rmse) noteRmse(actual, expected, *typed, comparison);
@@ -108,13 +113,14 @@ Comparison compare(const StoredTensor& stored, const OracleTensor& expected, con
 }
 
 std::string toString(const Comparison& comparison) {
-  std::string text = fmt::format("{} of {} elements differ ({} compared bitwise, {} without promise); max error {:.3g} ulp, {:.3g} of the bound",
-                                 comparison.mismatches, comparison.count, comparison.exact, comparison.without_promise,
-                                 comparison.max_ulps, comparison.max_of_bound);
+  std::string text = fmt::format(
+      "{} of {} elements differ ({} compared bitwise, {} without promise); max error {:.3g} ulp, {:.3g} of the bound",
+      comparison.mismatches, comparison.count, comparison.exact, comparison.without_promise, comparison.max_ulps,
+      comparison.max_of_bound);
   if (comparison.first) {
     const Mismatch& first = *comparison.first;
-    text += fmt::format("\n  first at [{}]: got {}, expected {} within {:.4g}: {}", fmt::join(first.index, ", "), first.actual,
-                        first.expected, first.bound, first.reason);
+    text += fmt::format("\n  first at [{}]: got {}, expected {} within {:.4g}: {}", fmt::join(first.index, ", "),
+                        first.actual, first.expected, first.bound, first.reason);
   }
   if (comparison.rmse) text += fmt::format("\n  rmse {:.4g}, limit {:.4g}", *comparison.rmse, comparison.rmse_limit);
   return text;

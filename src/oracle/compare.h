@@ -27,9 +27,9 @@ struct Comparison {
   int64_t exact = 0;            ///< elements without any tolerance
   int64_t without_promise = 0;  ///< elements that nothing is promised of
   std::optional<Mismatch> first;
-  double max_ulps = 0;          ///< the largest error, in ulps of the type at the expected value
-  double max_of_bound = 0;      ///< the largest error as a part of its bound
-  std::optional<double> rmse;   ///< of the elements with a finite expected value; only with a typed reference
+  double max_ulps = 0;         ///< the largest error, in ulps of the type at the expected value
+  double max_of_bound = 0;     ///< the largest error as a part of its bound
+  std::optional<double> rmse;  ///< of the elements with a finite expected value; only with a typed reference
   double rmse_limit = 0;
 
   bool isRmseKept() const { return !rmse || *rmse <= rmse_limit; }

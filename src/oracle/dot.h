@@ -12,9 +12,13 @@ class Dot {
   Dot(DataType dtype, Mode mode) : dtype_(dtype), mode_(mode), sum_(computeType(dtype), mode) {}
 
   void add(const Element& a, const Element& b) {
-    if (isFloatingType(dtype_)) sum_.addProduct(a, b);
-    else integer_ = call(FunctionId::add, integer_, call(FunctionId::mul, a, b));
+    if (isFloatingType(dtype_))
+      sum_.addProduct(a, b);
+    else
+      integer_ = call(FunctionId::add, integer_, call(FunctionId::mul, a, b));
   }
+  /// In place of all products of a floating type.
+  void take(const Summation::Collected& products) { sum_.take(products); }
   /// The sum, with `bias` added unless it is null. A half result may be rounded before the bias and after it.
   Element finish(const Element* bias) {
     if (!isFloatingType(dtype_)) return bias == nullptr ? integer_ : call(FunctionId::add, integer_, *bias);

@@ -36,8 +36,8 @@ TensorValues bindInputs(const Fusion& fusion, std::span<const Input> inputs, Sca
   for (size_t i = 0; i < inputs.size(); ++i) {
     Val* val = fusion.inputs()[i];
     const auto* tensor = std::get_if<OracleTensor>(&inputs[i]);
-    TK_REQUIRE((tensor != nullptr) == (val->kind() == ValKind::Tensor), Bind, "{}: input {} must be a {}", fusion.name(), i,
-               val->kind() == ValKind::Tensor ? "tensor" : "scalar");
+    TK_REQUIRE((tensor != nullptr) == (val->kind() == ValKind::Tensor), Bind, "{}: input {} must be a {}",
+               fusion.name(), i, val->kind() == ValKind::Tensor ? "tensor" : "scalar");
     if (tensor == nullptr) {
       bindings.insert_or_assign(static_cast<const Scalar*>(val), std::get<ScalarValue>(inputs[i]));
       continue;

@@ -24,9 +24,10 @@ struct Options {
 };
 
 struct Evaluation {
-  std::vector<OracleTensor> outputs;                          ///< in the fusion's order
-  std::map<const TensorView*, OracleTensor, ById> tensors;    ///< with Keep::Everything, every tensor that outputs depend on
-  ScalarBindings bindings;                                    ///< of all symbols
+  std::vector<OracleTensor> outputs;  ///< in the fusion's order
+  std::map<const TensorView*, OracleTensor, ById>
+      tensors;              ///< with Keep::Everything, every tensor that outputs depend on
+  ScalarBindings bindings;  ///< of all symbols
 };
 
 /// The fusion's outputs for these inputs, in the order of fusion.inputs().

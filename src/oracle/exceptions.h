@@ -10,9 +10,9 @@ namespace tokamak::oracle {
 
 struct Exception {
   FunctionId function;
-  double ulps;               ///< further ulps of the result's type
-  double epsilons;           ///< an absolute bound, in units of the type's epsilon
-  double smallest_normals;   ///< an absolute bound, in units of the type's smallest normal number
+  double ulps;              ///< further ulps of the result's type
+  double epsilons;          ///< an absolute bound, in units of the type's epsilon
+  double smallest_normals;  ///< an absolute bound, in units of the type's smallest normal number
   std::string_view reason;
 };
 

@@ -80,8 +80,10 @@ class Spread {
  private:
   void visit() {
     const long double there = callRow<long double>(function_, point_.data());
-    if (classOf(there) != classOf(value_)) spread_ = kInfinity;
-    else if (std::isfinite(there)) spread_ = std::max(spread_, std::fabs(there - value_));
+    if (classOf(there) != classOf(value_))
+      spread_ = kInfinity;
+    else if (std::isfinite(there))
+      spread_ = std::max(spread_, std::fabs(there - value_));
   }
   void visitCorners(size_t i) {
     if (i == operands_.size()) return visit();
@@ -156,7 +158,8 @@ long double callStored(FunctionId function, DataType type, std::span<const Eleme
   return callRow<double>(function, values.data());
 }
 
-long double boundOfStep(FunctionId function, std::span<const Element> operands, const Numbers& numbers, long double value) {
+long double boundOfStep(FunctionId function, std::span<const Element> operands, const Numbers& numbers,
+                        long double value) {
   if (std::ranges::all_of(operands, isExact)) return 0;
   if (function == FunctionId::eq || function == FunctionId::ne) {
     const long double distance = std::fabs(numbers[0] - numbers[1]);
@@ -174,14 +177,18 @@ Element applyFloating(FunctionId function, FunctionTypes types, std::span<const 
   const bool has_open_sign = std::ranges::any_of(operands, isOpenZero);
   const Accuracy accuracy = functionInfo(function).accuracy;
   const bool is_stored = is_exact && (accuracy == Accuracy::Step || accuracy == Accuracy::Exact);
-  const long double value = is_stored ? callStored(function, types.operand, operands)
-                                      : callRow<long double>(function, numbers.data());
+  const long double value =
+      is_stored ? callStored(function, types.operand, operands) : callRow<long double>(function, numbers.data());
   long double bound = 0;
   if (mode == Mode::Exact) {
-    if (!std::ranges::all_of(operands, hasPromise)) bound = kInfinity;
-    else if (accuracy == Accuracy::Step) bound = boundOfStep(function, operands, numbers, value);
-    else if (!is_exact || has_open_sign) bound = Spread(function, operands, numbers, value).spread();
-    if (std::isfinite(value) && isFloatingType(types.result)) bound += ownError(function, types.result, value, is_exact);
+    if (!std::ranges::all_of(operands, hasPromise))
+      bound = kInfinity;
+    else if (accuracy == Accuracy::Step)
+      bound = boundOfStep(function, operands, numbers, value);
+    else if (!is_exact || has_open_sign)
+      bound = Spread(function, operands, numbers, value).spread();
+    if (std::isfinite(value) && isFloatingType(types.result))
+      bound += ownError(function, types.result, value, is_exact);
     if (has_open_sign && value == 0 && bound == 0 && isFloatingType(types.result)) bound = kOpenSign;
   }
   if (isFloatingType(types.result)) return finish(types.result, value, bound, mode);
@@ -218,8 +225,11 @@ Element choose(FunctionTypes types, std::span<const Element> operands) {
                                    ? std::fabs(static_cast<long double>(taken.number) - other.number)
                                    : std::fabs(static_cast<long double>(taken.integer) - other.integer);
   const bool is_same = std::isnan(taken.number) ? std::isnan(other.number) : taken.number == other.number;
-  if (is_same) result.bound = std::max(taken.bound, static_cast<double>(distance > 0 ? distance + other.bound : other.bound));
-  else result.bound = std::isfinite(distance) ? std::max<double>(taken.bound, static_cast<double>(distance) + other.bound) : kInfinity;
+  if (is_same)
+    result.bound = std::max(taken.bound, static_cast<double>(distance > 0 ? distance + other.bound : other.bound));
+  else
+    result.bound = std::isfinite(distance) ? std::max<double>(taken.bound, static_cast<double>(distance) + other.bound)
+                                           : kInfinity;
   if (isFloatingType(types.result) && taken.number == 0 && std::signbit(taken.number) != std::signbit(other.number)) {
     result.bound = std::max(result.bound, kOpenSign);
   }
@@ -273,8 +283,10 @@ Element applyFunction(FunctionId function, FunctionTypes types, std::span<const 
 namespace {
 
 int64_t truncated(DataType to, long double value) {
-  const int64_t lowest = to == DataType::I32 ? std::numeric_limits<int32_t>::min() : std::numeric_limits<int64_t>::min();
-  const int64_t highest = to == DataType::I32 ? std::numeric_limits<int32_t>::max() : std::numeric_limits<int64_t>::max();
+  const int64_t lowest =
+      to == DataType::I32 ? std::numeric_limits<int32_t>::min() : std::numeric_limits<int64_t>::min();
+  const int64_t highest =
+      to == DataType::I32 ? std::numeric_limits<int32_t>::max() : std::numeric_limits<int64_t>::max();
   if (std::isnan(value)) return 0;
   if (value <= static_cast<long double>(lowest)) return lowest;
   if (value >= static_cast<long double>(highest)) return highest;

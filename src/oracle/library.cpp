@@ -1,7 +1,7 @@
 #include "oracle/library.h"
 
-#include <limits>
 #include <math.h>
+#include <limits>
 #include <numbers>
 
 namespace tokamak::oracle::library {

@@ -21,7 +21,8 @@ inline constexpr int width = static_cast<int>(sizeof(T) * 8);
 
 template <class T>
 T add(T x, T y) {
-  if constexpr (!is_wrapping<T>) return x + y;
+  if constexpr (!is_wrapping<T>)
+    return x + y;
   else {
     T result;
     static_cast<void>(__builtin_add_overflow(x, y, &result));
@@ -31,7 +32,8 @@ T add(T x, T y) {
 
 template <class T>
 T sub(T x, T y) {
-  if constexpr (!is_wrapping<T>) return x - y;
+  if constexpr (!is_wrapping<T>)
+    return x - y;
   else {
     T result;
     static_cast<void>(__builtin_sub_overflow(x, y, &result));
@@ -41,7 +43,8 @@ T sub(T x, T y) {
 
 template <class T>
 T mul(T x, T y) {
-  if constexpr (!is_wrapping<T>) return x * y;
+  if constexpr (!is_wrapping<T>)
+    return x * y;
   else {
     T result;
     static_cast<void>(__builtin_mul_overflow(x, y, &result));
@@ -51,37 +54,52 @@ T mul(T x, T y) {
 
 template <class T>
 T neg(T x) {
-  if constexpr (is_wrapping<T>) return sub(T{0}, x);
-  else return -x;
+  if constexpr (is_wrapping<T>)
+    return sub(T{0}, x);
+  else
+    return -x;
 }
 
 template <class T>
 T abs(T x) {
-  if constexpr (is_wrapping<T>) return x < 0 ? neg(x) : x;
-  else return std::fabs(x);
+  if constexpr (is_wrapping<T>)
+    return x < 0 ? neg(x) : x;
+  else
+    return std::fabs(x);
 }
 
 /// Of integers towards zero; by 0 it is 0.
 template <class T>
 T div(T x, T y) {
-  if constexpr (!is_wrapping<T>) return x / y;
-  else if (y == 0) return 0;
-  else return y == -1 ? neg(x) : static_cast<T>(x / y);
+  if constexpr (!is_wrapping<T>)
+    return x / y;
+  else if (y == 0)
+    return 0;
+  else
+    return y == -1 ? neg(x) : static_cast<T>(x / y);
 }
 
 template <class T>
-T truediv(T x, T y) { return x / y; }
+T truediv(T x, T y) {
+  return x / y;
+}
 template <class T>
-T reciprocal(T x) { return T{1} / x; }
+T reciprocal(T x) {
+  return T{1} / x;
+}
 
 /// What is left of a division towards zero; by 0 it is 0 on integers.
 template <class T>
 T fmod(T x, T y) {
-  if constexpr (is_wrapping<T>) return y == 0 || y == -1 ? T{0} : static_cast<T>(x % y);
-  else return std::fmod(x, y);
+  if constexpr (is_wrapping<T>)
+    return y == 0 || y == -1 ? T{0} : static_cast<T>(x % y);
+  else
+    return std::fmod(x, y);
 }
 template <class T>
-T mod(T x, T y) { return fmod(x, y); }
+T mod(T x, T y) {
+  return fmod(x, y);
+}
 
 /// What is left of a division towards minus infinity.
 template <class T>
@@ -121,15 +139,23 @@ T gcd(T x, T y) {
 
 template <class T>
 T bitwise_not(T x) {  // NOLINT(readability-identifier-naming): the table's name
-  if constexpr (std::is_same_v<T, bool>) return !x;
-  else return static_cast<T>(~x);
+  if constexpr (std::is_same_v<T, bool>)
+    return !x;
+  else
+    return static_cast<T>(~x);
 }
 template <class T>
-T bitwise_and(T x, T y) { return static_cast<T>(x & y); }  // NOLINT(readability-identifier-naming): the table's name
+T bitwise_and(T x, T y) {
+  return static_cast<T>(x & y);
+}  // NOLINT(readability-identifier-naming): the table's name
 template <class T>
-T bitwise_or(T x, T y) { return static_cast<T>(x | y); }  // NOLINT(readability-identifier-naming): the table's name
+T bitwise_or(T x, T y) {
+  return static_cast<T>(x | y);
+}  // NOLINT(readability-identifier-naming): the table's name
 template <class T>
-T bitwise_xor(T x, T y) { return static_cast<T>(x ^ y); }  // NOLINT(readability-identifier-naming): the table's name
+T bitwise_xor(T x, T y) {
+  return static_cast<T>(x ^ y);
+}  // NOLINT(readability-identifier-naming): the table's name
 
 template <class T>
 T bitwise_left_shift(T x, T count) {  // NOLINT(readability-identifier-naming): the table's name
@@ -150,70 +176,106 @@ T logical_right_shift(T x, T count) {  // NOLINT(readability-identifier-naming):
 
 template <class T>
 T ceil(T x) {
-  if constexpr (is_wrapping<T>) return x;
-  else return std::ceil(x);
+  if constexpr (is_wrapping<T>)
+    return x;
+  else
+    return std::ceil(x);
 }
 template <class T>
 T floor(T x) {
-  if constexpr (is_wrapping<T>) return x;
-  else return std::floor(x);
+  if constexpr (is_wrapping<T>)
+    return x;
+  else
+    return std::floor(x);
 }
 template <class T>
 T trunc(T x) {
-  if constexpr (is_wrapping<T>) return x;
-  else return std::trunc(x);
+  if constexpr (is_wrapping<T>)
+    return x;
+  else
+    return std::trunc(x);
 }
 /// Ties to even, unlike std::round.
 template <class T>
 T round(T x) {
-  if constexpr (is_wrapping<T>) return x;
-  else return std::nearbyint(x);
+  if constexpr (is_wrapping<T>)
+    return x;
+  else
+    return std::nearbyint(x);
 }
 template <class T>
-T frac(T x) { return sub(x, trunc(x)); }
+T frac(T x) {
+  return sub(x, trunc(x));
+}
 
 // --- tests, comparisons, logic ---
 
 template <class T>
 bool isnan(T x) {
-  if constexpr (std::is_floating_point_v<T>) return std::isnan(x);
-  else return static_cast<void>(x), false;
+  if constexpr (std::is_floating_point_v<T>)
+    return std::isnan(x);
+  else
+    return static_cast<void>(x), false;
 }
 template <class T>
 bool isinf(T x) {
-  if constexpr (std::is_floating_point_v<T>) return std::isinf(x);
-  else return static_cast<void>(x), false;
+  if constexpr (std::is_floating_point_v<T>)
+    return std::isinf(x);
+  else
+    return static_cast<void>(x), false;
 }
 template <class T>
-bool isfinite(T x) { return !isnan(x) && !isinf(x); }
+bool isfinite(T x) {
+  return !isnan(x) && !isinf(x);
+}
 template <class T>
-bool isposinf(T x) { return isinf(x) && x > T{0}; }
+bool isposinf(T x) {
+  return isinf(x) && x > T{0};
+}
 template <class T>
-bool isneginf(T x) { return isinf(x) && x < T{0}; }
+bool isneginf(T x) {
+  return isinf(x) && x < T{0};
+}
 template <class T>
-bool isreal(T) { return true; }
+bool isreal(T) {
+  return true;
+}
 template <class T>
 bool signbit(T x) {
-  if constexpr (std::is_floating_point_v<T>) return std::signbit(x);
-  else return x < T{0};
+  if constexpr (std::is_floating_point_v<T>)
+    return std::signbit(x);
+  else
+    return x < T{0};
 }
 
 template <class T>
-bool eq(T x, T y) { return x == y; }
+bool eq(T x, T y) {
+  return x == y;
+}
 template <class T>
-bool ne(T x, T y) { return x != y; }
+bool ne(T x, T y) {
+  return x != y;
+}
 template <class T>
-bool lt(T x, T y) { return x < y; }
+bool lt(T x, T y) {
+  return x < y;
+}
 template <class T>
-bool le(T x, T y) { return x <= y; }
+bool le(T x, T y) {
+  return x <= y;
+}
 template <class T>
-bool gt(T x, T y) { return x > y; }
+bool gt(T x, T y) {
+  return x > y;
+}
 template <class T>
-bool ge(T x, T y) { return x >= y; }
+bool ge(T x, T y) {
+  return x >= y;
+}
 
-inline bool logical_not(bool x) { return !x; }  // NOLINT(readability-identifier-naming): the table's name
+inline bool logical_not(bool x) { return !x; }              // NOLINT(readability-identifier-naming): the table's name
 inline bool logical_and(bool x, bool y) { return x && y; }  // NOLINT(readability-identifier-naming): the table's name
-inline bool logical_or(bool x, bool y) { return x || y; }  // NOLINT(readability-identifier-naming): the table's name
+inline bool logical_or(bool x, bool y) { return x || y; }   // NOLINT(readability-identifier-naming): the table's name
 
 // --- choices ---
 
@@ -231,38 +293,60 @@ T minimum(T x, T y) {
   return x < y ? x : y;
 }
 template <class T>
-T clamp(T x, T low, T high) { return minimum(maximum(x, low), high); }
+T clamp(T x, T low, T high) {
+  return minimum(maximum(x, low), high);
+}
 template <class T>
-T relu(T x) { return x < T{0} ? T{0} : x; }
+T relu(T x) {
+  return x < T{0} ? T{0} : x;
+}
 template <class T>
 T sign(T x) {
   if (isnan(x)) return x;
   return x > T{0} ? T{1} : x < T{0} ? T{-1} : T{0};
 }
 template <class T>
-T threshold(T x, T limit, T otherwise) { return x <= limit ? otherwise : x; }
+T threshold(T x, T limit, T otherwise) {
+  return x <= limit ? otherwise : x;
+}
 template <class T>
-T where(bool condition, T x, T y) { return condition ? x : y; }
+T where(bool condition, T x, T y) {
+  return condition ? x : y;
+}
 
 // --- formulas of several operations ---
 
 template <class T>
-T add_alpha(T x, T y, T z) { return add(x, mul(y, z)); }  // NOLINT(readability-identifier-naming): the table's name
+T add_alpha(T x, T y, T z) {
+  return add(x, mul(y, z));
+}  // NOLINT(readability-identifier-naming): the table's name
 template <class T>
-T sub_alpha(T x, T y, T z) { return sub(x, mul(y, z)); }  // NOLINT(readability-identifier-naming): the table's name
+T sub_alpha(T x, T y, T z) {
+  return sub(x, mul(y, z));
+}  // NOLINT(readability-identifier-naming): the table's name
 template <class T>
-T addcmul(T x, T y, T z, T w) { return add(x, mul(w, mul(y, z))); }
+T addcmul(T x, T y, T z, T w) {
+  return add(x, mul(w, mul(y, z)));
+}
 template <class T>
-T lerp(T x, T y, T t) { return x + t * (y - x); }
+T lerp(T x, T y, T t) {
+  return x + t * (y - x);
+}
 
 // --- functions that the library lacks ---
 
 template <class T>
-T rsqrt(T x) { return T{1} / std::sqrt(x); }
+T rsqrt(T x) {
+  return T{1} / std::sqrt(x);
+}
 template <class T>
-T sigmoid(T x) { return T{1} / (T{1} + std::exp(-x)); }
+T sigmoid(T x) {
+  return T{1} / (T{1} + std::exp(-x));
+}
 template <class T>
-T silu(T x) { return x / (T{1} + std::exp(-x)); }
+T silu(T x) {
+  return x / (T{1} + std::exp(-x));
+}
 
 /// The roots of erf(y) = x and erfc(y) = x, to the last bits of long double.
 long double inverseOfErf(long double x);
@@ -271,10 +355,16 @@ long double inverseOfErfc(long double x);
 long double logOfGamma(long double x);
 
 template <class T>
-T erfinv(T x) { return static_cast<T>(inverseOfErf(x)); }
+T erfinv(T x) {
+  return static_cast<T>(inverseOfErf(x));
+}
 template <class T>
-T erfcinv(T x) { return static_cast<T>(inverseOfErfc(x)); }
+T erfcinv(T x) {
+  return static_cast<T>(inverseOfErfc(x));
+}
 template <class T>
-T lgamma(T x) { return static_cast<T>(logOfGamma(x)); }
+T lgamma(T x) {
+  return static_cast<T>(logOfGamma(x));
+}
 
 }  // namespace tokamak::oracle::library

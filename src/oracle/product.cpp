@@ -17,7 +17,7 @@ constexpr long double kInfinity = std::numeric_limits<double>::infinity();
 // partial product; the bits of all factors' odd parts bound those of every partial product.
 struct Factors {
   long double product = 1;
-  long double upper = 1;     // of |x| + bound
+  long double upper = 1;  // of |x| + bound
   long double magnitude = 1;
   long double large = 1;
   long double small = 1;
@@ -35,8 +35,10 @@ struct Factors {
     bound += boundOf(term);
     has_open_sign = has_open_sign || isOpenZero(term);
     has_special = has_special || value == 0 || !std::isfinite(value);
-    if (size > 1) large *= size;
-    else if (size > 0) small *= size;
+    if (size > 1)
+      large *= size;
+    else if (size > 0)
+      small *= size;
     if (value == 0 || !std::isfinite(value)) return;
     int exponent = 0;
     long double odd = std::ldexp(std::frexp(std::fabs(value), &exponent), 53);
@@ -55,7 +57,8 @@ Element productOf(std::span<const Element> terms, DataType accumulator, DataType
   }
   Factors factors;
   for (const Element& term : terms) factors.add(term);
-  const bool may_leave_range = factors.large >= overflowLimit(accumulator) || factors.small < smallestNormal(accumulator);
+  const bool may_leave_range =
+      factors.large >= overflowLimit(accumulator) || factors.small < smallestNormal(accumulator);
   if (may_leave_range || factors.bound == kInfinity || (factors.has_special && factors.bound > 0)) {
     return finish(result, factors.product, kInfinity, mode);
   }
@@ -63,7 +66,8 @@ Element productOf(std::span<const Element> terms, DataType accumulator, DataType
                         (factors.has_special || factors.odd_part <= std::ldexp(1.0L, formatOf(accumulator).precision));
   if (is_exact) {
     const bool is_open = factors.has_open_sign && factors.product == 0;
-    return convertElement({.number = static_cast<double>(factors.product), .bound = is_open ? kOpenSign : 0}, accumulator, result, mode);
+    return convertElement({.number = static_cast<double>(factors.product), .bound = is_open ? kOpenSign : 0},
+                          accumulator, result, mode);
   }
   const long double roundings = static_cast<long double>(terms.size() + 1) * epsilonOf(accumulator) * factors.upper;
   return convertElement(finish(accumulator, factors.product, factors.upper - factors.magnitude + roundings, mode),

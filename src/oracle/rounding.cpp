@@ -33,7 +33,8 @@ long double roundTo(DataType floating, long double value) {
   if (floating == DataType::F64) return static_cast<double>(value);
   if (floating == DataType::F32) return static_cast<float>(value);
   if (!std::isfinite(value) || value == 0) return value;
-  if (std::fabs(value) >= overflowLimit(floating)) return std::copysign(std::numeric_limits<long double>::infinity(), value);
+  if (std::fabs(value) >= overflowLimit(floating))
+    return std::copysign(std::numeric_limits<long double>::infinity(), value);
   const long double ulp = ulpOf(floating, value);
   return std::copysign(std::nearbyint(value / ulp) * ulp, value);
 }

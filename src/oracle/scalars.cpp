@@ -10,8 +10,10 @@ namespace tokamak::oracle {
 namespace {
 
 Element elementOf(const ScalarValue& value, DataType dtype, Mode mode) {
-  if (const auto* number = std::get_if<double>(&value)) return convertElement({.number = *number}, DataType::F64, dtype, mode);
-  if (const auto* integer = std::get_if<int64_t>(&value)) return convertElement({.integer = *integer}, DataType::I64, dtype, mode);
+  if (const auto* number = std::get_if<double>(&value))
+    return convertElement({.number = *number}, DataType::F64, dtype, mode);
+  if (const auto* integer = std::get_if<int64_t>(&value))
+    return convertElement({.integer = *integer}, DataType::I64, dtype, mode);
   return convertElement({.integer = static_cast<int64_t>(std::get<bool>(value))}, DataType::Bool, dtype, mode);
 }
 
@@ -61,7 +63,8 @@ Element evaluateScalar(const Scalar& scalar, const ScalarBindings& bindings, Mod
   const FunctionId function = functionOf(scalar);
   const bool chooses = functionInfo(function).rule == TypeRule::Choose;
   DataType promoted = scalar.operands().back()->dtype();
-  for (const Scalar* operand : scalar.operands().subspan(chooses ? 1 : 0)) promoted = promoteTypes(promoted, operand->dtype());
+  for (const Scalar* operand : scalar.operands().subspan(chooses ? 1 : 0))
+    promoted = promoteTypes(promoted, operand->dtype());
   const auto types = functionTypes(function, promoted);
   TK_REQUIRE(types.has_value(), Definition, "{}: not defined on operands of type {}", functionInfo(function).name,
              dataTypeName(promoted));

@@ -27,7 +27,8 @@ TwoSum twoSum(double a, double b) {
 long double pairwiseSum(DataType accumulator, std::span<const long double> terms) {
   if (terms.size() == 1) return roundTo(accumulator, terms[0]);
   const size_t half = terms.size() / 2;
-  return roundTo(accumulator, pairwiseSum(accumulator, terms.first(half)) + pairwiseSum(accumulator, terms.subspan(half)));
+  return roundTo(accumulator,
+                 pairwiseSum(accumulator, terms.first(half)) + pairwiseSum(accumulator, terms.subspan(half)));
 }
 
 int ceilLog2(int64_t n) { return n <= 1 ? 0 : std::bit_width(static_cast<uint64_t>(n - 1)); }
@@ -36,11 +37,14 @@ int ceilLog2(int64_t n) { return n <= 1 ? 0 : std::bit_width(static_cast<uint64_
 
 Summation::Summation(DataType accumulator, Mode mode) : accumulator_(accumulator), mode_(mode), quantum_(kNoQuantum) {}
 
-void Summation::noteQuantum(double part) {
-  if (part == 0) return;
+int quantumOf(double number) {
   int exponent = 0;
-  const auto digits = static_cast<int64_t>(std::ldexp(std::frexp(part, &exponent), 53));
-  quantum_ = std::min(quantum_, exponent - 53 + std::countr_zero(static_cast<uint64_t>(digits)));
+  const auto digits = static_cast<int64_t>(std::ldexp(std::frexp(number, &exponent), 53));
+  return exponent - 53 + std::countr_zero(static_cast<uint64_t>(digits));
+}
+
+void Summation::noteQuantum(double part) {
+  if (part != 0) quantum_ = std::min(quantum_, quantumOf(part));
 }
 
 void Summation::addProduct(const Element& a, const Element& b) {
@@ -80,6 +84,19 @@ void Summation::add(double high, double low, long double bound, bool has_open_si
   low_ = renormal.error;
 }
 
+void Summation::take(const Collected& collected) {
+  count_ = collected.count;
+  is_minus_zero_ = false;
+  if (mode_ == Mode::Typed) {
+    terms_ = {collected.sum};
+    return;
+  }
+  high_ = collected.sum;
+  magnitude_ = collected.magnitude;
+  bound_ = collected.bound;
+  quantum_ = collected.quantum;
+}
+
 Element Summation::finish(DataType result) const {
   if (mode_ == Mode::Typed) {
     const long double sum = terms_.empty() ? 0 : pairwiseSum(accumulator_, terms_);
@@ -93,13 +110,15 @@ Element Summation::finish(DataType result) const {
   const int lowest = formatOf(accumulator_).min_exponent - formatOf(accumulator_).precision + 1;
   const bool has_quantum = quantum_ == kNoQuantum || quantum_ >= lowest;
   const bool is_exact = bound_ == 0 && has_quantum &&
-                        (quantum_ == kNoQuantum || std::ldexp(magnitude_, -quantum_) <= std::ldexp(1.0L, formatOf(accumulator_).precision));
+                        (quantum_ == kNoQuantum ||
+                         std::ldexp(magnitude_, -quantum_) <= std::ldexp(1.0L, formatOf(accumulator_).precision));
   Element total{.number = static_cast<double>(sum)};
   if (!is_exact) {
     const long double steps = 2 * ceilLog2(count_) + 8;
     // Products below the normal numbers are rounded to multiples of the smallest one.
     const long double underflow = static_cast<long double>(count_) * ulpOf(accumulator_, 0);
-    const long double rounding = ulpOf(accumulator_, sum) / 2 + steps * epsilonOf(accumulator_) * magnitude_ + underflow;
+    const long double rounding =
+        ulpOf(accumulator_, sum) / 2 + steps * epsilonOf(accumulator_) * magnitude_ + underflow;
     total = oracle::finish(accumulator_, sum, bound_ + rounding, mode_);
   } else if (count_ > 0 && is_minus_zero_) {
     // Whether a sum of -0s starts from +0 is the implementation's choice.

@@ -46,9 +46,12 @@ OracleTensor fromNumbers(DataType dtype, std::span<const int64_t> sizes, std::sp
   OracleTensor tensor = zeros(dtype, sizes);
   for (size_t i = 0; i < tensor.elements.size(); ++i) {
     Element& element = tensor.elements[i];
-    if (isFloatingType(dtype)) element.number = static_cast<double>(roundTo(dtype, numbers[i]));
-    else if (dtype == DataType::Bool) element.integer = static_cast<int64_t>(numbers[i] != 0);
-    else element.integer = static_cast<int64_t>(numbers[i]);
+    if (isFloatingType(dtype))
+      element.number = static_cast<double>(roundTo(dtype, numbers[i]));
+    else if (dtype == DataType::Bool)
+      element.integer = static_cast<int64_t>(numbers[i] != 0);
+    else
+      element.integer = static_cast<int64_t>(numbers[i]);
   }
   return tensor;
 }

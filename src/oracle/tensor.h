@@ -45,7 +45,7 @@ struct StoredTensor {
   DataType dtype = DataType::F32;
   std::span<const int64_t> sizes = {};
   std::span<const int64_t> strides = {};  ///< in elements; empty: dense and row-major; 0 repeats an element
-  const std::byte* data = nullptr;   ///< of the element at index 0
+  const std::byte* data = nullptr;        ///< of the element at index 0
 };
 
 /// The number of elements of a shape.

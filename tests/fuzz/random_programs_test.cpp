@@ -42,7 +42,8 @@ void checkInvariants(const Fusion& fusion, const oracle::Evaluation& evaluation)
     const oracle::OracleTensor& value = evaluation.outputs[i];
     EXPECT_EQ(value.dtype, output->dtype());
     std::vector<int64_t> sizes;
-    for (const IterDomain* axis : shapeOf(*output)) sizes.push_back(evaluateInt(*axis->visibleExtent(), evaluation.bindings));
+    for (const IterDomain* axis : shapeOf(*output))
+      sizes.push_back(evaluateInt(*axis->visibleExtent(), evaluation.bindings));
     EXPECT_EQ(value.sizes, sizes);
     EXPECT_EQ(value.count(), oracle::countOf(sizes));
   }
@@ -79,8 +80,9 @@ TEST(RandomPrograms, AreLegalAndEvaluatedAndExactWhereTheyClaimIt) {
     if (testing::Test::HasFailure()) return;
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  std::cout << kPrograms << " programs, " << ops << " ops, " << elements << " output elements (" << exact << " exact, " << open
-            << " without promise) in " << seconds.count() << " s\n" << coverage.report();
+  std::cout << kPrograms << " programs, " << ops << " ops, " << elements << " output elements (" << exact << " exact, "
+            << open << " without promise) in " << seconds.count() << " s\n"
+            << coverage.report();
   EXPECT_GT(exact, elements / 2);
   EXPECT_LT(open, elements / 10);
 }
@@ -97,7 +99,8 @@ TEST(RandomPrograms, TypedEvaluationLiesWithinTheBounds) {
     for (size_t i = 0; i < expected.outputs.size(); ++i) {
       const std::vector<std::byte> bytes = oracle::store(typed.outputs[i]);
       const oracle::Comparison comparison = oracle::compare(
-          {.dtype = typed.outputs[i].dtype, .sizes = typed.outputs[i].sizes, .strides = {}, .data = bytes.data()}, expected.outputs[i], &typed.outputs[i]);
+          {.dtype = typed.outputs[i].dtype, .sizes = typed.outputs[i].sizes, .strides = {}, .data = bytes.data()},
+          expected.outputs[i], &typed.outputs[i]);
       ASSERT_TRUE(comparison.isOk()) << "output " << i << ": " << toString(comparison);
     }
   }
@@ -159,7 +162,8 @@ TEST(Minimiser, KeepsAWrongResultWrong) {
   const Fails fails = [](const Program& program) {
     const auto hasStep = [](const Node& node) {
       return node.kind == NodeKind::Op && node.op == OpKind::SliceOp &&
-             std::any_of(node.numbers.begin() + static_cast<int64_t>(node.numbers.size() / 3 * 2), node.numbers.end(), [](int64_t step) { return step > 1; });
+             std::any_of(node.numbers.begin() + static_cast<int64_t>(node.numbers.size() / 3 * 2), node.numbers.end(),
+                         [](int64_t step) { return step > 1; });
     };
     Program wrong = program;
     for (Node& node : wrong.nodes) {
@@ -180,7 +184,10 @@ TEST(Minimiser, KeepsAWrongResultWrong) {
       const oracle::OracleTensor& output = actual.outputs[i];
       const std::vector<std::byte> bytes = oracle::store(output);
       if (output.sizes != expected.outputs[i].sizes) continue;
-      if (!oracle::compare({.dtype = output.dtype, .sizes = output.sizes, .strides = {}, .data = bytes.data()}, expected.outputs[i]).isOk()) return true;
+      if (!oracle::compare({.dtype = output.dtype, .sizes = output.sizes, .strides = {}, .data = bytes.data()},
+                           expected.outputs[i])
+               .isOk())
+        return true;
     }
     return false;
   };

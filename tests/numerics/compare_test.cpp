@@ -31,7 +31,9 @@ Comparison compareNumbers(DataType dtype, const std::vector<double>& actual, std
   return compare({.dtype = dtype, .sizes = reference.sizes, .strides = {}, .data = bytes.data()}, reference);
 }
 
-bool accepts(DataType dtype, double actual, Element expected) { return compareNumbers(dtype, {actual}, {expected}).isOk(); }
+bool accepts(DataType dtype, double actual, Element expected) {
+  return compareNumbers(dtype, {actual}, {expected}).isOk();
+}
 
 TEST(Compare, AcceptsTheBoundAndRejectsTheNextNumber) {
   for (const DataType dtype : {DataType::F64, DataType::F32, DataType::F16, DataType::BF16}) {
@@ -83,7 +85,8 @@ TEST(Compare, IntegersAndBoolMustBeTheSame) {
 
 TEST(Compare, NamesTheFirstMismatchAndCounts) {
   const Comparison comparison =
-      compareNumbers(DataType::F32, {1, 2.5, 3, 9}, {{.number = 1}, {.number = 2}, {.number = 3, .bound = kInf}, {.number = 4, .bound = 0.5}});
+      compareNumbers(DataType::F32, {1, 2.5, 3, 9},
+                     {{.number = 1}, {.number = 2}, {.number = 3, .bound = kInf}, {.number = 4, .bound = 0.5}});
   EXPECT_EQ(comparison.count, 4);
   EXPECT_EQ(comparison.mismatches, 2);
   EXPECT_EQ(comparison.exact, 2);
@@ -99,8 +102,16 @@ TEST(Compare, ReadsStridedResults) {
   const int64_t sizes[] = {3, 2};
   const int64_t strides[] = {1, 3};
   const OracleTensor expected = oracle::fromNumbers(DataType::F32, sizes, std::vector<double>{1, 4, 2, 5, 3, 6});
-  EXPECT_TRUE(compare({.dtype = DataType::F32, .sizes = sizes, .strides = strides, .data = reinterpret_cast<const std::byte*>(data)}, expected).isOk());
-  EXPECT_FALSE(compare({.dtype = DataType::F32, .sizes = sizes, .strides = {}, .data = reinterpret_cast<const std::byte*>(data)}, expected).isOk());
+  EXPECT_TRUE(compare({.dtype = DataType::F32,
+                       .sizes = sizes,
+                       .strides = strides,
+                       .data = reinterpret_cast<const std::byte*>(data)},
+                      expected)
+                  .isOk());
+  EXPECT_FALSE(
+      compare({.dtype = DataType::F32, .sizes = sizes, .strides = {}, .data = reinterpret_cast<const std::byte*>(data)},
+              expected)
+          .isOk());
 }
 
 TEST(Compare, RefusesAnotherShapeOrType) {
@@ -109,7 +120,8 @@ TEST(Compare, RefusesAnotherShapeOrType) {
   const int64_t two[] = {2};
   const auto* bytes = reinterpret_cast<const std::byte*>(data);
   EXPECT_THROW(compare({.dtype = DataType::F32, .sizes = two, .strides = {}, .data = bytes}, expected), Error);
-  EXPECT_THROW(compare({.dtype = DataType::I32, .sizes = expected.sizes, .strides = {}, .data = bytes}, expected), Error);
+  EXPECT_THROW(compare({.dtype = DataType::I32, .sizes = expected.sizes, .strides = {}, .data = bytes}, expected),
+               Error);
 }
 
 TEST(Compare, TheMeanErrorMustBeNearThatOfTheTypedReference) {
@@ -127,7 +139,8 @@ TEST(Compare, TheMeanErrorMustBeNearThatOfTheTypedReference) {
   const OracleTensor typed = oracle::fromNumbers(DataType::F32, reference.sizes, near);
   const auto run = [&](const std::vector<double>& numbers) {
     const std::vector<std::byte> bytes = oracle::store(oracle::fromNumbers(DataType::F32, reference.sizes, numbers));
-    return compare({.dtype = DataType::F32, .sizes = reference.sizes, .strides = {}, .data = bytes.data()}, reference, &typed);
+    return compare({.dtype = DataType::F32, .sizes = reference.sizes, .strides = {}, .data = bytes.data()}, reference,
+                   &typed);
   };
   EXPECT_TRUE(run(near).isOk());
   EXPECT_EQ(run(far).mismatches, 0);

@@ -55,7 +55,8 @@ int64_t compareOn(DataType dtype, const std::vector<ScalarValue>& points) {
       std::vector<std::byte> bytes(8);
       oracle::storeElement(types->result, actual, bytes.data());
       const oracle::OracleTensor reference{.dtype = types->result, .sizes = {}, .elements = {expected}};
-      const oracle::Comparison comparison = compare({.dtype = types->result, .sizes = {}, .strides = {}, .data = bytes.data()}, reference);
+      const oracle::Comparison comparison =
+          compare({.dtype = types->result, .sizes = {}, .strides = {}, .data = bytes.data()}, reference);
       EXPECT_TRUE(comparison.isOk()) << toString(*call) << ": " << toString(comparison);
       ++compared;
     });
@@ -66,7 +67,9 @@ int64_t compareOn(DataType dtype, const std::vector<ScalarValue>& points) {
 TEST(Formulas, AgreeWithTheOracleOnIntegers) {
   std::vector<ScalarValue> points;
   for (int64_t v = -8; v <= 8; ++v) points.emplace_back(v);
-  for (const int64_t v : {int64_t{INT32_MIN}, int64_t{INT32_MIN} + 1, int64_t{INT32_MAX}, int64_t{31}, int64_t{32}, int64_t{65536}}) points.emplace_back(v);
+  for (const int64_t v :
+       {int64_t{INT32_MIN}, int64_t{INT32_MIN} + 1, int64_t{INT32_MAX}, int64_t{31}, int64_t{32}, int64_t{65536}})
+    points.emplace_back(v);
   EXPECT_GT(compareOn(DataType::I32, points), 20000);
   for (const int64_t v : {INT64_MIN, INT64_MIN + 1, INT64_MAX, int64_t{63}, int64_t{64}}) points.emplace_back(v);
   EXPECT_GT(compareOn(DataType::I64, points), 20000);
@@ -75,7 +78,8 @@ TEST(Formulas, AgreeWithTheOracleOnIntegers) {
 
 TEST(Formulas, AgreeWithTheOracleOnFloatingNumbers) {
   std::vector<ScalarValue> points;
-  for (const double v : {0.0, 0.25, 0.5, 0.7, 1.0, 1.5, 2.0, 2.5, 3.0, 10.0, 88.5, 90.0, 1000.0, 1e10, 3.4e38, 1e-30, 1e-40, HUGE_VAL}) {
+  for (const double v :
+       {0.0, 0.25, 0.5, 0.7, 1.0, 1.5, 2.0, 2.5, 3.0, 10.0, 88.5, 90.0, 1000.0, 1e10, 3.4e38, 1e-30, 1e-40, HUGE_VAL}) {
     points.emplace_back(v);
     points.emplace_back(-v);
   }

@@ -21,7 +21,9 @@ Element apply(FunctionId id, DataType type, const std::vector<double>& numbers, 
   std::vector<Element> operands;
   for (const double number : numbers) {
     const bool is_condition = functionInfo(id).rule == TypeRule::Choose && operands.empty();
-    operands.push_back(is_condition || !isFloatingType(types->operand) ? Element{.integer = static_cast<int64_t>(number)} : Element{.number = number});
+    operands.push_back(is_condition || !isFloatingType(types->operand)
+                           ? Element{.integer = static_cast<int64_t>(number)}
+                           : Element{.number = number});
   }
   return applyFunction(id, *types, operands, mode);
 }
@@ -52,27 +54,37 @@ TEST_P(ExactRows, GiveTheirExactResult) {
 }
 
 using F = FunctionId;
-INSTANTIATE_TEST_SUITE_P(Families, ExactRows, testing::Values(
-    Row{F::abs, {-3}, 3}, Row{F::neg, {0}, -0.0}, Row{F::relu, {-2}, 0}, Row{F::relu, {kNaN}, kNaN}, Row{F::relu, {-0.0}, -0.0},
-    Row{F::sign, {-2.5}, -1}, Row{F::sign, {-0.0}, 0}, Row{F::sign, {kNaN}, kNaN},
-    Row{F::round, {2.5}, 2}, Row{F::round, {-3.5}, -4}, Row{F::ceil, {-0.5}, -0.0}, Row{F::floor, {-0.5}, -1},
-    Row{F::trunc, {-1.75}, -1}, Row{F::frac, {-1.75}, -0.75}, Row{F::frac, {kInf}, kNaN},
-    Row{F::sqrt, {2.25}, 1.5}, Row{F::sqrt, {-1}, kNaN}, Row{F::reciprocal, {-0.0}, -kInf}, Row{F::reciprocal, {4}, 0.25},
-    Row{F::log, {0}, -kInf}, Row{F::log, {1}, 0}, Row{F::exp, {-kInf}, 0}, Row{F::erfinv, {1}, kInf}, Row{F::erfinv, {1.5}, kNaN},
-    Row{F::erfcinv, {2}, -kInf}, Row{F::sin, {-0.0}, -0.0}, Row{F::acosh, {0.5}, kNaN}, Row{F::lgamma, {-1}, kInf},
-    Row{F::isnan, {kNaN}, 1}, Row{F::isinf, {-kInf}, 1}, Row{F::isfinite, {kInf}, 0}, Row{F::isneginf, {-kInf}, 1},
-    Row{F::isposinf, {-kInf}, 0}, Row{F::isreal, {kNaN}, 1}, Row{F::signbit, {-0.0}, 1}));
-INSTANTIATE_TEST_SUITE_P(Binary, ExactRows, testing::Values(
-    Row{F::add, {1.5, 2}, 3.5}, Row{F::add, {kInf, -kInf}, kNaN}, Row{F::sub, {1, 1}, 0}, Row{F::mul, {-0.0, 5}, -0.0},
-    Row{F::div, {1, 4}, 0.25}, Row{F::truediv, {1, 0}, kInf}, Row{F::fmod, {-5.5, 2}, -1.5}, Row{F::remainder, {-5.5, 2}, 0.5},
-    Row{F::remainder, {5.5, -2}, -0.5}, Row{F::maximum, {-0.0, 0.0}, 0}, Row{F::minimum, {0.0, -0.0}, -0.0},
-    Row{F::maximum, {1, kNaN}, kNaN}, Row{F::minimum, {kNaN, 1}, kNaN}, Row{F::eq, {0.0, -0.0}, 1}, Row{F::ne, {kNaN, kNaN}, 1},
-    Row{F::lt, {1, 2}, 1}, Row{F::ge, {kNaN, 1}, 0}, Row{F::le, {2, 2}, 1}, Row{F::gt, {2, 2}, 0},
-    Row{F::logical_and, {1, 0}, 0}, Row{F::logical_or, {1, 0}, 1}));
-INSTANTIATE_TEST_SUITE_P(More, ExactRows, testing::Values(
-    Row{F::where, {1, 5, 7}, 5}, Row{F::where, {0, 5, 7}, 7}, Row{F::clamp, {9, 0, 6}, 6}, Row{F::clamp, {kNaN, 0, 6}, kNaN},
-    Row{F::threshold, {1, 1, 8}, 8}, Row{F::threshold, {2, 1, 8}, 2}, Row{F::lerp, {2, 4, 0.25}, 2.5}, Row{F::lerp, {2, 4, 1}, 4},
-    Row{F::add_alpha, {1, 2, 3}, 7}, Row{F::sub_alpha, {1, 2, 3}, -5}, Row{F::addcmul, {1, 2, 3, 0.5}, 4}));
+INSTANTIATE_TEST_SUITE_P(
+    Families, ExactRows,
+    testing::Values(Row{F::abs, {-3}, 3}, Row{F::neg, {0}, -0.0}, Row{F::relu, {-2}, 0}, Row{F::relu, {kNaN}, kNaN},
+                    Row{F::relu, {-0.0}, -0.0}, Row{F::sign, {-2.5}, -1}, Row{F::sign, {-0.0}, 0},
+                    Row{F::sign, {kNaN}, kNaN}, Row{F::round, {2.5}, 2}, Row{F::round, {-3.5}, -4},
+                    Row{F::ceil, {-0.5}, -0.0}, Row{F::floor, {-0.5}, -1}, Row{F::trunc, {-1.75}, -1},
+                    Row{F::frac, {-1.75}, -0.75}, Row{F::frac, {kInf}, kNaN}, Row{F::sqrt, {2.25}, 1.5},
+                    Row{F::sqrt, {-1}, kNaN}, Row{F::reciprocal, {-0.0}, -kInf}, Row{F::reciprocal, {4}, 0.25},
+                    Row{F::log, {0}, -kInf}, Row{F::log, {1}, 0}, Row{F::exp, {-kInf}, 0}, Row{F::erfinv, {1}, kInf},
+                    Row{F::erfinv, {1.5}, kNaN}, Row{F::erfcinv, {2}, -kInf}, Row{F::sin, {-0.0}, -0.0},
+                    Row{F::acosh, {0.5}, kNaN}, Row{F::lgamma, {-1}, kInf}, Row{F::isnan, {kNaN}, 1},
+                    Row{F::isinf, {-kInf}, 1}, Row{F::isfinite, {kInf}, 0}, Row{F::isneginf, {-kInf}, 1},
+                    Row{F::isposinf, {-kInf}, 0}, Row{F::isreal, {kNaN}, 1}, Row{F::signbit, {-0.0}, 1}));
+INSTANTIATE_TEST_SUITE_P(Binary, ExactRows,
+                         testing::Values(Row{F::add, {1.5, 2}, 3.5}, Row{F::add, {kInf, -kInf}, kNaN},
+                                         Row{F::sub, {1, 1}, 0}, Row{F::mul, {-0.0, 5}, -0.0},
+                                         Row{F::div, {1, 4}, 0.25}, Row{F::truediv, {1, 0}, kInf},
+                                         Row{F::fmod, {-5.5, 2}, -1.5}, Row{F::remainder, {-5.5, 2}, 0.5},
+                                         Row{F::remainder, {5.5, -2}, -0.5}, Row{F::maximum, {-0.0, 0.0}, 0},
+                                         Row{F::minimum, {0.0, -0.0}, -0.0}, Row{F::maximum, {1, kNaN}, kNaN},
+                                         Row{F::minimum, {kNaN, 1}, kNaN}, Row{F::eq, {0.0, -0.0}, 1},
+                                         Row{F::ne, {kNaN, kNaN}, 1}, Row{F::lt, {1, 2}, 1}, Row{F::ge, {kNaN, 1}, 0},
+                                         Row{F::le, {2, 2}, 1}, Row{F::gt, {2, 2}, 0}, Row{F::logical_and, {1, 0}, 0},
+                                         Row{F::logical_or, {1, 0}, 1}));
+INSTANTIATE_TEST_SUITE_P(More, ExactRows,
+                         testing::Values(Row{F::where, {1, 5, 7}, 5}, Row{F::where, {0, 5, 7}, 7},
+                                         Row{F::clamp, {9, 0, 6}, 6}, Row{F::clamp, {kNaN, 0, 6}, kNaN},
+                                         Row{F::threshold, {1, 1, 8}, 8}, Row{F::threshold, {2, 1, 8}, 2},
+                                         Row{F::lerp, {2, 4, 0.25}, 2.5}, Row{F::lerp, {2, 4, 1}, 4},
+                                         Row{F::add_alpha, {1, 2, 3}, 7}, Row{F::sub_alpha, {1, 2, 3}, -5},
+                                         Row{F::addcmul, {1, 2, 3, 0.5}, 4}));
 
 TEST(OracleFunctions, IntegersWrapAndHaveTheirTable) {
   const auto i32 = [](FunctionId id, const std::vector<double>& v) { return apply(id, DataType::I32, v).integer; };
@@ -115,19 +127,29 @@ struct Approx {
 
 // Constants to 17 digits; that of erfcinv by bisection of erfc.
 TEST(OracleFunctions, ApproximationsHaveTheirValuesAndBounds) {
-  const Approx rows[] = {
-      {F::exp, {1}, 2.7182818284590452}, {F::sin, {1}, 0.84147098480789651}, {F::tanh, {0.5}, 0.46211715726000976},
-      {F::erf, {0.5}, 0.52049987781304654}, {F::erfc, {2}, 0.0046777349810472658}, {F::erfinv, {0.5}, 0.47693627620446987},
-      {F::erfcinv, {0.0009765625}, 2.3314677736219475}, {F::sigmoid, {1}, 0.73105857863000488}, {F::silu, {1}, 0.73105857863000488},
-      {F::rsqrt, {2}, 0.70710678118654752}, {F::lgamma, {0.5}, 0.57236494292470009}, {F::pow, {2, 0.5}, 1.4142135623730950},
-      {F::atan2, {1, -1}, 2.3561944901923449}, {F::log1p, {1}, 0.69314718055994531}, {F::exp2, {0.5}, 1.4142135623730950}};
+  const Approx rows[] = {{F::exp, {1}, 2.7182818284590452},
+                         {F::sin, {1}, 0.84147098480789651},
+                         {F::tanh, {0.5}, 0.46211715726000976},
+                         {F::erf, {0.5}, 0.52049987781304654},
+                         {F::erfc, {2}, 0.0046777349810472658},
+                         {F::erfinv, {0.5}, 0.47693627620446987},
+                         {F::erfcinv, {0.0009765625}, 2.3314677736219475},
+                         {F::sigmoid, {1}, 0.73105857863000488},
+                         {F::silu, {1}, 0.73105857863000488},
+                         {F::rsqrt, {2}, 0.70710678118654752},
+                         {F::lgamma, {0.5}, 0.57236494292470009},
+                         {F::pow, {2, 0.5}, 1.4142135623730950},
+                         {F::atan2, {1, -1}, 2.3561944901923449},
+                         {F::log1p, {1}, 0.69314718055994531},
+                         {F::exp2, {0.5}, 1.4142135623730950}};
   for (const auto& [id, operands, expected] : rows) {
     const Element f64 = apply(id, DataType::F64, operands);
     EXPECT_NEAR(f64.number, expected, 4e-16 * expected) << functionInfo(id).name;
     const Element f32 = apply(id, DataType::F32, operands);
     EXPECT_GE(f32.bound, 6 * 0x1p-24 * expected) << functionInfo(id).name;
     EXPECT_LE(f32.bound, 8 * 0x1p-23 + 6 * 0x1p-23 * expected) << functionInfo(id).name;
-    EXPECT_EQ(apply(id, DataType::F32, operands, Mode::Typed).number, static_cast<double>(static_cast<float>(f64.number)));
+    EXPECT_EQ(apply(id, DataType::F32, operands, Mode::Typed).number,
+              static_cast<double>(static_cast<float>(f64.number)));
   }
 }
 
@@ -176,8 +198,14 @@ TEST(OracleFunctions, BoundsOfOperandsPassThroughTheFunction) {
   EXPECT_EQ(with(F::eq, {{.number = 1, .bound = 0.1}, {.number = 1.2}}).bound, 0);
   const Element open{.integer = 1, .bound = 1};
   EXPECT_NEAR(with(F::where, {open, {.number = 3}, {.number = 4, .bound = 0.5}}).bound, 1.5, 1e-15);
-  EXPECT_EQ(applyFunction(F::logical_and, *functionTypes(F::logical_and, DataType::Bool), std::vector<Element>{open, {}}, Mode::Exact).bound, 0);
-  EXPECT_EQ(applyFunction(F::logical_or, *functionTypes(F::logical_or, DataType::Bool), std::vector<Element>{open, {}}, Mode::Exact).bound, 1);
+  EXPECT_EQ(applyFunction(F::logical_and, *functionTypes(F::logical_and, DataType::Bool),
+                          std::vector<Element>{open, {}}, Mode::Exact)
+                .bound,
+            0);
+  EXPECT_EQ(applyFunction(F::logical_or, *functionTypes(F::logical_or, DataType::Bool), std::vector<Element>{open, {}},
+                          Mode::Exact)
+                .bound,
+            1);
 }
 
 // The property behind all bounds: whatever the operands are within theirs, the typed result lies within the result's.
@@ -186,7 +214,8 @@ TEST(OracleFunctions, TypedResultsOfMovedOperandsLieWithinTheBound) {
   int64_t checked = 0;
   for (const FunctionInfo& info : kFunctions) {
     const auto types = functionTypes(info.id, DataType::F32);
-    if (!types || !isFloatingType(types->operand) || !isFloatingType(types->result) || info.rule == TypeRule::Choose) continue;
+    if (!types || !isFloatingType(types->operand) || !isFloatingType(types->result) || info.rule == TypeRule::Choose)
+      continue;
     for (size_t p = 0; p < 36; ++p) {
       std::vector<Element> operands;
       for (int i = 0; i < info.arity; ++i) {

@@ -40,10 +40,12 @@ TEST(OracleOps, MovementKeepsElementsAndTheirPlaces) {
   const OracleTensor reshaped = f.evaluate(f.unary("reshape", x, {attribute("shape", f.constants({3, 2}))}));
   EXPECT_THAT(reshaped.sizes, ElementsAre(3, 2));
   EXPECT_THAT(numbersOf(reshaped), ElementsAre(1, 2, 3, 4, 5, 6));
-  TensorView* select = f.op("select", {in(x), {FieldRole::AxisNumber, "axis", int64_t{1}}, attribute("index", f.fusion.constant(2))});
+  TensorView* select =
+      f.op("select", {in(x), {FieldRole::AxisNumber, "axis", int64_t{1}}, attribute("index", f.fusion.constant(2))});
   EXPECT_THAT(numbersOf(f.evaluate(select)), ElementsAre(3, 6));
-  TensorView* slice = f.unary("slice", x, {attribute("starts", f.constants({1, 0})), attribute("stops", f.constants({2, 3})),
-                                           attribute("steps", f.constants({1, 2}))});
+  TensorView* slice = f.unary("slice", x,
+                              {attribute("starts", f.constants({1, 0})), attribute("stops", f.constants({2, 3})),
+                               attribute("steps", f.constants({1, 2}))});
   EXPECT_THAT(numbersOf(f.evaluate(slice)), ElementsAre(4, 6));
 }
 
@@ -51,11 +53,13 @@ TEST(OracleOps, PadAndCatPutElementsBetweenOthers) {
   SmallFusion f;
   TensorView* x = f.input(F32, {2, 2}, {1, 2, 3, 4});
   TensorView* y = f.input(F32, {2, 1}, {8, 9});
-  TensorView* pad = f.unary("pad", x, {attribute("widths", f.constants({0, 1, 1, -1})), attribute("value", f.fusion.constant(7.0, F32))});
+  TensorView* pad = f.unary(
+      "pad", x, {attribute("widths", f.constants({0, 1, 1, -1})), attribute("value", f.fusion.constant(7.0, F32))});
   const OracleTensor padded = f.evaluate(pad);
   EXPECT_THAT(padded.sizes, ElementsAre(3, 2));
   EXPECT_THAT(numbersOf(padded), ElementsAre(7, 1, 7, 3, 7, 7));
-  TensorView* cat = f.op("cat", {{FieldRole::OperandList, "in", std::vector<Val*>{x, y, x}}, attribute("axis", int64_t{1})});
+  TensorView* cat =
+      f.op("cat", {{FieldRole::OperandList, "in", std::vector<Val*>{x, y, x}}, attribute("axis", int64_t{1})});
   EXPECT_THAT(numbersOf(f.evaluate(cat)), ElementsAre(1, 2, 8, 1, 2, 3, 4, 9, 3, 4));
 }
 
@@ -66,24 +70,29 @@ TEST(OracleOps, BroadcastExpandAndSqueeze) {
   EXPECT_THAT(f.evaluate(wide).sizes, ElementsAre(2, 1));
   const OracleTensor expanded = f.evaluate(f.unary("expand", wide, {attribute("shape", f.constants({2, 3}))}));
   EXPECT_THAT(numbersOf(expanded), ElementsAre(1, 1, 1, 2, 2, 2));
-  EXPECT_THAT(f.evaluate(f.unary("squeeze", wide, {attribute("flags", std::vector<bool>{false, true})})).sizes, ElementsAre(2));
+  EXPECT_THAT(f.evaluate(f.unary("squeeze", wide, {attribute("flags", std::vector<bool>{false, true})})).sizes,
+              ElementsAre(2));
   TensorView* row = f.input(F32, {1, 3}, {10, 20, 30});
   EXPECT_THAT(numbersOf(f.evaluate(f.call("add", {wide, row}))), ElementsAre(11, 21, 31, 12, 22, 32));
 }
 
 TEST(OracleOps, FullAndIotaCountInTheirType) {
   SmallFusion f;
-  TensorView* full = f.op("full", {attribute("shape", f.constants({2})), attribute("value", f.fusion.constant(2.75, DataType::F64)),
-                                   attribute("dtype", DataType::I32)});
+  TensorView* full =
+      f.op("full", {attribute("shape", f.constants({2})), attribute("value", f.fusion.constant(2.75, DataType::F64)),
+                    attribute("dtype", DataType::I32)});
   EXPECT_THAT(numbersOf(f.evaluate(full)), ElementsAre(2, 2));
-  TensorView* iota = f.op("iota", {attribute("length", f.fusion.constant(3)), attribute("start", f.fusion.constant(INT32_MAX)),
-                                   attribute("step", f.fusion.constant(2)), attribute("dtype", DataType::I32)});
+  TensorView* iota =
+      f.op("iota", {attribute("length", f.fusion.constant(3)), attribute("start", f.fusion.constant(INT32_MAX)),
+                    attribute("step", f.fusion.constant(2)), attribute("dtype", DataType::I32)});
   EXPECT_THAT(numbersOf(f.evaluate(iota)), ElementsAre(2147483647.0, -2147483647.0, -2147483645.0));
 }
 
 TEST(OracleOps, CastsRoundSaturateAndWrap) {
   SmallFusion f;
-  const auto cast = [&](TensorView* x, DataType to) { return numbersOf(f.evaluate(f.unary("cast", x, {attribute("dtype", to)}))); };
+  const auto cast = [&](TensorView* x, DataType to) {
+    return numbersOf(f.evaluate(f.unary("cast", x, {attribute("dtype", to)})));
+  };
   TensorView* x = f.input(DataType::F64, {6}, {1.5, -1.5, 3e10, -3e10, NAN, 0.1});
   EXPECT_THAT(cast(x, DataType::I32), ElementsAre(1, -1, 2147483647.0, -2147483648.0, 0, 0));
   EXPECT_THAT(cast(x, DataType::Bool), ElementsAre(1, 1, 1, 1, 1, 1));
@@ -128,7 +137,8 @@ TEST(OracleOps, SumsThatRoundCarryThePolicysBound) {
 TEST(OracleOps, SumsOfDoublesAreBetterThanDouble) {
   SmallFusion f;
   TensorView* x = f.input(DataType::F64, {4}, {1e16, 1, -1e16, 1});
-  EXPECT_THAT(numbersOf(f.evaluate(f.unary("sum", x, {{FieldRole::AxisNumbers, "axes", std::vector<int64_t>{0}}}))), ElementsAre(2));
+  EXPECT_THAT(numbersOf(f.evaluate(f.unary("sum", x, {{FieldRole::AxisNumbers, "axes", std::vector<int64_t>{0}}}))),
+              ElementsAre(2));
 }
 
 TEST(OracleOps, ReductionsOfIntegersWrap) {
@@ -150,7 +160,8 @@ TEST(OracleOps, ReductionsOfIntegersWrap) {
 TEST(OracleOps, MatmulBroadcastsItsBatchAndTakesVectors) {
   SmallFusion f;
   const auto matmul = [&](TensorView* a, TensorView* b) {
-    return f.evaluate(f.op("matmul", {{FieldRole::Operand, "a", static_cast<Val*>(a)}, {FieldRole::Operand, "b", static_cast<Val*>(b)}}));
+    return f.evaluate(f.op(
+        "matmul", {{FieldRole::Operand, "a", static_cast<Val*>(a)}, {FieldRole::Operand, "b", static_cast<Val*>(b)}}));
   };
   TensorView* a = f.input(F32, {2, 3}, {1, 2, 3, 4, 5, 6});
   TensorView* b = f.input(F32, {2, 3, 1}, {1, 1, 1, 1, 0, -1});
@@ -173,7 +184,8 @@ TEST(OracleOps, LinearAddsItsBias) {
   TensorView* x = f.input(DataType::F16, {2, 2}, {1, 2, 3, 4});
   TensorView* w = f.input(DataType::F16, {3, 2}, {1, 0, 0, 1, 1, 1});
   TensorView* bias = f.input(DataType::F16, {3}, {10, 20, 2048});
-  const Fields fields = {{FieldRole::Operand, "in", static_cast<Val*>(x)}, {FieldRole::Operand, "weight", static_cast<Val*>(w)}};
+  const Fields fields = {{FieldRole::Operand, "in", static_cast<Val*>(x)},
+                         {FieldRole::Operand, "weight", static_cast<Val*>(w)}};
   EXPECT_THAT(numbersOf(f.evaluate(f.op("linear", fields))), ElementsAre(1, 2, 3, 3, 4, 7));
   Fields with_bias = fields;
   with_bias.push_back({FieldRole::OptionalOperand, "bias", static_cast<Val*>(bias)});
@@ -220,16 +232,20 @@ TEST(OracleOps, SymbolsTakeTheSizesOfTheInputs) {
   const int64_t two[] = {2};
   const int64_t three[] = {3};
   const std::vector<oracle::Input> good = {oracle::zeros(F32, two), oracle::zeros(F32, two)};
-  const oracle::Evaluation evaluation = oracle::evaluate(fusion, good, {.keep = oracle::Keep::Everything, .bindings = {}});
+  const oracle::Evaluation evaluation =
+      oracle::evaluate(fusion, good, {.keep = oracle::Keep::Everything, .bindings = {}});
   EXPECT_EQ(evaluateInt(*n, evaluation.bindings), 2);
   EXPECT_EQ(evaluation.tensors.size(), 2U);
   const std::vector<oracle::Input> bad = {oracle::zeros(F32, two), oracle::zeros(F32, three)};
-  EXPECT_THAT(bindErrorOf([&] { oracle::evaluate(fusion, bad); }), testing::HasSubstr("axis 0 has size 3; 2 is needed"));
-  EXPECT_THAT(bindErrorOf([&] { oracle::evaluate(fusion, std::span(good).first(1)); }), testing::HasSubstr("takes 2 inputs, got 1"));
+  EXPECT_THAT(bindErrorOf([&] { oracle::evaluate(fusion, bad); }),
+              testing::HasSubstr("axis 0 has size 3; 2 is needed"));
+  EXPECT_THAT(bindErrorOf([&] { oracle::evaluate(fusion, std::span(good).first(1)); }),
+              testing::HasSubstr("takes 2 inputs, got 1"));
   const std::vector<oracle::Input> scalar = {oracle::zeros(F32, two), ScalarValue{int64_t{1}}};
   EXPECT_THAT(bindErrorOf([&] { oracle::evaluate(fusion, scalar); }), testing::HasSubstr("input 1 must be a tensor"));
   const std::vector<oracle::Input> type = {oracle::zeros(F32, two), oracle::zeros(DataType::F64, two)};
-  EXPECT_THAT(bindErrorOf([&] { oracle::evaluate(fusion, type); }), testing::HasSubstr("got a tensor of type f64 with 1 axes"));
+  EXPECT_THAT(bindErrorOf([&] { oracle::evaluate(fusion, type); }),
+              testing::HasSubstr("got a tensor of type f64 with 1 axes"));
 }
 
 TEST(OracleOps, SizesKnownOnlyAtRunTimeAreChecked) {
@@ -246,22 +262,33 @@ TEST(OracleOps, SizesKnownOnlyAtRunTimeAreChecked) {
   const auto c = [](SmallFusion& f, int64_t value) { return std::vector<Scalar*>{f.fusion.constant(value)}; };
   EXPECT_THAT(errorWith(2, [](SmallFusion& f, TensorView* x, TensorView* y) { return f.call("add", {x, y}); }),
               testing::HasSubstr("has size 2; 3 is needed, or a broadcast axis"));
-  EXPECT_THAT(errorWith(2, [&](SmallFusion& f, TensorView* x, TensorView*) { return f.unary("reshape", x, {attribute("shape", c(f, 3))}); }),
+  EXPECT_THAT(errorWith(2, [&](SmallFusion& f, TensorView* x,
+                               TensorView*) { return f.unary("reshape", x, {attribute("shape", c(f, 3))}); }),
               testing::HasSubstr("2 elements, the new shape 3"));
-  EXPECT_THAT(errorWith(2, [&](SmallFusion& f, TensorView* x, TensorView*) { return f.unary("expand", x, {attribute("shape", c(f, 3))}); }),
+  EXPECT_THAT(errorWith(2, [&](SmallFusion& f, TensorView* x,
+                               TensorView*) { return f.unary("expand", x, {attribute("shape", c(f, 3))}); }),
               testing::HasSubstr("has size 2 and cannot be expanded to 3"));
-  EXPECT_THAT(errorWith(2, [&](SmallFusion& f, TensorView* x, TensorView*) {
-                return f.unary("slice", x, {attribute("starts", c(f, 0)), attribute("stops", c(f, 3))});
-              }), testing::HasSubstr("range [0, 3) is outside axis 0"));
-  EXPECT_THAT(errorWith(2, [&](SmallFusion& f, TensorView* x, TensorView*) {
-                return f.unary("pad", x, {attribute("widths", f.constants({-3, 0}))});
-              }), testing::HasSubstr("axis 0 has size -1; sizes are not negative"));
-  EXPECT_THAT(errorWith(2, [&](SmallFusion& f, TensorView* x, TensorView*) {
-                return f.op("select", {in(x), {FieldRole::AxisNumber, "axis", int64_t{0}}, attribute("index", f.fusion.constant(2))});
-              }), testing::HasSubstr("index 2 is out of bounds"));
-  EXPECT_THAT(errorWith(2, [](SmallFusion& f, TensorView* x, TensorView* y) {
-                return f.op("matmul", {{FieldRole::Operand, "a", static_cast<Val*>(x)}, {FieldRole::Operand, "b", static_cast<Val*>(y)}});
-              }), testing::HasSubstr("inner sizes"));
+  EXPECT_THAT(errorWith(2,
+                        [&](SmallFusion& f, TensorView* x, TensorView*) {
+                          return f.unary("slice", x, {attribute("starts", c(f, 0)), attribute("stops", c(f, 3))});
+                        }),
+              testing::HasSubstr("range [0, 3) is outside axis 0"));
+  EXPECT_THAT(errorWith(2, [&](SmallFusion& f, TensorView* x,
+                               TensorView*) { return f.unary("pad", x, {attribute("widths", f.constants({-3, 0}))}); }),
+              testing::HasSubstr("axis 0 has size -1; sizes are not negative"));
+  EXPECT_THAT(errorWith(2,
+                        [&](SmallFusion& f, TensorView* x, TensorView*) {
+                          return f.op("select", {in(x),
+                                                 {FieldRole::AxisNumber, "axis", int64_t{0}},
+                                                 attribute("index", f.fusion.constant(2))});
+                        }),
+              testing::HasSubstr("index 2 is out of bounds"));
+  EXPECT_THAT(errorWith(2,
+                        [](SmallFusion& f, TensorView* x, TensorView* y) {
+                          return f.op("matmul", {{FieldRole::Operand, "a", static_cast<Val*>(x)},
+                                                 {FieldRole::Operand, "b", static_cast<Val*>(y)}});
+                        }),
+              testing::HasSubstr("inner sizes"));
 }
 
 TEST(OracleOps, ScalarsAreInputsAndExpressions) {
@@ -276,7 +303,8 @@ TEST(OracleOps, ScalarsAreInputsAndExpressions) {
   EXPECT_NEAR(product.elements[0].number, std::sqrt(2.0), 1e-12);
   EXPECT_GT(product.elements[0].bound, 0);
   Scalar* unknown = f.fusion.symbol("unknown", F32);
-  EXPECT_THAT(bindErrorOf([&] { f.evaluate(f.call("add", {x, unknown})); }), testing::HasSubstr("unknown: the value of this scalar is not known"));
+  EXPECT_THAT(bindErrorOf([&] { f.evaluate(f.call("add", {x, unknown})); }),
+              testing::HasSubstr("unknown: the value of this scalar is not known"));
 }
 
 }  // namespace

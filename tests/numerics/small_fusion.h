@@ -16,7 +16,8 @@ class SmallFusion {
   TensorView* input(DataType dtype, const std::vector<int64_t>& sizes, const std::vector<double>& numbers) {
     Axes axes;
     for (const int64_t size : sizes) {
-      axes.push_back(fusion.axis({.kind = size == 1 ? IterKind::Broadcast : IterKind::Iteration, .extent = fusion.constant(size)}));
+      axes.push_back(fusion.axis(
+          {.kind = size == 1 ? IterKind::Broadcast : IterKind::Iteration, .extent = fusion.constant(size)}));
     }
     TensorView* tensor = fusion.tensor(dtype, std::move(axes));
     fusion.addInput(tensor);
@@ -66,7 +67,9 @@ class SmallFusion {
   }
 };
 
-inline Field attribute(std::string_view name, FieldValue value) { return {FieldRole::Attribute, name, std::move(value)}; }
+inline Field attribute(std::string_view name, FieldValue value) {
+  return {FieldRole::Attribute, name, std::move(value)};
+}
 
 /// The elements as doubles.
 inline std::vector<double> numbersOf(const oracle::OracleTensor& tensor) {

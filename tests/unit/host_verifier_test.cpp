@@ -41,7 +41,8 @@ struct Sample {
             p.appendOp(Synchronize{worker})};
     loop = push(ForLoop{index, p.constant(0), rows, p.constant(1), in->logical()[0], Block{body}});
     start = push(StartCoalescing{});
-    gather = push(Communication{gathered, copied, CommunicationType::Broadcast, {0, 1}, 1, CommunicatorBackend::NCCL, 3});
+    gather =
+        push(Communication{gathered, copied, CommunicationType::Broadcast, {0, 1}, 1, CommunicatorBackend::NCCL, 3});
     end = push(EndCoalescing{4});
     wait = push(Wait{4});
     post = push(PostOnStream{makeUnit(), {gathered}, {posted}});
@@ -51,7 +52,8 @@ struct Sample {
   }
 
   TensorView* matrix() {
-    return program.tensor(DataType::F32, {program.axis({.extent = rows}), program.axis({.extent = program.constant(8)})});
+    return program.tensor(DataType::F32,
+                          {program.axis({.extent = rows}), program.axis({.extent = program.constant(8)})});
   }
   TensorView* row() { return program.tensor(DataType::F32, Axes{program.axis({.extent = program.constant(8)})}); }
 
@@ -63,7 +65,8 @@ struct Sample {
 
   static std::shared_ptr<const HostUnit> makeUnit() {
     auto fusion = std::make_unique<Fusion>("unit");
-    TensorView* tensor = fusion->tensor(DataType::F32, {fusion->axis({.extent = fusion->symbol("i0")}), fusion->axis({.extent = fusion->constant(8)})});
+    TensorView* tensor = fusion->tensor(
+        DataType::F32, {fusion->axis({.extent = fusion->symbol("i0")}), fusion->axis({.extent = fusion->constant(8)})});
     fusion->addInput(tensor);
     CastOp op{nullptr, tensor, DataType::F32};
     op.infer(ShapeRule(*fusion, "cast"));
@@ -104,7 +107,8 @@ const std::vector<Mutant>& mutants() {
   static const std::vector<Mutant> list = {
       {"statement-forms", "a statement twice", [](Sample& s) { s.program.pushBack(s.wait); }},
       {"statement-forms", "a statement in two bodies", [](Sample& s) { s.loopBody().push_back(s.wait); }},
-      {"statement-forms", "a statement of another program", [](Sample& s) { s.program.pushBack(s.stranger.appendOp(Wait{4})); }},
+      {"statement-forms", "a statement of another program",
+       [](Sample& s) { s.program.pushBack(s.stranger.appendOp(Wait{4})); }},
       {"statement-forms", "no statement", [](Sample& s) { s.loopBody().push_back(nullptr); }},
       {"fields", "a loop without an end", [](Sample& s) { M::op<ForLoop>(s.loop).stop = nullptr; }},
       {"fields", "a loop without an index", [](Sample& s) { M::op<ForLoop>(s.loop).index = nullptr; }},
@@ -112,8 +116,10 @@ const std::vector<Mutant>& mutants() {
       {"fields", "an allocation without a size", [](Sample& s) { M::op<Allocate>(s.allocate).size = nullptr; }},
       {"fields", "a post of nothing", [](Sample& s) { M::op<PostOnStream>(s.post).unit = nullptr; }},
       {"fields", "a choice without a predicate", [](Sample& s) { s.push(IfThenElse{}); }},
-      {"vals-owned", "a scalar of another program", [](Sample& s) { M::op<ForLoop>(s.loop).stop = s.stranger.symbol("x"); }},
-      {"vals-owned", "an output of another program", [](Sample& s) { M::outputs(s.program).push_back(s.stranger.tensor(DataType::F32, Axes{})); }},
+      {"vals-owned", "a scalar of another program",
+       [](Sample& s) { M::op<ForLoop>(s.loop).stop = s.stranger.symbol("x"); }},
+      {"vals-owned", "an output of another program",
+       [](Sample& s) { M::outputs(s.program).push_back(s.stranger.tensor(DataType::F32, Axes{})); }},
       {"loops", "a loop that does not advance", [](Sample& s) { M::op<ForLoop>(s.loop).step = s.program.constant(0); }},
       {"loops", "a loop over a constant", [](Sample& s) { M::op<ForLoop>(s.loop).index = s.program.constant(3); }},
       {"index-scopes", "an index after its loop", [](Sample& s) { s.push(HirAliasSelect{s.row(), s.in, 0, s.index}); }},
@@ -121,7 +127,8 @@ const std::vector<Mutant>& mutants() {
        [](Sample& s) { s.putBefore(s.program.appendOp(SetCurrentStream{s.worker}), s.loop); }},
       {"index-scopes", "a loop over the index of the loop around it",
        [](Sample& s) {
-         s.loopBody().push_back(s.program.appendOp(ForLoop{s.index, s.program.constant(0), s.rows, s.program.constant(1), nullptr, {}}));
+         s.loopBody().push_back(
+             s.program.appendOp(ForLoop{s.index, s.program.constant(0), s.rows, s.program.constant(1), nullptr, {}}));
        }},
       {"inputs-not-aliased", "an aliased input", [](Sample& s) { s.program.markAlias(s.gathered, s.in); }},
       {"aliases-end", "a circle of aliases",
@@ -129,15 +136,18 @@ const std::vector<Mutant>& mutants() {
          M::aliases(s.program)[s.copied] = s.gathered;
          M::aliases(s.program)[s.gathered] = s.copied;
        }},
-      {"aliases-end", "an alias of another type", [](Sample& s) { s.program.markAlias(s.program.tensor(DataType::F64, Axes{}), s.copied); }},
-      {"views", "a view along an axis that is not there", [](Sample& s) { M::op<HirAliasSelect>(s.select_in).axis = 2; }},
+      {"aliases-end", "an alias of another type",
+       [](Sample& s) { s.program.markAlias(s.program.tensor(DataType::F64, Axes{}), s.copied); }},
+      {"views", "a view along an axis that is not there",
+       [](Sample& s) { M::op<HirAliasSelect>(s.select_in).axis = 2; }},
       {"views", "a view of another rank", [](Sample& s) { M::op<HirAliasSelect>(s.select_in).out = s.gathered; }},
       {"views", "a view of another type", [](Sample& s) { M::dtype(s.row_in) = DataType::I64; }},
       {"views", "a slice that loses an axis",
        [](Sample& s) { s.push(HirAliasSlice{s.row(), s.in, 0, s.program.constant(0), s.rows}); }},
       {"units", "an operand too many", [](Sample& s) { M::op<PostOnStream>(s.post).ins.push_back(s.in); }},
       {"units", "a result of another type", [](Sample& s) { M::dtype(s.posted) = DataType::F64; }},
-      {"streams-caught", "an indexed stream caught", [](Sample& s) { s.push(GetCurrentStream{s.program.stream(s.program.constant(1))}); }},
+      {"streams-caught", "an indexed stream caught",
+       [](Sample& s) { s.push(GetCurrentStream{s.program.stream(s.program.constant(1))}); }},
       {"streams-known", "a stream that nothing caught", [](Sample& s) { s.drop(s.get); }},
       {"streams-known", "a stream caught too late",
        [](Sample& s) {
@@ -156,21 +166,25 @@ const std::vector<Mutant>& mutants() {
          s.drop(s.end);
          M::op<Wait>(s.wait).communication = 3;
        }},
-      {"coalescing", "a start in a start", [](Sample& s) { s.putBefore(s.program.appendOp(StartCoalescing{}), s.gather); }},
+      {"coalescing", "a start in a start",
+       [](Sample& s) { s.putBefore(s.program.appendOp(StartCoalescing{}), s.gather); }},
       {"teams", "a device twice", [](Sample& s) { M::op<Communication>(s.gather).team = {1, 1}; }},
       {"teams", "a root outside its team", [](Sample& s) { M::op<Communication>(s.gather).root = 7; }},
-      {"teams", "a root that is not asked for", [](Sample& s) { M::op<Communication>(s.gather).type = CommunicationType::Allreduce; }},
+      {"teams", "a root that is not asked for",
+       [](Sample& s) { M::op<Communication>(s.gather).type = CommunicationType::Allreduce; }},
       {"given-before-read", "a view of nothing", [](Sample& s) { M::inputs(s.program).clear(); }},
       {"given-before-read", "a result read before it is given",
        [](Sample& s) {
          s.drop(s.post);
          s.putBefore(s.post, s.start);
        }},
-      {"given-before-read", "a buffer that is allocated and not written", [](Sample& s) { std::erase(s.loopBody(), s.set); }},
+      {"given-before-read", "a buffer that is allocated and not written",
+       [](Sample& s) { std::erase(s.loopBody(), s.set); }},
       {"given-before-read", "a result that only one branch gives",
        [](Sample& s) {
          s.drop(s.gather);
-         s.putBefore(s.program.appendOp(IfThenElse{s.program.symbol("p", DataType::Bool), Block{{s.gather}}, {}}), s.wait);
+         s.putBefore(s.program.appendOp(IfThenElse{s.program.symbol("p", DataType::Bool), Block{{s.gather}}, {}}),
+                     s.wait);
        }},
       {"not-used-after-free", "a read after the free",
        [](Sample& s) {
@@ -178,9 +192,7 @@ const std::vector<Mutant>& mutants() {
          s.putBefore(s.free, s.post);
        }},
       {"not-used-after-free", "a read through a view after the free",
-       [](Sample& s) {
-         s.push(HirAliasSelect{s.row(), s.gathered, 0, s.program.constant(0)});
-       }},
+       [](Sample& s) { s.push(HirAliasSelect{s.row(), s.gathered, 0, s.program.constant(0)}); }},
       {"not-used-after-free", "a free in a loop whose next iteration uses the buffer",
        [](Sample& s) {
          s.drop(s.free);
@@ -261,15 +273,23 @@ TEST(HostVerifier, MessagesAreThoseThatRunsGive) {
     }
     return "";
   };
-  EXPECT_NE(messageOf([](Sample& s) { s.program.markAlias(s.gathered, s.in); }).find("Inputs cannot be aliased"), std::string::npos);
-  EXPECT_NE(messageOf([](Sample& s) { s.drop(s.gather); s.drop(s.wait); s.drop(s.start); s.drop(s.end); }).find("must be precomputed before being retrieved"),
+  EXPECT_NE(messageOf([](Sample& s) { s.program.markAlias(s.gathered, s.in); }).find("Inputs cannot be aliased"),
             std::string::npos);
-  EXPECT_NE(messageOf([](Sample& s) { s.program.addOutput(s.matrix()); }).find("nothing computes output"), std::string::npos);
+  EXPECT_NE(messageOf([](Sample& s) {
+              s.drop(s.gather);
+              s.drop(s.wait);
+              s.drop(s.start);
+              s.drop(s.end);
+            }).find("must be precomputed before being retrieved"),
+            std::string::npos);
+  EXPECT_NE(messageOf([](Sample& s) { s.program.addOutput(s.matrix()); }).find("nothing computes output"),
+            std::string::npos);
 }
 
 TEST(HostVerifier, TheLegalitySpecNamesEveryInvariant) {
   const std::string spec = hostLegalitySpec();
-  for (const Invariant& invariant : hostInvariants()) EXPECT_NE(spec.find(std::string(invariant.name) + ": "), std::string::npos);
+  for (const Invariant& invariant : hostInvariants())
+    EXPECT_NE(spec.find(std::string(invariant.name) + ": "), std::string::npos);
 }
 
 }  // namespace

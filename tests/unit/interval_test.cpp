@@ -12,12 +12,13 @@ namespace {
 
 using testing::caseCount;
 using testing::RandomScalars;
-using testing::Values;
 using testing::valueOf;
+using testing::Values;
 
-constexpr ScalarOp kBinaryOps[] = {ScalarOp::Add,   ScalarOp::Sub,      ScalarOp::Mul,  ScalarOp::FloorDiv,  ScalarOp::CeilDiv,
-                                   ScalarOp::Mod,   ScalarOp::Min,      ScalarOp::Max,  ScalarOp::Equal,     ScalarOp::NotEqual,
-                                   ScalarOp::Less,  ScalarOp::LessEqual, ScalarOp::And, ScalarOp::Or};
+constexpr ScalarOp kBinaryOps[] = {ScalarOp::Add,     ScalarOp::Sub,      ScalarOp::Mul,  ScalarOp::FloorDiv,
+                                   ScalarOp::CeilDiv, ScalarOp::Mod,      ScalarOp::Min,  ScalarOp::Max,
+                                   ScalarOp::Equal,   ScalarOp::NotEqual, ScalarOp::Less, ScalarOp::LessEqual,
+                                   ScalarOp::And,     ScalarOp::Or};
 
 Interval residueClass(int64_t lower, int64_t upper, int64_t divisor, int64_t remainder) {
   const Interval shifted = apply(ScalarOp::Add, Interval::multipleOf(divisor), Interval::exactly(remainder));
@@ -29,7 +30,8 @@ TEST(Interval, ContainsEveryResultOfItsMembers) {
   std::vector<Interval> intervals;
   for (int64_t lower = -5; lower <= 5; ++lower) {
     for (int64_t upper = lower; upper <= 5; upper += 2) {
-      for (int64_t divisor = 1; divisor <= 4; ++divisor) intervals.push_back(residueClass(lower, upper, divisor, upper));
+      for (int64_t divisor = 1; divisor <= 4; ++divisor)
+        intervals.push_back(residueClass(lower, upper, divisor, upper));
     }
   }
   int64_t checked = 0;
@@ -43,8 +45,9 @@ TEST(Interval, ContainsEveryResultOfItsMembers) {
             const auto value = applyChecked(op, x, y);
             if (!value) continue;
             ++checked;
-            ASSERT_TRUE(result.contains(asInt(*value))) << static_cast<int>(op) << " of " << x << " in " << toString(a) << " and " << y
-                                                        << " in " << toString(b) << " is not in " << toString(result);
+            ASSERT_TRUE(result.contains(asInt(*value)))
+                << static_cast<int>(op) << " of " << x << " in " << toString(a) << " and " << y << " in " << toString(b)
+                << " is not in " << toString(result);
           }
         }
       }
@@ -73,15 +76,16 @@ TEST(Interval, IsSoundAtTheEndsOf64Bits) {
       if (!value) continue;
       ++checked;
       ASSERT_TRUE(apply(op, sides[0], sides[1]).contains(asInt(*value)))
-          << static_cast<int>(op) << " of " << values[0] << " in " << toString(sides[0]) << " and " << values[1] << " in "
-          << toString(sides[1]) << " is not in " << toString(apply(op, sides[0], sides[1]));
+          << static_cast<int>(op) << " of " << values[0] << " in " << toString(sides[0]) << " and " << values[1]
+          << " in " << toString(sides[1]) << " is not in " << toString(apply(op, sides[0], sides[1]));
     }
   }
   EXPECT_GT(checked, 1'000'000);
 }
 
 // Assumptions that the values below meet.
-void assumeBoxes(IntervalAnalysis& analysis, RandomScalars& scalars, std::vector<std::pair<int64_t, int64_t>>& boxes, bool is_small) {
+void assumeBoxes(IntervalAnalysis& analysis, RandomScalars& scalars, std::vector<std::pair<int64_t, int64_t>>& boxes,
+                 bool is_small) {
   for (const Scalar* symbol : scalars.integers()) {
     const int64_t a = is_small ? scalars.smallValue() : scalars.wideValue();
     const int64_t b = is_small ? scalars.smallValue() : scalars.wideValue();
@@ -90,7 +94,8 @@ void assumeBoxes(IntervalAnalysis& analysis, RandomScalars& scalars, std::vector
   }
 }
 
-Values drawFrom(const std::vector<std::pair<int64_t, int64_t>>& boxes, RandomScalars& scalars, std::mt19937_64& random) {
+Values drawFrom(const std::vector<std::pair<int64_t, int64_t>>& boxes, RandomScalars& scalars,
+                std::mt19937_64& random) {
   size_t next = 0;
   return scalars.values([&] {
     const auto [lower, upper] = boxes[next++];
@@ -116,7 +121,8 @@ TEST(IntervalAnalysis, IsSoundOnRandomScalars) {
       Scalar* other = scalars.integer(1 + static_cast<int>(scalars.below(3)));
       const Interval interval = analysis.of(*scalar);
       const bool needs_64_bit = analysis.needs64Bit(*scalar);
-      bounded += static_cast<int64_t>(interval.lower != Interval::all().lower || interval.upper != Interval::all().upper);
+      bounded +=
+          static_cast<int64_t>(interval.lower != Interval::all().lower || interval.upper != Interval::all().upper);
       for (int binding = 0; binding < 12; ++binding) {
         const Values values = drawFrom(boxes, scalars, random);
         const auto a = valueOf(*scalar, values);
@@ -169,8 +175,12 @@ TEST(IntervalAnalysis, IsSoundAtAllCoordinatesOfALoopNest) {
     const Interval interval = analysis.of(*scalar);
     const bool is_less = analysis.isProvablyLess(*scalar, *other);
     for (int64_t point = 0; point < 5 * 5 * 4 * 4 * 4; ++point) {
-      Values values = {{s[0], point % 5},           {s[1], point / 5 % 5},       {s[2], point / 25 % 4}, {s[3], point / 100 % 4},
-                       {scalars.truths()[0], point / 400 % 2}, {scalars.truths()[1], point / 800}};
+      Values values = {{s[0], point % 5},
+                       {s[1], point / 5 % 5},
+                       {s[2], point / 25 % 4},
+                       {s[3], point / 100 % 4},
+                       {scalars.truths()[0], point / 400 % 2},
+                       {scalars.truths()[1], point / 800}};
       if (values[s[2]] >= values[s[0]] || values[s[3]] >= values[s[1]]) continue;
       const auto a = valueOf(*scalar, values);
       if (!a) continue;
@@ -253,7 +263,8 @@ TEST_F(Indexing, AnIndexOfASplitOrMergedAxisComesBack) {
 TEST_F(Indexing, MinimaAreBelowTheirOperands) {
   Scalar* smaller = raw(ScalarOp::Min, mul(add(i, constant(1)), four), n1);
   EXPECT_TRUE(analysis.isProvablyLessOrEqual(*smaller, *n1));
-  EXPECT_TRUE(analysis.isProvablyLessOrEqual(*sub(smaller, mul(i, four)), *four)) << "the last chunk of a split is not longer than the others";
+  EXPECT_TRUE(analysis.isProvablyLessOrEqual(*sub(smaller, mul(i, four)), *four))
+      << "the last chunk of a split is not longer than the others";
   EXPECT_TRUE(analysis.isProvablyLessOrEqual(*n1, *raw(ScalarOp::Max, n1, i)));
   EXPECT_FALSE(analysis.isProvablyLess(*smaller, *n1));
 }
@@ -266,7 +277,8 @@ TEST_F(Indexing, WideIndicesAreSeen) {
   bounded.assumeIndex(*i, *n0);
   bounded.assumeIndex(*j, *n1);
   EXPECT_FALSE(bounded.needs64Bit(*add(mul(i, n1), j)));
-  EXPECT_TRUE(bounded.needs64Bit(*mod(mul(mul(i, n1), four), four))) << "a part of it is wide, although the result is not";
+  EXPECT_TRUE(bounded.needs64Bit(*mod(mul(mul(i, n1), four), four)))
+      << "a part of it is wide, although the result is not";
 }
 
 TEST_F(Indexing, ContradictionsAndOverflowsDoNotHarm) {

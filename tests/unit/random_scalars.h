@@ -46,11 +46,14 @@ class RandomScalars {
   size_t below(size_t count) { return random_() % count; }
 
   Scalar* integer(int depth) {
-    if (depth == 0 || below(8) == 0) return below(3) == 0 ? fusion_.constant(constant()) : integers_[below(integers_.size())];
-    constexpr ScalarOp kOps[] = {ScalarOp::Add, ScalarOp::Add, ScalarOp::Sub, ScalarOp::Mul, ScalarOp::Mul, ScalarOp::FloorDiv,
-                                 ScalarOp::CeilDiv, ScalarOp::Mod, ScalarOp::Min, ScalarOp::Max, ScalarOp::Select};
+    if (depth == 0 || below(8) == 0)
+      return below(3) == 0 ? fusion_.constant(constant()) : integers_[below(integers_.size())];
+    constexpr ScalarOp kOps[] = {ScalarOp::Add, ScalarOp::Add,      ScalarOp::Sub,     ScalarOp::Mul,
+                                 ScalarOp::Mul, ScalarOp::FloorDiv, ScalarOp::CeilDiv, ScalarOp::Mod,
+                                 ScalarOp::Min, ScalarOp::Max,      ScalarOp::Select};
     const ScalarOp op = kOps[below(std::size(kOps))];
-    if (op == ScalarOp::Select) return raw(op, DataType::I64, {truth(depth - 1), integer(depth - 1), integer(depth - 1)});
+    if (op == ScalarOp::Select)
+      return raw(op, DataType::I64, {truth(depth - 1), integer(depth - 1), integer(depth - 1)});
     const bool divides = op == ScalarOp::FloorDiv || op == ScalarOp::CeilDiv || op == ScalarOp::Mod;
     Scalar* right = divides && below(3) != 0 ? fusion_.constant(int64_t(1 + below(8))) : integer(depth - 1);
     return raw(op, DataType::I64, {integer(depth - 1), right});
@@ -89,7 +92,9 @@ class RandomScalars {
     return drawn;
   }
 
-  Scalar* raw(ScalarOp op, DataType dtype, std::vector<Scalar*> operands) { return fusion_.rawScalar(op, dtype, operands); }
+  Scalar* raw(ScalarOp op, DataType dtype, std::vector<Scalar*> operands) {
+    return fusion_.rawScalar(op, dtype, operands);
+  }
 
  private:
   int64_t constant() { return below(40) == 0 ? wideValue() : smallValue(); }

@@ -34,7 +34,8 @@ class Program {
         --top;
         const auto value = applyChecked(instruction.op, stack[top - 1], stack[top]);
         if (!value) return false;
-        stack[top - 1] = std::holds_alternative<bool>(*value) ? static_cast<int64_t>(std::get<bool>(*value)) : std::get<int64_t>(*value);
+        stack[top - 1] = std::holds_alternative<bool>(*value) ? static_cast<int64_t>(std::get<bool>(*value))
+                                                              : std::get<int64_t>(*value);
       }
     }
     result = stack[0];
@@ -50,7 +51,8 @@ class Program {
 
   void compile(const RuleExpr& expr) {
     for (const RuleExpr& operand : expr.operands) compile(operand);
-    const int64_t operand = expr.kind == RuleExpr::Kind::Variable ? static_cast<int64_t>(expr.variable) : asInt(expr.literal);
+    const int64_t operand =
+        expr.kind == RuleExpr::Kind::Variable ? static_cast<int64_t>(expr.variable) : asInt(expr.literal);
     code_.push_back({expr.kind, expr.op, operand});
   }
 
@@ -74,8 +76,10 @@ struct Prover {
   }
 
   void addConstantParts(const RuleExpr& expr) {
-    if (isConstant(expr)) constant_parts.emplace_back(expr);
-    else for (const RuleExpr& operand : expr.operands) addConstantParts(operand);
+    if (isConstant(expr))
+      constant_parts.emplace_back(expr);
+    else
+      for (const RuleExpr& operand : expr.operands) addConstantParts(operand);
   }
 
   // Chance would hardly meet a condition such as c1 == c0 * c2.
@@ -100,7 +104,8 @@ struct Prover {
     if (has_value && before == after) return true;
     counterexample = fmt::format("{}: with", rule.text);
     for (size_t i = 0; i < rule.variables.size(); ++i) counterexample += fmt::format(" {}", values[i]);
-    counterexample += has_value ? fmt::format(" it turns {} into {}", before, after) : fmt::format(" it turns {} into no value", before);
+    counterexample += has_value ? fmt::format(" it turns {} into {}", before, after)
+                                : fmt::format(" it turns {} into no value", before);
     return true;
   }
 
@@ -132,7 +137,8 @@ int64_t randomValue(std::mt19937_64& random, const RuleValues& earlier, size_t c
 
 }  // namespace
 
-std::string findCounterexample(const ScalarRule& rule, int64_t wide_cases, std::mt19937_64& random, ProofCounts& counts) {
+std::string findCounterexample(const ScalarRule& rule, int64_t wide_cases, std::mt19937_64& random,
+                               ProofCounts& counts) {
   Prover prover(rule);
   const size_t count = rule.variables.size();
   RuleValues values{};

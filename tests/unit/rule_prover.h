@@ -16,6 +16,7 @@ struct ProofCounts {
 /// Empty when, for every value tried that meets the conditions and under which the pattern has a value (no overflow, positive divisors),
 /// the result has the same value. Else the counterexample. Parts of the result that are of constants alone must have a value too, as the
 /// simplifier computes them at once and leaves the pattern as it is when they have none. Conditions are evaluated, not proved: what the simplifier can prove is less.
-std::string findCounterexample(const ScalarRule& rule, int64_t wide_cases, std::mt19937_64& random, ProofCounts& counts);
+std::string findCounterexample(const ScalarRule& rule, int64_t wide_cases, std::mt19937_64& random,
+                               ProofCounts& counts);
 
 }  // namespace tokamak::testing

@@ -18,8 +18,8 @@ namespace {
 using testing::findCounterexample;
 using testing::ProofCounts;
 using testing::RandomScalars;
-using testing::Values;
 using testing::valueOf;
+using testing::Values;
 
 constexpr int64_t kWideCases = 100'000;
 
@@ -123,7 +123,8 @@ TEST(ScalarSimplifier, KeepsTheValueIsIdempotentAndNeverGrows) {
       ASSERT_EQ(simple->dtype(), scalar->dtype()) << toString(*scalar);
       smaller += static_cast<int64_t>(simple->size() < scalar->size());
       Scalar* copy = copier.cloner.clone(simple);
-      ASSERT_EQ(simplify(copy), copy) << toString(*scalar) << " became " << toString(*simple) << " and then " << toString(*simplify(copy));
+      ASSERT_EQ(simplify(copy), copy) << toString(*scalar) << " became " << toString(*simple) << " and then "
+                                      << toString(*simplify(copy));
       for (int binding = 0; binding < 6; ++binding) {
         const bool is_small = binding < 4;
         const Values values = scalars.values([&] { return is_small ? scalars.smallValue() : scalars.wideValue(); });
@@ -131,8 +132,10 @@ TEST(ScalarSimplifier, KeepsTheValueIsIdempotentAndNeverGrows) {
         if (!before) continue;
         const auto after = valueOf(*simple, values);
         ++compared;
-        if (!after) ++reordered_overflows;
-        else ASSERT_EQ(*before, *after) << toString(*scalar) << " became " << toString(*simple);
+        if (!after)
+          ++reordered_overflows;
+        else
+          ASSERT_EQ(*before, *after) << toString(*scalar) << " became " << toString(*simple);
       }
     }
   }

@@ -37,7 +37,8 @@ struct Sample {
   }
 
   TensorView* input() {
-    TensorView* tensor = fusion.tensor(DataType::F32, {fusion.axis({.extent = rows}), fusion.axis({.extent = fusion.constant(8)})});
+    TensorView* tensor =
+        fusion.tensor(DataType::F32, {fusion.axis({.extent = rows}), fusion.axis({.extent = fusion.constant(8)})});
     fusion.addInput(tensor);
     return tensor;
   }
@@ -85,19 +86,23 @@ const std::vector<Mutant>& mutants() {
   static const std::vector<Mutant> list = {
       {"vals-owned", "an operand of another fusion",
        [](Sample& s) { M::op<PointwiseOp>(s.sum->definition()).ins[0] = s.stranger.tensor(DataType::F32, Axes{}); }},
-      {"vals-owned", "an input of another fusion", [](Sample& s) { M::inputs(s.fusion).push_back(s.stranger.symbol("x")); }},
+      {"vals-owned", "an input of another fusion",
+       [](Sample& s) { M::inputs(s.fusion).push_back(s.stranger.symbol("x")); }},
       {"vals-owned", "an output of another fusion",
        [](Sample& s) { M::outputs(s.fusion).push_back(s.stranger.tensor(DataType::F32, Axes{})); }},
       {"axes-owned", "an axis of another fusion", [](Sample& s) { M::owner(s.sum->logical()[0]) = &s.stranger; }},
-      {"axes-owned", "an extent of another fusion", [](Sample& s) { M::extent(s.in->logical()[0]) = s.stranger.symbol("x"); }},
+      {"axes-owned", "an extent of another fusion",
+       [](Sample& s) { M::extent(s.in->logical()[0]) = s.stranger.symbol("x"); }},
       {"ops-are-math", "a host op", [](Sample& s) { s.fusion.appendOp(StartCoalescing{}); }},
       {"one-definition", "a result of two ops", [](Sample& s) { M::outputs(s.copy->definition()) = {s.wide}; }},
-      {"definition-links", "a definition that gives something else", [](Sample& s) { M::definition(s.wide) = s.copy->definition(); }},
+      {"definition-links", "a definition that gives something else",
+       [](Sample& s) { M::definition(s.wide) = s.copy->definition(); }},
       {"definition-links", "a lost definition", [](Sample& s) { M::definition(s.wide) = nullptr; }},
       {"definition-links", "an input with a definition", [](Sample& s) { M::definition(s.in) = s.wide->definition(); }},
       {"use-links", "a lost use", [](Sample& s) { M::uses(s.sum).pop_back(); }},
       {"use-links", "a use named twice", [](Sample& s) { M::uses(s.in).push_back(M::uses(s.in).front()); }},
-      {"use-links", "a use by an op that reads something else", [](Sample& s) { M::uses(s.wide).push_back(s.copy->definition()); }},
+      {"use-links", "a use by an op that reads something else",
+       [](Sample& s) { M::uses(s.wide).push_back(s.copy->definition()); }},
       {"inputs-undefined", "a computed input", [](Sample& s) { M::inputs(s.fusion).push_back(s.sum); }},
       {"inputs-undefined", "an input twice", [](Sample& s) { M::inputs(s.fusion).push_back(s.in); }},
       {"operands-before", "a cycle",
@@ -108,35 +113,47 @@ const std::vector<Mutant>& mutants() {
          M::uses(s.copy) = {expr};
        }},
       {"operands-before", "an op before its operand's", [](Sample& s) { M::number(s.sum->definition()) = 100; }},
-      {"operands-given", "an operand that nothing computes", [](Sample& s) { M::inputs(s.fusion).erase(M::inputs(s.fusion).begin() + 1); }},
+      {"operands-given", "an operand that nothing computes",
+       [](Sample& s) { M::inputs(s.fusion).erase(M::inputs(s.fusion).begin() + 1); }},
       {"outputs-given", "an output that nothing computes",
        [](Sample& s) { s.fusion.addOutput(s.fusion.tensor(DataType::F32, Axes{})); }},
       {"function-types", "operands of two types", [](Sample& s) { M::dtype(s.other) = DataType::F64; }},
-      {"function-types", "operands of a half type", [](Sample& s) { M::dtype(s.in) = M::dtype(s.other) = DataType::BF16; }},
-      {"function-types", "an operand too many", [](Sample& s) { M::op<PointwiseOp>(s.sum->definition()).ins.push_back(s.in); }},
-      {"extents", "an extent of a floating type", [](Sample& s) { M::extent(s.in->logical()[0]) = s.fusion.symbol("f", DataType::F32); }},
+      {"function-types", "operands of a half type",
+       [](Sample& s) { M::dtype(s.in) = M::dtype(s.other) = DataType::BF16; }},
+      {"function-types", "an operand too many",
+       [](Sample& s) { M::op<PointwiseOp>(s.sum->definition()).ins.push_back(s.in); }},
+      {"extents", "an extent of a floating type",
+       [](Sample& s) { M::extent(s.in->logical()[0]) = s.fusion.symbol("f", DataType::F32); }},
       {"extents", "a negative extent", [](Sample& s) { M::extent(s.in->logical()[0]) = s.fusion.constant(-1); }},
-      {"extents", "an expanded axis that is no broadcast axis", [](Sample& s) { M::expandedExtent(s.in->logical()[0]) = s.rows; }},
+      {"extents", "an expanded axis that is no broadcast axis",
+       [](Sample& s) { M::expandedExtent(s.in->logical()[0]) = s.rows; }},
       {"type-rules", "a result of another type", [](Sample& s) { M::dtype(s.wide) = DataType::F32; }},
-      {"type-rules", "a result of another size", [](Sample& s) { M::extent(s.copy->logical()[1]) = s.fusion.constant(9); }},
-      {"type-rules", "an attribute that the result does not follow", [](Sample& s) { M::op<ReductionOp>(s.largest->definition()).axes = {0}; }},
-      {"type-rules", "an attribute that the type rule refuses", [](Sample& s) { M::op<ReductionOp>(s.largest->definition()).axes = {7}; }},
+      {"type-rules", "a result of another size",
+       [](Sample& s) { M::extent(s.copy->logical()[1]) = s.fusion.constant(9); }},
+      {"type-rules", "an attribute that the result does not follow",
+       [](Sample& s) { M::op<ReductionOp>(s.largest->definition()).axes = {0}; }},
+      {"type-rules", "an attribute that the type rule refuses",
+       [](Sample& s) { M::op<ReductionOp>(s.largest->definition()).axes = {7}; }},
       {"axes-unshared", "two tensors with one axis",
        [](Sample& s) { s.copy->mutableDomain().logical = s.copy->mutableDomain().loop = s.wide->logical(); }},
       {"contiguity", "a flag too few", [](Sample& s) { s.in->mutableDomain().contiguity.pop_back(); }},
       {"contiguity", "a flag of a reduction axis", [](Sample& s) { s.largest->mutableDomain().contiguity[1] = true; }},
       {"contiguity", "a missing flag", [](Sample& s) { s.in->mutableDomain().contiguity[0] = std::nullopt; }},
       {"stride-orders", "an axis twice", [](Sample& s) { s.in->mutableDomain().stride_order = {1, 1}; }},
-      {"stride-orders", "a hint of the wrong rank", [](Sample& s) { s.largest->mutableDomain().stride_order_hint = {1, 0}; }},
+      {"stride-orders", "a hint of the wrong rank",
+       [](Sample& s) { s.largest->mutableDomain().stride_order_hint = {1, 0}; }},
       {"parallel-types-once", "two axes of one device dimension",
        [](Sample& s) {
          for (IterDomain* axis : s.in->loop()) axis->parallelize(ParallelType::DIDx);
        }},
       {"labels", "a name of two tensors", [](Sample& s) { s.copy->setLabel(s.in->label()); }},
-      {"aliases", "an aliased tensor that is no output", [](Sample& s) { M::outputAliases(s.fusion)[s.sum] = {s.other, false}; }},
-      {"aliases", "an alias of a computed tensor", [](Sample& s) { M::outputAliases(s.fusion)[s.copy] = {s.sum, false}; }},
+      {"aliases", "an aliased tensor that is no output",
+       [](Sample& s) { M::outputAliases(s.fusion)[s.sum] = {s.other, false}; }},
+      {"aliases", "an alias of a computed tensor",
+       [](Sample& s) { M::outputAliases(s.fusion)[s.copy] = {s.sum, false}; }},
       {"aliases", "an alias of another type", [](Sample& s) { M::outputAliases(s.fusion)[s.wide] = {s.other, false}; }},
-      {"aliases", "an alias of another rank", [](Sample& s) { M::outputAliases(s.fusion)[s.largest] = {s.other, false}; }},
+      {"aliases", "an alias of another rank",
+       [](Sample& s) { M::outputAliases(s.fusion)[s.largest] = {s.other, false}; }},
       {"aliases", "two outputs in one buffer",
        [](Sample& s) {
          TensorView* second = s.give(LoadStoreOp{nullptr, s.sum});
@@ -144,15 +161,21 @@ const std::vector<Mutant>& mutants() {
          M::outputAliases(s.fusion)[second] = {s.in, false};
        }},
       {"transforms", "an allocation axis from elsewhere",
-       [](Sample& s) { s.wide->mutableDomain().allocation = {s.wide->logical()[0], s.fusion.axis({.extent = s.rows})}; }},
+       [](Sample& s) {
+         s.wide->mutableDomain().allocation = {s.wide->logical()[0], s.fusion.axis({.extent = s.rows})};
+       }},
       {"transforms", "an axis missing in memory",
        [](Sample& s) { s.wide->mutableDomain().allocation = {s.wide->logical()[0]}; }},
-      {"transforms", "a root that does not give the shape", [](Sample& s) { s.wide->mutableDomain().root = {s.fusion.axis({.extent = s.rows})}; }},
+      {"transforms", "a root that does not give the shape",
+       [](Sample& s) { s.wide->mutableDomain().root = {s.fusion.axis({.extent = s.rows})}; }},
       {"step-extents", "a shape split from a root of another size",
        [](Sample& s) {
          IterDomain* root = s.fusion.axis({.extent = s.rows});
          s.wide->mutableDomain().root = {root};
-         s.fusion.domainExpr({DomainExprKind::Split, {root, nullptr}, {s.wide->logical()[0], s.wide->logical()[1]}, s.fusion.constant(8)});
+         s.fusion.domainExpr({DomainExprKind::Split,
+                              {root, nullptr},
+                              {s.wide->logical()[0], s.wide->logical()[1]},
+                              s.fusion.constant(8)});
        }},
   };
   return list;
@@ -160,7 +183,8 @@ const std::vector<Mutant>& mutants() {
 
 const std::vector<Mutant>& definitionMutants() {
   static const std::vector<Mutant> list = {
-      {"loop-is-logical", "a reordered loop domain", [](Sample& s) { std::ranges::reverse(s.sum->mutableDomain().loop); }},
+      {"loop-is-logical", "a reordered loop domain",
+       [](Sample& s) { std::ranges::reverse(s.sum->mutableDomain().loop); }},
       {"serial", "an axis of blocks", [](Sample& s) { s.sum->axis(0)->parallelize(ParallelType::BIDx); }},
   };
   return list;
@@ -170,22 +194,30 @@ const std::vector<Mutant>& scheduledMutants() {
   static const std::vector<Mutant> list = {
       {"transforms", "a loop axis lost", [](Sample& s) { s.sum->mutableDomain().loop.pop_back(); }},
       {"transforms", "a loop axis twice", [](Sample& s) { s.sum->mutableDomain().loop.push_back(s.sum->axis(0)); }},
-      {"transforms", "an axis beside what was made of it", [](Sample& s) { s.sum->mutableDomain().loop.push_back(s.sum->logical()[1]); }},
-      {"transforms", "an axis from nowhere", [](Sample& s) { s.sum->mutableDomain().loop.push_back(s.fusion.axis({.extent = s.rows})); }},
+      {"transforms", "an axis beside what was made of it",
+       [](Sample& s) { s.sum->mutableDomain().loop.push_back(s.sum->logical()[1]); }},
+      {"transforms", "an axis from nowhere",
+       [](Sample& s) { s.sum->mutableDomain().loop.push_back(s.fusion.axis({.extent = s.rows})); }},
       {"transforms", "a logical axis lost", [](Sample& s) { s.wide->mutableDomain().loop.pop_back(); }},
       {"transforms", "an axis that two steps use",
        [](Sample& s) {
-         s.fusion.domainExpr({DomainExprKind::Split, {s.sum->logical()[0], nullptr}, {s.fusion.axis({}), s.fusion.axis({})}, s.fusion.constant(4)});
+         s.fusion.domainExpr({DomainExprKind::Split,
+                              {s.sum->logical()[0], nullptr},
+                              {s.fusion.axis({}), s.fusion.axis({})},
+                              s.fusion.constant(4)});
        }},
       {"transforms", "a result that names another step",
        [](Sample& s) { M::definition(step(s.sum->axis(1)).in[0]) = s.sum->axis(1)->definition(); }},
       {"transforms", "a split without a factor", [](Sample& s) { step(s.sum->axis(0)).factor = nullptr; }},
       {"step-extents", "a split by zero", [](Sample& s) { step(s.sum->axis(0)).factor = s.fusion.constant(0); }},
-      {"step-extents", "a split by another factor", [](Sample& s) { step(s.sum->axis(0)).factor = s.fusion.constant(8); }},
-      {"step-extents", "an outer split named an inner one", [](Sample& s) { step(s.sum->axis(0)).is_inner_factor = false; }},
+      {"step-extents", "a split by another factor",
+       [](Sample& s) { step(s.sum->axis(0)).factor = s.fusion.constant(8); }},
+      {"step-extents", "an outer split named an inner one",
+       [](Sample& s) { step(s.sum->axis(0)).is_inner_factor = false; }},
       {"step-extents", "a merge to another size", [](Sample& s) { M::extent(s.sum->axis(1)) = s.fusion.constant(33); }},
       {"parallel-types-once", "two axes of blocks", [](Sample& s) { s.sum->axis(1)->parallelize(ParallelType::BIDx); }},
-      {"vectorized", "a vector of unknown length", [](Sample& s) { s.wide->axis(0)->parallelize(ParallelType::Vectorize); }},
+      {"vectorized", "a vector of unknown length",
+       [](Sample& s) { s.wide->axis(0)->parallelize(ParallelType::Vectorize); }},
   };
   return list;
 }
@@ -238,7 +270,9 @@ TEST(Verifier, AViolationIsRaisedWithItsInvariantAndStage) {
     ADD_FAILURE() << "nothing was raised";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::Definition);
-    EXPECT_EQ(error.message().find("fusion sample breaks outputs-given (definition stage): nothing computes output"), 0U) << error.message();
+    EXPECT_EQ(error.message().find("fusion sample breaks outputs-given (definition stage): nothing computes output"),
+              0U)
+        << error.message();
   }
 }
 

@@ -26,11 +26,12 @@ std::optional<int64_t> tensorNumber(std::string_view name) {
   int64_t number = 0;
   const char* last = name.data() + name.size();
   const auto result = std::from_chars(name.data() + 1, last, number);
-  if (result.ec != std::errc() || result.ptr != last || number < 0 || number > kLargestNumber || name[1] == '-') return std::nullopt;
+  if (result.ec != std::errc() || result.ptr != last || number < 0 || number > kLargestNumber || name[1] == '-')
+    return std::nullopt;
   return number;
 }
 
-bool isSymbolName(std::string_view name) {
+bool canNameSymbol(std::string_view name) {
   const std::vector<Token> tokens = tokensOf(name);
   const bool is_word = tokens.size() == 2 && tokens[0].kind == TokenKind::Identifier && tokens[0].text == name;
   const bool is_like_tensor = name.size() > 1 && name[0] == 'T' && name[1] >= '0' && name[1] <= '9';
@@ -114,7 +115,7 @@ void FusionNames::numberTensors() {
 void FusionNames::nameSymbols() {
   std::unordered_set<std::string> taken;
   for (const Scalar* symbol : symbols_) {
-    if (isSymbolName(symbol->name()) && taken.insert(symbol->name()).second) symbol_names_[symbol] = symbol->name();
+    if (canNameSymbol(symbol->name()) && taken.insert(symbol->name()).second) symbol_names_[symbol] = symbol->name();
   }
   std::unordered_map<char, int64_t> next;
   for (const Scalar* symbol : symbols_) {

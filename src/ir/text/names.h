@@ -48,7 +48,7 @@ class FusionNames {
 };
 
 /// Whether a symbol may have this name: an identifier that means nothing else in a text (T0, f32, true, none, ...).
-bool isSymbolName(std::string_view name);
+bool canNameSymbol(std::string_view name);
 
 /// The number of a tensor's name, T3: 3; nothing when the name is none.
 std::optional<int64_t> tensorNumber(std::string_view name);

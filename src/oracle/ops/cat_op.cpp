@@ -12,8 +12,8 @@ OracleTensor compute(const CatOp& op, const OpContext& context) {
   for (const TensorView* operand : op.ins) {
     const OracleTensor& in = context[operand];
     for (size_t i = 0; i < in.sizes.size(); ++i) {
-      TK_REQUIRE(i == axis || in.sizes[i] == out.sizes[i], Bind, "cat: axis {} of {} has size {}; the others have {}", i,
-                 toString(*operand), in.sizes[i], out.sizes[i]);
+      TK_REQUIRE(i == axis || in.sizes[i] == out.sizes[i], Bind, "cat: axis {} of {} has size {}; the others have {}",
+                 i, toString(*operand), in.sizes[i], out.sizes[i]);
     }
     forEachIndex(in.sizes, [&](std::span<const int64_t> index) {
       std::vector<int64_t> target(index.begin(), index.end());

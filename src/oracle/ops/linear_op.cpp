@@ -1,7 +1,6 @@
 #include "ir/ops/math/linear_op.h"
 
-#include "oracle/dot.h"
-#include "oracle/index.h"
+#include "oracle/matrix_product.h"
 #include "oracle/op_context.h"
 
 namespace tokamak::oracle {
@@ -16,18 +15,12 @@ OracleTensor compute(const LinearOp& op, const OpContext& context) {
              toString(*op.weight), k, weight.sizes[1]);
   TK_REQUIRE(bias == nullptr || bias->sizes[0] == weight.sizes[0] || bias->sizes[0] == 1, Bind,
              "linear: the bias {} has size {}; {} is needed", toString(*op.bias), bias->sizes[0], weight.sizes[0]);
-  forEachIndex(out.sizes, [&](std::span<const int64_t> index) {
-    std::vector<int64_t> left(index.begin(), index.end());
-    int64_t right[] = {index.back(), 0};
-    Dot dot(in.dtype, context.mode());
-    for (int64_t i = 0; i < k; ++i) {
-      left.back() = i;
-      right[1] = i;
-      dot.add(in.at(left), weight.at(right));
-    }
-    const int64_t column[] = {bias != nullptr && bias->sizes[0] == 1 ? 0 : index.back()};
-    out.at(index) = dot.finish(bias == nullptr ? nullptr : &bias->at(column));
-  });
+  const int64_t columns = weight.sizes[0];
+  std::vector<Element> biases;
+  for (int64_t j = 0; bias != nullptr && j < columns; ++j) biases.push_back(bias->elements[bias->sizes[0] == 1 ? 0 : static_cast<size_t>(j)]);
+  const Lines rows{.elements = in.elements, .count = columns == 0 ? 0 : out.count() / columns, .inner = k, .stride = k, .inner_stride = 1};
+  const Lines weights{.elements = weight.elements, .count = columns, .inner = k, .stride = k, .inner_stride = 1};
+  multiplyLines(in.dtype, context.mode(), rows, weights, biases, out.elements);
   return out;
 }
 

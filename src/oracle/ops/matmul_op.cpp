@@ -1,28 +1,29 @@
 #include "ir/ops/math/matmul_op.h"
 
-#include "oracle/dot.h"
 #include "oracle/index.h"
+#include "oracle/matrix_product.h"
 #include "oracle/op_context.h"
 
 namespace tokamak::oracle {
 
 namespace {
 
-// The index into a tensor's batch axes for the result's batch index: aligned at the end, broadcast axes at 0.
-std::vector<int64_t> batchIndex(const OracleTensor& tensor, size_t batch_axes, std::span<const int64_t> batch) {
-  std::vector<int64_t> index;
+// Where the matrix of a batch index starts: batch axes are aligned at the end, broadcast axes stay at 0.
+size_t matrixStart(const OracleTensor& tensor, size_t batch_axes, std::span<const int64_t> batch, int64_t matrix_elements) {
+  int64_t number = 0;
   for (size_t i = 0; i < batch_axes; ++i) {
     const int64_t at = batch[batch.size() - batch_axes + i];
-    index.push_back(tensor.sizes[i] == 1 ? 0 : at);
+    number = number * tensor.sizes[i] + (tensor.sizes[i] == 1 ? 0 : at);
   }
-  return index;
+  return static_cast<size_t>(number * matrix_elements);
 }
 
-void checkBatch(const TensorView& operand, const OracleTensor& tensor, size_t batch_axes, std::span<const int64_t> batch) {
+void checkBatch(const TensorView& operand, const OracleTensor& tensor, size_t batch_axes,
+                std::span<const int64_t> batch) {
   for (size_t i = 0; i < batch_axes; ++i) {
     const int64_t wanted = batch[batch.size() - batch_axes + i];
-    TK_REQUIRE(tensor.sizes[i] == 1 || tensor.sizes[i] == wanted, Bind, "matmul: axis {} of {} has size {}; {} is needed", i,
-               toString(operand), tensor.sizes[i], wanted);
+    TK_REQUIRE(tensor.sizes[i] == 1 || tensor.sizes[i] == wanted, Bind,
+               "matmul: axis {} of {} has size {}; {} is needed", i, toString(operand), tensor.sizes[i], wanted);
   }
 }
 
@@ -42,20 +43,16 @@ OracleTensor compute(const MatmulOp& op, const OpContext& context) {
              toString(*op.b), k, b.sizes[b_batch]);
   checkBatch(*op.a, a, a_batch, std::span(out.sizes).first(batch_axes));
   checkBatch(*op.b, b, b_batch, std::span(out.sizes).first(batch_axes));
-  forEachIndex(out.sizes, [&](std::span<const int64_t> index) {
-    std::vector<int64_t> left = batchIndex(a, a_batch, index.first(batch_axes));
-    std::vector<int64_t> right = batchIndex(b, b_batch, index.first(batch_axes));
-    if (has_rows) left.push_back(index[batch_axes]);
-    left.push_back(0);
-    right.push_back(0);
-    if (has_columns) right.push_back(index.back());
-    Dot dot(a.dtype, context.mode());
-    for (int64_t i = 0; i < k; ++i) {
-      left.back() = i;
-      right[b_batch] = i;
-      dot.add(a.at(left), b.at(right));
-    }
-    out.at(index) = dot.finish(nullptr);
+  const int64_t rows = has_rows ? a.sizes[a_batch] : 1;
+  const int64_t columns = has_columns ? b.sizes.back() : 1;
+  size_t next = 0;
+  forEachIndex(std::span(out.sizes).first(batch_axes), [&](std::span<const int64_t> batch) {
+    const size_t a_start = matrixStart(a, a_batch, batch, rows * k);
+    const size_t b_start = matrixStart(b, b_batch, batch, k * columns);
+    const Lines left{.elements = std::span(a.elements).subspan(a_start), .count = rows, .inner = k, .stride = k, .inner_stride = 1};
+    const Lines right{.elements = std::span(b.elements).subspan(b_start), .count = columns, .inner = k, .stride = 1, .inner_stride = columns};
+    multiplyLines(a.dtype, context.mode(), left, right, {}, std::span(out.elements).subspan(next));
+    next += static_cast<size_t>(rows * columns);
   });
   return out;
 }

@@ -25,7 +25,8 @@ Element reduceIntegral(ReductionKind kind, DataType type, std::span<const Elemen
   const bool is_bool = type == DataType::Bool;
   switch (kind) {
     case ReductionKind::Sum: return combineIntegral(is_bool ? FunctionId::logical_or : FunctionId::add, type, 0, terms);
-    case ReductionKind::Prod: return combineIntegral(is_bool ? FunctionId::logical_and : FunctionId::mul, type, 1, terms);
+    case ReductionKind::Prod:
+      return combineIntegral(is_bool ? FunctionId::logical_and : FunctionId::mul, type, 1, terms);
     default: break;
   }
   const bool is_max = kind == ReductionKind::Max;

@@ -60,7 +60,7 @@ To convertStored(From value) {
 }
 
 template <class To, class From>
-void castStored(void* out, const void* in, int64_t n) {
+TK_PER_PROCESSOR void castStored(void* out, const void* in, int64_t n) {
   auto* const to = static_cast<To*>(out);
   const auto* const from = static_cast<const From*>(in);
   // A destination of another type never is a source.

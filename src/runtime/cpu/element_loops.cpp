@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/spin_lock.h"
+#include "ir/expr_summary.h"
 #include "ir/fields.h"
 #include "runtime/cpu/element_row.h"
 
@@ -46,11 +47,12 @@ class UnitGrid {
 UnitGrid::UnitGrid(const ElementProgram& program, int64_t row_length, int64_t tile_rows) : program_(&program) {
   steps_.assign(program.result_dimensions, 1);
   steps_[program.row] = row_length;
-  order_.push_back(program.row);
+  // Tiles go along the tile dimension first, where the next one is in the transposed operand's same pages and lines.
   if (program.tile >= 0) {
     steps_[static_cast<size_t>(program.tile)] = tile_rows;
     order_.push_back(static_cast<size_t>(program.tile));
   }
+  order_.push_back(program.row);
   for (size_t d = program.result_dimensions; d-- > 0;) {
     if (std::ranges::find(order_, d) == order_.end()) order_.push_back(d);
     units_ *= ceilDivide(program.dimensions[d].extent, steps_[d]);
@@ -204,7 +206,7 @@ void ElementWork::runCut(void* const* addresses, BlockPool& pool) const {
 std::shared_ptr<const CpuWork> prepareElementWork(const Expr& expr, std::span<const OperandDesc> operands,
                                                   const ScalarBindings& bindings,
                                                   std::span<const int64_t> coordinate_offsets) {
-  return std::make_shared<ElementWork>(std::string(callName(expr)),
+  return std::make_shared<ElementWork>(summaryOf(expr),
                                        makeElementProgram(expr, operands, bindings, coordinate_offsets));
 }
 

@@ -45,12 +45,6 @@ void ElementRow::run(int64_t n, int64_t tile_rows, const Partials* partials) {
   if (program_.tile < 0) return runRow(n);
   const auto tile = static_cast<size_t>(program_.tile);
   const int64_t first = at_[tile];
-  if (isPlainLoad(program_) && program_.result.strides[program_.row] == 1) {
-    const OperandAccess& access = program_.accesses[program_.steps.back().access];
-    copyTransposed(addressOf(program_.result), program_.result.strides[tile], addressOf(access),
-                   access.strides[program_.row], tile_rows, n, access.size);
-    return;
-  }
   staged_ = 0;
   stage_row_ = first;
   stage_rows_ = tile_rows;

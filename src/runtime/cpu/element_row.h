@@ -5,9 +5,9 @@
 
 namespace tokamak {
 
-/// A transposed operand is read in tiles of this many bytes along the one and elements along the other dimension: as many
-/// lines as the nearest cache holds.
-inline constexpr int64_t kTileBytes = 128;
+/// A transposed operand is read in tiles of this many bytes (one line) along the one and elements along the other dimension.
+/// Writing such squares straight into a result was slower: its rows are far apart and meet in few lines of the cache.
+inline constexpr int64_t kTileBytes = 64;
 inline constexpr int64_t kTileColumns = 256;
 
 /// A range of one reduced dimension; a reduction is cut along it so that several threads can share it.

@@ -30,7 +30,7 @@ template <class T>
 struct FunctionLoops {
   // F(first operand, others): a row's formula; C is the first operand's type.
   template <int Arity, class C, class F>
-  static void loop(void* out, const void* const* in, int64_t n, F formula) {
+  TK_PER_PROCESSOR static void loop(void* out, const void* const* in, int64_t n, F formula) {
     using R = decltype(formula(C{}, T{}, T{}, T{}));
     auto* const to = static_cast<R*>(out);
     const auto* const x = static_cast<const C*>(in[0]);

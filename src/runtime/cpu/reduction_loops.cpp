@@ -49,7 +49,7 @@ struct Loops {
     for (int64_t i = 0; i < n; ++i) a[i] = Op::template identity<A>();
   }
 
-  static void addEach(void* accumulators, const void* in, int64_t n) {
+  TK_PER_PROCESSOR static void addEach(void* accumulators, const void* in, int64_t n) {
     auto* const a = static_cast<A*>(accumulators);
     const auto* const x = static_cast<const T*>(in);
     TK_INDEPENDENT_ITERATIONS
@@ -57,7 +57,7 @@ struct Loops {
   }
 
   // Sixteen running results hide the latency of one operation; they are combined as a tree.
-  static void addAll(void* accumulator, const void* in, int64_t n) {
+  TK_PER_PROCESSOR static void addAll(void* accumulator, const void* in, int64_t n) {
     constexpr int64_t lanes = 16;
     const auto* const x = static_cast<const T*>(in);
     A lane[lanes];

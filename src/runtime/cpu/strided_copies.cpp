@@ -21,24 +21,39 @@ void copyOne(void* out, int64_t out_stride, const void* in, int64_t in_stride, i
   }
 }
 
-// Squares of 8 x 8 keep the lines of both sides in the nearest cache, whatever the strides.
+constexpr int64_t kSide = 8;
+
+// A square of 8 x 8 as eight vectors, transposed by three rounds of interleaving row i with row i + 4.
 template <class T>
-void transposeOne(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t rows, int64_t columns) {
+inline void transposeSquare(T* to, int64_t to_stride, const T* from, int64_t from_stride) {
+  typedef T Row __attribute__((vector_size(kSide * sizeof(T))));
+  Row rows[kSide];
+  for (int64_t i = 0; i < kSide; ++i) std::memcpy(&rows[i], from + i * from_stride, sizeof(Row));
+  for (int round = 0; round < 3; ++round) {
+    Row next[kSide];
+    for (int64_t i = 0; i < kSide / 2; ++i) {
+      next[2 * i] = __builtin_shufflevector(rows[i], rows[i + 4], 0, 8, 1, 9, 2, 10, 3, 11);
+      next[2 * i + 1] = __builtin_shufflevector(rows[i], rows[i + 4], 4, 12, 5, 13, 6, 14, 7, 15);
+    }
+    std::memcpy(rows, next, sizeof(rows));
+  }
+  for (int64_t i = 0; i < kSide; ++i) std::memcpy(to + i * to_stride, &rows[i], sizeof(Row));
+}
+
+// Squares keep the lines of both sides in the nearest cache, whatever the strides.
+template <class T>
+TK_PER_PROCESSOR void transposeOne(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t rows,
+                                   int64_t columns) {
   auto* const to = static_cast<T*>(out);
   const auto* const from = static_cast<const T*>(in);
-  constexpr int64_t side = 8;
-  for (int64_t c = 0; c < columns; c += side) {
-    for (int64_t r = 0; r < rows; r += side) {
-      if (c + side <= columns && r + side <= rows) {
-        T square[side][side];
-        for (int64_t j = 0; j < side; ++j) std::memcpy(square[j], from + r + (c + j) * in_stride, sizeof(square[j]));
-        for (int64_t i = 0; i < side; ++i) {
-          for (int64_t j = 0; j < side; ++j) to[(r + i) * out_stride + c + j] = square[j][i];
-        }
+  for (int64_t c = 0; c < columns; c += kSide) {
+    for (int64_t r = 0; r < rows; r += kSide) {
+      if (c + kSide <= columns && r + kSide <= rows) {
+        transposeSquare(to + r * out_stride + c, out_stride, from + r + c * in_stride, in_stride);
         continue;
       }
-      for (int64_t i = r; i < rows && i < r + side; ++i) {
-        for (int64_t j = c; j < columns && j < c + side; ++j) to[i * out_stride + j] = from[i + j * in_stride];
+      for (int64_t i = r; i < rows && i < r + kSide; ++i) {
+        for (int64_t j = c; j < columns && j < c + kSide; ++j) to[i * out_stride + j] = from[i + j * in_stride];
       }
     }
   }

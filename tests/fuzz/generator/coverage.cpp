@@ -26,7 +26,9 @@ bool isIn(const Expr& expr, Neighbour neighbour) {
 }
 
 bool hasNeighbour(const Expr& expr, Neighbour neighbour) {
-  const auto gives = [&](const Val* operand) { return operand->definition() != nullptr && isIn(*operand->definition(), neighbour); };
+  const auto gives = [&](const Val* operand) {
+    return operand->definition() != nullptr && isIn(*operand->definition(), neighbour);
+  };
   const auto reads = [&](const Expr* user) { return isIn(*user, neighbour); };
   return std::ranges::any_of(expr.inputs(), gives) || std::ranges::any_of(expr.output(0)->uses(), reads);
 }
@@ -40,7 +42,8 @@ void Coverage::add(const Fusion& fusion) {
     const auto tensors = tensorsOf(expr->inputs());
     const DataType dtype = tensors.empty() ? expr->output(0)->dtype() : tensors.back()->dtype();
     for (const Neighbour neighbour : kNeighbours) {
-      if (neighbour == Neighbour::Any || hasNeighbour(*expr, neighbour)) ++cells_[{std::string(callName(*expr)), dtype, neighbour}];
+      if (neighbour == Neighbour::Any || hasNeighbour(*expr, neighbour))
+        ++cells_[{std::string(callName(*expr)), dtype, neighbour}];
     }
   }
 }
@@ -53,7 +56,8 @@ int64_t Coverage::count(const Cell& cell) const {
 std::string Coverage::report() const {
   std::map<std::string, std::set<DataType>> types;
   for (const auto& [cell, unused] : cells_) types[cell.op].insert(cell.dtype);
-  std::string text = fmt::format("{:<22}{:>6}{:>16}{:>16}{:>16}{:>16}\n", "op", "types", "all", "reduced", "broadcast", "sliced");
+  std::string text =
+      fmt::format("{:<22}{:>6}{:>16}{:>16}{:>16}{:>16}\n", "op", "types", "all", "reduced", "broadcast", "sliced");
   for (const auto& [op, seen] : types) {
     text += fmt::format("{:<22}{:>6}", op, seen.size());
     for (const Neighbour neighbour : kNeighbours) {

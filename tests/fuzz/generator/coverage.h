@@ -11,7 +11,7 @@ namespace tokamak::generator {
 enum class Neighbour : uint8_t { Any, Reduced, Broadcast, Sliced };
 
 struct Cell {
-  std::string op;  ///< the name of a call: exp, sum, slice
+  std::string op;                  ///< the name of a call: exp, sum, slice
   DataType dtype = DataType::F32;  ///< of the first tensor operand, or of the result
   Neighbour neighbour = Neighbour::Any;
   auto operator<=>(const Cell&) const = default;

@@ -38,8 +38,20 @@ double drawNumber(DataType dtype, Values values, int64_t position, Random& rando
   const auto smallest = static_cast<double>(oracle::smallestNormal(dtype));
   const auto ulp = static_cast<double>(oracle::ulpOf(dtype, 0));
   const auto largest = static_cast<double>(oracle::overflowLimit(dtype) * (1 - oracle::epsilonOf(dtype)));
-  const double specials[] = {std::numeric_limits<double>::quiet_NaN(), infinity, -infinity, 0.0, -0.0, smallest, -smallest,
-                             ulp, -ulp, 3 * ulp, largest, -largest, 1.0, -1.0};
+  const double specials[] = {std::numeric_limits<double>::quiet_NaN(),
+                             infinity,
+                             -infinity,
+                             0.0,
+                             -0.0,
+                             smallest,
+                             -smallest,
+                             ulp,
+                             -ulp,
+                             3 * ulp,
+                             largest,
+                             -largest,
+                             1.0,
+                             -1.0};
   return random.pick(specials);
 }
 
@@ -73,8 +85,10 @@ StoredData drawTensor(const Node& node, Values values, Random& random) {
     int64_t offset = data.offset;
     for (size_t i = 0; i < index.size(); ++i) offset += index[i] * data.strides[i];
     oracle::Element element;
-    if (isFloatingType(node.dtype)) element.number = drawNumber(node.dtype, values, position, random);
-    else element.integer = drawInteger(node, values, position, random);
+    if (isFloatingType(node.dtype))
+      element.number = drawNumber(node.dtype, values, position, random);
+    else
+      element.integer = drawInteger(node, values, position, random);
     ++position;
     oracle::storeElement(node.dtype, element, data.bytes.data() + offset * sizeOf(node.dtype));
   });
@@ -102,8 +116,10 @@ std::vector<InputData> drawData(const Program& program, uint64_t seed) {
 std::vector<oracle::Input> toOracle(const std::vector<InputData>& data) {
   std::vector<oracle::Input> inputs;
   for (const InputData& input : data) {
-    if (const auto* tensor = std::get_if<StoredData>(&input)) inputs.emplace_back(oracle::load(tensor->view()));
-    else inputs.emplace_back(std::get<ScalarValue>(input));
+    if (const auto* tensor = std::get_if<StoredData>(&input))
+      inputs.emplace_back(oracle::load(tensor->view()));
+    else
+      inputs.emplace_back(std::get<ScalarValue>(input));
   }
   return inputs;
 }

@@ -14,9 +14,9 @@ namespace tokamak::generator {
 struct StoredData {
   DataType dtype = DataType::F32;
   std::vector<int64_t> sizes = {};
-  std::vector<int64_t> strides = {};   ///< in elements
-  int64_t offset = 0;             ///< of the element at index 0, in elements
-  std::vector<std::byte> bytes = {};   ///< of the whole buffer; what no element covers is poisoned
+  std::vector<int64_t> strides = {};  ///< in elements
+  int64_t offset = 0;                 ///< of the element at index 0, in elements
+  std::vector<std::byte> bytes = {};  ///< of the whole buffer; what no element covers is poisoned
 
   oracle::StoredTensor view() const {
     return {.dtype = dtype, .sizes = sizes, .strides = strides, .data = bytes.data() + offset * sizeOf(dtype)};

@@ -56,12 +56,15 @@ int Drawer::appendInput(DataType dtype, std::vector<int64_t> sizes) {
   if (node.layout == Layout::Permuted) {
     node.order.resize(static_cast<size_t>(rank));
     std::iota(node.order.begin(), node.order.end(), 0);
-    for (size_t i = node.order.size(); i > 1; --i) std::swap(node.order[i - 1], node.order[static_cast<size_t>(random_.below(static_cast<int64_t>(i)))]);
+    for (size_t i = node.order.size(); i > 1; --i)
+      std::swap(node.order[i - 1], node.order[static_cast<size_t>(random_.below(static_cast<int64_t>(i)))]);
   }
   node.is_near_limits = isIntegerType(dtype) && random_.chance(30);
   double limit = program_.values == Values::Positions ? exactCapacity(dtype) : 8;
-  if (dtype == DataType::Bool) limit = 1;
-  else if (node.is_near_limits || isIntegerType(dtype)) limit = node.is_near_limits || program_.values == Values::Positions ? kNoLimit : 8;
+  if (dtype == DataType::Bool)
+    limit = 1;
+  else if (node.is_near_limits || isIntegerType(dtype))
+    limit = node.is_near_limits || program_.values == Values::Positions ? kNoLimit : 8;
   return append(std::move(node), limit);
 }
 
@@ -76,14 +79,16 @@ int Drawer::appendCast(int node, DataType dtype) {
   if (!isTensor(node)) return appendScalarInput(dtype);
   for (int i = node + 1; i < builder_.count() && random_.chance(70); ++i) {
     const Node& other = program_.nodes[static_cast<size_t>(i)];
-    const bool is_same = other.kind == NodeKind::Op && other.op == OpKind::CastOp && other.operands[0].node == node && other.dtype == dtype;
+    const bool is_same = other.kind == NodeKind::Op && other.op == OpKind::CastOp && other.operands[0].node == node &&
+                         other.dtype == dtype;
     if (is_same) return i;
   }
   return append({.dtype = dtype, .op = OpKind::CastOp, .operands = {{.node = node}}}, limit);
 }
 
 void Drawer::drawInputs() {
-  constexpr DataType types[] = {DataType::F32, DataType::F64, DataType::F16, DataType::BF16, DataType::I32, DataType::I64, DataType::Bool};
+  constexpr DataType types[] = {DataType::F32, DataType::F64, DataType::F16, DataType::BF16,
+                                DataType::I32, DataType::I64, DataType::Bool};
   constexpr int weights[] = {35, 12, 14, 12, 10, 12, 5};
   constexpr int ranks[] = {4, 22, 36, 25, 13};
   const int64_t count = random_.between(1, 3);
@@ -135,7 +140,9 @@ int Drawer::pickTensor(int64_t min_rank) {
     if (isTensor(i) && static_cast<int64_t>(sizesOf(i).size()) >= min_rank) found.push_back(i);
   }
   if (found.empty()) return kNone;
-  if (random_.chance(50)) return found[found.size() - 1 - static_cast<size_t>(random_.below(std::min<int64_t>(3, static_cast<int64_t>(found.size()))))];
+  if (random_.chance(50))
+    return found[found.size() - 1 -
+                 static_cast<size_t>(random_.below(std::min<int64_t>(3, static_cast<int64_t>(found.size()))))];
   return random_.pick(found);
 }
 

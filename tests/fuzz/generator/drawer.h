@@ -69,8 +69,8 @@ class Drawer {
   DrawOptions options_;
   Program program_;
   ProgramBuilder builder_;
-  std::vector<double> limits_;     // of each node's magnitude, while the program is exact
-  std::vector<int64_t> extents_;   // a few per program, so that sizes meet
+  std::vector<double> limits_;    // of each node's magnitude, while the program is exact
+  std::vector<int64_t> extents_;  // a few per program, so that sizes meet
 };
 
 }  // namespace tokamak::generator

@@ -14,12 +14,16 @@ int Drawer::drawOp() {
     int (Drawer::*draw)();
     int weight;
   };
-  constexpr Choice choices[] = {
-      {&Drawer::drawPointwise, 40}, {&Drawer::drawReduction, 8}, {&Drawer::drawNormalisation, 8},
-      {&Drawer::drawReshapedReduction, 4}, {&Drawer::drawCast, 6}, {&Drawer::drawSet, 2}, {&Drawer::drawBroadcast, 4},
-      {&Drawer::drawSqueeze, 4}, {&Drawer::drawExpand, 4}, {&Drawer::drawPermute, 5}, {&Drawer::drawReshape, 5},
-      {&Drawer::drawSlice, 7}, {&Drawer::drawSelect, 3}, {&Drawer::drawPad, 6}, {&Drawer::drawCat, 7}, {&Drawer::drawFull, 2},
-      {&Drawer::drawIota, 2}, {&Drawer::drawMatmul, 3}, {&Drawer::drawLinear, 3}};
+  constexpr Choice choices[] = {{&Drawer::drawPointwise, 40},    {&Drawer::drawReduction, 8},
+                                {&Drawer::drawNormalisation, 8}, {&Drawer::drawReshapedReduction, 4},
+                                {&Drawer::drawCast, 6},          {&Drawer::drawSet, 2},
+                                {&Drawer::drawBroadcast, 4},     {&Drawer::drawSqueeze, 4},
+                                {&Drawer::drawExpand, 4},        {&Drawer::drawPermute, 5},
+                                {&Drawer::drawReshape, 5},       {&Drawer::drawSlice, 7},
+                                {&Drawer::drawSelect, 3},        {&Drawer::drawPad, 6},
+                                {&Drawer::drawCat, 7},           {&Drawer::drawFull, 2},
+                                {&Drawer::drawIota, 2},          {&Drawer::drawMatmul, 3},
+                                {&Drawer::drawLinear, 3}};
   std::array<int, std::size(choices)> weights{};
   std::ranges::transform(choices, weights.begin(), &Choice::weight);
   return (this->*choices[random_.weighted(weights)].draw)();
@@ -80,9 +84,12 @@ int Drawer::drawPointwiseOn(int first) {
       is_legal = operands[i].node != kNone;
     }
     // A choice between constants alone would have no type to take.
-    const bool has_type = info.rule != TypeRule::Choose || std::ranges::any_of(operands.begin() + 1, operands.end(), [](const Operand& o) { return o.node >= 0; });
+    const bool has_type =
+        info.rule != TypeRule::Choose ||
+        std::ranges::any_of(operands.begin() + 1, operands.end(), [](const Operand& o) { return o.node >= 0; });
     if (!is_legal || !has_type) continue;
-    const int result = append({.op = OpKind::PointwiseOp, .function = info.id, .operands = std::move(operands)}, limit.value_or(0));
+    const int result =
+        append({.op = OpKind::PointwiseOp, .function = info.id, .operands = std::move(operands)}, limit.value_or(0));
     if (isHalfType(promoted) && isFloatingType(types->result) && random_.chance(50)) {
       const int narrow = appendCast(result, promoted);
       return narrow == kNone ? result : narrow;
@@ -106,7 +113,9 @@ int Drawer::appendReduction(int node, ReductionKind kind, std::vector<int64_t> a
   if (isExact() && limit > exactCapacity(wanted)) return kNone;
   const int operand = appendCast(node, wanted);
   if (operand == kNone) return kNone;
-  return append({.op = OpKind::ReductionOp, .reduction = kind, .operands = {{.node = operand}}, .numbers = std::move(axes)}, limit);
+  return append(
+      {.op = OpKind::ReductionOp, .reduction = kind, .operands = {{.node = operand}}, .numbers = std::move(axes)},
+      limit);
 }
 
 int Drawer::drawReduction() {
@@ -127,7 +136,8 @@ int Drawer::drawNormalisation() {
   if (reduced == kNone) return kNone;
   std::vector<bool> flags(static_cast<size_t>(rank), false);
   for (const int64_t axis : axes) flags[static_cast<size_t>(axis)] = true;
-  const int wide = append({.op = OpKind::BroadcastOp, .operands = {{.node = reduced}}, .flags = flags}, limitOf(reduced));
+  const int wide =
+      append({.op = OpKind::BroadcastOp, .operands = {{.node = reduced}}, .flags = flags}, limitOf(reduced));
   const int operand = appendCast(node, dtypeOf(reduced));
   if (operand == kNone) return wide;
   constexpr FunctionId functions[] = {FunctionId::sub, FunctionId::maximum, FunctionId::add, FunctionId::mul};
@@ -136,7 +146,8 @@ int Drawer::drawNormalisation() {
   const double limits[] = {limitOf(operand), limitOf(wide)};
   const auto limit = exactLimit(function, types->result, limits);
   if ((isExact() && !limit) || types->operand != dtypeOf(wide)) return wide;
-  return append({.op = OpKind::PointwiseOp, .function = function, .operands = {{.node = operand}, {.node = wide}}}, limit.value_or(0));
+  return append({.op = OpKind::PointwiseOp, .function = function, .operands = {{.node = operand}, {.node = wide}}},
+                limit.value_or(0));
 }
 
 int Drawer::drawReshapedReduction() {
@@ -161,7 +172,8 @@ int Drawer::drawBroadcast() {
   if (rank >= 4) return kNone;
   std::vector<bool> flags(rank, false);
   const int64_t added = random_.between(1, static_cast<int64_t>(std::min<size_t>(2, 4 - rank)));
-  for (int64_t i = 0; i < added; ++i) flags.insert(flags.begin() + random_.between(0, static_cast<int64_t>(flags.size())), true);
+  for (int64_t i = 0; i < added; ++i)
+    flags.insert(flags.begin() + random_.between(0, static_cast<int64_t>(flags.size())), true);
   return append({.op = OpKind::BroadcastOp, .operands = {{.node = node}}, .flags = std::move(flags)}, limitOf(node));
 }
 
@@ -169,7 +181,8 @@ int Drawer::drawSqueeze() {
   const int node = pickTensor(1);
   if (node == kNone) return kNone;
   std::vector<bool> flags;
-  for (size_t i = 0; i < sizesOf(node).size(); ++i) flags.push_back(builder_.isRepeatable(node, i) && random_.chance(70));
+  for (size_t i = 0; i < sizesOf(node).size(); ++i)
+    flags.push_back(builder_.isRepeatable(node, i) && random_.chance(70));
   if (std::ranges::count(flags, true) == 0) return kNone;
   return append({.op = OpKind::SqueezeOp, .operands = {{.node = node}}, .flags = std::move(flags)}, limitOf(node));
 }
@@ -192,7 +205,8 @@ int Drawer::drawPermute() {
   if (node == kNone) return kNone;
   std::vector<int64_t> order(sizesOf(node).size());
   std::iota(order.begin(), order.end(), 0);
-  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[static_cast<size_t>(random_.below(static_cast<int64_t>(i)))]);
+  for (size_t i = order.size(); i > 1; --i)
+    std::swap(order[i - 1], order[static_cast<size_t>(random_.below(static_cast<int64_t>(i)))]);
   return append({.op = OpKind::PermuteOp, .operands = {{.node = node}}, .numbers = std::move(order)}, limitOf(node));
 }
 
@@ -276,7 +290,8 @@ int Drawer::drawCat() {
     const Axes mine = shapeOf(*builder_.tensor(node));
     const Axes others = shapeOf(*builder_.tensor(other));
     for (size_t i = 0; i < sizes.size(); ++i) {
-      if (i != axis && (sizesOf(other)[i] != sizes[i] || others[i]->isBroadcast() != mine[i]->isBroadcast())) return false;
+      if (i != axis && (sizesOf(other)[i] != sizes[i] || others[i]->isBroadcast() != mine[i]->isBroadcast()))
+        return false;
     }
     return true;
   };
@@ -299,8 +314,11 @@ int Drawer::drawCat() {
 }
 
 int Drawer::drawFull() {
-  return append({.dtype = random_.pick(kAllDataTypes), .sizes = pickSizes(random_.between(0, 3)), .op = OpKind::FullOp,
-                 .constant = pickConstant()}, 4);
+  return append({.dtype = random_.pick(kAllDataTypes),
+                 .sizes = pickSizes(random_.between(0, 3)),
+                 .op = OpKind::FullOp,
+                 .constant = pickConstant()},
+                4);
 }
 
 int Drawer::drawIota() {
@@ -320,9 +338,12 @@ int Drawer::drawMatmul() {
   const int64_t k = sizesOf(a).back();
   const int64_t columns = random_.between(1, 9);
   const bool has_columns = random_.chance(80);
-  const double limit = dtypeOf(a) == DataType::I32 || dtypeOf(a) == DataType::I64 ? kNoLimit : limitOf(a) * 8 * static_cast<double>(k);
-  const bool is_large = countOf(a) / std::max<int64_t>(k, 1) * columns > options_.max_elements || k * columns > options_.max_elements;
-  if (is_large || (isExact() && (limit > exactCapacity(dtypeOf(a)) || program_.values == Values::Positions))) return kNone;
+  const double limit =
+      dtypeOf(a) == DataType::I32 || dtypeOf(a) == DataType::I64 ? kNoLimit : limitOf(a) * 8 * static_cast<double>(k);
+  const bool is_large =
+      countOf(a) / std::max<int64_t>(k, 1) * columns > options_.max_elements || k * columns > options_.max_elements;
+  if (is_large || (isExact() && (limit > exactCapacity(dtypeOf(a)) || program_.values == Values::Positions)))
+    return kNone;
   const int b = appendInput(dtypeOf(a), has_columns ? std::vector<int64_t>{k, columns} : std::vector<int64_t>{k});
   return append({.op = OpKind::MatmulOp, .operands = {{.node = a}, {.node = b}}}, limit);
 }
@@ -334,7 +355,8 @@ int Drawer::drawLinear() {
   const int64_t k = sizesOf(in).back();
   const int64_t columns = random_.between(1, 9);
   const double limit = isIntegerType(dtype) ? kNoLimit : limitOf(in) * 8 * static_cast<double>(k) + 8;
-  const bool is_large = countOf(in) / std::max<int64_t>(k, 1) * columns > options_.max_elements || k * columns > options_.max_elements;
+  const bool is_large =
+      countOf(in) / std::max<int64_t>(k, 1) * columns > options_.max_elements || k * columns > options_.max_elements;
   if (is_large || (isExact() && (limit > exactCapacity(dtype) || program_.values == Values::Positions))) return kNone;
   Node linear{.op = OpKind::LinearOp, .operands = {{.node = in}, {.node = appendInput(dtype, {columns, k})}}};
   if (random_.chance(60)) linear.operands.push_back({.node = appendInput(dtype, {columns})});

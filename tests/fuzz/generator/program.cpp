@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "ir/all_ops.h"
 #include "ir/describe.h"
+#include "schedule/propagate.h"
+#include "schedule/transforms.h"
 
 namespace tokamak::generator {
 
@@ -68,9 +70,12 @@ TensorView* ProgramBuilder::addTensorInput(const Node& node) {
     const bool is_symbolic = i < node.symbolic.size() && node.symbolic[i];
     Scalar* length = is_symbolic ? symbols_[size] : fusion_->constant(size);
     const bool is_expanded = i < node.expanded.size() && node.expanded[i];
-    if (is_expanded) domain.logical.push_back(fusion_->axis({.kind = IterKind::Broadcast, .expanded_extent = length}));
-    else if (size == 1 && !is_symbolic) domain.logical.push_back(fusion_->axis({.kind = IterKind::Broadcast}));
-    else domain.logical.push_back(fusion_->axis({.extent = length}));
+    if (is_expanded)
+      domain.logical.push_back(fusion_->axis({.kind = IterKind::Broadcast, .expanded_extent = length}));
+    else if (size == 1 && !is_symbolic)
+      domain.logical.push_back(fusion_->axis({.kind = IterKind::Broadcast}));
+    else
+      domain.logical.push_back(fusion_->axis({.extent = length}));
   }
   if (node.layout == Layout::Permuted) {
     for (const int64_t axis : node.order) domain.allocation.push_back(domain.logical[static_cast<size_t>(axis)]);
@@ -119,20 +124,33 @@ TensorView* ProgramBuilder::addOp(const Node& node) {
     case OpKind::ReshapeOp: return define(fusion, ReshapeOp{.in = tensorAt(0), .shape = shapeFor(node)});
     case OpKind::PermuteOp: return define(fusion, PermuteOp{.in = tensorAt(0), .order = node.numbers});
     case OpKind::SelectOp:
-      return define(fusion, SelectOp{.in = tensorAt(0), .axis = node.numbers.at(0), .index = fusion.constant(node.numbers.at(1))});
+      return define(
+          fusion,
+          SelectOp{.in = tensorAt(0), .axis = node.numbers.at(0), .index = fusion.constant(node.numbers.at(1))});
     case OpKind::PadOp:
-      return define(fusion, PadOp{.in = tensorAt(0), .widths = constants(0, node.numbers.size()), .value = valueOf(tensorAt(0)->dtype())});
-    case OpKind::FullOp: return define(fusion, FullOp{.shape = shapeFor(node), .value = valueOf(node.dtype), .dtype = node.dtype});
+      return define(fusion, PadOp{.in = tensorAt(0),
+                                  .widths = constants(0, node.numbers.size()),
+                                  .value = valueOf(tensorAt(0)->dtype())});
+    case OpKind::FullOp:
+      return define(fusion, FullOp{.shape = shapeFor(node), .value = valueOf(node.dtype), .dtype = node.dtype});
     case OpKind::IotaOp:
-      return define(fusion, IotaOp{.length = shapeFor(node).at(0), .start = fusion.constant(node.numbers.at(0)),
-                                   .step = fusion.constant(node.numbers.at(1)), .dtype = node.dtype});
-    case OpKind::ReductionOp: return define(fusion, ReductionOp{.in = tensorAt(0), .op = node.reduction, .axes = node.numbers});
+      return define(fusion, IotaOp{.length = shapeFor(node).at(0),
+                                   .start = fusion.constant(node.numbers.at(0)),
+                                   .step = fusion.constant(node.numbers.at(1)),
+                                   .dtype = node.dtype});
+    case OpKind::ReductionOp:
+      return define(fusion, ReductionOp{.in = tensorAt(0), .op = node.reduction, .axes = node.numbers});
     case OpKind::MatmulOp: return define(fusion, MatmulOp{.a = tensorAt(0), .b = tensorAt(1)});
     case OpKind::LinearOp:
-      return define(fusion, LinearOp{.in = tensorAt(0), .weight = tensorAt(1), .bias = node.operands.size() > 2 ? tensorAt(2) : nullptr});
+      return define(
+          fusion,
+          LinearOp{.in = tensorAt(0), .weight = tensorAt(1), .bias = node.operands.size() > 2 ? tensorAt(2) : nullptr});
     case OpKind::SliceOp: {
       const size_t rank = node.numbers.size() / 3;
-      SliceOp op{.in = tensorAt(0), .starts = constants(0, rank), .stops = constants(rank, rank), .steps = constants(2 * rank, rank)};
+      SliceOp op{.in = tensorAt(0),
+                 .starts = constants(0, rank),
+                 .stops = constants(rank, rank),
+                 .steps = constants(2 * rank, rank)};
       const Axes axes = shapeOf(*op.in);
       for (size_t i = 0; i < std::min(rank, axes.size()); ++i) {
         if (node.numbers[rank + i] == sizes(node.operands[0].node)[i]) op.stops[i] = axes[i]->visibleExtent();
@@ -153,7 +171,8 @@ TensorView* ProgramBuilder::addOp(const Node& node) {
         if (node.operands[i].node >= 0 && !is_condition) type = value(node.operands[i].node)->dtype();
       }
       for (const Operand& operand : node.operands) {
-        op.ins.push_back(operand.node >= 0 ? value(operand.node) : fusion.constant(ScalarValue{operand.constant}, type));
+        op.ins.push_back(operand.node >= 0 ? value(operand.node)
+                                           : fusion.constant(ScalarValue{operand.constant}, type));
       }
       return define(fusion, std::move(op));
     }
@@ -172,6 +191,33 @@ std::unique_ptr<Fusion> build(const Program& program) {
   ProgramBuilder builder;
   for (const Node& node : program.nodes) builder.add(node);
   return builder.take(program);
+}
+
+namespace {
+
+void doStep(TensorView* tensor, const LoopStep& step) {
+  switch (step.kind) {
+    case LoopStep::Kind::InnerSplit: return inner_split(tensor, step.axis, step.factor);
+    case LoopStep::Kind::OuterSplit: return outer_split(tensor, step.axis, step.factor);
+    case LoopStep::Kind::Merge: return merge(tensor, step.axis);
+    case LoopStep::Kind::Reorder: return reorder(tensor, step.order);
+    case LoopStep::Kind::Stream: return parallelize(tensor, step.axis, ParallelType::Stream);
+    case LoopStep::Kind::Propagate: return propagate(tensor);
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Fusion> buildScheduled(const Program& program) {
+  ProgramBuilder builder;
+  for (const Node& node : program.nodes) builder.add(node);
+  std::vector<TensorView*> tensors;
+  for (int i = 0; i < builder.count(); ++i) tensors.push_back(builder.tensor(i));
+  std::unique_ptr<Fusion> fusion = builder.take(program);
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    for (const LoopStep& step : program.nodes[i].loop_steps) doStep(tensors[i], step);
+  }
+  return fusion;
 }
 
 Program withoutDead(const Program& program) {
@@ -196,7 +242,8 @@ Program withoutDead(const Program& program) {
     }
   }
   for (int& output : alive.outputs) output = place[static_cast<size_t>(output)];
-  for (InPlace& alias : alive.in_place) alias = {place[static_cast<size_t>(alias.output)], place[static_cast<size_t>(alias.input)]};
+  for (InPlace& alias : alive.in_place)
+    alias = {place[static_cast<size_t>(alias.output)], place[static_cast<size_t>(alias.input)]};
   return alive;
 }
 
@@ -220,7 +267,8 @@ std::string attributesOf(const Node& node) {
   if (!node.flags.empty()) text += fmt::format("{}, ", node.flags);
   if (!node.sizes.empty()) text += fmt::format("sizes={}, ", node.sizes);
   if (node.kind == NodeKind::TensorInput) {
-    text += fmt::format("{}{}, ", layouts[static_cast<size_t>(node.layout)], node.is_near_limits ? ", near limits" : "");
+    text +=
+        fmt::format("{}{}, ", layouts[static_cast<size_t>(node.layout)], node.is_near_limits ? ", near limits" : "");
     if (!node.order.empty()) text += fmt::format("order={}, ", node.order);
     if (std::ranges::count(node.expanded, true) > 0) text += fmt::format("expanded={}, ", node.expanded);
     if (std::ranges::count(node.symbolic, true) > 0) text += fmt::format("symbolic={}, ", node.symbolic);
@@ -233,8 +281,9 @@ std::string attributesOf(const Node& node) {
 }  // namespace
 
 std::string toString(const Program& program) {
-  std::string text = fmt::format("seed {} ({} values)\n", program.seed,
-                                 std::array{"exact", "position", "normal", "special"}[static_cast<size_t>(program.values)]);
+  std::string text =
+      fmt::format("seed {} ({} values)\n", program.seed,
+                  std::array{"exact", "position", "normal", "special"}[static_cast<size_t>(program.values)]);
   ProgramBuilder builder;
   bool is_legal = true;
   for (size_t i = 0; i < program.nodes.size(); ++i) {
@@ -245,11 +294,14 @@ std::string toString(const Program& program) {
     } catch (const Error&) {
       is_legal = false;
     }
-    if (is_legal) text += fmt::format(" {}{}", dataTypeName(builder.value(static_cast<int>(i))->dtype()), builder.sizes(static_cast<int>(i)));
+    if (is_legal)
+      text += fmt::format(" {}{}", dataTypeName(builder.value(static_cast<int>(i))->dtype()),
+                          builder.sizes(static_cast<int>(i)));
     text += "\n";
   }
   text += fmt::format("  outputs {}\n", program.outputs);
-  for (const InPlace& alias : program.in_place) text += fmt::format("  %{} is written into %{}\n", alias.output, alias.input);
+  for (const InPlace& alias : program.in_place)
+    text += fmt::format("  %{} is written into %{}\n", alias.output, alias.input);
   return text;
 }
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "ir/fusion.h"
 #include "ir/functions.h"
+#include "ir/fusion.h"
 #include "ir/ops/math/reduction_op.h"
 
 namespace tokamak::generator {
@@ -17,6 +17,15 @@ enum class Layout : uint8_t { Contiguous, Permuted, Sliced };
 /// What the inputs hold. Exact: small integers, and only ops that stay exact. Positions: every element its own number.
 enum class Values : uint8_t { Exact, Positions, Normal, Specials };
 enum class NodeKind : uint8_t { TensorInput, ScalarInput, Op };
+
+/// A schedule command on the loop domain of a node's result.
+struct LoopStep {
+  enum class Kind : uint8_t { InnerSplit, OuterSplit, Merge, Reorder, Stream, Propagate };
+  Kind kind = Kind::Stream;
+  int64_t axis = 0;
+  int64_t factor = 1;               ///< of splits
+  std::vector<int64_t> order = {};  ///< of Reorder
+};
 
 /// An operand: the node of this number, or a constant.
 struct Operand {
@@ -29,12 +38,12 @@ struct Node {
   NodeKind kind = NodeKind::Op;
   DataType dtype = DataType::F32;  ///< of inputs and of cast, full, iota
 
-  std::vector<int64_t> sizes = {};      ///< of tensor inputs; the shape of reshape, expand, full, iota
-  std::vector<bool> symbolic = {};      ///< of tensor inputs: axes whose extent is a symbol
-  std::vector<bool> expanded = {};      ///< of tensor inputs: broadcast axes shown with their size (stride 0)
+  std::vector<int64_t> sizes = {};  ///< of tensor inputs; the shape of reshape, expand, full, iota
+  std::vector<bool> symbolic = {};  ///< of tensor inputs: axes whose extent is a symbol
+  std::vector<bool> expanded = {};  ///< of tensor inputs: broadcast axes shown with their size (stride 0)
   Layout layout = Layout::Contiguous;
-  std::vector<int64_t> order = {};      ///< of permuted inputs: axes from the slowest to the fastest in memory
-  bool is_near_limits = false;     ///< integers near the limits of their type
+  std::vector<int64_t> order = {};  ///< of permuted inputs: axes from the slowest to the fastest in memory
+  bool is_near_limits = false;      ///< integers near the limits of their type
 
   OpKind op = OpKind::LoadStoreOp;
   FunctionId function = FunctionId::abs;
@@ -43,6 +52,7 @@ struct Node {
   std::vector<int64_t> numbers = {};    ///< axes; order; starts, stops, steps; axis, index; widths; start, step
   std::vector<bool> flags = {};         ///< of broadcast and squeeze
   double constant = 0;             ///< of full, pad and scalar inputs
+  std::vector<LoopStep> loop_steps = {};  ///< what buildScheduled() does to the result, in this order
 };
 
 struct InPlace {
@@ -53,7 +63,7 @@ struct InPlace {
 struct Program {
   uint64_t seed = 0;
   Values values = Values::Exact;
-  std::vector<Node> nodes = {};   ///< operands before their users
+  std::vector<Node> nodes = {};  ///< operands before their users
   std::vector<int> outputs = {};
   std::vector<InPlace> in_place = {};
 
@@ -90,6 +100,8 @@ class ProgramBuilder {
 
 /// Errors: Definition when the program is illegal.
 std::unique_ptr<Fusion> build(const Program& program);
+/// The same with the nodes' loop steps done, node by node. Errors: Schedule, too, when a step is illegal.
+std::unique_ptr<Fusion> buildScheduled(const Program& program);
 /// One line per node: "%3 = sum(%2, axes=[1]) f32[7]". Never raises: an illegal program is printed without sizes.
 std::string toString(const Program& program);
 /// The program without nodes that no output needs.

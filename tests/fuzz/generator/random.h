@@ -49,7 +49,9 @@ class Random {
 
   /// An element of an array, span or vector that is not empty.
   template <class List>
-  auto pick(const List& list) { return list[static_cast<size_t>(below(static_cast<int64_t>(std::size(list))))]; }
+  auto pick(const List& list) {
+    return list[static_cast<size_t>(below(static_cast<int64_t>(std::size(list))))];
+  }
   /// An index with probability in proportion to its weight.
   size_t weighted(std::span<const int> weights) {
     int64_t total = 0;
