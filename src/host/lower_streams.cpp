@@ -102,7 +102,7 @@ class StreamLowering {
   }
 
   bool isSameLoop(const StreamAxis& a, const StreamAxis& b) {
-    return a.form == b.form && a.chunk == b.chunk && areTogether(a.logical, b.logical) &&
+    return a.form == b.form && a.chunk == b.chunk && a.may_pass_end == b.may_pass_end && areTogether(a.logical, b.logical) &&
            (a.inner == nullptr || areTogether(a.inner, b.inner));
   }
 
@@ -222,6 +222,7 @@ class StreamLowering {
     Scalar* chunk = axis.chunk != nullptr ? axis.chunk : one;
     if (keeps_axis) {
       result.start = program_.mul(index, chunk);
+      if (axis.may_pass_end) result.start = program_.scalar(ScalarOp::Min, result.start, axis.logical->visibleExtent());
       Scalar* left = program_.sub(axis.logical->visibleExtent(), result.start);
       result.extent = axis.chunk == nullptr ? one : program_.scalar(ScalarOp::Min, chunk, left);
     }

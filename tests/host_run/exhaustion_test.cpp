@@ -86,7 +86,8 @@ TEST_F(Exhaustion, SizesThatComeOutNegativeAreRefused) {
     const RunValue good[] = {bench_.numbers(DataType::F32, {6}, {1, 2, 3, 4, 5, 6})};
     EXPECT_EQ(numbersOf(executor.runWithInput(good).at(0)), (std::vector<double>{6}));
   }
-  EXPECT_EQ(errorOf([&] { bench_.empty(DataType::F32, {-1}, {1}); }).code(), ErrorCode::Bind);
+  const int64_t negative[] = {-1};
+  EXPECT_EQ(errorOf([&] { Tensor::empty(bench_.device, bench_.stream, DataType::F32, negative, MemoryKind::Device); }).code(), ErrorCode::Bind);
 }
 
 TEST_F(Exhaustion, AValueIsNotReadBeforeItExists) {
