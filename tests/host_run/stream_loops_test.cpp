@@ -76,12 +76,13 @@ HostText rowsBy(const std::string& stream, const std::string& zero_init, const s
           "  FOR StreamIdx in iS0{i0}:\n"
           "    SetCurrentStream to Stream ( " + stream + " )\n"
           "    Synchronize Stream 0\n"
+          "  FOR StreamIdx in iS0{i0}:\n"
+          "    SetCurrentStream to Stream ( " + stream + " )\n"
           "    @T3 = HirAliasSelect( @T0, axis = iS0{i0}, index = StreamIdx )\n"
           "    @T4 = HirAliasSelect( @T1, axis = iS2{i0}, index = StreamIdx )\n"
           "    @T5 = HirAliasSelect( @T2, axis = iS4{i0}, index = StreamIdx )\n" + statements +
           "    @T5 = @T4 * float(2);\n"
           "    SetCurrentStream to Stream 0\n"
-          "  FOR StreamIdx in iS0{i0}:\n"
           "    Synchronize Stream ( " + stream + " )\n"};
 }
 
