@@ -51,7 +51,7 @@ def run(command, path, tokamak):
     negated = command.startswith("not ")
     command = command.removeprefix("not ")
     exits = f"{shlex.quote(sys.executable)} {shlex.quote(str(ROOT / 'tests' / 'machinery' / 'expect_exit.py'))}"
-    for name, value in (("%tokamak", shlex.quote(tokamak)), ("%exits", exits), ("%python", shlex.quote(sys.executable)),
+    for name, value in (("%tokamak", shlex.quote(tokamak)), ("%root", shlex.quote(str(ROOT))), ("%exits", exits), ("%python", shlex.quote(sys.executable)),
                         ("%s", shlex.quote(str(path)))):
         command = re.sub(re.escape(name) + r"\b", lambda _, value=value: value, command)
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)

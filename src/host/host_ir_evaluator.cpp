@@ -239,6 +239,10 @@ Plan& HostIrEvaluator::findPlan(const Call& call) {
   return *plans_.back()->plan;
 }
 
+bool HostIrEvaluator::isGiven(const Call& call, size_t output) const {
+  return call.outputs[output].isDefined() && in_place_of_[output] < 0;
+}
+
 // An output that a statement makes a view of another tensor lies there, not in the memory that the caller gave.
 void HostIrEvaluator::requireGivenWritten(const Call& call, const StatementRunner& runner, std::span<void* const> addresses) const {
   for (size_t i = 0; i < call.outputs.size(); ++i) {

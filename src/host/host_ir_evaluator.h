@@ -59,7 +59,7 @@ class HostIrEvaluator {
   void requirePlaces(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const;
   void validate(const Call& call, ScalarBindings& scalars) const;
   /// Whether the caller gave memory of its own for an output: not none, and not the input that the output updates.
-  bool isGiven(const Call& call, size_t output) const { return call.outputs[output].isDefined() && in_place_of_[output] < 0; }
+  bool isGiven(const Call& call, size_t output) const;
   void requireGivenWritten(const Call& call, const StatementRunner& runner, std::span<void* const> addresses) const;
   void makeKey(const Call& call, std::vector<int64_t>& key) const;
   Plan& findPlan(const Call& call);

@@ -7,29 +7,12 @@
 #include "analysis/bind_shape.h"
 #include "base/error.h"
 #include "host/recorder.h"
+#include "ir/expr_summary.h"
 #include "ir/visit.h"
 
 namespace tokamak {
 
 namespace {
-
-// "T3 = matmul(T1, T2)": enough to find the statement in a dump.
-std::string summary(const Expr& expr) {
-  std::string text;
-  const char* separator = "";
-  for (const TensorView* out : tensorsOf(expr.outputs())) {
-    text += separator + nameOf(*out);
-    separator = ", ";
-  }
-  if (!text.empty()) text += " = ";
-  text += callName(expr);
-  separator = "(";
-  for (const TensorView* in : tensorsOf(expr.inputs())) {
-    text += separator + nameOf(*in);
-    separator = ", ";
-  }
-  return text + (*separator == '(' ? "()" : ")");
-}
 
 // The visible position of logical axis `axis`, or nothing for a reduction axis.
 size_t visiblePosition(const TensorView& tv, int64_t axis) {
@@ -117,7 +100,7 @@ Stream& StatementRunner::streamOf(const StreamVal& stream) {
 }
 
 void StatementRunner::runStatement(const Expr& expr) {
-  const auto note = [&] { return "while running " + summary(expr); };
+  const auto note = [&] { return "while running " + summaryOf(expr); };
   const ErrorNote scope(note);
   if (expr.list() == OpList::Math) return runMath(expr);
   visitHost(expr, Overloaded{
@@ -248,12 +231,12 @@ void StatementRunner::runMath(const Expr& expr) {
   for (TensorView* result : tensorsOf(expr.outputs())) {
     const RunTensor& known = value(result);
     TK_REQUIRE(known.sizes == sizesOf(*result, scalars_), HostProgram,
-               "{}: the preallocated result has sizes [{}], but the op gives [{}]", summary(expr), fmt::join(known.sizes, ", "),
+               "{}: the preallocated result has sizes [{}], but the op gives [{}]", summaryOf(expr), fmt::join(known.sizes, ", "),
                fmt::join(sizesOf(*result, scalars_), ", "));
   }
   const WorkRequest request{expr, operands.descs, scalars_};
   const Work& work = *works_->find(*device_, request);
-  if (recorder_ != nullptr) recorder_->describeNext(summary(expr));
+  if (recorder_ != nullptr) recorder_->describeNext(summaryOf(expr));
   device_->launch(*current_, work, operands.addresses);
 }
 
@@ -264,7 +247,7 @@ void StatementRunner::runUnit(const Expr& expr, const PostOnStream& post) {
              unit.inputs().size(), unit.outputs().size(), post.ins.size(), post.outs.size());
   const auto known = std::ranges::count_if(post.outs, [&](TensorView* out) { return isKnown(out); });
   TK_REQUIRE(known == 0 || known == static_cast<int64_t>(post.outs.size()), HostProgram,
-             "outputs must be all or none preallocated in expr {}", summary(expr));
+             "outputs must be all or none preallocated in expr {}", summaryOf(expr));
   std::vector<const TensorView*> local;
   for (size_t i = 0; i < post.ins.size(); ++i) {
     if (TensorView* tensor = asTensor(unit.inputs()[i])) {
@@ -294,7 +277,7 @@ void StatementRunner::postCommunication(const Expr& expr, int64_t number) {
   const Operands operands = operandsOf(expr);
   const int32_t event = recorder_->newEvent();
   communications_[number] = event;
-  recorder_->describeNext(summary(expr));
+  recorder_->describeNext(summaryOf(expr));
   recorder_->post(*current_, event, operands.descs, operands.addresses, tensorsOf(expr.outputs()).size());
 }
 

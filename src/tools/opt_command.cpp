@@ -13,6 +13,7 @@
 #include "host/verifier.h"
 #include "ir/text/fusion_printer.h"
 #include "ir/verifier.h"
+#include "tools/error_place.h"
 #include "tools/program_file.h"
 
 namespace tokamak::tools {
@@ -67,15 +68,12 @@ void listPasses() {
   for (const HostPass& pass : hostPasses()) fmt::print("{:<24} {}\n", pass.name, pass.sentence);
 }
 
-}  // namespace
+bool isPass(std::string_view name) {
+  return name == kLowering || name == kLoweringUnits || std::ranges::find(fusionPasses(), name, &FusionPass::name) != fusionPasses().end() ||
+         findHostPass(name) != nullptr;
+}
 
-int optCommand(const OptOptions& options) {
-  if (options.list_passes) {
-    listPasses();
-    return 0;
-  }
-  TK_REQUIRE(!options.file.empty(), Usage, "opt: a FILE is needed, or --list-passes");
-  ProgramFile file = readProgram(options.file);
+void applyPasses(ProgramFile& file, const OptOptions& options) {
   std::string before = print(file);
   if (options.verify_each) verifyProgram(file);
   for (const std::string& name : splitList(options.passes)) {
@@ -91,6 +89,25 @@ int optCommand(const OptOptions& options) {
     before = after;
   }
   fmt::print("{}", before);
+}
+
+}  // namespace
+
+int optCommand(const OptOptions& options) {
+  if (options.list_passes) {
+    listPasses();
+    return 0;
+  }
+  TK_REQUIRE(!options.file.empty(), Usage, "opt: a FILE is needed, or --list-passes");
+  const std::string& dump = options.dump_after;
+  TK_REQUIRE(dump.empty() || dump == "all" || dump == "changed" || isPass(dump), Usage,
+             "--dump-after {}: it must be all, changed or a pass; --list-passes tells them", dump);
+  ProgramFile file = readProgram(options.file);
+  try {
+    applyPasses(file, options);
+  } catch (const Error& error) {
+    throw withPlace(error, file);
+  }
   return 0;
 }
 

@@ -45,11 +45,11 @@ std::string_view skipComments(std::string_view text) {
 ProgramFile readProgram(const std::string& path) {
   ProgramFile file;
   file.path = path;
-  const std::string text = readText(path);
-  if (skipComments(text).starts_with("%")) {
-    file.host_program = parseHostProgram(text, path);
+  file.text = readText(path);
+  if (skipComments(file.text).starts_with("%")) {
+    file.host_program = parseHostProgram(file.text, path);
   } else {
-    file.fusion = parseFusion(text, path, {.resolver = &definingResolver(), .scheduler = &scheduleCommands()});
+    file.fusion = parseFusion(file.text, path, {.resolver = &definingResolver(), .scheduler = &scheduleCommands()});
   }
   return file;
 }

@@ -13,6 +13,7 @@ namespace tokamak::tools {
 /// What a file holds: one of the two is set.
 struct ProgramFile {
   std::string path;
+  std::string text;
   std::unique_ptr<Fusion> fusion;
   std::unique_ptr<HostIrContainer> host_program;
 

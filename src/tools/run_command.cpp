@@ -17,7 +17,9 @@
 #include "oracle/compare.h"
 #include "oracle/evaluate.h"
 #include "runtime/cpu/cpu_device.h"
+#include "runtime/no_cuda/cuda_probe.h"
 #include "runtime/npy.h"
+#include "tools/error_place.h"
 #include "tools/input_values.h"
 #include "tools/program_file.h"
 
@@ -72,6 +74,12 @@ std::unique_ptr<HostIrContainer> compile(ProgramFile& file, const RunOptions& op
   return program;
 }
 
+void requireDevice(const std::string& name) {
+  TK_REQUIRE(name == "cpu" || name == "cuda" || name == "interpreter", Usage, "--device {}: it must be one of cpu, cuda, interpreter", name);
+  TK_REQUIRE(name != "cuda", Unsupported, "--device cuda: no CUDA device: {}", reasonForNoCuda());
+  TK_REQUIRE(name == "cpu", Unsupported, "--device {}: this build has none; 'cpu' is there", name);
+}
+
 // A quick fingerprint of the elements: FNV-1a over the dense bytes.
 uint64_t checksum(const std::vector<std::byte>& bytes) {
   uint64_t hash = 0xcbf29ce484222325ULL;
@@ -110,17 +118,40 @@ bool check(const Fusion& fusion, const std::vector<oracle::Input>& inputs, const
 }
 
 struct Times {
+  double compile = 0;
   double first = 0;
   std::vector<double> later;
 };
 
-}  // namespace
+void printOutputs(const std::vector<TensorView*>& views, const std::vector<Tensor>& outputs, const std::map<std::string, std::string>& files) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const std::string label = nameOf(*views[i]);
+    fmt::print("{}: {}[{}] checksum {:016x}\n", label, dataTypeName(outputs[i].dtype()), fmt::join(outputs[i].sizes(), ", "),
+               checksum(denseBytes(outputs[i])));
+    if (const auto path = files.find(label); path != files.end()) writeNpy(path->second, outputs[i]);
+  }
+}
 
-int runCommand(const RunOptions& options) {
-  TK_REQUIRE(options.device == "cpu", Unsupported, "--device {}: not in this build; 'cpu' is", options.device);
-  TK_REQUIRE(options.repeat >= 1, Usage, "--repeat {}: it must be at least 1", options.repeat);
-  const DumpOptions dump = dumpOptions(options);
-  ProgramFile file = readProgram(options.file);
+void printSummary(const PlanSummary& summary, Times times) {
+  fmt::print("plan: {} steps on {} streams, {} waits kept of {} written, peak {} bytes ({} intermediates + {} outputs)\n", summary.steps,
+             summary.streams, summary.waits_kept, summary.waits_written, summary.peakBytes(), summary.arena_bytes, summary.output_bytes);
+  fmt::print("time: compile {:.2f} ms, first run {:.2f} ms", times.compile, times.first);
+  if (!times.later.empty()) {
+    std::ranges::sort(times.later);
+    fmt::print(", median of {} more {:.3f} ms", times.later.size(), times.later[times.later.size() / 2]);
+  }
+  fmt::print("\n");
+}
+
+void requireCheckable(const RunOptions& options, const ProgramFile& file) {
+  if (!options.check) return;
+  TK_REQUIRE(file.fusion != nullptr, Usage, "--check: the oracle knows fusions, and {} holds a host program", options.file);
+  TK_REQUIRE(options.repeat == 1 || file.fusion->outputAliases().empty(), Usage,
+             "--check --repeat {}: the program updates its inputs in place, so that only the first run can be checked", options.repeat);
+}
+
+int runProgram(ProgramFile& file, const RunOptions& options, const DumpOptions& dump) {
+  requireCheckable(options, file);
   InputSources sources;
   sources.sizes = readSizes(file.program(), options.sizes);
   sources.seed = options.seed;
@@ -149,46 +180,43 @@ int runCommand(const RunOptions& options) {
   }
   // Taken before the run: an in-place update changes its input.
   const std::vector<oracle::Input> reference_inputs = options.check ? oracleInputs(inputs) : std::vector<oracle::Input>();
-  TK_REQUIRE(!options.check || file.fusion != nullptr, Usage, "--check: the oracle knows fusions, and {} holds a host program", options.file);
-  TK_REQUIRE(!options.check || options.repeat == 1 || file.fusion->outputAliases().empty(), Usage,
-             "--check --repeat {}: the program updates its inputs in place, so that only the first run can be checked", options.repeat);
 
   HostIrEvaluatorParams params;
   params.number_of_streams = options.streams;
   HostIrEvaluator evaluator(std::move(program), device, params);
   Plan& plan = evaluator.planFor(values);
-  const double compile_ms = millisecondsSince(compile_start);
+  Times times{.compile = millisecondsSince(compile_start), .first = 0, .later = {}};
   if (dump.wants("plan", name)) fmt::print("{}", plan.toString());
 
   std::vector<Tensor> outputs;
-  Times times;
   for (int64_t i = 0; i < options.repeat; ++i) {
     const auto start = SteadyClock::now();
     outputs = evaluator.runWithInput(values);
     for (const Tensor& output : outputs) output.waitReady();
     (i == 0 ? times.first : times.later.emplace_back()) = millisecondsSince(start);
   }
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const std::string label = nameOf(*output_views[i]);
-    fmt::print("{}: {}[{}] checksum {:016x}\n", label, dataTypeName(outputs[i].dtype()), fmt::join(outputs[i].sizes(), ", "),
-               checksum(denseBytes(outputs[i])));
-    if (const auto path = output_files.find(label); path != output_files.end()) writeNpy(path->second, outputs[i]);
-  }
-  const PlanSummary& summary = plan.summary();
-  fmt::print("plan: {} steps on {} streams, {} waits kept of {} written, peak {} bytes ({} intermediates + {} outputs)\n", summary.steps,
-             summary.streams, summary.waits_kept, summary.waits_written, summary.peakBytes(), summary.arena_bytes, summary.output_bytes);
-  fmt::print("time: compile {:.2f} ms, first run {:.2f} ms", compile_ms, times.first);
-  if (!times.later.empty()) {
-    std::ranges::sort(times.later);
-    fmt::print(", median of {} more {:.3f} ms", times.later.size(), times.later[times.later.size() / 2]);
-  }
-  fmt::print("\n");
+  printOutputs(output_views, outputs, output_files);
+  printSummary(plan.summary(), std::move(times));
   if (!options.trace.empty()) {
     timeline.write(options.trace);
     fmt::print("trace: {}\n", options.trace);
   }
   if (!options.check) return 0;
   return check(*file.fusion, reference_inputs, outputs, inputs.bindings) ? 0 : 1;
+}
+
+}  // namespace
+
+int runCommand(const RunOptions& options) {
+  requireDevice(options.device);
+  TK_REQUIRE(options.repeat >= 1, Usage, "--repeat {}: it must be at least 1", options.repeat);
+  const DumpOptions dump = dumpOptions(options);
+  ProgramFile file = readProgram(options.file);
+  try {
+    return runProgram(file, options, dump);
+  } catch (const Error& error) {
+    throw withPlace(error, file);
+  }
 }
 
 }  // namespace tokamak::tools

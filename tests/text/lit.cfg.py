@@ -1,6 +1,7 @@
 # The text tests: every .fusion, .host_ir and .test file below this folder is a test that its RUN lines describe.
 #   %tokamak          the command line under test          (parameter tokamak=PATH)
 #   FileCheck         LLVM's FileCheck                     (parameter filecheck=PATH)
+#   %root             the root of the source tree
 #   %python           the Python that runs lit
 #   %exits N COMMAND  runs COMMAND and demands exit code N
 # Without parameters the release build of this tree is tested.
@@ -34,6 +35,7 @@ config.excludes = ["Inputs", "inputs"]
 config.test_source_root = tests
 config.test_exec_root = lit_config.params.get("exec_root", os.path.join(root, "build", "release", "tests", "text"))
 config.substitutions.append(("%tokamak", shlex.quote(tokamak)))
+config.substitutions.append(("%root", shlex.quote(root)))
 config.substitutions.append(("%exits", f"{shlex.quote(sys.executable)} {shlex.quote(exits)}"))
 config.substitutions.append(("%python", shlex.quote(sys.executable)))
 config.substitutions.append((r"\bFileCheck\b", shlex.quote(filecheck)))

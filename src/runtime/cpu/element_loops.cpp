@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/spin_lock.h"
+#include "ir/expr_summary.h"
 #include "ir/fields.h"
 #include "runtime/cpu/element_row.h"
 
@@ -205,7 +206,7 @@ void ElementWork::runCut(void* const* addresses, BlockPool& pool) const {
 std::shared_ptr<const CpuWork> prepareElementWork(const Expr& expr, std::span<const OperandDesc> operands,
                                                   const ScalarBindings& bindings,
                                                   std::span<const int64_t> coordinate_offsets) {
-  return std::make_shared<ElementWork>(std::string(callName(expr)),
+  return std::make_shared<ElementWork>(summaryOf(expr),
                                        makeElementProgram(expr, operands, bindings, coordinate_offsets));
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "ir/expr_summary.h"
 #include "ir/fields.h"
 #include "runtime/cpu/element_loops.h"
 #include "runtime/cpu/gemm_problem.h"
@@ -238,7 +239,7 @@ std::shared_ptr<const CpuWork> prepareMatmulWork(const Expr& expr, std::span<con
   auto problem = gemmProblemOf(expr, operands);
   TK_CHECK(problem.has_value(), "{} is no matrix product", callName(expr));
   if (library == nullptr || !isFloatingType(problem->dtype)) return prepareElementWork(expr, operands, bindings);
-  std::string name(callName(expr));
+  std::string name = summaryOf(expr);
   if (problem->dtype == DataType::F64) {
     return std::make_shared<GemmWork<double>>(std::move(name), std::move(*problem), *library);
   }

@@ -1,0 +1,66 @@
+#include "tools/error_place.h"
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace tokamak::tools {
+
+namespace {
+
+bool isNamePart(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
+
+// The first "T<digits>" of a text that is no part of a longer word; empty if there is none.
+std::string_view firstTensor(std::string_view text) {
+  for (size_t at = text.find('T'); at != std::string_view::npos; at = text.find('T', at + 1)) {
+    const size_t end = std::min(text.find_first_not_of("0123456789", at + 1), text.size());
+    if (end == at + 1 || (at > 0 && isNamePart(text[at - 1])) || (end < text.size() && isNamePart(text[end]))) continue;
+    return text.substr(at, end - at);
+  }
+  return {};
+}
+
+bool isInComment(std::string_view text, size_t at) {
+  const size_t line = text.rfind('\n', at) + 1;  // npos + 1 is 0
+  return text.substr(line, at - line).find("//") != std::string_view::npos;
+}
+
+// Where `tensor` is defined: followed by its type or by what it is, in host programs ("T3_l_float[...]") at its first place.
+std::optional<size_t> definitionOf(std::string_view tensor, std::string_view text) {
+  std::optional<size_t> first;
+  for (size_t at = text.find(tensor); at != std::string_view::npos; at = text.find(tensor, at + 1)) {
+    const size_t end = at + tensor.size();
+    if ((at > 0 && isNamePart(text[at - 1])) || (end < text.size() && isNamePart(text[end])) || isInComment(text, at)) continue;
+    if (!first) first = at;
+    const size_t next = text.find_first_not_of(" \t\r\n", end);
+    if (next != std::string_view::npos && (text[next] == ':' || text[next] == '=')) return at;
+  }
+  return first;
+}
+
+bool isOfProgram(ErrorCode code) {
+  return code == ErrorCode::Definition || code == ErrorCode::Schedule || code == ErrorCode::HostProgram || code == ErrorCode::Race;
+}
+
+}  // namespace
+
+Error withPlace(const Error& error, const ProgramFile& file) {
+  const std::string_view message = error.what();
+  const std::string_view text = file.text;
+  if (!isOfProgram(error.code()) || message.find(file.path + ":") != std::string_view::npos) return error;
+  const std::string_view tensor = firstTensor(message);
+  const auto at = tensor.empty() ? std::nullopt : definitionOf(tensor, text);
+  if (!at) return error;
+  const size_t line_start = text.rfind('\n', *at) + 1;
+  const auto line_number = std::ranges::count(text.substr(0, *at), '\n') + 1;
+  // Columns count characters: bytes that do not continue one.
+  const auto before = text.substr(line_start, *at - line_start);
+  const auto column = std::ranges::count_if(before, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }) + 1;
+  const std::string_view line = text.substr(line_start, std::min(text.find('\n', *at), text.size()) - line_start);
+  return {error.code(), fmt::format("{}:{}:{}: {}\n{}\n{:>{}}", file.path, line_number, column, message, line, '^', column)};
+}
+
+}  // namespace tokamak::tools
