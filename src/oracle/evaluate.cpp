@@ -1,5 +1,7 @@
 #include "oracle/evaluate.h"
 
+#include <unordered_map>
+
 #include "base/error.h"
 #include "ir/visit.h"
 #include "oracle/op_context.h"
@@ -51,15 +53,30 @@ TensorValues bindInputs(const Fusion& fusion, std::span<const Input> inputs, Sca
   return values;
 }
 
+// The last expression that reads each tensor; outputs are read after all of them.
+std::unordered_map<const Val*, const Expr*> lastReaders(const Fusion& fusion) {
+  std::unordered_map<const Val*, const Expr*> readers;
+  for (const Expr* expr : fusion.exprs()) {
+    for (const Val* in : expr->inputs()) readers[in] = expr;
+  }
+  for (const Val* output : fusion.outputs()) readers.erase(output);
+  return readers;
+}
+
 }  // namespace
 
 Evaluation evaluate(const Fusion& fusion, std::span<const Input> inputs, const Options& options) {
   Evaluation evaluation{.outputs = {}, .tensors = {}, .bindings = options.bindings};
   TensorValues values = bindInputs(fusion, inputs, evaluation.bindings);
   const OpContext context(values, evaluation.bindings, options.mode);
+  const std::unordered_map<const Val*, const Expr*> last_readers = lastReaders(fusion);
   for (const Expr* expr : fusion.exprs()) {
     OracleTensor result = visitMath(*expr, [&](const auto& op) { return compute(op, context); });
     values.insert_or_assign(expr->output(0), std::move(result));
+    if (options.keep == Keep::Everything) continue;
+    for (const Val* in : expr->inputs()) {
+      if (const auto last = last_readers.find(in); last != last_readers.end() && last->second == expr) values.erase(in);
+    }
   }
   for (const TensorView* output : fusion.outputs()) {
     const auto value = values.find(output);

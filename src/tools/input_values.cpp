@@ -139,7 +139,7 @@ InputValues makeInputs(const Fusion& program, const InputSources& sources, Devic
   InputValues result;
   std::map<std::string, std::string> unused = sources.given;
   std::map<const TensorView*, Tensor> files;
-  // Files say their sizes; what they leave open comes from --size and the file's defaults.
+  // Files say their sizes; --size must agree, and what both leave open has its default.
   for (TensorView* tv : tensorsOf(program.inputs())) {
     const auto given = unused.find(nameOf(*tv));
     if (given == unused.end()) continue;
@@ -156,6 +156,7 @@ InputValues makeInputs(const Fusion& program, const InputSources& sources, Devic
     TK_REQUIRE(is_new || asInt(bound->second) == size->second, Usage, "--size {}={}: a file says it is {}", symbol->name(), size->second,
                asInt(bound->second));
   }
+  for (const auto& [symbol, size] : program.defaultSizes()) result.bindings.emplace(symbol, ScalarValue{size});
   uint64_t number = 0;
   for (Val* input : program.inputs()) {
     const RandomBits random(sources.seed * 0x100000001b3ULL + ++number);

@@ -13,7 +13,7 @@ namespace tokamak::tools {
 
 struct InputSources {
   std::map<std::string, std::string> given;  ///< input name -> file or number
-  std::map<std::string, int64_t> sizes;      ///< extent name -> value
+  std::map<std::string, int64_t> sizes;      ///< extent name -> value; where it says nothing, files do, and then the program's defaults
   uint64_t seed = 0;
 };
 

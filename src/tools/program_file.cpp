@@ -66,7 +66,6 @@ std::map<std::string, int64_t> readSizes(const Fusion& program, const std::vecto
     if (!symbol->name().empty()) names.insert(symbol->name());
   }
   std::map<std::string, int64_t> sizes;
-  for (const auto& [symbol, value] : program.defaultSizes()) sizes[symbol->name()] = value;
   for (const std::string& text : texts) {
     const auto [name, number] = splitAssignment("--size", text);
     int64_t value = 0;

@@ -23,7 +23,7 @@ struct ProgramFile {
 /// A host program is told by its first token. Errors: Io; Parse and others for what the text says.
 ProgramFile readProgram(const std::string& path);
 
-/// Values for named extents from "name=number" texts on top of the file's defaults.
+/// Values for named extents from "name=number" texts.
 /// Errors: Usage for a text of another form, a name the program does not have, or a negative number.
 std::map<std::string, int64_t> readSizes(const Fusion& program, const std::vector<std::string>& texts);
 

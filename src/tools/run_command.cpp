@@ -173,10 +173,12 @@ int runProgram(ProgramFile& file, const RunOptions& options, const DumpOptions& 
   std::vector<std::pair<Val*, RunValue>> values;
   for (size_t i = 0; i < program->inputs().size(); ++i) values.emplace_back(program->inputs()[i], inputs.values[i]);
   const std::string name = program->name();
-  // Extents that no input has (of full, iota, ...) are given like scalar inputs.
+  // Extents that no input has (of full, iota, ...) are given like scalar inputs. The compiled program has symbols of its own.
+  std::map<std::string, ScalarValue> sizes;
+  for (const auto& [symbol, value] : inputs.bindings) sizes.emplace(symbol->name(), value);
   for (Scalar* symbol : program->allSymbols()) {
-    const auto size = sources.sizes.find(symbol->name());
-    if (size != sources.sizes.end() && !program->isInput(symbol)) values.emplace_back(symbol, ScalarValue{size->second});
+    const auto size = sizes.find(symbol->name());
+    if (size != sizes.end() && !symbol->name().empty() && !program->isInput(symbol)) values.emplace_back(symbol, size->second);
   }
   // Taken before the run: an in-place update changes its input.
   const std::vector<oracle::Input> reference_inputs = options.check ? oracleInputs(inputs) : std::vector<oracle::Input>();
