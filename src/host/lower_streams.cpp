@@ -288,8 +288,10 @@ class StreamLowering {
   }
 
   Expr* loopOver(Block body) {
-    return program_.appendOp(ForLoop{index_, program_.constant(0), loop_->axis.loop_axis->extent(), program_.constant(1),
-                                     loop_->axis.loop_axis, std::move(body)});
+    const IterDomain& axis = *loop_->axis.loop_axis;
+    // The single element of an expanded axis is there unless the axis shows none.
+    Scalar* stop = axis.expandedExtent() == nullptr ? axis.extent() : program_.scalar(ScalarOp::Min, axis.extent(), axis.expandedExtent());
+    return program_.appendOp(ForLoop{index_, program_.constant(0), stop, program_.constant(1), loop_->axis.loop_axis, std::move(body)});
   }
 
   void requireInputsCovered() {

@@ -256,7 +256,10 @@ void StatementRunner::runUnit(const Expr& expr, const PostOnStream& post) {
       values_[tensor] = std::move(in);
       local.push_back(tensor);
     } else {
-      scalars_[asScalar(unit.inputs()[i])] = *evaluate(*asScalar(post.ins[i]), scalars_);
+      const auto given = evaluate(*asScalar(post.ins[i]), scalars_);
+      TK_REQUIRE(given.has_value(), HostProgram, "HostUnit{}: the value of its input {} is not known", post.unit->number,
+                 toString(*asScalar(post.ins[i])));
+      scalars_[asScalar(unit.inputs()[i])] = *given;
     }
   }
   for (size_t i = 0; i < post.outs.size() && known > 0; ++i) {

@@ -68,7 +68,7 @@ UnitSlices::UnitSlices(const PostOnStream& post, std::span<const int64_t> output
   const Fusion& unit = *post.unit->fusion;
   const CutAxes axes = cutAxesOf(unit, output_axes);
   for (Val* input : unit.inputs()) {
-    const auto found = axes.find(asTensor(input));
+    const auto found = input->kind() == ValKind::Tensor ? axes.find(asTensor(input)) : axes.end();
     input_axes_.push_back(found == axes.end() ? std::nullopt : std::optional(found->second));
   }
 }
