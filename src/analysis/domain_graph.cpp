@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compute/axis_map.h"
+#include "compute/rules.h"
 #include "ir/clone.h"
 #include "ir/ops/host/post_on_stream.h"
 
@@ -221,6 +222,24 @@ std::vector<std::vector<IterDomain*>> DomainGraph::classes(AxisMapping mapping) 
     if (axes.size() > 1) classes.push_back(std::move(axes));
   }
   return classes;
+}
+
+std::vector<std::optional<int64_t>> operandAxesAlong(const Expr& expr, int64_t axis) {
+  Unbroadcaster unbroadcaster;
+  const Expr& copy = *unbroadcaster.copy(expr);
+  const ElementRule rule = ruleOf(copy);
+  const Scalar& coordinate = *rule.coordinates[static_cast<size_t>(axis)];
+  std::vector<std::optional<int64_t>> axes(expr.inputs().size());
+  visitElements(*rule.value, [&](const Element& element) {
+    if (element.kind != ElementKind::Load) return;
+    for (size_t i = 0; i < element.index.size(); ++i) {
+      if (!mentions(*element.index[i], coordinate)) continue;
+      for (size_t input = 0; input < axes.size(); ++input) {
+        if (copy.input(input) == element.tensor && !axes[input]) axes[input] = static_cast<int64_t>(i);
+      }
+    }
+  });
+  return axes;
 }
 
 }  // namespace tokamak

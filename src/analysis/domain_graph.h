@@ -13,6 +13,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -72,5 +73,9 @@ class DomainGraph {
   std::unordered_map<const Expr*, std::vector<Edge>> edges_;
   Sets sets_[3];
 };
+
+/// For each input of a math expression the axis (of its visible shape) whose index follows axis `axis` of the result's visible shape,
+/// broadcast axes taken as ordinary ones; nothing where there is none.
+std::vector<std::optional<int64_t>> operandAxesAlong(const Expr& expr, int64_t axis);
 
 }  // namespace tokamak

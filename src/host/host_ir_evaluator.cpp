@@ -2,14 +2,18 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
+#include <thread>
 
 #include <fmt/format.h>
 
 #include "analysis/bind_shape.h"
 #include "base/error.h"
 #include "host/checker.h"
+#include "host/given_memory.h"
 #include "host/recorder.h"
 #include "host/verifier.h"
+#include "ir/ops/host/post_on_stream.h"
 
 namespace tokamak {
 
@@ -47,6 +51,15 @@ RunTensor describe(const Tensor& tensor, void* address) {
 
 int64_t bytesOf(const Tensor& tensor) { return spanOf(tensor.sizes(), tensor.strides()) * sizeOf(tensor.dtype()); }
 
+// The storage of an output of a direct run goes back on a stream of the evaluator's, which therefore lives as long, and so do
+// the works that may still run on it. Let go from the last to the first.
+struct DirectOutput {
+  std::shared_ptr<WorkCache> works;
+  std::shared_ptr<Stream> home;
+  std::shared_ptr<RunStreams> streams;
+  std::shared_ptr<RunStorage> storage;
+};
+
 bool contains(const Tensor& tensor, const void* address) {
   const auto* first = static_cast<const std::byte*>(tensor.data());
   return address >= first && address < first + std::max<int64_t>(bytesOf(tensor), 1);
@@ -55,17 +68,37 @@ bool contains(const Tensor& tensor, const void* address) {
 }  // namespace
 
 HostIrEvaluator::HostIrEvaluator(std::unique_ptr<HostIrContainer> program, Device& device, HostIrEvaluatorParams params)
-    : program_(std::move(program)), device_(&device), params_(params), home_(device.createStream()),
-      streams_(std::make_shared<RunStreams>(device, params.number_of_streams)) {
+    : program_(std::move(program)), device_(&device), params_(params), works_(std::make_shared<WorkCache>()),
+      home_(device.createStream()), streams_(std::make_shared<RunStreams>(device, params.number_of_streams)) {
   TK_REQUIRE(params.number_of_streams > 0, Usage, "the number of streams is {}; it must be positive", params.number_of_streams);
   verifyHostProgram(*program_);
   for (Val* input : program_->inputs()) {
     if (TensorView* tensor = asTensor(input)) input_tensors_.push_back(tensor);
   }
+  const auto inputNumber = [&](TensorView* tensor) {
+    const auto found = std::ranges::find(input_tensors_, program_->resolveAlias(tensor));
+    return found == input_tensors_.end() ? -1 : found - input_tensors_.begin();
+  };
+  for (TensorView* output : program_->outputs()) in_place_of_.push_back(program_->isInput(output) ? -1 : inputNumber(output));
+  is_updated_.resize(input_tensors_.size(), false);
+  forEachStatement(program_->topLevel(), [&](const Expr& expr) {
+    const bool writes = expr.list() == OpList::Math || expr.is<PostOnStream>() || expr.info().is_communication;
+    for (TensorView* out : writes ? tensorsOf(expr.outputs()) : std::vector<TensorView*>()) {
+      if (const int64_t number = inputNumber(out); number >= 0) is_updated_[static_cast<size_t>(number)] = true;
+    }
+  });
 }
 
-HostIrEvaluator::~HostIrEvaluator() {
-  for (const auto& cached : plans_) device_->synchronize(cached->plan->lastCall());
+// Works and plans go with the evaluator, so what uses them must be done. Asking does not take a failure from those who wait for
+// the outputs, as synchronizing would.
+HostIrEvaluator::~HostIrEvaluator() { waitUntilDone(); }
+
+void HostIrEvaluator::waitUntilDone() const {
+  const auto waitFor = [&](const Event& event) {
+    while (!device_->isDone(event)) std::this_thread::sleep_for(std::chrono::microseconds(20));
+  };
+  for (const auto& cached : plans_) waitFor(cached->plan->lastCall());
+  for (const InFlight& call : in_flight_) waitFor(*call.done);
 }
 
 HostIrEvaluator::Call HostIrEvaluator::bind(const std::vector<std::pair<Val*, RunValue>>& values) const {
@@ -75,7 +108,10 @@ HostIrEvaluator::Call HostIrEvaluator::bind(const std::vector<std::pair<Val*, Ru
   call.outputs.resize(program_outputs.size());
   for (const auto& [val, value] : values) {
     if (Scalar* scalar = asScalar(val)) {
-      TK_REQUIRE(program_->isInput(scalar) || scalar->isSymbol(), Bind, "{} is no input of the program", toString(*scalar));
+      TK_REQUIRE(&scalar->fusion() == program_.get() && (program_->isInput(scalar) || scalar->isSymbol()), Bind,
+                 "{} is no input of the program", toString(*scalar));
+      TK_REQUIRE(std::ranges::find(call.scalars, scalar, &std::pair<Scalar*, ScalarValue>::first) == call.scalars.end(), Bind,
+                 "{} is given twice", toString(*scalar));
       TK_REQUIRE(std::holds_alternative<ScalarValue>(value), Bind, "input {} is a scalar, but a tensor was given", toString(*scalar));
       call.scalars.emplace_back(scalar, convertValue(std::get<ScalarValue>(value), scalar->dtype()));
       continue;
@@ -95,19 +131,58 @@ HostIrEvaluator::Call HostIrEvaluator::bind(const std::vector<std::pair<Val*, Ru
   return call;
 }
 
+// What a plan's key does not tell: that everything is there, on this device, and apart. Takes nothing from the heap.
+void HostIrEvaluator::requirePlaces(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const {
+  const auto requireDevice = [&](const TensorView& tv, const Tensor& tensor) {
+    TK_REQUIRE(&tensor.device() == device_, Bind, "{}: the given tensor is on device {}, the program runs on {}", toString(tv),
+               tensor.device().properties().name, device_->properties().name);
+  };
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    TK_REQUIRE(inputs[i].isDefined(), Bind, "input {} is missing", toString(*input_tensors_[i]));
+    requireDevice(*input_tensors_[i], inputs[i]);
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    for (size_t j = 0; j < inputs.size() && is_updated_[i]; ++j) {
+      TK_REQUIRE(j == i || !sharesBytes(inputs[i], inputs[j]), Bind,
+                 "input {} is updated in place, but the tensor given for it overlaps the one given for input {}", toString(*input_tensors_[i]),
+                 toString(*input_tensors_[j]));
+    }
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i].isDefined()) continue;
+    TensorView* tv = program_->outputs()[i];
+    requireDevice(*tv, outputs[i]);
+    for (size_t j = 0; j < inputs.size(); ++j) {
+      const bool is_in_place = static_cast<int64_t>(j) == in_place_of_[i];
+      TK_REQUIRE(!is_in_place || isSameMemory(outputs[i], inputs[j]), Bind,
+                 "output {} updates input {} in place; give that input's tensor for it, or none", toString(*tv), toString(*input_tensors_[j]));
+      TK_REQUIRE(is_in_place || !sharesBytes(outputs[i], inputs[j]), Bind,
+                 "the tensor given for output {} overlaps the one given for input {}; declare an alias for an in-place update",
+                 toString(*tv), toString(*input_tensors_[j]));
+    }
+    for (size_t j = 0; j < i; ++j) {
+      TensorView* other = program_->outputs()[j];
+      if (!outputs[j].isDefined()) continue;
+      if (program_->resolveAlias(tv) == program_->resolveAlias(other)) {
+        TK_REQUIRE(isSameMemory(outputs[i], outputs[j]), Bind, "outputs {} and {} are one tensor by alias, but two were given",
+                   toString(*other), toString(*tv));
+      } else {
+        TK_REQUIRE(!sharesBytes(outputs[i], outputs[j]), Bind, "the tensors given for outputs {} and {} overlap", toString(*other), toString(*tv));
+      }
+    }
+  }
+}
+
 void HostIrEvaluator::validate(const Call& call, ScalarBindings& scalars) const {
   scalars.insert(call.scalars.begin(), call.scalars.end());
   const auto check = [&](const TensorView& tv, const Tensor& tensor) {
     TK_REQUIRE(tensor.dtype() == tv.dtype(), Bind, "{} takes elements of type {}, but the given tensor has {}", toString(tv),
                dataTypeName(tv.dtype()), dataTypeName(tensor.dtype()));
-    TK_REQUIRE(&tensor.device() == device_, Bind, "{}: the given tensor is on device {}, the program runs on {}", toString(tv),
-               tensor.device().properties().name, device_->properties().name);
     // Where the host reads device memory, any memory will do.
     TK_REQUIRE(tensor.kind() == tv.memoryKind() || device_->properties().host_reads_device_memory, Bind, "{} takes {} memory, but the given tensor has {}", toString(tv),
                memoryKindName(tv.memoryKind()), memoryKindName(tensor.kind()));
   };
   for (size_t i = 0; i < input_tensors_.size(); ++i) {
-    TK_REQUIRE(call.inputs[i].isDefined(), Bind, "input {} is missing", toString(*input_tensors_[i]));
     check(*input_tensors_[i], call.inputs[i]);
     bindShape(*input_tensors_[i], call.inputs[i].sizes(), scalars);
   }
@@ -121,23 +196,18 @@ void HostIrEvaluator::validate(const Call& call, ScalarBindings& scalars) const 
   for (size_t i = 0; i < call.outputs.size(); ++i) {
     if (!call.outputs[i].isDefined()) continue;
     const TensorView& tv = *program_->outputs()[i];
-    check(tv, call.outputs[i]);
+    const Tensor& given = call.outputs[i];
+    check(tv, given);
     const std::vector<int64_t> sizes = sizesOf(tv, scalars);
-    TK_REQUIRE(std::ranges::equal(sizes, call.outputs[i].sizes()), Bind, "output {} has sizes [{}], but the given tensor [{}]",
-               toString(tv), fmt::join(sizes, ", "), fmt::join(call.outputs[i].sizes(), ", "));
-    const auto* first = static_cast<const std::byte*>(call.outputs[i].data());
-    for (size_t j = 0; j < call.inputs.size(); ++j) {
-      const auto* other = static_cast<const std::byte*>(call.inputs[j].data());
-      const bool is_apart = first + bytesOf(call.outputs[i]) <= other || other + bytesOf(call.inputs[j]) <= first;
-      TK_REQUIRE(is_apart, Bind, "the tensor given for output {} overlaps the one given for input {}; declare an alias for an in-place update",
-                 toString(tv), toString(*input_tensors_[j]));
-    }
-    for (size_t j = 0; j < i; ++j) {
-      if (!call.outputs[j].isDefined()) continue;
-      const auto* other = static_cast<const std::byte*>(call.outputs[j].data());
-      const bool is_apart = first + bytesOf(call.outputs[i]) <= other || other + bytesOf(call.outputs[j]) <= first;
-      TK_REQUIRE(is_apart, Bind, "the tensors given for outputs {} and {} overlap", toString(*program_->outputs()[j]), toString(tv));
-    }
+    TK_REQUIRE(std::ranges::equal(sizes, given.sizes()), Bind, "output {} has sizes [{}], but the given tensor [{}]",
+               toString(tv), fmt::join(sizes, ", "), fmt::join(given.sizes(), ", "));
+    const auto negative = std::ranges::find_if(given.strides(), [](int64_t stride) { return stride < 0; });
+    TK_REQUIRE(negative == given.strides().end(), Bind, "output {}: the stride of axis {} is {}; strides cannot be negative", toString(tv),
+               negative - given.strides().begin(), *negative);
+    // One stored element stands for an expanded axis, in the caller's memory, too.
+    const bool is_expanded = std::ranges::any_of(shapeOf(tv), [](const IterDomain* axis) { return axis->isBroadcast(); });
+    TK_REQUIRE(is_expanded || !repeatsElements(given), Bind, "output {}: two elements of the given tensor share memory (sizes [{}], strides [{}])",
+               toString(tv), fmt::join(given.sizes(), ", "), fmt::join(given.strides(), ", "));
   }
 }
 
@@ -146,7 +216,10 @@ void HostIrEvaluator::makeKey(const Call& call, std::vector<int64_t>& key) const
   for (const Tensor& input : call.inputs) addToKey(input, key);
   for (const auto& [scalar, value] : call.scalars) {
     key.push_back(scalar->id());
-    key.push_back(std::visit([](auto v) { return std::bit_cast<int64_t>(static_cast<double>(v)); }, value));
+    key.push_back(std::visit([](auto v) {
+      if constexpr (std::is_same_v<decltype(v), double>) return std::bit_cast<int64_t>(v);
+      else return static_cast<int64_t>(v);
+    }, value));
   }
   for (const Tensor& output : call.outputs) {
     key.push_back(output.isDefined() ? 1 : 0);
@@ -166,6 +239,22 @@ Plan& HostIrEvaluator::findPlan(const Call& call) {
   return *plans_.back()->plan;
 }
 
+bool HostIrEvaluator::isGiven(const Call& call, size_t output) const {
+  return call.outputs[output].isDefined() && in_place_of_[output] < 0;
+}
+
+// An output that a statement makes a view of another tensor lies there, not in the memory that the caller gave.
+void HostIrEvaluator::requireGivenWritten(const Call& call, const StatementRunner& runner, std::span<void* const> addresses) const {
+  for (size_t i = 0; i < call.outputs.size(); ++i) {
+    TensorView* tv = program_->outputs()[i];
+    const bool is_last_of_its_name = std::ranges::none_of(std::span(program_->outputs()).subspan(i + 1), [&](TensorView* later) {
+      return program_->resolveAlias(later) == program_->resolveAlias(tv);
+    });
+    TK_REQUIRE(!isGiven(call, i) || !is_last_of_its_name || runner.value(tv).address == addresses[i], Bind,
+               "output {} is a view of another tensor, so that it cannot be written into memory of the caller's; give none for it", toString(*tv));
+  }
+}
+
 std::unique_ptr<Plan> HostIrEvaluator::record(const Call& call) {
   ScalarBindings scalars;
   validate(call, scalars);
@@ -180,15 +269,18 @@ std::unique_ptr<Plan> HostIrEvaluator::record(const Call& call) {
     runner.bind(input_tensors_[i], describe(call.inputs[i], address));
   }
   int64_t output_buffers = 0;
+  std::vector<void*> given(call.outputs.size(), nullptr);
   for (size_t i = 0; i < call.outputs.size(); ++i) {
-    if (!call.outputs[i].isDefined()) continue;
+    if (!isGiven(call, i)) continue;
     TensorView* tv = program_->outputs()[i];
     void* address = recorder.registerBuffer({.origin = StepBuffer::Origin::Output, .number = output_buffers++,
                                              .bytes = bytesOf(call.outputs[i]), .kind = call.outputs[i].kind(),
                                              .name = nameOf(*tv)});
     runner.bind(tv, describe(call.outputs[i], address));
+    given[i] = address;
   }
   runner.run();
+  requireGivenWritten(call, runner, given);
 
   StepList& list = recorder.steps();
   std::vector<PlanOutput> outputs;
@@ -243,8 +335,8 @@ std::vector<Tensor> HostIrEvaluator::runPlan(const Call& call) {
   input_addresses_.clear();
   output_addresses_.clear();
   for (const Tensor& input : call.inputs) input_addresses_.push_back(input.data());
-  for (const Tensor& output : call.outputs) {
-    if (output.isDefined()) output_addresses_.push_back(output.data());
+  for (size_t i = 0; i < call.outputs.size(); ++i) {
+    if (isGiven(call, i)) output_addresses_.push_back(call.outputs[i].data());
   }
   for (size_t i = 0; i < call.outputs.size(); ++i) {
     const auto b = static_cast<size_t>(plan.outputs()[i].at.buffer);
@@ -280,13 +372,17 @@ std::vector<Tensor> HostIrEvaluator::runDirect(const Call& call) {
   ScalarBindings scalars;
   validate(call, scalars);
   waitForInputs(call.inputs, *home_);
-  StatementRunner runner(*program_, *device_, *home_, *streams_, works_);
+  StatementRunner runner(*program_, *device_, *home_, *streams_, *works_);
   runner.scalars().insert(scalars.begin(), scalars.end());
   for (size_t i = 0; i < call.inputs.size(); ++i) runner.bind(input_tensors_[i], describe(call.inputs[i], call.inputs[i].data()));
+  std::vector<void*> given(call.outputs.size(), nullptr);
   for (size_t i = 0; i < call.outputs.size(); ++i) {
-    if (call.outputs[i].isDefined()) runner.bind(program_->outputs()[i], describe(call.outputs[i], call.outputs[i].data()));
+    if (!isGiven(call, i)) continue;
+    given[i] = call.outputs[i].data();
+    runner.bind(program_->outputs()[i], describe(call.outputs[i], given[i]));
   }
   runner.run();
+  requireGivenWritten(call, runner, given);
   std::vector<Tensor> outputs;
   for (size_t i = 0; i < call.outputs.size(); ++i) {
     const RunTensor& value = runner.value(program_->outputs()[i]);
@@ -297,10 +393,8 @@ std::vector<Tensor> HostIrEvaluator::runDirect(const Call& call) {
       const auto offset = static_cast<const std::byte*>(value.address) - static_cast<const std::byte*>(input->buffer()->address());
       outputs.emplace_back(input->buffer(), offset, value.dtype, value.sizes, value.strides);
     } else {
-      // The storage goes back on a stream of the evaluator's, which therefore must live as long.
-      auto keeper = std::make_shared<std::tuple<std::shared_ptr<Stream>, std::shared_ptr<RunStreams>, std::shared_ptr<RunStorage>>>(
-          home_, streams_, value.storage);
-      outputs.push_back(Tensor::borrow(*device_, value.address, value.dtype, value.sizes, value.strides, value.kind, keeper));
+      outputs.push_back(Tensor::borrow(*device_, value.address, value.dtype, value.sizes, value.strides, value.kind,
+                                       std::make_shared<DirectOutput>(DirectOutput{works_, home_, streams_, value.storage})));
     }
     setReady(outputs.back(), *home_);
   }
@@ -310,12 +404,43 @@ std::vector<Tensor> HostIrEvaluator::runDirect(const Call& call) {
 std::vector<Tensor> HostIrEvaluator::runWithInput(const std::vector<std::pair<Val*, RunValue>>& values) {
   const std::lock_guard lock(mutex_);
   const Call call = bind(values);
-  return params_.mode == HostIrEvaluatorParams::Mode::Direct ? runDirect(call) : runPlan(call);
+  requirePlaces(call.inputs, call.outputs);
+  try {
+    std::vector<Tensor> outputs = params_.mode == HostIrEvaluatorParams::Mode::Direct ? runDirect(call) : runPlan(call);
+    keepUntilDone(call);
+    return outputs;
+  } catch (...) {
+    // A direct run may have got half way: what it enqueued still uses the caller's memory.
+    streams_->joinInto(*home_);
+    keepUntilDone(call);
+    throw;
+  }
+}
+
+// The caller's tensors may be let go as soon as it has the outputs. Their memory would go back on a stream that knows nothing of
+// the work here, so they are held until that is done: the next call lets go of what is.
+void HostIrEvaluator::keepUntilDone(const Call& call) {
+  std::unique_ptr<Event> event;
+  std::erase_if(in_flight_, [&](InFlight& earlier) {
+    if (!device_->isDone(*earlier.done)) return false;
+    event = std::move(earlier.done);
+    return true;
+  });
+  if (event == nullptr) event = device_->createEvent();
+  device_->record(*event, *home_);
+  InFlight& now = in_flight_.emplace_back();
+  now.done = std::move(event);
+  now.tensors = call.inputs;
+  for (const Tensor& output : call.outputs) {
+    if (output.isDefined()) now.tensors.push_back(output);
+  }
 }
 
 Plan& HostIrEvaluator::planFor(const std::vector<std::pair<Val*, RunValue>>& values) {
   const std::lock_guard lock(mutex_);
-  return findPlan(bind(values));
+  const Call call = bind(values);
+  requirePlaces(call.inputs, call.outputs);
+  return findPlan(call);
 }
 
 void HostIrEvaluator::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, Stream& stream) {
@@ -323,10 +448,13 @@ void HostIrEvaluator::run(std::span<const Tensor> inputs, std::span<Tensor> outp
   TK_REQUIRE(inputs.size() == input_tensors_.size() && outputs.size() == program_->outputs().size(), Bind,
              "run: {} inputs and {} outputs given; the program has {} and {}", inputs.size(), outputs.size(),
              input_tensors_.size(), program_->outputs().size());
+  for (const Tensor& output : outputs) {
+    TK_REQUIRE(output.isDefined(), Bind, "run: an output has no storage; runWithInput allocates outputs");
+  }
+  requirePlaces(inputs, outputs);
   key_.clear();
   for (const Tensor& input : inputs) addToKey(input, key_);
   for (const Tensor& output : outputs) {
-    TK_REQUIRE(output.isDefined(), Bind, "run: an output has no storage; runWithInput allocates outputs");
     key_.push_back(1);
     addToKey(output, key_);
   }
@@ -344,7 +472,9 @@ void HostIrEvaluator::run(std::span<const Tensor> inputs, std::span<Tensor> outp
   input_addresses_.clear();
   output_addresses_.clear();
   for (const Tensor& input : inputs) input_addresses_.push_back(input.data());
-  for (const Tensor& output : outputs) output_addresses_.push_back(output.data());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (in_place_of_[i] < 0) output_addresses_.push_back(outputs[i].data());
+  }
   plan->replay(input_addresses_, output_addresses_, stream);
   for (Tensor& output : outputs) setReady(output, stream);
 }

@@ -39,12 +39,13 @@ class HostIrEvaluator {
   Device& device() const { return *device_; }
 
   /// Runs with every input bound, and as many outputs as the caller likes (results land there). Gives the outputs in order; each
-  /// carries its ready event. Returns once everything is enqueued.
+  /// carries its ready event. Returns once everything is enqueued; the caller may let go of the tensors it gave.
   /// Errors: Bind for missing, extra or ill-fitting values, before anything is enqueued.
   std::vector<Tensor> runWithInput(const std::vector<std::pair<Val*, RunValue>>& values);
 
   /// The hot entry: inputs in the program's order (tensors only), outputs all given, on the caller's stream. Outputs get a
-  /// ready event. After the first call with the same sizes, strides and alignments it takes nothing from the heap.
+  /// ready event. After the first call with the same sizes, strides and alignments it takes nothing from the heap. The caller holds
+  /// on to the tensors until the work is done.
   void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, Stream& stream);
 
   /// The plan that these values would run; records it if it is new, runs nothing.
@@ -55,7 +56,11 @@ class HostIrEvaluator {
   struct CachedPlan;
 
   Call bind(const std::vector<std::pair<Val*, RunValue>>& values) const;
+  void requirePlaces(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const;
   void validate(const Call& call, ScalarBindings& scalars) const;
+  /// Whether the caller gave memory of its own for an output: not none, and not the input that the output updates.
+  bool isGiven(const Call& call, size_t output) const;
+  void requireGivenWritten(const Call& call, const StatementRunner& runner, std::span<void* const> addresses) const;
   void makeKey(const Call& call, std::vector<int64_t>& key) const;
   Plan& findPlan(const Call& call);
   std::unique_ptr<Plan> record(const Call& call);
@@ -63,17 +68,28 @@ class HostIrEvaluator {
   std::vector<Tensor> runDirect(const Call& call);
   void setReady(Tensor& output, Stream& stream);
   void waitForInputs(std::span<const Tensor> inputs, Stream& stream);
+  void keepUntilDone(const Call& call);
+  void waitUntilDone() const;
 
   std::unique_ptr<HostIrContainer> program_;
   Device* device_;
   HostIrEvaluatorParams params_;
+  /// What a call gave, until its work is done.
+  struct InFlight {
+    std::unique_ptr<Event> done;
+    std::vector<Tensor> tensors;
+  };
+
   std::vector<TensorView*> input_tensors_;
+  std::vector<bool> is_updated_;               ///< per input tensor: the program writes it
+  std::vector<int64_t> in_place_of_;           ///< per output: the number of the input tensor it is an alias of, or -1
+  std::shared_ptr<WorkCache> works_;           ///< for direct runs; lives as long as the streams they run on
   std::shared_ptr<Stream> home_;
-  WorkCache works_;           ///< for direct runs
   WorkCache recorded_works_;  ///< as the recorder prepared it
   std::shared_ptr<RunStreams> streams_;
   std::vector<std::shared_ptr<Event>> ready_events_;
   std::vector<std::unique_ptr<CachedPlan>> plans_;
+  std::vector<InFlight> in_flight_;
   std::vector<int64_t> key_;
   std::vector<void*> input_addresses_;
   std::vector<void*> output_addresses_;

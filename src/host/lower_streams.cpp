@@ -102,7 +102,7 @@ class StreamLowering {
   }
 
   bool isSameLoop(const StreamAxis& a, const StreamAxis& b) {
-    return a.form == b.form && a.chunk == b.chunk && areTogether(a.logical, b.logical) &&
+    return a.form == b.form && a.chunk == b.chunk && a.may_pass_end == b.may_pass_end && areTogether(a.logical, b.logical) &&
            (a.inner == nullptr || areTogether(a.inner, b.inner));
   }
 
@@ -203,15 +203,29 @@ class StreamLowering {
     const int64_t s = visibleAxisNumber(out, result_axis);
     const bool keeps_result_axis = axis.form == StreamAxis::Form::Chunk || map.dependsOnPosition(s);
     AxisSlices slices;
-    for (TensorView* operand : tensorsOf(expr.inputs())) {
+    const std::vector<std::optional<int64_t>> along = operandAxesAlong(expr, s);
+    for (size_t i = 0; i < expr.inputs().size(); ++i) {
+      TensorView* operand = asTensor(expr.input(i));
+      if (operand == nullptr) continue;
       const OperandCoordinateUse use = map.use(*operand, s);
-      if (use.use != CoordinateUse::Identity) continue;
+      if (use.use != CoordinateUse::Identity) {
+        if (along[i]) sliceBroadcast(*operand, *along[i], axis, index, keeps_result_axis, slices);
+        continue;
+      }
       const IterDomain& operand_axis = *shapeOf(*operand)[static_cast<size_t>(use.axes[0])];
       slices[operand] = slice(*operand, operand_axis, axis, index, axis.form == StreamAxis::Form::Chunk);
       used_.insert({operand, &operand_axis});
     }
     for (TensorView* output : tensorsOf(expr.outputs())) slices[output] = slice(*output, result_axis, axis, index, keeps_result_axis);
     return restrictOp(program_, expr, slices);
+  }
+
+  // A broadcast axis of an operand goes with the result's: where that is dropped, it is, too; an expanded one shows the chunk's size.
+  void sliceBroadcast(TensorView& operand, int64_t number, const StreamAxis& axis, Scalar* index, bool keeps_result_axis, AxisSlices& slices) {
+    const IterDomain& along = *shapeOf(operand)[static_cast<size_t>(number)];
+    const bool is_expanded = along.expandedExtent() != nullptr;
+    if (!along.isBroadcast() || (keeps_result_axis && !is_expanded)) return;
+    slices[&operand] = slice(operand, along, axis, is_expanded ? index : program_.constant(0), keeps_result_axis);
   }
 
   AxisSlice slice(TensorView& tensor, const IterDomain& along, const StreamAxis& axis, Scalar* index, bool keeps_axis) {
@@ -222,6 +236,7 @@ class StreamLowering {
     Scalar* chunk = axis.chunk != nullptr ? axis.chunk : one;
     if (keeps_axis) {
       result.start = program_.mul(index, chunk);
+      if (axis.may_pass_end) result.start = program_.scalar(ScalarOp::Min, result.start, axis.logical->visibleExtent());
       Scalar* left = program_.sub(axis.logical->visibleExtent(), result.start);
       result.extent = axis.chunk == nullptr ? one : program_.scalar(ScalarOp::Min, chunk, left);
     }

@@ -68,6 +68,32 @@ int64_t findOffset(const std::vector<Place>& placed, const std::vector<Lifetime>
   return offset;
 }
 
+// The arena serves one call after the other: a stream that uses it without having waited for the caller's start waits for that first.
+StepList withEntryWaits(StepList list) {
+  const StepClocks clocks = computeClocks(list);
+  const auto isArena = [&](const Access& access) {
+    return list.buffers[static_cast<size_t>(access.buffer)].origin == StepBuffer::Origin::Arena;
+  };
+  std::vector<bool> has_waited(static_cast<size_t>(list.stream_count), false);
+  const int32_t entry = list.event_count;
+  std::vector<Step> steps;
+  for (size_t i = 0; i < list.steps.size(); ++i) {
+    Step& step = list.steps[i];
+    const auto stream = static_cast<size_t>(step.stream);
+    if (clocks.before[i][0] == 0 && !has_waited[stream] && std::ranges::any_of(step.accesses, isArena)) {
+      has_waited[stream] = true;
+      steps.push_back({.kind = StepKind::Wait, .stream = step.stream, .event = entry});
+    }
+    steps.push_back(std::move(step));
+  }
+  if (steps.size() > list.steps.size()) {
+    steps.insert(steps.begin(), {.kind = StepKind::Record, .stream = 0, .event = entry});
+    ++list.event_count;
+  }
+  list.steps = std::move(steps);
+  return list;
+}
+
 }  // namespace
 
 StepList placeBuffers(const StepList& list) {
@@ -118,7 +144,7 @@ StepList placeBuffers(const StepList& list) {
     for (Access& access : result.steps.back().accesses) translate(access.buffer, access.offset);
     for (StepAddress& address : result.steps.back().addresses) translate(address.buffer, address.offset);
   }
-  return result;
+  return withEntryWaits(std::move(result));
 }
 
 int64_t arenaBytes(const StepList& list) {

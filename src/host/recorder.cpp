@@ -11,6 +11,7 @@ namespace tokamak {
 namespace {
 
 constexpr uintptr_t kAlignment = 256;
+constexpr int64_t kMostBytes = int64_t{1} << 61;
 
 // Work together with what it touches, so that a launch knows its accesses.
 struct RecordedWork final : Work {
@@ -26,6 +27,9 @@ struct RecordedWork final : Work {
 }  // namespace
 
 void* Recorder::registerBuffer(StepBuffer buffer) {
+  // Byte numbers stay below 62 bits, which the checker counts in; no device has as much.
+  TK_REQUIRE(buffer.bytes <= kMostBytes - static_cast<int64_t>(next_address_), OutOfMemory,
+             "{}: {} bytes, with what the program allocated before, are more than any memory has", buffer.name, buffer.bytes);
   const uintptr_t base = next_address_;
   const auto bytes = static_cast<uintptr_t>(buffer.bytes);
   next_address_ += (bytes / kAlignment + 2) * kAlignment;

@@ -79,7 +79,7 @@ TensorView* makeSliceTensor(Fusion& program, const TensorView& tensor, int64_t l
     if (is_cut && extent == nullptr) continue;
     const bool is_iteration = is_cut && !axis.isBroadcast();
     axes.push_back(program.axis({.kind = axis.kind(), .extent = is_iteration ? extent : axis.extent(),
-                                 .expanded_extent = is_cut && axis.isBroadcast() ? extent : axis.expandedExtent(),
+                                 .expanded_extent = is_cut && axis.expandedExtent() != nullptr ? extent : axis.expandedExtent(),
                                  .is_rfactor = axis.isRFactor(), .parallel = parallel}));
   }
   TensorView* slice = program.tensor(tensor.dtype(), std::move(axes));

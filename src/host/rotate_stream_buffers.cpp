@@ -10,6 +10,7 @@
 #include "ir/ops/host/for_loop.h"
 #include "ir/ops/host/hir_alias_select.h"
 #include "ir/ops/host/hir_alias_slice.h"
+#include "ir/ops/host/set_current_stream.h"
 
 namespace tokamak {
 
@@ -54,12 +55,20 @@ class BufferRotator {
     };
     Block alone;
     alone.exprs = {const_cast<Expr*>(&top)};
+    const bool is_dealt_out_otherwise = !isDealtOutByIndex(alone);
     forEachStatement(alone, [&](const Expr& expr) {
-      if (expr.is<Allocate>()) return;
+      if (const auto* allocation = expr.as<Allocate>()) {
+        if (allocation->zero_init) uses_[allocation->buffer].can_rotate = false;  // a slot is zero in its first iteration only
+        return;
+      }
       const auto* select = expr.as<HirAliasSelect>();
       const auto* slice = expr.as<HirAliasSlice>();
       const bool is_index = select != nullptr && select->index == index_;
       const bool is_chunk = slice != nullptr && chunkOf(*slice) != nullptr;
+      if (is_dealt_out_otherwise) {
+        if (select != nullptr) uses_[select->in].can_rotate = false;
+        if (slice != nullptr) uses_[slice->in].can_rotate = false;
+      }
       if (top.is<ForLoop>() && is_index) useAt(select->in, select->axis);
       if (top.is<ForLoop>() && is_chunk) useAt(slice->in, slice->axis);
       for (const auto vals : {expr.inputs(), expr.outputs()}) {
@@ -75,12 +84,30 @@ class BufferRotator {
     }
   }
 
-  // The chunk of a slice that starts at StreamIdx * chunk, else null.
-  Scalar* chunkOf(const HirAliasSlice& slice) const {
-    if (slice.start == index_) return program_.constant(1);
-    if (slice.start->op() != ScalarOp::Mul) return nullptr;
-    if (slice.start->operand(0) == index_) return slice.start->operand(1);
-    return slice.start->operand(1) == index_ ? slice.start->operand(0) : nullptr;
+  // Whether every stream that the block switches to is a caught one or StreamIdx % numberOfStreams: only then iterations that share a
+  // slot share a stream.
+  bool isDealtOutByIndex(const Block& block) const {
+    bool holds = true;
+    forEachStatement(block, [&](const Expr& expr) {
+      const auto* switched = expr.as<SetCurrentStream>();
+      const Scalar* number = switched == nullptr ? nullptr : switched->stream->index();
+      if (number == nullptr) return;
+      holds &= number->op() == ScalarOp::Mod && number->operand(0) == index_ && number->operand(1) == program_.numberOfStreams();
+    });
+    return holds;
+  }
+
+  // The chunk of a slice that starts at StreamIdx * chunk (or at the end of the axis, where that comes first), else null.
+  Scalar* chunkOf(const HirAliasSlice& slice) const { return chunkOfStart(*slice.start); }
+  Scalar* chunkOfStart(const Scalar& start) const {
+    if (&start == index_) return program_.constant(1);
+    if (start.op() == ScalarOp::Min) {
+      Scalar* chunk = chunkOfStart(*start.operand(0));
+      return chunk != nullptr ? chunk : chunkOfStart(*start.operand(1));
+    }
+    if (start.op() != ScalarOp::Mul) return nullptr;
+    if (start.operand(0) == index_) return start.operand(1);
+    return start.operand(1) == index_ ? start.operand(0) : nullptr;
   }
 
   void prepare(TensorView& tensor, const Uses& uses) {

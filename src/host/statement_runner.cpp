@@ -50,6 +50,14 @@ Stream& RunStreams::worker(int64_t index) {
   return *stream;
 }
 
+void RunStreams::joinInto(Stream& stream) {
+  for (const auto& [index, worker] : workers_) {
+    const std::unique_ptr<Event> event = device_->createEvent();
+    device_->record(*event, *worker);
+    device_->wait(stream, *event);
+  }
+}
+
 StatementRunner::StatementRunner(const HostIrContainer& program, Device& device, Stream& caller, RunStreams& streams,
                                  WorkCache& works)
     : program_(&program), device_(&device), recorder_(dynamic_cast<Recorder*>(&device)), caller_(&caller),
@@ -57,7 +65,10 @@ StatementRunner::StatementRunner(const HostIrContainer& program, Device& device,
   scalars_[program.numberOfStreams()] = streams.workerCount();
 }
 
-TensorView* StatementRunner::root(TensorView* tensor) const { return program_->resolveAlias(tensor); }
+// Aliases are the program's; a tensor of a unit may have the same number as one of them.
+TensorView* StatementRunner::root(TensorView* tensor) const {
+  return &tensor->fusion() == program_ ? program_->resolveAlias(tensor) : tensor;
+}
 
 void StatementRunner::bind(TensorView* tensor, RunTensor value) { setValue(tensor, std::move(value)); }
 
@@ -106,7 +117,7 @@ void StatementRunner::runStatement(const Expr& expr) {
       [&](const Synchronize& op) { synchronizeWith(streamOf(*op.stream)); },
       [&](const HirAliasSelect& op) {
         const int64_t index = evaluateInt(*op.index, scalars_);
-        defineView(op.out, op.in, op.axis, index, index + 1, true);
+        defineView(op.out, op.in, op.axis, index, index == INT64_MAX ? index : index + 1, true);
       },
       [&](const HirAliasSlice& op) {
         defineView(op.out, op.in, op.axis, evaluateInt(*op.start, scalars_), evaluateInt(*op.stop, scalars_), false);

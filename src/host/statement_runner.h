@@ -56,6 +56,8 @@ class RunStreams {
   RunStreams(Device& device, int64_t worker_count) : device_(&device), worker_count_(worker_count) {}
   int64_t workerCount() const { return worker_count_; }
   Stream& worker(int64_t index);
+  /// Makes `stream` wait for what is queued on all workers.
+  void joinInto(Stream& stream);
   /// Which worker was made as number `i`, from 0.
   int64_t indexOf(int64_t i) const { return order_[static_cast<size_t>(i)]; }
 

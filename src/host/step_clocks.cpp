@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace tokamak {
 
@@ -50,6 +51,7 @@ class WaitDropper {
         if (is_waited_for_[i] && neededPoints(stream).size() > 1) {
           settle(stream, i);
           addPoint(stream, i);
+          gathers_.push_back({stream, clocks_[stream][stream]});
         }
         DoneCounts& point = recorded_[static_cast<size_t>(step.event)];
         point = wanted_[stream];
@@ -63,6 +65,13 @@ class WaitDropper {
     }
     settle(0, list_.steps.size());
     return rebuild();
+  }
+
+  /// Whether a stream waited for several points at once on behalf of others that in the end had no need of it.
+  bool hasIdleGather() const {
+    std::set<Point> waited_for;
+    for (const auto& points : waits_) waited_for.insert(points.begin(), points.end());
+    return std::ranges::any_of(gathers_, [&](const Point& gather) { return !waited_for.contains(gather); });
   }
 
  private:
@@ -144,6 +153,7 @@ class WaitDropper {
   std::vector<DoneCounts> recorded_;  // per event: the points it stands for
   std::vector<std::vector<Point>> waits_;  // per step: what its stream waits for just before it
   std::vector<bool> is_waited_for_;
+  std::vector<Point> gathers_;  // points that are no work, but waits
   std::map<Point, DoneCounts> clock_at_;
   std::map<Point, size_t> step_at_;  // the index after the step
 };
@@ -167,7 +177,13 @@ StepClocks computeClocks(const StepList& list) {
   return result;
 }
 
-StepList dropImpliedWaits(const StepList& list) { return hasCommunications(list) ? list : WaitDropper(list).drop(); }
+StepList dropImpliedWaits(const StepList& list) {
+  if (hasCommunications(list)) return list;
+  WaitDropper dropper(list);
+  StepList result = dropper.drop();
+  // Without the records of idle gathers, their waits are seen to be implied; every round has fewer gathers.
+  return dropper.hasIdleGather() ? dropImpliedWaits(result) : result;
+}
 
 int64_t countWaits(const StepList& list) {
   return std::ranges::count(list.steps, StepKind::Wait, &Step::kind);

@@ -30,6 +30,8 @@ StreamAxis resolve(const TensorView& tensor, IterDomain& marked) {
     Scalar* inner = step.out[1]->extent();
     result.chunk = result.chunk == nullptr ? inner : fusion.mul(result.chunk, inner);
     result.form = StreamAxis::Form::Chunk;
+    // 4 parts of 5 indices are chunks of 2: the last one starts at 6.
+    result.may_pass_end = result.may_pass_end || !step.is_inner_factor;
     axis = step.in[0];
   }
   result.logical = axis;

@@ -18,6 +18,7 @@ struct StreamAxis {
   IterDomain* logical = nullptr;    ///< the logical axis (of Merged: the outer one)
   IterDomain* inner = nullptr;      ///< of Merged: the inner logical axis
   Scalar* chunk = nullptr;          ///< of Chunk
+  bool may_pass_end = false;        ///< of Chunk: the last iterations may start behind the end and have nothing to do
 };
 
 /// The Stream axis of `tensor`'s loop domain, if it has one. Errors: HostProgram for two of them, for a reduction axis, for an

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "analysis/domain_graph.h"
 #include "base/error.h"
 #include "compute/axis_map.h"
 #include "host/restrict_op.h"
@@ -20,6 +21,14 @@ void cut(CutAxes& axes, const TensorView& tensor, int64_t axis) {
   TK_REQUIRE(is_new || found->second == axis, HostProgram,
              "Stream over a host unit: {} would be cut along its axes {} and {}; stream its ops one by one", toString(tensor),
              found->second, axis);
+}
+
+bool readsBroadcastAlong(const Expr& expr, const TensorView& operand, int64_t axis) {
+  const std::vector<std::optional<int64_t>> along = operandAxesAlong(expr, axis);
+  for (size_t i = 0; i < along.size(); ++i) {
+    if (expr.input(i) == &operand && along[i]) return true;
+  }
+  return false;
 }
 
 CutAxes cutAxesOf(const Fusion& unit, std::span<const int64_t> output_axes) {
@@ -40,6 +49,9 @@ CutAxes cutAxesOf(const Fusion& unit, std::span<const int64_t> output_axes) {
       TK_REQUIRE(use.use != CoordinateUse::Other && !map.dependsOnPosition(found->second), HostProgram,
                  "Stream over a host unit: {} is not independent along axis {} of {}", callName(**expr), found->second,
                  toString(*map.rule().result));
+      TK_REQUIRE(use.use == CoordinateUse::Identity || !readsBroadcastAlong(**expr, *operand, found->second), HostProgram,
+                 "Stream over a host unit: {} reads {} with a broadcast axis along the loop; stream its ops one by one", callName(**expr),
+                 toString(*operand));
       if (use.use == CoordinateUse::Identity) cut(axes, *operand, use.axes[0]);
       else TK_REQUIRE(!axes.contains(operand), HostProgram,
                       "Stream over a host unit: {} is read whole by {} and in slices by others; stream its ops one by one",

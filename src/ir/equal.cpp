@@ -34,11 +34,13 @@ class ProgramComparison::Pairing {
     if (a_.name() != b_.name()) return fmt::format("names: {} and {}", quoted(a_.name()), quoted(b_.name()));
     if (a_.inputs().size() != b_.inputs().size()) return counts("inputs", a_.inputs().size(), b_.inputs().size());
     for (size_t i = 0; i < a_.inputs().size(); ++i) {
-      if (std::string why = vals(a_.inputs()[i], b_.inputs()[i]); !why.empty()) return fmt::format("input {}: {}", i, why);
+      if (std::string why = vals(a_.inputs()[i], b_.inputs()[i]); !why.empty())
+        return fmt::format("input {}: {}", i, why);
     }
     if (a_.outputs().size() != b_.outputs().size()) return counts("outputs", a_.outputs().size(), b_.outputs().size());
     for (size_t i = 0; i < a_.outputs().size(); ++i) {
-      if (std::string why = vals(a_.outputs()[i], b_.outputs()[i]); !why.empty()) return fmt::format("output {}: {}", i, why);
+      if (std::string why = vals(a_.outputs()[i], b_.outputs()[i]); !why.empty())
+        return fmt::format("output {}: {}", i, why);
     }
     std::string why = aliases();
     return why.empty() ? sizes() : why;
@@ -55,7 +57,8 @@ class ProgramComparison::Pairing {
     switch (a->kind()) {
       case ValKind::Tensor: return tensors(static_cast<const TensorView&>(*a), static_cast<const TensorView&>(*b));
       case ValKind::Scalar: return scalars(static_cast<const Scalar&>(*a), static_cast<const Scalar&>(*b));
-      case ValKind::Stream: return vals(static_cast<const StreamVal&>(*a).index(), static_cast<const StreamVal&>(*b).index());
+      case ValKind::Stream:
+        return vals(static_cast<const StreamVal&>(*a).index(), static_cast<const StreamVal&>(*b).index());
     }
     return "";
   }
@@ -74,13 +77,16 @@ class ProgramComparison::Pairing {
   std::string blocks(const Block& a, const Block& b) {
     if (a.exprs.size() != b.exprs.size()) return counts("statements", a.exprs.size(), b.exprs.size());
     for (size_t i = 0; i < a.exprs.size(); ++i) {
-      if (std::string why = exprs(*a.exprs[i], *b.exprs[i]); !why.empty()) return fmt::format("statement {}: {}", i, why);
+      if (std::string why = exprs(*a.exprs[i], *b.exprs[i]); !why.empty())
+        return fmt::format("statement {}: {}", i, why);
     }
     return "";
   }
 
  private:
-  static std::string counts(std::string_view what, size_t a, size_t b) { return fmt::format("{} and {} {}", a, b, what); }
+  static std::string counts(std::string_view what, size_t a, size_t b) {
+    return fmt::format("{} and {} {}", a, b, what);
+  }
 
   bool pair(const void* a, const void* b) {
     if (!taken_.emplace(b, a).second) return false;
@@ -106,8 +112,10 @@ class ProgramComparison::Pairing {
       if (found == pairs_.end()) return "an alias of something that is no output";
       const auto other = aliases_b.find(static_cast<TensorView*>(const_cast<void*>(found->second)));
       if (other == aliases_b.end()) return fmt::format("only one {} is an alias", names_a_.nameOf(*output));
-      if (alias.is_hidden != other->second.is_hidden) return fmt::format("only one alias {} is hidden", names_a_.nameOf(*output));
-      if (std::string why = vals(alias.target, other->second.target); !why.empty()) return fmt::format("alias {}: {}", names_a_.nameOf(*output), why);
+      if (alias.is_hidden != other->second.is_hidden)
+        return fmt::format("only one alias {} is hidden", names_a_.nameOf(*output));
+      if (std::string why = vals(alias.target, other->second.target); !why.empty())
+        return fmt::format("alias {}: {}", names_a_.nameOf(*output), why);
     }
     return "";
   }
@@ -120,7 +128,8 @@ class ProgramComparison::Pairing {
     for (const auto& [symbol, size] : sizes_b) by_name[names_b_.nameOf(*symbol)] = size;
     for (const auto& [symbol, size] : sizes_a) {
       const auto found = by_name.find(names_a_.nameOf(*symbol));
-      if (found == by_name.end() || found->second != size) return fmt::format("the default size of {}", names_a_.nameOf(*symbol));
+      if (found == by_name.end() || found->second != size)
+        return fmt::format("the default size of {}", names_a_.nameOf(*symbol));
     }
     return "";
   }
@@ -140,12 +149,15 @@ class ProgramComparison::Pairing {
   std::string tensors(const TensorView& a, const TensorView& b) {
     const TensorDomain& x = a.domain();
     const TensorDomain& y = b.domain();
-    const auto named = [&](std::string_view what) { return fmt::format("{} of {} and {}", what, text(a, names_a_), text(b, names_b_)); };
+    const auto named = [&](std::string_view what) {
+      return fmt::format("{} of {} and {}", what, text(a, names_a_), text(b, names_b_));
+    };
     if (names_a_.numberOf(a) != names_b_.numberOf(b)) return named("the labels");
     if (a.memoryType() != b.memoryType() || a.memoryKind() != b.memoryKind()) return named("the memory");
     if (!(a.mesh() == b.mesh())) return named("the meshes");
     if (x.contiguity != y.contiguity) return named("the contiguity");
-    if (x.stride_order != y.stride_order || x.stride_order_hint != y.stride_order_hint) return named("the stride orders");
+    if (x.stride_order != y.stride_order || x.stride_order_hint != y.stride_order_hint)
+      return named("the stride orders");
     // Transforms are compared on the way from their results to their operands, so shapes go first.
     if (!isSameAxes(x.root, y.root)) return named("the root axes");
     if (!isSameAxes(x.logical, y.logical)) return named("the axes");
@@ -165,9 +177,9 @@ class ProgramComparison::Pairing {
   bool isSameAxis(const IterDomain* a, const IterDomain* b) {
     if (a == nullptr || b == nullptr) return a == b;
     if (const auto found = pairs_.find(a); found != pairs_.end()) return found->second == b;
-    return pair(a, b) && a->kind() == b->kind() && a->parallelType() == b->parallelType() && a->isRFactor() == b->isRFactor() &&
-           vals(a->extent(), b->extent()).empty() && vals(a->expandedExtent(), b->expandedExtent()).empty() &&
-           isSameStep(a->definition(), b->definition());
+    return pair(a, b) && a->kind() == b->kind() && a->parallelType() == b->parallelType() &&
+           a->isRFactor() == b->isRFactor() && vals(a->extent(), b->extent()).empty() &&
+           vals(a->expandedExtent(), b->expandedExtent()).empty() && isSameStep(a->definition(), b->definition());
   }
 
   bool isSameStep(const DomainExpr* a, const DomainExpr* b) {
@@ -190,7 +202,9 @@ class ProgramComparison::Pairing {
   std::string sameForm(IterDomain* a, IterDomain* b) { return isSameAxis(a, b) ? "" : "the axes differ"; }
   std::string sameForm(const Block& a, const Block& b) { return blocks(a, b); }
   std::string sameForm(double a, double b) { return isSameValue(a, b) ? "" : fmt::format("{} and {}", a, b); }
-  std::string sameForm(const EnumValue& a, const EnumValue& b) { return a == b ? "" : fmt::format("{} and {}", a.name(), b.name()); }
+  std::string sameForm(const EnumValue& a, const EnumValue& b) {
+    return a == b ? "" : fmt::format("{} and {}", a.name(), b.name());
+  }
   std::string sameForm(const std::shared_ptr<const HostUnit>& a, const std::shared_ptr<const HostUnit>& b) {
     if (a == nullptr || b == nullptr) return a == b ? "" : "one is missing";
     return a->number != b->number ? counts("as numbers", static_cast<size_t>(a->number), static_cast<size_t>(b->number))

@@ -6,7 +6,19 @@
 
 namespace tokamak {
 
+namespace {
+
+void requireSize(std::string_view op, const Scalar& extent) {
+  const auto size = extent.constantInt();
+  TK_REQUIRE(isIntegerType(extent.dtype()) && (!size || *size >= 0), Definition,
+             "{}: {} (of type {}) is no size; sizes are integers that are not negative", op, toString(extent),
+             dataTypeName(extent.dtype()));
+}
+
+}  // namespace
+
 IterDomain* ShapeRule::iteration(Scalar* extent, bool is_rfactor) const {
+  requireSize(op_, *extent);
   return fusion_->axis({.kind = IterKind::Iteration, .extent = extent, .is_rfactor = is_rfactor});
 }
 
@@ -15,6 +27,7 @@ IterDomain* ShapeRule::reduction(const IterDomain& axis) const {
 }
 
 IterDomain* ShapeRule::broadcast(Scalar* expanded_extent) const {
+  if (expanded_extent != nullptr) requireSize(op_, *expanded_extent);
   return fusion_->axis({.kind = IterKind::Broadcast, .expanded_extent = expanded_extent});
 }
 
@@ -24,9 +37,7 @@ IterDomain* ShapeRule::sized(Scalar* extent) const {
 
 IterDomain* ShapeRule::common(const std::vector<IterDomain*>& axes, int64_t position) const {
   const IterDomain* best = nullptr;
-  const auto isSized = [](const IterDomain* axis) {
-    return !axis->isBroadcast() || axis->expandedExtent() != nullptr;
-  };
+  const auto isSized = [](const IterDomain* axis) { return !axis->isBroadcast() || axis->expandedExtent() != nullptr; };
   for (const IterDomain* axis : axes) {
     if (!isSized(axis)) continue;
     if (best == nullptr) {

@@ -29,48 +29,48 @@ std::ostream& operator<<(std::ostream& out, const BadCall& c) { return out << c.
 
 const BadCall kCalls[] = {
     {"wrong_rank", [](RunBench& b, auto&, Values& v) { v[0].second = b.random(DataType::F32, {4, 2, 1}, 1); },
-     "bind: T0_g_float[iS0{i0}, iS1{i2}] has 2 axes, but a tensor of rank 3 was given"},
+     "bind: T0: f32[i0, i2] has 2 axes, but a tensor of rank 3 was given"},
     {"wrong_size", [](RunBench& b, auto&, Values& v) { v[1].second = b.random(DataType::F32, {4, 3}, 1); },
-     "bind: T1_g_float[iS2{i0}, iS3{i2}]: axis 1 has size 3, but i2 is 2 elsewhere"},
+     "bind: T1: f32[i0, i2]: axis 1 has size 3, but i2 is 2 elsewhere"},
     {"wrong_dtype", [](RunBench& b, auto&, Values& v) { v[0].second = b.random(DataType::F64, {4, 2}, 1); },
-     "bind: T0_g_float[iS0{i0}, iS1{i2}] takes elements of type f32, but the given tensor has f64"},
+     "bind: T0: f32[i0, i2] takes elements of type f32, but the given tensor has f64"},
     {"wrong_strides", [](RunBench& b, auto&, Values& v) { v[0].second = b.random(DataType::F32, {4, 2}, 1, {1, 4}); },
-     "bind: T0_g_float[iS0{i0}, iS1{i2}]: axis 1 must be dense with stride 1, but its stride is 4; declare the tensor strided or copy it"},
+     "bind: T0: f32[i0, i2]: axis 1 must be dense with stride 1, but its stride is 4; declare the tensor strided or copy it"},
     {"rows_apart", [](RunBench& b, auto&, Values& v) { v[0].second = b.random(DataType::F32, {4, 2}, 1, {3, 1}); },
-     "bind: T0_g_float[iS0{i0}, iS1{i2}]: axis 0 must be dense with stride 2, but its stride is 3; declare the tensor strided or copy it"},
+     "bind: T0: f32[i0, i2]: axis 0 must be dense with stride 2, but its stride is 3; declare the tensor strided or copy it"},
     {"repeated_rows", [](RunBench& b, auto&, Values& v) { v[0].second = b.random(DataType::F32, {4, 2}, 1, {0, 1}); },
-     "bind: T0_g_float[iS0{i0}, iS1{i2}]: axis 0 must be dense with stride 2, but its stride is 0; declare the tensor strided or copy it"},
+     "bind: T0: f32[i0, i2]: axis 0 must be dense with stride 2, but its stride is 0; declare the tensor strided or copy it"},
     {"negative_stride",
      [](RunBench& b, auto&, Values& v) {
        const Tensor whole = b.random(DataType::F32, {4, 2}, 1);
        const int64_t sizes[] = {4, 2}, strides[] = {-2, 1};
        v[0].second = Tensor(whole.buffer(), 24, DataType::F32, sizes, strides);
      },
-     "bind: T0_g_float[iS0{i0}, iS1{i2}]: the stride of axis 0 is -2; strides cannot be negative"},
-    {"missing_tensor", [](RunBench&, auto&, Values& v) { v.erase(v.begin()); }, "bind: input T0_g_float[iS0{i0}, iS1{i2}] is missing"},
+     "bind: T0: f32[i0, i2]: the stride of axis 0 is -2; strides cannot be negative"},
+    {"missing_tensor", [](RunBench&, auto&, Values& v) { v.erase(v.begin()); }, "bind: input T0: f32[i0, i2] is missing"},
     {"missing_scalar", [](RunBench&, auto&, Values& v) { v.erase(v.begin() + 2); }, "bind: input factor is missing"},
-    {"nothing", [](RunBench&, auto&, Values& v) { v.clear(); }, "bind: input T0_g_float[iS0{i0}, iS1{i2}] is missing"},
-    {"undefined_tensor", [](RunBench&, auto&, Values& v) { v[0].second = Tensor(); }, "bind: input T0_g_float[iS0{i0}, iS1{i2}] is missing"},
-    {"tensor_given_twice", [](RunBench&, auto&, Values& v) { v.push_back(v[0]); }, "bind: T0_g_float[iS0{i0}, iS1{i2}] is given twice"},
+    {"nothing", [](RunBench&, auto&, Values& v) { v.clear(); }, "bind: input T0: f32[i0, i2] is missing"},
+    {"undefined_tensor", [](RunBench&, auto&, Values& v) { v[0].second = Tensor(); }, "bind: input T0: f32[i0, i2] is missing"},
+    {"tensor_given_twice", [](RunBench&, auto&, Values& v) { v.push_back(v[0]); }, "bind: T0: f32[i0, i2] is given twice"},
     {"scalar_given_twice", [](RunBench&, auto&, Values& v) { v.emplace_back(v[2].first, ScalarValue{5.0}); }, "bind: factor is given twice"},
     {"output_given_twice",
      [](RunBench& b, const HostIrContainer& p, Values& v) {
        for (int i = 0; i < 2; ++i) v.emplace_back(p.outputs()[0], b.empty(DataType::F32, {4, 2}));
      },
-     "bind: T2_g_float[iS4{i0}, iS5{i2}] is given twice"},
+     "bind: T2: f32[i0, i2] is given twice"},
     {"tensor_for_a_scalar", [](RunBench& b, auto&, Values& v) { v[2].second = b.random(DataType::F32, {1}, 1); },
      "bind: input factor is a scalar, but a tensor was given"},
     {"scalar_for_a_tensor", [](RunBench&, auto&, Values& v) { v[0].second = ScalarValue{1.0}; },
-     "bind: T0_g_float[iS0{i0}, iS1{i2}] is a tensor, but a scalar was given"},
+     "bind: T0: f32[i0, i2] is a tensor, but a scalar was given"},
     {"a_symbol_with_another_value",
      [](RunBench&, const HostIrContainer& p, Values& v) { v.emplace_back(tensorOf(p, 0)->axis(0)->extent(), ScalarValue{int64_t{7}}); },
-     "bind: T0_g_float[iS0{i0}, iS1{i2}]: axis 0 has size 4, but i0 is 7 elsewhere"},
+     "bind: T0: f32[i0, i2]: axis 0 has size 4, but i0 is 7 elsewhere"},
     {"a_value_of_another_program",
      [](RunBench&, auto&, Values& v) {
        static const auto other = hostProgramOf(kProgram);
        v[0].first = other->inputs()[0];
      },
-     "bind: T0_g_float[iS0{i0}, iS1{i2}] is neither an input nor an output of the program"},
+     "bind: T0: f32[i0, i2] is neither an input nor an output of the program"},
     {"a_scalar_of_another_program",
      [](RunBench&, auto&, Values& v) {
        static const auto other = hostProgramOf(kProgram);
@@ -82,38 +82,38 @@ const BadCall kCalls[] = {
        static RunBench other;
        v[0].second = other.random(DataType::F32, {4, 2}, 1);
      },
-     "bind: T0_g_float[iS0{i0}, iS1{i2}]: the given tensor is on device cpu, the program runs on cpu"},
+     "bind: T0: f32[i0, i2]: the given tensor is on device cpu, the program runs on cpu"},
     {"output_of_another_size",
      [](RunBench& b, const HostIrContainer& p, Values& v) { v.emplace_back(p.outputs()[0], b.empty(DataType::F32, {4, 3})); },
-     "bind: output T2_g_float[iS4{i0}, iS5{i2}] has sizes [4, 2], but the given tensor [4, 3]"},
+     "bind: output T2: f32[i0, i2] has sizes [4, 2], but the given tensor [4, 3]"},
     {"output_of_another_rank",
      [](RunBench& b, const HostIrContainer& p, Values& v) { v.emplace_back(p.outputs()[0], b.empty(DataType::F32, {8})); },
-     "bind: output T2_g_float[iS4{i0}, iS5{i2}] has sizes [4, 2], but the given tensor [8]"},
+     "bind: output T2: f32[i0, i2] has sizes [4, 2], but the given tensor [8]"},
     {"output_of_another_type",
      [](RunBench& b, const HostIrContainer& p, Values& v) { v.emplace_back(p.outputs()[0], b.empty(DataType::F64, {4, 2})); },
-     "bind: T2_g_float[iS4{i0}, iS5{i2}] takes elements of type f32, but the given tensor has f64"},
+     "bind: T2: f32[i0, i2] takes elements of type f32, but the given tensor has f64"},
     {"output_of_another_device",
      [](RunBench&, const HostIrContainer& p, Values& v) {
        static RunBench other;
        v.emplace_back(p.outputs()[0], other.empty(DataType::F32, {4, 2}));
      },
-     "bind: T2_g_float[iS4{i0}, iS5{i2}]: the given tensor is on device cpu, the program runs on cpu"},
+     "bind: T2: f32[i0, i2]: the given tensor is on device cpu, the program runs on cpu"},
     {"output_whose_rows_are_one",
      [](RunBench& b, const HostIrContainer& p, Values& v) { v.emplace_back(p.outputs()[0], b.empty(DataType::F32, {4, 2}, {0, 1})); },
-     "bind: output T2_g_float[iS4{i0}, iS5{i2}]: two elements of the given tensor share memory (sizes [4, 2], strides [0, 1])"},
+     "bind: output T2: f32[i0, i2]: two elements of the given tensor share memory (sizes [4, 2], strides [0, 1])"},
     {"output_whose_rows_overlap",
      [](RunBench& b, const HostIrContainer& p, Values& v) { v.emplace_back(p.outputs()[0], b.empty(DataType::F32, {4, 2}, {1, 1})); },
-     "bind: output T2_g_float[iS4{i0}, iS5{i2}]: two elements of the given tensor share memory (sizes [4, 2], strides [1, 1])"},
+     "bind: output T2: f32[i0, i2]: two elements of the given tensor share memory (sizes [4, 2], strides [1, 1])"},
     {"output_with_a_negative_stride",
      [](RunBench& b, const HostIrContainer& p, Values& v) {
        const Tensor whole = b.empty(DataType::F32, {4, 2});
        const int64_t sizes[] = {4, 2}, strides[] = {-2, 1};
        v.emplace_back(p.outputs()[0], Tensor(whole.buffer(), 24, DataType::F32, sizes, strides));
      },
-     "bind: output T2_g_float[iS4{i0}, iS5{i2}]: the stride of axis 0 is -2; strides cannot be negative"},
+     "bind: output T2: f32[i0, i2]: the stride of axis 0 is -2; strides cannot be negative"},
     {"output_in_an_inputs_memory",
      [](RunBench&, const HostIrContainer& p, Values& v) { v.emplace_back(p.outputs()[0], std::get<Tensor>(v[1].second)); },
-     "bind: the tensor given for output T2_g_float[iS4{i0}, iS5{i2}] overlaps the one given for input T1_g_float[iS2{i0}, iS3{i2}]; declare an "
+     "bind: the tensor given for output T2: f32[i0, i2] overlaps the one given for input T1: f32[i0, i2]; declare an "
      "alias for an in-place update"},
     {"outputs_that_overlap",
      [](RunBench& b, const HostIrContainer& p, Values& v) {
@@ -121,7 +121,7 @@ const BadCall kCalls[] = {
        v.emplace_back(p.outputs()[0], both.slice(0, 0, 4));
        v.emplace_back(p.outputs()[1], both.slice(0, 3, 7));
      },
-     "bind: the tensors given for outputs T2_g_float[iS4{i0}, iS5{i2}] and T3_g_float[iS6{i0}, iS7{i2}] overlap"},
+     "bind: the tensors given for outputs T2: f32[i0, i2] and T3: f32[i0, i2] overlap"},
 };
 
 class BadCalls : public testing::TestWithParam<BadCall> {};
@@ -177,7 +177,7 @@ TEST(BadCall, AnOutputThatUpdatesAnInputIsThatInputsMemory) {
     EXPECT_EQ(numbersOf(evaluator.runWithInput(values).at(0)), (std::vector<double>{2, 4}));
     values.back().second = bench.empty(DataType::F32, {2});
     EXPECT_EQ(refusalOf([&] { evaluator.runWithInput(values); }),
-              "bind: output T1_g_float[iS1{i0}] updates input T0_g_float[iS0{i0}] in place; give that input's tensor for it, or none");
+              "bind: output T1: f32[i0] updates input T0: f32[i0] in place; give that input's tensor for it, or none");
     EXPECT_EQ(numbersOf(evaluator.runWithInput(bound(evaluator.program(), {state})).at(0)), (std::vector<double>{4, 8}));
   }
 }
@@ -194,7 +194,7 @@ TEST(BadCall, OfTheHotEntryIsRefusedToo) {
   for (int round = 0; round < 2; ++round) {
     EXPECT_EQ(run({}, {}), "bind: run: 0 inputs and 0 outputs given; the program has 1 and 1");
     EXPECT_EQ(run({in}, {Tensor()}), "bind: run: an output has no storage; runWithInput allocates outputs");
-    EXPECT_EQ(run({Tensor()}, {bench.empty(DataType::F32, {2})}), "bind: input T0_g_float[iS0{i0}] is missing");
+    EXPECT_EQ(run({Tensor()}, {bench.empty(DataType::F32, {2})}), "bind: input T0: f32[i0] is missing");
     EXPECT_THAT(run({in}, {in}), HasSubstr("overlaps the one given for input"));
     EXPECT_THAT(run({in}, {bench.empty(DataType::F32, {3})}), HasSubstr("has sizes [2], but the given tensor [3]"));
     EXPECT_THAT(run({in}, {other.empty(DataType::F32, {2})}), HasSubstr("the given tensor is on device"));

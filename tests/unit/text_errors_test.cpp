@@ -569,6 +569,36 @@ const WrongText kWrongTexts[] = {
      "[parse] t.fusion:4:12: 'split' gives no tensor; expected the command without 'T<n> ='\n"
      "schedule { T9 = split(T1, axis=0, factor=4) }\n"
      "           ^"},
+    {"a size that is no integer",
+     "fusion f(s: f32) -> T1 {\n  T1 = full(shape=[s], value=1)\n}\n",
+     "[definition] full: s (of type f32) is no size; sizes are integers that are not negative\n"
+     "  at t.fusion:2:8\n"
+     "      T1 = full(shape=[s], value=1)\n"
+     "           ^"},
+    {"a negative size of an op",
+     "fusion f() -> T1 {\n  T1 = full(shape=[-4], value=1)\n}\n",
+     "[definition] full: -4 (of type i64) is no size; sizes are integers that are not negative\n"
+     "  at t.fusion:2:8\n"
+     "      T1 = full(shape=[-4], value=1)\n"
+     "           ^"},
+    {"an op without what it needs",
+     "fusion f() -> T1 {\n  T1 = full(shape=[4])\n}\n",
+     "[definition] full: 'value' is missing; give the value of every element\n"
+     "  at t.fusion:2:8\n"
+     "      T1 = full(shape=[4])\n"
+     "           ^"},
+    {"a length that is missing",
+     "fusion f() -> T1 {\n  T1 = iota()\n}\n",
+     "[definition] iota: 'length' is missing; give the number of elements\n"
+     "  at t.fusion:2:8\n"
+     "      T1 = iota()\n"
+     "           ^"},
+    {"an index that is missing",
+     "fusion f(T0: f32[i0]) -> T1 {\n  T1 = select(T0, axis=0)\n}\n",
+     "[definition] select: 'index' is missing; give the position along axis 0 of T0: f32[i0]\n"
+     "  at t.fusion:2:8\n"
+     "      T1 = select(T0, axis=0)\n"
+     "           ^"},
 };
 // clang-format on
 
@@ -587,7 +617,8 @@ TEST(WrongText, IsRefusedWithThePlaceAndWhatWasExpected) {
 
 TEST(WrongText, AScheduleNeedsAScheduler) {
   try {
-    static_cast<void>(parseFusion("fusion f(T0: f32[i0]) -> T0 {} schedule { split(T0, axis=0, factor=4) }", "t.fusion"));
+    static_cast<void>(
+        parseFusion("fusion f(T0: f32[i0]) -> T0 {} schedule { split(T0, axis=0, factor=4) }", "t.fusion"));
     ADD_FAILURE() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::Unsupported);
@@ -612,11 +643,16 @@ std::string repeated(std::string_view piece, int count) {
 
 TEST(WrongText, DeepNestingIsAnErrorNotAnOverflow) {
   const std::string head = "fusion f(T0: f32[i0]) -> T1 { T1 = ";
-  EXPECT_EQ(messageOf(head + repeated("sin(", 100000) + ")"), "t.fusion:1:836: nested too deeply; expected at most 200 levels");
-  EXPECT_EQ(messageOf(head + "add(T0, " + repeated("(", 100000)), "t.fusion:1:244: nested too deeply; expected at most 200 levels");
-  EXPECT_EQ(messageOf(head + repeated("exp(", 100000) + "T0"), "t.fusion:1:836: nested too deeply; expected at most 200 levels");
-  EXPECT_EQ(messageOf(head + "cat(" + repeated("[", 100000)), "t.fusion:1:41: unexpected '['; expected a tensor, a scalar or true or false");
-  EXPECT_EQ(messageOf("fusion f(T0: f32[" + repeated("-", 100000)), "t.fusion:1:218: nested too deeply; expected at most 200 levels");
+  EXPECT_EQ(messageOf(head + repeated("sin(", 100000) + ")"),
+            "t.fusion:1:836: nested too deeply; expected at most 200 levels");
+  EXPECT_EQ(messageOf(head + "add(T0, " + repeated("(", 100000)),
+            "t.fusion:1:244: nested too deeply; expected at most 200 levels");
+  EXPECT_EQ(messageOf(head + repeated("exp(", 100000) + "T0"),
+            "t.fusion:1:836: nested too deeply; expected at most 200 levels");
+  EXPECT_EQ(messageOf(head + "cat(" + repeated("[", 100000)),
+            "t.fusion:1:41: unexpected '['; expected a tensor, a scalar or true or false");
+  EXPECT_EQ(messageOf("fusion f(T0: f32[" + repeated("-", 100000)),
+            "t.fusion:1:218: nested too deeply; expected at most 200 levels");
   EXPECT_EQ(messageOf(head + repeated("exp(", 150) + "T0" + repeated(")", 150) + " }"), "no error");
 }
 
@@ -624,13 +660,16 @@ TEST(WrongText, ExtentsThatGrowWithoutBoundAreRefused) {
   std::string text = "fusion f(T0: f32[i0]) -> () {\n";
   for (int i = 1; i <= 40; ++i) text += fmt::format("T{0} = cat([T{1}, T{1}])\n", i, i - 1);
   // 2^40 terms; a simplifier that adds them up has nothing to refuse.
-  EXPECT_THAT(messageOf(text + "}"), testing::AnyOf("no error", "t.fusion:14:7: an extent of the result of 'cat' has become too large to be written; "
-                                                                "expected fewer operations on one size"));
+  EXPECT_THAT(messageOf(text + "}"),
+              testing::AnyOf("no error",
+                             "t.fusion:14:7: an extent of the result of 'cat' has become too large to be written; "
+                             "expected fewer operations on one size"));
 }
 
 TEST(WrongText, HugeInputsAreReadInLinearTime) {
   EXPECT_EQ(messageOf(std::string(10'000'000, ' ')), "t.fusion:1:1: unexpected end of the text; expected 'fusion'");
-  EXPECT_EQ(messageOf("fusion " + std::string(10'000'000, 'x')), "t.fusion:1:10000008: unexpected end of the text; expected '('");
+  EXPECT_EQ(messageOf("fusion " + std::string(10'000'000, 'x')),
+            "t.fusion:1:10000008: unexpected end of the text; expected '('");
   EXPECT_EQ(messageOf("fusion f() -> () {" + repeated("} ", 1'000'000)),
             "t.fusion:1:21: unexpected '}'; expected 'sizes', 'schedule' or the end of the text, each once");
 }

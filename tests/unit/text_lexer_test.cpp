@@ -27,7 +27,8 @@ std::string errorOf(const std::function<void()>& action) {
 
 TEST(Lexer, CutsWordsNumbersStringsAndPunctuation) {
   EXPECT_THAT(texts("T1 = cast(T0, x=-4) // rest\n->i0{a.b}\"s\\n\""),
-              testing::ElementsAre("T1", "=", "cast", "(", "T0", ",", "x", "=", "-", "4", ")", "->", "i0", "{", "a", ".", "b", "}", "\"s\\n\""));
+              testing::ElementsAre("T1", "=", "cast", "(", "T0", ",", "x", "=", "-", "4", ")", "->", "i0", "{", "a",
+                                   ".", "b", "}", "\"s\\n\""));
   EXPECT_EQ(tokensOf("\"s\\n\\x41\"")[0].string, "s\nA");
 }
 
@@ -52,7 +53,8 @@ TEST(Lexer, AnErrorNamesThePlaceAndShowsTheLineWithACaret) {
   tokens.next();
   EXPECT_EQ(errorOf([&] { tokens.expect("="); }), "f.fusion:2:5: unexpected 'c'; expected '='\n  b c\n    ^");
   tokens.next();
-  EXPECT_EQ(errorOf([&] { tokens.expect("="); }), "f.fusion:2:6: unexpected end of the text; expected '='\n  b c\n     ^");
+  EXPECT_EQ(errorOf([&] { tokens.expect("="); }),
+            "f.fusion:2:6: unexpected end of the text; expected '='\n  b c\n     ^");
 }
 
 TEST(Lexer, ColumnsCountCharactersNotBytes) {
@@ -95,9 +97,26 @@ TEST_F(ScalarText, PrecedenceIsThatOfC) {
 }
 
 TEST_F(ScalarText, CanonicalTextReadsBackAsTheSameNode) {
-  for (const char* text : {"( i0 * 8 )", "( ceilDiv(( i0 * 8 ), 3) )", "( where(( i0 < 4 ), i2, 7) )", "( f32(i0) )", "( min(i0, i2) )",
-                           "( rsqrt(f0) )", "( function.where(( i0 < 4 ), f0, 0.5_f32) )", "( neg(f0) )", "0.5_f32", "-0.0", "nan", "-nan",
-                           "nan(0x7ff8000000000001)", "-inf_f32", "-9223372036854775808", "3_i32", "true", "1e+300", "0.1_f32", "( max(0.1, 2.0) )"}) {
+  for (const char* text : {"( i0 * 8 )",
+                           "( ceilDiv(( i0 * 8 ), 3) )",
+                           "( where(( i0 < 4 ), i2, 7) )",
+                           "( f32(i0) )",
+                           "( min(i0, i2) )",
+                           "( rsqrt(f0) )",
+                           "( function.where(( i0 < 4 ), f0, 0.5_f32) )",
+                           "( neg(f0) )",
+                           "0.5_f32",
+                           "-0.0",
+                           "nan",
+                           "-nan",
+                           "nan(0x7ff8000000000001)",
+                           "-inf_f32",
+                           "-9223372036854775808",
+                           "3_i32",
+                           "true",
+                           "1e+300",
+                           "0.1_f32",
+                           "( max(0.1, 2.0) )"}) {
     Scalar* scalar = read(text, ScalarForm::AsWritten);
     EXPECT_EQ(print(scalar), text);
     EXPECT_EQ(read(print(scalar), ScalarForm::AsWritten), scalar) << text;
@@ -111,11 +130,15 @@ TEST_F(ScalarText, WrongScalarsAreRefusedWithWhatWasExpected) {
   };
   EXPECT_EQ(firstLine("i9"), "f:1:1: unknown scalar 'i9'; expected the name of an extent or of a scalar input");
   EXPECT_EQ(firstLine("rsqr(f0)"),
-            "f:1:1: unknown function 'rsqr' of scalars; expected ceilDiv, min, max, where, a type or an elementwise function; did you mean 'rsqrt'?");
+            "f:1:1: unknown function 'rsqr' of scalars; expected ceilDiv, min, max, where, a type or an elementwise "
+            "function; did you mean 'rsqrt'?");
   EXPECT_EQ(firstLine("min(i0)"), "f:1:1: 'min' is given 1 operands; expected 2");
-  EXPECT_EQ(firstLine("1.5_i32"), "f:1:1: the number '1.5_i32' cannot have the type 'i32'; expected f64, f32, f16 or bf16");
-  EXPECT_EQ(firstLine("3000000000_i32"), "f:1:1: the number '3000000000_i32' does not fit into i32; expected one in its range");
-  EXPECT_EQ(firstLine("9223372036854775808"), "f:1:1: the number 9223372036854775808 is out of range; expected an integer of 64 bits");
+  EXPECT_EQ(firstLine("1.5_i32"),
+            "f:1:1: the number '1.5_i32' cannot have the type 'i32'; expected f64, f32, f16 or bf16");
+  EXPECT_EQ(firstLine("3000000000_i32"),
+            "f:1:1: the number '3000000000_i32' does not fit into i32; expected one in its range");
+  EXPECT_EQ(firstLine("9223372036854775808"),
+            "f:1:1: the number 9223372036854775808 is out of range; expected an integer of 64 bits");
   EXPECT_EQ(firstLine("gcd(f0, f0)"), "f:1:1: 'gcd' is not defined on f32; expected operands of another type");
   EXPECT_EQ(firstLine("addcmul(f0, f0, f0)"), "f:1:1: 'addcmul' takes 4 operands; expected a function of at most 3");
   EXPECT_EQ(firstLine("(i0"), "f:1:4: unexpected end of the text; expected ')'");
@@ -127,7 +150,8 @@ TEST_F(ScalarText, DeepNestingIsAnErrorNotAnOverflow) {
   EXPECT_THAT(errorOf([&] { read(std::string(100000, '-') + "i0"); }), testing::HasSubstr("nested too deeply"));
   std::string chain = "i0";
   for (int i = 0; i < 100000; ++i) chain += "+i2";
-  EXPECT_THAT(errorOf([&] { read(chain, ScalarForm::AsWritten); }), testing::HasSubstr("the expression is too long; expected at most 200 levels of operators"));
+  EXPECT_THAT(errorOf([&] { read(chain, ScalarForm::AsWritten); }),
+              testing::HasSubstr("the expression is too long; expected at most 200 levels of operators"));
 }
 
 }  // namespace

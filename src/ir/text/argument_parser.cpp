@@ -20,7 +20,8 @@ ScalarParser ArgumentParser::scalars() const {
 TensorView* ArgumentParser::tensorOf(const Token& name) const {
   const auto found = scope_.tensors.find(*tensorNumber(name.text));
   if (found == scope_.tensors.end()) {
-    tokens_.fail(name, fmt::format("{} is not defined; expected an input or a result of a line above", describeToken(name)));
+    tokens_.fail(name,
+                 fmt::format("{} is not defined; expected an input or a result of a line above", describeToken(name)));
   }
   return found->second;
 }
@@ -75,8 +76,8 @@ FieldValue ArgumentParser::value(bool takes_bare_name) {
     std::vector<std::string_view> known;
     for (const auto& [name, symbol] : scope_.symbols) known.push_back(name);
     std::ranges::sort(known);
-    tokens_.fail(token, fmt::format("unknown name {}; expected a tensor T<n>, an extent, a scalar input or a type{}", describeToken(token),
-                                    suggestion(token.text, known)));
+    tokens_.fail(token, fmt::format("unknown name {}; expected a tensor T<n>, an extent, a scalar input or a type{}",
+                                    describeToken(token), suggestion(token.text, known)));
   }
   return std::string(tokens_.next().text);
 }
@@ -132,7 +133,8 @@ FieldValue ArgumentParser::list() {
   tokens_.next();
   if (auto integers = listOf<int64_t>(elements)) return *std::move(integers);
   if (auto flags = listOf<bool>(elements)) return *std::move(flags);
-  const bool has_tensor = std::ranges::any_of(elements, [](const FieldValue& v) { return std::holds_alternative<Val*>(v); });
+  const bool has_tensor =
+      std::ranges::any_of(elements, [](const FieldValue& v) { return std::holds_alternative<Val*>(v); });
   std::vector<Val*> vals;
   std::vector<Scalar*> scalars;
   for (const FieldValue& element : elements) {
@@ -149,7 +151,8 @@ FieldValue ArgumentParser::nestedCall() {
   const WrittenCall call = parseCall();
   const std::vector<Val*> results = make_call_(call);
   if (results.size() != 1) {
-    tokens_.fail(start, fmt::format("{} gives {} results; expected one where it is an argument", describeToken(start), results.size()));
+    tokens_.fail(start, fmt::format("{} gives {} results; expected one where it is an argument", describeToken(start),
+                                    results.size()));
   }
   if (Scalar* scalar = asScalar(results[0])) return scalar;
   return results[0];

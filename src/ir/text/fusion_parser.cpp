@@ -54,7 +54,9 @@ struct WrittenResult {
 class FusionParser {
  public:
   FusionParser(TokenStream& tokens, const ParseOptions& options)
-      : tokens_(tokens), options_(options), fusion_(std::make_unique<Fusion>()),
+      : tokens_(tokens),
+        options_(options),
+        fusion_(std::make_unique<Fusion>()),
         arguments_(tokens, *fusion_, scope_, [this](const WrittenCall& call) { return make(call, {}); }) {}
 
   std::unique_ptr<Fusion> parse() {
@@ -62,9 +64,12 @@ class FusionParser {
     bool has_sizes = false;
     bool has_schedule = false;
     for (;;) {
-      if (!has_sizes && tokens_.at("sizes")) has_sizes = true, sizesSection();
-      else if (!has_schedule && tokens_.at("schedule")) has_schedule = true, scheduleSection();
-      else return std::move(fusion_);
+      if (!has_sizes && tokens_.at("sizes"))
+        has_sizes = true, sizesSection();
+      else if (!has_schedule && tokens_.at("schedule"))
+        has_schedule = true, scheduleSection();
+      else
+        return std::move(fusion_);
     }
   }
 
@@ -113,8 +118,9 @@ class FusionParser {
     Scalar*& symbol = scope_.symbols[std::string(name.text)];
     if (symbol == nullptr) symbol = fusion_->symbol(std::string(name.text), dtype);
     if (symbol->dtype() != dtype || fusion_->isInput(symbol)) {
-      tokens_.fail(name, fmt::format("{} is already {} of type {}; expected another name", describeToken(name),
-                                     fusion_->isInput(symbol) ? "an input" : "an extent", dataTypeName(symbol->dtype())));
+      tokens_.fail(name,
+                   fmt::format("{} is already {} of type {}; expected another name", describeToken(name),
+                               fusion_->isInput(symbol) ? "an input" : "an extent", dataTypeName(symbol->dtype())));
     }
     fusion_->addInput(symbol);
   }
@@ -134,7 +140,9 @@ class FusionParser {
 
   void requireSymbolName(const Token& name) {
     if (canNameSymbol(name.text)) return;
-    tokens_.fail(name, fmt::format("{} cannot name a scalar; expected a name that is no type, no tensor and no reserved word", describeToken(name)));
+    tokens_.fail(name,
+                 fmt::format("{} cannot name a scalar; expected a name that is no type, no tensor and no reserved word",
+                             describeToken(name)));
   }
 
   DataType scalarType() {
@@ -184,7 +192,8 @@ class FusionParser {
     TensorView* target = arguments_.tensorOf(target_name);
     const bool is_hidden = tokens_.accept("hidden");
     if (fusion_->outputAliases().contains(tensor)) {
-      tokens_.fail(name, fmt::format("{} already aliases an input; expected one alias for each output", describeToken(name)));
+      tokens_.fail(name,
+                   fmt::format("{} already aliases an input; expected one alias for each output", describeToken(name)));
     }
     fusion_->addOutput(tensor);
     at(target_name, [&] { fusion_->aliasOutput(tensor, target, is_hidden); });
@@ -200,12 +209,13 @@ class FusionParser {
     if (!tokens_.at("=")) tokens_.failExpected(results.back().type ? "'='" : "'=' or ':'");
     tokens_.next();
     const Token& start = tokens_.peek();
-    if (start.kind != TokenKind::Identifier || !tokens_.peek(1).is("(")) tokens_.failExpected("a call such as add(T0, T1)");
+    if (start.kind != TokenKind::Identifier || !tokens_.peek(1).is("("))
+      tokens_.failExpected("a call such as add(T0, T1)");
     const WrittenCall call = arguments_.parseCall();
     const std::vector<Val*> made = make(call, results);
     if (made.size() != results.size()) {
-      tokens_.fail(start, fmt::format("{} gives {} results; expected as many names on the left of '=', not {}", describeToken(start),
-                                      made.size(), results.size()));
+      tokens_.fail(start, fmt::format("{} gives {} results; expected as many names on the left of '=', not {}",
+                                      describeToken(start), made.size(), results.size()));
     }
     for (size_t i = 0; i < made.size(); ++i) nameResult(results[i], made[i]);
   }
@@ -217,7 +227,8 @@ class FusionParser {
     tokens_.expect(":");
     const DataType dtype = scalarType();
     const bool is_new = scope_.symbols.emplace(std::string(name.text), nullptr).second;
-    if (!is_new) tokens_.fail(name, fmt::format("{} is declared twice; expected a name that is not taken", describeToken(name)));
+    if (!is_new)
+      tokens_.fail(name, fmt::format("{} is declared twice; expected a name that is not taken", describeToken(name)));
     scope_.symbols[std::string(name.text)] = fusion_->symbol(std::string(name.text), dtype);
   }
 
@@ -239,7 +250,8 @@ class FusionParser {
     // A function may give back its operand, which keeps its own type.
     if (is_fresh) return applyType(tokens_, *tensor, *result.type);
     if (result.type->dtype != tensor->dtype() || result.type->axes.size() != tensor->logical().size()) {
-      tokens_.fail(result.type->offset, fmt::format("this is not the type of what is computed; expected that of {}", toString(*tensor)));
+      tokens_.fail(result.type->offset,
+                   fmt::format("this is not the type of what is computed; expected that of {}", toString(*tensor)));
     }
   }
 
@@ -248,7 +260,9 @@ class FusionParser {
   // Runs `action`; errors in it say where the text stands.
   template <class Action>
   std::invoke_result_t<Action> at(const Token& token, const Action& action) {
-    const auto describe = [&] { return fmt::format("at {}\n{}", tokens_.place(token), tokens_.excerpt(token.offset, 4)); };
+    const auto describe = [&] {
+      return fmt::format("at {}\n{}", tokens_.place(token), tokens_.excerpt(token.offset, 4));
+    };
     const ErrorNote note(describe);
     return action();
   }
@@ -261,7 +275,8 @@ class FusionParser {
       if (tensor == nullptr) continue;
       for (const IterDomain* axis : tensor->logical()) {
         if (limits_.allows(*axis->visibleExtent())) continue;
-        tokens_.fail(*call.name, fmt::format("an extent of the result of {} has become too large to be written; expected fewer operations on one size",
+        tokens_.fail(*call.name, fmt::format("an extent of the result of {} has become too large to be written; "
+                                             "expected fewer operations on one size",
                                              describeToken(*call.name)));
       }
     }
@@ -292,7 +307,8 @@ class FusionParser {
       const auto more = options_.resolver->names();
       names.insert(names.end(), more.begin(), more.end());
     }
-    tokens_.fail(name, fmt::format("unknown function {}; expected an op or a function{}", describeToken(name), suggestion(name.text, names)));
+    tokens_.fail(name, fmt::format("unknown function {}; expected an op or a function{}", describeToken(name),
+                                   suggestion(name.text, names)));
   }
 
   // --- sizes { i0 = 4 } ---
@@ -311,7 +327,8 @@ class FusionParser {
         std::vector<std::string_view> known;
         for (const auto& [known_name, known_symbol] : scope_.symbols) known.push_back(known_name);
         std::ranges::sort(known);
-        tokens_.fail(name, fmt::format("{} is no extent; expected one of the fusion's{}", describeToken(name), suggestion(name.text, known)));
+        tokens_.fail(name, fmt::format("{} is no extent; expected one of the fusion's{}", describeToken(name),
+                                       suggestion(name.text, known)));
       }
       tokens_.expect("=");
       const Token& start = tokens_.peek();
@@ -340,7 +357,8 @@ class FusionParser {
       tokens_.next();
     }
     const Token& name = tokens_.peek();
-    if (name.kind != TokenKind::Identifier || !tokens_.peek(1).is("(")) tokens_.failExpected("a command such as split(T0, axis=0, factor=4), or '}'");
+    if (name.kind != TokenKind::Identifier || !tokens_.peek(1).is("("))
+      tokens_.failExpected("a command such as split(T0, axis=0, factor=4), or '}'");
     ScheduleCommand command;
     command.name = name.text;
     command.place = tokens_.place(start);
@@ -350,8 +368,10 @@ class FusionParser {
     if (options_.scheduler != nullptr) requireCommand(name);
     TensorView* made = at(start, [&] { return apply(command, step); });
     if ((label != nullptr) != (made != nullptr)) {
-      tokens_.fail(start, label != nullptr ? fmt::format("{} gives no tensor; expected the command without 'T<n> ='", describeToken(name))
-                                           : fmt::format("{} gives a tensor; expected 'T<n> =' before it", describeToken(name)));
+      tokens_.fail(start,
+                   label != nullptr
+                       ? fmt::format("{} gives no tensor; expected the command without 'T<n> ='", describeToken(name))
+                       : fmt::format("{} gives a tensor; expected 'T<n> =' before it", describeToken(name)));
     }
     if (label != nullptr) defineTensor(*label, made);
   }
@@ -359,13 +379,15 @@ class FusionParser {
   void requireCommand(const Token& name) {
     const std::vector<std::string_view> known = options_.scheduler->names();
     if (std::ranges::find(known, name.text) != known.end()) return;
-    tokens_.fail(name, fmt::format("unknown command {}; expected a schedule command{}", describeToken(name), suggestion(name.text, known)));
+    tokens_.fail(name, fmt::format("unknown command {}; expected a schedule command{}", describeToken(name),
+                                   suggestion(name.text, known)));
   }
 
   TensorView* apply(const ScheduleCommand& command, int64_t step) {
     const auto describe = [&] { return fmt::format("while applying schedule step {}: {}", step, command.text); };
     const ErrorNote note(describe);
-    TK_REQUIRE(options_.scheduler != nullptr, Unsupported, "schedule: '{}' needs a scheduler, and this reader has none", command.name);
+    TK_REQUIRE(options_.scheduler != nullptr, Unsupported, "schedule: '{}' needs a scheduler, and this reader has none",
+               command.name);
     return options_.scheduler->apply(*fusion_, command);
   }
 
@@ -379,7 +401,9 @@ class FusionParser {
 
 }  // namespace
 
-std::unique_ptr<Fusion> parseFusion(TokenStream& tokens, const ParseOptions& options) { return FusionParser(tokens, options).parse(); }
+std::unique_ptr<Fusion> parseFusion(TokenStream& tokens, const ParseOptions& options) {
+  return FusionParser(tokens, options).parse();
+}
 
 std::unique_ptr<Fusion> parseFusion(std::string_view text, std::string_view file, const ParseOptions& options) {
   TokenStream tokens(text, file);

@@ -24,24 +24,32 @@ class Printer {
     std::string inputs;
     for (const Val* input : fusion.inputs()) {
       const std::string_view separator = inputs.empty() ? "" : ", ";
-      if (input->kind() == ValKind::Tensor) inputs += fmt::format("{}{}", separator, typed(static_cast<const TensorView&>(*input)));
-      else inputs += fmt::format("{}{}: {}", separator, names_.nameOf(static_cast<const Scalar&>(*input)), dataTypeName(input->dtype()));
+      if (input->kind() == ValKind::Tensor)
+        inputs += fmt::format("{}{}", separator, typed(static_cast<const TensorView&>(*input)));
+      else
+        inputs += fmt::format("{}{}: {}", separator, names_.nameOf(static_cast<const Scalar&>(*input)),
+                              dataTypeName(input->dtype()));
     }
     const std::vector<Token> name = tokensOf(fusion.name());
     const bool is_word = name.size() == 2 && name[0].kind == TokenKind::Identifier && name[0].text == fusion.name();
-    return fmt::format("fusion {}({}) -> {} {{\n", is_word ? fusion.name() : quoted(fusion.name()), inputs, outputs(fusion));
+    return fmt::format("fusion {}({}) -> {} {{\n", is_word ? fusion.name() : quoted(fusion.name()), inputs,
+                       outputs(fusion));
   }
 
   // Symbols that no input's shape declares.
   std::string symbols(const Fusion& fusion) const {
     std::unordered_set<const Scalar*> declared;
     for (const Val* input : fusion.inputs()) {
-      if (input->kind() == ValKind::Scalar) declared.insert(static_cast<const Scalar*>(input));
-      else for (const IterDomain* axis : static_cast<const TensorView*>(input)->logical()) declare(axis->extent(), declared), declare(axis->expandedExtent(), declared);
+      if (input->kind() == ValKind::Scalar)
+        declared.insert(static_cast<const Scalar*>(input));
+      else
+        for (const IterDomain* axis : static_cast<const TensorView*>(input)->logical())
+          declare(axis->extent(), declared), declare(axis->expandedExtent(), declared);
     }
     std::string text;
     for (const Scalar* symbol : names_.symbols()) {
-      if (!declared.contains(symbol)) text += fmt::format("  symbol {}: {}\n", names_.nameOf(*symbol), dataTypeName(symbol->dtype()));
+      if (!declared.contains(symbol))
+        text += fmt::format("  symbol {}: {}\n", names_.nameOf(*symbol), dataTypeName(symbol->dtype()));
     }
     return text;
   }
@@ -50,7 +58,8 @@ class Printer {
     std::vector<std::string> entries;
     for (const Scalar* symbol : names_.symbols()) {
       const auto found = fusion.defaultSizes().find(const_cast<Scalar*>(symbol));
-      if (found != fusion.defaultSizes().end()) entries.push_back(fmt::format("{} = {}", names_.nameOf(*symbol), found->second));
+      if (found != fusion.defaultSizes().end())
+        entries.push_back(fmt::format("{} = {}", names_.nameOf(*symbol), found->second));
     }
     return entries.empty() ? "" : fmt::format("sizes {{ {} }}\n", fmt::join(entries, ", "));
   }
@@ -72,10 +81,13 @@ class Printer {
     for (const Scalar* operand : scalar->operands()) declare(operand, declared);
   }
 
-  SymbolNamer namer() const { return [this](const Scalar& symbol) { return names_.nameOf(symbol); }; }
+  SymbolNamer namer() const {
+    return [this](const Scalar& symbol) { return names_.nameOf(symbol); };
+  }
   std::string text(const Scalar& scalar) const { return scalarText(scalar, namer()); }
   std::string text(const Val& val) const {
-    return val.kind() == ValKind::Tensor ? names_.nameOf(static_cast<const TensorView&>(val)) : text(static_cast<const Scalar&>(val));
+    return val.kind() == ValKind::Tensor ? names_.nameOf(static_cast<const TensorView&>(val))
+                                         : text(static_cast<const Scalar&>(val));
   }
   std::string typed(const TensorView& tensor) const {
     return fmt::format("{}: {}", names_.nameOf(tensor), tensorTypeText(tensor, namer()));
@@ -102,20 +114,25 @@ class Printer {
     std::vector<FunctionOperand> forms;
     for (const Val* val : expr.inputs()) {
       FunctionOperand form;
-      if (isNumber(val)) form.is_floating_number = isFloatingType(val->dtype());
-      else form.dtype = val->dtype();
+      if (isNumber(val))
+        form.is_floating_number = isFloatingType(val->dtype());
+      else
+        form.dtype = val->dtype();
       forms.push_back(form);
     }
     bool is_plain = expr.is<PointwiseOp>();
     for (size_t i = 0; is_plain && i < forms.size(); ++i) {
-      if (!forms[i].dtype) is_plain = plainNumberType(expr.as<PointwiseOp>()->function, forms, i) == expr.input(i)->dtype();
+      if (!forms[i].dtype)
+        is_plain = plainNumberType(expr.as<PointwiseOp>()->function, forms, i) == expr.input(i)->dtype();
     }
     std::vector<std::string> list;
     for (const Val* val : expr.inputs()) {
       // bool is no number's plain type, so that then the suffix is always there.
       const DataType plain = is_plain ? val->dtype() : DataType::Bool;
-      if (isNumber(val)) list.push_back(literalText(static_cast<const Scalar*>(val)->value(), val->dtype(), plain));
-      else list.push_back(text(*val));
+      if (isNumber(val))
+        list.push_back(literalText(static_cast<const Scalar*>(val)->value(), val->dtype(), plain));
+      else
+        list.push_back(text(*val));
     }
     return fmt::format("{}", fmt::join(list, ", "));
   }
@@ -136,44 +153,58 @@ class Printer {
 
   // Axes and types say most about an op: they are written also where they are the default.
   static bool isAlwaysWritten(const Field& field) {
-    return field.role == FieldRole::AxisNumber || field.role == FieldRole::AxisNumbers || std::holds_alternative<DataType>(field.value);
+    return field.role == FieldRole::AxisNumber || field.role == FieldRole::AxisNumbers ||
+           std::holds_alternative<DataType>(field.value);
   }
 
   static bool isSame(const FieldValue& a, const FieldValue& b) {
     if (a.index() != b.index()) return false;
     return std::visit(
         [&b]<class T>(const T& held) {
-          if constexpr (std::is_same_v<T, Block>) return false;
-          else return held == std::get<T>(b);
+          if constexpr (std::is_same_v<T, Block>)
+            return false;
+          else
+            return held == std::get<T>(b);
         },
         a);
   }
 
   template <class T>
   std::string valueText(const T& value) const {
-    if constexpr (std::is_same_v<T, std::monostate>) return "none";
-    else if constexpr (std::is_same_v<T, Val*> || std::is_same_v<T, Scalar*>) return value == nullptr ? "none" : text(*value);
+    if constexpr (std::is_same_v<T, std::monostate>)
+      return "none";
+    else if constexpr (std::is_same_v<T, Val*> || std::is_same_v<T, Scalar*>)
+      return value == nullptr ? "none" : text(*value);
     else if constexpr (std::is_same_v<T, std::vector<Val*>> || std::is_same_v<T, std::vector<Scalar*>>) {
       std::vector<std::string> list;
       for (const auto* element : value) list.push_back(text(*element));
       return fmt::format("[{}]", fmt::join(list, ", "));
-    } else if constexpr (std::is_same_v<T, std::vector<int64_t>>) return fmt::format("[{}]", fmt::join(value, ", "));
+    } else if constexpr (std::is_same_v<T, std::vector<int64_t>>)
+      return fmt::format("[{}]", fmt::join(value, ", "));
     else if constexpr (std::is_same_v<T, std::vector<bool>>) {
       std::vector<std::string_view> list;
       for (const bool flag : value) list.push_back(flag ? "true" : "false");
       return fmt::format("[{}]", fmt::join(list, ", "));
-    } else if constexpr (std::is_same_v<T, int64_t>) return literalText(value, DataType::I64);
-    else if constexpr (std::is_same_v<T, bool>) return value ? "true" : "false";
-    else if constexpr (std::is_same_v<T, double>) return literalText(value, DataType::F64);
-    else if constexpr (std::is_same_v<T, std::string>) return quoted(value);
-    else if constexpr (std::is_same_v<T, DataType>) return std::string(dataTypeName(value));
-    else if constexpr (std::is_same_v<T, EnumValue>) return nameText(value.name());
-    else TK_RAISE(Internal, "an argument of this form cannot be printed in a fusion");
+    } else if constexpr (std::is_same_v<T, int64_t>)
+      return literalText(value, DataType::I64);
+    else if constexpr (std::is_same_v<T, bool>)
+      return value ? "true" : "false";
+    else if constexpr (std::is_same_v<T, double>)
+      return literalText(value, DataType::F64);
+    else if constexpr (std::is_same_v<T, std::string>)
+      return quoted(value);
+    else if constexpr (std::is_same_v<T, DataType>)
+      return std::string(dataTypeName(value));
+    else if constexpr (std::is_same_v<T, EnumValue>)
+      return nameText(value.name());
+    else
+      TK_RAISE(Internal, "an argument of this form cannot be printed in a fusion");
   }
 
   // A name that could be taken for a symbol, a type or a tensor is quoted.
   std::string nameText(std::string_view name) const {
-    const bool is_taken = std::ranges::any_of(names_.symbols(), [&](const Scalar* symbol) { return names_.nameOf(*symbol) == name; });
+    const bool is_taken =
+        std::ranges::any_of(names_.symbols(), [&](const Scalar* symbol) { return names_.nameOf(*symbol) == name; });
     return is_taken || !canNameSymbol(name) ? quoted(name) : std::string(name);
   }
 

@@ -65,10 +65,14 @@ class Scanner {
       return token;
     }
     const char c = text_[at_];
-    if (isDigit(c)) scanNumber(token);
-    else if (isWordStart(c)) scanWord(token);
-    else if (c == '"') scanString(token);
-    else scanPunctuation(token);
+    if (isDigit(c))
+      scanNumber(token);
+    else if (isWordStart(c))
+      scanWord(token);
+    else if (c == '"')
+      scanString(token);
+    else
+      scanPunctuation(token);
     return token;
   }
 
@@ -121,7 +125,9 @@ class Scanner {
     while (isWord(at(end))) ++end;
     if (at(suffix) != '_') {
       const std::string_view written = text_.substr(token.offset, end - token.offset);
-      return refuse(token, end, fmt::format("'{}' is neither a number nor a name; expected a number such as 4, 0.5 or 1_i32", written));
+      return refuse(
+          token, end,
+          fmt::format("'{}' is neither a number nor a name; expected a number such as 4, 0.5 or 1_i32", written));
     }
     token.suffix = text_.substr(suffix + 1, end - suffix - 1);
     at_ = end;
@@ -141,7 +147,8 @@ class Scanner {
       return finish(token, is_float ? TokenKind::Float : TokenKind::Integer, end);
     }
     const std::string_view written = text_.substr(token.offset, end - token.offset);
-    const std::string_view limit = is_float ? "a number between 5e-324 and 1.7e308, 0.0 or inf" : "an integer of 64 bits";
+    const std::string_view limit =
+        is_float ? "a number between 5e-324 and 1.7e308, 0.0 or inf" : "an integer of 64 bits";
     const std::string_view why = figures.empty() ? "has no digits" : "is out of range";
     refuse(token, end, fmt::format("the number {} {}; expected {}", written, why, limit));
   }
@@ -219,9 +226,12 @@ std::string quoted(std::string_view text) {
   for (const char c : text) {
     const size_t known = std::string_view("\n\t\r\"\\").find(c);
     const auto byte = static_cast<unsigned char>(c);
-    if (known != std::string_view::npos) out += {'\\', std::string_view("ntr\"\\")[known]};
-    else if (byte < ' ' || byte == 127) out += fmt::format("\\x{:02x}", byte);
-    else out += c;
+    if (known != std::string_view::npos)
+      out += {'\\', std::string_view("ntr\"\\")[known]};
+    else if (byte < ' ' || byte == 127)
+      out += fmt::format("\\x{:02x}", byte);
+    else
+      out += c;
   }
   return out + '"';
 }
@@ -297,7 +307,8 @@ std::string TokenStream::excerpt(size_t offset, size_t indent) const {
   while (begin > line_begin && begin < offset && isContinuationByte(text_[begin])) ++begin;
   while (end < line_end && isContinuationByte(text_[end])) ++end;
   const std::string line = printable(text_.substr(begin, end - begin));
-  const auto column = std::ranges::count_if(text_.substr(begin, offset - begin), [](char c) { return !isContinuationByte(c); });
+  const auto column =
+      std::ranges::count_if(text_.substr(begin, offset - begin), [](char c) { return !isContinuationByte(c); });
   return fmt::format("{0:{1}}{2}\n{0:{1}}{0:{3}}^", "", indent, line, column);
 }
 

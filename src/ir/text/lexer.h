@@ -13,14 +13,14 @@ enum class TokenKind : uint8_t { End, Identifier, Integer, Float, String, Punctu
 /// A piece of the text. Comments (`// ...` to the end of the line) and blanks lie between tokens.
 struct Token {
   TokenKind kind = TokenKind::End;
-  bool starts_line = false;   ///< the first token of its line
-  std::string_view text;      ///< as written, without the suffix of a number
-  std::string_view suffix;    ///< of a number: "f32" in 0.5_f32
-  size_t offset = 0;          ///< of the first byte in the text
-  size_t index = 0;           ///< its number among the tokens
-  uint64_t integer = 0;       ///< the value of an Integer
-  double number = 0;          ///< the value of a Float: 0.5, 1e9, 0x1.8p+3, inf, nan
-  std::string string;         ///< the value of a String; of a Bad token what is wrong with it
+  bool starts_line = false;  ///< the first token of its line
+  std::string_view text;     ///< as written, without the suffix of a number
+  std::string_view suffix;   ///< of a number: "f32" in 0.5_f32
+  size_t offset = 0;         ///< of the first byte in the text
+  size_t index = 0;          ///< its number among the tokens
+  uint64_t integer = 0;      ///< the value of an Integer
+  double number = 0;         ///< the value of a Float: 0.5, 1e9, 0x1.8p+3, inf, nan
+  std::string string;        ///< the value of a String; of a Bad token what is wrong with it
 
   bool is(std::string_view spelled) const {
     return (kind == TokenKind::Punctuation || kind == TokenKind::Identifier) && text == spelled;

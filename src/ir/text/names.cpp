@@ -26,7 +26,8 @@ std::optional<int64_t> tensorNumber(std::string_view name) {
   int64_t number = 0;
   const char* last = name.data() + name.size();
   const auto result = std::from_chars(name.data() + 1, last, number);
-  if (result.ec != std::errc() || result.ptr != last || number < 0 || number > kLargestNumber || name[1] == '-') return std::nullopt;
+  if (result.ec != std::errc() || result.ptr != last || number < 0 || number > kLargestNumber || name[1] == '-')
+    return std::nullopt;
   return number;
 }
 

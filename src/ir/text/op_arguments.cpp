@@ -17,9 +17,22 @@ namespace {
 std::string_view nameOf(const OpName& op) { return op.spelling ? op.spelling->name() : opInfo(op.kind).name; }
 
 // What a field of each form is called in messages, by the alternative of FieldValue that it holds.
-constexpr std::string_view kForms[] = {"nothing", "a tensor", "a list of tensors", "a scalar", "a list of scalars", "an axis",
-                                       "an integer", "true or false", "a number", "a text", "a type", "a name",
-                                       "a list of integers", "a list of true and false", "a body", "a host unit"};
+constexpr std::string_view kForms[] = {"nothing",
+                                       "a tensor",
+                                       "a list of tensors",
+                                       "a scalar",
+                                       "a list of scalars",
+                                       "an axis",
+                                       "an integer",
+                                       "true or false",
+                                       "a number",
+                                       "a text",
+                                       "a type",
+                                       "a name",
+                                       "a list of integers",
+                                       "a list of true and false",
+                                       "a body",
+                                       "a host unit"};
 static_assert(std::size(kForms) == std::variant_size_v<FieldValue>);
 
 Scalar* toScalar(Fusion& fusion, const FieldValue& value) {
@@ -69,8 +82,10 @@ std::optional<FieldValue> fittedArgument(Fusion& fusion, const FieldValue& patte
     return scalars ? std::optional<FieldValue>(std::vector<Val*>(scalars->begin(), scalars->end())) : std::nullopt;
   }
   const auto* integers = std::get_if<std::vector<int64_t>>(&value);
-  if (std::holds_alternative<std::vector<bool>>(pattern) && integers != nullptr && integers->empty()) return std::vector<bool>{};
-  if (const auto* integer = std::get_if<int64_t>(&value); integer != nullptr && std::holds_alternative<double>(pattern)) {
+  if (std::holds_alternative<std::vector<bool>>(pattern) && integers != nullptr && integers->empty())
+    return std::vector<bool>{};
+  if (const auto* integer = std::get_if<int64_t>(&value);
+      integer != nullptr && std::holds_alternative<double>(pattern)) {
     return static_cast<double>(*integer);
   }
   if (const auto* names = std::get_if<EnumValue>(&pattern)) {
@@ -88,7 +103,9 @@ namespace {
 
 std::string legalForm(const Field& field, const FieldValue& value) {
   const auto* names = std::get_if<EnumValue>(&field.value);
-  if (names == nullptr) return std::string(field.role == FieldRole::OperandList ? "a list of tensors or scalars" : kForms[field.value.index()]);
+  if (names == nullptr)
+    return std::string(field.role == FieldRole::OperandList ? "a list of tensors or scalars"
+                                                            : kForms[field.value.index()]);
   const auto* written = std::get_if<std::string>(&value);
   const std::vector<std::string_view> known(names->names.begin(), names->names.end());
   return fmt::format("one of {}{}", fmt::join(known, ", "), written != nullptr ? suggestion(*written, known) : "");
@@ -105,19 +122,22 @@ const Field& fieldNamed(const OpName& op, const std::vector<const Field*>& field
   if (found != fields.end()) return **found;
   std::vector<std::string_view> names;
   for (const Field* field : fields) names.push_back(field->name);
-  TK_RAISE(Definition, "{}: there is no argument '{}'; expected {}{}", nameOf(op), name, namesOf(fields), suggestion(name, names));
+  TK_RAISE(Definition, "{}: there is no argument '{}'; expected {}{}", nameOf(op), name, namesOf(fields),
+           suggestion(name, names));
 }
 
 // The operands of an elementwise function: plain numbers take the type of the others.
 Fields spreadFields(Fusion& fusion, const OpName& op, const Field& field, std::span<const CallArgument> arguments) {
   std::vector<FunctionOperand> forms;
   for (const CallArgument& argument : arguments) {
-    TK_REQUIRE(argument.name.empty(), Definition, "{}: there is no argument '{}'; expected operands without names", nameOf(op), argument.name);
+    TK_REQUIRE(argument.name.empty(), Definition, "{}: there is no argument '{}'; expected operands without names",
+               nameOf(op), argument.name);
     const auto* val = std::get_if<Val*>(&argument.value);
-    const bool is_number = std::holds_alternative<int64_t>(argument.value) || std::holds_alternative<double>(argument.value);
+    const bool is_number =
+        std::holds_alternative<int64_t>(argument.value) || std::holds_alternative<double>(argument.value);
     const Scalar* scalar = is_number ? nullptr : toScalar(fusion, argument.value);
-    TK_REQUIRE(is_number || scalar != nullptr || val != nullptr, Definition, "{}: an operand is {}; expected a tensor or a scalar",
-               nameOf(op), formOf(argument.value));
+    TK_REQUIRE(is_number || scalar != nullptr || val != nullptr, Definition,
+               "{}: an operand is {}; expected a tensor or a scalar", nameOf(op), formOf(argument.value));
     FunctionOperand form;
     if (!is_number) form.dtype = scalar != nullptr ? scalar->dtype() : (*val)->dtype();
     form.is_floating_number = std::holds_alternative<double>(argument.value);
@@ -150,7 +170,8 @@ std::vector<Val*> valsIn(std::span<const CallArgument> arguments) {
   for (const CallArgument& argument : arguments) {
     if (const auto* val = std::get_if<Val*>(&argument.value)) vals.push_back(*val);
     if (const auto* scalar = std::get_if<Scalar*>(&argument.value)) vals.push_back(*scalar);
-    if (const auto* list = std::get_if<std::vector<Val*>>(&argument.value)) vals.insert(vals.end(), list->begin(), list->end());
+    if (const auto* list = std::get_if<std::vector<Val*>>(&argument.value))
+      vals.insert(vals.end(), list->begin(), list->end());
   }
   return vals;
 }
@@ -204,7 +225,8 @@ Fields fieldsFromArguments(Fusion& fusion, const OpName& op, std::span<const Cal
   } else {
     size_t position = 0;
     for (const CallArgument& argument : arguments) {
-      TK_REQUIRE(!argument.name.empty() || position < known.size(), Definition, "{}: too many arguments; expected {}", nameOf(op), namesOf(known));
+      TK_REQUIRE(!argument.name.empty() || position < known.size(), Definition, "{}: too many arguments; expected {}",
+                 nameOf(op), namesOf(known));
       const Field& field = argument.name.empty() ? *known[position++] : fieldNamed(op, known, argument.name);
       TK_REQUIRE(std::ranges::find(fields, field.name, &Field::name) == fields.end(), Definition,
                  "{}: the argument '{}' is given twice; expected it once", nameOf(op), field.name);
@@ -228,7 +250,9 @@ bool isExactCall(const OpName& op, std::span<const CallArgument> arguments, std:
   const auto known = argumentFields(op.kind);
   std::optional<DataType> dtype;
   for (const CallArgument& argument : arguments) {
-    const bool is_known = argument.name.empty() || std::ranges::find(known, argument.name, [](const Field* f) { return f->name; }) != known.end();
+    const bool is_known = argument.name.empty() || std::ranges::find(known, argument.name, [](const Field* f) {
+                                                     return f->name;
+                                                   }) != known.end();
     if (!is_known) return false;
     if (const auto* type = std::get_if<DataType>(&argument.value)) dtype = *type;
   }
@@ -236,8 +260,10 @@ bool isExactCall(const OpName& op, std::span<const CallArgument> arguments, std:
   if (std::ranges::any_of(arguments, hasNegativeNumber, &CallArgument::value)) return false;
   for (const Val* val : valsIn(arguments)) {
     if (val->kind() != ValKind::Tensor || dtype) continue;
-    const bool is_computed_as_is = !op.spelling || (computeType(val->dtype()) == val->dtype() && val->dtype() != DataType::Bool && val->dtype() != DataType::I32);
-    if (!is_computed_as_is || std::ranges::any_of(results, [&](DataType type) { return type != val->dtype(); })) return false;
+    const bool is_computed_as_is = !op.spelling || (computeType(val->dtype()) == val->dtype() &&
+                                                    val->dtype() != DataType::Bool && val->dtype() != DataType::I32);
+    if (!is_computed_as_is || std::ranges::any_of(results, [&](DataType type) { return type != val->dtype(); }))
+      return false;
   }
   return !dtype || std::ranges::all_of(results, [&](DataType type) { return type == *dtype; });
 }
@@ -246,7 +272,8 @@ namespace {
 
 class OpResolver final : public CallResolver {
  public:
-  std::optional<std::vector<Val*>> call(Fusion& fusion, std::string_view name, std::span<const CallArgument> arguments) const override {
+  std::optional<std::vector<Val*>> call(Fusion& fusion, std::string_view name,
+                                        std::span<const CallArgument> arguments) const override {
     const auto op = findOp(name);
     if (!op) return std::nullopt;
     const Expr* expr = defineExpr(fusion, op->kind, fieldsFromArguments(fusion, *op, arguments));

@@ -18,17 +18,24 @@ namespace {
 struct InfixRow {
   std::string_view symbol;
   ScalarOp op;
-  int level;      // the higher, the tighter
+  int level;  // the higher, the tighter
   bool is_swapped = false;
 };
 
 constexpr std::array<InfixRow, 13> kInfix = {{
     {"||", ScalarOp::Or, 0},
     {"&&", ScalarOp::And, 1},
-    {"==", ScalarOp::Equal, 2}, {"!=", ScalarOp::NotEqual, 2},
-    {"<", ScalarOp::Less, 3}, {"<=", ScalarOp::LessEqual, 3}, {">", ScalarOp::Less, 3, true}, {">=", ScalarOp::LessEqual, 3, true},
-    {"+", ScalarOp::Add, 4}, {"-", ScalarOp::Sub, 4},
-    {"*", ScalarOp::Mul, 5}, {"/", ScalarOp::FloorDiv, 5}, {"%", ScalarOp::Mod, 5},
+    {"==", ScalarOp::Equal, 2},
+    {"!=", ScalarOp::NotEqual, 2},
+    {"<", ScalarOp::Less, 3},
+    {"<=", ScalarOp::LessEqual, 3},
+    {">", ScalarOp::Less, 3, true},
+    {">=", ScalarOp::LessEqual, 3, true},
+    {"+", ScalarOp::Add, 4},
+    {"-", ScalarOp::Sub, 4},
+    {"*", ScalarOp::Mul, 5},
+    {"/", ScalarOp::FloorDiv, 5},
+    {"%", ScalarOp::Mod, 5},
 }};
 constexpr size_t kLevels = 6;
 
@@ -39,7 +46,10 @@ struct CallRow {
 };
 
 constexpr std::array<CallRow, 4> kCalls = {{
-    {"ceilDiv", ScalarOp::CeilDiv, 2}, {"min", ScalarOp::Min, 2}, {"max", ScalarOp::Max, 2}, {"where", ScalarOp::Select, 3},
+    {"ceilDiv", ScalarOp::CeilDiv, 2},
+    {"min", ScalarOp::Min, 2},
+    {"max", ScalarOp::Max, 2},
+    {"where", ScalarOp::Select, 3},
 }};
 
 // Rows of the function table whose name is one of these calls are written function.<name>.
@@ -78,7 +88,8 @@ size_t editDistance(std::string_view a, std::string_view b) {
         cost[i][j] = i + j;
         continue;
       }
-      cost[i][j] = std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1, cost[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0U : 1U)});
+      cost[i][j] =
+          std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1, cost[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0U : 1U)});
       const bool is_exchange = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
       if (is_exchange) cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
     }
@@ -135,7 +146,8 @@ std::string scalarText(const Scalar& scalar, const SymbolNamer& name) {
   if (scalar.isSymbol()) return name(scalar);
   const auto* infix = std::ranges::find(kInfix, scalar.op(), &InfixRow::op);
   if (infix != kInfix.end()) {
-    return fmt::format("( {} {} {} )", scalarText(*scalar.operand(0), name), infix->symbol, scalarText(*scalar.operand(1), name));
+    return fmt::format("( {} {} {} )", scalarText(*scalar.operand(0), name), infix->symbol,
+                       scalarText(*scalar.operand(1), name));
   }
   if (scalar.op() == ScalarOp::Not) return fmt::format("( !{} )", scalarText(*scalar.operand(0), name));
   std::string text = "( ";
@@ -159,7 +171,8 @@ std::string scalarText(const Scalar& scalar, const SymbolNamer& name) {
 
 bool ScalarParser::atLiteral() const {
   const Token& token = tokens_->at("-") ? tokens_->peek(1) : tokens_->peek();
-  return token.kind == TokenKind::Integer || token.kind == TokenKind::Float || tokens_->at("true") || tokens_->at("false");
+  return token.kind == TokenKind::Integer || token.kind == TokenKind::Float || tokens_->at("true") ||
+         tokens_->at("false");
 }
 
 ScalarReading ScalarParser::parseReading() { return binary(0); }
@@ -220,7 +233,8 @@ ScalarReading ScalarParser::primary() {
   if (tokens_->at("(") || tokens_->at(".")) return {call(token)};
   Scalar* symbol = lookup_(token.text);
   if (symbol == nullptr) {
-    tokens_->fail(token, fmt::format("unknown scalar {}; expected the name of an extent or of a scalar input", describeToken(token)));
+    tokens_->fail(token, fmt::format("unknown scalar {}; expected the name of an extent or of a scalar input",
+                                     describeToken(token)));
   }
   return {symbol};
 }
@@ -233,8 +247,9 @@ ScalarReading ScalarParser::literal(TokenStream::Sign sign) {
     type = dataTypeFromName(token.suffix);
     const bool fits_form = type && *type != DataType::Bool && (is_integer || isFloatingType(*type));
     if (!fits_form) {
-      tokens_->fail(token, fmt::format("the number {} cannot have the type '{}'; expected {}", describeToken(token), token.suffix,
-                                       is_integer ? "f64, f32, f16, bf16, i64 or i32" : "f64, f32, f16 or bf16"));
+      tokens_->fail(
+          token, fmt::format("the number {} cannot have the type '{}'; expected {}", describeToken(token), token.suffix,
+                             is_integer ? "f64, f32, f16, bf16, i64 or i32" : "f64, f32, f16 or bf16"));
     }
   }
   ScalarValue value;
@@ -247,7 +262,8 @@ ScalarReading ScalarParser::literal(TokenStream::Sign sign) {
       tokens_->next();
       number = std::bit_cast<double>(tokens_->next().integer & ~kSignBit);
       tokens_->expect(")");
-      if (!std::isnan(number)) tokens_->fail(token, "these are not the bits of a NaN; expected 0x7ff0000000000001 to 0x7fffffffffffffff");
+      if (!std::isnan(number))
+        tokens_->fail(token, "these are not the bits of a NaN; expected 0x7ff0000000000001 to 0x7fffffffffffffff");
     }
     value = sign == TokenStream::Sign::Minus ? -number : number;
   }
@@ -255,7 +271,9 @@ ScalarReading ScalarParser::literal(TokenStream::Sign sign) {
   const ScalarValue converted = convertValue(value, dtype);
   const bool overflows = is_integer ? isIntegerType(dtype) && converted != value
                                     : std::isinf(asDouble(converted)) && !std::isinf(asDouble(value));
-  if (overflows) tokens_->fail(token, fmt::format("the number {} does not fit into {}; expected one in its range", describeToken(token), dataTypeName(dtype)));
+  if (overflows)
+    tokens_->fail(token, fmt::format("the number {} does not fit into {}; expected one in its range",
+                                     describeToken(token), dataTypeName(dtype)));
   return {fusion_->constant(converted, dtype), !type.has_value()};
 }
 
@@ -280,7 +298,8 @@ Scalar* ScalarParser::call(const Token& name) {
   const std::vector<Scalar*> operands = operandList();
   const auto requireCount = [&](size_t count) {
     if (operands.size() == count) return;
-    tokens_->fail(called, fmt::format("{} is given {} operands; expected {}", describeToken(called), operands.size(), count));
+    tokens_->fail(called,
+                  fmt::format("{} is given {} operands; expected {}", describeToken(called), operands.size(), count));
   };
   if (!is_row) {
     const auto* row = std::ranges::find(kCalls, called.text, &CallRow::name);
@@ -295,8 +314,11 @@ Scalar* ScalarParser::call(const Token& name) {
   }
   const auto function = functionFromName(called.text);
   if (!function) {
-    tokens_->fail(called, fmt::format("unknown function {} of scalars; expected ceilDiv, min, max, where, a type or an elementwise function{}",
-                                      describeToken(called), suggestion(called.text, scalarCallNames())));
+    tokens_->fail(
+        called,
+        fmt::format(
+            "unknown function {} of scalars; expected ceilDiv, min, max, where, a type or an elementwise function{}",
+            describeToken(called), suggestion(called.text, scalarCallNames())));
   }
   requireCount(std::min(static_cast<size_t>(functionInfo(*function).arity), kMaxOperands));
   return functionCall(called, operands);
@@ -306,35 +328,37 @@ Scalar* ScalarParser::functionCall(const Token& name, std::span<Scalar* const> o
   const FunctionId function = name.is("-") ? FunctionId::neg : *functionFromName(name.text);
   const FunctionInfo& info = functionInfo(function);
   if (static_cast<size_t>(info.arity) > kMaxOperands) {
-    tokens_->fail(name, fmt::format("'{}' takes {} operands; expected a function of at most {}", info.name, info.arity, kMaxOperands));
+    tokens_->fail(name, fmt::format("'{}' takes {} operands; expected a function of at most {}", info.name, info.arity,
+                                    kMaxOperands));
   }
   DataType promoted = operands.back()->dtype();
   const size_t first = info.rule == TypeRule::Choose ? 1 : 0;
   for (const Scalar* operand : operands.subspan(first)) promoted = promoteTypes(promoted, operand->dtype());
   const auto types = functionTypes(function, promoted);
   if (!types) {
-    tokens_->fail(name, fmt::format("'{}' is not defined on {}; expected operands of another type", info.name, dataTypeName(promoted)));
+    tokens_->fail(name, fmt::format("'{}' is not defined on {}; expected operands of another type", info.name,
+                                    dataTypeName(promoted)));
   }
   return checked(name, fusion_->rawScalar(ScalarOp::Function, types->result, operands, function));
 }
 
-Scalar* ScalarParser::checked(const Token& at, Scalar* scalar) {
+int ScalarParser::treeDepth(const Scalar& scalar) {
+  if (const auto found = tree_depth_.find(&scalar); found != tree_depth_.end()) return found->second;
   int depth = 0;
-  for (const Scalar* operand : scalar->operands()) {
-    const auto found = tree_depth_.find(operand);
-    depth = std::max(depth, found == tree_depth_.end() ? 1 : found->second + 1);
-  }
-  if (depth > kMaxNesting) {
-    tokens_->fail(at, fmt::format("the expression is too long; expected at most {} levels of operators", kMaxNesting));
-  }
-  tree_depth_[scalar] = depth;
-  return scalar;
+  for (const Scalar* operand : scalar.operands()) depth = std::max(depth, treeDepth(*operand) + 1);
+  return tree_depth_[&scalar] = depth;
+}
+
+Scalar* ScalarParser::checked(const Token& at, Scalar* scalar) {
+  if (treeDepth(*scalar) <= kMaxNesting) return scalar;
+  tokens_->fail(at, fmt::format("the expression is too long; expected at most {} levels of operators", kMaxNesting));
 }
 
 Scalar* ScalarParser::make(const Token& at, ScalarOp op, Scalar* a, Scalar* b, Scalar* c) {
   Scalar* operands[] = {a, b, c};
   const size_t count = c != nullptr ? 3 : b != nullptr ? 2 : 1;
-  if (form_ == ScalarForm::AsWritten) return checked(at, fusion_->rawScalar(op, typeOf(op, a, b, c), {operands, count}));
+  if (form_ == ScalarForm::AsWritten)
+    return checked(at, fusion_->rawScalar(op, typeOf(op, a, b, c), {operands, count}));
   return checked(at, fusion_->scalar(op, a, b, c));
 }
 

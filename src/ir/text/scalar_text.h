@@ -55,7 +55,8 @@ class ScalarParser {
   ScalarReading literal(TokenStream::Sign sign);
   Scalar* call(const Token& name);
   Scalar* functionCall(const Token& name, std::span<Scalar* const> operands);
-  /// Remembers how deep the scalar is. Errors: Parse when it is too deep to be printed.
+  int treeDepth(const Scalar& scalar);
+  /// Errors: Parse when the scalar is too deep to be printed.
   Scalar* checked(const Token& at, Scalar* scalar);
   Scalar* make(const Token& at, ScalarOp op, Scalar* a, Scalar* b = nullptr, Scalar* c = nullptr);
   std::vector<Scalar*> operandList();

@@ -54,8 +54,10 @@ class CommandWriter {
     }
     if (step.kind == DomainExprKind::Split) {
       const int64_t axis = positionOf(*step.in[0]);
-      const std::string factor = scalarText(*step.factor, [this](const Scalar& symbol) { return names_.nameOf(symbol); });
-      text_ += fmt::format("  split({}, axis={}, factor={}{})\n", name_, axis, factor, step.is_inner_factor ? "" : ", inner_split=false");
+      const std::string factor =
+          scalarText(*step.factor, [this](const Scalar& symbol) { return names_.nameOf(symbol); });
+      text_ += fmt::format("  split({}, axis={}, factor={}{})\n", name_, axis, factor,
+                           step.is_inner_factor ? "" : ", inner_split=false");
       axes_[static_cast<size_t>(axis)] = step.out[0];
       axes_.insert(axes_.begin() + axis + 1, step.out[1]);
       return;
@@ -83,8 +85,10 @@ class CommandWriter {
   void parallelize(const IterDomain& axis) {
     if (axis.parallelType() == ParallelType::Serial) return;
     const std::string_view type = parallelTypeName(axis.parallelType());
-    const bool is_taken = std::ranges::any_of(names_.symbols(), [&](const Scalar* symbol) { return names_.nameOf(*symbol) == type; });
-    text_ += fmt::format("  parallelize({}, axis={}, type={})\n", name_, positionOf(axis), is_taken ? quoted(type) : type);
+    const bool is_taken =
+        std::ranges::any_of(names_.symbols(), [&](const Scalar* symbol) { return names_.nameOf(*symbol) == type; });
+    text_ +=
+        fmt::format("  parallelize({}, axis={}, type={})\n", name_, positionOf(axis), is_taken ? quoted(type) : type);
   }
 
   // Lowering may give a tensor a loop domain that no command makes; the text then says so.

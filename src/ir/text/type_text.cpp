@@ -39,8 +39,8 @@ class TypeParser {
     const Token& dtype = tokens_.expectIdentifier("a type: f64, f32, f16, bf16, i64, i32 or bool");
     const auto found = dataTypeFromName(dtype.text);
     if (!found) {
-      tokens_.fail(dtype, fmt::format("unknown type {}; expected f64, f32, f16, bf16, i64, i32 or bool{}", describeToken(dtype),
-                                      suggestion(dtype.text, dataTypeNames())));
+      tokens_.fail(dtype, fmt::format("unknown type {}; expected f64, f32, f16, bf16, i64, i32 or bool{}",
+                                      describeToken(dtype), suggestion(dtype.text, dataTypeNames())));
     }
     type_.dtype = *found;
     tokens_.expect("[");
@@ -79,7 +79,8 @@ class TypeParser {
     }
     const bool may_expand = axis.kind ? *axis.kind == IterKind::Broadcast : axis.extent->isConstantInt(1);
     if (tokens_.at("ex")) {
-      if (!may_expand) tokens_.fail(tokens_.peek(), "only a broadcast axis can be expanded; expected '1 ex' before the shown size");
+      if (!may_expand)
+        tokens_.fail(tokens_.peek(), "only a broadcast axis can be expanded; expected '1 ex' before the shown size");
       tokens_.next();
       axis.expanded_extent = extent();
     }
@@ -155,9 +156,12 @@ class TypeParser {
     tokens_.expect("(");
     while (!tokens_.at(")")) {
       if (!list.empty()) tokens_.expect(",");
-      if (tokens_.accept("none")) list.emplace_back();
-      else if (tokens_.at("true") || tokens_.at("false")) list.emplace_back(tokens_.next().is("true"));
-      else tokens_.failExpected("true, false or none");
+      if (tokens_.accept("none"))
+        list.emplace_back();
+      else if (tokens_.at("true") || tokens_.at("false"))
+        list.emplace_back(tokens_.next().is("true"));
+      else
+        tokens_.failExpected("true, false or none");
     }
     tokens_.next();
     return list;
@@ -176,8 +180,9 @@ class TypeParser {
       if (fits) rest /= size;
     }
     if (!fits || rest != 1) {
-      tokens_.fail(token, fmt::format("the mesh has {} devices; expected as many as its shape has places, and one at least",
-                                      mesh.devices.size()));
+      tokens_.fail(token,
+                   fmt::format("the mesh has {} devices; expected as many as its shape has places, and one at least",
+                               mesh.devices.size()));
     }
     return mesh;
   }
@@ -194,7 +199,9 @@ IterKind kindOfAxis(const WrittenAxis& axis) {
 }
 
 IterDomain* makeAxis(Fusion& fusion, const WrittenAxis& axis) {
-  return fusion.axis({.kind = kindOfAxis(axis), .extent = axis.extent, .expanded_extent = axis.expanded_extent,
+  return fusion.axis({.kind = kindOfAxis(axis),
+                      .extent = axis.extent,
+                      .expanded_extent = axis.expanded_extent,
                       .is_rfactor = axis.is_rfactor});
 }
 
@@ -231,7 +238,8 @@ void applyMarks(const TokenStream& tokens, TensorView& tensor, const WrittenType
   const Axes& layout = domain.allocation.empty() ? domain.logical : domain.allocation;
   if (type.contiguity) {
     if (type.contiguity->size() != layout.size()) {
-      tokens.fail(type.offset, fmt::format("contiguity has {} values for {} axes; expected one for each", type.contiguity->size(), layout.size()));
+      tokens.fail(type.offset, fmt::format("contiguity has {} values for {} axes; expected one for each",
+                                           type.contiguity->size(), layout.size()));
     }
     domain.contiguity = *type.contiguity;
   }
@@ -246,7 +254,8 @@ void applyMarks(const TokenStream& tokens, TensorView& tensor, const WrittenType
 void markStrided(const TokenStream& tokens, TensorView& tensor, const IterDomain& axis, const WrittenAxis& written) {
   if (!written.is_strided) return;
   if (!isStored(axis)) {
-    tokens.fail(written.offset, "a broadcast or reduction axis has no stride; expected 'strided' after an axis with elements only");
+    tokens.fail(written.offset,
+                "a broadcast or reduction axis has no stride; expected 'strided' after an axis with elements only");
   }
   TensorDomain& domain = tensor.mutableDomain();
   const Axes& layout = domain.allocation.empty() ? domain.logical : domain.allocation;
@@ -273,13 +282,16 @@ void replaceAxis(TensorView& tensor, IterDomain* from, IterDomain* to) {
   for (Axes* axes : {&domain.logical, &domain.loop, &domain.allocation}) std::ranges::replace(*axes, from, to);
 }
 
-void applyAxis(const TokenStream& tokens, TensorView& tensor, size_t position, IterDomain* axis, const WrittenAxis& written) {
+void applyAxis(const TokenStream& tokens, TensorView& tensor, size_t position, IterDomain* axis,
+               const WrittenAxis& written) {
   if (isSameAxis(*axis, written)) return markStrided(tokens, tensor, *axis, written);
-  const bool may_replace = axis->definition() == nullptr && axis->use() == nullptr && axis->kind() == kindOfAxis(written) &&
-                           !axis->extent()->constantInt() && axis->expandedExtent() == written.expanded_extent &&
+  const bool may_replace = axis->definition() == nullptr && axis->use() == nullptr &&
+                           axis->kind() == kindOfAxis(written) && !axis->extent()->constantInt() &&
+                           axis->expandedExtent() == written.expanded_extent &&
                            isExtentOfOperand(tensor, position, written.extent);
   if (!may_replace) {
-    tokens.fail(written.offset, fmt::format("this axis does not fit what is computed; expected the axes of {}", toString(tensor)));
+    tokens.fail(written.offset,
+                fmt::format("this axis does not fit what is computed; expected the axes of {}", toString(tensor)));
   }
   IterDomain* made = makeAxis(tensor.fusion(), written);
   replaceAxis(tensor, axis, made);
@@ -354,11 +366,13 @@ TensorView* makeTensor(Fusion& fusion, const TokenStream& tokens, const WrittenT
 
 void applyType(const TokenStream& tokens, TensorView& tensor, const WrittenType& type) {
   if (type.dtype != tensor.dtype()) {
-    tokens.fail(type.offset, fmt::format("the type {} is not what is computed; expected {}", dataTypeName(type.dtype), toString(tensor)));
+    tokens.fail(type.offset, fmt::format("the type {} is not what is computed; expected {}", dataTypeName(type.dtype),
+                                         toString(tensor)));
   }
   const Axes axes = type.axes.size() == tensor.logical().size() ? tensor.logical() : shapeOf(tensor);
   if (type.axes.size() != axes.size()) {
-    tokens.fail(type.offset, fmt::format("{} axes are written; expected the {} of {}", type.axes.size(), axes.size(), toString(tensor)));
+    tokens.fail(type.offset, fmt::format("{} axes are written; expected the {} of {}", type.axes.size(), axes.size(),
+                                         toString(tensor)));
   }
   applyMarks(tokens, tensor, type);
   for (size_t i = 0; i < axes.size(); ++i) applyAxis(tokens, tensor, i, axes[i], type.axes[i]);
@@ -380,7 +394,8 @@ std::string tensorTypeText(const TensorView& tensor, const SymbolNamer& name) {
   text += orderText(kOrderMark, domain.stride_order);
   text += orderText(kHintMark, domain.stride_order_hint);
   if (tensor.memoryKind() != MemoryKind::Device) text += fmt::format(" in {}", memoryKindName(tensor.memoryKind()));
-  if (tensor.memoryType() != MemoryType::Local) text += fmt::format(" as {}", kMemoryTypeWords[static_cast<size_t>(tensor.memoryType())]);
+  if (tensor.memoryType() != MemoryType::Local)
+    text += fmt::format(" as {}", kMemoryTypeWords[static_cast<size_t>(tensor.memoryType())]);
   return text + meshText(tensor.mesh());
 }
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <limits>
 #include <numeric>
+#include <tuple>
 
 #include "base/error.h"
 #include "runtime/cpu/element_program.h"
@@ -28,10 +29,7 @@ std::vector<size_t> memoryOrder(const ElementProgram& program) {
     for (const OperandAccess& access : program.accesses) largest = std::max(largest, std::abs(access.strides[d]));
     return largest;
   };
-  const auto begin = order.begin();
-  const auto middle = begin + static_cast<std::ptrdiff_t>(program.result_dimensions);
-  std::stable_sort(begin, middle, [&](size_t a, size_t b) { return stride(a) > stride(b); });
-  std::stable_sort(middle, order.end(), [&](size_t a, size_t b) { return stride(a) > stride(b); });
+  std::ranges::sort(order, {}, [&](size_t d) { return std::tuple(program.dimensions[d].is_reduced, -stride(d), d); });
   return order;
 }
 

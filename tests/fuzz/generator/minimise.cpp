@@ -135,6 +135,24 @@ class Minimiser {
     return has_changed;
   }
 
+  // All of a node's schedule, then single steps of it.
+  void dropLoopSteps(size_t node, bool& has_changed) {
+    if (best_.nodes[node].loop_steps.empty()) return;
+    Program candidate = best_;
+    candidate.nodes[node].loop_steps.clear();
+    if (take(candidate)) {
+      has_changed = true;
+      return;
+    }
+    for (size_t step = best_.nodes[node].loop_steps.size(); step-- > 0;) {
+      candidate = best_;
+      auto& steps = candidate.nodes[node].loop_steps;
+      steps.erase(steps.begin() + static_cast<int64_t>(step));
+      has_changed = take(candidate) || has_changed;
+      if (node >= best_.nodes.size() || step > best_.nodes[node].loop_steps.size()) return;
+    }
+  }
+
   bool simplifyNodes() {
     bool has_changed = false;
     const auto tryChange = [&](auto change) {
@@ -151,6 +169,7 @@ class Minimiser {
       };
       set(&Node::layout, Layout::Contiguous);
       set(&Node::is_near_limits, false);
+      dropLoopSteps(i, has_changed);
       set(&Node::symbolic, std::vector<bool>(best_.nodes[std::min(i, best_.nodes.size() - 1)].symbolic.size(), false));
       set(&Node::expanded, std::vector<bool>(best_.nodes[std::min(i, best_.nodes.size() - 1)].expanded.size(), false));
     }

@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "ir/all_ops.h"
 #include "ir/describe.h"
+#include "schedule/propagate.h"
+#include "schedule/transforms.h"
 
 namespace tokamak::generator {
 
@@ -189,6 +191,33 @@ std::unique_ptr<Fusion> build(const Program& program) {
   ProgramBuilder builder;
   for (const Node& node : program.nodes) builder.add(node);
   return builder.take(program);
+}
+
+namespace {
+
+void doStep(TensorView* tensor, const LoopStep& step) {
+  switch (step.kind) {
+    case LoopStep::Kind::InnerSplit: return inner_split(tensor, step.axis, step.factor);
+    case LoopStep::Kind::OuterSplit: return outer_split(tensor, step.axis, step.factor);
+    case LoopStep::Kind::Merge: return merge(tensor, step.axis);
+    case LoopStep::Kind::Reorder: return reorder(tensor, step.order);
+    case LoopStep::Kind::Stream: return parallelize(tensor, step.axis, ParallelType::Stream);
+    case LoopStep::Kind::Propagate: return propagate(tensor);
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Fusion> buildScheduled(const Program& program) {
+  ProgramBuilder builder;
+  for (const Node& node : program.nodes) builder.add(node);
+  std::vector<TensorView*> tensors;
+  for (int i = 0; i < builder.count(); ++i) tensors.push_back(builder.tensor(i));
+  std::unique_ptr<Fusion> fusion = builder.take(program);
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    for (const LoopStep& step : program.nodes[i].loop_steps) doStep(tensors[i], step);
+  }
+  return fusion;
 }
 
 Program withoutDead(const Program& program) {

@@ -18,6 +18,15 @@ enum class Layout : uint8_t { Contiguous, Permuted, Sliced };
 enum class Values : uint8_t { Exact, Positions, Normal, Specials };
 enum class NodeKind : uint8_t { TensorInput, ScalarInput, Op };
 
+/// A schedule command on the loop domain of a node's result.
+struct LoopStep {
+  enum class Kind : uint8_t { InnerSplit, OuterSplit, Merge, Reorder, Stream, Propagate };
+  Kind kind = Kind::Stream;
+  int64_t axis = 0;
+  int64_t factor = 1;               ///< of splits
+  std::vector<int64_t> order = {};  ///< of Reorder
+};
+
 /// An operand: the node of this number, or a constant.
 struct Operand {
   int node = -1;
@@ -40,9 +49,10 @@ struct Node {
   FunctionId function = FunctionId::abs;
   ReductionKind reduction = ReductionKind::Sum;
   std::vector<Operand> operands = {};
-  std::vector<int64_t> numbers = {};  ///< axes; order; starts, stops, steps; axis, index; widths; start, step
-  std::vector<bool> flags = {};       ///< of broadcast and squeeze
-  double constant = 0;                ///< of full, pad and scalar inputs
+  std::vector<int64_t> numbers = {};    ///< axes; order; starts, stops, steps; axis, index; widths; start, step
+  std::vector<bool> flags = {};         ///< of broadcast and squeeze
+  double constant = 0;             ///< of full, pad and scalar inputs
+  std::vector<LoopStep> loop_steps = {};  ///< what buildScheduled() does to the result, in this order
 };
 
 struct InPlace {
@@ -90,6 +100,8 @@ class ProgramBuilder {
 
 /// Errors: Definition when the program is illegal.
 std::unique_ptr<Fusion> build(const Program& program);
+/// The same with the nodes' loop steps done, node by node. Errors: Schedule, too, when a step is illegal.
+std::unique_ptr<Fusion> buildScheduled(const Program& program);
 /// One line per node: "%3 = sum(%2, axes=[1]) f32[7]". Never raises: an illegal program is printed without sizes.
 std::string toString(const Program& program);
 /// The program without nodes that no output needs.

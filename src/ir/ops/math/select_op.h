@@ -22,13 +22,14 @@ struct SelectOp {
   }
 
   void infer(const ShapeRule& rule) {
-    TK_REQUIRE(index != nullptr, Definition, "select: 'index' is missing; give the position along axis {} of {}", axis, toString(*in));
+    TK_REQUIRE(index != nullptr, Definition, "select: 'index' is missing; give the position along axis {} of {}", axis,
+               toString(*in));
     axis = rule.normalAxis(axis, *in);
     const Axes shape = shapeOf(*in);
     const auto i = index->constantInt();
     const auto size = shape[static_cast<size_t>(axis)]->visibleExtent()->constantInt();
-    TK_REQUIRE(!i || (*i >= 0 && (!size || *i < *size)), Definition, "select: index {} is out of bounds for axis {} of {}",
-               *i, axis, toString(*in));
+    TK_REQUIRE(!i || (*i >= 0 && (!size || *i < *size)), Definition,
+               "select: index {} is out of bounds for axis {} of {}", *i, axis, toString(*in));
     Axes axes;
     for (size_t a = 0; a < shape.size(); ++a) {
       if (static_cast<int64_t>(a) != axis) axes.push_back(rule.like(*shape[a]));
