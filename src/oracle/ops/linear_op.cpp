@@ -17,8 +17,13 @@ OracleTensor compute(const LinearOp& op, const OpContext& context) {
              "linear: the bias {} has size {}; {} is needed", toString(*op.bias), bias->sizes[0], weight.sizes[0]);
   const int64_t columns = weight.sizes[0];
   std::vector<Element> biases;
-  for (int64_t j = 0; bias != nullptr && j < columns; ++j) biases.push_back(bias->elements[bias->sizes[0] == 1 ? 0 : static_cast<size_t>(j)]);
-  const Lines rows{.elements = in.elements, .count = columns == 0 ? 0 : out.count() / columns, .inner = k, .stride = k, .inner_stride = 1};
+  for (int64_t j = 0; bias != nullptr && j < columns; ++j)
+    biases.push_back(bias->elements[bias->sizes[0] == 1 ? 0 : static_cast<size_t>(j)]);
+  const Lines rows{.elements = in.elements,
+                   .count = columns == 0 ? 0 : out.count() / columns,
+                   .inner = k,
+                   .stride = k,
+                   .inner_stride = 1};
   const Lines weights{.elements = weight.elements, .count = columns, .inner = k, .stride = k, .inner_stride = 1};
   multiplyLines(in.dtype, context.mode(), rows, weights, biases, out.elements);
   return out;
