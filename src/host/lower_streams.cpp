@@ -70,6 +70,9 @@ class StreamLowering {
       TK_REQUIRE(!found || areTogether(found->logical, axis->logical), HostProgram,
                  "Stream on {}: another output of {} is streamed along an axis that does not map to it",
                  describeAxis(*output, *axis->loop_axis), callName(expr));
+      // A repeated element is written once; memory that the caller gives for it may have a place for each.
+      TK_REQUIRE(!program_.isOutput(output) || axis->logical->expandedExtent() == nullptr, HostProgram,
+                 "Stream on {}: it repeats one element of an output, so there is nothing to deal out", describeAxis(*output, *axis->loop_axis));
       if (!found) found = axis;
     }
     if (found && expr.list() == OpList::Math) requireIndependent(expr, *found);
