@@ -94,10 +94,18 @@ class StreamLowering {
                    "Stream on {}: {} is not independent along it: iterations read other parts of {} than their own",
                    describeAxis(out, *axis.loop_axis), callName(expr), toString(*operand));
       }
+      TK_REQUIRE(!map.dependsOnPosition(s) || hasOrigin(expr), HostProgram,
+                 "Stream on {}: {} depends on positions along it, and has no attribute that says where a part of it starts",
+                 describeAxis(out, *axis.loop_axis), callName(expr));
       TK_REQUIRE(axis.form != StreamAxis::Form::Merged || !map.dependsOnPosition(s), HostProgram,
                  "Stream on {}: {} depends on positions along it, which a merged axis does not tell",
                  describeAxis(out, *axis.loop_axis), callName(expr));
     }
+  }
+
+  static bool hasOrigin(const Expr& expr) {
+    const Fields fields = fieldsOf(expr);
+    return std::ranges::any_of(fields, [](const Field& field) { return field.relation == AxisRelation::Origin; });
   }
 
   bool areTogether(const IterDomain* a, const IterDomain* b) const {
