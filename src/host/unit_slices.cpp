@@ -24,7 +24,7 @@ void cut(CutAxes& axes, const TensorView& tensor, int64_t axis) {
 }
 
 bool readsBroadcastAlong(const Expr& expr, const TensorView& operand, int64_t axis) {
-  const std::vector<std::optional<int64_t>> along = operandAxesAlong(expr, axis);
+  const std::vector<std::optional<OperandAxis>> along = operandAxesAlong(expr, axis);
   for (size_t i = 0; i < along.size(); ++i) {
     if (expr.input(i) == &operand && along[i]) return true;
   }
