@@ -15,7 +15,7 @@ struct Refused {
 };
 
 constexpr Refused kRefused[] = {
-    {"NothingAtAll", R"()", "a:1:1: unexpected the end of the text; expected '%HostIrContainer'"},
+    {"NothingAtAll", R"()", "a:1:1: unexpected end of the text; expected '%HostIrContainer'"},
     {"AnotherTitle", R"(%Kernel { () -> () :
 }
 )",
@@ -48,7 +48,7 @@ constexpr Refused kRefused[] = {
     {"NoEnd", R"(%HostIrContainer { () -> () :
   StartCoalescing
 )",
-     "a:3:1: unexpected the end of the text; expected a statement or '}'"},
+     "a:2:18: unexpected end of the text; expected a statement or '}'"},
     {"TextAfterTheProgram", R"(%HostIrContainer { () -> () :
 }
 StartCoalescing
