@@ -273,7 +273,7 @@ StartCoalescing
 } // %HostIrContainer
 )",
      "a:2:24: unknown function 'modulo' of scalars; expected ceilDiv, min, max, where, a type or an elementwise "
-     "function;"},
+     "function"},
     {"AnUnknownOperation", R"(%HostIrContainer { (T0_g_float[iS0{i0}]) -> () :
   T1_g_float[iS1{i0}]
      = Sett( T0_g_float[iS0{i0}] )
