@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "compute/axis_map.h"
-#include "compute/rules.h"
 #include "ir/clone.h"
 #include "ir/ops/host/post_on_stream.h"
 
@@ -224,18 +223,27 @@ std::vector<std::vector<IterDomain*>> DomainGraph::classes(AxisMapping mapping) 
   return classes;
 }
 
-std::vector<std::optional<int64_t>> operandAxesAlong(const Expr& expr, int64_t axis) {
+std::vector<std::optional<OperandAxis>> operandAxesAlong(const Expr& expr, int64_t axis) {
   Unbroadcaster unbroadcaster;
   const Expr& copy = *unbroadcaster.copy(expr);
-  const ElementRule rule = ruleOf(copy);
-  const Scalar& coordinate = *rule.coordinates[static_cast<size_t>(axis)];
-  std::vector<std::optional<int64_t>> axes(expr.inputs().size());
+  const AxisMap map(copy);
+  const ElementRule& rule = map.rule();
+  const auto dependsOnlyOnAxis = [&](const Scalar& index) {
+    for (size_t i = 0; i < rule.coordinates.size(); ++i) {
+      if (mentions(index, *rule.coordinates[i]) != (static_cast<int64_t>(i) == axis)) return false;
+    }
+    return true;
+  };
+  std::vector<std::optional<OperandAxis>> axes(expr.inputs().size());
   visitElements(*rule.value, [&](const Element& element) {
     if (element.kind != ElementKind::Load) return;
     for (size_t i = 0; i < element.index.size(); ++i) {
-      if (!mentions(*element.index[i], coordinate)) continue;
+      if (!dependsOnlyOnAxis(*element.index[i])) continue;
+      const OperandCoordinateUse use = map.use(*element.tensor, axis);
+      const auto number = static_cast<int64_t>(i);
+      const bool is_whole = use.use == CoordinateUse::Identity && use.axes.front() == number;
       for (size_t input = 0; input < axes.size(); ++input) {
-        if (copy.input(input) == element.tensor && !axes[input]) axes[input] = static_cast<int64_t>(i);
+        if (copy.input(input) == element.tensor && !axes[input]) axes[input] = OperandAxis{number, is_whole};
       }
     }
   });

@@ -74,8 +74,13 @@ class DomainGraph {
   Sets sets_[3];
 };
 
-/// For each input of a math expression the axis (of its visible shape) whose index follows axis `axis` of the result's visible shape,
-/// broadcast axes taken as ordinary ones; nothing where there is none.
-std::vector<std::optional<int64_t>> operandAxesAlong(const Expr& expr, int64_t axis);
+/// An axis of an operand (of its visible shape) whose index depends on one coordinate of the result and on no other.
+struct OperandAxis {
+  int64_t axis = 0;
+  bool is_whole = false;  ///< the index is the coordinate, along the whole axis
+};
+/// For each input of a math expression the axis that goes with axis `axis` of the result's visible shape, broadcast axes taken as ordinary
+/// ones; nothing where there is none.
+std::vector<std::optional<OperandAxis>> operandAxesAlong(const Expr& expr, int64_t axis);
 
 }  // namespace tokamak

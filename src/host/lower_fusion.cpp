@@ -7,6 +7,9 @@
 #include "host/buffer_passes.h"
 #include "ir/clone.h"
 #include "ir/ops/host/post_on_stream.h"
+#include "ir/ops/math/cast_op.h"
+#include "ir/ops/math/load_store_op.h"
+#include "ir/ops/math/pointwise_op.h"
 
 namespace tokamak {
 
@@ -71,6 +74,35 @@ Expr* makeUnit(const Fusion& fusion, const SegmentedGroup& group, int64_t number
   return program.target().appendOp(std::move(post));
 }
 
+bool isPointwise(const Expr& expr) { return expr.is<PointwiseOp>() || expr.is<CastOp>() || expr.is<LoadStoreOp>(); }
+
+// Whether `output` may be written into `input` as soon as it is computed, the statements being in this order: nobody reads the input's
+// old elements afterwards, and who reads them before, perhaps in the iterations of one loop, reads each only for its own result.
+bool mayUpdateInPlace(const std::vector<const Expr*>& order, const TensorView& output, const Val& input) {
+  std::set<const Val*> names = {&input};  // a Set may bind its operand
+  bool is_written = false;
+  for (const Expr* expr : order) {
+    const bool reads = std::ranges::any_of(expr->inputs(), [&](const Val* val) { return names.contains(val); });
+    if (reads && (is_written || !isPointwise(*expr))) return false;
+    if (reads && expr->is<LoadStoreOp>()) names.insert(expr->output(0));
+    is_written = is_written || expr == output.definition();
+  }
+  return true;
+}
+
+// Outputs that update an input become aliases of it, or are copied into it when everything has been computed.
+TensorView* addUpdate(HostIrContainer& program, TensorView* output, TensorView* input, bool is_in_place) {
+  if (!is_in_place) {
+    LoadStoreOp copy{.in = output};
+    copy.infer(ShapeRule(program, LoadStoreOp::info.name));
+    Expr* set = program.appendOp(std::move(copy));
+    program.pushBack(set);
+    output = asTensor(set->output(0));
+  }
+  program.markAlias(input, output);
+  return output;
+}
+
 // Gives tensors without a label the number they have in dumps, so that messages and timelines can name them.
 void labelTensors(HostIrContainer& program) {
   int64_t next = 0;
@@ -100,12 +132,19 @@ std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& fusion, Grouping 
   const MergePredicate never = [](const SegmentedGroup&, const SegmentedGroup&) { return false; };
   const MergePredicate maximal = mayMergeInHostProgram;
   int64_t units = 0;
+  std::vector<const Expr*> order;
   for (const SegmentedGroup& group : segment(fusion, grouping == Grouping::Single ? never : maximal)) {
+    order.insert(order.end(), group.exprs.begin(), group.exprs.end());
     program->pushBack(group.exprs.size() == 1 ? cloner.clone(*group.exprs[0]) : makeUnit(fusion, group, units++, cloner));
   }
-  for (TensorView* output : fusion.outputs()) program->addOutput(cloner.clone(output));
-  for (const auto& [output, alias] : fusion.outputAliases()) {
-    program->markAlias(asTensor(cloner.clone(alias.target)), cloner.clone(output));
+  for (TensorView* output : fusion.outputs()) {
+    const auto alias = fusion.outputAliases().find(output);
+    TensorView* result = cloner.clone(output);
+    if (alias != fusion.outputAliases().end()) {
+      Val* target = alias->second.target;
+      result = addUpdate(*program, result, asTensor(cloner.clone(target)), mayUpdateInPlace(order, *output, *target));
+    }
+    program->addOutput(result);
   }
   for (const auto& [symbol, value] : fusion.defaultSizes()) program->defaultSizes()[cloner.clone(symbol)] = value;
   for (TensorView* tensor : program->allTensors()) tensor->setMemoryType(MemoryType::Global);

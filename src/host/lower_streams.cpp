@@ -70,6 +70,9 @@ class StreamLowering {
       TK_REQUIRE(!found || areTogether(found->logical, axis->logical), HostProgram,
                  "Stream on {}: another output of {} is streamed along an axis that does not map to it",
                  describeAxis(*output, *axis->loop_axis), callName(expr));
+      // A repeated element is written once; memory that the caller gives for it may have a place for each.
+      TK_REQUIRE(!program_.isOutput(output) || axis->logical->expandedExtent() == nullptr, HostProgram,
+                 "Stream on {}: it repeats one element of an output, so there is nothing to deal out", describeAxis(*output, *axis->loop_axis));
       if (!found) found = axis;
     }
     if (found && expr.list() == OpList::Math) requireIndependent(expr, *found);
@@ -91,10 +94,18 @@ class StreamLowering {
                    "Stream on {}: {} is not independent along it: iterations read other parts of {} than their own",
                    describeAxis(out, *axis.loop_axis), callName(expr), toString(*operand));
       }
+      TK_REQUIRE(!map.dependsOnPosition(s) || hasOrigin(expr), HostProgram,
+                 "Stream on {}: {} depends on positions along it, and has no attribute that says where a part of it starts",
+                 describeAxis(out, *axis.loop_axis), callName(expr));
       TK_REQUIRE(axis.form != StreamAxis::Form::Merged || !map.dependsOnPosition(s), HostProgram,
                  "Stream on {}: {} depends on positions along it, which a merged axis does not tell",
                  describeAxis(out, *axis.loop_axis), callName(expr));
     }
+  }
+
+  static bool hasOrigin(const Expr& expr) {
+    const Fields fields = fieldsOf(expr);
+    return std::ranges::any_of(fields, [](const Field& field) { return field.relation == AxisRelation::Origin; });
   }
 
   bool areTogether(const IterDomain* a, const IterDomain* b) const {
@@ -203,13 +214,13 @@ class StreamLowering {
     const int64_t s = visibleAxisNumber(out, result_axis);
     const bool keeps_result_axis = axis.form == StreamAxis::Form::Chunk || map.dependsOnPosition(s);
     AxisSlices slices;
-    const std::vector<std::optional<int64_t>> along = operandAxesAlong(expr, s);
+    const std::vector<std::optional<OperandAxis>> along = operandAxesAlong(expr, s);
     for (size_t i = 0; i < expr.inputs().size(); ++i) {
       TensorView* operand = asTensor(expr.input(i));
       if (operand == nullptr) continue;
       const OperandCoordinateUse use = map.use(*operand, s);
       if (use.use != CoordinateUse::Identity) {
-        if (along[i]) sliceBroadcast(*operand, *along[i], axis, index, keeps_result_axis, slices);
+        if (along[i]) sliceBroadcast(expr, *operand, *along[i], axis, index, keeps_result_axis, slices);
         continue;
       }
       const IterDomain& operand_axis = *shapeOf(*operand)[static_cast<size_t>(use.axes[0])];
@@ -221,10 +232,14 @@ class StreamLowering {
   }
 
   // A broadcast axis of an operand goes with the result's: where that is dropped, it is, too; an expanded one shows the chunk's size.
-  void sliceBroadcast(TensorView& operand, int64_t number, const StreamAxis& axis, Scalar* index, bool keeps_result_axis, AxisSlices& slices) {
-    const IterDomain& along = *shapeOf(operand)[static_cast<size_t>(number)];
+  void sliceBroadcast(const Expr& expr, TensorView& operand, const OperandAxis& number, const StreamAxis& axis, Scalar* index,
+                      bool keeps_result_axis, AxisSlices& slices) {
+    const IterDomain& along = *shapeOf(operand)[static_cast<size_t>(number.axis)];
     const bool is_expanded = along.expandedExtent() != nullptr;
     if (!along.isBroadcast() || (keeps_result_axis && !is_expanded)) return;
+    TK_REQUIRE(number.is_whole || !is_expanded, HostProgram,
+               "Stream on {}: {} is not independent along it: iterations see other parts of the expanded axis {} of {} than their own",
+               describeAxis(*asTensor(expr.output(0)), *axis.loop_axis), callName(expr), number.axis, toString(operand));
     slices[&operand] = slice(operand, along, axis, is_expanded ? index : program_.constant(0), keeps_result_axis);
   }
 

@@ -153,6 +153,10 @@ class BufferRotator {
     if (const auto* slice = expr.as<HirAliasSlice>(); slice != nullptr && rotated_.contains(slice->in)) {
       const Rotation& rotation = rotated_[slice->in];
       Scalar* start = program_.mul(slot, rotation.chunk);
+      // An iteration past the end of the axis has no elements, and maybe no slot.
+      if (slice->start->op() == ScalarOp::Min) {
+        start = program_.scalar(ScalarOp::Min, start, rotation.slots->logical()[static_cast<size_t>(slice->axis)]->extent());
+      }
       Scalar* length = program_.sub(slice->stop, slice->start);
       return program_.appendOp(HirAliasSlice{slice->out, rotation.slots, slice->axis, start, program_.add(start, length)});
     }

@@ -263,7 +263,9 @@ void StatementRunner::runUnit(const Expr& expr, const PostOnStream& post) {
     }
   }
   for (size_t i = 0; i < post.outs.size() && known > 0; ++i) {
-    values_[unit.outputs()[i]] = value(post.outs[i]);
+    RunTensor out = value(post.outs[i]);
+    bindShape(*unit.outputs()[i], out.sizes, scalars_);  // the size of a slice that no input has
+    values_[unit.outputs()[i]] = std::move(out);
     local.push_back(unit.outputs()[i]);
   }
   for (const Expr* inner : unit.exprs()) {

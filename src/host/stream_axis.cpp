@@ -18,6 +18,8 @@ StreamAxis resolve(const TensorView& tensor, IterDomain& marked) {
                  describeAxis(tensor, marked));
       TK_REQUIRE(!step.in[0]->isReduction() && !step.in[1]->isReduction(), HostProgram,
                  "Stream on {}: it merges a reduction axis, which cannot be streamed", describeAxis(tensor, marked));
+      TK_REQUIRE(step.in[0]->expandedExtent() == nullptr && step.in[1]->expandedExtent() == nullptr, HostProgram,
+                 "Stream on {}: it merges an expanded axis, which repeats one element; mark the other axis", describeAxis(tensor, marked));
       result.form = StreamAxis::Form::Merged;
       result.logical = step.in[0];
       result.inner = step.in[1];

@@ -24,7 +24,7 @@ void cut(CutAxes& axes, const TensorView& tensor, int64_t axis) {
 }
 
 bool readsBroadcastAlong(const Expr& expr, const TensorView& operand, int64_t axis) {
-  const std::vector<std::optional<int64_t>> along = operandAxesAlong(expr, axis);
+  const std::vector<std::optional<OperandAxis>> along = operandAxesAlong(expr, axis);
   for (size_t i = 0; i < along.size(); ++i) {
     if (expr.input(i) == &operand && along[i]) return true;
   }
@@ -34,29 +34,33 @@ bool readsBroadcastAlong(const Expr& expr, const TensorView& operand, int64_t ax
 CutAxes cutAxesOf(const Fusion& unit, std::span<const int64_t> output_axes) {
   CutAxes axes;
   for (size_t i = 0; i < output_axes.size(); ++i) cut(axes, *unit.outputs()[i], output_axes[i]);
+  std::map<const TensorView*, const Expr*, ById> whole;  // what is read whole, by whom
   std::vector<Expr*> exprs = unit.exprs();
   for (auto expr = exprs.rbegin(); expr != exprs.rend(); ++expr) {
     const AxisMap map(**expr);
     const auto found = axes.find(map.rule().result);
+    TK_REQUIRE(found == axes.end() || !map.dependsOnPosition(found->second), HostProgram,
+               "Stream over a host unit: {} depends on positions along axis {} of {}; stream its ops one by one", callName(**expr),
+               found->second, toString(*map.rule().result));
     for (TensorView* operand : tensorsOf((*expr)->inputs())) {
       if (found == axes.end()) {
-        TK_REQUIRE(!axes.contains(operand), HostProgram,
-                   "Stream over a host unit: {} is read whole by {} and in slices by others; stream its ops one by one",
-                   toString(*operand), callName(**expr));
+        whole.emplace(operand, *expr);
         continue;
       }
       const OperandCoordinateUse use = map.use(*operand, found->second);
-      TK_REQUIRE(use.use != CoordinateUse::Other && !map.dependsOnPosition(found->second), HostProgram,
-                 "Stream over a host unit: {} is not independent along axis {} of {}", callName(**expr), found->second,
-                 toString(*map.rule().result));
+      TK_REQUIRE(use.use != CoordinateUse::Other, HostProgram, "Stream over a host unit: {} is not independent along axis {} of {}",
+                 callName(**expr), found->second, toString(*map.rule().result));
       TK_REQUIRE(use.use == CoordinateUse::Identity || !readsBroadcastAlong(**expr, *operand, found->second), HostProgram,
                  "Stream over a host unit: {} reads {} with a broadcast axis along the loop; stream its ops one by one", callName(**expr),
                  toString(*operand));
       if (use.use == CoordinateUse::Identity) cut(axes, *operand, use.axes[0]);
-      else TK_REQUIRE(!axes.contains(operand), HostProgram,
-                      "Stream over a host unit: {} is read whole by {} and in slices by others; stream its ops one by one",
-                      toString(*operand), callName(**expr));
+      else whole.emplace(operand, *expr);
     }
+  }
+  for (const auto& [tensor, reader] : whole) {
+    TK_REQUIRE(!axes.contains(tensor), HostProgram,
+               "Stream over a host unit: {} is read whole by {} and in slices by others; stream its ops one by one", toString(*tensor),
+               callName(*reader));
   }
   return axes;
 }

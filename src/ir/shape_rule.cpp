@@ -49,7 +49,8 @@ IterDomain* ShapeRule::common(const std::vector<IterDomain*>& axes, int64_t posi
     TK_REQUIRE(!a || !b || *a == *b, Definition,
                "{}: the operands' sizes along axis {} are {} and {}; they must be equal, or one a broadcast axis", op_,
                position, toString(*best->visibleExtent()), toString(*axis->visibleExtent()));
-    const bool prefers_axis = (best->isBroadcast() && !axis->isBroadcast()) || (!a && b);
+    const bool is_one_kind = best->isBroadcast() == axis->isBroadcast();
+    const bool prefers_axis = is_one_kind ? !a && b : best->isBroadcast();
     if (prefers_axis) best = axis;
   }
   if (best == nullptr) return like(*axes.front());

@@ -160,6 +160,8 @@ long double callStored(FunctionId function, DataType type, std::span<const Eleme
 
 long double boundOfStep(FunctionId function, std::span<const Element> operands, const Numbers& numbers,
                         long double value) {
+  // Which NaN an operation gives, its sign included, is the processor's choice.
+  if (function == FunctionId::signbit && std::isnan(numbers[0])) return 1;
   if (std::ranges::all_of(operands, isExact)) return 0;
   if (function == FunctionId::eq || function == FunctionId::ne) {
     const long double distance = std::fabs(numbers[0] - numbers[1]);

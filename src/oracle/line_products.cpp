@@ -88,13 +88,17 @@ bool isWide() { return false; }
 }  // namespace
 
 void sumProducts(const double* rows, const double* panel, int64_t inner, double* out) {
-  if (isWide()) sumRowsWide(rows, panel, inner, out);
-  else sumRows(rows, panel, inner, out);
+  if (isWide())
+    sumRowsWide(rows, panel, inner, out);
+  else
+    sumRows(rows, panel, inner, out);
 }
 
 void sumProductsPairwise(const float* row, const float* panel, int64_t inner, float* out) {
-  if (isWide()) sumPairwiseWide(row, panel, inner, out);
-  else sumPairwise(row, panel, inner, out);
+  if (isWide())
+    sumPairwiseWide(row, panel, inner, out);
+  else
+    sumPairwise(row, panel, inner, out);
 }
 
 }  // namespace tokamak::oracle

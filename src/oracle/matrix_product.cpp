@@ -34,7 +34,8 @@ template <class T, class Number>
 std::vector<T> packRows(const Lines& lines, const Number& number) {
   std::vector<T> rows(static_cast<size_t>(roundedUp(lines.count, kRowsAtOnce) * lines.inner));
   for (int64_t i = 0; i < lines.count; ++i) {
-    for (int64_t k = 0; k < lines.inner; ++k) rows[static_cast<size_t>(i * lines.inner + k)] = static_cast<T>(number(at(lines, i, k)));
+    for (int64_t k = 0; k < lines.inner; ++k)
+      rows[static_cast<size_t>(i * lines.inner + k)] = static_cast<T>(number(at(lines, i, k)));
   }
   return rows;
 }
@@ -93,7 +94,9 @@ class ExactProduct {
  public:
   ExactProduct(DataType dtype, const Lines& a, const Lines& b, std::span<const Element> bias, std::span<Element> out)
       : dtype_(dtype), a_(a), b_(b), bias_(bias), out_(out), a_facts_(factsOf(a)), b_facts_(factsOf(b)) {
-    const auto regular = [](const auto& number) { return [number](const Element& e) { return std::isfinite(e.number) && std::isfinite(e.bound) ? number(e) : 0; }; };
+    const auto regular = [](const auto& number) {
+      return [number](const Element& e) { return std::isfinite(e.number) && std::isfinite(e.bound) ? number(e) : 0; };
+    };
     a_values_ = packRows<double>(a, regular(valueOf));
     a_sizes_ = packRows<double>(a, regular(sizeOf));
     b_values_ = packPanels<double>(b, regular(valueOf));
@@ -135,12 +138,15 @@ class ExactProduct {
  private:
   Element element(int64_t i, int64_t j, double sum, double magnitude, double bound) const {
     const Element* bias = bias_.empty() ? nullptr : &bias_[static_cast<size_t>(j)];
-    const bool is_regular = a_facts_.is_regular[static_cast<size_t>(i)] != 0 && b_facts_.is_regular[static_cast<size_t>(j)] != 0;
+    const bool is_regular =
+        a_facts_.is_regular[static_cast<size_t>(i)] != 0 && b_facts_.is_regular[static_cast<size_t>(j)] != 0;
     if (!is_regular || magnitude == 0) return dotOf(dtype_, Mode::Exact, a_, b_, i, j, bias);
     Summation::Collected products{.count = a_.inner, .sum = sum, .magnitude = magnitude, .bound = bound};
     const auto quantum = bound > 0 ? std::nullopt : exactQuantum(lineOf(a_facts_, i), lineOf(b_facts_, j), magnitude);
-    if (quantum) products.quantum = *quantum;
-    else products.bound += static_cast<double>(a_.inner + 2) * 0x1p-52 * (magnitude + bound);  // the sums' own roundings
+    if (quantum)
+      products.quantum = *quantum;
+    else
+      products.bound += static_cast<double>(a_.inner + 2) * 0x1p-52 * (magnitude + bound);  // the sums' own roundings
     Dot dot(dtype_, Mode::Exact);
     dot.take(products);
     return dot.finish(bias);
@@ -165,7 +171,8 @@ class ExactProduct {
   Panels<double> b_reaches_{0, 0};
 };
 
-void multiplyExact(DataType dtype, const Lines& a, const Lines& b, std::span<const Element> bias, std::span<Element> out) {
+void multiplyExact(DataType dtype, const Lines& a, const Lines& b, std::span<const Element> bias,
+                   std::span<Element> out) {
   const ExactProduct product(dtype, a, b, bias, out);
   forEachPart(roundedUp(a.count, kRowsPerPart) / kRowsPerPart, [&](int64_t part) {
     const int64_t end = std::min((part + 1) * kRowsPerPart, a.count);
@@ -173,7 +180,8 @@ void multiplyExact(DataType dtype, const Lines& a, const Lines& b, std::span<con
   });
 }
 
-void multiplyTyped(DataType dtype, const Lines& a, const Lines& b, std::span<const Element> bias, std::span<Element> out) {
+void multiplyTyped(DataType dtype, const Lines& a, const Lines& b, std::span<const Element> bias,
+                   std::span<Element> out) {
   const std::vector<float> rows = packRows<float>(a, valueOf);
   const Panels<float> panels = packPanels<float>(b, valueOf);
   constexpr int64_t kWide = Panels<float>::kPanel;
@@ -186,7 +194,8 @@ void multiplyTyped(DataType dtype, const Lines& a, const Lines& b, std::span<con
         for (int64_t j = p * kWide; j < std::min((p + 1) * kWide, b.count); ++j) {
           Dot dot(dtype, Mode::Typed);
           dot.take({.count = a.inner, .sum = sums[j - p * kWide]});
-          out[static_cast<size_t>(i * b.count + j)] = dot.finish(bias.empty() ? nullptr : &bias[static_cast<size_t>(j)]);
+          out[static_cast<size_t>(i * b.count + j)] =
+              dot.finish(bias.empty() ? nullptr : &bias[static_cast<size_t>(j)]);
         }
       }
     }
@@ -195,13 +204,16 @@ void multiplyTyped(DataType dtype, const Lines& a, const Lines& b, std::span<con
 
 }  // namespace
 
-void multiplyLines(DataType dtype, Mode mode, const Lines& a, const Lines& b, std::span<const Element> bias, std::span<Element> out) {
+void multiplyLines(DataType dtype, Mode mode, const Lines& a, const Lines& b, std::span<const Element> bias,
+                   std::span<Element> out) {
   const bool is_f32 = isFloatingType(dtype) && dtype != DataType::F64;
   const bool is_large = a.count > 0 && b.count > 0 && a.inner > kFewProducts / a.count / b.count;
-  if (is_f32 && is_large) return mode == Mode::Exact ? multiplyExact(dtype, a, b, bias, out) : multiplyTyped(dtype, a, b, bias, out);
+  if (is_f32 && is_large)
+    return mode == Mode::Exact ? multiplyExact(dtype, a, b, bias, out) : multiplyTyped(dtype, a, b, bias, out);
   for (int64_t i = 0; i < a.count; ++i) {
     for (int64_t j = 0; j < b.count; ++j) {
-      out[static_cast<size_t>(i * b.count + j)] = dotOf(dtype, mode, a, b, i, j, bias.empty() ? nullptr : &bias[static_cast<size_t>(j)]);
+      out[static_cast<size_t>(i * b.count + j)] =
+          dotOf(dtype, mode, a, b, i, j, bias.empty() ? nullptr : &bias[static_cast<size_t>(j)]);
     }
   }
 }

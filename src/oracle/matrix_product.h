@@ -20,6 +20,7 @@ struct Lines {
 /// out[i, j] = a's line i times b's line j, plus bias[j] unless there is no bias: the same values, exactness and promises as
 /// Dot gives (in exact mode sums are in double, whose own error is added to the bound; in typed mode pairwise in f32).
 /// `dtype` is the type of all operands; integers and f64 go through Dot. `out` is row-major.
-void multiplyLines(DataType dtype, Mode mode, const Lines& a, const Lines& b, std::span<const Element> bias, std::span<Element> out);
+void multiplyLines(DataType dtype, Mode mode, const Lines& a, const Lines& b, std::span<const Element> bias,
+                   std::span<Element> out);
 
 }  // namespace tokamak::oracle

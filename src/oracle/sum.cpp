@@ -59,6 +59,8 @@ void Summation::addProduct(const Element& a, const Element& b) {
   if (!std::isfinite(bound) || !std::isfinite(a_bound) || !std::isfinite(b_bound)) {
     bound = std::numeric_limits<double>::infinity();  // also where the other factor is 0
   }
+  // A fused multiply-add does not round the product, so that it may not overflow.
+  if (!is_finite && std::isfinite(a.number) && std::isfinite(b.number)) bound = std::numeric_limits<double>::infinity();
   add(product, error, bound, isOpenZero(a) || isOpenZero(b));
 }
 

@@ -33,7 +33,8 @@ std::optional<size_t> definitionOf(std::string_view tensor, std::string_view tex
   std::optional<size_t> first;
   for (size_t at = text.find(tensor); at != std::string_view::npos; at = text.find(tensor, at + 1)) {
     const size_t end = at + tensor.size();
-    if ((at > 0 && isNamePart(text[at - 1])) || (end < text.size() && isNamePart(text[end])) || isInComment(text, at)) continue;
+    if ((at > 0 && isNamePart(text[at - 1])) || (end < text.size() && isNamePart(text[end])) || isInComment(text, at))
+      continue;
     if (!first) first = at;
     const size_t next = text.find_first_not_of(" \t\r\n", end);
     if (next != std::string_view::npos && (text[next] == ':' || text[next] == '=')) return at;
@@ -42,7 +43,8 @@ std::optional<size_t> definitionOf(std::string_view tensor, std::string_view tex
 }
 
 bool isOfProgram(ErrorCode code) {
-  return code == ErrorCode::Definition || code == ErrorCode::Schedule || code == ErrorCode::HostProgram || code == ErrorCode::Race;
+  return code == ErrorCode::Definition || code == ErrorCode::Schedule || code == ErrorCode::HostProgram ||
+         code == ErrorCode::Race;
 }
 
 }  // namespace
@@ -58,9 +60,11 @@ Error withPlace(const Error& error, const ProgramFile& file) {
   const auto line_number = std::ranges::count(text.substr(0, *at), '\n') + 1;
   // Columns count characters: bytes that do not continue one.
   const auto before = text.substr(line_start, *at - line_start);
-  const auto column = std::ranges::count_if(before, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }) + 1;
+  const auto column =
+      std::ranges::count_if(before, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }) + 1;
   const std::string_view line = text.substr(line_start, std::min(text.find('\n', *at), text.size()) - line_start);
-  return {error.code(), fmt::format("{}:{}:{}: {}\n{}\n{:>{}}", file.path, line_number, column, message, line, '^', column)};
+  return {error.code(),
+          fmt::format("{}:{}:{}: {}\n{}\n{:>{}}", file.path, line_number, column, message, line, '^', column)};
 }
 
 }  // namespace tokamak::tools

@@ -44,7 +44,9 @@ class RandomBits {
 };
 
 template <class T>
-void put(std::byte* to, T value) { std::memcpy(to, &value, sizeof(T)); }
+void put(std::byte* to, T value) {
+  std::memcpy(to, &value, sizeof(T));
+}
 
 void putRandom(RandomBits& random, DataType dtype, std::byte* to) {
   switch (dtype) {
@@ -60,7 +62,8 @@ void putRandom(RandomBits& random, DataType dtype, std::byte* to) {
 
 // Calls visit(byte offset) for every element in row-major order.
 template <class Visit>
-void forEachElement(std::span<const int64_t> sizes, std::span<const int64_t> strides, int64_t element_bytes, const Visit& visit) {
+void forEachElement(std::span<const int64_t> sizes, std::span<const int64_t> strides, int64_t element_bytes,
+                    const Visit& visit) {
   for (const int64_t size : sizes) {
     if (size == 0) return;
   }
@@ -75,7 +78,8 @@ void forEachElement(std::span<const int64_t> sizes, std::span<const int64_t> str
   }
 }
 
-Tensor emptyLike(const TensorView& tv, std::span<const int64_t> sizes, Device& device, const std::shared_ptr<Stream>& stream) {
+Tensor emptyLike(const TensorView& tv, std::span<const int64_t> sizes, Device& device,
+                 const std::shared_ptr<Stream>& stream) {
   const std::vector<int64_t> strides = freshStrides(tv, sizes);
   int64_t bytes = 0;
   TK_REQUIRE(!__builtin_mul_overflow(spanOf(sizes, strides), sizeOf(tv.dtype()), &bytes), OutOfMemory,
@@ -89,7 +93,8 @@ Tensor randomTensor(const TensorView& tv, const ScalarBindings& bindings, Random
   Tensor tensor = emptyLike(tv, sizes, device, stream);
   device.synchronize(*stream);
   auto* data = static_cast<std::byte*>(tensor.hostData());
-  forEachElement(sizes, tensor.strides(), sizeOf(tv.dtype()), [&](int64_t offset) { putRandom(random, tv.dtype(), data + offset); });
+  forEachElement(sizes, tensor.strides(), sizeOf(tv.dtype()),
+                 [&](int64_t offset) { putRandom(random, tv.dtype(), data + offset); });
   return tensor;
 }
 
@@ -113,7 +118,8 @@ Tensor fittingTensor(const TensorView& tv, const Tensor& read, Device& device, c
 ScalarValue readNumber(const std::string& name, const std::string& text, DataType dtype) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  TK_REQUIRE(error == std::errc() && end == text.data() + text.size(), Usage, "--input {}={}: a number is expected", name, text);
+  TK_REQUIRE(error == std::errc() && end == text.data() + text.size(), Usage, "--input {}={}: a number is expected",
+             name, text);
   return convertValue(number, dtype);
 }
 
@@ -135,7 +141,8 @@ std::vector<std::byte> denseBytes(const Tensor& tensor) {
   return dense;
 }
 
-InputValues makeInputs(const Fusion& program, const InputSources& sources, Device& device, const std::shared_ptr<Stream>& stream) {
+InputValues makeInputs(const Fusion& program, const InputSources& sources, Device& device,
+                       const std::shared_ptr<Stream>& stream) {
   InputValues result;
   std::map<std::string, std::string> unused = sources.given;
   std::map<const TensorView*, Tensor> files;
@@ -153,8 +160,8 @@ InputValues makeInputs(const Fusion& program, const InputSources& sources, Devic
     const auto size = sources.sizes.find(symbol->name());
     if (size == sources.sizes.end()) continue;
     const auto [bound, is_new] = result.bindings.emplace(symbol, ScalarValue{size->second});
-    TK_REQUIRE(is_new || asInt(bound->second) == size->second, Usage, "--size {}={}: a file says it is {}", symbol->name(), size->second,
-               asInt(bound->second));
+    TK_REQUIRE(is_new || asInt(bound->second) == size->second, Usage, "--size {}={}: a file says it is {}",
+               symbol->name(), size->second, asInt(bound->second));
   }
   for (const auto& [symbol, size] : program.defaultSizes()) result.bindings.emplace(symbol, ScalarValue{size});
   uint64_t number = 0;
@@ -162,10 +169,12 @@ InputValues makeInputs(const Fusion& program, const InputSources& sources, Devic
     const RandomBits random(sources.seed * 0x100000001b3ULL + ++number);
     if (TensorView* tv = asTensor(input)) {
       for (const IterDomain* axis : shapeOf(*tv)) {
-        TK_REQUIRE(evaluate(*axis->visibleExtent(), result.bindings).has_value(), Usage, "the extent {} of {} has no value; give it by --size {}=N",
-                   toString(*axis->visibleExtent()), toString(*tv), toString(*axis->visibleExtent()));
+        TK_REQUIRE(evaluate(*axis->visibleExtent(), result.bindings).has_value(), Usage,
+                   "the extent {} of {} has no value; give it by --size {}=N", toString(*axis->visibleExtent()),
+                   toString(*tv), toString(*axis->visibleExtent()));
       }
-      result.values.emplace_back(files.contains(tv) ? files[tv] : randomTensor(*tv, result.bindings, random, device, stream));
+      result.values.emplace_back(files.contains(tv) ? files[tv]
+                                                    : randomTensor(*tv, result.bindings, random, device, stream));
       continue;
     }
     const auto* scalar = static_cast<const Scalar*>(input);
@@ -175,11 +184,13 @@ InputValues makeInputs(const Fusion& program, const InputSources& sources, Devic
       unused.erase(given);
     } else {
       RandomBits bits = random;
-      result.values.emplace_back(convertValue(isFloatingType(scalar->dtype()) ? bits.normal() : static_cast<double>(bits.next() % 8 + 1), scalar->dtype()));
+      result.values.emplace_back(convertValue(
+          isFloatingType(scalar->dtype()) ? bits.normal() : static_cast<double>(bits.next() % 8 + 1), scalar->dtype()));
     }
     result.bindings[scalar] = std::get<ScalarValue>(result.values.back());
   }
-  TK_REQUIRE(unused.empty(), Usage, "--input {}={}: the program has no such input", unused.begin()->first, unused.begin()->second);
+  TK_REQUIRE(unused.empty(), Usage, "--input {}={}: the program has no such input", unused.begin()->first,
+             unused.begin()->second);
   return result;
 }
 

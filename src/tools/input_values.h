@@ -13,7 +13,8 @@ namespace tokamak::tools {
 
 struct InputSources {
   std::map<std::string, std::string> given;  ///< input name -> file or number
-  std::map<std::string, int64_t> sizes;      ///< extent name -> value; where it says nothing, files do, and then the program's defaults
+  std::map<std::string, int64_t>
+      sizes;  ///< extent name -> value; where it says nothing, files do, and then the program's defaults
   uint64_t seed = 0;
 };
 
@@ -26,7 +27,8 @@ struct InputValues {
 /// Tensors are laid out as the program requires. Random elements are normal for floating types (never zero by chance), small
 /// integers, and even odds for bool; the same seed gives the same elements for the same sizes.
 /// Errors: Usage for a name that is no input or an extent without a value; Io; Bind when a file does not fit its input.
-InputValues makeInputs(const Fusion& program, const InputSources& sources, Device& device, const std::shared_ptr<Stream>& stream);
+InputValues makeInputs(const Fusion& program, const InputSources& sources, Device& device,
+                       const std::shared_ptr<Stream>& stream);
 
 /// A contiguous copy of a tensor's elements in host memory order, row-major. The data must be ready.
 std::vector<std::byte> denseBytes(const Tensor& tensor);

@@ -1,8 +1,8 @@
 // tokamak: the command line.
 #include <cstdio>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "base/error.h"
 #include "tools/info_command.h"

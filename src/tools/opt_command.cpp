@@ -52,13 +52,16 @@ void applyPass(ProgramFile& file, const std::string& name) {
   }
   const HostPass* pass = findHostPass(name);
   TK_REQUIRE(pass != nullptr, Usage, "--passes {}: there is no such pass; --list-passes tells them", name);
-  TK_REQUIRE(file.host_program != nullptr, Usage, "--passes {}: it works on host programs; put {} before it", name, kLowering);
+  TK_REQUIRE(file.host_program != nullptr, Usage, "--passes {}: it works on host programs; put {} before it", name,
+             kLowering);
   pass->run(*file.host_program);
 }
 
 void verifyProgram(const ProgramFile& file) {
-  if (file.fusion != nullptr) verify(*file.fusion, Stage::Scheduled);
-  else verifyHostProgram(*file.host_program);
+  if (file.fusion != nullptr)
+    verify(*file.fusion, Stage::Scheduled);
+  else
+    verifyHostProgram(*file.host_program);
 }
 
 void listPasses() {
@@ -69,7 +72,8 @@ void listPasses() {
 }
 
 bool isPass(std::string_view name) {
-  return name == kLowering || name == kLoweringUnits || std::ranges::find(fusionPasses(), name, &FusionPass::name) != fusionPasses().end() ||
+  return name == kLowering || name == kLoweringUnits ||
+         std::ranges::find(fusionPasses(), name, &FusionPass::name) != fusionPasses().end() ||
          findHostPass(name) != nullptr;
 }
 
@@ -84,7 +88,8 @@ void applyPasses(ProgramFile& file, const OptOptions& options) {
       verifyProgram(file);
     }
     const std::string after = print(file);
-    const bool is_wanted = options.dump_after == "all" || options.dump_after == name || (options.dump_after == "changed" && after != before);
+    const bool is_wanted = options.dump_after == "all" || options.dump_after == name ||
+                           (options.dump_after == "changed" && after != before);
     if (is_wanted) fmt::print("// after {}\n{}", name, after);
     before = after;
   }

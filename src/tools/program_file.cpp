@@ -56,7 +56,8 @@ ProgramFile readProgram(const std::string& path) {
 
 std::pair<std::string, std::string> splitAssignment(const std::string& option, const std::string& text) {
   const size_t equals = text.find('=');
-  TK_REQUIRE(equals != std::string::npos && equals > 0 && equals + 1 < text.size(), Usage, "{} {}: NAME=VALUE is expected", option, text);
+  TK_REQUIRE(equals != std::string::npos && equals > 0 && equals + 1 < text.size(), Usage,
+             "{} {}: NAME=VALUE is expected", option, text);
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
@@ -70,9 +71,11 @@ std::map<std::string, int64_t> readSizes(const Fusion& program, const std::vecto
     const auto [name, number] = splitAssignment("--size", text);
     int64_t value = 0;
     const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-    TK_REQUIRE(error == std::errc() && end == number.data() + number.size(), Usage, "--size {}: '{}' is not an integer of 64 bits", text, number);
+    TK_REQUIRE(error == std::errc() && end == number.data() + number.size(), Usage,
+               "--size {}: '{}' is not an integer of 64 bits", text, number);
     TK_REQUIRE(value >= 0, Usage, "--size {}: sizes cannot be negative", text);
-    TK_REQUIRE(names.contains(name), Usage, "--size {}: the program has no extent '{}'; it has {}", text, name, fmt::join(names, ", "));
+    TK_REQUIRE(names.contains(name), Usage, "--size {}: the program has no extent '{}'; it has {}", text, name,
+               fmt::join(names, ", "));
     sizes[name] = value;
   }
   return sizes;

@@ -31,7 +31,9 @@ struct Problem {
   std::vector<Element> bias = {};
 
   Lines left() const { return {.elements = a, .count = kRows, .inner = kInner, .stride = kInner, .inner_stride = 1}; }
-  Lines right() const { return {.elements = b, .count = kColumns, .inner = kInner, .stride = 1, .inner_stride = kColumns}; }
+  Lines right() const {
+    return {.elements = b, .count = kColumns, .inner = kInner, .stride = 1, .inner_stride = kColumns};
+  }
   std::vector<Element> product(DataType dtype, Mode mode) const {
     std::vector<Element> out(kRows * kColumns);
     multiplyLines(dtype, mode, left(), right(), bias, out);
@@ -39,7 +41,8 @@ struct Problem {
   }
   Element dot(DataType dtype, Mode mode, int64_t i, int64_t j) const {
     Dot dot(dtype, mode);
-    for (int64_t k = 0; k < kInner; ++k) dot.add(a[static_cast<size_t>(i * kInner + k)], b[static_cast<size_t>(k * kColumns + j)]);
+    for (int64_t k = 0; k < kInner; ++k)
+      dot.add(a[static_cast<size_t>(i * kInner + k)], b[static_cast<size_t>(k * kColumns + j)]);
     return dot.finish(bias.empty() ? nullptr : &bias[static_cast<size_t>(j)]);
   }
 };
@@ -48,7 +51,9 @@ Problem randomProblem(double scale, bool is_whole) {
   Problem problem;
   Numbers numbers;
   for (auto* elements : {&problem.a, &problem.b}) {
-    for (Element& e : *elements) e.number = static_cast<double>(roundTo(DataType::BF16, is_whole ? std::round(scale * numbers.next()) : scale * numbers.next()));
+    for (Element& e : *elements)
+      e.number = static_cast<double>(
+          roundTo(DataType::BF16, is_whole ? std::round(scale * numbers.next()) : scale * numbers.next()));
   }
   return problem;
 }
@@ -74,8 +79,10 @@ void expectDots(const Problem& problem, DataType dtype) {
       }
       const Element rounded = problem.dot(dtype, Mode::Typed, i, j);
       const double typed_number = typed[static_cast<size_t>(i * kColumns + j)].number;
-      if (std::isfinite(rounded.number)) EXPECT_NEAR(typed_number, rounded.number, 1e-5 + 1e-2 * std::fabs(rounded.number)) << at;
-      else EXPECT_FALSE(std::isfinite(typed_number)) << at;
+      if (std::isfinite(rounded.number))
+        EXPECT_NEAR(typed_number, rounded.number, 1e-5 + 1e-2 * std::fabs(rounded.number)) << at;
+      else
+        EXPECT_FALSE(std::isfinite(typed_number)) << at;
     }
   }
 }
@@ -85,7 +92,8 @@ TEST(MatrixProduct, NumbersThatRoundHaveTheBoundOfADot) { expectDots(randomProbl
 TEST(MatrixProduct, WholeNumbersAreExact) {
   const Problem problem = randomProblem(20, true);
   expectDots(problem, DataType::F32);
-  for (const Element& element : problem.product(DataType::F32, Mode::Exact)) EXPECT_EQ(element.bound == kOpenSign ? 0 : element.bound, 0);
+  for (const Element& element : problem.product(DataType::F32, Mode::Exact))
+    EXPECT_EQ(element.bound == kOpenSign ? 0 : element.bound, 0);
 }
 
 TEST(MatrixProduct, SomeElementsAreExactAndOthersRound) {
@@ -114,7 +122,8 @@ TEST(MatrixProduct, LinesOfZerosKeepTheirSigns) {
   for (int64_t k = 0; k < kInner; ++k) {
     problem.a[static_cast<size_t>(4 * kInner + k)].number = -0.0;
     problem.b[static_cast<size_t>(k * kColumns + 9)] = {.number = 0, .bound = kOpenSign};
-    problem.b[static_cast<size_t>(k * kColumns + 10)].number = std::fabs(problem.b[static_cast<size_t>(k * kColumns + 10)].number);
+    problem.b[static_cast<size_t>(k * kColumns + 10)].number =
+        std::fabs(problem.b[static_cast<size_t>(k * kColumns + 10)].number);
   }
   expectDots(problem, DataType::F32);
 }
@@ -122,7 +131,8 @@ TEST(MatrixProduct, LinesOfZerosKeepTheirSigns) {
 TEST(MatrixProduct, HalvesMayBeRoundedBeforeTheirBias) {
   Problem problem = randomProblem(3, false);
   Numbers numbers;
-  for (int64_t j = 0; j < kColumns; ++j) problem.bias.push_back({.number = static_cast<double>(roundTo(DataType::BF16, numbers.next()))});
+  for (int64_t j = 0; j < kColumns; ++j)
+    problem.bias.push_back({.number = static_cast<double>(roundTo(DataType::BF16, numbers.next()))});
   expectDots(problem, DataType::BF16);
   Problem whole = randomProblem(2, true);
   whole.bias = problem.bias;

@@ -11,14 +11,20 @@ OracleTensor compute(const LinearOp& op, const OpContext& context) {
   const OracleTensor* bias = op.bias == nullptr ? nullptr : &context[op.bias];
   OracleTensor out = context.result(*op.out);
   const int64_t k = in.sizes.back();
-  TK_REQUIRE(weight.sizes[1] == k, Bind, "linear: the inner sizes of {} and {} differ: {} and {}", toString(*op.in),
-             toString(*op.weight), k, weight.sizes[1]);
-  TK_REQUIRE(bias == nullptr || bias->sizes[0] == weight.sizes[0] || bias->sizes[0] == 1, Bind,
-             "linear: the bias {} has size {}; {} is needed", toString(*op.bias), bias->sizes[0], weight.sizes[0]);
-  const int64_t columns = weight.sizes[0];
+  TK_REQUIRE(weight.sizes.back() == k, Bind, "linear: the inner sizes of {} and {} differ: {} and {}", toString(*op.in),
+             toString(*op.weight), k, weight.sizes.back());
+  const int64_t columns = weight.rank() == 1 ? 1 : weight.sizes[0];
+  const int64_t biases_given = bias == nullptr ? 0 : bias->count();
+  TK_REQUIRE(bias == nullptr || biases_given == columns || biases_given == 1, Bind, "linear: the bias {} has size {}; {} is needed",
+             toString(*op.bias), biases_given, columns);
   std::vector<Element> biases;
-  for (int64_t j = 0; bias != nullptr && j < columns; ++j) biases.push_back(bias->elements[bias->sizes[0] == 1 ? 0 : static_cast<size_t>(j)]);
-  const Lines rows{.elements = in.elements, .count = columns == 0 ? 0 : out.count() / columns, .inner = k, .stride = k, .inner_stride = 1};
+  for (int64_t j = 0; bias != nullptr && j < columns; ++j)
+    biases.push_back(bias->elements[biases_given == 1 ? 0 : static_cast<size_t>(j)]);
+  const Lines rows{.elements = in.elements,
+                   .count = columns == 0 ? 0 : out.count() / columns,
+                   .inner = k,
+                   .stride = k,
+                   .inner_stride = 1};
   const Lines weights{.elements = weight.elements, .count = columns, .inner = k, .stride = k, .inner_stride = 1};
   multiplyLines(in.dtype, context.mode(), rows, weights, biases, out.elements);
   return out;

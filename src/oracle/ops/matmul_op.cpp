@@ -9,7 +9,8 @@ namespace tokamak::oracle {
 namespace {
 
 // Where the matrix of a batch index starts: batch axes are aligned at the end, broadcast axes stay at 0.
-size_t matrixStart(const OracleTensor& tensor, size_t batch_axes, std::span<const int64_t> batch, int64_t matrix_elements) {
+size_t matrixStart(const OracleTensor& tensor, size_t batch_axes, std::span<const int64_t> batch,
+                   int64_t matrix_elements) {
   int64_t number = 0;
   for (size_t i = 0; i < batch_axes; ++i) {
     const int64_t at = batch[batch.size() - batch_axes + i];
@@ -49,8 +50,13 @@ OracleTensor compute(const MatmulOp& op, const OpContext& context) {
   forEachIndex(std::span(out.sizes).first(batch_axes), [&](std::span<const int64_t> batch) {
     const size_t a_start = matrixStart(a, a_batch, batch, rows * k);
     const size_t b_start = matrixStart(b, b_batch, batch, k * columns);
-    const Lines left{.elements = std::span(a.elements).subspan(a_start), .count = rows, .inner = k, .stride = k, .inner_stride = 1};
-    const Lines right{.elements = std::span(b.elements).subspan(b_start), .count = columns, .inner = k, .stride = 1, .inner_stride = columns};
+    const Lines left{
+        .elements = std::span(a.elements).subspan(a_start), .count = rows, .inner = k, .stride = k, .inner_stride = 1};
+    const Lines right{.elements = std::span(b.elements).subspan(b_start),
+                      .count = columns,
+                      .inner = k,
+                      .stride = 1,
+                      .inner_stride = columns};
     multiplyLines(a.dtype, context.mode(), left, right, {}, std::span(out.elements).subspan(next));
     next += static_cast<size_t>(rows * columns);
   });

@@ -63,16 +63,18 @@ OracleTensor compute(const PointwiseOp& op, const OpContext& context) {
     std::vector<Element> elements(operands.size());
     const int64_t first = part * kElementsPerPart;
     auto flat = static_cast<size_t>(first);
-    forEachIndexFrom(out.sizes, first, std::min(kElementsPerPart, out.count() - first), [&](std::span<const int64_t> index) {
-      for (size_t i = 0; i < operands.size(); ++i) {
-        const Operand& operand = operands[i];
-        int64_t offset = 0;
-        for (size_t a = 0; a < operand.strides.size(); ++a) offset += index[a] * operand.strides[a];
-        elements[i] = operand.tensor == nullptr ? operand.scalar : operand.tensor->elements[static_cast<size_t>(offset)];
-        elements[i] = convertElement(elements[i], operand.from, operand.to, context.mode());
-      }
-      out.elements[flat++] = applyFunction(op.function, *types, elements, context.mode());
-    });
+    forEachIndexFrom(
+        out.sizes, first, std::min(kElementsPerPart, out.count() - first), [&](std::span<const int64_t> index) {
+          for (size_t i = 0; i < operands.size(); ++i) {
+            const Operand& operand = operands[i];
+            int64_t offset = 0;
+            for (size_t a = 0; a < operand.strides.size(); ++a) offset += index[a] * operand.strides[a];
+            elements[i] =
+                operand.tensor == nullptr ? operand.scalar : operand.tensor->elements[static_cast<size_t>(offset)];
+            elements[i] = convertElement(elements[i], operand.from, operand.to, context.mode());
+          }
+          out.elements[flat++] = applyFunction(op.function, *types, elements, context.mode());
+        });
   });
   return out;
 }

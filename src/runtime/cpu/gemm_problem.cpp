@@ -77,7 +77,8 @@ GemmProblem ofLinear(const Expr& expr, std::span<const OperandDesc> operands, bo
   GemmProblem problem;
   problem.c_operand = has_bias ? 3 : 2;
   const Axis in_k = axisFromEnd(operands[0], 0);
-  const Axis out_n = axisFromEnd(operands[problem.c_operand], 0);
+  const bool has_columns = operands[1].sizes.size() > 1;
+  const Axis out_n = has_columns ? axisFromEnd(operands[problem.c_operand], 0) : Axis{};
   const Axis weight_n = alongResult(axisFromEnd(operands[1], 1), out_n);
   const Axis weight_k = axisFromEnd(operands[1], 0);
   requireSame(expr, "inner size of the weight", weight_k.size, in_k.size);
@@ -93,7 +94,7 @@ GemmProblem ofLinear(const Expr& expr, std::span<const OperandDesc> operands, bo
     problem.bias_operand = 2;
     problem.bias = {0, bias.stride};
   }
-  addBatches(expr, operands, 1, 2, 1, problem);
+  addBatches(expr, operands, 1, 2, has_columns ? 1 : 0, problem);
   // The weight has no leading axes: the batches are rows.
   for (GemmProblem::Batch& batch : problem.batches) batch.b = 0;
   return problem;
