@@ -192,7 +192,7 @@ class StreamLowering {
     const UnitSlices unit = slicesOf(post);
     const bool keeps_axis = axis.form == StreamAxis::Form::Chunk;
     PostOnStream restricted;
-    restricted.unit = unit.restricted(!keeps_axis);
+    const std::shared_ptr<HostUnit> slices = unit.restricted(!keeps_axis);
     for (size_t i = 0; i < post.ins.size(); ++i) {
       if (!unit.inputAxes()[i]) {
         restricted.ins.push_back(post.ins[i]);
@@ -206,6 +206,9 @@ class StreamLowering {
     for (TensorView* out : post.outs) {
       restricted.outs.push_back(slice(*out, *findStreamAxis(*out)->logical, axis, index_, keeps_axis).slice);
     }
+    // A size that only the axis told that is cut.
+    addScalarInputs(program_, restricted, *slices, [](Scalar* scalar) { return scalar; });
+    restricted.unit = slices;
     return program_.appendOp(std::move(restricted));
   }
 
@@ -214,13 +217,13 @@ class StreamLowering {
     const int64_t s = visibleAxisNumber(out, result_axis);
     const bool keeps_result_axis = axis.form == StreamAxis::Form::Chunk || map.dependsOnPosition(s);
     AxisSlices slices;
-    const std::vector<std::optional<OperandAxis>> along = operandAxesAlong(expr, s);
+    const std::vector<std::vector<OperandAxis>> along = operandAxesAlong(expr, s);
     for (size_t i = 0; i < expr.inputs().size(); ++i) {
       TensorView* operand = asTensor(expr.input(i));
       if (operand == nullptr) continue;
       const OperandCoordinateUse use = map.use(*operand, s);
       if (use.use != CoordinateUse::Identity) {
-        if (along[i]) sliceBroadcast(expr, *operand, *along[i], axis, index, keeps_result_axis, slices);
+        for (const OperandAxis& number : along[i]) sliceBroadcast(expr, *operand, number, axis, index, keeps_result_axis, slices);
         continue;
       }
       const IterDomain& operand_axis = *shapeOf(*operand)[static_cast<size_t>(use.axes[0])];
@@ -236,7 +239,8 @@ class StreamLowering {
                       bool keeps_result_axis, AxisSlices& slices) {
     const IterDomain& along = *shapeOf(operand)[static_cast<size_t>(number.axis)];
     const bool is_expanded = along.expandedExtent() != nullptr;
-    if (!along.isBroadcast() || (keeps_result_axis && !is_expanded)) return;
+    const bool goes_along = is_expanded || (along.isBroadcast() && number.is_alone && !keeps_result_axis);
+    if (!goes_along || slices.contains(&operand)) return;
     TK_REQUIRE(number.is_whole || !is_expanded, HostProgram,
                "Stream on {}: {} is not independent along it: iterations see other parts of the expanded axis {} of {} than their own",
                describeAxis(*asTensor(expr.output(0)), *axis.loop_axis), callName(expr), number.axis, toString(operand));
