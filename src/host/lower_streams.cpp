@@ -223,7 +223,7 @@ class StreamLowering {
       if (operand == nullptr) continue;
       const OperandCoordinateUse use = map.use(*operand, s);
       if (use.use != CoordinateUse::Identity) {
-        for (const OperandAxis& number : along[i]) sliceBroadcast(expr, *operand, number, axis, index, keeps_result_axis, slices);
+        sliceBroadcasts(expr, *operand, along[i], axis, index, keeps_result_axis, slices);
         continue;
       }
       const IterDomain& operand_axis = *shapeOf(*operand)[static_cast<size_t>(use.axes[0])];
@@ -235,16 +235,22 @@ class StreamLowering {
   }
 
   // A broadcast axis of an operand goes with the result's: where that is dropped, it is, too; an expanded one shows the chunk's size.
-  void sliceBroadcast(const Expr& expr, TensorView& operand, const OperandAxis& number, const StreamAxis& axis, Scalar* index,
-                      bool keeps_result_axis, AxisSlices& slices) {
-    const IterDomain& along = *shapeOf(operand)[static_cast<size_t>(number.axis)];
-    const bool is_expanded = along.expandedExtent() != nullptr;
-    const bool goes_along = is_expanded || (along.isBroadcast() && number.is_alone && !keeps_result_axis);
-    if (!goes_along || slices.contains(&operand)) return;
-    TK_REQUIRE(number.is_whole || !is_expanded, HostProgram,
-               "Stream on {}: {} is not independent along it: iterations see other parts of the expanded axis {} of {} than their own",
-               describeAxis(*asTensor(expr.output(0)), *axis.loop_axis), callName(expr), number.axis, toString(operand));
-    slices[&operand] = slice(operand, along, axis, is_expanded ? index : program_.constant(0), keeps_result_axis);
+  void sliceBroadcasts(const Expr& expr, TensorView& operand, const std::vector<OperandAxis>& numbers, const StreamAxis& axis, Scalar* index,
+                       bool keeps_result_axis, AxisSlices& slices) {
+    const Axes shape = shapeOf(operand);
+    const OperandAxis* chosen = nullptr;
+    for (const OperandAxis& number : numbers) {
+      const IterDomain& along = *shape[static_cast<size_t>(number.axis)];
+      const bool is_expanded = along.expandedExtent() != nullptr;
+      TK_REQUIRE(number.is_whole || !is_expanded, HostProgram,
+                 "Stream on {}: {} is not independent along it: iterations see other parts of the expanded axis {} of {} than their own",
+                 describeAxis(*asTensor(expr.output(0)), *axis.loop_axis), callName(expr), number.axis, toString(operand));
+      if (is_expanded || (chosen == nullptr && along.isBroadcast() && number.is_alone && !keeps_result_axis)) chosen = &number;
+    }
+    if (chosen == nullptr) return;
+    const IterDomain& along = *shape[static_cast<size_t>(chosen->axis)];
+    Scalar* at = along.expandedExtent() != nullptr ? index : program_.constant(0);
+    slices[&operand] = slice(operand, along, axis, at, keeps_result_axis);
   }
 
   AxisSlice slice(TensorView& tensor, const IterDomain& along, const StreamAxis& axis, Scalar* index, bool keeps_axis) {
