@@ -8,7 +8,8 @@
 namespace tokamak {
 namespace {
 
-const std::vector<std::string> kVectors = {"T0_g_float[iS0{i0}]", "T1_g_float[iS1{i0}]", "T2_g_float[iS2{i0}]", "T3_g_float[iS3{i0}]"};
+const std::vector<std::string> kVectors = {"T0_g_float[iS0{i0}]", "T1_g_float[iS1{i0}]", "T2_g_float[iS2{i0}]",
+                                           "T3_g_float[iS3{i0}]"};
 const Mode kModes[] = {Mode::Plan, Mode::Direct};
 
 class Aliases : public testing::Test {
@@ -25,7 +26,8 @@ class Aliases : public testing::Test {
 };
 
 TEST_F(Aliases, AChainEndsAtItsBufferInWhateverOrderItIsDeclared) {
-  for (const char* const order : {"Aliases:{\n  @T2 -> @T1\n  @T1 -> @T0\n}\n", "Aliases:{\n  @T1 -> @T0\n  @T2 -> @T1\n}\n"}) {
+  for (const char* const order :
+       {"Aliases:{\n  @T2 -> @T1\n  @T1 -> @T0\n}\n", "Aliases:{\n  @T1 -> @T0\n  @T2 -> @T1\n}\n"}) {
     for (const Mode mode : kModes) {
       EXPECT_EQ(run({kVectors, "(@T0) -> (@T3)", "  @T3 = @T2 + @T1;\n", order}, mode), (std::vector<double>{2, 4, 6}));
     }
@@ -40,7 +42,8 @@ TEST_F(Aliases, MarkAliasTakesBothOrders) {
     program->markAlias(t[1], t[2]);
     if (!is_forward) program->markAlias(t[0], t[1]);
     HostIrEvaluator evaluator(std::move(program), bench_.device);
-    EXPECT_EQ(numbersOf(evaluator.runWithInput(bound(evaluator.program(), {in_})).at(0)), (std::vector<double>{2, 4, 6}));
+    EXPECT_EQ(numbersOf(evaluator.runWithInput(bound(evaluator.program(), {in_})).at(0)),
+              (std::vector<double>{2, 4, 6}));
   }
 }
 
@@ -54,7 +57,8 @@ TEST_F(Aliases, WhatIsWrittenUnderOneNameIsReadUnderTheOther) {
 }
 
 TEST_F(Aliases, AnOutputThatIsAnAliasUpdatesItsInputInPlace) {
-  const HostText text{kVectors, "(@T0) -> (@T2)", "  @T1 = @T0 * float(2);\n  @T2 = @T1 + float(1);\n", "Aliases:{ @T2 -> @T0 }\n"};
+  const HostText text{kVectors, "(@T0) -> (@T2)", "  @T1 = @T0 * float(2);\n  @T2 = @T1 + float(1);\n",
+                      "Aliases:{ @T2 -> @T0 }\n"};
   for (const Mode mode : kModes) {
     Tensor state = bench_.numbers(DataType::F32, {3}, {1, 2, 3});
     HostIrEvaluator evaluator(hostProgramOf(text), bench_.device, {.mode = mode});
@@ -83,7 +87,8 @@ TEST_F(Aliases, AStreamedUpdateInPlaceOfAFusion) {
 
 TEST_F(Aliases, AUnitInAProgramWithAliasesComputesWithItsOwnTensors) {
   const auto fusion = fusionOf(
-      "fusion f(T0: f32[i0]) -> (T4 aliases T0) { T1 = mul(T0, 2.0) T2 = add(T1, 1.0) T3 = mul(T2, T1) T4 = sub(T3, T0) }");
+      "fusion f(T0: f32[i0]) -> (T4 aliases T0) { T1 = mul(T0, 2.0) T2 = add(T1, 1.0) T3 = mul(T2, T1) T4 = sub(T3, "
+      "T0) }");
   for (const Grouping grouping : {Grouping::Single, Grouping::Units}) {
     for (const Mode mode : kModes) {
       Tensor state = bench_.numbers(DataType::F32, {3}, {1, 2, 3});
@@ -120,8 +125,10 @@ TEST_F(Aliases, AnInputIsNone) {
 
 TEST_F(Aliases, ACycleIsRefused) {
   const HostText text{kVectors, "(@T0) -> (@T3)", "  @T3 = @T0 + @T1;\n", "Aliases:{\n  @T1 -> @T2\n  @T2 -> @T1\n}\n"};
-  EXPECT_THAT(refusalOf([&] { hostProgramOf(text); }),
-              testing::StartsWith("parse: test.host_ir:6:3: markAlias: T2 as an alias of T1 closes a cycle; an alias must end at a buffer"));
+  EXPECT_THAT(
+      refusalOf([&] { hostProgramOf(text); }),
+      testing::StartsWith(
+          "parse: test.host_ir:6:3: markAlias: T2 as an alias of T1 closes a cycle; an alias must end at a buffer"));
   auto program = hostProgramOf({kVectors, "(@T0) -> (@T3)", "  @T3 = @T0 + @T1;\n"});
   program->markAlias(tensorOf(*program, 1), tensorOf(*program, 3));
   EXPECT_EQ(refusalOf([&] { program->markAlias(tensorOf(*program, 3), tensorOf(*program, 1)); }),

@@ -11,13 +11,16 @@ namespace tokamak {
 namespace {
 
 const char* const kChain =
-    "fusion f(T0: f32[i0, i2]) -> T3 { T1 = mul(T0, 2.0) T2 = add(T1, 1.0) T3 = mul(T2, T1) } sizes { i0 = 8, i2 = 512 } "
+    "fusion f(T0: f32[i0, i2]) -> T3 { T1 = mul(T0, 2.0) T2 = add(T1, 1.0) T3 = mul(T2, T1) } sizes { i0 = 8, i2 = 512 "
+    "} "
     "schedule { parallelize(T3, axis=0, type=Stream) propagate(T3) }";
 
 float expected(float x) { return (2 * x + 1) * (2 * x); }
 
 // Elements that tell the thread, the round and the position; exact in f32 through the chain.
-float elementOf(int64_t thread, int64_t round, int64_t i) { return static_cast<float>((thread * 7 + round * 3 + i) % 64); }
+float elementOf(int64_t thread, int64_t round, int64_t i) {
+  return static_cast<float>((thread * 7 + round * 3 + i) % 64);
+}
 
 void fill(const Tensor& tensor, int64_t thread, int64_t round) {
   auto* data = static_cast<float*>(tensor.hostData());
@@ -67,9 +70,11 @@ TEST(ConcurrentCalls, WithoutWaitingInBetweenKeepTheirOrderOnTwoStreams) {
     outputs.push_back(bench.empty(DataType::F32, {8, 512}));
   }
   for (size_t round = 0; round < inputs.size(); ++round) {
-    executor.evaluator().run(std::span(inputs).subspan(round, 1), std::span(outputs).subspan(round, 1), *streams[round % 2]);
+    executor.evaluator().run(std::span(inputs).subspan(round, 1), std::span(outputs).subspan(round, 1),
+                             *streams[round % 2]);
   }
-  for (size_t round = 0; round < outputs.size(); ++round) EXPECT_EQ(countWrong(outputs[round], 0, static_cast<int64_t>(round)), 0) << round;
+  for (size_t round = 0; round < outputs.size(); ++round)
+    EXPECT_EQ(countWrong(outputs[round], 0, static_cast<int64_t>(round)), 0) << round;
 }
 
 TEST(ConcurrentCalls, RunWithInputByTwoThreads) {
@@ -100,19 +105,21 @@ TEST(ConcurrentCalls, ATensorMayBeLetGoOnceItIsHandedOn) {
   for (const Mode mode : {Mode::Plan, Mode::Direct}) {
     RunBench bench;
     const auto first = fusionOf("fusion f(T0: f32[n, n]) -> T1 { T1 = mul(T0, 2.0) } sizes { n = 256 }");
-    const auto second = fusionOf("fusion f(T0: f32[n, n]) -> T3 { T1 = matmul(T0, T0) T2 = matmul(T1, T0) T3 = add(T2, T0) } sizes { n = 256 }");
+    const auto second = fusionOf(
+        "fusion f(T0: f32[n, n]) -> T3 { T1 = matmul(T0, T0) T2 = matmul(T1, T0) T3 = add(T2, T0) } sizes { n = 256 }");
     MultiDeviceExecutor make(*first, bench.device, {.lowering = {}, .evaluator = {.mode = mode}});
     MultiDeviceExecutor use(*second, bench.device, {.lowering = {}, .evaluator = {.mode = mode}});
     std::vector<double> identity(256 * 256, 0);
     for (size_t i = 0; i < 256; ++i) identity[i * 257] = 1;
     const RunValue inputs[] = {bench.numbers(DataType::F32, {256, 256}, identity)};
+    const RunValue others[] = {bench.numbers(DataType::F32, {256, 256}, std::vector<double>(256 * 256, 3))};
     for (int round = 0; round < 10; ++round) {
       const auto chained = [&] {
         const RunValue handed_on[] = {make.runWithInput(inputs).at(0)};
         return use.runWithInput(handed_on).at(0);
       };
       const Tensor result = chained();
-      for (int more = 0; more < 3; ++more) make.runWithInput(inputs);
+      for (int more = 0; more < 3; ++more) make.runWithInput(others);
       const auto* data = static_cast<const float*>(result.hostData());
       int64_t wrong = 0;
       for (int64_t i = 0; i < 256 * 256; ++i) wrong += data[i] == (i % 257 == 0 ? 10.0F : 0.0F) ? 0 : 1;

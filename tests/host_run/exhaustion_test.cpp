@@ -14,7 +14,8 @@ const Mode kModes[] = {Mode::Plan, Mode::Direct};
 
 // An outer sum, [i0] and [i2] to [i0, i2], from inputs that repeat one element and so have any size.
 const char* const kOuter =
-    "fusion f(T0: f32[i0 strided], T1: f32[i2 strided]) -> T5 { T2 = unsqueeze(T0, axis=1) T3 = unsqueeze(T1, axis=0) T4 = add(T2, T3) T5 = neg(T4) } ";
+    "fusion f(T0: f32[i0 strided], T1: f32[i2 strided]) -> T5 { T2 = unsqueeze(T0, axis=1) T3 = unsqueeze(T1, axis=0) "
+    "T4 = add(T2, T3) T5 = neg(T4) } ";
 
 class Exhaustion : public testing::Test {
  protected:
@@ -41,18 +42,23 @@ TEST_F(Exhaustion, SizesThatDoNotFitMemoryAreATypedErrorAndTheNextRunWorks) {
                                         {int64_t{1} << 31, int64_t{1} << 31},  // more bytes than 63 bits count
                                         {INT64_MAX, 2},
                                         {INT64_MAX, INT64_MAX}}) {
-      EXPECT_EQ(errorOf([&] { outer(executor, rows, columns); }).code(), ErrorCode::OutOfMemory) << rows << " x " << columns;
+      EXPECT_EQ(errorOf([&] { outer(executor, rows, columns); }).code(), ErrorCode::OutOfMemory)
+          << rows << " x " << columns;
       EXPECT_EQ(numbersOf(outer(executor, 2, 3).at(0)), std::vector<double>(6, -3));
     }
   }
 }
 
 TEST_F(Exhaustion, StreamedSizesThatDoNotFitAreATypedErrorToo) {
-  const auto fusion = fusionOf(std::string(kOuter) + "schedule { split(T5, axis=0, factor=1048576) parallelize(T5, axis=0, type=Stream) propagate(T5) }");
+  const auto fusion =
+      fusionOf(std::string(kOuter) +
+               "schedule { split(T5, axis=0, factor=1048576) parallelize(T5, axis=0, type=Stream) propagate(T5) }");
   for (const Mode mode : kModes) {
     MultiDeviceExecutor executor(*fusion, bench_.device, {.lowering = {}, .evaluator = {.mode = mode}});
-    for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{1 << 14, 1 << 14}, {int64_t{1} << 40, int64_t{1} << 40}, {INT64_MAX, 2}}) {
-      EXPECT_EQ(errorOf([&] { outer(executor, rows, columns); }).code(), ErrorCode::OutOfMemory) << rows << " x " << columns;
+    for (const auto& [rows, columns] :
+         {std::pair<int64_t, int64_t>{1 << 14, 1 << 14}, {int64_t{1} << 40, int64_t{1} << 40}, {INT64_MAX, 2}}) {
+      EXPECT_EQ(errorOf([&] { outer(executor, rows, columns); }).code(), ErrorCode::OutOfMemory)
+          << rows << " x " << columns;
       EXPECT_EQ(numbersOf(outer(executor, 2, 3).at(0)), std::vector<double>(6, -3));
     }
   }
@@ -87,7 +93,9 @@ TEST_F(Exhaustion, SizesThatComeOutNegativeAreRefused) {
     EXPECT_EQ(numbersOf(executor.runWithInput(good).at(0)), (std::vector<double>{6}));
   }
   const int64_t negative[] = {-1};
-  EXPECT_EQ(errorOf([&] { Tensor::empty(bench_.device, bench_.stream, DataType::F32, negative, MemoryKind::Device); }).code(), ErrorCode::Bind);
+  EXPECT_EQ(
+      errorOf([&] { Tensor::empty(bench_.device, bench_.stream, DataType::F32, negative, MemoryKind::Device); }).code(),
+      ErrorCode::Bind);
 }
 
 TEST_F(Exhaustion, AValueIsNotReadBeforeItExists) {
@@ -95,24 +103,35 @@ TEST_F(Exhaustion, AValueIsNotReadBeforeItExists) {
   const auto refusal = [&](const std::string& body) {
     return refusalOf([&] { HostIrEvaluator(hostProgramOf({tensors, "(@T0) -> (@T2)", body}), bench_.device); });
   };
-  EXPECT_THAT(refusal("  @T2 = @T1 + @T0;\n  @T1 = -@T0;\n"), HasSubstr("host program: host program host_program: value T1: f32[i0] must be precomputed before being retrieved"));
+  EXPECT_THAT(
+      refusal("  @T2 = @T1 + @T0;\n  @T1 = -@T0;\n"),
+      HasSubstr(
+          "host program: host program host_program: value T1: f32[i0] must be precomputed before being retrieved"));
   EXPECT_THAT(refusal("  @T1 = -@T0;\n"), HasSubstr("nothing computes output T2: f32[i0]"));
-  EXPECT_THAT(refusal("  @T1 = ALLOCATE(buffer=@T1, mem_type=global, size=i0, zero_init=false, resets_to_zero=false)\n  @T2 = -@T1;\n"),
+  EXPECT_THAT(refusal("  @T1 = ALLOCATE(buffer=@T1, mem_type=global, size=i0, zero_init=false, resets_to_zero=false)\n "
+                      " @T2 = -@T1;\n"),
               HasSubstr("value T1: f32[i0] is read by pointwise, but is only allocated"));
-  EXPECT_THAT(refusal("  @T1 = -@T0;\n  DEALLOCATE(buffer=@T1)\n  @T2 = -@T1;\n"), HasSubstr("T1: f32[i0] is read by pointwise after its Deallocate"));
-  EXPECT_THAT(refusal("  @T2 = -@T0;\n  DEALLOCATE(buffer=@T0)\n"), HasSubstr("is deallocated, and the caller owns it"));
-  EXPECT_THAT(refusal("  @T1 = -@T0;\n  @T2 = -@T1;\n  DEALLOCATE(buffer=@T1)\n  DEALLOCATE(buffer=@T1)\n"), HasSubstr("T1: f32[i0] is deallocated twice"));
+  EXPECT_THAT(refusal("  @T1 = -@T0;\n  DEALLOCATE(buffer=@T1)\n  @T2 = -@T1;\n"),
+              HasSubstr("T1: f32[i0] is read by pointwise after its Deallocate"));
+  EXPECT_THAT(refusal("  @T2 = -@T0;\n  DEALLOCATE(buffer=@T0)\n"),
+              HasSubstr("is deallocated, and the caller owns it"));
+  EXPECT_THAT(refusal("  @T1 = -@T0;\n  @T2 = -@T1;\n  DEALLOCATE(buffer=@T1)\n  DEALLOCATE(buffer=@T1)\n"),
+              HasSubstr("T1: f32[i0] is deallocated twice"));
   EXPECT_EQ(refusal("  @T1 = -@T0;\n  @T2 = -@T1;\n  DEALLOCATE(buffer=@T1)\n"), "internal: nothing was raised");
 }
 
 // A loop that may not run leaves its value unknown: the program is legal, and its run tells.
 TEST_F(Exhaustion, AValueOfALoopThatDoesNotRunIsMissedWhenRead) {
-  const HostText text{{"T0_g_float[iS0{i0}]", "T1_g_float[iS1{i0}]", "T2_g_float[iS2{i0}]"}, "(@T0, k) -> (@T2)",
-                      "  FOR i from 0 to k:\n    @T1 = -@T0;\n  @T2 = -@T1;\n", "Scalars:{\n  k: int64_t\n}\n"};
+  const HostText text{{"T0_g_float[iS0{i0}]", "T1_g_float[iS1{i0}]", "T2_g_float[iS2{i0}]"},
+                      "(@T0, k) -> (@T2)",
+                      "  FOR i from 0 to k:\n    @T1 = -@T0;\n  @T2 = -@T1;\n",
+                      "Scalars:{\n  k: int64_t\n}\n"};
   const Tensor in = bench_.numbers(DataType::F32, {2}, {1, 2});
   for (const Mode mode : kModes) {
     HostIrEvaluator evaluator(hostProgramOf(text), bench_.device, {.mode = mode});
-    const auto run = [&](int64_t k) { return evaluator.runWithInput(bound(evaluator.program(), {in, ScalarValue{k}})); };
+    const auto run = [&](int64_t k) {
+      return evaluator.runWithInput(bound(evaluator.program(), {in, ScalarValue{k}}));
+    };
     EXPECT_EQ(refusalOf([&] { run(0); }), "host program: value T1: f32[i0] must be precomputed before being retrieved");
     EXPECT_EQ(numbersOf(run(1).at(0)), (std::vector<double>{1, 2}));
     EXPECT_EQ(errorOf([&] { run(0); }).code(), ErrorCode::HostProgram);

@@ -23,7 +23,8 @@ GivenOutput reduction(const std::string& op) {
   return {op, "fusion f(T0: f32[i0, i2, i3]) -> T1 { T1 = " + op + "(T0, axes=[1]) } sizes { i0 = 5, i2 = 6, i3 = 7 }"};
 }
 GivenOutput linear(const std::string& name, const std::string& bias) {
-  return {name, "fusion f(T0: f32[m, k], T1: f32[n, k], T2: f32[n]) -> T3 { T3 = linear(T0, T1" + bias + ") } sizes { m = 5, k = 6, n = 7 }"};
+  return {name, "fusion f(T0: f32[m, k], T1: f32[n, k], T2: f32[n]) -> T3 { T3 = linear(T0, T1" + bias +
+                    ") } sizes { m = 5, k = 6, n = 7 }"};
 }
 
 const GivenOutput kCases[] = {
@@ -31,10 +32,16 @@ const GivenOutput kCases[] = {
     {"permute", "fusion f(T0: f32[i0, i2]) -> T1 { T1 = permute(T0, order=[1, 0]) } sizes { i0 = 7, i2 = 5 }"},
     {"exp", "fusion f(T0: f32[i0, i2]) -> T1 { T1 = exp(T0) } sizes { i0 = 5, i2 = 7 }"},
     {"cast", "fusion f(T0: f32[i0, i2]) -> T1 { T1 = cast(T0, dtype=bf16) } sizes { i0 = 5, i2 = 7 }"},
-    binary("add"), binary("sub"), binary("mul"), binary("div"),
-    reduction("sum"), reduction("max"), reduction("min"),
+    binary("add"),
+    binary("sub"),
+    binary("mul"),
+    binary("div"),
+    reduction("sum"),
+    reduction("max"),
+    reduction("min"),
     {"matmul", "fusion f(T0: f32[m, k], T1: f32[k, n]) -> T2 { T2 = matmul(T0, T1) } sizes { m = 5, k = 6, n = 7 }"},
-    linear("linear", ""), linear("linear_with_bias", ", bias=T2"),
+    linear("linear", ""),
+    linear("linear_with_bias", ", bias=T2"),
 };
 
 // A shape with the strides of a destination: dense, transposed, with gaps in both axes.
@@ -89,7 +96,8 @@ TEST_P(GivenOutputs, AreWrittenAndGivenBack) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, GivenOutputs, testing::ValuesIn(kCases), [](const auto& instance) { return instance.param.name; });
+INSTANTIATE_TEST_SUITE_P(Cases, GivenOutputs, testing::ValuesIn(kCases),
+                         [](const auto& instance) { return instance.param.name; });
 
 TEST(GivenOutput, MayBeStreamedInto) {
   RunBench bench;
@@ -109,7 +117,8 @@ TEST(GivenOutput, MayBeStreamedInto) {
 
 TEST(GivenOutput, SomeGivenAndSomeNot) {
   RunBench bench;
-  const auto fusion = fusionOf("fusion f(T0: f32[i0]) -> (T1, T2, T3) { T1 = exp(T0) T2 = neg(T1) T3 = add(T1, T2) } sizes { i0 = 5 }");
+  const auto fusion =
+      fusionOf("fusion f(T0: f32[i0]) -> (T1, T2, T3) { T1 = exp(T0) T2 = neg(T1) T3 = add(T1, T2) } sizes { i0 = 5 }");
   const std::vector<RunValue> inputs = bench.inputsOf(*fusion);
   for (const Mode mode : {Mode::Plan, Mode::Direct}) {
     MultiDeviceExecutor executor(*fusion, bench.device, {.lowering = {}, .evaluator = {.mode = mode}});
@@ -125,7 +134,8 @@ TEST(GivenOutput, SomeGivenAndSomeNot) {
 
 TEST(SetWithoutADestination, BindsItsOperand) {
   RunBench bench;
-  const HostText text{{"T0_g_float[iS0{i0}]", "T1_g_float[iS1{i0}]", "T2_g_float[iS2{i0}]"}, "(@T0) -> (@T2)",
+  const HostText text{{"T0_g_float[iS0{i0}]", "T1_g_float[iS1{i0}]", "T2_g_float[iS2{i0}]"},
+                      "(@T0) -> (@T2)",
                       "  @T1 = Set( @T0 )\n  @T2 = @T1 * float(3);\n"};
   const Tensor in = bench.numbers(DataType::F32, {3}, {1, 2, 3});
   HostIrEvaluator evaluator(finishedProgramOf(text), bench.device);

@@ -39,7 +39,8 @@ int64_t heapRequestsOf(const Fusion& fusion, int64_t streams, int64_t expected_s
 TEST(HotEntry, TakesNothingFromTheHeapForAThousandSetsOnOneStream) {
   std::string text = "fusion f(T0: f32[i0, i2]) -> T1000 {\n";
   // Sets that bind would be no steps: they change their kind of memory each time.
-  for (int i = 1; i <= 1000; ++i) text += fmt::format("  T{}: f32[i0, i2] in {} = set(T{})\n", i, i % 2 == 0 ? "device" : "host", i - 1);
+  for (int i = 1; i <= 1000; ++i)
+    text += fmt::format("  T{}: f32[i0, i2] in {} = set(T{})\n", i, i % 2 == 0 ? "device" : "host", i - 1);
   const auto fusion = fusionOf(text + "} sizes { i0 = 4, i2 = 8 }");
   EXPECT_EQ(heapRequestsOf(*fusion, 4, 1000), 0);
 }
@@ -53,8 +54,10 @@ TEST(HotEntry, TakesNothingFromTheHeapForAThousandSetsOnFourStreams) {
 
 TEST(HotEntry, TakesNothingFromTheHeapForAStreamedMlp) {
   const auto fusion = fusionOf(
-      "fusion f(T0: f32[rows, model], T1: f32[hidden, model], T2: f32[model, hidden]) -> T5 { T3 = linear(T0, T1) T4 = gelu(T3) T5 = linear(T4, T2) } "
-      "sizes { rows = 64, model = 32, hidden = 48 } schedule { split(T5, axis=0, factor=8) parallelize(T5, axis=0, type=Stream) propagate(T5) }");
+      "fusion f(T0: f32[rows, model], T1: f32[hidden, model], T2: f32[model, hidden]) -> T5 { T3 = linear(T0, T1) T4 = "
+      "gelu(T3) T5 = linear(T4, T2) } "
+      "sizes { rows = 64, model = 32, hidden = 48 } schedule { split(T5, axis=0, factor=8) parallelize(T5, axis=0, "
+      "type=Stream) propagate(T5) }");
   EXPECT_EQ(heapRequestsOf(*fusion, 4, 16), 0);
 }
 

@@ -68,7 +68,8 @@ TEST(PlanMemory, WhatIsSaidBeforeIsWhatTheDeviceSees) {
       EXPECT_EQ(inUse() - before, summary.peakBytes() + summary.output_bytes);
     }
     EXPECT_EQ(inUse() - before, summary.arena_bytes);
-    EXPECT_EQ(bench.device.memoryStatistics(MemoryKind::Device).peak_bytes_in_use - before, summary.peakBytes() + summary.output_bytes);
+    EXPECT_EQ(bench.device.memoryStatistics(MemoryKind::Device).peak_bytes_in_use - before,
+              summary.peakBytes() + summary.output_bytes);
   }
 }
 
@@ -85,7 +86,8 @@ TEST(PlanMemory, GoesBackWithTheEvaluator) {
     }
     EXPECT_EQ(differenceFromOracle(*fusion, oracleInputsOf(inputs), outputs), "");
     outputs.clear();
-    EXPECT_EQ(bench.device.memoryStatistics(MemoryKind::Device).bytes_in_use, before) << "mode " << static_cast<int>(mode);
+    EXPECT_EQ(bench.device.memoryStatistics(MemoryKind::Device).bytes_in_use, before)
+        << "mode " << static_cast<int>(mode);
   }
 }
 
@@ -97,7 +99,8 @@ TEST(PlanWaits, AreOnePerWorkerAtTheStartAndOnePerWorkerAtTheEnd) {
     for (const int64_t streams : {1, 2, 4, 8, 16}) {
       HostLoweringOptions lowering;
       lowering.stream_sync = sync;
-      MultiDeviceExecutor executor(*fusion, bench.device, {.lowering = lowering, .evaluator = {.number_of_streams = streams}});
+      MultiDeviceExecutor executor(*fusion, bench.device,
+                                   {.lowering = lowering, .evaluator = {.number_of_streams = streams}});
       const std::vector<RunValue> inputs = bench.inputsOf(*fusion);
       const Plan& plan = executor.planFor(inputs);
       EXPECT_EQ(plan.summary().streams, streams + 1);
@@ -108,14 +111,16 @@ TEST(PlanWaits, AreOnePerWorkerAtTheStartAndOnePerWorkerAtTheEnd) {
       // in-loop asks for an order that nothing needs: each iteration after the one before. It is kept.
       if (sync == StreamSync::InLoop) continue;
       EXPECT_EQ(plan.summary().waits_kept, 2 * streams);
-      for (const WaitNeed& need : listNecessaryWaits(plan.steps())) EXPECT_TRUE(need.is_necessary) << "step " << need.step << "\n" << plan.toString();
+      for (const WaitNeed& need : listNecessaryWaits(plan.steps()))
+        EXPECT_TRUE(need.is_necessary) << "step " << need.step << "\n" << plan.toString();
     }
   }
 }
 
 // --- races ---
 
-const std::vector<std::string> kRows = {"T0_g_float[iS0{i0}, iS1{i2}]", "T1_g_float[iS2{i0}, iS3{i2}]", "T2_l_float[iS4{i2}]", "T3_l_float[iS5{i2}]"};
+const std::vector<std::string> kRows = {"T0_g_float[iS0{i0}, iS1{i2}]", "T1_g_float[iS2{i0}, iS3{i2}]",
+                                        "T2_l_float[iS4{i2}]", "T3_l_float[iS5{i2}]"};
 
 // Copies rows on workers, with the given synchronisations.
 HostText rowsOnWorkers(const std::string& before, const std::string& after) {
@@ -123,11 +128,13 @@ HostText rowsOnWorkers(const std::string& before, const std::string& after) {
           "  @T1 = ALLOCATE(buffer=@T1, mem_type=global, size=( i0 * i2 ), zero_init=false, resets_to_zero=false)\n"
           "  GetCurrentStream into Stream 0\n"
           "  FOR i in iS0{i0}:\n"
-          "    SetCurrentStream to Stream ( i % numberOfStreams )\n" + before +
-          "    @T2 = HirAliasSelect( @T0, axis = iS0{i0}, index = i )\n"
-          "    @T3 = HirAliasSelect( @T1, axis = iS2{i0}, index = i )\n"
-          "    @T3 = -@T2;\n"
-          "    SetCurrentStream to Stream 0\n" + after};
+          "    SetCurrentStream to Stream ( i % numberOfStreams )\n" +
+              before +
+              "    @T2 = HirAliasSelect( @T0, axis = iS0{i0}, index = i )\n"
+              "    @T3 = HirAliasSelect( @T1, axis = iS2{i0}, index = i )\n"
+              "    @T3 = -@T2;\n"
+              "    SetCurrentStream to Stream 0\n" +
+              after};
 }
 
 const char* const kWait = "    Synchronize Stream 0\n";
@@ -153,7 +160,8 @@ TEST(PlanRaces, AProgramThatForgetsAWaitIsRefusedBeforeItRuns) {
 
 TEST(PlanRaces, BothStatementsAreNamed) {
   RunBench bench;
-  const HostText text{{"T0_g_float[iS0{i0}]", "T1_g_float[iS1{i0}]", "T2_g_float[iS2{i0}]"}, "(@T0) -> (@T2)",
+  const HostText text{{"T0_g_float[iS0{i0}]", "T1_g_float[iS1{i0}]", "T2_g_float[iS2{i0}]"},
+                      "(@T0) -> (@T2)",
                       "  @T1 = ALLOCATE(buffer=@T1, mem_type=global, size=i0, zero_init=false, resets_to_zero=false)\n"
                       "  GetCurrentStream into Stream 0\n"
                       "  SetCurrentStream to Stream ( 0 )\n"
@@ -200,7 +208,8 @@ StepList recordWithoutDevice(const HostIrContainer& program, const ScalarBinding
     value.sizes = sizesOf(*input, sizes);
     value.strides = freshStrides(*input, value.sizes);
     const int64_t bytes = spanOf(value.sizes, value.strides) * sizeOf(value.dtype);
-    value.address = recorder.registerBuffer({.origin = StepBuffer::Origin::Input, .number = number++, .bytes = bytes, .name = nameOf(*input)});
+    value.address = recorder.registerBuffer(
+        {.origin = StepBuffer::Origin::Input, .number = number++, .bytes = bytes, .name = nameOf(*input)});
     runner.bind(input, std::move(value));
   }
   runner.run();

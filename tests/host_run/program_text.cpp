@@ -23,7 +23,8 @@ std::string withTensors(std::string_view text, const std::map<std::string, std::
     size_t end = i + 2;
     while (end < text.size() && std::isdigit(static_cast<unsigned char>(text[end])) != 0) ++end;
     const auto tensor = tensors.find(text.substr(i + 1, end - i - 1));
-    TK_REQUIRE(tensor != tensors.end(), Usage, "the test's text mentions {}, which is not among its tensors", text.substr(i, end - i));
+    TK_REQUIRE(tensor != tensors.end(), Usage, "the test's text mentions {}, which is not among its tensors",
+               text.substr(i, end - i));
     whole += tensor->second;
     i = end - 1;
   }

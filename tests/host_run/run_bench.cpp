@@ -27,8 +27,10 @@ oracle::StoredTensor stored(const Tensor& tensor) {
 
 oracle::Element elementOf(DataType dtype, double number) {
   oracle::Element element;
-  if (isFloatingType(dtype)) element.number = number;
-  else element.integer = dtype == DataType::Bool ? (number > 0 ? 1 : 0) : static_cast<int64_t>(number);
+  if (isFloatingType(dtype))
+    element.number = number;
+  else
+    element.integer = dtype == DataType::Bool ? (number > 0 ? 1 : 0) : static_cast<int64_t>(number);
   return element;
 }
 
@@ -70,7 +72,8 @@ Tensor RunBench::random(DataType dtype, std::vector<int64_t> sizes, uint64_t see
   uint64_t state = seed * 0x9e3779b97f4a7c15ULL;
   forEachElement(tensor, [&](int64_t offset) {
     const uint64_t bits = mixed(++state * 0x9e3779b97f4a7c15ULL);
-    const double number = isFloatingType(dtype) ? (static_cast<double>(bits % 513) - 256) / 64 : static_cast<double>(bits % 17) - 8;
+    const double number =
+        isFloatingType(dtype) ? (static_cast<double>(bits % 513) - 256) / 64 : static_cast<double>(bits % 17) - 8;
     oracle::storeElement(dtype, elementOf(dtype, number), data + offset * sizeOf(dtype));
   });
   return tensor;
@@ -105,20 +108,24 @@ std::vector<std::byte> bytesOf(const Tensor& tensor) {
   const auto* data = static_cast<const std::byte*>(tensor.hostData());
   const int64_t width = sizeOf(tensor.dtype());
   std::vector<std::byte> bytes;
-  forEachElement(tensor, [&](int64_t offset) { bytes.insert(bytes.end(), data + offset * width, data + (offset + 1) * width); });
+  forEachElement(
+      tensor, [&](int64_t offset) { bytes.insert(bytes.end(), data + offset * width, data + (offset + 1) * width); });
   return bytes;
 }
 
 std::vector<oracle::Input> oracleInputsOf(const std::vector<RunValue>& inputs) {
   std::vector<oracle::Input> result;
   for (const RunValue& value : inputs) {
-    if (const auto* tensor = std::get_if<Tensor>(&value)) result.emplace_back(oracle::load(stored(*tensor)));
-    else result.emplace_back(std::get<ScalarValue>(value));
+    if (const auto* tensor = std::get_if<Tensor>(&value))
+      result.emplace_back(oracle::load(stored(*tensor)));
+    else
+      result.emplace_back(std::get<ScalarValue>(value));
   }
   return result;
 }
 
-std::string differenceFromOracle(const Fusion& fusion, const std::vector<oracle::Input>& inputs, const std::vector<Tensor>& outputs) {
+std::string differenceFromOracle(const Fusion& fusion, const std::vector<oracle::Input>& inputs,
+                                 const std::vector<Tensor>& outputs) {
   const oracle::Evaluation exact = oracle::evaluate(fusion, inputs);
   if (exact.outputs.size() != outputs.size()) return "another number of outputs";
   for (size_t i = 0; i < outputs.size(); ++i) {

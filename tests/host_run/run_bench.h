@@ -43,7 +43,8 @@ std::vector<std::byte> bytesOf(const Tensor& tensor);
 /// What the oracle needs of a run's inputs; to be taken before the run.
 std::vector<oracle::Input> oracleInputsOf(const std::vector<RunValue>& inputs);
 /// The first output that is not what the oracle says, in words; empty when all are.
-std::string differenceFromOracle(const Fusion& fusion, const std::vector<oracle::Input>& inputs, const std::vector<Tensor>& outputs);
+std::string differenceFromOracle(const Fusion& fusion, const std::vector<oracle::Input>& inputs,
+                                 const std::vector<Tensor>& outputs);
 
 /// Binds the program's inputs, in order.
 std::vector<std::pair<Val*, RunValue>> bound(const HostIrContainer& program, const std::vector<RunValue>& inputs);

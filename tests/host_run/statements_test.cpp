@@ -44,17 +44,23 @@ TEST_F(Statements, AStreamByIndexIsTheSameStreamEachTime) {
   const auto onStreams = [&](const std::string& first, const std::string& second) {
     return HostText{tensors, "(@T0) -> (@T2)",
                     "  GetCurrentStream into Stream 0\n"
-                    "  SetCurrentStream to Stream ( " + first + " )\n"
-                    "  Synchronize Stream 0\n"
-                    "  @T1 = -@T0;\n"
-                    "  SetCurrentStream to Stream ( " + second + " )\n"
-                    "  @T2 = @T1 * float(2);\n"
-                    "  SetCurrentStream to Stream 0\n"
-                    "  Synchronize Stream ( " + second + " )\n"};
+                    "  SetCurrentStream to Stream ( " +
+                        first +
+                        " )\n"
+                        "  Synchronize Stream 0\n"
+                        "  @T1 = -@T0;\n"
+                        "  SetCurrentStream to Stream ( " +
+                        second +
+                        " )\n"
+                        "  @T2 = @T1 * float(2);\n"
+                        "  SetCurrentStream to Stream 0\n"
+                        "  Synchronize Stream ( " +
+                        second + " )\n"};
   };
   const Tensor in = bench_.numbers(DataType::F32, {3}, {1, 2, 3});
   for (const char* const second : {"3", "( 1 + 2 )", "( 7 % numberOfStreams )"}) {
-    for (const Mode mode : kModes) EXPECT_EQ(run(hostProgramOf(onStreams("3", second)), mode, {in}), (std::vector<double>{-2, -4, -6}));
+    for (const Mode mode : kModes)
+      EXPECT_EQ(run(hostProgramOf(onStreams("3", second)), mode, {in}), (std::vector<double>{-2, -4, -6}));
     HostIrEvaluator evaluator(hostProgramOf(onStreams("3", second)), bench_.device);
     EXPECT_EQ(evaluator.planFor(bound(evaluator.program(), {in})).summary().streams, 2) << second;
   }
@@ -90,24 +96,29 @@ TEST_F(Statements, AConditionWithoutElseMayDoNothing) {
                       "  IF ( i0 < 3 ):\n"
                       "    @T1 = -@T0;\n"};
   for (const Mode mode : kModes) {
-    EXPECT_EQ(run(hostProgramOf(text), mode, {bench_.numbers(DataType::F32, {3}, {1, 2, 3})}), (std::vector<double>{2, 4, 6}));
-    EXPECT_EQ(run(hostProgramOf(text), mode, {bench_.numbers(DataType::F32, {2}, {1, 2})}), (std::vector<double>{-1, -2}));
+    EXPECT_EQ(run(hostProgramOf(text), mode, {bench_.numbers(DataType::F32, {3}, {1, 2, 3})}),
+              (std::vector<double>{2, 4, 6}));
+    EXPECT_EQ(run(hostProgramOf(text), mode, {bench_.numbers(DataType::F32, {2}, {1, 2})}),
+              (std::vector<double>{-1, -2}));
   }
 }
 
 // Each iteration has memory of its own for T1: were it kept, every row would hold the first one's sum.
 TEST_F(Statements, AllocationInALoopIsFreshInEachIteration) {
-  const HostText text{{"T0_g_float[iS0{i0}, iS1{i2}]", "T1_g_float[iS2{i2}]", "T2_g_float[iS3{i0}, iS4{i2}]", "T3_l_float[iS5{i2}]", "T4_l_float[iS6{i2}]"},
-                      "(@T0) -> (@T2)",
-                      "  @T2 = ALLOCATE(buffer=@T2, mem_type=global, size=( i0 * i2 ), zero_init=false, resets_to_zero=false)\n"
-                      "  FOR i in iS0{i0}:\n"
-                      "    @T1 = ALLOCATE(buffer=@T1, mem_type=global, size=i2, zero_init=true, resets_to_zero=false)\n"
-                      "    @T3 = HirAliasSelect( @T0, axis = iS0{i0}, index = i )\n"
-                      "    @T4 = HirAliasSelect( @T2, axis = iS3{i0}, index = i )\n"
-                      "    @T1 = @T1 + @T3;\n"
-                      "    @T4 = @T1 * float(10);\n"};
+  const HostText text{
+      {"T0_g_float[iS0{i0}, iS1{i2}]", "T1_g_float[iS2{i2}]", "T2_g_float[iS3{i0}, iS4{i2}]", "T3_l_float[iS5{i2}]",
+       "T4_l_float[iS6{i2}]"},
+      "(@T0) -> (@T2)",
+      "  @T2 = ALLOCATE(buffer=@T2, mem_type=global, size=( i0 * i2 ), zero_init=false, resets_to_zero=false)\n"
+      "  FOR i in iS0{i0}:\n"
+      "    @T1 = ALLOCATE(buffer=@T1, mem_type=global, size=i2, zero_init=true, resets_to_zero=false)\n"
+      "    @T3 = HirAliasSelect( @T0, axis = iS0{i0}, index = i )\n"
+      "    @T4 = HirAliasSelect( @T2, axis = iS3{i0}, index = i )\n"
+      "    @T1 = @T1 + @T3;\n"
+      "    @T4 = @T1 * float(10);\n"};
   const Tensor in = bench_.numbers(DataType::F32, {3, 2}, {1, 2, 3, 4, 5, 6});
-  for (const Mode mode : kModes) EXPECT_EQ(run(hostProgramOf(text), mode, {in}), (std::vector<double>{10, 20, 30, 40, 50, 60}));
+  for (const Mode mode : kModes)
+    EXPECT_EQ(run(hostProgramOf(text), mode, {in}), (std::vector<double>{10, 20, 30, 40, 50, 60}));
   HostIrEvaluator evaluator(hostProgramOf(text), bench_.device);
   // Iterations are in order on one stream, so that they share the bytes.
   EXPECT_EQ(evaluator.planFor(bound(evaluator.program(), {in})).summary().arena_bytes, 256);
@@ -132,22 +143,26 @@ TEST_F(Statements, ALoopWithoutIterationsLeavesTheRest) {
                       "    @T1 = -@T0;\n"
                       "  FOR j from 5 to 2:\n"
                       "    @T1 = -@T0;\n"};
-  for (const Mode mode : kModes) EXPECT_EQ(run(hostProgramOf(text), mode, {bench_.numbers(DataType::F32, {1}, {4})}), (std::vector<double>{8}));
+  for (const Mode mode : kModes)
+    EXPECT_EQ(run(hostProgramOf(text), mode, {bench_.numbers(DataType::F32, {1}, {4})}), (std::vector<double>{8}));
 }
 
 TEST_F(Statements, NestedLoopsTileBothAxes) {
-  const HostText text{{"T0_g_float[iS0{i0}, iS1{i2}]", "T1_g_float[iS2{i0}, iS3{i2}]", "T2_l_float[iS4{i2}]", "T3_l_float[iS5{i2}]", "T4_l_float[]", "T5_l_float[]"},
-                      "(@T0) -> (@T1)",
-                      "  @T1 = ALLOCATE(buffer=@T1, mem_type=global, size=( i0 * i2 ), zero_init=false, resets_to_zero=false)\n"
-                      "  FOR i in iS0{i0}:\n"
-                      "    @T2 = HirAliasSelect( @T0, axis = iS0{i0}, index = i )\n"
-                      "    @T3 = HirAliasSelect( @T1, axis = iS2{i0}, index = i )\n"
-                      "    FOR j in iS1{i2}:\n"
-                      "      @T4 = HirAliasSelect( @T2, axis = iS4{i2}, index = j )\n"
-                      "      @T5 = HirAliasSelect( @T3, axis = iS5{i2}, index = j )\n"
-                      "      @T5 = -@T4;\n"};
+  const HostText text{
+      {"T0_g_float[iS0{i0}, iS1{i2}]", "T1_g_float[iS2{i0}, iS3{i2}]", "T2_l_float[iS4{i2}]", "T3_l_float[iS5{i2}]",
+       "T4_l_float[]", "T5_l_float[]"},
+      "(@T0) -> (@T1)",
+      "  @T1 = ALLOCATE(buffer=@T1, mem_type=global, size=( i0 * i2 ), zero_init=false, resets_to_zero=false)\n"
+      "  FOR i in iS0{i0}:\n"
+      "    @T2 = HirAliasSelect( @T0, axis = iS0{i0}, index = i )\n"
+      "    @T3 = HirAliasSelect( @T1, axis = iS2{i0}, index = i )\n"
+      "    FOR j in iS1{i2}:\n"
+      "      @T4 = HirAliasSelect( @T2, axis = iS4{i2}, index = j )\n"
+      "      @T5 = HirAliasSelect( @T3, axis = iS5{i2}, index = j )\n"
+      "      @T5 = -@T4;\n"};
   const Tensor in = bench_.numbers(DataType::F32, {2, 3}, {1, 2, 3, 4, 5, 6});
-  for (const Mode mode : kModes) EXPECT_EQ(run(hostProgramOf(text), mode, {in}), (std::vector<double>{-1, -2, -3, -4, -5, -6}));
+  for (const Mode mode : kModes)
+    EXPECT_EQ(run(hostProgramOf(text), mode, {in}), (std::vector<double>{-1, -2, -3, -4, -5, -6}));
 }
 
 TEST_F(Statements, AnIndexOutsideTheAxisIsRefusedAndTheNextRunWorks) {
@@ -159,7 +174,9 @@ TEST_F(Statements, AnIndexOutsideTheAxisIsRefusedAndTheNextRunWorks) {
   const Tensor in = bench_.numbers(DataType::F32, {2, 2}, {1, 2, 3, 4});
   for (const Mode mode : kModes) {
     HostIrEvaluator evaluator(hostProgramOf(text), bench_.device, {.mode = mode});
-    const auto row = [&](int64_t k) { return evaluator.runWithInput(bound(evaluator.program(), {in, ScalarValue{k}})); };
+    const auto row = [&](int64_t k) {
+      return evaluator.runWithInput(bound(evaluator.program(), {in, ScalarValue{k}}));
+    };
     for (const int64_t k : {int64_t{2}, int64_t{-1}, INT64_MAX, INT64_MIN}) {
       EXPECT_EQ(errorOf([&] { row(k); }).code(), ErrorCode::HostProgram) << k;
     }

@@ -14,7 +14,7 @@ struct StreamCase {
   std::string name;
   std::string fusion;
   HostText program;
-  std::string hoisted;          ///< the top level after lower-streams
+  std::string hoisted;  ///< the top level after lower-streams
   std::string in_loop;
   std::vector<Sizes> sizes = {{}};  ///< to run with; {} are the fusion's own
 };

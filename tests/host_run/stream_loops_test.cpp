@@ -25,7 +25,8 @@ TEST_P(StreamLoops, HaveThisTopLevel) {
 }
 
 // Three calls of one evaluator; all must give the oracle's values, and the same bits as `expected`, which the first ever sets.
-void expectRuns(const Fusion& fusion, HostIrEvaluator& evaluator, const std::vector<RunValue>& inputs, std::vector<std::vector<std::byte>>& expected) {
+void expectRuns(const Fusion& fusion, HostIrEvaluator& evaluator, const std::vector<RunValue>& inputs,
+                std::vector<std::vector<std::byte>>& expected) {
   const auto reference = oracleInputsOf(inputs);
   for (int call = 0; call < 3; ++call) {
     const std::vector<Tensor> outputs = evaluator.runWithInput(bound(evaluator.program(), inputs));
@@ -46,8 +47,9 @@ TEST_P(StreamLoops, GiveTheOraclesValuesInTheSameBitsHoweverTheyRun) {
     for (const StreamSync sync : {StreamSync::Hoisted, StreamSync::InLoop}) {
       for (const Mode mode : {Mode::Plan, Mode::Direct}) {
         for (const int64_t streams : {1, 4}) {
-          SCOPED_TRACE("sync " + std::to_string(static_cast<int>(sync)) + ", mode " + std::to_string(static_cast<int>(mode)) + ", streams " +
-                       std::to_string(streams) + ", first input of " + std::to_string(std::get<Tensor>(inputs[0]).numel()));
+          SCOPED_TRACE("sync " + std::to_string(static_cast<int>(sync)) + ", mode " +
+                       std::to_string(static_cast<int>(mode)) + ", streams " + std::to_string(streams) +
+                       ", first input of " + std::to_string(std::get<Tensor>(inputs[0]).numel()));
           const HostIrEvaluatorParams params{.number_of_streams = streams, .mode = mode};
           HostLoweringOptions lowering;
           lowering.stream_sync = sync;
@@ -64,26 +66,34 @@ TEST_P(StreamLoops, GiveTheOraclesValuesInTheSameBitsHoweverTheyRun) {
 
 INSTANTIATE_TEST_SUITE_P(Cases, StreamLoops, testing::ValuesIn(streamCases()), caseName);
 
-const std::vector<std::string> kSums = {"T0_g_float[iS0{i0}, iS1{i2}]", "T1_g_float[iS2{i0}, iS3{i2}]", "T2_g_float[iS4{i0}, iS5{i2}]",
-                                        "T3_l_float[iS6{i2}]", "T4_l_float[iS7{i2}]", "T5_l_float[iS8{i2}]"};
+const std::vector<std::string> kSums = {"T0_g_float[iS0{i0}, iS1{i2}]", "T1_g_float[iS2{i0}, iS3{i2}]",
+                                        "T2_g_float[iS4{i0}, iS5{i2}]", "T3_l_float[iS6{i2}]",
+                                        "T4_l_float[iS7{i2}]",          "T5_l_float[iS8{i2}]"};
 
 // Rows of T2 by way of rows of T1, each on the stream that `stream` says.
 HostText rowsBy(const std::string& stream, const std::string& zero_init, const std::string& statements) {
   return {kSums, "(@T0) -> (@T2)",
-          "  @T1 = ALLOCATE(buffer=@T1, mem_type=global, size=( i0 * i2 ), zero_init=" + zero_init + ", resets_to_zero=false)\n"
-          "  @T2 = ALLOCATE(buffer=@T2, mem_type=global, size=( i0 * i2 ), zero_init=false, resets_to_zero=false)\n"
-          "  GetCurrentStream into Stream 0\n"
-          "  FOR StreamIdx in iS0{i0}:\n"
-          "    SetCurrentStream to Stream ( " + stream + " )\n"
-          "    Synchronize Stream 0\n"
-          "  FOR StreamIdx in iS0{i0}:\n"
-          "    SetCurrentStream to Stream ( " + stream + " )\n"
-          "    @T3 = HirAliasSelect( @T0, axis = iS0{i0}, index = StreamIdx )\n"
-          "    @T4 = HirAliasSelect( @T1, axis = iS2{i0}, index = StreamIdx )\n"
-          "    @T5 = HirAliasSelect( @T2, axis = iS4{i0}, index = StreamIdx )\n" + statements +
-          "    @T5 = @T4 * float(2);\n"
-          "    SetCurrentStream to Stream 0\n"
-          "    Synchronize Stream ( " + stream + " )\n"};
+          "  @T1 = ALLOCATE(buffer=@T1, mem_type=global, size=( i0 * i2 ), zero_init=" + zero_init +
+              ", resets_to_zero=false)\n"
+              "  @T2 = ALLOCATE(buffer=@T2, mem_type=global, size=( i0 * i2 ), zero_init=false, resets_to_zero=false)\n"
+              "  GetCurrentStream into Stream 0\n"
+              "  FOR StreamIdx in iS0{i0}:\n"
+              "    SetCurrentStream to Stream ( " +
+              stream +
+              " )\n"
+              "    Synchronize Stream 0\n"
+              "  FOR StreamIdx in iS0{i0}:\n"
+              "    SetCurrentStream to Stream ( " +
+              stream +
+              " )\n"
+              "    @T3 = HirAliasSelect( @T0, axis = iS0{i0}, index = StreamIdx )\n"
+              "    @T4 = HirAliasSelect( @T1, axis = iS2{i0}, index = StreamIdx )\n"
+              "    @T5 = HirAliasSelect( @T2, axis = iS4{i0}, index = StreamIdx )\n" +
+              statements +
+              "    @T5 = @T4 * float(2);\n"
+              "    SetCurrentStream to Stream 0\n"
+              "    Synchronize Stream ( " +
+              stream + " )\n"};
 }
 
 // Slots are shared by iterations of one stream: a program that deals iterations out otherwise keeps its buffers.
@@ -94,7 +104,8 @@ TEST(StreamSlots, AreNotSharedByIterationsOnDifferentStreams) {
   for (const double element : numbersOf(in)) expected.push_back(-2 * element);
   for (const char* const stream : {"StreamIdx", "( StreamIdx % numberOfStreams )", "( StreamIdx / 2 )", "0"}) {
     for (const Mode mode : {Mode::Plan, Mode::Direct}) {
-      HostIrEvaluator evaluator(finishedProgramOf(rowsBy(stream, "false", "    @T4 = -@T3;\n")), bench.device, {.mode = mode});
+      HostIrEvaluator evaluator(finishedProgramOf(rowsBy(stream, "false", "    @T4 = -@T3;\n")), bench.device,
+                                {.mode = mode});
       EXPECT_EQ(numbersOf(evaluator.runWithInput(bound(evaluator.program(), {in})).at(0)), expected) << stream;
     }
   }
@@ -106,8 +117,9 @@ TEST(StreamSlots, AreNotUsedWhereEveryIterationNeedsZeros) {
   std::vector<double> expected;
   for (const double element : numbersOf(in)) expected.push_back(2 * element);
   for (const Mode mode : {Mode::Plan, Mode::Direct}) {
-    HostIrEvaluator evaluator(finishedProgramOf(rowsBy("( StreamIdx % numberOfStreams )", "true", "    @T4 = @T4 + @T3;\n")), bench.device,
-                              {.mode = mode});
+    HostIrEvaluator evaluator(
+        finishedProgramOf(rowsBy("( StreamIdx % numberOfStreams )", "true", "    @T4 = @T4 + @T3;\n")), bench.device,
+        {.mode = mode});
     EXPECT_EQ(numbersOf(evaluator.runWithInput(bound(evaluator.program(), {in})).at(0)), expected);
   }
 }

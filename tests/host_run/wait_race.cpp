@@ -21,7 +21,8 @@ constexpr int64_t kBytes = kTwoSetsRows * kTwoSetsColumns * 4;
 
 int run(std::string_view which) {
   CpuDevice device({.threads = 2});
-  const auto fusion = parseFusion(kTwoSets, "two_sets", {.resolver = &definingResolver(), .scheduler = &scheduleCommands()});
+  const auto fusion =
+      parseFusion(kTwoSets, "two_sets", {.resolver = &definingResolver(), .scheduler = &scheduleCommands()});
   MultiDeviceExecutor executor(*fusion, device);
   const std::shared_ptr<Stream> stream = device.createStream();
   const int64_t sizes[] = {kTwoSetsRows, kTwoSetsColumns};
@@ -41,7 +42,8 @@ int run(std::string_view which) {
   }
   std::vector<std::unique_ptr<Stream>> workers;
   std::vector<Stream*> borrowed;
-  for (int32_t i = 1; i < steps.stream_count; ++i) borrowed.push_back(workers.emplace_back(device.createStream()).get());
+  for (int32_t i = 1; i < steps.stream_count; ++i)
+    borrowed.push_back(workers.emplace_back(device.createStream()).get());
   Plan plan(device, steps, whole.outputs(), borrowed, stream);
 
   void* const in[] = {std::get<Tensor>(inputs[0]).data()};

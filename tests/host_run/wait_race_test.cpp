@@ -18,7 +18,8 @@ constexpr int kRuns = 5;
 constexpr int kReported = 66;
 
 int countReports(const std::string& which) {
-  const std::string command = "TSAN_OPTIONS='exitcode=66 symbolize=0' " TOKAMAK_WAIT_RACE " " + which + " >/dev/null 2>&1";
+  const std::string command =
+      "TSAN_OPTIONS='exitcode=66 symbolize=0' " TOKAMAK_WAIT_RACE " " + which + " >/dev/null 2>&1";
   int reports = 0;
   for (int run = 0; run < kRuns; ++run) {
     const int status = std::system(command.c_str());
@@ -36,7 +37,8 @@ int64_t countNecessaryWaits() {
   const std::vector<RunValue> inputs = bench.inputsOf(*fusion, {{"i0", kTwoSetsRows}, {"i2", kTwoSetsColumns}});
   const Tensor outputs[] = {bench.empty(DataType::F32, {kTwoSetsRows, kTwoSetsColumns})};
   int64_t necessary = 0;
-  for (const WaitNeed& need : listNecessaryWaits(executor.planFor(inputs, outputs).recorded())) necessary += need.is_necessary ? 1 : 0;
+  for (const WaitNeed& need : listNecessaryWaits(executor.planFor(inputs, outputs).recorded()))
+    necessary += need.is_necessary ? 1 : 0;
   return necessary;
 }
 
@@ -47,7 +49,8 @@ TEST(WaitRace, IsReportedForEveryNecessaryWaitLeftOutAndForNoneElse) {
   const int64_t necessary = countNecessaryWaits();
   EXPECT_EQ(countReports("none"), 0);
   if (!kThreadSanitizer) GTEST_SKIP() << "needs a build with -fsanitize=thread";
-  for (int64_t wait = 0; wait < necessary; ++wait) EXPECT_EQ(countReports(std::to_string(wait)), kRuns) << "wait " << wait;
+  for (int64_t wait = 0; wait < necessary; ++wait)
+    EXPECT_EQ(countReports(std::to_string(wait)), kRuns) << "wait " << wait;
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ struct Refused {
 };
 
 constexpr Refused kRefused[] = {
-    {"NothingAtAll", R"()", "a:1:1: unexpected the end of the text; expected '%HostIrContainer'"},
+    {"NothingAtAll", R"()", "a:1:1: unexpected end of the text; expected '%HostIrContainer'"},
     {"AnotherTitle", R"(%Kernel { () -> () :
 }
 )",
@@ -48,7 +48,7 @@ constexpr Refused kRefused[] = {
     {"NoEnd", R"(%HostIrContainer { () -> () :
   StartCoalescing
 )",
-     "a:3:1: unexpected the end of the text; expected a statement or '}'"},
+     "a:2:18: unexpected end of the text; expected a statement or '}'"},
     {"TextAfterTheProgram", R"(%HostIrContainer { () -> () :
 }
 StartCoalescing
@@ -273,7 +273,7 @@ StartCoalescing
 } // %HostIrContainer
 )",
      "a:2:24: unknown function 'modulo' of scalars; expected ceilDiv, min, max, where, a type or an elementwise "
-     "function;"},
+     "function"},
     {"AnUnknownOperation", R"(%HostIrContainer { (T0_g_float[iS0{i0}]) -> () :
   T1_g_float[iS1{i0}]
      = Sett( T0_g_float[iS0{i0}] )

@@ -297,7 +297,7 @@ TEST(HostTextRoundTrip, StructuredMathOps) {
      = iota( length = i0, start = 3, step = 1, dtype = int64_t )
   T10_g_float[iS20{( i0 + 1 )}, iS21{( i2 + 2 )}]
      = pad( T0_g_float[iS0{i0}, iS1{i2}], {1, 0, 0, 2} )
-  T11_g_float[iS22{i0}, iS23{( ( i2 + -1 ) + 2 )}]
+  T11_g_float[iS22{i0}, iS23{( i2 + 1 )}]
      = pad( T0_g_float[iS0{i0}, iS1{i2}], {0, 0, -1, 2}, value = float(1) )
   T12_g_float[iS24{i0}, iS25{( i2 - 1 )}]
      = slice( T0_g_float[iS0{i0}, iS1{i2}], { {0, i0, 1} {1, i2, 1} } )
@@ -371,7 +371,7 @@ TEST(HostTextRoundTrip, ScalarExpressionsKeepTheirForm) {
       .else_body = {}});
   expectRoundTrip(b.program, R"(%HostIrContainer { () -> () :
   T0_g_float[iS0{i0}]
-     = full({( i0 * 1 ), ( ceilDiv(i0, 4) ), ( ( i0 * 8 ) * i2 ), ( min(i0, i2) ), ( max(i0, i3) ), ( where(b4, i0, i2) )}, alpha);
+     = full({( i0 * 1 ), ( ceilDiv(i0, 4) ), ( ( i0 * i2 ) * 8 ), ( min(i0, i2) ), ( max(i0, i3) ), ( where(b4, i0, i2) )}, alpha);
   T1_g_double[iS1{i0}]
      = full({}, ( rsqrt(d) ));
   T2_g_float[iS2{i0}]
@@ -638,8 +638,8 @@ TEST(HostTextRoundTrip, SplitAxesAreSliced) {
       b.program,
       R"(%HostIrContainer { (T0_g_float[iS0{i0}, iS1{i2}], T1_g_float[iStreamIdx4{( ceilDiv(i0, 3) )}, iS5{3}, iS3{i2}]) -> () :
   FOR StreamIdx in iStreamIdx4{( ceilDiv(i0, 3) )}:
-    T2_l_float[iS6{( ( min(( ( StreamIdx * 3 ) + 3 ), i0) ) - ( StreamIdx * 3 ) )}, iS7{i2}]
-       = HirAliasSlice( T1_g_float[iStreamIdx4{( ceilDiv(i0, 3) )}, iS5{3}, iS3{i2}], axis = iS2{i0}, start = ( StreamIdx * 3 ), stop = ( min(( ( StreamIdx * 3 ) + 3 ), i0) ) )
+    T2_l_float[iS6{( ( min(i0, ( ( StreamIdx + 1 ) * 3 )) ) - ( StreamIdx * 3 ) )}, iS7{i2}]
+       = HirAliasSlice( T1_g_float[iStreamIdx4{( ceilDiv(i0, 3) )}, iS5{3}, iS3{i2}], axis = iS2{i0}, start = ( StreamIdx * 3 ), stop = ( min(i0, ( ( StreamIdx + 1 ) * 3 )) ) )
     T3_g_float[iS8{i2}]
        = HirAliasSelect( T0_g_float[iS0{i0}, iS1{i2}], axis = 9, index = StreamIdx )
 } // %HostIrContainer
