@@ -223,27 +223,24 @@ std::vector<std::vector<IterDomain*>> DomainGraph::classes(AxisMapping mapping) 
   return classes;
 }
 
-std::vector<std::optional<OperandAxis>> operandAxesAlong(const Expr& expr, int64_t axis) {
+std::vector<std::vector<OperandAxis>> operandAxesAlong(const Expr& expr, int64_t axis) {
   Unbroadcaster unbroadcaster;
   const Expr& copy = *unbroadcaster.copy(expr);
   const AxisMap map(copy);
   const ElementRule& rule = map.rule();
-  const auto dependsOnlyOnAxis = [&](const Scalar& index) {
-    for (size_t i = 0; i < rule.coordinates.size(); ++i) {
-      if (mentions(index, *rule.coordinates[i]) != (static_cast<int64_t>(i) == axis)) return false;
-    }
-    return true;
+  const auto countMentioned = [&](const Scalar& index) {
+    return std::ranges::count_if(rule.coordinates, [&](const Scalar* coordinate) { return mentions(index, *coordinate); });
   };
-  std::vector<std::optional<OperandAxis>> axes(expr.inputs().size());
+  std::vector<std::vector<OperandAxis>> axes(expr.inputs().size());
   visitElements(*rule.value, [&](const Element& element) {
     if (element.kind != ElementKind::Load) return;
+    const OperandCoordinateUse use = map.use(*element.tensor, axis);
     for (size_t i = 0; i < element.index.size(); ++i) {
-      if (!dependsOnlyOnAxis(*element.index[i])) continue;
-      const OperandCoordinateUse use = map.use(*element.tensor, axis);
+      if (!mentions(*element.index[i], *rule.coordinates[static_cast<size_t>(axis)])) continue;
       const auto number = static_cast<int64_t>(i);
       const bool is_whole = use.use == CoordinateUse::Identity && use.axes.front() == number;
       for (size_t input = 0; input < axes.size(); ++input) {
-        if (copy.input(input) == element.tensor && !axes[input]) axes[input] = OperandAxis{number, is_whole};
+        if (copy.input(input) == element.tensor) axes[input].push_back({number, countMentioned(*element.index[i]) == 1, is_whole});
       }
     }
   });

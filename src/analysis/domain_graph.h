@@ -74,13 +74,14 @@ class DomainGraph {
   Sets sets_[3];
 };
 
-/// An axis of an operand (of its visible shape) whose index depends on one coordinate of the result and on no other.
+/// An axis of an operand (of its visible shape) whose index depends on a coordinate of the result.
 struct OperandAxis {
   int64_t axis = 0;
+  bool is_alone = false;  ///< on no other coordinate
   bool is_whole = false;  ///< the index is the coordinate, along the whole axis
 };
-/// For each input of a math expression the axis that goes with axis `axis` of the result's visible shape, broadcast axes taken as ordinary
-/// ones; nothing where there is none.
-std::vector<std::optional<OperandAxis>> operandAxesAlong(const Expr& expr, int64_t axis);
+/// For each input of a math expression the axes that depend on axis `axis` of the result's visible shape, broadcast axes taken as ordinary
+/// ones.
+std::vector<std::vector<OperandAxis>> operandAxesAlong(const Expr& expr, int64_t axis);
 
 }  // namespace tokamak

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "base/error.h"
 #include "host/buffer_passes.h"
+#include "host/unit_slices.h"
 #include "ir/clone.h"
 #include "ir/ops/host/post_on_stream.h"
 #include "ir/ops/math/cast_op.h"
@@ -37,22 +37,6 @@ GroupBorder borderOf(const Fusion& fusion, const SegmentedGroup& group) {
   return border;
 }
 
-// Scalars that the shapes of the unit's inputs do not tell become inputs, too.
-void addScalarInputs(const Fusion& fusion, Fusion& unit, PostOnStream& post, Cloner& program) {
-  std::set<const Scalar*> told;
-  for (const TensorView* input : tensorsOf(unit.inputs())) {
-    for (const IterDomain* axis : shapeOf(*input)) told.insert(axis->visibleExtent());
-  }
-  for (Scalar* symbol : unit.allSymbols()) {
-    if (told.contains(symbol)) continue;
-    const std::vector<Scalar*> outer = fusion.allSymbols();
-    const auto same = std::ranges::find(outer, symbol->name(), &Scalar::name);
-    TK_CHECK(same != outer.end(), "a unit's scalar {} is unknown to its fusion", toString(*symbol));
-    unit.addInput(symbol);
-    post.ins.push_back(program.clone(*same));
-  }
-}
-
 Expr* makeUnit(const Fusion& fusion, const SegmentedGroup& group, int64_t number, Cloner& program) {
   const GroupBorder border = borderOf(fusion, group);
   auto unit = std::make_shared<HostUnit>();
@@ -65,7 +49,7 @@ Expr* makeUnit(const Fusion& fusion, const SegmentedGroup& group, int64_t number
     post.ins.push_back(program.clone(input));
   }
   for (const Expr* expr : group.exprs) inner.clone(*expr);
-  addScalarInputs(fusion, *unit->fusion, post, program);
+  addScalarInputs(fusion, post, *unit, [&](Scalar* scalar) { return program.clone(scalar); });
   for (TensorView* output : border.outputs) {
     unit->fusion->addOutput(inner.clone(output));
     post.outs.push_back(program.clone(output));

@@ -192,7 +192,7 @@ class StreamLowering {
     const UnitSlices unit = slicesOf(post);
     const bool keeps_axis = axis.form == StreamAxis::Form::Chunk;
     PostOnStream restricted;
-    restricted.unit = unit.restricted(!keeps_axis);
+    const std::shared_ptr<HostUnit> slices = unit.restricted(!keeps_axis);
     for (size_t i = 0; i < post.ins.size(); ++i) {
       if (!unit.inputAxes()[i]) {
         restricted.ins.push_back(post.ins[i]);
@@ -206,6 +206,9 @@ class StreamLowering {
     for (TensorView* out : post.outs) {
       restricted.outs.push_back(slice(*out, *findStreamAxis(*out)->logical, axis, index_, keeps_axis).slice);
     }
+    // A size that only the axis told that is cut.
+    addScalarInputs(program_, restricted, *slices, [](Scalar* scalar) { return scalar; });
+    restricted.unit = slices;
     return program_.appendOp(std::move(restricted));
   }
 
@@ -214,13 +217,13 @@ class StreamLowering {
     const int64_t s = visibleAxisNumber(out, result_axis);
     const bool keeps_result_axis = axis.form == StreamAxis::Form::Chunk || map.dependsOnPosition(s);
     AxisSlices slices;
-    const std::vector<std::optional<OperandAxis>> along = operandAxesAlong(expr, s);
+    const std::vector<std::vector<OperandAxis>> along = operandAxesAlong(expr, s);
     for (size_t i = 0; i < expr.inputs().size(); ++i) {
       TensorView* operand = asTensor(expr.input(i));
       if (operand == nullptr) continue;
       const OperandCoordinateUse use = map.use(*operand, s);
       if (use.use != CoordinateUse::Identity) {
-        if (along[i]) sliceBroadcast(expr, *operand, *along[i], axis, index, keeps_result_axis, slices);
+        sliceBroadcasts(expr, *operand, along[i], axis, index, keeps_result_axis, slices);
         continue;
       }
       const IterDomain& operand_axis = *shapeOf(*operand)[static_cast<size_t>(use.axes[0])];
@@ -232,15 +235,22 @@ class StreamLowering {
   }
 
   // A broadcast axis of an operand goes with the result's: where that is dropped, it is, too; an expanded one shows the chunk's size.
-  void sliceBroadcast(const Expr& expr, TensorView& operand, const OperandAxis& number, const StreamAxis& axis, Scalar* index,
-                      bool keeps_result_axis, AxisSlices& slices) {
-    const IterDomain& along = *shapeOf(operand)[static_cast<size_t>(number.axis)];
-    const bool is_expanded = along.expandedExtent() != nullptr;
-    if (!along.isBroadcast() || (keeps_result_axis && !is_expanded)) return;
-    TK_REQUIRE(number.is_whole || !is_expanded, HostProgram,
-               "Stream on {}: {} is not independent along it: iterations see other parts of the expanded axis {} of {} than their own",
-               describeAxis(*asTensor(expr.output(0)), *axis.loop_axis), callName(expr), number.axis, toString(operand));
-    slices[&operand] = slice(operand, along, axis, is_expanded ? index : program_.constant(0), keeps_result_axis);
+  void sliceBroadcasts(const Expr& expr, TensorView& operand, const std::vector<OperandAxis>& numbers, const StreamAxis& axis, Scalar* index,
+                       bool keeps_result_axis, AxisSlices& slices) {
+    const Axes shape = shapeOf(operand);
+    const OperandAxis* chosen = nullptr;
+    for (const OperandAxis& number : numbers) {
+      const IterDomain& along = *shape[static_cast<size_t>(number.axis)];
+      const bool is_expanded = along.expandedExtent() != nullptr;
+      TK_REQUIRE(number.is_whole || !is_expanded, HostProgram,
+                 "Stream on {}: {} is not independent along it: iterations see other parts of the expanded axis {} of {} than their own",
+                 describeAxis(*asTensor(expr.output(0)), *axis.loop_axis), callName(expr), number.axis, toString(operand));
+      if (is_expanded || (chosen == nullptr && along.isBroadcast() && number.is_alone && !keeps_result_axis)) chosen = &number;
+    }
+    if (chosen == nullptr) return;
+    const IterDomain& along = *shape[static_cast<size_t>(chosen->axis)];
+    Scalar* at = along.expandedExtent() != nullptr ? index : program_.constant(0);
+    slices[&operand] = slice(operand, along, axis, at, keeps_result_axis);
   }
 
   AxisSlice slice(TensorView& tensor, const IterDomain& along, const StreamAxis& axis, Scalar* index, bool keeps_axis) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "analysis/domain_graph.h"
 #include "base/error.h"
@@ -24,9 +25,13 @@ void cut(CutAxes& axes, const TensorView& tensor, int64_t axis) {
 }
 
 bool readsBroadcastAlong(const Expr& expr, const TensorView& operand, int64_t axis) {
-  const std::vector<std::optional<OperandAxis>> along = operandAxesAlong(expr, axis);
+  const std::vector<std::vector<OperandAxis>> along = operandAxesAlong(expr, axis);
+  const Axes shape = shapeOf(operand);
   for (size_t i = 0; i < along.size(); ++i) {
-    if (expr.input(i) == &operand && along[i]) return true;
+    const bool reads = expr.input(i) == &operand && std::ranges::any_of(along[i], [&](const OperandAxis& number) {
+      return shape[static_cast<size_t>(number.axis)]->isBroadcast();
+    });
+    if (reads) return true;
   }
   return false;
 }
@@ -77,7 +82,22 @@ UnitSlices::UnitSlices(const PostOnStream& post, std::span<const int64_t> output
   }
 }
 
-std::shared_ptr<const HostUnit> UnitSlices::restricted(bool drops_axis) const {
+void addScalarInputs(const Fusion& outer, PostOnStream& post, HostUnit& unit, const std::function<Scalar*(Scalar*)>& toProgram) {
+  std::set<const Scalar*> told;
+  const auto tell = [&](const TensorView& tensor) {
+    for (const IterDomain* axis : shapeOf(tensor)) told.insert(axis->visibleExtent());
+  };
+  for (const TensorView* input : tensorsOf(unit.fusion->inputs())) tell(*input);
+  const std::vector<Scalar*> known = outer.allSymbols();
+  for (Scalar* symbol : unit.fusion->allSymbols()) {
+    const auto same = std::ranges::find(known, symbol->name(), &Scalar::name);
+    if (told.contains(symbol) || unit.fusion->isInput(symbol) || same == known.end()) continue;
+    unit.fusion->addInput(symbol);
+    post.ins.push_back(toProgram(*same));
+  }
+}
+
+std::shared_ptr<HostUnit> UnitSlices::restricted(bool drops_axis) const {
   auto unit = std::make_shared<HostUnit>();
   unit->number = post_->unit->number;
   const std::unique_ptr<Fusion> whole = cloneFusion(*post_->unit->fusion);

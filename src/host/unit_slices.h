@@ -1,6 +1,7 @@
 // UnitSlices: a host unit restricted to a part of an axis, so that a stream loop can run it op by op on slices.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -22,12 +23,16 @@ class UnitSlices {
   const std::vector<std::optional<int64_t>>& inputAxes() const { return input_axes_; }
 
   /// The unit on slices: without the axes, or with a part of each.
-  std::shared_ptr<const HostUnit> restricted(bool drops_axis) const;
+  std::shared_ptr<HostUnit> restricted(bool drops_axis) const;
 
  private:
   const PostOnStream* post_;
   std::vector<int64_t> output_axes_;
   std::vector<std::optional<int64_t>> input_axes_;
 };
+
+/// Makes symbols of the unit that the shapes of its tensor inputs do not tell inputs as well, given by the scalars of the same name of
+/// `outer`, as `toProgram` maps them to the program in which it is posted.
+void addScalarInputs(const Fusion& outer, PostOnStream& post, HostUnit& unit, const std::function<Scalar*(Scalar*)>& toProgram);
 
 }  // namespace tokamak

@@ -28,10 +28,11 @@ void requireSame(const Expr& expr, const char* what, int64_t size, int64_t expec
              expected);
 }
 
-// A result that repeats an element along an axis stores it once: operands that repeat theirs are read once.
-Axis alongResult(Axis of_operand, const Axis& of_result) {
-  if (of_result.size == 1 && of_operand.stride == 0) of_operand.size = 1;
-  return of_operand;
+// A result that repeats an element along an axis stores it once, so that one element of an operand is read.
+Axis alongResult(const Expr& expr, size_t from_end, Axis of_operand, const Axis& of_result) {
+  const Axes shape = shapeOf(*asTensor(expr.output(0)));
+  const bool is_repeated = of_result.size == 1 && from_end < shape.size() && shape[shape.size() - 1 - from_end]->expandedExtent() != nullptr;
+  return is_repeated ? Axis{} : of_operand;
 }
 
 void addBatches(const Expr& expr, std::span<const OperandDesc> operands, size_t a_skips, size_t b_skips, size_t c_skips,
@@ -39,8 +40,8 @@ void addBatches(const Expr& expr, std::span<const OperandDesc> operands, size_t 
   const OperandDesc& c = operands[problem.c_operand];
   for (size_t i = c.sizes.size() - c_skips; i-- > 0;) {  // slowest first
     const Axis of_c = axisFromEnd(c, c_skips + i);
-    const Axis of_a = alongResult(axisFromEnd(operands[problem.a_operand], a_skips + i), of_c);
-    const Axis of_b = alongResult(axisFromEnd(operands[problem.b_operand], b_skips + i), of_c);
+    const Axis of_a = alongResult(expr, c_skips + i, axisFromEnd(operands[problem.a_operand], a_skips + i), of_c);
+    const Axis of_b = alongResult(expr, c_skips + i, axisFromEnd(operands[problem.b_operand], b_skips + i), of_c);
     if (of_a.size != 1) requireSame(expr, "size of a leading axis", of_a.size, of_c.size);
     if (of_b.size != 1) requireSame(expr, "size of a leading axis", of_b.size, of_c.size);
     problem.batches.push_back({of_c.size, of_a.stride, of_b.stride, of_c.stride});
@@ -57,9 +58,9 @@ GemmProblem ofMatmul(const Expr& expr, std::span<const OperandDesc> operands) {
   const Axis out_n = has_columns ? axisFromEnd(out, 0) : Axis{};
   const Axis out_m = has_rows ? axisFromEnd(out, has_columns ? 1 : 0) : Axis{};
   const Axis left_k = axisFromEnd(left, 0);
-  const Axis left_m = alongResult(axisFromEnd(left, 1), out_m);
+  const Axis left_m = alongResult(expr, has_columns ? 1 : 0, axisFromEnd(left, 1), out_m);
   const Axis right_k = axisFromEnd(right, has_columns ? 1 : 0);
-  const Axis right_n = has_columns ? alongResult(axisFromEnd(right, 0), out_n) : Axis{};
+  const Axis right_n = has_columns ? alongResult(expr, 0, axisFromEnd(right, 0), out_n) : Axis{};
   requireSame(expr, "inner size of the right operand", right_k.size, left_k.size);
   requireSame(expr, "number of rows of the left operand", left_m.size, out_m.size);
   requireSame(expr, "number of columns of the right operand", right_n.size, out_n.size);
@@ -79,7 +80,7 @@ GemmProblem ofLinear(const Expr& expr, std::span<const OperandDesc> operands, bo
   const Axis in_k = axisFromEnd(operands[0], 0);
   const bool has_columns = operands[1].sizes.size() > 1;
   const Axis out_n = has_columns ? axisFromEnd(operands[problem.c_operand], 0) : Axis{};
-  const Axis weight_n = alongResult(axisFromEnd(operands[1], 1), out_n);
+  const Axis weight_n = alongResult(expr, 0, axisFromEnd(operands[1], 1), out_n);
   const Axis weight_k = axisFromEnd(operands[1], 0);
   requireSame(expr, "inner size of the weight", weight_k.size, in_k.size);
   requireSame(expr, "number of the weight's rows", weight_n.size, out_n.size);
@@ -89,7 +90,7 @@ GemmProblem ofLinear(const Expr& expr, std::span<const OperandDesc> operands, bo
   problem.b = {weight_k.stride, weight_n.stride};
   problem.c = {0, out_n.stride};
   if (has_bias) {
-    const Axis bias = alongResult(axisFromEnd(operands[2], 0), out_n);
+    const Axis bias = alongResult(expr, 0, axisFromEnd(operands[2], 0), out_n);
     if (bias.size != 1) requireSame(expr, "size of the bias", bias.size, out_n.size);
     problem.bias_operand = 2;
     problem.bias = {0, bias.stride};
