@@ -22,6 +22,21 @@ double startOfInverseErf(double x, double w) {
   return p * x;
 }
 
+// Where erfc is subnormal it has too few bits to be iterated: Newton steps on its logarithm, by the asymptotic series
+// erfc(y) = exp(-y^2) / (y sqrt(pi)) * (1 - 1/t + 3/t^2 - 15/t^3 + ...), t = 2 y^2, whose terms are below 1e-17 from the seventh on.
+double inverseErfcOfSubnormal(double x) {
+  const double logarithm = std::log(x) + std::log(std::numbers::pi) / 2;
+  double y = 26.5;
+  for (int i = 0; i < 5; ++i) {
+    const double t = 2 * y * y;
+    double series = 0;
+    for (int k = 6; k > 0; --k) series = -(2 * k - 1) / t * (1 + series);
+    const double error = y * y + std::log(y) - std::log1p(series) + logarithm;
+    y -= error / (2 * y + 1 / y);
+  }
+  return y;
+}
+
 }  // namespace
 
 double logGammaDouble(double x) {
@@ -51,6 +66,7 @@ double inverseErfcDouble(double x) {
   }
   if (x > 1.0) return -inverseErfcDouble(2.0 - x);
   if (x > 0.5) return inverseErfDouble(1.0 - x);
+  if (x < 1e-300) return inverseErfcOfSubnormal(x);
   // For small x: erfc(y) ~ exp(-y^2) / (y sqrt(pi)); iterate the logarithm of it for the start value.
   double y = std::sqrt(-std::log(x));
   for (int i = 0; i < 4; ++i) y = std::sqrt(std::fmax(0.1, -std::log(x * y * std::sqrt(std::numbers::pi))));

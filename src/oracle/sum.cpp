@@ -59,6 +59,9 @@ void Summation::addProduct(const Element& a, const Element& b) {
   if (!std::isfinite(bound) || !std::isfinite(a_bound) || !std::isfinite(b_bound)) {
     bound = std::numeric_limits<double>::infinity();  // also where the other factor is 0
   }
+  // The error of a tiny product is below the smallest number; what it is a multiple of tells that it was rounded.
+  const bool may_underflow = is_finite && std::fabs(product) < 0x1p-900 && a.number != 0 && b.number != 0;
+  if (may_underflow) quantum_ = std::min(quantum_, quantumOf(a.number) + quantumOf(b.number));
   // A fused multiply-add does not round the product, so that it may not overflow.
   if (!is_finite && std::isfinite(a.number) && std::isfinite(b.number)) bound = std::numeric_limits<double>::infinity();
   add(product, error, bound, isOpenZero(a) || isOpenZero(b));
