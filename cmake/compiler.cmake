@@ -52,7 +52,8 @@ endif()
 function(tokamak_compile_options target)
   # Designated initialisers leave members to their defaults on purpose; gcc 12 wrongly suspects std::string's operator+.
   target_compile_options(${target} PRIVATE -Wall -Wextra -Werror -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
-    -Wno-missing-field-initializers $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+    -Wno-missing-field-initializers $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
+    $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)  # libstdc++ 12's stable_sort uses what it deprecates
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND TOKAMAK_SANITIZE)
     # Instrumentation confuses gcc's flow analysis: these warnings are then about code that nobody wrote.
     target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized -Wno-tsan)

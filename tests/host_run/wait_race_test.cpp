@@ -37,7 +37,7 @@ int64_t countNecessaryWaits() {
   const std::vector<RunValue> inputs = bench.inputsOf(*fusion, {{"i0", kTwoSetsRows}, {"i2", kTwoSetsColumns}});
   const Tensor outputs[] = {bench.empty(DataType::F32, {kTwoSetsRows, kTwoSetsColumns})};
   int64_t necessary = 0;
-  for (const WaitNeed& need : listNecessaryWaits(executor.planFor(inputs, outputs).recorded()))
+  for (const WaitNeed& need : listNecessaryWaits(executor.planFor(inputs, outputs).steps()))
     necessary += need.is_necessary ? 1 : 0;
   return necessary;
 }

@@ -12,7 +12,6 @@ namespace {
 
 constexpr int64_t kExtents[] = {0, 1, 2, 3, 5, 7, 8, 16, 17, 31, 32, 33, 64, 127, 128, 129, 1023, 1024, 1025};
 constexpr int kExtentWeights[] = {1, 4, 6, 6, 6, 6, 6, 5, 5, 4, 4, 4, 3, 2, 2, 2, 2, 2, 2};
-constexpr int64_t kMaxInputs = 8;
 
 }  // namespace
 

@@ -1,0 +1,165 @@
+// Messages of statements, units, plans and the reference, on programs made by hand that no verifier has seen.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "error_of.h"
+#include "host/plan.h"
+#include "host/recorder.h"
+#include "host/statement_runner.h"
+#include "ir/all_ops.h"
+#include "ir/text/fusion_parser.h"
+#include "oracle/evaluate.h"
+#include "runtime/cpu/cpu_device.h"
+
+namespace tokamak {
+namespace {
+
+using testing::HasSubstr;
+
+class StatementError : public testing::Test {
+ protected:
+  TensorView* tensor(std::initializer_list<int64_t> sizes, int64_t label) {
+    Axes axes;
+    for (const int64_t size : sizes) axes.push_back(program_.axis({.extent = program_.constant(size)}));
+    TensorView* made = program_.tensor(DataType::F32, std::move(axes));
+    made->setLabel(label);
+    made->setMemoryType(MemoryType::Global);
+    return made;
+  }
+  template <class Op>
+  void add(Op op) { program_.pushBack(program_.appendOp(std::move(op))); }
+  void know(TensorView* tensor, std::vector<int64_t> sizes, std::vector<int64_t> strides) {
+    RunTensor value;
+    value.sizes = std::move(sizes);
+    value.strides = std::move(strides);
+    value.address = recorder_.registerBuffer({.bytes = 1024, .name = "known"});
+    known_.emplace_back(tensor, value);
+  }
+  std::string message() {
+    RunStreams streams(recorder_, 4);
+    StatementRunner runner(program_, recorder_, recorder_.callerStream(), streams, works_);
+    for (const auto& [tensor, value] : known_) runner.bind(tensor, value);
+    return errorOf([&] { runner.run(); }).message();
+  }
+  PostOnStream post(const char* text) {
+    auto unit = std::make_shared<HostUnit>();
+    unit->fusion = parseFusion(text, "unit.fusion");
+    PostOnStream statement;
+    statement.unit = std::move(unit);
+    return statement;
+  }
+
+  HostIrContainer program_;
+  Recorder recorder_{nullptr};
+  WorkCache works_;
+  std::vector<std::pair<TensorView*, RunTensor>> known_;
+};
+
+TEST_F(StatementError, OfALoopWithoutAStep) {
+  Scalar* zero = program_.constant(0);
+  add(ForLoop{program_.symbol("i"), zero, program_.constant(4), zero, nullptr, {}});
+  EXPECT_EQ(message(), "FOR i: the step is 0; it must be positive");
+}
+
+TEST_F(StatementError, OfAPredicateWithoutAValue) {
+  add(IfThenElse{program_.symbol("p", DataType::Bool), {}, {}});
+  EXPECT_EQ(message(), "IF: the predicate p is not known");
+}
+
+TEST_F(StatementError, OfASelectAlongAReduction) {
+  IterDomain* reduced = program_.axis({.kind = IterKind::Reduction, .extent = program_.constant(8)});
+  TensorView* in = program_.tensor(DataType::F32, Axes{reduced});
+  in->setLabel(0);
+  know(in, {}, {});
+  add(HirAliasSelect{tensor({}, 1), in, 0, program_.constant(0)});
+  EXPECT_EQ(message(), "Select axis 0 of tensor T0: f32[] is a reduction axis; it has no elements to select");
+}
+
+TEST_F(StatementError, OfAResultPreallocatedInAnotherSize) {
+  TensorView* in = tensor({4}, 0);
+  TensorView* out = tensor({4}, 1);
+  know(in, {4}, {1});
+  know(out, {3}, {1});
+  add(LoadStoreOp{out, in});
+  EXPECT_THAT(message(), HasSubstr("the preallocated result has sizes [3], but the op gives [4]"));
+}
+
+TEST_F(StatementError, OfAKernelWithoutACompiler) {
+  add(LaunchKernel{});
+  EXPECT_EQ(message(), "LaunchKernel: there is no compiler for kernels here");
+}
+
+TEST_F(StatementError, OfUnitsThatDoNotFitTheirPost) {
+  add(post("fusion u(T0: f32[4]) -> T1 {\n  T1 = exp(T0)\n}\n"));
+  EXPECT_EQ(message(), "HostUnit0: takes 1 inputs and gives 1 outputs, but is posted with 0 and 0");
+}
+
+TEST_F(StatementError, OfAUnitWithSomeOutputsPreallocated) {
+  PostOnStream statement = post("fusion u(T0: f32[4]) -> (T1, T2) {\n  T1 = exp(T0)\n  T2 = neg(T0)\n}\n");
+  TensorView* in = tensor({4}, 0);
+  know(in, {4}, {1});
+  statement.ins = {in};
+  statement.outs = {tensor({4}, 1), tensor({4}, 2)};
+  know(statement.outs[0], {4}, {1});
+  add(std::move(statement));
+  EXPECT_THAT(message(), HasSubstr("outputs must be all or none preallocated in expr"));
+}
+
+TEST_F(StatementError, OfAUnitWhoseScalarIsNotKnown) {
+  PostOnStream statement = post("fusion u(T0: f32[4], s: f32) -> T1 {\n  T1 = mul(T0, s)\n}\n");
+  TensorView* in = tensor({4}, 0);
+  know(in, {4}, {1});
+  statement.ins = {in, program_.symbol("s", DataType::F32)};
+  statement.outs = {tensor({4}, 1)};
+  add(std::move(statement));
+  EXPECT_THAT(message(), HasSubstr("HostUnit0: the value of its input"));
+}
+
+TEST_F(StatementError, OfCommunicationsWithoutACommunicator) {
+  TensorView* in = tensor({4}, 0);
+  TensorView* out = tensor({4}, 1);
+  add(Communication{.out = out, .in = in});
+  CpuDevice device;
+  RunStreams streams(device, 1);
+  const std::unique_ptr<Stream> stream = device.createStream();
+  StatementRunner runner(program_, device, *stream, streams, works_);
+  EXPECT_EQ(errorOf([&] { runner.run(); }).message(), "Communication: there is no communicator here");
+
+  StepList list;
+  list.event_count = 1;
+  list.steps.resize(1);
+  list.steps[0].kind = StepKind::Post;
+  list.steps[0].event = 0;
+  list.steps[0].text = "T1 = Communication(T0)";
+  const std::shared_ptr<Stream> home = device.createStream();
+  EXPECT_EQ(errorOf([&] { Plan(device, list, {}, {}, home); }).message(),
+            "plan: T1 = Communication(T0) cannot be replayed without a communicator");
+}
+
+TEST(ReferenceErrors, SizesThatDoNotGoTogether) {
+  const auto messageOf = [](const char* text, std::vector<std::vector<int64_t>> sizes) {
+    const auto fusion = parseFusion(text, "f.fusion");
+    std::vector<oracle::Input> inputs;
+    for (const auto& size : sizes) inputs.emplace_back(oracle::zeros(DataType::F32, size));
+    return errorOf([&] { oracle::evaluate(*fusion, inputs); }).message();
+  };
+  EXPECT_THAT(messageOf("fusion f(T0: f32[a, b], T1: f32[c, d]) -> T2 {\n  T2 = cat([T0, T1], axis=0)\n}\n", {{2, 3}, {2, 4}}),
+              HasSubstr("cat: axis 1 of"));
+  EXPECT_THAT(messageOf("fusion f(T0: f32[a, b], T1: f32[c, d]) -> T2 {\n  T2 = linear(T0, T1)\n}\n", {{2, 3}, {2, 4}}),
+              HasSubstr("linear: the inner sizes of"));
+  EXPECT_THAT(messageOf("fusion f(T0: f32[a, b], T1: f32[c, b], T2: f32[d]) -> T3 {\n  T3 = linear(T0, T1, T2)\n}\n", {{2, 3}, {2, 3}, {4}}),
+              HasSubstr("linear: the bias"));
+  EXPECT_THAT(messageOf("fusion f(T0: f32[a, b, c], T1: f32[d, c, e]) -> T2 {\n  T2 = matmul(T0, T1)\n}\n", {{2, 3, 4}, {3, 4, 5}}),
+              HasSubstr("matmul: axis 0 of"));
+}
+
+TEST(TensorErrors, BorrowedMemoryNeedsAStridePerAxis) {
+  CpuDevice device;
+  float value = 0;
+  EXPECT_THAT(errorOf([&] { Tensor::borrow(device, &value, DataType::F32, std::vector<int64_t>{1, 1}, std::vector<int64_t>{1}, MemoryKind::Host); })
+                  .message(),
+              HasSubstr("one stride per axis is legal"));
+}
+
+}  // namespace
+}  // namespace tokamak
