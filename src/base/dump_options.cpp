@@ -12,15 +12,27 @@ namespace {
 
 constexpr std::string_view kStages[] = {"fusion", "segments", "host_ir", "host_ir_final", "plan"};
 
+// When the text after a '*' does not fit, the last '*' takes one character more: never more than text x pattern steps.
 bool matches(std::string_view text, std::string_view pattern) {
-  if (pattern.empty()) return text.empty();
-  if (pattern[0] == '*') {
-    for (size_t skipped = 0; skipped <= text.size(); ++skipped) {
-      if (matches(text.substr(skipped), pattern.substr(1))) return true;
+  size_t at = 0;
+  size_t next = 0;
+  size_t star = std::string_view::npos;
+  size_t taken = 0;  // the first character that the last '*' does not stand for
+  while (at < text.size()) {
+    if (next < pattern.size() && pattern[next] == '*') {
+      star = next++;
+      taken = at;
+    } else if (next < pattern.size() && pattern[next] == text[at]) {
+      ++next;
+      ++at;
+    } else if (star != std::string_view::npos) {
+      next = star + 1;
+      at = ++taken;
+    } else {
+      return false;
     }
-    return false;
   }
-  return !text.empty() && text[0] == pattern[0] && matches(text.substr(1), pattern.substr(1));
+  return pattern.find_first_not_of('*', next) == std::string_view::npos;
 }
 
 }  // namespace
