@@ -148,6 +148,10 @@ Scalar* Fusion::scalar(ScalarOp op, Scalar* a, Scalar* b, Scalar* c) {
 }
 
 IterDomain* Fusion::axis(const AxisSpec& spec) {
+  for (const Scalar* extent : {spec.extent, spec.expanded_extent}) {
+    const auto size = extent == nullptr ? std::nullopt : extent->constantInt();
+    TK_REQUIRE(!size || *size >= 0, Definition, "axis: the extent {} is negative", *size);
+  }
   auto axis = std::unique_ptr<IterDomain>(new IterDomain(*this));
   axis->id_ = next_id_++;
   axis->kind_ = spec.kind;
@@ -235,8 +239,13 @@ void Fusion::addOutput(TensorView* output) {
 void Fusion::aliasOutput(TensorView* output, Val* target, bool is_hidden) {
   TK_REQUIRE(isInput(target) && target->kind() == ValKind::Tensor, Definition,
              "alias: the target of {} must be an input tensor", toString(*output));
-  TK_REQUIRE(target->dtype() == output->dtype(), Definition, "alias: {} cannot be written into {}", toString(*output),
-             toString(*static_cast<TensorView*>(target)));
+  const TensorView& input = *static_cast<TensorView*>(target);
+  TK_REQUIRE(input.dtype() == output->dtype() && shapeOf(input).size() == shapeOf(*output).size(), Definition,
+             "alias: {} cannot be written into {}; type and rank must be the same", toString(*output), toString(input));
+  for (const auto& [other, alias] : output_aliases_) {
+    TK_REQUIRE(alias.target != target || other == output, Definition, "alias: {} cannot be written into {}, which {} is written into",
+               toString(*output), toString(input), toString(*other));
+  }
   if (!isOutput(output)) addOutput(output);
   output_aliases_[output] = {target, is_hidden};
 }

@@ -211,7 +211,7 @@ const WrongText kWrongTexts[] = {
      "                                      ^"},
     {"an alias of another type",
      "fusion f(T0: f32[i0]) -> T1 aliases T0 {\n  T1 = cast(T0, dtype=f64)\n}",
-     "[definition] alias: T1: f64[i0] cannot be written into T0: f32[i0]\n"
+     "[definition] alias: T1: f64[i0] cannot be written into T0: f32[i0]; type and rank must be the same\n"
      "  at t.fusion:1:37\n"
      "    fusion f(T0: f32[i0]) -> T1 aliases T0 {\n"
      "                                        ^"},

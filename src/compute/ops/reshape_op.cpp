@@ -16,8 +16,10 @@ struct Product {
   std::map<Scalar*, int, ById> factors;
 
   void multiply(Scalar* scalar) {
-    if (const auto number = scalar->constantInt()) {
-      constant *= *number;
+    const auto number = scalar->constantInt();
+    int64_t product = 0;
+    if (number && !__builtin_mul_overflow(constant, *number, &product)) {
+      constant = product;
     } else if (scalar->op() == ScalarOp::Mul) {
       multiply(scalar->operand(0));
       multiply(scalar->operand(1));

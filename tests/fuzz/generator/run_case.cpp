@@ -165,9 +165,9 @@ std::optional<Problem> compareWithOracle(const Results& results, const oracle::E
     if (results.sizes[i] != exact.outputs[i].sizes) return Problem{mode + ": sizes", fmt::format("output {}: other sizes", i)};
     const oracle::StoredTensor stored{.dtype = results.types[i], .sizes = results.sizes[i], .strides = {}, .data = results.bytes[i].data()};
     const oracle::Comparison comparison = oracle::compare(stored, exact.outputs[i], &typed.outputs[i]);
-    // The root of a mean over a few elements says nothing that their bounds do not.
-    constexpr int64_t kFewElements = 32;
-    if (comparison.mismatches > 0 || (comparison.count >= kFewElements && !comparison.isRmseKept())) return Problem{mode + ": values", fmt::format("output {}: {}", i, oracle::toString(comparison))};
+    // Where a few large elements decide the root of the mean, luck with their last bits does; then the bounds alone judge.
+    const bool is_rmse_kept = comparison.isRmseKept() || comparison.count < 32 || comparison.max_of_bound < 0.1;
+    if (comparison.mismatches > 0 || !is_rmse_kept) return Problem{mode + ": values", fmt::format("output {}: {}", i, oracle::toString(comparison))};
   }
   return std::nullopt;
 }
