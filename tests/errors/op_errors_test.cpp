@@ -94,6 +94,15 @@ TEST_F(FieldErrors, NodesOfAnotherFusionAndMisplacedInputsAreRefused) {
   EXPECT_THAT(errorOf([&] { asTensor(in)->axis(3); }).message(), HasSubstr("axis 3 is out of bounds for tensor T0: f32[4] with 1 axes"));
 }
 
+TEST_F(FieldErrors, NegativeExtentsAndTargetsWrittenTwiceAreRefused) {
+  EXPECT_THAT(errorOf([&] { fusion_.axis({.extent = fusion_.constant(-1)}); }).message(), HasSubstr("axis: the extent -1 is negative"));
+  Val* in = input();
+  const auto copy = [&] { return asTensor(defineExpr(fusion_, findOp("set")->kind, {{FieldRole::Operand, "in", in}})->output(0)); };
+  fusion_.aliasOutput(copy(), in);
+  TensorView* second = copy();
+  EXPECT_THAT(errorOf([&] { fusion_.aliasOutput(second, in); }).message(), HasSubstr("cannot be written into"));
+}
+
 TEST_F(FieldErrors, ScalarsSayWhyTheyHaveNoValue) {
   Scalar* n = fusion_.symbol("n");
   Scalar* m = fusion_.symbol("m");
