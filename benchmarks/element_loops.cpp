@@ -22,8 +22,8 @@ constexpr int64_t kColumns = 4096;  // 64 MB of f32
 using Define = std::function<TensorView*(Fusion&)>;
 
 TensorView* matrix(Fusion& fusion, DataType dtype = DataType::F32, int64_t columns = kColumns) {
-  TensorView* tensor = fusion.tensor(dtype, {fusion.axis({.extent = fusion.constant(kRows)}),
-                                             fusion.axis({.extent = fusion.constant(columns)})});
+  TensorView* tensor = fusion.tensor(
+      dtype, {fusion.axis({.extent = fusion.constant(kRows)}), fusion.axis({.extent = fusion.constant(columns)})});
   fusion.addInput(tensor);
   return tensor;
 }
@@ -91,8 +91,10 @@ void againstCopy(benchmark::State& state, const Define& define) {
   state.counters["of_copy"] = copies[copies.size() / 2] / work;
 }
 
-#define TK_AGAINST_COPY(name, ...) \
-  BENCHMARK_CAPTURE(againstCopy, name, [](Fusion& f) -> TensorView* { return __VA_ARGS__; })->UseManualTime()->Iterations(15)
+#define TK_AGAINST_COPY(name, ...)                                                           \
+  BENCHMARK_CAPTURE(againstCopy, name, [](Fusion& f) -> TensorView* { return __VA_ARGS__; }) \
+      ->UseManualTime()                                                                      \
+      ->Iterations(15)
 
 TK_AGAINST_COPY(set, set(matrix(f)));
 TK_AGAINST_COPY(add, add(matrix(f), matrix(f)));
@@ -113,7 +115,7 @@ TK_AGAINST_COPY(pad, pad(matrix(f), {1, 1, 3, 5}));
 TK_AGAINST_COPY(slice, slice(matrix(f), {1, 3}, {kRows - 1, kColumns - 5}));
 TK_AGAINST_COPY(cat_inner, cat({matrix(f), matrix(f, DataType::F32, 100)}, 1));
 TK_AGAINST_COPY(reshape, reshape(matrix(f), {kRows * kColumns}));
-TK_AGAINST_COPY(iota, iota(f, kRows * kColumns, 0, 1, DataType::F32));
+TK_AGAINST_COPY(iota, iota(f, kRows* kColumns, 0, 1, DataType::F32));
 
 }  // namespace
 }  // namespace tokamak

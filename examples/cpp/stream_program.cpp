@@ -14,7 +14,8 @@ int main() {
   // out = exp(in) * 0.5 for in: f32[rows, 64], rows symbolic, streamed row by row.
   Fusion fusion("scaled_exp");
   Scalar* rows = fusion.symbol("rows");
-  TensorView* in = fusion.tensor(DataType::F32, {fusion.axis({.extent = rows}), fusion.axis({.extent = fusion.constant(64)})});
+  TensorView* in =
+      fusion.tensor(DataType::F32, {fusion.axis({.extent = rows}), fusion.axis({.extent = fusion.constant(64)})});
   fusion.addInput(in);
   TensorView* exponential = exp(in);
   TensorView* out = mul(exponential, 0.5);

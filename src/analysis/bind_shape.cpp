@@ -10,7 +10,8 @@ namespace tokamak {
 namespace {
 
 void requireRank(const TensorView& tv, const Axes& axes, size_t rank) {
-  TK_REQUIRE(axes.size() == rank, Bind, "{} has {} axes, but a tensor of rank {} was given", toString(tv), axes.size(), rank);
+  TK_REQUIRE(axes.size() == rank, Bind, "{} has {} axes, but a tensor of rank {} was given", toString(tv), axes.size(),
+             rank);
 }
 
 // Positions of the visible axes from the slowest to the fastest in memory.
@@ -35,12 +36,12 @@ void bindShape(const TensorView& tv, std::span<const int64_t> sizes, ScalarBindi
   requireRank(tv, axes, sizes.size());
   for (size_t i = 0; i < axes.size(); ++i) {
     const Scalar* extent = axes[i]->visibleExtent();
-    TK_REQUIRE(sizes[i] >= 0, Bind, "{}: the size of axis {} is {}; sizes cannot be negative", toString(tv), i, sizes[i]);
+    TK_REQUIRE(sizes[i] >= 0, Bind, "{}: the size of axis {} is {}; sizes cannot be negative", toString(tv), i,
+               sizes[i]);
     if (!extent->isSymbol()) continue;
     const auto [bound, is_new] = bindings.emplace(extent, ScalarValue{sizes[i]});
-    TK_REQUIRE(is_new || asInt(bound->second) == sizes[i], Bind,
-               "{}: axis {} has size {}, but {} is {} elsewhere", toString(tv), i, sizes[i], toString(*extent),
-               asInt(bound->second));
+    TK_REQUIRE(is_new || asInt(bound->second) == sizes[i], Bind, "{}: axis {} has size {}, but {} is {} elsewhere",
+               toString(tv), i, sizes[i], toString(*extent), asInt(bound->second));
   }
 }
 
@@ -50,13 +51,13 @@ void requireLayout(const TensorView& tv, std::span<const int64_t> sizes, std::sp
   requireRank(tv, axes, sizes.size());
   for (size_t i = 0; i < axes.size(); ++i) {
     const auto extent = evaluate(*axes[i]->visibleExtent(), bindings);
-    TK_REQUIRE(!extent || asInt(*extent) == sizes[i], Bind, "{}: axis {} must have size {} ({}), but has {}", toString(tv),
-               i, asInt(*extent), toString(*axes[i]->visibleExtent()), sizes[i]);
+    TK_REQUIRE(!extent || asInt(*extent) == sizes[i], Bind, "{}: axis {} must have size {} ({}), but has {}",
+               toString(tv), i, asInt(*extent), toString(*axes[i]->visibleExtent()), sizes[i]);
     TK_REQUIRE(strides[i] >= 0, Bind, "{}: the stride of axis {} is {}; strides cannot be negative", toString(tv), i,
                strides[i]);
     const bool is_expanded = axes[i]->isBroadcast() && sizes[i] > 1;
-    TK_REQUIRE(!is_expanded || strides[i] == 0, Bind, "{}: axis {} is an expanded broadcast axis; its stride must be 0, not {}",
-               toString(tv), i, strides[i]);
+    TK_REQUIRE(!is_expanded || strides[i] == 0, Bind,
+               "{}: axis {} is an expanded broadcast axis; its stride must be 0, not {}", toString(tv), i, strides[i]);
   }
   if (std::ranges::find(sizes, 0) != sizes.end()) return;
   // Dense axes follow the next stored one in memory without a gap; axes of size 1 have no stride to speak of.
@@ -73,9 +74,10 @@ void requireLayout(const TensorView& tv, std::span<const int64_t> sizes, std::sp
     const size_t i = *position;
     if (axes[i]->isBroadcast()) continue;
     if (sizes[i] != 1) {
-      TK_REQUIRE(!isDense(axes[i]) || strides[i] == expected, Bind,
-                 "{}: axis {} must be dense with stride {}, but its stride is {}; declare the tensor strided or copy it",
-                 toString(tv), i, expected, strides[i]);
+      TK_REQUIRE(
+          !isDense(axes[i]) || strides[i] == expected, Bind,
+          "{}: axis {} must be dense with stride {}, but its stride is {}; declare the tensor strided or copy it",
+          toString(tv), i, expected, strides[i]);
       TK_REQUIRE(strides[i] >= expected || domain.stride_order == std::nullopt, Bind,
                  "{}: the stride {} of axis {} is smaller than the declared stride order allows ({})", toString(tv),
                  strides[i], i, expected);
@@ -88,8 +90,8 @@ std::vector<int64_t> sizesOf(const TensorView& tv, const ScalarBindings& binding
   std::vector<int64_t> sizes;
   for (const IterDomain* axis : shapeOf(tv)) {
     sizes.push_back(evaluateInt(*axis->visibleExtent(), bindings));
-    TK_REQUIRE(sizes.back() >= 0, Bind, "{}: the size of axis {} comes out as {}; sizes cannot be negative", toString(tv),
-               sizes.size() - 1, sizes.back());
+    TK_REQUIRE(sizes.back() >= 0, Bind, "{}: the size of axis {} comes out as {}; sizes cannot be negative",
+               toString(tv), sizes.size() - 1, sizes.back());
   }
   return sizes;
 }
@@ -114,9 +116,10 @@ int64_t spanOf(std::span<const int64_t> sizes, std::span<const int64_t> strides)
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] == 0) return 0;
     int64_t reach = 0;
-    const bool overflows = __builtin_mul_overflow(sizes[i] - 1, strides[i], &reach) || __builtin_add_overflow(last, reach, &last);
-    TK_REQUIRE(!overflows, OutOfMemory, "a tensor of size {} with stride {} along axis {} does not fit 63 bits", sizes[i],
-               strides[i], i);
+    const bool overflows =
+        __builtin_mul_overflow(sizes[i] - 1, strides[i], &reach) || __builtin_add_overflow(last, reach, &last);
+    TK_REQUIRE(!overflows, OutOfMemory, "a tensor of size {} with stride {} along axis {} does not fit 63 bits",
+               sizes[i], strides[i], i);
   }
   return last + 1;
 }

@@ -91,7 +91,8 @@ void DomainGraph::Sets::join(const IterDomain* a, const IterDomain* b) {
   const IterDomain* root_b = root(b);
   if (root_a == root_b) return;
   // The older axis represents the class, whatever the order in which edges come.
-  const auto [oldest, newest] = std::minmax(root_a, root_b, [](const auto* x, const auto* y) { return x->id() < y->id(); });
+  const auto [oldest, newest] =
+      std::minmax(root_a, root_b, [](const auto* x, const auto* y) { return x->id() < y->id(); });
   parents_[newest] = oldest;
 }
 
@@ -111,7 +112,8 @@ DomainGraph::DomainGraph(const Fusion& fusion) {
 }
 
 void DomainGraph::addProgram(const Fusion& fusion) {
-  for (const TensorView* tensor : fusion.allTensors()) axes_.insert(axes_.end(), tensor->logical().begin(), tensor->logical().end());
+  for (const TensorView* tensor : fusion.allTensors())
+    axes_.insert(axes_.end(), tensor->logical().begin(), tensor->logical().end());
   Unbroadcaster unbroadcaster;
   for (const Expr* expr : fusion.allExprs()) {
     if (expr->list() == OpList::Math) addEdges(*expr, *unbroadcaster.copy(*expr));
@@ -131,8 +133,10 @@ void DomainGraph::joinUnit(const PostOnStream& post) {
       for (Sets& sets : sets_) sets.join(left[i], right[i]);
     }
   };
-  for (size_t i = 0; i < std::min(post.ins.size(), unit.inputs().size()); ++i) joinShapes(asTensor(post.ins[i]), asTensor(unit.inputs()[i]));
-  for (size_t i = 0; i < std::min(post.outs.size(), unit.outputs().size()); ++i) joinShapes(post.outs[i], unit.outputs()[i]);
+  for (size_t i = 0; i < std::min(post.ins.size(), unit.inputs().size()); ++i)
+    joinShapes(asTensor(post.ins[i]), asTensor(unit.inputs()[i]));
+  for (size_t i = 0; i < std::min(post.outs.size(), unit.outputs().size()); ++i)
+    joinShapes(post.outs[i], unit.outputs()[i]);
 }
 
 void DomainGraph::addEdges(const Expr& expr, const Expr& copy) {
@@ -188,7 +192,7 @@ bool DomainGraph::mapsTo(const IterDomain& a, const IterDomain& b, AxisMapping m
 }
 
 IterDomain* DomainGraph::producerOf(const std::vector<Edge>& edges, const TensorView& operand, const IterDomain& axis,
-                                          AxisMapping mapping) const {
+                                    AxisMapping mapping) const {
   const DomainExpr* step = axis.definition();
   if (step == nullptr) {
     const auto found = std::ranges::find_if(edges, [&](const Edge& edge) {
@@ -199,9 +203,11 @@ IterDomain* DomainGraph::producerOf(const std::vector<Edge>& edges, const Tensor
   IterDomain* first = producerOf(edges, operand, *step->in[0], mapping);
   if (first == nullptr || first->use() == nullptr) return nullptr;
   const DomainExpr* own = first->use();
-  if (own->kind != step->kind || own->factor != step->factor || own->is_inner_factor != step->is_inner_factor) return nullptr;
+  if (own->kind != step->kind || own->factor != step->factor || own->is_inner_factor != step->is_inner_factor)
+    return nullptr;
   if (own->in[0] != first) return nullptr;
-  if (step->kind == DomainExprKind::Merge && producerOf(edges, operand, *step->in[1], mapping) != own->in[1]) return nullptr;
+  if (step->kind == DomainExprKind::Merge && producerOf(edges, operand, *step->in[1], mapping) != own->in[1])
+    return nullptr;
   return own->out[step->out[0] == &axis ? 0 : 1];
 }
 
@@ -229,7 +235,8 @@ std::vector<std::vector<OperandAxis>> operandAxesAlong(const Expr& expr, int64_t
   const AxisMap map(copy);
   const ElementRule& rule = map.rule();
   const auto countMentioned = [&](const Scalar& index) {
-    return std::ranges::count_if(rule.coordinates, [&](const Scalar* coordinate) { return mentions(index, *coordinate); });
+    return std::ranges::count_if(rule.coordinates,
+                                 [&](const Scalar* coordinate) { return mentions(index, *coordinate); });
   };
   std::vector<std::vector<OperandAxis>> axes(expr.inputs().size());
   visitElements(*rule.value, [&](const Element& element) {
@@ -240,7 +247,8 @@ std::vector<std::vector<OperandAxis>> operandAxesAlong(const Expr& expr, int64_t
       const auto number = static_cast<int64_t>(i);
       const bool is_whole = use.use == CoordinateUse::Identity && use.axes.front() == number;
       for (size_t input = 0; input < axes.size(); ++input) {
-        if (copy.input(input) == element.tensor) axes[input].push_back({number, countMentioned(*element.index[i]) == 1, is_whole});
+        if (copy.input(input) == element.tensor)
+          axes[input].push_back({number, countMentioned(*element.index[i]) == 1, is_whole});
       }
     }
   });

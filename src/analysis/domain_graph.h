@@ -67,7 +67,7 @@ class DomainGraph {
   void addEdges(const Expr& expr, const Expr& copy);
   void addReductionEdges(const Expr& expr, const Expr& copy, const struct ElementRule& rule);
   IterDomain* producerOf(const std::vector<Edge>& edges, const TensorView& operand, const IterDomain& axis,
-                               AxisMapping mapping) const;
+                         AxisMapping mapping) const;
 
   std::vector<IterDomain*> axes_;
   std::unordered_map<const Expr*, std::vector<Edge>> edges_;

@@ -45,7 +45,8 @@ DumpOptions::DumpOptions(std::string_view text) {
     const size_t colon = std::min(item.find(':'), item.size());
     const std::string_view stage = item.substr(0, colon);
     TK_REQUIRE(std::ranges::find(kStages, stage) != std::end(kStages), Usage,
-               "dump: there is no stage '{}'\n  grammar: STAGE[:PATTERN][,STAGE[:PATTERN]]...\n  STAGE: {}\n  PATTERN: the program's name, '*' "
+               "dump: there is no stage '{}'\n  grammar: STAGE[:PATTERN][,STAGE[:PATTERN]]...\n  STAGE: {}\n  PATTERN: "
+               "the program's name, '*' "
                "stands for anything",
                stage, fmt::join(kStages, " | "));
     items_.push_back({std::string(stage), colon < item.size() ? std::string(item.substr(colon + 1)) : "*"});
@@ -53,7 +54,8 @@ DumpOptions::DumpOptions(std::string_view text) {
 }
 
 bool DumpOptions::wants(std::string_view stage, std::string_view name) const {
-  return std::ranges::any_of(items_, [&](const Item& item) { return item.stage == stage && matches(name, item.pattern); });
+  return std::ranges::any_of(items_,
+                             [&](const Item& item) { return item.stage == stage && matches(name, item.pattern); });
 }
 
 std::vector<std::string_view> DumpOptions::stages() { return {std::begin(kStages), std::end(kStages)}; }

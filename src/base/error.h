@@ -88,15 +88,15 @@ template <class... Args>
 #define TK_RAISE(code, ...) ::tokamak::raise(TK_SITE, ::tokamak::ErrorCode::code, __VA_ARGS__)
 
 /// Raises `code` unless `condition` holds: for what a caller can cause.
-#define TK_REQUIRE(condition, code, ...)      \
-  do {                                        \
-    if (!(condition)) [[unlikely]]            \
-      TK_RAISE(code, __VA_ARGS__);            \
+#define TK_REQUIRE(condition, code, ...) \
+  do {                                   \
+    if (!(condition)) [[unlikely]]       \
+      TK_RAISE(code, __VA_ARGS__);       \
   } while (false)
 
 /// Raises an internal error unless `condition` holds: for what only we can cause.
-#define TK_CHECK(condition, ...)              \
-  do {                                        \
-    if (!(condition)) [[unlikely]]            \
-      TK_RAISE(Internal, __VA_ARGS__);        \
+#define TK_CHECK(condition, ...)       \
+  do {                                 \
+    if (!(condition)) [[unlikely]]     \
+      TK_RAISE(Internal, __VA_ARGS__); \
   } while (false)

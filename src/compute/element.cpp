@@ -52,7 +52,8 @@ ElementRef ElementBuilder::value(Scalar* scalar, DataType dtype) const {
 
 ElementRef ElementBuilder::apply(FunctionId function, std::vector<ElementRef> operands) const {
   const auto types = functionTypes(function, operands.back()->dtype);
-  TK_CHECK(types.has_value(), "{} is not defined on {}", functionInfo(function).name, dataTypeName(operands.back()->dtype));
+  TK_CHECK(types.has_value(), "{} is not defined on {}", functionInfo(function).name,
+           dataTypeName(operands.back()->dtype));
   const bool chooses = functionInfo(function).rule == TypeRule::Choose;
   for (size_t i = 0; i < operands.size(); ++i) {
     operands[i] = cast(chooses && i == 0 ? DataType::Bool : types->operand, std::move(operands[i]));

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "ir/fusion.h"
 #include "ir/functions.h"
+#include "ir/fusion.h"
 #include "ir/ops/math/reduction_op.h"
 
 namespace tokamak {

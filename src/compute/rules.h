@@ -6,8 +6,7 @@
 
 namespace tokamak {
 
-#define TK_DECLARE_RULE(Op) \
-  void rule(const Op& op, ElementBuilder& b);
+#define TK_DECLARE_RULE(Op) void rule(const Op& op, ElementBuilder& b);
 TK_MATH_OPS(TK_DECLARE_RULE)
 #undef TK_DECLARE_RULE
 

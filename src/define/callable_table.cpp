@@ -109,20 +109,25 @@ std::vector<Callable> reductions() {
   };
   return {
       reduction("sum", [](F, T in, Ints axes, bool keep, Maybe<DataType> type) { return sum(in, axes, {keep, type}); }),
-      reduction("prod", [](F, T in, Ints axes, bool keep, Maybe<DataType> type) { return prod(in, axes, {keep, type}); }),
+      reduction("prod",
+                [](F, T in, Ints axes, bool keep, Maybe<DataType> type) { return prod(in, axes, {keep, type}); }),
       reduction("max", [](F, T in, Ints axes, bool keep, Maybe<DataType> type) { return max(in, axes, {keep, type}); }),
       reduction("min", [](F, T in, Ints axes, bool keep, Maybe<DataType> type) { return min(in, axes, {keep, type}); }),
-      row("mean", {required("in"), {"axes", std::vector<int64_t>{}}, {"keepdim", false}},
+      row(
+          "mean", {required("in"), {"axes", std::vector<int64_t>{}}, {"keepdim", false}},
           +[](F, T in, Ints axes, bool keep) { return mean(in, axes, {.keepdim = keep}); }),
-      row("var", {required("in"), {"axes", std::vector<int64_t>{}}, {"correction", 1.0}, {"keepdim", false}},
+      row(
+          "var", {required("in"), {"axes", std::vector<int64_t>{}}, {"correction", 1.0}, {"keepdim", false}},
           +[](F, T in, Ints axes, double correction, bool keep) { return var(in, axes, {correction, keep}); }),
-      row("var_mean", {required("in"), {"axes", std::vector<int64_t>{}}, {"correction", 1.0}, {"keepdim", false}},
+      row(
+          "var_mean", {required("in"), {"axes", std::vector<int64_t>{}}, {"correction", 1.0}, {"keepdim", false}},
           +[](F, T in, Ints axes, double correction, bool keep) { return var_mean(in, axes, {correction, keep}); }),
   };
 }
 
 T squeezeByAxesOrFlags(F, T in, Maybe<std::vector<int64_t>> axes, Maybe<std::vector<bool>> flags) {
-  TK_REQUIRE(axes.has_value() != flags.has_value(), Definition, "squeeze: give either axes or flags for {}", toString(*in));
+  TK_REQUIRE(axes.has_value() != flags.has_value(), Definition, "squeeze: give either axes or flags for {}",
+             toString(*in));
   return axes ? squeeze(in, *axes) : define<SqueezeOp>(in, *flags);
 }
 
@@ -143,32 +148,53 @@ T sliceByListsOrAxis(F fusion, T in, Maybe<Operands> starts, Maybe<Operands> sto
 
 std::vector<Callable> movements() {
   return {
-      row("broadcast_in_dim", {required("in"), required("shape"), required("axes")},
+      row(
+          "broadcast_in_dim", {required("in"), required("shape"), required("axes")},
           +[](F, T in, const Operands& shape, Ints axes) { return broadcast_in_dim(in, shape, axes); }),
-      row("expand", {required("in"), required("shape")}, +[](F, T in, const Operands& shape) { return expand(in, shape); }),
+      row(
+          "expand", {required("in"), required("shape")},
+          +[](F, T in, const Operands& shape) { return expand(in, shape); }),
       row("squeeze", {required("in"), {"axes", none}, {"flags", none}}, squeezeByAxesOrFlags),
-      row("unsqueeze", {required("in"), required("axis")}, +[](F, T in, int64_t axis) { return unsqueeze(in, axis); }),
-      row("reshape", {required("in"), required("shape")},
+      row(
+          "unsqueeze", {required("in"), required("axis")}, +[](F, T in, int64_t axis) { return unsqueeze(in, axis); }),
+      row(
+          "reshape", {required("in"), required("shape")},
           +[](F, T in, const Operands& shape) { return reshape(in, shape); }),
-      row("transpose", {required("in"), {"a", int64_t{-2}}, {"b", int64_t{-1}}},
+      row(
+          "transpose", {required("in"), {"a", int64_t{-2}}, {"b", int64_t{-1}}},
           +[](F, T in, int64_t a, int64_t b) { return transpose(in, a, b); }),
       row("slice",
-          {required("in"), {"starts", none}, {"stops", none}, {"steps", none}, {"axis", none}, {"start", none},
-           {"stop", none}, {"step", none}},
+          {required("in"),
+           {"starts", none},
+           {"stops", none},
+           {"steps", none},
+           {"axis", none},
+           {"start", none},
+           {"stop", none},
+           {"step", none}},
           sliceByListsOrAxis),
-      row("select", {required("in"), required("axis"), required("index")},
+      row(
+          "select", {required("in"), required("axis"), required("index")},
           +[](F, T in, int64_t axis, Operand index) { return select(in, axis, index); }),
-      row("pad", {required("in"), required("widths"), {"value", int64_t{0}}},
+      row(
+          "pad", {required("in"), required("widths"), {"value", int64_t{0}}},
           +[](F, T in, const Operands& widths, Operand value) { return pad(in, widths, value); }),
-      row("cat", {required("in"), {"axis", int64_t{0}}},
+      row(
+          "cat", {required("in"), {"axis", int64_t{0}}},
           +[](F, const std::vector<T>& ins, int64_t axis) { return cat(ins, axis); }),
-      row("full", {required("shape"), required("value"), {"dtype", DataType::F32}},
-          +[](F fusion, const Operands& shape, Operand value, DataType dtype) { return full(fusion, shape, value, dtype); }),
-      row("zeros", {required("shape"), {"dtype", DataType::F32}},
+      row(
+          "full", {required("shape"), required("value"), {"dtype", DataType::F32}},
+          +[](F fusion, const Operands& shape, Operand value, DataType dtype) {
+            return full(fusion, shape, value, dtype);
+          }),
+      row(
+          "zeros", {required("shape"), {"dtype", DataType::F32}},
           +[](F fusion, const Operands& shape, DataType dtype) { return zeros(fusion, shape, dtype); }),
-      row("ones", {required("shape"), {"dtype", DataType::F32}},
+      row(
+          "ones", {required("shape"), {"dtype", DataType::F32}},
           +[](F fusion, const Operands& shape, DataType dtype) { return ones(fusion, shape, dtype); }),
-      row("iota", {required("length"), {"start", int64_t{0}}, {"step", int64_t{1}}, {"dtype", DataType::I64}},
+      row(
+          "iota", {required("length"), {"start", int64_t{0}}, {"step", int64_t{1}}, {"dtype", DataType::I64}},
           +[](F fusion, Operand length, Operand start, Operand step, DataType dtype) {
             return iota(fusion, length, start, step, dtype);
           }),
@@ -177,20 +203,34 @@ std::vector<Callable> movements() {
 
 std::vector<Callable> composites() {
   return {
-      row("softmax", {required("in"), {"axis", int64_t{-1}}}, +[](F, T in, int64_t axis) { return softmax(in, axis); }),
-      row("log_softmax", {required("in"), {"axis", int64_t{-1}}},
+      row(
+          "softmax", {required("in"), {"axis", int64_t{-1}}}, +[](F, T in, int64_t axis) { return softmax(in, axis); }),
+      row(
+          "log_softmax", {required("in"), {"axis", int64_t{-1}}},
           +[](F, T in, int64_t axis) { return log_softmax(in, axis); }),
-      row("layer_norm", {required("in"), {"weight", none}, {"bias", none}, {"eps", 1e-5}, {"norm_axes", int64_t{1}}},
-          +[](F, T in, T weight, T bias, double eps, int64_t axes) { return layer_norm(in, weight, bias, {eps, axes}); }),
-      row("rms_norm", {required("in"), {"weight", none}, {"eps", 1e-5}, {"norm_axes", int64_t{1}}},
+      row(
+          "layer_norm", {required("in"), {"weight", none}, {"bias", none}, {"eps", 1e-5}, {"norm_axes", int64_t{1}}},
+          +[](F, T in, T weight, T bias, double eps, int64_t axes) {
+            return layer_norm(in, weight, bias, {eps, axes});
+          }),
+      row(
+          "rms_norm", {required("in"), {"weight", none}, {"eps", 1e-5}, {"norm_axes", int64_t{1}}},
           +[](F, T in, T weight, double eps, int64_t axes) { return rms_norm(in, weight, {eps, axes}); }),
-      row("gelu", {required("in")}, +[](F, T in) { return gelu(in); }),
-      row("gelu_tanh", {required("in")}, +[](F, T in) { return gelu_tanh(in); }),
-      row("leaky_relu", {required("in"), {"slope", 0.01}}, +[](F, T in, double slope) { return leaky_relu(in, slope); }),
-      row("softplus", {required("in"), {"beta", 1.0}, {"threshold", 20.0}},
+      row(
+          "gelu", {required("in")}, +[](F, T in) { return gelu(in); }),
+      row(
+          "gelu_tanh", {required("in")}, +[](F, T in) { return gelu_tanh(in); }),
+      row(
+          "leaky_relu", {required("in"), {"slope", 0.01}},
+          +[](F, T in, double slope) { return leaky_relu(in, slope); }),
+      row(
+          "softplus", {required("in"), {"beta", 1.0}, {"threshold", 20.0}},
           +[](F, T in, double beta, double threshold) { return softplus(in, beta, threshold); }),
-      row("attention", {required("q"), required("k"), required("v"), {"is_causal", false}, {"scale", none}},
-          +[](F, T q, T k, T v, bool is_causal, Maybe<double> scale) { return attention(q, k, v, {is_causal, scale}); }),
+      row(
+          "attention", {required("q"), required("k"), required("v"), {"is_causal", false}, {"scale", none}},
+          +[](F, T q, T k, T v, bool is_causal, Maybe<double> scale) {
+            return attention(q, k, v, {is_causal, scale});
+          }),
   };
 }
 

@@ -54,7 +54,8 @@ std::vector<Callable> makeCallables() {
   };
   for (const FunctionInfo& info : kFunctions) callables.push_back(callableOf(info));
   for (const OpKind kind : allOpKinds()) {
-    if (opList(kind) == OpList::Math && !hasSpelling(kind) && isMissing(opInfo(kind).name)) callables.push_back(callableOf(kind));
+    if (opList(kind) == OpList::Math && !hasSpelling(kind) && isMissing(opInfo(kind).name))
+      callables.push_back(callableOf(kind));
   }
   std::ranges::sort(callables, {}, &Callable::name);
   return callables;

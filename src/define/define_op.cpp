@@ -27,10 +27,12 @@ std::string namesOf(std::span<const Parameter> parameters) {
 Fusion* fusionIn(const FieldValue& argument) {
   const auto search = [](const auto& value) -> Fusion* {
     using T = std::decay_t<decltype(value)>;
-    if constexpr (std::is_same_v<T, Val*> || std::is_same_v<T, Scalar*>) return value != nullptr ? &value->fusion() : nullptr;
+    if constexpr (std::is_same_v<T, Val*> || std::is_same_v<T, Scalar*>)
+      return value != nullptr ? &value->fusion() : nullptr;
     else if constexpr (std::is_same_v<T, std::vector<Val*>> || std::is_same_v<T, std::vector<Scalar*>>) {
       return value.empty() ? nullptr : &value.front()->fusion();
-    } else return nullptr;
+    } else
+      return nullptr;
   };
   return std::visit(search, argument);
 }
@@ -58,8 +60,8 @@ std::vector<FieldValue> bindArguments(std::string_view call, std::span<const Par
     if (!isAbsent(argument.value)) values[i] = argument.value;
   }
   for (size_t i = 0; i < values.size(); ++i) {
-    TK_REQUIRE(!parameters[i].is_required || !isAbsent(values[i]), Definition, "{}: argument '{}' is missing; it takes {}",
-               call, parameters[i].name, namesOf(parameters));
+    TK_REQUIRE(!parameters[i].is_required || !isAbsent(values[i]), Definition,
+               "{}: argument '{}' is missing; it takes {}", call, parameters[i].name, namesOf(parameters));
   }
   return values;
 }
@@ -67,7 +69,8 @@ std::vector<FieldValue> bindArguments(std::string_view call, std::span<const Par
 FieldValue fitArgument(Fusion& fusion, std::string_view call, std::string_view parameter, const FieldValue& pattern,
                        const FieldValue& value) {
   auto fitted = fittedArgument(fusion, pattern, value);
-  TK_REQUIRE(fitted.has_value(), Definition, "{}: '{}' must be {}; got {}", call, parameter, formOf(pattern), formOf(value));
+  TK_REQUIRE(fitted.has_value(), Definition, "{}: '{}' must be {}; got {}", call, parameter, formOf(pattern),
+             formOf(value));
   return *std::move(fitted);
 }
 
@@ -86,8 +89,8 @@ Expr* defineOp(Fusion& fusion, const OpName& name, std::span<const CallArgument>
 
 TensorView* defining::defineOne(Fusion* fusion, OpKind kind, std::vector<CallArgument> arguments) {
   for (size_t i = 0; i < arguments.size() && fusion == nullptr; ++i) fusion = fusionIn(arguments[i].value);
-  TK_REQUIRE(fusion != nullptr, Definition, "{}: no argument belongs to a fusion; name the fusion as the first argument",
-             opInfo(kind).name);
+  TK_REQUIRE(fusion != nullptr, Definition,
+             "{}: no argument belongs to a fusion; name the fusion as the first argument", opInfo(kind).name);
   const Expr* expr = defineOp(*fusion, {kind, std::nullopt}, arguments);
   TK_CHECK(expr->outputs().size() == 1 && asTensor(expr->output(0)) != nullptr, "{} gives more than one tensor",
            expr->name());

@@ -42,18 +42,30 @@ namespace defining {
 
 template <class T>
 FieldValue toFieldValue(const T& value) {
-  if constexpr (std::is_pointer_v<T> && std::is_same_v<std::remove_pointer_t<T>, Scalar>) return FieldValue(value);
-  else if constexpr (std::is_pointer_v<T> && std::is_base_of_v<Val, std::remove_pointer_t<T>>) return static_cast<Val*>(value);
-  else if constexpr (std::is_same_v<T, std::nullptr_t>) return std::monostate{};
-  else if constexpr (std::is_same_v<T, bool>) return value;
-  else if constexpr (std::is_integral_v<T>) return static_cast<int64_t>(value);
-  else if constexpr (std::is_floating_point_v<T>) return static_cast<double>(value);
-  else if constexpr (std::is_same_v<T, DataType>) return value;
-  else if constexpr (std::is_enum_v<T>) return EnumValue{static_cast<size_t>(value), EnumNames<T>::names};
-  else if constexpr (std::is_convertible_v<T, std::string_view>) return std::string(value);
-  else return value;
+  if constexpr (std::is_pointer_v<T> && std::is_same_v<std::remove_pointer_t<T>, Scalar>)
+    return FieldValue(value);
+  else if constexpr (std::is_pointer_v<T> && std::is_base_of_v<Val, std::remove_pointer_t<T>>)
+    return static_cast<Val*>(value);
+  else if constexpr (std::is_same_v<T, std::nullptr_t>)
+    return std::monostate{};
+  else if constexpr (std::is_same_v<T, bool>)
+    return value;
+  else if constexpr (std::is_integral_v<T>)
+    return static_cast<int64_t>(value);
+  else if constexpr (std::is_floating_point_v<T>)
+    return static_cast<double>(value);
+  else if constexpr (std::is_same_v<T, DataType>)
+    return value;
+  else if constexpr (std::is_enum_v<T>)
+    return EnumValue{static_cast<size_t>(value), EnumNames<T>::names};
+  else if constexpr (std::is_convertible_v<T, std::string_view>)
+    return std::string(value);
+  else
+    return value;
 }
-inline FieldValue toFieldValue(const std::vector<TensorView*>& values) { return std::vector<Val*>(values.begin(), values.end()); }
+inline FieldValue toFieldValue(const std::vector<TensorView*>& values) {
+  return std::vector<Val*>(values.begin(), values.end());
+}
 
 /// Whether the op's functions are written by hand; specialised next to them.
 template <class Op>

@@ -27,9 +27,12 @@ concept IsOperand = IsNode<T> || std::is_arithmetic_v<T> || std::is_same_v<T, Op
 
 template <class... Ts>
 consteval auto resultOf() {
-  if constexpr ((std::is_same_v<Ts, TensorView*> || ...)) return static_cast<TensorView*>(nullptr);
-  else if constexpr (((std::is_same_v<Ts, Scalar*> || std::is_arithmetic_v<Ts>) && ...)) return static_cast<Scalar*>(nullptr);
-  else return static_cast<Val*>(nullptr);
+  if constexpr ((std::is_same_v<Ts, TensorView*> || ...))
+    return static_cast<TensorView*>(nullptr);
+  else if constexpr (((std::is_same_v<Ts, Scalar*> || std::is_arithmetic_v<Ts>) && ...))
+    return static_cast<Scalar*>(nullptr);
+  else
+    return static_cast<Val*>(nullptr);
 }
 template <class... Ts>
 using ResultOf = decltype(resultOf<Ts...>());
@@ -37,12 +40,12 @@ using ResultOf = decltype(resultOf<Ts...>());
 }  // namespace defining
 
 /// C++'s own functions of the same names are not meant by calls without a node of a fusion: those do not compile.
-#define TK_DEFINE_FUNCTION(name, arity, ...)                                                             \
-  template <defining::IsOperand... Ts>                                                              \
-    requires(sizeof...(Ts) == (arity) && (defining::IsNode<Ts> || ...))                              \
-  defining::ResultOf<Ts...> name(Ts... operands) {                                                  \
-    const Operand list[] = {Operand(operands)...};                                                       \
-    return static_cast<defining::ResultOf<Ts...>>(applyFunction(FunctionId::name, list));                   \
+#define TK_DEFINE_FUNCTION(name, arity, ...)                                              \
+  template <defining::IsOperand... Ts>                                                    \
+    requires(sizeof...(Ts) == (arity) && (defining::IsNode<Ts> || ...))                   \
+  defining::ResultOf<Ts...> name(Ts... operands) {                                        \
+    const Operand list[] = {Operand(operands)...};                                        \
+    return static_cast<defining::ResultOf<Ts...>>(applyFunction(FunctionId::name, list)); \
   }
 TK_FUNCTIONS(TK_DEFINE_FUNCTION)
 #undef TK_DEFINE_FUNCTION

@@ -10,8 +10,8 @@ namespace {
 
 std::vector<int64_t> trailingAxes(std::string_view op, const TensorView& in, int64_t count) {
   const auto rank = static_cast<int64_t>(shapeOf(in).size());
-  TK_REQUIRE(count >= 1 && count <= rank, Definition, "{}: {} trailing axes of {}; it has {} axes, at least one is normalised",
-             op, count, toString(in), rank);
+  TK_REQUIRE(count >= 1 && count <= rank, Definition,
+             "{}: {} trailing axes of {}; it has {} axes, at least one is normalised", op, count, toString(in), rank);
   std::vector<int64_t> axes;
   for (int64_t axis = rank - count; axis < rank; ++axis) axes.push_back(axis);
   return axes;

@@ -12,7 +12,8 @@ struct NormOptions {
 
 /// (x - mean) / sqrt(variance + eps), variance with correction 0, then * weight + bias where given (of the trailing axes'
 /// shape). Half types give f32. Errors: Definition when `in` has fewer axes than are normalised.
-TensorView* layer_norm(TensorView* in, TensorView* weight = nullptr, TensorView* bias = nullptr, NormOptions options = {});
+TensorView* layer_norm(TensorView* in, TensorView* weight = nullptr, TensorView* bias = nullptr,
+                       NormOptions options = {});
 /// x / sqrt(mean(x^2) + eps), then * weight where given. Half types give f32.
 TensorView* rms_norm(TensorView* in, TensorView* weight = nullptr, NormOptions options = {});
 

@@ -29,8 +29,10 @@ class Operand {
  private:
   template <class T>
   static ScalarValue toValue(T literal) {
-    if constexpr (std::is_same_v<T, bool>) return literal;
-    else return static_cast<int64_t>(literal);
+    if constexpr (std::is_same_v<T, bool>)
+      return literal;
+    else
+      return static_cast<int64_t>(literal);
   }
 
   Val* val_ = nullptr;

@@ -24,9 +24,9 @@ int categoryOf(DataType type) { return isFloatingType(type) ? 2 : isIntegerType(
 }  // namespace
 
 DataType promotedType(std::span<const Operand> operands, PromotionOptions options) {
-  const bool beside_tensor =
-      options.beside_tensor ||
-      std::ranges::any_of(operands, [](const Operand& operand) { return rankOf(operand) >= NoAxes; });
+  const bool beside_tensor = options.beside_tensor || std::ranges::any_of(operands, [](const Operand& operand) {
+                               return rankOf(operand) >= NoAxes;
+                             });
   std::array<std::optional<DataType>, 4> types;
   for (const Operand& operand : operands) {
     const Rank rank = rankOf(operand);

@@ -74,7 +74,9 @@ int64_t dropLoopless(TensorView*& value, std::vector<int64_t>& axes) {
 
 TensorView* reduceAxes(ReductionKind kind, TensorView* value, std::vector<int64_t> axes) {
   const Axes shape = shapeOf(*value);
-  const auto isEmpty = [&](int64_t axis) { return shape[static_cast<size_t>(axis)]->visibleExtent()->isConstantInt(0); };
+  const auto isEmpty = [&](int64_t axis) {
+    return shape[static_cast<size_t>(axis)]->visibleExtent()->isConstantInt(0);
+  };
   if (std::ranges::any_of(axes, isEmpty)) return identityOf(kind, *value, axes);
   const int64_t count = dropLoopless(value, axes);
   if (!axes.empty()) {

@@ -68,7 +68,8 @@ TensorView* broadcast_in_dim(TensorView* in, const Operands& shape, const std::v
 
 TensorView* expand(TensorView* in, const Operands& shape) {
   const size_t rank = shapeOf(*in).size();
-  TK_REQUIRE(shape.size() >= rank, Definition, "expand: {} sizes for {} with {} axes", shape.size(), toString(*in), rank);
+  TK_REQUIRE(shape.size() >= rank, Definition, "expand: {} sizes for {} with {} axes", shape.size(), toString(*in),
+             rank);
   const size_t added = shape.size() - rank;
   if (added > 0) {
     std::vector<bool> flags(shape.size(), false);
@@ -86,7 +87,8 @@ TensorView* expand(TensorView* in, const Operands& shape) {
 
 TensorView* squeeze(TensorView* in, const std::vector<int64_t>& axes) {
   std::vector<bool> flags(shapeOf(*in).size(), false);
-  for (const int64_t axis : ShapeRule(in->fusion(), "squeeze").normalAxes(axes, *in)) flags[static_cast<size_t>(axis)] = true;
+  for (const int64_t axis : ShapeRule(in->fusion(), "squeeze").normalAxes(axes, *in))
+    flags[static_cast<size_t>(axis)] = true;
   return define<SqueezeOp>(in, flags);
 }
 
@@ -134,10 +136,10 @@ TensorView* transpose(TensorView* in, int64_t a, int64_t b) {
 
 TensorView* slice(TensorView* in, const Operands& starts, const Operands& stops, const Operands& steps) {
   const Axes axes = shapeOf(*in);
-  TK_REQUIRE(starts.size() == axes.size() && stops.size() == axes.size() &&
-                 (steps.size() == 0 || steps.size() == axes.size()),
-             Definition, "slice: {} starts, {} stops and {} steps for {} with {} axes", starts.size(), stops.size(),
-             steps.size(), toString(*in), axes.size());
+  TK_REQUIRE(
+      starts.size() == axes.size() && stops.size() == axes.size() && (steps.size() == 0 || steps.size() == axes.size()),
+      Definition, "slice: {} starts, {} stops and {} steps for {} with {} axes", starts.size(), stops.size(),
+      steps.size(), toString(*in), axes.size());
   std::vector<Scalar*> from;
   std::vector<Scalar*> to;
   for (size_t i = 0; i < axes.size(); ++i) {

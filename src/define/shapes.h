@@ -55,9 +55,22 @@ TensorView* ones(Fusion& fusion, const Operands& shape, DataType dtype = DataTyp
 TensorView* iota(Fusion& fusion, Operand length, Operand start = 0, Operand step = 1, DataType dtype = DataType::I64);
 
 namespace defining {
-#define TK_OWN(Op) template <> inline constexpr bool has_own_function<Op> = true;
-TK_OWN(LoadStoreOp) TK_OWN(CastOp) TK_OWN(BroadcastOp) TK_OWN(ExpandOp) TK_OWN(SqueezeOp) TK_OWN(ReshapeOp)
-TK_OWN(PermuteOp) TK_OWN(SliceOp) TK_OWN(SelectOp) TK_OWN(PadOp) TK_OWN(CatOp) TK_OWN(FullOp) TK_OWN(IotaOp)
+#define TK_OWN(Op) \
+  template <>      \
+  inline constexpr bool has_own_function<Op> = true;
+TK_OWN(LoadStoreOp)
+TK_OWN(CastOp)
+TK_OWN(BroadcastOp)
+TK_OWN(ExpandOp)
+TK_OWN(SqueezeOp)
+TK_OWN(ReshapeOp)
+TK_OWN(PermuteOp)
+TK_OWN(SliceOp)
+TK_OWN(SelectOp)
+TK_OWN(PadOp)
+TK_OWN(CatOp)
+TK_OWN(FullOp)
+TK_OWN(IotaOp)
 #undef TK_OWN
 }  // namespace defining
 

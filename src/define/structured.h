@@ -10,11 +10,11 @@
 
 namespace tokamak {
 
-#define TK_DEFINE_STRUCTURED(Op, name)              \
-  template <class... Args>                          \
-    requires(!defining::has_own_function<Op>)        \
-  TensorView* name(const Args&... args) {            \
-    return define<Op>(args...);                      \
+#define TK_DEFINE_STRUCTURED(Op, name)        \
+  template <class... Args>                    \
+    requires(!defining::has_own_function<Op>) \
+  TensorView* name(const Args&... args) {     \
+    return define<Op>(args...);               \
   }
 TK_MATH_OP_NAMES(TK_DEFINE_STRUCTURED)
 #undef TK_DEFINE_STRUCTURED

@@ -28,7 +28,8 @@ const FusionPass& fusionPass(std::string_view name) {
   const auto* found = std::ranges::find(kPasses, name, &FusionPass::name);
   std::vector<std::string_view> names;
   for (const FusionPass& pass : kPasses) names.push_back(pass.name);
-  TK_REQUIRE(found != std::end(kPasses), Usage, "{}: no pass has this name; passes are {}", name, fmt::join(names, ", "));
+  TK_REQUIRE(found != std::end(kPasses), Usage, "{}: no pass has this name; passes are {}", name,
+             fmt::join(names, ", "));
   return *found;
 }
 

@@ -45,16 +45,21 @@ class EqualExprs {
   }
 
   bool isSameValue(const FieldValue& a, const FieldValue& b) const {
-    return a.index() == b.index() && std::visit([&]<class T>(const T& value) { return isSame(value, std::get<T>(b)); }, a);
+    return a.index() == b.index() &&
+           std::visit([&]<class T>(const T& value) { return isSame(value, std::get<T>(b)); }, a);
   }
   template <class T>
   bool isSame(const T& a, const T& b) const {
-    if constexpr (std::is_same_v<T, Val*>) return representativeOf(a) == representativeOf(b);
+    if constexpr (std::is_same_v<T, Val*>)
+      return representativeOf(a) == representativeOf(b);
     else if constexpr (std::is_same_v<T, std::vector<Val*>>) {
-      return std::ranges::equal(a, b, {}, [&](const Val* v) { return representativeOf(v); },
-                                [&](const Val* v) { return representativeOf(v); });
-    } else if constexpr (std::equality_comparable<T>) return a == b;
-    else return false;
+      return std::ranges::equal(
+          a, b, {}, [&](const Val* v) { return representativeOf(v); },
+          [&](const Val* v) { return representativeOf(v); });
+    } else if constexpr (std::equality_comparable<T>)
+      return a == b;
+    else
+      return false;
   }
 
   bool isEqual(const Expr& a, const Expr& b) const {
@@ -93,7 +98,8 @@ std::unique_ptr<Fusion> mergeEqual(const Fusion& fusion) {
   return rebuild(fusion, [&](const Expr& expr, Cloner& cloner) {
     const Expr* earlier = expr.kind() == OpKind::LoadStoreOp ? nullptr : equal.findEarlier(expr);
     if (earlier == nullptr) return false;
-    for (size_t i = 0; i < expr.outputs().size(); ++i) cloner.substitute(expr.output(i), cloner.clone(earlier->output(i)));
+    for (size_t i = 0; i < expr.outputs().size(); ++i)
+      cloner.substitute(expr.output(i), cloner.clone(earlier->output(i)));
     return true;
   });
 }

@@ -21,12 +21,11 @@ std::unique_ptr<Fusion> rebuild(const Fusion& source, const std::function<bool(c
 
 bool isReplaceable(const Fusion& fusion, const TensorView& tensor) {
   const TensorDomain& domain = tensor.domain();
-  const bool is_marked = std::ranges::any_of(domain.loop, [](const IterDomain* axis) {
-    return axis->parallelType() != ParallelType::Serial;
-  });
+  const bool is_marked = std::ranges::any_of(
+      domain.loop, [](const IterDomain* axis) { return axis->parallelType() != ParallelType::Serial; });
   return !fusion.isOutput(&tensor) && domain.loop == domain.logical && !is_marked && domain.allocation.empty() &&
-         !domain.stride_order && tensor.memoryType() == MemoryType::Local && tensor.memoryKind() == MemoryKind::Device &&
-         tensor.mesh().empty();
+         !domain.stride_order && tensor.memoryType() == MemoryType::Local &&
+         tensor.memoryKind() == MemoryKind::Device && tensor.mesh().empty();
 }
 
 }  // namespace tokamak

@@ -16,7 +16,8 @@ BufferRoots::BufferRoots(const HostIrContainer& program) : program_(&program) {
   forEachStatement(program.topLevel(), [&](const Expr& expr) {
     const auto* set = expr.as<LoadStoreOp>();
     if (set == nullptr || sources_.contains(set->out) || program.isInput(program.resolveAlias(set->out))) return;
-    const bool binds = !allocated_.contains(program.resolveAlias(set->out)) && set->in->memoryKind() == set->out->memoryKind();
+    const bool binds =
+        !allocated_.contains(program.resolveAlias(set->out)) && set->in->memoryKind() == set->out->memoryKind();
     if (binds) sources_[set->out] = set->in;
   });
   for (Val* input : program.inputs()) {

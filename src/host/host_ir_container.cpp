@@ -13,8 +13,9 @@ void HostIrContainer::markAlias(TensorView* original, TensorView* alias) {
   TK_REQUIRE(!aliases_.contains(alias), HostProgram, "markAlias: {} already is an alias of {}", nameOf(*alias),
              nameOf(*aliases_[alias]));
   for (TensorView* step = original; step != nullptr;) {
-    TK_REQUIRE(step != alias, HostProgram, "markAlias: {} as an alias of {} closes a cycle; an alias must end at a buffer",
-               nameOf(*alias), nameOf(*original));
+    TK_REQUIRE(step != alias, HostProgram,
+               "markAlias: {} as an alias of {} closes a cycle; an alias must end at a buffer", nameOf(*alias),
+               nameOf(*original));
     const auto next = aliases_.find(step);
     step = next == aliases_.end() ? nullptr : next->second;
   }

@@ -68,9 +68,14 @@ bool contains(const Tensor& tensor, const void* address) {
 }  // namespace
 
 HostIrEvaluator::HostIrEvaluator(std::unique_ptr<HostIrContainer> program, Device& device, HostIrEvaluatorParams params)
-    : program_(std::move(program)), device_(&device), params_(params), works_(std::make_shared<WorkCache>()),
-      home_(device.createStream()), streams_(std::make_shared<RunStreams>(device, params.number_of_streams)) {
-  TK_REQUIRE(params.number_of_streams > 0, Usage, "the number of streams is {}; it must be positive", params.number_of_streams);
+    : program_(std::move(program)),
+      device_(&device),
+      params_(params),
+      works_(std::make_shared<WorkCache>()),
+      home_(device.createStream()),
+      streams_(std::make_shared<RunStreams>(device, params.number_of_streams)) {
+  TK_REQUIRE(params.number_of_streams > 0, Usage, "the number of streams is {}; it must be positive",
+             params.number_of_streams);
   verifyHostProgram(*program_);
   for (Val* input : program_->inputs()) {
     if (TensorView* tensor = asTensor(input)) input_tensors_.push_back(tensor);
@@ -79,7 +84,8 @@ HostIrEvaluator::HostIrEvaluator(std::unique_ptr<HostIrContainer> program, Devic
     const auto found = std::ranges::find(input_tensors_, program_->resolveAlias(tensor));
     return found == input_tensors_.end() ? -1 : found - input_tensors_.begin();
   };
-  for (TensorView* output : program_->outputs()) in_place_of_.push_back(program_->isInput(output) ? -1 : inputNumber(output));
+  for (TensorView* output : program_->outputs())
+    in_place_of_.push_back(program_->isInput(output) ? -1 : inputNumber(output));
   is_updated_.resize(input_tensors_.size(), false);
   forEachStatement(program_->topLevel(), [&](const Expr& expr) {
     const bool writes = expr.list() == OpList::Math || expr.is<PostOnStream>() || expr.info().is_communication;
@@ -110,15 +116,16 @@ HostIrEvaluator::Call HostIrEvaluator::bind(const std::vector<std::pair<Val*, Ru
     if (Scalar* scalar = asScalar(val)) {
       TK_REQUIRE(&scalar->fusion() == program_.get() && (program_->isInput(scalar) || scalar->isSymbol()), Bind,
                  "{} is no input of the program", toString(*scalar));
-      TK_REQUIRE(std::ranges::find(call.scalars, scalar, &std::pair<Scalar*, ScalarValue>::first) == call.scalars.end(), Bind,
-                 "{} is given twice", toString(*scalar));
-      TK_REQUIRE(std::holds_alternative<ScalarValue>(value), Bind, "input {} is a scalar, but a tensor was given", toString(*scalar));
+      TK_REQUIRE(std::ranges::find(call.scalars, scalar, &std::pair<Scalar*, ScalarValue>::first) == call.scalars.end(),
+                 Bind, "{} is given twice", toString(*scalar));
+      TK_REQUIRE(std::holds_alternative<ScalarValue>(value), Bind, "input {} is a scalar, but a tensor was given",
+                 toString(*scalar));
       call.scalars.emplace_back(scalar, convertValue(std::get<ScalarValue>(value), scalar->dtype()));
       continue;
     }
     TensorView* tensor = asTensor(val);
-    TK_REQUIRE(tensor != nullptr && std::holds_alternative<Tensor>(value), Bind, "{} is a tensor, but a scalar was given",
-               tensor == nullptr ? "a stream" : toString(*tensor));
+    TK_REQUIRE(tensor != nullptr && std::holds_alternative<Tensor>(value), Bind,
+               "{} is a tensor, but a scalar was given", tensor == nullptr ? "a stream" : toString(*tensor));
     const auto input = std::ranges::find(input_tensors_, tensor);
     const auto output = std::ranges::find(program_outputs, tensor);
     TK_REQUIRE(input != input_tensors_.end() || output != program_outputs.end(), Bind,
@@ -134,8 +141,8 @@ HostIrEvaluator::Call HostIrEvaluator::bind(const std::vector<std::pair<Val*, Ru
 // What a plan's key does not tell: that everything is there, on this device, and apart. Takes nothing from the heap.
 void HostIrEvaluator::requirePlaces(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const {
   const auto requireDevice = [&](const TensorView& tv, const Tensor& tensor) {
-    TK_REQUIRE(&tensor.device() == device_, Bind, "{}: the given tensor is on device {}, the program runs on {}", toString(tv),
-               tensor.device().properties().name, device_->properties().name);
+    TK_REQUIRE(&tensor.device() == device_, Bind, "{}: the given tensor is on device {}, the program runs on {}",
+               toString(tv), tensor.device().properties().name, device_->properties().name);
   };
   for (size_t i = 0; i < inputs.size(); ++i) {
     TK_REQUIRE(inputs[i].isDefined(), Bind, "input {} is missing", toString(*input_tensors_[i]));
@@ -144,8 +151,8 @@ void HostIrEvaluator::requirePlaces(std::span<const Tensor> inputs, std::span<co
   for (size_t i = 0; i < inputs.size(); ++i) {
     for (size_t j = 0; j < inputs.size() && is_updated_[i]; ++j) {
       TK_REQUIRE(j == i || !sharesBytes(inputs[i], inputs[j]), Bind,
-                 "input {} is updated in place, but the tensor given for it overlaps the one given for input {}", toString(*input_tensors_[i]),
-                 toString(*input_tensors_[j]));
+                 "input {} is updated in place, but the tensor given for it overlaps the one given for input {}",
+                 toString(*input_tensors_[i]), toString(*input_tensors_[j]));
     }
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -155,19 +162,22 @@ void HostIrEvaluator::requirePlaces(std::span<const Tensor> inputs, std::span<co
     for (size_t j = 0; j < inputs.size(); ++j) {
       const bool is_in_place = static_cast<int64_t>(j) == in_place_of_[i];
       TK_REQUIRE(!is_in_place || isSameMemory(outputs[i], inputs[j]), Bind,
-                 "output {} updates input {} in place; give that input's tensor for it, or none", toString(*tv), toString(*input_tensors_[j]));
-      TK_REQUIRE(is_in_place || !sharesBytes(outputs[i], inputs[j]), Bind,
-                 "the tensor given for output {} overlaps the one given for input {}; declare an alias for an in-place update",
-                 toString(*tv), toString(*input_tensors_[j]));
+                 "output {} updates input {} in place; give that input's tensor for it, or none", toString(*tv),
+                 toString(*input_tensors_[j]));
+      TK_REQUIRE(
+          is_in_place || !sharesBytes(outputs[i], inputs[j]), Bind,
+          "the tensor given for output {} overlaps the one given for input {}; declare an alias for an in-place update",
+          toString(*tv), toString(*input_tensors_[j]));
     }
     for (size_t j = 0; j < i; ++j) {
       TensorView* other = program_->outputs()[j];
       if (!outputs[j].isDefined()) continue;
       if (program_->resolveAlias(tv) == program_->resolveAlias(other)) {
-        TK_REQUIRE(isSameMemory(outputs[i], outputs[j]), Bind, "outputs {} and {} are one tensor by alias, but two were given",
-                   toString(*other), toString(*tv));
+        TK_REQUIRE(isSameMemory(outputs[i], outputs[j]), Bind,
+                   "outputs {} and {} are one tensor by alias, but two were given", toString(*other), toString(*tv));
       } else {
-        TK_REQUIRE(!sharesBytes(outputs[i], outputs[j]), Bind, "the tensors given for outputs {} and {} overlap", toString(*other), toString(*tv));
+        TK_REQUIRE(!sharesBytes(outputs[i], outputs[j]), Bind, "the tensors given for outputs {} and {} overlap",
+                   toString(*other), toString(*tv));
       }
     }
   }
@@ -176,11 +186,12 @@ void HostIrEvaluator::requirePlaces(std::span<const Tensor> inputs, std::span<co
 void HostIrEvaluator::validate(const Call& call, ScalarBindings& scalars) const {
   scalars.insert(call.scalars.begin(), call.scalars.end());
   const auto check = [&](const TensorView& tv, const Tensor& tensor) {
-    TK_REQUIRE(tensor.dtype() == tv.dtype(), Bind, "{} takes elements of type {}, but the given tensor has {}", toString(tv),
-               dataTypeName(tv.dtype()), dataTypeName(tensor.dtype()));
+    TK_REQUIRE(tensor.dtype() == tv.dtype(), Bind, "{} takes elements of type {}, but the given tensor has {}",
+               toString(tv), dataTypeName(tv.dtype()), dataTypeName(tensor.dtype()));
     // Where the host reads device memory, any memory will do.
-    TK_REQUIRE(tensor.kind() == tv.memoryKind() || device_->properties().host_reads_device_memory, Bind, "{} takes {} memory, but the given tensor has {}", toString(tv),
-               memoryKindName(tv.memoryKind()), memoryKindName(tensor.kind()));
+    TK_REQUIRE(tensor.kind() == tv.memoryKind() || device_->properties().host_reads_device_memory, Bind,
+               "{} takes {} memory, but the given tensor has {}", toString(tv), memoryKindName(tv.memoryKind()),
+               memoryKindName(tensor.kind()));
   };
   for (size_t i = 0; i < input_tensors_.size(); ++i) {
     check(*input_tensors_[i], call.inputs[i]);
@@ -202,12 +213,15 @@ void HostIrEvaluator::validate(const Call& call, ScalarBindings& scalars) const 
     TK_REQUIRE(std::ranges::equal(sizes, given.sizes()), Bind, "output {} has sizes [{}], but the given tensor [{}]",
                toString(tv), fmt::join(sizes, ", "), fmt::join(given.sizes(), ", "));
     const auto negative = std::ranges::find_if(given.strides(), [](int64_t stride) { return stride < 0; });
-    TK_REQUIRE(negative == given.strides().end(), Bind, "output {}: the stride of axis {} is {}; strides cannot be negative", toString(tv),
+    TK_REQUIRE(negative == given.strides().end(), Bind,
+               "output {}: the stride of axis {} is {}; strides cannot be negative", toString(tv),
                negative - given.strides().begin(), *negative);
     // One stored element stands for an expanded axis, in the caller's memory, too.
-    const bool is_expanded = std::ranges::any_of(shapeOf(tv), [](const IterDomain* axis) { return axis->isBroadcast(); });
-    TK_REQUIRE(is_expanded || !repeatsElements(given), Bind, "output {}: two elements of the given tensor share memory (sizes [{}], strides [{}])",
-               toString(tv), fmt::join(given.sizes(), ", "), fmt::join(given.strides(), ", "));
+    const bool is_expanded =
+        std::ranges::any_of(shapeOf(tv), [](const IterDomain* axis) { return axis->isBroadcast(); });
+    TK_REQUIRE(is_expanded || !repeatsElements(given), Bind,
+               "output {}: two elements of the given tensor share memory (sizes [{}], strides [{}])", toString(tv),
+               fmt::join(given.sizes(), ", "), fmt::join(given.strides(), ", "));
   }
 }
 
@@ -216,10 +230,14 @@ void HostIrEvaluator::makeKey(const Call& call, std::vector<int64_t>& key) const
   for (const Tensor& input : call.inputs) addToKey(input, key);
   for (const auto& [scalar, value] : call.scalars) {
     key.push_back(scalar->id());
-    key.push_back(std::visit([](auto v) {
-      if constexpr (std::is_same_v<decltype(v), double>) return std::bit_cast<int64_t>(v);
-      else return static_cast<int64_t>(v);
-    }, value));
+    key.push_back(std::visit(
+        [](auto v) {
+          if constexpr (std::is_same_v<decltype(v), double>)
+            return std::bit_cast<int64_t>(v);
+          else
+            return static_cast<int64_t>(v);
+        },
+        value));
   }
   for (const Tensor& output : call.outputs) {
     key.push_back(output.isDefined() ? 1 : 0);
@@ -244,14 +262,17 @@ bool HostIrEvaluator::isGiven(const Call& call, size_t output) const {
 }
 
 // An output that a statement makes a view of another tensor lies there, not in the memory that the caller gave.
-void HostIrEvaluator::requireGivenWritten(const Call& call, const StatementRunner& runner, std::span<void* const> addresses) const {
+void HostIrEvaluator::requireGivenWritten(const Call& call, const StatementRunner& runner,
+                                          std::span<void* const> addresses) const {
   for (size_t i = 0; i < call.outputs.size(); ++i) {
     TensorView* tv = program_->outputs()[i];
-    const bool is_last_of_its_name = std::ranges::none_of(std::span(program_->outputs()).subspan(i + 1), [&](TensorView* later) {
-      return program_->resolveAlias(later) == program_->resolveAlias(tv);
-    });
+    const bool is_last_of_its_name = std::ranges::none_of(
+        std::span(program_->outputs()).subspan(i + 1),
+        [&](TensorView* later) { return program_->resolveAlias(later) == program_->resolveAlias(tv); });
     TK_REQUIRE(!isGiven(call, i) || !is_last_of_its_name || runner.value(tv).address == addresses[i], Bind,
-               "output {} is a view of another tensor, so that it cannot be written into memory of the caller's; give none for it", toString(*tv));
+               "output {} is a view of another tensor, so that it cannot be written into memory of the caller's; give "
+               "none for it",
+               toString(*tv));
   }
 }
 
@@ -263,8 +284,10 @@ std::unique_ptr<Plan> HostIrEvaluator::record(const Call& call) {
   StatementRunner runner(*program_, recorder, recorder.callerStream(), recorded_streams, recorded_works_);
   runner.scalars().insert(scalars.begin(), scalars.end());
   for (size_t i = 0; i < call.inputs.size(); ++i) {
-    void* address = recorder.registerBuffer({.origin = StepBuffer::Origin::Input, .number = static_cast<int64_t>(i),
-                                             .bytes = bytesOf(call.inputs[i]), .kind = call.inputs[i].kind(),
+    void* address = recorder.registerBuffer({.origin = StepBuffer::Origin::Input,
+                                             .number = static_cast<int64_t>(i),
+                                             .bytes = bytesOf(call.inputs[i]),
+                                             .kind = call.inputs[i].kind(),
                                              .name = nameOf(*input_tensors_[i])});
     runner.bind(input_tensors_[i], describe(call.inputs[i], address));
   }
@@ -273,8 +296,10 @@ std::unique_ptr<Plan> HostIrEvaluator::record(const Call& call) {
   for (size_t i = 0; i < call.outputs.size(); ++i) {
     if (!isGiven(call, i)) continue;
     TensorView* tv = program_->outputs()[i];
-    void* address = recorder.registerBuffer({.origin = StepBuffer::Origin::Output, .number = output_buffers++,
-                                             .bytes = bytesOf(call.outputs[i]), .kind = call.outputs[i].kind(),
+    void* address = recorder.registerBuffer({.origin = StepBuffer::Origin::Output,
+                                             .number = output_buffers++,
+                                             .bytes = bytesOf(call.outputs[i]),
+                                             .kind = call.outputs[i].kind(),
                                              .name = nameOf(*tv)});
     runner.bind(tv, describe(call.outputs[i], address));
     given[i] = address;
@@ -302,7 +327,8 @@ std::unique_ptr<Plan> HostIrEvaluator::record(const Call& call) {
   StepList recorded = list;
   if (params_.checks_plans) requireRaceFree(recorded);
   std::vector<Stream*> workers;
-  for (int32_t i = 1; i < recorded.stream_count; ++i) workers.push_back(&streams_->worker(recorded_streams.indexOf(i - 1)));
+  for (int32_t i = 1; i < recorded.stream_count; ++i)
+    workers.push_back(&streams_->worker(recorded_streams.indexOf(i - 1)));
   auto plan = std::make_unique<Plan>(*device_, std::move(recorded), std::move(outputs), std::move(workers), home_);
   if (params_.checks_plans) requireRaceFree(plan->steps());
   return plan;
@@ -341,8 +367,8 @@ std::vector<Tensor> HostIrEvaluator::runPlan(const Call& call) {
   for (size_t i = 0; i < call.outputs.size(); ++i) {
     const auto b = static_cast<size_t>(plan.outputs()[i].at.buffer);
     const StepBuffer& buffer = plan.steps().buffers[b];
-    const bool is_fresh = buffer.origin == StepBuffer::Origin::Output && !call.outputs[i].isDefined() && fresh[b] == nullptr &&
-                          buffer.number >= static_cast<int64_t>(output_addresses_.size());
+    const bool is_fresh = buffer.origin == StepBuffer::Origin::Output && !call.outputs[i].isDefined() &&
+                          fresh[b] == nullptr && buffer.number >= static_cast<int64_t>(output_addresses_.size());
     if (!is_fresh) continue;
     fresh[b] = Buffer::allocate(*device_, home_, buffer.bytes, buffer.kind);
     output_addresses_.push_back(fresh[b]->address());
@@ -358,7 +384,8 @@ std::vector<Tensor> HostIrEvaluator::runPlan(const Call& call) {
       outputs.emplace_back(fresh[b], output.at.offset, output.dtype, output.sizes, output.strides);
     } else if (plan.steps().buffers[b].origin == StepBuffer::Origin::Input) {
       const Tensor& input = call.inputs[static_cast<size_t>(plan.steps().buffers[b].number)];
-      outputs.emplace_back(input.buffer(), input.offsetBytes() + output.at.offset, output.dtype, output.sizes, output.strides);
+      outputs.emplace_back(input.buffer(), input.offsetBytes() + output.at.offset, output.dtype, output.sizes,
+                           output.strides);
     } else {
       TK_RAISE(HostProgram, "output {} shares the buffer that the caller gave for another output; give it one too",
                toString(*program_->outputs()[i]));
@@ -374,7 +401,8 @@ std::vector<Tensor> HostIrEvaluator::runDirect(const Call& call) {
   waitForInputs(call.inputs, *home_);
   StatementRunner runner(*program_, *device_, *home_, *streams_, *works_);
   runner.scalars().insert(scalars.begin(), scalars.end());
-  for (size_t i = 0; i < call.inputs.size(); ++i) runner.bind(input_tensors_[i], describe(call.inputs[i], call.inputs[i].data()));
+  for (size_t i = 0; i < call.inputs.size(); ++i)
+    runner.bind(input_tensors_[i], describe(call.inputs[i], call.inputs[i].data()));
   std::vector<void*> given(call.outputs.size(), nullptr);
   for (size_t i = 0; i < call.outputs.size(); ++i) {
     if (!isGiven(call, i)) continue;
@@ -386,15 +414,18 @@ std::vector<Tensor> HostIrEvaluator::runDirect(const Call& call) {
   std::vector<Tensor> outputs;
   for (size_t i = 0; i < call.outputs.size(); ++i) {
     const RunTensor& value = runner.value(program_->outputs()[i]);
-    const auto input = std::ranges::find_if(call.inputs, [&](const Tensor& tensor) { return contains(tensor, value.address); });
+    const auto input =
+        std::ranges::find_if(call.inputs, [&](const Tensor& tensor) { return contains(tensor, value.address); });
     if (call.outputs[i].isDefined()) {
       outputs.push_back(call.outputs[i]);
     } else if (value.storage == nullptr && input != call.inputs.end()) {
-      const auto offset = static_cast<const std::byte*>(value.address) - static_cast<const std::byte*>(input->buffer()->address());
+      const auto offset =
+          static_cast<const std::byte*>(value.address) - static_cast<const std::byte*>(input->buffer()->address());
       outputs.emplace_back(input->buffer(), offset, value.dtype, value.sizes, value.strides);
     } else {
-      outputs.push_back(Tensor::borrow(*device_, value.address, value.dtype, value.sizes, value.strides, value.kind,
-                                       std::make_shared<DirectOutput>(DirectOutput{works_, home_, streams_, value.storage})));
+      outputs.push_back(
+          Tensor::borrow(*device_, value.address, value.dtype, value.sizes, value.strides, value.kind,
+                         std::make_shared<DirectOutput>(DirectOutput{works_, home_, streams_, value.storage})));
     }
     setReady(outputs.back(), *home_);
   }

@@ -81,9 +81,9 @@ class HostIrEvaluator {
   };
 
   std::vector<TensorView*> input_tensors_;
-  std::vector<bool> is_updated_;               ///< per input tensor: the program writes it
-  std::vector<int64_t> in_place_of_;           ///< per output: the number of the input tensor it is an alias of, or -1
-  std::shared_ptr<WorkCache> works_;           ///< for direct runs; lives as long as the streams they run on
+  std::vector<bool> is_updated_;      ///< per input tensor: the program writes it
+  std::vector<int64_t> in_place_of_;  ///< per output: the number of the input tensor it is an alias of, or -1
+  std::shared_ptr<WorkCache> works_;  ///< for direct runs; lives as long as the streams they run on
   std::shared_ptr<Stream> home_;
   WorkCache recorded_works_;  ///< as the recorder prepared it
   std::shared_ptr<RunStreams> streams_;

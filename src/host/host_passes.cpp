@@ -14,7 +14,8 @@ constexpr HostPass kPasses[] = {
      [](HostIrContainer& program) { lowerStreams(program, StreamSync::Hoisted); }},
     {"lower-streams-in-loop", "the same, tied to the caller's stream in every iteration (for comparison)",
      [](HostIrContainer& program) { lowerStreams(program, StreamSync::InLoop); }},
-    {"rotate-stream-buffers", "gives intermediates of a stream loop one slot per worker instead of their full extent", rotateStreamBuffers},
+    {"rotate-stream-buffers", "gives intermediates of a stream loop one slot per worker instead of their full extent",
+     rotateStreamBuffers},
     {"place-allocations", "allocates every result that nothing else allocates", placeAllocations},
     {"insert-deallocations", "gives buffers back after their last use", insertDeallocations},
 };

@@ -119,7 +119,8 @@ std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& fusion, Grouping 
   std::vector<const Expr*> order;
   for (const SegmentedGroup& group : segment(fusion, grouping == Grouping::Single ? never : maximal)) {
     order.insert(order.end(), group.exprs.begin(), group.exprs.end());
-    program->pushBack(group.exprs.size() == 1 ? cloner.clone(*group.exprs[0]) : makeUnit(fusion, group, units++, cloner));
+    program->pushBack(group.exprs.size() == 1 ? cloner.clone(*group.exprs[0])
+                                              : makeUnit(fusion, group, units++, cloner));
   }
   for (TensorView* output : fusion.outputs()) {
     const auto alias = fusion.outputAliases().find(output);

@@ -29,11 +29,13 @@ namespace {
 
 // A loop under construction.
 struct StreamLoop {
-  StreamAxis axis;                                        // of the first statement's output
-  std::vector<TensorView*> outputs;                       // in body order
+  StreamAxis axis;                   // of the first statement's output
+  std::vector<TensorView*> outputs;  // in body order
   std::vector<Expr*> body;
-  std::unordered_map<const TensorView*, std::vector<const IterDomain*>> streamed;  // tensors made in the body -> their streamed logical axes
-  std::map<std::tuple<int64_t, const IterDomain*, bool>, TensorView*> views;  // (tensor, axis, keeps axis) -> slice made already
+  std::unordered_map<const TensorView*, std::vector<const IterDomain*>>
+      streamed;  // tensors made in the body -> their streamed logical axes
+  std::map<std::tuple<int64_t, const IterDomain*, bool>, TensorView*>
+      views;  // (tensor, axis, keeps axis) -> slice made already
 };
 
 class StreamLowering {
@@ -72,7 +74,8 @@ class StreamLowering {
                  describeAxis(*output, *axis->loop_axis), callName(expr));
       // A repeated element is written once; memory that the caller gives for it may have a place for each.
       TK_REQUIRE(!program_.isOutput(output) || axis->logical->expandedExtent() == nullptr, HostProgram,
-                 "Stream on {}: it repeats one element of an output, so there is nothing to deal out", describeAxis(*output, *axis->loop_axis));
+                 "Stream on {}: it repeats one element of an output, so there is nothing to deal out",
+                 describeAxis(*output, *axis->loop_axis));
       if (!found) found = axis;
     }
     if (found && expr.list() == OpList::Math) requireIndependent(expr, *found);
@@ -94,9 +97,10 @@ class StreamLowering {
                    "Stream on {}: {} is not independent along it: iterations read other parts of {} than their own",
                    describeAxis(out, *axis.loop_axis), callName(expr), toString(*operand));
       }
-      TK_REQUIRE(!map.dependsOnPosition(s) || hasOrigin(expr), HostProgram,
-                 "Stream on {}: {} depends on positions along it, and has no attribute that says where a part of it starts",
-                 describeAxis(out, *axis.loop_axis), callName(expr));
+      TK_REQUIRE(
+          !map.dependsOnPosition(s) || hasOrigin(expr), HostProgram,
+          "Stream on {}: {} depends on positions along it, and has no attribute that says where a part of it starts",
+          describeAxis(out, *axis.loop_axis), callName(expr));
       TK_REQUIRE(axis.form != StreamAxis::Form::Merged || !map.dependsOnPosition(s), HostProgram,
                  "Stream on {}: {} depends on positions along it, which a merged axis does not tell",
                  describeAxis(out, *axis.loop_axis), callName(expr));
@@ -113,8 +117,8 @@ class StreamLowering {
   }
 
   bool isSameLoop(const StreamAxis& a, const StreamAxis& b) {
-    return a.form == b.form && a.chunk == b.chunk && a.may_pass_end == b.may_pass_end && areTogether(a.logical, b.logical) &&
-           (a.inner == nullptr || areTogether(a.inner, b.inner));
+    return a.form == b.form && a.chunk == b.chunk && a.may_pass_end == b.may_pass_end &&
+           areTogether(a.logical, b.logical) && (a.inner == nullptr || areTogether(a.inner, b.inner));
   }
 
   // A statement joins the open loop if its axis maps to the loop's, and it reads what the body made at its own iteration only.
@@ -134,7 +138,8 @@ class StreamLowering {
     if (const auto* post = expr.as<PostOnStream>()) {
       const UnitSlices unit = slicesOf(*post);
       for (size_t i = 0; i < post->ins.size(); ++i) {
-        if (post->ins[i] == &operand && unit.inputAxes()[i]) axes.push_back(shape[static_cast<size_t>(*unit.inputAxes()[i])]);
+        if (post->ins[i] == &operand && unit.inputAxes()[i])
+          axes.push_back(shape[static_cast<size_t>(*unit.inputAxes()[i])]);
       }
       return axes;
     }
@@ -178,8 +183,8 @@ class StreamLowering {
     std::vector<int64_t> axes;
     for (TensorView* out : post.outs) {
       const std::optional<StreamAxis> axis = findStreamAxis(*out);
-      TK_REQUIRE(axis.has_value(), HostProgram, "Stream over a host unit: its output {} is not marked; mark all outputs or none",
-                 toString(*out));
+      TK_REQUIRE(axis.has_value(), HostProgram,
+                 "Stream over a host unit: its output {} is not marked; mark all outputs or none", toString(*out));
       TK_REQUIRE(axis->form != StreamAxis::Form::Merged, HostProgram,
                  "Stream on {}: a host unit cannot be streamed along a merged axis; stream its ops one by one",
                  describeAxis(*out, *axis->loop_axis));
@@ -212,7 +217,8 @@ class StreamLowering {
     return program_.appendOp(std::move(restricted));
   }
 
-  Expr* restrictAlong(const Expr& expr, const AxisMap& map, const StreamAxis& axis, const IterDomain& result_axis, Scalar* index) {
+  Expr* restrictAlong(const Expr& expr, const AxisMap& map, const StreamAxis& axis, const IterDomain& result_axis,
+                      Scalar* index) {
     const TensorView& out = *map.rule().result;
     const int64_t s = visibleAxisNumber(out, result_axis);
     const bool keeps_result_axis = axis.form == StreamAxis::Form::Chunk || map.dependsOnPosition(s);
@@ -230,22 +236,26 @@ class StreamLowering {
       slices[operand] = slice(*operand, operand_axis, axis, index, axis.form == StreamAxis::Form::Chunk);
       used_.insert({operand, &operand_axis});
     }
-    for (TensorView* output : tensorsOf(expr.outputs())) slices[output] = slice(*output, result_axis, axis, index, keeps_result_axis);
+    for (TensorView* output : tensorsOf(expr.outputs()))
+      slices[output] = slice(*output, result_axis, axis, index, keeps_result_axis);
     return restrictOp(program_, expr, slices);
   }
 
   // A broadcast axis of an operand goes with the result's: where that is dropped, it is, too; an expanded one shows the chunk's size.
-  void sliceBroadcasts(const Expr& expr, TensorView& operand, const std::vector<OperandAxis>& numbers, const StreamAxis& axis, Scalar* index,
-                       bool keeps_result_axis, AxisSlices& slices) {
+  void sliceBroadcasts(const Expr& expr, TensorView& operand, const std::vector<OperandAxis>& numbers,
+                       const StreamAxis& axis, Scalar* index, bool keeps_result_axis, AxisSlices& slices) {
     const Axes shape = shapeOf(operand);
     const OperandAxis* chosen = nullptr;
     for (const OperandAxis& number : numbers) {
       const IterDomain& along = *shape[static_cast<size_t>(number.axis)];
       const bool is_expanded = along.expandedExtent() != nullptr;
       TK_REQUIRE(number.is_whole || !is_expanded, HostProgram,
-                 "Stream on {}: {} is not independent along it: iterations see other parts of the expanded axis {} of {} than their own",
-                 describeAxis(*asTensor(expr.output(0)), *axis.loop_axis), callName(expr), number.axis, toString(operand));
-      if (is_expanded || (chosen == nullptr && along.isBroadcast() && number.is_alone && !keeps_result_axis)) chosen = &number;
+                 "Stream on {}: {} is not independent along it: iterations see other parts of the expanded axis {} of "
+                 "{} than their own",
+                 describeAxis(*asTensor(expr.output(0)), *axis.loop_axis), callName(expr), number.axis,
+                 toString(operand));
+      if (is_expanded || (chosen == nullptr && along.isBroadcast() && number.is_alone && !keeps_result_axis))
+        chosen = &number;
     }
     if (chosen == nullptr) return;
     const IterDomain& along = *shape[static_cast<size_t>(chosen->axis)];
@@ -292,8 +302,8 @@ class StreamLowering {
     if (!loop_) return;
     for (TensorView* output : loop_->outputs) result_.exprs.push_back(allocate(*output));
     StreamVal* caller = program_.stream();
-    StreamVal* worker = program_.stream(program_.rawScalar(ScalarOp::Mod, DataType::I64,
-                                                           std::vector<Scalar*>{index_, program_.numberOfStreams()}));
+    StreamVal* worker = program_.stream(
+        program_.rawScalar(ScalarOp::Mod, DataType::I64, std::vector<Scalar*>{index_, program_.numberOfStreams()}));
     Expr* get = program_.appendOp(GetCurrentStream{caller});
     const auto setTo = [&](StreamVal* stream) { return program_.appendOp(SetCurrentStream{stream}); };
     const auto waitFor = [&](StreamVal* stream) { return program_.appendOp(Synchronize{stream}); };
@@ -315,16 +325,20 @@ class StreamLowering {
   Expr* loopOver(Block body) {
     const IterDomain& axis = *loop_->axis.loop_axis;
     // The single element of an expanded axis is there unless the axis shows none.
-    Scalar* stop = axis.expandedExtent() == nullptr ? axis.extent() : program_.scalar(ScalarOp::Min, axis.extent(), axis.expandedExtent());
-    return program_.appendOp(ForLoop{index_, program_.constant(0), stop, program_.constant(1), loop_->axis.loop_axis, std::move(body)});
+    Scalar* stop = axis.expandedExtent() == nullptr
+                       ? axis.extent()
+                       : program_.scalar(ScalarOp::Min, axis.extent(), axis.expandedExtent());
+    return program_.appendOp(
+        ForLoop{index_, program_.constant(0), stop, program_.constant(1), loop_->axis.loop_axis, std::move(body)});
   }
 
   void requireInputsCovered() {
     for (TensorView* input : tensorsOf(program_.inputs())) {
       const std::optional<StreamAxis> axis = findStreamAxis(*input);
-      TK_REQUIRE(!axis || used_.contains({input, axis->logical}), HostProgram,
-                 "Stream on {}: it is an input, and no stream loop runs along this axis of it; mark the output that reads it",
-                 describeAxis(*input, *axis->loop_axis));
+      TK_REQUIRE(
+          !axis || used_.contains({input, axis->logical}), HostProgram,
+          "Stream on {}: it is an input, and no stream loop runs along this axis of it; mark the output that reads it",
+          describeAxis(*input, *axis->loop_axis));
     }
   }
 
@@ -345,6 +359,8 @@ class StreamLowering {
 
 }  // namespace
 
-void lowerStreams(HostIrContainer& program, StreamSync sync) { program.setTopLevel(StreamLowering(program, sync).run()); }
+void lowerStreams(HostIrContainer& program, StreamSync sync) {
+  program.setTopLevel(StreamLowering(program, sync).run());
+}
 
 }  // namespace tokamak

@@ -8,7 +8,7 @@ namespace tokamak {
 /// How a stream loop is tied to the caller's stream.
 enum class StreamSync : uint8_t {
   Hoisted,  ///< all workers wait for the caller's stream before the working loop starts
-  InLoop,   ///< every iteration catches the caller's stream and waits for it: overlaps nothing, exists to be compared with
+  InLoop,  ///< every iteration catches the caller's stream and waits for it: overlaps nothing, exists to be compared with
 };
 
 /// Before: top-level math statements in order; some of their outputs have one loop axis marked Stream. After: every such statement is

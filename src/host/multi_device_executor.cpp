@@ -5,7 +5,8 @@
 namespace tokamak {
 
 MultiDeviceExecutor::MultiDeviceExecutor(const Fusion& fusion, Device& device, MultiDeviceExecutorParams params)
-    : evaluator_(std::make_unique<HostIrEvaluator>(lowerToHostProgram(fusion, params.lowering), device, params.evaluator)) {
+    : evaluator_(
+          std::make_unique<HostIrEvaluator>(lowerToHostProgram(fusion, params.lowering), device, params.evaluator)) {
   for (TensorView* output : fusion.outputs()) {
     const auto alias = fusion.outputAliases().find(output);
     is_hidden_.push_back(alias != fusion.outputAliases().end() && alias->second.is_hidden);
@@ -17,8 +18,8 @@ std::vector<std::pair<Val*, RunValue>> MultiDeviceExecutor::bind(std::span<const
   const HostIrContainer& target = evaluator_->program();
   TK_REQUIRE(inputs.size() == target.inputs().size(), Bind, "{}: takes {} inputs, {} were given", target.name(),
              target.inputs().size(), inputs.size());
-  TK_REQUIRE(outputs.size() <= target.outputs().size(), Bind, "{}: gives {} outputs, storage for {} was given", target.name(),
-             target.outputs().size(), outputs.size());
+  TK_REQUIRE(outputs.size() <= target.outputs().size(), Bind, "{}: gives {} outputs, storage for {} was given",
+             target.name(), target.outputs().size(), outputs.size());
   std::vector<std::pair<Val*, RunValue>> values;
   for (size_t i = 0; i < inputs.size(); ++i) values.emplace_back(target.inputs()[i], inputs[i]);
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -27,7 +28,8 @@ std::vector<std::pair<Val*, RunValue>> MultiDeviceExecutor::bind(std::span<const
   return values;
 }
 
-std::vector<Tensor> MultiDeviceExecutor::runWithInput(std::span<const RunValue> inputs, std::span<const Tensor> outputs) {
+std::vector<Tensor> MultiDeviceExecutor::runWithInput(std::span<const RunValue> inputs,
+                                                      std::span<const Tensor> outputs) {
   std::vector<Tensor> all = evaluator_->runWithInput(bind(inputs, outputs));
   std::vector<Tensor> visible;
   for (size_t i = 0; i < all.size(); ++i) {

@@ -16,7 +16,8 @@ void placeAllocations(HostIrContainer& program) {
   });
   Block placed;
   for (Expr* expr : program.topLevel().exprs) {
-    const bool gives_tensors = expr->list() == OpList::Math || expr->is<PostOnStream>() || expr->info().is_communication;
+    const bool gives_tensors =
+        expr->list() == OpList::Math || expr->is<PostOnStream>() || expr->info().is_communication;
     for (TensorView* out : gives_tensors ? tensorsOf(expr->outputs()) : std::vector<TensorView*>{}) {
       TensorView* root = program.resolveAlias(out);
       const auto* set = expr->as<LoadStoreOp>();

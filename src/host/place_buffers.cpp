@@ -52,7 +52,8 @@ struct Place {
 };
 
 // First fit in order of size: the lowest offset that no buffer in use at the same time overlaps.
-int64_t findOffset(const std::vector<Place>& placed, const std::vector<Lifetime>& lifetimes, size_t buffer, int64_t bytes) {
+int64_t findOffset(const std::vector<Place>& placed, const std::vector<Lifetime>& lifetimes, size_t buffer,
+                   int64_t bytes) {
   std::vector<const Place*> conflicts;
   for (const Place& place : placed) {
     const bool may_share = isDoneBefore(lifetimes[place.buffer], lifetimes[buffer]) ||
@@ -97,7 +98,8 @@ StepList withEntryWaits(StepList list) {
 }  // namespace
 
 StepList placeBuffers(const StepList& list) {
-  const bool has_communications = std::ranges::any_of(list.steps, [](const Step& step) { return step.kind == StepKind::Post; });
+  const bool has_communications =
+      std::ranges::any_of(list.steps, [](const Step& step) { return step.kind == StepKind::Post; });
   if (has_communications) return list;
   const std::vector<Lifetime> lifetimes = lifetimesOf(list, computeClocks(list));
 
@@ -130,8 +132,11 @@ StepList placeBuffers(const StepList& list) {
   std::map<MemoryKind, int32_t> arena_number;
   for (const auto& [kind, bytes] : arena_bytes) {
     arena_number[kind] = static_cast<int32_t>(result.buffers.size());
-    result.buffers.push_back({.origin = StepBuffer::Origin::Arena, .number = static_cast<int64_t>(arena_number.size()) - 1,
-                              .bytes = bytes, .kind = kind, .name = "arena"});
+    result.buffers.push_back({.origin = StepBuffer::Origin::Arena,
+                              .number = static_cast<int64_t>(arena_number.size()) - 1,
+                              .bytes = bytes,
+                              .kind = kind,
+                              .name = "arena"});
   }
   const auto translate = [&](int32_t& buffer, int64_t& offset) {
     const auto b = static_cast<size_t>(buffer);

@@ -17,7 +17,8 @@ namespace {
 int32_t numberAfterPlacing(const StepList& before, const StepList& after, int32_t buffer) {
   const StepBuffer& wanted = before.buffers[static_cast<size_t>(buffer)];
   for (size_t b = 0; b < after.buffers.size(); ++b) {
-    if (after.buffers[b].origin == wanted.origin && after.buffers[b].number == wanted.number) return static_cast<int32_t>(b);
+    if (after.buffers[b].origin == wanted.origin && after.buffers[b].number == wanted.number)
+      return static_cast<int32_t>(b);
   }
   TK_RAISE(Internal, "buffer {} is lost", wanted.name);
 }
@@ -26,8 +27,12 @@ int32_t numberAfterPlacing(const StepList& before, const StepList& after, int32_
 
 Plan::Plan(Device& device, StepList recorded, std::vector<PlanOutput> outputs, std::vector<Stream*> workers,
            std::shared_ptr<Stream> home)
-    : device_(&device), recorded_(std::move(recorded)), list_(placeBuffers(dropImpliedWaits(recorded_))),
-      outputs_(std::move(outputs)), streams_(std::move(workers)), home_(std::move(home)),
+    : device_(&device),
+      recorded_(std::move(recorded)),
+      list_(placeBuffers(dropImpliedWaits(recorded_))),
+      outputs_(std::move(outputs)),
+      streams_(std::move(workers)),
+      home_(std::move(home)),
       last_call_(device.createEvent()) {
   streams_.insert(streams_.begin(), nullptr);  // the caller's, given per call
   for (PlanOutput& output : outputs_) output.at.buffer = numberAfterPlacing(recorded_, list_, output.at.buffer);
@@ -52,8 +57,13 @@ void Plan::compile() {
   std::set<int32_t> used_streams;
   size_t most_addresses = 0;
   for (const Step& step : list_.steps) {
-    ReplayStep replay{Action::Launch, step.stream, step.event, static_cast<uint32_t>(addresses_.size()),
-                      static_cast<uint32_t>(step.addresses.size()), step.work.get(), 0};
+    ReplayStep replay{Action::Launch,
+                      step.stream,
+                      step.event,
+                      static_cast<uint32_t>(addresses_.size()),
+                      static_cast<uint32_t>(step.addresses.size()),
+                      step.work.get(),
+                      0};
     switch (step.kind) {
       case StepKind::Work: break;
       case StepKind::Fill:
@@ -89,9 +99,12 @@ void Plan::replay(std::span<void* const> inputs, std::span<void* const> output_b
   for (size_t b = 0; b < list_.buffers.size(); ++b) {
     const StepBuffer& buffer = list_.buffers[b];
     const auto number = static_cast<size_t>(buffer.number);
-    if (buffer.origin == StepBuffer::Origin::Input) bases_[b] = inputs[number];
-    else if (buffer.origin == StepBuffer::Origin::Output) bases_[b] = output_buffers[number];
-    else bases_[b] = arenas_[arena++]->address();
+    if (buffer.origin == StepBuffer::Origin::Input)
+      bases_[b] = inputs[number];
+    else if (buffer.origin == StepBuffer::Origin::Output)
+      bases_[b] = output_buffers[number];
+    else
+      bases_[b] = arenas_[arena++]->address();
   }
   // The arena and the worker streams are shared by all calls: a call on another stream starts after the last one.
   if (last_stream_ == nullptr && &stream != home_.get()) {
@@ -112,7 +125,8 @@ void Plan::replay(std::span<void* const> inputs, std::span<void* const> output_b
         break;
       case Action::Fill: {
         const StepAddress& address = addresses_[step.first_address];
-        device_->fill(on, static_cast<std::byte*>(bases_[static_cast<size_t>(address.buffer)]) + address.offset, 0, step.bytes);
+        device_->fill(on, static_cast<std::byte*>(bases_[static_cast<size_t>(address.buffer)]) + address.offset, 0,
+                      step.bytes);
         break;
       }
       case Action::Record: device_->record(*events_[static_cast<size_t>(step.event)], on); break;
@@ -124,9 +138,10 @@ void Plan::replay(std::span<void* const> inputs, std::span<void* const> output_b
 }
 
 std::string Plan::toString() const {
-  std::string text = fmt::format("plan: {} steps, {} streams, {} waits kept of {}, peak {} bytes ({} intermediates, {} outputs)\n",
-                                 summary_.steps, summary_.streams, summary_.waits_kept, summary_.waits_written,
-                                 summary_.peakBytes(), summary_.arena_bytes, summary_.output_bytes);
+  std::string text =
+      fmt::format("plan: {} steps, {} streams, {} waits kept of {}, peak {} bytes ({} intermediates, {} outputs)\n",
+                  summary_.steps, summary_.streams, summary_.waits_kept, summary_.waits_written, summary_.peakBytes(),
+                  summary_.arena_bytes, summary_.output_bytes);
   for (const Step& step : list_.steps) {
     text += fmt::format("  stream {}: ", step.stream);
     switch (step.kind) {

@@ -29,8 +29,8 @@ struct PlanSummary {
   int64_t streams = 0;        ///< that have work, the caller's included
   int64_t waits_written = 0;  ///< in the program
   int64_t waits_kept = 0;
-  int64_t arena_bytes = 0;    ///< of intermediates, held as long as the plan
-  int64_t output_bytes = 0;   ///< of outputs that the program allocates, per call
+  int64_t arena_bytes = 0;   ///< of intermediates, held as long as the plan
+  int64_t output_bytes = 0;  ///< of outputs that the program allocates, per call
   int64_t peakBytes() const { return arena_bytes + output_bytes; }
 };
 

@@ -29,7 +29,8 @@ struct RecordedWork final : Work {
 void* Recorder::registerBuffer(StepBuffer buffer) {
   // Byte numbers stay below 62 bits, which the checker counts in; no device has as much.
   TK_REQUIRE(buffer.bytes <= kMostBytes - static_cast<int64_t>(next_address_), OutOfMemory,
-             "{}: {} bytes, with what the program allocated before, are more than any memory has", buffer.name, buffer.bytes);
+             "{}: {} bytes, with what the program allocated before, are more than any memory has", buffer.name,
+             buffer.bytes);
   const uintptr_t base = next_address_;
   const auto bytes = static_cast<uintptr_t>(buffer.bytes);
   next_address_ += (bytes / kAlignment + 2) * kAlignment;
@@ -100,8 +101,11 @@ std::unique_ptr<Event> Recorder::createEvent() {
 }
 
 void* Recorder::allocate(int64_t bytes, MemoryKind kind, Stream& stream) {
-  void* address = registerBuffer({.origin = StepBuffer::Origin::Intermediate, .number = intermediates_++, .bytes = bytes,
-                                  .kind = kind, .name = next_name_});
+  void* address = registerBuffer({.origin = StepBuffer::Origin::Intermediate,
+                                  .number = intermediates_++,
+                                  .bytes = bytes,
+                                  .kind = kind,
+                                  .name = next_name_});
   Step& step = append(StepKind::Allocate, stream);
   step.accesses = {wholeBuffer(resolve(address).buffer)};
   return address;

@@ -25,8 +25,9 @@ void dropAxis(const Expr& expr, Field& field, int64_t axis) {
   switch (field.relation) {
     case AxisRelation::Number: {
       auto& number = std::get<int64_t>(field.value);
-      TK_REQUIRE(number != axis, HostProgram, "Stream: {} works along axis {} of {}; it cannot be done index by index there",
-                 callName(expr), axis, toString(*field.of));
+      TK_REQUIRE(number != axis, HostProgram,
+                 "Stream: {} works along axis {} of {}; it cannot be done index by index there", callName(expr), axis,
+                 toString(*field.of));
       number -= number > axis ? 1 : 0;
       return;
     }
@@ -45,8 +46,10 @@ void dropAxis(const Expr& expr, Field& field, int64_t axis) {
 
 void cutAxis(Fusion& program, Fields& fields, Field& field, const AxisSlice& slice) {
   if (field.relation == AxisRelation::Extents) {
-    if (auto* list = std::get_if<std::vector<Scalar*>>(&field.value)) (*list)[static_cast<size_t>(slice.axis)] = slice.extent;
-    else field.value = slice.extent;
+    if (auto* list = std::get_if<std::vector<Scalar*>>(&field.value))
+      (*list)[static_cast<size_t>(slice.axis)] = slice.extent;
+    else
+      field.value = slice.extent;
   } else if (field.relation == AxisRelation::Origin) {
     const auto step = std::ranges::find(fields, "step", &Field::name);
     TK_CHECK(step != fields.end(), "'{}' has no step", field.name);
@@ -75,13 +78,17 @@ TensorView* makeSliceTensor(Fusion& program, const TensorView& tensor, int64_t l
   for (size_t i = 0; i < tensor.logical().size(); ++i) {
     const IterDomain& axis = *tensor.logical()[i];
     // Device axes stay what they are; other marks belong to the whole tensor's loops.
-    const ParallelType parallel = axis.parallelType() == ParallelType::Stream ? ParallelType::Serial : axis.parallelType();
+    const ParallelType parallel =
+        axis.parallelType() == ParallelType::Stream ? ParallelType::Serial : axis.parallelType();
     const bool is_cut = static_cast<int64_t>(i) == logical_axis;
     if (is_cut && extent == nullptr) continue;
     const bool is_iteration = is_cut && !axis.isBroadcast();
-    axes.push_back(program.axis({.kind = axis.kind(), .extent = is_iteration ? extent : axis.extent(),
-                                 .expanded_extent = is_cut && axis.expandedExtent() != nullptr ? extent : axis.expandedExtent(),
-                                 .is_rfactor = axis.isRFactor(), .parallel = parallel}));
+    axes.push_back(
+        program.axis({.kind = axis.kind(),
+                      .extent = is_iteration ? extent : axis.extent(),
+                      .expanded_extent = is_cut && axis.expandedExtent() != nullptr ? extent : axis.expandedExtent(),
+                      .is_rfactor = axis.isRFactor(),
+                      .parallel = parallel}));
   }
   TensorView* slice = program.tensor(tensor.dtype(), std::move(axes));
   slice->setMemoryType(MemoryType::Local);
@@ -96,8 +103,10 @@ Expr* restrictOp(Fusion& program, const Expr& expr, const AxisSlices& slices) {
     if (field.relation == AxisRelation::None || field.of == nullptr) continue;
     const auto found = slices.find(field.of);
     if (found == slices.end()) continue;
-    if (found->second.drops_axis) dropAxis(expr, field, found->second.axis);
-    else cutAxis(program, fields, field, found->second);
+    if (found->second.drops_axis)
+      dropAxis(expr, field, found->second.axis);
+    else
+      cutAxis(program, fields, field, found->second);
   }
   const auto replace = [&](Val* val) -> Val* {
     const TensorView* tensor = asTensor(val);
@@ -106,7 +115,8 @@ Expr* restrictOp(Fusion& program, const Expr& expr, const AxisSlices& slices) {
   };
   for (Field& field : fields) {
     if (auto* val = std::get_if<Val*>(&field.value)) *val = replace(*val);
-    if (auto* vals = std::get_if<std::vector<Val*>>(&field.value)) std::ranges::transform(*vals, vals->begin(), replace);
+    if (auto* vals = std::get_if<std::vector<Val*>>(&field.value))
+      std::ranges::transform(*vals, vals->begin(), replace);
   }
   return program.append(makeExpr(expr.kind(), fields));
 }

@@ -11,8 +11,8 @@ namespace tokamak {
 /// A tensor replaced by a slice of it along one axis of its visible shape.
 struct AxisSlice {
   TensorView* slice = nullptr;
-  int64_t axis = 0;          ///< of the whole tensor's visible shape
-  bool drops_axis = true;    ///< the slice lacks the axis; else it has `extent` elements from `start` on
+  int64_t axis = 0;        ///< of the whole tensor's visible shape
+  bool drops_axis = true;  ///< the slice lacks the axis; else it has `extent` elements from `start` on
   Scalar* start = nullptr;
   Scalar* extent = nullptr;
 };

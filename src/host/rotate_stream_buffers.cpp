@@ -25,8 +25,7 @@ struct Uses {
 
 class BufferRotator {
  public:
-  explicit BufferRotator(HostIrContainer& program)
-      : program_(program), index_(streamIndex(program)) {}
+  explicit BufferRotator(HostIrContainer& program) : program_(program), index_(streamIndex(program)) {}
 
   void run() {
     for (const Expr* expr : program_.topLevel().exprs) survey(*expr);
@@ -58,7 +57,8 @@ class BufferRotator {
     const bool is_dealt_out_otherwise = !isDealtOutByIndex(alone);
     forEachStatement(alone, [&](const Expr& expr) {
       if (const auto* allocation = expr.as<Allocate>()) {
-        if (allocation->zero_init) uses_[allocation->buffer].can_rotate = false;  // a slot is zero in its first iteration only
+        if (allocation->zero_init)
+          uses_[allocation->buffer].can_rotate = false;  // a slot is zero in its first iteration only
         return;
       }
       const auto* select = expr.as<HirAliasSelect>();
@@ -92,7 +92,8 @@ class BufferRotator {
       const auto* switched = expr.as<SetCurrentStream>();
       const Scalar* number = switched == nullptr ? nullptr : switched->stream->index();
       if (number == nullptr) return;
-      holds &= number->op() == ScalarOp::Mod && number->operand(0) == index_ && number->operand(1) == program_.numberOfStreams();
+      holds &= number->op() == ScalarOp::Mod && number->operand(0) == index_ &&
+               number->operand(1) == program_.numberOfStreams();
     });
     return holds;
   }
@@ -144,7 +145,8 @@ class BufferRotator {
     }
     if (const auto* allocate = expr.as<Allocate>(); allocate != nullptr && rotated_.contains(allocate->buffer)) {
       TensorView* slots = rotated_[allocate->buffer].slots;
-      return program_.appendOp(Allocate{slots, elementCount(program_, *slots), allocate->zero_init, allocate->resets_to_zero});
+      return program_.appendOp(
+          Allocate{slots, elementCount(program_, *slots), allocate->zero_init, allocate->resets_to_zero});
     }
     if (const auto* select = expr.as<HirAliasSelect>(); select != nullptr && rotated_.contains(select->in)) {
       const Rotation& rotation = rotated_[select->in];
@@ -155,10 +157,12 @@ class BufferRotator {
       Scalar* start = program_.mul(slot, rotation.chunk);
       // An iteration past the end of the axis has no elements, and maybe no slot.
       if (slice->start->op() == ScalarOp::Min) {
-        start = program_.scalar(ScalarOp::Min, start, rotation.slots->logical()[static_cast<size_t>(slice->axis)]->extent());
+        start = program_.scalar(ScalarOp::Min, start,
+                                rotation.slots->logical()[static_cast<size_t>(slice->axis)]->extent());
       }
       Scalar* length = program_.sub(slice->stop, slice->start);
-      return program_.appendOp(HirAliasSlice{slice->out, rotation.slots, slice->axis, start, program_.add(start, length)});
+      return program_.appendOp(
+          HirAliasSlice{slice->out, rotation.slots, slice->axis, start, program_.add(start, length)});
     }
     return &expr;
   }

@@ -21,8 +21,8 @@ size_t visiblePosition(const TensorView& tv, int64_t axis) {
              "Select axis {} is out of bounds for tensor {} with {} dimensions", axis, toString(tv), logical.size());
   TK_REQUIRE(!logical[static_cast<size_t>(axis)]->isReduction(), HostProgram,
              "Select axis {} of tensor {} is a reduction axis; it has no elements to select", axis, toString(tv));
-  return static_cast<size_t>(std::count_if(logical.begin(), logical.begin() + axis,
-                                           [](const IterDomain* id) { return !id->isReduction(); }));
+  return static_cast<size_t>(
+      std::count_if(logical.begin(), logical.begin() + axis, [](const IterDomain* id) { return !id->isReduction(); }));
 }
 
 int64_t alignmentOf(const void* address) {
@@ -60,8 +60,13 @@ void RunStreams::joinInto(Stream& stream) {
 
 StatementRunner::StatementRunner(const HostIrContainer& program, Device& device, Stream& caller, RunStreams& streams,
                                  WorkCache& works)
-    : program_(&program), device_(&device), recorder_(dynamic_cast<Recorder*>(&device)), caller_(&caller),
-      current_(&caller), streams_(&streams), works_(&works) {
+    : program_(&program),
+      device_(&device),
+      recorder_(dynamic_cast<Recorder*>(&device)),
+      caller_(&caller),
+      current_(&caller),
+      streams_(&streams),
+      works_(&works) {
   scalars_[program.numberOfStreams()] = streams.workerCount();
 }
 
@@ -78,7 +83,8 @@ bool StatementRunner::isKnown(TensorView* tensor) const { return values_.contain
 
 const RunTensor& StatementRunner::value(TensorView* tensor) const {
   const auto found = values_.find(root(tensor));
-  TK_REQUIRE(found != values_.end(), HostProgram, "value {} must be precomputed before being retrieved", toString(*tensor));
+  TK_REQUIRE(found != values_.end(), HostProgram, "value {} must be precomputed before being retrieved",
+             toString(*tensor));
   TK_REQUIRE(found->second.storage == nullptr || !found->second.storage->isReleased(), HostProgram,
              "{} is read after its Deallocate", toString(*tensor));
   return found->second;
@@ -103,34 +109,37 @@ void StatementRunner::runStatement(const Expr& expr) {
   const auto note = [&] { return "while running " + summaryOf(expr); };
   const ErrorNote scope(note);
   if (expr.list() == OpList::Math) return runMath(expr);
-  visitHost(expr, Overloaded{
-      [&](const Allocate& op) { allocate(op.buffer, &op); },
-      [&](const Deallocate& op) { deallocate(op.buffer); },
-      [&](const ForLoop& op) { runLoop(op); },
-      [&](const IfThenElse& op) {
-        const auto holds = evaluate(*op.predicate, scalars_);
-        TK_REQUIRE(holds.has_value(), HostProgram, "IF: the predicate {} is not known", toString(*op.predicate));
-        runBlock(asInt(*holds) != 0 ? op.then_body : op.else_body);
-      },
-      [&](const GetCurrentStream& op) { named_streams_[op.stream] = current_; },
-      [&](const SetCurrentStream& op) { current_ = &streamOf(*op.stream); },
-      [&](const Synchronize& op) { synchronizeWith(streamOf(*op.stream)); },
-      [&](const HirAliasSelect& op) {
-        const int64_t index = evaluateInt(*op.index, scalars_);
-        defineView(op.out, op.in, op.axis, index, index == INT64_MAX ? index : index + 1, true);
-      },
-      [&](const HirAliasSlice& op) {
-        defineView(op.out, op.in, op.axis, evaluateInt(*op.start, scalars_), evaluateInt(*op.stop, scalars_), false);
-      },
-      [&](const LaunchKernel&) { TK_RAISE(Unsupported, "LaunchKernel: there is no compiler for kernels here"); },
-      [&](const PostOnStream& op) { runUnit(expr, op); },
-      [&](const Communication& op) { postCommunication(expr, op.number); },
-      [&](const P2pCommunication& op) { postCommunication(expr, op.number); },
-      [&](const CollectivePermute& op) { postCommunication(expr, op.number); },
-      [&](const Wait& op) { waitCommunication(op.communication); },
-      [&](const StartCoalescing&) {},
-      [&](const EndCoalescing&) {},
-  });
+  visitHost(
+      expr,
+      Overloaded{
+          [&](const Allocate& op) { allocate(op.buffer, &op); },
+          [&](const Deallocate& op) { deallocate(op.buffer); },
+          [&](const ForLoop& op) { runLoop(op); },
+          [&](const IfThenElse& op) {
+            const auto holds = evaluate(*op.predicate, scalars_);
+            TK_REQUIRE(holds.has_value(), HostProgram, "IF: the predicate {} is not known", toString(*op.predicate));
+            runBlock(asInt(*holds) != 0 ? op.then_body : op.else_body);
+          },
+          [&](const GetCurrentStream& op) { named_streams_[op.stream] = current_; },
+          [&](const SetCurrentStream& op) { current_ = &streamOf(*op.stream); },
+          [&](const Synchronize& op) { synchronizeWith(streamOf(*op.stream)); },
+          [&](const HirAliasSelect& op) {
+            const int64_t index = evaluateInt(*op.index, scalars_);
+            defineView(op.out, op.in, op.axis, index, index == INT64_MAX ? index : index + 1, true);
+          },
+          [&](const HirAliasSlice& op) {
+            defineView(op.out, op.in, op.axis, evaluateInt(*op.start, scalars_), evaluateInt(*op.stop, scalars_),
+                       false);
+          },
+          [&](const LaunchKernel&) { TK_RAISE(Unsupported, "LaunchKernel: there is no compiler for kernels here"); },
+          [&](const PostOnStream& op) { runUnit(expr, op); },
+          [&](const Communication& op) { postCommunication(expr, op.number); },
+          [&](const P2pCommunication& op) { postCommunication(expr, op.number); },
+          [&](const CollectivePermute& op) { postCommunication(expr, op.number); },
+          [&](const Wait& op) { waitCommunication(op.communication); },
+          [&](const StartCoalescing&) {},
+          [&](const EndCoalescing&) {},
+      });
 }
 
 void StatementRunner::synchronizeWith(Stream& other) {
@@ -154,8 +163,10 @@ void StatementRunner::runLoop(const ForLoop& loop) {
     scalars_[loop.index] = index;
     runBlock(loop.body);
   }
-  if (shadowed) scalars_[loop.index] = *shadowed;
-  else scalars_.erase(loop.index);
+  if (shadowed)
+    scalars_[loop.index] = *shadowed;
+  else
+    scalars_.erase(loop.index);
 }
 
 void StatementRunner::forget(const Block& block, const std::unordered_set<const TensorView*>& known_before) {
@@ -194,8 +205,9 @@ void StatementRunner::defineView(TensorView* out, TensorView* in, int64_t logica
   RunTensor view = value(in);
   const size_t axis = visiblePosition(*in, logical_axis);
   TK_REQUIRE(start >= 0 && start <= stop && stop <= view.sizes[axis], HostProgram,
-             "{}: the range [{}, {}) is outside axis {} of {}, which has size {}", drops_axis ? "HirAliasSelect" : "HirAliasSlice",
-             start, stop, logical_axis, toString(*in), view.sizes[axis]);
+             "{}: the range [{}, {}) is outside axis {} of {}, which has size {}",
+             drops_axis ? "HirAliasSelect" : "HirAliasSlice", start, stop, logical_axis, toString(*in),
+             view.sizes[axis]);
   view.address = static_cast<std::byte*>(view.address) + start * view.strides[axis] * sizeOf(view.dtype);
   view.sizes[axis] = stop - start;
   if (drops_axis) {
@@ -223,7 +235,8 @@ StatementRunner::Operands StatementRunner::operandsOf(const Expr& expr) const {
 
 void StatementRunner::runMath(const Expr& expr) {
   TensorView* out = asTensor(expr.output(0));
-  if (const auto* set = expr.as<LoadStoreOp>(); set != nullptr && !isKnown(out) && set->in->memoryKind() == out->memoryKind()) {
+  if (const auto* set = expr.as<LoadStoreOp>();
+      set != nullptr && !isKnown(out) && set->in->memoryKind() == out->memoryKind()) {
     return setValue(out, value(set->in));  // a Set without a place to write to binds the same tensor
   }
   for (TensorView* result : tensorsOf(expr.outputs())) allocate(result, nullptr);
@@ -231,8 +244,8 @@ void StatementRunner::runMath(const Expr& expr) {
   for (TensorView* result : tensorsOf(expr.outputs())) {
     const RunTensor& known = value(result);
     TK_REQUIRE(known.sizes == sizesOf(*result, scalars_), HostProgram,
-               "{}: the preallocated result has sizes [{}], but the op gives [{}]", summaryOf(expr), fmt::join(known.sizes, ", "),
-               fmt::join(sizesOf(*result, scalars_), ", "));
+               "{}: the preallocated result has sizes [{}], but the op gives [{}]", summaryOf(expr),
+               fmt::join(known.sizes, ", "), fmt::join(sizesOf(*result, scalars_), ", "));
   }
   const WorkRequest request{expr, operands.descs, scalars_};
   const Work& work = *works_->find(*device_, request);
@@ -257,8 +270,8 @@ void StatementRunner::runUnit(const Expr& expr, const PostOnStream& post) {
       local.push_back(tensor);
     } else {
       const auto given = evaluate(*asScalar(post.ins[i]), scalars_);
-      TK_REQUIRE(given.has_value(), HostProgram, "HostUnit{}: the value of its input {} is not known", post.unit->number,
-                 toString(*asScalar(post.ins[i])));
+      TK_REQUIRE(given.has_value(), HostProgram, "HostUnit{}: the value of its input {} is not known",
+                 post.unit->number, toString(*asScalar(post.ins[i])));
       scalars_[asScalar(unit.inputs()[i])] = *given;
     }
   }

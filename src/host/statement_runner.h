@@ -71,7 +71,8 @@ class RunStreams {
 class StatementRunner {
  public:
   /// Works come from `works`, which must outlive their launches.
-  StatementRunner(const HostIrContainer& program, Device& device, Stream& caller, RunStreams& streams, WorkCache& works);
+  StatementRunner(const HostIrContainer& program, Device& device, Stream& caller, RunStreams& streams,
+                  WorkCache& works);
 
   ScalarBindings& scalars() { return scalars_; }
   /// Makes `tensor` known (through its alias) before the program starts.

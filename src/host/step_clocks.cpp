@@ -11,8 +11,8 @@ namespace {
 bool isOrderOnly(const Step& step) { return step.kind == StepKind::Record || step.kind == StepKind::Wait; }
 
 bool hasCommunications(const StepList& list) {
-  return std::ranges::any_of(list.steps,
-                             [](const Step& step) { return step.kind == StepKind::Post || step.kind == StepKind::Join; });
+  return std::ranges::any_of(
+      list.steps, [](const Step& step) { return step.kind == StepKind::Post || step.kind == StepKind::Join; });
 }
 
 void joinInto(DoneCounts& clock, const DoneCounts& other) {
@@ -34,9 +34,12 @@ struct Point {
 class WaitDropper {
  public:
   explicit WaitDropper(const StepList& list)
-      : list_(list), clocks_(static_cast<size_t>(list.stream_count), entryClock(list)),
-        wanted_(clocks_), recorded_(static_cast<size_t>(list.event_count), entryClock(list)),
-        waits_(list.steps.size() + 1), is_waited_for_(findWaitedFor(list)) {
+      : list_(list),
+        clocks_(static_cast<size_t>(list.stream_count), entryClock(list)),
+        wanted_(clocks_),
+        recorded_(static_cast<size_t>(list.event_count), entryClock(list)),
+        waits_(list.steps.size() + 1),
+        is_waited_for_(findWaitedFor(list)) {
     clocks_[0][0] = 1;
     clock_at_[{0, 1}] = clocks_[0];
     step_at_[{0, 1}] = 0;
@@ -149,8 +152,8 @@ class WaitDropper {
 
   const StepList& list_;
   std::vector<DoneCounts> clocks_;
-  std::vector<DoneCounts> wanted_;    // per stream: points asked for, not yet waited for
-  std::vector<DoneCounts> recorded_;  // per event: the points it stands for
+  std::vector<DoneCounts> wanted_;         // per stream: points asked for, not yet waited for
+  std::vector<DoneCounts> recorded_;       // per event: the points it stands for
   std::vector<std::vector<Point>> waits_;  // per step: what its stream waits for just before it
   std::vector<bool> is_waited_for_;
   std::vector<Point> gathers_;  // points that are no work, but waits
@@ -185,8 +188,6 @@ StepList dropImpliedWaits(const StepList& list) {
   return dropper.hasIdleGather() ? dropImpliedWaits(result) : result;
 }
 
-int64_t countWaits(const StepList& list) {
-  return std::ranges::count(list.steps, StepKind::Wait, &Step::kind);
-}
+int64_t countWaits(const StepList& list) { return std::ranges::count(list.steps, StepKind::Wait, &Step::kind); }
 
 }  // namespace tokamak

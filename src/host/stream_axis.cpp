@@ -13,20 +13,23 @@ StreamAxis resolve(const TensorView& tensor, IterDomain& marked) {
   while (axis->definition() != nullptr) {
     const DomainExpr& step = *axis->definition();
     if (step.kind == DomainExprKind::Merge) {
-      TK_REQUIRE(result.chunk == nullptr && step.in[0]->definition() == nullptr && step.in[1]->definition() == nullptr, HostProgram,
+      TK_REQUIRE(result.chunk == nullptr && step.in[0]->definition() == nullptr && step.in[1]->definition() == nullptr,
+                 HostProgram,
                  "Stream on {}: parts of a merged axis are not a view of the buffer; mark the merged axis itself",
                  describeAxis(tensor, marked));
       TK_REQUIRE(!step.in[0]->isReduction() && !step.in[1]->isReduction(), HostProgram,
                  "Stream on {}: it merges a reduction axis, which cannot be streamed", describeAxis(tensor, marked));
       TK_REQUIRE(step.in[0]->expandedExtent() == nullptr && step.in[1]->expandedExtent() == nullptr, HostProgram,
-                 "Stream on {}: it merges an expanded axis, which repeats one element; mark the other axis", describeAxis(tensor, marked));
+                 "Stream on {}: it merges an expanded axis, which repeats one element; mark the other axis",
+                 describeAxis(tensor, marked));
       result.form = StreamAxis::Form::Merged;
       result.logical = step.in[0];
       result.inner = step.in[1];
       return result;
     }
     TK_REQUIRE(axis == step.out[0], HostProgram,
-               "Stream on {}: it is the inner part of a split, whose indices are not consecutive in the tensor; mark the outer part",
+               "Stream on {}: it is the inner part of a split, whose indices are not consecutive in the tensor; mark "
+               "the outer part",
                describeAxis(tensor, marked));
     Fusion& fusion = tensor.fusion();
     Scalar* inner = step.out[1]->extent();
@@ -53,7 +56,8 @@ std::optional<StreamAxis> findStreamAxis(const TensorView& tensor) {
   if (marked == nullptr) return std::nullopt;
   const StreamAxis result = resolve(tensor, *marked);
   TK_REQUIRE(!marked->isReduction() && !result.logical->isReduction(), HostProgram,
-             "Stream on {}: it is a reduction axis; its iterations would all write the same elements", describeAxis(tensor, *marked));
+             "Stream on {}: it is a reduction axis; its iterations would all write the same elements",
+             describeAxis(tensor, *marked));
   return result;
 }
 

@@ -20,8 +20,8 @@ using CutAxes = std::map<const TensorView*, int64_t, ById>;
 void cut(CutAxes& axes, const TensorView& tensor, int64_t axis) {
   const auto [found, is_new] = axes.emplace(&tensor, axis);
   TK_REQUIRE(is_new || found->second == axis, HostProgram,
-             "Stream over a host unit: {} would be cut along its axes {} and {}; stream its ops one by one", toString(tensor),
-             found->second, axis);
+             "Stream over a host unit: {} would be cut along its axes {} and {}; stream its ops one by one",
+             toString(tensor), found->second, axis);
 }
 
 bool readsBroadcastAlong(const Expr& expr, const TensorView& operand, int64_t axis) {
@@ -29,8 +29,8 @@ bool readsBroadcastAlong(const Expr& expr, const TensorView& operand, int64_t ax
   const Axes shape = shapeOf(operand);
   for (size_t i = 0; i < along.size(); ++i) {
     const bool reads = expr.input(i) == &operand && std::ranges::any_of(along[i], [&](const OperandAxis& number) {
-      return shape[static_cast<size_t>(number.axis)]->isBroadcast();
-    });
+                         return shape[static_cast<size_t>(number.axis)]->isBroadcast();
+                       });
     if (reads) return true;
   }
   return false;
@@ -45,27 +45,31 @@ CutAxes cutAxesOf(const Fusion& unit, std::span<const int64_t> output_axes) {
     const AxisMap map(**expr);
     const auto found = axes.find(map.rule().result);
     TK_REQUIRE(found == axes.end() || !map.dependsOnPosition(found->second), HostProgram,
-               "Stream over a host unit: {} depends on positions along axis {} of {}; stream its ops one by one", callName(**expr),
-               found->second, toString(*map.rule().result));
+               "Stream over a host unit: {} depends on positions along axis {} of {}; stream its ops one by one",
+               callName(**expr), found->second, toString(*map.rule().result));
     for (TensorView* operand : tensorsOf((*expr)->inputs())) {
       if (found == axes.end()) {
         whole.emplace(operand, *expr);
         continue;
       }
       const OperandCoordinateUse use = map.use(*operand, found->second);
-      TK_REQUIRE(use.use != CoordinateUse::Other, HostProgram, "Stream over a host unit: {} is not independent along axis {} of {}",
-                 callName(**expr), found->second, toString(*map.rule().result));
-      TK_REQUIRE(use.use == CoordinateUse::Identity || !readsBroadcastAlong(**expr, *operand, found->second), HostProgram,
-                 "Stream over a host unit: {} reads {} with a broadcast axis along the loop; stream its ops one by one", callName(**expr),
-                 toString(*operand));
-      if (use.use == CoordinateUse::Identity) cut(axes, *operand, use.axes[0]);
-      else whole.emplace(operand, *expr);
+      TK_REQUIRE(use.use != CoordinateUse::Other, HostProgram,
+                 "Stream over a host unit: {} is not independent along axis {} of {}", callName(**expr), found->second,
+                 toString(*map.rule().result));
+      TK_REQUIRE(use.use == CoordinateUse::Identity || !readsBroadcastAlong(**expr, *operand, found->second),
+                 HostProgram,
+                 "Stream over a host unit: {} reads {} with a broadcast axis along the loop; stream its ops one by one",
+                 callName(**expr), toString(*operand));
+      if (use.use == CoordinateUse::Identity)
+        cut(axes, *operand, use.axes[0]);
+      else
+        whole.emplace(operand, *expr);
     }
   }
   for (const auto& [tensor, reader] : whole) {
     TK_REQUIRE(!axes.contains(tensor), HostProgram,
-               "Stream over a host unit: {} is read whole by {} and in slices by others; stream its ops one by one", toString(*tensor),
-               callName(*reader));
+               "Stream over a host unit: {} is read whole by {} and in slices by others; stream its ops one by one",
+               toString(*tensor), callName(*reader));
   }
   return axes;
 }
@@ -82,7 +86,8 @@ UnitSlices::UnitSlices(const PostOnStream& post, std::span<const int64_t> output
   }
 }
 
-void addScalarInputs(const Fusion& outer, PostOnStream& post, HostUnit& unit, const std::function<Scalar*(Scalar*)>& toProgram) {
+void addScalarInputs(const Fusion& outer, PostOnStream& post, HostUnit& unit,
+                     const std::function<Scalar*(Scalar*)>& toProgram) {
   std::set<const Scalar*> told;
   const auto tell = [&](const TensorView& tensor) {
     for (const IterDomain* axis : shapeOf(tensor)) told.insert(axis->visibleExtent());

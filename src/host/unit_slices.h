@@ -33,6 +33,7 @@ class UnitSlices {
 
 /// Makes symbols of the unit that the shapes of its tensor inputs do not tell inputs as well, given by the scalars of the same name of
 /// `outer`, as `toProgram` maps them to the program in which it is posted.
-void addScalarInputs(const Fusion& outer, PostOnStream& post, HostUnit& unit, const std::function<Scalar*(Scalar*)>& toProgram);
+void addScalarInputs(const Fusion& outer, PostOnStream& post, HostUnit& unit,
+                     const std::function<Scalar*(Scalar*)>& toProgram);
 
 }  // namespace tokamak

@@ -50,8 +50,10 @@ IterDomain* Cloner::clone(IterDomain* axis) {
     cloneDomainExpr(*axis->definition());
     return axes_.at(axis);
   }
-  IterDomain* copy = target_->axis({.kind = axis->kind(), .extent = clone(axis->extent()),
-                                    .expanded_extent = clone(axis->expandedExtent()), .is_rfactor = axis->isRFactor(),
+  IterDomain* copy = target_->axis({.kind = axis->kind(),
+                                    .extent = clone(axis->extent()),
+                                    .expanded_extent = clone(axis->expandedExtent()),
+                                    .is_rfactor = axis->isRFactor(),
                                     .parallel = axis->parallelType()});
   axes_[axis] = copy;
   return copy;
@@ -64,8 +66,10 @@ const DomainExpr* Cloner::cloneDomainExpr(const DomainExpr& expr) {
   for (size_t i = 0; i < 2; ++i) {
     const IterDomain* out = expr.out[i];
     if (out == nullptr) continue;
-    copy.out[i] = target_->axis({.kind = out->kind(), .extent = clone(out->extent()),
-                                 .expanded_extent = clone(out->expandedExtent()), .is_rfactor = out->isRFactor(),
+    copy.out[i] = target_->axis({.kind = out->kind(),
+                                 .extent = clone(out->extent()),
+                                 .expanded_extent = clone(out->expandedExtent()),
+                                 .is_rfactor = out->isRFactor(),
                                  .parallel = out->parallelType()});
     axes_[expr.out[i]] = copy.out[i];
   }

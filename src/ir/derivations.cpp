@@ -32,37 +32,57 @@ std::span<const std::string_view> namesOf() {
 
 template <class T>
 FieldValue toValue(const T& value) {
-  if constexpr (std::is_same_v<T, DataType>) return value;
-  else if constexpr (std::is_enum_v<T>) return EnumValue{static_cast<size_t>(value), namesOf<T>()};
-  else return value;
+  if constexpr (std::is_same_v<T, DataType>)
+    return value;
+  else if constexpr (std::is_enum_v<T>)
+    return EnumValue{static_cast<size_t>(value), namesOf<T>()};
+  else
+    return value;
 }
 template <AnyVal T>
 FieldValue toValue(T* const& value) {
-  if constexpr (std::is_same_v<T, Scalar>) return static_cast<Scalar*>(value);
-  else return static_cast<Val*>(value);
+  if constexpr (std::is_same_v<T, Scalar>)
+    return static_cast<Scalar*>(value);
+  else
+    return static_cast<Val*>(value);
 }
 
 template <AnyVal T>
-FieldValue toValues(const std::vector<T*>& values) { return std::vector<Val*>(values.begin(), values.end()); }
+FieldValue toValues(const std::vector<T*>& values) {
+  return std::vector<Val*>(values.begin(), values.end());
+}
 
 struct Reader {
   Fields fields;
 
-  void add(FieldRole role, std::string_view name, FieldValue value, AxisRelation relation = AxisRelation::None, TensorView* of = nullptr) {
+  void add(FieldRole role, std::string_view name, FieldValue value, AxisRelation relation = AxisRelation::None,
+           TensorView* of = nullptr) {
     fields.push_back({role, name, std::move(value), relation, of});
   }
   template <AnyVal T>
-  void result(std::string_view name, T* const& value) { add(FieldRole::Result, name, static_cast<Val*>(value)); }
+  void result(std::string_view name, T* const& value) {
+    add(FieldRole::Result, name, static_cast<Val*>(value));
+  }
   template <AnyVal T>
-  void operand(std::string_view name, T* const& value) { add(FieldRole::Operand, name, static_cast<Val*>(value)); }
+  void operand(std::string_view name, T* const& value) {
+    add(FieldRole::Operand, name, static_cast<Val*>(value));
+  }
   template <AnyVal T>
-  void optional(std::string_view name, T* const& value) { add(FieldRole::OptionalOperand, name, static_cast<Val*>(value)); }
+  void optional(std::string_view name, T* const& value) {
+    add(FieldRole::OptionalOperand, name, static_cast<Val*>(value));
+  }
   template <class T>
-  void operands(std::string_view name, const std::vector<T*>& values) { add(FieldRole::OperandList, name, toValues(values)); }
+  void operands(std::string_view name, const std::vector<T*>& values) {
+    add(FieldRole::OperandList, name, toValues(values));
+  }
   template <class T>
-  void results(std::string_view name, const std::vector<T*>& values) { add(FieldRole::ResultList, name, toValues(values)); }
+  void results(std::string_view name, const std::vector<T*>& values) {
+    add(FieldRole::ResultList, name, toValues(values));
+  }
   template <class T>
-  void spelling(std::string_view name, const T& value) { add(FieldRole::Spelling, name, toValue(value)); }
+  void spelling(std::string_view name, const T& value) {
+    add(FieldRole::Spelling, name, toValue(value));
+  }
   void axis(std::string_view name, const int64_t& value, TensorView* of) {
     add(FieldRole::AxisNumber, name, value, AxisRelation::Number, of);
   }
@@ -86,7 +106,9 @@ struct Reader {
     add(FieldRole::Attribute, name, value, AxisRelation::Origin, of);
   }
   template <class T>
-  void attribute(std::string_view name, const T& value) { add(FieldRole::Attribute, name, toValue(value)); }
+  void attribute(std::string_view name, const T& value) {
+    add(FieldRole::Attribute, name, toValue(value));
+  }
   void body(std::string_view name, const Block& value) { add(FieldRole::Body, name, value); }
 };
 
@@ -104,9 +126,12 @@ struct Writer {
   template <AnyVal T>
   T* toVal(std::string_view name, Val* val) const {
     if constexpr (std::is_same_v<T, Val>) return val;
-    constexpr ValKind kind = std::is_same_v<T, TensorView> ? ValKind::Tensor
-                             : std::is_same_v<T, StreamVal> ? ValKind::Stream : ValKind::Scalar;
-    constexpr std::string_view kind_name = kind == ValKind::Tensor ? "tensor" : kind == ValKind::Stream ? "stream" : "scalar";
+    constexpr ValKind kind = std::is_same_v<T, TensorView>  ? ValKind::Tensor
+                             : std::is_same_v<T, StreamVal> ? ValKind::Stream
+                                                            : ValKind::Scalar;
+    constexpr std::string_view kind_name = kind == ValKind::Tensor   ? "tensor"
+                                           : kind == ValKind::Stream ? "stream"
+                                                                     : "scalar";
     TK_REQUIRE(val->kind() == kind, Definition, "{}: '{}' must be a {}", op, name, kind_name);
     return static_cast<T*>(val);
   }
@@ -116,9 +141,12 @@ struct Writer {
     const Field* field = find(name);
     if (field == nullptr || std::holds_alternative<std::monostate>(field->value)) return;
     Val* val = nullptr;
-    if (const auto* held = std::get_if<Val*>(&field->value)) val = *held;
-    else if (const auto* scalar = std::get_if<Scalar*>(&field->value)) val = *scalar;
-    else TK_RAISE(Definition, "{}: '{}' must be a value, not an attribute", op, name);
+    if (const auto* held = std::get_if<Val*>(&field->value))
+      val = *held;
+    else if (const auto* scalar = std::get_if<Scalar*>(&field->value))
+      val = *scalar;
+    else
+      TK_RAISE(Definition, "{}: '{}' must be a value, not an attribute", op, name);
     if (val != nullptr) target = toVal<T>(name, val);
   }
 
@@ -139,14 +167,18 @@ struct Writer {
   }
 
   template <AnyVal T>
-  void result(std::string_view name, T*& target) const { setVal(name, target); }
+  void result(std::string_view name, T*& target) const {
+    setVal(name, target);
+  }
   template <AnyVal T>
   void operand(std::string_view name, T*& target) const {
     setVal(name, target);
     TK_REQUIRE(target != nullptr, Definition, "{}: operand '{}' is missing", op, name);
   }
   template <AnyVal T>
-  void optional(std::string_view name, T*& target) const { setVal(name, target); }
+  void optional(std::string_view name, T*& target) const {
+    setVal(name, target);
+  }
   template <AnyVal T>
   void operands(std::string_view name, std::vector<T*>& target) const {
     const Field* field = find(name);
@@ -156,19 +188,29 @@ struct Writer {
     for (Val* val : *vals) target.push_back(toVal<T>(name, val));
   }
   template <AnyVal T>
-  void results(std::string_view name, std::vector<T*>& target) const { operands(name, target); }
+  void results(std::string_view name, std::vector<T*>& target) const {
+    operands(name, target);
+  }
   template <class T>
-  void spelling(std::string_view name, T& target) const { setValue(name, target); }
+  void spelling(std::string_view name, T& target) const {
+    setValue(name, target);
+  }
   void axis(std::string_view name, int64_t& target, const TensorView*) const { setValue(name, target); }
   void axes(std::string_view name, std::vector<int64_t>& target, const TensorView*) const { setValue(name, target); }
   template <class T>
-  void perAxis(std::string_view name, T& target, const TensorView*) const { setValue(name, target); }
+  void perAxis(std::string_view name, T& target, const TensorView*) const {
+    setValue(name, target);
+  }
   void extents(std::string_view name, Scalar*& target, const TensorView*) const { setVal(name, target); }
   void extents(std::string_view name, std::vector<Scalar*>& target, const TensorView*) const { setValue(name, target); }
-  void permutation(std::string_view name, std::vector<int64_t>& target, const TensorView*) const { setValue(name, target); }
+  void permutation(std::string_view name, std::vector<int64_t>& target, const TensorView*) const {
+    setValue(name, target);
+  }
   void origin(std::string_view name, Scalar*& target, const TensorView*) const { setVal(name, target); }
   template <class T>
-  void attribute(std::string_view name, T& target) const { setValue(name, target); }
+  void attribute(std::string_view name, T& target) const {
+    setValue(name, target);
+  }
   void body(std::string_view name, Block& target) const { setValue(name, target); }
 };
 
@@ -220,10 +262,10 @@ constexpr OpRow kOps[] = {
     TK_MATH_OPS(TK_ROW)
 #undef TK_ROW
 #define TK_ROW(Op) rowOf<Op>(OpList::Kernel),
-    TK_KERNEL_OPS(TK_ROW)
+        TK_KERNEL_OPS(TK_ROW)
 #undef TK_ROW
 #define TK_ROW(Op) rowOf<Op>(OpList::Host),
-    TK_HOST_OPS(TK_ROW)
+            TK_HOST_OPS(TK_ROW)
 #undef TK_ROW
 };
 

@@ -30,9 +30,16 @@ struct OpInfo {
 };
 
 template <class Op>
-inline constexpr OpKind kindOf = [] { static_assert(sizeof(Op) == 0, "not in an op list"); return OpKind{}; }();
-#define TK_KIND(Op) template <> inline constexpr OpKind kindOf<Op> = OpKind::Op;
-TK_MATH_OPS(TK_KIND) TK_KERNEL_OPS(TK_KIND) TK_HOST_OPS(TK_KIND)
+inline constexpr OpKind kindOf = [] {
+  static_assert(sizeof(Op) == 0, "not in an op list");
+  return OpKind{};
+}();
+#define TK_KIND(Op) \
+  template <>       \
+  inline constexpr OpKind kindOf<Op> = OpKind::Op;
+TK_MATH_OPS(TK_KIND)
+TK_KERNEL_OPS(TK_KIND)
+TK_HOST_OPS(TK_KIND)
 #undef TK_KIND
 
 template <class Op>
@@ -64,7 +71,9 @@ class Expr {
     return kind_ == kindOf<Op> ? &static_cast<const OpNode<Op>*>(this)->op() : nullptr;
   }
   template <class Op>
-  bool is() const { return kind_ == kindOf<Op>; }
+  bool is() const {
+    return kind_ == kindOf<Op>;
+  }
 
  protected:
   Expr(OpKind kind, const OpInfo& info) : kind_(kind), info_(&info) {}

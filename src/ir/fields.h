@@ -34,13 +34,21 @@ struct EnumValue {
 };
 
 enum class FieldRole : uint8_t {
-  Result, ResultList, Operand, OptionalOperand, OperandList, Spelling, AxisNumber, AxisNumbers, Attribute, Body,
+  Result,
+  ResultList,
+  Operand,
+  OptionalOperand,
+  OperandList,
+  Spelling,
+  AxisNumber,
+  AxisNumbers,
+  Attribute,
+  Body,
 };
 
-using FieldValue =
-    std::variant<std::monostate, Val*, std::vector<Val*>, Scalar*, std::vector<Scalar*>, IterDomain*, int64_t, bool,
-                 double, std::string, DataType, EnumValue, std::vector<int64_t>, std::vector<bool>, Block,
-                 std::shared_ptr<const HostUnit>>;
+using FieldValue = std::variant<std::monostate, Val*, std::vector<Val*>, Scalar*, std::vector<Scalar*>, IterDomain*,
+                                int64_t, bool, double, std::string, DataType, EnumValue, std::vector<int64_t>,
+                                std::vector<bool>, Block, std::shared_ptr<const HostUnit>>;
 
 /// How an attribute depends on the axes of a tensor of the op (an operand or the result, by its visible shape). What changes
 /// when an axis is taken away or cut is derived from that.

@@ -1,8 +1,8 @@
 #include "ir/formulas.h"
 
+#include <math.h>
 #include <cmath>
 #include <limits>
-#include <math.h>
 #include <numbers>
 
 namespace tokamak::formula {

@@ -19,38 +19,50 @@ inline constexpr bool is_wrapping = std::is_integral_v<T> && !std::is_same_v<T, 
 
 template <class T>
 T add(T x, T y) {
-  if constexpr (is_wrapping<T>) return static_cast<T>(static_cast<Unsigned<T>>(x) + static_cast<Unsigned<T>>(y));
-  else return x + y;
+  if constexpr (is_wrapping<T>)
+    return static_cast<T>(static_cast<Unsigned<T>>(x) + static_cast<Unsigned<T>>(y));
+  else
+    return x + y;
 }
 
 template <class T>
 T subtract(T x, T y) {
-  if constexpr (is_wrapping<T>) return static_cast<T>(static_cast<Unsigned<T>>(x) - static_cast<Unsigned<T>>(y));
-  else return x - y;
+  if constexpr (is_wrapping<T>)
+    return static_cast<T>(static_cast<Unsigned<T>>(x) - static_cast<Unsigned<T>>(y));
+  else
+    return x - y;
 }
 
 template <class T>
 T multiply(T x, T y) {
-  if constexpr (is_wrapping<T>) return static_cast<T>(static_cast<Unsigned<T>>(x) * static_cast<Unsigned<T>>(y));
-  else return x * y;
+  if constexpr (is_wrapping<T>)
+    return static_cast<T>(static_cast<Unsigned<T>>(x) * static_cast<Unsigned<T>>(y));
+  else
+    return x * y;
 }
 
 template <class T>
 T negate(T x) {
-  if constexpr (is_wrapping<T>) return subtract(T(0), x);
-  else return -x;
+  if constexpr (is_wrapping<T>)
+    return subtract(T(0), x);
+  else
+    return -x;
 }
 
 template <class T>
 T absolute(T x) {
-  if constexpr (is_wrapping<T>) return x < 0 ? negate(x) : x;
-  else return std::fabs(x);
+  if constexpr (is_wrapping<T>)
+    return x < 0 ? negate(x) : x;
+  else
+    return std::fabs(x);
 }
 
 template <class T>
 T bitNot(T x) {
-  if constexpr (std::is_same_v<T, bool>) return !x;
-  else return static_cast<T>(~x);
+  if constexpr (std::is_same_v<T, bool>)
+    return !x;
+  else
+    return static_cast<T>(~x);
 }
 
 /// Truncates on integers.
@@ -67,8 +79,10 @@ T divide(T x, T y) {
 /// The sign of the result is that of x.
 template <class T>
 T truncatedRemainder(T x, T y) {
-  if constexpr (is_wrapping<T>) return (y == 0 || y == -1) ? T(0) : static_cast<T>(x % y);
-  else return std::fmod(x, y);
+  if constexpr (is_wrapping<T>)
+    return (y == 0 || y == -1) ? T(0) : static_cast<T>(x % y);
+  else
+    return std::fmod(x, y);
 }
 
 /// The sign of the result is that of y.
@@ -112,14 +126,18 @@ T greatestCommonDivisor(T x, T y) {
 
 template <class T>
 bool isNaN(T x) {
-  if constexpr (std::is_floating_point_v<T>) return x != x;
-  else return (static_cast<void>(x), false);
+  if constexpr (std::is_floating_point_v<T>)
+    return x != x;
+  else
+    return (static_cast<void>(x), false);
 }
 
 template <class T>
 bool isInfinite(T x) {
-  if constexpr (std::is_floating_point_v<T>) return std::isinf(x);
-  else return (static_cast<void>(x), false);
+  if constexpr (std::is_floating_point_v<T>)
+    return std::isinf(x);
+  else
+    return (static_cast<void>(x), false);
 }
 
 template <class T>
@@ -129,8 +147,10 @@ bool isFinite(T x) {
 
 template <class T>
 bool hasSign(T x) {
-  if constexpr (std::is_floating_point_v<T>) return std::signbit(x);
-  else return x < T(0);
+  if constexpr (std::is_floating_point_v<T>)
+    return std::signbit(x);
+  else
+    return x < T(0);
 }
 
 /// NaN if either is NaN; of two zeros the positive one is the larger.
@@ -154,8 +174,10 @@ T smaller(T x, T y) {
 
 template <class T, class Round>
 T roundWith(T x, Round round) {
-  if constexpr (std::is_floating_point_v<T>) return round(x);
-  else return (static_cast<void>(round), x);
+  if constexpr (std::is_floating_point_v<T>)
+    return round(x);
+  else
+    return (static_cast<void>(round), x);
 }
 
 /// x + t (y - x), from the nearer end.
@@ -191,11 +213,17 @@ double inverseErfcDouble(double x);
 double inverseErfDouble(double x);
 
 template <class T>
-T logGamma(T x) { return static_cast<T>(logGammaDouble(x)); }
+T logGamma(T x) {
+  return static_cast<T>(logGammaDouble(x));
+}
 template <class T>
-T inverseErf(T x) { return static_cast<T>(inverseErfDouble(x)); }
+T inverseErf(T x) {
+  return static_cast<T>(inverseErfDouble(x));
+}
 template <class T>
-T inverseErfc(T x) { return static_cast<T>(inverseErfcDouble(x)); }
+T inverseErfc(T x) {
+  return static_cast<T>(inverseErfcDouble(x));
+}
 
 /// The number `value` as type To: float to integer truncates, saturates, and takes NaN to 0; to bool is "not zero".
 template <class To, class From>

@@ -12,15 +12,15 @@ namespace tokamak {
 /// Which operand types a function takes and which type it gives. Operands are first promoted to one common type; half
 /// types are computed in f32 and give f32.
 enum class TypeRule : uint8_t {
-  Float,     ///< integers and bool become f32; gives the floating type
-  Numeric,   ///< bool becomes i64; gives the common type
-  Any,       ///< gives the common type, bool included
-  Test,      ///< any type; gives bool
-  Compare,   ///< any common type; gives bool
-  Logical,   ///< operands become bool (non-zero is true); gives bool
-  Bitwise,   ///< integers and bool; gives the common type; floating types are refused
-  Integer,   ///< integers; gives the common type; bool and floating types are refused
-  Choose,    ///< operand 0 becomes bool; the others and the result have the common type of the others
+  Float,    ///< integers and bool become f32; gives the floating type
+  Numeric,  ///< bool becomes i64; gives the common type
+  Any,      ///< gives the common type, bool included
+  Test,     ///< any type; gives bool
+  Compare,  ///< any common type; gives bool
+  Logical,  ///< operands become bool (non-zero is true); gives bool
+  Bitwise,  ///< integers and bool; gives the common type; floating types are refused
+  Integer,  ///< integers; gives the common type; bool and floating types are refused
+  Choose,   ///< operand 0 becomes bool; the others and the result have the common type of the others
 };
 
 /// What the numerics policy may assume of one function.

@@ -20,15 +20,18 @@ size_t mix(size_t seed, size_t value) { return (seed ^ value) * 0x9e3779b97f4a7c
 size_t hashValue(const ScalarValue& value) {
   return std::visit(
       [](auto v) {
-        if constexpr (std::is_same_v<decltype(v), double>) return std::hash<uint64_t>{}(std::bit_cast<uint64_t>(v));
-        else return std::hash<int64_t>{}(static_cast<int64_t>(v));
+        if constexpr (std::is_same_v<decltype(v), double>)
+          return std::hash<uint64_t>{}(std::bit_cast<uint64_t>(v));
+        else
+          return std::hash<int64_t>{}(static_cast<int64_t>(v));
       },
       value);
 }
 
 bool isSameValue(const ScalarValue& a, const ScalarValue& b) {
   if (a.index() != b.index()) return false;
-  if (const auto* x = std::get_if<double>(&a)) return std::bit_cast<uint64_t>(*x) == std::bit_cast<uint64_t>(std::get<double>(b));
+  if (const auto* x = std::get_if<double>(&a))
+    return std::bit_cast<uint64_t>(*x) == std::bit_cast<uint64_t>(std::get<double>(b));
   return a == b;
 }
 
@@ -77,8 +80,7 @@ size_t Fusion::ScalarKeyHash::operator()(const Scalar* scalar) const {
 
 bool Fusion::ScalarKeyEqual::operator()(const Scalar* a, const Scalar* b) const {
   return a->op() == b->op() && a->dtype() == b->dtype() && a->function() == b->function() &&
-         std::ranges::equal(a->operands(), b->operands()) &&
-         (!a->isConstant() || isSameValue(a->value(), b->value()));
+         std::ranges::equal(a->operands(), b->operands()) && (!a->isConstant() || isSameValue(a->value(), b->value()));
 }
 
 Fusion::Fusion(std::string name) : name_(std::move(name)) {}
@@ -135,7 +137,8 @@ Scalar* Fusion::rawScalar(ScalarOp op, DataType dtype, std::span<Scalar* const> 
   scalar->function_ = function;
   scalar->operand_count_ = static_cast<uint8_t>(operands.size());
   for (size_t i = 0; i < operands.size(); ++i) {
-    TK_REQUIRE(&operands[i]->fusion() == this, Definition, "scalar {} belongs to another fusion", toString(*operands[i]));
+    TK_REQUIRE(&operands[i]->fusion() == this, Definition, "scalar {} belongs to another fusion",
+               toString(*operands[i]));
     scalar->operands_[i] = operands[i];
   }
   return intern(std::move(scalar));
@@ -206,7 +209,8 @@ Expr* Fusion::append(std::unique_ptr<Expr> expr) {
     if (field.role > FieldRole::OperandList) continue;
     auto& list = field.role <= FieldRole::ResultList ? raw->outputs_ : raw->inputs_;
     if (const auto* val = std::get_if<Val*>(&field.value); val != nullptr && *val != nullptr) list.push_back(*val);
-    if (const auto* vals = std::get_if<std::vector<Val*>>(&field.value)) list.insert(list.end(), vals->begin(), vals->end());
+    if (const auto* vals = std::get_if<std::vector<Val*>>(&field.value))
+      list.insert(list.end(), vals->begin(), vals->end());
   }
   for (Val* val : valsOf(*raw)) {
     TK_REQUIRE(&val->fusion() == this, Definition, "{}: an operand or result belongs to another fusion", raw->name());
@@ -243,8 +247,9 @@ void Fusion::aliasOutput(TensorView* output, Val* target, bool is_hidden) {
   TK_REQUIRE(input.dtype() == output->dtype() && shapeOf(input).size() == shapeOf(*output).size(), Definition,
              "alias: {} cannot be written into {}; type and rank must be the same", toString(*output), toString(input));
   for (const auto& [other, alias] : output_aliases_) {
-    TK_REQUIRE(alias.target != target || other == output, Definition, "alias: {} cannot be written into {}, which {} is written into",
-               toString(*output), toString(input), toString(*other));
+    TK_REQUIRE(alias.target != target || other == output, Definition,
+               "alias: {} cannot be written into {}, which {} is written into", toString(*output), toString(input),
+               toString(*other));
   }
   if (!isOutput(output)) addOutput(output);
   output_aliases_[output] = {target, is_hidden};
@@ -291,7 +296,8 @@ std::vector<Scalar*> Fusion::allSymbols() const {
   std::vector<Scalar*> symbols;
   for (const auto& val : vals_) {
     Scalar* scalar = asScalar(val.get());
-    if (scalar == nullptr || !scalar->isSymbol() || std::ranges::find(coordinates_, scalar) != coordinates_.end()) continue;
+    if (scalar == nullptr || !scalar->isSymbol() || std::ranges::find(coordinates_, scalar) != coordinates_.end())
+      continue;
     symbols.push_back(scalar);
   }
   return symbols;

@@ -16,13 +16,26 @@ struct ParallelRow {
 };
 
 constexpr std::array<ParallelRow, 17> kParallelTypes = {{
-    {"Serial", "S"}, {"Stream", "StreamIdx"}, {"DIDx", "deviceIdx.x"}, {"DIDy", "deviceIdx.y"}, {"DIDz", "deviceIdx.z"},
-    {"BIDx", "blockIdx.x"}, {"BIDy", "blockIdx.y"}, {"BIDz", "blockIdx.z"}, {"TIDx", "threadIdx.x"},
-    {"TIDy", "threadIdx.y"}, {"TIDz", "threadIdx.z"}, {"Vectorize", "V"}, {"Unroll", "UR"}, {"Unswitch", "US"},
-    {"Mma", "MMA"}, {"Group", "G"}, {"Bulk", "B"},
+    {"Serial", "S"},
+    {"Stream", "StreamIdx"},
+    {"DIDx", "deviceIdx.x"},
+    {"DIDy", "deviceIdx.y"},
+    {"DIDz", "deviceIdx.z"},
+    {"BIDx", "blockIdx.x"},
+    {"BIDy", "blockIdx.y"},
+    {"BIDz", "blockIdx.z"},
+    {"TIDx", "threadIdx.x"},
+    {"TIDy", "threadIdx.y"},
+    {"TIDz", "threadIdx.z"},
+    {"Vectorize", "V"},
+    {"Unroll", "UR"},
+    {"Unswitch", "US"},
+    {"Mma", "MMA"},
+    {"Group", "G"},
+    {"Bulk", "B"},
 }};
 
-std::optional<ParallelType> findParallelType(std::string_view text, std::string_view ParallelRow::*column) {
+std::optional<ParallelType> findParallelType(std::string_view text, std::string_view ParallelRow::* column) {
   const auto* found = std::ranges::find(kParallelTypes, text, column);
   if (found == kParallelTypes.end()) return std::nullopt;
   return static_cast<ParallelType>(found - kParallelTypes.begin());

@@ -17,7 +17,23 @@ char iterKindLetter(IterKind kind);
 std::optional<IterKind> iterKindFromLetter(char letter);
 
 enum class ParallelType : uint8_t {
-  Serial, Stream, DIDx, DIDy, DIDz, BIDx, BIDy, BIDz, TIDx, TIDy, TIDz, Vectorize, Unroll, Unswitch, Mma, Group, Bulk,
+  Serial,
+  Stream,
+  DIDx,
+  DIDy,
+  DIDz,
+  BIDx,
+  BIDy,
+  BIDz,
+  TIDx,
+  TIDy,
+  TIDz,
+  Vectorize,
+  Unroll,
+  Unswitch,
+  Mma,
+  Group,
+  Bulk,
 };
 
 /// The name in schedules: Serial, Stream, DIDx, ...

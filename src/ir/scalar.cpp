@@ -34,7 +34,8 @@ int64_t floorDivide(int64_t a, int64_t b) { return a / b - static_cast<int64_t>(
 
 ScalarValue applyInt(const Scalar& scalar, int64_t a, int64_t b) {
   if (const auto value = applyChecked(scalar.op(), a, b)) return *value;
-  const bool divides = scalar.op() == ScalarOp::FloorDiv || scalar.op() == ScalarOp::CeilDiv || scalar.op() == ScalarOp::Mod;
+  const bool divides =
+      scalar.op() == ScalarOp::FloorDiv || scalar.op() == ScalarOp::CeilDiv || scalar.op() == ScalarOp::Mod;
   TK_REQUIRE(!divides, Bind, "{}: the divisor is {}; it must be positive", toString(scalar), b);
   TK_RAISE(Bind, "{}: overflows 64-bit integers with {} and {}", toString(scalar), a, b);
 }
@@ -65,23 +66,27 @@ ScalarValue applyRow(FunctionId id, C x, T y, T z, T w) {
   static_cast<void>(y), static_cast<void>(z), static_cast<void>(w);
   using namespace formula;
   const auto give = [](auto value) -> ScalarValue {
-    if constexpr (std::is_same_v<decltype(value), bool>) return value;
-    else if constexpr (std::is_integral_v<decltype(value)>) return static_cast<int64_t>(value);
-    else return static_cast<double>(value);
+    if constexpr (std::is_same_v<decltype(value), bool>)
+      return value;
+    else if constexpr (std::is_integral_v<decltype(value)>)
+      return static_cast<int64_t>(value);
+    else
+      return static_cast<double>(value);
   };
   switch (id) {
-#define TK_ROW(name, arity, rule, accuracy, infix, ...)                                                             \
-  case FunctionId::name:                                                                                            \
-    if constexpr ((TypeRule::rule == TypeRule::Choose) != std::is_same_v<C, T>) {                                    \
-      constexpr bool is_floating = std::is_floating_point_v<T>;                                                      \
-      constexpr bool is_bool = std::is_same_v<T, bool>;                                                              \
-      constexpr bool takes = TypeRule::rule == TypeRule::Float ? is_floating                                         \
-                             : TypeRule::rule == TypeRule::Logical ? is_bool                                         \
-                             : TypeRule::rule == TypeRule::Numeric ? !is_bool                                        \
-                             : TypeRule::rule == TypeRule::Bitwise ? !is_floating                                    \
-                             : TypeRule::rule == TypeRule::Integer ? (!is_floating && !is_bool) : true;              \
-      if constexpr (takes) return give(__VA_ARGS__);                                                                 \
-    }                                                                                                               \
+#define TK_ROW(name, arity, rule, accuracy, infix, ...)                                         \
+  case FunctionId::name:                                                                        \
+    if constexpr ((TypeRule::rule == TypeRule::Choose) != std::is_same_v<C, T>) {               \
+      constexpr bool is_floating = std::is_floating_point_v<T>;                                 \
+      constexpr bool is_bool = std::is_same_v<T, bool>;                                         \
+      constexpr bool takes = TypeRule::rule == TypeRule::Float     ? is_floating                \
+                             : TypeRule::rule == TypeRule::Logical ? is_bool                    \
+                             : TypeRule::rule == TypeRule::Numeric ? !is_bool                   \
+                             : TypeRule::rule == TypeRule::Bitwise ? !is_floating               \
+                             : TypeRule::rule == TypeRule::Integer ? (!is_floating && !is_bool) \
+                                                                   : true;                      \
+      if constexpr (takes) return give(__VA_ARGS__);                                            \
+    }                                                                                           \
     break;
     TK_FUNCTIONS(TK_ROW)
 #undef TK_ROW
@@ -94,13 +99,15 @@ ScalarValue applyFunction(FunctionId id, DataType operand_type, std::span<const 
   const bool chooses = functionInfo(id).rule == TypeRule::Choose;
   for (size_t i = 0; i < 4; ++i) {
     const bool is_condition = chooses && i == 0;
-    v[i] = convertValue(i < values.size() ? values[i] : ScalarValue{int64_t{0}}, is_condition ? DataType::Bool : operand_type);
+    v[i] = convertValue(i < values.size() ? values[i] : ScalarValue{int64_t{0}},
+                        is_condition ? DataType::Bool : operand_type);
   }
   const auto dispatch = [&]<class T>(T) -> ScalarValue {
-    struct Condition { bool value; operator bool() const { return value; } };
-    const auto get = [&](size_t i) {
-      return std::visit([](auto value) { return static_cast<T>(value); }, v[i]);
+    struct Condition {
+      bool value;
+      operator bool() const { return value; }
     };
+    const auto get = [&](size_t i) { return std::visit([](auto value) { return static_cast<T>(value); }, v[i]); };
     if (chooses) return applyRow<T, Condition>(id, Condition{std::get<bool>(v[0])}, get(1), get(2), get(3));
     return applyRow<T, T>(id, get(0), get(1), get(2), get(3));
   };
@@ -178,7 +185,8 @@ double asDouble(const ScalarValue& value) {
 }
 
 ScalarValue convertValue(const ScalarValue& value, DataType dtype) {
-  if (isFloatingType(dtype)) return dtype == DataType::F64 ? asDouble(value) : static_cast<double>(static_cast<float>(asDouble(value)));
+  if (isFloatingType(dtype))
+    return dtype == DataType::F64 ? asDouble(value) : static_cast<double>(static_cast<float>(asDouble(value)));
   if (dtype == DataType::Bool) return std::visit([](auto v) { return formula::convert<bool>(v); }, value);
   if (dtype == DataType::I32) {
     if (const auto* integer = std::get_if<int64_t>(&value)) return int64_t{static_cast<int32_t>(*integer)};
@@ -249,22 +257,24 @@ std::string toString(const Scalar& scalar) {
     case ScalarOp::CeilDiv:
     case ScalarOp::Min:
     case ScalarOp::Max: {
-      const std::string_view name = scalar.op() == ScalarOp::CeilDiv ? "ceilDiv" : scalar.op() == ScalarOp::Min ? "min" : "max";
+      const std::string_view name = scalar.op() == ScalarOp::CeilDiv ? "ceilDiv"
+                                    : scalar.op() == ScalarOp::Min   ? "min"
+                                                                     : "max";
       return fmt::format("( {}({}, {}) )", name, toString(*scalar.operand(0)), toString(*scalar.operand(1)));
     }
     case ScalarOp::Not: return fmt::format("( !{} )", toString(*scalar.operand(0)));
     case ScalarOp::Select:
       return fmt::format("( where({}, {}, {}) )", toString(*scalar.operand(0)), toString(*scalar.operand(1)),
                          toString(*scalar.operand(2)));
-    case ScalarOp::Cast:
-      return fmt::format("( {}({}) )", dataTypeName(scalar.dtype()), toString(*scalar.operand(0)));
+    case ScalarOp::Cast: return fmt::format("( {}({}) )", dataTypeName(scalar.dtype()), toString(*scalar.operand(0)));
     case ScalarOp::Function: {
       std::string text = fmt::format("( {}(", functionInfo(scalar.function()).name);
       for (size_t i = 0; i < scalar.operands().size(); ++i) text += (i > 0 ? ", " : "") + toString(*scalar.operand(i));
       return text + ") )";
     }
     default:
-      return fmt::format("( {} {} {} )", toString(*scalar.operand(0)), infixOf(scalar.op()), toString(*scalar.operand(1)));
+      return fmt::format("( {} {} {} )", toString(*scalar.operand(0)), infixOf(scalar.op()),
+                         toString(*scalar.operand(1)));
   }
 }
 

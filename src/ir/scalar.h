@@ -16,9 +16,23 @@ enum class FunctionId : uint8_t;
 /// How a scalar is made of its operands. Integer arithmetic is 64-bit without overflow; FloorDiv, CeilDiv and Mod take a
 /// positive divisor and round towards minus infinity (Mod is never negative), plus infinity, minus infinity.
 enum class ScalarOp : uint8_t {
-  Constant, Symbol,
-  Add, Sub, Mul, FloorDiv, CeilDiv, Mod, Min, Max,
-  Equal, NotEqual, Less, LessEqual, And, Or, Not,
+  Constant,
+  Symbol,
+  Add,
+  Sub,
+  Mul,
+  FloorDiv,
+  CeilDiv,
+  Mod,
+  Min,
+  Max,
+  Equal,
+  NotEqual,
+  Less,
+  LessEqual,
+  And,
+  Or,
+  Not,
   Select,    ///< operand 0 ? operand 1 : operand 2
   Cast,      ///< operand 0 converted to dtype()
   Function,  ///< a row of functions.h applied to scalars, e.g. rsqrt

@@ -22,8 +22,8 @@ std::optional<MemoryType> memoryTypeFromLetter(char letter) {
 
 IterDomain* TensorView::axis(int64_t i) const {
   const int64_t position = i < 0 ? i + axisCount() : i;
-  TK_REQUIRE(position >= 0 && position < axisCount(), Schedule, "axis {} is out of bounds for tensor {} with {} axes", i,
-             toString(*this), axisCount());
+  TK_REQUIRE(position >= 0 && position < axisCount(), Schedule, "axis {} is out of bounds for tensor {} with {} axes",
+             i, toString(*this), axisCount());
   return domain_.loop[static_cast<size_t>(position)];
 }
 

@@ -34,11 +34,12 @@ ParallelType parallelTypeIn(const FieldValue& value) {
   const auto type = name != nullptr ? parallelTypeFromName(*name) : std::nullopt;
   if (!type) {
     std::string names;
-    for (auto i = ParallelType::Serial; i <= ParallelType::Bulk; i = static_cast<ParallelType>(static_cast<int>(i) + 1)) {
+    for (auto i = ParallelType::Serial; i <= ParallelType::Bulk;
+         i = static_cast<ParallelType>(static_cast<int>(i) + 1)) {
       names += fmt::format("{}{}", names.empty() ? "" : ", ", parallelTypeName(i));
     }
-    TK_RAISE(Schedule, "parallelize: {} is no parallel type; types are {}", name != nullptr ? *name : "the argument 'type'",
-             names);
+    TK_RAISE(Schedule, "parallelize: {} is no parallel type; types are {}",
+             name != nullptr ? *name : "the argument 'type'", names);
   }
   return *type;
 }
@@ -92,8 +93,8 @@ class Commands final : public ScheduleApplier {
  public:
   TensorView* apply(Fusion& fusion, const ScheduleCommand& command) const override {
     const auto found = std::ranges::find(commands(), command.name, &Command::name);
-    TK_REQUIRE(found != commands().end(), Schedule, "{}: no schedule command has this name; commands are {}", command.name,
-               fmt::join(names(), ", "));
+    TK_REQUIRE(found != commands().end(), Schedule, "{}: no schedule command has this name; commands are {}",
+               command.name, fmt::join(names(), ", "));
     TK_REQUIRE(command.result.empty(), Schedule, "{}: gives no tensor, so nothing can be named {}", command.name,
                command.result);
     try {

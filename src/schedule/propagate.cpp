@@ -13,8 +13,10 @@ namespace {
 
 // Does one step on a loop nest in place: parts of a split side by side, a merged axis where its outer one was.
 void replace(Axes& loop, const DomainExpr& step) {
-  if (step.kind == DomainExprKind::Split) loop.insert(std::ranges::find(loop, step.in[0]) + 1, step.out[1]);
-  else loop.erase(std::ranges::find(loop, step.in[1]));
+  if (step.kind == DomainExprKind::Split)
+    loop.insert(std::ranges::find(loop, step.in[0]) + 1, step.out[1]);
+  else
+    loop.erase(std::ranges::find(loop, step.in[1]));
   *std::ranges::find(loop, step.in[0]) = step.out[0];
 }
 
@@ -67,7 +69,9 @@ class Replay {
     const auto found = axes_.find(&axis);
     return found == axes_.end() ? nullptr : found->second;
   }
-  bool isInLoop(const IterDomain* axis) const { return std::ranges::find(producer_->loop(), axis) != producer_->loop().end(); }
+  bool isInLoop(const IterDomain* axis) const {
+    return std::ranges::find(producer_->loop(), axis) != producer_->loop().end();
+  }
 
   // Does the steps that made a consumer's axis on the producer's axes, each once, inputs first.
   void follow(const IterDomain& axis) {
@@ -98,9 +102,10 @@ class Replay {
     if (!isFree(first) || !isFree(second)) return nullptr;
     Axes& loop = producer_->mutableDomain().loop;
     has_changed_ = true;
-    const DomainExpr* own = step.kind == DomainExprKind::Merge
-                                ? mergeStep(first, second)
-                                : splitStep(first, step.factor, step.is_inner_factor ? SplitSide::Inner : SplitSide::Outer);
+    const DomainExpr* own =
+        step.kind == DomainExprKind::Merge
+            ? mergeStep(first, second)
+            : splitStep(first, step.factor, step.is_inner_factor ? SplitSide::Inner : SplitSide::Outer);
     replace(loop, *own);
     return own;
   }

@@ -14,8 +14,9 @@ namespace {
 // A loop axis that a step may still change: a mark says how the axis as it is now is run.
 IterDomain* serialAxis(std::string_view command, const TensorView& tensor, int64_t axis) {
   IterDomain* domain = tensor.loop()[static_cast<size_t>(normalLoopAxis(command, tensor, axis))];
-  TK_REQUIRE(domain->parallelType() == ParallelType::Serial, Schedule, "{}: {} is already marked {}; {} it first, mark then",
-             command, describeAxis(tensor, *domain), parallelTypeName(domain->parallelType()), command);
+  TK_REQUIRE(domain->parallelType() == ParallelType::Serial, Schedule,
+             "{}: {} is already marked {}; {} it first, mark then", command, describeAxis(tensor, *domain),
+             parallelTypeName(domain->parallelType()), command);
   return domain;
 }
 
@@ -36,8 +37,9 @@ IterKind mergedKind(const IterDomain& outer, const IterDomain& inner) {
 int64_t normalLoopAxis(std::string_view command, const TensorView& tensor, int64_t axis) {
   const int64_t count = tensor.axisCount();
   TK_REQUIRE(count > 0, Schedule, "{}: {} has no axes", command, toString(tensor));
-  TK_REQUIRE(axis >= -count && axis < count, Schedule, "{}: axis {} is out of bounds for {} with {} loop axes; legal are {} to {}",
-             command, axis, toString(tensor), count, -count, count - 1);
+  TK_REQUIRE(axis >= -count && axis < count, Schedule,
+             "{}: axis {} is out of bounds for {} with {} loop axes; legal are {} to {}", command, axis,
+             toString(tensor), count, -count, count - 1);
   return axis < 0 ? axis + count : axis;
 }
 
@@ -74,7 +76,8 @@ void split(TensorView* tensor, int64_t axis, Operand factor_operand, SplitSide s
   TK_REQUIRE(&factor->fusion() == &tensor->fusion(), Schedule, "split: the factor {} for {} belongs to another fusion",
              toString(*factor), toString(*tensor));
   TK_REQUIRE(isIntegerType(factor->dtype()) && (!factor->constantInt() || *factor->constantInt() > 0), Schedule,
-             "split: factor {} for {}; factors are positive integers", toString(*factor), describeAxis(*tensor, *domain));
+             "split: factor {} for {}; factors are positive integers", toString(*factor),
+             describeAxis(*tensor, *domain));
   const DomainExpr* step = splitStep(domain, factor, side);
   Axes& loop = tensor->mutableDomain().loop;
   const auto position = std::ranges::find(loop, domain);
@@ -87,8 +90,8 @@ void outer_split(TensorView* tensor, int64_t axis, Operand factor) { split(tenso
 
 void merge(TensorView* tensor, int64_t axis) {
   const int64_t position = normalLoopAxis("merge", *tensor, axis);
-  TK_REQUIRE(position + 1 < tensor->axisCount(), Schedule, "merge: axis {} is the last of {}; it merges with the one after it",
-             position, toString(*tensor));
+  TK_REQUIRE(position + 1 < tensor->axisCount(), Schedule,
+             "merge: axis {} is the last of {}; it merges with the one after it", position, toString(*tensor));
   IterDomain* outer = serialAxis("merge", *tensor, position);
   IterDomain* inner = serialAxis("merge", *tensor, position + 1);
   const auto isIteration = [](const IterDomain* a) { return !a->isReduction() && !a->isBroadcast(); };
@@ -110,8 +113,9 @@ void reorder(TensorView* tensor, const std::vector<int64_t>& order) {
     is_taken[position] = true;
     reordered.push_back(loop[position]);
   }
-  TK_REQUIRE(reordered.size() == loop.size(), Schedule, "reorder: {} axes in the order for {} with {} loop axes; name each once",
-             order.size(), toString(*tensor), loop.size());
+  TK_REQUIRE(reordered.size() == loop.size(), Schedule,
+             "reorder: {} axes in the order for {} with {} loop axes; name each once", order.size(), toString(*tensor),
+             loop.size());
   tensor->mutableDomain().loop = std::move(reordered);
 }
 

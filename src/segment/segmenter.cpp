@@ -19,7 +19,8 @@ class Segmenter {
       for (const Val* input : groups_[g].exprs[0]->inputs()) {
         const auto producer = input->definition() == nullptr ? group_of_.end() : group_of_.find(input->definition());
         if (producer == group_of_.end()) continue;
-        if (std::ranges::find(producers_[g], producer->second) == producers_[g].end()) producers_[g].push_back(producer->second);
+        if (std::ranges::find(producers_[g], producer->second) == producers_[g].end())
+          producers_[g].push_back(producer->second);
       }
     }
   }
@@ -59,7 +60,8 @@ class Segmenter {
 
   // Whether the consumer depends on the producer through another group.
   bool hasIndirectPath(size_t producer, size_t consumer) const {
-    return std::ranges::any_of(producers_.at(consumer), [&](size_t other) { return other != producer && reaches(other, producer); });
+    return std::ranges::any_of(producers_.at(consumer),
+                               [&](size_t other) { return other != producer && reaches(other, producer); });
   }
 
   void merge(size_t producer, size_t consumer) {
@@ -74,7 +76,8 @@ class Segmenter {
     }
     producers_.erase(producer);
     for (auto& [group, list] : producers_) {
-      if (std::erase(list, producer) > 0 && group != consumer && std::ranges::find(list, consumer) == list.end()) list.push_back(consumer);
+      if (std::erase(list, producer) > 0 && group != consumer && std::ranges::find(list, consumer) == list.end())
+        list.push_back(consumer);
     }
   }
 

@@ -17,7 +17,8 @@ struct Row {
 };
 
 constexpr const char* kInputs =
-    "T0: f32[4, 8], T1: f32[8], T2: f32[1, 8], T3: f32[2, 2, 2], T4: f64[3, 8], T5: f32[3, 5], T6: f32[3, 8], T7: f32[3, 3], T8: f32[]";
+    "T0: f32[4, 8], T1: f32[8], T2: f32[1, 8], T3: f32[2, 2, 2], T4: f64[3, 8], T5: f32[3, 5], T6: f32[3, 8], T7: "
+    "f32[3, 3], T8: f32[]";
 
 constexpr Row kRows[] = {
     {"broadcast(T0, flags=[true, false])", "broadcast: flags keep 1 axes, but T0: f32[4, 8] has 2"},
@@ -38,7 +39,8 @@ constexpr Row kRows[] = {
     {"add(T0, T1)", "add: T0: f32[4, 8] and T1: f32[8] have different ranks; broadcast one"},
     {"bitwise_and(T0, T0)", "bitwise_and: not defined on operands of type f32"},
     {"slice(T0, starts=[0], stops=[4])", "slice: 1 starts, 1 stops and 1 steps for T0: f32[4, 8] with 2 axes"},
-    {"slice(T0, starts=[0, 0], stops=[4, 8], steps=[0, 1])", "slice: step 0 along axis 0 of T0: f32[4, 8]; steps must be positive"},
+    {"slice(T0, starts=[0, 0], stops=[4, 8], steps=[0, 1])",
+     "slice: step 0 along axis 0 of T0: f32[4, 8]; steps must be positive"},
     {"squeeze(T0, flags=[true])", "squeeze: 1 flags for T0: f32[4, 8] with 2 axes"},
 };
 
@@ -84,20 +86,28 @@ TEST_F(FieldErrors, NodesOfAnotherFusionAndMisplacedInputsAreRefused) {
   Fusion other;
   Scalar* foreign = other.symbol("n");
   Scalar* pair[] = {foreign, foreign};
-  EXPECT_THAT(errorOf([&] { fusion_.rawScalar(ScalarOp::Add, DataType::I64, pair); }).message(), HasSubstr("belongs to another fusion"));
-  EXPECT_THAT(errorOf([&] { other.addInput(in); }).message(), HasSubstr("addInput: the value belongs to another fusion"));
-  EXPECT_THAT(errorOf([&] { other.addOutput(asTensor(in)); }).message(), HasSubstr("addOutput: T0: f32[4] belongs to another fusion"));
+  EXPECT_THAT(errorOf([&] { fusion_.rawScalar(ScalarOp::Add, DataType::I64, pair); }).message(),
+              HasSubstr("belongs to another fusion"));
+  EXPECT_THAT(errorOf([&] { other.addInput(in); }).message(),
+              HasSubstr("addInput: the value belongs to another fusion"));
+  EXPECT_THAT(errorOf([&] { other.addOutput(asTensor(in)); }).message(),
+              HasSubstr("addOutput: T0: f32[4] belongs to another fusion"));
   EXPECT_THAT(errorOf([&] { fusion_.addInput(in); }).message(), HasSubstr("addInput: the value is already an input"));
   const Expr* copy = defineExpr(fusion_, findOp("set")->kind, {{FieldRole::Operand, "in", in}});
   EXPECT_THAT(errorOf([&] { fusion_.addInput(copy->output(0)); }).message(), HasSubstr("the value is computed by set"));
-  EXPECT_THAT(errorOf([&] { other.append(makeExpr(copy->kind(), fieldsOf(*copy))); }).message(), HasSubstr("belongs to another fusion"));
-  EXPECT_THAT(errorOf([&] { asTensor(in)->axis(3); }).message(), HasSubstr("axis 3 is out of bounds for tensor T0: f32[4] with 1 axes"));
+  EXPECT_THAT(errorOf([&] { other.append(makeExpr(copy->kind(), fieldsOf(*copy))); }).message(),
+              HasSubstr("belongs to another fusion"));
+  EXPECT_THAT(errorOf([&] { asTensor(in)->axis(3); }).message(),
+              HasSubstr("axis 3 is out of bounds for tensor T0: f32[4] with 1 axes"));
 }
 
 TEST_F(FieldErrors, NegativeExtentsAndTargetsWrittenTwiceAreRefused) {
-  EXPECT_THAT(errorOf([&] { fusion_.axis({.extent = fusion_.constant(-1)}); }).message(), HasSubstr("axis: the extent -1 is negative"));
+  EXPECT_THAT(errorOf([&] { fusion_.axis({.extent = fusion_.constant(-1)}); }).message(),
+              HasSubstr("axis: the extent -1 is negative"));
   Val* in = input();
-  const auto copy = [&] { return asTensor(defineExpr(fusion_, findOp("set")->kind, {{FieldRole::Operand, "in", in}})->output(0)); };
+  const auto copy = [&] {
+    return asTensor(defineExpr(fusion_, findOp("set")->kind, {{FieldRole::Operand, "in", in}})->output(0));
+  };
   fusion_.aliasOutput(copy(), in);
   TensorView* second = copy();
   EXPECT_THAT(errorOf([&] { fusion_.aliasOutput(second, in); }).message(), HasSubstr("cannot be written into"));

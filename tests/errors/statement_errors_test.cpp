@@ -27,7 +27,9 @@ class StatementError : public testing::Test {
     return made;
   }
   template <class Op>
-  void add(Op op) { program_.pushBack(program_.appendOp(std::move(op))); }
+  void add(Op op) {
+    program_.pushBack(program_.appendOp(std::move(op)));
+  }
   void know(TensorView* tensor, std::vector<int64_t> sizes, std::vector<int64_t> strides) {
     RunTensor value;
     value.sizes = std::move(sizes);
@@ -143,21 +145,26 @@ TEST(ReferenceErrors, SizesThatDoNotGoTogether) {
     for (const auto& size : sizes) inputs.emplace_back(oracle::zeros(DataType::F32, size));
     return errorOf([&] { oracle::evaluate(*fusion, inputs); }).message();
   };
-  EXPECT_THAT(messageOf("fusion f(T0: f32[a, b], T1: f32[c, d]) -> T2 {\n  T2 = cat([T0, T1], axis=0)\n}\n", {{2, 3}, {2, 4}}),
-              HasSubstr("cat: axis 1 of"));
+  EXPECT_THAT(
+      messageOf("fusion f(T0: f32[a, b], T1: f32[c, d]) -> T2 {\n  T2 = cat([T0, T1], axis=0)\n}\n", {{2, 3}, {2, 4}}),
+      HasSubstr("cat: axis 1 of"));
   EXPECT_THAT(messageOf("fusion f(T0: f32[a, b], T1: f32[c, d]) -> T2 {\n  T2 = linear(T0, T1)\n}\n", {{2, 3}, {2, 4}}),
               HasSubstr("linear: the inner sizes of"));
-  EXPECT_THAT(messageOf("fusion f(T0: f32[a, b], T1: f32[c, b], T2: f32[d]) -> T3 {\n  T3 = linear(T0, T1, T2)\n}\n", {{2, 3}, {2, 3}, {4}}),
+  EXPECT_THAT(messageOf("fusion f(T0: f32[a, b], T1: f32[c, b], T2: f32[d]) -> T3 {\n  T3 = linear(T0, T1, T2)\n}\n",
+                        {{2, 3}, {2, 3}, {4}}),
               HasSubstr("linear: the bias"));
-  EXPECT_THAT(messageOf("fusion f(T0: f32[a, b, c], T1: f32[d, c, e]) -> T2 {\n  T2 = matmul(T0, T1)\n}\n", {{2, 3, 4}, {3, 4, 5}}),
+  EXPECT_THAT(messageOf("fusion f(T0: f32[a, b, c], T1: f32[d, c, e]) -> T2 {\n  T2 = matmul(T0, T1)\n}\n",
+                        {{2, 3, 4}, {3, 4, 5}}),
               HasSubstr("matmul: axis 0 of"));
 }
 
 TEST(TensorErrors, BorrowedMemoryNeedsAStridePerAxis) {
   CpuDevice device;
   float value = 0;
-  EXPECT_THAT(errorOf([&] { Tensor::borrow(device, &value, DataType::F32, std::vector<int64_t>{1, 1}, std::vector<int64_t>{1}, MemoryKind::Host); })
-                  .message(),
+  EXPECT_THAT(errorOf([&] {
+                Tensor::borrow(device, &value, DataType::F32, std::vector<int64_t>{1, 1}, std::vector<int64_t>{1},
+                               MemoryKind::Host);
+              }).message(),
               HasSubstr("one stride per axis is legal"));
 }
 

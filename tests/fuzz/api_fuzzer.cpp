@@ -37,7 +37,8 @@ class Bytes {
   size_t below(size_t n) { return next() % n; }
   bool isOneIn(size_t n) { return next() % n == n - 1; }
   int64_t integer() {
-    constexpr int64_t rare[] = {-1, 1000, int64_t{1} << 31, std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min(), -7};
+    constexpr int64_t rare[] = {
+        -1, 1000, int64_t{1} << 31, std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min(), -7};
     const uint8_t byte = next();
     return byte < 240 ? byte % 5 : rare[byte % std::size(rare)];
   }
@@ -123,15 +124,18 @@ class Caller {
   void addInput() {
     Axes axes;
     for (size_t rank = bytes_.below(4); rank > 0; --rank) {
-      if (bytes_.isOneIn(6)) axes.push_back(fusion_->axis({.kind = IterKind::Broadcast}));
-      else axes.push_back(fusion_->axis({.extent = extent()}));
+      if (bytes_.isOneIn(6))
+        axes.push_back(fusion_->axis({.kind = IterKind::Broadcast}));
+      else
+        axes.push_back(fusion_->axis({.extent = extent()}));
     }
     TensorView* made = fusion_->tensor(bytes_.isOneIn(4) ? dtype() : DataType::F32, std::move(axes));
     fusion_->addInput(made);
     vals_.push_back(made);
   }
   void addScalar() {
-    Scalar* made = bytes_.isOneIn(2) ? fusion_->constant(bytes_.integer()) : fusion_->symbol("s" + std::to_string(bytes_.below(3)), dtype());
+    Scalar* made = bytes_.isOneIn(2) ? fusion_->constant(bytes_.integer())
+                                     : fusion_->symbol("s" + std::to_string(bytes_.below(3)), dtype());
     if (made->isSymbol() && !fusion_->isInput(made)) fusion_->addInput(made);
     vals_.push_back(made);
   }
@@ -142,7 +146,9 @@ class Caller {
   // A value of the form that a parameter of this name usually takes; one of twelve is of any form.
   FieldValue argument(const Parameter& parameter) {
     const std::string_view name = parameter.name;
-    const auto isAny = [&](std::initializer_list<std::string_view> names) { return std::ranges::find(names, name) != names.end(); };
+    const auto isAny = [&](std::initializer_list<std::string_view> names) {
+      return std::ranges::find(names, name) != names.end();
+    };
     if (bytes_.isOneIn(12)) return anything();
     if (isAny({"axes", "order", "starts", "stops", "steps", "widths", "shape"})) {
       std::vector<int64_t> list;
@@ -290,7 +296,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Caller caller(Bytes(data, size));
   caller.run();
   constexpr size_t kKept = 500;
-  if (caller.errors() == 0 && caller.done() >= 5 && validPrograms().size() < kKept) validPrograms().emplace_back(data, data + size);
+  if (caller.errors() == 0 && caller.done() >= 5 && validPrograms().size() < kKept)
+    validPrograms().emplace_back(data, data + size);
   return 0;
 }
 

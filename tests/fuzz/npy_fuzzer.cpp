@@ -27,15 +27,16 @@ void require(bool condition, const char* what) {
   std::abort();
 }
 
-void requireTyped(const Error& error) { require(error.code() == ErrorCode::Io || error.code() == ErrorCode::OutOfMemory, error.what()); }
-
-std::string scratch(const char* name) {
-  return "/tmp/tokamak_npy_fuzzer_" + std::to_string(getpid()) + name;
+void requireTyped(const Error& error) {
+  require(error.code() == ErrorCode::Io || error.code() == ErrorCode::OutOfMemory, error.what());
 }
+
+std::string scratch(const char* name) { return "/tmp/tokamak_npy_fuzzer_" + std::to_string(getpid()) + name; }
 
 void write(const std::string& path, const uint8_t* data, size_t size) {
   std::FILE* file = std::fopen(path.c_str(), "wb");
-  require(file != nullptr && std::fwrite(data, 1, size, file) == size && std::fclose(file) == 0, "the scratch file cannot be written");
+  require(file != nullptr && std::fwrite(data, 1, size, file) == size && std::fclose(file) == 0,
+          "the scratch file cannot be written");
 }
 
 std::vector<std::byte> elementsOf(const Tensor& tensor) {
@@ -55,8 +56,10 @@ void readFile(const uint8_t* data, size_t size, NpyHalf half) {
     const Tensor tensor = readNpy(in, device, stream, half);
     writeNpy(out, tensor);
     const Tensor again = readNpy(out, device, stream, tensor.dtype() == DataType::BF16 ? NpyHalf::BFloat16 : half);
-    require(std::ranges::equal(tensor.sizes(), again.sizes()) && tensor.dtype() == again.dtype(), "the file read back has another shape");
-    if (tensor.isContiguous() && again.isContiguous()) require(elementsOf(tensor) == elementsOf(again), "the file read back has other bits");
+    require(std::ranges::equal(tensor.sizes(), again.sizes()) && tensor.dtype() == again.dtype(),
+            "the file read back has another shape");
+    if (tensor.isContiguous() && again.isContiguous())
+      require(elementsOf(tensor) == elementsOf(again), "the file read back has other bits");
   } catch (const Error& error) {
     requireTyped(error);
   }
@@ -73,11 +76,16 @@ std::string fileWith(const std::string& header, size_t data_bytes) {
 }
 
 constexpr const char* kHeaders[] = {
-    "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }                                                                        \n",
-    "{'descr': '<f8', 'fortran_order': True, 'shape': (3, 2), }\n", "{'descr': '|b1', 'fortran_order': False, 'shape': (5,), }\n",
-    "{'descr': '<u2', 'fortran_order': False, 'shape': (), }\n", "{'descr': '<i8', 'fortran_order': False, 'shape': (0, 7), }\n",
+    "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }                                                       "
+    "                 \n",
+    "{'descr': '<f8', 'fortran_order': True, 'shape': (3, 2), }\n",
+    "{'descr': '|b1', 'fortran_order': False, 'shape': (5,), }\n",
+    "{'descr': '<u2', 'fortran_order': False, 'shape': (), }\n",
+    "{'descr': '<i8', 'fortran_order': False, 'shape': (0, 7), }\n",
     "{\"shape\": (1, 2, 3), \"fortran_order\": False, \"descr\": \"<i4\"}\n"};
-constexpr const char* kPieces[] = {"'descr'", "'<f2'", "'>f4'", "'|O'", "True", "False", "None", "(", ")", ",", "-1", "9223372036854775807", "4294967296", "0", "{", "}", ":", "'"};
+constexpr const char* kPieces[] = {"'descr'",    "'<f2'", "'>f4'", "'|O'", "True", "False",
+                                   "None",       "(",     ")",     ",",    "-1",   "9223372036854775807",
+                                   "4294967296", "0",     "{",     "}",    ":",    "'"};
 
 }  // namespace
 
@@ -87,7 +95,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     const NpyHeader header = parseNpyHeader({data, size}, static_cast<int64_t>(size), "fuzz", half);
     has_header = true;
-    require(header.data_offset >= 0 && header.data_offset <= static_cast<int64_t>(size), "the data starts outside the file");
+    require(header.data_offset >= 0 && header.data_offset <= static_cast<int64_t>(size),
+            "the data starts outside the file");
     for (const int64_t extent : header.sizes) require(extent >= 0, "a size is negative");
   } catch (const Error& error) {
     requireTyped(error);
@@ -106,8 +115,10 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
   for (size_t changes = below(3); changes > 0; --changes) {
     const size_t at = below(header.size());
     const std::string piece = kPieces[below(std::size(kPieces))];
-    if (below(2) == 0) header.insert(at, piece);
-    else header.replace(at, std::min(header.size() - at, piece.size()), piece);
+    if (below(2) == 0)
+      header.insert(at, piece);
+    else
+      header.replace(at, std::min(header.size() - at, piece.size()), piece);
   }
   std::string file = fileWith(header, below(64));
   for (size_t changes = below(3); changes > 0; --changes) file[below(file.size())] = static_cast<char>(below(256));

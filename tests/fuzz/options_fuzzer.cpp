@@ -29,14 +29,16 @@ void dump(const std::string& text) {
   const DumpOptions options(text);
   const std::string long_name(200, 'a');
   for (const std::string_view stage : DumpOptions::stages()) {
-    for (const std::string_view name : {std::string_view("softmax"), std::string_view(""), std::string_view(long_name)}) options.wants(stage, name);
+    for (const std::string_view name : {std::string_view("softmax"), std::string_view(""), std::string_view(long_name)})
+      options.wants(stage, name);
     const bool asks = text.find(stage) != std::string::npos;
     require(asks || !options.wants(stage, "softmax"), "a stage that was not named is dumped", text);
   }
 }
 
 void sizes(const std::string& text) {
-  static const auto fusion = parseFusion("fusion f(T0: f32[i0, i2]) -> T1 { T1 = set(T0) } sizes { i0 = 4, i2 = 8 }", "fuzz");
+  static const auto fusion =
+      parseFusion("fusion f(T0: f32[i0, i2]) -> T1 { T1 = set(T0) } sizes { i0 = 4, i2 = 8 }", "fuzz");
   std::vector<std::string> list;
   for (size_t at = 0; at <= text.size();) {
     const size_t end = std::min(text.find(' ', at), text.size());
@@ -44,7 +46,8 @@ void sizes(const std::string& text) {
     at = end + 1;
   }
   const auto values = tools::readSizes(*fusion, list);
-  for (const auto& [name, value] : values) require(value >= 0 && (name == "i0" || name == "i2"), "a size is taken that the program has not", text);
+  for (const auto& [name, value] : values)
+    require(value >= 0 && (name == "i0" || name == "i2"), "a size is taken that the program has not", text);
 }
 
 void assignment(const std::string& text) {
@@ -52,8 +55,11 @@ void assignment(const std::string& text) {
   require(!name.empty() && name + "=" + value == text, "the parts are not the whole", text);
 }
 
-constexpr const char* kPieces[] = {"fusion", "host_ir", "host_ir_final", "plan", "segments", ":", ",", "*", "soft*", "a*a*a*a*a*a*b", "i0=4", "i2=", "=", " ",
-                                   "i0=-1", "i9=3", "i0=99999999999999999999", "0x10", "T0=x.npy", "i0 = 3", "i0=3.5", "i0=+3"};
+constexpr const char* kPieces[] = {
+    "fusion", "host_ir", "host_ir_final",           "plan", "segments", ":",      ",",
+    "*",      "soft*",   "a*a*a*a*a*a*b",           "i0=4", "i2=",      "=",      " ",
+    "i0=-1",  "i9=3",    "i0=99999999999999999999", "0x10", "T0=x.npy", "i0 = 3", "i0=3.5",
+    "i0=+3"};
 
 }  // namespace
 

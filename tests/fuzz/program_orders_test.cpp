@@ -37,8 +37,10 @@ struct Verdict {
 Verdict verdictOf(const StepList& list) {
   Verdict verdict;
   for (const RaceReport& report : checkStepList(list, kAllRaces)) {
-    if (report.kind == RaceReport::Kind::Race) verdict.races.insert({report.first, report.second});
-    else verdict.others.insert(std::string(raceKindName(report.kind)) + " at step " + std::to_string(report.second));
+    if (report.kind == RaceReport::Kind::Race)
+      verdict.races.insert({report.first, report.second});
+    else
+      verdict.others.insert(std::string(raceKindName(report.kind)) + " at step " + std::to_string(report.second));
   }
   return verdict;
 }
@@ -101,16 +103,18 @@ TEST(ProgramOrders, AreFreeOfRacesAndTheirTrueMutantsAreReported) {
     const Case drawn = drawCase(seed + 2000000, {.program = {.max_ops = 6, .max_elements = 24}}, illegal);
     ASSERT_EQ(illegal, "");
     Device& device = deviceWith(1);
-    MultiDeviceExecutor executor(*buildScheduled(drawn.program), device,
-                                 {.lowering = loweringOf(drawn.config), .evaluator = {.number_of_streams = drawn.config.streams}});
+    MultiDeviceExecutor executor(
+        *buildScheduled(drawn.program), device,
+        {.lowering = loweringOf(drawn.config), .evaluator = {.number_of_streams = drawn.config.streams}});
     const std::vector<InputData> data = drawData(drawn.program, drawn.program.seed);
     const BoundInputs inputs(data, device);
     checkPlan(executor.planFor(inputs.values()), seed, tally);
     ++tally.programs;
     if (HasFatalFailure()) FAIL() << report(drawn, {"order", executor.planFor(inputs.values()).toString()});
   }
-  std::cout << tally.programs << " programs, " << tally.judged << " lists judged, " << tally.mutants << " mutants, " << tally.true_mutants
-            << " true ones, " << tally.missing_synchronisation << " of them of missing synchronisation\n";
+  std::cout << tally.programs << " programs, " << tally.judged << " lists judged, " << tally.mutants << " mutants, "
+            << tally.true_mutants << " true ones, " << tally.missing_synchronisation
+            << " of them of missing synchronisation\n";
   EXPECT_GT(tally.missing_synchronisation, tally.programs / 3);
 }
 

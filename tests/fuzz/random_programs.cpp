@@ -1,6 +1,6 @@
 // random_programs: random fusions with random Stream schedules, run on the processor and compared with the reference.
-#include <csignal>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -25,7 +25,8 @@ using namespace generator;
 
 constexpr const char* kUsage =
     "random_programs [--seed N] [--count N] [--max-ops N] [--max-elements N] [--keep-going] [--no-minimise]\n"
-    "  runs the cases of seeds N, N+1, ...; each failure is printed with its seed, cut down, and the command that runs it again\n"
+    "  runs the cases of seeds N, N+1, ...; each failure is printed with its seed, cut down, and the command that runs "
+    "it again\n"
     "random_programs --replay FILE [--seed N]\n"
     "  runs the .fusion text at its default sizes on small integers, in the configuration of the seed\n";
 
@@ -42,15 +43,25 @@ Options parseOptions(int argc, char** argv) {
   Options options;
   for (int i = 1; i < argc; ++i) {
     const std::string_view name = argv[i];
-    const auto value = [&]() -> const char* { return i + 1 < argc ? argv[++i] : throw std::invalid_argument(std::string(name) + " takes a value"); };
-    if (name == "--seed") options.seed = std::stoull(value());
-    else if (name == "--count") options.count = std::stoll(value());
-    else if (name == "--max-ops") options.draw.program.max_ops = std::stoll(value());
-    else if (name == "--max-elements") options.draw.program.max_elements = std::stoll(value());
-    else if (name == "--replay") options.replay = value();
-    else if (name == "--keep-going") options.keeps_going = true;
-    else if (name == "--no-minimise") options.minimises = false;
-    else throw std::invalid_argument(kUsage);
+    const auto value = [&]() -> const char* {
+      return i + 1 < argc ? argv[++i] : throw std::invalid_argument(std::string(name) + " takes a value");
+    };
+    if (name == "--seed")
+      options.seed = std::stoull(value());
+    else if (name == "--count")
+      options.count = std::stoll(value());
+    else if (name == "--max-ops")
+      options.draw.program.max_ops = std::stoll(value());
+    else if (name == "--max-elements")
+      options.draw.program.max_elements = std::stoll(value());
+    else if (name == "--replay")
+      options.replay = value();
+    else if (name == "--keep-going")
+      options.keeps_going = true;
+    else if (name == "--no-minimise")
+      options.minimises = false;
+    else
+      throw std::invalid_argument(kUsage);
   }
   return options;
 }
@@ -64,7 +75,8 @@ void tellSeed(int signal) {
   size_t at = 6;
   char digits[24];
   size_t count = 0;
-  for (uint64_t left = current_seed; count == 0 || left != 0; left /= 10) digits[count++] = static_cast<char>('0' + left % 10);
+  for (uint64_t left = current_seed; count == 0 || left != 0; left /= 10)
+    digits[count++] = static_cast<char>('0' + left % 10);
   while (count > 0) text[at++] = digits[--count];
   for (const char* end = signal == SIGALRM ? " hangs\n" : " crashes\n"; *end != 0; ++end) text[at++] = *end;
   if (write(STDERR_FILENO, text, at) < 0) _exit(3);
@@ -82,7 +94,8 @@ int replay(const Options& options) {
   const RunConfig config = drawCase(options.seed, options.draw, problem_of_case).config;
   RunTally tally;
   const auto problem = findProblem(*fusion, *fusion, drawDataFor(*fusion, options.seed), config, {}, tally);
-  std::cout << toString(config) << "\n" << (problem ? problem->kind + ": " + problem->text : "as the reference") << "\n";
+  std::cout << toString(config) << "\n"
+            << (problem ? problem->kind + ": " + problem->text : "as the reference") << "\n";
   return problem ? 1 : 0;
 }
 
@@ -109,15 +122,20 @@ int runSeeds(const Options& options) {
         RunTally ignored;
         if (auto small = findProblem(drawn, run_options, ignored)) problem = small;
       }
-      std::cout << report(drawn, *problem) << fmt::format("        --max-ops {} --max-elements {}\n", options.draw.program.max_ops, options.draw.program.max_elements) << std::flush;
+      std::cout << report(drawn, *problem)
+                << fmt::format("        --max-ops {} --max-elements {}\n", options.draw.program.max_ops,
+                               options.draw.program.max_elements)
+                << std::flush;
     }
     if (failures > 0 && !options.keeps_going) break;
   }
   alarm(0);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  std::cout << fmt::format("{} programs ({} streamed), {} ops, {} plan steps, {} runs, {} elements, {} schedules refused, {} failures in {:.1f} s\n",
-                           tally.programs, tally.streamed_programs, tally.ops, tally.steps, tally.runs, tally.elements, tally.refused, failures,
-                           seconds.count());
+  std::cout << fmt::format(
+      "{} programs ({} streamed), {} ops, {} plan steps, {} runs, {} elements, {} schedules refused, {} failures in "
+      "{:.1f} s\n",
+      tally.programs, tally.streamed_programs, tally.ops, tally.steps, tally.runs, tally.elements, tally.refused,
+      failures, seconds.count());
   return failures == 0 ? 0 : 1;
 }
 

@@ -31,8 +31,9 @@ RunTally runSeeds(uint64_t first, uint64_t count, const CaseOptions& draw, const
       return tally;
     }
   }
-  std::cout << tally.programs << " programs (" << tally.streamed_programs << " streamed), " << tally.ops << " ops, " << tally.steps << " plan steps, "
-            << tally.runs << " runs, " << tally.elements << " elements, " << tally.refused << " schedules refused\n";
+  std::cout << tally.programs << " programs (" << tally.streamed_programs << " streamed), " << tally.ops << " ops, "
+            << tally.steps << " plan steps, " << tally.runs << " runs, " << tally.elements << " elements, "
+            << tally.refused << " schedules refused\n";
   return tally;
 }
 
@@ -43,7 +44,8 @@ TEST(StreamPrograms, GiveTheReferencesResultsInEveryMode) {
 }
 
 TEST(StreamPrograms, GiveTheSameBitsAHundredTimes) {
-  runSeeds(kFirstSeed + 1000000, kPrograms, {.program = {.max_ops = 8, .max_elements = 64}}, {.replays = 100, .runs_direct = false, .runs_unstreamed = false});
+  runSeeds(kFirstSeed + 1000000, kPrograms, {.program = {.max_ops = 8, .max_elements = 64}},
+           {.replays = 100, .runs_direct = false, .runs_unstreamed = false});
 }
 
 }  // namespace

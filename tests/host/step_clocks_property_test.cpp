@@ -28,7 +28,8 @@ std::string describe(const StepList& list) {
   std::string text;
   for (size_t i = 0; i < list.steps.size(); ++i) {
     const Step& step = list.steps[i];
-    text += std::to_string(i) + ": stream " + std::to_string(step.stream) + " " + kNames[static_cast<size_t>(step.kind)] + " " + std::to_string(step.event);
+    text += std::to_string(i) + ": stream " + std::to_string(step.stream) + " " +
+            kNames[static_cast<size_t>(step.kind)] + " " + std::to_string(step.event);
     for (const Access& access : step.accesses) text += " b" + std::to_string(access.buffer);
     text += "\n";
   }
@@ -43,12 +44,15 @@ TEST(StepClocks, DroppingImpliedWaitsKeepsTheOrderAndNoWaitTooMany) {
     const StepList list = drawList(seed);
     if (hasCommunications(list)) continue;
     const StepList dropped = dropImpliedWaits(list);
-    ASSERT_EQ(problemOfDroppedWaits(list, dropped), "") << "seed " << seed << "\n" << describe(list) << "gives\n" << describe(dropped);
+    ASSERT_EQ(problemOfDroppedWaits(list, dropped), "") << "seed " << seed << "\n"
+                                                        << describe(list) << "gives\n"
+                                                        << describe(dropped);
     ++lists;
     before += countWaits(list);
     after += countWaits(dropped);
   }
-  std::printf("%lld lists, %lld waits, %lld kept\n", static_cast<long long>(lists), static_cast<long long>(before), static_cast<long long>(after));
+  std::printf("%lld lists, %lld waits, %lld kept\n", static_cast<long long>(lists), static_cast<long long>(before),
+              static_cast<long long>(after));
   EXPECT_GT(lists, kPrograms / 5);
   EXPECT_LT(after, before);
 }
@@ -61,16 +65,22 @@ TEST(StepClocks, BuffersShareBytesOnlyWhenUsedOneAfterTheOther) {
     if (hasCommunications(list) || !checkStepList(list).empty()) continue;
     const StepList dropped = dropImpliedWaits(list);
     const StepList placed = placeBuffers(dropped);
-    ASSERT_EQ(problemOfPlaces(dropped, placed), "") << "seed " << seed << "\n" << describe(dropped) << "gives\n" << describe(placed);
-    ASSERT_TRUE(checkStepList(placed).empty()) << "seed " << seed << "\n" << describe(dropped) << "gives\n" << describe(placed);
+    ASSERT_EQ(problemOfPlaces(dropped, placed), "") << "seed " << seed << "\n"
+                                                    << describe(dropped) << "gives\n"
+                                                    << describe(placed);
+    ASSERT_TRUE(checkStepList(placed).empty()) << "seed " << seed << "\n"
+                                               << describe(dropped) << "gives\n"
+                                               << describe(placed);
     ++lists;
     int64_t bytes = 0;
     for (const StepBuffer& buffer : list.buffers) {
-      if (buffer.origin == StepBuffer::Origin::Intermediate) bytes += (std::max<int64_t>(buffer.bytes, 1) + 255) / 256 * 256;
+      if (buffer.origin == StepBuffer::Origin::Intermediate)
+        bytes += (std::max<int64_t>(buffer.bytes, 1) + 255) / 256 * 256;
     }
     sharing += arenaBytes(placed) < bytes ? 1 : 0;
   }
-  std::printf("%lld lists, in %lld of them buffers share bytes\n", static_cast<long long>(lists), static_cast<long long>(sharing));
+  std::printf("%lld lists, in %lld of them buffers share bytes\n", static_cast<long long>(lists),
+              static_cast<long long>(sharing));
   EXPECT_GT(sharing, 0);
 }
 

@@ -23,8 +23,9 @@ void join(std::vector<bool>& into, const std::vector<bool>& other) {
 }  // namespace
 
 StepClosure::StepClosure(const StepList& list, Nodes nodes) {
-  const auto works = static_cast<size_t>(std::ranges::count_if(
-      list.steps, [&](const Step& step) { return !isOrderOnly(step) || (nodes == Nodes::WorkAndRecords && step.kind == StepKind::Record); }));
+  const auto works = static_cast<size_t>(std::ranges::count_if(list.steps, [&](const Step& step) {
+    return !isOrderOnly(step) || (nodes == Nodes::WorkAndRecords && step.kind == StepKind::Record);
+  }));
   const std::vector<bool> nothing(works + 2, false);
   // What has happened when a stream gets to its next step, and at the point an event stands for.
   std::vector<std::vector<bool>> streams(static_cast<size_t>(list.stream_count), nothing);
@@ -54,7 +55,8 @@ std::string StepClosure::firstDifference(const StepClosure& other) const {
   for (size_t b = 0; b < count(); ++b) {
     for (size_t a = 0; a < b; ++a) {
       if (isBefore(a, b) != other.isBefore(a, b)) {
-        return fmt::format("work step {} is {}before work step {} (0 is the entry, {} the exit)", a, isBefore(a, b) ? "no longer " : "now ", b, count() - 1);
+        return fmt::format("work step {} is {}before work step {} (0 is the entry, {} the exit)", a,
+                           isBefore(a, b) ? "no longer " : "now ", b, count() - 1);
       }
     }
   }
@@ -62,7 +64,8 @@ std::string StepClosure::firstDifference(const StepClosure& other) const {
 }
 
 bool hasCommunications(const StepList& list) {
-  return std::ranges::any_of(list.steps, [](const Step& step) { return step.kind == StepKind::Post || step.kind == StepKind::Join; });
+  return std::ranges::any_of(
+      list.steps, [](const Step& step) { return step.kind == StepKind::Post || step.kind == StepKind::Join; });
 }
 
 std::string problemOfDroppedWaits(const StepList& list, const StepList& dropped) {
@@ -72,7 +75,8 @@ std::string problemOfDroppedWaits(const StepList& list, const StepList& dropped)
   const StepClosure order(dropped, WorkAndRecords);
   for (size_t i = 0; i < dropped.steps.size(); ++i) {
     if (dropped.steps[i].kind != StepKind::Wait) continue;
-    if (StepClosure(withoutStep(dropped, i), WorkAndRecords) == order) return fmt::format("the wait that is step {} is implied by others", i);
+    if (StepClosure(withoutStep(dropped, i), WorkAndRecords) == order)
+      return fmt::format("the wait that is step {} is implied by others", i);
   }
   return "";
 }
@@ -101,23 +105,30 @@ std::string problemOfPlaces(const StepList& list, const StepList& placed) {
       place.uses.push_back(in_list);
       if (is_life) continue;
       const Access& moved = placed.steps[in_placed].accesses[a];
-      const Placed now{.begin = moved.offset - access.offset, .end = moved.offset - access.offset + buffer.bytes, .arena = moved.buffer};
-      if (place.end != 0 && (place.begin != now.begin || place.arena != now.arena)) return fmt::format("buffer {} has two places", access.buffer);
+      const Placed now{.begin = moved.offset - access.offset,
+                       .end = moved.offset - access.offset + buffer.bytes,
+                       .arena = moved.buffer};
+      if (place.end != 0 && (place.begin != now.begin || place.arena != now.arena))
+        return fmt::format("buffer {} has two places", access.buffer);
       place.begin = now.begin;
       place.end = now.end;
       place.arena = now.arena;
       const bool is_arena = placed.buffers[static_cast<size_t>(now.arena)].origin == StepBuffer::Origin::Arena;
-      if (!is_arena || now.begin < 0 || now.end > placed.buffers[static_cast<size_t>(now.arena)].bytes) return fmt::format("buffer {} leaves the arena", access.buffer);
+      if (!is_arena || now.begin < 0 || now.end > placed.buffers[static_cast<size_t>(now.arena)].bytes)
+        return fmt::format("buffer {} leaves the arena", access.buffer);
     }
     if (!is_life) ++in_placed;
   }
   const auto isAllBefore = [&](const Placed& a, const Placed& b) {
-    return std::ranges::all_of(a.uses, [&](size_t use) { return std::ranges::all_of(b.uses, [&](size_t later) { return order.isBefore(use, later); }); });
+    return std::ranges::all_of(a.uses, [&](size_t use) {
+      return std::ranges::all_of(b.uses, [&](size_t later) { return order.isBefore(use, later); });
+    });
   };
   for (const auto& [one, a] : places) {
     for (const auto& [other, b] : places) {
       const bool share = one < other && a.arena == b.arena && a.begin < b.end && b.begin < a.end;
-      if (share && !isAllBefore(a, b) && !isAllBefore(b, a)) return fmt::format("buffers {} and {} share bytes, but are not used one after the other", one, other);
+      if (share && !isAllBefore(a, b) && !isAllBefore(b, a))
+        return fmt::format("buffers {} and {} share bytes, but are not used one after the other", one, other);
     }
   }
   return "";

@@ -19,7 +19,8 @@ std::vector<float> run(const Fusion& fusion, Grouping grouping, const std::vecto
   MultiDeviceExecutor executor(fusion, device, {.lowering = {.grouping = grouping}});
   const std::shared_ptr<Stream> stream = device.createStream();
   const Tensor input = Tensor::emptyOnHost(device, stream, DataType::F32, sizes);
-  for (int64_t i = 0; i < input.numel(); ++i) static_cast<float*>(input.hostData())[i] = static_cast<float>(i % 13) - 6.0F;
+  for (int64_t i = 0; i < input.numel(); ++i)
+    static_cast<float*>(input.hostData())[i] = static_cast<float>(i % 13) - 6.0F;
   const RunValue inputs[] = {input};
   const std::vector<Tensor> outputs = executor.runWithInput(inputs);
   const auto* data = static_cast<const float*>(outputs[0].hostData());

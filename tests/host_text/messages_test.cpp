@@ -686,6 +686,10 @@ HostUnit0{
 }
 )",
      "a:8:5: set: its result already has a definition"},
+    {"AnAxisOfANegativeExtent", R"(%HostIrContainer { (T0_g_float[iS0{-1}]) -> () :
+}
+)",
+     "a:1:32: axis: the extent -1 is negative"},
 };
 
 std::string messageOf(std::string_view text) {

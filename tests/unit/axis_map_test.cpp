@@ -159,7 +159,8 @@ TEST_F(AxisMapTest, AReshapeKeepsTheAxesOutsideOfTheGroupsItChanges) {
   EXPECT_EQ(map.use(*a, 3), other());
   EXPECT_TRUE(map.isIndependentAlong(0));
   EXPECT_FALSE(map.isIndependentAlong(2));
-  EXPECT_NE(valueOf(map).find("[c0, ( c2 / i2 ), ( c2 % i2 ), ( ( c3 * 3 ) + c4 )]"), std::string::npos) << valueOf(map);
+  EXPECT_NE(valueOf(map).find("[c0, ( c2 / i2 ), ( c2 % i2 ), ( ( c3 * 3 ) + c4 )]"), std::string::npos)
+      << valueOf(map);
 }
 
 TEST_F(AxisMapTest, AReshapeWhoseSizesCannotBeComparedIsOneGroup) {

@@ -116,8 +116,10 @@ TEST_F(DefineCallables, ScalarsAloneGiveAScalar) {
 }
 
 TEST_F(DefineCallables, WrongArgumentsAreNamed) {
-  EXPECT_EQ(messageOf("softmax", {arg(in_), {"dim", int64_t{0}}}), "softmax: no argument is called 'dim'; it takes in, axis");
-  EXPECT_EQ(messageOf("softmax", {arg(in_), {{}, int64_t{0}}, {"axis", int64_t{0}}}), "softmax: argument 'axis' is given twice");
+  EXPECT_EQ(messageOf("softmax", {arg(in_), {"dim", int64_t{0}}}),
+            "softmax: no argument is called 'dim'; it takes in, axis");
+  EXPECT_EQ(messageOf("softmax", {arg(in_), {{}, int64_t{0}}, {"axis", int64_t{0}}}),
+            "softmax: argument 'axis' is given twice");
   EXPECT_EQ(messageOf("softmax", {}), "softmax: argument 'in' is missing; it takes in, axis");
   EXPECT_EQ(messageOf("softmax", {{{}, int64_t{3}}}), "softmax: 'in' must be a tensor");
   EXPECT_EQ(messageOf("softmax", {arg(in_), {{}, 0.5}}), "softmax: 'axis' must be an integer; got a number");
@@ -125,7 +127,8 @@ TEST_F(DefineCallables, WrongArgumentsAreNamed) {
   EXPECT_EQ(messageOf("add", {arg(in_), {{}, std::string("x")}}), "add: 'y' must be a tensor, a scalar or a number");
   EXPECT_THAT(messageOf("squeeze", {arg(in_)}), HasSubstr("give either axes or flags"));
   EXPECT_THAT(messageOf("slice", {arg(in_)}), HasSubstr("needs starts and stops, or an axis"));
-  EXPECT_THAT(messageOf("slice", {arg(in_), {"starts", Ints{0, 0}}, {"axis", int64_t{0}}}), HasSubstr("give either lists"));
+  EXPECT_THAT(messageOf("slice", {arg(in_), {"starts", Ints{0, 0}}, {"axis", int64_t{0}}}),
+              HasSubstr("give either lists"));
 }
 
 }  // namespace

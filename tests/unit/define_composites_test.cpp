@@ -24,14 +24,14 @@ class DefineComposites : public testing::Test {
 
 TEST_F(DefineComposites, SoftmaxCastsOnceAndComputesInF32) {
   EXPECT_EQ(softmax(tensor(DataType::BF16, {2, 8}))->dtype(), DataType::F32);
-  EXPECT_THAT(program(), ElementsAre("cast f32[2, 8]", "max f32[2]", "broadcast f32[2, b1]", "sub f32[2, 8]", "exp f32[2, 8]",
-                                     "sum f32[2]", "broadcast f32[2, b1]", "div f32[2, 8]"));
+  EXPECT_THAT(program(), ElementsAre("cast f32[2, 8]", "max f32[2]", "broadcast f32[2, b1]", "sub f32[2, 8]",
+                                     "exp f32[2, 8]", "sum f32[2]", "broadcast f32[2, b1]", "div f32[2, 8]"));
 }
 
 TEST_F(DefineComposites, LogSoftmaxSubtractsTheLogarithmOfTheSum) {
   log_softmax(tensor(DataType::F32, {2, 8}), 0);
-  EXPECT_THAT(program(), ElementsAre("max f32[8]", "broadcast f32[b1, 8]", "sub f32[2, 8]", "exp f32[2, 8]", "sum f32[8]",
-                                     "broadcast f32[b1, 8]", "log f32[b1, 8]", "sub f32[2, 8]"));
+  EXPECT_THAT(program(), ElementsAre("max f32[8]", "broadcast f32[b1, 8]", "sub f32[2, 8]", "exp f32[2, 8]",
+                                     "sum f32[8]", "broadcast f32[b1, 8]", "log f32[b1, 8]", "sub f32[2, 8]"));
   EXPECT_THAT(errorOf([&] { log_softmax(tensor(DataType::F32, {2}), 1); }).message(), HasSubstr("log_softmax: axis 1"));
 }
 
@@ -65,11 +65,10 @@ TEST_F(DefineComposites, VarianceAndMeanHaveTheSameShape) {
 
 TEST_F(DefineComposites, LayerNormNormalisesTrailingAxesAndAppliesWeightAndBias) {
   layer_norm(tensor(DataType::F32, {2, 8}), tensor(DataType::BF16, {8}), tensor(DataType::F32, {8}));
-  EXPECT_THAT(program(),
-              ElementsAre("sum f32[2]", "broadcast f32[2, b1]", "div f32[2, b1]", "sub f32[2, 8]", "mul f32[2, 8]",
-                          "sum f32[2]", "broadcast f32[2, b1]", "div f32[2, b1]", "add f32[2, b1]", "rsqrt f32[2, b1]",
-                          "mul f32[2, 8]", "cast f32[8]", "broadcast f32[b1, 8]", "mul f32[2, 8]", "broadcast f32[b1, 8]",
-                          "add f32[2, 8]"));
+  EXPECT_THAT(program(), ElementsAre("sum f32[2]", "broadcast f32[2, b1]", "div f32[2, b1]", "sub f32[2, 8]",
+                                     "mul f32[2, 8]", "sum f32[2]", "broadcast f32[2, b1]", "div f32[2, b1]",
+                                     "add f32[2, b1]", "rsqrt f32[2, b1]", "mul f32[2, 8]", "cast f32[8]",
+                                     "broadcast f32[b1, 8]", "mul f32[2, 8]", "broadcast f32[b1, 8]", "add f32[2, 8]"));
 }
 
 TEST_F(DefineComposites, NormsRefuseWeightsOfOtherRankAndTooManyAxes) {
@@ -85,8 +84,9 @@ TEST_F(DefineComposites, RmsNormScalesByTheRootMeanSquare) {
 }
 
 TEST_F(DefineComposites, ActivationsKeepTheShapeAndComputeInFloating) {
-  for (auto* activation : {+[](TensorView* in) { return gelu(in); }, +[](TensorView* in) { return gelu_tanh(in); },
-                           +[](TensorView* in) { return leaky_relu(in); }, +[](TensorView* in) { return softplus(in); }}) {
+  for (auto* activation :
+       {+[](TensorView* in) { return gelu(in); }, +[](TensorView* in) { return gelu_tanh(in); },
+        +[](TensorView* in) { return leaky_relu(in); }, +[](TensorView* in) { return softplus(in); }}) {
     EXPECT_EQ(describe(*activation(tensor(DataType::I64, {2, 3}))), "f32[2, 3]");
     EXPECT_EQ(describe(*activation(tensor(DataType::F64, {2, 3}))), "f64[2, 3]");
   }
@@ -113,7 +113,8 @@ TEST_F(DefineComposites, CausalAttentionHidesLaterKeys) {
 
 TEST_F(DefineComposites, AttentionRefusesMixedTypesAndVectors) {
   const auto q = tensor(DataType::F32, {8, 16});
-  EXPECT_THAT(errorOf([&] { attention(q, q, tensor(DataType::BF16, {8, 16})); }).message(), HasSubstr("one floating type"));
+  EXPECT_THAT(errorOf([&] { attention(q, q, tensor(DataType::BF16, {8, 16})); }).message(),
+              HasSubstr("one floating type"));
   EXPECT_THAT(errorOf([&] { attention(q, q, tensor(DataType::F32, {8})); }).message(),
               HasSubstr("needs a sequence and an embedding axis"));
 }

@@ -26,7 +26,8 @@ class DefineFunctions : public testing::Test {
 
 struct PromotionRow {
   std::string_view what;
-  std::vector<std::string_view> operands;  // f32: a tensor with axes, f32[]: without, f32(): a scalar, 2 2.0 true: numbers
+  std::vector<std::string_view>
+      operands;  // f32: a tensor with axes, f32[]: without, f32(): a scalar, 2 2.0 true: numbers
   std::string_view promoted;
 };
 
@@ -36,7 +37,8 @@ Operand operandOf(Fusion& fusion, std::string_view text) {
   if (text == "2") return 2;
   if (text == "2.0") return 2.0;
   if (text == "true") return true;
-  if (text.ends_with("[]")) return inputOf(fusion, *dataTypeFromName(text.substr(0, text.size() - 2)), std::vector<int64_t>{});
+  if (text.ends_with("[]"))
+    return inputOf(fusion, *dataTypeFromName(text.substr(0, text.size() - 2)), std::vector<int64_t>{});
   if (text.ends_with("()")) return fusion.symbol("s", *dataTypeFromName(text.substr(0, text.size() - 2)));
   return inputOf(fusion, *dataTypeFromName(text), {4, 8});
 }
@@ -52,8 +54,8 @@ INSTANTIATE_TEST_SUITE_P(
     Rows, Promotion,
     testing::Values(PromotionRow{"same", {"f32", "f32"}, "f32"}, PromotionRow{"wider float", {"f32", "f64"}, "f64"},
                     PromotionRow{"two halves", {"f16", "bf16"}, "f32"}, PromotionRow{"half", {"bf16", "bf16"}, "bf16"},
-                    PromotionRow{"integers", {"i32", "i64"}, "i64"}, PromotionRow{"integer, float", {"i64", "f16"}, "f16"},
-                    PromotionRow{"bool", {"bool", "i32"}, "i32"},
+                    PromotionRow{"integers", {"i32", "i64"}, "i64"},
+                    PromotionRow{"integer, float", {"i64", "f16"}, "f16"}, PromotionRow{"bool", {"bool", "i32"}, "i32"},
                     PromotionRow{"a number of the category", {"i32", "2"}, "i32"},
                     PromotionRow{"a number of the category", {"bf16", "2.0"}, "bf16"},
                     PromotionRow{"a number of the category", {"f64", "2.0"}, "f64"},
@@ -67,7 +69,8 @@ INSTANTIATE_TEST_SUITE_P(
                     PromotionRow{"no axes, same category", {"f32", "f64[]"}, "f32"},
                     PromotionRow{"no axes, higher category", {"i32", "f64[]"}, "f64"},
                     PromotionRow{"no axes and a number", {"f16[]", "2.0"}, "f16"},
-                    PromotionRow{"scalars", {"f32()", "i64()"}, "f32"}, PromotionRow{"a scalar and a number", {"f32()", "2.0"}, "f32"},
+                    PromotionRow{"scalars", {"f32()", "i64()"}, "f32"},
+                    PromotionRow{"a scalar and a number", {"f32()", "2.0"}, "f32"},
                     PromotionRow{"scalars, higher category", {"i64()", "2.0"}, "f64"}));
 
 TEST_F(DefineFunctions, HalfTypesAreCastToF32AndGiveF32) {

@@ -182,7 +182,8 @@ TEST_F(DefineStructured, AnOpWithoutOwnFunctionsHasOneFromItsDescription) {
   EXPECT_EQ(describe(*matmul(floats({2, 3}), floats({3, 4}))), "f32[2, 4]");
   EXPECT_EQ(describe(*linear(floats({2, 3}), floats({4, 3}))), "f32[2, 4]");
   EXPECT_EQ(describe(*linear(floats({2, 3}), floats({4, 3}), floats({4}))), "f32[2, 4]");
-  EXPECT_THAT(messageOf([&] { matmul(floats({2, 3}), floats({3, 4}), floats({4})); }), HasSubstr("matmul: too many arguments; expected a, b"));
+  EXPECT_THAT(messageOf([&] { matmul(floats({2, 3}), floats({3, 4}), floats({4})); }),
+              HasSubstr("matmul: too many arguments; expected a, b"));
   EXPECT_THAT(messageOf([&] { matmul(floats({2, 3})); }), HasSubstr("matmul: operand 'b' is missing"));
   EXPECT_THAT(messageOf([&] { matmul(floats({2, 3}), 2); }), HasSubstr("'b' must be a tensor"));
 }
@@ -192,10 +193,13 @@ TEST_F(DefineStructured, ADescribedOpTakesNumbersNamesAndLists) {
   EXPECT_EQ(describe(*filled), "f64[2, 3]");
   const TensorView* copy = define<LoadStoreOp>(floats({2}), "Global");
   EXPECT_EQ(copy->definition()->as<LoadStoreOp>()->cache_op, CacheOp::Global);
-  EXPECT_EQ(define<LoadStoreOp>(floats({2}), CacheOp::AllLevels)->definition()->as<LoadStoreOp>()->cache_op, CacheOp::AllLevels);
-  EXPECT_THAT(messageOf([&] { define<LoadStoreOp>(floats({2}), "Fast"); }),
-              HasSubstr("the argument 'cache_op' is a text; expected one of Unspecified, AllLevels, Streaming, Global"));
-  EXPECT_THAT(messageOf([&] { define<FullOp>(std::vector<int64_t>{2}, 1.5); }), HasSubstr("no argument belongs to a fusion"));
+  EXPECT_EQ(define<LoadStoreOp>(floats({2}), CacheOp::AllLevels)->definition()->as<LoadStoreOp>()->cache_op,
+            CacheOp::AllLevels);
+  EXPECT_THAT(
+      messageOf([&] { define<LoadStoreOp>(floats({2}), "Fast"); }),
+      HasSubstr("the argument 'cache_op' is a text; expected one of Unspecified, AllLevels, Streaming, Global"));
+  EXPECT_THAT(messageOf([&] { define<FullOp>(std::vector<int64_t>{2}, 1.5); }),
+              HasSubstr("no argument belongs to a fusion"));
 }
 
 }  // namespace

@@ -59,7 +59,8 @@ schedule {
   propagate(T7)
 })");
   EXPECT_EQ(describe(*fusion->outputs()[0]), "bf16[i0, i2]");
-  for (const Expr* expr : fusion->exprs()) EXPECT_TRUE(asTensor(expr->output(0))->axis(0)->isStream()) << callName(*expr);
+  for (const Expr* expr : fusion->exprs())
+    EXPECT_TRUE(asTensor(expr->output(0))->axis(0)->isStream()) << callName(*expr);
 }
 
 }  // namespace

@@ -98,8 +98,8 @@ TEST_F(DomainGraphTest, CutAxesDoNotGoAlong) {
 
 TEST_F(DomainGraphTest, EveryOpOnBroadcastAxesCanBeAsked) {
   TensorView* in = floats({1, 6});
-  for (TensorView* out : {slice(in, 1, 1, 5), pad(in, {0, 0, 1, 1}), cat({in, in}, 1), select(in, 1, 0), reshape(in, {3, 2}),
-                          matmul(in, floats({6, 1})), sum(in, {1}), permute(in, {1, 0})}) {
+  for (TensorView* out : {slice(in, 1, 1, 5), pad(in, {0, 0, 1, 1}), cat({in, in}, 1), select(in, 1, 0),
+                          reshape(in, {3, 2}), matmul(in, floats({6, 1})), sum(in, {1}), permute(in, {1, 0})}) {
     EXPECT_NO_THROW(producersOf(out, 0, Reduction));
   }
   EXPECT_EQ(producersOf(slice(in, 1, 1, 5), 0, Exact), (Found{0, -1}));

@@ -3,10 +3,10 @@
 #include <functional>
 
 #include "define/functions.h"
-#include "ir/all_ops.h"
 #include "define/shapes.h"
 #include "define/structured.h"
 #include "error_of.h"
+#include "ir/all_ops.h"
 #include "program_of.h"
 #include "unit/op_by_op.h"
 
@@ -31,97 +31,131 @@ const std::vector<DataType> kNumbers = {DataType::F32, DataType::F64, DataType::
 
 const std::vector<OpCase> kCases = {
     {"set", [](const Sizes& s, DataType t) { return set(inputOf(s.fusion, t, {s.n, s.m, s.k})); }},
-    {"add", [](const Sizes& s, DataType t) {
+    {"add",
+     [](const Sizes& s, DataType t) {
        return add(inputOf(s.fusion, t, {s.n, s.m, s.k}), inputOf(s.fusion, t, {s.n, s.m, s.k}));
-     }, kNumbers},
-    {"add_broadcast", [](const Sizes& s, DataType t) {
+     },
+     kNumbers},
+    {"add_broadcast",
+     [](const Sizes& s, DataType t) {
        return add(mul(inputOf(s.fusion, t, {s.n, 1, s.k}), inputOf(s.fusion, t, {s.m, 1})), 3);
-     }, kNumbers},
-    {"where", [](const Sizes& s, DataType t) {
+     },
+     kNumbers},
+    {"where",
+     [](const Sizes& s, DataType t) {
        return where(inputOf(s.fusion, DataType::Bool, {s.m, s.k}), inputOf(s.fusion, t, {s.n, s.m, s.k}),
                     inputOf(s.fusion, t, {s.n, s.m, 1}));
      }},
-    {"cast", [](const Sizes& s, DataType t) {
-       return cast(cast(inputOf(s.fusion, t, {s.n, s.k}), DataType::F64), DataType::F16);
-     }},
-    {"broadcast", [](const Sizes& s, DataType t) {
-       return broadcast(inputOf(s.fusion, t, {s.n, s.k}), {true, false, true, false});
-     }},
-    {"expand", [](const Sizes& s, DataType t) { return set(expand(inputOf(s.fusion, t, {s.n, 1, s.k}), {s.n, s.m, s.k})); }},
+    {"cast", [](const Sizes& s,
+                DataType t) { return cast(cast(inputOf(s.fusion, t, {s.n, s.k}), DataType::F64), DataType::F16); }},
+    {"broadcast", [](const Sizes& s,
+                     DataType t) { return broadcast(inputOf(s.fusion, t, {s.n, s.k}), {true, false, true, false}); }},
+    {"expand",
+     [](const Sizes& s, DataType t) { return set(expand(inputOf(s.fusion, t, {s.n, 1, s.k}), {s.n, s.m, s.k})); }},
     {"squeeze", [](const Sizes& s, DataType t) { return squeeze(inputOf(s.fusion, t, {s.n, 1, s.k, 1}), {1, 3}); }},
     {"permute", [](const Sizes& s, DataType t) { return permute(inputOf(s.fusion, t, {s.n, s.m, s.k}), {2, 0, 1}); }},
     {"transpose", [](const Sizes& s, DataType t) { return transpose(inputOf(s.fusion, t, {s.n, s.m, s.k})); }},
-    {"transposed_add", [](const Sizes& s, DataType t) {
+    {"transposed_add",
+     [](const Sizes& s, DataType t) {
        return add(inputOf(s.fusion, t, {s.k, s.m}), transpose(inputOf(s.fusion, t, {s.m, s.k})));
-     }, kNumbers},
-    {"slice_whole", [](const Sizes& s, DataType t) {
+     },
+     kNumbers},
+    {"slice_whole",
+     [](const Sizes& s, DataType t) {
        return slice(inputOf(s.fusion, t, {s.n, s.m, s.k}), {0, 0, 0}, {s.n, s.m, s.k}, {1, 1, 2});
      }},
-    {"pad", [](const Sizes& s, DataType t) {
-       return pad(inputOf(s.fusion, t, {s.n, s.m, s.k}), {1, 2, 0, 0, 3, 1}, 1);
-     }},
-    {"pad_and_cut", [](const Sizes& s, DataType t) {
+    {"pad",
+     [](const Sizes& s, DataType t) { return pad(inputOf(s.fusion, t, {s.n, s.m, s.k}), {1, 2, 0, 0, 3, 1}, 1); }},
+    {"pad_and_cut",
+     [](const Sizes& s, DataType t) {
        return pad(pad(inputOf(s.fusion, t, {s.n, s.k}), {2, 2, 3, 0}), {-1, -2, 1, -2}, 1);
      }},
-    {"cat_outer", [](const Sizes& s, DataType t) {
-       return cat({inputOf(s.fusion, t, {s.n, s.k}), inputOf(s.fusion, t, {s.m, s.k}), inputOf(s.fusion, t, {s.n, s.k})}, 0);
+    {"cat_outer",
+     [](const Sizes& s, DataType t) {
+       return cat(
+           {inputOf(s.fusion, t, {s.n, s.k}), inputOf(s.fusion, t, {s.m, s.k}), inputOf(s.fusion, t, {s.n, s.k})}, 0);
      }},
-    {"cat_inner", [](const Sizes& s, DataType t) {
-       return cat({inputOf(s.fusion, t, {s.n, s.k}), inputOf(s.fusion, t, {s.n, s.m}), inputOf(s.fusion, t, {s.n, s.n})}, 1);
+    {"cat_inner",
+     [](const Sizes& s, DataType t) {
+       return cat(
+           {inputOf(s.fusion, t, {s.n, s.k}), inputOf(s.fusion, t, {s.n, s.m}), inputOf(s.fusion, t, {s.n, s.n})}, 1);
      }},
-    {"reshape_merge", [](const Sizes& s, DataType t) {
+    {"reshape_merge",
+     [](const Sizes& s, DataType t) {
        TensorView* in = inputOf(s.fusion, t, {s.n, s.m, s.k});
        const Axes shape = shapeOf(*in);
        return reshape(in, {s.n, s.fusion.mul(shape[1]->visibleExtent(), shape[2]->visibleExtent())});
      }},
-    {"reshape_split", [](const Sizes& s, DataType t) {
+    {"reshape_split",
+     [](const Sizes& s, DataType t) {
        TensorView* in = inputOf(s.fusion, t, {s.n, s.m, s.k});
        const Axes shape = shapeOf(*in);
        Scalar* columns = s.fusion.mul(shape[1]->visibleExtent(), shape[2]->visibleExtent());
        return reshape(reshape(permute(in, {2, 1, 0}), {columns, s.n}), {s.m, s.k, 1, s.n});
      }},
-    {"select", [](const Sizes& s, DataType t) { return select(pad(inputOf(s.fusion, t, {s.n, s.m, s.k}), {0, 0, 1, 1, 0, 0}), 1, 1); }},
+    {"select", [](const Sizes& s,
+                  DataType t) { return select(pad(inputOf(s.fusion, t, {s.n, s.m, s.k}), {0, 0, 1, 1, 0, 0}), 1, 1); }},
     {"full", [](const Sizes& s, DataType t) { return full(s.fusion, {s.n, s.k}, 1, t); }},
     {"full_fraction", [](const Sizes& s, DataType t) { return full(s.fusion, {s.n, s.k}, 0.1, t); }, kNumbers},
     {"iota", [](const Sizes& s, DataType t) { return iota(s.fusion, s.k, -5, 3, t); }, kNumbers},
     {"sum_inner", [](const Sizes& s, DataType t) { return sum(inputOf(s.fusion, t, {s.n, s.m, s.k}), {2}); }},
     {"sum_outer", [](const Sizes& s, DataType t) { return sum(inputOf(s.fusion, t, {s.n, s.m, s.k}), {0}); }},
     {"sum_middle", [](const Sizes& s, DataType t) { return sum(inputOf(s.fusion, t, {s.n, s.m, s.k}), {1}); }},
-    {"sum_outer_and_inner", [](const Sizes& s, DataType t) { return sum(inputOf(s.fusion, t, {s.n, s.m, s.k}), {0, 2}); }},
+    {"sum_outer_and_inner",
+     [](const Sizes& s, DataType t) { return sum(inputOf(s.fusion, t, {s.n, s.m, s.k}), {0, 2}); }},
     {"sum_all", [](const Sizes& s, DataType t) { return sum(inputOf(s.fusion, t, {s.n, s.m, s.k})); }},
-    {"sum_expanded", [](const Sizes& s, DataType t) { return sum(expand(inputOf(s.fusion, t, {s.n, 1}), {s.n, s.k}), {1}); }},
+    {"sum_expanded",
+     [](const Sizes& s, DataType t) { return sum(expand(inputOf(s.fusion, t, {s.n, 1}), {s.n, s.k}), {1}); }},
     {"prod", [](const Sizes& s, DataType t) { return prod(inputOf(s.fusion, t, {s.n, s.k}), {1}); }},
-    {"max", [](const Sizes& s, DataType t) { return max(inputOf(s.fusion, t, {s.n, s.m, s.k}), {1, 2}, {.keepdim = true}); }},
+    {"max",
+     [](const Sizes& s, DataType t) { return max(inputOf(s.fusion, t, {s.n, s.m, s.k}), {1, 2}, {.keepdim = true}); }},
     {"min", [](const Sizes& s, DataType t) { return min(inputOf(s.fusion, t, {s.n, s.m, s.k}), {0, 1}); }},
-    {"matmul", [](const Sizes& s, DataType t) {
+    {"matmul",
+     [](const Sizes& s, DataType t) {
        return define<MatmulOp>(inputOf(s.fusion, t, {s.n, s.k}), inputOf(s.fusion, t, {s.k, s.m}));
-     }, kNumbers},
-    {"matmul_batched", [](const Sizes& s, DataType t) {
+     },
+     kNumbers},
+    {"matmul_batched",
+     [](const Sizes& s, DataType t) {
        return define<MatmulOp>(inputOf(s.fusion, t, {s.n, 1, s.k, s.m}), inputOf(s.fusion, t, {2, s.m, 3}));
-     }, kNumbers},
-    {"matmul_vector", [](const Sizes& s, DataType t) {
+     },
+     kNumbers},
+    {"matmul_vector",
+     [](const Sizes& s, DataType t) {
        return define<MatmulOp>(inputOf(s.fusion, t, {s.k}), inputOf(s.fusion, t, {s.n, s.k, s.m}));
-     }, kNumbers},
-    {"dot", [](const Sizes& s, DataType t) { return define<MatmulOp>(inputOf(s.fusion, t, {s.k}), inputOf(s.fusion, t, {s.k})); }, kNumbers},
-    {"linear", [](const Sizes& s, DataType t) {
+     },
+     kNumbers},
+    {"dot",
+     [](const Sizes& s, DataType t) {
+       return define<MatmulOp>(inputOf(s.fusion, t, {s.k}), inputOf(s.fusion, t, {s.k}));
+     },
+     kNumbers},
+    {"linear",
+     [](const Sizes& s, DataType t) {
        return define<LinearOp>(inputOf(s.fusion, t, {s.n, s.k}), inputOf(s.fusion, t, {s.m, s.k}));
-     }, kNumbers},
-    {"linear_bias", [](const Sizes& s, DataType t) {
-       return define<LinearOp>(inputOf(s.fusion, t, {2, s.n, s.k}), inputOf(s.fusion, t, {s.m, s.k}), inputOf(s.fusion, t, {s.m}));
-     }, kNumbers},
+     },
+     kNumbers},
+    {"linear_bias",
+     [](const Sizes& s, DataType t) {
+       return define<LinearOp>(inputOf(s.fusion, t, {2, s.n, s.k}), inputOf(s.fusion, t, {s.m, s.k}),
+                               inputOf(s.fusion, t, {s.m}));
+     },
+     kNumbers},
 };
 
 class ElementLoops : public testing::TestWithParam<OpCase> {};
 
 TEST_P(ElementLoops, GiveWhatTheOracleGivesForAllLayoutsAndSizes) {
-  constexpr int64_t sizes[][3] = {{3, 5, 7}, {1, 4, 6}, {0, 3, 2}, {3, 0, 2}, {2, 3, 0}, {17, 9, 33}, {2, 3, 1500}, {3, 40, 41}};
+  constexpr int64_t sizes[][3] = {{3, 5, 7}, {1, 4, 6},   {0, 3, 2},    {3, 0, 2},
+                                  {2, 3, 0}, {17, 9, 33}, {2, 3, 1500}, {3, 40, 41}};
   for (const DataType type : GetParam().types) {
     for (const auto& [n, m, k] : sizes) {
       for (const bool is_symbolic : {true, false}) {
         for (const Layout in : kAllLayouts) {
-          const Layout out = kAllLayouts[(static_cast<size_t>(in) + static_cast<size_t>(k) + (is_symbolic ? 0 : 1)) % 4];
-          SCOPED_TRACE(fmt::format("{} n={} m={} k={} symbolic={} in={} out={}", dataTypeName(type), n, m, k, is_symbolic,
-                                   static_cast<int>(in), static_cast<int>(out)));
+          const Layout out =
+              kAllLayouts[(static_cast<size_t>(in) + static_cast<size_t>(k) + (is_symbolic ? 0 : 1)) % 4];
+          SCOPED_TRACE(fmt::format("{} n={} m={} k={} symbolic={} in={} out={}", dataTypeName(type), n, m, k,
+                                   is_symbolic, static_cast<int>(in), static_cast<int>(out)));
           Fusion fusion;
           ScalarBindings bindings;
           const auto size = [&](const char* name, int64_t value) -> Operand {
@@ -132,7 +166,8 @@ TEST_P(ElementLoops, GiveWhatTheOracleGivesForAllLayoutsAndSizes) {
           };
           const Sizes named{fusion, size("n", n), size("m", m), size("k", k)};
           fusion.addOutput(GetParam().define(named, type));
-          static_cast<void>(expectAsOracle(fusion, bindings, {.in = in, .out = out, .seed = static_cast<uint32_t>(k + 1)}));
+          static_cast<void>(
+              expectAsOracle(fusion, bindings, {.in = in, .out = out, .seed = static_cast<uint32_t>(k + 1)}));
           if (HasFailure()) return;
         }
       }
@@ -140,7 +175,8 @@ TEST_P(ElementLoops, GiveWhatTheOracleGivesForAllLayoutsAndSizes) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ops, ElementLoops, testing::ValuesIn(kCases), [](const auto& instance) { return instance.param.name; });
+INSTANTIATE_TEST_SUITE_P(Ops, ElementLoops, testing::ValuesIn(kCases),
+                         [](const auto& instance) { return instance.param.name; });
 
 TEST(ElementLoopsOf, EveryFunctionOnEveryTypeItTakes) {
   int count = 0;
@@ -245,15 +281,18 @@ TEST(ElementLoopsOf, SizesThatDoNotFitAreErrors) {
   Scalar* m = fusion.symbol("m");
   const TensorView* sum_of_two = add(inputOf(fusion, DataType::F32, {n}), inputOf(fusion, DataType::F32, {m}));
   const auto desc = [](int64_t size) { return OperandDesc{.dtype = DataType::F32, .sizes = {size}, .strides = {1}}; };
-  const auto prepare = [&](const TensorView* out, const std::vector<OperandDesc>& descs, const ScalarBindings& bindings) {
+  const auto prepare = [&](const TensorView* out, const std::vector<OperandDesc>& descs,
+                           const ScalarBindings& bindings) {
     return errorOf([&] { static_cast<void>(prepareElementWork(*out->definition(), descs, bindings)); });
   };
   EXPECT_EQ(prepare(sum_of_two, {desc(4), desc(5), desc(4)}, {{n, int64_t{4}}, {m, int64_t{5}}}).message(),
             "add: m is 5 and n is 4; they must be equal");
   EXPECT_EQ(prepare(sum_of_two, {desc(4), desc(3), desc(4)}, {}).code(), ErrorCode::Bind);
   EXPECT_EQ(prepare(sum_of_two, {desc(4), desc(4)}, {}).code(), ErrorCode::Bind);
-  EXPECT_EQ(prepare(sum_of_two, {desc(4), OperandDesc{.dtype = DataType::F64, .sizes = {4}, .strides = {1}}, desc(4)}, {}).code(),
-            ErrorCode::Bind);
+  EXPECT_EQ(
+      prepare(sum_of_two, {desc(4), OperandDesc{.dtype = DataType::F64, .sizes = {4}, .strides = {1}}, desc(4)}, {})
+          .code(),
+      ErrorCode::Bind);
   TensorView* in = inputOf(fusion, DataType::F32, {n});
   const TensorView* cut = slice(in, 0, m, n);
   EXPECT_EQ(prepare(cut, {desc(4), desc(3)}, {{m, int64_t{2}}, {n, int64_t{4}}}).code(), ErrorCode::Bind);

@@ -40,15 +40,17 @@ TEST(Fusion, EqualScalarsAreOneNode) {
   Scalar* n = fusion.symbol("i0");
   EXPECT_EQ(fusion.mul(n, fusion.constant(8)), fusion.mul(n, fusion.constant(8)));
   EXPECT_EQ(fusion.mul(n, fusion.constant(1)), n);
-  EXPECT_EQ(toString(*fusion.ceilDiv(fusion.mul(n, fusion.constant(8)), fusion.constant(3))), "( ceilDiv(( i0 * 8 ), 3) )");
+  EXPECT_EQ(toString(*fusion.ceilDiv(fusion.mul(n, fusion.constant(8)), fusion.constant(3))),
+            "( ceilDiv(( i0 * 8 ), 3) )");
   EXPECT_EQ(evaluateInt(*fusion.ceilDiv(n, fusion.constant(3)), {{n, int64_t{7}}}), 3);
 }
 
 TEST(Fusion, ACloneHasItsOwnNodes) {
   Fusion fusion("f");
   TensorView* in = input(fusion, DataType::F32, {fusion.symbol("i0")});
-  const Expr* expr = defineExpr(fusion, findOp("cast")->kind,
-                                {{FieldRole::Operand, "in", static_cast<Val*>(in)}, {FieldRole::Attribute, "dtype", DataType::F64}});
+  const Expr* expr =
+      defineExpr(fusion, findOp("cast")->kind,
+                 {{FieldRole::Operand, "in", static_cast<Val*>(in)}, {FieldRole::Attribute, "dtype", DataType::F64}});
   fusion.addOutput(asTensor(expr->output(0)));
   const auto copy = cloneFusion(fusion);
   ASSERT_EQ(copy->outputs().size(), 1U);

@@ -46,7 +46,8 @@ const std::vector<Product> kProducts = {
 
 TEST(Gemm, ProductsOfAllShapesLayoutsAndTypesAreTheOracles) {
   ASSERT_NE(OpenBlas::load(), nullptr) << "libopenblas.so.0 is needed for this test";
-  for (const DataType type : {DataType::F32, DataType::F64, DataType::F16, DataType::BF16, DataType::I32, DataType::I64}) {
+  for (const DataType type :
+       {DataType::F32, DataType::F64, DataType::F16, DataType::BF16, DataType::I32, DataType::I64}) {
     for (size_t number = 0; number < kProducts.size(); ++number) {
       for (const Layout in : kAllLayouts) {
         for (const Layout out : kAllLayouts) {
@@ -54,10 +55,12 @@ TEST(Gemm, ProductsOfAllShapesLayoutsAndTypesAreTheOracles) {
           const bool is_large = kProducts[number].a[0] > 200 || kProducts[number].b[0] > 200;
           if (is_large && (in != out || (type != DataType::F32 && type != DataType::BF16))) continue;
           const Values values = number % 2 == 0 ? Values::Normal : Values::Exact;
-          SCOPED_TRACE(fmt::format("{} product {} in={} out={}", dataTypeName(type), number, static_cast<int>(in), static_cast<int>(out)));
+          SCOPED_TRACE(fmt::format("{} product {} in={} out={}", dataTypeName(type), number, static_cast<int>(in),
+                                   static_cast<int>(out)));
           Fusion fusion;
           fusion.addOutput(defineProduct(fusion, kProducts[number], type));
-          const auto prepare = [](const Expr& expr, std::span<const OperandDesc> operands, const ScalarBindings& bindings) {
+          const auto prepare = [](const Expr& expr, std::span<const OperandDesc> operands,
+                                  const ScalarBindings& bindings) {
             return prepareMatmulWork(expr, operands, bindings);
           };
           static_cast<void>(expectAsOracle(fusion, {}, {.in = in, .out = out, .values = values, .prepare = prepare}));
@@ -96,7 +99,8 @@ TEST(Gemm, WithoutTheLibraryTheElementRuleComputes) {
 TEST(Gemm, SizesThatDoNotFitAreErrors) {
   Fusion fusion;
   Scalar* n = fusion.symbol("n");
-  const TensorView* out = define<MatmulOp>(inputOf(fusion, DataType::F32, {2, n}), inputOf(fusion, DataType::F32, {n, 3}));
+  const TensorView* out =
+      define<MatmulOp>(inputOf(fusion, DataType::F32, {2, n}), inputOf(fusion, DataType::F32, {n, 3}));
   const auto matrix = [](int64_t rows, int64_t columns) {
     return OperandDesc{.dtype = DataType::F32, .sizes = {rows, columns}, .strides = {columns, 1}};
   };

@@ -65,15 +65,17 @@ TEST(FoldCasts, ACastAfterAValuePreservingOneReadsItsSource) {
 
 TEST(FoldCasts, ThereAndBackIsNothing) {
   EXPECT_THAT(after("fold-casts",
-                    "fusion f(T0: bf16[8]) -> T3 { T1 = cast(T0, dtype=f32) T2 = cast(T1, dtype=bf16) T3 = permute(T2, order=[0]) }"),
+                    "fusion f(T0: bf16[8]) -> T3 { T1 = cast(T0, dtype=f32) T2 = cast(T1, dtype=bf16) T3 = permute(T2, "
+                    "order=[0]) }"),
               ElementsAre("permute bf16[8]"));
 }
 
 TEST(FoldCasts, ChainsFoldAsAWhole) {
-  EXPECT_THAT(after("fold-casts",
-                    "fusion f(T0: f16[8]) -> T4 { T1 = cast(T0, dtype=f32) T2 = cast(T1, dtype=f64) T3 = cast(T2, dtype=f16) "
-                    "T4 = cast(T3, dtype=f32) }"),
-              ElementsAre("cast f32[8]"));
+  EXPECT_THAT(
+      after("fold-casts",
+            "fusion f(T0: f16[8]) -> T4 { T1 = cast(T0, dtype=f32) T2 = cast(T1, dtype=f64) T3 = cast(T2, dtype=f16) "
+            "T4 = cast(T3, dtype=f32) }"),
+      ElementsAre("cast f32[8]"));
 }
 
 TEST(FoldCasts, CastsThatLoseSomethingStay) {
@@ -84,19 +86,22 @@ TEST(FoldCasts, CastsThatLoseSomethingStay) {
 }
 
 TEST(FoldCasts, ACastWithOtherReadersStaysForThem) {
-  EXPECT_THAT(after("fold-casts",
-                    "fusion f(T0: bf16[8]) -> T2, T3 { T1 = cast(T0, dtype=f32) T2 = exp(T1) T3 = cast(T1, dtype=f64) }"),
-              ElementsAre("cast f32[8]", "exp f32[8]", "cast f64[8]"));
+  EXPECT_THAT(
+      after("fold-casts",
+            "fusion f(T0: bf16[8]) -> T2, T3 { T1 = cast(T0, dtype=f32) T2 = exp(T1) T3 = cast(T1, dtype=f64) }"),
+      ElementsAre("cast f32[8]", "exp f32[8]", "cast f64[8]"));
 }
 
 TEST(FoldCasts, AnOutputKeepsItsExpression) {
-  EXPECT_THAT(after("fold-casts", "fusion f(T0: f32[8]) -> T1 { T1 = cast(T0, dtype=f32) }"), ElementsAre("cast f32[8]"));
+  EXPECT_THAT(after("fold-casts", "fusion f(T0: f32[8]) -> T1 { T1 = cast(T0, dtype=f32) }"),
+              ElementsAre("cast f32[8]"));
 }
 
 TEST(FoldCasts, AScheduledCastKeepsItsSchedule) {
-  const auto folded = fusionPass("fold-casts").run(*read(
-      "fusion f(T0: bf16[8]) -> T3 { T1 = cast(T0, dtype=f32) T2 = cast(T1, dtype=bf16) T3 = permute(T2, order=[0]) }\n"
-      "schedule { parallelize(T2, axis=0, type=Stream) }"));
+  const auto folded = fusionPass("fold-casts")
+                          .run(*read("fusion f(T0: bf16[8]) -> T3 { T1 = cast(T0, dtype=f32) T2 = cast(T1, dtype=bf16) "
+                                     "T3 = permute(T2, order=[0]) }\n"
+                                     "schedule { parallelize(T2, axis=0, type=Stream) }"));
   EXPECT_THAT(programOf(*folded), ElementsAre("cast bf16[8]", "permute bf16[8]"));
   EXPECT_TRUE(asTensor(folded->exprs()[0]->output(0))->axis(0)->isStream());
 }
@@ -118,8 +123,10 @@ TEST(FoldCasts, PreservationIsAPartialOrder) {
 }
 
 TEST(MergeEqual, EqualExpressionsAreComputedOnce) {
-  EXPECT_THAT(after("merge-equal", "fusion f(T0: f32[8]) -> T5 { T1 = exp(T0) T2 = exp(T0) T3 = neg(T1) T4 = neg(T2) T5 = add(T3, T4) }"),
-              ElementsAre("exp f32[8]", "neg f32[8]", "add f32[8]"));
+  EXPECT_THAT(
+      after("merge-equal",
+            "fusion f(T0: f32[8]) -> T5 { T1 = exp(T0) T2 = exp(T0) T3 = neg(T1) T4 = neg(T2) T5 = add(T3, T4) }"),
+      ElementsAre("exp f32[8]", "neg f32[8]", "add f32[8]"));
 }
 
 TEST(MergeEqual, OtherAttributesOrOperandsAreNotEqual) {
@@ -132,7 +139,8 @@ TEST(MergeEqual, OtherAttributesOrOperandsAreNotEqual) {
 
 TEST(MergeEqual, OutputsSetsAndScheduledTensorsStay) {
   EXPECT_EQ(after("merge-equal", "fusion f(T0: f32[8]) -> T1, T2 { T1 = exp(T0) T2 = exp(T0) }").size(), 2U);
-  EXPECT_EQ(after("merge-equal", "fusion f(T0: f32[8]) -> T3 { T1 = set(T0) T2 = set(T0) T3 = add(T1, T2) }").size(), 3U);
+  EXPECT_EQ(after("merge-equal", "fusion f(T0: f32[8]) -> T3 { T1 = set(T0) T2 = set(T0) T3 = add(T1, T2) }").size(),
+            3U);
   EXPECT_EQ(after("merge-equal",
                   "fusion f(T0: f32[8]) -> T3 { T1 = exp(T0) T2 = exp(T0) T3 = add(T1, T2) }\n"
                   "schedule { parallelize(T2, axis=0, type=Stream) }")

@@ -70,7 +70,8 @@ class HostTensor {
   }
 
   void assign(const oracle::OracleTensor& values) {
-    forEachElement([&](size_t number, std::byte* at) { oracle::storeElement(desc_.dtype, values.elements[number], at); });
+    forEachElement(
+        [&](size_t number, std::byte* at) { oracle::storeElement(desc_.dtype, values.elements[number], at); });
   }
   /// Whether nothing but elements was written.
   bool hasIntactGaps() {
@@ -120,8 +121,8 @@ struct OpByOpOptions {
   Values values = Values::Exact;
   int64_t threads = 2;
   uint32_t seed = 1;
-  std::function<std::shared_ptr<const CpuWork>(const Expr&, std::span<const OperandDesc>, const ScalarBindings&)> prepare =
-      [](const Expr& expr, std::span<const OperandDesc> operands, const ScalarBindings& bindings) {
+  std::function<std::shared_ptr<const CpuWork>(const Expr&, std::span<const OperandDesc>, const ScalarBindings&)>
+      prepare = [](const Expr& expr, std::span<const OperandDesc> operands, const ScalarBindings& bindings) {
         return prepareElementWork(expr, operands, bindings);
       };
 };
@@ -159,7 +160,8 @@ inline std::vector<std::vector<std::byte>> expectAsOracle(const Fusion& fusion, 
       addresses.push_back(tensors.at(in).address());
     }
     std::vector<int64_t> sizes;
-    for (const IterDomain* axis : shapeOf(*out)) sizes.push_back(evaluateInt(*axis->visibleExtent(), expected.bindings));
+    for (const IterDomain* axis : shapeOf(*out))
+      sizes.push_back(evaluateInt(*axis->visibleExtent(), expected.bindings));
     HostTensor& result = tensors.emplace(out, HostTensor(out->dtype(), sizes, options.out, random)).first->second;
     descs.push_back(result.desc());
     addresses.push_back(result.address());
@@ -168,7 +170,8 @@ inline std::vector<std::vector<std::byte>> expectAsOracle(const Fusion& fusion, 
     EXPECT_TRUE(result.hasIntactGaps()) << callName(*expr);
     // The next op starts from what this one gave, the oracle from what it should have given: bounds carry that.
     const auto comparison = oracle::compare(result.stored(), expected.tensors.at(out));
-    EXPECT_EQ(comparison.mismatches, 0) << callName(*expr) << " -> " << toString(*out) << "\n" << oracle::toString(comparison);
+    EXPECT_EQ(comparison.mismatches, 0) << callName(*expr) << " -> " << toString(*out) << "\n"
+                                        << oracle::toString(comparison);
   }
   std::vector<std::vector<std::byte>> outputs;
   for (const TensorView* output : fusion.outputs()) outputs.push_back(tensors.at(output).memory());

@@ -38,7 +38,8 @@ TEST_F(SchedulePropagate, ConsumersAreLeftAlone) {
 }
 
 TEST_F(SchedulePropagate, ASoftmaxOverRowsIsMarkedThroughout) {
-  TensorView* out = cast(softmax(inputOf(fusion_, DataType::BF16, {fusion_.symbol("i0"), fusion_.symbol("i2")})), DataType::BF16);
+  TensorView* out =
+      cast(softmax(inputOf(fusion_, DataType::BF16, {fusion_.symbol("i0"), fusion_.symbol("i2")})), DataType::BF16);
   split(out, 0, 128);
   parallelize(out, 0, ParallelType::Stream);
   propagate(out);

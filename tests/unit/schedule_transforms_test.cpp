@@ -91,7 +91,8 @@ TEST_F(ScheduleTransforms, AxesOutOfRangeAreRefused) {
   const std::string name = toString(*out_);
   EXPECT_EQ(messageOf([&] { split(out_, 2, 4); }),
             "split: axis 2 is out of bounds for " + name + " with 2 loop axes; legal are -2 to 1");
-  EXPECT_THAT(messageOf([&] { parallelize(out_, -3, ParallelType::Stream); }), HasSubstr("parallelize: axis -3 is out of bounds"));
+  EXPECT_THAT(messageOf([&] { parallelize(out_, -3, ParallelType::Stream); }),
+              HasSubstr("parallelize: axis -3 is out of bounds"));
   EXPECT_THAT(messageOf([&] { merge(out_, 1); }), HasSubstr("merge: axis 1 is the last of"));
   EXPECT_THAT(messageOf([&] { split(sum(floats(std::vector<int64_t>{})), 0, 2); }), HasSubstr("has no axes"));
 }
@@ -125,7 +126,8 @@ TEST_F(ScheduleTransforms, AnOrderNamesEveryAxisOnce) {
 class ScheduleCommands : public ScheduleTransforms {
  protected:
   void command(std::string_view name, std::vector<CallArgument> arguments) {
-    scheduleCommands().apply(fusion_, {.name = name, .arguments = std::move(arguments), .result = {}, .text = name, .place = {}});
+    scheduleCommands().apply(
+        fusion_, {.name = name, .arguments = std::move(arguments), .result = {}, .text = name, .place = {}});
   }
   CallArgument out() { return {{}, static_cast<Val*>(out_)}; }
 };
@@ -145,15 +147,19 @@ TEST_F(ScheduleCommands, CommandsTakeArgumentsByPositionAndName) {
 }
 
 TEST_F(ScheduleCommands, WrongCommandsAreScheduleErrors) {
-  EXPECT_THAT(messageOf([&] { command("fuse", {}); }), HasSubstr("fuse: no schedule command has this name; commands are split,"));
-  EXPECT_THAT(messageOf([&] { command("split", {out(), {{}, int64_t{0}}}); }), HasSubstr("split: argument 'factor' is missing"));
+  EXPECT_THAT(messageOf([&] { command("fuse", {}); }),
+              HasSubstr("fuse: no schedule command has this name; commands are split,"));
+  EXPECT_THAT(messageOf([&] { command("split", {out(), {{}, int64_t{0}}}); }),
+              HasSubstr("split: argument 'factor' is missing"));
   EXPECT_THAT(messageOf([&] { command("split", {{{}, fusion_.constant(3)}, {{}, int64_t{0}}, {{}, int64_t{2}}}); }),
               HasSubstr("split: 'tensor' must be a tensor"));
-  EXPECT_THAT(messageOf([&] { command("merge", {out(), {{}, 0.5}}); }), HasSubstr("merge: 'axis' must be an integer; got a number"));
+  EXPECT_THAT(messageOf([&] { command("merge", {out(), {{}, 0.5}}); }),
+              HasSubstr("merge: 'axis' must be an integer; got a number"));
   EXPECT_THAT(messageOf([&] { command("parallelize", {out(), {{}, int64_t{0}}, {{}, std::string("Strem")}}); }),
               HasSubstr("parallelize: Strem is no parallel type; types are Serial, Stream, DIDx"));
   EXPECT_THAT(messageOf([&] {
-                scheduleCommands().apply(fusion_, {.name = "propagate", .arguments = {out()}, .result = "T9", .text = {}, .place = {}});
+                scheduleCommands().apply(
+                    fusion_, {.name = "propagate", .arguments = {out()}, .result = "T9", .text = {}, .place = {}});
               }),
               HasSubstr("gives no tensor, so nothing can be named T9"));
 }

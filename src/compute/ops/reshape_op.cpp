@@ -33,7 +33,7 @@ struct Product {
 struct Side {
   std::vector<size_t> axes;  // those whose extent is not the constant 1
   std::vector<Scalar*> extents;
-  size_t next = 0;           // of axes, the first one that is not in a group yet
+  size_t next = 0;  // of axes, the first one that is not in a group yet
 
   std::vector<size_t> take(size_t count) {
     const auto begin = axes.begin() + static_cast<std::ptrdiff_t>(next);

@@ -198,7 +198,8 @@ std::unique_ptr<HostIrContainer> parseHostProgram(std::string_view text, std::st
   if (!tokens.at("%") || !tokens.peek(1).is("HostIrContainer")) tokens.failExpected("'%HostIrContainer'");
   const Token& title = tokens.next();
   tokens.next();
-  reader.read(columnOf(tokens, title));
+  // Most errors know their place; this one is the last resort.
+  tokens.placed(title, [&] { reader.read(columnOf(tokens, title)); });
   if (!tokens.atEnd()) {
     tokens.failExpected("Aliases, OutputAliases, Domains, Scalars, HostUnit<number>, or the end of the text");
   }

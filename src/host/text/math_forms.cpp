@@ -388,11 +388,7 @@ Expr* readCall(TextReader& reader, const std::vector<Val*>& outs, const Token& s
 }
 
 Expr* appendFields(TextReader& reader, OpKind kind, const Fields& fields, const Token& start) {
-  try {
-    return reader.program().append(makeExpr(kind, fields));
-  } catch (const Error& error) {  // said again with its place
-    reader.tokens().fail(start, error.message());
-  }
+  return reader.tokens().placed(start, [&] { return reader.program().append(makeExpr(kind, fields)); });
 }
 
 }  // namespace tokamak

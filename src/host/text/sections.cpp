@@ -227,11 +227,7 @@ void readAliases(TextReader& reader) {
     TensorView* alias = reader.tensor();
     tokens.expect("->");
     TensorView* original = reader.tensor();
-    try {
-      reader.host()->markAlias(original, alias);
-    } catch (const Error& error) {  // said again with its place
-      tokens.fail(at, error.message());
-    }
+    tokens.placed(at, [&] { reader.host()->markAlias(original, alias); });
   }
 }
 
@@ -253,11 +249,8 @@ void readOutputAliases(TextReader& reader) {
       tokens.fail(at, fmt::format("{} is no output of the program", nameOf(*output)));
     tokens.expect("->");
     TensorView* target = reader.tensor();
-    try {
-      reader.program().aliasOutput(output, target, tokens.accept("hidden"));
-    } catch (const Error& error) {  // said again with its place
-      tokens.fail(at, error.message());
-    }
+    const bool is_hidden = tokens.accept("hidden");
+    tokens.placed(at, [&] { reader.program().aliasOutput(output, target, is_hidden); });
   }
 }
 

@@ -114,7 +114,9 @@ Scalar* TextReader::constantOf(DataType dtype) {
 
 Scalar* TextReader::scalar(std::string_view what) {
   const Token& token = tokens_->peek();
-  const auto lookup = [this](std::string_view name) -> Scalar* { return isProgramSymbolName(name) ? symbol(name) : nullptr; };
+  const auto lookup = [this](std::string_view name) -> Scalar* {
+    return isProgramSymbolName(name) ? symbol(name) : nullptr;
+  };
   ScalarParser parser(*tokens_, *program_, lookup, ScalarForm::AsWritten);
   if (const auto type = constantType(token)) return constantOf(*type);
   if (token.is("(")) {
@@ -169,7 +171,7 @@ IterDomain* TextReader::axis() {
   spec.is_rfactor = tokens_->accept("rf");
   const auto known = axes_.find(name->number);
   if (known == axes_.end()) {
-    IterDomain* made = program_->axis(spec);
+    IterDomain* made = tokens_->placed(start, [&] { return program_->axis(spec); });
     axes_[name->number] = {made, textSince(start.offset)};
     axis_order_.emplace(made, axis_order_.size());
     return made;

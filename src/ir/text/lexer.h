@@ -4,7 +4,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
+
+#include "base/error.h"
 
 namespace tokamak {
 
@@ -57,6 +60,17 @@ class TokenStream {
   [[noreturn]] void fail(const Token& token, std::string_view what) const { fail(token.offset, what); }
   /// Raises Parse at the next token: "unexpected <token>; expected <expected>".
   [[noreturn]] void failExpected(std::string_view expected) const;
+
+  /// Runs `action`; an error in it that has no place in the text yet is raised as Parse at `token`.
+  template <class Action>
+  std::invoke_result_t<Action> placed(const Token& token, const Action& action) const {
+    try {
+      return action();
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::Parse) throw;
+      fail(token, error.message());
+    }
+  }
 
   /// The value of an Integer token, negated if wanted. Errors: Parse when it does not fit.
   enum class Sign : uint8_t { Plus, Minus };

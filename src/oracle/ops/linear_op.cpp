@@ -15,8 +15,8 @@ OracleTensor compute(const LinearOp& op, const OpContext& context) {
              toString(*op.weight), k, weight.sizes.back());
   const int64_t columns = weight.rank() == 1 ? 1 : weight.sizes[0];
   const int64_t biases_given = bias == nullptr ? 0 : bias->count();
-  TK_REQUIRE(bias == nullptr || biases_given == columns || biases_given == 1, Bind, "linear: the bias {} has size {}; {} is needed",
-             toString(*op.bias), biases_given, columns);
+  TK_REQUIRE(bias == nullptr || biases_given == columns || biases_given == 1, Bind,
+             "linear: the bias {} has size {}; {} is needed", toString(*op.bias), biases_given, columns);
   std::vector<Element> biases;
   for (int64_t j = 0; bias != nullptr && j < columns; ++j)
     biases.push_back(bias->elements[biases_given == 1 ? 0 : static_cast<size_t>(j)]);

@@ -12,13 +12,34 @@ namespace {
 
 template <DataType type>
 struct Stored;
-template <> struct Stored<DataType::F64> { using Type = double; };
-template <> struct Stored<DataType::F32> { using Type = float; };
-template <> struct Stored<DataType::F16> { using Type = Half; };
-template <> struct Stored<DataType::BF16> { using Type = BFloat16; };
-template <> struct Stored<DataType::I32> { using Type = int32_t; };
-template <> struct Stored<DataType::I64> { using Type = int64_t; };
-template <> struct Stored<DataType::Bool> { using Type = bool; };
+template <>
+struct Stored<DataType::F64> {
+  using Type = double;
+};
+template <>
+struct Stored<DataType::F32> {
+  using Type = float;
+};
+template <>
+struct Stored<DataType::F16> {
+  using Type = Half;
+};
+template <>
+struct Stored<DataType::BF16> {
+  using Type = BFloat16;
+};
+template <>
+struct Stored<DataType::I32> {
+  using Type = int32_t;
+};
+template <>
+struct Stored<DataType::I64> {
+  using Type = int64_t;
+};
+template <>
+struct Stored<DataType::Bool> {
+  using Type = bool;
+};
 
 template <class T>
 inline constexpr bool is_half = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
@@ -71,9 +92,8 @@ TK_PER_PROCESSOR void castStored(void* out, const void* in, int64_t n) {
 template <size_t... I>
 constexpr auto castTable(std::index_sequence<I...>) {
   constexpr size_t count = kAllDataTypes.size();
-  return std::array<CastLoop, count * count>{
-      &castStored<typename Stored<static_cast<DataType>(I / count)>::Type,
-                  typename Stored<static_cast<DataType>(I % count)>::Type>...};
+  return std::array<CastLoop, count * count>{&castStored<typename Stored<static_cast<DataType>(I / count)>::Type,
+                                                         typename Stored<static_cast<DataType>(I % count)>::Type>...};
 }
 
 constexpr size_t kTypeCount = kAllDataTypes.size();
@@ -89,7 +109,9 @@ void fillWith(const ScalarValue& value, DataType dtype, void* out, int64_t n) {
   std::visit(
       [&](auto number) {
         using From = decltype(number);
-        const DataType from = std::is_same_v<From, double> ? DataType::F64 : std::is_same_v<From, bool> ? DataType::Bool : DataType::I64;
+        const DataType from = std::is_same_v<From, double> ? DataType::F64
+                              : std::is_same_v<From, bool> ? DataType::Bool
+                                                           : DataType::I64;
         alignas(8) char one[8];
         castLoop(dtype, from)(one, &number, 1);
         copyStrided(out, 1, one, 0, n, sizeOf(dtype));

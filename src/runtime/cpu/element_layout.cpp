@@ -65,8 +65,8 @@ void mergeDimensions(ElementProgram& program) {
     for (size_t& number : numbers) ++number;
     kept_results = 1;
   }
-  TK_REQUIRE(kept.size() <= kMaxDimensions, Unsupported, "an operation over {} axes that cannot be merged; at most {} can be run",
-             kept.size(), kMaxDimensions);
+  TK_REQUIRE(kept.size() <= kMaxDimensions, Unsupported,
+             "an operation over {} axes that cannot be merged; at most {} can be run", kept.size(), kMaxDimensions);
   for (size_t a = 0; a < accesses.size(); ++a) accesses[a]->strides = std::move(strides[a]);
   program.lines.renumber(numbers);
   program.dimensions = std::move(kept);
@@ -140,7 +140,8 @@ void chooseReducedRow(ElementProgram& program) {
     if (const double cost = bodyCost(d); cost <= best_cost) best_cost = cost, program.row = d;
   }
   for (size_t d = program.result_dimensions; d < program.dimensions.size(); ++d) {
-    if (const double cost = bodyCost(d); cost < best_cost) best_cost = cost, program.reduced_row = static_cast<int32_t>(d);
+    if (const double cost = bodyCost(d); cost < best_cost)
+      best_cost = cost, program.reduced_row = static_cast<int32_t>(d);
   }
   if (program.reduced_row >= 0) program.row = cheapestRow(program, false);
 }

@@ -35,12 +35,14 @@ class UnitGrid {
   /// Moves `at` to the start of the next unit.
   void advance(int64_t* at) const;
   /// How much of the dimension the unit at `at` covers.
-  int64_t length(size_t d, const int64_t* at) const { return std::min(steps_[d], program_->dimensions[d].extent - at[d]); }
+  int64_t length(size_t d, const int64_t* at) const {
+    return std::min(steps_[d], program_->dimensions[d].extent - at[d]);
+  }
 
  private:
   const ElementProgram* program_;
-  std::vector<size_t> order_;    // fastest first
-  std::vector<int64_t> steps_;   // per dimension
+  std::vector<size_t> order_;   // fastest first
+  std::vector<int64_t> steps_;  // per dimension
   int64_t units_ = 1;
 };
 
@@ -83,7 +85,8 @@ void UnitGrid::advance(int64_t* at) const {
 
 int64_t reducedElements(const ElementProgram& program) {
   int64_t elements = 1;
-  for (size_t d = program.result_dimensions; d < program.dimensions.size(); ++d) elements *= program.dimensions[d].extent;
+  for (size_t d = program.result_dimensions; d < program.dimensions.size(); ++d)
+    elements *= program.dimensions[d].extent;
   return elements;
 }
 
@@ -123,14 +126,16 @@ class ElementWork final : public CpuWork {
   int64_t pieces_ = 1;        // that each reduction is cut into
   int64_t piece_length_ = 0;  // along cut_dimension_
   size_t cut_dimension_ = 0;
-  int64_t chunk_bytes_ = 0;   // of a unit's accumulators
+  int64_t chunk_bytes_ = 0;  // of a unit's accumulators
   // Memory for the accumulators of pieces, kept between runs; two runs at once have one each.
   mutable SpinLock partials_lock_;
   mutable std::vector<std::unique_ptr<char[]>> partials_;
 };
 
 ElementWork::ElementWork(std::string name, ElementProgram program)
-    : name_(std::move(name)), program_(std::move(program)), grid_(program_, rowLengthOf(program_), tileRowsOf(program_)) {
+    : name_(std::move(name)),
+      program_(std::move(program)),
+      grid_(program_, rowLengthOf(program_), tileRowsOf(program_)) {
   if (program_.is_empty) return;
   cutReduction();
   const int64_t work = grid_.unitElements() * std::max<int64_t>(1, reducedElements(program_));
@@ -140,10 +145,12 @@ ElementWork::ElementWork(std::string name, ElementProgram program)
 // Only by sizes: the pieces, and with them the order of additions, must not depend on the number of threads.
 void ElementWork::cutReduction() {
   const auto reductions = std::ranges::count(program_.steps, ElementKind::Reduce, &ElementStep::kind);
-  if (reductions != 1 || grid_.units() >= kFewChunks || program_.dimensions.size() == program_.result_dimensions) return;
+  if (reductions != 1 || grid_.units() >= kFewChunks || program_.dimensions.size() == program_.result_dimensions)
+    return;
   const int64_t work = reducedElements(program_) * grid_.unitElements();
   for (size_t d = program_.result_dimensions; d < program_.dimensions.size(); ++d) {
-    if (cut_dimension_ == 0 || program_.dimensions[d].extent > program_.dimensions[cut_dimension_].extent) cut_dimension_ = d;
+    if (cut_dimension_ == 0 || program_.dimensions[d].extent > program_.dimensions[cut_dimension_].extent)
+      cut_dimension_ = d;
   }
   const int64_t extent = program_.dimensions[cut_dimension_].extent;
   const int64_t wanted = std::min(ceilDivide(2 * kFewChunks, grid_.units()), work / kPieceElements);
@@ -155,8 +162,10 @@ void ElementWork::cutReduction() {
 
 void ElementWork::run(void* const* addresses, BlockPool& pool) const {
   if (program_.is_empty) return;
-  if (pieces_ > 1) runCut(addresses, pool);
-  else runWhole(addresses, pool);
+  if (pieces_ > 1)
+    runCut(addresses, pool);
+  else
+    runWhole(addresses, pool);
 }
 
 void ElementWork::runWhole(void* const* addresses, BlockPool& pool) const {

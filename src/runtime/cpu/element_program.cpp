@@ -44,7 +44,11 @@ class Binder {
 
 Binder::Binder(const Expr& expr, std::span<const OperandDesc> operands, const ScalarBindings& bindings,
                std::span<const int64_t> offsets)
-    : expr_(expr), rule_(ruleOf(expr)), operands_(operands), bindings_(bindings), tensors_(tensorsOf(expr.inputs())),
+    : expr_(expr),
+      rule_(ruleOf(expr)),
+      operands_(operands),
+      bindings_(bindings),
+      tensors_(tensorsOf(expr.inputs())),
       program_{.dimensions = {}, .steps = {}, .accesses = {}, .result = {}, .lines = IndexLines({}, {}, bindings)} {
   tensors_.push_back(rule_.result);
   requireFittingOperands();
@@ -58,8 +62,9 @@ size_t Binder::operandOf(const TensorView& tensor) const {
 }
 
 void Binder::requireFittingOperands() const {
-  TK_REQUIRE(operands_.size() == tensors_.size(), Bind, "{}: {} operands are described; its tensors are {} operands and 1 result",
-             callName(expr_), operands_.size(), tensors_.size() - 1);
+  TK_REQUIRE(operands_.size() == tensors_.size(), Bind,
+             "{}: {} operands are described; its tensors are {} operands and 1 result", callName(expr_),
+             operands_.size(), tensors_.size() - 1);
   for (size_t i = 0; i < tensors_.size(); ++i) {
     const OperandDesc& desc = operands_[i];
     TK_REQUIRE(desc.dtype == tensors_[i]->dtype() && desc.sizes.size() == shapeOf(*tensors_[i]).size() &&
@@ -76,8 +81,8 @@ void Binder::requireEqualExtents() const {
     const auto first = evaluate(*a, bindings_);
     const auto second = evaluate(*b, bindings_);
     TK_REQUIRE(!first || !second || asInt(*first) == asInt(*second), Bind,
-               "{}: {} is {} and {} is {}; they must be equal", callName(expr_), toString(*a), asInt(*first), toString(*b),
-               asInt(*second));
+               "{}: {} is {} and {} is {}; they must be equal", callName(expr_), toString(*a), asInt(*first),
+               toString(*b), asInt(*second));
   }
 }
 
@@ -161,8 +166,10 @@ size_t Binder::addStep(const Element& element, bool has_choice_above) {
   switch (element.kind) {
     case ElementKind::Load: step.access = addLoad(element, !has_choice_above); break;
     case ElementKind::Value:
-      if (mentionsAny(*element.scalar, space_.coordinates)) step.line = program_.lines.add(*element.scalar);
-      else fillConstant(element, step);
+      if (mentionsAny(*element.scalar, space_.coordinates))
+        step.line = program_.lines.add(*element.scalar);
+      else
+        fillConstant(element, step);
       break;
     case ElementKind::Apply: {
       const auto types = functionTypes(element.function, element.operands.back()->dtype);
@@ -208,8 +215,8 @@ ElementProgram Binder::bind() {
 
 }  // namespace
 
-ElementProgram makeElementProgram(const Expr& expr, std::span<const OperandDesc> operands, const ScalarBindings& bindings,
-                                  std::span<const int64_t> coordinate_offsets) {
+ElementProgram makeElementProgram(const Expr& expr, std::span<const OperandDesc> operands,
+                                  const ScalarBindings& bindings, std::span<const int64_t> coordinate_offsets) {
   return Binder(expr, operands, bindings, coordinate_offsets).bind();
 }
 

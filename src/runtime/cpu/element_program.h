@@ -23,8 +23,8 @@ struct OperandAccess {
   size_t operand = 0;  ///< position among the addresses
   int64_t size = 4;    ///< bytes of an element
   int64_t constant = 0;
-  std::vector<int64_t> strides;                      ///< one per dimension
-  std::vector<std::pair<int64_t, int32_t>> atoms;    ///< a factor and a line
+  std::vector<int64_t> strides;                    ///< one per dimension
+  std::vector<std::pair<int64_t, int32_t>> atoms;  ///< a factor and a line
   bool is_certain = true;  ///< every element of the dimensions' box may be read, not only where a predicate holds
   int32_t stage = -1;      ///< number of the transposed tile it is read through, or -1
 };
@@ -36,10 +36,10 @@ struct ElementStep {
   size_t access = 0;             ///< of a Load
   FunctionLoop function = nullptr;
   CastLoop cast = nullptr;
-  int32_t line = -1;             ///< of a Choose the predicate; of a Value the number, unless it is constant
-  std::vector<char> constant;    ///< of a constant Value: kChunk elements
+  int32_t line = -1;           ///< of a Choose the predicate; of a Value the number, unless it is constant
+  std::vector<char> constant;  ///< of a constant Value: kChunk elements
   const ReductionLoops* reduction = nullptr;
-  int32_t buffer = -1;           ///< kChunk * 8 bytes of the scratch memory, or -1: its user always says where to
+  int32_t buffer = -1;  ///< kChunk * 8 bytes of the scratch memory, or -1: its user always says where to
 };
 
 struct Dimension {
@@ -50,21 +50,21 @@ struct Dimension {
 struct ElementProgram {
   std::vector<Dimension> dimensions;  ///< those of the result, then the reduced ones
   size_t result_dimensions = 0;
-  std::vector<ElementStep> steps;     ///< operands first; the last one gives the result
+  std::vector<ElementStep> steps;  ///< operands first; the last one gives the result
   std::vector<OperandAccess> accesses;
   OperandAccess result;
   IndexLines lines;
-  bool is_empty = false;              ///< the result has no elements
+  bool is_empty = false;  ///< the result has no elements
   int32_t buffers = 0;
   int32_t stages = 0;
 
-  size_t row = 0;          ///< the result's dimension that loops run along
-  int32_t tile = -1;       ///< the result's dimension that transposed operands are dense along, or -1
+  size_t row = 0;            ///< the result's dimension that loops run along
+  int32_t tile = -1;         ///< the result's dimension that transposed operands are dense along, or -1
   int32_t reduced_row = -1;  ///< the reduced dimension that loops run along, or -1: they run along `row`
 };
 
 /// `operands`: the tensor operands of `expr` in order of its inputs, then its outputs. Errors: Bind when sizes do not fit.
-ElementProgram makeElementProgram(const Expr& expr, std::span<const OperandDesc> operands, const ScalarBindings& bindings,
-                                  std::span<const int64_t> coordinate_offsets);
+ElementProgram makeElementProgram(const Expr& expr, std::span<const OperandDesc> operands,
+                                  const ScalarBindings& bindings, std::span<const int64_t> coordinate_offsets);
 
 }  // namespace tokamak

@@ -19,7 +19,8 @@ bool isPlainLoad(const ElementProgram& program) {
 
 }  // namespace
 
-ElementRow::ElementRow(const ElementProgram& program, void* const* addresses) : program_(program), addresses_(addresses) {
+ElementRow::ElementRow(const ElementProgram& program, void* const* addresses)
+    : program_(program), addresses_(addresses) {
   const int64_t buffers = program.buffers * kBufferBytes;
   const int64_t stages = program.stages * kStageBytes;
   const auto filled = static_cast<int64_t>(program.steps.size() * sizeof(void*));
@@ -82,14 +83,17 @@ const void* ElementRow::evaluate(size_t number, size_t along, int64_t n, void* t
   const void* in[4];
   for (size_t i = 0; i < step.operands.size(); ++i) in[i] = evaluate(step.operands[i], along, n, nullptr);
   void* const out = to != nullptr ? to : buffer(step.buffer);
-  if (step.kind == ElementKind::Cast) step.cast(out, in[0], n);
-  else step.function(out, in, n);
+  if (step.kind == ElementKind::Cast)
+    step.cast(out, in[0], n);
+  else
+    step.function(out, in, n);
   return out;
 }
 
 const void* ElementRow::load(const ElementStep& step, size_t number, size_t along, int64_t n, void* to) {
   const OperandAccess& access = program_.accesses[step.access];
-  if (!access.atoms.empty()) return loadBent(access, along, n, static_cast<char*>(to != nullptr ? to : buffer(step.buffer)));
+  if (!access.atoms.empty())
+    return loadBent(access, along, n, static_cast<char*>(to != nullptr ? to : buffer(step.buffer)));
   if (access.stage >= 0) return loadStaged(access, n);
   const char* const from = addressOf(access);
   const int64_t stride = access.strides[along];
@@ -197,7 +201,9 @@ void ElementRow::accumulate(const ReducedRange& range, int64_t n, void* accumula
   range_ = nullptr;
 }
 
-int64_t ElementRow::reducedBegin(size_t d) const { return range_ != nullptr && range_->dimension == d ? range_->begin : 0; }
+int64_t ElementRow::reducedBegin(size_t d) const {
+  return range_ != nullptr && range_->dimension == d ? range_->begin : 0;
+}
 int64_t ElementRow::reducedEnd(size_t d) const {
   return range_ != nullptr && range_->dimension == d ? range_->end : program_.dimensions[d].extent;
 }

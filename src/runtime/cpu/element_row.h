@@ -66,9 +66,9 @@ class ElementRow {
   const void** filled_;  // per step: what its buffer is filled with
   const Partials* partials_ = nullptr;
   const ReducedRange* range_ = nullptr;
-  int64_t stage_row_ = 0;     // where the tiles start
+  int64_t stage_row_ = 0;  // where the tiles start
   int64_t stage_rows_ = 0;
-  uint32_t staged_ = 0;       // bit i: tile i is read
+  uint32_t staged_ = 0;  // bit i: tile i is read
 };
 
 }  // namespace tokamak

@@ -50,27 +50,27 @@ struct FunctionLoops {
 };
 
 // A row's formula as a function object; unused operands are named, so that no row needs to know which it has.
-#define TK_FORMULA(name, result, ...)                                                                     \
-  [](auto x, [[maybe_unused]] T y, [[maybe_unused]] T z, [[maybe_unused]] T w) -> result {                \
-    using namespace formula;                                                                              \
-    static_cast<void>(x);                                                                                 \
-    return static_cast<result>(__VA_ARGS__);                                                              \
+#define TK_FORMULA(name, result, ...)                                                      \
+  [](auto x, [[maybe_unused]] T y, [[maybe_unused]] T z, [[maybe_unused]] T w) -> result { \
+    using namespace formula;                                                               \
+    static_cast<void>(x);                                                                  \
+    return static_cast<result>(__VA_ARGS__);                                               \
   }
 
 template <class T>
 FunctionLoop FunctionLoops<T>::find(FunctionId id) {
   switch (id) {
-#define TK_ROW(name, arity, rule, accuracy, infix, ...)                                                            \
-  case FunctionId::name:                                                                                           \
-    if constexpr (takesType<T>(TypeRule::rule)) {                                                                  \
-      return [](void* out, const void* const* in, int64_t n) {                                                     \
-        constexpr bool gives_bool = TypeRule::rule == TypeRule::Test || TypeRule::rule == TypeRule::Compare ||     \
-                                    TypeRule::rule == TypeRule::Logical;                                           \
-        using R = std::conditional_t<gives_bool, bool, T>;                                                         \
-        using C = std::conditional_t<TypeRule::rule == TypeRule::Choose, bool, T>;                                 \
-        loop<arity, C>(out, in, n, TK_FORMULA(name, R, __VA_ARGS__));                                              \
-      };                                                                                                           \
-    }                                                                                                              \
+#define TK_ROW(name, arity, rule, accuracy, infix, ...)                                                        \
+  case FunctionId::name:                                                                                       \
+    if constexpr (takesType<T>(TypeRule::rule)) {                                                              \
+      return [](void* out, const void* const* in, int64_t n) {                                                 \
+        constexpr bool gives_bool = TypeRule::rule == TypeRule::Test || TypeRule::rule == TypeRule::Compare || \
+                                    TypeRule::rule == TypeRule::Logical;                                       \
+        using R = std::conditional_t<gives_bool, bool, T>;                                                     \
+        using C = std::conditional_t<TypeRule::rule == TypeRule::Choose, bool, T>;                             \
+        loop<arity, C>(out, in, n, TK_FORMULA(name, R, __VA_ARGS__));                                          \
+      };                                                                                                       \
+    }                                                                                                          \
     break;
     TK_FUNCTIONS(TK_ROW)
 #undef TK_ROW

@@ -100,8 +100,11 @@ template <class T>
 class GemmWork final : public CpuWork {
  public:
   GemmWork(std::string name, GemmProblem problem, const OpenBlas& library)
-      : name_(std::move(name)), problem_(std::move(problem)), library_(library),
-        row_blocks_(ceilDivide(problem_.m, kBlockRows)), column_blocks_(ceilDivide(problem_.n, kBlockColumns)) {}
+      : name_(std::move(name)),
+        problem_(std::move(problem)),
+        library_(library),
+        row_blocks_(ceilDivide(problem_.m, kBlockRows)),
+        column_blocks_(ceilDivide(problem_.n, kBlockColumns)) {}
 
   std::string_view name() const override { return name_; }
   void run(void* const* addresses, BlockPool& pool) const override {
@@ -144,7 +147,9 @@ BlockPlace GemmWork<T>::place(void* const* addresses, int64_t block) const {
   }
   const int64_t rows = std::min(kBlockRows, p.m - row);
   const int64_t columns = std::min(kBlockColumns, p.n - column);
-  const auto at = [&](size_t operand, int64_t offset) { return static_cast<char*>(addresses[operand]) + offset * size; };
+  const auto at = [&](size_t operand, int64_t offset) {
+    return static_cast<char*>(addresses[operand]) + offset * size;
+  };
   return {.a = {at(p.a_operand, a), rows, p.k, p.a},
           .b = {at(p.b_operand, b), p.k, columns, p.b},
           .c = at(p.c_operand, c),
@@ -197,7 +202,8 @@ void GemmWork<T>::multiply(const Region& a, const Region& b, T* c, int64_t leadi
     const int64_t count = std::min(length, problem_.k - k);
     const Region part_a{a.data + k * a.strides.column * size, a.rows, count, a.strides};
     const Region part_b{b.data + k * b.strides.row * size, count, b.columns, b.strides};
-    const std::optional<Panel<T>> left = whole_a ? panelInPlace<T>(part_a) : packPanel<T>(part_a, problem_.dtype, packed);
+    const std::optional<Panel<T>> left =
+        whole_a ? panelInPlace<T>(part_a) : packPanel<T>(part_a, problem_.dtype, packed);
     const std::optional<Panel<T>> right =
         whole_b ? panelInPlace<T>(part_b) : packPanel<T>(part_b, problem_.dtype, packed + kBlockRows * kBlockInner);
     const auto narrow = [](int64_t value) { return static_cast<int32_t>(value); };
@@ -224,7 +230,8 @@ void GemmWork<T>::addBias(const BlockPlace& place, T* c, int64_t leading) const 
   for (int64_t row = 0; row < place.a.rows; ++row) {
     if (row == 0 || strides.row != 0) {
       // One row; its row stride is as far as can be, so that it is packed as a row.
-      const Region line{place.bias + row * strides.row * sizeOf(problem_.dtype), 1, columns, {kLargest, strides.column}};
+      const Region line{
+          place.bias + row * strides.row * sizeOf(problem_.dtype), 1, columns, {kLargest, strides.column}};
       packPanel<T>(line, problem_.dtype, bias);
     }
     T* const to = c + row * leading;

@@ -24,14 +24,15 @@ Axis axisFromEnd(const OperandDesc& desc, size_t from_end) {
 }
 
 void requireSame(const Expr& expr, const char* what, int64_t size, int64_t expected) {
-  TK_REQUIRE(size == expected, Bind, "{}: the {} is {}; with the other operands it must be {}", callName(expr), what, size,
-             expected);
+  TK_REQUIRE(size == expected, Bind, "{}: the {} is {}; with the other operands it must be {}", callName(expr), what,
+             size, expected);
 }
 
 // A result that repeats an element along an axis stores it once, so that one element of an operand is read.
 Axis alongResult(const Expr& expr, size_t from_end, Axis of_operand, const Axis& of_result) {
   const Axes shape = shapeOf(*asTensor(expr.output(0)));
-  const bool is_repeated = of_result.size == 1 && from_end < shape.size() && shape[shape.size() - 1 - from_end]->expandedExtent() != nullptr;
+  const bool is_repeated =
+      of_result.size == 1 && from_end < shape.size() && shape[shape.size() - 1 - from_end]->expandedExtent() != nullptr;
   return is_repeated ? Axis{} : of_operand;
 }
 
@@ -70,7 +71,8 @@ GemmProblem ofMatmul(const Expr& expr, std::span<const OperandDesc> operands) {
   problem.a = {left_m.stride, left_k.stride};
   problem.b = {right_k.stride, right_n.stride};
   problem.c = {out_m.stride, out_n.stride};
-  addBatches(expr, operands, has_rows ? 2 : 1, has_columns ? 2 : 1, (has_rows ? 1U : 0U) + (has_columns ? 1U : 0U), problem);
+  addBatches(expr, operands, has_rows ? 2 : 1, has_columns ? 2 : 1, (has_rows ? 1U : 0U) + (has_columns ? 1U : 0U),
+             problem);
   return problem;
 }
 
@@ -107,8 +109,10 @@ void mergeBatches(GemmProblem& problem) {
     const GemmProblem::Batch& last = problem.batches.back();
     if (last.size != 1) {
       if (last.b != 0) return;
-      if (problem.m == 1) problem.a.row = last.a, problem.c.row = last.c;
-      else if (last.a != problem.m * problem.a.row || last.c != problem.m * problem.c.row) return;
+      if (problem.m == 1)
+        problem.a.row = last.a, problem.c.row = last.c;
+      else if (last.a != problem.m * problem.a.row || last.c != problem.m * problem.c.row)
+        return;
       problem.m *= last.size;
     }
     problem.batches.pop_back();
@@ -139,9 +143,10 @@ std::optional<GemmProblem> gemmProblemOf(const Expr& expr, std::span<const Opera
   const auto* linear = expr.as<LinearOp>();
   if (linear == nullptr && !expr.is<MatmulOp>()) return std::nullopt;
   const size_t expected = linear != nullptr && linear->bias != nullptr ? 4 : 3;
-  TK_REQUIRE(operands.size() == expected, Bind, "{}: {} operands are described; it has {} with its result", callName(expr),
-             operands.size(), expected);
-  GemmProblem problem = linear == nullptr ? ofMatmul(expr, operands) : ofLinear(expr, operands, linear->bias != nullptr);
+  TK_REQUIRE(operands.size() == expected, Bind, "{}: {} operands are described; it has {} with its result",
+             callName(expr), operands.size(), expected);
+  GemmProblem problem =
+      linear == nullptr ? ofMatmul(expr, operands) : ofLinear(expr, operands, linear->bias != nullptr);
   problem.dtype = operands[0].dtype;
   mergeBatches(problem);
   if (problem.c.column != 1 && problem.n != 1 && problem.c.row == 1) transposeProblem(problem);

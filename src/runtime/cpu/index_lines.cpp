@@ -41,8 +41,11 @@ bool isEqual(Line a, Line b, int64_t& length) {
   const Line difference = minus(a, b);
   if (difference.slope != 0) {
     // Equal at most at one point; it ends before that point, or after it.
-    if (difference.value == 0) cut(length, 1);
-    else static_cast<void>(isNegative(difference, length)), static_cast<void>(isNegative(minus({0, 0}, difference), length));
+    if (difference.value == 0)
+      cut(length, 1);
+    else
+      static_cast<void>(isNegative(difference, length)),
+          static_cast<void>(isNegative(minus({0, 0}, difference), length));
   }
   return difference.value == 0;
 }
@@ -56,7 +59,9 @@ bool mentionsAny(const Scalar& scalar, std::span<Scalar* const> coordinates) {
 
 IndexLines::IndexLines(std::span<Scalar* const> coordinates, std::span<const int64_t> offsets,
                        const ScalarBindings& bindings)
-    : coordinates_(coordinates.begin(), coordinates.end()), offsets_(offsets.begin(), offsets.end()), bindings_(&bindings) {}
+    : coordinates_(coordinates.begin(), coordinates.end()),
+      offsets_(offsets.begin(), offsets.end()),
+      bindings_(&bindings) {}
 
 int32_t IndexLines::add(const Scalar& scalar) {
   Node node;
@@ -124,7 +129,8 @@ void IndexLines::renumber(std::span<const size_t> numbers) {
 }
 
 bool IndexLines::mentionsDimension(size_t i) const {
-  return std::ranges::any_of(nodes_, [&](const Node& node) { return node.op == ScalarOp::Symbol && node.dimension == i; });
+  return std::ranges::any_of(nodes_,
+                             [&](const Node& node) { return node.op == ScalarOp::Symbol && node.dimension == i; });
 }
 
 }  // namespace tokamak

@@ -11,8 +11,10 @@ void LinearIndex::add(const LinearIndex& other, int64_t times) {
   for (size_t i = 0; i < strides.size(); ++i) strides[i] += times * other.strides[i];
   for (const auto& [factor, atom] : other.atoms) {
     const auto found = std::ranges::find(atoms, atom, &std::pair<int64_t, const Scalar*>::second);
-    if (found == atoms.end()) atoms.emplace_back(times * factor, atom);
-    else found->first += times * factor;
+    if (found == atoms.end())
+      atoms.emplace_back(times * factor, atom);
+    else
+      found->first += times * factor;
   }
   std::erase_if(atoms, [](const auto& atom) { return atom.first == 0; });
 }

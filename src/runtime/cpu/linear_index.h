@@ -13,7 +13,7 @@ namespace tokamak {
 
 struct LinearIndex {
   int64_t constant = 0;
-  std::vector<int64_t> strides;  ///< one per dimension
+  std::vector<int64_t> strides;                          ///< one per dimension
   std::vector<std::pair<int64_t, const Scalar*>> atoms;  ///< times a number, in order of appearance, each once
 
   void add(const LinearIndex& other, int64_t times);

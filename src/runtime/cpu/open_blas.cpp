@@ -19,8 +19,8 @@ Function symbol(void* library, const char* name) {
 
 template <class T>
 void OpenBlas::call(Gemm<T> gemm, const Product<T>& p) {
-  gemm(kRowMajor, transposition(p.a_transposed), transposition(p.b_transposed), p.m, p.n, p.k, T(1), p.a, p.lda, p.b, p.ldb,
-       p.beta, p.c, p.ldc);
+  gemm(kRowMajor, transposition(p.a_transposed), transposition(p.b_transposed), p.m, p.n, p.k, T(1), p.a, p.lda, p.b,
+       p.ldb, p.beta, p.c, p.ldc);
 }
 
 void OpenBlas::multiply(const Product<float>& product) const { call(sgemm_, product); }

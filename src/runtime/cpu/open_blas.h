@@ -32,8 +32,8 @@ class OpenBlas {
 
  private:
   template <class T>
-  using Gemm = void (*)(int order, int a_transposed, int b_transposed, int m, int n, int k, T alpha, const T* a, int lda,
-                        const T* b, int ldb, T beta, T* c, int ldc);
+  using Gemm = void (*)(int order, int a_transposed, int b_transposed, int m, int n, int k, T alpha, const T* a,
+                        int lda, const T* b, int ldb, T beta, T* c, int ldc);
   template <class T>
   static void call(Gemm<T> gemm, const Product<T>& product);
 

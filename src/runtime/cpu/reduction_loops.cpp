@@ -8,37 +8,55 @@ namespace {
 
 struct SumOf {
   template <class A>
-  static A identity() { return A(0); }
+  static A identity() {
+    return A(0);
+  }
   template <class A>
-  static A combine(A x, A y) { return formula::add(x, y); }
+  static A combine(A x, A y) {
+    return formula::add(x, y);
+  }
 };
 
 struct ProductOf {
   template <class A>
-  static A identity() { return A(1); }
+  static A identity() {
+    return A(1);
+  }
   template <class A>
-  static A combine(A x, A y) { return formula::multiply(x, y); }
+  static A combine(A x, A y) {
+    return formula::multiply(x, y);
+  }
 };
 
 template <class A, bool is_max>
 A extremeIdentity() {
   using Limits = std::numeric_limits<A>;
-  if constexpr (Limits::has_infinity) return is_max ? -Limits::infinity() : Limits::infinity();
-  else return is_max ? Limits::lowest() : Limits::max();
+  if constexpr (Limits::has_infinity)
+    return is_max ? -Limits::infinity() : Limits::infinity();
+  else
+    return is_max ? Limits::lowest() : Limits::max();
 }
 
 struct LargestOf {
   template <class A>
-  static A identity() { return extremeIdentity<A, true>(); }
+  static A identity() {
+    return extremeIdentity<A, true>();
+  }
   template <class A>
-  static A combine(A x, A y) { return formula::larger(x, y); }
+  static A combine(A x, A y) {
+    return formula::larger(x, y);
+  }
 };
 
 struct SmallestOf {
   template <class A>
-  static A identity() { return extremeIdentity<A, false>(); }
+  static A identity() {
+    return extremeIdentity<A, false>();
+  }
   template <class A>
-  static A combine(A x, A y) { return formula::smaller(x, y); }
+  static A combine(A x, A y) {
+    return formula::smaller(x, y);
+  }
 };
 
 // T: the elements' type; A: the accumulators'.

@@ -73,12 +73,14 @@ std::vector<LoopStep> drawSteps(Form form, int64_t axis, int64_t rank, Random& r
 
 class Scheduler {
  public:
-  Scheduler(Program& program, uint64_t seed, const Accepts& accepts) : program_(program), random_(seed), accepts_(accepts) {
+  Scheduler(Program& program, uint64_t seed, const Accepts& accepts)
+      : program_(program), random_(seed), accepts_(accepts) {
     ProgramBuilder builder;
     for (const Node& node : program.nodes) builder.add(node);
     for (int i = 0; i < builder.count(); ++i) {
       const TensorView* tensor = builder.tensor(i);
-      const bool has_loop = tensor != nullptr && program.nodes[static_cast<size_t>(i)].kind == NodeKind::Op && tensor->axisCount() > 0;
+      const bool has_loop =
+          tensor != nullptr && program.nodes[static_cast<size_t>(i)].kind == NodeKind::Op && tensor->axisCount() > 0;
       ranks_.push_back(has_loop ? tensor->axisCount() : 0);
     }
   }

@@ -49,9 +49,9 @@ struct Node {
   FunctionId function = FunctionId::abs;
   ReductionKind reduction = ReductionKind::Sum;
   std::vector<Operand> operands = {};
-  std::vector<int64_t> numbers = {};    ///< axes; order; starts, stops, steps; axis, index; widths; start, step
-  std::vector<bool> flags = {};         ///< of broadcast and squeeze
-  double constant = 0;             ///< of full, pad and scalar inputs
+  std::vector<int64_t> numbers = {};      ///< axes; order; starts, stops, steps; axis, index; widths; start, step
+  std::vector<bool> flags = {};           ///< of broadcast and squeeze
+  double constant = 0;                    ///< of full, pad and scalar inputs
   std::vector<LoopStep> loop_steps = {};  ///< what buildScheduled() does to the result, in this order
 };
 

@@ -96,10 +96,15 @@ std::vector<bool> isUpdated(const Fusion& fusion) {
 // One fusion, lowered for one mode, run any number of times.
 class Runner {
  public:
-  Runner(const Fusion& fusion, const std::vector<InputData>& inputs, const RunConfig& config, HostIrEvaluatorParams::Mode mode,
-         const std::vector<oracle::OracleTensor>& expected)
-      : fusion_(fusion), inputs_(inputs), config_(config), expected_(expected), device_(deviceWith(config.threads)),
-        executor_(fusion, device_, {.lowering = loweringOf(config), .evaluator = {.number_of_streams = config.streams, .mode = mode}}) {}
+  Runner(const Fusion& fusion, const std::vector<InputData>& inputs, const RunConfig& config,
+         HostIrEvaluatorParams::Mode mode, const std::vector<oracle::OracleTensor>& expected)
+      : fusion_(fusion),
+        inputs_(inputs),
+        config_(config),
+        expected_(expected),
+        device_(deviceWith(config.threads)),
+        executor_(fusion, device_,
+                  {.lowering = loweringOf(config), .evaluator = {.number_of_streams = config.streams, .mode = mode}}) {}
 
   /// Empty problem when the run itself is right; the values are not looked at.
   std::optional<Problem> run(Results& results) {
@@ -116,7 +121,8 @@ class Runner {
       }
       storage.push_back(drawStorage(output->dtype(), expected_[i].sizes, random));
       StoredData& data = storage.back();
-      given.push_back(Tensor::borrow(device_, data.bytes.data(), data.dtype, data.sizes, data.strides, MemoryKind::Device));
+      given.push_back(
+          Tensor::borrow(device_, data.bytes.data(), data.dtype, data.sizes, data.strides, MemoryKind::Device));
     }
     const std::vector<Tensor> outputs = executor_.runWithInput(bound.values(), given);
     for (const Tensor& output : outputs) output.waitReady();
@@ -126,9 +132,11 @@ class Runner {
       results.types.push_back(output.dtype());
       results.bytes.push_back(denseBytes(output));
     }
-    if (const auto changed = bound.findChanged(isUpdated(fusion_))) return Problem{"input changed", fmt::format("input {} was written", *changed)};
+    if (const auto changed = bound.findChanged(isUpdated(fusion_)))
+      return Problem{"input changed", fmt::format("input {} was written", *changed)};
     for (const StoredData& data : storage) {
-      if (!hasIntactGaps(data)) return Problem{"gap written", "memory between the elements of a given output was written"};
+      if (!hasIntactGaps(data))
+        return Problem{"gap written", "memory between the elements of a given output was written"};
     }
     return std::nullopt;
   }
@@ -153,21 +161,25 @@ std::optional<Problem> differenceOf(const Results& a, const Results& b, const st
     if (a.sizes[i] != b.sizes[i]) return Problem{what, fmt::format("output {}: other sizes", i)};
     if (a.bytes[i] == b.bytes[i]) continue;
     const auto at = std::ranges::mismatch(a.bytes[i], b.bytes[i]).in1 - a.bytes[i].begin();
-    return Problem{what, fmt::format("output {}: other bits, first in element {} (row-major)", i, at / sizeOf(a.types[i]))};
+    return Problem{what,
+                   fmt::format("output {}: other bits, first in element {} (row-major)", i, at / sizeOf(a.types[i]))};
   }
   return std::nullopt;
 }
 
-std::optional<Problem> compareWithOracle(const Results& results, const oracle::Evaluation& exact, const oracle::Evaluation& typed,
-                                         const std::string& mode) {
+std::optional<Problem> compareWithOracle(const Results& results, const oracle::Evaluation& exact,
+                                         const oracle::Evaluation& typed, const std::string& mode) {
   if (results.bytes.size() != exact.outputs.size()) return Problem{mode + ": outputs", "another number of outputs"};
   for (size_t i = 0; i < results.bytes.size(); ++i) {
-    if (results.sizes[i] != exact.outputs[i].sizes) return Problem{mode + ": sizes", fmt::format("output {}: other sizes", i)};
-    const oracle::StoredTensor stored{.dtype = results.types[i], .sizes = results.sizes[i], .strides = {}, .data = results.bytes[i].data()};
+    if (results.sizes[i] != exact.outputs[i].sizes)
+      return Problem{mode + ": sizes", fmt::format("output {}: other sizes", i)};
+    const oracle::StoredTensor stored{
+        .dtype = results.types[i], .sizes = results.sizes[i], .strides = {}, .data = results.bytes[i].data()};
     const oracle::Comparison comparison = oracle::compare(stored, exact.outputs[i], &typed.outputs[i]);
     // Where a few large elements decide the root of the mean, luck with their last bits does; then the bounds alone judge.
     const bool is_rmse_kept = comparison.isRmseKept() || comparison.count < 32 || comparison.max_of_bound < 0.1;
-    if (comparison.mismatches > 0 || !is_rmse_kept) return Problem{mode + ": values", fmt::format("output {}: {}", i, oracle::toString(comparison))};
+    if (comparison.mismatches > 0 || !is_rmse_kept)
+      return Problem{mode + ": values", fmt::format("output {}: {}", i, oracle::toString(comparison))};
   }
   return std::nullopt;
 }
@@ -176,16 +188,20 @@ std::optional<Problem> compareWithOracle(const Results& results, const oracle::E
 
 std::string toString(const RunConfig& config) {
   return fmt::format("{} streams, {} threads, {}, {}, outputs {}", config.streams, config.threads,
-                     config.sync == StreamSync::Hoisted ? "hoisted" : "in-loop", config.grouping == Grouping::Single ? "single" : "units",
+                     config.sync == StreamSync::Hoisted ? "hoisted" : "in-loop",
+                     config.grouping == Grouping::Single ? "single" : "units",
                      config.gives_outputs ? "given" : "allocated");
 }
 
-HostLoweringOptions loweringOf(const RunConfig& config) { return {.grouping = config.grouping, .stream_sync = config.sync}; }
+HostLoweringOptions loweringOf(const RunConfig& config) {
+  return {.grouping = config.grouping, .stream_sync = config.sync};
+}
 
 Device& deviceWith(int64_t threads) {
   static std::map<int64_t, std::unique_ptr<CpuDevice>> devices;
   auto& device = devices[threads];
-  if (device == nullptr) device = std::make_unique<CpuDevice>(CpuDeviceOptions{.threads = threads, .poisons_memory = true});
+  if (device == nullptr)
+    device = std::make_unique<CpuDevice>(CpuDeviceOptions{.threads = threads, .poisons_memory = true});
   return *device;
 }
 
@@ -198,8 +214,8 @@ BoundInputs::BoundInputs(const std::vector<InputData>& data, Device& device) : d
       continue;
     }
     StoredData& copy = copies_.emplace_back(std::get<StoredData>(input));
-    values_.emplace_back(Tensor::borrow(device, copy.bytes.data() + copy.offset * sizeOf(copy.dtype), copy.dtype, copy.sizes, copy.strides,
-                                        MemoryKind::Device));
+    values_.emplace_back(Tensor::borrow(device, copy.bytes.data() + copy.offset * sizeOf(copy.dtype), copy.dtype,
+                                        copy.sizes, copy.strides, MemoryKind::Device));
   }
 }
 
@@ -220,13 +236,17 @@ Case drawCase(uint64_t seed, const CaseOptions& options, std::string& problem) {
       lowerToHostProgram(*fusion, loweringOf(drawn.config));
       return true;
     } catch (const Error& error) {
-      const bool is_typed = error.code() == ErrorCode::Schedule || error.code() == ErrorCode::HostProgram || error.code() == ErrorCode::Definition;
-      if (!is_typed && problem.empty()) problem = fmt::format("seed {}: a schedule is refused with code {}: {}", seed, errorCodeName(error.code()), error.what());
+      const bool is_typed = error.code() == ErrorCode::Schedule || error.code() == ErrorCode::HostProgram ||
+                            error.code() == ErrorCode::Definition;
+      if (!is_typed && problem.empty())
+        problem = fmt::format("seed {}: a schedule is refused with code {}: {}", seed, errorCodeName(error.code()),
+                              error.what());
     }
     try {
       if (fusion != nullptr) verify(*fusion, Stage::Scheduled);
     } catch (const Error& error) {
-      if (problem.empty()) problem = fmt::format("seed {}: a refused schedule left a broken fusion: {}", seed, error.what());
+      if (problem.empty())
+        problem = fmt::format("seed {}: a refused schedule left a broken fusion: {}", seed, error.what());
     }
     return false;
   };
@@ -236,12 +256,13 @@ Case drawCase(uint64_t seed, const CaseOptions& options, std::string& problem) {
   return drawn;
 }
 
-std::optional<Problem> findProblem(const Fusion& streamed, const Fusion& plain, const std::vector<InputData>& inputs, const RunConfig& config,
-                                   const RunOptions& options, RunTally& tally) {
+std::optional<Problem> findProblem(const Fusion& streamed, const Fusion& plain, const std::vector<InputData>& inputs,
+                                   const RunConfig& config, const RunOptions& options, RunTally& tally) {
   using Mode = HostIrEvaluatorParams::Mode;
   const std::vector<oracle::Input> oracle_inputs = toOracle(inputs);
   const oracle::Evaluation exact = oracle::evaluate(plain, oracle_inputs);
-  const oracle::Evaluation typed = oracle::evaluate(plain, oracle_inputs, {.mode = oracle::Mode::Typed, .bindings = {}});
+  const oracle::Evaluation typed =
+      oracle::evaluate(plain, oracle_inputs, {.mode = oracle::Mode::Typed, .bindings = {}});
   const char* mode = "plan";
   try {
     verify(streamed, Stage::Scheduled);
@@ -306,8 +327,9 @@ Case minimiseCase(const Case& drawn, const RunOptions& options, const std::strin
 }
 
 std::string report(const Case& drawn, const Problem& problem) {
-  std::string text = fmt::format("seed {}: {}: {}\n{}\n{}{}", drawn.config.seed, problem.kind, problem.text, toString(drawn.config),
-                                 toString(drawn.program), printFusion(*buildScheduled(drawn.program)));
+  std::string text =
+      fmt::format("seed {}: {}: {}\n{}\n{}{}", drawn.config.seed, problem.kind, problem.text, toString(drawn.config),
+                  toString(drawn.program), printFusion(*buildScheduled(drawn.program)));
   return text + fmt::format("replay: random_programs --seed {}\n", drawn.config.seed);
 }
 
@@ -324,12 +346,15 @@ std::vector<InputData> drawDataFor(const Fusion& fusion, uint64_t seed) {
     const TensorView& tensor = *asTensor(input);
     StoredData stored = {.dtype = tensor.dtype(), .sizes = sizesOf(tensor, sizes)};
     stored.strides = freshStrides(tensor, stored.sizes);
-    stored.bytes.assign(static_cast<size_t>(std::max<int64_t>(1, spanOf(stored.sizes, stored.strides)) * sizeOf(stored.dtype)), kPoison);
+    stored.bytes.assign(
+        static_cast<size_t>(std::max<int64_t>(1, spanOf(stored.sizes, stored.strides)) * sizeOf(stored.dtype)),
+        kPoison);
     oracle::forEachIndex(stored.sizes, [&](std::span<const int64_t> index) {
       int64_t offset = 0;
       for (size_t i = 0; i < index.size(); ++i) offset += index[i] * stored.strides[i];
       const int64_t number = stored.dtype == DataType::Bool ? random.below(2) : random.between(-8, 8);
-      oracle::storeElement(stored.dtype, {.number = static_cast<double>(number), .integer = number}, stored.bytes.data() + offset * sizeOf(stored.dtype));
+      oracle::storeElement(stored.dtype, {.number = static_cast<double>(number), .integer = number},
+                           stored.bytes.data() + offset * sizeOf(stored.dtype));
     });
     data.emplace_back(std::move(stored));
   }

@@ -45,9 +45,10 @@ struct Problem {
 };
 
 struct RunOptions {
-  int64_t replays = 2;       ///< runs of one plan, which must give the same bits
-  bool runs_direct = true;   ///< the same bits in direct mode
-  bool runs_unstreamed = true;  ///< without schedule: the same bits for exact programs, else within the reference's bounds
+  int64_t replays = 2;      ///< runs of one plan, which must give the same bits
+  bool runs_direct = true;  ///< the same bits in direct mode
+  bool runs_unstreamed =
+      true;  ///< without schedule: the same bits for exact programs, else within the reference's bounds
 };
 
 /// What the runs did, summed up over cases.
@@ -65,8 +66,8 @@ struct RunTally {
 /// inputs that nothing updates, and what lies between the elements of given outputs, must stay.
 std::optional<Problem> findProblem(const Case& drawn, const RunOptions& options, RunTally& tally);
 /// The same for any fusion with these inputs.
-std::optional<Problem> findProblem(const Fusion& streamed, const Fusion& plain, const std::vector<InputData>& inputs, const RunConfig& config,
-                                   const RunOptions& options, RunTally& tally);
+std::optional<Problem> findProblem(const Fusion& streamed, const Fusion& plain, const std::vector<InputData>& inputs,
+                                   const RunConfig& config, const RunOptions& options, RunTally& tally);
 
 /// A smaller case with a problem of the same kind.
 Case minimiseCase(const Case& drawn, const RunOptions& options, const std::string& kind);

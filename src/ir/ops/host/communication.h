@@ -7,7 +7,15 @@
 namespace tokamak {
 
 enum class CommunicationType : uint8_t {
-  Gather, Allgather, Scatter, Reduce, Allreduce, ReduceScatter, Broadcast, SendRecv, AllToAll,
+  Gather,
+  Allgather,
+  Scatter,
+  Reduce,
+  Allreduce,
+  ReduceScatter,
+  Broadcast,
+  SendRecv,
+  AllToAll,
 };
 template <>
 struct EnumNames<CommunicationType> {

@@ -6,8 +6,8 @@ void LinearOp::infer(const ShapeRule& rule) {
   const Axes shape = shapeOf(*in);
   const Axes matrix = shapeOf(*weight);
   TK_REQUIRE(!shape.empty() && (matrix.size() == 2 || matrix.size() == 1), Definition,
-             "linear: needs an operand with at least one axis and a weight with one or two, got {} and {}", toString(*in),
-             toString(*weight));
+             "linear: needs an operand with at least one axis and a weight with one or two, got {} and {}",
+             toString(*in), toString(*weight));
   TK_REQUIRE(in->dtype() == weight->dtype() && (bias == nullptr || bias->dtype() == in->dtype()) &&
                  in->dtype() != DataType::Bool,
              Definition, "linear: operands must have one type other than bool, got {} and {}", toString(*in),

@@ -13,8 +13,8 @@ void MatmulOp::infer(const ShapeRule& rule) {
   IterDomain* right_k = right.size() == 1 ? right[0] : right[right.size() - 2];
   const auto k = left_k->visibleExtent()->constantInt();
   const auto other_k = right_k->visibleExtent()->constantInt();
-  TK_REQUIRE(!k || !other_k || *k == *other_k, Definition,
-             "matmul: the inner sizes of {} and {} differ: {} and {}", toString(*a), toString(*b), *k, *other_k);
+  TK_REQUIRE(!k || !other_k || *k == *other_k, Definition, "matmul: the inner sizes of {} and {} differ: {} and {}",
+             toString(*a), toString(*b), *k, *other_k);
   const size_t left_batch = left.size() < 2 ? 0 : left.size() - 2;
   const size_t right_batch = right.size() < 2 ? 0 : right.size() - 2;
   const size_t batch = std::max(left_batch, right_batch);

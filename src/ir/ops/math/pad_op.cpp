@@ -5,8 +5,9 @@ namespace tokamak {
 void PadOp::infer(const ShapeRule& rule) {
   Fusion& fusion = rule.fusion();
   const Axes shape = shapeOf(*in);
-  TK_REQUIRE(widths.size() == 2 * shape.size(), Definition, "pad: {} widths for {}; two for each of its {} axes are needed",
-             widths.size(), toString(*in), shape.size());
+  TK_REQUIRE(widths.size() == 2 * shape.size(), Definition,
+             "pad: {} widths for {}; two for each of its {} axes are needed", widths.size(), toString(*in),
+             shape.size());
   if (value == nullptr) value = fusion.constant(int64_t{0}, in->dtype());
   Axes axes;
   for (size_t i = 0; i < shape.size(); ++i) {

@@ -21,8 +21,8 @@ void SliceOp::infer(const ShapeRule& rule) {
                toString(*starts[i]), toString(*stops[i]), i, toString(*in));
     TK_REQUIRE(!step || *step > 0, Definition, "slice: step {} along axis {} of {}; steps must be positive",
                toString(*steps[i]), i, toString(*in));
-    const bool is_whole = starts[i]->isConstantInt(0) && steps[i]->isConstantInt(1) &&
-                          stops[i] == shape[i]->visibleExtent();
+    const bool is_whole =
+        starts[i]->isConstantInt(0) && steps[i]->isConstantInt(1) && stops[i] == shape[i]->visibleExtent();
     if (is_whole) {
       axes.push_back(rule.like(*shape[i]));
       continue;
