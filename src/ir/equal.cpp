@@ -163,6 +163,7 @@ class ProgramComparison::Pairing {
     if (!isSameAxes(x.logical, y.logical)) return named("the axes");
     if (!isSameAxes(x.allocation, y.allocation)) return named("the allocation");
     if (!isSameAxes(x.loop, y.loop)) return named("the loop domains");
+    if (x.inline_position != y.inline_position) return named("the inline positions");
     return "";
   }
 

@@ -28,6 +28,8 @@ struct TensorDomain {
   Axes logical;
   /// The loop nest: a schedule splits, merges and reorders it. Starts equal to logical.
   Axes loop;
+  /// Of a kernel's schedule: the first so many loops are shared with the tensor's consumers (docs/kernels.md).
+  int64_t inline_position = 0;
   /// The layout *decision*: axes from the slowest to the fastest in memory. Empty: logical order.
   Axes allocation;
   /// Per axis of the layout (allocation, or logical when that is empty): true when dense with the next one in memory, nothing for broadcast and
@@ -56,6 +58,7 @@ class TensorView final : public Val {
   /// Axis `i` of the loop domain; negative counts from the end. Errors: Schedule when out of range.
   IterDomain* axis(int64_t i) const;
   int64_t axisCount() const { return static_cast<int64_t>(domain_.loop.size()); }
+  int64_t inlinePosition() const { return domain_.inline_position; }
 
   /// The number T<label> in every text, or -1 when the tensor has no name of its own.
   int64_t label() const { return label_; }
