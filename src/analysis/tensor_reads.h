@@ -1,0 +1,45 @@
+// TensorReads: which tensors an op reads at which indices, through the ops between that are only expressions.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "analysis/substitute.h"
+#include "compute/rule_table.h"
+#include "ir/interval_analysis.h"
+
+namespace tokamak {
+
+/// Whether the predicate holds under the analysis' assumptions.
+bool isProved(Scalar& predicate, IntervalAnalysis& analysis);
+
+struct TensorRead {
+  const TensorView* tensor = nullptr;
+  std::vector<Scalar*> index;  ///< per axis of its visible shape
+  bool operator<(const TensorRead& other) const;
+};
+
+class TensorReads {
+ public:
+  /// `is_stored`: where the search ends; inputs always are.
+  TensorReads(Fusion& fusion, IntervalAnalysis& analysis, RuleTable& rules,
+              std::function<bool(const TensorView&)> is_stored);
+
+  /// What computing the element with the rule's coordinates replaced reads: each tensor and index once, in order of their places.
+  std::vector<TensorRead> of(const Element& element, Substitution& coordinates);
+
+ private:
+  void visit(const Element& element, Substitution& coordinates);
+
+  Fusion* fusion_;
+  IntervalAnalysis* analysis_;
+  RuleTable* rules_;
+  std::function<bool(const TensorView&)> is_stored_;
+  std::set<TensorRead> seen_;
+  std::vector<TensorRead> reads_;
+};
+
+}  // namespace tokamak

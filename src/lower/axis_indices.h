@@ -1,0 +1,44 @@
+// AxisIndices: the index along any axis of a tensor, from the indices of its loops (backwards through splits and merges) or
+// from those of its shape (forwards). There is no other way in which kernels get an index.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "ir/interval_analysis.h"
+#include "ir/tensor_view.h"
+
+namespace tokamak {
+
+/// 0 <= index < extent has to hold where the index is used.
+struct IndexBound {
+  Scalar* index = nullptr;
+  Scalar* extent = nullptr;
+  const IterDomain* axis = nullptr;
+};
+
+/// Indices are simplified under the analysis' assumptions.
+class AxisIndices {
+ public:
+  AxisIndices(Fusion& fusion, IntervalAnalysis& analysis) : fusion_(&fusion), analysis_(&analysis) {}
+
+  void set(const IterDomain& axis, Scalar* index) { known_[&axis] = index; }
+
+  /// The index of an axis from those of the axes that were made from it. A split that is not proved to divide adds a bound.
+  Scalar* backwards(const IterDomain& axis);
+  /// The index of an axis from those of the axes that it was made from.
+  Scalar* forwards(const IterDomain& axis);
+
+  /// Those that splits on the way need.
+  const std::vector<IndexBound>& bounds() const { return bounds_; }
+
+ private:
+  Scalar* simplified(Scalar* scalar);
+
+  Fusion* fusion_;
+  IntervalAnalysis* analysis_;
+  std::unordered_map<const IterDomain*, Scalar*> known_;
+  std::vector<IndexBound> bounds_;
+};
+
+}  // namespace tokamak

@@ -1,0 +1,107 @@
+// LoopNests: the loops of every tensor of a kernel that is stored somewhere, and which of them are one.
+//
+// Only stored tensors have loops: outputs, reductions, and tensors whose schedule keeps loops of their own (inline position below the
+// number of loops). All others are expressions inside the values of their readers.
+//
+// Loop j of a stored tensor P below its inline position is the loop of its readers whose index is the index along loop j at which they
+// read P; so which loops go together follows from the indices. Other loops are P's own; two tensors that do not depend on one another
+// share loops of one type over one extent.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "analysis/tensor_reads.h"
+#include "ir/fusion.h"
+#include "ir/interval_analysis.h"
+#include "kernel/kernel.h"
+#include "lower/axis_indices.h"
+
+namespace tokamak {
+
+/// A loop of the kernel; those of a block's or thread's index are none.
+struct LoopNode {
+  Scalar* index = nullptr;
+  Scalar* extent = nullptr;
+  ParallelType type = ParallelType::Serial;
+  LoopNode* parent = nullptr;
+};
+
+/// A stored tensor with its loops.
+struct LoopNest {
+  TensorView* tensor = nullptr;
+  const Expr* expr = nullptr;
+  /// What it is computed in and read from: itself, a local accumulator of a reduction that is an output, or null for other outputs, which
+  /// nobody reads.
+  TensorView* buffer = nullptr;
+  bool is_reduction = false;
+
+  std::vector<Scalar*> indices;    ///< per loop axis
+  std::vector<LoopNode*> nodes;    ///< per loop axis; null for a block's or thread's index
+  std::vector<LoopNode*> path;     ///< the loops around its computation, from the outside
+  size_t shared = 0;               ///< the first so many of the path are its readers' loops
+  std::vector<IndexBound> bounds;  ///< what has to hold where it is computed, reductions included
+  /// Per axis that an element rule has a coordinate for: those of the root or logical domain, without reductions; then the reductions.
+  std::vector<Scalar*> coordinates;
+  std::vector<Scalar*> reduced;
+
+  /// Loop axes that its buffer has places along.
+  std::vector<size_t> stored_axes;
+};
+
+class LoopNests {
+ public:
+  /// Errors: Schedule.
+  explicit LoopNests(Fusion& fusion);
+
+  /// Of stored tensors, producers first.
+  const std::vector<std::unique_ptr<LoopNest>>& nests() const { return nests_; }
+  const std::vector<kir::LaunchDimension>& dimensions() const { return dimensions_; }
+  IntervalAnalysis& analysis() { return analysis_; }
+  RuleTable& rules() { return rules_; }
+
+  /// The nest a tensor is read from, or null: it is an input or an expression.
+  const LoopNest* storageOf(const TensorView& tensor) const;
+  bool isStored(const TensorView& tensor) const;
+  /// The place in its buffer of the element at `index` (of the visible shape).
+  Scalar* placeOf(const LoopNest& nest, std::span<Scalar* const> index);
+  /// The same from its own loops' indices.
+  Scalar* ownPlace(const LoopNest& nest, const std::vector<Scalar*>& loop_indices);
+  /// The number of elements of its buffer.
+  Scalar* sizeOf(const LoopNest& nest);
+  LoopNode* makeNode(Scalar* extent, ParallelType type, LoopNode* parent);
+
+ private:
+  struct Read {
+    const LoopNest* reader;
+    std::vector<Scalar*> index;
+  };
+
+  void makeDimensions();
+  void place(LoopNest& nest);
+  void shareLoops(LoopNest& nest, const std::vector<Read>& reads);
+  LoopNode* nodeOf(const LoopNest& reader, const Scalar* index) const;
+  LoopNode* ownLoop(const LoopNest& nest, Scalar* extent, ParallelType type, LoopNode* parent);
+  void setCoordinates(LoopNest& nest);
+  void findReads(const LoopNest& nest);
+  bool dependsOn(const Expr& reader, const TensorView& tensor);
+  Scalar* simplified(Scalar* scalar);
+
+  Fusion* fusion_;
+  IntervalAnalysis analysis_;
+  RuleTable rules_;
+  std::vector<std::unique_ptr<LoopNest>> nests_;
+  std::map<const TensorView*, LoopNest*> by_tensor_;
+  std::vector<std::unique_ptr<LoopNode>> nodes_;
+  std::vector<kir::LaunchDimension> dimensions_;
+  std::map<const TensorView*, std::vector<Read>> reads_;
+  std::map<const Expr*, std::set<const TensorView*>> dependencies_;
+};
+
+/// BIDx.. and TIDx..
+bool isBlockType(ParallelType type);
+bool isThreadType(ParallelType type);
+
+}  // namespace tokamak

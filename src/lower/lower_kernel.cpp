@@ -1,0 +1,80 @@
+#include "lower/lower_kernel.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "analysis/addresses.h"
+#include "base/error.h"
+#include "lower/loop_nests.h"
+#include "lower/statement_builder.h"
+#include "lower/tighten_loops.h"
+
+namespace tokamak {
+
+namespace {
+
+void collectSymbols(Scalar* scalar, std::set<Scalar*, ById>& into) {
+  if (scalar == nullptr) return;
+  if (scalar->isSymbol()) into.insert(scalar);
+  for (Scalar* operand : scalar->operands()) collectSymbols(operand, into);
+}
+
+// All symbols but those that loops and launch dimensions define.
+std::vector<Scalar*> symbolsOf(const kir::Kernel& kernel) {
+  std::set<Scalar*, ById> symbols;
+  std::set<Scalar*> defined;
+  const auto collectValue = [&](const kir::ValueRef& root) {
+    kir::visitValues(*root, [&](const kir::Value& value) { collectSymbols(value.scalar, symbols); });
+  };
+  kir::visitStatements(kernel.body, [&](const kir::Statement& statement) {
+    if (const auto* loop = std::get_if<kir::Loop>(&statement.node)) {
+      defined.insert(loop->index);
+      collectSymbols(loop->start, symbols);
+      collectSymbols(loop->stop, symbols);
+    } else if (const auto* guard = std::get_if<kir::If>(&statement.node)) {
+      collectSymbols(guard->predicate, symbols);
+    } else if (const auto* allocate = std::get_if<kir::Allocate>(&statement.node)) {
+      collectSymbols(allocate->size, symbols);
+    } else if (const auto* let = std::get_if<kir::Let>(&statement.node)) {
+      collectValue(let->value);
+    } else if (const auto* store = std::get_if<kir::Store>(&statement.node)) {
+      collectSymbols(store->index, symbols);
+      collectValue(store->value);
+    } else if (const auto* combine = std::get_if<kir::Combine>(&statement.node)) {
+      collectSymbols(combine->index, symbols);
+    }
+  });
+  for (const kir::LaunchDimension& dimension : kernel.dimensions) {
+    defined.insert(dimension.index);
+    collectSymbols(dimension.extent, symbols);
+  }
+  std::vector<Scalar*> result;
+  std::ranges::copy_if(symbols, std::back_inserter(result), [&](Scalar* symbol) { return !defined.contains(symbol); });
+  return result;
+}
+
+}  // namespace
+
+kir::Kernel lowerKernel(std::shared_ptr<Fusion> fusion, std::string name) {
+  kir::Kernel kernel;
+  kernel.name = std::move(name);
+  for (Val* input : fusion->inputs()) {
+    if (TensorView* tensor = asTensor(input)) kernel.tensors.push_back(tensor);
+  }
+  for (TensorView* output : fusion->outputs()) {
+    TK_REQUIRE(!fusion->isInput(output), Unsupported, "a kernel gives its input {} as output", toString(*output));
+    kernel.tensors.push_back(output);
+  }
+  for (const TensorView* tensor : kernel.tensors) const_cast<TensorView*>(tensor)->setMemoryType(MemoryType::Global);
+  kernel.strides = globalStrides(*fusion);
+  LoopNests nests(*fusion);
+  kernel.body = StatementBuilder(*fusion, nests, kernel.strides).build();
+  kernel.dimensions = nests.dimensions();
+  kernel.fusion = std::move(fusion);
+  kernel.symbols = symbolsOf(kernel);
+  return tightenLoops(std::move(kernel));
+}
+
+}  // namespace tokamak

@@ -1,0 +1,15 @@
+// From a scheduled fusion to a kernel: docs/kernels.md.
+#pragma once
+
+#include <memory>
+
+#include "ir/fusion.h"
+#include "kernel/kernel.h"
+
+namespace tokamak {
+
+/// Lowers a fusion that becomes one kernel. Its inputs and outputs are buffers in global memory; contiguity flags say which strides are
+/// known. Takes part in the fusion: scalars are made in it, memory types set. Errors: Schedule when the schedule is not legal.
+kir::Kernel lowerKernel(std::shared_ptr<Fusion> fusion, std::string name);
+
+}  // namespace tokamak

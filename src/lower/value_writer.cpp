@@ -1,0 +1,82 @@
+#include "lower/value_writer.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "ir/interval_analysis.h"
+#include "ir/scalar_simplifier.h"
+
+namespace tokamak {
+
+using kir::ValueRef;
+
+ValueWriter::ValueWriter(Fusion& fusion, IntervalAnalysis& analysis, RuleTable& rules, IsStored is_stored, Load load)
+    : fusion_(&fusion),
+      analysis_(&analysis),
+      rules_(&rules),
+      is_stored_(std::move(is_stored)),
+      load_(std::move(load)) {}
+
+ValueRef ValueWriter::write(const Element& element, Substitution& coordinates, Scalar* condition) {
+  const auto operand = [&](size_t i) { return write(*element.operands[i], coordinates, condition); };
+  switch (element.kind) {
+    case ElementKind::Load: {
+      std::vector<Scalar*> index;
+      for (Scalar* scalar : element.index) index.push_back(simplify(coordinates(scalar), *analysis_));
+      return read(*element.tensor, std::move(index), condition);
+    }
+    case ElementKind::Value: return kir::number(simplify(coordinates(element.scalar), *analysis_), element.dtype);
+    case ElementKind::Apply: {
+      std::vector<ValueRef> operands;
+      for (size_t i = 0; i < element.operands.size(); ++i) operands.push_back(operand(i));
+      return kir::apply(element.function, element.dtype, std::move(operands));
+    }
+    case ElementKind::Cast: return kir::cast(element.dtype, operand(0));
+    case ElementKind::Choose: {
+      Scalar* predicate = simplify(coordinates(element.scalar), *analysis_);
+      Scalar* opposite = fusion_->scalar(ScalarOp::Not, predicate);
+      if (isProved(*predicate, *analysis_)) return operand(0);
+      if (isProved(*opposite, *analysis_)) return operand(1);
+      const auto both = [&](Scalar* p) {
+        return condition == nullptr ? p : simplify(fusion_->scalar(ScalarOp::And, condition, p), *analysis_);
+      };
+      ValueRef a = write(*element.operands[0], coordinates, both(predicate));
+      ValueRef b = write(*element.operands[1], coordinates, both(opposite));
+      return kir::choose(predicate, std::move(a), std::move(b));
+    }
+    case ElementKind::Reduce: break;
+  }
+  TK_RAISE(Schedule, "a kernel cannot compute {} as part of another op; only reduction ops have loops of their own",
+           toString(element));
+}
+
+ValueRef ValueWriter::read(const TensorView& tensor, std::vector<Scalar*> index, Scalar* condition) {
+  Key key{&tensor, index};
+  key.second.push_back(condition);
+  if (const auto found = known_.find(key); found != known_.end()) return found->second;
+  ValueRef value;
+  if (is_stored_(tensor)) {
+    value = load_(tensor, index);
+    if (condition != nullptr) value = kir::choose(condition, value, kir::number(fusion_->constant(0), tensor.dtype()));
+  } else {
+    const ElementRule& rule = rules_->of(*tensor.definition());
+    Substitution coordinates(*fusion_);
+    for (size_t i = 0; i < index.size(); ++i) coordinates.set(*rule.coordinates[i], index[i]);
+    value = write(*rule.value, coordinates, condition);
+  }
+  value = named(tensor, std::move(value));
+  known_.emplace(std::move(key), value);
+  return value;
+}
+
+ValueRef ValueWriter::named(const TensorView& tensor, ValueRef value) {
+  if (value->kind == kir::ValueKind::Variable || value->kind == kir::ValueKind::Number) return value;
+  const std::string base = tensor.label() >= 0 ? fmt::format("t{}", tensor.label()) : fmt::format("u{}", tensor.id());
+  const int count = ++names_[base];
+  auto variable = std::make_shared<const kir::Variable>(
+      kir::Variable{count == 1 ? base : fmt::format("{}_{}", base, count), tensor.dtype(), &tensor});
+  statements_.push_back(kir::statement(kir::Let{variable, std::move(value)}));
+  return kir::use(std::move(variable));
+}
+
+}  // namespace tokamak
