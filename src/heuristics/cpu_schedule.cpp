@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "heuristics/axis_groups.h"
+#include "ir/clone.h"
 #include "ir/ops/math/reduction_op.h"
 #include "schedule/transforms.h"
 
@@ -17,7 +18,9 @@ namespace {
 
 using Numbers = std::vector<int64_t>;
 
-bool isReduced(const TensorView& tensor) { return tensor.definition() != nullptr && tensor.definition()->is<ReductionOp>(); }
+bool isReduced(const TensorView& tensor) {
+  return tensor.definition() != nullptr && tensor.definition()->is<ReductionOp>();
+}
 
 // Merges the loops [first, last) into one, which is then loop `first`.
 void mergeRange(TensorView& tensor, int64_t first, int64_t last) {
@@ -32,48 +35,78 @@ Numbers range(int64_t first, int64_t last) {
 
 class CpuScheduler {
  public:
-  CpuScheduler(Fusion& fusion, const CpuScheduleParameters& parameters)
+  CpuScheduler(Fusion& fusion, CpuScheduleParameters parameters)
       : fusion_(fusion), parameters_(parameters), strides_(globalStrides(fusion)) {
     analysis_.assumeExtents(fusion);
   }
 
+  /// Why it cannot be one kernel, or nothing. Finds the rows.
+  std::optional<std::string> findRows() {
+    for (const Expr* expr : fusion_.exprs()) {
+      if (expr->info().is_library) return fmt::format("{} is a library call", expr->name());
+      for (TensorView* tensor : tensorsOf(expr->outputs())) {
+        if (fusion_.isOutput(tensor) || isReduced(*tensor)) stored_.push_back(tensor);
+      }
+    }
+    const std::set<const TensorView*> stored(stored_.begin(), stored_.end());
+    for (const TensorView* tensor : stored_) {
+      if (auto problem = findRowsOf(*tensor, stored)) return problem;
+    }
+    return std::nullopt;
+  }
+
   void run() {
     for (TensorView* tensor : fusion_.allTensors()) {
-      if (fusion_.isInput(tensor)) continue;
-      const bool is_stored = fusion_.isOutput(tensor) || isReduced(*tensor);
-      tensor->mutableDomain().inline_position = is_stored ? 0 : tensor->axisCount();
-      if (is_stored) stored_.push_back(tensor);
+      if (!fusion_.isInput(tensor)) tensor->mutableDomain().inline_position = tensor->axisCount();
     }
-    findReads();
     for (TensorView* tensor : stored_) {
+      tensor->mutableDomain().inline_position = 0;
       if (isReduced(*tensor))
         scheduleReduction(*tensor);
-      else if (!rows_[tensor].empty())
-        scheduleRows(*tensor);
+      else if (rows_.contains(tensor))
+        giveRows(*tensor, loopsOf(*tensor, rows_[tensor]));
       else
         schedulePointwise(*tensor);
     }
   }
 
  private:
-  // Which coordinates of a tensor say what it reads of reductions: those are its rows.
-  void findReads() {
-    RuleTable rules;
-    const std::set<const TensorView*> stored(stored_.begin(), stored_.end());
-    for (const TensorView* tensor : stored_) {
-      const ElementRule& rule = rules.of(*tensor->definition());
-      Substitution same(fusion_);
-      TensorReads reads(fusion_, analysis_, rules,
-                        [&](const TensorView& read) { return isReduced(read) && stored.contains(&read); });
-      for (const TensorRead& read : reads.of(*rule.value, same)) {
-        if (!isReduced(*read.tensor)) continue;
-        for (Scalar* index : read.index) {
-          const auto found = std::ranges::find(rule.coordinates, index);
-          if (found != rule.coordinates.end()) rows_[tensor].insert(found - rule.coordinates.begin());
-        }
-        if (!read.index.empty()) followed_.insert(read.tensor);
+  // Its rows are the axes (of the visible shape) along which it follows the reductions that it reads; a reduction that reads none has all
+  // its axes as rows.
+  std::optional<std::string> findRowsOf(const TensorView& tensor, const std::set<const TensorView*>& stored) {
+    const ElementRule& rule = rules_.of(*tensor.definition());
+    Substitution same(fusion_);
+    TensorReads reads(fusion_, analysis_, rules_,
+                      [&](const TensorView& read) { return isReduced(read) && stored.contains(&read); });
+    std::optional<Numbers> rows;
+    for (const TensorRead& read : reads.of(*rule.value, same)) {
+      if (!isReduced(*read.tensor)) continue;
+      Numbers follows;
+      for (const int64_t row : rows_[read.tensor]) {
+        const auto found = std::ranges::find(rule.coordinates, read.index[static_cast<size_t>(row)]);
+        if (found == rule.coordinates.end())
+          return fmt::format("{} reads the reduction {} at {}", nameOf(tensor), nameOf(*read.tensor),
+                             toString(*read.index[static_cast<size_t>(row)]));
+        follows.push_back(found - rule.coordinates.begin());
       }
+      if (follows.empty())
+        return fmt::format("{} reads {}, which is complete only after all blocks", nameOf(tensor),
+                           nameOf(*read.tensor));
+      if (rows && *rows != follows) return fmt::format("{} reads reductions along different axes", nameOf(tensor));
+      const std::set<int64_t> different(follows.begin(), follows.end());
+      if (different.size() != follows.size())
+        return fmt::format("{} reads {} along a diagonal", nameOf(tensor), nameOf(*read.tensor));
+      rows = follows;
+      followed_.insert(read.tensor);
     }
+    if (isReduced(tensor)) {
+      const Numbers all = range(0, static_cast<int64_t>(shapeOf(tensor).size()));
+      if (rows && *rows != all)
+        return fmt::format("{} is a reduction within a row that has further axes", nameOf(tensor));
+      rows = all;
+    }
+    if (rows) rows_[&tensor] = *rows;
+    return std::nullopt;
   }
 
   // One block per row: the given loops come first and become one; the others stay loops of the block.
@@ -89,15 +122,13 @@ class CpuScheduler {
   }
 
   // Positions among the loops of the axes of the visible shape.
-  static Numbers loopsOf(const TensorView& tensor, const std::set<int64_t>& axes) {
+  static Numbers loopsOf(const TensorView& tensor, const Numbers& axes) {
     const Axes shape = shapeOf(tensor);
     Numbers loops;
     for (const int64_t axis : axes)
       loops.push_back(std::ranges::find(tensor.loop(), shape[static_cast<size_t>(axis)]) - tensor.loop().begin());
     return loops;
   }
-
-  void scheduleRows(TensorView& tensor) { giveRows(tensor, loopsOf(tensor, rows_[&tensor])); }
 
   void scheduleReduction(TensorView& tensor) {
     Numbers rows;
@@ -131,24 +162,27 @@ class CpuScheduler {
   }
 
   Fusion& fusion_;
-  const CpuScheduleParameters& parameters_;
+  CpuScheduleParameters parameters_;
   Strides strides_;
   IntervalAnalysis analysis_;
   std::vector<TensorView*> stored_;
-  std::map<const TensorView*, std::set<int64_t>> rows_;
+  RuleTable rules_;
+  std::map<const TensorView*, Numbers> rows_;
   std::set<const TensorView*> followed_;
 };
 
 }  // namespace
 
 std::optional<std::string> whyNoCpuKernel(const Fusion& fusion) {
-  for (const Expr* expr : fusion.exprs()) {
-    if (expr->info().is_library) return fmt::format("{} is a library call", expr->name());
-    if (expr->outputs().size() != 1) return fmt::format("{} has several results", expr->name());
-  }
-  return std::nullopt;
+  const auto copy = cloneFusion(fusion);
+  return CpuScheduler(*copy, {}).findRows();
 }
 
-void scheduleForCpu(Fusion& fusion, const CpuScheduleParameters& parameters) { CpuScheduler(fusion, parameters).run(); }
+void scheduleForCpu(Fusion& fusion, const CpuScheduleParameters& parameters) {
+  CpuScheduler scheduler(fusion, parameters);
+  const auto problem = scheduler.findRows();
+  TK_REQUIRE(!problem, Schedule, "no kernel for the processor: {}", *problem);
+  scheduler.run();
+}
 
 }  // namespace tokamak

@@ -18,10 +18,10 @@ Scalar* AxisIndices::backwards(const IterDomain& axis) {
     // The bound on the whole axis implies the one on its outer part.
     if (!bounds_.empty() && bounds_.back().axis == step->out[0]) bounds_.pop_back();
     index = simplified(fusion_->add(fusion_->mul(outer, step->out[1]->extent()), backwards(*step->out[1])));
-    bounds_.push_back({index, axis.extent(), &axis});
+    bounds_.push_back({index, axis.visibleExtent(), &axis});
   } else {
     Scalar* merged = backwards(*step->out[0]);
-    Scalar* inner_extent = step->in[1]->extent();
+    Scalar* inner_extent = step->in[1]->visibleExtent();
     index =
         simplified(&axis == step->in[0] ? fusion_->floorDiv(merged, inner_extent) : fusion_->mod(merged, inner_extent));
   }
@@ -41,7 +41,7 @@ Scalar* AxisIndices::forwards(const IterDomain& axis) {
         simplified(&axis == step->out[0] ? fusion_->floorDiv(whole, inner_extent) : fusion_->mod(whole, inner_extent));
   } else {
     Scalar* outer = forwards(*step->in[0]);
-    index = simplified(fusion_->add(fusion_->mul(outer, step->in[1]->extent()), forwards(*step->in[1])));
+    index = simplified(fusion_->add(fusion_->mul(outer, step->in[1]->visibleExtent()), forwards(*step->in[1])));
   }
   known_[&axis] = index;
   return index;

@@ -74,14 +74,18 @@ bool LoopNests::dependsOn(const Expr& reader, const TensorView& tensor) {
 // The largest extent of a dimension is launched.
 void LoopNests::makeDimensions() {
   std::map<ParallelType, Scalar*> extents;
+  std::map<ParallelType, size_t> users;
   for (const auto& nest : nests_) {
     for (const IterDomain* axis : nest->tensor->loop()) {
       if (!isLaunchType(axis->parallelType())) continue;
       Scalar*& extent = extents[axis->parallelType()];
+      ++users[axis->parallelType()];
       extent = extent == nullptr ? axis->extent() : simplified(fusion_->scalar(ScalarOp::Max, extent, axis->extent()));
     }
   }
-  for (const auto& [type, extent] : extents) {
+  for (auto& [type, extent] : extents) {
+    // Who is not spread over it is computed at index 0, also when the others are empty.
+    if (users[type] < nests_.size()) extent = simplified(fusion_->scalar(ScalarOp::Max, extent, fusion_->constant(1)));
     Scalar* index = fusion_->symbol(std::string(parallelTypeDumpName(type)));
     analysis_.assumeIndex(*index, *extent);
     dimensions_.push_back({type, index, extent});
@@ -155,8 +159,10 @@ void LoopNests::shareLoops(LoopNest& nest, const std::vector<Read>& reads) {
       };
       TK_REQUIRE(index != nullptr, Schedule, "{}, but it is a reduction", describe());
       if (isLaunchType(loop[j]->parallelType())) {
-        TK_REQUIRE(index == nest.indices[j], Schedule, "{}, which reads it at {} there and not at its own {}",
-                   describe(), toString(*index), parallelTypeName(loop[j]->parallelType()));
+        const bool is_empty = loop[j]->extent()->isConstantInt(0);
+        TK_REQUIRE(is_empty || index == nest.indices[j], Schedule,
+                   "{}, which reads it at {} there and not at its own {}", describe(), toString(*index),
+                   parallelTypeName(loop[j]->parallelType()));
         continue;
       }
       LoopNode* node = nodeOf(*read.reader, index);
@@ -232,10 +238,11 @@ Scalar* LoopNests::placeOf(const LoopNest& nest, std::span<Scalar* const> index)
     loop_indices[j] = indices.forwards(*loop[j]);
     const bool is_private = isBlockType(loop[j]->parallelType()) ||
                             (isThreadType(loop[j]->parallelType()) && nest.buffer->memoryType() == MemoryType::Local);
-    TK_REQUIRE(!is_private || analysis_.isProvablyEqual(*loop_indices[j], *nest.indices[j]), Schedule,
-               "{}: is kept by each {} for itself, but one reads the part of another (at {}); store it elsewhere",
-               nameOf(*nest.tensor), isThreadType(loop[j]->parallelType()) ? "thread" : "block",
-               toString(*loop_indices[j]));
+    TK_REQUIRE(
+        !is_private || loop[j]->extent()->isConstantInt(0) ||
+            analysis_.isProvablyEqual(*loop_indices[j], *nest.indices[j]),
+        Schedule, "{}: is kept by each {} for itself, but one reads the part of another (at {}); store it elsewhere",
+        nameOf(*nest.tensor), isThreadType(loop[j]->parallelType()) ? "thread" : "block", toString(*loop_indices[j]));
   }
   return ownPlace(nest, loop_indices);
 }

@@ -174,6 +174,7 @@ kir::Statements StatementBuilder::emit(const Order& parts, size_t depth) {
         statements.push_back(kir::statement(kir::Allocate{first.nest->buffer, nests_->sizeOf(*first.nest)}));
       } else {
         Scalar* condition = guard(first);
+        if (condition != nullptr && condition->isConstant()) continue;  // never
         if (condition != open_guard_) flush(statements);
         open_guard_ = condition;
         emitLeaf(first);
@@ -226,6 +227,16 @@ Scalar* StatementBuilder::guard(const Part& part) {
     for (const IndexBound& bound : nest.bounds) require(fusion_->scalar(ScalarOp::Less, bound.index, bound.extent));
   }
   const bool writes_global = part.kind == PartKind::Write || nest.buffer == nullptr;
+  // An expanded axis shows one element many times; it is written once.
+  if (writes_global) {
+    AxisIndices indices(*fusion_, nests_->analysis());
+    const Axes& loop = nest.tensor->loop();
+    for (size_t j = 0; j < loop.size(); ++j) indices.set(*loop[j], part.indices[j]);
+    for (const IterDomain* axis : shapeOf(*nest.tensor)) {
+      if (axis->expandedExtent() != nullptr)
+        require(fusion_->scalar(ScalarOp::Equal, indices.backwards(*axis), fusion_->constant(0)));
+    }
+  }
   const bool writes_shared = nest.buffer != nullptr && nest.buffer->memoryType() == MemoryType::Shared;
   for (const kir::LaunchDimension& dimension : nests_->dimensions()) {
     if (!writes_global && !(writes_shared && isThreadType(dimension.type))) continue;

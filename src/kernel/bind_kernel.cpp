@@ -1,0 +1,32 @@
+#include "kernel/bind_kernel.h"
+
+#include <algorithm>
+
+#include "analysis/bind_shape.h"
+#include "base/error.h"
+
+namespace tokamak::kir {
+
+void bindBuffer(const Kernel& kernel, size_t tensor, std::span<const int64_t> sizes, std::span<const int64_t> strides,
+                ScalarBindings& bindings) {
+  const TensorView& view = *kernel.tensors[tensor];
+  bindShape(view, sizes, bindings);
+  const Axes shape = shapeOf(view);
+  const std::vector<Scalar*>& expected = kernel.strides.at(&view);
+  const bool is_empty = std::ranges::find(sizes, 0) != sizes.end();
+  for (size_t i = shape.size(); i-- > 0;) {
+    if (is_empty || shape[i]->isBroadcast() || sizes[i] <= 1) {
+      if (expected[i]->isSymbol()) bindings.try_emplace(expected[i], strides[i]);
+      continue;
+    }
+    if (expected[i]->isSymbol() && !bindings.contains(expected[i])) {
+      bindings[expected[i]] = strides[i];
+      continue;
+    }
+    const int64_t stride = evaluateInt(*expected[i], bindings);
+    TK_REQUIRE(stride == strides[i], Bind, "{}: axis {} of {} has stride {}, the kernel was compiled for {}",
+               kernel.name, i, toString(view), strides[i], stride);
+  }
+}
+
+}  // namespace tokamak::kir

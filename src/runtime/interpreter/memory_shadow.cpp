@@ -1,0 +1,43 @@
+#include "runtime/interpreter/memory_shadow.h"
+
+#include <fmt/format.h>
+
+namespace tokamak {
+
+namespace {
+
+bool isOrdered(const ThreadMoment& earlier, const ThreadMoment& later) {
+  if (earlier.block < 0) return true;  // never happened
+  return earlier.block == later.block && (earlier.thread == later.thread || earlier.epoch < later.epoch);
+}
+
+std::string describe(const char* what, const ThreadMoment& by) {
+  return fmt::format("{} by thread {} of block {}", what, by.thread, by.block);
+}
+
+}  // namespace
+
+std::optional<std::string> MemoryShadow::read(int64_t element, const ThreadMoment& by) {
+  Cell& cell = cells_[static_cast<size_t>(element)];
+  if (!cell.is_written) return describe("uninitialised read", by);
+  if (!isOrdered(cell.writer, by)) return describe("race: write", cell.writer) + ", " + describe("read", by);
+  if (cell.reader.block >= 0) {
+    cell.has_other_blocks |= cell.reader.block != by.block;
+    const bool is_same_epoch = cell.reader.epoch == by.epoch;
+    cell.has_other_threads = is_same_epoch && (cell.has_other_threads || cell.reader.thread != by.thread);
+  }
+  cell.reader = by;
+  return std::nullopt;
+}
+
+std::optional<std::string> MemoryShadow::write(int64_t element, const ThreadMoment& by) {
+  Cell& cell = cells_[static_cast<size_t>(element)];
+  if (!isOrdered(cell.writer, by)) return describe("race: write", cell.writer) + ", " + describe("write", by);
+  const bool is_read_beside =
+      cell.has_other_blocks || !isOrdered(cell.reader, by) || (cell.has_other_threads && cell.reader.epoch == by.epoch);
+  if (is_read_beside) return describe("race: read", cell.reader) + ", " + describe("write", by);
+  cell = Cell{.writer = by, .is_written = true};
+  return std::nullopt;
+}
+
+}  // namespace tokamak

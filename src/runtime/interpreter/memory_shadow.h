@@ -1,0 +1,44 @@
+// MemoryShadow: what the interpreter knows of every element of a buffer: whether it was written, and who touched it last.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tokamak {
+
+/// A thread at a moment: threads of one block are ordered by the block's barriers, which begin a new epoch; blocks by nothing.
+struct ThreadMoment {
+  int32_t block = 0;
+  int32_t thread = 0;
+  int32_t epoch = 0;
+};
+
+class MemoryShadow {
+ public:
+  MemoryShadow(int64_t elements, bool is_written) : cells_(static_cast<size_t>(elements)) {
+    for (Cell& cell : cells_) cell.is_written = is_written;
+  }
+
+  int64_t size() const { return static_cast<int64_t>(cells_.size()); }
+  bool isWritten(int64_t element) const { return cells_[static_cast<size_t>(element)].is_written; }
+
+  /// Notes the access; what is wrong with it, in words: an uninitialised read, a race.
+  std::optional<std::string> read(int64_t element, const ThreadMoment& by);
+  std::optional<std::string> write(int64_t element, const ThreadMoment& by);
+
+ private:
+  // Of the readers since the last write: one of them, and whether there were others that are not ordered with it.
+  struct Cell {
+    ThreadMoment writer{-1, -1, -1};
+    ThreadMoment reader{-1, -1, -1};
+    bool is_written = false;
+    bool has_other_threads = false;
+    bool has_other_blocks = false;
+  };
+
+  std::vector<Cell> cells_;
+};
+
+}  // namespace tokamak
