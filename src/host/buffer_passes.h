@@ -15,7 +15,7 @@ void rotateStreamBuffers(HostIrContainer& program);
 void placeAllocations(HostIrContainer& program);
 
 /// insert-deallocations. After the last use of a buffer that its block (of the program, or of a loop's body that alone uses it)
-/// allocates comes a Deallocate, unless an output lives in it. Views, aliases and Sets that bind share the life of their root.
+/// allocates comes a Deallocate, as soon as the current stream comes after all uses (at the latest at the program's end), unless an output lives in it. Views, aliases and Sets that bind share the life of their root.
 void insertDeallocations(HostIrContainer& program);
 
 }  // namespace tokamak
