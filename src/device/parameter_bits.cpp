@@ -11,7 +11,7 @@ DataType parameterType(const Scalar& parameter) {
 
 void* parameterBits(const Scalar& parameter, const ScalarValue& value) {
   void* bits = nullptr;
-  std::visit([&](auto number) { std::memcpy(&bits, &number, sizeof(number)); },
+  std::visit([&](auto number) { std::memcpy(static_cast<void*>(&bits), &number, sizeof(number)); },
              convertValue(value, parameterType(parameter)));
   return bits;
 }
