@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 namespace tokamak {
 
@@ -29,7 +30,7 @@ struct Place {
 ArenaLayout firstFit(std::span<const ArenaItem> items) {
   std::vector<size_t> order(items.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::ranges::stable_sort(order, std::greater<>{}, [&](size_t i) { return items[i].bytes; });
+  std::ranges::sort(order, {}, [&](size_t i) { return std::pair(-items[i].bytes, i); });
   ArenaLayout layout{.offsets = std::vector<int64_t>(items.size(), 0)};
   std::vector<Place> placed;
   std::vector<Place> conflicts;
@@ -85,7 +86,7 @@ class StreamBlocks {
   StreamBlocks(std::span<const ArenaItem> items, size_t stream) : items_(items), stream_(stream) {}
 
   std::vector<Block> make(std::vector<size_t> members) {
-    std::ranges::stable_sort(members, {}, [&](size_t i) { return items_[i].start[stream_]; });
+    std::ranges::sort(members, {}, [&](size_t i) { return std::pair(items_[i].start[stream_], i); });
     std::vector<size_t> span;
     int32_t end = 0;
     for (const size_t i : members) {

@@ -166,6 +166,7 @@ std::string Plan::toString() const {
       const StepBuffer& buffer = list_.buffers[static_cast<size_t>(address.buffer)];
       text += fmt::format(" {}+{}", buffer.name, address.offset);
     }
+    for (const Scalar* parameter : step.parameters) text += " " + tokamak::toString(*parameter);
     text += '\n';
   }
   return text;

@@ -45,6 +45,7 @@ TEST(ScalarParameters, AnotherValueRunsTheSamePlan) {
     EXPECT_EQ(differenceFromOracle(*fusion, oracleInputsOf(values), outputs[static_cast<size_t>(call)]), "");
   }
   EXPECT_EQ(plan->parameters().size(), 3U);
+  EXPECT_NE(plan->toString().find(" a\n"), std::string::npos) << plan->toString();
 }
 
 // The same bits as when the value is known while the work is prepared.
