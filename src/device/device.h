@@ -21,6 +21,7 @@ struct DeviceProperties {
   int64_t threads = 1;                    ///< worker threads (CPU) or multiprocessors (GPU)
   int64_t memory_bytes = 0;               ///< memory that allocations are served from
   bool host_reads_device_memory = false;  ///< host code may dereference MemoryKind::Device addresses
+  bool takes_parameters = false;          ///< WorkRequest::parameters may be given
 };
 
 /// What the allocations of one memory kind take, in bytes.
@@ -69,7 +70,16 @@ struct WorkRequest {
   const Expr& expr;
   std::span<const OperandDesc> operands;
   const ScalarBindings& bindings;  ///< of every symbol that the op's extents and attributes mention
+  /// Scalars that only give values to elements and may have other ones in every launch: behind the addresses come theirs, each as
+  /// parameterBits().
+  std::span<const Scalar* const> parameters = {};
 };
+
+/// The 8 bytes of a launch that stand for a parameter: a double for a scalar of a floating type, a bool for one that is true or
+/// false, else an int64_t.
+void* parameterBits(const Scalar& parameter, const ScalarValue& value);
+/// F64, Bool or I64: what these bytes are.
+DataType parameterType(const Scalar& parameter);
 
 /// A failure of asynchronous work is remembered by its stream: later work there, and on streams that waited for it, is
 /// skipped (waits for events and flag writes still happen, so that nobody hangs), until a synchronize raises the cause.
@@ -99,7 +109,7 @@ class Device {
 
   virtual void copy(Stream& stream, void* to, const void* from, int64_t bytes) = 0;
   virtual void fill(Stream& stream, void* to, uint8_t byte, int64_t bytes) = 0;
-  /// Runs `work` with these operand addresses, in the order in which the work was prepared. Addresses are copied; `work`
+  /// Runs `work` with these operand addresses, in the order in which the work was prepared, and its parameters' values. They are copied; `work`
   /// must live until it has run.
   virtual void launch(Stream& stream, const Work& work, std::span<void* const> addresses) = 0;
   /// Runs `function` on the host when the stream gets there; the stream goes on when it returns.

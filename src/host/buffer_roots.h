@@ -17,7 +17,7 @@ class BufferRoots {
   TensorView* root(TensorView* tensor) const;
   bool isAllocated(TensorView* tensor) const { return allocated_.contains(tensor); }
   /// Whether an input or output of the program lives in this root's buffer.
-  bool isCallers(TensorView* root) const { return callers_.contains(root); }
+  bool isCallers(const TensorView* root) const { return callers_.contains(root); }
 
  private:
   const HostIrContainer* program_;

@@ -30,35 +30,52 @@ class History {
  public:
   explicit History(size_t stream_count) : lanes_(stream_count + 1) {}
 
-  void add(const StepUse& use, StepPoint at) { lanes_[laneOf(at)].push_back({use.box.begin, use.box.end, &use, at}); }
+  void add(const StepUse& use, StepPoint at) {
+    Lane& lane = lanes_[laneOf(at)];
+    if (lane.uses.size() % kRun == 0) lane.runs.push_back({use.box.begin, use.box.end});
+    ByteRange& run = lane.runs.back();
+    run = {std::min(run.begin, use.box.begin), std::max(run.end, use.box.end)};
+    lane.uses.push_back({use.box.begin, use.box.end, &use, at});
+  }
 
   template <class Visit>
   void forEachUnordered(const StepOrder& order, const StepUse& use, const Visit& visit) const {
-    for (size_t lane = 0; lane < lanes_.size(); ++lane) {
-      const bool is_stream = lane + 1 < lanes_.size();
-      for (size_t i = lanes_[lane].size(); i-- > 0;) {
-        const Past& past = lanes_[lane][i];
-        if (order.isBeforeLatest(past.at)) {
-          if (is_stream) break;
-        } else if (past.begin < use.box.end && use.box.begin < past.end && overlaps(past.use->box, use.box)) {
-          visit(*past.use);
+    for (size_t number = 0; number < lanes_.size(); ++number) {
+      const Lane& lane = lanes_[number];
+      const bool is_stream = number + 1 < lanes_.size();
+      for (size_t end = lane.uses.size(); end > 0;) {
+        if (is_stream && order.isBeforeLatest(lane.uses[end - 1].at)) break;
+        const size_t begin = (end - 1) / kRun * kRun;
+        const ByteRange& run = lane.runs[begin / kRun];
+        for (size_t i = end; i-- > begin && run.begin < use.box.end && use.box.begin < run.end;) {
+          const Past& past = lane.uses[i];
+          const bool may_meet = past.begin < use.box.end && use.box.begin < past.end;
+          if (may_meet && !order.isBeforeLatest(past.at) && overlaps(past.use->box, use.box)) visit(*past.use);
         }
+        end = begin;
       }
     }
   }
 
  private:
+  // So many uses in a row are passed over at once where they are elsewhere in the buffer.
+  static constexpr size_t kRun = 32;
+
   struct Past {
     int64_t begin;
     int64_t end;
     const StepUse* use;
     StepPoint at;
   };
+  struct Lane {
+    std::vector<Past> uses;
+    std::vector<ByteRange> runs;  // from the first to the last byte of kRun uses each
+  };
 
   // All communications share the last lane.
   size_t laneOf(StepPoint at) const { return std::min(static_cast<size_t>(at.executor), lanes_.size() - 1); }
 
-  std::vector<std::vector<Past>> lanes_;
+  std::vector<Lane> lanes_;
 };
 
 // Walks the program once and finds the pairs of uses that conflict and that no edge orders.

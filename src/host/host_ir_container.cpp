@@ -30,6 +30,7 @@ TensorView* HostIrContainer::resolveAlias(TensorView* tensor) const {
 void forEachStatement(const Block& block, const std::function<void(const Expr&)>& visit) {
   for (const Expr* expr : block.exprs) {
     visit(*expr);
+    if (expr->list() == OpList::Math) continue;  // has no body
     for (const Field& field : fieldsOf(*expr)) {
       if (const auto* body = std::get_if<Block>(&field.value)) forEachStatement(*body, visit);
     }

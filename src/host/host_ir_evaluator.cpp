@@ -1,8 +1,8 @@
 #include "host/host_ir_evaluator.h"
 
 #include <algorithm>
-#include <bit>
 #include <chrono>
+#include <numeric>
 #include <thread>
 
 #include <fmt/format.h>
@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "host/checker.h"
 #include "host/given_memory.h"
+#include "host/plan_key.h"
 #include "host/recorder.h"
 #include "host/verifier.h"
 #include "ir/ops/host/post_on_stream.h"
@@ -30,14 +31,6 @@ struct HostIrEvaluator::CachedPlan {
 };
 
 namespace {
-
-void addToKey(const Tensor& tensor, std::vector<int64_t>& key) {
-  const auto alignment = std::countr_zero(reinterpret_cast<uintptr_t>(tensor.data()) | 64U);
-  key.push_back(static_cast<int64_t>(tensor.dtype()) | static_cast<int64_t>(tensor.kind()) << 8 | tensor.rank() << 16 |
-                static_cast<int64_t>(alignment) << 24);
-  key.insert(key.end(), tensor.sizes().begin(), tensor.sizes().end());
-  key.insert(key.end(), tensor.strides().begin(), tensor.strides().end());
-}
 
 RunTensor describe(const Tensor& tensor, void* address) {
   RunTensor value;
@@ -79,7 +72,13 @@ HostIrEvaluator::HostIrEvaluator(std::unique_ptr<HostIrContainer> program, Devic
   verifyHostProgram(*program_);
   for (Val* input : program_->inputs()) {
     if (TensorView* tensor = asTensor(input)) input_tensors_.push_back(tensor);
+    if (Scalar* scalar = asScalar(input)) input_scalars_.push_back(scalar);
   }
+  scalars_by_id_.resize(input_scalars_.size());
+  std::iota(scalars_by_id_.begin(), scalars_by_id_.end(), size_t{0});
+  std::ranges::sort(scalars_by_id_, {}, [&](size_t i) { return input_scalars_[i]->id(); });
+  if (params.mode == HostIrEvaluatorParams::Mode::Plan && device.properties().takes_parameters)
+    parameters_ = std::make_unique<ScalarParameters>(*program_);
   const auto inputNumber = [&](TensorView* tensor) {
     const auto found = std::ranges::find(input_tensors_, program_->resolveAlias(tensor));
     return found == input_tensors_.end() ? -1 : found - input_tensors_.begin();
@@ -135,6 +134,8 @@ HostIrEvaluator::Call HostIrEvaluator::bind(const std::vector<std::pair<Val*, Ru
     TK_REQUIRE(!slot.isDefined(), Bind, "{} is given twice", toString(*tensor));
     slot = std::get<Tensor>(value);
   }
+  // Whatever order they were given in, the plan is the same.
+  std::ranges::sort(call.scalars, {}, [](const auto& given) { return given.first->id(); });
   return call;
 }
 
@@ -229,15 +230,7 @@ void HostIrEvaluator::makeKey(const Call& call, std::vector<int64_t>& key) const
   key.clear();
   for (const Tensor& input : call.inputs) addToKey(input, key);
   for (const auto& [scalar, value] : call.scalars) {
-    key.push_back(scalar->id());
-    key.push_back(std::visit(
-        [](auto v) {
-          if constexpr (std::is_same_v<decltype(v), double>)
-            return std::bit_cast<int64_t>(v);
-          else
-            return static_cast<int64_t>(v);
-        },
-        value));
+    if (!isParameter(*scalar)) addToKey(*scalar, value, key);
   }
   for (const Tensor& output : call.outputs) {
     key.push_back(output.isDefined() ? 1 : 0);
@@ -245,11 +238,25 @@ void HostIrEvaluator::makeKey(const Call& call, std::vector<int64_t>& key) const
   }
 }
 
+// Parameters are passed with the launches: one plan serves all values.
+bool HostIrEvaluator::isParameter(const Scalar& scalar) const {
+  return parameters_ != nullptr && parameters_->contains(&scalar);
+}
+
+Plan* HostIrEvaluator::knownPlan() const {
+  const auto found = std::ranges::find(plans_, key_, [](const auto& cached) -> const auto& { return cached->key; });
+  return found == plans_.end() ? nullptr : (*found)->plan.get();
+}
+
 Plan& HostIrEvaluator::findPlan(const Call& call) {
-  makeKey(call, key_);
-  for (const auto& cached : plans_) {
-    if (cached->key == key_) return *cached->plan;
+  // A value that no key asks for must be there, too.
+  for (const Scalar* input : input_scalars_) {
+    const bool is_given =
+        std::ranges::find(call.scalars, input, &std::pair<Scalar*, ScalarValue>::first) != call.scalars.end();
+    TK_REQUIRE(is_given || !isParameter(*input), Bind, "input {} is missing", toString(*input));
   }
+  makeKey(call, key_);
+  if (Plan* plan = knownPlan()) return *plan;
   auto cached = std::make_unique<CachedPlan>();
   cached->key = key_;
   cached->plan = record(call);
@@ -283,6 +290,7 @@ std::unique_ptr<Plan> HostIrEvaluator::record(const Call& call) {
   RunStreams recorded_streams(recorder, params_.number_of_streams);
   StatementRunner runner(*program_, recorder, recorder.callerStream(), recorded_streams, recorded_works_);
   runner.scalars().insert(scalars.begin(), scalars.end());
+  if (parameters_ != nullptr) runner.prepareParameters(*parameters_);
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     void* address = recorder.registerBuffer({.origin = StepBuffer::Origin::Input,
                                              .number = static_cast<int64_t>(i),
@@ -373,7 +381,8 @@ std::vector<Tensor> HostIrEvaluator::runPlan(const Call& call) {
     fresh[b] = Buffer::allocate(*device_, home_, buffer.bytes, buffer.kind);
     output_addresses_.push_back(fresh[b]->address());
   }
-  plan.replay(input_addresses_, output_addresses_, *home_);
+  for (const auto& [scalar, value] : call.scalars) parameter_values_.set(*scalar, value);
+  plan.replay(input_addresses_, output_addresses_, parameter_values_.bitsOf(plan.parameters()), *home_);
   std::vector<Tensor> outputs;
   for (size_t i = 0; i < call.outputs.size(); ++i) {
     const PlanOutput& output = plan.outputs()[i];
@@ -474,28 +483,35 @@ Plan& HostIrEvaluator::planFor(const std::vector<std::pair<Val*, RunValue>>& val
   return findPlan(call);
 }
 
-void HostIrEvaluator::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, Stream& stream) {
+void HostIrEvaluator::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, Stream& stream,
+                          std::span<const ScalarValue> scalars) {
   const std::lock_guard lock(mutex_);
   TK_REQUIRE(inputs.size() == input_tensors_.size() && outputs.size() == program_->outputs().size(), Bind,
              "run: {} inputs and {} outputs given; the program has {} and {}", inputs.size(), outputs.size(),
              input_tensors_.size(), program_->outputs().size());
+  TK_REQUIRE(scalars.size() == input_scalars_.size(), Bind, "run: {} scalars given; the program takes {}",
+             scalars.size(), input_scalars_.size());
   for (const Tensor& output : outputs) {
     TK_REQUIRE(output.isDefined(), Bind, "run: an output has no storage; runWithInput allocates outputs");
   }
   requirePlaces(inputs, outputs);
   key_.clear();
   for (const Tensor& input : inputs) addToKey(input, key_);
+  for (const size_t i : scalars_by_id_) {
+    const ScalarValue value = convertValue(scalars[i], input_scalars_[i]->dtype());
+    if (!isParameter(*input_scalars_[i])) addToKey(*input_scalars_[i], value, key_);
+    parameter_values_.set(*input_scalars_[i], value);
+  }
   for (const Tensor& output : outputs) {
     key_.push_back(1);
     addToKey(output, key_);
   }
-  Plan* plan = nullptr;
-  for (const auto& cached : plans_) {
-    if (cached->key == key_) plan = cached->plan.get();
-  }
+  Plan* plan = knownPlan();
   if (plan == nullptr) {
     Call call;
     call.inputs.assign(inputs.begin(), inputs.end());
+    for (const size_t i : scalars_by_id_)
+      call.scalars.emplace_back(input_scalars_[i], convertValue(scalars[i], input_scalars_[i]->dtype()));
     call.outputs.assign(outputs.begin(), outputs.end());
     plan = &findPlan(call);
   }
@@ -506,7 +522,7 @@ void HostIrEvaluator::run(std::span<const Tensor> inputs, std::span<Tensor> outp
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (in_place_of_[i] < 0) output_addresses_.push_back(outputs[i].data());
   }
-  plan->replay(input_addresses_, output_addresses_, stream);
+  plan->replay(input_addresses_, output_addresses_, parameter_values_.bitsOf(plan->parameters()), stream);
   for (Tensor& output : outputs) setReady(output, stream);
 }
 

@@ -11,6 +11,7 @@
 #include "device/tensor.h"
 #include "host/host_ir_container.h"
 #include "host/plan.h"
+#include "host/scalar_parameters.h"
 #include "host/statement_runner.h"
 
 namespace tokamak {
@@ -43,10 +44,11 @@ class HostIrEvaluator {
   /// Errors: Bind for missing, extra or ill-fitting values, before anything is enqueued.
   std::vector<Tensor> runWithInput(const std::vector<std::pair<Val*, RunValue>>& values);
 
-  /// The hot entry: inputs in the program's order (tensors only), outputs all given, on the caller's stream. Outputs get a
-  /// ready event. After the first call with the same sizes, strides and alignments it takes nothing from the heap. The caller holds
-  /// on to the tensors until the work is done.
-  void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, Stream& stream);
+  /// The hot entry: input tensors in the program's order, outputs all given, on the caller's stream; scalar inputs in the program's
+  /// order. Outputs get a ready event. After the first call with the same sizes, strides, alignments and steering scalars it takes nothing
+  /// from the heap. The caller holds on to the tensors until the work is done.
+  void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, Stream& stream,
+           std::span<const ScalarValue> scalars = {});
 
   /// The plan that these values would run; records it if it is new, runs nothing.
   Plan& planFor(const std::vector<std::pair<Val*, RunValue>>& values);
@@ -62,6 +64,8 @@ class HostIrEvaluator {
   bool isGiven(const Call& call, size_t output) const;
   void requireGivenWritten(const Call& call, const StatementRunner& runner, std::span<void* const> addresses) const;
   void makeKey(const Call& call, std::vector<int64_t>& key) const;
+  bool isParameter(const Scalar& scalar) const;
+  Plan* knownPlan() const;
   Plan& findPlan(const Call& call);
   std::unique_ptr<Plan> record(const Call& call);
   std::vector<Tensor> runPlan(const Call& call);
@@ -81,6 +85,10 @@ class HostIrEvaluator {
   };
 
   std::vector<TensorView*> input_tensors_;
+  std::vector<Scalar*> input_scalars_;
+  std::vector<size_t> scalars_by_id_;                   ///< numbers of input scalars
+  std::unique_ptr<const ScalarParameters> parameters_;  ///< none in direct mode, or where the device takes none
+  ParameterValues parameter_values_;
   std::vector<bool> is_updated_;      ///< per input tensor: the program writes it
   std::vector<int64_t> in_place_of_;  ///< per output: the number of the input tensor it is an alias of, or -1
   std::shared_ptr<WorkCache> works_;  ///< for direct runs; lives as long as the streams they run on

@@ -14,7 +14,7 @@ constexpr HostPass kPasses[] = {
      [](HostIrContainer& program) { lowerStreams(program, StreamSync::Hoisted); }},
     {"lower-streams-in-loop", "the same, tied to the caller's stream in every iteration (for comparison)",
      [](HostIrContainer& program) { lowerStreams(program, StreamSync::InLoop); }},
-    {"rotate-stream-buffers", "gives intermediates of a stream loop one slot per worker instead of their full extent",
+    {"rotate-stream-buffers", "allocates intermediates of a stream loop slice by slice, in its iterations",
      rotateStreamBuffers},
     {"place-allocations", "allocates every result that nothing else allocates", placeAllocations},
     {"insert-deallocations", "gives buffers back after their last use", insertDeallocations},

@@ -2,71 +2,49 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 
-#include "base/error.h"
+#include "host/arena_layout.h"
 #include "host/step_clocks.h"
+#include "host/step_uses.h"
 
 namespace tokamak {
 
 namespace {
 
-constexpr int64_t kAlignment = 256;
-
-// When a buffer is in use: from the clock of its allocation to the last step on each stream that touches it.
-struct Lifetime {
-  DoneCounts start;
-  DoneCounts last;
-  bool is_allocated = false;
+// When each buffer is in use, and whether it needs a place at all.
+struct BufferUses {
+  std::vector<ArenaItem> items;  // per buffer of the list
+  std::vector<bool> is_used;
 };
 
-bool isDoneBefore(const Lifetime& first, const Lifetime& second) {
-  for (size_t s = 0; s < first.last.size(); ++s) {
-    if (first.last[s] > second.start[s]) return false;
+// Allocations and releases count for nothing: what orders two buffers is what happens to their bytes.
+BufferUses usesOf(const StepList& list, const StepClocks& clocks) {
+  const auto stream_count = static_cast<size_t>(list.stream_count);
+  BufferUses uses;
+  uses.is_used.resize(list.buffers.size(), false);
+  for (const StepBuffer& buffer : list.buffers) {
+    uses.items.push_back({.start = {}, .last = DoneCounts(stream_count, 0), .bytes = buffer.bytes});
   }
-  return true;
-}
-
-std::vector<Lifetime> lifetimesOf(const StepList& list, const StepClocks& clocks) {
-  std::vector<Lifetime> lifetimes(list.buffers.size());
-  for (Lifetime& lifetime : lifetimes) lifetime.last.assign(static_cast<size_t>(list.stream_count), 0);
   for (size_t i = 0; i < list.steps.size(); ++i) {
     const Step& step = list.steps[i];
+    for (const StepAddress& address : step.addresses) uses.is_used[static_cast<size_t>(address.buffer)] = true;
+    if (isMemoryKind(step.kind)) continue;
     for (const Access& access : step.accesses) {
-      Lifetime& lifetime = lifetimes[static_cast<size_t>(access.buffer)];
-      if (step.kind == StepKind::Allocate) {
-        lifetime.start = clocks.before[i];
-        lifetime.is_allocated = true;
+      ArenaItem& item = uses.items[static_cast<size_t>(access.buffer)];
+      uses.is_used[static_cast<size_t>(access.buffer)] = true;
+      if (item.start.empty()) item.start = clocks.before[i];
+      // On one stream, later steps know more: only its first use can know less than the others'.
+      int32_t& last = item.last[static_cast<size_t>(step.stream)];
+      if (last == 0) {
+        for (size_t s = 0; s < stream_count; ++s) item.start[s] = std::min(item.start[s], clocks.before[i][s]);
       }
-      int32_t& last = lifetime.last[static_cast<size_t>(step.stream)];
-      last = std::max(last, clocks.position[i]);
+      last = clocks.position[i];
     }
   }
-  return lifetimes;
-}
-
-struct Place {
-  size_t buffer;
-  int64_t offset;
-  int64_t bytes;
-};
-
-// First fit in order of size: the lowest offset that no buffer in use at the same time overlaps.
-int64_t findOffset(const std::vector<Place>& placed, const std::vector<Lifetime>& lifetimes, size_t buffer,
-                   int64_t bytes) {
-  std::vector<const Place*> conflicts;
-  for (const Place& place : placed) {
-    const bool may_share = isDoneBefore(lifetimes[place.buffer], lifetimes[buffer]) ||
-                           isDoneBefore(lifetimes[buffer], lifetimes[place.buffer]);
-    if (!may_share) conflicts.push_back(&place);
+  for (ArenaItem& item : uses.items) {
+    if (item.start.empty()) item.start.resize(stream_count, 0);  // no byte of it is used
   }
-  std::ranges::sort(conflicts, {}, &Place::offset);
-  int64_t offset = 0;
-  for (const Place* place : conflicts) {
-    if (offset + bytes <= place->offset) break;
-    offset = std::max(offset, place->offset + place->bytes);
-  }
-  return offset;
+  return uses;
 }
 
 // The arena serves one call after the other: a stream that uses it without having waited for the caller's start waits for that first.
@@ -101,23 +79,21 @@ StepList placeBuffers(const StepList& list) {
   const bool has_communications =
       std::ranges::any_of(list.steps, [](const Step& step) { return step.kind == StepKind::Post; });
   if (has_communications) return list;
-  const std::vector<Lifetime> lifetimes = lifetimesOf(list, computeClocks(list));
+  const BufferUses uses = usesOf(list, computeClocks(list));
 
-  std::vector<size_t> order;
+  std::map<MemoryKind, std::vector<size_t>> placed;
   for (size_t b = 0; b < list.buffers.size(); ++b) {
-    if (list.buffers[b].origin == StepBuffer::Origin::Intermediate && lifetimes[b].is_allocated) order.push_back(b);
+    if (list.buffers[b].origin == StepBuffer::Origin::Intermediate && uses.is_used[b])
+      placed[list.buffers[b].kind].push_back(b);
   }
-  std::ranges::stable_sort(order, std::greater<>{}, [&](size_t b) { return list.buffers[b].bytes; });
-
-  std::map<MemoryKind, std::vector<Place>> placed;
   std::map<MemoryKind, int64_t> arena_bytes;
   std::vector<int64_t> offsets(list.buffers.size(), 0);
-  for (const size_t b : order) {
-    const StepBuffer& buffer = list.buffers[b];
-    const int64_t bytes = (std::max<int64_t>(buffer.bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
-    offsets[b] = findOffset(placed[buffer.kind], lifetimes, b, bytes);
-    placed[buffer.kind].push_back({b, offsets[b], bytes});
-    arena_bytes[buffer.kind] = std::max(arena_bytes[buffer.kind], offsets[b] + bytes);
+  for (const auto& [kind, buffers] : placed) {
+    std::vector<ArenaItem> items;
+    for (const size_t b : buffers) items.push_back(uses.items[b]);
+    const ArenaLayout layout = layOut(items);
+    for (size_t i = 0; i < buffers.size(); ++i) offsets[buffers[i]] = layout.offsets[i];
+    arena_bytes[kind] = layout.bytes;
   }
 
   StepList result;

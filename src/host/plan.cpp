@@ -61,7 +61,7 @@ void Plan::compile() {
                       step.stream,
                       step.event,
                       static_cast<uint32_t>(addresses_.size()),
-                      static_cast<uint32_t>(step.addresses.size()),
+                      static_cast<uint32_t>(step.addresses.size() + step.parameters.size()),
                       step.work.get(),
                       0};
     switch (step.kind) {
@@ -75,8 +75,8 @@ void Plan::compile() {
       default: TK_RAISE(Unsupported, "plan: {} cannot be replayed without a communicator", step.text);
     }
     used_streams.insert(step.stream);
-    addresses_.insert(addresses_.end(), step.addresses.begin(), step.addresses.end());
-    most_addresses = std::max(most_addresses, step.addresses.size());
+    addPassed(step);
+    most_addresses = std::max<size_t>(most_addresses, replay.address_count);
     steps_.push_back(replay);
   }
   used_streams.insert(0);
@@ -86,6 +86,16 @@ void Plan::compile() {
   scratch_.resize(most_addresses);
 }
 
+// What a launch passes.
+void Plan::addPassed(const Step& step) {
+  addresses_.insert(addresses_.end(), step.addresses.begin(), step.addresses.end());
+  for (const Scalar* parameter : step.parameters) {
+    const auto found = std::ranges::find(parameters_, parameter);
+    addresses_.push_back({kParameter, found - parameters_.begin()});
+    if (found == parameters_.end()) parameters_.push_back(parameter);
+  }
+}
+
 int64_t Plan::outputBufferBytes(int64_t number) const {
   for (const StepBuffer& buffer : list_.buffers) {
     if (buffer.origin == StepBuffer::Origin::Output && buffer.number == number) return buffer.bytes;
@@ -93,7 +103,8 @@ int64_t Plan::outputBufferBytes(int64_t number) const {
   TK_RAISE(Internal, "the plan has no output buffer {}", number);
 }
 
-void Plan::replay(std::span<void* const> inputs, std::span<void* const> output_buffers, Stream& stream) {
+void Plan::replay(std::span<void* const> inputs, std::span<void* const> output_buffers,
+                  std::span<void* const> parameters, Stream& stream) {
   const std::lock_guard lock(mutex_);
   size_t arena = 0;
   for (size_t b = 0; b < list_.buffers.size(); ++b) {
@@ -119,7 +130,9 @@ void Plan::replay(std::span<void* const> inputs, std::span<void* const> output_b
       case Action::Launch:
         for (uint32_t i = 0; i < step.address_count; ++i) {
           const StepAddress& address = addresses_[step.first_address + i];
-          scratch_[i] = static_cast<std::byte*>(bases_[static_cast<size_t>(address.buffer)]) + address.offset;
+          scratch_[i] = address.buffer == kParameter
+                            ? parameters[static_cast<size_t>(address.offset)]
+                            : static_cast<std::byte*>(bases_[static_cast<size_t>(address.buffer)]) + address.offset;
         }
         device_->launch(on, *step.work, {scratch_.data(), step.address_count});
         break;
@@ -153,6 +166,7 @@ std::string Plan::toString() const {
       const StepBuffer& buffer = list_.buffers[static_cast<size_t>(address.buffer)];
       text += fmt::format(" {}+{}", buffer.name, address.offset);
     }
+    for (const Scalar* parameter : step.parameters) text += " " + tokamak::toString(*parameter);
     text += '\n';
   }
   return text;

@@ -50,12 +50,15 @@ class Plan {
   const StepList& steps() const { return list_; }
   /// The steps as they were recorded.
   const StepList& recorded() const { return recorded_; }
+  /// The scalars whose values every call gives.
+  std::span<const Scalar* const> parameters() const { return parameters_; }
   /// Bytes of the buffer that output buffer `number` needs when the caller does not give it.
   int64_t outputBufferBytes(int64_t number) const;
 
   /// Enqueues the program on `stream` and the worker streams and returns. inputs[i], output_buffers[i]: the addresses of input i
-  /// and of output buffer i. Thread-safe; calls that overlap are ordered one after the other.
-  void replay(std::span<void* const> inputs, std::span<void* const> output_buffers, Stream& stream);
+  /// and of output buffer i; parameters[i]: parameterBits() of parameter i. Thread-safe; calls that overlap are ordered one after the other.
+  void replay(std::span<void* const> inputs, std::span<void* const> output_buffers, std::span<void* const> parameters,
+              Stream& stream);
 
   /// An event that is done when the calls so far are; belongs to the plan.
   const Event& lastCall() const { return *last_call_; }
@@ -75,7 +78,10 @@ class Plan {
     int64_t bytes;
   };
 
+  static constexpr int32_t kParameter = -1;  ///< as the buffer of an address: parameter number `offset` instead
+
   void compile();
+  void addPassed(const Step& step);
 
   Device* device_;
   StepList recorded_;
@@ -87,6 +93,7 @@ class Plan {
 
   std::vector<ReplayStep> steps_;
   std::vector<StepAddress> addresses_;
+  std::vector<const Scalar*> parameters_;
   std::vector<std::unique_ptr<Event>> events_;
   std::vector<std::shared_ptr<Buffer>> arenas_;
   std::unique_ptr<Event> last_call_;

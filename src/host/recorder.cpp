@@ -17,6 +17,7 @@ constexpr int64_t kMostBytes = int64_t{1} << 61;
 struct RecordedWork final : Work {
   std::shared_ptr<const Work> work;
   std::vector<OperandDesc> operands;
+  std::vector<const Scalar*> parameters;
   size_t result_count = 0;
 };
 
@@ -130,6 +131,7 @@ std::shared_ptr<const Work> Recorder::prepare(const WorkRequest& request) {
   auto recorded = std::make_shared<RecordedWork>();
   if (replay_device_ != nullptr) recorded->work = replay_device_->prepare(request);
   recorded->operands.assign(request.operands.begin(), request.operands.end());
+  recorded->parameters.assign(request.parameters.begin(), request.parameters.end());
   recorded->result_count = tensorsOf(request.expr.outputs()).size();
   return recorded;
 }
@@ -149,6 +151,7 @@ void Recorder::launch(Stream& stream, const Work& work, std::span<void* const> a
   Step& step = append(StepKind::Work, stream);
   step.accesses = std::move(accesses);
   step.addresses = std::move(resolved);
+  step.parameters = recorded.parameters;
   step.work = recorded.work;
 }
 

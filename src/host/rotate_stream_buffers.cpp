@@ -1,8 +1,9 @@
 #include <algorithm>
-#include <optional>
 #include <unordered_map>
 
+#include "base/error.h"
 #include "host/buffer_passes.h"
+#include "host/buffer_roots.h"
 #include "host/restrict_op.h"
 #include "host/stream_axis.h"
 #include "host/stream_scalars.h"
@@ -16,90 +17,100 @@ namespace tokamak {
 
 namespace {
 
-// How one tensor is used by the program's statements.
+// How one buffer is used by the program's statements.
 struct Uses {
-  const Expr* loop = nullptr;  ///< the one top-level loop that slices it
-  int64_t axis = -1;           ///< the one logical axis it is sliced along
+  const Expr* allocation = nullptr;  ///< the one at the top level
+  const ForLoop* loop = nullptr;     ///< the one top-level loop that uses it
+  int64_t axis = -1;                 ///< the one logical axis it is sliced along
+  std::vector<const Expr*> views;    ///< in the loop's body, in order
+  size_t first = 0;                  ///< statement of the body that uses it
+  size_t last = 0;
   bool can_rotate = true;
 };
 
 class BufferRotator {
  public:
-  explicit BufferRotator(HostIrContainer& program) : program_(program), index_(streamIndex(program)) {}
+  explicit BufferRotator(HostIrContainer& program) : program_(program), roots_(program), index_(streamIndex(program)) {}
 
   void run() {
     for (const Expr* expr : program_.topLevel().exprs) survey(*expr);
-    for (const auto& [tensor, uses] : uses_) {
-      const bool is_callers = program_.isInput(tensor) || program_.isOutput(tensor);
-      if (uses.can_rotate && uses.loop != nullptr && !is_callers) prepare(*tensor, uses);
+    for (auto& [tensor, uses] : uses_) {
+      uses.can_rotate = uses.can_rotate && uses.allocation != nullptr && !uses.views.empty() &&
+                        !roots_.isCallers(tensor) && !tensor->logical()[static_cast<size_t>(uses.axis)]->isBroadcast();
+      if (uses.can_rotate) prepare(*tensor, uses);
     }
-    if (rotated_.empty()) return;
+    if (replacements_.empty()) return;
     program_.setTopLevel(rewrite(program_.topLevel()));
   }
 
  private:
-  struct Rotation {
-    TensorView* slots = nullptr;
-    Scalar* chunk = nullptr;  ///< elements of the axis per slot
-    bool is_chunked = false;
-  };
-
   void survey(const Expr& top) {
-    const auto useAt = [&](TensorView* tensor, int64_t axis) {
-      Uses& uses = uses_[tensor];
-      const bool is_first = uses.loop == nullptr;
-      if (!is_first && (uses.loop != &top || uses.axis != axis)) uses.can_rotate = false;
-      uses.loop = &top;
-      uses.axis = axis;
-    };
-    Block alone;
-    alone.exprs = {const_cast<Expr*>(&top)};
-    const bool is_dealt_out_otherwise = !isDealtOutByIndex(alone);
-    forEachStatement(alone, [&](const Expr& expr) {
-      if (const auto* allocation = expr.as<Allocate>()) {
-        if (allocation->zero_init)
-          uses_[allocation->buffer].can_rotate = false;  // a slot is zero in its first iteration only
-        return;
+    if (const auto* allocation = top.as<Allocate>()) {
+      Uses& uses = uses_[roots_.root(allocation->buffer)];
+      uses.can_rotate &= uses.allocation == nullptr && roots_.root(allocation->buffer) == allocation->buffer;
+      uses.allocation = &top;
+      return;
+    }
+    const auto* loop = top.as<ForLoop>();
+    if (loop == nullptr || loop->index != index_) return forEachRoot(top, [&](Uses& uses) { uses.can_rotate = false; });
+    for (size_t i = 0; i < loop->body.exprs.size(); ++i) surveyBody(*loop, i);
+    // Memory is ordered by the stream it is taken and given back on: all uses of an iteration must be on one.
+    for (size_t i = 0; i < loop->body.exprs.size(); ++i) {
+      if (!switchesStream(*loop->body.exprs[i])) continue;
+      for (auto& [tensor, uses] : uses_) {
+        if (uses.loop == loop && uses.first <= i && i <= uses.last) uses.can_rotate = false;
       }
-      const auto* select = expr.as<HirAliasSelect>();
-      const auto* slice = expr.as<HirAliasSlice>();
-      const bool is_index = select != nullptr && select->index == index_;
-      const bool is_chunk = slice != nullptr && chunkOf(*slice) != nullptr;
-      if (is_dealt_out_otherwise) {
-        if (select != nullptr) uses_[select->in].can_rotate = false;
-        if (slice != nullptr) uses_[slice->in].can_rotate = false;
-      }
-      if (top.is<ForLoop>() && is_index) useAt(select->in, select->axis);
-      if (top.is<ForLoop>() && is_chunk) useAt(slice->in, slice->axis);
-      for (const auto vals : {expr.inputs(), expr.outputs()}) {
-        for (TensorView* tensor : tensorsOf(vals)) {
-          const bool is_sliced = (is_index && tensor == select->in) || (is_chunk && tensor == slice->in);
-          if (!is_sliced) uses_[tensor].can_rotate = false;
-        }
-      }
-    });
-    for (const auto& [alias, original] : program_.aliases()) {
-      uses_[alias].can_rotate = false;
-      uses_[original].can_rotate = false;
     }
   }
 
-  // Whether every stream that the block switches to is a caught one or StreamIdx % numberOfStreams: only then iterations that share a
-  // slot share a stream.
-  bool isDealtOutByIndex(const Block& block) const {
-    bool holds = true;
-    forEachStatement(block, [&](const Expr& expr) {
-      const auto* switched = expr.as<SetCurrentStream>();
-      const Scalar* number = switched == nullptr ? nullptr : switched->stream->index();
-      if (number == nullptr) return;
-      holds &= number->op() == ScalarOp::Mod && number->operand(0) == index_ &&
-               number->operand(1) == program_.numberOfStreams();
+  void surveyBody(const ForLoop& loop, size_t statement) {
+    const Expr& expr = *loop.body.exprs[statement];
+    const TensorView* sliced = surveyView(expr);
+    forEachRoot(expr, [&](Uses& uses) {
+      const bool is_first = uses.loop == nullptr;
+      // Who comes before the views, or is no view, looks at more than the iteration's own part.
+      uses.can_rotate &= (is_first || uses.loop == &loop) && !uses.views.empty() && !expr.info().is_communication;
+      uses.loop = &loop;
+      if (is_first) uses.first = statement;
+      uses.last = statement;
     });
-    return holds;
+    // The whole buffer is named by views of the iteration's part only.
+    forEachTensor(expr, [&](TensorView* tensor) {
+      if (tensor == sliced) return;
+      if (roots_.root(tensor) == program_.resolveAlias(tensor)) uses_[roots_.root(tensor)].can_rotate = false;
+    });
   }
 
-  // The chunk of a slice that starts at StreamIdx * chunk (or at the end of the axis, where that comes first), else null.
-  Scalar* chunkOf(const HirAliasSlice& slice) const { return chunkOfStart(*slice.start); }
+  // The tensor that the statement gives the iteration's own part of, if that is what it does.
+  const TensorView* surveyView(const Expr& expr) {
+    const auto* select = expr.as<HirAliasSelect>();
+    const auto* slice = expr.as<HirAliasSlice>();
+    if ((select == nullptr || select->index != index_) && (slice == nullptr || !isOwnChunk(*slice))) return nullptr;
+    TensorView* in = select != nullptr ? select->in : slice->in;
+    if (roots_.root(in) != in) return nullptr;  // a view of a view
+    const int64_t axis = select != nullptr ? select->axis : slice->axis;
+    Uses& uses = uses_[roots_.root(in)];
+    uses.can_rotate &= uses.views.empty() || uses.axis == axis;
+    uses.axis = axis;
+    uses.views.push_back(&expr);
+    return in;
+  }
+
+  // Whether the slice is [StreamIdx * chunk, at most StreamIdx * chunk + chunk), perhaps cut off at the end of the axis: no two
+  // iterations have an element in common.
+  bool isOwnChunk(const HirAliasSlice& slice) {
+    Scalar* chunk = chunkOfStart(*slice.start);
+    if (chunk == nullptr) return false;
+    const Scalar* full = program_.add(slice.start, chunk);
+    const auto isFull = [&](const Scalar& stop) {
+      const bool is_sum = stop.op() == ScalarOp::Add && ((stop.operand(0) == slice.start && stop.operand(1) == chunk) ||
+                                                         (stop.operand(1) == slice.start && stop.operand(0) == chunk));
+      return &stop == full || is_sum;
+    };
+    if (slice.stop->op() != ScalarOp::Min) return isFull(*slice.stop);
+    return isFull(*slice.stop->operand(0)) || isFull(*slice.stop->operand(1));
+  }
+
   Scalar* chunkOfStart(const Scalar& start) const {
     if (&start == index_) return program_.constant(1);
     if (start.op() == ScalarOp::Min) {
@@ -111,66 +122,96 @@ class BufferRotator {
     return start.operand(1) == index_ ? start.operand(0) : nullptr;
   }
 
-  void prepare(TensorView& tensor, const Uses& uses) {
-    Rotation rotation;
-    for (const Expr* expr : uses.loop->as<ForLoop>()->body.exprs) {
-      if (const auto* slice = expr->as<HirAliasSlice>(); slice != nullptr && slice->in == &tensor) {
-        Scalar* chunk = chunkOf(*slice);
-        if (rotation.is_chunked && rotation.chunk != chunk) return;  // cut in two ways: slots would not line up
-        rotation.chunk = chunk;
-        rotation.is_chunked = true;
+  static bool switchesStream(const Expr& expr) {
+    bool switches = false;
+    forEachStatement(alone(expr), [&](const Expr& inner) { switches |= inner.is<SetCurrentStream>(); });
+    return switches;
+  }
+
+  static Block alone(const Expr& expr) {
+    Block block;
+    block.exprs = {const_cast<Expr*>(&expr)};
+    return block;
+  }
+
+  template <class Visit>
+  static void forEachTensor(const Expr& expr, const Visit& visit) {
+    forEachStatement(alone(expr), [&](const Expr& inner) {
+      for (const auto vals : {inner.inputs(), inner.outputs()}) {
+        for (TensorView* tensor : tensorsOf(vals)) visit(tensor);
       }
+    });
+  }
+
+  template <class Visit>
+  void forEachRoot(const Expr& expr, const Visit& visit) {
+    forEachTensor(expr, [&](TensorView* tensor) { visit(uses_[roots_.root(tensor)]); });
+  }
+
+  // What stands for the views: the only view is a buffer of its own; several become views of one.
+  void prepare(TensorView& tensor, const Uses& uses) {
+    const auto& whole = *uses.allocation->as<Allocate>();
+    const auto allocate = [&](TensorView* buffer) {
+      buffer->setMemoryType(MemoryType::Global);
+      return program_.appendOp(
+          Allocate{buffer, elementCount(program_, *buffer), whole.zero_init, whole.resets_to_zero});
+    };
+    if (uses.views.size() == 1) {
+      replacements_[uses.views[0]] = {allocate(asTensor(uses.views[0]->output(0)))};
+    } else {
+      const HirAliasSlice* chunk = nullptr;
+      const Scalar* start = startOf(*uses.views[0]);
+      for (const Expr* view : uses.views) {
+        const auto* slice = view->as<HirAliasSlice>();
+        if (startOf(*view) != start || (slice != nullptr && chunk != nullptr && chunk->stop != slice->stop)) return;
+        if (slice != nullptr) chunk = slice;
+      }
+      const auto axis = static_cast<size_t>(uses.axis);
+      Scalar* extent = chunk == nullptr ? program_.constant(1) : chunk->out->logical()[axis]->visibleExtent();
+      TensorView* part = makeSliceTensor(program_, tensor, uses.axis, extent);
+      for (const Expr* view : uses.views) replacements_[view] = {viewOf(*part, *view)};
+      auto& first = replacements_[uses.views[0]];
+      first.insert(first.begin(), allocate(part));
     }
-    Scalar* whole = tensor.logical()[static_cast<size_t>(uses.axis)]->visibleExtent();
-    if (tensor.logical()[static_cast<size_t>(uses.axis)]->isBroadcast()) return;
-    Scalar* slots = program_.numberOfStreams();
-    if (rotation.is_chunked) slots = program_.mul(slots, rotation.chunk);
-    rotation.slots = makeSliceTensor(program_, tensor, uses.axis, program_.scalar(ScalarOp::Min, slots, whole));
-    rotation.slots->setMemoryType(MemoryType::Global);
-    rotated_[&tensor] = rotation;
+    replacements_[uses.allocation] = {};
+  }
+
+  static const Scalar* startOf(const Expr& view) {
+    const auto* select = view.as<HirAliasSelect>();
+    return select != nullptr ? select->index : view.as<HirAliasSlice>()->start;
+  }
+
+  Expr* viewOf(TensorView& part, const Expr& view) {
+    Scalar* zero = program_.constant(0);
+    if (const auto* select = view.as<HirAliasSelect>())
+      return program_.appendOp(HirAliasSelect{select->out, &part, select->axis, zero});
+    const auto& slice = *view.as<HirAliasSlice>();
+    return program_.appendOp(
+        HirAliasSlice{slice.out, &part, slice.axis, zero, part.logical()[static_cast<size_t>(slice.axis)]->extent()});
   }
 
   Block rewrite(const Block& block) {
     Block result;
-    for (Expr* expr : block.exprs) result.exprs.push_back(rewrite(*expr));
+    for (Expr* expr : block.exprs) {
+      const auto replacement = replacements_.find(expr);
+      if (replacement != replacements_.end()) {
+        result.exprs.insert(result.exprs.end(), replacement->second.begin(), replacement->second.end());
+      } else if (const auto* loop = expr->as<ForLoop>()) {
+        ForLoop copy = *loop;
+        copy.body = rewrite(loop->body);
+        result.exprs.push_back(program_.appendOp(std::move(copy)));
+      } else {
+        result.exprs.push_back(expr);
+      }
+    }
     return result;
   }
 
-  Expr* rewrite(Expr& expr) {
-    Scalar* slot = program_.mod(index_, program_.numberOfStreams());
-    if (const auto* loop = expr.as<ForLoop>()) {
-      ForLoop copy = *loop;
-      copy.body = rewrite(loop->body);
-      return program_.appendOp(std::move(copy));
-    }
-    if (const auto* allocate = expr.as<Allocate>(); allocate != nullptr && rotated_.contains(allocate->buffer)) {
-      TensorView* slots = rotated_[allocate->buffer].slots;
-      return program_.appendOp(
-          Allocate{slots, elementCount(program_, *slots), allocate->zero_init, allocate->resets_to_zero});
-    }
-    if (const auto* select = expr.as<HirAliasSelect>(); select != nullptr && rotated_.contains(select->in)) {
-      const Rotation& rotation = rotated_[select->in];
-      return program_.appendOp(HirAliasSelect{select->out, rotation.slots, select->axis, slot});
-    }
-    if (const auto* slice = expr.as<HirAliasSlice>(); slice != nullptr && rotated_.contains(slice->in)) {
-      const Rotation& rotation = rotated_[slice->in];
-      Scalar* start = program_.mul(slot, rotation.chunk);
-      // An iteration past the end of the axis has no elements, and maybe no slot.
-      if (slice->start->op() == ScalarOp::Min) {
-        start = program_.scalar(ScalarOp::Min, start,
-                                rotation.slots->logical()[static_cast<size_t>(slice->axis)]->extent());
-      }
-      Scalar* length = program_.sub(slice->stop, slice->start);
-      return program_.appendOp(
-          HirAliasSlice{slice->out, rotation.slots, slice->axis, start, program_.add(start, length)});
-    }
-    return &expr;
-  }
-
   HostIrContainer& program_;
+  const BufferRoots roots_;
   Scalar* index_;
-  std::map<TensorView*, Uses, ById> uses_;
-  std::unordered_map<const TensorView*, Rotation> rotated_;
+  std::map<TensorView*, Uses, ById> uses_;                            // by root
+  std::unordered_map<const Expr*, std::vector<Expr*>> replacements_;  // of views, and of allocations by nothing
 };
 
 }  // namespace

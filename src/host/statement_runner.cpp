@@ -7,6 +7,7 @@
 #include "analysis/bind_shape.h"
 #include "base/error.h"
 #include "host/recorder.h"
+#include "host/scalar_parameters.h"
 #include "ir/expr_summary.h"
 #include "ir/visit.h"
 
@@ -247,7 +248,8 @@ void StatementRunner::runMath(const Expr& expr) {
                "{}: the preallocated result has sizes [{}], but the op gives [{}]", summaryOf(expr),
                fmt::join(known.sizes, ", "), fmt::join(sizesOf(*result, scalars_), ", "));
   }
-  const WorkRequest request{expr, operands.descs, scalars_};
+  WorkRequest request{expr, operands.descs, scalars_};
+  if (parameters_ != nullptr) request.parameters = parameters_->of(expr);
   const Work& work = *works_->find(*device_, request);
   if (recorder_ != nullptr) recorder_->describeNext(summaryOf(expr));
   device_->launch(*current_, work, operands.addresses);

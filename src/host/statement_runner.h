@@ -14,6 +14,7 @@
 namespace tokamak {
 
 class Recorder;
+class ScalarParameters;
 struct Allocate;
 struct ForLoop;
 struct PostOnStream;
@@ -75,6 +76,8 @@ class StatementRunner {
                   WorkCache& works);
 
   ScalarBindings& scalars() { return scalars_; }
+  /// Works are prepared for values that come with their launches. For the recorder only: nothing is passed with launches here.
+  void prepareParameters(const ScalarParameters& parameters) { parameters_ = &parameters; }
   /// Makes `tensor` known (through its alias) before the program starts.
   void bind(TensorView* tensor, RunTensor value);
   void run();
@@ -113,6 +116,7 @@ class StatementRunner {
   Stream* current_;
   RunStreams* streams_;
   WorkCache* works_;
+  const ScalarParameters* parameters_ = nullptr;
   ScalarBindings scalars_;
   std::unordered_map<const TensorView*, RunTensor> values_;
   std::unordered_map<const StreamVal*, Stream*> named_streams_;

@@ -11,6 +11,7 @@
 
 namespace tokamak {
 
+class Scalar;
 class Work;
 
 /// A piece of memory that accesses refer to: an input, an output, or what an allocation gave.
@@ -62,7 +63,8 @@ struct Step {
   std::vector<Access> accesses = {};
   std::vector<StepAddress> addresses = {};
   std::shared_ptr<const Work> work = {};
-  std::string text = {};  ///< the statement it came from, for messages
+  std::string text = {};                       ///< the statement it came from, for messages
+  std::vector<const Scalar*> parameters = {};  ///< whose values a Work step passes behind the addresses
 };
 
 /// Steps in the order in which the host enqueues them. Entry: before all steps the caller has read and written every input and

@@ -18,6 +18,7 @@ std::vector<ScalarValue> attributeValues(const WorkRequest& request) {
   for (Val* val : valsOf(request.expr)) {
     const Scalar* scalar = asScalar(val);
     if (scalar == nullptr || scalar->isConstant()) continue;
+    if (std::ranges::find(request.parameters, scalar) != request.parameters.end()) continue;
     values.push_back(evaluate(*scalar, request.bindings).value_or(int64_t{0}));
   }
   return values;

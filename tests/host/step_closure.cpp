@@ -101,9 +101,9 @@ std::string problemOfPlaces(const StepList& list, const StepList& placed) {
       const Access& access = step.accesses[a];
       const StepBuffer& buffer = list.buffers[static_cast<size_t>(access.buffer)];
       if (buffer.origin != StepBuffer::Origin::Intermediate) continue;
+      if (is_life) continue;  // touches no byte
       Placed& place = places[access.buffer];
       place.uses.push_back(in_list);
-      if (is_life) continue;
       const Access& moved = placed.steps[in_placed].accesses[a];
       const Placed now{.begin = moved.offset - access.offset,
                        .end = moved.offset - access.offset + buffer.bytes,

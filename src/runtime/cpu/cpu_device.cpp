@@ -111,7 +111,8 @@ CpuDevice::CpuDevice(const CpuDeviceOptions& options)
                  .description = processorName(),
                  .threads = options_.threads,
                  .memory_bytes = options_.memory_limit,
-                 .host_reads_device_memory = true};
+                 .host_reads_device_memory = true,
+                 .takes_parameters = true};
 }
 
 CpuDevice::~CpuDevice() = default;

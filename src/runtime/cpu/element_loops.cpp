@@ -214,9 +214,10 @@ void ElementWork::runCut(void* const* addresses, BlockPool& pool) const {
 
 std::shared_ptr<const CpuWork> prepareElementWork(const Expr& expr, std::span<const OperandDesc> operands,
                                                   const ScalarBindings& bindings,
-                                                  std::span<const int64_t> coordinate_offsets) {
+                                                  std::span<const int64_t> coordinate_offsets,
+                                                  std::span<const Scalar* const> parameters) {
   return std::make_shared<ElementWork>(summaryOf(expr),
-                                       makeElementProgram(expr, operands, bindings, coordinate_offsets));
+                                       makeElementProgram(expr, operands, bindings, coordinate_offsets, parameters));
 }
 
 }  // namespace tokamak

@@ -18,7 +18,7 @@ namespace {
 class Binder {
  public:
   Binder(const Expr& expr, std::span<const OperandDesc> operands, const ScalarBindings& bindings,
-         std::span<const int64_t> offsets);
+         std::span<const int64_t> offsets, std::span<const Scalar* const> parameters);
   ElementProgram bind();
 
  private:
@@ -29,6 +29,8 @@ class Binder {
   int64_t reducedExtent(const ReducedAxis& axis) const;
   size_t addStep(const Element& element, bool has_choice_above);
   size_t addLoad(const Element& load, bool is_certain);
+  void addValue(const Element& value, ElementStep& step);
+  size_t addParameter(size_t number);
   void fillConstant(const Element& value, ElementStep& step) const;
   void assignBuffers(ElementProgram& program) const;
 
@@ -36,6 +38,7 @@ class Binder {
   const ElementRule rule_;
   std::span<const OperandDesc> operands_;
   const ScalarBindings& bindings_;
+  std::span<const Scalar* const> parameters_;
   std::vector<TensorView*> tensors_;
   IndexSpace space_;
   std::vector<ReducedAxis> reduced_;
@@ -43,11 +46,12 @@ class Binder {
 };
 
 Binder::Binder(const Expr& expr, std::span<const OperandDesc> operands, const ScalarBindings& bindings,
-               std::span<const int64_t> offsets)
+               std::span<const int64_t> offsets, std::span<const Scalar* const> parameters)
     : expr_(expr),
       rule_(ruleOf(expr)),
       operands_(operands),
       bindings_(bindings),
+      parameters_(parameters),
       tensors_(tensorsOf(expr.inputs())),
       program_{.dimensions = {}, .steps = {}, .accesses = {}, .result = {}, .lines = IndexLines({}, {}, bindings)} {
   tensors_.push_back(rule_.result);
@@ -156,6 +160,39 @@ void Binder::fillConstant(const Element& value, ElementStep& step) const {
   fillWith(*number, value.dtype, step.constant.data(), kChunk);
 }
 
+size_t Binder::addParameter(size_t number) {
+  OperandAccess access;
+  access.operand = tensors_.size() + number;
+  access.is_parameter = true;
+  access.size = sizeOf(parameterType(*parameters_[number]));
+  access.strides.assign(space_.coordinates.size(), 0);
+  program_.accesses.push_back(std::move(access));
+  return program_.accesses.size() - 1;
+}
+
+// A number that is known now, a count along the coordinates, or one that comes with the launch.
+void Binder::addValue(const Element& value, ElementStep& step) {
+  const auto parameter = std::ranges::find(parameters_, value.scalar);
+  if (parameter != parameters_.end()) {
+    ElementStep load;
+    load.kind = ElementKind::Load;
+    load.dtype = parameterType(**parameter);
+    load.access = addParameter(static_cast<size_t>(parameter - parameters_.begin()));
+    if (load.dtype == value.dtype) {
+      step = std::move(load);
+      return;
+    }
+    step.kind = ElementKind::Cast;
+    step.cast = castLoop(value.dtype, load.dtype);
+    program_.steps.push_back(std::move(load));
+    step.operands = {program_.steps.size() - 1};
+  } else if (mentionsAny(*value.scalar, space_.coordinates)) {
+    step.line = program_.lines.add(*value.scalar);
+  } else {
+    fillConstant(value, step);
+  }
+}
+
 size_t Binder::addStep(const Element& element, bool has_choice_above) {
   ElementStep step;
   step.kind = element.kind;
@@ -165,12 +202,7 @@ size_t Binder::addStep(const Element& element, bool has_choice_above) {
   }
   switch (element.kind) {
     case ElementKind::Load: step.access = addLoad(element, !has_choice_above); break;
-    case ElementKind::Value:
-      if (mentionsAny(*element.scalar, space_.coordinates))
-        step.line = program_.lines.add(*element.scalar);
-      else
-        fillConstant(element, step);
-      break;
+    case ElementKind::Value: addValue(element, step); break;
     case ElementKind::Apply: {
       const auto types = functionTypes(element.function, element.operands.back()->dtype);
       step.function = functionLoop(element.function, types->operand);
@@ -216,8 +248,9 @@ ElementProgram Binder::bind() {
 }  // namespace
 
 ElementProgram makeElementProgram(const Expr& expr, std::span<const OperandDesc> operands,
-                                  const ScalarBindings& bindings, std::span<const int64_t> coordinate_offsets) {
-  return Binder(expr, operands, bindings, coordinate_offsets).bind();
+                                  const ScalarBindings& bindings, std::span<const int64_t> coordinate_offsets,
+                                  std::span<const Scalar* const> parameters) {
+  return Binder(expr, operands, bindings, coordinate_offsets, parameters).bind();
 }
 
 }  // namespace tokamak

@@ -20,8 +20,9 @@ inline constexpr size_t kMaxDimensions = 32;
 
 /// Elements of an operand, at address + size * (constant + sum of strides * dimensions + sum of atoms).
 struct OperandAccess {
-  size_t operand = 0;  ///< position among the addresses
-  int64_t size = 4;    ///< bytes of an element
+  size_t operand = 0;         ///< position among the addresses
+  bool is_parameter = false;  ///< the one element stands where an operand has its address
+  int64_t size = 4;           ///< bytes of an element
   int64_t constant = 0;
   std::vector<int64_t> strides;                    ///< one per dimension
   std::vector<std::pair<int64_t, int32_t>> atoms;  ///< a factor and a line
@@ -63,8 +64,10 @@ struct ElementProgram {
   int32_t reduced_row = -1;  ///< the reduced dimension that loops run along, or -1: they run along `row`
 };
 
-/// `operands`: the tensor operands of `expr` in order of its inputs, then its outputs. Errors: Bind when sizes do not fit.
+/// `operands`: the tensor operands of `expr` in order of its inputs, then its outputs. `parameters`: scalars whose values come
+/// with the addresses. Errors: Bind when sizes do not fit.
 ElementProgram makeElementProgram(const Expr& expr, std::span<const OperandDesc> operands,
-                                  const ScalarBindings& bindings, std::span<const int64_t> coordinate_offsets);
+                                  const ScalarBindings& bindings, std::span<const int64_t> coordinate_offsets,
+                                  std::span<const Scalar* const> parameters);
 
 }  // namespace tokamak

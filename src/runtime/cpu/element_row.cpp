@@ -38,6 +38,8 @@ int64_t ElementRow::maxRow(const ElementProgram& program) {
 char* ElementRow::addressOf(const OperandAccess& access) const {
   int64_t index = access.constant;
   for (size_t d = 0; d < access.strides.size(); ++d) index += access.strides[d] * at_[d];
+  // Parameters are only read.
+  if (access.is_parameter) return reinterpret_cast<char*>(const_cast<void**>(&addresses_[access.operand]));
   return static_cast<char*>(addresses_[access.operand]) + index * access.size;
 }
 

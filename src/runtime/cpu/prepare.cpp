@@ -7,7 +7,7 @@ namespace tokamak {
 
 std::shared_ptr<const Work> CpuDevice::prepare(const WorkRequest& request) {
   if (request.expr.info().is_library) return prepareMatmulWork(request.expr, request.operands, request.bindings);
-  return prepareElementWork(request.expr, request.operands, request.bindings);
+  return prepareElementWork(request.expr, request.operands, request.bindings, {}, request.parameters);
 }
 
 }  // namespace tokamak

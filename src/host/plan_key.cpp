@@ -1,0 +1,28 @@
+#include "host/plan_key.h"
+
+#include <bit>
+#include <type_traits>
+
+namespace tokamak {
+
+void addToKey(const Tensor& tensor, std::vector<int64_t>& key) {
+  const auto alignment = std::countr_zero(reinterpret_cast<uintptr_t>(tensor.data()) | 64U);
+  key.push_back(static_cast<int64_t>(tensor.dtype()) | static_cast<int64_t>(tensor.kind()) << 8 | tensor.rank() << 16 |
+                static_cast<int64_t>(alignment) << 24);
+  key.insert(key.end(), tensor.sizes().begin(), tensor.sizes().end());
+  key.insert(key.end(), tensor.strides().begin(), tensor.strides().end());
+}
+
+void addToKey(const Scalar& scalar, const ScalarValue& value, std::vector<int64_t>& key) {
+  key.push_back(scalar.id());
+  key.push_back(std::visit(
+      [](auto v) {
+        if constexpr (std::is_same_v<decltype(v), double>)
+          return std::bit_cast<int64_t>(v);
+        else
+          return static_cast<int64_t>(v);
+      },
+      value));
+}
+
+}  // namespace tokamak

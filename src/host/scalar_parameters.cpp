@@ -1,0 +1,115 @@
+#include "host/scalar_parameters.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "compute/rules.h"
+#include "device/device.h"
+#include "ir/fields.h"
+
+namespace tokamak {
+
+ScalarParameters::ScalarParameters(const HostIrContainer& program) {
+  for (Val* input : program.inputs()) {
+    const Scalar* scalar = asScalar(input);
+    if (scalar != nullptr && scalar->isSymbol()) inputs_.insert(scalar);
+  }
+  if (inputs_.empty()) return;
+  surveyTensors(program);
+  forEachStatement(program.topLevel(), [&](const Expr& expr) { surveyStatement(expr); });
+  // A value that takes more than parameters is computed when the work is prepared.
+  for (size_t left = inputs_.size() + 1; inputs_.size() < left;) {
+    left = inputs_.size();
+    for (const auto& [expr, values] : values_) {
+      for (const Scalar* value : values) {
+        if (!isOfInputs(*value)) steer(*value);
+      }
+    }
+  }
+  for (auto& [expr, values] : values_) {
+    std::erase_if(values, [&](const Scalar* value) { return value->isConstant() || !isOfInputs(*value); });
+  }
+}
+
+std::span<const Scalar* const> ScalarParameters::of(const Expr& expr) const {
+  const auto found = values_.find(&expr);
+  return found == values_.end() ? std::span<const Scalar* const>() : found->second;
+}
+
+std::span<void* const> ParameterValues::bitsOf(std::span<const Scalar* const> parameters) {
+  bits_.clear();
+  for (const Scalar* parameter : parameters) {
+    const auto value = evaluate(*parameter, values_);
+    TK_CHECK(value.has_value(), "the value of {} is not known", toString(*parameter));
+    bits_.push_back(parameterBits(*parameter, *value));
+  }
+  return bits_;
+}
+
+void ScalarParameters::steer(const Scalar& scalar) {
+  inputs_.erase(&scalar);
+  for (const Scalar* operand : scalar.operands()) steer(*operand);
+}
+
+bool ScalarParameters::isOfInputs(const Scalar& scalar) const {
+  if (scalar.isConstant() || inputs_.contains(&scalar)) return true;
+  return !scalar.isSymbol() &&
+         std::ranges::all_of(scalar.operands(), [&](const Scalar* operand) { return isOfInputs(*operand); });
+}
+
+void ScalarParameters::surveyTensors(const HostIrContainer& program) {
+  for (const TensorView* tensor : program.allTensors()) {
+    for (const Axes* axes :
+         {&tensor->domain().logical, &tensor->domain().loop, &tensor->domain().root, &tensor->domain().allocation}) {
+      for (const IterDomain* axis : *axes) {
+        steer(*axis->extent());
+        if (axis->expandedExtent() != nullptr) steer(*axis->expandedExtent());
+      }
+    }
+  }
+}
+
+void ScalarParameters::surveyStatement(const Expr& expr) {
+  const bool has_rule = expr.list() == OpList::Math && !expr.info().is_library;
+  if (has_rule) surveyRule(expr);
+  const auto found = values_.find(&expr);
+  for (Val* val : valsOf(expr)) {
+    if (val->kind() == ValKind::Stream) {
+      const Scalar* index = static_cast<const StreamVal*>(val)->index();
+      if (index != nullptr) steer(*index);
+    }
+    const Scalar* scalar = asScalar(val);
+    const bool is_value =
+        scalar != nullptr && has_rule && std::ranges::find(found->second, scalar) != found->second.end();
+    if (scalar != nullptr && !is_value) steer(*scalar);
+  }
+}
+
+// What an op does with a scalar stands in its element rule.
+void ScalarParameters::surveyRule(const Expr& expr) {
+  const ElementRule rule = ruleOf(expr);
+  std::vector<const Scalar*> coordinates(rule.coordinates.begin(), rule.coordinates.end());
+  for (const Scalar* extent : rule.extents) steer(*extent);
+  for (const auto& [a, b] : rule.equal_extents) {
+    steer(*a);
+    steer(*b);
+  }
+  std::vector<const Scalar*>& values = values_[&expr];
+  visitElements(*rule.value, [&](const Element& element) {
+    for (const Scalar* index : element.index) steer(*index);
+    for (const ReducedAxis& axis : element.axes) {
+      coordinates.push_back(axis.coordinate);
+      steer(*axis.extent);
+    }
+    if (element.kind == ElementKind::Choose) steer(*element.scalar);
+    if (element.kind != ElementKind::Value) return;
+    const bool is_position = std::ranges::any_of(
+        coordinates, [&](const Scalar* coordinate) { return mentions(*element.scalar, *coordinate); });
+    if (is_position)
+      steer(*element.scalar);
+    else if (std::ranges::find(values, element.scalar) == values.end())
+      values.push_back(element.scalar);
+  });
+}
+
+}  // namespace tokamak

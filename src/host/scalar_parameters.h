@@ -1,0 +1,47 @@
+// ScalarParameters: the scalar inputs of a host program that only give values to elements, so that one plan serves all their values.
+#pragma once
+
+#include <span>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "host/host_ir_container.h"
+
+namespace tokamak {
+
+class ScalarParameters {
+ public:
+  /// Looks at how every statement computes. A scalar that steers an extent, an index, a predicate, a stream or a host unit is none. Makes
+  /// scalars in the program.
+  explicit ScalarParameters(const HostIrContainer& program);
+
+  bool contains(const Scalar* input) const { return inputs_.contains(input); }
+  /// The scalars (inputs, or expressions of inputs) whose values a statement's launch takes.
+  std::span<const Scalar* const> of(const Expr& expr) const;
+
+ private:
+  void surveyTensors(const HostIrContainer& program);
+  void surveyStatement(const Expr& expr);
+  void surveyRule(const Expr& expr);
+  /// The inputs in it are not parameters.
+  void steer(const Scalar& scalar);
+  bool isOfInputs(const Scalar& scalar) const;
+
+  std::unordered_set<const Scalar*> inputs_;
+  std::unordered_map<const Expr*, std::vector<const Scalar*>> values_;
+};
+
+/// The values of one call. Takes nothing from the heap once all inputs have had a value.
+class ParameterValues {
+ public:
+  void set(const Scalar& input, const ScalarValue& value) { values_[&input] = value; }
+  /// parameterBits() of each, valid until the next call.
+  std::span<void* const> bitsOf(std::span<const Scalar* const> parameters);
+
+ private:
+  ScalarBindings values_;
+  std::vector<void*> bits_;
+};
+
+}  // namespace tokamak
