@@ -25,7 +25,8 @@ int exitCode(ErrorCode code) {
     case ErrorCode::OutOfMemory:
     case ErrorCode::Io:
     case ErrorCode::Device:
-    case ErrorCode::Unsupported: return 4;
+    case ErrorCode::Unsupported:
+    case ErrorCode::Compile: return 4;
     case ErrorCode::Internal: return 70;
   }
   return 70;
