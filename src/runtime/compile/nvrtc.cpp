@@ -67,7 +67,7 @@ std::string withoutZeros(std::string text) {
   return text;
 }
 
-std::string textOf(const Cubin& cubin) { return CacheKey({{"log", cubin.log}, {"image", cubin.image}}).text(); }
+std::string textOf(const Cubin& cubin) { return CacheKey(std::vector<CacheKey::Part>{{"log", cubin.log}, {"image", cubin.image}}).text(); }
 
 std::optional<Cubin> parseCubin(const std::string& text) {
   const std::optional<CacheKey> parts = CacheKey::parse(text);

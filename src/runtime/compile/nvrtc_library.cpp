@@ -34,6 +34,7 @@ std::vector<std::string> matchesOf(const std::string& pattern) {
 // Folders that may hold the library; stars stand for versions.
 std::vector<std::string> folderPatterns() {
   std::vector<std::string> result;
+  if (!environmentValue("TOKAMAK_NVRTC").empty()) return result;
   for (const std::string& toolkit : {environmentValue("CUDA_PATH"), environmentValue("CUDA_HOME"), std::string("/usr/local/cuda")})
     if (!toolkit.empty())
       for (const char* const folder : {"lib64", "lib", "targets/*-linux/lib"})
