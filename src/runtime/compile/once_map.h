@@ -40,6 +40,12 @@ class OnceMap {
     }
   }
 
+  /// How many keys are known, of values that are gone too.
+  size_t size() {
+    const std::lock_guard lock(mutex_);
+    return slots_.size();
+  }
+
  private:
   struct Slot {
     std::weak_ptr<const Value> made;
