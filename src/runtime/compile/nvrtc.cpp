@@ -1,6 +1,8 @@
 #include "runtime/compile/nvrtc.h"
 
+#include <filesystem>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -61,6 +63,16 @@ class Program {
   int status_ = 0;
 };
 
+std::string sentenceOf(const NvrtcLibrary& library, int status) {
+  const char* const sentence = library.error_string(status);
+  return sentence == nullptr ? fmt::format("error {}", status) : sentence;
+}
+
+bool isFile(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(path, ignored);
+}
+
 // A log ends with a zero byte that counts.
 std::string withoutZeros(std::string text) {
   while (!text.empty() && text.back() == '\0') text.pop_back();
@@ -80,21 +92,46 @@ std::optional<Cubin> parseCubin(const std::string& text) {
 }  // namespace
 
 NvrtcCompiler::NvrtcCompiler(NvrtcOptions options, std::shared_ptr<KernelCache> cache)
-    : library_(NvrtcLibrary::load()),
-      architecture_(options.architecture),
+    : architecture_(options.architecture),
       cache_(cache != nullptr ? std::move(cache) : std::make_shared<KernelCache>()),
-      identity_(fileIdentity(library_.path)),
       flags_(flagsOf(options)) {
+  library_ = NvrtcLibrary::alreadyLoaded();
+  const CacheKey key(std::vector<CacheKey::Part>{{"kind", "NVRTC library"}, {"environment", nvrtcEnvironment()}});
+  if (!library_ && remember(key)) return;
+  if (!library_) library_ = NvrtcLibrary::search();
+  identify();
+  cache_->store(
+      key, CacheKey(std::vector<CacheKey::Part>{{"file", file_}, {"identity", identity_}, {"version", version_}}).text());
+}
+
+// Loading the library costs more than loading a kernel: 30 ms.
+bool NvrtcCompiler::remember(const CacheKey& key) {
+  const std::optional<std::string> kept = cache_->find(key);
+  const std::optional<CacheKey> facts = kept ? CacheKey::parse(*kept) : std::nullopt;
+  if (!facts) return false;
+  const std::string file(facts->part("file"));
+  if (!isFile(file) || fileIdentity(file) != facts->part("identity")) return false;
+  file_ = file;
+  identity_ = facts->part("identity");
+  version_ = facts->part("version");
+  return true;
+}
+
+void NvrtcCompiler::identify() {
   int major = 0;
   int minor = 0;
-  const int status = library_.version(&major, &minor);
-  TK_REQUIRE(status == 0, Unsupported, "NVRTC: {} does not say its version: {}", library_.path, sentenceOf(status));
+  const int status = library_->version(&major, &minor);
+  TK_REQUIRE(status == 0, Unsupported, "NVRTC: {} does not say its version: {}", library_->path,
+             sentenceOf(*library_, status));
+  file_ = library_->path;
+  identity_ = fileIdentity(file_);
   version_ = fmt::format("NVRTC {}.{}", major, minor);
 }
 
-std::string NvrtcCompiler::sentenceOf(int status) const {
-  const char* const sentence = library_.error_string(status);
-  return sentence == nullptr ? fmt::format("error {}", status) : sentence;
+const NvrtcLibrary& NvrtcCompiler::library() {
+  const std::lock_guard lock(mutex_);
+  if (!library_) library_ = NvrtcLibrary::open(file_);
+  return *library_;
 }
 
 CacheKey NvrtcCompiler::keyOf(std::string_view source) const {
@@ -105,14 +142,15 @@ CacheKey NvrtcCompiler::keyOf(std::string_view source) const {
                    {"source", std::string(source)}});
 }
 
-Cubin NvrtcCompiler::compileNow(const std::string& source) const {
-  Program program(library_, source);
+Cubin NvrtcCompiler::compileNow(const std::string& source) {
+  const NvrtcLibrary& nvrtc = library();
+  Program program(nvrtc, source);
   const int status = program.compile(flags_);
   const std::string log = withoutZeros(program.log());
   TK_REQUIRE(status != kInvalidOption, Unsupported, "{} for {}: it does not take the flags {}{}", version_,
              architecture_, fmt::join(flags_, " "), firstLines(log));
   TK_REQUIRE(status == 0, Compile, "compiling generated CUDA for {} by {}: {}{}", architecture_, version_,
-             sentenceOf(status), firstLines(log));
+             sentenceOf(nvrtc, status), firstLines(log));
   Cubin cubin = {.image = program.image(), .log = log, .resources = resourcesIn(log)};
   TK_REQUIRE(!cubin.image.empty(), Compile, "compiling generated CUDA for {} by {}: it made no code{}", architecture_,
              version_, firstLines(log));

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,7 +30,8 @@ struct Cubin {
 
 class NvrtcCompiler {
  public:
-  /// `cache` may be null: nothing is kept. Errors: Unsupported when there is no NVRTC, with everywhere it was looked for.
+  /// Finds the library, or remembers in `cache` (null: nothing is kept) where it was found, and then loads it only when
+  /// something is to be compiled. Errors: Unsupported when there is no NVRTC, with everywhere it was looked for.
   explicit NvrtcCompiler(NvrtcOptions options = {}, std::shared_ptr<KernelCache> cache = nullptr);
 
   /// "NVRTC 13.0".
@@ -42,14 +45,18 @@ class NvrtcCompiler {
   std::shared_ptr<const Cubin> compile(const std::string& source);
 
  private:
-  Cubin compileNow(const std::string& source) const;
-  std::string sentenceOf(int status) const;
+  Cubin compileNow(const std::string& source);
+  void identify();
+  bool remember(const CacheKey& key);
+  const NvrtcLibrary& library();
 
-  const NvrtcLibrary& library_;
   std::string architecture_;
   std::shared_ptr<KernelCache> cache_;
+  std::string file_;      ///< the library's
+  std::string identity_;  ///< of that file
   std::string version_;
-  std::string identity_;
+  std::mutex mutex_;  ///< guards library_
+  std::optional<NvrtcLibrary> library_;
   std::vector<std::string> flags_;
   OnceMap<Cubin> cubins_;
 };

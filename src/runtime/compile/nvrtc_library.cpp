@@ -1,7 +1,6 @@
 #include "runtime/compile/nvrtc_library.h"
 
 #include <cstdlib>
-#include <mutex>
 #include <optional>
 
 #include <dlfcn.h>
@@ -83,22 +82,12 @@ std::optional<NvrtcLibrary> functionsOf(void* handle, const std::string& name) {
   return library;
 }
 
-NvrtcLibrary search() {
-  for (const char* const name : kNames) {
-    void* const handle = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-    if (handle == nullptr) continue;
-    if (const std::optional<NvrtcLibrary> library = functionsOf(handle, name)) return *library;
-  }
-  std::string tried;
-  for (const std::string& candidate : nvrtcCandidates()) {
-    void* const handle = dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL);
-    const char* const reason = handle == nullptr ? dlerror() : "it lacks functions of NVRTC 11.1 or later";
-    if (handle != nullptr)
-      if (const std::optional<NvrtcLibrary> library = functionsOf(handle, candidate)) return *library;
-    tried += fmt::format("\n    {}: {}", candidate, reason == nullptr ? "it cannot be loaded" : reason);
-  }
-  for (const std::string& pattern : folderPatterns()) tried += fmt::format("\n    {}: looked into", pattern);
-  TK_RAISE(Unsupported, "NVRTC: no library that compiles CUDA was found; TOKAMAK_NVRTC may name one. Tried:{}", tried);
+// Loads `candidate` for ever: the library has threads and exit handlers of its own. On failure `reason` says why.
+std::optional<NvrtcLibrary> tryToLoad(const std::string& candidate, std::string& reason) {
+  void* const handle = dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL);
+  const char* const failure = handle == nullptr ? dlerror() : "it lacks functions of NVRTC 11.1 or later";
+  reason = failure == nullptr ? "it cannot be loaded" : failure;
+  return handle == nullptr ? std::nullopt : functionsOf(handle, candidate);
 }
 
 }  // namespace
@@ -111,13 +100,41 @@ std::vector<std::string> nvrtcCandidates() {
   return result;
 }
 
-const NvrtcLibrary& NvrtcLibrary::load() {
-  static std::mutex mutex;
-  static std::optional<NvrtcLibrary> loaded;
-  const std::lock_guard lock(mutex);
-  // Never closed: it has threads and exit handlers of its own. A failure is not remembered: a file may come.
-  if (!loaded) loaded = search();
-  return *loaded;
+std::string nvrtcEnvironment() {
+  std::string result;
+  for (const char* const name : {"TOKAMAK_NVRTC", "CUDA_PATH", "CUDA_HOME", "PYTHONPATH", "VIRTUAL_ENV", "CONDA_PREFIX",
+                                 "HOME", "LD_LIBRARY_PATH"})
+    result += fmt::format("{}={}\n", name, environmentValue(name));
+  return result;
+}
+
+std::optional<NvrtcLibrary> NvrtcLibrary::alreadyLoaded() {
+  if (!environmentValue("TOKAMAK_NVRTC").empty()) return std::nullopt;
+  for (const char* const name : kNames) {
+    void* const handle = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    if (handle == nullptr) continue;
+    if (const std::optional<NvrtcLibrary> library = functionsOf(handle, name)) return library;
+  }
+  return std::nullopt;
+}
+
+NvrtcLibrary NvrtcLibrary::open(const std::string& file) {
+  std::string reason;
+  const std::optional<NvrtcLibrary> library = tryToLoad(file, reason);
+  TK_REQUIRE(library, Unsupported, "NVRTC: '{}' cannot be used: {}", file, reason);
+  return *library;
+}
+
+NvrtcLibrary NvrtcLibrary::search() {
+  if (const std::optional<NvrtcLibrary> loaded = alreadyLoaded()) return *loaded;
+  std::string tried;
+  std::string reason;
+  for (const std::string& candidate : nvrtcCandidates()) {
+    if (const std::optional<NvrtcLibrary> library = tryToLoad(candidate, reason)) return *library;
+    tried += fmt::format("\n    {}: {}", candidate, reason);
+  }
+  for (const std::string& pattern : folderPatterns()) tried += fmt::format("\n    {}: looked into", pattern);
+  TK_RAISE(Unsupported, "NVRTC: no library that compiles CUDA was found; TOKAMAK_NVRTC may name one. Tried:{}", tried);
 }
 
 }  // namespace tokamak

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,13 +24,19 @@ struct NvrtcLibrary {
 
   std::string path;  ///< the file that was loaded
 
-  /// Loads the library once per process and keeps it: $TOKAMAK_NVRTC if it is set, else what the process has loaded already,
-  /// the loader's usual names, the folders of a CUDA toolkit, those of Python packages.
-  /// Errors: Unsupported, with everything that was tried.
-  static const NvrtcLibrary& load();
+  /// The library that this process has loaded already, by whomever, if $TOKAMAK_NVRTC does not name one.
+  static std::optional<NvrtcLibrary> alreadyLoaded();
+  /// Loads the library and keeps it for ever: $TOKAMAK_NVRTC if it is set, else what is loaded already, the loader's usual
+  /// names, the folders of a CUDA toolkit, those of Python packages. Errors: Unsupported, with everything that was tried.
+  static NvrtcLibrary search();
+  /// Loads this file. Errors: Unsupported.
+  static NvrtcLibrary open(const std::string& file);
 };
 
-/// The files and names that load() tries, in order. Pure names are left to the loader.
+/// The environment that steers search(), as one text.
+std::string nvrtcEnvironment();
+
+/// The files and names that search() tries, in order. Pure names are left to the loader.
 std::vector<std::string> nvrtcCandidates();
 
 }  // namespace tokamak
