@@ -120,8 +120,8 @@ int explain(const KernelCache& cache, const CacheKey& asked) {
 }  // namespace
 
 int cacheCommand(const CacheCommandOptions& options) {
-  TK_REQUIRE(options.file.empty() || options.action == "why", Usage, "tokamak cache {}: it takes no file, but {} is given",
-             options.action, options.file);
+  TK_REQUIRE(options.file.empty() || options.action == "why", Usage,
+             "tokamak cache {}: it takes no file, but {} is given", options.action, options.file);
   const int64_t limit_bytes = bytesOf(options.limit);
   KernelCache cache(defaultCacheDirectory());
   if (options.action == "ls") return listEntries(cache);

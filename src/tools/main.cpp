@@ -62,9 +62,10 @@ void addOpt(CLI::App& app, tokamak::tools::OptOptions& options) {
 
 void addCache(CLI::App& app, tokamak::tools::CacheCommandOptions& options) {
   CLI::App* cache = app.add_subcommand("cache", "look after the kernels that are kept on disk");
-  cache->add_option("ACTION", options.action,
-                    "ls: list them; why FILE: is this source kept, and if not, what differs; gc: remove old ones; "
-                    "verify: look for damage")
+  cache
+      ->add_option("ACTION", options.action,
+                   "ls: list them; why FILE: is this source kept, and if not, what differs; gc: remove old ones; "
+                   "verify: look for damage")
       ->required();
   cache->add_option("FILE", options.file, "a kernel's source: *.cu is CUDA, anything else C");
   cache->add_option("--arch", options.architecture, "why: the architecture of a CUDA kernel");

@@ -134,7 +134,8 @@ TEST(CCompiler, aMissingCompilerIsNamed) {
   const ScopedVariable named("TOKAMAK_CC", "no-such-cc");
   const Error error = errorOf([] { CCompiler(); });
   EXPECT_EQ(error.code(), ErrorCode::Unsupported);
-  EXPECT_EQ(error.message(), "C compiler: 'no-such-cc' is no program that can be run (TOKAMAK_CC takes a path or a name)");
+  EXPECT_EQ(error.message(),
+            "C compiler: 'no-such-cc' is no program that can be run (TOKAMAK_CC takes a path or a name)");
 }
 
 TEST(CCompiler, noCompilerAtAllSaysWhereItLooked) {
@@ -155,7 +156,8 @@ TEST(CCompiler, whatIsNoCompilerIsToldSo) {
   };
   EXPECT_THAT(refusalOf("exit 1"), HasSubstr("does not answer like one: asked --version, it exited with code 1"));
   EXPECT_THAT(refusalOf("echo I am a teapot"), HasSubstr("(I am a teapot) is neither gcc nor clang"));
-  EXPECT_THAT(refusalOf("for a; do case $a in -O3) exit 1;; esac; done; exec cc \"$@\""), HasSubstr("does not take the flags"));
+  EXPECT_THAT(refusalOf("for a; do case $a in -O3) exit 1;; esac; done; exec cc \"$@\""),
+              HasSubstr("does not take the flags"));
 }
 
 TEST(CCompiler, programsAreFoundInAbsoluteFoldersOnly) {
@@ -175,7 +177,8 @@ class PathologicalCompiler {
   explicit PathologicalCompiler(const std::string& body, ProcessLimits limits = {}) {
     const std::string script =
         "out=; previous=; for a; do [ \"$previous\" = -o ] && out=$a; previous=$a; done\n"
-        "[ -z \"$out\" ] && exec cc \"$@\"\n" + body;
+        "[ -z \"$out\" ] && exec cc \"$@\"\n" +
+        body;
     const std::string program = writeScript(folder_ / "cc", script);
     limits.time_out = std::max(limits.time_out, milliseconds(1));
     compiler_.emplace(CCompilerOptions{.program = program, .extra_flags = {}, .limits = limits});
@@ -231,8 +234,9 @@ TEST(PathologicalCompilers, oneThatMakesGarbage) {
               HasSubstr("made is no shared object: it has 8 bytes, fewer than an ELF header"));
   EXPECT_THAT(PathologicalCompiler("head -c 5000 /dev/urandom > \"$out\"").failure(),
               HasSubstr("made is no shared object: it does not start like an ELF file"));
-  EXPECT_THAT(PathologicalCompiler("cc \"$@\" && head -c 3000 \"$out\" > \"$out.cut\" && mv \"$out.cut\" \"$out\"").failure(),
-              HasSubstr("is cut off"));
+  EXPECT_THAT(
+      PathologicalCompiler("cc \"$@\" && head -c 3000 \"$out\" > \"$out.cut\" && mv \"$out.cut\" \"$out\"").failure(),
+      HasSubstr("is cut off"));
 }
 
 TEST(PathologicalCompilers, oneThatMakesNothing) {

@@ -388,7 +388,8 @@ TEST(CacheAttacks, aRefusedDefaultFolderIsSaidOnceAndKeepsNothing) {
     EXPECT_FALSE(cache->store(keyNumber(1), "value"));
   }
   const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_THAT(said, HasSubstr("tokamak: compiled kernels are not kept: kernel cache: '" + folder.path() + "' is refused"));
+  EXPECT_THAT(said,
+              HasSubstr("tokamak: compiled kernels are not kept: kernel cache: '" + folder.path() + "' is refused"));
   EXPECT_EQ(std::ranges::count(said, '\n'), 1) << said;
 }
 

@@ -23,8 +23,9 @@ TEST(CacheKey, printsAndParses) {
 }
 
 TEST(CacheKey, otherTextsAreRefused) {
-  for (const char* const text : {"a", "a 3", "a 3\n", "a 3\nabc", "a 3\nabcd\n", "a -1\nabc\n", "a x\nabc\n", "a 3x\nabc\n",
-                                 "a 99999999999999999999999\nabc\n", "a 18446744073709551615\nabc\n", "\n", " \n"})
+  for (const char* const text :
+       {"a", "a 3", "a 3\n", "a 3\nabc", "a 3\nabcd\n", "a -1\nabc\n", "a x\nabc\n", "a 3x\nabc\n",
+        "a 99999999999999999999999\nabc\n", "a 18446744073709551615\nabc\n", "\n", " \n"})
     EXPECT_EQ(CacheKey::parse(text), std::nullopt) << text;
 }
 

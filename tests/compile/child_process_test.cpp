@@ -75,7 +75,8 @@ TEST(ChildProcess, whoTalksWithoutEndIsKilled) {
 }
 
 TEST(ChildProcess, muchOutputIsCutNotRefused) {
-  const ProcessResult result = runScript("i=0; while [ $i -lt 5000 ]; do echo 0123456789012345678901234567890; i=$((i+1)); done");
+  const ProcessResult result =
+      runScript("i=0; while [ $i -lt 5000 ]; do echo 0123456789012345678901234567890; i=$((i+1)); done");
   EXPECT_TRUE(result.isSuccess());
   EXPECT_EQ(result.said.size(), size_t{64} << 10);
 }

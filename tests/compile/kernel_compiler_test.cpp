@@ -14,9 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string sourceReturning(int number) {
-  return "int answer(void) { return " + std::to_string(number) + "; }\n";
-}
+std::string sourceReturning(int number) { return "int answer(void) { return " + std::to_string(number) + "; }\n"; }
 
 int answerOf(const SharedObject& object) { return reinterpret_cast<int (*)()>(object.symbol("answer"))(); }
 
@@ -57,7 +55,8 @@ TEST(KernelCompiler, concurrentRequestsForOneSourceCompileItOnce) {
 TEST(KernelCompiler, severalSourcesAreCompiledSideBySide) {
   const CacheFolder folder;
   KernelCompiler compiler(optionsFor(folder));
-  const std::vector<std::string> sources = {sourceReturning(0), sourceReturning(1), sourceReturning(2), sourceReturning(1)};
+  const std::vector<std::string> sources = {sourceReturning(0), sourceReturning(1), sourceReturning(2),
+                                            sourceReturning(1)};
   const auto objects = compiler.compileAll(sources);
   EXPECT_EQ(answerOf(*objects[0]), 0);
   EXPECT_EQ(answerOf(*objects[1]), 1);

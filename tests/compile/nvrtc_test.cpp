@@ -43,7 +43,9 @@ TEST(Nvrtc, compilesForTheArchitectureAndSaysWhatKernelsTake) {
   TK_NEED_NVRTC();
   NvrtcCompiler compiler;
   const std::shared_ptr<const Cubin> cubin = compiler.compile(kSource);
-  EXPECT_TRUE(cubin->image.starts_with("\x7f" "ELF"));
+  EXPECT_TRUE(
+      cubin->image.starts_with("\x7f"
+                               "ELF"));
   ASSERT_EQ(cubin->resources.size(), size_t{2});
   for (const KernelResources& kernel : cubin->resources) {
     EXPECT_GT(kernel.registers, 0);
@@ -58,9 +60,11 @@ TEST(Nvrtc, spillsAreSeen) {
   TK_NEED_NVRTC();
   // More live values than the 16 registers that the flag leaves.
   std::string source = "extern \"C\" __global__ void crowded(const float* a, float* b) {\n";
-  for (int i = 0; i < 64; ++i) source += "  float x" + std::to_string(i) + " = a[threadIdx.x * 64 + " + std::to_string(i) + "];\n";
+  for (int i = 0; i < 64; ++i)
+    source += "  float x" + std::to_string(i) + " = a[threadIdx.x * 64 + " + std::to_string(i) + "];\n";
   source += "  __syncthreads();\n";
-  for (int i = 0; i < 64; ++i) source += "  b[threadIdx.x * 64 + " + std::to_string(63 - i) + "] = x" + std::to_string(i) + ";\n";
+  for (int i = 0; i < 64; ++i)
+    source += "  b[threadIdx.x * 64 + " + std::to_string(63 - i) + "] = x" + std::to_string(i) + ";\n";
   source += "}\n";
   NvrtcCompiler compiler({.architecture = "sm_90a", .extra_flags = {"--maxrregcount=16"}});
   const std::shared_ptr<const Cubin> cubin = compiler.compile(source);
@@ -111,7 +115,8 @@ TEST(Nvrtc, compilesFromManyThreads) {
     for (size_t i = 0; i < kernels.size(); ++i)
       threads.emplace_back([&, i] {
         const std::string name = "k" + std::to_string(i);
-        kernels[i] = compiler.compile("extern \"C\" __global__ void " + name + "(int* a) { *a = 1; }")->resources.at(0).kernel;
+        kernels[i] =
+            compiler.compile("extern \"C\" __global__ void " + name + "(int* a) { *a = 1; }")->resources.at(0).kernel;
       });
   }
   for (size_t i = 0; i < kernels.size(); ++i) EXPECT_EQ(kernels[i], "k" + std::to_string(i));
@@ -136,8 +141,9 @@ TEST(Nvrtc, isLookedForInToolkitsAndPythonPackages) {
   std::filesystem::create_directories(folder / "toolkit/lib64");
   std::filesystem::create_directories(folder / "env/lib/python3.12/site-packages/nvidia/cuda_nvrtc/lib");
   std::filesystem::create_directories(folder / "packages/nvidia/cu13/lib");
-  const std::vector<std::string> files = {folder / "toolkit/lib64/libnvrtc.so.12", folder / "packages/nvidia/cu13/lib/libnvrtc.so.13",
-                                          folder / "env/lib/python3.12/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12"};
+  const std::vector<std::string> files = {
+      folder / "toolkit/lib64/libnvrtc.so.12", folder / "packages/nvidia/cu13/lib/libnvrtc.so.13",
+      folder / "env/lib/python3.12/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12"};
   for (const std::string& file : files) writeFile(file, "");
   const ScopedVariable named("TOKAMAK_NVRTC", std::nullopt);
   const ScopedVariable toolkit("CUDA_PATH", folder / "toolkit");

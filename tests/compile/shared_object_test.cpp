@@ -1,9 +1,9 @@
 // Loading compiled code: under names never used again, unloaded with its last user; damaged images are refused.
 #include "runtime/compile/shared_object.h"
 
+#include <elf.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <elf.h>
 
 #include "error_of.h"
 #include "runtime/compile/c_compiler.h"
@@ -82,7 +82,8 @@ TEST(SharedObject, aMissingSymbolIsNamed) {
 }
 
 TEST(SharedObject, anImageThatNeedsWhatIsNotThereIsRefused) {
-  const std::string image = compiler().compile("int nowhere_to_be_found(int); int answer(void) { return nowhere_to_be_found(1); }\n");
+  const std::string image =
+      compiler().compile("int nowhere_to_be_found(int); int answer(void) { return nowhere_to_be_found(1); }\n");
   EXPECT_THAT(refusal(image), HasSubstr("nowhere_to_be_found"));
 }
 

@@ -27,8 +27,8 @@ std::string findCCompiler(const std::string& asked) {
   if (const char* const variable = std::getenv("TOKAMAK_CC"); name.empty() && variable != nullptr) name = variable;
   if (!name.empty()) {
     const std::optional<std::string> program = findProgram(name);
-    TK_REQUIRE(program, Unsupported, "C compiler: '{}' is no program that can be run (TOKAMAK_CC takes a path or a name)",
-               name);
+    TK_REQUIRE(program, Unsupported,
+               "C compiler: '{}' is no program that can be run (TOKAMAK_CC takes a path or a name)", name);
     return *program;
   }
   for (const char* const usual : kUsualNames)

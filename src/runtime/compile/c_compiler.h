@@ -14,7 +14,7 @@
 namespace tokamak {
 
 struct CCompilerOptions {
-  std::string program;                   ///< a path or a name in $PATH; empty: $TOKAMAK_CC, else the first of cc, gcc, clang
+  std::string program;  ///< a path or a name in $PATH; empty: $TOKAMAK_CC, else the first of cc, gcc, clang
   std::vector<std::string> extra_flags;  ///< behind all others, e.g. "-fsanitize=thread"
   ProcessLimits limits;                  ///< of each compilation
 };

@@ -68,9 +68,20 @@ class Questions {
 // Every operation is rounded by itself and nobody reads errno or exceptions, so that loops vectorise. Loops stay loops: a call
 // of memcpy or memset would be one out of the kernel. No warnings: nobody writes this source.
 std::vector<std::string> flagsOf(bool is_clang) {
-  std::vector<std::string> flags = {"-x", "c", "-std=gnu11", "-O3", "-w", "-pipe", "-fPIC", "-shared", "-nostdlib",
-                                    "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math",
-                                    "-fno-stack-protector", "-fno-asynchronous-unwind-tables"};
+  std::vector<std::string> flags = {"-x",
+                                    "c",
+                                    "-std=gnu11",
+                                    "-O3",
+                                    "-w",
+                                    "-pipe",
+                                    "-fPIC",
+                                    "-shared",
+                                    "-nostdlib",
+                                    "-ffp-contract=off",
+                                    "-fno-math-errno",
+                                    "-fno-trapping-math",
+                                    "-fno-stack-protector",
+                                    "-fno-asynchronous-unwind-tables"};
   if (is_clang) {
     flags.insert(flags.end(), {"-fno-builtin-memcpy", "-fno-builtin-memset"});
   } else {

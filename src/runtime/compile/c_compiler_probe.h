@@ -14,7 +14,7 @@ struct CCompilerFacts {
   std::string version;             ///< the first line of --version
   std::string machine;             ///< -dumpmachine
   std::vector<std::string> flags;  ///< how kernels are compiled
-  std::string macros;              ///< names (and values other than 1) of macros that these flags add, in order, by spaces
+  std::string macros;  ///< names (and values other than 1) of macros that these flags add, in order, by spaces
 
   bool operator==(const CCompilerFacts&) const = default;
 };

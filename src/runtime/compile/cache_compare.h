@@ -14,8 +14,8 @@ namespace tokamak {
 /// One part of two keys that is not the same.
 struct KeyDifference {
   std::string part;
-  int64_t line = 0;        ///< the first line that differs, from 1
-  std::string kept_line;   ///< empty where there is none
+  int64_t line = 0;       ///< the first line that differs, from 1
+  std::string kept_line;  ///< empty where there is none
   std::string asked_line;
 };
 

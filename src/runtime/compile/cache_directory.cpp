@@ -38,7 +38,8 @@ bool makeFolders(const std::string& path) {
 }
 
 std::string faultOfOwner(const struct stat& status) {
-  if (status.st_uid != geteuid()) return fmt::format("it belongs to user {}, this is user {}", status.st_uid, geteuid());
+  if (status.st_uid != geteuid())
+    return fmt::format("it belongs to user {}, this is user {}", status.st_uid, geteuid());
   if ((status.st_mode & kOthersWrite) != 0)
     return fmt::format("others may write to it (mode {:04o})", status.st_mode & 07777);
   return {};

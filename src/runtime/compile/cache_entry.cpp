@@ -115,7 +115,8 @@ DecodedEntry decodeEntry(std::string_view bytes) {
   const uint64_t value_bytes = numberAt(bytes, kValueSizeAt, 8);
   const std::string_view body = bytes.substr(kHeaderBytes);
   if (key_bytes > body.size() || value_bytes != body.size() - key_bytes)
-    return damaged(fmt::format("it has {} bytes after its header, which says {} + {}", body.size(), key_bytes, value_bytes));
+    return damaged(
+        fmt::format("it has {} bytes after its header, which says {} + {}", body.size(), key_bytes, value_bytes));
   const Sha256Digest checksum = checksumOf(bytes.substr(0, kChecksumAt), body);
   if (std::memcmp(checksum.data(), bytes.data() + kChecksumAt, checksum.size()) != 0)
     return damaged("its checksum is wrong");

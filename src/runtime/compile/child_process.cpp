@@ -109,7 +109,8 @@ class Child {
     int wait = static_cast<int>(std::clamp<int64_t>(left, 0, 1000));
     // Without a handle of the process (an old kernel) its end is looked for every two milliseconds.
     if (!handle_.isOpen()) wait = std::min(wait, 2);
-    std::array<pollfd, 2> polled = {pollfd{output_.get(), POLLIN, 0}, pollfd{is_reaped_ ? -1 : handle_.get(), POLLIN, 0}};
+    std::array<pollfd, 2> polled = {pollfd{output_.get(), POLLIN, 0},
+                                    pollfd{is_reaped_ ? -1 : handle_.get(), POLLIN, 0}};
     poll(polled.data(), polled.size(), wait);
     if ((polled[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0) takeOutput();
   }
@@ -171,8 +172,7 @@ std::string describeEnd(const ProcessResult& result, const ProcessLimits& limits
     case ProcessEnd::Signalled:
       return fmt::format("was ended by signal {} ({})", result.code, sigdescr_np(result.code));
     case ProcessEnd::TimedOut: return fmt::format("did not end within {} ms and was killed", limits.time_out.count());
-    case ProcessEnd::SaidTooMuch:
-      return fmt::format("printed more than {} bytes and was killed", limits.said_bytes);
+    case ProcessEnd::SaidTooMuch: return fmt::format("printed more than {} bytes and was killed", limits.said_bytes);
     case ProcessEnd::Unknown: break;
   }
   return "ended in an unknown way: its status was taken by somebody else (is SIGCHLD ignored in this process?)";

@@ -18,11 +18,11 @@ struct ProcessLimits {
 
 /// How a child process ended.
 enum class ProcessEnd : uint8_t {
-  Exited,    ///< by itself, with `code`
-  Signalled, ///< by the signal `code`: it crashed or was killed by somebody else
+  Exited,     ///< by itself, with `code`
+  Signalled,  ///< by the signal `code`: it crashed or was killed by somebody else
   TimedOut,
   SaidTooMuch,
-  Unknown,   ///< this process ignores SIGCHLD or somebody else waited for the child: its status is lost
+  Unknown,  ///< this process ignores SIGCHLD or somebody else waited for the child: its status is lost
 };
 
 struct ProcessResult {

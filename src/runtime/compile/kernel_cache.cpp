@@ -94,9 +94,8 @@ bool KernelCache::store(const CacheKey& key, std::string_view value) {
   const std::string bytes = encodeEntry(key_text, value);
   const std::string temporary_name = temporaryName();
   const int folder = directory_->descriptor();
-  const bool is_stored =
-      write(temporary_name, bytes) && failureBefore(CacheStep::Rename) == 0 &&
-      renameat(folder, temporary_name.c_str(), folder, entryFileName(key_text).c_str()) == 0;
+  const bool is_stored = write(temporary_name, bytes) && failureBefore(CacheStep::Rename) == 0 &&
+                         renameat(folder, temporary_name.c_str(), folder, entryFileName(key_text).c_str()) == 0;
   if (!is_stored) {
     directory_->remove(temporary_name);
     return false;
@@ -133,9 +132,8 @@ std::vector<CacheListing> KernelCache::list() const {
     if (listing.fault.empty() && entryFileName(entry.key_text) != listing.file.name)
       listing.fault = "its name is not that of its key";
   }
-  std::ranges::sort(result, [](const CacheListing& a, const CacheListing& b) {
-    return isEarlier(b.file.changed, a.file.changed);
-  });
+  std::ranges::sort(
+      result, [](const CacheListing& a, const CacheListing& b) { return isEarlier(b.file.changed, a.file.changed); });
   return result;
 }
 
@@ -148,7 +146,8 @@ CacheCollection KernelCache::removeOldest(std::vector<DirectoryFile> files, int6
   };
   std::ranges::for_each(files | std::views::filter(isAbandoned), drop);
   std::erase_if(files, [](const DirectoryFile& file) { return !isEntryFileName(file.name); });
-  std::ranges::sort(files, [](const DirectoryFile& a, const DirectoryFile& b) { return isEarlier(a.changed, b.changed); });
+  std::ranges::sort(files,
+                    [](const DirectoryFile& a, const DirectoryFile& b) { return isEarlier(a.changed, b.changed); });
   int64_t total = 0;
   for (const DirectoryFile& file : files) total += file.bytes;
   for (const DirectoryFile& file : files) {

@@ -47,7 +47,8 @@ std::shared_ptr<const SharedObject> KernelCompiler::loadFromDisk(const CacheKey&
   }
 }
 
-std::shared_ptr<const SharedObject> KernelCompiler::loadOrKeepSource(std::string_view image, std::string_view source) const {
+std::shared_ptr<const SharedObject> KernelCompiler::loadOrKeepSource(std::string_view image,
+                                                                     std::string_view source) const {
   try {
     return SharedObject::load(image, compiler_.folder());
   } catch (const Error& error) {

@@ -79,7 +79,9 @@ std::string withoutZeros(std::string text) {
   return text;
 }
 
-std::string textOf(const Cubin& cubin) { return CacheKey(std::vector<CacheKey::Part>{{"log", cubin.log}, {"image", cubin.image}}).text(); }
+std::string textOf(const Cubin& cubin) {
+  return CacheKey(std::vector<CacheKey::Part>{{"log", cubin.log}, {"image", cubin.image}}).text();
+}
 
 std::optional<Cubin> parseCubin(const std::string& text) {
   const std::optional<CacheKey> parts = CacheKey::parse(text);
@@ -101,7 +103,8 @@ NvrtcCompiler::NvrtcCompiler(NvrtcOptions options, std::shared_ptr<KernelCache> 
   if (!library_) library_ = NvrtcLibrary::search();
   identify();
   cache_->store(
-      key, CacheKey(std::vector<CacheKey::Part>{{"file", file_}, {"identity", identity_}, {"version", version_}}).text());
+      key,
+      CacheKey(std::vector<CacheKey::Part>{{"file", file_}, {"identity", identity_}, {"version", version_}}).text());
 }
 
 // Loading the library costs more than loading a kernel: 30 ms.

@@ -34,7 +34,8 @@ std::vector<std::string> matchesOf(const std::string& pattern) {
 std::vector<std::string> folderPatterns() {
   std::vector<std::string> result;
   if (!environmentValue("TOKAMAK_NVRTC").empty()) return result;
-  for (const std::string& toolkit : {environmentValue("CUDA_PATH"), environmentValue("CUDA_HOME"), std::string("/usr/local/cuda")})
+  for (const std::string& toolkit :
+       {environmentValue("CUDA_PATH"), environmentValue("CUDA_HOME"), std::string("/usr/local/cuda")})
     if (!toolkit.empty())
       for (const char* const folder : {"lib64", "lib", "targets/*-linux/lib"})
         result.push_back(fmt::format("{}/{}", toolkit, folder));
@@ -68,15 +69,14 @@ bool resolve(void* library, const char* name, Function& function) {
 
 std::optional<NvrtcLibrary> functionsOf(void* handle, const std::string& name) {
   NvrtcLibrary library;
-  const bool has_all = resolve(handle, "nvrtcVersion", library.version) &&
-                       resolve(handle, "nvrtcGetErrorString", library.error_string) &&
-                       resolve(handle, "nvrtcCreateProgram", library.create_program) &&
-                       resolve(handle, "nvrtcDestroyProgram", library.destroy_program) &&
-                       resolve(handle, "nvrtcCompileProgram", library.compile_program) &&
-                       resolve(handle, "nvrtcGetCUBINSize", library.cubin_size) &&
-                       resolve(handle, "nvrtcGetCUBIN", library.cubin) &&
-                       resolve(handle, "nvrtcGetProgramLogSize", library.log_size) &&
-                       resolve(handle, "nvrtcGetProgramLog", library.log);
+  const bool has_all =
+      resolve(handle, "nvrtcVersion", library.version) &&
+      resolve(handle, "nvrtcGetErrorString", library.error_string) &&
+      resolve(handle, "nvrtcCreateProgram", library.create_program) &&
+      resolve(handle, "nvrtcDestroyProgram", library.destroy_program) &&
+      resolve(handle, "nvrtcCompileProgram", library.compile_program) &&
+      resolve(handle, "nvrtcGetCUBINSize", library.cubin_size) && resolve(handle, "nvrtcGetCUBIN", library.cubin) &&
+      resolve(handle, "nvrtcGetProgramLogSize", library.log_size) && resolve(handle, "nvrtcGetProgramLog", library.log);
   if (!has_all) return std::nullopt;
   library.path = fileOf(reinterpret_cast<void*>(library.version), name);
   return library;
