@@ -38,6 +38,7 @@ std::string_view errorCodeName(ErrorCode code) {
     case ErrorCode::Io: return "io";
     case ErrorCode::Device: return "device";
     case ErrorCode::Unsupported: return "unsupported";
+    case ErrorCode::Compile: return "compile";
     case ErrorCode::Internal: return "internal";
   }
   return "unknown";

@@ -24,6 +24,7 @@ enum class ErrorCode : uint8_t {
   Io,           ///< a file cannot be read or written
   Device,       ///< a device reports a fault
   Unsupported,  ///< legal, but not available here
+  Compile,      ///< a compiler failed on generated source, or gave what cannot be loaded
   Internal,     ///< a broken invariant of ours
 };
 

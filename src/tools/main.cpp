@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
+#include "tools/cache_command.h"
 #include "tools/info_command.h"
 #include "tools/opt_command.h"
 #include "tools/run_command.h"
@@ -25,7 +26,8 @@ int exitCode(ErrorCode code) {
     case ErrorCode::OutOfMemory:
     case ErrorCode::Io:
     case ErrorCode::Device:
-    case ErrorCode::Unsupported: return 4;
+    case ErrorCode::Unsupported:
+    case ErrorCode::Compile: return 4;
     case ErrorCode::Internal: return 70;
   }
   return 70;
@@ -58,6 +60,18 @@ void addOpt(CLI::App& app, tokamak::tools::OptOptions& options) {
   opt->add_flag("--verify-each", options.verify_each, "verify before the first and after each pass");
 }
 
+void addCache(CLI::App& app, tokamak::tools::CacheCommandOptions& options) {
+  CLI::App* cache = app.add_subcommand("cache", "look after the kernels that are kept on disk");
+  cache
+      ->add_option("ACTION", options.action,
+                   "ls: list them; why FILE: is this source kept, and if not, what differs; gc: remove old ones; "
+                   "verify: look for damage")
+      ->required();
+  cache->add_option("FILE", options.file, "a kernel's source: *.cu is CUDA, anything else C");
+  cache->add_option("--arch", options.architecture, "why: the architecture of a CUDA kernel");
+  cache->add_option("--limit", options.limit, "gc: how many bytes may stay: 500M");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -65,8 +79,10 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   tokamak::tools::RunOptions run_options;
   tokamak::tools::OptOptions opt_options;
+  tokamak::tools::CacheCommandOptions cache_options;
   addRun(app, run_options);
   addOpt(app, opt_options);
+  addCache(app, cache_options);
   app.add_subcommand("info", "print the version and what this machine offers");
   try {
     app.parse(argc, argv);
@@ -77,6 +93,7 @@ int main(int argc, char** argv) {
   try {
     if (app.got_subcommand("run")) return tokamak::tools::runCommand(run_options);
     if (app.got_subcommand("opt")) return tokamak::tools::optCommand(opt_options);
+    if (app.got_subcommand("cache")) return tokamak::tools::cacheCommand(cache_options);
     return tokamak::tools::infoCommand();
   } catch (const tokamak::Error& error) {
     std::fflush(stdout);

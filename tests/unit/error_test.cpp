@@ -9,10 +9,10 @@
 namespace tokamak {
 namespace {
 
-constexpr std::array kAllCodes = {ErrorCode::Usage,    ErrorCode::Parse,       ErrorCode::Definition,
-                                  ErrorCode::Schedule, ErrorCode::HostProgram, ErrorCode::Race,
-                                  ErrorCode::Bind,     ErrorCode::OutOfMemory, ErrorCode::Io,
-                                  ErrorCode::Device,   ErrorCode::Unsupported, ErrorCode::Internal};
+constexpr std::array kAllCodes = {
+    ErrorCode::Usage,       ErrorCode::Parse,   ErrorCode::Definition,  ErrorCode::Schedule, ErrorCode::HostProgram,
+    ErrorCode::Race,        ErrorCode::Bind,    ErrorCode::OutOfMemory, ErrorCode::Io,       ErrorCode::Device,
+    ErrorCode::Unsupported, ErrorCode::Compile, ErrorCode::Internal};
 
 template <class Function>
 Error errorOf(const Function& function) {

@@ -1,0 +1,129 @@
+#include "runtime/compile/c_compiler.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "runtime/compile/c_compiler_probe.h"
+#include "runtime/compile/program_search.h"
+#include "runtime/compile/shared_object.h"
+
+namespace tokamak {
+
+namespace {
+
+constexpr std::array kUsualNames = {"cc", "gcc", "clang"};
+
+std::string findCCompiler(const std::string& asked) {
+  std::string name = asked;
+  if (const char* const variable = std::getenv("TOKAMAK_CC"); name.empty() && variable != nullptr) name = variable;
+  if (!name.empty()) {
+    const std::optional<std::string> program = findProgram(name);
+    TK_REQUIRE(program, Unsupported,
+               "C compiler: '{}' is no program that can be run (TOKAMAK_CC takes a path or a name)", name);
+    return *program;
+  }
+  for (const char* const usual : kUsualNames)
+    if (const std::optional<std::string> program = findProgram(usual)) return *program;
+  const char* const path = std::getenv("PATH");
+  TK_RAISE(Unsupported, "no C compiler: none of {} is in PATH ({}); TOKAMAK_CC may name one",
+           fmt::join(kUsualNames, ", "), path == nullptr ? "which is not set" : path);
+}
+
+CCompilerFacts factsOf(const std::string& program, const CCompilerOptions& options, const std::string& identity,
+                       KernelCache* cache, const std::string& folder) {
+  const CacheKey key({{"kind", "C compiler"},
+                      {"compiler", identity},
+                      {"processor", processorIdentity()},
+                      {"environment", fmt::format("{}", fmt::join(compilerEnvironment({}), "\n"))},
+                      {"flags", fmt::format("{}\n{}", flagChoices(), fmt::join(options.extra_flags, " "))}});
+  if (cache != nullptr) {
+    const std::optional<std::string> kept = cache->find(key);
+    std::optional<CCompilerFacts> facts = kept ? parseFacts(*kept) : std::nullopt;
+    if (facts) return std::move(*facts);
+  }
+  CCompilerFacts facts = askCCompiler(program, options.extra_flags, folder, options.limits);
+  if (cache != nullptr) cache->store(key, textOf(facts));
+  return facts;
+}
+
+CTarget targetOf(const CCompilerFacts& facts) {
+  const auto has = [&](std::string_view macro) {
+    const std::string spaced = fmt::format(" {} ", facts.macros);
+    return spaced.find(fmt::format(" {} ", macro)) != std::string::npos ||
+           spaced.find(fmt::format(" {}=", macro)) != std::string::npos;
+  };
+  CTarget target = {.machine = facts.machine, .features = facts.macros};
+  const bool is_arm = facts.machine.starts_with("aarch64");
+  target.has_fma = is_arm || has("__FMA__");
+  target.has_f16c = is_arm || has("__F16C__");
+  target.vector_bytes = has("__AVX512F__") ? 64 : has("__AVX__") ? 32 : 16;
+  return target;
+}
+
+// The file's bytes, or nothing when there is no such file.
+std::optional<std::string> contentsOf(const std::string& path) {
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat status = {};
+  std::string bytes;
+  const bool is_read = file.isOpen() && fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+                       readAll(file.get(), static_cast<size_t>(status.st_size), bytes);
+  return is_read ? std::optional(std::move(bytes)) : std::nullopt;
+}
+
+}  // namespace
+
+CCompiler::CCompiler(const CCompilerOptions& options, KernelCache* cache)
+    : program_(findCCompiler(options.program)),
+      identity_(fileIdentity(program_)),
+      limits_(options.limits),
+      folder_(std::make_shared<PrivateDirectory>()) {
+  const CCompilerFacts facts = factsOf(program_, options, identity_, cache, folder_->path());
+  version_ = facts.version;
+  flags_ = facts.flags;
+  target_ = targetOf(facts);
+}
+
+CacheKey CCompiler::keyOf(std::string_view source) const {
+  return CacheKey({{"kind", "C kernel"},
+                   {"compiler", fmt::format("{}\n{}", version_, identity_)},
+                   {"flags", fmt::format("{}", fmt::join(flags_, " "))},
+                   {"target", fmt::format("{} {}", target_.machine, target_.features)},
+                   {"source", std::string(source)}});
+}
+
+std::string CCompiler::keepSource(std::string_view source) const {
+  std::string path = folder_->freshPath(".c");
+  writePrivateFile(path, source);
+  folder_->keep();
+  return path;
+}
+
+std::string CCompiler::compile(std::string_view source) const {
+  ScopedFile text(folder_->freshPath(".c"));
+  const ScopedFile image(folder_->freshPath(".so"));
+  writePrivateFile(text.path(), source);
+  std::vector<std::string> arguments = {program_};
+  arguments.insert(arguments.end(), flags_.begin(), flags_.end());
+  arguments.insert(arguments.end(), {"-o", image.path(), text.path()});
+  const ProcessResult result = runProcess(arguments, compilerEnvironment(folder_->path()), limits_);
+  const std::optional<std::string> bytes = result.isSuccess() ? contentsOf(image.path()) : std::nullopt;
+  const std::string fault = bytes ? faultOfImage(*bytes) : "it made no file";
+  if (bytes && fault.empty()) return *bytes;
+  text.keep();
+  folder_->keep();
+  TK_REQUIRE(result.isSuccess(), Compile, "compiling generated C: {} {}; the source is kept in {}{}", program_,
+             describeEnd(result, limits_), text.path(), firstLines(result.said));
+  TK_RAISE(Compile, "compiling generated C: what {} made is no shared object: {}; the source is kept in {}{}", program_,
+           fault, text.path(), firstLines(result.said));
+}
+
+}  // namespace tokamak

@@ -1,0 +1,108 @@
+#include "runtime/compile/kernel_compiler.h"
+
+#include <algorithm>
+#include <exception>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "base/error.h"
+
+namespace tokamak {
+
+namespace {
+
+int64_t processesOf(const KernelCompilerOptions& options) {
+  return options.parallel > 0 ? options.parallel : std::max<int64_t>(1, std::thread::hardware_concurrency());
+}
+
+class Turn {
+ public:
+  explicit Turn(std::counting_semaphore<>& turns) : turns_(turns) { turns_.acquire(); }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn() { turns_.release(); }
+
+ private:
+  std::counting_semaphore<>& turns_;
+};
+
+}  // namespace
+
+KernelCompiler::KernelCompiler(KernelCompilerOptions options)
+    : cache_(options.cache != nullptr ? options.cache : KernelCache::openDefault()),
+      compiler_(options.compiler, cache_.get()),
+      parallel_(processesOf(options)),
+      processes_(parallel_) {}
+
+std::shared_ptr<const SharedObject> KernelCompiler::loadFromDisk(const CacheKey& key) const {
+  const std::optional<std::string> image = cache_->find(key);
+  if (!image) return nullptr;
+  try {
+    return SharedObject::load(*image, compiler_.folder());
+  } catch (const Error& error) {
+    // What was loaded when it was kept may need a library that is gone; it is compiled again.
+    if (error.code() == ErrorCode::Compile) return nullptr;
+    throw;
+  }
+}
+
+std::shared_ptr<const SharedObject> KernelCompiler::loadOrKeepSource(std::string_view image,
+                                                                     std::string_view source) const {
+  try {
+    return SharedObject::load(image, compiler_.folder());
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::Compile) throw;
+    TK_RAISE(Compile, "{}; the source is kept in {}", error.message(), compiler_.keepSource(source));
+  }
+}
+
+std::shared_ptr<const SharedObject> KernelCompiler::loadOrCompile(const CacheKey& key) {
+  if (std::shared_ptr<const SharedObject> kept = loadFromDisk(key)) {
+    ++from_disk_;
+    return kept;
+  }
+  std::string image;
+  {
+    const Turn turn(processes_);
+    image = compiler_.compile(key.part("source"));
+  }
+  ++compiled_;
+  std::shared_ptr<const SharedObject> object = loadOrKeepSource(image, key.part("source"));
+  // Kept only now: what cannot be loaded here would be tried again by everybody.
+  cache_->store(key, image);
+  return object;
+}
+
+std::shared_ptr<const SharedObject> KernelCompiler::compile(const std::string& source) {
+  // The compiler and its flags are the same for all: the source is the key in memory.
+  return objects_.get(source, [&] { return loadOrCompile(compiler_.keyOf(source)); });
+}
+
+std::vector<std::shared_ptr<const SharedObject>> KernelCompiler::compileAll(std::span<const std::string> sources) {
+  std::vector<std::shared_ptr<const SharedObject>> objects(sources.size());
+  std::vector<std::exception_ptr> failures(sources.size());
+  std::atomic<size_t> next{0};
+  const auto work = [&] {
+    for (size_t i = next++; i < sources.size(); i = next++) {
+      try {
+        objects[i] = compile(sources[i]);
+      } catch (...) {
+        failures[i] = std::current_exception();
+      }
+    }
+  };
+  std::vector<std::jthread> threads;
+  try {
+    for (size_t i = 1; i < std::min(sources.size(), static_cast<size_t>(parallel_)); ++i) threads.emplace_back(work);
+  } catch (const std::system_error&) {
+    // Fewer threads do the same work.
+  }
+  work();
+  threads.clear();
+  for (const std::exception_ptr& failure : failures)
+    if (failure != nullptr) std::rethrow_exception(failure);
+  return objects;
+}
+
+}  // namespace tokamak

@@ -1,0 +1,60 @@
+// KernelCompiler: C text to code in this process: what is loaded, else what is kept on disk, else compiled.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <semaphore>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/compile/c_compiler.h"
+#include "runtime/compile/kernel_cache.h"
+#include "runtime/compile/once_map.h"
+#include "runtime/compile/shared_object.h"
+
+namespace tokamak {
+
+struct KernelCompilerOptions {
+  CCompilerOptions compiler;
+  std::shared_ptr<KernelCache> cache;  ///< null: KernelCache::openDefault()
+  int64_t parallel = 0;                ///< compiler processes at a time; 0: as many as processors
+};
+
+/// Where the objects came from that were asked for.
+struct CompileCounts {
+  int64_t compiled = 0;
+  int64_t from_disk = 0;
+};
+
+/// May be used from many threads at once; requests for one source compile it once.
+class KernelCompiler {
+ public:
+  /// Errors: as CCompiler.
+  explicit KernelCompiler(KernelCompilerOptions options = {});
+
+  const CCompiler& compiler() const { return compiler_; }
+  const KernelCache& cache() const { return *cache_; }
+
+  /// The loaded code of `source`; unloaded when nobody holds it. Errors: Compile, Io.
+  std::shared_ptr<const SharedObject> compile(const std::string& source);
+  /// The same for several sources, compiled side by side. The first failure in their order is raised.
+  std::vector<std::shared_ptr<const SharedObject>> compileAll(std::span<const std::string> sources);
+
+  CompileCounts counts() const { return {compiled_.load(), from_disk_.load()}; }
+
+ private:
+  std::shared_ptr<const SharedObject> loadOrCompile(const CacheKey& key);
+  std::shared_ptr<const SharedObject> loadFromDisk(const CacheKey& key) const;
+  std::shared_ptr<const SharedObject> loadOrKeepSource(std::string_view image, std::string_view source) const;
+
+  std::shared_ptr<KernelCache> cache_;
+  CCompiler compiler_;
+  int64_t parallel_;
+  std::counting_semaphore<> processes_;
+  OnceMap<SharedObject> objects_;
+  std::atomic<int64_t> compiled_{0};
+  std::atomic<int64_t> from_disk_{0};
+};
+
+}  // namespace tokamak

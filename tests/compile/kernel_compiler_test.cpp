@@ -1,0 +1,147 @@
+// The front: what is in use is found, what is kept is loaded, the rest is compiled, each source once.
+#include "runtime/compile/kernel_compiler.h"
+
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cache_folder.h"
+#include "error_of.h"
+
+namespace tokamak {
+namespace {
+
+using testing::HasSubstr;
+
+std::string sourceReturning(int number) { return "int answer(void) { return " + std::to_string(number) + "; }\n"; }
+
+int answerOf(const SharedObject& object) { return reinterpret_cast<int (*)()>(object.symbol("answer"))(); }
+
+KernelCompilerOptions optionsFor(const CacheFolder& folder) {
+  return {.compiler = {}, .cache = std::make_shared<KernelCache>(folder.path())};
+}
+
+TEST(KernelCompiler, compilesThenLoadsFromDiskAndSharesWhatIsInUse) {
+  const CacheFolder folder;
+  KernelCompiler compiler(optionsFor(folder));
+  auto object = compiler.compile(sourceReturning(1));
+  EXPECT_EQ(answerOf(*object), 1);
+  EXPECT_EQ(compiler.compile(sourceReturning(1)), object);
+  EXPECT_EQ(compiler.counts().compiled, 1);
+  EXPECT_EQ(compiler.counts().from_disk, 0);
+  object.reset();
+  EXPECT_EQ(answerOf(*compiler.compile(sourceReturning(1))), 1);
+  EXPECT_EQ(compiler.counts().compiled, 1);
+  EXPECT_EQ(compiler.counts().from_disk, 1);
+  KernelCompiler other(optionsFor(folder));
+  EXPECT_EQ(answerOf(*other.compile(sourceReturning(1))), 1);
+  EXPECT_EQ(other.counts().compiled, 0);
+}
+
+TEST(KernelCompiler, concurrentRequestsForOneSourceCompileItOnce) {
+  const CacheFolder folder;
+  KernelCompiler compiler(optionsFor(folder));
+  std::vector<std::shared_ptr<const SharedObject>> objects(16);
+  {
+    std::vector<std::jthread> threads;
+    for (size_t i = 0; i < objects.size(); ++i)
+      threads.emplace_back([&, i] { objects[i] = compiler.compile(sourceReturning(i < 8 ? 1 : 2)); });
+  }
+  for (size_t i = 0; i < objects.size(); ++i) EXPECT_EQ(answerOf(*objects[i]), i < 8 ? 1 : 2);
+  EXPECT_EQ(compiler.counts().compiled, 2);
+}
+
+TEST(KernelCompiler, severalSourcesAreCompiledSideBySide) {
+  const CacheFolder folder;
+  KernelCompiler compiler(optionsFor(folder));
+  const std::vector<std::string> sources = {sourceReturning(0), sourceReturning(1), sourceReturning(2),
+                                            sourceReturning(1)};
+  const auto objects = compiler.compileAll(sources);
+  EXPECT_EQ(answerOf(*objects[0]), 0);
+  EXPECT_EQ(answerOf(*objects[1]), 1);
+  EXPECT_EQ(answerOf(*objects[2]), 2);
+  EXPECT_EQ(objects[1], objects[3]);
+  EXPECT_EQ(compiler.counts().compiled, 3);
+}
+
+TEST(KernelCompiler, theFirstOfSeveralFailuresIsRaised) {
+  KernelCompiler compiler({.compiler = {}, .cache = std::make_shared<KernelCache>()});
+  const std::vector<std::string> sources = {sourceReturning(0), "int first_mistake = x;", "int second_mistake = y;"};
+  const Error error = errorOf([&] { compiler.compileAll(sources); });
+  EXPECT_EQ(error.code(), ErrorCode::Compile);
+  EXPECT_THAT(error.message(), HasSubstr("first_mistake"));
+  std::filesystem::remove_all(compiler.compiler().folder().path());
+}
+
+TEST(KernelCompiler, aFailureReachesAllWhoWaitAndIsTriedAgain) {
+  const TemporaryFolder folder;
+  const std::string program = writeScript(folder / "cc", "exec cc \"$@\"");
+  KernelCompiler compiler(
+      {.compiler = {.program = program, .extra_flags = {}, .limits = {}}, .cache = std::make_shared<KernelCache>()});
+  writeScript(program, "sleep 0.3; exit 1");
+  std::atomic<int> failures{0};
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 6; ++i)
+      threads.emplace_back([&] {
+        if (errorOf([&] { compiler.compile(sourceReturning(1)); }).code() == ErrorCode::Compile) ++failures;
+      });
+  }
+  EXPECT_EQ(failures, 6);
+  writeScript(program, "exec cc \"$@\"");
+  EXPECT_EQ(answerOf(*compiler.compile(sourceReturning(1))), 1);
+  std::filesystem::remove_all(compiler.compiler().folder().path());
+}
+
+TEST(KernelCompiler, codeThatCannotBeLoadedIsNotKeptAndItsSourceIs) {
+  const CacheFolder folder;
+  KernelCompiler compiler(optionsFor(folder));
+  const size_t before = folder.numberOfFiles();
+  const Error error = errorOf([&] { compiler.compile("int gone(void); int answer(void) { return gone(); }\n"); });
+  EXPECT_EQ(error.code(), ErrorCode::Compile);
+  EXPECT_THAT(error.message(), testing::AllOf(HasSubstr("gone"), HasSubstr("the source is kept in ")));
+  EXPECT_EQ(folder.numberOfFiles(), before);
+  std::filesystem::remove_all(compiler.compiler().folder().path());
+}
+
+TEST(KernelCompiler, aDamagedOrUnloadableEntryIsCompiledAgain) {
+  const CacheFolder folder;
+  KernelCompiler compiler(optionsFor(folder));
+  const std::string source = sourceReturning(1);
+  const CacheKey key = compiler.compiler().keyOf(source);
+  compiler.compile(source);
+  std::filesystem::resize_file(folder.fileOf(key), 500);
+  EXPECT_EQ(answerOf(*compiler.compile(source)), 1);
+  EXPECT_EQ(compiler.counts().compiled, 2);
+  // A whole entry whose value is no code.
+  KernelCache(folder.path()).store(key, "no code at all");
+  EXPECT_EQ(answerOf(*compiler.compile(source)), 1);
+  EXPECT_EQ(compiler.counts().compiled, 3);
+}
+
+TEST(KernelCompiler, worksWithoutACache) {
+  const TemporaryFolder folder;
+  writeFile(folder / "file", "");
+  const ScopedVariable variable("TOKAMAK_CACHE_DIR", folder / "file");
+  testing::internal::CaptureStderr();
+  KernelCompiler compiler;
+  EXPECT_EQ(answerOf(*compiler.compile(sourceReturning(3))), 3);
+  testing::internal::GetCapturedStderr();
+  EXPECT_FALSE(compiler.cache().isOn());
+}
+
+TEST(OnceMap, dropsWhatNobodyHolds) {
+  OnceMap<int> map;
+  int made = 0;
+  const auto held = map.get("held", [&] { return ++made, std::make_shared<const int>(0); });
+  for (int i = 0; i < 1000; ++i)
+    EXPECT_EQ(*map.get(std::to_string(i), [&] { return ++made, std::make_shared<const int>(i); }), i);
+  EXPECT_EQ(made, 1001);
+  EXPECT_EQ(map.get("held", [&] { return ++made, std::make_shared<const int>(1); }), held);
+  EXPECT_EQ(made, 1001);
+  EXPECT_LT(map.size(), size_t{200});
+}
+
+}  // namespace
+}  // namespace tokamak
