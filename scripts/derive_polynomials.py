@@ -2,6 +2,7 @@
 """Derives the polynomials of src/device_code/text: weighted least squares on Chebyshev points, in 400-bit arithmetic.
 
     scripts/derive_polynomials.py [NAME...]
+    scripts/derive_polynomials.py constants
 
 Coefficients are rounded to the format they are used in from the lowest power up, and the others are fitted again after each
 rounding. Prints, per polynomial, the largest weighted error in units of 2^-24 (f32) or 2^-53 (f64), then the coefficients from the highest power
@@ -142,6 +143,29 @@ POLYNOMIALS = {
 }
 
 
+def print_turns():
+    """2^k mod 2 pi for k = 1, ..., 104, nearest to 0: a multiple of 2^-27 and the rest, for the f32 reduction of sin and cos."""
+    print("powers_mod_turn: 2^k mod 2 pi in two parts")
+    for k in range(1, 105):
+        rest = mpf(2) ** k - mp.nint(mpf(2) ** k / (2 * pi)) * 2 * pi
+        high = mp.nint(rest * 2**27) / 2**27
+        print(f"  {literal(high, 53)}, {literal(rounded(rest - high, 53), 53)},")
+
+
+def print_constants():
+    """Constants that are used in parts: every part has as many bits as said, the rest goes to the next."""
+    two_over_pi = mp.floor(2 / pi * mpf(2) ** 1280)
+    print("two_over_pi: " + " ".join(f"0x{int(two_over_pi) >> (1280 - 64 * (i + 1)) & (2**64 - 1):016x}" for i in range(20)))
+    for name, value, parts in [("log 2 (f32)", log(2), [24, 24]), ("log 2", log(2), [53, 53]), ("log 2, n times exact", log(2), [42, 53]),
+                               ("1 / log 2 (f32)", 1 / log(2), [24, 24]), ("1 / log 2", 1 / log(2), [53, 53]),
+                               ("1 / log 10", 1 / log(10), [53, 53]), ("pi / 2", pi / 2, [53, 53, 53]), ("2 / pi", 2 / pi, [53])]:
+        printed = []
+        for bits in parts:
+            printed.append(literal(rounded(value, bits), 24 if bits == 24 else 53))
+            value -= rounded(value, bits)
+        print(f"{name}: {' '.join(printed)}")
+
+
 def literal(value, bits):
     text = nstr(value, 9 if bits == 24 else 17, min_fixed=-5, max_fixed=20)
     assert rounded(mpf(text), bits) == value
@@ -151,6 +175,11 @@ def literal(value, bits):
 
 
 def main():
+    mp.prec = 1500 if sys.argv[1:] == ["constants"] else 400
+    if sys.argv[1:] == ["constants"]:
+        print_turns()
+        print_constants()
+        return
     for name in sys.argv[1:] or POLYNOMIALS:
         function, weight, low, high, degree, bits, power = POLYNOMIALS[name]
         coefficients, worst = fit(function, weight, low, high, degree, bits, power)

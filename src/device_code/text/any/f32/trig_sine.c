@@ -6,5 +6,6 @@ TK_FN tk_f64 tk_trig_sine_f32(tk_f64 r) {
   q = tk_horner_f64(q, square, -0.00019839345547131016);
   q = tk_horner_f64(q, square, 0.0083333294368553284);
   q = tk_horner_f64(q, square, -0.16666666642338313);
-  return tk_fma_f64(r * square, q, r);
+  /* Not r + r^3 q, which makes +0 of -0. */
+  return r * tk_fma_f64(square, q, 1.0);
 }

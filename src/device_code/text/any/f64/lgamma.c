@@ -1,5 +1,5 @@
 // needs: lgamma_positive_f64 sin_f64 round_f64 abs_f64 basics_f64
-/* log |gamma(x)|; for x < 0 by reflection, so that near a zero there the error is a few ulp of the terms, not of the result. */
+/* log |gamma(x)|; for x < 0 by reflection, so that near a zero there the error is a few ulp of lgamma |x|, not of the result. */
 TK_SLOW tk_f64 tk_lgamma_f64(tk_f64 x) {
   if (x != x) return x;
   const tk_f64 magnitude = tk_abs_f64(x);
