@@ -52,12 +52,18 @@ std::string functionLoopText(FunctionId id, DataType operand) {
 
 std::string kernelFlags() {
   return "-std=c11 -O3 -march=native -fno-math-errno -fno-trapping-math -ffp-contract=off "
-         "-fno-tree-loop-distribute-patterns -Wall -Wextra -Werror -Wno-unused-parameter";
+         "-Wall -Wextra -Werror -Wno-unused-parameter" +
+         std::string(CompiledCode::isClang() ? " -fno-builtin" : " -fno-tree-loop-distribute-patterns");
 }
 
 bool CompiledCode::hasCompiler() {
   static const bool found = std::system((compiler() + " --version >/dev/null 2>&1").c_str()) == 0;
   return found;
+}
+
+bool CompiledCode::isClang() {
+  static const bool is_clang = std::system((compiler() + " --version 2>&1 | grep clang >/dev/null").c_str()) == 0;
+  return is_clang;
 }
 
 CompiledCode::CompiledCode(std::span<const std::string> helpers, const std::string& loops, const std::string& flags) {

@@ -20,7 +20,7 @@ std::string loopText(const std::string& name, LaneType result, std::span<const L
 std::string functionLoopText(FunctionId id, DataType operand);
 std::string functionLoopName(FunctionId id, DataType operand);
 
-/// The flags that kernels are compiled with.
+/// The flags that kernels are compiled with, for the compiler at hand.
 std::string kernelFlags();
 
 /// A loaded shared object. An undefined symbol (a call of libm, say) fails the link.
@@ -34,6 +34,7 @@ class CompiledCode {
 
   /// False where there is no C compiler; the test is to be skipped then.
   static bool hasCompiler();
+  static bool isClang();
   LoopEntry entry(const std::string& name) const;
   /// What the compiler printed.
   const std::string& messages() const { return messages_; }

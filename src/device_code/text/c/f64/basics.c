@@ -22,7 +22,8 @@ TK_FN tk_f64 tk_fma_f64(tk_f64 x, tk_f64 y, tk_f64 z) {
   const tk_f64 rest = ((x_high * y_high - product) + x_high * y_low + x_low * y_high) + x_low * y_low;
   const tk_f64 sum = product + z, part = sum - product;
   const tk_f64 lost = (product - (sum - part)) + (z - part) + rest;
-  return lost - lost == 0 ? sum + lost : sum;
+  /* Without adding 0 to -0, or a NaN to what is infinite. */
+  return lost < 0 || lost > 0 ? sum + lost : sum;
 #endif
 }
 TK_FN tk_f64 tk_horner_f64(tk_f64 p, tk_f64 x, tk_f64 c) { return tk_fma_f64(p, x, c); }
