@@ -1,0 +1,172 @@
+#include "device_code/device_code.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <set>
+#include <utility>
+
+#include "base/error.h"
+#include "device_code/texts.h"
+
+namespace tokamak {
+
+namespace {
+
+struct Name {
+  std::string_view stem;  // "exp"
+  std::string_view type;  // "f32x16"
+};
+
+Name split(std::string_view helper) {
+  const size_t at = helper.rfind('_');
+  if (at == std::string_view::npos) return {helper, ""};
+  return {helper.substr(0, at), helper.substr(at + 1)};
+}
+
+bool isLaneType(std::string_view type) {
+  constexpr std::string_view prefix = "f32x";
+  return type.starts_with(prefix) && type.size() > prefix.size() &&
+         std::all_of(type.begin() + prefix.size(), type.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+// Folders that may hold the text, the first that does is taken: a dialect's own before what all share.
+std::vector<std::string_view> folders(Dialect dialect, std::string_view type) {
+  const bool is_c = dialect == Dialect::C;
+  if (type == "f32") return {is_c ? "c/f32" : "cuda/f32", "any/f32", "any/f32_lanes", "any/floating"};
+  if (type == "f64") return {is_c ? "c/f64" : "cuda/f64", "any/f64", "any/floating"};
+  if (type == "i32" || type == "i64") return {"any/integer"};
+  if (is_c && isLaneType(type)) return {"c/lanes", "any/f32_lanes"};
+  return {};
+}
+
+const DeviceText* textAt(std::string_view path) {
+  const auto texts = deviceTexts();
+  const auto found = std::ranges::lower_bound(texts, path, {}, &DeviceText::path);
+  return found != texts.end() && found->path == path ? &*found : nullptr;
+}
+
+const DeviceText* findText(Dialect dialect, std::string_view helper) {
+  const auto [stem, type] = split(helper);
+  for (const std::string_view folder : folders(dialect, type)) {
+    if (const DeviceText* text = textAt(fmt::format("{}/{}", folder, stem))) return text;
+  }
+  return nullptr;
+}
+
+// The words that stand for the type a text is made for, and what they become.
+using Words = std::vector<std::pair<std::string_view, std::string>>;
+
+Words wordsOf(std::string_view type) {
+  Words words = {{"TYPE", std::string(type)}, {"TK_T", fmt::format("tk_{}", type)}};
+  const std::string count(isLaneType(type) ? type.substr(3) : "");
+  const bool is_wide = type == "f64" || type == "i64";
+  words.emplace_back("TK_I", is_wide ? "tk_i64" : "tk_i32" + count);
+  words.emplace_back("TK_U", is_wide ? "tk_u64" : "tk_u32" + count);
+  words.emplace_back("TK_M", "tk_i32" + count);
+  words.emplace_back("TK_H", "tk_u16" + count);
+  if (!count.empty()) words.emplace_back("LANES", count.substr(1));
+  return words;
+}
+
+bool isWordCharacter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+// Replaces words where they end an identifier.
+std::string replaceWords(std::string_view text, const Words& words) {
+  std::string result;
+  for (size_t i = 0; i < text.size();) {
+    const std::string_view rest = text.substr(i);
+    const auto found = std::ranges::find_if(words, [&](const auto& word) {
+      return rest.starts_with(word.first) &&
+             (rest.size() == word.first.size() || !isWordCharacter(rest[word.first.size()]));
+    });
+    if (found == words.end()) {
+      result += text[i++];
+    } else {
+      result += found->second;
+      i += found->first.size();
+    }
+  }
+  return result;
+}
+
+// A text made for one type: what it needs, and the code below the first line, which says so.
+struct Helper {
+  std::vector<std::string> needs;
+  std::string code;
+};
+
+Helper parse(std::string_view text) {
+  constexpr std::string_view mark = "// needs:";
+  const size_t end = text.find('\n');
+  TK_CHECK(text.starts_with(mark) && end != std::string_view::npos, "device code: a text's first line says what it needs");
+  Helper helper;
+  std::string_view line = text.substr(mark.size(), end - mark.size());
+  while (!line.empty()) {
+    const size_t length = std::min(line.find(' '), line.size());
+    if (length > 0) helper.needs.emplace_back(line.substr(0, length));
+    line.remove_prefix(std::min(length + 1, line.size()));
+  }
+  helper.code = text.substr(end + 1);
+  return helper;
+}
+
+class Assembly {
+ public:
+  explicit Assembly(Dialect dialect) : dialect_(dialect) {
+    const DeviceText* text = textAt(dialect == Dialect::C ? "c/dialect" : "cuda/dialect");
+    TK_CHECK(text != nullptr, "device code: the dialect's own text is embedded");
+    code_ = parse(text->text).code;
+  }
+
+  void add(std::string_view name) {
+    if (!begun_.emplace(name).second) return;
+    const DeviceText* text = findText(dialect_, name);
+    if (text == nullptr) {
+      TK_RAISE(Internal, "device code: there is no helper {} for {}", name, dialect_ == Dialect::C ? "C" : "CUDA");
+    }
+    const Helper helper = parse(replaceWords(text->text, wordsOf(split(name).type)));
+    for (const std::string& need : helper.needs) add(need);
+    code_ += "\n" + helper.code;
+  }
+
+  std::string finish() && { return std::move(code_); }
+
+ private:
+  Dialect dialect_;
+  std::string code_;
+  std::set<std::string, std::less<>> begun_;
+};
+
+}  // namespace
+
+std::string deviceTypeName(LaneType type) {
+  const std::string_view name = dataTypeName(type.type);
+  if (type.lanes == 1) return fmt::format("tk_{}", name);
+  if (isHalfType(type.type)) return fmt::format("tk_u16x{}", type.lanes);
+  return fmt::format("tk_{}x{}", type.type == DataType::Bool ? "i32" : name, type.lanes);
+}
+
+std::string deviceCode(Dialect dialect, std::span<const std::string> helpers) {
+  Assembly assembly(dialect);
+  for (const std::string& helper : helpers) assembly.add(helper);
+  return std::move(assembly).finish();
+}
+
+bool hasHelper(Dialect dialect, std::string_view name) { return findText(dialect, name) != nullptr; }
+
+std::vector<std::string> allHelpers(Dialect dialect) {
+  std::set<std::string> names;
+  for (const DeviceText& text : deviceTexts()) {
+    const std::string_view stem = text.path.substr(text.path.rfind('/') + 1);
+    for (const std::string_view type : {"f32", "f64", "i32", "i64"}) {
+      const std::string name = fmt::format("{}_{}", stem, type);
+      if (hasHelper(dialect, name)) names.insert(name);
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
+}  // namespace tokamak

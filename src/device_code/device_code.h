@@ -1,0 +1,58 @@
+// Device code: the C and CUDA C++ functions that a generated kernel may call, as source text. A kernel includes exactly those it
+// needs. They give the results of the function table's formulas (ir/functions.h) and of the conversions between types.
+//
+// A helper is named like its function without "tk_": exp_f32 is `tk_f32 tk_exp_f32(tk_f32 x)`. How a text is written:
+// docs/device_code.md.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/functions.h"
+
+namespace tokamak {
+
+/// The language that a kernel is printed in: C11 with the builtins of gcc and clang, or CUDA C++ as NVRTC reads it.
+enum class Dialect : uint8_t { C, Cuda };
+
+/// What an expression of device code has: one element, or several side by side (a vector type of the C dialect). Lanes of
+/// bool are a mask: i32 lanes with all bits set or none. A DataType by itself is one lane.
+struct LaneType {
+  // NOLINTNEXTLINE(google-explicit-constructor): a type is a type of one lane.
+  LaneType(DataType element, int count = 1) : type(element), lanes(count) {}
+
+  DataType type;
+  int lanes;
+};
+
+/// "tk_f32", "tk_i64", "tk_bool", "tk_bf16" (16 bits, unsigned), "tk_f32x16"; lanes of half types are "tk_u16x16".
+std::string deviceTypeName(LaneType type);
+
+/// The dialect's types and macros, then the helpers and all that they need, each once, what is needed first. The text has no #include. An
+/// unknown helper is an Internal error; CUDA has no lanes.
+std::string deviceCode(Dialect dialect, std::span<const std::string> helpers);
+
+/// Whether there is such a helper: hasHelper(Dialect::C, "exp_f32x16").
+bool hasHelper(Dialect dialect, std::string_view name);
+
+/// Every helper of one lane, sorted by name.
+std::vector<std::string> allHelpers(Dialect dialect);
+
+/// Whether kernels can compute the function with `operand` (functionTypes(...)->operand: no half type).
+bool hasFunction(FunctionId id, LaneType operand);
+/// The call as an expression: "tk_exp_f32(a)", "(a + b)"; each operand occurs at most once. Operands need no parentheses
+/// if they are names, calls or in parentheses. Unsupported where hasFunction is false.
+std::string functionCall(FunctionId id, LaneType operand, std::span<const std::string> operands);
+/// What functionCall's expression needs of deviceCode.
+std::vector<std::string> functionHelpers(FunctionId id, LaneType operand);
+
+/// Whether kernels can convert: all pairs of types of one lane; lanes of f32 from and to the half types.
+bool hasCast(DataType to, LaneType from);
+/// `value` converted and rounded once; float to integer truncates, saturates, and takes NaN to 0.
+std::string castCall(DataType to, LaneType from, std::string_view value);
+std::vector<std::string> castHelpers(DataType to, LaneType from);
+
+}  // namespace tokamak

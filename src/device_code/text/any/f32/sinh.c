@@ -1,0 +1,2 @@
+// needs: sinh_f64
+TK_FN tk_f32 tk_sinh_f32(tk_f32 x) { return (tk_f32)tk_sinh_f64(x); }

@@ -1,0 +1,2 @@
+// needs:
+TK_FN tk_bool tk_isnan_TYPE(TK_T x) { return x != x; }

@@ -1,0 +1,25 @@
+// needs: basics_TYPE
+TK_FN TK_T tk_sqrt_TYPE(TK_T x) {
+#if defined(__clang__)
+  return __builtin_elementwise_sqrt(x);
+#else
+#if defined(__AVX512F__)
+  if (LANES == 16) {
+    typedef tk_f32 v16 __attribute__((vector_size(64)));
+    union { TK_T lanes; v16 v; } a = {x};
+    a.v = __builtin_ia32_sqrtps512_mask(a.v, a.v, (unsigned short)-1, 4);
+    return a.lanes;
+  }
+#endif
+#if defined(__AVX__)
+  if (LANES % 8 == 0) {
+    typedef tk_f32 v8 __attribute__((vector_size(32)));
+    union { TK_T lanes; v8 v[(LANES + 7) / 8]; } a = {x};
+    for (int i = 0; i < LANES / 8; ++i) a.v[i] = __builtin_ia32_sqrtps256(a.v[i]);
+    return a.lanes;
+  }
+#endif
+  for (int i = 0; i < LANES; ++i) x[i] = __builtin_sqrtf(x[i]);
+  return x;
+#endif
+}

@@ -1,0 +1,106 @@
+// Conversions between all pairs of types against those of op-by-op execution.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "base/half.h"
+#include "device_code/compiled_code.h"
+#include "device_code/samples.h"
+#include "runtime/cpu/typed_loops.h"
+
+namespace tokamak::test {
+namespace {
+
+std::string castName(DataType to, DataType from) { return fmt::format("{}_from_{}", dataTypeName(to), dataTypeName(from)); }
+
+// Numbers that sit on or beside halfway points of the formats, and at the ends of integer ranges.
+std::vector<double> interestingNumbers() {
+  std::vector<double> values;
+  for (const float x : sweep<float>(2000)) values.push_back(x);
+  for (const double x : sweep<double>(2000)) values.push_back(x);
+  for (int exponent = -27; exponent < 66; ++exponent) {
+    for (const double step : {0.0, 0x1p-8, 0x1p-9, 0x1.8p-8, 0x1p-11, 0x1.8p-10, 0x1p-24, 0x1p-25, 0x1p-52}) {
+      for (const double tiny : {0.0, 0x1p-30, -0x1p-30, 0x1p-52, -0x1p-53}) {
+        values.push_back(std::ldexp(1 + step + tiny, exponent));
+        values.push_back(-values.back());
+      }
+    }
+  }
+  return values;
+}
+
+// The samples as elements of `type`: all bit patterns of 16-bit types, else numbers converted from f64 and (integers) all over the range.
+std::vector<char> samplesOf(DataType type) {
+  std::vector<char> bytes;
+  const auto append = [&](const void* data, size_t size) {
+    bytes.insert(bytes.end(), static_cast<const char*>(data), static_cast<const char*>(data) + size);
+  };
+  if (isHalfType(type)) {
+    for (uint32_t bits = 0; bits < 0x10000; ++bits) {
+      const auto half = static_cast<uint16_t>(bits);
+      append(&half, 2);
+    }
+    return bytes;
+  }
+  const std::vector<double> numbers = interestingNumbers();
+  bytes.resize(numbers.size() * static_cast<size_t>(sizeOf(type)));
+  castLoop(type, DataType::F64)(bytes.data(), numbers.data(), static_cast<int64_t>(numbers.size()));
+  if (type == DataType::I64 || type == DataType::I32) {
+    std::mt19937_64 random(5);
+    for (int i = 0; i < 20'000; ++i) {
+      const int64_t wide = static_cast<int64_t>(random()) >> (random() % 64);
+      const auto narrow = static_cast<int32_t>(wide);
+      append(type == DataType::I64 ? static_cast<const void*>(&wide) : &narrow, static_cast<size_t>(sizeOf(type)));
+    }
+  }
+  return bytes;
+}
+
+bool isNaN(DataType type, const char* element) {
+  double value = 0;
+  castLoop(DataType::F64, type)(&value, element, 1);
+  return std::isnan(value);
+}
+
+TEST(Casts, EveryPairOfTypesConvertsAsOpByOpExecutionDoes) {
+  if (!CompiledCode::hasCompiler()) GTEST_SKIP() << "no C compiler";
+  std::vector<std::string> helpers;
+  std::string loops;
+  for (const DataType to : kAllDataTypes) {
+    for (const DataType from : kAllDataTypes) {
+      for (const std::string& helper : castHelpers(to, from)) helpers.push_back(helper);
+      const LaneType operand = from;
+      loops += loopText(castName(to, from), to, std::span(&operand, 1), castCall(to, from, "x[i]"));
+    }
+  }
+  const CompiledCode code(helpers, loops);
+  for (const DataType from : kAllDataTypes) {
+    const std::vector<char> in = samplesOf(from);
+    const auto n = static_cast<int64_t>(in.size()) / sizeOf(from);
+    for (const DataType to : kAllDataTypes) {
+      std::vector<char> got(static_cast<size_t>(n * sizeOf(to))), expected(got.size());
+      code.entry(castName(to, from))(got.data(), in.data(), nullptr, nullptr, nullptr, n);
+      castLoop(to, from)(expected.data(), in.data(), n);
+      for (int64_t i = 0; i < n; ++i) {
+        const char* const a = got.data() + i * sizeOf(to);
+        const char* const b = expected.data() + i * sizeOf(to);
+        if (std::memcmp(a, b, static_cast<size_t>(sizeOf(to))) == 0) continue;
+        // A NaN may carry any payload.
+        if (isFloatingType(to) && isNaN(to, a) && isNaN(to, b)) continue;
+        ADD_FAILURE() << castName(to, from) << " differs at element " << i;
+        break;
+      }
+    }
+  }
+}
+
+TEST(Casts, LanesOfF32ConvertToAndFromHalfTypesOnly) {
+  EXPECT_TRUE(hasCast(DataType::BF16, LaneType(DataType::F32, 16)));
+  EXPECT_TRUE(hasCast(DataType::F32, LaneType(DataType::F16, 8)));
+  EXPECT_FALSE(hasCast(DataType::I32, LaneType(DataType::F32, 16)));
+  EXPECT_EQ(castCall(DataType::BF16, LaneType(DataType::F16, 8), "v"), "tk_to_bf16_f32x8(tk_from_f16_f32x8(v))");
+}
+
+}  // namespace
+}  // namespace tokamak::test

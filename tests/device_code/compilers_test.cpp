@@ -1,0 +1,119 @@
+// What compilers make of device code: gcc vectorises plain loops over it, NVRTC compiles all of it.
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "device_code/compiled_code.h"
+
+namespace tokamak::test {
+namespace {
+
+TEST(Compilers, GccVectorisesLoopsOverTheFunctionsOfKernels) {
+  if (!CompiledCode::hasCompiler() || CompiledCode::isClang()) GTEST_SKIP() << "the C compiler is not gcc";
+  constexpr FunctionId ids[] = {FunctionId::abs,     FunctionId::add,   FunctionId::ceil,  FunctionId::clamp,   FunctionId::cos,
+                                FunctionId::erf,     FunctionId::exp,   FunctionId::exp2,  FunctionId::expm1,   FunctionId::floor,
+                                FunctionId::log,     FunctionId::log1p, FunctionId::log2,  FunctionId::maximum, FunctionId::minimum,
+                                FunctionId::pow,     FunctionId::relu,  FunctionId::round, FunctionId::rsqrt,   FunctionId::sigmoid,
+                                FunctionId::silu,    FunctionId::sin,   FunctionId::sqrt,  FunctionId::tan,     FunctionId::tanh,
+                                FunctionId::trunc};
+  // Messages name the place of the loop: a file of its own for each.
+  std::vector<std::string> helpers, names;
+  std::string loops;
+  const auto add = [&](const std::vector<std::string>& needs, const std::string& name, const std::string& loop) {
+    helpers.insert(helpers.end(), needs.begin(), needs.end());
+    names.push_back(name);
+    loops += fmt::format("#line 1 \"{}\"\n{}", name, loop);
+  };
+  for (const FunctionId id : ids) {
+    add(functionHelpers(id, DataType::F32), functionLoopName(id, DataType::F32), functionLoopText(id, DataType::F32));
+  }
+  for (const DataType half : {DataType::F16, DataType::BF16}) {
+    for (const auto& [to, from] : {std::pair(half, DataType::F32), {DataType::F32, half}}) {
+      const LaneType operand = from;
+      const std::string name = fmt::format("{}_from_{}", dataTypeName(to), dataTypeName(from));
+      add(castHelpers(to, from), name, loopText(name, to, std::span(&operand, 1), castCall(to, from, "x[i]")));
+    }
+  }
+  const std::string messages = "\n" + CompiledCode(helpers, loops, "-fopt-info-vec-optimized").messages();
+  for (const std::string& name : names) {
+    const size_t at = messages.find(fmt::format("\n{}:", name));
+    const std::string message = at == std::string::npos ? "" : messages.substr(at, messages.find('\n', at + 1) - at);
+    EXPECT_NE(message.find("loop vectorized"), std::string::npos) << name << message;
+  }
+}
+
+// The few functions of NVRTC that compiling takes; the library is found at run time or the test is skipped.
+struct Nvrtc {
+  using Program = struct OpaqueProgram*;
+  using Create = int (*)(Program*, const char*, const char*, int, const char* const*, const char* const*);
+  using Compile = int (*)(Program, int, const char* const*);
+  using LogSize = int (*)(Program, size_t*);
+  using Log = int (*)(Program, char*);
+
+  void* library = nullptr;
+  Create create = nullptr;
+  Compile compile = nullptr;
+  LogSize log_size = nullptr;
+  Log log = nullptr;
+
+  Nvrtc() {
+    for (const char* name : {"libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "/usr/local/cuda/lib64/libnvrtc.so"}) {
+      if (library == nullptr) library = dlopen(name, RTLD_NOW);
+    }
+    if (library == nullptr) return;
+    create = reinterpret_cast<Create>(dlsym(library, "nvrtcCreateProgram"));
+    compile = reinterpret_cast<Compile>(dlsym(library, "nvrtcCompileProgram"));
+    log_size = reinterpret_cast<LogSize>(dlsym(library, "nvrtcGetProgramLogSize"));
+    log = reinterpret_cast<Log>(dlsym(library, "nvrtcGetProgramLog"));
+  }
+
+  // Empty when it compiles.
+  std::string messages(const std::string& source) const {
+    Program program = nullptr;
+    if (create(&program, source.c_str(), "kernel.cu", 0, nullptr, nullptr) != 0) return "no program";
+    const char* const options[] = {"--gpu-architecture=sm_90a", "--fmad=false", "--std=c++17"};
+    const int status = compile(program, 3, options);
+    size_t size = 0;
+    log_size(program, &size);
+    std::string text(size, '\0');
+    log(program, text.data());
+    return status == 0 ? "" : text;
+  }
+};
+
+TEST(Compilers, NvrtcCompilesEveryFunctionAndCast) {
+  const Nvrtc nvrtc;
+  if (nvrtc.library == nullptr) GTEST_SKIP() << "no NVRTC";
+  std::vector<std::string> helpers;
+  std::string kernels;
+  const auto kernel = [&](const std::string& name, const std::string& result, const std::vector<std::string>& types, const std::string& value) {
+    std::string parameters;
+    for (size_t i = 0; i < types.size(); ++i) parameters += fmt::format(", const {}* {}", types[i], "xyzw"[i]);
+    kernels += fmt::format("extern \"C\" __global__ void {}({}* out{}) {{\n  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n  out[i] = {};\n}}\n",
+                           name, result, parameters, value);
+  };
+  const auto need = [&](const std::vector<std::string>& names) { helpers.insert(helpers.end(), names.begin(), names.end()); };
+  const std::vector<std::string> operands = {"x[i]", "y[i]", "z[i]", "w[i]"};
+  for (const FunctionInfo& info : kFunctions) {
+    for (const DataType type : {DataType::F32, DataType::F64, DataType::I32, DataType::I64, DataType::Bool}) {
+      if (!hasFunction(info.id, type)) continue;
+      need(functionHelpers(info.id, type));
+      std::vector<std::string> types(static_cast<size_t>(info.arity), deviceTypeName(type));
+      if (info.rule == TypeRule::Choose) types[0] = "tk_bool";
+      kernel(functionLoopName(info.id, type), deviceTypeName(functionTypes(info.id, type)->result), types,
+             functionCall(info.id, type, std::span(operands).first(types.size())));
+    }
+  }
+  for (const DataType to : kAllDataTypes) {
+    for (const DataType from : kAllDataTypes) {
+      need(castHelpers(to, from));
+      kernel(fmt::format("cast_{}_{}", dataTypeName(to), dataTypeName(from)), deviceTypeName(to), {deviceTypeName(from)}, castCall(to, from, "x[i]"));
+    }
+  }
+  EXPECT_EQ(nvrtc.messages(deviceCode(Dialect::Cuda, helpers) + "\n" + kernels), "");
+}
+
+}  // namespace
+}  // namespace tokamak::test
