@@ -1,0 +1,36 @@
+// Index arithmetic as source text.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+
+#include "ir/interval_analysis.h"
+
+namespace tokamak {
+
+/// Writes integer, bool and floating scalars as expressions of C. Floor division and remainder are C's own where the dividend is proved
+/// not to be negative, else helpers.
+class ScalarSource {
+ public:
+  using Namer = std::function<std::string(const Scalar&)>;
+
+  ScalarSource(Namer name, IntervalAnalysis& analysis, std::set<std::string>& helpers)
+      : name_(std::move(name)), analysis_(&analysis), helpers_(&helpers) {}
+
+  std::string write(Scalar& scalar) { return write(scalar, 0); }
+
+ private:
+  std::string write(Scalar& scalar, int outer);
+  std::string division(Scalar& scalar, int outer);
+  std::string call(const std::string& helper, Scalar& scalar);
+
+  Namer name_;
+  IntervalAnalysis* analysis_;
+  std::set<std::string>* helpers_;
+};
+
+/// A number of a type: "1.0f", "-INFINITY" as a helper's constant, 3, 0x1p-3.
+std::string numberSource(const ScalarValue& value, DataType dtype);
+
+}  // namespace tokamak
