@@ -65,9 +65,11 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   tokamak::tools::RunOptions run_options;
   tokamak::tools::OptOptions opt_options;
+  tokamak::tools::InfoOptions info_options;
   addRun(app, run_options);
   addOpt(app, opt_options);
-  app.add_subcommand("info", "print the version and what this machine offers");
+  CLI::App* info = app.add_subcommand("info", "print the version and what this machine offers");
+  info->add_flag("--functions", info_options.functions, "print the table of elementwise functions as JSON instead");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -77,7 +79,7 @@ int main(int argc, char** argv) {
   try {
     if (app.got_subcommand("run")) return tokamak::tools::runCommand(run_options);
     if (app.got_subcommand("opt")) return tokamak::tools::optCommand(opt_options);
-    return tokamak::tools::infoCommand();
+    return tokamak::tools::infoCommand(info_options);
   } catch (const tokamak::Error& error) {
     std::fflush(stdout);
     fmt::print(stderr, "tokamak: {}\n", error.what());
