@@ -16,6 +16,7 @@ class Program:
     def __init__(self, name):
         self.name = name
         self.inputs = []  # (dtype, array)
+        self.scalars = []  # (dtype, name, text)
         self.lines = []
         self.outputs = []  # (label, title, dtype, check)
         self.labels = 0
@@ -29,6 +30,9 @@ class Program:
         self.inputs.append((label, dtype, np.asarray(array)))
         return label
 
+    def scalar(self, dtype, name, text):
+        self.scalars.append((dtype, name, text))
+
     def output(self, call, title, dtype, check):
         """`check(array)` gives complaints about the exact values of the output of `call`."""
         label = self._label()
@@ -39,7 +43,8 @@ class Program:
         def declared(label, dtype, array):
             return f"{label}: {dtype}[{', '.join(str(size) for size in array.shape)}]"
 
-        inputs = ", ".join(declared(*row) for row in self.inputs)
+        scalars = [f"{name}: {dtype}" for dtype, name, _ in self.scalars]
+        inputs = ", ".join([*(declared(*row) for row in self.inputs), *scalars])
         outputs = ", ".join(row[0] for row in self.outputs)
         return f"fusion {self.name}({inputs}) -> ({outputs}) {{\n" + "\n".join(self.lines) + "\n}\n"
 
@@ -54,6 +59,8 @@ class Program:
                 assert array.dtype == NUMPY_TYPE[dtype], (label, dtype, array.dtype)
                 np.save(os.path.join(folder, f"{label}.npy"), array)
                 command += ["--input", f"{label}={folder}/{label}.npy"]
+            for _, name, value in self.scalars:
+                command += ["--input", f"{name}={value}"]
             for label, *_ in self.outputs:
                 command += ["--output", f"{label}={folder}/{label}.npy"]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
