@@ -72,7 +72,7 @@ FunctionLoop FunctionLoops<T>::find(FunctionId id) {
       };                                                                                                       \
     }                                                                                                          \
     break;
-    TK_FUNCTIONS(TK_ROW)
+    TK_FUNCTIONS(TK_ROW)  // NOLINT(google-build-using-namespace): the table's formulas are written in its words
 #undef TK_ROW
   }
   TK_RAISE(Internal, "{} does not compute with this type", functionInfo(id).name);
