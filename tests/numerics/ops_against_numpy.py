@@ -284,6 +284,35 @@ def products(dtype):
     return program
 
 
+def special_products():
+    """NaN and infinities meet zeros, and results that the operands' type cannot hold."""
+    program = Sweep("special_products")
+    for dtype in FLOATS:
+        values = program.random.normal(size=(9, 12))
+        values[1, 3], values[2, 4], values[3, 5], values[4, :2] = np.nan, np.inf, -np.inf, [np.inf, -np.inf]
+        a_label, a = program.given(dtype, stored(dtype, values))
+        others = program.random.normal(size=(12, 8))
+        others[:, 2], others[3:6, 5] = 0, 0
+        b_label, b = program.given(dtype, stored(dtype, others))
+        with np.errstate(invalid="ignore"):
+            bound = sum_error(computed(dtype), 12) * np.matmul(np.abs(a), np.abs(b))
+            program.expect_rounded(f"matmul({a_label}, {b_label})", dtype, np.matmul(a, b), bound)
+        huge = LONG(2) ** (np.log2(largest(dtype)) / 2)
+        a_label, a = program.given(dtype, stored(dtype, program.random.normal(size=(8, 3)) * huge))
+        b_label, b = program.given(dtype, stored(dtype, program.random.normal(size=(3, 8)) * huge))
+        exact_product = np.matmul(a, b)
+        # Where single products or partial sums already overflow, the order of additions decides.
+        may_differ = np.matmul(np.abs(a), np.abs(b)) > largest(computed(dtype)) * (1 - LONG(2) ** -20)
+        call = f"matmul({a_label}, {b_label})"
+        bound = sum_error(computed(dtype), 3) * np.matmul(np.abs(a), np.abs(b)) + ulp(dtype, exact_product) / 2
+
+        def check(actual, dtype=dtype, expected=exact_product, bound=bound, may_differ=may_differ):
+            return compare(dtype, actual, expected, bound, (), may_differ)
+
+        program.output(call, f"{program.name}: {call}", dtype, check)
+    return program
+
+
 # --- composites ---
 
 
@@ -391,6 +420,7 @@ def programs_of(_tool):
     yield promotions()
     yield scalar_inputs()
     yield special_reductions()
+    yield special_products()
     for dtype in ALL:
         yield movements(dtype)
         yield reductions(dtype)
