@@ -101,11 +101,12 @@ using T = TensorView*;
 using Ints = const std::vector<int64_t>&;
 template <class V>
 using Maybe = std::optional<V>;
-constexpr std::monostate none{};
+constexpr std::monostate kNone{};
 
 std::vector<Callable> reductions() {
   const auto reduction = [](std::string_view name, T (*function)(F, T, Ints, bool, Maybe<DataType>)) {
-    return row(name, {required("in"), {"axes", std::vector<int64_t>{}}, {"keepdim", false}, {"dtype", none}}, function);
+    return row(name, {required("in"), {"axes", std::vector<int64_t>{}}, {"keepdim", false}, {"dtype", kNone}},
+               function);
   };
   return {
       reduction("sum", [](F, T in, Ints axes, bool keep, Maybe<DataType> type) { return sum(in, axes, {keep, type}); }),
@@ -131,7 +132,7 @@ T squeezeByAxesOrFlags(F, T in, Maybe<std::vector<int64_t>> axes, Maybe<std::vec
   return axes ? squeeze(in, *axes) : define<SqueezeOp>(in, *flags);
 }
 
-T sliceByListsOrAxis(F fusion, T in, Maybe<Operands> starts, Maybe<Operands> stops, Maybe<Operands> steps,
+T sliceByListsOrAxis(F fusion, T in, Maybe<Operands> starts, Maybe<Operands> stops, const Maybe<Operands>& steps,
                      Maybe<int64_t> axis, Maybe<Operand> start, Maybe<Operand> stop, Maybe<Operand> step) {
   const bool names_lists = starts || stops || steps;
   TK_REQUIRE(!axis || !names_lists, Definition, "slice: give either lists of starts and stops or one axis for {}",
@@ -154,7 +155,7 @@ std::vector<Callable> movements() {
       row(
           "expand", {required("in"), required("shape")},
           +[](F, T in, const Operands& shape) { return expand(in, shape); }),
-      row("squeeze", {required("in"), {"axes", none}, {"flags", none}}, squeezeByAxesOrFlags),
+      row("squeeze", {required("in"), {"axes", kNone}, {"flags", kNone}}, squeezeByAxesOrFlags),
       row(
           "unsqueeze", {required("in"), required("axis")}, +[](F, T in, int64_t axis) { return unsqueeze(in, axis); }),
       row(
@@ -165,13 +166,13 @@ std::vector<Callable> movements() {
           +[](F, T in, int64_t a, int64_t b) { return transpose(in, a, b); }),
       row("slice",
           {required("in"),
-           {"starts", none},
-           {"stops", none},
-           {"steps", none},
-           {"axis", none},
-           {"start", none},
-           {"stop", none},
-           {"step", none}},
+           {"starts", kNone},
+           {"stops", kNone},
+           {"steps", kNone},
+           {"axis", kNone},
+           {"start", kNone},
+           {"stop", kNone},
+           {"step", kNone}},
           sliceByListsOrAxis),
       row(
           "select", {required("in"), required("axis"), required("index")},
@@ -209,12 +210,12 @@ std::vector<Callable> composites() {
           "log_softmax", {required("in"), {"axis", int64_t{-1}}},
           +[](F, T in, int64_t axis) { return log_softmax(in, axis); }),
       row(
-          "layer_norm", {required("in"), {"weight", none}, {"bias", none}, {"eps", 1e-5}, {"norm_axes", int64_t{1}}},
+          "layer_norm", {required("in"), {"weight", kNone}, {"bias", kNone}, {"eps", 1e-5}, {"norm_axes", int64_t{1}}},
           +[](F, T in, T weight, T bias, double eps, int64_t axes) {
             return layer_norm(in, weight, bias, {eps, axes});
           }),
       row(
-          "rms_norm", {required("in"), {"weight", none}, {"eps", 1e-5}, {"norm_axes", int64_t{1}}},
+          "rms_norm", {required("in"), {"weight", kNone}, {"eps", 1e-5}, {"norm_axes", int64_t{1}}},
           +[](F, T in, T weight, double eps, int64_t axes) { return rms_norm(in, weight, {eps, axes}); }),
       row(
           "gelu", {required("in")}, +[](F, T in) { return gelu(in); }),
@@ -227,7 +228,7 @@ std::vector<Callable> composites() {
           "softplus", {required("in"), {"beta", 1.0}, {"threshold", 20.0}},
           +[](F, T in, double beta, double threshold) { return softplus(in, beta, threshold); }),
       row(
-          "attention", {required("q"), required("k"), required("v"), {"is_causal", false}, {"scale", none}},
+          "attention", {required("q"), required("k"), required("v"), {"is_causal", false}, {"scale", kNone}},
           +[](F, T q, T k, T v, bool is_causal, Maybe<double> scale) {
             return attention(q, k, v, {is_causal, scale});
           }),

@@ -45,7 +45,7 @@ TensorView* castTo(TensorView* tensor, DataType dtype) {
   CastOp op{.in = tensor, .dtype = dtype};
   op.infer(ShapeRule(tensor->fusion(), CastOp::info.name));
   TensorView* out = op.out;
-  tensor->fusion().appendOp(std::move(op));
+  tensor->fusion().appendOp(op);
   return out;
 }
 

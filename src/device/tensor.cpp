@@ -137,8 +137,9 @@ Tensor Tensor::empty(Device& device, std::shared_ptr<Stream> stream, DataType dt
 
 Tensor Tensor::emptyOnHost(Device& device, std::shared_ptr<Stream> stream, DataType dtype,
                            std::span<const int64_t> sizes) {
-  Tensor tensor = empty(device, stream, dtype, sizes, MemoryKind::Host);
-  device.synchronize(*stream);  // earlier work of the stream may still use the memory
+  Stream* const queue = stream.get();
+  Tensor tensor = empty(device, std::move(stream), dtype, sizes, MemoryKind::Host);
+  device.synchronize(*queue);  // earlier work of the stream may still use the memory
   return tensor;
 }
 

@@ -79,7 +79,7 @@ TensorView* addUpdate(HostIrContainer& program, TensorView* output, TensorView* 
   if (!is_in_place) {
     LoadStoreOp copy{.in = output};
     copy.infer(ShapeRule(program, LoadStoreOp::info.name));
-    Expr* set = program.appendOp(std::move(copy));
+    Expr* set = program.appendOp(copy);
     program.pushBack(set);
     output = asTensor(set->output(0));
   }

@@ -4,7 +4,7 @@
 
 namespace tokamak {
 
-MultiDeviceExecutor::MultiDeviceExecutor(const Fusion& fusion, Device& device, MultiDeviceExecutorParams params)
+MultiDeviceExecutor::MultiDeviceExecutor(const Fusion& fusion, Device& device, const MultiDeviceExecutorParams& params)
     : evaluator_(
           std::make_unique<HostIrEvaluator>(lowerToHostProgram(fusion, params.lowering), device, params.evaluator)) {
   for (TensorView* output : fusion.outputs()) {

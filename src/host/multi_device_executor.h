@@ -18,7 +18,7 @@ struct MultiDeviceExecutorParams {
 class MultiDeviceExecutor {
  public:
   /// The fusion is cloned; `device` outlives the executor. Errors: those of the lowering.
-  MultiDeviceExecutor(const Fusion& fusion, Device& device, MultiDeviceExecutorParams params = {});
+  MultiDeviceExecutor(const Fusion& fusion, Device& device, const MultiDeviceExecutorParams& params = {});
 
   /// The program that runs.
   const HostIrContainer& program() const { return evaluator_->program(); }

@@ -37,7 +37,7 @@ void* Recorder::registerBuffer(StepBuffer buffer) {
   next_address_ += (bytes / kAlignment + 2) * kAlignment;
   bases_[base] = static_cast<int32_t>(steps_.buffers.size());
   steps_.buffers.push_back(std::move(buffer));
-  return reinterpret_cast<void*>(base);  // an address that is never dereferenced
+  return reinterpret_cast<void*>(base);  // NOLINT(performance-no-int-to-ptr): an address that is never dereferenced
 }
 
 void Recorder::describeNext(std::string text, std::string name) {

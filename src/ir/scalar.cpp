@@ -64,7 +64,7 @@ ScalarValue applyFloat(const Scalar& scalar, double a, double b) {
 template <class T, class C>
 ScalarValue applyRow(FunctionId id, C x, T y, T z, T w) {
   static_cast<void>(y), static_cast<void>(z), static_cast<void>(w);
-  using namespace formula;
+  using namespace formula;  // NOLINT(google-build-using-namespace): the table's formulas are written in its words
   const auto give = [](auto value) -> ScalarValue {
     if constexpr (std::is_same_v<decltype(value), bool>)
       return value;

@@ -15,7 +15,7 @@ using namespace std;  // NOLINT(google-build-using-namespace): this namespace ex
 template <class T>
 inline constexpr bool is_wrapping = std::is_integral_v<T> && !std::is_same_v<T, bool>;
 template <class T>
-inline constexpr int width = static_cast<int>(sizeof(T) * 8);
+inline constexpr int kWidth = static_cast<int>(sizeof(T) * 8);
 
 // --- arithmetic: integers wrap ---
 
@@ -138,7 +138,7 @@ T gcd(T x, T y) {
 // --- bits ---
 
 template <class T>
-T bitwise_not(T x) {  // NOLINT(readability-identifier-naming): the table's name
+T bitwise_not(T x) {
   if constexpr (std::is_same_v<T, bool>)
     return !x;
   else
@@ -147,29 +147,29 @@ T bitwise_not(T x) {  // NOLINT(readability-identifier-naming): the table's name
 template <class T>
 T bitwise_and(T x, T y) {
   return static_cast<T>(x & y);
-}  // NOLINT(readability-identifier-naming): the table's name
+}
 template <class T>
 T bitwise_or(T x, T y) {
   return static_cast<T>(x | y);
-}  // NOLINT(readability-identifier-naming): the table's name
+}
 template <class T>
 T bitwise_xor(T x, T y) {
   return static_cast<T>(x ^ y);
-}  // NOLINT(readability-identifier-naming): the table's name
+}
 
 template <class T>
-T bitwise_left_shift(T x, T count) {  // NOLINT(readability-identifier-naming): the table's name
-  return count < 0 || count >= width<T> ? T{0} : static_cast<T>(static_cast<std::make_unsigned_t<T>>(x) << count);
+T bitwise_left_shift(T x, T count) {
+  return count < 0 || count >= kWidth<T> ? T{0} : static_cast<T>(static_cast<std::make_unsigned_t<T>>(x) << count);
 }
 /// Keeps the sign, also where everything is shifted out.
 template <class T>
-T bitwise_right_shift(T x, T count) {  // NOLINT(readability-identifier-naming): the table's name
-  if (count < 0 || count >= width<T>) return x < 0 ? T{-1} : T{0};
+T bitwise_right_shift(T x, T count) {
+  if (count < 0 || count >= kWidth<T>) return x < 0 ? T{-1} : T{0};
   return static_cast<T>(x >> count);
 }
 template <class T>
-T logical_right_shift(T x, T count) {  // NOLINT(readability-identifier-naming): the table's name
-  return count < 0 || count >= width<T> ? T{0} : static_cast<T>(static_cast<std::make_unsigned_t<T>>(x) >> count);
+T logical_right_shift(T x, T count) {
+  return count < 0 || count >= kWidth<T> ? T{0} : static_cast<T>(static_cast<std::make_unsigned_t<T>>(x) >> count);
 }
 
 // --- rounding: integers stay what they are ---
@@ -273,9 +273,9 @@ bool ge(T x, T y) {
   return x >= y;
 }
 
-inline bool logical_not(bool x) { return !x; }              // NOLINT(readability-identifier-naming): the table's name
-inline bool logical_and(bool x, bool y) { return x && y; }  // NOLINT(readability-identifier-naming): the table's name
-inline bool logical_or(bool x, bool y) { return x || y; }   // NOLINT(readability-identifier-naming): the table's name
+inline bool logical_not(bool x) { return !x; }
+inline bool logical_and(bool x, bool y) { return x && y; }
+inline bool logical_or(bool x, bool y) { return x || y; }
 
 // --- choices ---
 
@@ -319,11 +319,11 @@ T where(bool condition, T x, T y) {
 template <class T>
 T add_alpha(T x, T y, T z) {
   return add(x, mul(y, z));
-}  // NOLINT(readability-identifier-naming): the table's name
+}
 template <class T>
 T sub_alpha(T x, T y, T z) {
   return sub(x, mul(y, z));
-}  // NOLINT(readability-identifier-naming): the table's name
+}
 template <class T>
 T addcmul(T x, T y, T z, T w) {
   return add(x, mul(w, mul(y, z)));

@@ -172,8 +172,9 @@ Tensor readNpy(const std::string& path, Device& device, std::shared_ptr<Stream> 
   const NpyHeader header = parseNpyHeader(start, file_bytes, path, half);
   const int64_t bytes = dataBytes(header, file_bytes, path);
 
-  auto buffer = Buffer::allocate(device, stream, bytes, MemoryKind::Host);
-  device.synchronize(*stream);  // earlier work of the stream may still use the memory
+  Stream* const queue = stream.get();
+  auto buffer = Buffer::allocate(device, std::move(stream), bytes, MemoryKind::Host);
+  device.synchronize(*queue);  // earlier work of the stream may still use the memory
   const std::span<unsigned char> data(static_cast<unsigned char*>(buffer->address()), static_cast<size_t>(bytes));
   file.read(header.data_offset, data);
   if (header.dtype == DataType::Bool) {

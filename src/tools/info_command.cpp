@@ -1,16 +1,84 @@
 #include "tools/info_command.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <string>
+#include <vector>
 
 #include "ir/fields.h"
 #include "ir/functions.h"
+#include "oracle/exceptions.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/cpu/open_blas.h"
 #include "runtime/no_cuda/cuda_probe.h"
 
 namespace tokamak::tools {
 
-int infoCommand() {
+namespace {
+
+std::string_view ruleName(TypeRule rule) {
+  switch (rule) {
+    case TypeRule::Float: return "float";
+    case TypeRule::Numeric: return "numeric";
+    case TypeRule::Any: return "any";
+    case TypeRule::Test: return "test";
+    case TypeRule::Compare: return "compare";
+    case TypeRule::Logical: return "logical";
+    case TypeRule::Bitwise: return "bitwise";
+    case TypeRule::Integer: return "integer";
+    case TypeRule::Choose: return "choose";
+  }
+  return "";
+}
+
+std::string_view accuracyName(Accuracy accuracy) {
+  switch (accuracy) {
+    case Accuracy::Exact: return "exact";
+    case Accuracy::Rounded: return "rounded";
+    case Accuracy::Approx: return "approx";
+    case Accuracy::Step: return "step";
+  }
+  return "";
+}
+
+// The legal operand types, each with the type that the function then computes in and the one it gives.
+std::string typesOf(FunctionId id) {
+  std::vector<std::string> rows;
+  for (const DataType type : kAllDataTypes) {
+    const std::optional<FunctionTypes> types = functionTypes(id, type);
+    if (!types) continue;
+    rows.push_back(fmt::format(R"("{}": {{"operand": "{}", "result": "{}"}})", dataTypeName(type),
+                               dataTypeName(types->operand), dataTypeName(types->result)));
+  }
+  return fmt::format("{{{}}}", fmt::join(rows, ", "));
+}
+
+std::string exceptionOf(FunctionId id) {
+  const oracle::Exception* exception = oracle::exceptionFor(id);
+  if (exception == nullptr) return "null";
+  return fmt::format(R"({{"ulps": {}, "epsilons": {}, "smallest_normals": {}, "reason": "{}"}})", exception->ulps,
+                     exception->epsilons, exception->smallest_normals, exception->reason);
+}
+
+// Names and reasons hold no character that JSON would have escaped.
+void printFunctions() {
+  std::vector<std::string> rows;
+  for (const FunctionInfo& row : kFunctions) {
+    rows.push_back(fmt::format(
+        R"(  {{"name": "{}", "operands": {}, "rule": "{}", "accuracy": "{}", "types": {}, "exception": {}}})", row.name,
+        row.arity, ruleName(row.rule), accuracyName(row.accuracy), typesOf(row.id), exceptionOf(row.id)));
+  }
+  fmt::print("[\n{}\n]\n", fmt::join(rows, ",\n"));
+}
+
+}  // namespace
+
+int infoCommand(const InfoOptions& options) {
+  if (options.functions) {
+    printFunctions();
+    return 0;
+  }
   fmt::print("tokamak {}\n", TOKAMAK_VERSION);
   const CpuDevice device;
   const DeviceProperties& cpu = device.properties();

@@ -116,6 +116,10 @@ Tensor fittingTensor(const TensorView& tv, const Tensor& read, Device& device, c
 }
 
 ScalarValue readNumber(const std::string& name, const std::string& text, DataType dtype) {
+  // Integers beyond 2^53 are no doubles.
+  int64_t integer = 0;
+  const auto [integer_end, integer_error] = std::from_chars(text.data(), text.data() + text.size(), integer);
+  if (integer_error == std::errc() && integer_end == text.data() + text.size()) return convertValue(integer, dtype);
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   TK_REQUIRE(error == std::errc() && end == text.data() + text.size(), Usage, "--input {}={}: a number is expected",

@@ -80,10 +80,12 @@ int main(int argc, char** argv) {
   tokamak::tools::RunOptions run_options;
   tokamak::tools::OptOptions opt_options;
   tokamak::tools::CacheCommandOptions cache_options;
+  tokamak::tools::InfoOptions info_options;
   addRun(app, run_options);
   addOpt(app, opt_options);
   addCache(app, cache_options);
-  app.add_subcommand("info", "print the version and what this machine offers");
+  CLI::App* info = app.add_subcommand("info", "print the version and what this machine offers");
+  info->add_flag("--functions", info_options.functions, "print the table of elementwise functions as JSON instead");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -94,7 +96,7 @@ int main(int argc, char** argv) {
     if (app.got_subcommand("run")) return tokamak::tools::runCommand(run_options);
     if (app.got_subcommand("opt")) return tokamak::tools::optCommand(opt_options);
     if (app.got_subcommand("cache")) return tokamak::tools::cacheCommand(cache_options);
-    return tokamak::tools::infoCommand();
+    return tokamak::tools::infoCommand(info_options);
   } catch (const tokamak::Error& error) {
     std::fflush(stdout);
     fmt::print(stderr, "tokamak: {}\n", error.what());

@@ -201,11 +201,11 @@ TEST_P(DeviceTest, NegativeSizesAreRefused) {
 }
 
 TEST_P(DeviceTest, LaunchRunsWorkWithTheAddressesGiven) {
-  if (!GetParam().makeAddOne) GTEST_SKIP() << "this device makes no work of its own";
+  if (!GetParam().make_add_one) GTEST_SKIP() << "this device makes no work of its own";
   constexpr int64_t kCount = 1000;
   constexpr int64_t kBytes = kCount * static_cast<int64_t>(sizeof(double));
   const auto stream = device_->createStream();
-  const auto work = GetParam().makeAddOne(*device_, kCount);
+  const auto work = GetParam().make_add_one(*device_, kCount);
   std::vector<double> values(kCount, 1.5);
   void* const a = device_->allocate(kBytes, MemoryKind::Device, *stream);
   void* const b = device_->allocate(kBytes, MemoryKind::Device, *stream);
@@ -502,10 +502,10 @@ TEST_P(DeviceTest, AnImpossibleAllocationIsATypedErrorAndTheNextOneWorks) {
 }
 
 TEST_P(DeviceTest, TheAllocationThatATestNamesFails) {
-  if (!GetParam().failAllocation) GTEST_SKIP() << "this device takes no faults";
+  if (!GetParam().fail_allocation) GTEST_SKIP() << "this device takes no faults";
   const auto stream = device_->createStream();
   for (int64_t n = 1; n <= 4; ++n) {
-    GetParam().failAllocation(*device_, n);
+    GetParam().fail_allocation(*device_, n);
     for (int64_t i = 1; i <= 5; ++i) {
       if (i == n) {
         EXPECT_THROW(device_->allocate(64, MemoryKind::Device, *stream), Error);

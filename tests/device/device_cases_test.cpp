@@ -28,8 +28,8 @@ class CpuAddOne final : public CpuWork {
 DeviceCase cpuCase(const char* name, const CpuDeviceOptions& options) {
   return {.name = name,
           .make = [options] { return std::make_unique<CpuDevice>(options); },
-          .makeAddOne = [](Device&, int64_t count) { return std::make_unique<CpuAddOne>(count); },
-          .failAllocation = [](Device& device, int64_t n) { static_cast<CpuDevice&>(device).failAllocation(n); }};
+          .make_add_one = [](Device&, int64_t count) { return std::make_unique<CpuAddOne>(count); },
+          .fail_allocation = [](Device& device, int64_t n) { static_cast<CpuDevice&>(device).failAllocation(n); }};
 }
 
 }  // namespace

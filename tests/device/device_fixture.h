@@ -12,13 +12,13 @@
 
 namespace tokamak {
 
-/// One device under test. A device that cannot run work of its own kind leaves `makeAddOne` out.
+/// One device under test. A device that cannot run work of its own kind leaves `make_add_one` out.
 struct DeviceCase {
   std::string name;
   std::function<std::unique_ptr<Device>()> make;
   /// Work on (in, out), `count` doubles each: out = in + 1, sharing out its elements over blocks.
-  std::function<std::unique_ptr<Work>(Device&, int64_t count)> makeAddOne;
-  std::function<void(Device&, int64_t n)> failAllocation;
+  std::function<std::unique_ptr<Work>(Device&, int64_t count)> make_add_one;
+  std::function<void(Device&, int64_t n)> fail_allocation;
 };
 
 /// The devices that this build has.

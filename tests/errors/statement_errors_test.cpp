@@ -139,7 +139,7 @@ TEST_F(StatementError, OfCommunicationsWithoutACommunicator) {
 }
 
 TEST(ReferenceErrors, SizesThatDoNotGoTogether) {
-  const auto messageOf = [](const char* text, std::vector<std::vector<int64_t>> sizes) {
+  const auto messageOf = [](const char* text, const std::vector<std::vector<int64_t>>& sizes) {
     const auto fusion = parseFusion(text, "f.fusion");
     std::vector<oracle::Input> inputs;
     for (const auto& size : sizes) inputs.emplace_back(oracle::zeros(DataType::F32, size));

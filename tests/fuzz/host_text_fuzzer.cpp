@@ -1,5 +1,6 @@
 // Any text as a host program: refused with a parse error, or read as a program whose print is read back as an equal one.
 // Most inputs are valid programs with a few tokens or lines exchanged.
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -174,7 +175,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
   const auto rounds = 1 + random() % 2;
   for (unsigned i = 0; i < rounds && !text.empty(); ++i) text = mutated(text, random);
   const size_t length = std::min(text.size(), max_size);
-  std::memcpy(data, text.data(), length);
+  std::copy_n(text.begin(), length, data);
   return length;
 }
 

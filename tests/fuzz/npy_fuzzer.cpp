@@ -75,14 +75,14 @@ std::string fileWith(const std::string& header, size_t data_bytes) {
   return file + header + std::string(data_bytes, '\x3f');
 }
 
-constexpr const char* kHeaders[] = {
-    "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }                                                       "
-    "                 \n",
-    "{'descr': '<f8', 'fortran_order': True, 'shape': (3, 2), }\n",
-    "{'descr': '|b1', 'fortran_order': False, 'shape': (5,), }\n",
-    "{'descr': '<u2', 'fortran_order': False, 'shape': (), }\n",
-    "{'descr': '<i8', 'fortran_order': False, 'shape': (0, 7), }\n",
-    "{\"shape\": (1, 2, 3), \"fortran_order\": False, \"descr\": \"<i4\"}\n"};
+constexpr const char* kHeaders[] = {("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }                      "
+                                     "                                 "
+                                     "                 \n"),
+                                    "{'descr': '<f8', 'fortran_order': True, 'shape': (3, 2), }\n",
+                                    "{'descr': '|b1', 'fortran_order': False, 'shape': (5,), }\n",
+                                    "{'descr': '<u2', 'fortran_order': False, 'shape': (), }\n",
+                                    "{'descr': '<i8', 'fortran_order': False, 'shape': (0, 7), }\n",
+                                    "{\"shape\": (1, 2, 3), \"fortran_order\": False, \"descr\": \"<i4\"}\n"};
 constexpr const char* kPieces[] = {"'descr'",    "'<f2'", "'>f4'", "'|O'", "True", "False",
                                    "None",       "(",     ")",     ",",    "-1",   "9223372036854775807",
                                    "4294967296", "0",     "{",     "}",    ":",    "'"};

@@ -69,7 +69,7 @@ bool hasCommunications(const StepList& list) {
 }
 
 std::string problemOfDroppedWaits(const StepList& list, const StepList& dropped) {
-  const std::string difference = StepClosure(list).firstDifference(StepClosure(dropped));
+  std::string difference = StepClosure(list).firstDifference(StepClosure(dropped));
   if (!difference.empty()) return difference;
   using enum StepClosure::Nodes;
   const StepClosure order(dropped, WorkAndRecords);

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -61,7 +62,7 @@ int run(std::string_view which) {
   const RunValue inputs[] = {borrowed(input)};
   const Tensor outputs[] = {borrowed(output)};
   const StepList& whole = executor.planFor(inputs, outputs).steps();
-  const StepList steps = which == "none" ? whole : withoutNecessaryWait(whole, std::atoll(which.data()));
+  const StepList steps = which == "none" ? whole : withoutNecessaryWait(whole, std::stoll(std::string(which)));
 
   std::vector<void*> buffers;
   for (const StepBuffer& buffer : steps.buffers) {

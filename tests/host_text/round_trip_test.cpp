@@ -36,15 +36,15 @@ struct Builder {
 
   Scalar* number(int64_t value) { return program.constant(value); }
   Scalar* real(double value, DataType dtype = DataType::F32) { return program.constant(ScalarValue{value}, dtype); }
-  TensorView* tensor(std::vector<Scalar*> extents, DataType dtype = DataType::F32) {
+  TensorView* tensor(const std::vector<Scalar*>& extents, DataType dtype = DataType::F32) {
     Axes axes;
     for (Scalar* extent : extents) axes.push_back(program.axis({.extent = extent}));
     TensorView* made = program.tensor(dtype, std::move(axes));
     made->setMemoryType(MemoryType::Global);
     return made;
   }
-  TensorView* input(std::vector<Scalar*> extents, DataType dtype = DataType::F32) {
-    TensorView* made = tensor(std::move(extents), dtype);
+  TensorView* input(const std::vector<Scalar*>& extents, DataType dtype = DataType::F32) {
+    TensorView* made = tensor(extents, dtype);
     program.addInput(made);
     return made;
   }

@@ -9,7 +9,6 @@
 namespace tokamak {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 using Ints = std::vector<int64_t>;
 

@@ -135,13 +135,14 @@ class Scanner {
 
   // The figures without 0x.
   void convertNumber(Token& token, std::string_view figures, bool is_hex, bool is_float, size_t end) {
-    const char* last = figures.data() + figures.size();
+    const char* first = figures.data();
+    const char* last = first + figures.size();
     std::from_chars_result result{};
     if (is_float) {
       const auto format = is_hex ? std::chars_format::hex : std::chars_format::general;
-      result = std::from_chars(figures.data(), last, token.number, format);
+      result = std::from_chars(first, last, token.number, format);
     } else {
-      result = std::from_chars(figures.data(), last, token.integer, is_hex ? 16 : 10);
+      result = std::from_chars(first, last, token.integer, is_hex ? 16 : 10);
     }
     if (result.ec == std::errc() && result.ptr == last) {
       return finish(token, is_float ? TokenKind::Float : TokenKind::Integer, end);

@@ -29,20 +29,20 @@ constexpr bool takesType(TypeRule rule) {
 template <class T>
 struct FunctionLoops {
   // F(first operand, others): a row's formula; C is the first operand's type.
-  template <int Arity, class C, class F>
+  template <int arity, class C, class F>
   TK_PER_PROCESSOR static void loop(void* out, const void* const* in, int64_t n, F formula) {
     using R = decltype(formula(C{}, T{}, T{}, T{}));
     auto* const to = static_cast<R*>(out);
     const auto* const x = static_cast<const C*>(in[0]);
-    const auto* const y = Arity > 1 ? static_cast<const T*>(in[1]) : nullptr;
-    const auto* const z = Arity > 2 ? static_cast<const T*>(in[2]) : nullptr;
-    const auto* const w = Arity > 3 ? static_cast<const T*>(in[3]) : nullptr;
+    const auto* const y = arity > 1 ? static_cast<const T*>(in[1]) : nullptr;
+    const auto* const z = arity > 2 ? static_cast<const T*>(in[2]) : nullptr;
+    const auto* const w = arity > 3 ? static_cast<const T*>(in[3]) : nullptr;
     TK_INDEPENDENT_ITERATIONS
     for (int64_t i = 0; i < n; ++i) {
-      if constexpr (Arity == 1) to[i] = formula(x[i], T{}, T{}, T{});
-      if constexpr (Arity == 2) to[i] = formula(x[i], y[i], T{}, T{});
-      if constexpr (Arity == 3) to[i] = formula(x[i], y[i], z[i], T{});
-      if constexpr (Arity == 4) to[i] = formula(x[i], y[i], z[i], w[i]);
+      if constexpr (arity == 1) to[i] = formula(x[i], T{}, T{}, T{});
+      if constexpr (arity == 2) to[i] = formula(x[i], y[i], T{}, T{});
+      if constexpr (arity == 3) to[i] = formula(x[i], y[i], z[i], T{});
+      if constexpr (arity == 4) to[i] = formula(x[i], y[i], z[i], w[i]);
     }
   }
 
@@ -72,7 +72,7 @@ FunctionLoop FunctionLoops<T>::find(FunctionId id) {
       };                                                                                                       \
     }                                                                                                          \
     break;
-    TK_FUNCTIONS(TK_ROW)
+    TK_FUNCTIONS(TK_ROW)  // NOLINT(google-build-using-namespace): the table's formulas are written in its words
 #undef TK_ROW
   }
   TK_RAISE(Internal, "{} does not compute with this type", functionInfo(id).name);

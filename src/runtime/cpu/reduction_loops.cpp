@@ -104,7 +104,7 @@ struct Loops {
     for (int64_t i = 0; i < n; ++i) to[i] = formula::convert<T>(a[i]);
   }
 
-  static constexpr ReductionLoops loops{sizeof(A), start, addEach, addAll, merge, finish};
+  static constexpr ReductionLoops kLoops{sizeof(A), start, addEach, addAll, merge, finish};
 };
 
 template <class T>
@@ -113,10 +113,10 @@ const ReductionLoops& loopsOf(ReductionKind kind) {
   using Wide = std::conditional_t<std::is_same_v<T, bool>, int64_t, T>;
   using A = std::conditional_t<std::is_floating_point_v<T>, double, Wide>;
   switch (kind) {
-    case ReductionKind::Sum: return Loops<T, A, SumOf>::loops;
-    case ReductionKind::Prod: return Loops<T, A, ProductOf>::loops;
-    case ReductionKind::Max: return Loops<T, T, LargestOf>::loops;
-    case ReductionKind::Min: return Loops<T, T, SmallestOf>::loops;
+    case ReductionKind::Sum: return Loops<T, A, SumOf>::kLoops;
+    case ReductionKind::Prod: return Loops<T, A, ProductOf>::kLoops;
+    case ReductionKind::Max: return Loops<T, T, LargestOf>::kLoops;
+    case ReductionKind::Min: return Loops<T, T, SmallestOf>::kLoops;
   }
   TK_RAISE(Internal, "no such reduction");
 }

@@ -1,0 +1,433 @@
+"""Casts, data movement, reductions, matrix products and composites, by the command line, against NumPy.
+
+Casts and data movement, integers and booleans must be exact. The rest is compared with long double on the inputs as stored;
+bounds follow the numerics policy: |y - r| <= ulp/2 + (2 ceil(log2 n) + 8) eps sum|x| for sums over n, eps that of the type
+computed in (f32, f64), and what an error of an intermediate result makes of the final one.
+"""
+
+import itertools
+import math
+
+import numpy as np
+
+from element_formats import (
+    ALL,
+    FLOATS,
+    INTEGERS,
+    LONG,
+    NUMPY_TYPE,
+    epsilon,
+    exact,
+    from_bits,
+    largest,
+    smallest_normal,
+    stored,
+    ulp,
+)
+from npy_program import Program, compare, main
+
+
+def computed(dtype):
+    """The type that arithmetic on `dtype` is done in."""
+    return "f32" if dtype in ("f16", "bf16") else dtype
+
+
+def sum_error(dtype, count):
+    """Of a sum over `count`, in units of the sum of magnitudes."""
+    return (2 * math.ceil(math.log2(max(count, 1))) + 8) * epsilon(dtype)
+
+
+class Sweep(Program):
+    """A program whose outputs are compared with (values, bound)."""
+
+    def __init__(self, name):
+        super().__init__(name)
+        self.random = np.random.default_rng(7)
+
+    def normal(self, dtype, *shape):
+        """A label and its exact values."""
+        if dtype == "bool":
+            array = self.random.random(shape) < 0.7
+        elif dtype in INTEGERS:
+            array = self.random.integers(-50, 50, shape).astype(NUMPY_TYPE[dtype])
+        else:
+            array = stored(dtype, self.random.normal(size=shape))
+        return self.given(dtype, array)
+
+    def given(self, dtype, array):
+        """A label and its exact values; every second file is in Fortran order."""
+        array = np.asarray(array, NUMPY_TYPE[dtype])
+        return self.input(dtype, np.asfortranarray(array) if self.labels % 2 else array), exact(dtype, array)
+
+    def expect(self, call, dtype, expected, bound=0):
+        def check(actual):
+            return compare(dtype, actual, expected, bound)
+
+        self.output(call, f"{self.name}: {call}", dtype, check)
+
+    def expect_rounded(self, call, dtype, expected, bound):
+        """A result that is rounded to `dtype` at the end."""
+        self.expect(call, dtype, expected, bound + ulp(dtype, expected) / 2)
+
+
+# --- casts ---
+
+
+def cast_values(dtype, random):
+    if dtype == "bool":
+        return np.array([False, True])
+    if dtype in INTEGERS:
+        info = np.iinfo(NUMPY_TYPE[dtype])
+        powers = np.array([2**k + d for k in range(8, 31) for d in (-1, 0, 1)])
+        # Near ties of the shorter formats.
+        long = [2**62 + 2**54, 2**62 + 2**54 + 1, 2**62 + 2**38 + 1, 2**53 + 1, 2**40 - 1] if dtype == "i64" else []
+        values = [0, 1, -1, info.min, info.max, info.min + 1, info.max - 1, 65504, 65519, 65520, 2**24 + 1, *long]
+        drawn = random.integers(info.min, info.max, 3000, endpoint=True) >> random.integers(0, 40 if long else 30, 3000)
+        return np.concatenate([values, powers, -powers, drawn]).astype(info.dtype)
+    if dtype in ("f16", "bf16"):
+        return from_bits(dtype, np.arange(65536, dtype=np.uint64))
+    edges = [0.0, -0.0, np.nan, np.inf, -np.inf, 0.5, 2.0**31, -(2.0**31), 2.0**63, -(2.0**63), 65504, 65519.99, 65520]
+    edges += [largest(t) for t in FLOATS] + [smallest_normal(t) for t in FLOATS] + [largest("bf16") * (1 + LONG(2) ** -9)]
+    edges += [smallest_normal(t) * epsilon(t) * f for t in FLOATS for f in (0.5, 0.75, 1, 1.5)]
+    # Ties of f16 and bf16, and their neighbours on either side.
+    ties = [LONG(1) + k * epsilon(t) / 2 for t in ("f16", "bf16", "f32") for k in (1, 3, 5)]
+    near = [tie * (1 + sign * epsilon(dtype)) for tie in ties for sign in (-1, 0, 1)]
+    bits = from_bits(dtype, random.integers(0, 2**64, 4000, dtype=np.uint64))
+    scaled = random.normal(size=4000) * 10 ** random.uniform(-8, 20, 4000)
+    return np.concatenate([stored(dtype, np.array([*edges, *near], LONG)), stored(dtype, scaled), bits])
+
+
+def cast_reference(values, to):
+    """Rounded once; from floating to integers truncated, saturated, NaN 0; integers wrap; to bool: is it not zero."""
+    if to == "bool":
+        return values != 0
+    if to in FLOATS:
+        return exact(to, stored(to, values.astype(LONG)))
+    if values.dtype != LONG:
+        return values.astype(NUMPY_TYPE[to])
+    info = np.iinfo(NUMPY_TYPE[to])
+    inside = np.clip(np.where(np.isnan(values), 0, np.trunc(values)), LONG(info.min), LONG(info.max))
+    return inside.astype(NUMPY_TYPE[to])
+
+
+def casts():
+    program = Sweep("casts")
+    for source in ALL:
+        array = cast_values(source, program.random)
+        label = program.input(source, array)
+        for to in ALL:
+            if to != source:
+                with np.errstate(invalid="ignore"):
+                    program.expect(f"cast({label}, dtype={to})", to, cast_reference(exact(source, array), to))
+    return program
+
+
+def promotions():
+    """The type that holds both: integers yield to floating types, f16 and bf16 meet in f32, halves compute in f32."""
+    rank = {dtype: i for i, dtype in enumerate(("bool", "i32", "i64", "f16", "bf16", "f32", "f64"))}
+    program = Sweep("promotions")
+    operands = {dtype: program.normal(dtype, 97) for dtype in ALL}
+    for (a, (x_label, x)), (b, (y_label, y)) in itertools.product(operands.items(), repeat=2):
+        common = computed(max(a, b, key=rank.get))
+        result = "i64" if common == "bool" else common
+        expected = x.astype(NUMPY_TYPE[result]) + y.astype(NUMPY_TYPE[result])
+        program.expect(f"add({x_label}, {y_label})", result, exact(result, expected))
+    for dtype, (label, x) in operands.items():
+        whole = "i64" if dtype == "bool" else computed(dtype)
+        program.expect(f"add({label}, 2)", whole, exact(whole, x.astype(NUMPY_TYPE[whole]) + NUMPY_TYPE[whole](2)))
+        real = whole if dtype in FLOATS else "f32"
+        program.expect(f"mul({label}, 0.5)", real, exact(real, x.astype(NUMPY_TYPE[real]) * NUMPY_TYPE[real](0.5)))
+    return program
+
+
+def scalar_inputs():
+    """Numbers given on the command line arrive as they are written."""
+    program = Sweep("scalar_inputs")
+    numbers = {"f64": "0.1", "f32": "0.1", "f16": "0.1", "bf16": "0.1", "i32": "-2147483648", "i64": "9007199254740993", "bool": "1"}
+    for dtype, text in numbers.items():
+        name = f"given_{dtype}"
+        program.scalar(dtype, name, text)
+        value = stored(dtype, np.array([LONG(text) if dtype in FLOATS else int(text)] * 3))
+        program.expect(f"full(shape=[3], value={name}, dtype={dtype})", dtype, exact(dtype, value))
+    return program
+
+
+# --- data movement ---
+
+
+def movements(dtype):
+    program = Sweep(f"movements_{dtype}")
+    x_label, x = program.normal(dtype, 5, 7, 3)
+    y_label, y = program.normal(dtype, 5, 4, 3)
+    row_label, row = program.normal(dtype, 1, 3)
+    column_label, column = program.normal(dtype, 6, 5)
+    program.expect(f"permute({x_label}, order=[2, 0, 1])", dtype, x.transpose(2, 0, 1))
+    program.expect(f"transpose({x_label})", dtype, x.swapaxes(-2, -1))
+    program.expect(f"reshape({x_label}, shape=[7, 15])", dtype, x.reshape(7, 15))
+    program.expect(f"reshape({x_label}, shape=[-1])", dtype, x.ravel())
+    program.expect(f"reshape(transpose({x_label}, a=0, b=1), shape=[7, 15])", dtype, x.swapaxes(0, 1).reshape(7, 15))
+    program.expect(
+        f"slice({x_label}, starts=[1, 0, -2], stops=[5, 7, 3], steps=[2, 3, 1])", dtype, x[1:5:2, 0:7:3, -2:3]
+    )
+    program.expect(f"slice({x_label}, axis=1, start=2, stop=2)", dtype, x[:, 2:2])
+    program.expect(f"select({x_label}, axis=1, index=-2)", dtype, x[:, -2])
+    program.expect(f"cat([{x_label}, {y_label}, {x_label}], axis=1)", dtype, np.concatenate([x, y, x], axis=1))
+    value = {"bool": "true"}.get(dtype, "3")
+    padded = np.pad(x, ((0, 0), (2, 1), (0, 3)), constant_values=1 if dtype == "bool" else 3)
+    program.expect(f"pad({x_label}, widths=[0, 0, 2, 1, 0, 3], value={value})", dtype, padded)
+    program.expect(f"pad({x_label}, widths=[-1, 0, 2, -3, 0, 0])", dtype, np.pad(x[1:, :-3], ((0, 0), (2, 0), (0, 0))))
+    shown = f"broadcast_in_dim({column_label}, shape=[6, 2, 5, 3], axes=[0, 2])"
+    program.expect(shown, dtype, np.broadcast_to(column[:, None, :, None], (6, 2, 5, 3)))
+    program.expect(f"unsqueeze({row_label}, axis=1)", dtype, row[:, None])
+    program.expect(f"where(eq({x_label}, {x_label}), {x_label}, {row_label})", dtype if dtype not in ("f16", "bf16") else "f32", x)
+    if dtype != "bool":
+        kind = LONG if dtype in FLOATS else NUMPY_TYPE[dtype]
+        program.expect(f"iota(length=100, start=-3, step=2, dtype={dtype})", dtype, np.arange(-3, 197, 2).astype(kind))
+        program.expect(f"full(shape=[3, 2], value=5, dtype={dtype})", dtype, np.full((3, 2), 5).astype(kind))
+    return program
+
+
+# --- reductions ---
+
+SHAPES = [((6, 17, 9), axes) for axes in ([0], [1], [2], [0, 2], [1, 2], [0, 1, 2])] + [((3, 4099), [1]), ((4099, 3), [0])]
+
+
+def reductions(dtype):
+    program = Sweep(f"reductions_{dtype}")
+    inputs = {shape: program.normal(dtype, *shape) for shape, _ in SHAPES}
+    result = computed(dtype)
+    total = "i64" if dtype in (*INTEGERS, "bool") else result
+    for shape, axes in SHAPES:
+        label, x = inputs[shape]
+        over = tuple(axes)
+        count = math.prod(shape[axis] for axis in axes)
+        call = f"({label}, axes={axes})"
+        keeping = f"({label}, axes={axes}, keepdim=true)"
+        program.expect(f"max{call}", result, x.max(axis=over))
+        program.expect(f"min{keeping}", result, x.min(axis=over, keepdims=True))
+        if dtype not in FLOATS:
+            whole = x.astype(np.int64)
+            program.expect(f"sum{call}", total, whole.sum(axis=over))
+            program.expect(f"prod{keeping}", total, whole.prod(axis=over, keepdims=True))
+            x = x.astype(np.float32).astype(LONG)
+            result = "f32"
+        else:
+            error = sum_error(result, count)
+            program.expect_rounded(f"sum{call}", result, x.sum(axis=over), error * np.abs(x).sum(axis=over))
+            product = x.prod(axis=over, keepdims=True)
+            program.expect_rounded(f"prod{keeping}", result, product, np.abs(product) * count * epsilon(result))
+        moments(program, label, x, result, axes)
+        result = computed(dtype)
+    return program
+
+
+def moments(program, label, x, result, axes):
+    over = tuple(axes)
+    count = math.prod(x.shape[axis] for axis in axes)
+    error = sum_error(result, count)
+    mean = x.mean(axis=over, keepdims=True)
+    mean_error = error * np.abs(x).mean(axis=over, keepdims=True) + ulp(result, mean)
+    program.expect(f"mean({label}, axes={axes}, keepdim=true)", result, mean, mean_error)
+    for correction in (0, 1):
+        away = x - mean
+        variance = (away * away).sum(axis=over) / max(count - correction, 0)
+        shift = (2 * np.abs(away) * mean_error).sum(axis=over) / max(count - correction, 1)
+        bound = error * variance + shift + 4 * ulp(result, variance)
+        program.expect(f"var({label}, axes={axes}, correction={correction})", result, variance, bound)
+
+
+def special_reductions():
+    """NaN and infinities among the elements, and no elements at all."""
+    program = Sweep("special_reductions")
+    for dtype in FLOATS:
+        result = computed(dtype)
+        rows = [[1, 2, 3], [1, np.nan, 3], [np.inf, 2, 1], [-np.inf, 2, 1], [np.inf, 1, -np.inf], [-0.0, -0.0, -0.0]]
+        label, x = program.given(dtype, stored(dtype, np.array(rows)))
+        with np.errstate(invalid="ignore"):
+            for name in ("sum", "prod", "max", "min", "mean"):
+                expected = getattr(np, name)(x, axis=1)
+                program.expect(f"{name}({label}, axes=[1])", result, expected)
+        empty = program.input(dtype, stored(dtype, np.zeros((3, 0))))
+        program.expect(f"sum({empty}, axes=[1])", result, np.zeros(3, LONG))
+        program.expect(f"prod({empty}, axes=[1])", result, np.ones(3, LONG))
+        program.expect(f"max({empty}, axes=[1])", result, np.full(3, -np.inf, LONG))
+        program.expect(f"mean({empty}, axes=[1])", result, np.full(3, np.nan, LONG))
+    wide = program.random.integers(-(2**63), 2**63 - 1, (5, 40), endpoint=True)
+    label, x = program.given("i64", wide | 1)
+    for name in ("sum", "prod", "max", "min"):
+        program.expect(f"{name}({label}, axes=[1])", "i64", getattr(np, name)(x, axis=1))
+    return program
+
+
+# --- matrix products ---
+
+
+def products(dtype):
+    program = Sweep(f"products_{dtype}")
+    kind = computed(dtype)
+    shapes = [((1, 1), (1, 1)), ((5, 7), (7, 3)), ((33, 130), (130, 65)), ((4, 9, 17), (4, 17, 8)), ((6, 0), (0, 5))]
+    shapes += [((2, 3, 8, 16), (3, 16, 5)), ((19,), (19, 4)), ((4, 19), (19,)), ((257, 64), (64, 96))]
+    for left, right in shapes:
+        a_label, a = program.normal(dtype, *left)
+        b_label, b = program.normal(dtype, *right)
+        bound = sum_error(kind, left[-1]) * np.matmul(np.abs(a), np.abs(b))
+        program.expect_rounded(f"matmul({a_label}, {b_label})", dtype, np.matmul(a, b), bound)
+    for rows, inner, outer in ((5, 7, 3), (33, 130, 65)):
+        x_label, x = program.normal(dtype, rows, inner)
+        weight_label, weight = program.normal(dtype, outer, inner)
+        bias_label, bias = program.normal(dtype, outer)
+        y = x @ weight.T
+        bound = sum_error(kind, inner) * (np.abs(x) @ np.abs(weight.T))
+        program.expect_rounded(f"linear({x_label}, {weight_label})", dtype, y, bound)
+        call = f"linear({x_label}, {weight_label}, bias={bias_label})"
+        program.expect_rounded(call, dtype, y + bias, bound + ulp(kind, y + bias) + epsilon(kind) * np.abs(y))
+    return program
+
+
+def special_products():
+    """NaN and infinities meet zeros, and results that the operands' type cannot hold."""
+    program = Sweep("special_products")
+    for dtype in FLOATS:
+        values = program.random.normal(size=(9, 12))
+        values[1, 3], values[2, 4], values[3, 5], values[4, :2] = np.nan, np.inf, -np.inf, [np.inf, -np.inf]
+        a_label, a = program.given(dtype, stored(dtype, values))
+        others = program.random.normal(size=(12, 8))
+        others[:, 2], others[3:6, 5] = 0, 0
+        b_label, b = program.given(dtype, stored(dtype, others))
+        with np.errstate(invalid="ignore"):
+            bound = sum_error(computed(dtype), 12) * np.matmul(np.abs(a), np.abs(b))
+            program.expect_rounded(f"matmul({a_label}, {b_label})", dtype, np.matmul(a, b), bound)
+        huge = LONG(2) ** (np.log2(largest(dtype)) / 2)
+        a_label, a = program.given(dtype, stored(dtype, program.random.normal(size=(8, 3)) * huge))
+        b_label, b = program.given(dtype, stored(dtype, program.random.normal(size=(3, 8)) * huge))
+        exact_product = np.matmul(a, b)
+        # Where single products or partial sums already overflow, the order of additions decides.
+        may_differ = np.matmul(np.abs(a), np.abs(b)) > largest(computed(dtype)) * (1 - LONG(2) ** -20)
+        call = f"matmul({a_label}, {b_label})"
+        bound = sum_error(computed(dtype), 3) * np.matmul(np.abs(a), np.abs(b)) + ulp(dtype, exact_product) / 2
+
+        def check(actual, dtype=dtype, expected=exact_product, bound=bound, may_differ=may_differ):
+            return compare(dtype, actual, expected, bound, (), may_differ)
+
+        program.output(call, f"{program.name}: {call}", dtype, check)
+    return program
+
+
+# --- composites ---
+
+
+def softmax_of(x, axis, kind):
+    """(softmax, its bound, logarithm, its bound). Of minus infinity the weight is exactly 0."""
+    away = x - x.max(axis=axis, keepdims=True)
+    is_out = np.isneginf(away)
+    away = np.where(is_out, LONG(0), away)
+    powers = np.where(is_out, LONG(0), np.exp(away))
+    total = powers.sum(axis=axis, keepdims=True)
+    relative = epsilon(kind) * (np.abs(away) + 14) + sum_error(kind, x.shape[axis])
+    result = powers / total
+    logarithm = np.where(is_out, -np.inf, away - np.log(total))
+    # The sum's own terms are wrong by exp of the rounded differences.
+    log_error = relative + epsilon(kind) * (8 + 3 * np.abs(away) + 2 * np.log(total))
+    tiny = smallest_normal(kind) * epsilon(kind) * 8
+    return result, np.where(is_out, 0, 2 * relative * result + tiny), logarithm, 2 * log_error
+
+
+def norms(program, dtype, kind):
+    for shape, axes, centre in (((7, 65), 1, 0), ((3, 5, 24), 2, 1), ((4, 1000), 1, 0), ((6, 130), 1, 100)):
+        values = program.random.normal(size=shape) + centre
+        values[0] = 1.5  # without variance
+        x_label, x = program.given(dtype, stored(dtype, values))
+        w_label, w = program.normal(dtype, *shape[-axes:])
+        b_label, b = program.normal(dtype, *shape[-axes:])
+        over = tuple(range(-axes, 0))
+        eps, error = epsilon(kind), sum_error(kind, math.prod(shape[-axes:]))
+        mean = x.mean(axis=over, keepdims=True)
+        mean_error = error * np.abs(x).mean(axis=over, keepdims=True)
+        away = x - mean
+        variance = (away * away).mean(axis=over, keepdims=True)
+        variance_error = error * variance + 2 * mean_error * np.abs(away).mean(axis=over, keepdims=True)
+        scale = 1 / np.sqrt(variance + LONG(1e-5))
+        y = away * scale
+        y_error = mean_error * scale + np.abs(y) * (variance_error * scale * scale / 2 + 10 * eps)
+        suffix = f"norm_axes={axes}"
+        program.expect(f"layer_norm({x_label}, {suffix})", kind, y, y_error)
+        z = y * w + b
+        z_error = y_error * np.abs(w) + 2 * eps * (np.abs(y * w) + np.abs(b))
+        program.expect(f"layer_norm({x_label}, weight={w_label}, bias={b_label}, {suffix})", kind, z, z_error)
+        y = x / np.sqrt((x * x).mean(axis=over, keepdims=True) + LONG(1e-5))
+        relative = error + 10 * eps
+        program.expect(f"rms_norm({x_label}, {suffix})", kind, y, np.abs(y) * relative)
+        program.expect(f"rms_norm({x_label}, weight={w_label}, {suffix})", kind, y * w, np.abs(y * w) * relative)
+
+
+def activations(program, dtype, kind):
+    from function_references import erfc
+
+    grid = stored(dtype, np.concatenate([np.linspace(-12, 12, 2001), [0.0, -0.0, np.inf, np.nan]]))
+    label, x = program.input(dtype, grid), exact(dtype, grid)
+    eps = epsilon(kind)
+    with np.errstate(invalid="ignore"):
+        # 1 + erf cancels left of zero: what remains is an error of the order of eps |x|.
+        half = np.where(np.isposinf(x), x, x * erfc(-x / np.sqrt(LONG(2))) / 2)
+        bound = np.where(x == 0, 0, 8 * eps * np.abs(x))
+        program.expect(f"gelu({label})", kind, half, bound)
+        cubic = np.sqrt(2 / LONG(np.pi)) * (x + LONG(0.044715) * x**3)
+        program.expect(f"gelu_tanh({label})", kind, x * (1 + np.tanh(cubic)) / 2, bound + np.where(x == 0, 0, 4 * eps))
+        program.expect(f"leaky_relu({label}, slope=0.25)", kind, np.where(x > 0, x, x / 4), 0)
+        program.expect(f"silu({label})", kind, x / (1 + np.exp(-x)), 6 * ulp(kind, x))
+        smooth = np.where(2 * x > 20, x, np.log1p(np.exp(2 * x)) / 2)
+        program.expect(f"softplus({label}, beta=2)", kind, smooth, 16 * eps * (np.abs(smooth) + np.exp(2 * x) * 0))
+
+
+def attentions(program, dtype, kind):
+    for batch, rows, keys, inner, values, is_causal in ((2, 5, 7, 16, 6, False), (3, 33, 33, 64, 64, True)):
+        q_label, q = program.normal(dtype, batch, rows, inner)
+        k_label, k = program.normal(dtype, batch, keys, inner)
+        v_label, v = program.normal(dtype, batch, keys, values)
+        scale = 1 / np.sqrt(LONG(inner))
+        raw = q @ k.swapaxes(-2, -1)
+        # Scores and weights pass through the operands' type.
+        raw_error = ulp(dtype, raw) / 2 + sum_error(kind, inner) * (np.abs(q) @ np.abs(k.swapaxes(-2, -1)))
+        score_error = raw_error * scale + 4 * epsilon(kind) * np.abs(raw) * scale
+        seen = np.tril(np.ones((rows, keys), bool)) if is_causal else np.ones((rows, keys), bool)
+        weights, weight_error, *_ = softmax_of(np.where(seen, raw * scale, -np.inf), -1, kind)
+        spread = np.where(seen, score_error, 0).max(axis=-1, keepdims=True)
+        weight_error = weight_error + weights * 2.1 * spread + np.where(seen, ulp(dtype, weights) / 2, 0)
+        bound = weight_error @ np.abs(v) + sum_error(kind, keys) * (weights @ np.abs(v))
+        call = f"attention({q_label}, {k_label}, {v_label}, is_causal={str(is_causal).lower()})"
+        program.expect_rounded(call, dtype, weights @ v, bound)
+
+
+def composites(dtype):
+    program = Sweep(f"composites_{dtype}")
+    kind = computed(dtype)
+    for shape, axis, width in (((7, 65), -1, 1), ((33, 5, 4), 0, 1), ((3, 1000), 1, 30), ((4, 1), -1, 1), ((5, 64), 1, 3000)):
+        values = program.random.normal(size=shape) * width
+        if shape == (5, 64):
+            values[program.random.random(shape) < 0.2] = -np.inf
+        label, x = program.given(dtype, stored(dtype, values))
+        result, bound, logarithm, log_bound = softmax_of(x, axis, kind)
+        program.expect(f"softmax({label}, axis={axis})", kind, result, bound)
+        program.expect(f"log_softmax({label}, axis={axis})", kind, logarithm, log_bound)
+    norms(program, dtype, kind)
+    activations(program, dtype, kind)
+    attentions(program, dtype, kind)
+    return program
+
+
+def programs_of(_tool):
+    yield casts()
+    yield promotions()
+    yield scalar_inputs()
+    yield special_reductions()
+    yield special_products()
+    for dtype in ALL:
+        yield movements(dtype)
+        yield reductions(dtype)
+    for dtype in FLOATS:
+        yield products(dtype)
+        yield composites(dtype)
+
+
+if __name__ == "__main__":
+    main(programs_of)
