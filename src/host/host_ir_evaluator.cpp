@@ -60,6 +60,11 @@ struct DirectOutput {
   std::shared_ptr<RunStorage> storage;
 };
 
+[[noreturn]] void refuseSharedBuffer(const TensorView& output) {
+  TK_RAISE(HostProgram, "output {} shares the buffer that the caller gave for another output; give it one too",
+           toString(output));
+}
+
 bool contains(const Tensor& tensor, const void* address) {
   const auto* first = static_cast<const std::byte*>(tensor.data());
   return address >= first && address < first + std::max<int64_t>(bytesOf(tensor), 1);
@@ -387,8 +392,7 @@ std::vector<Tensor> HostIrEvaluator::runPlan(const Call& call) {
       outputs.emplace_back(input.buffer(), input.offsetBytes() + output.at.offset, output.dtype, output.sizes,
                            output.strides);
     } else {
-      TK_RAISE(HostProgram, "output {} shares the buffer that the caller gave for another output; give it one too",
-               toString(*program_->outputs()[i]));
+      refuseSharedBuffer(*program_->outputs()[i]);
     }
     setReady(outputs.back(), *home_);
   }
@@ -422,6 +426,8 @@ std::vector<Tensor> HostIrEvaluator::runDirect(const Call& call) {
       const auto offset =
           static_cast<const std::byte*>(value.address) - static_cast<const std::byte*>(input->buffer()->address());
       outputs.emplace_back(input->buffer(), offset, value.dtype, value.sizes, value.strides);
+    } else if (value.storage == nullptr) {
+      refuseSharedBuffer(*program_->outputs()[i]);
     } else {
       outputs.push_back(
           Tensor::borrow(*device_, value.address, value.dtype, value.sizes, value.strides, value.kind,

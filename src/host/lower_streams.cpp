@@ -69,9 +69,10 @@ class StreamLowering {
     for (const TensorView* output : outputs) {
       const std::optional<StreamAxis> axis = findStreamAxis(*output);
       if (!axis) continue;
-      TK_REQUIRE(!found || areTogether(found->logical, axis->logical), HostProgram,
-                 "Stream on {}: another output of {} is streamed along an axis that does not map to it",
-                 describeAxis(*output, *axis->loop_axis), callName(expr));
+      // Only an op of several results can have them streamed along different axes.
+      TK_CHECK(!found || areTogether(found->logical, axis->logical),
+               "Stream on {}: another output of {} is streamed along an axis that does not map to it",
+               describeAxis(*output, *axis->loop_axis), callName(expr));
       // A repeated element is written once; memory that the caller gives for it may have a place for each.
       TK_REQUIRE(!program_.isOutput(output) || axis->logical->expandedExtent() == nullptr, HostProgram,
                  "Stream on {}: it repeats one element of an output, so there is nothing to deal out",
@@ -90,9 +91,9 @@ class StreamLowering {
       const int64_t s = visibleAxisNumber(out, *logical);
       for (TensorView* operand : tensorsOf(expr.inputs())) {
         const OperandCoordinateUse use = map.use(*operand, s);
-        TK_REQUIRE(use.axes.size() < 2, HostProgram,
-                   "Stream on {}: {} reads {} with two axes ({}) along the loop; a slice has one",
-                   describeAxis(out, *axis.loop_axis), callName(expr), toString(*operand), fmt::join(use.axes, ", "));
+        // No op reads along a diagonal.
+        TK_CHECK(use.axes.size() < 2, "Stream on {}: {} reads {} with two axes ({}) along the loop; a slice has one",
+                 describeAxis(out, *axis.loop_axis), callName(expr), toString(*operand), fmt::join(use.axes, ", "));
         TK_REQUIRE(use.use != CoordinateUse::Other, HostProgram,
                    "Stream on {}: {} is not independent along it: iterations read other parts of {} than their own",
                    describeAxis(out, *axis.loop_axis), callName(expr), toString(*operand));
@@ -101,9 +102,10 @@ class StreamLowering {
           !map.dependsOnPosition(s) || hasOrigin(expr), HostProgram,
           "Stream on {}: {} depends on positions along it, and has no attribute that says where a part of it starts",
           describeAxis(out, *axis.loop_axis), callName(expr));
-      TK_REQUIRE(axis.form != StreamAxis::Form::Merged || !map.dependsOnPosition(s), HostProgram,
-                 "Stream on {}: {} depends on positions along it, which a merged axis does not tell",
-                 describeAxis(out, *axis.loop_axis), callName(expr));
+      // What depends on positions and has an origin (iota) has one axis, which is merged with no other.
+      TK_CHECK(axis.form != StreamAxis::Form::Merged || !map.dependsOnPosition(s),
+               "Stream on {}: {} depends on positions along it, which a merged axis does not tell",
+               describeAxis(out, *axis.loop_axis), callName(expr));
     }
   }
 

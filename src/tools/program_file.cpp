@@ -25,7 +25,8 @@ std::string readText(const std::string& path) {
   TK_REQUIRE(file.is_open(), Io, "{}: cannot be opened for reading", path);
   std::ostringstream text;
   text << file.rdbuf();
-  TK_REQUIRE(!file.bad(), Io, "{}: cannot be read", path);
+  // A failing read is noticed by the one that it was for.
+  TK_REQUIRE(!file.bad() && !text.bad(), Io, "{}: cannot be read", path);
   return std::move(text).str();
 }
 
