@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "error_of.h"
+#include "ir/functions.h"
 #include "ir/fusion.h"
 #include "oracle/evaluate.h"
 #include "oracle/scalars.h"
