@@ -314,6 +314,7 @@ std::unique_ptr<Plan> HostIrEvaluator::record(const Call& call) {
 
   StepList& list = recorder.steps();
   std::vector<PlanOutput> outputs;
+  std::vector<std::shared_ptr<RunStorage>> given_out;
   for (TensorView* tv : program_->outputs()) {
     const RunTensor& value = runner.value(tv);
     PlanOutput output{recorder.resolve(value.address), value.dtype, value.kind, value.sizes, value.strides};
@@ -325,10 +326,12 @@ std::unique_ptr<Plan> HostIrEvaluator::record(const Call& call) {
       std::erase_if(list.steps, [&](const Step& step) {
         return step.kind == StepKind::Allocate && step.accesses[0].buffer == output.at.buffer;
       });
-      value.storage->disown();
+      given_out.push_back(value.storage);
     }
     outputs.push_back(std::move(output));
   }
+  // Not before all outputs are known: several may lie in one buffer.
+  for (const auto& storage : given_out) storage->disown();
   StepList recorded = list;
   if (params_.checks_plans) requireRaceFree(recorded);
   std::vector<Stream*> workers;

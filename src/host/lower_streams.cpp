@@ -69,10 +69,9 @@ class StreamLowering {
     for (const TensorView* output : outputs) {
       const std::optional<StreamAxis> axis = findStreamAxis(*output);
       if (!axis) continue;
-      // Only an op of several results can have them streamed along different axes.
-      TK_CHECK(!found || areTogether(found->logical, axis->logical),
-               "Stream on {}: another output of {} is streamed along an axis that does not map to it",
-               describeAxis(*output, *axis->loop_axis), callName(expr));
+      TK_REQUIRE(!found || areTogether(found->logical, axis->logical), HostProgram,
+                 "Stream on {}: another output of {} is streamed along an axis that does not map to it",
+                 describeAxis(*output, *axis->loop_axis), callName(expr));
       // A repeated element is written once; memory that the caller gives for it may have a place for each.
       TK_REQUIRE(!program_.isOutput(output) || axis->logical->expandedExtent() == nullptr, HostProgram,
                  "Stream on {}: it repeats one element of an output, so there is nothing to deal out",

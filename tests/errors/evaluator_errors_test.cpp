@@ -58,12 +58,13 @@ class EvaluatorErrors : public testing::TestWithParam<Mode> {
 
 TEST_P(EvaluatorErrors, AnInputThatIsUpdatedInPlaceIsGivenOnce) {
   const Tensor both = rows(3);
-  const std::string add =
-      program("(" + kIn + ", " + kOther + ") -> (" + kOut + ")", "  " + kOut + "\n     = " + kIn + "\n     + " + kOther + ";\n",
-              "Aliases:{\n  " + kOut + " -> " + kIn + "\n}\n");
-  EXPECT_EQ(refusal(add, {both, both}, {}),
-            "input T0: f32[i0, i2] is updated in place, but the tensor given for it overlaps the one given for input T1: "
-            "f32[i0, i2]");
+  const std::string add = program("(" + kIn + ", " + kOther + ") -> (" + kOut + ")",
+                                  "  " + kOut + "\n     = " + kIn + "\n     + " + kOther + ";\n",
+                                  "Aliases:{\n  " + kOut + " -> " + kIn + "\n}\n");
+  EXPECT_EQ(
+      refusal(add, {both, both}, {}),
+      "input T0: f32[i0, i2] is updated in place, but the tensor given for it overlaps the one given for input T1: "
+      "f32[i0, i2]");
 }
 
 TEST_P(EvaluatorErrors, OutputsThatAreOneTensorAreGivenOneTensor) {
@@ -78,9 +79,9 @@ TEST_P(EvaluatorErrors, OutputsThatAreOneTensorAreGivenOneTensor) {
 // The first row of the input, and of what is computed from it.
 const std::string kRowOfInput =
     program("(" + kIn + ") -> (" + kRow + ")", "  " + kRow + " = HirAliasSelect( " + kIn + ", axis = 0, index = 0 )\n");
-const std::string kRowOfOutput =
-    program("(" + kIn + ") -> (" + kOther + ", " + kRow + ")",
-            "  " + kOther + "\n     = -" + kIn + ";\n  " + kRow + " = HirAliasSelect( " + kOther + ", axis = 0, index = 0 )\n");
+const std::string kRowOfOutput = program(
+    "(" + kIn + ") -> (" + kOther + ", " + kRow + ")",
+    "  " + kOther + "\n     = -" + kIn + ";\n  " + kRow + " = HirAliasSelect( " + kOther + ", axis = 0, index = 0 )\n");
 
 TEST_P(EvaluatorErrors, AViewIsNotWrittenElsewhere) {
   const int64_t two[] = {2};
@@ -106,14 +107,13 @@ TEST(MemoryErrors, NameTheKindAndTheDevice) {
   const auto tensorIn = [&](MemoryKind kind) {
     return Tensor::borrow(device, elements, DataType::F32, sizes, strides, kind);
   };
-  EXPECT_EQ(errorOf([&] { static_cast<void>(tensorIn(MemoryKind::Device).hostData()); }).message(),
-            "host data: a tensor of sizes [2, 2] in device memory of device recorder cannot be read by host code; copy it "
-            "first");
-  const std::string set =
-      program("(" + kIn + ") -> (" + kOther + ")", "  " + kOther + "\n     = -" + kIn + ";\n");
+  EXPECT_EQ(
+      errorOf([&] { static_cast<void>(tensorIn(MemoryKind::Device).hostData()); }).message(),
+      "host data: a tensor of sizes [2, 2] in device memory of device recorder cannot be read by host code; copy it "
+      "first");
+  const std::string set = program("(" + kIn + ") -> (" + kOther + ")", "  " + kOther + "\n     = -" + kIn + ";\n");
   HostIrEvaluator evaluator(parseHostProgram(set, "test.host_ir"), device);
-  const std::vector<std::pair<Val*, RunValue>> values = {
-      {evaluator.program().inputs()[0], tensorIn(MemoryKind::Host)}};
+  const std::vector<std::pair<Val*, RunValue>> values = {{evaluator.program().inputs()[0], tensorIn(MemoryKind::Host)}};
   EXPECT_EQ(errorOf([&] { evaluator.planFor(values); }).message(),
             "T0: f32[i0, i2] takes device memory, but the given tensor has host");
 }

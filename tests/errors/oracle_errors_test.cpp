@@ -12,7 +12,9 @@ namespace {
 
 TEST(OracleErrors, AnOutputThatNothingComputes) {
   Fusion fusion("f");
-  fusion.addOutput(fusion.tensor(DataType::F32, Axes{fusion.axis({.extent = fusion.constant(3)})}));
+  TensorView* output = fusion.tensor(DataType::F32, Axes{fusion.axis({.extent = fusion.constant(3)})});
+  output->setLabel(0);
+  fusion.addOutput(output);
   const Error error = errorOf([&] { oracle::evaluate(fusion, {}); });
   EXPECT_EQ(error.code(), ErrorCode::Definition);
   EXPECT_EQ(error.message(), "f: output T0: f32[3] is neither computed nor an input");

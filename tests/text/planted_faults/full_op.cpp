@@ -7,7 +7,7 @@
 namespace tokamak {
 
 void rule(const FullOp& op, ElementBuilder& b) {
-  Scalar* value = b.value(op.value, op.dtype);
+  const ElementRef value = b.value(op.value, op.dtype);
   b.result(b.apply(FunctionId::add, {value, value}));
 }
 
