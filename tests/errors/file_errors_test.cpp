@@ -47,6 +47,17 @@ TEST_F(FileErrors, AFullDiskLeavesNoHalfArray) {
   }
 }
 
+TEST_F(FileErrors, AFolderIsNotReplacedByAnArray) {
+  const std::filesystem::path path = folder_ / "x.npy";
+  std::filesystem::create_directories(path / "full");
+  const int64_t sizes[] = {4};
+  const Tensor tensor = Tensor::emptyOnHost(device_, stream_, DataType::F32, sizes);
+  const Error error = errorOf([&] { writeNpy(path, tensor); });
+  EXPECT_EQ(error.code(), ErrorCode::Io);
+  EXPECT_THAT(error.message(), HasSubstr("cannot be written: "));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+}
+
 TEST_F(FileErrors, AFullDiskTakesNoTimeline) {
   if (!std::filesystem::exists(kFullDisk)) GTEST_SKIP() << "there is no " << kFullDisk;
   const Error error = errorOf([] { Timeline().write(kFullDisk); });
