@@ -1,5 +1,4 @@
 // Messages of calls whose tensors do not fit together, and of memory that the host or the program cannot use.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "error_of.h"
@@ -11,7 +10,6 @@
 namespace tokamak {
 namespace {
 
-using testing::HasSubstr;
 using Mode = HostIrEvaluatorParams::Mode;
 
 const std::string kIn = "T0_g_float[iS0{i0}, iS1{i2}]";
