@@ -53,6 +53,11 @@ struct DirectOutput {
   std::shared_ptr<RunStorage> storage;
 };
 
+[[noreturn]] void refuseSharedBuffer(const TensorView& output) {
+  TK_RAISE(HostProgram, "output {} shares the buffer that the caller gave for another output; give it one too",
+           toString(output));
+}
+
 bool contains(const Tensor& tensor, const void* address) {
   const auto* first = static_cast<const std::byte*>(tensor.data());
   return address >= first && address < first + std::max<int64_t>(bytesOf(tensor), 1);
@@ -317,6 +322,7 @@ std::unique_ptr<Plan> HostIrEvaluator::record(const Call& call) {
 
   StepList& list = recorder.steps();
   std::vector<PlanOutput> outputs;
+  std::vector<std::shared_ptr<RunStorage>> given_out;
   for (TensorView* tv : program_->outputs()) {
     const RunTensor& value = runner.value(tv);
     PlanOutput output{recorder.resolve(value.address), value.dtype, value.kind, value.sizes, value.strides};
@@ -328,10 +334,12 @@ std::unique_ptr<Plan> HostIrEvaluator::record(const Call& call) {
       std::erase_if(list.steps, [&](const Step& step) {
         return step.kind == StepKind::Allocate && step.accesses[0].buffer == output.at.buffer;
       });
-      value.storage->disown();
+      given_out.push_back(value.storage);
     }
     outputs.push_back(std::move(output));
   }
+  // Not before all outputs are known: several may lie in one buffer.
+  for (const auto& storage : given_out) storage->disown();
   StepList recorded = list;
   if (params_.checks_plans) requireRaceFree(recorded);
   std::vector<Stream*> workers;
@@ -396,8 +404,7 @@ std::vector<Tensor> HostIrEvaluator::runPlan(const Call& call) {
       outputs.emplace_back(input.buffer(), input.offsetBytes() + output.at.offset, output.dtype, output.sizes,
                            output.strides);
     } else {
-      TK_RAISE(HostProgram, "output {} shares the buffer that the caller gave for another output; give it one too",
-               toString(*program_->outputs()[i]));
+      refuseSharedBuffer(*program_->outputs()[i]);
     }
     setReady(outputs.back(), *home_);
   }
@@ -431,6 +438,8 @@ std::vector<Tensor> HostIrEvaluator::runDirect(const Call& call) {
       const auto offset =
           static_cast<const std::byte*>(value.address) - static_cast<const std::byte*>(input->buffer()->address());
       outputs.emplace_back(input->buffer(), offset, value.dtype, value.sizes, value.strides);
+    } else if (value.storage == nullptr) {
+      refuseSharedBuffer(*program_->outputs()[i]);
     } else {
       outputs.push_back(
           Tensor::borrow(*device_, value.address, value.dtype, value.sizes, value.strides, value.kind,

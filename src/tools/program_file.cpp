@@ -1,11 +1,11 @@
 #include "tools/program_file.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <set>
-#include <sstream>
 
 #include <fmt/format.h>
 
@@ -23,10 +23,14 @@ std::string readText(const std::string& path) {
   TK_REQUIRE(!std::filesystem::is_directory(path), Io, "{}: is a directory, not a file", path);
   std::ifstream file(path, std::ios::binary);
   TK_REQUIRE(file.is_open(), Io, "{}: cannot be opened for reading", path);
-  std::ostringstream text;
-  text << file.rdbuf();
+  std::string text;
+  std::array<char, 1 << 16> piece;
+  do {  // read() notices failures that inserting the whole buffer into a stream does not tell from an empty file
+    file.read(piece.data(), piece.size());
+    text.append(piece.data(), static_cast<size_t>(file.gcount()));
+  } while (file);
   TK_REQUIRE(!file.bad(), Io, "{}: cannot be read", path);
-  return std::move(text).str();
+  return text;
 }
 
 // The text from its first token on.

@@ -1,8 +1,12 @@
 #include "tools/run_command.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <optional>
 
 #include <fmt/format.h>
@@ -82,6 +86,16 @@ void requireDevice(const std::string& name) {
              "--device {}: it must be one of cpu, cuda, interpreter", name);
   TK_REQUIRE(name != "cuda", Unsupported, "--device cuda: no CUDA device: {}", reasonForNoCuda());
   TK_REQUIRE(name == "cpu", Unsupported, "--device {}: this build has none; 'cpu' is there", name);
+}
+
+// A file that cannot be written is found before the program runs. One that was not there is not left behind.
+void requireWritable(const std::string& option, const std::string& path) {
+  std::error_code ignored;
+  const bool is_there = std::filesystem::exists(path, ignored);
+  std::FILE* const file = std::fopen(path.c_str(), "ae");
+  TK_REQUIRE(file != nullptr, Io, "{}: '{}' cannot be written: {}", option, path, std::strerror(errno));
+  std::fclose(file);
+  if (!is_there) std::filesystem::remove(path, ignored);
 }
 
 // A quick fingerprint of the elements: FNV-1a over the dense bytes.
@@ -181,7 +195,9 @@ int runProgram(ProgramFile& file, const RunOptions& options, const DumpOptions& 
   for (const auto& [name, path] : output_files) {
     TK_REQUIRE(std::ranges::any_of(output_views, [&](const TensorView* tv) { return nameOf(*tv) == name; }), Usage,
                "--output {}={}: the program has no such output", name, path);
+    requireWritable("--output " + name, path);
   }
+  if (!options.trace.empty()) requireWritable("--trace", options.trace);
   const InputValues inputs = makeInputs(file.fusion != nullptr ? *file.fusion : *program, sources, device, stream);
   std::vector<std::pair<Val*, RunValue>> values;
   for (size_t i = 0; i < program->inputs().size(); ++i) values.emplace_back(program->inputs()[i], inputs.values[i]);

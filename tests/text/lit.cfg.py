@@ -1,5 +1,6 @@
 # The text tests: every .fusion, .host_ir and .test file below this folder is a test that its RUN lines describe.
 #   %tokamak          the command line under test          (parameter tokamak=PATH)
+#   %tokamak_with_planted_faults  the same, with wrong rules of some ops (planted_faults/), from the same folder
 #   FileCheck         LLVM's FileCheck                     (parameter filecheck=PATH)
 #   %root             the root of the source tree
 #   %python           the Python that runs lit
@@ -34,6 +35,7 @@ config.suffixes = [".fusion", ".host_ir", ".test"]
 config.excludes = ["Inputs", "inputs"]
 config.test_source_root = tests
 config.test_exec_root = lit_config.params.get("exec_root", os.path.join(root, "build", "release", "tests", "text"))
+config.substitutions.append(("%tokamak_with_planted_faults", shlex.quote(tokamak + "_with_planted_faults")))
 config.substitutions.append(("%tokamak", shlex.quote(tokamak)))
 config.substitutions.append(("%root", shlex.quote(root)))
 config.substitutions.append(("%exits", f"{shlex.quote(sys.executable)} {shlex.quote(exits)}"))

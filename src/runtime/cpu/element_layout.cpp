@@ -65,8 +65,9 @@ void mergeDimensions(ElementProgram& program) {
     for (size_t& number : numbers) ++number;
     kept_results = 1;
   }
-  TK_REQUIRE(kept.size() <= kMaxDimensions, Unsupported,
-             "an operation over {} axes that cannot be merged; at most {} can be run", kept.size(), kMaxDimensions);
+  // An op goes over the axes of one tensor, a product over one more; tensors have at most 16.
+  TK_CHECK(kept.size() <= kMaxDimensions, "an operation over {} axes that cannot be merged; at most {} can be run",
+           kept.size(), kMaxDimensions);
   for (size_t a = 0; a < accesses.size(); ++a) accesses[a]->strides = std::move(strides[a]);
   program.lines.renumber(numbers);
   program.dimensions = std::move(kept);

@@ -73,8 +73,8 @@ int32_t IndexLines::add(const Scalar& scalar) {
   } else if (!mentionsAny(scalar, coordinates_)) {
     node.constant = evaluateInt(scalar, *bindings_);
   } else {
-    TK_REQUIRE(!isFloatingType(scalar.dtype()) && scalar.op() != ScalarOp::Cast && scalar.op() != ScalarOp::Function,
-               Unsupported, "{}: coordinates enter integer arithmetic only", toString(scalar));
+    TK_CHECK(!isFloatingType(scalar.dtype()) && scalar.op() != ScalarOp::Cast && scalar.op() != ScalarOp::Function,
+             "{}: coordinates enter integer arithmetic only", toString(scalar));
     node.op = scalar.op();
     for (size_t i = 0; i < scalar.operands().size(); ++i) node.operands[i] = add(*scalar.operand(i));
   }

@@ -1,0 +1,40 @@
+// Messages of the oracle about fusions and scalars that only the C++ interface can make.
+#include <gtest/gtest.h>
+
+#include "error_of.h"
+#include "ir/functions.h"
+#include "ir/fusion.h"
+#include "oracle/evaluate.h"
+#include "oracle/scalars.h"
+
+namespace tokamak {
+namespace {
+
+TEST(OracleErrors, AnOutputThatNothingComputes) {
+  Fusion fusion("f");
+  TensorView* output = fusion.tensor(DataType::F32, Axes{fusion.axis({.extent = fusion.constant(3)})});
+  output->setLabel(0);
+  fusion.addOutput(output);
+  const Error error = errorOf([&] { oracle::evaluate(fusion, {}); });
+  EXPECT_EQ(error.code(), ErrorCode::Definition);
+  EXPECT_EQ(error.message(), "f: output T0: f32[3] is neither computed nor an input");
+}
+
+TEST(OracleErrors, ScalarsThatHaveNoMeaning) {
+  Fusion fusion("f");
+  Scalar* operands[] = {fusion.symbol("a", DataType::F32), fusion.symbol("b", DataType::F32)};
+  const ScalarBindings bindings = {{operands[0], ScalarValue{1.0}}, {operands[1], ScalarValue{2.0}}};
+  const auto refusal = [&](ScalarOp op, FunctionId function = {}) {
+    const Scalar& scalar = *fusion.rawScalar(op, DataType::F32, operands, function);
+    return errorOf([&] { oracle::evaluateScalar(scalar, bindings, oracle::Mode::Exact); });
+  };
+  const Error division = refusal(ScalarOp::FloorDiv);
+  EXPECT_EQ(division.code(), ErrorCode::Unsupported);
+  EXPECT_NE(division.message().find("the reference has no floor division on floating scalars"), std::string::npos);
+  const Error bits = refusal(ScalarOp::Function, FunctionId::bitwise_and);
+  EXPECT_EQ(bits.code(), ErrorCode::Definition);
+  EXPECT_EQ(bits.message(), "bitwise_and: not defined on operands of type f32");
+}
+
+}  // namespace
+}  // namespace tokamak

@@ -1,0 +1,50 @@
+// Stream axes over host units: what cannot be cut is refused by name.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "define/callables.h"
+#include "error_of.h"
+#include "host/lower_fusion.h"
+#include "ir/text/fusion_parser.h"
+#include "schedule/commands.h"
+
+namespace tokamak {
+namespace {
+
+using testing::HasSubstr;
+
+std::string refusal(const std::string& ops, const std::string& outputs, const std::string& marks) {
+  const std::string text = "fusion f(T0: f32[n, n]) -> " + outputs + " { " + ops + " } schedule { " + marks + " }";
+  const auto fusion =
+      parseFusion(text, "f.fusion", {.resolver = &definingResolver(), .scheduler = &scheduleCommands()});
+  const Error error = errorOf([&] { lowerToHostProgram(*fusion, {.grouping = Grouping::Units}); });
+  EXPECT_EQ(error.code(), ErrorCode::HostProgram) << error.what();
+  return error.message();
+}
+
+std::string stream(const std::string& tensor, int axis) {
+  return " parallelize(" + tensor + ", axis=" + std::to_string(axis) + ", type=Stream)";
+}
+
+TEST(UnitStreamErrors, ATensorThatWouldBeCutAlongTwoAxes) {
+  EXPECT_THAT(refusal("T1 = neg(T0) T2 = permute(T1, order=[1, 0]) T3 = add(T1, T2)", "T3", stream("T3", 0)),
+              HasSubstr("would be cut along its axes"));
+}
+
+TEST(UnitStreamErrors, ATensorThatIsReadWholeThroughABroadcastAxis) {
+  EXPECT_THAT(refusal("T1 = neg(T0) T2 = sum(T1, axes=[0]) T3 = broadcast(T2, flags=[true, false]) T4 = sub(T1, T3)",
+                      "T4", stream("T4", 0)),
+              HasSubstr("sub reads T3: f32[1, n] with a broadcast axis along the loop"));
+  // The same where each is an output of its own.
+  const std::string ops = "T1 = neg(T0) T2 = sum(T1, axes=[0]) T3 = broadcast(T2, flags=[true, false])";
+  EXPECT_THAT(refusal(ops, "(T1, T3)", stream("T1", 0) + stream("T3", 0)),
+              HasSubstr("is streamed along an axis that does not map to it"));
+}
+
+TEST(UnitStreamErrors, OutputsThatAreStreamedAlongDifferentAxes) {
+  EXPECT_THAT(refusal("T1 = exp(T0) T2 = neg(T1)", "(T1, T2)", stream("T1", 0) + stream("T2", 1)),
+              HasSubstr("is streamed along an axis that does not map to it"));
+}
+
+}  // namespace
+}  // namespace tokamak
