@@ -27,7 +27,7 @@ Name split(std::string_view helper) {
 }
 
 bool isLaneType(std::string_view type) {
-  constexpr std::string_view prefix = "f32x";
+  const std::string_view prefix = "f32x";
   return type.starts_with(prefix) && type.size() > prefix.size() &&
          std::all_of(type.begin() + prefix.size(), type.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
 }
@@ -99,9 +99,10 @@ struct Helper {
 };
 
 Helper parse(std::string_view text) {
-  constexpr std::string_view mark = "// needs:";
+  const std::string_view mark = "// needs:";
   const size_t end = text.find('\n');
-  TK_CHECK(text.starts_with(mark) && end != std::string_view::npos, "device code: a text's first line says what it needs");
+  TK_CHECK(text.starts_with(mark) && end != std::string_view::npos,
+           "device code: a text's first line says what it needs");
   Helper helper;
   std::string_view line = text.substr(mark.size(), end - mark.size());
   while (!line.empty()) {

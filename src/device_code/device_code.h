@@ -2,7 +2,7 @@
 // needs. They give the results of the function table's formulas (ir/functions.h) and of the conversions between types.
 //
 // A helper is named like its function without "tk_": exp_f32 is `tk_f32 tk_exp_f32(tk_f32 x)`. How a text is written:
-// docs/device_code.md.
+// src/device_code/README.md.
 #pragma once
 
 #include <cstdint>

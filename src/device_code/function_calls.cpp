@@ -36,7 +36,7 @@ constexpr Pattern kPatterns[] = {
     {FunctionId::div, kReal, "($0 / $1)"},
     {FunctionId::truediv, kReal, "($0 / $1)"},
     {FunctionId::reciprocal, kReal, "(1 / $0)"},
-    {FunctionId::neg, kReal, "(-$0)"},
+    {FunctionId::neg, kReal, "(- $0)"},
     {FunctionId::add_alpha, kReal, "($0 + $1 * $2)"},
     {FunctionId::sub_alpha, kReal, "($0 - $1 * $2)"},
     {FunctionId::addcmul, kReal, "($0 + $3 * ($1 * $2))"},
@@ -57,7 +57,7 @@ constexpr Pattern kPatterns[] = {
     {FunctionId::bitwise_not, kBool, "(!$0)"},
     {FunctionId::maximum, kBool | kMask, "($0 | $1)"},
     {FunctionId::minimum, kBool | kMask, "($0 & $1)"},
-    {FunctionId::where, kScalar, "($0 ? $1 : $2)"},
+    {FunctionId::where, kBool, "($0 ? $1 : $2)"},
     {FunctionId::isreal, kScalar, "1"},
     {FunctionId::isfinite, kInteger | kBool, "1"},
     {FunctionId::isinf, kInteger | kBool, "0"},
@@ -126,7 +126,8 @@ bool hasFunction(FunctionId id, LaneType operand) {
 
 std::string functionCall(FunctionId id, LaneType operand, std::span<const std::string> operands) {
   requireFunction(id, operand);
-  TK_CHECK(static_cast<int>(operands.size()) == functionInfo(id).arity, "device code: as many operands as the function has");
+  TK_CHECK(static_cast<int>(operands.size()) == functionInfo(id).arity,
+           "device code: as many operands as the function has");
   if (const auto pattern = patternOf(id, operand)) return substitute(*pattern, operands);
   return fmt::format("tk_{}({})", helperOf(id, operand), fmt::join(operands, ", "));
 }

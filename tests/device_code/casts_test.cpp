@@ -12,7 +12,9 @@
 namespace tokamak::test {
 namespace {
 
-std::string castName(DataType to, DataType from) { return fmt::format("{}_from_{}", dataTypeName(to), dataTypeName(from)); }
+std::string castName(DataType to, DataType from) {
+  return fmt::format("{}_from_{}", dataTypeName(to), dataTypeName(from));
+}
 
 // Numbers that sit on or beside halfway points of the formats, and at the ends of integer ranges.
 std::vector<double> interestingNumbers() {

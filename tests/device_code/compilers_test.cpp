@@ -12,12 +12,13 @@ namespace {
 
 TEST(Compilers, GccVectorisesLoopsOverTheFunctionsOfKernels) {
   if (!CompiledCode::hasCompiler() || CompiledCode::isClang()) GTEST_SKIP() << "the C compiler is not gcc";
-  constexpr FunctionId ids[] = {FunctionId::abs,     FunctionId::add,   FunctionId::ceil,  FunctionId::clamp,   FunctionId::cos,
-                                FunctionId::erf,     FunctionId::exp,   FunctionId::exp2,  FunctionId::expm1,   FunctionId::floor,
-                                FunctionId::log,     FunctionId::log1p, FunctionId::log2,  FunctionId::maximum, FunctionId::minimum,
-                                FunctionId::pow,     FunctionId::relu,  FunctionId::round, FunctionId::rsqrt,   FunctionId::sigmoid,
-                                FunctionId::silu,    FunctionId::sin,   FunctionId::sqrt,  FunctionId::tan,     FunctionId::tanh,
-                                FunctionId::trunc};
+  constexpr FunctionId ids[] = {FunctionId::abs,   FunctionId::add,     FunctionId::ceil,    FunctionId::clamp,
+                                FunctionId::cos,   FunctionId::erf,     FunctionId::exp,     FunctionId::exp2,
+                                FunctionId::expm1, FunctionId::floor,   FunctionId::log,     FunctionId::log1p,
+                                FunctionId::log2,  FunctionId::maximum, FunctionId::minimum, FunctionId::pow,
+                                FunctionId::relu,  FunctionId::round,   FunctionId::rsqrt,   FunctionId::sigmoid,
+                                FunctionId::silu,  FunctionId::sin,     FunctionId::sqrt,    FunctionId::tan,
+                                FunctionId::tanh,  FunctionId::trunc};
   // Messages name the place of the loop: a file of its own for each.
   std::vector<std::string> helpers, names;
   std::string loops;
@@ -88,13 +89,18 @@ TEST(Compilers, NvrtcCompilesEveryFunctionAndCast) {
   if (nvrtc.library == nullptr) GTEST_SKIP() << "no NVRTC";
   std::vector<std::string> helpers;
   std::string kernels;
-  const auto kernel = [&](const std::string& name, const std::string& result, const std::vector<std::string>& types, const std::string& value) {
+  const auto kernel = [&](const std::string& name, const std::string& result, const std::vector<std::string>& types,
+                          const std::string& value) {
     std::string parameters;
     for (size_t i = 0; i < types.size(); ++i) parameters += fmt::format(", const {}* {}", types[i], "xyzw"[i]);
-    kernels += fmt::format("extern \"C\" __global__ void {}({}* out{}) {{\n  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n  out[i] = {};\n}}\n",
-                           name, result, parameters, value);
+    kernels += fmt::format(
+        "extern \"C\" __global__ void {}({}* out{}) {{\n  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n  "
+        "out[i] = {};\n}}\n",
+        name, result, parameters, value);
   };
-  const auto need = [&](const std::vector<std::string>& names) { helpers.insert(helpers.end(), names.begin(), names.end()); };
+  const auto need = [&](const std::vector<std::string>& names) {
+    helpers.insert(helpers.end(), names.begin(), names.end());
+  };
   const std::vector<std::string> operands = {"x[i]", "y[i]", "z[i]", "w[i]"};
   for (const FunctionInfo& info : kFunctions) {
     for (const DataType type : {DataType::F32, DataType::F64, DataType::I32, DataType::I64, DataType::Bool}) {
@@ -109,7 +115,8 @@ TEST(Compilers, NvrtcCompilesEveryFunctionAndCast) {
   for (const DataType to : kAllDataTypes) {
     for (const DataType from : kAllDataTypes) {
       need(castHelpers(to, from));
-      kernel(fmt::format("cast_{}_{}", dataTypeName(to), dataTypeName(from)), deviceTypeName(to), {deviceTypeName(from)}, castCall(to, from, "x[i]"));
+      kernel(fmt::format("cast_{}_{}", dataTypeName(to), dataTypeName(from)), deviceTypeName(to),
+             {deviceTypeName(from)}, castCall(to, from, "x[i]"));
     }
   }
   EXPECT_EQ(nvrtc.messages(deviceCode(Dialect::Cuda, helpers) + "\n" + kernels), "");

@@ -63,13 +63,15 @@ bool isSame(T a, T b) {
 }
 
 template <class T>
-std::string firstDifference(const void* got, const void* expected, size_t n, const std::vector<std::vector<T>>& operands) {
+std::string firstDifference(const void* got, const void* expected, size_t n,
+                            const std::vector<std::vector<T>>& operands) {
   for (size_t i = 0; i < n; ++i) {
     T a, b;
     std::memcpy(&a, static_cast<const char*>(got) + i * sizeof(T), sizeof(T));
     std::memcpy(&b, static_cast<const char*>(expected) + i * sizeof(T), sizeof(T));
     if (!isSame(a, b)) {
-      return fmt::format("at {} {} {} {}: {} instead of {}", operands[0][i], operands[1][i], operands[2][i], operands[3][i], a, b);
+      return fmt::format("at {} {} {} {}: {} instead of {}", operands[0][i], operands[1][i], operands[2][i],
+                         operands[3][i], a, b);
     }
   }
   return "";
@@ -118,10 +120,32 @@ void compareFloating() {
 template <class T>
 void compareInteger() {
   using Limits = std::numeric_limits<T>;
-  const std::vector<T> special = {0, 1, -1, 2, -2, 3, -3, 7, 31, 32, 33, 63, 64, 65, -31, 100, -100, Limits::max(), Limits::min(),
-                                  Limits::max() - 1, Limits::min() + 1, Limits::max() / 2, Limits::min() / 2};
+  const std::vector<T> special = {0,
+                                  1,
+                                  -1,
+                                  2,
+                                  -2,
+                                  3,
+                                  -3,
+                                  7,
+                                  31,
+                                  32,
+                                  33,
+                                  63,
+                                  64,
+                                  65,
+                                  -31,
+                                  100,
+                                  -100,
+                                  Limits::max(),
+                                  Limits::min(),
+                                  Limits::max() - 1,
+                                  Limits::min() + 1,
+                                  Limits::max() / 2,
+                                  Limits::min() / 2};
   std::mt19937_64 random(3);
-  compareAll<T>(operandsOf<T>(special, 20'000, [&] { return static_cast<T>(static_cast<T>(random()) >> (random() % (sizeof(T) * 8))); }));
+  compareAll<T>(operandsOf<T>(
+      special, 20'000, [&] { return static_cast<T>(static_cast<T>(random()) >> (random() % (sizeof(T) * 8))); }));
 }
 
 TEST(ExactFunctions, F32FunctionsEqualTheFormulas) { compareFloating<float>(); }
@@ -129,14 +153,16 @@ TEST(ExactFunctions, F64FunctionsEqualTheFormulas) { compareFloating<double>(); 
 TEST(ExactFunctions, I32FunctionsEqualTheFormulas) { compareInteger<int32_t>(); }
 TEST(ExactFunctions, I64FunctionsEqualTheFormulas) { compareInteger<int64_t>(); }
 TEST(ExactFunctions, BoolFunctionsEqualTheFormulas) {
-  compareAll<bool>(operandsOf<uint8_t>({0, 1}, 200, [i = 0]() mutable { return static_cast<uint8_t>((++i * 7 / 3) % 2); }));
+  compareAll<bool>(
+      operandsOf<uint8_t>({0, 1}, 200, [i = 0]() mutable { return static_cast<uint8_t>((++i * 7 / 3) % 2); }));
 }
 
 TEST(ExactFunctions, EveryFunctionOfTheTableIsThereForEveryTypeItComputesWith) {
   for (const FunctionInfo& info : kFunctions) {
     for (const DataType type : {DataType::F32, DataType::F64, DataType::I32, DataType::I64, DataType::Bool}) {
       const auto types = functionTypes(info.id, type);
-      EXPECT_EQ(hasFunction(info.id, type), types.has_value() && types->operand == type) << info.name << dataTypeName(type);
+      EXPECT_EQ(hasFunction(info.id, type), types.has_value() && types->operand == type)
+          << info.name << dataTypeName(type);
     }
   }
 }

@@ -67,11 +67,13 @@ void sweepFunctions(DataType type, const std::vector<T>& xs, const std::vector<s
     std::vector<T> got(x.size());
     for (const FunctionId id : approximated(arity)) {
       Worst<T> worst;
-      code.entry(functionLoopName(id, type))(got.data(), x.data(), second.data(), nullptr, nullptr, static_cast<int64_t>(x.size()));
+      code.entry(functionLoopName(id, type))(got.data(), x.data(), second.data(), nullptr, nullptr,
+                                             static_cast<int64_t>(x.size()));
       for (size_t i = 0; i < x.size(); ++i) note<T, W>(worst, id, x[i], arity == 1 ? T(0) : second[i], got[i]);
       report += fmt::format("  {} {:.3f}", functionInfo(id).name, worst.error);
-      EXPECT_LE(worst.error, boundOf(id, type)) << functionInfo(id).name << "(" << fmt::format("{}, {}) = {}, expected {}", worst.x, worst.y,
-                                                    worst.got, static_cast<double>(reference<W>(id, worst.x, worst.y)));
+      EXPECT_LE(worst.error, boundOf(id, type)) << functionInfo(id).name << "("
+                                                << fmt::format("{}, {}) = {}, expected {}", worst.x, worst.y, worst.got,
+                                                               static_cast<double>(reference<W>(id, worst.x, worst.y)));
     }
   }
   fmt::print("largest errors in ulp of {}:{}\n", dataTypeName(type), report);

@@ -13,15 +13,16 @@ namespace {
 std::vector<FunctionId> laneFunctions() {
   std::vector<FunctionId> ids;
   for (const FunctionInfo& info : kFunctions) {
-    const bool gives_f32 = info.rule != TypeRule::Compare && info.rule != TypeRule::Choose && info.rule != TypeRule::Test;
+    const bool gives_f32 =
+        info.rule != TypeRule::Compare && info.rule != TypeRule::Choose && info.rule != TypeRule::Test;
     if (gives_f32 && hasFunction(info.id, LaneType(DataType::F32, 8))) ids.push_back(info.id);
   }
   return ids;
 }
 
 // A loop over vectors of `lanes` elements, loaded and stored as a kernel would.
-std::string vectorLoop(const std::string& name, int lanes, const std::string& result_type, const std::string& operand_type,
-                       const std::string& expression) {
+std::string vectorLoop(const std::string& name, int lanes, const std::string& result_type,
+                       const std::string& operand_type, const std::string& expression) {
   return fmt::format(
       "void {0}(void* out, const void* x, const void* y, const void* z, const void* w, long n) {{\n"
       "  for (long i = 0; i < n / {1}; ++i) {{\n    {2} r; {3} a, b = {{0}}, c = {{0}}, d = {{0}};\n"
@@ -38,7 +39,8 @@ std::vector<float> operand(int shift) {
   std::vector<float> values = sweep<float>(20'000);
   values.resize(values.size() / 16 * 16);
   std::vector<float> rotated(values.size());
-  for (size_t i = 0; i < values.size(); ++i) rotated[i] = values[(i + static_cast<size_t>(shift) * 977) % values.size()];
+  for (size_t i = 0; i < values.size(); ++i)
+    rotated[i] = values[(i + static_cast<size_t>(shift) * 977) % values.size()];
   return rotated;
 }
 
@@ -67,8 +69,8 @@ TEST_P(Lanes, FunctionsOfLanesEqualThoseOfOneLane) {
     for (const int lanes : {8, 16}) {
       const LaneType type(DataType::F32, lanes);
       for (const std::string& helper : functionHelpers(id, type)) helpers.push_back(helper);
-      loops += vectorLoop(fmt::format("lanes_{}_{}", functionInfo(id).name, lanes), lanes, deviceTypeName(type), deviceTypeName(type),
-                          functionCall(id, type, std::span(names).first(arity)));
+      loops += vectorLoop(fmt::format("lanes_{}_{}", functionInfo(id).name, lanes), lanes, deviceTypeName(type),
+                          deviceTypeName(type), functionCall(id, type, std::span(names).first(arity)));
     }
   }
   const CompiledCode code(helpers, loops, GetParam());
@@ -78,7 +80,8 @@ TEST_P(Lanes, FunctionsOfLanesEqualThoseOfOneLane) {
     std::vector<float> expected(x.size()), got(x.size());
     code.entry(functionLoopName(id, DataType::F32))(expected.data(), x.data(), y.data(), z.data(), w.data(), n);
     for (const int lanes : {8, 16}) {
-      code.entry(fmt::format("lanes_{}_{}", functionInfo(id).name, lanes))(got.data(), x.data(), y.data(), z.data(), w.data(), n);
+      code.entry(fmt::format("lanes_{}_{}", functionInfo(id).name, lanes))(got.data(), x.data(), y.data(), z.data(),
+                                                                           w.data(), n);
       EXPECT_EQ(firstDifference(got, expected), -1) << functionInfo(id).name << " of " << lanes << " lanes";
     }
   }
@@ -89,22 +92,28 @@ TEST_P(Lanes, MasksChooseAndHalfTypesConvert) {
   if (!CompiledCode::hasCompiler()) GTEST_SKIP() << "no C compiler";
   std::vector<std::string> helpers;
   std::string loops;
-  const auto need = [&](const std::vector<std::string>& names) { helpers.insert(helpers.end(), names.begin(), names.end()); };
+  const auto need = [&](const std::vector<std::string>& names) {
+    helpers.insert(helpers.end(), names.begin(), names.end());
+  };
   for (const int lanes : {1, 8, 16}) {
     const LaneType f32(DataType::F32, lanes), mask(DataType::Bool, lanes);
     const std::string v = deviceTypeName(f32);
-    need(lanes == 1 ? std::vector<std::string>{} : functionHelpers(FunctionId::where, f32));
+    need(functionHelpers(FunctionId::where, f32));
     if (lanes > 1) need({fmt::format("basics_f32x{}", lanes)});
-    const auto call = [](FunctionId id, LaneType type, std::vector<std::string> operands) { return functionCall(id, type, operands); };
-    const std::string condition =
-        call(FunctionId::logical_and, mask,
-             {call(FunctionId::lt, f32, {"a", "b"}), call(FunctionId::logical_not, mask, {call(FunctionId::ge, f32, {"c", "b"})})});
-    loops += vectorLoop(fmt::format("where_{}", lanes), lanes, v, v, call(FunctionId::where, f32, {condition, "a", "c"}));
+    const auto call = [](FunctionId id, LaneType type, std::vector<std::string> operands) {
+      return functionCall(id, type, operands);
+    };
+    const std::string condition = call(FunctionId::logical_and, mask,
+                                       {call(FunctionId::lt, f32, {"a", "b"}),
+                                        call(FunctionId::logical_not, mask, {call(FunctionId::ge, f32, {"c", "b"})})});
+    loops +=
+        vectorLoop(fmt::format("where_{}", lanes), lanes, v, v, call(FunctionId::where, f32, {condition, "a", "c"}));
     for (const DataType half : {DataType::F16, DataType::BF16}) {
       const LaneType halves(half, lanes);
       need(castHelpers(half, f32));
       need(castHelpers(DataType::F32, halves));
-      loops += vectorLoop(fmt::format("to_{}_{}", dataTypeName(half), lanes), lanes, deviceTypeName(halves), v, castCall(half, f32, "a"));
+      loops += vectorLoop(fmt::format("to_{}_{}", dataTypeName(half), lanes), lanes, deviceTypeName(halves), v,
+                          castCall(half, f32, "a"));
       loops += vectorLoop(fmt::format("from_{}_{}", dataTypeName(half), lanes), lanes, v, deviceTypeName(halves),
                           castCall(DataType::F32, halves, "a"));
     }
@@ -125,8 +134,10 @@ TEST_P(Lanes, MasksChooseAndHalfTypesConvert) {
       code.entry(fmt::format("to_{}_{}", half, lanes))(got_halves.data(), x.data(), nullptr, nullptr, nullptr, n);
       EXPECT_EQ(firstDifference(got_halves, expected_halves), -1) << half << lanes;
       std::vector<float> expected_floats(bits.size()), got_floats(bits.size());
-      code.entry(fmt::format("from_{}_1", half))(expected_floats.data(), bits.data(), nullptr, nullptr, nullptr, 0x10000);
-      code.entry(fmt::format("from_{}_{}", half, lanes))(got_floats.data(), bits.data(), nullptr, nullptr, nullptr, 0x10000);
+      code.entry(fmt::format("from_{}_1", half))(expected_floats.data(), bits.data(), nullptr, nullptr, nullptr,
+                                                 0x10000);
+      code.entry(fmt::format("from_{}_{}", half, lanes))(got_floats.data(), bits.data(), nullptr, nullptr, nullptr,
+                                                         0x10000);
       EXPECT_EQ(firstDifference(got_floats, expected_floats), -1) << half << lanes;
     }
   }

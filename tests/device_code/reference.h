@@ -23,7 +23,8 @@ inline long double inverseErfOf(long double x) {
   const long double y = formula::inverseErfDouble(static_cast<double>(x));
   if (!std::isfinite(y) || y == 0) return y;
   const long double slope = 2 / std::sqrt(3.14159265358979323846264338L) * std::exp(-y * y);
-  const long double rest = std::fabs(x) < 0.5L ? std::erf(y) - x : std::copysign(1 - std::fabs(x) - std::erfc(std::fabs(y)), x);
+  const long double rest =
+      std::fabs(x) < 0.5L ? std::erf(y) - x : std::copysign(1 - std::fabs(x) - std::erfc(std::fabs(y)), x);
   return y - rest / slope;
 }
 inline long double inverseErfcOf(long double x) {

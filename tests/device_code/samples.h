@@ -24,8 +24,26 @@ template <class T>
 std::vector<T> specialValues() {
   using Limits = std::numeric_limits<T>;
   std::vector<T> values;
-  for (const T x : {T(0), Limits::denorm_min(), Limits::min(), Limits::min() / 2, T(1e-20), T(1e-8), T(0.25), T(0.5), T(1), T(1.5),
-                    T(2), T(3), T(5), T(10), T(17), T(64), T(1e6), Limits::max(), Limits::infinity(), Limits::quiet_NaN()}) {
+  for (const T x : {T(0),
+                    Limits::denorm_min(),
+                    Limits::min(),
+                    Limits::min() / 2,
+                    T(1e-20),
+                    T(1e-8),
+                    T(0.25),
+                    T(0.5),
+                    T(1),
+                    T(1.5),
+                    T(2),
+                    T(3),
+                    T(5),
+                    T(10),
+                    T(17),
+                    T(64),
+                    T(1e6),
+                    Limits::max(),
+                    Limits::infinity(),
+                    Limits::quiet_NaN()}) {
     values.push_back(x);
     values.push_back(-x);
   }
@@ -47,10 +65,50 @@ void addNeighbours(std::vector<T>& values, double centre, int reach) {
 template <class T>
 std::vector<T> sweep(int random_count) {
   std::vector<T> values = specialValues<T>();
-  for (const double place : {0x1p-149, 0x1p-126, 0x1p-25, 0x1p-24, 1e-8, 0.25, 0.41421356237309503, 0.5, 0.70710678118654752, 1.0,
-                             1.41421356237309505, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 8.0, 9.0, 10.0, 19.5, 20.0, 22.0, 26.5, 27.2, 30.0,
-                             0x1p23, 0x1p24, 0x1p31, 0x1p40, 87.3365, 88.7228, 103.97, 104.0, 108.5, 127.0, 128.0, 149.0, 150.0,
-                             709.78, 745.13, 746.0, 800.0, 1e9}) {
+  for (const double place : {0x1p-149,
+                             0x1p-126,
+                             0x1p-25,
+                             0x1p-24,
+                             1e-8,
+                             0.25,
+                             0.41421356237309503,
+                             0.5,
+                             0.70710678118654752,
+                             1.0,
+                             1.41421356237309505,
+                             1.5,
+                             2.0,
+                             2.5,
+                             3.0,
+                             3.5,
+                             4.0,
+                             8.0,
+                             9.0,
+                             10.0,
+                             19.5,
+                             20.0,
+                             22.0,
+                             26.5,
+                             27.2,
+                             30.0,
+                             0x1p23,
+                             0x1p24,
+                             0x1p31,
+                             0x1p40,
+                             87.3365,
+                             88.7228,
+                             103.97,
+                             104.0,
+                             108.5,
+                             127.0,
+                             128.0,
+                             149.0,
+                             150.0,
+                             709.78,
+                             745.13,
+                             746.0,
+                             800.0,
+                             1e9}) {
     addNeighbours(values, place, 100);
   }
   for (int i = 1; i <= 200; ++i) {

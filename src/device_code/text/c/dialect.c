@@ -1,6 +1,7 @@
 // needs:
 // C11 with the builtins of gcc and clang, no header. Compile with -fno-math-errno -fno-trapping-math -ffp-contract=off.
-typedef _Bool tk_bool;
+/* 0 or 1; gcc does not vectorise choices by _Bool. */
+typedef unsigned char tk_bool;
 typedef float tk_f32;
 typedef double tk_f64;
 typedef unsigned short tk_f16;

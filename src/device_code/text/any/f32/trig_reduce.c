@@ -1,5 +1,6 @@
 // needs: basics_f32 basics_f64
-/* 2^k mod 2 pi for k = 1, ..., 104 as a multiple of 2^-27 and the rest; first a row that leaves x as it is. */
+/* 2^k mod 2 pi for k = 1, ..., 104 as a multiple of 2^-27 and the rest; before them a row that leaves x
+   as it is, after them one that overflows, for infinity and NaN. */
 TK_TABLE tk_f64 tk_powers_mod_turn[] = {
   1.0, 0.0,
   2.0, 0.0,
@@ -106,6 +107,7 @@ TK_TABLE tk_f64 tk_powers_mod_turn[] = {
   2.0445911809802055, -5.2124862798737396e-10,
   -2.1940029487013817, 2.4397090222269185e-9,
   1.8951794132590294, 1.3972117662521704e-9,
+  1.7e308, 0.0,
 
 };
 /* x - n pi/2 in [-pi/4, pi/4] with an error below 2^-57, and n mod 4 in the low bits of *quadrant. With x = m 2^k, k > 0 from
@@ -113,12 +115,14 @@ TK_TABLE tk_f64 tk_powers_mod_turn[] = {
 TK_FN tk_f64 tk_trig_reduce_f32(tk_f32 x, tk_i32 *quadrant) {
   const tk_i32 bits = tk_bits_f32(x);
   const tk_i32 exponent = (bits >> 23) & 255;
-  const tk_i32 k = exponent > 150 && exponent < 255 ? exponent - 150 : 0;
+  const tk_i32 k = exponent > 150 ? exponent - 150 : 0;
   const tk_f64 m = tk_from_bits_f32(bits - (k << 23));
-  const tk_f64 high = m * tk_powers_mod_turn[2 * k];
+  /* The row, truly computed in 64 bits: gcc cannot vectorise loads of f64 at 32-bit places without the hardware's gathers. */
+  const tk_i64 row = tk_bits_f64((tk_f64)k + 6755399441055744.0) - 0x4338000000000000LL;
+  const tk_f64 high = m * tk_powers_mod_turn[2 * row];
   const tk_f64 shifted = tk_fma_f64(high, 0.63661977236758138, 6755399441055744.0);
   const tk_f64 n = shifted - 6755399441055744.0;
   *quadrant = (tk_i32)tk_bits_f64(shifted);
-  const tk_f64 low = tk_fma_f64(m, tk_powers_mod_turn[2 * k + 1], -(n * 6.123233995736766e-17));
+  const tk_f64 low = tk_fma_f64(m, tk_powers_mod_turn[2 * row + 1], -(n * 6.123233995736766e-17));
   return tk_fma_f64(-n, 1.5707963267948966, high) + low;
 }
