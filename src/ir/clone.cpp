@@ -34,6 +34,7 @@ TensorView* Cloner::copyOf(TensorView& tensor) {
   copy->setMemoryType(tensor.memoryType());
   copy->setMemoryKind(tensor.memoryKind());
   copy->setMesh(tensor.mesh());
+  copy->setCircularBuffer(tensor.circularBuffer());
   return copy;
 }
 
