@@ -28,7 +28,8 @@ std::vector<TensorView*> CommandArguments::tensors(size_t i) const {
   if (!isGiven(i)) return {};
   if (std::holds_alternative<Val*>(values_[i])) return {tensor(i)};
   std::vector<TensorView*> tensors;
-  for (Val* val : std::get<std::vector<Val*>>(fitted(i, std::vector<Val*>{}))) {
+  const FieldValue list = fitted(i, std::vector<Val*>{});
+  for (Val* val : std::get<std::vector<Val*>>(list)) {
     tensors.push_back(asTensor(val));
     TK_REQUIRE(tensors.back() != nullptr, Schedule, "{}: '{}' must be a list of tensors", command_,
                parameters_[i].name);
