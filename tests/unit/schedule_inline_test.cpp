@@ -10,8 +10,8 @@ using testing::HasSubstr;
 constexpr const char* kChain = "fusion f(T0: f32[i0, i2]) -> T3 { T1 = exp(T0) T2 = neg(T1) T3 = abs(T2) }\n";
 constexpr const char* kSoftmax =
     "fusion f(T0: f32[i0, i2]) -> T7 {\n"
-    "  T1 = max(T0, axes=[1])\n  T2 = broadcast(T1, is_broadcast=[false, true])\n  T3 = sub(T0, T2)\n  T4 = exp(T3)\n"
-    "  T5 = sum(T4, axes=[1])\n  T6 = broadcast(T5, is_broadcast=[false, true])\n  T7 = div(T4, T6)\n}\n";
+    "  T1 = max(T0, axes=[1])\n  T2 = broadcast(T1, flags=[false, true])\n  T3 = sub(T0, T2)\n  T4 = exp(T3)\n"
+    "  T5 = sum(T4, axes=[1])\n  T6 = broadcast(T5, flags=[false, true])\n  T7 = div(T4, T6)\n}\n";
 
 TEST(ScheduleInline, APositionIsPrintedAfterTheLoops) {
   EXPECT_EQ(scheduleAfter(kChain, "inline_at(T2, position=1) inline_at(T1, position=1)"),
@@ -41,14 +41,14 @@ TEST(ScheduleInline, AProducerGoesIntoTheReductionLoopOfItsConsumer) {
 
 TEST(ScheduleInline, ABroadcastAxisGoesAlongWithTheAxisItIsShownAlong) {
   EXPECT_EQ(scheduleAfter("fusion f(T0: f32[i2], T1: f32[i0, i2]) -> T3 {\n"
-                          "  T2 = broadcast(T0, is_broadcast=[true, false]) T3 = add(T1, T2) }\n",
+                          "  T2 = broadcast(T0, flags=[true, false]) T3 = add(T1, T2) }\n",
                           "merge(T3, axis=0) merge(T2, axis=0) inline_most()"),
             "  merge(T2, axis=0)\n  merge(T3, axis=0)\n  inline_at(T2, position=1)\n");
 }
 
 TEST(ScheduleInline, ATensorGoesAlongWithAMergeOfItsAxisAndANewBroadcastAxis) {
   EXPECT_EQ(scheduleAfter("fusion f(T0: f32[i2], T1: f32[i0, i2]) -> T4 {\n"
-                          "  T2 = exp(T0) T3 = broadcast(T2, is_broadcast=[true, false]) T4 = add(T1, T3) }\n",
+                          "  T2 = exp(T0) T3 = broadcast(T2, flags=[true, false]) T4 = add(T1, T3) }\n",
                           "merge(T4, axis=0) merge(T3, axis=0) split(T4, axis=0, factor=8) split(T3, axis=0, factor=8) "
                           "split(T2, axis=0, factor=8) inline_most()"),
             "  split(T2, axis=0, factor=8)\n  merge(T3, axis=0)\n  split(T3, axis=0, factor=8)\n  merge(T4, axis=0)\n"

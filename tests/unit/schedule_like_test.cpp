@@ -11,7 +11,7 @@ using testing::HasSubstr;
 constexpr const char* kChain = "fusion f(T0: f32[i0, 32]) -> T3 { T1 = exp(T0) T2 = neg(T1) T3 = abs(T2) }\n";
 constexpr const char* kBias =
     "fusion f(T0: f32[i2], T1: f32[i0, i2]) -> T5 {\n"
-    "  T2 = exp(T0) T3 = broadcast(T2, is_broadcast=[true, false]) T4 = add(T1, T3) T5 = neg(T4) }\n";
+    "  T2 = exp(T0) T3 = broadcast(T2, flags=[true, false]) T4 = add(T1, T3) T5 = neg(T4) }\n";
 
 /// The loop nests of tensors after the commands.
 std::vector<std::string> loopsAfter(const std::string& definition, const std::string& commands,
@@ -52,7 +52,7 @@ TEST(ScheduleTransformLike, TheWayThatKeepsMoreAxesIsTaken) {
   // T5 is next to T2, which keeps the rows alone, and to T1, which keeps all.
   const char* text =
       "fusion f(T0: f32[i0, i2]) -> T4 {\n  T1 = exp(T0) T2 = sum(T1, axes=[1]) T3 = broadcast(T2, "
-      "is_broadcast=[false, true])\n"
+      "flags=[false, true])\n"
       "  T4 = div(T1, T3) }\n";
   EXPECT_EQ(loopsAfter(text, "split(T2, 0, 2) split(T2, 2, 4) transform_like(T2)", {1, 3, 4}),
             (Loops{"iS{( ceilDiv(i0, 2) )}, iS{2}, iS{( ceilDiv(i2, 4) )}, iS{4}",
@@ -80,7 +80,7 @@ TEST(ScheduleTransformLike, SwizzlesAreReplayed) {
 
 TEST(ScheduleTransformLike, WhatIsScheduledInAnotherWayStays) {
   EXPECT_EQ(loopsAfter(kChain, "split(T2, 0, 4) split(T3, 0, 8) transform_like(T3)", {2, 1}),
-            (Loops{"iS{32}, iS{( ceilDiv(i0, 4) )}, iS{4}", "iS{32}, iS{i0}"}));
+            (Loops{"iS{32}, iS{( ceilDiv(i0, 4) )}, iS{4}", "iS{32}, iS{( ceilDiv(i0, 4) )}, iS{4}"}));
   EXPECT_EQ(loopsAfter(kChain, "split(T2, 0, 8) split(T3, 0, 8) split(T3, 2, 4) transform_like(T3)", {2}),
             (Loops{"iS{( ceilDiv(i0, 8) )}, iS{8}, iS{8}, iS{4}"}));
 }
@@ -117,8 +117,8 @@ TEST(ScheduleParallelizeLike, AxesMeetOverSeveralWays) {
   // T3 has its rows from T1 and its columns from T2.
   const char* text =
       "fusion f(T0: f32[i0], T1: f32[i2]) -> (T4, T5, T6) {\n  T2 = exp(T0) T3 = exp(T1) T4 = broadcast(T2, "
-      "is_broadcast=[false, true])\n"
-      "  T5 = broadcast(T3, is_broadcast=[true, false]) T6 = add(T4, T5) }\n";
+      "flags=[false, true])\n"
+      "  T5 = broadcast(T3, flags=[true, false]) T6 = add(T4, T5) }\n";
   EXPECT_EQ(loopsAfter(text, "parallelize(T6, 0, BIDx) parallelize(T6, 1, TIDx) parallelize_like(T6)", {2, 3, 4}),
             (Loops{"iBIDx{i0}", "iTIDx{i2}", "iBIDx{i0}, bTIDx{1}"}));
 }

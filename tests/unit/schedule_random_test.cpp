@@ -1,5 +1,6 @@
 // Random schedules: commands with random arguments on random fusions. A legal one leaves the fusion legal and its text readable; an illegal
 // one is a Schedule error that changes nothing.
+#include <algorithm>
 #include <map>
 #include <random>
 
@@ -101,7 +102,7 @@ class RandomSchedule {
   std::vector<int64_t> anyOrder(const TensorView& tensor) {
     std::vector<int64_t> order(static_cast<size_t>(tensor.axisCount()));
     for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
-    std::ranges::shuffle(order, random_);
+    std::shuffle(order.begin(), order.end(), random_);
     if (!order.empty() && below(4) == 0) order[0] = anyAxis(tensor);
     return order;
   }

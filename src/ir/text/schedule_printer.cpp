@@ -28,8 +28,6 @@ class LoopWriter {
   bool makeAxes(const Axes& axes) {
     std::vector<const DomainExpr*> steps;
     for (const IterDomain* axis : axes) collect(*axis, steps);
-    // A step's results are made after its operands, so their numbers are a legal order.
-    std::ranges::sort(steps, {}, [](const DomainExpr* step) { return step->out[0]->id(); });
     for (const DomainExpr* step : steps) {
       for (const IterDomain* axis : step->in) {
         if (axis != nullptr && !isIn(axes_, *axis)) return false;
@@ -67,14 +65,15 @@ class LoopWriter {
  private:
   int64_t positionOf(const IterDomain& axis) const { return std::ranges::find(axes_, &axis) - axes_.begin(); }
 
+  // What a step needs comes before it; else the order is that of the axes, so that the text does not depend on history.
   void collect(const IterDomain& axis, std::vector<const DomainExpr*>& steps) const {
     const DomainExpr* step = axis.definition();
     const bool is_done = step == nullptr || isIn(start_, axis) || isIn(axes_, axis);
     if (is_done || std::ranges::find(steps, step) != steps.end()) return;
-    steps.push_back(step);
     for (const IterDomain* in : step->in) {
       if (in != nullptr) collect(*in, steps);
     }
+    steps.push_back(step);
   }
 
   void write(const DomainExpr& step) {
