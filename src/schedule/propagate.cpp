@@ -62,6 +62,7 @@ bool takeOver(const DomainGraph& graph, const Expr& expr, const TensorView& cons
     if (own == nullptr) continue;
     mapped.push_back(own);
     if (axis->parallelType() == ParallelType::Serial || own->parallelType() != ParallelType::Serial) continue;
+    if (!markProblem(producer, *own, axis->parallelType()).empty()) continue;
     own->parallelize(axis->parallelType());
     has_changed = true;
   }

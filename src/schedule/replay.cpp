@@ -67,7 +67,8 @@ const DomainExpr* Replay::sameStep(const DomainExpr& step, IterDomain* first, It
   if (const DomainExpr* own = first->use(); own != nullptr && !isInLoop(first))
     return isSameForm(*own, step) && own->in[0] == first && own->in[1] == second ? own : nullptr;
   if (mode_ == Mode::Find || !isFree(first) || !isFree(second) || first == second) return nullptr;
-  if (second != nullptr && !canMerge(*first, *second)) return nullptr;
+  if (step.kind == DomainExprKind::Merge && !canMerge(*first, *second)) return nullptr;
+  if (step.kind == DomainExprKind::Swizzle && !canSwizzle(*first, *second, step.swizzle)) return nullptr;
   const DomainExpr* own = stepLike(step, first, second);
   replaceAxes(own_->mutableDomain().loop, *own);
   has_made_steps_ = true;

@@ -163,16 +163,14 @@ void reorder(TensorView* tensor, const std::vector<int64_t>& order) {
   tensor->mutableDomain().loop = std::move(reordered);
 }
 
-namespace {
-
 // y ^ x stays below y's extent.
-bool canXor(const IterDomain& x, const IterDomain& y) {
-  const auto width = x.visibleExtent()->constantInt();
-  const auto height = y.visibleExtent()->constantInt();
+bool canSwizzle(const IterDomain& x, const IterDomain& y, SwizzleType type) {
+  if (x.isReduction() || y.isReduction()) return false;
+  if (type != SwizzleType::Xor || x.isBroadcast() || y.isBroadcast()) return true;
+  const auto width = x.extent()->constantInt();
+  const auto height = y.extent()->constantInt();
   return width && height && *height > 0 && std::has_single_bit(static_cast<uint64_t>(*height)) && *width <= *height;
 }
-
-}  // namespace
 
 void swizzle(TensorView* tensor, int64_t axis_x, int64_t axis_y, SwizzleType type) {
   const int64_t place_x = normalLoopAxis("swizzle", *tensor, axis_x);
@@ -181,36 +179,40 @@ void swizzle(TensorView* tensor, int64_t axis_x, int64_t axis_y, SwizzleType typ
              toString(*tensor));
   IterDomain* x = serialAxis("swizzle", *tensor, place_x);
   IterDomain* y = serialAxis("swizzle", *tensor, place_y);
-  TK_REQUIRE(x->kind() == IterKind::Iteration && y->kind() == IterKind::Iteration, Schedule,
-             "swizzle: {} and {}; reduction and broadcast axes are not swizzled", describeAxis(*tensor, *x),
-             describeAxis(*tensor, *y));
-  TK_REQUIRE(type != SwizzleType::Xor || canXor(*x, *y), Schedule,
+  TK_REQUIRE(!x->isReduction() && !y->isReduction(), Schedule, "swizzle: {} and {}; reduction axes are not swizzled",
+             describeAxis(*tensor, *x), describeAxis(*tensor, *y));
+  TK_REQUIRE(canSwizzle(*x, *y, type), Schedule,
              "swizzle: xor of {} and {}; legal are constant extents, that of y a power of two and that of x no larger",
              describeAxis(*tensor, *x), describeAxis(*tensor, *y));
   requireUnshared("swizzle", *tensor, std::min(place_x, place_y));
   replaceAxes(tensor->mutableDomain().loop, *swizzleStep(x, y, type));
 }
 
-void requireMarkable(std::string_view command, const TensorView& tensor, const IterDomain& axis, ParallelType type) {
+std::string markProblem(const TensorView& tensor, const IterDomain& axis, ParallelType type) {
+  const auto problem = [&](const std::string& why) {
+    return fmt::format("{} cannot be marked {}, {}", describeAxis(tensor, axis), parallelTypeName(type), why);
+  };
   const bool is_dimension = type >= ParallelType::DIDx && type <= ParallelType::TIDz;
-  const int64_t position = std::ranges::find(tensor.loop(), &axis) - tensor.loop().begin();
   for (const IterDomain* other : tensor.loop()) {
-    TK_REQUIRE(!is_dimension || other == &axis || other->parallelType() != type, Schedule,
-               "{}: {} cannot be marked {}, as {} is already; a dimension is given to one axis of a tensor", command,
-               describeAxis(tensor, axis), parallelTypeName(type), describeAxis(tensor, *other));
+    if (is_dimension && other != &axis && other->parallelType() == type)
+      return problem(
+          fmt::format("as {} is already; a dimension is given to one axis of a tensor", describeAxis(tensor, *other)));
   }
-  if (!mayBeShared(type)) requireUnshared(command, tensor, position);
+  const int64_t position = std::ranges::find(tensor.loop(), &axis) - tensor.loop().begin();
+  if (!mayBeShared(type) && position < sharedLoopCount(tensor))
+    return problem("as other tensors share this loop; mark first, inline then");
   const bool wants_constant = type == ParallelType::Vectorize || type == ParallelType::Unroll;
-  TK_REQUIRE(!wants_constant || axis.visibleExtent()->isConstant(), Schedule,
-             "{}: {} cannot be marked {}, which takes a constant extent; split it by a number first", command,
-             describeAxis(tensor, axis), parallelTypeName(type));
-  TK_REQUIRE(type != ParallelType::Vectorize || &axis == tensor.loop().back(), Schedule,
-             "{}: {} cannot be marked Vectorize, which is for the innermost axis, {}", command,
-             describeAxis(tensor, axis), tensor.axisCount() - 1);
+  if (wants_constant && !axis.visibleExtent()->isConstant())
+    return problem("which takes a constant extent; split it by a number first");
+  if (type == ParallelType::Vectorize && &axis != tensor.loop().back())
+    return problem(fmt::format("which is for the innermost axis, {}", tensor.axisCount() - 1));
   const bool is_copy = tensor.definition() != nullptr && tensor.definition()->is<LoadStoreOp>();
-  TK_REQUIRE(type != ParallelType::Bulk || is_copy, Schedule,
-             "{}: {} cannot be marked Bulk, which is for copies: the result of a set", command,
-             describeAxis(tensor, axis));
+  return type == ParallelType::Bulk && !is_copy ? problem("which is for copies: the result of a set") : "";
+}
+
+void requireMarkable(std::string_view command, const TensorView& tensor, const IterDomain& axis, ParallelType type) {
+  const std::string problem = markProblem(tensor, axis, type);
+  TK_REQUIRE(problem.empty(), Schedule, "{}: {}", command, problem);
 }
 
 void parallelize(TensorView* tensor, int64_t axis, ParallelType type) {

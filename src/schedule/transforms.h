@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -37,7 +38,9 @@ void parallelize(TensorView* tensor, int64_t axis, ParallelType type);
 
 /// Whether a loop of this type can be shared by several tensors: not when it is run lane by lane or as one instruction.
 bool mayBeShared(ParallelType type);
-/// Errors: Schedule when the axis may not be marked so; the tensor is not changed.
+/// Why the axis may not be marked so, or empty.
+std::string markProblem(const TensorView& tensor, const IterDomain& axis, ParallelType type);
+/// Errors: Schedule with that problem; the tensor is not changed.
 void requireMarkable(std::string_view command, const TensorView& tensor, const IterDomain& axis, ParallelType type);
 /// Errors: Schedule, naming the first loop at or after `position` that is shared.
 void requireUnshared(std::string_view command, const TensorView& tensor, int64_t position);
@@ -53,6 +56,8 @@ const DomainExpr* swizzleStep(IterDomain* x, IterDomain* y, SwizzleType type);
 const DomainExpr* stepLike(const DomainExpr& form, IterDomain* first, IterDomain* second);
 /// Whether axes of these kinds merge: a reduction axis with reduction and broadcast axes only.
 bool canMerge(const IterDomain& outer, const IterDomain& inner);
+/// Whether axes may be swizzled so. A broadcast axis takes part for the sake of the tensors that it goes along with.
+bool canSwizzle(const IterDomain& x, const IterDomain& y, SwizzleType type);
 /// Does one step on a loop nest in place: parts of a split side by side, a merged axis where its outer one was.
 void replaceAxes(std::vector<IterDomain*>& loop, const DomainExpr& step);
 

@@ -86,9 +86,8 @@ TEST(ScheduleInline, RefusalsSayTheLargestPositionAndWhatLimitsIt) {
       "inline_at: position 1 for T3: f32[i0, i2]; the largest legal one is 0: axis 0 (iTIDx{i0}) of T3 and axis 0 "
       "(iBIDx{i0}) of T4 are run in different ways");
   EXPECT_EQ(refusal("inline_at(T6, position=2) inline_at(T5, position=1) inline_at(T4, position=2)"),
-            "inline_at: position 2 for T4: f32[i0, i2]; the largest legal one is 1: T7 would be in one loop with a "
-            "tensor that it "
-            "depends on by way of T6, which is not in it");
+            "inline_at: position 2 for T4: f32[i0, i2]; the largest legal one is 1: T6 reads T5 within a loop that "
+            "both are in, and T5 is not inlined there");
   EXPECT_EQ(refusal("inline_at(T4, position=1)"),
             "inline_at: position 1 for T4: f32[i0, i2]; the largest legal one is 0: T7 would be in one loop with a "
             "tensor that "
@@ -128,7 +127,7 @@ TEST(ScheduleInline, SharedLoopsAreNotChanged) {
   EXPECT_THAT(refusal("swizzle(T3, axis_x=0, axis_y=1, type=cyclic_shift)"),
               HasSubstr("swizzle: axis 0 (iSerial{i0})"));
   EXPECT_THAT(refusal("parallelize(T3, axis=0, type=Group)"),
-              HasSubstr("parallelize: axis 0 (iSerial{i0}) of T3 is a loop"));
+              HasSubstr("of T3 cannot be marked Group, as other tensors share this loop; mark first, inline then"));
   EXPECT_EQ(scheduleAfter(kChain, "inline_at(T2, position=1) split(T2, axis=1, factor=4) reorder(T2, order=[0, 2, 1])"),
             "  split(T2, axis=1, factor=4)\n  reorder(T2, order=[0, 2, 1])\n  inline_at(T2, position=1)\n");
 }

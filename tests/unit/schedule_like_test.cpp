@@ -45,7 +45,7 @@ TEST(ScheduleTransformLike, ItEndsAtTheBoundaryWhichTakesPart) {
 TEST(ScheduleTransformLike, BroadcastAxesTakePartAndAbsentOnesAreLookedThrough) {
   EXPECT_EQ(loopsAfter(kBias, "merge(T5, 0) split(T5, 0, 8) transform_like(T5) inline_most()", {2, 3, 4}),
             (Loops{"iS{( ceilDiv(i2, 8) )}, iS{8}", "iS{( ceilDiv(i2, 8) )}, iS{8}",
-                   "iS{( ceilDiv(( i0 * i2 ), 8) )}, iS{8}"}));
+                   "iS{( ceilDiv(( i2 * i0 ), 8) )}, iS{8}"}));
 }
 
 TEST(ScheduleTransformLike, TheWayThatKeepsMoreAxesIsTaken) {

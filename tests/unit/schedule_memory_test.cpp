@@ -122,8 +122,7 @@ TEST(ScheduleSwizzle, IllegalUsesAreRefused) {
   EXPECT_THAT(refusalOf(kChain, "swizzle(T1, 0, 1, type=zigzag)"),
               HasSubstr("'type' must be one of xor, cyclic_shift; got"));
   EXPECT_EQ(refusalOf("fusion f(T0: f32[8, 8]) -> T1 { T1 = sum(T0, axes=[1]) }\n", "swizzle(T1, 0, 1)"),
-            "swizzle: axis 0 (iSerial{8}) of T1 and axis 1 (rSerial{8}) of T1; reduction and broadcast axes are not "
-            "swizzled");
+            "swizzle: axis 0 (iSerial{8}) of T1 and axis 1 (rSerial{8}) of T1; reduction axes are not swizzled");
   EXPECT_THAT(refusalOf(kChain, "parallelize(T1, 0, BIDx) swizzle(T1, 0, 1)"), HasSubstr("is already marked BIDx"));
 }
 

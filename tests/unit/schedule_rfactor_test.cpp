@@ -37,16 +37,15 @@ TEST(ScheduleRfactor, TheTextShowsTheReductionAsItWas) {
 }
 
 TEST(ScheduleRfactor, StepsThatTheNamedAxesDoNotNeedStayLoops) {
-  EXPECT_EQ(
-      scheduleAfter(kRows,
-                    "split(T1, axis=1, factor=32) split(T1, axis=2, factor=4) split(T1, axis=0, factor=2) "
-                    "reorder(T1, order=[0, 3, 1, 4, 2]) parallelize(T1, axis=1, type=TIDx) "
-                    "parallelize(T1, axis=0, type=BIDx) T2 = rfactor(T1, axes=[4])"),
-      "  split(T1, axis=1, factor=32)\n  T2 = rfactor(T1, axes=[1])\n  split(T2, axis=2, factor=4)\n"
-      "  split(T2, axis=0, factor=2)\n  reorder(T2, order=[0, 3, 1, 4, 2])\n  parallelize(T2, axis=0, type=BIDx)\n"
-      "  parallelize(T2, axis=1, type=TIDx)\n  split(T1, axis=0, factor=2)\n  split(T1, axis=2, factor=4)\n"
-      "  reorder(T1, order=[0, 2, 1, 3])\n  parallelize(T1, axis=0, type=BIDx)\n  parallelize(T1, axis=1, "
-      "type=TIDx)\n");
+  EXPECT_EQ(scheduleAfter(kRows,
+                          "split(T1, axis=1, factor=32) split(T1, axis=2, factor=4) split(T1, axis=0, factor=2) "
+                          "reorder(T1, order=[0, 3, 1, 4, 2]) parallelize(T1, axis=1, type=TIDx) "
+                          "parallelize(T1, axis=0, type=BIDx) T2 = rfactor(T1, axes=[4])"),
+            "  split(T1, axis=1, factor=32)\n  T2 = rfactor(T1, axes=[1])\n  split(T2, axis=0, factor=2)\n  split(T2, "
+            "axis=3, factor=4)\n  reorder(T2, order=[0, 3, 1, 4, 2])\n  parallelize(T2, axis=0, type=BIDx)\n"
+            "  parallelize(T2, axis=1, type=TIDx)\n  split(T1, axis=0, factor=2)\n  split(T1, axis=2, factor=4)\n"
+            "  reorder(T1, order=[0, 2, 1, 3])\n  parallelize(T1, axis=0, type=BIDx)\n  parallelize(T1, axis=1, "
+            "type=TIDx)\n");
 }
 
 TEST(ScheduleRfactor, MergedAxesAreFactored) {
