@@ -36,7 +36,7 @@ std::optional<size_t> axisAlong(const Element& element, const TensorView& operan
 
 std::vector<IterDomain*> reductionAxes(const TensorView& tensor) {
   std::vector<IterDomain*> axes;
-  std::ranges::copy_if(tensor.logical(), std::back_inserter(axes), &IterDomain::isReduction);
+  std::ranges::copy_if(computedAxes(tensor), std::back_inserter(axes), &IterDomain::isReduction);
   return axes;
 }
 
@@ -59,7 +59,7 @@ class Unbroadcaster {
 
  private:
   void replaceBroadcasts(const TensorView& tensor) {
-    for (IterDomain* axis : tensor.logical()) {
+    for (IterDomain* axis : computedAxes(tensor)) {
       if (!axis->isBroadcast() || !replaced_.insert(axis).second) continue;
       Scalar* size = axis->expandedExtent() != nullptr ? cloner_.clone(axis->expandedExtent()) : size_;
       cloner_.substitute(axis, scratch_.axis({.extent = size}));
@@ -100,6 +100,22 @@ void DomainGraph::Sets::join(const IterDomain* a, const IterDomain* b) {
 
 DomainGraph::DomainGraph(const Fusion& fusion) {
   addProgram(fusion);
+  joinClasses();
+}
+
+DomainGraph::DomainGraph(std::span<Expr* const> exprs) {
+  Unbroadcaster unbroadcaster;
+  for (const Expr* expr : exprs) {
+    for (const auto vals : {expr->inputs(), expr->outputs()}) {
+      for (const TensorView* tensor : tensorsOf(vals))
+        axes_.insert(axes_.end(), tensor->logical().begin(), tensor->logical().end());
+    }
+    addEdges(*expr, *unbroadcaster.copy(*expr));
+  }
+  joinClasses();
+}
+
+void DomainGraph::joinClasses() {
   std::ranges::sort(axes_, {}, &IterDomain::id);
   axes_.erase(std::ranges::unique(axes_).begin(), axes_.end());
   for (const auto& [expr, edges] : edges_) {
@@ -141,7 +157,7 @@ void DomainGraph::joinUnit(const PostOnStream& post) {
 
 void DomainGraph::addEdges(const Expr& expr, const Expr& copy) {
   const AxisMap map(copy);
-  const Axes consumer = shapeOf(*asTensor(expr.output(0)));
+  const Axes consumer = withoutReductions(computedAxes(*asTensor(expr.output(0))));
   std::vector<Edge>& edges = edges_[&expr];
   for (size_t i = 0; i < expr.inputs().size(); ++i) {
     const TensorView* operand = asTensor(expr.input(i));
@@ -179,35 +195,45 @@ void DomainGraph::addReductionEdges(const Expr& expr, const Expr& copy, const El
 
 bool DomainGraph::mapsTo(const IterDomain& a, const IterDomain& b, AxisMapping mapping) const {
   if (&a == &b) return true;
+  const Sets& sets = sets_[static_cast<size_t>(mapping)];
+  if (sets.root(&a) == sets.root(&b)) return true;
   const DomainExpr* x = a.definition();
   const DomainExpr* y = b.definition();
-  if (x == nullptr || y == nullptr) {
-    const Sets& sets = sets_[static_cast<size_t>(mapping)];
-    return x == nullptr && y == nullptr && sets.root(&a) == sets.root(&b);
-  }
-  if (x->kind != y->kind || x->factor != y->factor || x->is_inner_factor != y->is_inner_factor) return false;
+  if (x == nullptr || y == nullptr || !isSameForm(*x, *y)) return false;
   const bool same_part = (x->out[0] == &a) == (y->out[0] == &b);
-  const bool same_second = x->kind == DomainExprKind::Split || mapsTo(*x->in[1], *y->in[1], mapping);
+  const bool same_second = x->in[1] == nullptr || mapsTo(*x->in[1], *y->in[1], mapping);
   return same_part && same_second && mapsTo(*x->in[0], *y->in[0], mapping);
+}
+
+// An axis that the expression's broadcast made, or one of such axes alone: one element, without a part in the operand.
+bool DomainGraph::isNew(const std::vector<Edge>& edges, const TensorView& operand, const IterDomain& axis) {
+  const bool is_read =
+      std::ranges::any_of(edges, [&](const Edge& edge) { return edge.operand == &operand && edge.consumer == &axis; });
+  if (is_read || !axis.isBroadcast()) return false;
+  const DomainExpr* step = axis.definition();
+  if (step == nullptr) return true;
+  return std::ranges::all_of(step->in,
+                             [&](const IterDomain* in) { return in == nullptr || isNew(edges, operand, *in); });
 }
 
 IterDomain* DomainGraph::producerOf(const std::vector<Edge>& edges, const TensorView& operand, const IterDomain& axis,
                                     AxisMapping mapping) const {
+  const auto found = std::ranges::find_if(edges, [&](const Edge& edge) {
+    return edge.operand == &operand && edge.consumer == &axis && edge.mapping <= mapping;
+  });
+  if (found != edges.end()) return found->producer;
   const DomainExpr* step = axis.definition();
-  if (step == nullptr) {
-    const auto found = std::ranges::find_if(edges, [&](const Edge& edge) {
-      return edge.operand == &operand && edge.consumer == &axis && edge.mapping <= mapping;
-    });
-    return found == edges.end() ? nullptr : found->producer;
+  if (step == nullptr) return nullptr;
+  if (step->kind == DomainExprKind::Merge) {
+    // Merged with an axis that the operand has no part in, an axis still is the operand's.
+    if (isNew(edges, operand, *step->in[0])) return producerOf(edges, operand, *step->in[1], mapping);
+    if (isNew(edges, operand, *step->in[1])) return producerOf(edges, operand, *step->in[0], mapping);
   }
   IterDomain* first = producerOf(edges, operand, *step->in[0], mapping);
   if (first == nullptr || first->use() == nullptr) return nullptr;
   const DomainExpr* own = first->use();
-  if (own->kind != step->kind || own->factor != step->factor || own->is_inner_factor != step->is_inner_factor)
-    return nullptr;
-  if (own->in[0] != first) return nullptr;
-  if (step->kind == DomainExprKind::Merge && producerOf(edges, operand, *step->in[1], mapping) != own->in[1])
-    return nullptr;
+  if (!isSameForm(*own, *step) || own->in[0] != first) return nullptr;
+  if (step->in[1] != nullptr && producerOf(edges, operand, *step->in[1], mapping) != own->in[1]) return nullptr;
   return own->out[step->out[0] == &axis ? 0 : 1];
 }
 

@@ -33,12 +33,15 @@ class DomainGraph {
   /// Of all math expressions of a fusion or host program, those inside its host units included. Stays valid while tensors are scheduled; expressions added later
   /// are not in it.
   explicit DomainGraph(const Fusion& fusion);
+  /// Of these math expressions alone.
+  explicit DomainGraph(std::span<Expr* const> exprs);
 
   /// Classes are transitive over the whole program: axes that one tensor shows to different readers become one.
   bool mapsTo(const IterDomain& a, const IterDomain& b, AxisMapping mapping = AxisMapping::Broadcast) const;
 
   /// The loop or logical axis of `operand` that goes along with this axis of the expression's result, or null: there is none,
-  /// or `operand` is scheduled in another way. A tensor that the expression reads in two ways has none.
+  /// or `operand` is scheduled in another way. A tensor that the expression reads in two ways has none. A broadcast axis that the expression
+  /// makes has no part in the operand: merged with it, an axis goes along with what it went along with before.
   IterDomain* producerAxis(const Expr& expr, const TensorView& operand, const IterDomain& consumer_axis,
                            AxisMapping mapping = AxisMapping::Broadcast) const;
 
@@ -63,9 +66,11 @@ class DomainGraph {
   };
 
   void addProgram(const Fusion& fusion);
+  void joinClasses();
   void joinUnit(const struct PostOnStream& post);
   void addEdges(const Expr& expr, const Expr& copy);
   void addReductionEdges(const Expr& expr, const Expr& copy, const struct ElementRule& rule);
+  static bool isNew(const std::vector<Edge>& edges, const TensorView& operand, const IterDomain& axis);
   IterDomain* producerOf(const std::vector<Edge>& edges, const TensorView& operand, const IterDomain& axis,
                          AxisMapping mapping) const;
 

@@ -21,7 +21,7 @@ std::shared_ptr<Element> makeElement(ElementKind kind, DataType dtype) {
 
 ElementBuilder::ElementBuilder(TensorView& result) : fusion_(&result.fusion()) {
   rule_.result = &result;
-  for (const IterDomain* axis : shapeOf(result)) {
+  for (const IterDomain* axis : withoutReductions(computedAxes(result))) {
     rule_.coordinates.push_back(fusion_->coordinate(next_coordinate_++));
     rule_.extents.push_back(axis->visibleExtent());
   }

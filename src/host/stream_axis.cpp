@@ -12,6 +12,9 @@ StreamAxis resolve(const TensorView& tensor, IterDomain& marked) {
   IterDomain* axis = &marked;
   while (axis->definition() != nullptr) {
     const DomainExpr& step = *axis->definition();
+    TK_REQUIRE(step.kind != DomainExprKind::Swizzle, HostProgram,
+               "Stream on {}: parts of a swizzled axis are not a view of the buffer; mark an axis that is not swizzled",
+               describeAxis(tensor, marked));
     if (step.kind == DomainExprKind::Merge) {
       TK_REQUIRE(result.chunk == nullptr && step.in[0]->definition() == nullptr && step.in[1]->definition() == nullptr,
                  HostProgram,

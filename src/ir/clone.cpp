@@ -1,5 +1,7 @@
 #include "ir/clone.h"
 
+#include <algorithm>
+
 #include "ir/ops/host/post_on_stream.h"
 
 namespace tokamak {
@@ -34,6 +36,7 @@ TensorView* Cloner::copyOf(TensorView& tensor) {
   copy->setMemoryType(tensor.memoryType());
   copy->setMemoryKind(tensor.memoryKind());
   copy->setMesh(tensor.mesh());
+  copy->setCircularBuffer(tensor.circularBuffer());
   return copy;
 }
 
@@ -106,6 +109,13 @@ Block Cloner::clone(const Block& block) {
 void cloneInto(const Fusion& source, Cloner& cloner) {
   Fusion& target = cloner.target();
   for (Val* input : source.inputs()) target.addInput(cloner.clone(input));
+  // A schedule may have put later tensors in front of earlier ones; copies are made in the same order, which names unnamed ones.
+  std::vector<TensorView*> results;
+  for (const Expr* expr : source.allExprs()) std::ranges::copy(tensorsOf(expr->outputs()), std::back_inserter(results));
+  if (!source.isHostProgram() && !std::ranges::is_sorted(results, {}, &TensorView::id)) {
+    std::ranges::sort(results, {}, &TensorView::id);
+    for (TensorView* tensor : results) cloner.clone(tensor);
+  }
   for (const Expr* expr : source.allExprs()) cloner.clone(*expr);
   for (TensorView* output : source.outputs()) target.addOutput(cloner.clone(output));
   for (const auto& [output, alias] : source.outputAliases()) {

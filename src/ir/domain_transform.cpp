@@ -48,9 +48,11 @@ std::string linkProblem(const DomainExpr& step) {
       return fmt::format("{} comes from a step that is not its definition", markOf(*out));
   }
   const bool is_split = step.kind == DomainExprKind::Split;
+  const bool is_merge = step.kind == DomainExprKind::Merge;
   const bool is_complete = step.in[0] != nullptr && step.out[0] != nullptr && (step.in[1] != nullptr) != is_split &&
-                           (step.out[1] != nullptr) == is_split && (step.factor != nullptr) == is_split;
-  return is_complete ? "" : fmt::format("a {} lacks an axis or its factor", is_split ? "split" : "merge");
+                           (step.out[1] != nullptr) != is_merge && (step.factor != nullptr) == is_split;
+  const std::string_view name = is_split ? "split" : is_merge ? "merge" : "swizzle";
+  return is_complete ? "" : fmt::format("a {} lacks an axis or its factor", name);
 }
 
 }  // namespace
@@ -97,6 +99,11 @@ std::string stepProblem(const DomainExpr& step, Cloner& cloner) {
   const auto differ = [](Scalar* have, Scalar* want) { return have != simplify(want); };
   const bool has_broadcast = step.in[0]->isBroadcast() || (step.in[1] != nullptr && step.in[1]->isBroadcast());
   if (has_broadcast) return "";  // its extent is 1 while others see it larger
+  if (step.kind == DomainExprKind::Swizzle) {
+    const bool is_same =
+        !differ(extentOf(step.out[0]), extentOf(step.in[0])) && !differ(extentOf(step.out[1]), extentOf(step.in[1]));
+    return is_same ? "" : fmt::format("swizzle to {} and {}", markOf(*step.out[0]), markOf(*step.out[1]));
+  }
   if (step.kind == DomainExprKind::Merge) {
     Scalar* product = fusion.mul(extentOf(step.in[0]), extentOf(step.in[1]));
     if (!differ(extentOf(step.out[0]), product)) return "";

@@ -154,6 +154,7 @@ class ProgramComparison::Pairing {
     };
     if (names_a_.numberOf(a) != names_b_.numberOf(b)) return named("the labels");
     if (a.memoryType() != b.memoryType() || a.memoryKind() != b.memoryKind()) return named("the memory");
+    if (a.circularBuffer() != b.circularBuffer()) return named("the circular buffers");
     if (!(a.mesh() == b.mesh())) return named("the meshes");
     if (x.contiguity != y.contiguity) return named("the contiguity");
     if (x.stride_order != y.stride_order || x.stride_order_hint != y.stride_order_hint)
@@ -186,7 +187,8 @@ class ProgramComparison::Pairing {
   bool isSameStep(const DomainExpr* a, const DomainExpr* b) {
     if (a == nullptr || b == nullptr) return a == b;
     if (const auto found = pairs_.find(a); found != pairs_.end()) return found->second == b;
-    if (!pair(a, b) || a->kind != b->kind || a->is_inner_factor != b->is_inner_factor) return false;
+    if (!pair(a, b) || a->kind != b->kind || a->is_inner_factor != b->is_inner_factor || a->swizzle != b->swizzle)
+      return false;
     for (size_t i = 0; i < 2; ++i) {
       if (!isSameAxis(a->in[i], b->in[i]) || !isSameAxis(a->out[i], b->out[i])) return false;
     }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <unordered_set>
+#include <utility>
 
 #include "base/error.h"
 #include "ir/fields.h"
@@ -201,29 +202,66 @@ TensorView* Fusion::tensor(DataType dtype, Axes logical) {
 
 StreamVal* Fusion::stream(Scalar* index) { return own(std::unique_ptr<StreamVal>(new StreamVal(*this, index))); }
 
-Expr* Fusion::append(std::unique_ptr<Expr> expr) {
-  Expr* raw = expr.get();
-  raw->fusion_ = this;
-  raw->id_ = static_cast<int64_t>(exprs_.size());
-  for (const Field& field : fieldsOf(*raw)) {
+void Fusion::collectOperands(Expr& expr) {
+  for (const Field& field : fieldsOf(expr)) {
     if (field.role > FieldRole::OperandList) continue;
-    auto& list = field.role <= FieldRole::ResultList ? raw->outputs_ : raw->inputs_;
+    auto& list = field.role <= FieldRole::ResultList ? expr.outputs_ : expr.inputs_;
     if (const auto* val = std::get_if<Val*>(&field.value); val != nullptr && *val != nullptr) list.push_back(*val);
     if (const auto* vals = std::get_if<std::vector<Val*>>(&field.value))
       list.insert(list.end(), vals->begin(), vals->end());
   }
-  for (Val* val : valsOf(*raw)) {
-    TK_REQUIRE(&val->fusion() == this, Definition, "{}: an operand or result belongs to another fusion", raw->name());
+}
+
+void Fusion::link(Expr* expr) {
+  expr->fusion_ = this;
+  collectOperands(*expr);
+  for (Val* val : valsOf(*expr)) {
+    TK_REQUIRE(&val->fusion() == this, Definition, "{}: an operand or result belongs to another fusion", expr->name());
   }
-  for (Val* output : raw->outputs_) {
+  for (Val* output : expr->outputs_) {
     TK_REQUIRE(isHostProgram() || output->definition_ == nullptr, Definition, "{}: its result already has a definition",
-               raw->name());
-    if (output->definition_ == nullptr) output->definition_ = raw;
+               expr->name());
+    if (output->definition_ == nullptr) output->definition_ = expr;
   }
-  for (Val* input : raw->inputs_) {
-    if (input->uses_.empty() || input->uses_.back() != raw) input->uses_.push_back(raw);
+  for (Val* input : expr->inputs_) {
+    if (input->uses_.empty() || input->uses_.back() != expr) input->uses_.push_back(expr);
   }
+}
+
+Expr* Fusion::append(std::unique_ptr<Expr> expr) {
+  Expr* raw = expr.get();
+  raw->id_ = static_cast<int64_t>(exprs_.size());
+  link(raw);
   exprs_.push_back(std::move(expr));
+  return raw;
+}
+
+// Numbers follow the program's order; uses are in that order.
+void Fusion::renumber() {
+  for (size_t i = 0; i < exprs_.size(); ++i) exprs_[i]->id_ = static_cast<int64_t>(i);
+  for (const auto& expr : exprs_) {
+    for (Val* input : expr->inputs_) std::ranges::sort(input->uses_, {}, &Expr::id);
+  }
+}
+
+Expr* Fusion::insertBefore(const Expr* place, std::unique_ptr<Expr> expr) {
+  Expr* raw = expr.get();
+  link(raw);
+  exprs_.insert(exprs_.begin() + place->id(), std::move(expr));
+  renumber();
+  return raw;
+}
+
+Expr* Fusion::replaceExpr(Expr* expr, std::unique_ptr<Expr> by) {
+  for (Val* output : expr->outputs_) {
+    if (output->definition_ == expr) output->definition_ = nullptr;
+  }
+  for (Val* input : expr->inputs_) std::erase(input->uses_, expr);
+  Expr* raw = by.get();
+  link(raw);
+  std::unique_ptr<Expr>& place = exprs_[static_cast<size_t>(expr->id())];
+  replaced_exprs_.push_back(std::exchange(place, std::move(by)));
+  renumber();
   return raw;
 }
 

@@ -75,6 +75,11 @@ class Fusion {
   /// Takes ownership, links definitions and uses. Errors: Definition when a result already has a definition in a fusion
   /// (a host program allows it) or a node of another fusion is used.
   Expr* append(std::unique_ptr<Expr> expr);
+  /// As append, in front of `place` in the program's order. What it reads must be given before.
+  Expr* insertBefore(const Expr* place, std::unique_ptr<Expr> expr);
+  /// Puts `by` in the place of `expr`, which is no part of the fusion any more (pointers to it stay valid). The results of `expr` that
+  /// `by` does not give are left without a definition.
+  Expr* replaceExpr(Expr* expr, std::unique_ptr<Expr> by);
   template <class Op>
   Expr* appendOp(Op op) {
     return append(std::unique_ptr<Expr>(std::make_unique<OpNode<Op>>(std::move(op))));
@@ -115,6 +120,9 @@ class Fusion {
     bool operator()(const Scalar* a, const Scalar* b) const;
   };
   Scalar* intern(std::unique_ptr<Scalar> scalar);
+  void collectOperands(Expr& expr);
+  void link(Expr* expr);
+  void renumber();
 
   std::string name_;
   int64_t next_id_ = 0;
@@ -122,6 +130,7 @@ class Fusion {
   std::vector<std::unique_ptr<IterDomain>> axes_;
   std::vector<std::unique_ptr<DomainExpr>> domain_exprs_;
   std::vector<std::unique_ptr<Expr>> exprs_;
+  std::vector<std::unique_ptr<Expr>> replaced_exprs_;
   std::unordered_map<const Scalar*, Scalar*, ScalarKeyHash, ScalarKeyEqual> interned_;
   std::vector<Scalar*> coordinates_;
   std::vector<Val*> inputs_;

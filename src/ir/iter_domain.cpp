@@ -9,6 +9,7 @@ namespace tokamak {
 namespace {
 
 constexpr std::string_view kIterLetters = "irbsnv?";
+constexpr std::array<std::string_view, 2> kSwizzleTypes = {"xor", "cyclic_shift"};
 
 struct ParallelRow {
   std::string_view name;
@@ -48,6 +49,17 @@ char iterKindLetter(IterKind kind) { return kIterLetters[static_cast<size_t>(kin
 std::optional<IterKind> iterKindFromLetter(char letter) {
   const size_t found = kIterLetters.find(letter);
   return found == std::string_view::npos ? std::nullopt : std::optional(static_cast<IterKind>(found));
+}
+
+std::string_view swizzleTypeName(SwizzleType type) { return kSwizzleTypes[static_cast<size_t>(type)]; }
+std::optional<SwizzleType> swizzleTypeFromName(std::string_view name) {
+  const auto* found = std::ranges::find(kSwizzleTypes, name);
+  return found == kSwizzleTypes.end() ? std::nullopt
+                                      : std::optional(static_cast<SwizzleType>(found - kSwizzleTypes.begin()));
+}
+
+bool isSameForm(const DomainExpr& a, const DomainExpr& b) {
+  return a.kind == b.kind && a.factor == b.factor && a.is_inner_factor == b.is_inner_factor && a.swizzle == b.swizzle;
 }
 
 std::string_view parallelTypeName(ParallelType type) { return kParallelTypes[static_cast<size_t>(type)].name; }

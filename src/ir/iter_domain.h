@@ -45,18 +45,31 @@ std::optional<ParallelType> parallelTypeFromDumpName(std::string_view name);
 
 class IterDomain;
 
-enum class DomainExprKind : uint8_t { Split, Merge };
+enum class DomainExprKind : uint8_t { Split, Merge, Swizzle };
+
+/// What a swizzle makes of y in each x: y ^ x (of extents that are constant, y's a power of two and x's no larger), or
+/// ( y + x ) % extent(y).
+enum class SwizzleType : uint8_t { Xor, CyclicShift };
+
+/// The name in schedules: xor, cyclic_shift.
+std::string_view swizzleTypeName(SwizzleType type);
+std::optional<SwizzleType> swizzleTypeFromName(std::string_view name);
 
 /// A step from axes to axes. Split: in[0] of extent n becomes out[0] (outer) and out[1] (inner); with `is_inner_factor` the
 /// inner extent is `factor` and the outer ceilDiv(n, factor), else the other way round. Merge: in[0] (outer) and in[1]
-/// (inner) become out[0], row-major.
+/// (inner) become out[0], row-major. Swizzle: in[0] (x) and in[1] (y) become out[0] and out[1] of the same extents: with the
+/// loops at out[0] = a and out[1] = b the indices are x = a and y = b ^ a or ( b + a ) % extent(y).
 struct DomainExpr {
   DomainExprKind kind = DomainExprKind::Split;
   IterDomain* in[2] = {nullptr, nullptr};
   IterDomain* out[2] = {nullptr, nullptr};
   Scalar* factor = nullptr;
   bool is_inner_factor = true;
+  SwizzleType swizzle = SwizzleType::Xor;
 };
+
+/// Whether two steps are of one form: what they do, apart from the axes that they do it to.
+bool isSameForm(const DomainExpr& a, const DomainExpr& b);
 
 class IterDomain {
  public:

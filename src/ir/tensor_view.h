@@ -50,6 +50,13 @@ struct DeviceMesh {
   bool operator==(const DeviceMesh&) const = default;
 };
 
+/// A tensor that is loaded ahead of its use: `stages` buffers in turn, each filled `prefetch` iterations before it is read.
+struct CircularBuffer {
+  int64_t stages = 2;
+  int64_t prefetch = 1;
+  bool operator==(const CircularBuffer&) const = default;
+};
+
 class TensorView final : public Val {
  public:
   const TensorDomain& domain() const { return domain_; }
@@ -71,6 +78,9 @@ class TensorView final : public Val {
   const DeviceMesh& mesh() const { return mesh_; }
   void setMesh(DeviceMesh mesh) { mesh_ = std::move(mesh); }
 
+  const std::optional<CircularBuffer>& circularBuffer() const { return circular_buffer_; }
+  void setCircularBuffer(std::optional<CircularBuffer> buffer) { circular_buffer_ = buffer; }
+
   /// For schedules and lowering: replaces parts of the domain. Everything else treats the domain as fixed.
   TensorDomain& mutableDomain() { return domain_; }
 
@@ -85,11 +95,16 @@ class TensorView final : public Val {
   MemoryType memory_type_ = MemoryType::Local;
   MemoryKind memory_kind_ = MemoryKind::Device;
   DeviceMesh mesh_;
+  std::optional<CircularBuffer> circular_buffer_;
 };
 
 /// The axes without reductions: what a consumer sees.
 Axes withoutReductions(const Axes& axes);
 inline Axes shapeOf(const TensorView& tv) { return withoutReductions(tv.logical()); }
+/// The axes as the tensor's own op makes them: root axes if the tensor has any (it comes from an rfactor), else logical ones.
+inline const Axes& computedAxes(const TensorView& tv) {
+  return tv.domain().root.empty() ? tv.logical() : tv.domain().root;
+}
 
 /// "T3" or, without a label, "T?12" with the creation number; for messages.
 std::string nameOf(const TensorView& tv);

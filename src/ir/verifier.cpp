@@ -365,6 +365,26 @@ void checkVectorized(const Fusion& fusion, const Report& report) {
       const bool is_vector = axis->parallelType() == ParallelType::Vectorize;
       if (is_vector && !axis->extent()->isConstant())
         report(fmt::format("{} is vectorized and has no constant extent", describeAxis(*tensor, *axis)));
+      if (is_vector && axis != tensor->loop().back())
+        report(fmt::format("{} is vectorized and not the innermost axis", describeAxis(*tensor, *axis)));
+    }
+  }
+}
+
+void checkInlinePositions(const Fusion& fusion, const Report& report) {
+  for (const TensorView* tensor : fusion.allTensors()) {
+    const int64_t position = tensor->inlinePosition();
+    const bool is_within = position >= 0 && position <= tensor->axisCount();
+    if (!is_within || (position > 0 && (fusion.isInput(tensor) || tensor->uses().empty()))) {
+      report(fmt::format("{} is inlined at {}: it has {} loop axes and {} uses", toString(*tensor), position,
+                         tensor->axisCount(), tensor->uses().size()));
+      continue;
+    }
+    for (int64_t i = 0; i < position; ++i) {
+      const IterDomain* axis = tensor->axis(i);
+      if (axis->isReduction() || axis->parallelType() == ParallelType::Vectorize)
+        report(fmt::format("{} is shared with consumers, and is a reduction or vectorized axis",
+                           describeAxis(*tensor, *axis)));
     }
   }
 }
@@ -447,8 +467,13 @@ constexpr Row kRows[] = {
      checkSerial},
     {"parallel-types-once", "A device, block or thread dimension is given to one loop axis of a tensor at most.",
      Stages::Both, ErrorCode::Schedule, checkParallelTypesOnce},
-    {"vectorized", "A vectorized axis has a constant extent.", Stages::ScheduledOnly, ErrorCode::Schedule,
-     checkVectorized},
+    {"vectorized", "A vectorized axis is the innermost one and has a constant extent.", Stages::ScheduledOnly,
+     ErrorCode::Schedule, checkVectorized},
+    {"inline-positions",
+     "The loops that a tensor shares with its consumers are loops of its own without reduction and vectorized axes; "
+     "inputs and "
+     "tensors that nothing reads share none.",
+     Stages::ScheduledOnly, ErrorCode::Schedule, checkInlinePositions},
     {"labels", "No two tensors have the same name T<n>.", Stages::Both, ErrorCode::Definition, checkLabels},
     {"aliases", "An aliased output is an output and is written alone into an input tensor of its type and rank.",
      Stages::Both, ErrorCode::Definition, checkAliases},

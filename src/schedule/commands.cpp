@@ -5,86 +5,118 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "define/define_op.h"
 #include "ir/fusion.h"
+#include "schedule/cache.h"
+#include "schedule/command_arguments.h"
+#include "schedule/inline.h"
+#include "schedule/memory.h"
 #include "schedule/propagate.h"
+#include "schedule/rfactor.h"
+#include "schedule/transform_like.h"
 #include "schedule/transforms.h"
 
 namespace tokamak {
 
 namespace {
 
-using Values = std::span<const FieldValue>;
-
-TensorView* tensorIn(Fusion& fusion, std::string_view command, const FieldValue& value) {
-  return asTensor(std::get<Val*>(fitArgument(fusion, command, "tensor", static_cast<Val*>(nullptr), value)));
-}
-
-int64_t axisIn(Fusion& fusion, std::string_view command, const FieldValue& value) {
-  return std::get<int64_t>(fitArgument(fusion, command, "axis", int64_t{0}, value));
-}
-
-void splitTensor(Fusion& fusion, std::string_view command, TensorView* tensor, Values values, SplitSide side) {
-  Scalar* factor = std::get<Scalar*>(fitArgument(fusion, command, "factor", static_cast<Scalar*>(nullptr), values[2]));
-  split(tensor, axisIn(fusion, command, values[1]), Operand(factor), side);
-}
-
-ParallelType parallelTypeIn(const FieldValue& value) {
-  const auto* name = std::get_if<std::string>(&value);
-  const auto type = name != nullptr ? parallelTypeFromName(*name) : std::nullopt;
-  if (!type) {
-    std::string names;
-    for (auto i = ParallelType::Serial; i <= ParallelType::Bulk;
-         i = static_cast<ParallelType>(static_cast<int>(i) + 1)) {
-      names += fmt::format("{}{}", names.empty() ? "" : ", ", parallelTypeName(i));
-    }
-    TK_RAISE(Schedule, "parallelize: {} is no parallel type; types are {}",
-             name != nullptr ? *name : "the argument 'type'", names);
-  }
-  return *type;
-}
+using Arguments = CommandArguments;
 
 struct Command {
   std::string_view name;
   std::vector<Parameter> parameters;
-  void (*run)(Fusion&, TensorView*, Values);
+  TensorView* (*run)(const Arguments&);
+  bool gives_tensor = false;
 };
 
 Parameter required(std::string_view name) { return {name, {}, /*is_required=*/true}; }
+Parameter optional(std::string_view name) { return {name, {}, /*is_required=*/false}; }
+
+// A row's function for a command that gives no tensor.
+template <auto Run>
+TensorView* only(const Arguments& a) {
+  Run(a);
+  return nullptr;
+}
+
+constexpr std::string_view kMemoryTypes[] = {"local", "shared", "global"};
+constexpr std::string_view kSwizzleTypes[] = {"xor", "cyclic_shift"};
+
+CacheOp cacheOp(const Arguments& a, size_t i) { return static_cast<CacheOp>(a.oneOf(i, EnumNames<CacheOp>::names)); }
+std::string cacheDefault() { return std::string(enumName(LoadStoreOp{}.cache_op)); }
+
+void inlineMost(const Arguments& a) {
+  if (a.isGiven(0))
+    inline_most(a.tensors(0));
+  else
+    inline_most(a.fusion());
+}
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> rows = {
       {"split",
        {required("tensor"), required("axis"), required("factor"), {"inner_split", true}},
-       [](Fusion& fusion, TensorView* tensor, Values values) {
-         const bool is_inner = std::get<bool>(fitArgument(fusion, "split", "inner_split", true, values[3]));
-         splitTensor(fusion, "split", tensor, values, is_inner ? SplitSide::Inner : SplitSide::Outer);
-       }},
+       only<[](const Arguments& a) {
+         split(a.tensor(), a.integer(1), a.scalar(2), a.flag(3) ? SplitSide::Inner : SplitSide::Outer);
+       }>},
       {"inner_split",
        {required("tensor"), required("axis"), required("factor")},
-       [](Fusion& fusion, TensorView* tensor, Values values) {
-         splitTensor(fusion, "inner_split", tensor, values, SplitSide::Inner);
-       }},
+       only<[](const Arguments& a) { inner_split(a.tensor(), a.integer(1), a.scalar(2)); }>},
       {"outer_split",
        {required("tensor"), required("axis"), required("factor")},
-       [](Fusion& fusion, TensorView* tensor, Values values) {
-         splitTensor(fusion, "outer_split", tensor, values, SplitSide::Outer);
-       }},
+       only<[](const Arguments& a) { outer_split(a.tensor(), a.integer(1), a.scalar(2)); }>},
       {"merge",
        {required("tensor"), required("axis")},
-       [](Fusion& fusion, TensorView* tensor, Values values) { merge(tensor, axisIn(fusion, "merge", values[1])); }},
+       only<[](const Arguments& a) { merge(a.tensor(), a.integer(1)); }>},
       {"reorder",
        {required("tensor"), required("order")},
-       [](Fusion& fusion, TensorView* tensor, Values values) {
-         reorder(tensor, std::get<std::vector<int64_t>>(
-                             fitArgument(fusion, "reorder", "order", std::vector<int64_t>{}, values[1])));
-       }},
+       only<[](const Arguments& a) { reorder(a.tensor(), a.integers(1)); }>},
+      {"swizzle",
+       {required("tensor"), required("axis_x"), required("axis_y"), {"type", std::string("xor")}},
+       only<[](const Arguments& a) {
+         swizzle(a.tensor(), a.integer(1), a.integer(2), static_cast<SwizzleType>(a.oneOf(3, kSwizzleTypes)));
+       }>},
       {"parallelize",
        {required("tensor"), required("axis"), required("type")},
-       [](Fusion& fusion, TensorView* tensor, Values values) {
-         parallelize(tensor, axisIn(fusion, "parallelize", values[1]), parallelTypeIn(values[2]));
-       }},
-      {"propagate", {required("tensor")}, [](Fusion&, TensorView* tensor, Values) { propagate(tensor); }},
+       only<[](const Arguments& a) { parallelize(a.tensor(), a.integer(1), a.parallelType(2)); }>},
+      {"propagate", {required("tensor")}, only<[](const Arguments& a) { propagate(a.tensor()); }>},
+      {"transform_like",
+       {required("tensor"), optional("boundary")},
+       only<[](const Arguments& a) { transform_like(a.tensor(), a.tensors(1)); }>},
+      {"parallelize_like",
+       {required("tensor"), optional("tensors"), optional("types")},
+       only<[](const Arguments& a) { parallelize_like(a.tensor(), a.tensors(1), a.parallelTypes(2)); }>},
+      {"rfactor",
+       {required("tensor"), required("axes")},
+       [](const Arguments& a) { return rfactor(a.tensor(), a.integers(1)); },
+       /*gives_tensor=*/true},
+      {"cache_before",
+       {required("tensor"), {"cache_op", cacheDefault()}},
+       [](const Arguments& a) { return cache_before(a.tensor(), cacheOp(a, 1)); },
+       /*gives_tensor=*/true},
+      {"cache_after",
+       {required("tensor"), {"cache_op", cacheDefault()}},
+       [](const Arguments& a) { return cache_after(a.tensor(), cacheOp(a, 1)); },
+       /*gives_tensor=*/true},
+      {"cache_fork",
+       {required("tensor")},
+       [](const Arguments& a) { return cache_fork(a.tensor()); },
+       /*gives_tensor=*/true},
+      {"set_memory_type", {required("tensor"), required("type")}, only<[](const Arguments& a) {
+         set_memory_type(a.tensor(), static_cast<MemoryType>(a.oneOf(1, kMemoryTypes)));
+       }>},
+      {"set_allocation",
+       {required("tensor"), required("axes")},
+       only<[](const Arguments& a) { set_allocation(a.tensor(), a.integers(1)); }>},
+      {"set_allocation_as_loop",
+       {required("tensor")},
+       only<[](const Arguments& a) { set_allocation_as_loop(a.tensor()); }>},
+      {"circular_buffer",
+       {required("tensor"), required("stages"), {"prefetch", int64_t{1}}},
+       only<[](const Arguments& a) { circular_buffer(a.tensor(), a.integer(1), a.integer(2)); }>},
+      {"inline_at",
+       {required("tensor"), required("position")},
+       only<[](const Arguments& a) { inline_at(a.tensor(), a.integer(1)); }>},
+      {"inline_most", {optional("tensors")}, only<inlineMost>},
   };
   return rows;
 }
@@ -95,19 +127,16 @@ class Commands final : public ScheduleApplier {
     const auto found = std::ranges::find(commands(), command.name, &Command::name);
     TK_REQUIRE(found != commands().end(), Schedule, "{}: no schedule command has this name; commands are {}",
                command.name, fmt::join(names(), ", "));
-    TK_REQUIRE(command.result.empty(), Schedule, "{}: gives no tensor, so nothing can be named {}", command.name,
-               command.result);
+    TK_REQUIRE(command.result.empty() || found->gives_tensor, Schedule,
+               "{}: gives no tensor, so nothing can be named {}", command.name, command.result);
     try {
-      const std::vector<FieldValue> values = bindArguments(command.name, found->parameters, command.arguments);
-      TensorView* tensor = tensorIn(fusion, command.name, values[0]);
-      TK_REQUIRE(tensor != nullptr, Schedule, "{}: '{}' must be a tensor", command.name, found->parameters[0].name);
-      found->run(fusion, tensor, values);
+      return found->run(
+          {fusion, found->name, found->parameters, bindArguments(command.name, found->parameters, command.arguments)});
     } catch (const Error& error) {
       // Arguments are bound as those of a call; what is wrong with them here is wrong with the schedule.
       if (error.code() != ErrorCode::Definition) throw;
       throw Error(ErrorCode::Schedule, error.message());
     }
-    return nullptr;
   }
 
   std::vector<std::string_view> names() const override {

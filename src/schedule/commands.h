@@ -5,7 +5,7 @@
 
 namespace tokamak {
 
-/// split, inner_split, outer_split, merge, reorder, parallelize, propagate.
+/// Every command of schedule/, in the order of docs/text.md.
 const ScheduleApplier& scheduleCommands();
 
 }  // namespace tokamak

@@ -1,11 +1,14 @@
 #include "schedule/transforms.h"
 
 #include <algorithm>
+#include <bit>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "ir/fusion.h"
+#include "ir/ops/math/load_store_op.h"
+#include "schedule/inline.h"
 
 namespace tokamak {
 
@@ -70,19 +73,60 @@ const DomainExpr* mergeStep(IterDomain* outer, IterDomain* inner) {
   return fusion.domainExpr(step);
 }
 
+const DomainExpr* swizzleStep(IterDomain* x, IterDomain* y, SwizzleType type) {
+  DomainExpr step{.kind = DomainExprKind::Swizzle};
+  step.swizzle = type;
+  step.in[0] = x;
+  step.in[1] = y;
+  for (size_t i = 0; i < 2; ++i) step.out[i] = x->fusion().axisLike(*step.in[i]);
+  return x->fusion().domainExpr(step);
+}
+
+const DomainExpr* stepLike(const DomainExpr& form, IterDomain* first, IterDomain* second) {
+  switch (form.kind) {
+    case DomainExprKind::Split:
+      return splitStep(first, form.factor, form.is_inner_factor ? SplitSide::Inner : SplitSide::Outer);
+    case DomainExprKind::Merge: return mergeStep(first, second);
+    case DomainExprKind::Swizzle: return swizzleStep(first, second, form.swizzle);
+  }
+  return nullptr;
+}
+
+bool canMerge(const IterDomain& outer, const IterDomain& inner) {
+  const auto isIteration = [](const IterDomain& axis) { return !axis.isReduction() && !axis.isBroadcast(); };
+  return !(outer.isReduction() && isIteration(inner)) && !(inner.isReduction() && isIteration(outer));
+}
+
+void replaceAxes(Axes& loop, const DomainExpr& step) {
+  if (step.kind == DomainExprKind::Split) loop.insert(std::ranges::find(loop, step.in[0]) + 1, step.out[1]);
+  if (step.kind == DomainExprKind::Merge) loop.erase(std::ranges::find(loop, step.in[1]));
+  if (step.kind == DomainExprKind::Swizzle) *std::ranges::find(loop, step.in[1]) = step.out[1];
+  *std::ranges::find(loop, step.in[0]) = step.out[0];
+}
+
+bool mayBeShared(ParallelType type) {
+  return type != ParallelType::Vectorize && type != ParallelType::Group && type != ParallelType::Mma &&
+         type != ParallelType::Bulk;
+}
+
+void requireUnshared(std::string_view command, const TensorView& tensor, int64_t position) {
+  const int64_t shared = sharedLoopCount(tensor);
+  if (position >= shared) return;
+  TK_RAISE(Schedule, "{}: {} is a loop that other tensors share, as are the first {} of {}; {} first, inline then",
+           command, describeAxis(tensor, *tensor.axis(position)), shared, toString(tensor), command);
+}
+
 void split(TensorView* tensor, int64_t axis, Operand factor_operand, SplitSide side) {
-  IterDomain* domain = serialAxis("split", *tensor, axis);
+  const int64_t position = normalLoopAxis("split", *tensor, axis);
+  IterDomain* domain = serialAxis("split", *tensor, position);
   Scalar* factor = scalarOf(tensor->fusion(), "split", factor_operand);
   TK_REQUIRE(&factor->fusion() == &tensor->fusion(), Schedule, "split: the factor {} for {} belongs to another fusion",
              toString(*factor), toString(*tensor));
   TK_REQUIRE(isIntegerType(factor->dtype()) && (!factor->constantInt() || *factor->constantInt() > 0), Schedule,
              "split: factor {} for {}; factors are positive integers", toString(*factor),
              describeAxis(*tensor, *domain));
-  const DomainExpr* step = splitStep(domain, factor, side);
-  Axes& loop = tensor->mutableDomain().loop;
-  const auto position = std::ranges::find(loop, domain);
-  *position = step->out[0];
-  loop.insert(position + 1, step->out[1]);
+  requireUnshared("split", *tensor, position);
+  replaceAxes(tensor->mutableDomain().loop, *splitStep(domain, factor, side));
 }
 
 void inner_split(TensorView* tensor, int64_t axis, Operand factor) { split(tensor, axis, factor, SplitSide::Inner); }
@@ -94,13 +138,11 @@ void merge(TensorView* tensor, int64_t axis) {
              "merge: axis {} is the last of {}; it merges with the one after it", position, toString(*tensor));
   IterDomain* outer = serialAxis("merge", *tensor, position);
   IterDomain* inner = serialAxis("merge", *tensor, position + 1);
-  const auto isIteration = [](const IterDomain* a) { return !a->isReduction() && !a->isBroadcast(); };
-  TK_REQUIRE(!(outer->isReduction() && isIteration(inner)) && !(inner->isReduction() && isIteration(outer)), Schedule,
+  TK_REQUIRE(canMerge(*outer, *inner), Schedule,
              "merge: {} and {}: one is a reduction axis, the other is not; reorder to bring axes of one kind together",
              describeAxis(*tensor, *outer), describeAxis(*tensor, *inner));
-  Axes& loop = tensor->mutableDomain().loop;
-  loop[static_cast<size_t>(position)] = mergeStep(outer, inner)->out[0];
-  loop.erase(loop.begin() + position + 1);
+  requireUnshared("merge", *tensor, position);
+  replaceAxes(tensor->mutableDomain().loop, *mergeStep(outer, inner));
 }
 
 void reorder(TensorView* tensor, const std::vector<int64_t>& order) {
@@ -116,11 +158,67 @@ void reorder(TensorView* tensor, const std::vector<int64_t>& order) {
   TK_REQUIRE(reordered.size() == loop.size(), Schedule,
              "reorder: {} axes in the order for {} with {} loop axes; name each once", order.size(), toString(*tensor),
              loop.size());
+  const auto moved = std::ranges::mismatch(loop, reordered).in1;
+  if (moved != loop.end()) requireUnshared("reorder", *tensor, moved - loop.begin());
   tensor->mutableDomain().loop = std::move(reordered);
 }
 
+// y ^ x stays below y's extent.
+bool canSwizzle(const IterDomain& x, const IterDomain& y, SwizzleType type) {
+  if (x.isReduction() || y.isReduction()) return false;
+  if (type != SwizzleType::Xor || x.isBroadcast() || y.isBroadcast()) return true;
+  const auto width = x.extent()->constantInt();
+  const auto height = y.extent()->constantInt();
+  return width && height && *height > 0 && std::has_single_bit(static_cast<uint64_t>(*height)) && *width <= *height;
+}
+
+void swizzle(TensorView* tensor, int64_t axis_x, int64_t axis_y, SwizzleType type) {
+  const int64_t place_x = normalLoopAxis("swizzle", *tensor, axis_x);
+  const int64_t place_y = normalLoopAxis("swizzle", *tensor, axis_y);
+  TK_REQUIRE(place_x != place_y, Schedule, "swizzle: axis {} of {} is named twice; name two axes", place_x,
+             toString(*tensor));
+  IterDomain* x = serialAxis("swizzle", *tensor, place_x);
+  IterDomain* y = serialAxis("swizzle", *tensor, place_y);
+  TK_REQUIRE(!x->isReduction() && !y->isReduction(), Schedule, "swizzle: {} and {}; reduction axes are not swizzled",
+             describeAxis(*tensor, *x), describeAxis(*tensor, *y));
+  TK_REQUIRE(canSwizzle(*x, *y, type), Schedule,
+             "swizzle: xor of {} and {}; legal are constant extents, that of y a power of two and that of x no larger",
+             describeAxis(*tensor, *x), describeAxis(*tensor, *y));
+  requireUnshared("swizzle", *tensor, std::min(place_x, place_y));
+  replaceAxes(tensor->mutableDomain().loop, *swizzleStep(x, y, type));
+}
+
+std::string markProblem(const TensorView& tensor, const IterDomain& axis, ParallelType type) {
+  const auto problem = [&](const std::string& why) {
+    return fmt::format("{} cannot be marked {}, {}", describeAxis(tensor, axis), parallelTypeName(type), why);
+  };
+  const bool is_dimension = type >= ParallelType::DIDx && type <= ParallelType::TIDz;
+  for (const IterDomain* other : tensor.loop()) {
+    if (is_dimension && other != &axis && other->parallelType() == type)
+      return problem(
+          fmt::format("as {} is already; a dimension is given to one axis of a tensor", describeAxis(tensor, *other)));
+  }
+  const int64_t position = std::ranges::find(tensor.loop(), &axis) - tensor.loop().begin();
+  if (!mayBeShared(type) && position < sharedLoopCount(tensor))
+    return problem("as other tensors share this loop; mark first, inline then");
+  const bool wants_constant = type == ParallelType::Vectorize || type == ParallelType::Unroll;
+  if (wants_constant && !axis.visibleExtent()->isConstant())
+    return problem("which takes a constant extent; split it by a number first");
+  if (type == ParallelType::Vectorize && &axis != tensor.loop().back())
+    return problem(fmt::format("which is for the innermost axis, {}", tensor.axisCount() - 1));
+  const bool is_copy = tensor.definition() != nullptr && tensor.definition()->is<LoadStoreOp>();
+  return type == ParallelType::Bulk && !is_copy ? problem("which is for copies: the result of a set") : "";
+}
+
+void requireMarkable(std::string_view command, const TensorView& tensor, const IterDomain& axis, ParallelType type) {
+  const std::string problem = markProblem(tensor, axis, type);
+  TK_REQUIRE(problem.empty(), Schedule, "{}: {}", command, problem);
+}
+
 void parallelize(TensorView* tensor, int64_t axis, ParallelType type) {
-  tensor->loop()[static_cast<size_t>(normalLoopAxis("parallelize", *tensor, axis))]->parallelize(type);
+  IterDomain* domain = tensor->loop()[static_cast<size_t>(normalLoopAxis("parallelize", *tensor, axis))];
+  requireMarkable("parallelize", *tensor, *domain, type);
+  domain->parallelize(type);
 }
 
 }  // namespace tokamak

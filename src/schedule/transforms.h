@@ -1,10 +1,11 @@
-// The schedule commands on one tensor's loop nest: split, merge, reorder, parallelize.
+// The schedule commands on one tensor's loop nest: split, merge, reorder, swizzle, parallelize.
 //
-// They edit the loop domain only. Axes are positions in the loop domain, reductions included; negative ones count from the end.
+// They edit the loop domain only, and of that no loop that is shared with another tensor (schedule/inline.h). Axes are positions in the loop domain, reductions included; negative ones count from the end.
 // Errors: Schedule, naming the command, the tensor, the axis and what is legal.
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -27,8 +28,22 @@ void merge(TensorView* tensor, int64_t axis);
 /// The new axis i is the old axis order[i]; a permutation of all axes.
 void reorder(TensorView* tensor, const std::vector<int64_t>& order);
 
-/// Marks the axis. Whether the mark can be carried out is the lowering's question.
+/// Axes x and y (two different ones) become axes of the same extents at their places, in which the elements are dealt out in another way: see
+/// DomainExpr. Xor takes constant extents, that of y a power of two and that of x no larger.
+void swizzle(TensorView* tensor, int64_t axis_x, int64_t axis_y, SwizzleType type);
+
+/// Marks the axis. A device, block or thread dimension is given to one axis of a tensor; Vectorize to the innermost one, of constant extent;
+/// Unroll to axes of constant extent; Bulk to copies; Vectorize, Group, Mma and Bulk to no shared loop. The rest is the lowering's question.
 void parallelize(TensorView* tensor, int64_t axis, ParallelType type);
+
+/// Whether a loop of this type can be shared by several tensors: not when it is run lane by lane or as one instruction.
+bool mayBeShared(ParallelType type);
+/// Why the axis may not be marked so, or empty.
+std::string markProblem(const TensorView& tensor, const IterDomain& axis, ParallelType type);
+/// Errors: Schedule with that problem; the tensor is not changed.
+void requireMarkable(std::string_view command, const TensorView& tensor, const IterDomain& axis, ParallelType type);
+/// Errors: Schedule, naming the first loop at or after `position` that is shared.
+void requireUnshared(std::string_view command, const TensorView& tensor, int64_t position);
 
 /// `axis` in [0, number of axes). Errors: Schedule.
 int64_t normalLoopAxis(std::string_view command, const TensorView& tensor, int64_t axis);
@@ -36,5 +51,14 @@ int64_t normalLoopAxis(std::string_view command, const TensorView& tensor, int64
 /// The step on given axes: records it and gives the new axes; `loop` is not touched. What split and merge are made of.
 const DomainExpr* splitStep(IterDomain* axis, Scalar* factor, SplitSide side);
 const DomainExpr* mergeStep(IterDomain* outer, IterDomain* inner);
+const DomainExpr* swizzleStep(IterDomain* x, IterDomain* y, SwizzleType type);
+/// The step of the form of `form` on these axes; `second` is null for a split.
+const DomainExpr* stepLike(const DomainExpr& form, IterDomain* first, IterDomain* second);
+/// Whether axes of these kinds merge: a reduction axis with reduction and broadcast axes only.
+bool canMerge(const IterDomain& outer, const IterDomain& inner);
+/// Whether axes may be swizzled so. A broadcast axis takes part for the sake of the tensors that it goes along with.
+bool canSwizzle(const IterDomain& x, const IterDomain& y, SwizzleType type);
+/// Does one step on a loop nest in place: parts of a split side by side, a merged axis where its outer one was.
+void replaceAxes(std::vector<IterDomain*>& loop, const DomainExpr& step);
 
 }  // namespace tokamak

@@ -218,6 +218,15 @@ const std::vector<Mutant>& scheduledMutants() {
       {"parallel-types-once", "two axes of blocks", [](Sample& s) { s.sum->axis(1)->parallelize(ParallelType::BIDx); }},
       {"vectorized", "a vector of unknown length",
        [](Sample& s) { s.wide->axis(0)->parallelize(ParallelType::Vectorize); }},
+      {"vectorized", "a vector that is not innermost",
+       [](Sample& s) { s.sum->axis(0)->parallelize(ParallelType::Vectorize); }},
+      {"inline-positions", "more shared loops than loops",
+       [](Sample& s) { s.sum->mutableDomain().inline_position = 3; }},
+      {"inline-positions", "less than none", [](Sample& s) { s.sum->mutableDomain().inline_position = -1; }},
+      {"inline-positions", "an inlined input", [](Sample& s) { s.in->mutableDomain().inline_position = 1; }},
+      {"inline-positions", "an inlined tensor that nothing reads",
+       [](Sample& s) { s.wide->mutableDomain().inline_position = 1; }},
+      {"inline-positions", "a shared vector", [](Sample& s) { s.sum->mutableDomain().inline_position = 2; }},
   };
   return list;
 }

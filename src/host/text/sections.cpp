@@ -36,6 +36,10 @@ std::string stepText(TextWriter& writer, const DomainExpr& step) {
     return fmt::format("merge {}, {} -> {}", writer.axis(step.in[0]), writer.axis(step.in[1]),
                        writer.axis(step.out[0]));
   }
+  if (step.kind == DomainExprKind::Swizzle) {
+    return fmt::format("swizzle {} {}, {} -> {}, {}", swizzleTypeName(step.swizzle), writer.axis(step.in[0]),
+                       writer.axis(step.in[1]), writer.axis(step.out[0]), writer.axis(step.out[1]));
+  }
   return fmt::format("{} {} by {} -> {}, {}", step.is_inner_factor ? "split" : "outer split", writer.axis(step.in[0]),
                      writer.scalar(step.factor), writer.axis(step.out[0]), writer.axis(step.out[1]));
 }
@@ -98,8 +102,7 @@ IterDomain* readResult(TextReader& reader, size_t known_before) {
 }
 
 bool isSameStep(const DomainExpr& a, const DomainExpr& b) {
-  return a.kind == b.kind && std::ranges::equal(a.in, b.in) && std::ranges::equal(a.out, b.out) &&
-         a.factor == b.factor && a.is_inner_factor == b.is_inner_factor;
+  return a.kind == b.kind && std::ranges::equal(a.in, b.in) && std::ranges::equal(a.out, b.out) && isSameForm(a, b);
 }
 
 void recordStep(TextReader& reader, const DomainExpr& step, const Token& at) {
@@ -122,8 +125,17 @@ void readStep(TextReader& reader) {
   DomainExpr step;
   step.is_inner_factor = !tokens.accept("outer");
   const bool is_split = !step.is_inner_factor || tokens.at("split");
-  step.kind = is_split ? DomainExprKind::Split : DomainExprKind::Merge;
-  tokens.expect(is_split ? "split" : "merge");
+  const bool is_swizzle = !is_split && tokens.accept("swizzle");
+  if (is_swizzle) {
+    const auto type = swizzleTypeFromName(tokens.peek().text);
+    if (!type) tokens.failExpected("xor or cyclic_shift");
+    tokens.next();
+    step.kind = DomainExprKind::Swizzle;
+    step.swizzle = *type;
+  } else {
+    step.kind = is_split ? DomainExprKind::Split : DomainExprKind::Merge;
+    tokens.expect(is_split ? "split" : "merge");
+  }
   step.in[0] = reader.axis();
   if (is_split) {
     if (!tokens.at("by")) tokens.failExpected("'by' and the factor");
@@ -136,7 +148,7 @@ void readStep(TextReader& reader) {
   tokens.expect("->");
   const size_t known_before = reader.axisCount();
   step.out[0] = readResult(reader, known_before);
-  if (is_split) {
+  if (is_split || is_swizzle) {
     tokens.expect(",");
     step.out[1] = readResult(reader, known_before);
   }
@@ -153,7 +165,7 @@ MemoryKind readMemory(TextReader& reader) {
 void readItem(TextReader& reader, DomainEntry& entry, std::set<std::string_view>& seen) {
   TokenStream& tokens = reader.tokens();
   const Token& word = tokens.peek();
-  if (word.is("split") || word.is("outer") || word.is("merge")) return readStep(reader);
+  if (word.is("split") || word.is("outer") || word.is("merge") || word.is("swizzle")) return readStep(reader);
   const auto integers = [&] { return bracketed(reader, [&] { return tokens.expectInteger("an integer"); }); };
   if (!seen.insert(word.text).second) tokens.fail(word, fmt::format("{} is given twice", describeToken(word)));
   if (tokens.accept("root"))

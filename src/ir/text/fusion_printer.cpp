@@ -10,6 +10,7 @@
 #include "ir/text/names.h"
 #include "ir/text/op_arguments.h"
 #include "ir/text/plain_number.h"
+#include "ir/text/rfactor_chain.h"
 #include "ir/text/type_text.h"
 
 namespace tokamak {
@@ -71,8 +72,29 @@ class Printer {
       TK_CHECK(tensor != nullptr, "{}: a result that is no tensor cannot be printed in a fusion", expr.name());
       results += fmt::format("{}{}", results.empty() ? "" : ", ", typed(*tensor));
     }
-    const std::string arguments = hasSpreadOperands(expr.kind()) ? spreadArguments(expr) : namedArguments(expr);
+    const std::string arguments =
+        hasSpreadOperands(expr.kind()) ? spreadArguments(expr) : namedArguments(expr.kind(), fieldsOf(expr));
     return fmt::format("{} = {}({})", results, callName(expr), arguments);
+  }
+
+  // A reduction that is done in steps stands as the one that the schedule starts from.
+  std::string statement(const RfactorChain& chain) const {
+    const TensorView& result = *chain.result;
+    const Expr& last = *result.definition();
+    const std::string type = reducedTypeText(result, chain.parts[0]->domain().root, chain.axes, namer());
+    return fmt::format("{}: {} = {}({})", names_.nameOf(result), type, callName(last),
+                       namedArguments(last.kind(), fieldsOf(chain)));
+  }
+
+  std::string body(const Fusion& fusion) const {
+    std::string text;
+    for (const Expr* expr : fusion.allExprs()) {
+      const TensorView* result = expr->outputs().size() == 1 ? asTensor(expr->output(0)) : nullptr;
+      if (result != nullptr && isRfactorPart(*result)) continue;
+      const auto chain = result == nullptr ? std::nullopt : rfactorChainOf(*result);
+      text += fmt::format("  {}\n", chain ? statement(*chain) : statement(*expr));
+    }
+    return text;
   }
 
  private:
@@ -137,11 +159,10 @@ class Printer {
     return fmt::format("{}", fmt::join(list, ", "));
   }
 
-  std::string namedArguments(const Expr& expr) const {
-    const Fields fields = fieldsOf(expr);
+  std::string namedArguments(OpKind kind, const Fields& fields) const {
     std::vector<std::string> list;
     bool is_positional = true;
-    for (const Field* pattern : argumentFields(expr.kind())) {
+    for (const Field* pattern : argumentFields(kind)) {
       const Field& field = *std::ranges::find(fields, pattern->name, &Field::name);
       is_positional = is_positional && (field.role == FieldRole::Operand || field.role == FieldRole::OperandList);
       if (!is_positional && !isAlwaysWritten(field) && isSame(field.value, pattern->value)) continue;
@@ -219,9 +240,8 @@ std::string printFusion(const Fusion& fusion) {
   const FusionNames names(fusion);
   const Printer printer(names);
   std::string text = printer.header(fusion) + printer.symbols(fusion);
-  for (const Expr* expr : fusion.allExprs()) text += fmt::format("  {}\n", printer.statement(*expr));
-  text += "}\n" + printer.sizes(fusion);
-  const std::string schedule = scheduleText(names);
+  text += printer.body(fusion) + "}\n" + printer.sizes(fusion);
+  const std::string schedule = scheduleText(fusion, names);
   return schedule.empty() ? text : fmt::format("{}schedule {{\n{}}}\n", text, schedule);
 }
 

@@ -300,11 +300,11 @@ void applyAxis(const TokenStream& tokens, TensorView& tensor, size_t position, I
 
 // --- printing ---
 
-std::string axisText(const IterDomain& axis, const SymbolNamer& name) {
+std::string axisText(const IterDomain& axis, IterKind kind, const SymbolNamer& name) {
   const bool is_one = axis.extent()->isConstantInt(1);
-  const bool is_plain = !axis.isRFactor() && axis.kind() == (is_one ? IterKind::Broadcast : IterKind::Iteration);
+  const bool is_plain = !axis.isRFactor() && kind == (is_one ? IterKind::Broadcast : IterKind::Iteration);
   std::string text = scalarText(*axis.extent(), name);
-  if (!is_plain) text = fmt::format("{}{{{}}}{}", iterKindLetter(axis.kind()), text, axis.isRFactor() ? "rf" : "");
+  if (!is_plain) text = fmt::format("{}{{{}}}{}", iterKindLetter(kind), text, axis.isRFactor() ? "rf" : "");
   if (axis.expandedExtent() != nullptr) text += fmt::format(" ex {}", scalarText(*axis.expandedExtent(), name));
   return text;
 }
@@ -326,6 +326,8 @@ ContiguityForm contiguityForm(const TensorDomain& domain) {
   const Axes& layout = domain.allocation.empty() ? domain.logical : domain.allocation;
   bool has_dense = false;
   bool has_strided = false;
+  // With a command of its own the allocation says that it is dense.
+  if (!domain.allocation.empty() && !isAllocationOfLogical(domain)) return ContiguityForm::Dense;
   if (layout.size() != domain.contiguity.size()) return ContiguityForm::List;
   for (size_t i = 0; i < layout.size(); ++i) {
     if (isStored(*layout[i]) != domain.contiguity[i].has_value()) return ContiguityForm::List;
@@ -337,7 +339,7 @@ ContiguityForm contiguityForm(const TensorDomain& domain) {
 }
 
 std::string allocationText(const TensorDomain& domain) {
-  if (domain.allocation.empty()) return "";
+  if (!isAllocationOfLogical(domain)) return "";
   std::vector<int64_t> order;
   for (const IterDomain* axis : domain.allocation) {
     order.push_back(std::ranges::find(domain.logical, axis) - domain.logical.begin());
@@ -378,25 +380,51 @@ void applyType(const TokenStream& tokens, TensorView& tensor, const WrittenType&
   for (size_t i = 0; i < axes.size(); ++i) applyAxis(tokens, tensor, i, axes[i], type.axes[i]);
 }
 
+namespace {
+
+// What stands behind the axes and the layout.
+std::string marksText(const TensorView& tensor) {
+  const TensorDomain& domain = tensor.domain();
+  std::string text = orderText(kOrderMark, domain.stride_order);
+  text += orderText(kHintMark, domain.stride_order_hint);
+  if (tensor.memoryKind() != MemoryKind::Device) text += fmt::format(" in {}", memoryKindName(tensor.memoryKind()));
+  if (tensor.memoryType() != MemoryType::Local)
+    text += fmt::format(" as {}", kMemoryTypeWords[static_cast<size_t>(tensor.memoryType())]);
+  return text + meshText(tensor.mesh());
+}
+
+}  // namespace
+
+bool isAllocationOfLogical(const TensorDomain& domain) {
+  return !domain.allocation.empty() && std::ranges::all_of(domain.allocation, [&](const IterDomain* axis) {
+    return std::ranges::find(domain.logical, axis) != domain.logical.end();
+  });
+}
+
 std::string tensorTypeText(const TensorView& tensor, const SymbolNamer& name) {
   const TensorDomain& domain = tensor.domain();
   const ContiguityForm form = contiguityForm(domain);
   std::string text = fmt::format("{}[", dataTypeName(tensor.dtype()));
   for (size_t i = 0; i < domain.logical.size(); ++i) {
     if (i > 0) text += ", ";
-    text += axisText(*domain.logical[i], name);
+    text += axisText(*domain.logical[i], domain.logical[i]->kind(), name);
     if (form == ContiguityForm::PerAxis && domain.contiguity[i] == false) text += " strided";
   }
   text += ']';
   text += allocationText(domain);
   if (form == ContiguityForm::Strided) text += " strided";
   if (form == ContiguityForm::List) text += contiguityText(domain.contiguity);
-  text += orderText(kOrderMark, domain.stride_order);
-  text += orderText(kHintMark, domain.stride_order_hint);
-  if (tensor.memoryKind() != MemoryKind::Device) text += fmt::format(" in {}", memoryKindName(tensor.memoryKind()));
-  if (tensor.memoryType() != MemoryType::Local)
-    text += fmt::format(" as {}", kMemoryTypeWords[static_cast<size_t>(tensor.memoryType())]);
-  return text + meshText(tensor.mesh());
+  return text + marksText(tensor);
+}
+
+std::string reducedTypeText(const TensorView& tensor, const Axes& axes, std::span<const int64_t> reduced,
+                            const SymbolNamer& name) {
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const bool is_reduced = std::ranges::find(reduced, static_cast<int64_t>(i)) != reduced.end();
+    texts.push_back(axisText(*axes[i], is_reduced ? IterKind::Reduction : axes[i]->kind(), name));
+  }
+  return fmt::format("{}[{}]{}", dataTypeName(tensor.dtype()), fmt::join(texts, ", "), marksText(tensor));
 }
 
 }  // namespace tokamak

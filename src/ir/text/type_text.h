@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -46,5 +47,10 @@ void applyType(const TokenStream& tokens, TensorView& tensor, const WrittenType&
 
 /// The canonical text.
 std::string tensorTypeText(const TensorView& tensor, const SymbolNamer& name);
+/// The same with these axes, of which those numbered are reduction axes, instead of the tensor's; dense.
+std::string reducedTypeText(const TensorView& tensor, const Axes& axes, std::span<const int64_t> reduced,
+                            const SymbolNamer& name);
+/// Whether the allocation domain is made of logical axes: it is written as a mark of the type then, and else as a command.
+bool isAllocationOfLogical(const TensorDomain& domain);
 
 }  // namespace tokamak

@@ -1,0 +1,271 @@
+#include "schedule/inline.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "ir/fusion.h"
+#include "schedule/transforms.h"
+
+namespace tokamak {
+
+namespace {
+
+struct Limit {
+  int64_t position = 0;
+  std::string why;
+};
+
+std::vector<TensorView*> consumersOf(const Expr& use) { return tensorsOf(use.outputs()); }
+
+// --- one tensor and its consumers ---
+
+std::string typeProblem(const TensorView& tensor, const IterDomain& axis) {
+  if (mayBeShared(axis.parallelType())) return "";
+  return fmt::format("{} is marked {}, and such a loop is not shared", describeAxis(tensor, axis),
+                     parallelTypeName(axis.parallelType()));
+}
+
+std::string pairProblem(const TensorView& tensor, const Expr& use, const TensorView& consumer, int64_t position,
+                        const DomainGraph& graph) {
+  if (consumer.axisCount() <= position)
+    return fmt::format("{} reads it and has {} loop axes", toString(consumer), consumer.axisCount());
+  const IterDomain* own = tensor.axis(position);
+  const IterDomain* other = consumer.axis(position);
+  const auto both = [&] {
+    return fmt::format("{} and {}", describeAxis(tensor, *own), describeAxis(consumer, *other));
+  };
+  if (graph.producerAxis(use, tensor, *other, AxisMapping::Reduction) != own)
+    return fmt::format("{} do not go along", both());
+  const bool is_one_type = own->parallelType() == other->parallelType() ||
+                           own->parallelType() == ParallelType::Serial || other->parallelType() == ParallelType::Serial;
+  return is_one_type ? typeProblem(consumer, *other) : fmt::format("{} are run in different ways", both());
+}
+
+std::string axisProblem(const TensorView& tensor, int64_t position, const DomainGraph& graph) {
+  const IterDomain* axis = tensor.axis(position);
+  if (axis->isReduction())
+    return fmt::format("{} is a reduction axis: it must be complete before the tensor is read",
+                       describeAxis(tensor, *axis));
+  if (std::string why = typeProblem(tensor, *axis); !why.empty()) return why;
+  for (const Expr* use : tensor.uses()) {
+    for (const TensorView* consumer : consumersOf(*use)) {
+      if (std::string why = pairProblem(tensor, *use, *consumer, position, graph); !why.empty()) return why;
+    }
+  }
+  return "";
+}
+
+// The largest position that the tensor's own axes and those of its consumers allow.
+Limit limitOfAxes(const TensorView& tensor, const DomainGraph& graph) {
+  if (tensor.fusion().isInput(&tensor)) return {0, "it is an input of the fusion"};
+  if (tensor.uses().empty()) return {0, "nothing in the fusion reads it"};
+  Limit limit;
+  for (; limit.position < tensor.axisCount(); ++limit.position) {
+    limit.why = axisProblem(tensor, limit.position, graph);
+    if (!limit.why.empty()) return limit;
+  }
+  limit.why = fmt::format("it has {} loop axes", tensor.axisCount());
+  return limit;
+}
+
+// --- loops shared by many tensors ---
+
+// Tensors by number, producers first, and who reads whom.
+class SharedLoops {
+ public:
+  explicit SharedLoops(const Fusion& fusion) {
+    for (const Expr* expr : fusion.allExprs()) {
+      for (TensorView* out : tensorsOf(expr->outputs())) {
+        const size_t consumer = add(out);
+        for (TensorView* in : tensorsOf(expr->inputs())) {
+          const size_t producer = add(in);
+          consumers_[producer].push_back(consumer);
+          producers_[consumer].push_back(producer);
+        }
+      }
+    }
+  }
+
+  /// What is wrong with the loop that the tensor has at `depth`, or empty: a tensor in it depends on another one in it by a way that leaves it.
+  std::string problem(TensorView* tensor, int64_t depth) {
+    const auto found = numbers_.find(tensor);
+    if (found == numbers_.end()) return "";
+    depth_ = depth;
+    std::vector<size_t> members = {found->second};
+    std::vector<bool> is_member(tensors_.size(), false);
+    is_member[found->second] = true;
+    for (size_t i = 0; i < members.size(); ++i)
+      forEachSharing(members[i], [&](size_t n) { visit(n, is_member, members); });
+    return findReturn(members, is_member);
+  }
+
+ private:
+  size_t add(TensorView* tensor) {
+    const auto [place, is_new] = numbers_.emplace(tensor, tensors_.size());
+    if (is_new) {
+      tensors_.push_back(tensor);
+      consumers_.emplace_back();
+      producers_.emplace_back();
+    }
+    return place->second;
+  }
+
+  static void visit(size_t number, std::vector<bool>& seen, std::vector<size_t>& list) {
+    if (seen[number]) return;
+    seen[number] = true;
+    list.push_back(number);
+  }
+
+  bool isInlined(size_t number) const { return tensors_[number]->inlinePosition() > depth_; }
+
+  // Those whose loop at the depth is this one's: consumers when it is inlined, producers that are inlined.
+  template <class Visit>
+  void forEachSharing(size_t number, const Visit& visit_one) const {
+    if (isInlined(number)) std::ranges::for_each(consumers_[number], visit_one);
+    for (const size_t producer : producers_[number]) {
+      if (isInlined(producer)) visit_one(producer);
+    }
+  }
+
+  std::string findReturn(const std::vector<size_t>& members, const std::vector<bool>& is_member) const {
+    std::vector<size_t> reached;
+    std::vector<bool> is_reached(tensors_.size(), false);
+    for (const size_t member : members) {
+      if (isInlined(member)) continue;
+      for (const size_t reader : consumers_[member]) {
+        if (is_member[reader]) {
+          return fmt::format("{} reads {} within a loop that both are in, and {} is not inlined there",
+                             nameOf(*tensors_[reader]), nameOf(*tensors_[member]), nameOf(*tensors_[member]));
+        }
+        visit(reader, is_reached, reached);
+      }
+    }
+    for (size_t i = 0; i < reached.size(); ++i) {
+      if (is_member[reached[i]]) {
+        return fmt::format("{} would be in one loop with a tensor that it depends on by way of {}, which is not in it",
+                           nameOf(*tensors_[reached[i]]), nameOf(*tensors_[wayTo(reached[i], is_reached, is_member)]));
+      }
+      std::ranges::for_each(consumers_[reached[i]], [&](size_t n) { visit(n, is_reached, reached); });
+      forEachSharing(reached[i], [&](size_t n) { visit(n, is_reached, reached); });
+    }
+    return "";
+  }
+
+  // Outside the loop, the tensor that leads back to a member of it.
+  size_t wayTo(size_t member, const std::vector<bool>& is_reached, const std::vector<bool>& is_member) const {
+    for (const auto& list : {producers_[member], consumers_[member]}) {
+      for (const size_t number : list) {
+        if (is_reached[number] && !is_member[number]) return number;
+      }
+    }
+    return member;
+  }
+
+  std::vector<TensorView*> tensors_;
+  std::unordered_map<const TensorView*, size_t> numbers_;
+  std::vector<std::vector<size_t>> consumers_;
+  std::vector<std::vector<size_t>> producers_;
+  int64_t depth_ = 0;
+};
+
+// Finds the largest legal position of at most `wanted`; leaves the tensor at its old one.
+Limit largestPosition(TensorView* tensor, int64_t wanted, const DomainGraph& graph, SharedLoops& loops) {
+  Limit limit = limitOfAxes(*tensor, graph);
+  const int64_t last = std::min(wanted, limit.position);
+  int64_t& position = tensor->mutableDomain().inline_position;
+  const int64_t old = position;
+  for (int64_t depth = 0; depth < last; ++depth) {
+    position = std::max(position, depth + 1);
+    std::string why = loops.problem(tensor, depth);
+    if (why.empty()) continue;
+    limit = {depth, std::move(why)};
+    break;
+  }
+  position = old;
+  return limit;
+}
+
+int64_t normalPosition(const TensorView& tensor, int64_t position) {
+  const int64_t count = tensor.axisCount();
+  TK_REQUIRE(position >= -count - 1 && position <= count, Schedule,
+             "inline_at: position {} is out of bounds for {} with {} loop axes; legal are {} to {}", position,
+             toString(tensor), count, -count - 1, count);
+  return position < 0 ? position + count + 1 : position;
+}
+
+// Loops that the tensor leaves may keep others in them that need it.
+void lowerPosition(TensorView* tensor, int64_t position, SharedLoops& loops) {
+  const int64_t shared = sharedLoopCount(*tensor);
+  int64_t& current = tensor->mutableDomain().inline_position;
+  const int64_t old = current;
+  current = position;
+  for (int64_t depth = position; depth < shared; ++depth) {
+    const std::string why = loops.problem(tensor, depth);
+    if (why.empty()) continue;
+    current = old;
+    TK_RAISE(Schedule, "inline_at: position {} for {}, which is inlined at {}: {}; inline less what shares the loop",
+             position, toString(*tensor), old, why);
+  }
+}
+
+void inlineMost(std::vector<TensorView*> tensors) {
+  if (tensors.empty()) return;
+  const DomainGraph graph(tensors.front()->fusion());
+  SharedLoops loops(tensors.front()->fusion());
+  std::erase_if(tensors, [](const TensorView* tensor) { return tensor->definition() == nullptr; });
+  std::ranges::stable_sort(tensors, std::greater{},
+                           [](const TensorView* tensor) { return tensor->definition()->id(); });
+  for (TensorView* tensor : tensors) {
+    const int64_t largest = largestPosition(tensor, tensor->axisCount(), graph, loops).position;
+    int64_t& position = tensor->mutableDomain().inline_position;
+    position = std::max(position, largest);
+  }
+}
+
+}  // namespace
+
+void inline_at(TensorView* tensor, int64_t position) {
+  const int64_t wanted = normalPosition(*tensor, position);
+  SharedLoops loops(tensor->fusion());
+  if (wanted < tensor->inlinePosition()) return lowerPosition(tensor, wanted, loops);
+  const DomainGraph graph(tensor->uses());
+  const Limit limit = largestPosition(tensor, wanted, graph, loops);
+  TK_REQUIRE(wanted <= limit.position, Schedule, "inline_at: position {} for {}; the largest legal one is {}: {}",
+             wanted, toString(*tensor), limit.position, limit.why);
+  tensor->mutableDomain().inline_position = wanted;
+}
+
+void inline_most(Fusion& fusion) { inlineMost(fusion.allTensors()); }
+
+void inline_most(std::span<TensorView* const> tensors) { inlineMost({tensors.begin(), tensors.end()}); }
+
+int64_t sharedLoopCount(const TensorView& tensor) {
+  int64_t count = tensor.inlinePosition();
+  if (tensor.definition() == nullptr) return count;
+  for (const TensorView* producer : tensorsOf(tensor.definition()->inputs()))
+    count = std::max(count, producer->inlinePosition());
+  return count;
+}
+
+std::string inlineProblem(const Fusion& fusion, const DomainGraph& graph) {
+  SharedLoops loops(fusion);
+  for (TensorView* tensor : fusion.allTensors()) {
+    if (tensor->inlinePosition() == 0) continue;
+    Limit limit = limitOfAxes(*tensor, graph);
+    for (int64_t depth = 0; depth < std::min(tensor->inlinePosition(), limit.position); ++depth) {
+      std::string why = loops.problem(tensor, depth);
+      if (!why.empty()) limit = {depth, std::move(why)};
+    }
+    if (tensor->inlinePosition() > limit.position) {
+      return fmt::format("{} is inlined at {}; the largest legal position is {}: {}", toString(*tensor),
+                         tensor->inlinePosition(), limit.position, limit.why);
+    }
+  }
+  return "";
+}
+
+}  // namespace tokamak

@@ -1,0 +1,22 @@
+// Where and how a tensor's elements are kept: memory types, allocation domains, circular buffers. Errors: Schedule.
+#pragma once
+
+#include <vector>
+
+#include "ir/tensor_view.h"
+
+namespace tokamak {
+
+/// Local, Shared or Global; inputs and outputs are in global memory and stay there.
+void set_memory_type(TensorView* tensor, MemoryType type);
+
+/// The order of the loop axes in memory, from the slowest to the fastest: a permutation of all loop axes as they are now. Elements are dense.
+void set_allocation(TensorView* tensor, const std::vector<int64_t>& axes);
+/// The same in the order of the loops.
+void set_allocation_as_loop(TensorView* tensor);
+
+/// The tensor, a copy that is no output, gets `stages` (2 at least) buffers in turn, each filled `prefetch` iterations (1 at least, less than
+/// `stages`) before it is read.
+void circular_buffer(TensorView* tensor, int64_t stages, int64_t prefetch);
+
+}  // namespace tokamak

@@ -1,0 +1,252 @@
+#include "schedule/transform_like.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "analysis/domain_graph.h"
+#include "base/error.h"
+#include "ir/fusion.h"
+#include "schedule/inline.h"
+#include "schedule/replay.h"
+#include "schedule/transforms.h"
+
+namespace tokamak {
+
+namespace {
+
+/// A tensor next to another one, the reference, and which of its axes go along.
+struct Neighbor {
+  TensorView* tensor = nullptr;
+  AxisPairs pairs;
+};
+
+AxisPairs inverted(const AxisPairs& pairs) {
+  AxisPairs inverse;
+  for (const auto& [from, to] : pairs) inverse.emplace_back(to, const_cast<IterDomain*>(from));
+  return inverse;
+}
+
+AxisPairs composed(const AxisPairs& first, const AxisPairs& second) {
+  AxisPairs pairs;
+  for (const auto& [from, middle] : first) {
+    const auto found = std::ranges::find(second, middle, &AxisPairs::value_type::first);
+    if (found != second.end()) pairs.emplace_back(from, found->second);
+  }
+  return pairs;
+}
+
+// Who is next to whom, and how their axes go along.
+class Neighborhood {
+ public:
+  explicit Neighborhood(const Fusion& fusion) : fusion_(fusion), graph_(fusion) {}
+
+  /// Tensors that an expression reads or gives together with this one, those behind an input (which is not scheduled) included.
+  std::vector<Neighbor> of(TensorView* tensor) const {
+    std::vector<Neighbor> all = direct(tensor);
+    const size_t count = all.size();
+    for (size_t i = 0; i < count; ++i) {
+      if (!fusion_.isInput(all[i].tensor)) continue;
+      for (const Neighbor& behind : direct(all[i].tensor)) {
+        if (behind.tensor != tensor) all.push_back({behind.tensor, composed(all[i].pairs, behind.pairs)});
+      }
+    }
+    std::erase_if(all, [&](const Neighbor& neighbor) { return fusion_.isInput(neighbor.tensor); });
+    return all;
+  }
+
+ private:
+  AxisPairs producerPairs(const Expr& expr, const TensorView& consumer, const TensorView& producer) const {
+    AxisPairs pairs;
+    for (const IterDomain* axis : computedAxes(consumer)) {
+      IterDomain* own = graph_.producerAxis(expr, producer, *axis, AxisMapping::Reduction);
+      if (own != nullptr) pairs.emplace_back(axis, own);
+    }
+    return pairs;
+  }
+
+  std::vector<Neighbor> direct(TensorView* tensor) const {
+    std::vector<Neighbor> found;
+    for (const Expr* use : tensor->uses()) {
+      for (TensorView* consumer : tensorsOf(use->outputs()))
+        found.push_back({consumer, inverted(producerPairs(*use, *consumer, *tensor))});
+    }
+    if (const Expr* definition = tensor->definition()) {
+      for (TensorView* producer : tensorsOf(definition->inputs()))
+        found.push_back({producer, producerPairs(*definition, *tensor, *producer)});
+    }
+    return found;
+  }
+
+  const Fusion& fusion_;
+  DomainGraph graph_;
+};
+
+// Broadcast axes of the reference that the other tensor has no part in.
+void forwardAbsent(const TensorView& reference, const AxisPairs& pairs, Replay& replay) {
+  for (const Axes& axes : {computedAxes(reference), reference.logical()}) {
+    for (const IterDomain* axis : axes) {
+      const bool is_paired = std::ranges::find(pairs, axis, &AxisPairs::value_type::first) != pairs.end();
+      if (axis->isBroadcast() && !is_paired) replay.forward(axis);
+    }
+  }
+}
+
+Replay replayOn(const Neighbor& neighbor, const TensorView& reference, Replay::Mode mode) {
+  Replay replay(*neighbor.tensor, neighbor.pairs, mode);
+  forwardAbsent(reference, neighbor.pairs, replay);
+  replay.follow(reference.loop());
+  return replay;
+}
+
+// --- transform_like ---
+
+// Axes that go along come first, in the reference's order; the others follow in their own.
+void arrange(TensorView& tensor, const TensorView& reference, const Replay& replay) {
+  if (sharedLoopCount(tensor) > 0) return;
+  Axes order;
+  for (const IterDomain* axis : reference.loop()) {
+    IterDomain* own = replay.loopAxisAt(*axis);
+    if (own != nullptr && std::ranges::find(order, own) == order.end()) order.push_back(own);
+  }
+  for (IterDomain* axis : tensor.loop()) {
+    if (std::ranges::find(order, axis) == order.end()) order.push_back(axis);
+  }
+  tensor.mutableDomain().loop = std::move(order);
+}
+
+// Walks from a tensor to all that are connected, always next to the one that keeps most of the start's axes.
+class Walk {
+ public:
+  Walk(TensorView* start, const Neighborhood& neighborhood, std::span<TensorView* const> boundary)
+      : neighborhood_(neighborhood), boundary_(boundary.begin(), boundary.end()) {
+    const Axes& axes = computedAxes(*start);
+    reached_.insert(start);
+    expand(start, {axes.begin(), axes.end()});
+  }
+
+  void run() {
+    while (!candidates_.empty()) {
+      const auto best =
+          std::ranges::max_element(candidates_, {}, [](const Candidate& candidate) { return candidate.kept.size(); });
+      const Candidate next = std::move(*best);
+      candidates_.erase(best);
+      if (!reached_.insert(next.neighbor.tensor).second) continue;
+      arrange(*next.neighbor.tensor, *next.reference, replayOn(next.neighbor, *next.reference, Replay::Mode::Make));
+      if (!boundary_.contains(next.neighbor.tensor)) expand(next.neighbor.tensor, next.kept);
+    }
+  }
+
+ private:
+  using AxisSet = std::set<const IterDomain*>;
+  struct Candidate {
+    Neighbor neighbor;
+    const TensorView* reference = nullptr;
+    AxisSet kept;  ///< of its axes, those that go along with the start's
+  };
+
+  // Root axes and the logical axes that an rfactor makes of them are kept together.
+  static void closeOverRoot(const TensorView& tensor, AxisSet& kept) {
+    if (tensor.domain().root.empty()) return;
+    for (const IterDomain* axis : tensor.logical()) {
+      for (const IterDomain* from = axis; from != nullptr;
+           from = from->definition() == nullptr ? nullptr : from->definition()->in[0]) {
+        if (kept.contains(from)) kept.insert(axis);
+        if (kept.contains(axis)) kept.insert(from);
+      }
+    }
+  }
+
+  void expand(TensorView* tensor, AxisSet kept) {
+    closeOverRoot(*tensor, kept);
+    for (Neighbor& neighbor : neighborhood_.of(tensor)) {
+      if (reached_.contains(neighbor.tensor)) continue;
+      AxisSet of_neighbor;
+      for (const auto& [from, to] : neighbor.pairs) {
+        if (kept.contains(from)) of_neighbor.insert(to);
+      }
+      candidates_.push_back({std::move(neighbor), tensor, std::move(of_neighbor)});
+    }
+  }
+
+  const Neighborhood& neighborhood_;
+  std::set<const TensorView*> boundary_;
+  std::set<const TensorView*> reached_;
+  std::vector<Candidate> candidates_;
+};
+
+// --- parallelize_like ---
+
+// Loop axes that go along with the start's marked ones, with their types, in the order in which they are found.
+class Marks {
+ public:
+  Marks(TensorView* start, std::span<const ParallelType> types) {
+    for (IterDomain* axis : start->loop()) {
+      const ParallelType type = axis->parallelType();
+      const bool is_meant =
+          types.empty() ? type != ParallelType::Serial : std::ranges::find(types, type) != types.end();
+      if (is_meant) types_[axis] = type;
+    }
+    pending_.push_back(start);
+  }
+
+  void spread(const Neighborhood& neighborhood) {
+    for (size_t i = 0; i < pending_.size(); ++i) {
+      const TensorView* reference = pending_[i];
+      for (const Neighbor& neighbor : neighborhood.of(pending_[i])) visit(neighbor, *reference);
+    }
+  }
+
+  struct Mark {
+    TensorView* tensor;
+    IterDomain* axis;
+    ParallelType type;
+  };
+  const std::vector<Mark>& found() const { return found_; }
+
+ private:
+  void visit(const Neighbor& neighbor, const TensorView& reference) {
+    const Replay replay = replayOn(neighbor, reference, Replay::Mode::Find);
+    bool is_news = false;
+    for (const IterDomain* axis : reference.loop()) {
+      const auto known = types_.find(axis);
+      IterDomain* own = replay.loopAxisAt(*axis);
+      if (known == types_.end() || own == nullptr || !types_.emplace(own, known->second).second) continue;
+      found_.push_back({neighbor.tensor, own, known->second});
+      is_news = true;
+    }
+    if (is_news) pending_.push_back(neighbor.tensor);
+  }
+
+  std::map<const IterDomain*, ParallelType> types_;
+  std::vector<TensorView*> pending_;
+  std::vector<Mark> found_;
+};
+
+}  // namespace
+
+void transform_like(TensorView* tensor, std::span<TensorView* const> boundary) {
+  const Neighborhood neighborhood(tensor->fusion());
+  Walk(tensor, neighborhood, boundary).run();
+}
+
+void parallelize_like(TensorView* tensor, std::span<TensorView* const> tensors, std::span<const ParallelType> types) {
+  const Neighborhood neighborhood(tensor->fusion());
+  Marks marks(tensor, types);
+  marks.spread(neighborhood);
+  std::vector<std::pair<IterDomain*, ParallelType>> before;
+  try {
+    for (const auto& [owner, axis, type] : marks.found()) {
+      const bool is_meant = tensors.empty() || std::ranges::find(tensors, owner) != tensors.end();
+      if (!is_meant || owner == tensor) continue;
+      requireMarkable("parallelize_like", *owner, *axis, type);
+      before.emplace_back(axis, axis->parallelType());
+      axis->parallelize(type);
+    }
+  } catch (const Error&) {
+    for (const auto& [axis, type] : before) axis->parallelize(type);
+    throw;
+  }
+}
+
+}  // namespace tokamak
