@@ -35,14 +35,9 @@ std::string pairProblem(const TensorView& tensor, const Expr& use, const TensorV
     return fmt::format("{} reads it and has {} loop axes", toString(consumer), consumer.axisCount());
   const IterDomain* own = tensor.axis(position);
   const IterDomain* other = consumer.axis(position);
-  const auto both = [&] {
-    return fmt::format("{} and {}", describeAxis(tensor, *own), describeAxis(consumer, *other));
-  };
   if (graph.producerAxis(use, tensor, *other, AxisMapping::Reduction) != own)
-    return fmt::format("{} do not go along", both());
-  const bool is_one_type = own->parallelType() == other->parallelType() ||
-                           own->parallelType() == ParallelType::Serial || other->parallelType() == ParallelType::Serial;
-  return is_one_type ? typeProblem(consumer, *other) : fmt::format("{} are run in different ways", both());
+    return fmt::format("{} and {} do not go along", describeAxis(tensor, *own), describeAxis(consumer, *other));
+  return typeProblem(consumer, *other);
 }
 
 std::string axisProblem(const TensorView& tensor, int64_t position, const DomainGraph& graph) {
@@ -90,17 +85,18 @@ class SharedLoops {
     }
   }
 
-  /// What is wrong with the loop that the tensor has at `depth`, or empty: a tensor in it depends on another one in it by a way that leaves it.
+  /// What is wrong with the loop that the tensor has at `depth`, or empty: it is to be run in two ways, or a tensor in it depends on another one
+  /// in it by a way that leaves it.
   std::string problem(TensorView* tensor, int64_t depth) {
-    const auto found = numbers_.find(tensor);
-    if (found == numbers_.end()) return "";
-    depth_ = depth;
-    std::vector<size_t> members = {found->second};
-    std::vector<bool> is_member(tensors_.size(), false);
-    is_member[found->second] = true;
-    for (size_t i = 0; i < members.size(); ++i)
-      forEachSharing(members[i], [&](size_t n) { visit(n, is_member, members); });
-    return findReturn(members, is_member);
+    if (!numbers_.contains(tensor)) return "";
+    const std::vector<size_t> members = membersOf(tensor, depth);
+    std::string why = typesProblem(members, *tensor, tensor->axis(depth)->parallelType());
+    return why.empty() ? findReturn(members) : why;
+  }
+
+  /// Empty unless a tensor in that loop has a type that is neither this one nor Serial.
+  std::string typeProblem(TensorView* tensor, int64_t depth, ParallelType type) {
+    return numbers_.contains(tensor) ? typesProblem(membersOf(tensor, depth), *tensor, type) : "";
   }
 
  private:
@@ -131,7 +127,37 @@ class SharedLoops {
     }
   }
 
-  std::string findReturn(const std::vector<size_t>& members, const std::vector<bool>& is_member) const {
+  std::vector<size_t> membersOf(const TensorView* tensor, int64_t depth) {
+    depth_ = depth;
+    std::vector<size_t> members;
+    std::vector<bool> seen(tensors_.size(), false);
+    visit(numbers_.at(tensor), seen, members);
+    for (size_t i = 0; i < members.size(); ++i) forEachSharing(members[i], [&](size_t n) { visit(n, seen, members); });
+    return members;
+  }
+
+  std::string typesProblem(const std::vector<size_t>& members, const TensorView& asked, ParallelType type) const {
+    const TensorView* first = type == ParallelType::Serial ? nullptr : &asked;
+    for (const size_t member : members) {
+      const TensorView& tensor = *tensors_[member];
+      // Of tensors whose axes do not go along another place complains.
+      const auto own = &tensor == &asked || depth_ >= tensor.axisCount() ? ParallelType::Serial
+                                                                         : tensor.axis(depth_)->parallelType();
+      if (own == ParallelType::Serial || own == type) continue;
+      if (first != nullptr) {
+        return fmt::format("{} and {} are one loop and would be run in different ways, one of them as {}",
+                           describeAxis(*first, *first->axis(depth_)), describeAxis(tensor, *tensor.axis(depth_)),
+                           parallelTypeName(type));
+      }
+      first = &tensor;
+      type = own;
+    }
+    return "";
+  }
+
+  std::string findReturn(const std::vector<size_t>& members) const {
+    std::vector<bool> is_member(tensors_.size(), false);
+    for (const size_t member : members) is_member[member] = true;
     std::vector<size_t> reached;
     std::vector<bool> is_reached(tensors_.size(), false);
     for (const size_t member : members) {
@@ -249,6 +275,11 @@ int64_t sharedLoopCount(const TensorView& tensor) {
   for (const TensorView* producer : tensorsOf(tensor.definition()->inputs()))
     count = std::max(count, producer->inlinePosition());
   return count;
+}
+
+std::string sharedTypeProblem(TensorView* tensor, int64_t position, ParallelType type) {
+  if (type == ParallelType::Serial || position >= sharedLoopCount(*tensor)) return "";
+  return SharedLoops(tensor->fusion()).typeProblem(tensor, position, type);
 }
 
 std::string inlineProblem(const Fusion& fusion, const DomainGraph& graph) {

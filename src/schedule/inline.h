@@ -1,7 +1,8 @@
 // Inlining: how many of its outer loops a tensor shares with the tensors that read it (docs/kernels.md).
 //
 // A tensor may share its first p loops when each of them goes along with the loop at the same place of every tensor that reads it, is
-// no reduction loop of its own and is run lane by lane in neither (Vectorize, Group, Mma, Bulk); and when no tensor in a shared loop depends on
+// no reduction loop of its own and is run lane by lane in neither (Vectorize, Group, Mma, Bulk); when all tensors in a loop that have a parallel
+// type there have the same one; and when no tensor in a shared loop depends on
 // another one in it by a way that leaves the loop: that would be read before it is complete.
 #pragma once
 
@@ -24,6 +25,9 @@ void inline_most(std::span<TensorView* const> tensors);
 
 /// How many of its first loops the tensor shares with its consumers or with tensors that it reads.
 int64_t sharedLoopCount(const TensorView& tensor);
+
+/// Why the loop at `position`, if it is shared, cannot be run in this way: another tensor in it has another type. Or empty.
+std::string sharedTypeProblem(TensorView* tensor, int64_t position, ParallelType type);
 
 /// What is wrong with the inline positions of a fusion, or empty. The commands keep them legal; this is for who changes domains in another way.
 std::string inlineProblem(const Fusion& fusion, const DomainGraph& graph);

@@ -188,7 +188,7 @@ void swizzle(TensorView* tensor, int64_t axis_x, int64_t axis_y, SwizzleType typ
   replaceAxes(tensor->mutableDomain().loop, *swizzleStep(x, y, type));
 }
 
-std::string markProblem(const TensorView& tensor, const IterDomain& axis, ParallelType type) {
+std::string markProblem(TensorView& tensor, const IterDomain& axis, ParallelType type) {
   const auto problem = [&](const std::string& why) {
     return fmt::format("{} cannot be marked {}, {}", describeAxis(tensor, axis), parallelTypeName(type), why);
   };
@@ -201,6 +201,7 @@ std::string markProblem(const TensorView& tensor, const IterDomain& axis, Parall
   const int64_t position = std::ranges::find(tensor.loop(), &axis) - tensor.loop().begin();
   if (!mayBeShared(type) && position < sharedLoopCount(tensor))
     return problem("as other tensors share this loop; mark first, inline then");
+  if (const std::string why = sharedTypeProblem(&tensor, position, type); !why.empty()) return problem("as " + why);
   const bool wants_constant = type == ParallelType::Vectorize || type == ParallelType::Unroll;
   if (wants_constant && !axis.visibleExtent()->isConstant())
     return problem("which takes a constant extent; split it by a number first");
@@ -210,7 +211,7 @@ std::string markProblem(const TensorView& tensor, const IterDomain& axis, Parall
   return type == ParallelType::Bulk && !is_copy ? problem("which is for copies: the result of a set") : "";
 }
 
-void requireMarkable(std::string_view command, const TensorView& tensor, const IterDomain& axis, ParallelType type) {
+void requireMarkable(std::string_view command, TensorView& tensor, const IterDomain& axis, ParallelType type) {
   const std::string problem = markProblem(tensor, axis, type);
   TK_REQUIRE(problem.empty(), Schedule, "{}: {}", command, problem);
 }

@@ -39,9 +39,9 @@ void parallelize(TensorView* tensor, int64_t axis, ParallelType type);
 /// Whether a loop of this type can be shared by several tensors: not when it is run lane by lane or as one instruction.
 bool mayBeShared(ParallelType type);
 /// Why the axis may not be marked so, or empty.
-std::string markProblem(const TensorView& tensor, const IterDomain& axis, ParallelType type);
+std::string markProblem(TensorView& tensor, const IterDomain& axis, ParallelType type);
 /// Errors: Schedule with that problem; the tensor is not changed.
-void requireMarkable(std::string_view command, const TensorView& tensor, const IterDomain& axis, ParallelType type);
+void requireMarkable(std::string_view command, TensorView& tensor, const IterDomain& axis, ParallelType type);
 /// Errors: Schedule, naming the first loop at or after `position` that is shared.
 void requireUnshared(std::string_view command, const TensorView& tensor, int64_t position);
 

@@ -84,7 +84,7 @@ TEST(ScheduleInline, RefusalsSayTheLargestPositionAndWhatLimitsIt) {
   EXPECT_EQ(
       refusal("parallelize(T4, axis=0, type=BIDx) parallelize(T3, axis=0, type=TIDx) inline_at(T3, position=1)"),
       "inline_at: position 1 for T3: f32[i0, i2]; the largest legal one is 0: axis 0 (iTIDx{i0}) of T3 and axis 0 "
-      "(iBIDx{i0}) of T4 are run in different ways");
+      "(iBIDx{i0}) of T4 are one loop and would be run in different ways, one of them as TIDx");
   EXPECT_EQ(refusal("inline_at(T6, position=2) inline_at(T5, position=1) inline_at(T4, position=2)"),
             "inline_at: position 2 for T4: f32[i0, i2]; the largest legal one is 1: T6 reads T5 within a loop that "
             "both are in, and T5 is not inlined there");
@@ -130,6 +130,18 @@ TEST(ScheduleInline, SharedLoopsAreNotChanged) {
               HasSubstr("of T3 cannot be marked Group, as other tensors share this loop; mark first, inline then"));
   EXPECT_EQ(scheduleAfter(kChain, "inline_at(T2, position=1) split(T2, axis=1, factor=4) reorder(T2, order=[0, 2, 1])"),
             "  split(T2, axis=1, factor=4)\n  reorder(T2, order=[0, 2, 1])\n  inline_at(T2, position=1)\n");
+}
+
+TEST(ScheduleInline, AMarkOfASharedLoopIsThatOfAllThatShareIt) {
+  EXPECT_EQ(refusalOf(kChain, "inline_most() parallelize(T1, 0, BIDx) parallelize(T3, 0, TIDx)"),
+            "parallelize: axis 0 (iSerial{i0}) of T3 cannot be marked TIDx, as axis 0 (iSerial{i0}) of T3 and axis 0 "
+            "(iBIDx{i0}) of T1 are one loop and would be run in different ways, one of them as TIDx");
+  EXPECT_THAT(
+      refusalOf(kChain, "parallelize(T1, 0, BIDx) parallelize(T3, 0, TIDx) inline_at(T2, 1) inline_at(T1, 1)"),
+      HasSubstr("inline_at: position 1 for T1: f32[i0, i2]; the largest legal one is 0: axis 0 (iBIDx{i0}) of T1"));
+  EXPECT_EQ(scheduleAfter(kChain, "inline_most() parallelize(T1, 0, BIDx) parallelize(T3, 0, BIDx)"),
+            "  parallelize(T1, axis=0, type=BIDx)\n  parallelize(T3, axis=0, type=BIDx)\n  inline_at(T2, position=2)\n"
+            "  inline_at(T1, position=2)\n");
 }
 
 TEST(ScheduleInline, PropagationLeavesSharedLoopsAlone) {

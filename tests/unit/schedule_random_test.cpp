@@ -35,7 +35,7 @@ class RandomSchedule {
   }
 
   void run(const std::string& name) {
-    TensorView* t = anyTensor();
+    TensorView* t = mostlyFitting(name);
     if (name == "split") return split(t, anyAxis(*t), below(10), below(2) == 0 ? SplitSide::Inner : SplitSide::Outer);
     if (name == "merge") return merge(t, anyAxis(*t));
     if (name == "reorder") return reorder(t, anyOrder(*t));
@@ -87,6 +87,21 @@ class RandomSchedule {
   TensorView* anyTensor() {
     const std::vector<TensorView*> tensors = fusion_.allTensors();
     return tensors[below(tensors.size())];
+  }
+  // Few tensors are reductions in several loops or copies.
+  TensorView* mostlyFitting(const std::string& name) {
+    TensorView* found = anyTensor();
+    for (int tries = 0; tries < 30; ++tries) {
+      const auto reductions = std::ranges::count_if(found->loop(), &IterDomain::isReduction);
+      const bool is_copy = found->definition() != nullptr && found->definition()->is<LoadStoreOp>();
+      const bool fits = name == "rfactor"           ? reductions > 1
+                        : name == "split"           ? reductions > 0 || tries > 1
+                        : name == "circular_buffer" ? is_copy
+                                                    : true;
+      if (fits) break;
+      found = anyTensor();
+    }
+    return found;
   }
   // Now and then one that is none.
   int64_t anyAxis(const TensorView& tensor) {

@@ -7,5 +7,5 @@ TK_FN tk_f64 tk_log_split_f64(tk_f64 x, tk_f64 *n) {
   /* The exponent becomes a number in the mantissa of 2^52. */
   const tk_f64 exponent = tk_from_bits_f64((tk_i64)(above >> 52 | 0x4330000000000000ULL));
   *n = exponent - (is_tiny ? 4503599627370496.0 + 1077.0 : 4503599627370496.0 + 1023.0);
-  return tk_from_bits_f64(bits - (tk_i64)((above & 0xfff0000000000000ULL) - 0x3ff0000000000000ULL)) - 1.0;
+  return tk_from_bits_f64((tk_i64)((tk_u64)bits - ((above & 0xfff0000000000000ULL) - 0x3ff0000000000000ULL))) - 1.0;
 }
