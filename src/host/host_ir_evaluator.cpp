@@ -294,6 +294,7 @@ std::unique_ptr<Plan> HostIrEvaluator::record(const Call& call) {
   Recorder recorder(device_);
   RunStreams recorded_streams(recorder, params_.number_of_streams);
   StatementRunner runner(*program_, recorder, recorder.callerStream(), recorded_streams, recorded_works_);
+  runner.setUnitMode(params_.units);
   runner.scalars().insert(scalars.begin(), scalars.end());
   if (parameters_ != nullptr) runner.prepareParameters(*parameters_);
   for (size_t i = 0; i < call.inputs.size(); ++i) {
@@ -416,6 +417,7 @@ std::vector<Tensor> HostIrEvaluator::runDirect(const Call& call) {
   validate(call, scalars);
   waitForInputs(call.inputs, *home_);
   StatementRunner runner(*program_, *device_, *home_, *streams_, *works_);
+  runner.setUnitMode(params_.units);
   runner.scalars().insert(scalars.begin(), scalars.end());
   for (size_t i = 0; i < call.inputs.size(); ++i)
     runner.bind(input_tensors_[i], describe(call.inputs[i], call.inputs[i].data()));

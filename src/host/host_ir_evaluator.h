@@ -13,6 +13,7 @@
 #include "host/plan.h"
 #include "host/scalar_parameters.h"
 #include "host/statement_runner.h"
+#include "host/unit_mode.h"
 
 namespace tokamak {
 
@@ -23,6 +24,7 @@ struct HostIrEvaluatorParams {
   };
   int64_t number_of_streams = 4;
   Mode mode = Mode::Plan;
+  UnitMode units = UnitMode::OpByOp;
   /// Prove every new plan free of races, as recorded and as replayed. Errors: Race.
   bool checks_plans = true;
 };

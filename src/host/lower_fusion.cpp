@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "heuristics/cpu_schedule.h"
 #include "host/buffer_passes.h"
 #include "host/unit_slices.h"
 #include "ir/clone.h"
@@ -35,6 +36,22 @@ GroupBorder borderOf(const Fusion& fusion, const SegmentedGroup& group) {
     }
   }
   return border;
+}
+
+// Whether the two groups together can be one kernel.
+bool mayBeOneKernel(const Fusion& fusion, const SegmentedGroup& producer, const SegmentedGroup& consumer) {
+  SegmentedGroup both = producer;
+  both.exprs.insert(both.exprs.end(), consumer.exprs.begin(), consumer.exprs.end());
+  std::ranges::sort(both.exprs, {}, &Expr::id);
+  const auto staysAlone = [](const Expr* expr) { return expr->info().is_library || expr->info().is_communication; };
+  if (std::ranges::any_of(both.exprs, staysAlone)) return false;
+  const GroupBorder border = borderOf(fusion, both);
+  Fusion unit(fusion.name());
+  Cloner cloner(unit);
+  for (Val* input : border.inputs) unit.addInput(cloner.clone(input));
+  for (const Expr* expr : both.exprs) cloner.clone(*expr);
+  for (TensorView* output : border.outputs) unit.addOutput(cloner.clone(output));
+  return !whyNoCpuKernel(unit);
 }
 
 Expr* makeUnit(const Fusion& fusion, const SegmentedGroup& group, int64_t number, Cloner& program) {
@@ -114,10 +131,15 @@ std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& fusion, Grouping 
   Cloner cloner(*program);
   for (Val* input : fusion.inputs()) program->addInput(cloner.clone(input));
   const MergePredicate never = [](const SegmentedGroup&, const SegmentedGroup&) { return false; };
-  const MergePredicate maximal = mayMergeInHostProgram;
+  const MergePredicate kernels = [&](const SegmentedGroup& a, const SegmentedGroup& b) {
+    return mayBeOneKernel(fusion, a, b);
+  };
+  const MergePredicate may_merge = grouping == Grouping::Single  ? never
+                                   : grouping == Grouping::Fused ? kernels
+                                                                 : MergePredicate(mayMergeInHostProgram);
   int64_t units = 0;
   std::vector<const Expr*> order;
-  for (const SegmentedGroup& group : segment(fusion, grouping == Grouping::Single ? never : maximal)) {
+  for (const SegmentedGroup& group : segment(fusion, may_merge)) {
     order.insert(order.end(), group.exprs.begin(), group.exprs.end());
     program->pushBack(group.exprs.size() == 1 ? cloner.clone(*group.exprs[0])
                                               : makeUnit(fusion, group, units++, cloner));

@@ -13,6 +13,7 @@ namespace tokamak {
 enum class Grouping : uint8_t {
   Single,  ///< each op alone
   Units,   ///< ops that need not stand alone are merged maximally into host units
+  Fused,   ///< ops are merged as long as they can be one kernel
 };
 
 /// False as soon as one of the two groups holds an op that stands alone.

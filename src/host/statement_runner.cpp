@@ -133,7 +133,7 @@ void StatementRunner::runStatement(const Expr& expr) {
                        false);
           },
           [&](const LaunchKernel&) { TK_RAISE(Unsupported, "LaunchKernel: there is no compiler for kernels here"); },
-          [&](const PostOnStream& op) { runUnit(expr, op); },
+          [&](const PostOnStream& op) { unit_mode_ == UnitMode::Kernels ? launchUnit(expr, op) : runUnit(expr, op); },
           [&](const Communication& op) { postCommunication(expr, op.number); },
           [&](const P2pCommunication& op) { postCommunication(expr, op.number); },
           [&](const CollectivePermute& op) { postCommunication(expr, op.number); },
@@ -289,6 +289,28 @@ void StatementRunner::runUnit(const Expr& expr, const PostOnStream& post) {
   }
   for (size_t i = 0; i < post.outs.size() && known == 0; ++i) setValue(post.outs[i], value(unit.outputs()[i]));
   for (const TensorView* tensor : local) values_.erase(tensor);
+  for (const Scalar* symbol : unit.allSymbols()) scalars_.erase(symbol);
+}
+
+// The unit as one piece of work. Its own symbols are known while the work is prepared.
+void StatementRunner::launchUnit(const Expr& expr, const PostOnStream& post) {
+  const Fusion& unit = *post.unit->fusion;
+  for (TensorView* out : post.outs) allocate(out, nullptr);
+  for (size_t i = 0; i < post.ins.size(); ++i) {
+    if (const TensorView* tensor = asTensor(unit.inputs()[i])) {
+      bindShape(*tensor, value(asTensor(post.ins[i])).sizes, scalars_);
+      continue;
+    }
+    const auto given = evaluate(*asScalar(post.ins[i]), scalars_);
+    TK_REQUIRE(given.has_value(), HostProgram, "HostUnit{}: the value of its input {} is not known", post.unit->number,
+               toString(*asScalar(post.ins[i])));
+    scalars_[asScalar(unit.inputs()[i])] = *given;
+  }
+  for (size_t i = 0; i < post.outs.size(); ++i) bindShape(*unit.outputs()[i], value(post.outs[i]).sizes, scalars_);
+  const Operands operands = operandsOf(expr);
+  const Work& work = *works_->find(*device_, {expr, operands.descs, scalars_});
+  if (recorder_ != nullptr) recorder_->describeNext(summaryOf(expr));
+  device_->launch(*current_, work, operands.addresses);
   for (const Scalar* symbol : unit.allSymbols()) scalars_.erase(symbol);
 }
 

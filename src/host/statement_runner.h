@@ -9,6 +9,7 @@
 
 #include "device/device.h"
 #include "host/host_ir_container.h"
+#include "host/unit_mode.h"
 #include "host/work_cache.h"
 
 namespace tokamak {
@@ -78,6 +79,7 @@ class StatementRunner {
   ScalarBindings& scalars() { return scalars_; }
   /// Works are prepared for values that come with their launches. For the recorder only: nothing is passed with launches here.
   void prepareParameters(const ScalarParameters& parameters) { parameters_ = &parameters; }
+  void setUnitMode(UnitMode mode) { unit_mode_ = mode; }
   /// Makes `tensor` known (through its alias) before the program starts.
   void bind(TensorView* tensor, RunTensor value);
   void run();
@@ -96,6 +98,7 @@ class StatementRunner {
   void runLoop(const ForLoop& loop);
   void runMath(const Expr& expr);
   void runUnit(const Expr& expr, const PostOnStream& post);
+  void launchUnit(const Expr& expr, const PostOnStream& post);
   void postCommunication(const Expr& expr, int64_t number);
   void waitCommunication(int64_t number);
   void synchronizeWith(Stream& other);
@@ -116,6 +119,7 @@ class StatementRunner {
   Stream* current_;
   RunStreams* streams_;
   WorkCache* works_;
+  UnitMode unit_mode_ = UnitMode::OpByOp;
   const ScalarParameters* parameters_ = nullptr;
   ScalarBindings scalars_;
   std::unordered_map<const TensorView*, RunTensor> values_;

@@ -44,7 +44,8 @@ void addRun(CLI::App& app, tokamak::tools::RunOptions& options) {
   run->add_option("--repeat", options.repeat, "number of runs");
   run->add_option("--input", options.inputs, "an input from a file or a number: T0=x.npy, f0=0.5");
   run->add_option("--output", options.outputs, "an output into a file: T7=y.npy");
-  run->add_option("--grouping", options.grouping, "single: each op alone; units: ops merged into host units");
+  run->add_option("--grouping", options.grouping,
+                  "single: each op alone; units: ops merged into host units, run op by op; fused: into kernels");
   run->add_option("--streams", options.streams, "number of worker streams");
   run->add_option("--threads", options.threads, "number of threads (default: the processors this process may use)");
   run->add_option("--stream-sync", options.stream_sync, "hoisted or in-loop");

@@ -58,7 +58,8 @@ DumpOptions dumpOptions(const RunOptions& options) {
 std::unique_ptr<HostIrContainer> compile(ProgramFile& file, const RunOptions& options, const DumpOptions& dump) {
   HostLoweringOptions lowering;
   lowering.grouping =
-      choose<Grouping>("--grouping", options.grouping, {{"single", Grouping::Single}, {"units", Grouping::Units}});
+      choose<Grouping>("--grouping", options.grouping,
+                       {{"single", Grouping::Single}, {"units", Grouping::Units}, {"fused", Grouping::Fused}});
   lowering.stream_sync = choose<StreamSync>("--stream-sync", options.stream_sync,
                                             {{"hoisted", StreamSync::Hoisted}, {"in-loop", StreamSync::InLoop}});
   const std::string name = file.program().name();
@@ -217,6 +218,7 @@ int runProgram(ProgramFile& file, const RunOptions& options, const DumpOptions& 
   HostIrEvaluatorParams params;
   params.number_of_streams = options.streams;
   const auto plan_start = SteadyClock::now();
+  if (options.grouping == "fused") params.units = UnitMode::Kernels;
   HostIrEvaluator evaluator(std::move(program), device, params);
   Plan& plan = evaluator.planFor(values);
   Times times{.compile = lowering_ms + millisecondsSince(plan_start), .first = 0, .later = {}};
