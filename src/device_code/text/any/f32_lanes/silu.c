@@ -5,12 +5,11 @@ TK_FN TK_T tk_silu_TYPE(TK_T x) {
   const TK_T magnitude = tk_abs_TYPE(x);
   const TK_T t = tk_exp_parts_TYPE(-tk_select_TYPE(magnitude > 127.0f, tk_splat_TYPE(127.0f), magnitude), &a, &b);
   const TK_T z = (1.0f + t) * a * b;
-  const TK_T top = tk_fma_TYPE(x, t, x) * a * b;
-  /* Beyond 127 the result is below half the smallest number. */
-  const TK_T above = tk_select_TYPE(x < 0.0f, tk_select_TYPE(magnitude > 127.0f, x * 0.0f, top), x);
   const TK_T below = 1.0f + z;
-  const TK_T quotient = above / below;
-  /* What rounding 1 + z lost, where it counts; 1 - z/2 is near enough to 1 / (1 + z). */
+  /* What rounding 1 + z lost goes into t, where it costs no further rounding; 1 - z/2 is near enough to 1 / (1 + z). */
   const TK_T lost = (z - (below - 1.0f)) * (1.0f - 0.5f * z);
-  return tk_select_TYPE(quotient < 0.0f, tk_fma_TYPE(-quotient, lost, quotient), quotient);
+  const TK_T top = tk_fma_TYPE(x, tk_fma_TYPE(-lost, 1.0f + t, t), x) * a * b;
+  /* Beyond -127 the result is below half the smallest number. */
+  const TK_T left = tk_select_TYPE(magnitude > 127.0f, x * 0.0f, top);
+  return tk_select_TYPE(x < 0.0f, left, x) / below;
 }
