@@ -1,5 +1,6 @@
 // Child processes: what they say, how they end, and that nothing of them is left.
 #include <csignal>
+#include <ctime>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -72,6 +73,18 @@ TEST(ChildProcess, whoTalksWithoutEndIsKilled) {
   EXPECT_EQ(result.end, ProcessEnd::SaidTooMuch);
   EXPECT_LE(result.said.size(), size_t{64} << 10);
   EXPECT_THAT(describeEnd(result, limits), HasSubstr("printed more than 1048576 bytes"));
+}
+
+// The processor time of this process; the child's own does not count.
+TEST(ChildProcess, waitingCostsNothing) {
+  const auto processorTime = [] {
+    timespec time = {};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return time.tv_sec * 1'000'000'000 + time.tv_nsec;
+  };
+  const int64_t begin = processorTime();
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(runScript("exec sleep 0.05").isSuccess());
+  EXPECT_LT(processorTime() - begin, 50'000'000) << "nanoseconds";
 }
 
 TEST(ChildProcess, muchOutputIsCutNotRefused) {

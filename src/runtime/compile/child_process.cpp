@@ -96,6 +96,7 @@ class Child {
       if (bytes_ > limits.said_bytes) return stop(ProcessEnd::SaidTooMuch);
       waitForNews(end);
     }
+    handle_ = FileDescriptor();  // says without end that the child has ended
     const Clock::time_point last = Clock::now() + kLastWords;
     while (output_.isOpen() && bytes_ <= limits.said_bytes && Clock::now() < last) waitForNews(last);
     killAll();
@@ -109,8 +110,7 @@ class Child {
     int wait = static_cast<int>(std::clamp<int64_t>(left, 0, 1000));
     // Without a handle of the process (an old kernel) its end is looked for every two milliseconds.
     if (!handle_.isOpen()) wait = std::min(wait, 2);
-    std::array<pollfd, 2> polled = {pollfd{output_.get(), POLLIN, 0},
-                                    pollfd{is_reaped_ ? -1 : handle_.get(), POLLIN, 0}};
+    std::array<pollfd, 2> polled = {pollfd{output_.get(), POLLIN, 0}, pollfd{handle_.get(), POLLIN, 0}};
     poll(polled.data(), polled.size(), wait);
     if ((polled[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0) takeOutput();
   }
@@ -185,7 +185,7 @@ ProcessResult runProcess(std::span<const std::string> arguments, std::span<const
   TK_REQUIRE(pipe2(ends.data(), O_CLOEXEC) == 0, Io, "running '{}': no pipe for its output: {}", arguments[0],
              std::strerror(errno));
   FileDescriptor output(ends[0]);
-  const FileDescriptor input(ends[1]);
+  FileDescriptor input(ends[1]);
   fcntl(output.get(), F_SETFL, O_NONBLOCK);
 
   SpawnSetup setup;
@@ -198,6 +198,7 @@ ProcessResult runProcess(std::span<const std::string> arguments, std::span<const
                                   pointersTo(arguments).data(), pointersTo(environment).data());
   TK_REQUIRE(failure == 0, Io, "running '{}': it cannot be started: {}", arguments[0], std::strerror(failure));
   limitProcess(pid, limits);
+  input = FileDescriptor();  // else the output would never end
   Child child(pid, std::move(output));
   return child.run(limits);
 }

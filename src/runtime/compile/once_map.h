@@ -8,6 +8,8 @@
 #include <mutex>
 #include <string>
 
+#include "base/error.h"
+
 namespace tokamak {
 
 template <class Value>
@@ -18,8 +20,8 @@ class OnceMap {
   /// The value of `key`: one that somebody holds, or the result of `make`, which runs once for all who ask meanwhile. What
   /// it raises, all of them get; the next one to ask tries again.
   Pointer get(const std::string& key, const std::function<Pointer()>& make) {
-    std::promise<Pointer> promise;
-    std::shared_future<Pointer> made_elsewhere;
+    std::promise<Outcome> promise;
+    std::shared_future<Outcome> made_elsewhere;
     {
       const std::lock_guard lock(mutex_);
       const auto [at, is_first] = slots_.try_emplace(key);
@@ -27,12 +29,16 @@ class OnceMap {
       made_elsewhere = at->second.coming;
       if (!made_elsewhere.valid()) at->second.coming = promise.get_future().share();
     }
-    if (made_elsewhere.valid()) return made_elsewhere.get();
+    if (made_elsewhere.valid()) return valueOf(made_elsewhere.get());
     try {
       Pointer value = make();
       settle(key, value);
-      promise.set_value(value);
+      promise.set_value({value, nullptr});
       return value;
+    } catch (const Error& error) {
+      settle(key, nullptr);
+      promise.set_value({nullptr, std::make_shared<const Error>(error)});
+      throw;
     } catch (...) {
       settle(key, nullptr);
       promise.set_exception(std::current_exception());
@@ -47,10 +53,20 @@ class OnceMap {
   }
 
  private:
+  // Each thread raises a copy of its own: an error that several threads hold is not theirs to change.
+  struct Outcome {
+    Pointer value;
+    std::shared_ptr<const Error> failure;
+  };
   struct Slot {
     std::weak_ptr<const Value> made;
-    std::shared_future<Pointer> coming;
+    std::shared_future<Outcome> coming;
   };
+
+  static Pointer valueOf(const Outcome& outcome) {
+    if (outcome.failure != nullptr) throw Error(*outcome.failure);
+    return outcome.value;
+  }
 
   // Keys are whole sources: those that nobody needs any more are dropped whenever their number has doubled.
   void settle(const std::string& key, const Pointer& value) {
