@@ -11,11 +11,14 @@ namespace tokamak {
 
 namespace {
 
+// A device axis is what the tensor is; other marks are the old tensor's schedule.
 IterDomain* copyOf(const IterDomain& axis) {
+  const ParallelType type = axis.parallelType();
+  const bool is_device = type >= ParallelType::DIDx && type <= ParallelType::DIDz;
   return axis.fusion().axis({.kind = axis.kind(),
                              .extent = axis.extent(),
                              .expanded_extent = axis.expandedExtent(),
-                             .parallel = axis.parallelType()});
+                             .parallel = is_device ? type : ParallelType::Serial});
 }
 
 TensorView* tensorLike(const TensorView& tensor, const Axes& axes) {

@@ -41,14 +41,14 @@ AxisPairs pairsOf(const DomainGraph& graph, const Expr& expr, const TensorView& 
 
 // The mapped axes take the consumer's order among the places that they hold; others keep theirs.
 bool arrange(TensorView& producer, const Axes& mapped) {
-  bool has_changed = false;
+  Axes order = producer.loop();
   size_t next = 0;
-  for (IterDomain*& axis : producer.mutableDomain().loop) {
-    if (std::ranges::find(mapped, axis) == mapped.end()) continue;
-    has_changed |= axis != mapped[next];
-    axis = mapped[next++];
+  for (IterDomain*& axis : order) {
+    if (std::ranges::find(mapped, axis) != mapped.end()) axis = mapped[next++];
   }
-  return has_changed;
+  if (order == producer.loop() || !keepsVectorInnermost(producer, order)) return false;
+  producer.mutableDomain().loop = std::move(order);
+  return true;
 }
 
 // Whether the producer's schedule changed.

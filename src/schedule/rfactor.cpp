@@ -132,7 +132,8 @@ class Factored {
     redoSteps(plan_.kept, copies_);
     copyMarks(copies_);
     TensorDomain domain;
-    if (!plan_.moved.empty()) domain.root = copiesOf(tensor_.logical());
+    // Behind another rfactor a reduction without steps is a part of the same chain.
+    if (!plan_.moved.empty() || !op_.in->domain().root.empty()) domain.root = copiesOf(tensor_.logical());
     domain.logical = copiesOf(plan_.factored);
     domain.loop = copiesOf(tensor_.loop());
     TensorView* made = fusion_.tensor(tensor_.dtype(), std::move(domain));

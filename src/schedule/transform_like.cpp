@@ -112,7 +112,7 @@ void arrange(TensorView& tensor, const TensorView& reference, const Replay& repl
   for (IterDomain* axis : tensor.loop()) {
     if (std::ranges::find(order, axis) == order.end()) order.push_back(axis);
   }
-  tensor.mutableDomain().loop = std::move(order);
+  if (keepsVectorInnermost(tensor, order)) tensor.mutableDomain().loop = std::move(order);
 }
 
 // Walks from a tensor to all that are connected, always next to the one that keeps most of the start's axes.

@@ -145,6 +145,11 @@ void merge(TensorView* tensor, int64_t axis) {
   replaceAxes(tensor->mutableDomain().loop, *mergeStep(outer, inner));
 }
 
+bool keepsVectorInnermost(const TensorView& tensor, const Axes& order) {
+  return tensor.loop().empty() || tensor.loop().back()->parallelType() != ParallelType::Vectorize ||
+         order.back() == tensor.loop().back();
+}
+
 void reorder(TensorView* tensor, const std::vector<int64_t>& order) {
   const Axes& loop = tensor->loop();
   std::vector<bool> is_taken(loop.size(), false);
@@ -160,6 +165,9 @@ void reorder(TensorView* tensor, const std::vector<int64_t>& order) {
              loop.size());
   const auto moved = std::ranges::mismatch(loop, reordered).in1;
   if (moved != loop.end()) requireUnshared("reorder", *tensor, moved - loop.begin());
+  TK_REQUIRE(keepsVectorInnermost(*tensor, reordered), Schedule,
+             "reorder: {} is marked Vectorize, so that it stays the innermost axis; reorder first, mark then",
+             describeAxis(*tensor, *loop.back()));
   tensor->mutableDomain().loop = std::move(reordered);
 }
 

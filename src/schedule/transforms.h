@@ -58,6 +58,8 @@ const DomainExpr* stepLike(const DomainExpr& form, IterDomain* first, IterDomain
 bool canMerge(const IterDomain& outer, const IterDomain& inner);
 /// Whether axes may be swizzled so. A broadcast axis takes part for the sake of the tensors that it goes along with.
 bool canSwizzle(const IterDomain& x, const IterDomain& y, SwizzleType type);
+/// Whether a vectorized axis of the tensor is the innermost one in this order, too.
+bool keepsVectorInnermost(const TensorView& tensor, const std::vector<IterDomain*>& order);
 /// Does one step on a loop nest in place: parts of a split side by side, a merged axis where its outer one was.
 void replaceAxes(std::vector<IterDomain*>& loop, const DomainExpr& step);
 

@@ -523,7 +523,7 @@ Domains:{
   }
 }
 )",
-     "a:6:5: unexpected 'shape'; expected root, split, outer split, merge, logical, allocation, contiguity, "
+     "a:6:5: unexpected 'shape'; expected root, split, outer split, merge, swizzle, logical, allocation, contiguity, "
      "stride_order, stride_order_hint, memory or '}'"},
     {"AnItemTwice", R"(%HostIrContainer { (T0_g_float[iS0{i0}]) -> () :
 

@@ -618,6 +618,20 @@ TEST(HostTextRoundTrip, AnOpsOwnTransform) {
   expectRoundTrip(b.program);
 }
 
+TEST(HostTextRoundTrip, SwizzledAxes) {
+  for (const SwizzleType type : {SwizzleType::Xor, SwizzleType::CyclicShift}) {
+    Builder b;
+    TensorView* x = b.input({b.number(8), b.number(8)});
+    Axes& loop = x->mutableDomain().loop;
+    Axes swizzled = {b.program.axis({.extent = b.number(8)}), b.program.axis({.extent = b.number(8)})};
+    DomainExpr step{.kind = DomainExprKind::Swizzle, .in = {loop[0], loop[1]}, .out = {swizzled[0], swizzled[1]}};
+    step.swizzle = type;
+    b.program.domainExpr(step);
+    loop = swizzled;
+    expectRoundTrip(b.program);
+  }
+}
+
 TEST(HostTextRoundTrip, SplitAxesAreSliced) {
   Builder b;
   TensorView* x = b.input({b.n, b.m});

@@ -147,6 +147,10 @@ TEST(ScheduleMarks, RulesAreCheckedWhereTheMarkIsSet) {
                     "parallelize(T2, 1, Unroll) parallelize(T2, 2, Vectorize)"),
       "  parallelize(T1, axis=0, type=Bulk)\n  split(T2, axis=1, factor=4)\n  parallelize(T2, axis=0, type=Unswitch)\n"
       "  parallelize(T2, axis=1, type=Unroll)\n  parallelize(T2, axis=2, type=Vectorize)\n");
+  EXPECT_EQ(refusalOf(kChain, "parallelize(T1, 1, Vectorize) reorder(T1, [1, 0])"),
+            "reorder: axis 1 (iVectorize{32}) of T1 is marked Vectorize, so that it stays the innermost axis; reorder "
+            "first, mark "
+            "then");
   const auto fusion = readScheduled(std::string(kChain) + "schedule { split(T1, 1, 4) parallelize(T1, 2, Vectorize) }");
   Axes& loop = tensorOf(*fusion, 1)->mutableDomain().loop;
   std::swap(loop[1], loop[2]);

@@ -86,6 +86,12 @@ TEST(ScheduleRfactor, TheRestIsFactoredAgain) {
             "  parallelize(T1, axis=1, type=TIDx)\n  inline_at(T3, position=1)\n}\n");
 }
 
+TEST(ScheduleRfactor, APartWithoutStepsBelongsToTheChainBehindAnother) {
+  EXPECT_EQ(after(kTwoAxes, "split(T1, axis=1, factor=4) T2 = rfactor(T1, axes=[1]) T3 = rfactor(T1, axes=[2])"),
+            "  T1: f32[i0, r{i2}, r{i3}] = max(T0, axes=[1, 2])\n}\nschedule {\n  split(T1, axis=1, factor=4)\n"
+            "  T2 = rfactor(T1, axes=[1])\n  T3 = rfactor(T1, axes=[2])\n}\n");
+}
+
 TEST(ScheduleRfactor, LoopsOfThePartGoAlongWithTheOperandAndTheRest) {
   const char* text = "fusion f(T0: f32[i0, i2]) -> T2 { T1 = exp(T0) T2 = sum(T1, axes=[1]) }\n";
   EXPECT_EQ(scheduleAfter(text,

@@ -184,7 +184,8 @@ void readItem(TextReader& reader, DomainEntry& entry, std::set<std::string_view>
     entry.memory = readMemory(reader);
   else
     tokens.failExpected(
-        "root, split, outer split, merge, logical, allocation, contiguity, stride_order, stride_order_hint, memory or "
+        "root, split, outer split, merge, swizzle, logical, allocation, contiguity, stride_order, stride_order_hint, "
+        "memory or "
         "'}'");
 }
 

@@ -27,16 +27,34 @@ std::vector<int64_t> axesOfOperand(const std::vector<int64_t>& axes, const Tenso
 
 }  // namespace
 
-bool isRfactorPart(const TensorView& tensor) {
+namespace {
+
+// The reduction of the same kind that alone reads a tensor made by an rfactor, or null.
+const ReductionOp* nextOf(const TensorView& tensor) {
   const ReductionOp* own = reductionOf(tensor);
-  if (own == nullptr || tensor.domain().root.empty() || tensor.uses().size() != 1) return false;
-  const auto* rest = tensor.uses()[0]->as<ReductionOp>();
-  if (rest == nullptr || rest->op != own->op) return false;
-  // All that an rfactor makes of the reduction axes is reduced by the next step.
+  if (own == nullptr || tensor.domain().root.empty() || tensor.uses().size() != 1) return nullptr;
+  const auto* next = tensor.uses()[0]->as<ReductionOp>();
+  return next != nullptr && next->op == own->op ? next : nullptr;
+}
+
+// Whether the axis, of the tensor's shape, is reduced by one of the next steps.
+bool isReducedLater(const TensorView& tensor, size_t axis) {
+  const ReductionOp* next = nextOf(tensor);
+  if (next == nullptr) return false;
+  if (std::ranges::binary_search(next->axes, static_cast<int64_t>(axis))) return true;
+  if (next->out->domain().root.empty()) return false;
+  const Axes shape = shapeOf(*next->out);
+  const auto own = std::ranges::find(shape, next->out->domain().root[axis]);
+  return own != shape.end() && isReducedLater(*next->out, static_cast<size_t>(own - shape.begin()));
+}
+
+}  // namespace
+
+bool isRfactorPart(const TensorView& tensor) {
+  if (nextOf(tensor) == nullptr) return false;
   const Axes shape = shapeOf(tensor);
   for (size_t i = 0; i < shape.size(); ++i) {
-    const bool is_reduced = std::ranges::binary_search(rest->axes, static_cast<int64_t>(i));
-    if (shape[i]->isRFactor() && !is_reduced) return false;
+    if (shape[i]->isRFactor() && !isReducedLater(tensor, i)) return false;
   }
   return true;
 }

@@ -23,13 +23,8 @@ class ScheduleApplier {
  public:
   virtual ~ScheduleApplier() = default;
 
-  /// Changes domains of the fusion's tensors; gives the tensor the command made, or null. Canonical schedules use
-  /// only split(T, axis=, factor=, inner_split=), merge(T, axis=), reorder(T, order=) and parallelize(T, axis=, type=):
-  ///   split       axis a becomes a (outer) and a + 1 (inner); `factor` is the inner extent, with inner_split=false the outer
-  ///   merge       axes a (outer) and a + 1 (inner) become axis a
-  ///   reorder     the new axis i is the old axis order[i]
-  /// where axes are those of the loop domain, reductions included. Errors: Schedule; Unsupported for a command that it
-  /// knows but cannot carry out.
+  /// Changes the schedule of the fusion's tensors; gives the tensor that the command made, or null. docs/text.md lists the commands and those that
+  /// canonical schedules use. Errors: Schedule, and the fusion is unchanged; Unsupported for a command that it knows but cannot carry out.
   virtual TensorView* apply(Fusion& fusion, const ScheduleCommand& command) const = 0;
   virtual std::vector<std::string_view> names() const = 0;
 };

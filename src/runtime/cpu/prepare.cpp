@@ -1,4 +1,7 @@
+#include "base/error.h"
 #include "ir/expr.h"
+#include "ir/ops/math/reduction_op.h"
+#include "ir/tensor_view.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/cpu/element_loops.h"
 #include "runtime/cpu/gemm.h"
@@ -7,6 +10,10 @@
 namespace tokamak {
 
 std::shared_ptr<const Work> CpuDevice::prepare(const WorkRequest& request) {
+  const auto* reduction = request.expr.as<ReductionOp>();
+  TK_REQUIRE(reduction == nullptr || reduction->out->domain().root.empty(), Unsupported,
+             "{} comes from an rfactor: a part of a reduction is computed by a kernel, not as an op of its own",
+             toString(*reduction->out));
   if (request.expr.info().is_library) return prepareMatmulWork(request.expr, request.operands, request.bindings);
   if (const auto* post = request.expr.as<PostOnStream>())
     return prepareKernelWork(*post, request.operands, request.bindings);
