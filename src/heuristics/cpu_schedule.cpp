@@ -56,17 +56,19 @@ class CpuScheduler {
   }
 
   void run() {
-    for (TensorView* tensor : fusion_.allTensors()) {
-      if (!fusion_.isInput(tensor)) tensor->mutableDomain().inline_position = tensor->axisCount();
-    }
     for (TensorView* tensor : stored_) {
-      tensor->mutableDomain().inline_position = 0;
       if (isReduced(*tensor))
         scheduleReduction(*tensor);
       else if (rows_.contains(tensor))
         giveRows(*tensor, loopsOf(*tensor, rows_[tensor]));
       else
         schedulePointwise(*tensor);
+    }
+    // Reductions that are followed are computed in their row; what is not stored is computed where it is read.
+    for (TensorView* tensor : fusion_.allTensors()) {
+      if (fusion_.isInput(tensor) || fusion_.isOutput(tensor)) continue;
+      const bool is_row = isReduced(*tensor) && followed_.contains(tensor);
+      if (is_row || !isReduced(*tensor)) tensor->mutableDomain().inline_position = is_row ? 1 : tensor->axisCount();
     }
   }
 
@@ -138,7 +140,6 @@ class CpuScheduler {
     const bool is_outer = !rows.empty() && rows.back() == tensor.axisCount() - 1 && !followed_.contains(&tensor);
     if (!is_outer) {
       giveRows(tensor, rows);
-      if (followed_.contains(&tensor)) tensor.mutableDomain().inline_position = 1;
       return;
     }
     // The reduction runs over outer axes: a block takes some columns and goes through them side by side.

@@ -243,8 +243,7 @@ void inlineMost(std::vector<TensorView*> tensors) {
   const DomainGraph graph(tensors.front()->fusion());
   SharedLoops loops(tensors.front()->fusion());
   std::erase_if(tensors, [](const TensorView* tensor) { return tensor->definition() == nullptr; });
-  std::ranges::sort(tensors, std::greater{},
-                           [](const TensorView* tensor) { return tensor->definition()->id(); });
+  std::ranges::sort(tensors, std::greater{}, [](const TensorView* tensor) { return tensor->definition()->id(); });
   for (TensorView* tensor : tensors) {
     const int64_t largest = largestPosition(tensor, tensor->axisCount(), graph, loops).position;
     int64_t& position = tensor->mutableDomain().inline_position;
