@@ -36,7 +36,7 @@ class SourceWriter {
     kir::visitStatements(kernel.body, [&](const kir::Statement& statement) {
       const auto* loop = std::get_if<kir::Loop>(&statement.node);
       if (loop == nullptr) return;
-      if (loop->start->isConstantInt(0)) analysis_.assumeIndex(*loop->index, *loop->stop);
+      analysis_.assumeIndex(*loop->index, *loop->stop);
       nameSymbol(*loop->index, "k");
     });
   }

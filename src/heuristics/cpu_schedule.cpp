@@ -10,6 +10,7 @@
 #include "heuristics/axis_groups.h"
 #include "ir/clone.h"
 #include "ir/ops/math/reduction_op.h"
+#include "schedule/rfactor.h"
 #include "schedule/transforms.h"
 
 namespace tokamak {
@@ -68,6 +69,7 @@ class CpuScheduler {
     for (TensorView* tensor : fusion_.allTensors()) {
       if (fusion_.isInput(tensor) || fusion_.isOutput(tensor)) continue;
       const bool is_row = isReduced(*tensor) && followed_.contains(tensor);
+      if (std::ranges::find(partials_, tensor) != partials_.end()) continue;
       if (is_row || !isReduced(*tensor)) tensor->mutableDomain().inline_position = is_row ? 1 : tensor->axisCount();
     }
   }
@@ -140,6 +142,7 @@ class CpuScheduler {
     const bool is_outer = !rows.empty() && rows.back() == tensor.axisCount() - 1 && !followed_.contains(&tensor);
     if (!is_outer) {
       giveRows(tensor, rows);
+      accumulateSideBySide(tensor);
       return;
     }
     // The reduction runs over outer axes: a block takes some columns and goes through them side by side.
@@ -147,6 +150,19 @@ class CpuScheduler {
     split(&tensor, last, fusion_.constant(parameters_.columns));
     rows.back() = last;
     giveRows(tensor, rows);
+  }
+
+  // Several partial results along the innermost reduction axis, combined at the end of the row: the compiler makes vectors of them.
+  void accumulateSideBySide(TensorView& tensor) {
+    const int64_t last = tensor.axisCount() - 1;
+    const auto extent = tensor.axis(last)->extent()->constantInt();
+    if (!tensor.axis(last)->isReduction() || (extent && *extent <= parameters_.lanes)) return;
+    split(&tensor, last, fusion_.constant(parameters_.lanes));
+    Numbers others;
+    for (const int64_t i : range(0, last + 1)) {
+      if (tensor.axis(i)->isReduction()) others.push_back(i);
+    }
+    partials_.push_back(rfactor(&tensor, others));
   }
 
   void schedulePointwise(TensorView& tensor) {
@@ -170,6 +186,7 @@ class CpuScheduler {
   RuleTable rules_;
   std::map<const TensorView*, Numbers> rows_;
   std::set<const TensorView*> followed_;
+  std::vector<TensorView*> partials_;
 };
 
 }  // namespace

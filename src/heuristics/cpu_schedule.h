@@ -14,6 +14,8 @@ struct CpuScheduleParameters {
   int64_t chunk = 8192;
   /// Elements along the innermost axis that a reduction over outer axes accumulates side by side.
   int64_t columns = 256;
+  /// Partial results of a reduction along the innermost axis.
+  int64_t lanes = 32;
 };
 
 /// Why the fusion cannot become one kernel on the processor, or nothing. A function of its structure only.

@@ -20,7 +20,7 @@ struct Statement;
 using StatementRef = std::shared_ptr<const Statement>;
 using Statements = std::vector<StatementRef>;
 
-/// Runs the body for index = start, start + 1, ... < stop. The type is Serial, Unroll or Vectorize. In a Vectorize loop each
+/// Runs the body for index = start, start + 1, ... < stop, with start >= 0 and each loop an index of its own. The type is Serial, Unroll or Vectorize. In a Vectorize loop each
 /// access to memory is at a place that does not depend on the index, or at one plus the index.
 struct Loop {
   Scalar* index = nullptr;

@@ -160,7 +160,7 @@ void LoopNests::shareLoops(LoopNest& nest, const std::vector<Read>& reads) {
       TK_REQUIRE(index != nullptr, Schedule, "{}, but it is a reduction", describe());
       if (isLaunchType(loop[j]->parallelType())) {
         const bool is_empty = loop[j]->extent()->isConstantInt(0);
-        TK_REQUIRE(is_empty || index == nest.indices[j], Schedule,
+        TK_REQUIRE(is_empty || analysis_.isProvablyEqual(*index, *nest.indices[j]), Schedule,
                    "{}, which reads it at {} there and not at its own {}", describe(), toString(*index),
                    parallelTypeName(loop[j]->parallelType()));
         continue;

@@ -1,9 +1,14 @@
 #include "lower/tighten_loops.h"
 
+#include <algorithm>
+#include <map>
+#include <set>
+
 #include "analysis/substitute.h"
 #include "compute/element.h"
 #include "ir/interval_analysis.h"
 #include "ir/scalar_simplifier.h"
+#include "kernel/rewrite.h"
 
 namespace tokamak {
 
@@ -21,13 +26,13 @@ bool isForAllThreads(const Statements& statements) {
 
 class Tightener {
  public:
-  explicit Tightener(Kernel& kernel) : kernel_(kernel), fusion_(*kernel.fusion) {
+  explicit Tightener(const Kernel& kernel) : fusion_(*kernel.fusion) {
     analysis_.assumeExtents(fusion_);
     for (const LaunchDimension& dimension : kernel.dimensions)
       analysis_.assumeIndex(*dimension.index, *dimension.extent);
     visitStatements(kernel.body, [&](const Statement& statement) {
       const auto* loop = std::get_if<Loop>(&statement.node);
-      if (loop != nullptr && loop->start->isConstantInt(0)) analysis_.assumeIndex(*loop->index, *loop->stop);
+      if (loop != nullptr) analysis_.assumeIndex(*loop->index, *loop->stop);
     });
   }
 
@@ -35,9 +40,10 @@ class Tightener {
     Statements result;
     for (const StatementRef& statement : statements) {
       if (const auto* loop = std::get_if<Loop>(&statement->node)) {
-        Loop copy = *loop;
-        copy.body = rewrite(loop->body);
-        result.push_back(tightened(std::move(copy)));
+        for (Loop& part : cut(*loop)) {
+          part.body = rewrite(part.body);
+          result.push_back(tightened(std::move(part)));
+        }
       } else if (const auto* guard = std::get_if<If>(&statement->node)) {
         result.push_back(kir::statement(If{guard->predicate, rewrite(guard->body)}));
       } else {
@@ -71,6 +77,109 @@ class Tightener {
     return outside == nullptr ? result : statement(If{outside, {std::move(result)}});
   }
 
+  // The loop, or its part in which guards over constant inner loops always hold and the rest.
+  std::vector<Loop> cut(const Loop& loop) {
+    if (loop.type != ParallelType::Serial || isForAllThreads(loop.body)) return {loop};
+    Inner inner;
+    find(loop.body, *loop.index, inner);
+    if (inner.indices.empty() || inner.guards.empty()) return {loop};
+    Scalar* last = loop.stop;
+    std::set<Scalar*> always;
+    for (Scalar* guard : inner.guards) {
+      Substitution at_last(fusion_);
+      for (const auto& [index, extent] : inner.indices) at_last.set(*index, fusion_.sub(extent, fusion_.constant(1)));
+      Scalar* worst = simplify(at_last(guard), analysis_);
+      if (!growsWith(*guard, inner) || worst->isConstant()) continue;
+      Scalar* failure = firstFailure(*worst, *loop.index);
+      if (failure == nullptr) continue;
+      always.insert(guard);
+      last = simplify(fusion_.scalar(ScalarOp::Min, last, failure), analysis_);
+    }
+    if (always.empty()) return {loop};
+    last = simplify(fusion_.scalar(ScalarOp::Max, last, loop.start), analysis_);
+    Loop whole = loop;
+    whole.stop = last;
+    whole.body = without(loop.body, always);
+    Loop rest = loop;
+    rest.start = last;
+    Substitution fresh(fusion_);
+    const auto copyIndex = [&](Scalar* index, Scalar* stop) {
+      Scalar* copy = fusion_.symbol(index->name());
+      analysis_.assumeIndex(*copy, *stop);
+      fresh.set(*index, copy);
+    };
+    copyIndex(loop.index, loop.stop);
+    visitStatements(loop.body, [&](const Statement& statement) {
+      if (const auto* nested = std::get_if<Loop>(&statement.node)) copyIndex(nested->index, nested->stop);
+    });
+    rest.index = fresh(loop.index);
+    rest.body = withScalars(loop.body, [&](Scalar* scalar) { return fresh(scalar); });
+    return {std::move(whole), std::move(rest)};
+  }
+
+  // Loops of constant length inside, and conjuncts of guards that depend on them and on `index`.
+  struct Inner {
+    std::map<Scalar*, Scalar*> indices;  // their lengths
+    std::set<Scalar*> guards;
+  };
+  void find(const Statements& statements, const Scalar& index, Inner& inner) {
+    for (const StatementRef& statement : statements) {
+      if (const auto* loop = std::get_if<Loop>(&statement->node)) {
+        if (!loop->start->isConstantInt(0) || !loop->stop->isConstant()) continue;
+        inner.indices[loop->index] = loop->stop;
+        find(loop->body, index, inner);
+      } else if (const auto* guard = std::get_if<If>(&statement->node)) {
+        std::vector<Scalar*> conjuncts;
+        collect(guard->predicate, conjuncts);
+        for (Scalar* conjunct : conjuncts) {
+          const bool is_inner =
+              std::ranges::any_of(inner.indices, [&](const auto& known) { return mentions(*conjunct, *known.first); });
+          if (is_inner && mentions(*conjunct, index)) inner.guards.insert(conjunct);
+        }
+        find(guard->body, index, inner);
+      }
+    }
+  }
+
+  // Whether `left < right` is hardest where the inner indices are largest.
+  bool growsWith(Scalar& predicate, const Inner& inner) {
+    if (predicate.op() != ScalarOp::Less) return false;
+    return std::ranges::all_of(inner.indices, [&](const auto& known) {
+      Scalar& index = *known.first;
+      if (mentions(*predicate.operand(1), index)) return false;
+      if (!mentions(*predicate.operand(0), index)) return true;
+      Scalar* left = predicate.operand(0);
+      Scalar* step = simplify(fusion_.sub(at(left, index, fusion_.add(&index, fusion_.constant(1))), left), analysis_);
+      return step->constantInt().value_or(-1) >= 0;
+    });
+  }
+
+  Statements without(const Statements& statements, const std::set<Scalar*>& always) {
+    Statements result;
+    for (const StatementRef& each : statements) {
+      if (const auto* loop = std::get_if<Loop>(&each->node)) {
+        Loop copy = *loop;
+        copy.body = without(loop->body, always);
+        result.push_back(statement(std::move(copy)));
+      } else if (const auto* guard = std::get_if<If>(&each->node)) {
+        std::vector<Scalar*> conjuncts;
+        collect(guard->predicate, conjuncts);
+        Scalar* left = nullptr;
+        for (Scalar* conjunct : conjuncts) {
+          if (!always.contains(conjunct)) left = both(left, conjunct);
+        }
+        Statements body = without(guard->body, always);
+        if (left != nullptr)
+          result.push_back(statement(If{left, std::move(body)}));
+        else
+          result.insert(result.end(), body.begin(), body.end());
+      } else {
+        result.push_back(each);
+      }
+    }
+    return result;
+  }
+
   static void collect(Scalar* predicate, std::vector<Scalar*>& into) {
     if (predicate->op() != ScalarOp::And) {
       into.push_back(predicate);
@@ -99,7 +208,6 @@ class Tightener {
     return simplify(substitution(scalar), analysis_);
   }
 
-  Kernel& kernel_;
   Fusion& fusion_;
   IntervalAnalysis analysis_;
 };

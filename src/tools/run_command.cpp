@@ -55,6 +55,21 @@ DumpOptions dumpOptions(const RunOptions& options) {
   return DumpOptions(text + options.dump);
 }
 
+// Dumps of kernels, as they are made ready.
+class KernelPrinter final : public KernelObserver {
+ public:
+  KernelPrinter(const DumpOptions& dump, std::string name) : dump_(&dump), name_(std::move(name)) {}
+  void onKernel(const Fusion& fusion, const std::string& kernel, const std::string& source) override {
+    if (dump_->wants("schedule", name_)) fmt::print("{}", printFusion(fusion));
+    if (dump_->wants("kernel_ir", name_)) fmt::print("{}", kernel);
+    if (dump_->wants("source", name_)) fmt::print("{}", source);
+  }
+
+ private:
+  const DumpOptions* dump_;
+  std::string name_;
+};
+
 std::unique_ptr<HostIrContainer> compile(ProgramFile& file, const RunOptions& options, const DumpOptions& dump) {
   HostLoweringOptions lowering;
   lowering.grouping =
@@ -189,8 +204,11 @@ int runProgram(ProgramFile& file, const RunOptions& options, const DumpOptions& 
   std::unique_ptr<HostIrContainer> program = compile(file, options, dump);
   const double lowering_ms = millisecondsSince(lowering_start);
   Timeline timeline;
-  CpuDevice device(
-      {.threads = options.threads, .poisons_memory = true, .trace = options.trace.empty() ? nullptr : &timeline});
+  KernelPrinter kernels(dump, program->name());
+  CpuDevice device({.threads = options.threads,
+                    .poisons_memory = true,
+                    .trace = options.trace.empty() ? nullptr : &timeline,
+                    .kernels = &kernels});
   const std::shared_ptr<Stream> stream = device.createStream();
   const std::vector<TensorView*> output_views = program->outputs();
   for (const auto& [name, path] : output_files) {

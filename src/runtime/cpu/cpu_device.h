@@ -10,6 +10,7 @@
 #include "base/trace.h"
 #include "device/arena.h"
 #include "device/device.h"
+#include "device/kernel_observer.h"
 #include "runtime/cpu/block_pool.h"
 #include "runtime/cpu/cpu_work.h"
 #include "runtime/cpu/stream_queue.h"
@@ -17,11 +18,12 @@
 namespace tokamak {
 
 struct CpuDeviceOptions {
-  int64_t threads = 0;             ///< that share out blocks; 0: as many processors as this process may use
-  int64_t memory_limit = 0;        ///< in bytes, all memory kinds together; 0: the machine's memory
-  int64_t ring_bytes = 65536;      ///< work that may wait per stream; a power of two of at least 256
-  bool poisons_memory = false;     ///< fresh allocations are filled with 0xFF: NaN in every floating-point type
-  TraceObserver* trace = nullptr;  ///< told about all work; outlives the device
+  int64_t threads = 0;                ///< that share out blocks; 0: as many processors as this process may use
+  int64_t memory_limit = 0;           ///< in bytes, all memory kinds together; 0: the machine's memory
+  int64_t ring_bytes = 65536;         ///< work that may wait per stream; a power of two of at least 256
+  bool poisons_memory = false;        ///< fresh allocations are filled with 0xFF: NaN in every floating-point type
+  TraceObserver* trace = nullptr;     ///< told about all work; outlives the device
+  KernelObserver* kernels = nullptr;  ///< told about kernels; outlives the device
 };
 
 /// Streams that were destroyed leave their thread for the next one. Streams, events and buffers must be gone before the

@@ -132,7 +132,7 @@ int64_t symbolBits(const ScalarValue& value, DataType dtype) {
 }  // namespace
 
 std::shared_ptr<const CpuWork> prepareKernelWork(const PostOnStream& post, std::span<const OperandDesc> operands,
-                                                 const ScalarBindings& bindings) {
+                                                 const ScalarBindings& bindings, KernelObserver* observer) {
   const Fusion& unit = *post.unit->fusion;
   auto fusion = std::make_shared<Fusion>(unit.name());
   Cloner cloner(*fusion);
@@ -160,12 +160,15 @@ std::shared_ptr<const CpuWork> prepareKernelWork(const PostOnStream& post, std::
   }
 
   KernelCompiler* compiler = kernelCompiler();
-  if (compiler == nullptr)
+  if (compiler == nullptr) {
+    if (observer != nullptr) observer->onKernel(*fusion, kir::printKernel(kernel), "");
     return std::make_shared<InterpretedWork>(std::move(kernel), std::move(values), std::move(elements));
+  }
   const LaunchSize size = launchSize(kernel, values);
   TK_REQUIRE(size.threads == 1, Unsupported,
              "a kernel for the processor has one thread per block; this schedule has {}", size.threads);
   const KernelSource source = kernelSource(kernel, Dialect::C);
+  if (observer != nullptr) observer->onKernel(*fusion, kir::printKernel(kernel), source.text);
   auto work =
       std::make_shared<CompiledWork>(compiler->compile(compilationUnit({&source, 1}, Dialect::C)), source, unit.name());
   for (const Scalar* symbol : kernel.symbols) {

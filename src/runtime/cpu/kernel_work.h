@@ -5,6 +5,7 @@
 #include <span>
 
 #include "device/device.h"
+#include "device/kernel_observer.h"
 #include "ir/ops/host/post_on_stream.h"
 #include "runtime/cpu/cpu_work.h"
 
@@ -14,6 +15,6 @@ namespace tokamak {
 /// Operands: the unit's tensor inputs, then its outputs. Where there is no C compiler the interpreter runs it.
 /// Errors: Schedule or Unsupported when it cannot be one kernel; Compile; Bind.
 std::shared_ptr<const CpuWork> prepareKernelWork(const PostOnStream& post, std::span<const OperandDesc> operands,
-                                                 const ScalarBindings& bindings);
+                                                 const ScalarBindings& bindings, KernelObserver* observer = nullptr);
 
 }  // namespace tokamak

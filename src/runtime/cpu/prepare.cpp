@@ -16,7 +16,7 @@ std::shared_ptr<const Work> CpuDevice::prepare(const WorkRequest& request) {
              toString(*reduction->out));
   if (request.expr.info().is_library) return prepareMatmulWork(request.expr, request.operands, request.bindings);
   if (const auto* post = request.expr.as<PostOnStream>())
-    return prepareKernelWork(*post, request.operands, request.bindings);
+    return prepareKernelWork(*post, request.operands, request.bindings, options_.kernels);
   return prepareElementWork(request.expr, request.operands, request.bindings, {}, request.parameters);
 }
 

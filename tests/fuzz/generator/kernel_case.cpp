@@ -58,7 +58,7 @@ std::optional<Problem> findKernelProblem(const Fusion& fusion, const std::vector
   std::string text;
   try {
     std::shared_ptr<Fusion> scheduled = cloneFusion(fusion);
-    scheduleForCpu(*scheduled, {.chunk = 16, .columns = 4});
+    scheduleForCpu(*scheduled, {.chunk = 16, .columns = 4, .lanes = 4});
     stage = "lower";
     const kir::Kernel kernel = lowerKernel(scheduled, "k");
     text = kir::printKernel(kernel);
