@@ -88,7 +88,10 @@ class CpuScheduler {
       Numbers follows;
       for (const int64_t row : rows_[read.tensor]) {
         const auto found = std::ranges::find(rule.coordinates, read.index[static_cast<size_t>(row)]);
-        if (found == rule.coordinates.end())
+        const bool is_whole =
+            found != rule.coordinates.end() && rule.extents[static_cast<size_t>(found - rule.coordinates.begin())] ==
+                                                   shapeOf(*read.tensor)[static_cast<size_t>(row)]->visibleExtent();
+        if (!is_whole)
           return fmt::format("{} reads the reduction {} at {}", nameOf(tensor), nameOf(*read.tensor),
                              toString(*read.index[static_cast<size_t>(row)]));
         follows.push_back(found - rule.coordinates.begin());
@@ -102,9 +105,14 @@ class CpuScheduler {
         return fmt::format("{} reads {} along a diagonal", nameOf(tensor), nameOf(*read.tensor));
       rows = follows;
       followed_.insert(read.tensor);
+      following_.insert(&tensor);
     }
     if (isReduced(tensor)) {
-      const Numbers all = range(0, static_cast<int64_t>(shapeOf(tensor).size()));
+      Numbers all;
+      const Axes shape = shapeOf(tensor);
+      for (size_t i = 0; i < shape.size(); ++i) {
+        if (!shape[i]->isBroadcast()) all.push_back(static_cast<int64_t>(i));
+      }
       if (rows && *rows != all)
         return fmt::format("{} is a reduction within a row that has further axes", nameOf(tensor));
       rows = all;
@@ -137,9 +145,10 @@ class CpuScheduler {
   void scheduleReduction(TensorView& tensor) {
     Numbers rows;
     for (const int64_t i : range(0, tensor.axisCount())) {
-      if (!tensor.axis(i)->isReduction()) rows.push_back(i);
+      if (!tensor.axis(i)->isReduction() && !tensor.axis(i)->isBroadcast()) rows.push_back(i);
     }
-    const bool is_outer = !rows.empty() && rows.back() == tensor.axisCount() - 1 && !followed_.contains(&tensor);
+    const bool is_outer = !rows.empty() && rows.back() == tensor.axisCount() - 1 && !followed_.contains(&tensor) &&
+                          !following_.contains(&tensor);
     if (!is_outer) {
       giveRows(tensor, rows);
       accumulateSideBySide(tensor);
@@ -185,7 +194,8 @@ class CpuScheduler {
   std::vector<TensorView*> stored_;
   RuleTable rules_;
   std::map<const TensorView*, Numbers> rows_;
-  std::set<const TensorView*> followed_;
+  std::set<const TensorView*> followed_;   // by other stored tensors, row by row
+  std::set<const TensorView*> following_;  // the others
   std::vector<TensorView*> partials_;
 };
 

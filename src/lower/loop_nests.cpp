@@ -187,6 +187,39 @@ void LoopNests::shareLoops(LoopNest& nest, const std::vector<Read>& reads) {
   }
 }
 
+// Whether two loops (or a loop and a tensor outside of it) would each need the other's results if `nest` were in `node`.
+bool LoopNests::makesCycle(const LoopNest& nest, const LoopNode& node) {
+  std::map<const void*, std::vector<const LoopNest*>> groups;
+  const size_t depth = nest.path.size();
+  for (const auto& other : nests_) {
+    const bool is_beside = other.get() != &nest && !other->indices.empty() && other->path.size() >= depth &&
+                           std::equal(nest.path.begin(), nest.path.end(), other->path.begin());
+    if (!is_beside) continue;
+    const void* group = other->path.size() > depth ? static_cast<const void*>(other->path[depth]) : other.get();
+    groups[group].push_back(other.get());
+  }
+  groups[&node].push_back(&nest);
+  const auto needs = [&](const std::vector<const LoopNest*>& readers, const std::vector<const LoopNest*>& read) {
+    return std::ranges::any_of(readers, [&](const LoopNest* reader) {
+      return std::ranges::any_of(read,
+                                 [&](const LoopNest* tensor) { return dependsOn(*reader->expr, *tensor->tensor); });
+    });
+  };
+  // Everything that the loop needs, directly or not; it must not be among it.
+  std::set<const void*> reached;
+  std::vector<const void*> pending = {&node};
+  while (!pending.empty()) {
+    const void* at = pending.back();
+    pending.pop_back();
+    for (const auto& [group, members] : groups) {
+      if (group == at || !needs(groups[at], members)) continue;
+      if (group == &node) return true;
+      if (reached.insert(group).second) pending.push_back(group);
+    }
+  }
+  return false;
+}
+
 // A loop of the same form that a tensor has which `nest` does not feed, or a new one.
 LoopNode* LoopNests::ownLoop(const LoopNest& nest, Scalar* extent, ParallelType type, LoopNode* parent) {
   for (const auto& node : nodes_) {
@@ -194,7 +227,8 @@ LoopNode* LoopNests::ownLoop(const LoopNest& nest, Scalar* extent, ParallelType 
     const bool is_free = std::ranges::none_of(nests_, [&](const auto& other) {
       return std::ranges::find(other->path, node.get()) != other->path.end() && dependsOn(*other->expr, *nest.tensor);
     });
-    if (is_free && std::ranges::find(nest.path, node.get()) == nest.path.end()) return node.get();
+    const bool is_new = std::ranges::find(nest.path, node.get()) == nest.path.end();
+    if (is_free && is_new && !makesCycle(nest, *node)) return node.get();
   }
   return makeNode(extent, type, parent);
 }

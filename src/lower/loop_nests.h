@@ -84,6 +84,7 @@ class LoopNests {
   void shareLoops(LoopNest& nest, const std::vector<Read>& reads);
   LoopNode* nodeOf(const LoopNest& reader, const Scalar* index) const;
   LoopNode* ownLoop(const LoopNest& nest, Scalar* extent, ParallelType type, LoopNode* parent);
+  bool makesCycle(const LoopNest& nest, const LoopNode& node);
   void setCoordinates(LoopNest& nest);
   void findReads(const LoopNest& nest);
   bool dependsOn(const Expr& reader, const TensorView& tensor);
