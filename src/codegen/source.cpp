@@ -148,8 +148,6 @@ class SourceWriter {
       }
       case ValueKind::Apply: {
         const DataType dtype = value.operands.back()->dtype;
-        TK_REQUIRE(hasFunction(value.function, dtype), Unsupported, "kernels have no {} of {} yet",
-                   functionInfo(value.function).name, dataTypeName(dtype));
         for (std::string& helper : functionHelpers(value.function, dtype)) helpers_.insert(std::move(helper));
         return functionCall(value.function, dtype, operands);
       }

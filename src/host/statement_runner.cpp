@@ -255,6 +255,13 @@ void StatementRunner::runMath(const Expr& expr) {
   device_->launch(*current_, work, operands.addresses);
 }
 
+void StatementRunner::bindUnitScalar(const PostOnStream& post, size_t input) {
+  const auto given = evaluate(*asScalar(post.ins[input]), scalars_);
+  TK_REQUIRE(given.has_value(), HostProgram, "HostUnit{}: the value of its input {} is not known", post.unit->number,
+             toString(*asScalar(post.ins[input])));
+  scalars_[asScalar(post.unit->fusion->inputs()[input])] = *given;
+}
+
 void StatementRunner::runUnit(const Expr& expr, const PostOnStream& post) {
   const Fusion& unit = *post.unit->fusion;
   TK_REQUIRE(unit.inputs().size() == post.ins.size() && unit.outputs().size() == post.outs.size(), HostProgram,
@@ -271,10 +278,7 @@ void StatementRunner::runUnit(const Expr& expr, const PostOnStream& post) {
       values_[tensor] = std::move(in);
       local.push_back(tensor);
     } else {
-      const auto given = evaluate(*asScalar(post.ins[i]), scalars_);
-      TK_REQUIRE(given.has_value(), HostProgram, "HostUnit{}: the value of its input {} is not known",
-                 post.unit->number, toString(*asScalar(post.ins[i])));
-      scalars_[asScalar(unit.inputs()[i])] = *given;
+      bindUnitScalar(post, i);
     }
   }
   for (size_t i = 0; i < post.outs.size() && known > 0; ++i) {
@@ -301,10 +305,7 @@ void StatementRunner::launchUnit(const Expr& expr, const PostOnStream& post) {
       bindShape(*tensor, value(asTensor(post.ins[i])).sizes, scalars_);
       continue;
     }
-    const auto given = evaluate(*asScalar(post.ins[i]), scalars_);
-    TK_REQUIRE(given.has_value(), HostProgram, "HostUnit{}: the value of its input {} is not known", post.unit->number,
-               toString(*asScalar(post.ins[i])));
-    scalars_[asScalar(unit.inputs()[i])] = *given;
+    bindUnitScalar(post, i);
   }
   for (size_t i = 0; i < post.outs.size(); ++i) bindShape(*unit.outputs()[i], value(post.outs[i]).sizes, scalars_);
   const Operands operands = operandsOf(expr);

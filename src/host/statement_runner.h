@@ -98,6 +98,7 @@ class StatementRunner {
   void runLoop(const ForLoop& loop);
   void runMath(const Expr& expr);
   void runUnit(const Expr& expr, const PostOnStream& post);
+  void bindUnitScalar(const PostOnStream& post, size_t input);
   void launchUnit(const Expr& expr, const PostOnStream& post);
   void postCommunication(const Expr& expr, int64_t number);
   void waitCommunication(int64_t number);

@@ -1,5 +1,6 @@
 #include "lower/axis_indices.h"
 
+#include "analysis/addresses.h"
 #include "base/error.h"
 #include "ir/fusion.h"
 #include "ir/scalar_simplifier.h"
@@ -41,7 +42,7 @@ Scalar* AxisIndices::forwards(const IterDomain& axis) {
         simplified(&axis == step->out[0] ? fusion_->floorDiv(whole, inner_extent) : fusion_->mod(whole, inner_extent));
   } else {
     Scalar* outer = forwards(*step->in[0]);
-    index = simplified(fusion_->add(fusion_->mul(outer, step->in[1]->visibleExtent()), forwards(*step->in[1])));
+    index = simplified(mergedIndex(*fusion_, outer, forwards(*step->in[1]), step->in[1]->visibleExtent()));
   }
   known_[&axis] = index;
   return index;

@@ -156,7 +156,7 @@ std::vector<StatementBuilder::Order> StatementBuilder::groups(const Order& parts
         if (!is_done[group])
           names += fmt::format("{}{}", names.empty() ? "" : ", ", nameOf(*parts_[groups[group][0]].nest->tensor));
       }
-      TK_RAISE(Schedule, "the loops of {} need each other's results before they are complete; inline less", names);
+      TK_CHECK(false, "the loops of {} need each other's results before they are complete", names);
     }
     is_done[next] = true;
     ordered.push_back(groups[next]);

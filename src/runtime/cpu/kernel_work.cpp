@@ -173,7 +173,7 @@ std::shared_ptr<const CpuWork> prepareKernelWork(const PostOnStream& post, std::
       std::make_shared<CompiledWork>(compiler->compile(compilationUnit({&source, 1}, Dialect::C)), source, unit.name());
   for (const Scalar* symbol : kernel.symbols) {
     const auto found = values.find(symbol);
-    TK_REQUIRE(found != values.end(), Bind, "the size {} of a kernel is not known", symbol->name());
+    TK_CHECK(found != values.end(), "the size {} of a kernel is not known", symbol->name());
     work->symbols.push_back(symbolBits(found->second, symbol->dtype()));
   }
   work->blocks = size.blocks;

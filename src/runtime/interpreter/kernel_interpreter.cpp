@@ -224,7 +224,7 @@ class Interpreter {
         Scalar& scalar = *value.scalar;
         if (isFloatingType(scalar.dtype())) {
           const auto number = evaluate(scalar, bindings_);
-          TK_REQUIRE(number.has_value(), Bind, "{} has no value in the kernel", toString(scalar));
+          TK_CHECK(number.has_value(), "{} has no value in the kernel", toString(scalar));
           fillWith(*number, value.dtype, result.data(), lanes_);
           return result;
         }
@@ -310,8 +310,8 @@ LaunchSize launchSize(const Kernel& kernel, const ScalarBindings& bindings) {
 
 std::vector<std::string> interpretKernel(const Kernel& kernel, std::span<const KernelBuffer> buffers,
                                          const ScalarBindings& bindings, const InterpreterOptions& options) {
-  TK_REQUIRE(buffers.size() == kernel.tensors.size(), Bind, "{} takes {} buffers, {} are given", kernel.name,
-             kernel.tensors.size(), buffers.size());
+  TK_CHECK(buffers.size() == kernel.tensors.size(), "{} takes {} buffers, {} are given", kernel.name,
+           kernel.tensors.size(), buffers.size());
   const LaunchSize size = launchSize(kernel, bindings);
   if (size.blocks == 0 || size.threads == 0) return {};
   return Interpreter(kernel, buffers, bindings, options, size).run();

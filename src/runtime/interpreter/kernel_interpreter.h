@@ -26,11 +26,11 @@ struct KernelBuffer {
 };
 
 /// Runs all blocks. `buffers`: as kernel.tensors; `bindings`: values of kernel.symbols. Gives what was wrong, each once per place, empty for a
-/// correct kernel; results are in the buffers. Errors: Bind when a symbol has no value.
+/// correct kernel; results are in the buffers.
 std::vector<std::string> interpretKernel(const kir::Kernel& kernel, std::span<const KernelBuffer> buffers,
                                          const ScalarBindings& bindings, const InterpreterOptions& options = {});
 
-/// The number of blocks and of threads per block that a launch has. Errors: as above.
+/// The number of blocks and of threads per block that a launch has.
 struct LaunchSize {
   int64_t blocks = 1;
   int64_t threads = 1;

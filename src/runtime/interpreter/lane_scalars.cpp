@@ -29,7 +29,7 @@ int64_t apply(ScalarOp op, int64_t a, int64_t b) {
     case ScalarOp::Or: return a != 0 || b != 0 ? 1 : 0;
     default: break;
   }
-  TK_RAISE(Unsupported, "the interpreter has no such index arithmetic");
+  TK_CHECK(false, "no such index arithmetic");
 }
 
 }  // namespace
@@ -56,7 +56,7 @@ LaneScalars::Entry& LaneScalars::entryOf(Scalar& scalar) {
 uint64_t LaneScalars::refresh(Entry& entry) {
   if (entry.is_fixed) return 0;
   if (entry.is_symbol) {
-    TK_REQUIRE(entry.changed > 0, Bind, "{} has no value in the kernel", toString(*entry.scalar));
+    TK_CHECK(entry.changed > 0, "{} has no value in the kernel", toString(*entry.scalar));
     return entry.changed;
   }
   uint64_t changed = 1;

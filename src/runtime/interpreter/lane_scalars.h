@@ -14,7 +14,7 @@ class LaneScalars {
  public:
   LaneScalars(int64_t lanes, const ScalarBindings& bindings) : lanes_(lanes), bindings_(&bindings) {}
 
-  /// One value per lane; integers, bools as 0 or 1. Valid until the next call of set for a symbol in it. Errors: Bind.
+  /// One value per lane; integers, bools as 0 or 1. Valid until the next call of set for a symbol in it.
   std::span<const int64_t> of(Scalar& scalar);
   /// Gives a symbol its values; what was computed from it is computed anew.
   std::span<int64_t> set(const Scalar& symbol);
