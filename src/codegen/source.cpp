@@ -64,7 +64,7 @@ class SourceWriter {
   }
 
   static std::string bufferName(const TensorView& tensor) {
-    return tensor.label() >= 0 ? fmt::format("T{}", tensor.label()) : fmt::format("U{}", tensor.id());
+    return fmt::format("T{}", tensor.label());
   }
   bool isOutput(size_t tensor) const { return kernel_.fusion->isOutput(kernel_.tensors[tensor]); }
 

@@ -183,6 +183,16 @@ const DomainExpr* Fusion::domainExpr(const DomainExpr& expr) {
   return raw;
 }
 
+void Fusion::clearLoops(TensorView& tensor) {
+  TensorDomain& domain = tensor.mutableDomain();
+  domain.loop = domain.logical;
+  domain.inline_position = 0;
+  for (IterDomain* axis : domain.logical) {
+    axis->use_ = nullptr;
+    axis->parallelize(ParallelType::Serial);
+  }
+}
+
 TensorView* Fusion::tensor(DataType dtype, TensorDomain domain) {
   if (domain.loop.empty()) domain.loop = domain.logical;
   if (domain.contiguity.empty()) {

@@ -66,6 +66,8 @@ class Fusion {
   IterDomain* axisLike(const IterDomain& axis);
   /// Records the step and links its axes.
   const DomainExpr* domainExpr(const DomainExpr& expr);
+  /// Makes the logical axes the loops again and Serial; steps from them are forgotten. For a schedule that starts anew.
+  void clearLoops(TensorView& tensor);
   /// A tensor with these logical axes, dense, in logical order; `domain` completes missing parts (loop, contiguity).
   TensorView* tensor(DataType dtype, TensorDomain domain);
   TensorView* tensor(DataType dtype, Axes logical);

@@ -60,7 +60,7 @@ class Printer {
   }
 
   static std::string tensorName(const TensorView& tensor) {
-    return tensor.label() >= 0 ? fmt::format("T{}", tensor.label()) : fmt::format("U{}", tensor.id());
+    return fmt::format("T{}", tensor.label());
   }
 
   std::string place(const TensorView& tensor, const Scalar& index) {

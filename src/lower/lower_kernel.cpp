@@ -15,6 +15,15 @@ namespace tokamak {
 
 namespace {
 
+// Tensors without a number get those after the largest one, so that each has a name.
+void labelTensors(const Fusion& fusion) {
+  int64_t next = 0;
+  for (const TensorView* tensor : fusion.allTensors()) next = std::max(next, tensor->label() + 1);
+  for (TensorView* tensor : fusion.allTensors()) {
+    if (tensor->label() < 0) tensor->setLabel(next++);
+  }
+}
+
 void collectSymbols(Scalar* scalar, std::set<Scalar*, ById>& into) {
   if (scalar == nullptr) return;
   if (scalar->isSymbol()) into.insert(scalar);
@@ -69,7 +78,9 @@ kir::Kernel lowerKernel(std::shared_ptr<Fusion> fusion, std::string name) {
   }
   for (const TensorView* tensor : kernel.tensors) const_cast<TensorView*>(tensor)->setMemoryType(MemoryType::Global);
   kernel.strides = globalStrides(*fusion);
+  labelTensors(*fusion);
   LoopNests nests(*fusion);
+  labelTensors(*fusion);
   kernel.body = StatementBuilder(*fusion, nests, kernel.strides).build();
   kernel.dimensions = nests.dimensions();
   kernel.fusion = std::move(fusion);

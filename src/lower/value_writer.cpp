@@ -71,7 +71,7 @@ ValueRef ValueWriter::read(const TensorView& tensor, std::vector<Scalar*> index,
 
 ValueRef ValueWriter::named(const TensorView& tensor, ValueRef value) {
   if (value->kind == kir::ValueKind::Variable || value->kind == kir::ValueKind::Number) return value;
-  const std::string base = tensor.label() >= 0 ? fmt::format("t{}", tensor.label()) : fmt::format("u{}", tensor.id());
+  const std::string base = fmt::format("t{}", tensor.label());
   const int count = ++names_[base];
   auto variable = std::make_shared<const kir::Variable>(
       kir::Variable{count == 1 ? base : fmt::format("{}_{}", base, count), tensor.dtype(), &tensor});

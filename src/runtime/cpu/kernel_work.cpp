@@ -67,10 +67,21 @@ void setLayout(TensorView& tensor, const OperandDesc& operand) {
   domain.contiguity = std::move(contiguity);
 }
 
+// The caller's memory holds every element of an expanded axis: then it is an ordinary one.
+void storeInFull(Fusion& fusion, TensorView& output, const OperandDesc& operand) {
+  TensorDomain& domain = output.mutableDomain();
+  const Axes shape = shapeOf(output);
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (!shape[i]->isBroadcast() || operand.sizes[i] <= 1) continue;
+    IterDomain* axis = fusion.axis({.extent = shape[i]->visibleExtent()});
+    for (Axes* axes : {&domain.logical, &domain.loop}) std::ranges::replace(*axes, shape[i], axis);
+  }
+}
+
+// Whether somebody said how the kernel is to be made; splits alone are what is left of streams.
 bool isScheduled(const Fusion& fusion) {
   return std::ranges::any_of(fusion.allTensors(), [](const TensorView* tensor) {
-    return tensor->inlinePosition() > 0 || tensor->loop() != tensor->logical() ||
-           std::ranges::any_of(tensor->loop(), [](const IterDomain* axis) {
+    return tensor->inlinePosition() > 0 || std::ranges::any_of(tensor->loop(), [](const IterDomain* axis) {
              return axis->parallelType() != ParallelType::Serial && axis->parallelType() != ParallelType::Stream;
            });
   });
@@ -140,8 +151,15 @@ std::shared_ptr<const CpuWork> prepareKernelWork(const PostOnStream& post, std::
   std::vector<TensorView*> tensors = tensorsOf(fusion->inputs());
   tensors.insert(tensors.end(), fusion->outputs().begin(), fusion->outputs().end());
   TK_CHECK(tensors.size() == operands.size(), "a unit of {} tensors is given {}", tensors.size(), operands.size());
+  if (!isScheduled(*fusion)) {
+    for (TensorView* tensor : fusion->allTensors()) fusion->clearLoops(*tensor);
+    const size_t inputs = tensors.size() - fusion->outputs().size();
+    for (size_t i = inputs; i < tensors.size(); ++i) storeInFull(*fusion, *tensors[i], operands[i]);
+  }
   for (size_t i = 0; i < tensors.size(); ++i) setLayout(*tensors[i], operands[i]);
-  if (!isScheduled(*fusion)) scheduleForCpu(*fusion, {});
+  if (!isScheduled(*fusion)) {
+    scheduleForCpu(*fusion, {});
+  }
   kir::Kernel kernel = lowerKernel(fusion, "tokamak_kernel");
 
   ScalarBindings values;

@@ -28,7 +28,8 @@ RunConfig drawConfig(uint64_t seed) {
   config.streams = random.between(1, 5);
   config.threads = random.between(1, 3);
   config.sync = random.chance(70) ? StreamSync::Hoisted : StreamSync::InLoop;
-  config.grouping = random.chance(60) ? Grouping::Single : Grouping::Units;
+  const int64_t grouping = random.below(100);
+  config.grouping = grouping < 50 ? Grouping::Single : grouping < 80 ? Grouping::Units : Grouping::Fused;
   config.gives_outputs = random.chance(50);
   config.seed = seed;
   return config;
@@ -104,7 +105,11 @@ class Runner {
         expected_(expected),
         device_(deviceWith(config.threads)),
         executor_(fusion, device_,
-                  {.lowering = loweringOf(config), .evaluator = {.number_of_streams = config.streams, .mode = mode}}) {}
+                  {.lowering = loweringOf(config),
+                   .evaluator = {.number_of_streams = config.streams,
+                                 .mode = mode,
+                                 .units = config.grouping == Grouping::Fused ? UnitMode::Kernels : UnitMode::OpByOp}}) {
+  }
 
   /// Empty problem when the run itself is right; the values are not looked at.
   std::optional<Problem> run(Results& results) {
@@ -189,7 +194,9 @@ std::optional<Problem> compareWithOracle(const Results& results, const oracle::E
 std::string toString(const RunConfig& config) {
   return fmt::format("{} streams, {} threads, {}, {}, outputs {}", config.streams, config.threads,
                      config.sync == StreamSync::Hoisted ? "hoisted" : "in-loop",
-                     config.grouping == Grouping::Single ? "single" : "units",
+                     config.grouping == Grouping::Single  ? "single"
+                     : config.grouping == Grouping::Units ? "units"
+                                                          : "fused",
                      config.gives_outputs ? "given" : "allocated");
 }
 

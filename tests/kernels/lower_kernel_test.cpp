@@ -1,0 +1,283 @@
+// Lowering: kernels as text, illegal schedules, and what the interpreter finds wrong with wrong kernels.
+#include <cmath>
+#include <functional>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "codegen/source.h"
+#include "define/callables.h"
+#include "heuristics/cpu_schedule.h"
+#include "host/lower_fusion.h"
+#include "ir/text/fusion_parser.h"
+#include "kernel/bind_kernel.h"
+#include "lower/lower_kernel.h"
+#include "runtime/cpu/kernel_work.h"
+#include "runtime/interpreter/kernel_interpreter.h"
+#include "schedule/commands.h"
+
+namespace tokamak {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::shared_ptr<Fusion> parse(std::string_view text) {
+  return parseFusion(text, "test", {.resolver = &definingResolver(), .scheduler = &scheduleCommands()});
+}
+
+// Tensors named in `positions` share so many loops, all others all.
+std::shared_ptr<Fusion> inlined(std::string_view text, const std::map<int64_t, int64_t>& positions) {
+  std::shared_ptr<Fusion> fusion = parse(text);
+  for (TensorView* tv : fusion->allTensors()) {
+    const auto found = positions.find(tv->label());
+    tv->mutableDomain().inline_position = found != positions.end() ? found->second : tv->axisCount();
+  }
+  return fusion;
+}
+
+std::string messageOf(ErrorCode code, const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), code) << error.what();
+    return error.message();
+  }
+  return "nothing was raised";
+}
+
+TEST(LowerKernel, ElementwiseOpsBecomeOneLoop) {
+  const auto fusion = parse(R"(
+fusion f(T0: bf16[i0, i2], T1: bf16[i2]) -> T4 {
+  T2 = broadcast(T1, flags=[true, false])
+  T3 = add(T0, T2)
+  T4 = cast(T3, dtype=bf16)
+})");
+  scheduleForCpu(*fusion, {.chunk = 64});
+  EXPECT_EQ(kir::printKernel(lowerKernel(fusion, "k")),
+            R"(kernel k(T0: bf16[i0:i2, i2:1], T1: bf16[i2:1], T4: bf16[i0:i2, i2:1], i0: i64, i2: i64) )"
+            R"(blockIdx.x in ( i0 * ( ceilDiv(i2, 64) ) ) {
+  for k in 0..( min(( i2 - ( ( blockIdx.x % ( ceilDiv(i2, 64) ) ) * 64 ) ), 64) ) {
+    let t0 = T0[( ( ( i2 * ( blockIdx.x / ( ceilDiv(i2, 64) ) ) ) + ( ( blockIdx.x % ( ceilDiv(i2, 64) ) ) * 64 ) ) + k )]
+    let t5 = f32(t0)
+    let t1 = T1[( ( ( blockIdx.x % ( ceilDiv(i2, 64) ) ) * 64 ) + k )]
+    let t6 = f32(t1)
+    let t3 = add(t5, t6)
+    T4[( ( ( i2 * ( blockIdx.x / ( ceilDiv(i2, 64) ) ) ) + ( ( blockIdx.x % ( ceilDiv(i2, 64) ) ) * 64 ) ) + k )] = bf16(t3)
+  }
+}
+)");
+}
+
+TEST(LowerKernel, ARowIsReducedAndNormalised) {
+  const auto fusion = parse(R"(
+fusion f(T0: f32[i0, 8]) -> T3 {
+  T1 = sum(T0, axes=[1])
+  T2 = broadcast(T1, flags=[false, true])
+  T3 = div(T0, T2)
+})");
+  scheduleForCpu(*fusion, {});
+  EXPECT_EQ(kir::printKernel(lowerKernel(fusion, "k")),
+            R"(kernel k(T0: f32[i0:8, 8:1], T3: f32[i0:8, 8:1], i0: i64) blockIdx.x in i0 {
+  T1: f32[1] local
+  T1[0] = f32(0.0_f32)
+  for k in 0..8 {
+    let t0 = T0[( ( blockIdx.x * 8 ) + k )]
+    T1[0] = add(T1[0], t0)
+  }
+  for k_2 in 0..8 {
+    let t0_2 = T0[( ( blockIdx.x * 8 ) + k_2 )]
+    let t1 = T1[0]
+    T3[( ( blockIdx.x * 8 ) + k_2 )] = div(t0_2, t1)
+  }
+}
+)");
+}
+
+constexpr std::string_view kTwoOps = R"(
+fusion f(T0: f32[i0, i2]) -> T2 {
+  T1 = exp(T0)
+  T2 = neg(T1)
+})";
+
+TEST(LowerKernel, IllegalInliningSaysWhy) {
+  const auto lower = [](std::string_view text, const std::map<int64_t, int64_t>& positions) {
+    return messageOf(ErrorCode::Schedule, [&] { lowerKernel(inlined(text, positions), "k"); });
+  };
+  EXPECT_THAT(lower(R"(
+fusion f(T0: f32[i0, i2]) -> T2 {
+  T1 = sum(T0, axes=[1])
+  T2 = neg(T1)
+})",
+                    {{1, 2}, {2, 0}}),
+              HasSubstr("T1 inline: its loop 1 has to be one of its reader T2, but it is a reduction"));
+  EXPECT_THAT(
+      lower(std::string(kTwoOps) + "schedule { parallelize(T1, axis=0, type=BIDx) }", {{1, 1}, {2, 0}}),
+      HasSubstr(
+          "T1 inline: its loop 0 has to be one of its reader T2, which reads it at k0 there and not at its own BIDx"));
+  EXPECT_THAT(lower(R"(
+fusion f(T0: f32[i0, i2]) -> T2 {
+  T1 = exp(T0)
+  T2 = slice(T1, starts=[1, 0], stops=[i0, i2], steps=[1, 1])
+})",
+                    {{1, 1}, {2, 0}}),
+              HasSubstr("T1 inline: its loop 0 has to be one of its reader T2, which reads it at ( k0 + 1 ) there"));
+  EXPECT_THAT(lower(R"(
+fusion f(T0: f32[i0, i2]) -> T4 {
+  T1 = exp(T0)
+  T2 = sum(T1, axes=[0])
+  T3 = broadcast(T2, flags=[true, false])
+  T4 = add(T1, T3)
+})",
+                    {{1, 1}, {2, 0}, {4, 0}}),
+              HasSubstr("but another reader has another loop there"));
+}
+
+TEST(LowerKernel, AThreadsOwnValuesAreNotReadByOthers) {
+  const std::string message = messageOf(ErrorCode::Schedule, [] {
+    lowerKernel(inlined(R"(
+fusion f(T0: f32[64]) -> T2 {
+  T1 = exp(T0)
+  T2 = slice(T1, starts=[1], stops=[64], steps=[1])
+}
+schedule {
+  parallelize(T1, axis=0, type=TIDx)
+  parallelize(T2, axis=0, type=TIDx)
+})",
+                        {{1, 0}, {2, 0}}),
+                "k");
+  });
+  EXPECT_THAT(
+      message,
+      HasSubstr("T1: is kept by each thread for itself, but one reads the part of another (at ( threadIdx.x + 1 ))"));
+}
+
+TEST(LowerKernel, WhatIsNoKernelIsRefused) {
+  EXPECT_THAT(messageOf(ErrorCode::Unsupported, [] { lowerKernel(parse("fusion f(T0: f32[i0]) -> T0 {}"), "k"); }),
+              HasSubstr("a kernel gives its input T0"));
+  constexpr std::string_view kProduct = R"(
+fusion f(T0: f32[i0, i1], T1: f32[i1, i2]) -> T3 {
+  T2 = matmul(T0, T1)
+  T3 = exp(T2)
+})";
+  EXPECT_THAT(messageOf(ErrorCode::Schedule, [&] { lowerKernel(inlined(kProduct, {{3, 0}}), "k"); }),
+              HasSubstr("a kernel cannot compute sum("));
+  EXPECT_THAT(messageOf(ErrorCode::Schedule, [&] { scheduleForCpu(*parse(kProduct), {}); }),
+              HasSubstr("no kernel for the processor: matmul is a library call"));
+  const auto other_layout =
+      parse(std::string(kTwoOps) + "schedule { split(T2, axis=1, factor=4) set_allocation_as_loop(T2) }");
+  EXPECT_THAT(messageOf(ErrorCode::Unsupported, [&] { lowerKernel(other_layout, "k"); }),
+              HasSubstr("by its own axes only; its layout has others"));
+}
+
+TEST(KernelSource, SaysWhatADialectCannotSay) {
+  const kir::Kernel row = lowerKernel(inlined(kTwoOps, {{1, 0}, {2, 0}}), "k");
+  EXPECT_THAT(messageOf(ErrorCode::Unsupported, [&] { kernelSource(row, Dialect::C); }),
+              HasSubstr("T1: a buffer of ( i0 * i2 ) elements needs a size that is known when it is compiled"));
+  const kir::Kernel combined = lowerKernel(inlined(R"(
+fusion f(T0: f32[i0, 32]) -> T1 {
+  T1 = sum(T0, axes=[1])
+}
+schedule {
+  parallelize(T1, axis=0, type=BIDx)
+  parallelize(T1, axis=1, type=TIDx)
+})",
+                                                   {{1, 0}}),
+                                           "k");
+  EXPECT_THAT(messageOf(ErrorCode::Unsupported, [&] { kernelSource(combined, Dialect::C); }),
+              HasSubstr("on the processor a block has one thread"));
+  EXPECT_THAT(messageOf(ErrorCode::Unsupported, [&] { kernelSource(combined, Dialect::Cuda); }),
+              HasSubstr("combining across threads has no source text yet"));
+}
+
+TEST(KernelWork, NeedsBlocksOfOneThread) {
+  const auto fusion =
+      parse(std::string(kTwoOps) +
+            "schedule { split(T2, axis=1, factor=4) parallelize(T2, axis=2, type=TIDx) inline_most() }");
+  const auto program = makeHostProgram(*fusion, Grouping::Fused);
+  const auto* post = program->topLevel().exprs.at(0)->as<PostOnStream>();
+  ASSERT_NE(post, nullptr);
+  const OperandDesc desc{DataType::F32, {3, 8}, {8, 1}, 64};
+  EXPECT_THAT(messageOf(ErrorCode::Unsupported, [&] { prepareKernelWork(*post, std::vector{desc, desc}, {}); }),
+              HasSubstr("a kernel for the processor has one thread per block; this schedule has 4"));
+}
+
+TEST(BindBuffer, RefusesStridesThatAKernelWasNotCompiledFor) {
+  const kir::Kernel kernel = lowerKernel(inlined(kTwoOps, {{2, 0}}), "k");
+  ScalarBindings bindings;
+  EXPECT_THAT(
+      messageOf(ErrorCode::Bind,
+                [&] { kir::bindBuffer(kernel, 0, std::vector<int64_t>{3, 4}, std::vector<int64_t>{5, 1}, bindings); }),
+      HasSubstr("k: axis 0 of T0: f32[i0, i2] has stride 5, the kernel was compiled for 4"));
+}
+
+// --- the interpreter ---
+
+struct Launch {
+  std::vector<float> in = std::vector<float>(64, 1.0F);
+  std::vector<float> out = std::vector<float>(64, 0.0F);
+  std::vector<std::string> of(const kir::Kernel& kernel, int64_t in_elements = 64, bool is_written = true) {
+    const std::vector<KernelBuffer> buffers = {{in.data(), in_elements, is_written}, {out.data(), 64, false}};
+    return interpretKernel(kernel, buffers, {});
+  }
+};
+
+constexpr std::string_view kShifted = R"(
+fusion f(T0: f32[64]) -> T2 {
+  T1 = exp(T0)
+  T2 = slice(T1, starts=[1], stops=[64], steps=[1])
+})";
+
+TEST(Interpreter, ACorrectKernelHasNoFindings) {
+  Launch run;
+  const auto fusion = parse(kShifted);
+  scheduleForCpu(*fusion, {.chunk = 16});
+  EXPECT_THAT(run.of(lowerKernel(fusion, "k")), IsEmpty());
+  EXPECT_FLOAT_EQ(run.out[62], std::exp(1.0F));
+  EXPECT_EQ(run.out[63], 0.0F);
+}
+
+TEST(Interpreter, FindsAccessesOutsideAndUninitialisedReads) {
+  const auto fusion = parse(kShifted);
+  scheduleForCpu(*fusion, {.chunk = 16});
+  const kir::Kernel kernel = lowerKernel(fusion, "k");
+  EXPECT_THAT(Launch().of(kernel, 63), testing::Contains(HasSubstr("T0[63] is read outside of its 63 elements")));
+  EXPECT_THAT(Launch().of(kernel, 64, false), testing::Contains(HasSubstr("uninitialised read")));
+}
+
+TEST(Interpreter, FindsRacesInSharedMemory) {
+  auto fusion = inlined(std::string(kShifted) + R"(
+schedule {
+  parallelize(T1, axis=0, type=TIDx)
+  parallelize(T2, axis=0, type=TIDx)
+  set_memory_type(T1, type=shared)
+})",
+                        {{1, 0}, {2, 0}});
+  kir::Kernel kernel = lowerKernel(fusion, "k");
+  EXPECT_THAT(Launch().of(kernel), testing::Contains(HasSubstr("race: write by thread")));
+  // With a barrier between the write and the read it is right.
+  for (size_t i = 0; i < kernel.body.size(); ++i) {
+    if (!std::holds_alternative<kir::Store>(kernel.body[i]->node)) continue;
+    kernel.body.insert(kernel.body.begin() + static_cast<std::ptrdiff_t>(i) + 1, kir::statement(kir::Barrier{}));
+    break;
+  }
+  EXPECT_THAT(Launch().of(kernel), IsEmpty());
+}
+
+TEST(Interpreter, FindsBarriersThatSomeThreadsDoNotReach) {
+  kir::Kernel kernel = lowerKernel(inlined(R"(
+fusion f(T0: f32[64]) -> T1 {
+  T1 = exp(T0)
+}
+schedule { parallelize(T1, axis=0, type=TIDx) })",
+                                           {{1, 0}}),
+                                   "k");
+  Fusion& fusion = *kernel.fusion;
+  Scalar* some = fusion.scalar(ScalarOp::Less, kernel.dimensions[0].index, fusion.constant(3));
+  kernel.body.push_back(kir::statement(kir::If{some, {kir::statement(kir::Barrier{})}}));
+  EXPECT_THAT(Launch().of(kernel), testing::Contains(HasSubstr("a barrier is not reached by thread 3 of block 0")));
+}
+
+}  // namespace
+}  // namespace tokamak
