@@ -63,9 +63,7 @@ class SourceWriter {
     names_[&symbol] = name;
   }
 
-  static std::string bufferName(const TensorView& tensor) {
-    return fmt::format("T{}", tensor.label());
-  }
+  static std::string bufferName(const TensorView& tensor) { return fmt::format("T{}", tensor.label()); }
   bool isOutput(size_t tensor) const { return kernel_.fusion->isOutput(kernel_.tensors[tensor]); }
 
   // "f32[i0, i2], strides (i2, 1)": for the reader of the source.

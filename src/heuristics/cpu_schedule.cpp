@@ -42,7 +42,8 @@ class CpuScheduler {
   }
 
   /// Why it cannot be one kernel, or nothing. Finds the rows.
-  std::optional<std::string> findRows() {
+  std::optional<std::string> findRows(bool may_be_single_block) {
+    may_be_single_block_ = may_be_single_block;
     for (const Expr* expr : fusion_.exprs()) {
       if (expr->info().is_library) return fmt::format("{} is a library call", expr->name());
       for (TensorView* tensor : tensorsOf(expr->outputs())) {
@@ -68,7 +69,7 @@ class CpuScheduler {
     // Reductions that are followed are computed in their row; what is not stored is computed where it is read.
     for (TensorView* tensor : fusion_.allTensors()) {
       if (fusion_.isInput(tensor) || fusion_.isOutput(tensor)) continue;
-      const bool is_row = isReduced(*tensor) && followed_.contains(tensor);
+      const bool is_row = isReduced(*tensor) && followed_.contains(tensor) && !rows_[tensor].empty();
       if (std::ranges::find(partials_, tensor) != partials_.end()) continue;
       if (is_row || !isReduced(*tensor)) tensor->mutableDomain().inline_position = is_row ? 1 : tensor->axisCount();
     }
@@ -96,6 +97,12 @@ class CpuScheduler {
                              toString(*read.index[static_cast<size_t>(row)]));
         follows.push_back(found - rule.coordinates.begin());
       }
+      followed_.insert(read.tensor);
+      following_.insert(&tensor);
+      if (follows.empty() && may_be_single_block_) {
+        is_single_block_ = true;
+        continue;
+      }
       if (follows.empty())
         return fmt::format("{} reads {}, which is complete only after all blocks", nameOf(tensor),
                            nameOf(*read.tensor));
@@ -104,8 +111,6 @@ class CpuScheduler {
       if (different.size() != follows.size())
         return fmt::format("{} reads {} along a diagonal", nameOf(tensor), nameOf(*read.tensor));
       rows = follows;
-      followed_.insert(read.tensor);
-      following_.insert(&tensor);
     }
     if (isReduced(tensor)) {
       Numbers all;
@@ -130,7 +135,7 @@ class CpuScheduler {
     if (order != range(0, tensor.axisCount())) reorder(&tensor, order);
     if (rows.empty()) return;
     mergeRange(tensor, 0, static_cast<int64_t>(rows.size()));
-    parallelize(&tensor, 0, ParallelType::BIDx);
+    if (!is_single_block_) parallelize(&tensor, 0, ParallelType::BIDx);
   }
 
   // Positions among the loops of the axes of the visible shape.
@@ -184,7 +189,7 @@ class CpuScheduler {
     const int64_t last = tensor.axisCount() - 1;
     split(&tensor, last, fusion_.constant(parameters_.chunk));
     mergeRange(tensor, 0, last + 1);
-    parallelize(&tensor, 0, ParallelType::BIDx);
+    if (!is_single_block_) parallelize(&tensor, 0, ParallelType::BIDx);
   }
 
   Fusion& fusion_;
@@ -197,18 +202,20 @@ class CpuScheduler {
   std::set<const TensorView*> followed_;   // by other stored tensors, row by row
   std::set<const TensorView*> following_;  // the others
   std::vector<TensorView*> partials_;
+  bool may_be_single_block_ = true;
+  bool is_single_block_ = false;  // something is complete only when all of it has been reduced
 };
 
 }  // namespace
 
 std::optional<std::string> whyNoCpuKernel(const Fusion& fusion) {
   const auto copy = cloneFusion(fusion);
-  return CpuScheduler(*copy, {}).findRows();
+  return CpuScheduler(*copy, {}).findRows(/*may_be_single_block=*/false);
 }
 
 void scheduleForCpu(Fusion& fusion, const CpuScheduleParameters& parameters) {
   CpuScheduler scheduler(fusion, parameters);
-  const auto problem = scheduler.findRows();
+  const auto problem = scheduler.findRows(/*may_be_single_block=*/true);
   TK_REQUIRE(!problem, Schedule, "no kernel for the processor: {}", *problem);
   scheduler.run();
 }

@@ -13,16 +13,13 @@ void bindBuffer(const Kernel& kernel, size_t tensor, std::span<const int64_t> si
   bindShape(view, sizes, bindings);
   const Axes shape = shapeOf(view);
   const std::vector<Scalar*>& expected = kernel.strides.at(&view);
-  const bool is_empty = std::ranges::find(sizes, 0) != sizes.end();
-  for (size_t i = shape.size(); i-- > 0;) {
-    if (is_empty || shape[i]->isBroadcast() || sizes[i] <= 1) {
-      if (expected[i]->isSymbol()) bindings.try_emplace(expected[i], strides[i]);
-      continue;
-    }
-    if (expected[i]->isSymbol() && !bindings.contains(expected[i])) {
-      bindings[expected[i]] = strides[i];
-      continue;
-    }
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (expected[i]->isSymbol()) bindings.try_emplace(expected[i], strides[i]);
+  }
+  // Where nothing moves along an axis, its stride does not matter.
+  if (std::ranges::find(sizes, 0) != sizes.end()) return;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i]->isBroadcast() || sizes[i] == 1) continue;
     const int64_t stride = evaluateInt(*expected[i], bindings);
     TK_REQUIRE(stride == strides[i], Bind, "{}: axis {} of {} has stride {}, the kernel was compiled for {}",
                kernel.name, i, toString(view), strides[i], stride);

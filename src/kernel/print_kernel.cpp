@@ -59,9 +59,7 @@ class Printer {
     return text;
   }
 
-  static std::string tensorName(const TensorView& tensor) {
-    return fmt::format("T{}", tensor.label());
-  }
+  static std::string tensorName(const TensorView& tensor) { return fmt::format("T{}", tensor.label()); }
 
   std::string place(const TensorView& tensor, const Scalar& index) {
     return fmt::format("{}[{}]", tensorName(tensor), scalar(index));

@@ -32,7 +32,8 @@ std::optional<Problem> compareOutputs(const kir::Kernel& kernel, const std::vect
                                       .strides = outputs[i].strides,
                                       .data = outputs[i].bytes.data()};
     const oracle::Comparison comparison = oracle::compare(stored, exact.outputs[i], &typed.outputs[i]);
-    const bool is_rmse_kept = comparison.isRmseKept() || comparison.count < 32 || comparison.max_of_bound < 0.1;
+    // Where a few large elements decide the root of the mean, luck with their last bits does; then the bounds alone judge.
+    const bool is_rmse_kept = comparison.isRmseKept() || comparison.count < 64 || comparison.max_of_bound < 0.25;
     if (comparison.mismatches > 0 || !is_rmse_kept)
       return Problem{"values", fmt::format("output {}: {}", i, oracle::toString(comparison))};
   }
