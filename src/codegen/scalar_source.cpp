@@ -72,7 +72,7 @@ std::string ScalarSource::call(const std::string& helper, Scalar& scalar) {
 }
 
 std::string ScalarSource::division(Scalar& scalar, int outer) {
-  const bool is_plain = analysis_->of(*scalar.operand(0)).lower >= 0 && analysis_->of(*scalar.operand(1)).lower >= 0;
+  const bool is_plain = analysis_->of(*scalar.operand(0)).lower >= 0 && analysis_->of(*scalar.operand(1)).lower >= 1;
   const std::string a = write(*scalar.operand(0), kDivisionLevel);
   const std::string b = write(*scalar.operand(1), kDivisionLevel + 1);
   switch (scalar.op()) {

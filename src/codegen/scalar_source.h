@@ -10,7 +10,7 @@
 namespace tokamak {
 
 /// Writes integer, bool and floating scalars as expressions of C. Floor division and remainder are C's own where the dividend is proved
-/// not to be negative, else helpers.
+/// not to be negative and the divisor to be positive, else helpers, for which a division by 0 (an index along an empty axis) is 0.
 class ScalarSource {
  public:
   using Namer = std::function<std::string(const Scalar&)>;

@@ -217,10 +217,10 @@ Scalar* StatementBuilder::guard(const Part& part) {
     AxisIndices indices(*fusion_, nests_->analysis());
     const Axes& loop = nest.tensor->loop();
     for (size_t j = 0; j < loop.size(); ++j) indices.set(*loop[j], part.indices[j]);
-    for (const IterDomain* axis : shapeOf(*nest.tensor)) {
-      Scalar* index = indices.backwards(*axis);
-      require(fusion_->scalar(ScalarOp::Less, index, axis->extent()));
+    for (size_t j = 0; j < loop.size(); ++j) {
+      if (!loop[j]->isReduction()) require(fusion_->scalar(ScalarOp::Less, part.indices[j], loop[j]->extent()));
     }
+    for (const IterDomain* axis : shapeOf(*nest.tensor)) indices.backwards(*axis);
     for (const IndexBound& bound : indices.bounds())
       require(fusion_->scalar(ScalarOp::Less, bound.index, bound.extent));
   } else {
