@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/ops/math/reduction_op.h"
 #include "ir/scalar_simplifier.h"
 
 namespace tokamak {
@@ -15,7 +16,8 @@ AxisGroups::AxisGroups(Fusion& fusion, const TensorView& output, const Strides& 
   for (size_t i = 0; i < rule.coordinates.size(); ++i) analysis.assumeIndex(*rule.coordinates[i], *extents_[i]);
 
   Substitution same(fusion);
-  TensorReads reads(fusion, analysis, rules, [](const TensorView&) { return false; });
+  const auto isReduction = [](const TensorView& tensor) { return tensor.definition()->is<ReductionOp>(); };
+  TensorReads reads(fusion, analysis, rules, isReduction);
   std::vector<TensorRead> all = reads.of(*rule.value, same);
   all.push_back({&output, rule.coordinates});
   for (const TensorRead& read : all) {

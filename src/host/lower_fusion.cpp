@@ -1,6 +1,7 @@
 #include "host/lower_fusion.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "heuristics/cpu_schedule.h"
@@ -91,6 +92,13 @@ bool mayUpdateInPlace(const std::vector<const Expr*>& order, const TensorView& o
   return true;
 }
 
+// A kernel reads an element whenever a value needs it, also after another of its outputs has been written.
+bool reads(const SegmentedGroup& kernel, const Val& input) {
+  return std::ranges::any_of(kernel.exprs, [&](const Expr* expr) {
+    return std::ranges::find(expr->inputs(), &input) != expr->inputs().end();
+  });
+}
+
 // Outputs that update an input become aliases of it, or are copied into it when everything has been computed.
 TensorView* addUpdate(HostIrContainer& program, TensorView* output, TensorView* input, bool is_in_place) {
   if (!is_in_place) {
@@ -138,8 +146,13 @@ std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& fusion, Grouping 
                                    : grouping == Grouping::Fused ? kernels
                                                                  : MergePredicate(mayMergeInHostProgram);
   int64_t units = 0;
+  std::map<const Expr*, const SegmentedGroup*> kernels_of;  // of ops that become a kernel together
   std::vector<const Expr*> order;
-  for (const SegmentedGroup& group : segment(fusion, may_merge)) {
+  const std::vector<SegmentedGroup> groups = segment(fusion, may_merge);
+  for (const SegmentedGroup& group : groups) {
+    if (grouping == Grouping::Fused && group.exprs.size() > 1) {
+      for (const Expr* expr : group.exprs) kernels_of[expr] = &group;
+    }
     order.insert(order.end(), group.exprs.begin(), group.exprs.end());
     program->pushBack(group.exprs.size() == 1 ? cloner.clone(*group.exprs[0])
                                               : makeUnit(fusion, group, units++, cloner));
@@ -149,7 +162,10 @@ std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& fusion, Grouping 
     TensorView* result = cloner.clone(output);
     if (alias != fusion.outputAliases().end()) {
       Val* target = alias->second.target;
-      result = addUpdate(*program, result, asTensor(cloner.clone(target)), mayUpdateInPlace(order, *output, *target));
+      const auto kernel = kernels_of.find(output->definition());
+      const bool is_in_place =
+          mayUpdateInPlace(order, *output, *target) && (kernel == kernels_of.end() || !reads(*kernel->second, *target));
+      result = addUpdate(*program, result, asTensor(cloner.clone(target)), is_in_place);
     }
     program->addOutput(result);
   }
