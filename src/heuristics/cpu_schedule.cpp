@@ -7,8 +7,10 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "device_code/device_code.h"
 #include "heuristics/axis_groups.h"
 #include "ir/clone.h"
+#include "ir/ops/math/pointwise_op.h"
 #include "ir/ops/math/reduction_op.h"
 #include "schedule/rfactor.h"
 #include "schedule/transforms.h"
@@ -21,6 +23,11 @@ using Numbers = std::vector<int64_t>;
 
 bool isReduced(const TensorView& tensor) {
   return tensor.definition() != nullptr && tensor.definition()->is<ReductionOp>();
+}
+
+bool isInDeviceCode(const PointwiseOp& op) {
+  const auto types = functionTypes(op.function, op.ins.back()->dtype());
+  return types && hasFunction(op.function, types->operand);
 }
 
 // Merges the loops [first, last) into one, which is then loop `first`.
@@ -46,6 +53,9 @@ class CpuScheduler {
     may_be_single_block_ = may_be_single_block;
     for (const Expr* expr : fusion_.exprs()) {
       if (expr->info().is_library) return fmt::format("{} is a library call", expr->name());
+      const auto* pointwise = expr->as<PointwiseOp>();
+      if (pointwise != nullptr && !isInDeviceCode(*pointwise))
+        return fmt::format("{} has no device code", functionInfo(pointwise->function).name);
       for (TensorView* tensor : tensorsOf(expr->outputs())) {
         if (fusion_.isOutput(tensor) || isReduced(*tensor)) stored_.push_back(tensor);
       }
