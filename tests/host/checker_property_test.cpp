@@ -31,7 +31,7 @@ constexpr int64_t kShare = 1;
 
 // --gtest_random_seed=N draws other programs; 0, the default, always the same.
 std::mt19937 randomFor(int64_t program) {
-  const auto block = static_cast<uint32_t>(::testing::UnitTest::GetInstance()->random_seed());
+  const auto block = static_cast<uint32_t>(GTEST_FLAG_GET(random_seed));
   return std::mt19937(block * 10'000'019U + static_cast<uint32_t>(program));
 }
 
@@ -78,6 +78,7 @@ TEST(HostCheckerProperty, AgreesWithEveryOrderOfSmallPrograms) {
   for (int64_t seed = 0; seed < kPrograms; ++seed) {
     std::mt19937 random = randomFor(seed);
     const StepList list = smallProgram(random);
+    if (!canRunInAllOrders(list)) continue;
     const StepPairs expected = racesByAllOrders(list, orders);
     ASSERT_EQ(verdictOf(list).races, expected) << "seed " << seed << "\n" << describe(list);
     ASSERT_EQ(racesByClosure(list), expected) << "seed " << seed << "\n" << describe(list);

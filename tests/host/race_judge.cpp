@@ -132,8 +132,9 @@ class Graph {
 // Runs a graph of at most 64 nodes in every order. Synchronisation runs as soon as it can: it only ever lets more run.
 class OrderRunner {
  public:
+  static constexpr size_t kMostNodes = 64;
   explicit OrderRunner(const Graph& graph) : nodes_(graph.nodes()), seen_before_(nodes_.size(), 0) {
-    if (nodes_.size() > 64) throw std::length_error("too large to run in all orders");
+    if (nodes_.size() > kMostNodes) throw std::length_error("too large to run in all orders");
     for (const Node& node : nodes_) {
       uint64_t needed = 0;
       for (const size_t before : node.after) needed |= bit(before);
@@ -179,6 +180,8 @@ class OrderRunner {
 };
 
 }  // namespace
+
+bool canRunInAllOrders(const StepList& list) { return Graph(list).nodes().size() <= OrderRunner::kMostNodes; }
 
 StepPairs racesByAllOrders(const StepList& list, int64_t& order_count) {
   const Graph graph(list);

@@ -13,6 +13,9 @@ namespace tokamak {
 /// Pairs of step numbers, the earlier one in list order first; -1 is the caller's entry, the number of steps its exit.
 using StepPairs = std::set<std::pair<int64_t, int64_t>>;
 
+/// Whether the list is small enough for racesByAllOrders.
+bool canRunInAllOrders(const StepList& list);
+
 /// Conflicting pairs that run in both orders, found by running every order that the streams allow, one after the other.
 /// For programs of a few asynchronous steps. `order_count` is increased by the number of orders.
 StepPairs racesByAllOrders(const StepList& list, int64_t& order_count);
