@@ -133,7 +133,7 @@ struct Tally {
 
 TEST(ScheduleRandom, LegalCommandsKeepTheFusionLegalAndIllegalOnesChangeNothing) {
   std::map<std::string, Tally> tallies;
-  for (int64_t seed = 0; seed < testing::caseCount(15'000) / 100; ++seed) {
+  for (int64_t seed = 0; seed < testing::caseCount(15'000) / 75; ++seed) {
     RandomSchedule schedule(static_cast<uint64_t>(seed));
     ASSERT_NO_THROW(verify(schedule.fusion(), Stage::Definition));
     for (int step = 0; step < 30; ++step) {
@@ -157,7 +157,7 @@ TEST(ScheduleRandom, LegalCommandsKeepTheFusionLegalAndIllegalOnesChangeNothing)
   }
   int64_t refused = 0;
   for (const auto& [name, tally] : tallies) {
-    EXPECT_GT(tally.legal, 10) << name;
+    EXPECT_GT(tally.legal, 2) << name;
     refused += tally.refused;
   }
   EXPECT_GT(refused, 500);
