@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "device_code/device_code.h"
 #include "heuristics/axis_groups.h"
-#include "ir/clone.h"
 #include "ir/ops/math/pointwise_op.h"
 #include "ir/ops/math/reduction_op.h"
 #include "schedule/rfactor.h"
@@ -218,9 +217,8 @@ class CpuScheduler {
 
 }  // namespace
 
-std::optional<std::string> whyNoCpuKernel(const Fusion& fusion) {
-  const auto copy = cloneFusion(fusion);
-  return CpuScheduler(*copy, {}).findRows(/*may_be_single_block=*/false);
+std::optional<std::string> whyNoCpuKernel(Fusion& fusion) {
+  return CpuScheduler(fusion, {}).findRows(/*may_be_single_block=*/false);
 }
 
 void scheduleForCpu(Fusion& fusion, const CpuScheduleParameters& parameters) {

@@ -20,7 +20,8 @@ struct CpuScheduleParameters {
 
 /// Why the fusion cannot or should not become one kernel on the processor, or nothing. A function of its structure only. (What needs a whole
 /// reduction would run in a single block: scheduleForCpu does that, but two kernels are better.)
-std::optional<std::string> whyNoCpuKernel(const Fusion& fusion);
+/// Makes scalars in the fusion and nothing else.
+std::optional<std::string> whyNoCpuKernel(Fusion& fusion);
 
 /// Gives every tensor its schedule: a row (or chunk) per block; what follows a reduction goes over the same rows. The fusion has no schedule yet.
 /// Errors: Schedule.

@@ -74,6 +74,10 @@ StatementRef statement(Node node) {
   return std::make_shared<const Statement>(Statement{std::move(node)});
 }
 
+/// BIDx.. and TIDx..
+constexpr bool isBlockType(ParallelType type) { return type >= ParallelType::BIDx && type <= ParallelType::BIDz; }
+constexpr bool isThreadType(ParallelType type) { return type >= ParallelType::TIDx && type <= ParallelType::TIDz; }
+
 /// A dimension of the grid or of a block.
 struct LaunchDimension {
   ParallelType type = ParallelType::BIDx;

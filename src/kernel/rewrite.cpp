@@ -48,4 +48,11 @@ Statements withScalars(const Statements& statements, const Replace& replace) {
   return result;
 }
 
+void visitScalars(const Statements& statements, const std::function<void(Scalar&)>& visit) {
+  withScalars(statements, [&](Scalar* scalar) {
+    visit(*scalar);
+    return scalar;
+  });
+}
+
 }  // namespace tokamak::kir

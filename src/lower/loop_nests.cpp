@@ -11,17 +11,12 @@
 
 namespace tokamak {
 
-bool isBlockType(ParallelType type) { return type >= ParallelType::BIDx && type <= ParallelType::BIDz; }
-bool isThreadType(ParallelType type) { return type >= ParallelType::TIDx && type <= ParallelType::TIDz; }
+using kir::isBlockType;
+using kir::isThreadType;
 
 namespace {
 
 bool isLaunchType(ParallelType type) { return isBlockType(type) || isThreadType(type); }
-
-// The axes that the coordinates of an element rule stand for.
-const Axes& ruleAxes(const TensorView& tensor) {
-  return tensor.domain().root.empty() ? tensor.logical() : tensor.domain().root;
-}
 
 }  // namespace
 
@@ -235,9 +230,8 @@ LoopNode* LoopNests::ownLoop(const LoopNest& nest, Scalar* extent, ParallelType 
 
 void LoopNests::setCoordinates(LoopNest& nest) {
   const Axes& loop = nest.tensor->loop();
-  AxisIndices indices(*fusion_, analysis_);
-  for (size_t j = 0; j < loop.size(); ++j) indices.set(*loop[j], nest.indices[j]);
-  for (const IterDomain* axis : ruleAxes(*nest.tensor)) {
+  AxisIndices indices = indicesOf(nest, nest.indices);
+  for (const IterDomain* axis : computedAxes(*nest.tensor)) {
     Scalar* index = axis->isBroadcast() ? fusion_->constant(0) : indices.backwards(*axis);
     (axis->isReduction() ? nest.reduced : nest.coordinates).push_back(index);
   }
@@ -247,8 +241,14 @@ void LoopNests::setCoordinates(LoopNest& nest) {
                 [&](const IndexBound& bound) { return analysis_.isProvablyLess(*bound.index, *bound.extent); });
 }
 
-// Which tensors it reads at which indices, through expressions.
-void LoopNests::findReads(const LoopNest& nest) {
+AxisIndices LoopNests::indicesOf(const LoopNest& nest, const std::vector<Scalar*>& loop_indices) {
+  const Axes& loop = nest.tensor->loop();
+  AxisIndices indices(*fusion_, analysis_);
+  for (size_t j = 0; j < loop.size(); ++j) indices.set(*loop[j], loop_indices[j]);
+  return indices;
+}
+
+LoopNests::Computation LoopNests::computationOf(const LoopNest& nest) {
   const ElementRule& rule = rules_.of(*nest.expr);
   Substitution coordinates(*fusion_);
   for (size_t i = 0; i < nest.coordinates.size(); ++i) coordinates.set(*rule.coordinates[i], nest.coordinates[i]);
@@ -257,8 +257,15 @@ void LoopNests::findReads(const LoopNest& nest) {
     for (size_t i = 0; i < nest.reduced.size(); ++i) coordinates.set(*value->axes[i].coordinate, nest.reduced[i]);
     value = value->operands[0].get();
   }
+  return {value, std::move(coordinates)};
+}
+
+// Which tensors it reads at which indices, through expressions.
+void LoopNests::findReads(const LoopNest& nest) {
+  Computation computation = computationOf(nest);
   TensorReads reads(*fusion_, analysis_, rules_, [&](const TensorView& tensor) { return isStored(tensor); });
-  for (TensorRead& read : reads.of(*value, coordinates)) reads_[read.tensor].push_back({&nest, std::move(read.index)});
+  for (TensorRead& read : reads.of(*computation.value, computation.coordinates))
+    reads_[read.tensor].push_back({&nest, std::move(read.index)});
 }
 
 Scalar* LoopNests::placeOf(const LoopNest& nest, std::span<Scalar* const> index) {

@@ -69,6 +69,14 @@ class LoopNests {
   Scalar* placeOf(const LoopNest& nest, std::span<Scalar* const> index);
   /// The same from its own loops' indices.
   Scalar* ownPlace(const LoopNest& nest, const std::vector<Scalar*>& loop_indices);
+  /// The indices of all axes of its tensor from those of its loops.
+  AxisIndices indicesOf(const LoopNest& nest, const std::vector<Scalar*>& loop_indices);
+  /// What it computes for one element (of a reduction: combines), with the coordinates that stand for its loops.
+  struct Computation {
+    const Element* value;
+    Substitution coordinates;
+  };
+  Computation computationOf(const LoopNest& nest);
   /// The number of elements of its buffer.
   Scalar* sizeOf(const LoopNest& nest);
   LoopNode* makeNode(Scalar* extent, ParallelType type, LoopNode* parent);
@@ -100,9 +108,5 @@ class LoopNests {
   std::map<const TensorView*, std::vector<Read>> reads_;
   std::map<const Expr*, std::set<const TensorView*>> dependencies_;
 };
-
-/// BIDx.. and TIDx..
-bool isBlockType(ParallelType type);
-bool isThreadType(ParallelType type);
 
 }  // namespace tokamak

@@ -7,6 +7,7 @@
 
 #include "analysis/addresses.h"
 #include "base/error.h"
+#include "kernel/rewrite.h"
 #include "lower/loop_nests.h"
 #include "lower/statement_builder.h"
 #include "lower/tighten_loops.h"
@@ -25,7 +26,6 @@ void labelTensors(const Fusion& fusion) {
 }
 
 void collectSymbols(Scalar* scalar, std::set<Scalar*, ById>& into) {
-  if (scalar == nullptr) return;
   if (scalar->isSymbol()) into.insert(scalar);
   for (Scalar* operand : scalar->operands()) collectSymbols(operand, into);
 }
@@ -34,26 +34,9 @@ void collectSymbols(Scalar* scalar, std::set<Scalar*, ById>& into) {
 std::vector<Scalar*> symbolsOf(const kir::Kernel& kernel) {
   std::set<Scalar*, ById> symbols;
   std::set<Scalar*> defined;
-  const auto collectValue = [&](const kir::ValueRef& root) {
-    kir::visitValues(*root, [&](const kir::Value& value) { collectSymbols(value.scalar, symbols); });
-  };
+  kir::visitScalars(kernel.body, [&](Scalar& scalar) { collectSymbols(&scalar, symbols); });
   kir::visitStatements(kernel.body, [&](const kir::Statement& statement) {
-    if (const auto* loop = std::get_if<kir::Loop>(&statement.node)) {
-      defined.insert(loop->index);
-      collectSymbols(loop->start, symbols);
-      collectSymbols(loop->stop, symbols);
-    } else if (const auto* guard = std::get_if<kir::If>(&statement.node)) {
-      collectSymbols(guard->predicate, symbols);
-    } else if (const auto* allocate = std::get_if<kir::Allocate>(&statement.node)) {
-      collectSymbols(allocate->size, symbols);
-    } else if (const auto* let = std::get_if<kir::Let>(&statement.node)) {
-      collectValue(let->value);
-    } else if (const auto* store = std::get_if<kir::Store>(&statement.node)) {
-      collectSymbols(store->index, symbols);
-      collectValue(store->value);
-    } else if (const auto* combine = std::get_if<kir::Combine>(&statement.node)) {
-      collectSymbols(combine->index, symbols);
-    }
+    if (const auto* loop = std::get_if<kir::Loop>(&statement.node)) defined.insert(loop->index);
   });
   for (const kir::LaunchDimension& dimension : kernel.dimensions) {
     defined.insert(dimension.index);

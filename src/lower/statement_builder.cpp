@@ -105,8 +105,9 @@ void StatementBuilder::makeParts(const LoopNest& nest) {
   size_t last = addPart(PartKind::Compute, nest, nest.path, nest.indices, after);
   if (nest.is_reduction) {
     const Axes& loop = nest.tensor->loop();
-    if (std::ranges::any_of(
-            loop, [](const IterDomain* axis) { return axis->isReduction() && isThreadType(axis->parallelType()); })) {
+    if (std::ranges::any_of(loop, [](const IterDomain* axis) {
+          return axis->isReduction() && kir::isThreadType(axis->parallelType());
+        })) {
       Part combine = outsideOfReduction(PartKind::Combine, nest);
       combine.after = {last};
       last = add(std::move(combine));
@@ -213,10 +214,9 @@ Scalar* StatementBuilder::guard(const Part& part) {
     if (isProved(*condition, nests_->analysis())) return;
     all = all == nullptr ? condition : fusion_->scalar(ScalarOp::And, all, condition);
   };
+  AxisIndices indices = nests_->indicesOf(nest, part.indices);
   if (part.kind == PartKind::Write) {
-    AxisIndices indices(*fusion_, nests_->analysis());
     const Axes& loop = nest.tensor->loop();
-    for (size_t j = 0; j < loop.size(); ++j) indices.set(*loop[j], part.indices[j]);
     for (size_t j = 0; j < loop.size(); ++j) {
       if (!loop[j]->isReduction()) require(fusion_->scalar(ScalarOp::Less, part.indices[j], loop[j]->extent()));
     }
@@ -229,9 +229,6 @@ Scalar* StatementBuilder::guard(const Part& part) {
   const bool writes_global = part.kind == PartKind::Write || nest.buffer == nullptr;
   // An expanded axis shows one element many times; it is written once.
   if (writes_global) {
-    AxisIndices indices(*fusion_, nests_->analysis());
-    const Axes& loop = nest.tensor->loop();
-    for (size_t j = 0; j < loop.size(); ++j) indices.set(*loop[j], part.indices[j]);
     for (const IterDomain* axis : shapeOf(*nest.tensor)) {
       if (axis->expandedExtent() != nullptr)
         require(fusion_->scalar(ScalarOp::Equal, indices.backwards(*axis), fusion_->constant(0)));
@@ -239,7 +236,7 @@ Scalar* StatementBuilder::guard(const Part& part) {
   }
   const bool writes_shared = nest.buffer != nullptr && nest.buffer->memoryType() == MemoryType::Shared;
   for (const kir::LaunchDimension& dimension : nests_->dimensions()) {
-    if (!writes_global && !(writes_shared && isThreadType(dimension.type))) continue;
+    if (!writes_global && !(writes_shared && kir::isThreadType(dimension.type))) continue;
     const bool is_spread = std::ranges::any_of(nest.tensor->loop(), [&](const IterDomain* axis) {
       return axis->parallelType() == dimension.type && !axis->isReduction();
     });
@@ -256,9 +253,7 @@ void StatementBuilder::emitLeaf(const Part& part) {
     open_.push_back(kir::statement(kir::Store{&tensor, index, std::move(value)}));
   };
   const auto address = [&](const TensorView& tensor) {
-    AxisIndices indices(*fusion_, nests_->analysis());
-    const Axes& loop = nest.tensor->loop();
-    for (size_t j = 0; j < loop.size(); ++j) indices.set(*loop[j], part.indices[j]);
+    AxisIndices indices = nests_->indicesOf(nest, part.indices);
     std::vector<Scalar*> index;
     for (const IterDomain* axis : shapeOf(*nest.tensor))
       index.push_back(axis->isBroadcast() ? fusion_->constant(0) : indices.backwards(*axis));
@@ -286,7 +281,7 @@ void StatementBuilder::emitLeaf(const Part& part) {
     case PartKind::Combine: {
       kir::Combine combine{nest.buffer, nests_->ownPlace(nest, part.indices), reduction->op, {}};
       for (const IterDomain* axis : nest.tensor->loop()) {
-        if (axis->isReduction() && isThreadType(axis->parallelType()))
+        if (axis->isReduction() && kir::isThreadType(axis->parallelType()))
           combine.dimensions.push_back(axis->parallelType());
       }
       open_.push_back(kir::statement(std::move(combine)));
@@ -298,15 +293,8 @@ void StatementBuilder::emitLeaf(const Part& part) {
 }
 
 kir::ValueRef StatementBuilder::valueOf(const LoopNest& nest) {
-  const ElementRule& rule = nests_->rules().of(*nest.expr);
-  Substitution coordinates(*fusion_);
-  for (size_t i = 0; i < nest.coordinates.size(); ++i) coordinates.set(*rule.coordinates[i], nest.coordinates[i]);
-  const Element* value = rule.value.get();
-  if (nest.is_reduction) {
-    for (size_t i = 0; i < nest.reduced.size(); ++i) coordinates.set(*value->axes[i].coordinate, nest.reduced[i]);
-    value = value->operands[0].get();
-  }
-  return writer_.write(*value, coordinates);
+  LoopNests::Computation computation = nests_->computationOf(nest);
+  return writer_.write(*computation.value, computation.coordinates);
 }
 
 kir::ValueRef StatementBuilder::load(const TensorView& tensor, std::span<Scalar* const> index) {

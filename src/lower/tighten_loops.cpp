@@ -14,7 +14,18 @@ namespace tokamak {
 
 namespace {
 
-using namespace kir;
+using kir::Barrier;
+using kir::Combine;
+using kir::If;
+using kir::Kernel;
+using kir::LaunchDimension;
+using kir::Loop;
+using kir::Statement;
+using kir::statement;
+using kir::StatementRef;
+using kir::Statements;
+using kir::visitStatements;
+using kir::withScalars;
 
 bool isForAllThreads(const Statements& statements) {
   bool found = false;

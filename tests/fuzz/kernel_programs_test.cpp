@@ -1,6 +1,5 @@
 // Random programs as kernels: the interpreter agrees with the reference and finds nothing wrong.
 #include <algorithm>
-#include <cstdlib>
 #include <iostream>
 
 #include <gtest/gtest.h>
@@ -8,6 +7,7 @@
 #include "base/error.h"
 #include "generator/draw_data.h"
 #include "generator/draw_program.h"
+#include "generator/environment.h"
 #include "generator/kernel_case.h"
 #include "generator/minimise.h"
 #include "ir/text/fusion_printer.h"
@@ -16,11 +16,6 @@ namespace tokamak {
 namespace {
 
 using namespace generator;
-
-uint64_t fromEnvironment(const char* name, uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 std::optional<Problem> problemOf(const Program& program, KernelTally& tally) {
   return findKernelProblem(*build(program), drawData(program, program.seed), tally);

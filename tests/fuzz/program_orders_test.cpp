@@ -1,12 +1,12 @@
 // The step lists of random programs: free of races by the checker and by a judge that shares nothing with it, their mutants reported exactly
 // when the judge finds a race, waits dropped and buffers placed without a change of meaning (R10, R11).
-#include <cstdlib>
 #include <iostream>
 #include <random>
 #include <stdexcept>
 
 #include <gtest/gtest.h>
 
+#include "generator/environment.h"
 #include "generator/run_case.h"
 #include "host/checker.h"
 #include "host/mutants.h"
@@ -95,8 +95,7 @@ void checkPlan(const Plan& plan, uint64_t seed, OrderTally& tally) {
 }
 
 TEST(ProgramOrders, AreFreeOfRacesAndTheirTrueMutantsAreReported) {
-  const char* count = std::getenv("TOKAMAK_FUZZ_PROGRAMS");
-  const uint64_t programs = count == nullptr ? 300 : std::strtoull(count, nullptr, 10);
+  const uint64_t programs = fromEnvironment("TOKAMAK_FUZZ_PROGRAMS", 300);
   OrderTally tally;
   for (uint64_t seed = 1; seed <= programs; ++seed) {
     std::string illegal;

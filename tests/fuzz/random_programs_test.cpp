@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
 #include <iostream>
 
 #include <gtest/gtest.h>
@@ -11,6 +10,7 @@
 #include "generator/coverage.h"
 #include "generator/draw_data.h"
 #include "generator/draw_program.h"
+#include "generator/environment.h"
 #include "generator/minimise.h"
 #include "ir/fields.h"
 #include "oracle/compare.h"
@@ -21,10 +21,6 @@ namespace {
 using namespace generator;
 
 // TOKAMAK_FUZZ_PROGRAMS raises it for longer runs; TOKAMAK_FUZZ_SEED is then the first seed.
-uint64_t fromEnvironment(const char* name, uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 const uint64_t kPrograms = fromEnvironment("TOKAMAK_FUZZ_PROGRAMS", 2000);
 const uint64_t kFirstSeed = fromEnvironment("TOKAMAK_FUZZ_SEED", 1);
 

@@ -1,9 +1,9 @@
 // Random fusions with random Stream schedules on the processor, against the reference (R2, R12, R13, R14).
-#include <cstdlib>
 #include <iostream>
 
 #include <gtest/gtest.h>
 
+#include "generator/environment.h"
 #include "generator/run_case.h"
 
 namespace tokamak {
@@ -12,10 +12,6 @@ namespace {
 using namespace generator;
 
 // TOKAMAK_FUZZ_PROGRAMS raises it for longer runs; TOKAMAK_FUZZ_SEED is then the first seed.
-uint64_t fromEnvironment(const char* name, uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 const uint64_t kPrograms = fromEnvironment("TOKAMAK_FUZZ_PROGRAMS", 200);
 const uint64_t kFirstSeed = fromEnvironment("TOKAMAK_FUZZ_SEED", 1);
 

@@ -151,13 +151,14 @@ std::shared_ptr<const CpuWork> prepareKernelWork(const PostOnStream& post, std::
   std::vector<TensorView*> tensors = tensorsOf(fusion->inputs());
   tensors.insert(tensors.end(), fusion->outputs().begin(), fusion->outputs().end());
   TK_CHECK(tensors.size() == operands.size(), "a unit of {} tensors is given {}", tensors.size(), operands.size());
-  if (!isScheduled(*fusion)) {
+  const bool is_scheduled = isScheduled(*fusion);
+  if (!is_scheduled) {
     for (TensorView* tensor : fusion->allTensors()) fusion->clearLoops(*tensor);
     const size_t inputs = tensors.size() - fusion->outputs().size();
     for (size_t i = inputs; i < tensors.size(); ++i) storeInFull(*fusion, *tensors[i], operands[i]);
   }
   for (size_t i = 0; i < tensors.size(); ++i) setLayout(*tensors[i], operands[i]);
-  if (!isScheduled(*fusion)) {
+  if (!is_scheduled) {
     scheduleForCpu(*fusion, {});
   }
   kir::Kernel kernel = lowerKernel(fusion, "tokamak_kernel");

@@ -20,7 +20,21 @@ namespace tokamak {
 
 namespace {
 
-using namespace kir;
+using kir::Barrier;
+using kir::Combine;
+using kir::If;
+using kir::isThreadType;
+using kir::Kernel;
+using kir::LaunchDimension;
+using kir::Let;
+using kir::Loop;
+using kir::StatementRef;
+using kir::Statements;
+using kir::Store;
+using kir::Value;
+using kir::ValueKind;
+using kir::ValueRef;
+using kir::Variable;
 
 // A value per thread, side by side.
 using Lanes = std::vector<uint64_t>;
@@ -71,7 +85,7 @@ class Interpreter {
     int64_t stride = 1;
     for (const LaunchDimension& dimension : kernel_.dimensions) {
       const int64_t extent = evaluateInt(*dimension.extent, bindings_);
-      const bool is_thread = dimension.type >= ParallelType::TIDx && dimension.type <= ParallelType::TIDz;
+      const bool is_thread = isThreadType(dimension.type);
       const std::span<int64_t> values = scalars_.set(*dimension.index);
       for (int64_t lane = 0; lane < lanes_; ++lane)
         values[static_cast<size_t>(lane)] = is_thread ? lane / stride % extent : block_rest % extent;
@@ -160,7 +174,7 @@ class Interpreter {
     std::vector<int64_t> groups(static_cast<size_t>(lanes_), 0);
     int64_t stride = 1;
     for (const LaunchDimension& dimension : kernel_.dimensions) {
-      if (dimension.type < ParallelType::TIDx || dimension.type > ParallelType::TIDz) continue;
+      if (!isThreadType(dimension.type)) continue;
       const int64_t extent = evaluateInt(*dimension.extent, bindings_);
       const bool is_combined = std::ranges::find(combine.dimensions, dimension.type) != combine.dimensions.end();
       for (int64_t lane = 0; lane < lanes_ && !is_combined; ++lane)
@@ -302,7 +316,7 @@ class Interpreter {
 LaunchSize launchSize(const Kernel& kernel, const ScalarBindings& bindings) {
   LaunchSize size;
   for (const LaunchDimension& dimension : kernel.dimensions) {
-    const bool is_thread = dimension.type >= ParallelType::TIDx && dimension.type <= ParallelType::TIDz;
+    const bool is_thread = kir::isThreadType(dimension.type);
     (is_thread ? size.threads : size.blocks) *= evaluateInt(*dimension.extent, bindings);
   }
   return size;

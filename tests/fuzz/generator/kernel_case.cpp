@@ -46,7 +46,7 @@ std::optional<Problem> findKernelProblem(const Fusion& fusion, const std::vector
                                          KernelTally& tally) {
   ++tally.programs;
   const bool gives_input = std::ranges::any_of(fusion.outputs(), [&](TensorView* t) { return fusion.isInput(t); });
-  if (gives_input || whyNoCpuKernel(fusion)) {
+  if (gives_input || whyNoCpuKernel(*cloneFusion(fusion))) {
     ++tally.refused;
     return std::nullopt;
   }
