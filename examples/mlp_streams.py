@@ -55,8 +55,8 @@ def main():
     parser.add_argument("command", choices=["make", "check"])
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--rows", type=int, default=2048)
-    parser.add_argument("--features", type=int, default=1024)
-    parser.add_argument("--hidden", type=int, default=4096)
+    parser.add_argument("--features", type=int, default=256)
+    parser.add_argument("--hidden", type=int, default=1024)
     arguments = parser.parse_args()
     if arguments.command == "make":
         return make(arguments.folder, arguments.rows, arguments.features, arguments.hidden)

@@ -14,8 +14,10 @@ void requireRank(const TensorView& tv, const Axes& axes, size_t rank) {
              rank);
 }
 
-// Positions of the visible axes from the slowest to the fastest in memory.
-std::vector<size_t> memoryOrder(const TensorView& tv, const Axes& axes) {
+}  // namespace
+
+std::vector<size_t> memoryOrder(const TensorView& tv) {
+  const Axes axes = shapeOf(tv);
   std::vector<size_t> order(axes.size());
   std::iota(order.begin(), order.end(), size_t{0});
   const TensorDomain& domain = tv.domain();
@@ -28,8 +30,6 @@ std::vector<size_t> memoryOrder(const TensorView& tv, const Axes& axes) {
   }
   return order;
 }
-
-}  // namespace
 
 void bindShape(const TensorView& tv, std::span<const int64_t> sizes, ScalarBindings& bindings) {
   const Axes axes = shapeOf(tv);
@@ -69,7 +69,7 @@ void requireLayout(const TensorView& tv, std::span<const int64_t> sizes, std::sp
            domain.contiguity[static_cast<size_t>(found)].value_or(false);
   };
   int64_t expected = 1;
-  const std::vector<size_t> order = memoryOrder(tv, axes);
+  const std::vector<size_t> order = memoryOrder(tv);
   for (auto position = order.rbegin(); position != order.rend(); ++position) {
     const size_t i = *position;
     if (axes[i]->isBroadcast()) continue;
@@ -100,7 +100,7 @@ std::vector<int64_t> freshStrides(const TensorView& tv, std::span<const int64_t>
   const Axes axes = shapeOf(tv);
   std::vector<int64_t> strides(axes.size(), 0);
   int64_t next = 1;
-  const std::vector<size_t> order = memoryOrder(tv, axes);
+  const std::vector<size_t> order = memoryOrder(tv);
   for (auto position = order.rbegin(); position != order.rend(); ++position) {
     const size_t i = *position;
     if (axes[i]->isBroadcast()) continue;

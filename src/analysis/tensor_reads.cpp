@@ -4,6 +4,13 @@
 
 namespace tokamak {
 
+namespace {
+
+// An index that depends on data is a symbol of its own wherever it occurs; no rule has so many coordinates that it could be one of them.
+constexpr size_t kFirstDataIndex = 64;
+
+}  // namespace
+
 bool isProved(Scalar& predicate, IntervalAnalysis& analysis) {
   switch (predicate.op()) {
     case ScalarOp::Constant: return asInt(predicate.value()) != 0;
@@ -27,11 +34,14 @@ TensorReads::TensorReads(Fusion& fusion, IntervalAnalysis& analysis, RuleTable& 
 std::vector<TensorRead> TensorReads::of(const Element& element, Substitution& coordinates) {
   seen_.clear();
   reads_.clear();
+  indices_ = 0;
   visit(element, coordinates);
   return std::move(reads_);
 }
 
 void TensorReads::visit(const Element& element, Substitution& coordinates) {
+  if (element.kind == ElementKind::Indexed)
+    coordinates.set(*element.scalar, fusion_->coordinate(kFirstDataIndex + indices_++));
   for (const ElementRef& operand : element.operands) visit(*operand, coordinates);
   if (element.kind != ElementKind::Load) return;
   TensorRead read{element.tensor, {}};

@@ -40,6 +40,7 @@ class TensorReads {
   std::function<bool(const TensorView&)> is_stored_;
   std::set<TensorRead> seen_;
   std::vector<TensorRead> reads_;
+  size_t indices_ = 0;  // that depend on data
 };
 
 }  // namespace tokamak

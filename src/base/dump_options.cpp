@@ -10,8 +10,8 @@ namespace tokamak {
 
 namespace {
 
-constexpr std::string_view kStages[] = {"fusion",   "segments",  "host_ir", "host_ir_final",
-                                        "schedule", "kernel_ir", "source",  "plan"};
+constexpr std::string_view kStages[] = {"fusion",        "segments",  "host_ir", "host_ir_final", "schedule",
+                                        "kernel_passes", "kernel_ir", "source",  "plan"};
 
 // When the text after a '*' does not fit, the last '*' takes one character more: never more than text x pattern steps.
 bool matches(std::string_view text, std::string_view pattern) {

@@ -40,8 +40,9 @@ std::string parenthesised(std::string text, int level, int outer) { return level
 
 std::string floatSource(double value, bool is_single) {
   const char* suffix = is_single ? "f" : "";
-  if (std::isnan(value)) return fmt::format("__builtin_nan{}(\"\")", suffix);
-  if (std::isinf(value)) return fmt::format("{}__builtin_inf{}()", value < 0 ? "-" : "", suffix);
+  const char* type = is_single ? "F32" : "F64";
+  if (std::isnan(value)) return fmt::format("TK_NAN_{}", type);
+  if (std::isinf(value)) return fmt::format("{}TK_INF_{}", value < 0 ? "-" : "", type);
   std::string text = is_single ? fmt::format("{}", static_cast<float>(value)) : fmt::format("{}", value);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   return text + suffix;
@@ -86,7 +87,10 @@ std::string ScalarSource::division(Scalar& scalar, int outer) {
   }
 }
 
+std::string ScalarSource::writeOperand(Scalar& scalar) { return write(scalar, kUnaryLevel); }
+
 std::string ScalarSource::write(Scalar& scalar, int outer) {
+  if (const auto found = defined_.find(&scalar); found != defined_.end()) return found->second;
   switch (scalar.op()) {
     case ScalarOp::Symbol: return name_(scalar);
     case ScalarOp::Constant: {
@@ -106,11 +110,11 @@ std::string ScalarSource::write(Scalar& scalar, int outer) {
     case ScalarOp::Cast: {
       const DataType from = scalar.operand(0)->dtype();
       for (std::string& helper : castHelpers(scalar.dtype(), from)) helpers_->insert(std::move(helper));
-      return castCall(scalar.dtype(), from, write(*scalar.operand(0), 0));
+      return castCall(scalar.dtype(), from, writeOperand(*scalar.operand(0)));
     }
     case ScalarOp::Function: {
       std::vector<std::string> operands;
-      for (Scalar* operand : scalar.operands()) operands.push_back(write(*operand, 0));
+      for (Scalar* operand : scalar.operands()) operands.push_back(writeOperand(*operand));
       const DataType dtype = scalar.operands().back()->dtype();
       for (std::string& helper : functionHelpers(scalar.function(), dtype)) helpers_->insert(std::move(helper));
       return functionCall(scalar.function(), dtype, operands);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 
@@ -19,6 +20,13 @@ class ScalarSource {
       : name_(std::move(name)), analysis_(&analysis), helpers_(&helpers) {}
 
   std::string write(Scalar& scalar) { return write(scalar, 0); }
+  /// In parentheses where it is more than a name, a number or a call: for what binds as strongly as a conversion.
+  std::string writeOperand(Scalar& scalar);
+
+  /// From here on the scalar is written as a name, until it is forgotten.
+  void define(const Scalar& scalar, std::string name) { defined_[&scalar] = std::move(name); }
+  void forget(const Scalar& scalar) { defined_.erase(&scalar); }
+  bool isDefined(const Scalar& scalar) const { return defined_.contains(&scalar); }
 
  private:
   std::string write(Scalar& scalar, int outer);
@@ -28,6 +36,7 @@ class ScalarSource {
   Namer name_;
   IntervalAnalysis* analysis_;
   std::set<std::string>* helpers_;
+  std::map<const Scalar*, std::string> defined_;
 };
 
 /// A number of a type: "1.0f", "-INFINITY" as a helper's constant, 3, 0x1p-3.

@@ -3,12 +3,21 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "codegen/combine_source.h"
+#include "codegen/compiler_faults.h"
 #include "codegen/scalar_source.h"
+#include "codegen/vector_text.h"
 #include "ir/expr_summary.h"
+#include "ir/scalar_simplifier.h"
+#include "kernel/index_assumptions.h"
+#include "kernel/plus_one.h"
+#include "kernel/rewrite.h"
 
 namespace tokamak {
 
@@ -17,27 +26,40 @@ namespace {
 using kir::Value;
 using kir::ValueKind;
 
+constexpr int64_t kMostThreads = 1024;
+
 std::string typeSource(DataType dtype) { return deviceTypeName(dtype); }
 
 class SourceWriter {
  public:
-  SourceWriter(const kir::Kernel& kernel, Dialect dialect)
+  SourceWriter(const kir::Kernel& kernel, Dialect dialect, DataType index_type, int lanes)
       : kernel_(kernel),
         dialect_(dialect),
-        scalars_([this](const Scalar& symbol) { return names_.at(&symbol); }, analysis_, helpers_) {
-    analysis_.assumeExtents(*kernel.fusion);
+        index_type_(index_type),
+        scalars_([this](const Scalar& symbol) { return names_.at(&symbol); }, analysis_, helpers_),
+        vectors_(dialect == Dialect::C ? lanes : 1,
+                 {.kernel = &kernel,
+                  .analysis = &analysis_,
+                  .scalars = &scalars_,
+                  .helpers = &helpers_,
+                  .value = [this](const Value& each) { return value(each); },
+                  .place = [this](const TensorView& tensor, Scalar& index) { return place(tensor, index); },
+                  .name = [this](const Scalar& index) { return names_.at(&index); }}) {
+    kir::assumeIndices(kernel, analysis_);
+    kir::visitStatements(kernel.body, [&](const kir::Statement& statement) {
+      if (const auto* let = std::get_if<kir::Let>(&statement.node)) taken_.insert(let->variable->name);
+      combines_ += std::holds_alternative<kir::Combine>(statement.node) ? 1 : 0;
+    });
     for (const kir::LaunchDimension& dimension : kernel.dimensions) {
-      analysis_.assumeIndex(*dimension.index, *dimension.extent);
       std::string name = dimension.index->name();
-      if (dialect == Dialect::C) std::ranges::replace(name, '.', '_');
+      std::ranges::replace(name, '.', '_');
       names_[dimension.index] = name;
     }
     for (const Scalar* symbol : kernel.symbols) nameSymbol(*symbol, symbol->name().empty() ? "n" : symbol->name());
     kir::visitStatements(kernel.body, [&](const kir::Statement& statement) {
-      const auto* loop = std::get_if<kir::Loop>(&statement.node);
-      if (loop == nullptr) return;
-      analysis_.assumeIndex(*loop->index, *loop->stop);
-      nameSymbol(*loop->index, "k");
+      if (const auto* let = std::get_if<kir::Let>(&statement.node); let != nullptr && let->index != nullptr)
+        names_[let->index] = let->variable->name;
+      if (const auto* loop = std::get_if<kir::Loop>(&statement.node)) nameSymbol(*loop->index, "k");
     });
   }
 
@@ -46,9 +68,10 @@ class SourceWriter {
     KernelSource source;
     source.text = dialect_ == Dialect::C ? cHeader() : cudaHeader();
     source.text += body_;
-    source.text += dialect_ == Dialect::C ? "  }\n}\n" : "}\n";
+    source.text += dialect_ == Dialect::C ? "  }\n}\n" + cEntry() : "}\n";
     source.entry = kernel_.name;
     source.helpers = {helpers_.begin(), helpers_.end()};
+    source.is_written_out = vectors_.isWrittenOut();
     return source;
   }
 
@@ -79,28 +102,19 @@ class SourceWriter {
                        fmt::join(strides, ", "));
   }
 
+  // Pointers that are restrict are parameters: of variables gcc does not believe it.
   std::string cHeader() {
-    std::string text =
-        fmt::format("void {}(void* const* buffers, const tk_i64* symbols, tk_i64 first_block, tk_i64 last_block) {{\n",
-                    kernel_.name);
+    std::vector<std::string> parameters;
     for (size_t i = 0; i < kernel_.tensors.size(); ++i) {
       const TensorView& tensor = *kernel_.tensors[i];
-      const std::string_view constness = isOutput(i) ? "" : "const ";
-      text += fmt::format("  {}{}* restrict const {} = buffers[{}];\n", constness, typeSource(tensor.dtype()),
-                          bufferName(tensor), i);
+      parameters.push_back(fmt::format("{}{}* restrict const {}", isOutput(i) ? "" : "const ",
+                                       typeSource(tensor.dtype()), bufferName(tensor)));
     }
-    for (size_t i = 0; i < kernel_.symbols.size(); ++i) {
-      const Scalar& symbol = *kernel_.symbols[i];
-      if (!isFloatingType(symbol.dtype())) {
-        text += fmt::format("  const {} {} = ({})symbols[{}];\n", typeSource(symbol.dtype()), names_.at(&symbol),
-                            typeSource(symbol.dtype()), i);
-        continue;
-      }
-      for (std::string& helper : castHelpers(symbol.dtype(), DataType::F64)) helpers_.insert(std::move(helper));
-      const std::string bits = fmt::format("((union {{ tk_i64 bits; double number; }}){{symbols[{}]}}).number", i);
-      text += fmt::format("  const {} {} = {};\n", typeSource(symbol.dtype()), names_.at(&symbol),
-                          castCall(symbol.dtype(), DataType::F64, bits));
-    }
+    for (const Scalar* symbol : kernel_.symbols)
+      parameters.push_back(fmt::format("const {} {}", typeSource(symbol->dtype()), names_.at(symbol)));
+    std::string text =
+        fmt::format("static __attribute__((noinline)) void {}_blocks({}, tk_i64 first_block, tk_i64 last_block) {{\n",
+                    kernel_.name, fmt::join(parameters, ", "));
     text += "  for (tk_i64 block = first_block; block < last_block; ++block) {\n";
     std::string rest = "block";
     for (size_t i = 0; i < kernel_.dimensions.size(); ++i) {
@@ -114,6 +128,26 @@ class SourceWriter {
     return text;
   }
 
+  // What is called: addresses and symbols come in arrays.
+  std::string cEntry() {
+    std::vector<std::string> arguments;
+    for (size_t i = 0; i < kernel_.tensors.size(); ++i) arguments.push_back(fmt::format("buffers[{}]", i));
+    for (size_t i = 0; i < kernel_.symbols.size(); ++i) {
+      const Scalar& symbol = *kernel_.symbols[i];
+      if (!isFloatingType(symbol.dtype())) {
+        arguments.push_back(fmt::format("({})symbols[{}]", typeSource(symbol.dtype()), i));
+        continue;
+      }
+      for (std::string& helper : castHelpers(symbol.dtype(), DataType::F64)) helpers_.insert(std::move(helper));
+      const std::string bits = fmt::format("((union {{ tk_i64 bits; double number; }}){{symbols[{}]}}).number", i);
+      arguments.push_back(castCall(symbol.dtype(), DataType::F64, bits));
+    }
+    return fmt::format(
+        "void {}(void* const* buffers, const tk_i64* symbols, tk_i64 first_block, tk_i64 last_block) {{\n"
+        "  {}_blocks({}, first_block, last_block);\n}}\n",
+        kernel_.name, kernel_.name, fmt::join(arguments, ", "));
+  }
+
   std::string cudaHeader() {
     std::vector<std::string> parameters;
     for (size_t i = 0; i < kernel_.tensors.size(); ++i) {
@@ -121,9 +155,38 @@ class SourceWriter {
       parameters.push_back(fmt::format("{}{}* __restrict__ {}", isOutput(i) ? "" : "const ", typeSource(tensor.dtype()),
                                        bufferName(tensor)));
     }
-    for (const Scalar* symbol : kernel_.symbols)
-      parameters.push_back(fmt::format("{} {}", typeSource(symbol->dtype()), names_.at(symbol)));
-    return fmt::format("extern \"C\" __global__ void {}({}) {{\n", kernel_.name, fmt::join(parameters, ", "));
+    if (kir::gridCombineOf(kernel_) != nullptr) parameters.emplace_back("unsigned char* tk_workspace");
+    std::string constants;
+    const std::string index(typeSource(index_type_));
+    for (size_t i = 0; i < kernel_.symbols.size(); ++i) {
+      const Scalar* symbol = kernel_.symbols[i];
+      const std::string& name = names_.at(symbol);
+      const bool is_floating = isFloatingType(symbol->dtype());
+      parameters.push_back(fmt::format("const {} {}_", is_floating ? "tk_f64" : "tk_i64", name));
+      if (!is_floating) {
+        const std::string type = i < kernel_.parameter_count ? typeSource(symbol->dtype()) : index;
+        constants += fmt::format("  const {} {} = ({}){}_;\n", type, name, type, name);
+        continue;
+      }
+      for (std::string& helper : castHelpers(symbol->dtype(), DataType::F64)) helpers_.insert(std::move(helper));
+      constants += fmt::format("  const {} {} = {};\n", typeSource(symbol->dtype()), name,
+                               castCall(symbol->dtype(), DataType::F64, name + "_"));
+    }
+    if (scratch_bytes_ > 0)
+      constants += fmt::format("  __shared__ __align__(16) unsigned char tk_scratch[{}];\n", scratch_bytes_);
+    int64_t threads = 1;
+    for (const kir::LaunchDimension& dimension : kernel_.dimensions) {
+      constants +=
+          fmt::format("  const {} {} = ({}){};\n", index, names_.at(dimension.index), index, dimension.index->name());
+      if (!kir::isThreadType(dimension.type)) continue;
+      const auto extent = dimension.extent->constantInt();
+      threads *= extent.value_or(kMostThreads);
+      // Guards at the end of a row are left out of the copies of an unrolled loop that they hold in; compilers do not know.
+      if (extent) constants += fmt::format("  __builtin_assume({} < {});\n", names_.at(dimension.index), *extent);
+    }
+    return fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}({}) {{\n{}",
+                       std::clamp<int64_t>(threads, 1, kMostThreads), kernel_.name, fmt::join(parameters, ", "),
+                       constants);
   }
 
   // A buffer of one element is a variable.
@@ -142,10 +205,18 @@ class SourceWriter {
         Scalar& scalar = *value.scalar;
         if (scalar.isConstant()) return numberSource(convertValue(scalar.value(), value.dtype), value.dtype);
         for (std::string& helper : castHelpers(value.dtype, scalar.dtype())) helpers_.insert(std::move(helper));
-        return castCall(value.dtype, scalar.dtype(), scalars_.write(scalar));
+        // Indices may be computed in 32 bits; as a value it is wrapped around at 64.
+        const bool is_widened = dialect_ == Dialect::Cuda && scalar.dtype() == DataType::I64;
+        const std::string text =
+            is_widened ? fmt::format("((tk_i64)({}))", scalars_.write(scalar)) : scalars_.writeOperand(scalar);
+        return castCall(value.dtype, scalar.dtype(), text);
       }
       case ValueKind::Apply: {
         const DataType dtype = value.operands.back()->dtype;
+        if (value.function == FunctionId::philox && dialect_ == Dialect::Cuda) {
+          if (const auto word = philoxWord(value, operands)) return *word;
+        }
+        if (const auto sum = sumWithOne(value)) return *sum;
         for (std::string& helper : functionHelpers(value.function, dtype)) helpers_.insert(std::move(helper));
         return functionCall(value.function, dtype, operands);
       }
@@ -160,19 +231,115 @@ class SourceWriter {
     TK_CHECK(false, "no such value");
   }
 
+  // Block and word apart: compilers do not find out that neighbours have the same block, and would compute it for each.
+  std::optional<std::string> philoxWord(const Value& value, const std::vector<std::string>& operands) {
+    const Value& index = *value.operands[0];
+    if (index.kind != ValueKind::Number || index.scalar->dtype() != DataType::I64) return std::nullopt;
+    if (index.scalar->isConstant() || analysis_.of(*index.scalar).lower < 0) return std::nullopt;
+    Fusion& fusion = *kernel_.fusion;
+    constexpr int64_t kWords = 4;
+    const auto part = [&](ScalarOp op) {
+      Scalar* scalar = fusion.scalar(op, index.scalar, fusion.constant(kWords));
+      return scalars_.write(*simplifyRemainders(scalar, analysis_));
+    };
+    const std::string_view type = dataTypeName(value.operands.back()->dtype);
+    helpers_.insert(fmt::format("philox_word_{}", type));
+    return fmt::format("tk_philox_word_{}((tk_u64)({}), {}, {}, {}, {})", type, part(ScalarOp::FloorDiv),
+                       part(ScalarOp::Mod), operands[1], operands[2], operands[3]);
+  }
+
+  // f(x) + 1 as one call, where the dialect has a text for it.
+  std::optional<std::string> sumWithOne(const Value& value) {
+    const Value* function = kir::addedToOne(value);
+    if (function == nullptr || function->kind != ValueKind::Apply) return std::nullopt;
+    std::string helper = fmt::format("one_plus_{}_f32", functionInfo(function->function).name);
+    if (!hasHelper(dialect_, helper)) return std::nullopt;
+    std::string call = fmt::format("tk_{}({})", helper, this->value(*function->operands[0]));
+    helpers_.insert(std::move(helper));
+    return call;
+  }
+
   void statements(const kir::Statements& list, size_t indent) {
-    for (const kir::StatementRef& statement : list)
-      std::visit([&](const auto& node) { write(node, indent); }, statement->node);
+    const size_t known = hoisted_.size();
+    for (size_t i = 0; i < list.size(); ++i) {
+      if (const auto* loop = std::get_if<kir::Loop>(&list[i]->node)) {
+        VectorText::Fetches fetches = vectors_.tileFetches(*loop, std::span(list).subspan(i + 1));
+        for (const std::string& each : fetches.before) line(indent, each);
+        turn_lines_ = std::move(fetches.each_turn);
+      }
+      std::visit([&](const auto& node) { write(node, indent); }, list[i]->node);
+      turn_lines_.clear();
+    }
+    // Names end with the braces around them.
+    for (; hoisted_.size() > known; hoisted_.pop_back()) scalars_.forget(*hoisted_.back());
+  }
+
+  // Divisions and the like that stay the same in a loop get a name before it: compilers copy loops for each case in them, and vectorise few.
+  void hoist(const kir::Loop& loop, size_t indent) {
+    const kir::Statements whole = {kir::statement(loop)};
+    std::set<const Scalar*> inside;
+    kir::visitStatements(whole, [&](const kir::Statement& statement) {
+      if (const auto* nested = std::get_if<kir::Loop>(&statement.node)) inside.insert(nested->index);
+      if (const auto* let = std::get_if<kir::Let>(&statement.node); let != nullptr && let->index != nullptr)
+        inside.insert(let->index);
+    });
+    const auto mentionsInside = [&](const auto& self, const Scalar& scalar) -> bool {
+      return inside.contains(&scalar) ||
+             std::ranges::any_of(scalar.operands(), [&](const Scalar* operand) { return self(self, *operand); });
+    };
+    const auto visit = [&](const auto& self, Scalar& scalar) -> void {
+      if (scalar.operands().empty() || scalars_.isDefined(scalar)) return;
+      const bool is_costly = scalar.op() == ScalarOp::FloorDiv || scalar.op() == ScalarOp::CeilDiv ||
+                             scalar.op() == ScalarOp::Mod || scalar.op() == ScalarOp::Min ||
+                             scalar.op() == ScalarOp::Max;
+      if (is_costly && !mentionsInside(mentionsInside, scalar)) {
+        std::string name = fmt::format("c{}", hoists_++);
+        while (!taken_.insert(name).second) name = fmt::format("c{}", hoists_++);
+        line(indent, fmt::format("const tk_i64 {} = {};", name, scalars_.write(scalar)));
+        scalars_.define(scalar, name);
+        hoisted_.push_back(&scalar);
+        return;
+      }
+      for (Scalar* operand : scalar.operands()) self(self, *operand);
+    };
+    kir::visitScalars(whole, [&](Scalar& scalar) { visit(visit, scalar); });
   }
 
   void line(size_t indent, std::string_view text) { body_ += fmt::format("{}{}\n", std::string(indent, ' '), text); }
 
   void write(const kir::Loop& loop, size_t indent) {
+    if (dialect_ == Dialect::C) hoist(loop, indent);
+    if (const auto turn = vectors_.turnOf(loop)) return line(indent, *turn);
+    const auto vectors = vectors_.vectorsOf(loop, around_);
+    if (!vectors) return writeTurns(loop, indent);
+    line(indent, "{");
+    for (const kir::Let* let : vectors->invariants) write(*let, indent + 2);
+    for (const std::string& each : vectors->lines) line(indent + 2, each);
+    line(indent, "}");
+    // Few turns: not worth a compiler's time.
+    if (vectors->rest) writeTurns(*vectors->rest, indent, "__asm__(\"\");");
+  }
+  void writeTurns(const kir::Loop& loop, size_t indent, std::string_view first_line = "") {
     const std::string& name = names_.at(loop.index);
+    if (first_line.empty()) vectors_.leaveToCompiler(loop, around_);
     if (loop.type != ParallelType::Serial && dialect_ == Dialect::Cuda) line(indent, "#pragma unroll");
-    line(indent, fmt::format("for (tk_i64 {} = {}; {} < {}; ++{}) {{", name, scalars_.write(*loop.start), name,
-                             scalars_.write(*loop.stop), name));
+    const std::string type = dialect_ == Dialect::C ? "tk_i64" : typeSource(index_type_);
+    std::string stop = scalars_.write(*loop.stop);
+    // Whether a loop's end stays the same is no question then.
+    if (dialect_ == Dialect::C && !loop.stop->isConstant() && !loop.stop->isSymbol() &&
+        !scalars_.isDefined(*loop.stop)) {
+      line(indent, fmt::format("const tk_i64 end_{} = {};", name, stop));
+      stop = "end_" + name;
+    }
+    if (dialect_ == Dialect::C && unrollsWrongly(loop))
+      line(indent, "#pragma GCC unroll 1  // gcc 12 takes other elements where it unrolls sums of bytes in 64 bits");
+    line(indent,
+         fmt::format("for ({} {} = {}; {} < {}; ++{}) {{", type, name, scalars_.write(*loop.start), name, stop, name));
+    around_.push_back(loop.index);
+    if (!first_line.empty()) line(indent + 2, first_line);
+    for (const std::string& each : std::exchange(turn_lines_, {})) line(indent + 2, each);
     statements(loop.body, indent + 2);
+    around_.pop_back();
     line(indent, "}");
   }
   void write(const kir::If& guard, size_t indent) {
@@ -190,14 +357,22 @@ class SourceWriter {
     TK_REQUIRE(allocate.size->isConstant(), Unsupported,
                "{}: a buffer of {} elements needs a size that is known when it is compiled", bufferName(tensor),
                toString(*allocate.size));
-    const bool is_shared = tensor.memoryType() == MemoryType::Shared && dialect_ == Dialect::Cuda;
-    line(indent, fmt::format("{}{} {}[{}];", is_shared ? "__shared__ " : "", type, bufferName(tensor),
-                             scalars_.write(*allocate.size)));
+    const bool is_shared = tensor.memoryType() == MemoryType::Shared;
+    // Of wide accesses.
+    const std::string_view aligned =
+        dialect_ == Dialect::Cuda ? (is_shared ? "__shared__ __align__(16) " : "__align__(16) ") : "";
+    const std::string_view of_lanes = vectors_.isUsed() ? " __attribute__((aligned(64)))" : "";
+    // Arrays of nothing are no arrays in C++; loops over them do not run.
+    const std::string size = allocate.size->isConstantInt(0) ? "1" : scalars_.write(*allocate.size);
+    line(indent, fmt::format("{}{} {}[{}]{};", aligned, type, bufferName(tensor), size, of_lanes));
   }
   void write(const kir::Let& let, size_t indent) {
     const kir::Variable& variable = *let.variable;
-    std::string text = fmt::format("const {} {} = {};", typeSource(variable.dtype), variable.name, value(*let.value));
-    if (variable.tensor->definition() != nullptr)
+    // Loops with comparisons of wide integers, kept in bytes, are not vectorised.
+    const bool is_byte = dialect_ == Dialect::C && variable.dtype == DataType::Bool;
+    std::string text = fmt::format("const {} {} = {};", typeSource(is_byte ? DataType::I32 : variable.dtype),
+                                   variable.name, value(*let.value));
+    if (variable.tensor != nullptr && variable.tensor->definition() != nullptr)
       text += fmt::format("  // {}", summaryOf(*variable.tensor->definition()));
     line(indent, text);
   }
@@ -207,8 +382,84 @@ class SourceWriter {
   void write(const kir::Combine& combine, size_t indent) {
     TK_REQUIRE(dialect_ == Dialect::Cuda, Unsupported,
                "on the processor a block has one thread; {} is combined across threads", bufferName(*combine.tensor));
-    (void)indent;
-    TK_RAISE(Unsupported, "combining across threads has no source text yet");
+    CombineText text;
+    constexpr int kFewCombines = 8;
+    text.shares_scratch = !around_.empty() || combines_ > 1;
+    text.is_repeated = !around_.empty();
+    text.may_own_scratch = combines_ <= kFewCombines;
+    text.type = typeSource(combine.tensor->dtype());
+    text.bytes = sizeOf(combine.tensor->dtype());
+    text.count = combine.count;
+    text.dimensions = dimensionsOf(/*of_threads=*/true, combine.dimensions);
+    text.place = placesOf(*combine.tensor, *combine.index);
+    text.combined = combiningOf(combine.kind, combine.tensor->dtype());
+    const CombineLines combined = combineSource(text);
+    scratch_bytes_ = std::max(scratch_bytes_, combined.scratch_bytes);
+    for (const std::string& each : combined.lines) line(indent, each);
+  }
+  std::vector<CombineText::Dimension> dimensionsOf(bool of_threads, const std::vector<ParallelType>& combined) {
+    std::vector<CombineText::Dimension> dimensions;
+    for (const kir::LaunchDimension& dimension : kernel_.dimensions) {
+      if (kir::isThreadType(dimension.type) != of_threads) continue;
+      dimensions.push_back({.index = names_.at(dimension.index),
+                            .extent = scalars_.write(*dimension.extent),
+                            .constant = dimension.extent->constantInt(),
+                            .is_combined = std::ranges::find(combined, dimension.type) != combined.end()});
+    }
+    return dimensions;
+  }
+  std::function<std::string(const std::string&)> placesOf(const TensorView& tensor, Scalar& first) {
+    return [this, &tensor, &first](const std::string& k) {
+      if (variables_.contains(&tensor)) return bufferName(tensor);
+      return fmt::format("{}[{} + {}]", bufferName(tensor), scalars_.write(first), k);
+    };
+  }
+  std::function<std::string(const std::string&, const std::string&)> combiningOf(ReductionKind kind, DataType dtype) {
+    const FunctionId function = kir::combiningFunction(kind);
+    for (std::string& helper : functionHelpers(function, dtype)) helpers_.insert(std::move(helper));
+    return [function, dtype](const std::string& a, const std::string& b) {
+      return functionCall(function, dtype, std::vector{a, b});
+    };
+  }
+  void write(const kir::GridCombine& grid, size_t indent) {
+    TK_REQUIRE(dialect_ == Dialect::Cuda, Unsupported,
+               "on the processor blocks do not wait for one another; {} is combined across blocks",
+               bufferName(*grid.values[0].tensor));
+    GridCombineText text;
+    text.blocks = dimensionsOf(/*of_threads=*/false, grid.dimensions);
+    text.threads = dimensionsOf(/*of_threads=*/true, {});
+    for (const kir::GridCombine::Value& value : grid.values) {
+      const DataType dtype = value.tensor->dtype();
+      GridCombineText::Value& each = text.values.emplace_back();
+      each.type = typeSource(dtype);
+      each.bytes = sizeOf(dtype);
+      each.count = value.count;
+      for (const kir::LaunchDimension& dimension : kernel_.dimensions) {
+        if (kir::isThreadType(dimension.type))
+          each.is_spread.push_back(std::ranges::find(value.spread, dimension.type) != value.spread.end());
+      }
+      each.place = placesOf(*value.tensor, *value.index);
+      each.combined = combiningOf(value.kind, dtype);
+    }
+    for (const std::string& each : gridCombineSource(text)) line(indent, each);
+    statements(grid.body, indent);
+  }
+  void write(const kir::Copy& copy, size_t indent) {
+    const int64_t bytes = copy.count * sizeOf(copy.to->dtype());
+    const std::string to = fmt::format("&{}[{}]", bufferName(*copy.to), scalars_.write(*copy.to_index));
+    const std::string from = fmt::format("&{}[{}]", bufferName(*copy.from), scalars_.write(*copy.from_index));
+    if (dialect_ == Dialect::C) return line(indent, fmt::format("__builtin_memcpy({}, {}, {});", to, from, bytes));
+    const std::string_view type = wideType(bytes);
+    line(indent, fmt::format("*({}*){} = *(const {}*){};", type, to, type, from));
+  }
+  static std::string_view wideType(int64_t bytes) {
+    switch (bytes) {
+      case 16: return "uint4";
+      case 8: return "uint2";
+      case 4: return "unsigned";
+      case 2: return "unsigned short";
+      default: return "unsigned char";
+    }
   }
   void write(const kir::Barrier&, size_t indent) {
     if (dialect_ == Dialect::Cuda) line(indent, "__syncthreads();");
@@ -216,24 +467,37 @@ class SourceWriter {
 
   const kir::Kernel& kernel_;
   Dialect dialect_;
+  DataType index_type_;
+  std::vector<Scalar*> around_;          // indices of the loops that are being written
+  std::vector<std::string> turn_lines_;  // at the beginning of each turn of the next loop
+  int combines_ = 0;                     // in the kernel
+  int64_t scratch_bytes_ = 0;
+  int hoists_ = 0;
+  std::vector<const Scalar*> hoisted_;
   IntervalAnalysis analysis_;
   std::set<std::string> helpers_;
   std::map<const Scalar*, std::string> names_;
-  std::set<std::string> taken_ = {"block", "buffers", "symbols", "first_block", "last_block"};
+  std::set<std::string> taken_ = {"block", "buffers", "symbols", "first_block", "last_block",
+                                  "whole", "strip",   "turn",    "turns",       "byte"};
   std::set<const TensorView*> variables_;
   ScalarSource scalars_;
+  VectorText vectors_;
   std::string body_;
 };
 
 }  // namespace
 
-KernelSource kernelSource(const kir::Kernel& kernel, Dialect dialect) { return SourceWriter(kernel, dialect).write(); }
+KernelSource kernelSource(const kir::Kernel& kernel, Dialect dialect, DataType index_type, int lanes) {
+  return SourceWriter(kernel, dialect, index_type, lanes).write();
+}
 
 std::string compilationUnit(std::span<const KernelSource> kernels, Dialect dialect) {
   std::set<std::string> helpers;
   for (const KernelSource& kernel : kernels) helpers.insert(kernel.helpers.begin(), kernel.helpers.end());
   const std::vector<std::string> names(helpers.begin(), helpers.end());
-  std::string text = deviceCode(dialect, names);
+  const bool is_written_out = std::ranges::all_of(kernels, &KernelSource::is_written_out);
+  std::string text(dialect == Dialect::C && is_written_out ? kWrittenOut : "");
+  text += deviceCode(dialect, names);
   for (const KernelSource& kernel : kernels) text += "\n" + kernel.text;
   return text;
 }

@@ -91,6 +91,21 @@ ElementRef ElementBuilder::reduce(ReductionKind kind, std::vector<ReducedAxis> a
   return element;
 }
 
+ElementRef ElementBuilder::indexed(ElementRef position, Scalar* extent,
+                                   const std::function<ElementRef(Scalar* index)>& body) {
+  Scalar* last = fusion_->sub(extent, constant(1));
+  ElementRef below = apply(FunctionId::minimum, {cast(DataType::I64, std::move(position)), value(last, DataType::I64)});
+  auto element = makeElement(ElementKind::Indexed, {});
+  element->scalar = fusion_->coordinate(next_coordinate_++);
+  element->extent = extent;
+  ElementRef inside = body(element->scalar);
+  element->dtype = inside->dtype;
+  element->operands = {apply(FunctionId::maximum, {below, value(constant(0), DataType::I64)}), inside};
+  const auto size = extent->constantInt();
+  if (size && *size > 0) return element;
+  return choose(less(constant(0), extent), element, value(constant(0), element->dtype));
+}
+
 void ElementBuilder::requireEqual(Scalar* a, Scalar* b) {
   if (a != b) rule_.equal_extents.emplace_back(a, b);
 }
@@ -125,6 +140,7 @@ std::string toString(const Element& element) {
     case ElementKind::Apply: return fmt::format("{}({})", functionInfo(element.function).name, fmt::join(parts, ", "));
     case ElementKind::Cast: return fmt::format("{}({})", dataTypeName(element.dtype), parts[0]);
     case ElementKind::Choose: return fmt::format("({} ? {} : {})", toString(*element.scalar), parts[0], parts[1]);
+    case ElementKind::Indexed: return fmt::format("({} = {}: {})", toString(*element.scalar), parts[0], parts[1]);
     case ElementKind::Reduce: break;
   }
   std::vector<std::string> axes;

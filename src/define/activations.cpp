@@ -19,6 +19,30 @@ TensorView* gelu_tanh(TensorView* in) {
   return mul(mul(x, 0.5), add(tanh(inner), 1.0));
 }
 
+TensorView* gelu_backward(TensorView* grad, TensorView* in) {
+  TensorView* x = toFloating(in);
+  TensorView* share = mul(add(erf(mul(x, std::numbers::sqrt2 / 2)), 1.0), 0.5);
+  TensorView* density = mul(exp(mul(mul(x, x), -0.5)), std::numbers::inv_sqrtpi / std::numbers::sqrt2);
+  return toTypeOf(*in, mul(toFloating(grad), add(share, mul(x, density))));
+}
+
+TensorView* gelu_tanh_backward(TensorView* grad, TensorView* in) {
+  constexpr double scale = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
+  TensorView* x = toFloating(in);
+  TensorView* square = mul(x, x);
+  TensorView* bend = tanh(mul(mul(x, scale), add(mul(square, 0.044715), 1.0)));
+  TensorView* slope = add(mul(square, 3 * 0.044715 * scale), scale);
+  TensorView* inner = mul(mul(x, 0.5), mul(sub(1.0, mul(bend, bend)), slope));
+  return toTypeOf(*in, mul(toFloating(grad), add(inner, mul(add(bend, 1.0), 0.5))));
+}
+
+TensorView* silu_backward(TensorView* grad, TensorView* in) {
+  TensorView* x = toFloating(in);
+  TensorView* share = sigmoid(x);
+  TensorView* slope = mul(share, add(mul(x, sub(1.0, share)), 1.0));
+  return toTypeOf(*in, mul(toFloating(grad), slope));
+}
+
 TensorView* leaky_relu(TensorView* in, double slope) {
   TensorView* x = toFloating(in);
   return where(gt(x, 0.0), x, mul(x, slope));

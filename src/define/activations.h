@@ -14,4 +14,9 @@ TensorView* leaky_relu(TensorView* in, double slope = 0.01);
 /// log(1 + exp(beta x)) / beta, and x itself where beta x > threshold.
 TensorView* softplus(TensorView* in, double beta = 1, double threshold = 20);
 
+/// Gradients: of x, given that of the result. They have the type of x (f32 for integers).
+TensorView* gelu_backward(TensorView* grad, TensorView* in);
+TensorView* gelu_tanh_backward(TensorView* grad, TensorView* in);
+TensorView* silu_backward(TensorView* grad, TensorView* in);
+
 }  // namespace tokamak

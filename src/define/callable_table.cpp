@@ -2,11 +2,9 @@
 #include <optional>
 
 #include "base/error.h"
-#include "define/activations.h"
-#include "define/attention.h"
-#include "define/callables.h"
-#include "define/normalization.h"
-#include "define/softmax.h"
+#include "define/callable_row.h"
+#include "define/indexing.h"
+#include "define/random.h"
 #include "define/statistics.h"
 #include "define/structured.h"
 #include "ir/shape_rule.h"
@@ -15,93 +13,15 @@ namespace tokamak {
 
 namespace {
 
-// --- from values to C++ arguments, by the type of the argument ---
+using defining::F;
+using defining::Ints;
+using defining::kNone;
+using defining::Maybe;
+using defining::required;
+using defining::row;
+using defining::T;
 
-struct Place {
-  Fusion& fusion;
-  std::string_view call;
-  std::string_view parameter;
-};
-
-template <class T>
-struct Taker {
-  static T take(const Place& at, const FieldValue& value) {
-    return std::get<T>(fitArgument(at.fusion, at.call, at.parameter, T{}, value));
-  }
-};
-template <class T>
-struct Taker<std::optional<T>> {
-  static std::optional<T> take(const Place& at, const FieldValue& value) {
-    if (std::holds_alternative<std::monostate>(value)) return std::nullopt;
-    return Taker<T>::take(at, value);
-  }
-};
-template <>
-struct Taker<TensorView*> {
-  static TensorView* take(const Place& at, const FieldValue& value) {
-    if (std::holds_alternative<std::monostate>(value)) return nullptr;
-    const auto* val = std::get_if<Val*>(&value);
-    TensorView* tensor = val != nullptr ? asTensor(*val) : nullptr;
-    TK_REQUIRE(tensor != nullptr, Definition, "{}: '{}' must be a tensor", at.call, at.parameter);
-    return tensor;
-  }
-};
-template <>
-struct Taker<std::vector<TensorView*>> {
-  static std::vector<TensorView*> take(const Place& at, const FieldValue& value) {
-    std::vector<TensorView*> tensors;
-    for (Val* val : Taker<std::vector<Val*>>::take(at, value)) tensors.push_back(Taker<TensorView*>::take(at, val));
-    return tensors;
-  }
-};
-template <>
-struct Taker<Operand> {
-  static Operand take(const Place& at, const FieldValue& value) {
-    // Plain numbers stay plain: they take the type of what they meet.
-    if (const auto* integer = std::get_if<int64_t>(&value)) return *integer;
-    if (const auto* number = std::get_if<double>(&value)) return *number;
-    if (const auto* flag = std::get_if<bool>(&value)) return *flag;
-    return std::get<Scalar*>(fitArgument(at.fusion, at.call, at.parameter, static_cast<Scalar*>(nullptr), value));
-  }
-};
-template <>
-struct Taker<Operands> {
-  static Operands take(const Place& at, const FieldValue& value) {
-    return Taker<std::vector<Scalar*>>::take(at, value);
-  }
-};
-
-inline std::vector<Val*> toResults(TensorView* tensor) { return {tensor}; }
-inline std::vector<Val*> toResults(const VarMean& results) { return {results.var, results.mean}; }
-
-template <class Result, class... Args, size_t... I>
-std::vector<Val*> invoke(Result (*function)(Fusion&, Args...), const Callable& callable, Fusion& fusion,
-                         std::span<const FieldValue> values, std::index_sequence<I...>) {
-  const auto at = [&](size_t i) { return Place{fusion, callable.name, callable.parameters[i].name}; };
-  return toResults(function(fusion, Taker<std::decay_t<Args>>::take(at(I), values[I])...));
-}
-
-template <class Result, class... Args>
-Callable row(std::string_view name, std::vector<Parameter> parameters, Result (*function)(Fusion&, Args...)) {
-  TK_CHECK(parameters.size() == sizeof...(Args), "{}: {} parameters for {} arguments", name, parameters.size(),
-           sizeof...(Args));
-  Callable callable{.name = name, .parameters = std::move(parameters), .function = {}};
-  callable.function = [function, callable](Fusion& fusion, std::span<const FieldValue> values) {
-    return invoke(function, callable, fusion, values, std::index_sequence_for<Args...>{});
-  };
-  return callable;
-}
-
-Parameter required(std::string_view name) { return {name, {}, /*is_required=*/true}; }
-
-// --- the rows ---
-
-using F = Fusion&;
-using T = TensorView*;
-using Ints = const std::vector<int64_t>&;
-template <class V>
-using Maybe = std::optional<V>;
-constexpr std::monostate kNone{};
+std::vector<T> resultsOf(const VarMean& both) { return {both.var, both.mean}; }
 
 std::vector<Callable> reductions() {
   const auto reduction = [](std::string_view name, T (*function)(F, T, Ints, bool, Maybe<DataType>)) {
@@ -122,7 +42,15 @@ std::vector<Callable> reductions() {
           +[](F, T in, Ints axes, double correction, bool keep) { return var(in, axes, {correction, keep}); }),
       row(
           "var_mean", {required("in"), {"axes", std::vector<int64_t>{}}, {"correction", 1.0}, {"keepdim", false}},
-          +[](F, T in, Ints axes, double correction, bool keep) { return var_mean(in, axes, {correction, keep}); }),
+          +[](F, T in, Ints axes, double correction, bool keep) {
+            return resultsOf(var_mean(in, axes, {correction, keep}));
+          }),
+      row(
+          "welford", {required("in"), {"axes", std::vector<int64_t>{}}, {"keepdim", false}},
+          +[](F, T in, Ints axes, bool keep) {
+            const Welford parts = welford(in, axes, {.keepdim = keep});
+            return std::vector<T>{parts.mean, parts.m2, parts.n};
+          }),
   };
 }
 
@@ -202,36 +130,49 @@ std::vector<Callable> movements() {
   };
 }
 
-std::vector<Callable> composites() {
+std::vector<Callable> indexings() {
   return {
       row(
-          "softmax", {required("in"), {"axis", int64_t{-1}}}, +[](F, T in, int64_t axis) { return softmax(in, axis); }),
+          "gather", {required("in"), required("axis"), required("index")},
+          +[](F, T in, int64_t axis, T index) { return gather(in, axis, index); }),
       row(
-          "log_softmax", {required("in"), {"axis", int64_t{-1}}},
-          +[](F, T in, int64_t axis) { return log_softmax(in, axis); }),
+          "index_select", {required("in"), required("axis"), required("index")},
+          +[](F, T in, int64_t axis, T index) { return index_select(in, axis, index); }),
       row(
-          "layer_norm", {required("in"), {"weight", kNone}, {"bias", kNone}, {"eps", 1e-5}, {"norm_axes", int64_t{1}}},
-          +[](F, T in, T weight, T bias, double eps, int64_t axes) {
-            return layer_norm(in, weight, bias, {eps, axes});
+          "embedding", {required("weight"), required("index")},
+          +[](F, T weight, T index) { return embedding(weight, index); }),
+  };
+}
+
+std::vector<Callable> randoms() {
+  const Parameter number{"number", kNone};
+  return {
+      row(
+          "random_bits", {required("shape"), required("seed"), required("offset"), number},
+          +[](F fusion, const Operands& shape, Operand seed, Operand offset, Maybe<int64_t> op) {
+            return random_bits(fusion, shape, {seed, offset, op});
           }),
       row(
-          "rms_norm", {required("in"), {"weight", kNone}, {"eps", 1e-5}, {"norm_axes", int64_t{1}}},
-          +[](F, T in, T weight, double eps, int64_t axes) { return rms_norm(in, weight, {eps, axes}); }),
-      row(
-          "gelu", {required("in")}, +[](F, T in) { return gelu(in); }),
-      row(
-          "gelu_tanh", {required("in")}, +[](F, T in) { return gelu_tanh(in); }),
-      row(
-          "leaky_relu", {required("in"), {"slope", 0.01}},
-          +[](F, T in, double slope) { return leaky_relu(in, slope); }),
-      row(
-          "softplus", {required("in"), {"beta", 1.0}, {"threshold", 20.0}},
-          +[](F, T in, double beta, double threshold) { return softplus(in, beta, threshold); }),
-      row(
-          "attention", {required("q"), required("k"), required("v"), {"is_causal", false}, {"scale", kNone}},
-          +[](F, T q, T k, T v, bool is_causal, Maybe<double> scale) {
-            return attention(q, k, v, {is_causal, scale});
+          "rand", {required("shape"), required("seed"), required("offset"), number},
+          +[](F fusion, const Operands& shape, Operand seed, Operand offset, Maybe<int64_t> op) {
+            return rand(fusion, shape, {seed, offset, op});
           }),
+      row(
+          "rand_like", {required("in"), required("seed"), required("offset"), number},
+          +[](F, T in, Operand seed, Operand offset, Maybe<int64_t> op) { return rand_like(in, {seed, offset, op}); }),
+      row(
+          "uniform", {required("shape"), {"low", 0.0}, {"high", 1.0}, required("seed"), required("offset"), number},
+          +[](F fusion, const Operands& shape, double low, double high, Operand seed, Operand offset,
+              Maybe<int64_t> op) { return uniform(fusion, shape, low, high, {seed, offset, op}); }),
+      row(
+          "dropout", {required("in"), required("p"), required("seed"), required("offset"), number},
+          +[](F, T in, double probability, Operand seed, Operand offset, Maybe<int64_t> op) {
+            const Dropout result = dropout(in, probability, {seed, offset, op});
+            return std::vector<T>{result.out, result.mask};
+          }),
+      row(
+          "dropout_backward", {required("grad"), required("mask"), required("p")},
+          +[](F, T grad, T mask, double probability) { return dropout_backward(grad, mask, probability); }),
   };
 }
 
@@ -239,7 +180,7 @@ std::vector<Callable> composites() {
 
 std::vector<Callable> handWrittenCallables() {
   std::vector<Callable> rows = reductions();
-  for (auto* family : {movements, composites}) {
+  for (auto* family : {movements, indexings, randoms, compositeCallables}) {
     for (Callable& callable : family()) rows.push_back(std::move(callable));
   }
   return rows;

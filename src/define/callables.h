@@ -27,7 +27,9 @@ std::vector<Val*> callByName(Fusion& fusion, const Callable& callable, std::span
 /// The calls of a fusion's text: findCallable's functions.
 const CallResolver& definingResolver();
 
-/// The rows that are written by hand: composites, and ops whose functions do more than the op (callable_table.cpp).
+/// The rows that are written by hand: composites (composite_table.cpp), and ops whose functions do more than the op
+/// (callable_table.cpp).
 std::vector<Callable> handWrittenCallables();
+std::vector<Callable> compositeCallables();
 
 }  // namespace tokamak

@@ -65,6 +65,9 @@ Scalar* applyToScalars(FunctionId id, const OperandTypes& types, std::span<Scala
     Scalar* product = mul(operands[3], mul(operands[1], operands[2]));
     return add(operands[0], product);
   }
+  TK_REQUIRE(operands.size() <= 3, Definition,
+             "{}: takes at least one tensor; a function of scalars alone has at most three operands",
+             functionInfo(id).name);
   auto own = types.rest == DataType::I64 ? scalarOpOf(id) : std::nullopt;
   if (types.rest == DataType::Bool && !own) own = logicalOpOf(id);
   if (own) return simplify(fusion.rawScalar(*own, types.result, operands));

@@ -2,6 +2,8 @@
 
 #include "base/error.h"
 #include "define/functions.h"
+#include "define/reductions.h"
+#include "define/shapes.h"
 #include "define/statistics.h"
 
 namespace tokamak {
@@ -24,6 +26,24 @@ TensorView* affineOperand(std::string_view op, TensorView* operand, int64_t norm
   return toComputeType(operand);
 }
 
+// One value per row that is normalised, with broadcast axes along it.
+TensorView* statistic(std::string_view op, TensorView* value, const TensorView& in, const std::vector<int64_t>& axes) {
+  const size_t rank = shapeOf(in).size();
+  const size_t own = shapeOf(*value).size();
+  TK_REQUIRE(own == rank || own + axes.size() == rank, Definition,
+             "{}: the statistic {} must have one value for each of the {} trailing axes' parts of {}", op,
+             toString(*value), axes.size(), toString(in));
+  return toFloating(own == rank ? value : keepAxes(value, axes));
+}
+
+// Over all axes that are not normalised; the weight's gradient.
+TensorView* sumOfRows(TensorView* value, const std::vector<int64_t>& axes) {
+  std::vector<int64_t> leading;
+  for (int64_t axis = 0; axis < axes.front(); ++axis) leading.push_back(axis);
+  // A result is never the operand itself.
+  return leading.empty() ? cast(value, value->dtype()) : sum(value, leading);
+}
+
 }  // namespace
 
 TensorView* layer_norm(TensorView* in, TensorView* weight, TensorView* bias, NormOptions options) {
@@ -44,6 +64,38 @@ TensorView* rms_norm(TensorView* in, TensorView* weight, NormOptions options) {
   TensorView* square = mean(mul(value, value), axes, {.keepdim = true});
   TensorView* out = mul(value, rsqrt(add(square, options.eps)));
   return weight == nullptr ? out : mul(out, affineOperand("rms_norm", weight, options.norm_axes));
+}
+
+NormGradients layer_norm_backward(TensorView* grad, TensorView* in, TensorView* mean_of, TensorView* rstd,
+                                  TensorView* weight, NormOptions options) {
+  constexpr std::string_view op = "layer_norm_backward";
+  const std::vector<int64_t> axes = trailingAxes(op, *in, options.norm_axes);
+  TensorView* slope = toFloating(grad);
+  TensorView* scale = statistic(op, rstd, *in, axes);
+  TensorView* normal = mul(sub(toFloating(in), statistic(op, mean_of, *in, axes)), scale);
+  TensorView* inner = weight == nullptr ? slope : mul(slope, affineOperand(op, weight, options.norm_axes));
+  TensorView* level = mean(inner, axes, {.keepdim = true});
+  TensorView* tilt = mean(mul(inner, normal), axes, {.keepdim = true});
+  NormGradients gradients{toTypeOf(*in, mul(sub(sub(inner, level), mul(normal, tilt)), scale)), nullptr, nullptr};
+  if (weight != nullptr) {
+    gradients.weight = toTypeOf(*weight, sumOfRows(mul(slope, normal), axes));
+    gradients.bias = toTypeOf(*weight, sumOfRows(slope, axes));
+  }
+  return gradients;
+}
+
+NormGradients rms_norm_backward(TensorView* grad, TensorView* in, TensorView* rstd, TensorView* weight,
+                                NormOptions options) {
+  constexpr std::string_view op = "rms_norm_backward";
+  const std::vector<int64_t> axes = trailingAxes(op, *in, options.norm_axes);
+  TensorView* slope = toFloating(grad);
+  TensorView* scale = statistic(op, rstd, *in, axes);
+  TensorView* normal = mul(toFloating(in), scale);
+  TensorView* inner = weight == nullptr ? slope : mul(slope, affineOperand(op, weight, options.norm_axes));
+  TensorView* tilt = mean(mul(inner, normal), axes, {.keepdim = true});
+  NormGradients gradients{toTypeOf(*in, mul(sub(inner, mul(normal, tilt)), scale)), nullptr, nullptr};
+  if (weight != nullptr) gradients.weight = toTypeOf(*weight, sumOfRows(mul(slope, normal), axes));
+  return gradients;
 }
 
 }  // namespace tokamak

@@ -58,6 +58,10 @@ Val* castTo(Val* val, DataType dtype) {
 
 TensorView* toComputeType(TensorView* tensor) { return castTo(tensor, computeType(tensor->dtype())); }
 
+TensorView* toTypeOf(const TensorView& like, TensorView* tensor) {
+  return isFloatingType(like.dtype()) ? castTo(tensor, like.dtype()) : tensor;
+}
+
 TensorView* toFloating(TensorView* tensor) {
   return castTo(tensor, isFloatingType(tensor->dtype()) ? computeType(tensor->dtype()) : DataType::F32);
 }

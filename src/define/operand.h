@@ -71,5 +71,7 @@ Scalar* castTo(Scalar* scalar, DataType dtype);
 TensorView* toComputeType(TensorView* tensor);
 /// As toComputeType, and integers and bool become f32.
 TensorView* toFloating(TensorView* tensor);
+/// As castTo the type of `like`, if that is floating.
+TensorView* toTypeOf(const TensorView& like, TensorView* tensor);
 
 }  // namespace tokamak

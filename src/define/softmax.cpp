@@ -28,4 +28,27 @@ TensorView* log_softmax(TensorView* in, int64_t axis) {
   return sub(difference, log(sum(exp(difference), {along}, {.keepdim = true})));
 }
 
+TensorView* log_sum_exp(TensorView* in, int64_t axis) {
+  const int64_t along = ShapeRule(in->fusion(), "log_sum_exp").normalAxis(axis, *in);
+  TensorView* value = toFloating(in);
+  TensorView* top = max(value, {along});
+  TensorView* powers = exp(sub(value, unsqueeze(top, along)));
+  return add(log(sum(powers, {along})), top);
+}
+
+TensorView* softmax_backward(TensorView* grad, TensorView* out, int64_t axis) {
+  const int64_t along = ShapeRule(out->fusion(), "softmax_backward").normalAxis(axis, *out);
+  TensorView* share = toFloating(out);
+  TensorView* slope = toFloating(grad);
+  TensorView* total = sum(mul(slope, share), {along}, {.keepdim = true});
+  return toTypeOf(*out, mul(share, sub(slope, total)));
+}
+
+TensorView* log_softmax_backward(TensorView* grad, TensorView* out, int64_t axis) {
+  const int64_t along = ShapeRule(out->fusion(), "log_softmax_backward").normalAxis(axis, *out);
+  TensorView* slope = toFloating(grad);
+  TensorView* total = sum(slope, {along}, {.keepdim = true});
+  return toTypeOf(*out, sub(slope, mul(exp(toFloating(out)), total)));
+}
+
 }  // namespace tokamak

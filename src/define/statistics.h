@@ -23,4 +23,15 @@ struct VarMean {
 TensorView* var(TensorView* in, const std::vector<int64_t>& axes = {}, VarOptions options = {});
 VarMean var_mean(TensorView* in, const std::vector<int64_t>& axes = {}, VarOptions options = {});
 
+/// What partial variances are merged from. n is i64 and, like the others, of the shape without the reduced axes.
+struct Welford {
+  TensorView* mean;
+  TensorView* m2;  ///< the sum of the squared differences from the mean
+  TensorView* n;   ///< the number of elements
+};
+Welford welford(TensorView* in, const std::vector<int64_t>& axes = {}, MeanOptions options = {});
+
+/// The number of elements along `axes` (of the visible shape).
+Scalar* countAlong(const TensorView& in, const std::vector<int64_t>& axes);
+
 }  // namespace tokamak

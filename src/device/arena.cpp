@@ -2,6 +2,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "base/error.h"
 
@@ -52,9 +57,11 @@ ArenaBlock Arena::allocate(int64_t bytes, MemoryKind kind, StreamClock& stream) 
   if (block == nullptr) block = takeFromSource(lock, kind, size_class);
   if (block == nullptr) {
     const int64_t held = reserved_;
+    const std::string use = describeUse();
     lock.unlock();
-    TK_RAISE(OutOfMemory, "allocate: {} bytes of {} memory were asked for while {} are held; the device may hold {}",
-             bytes, memoryKindName(kind), held, limit_);
+    TK_RAISE(OutOfMemory,
+             "allocate: {} bytes of {} memory were asked for while {} are held; the device may hold {}; {}", bytes,
+             memoryKindName(kind), held, limit_, use);
   }
   block->in_use = true;
   block->requested = bytes;
@@ -189,6 +196,22 @@ int64_t Arena::trimLocked() {
     }
   }
   return given_back;
+}
+
+// "4 blocks are in use, the largest of [600000 (device), 4096 (device)] bytes"
+std::string Arena::describeUse() const {
+  constexpr size_t kMost = 4;
+  std::vector<std::pair<int64_t, MemoryKind>> blocks;
+  for (const MemoryKind kind : kAllMemoryKinds) {
+    for (const auto& [address, block] : kinds_[indexOf(kind)].blocks)
+      if (block->in_use) blocks.emplace_back(block->requested, kind);
+  }
+  if (blocks.empty()) return "nothing is in use";
+  std::ranges::sort(blocks, std::greater<>());
+  std::string text;
+  for (const auto& [bytes, kind] : std::span(blocks).first(std::min(kMost, blocks.size())))
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", bytes, memoryKindName(kind));
+  return fmt::format("{} blocks are in use, the largest of [{}] bytes", blocks.size(), text);
 }
 
 void Arena::append(Kind& kind, Block& block) {

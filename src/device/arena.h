@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -51,7 +52,8 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
   ~Arena();
 
-  /// Errors: OutOfMemory, with the arena as it was; Usage for negative sizes.
+  /// Before a request fails, what is cached is given back, and work is waited for that still uses some of it.
+  /// Errors: OutOfMemory, which names the request and the largest blocks in use, with the arena as it was; Usage for negative sizes.
   ArenaBlock allocate(int64_t bytes, MemoryKind kind, StreamClock& stream);
   /// The memory is free on `stream` now, elsewhere once its `point` is done. Errors: Usage when `address` is not in use with
   /// that size and kind.
@@ -91,6 +93,7 @@ class Arena {
   Block* takeFromSource(std::unique_lock<SpinLock>& lock, MemoryKind kind, int size_class);
   bool makeRoom(std::unique_lock<SpinLock>& lock);
   int64_t trimLocked();
+  std::string describeUse() const;
   void append(Kind& kind, Block& block);
   void unlink(Kind& kind, Block& block);
 

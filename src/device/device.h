@@ -21,6 +21,7 @@ struct DeviceProperties {
   int64_t threads = 1;                    ///< worker threads (CPU) or multiprocessors (GPU)
   int64_t memory_bytes = 0;               ///< memory that allocations are served from
   bool host_reads_device_memory = false;  ///< host code may dereference MemoryKind::Device addresses
+  int64_t ordinal = -1;                   ///< of a GPU; -1: the device's memory is the host's
   bool takes_parameters = false;          ///< WorkRequest::parameters may be given
 };
 
@@ -60,9 +61,23 @@ class Work {
   virtual ~Work() = default;
   /// What a timeline calls this work; the text lives as long as the work.
   virtual std::string_view name() const { return "work"; }
+  /// Compilers may still run when a work has been prepared: returns when none has to be waited for in a launch. Errors: those of the
+  /// compilation.
+  virtual void waitUntilReady() const {}
+};
+
+/// A caller's recording of a stream's work, which is not run but becomes part of something that he runs later, as often as he likes (a CUDA
+/// graph). While it lives, the calling thread may use the device as always.
+class Capture {
+ public:
+  virtual ~Capture() = default;
+  /// What the recorded work uses; let go some time after the last thing that was made of the recording is gone.
+  virtual void keep(std::shared_ptr<void> used) = 0;
 };
 
 class Expr;
+class Replay;
+struct ReplaySteps;
 
 /// One op to be run by itself. `operands` describes its tensor operands in order, then its tensor results, each by its visible
 /// shape; a result's axis of stride 0 has size 1.
@@ -99,6 +114,8 @@ class Device {
   /// Gives memory back once the work enqueued on `stream` so far is done.
   virtual void release(void* address, int64_t bytes, MemoryKind kind, Stream& stream) = 0;
   virtual MemoryStatistics memoryStatistics(MemoryKind kind) const = 0;
+  /// Errors: Bind when somebody else's memory at `address` is, as far as the device can tell, none of this kind that its work reaches.
+  virtual void requireMemory(const void* /*address*/, MemoryKind /*kind*/) {}
 
   virtual void record(Event& event, Stream& stream) = 0;
   /// Work enqueued on `stream` from now on starts after `event`.
@@ -112,7 +129,12 @@ class Device {
   /// Runs `work` with these operand addresses, in the order in which the work was prepared, and its parameters' values. They are copied; `work`
   /// must live until it has run.
   virtual void launch(Stream& stream, const Work& work, std::span<void* const> addresses) = 0;
+  /// Makes a plan's steps ready to be enqueued many times. The works and the streams that it is run with outlive it.
+  virtual std::unique_ptr<Replay> prepareReplay(ReplaySteps steps);
   /// Runs `function` on the host when the stream gets there; the stream goes on when it returns.
+  /// The recording that a caller makes of the stream at present; null when its work runs. Events that are recorded meanwhile stand for nothing, and waits
+  /// for others are left out: what was enqueued before has to be over when the recording runs.
+  virtual std::unique_ptr<Capture> joinCapture(Stream& /*stream*/) { return nullptr; }
   virtual void callback(Stream& stream, std::function<void()> function) = 0;
   /// Stores `value` into the 8-byte `flag` after all earlier work of the stream.
   virtual void writeFlag(Stream& stream, uint64_t* flag, uint64_t value) = 0;

@@ -1,11 +1,19 @@
-// KernelObserver: is told about every kernel that a device makes ready.
+// KernelObserver: is told about every kernel that a device makes ready, and why.
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace tokamak {
 
 class Fusion;
+
+/// New code for a program.
+struct KernelNews {
+  std::string program;
+  std::string choice;  ///< what the code was made for: constants, layouts, alignment, schedule
+  std::string reason;  ///< what differs from the nearest code that was there: "extent i2 was 4096, is 4104"
+};
 
 class KernelObserver {
  public:
@@ -13,6 +21,13 @@ class KernelObserver {
   /// The scheduled fusion, the kernel's text, and the source text that is compiled (empty where the kernel is interpreted). May be called from many
   /// threads.
   virtual void onKernel(const Fusion& fusion, const std::string& kernel, const std::string& source) = 0;
+  /// Before onKernel. May be called from many threads.
+  virtual void onChoice(const KernelNews&) {}
+  /// A unit or an op that is like one whose kernels are known shares them. May be called from many threads.
+  virtual void onShared(const std::string& /*program*/, const std::string& /*known*/) {}
+  /// The kernel's text as it was lowered ("lower") and after each pass; asked for by `wantsPasses`.
+  virtual void onKernelPass(std::string_view /*pass*/, const std::string& /*kernel*/) {}
+  virtual bool wantsPasses() const { return false; }
 };
 
 }  // namespace tokamak

@@ -34,6 +34,9 @@ class Buffer {
   Device& device() const { return *device_; }
   /// Whether host code may dereference the address.
   bool isHostReadable() const;
+  /// Somebody else's memory that must stay as it is: programs do not write it.
+  bool isReadOnly() const { return is_read_only_; }
+  void forbidWriting() { is_read_only_ = true; }
   /// Work on `stream` uses the memory from now on, and the memory is given back there. The caller orders it after the uses
   /// on other streams.
   void moveTo(std::shared_ptr<Stream> stream);
@@ -48,6 +51,7 @@ class Buffer {
   int64_t bytes_;
   MemoryKind kind_;
   std::shared_ptr<void> keeper_;
+  bool is_read_only_ = false;
 };
 
 /// A typed view of a buffer: element [i0, i1, ...] lies at offset + sum(i * stride) * sizeOf(dtype). Copies share the buffer.

@@ -32,13 +32,15 @@ std::unique_ptr<Fusion> foldCasts(const Fusion& fusion) {
   const auto folded = rebuild(fusion, [&](const Expr& expr, Cloner& cloner) {
     const CastOp* cast = expr.as<CastOp>();
     if (cast == nullptr) return false;
-    TensorView* source = sourceOf(cast->in);
+    // In the target, where what it reads has been folded already.
+    TensorView* in = cloner.clone(cast->in);
+    TensorView* source = sourceOf(in);
     if (source->dtype() == cast->dtype && isReplaceable(fusion, *cast->out)) {
-      cloner.substitute(cast->out, cloner.clone(source));
+      cloner.substitute(cast->out, source);
       return true;
     }
-    if (source == cast->in) return false;
-    cloner.target().appendOp(CastOp{.out = cloner.clone(cast->out), .in = cloner.clone(source), .dtype = cast->dtype});
+    if (source == in) return false;
+    cloner.target().appendOp(CastOp{.out = cloner.clone(cast->out), .in = source, .dtype = cast->dtype});
     return true;
   });
   return removeDead(*folded);

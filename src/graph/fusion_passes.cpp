@@ -7,22 +7,45 @@
 
 #include "base/error.h"
 #include "graph/fold_casts.h"
+#include "graph/fold_empties.h"
+#include "graph/fold_movement.h"
+#include "graph/fold_ranges.h"
+#include "graph/infer_stride_order.h"
 #include "graph/merge_equal.h"
 #include "graph/remove_dead.h"
+#include "graph/split_column_sums.h"
+#include "graph/unify_extents.h"
+#include "ir/clone.h"
 
 namespace tokamak {
 
 namespace {
 
 constexpr FusionPass kPasses[] = {
+    {"unify-extents", "Makes one symbol of symbols that must be equal.", unifyExtents},
+    {"fold-empties", "Computes nothing where there are no elements.", foldEmpties},
     {"fold-casts", "Takes away casts whose work another cast undoes or does again, where no value is lost.", foldCasts},
+    {"fold-movement", "Takes away data movement that other data movement undoes or does again.", foldMovement},
+    {"fold-ranges", "Takes away parts, borders and concatenations that meet one another.", foldRanges},
     {"merge-equal", "Computes once what is computed several times in the same way.", mergeEqual},
     {"remove-dead", "Takes away expressions that no output depends on.", removeDead},
+    {"split-column-sums",
+     "Makes sums over rows in parts, for who goes over the rows anyway, as for a GPU of 132 multiprocessors.",
+     [](const Fusion& fusion) { return splitColumnSums(fusion, 132); }, false},
+    {"infer-stride-order", "Lays outputs out like the inputs that they follow, as a hint.", inferStrideOrder, false},
 };
 
 }  // namespace
 
 std::span<const FusionPass> fusionPasses() { return kPasses; }
+
+std::unique_ptr<Fusion> simplifyFusion(const Fusion& fusion) {
+  std::unique_ptr<Fusion> simpler = cloneFusion(fusion);
+  for (const FusionPass& pass : kPasses) {
+    if (pass.simplifies) simpler = pass.run(*simpler);
+  }
+  return simpler;
+}
 
 const FusionPass& fusionPass(std::string_view name) {
   const auto* found = std::ranges::find(kPasses, name, &FusionPass::name);

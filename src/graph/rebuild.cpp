@@ -19,13 +19,16 @@ std::unique_ptr<Fusion> rebuild(const Fusion& source, const std::function<bool(c
   return target;
 }
 
-bool isReplaceable(const Fusion& fusion, const TensorView& tensor) {
+bool isUnmarked(const TensorView& tensor) {
   const TensorDomain& domain = tensor.domain();
-  const bool is_marked = std::ranges::any_of(
+  const bool is_spread = std::ranges::any_of(
       domain.loop, [](const IterDomain* axis) { return axis->parallelType() != ParallelType::Serial; });
-  return !fusion.isOutput(&tensor) && domain.loop == domain.logical && !is_marked && domain.allocation.empty() &&
-         !domain.stride_order && tensor.memoryType() == MemoryType::Local &&
-         tensor.memoryKind() == MemoryKind::Device && tensor.mesh().empty();
+  return domain.loop == domain.logical && !is_spread && domain.allocation.empty() && !domain.stride_order &&
+         tensor.memoryType() == MemoryType::Local && tensor.memoryKind() == MemoryKind::Device && tensor.mesh().empty();
+}
+
+bool isReplaceable(const Fusion& fusion, const TensorView& tensor) {
+  return !fusion.isOutput(&tensor) && isUnmarked(tensor);
 }
 
 }  // namespace tokamak

@@ -13,8 +13,10 @@ namespace tokamak {
 /// true; false copies the expression. Inputs stay, used or not.
 std::unique_ptr<Fusion> rebuild(const Fusion& source, const std::function<bool(const Expr&, Cloner&)>& replace);
 
-/// Whether another tensor of the same values may stand in this one's place: it is no output and nobody has said anything about
-/// its loops, marks, layout, memory or devices.
+/// Whether nobody has said anything about the tensor's loops, marks, layout, memory or devices.
+bool isUnmarked(const TensorView& tensor);
+
+/// Whether another tensor of the same values may stand in this one's place: it is no output and unmarked.
 bool isReplaceable(const Fusion& fusion, const TensorView& tensor);
 
 }  // namespace tokamak

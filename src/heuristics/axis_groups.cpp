@@ -7,34 +7,64 @@
 
 namespace tokamak {
 
-AxisGroups::AxisGroups(Fusion& fusion, const TensorView& output, const Strides& strides) : fusion_(&fusion) {
+AxisGroups::AxisGroups(Fusion& fusion, const TensorView& tensor, const Strides& strides) : fusion_(&fusion) {
   IntervalAnalysis analysis;
   analysis.assumeExtents(fusion);
   RuleTable rules;
-  const ElementRule& rule = rules.of(*output.definition());
-  extents_ = rule.extents;
-  for (size_t i = 0; i < rule.coordinates.size(); ++i) analysis.assumeIndex(*rule.coordinates[i], *extents_[i]);
+  const ElementRule& rule = rules.of(*tensor.definition());
+  size_t next_coordinate = 0;
+  size_t next_reduced = 0;
+  for (const IterDomain* axis : tensor.logical()) {
+    if (axis->isReduction()) {
+      const ReducedAxis& reduced = rule.value->axes[next_reduced++];
+      coordinates_.push_back(reduced.coordinate);
+      extents_.push_back(reduced.extent);
+    } else {
+      coordinates_.push_back(rule.coordinates[next_coordinate]);
+      extents_.push_back(rule.extents[next_coordinate++]);
+    }
+    analysis.assumeIndex(*coordinates_.back(), *extents_.back());
+  }
 
   Substitution same(fusion);
-  const auto isReduction = [](const TensorView& tensor) { return tensor.definition()->is<ReductionOp>(); };
+  const auto isReduction = [](const TensorView& read) { return read.definition()->is<ReductionOp>(); };
   TensorReads reads(fusion, analysis, rules, isReduction);
-  std::vector<TensorRead> all = reads.of(*rule.value, same);
-  all.push_back({&output, rule.coordinates});
+  const Element& value = rule.value->kind == ElementKind::Reduce ? *rule.value->operands[0] : *rule.value;
+  std::vector<TensorRead> all = reads.of(value, same);
+  all.push_back({&tensor, rule.coordinates});
   for (const TensorRead& read : all) {
     const auto known = strides.find(read.tensor);
     if (known == strides.end()) continue;
-    Scalar* address = linearIndex(fusion, analysis, *read.tensor, known->second, read.index);
     Access access;
-    for (size_t i = 0; i < rule.coordinates.size(); ++i) {
+    access.tensor = read.tensor;
+    access.index = read.index;
+    access.address = linearIndex(fusion, analysis, *read.tensor, known->second, read.index);
+    for (Scalar* coordinate : coordinates_) {
       Substitution next(fusion);
-      next.set(*rule.coordinates[i], fusion.add(rule.coordinates[i], fusion.constant(1)));
-      Scalar* step = simplify(fusion.sub(next(address), address), analysis);
-      const bool is_linear = std::ranges::none_of(
-          rule.coordinates, [&](const Scalar* coordinate) { return mentions(*step, *coordinate); });
+      next.set(*coordinate, fusion.add(coordinate, fusion.constant(1)));
+      Scalar* step = simplify(fusion.sub(next(access.address), access.address), analysis);
+      const bool is_linear =
+          std::ranges::none_of(coordinates_, [&](const Scalar* other) { return mentions(*step, *other); });
       access.strides.push_back(is_linear ? step : nullptr);
     }
     accesses_.push_back(std::move(access));
   }
+}
+
+std::optional<size_t> AxisGroups::unitAxis() const {
+  std::vector<size_t> weights(coordinates_.size(), 0);
+  for (const Access& access : accesses_) {
+    const auto moves = [](const Scalar* stride) { return stride == nullptr || !stride->isConstantInt(0); };
+    const auto weight = static_cast<size_t>(std::ranges::count_if(access.strides, moves));
+    for (size_t i = 0; i < weights.size(); ++i) {
+      if (access.strides[i] != nullptr && access.strides[i]->isConstantInt(1)) weights[i] += weight;
+    }
+  }
+  std::optional<size_t> best;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    if (weights[i] > 0 && (!best || weights[i] >= weights[*best])) best = i;
+  }
+  return best;
 }
 
 bool AxisGroups::mayMerge(size_t axis) const {

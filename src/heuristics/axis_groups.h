@@ -1,6 +1,7 @@
-// AxisGroups: which neighbouring axes of an output may be merged so that all accesses stay linear.
+// AxisGroups: how what a stored tensor reads and writes lies in memory along its axes.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "analysis/addresses.h"
@@ -8,22 +9,32 @@
 
 namespace tokamak {
 
-/// How an output and everything that it reads move through memory along the output's axes.
+/// How a tensor (if it is in memory) and everything in memory that it reads move along the tensor's logical axes, reductions included.
 class AxisGroups {
  public:
-  AxisGroups(Fusion& fusion, const TensorView& output, const Strides& strides);
-
-  /// Axes `axis` and `axis + 1` (of the visible shape) merge into one along which each access has one stride (0 for what does not move).
-  bool mayMerge(size_t axis) const;
-  /// The first axis of the longest tail that may become one axis.
-  size_t innermostGroup() const;
-
- private:
   struct Access {
+    const TensorView* tensor = nullptr;
+    std::vector<Scalar*> index;    ///< per axis of the tensor's visible shape, in terms of coordinates()
+    Scalar* address = nullptr;     ///< the place in memory
     std::vector<Scalar*> strides;  ///< per axis; null where the access is not linear
   };
 
+  AxisGroups(Fusion& fusion, const TensorView& tensor, const Strides& strides);
+
+  /// Axes `axis` and `axis + 1` merge into one along which each access has one stride (0 for what does not move).
+  bool mayMerge(size_t axis) const;
+  /// The first axis of the longest tail that may become one axis.
+  size_t innermostGroup() const;
+  /// The axis along which neighbours in memory are accessed by most, weighed by the axes that an access depends on; nothing where there is none.
+  std::optional<size_t> unitAxis() const;
+
+  const std::vector<Access>& accesses() const { return accesses_; }
+  const std::vector<Scalar*>& coordinates() const { return coordinates_; }
+  const std::vector<Scalar*>& extents() const { return extents_; }
+
+ private:
   Fusion* fusion_;
+  std::vector<Scalar*> coordinates_;
   std::vector<Scalar*> extents_;
   std::vector<Access> accesses_;
 };

@@ -2,15 +2,17 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "device_code/device_code.h"
 #include "heuristics/axis_groups.h"
-#include "ir/ops/math/pointwise_op.h"
+#include "heuristics/kept_values.h"
+#include "heuristics/kernel_rows.h"
+#include "heuristics/tiles.h"
 #include "ir/ops/math/reduction_op.h"
+#include "schedule/cache.h"
+#include "schedule/memory.h"
 #include "schedule/rfactor.h"
 #include "schedule/transforms.h"
 
@@ -18,177 +20,218 @@ namespace tokamak {
 
 namespace {
 
-using Numbers = std::vector<int64_t>;
+using Numbers = AxisNumbers;
 
-bool isReduced(const TensorView& tensor) {
-  return tensor.definition() != nullptr && tensor.definition()->is<ReductionOp>();
+// For a reduction across rows: which of its rows lies side by side in memory; nothing where what is reduced does.
+std::optional<size_t> columnRow(const KernelRows& rows, const TensorView& reduction, const Strides& strides) {
+  const auto unit = AxisGroups(rows.fusion(), reduction, strides).unitAxis();
+  if (!unit || reduction.logical()[*unit]->isReduction()) return std::nullopt;
+  const Numbers loops = loopsOf(reduction, rows.rowsOf(reduction));
+  const auto found = std::ranges::find(loops, static_cast<int64_t>(*unit));
+  return found == loops.end() ? std::nullopt : std::optional(static_cast<size_t>(found - loops.begin()));
 }
 
-bool isInDeviceCode(const PointwiseOp& op) {
-  const auto types = functionTypes(op.function, op.ins.back()->dtype());
-  return types && hasFunction(op.function, types->operand);
+// Whether the reductions of a kernel run along rows of memory, or across them.
+struct Directions {
+  bool has_along = false;
+  bool has_across = false;
+  std::optional<size_t> column;  // of those across, if it is the same one for all of as many rows
+};
+
+Directions directionsOf(const KernelRows& rows, const Strides& strides) {
+  Directions result;
+  std::optional<size_t> count;
+  bool is_same = true;
+  for (const TensorView* tensor : rows.stored()) {
+    if (!isReduced(*tensor)) continue;
+    const auto column = columnRow(rows, *tensor, strides);
+    (column ? result.has_across : result.has_along) = true;
+    if (!column) continue;
+    is_same = is_same && (!count || (*count == rows.rowsOf(*tensor).size() && *result.column == *column));
+    count = rows.rowsOf(*tensor).size();
+    result.column = column;
+  }
+  if (!is_same) result.column.reset();
+  return result;
 }
 
-// Merges the loops [first, last) into one, which is then loop `first`.
-void mergeRange(TensorView& tensor, int64_t first, int64_t last) {
-  for (int64_t i = first + 1; i < last; ++i) merge(&tensor, first);
-}
-
-Numbers range(int64_t first, int64_t last) {
-  Numbers numbers;
-  for (int64_t i = first; i < last; ++i) numbers.push_back(i);
-  return numbers;
+// Whether blocks take columns side by side.
+bool isColumns(const KernelRows& rows, const Directions& directions) {
+  return !directions.has_along && directions.column && !rows.isSingleBlock();
 }
 
 class CpuScheduler {
  public:
-  CpuScheduler(Fusion& fusion, CpuScheduleParameters parameters)
-      : fusion_(fusion), parameters_(parameters), strides_(globalStrides(fusion)) {
-    analysis_.assumeExtents(fusion);
-  }
-
-  /// Why it cannot be one kernel, or nothing. Finds the rows.
-  std::optional<std::string> findRows(bool may_be_single_block) {
-    may_be_single_block_ = may_be_single_block;
-    for (const Expr* expr : fusion_.exprs()) {
-      if (expr->info().is_library) return fmt::format("{} is a library call", expr->name());
-      const auto* pointwise = expr->as<PointwiseOp>();
-      if (pointwise != nullptr && !isInDeviceCode(*pointwise))
-        return fmt::format("{} has no device code", functionInfo(pointwise->function).name);
-      for (TensorView* tensor : tensorsOf(expr->outputs())) {
-        if (fusion_.isOutput(tensor) || isReduced(*tensor)) stored_.push_back(tensor);
-      }
-    }
-    const std::set<const TensorView*> stored(stored_.begin(), stored_.end());
-    for (const TensorView* tensor : stored_) {
-      if (auto problem = findRowsOf(*tensor, stored)) return problem;
-    }
-    return std::nullopt;
-  }
+  CpuScheduler(const KernelRows& rows, CpuScheduleParameters parameters)
+      : fusion_(rows.fusion()), rows_(rows), parameters_(parameters), strides_(globalStrides(fusion_)) {}
 
   void run() {
-    for (TensorView* tensor : stored_) {
-      if (isReduced(*tensor))
-        scheduleReduction(*tensor);
-      else if (rows_.contains(tensor))
-        giveRows(*tensor, loopsOf(*tensor, rows_[tensor]));
-      else
+    const Directions directions = directionsOf(rows_, strides_);
+    const bool is_columns = isColumns(rows_, directions);
+    if (!is_columns && !rows_.isSingleBlock()) keepValues();
+    for (TensorView* tensor : rows_.stored()) {
+      if (!rows_.hasRows(*tensor) && !isReduced(*tensor))
         schedulePointwise(*tensor);
+      else if (is_columns && !rows_.rowsOf(*tensor).empty())
+        scheduleColumns(*tensor, *directions.column);
+      else
+        scheduleRow(*tensor);
     }
     // Reductions that are followed are computed in their row; what is not stored is computed where it is read.
     for (TensorView* tensor : fusion_.allTensors()) {
       if (fusion_.isInput(tensor) || fusion_.isOutput(tensor)) continue;
-      const bool is_row = isReduced(*tensor) && followed_.contains(tensor) && !rows_[tensor].empty();
-      if (std::ranges::find(partials_, tensor) != partials_.end()) continue;
-      if (is_row || !isReduced(*tensor)) tensor->mutableDomain().inline_position = is_row ? 1 : tensor->axisCount();
+      const bool is_stored = isReduced(*tensor) && !rows_.isExpression(*tensor);
+      const bool is_row = is_stored && rows_.isFollowed(*tensor) && !rows_.rowsOf(*tensor).empty();
+      if (const auto partial = partials_.find(tensor); partial != partials_.end())
+        tensor->mutableDomain().inline_position = partial->second;
+      else if (is_row || !is_stored)
+        tensor->mutableDomain().inline_position = is_row ? 1 : tensor->axisCount();
     }
   }
 
  private:
-  // Its rows are the axes (of the visible shape) along which it follows the reductions that it reads; a reduction that reads none has all
-  // its axes as rows.
-  std::optional<std::string> findRowsOf(const TensorView& tensor, const std::set<const TensorView*>& stored) {
-    const ElementRule& rule = rules_.of(*tensor.definition());
-    Substitution same(fusion_);
-    TensorReads reads(fusion_, analysis_, rules_,
-                      [&](const TensorView& read) { return isReduced(read) && stored.contains(&read); });
-    std::optional<Numbers> rows;
-    for (const TensorRead& read : reads.of(*rule.value, same)) {
-      if (!isReduced(*read.tensor)) continue;
-      Numbers follows;
-      for (const int64_t row : rows_[read.tensor]) {
-        const auto found = std::ranges::find(rule.coordinates, read.index[static_cast<size_t>(row)]);
-        const bool is_whole =
-            found != rule.coordinates.end() && rule.extents[static_cast<size_t>(found - rule.coordinates.begin())] ==
-                                                   shapeOf(*read.tensor)[static_cast<size_t>(row)]->visibleExtent();
-        if (!is_whole)
-          return fmt::format("{} reads the reduction {} at {}", nameOf(tensor), nameOf(*read.tensor),
-                             toString(*read.index[static_cast<size_t>(row)]));
-        follows.push_back(found - rule.coordinates.begin());
-      }
-      followed_.insert(read.tensor);
-      following_.insert(&tensor);
-      if (follows.empty() && may_be_single_block_) {
-        is_single_block_ = true;
-        continue;
-      }
-      if (follows.empty())
-        return fmt::format("{} reads {}, which is complete only after all blocks", nameOf(tensor),
-                           nameOf(*read.tensor));
-      if (rows && *rows != follows) return fmt::format("{} reads reductions along different axes", nameOf(tensor));
-      const std::set<int64_t> different(follows.begin(), follows.end());
-      if (different.size() != follows.size())
-        return fmt::format("{} reads {} along a diagonal", nameOf(tensor), nameOf(*read.tensor));
-      rows = follows;
-    }
-    if (isReduced(tensor)) {
-      Numbers all;
-      const Axes shape = shapeOf(tensor);
-      for (size_t i = 0; i < shape.size(); ++i) {
-        if (!shape[i]->isBroadcast()) all.push_back(static_cast<int64_t>(i));
-      }
-      if (rows && *rows != all)
-        return fmt::format("{} is a reduction within a row that has further axes", nameOf(tensor));
-      rows = all;
-    }
-    if (rows) rows_[&tensor] = *rows;
-    return std::nullopt;
-  }
-
-  // One block per row: the given loops come first and become one; the others stay loops of the block.
-  void giveRows(TensorView& tensor, const Numbers& rows) {
+  // The loops of rows come first (the one numbered `last` at their end), then the others; neighbours among these that one loop can go over become one.
+  // Gives how many loops are rows.
+  int64_t rowsFirst(TensorView& tensor, std::optional<size_t> last) {
+    const AxisGroups groups(fusion_, tensor, strides_);
+    Numbers rows = loopsOf(tensor, rows_.rowsOf(tensor));
+    if (last)
+      std::rotate(rows.begin() + static_cast<std::ptrdiff_t>(*last),
+                  rows.begin() + static_cast<std::ptrdiff_t>(*last) + 1, rows.end());
     Numbers order = rows;
-    for (const int64_t i : range(0, tensor.axisCount())) {
-      if (std::ranges::find(rows, i) == rows.end()) order.push_back(i);
+    Numbers rest;
+    for (const int64_t i : axisRange(0, tensor.axisCount())) {
+      if (std::ranges::find(rows, i) == rows.end()) rest.push_back(i);
     }
-    if (order != range(0, tensor.axisCount())) reorder(&tensor, order);
-    if (rows.empty()) return;
-    mergeRange(tensor, 0, static_cast<int64_t>(rows.size()));
-    if (!is_single_block_) parallelize(&tensor, 0, ParallelType::BIDx);
+    order.insert(order.end(), rest.begin(), rest.end());
+    if (order != axisRange(0, tensor.axisCount())) reorder(&tensor, order);
+    const auto first = static_cast<int64_t>(rows.size());
+    for (size_t i = rest.size(); i-- > 1;) {
+      const bool may_merge = rest[i - 1] + 1 == rest[i] && groups.mayMerge(static_cast<size_t>(rest[i - 1]));
+      const int64_t loop = first + static_cast<int64_t>(i) - 1;
+      if (may_merge && tensor.axis(loop)->isReduction() == tensor.axis(loop + 1)->isReduction()) merge(&tensor, loop);
+    }
+    return first;
   }
 
-  // Positions among the loops of the axes of the visible shape.
-  static Numbers loopsOf(const TensorView& tensor, const Numbers& axes) {
-    const Axes shape = shapeOf(tensor);
-    Numbers loops;
-    for (const int64_t axis : axes)
-      loops.push_back(std::ranges::find(tensor.loop(), shape[static_cast<size_t>(axis)]) - tensor.loop().begin());
-    return loops;
+  // One block per row.
+  void scheduleRow(TensorView& tensor) {
+    const int64_t rows = rowsFirst(tensor, std::nullopt);
+    if (rows > 0) {
+      mergeRange(tensor, 0, rows);
+      if (!rows_.isSingleBlock()) parallelize(&tensor, 0, ParallelType::BIDx);
+    }
+    if (isReduced(tensor)) accumulateSideBySide(tensor);
   }
 
-  void scheduleReduction(TensorView& tensor) {
-    Numbers rows;
-    for (const int64_t i : range(0, tensor.axisCount())) {
-      if (!tensor.axis(i)->isReduction() && !tensor.axis(i)->isBroadcast()) rows.push_back(i);
+  // What takes long to compute and is needed several times in a row is computed once, if a row of it has a known length and is no longer than the cache.
+  void keepValues() {
+    for (const KeptValue& value : findKeptValues(rows_, parameters_.kept_bytes)) {
+      if (fusion_.isInput(value.tensor)) continue;
+      const Axes shape = shapeOf(*value.tensor);
+      int64_t bytes = sizeOf(value.tensor->dtype());
+      for (const int64_t axis : value.rest) {
+        const auto extent = shape[static_cast<size_t>(axis)]->extent()->constantInt();
+        bytes = extent && *extent <= parameters_.kept_bytes ? bytes * *extent : parameters_.kept_bytes + 1;
+        if (bytes > parameters_.kept_bytes) break;
+      }
+      if (bytes > parameters_.kept_bytes) continue;
+      TensorView* kept = fusion_.isOutput(value.tensor) ? cache_fork(value.tensor) : value.tensor;
+      kept->setMemoryType(MemoryType::Local);
+      Numbers order = value.rows;
+      order.insert(order.end(), value.rest.begin(), value.rest.end());
+      if (order != axisRange(0, kept->axisCount())) reorder(kept, order);
+      mergeRange(*kept, 0, static_cast<int64_t>(value.rows.size()));
+      parallelize(kept, 0, ParallelType::BIDx);
+      keepPartial(*kept, 1);
     }
-    const bool is_outer = !rows.empty() && rows.back() == tensor.axisCount() - 1 && !followed_.contains(&tensor) &&
-                          !following_.contains(&tensor);
-    if (!is_outer) {
-      giveRows(tensor, rows);
-      accumulateSideBySide(tensor);
-      return;
-    }
-    // The reduction runs over outer axes: a block takes some columns and goes through them side by side.
-    const int64_t last = tensor.axisCount() - 1;
-    split(&tensor, last, fusion_.constant(parameters_.columns));
-    rows.back() = last;
-    giveRows(tensor, rows);
   }
 
-  // Several partial results along the innermost reduction axis, combined at the end of the row: the compiler makes vectors of them.
+  // A block takes some columns and goes through them side by side.
+  void scheduleColumns(TensorView& tensor, size_t column) {
+    const int64_t rows = rowsFirst(tensor, column);
+    split(&tensor, rows - 1, fusion_.constant(parameters_.columns));
+    mergeRange(tensor, 0, rows);
+    parallelize(&tensor, 0, ParallelType::BIDx);
+    Numbers order = axisRange(0, tensor.axisCount());
+    std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+    reorder(&tensor, order);
+    if (!isReduced(tensor) || !isSum(tensor)) return;
+    const int64_t reduced = tensor.axisCount() - 2;
+    if (isShort(*tensor.axis(reduced), parameters_.terms)) return;
+    split(&tensor, reduced, fusion_.constant(parameters_.terms));
+    keepPartial(*rfactor(&tensor, {reduced + 1}), reduced + 1);
+  }
+
+  static bool isSum(const TensorView& tensor) {
+    return tensor.definition()->as<ReductionOp>()->op == ReductionKind::Sum;
+  }
+  static bool isShort(const IterDomain& axis, int64_t length) {
+    const auto extent = axis.extent()->constantInt();
+    return !axis.isReduction() || (extent && *extent <= length);
+  }
+  void keepPartial(const TensorView& partial, int64_t position) { partials_[&partial] = position; }
+
+  // Several partial results along the innermost reduction axis, combined at the end of the row: the compiler makes vectors of them. Each is summed in
+  // two steps, which is more exact.
   void accumulateSideBySide(TensorView& tensor) {
     const int64_t last = tensor.axisCount() - 1;
-    const auto extent = tensor.axis(last)->extent()->constantInt();
-    if (!tensor.axis(last)->isReduction() || (extent && *extent <= parameters_.lanes)) return;
+    if (last < 0 || isShort(*tensor.axis(last), parameters_.lanes)) return;
+    const bool is_long = isSum(tensor) && !isShort(*tensor.axis(last), parameters_.lanes * parameters_.terms);
     split(&tensor, last, fusion_.constant(parameters_.lanes));
+    if (is_long) split(&tensor, last, fusion_.constant(parameters_.terms));
+    if (is_long) keepPartial(*rfactor(&tensor, {last + 1}), last + 1);
     Numbers others;
-    for (const int64_t i : range(0, last + 1)) {
+    for (const int64_t i : axisRange(0, tensor.axisCount() - 1)) {
       if (tensor.axis(i)->isReduction()) others.push_back(i);
     }
-    partials_.push_back(rfactor(&tensor, others));
+    const bool has_row = tensor.axis(0)->parallelType() == ParallelType::BIDx;
+    const int64_t position = has_row && rows_.isFollowed(tensor) ? 1 : 0;
+    keepPartial(*rfactor(&tensor, others), position);
+    // A few at a time: one after the other they would wait for each other.
+    const int64_t lane = tensor.axisCount() - 1;
+    if (parameters_.lanes <= parameters_.last_lanes) return;
+    split(&tensor, lane, fusion_.constant(parameters_.last_lanes));
+    keepPartial(*rfactor(&tensor, {lane}), position);
+  }
+
+  // Square tiles of the axes along which it is read and written: a tile is computed as it is read, and turned on the way out.
+  bool scheduleTransposed(TensorView& tensor) {
+    if (rows_.stored().size() != 1 || rows_.hasRows(tensor)) return false;
+    const auto transposed = findTranspose(fusion_, tensor, strides_);
+    if (!transposed) return false;
+    Numbers others;
+    for (const int64_t i : axisRange(0, tensor.axisCount())) {
+      if (static_cast<size_t>(i) != transposed->out_axis && static_cast<size_t>(i) != transposed->in_axis)
+        others.push_back(i);
+    }
+    TensorView* tile = cache_before(&tensor);
+    tile->setMemoryType(MemoryType::Local);
+    Scalar* side = fusion_.constant(std::max<int64_t>(8, parameters_.tile_bytes / sizeOf(tensor.dtype())));
+    const auto schedule = [&](TensorView& each, bool is_turned) {
+      Numbers order = others;
+      order.push_back(static_cast<int64_t>(transposed->in_axis));
+      order.push_back(static_cast<int64_t>(transposed->out_axis));
+      if (order != axisRange(0, each.axisCount())) reorder(&each, order);
+      const int64_t first = each.axisCount() - 2;
+      split(&each, first + 1, side);
+      split(&each, first, side);
+      Numbers tiles_first = axisRange(0, first + 1);
+      tiles_first.insert(tiles_first.end(), {first + 2, first + 1, first + 3});
+      if (is_turned)
+        std::swap(tiles_first[static_cast<size_t>(first) + 2], tiles_first[static_cast<size_t>(first) + 3]);
+      reorder(&each, tiles_first);
+      mergeRange(each, 0, first + 2);
+      parallelize(&each, 0, ParallelType::BIDx);
+    };
+    schedule(tensor, false);
+    schedule(*tile, true);
+    keepPartial(*tile, 1);
+    return true;
   }
 
   void schedulePointwise(TensorView& tensor) {
+    if (scheduleTransposed(tensor)) return;
     const AxisGroups groups(fusion_, tensor, strides_);
     const auto inner = static_cast<int64_t>(groups.innermostGroup());
     const int64_t count = tensor.axisCount();
@@ -198,34 +241,52 @@ class CpuScheduler {
     const int64_t last = tensor.axisCount() - 1;
     split(&tensor, last, fusion_.constant(parameters_.chunk));
     mergeRange(tensor, 0, last + 1);
-    if (!is_single_block_) parallelize(&tensor, 0, ParallelType::BIDx);
+    if (!rows_.isSingleBlock()) parallelize(&tensor, 0, ParallelType::BIDx);
   }
 
   Fusion& fusion_;
+  const KernelRows& rows_;
   CpuScheduleParameters parameters_;
   Strides strides_;
-  IntervalAnalysis analysis_;
-  std::vector<TensorView*> stored_;
-  RuleTable rules_;
-  std::map<const TensorView*, Numbers> rows_;
-  std::set<const TensorView*> followed_;   // by other stored tensors, row by row
-  std::set<const TensorView*> following_;  // the others
-  std::vector<TensorView*> partials_;
-  bool may_be_single_block_ = true;
-  bool is_single_block_ = false;  // something is complete only when all of it has been reduced
+  std::map<const TensorView*, int64_t> partials_;  // and the loops that they share with what reads them
 };
 
 }  // namespace
 
-std::optional<std::string> whyNoCpuKernel(Fusion& fusion) {
-  return CpuScheduler(fusion, {}).findRows(/*may_be_single_block=*/false);
+std::string toString(const CpuScheduleParameters& parameters) {
+  return fmt::format("chunk {}, columns {}, lanes {}, last lanes {}, terms {}, kept bytes {}, tile bytes {}",
+                     parameters.chunk, parameters.columns, parameters.lanes, parameters.last_lanes, parameters.terms,
+                     parameters.kept_bytes, parameters.tile_bytes);
 }
 
 void scheduleForCpu(Fusion& fusion, const CpuScheduleParameters& parameters) {
-  CpuScheduler scheduler(fusion, parameters);
-  const auto problem = scheduler.findRows(/*may_be_single_block=*/true);
+  KernelRows rows(fusion);
+  const auto problem = rows.find(WholeReductions::SingleBlock, ColumnParts::Apart);
   TK_REQUIRE(!problem, Schedule, "no kernel for the processor: {}", *problem);
-  scheduler.run();
+  CpuScheduler(rows, parameters).run();
+}
+
+std::optional<std::string> whyNoCpuKernel(const KernelRows& rows) {
+  const Directions directions = directionsOf(rows, globalStrides(rows.fusion()));
+  if (directions.has_along && directions.has_across)
+    return "some reductions run along rows of memory, others across them";
+  return std::nullopt;
+}
+
+CpuScheduleParameters chooseCpuParameters(const KernelRows& rows, const KernelTarget& target,
+                                          const ScalarBindings& sizes) {
+  CpuScheduleParameters parameters;
+  if (!isColumns(rows, directionsOf(rows, globalStrides(rows.fusion())))) return parameters;
+  // Narrower columns where there would not be enough blocks for all processors.
+  constexpr int64_t kFewest = 32;
+  int64_t columns = 0;
+  for (const TensorView* tensor : rows.fusion().outputs()) {
+    const Axes shape = shapeOf(*tensor);
+    const auto extent = shape.empty() ? std::nullopt : evaluate(*shape.back()->visibleExtent(), sizes);
+    if (extent) columns = std::max(columns, asInt(*extent));
+  }
+  while (parameters.columns > kFewest && columns < parameters.columns * target.multiprocessors) parameters.columns /= 2;
+  return parameters;
 }
 
 }  // namespace tokamak

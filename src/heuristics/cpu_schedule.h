@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "heuristics/kernel_rows.h"
+#include "heuristics/kernel_target.h"
 #include "ir/fusion.h"
 
 namespace tokamak {
@@ -12,19 +14,35 @@ namespace tokamak {
 struct CpuScheduleParameters {
   /// Elements that one block of a pointwise kernel computes along the innermost axes.
   int64_t chunk = 8192;
-  /// Elements along the innermost axis that a reduction over outer axes accumulates side by side.
-  int64_t columns = 256;
+  /// Elements along the innermost axis that a block takes where reductions run over outer axes, side by side.
+  int64_t columns = 1024;
   /// Partial results of a reduction along the innermost axis.
-  int64_t lanes = 32;
+  int64_t lanes = 64;
+  /// And how many of these are left when they are combined one after the other.
+  int64_t last_lanes = 16;
+  /// Elements that a partial sum takes up before it is added to the whole one.
+  int64_t terms = 32;
+  /// What a value may take that is kept for a row.
+  int64_t kept_bytes = 128 * 1024;
+  /// Bytes of the output along each side of a tile, where what is read and what is written are neighbours along different axes: some cache lines, so that
+  /// memory is not read a line here and a line there.
+  int64_t tile_bytes = 256;
+
+  bool operator==(const CpuScheduleParameters&) const = default;
 };
 
-/// Why the fusion cannot or should not become one kernel on the processor, or nothing. A function of its structure only. (What needs a whole
-/// reduction would run in a single block: scheduleForCpu does that, but two kernels are better.)
-/// Makes scalars in the fusion and nothing else.
-std::optional<std::string> whyNoCpuKernel(Fusion& fusion);
+/// "chunk 8192, columns 1024, lanes 64, last lanes 16, terms 32, kept bytes 131072, tile bytes 256"
+std::string toString(const CpuScheduleParameters& parameters);
 
-/// Gives every tensor its schedule: a row (or chunk) per block; what follows a reduction goes over the same rows. The fusion has no schedule yet.
-/// Errors: Schedule.
+/// A pure function of the fusion, the sizes and the target. The fusion has no schedule yet; `rows` were found.
+CpuScheduleParameters chooseCpuParameters(const KernelRows& rows, const KernelTarget& target,
+                                          const ScalarBindings& sizes);
+
+/// Why the fusion should be more than one kernel, or nothing.
+std::optional<std::string> whyNoCpuKernel(const KernelRows& rows);
+
+/// Gives every tensor its schedule: a row (or chunk, or some columns) per block; what follows a reduction goes over the same rows. The fusion has no
+/// schedule yet. Errors: Schedule.
 void scheduleForCpu(Fusion& fusion, const CpuScheduleParameters& parameters);
 
 }  // namespace tokamak

@@ -20,6 +20,9 @@ BufferRoots::BufferRoots(const HostIrContainer& program) : program_(&program) {
         !allocated_.contains(program.resolveAlias(set->out)) && set->in->memoryKind() == set->out->memoryKind();
     if (binds) sources_[set->out] = set->in;
   });
+  for (const auto& [view, source] : program.views()) {
+    if (!allocated_.contains(program.resolveAlias(view))) sources_.emplace(view, source);
+  }
   for (Val* input : program.inputs()) {
     if (TensorView* tensor = asTensor(input)) callers_.insert(root(tensor));
   }

@@ -22,6 +22,14 @@ void HostIrContainer::markAlias(TensorView* original, TensorView* alias) {
   aliases_[alias] = original;
 }
 
+void HostIrContainer::markView(TensorView* source, TensorView* view) {
+  TK_REQUIRE(&source->fusion() == this && &view->fusion() == this, HostProgram,
+             "markView: {} and {} must belong to the container", toString(*source), toString(*view));
+  TK_REQUIRE(!views_.contains(view), HostProgram, "markView: {} already is a view of {}", nameOf(*view),
+             nameOf(*views_[view]));
+  views_[view] = source;
+}
+
 TensorView* HostIrContainer::resolveAlias(TensorView* tensor) const {
   for (auto next = aliases_.find(tensor); next != aliases_.end(); next = aliases_.find(tensor)) tensor = next->second;
   return tensor;

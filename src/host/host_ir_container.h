@@ -33,12 +33,19 @@ class HostIrContainer final : public Fusion {
   /// The end of the chain: the tensor whose buffer is used.
   TensorView* resolveAlias(TensorView* tensor) const;
 
+  /// The statement that gives `view`, an op of `source` whose result may be a view, gives it as a view of `source` where nothing gave it memory
+  /// of its own, and where strides can tell it; else it computes it as always (docs/views.md). Errors: HostProgram for a second one.
+  void markView(TensorView* source, TensorView* view);
+  const std::map<TensorView*, TensorView*, ById>& views() const { return views_; }
+  bool isView(TensorView* tensor) const { return views_.contains(tensor); }
+
  private:
   friend class FusionMutator;
   Block top_level_;
   StreamVal* default_stream_;
   Scalar* number_of_streams_;
   std::map<TensorView*, TensorView*, ById> aliases_;
+  std::map<TensorView*, TensorView*, ById> views_;
 };
 
 /// Calls `visit` with every statement of the block and of the blocks in it, in program order, outer before inner.

@@ -39,6 +39,7 @@ RunTensor describe(const Tensor& tensor, void* address) {
   value.kind = tensor.kind();
   value.sizes.assign(tensor.sizes().begin(), tensor.sizes().end());
   value.strides.assign(tensor.strides().begin(), tensor.strides().end());
+  value.alignment = alignmentOf(tensor);
   return value;
 }
 
@@ -52,11 +53,6 @@ struct DirectOutput {
   std::shared_ptr<RunStreams> streams;
   std::shared_ptr<RunStorage> storage;
 };
-
-[[noreturn]] void refuseSharedBuffer(const TensorView& output) {
-  TK_RAISE(HostProgram, "output {} shares the buffer that the caller gave for another output; give it one too",
-           toString(output));
-}
 
 bool contains(const Tensor& tensor, const void* address) {
   const auto* first = static_cast<const std::byte*>(tensor.data());
@@ -74,6 +70,8 @@ HostIrEvaluator::HostIrEvaluator(std::unique_ptr<HostIrContainer> program, Devic
       streams_(std::make_shared<RunStreams>(device, params.number_of_streams)) {
   TK_REQUIRE(params.number_of_streams > 0, Usage, "the number of streams is {}; it must be positive",
              params.number_of_streams);
+  TK_REQUIRE(params.output_allocator == nullptr || params.mode == HostIrEvaluatorParams::Mode::Plan, Usage,
+             "an allocator for outputs was given to an evaluator without plans, which allocates them as it goes");
   verifyHostProgram(*program_);
   for (Val* input : program_->inputs()) {
     if (TensorView* tensor = asTensor(input)) input_tensors_.push_back(tensor);
@@ -83,7 +81,7 @@ HostIrEvaluator::HostIrEvaluator(std::unique_ptr<HostIrContainer> program, Devic
   std::iota(scalars_by_id_.begin(), scalars_by_id_.end(), size_t{0});
   std::ranges::sort(scalars_by_id_, {}, [&](size_t i) { return input_scalars_[i]->id(); });
   if (params.mode == HostIrEvaluatorParams::Mode::Plan && device.properties().takes_parameters)
-    parameters_ = std::make_unique<ScalarParameters>(*program_);
+    parameters_ = std::make_unique<ScalarParameters>(*program_, params.units);
   const auto inputNumber = [&](TensorView* tensor) {
     const auto found = std::ranges::find(input_tensors_, program_->resolveAlias(tensor));
     return found == input_tensors_.end() ? -1 : found - input_tensors_.begin();
@@ -107,7 +105,9 @@ void HostIrEvaluator::waitUntilDone() const {
   const auto waitFor = [&](const Event& event) {
     while (!device_->isDone(event)) std::this_thread::sleep_for(std::chrono::microseconds(20));
   };
-  for (const auto& cached : plans_) waitFor(cached->plan->lastCall());
+  for (const auto& cached : plans_) {
+    if (const Event* last = cached->plan->lastCall(); last != nullptr) waitFor(*last);
+  }
   for (const InFlight& call : in_flight_) waitFor(*call.done);
 }
 
@@ -153,6 +153,8 @@ void HostIrEvaluator::requirePlaces(std::span<const Tensor> inputs, std::span<co
   for (size_t i = 0; i < inputs.size(); ++i) {
     TK_REQUIRE(inputs[i].isDefined(), Bind, "input {} is missing", toString(*input_tensors_[i]));
     requireDevice(*input_tensors_[i], inputs[i]);
+    TK_REQUIRE(!is_updated_[i] || !inputs[i].buffer()->isReadOnly(), Bind,
+               "input {} is updated in place, but the given tensor may not be written", toString(*input_tensors_[i]));
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
     for (size_t j = 0; j < inputs.size() && is_updated_[i]; ++j) {
@@ -165,6 +167,8 @@ void HostIrEvaluator::requirePlaces(std::span<const Tensor> inputs, std::span<co
     if (!outputs[i].isDefined()) continue;
     TensorView* tv = program_->outputs()[i];
     requireDevice(*tv, outputs[i]);
+    TK_REQUIRE(!outputs[i].buffer()->isReadOnly(), Bind, "output {}: the given tensor may not be written",
+               toString(*tv));
     for (size_t j = 0; j < inputs.size(); ++j) {
       const bool is_in_place = static_cast<int64_t>(j) == in_place_of_[i];
       TK_REQUIRE(!is_in_place || isSameMemory(outputs[i], inputs[j]), Bind,
@@ -264,7 +268,12 @@ Plan& HostIrEvaluator::findPlan(const Call& call) {
   if (Plan* plan = knownPlan()) return *plan;
   auto cached = std::make_unique<CachedPlan>();
   cached->key = key_;
-  cached->plan = record(call);
+  try {
+    cached->plan = record(call);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::OutOfMemory || !dropPlansBut(nullptr)) throw;
+    cached->plan = record(call);
+  }
   plans_.push_back(std::move(cached));
   return *plans_.back()->plan;
 }
@@ -327,6 +336,8 @@ std::unique_ptr<Plan> HostIrEvaluator::record(const Call& call) {
   for (TensorView* tv : program_->outputs()) {
     const RunTensor& value = runner.value(tv);
     PlanOutput output{recorder.resolve(value.address), value.dtype, value.kind, value.sizes, value.strides};
+    output.name = nameOf(*tv);
+    output.is_view = program_->isView(tv) && runner.isBoundView(tv);
     StepBuffer& buffer = list.buffers[static_cast<size_t>(output.at.buffer)];
     if (buffer.origin == StepBuffer::Origin::Intermediate) {
       // What the program allocated and gives out becomes a buffer of the call; its Allocate step has nothing left to do.
@@ -346,7 +357,12 @@ std::unique_ptr<Plan> HostIrEvaluator::record(const Call& call) {
   std::vector<Stream*> workers;
   for (int32_t i = 1; i < recorded.stream_count; ++i)
     workers.push_back(&streams_->worker(recorded_streams.indexOf(i - 1)));
+  // Compilers worked side by side since the first statement was walked.
+  for (const Step& step : recorded.steps) {
+    if (step.work != nullptr) step.work->waitUntilReady();
+  }
   auto plan = std::make_unique<Plan>(*device_, std::move(recorded), std::move(outputs), std::move(workers), home_);
+  plan->tellCopiedViews(runner.copiedViews());
   if (params_.checks_plans) requireRaceFree(plan->steps());
   return plan;
 }
@@ -357,24 +373,22 @@ void HostIrEvaluator::waitForInputs(std::span<const Tensor> inputs, Stream& stre
   }
 }
 
-void HostIrEvaluator::setReady(Tensor& output, Stream& stream) {
+// One that nobody else holds.
+std::shared_ptr<Event> HostIrEvaluator::takeEvent() {
   const auto free = std::ranges::find_if(ready_events_, [](const auto& event) { return event.use_count() == 1; });
-  std::shared_ptr<Event> event;
-  if (free != ready_events_.end()) {
-    event = *free;
-  } else {
-    ready_events_.emplace_back(device_->createEvent());
-    event = ready_events_.back();
-  }
-  device_->record(*event, stream);
-  output.setReadyEvent(std::move(event));
+  return free != ready_events_.end() ? *free : ready_events_.emplace_back(device_->createEvent());
 }
 
-std::vector<Tensor> HostIrEvaluator::runPlan(const Call& call) {
-  Plan& plan = findPlan(call);
-  waitForInputs(call.inputs, *home_);
-  // Output buffers in the order of their numbers: those that the caller gave first, then those that the program allocates.
-  std::vector<std::shared_ptr<Buffer>> fresh(plan.steps().buffers.size());
+// Plans of other sizes hold their intermediates; a request does not fail because of them.
+bool HostIrEvaluator::dropPlansBut(const Plan* needed) {
+  waitUntilDone();
+  in_flight_.clear();
+  return std::erase_if(plans_, [&](const auto& cached) { return cached->plan.get() != needed; }) > 0;
+}
+
+// Sets the addresses of the call, too: output buffers in the order of their numbers, those that the caller gave first.
+HostIrEvaluator::FreshOutputs HostIrEvaluator::allocateOutputs(const Plan& plan, const Call& call) {
+  FreshOutputs fresh(plan.steps().buffers.size());
   input_addresses_.clear();
   output_addresses_.clear();
   for (const Tensor& input : call.inputs) input_addresses_.push_back(input.data());
@@ -387,11 +401,39 @@ std::vector<Tensor> HostIrEvaluator::runPlan(const Call& call) {
     const bool is_fresh = buffer.origin == StepBuffer::Origin::Output && !call.outputs[i].isDefined() &&
                           fresh[b] == nullptr && buffer.number >= static_cast<int64_t>(output_addresses_.size());
     if (!is_fresh) continue;
-    fresh[b] = Buffer::allocate(*device_, home_, buffer.bytes, buffer.kind);
+    const auto describe = [&] {
+      return fmt::format("while allocating {} bytes for output {}", buffer.bytes, buffer.name);
+    };
+    const ErrorNote note(describe);
+    fresh[b] = allocateOutput(buffer.bytes, buffer.kind);
     output_addresses_.push_back(fresh[b]->address());
   }
+  return fresh;
+}
+
+std::shared_ptr<Buffer> HostIrEvaluator::allocateOutput(int64_t bytes, MemoryKind kind) {
+  if (params_.output_allocator == nullptr) return Buffer::allocate(*device_, home_, bytes, kind);
+  constexpr uintptr_t kAlignment = 256;
+  OutputAllocator::Block block = params_.output_allocator->allocate(bytes, kind, *home_);
+  TK_REQUIRE(block.address != nullptr && reinterpret_cast<uintptr_t>(block.address) % kAlignment == 0, Bind,
+             "allocating an output of {} bytes: the caller's allocator gave {}; a multiple of {} is legal", bytes,
+             block.address, kAlignment);
+  return Buffer::borrow(*device_, block.address, bytes, kind, std::move(block.keeper));
+}
+
+std::vector<Tensor> HostIrEvaluator::runPlan(const Call& call) {
+  Plan& plan = findPlan(call);
+  waitForInputs(call.inputs, *home_);
+  FreshOutputs fresh;
+  try {
+    fresh = allocateOutputs(plan, call);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::OutOfMemory || !dropPlansBut(&plan)) throw;
+    fresh = allocateOutputs(plan, call);
+  }
   for (const auto& [scalar, value] : call.scalars) parameter_values_.set(*scalar, value);
-  plan.replay(input_addresses_, output_addresses_, parameter_values_.bitsOf(plan.parameters()), *home_);
+  const std::shared_ptr<Event> done = takeEvent();
+  plan.replay(input_addresses_, output_addresses_, parameter_values_.bitsOf(plan.parameters()), *home_, done);
   std::vector<Tensor> outputs;
   for (size_t i = 0; i < call.outputs.size(); ++i) {
     const PlanOutput& output = plan.outputs()[i];
@@ -405,11 +447,21 @@ std::vector<Tensor> HostIrEvaluator::runPlan(const Call& call) {
       outputs.emplace_back(input.buffer(), input.offsetBytes() + output.at.offset, output.dtype, output.sizes,
                            output.strides);
     } else {
-      refuseSharedBuffer(*program_->outputs()[i]);
+      const Tensor& shared = givenOutput(plan, call, output.at.buffer);
+      outputs.emplace_back(shared.buffer(), shared.offsetBytes() + output.at.offset, output.dtype, output.sizes,
+                           output.strides);
     }
-    setReady(outputs.back(), *home_);
+    outputs.back().setReadyEvent(done);
   }
   return outputs;
+}
+
+// The caller's memory that a view of another output lies in.
+const Tensor& HostIrEvaluator::givenOutput(const Plan& plan, const Call& call, int32_t buffer) {
+  for (size_t i = 0; i < call.outputs.size(); ++i) {
+    if (call.outputs[i].isDefined() && plan.outputs()[i].at.buffer == buffer) return call.outputs[i];
+  }
+  TK_RAISE(Internal, "no output was given for buffer {} of the plan", buffer);
 }
 
 std::vector<Tensor> HostIrEvaluator::runDirect(const Call& call) {
@@ -429,27 +481,36 @@ std::vector<Tensor> HostIrEvaluator::runDirect(const Call& call) {
   }
   runner.run();
   requireGivenWritten(call, runner, given);
+  const std::shared_ptr<Event> done = takeEvent();
+  device_->record(*done, *home_);
   std::vector<Tensor> outputs;
   for (size_t i = 0; i < call.outputs.size(); ++i) {
     const RunTensor& value = runner.value(program_->outputs()[i]);
-    const auto input =
-        std::ranges::find_if(call.inputs, [&](const Tensor& tensor) { return contains(tensor, value.address); });
     if (call.outputs[i].isDefined()) {
       outputs.push_back(call.outputs[i]);
-    } else if (value.storage == nullptr && input != call.inputs.end()) {
-      const auto offset =
-          static_cast<const std::byte*>(value.address) - static_cast<const std::byte*>(input->buffer()->address());
-      outputs.emplace_back(input->buffer(), offset, value.dtype, value.sizes, value.strides);
     } else if (value.storage == nullptr) {
-      refuseSharedBuffer(*program_->outputs()[i]);
+      const Tensor& memory = callersMemory(call, value.address);
+      const auto offset =
+          static_cast<const std::byte*>(value.address) - static_cast<const std::byte*>(memory.buffer()->address());
+      outputs.emplace_back(memory.buffer(), offset, value.dtype, value.sizes, value.strides);
     } else {
       outputs.push_back(
           Tensor::borrow(*device_, value.address, value.dtype, value.sizes, value.strides, value.kind,
                          std::make_shared<DirectOutput>(DirectOutput{works_, home_, streams_, value.storage})));
     }
-    setReady(outputs.back(), *home_);
+    outputs.back().setReadyEvent(done);
   }
   return outputs;
+}
+
+// What the caller gave that the address lies in.
+const Tensor& HostIrEvaluator::callersMemory(const Call& call, const void* address) {
+  for (const std::vector<Tensor>* tensors : {&call.inputs, &call.outputs}) {
+    for (const Tensor& tensor : *tensors) {
+      if (tensor.isDefined() && contains(tensor, address)) return tensor;
+    }
+  }
+  TK_RAISE(Internal, "an output lies in no memory that the caller gave");
 }
 
 std::vector<Tensor> HostIrEvaluator::runWithInput(const std::vector<std::pair<Val*, RunValue>>& values) {
@@ -506,6 +567,7 @@ void HostIrEvaluator::run(std::span<const Tensor> inputs, std::span<Tensor> outp
     TK_REQUIRE(output.isDefined(), Bind, "run: an output has no storage; runWithInput allocates outputs");
   }
   requirePlaces(inputs, outputs);
+  const std::unique_ptr<Capture> capture = device_->joinCapture(stream);
   key_.clear();
   for (const Tensor& input : inputs) addToKey(input, key_);
   for (const size_t i : scalars_by_id_) {
@@ -526,15 +588,22 @@ void HostIrEvaluator::run(std::span<const Tensor> inputs, std::span<Tensor> outp
     call.outputs.assign(outputs.begin(), outputs.end());
     plan = &findPlan(call);
   }
-  waitForInputs(inputs, stream);
   input_addresses_.clear();
   output_addresses_.clear();
   for (const Tensor& input : inputs) input_addresses_.push_back(input.data());
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (in_place_of_[i] < 0) output_addresses_.push_back(outputs[i].data());
   }
-  plan->replay(input_addresses_, output_addresses_, parameter_values_.bitsOf(plan->parameters()), stream);
-  for (Tensor& output : outputs) setReady(output, stream);
+  if (capture != nullptr) {
+    plan->replayInto(*capture, input_addresses_, output_addresses_, parameter_values_.bitsOf(plan->parameters()),
+                     stream);
+    for (Tensor& output : outputs) output.setReadyEvent(nullptr);
+    return;
+  }
+  waitForInputs(inputs, stream);
+  const std::shared_ptr<Event> done = takeEvent();
+  plan->replay(input_addresses_, output_addresses_, parameter_values_.bitsOf(plan->parameters()), stream, done);
+  for (Tensor& output : outputs) output.setReadyEvent(done);
 }
 
 }  // namespace tokamak

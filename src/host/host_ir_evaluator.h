@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "device/output_allocator.h"
 #include "device/tensor.h"
 #include "host/host_ir_container.h"
 #include "host/plan.h"
@@ -27,6 +28,8 @@ struct HostIrEvaluatorParams {
   UnitMode units = UnitMode::OpByOp;
   /// Prove every new plan free of races, as recorded and as replayed. Errors: Race.
   bool checks_plans = true;
+  /// Where outputs come from that the caller does not give; null: the device. Outlives the evaluator and its outputs. Not in direct mode.
+  OutputAllocator* output_allocator = nullptr;
 };
 
 /// A value for an input or, to be written into, an output.
@@ -48,11 +51,13 @@ class HostIrEvaluator {
 
   /// The hot entry: input tensors in the program's order, outputs all given, on the caller's stream; scalar inputs in the program's
   /// order. Outputs get a ready event. After the first call with the same sizes, strides, alignments and steering scalars it takes nothing
-  /// from the heap. The caller holds on to the tensors until the work is done.
+  /// from the heap. The caller holds on to the tensors until the work is done. On a stream that the caller records (Device::joinCapture()) the call becomes
+  /// part of the recording, with the scalars of this call; then outputs get no ready event, and the caller holds on to the tensors as long as it is run.
   void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, Stream& stream,
            std::span<const ScalarValue> scalars = {});
 
-  /// The plan that these values would run; records it if it is new, runs nothing.
+  /// The plan that these values would run; records it if it is new, runs nothing. Good until a call finds no memory: other plans then give up
+  /// theirs.
   Plan& planFor(const std::vector<std::pair<Val*, RunValue>>& values);
 
  private:
@@ -72,7 +77,14 @@ class HostIrEvaluator {
   std::unique_ptr<Plan> record(const Call& call);
   std::vector<Tensor> runPlan(const Call& call);
   std::vector<Tensor> runDirect(const Call& call);
-  void setReady(Tensor& output, Stream& stream);
+  std::shared_ptr<Event> takeEvent();
+  /// Per buffer of the plan's steps: an output's that the program allocates, else null.
+  using FreshOutputs = std::vector<std::shared_ptr<Buffer>>;
+  FreshOutputs allocateOutputs(const Plan& plan, const Call& call);
+  static const Tensor& givenOutput(const Plan& plan, const Call& call, int32_t buffer);
+  static const Tensor& callersMemory(const Call& call, const void* address);
+  std::shared_ptr<Buffer> allocateOutput(int64_t bytes, MemoryKind kind);
+  bool dropPlansBut(const Plan* needed);
   void waitForInputs(std::span<const Tensor> inputs, Stream& stream);
   void keepUntilDone(const Call& call);
   void waitUntilDone() const;

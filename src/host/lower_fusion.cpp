@@ -4,71 +4,58 @@
 #include <map>
 #include <set>
 
-#include "heuristics/cpu_schedule.h"
+#include "base/error.h"
+#include "graph/fusion_passes.h"
+#include "graph/view_outputs.h"
 #include "host/buffer_passes.h"
+#include "host/kernel_groups.h"
 #include "host/unit_slices.h"
 #include "ir/clone.h"
 #include "ir/ops/host/post_on_stream.h"
 #include "ir/ops/math/cast_op.h"
 #include "ir/ops/math/load_store_op.h"
 #include "ir/ops/math/pointwise_op.h"
+#include "segment/group_order.h"
+#include "segment/neighbours.h"
+#include "segment/recompute.h"
 
 namespace tokamak {
 
 namespace {
 
-// The tensors a group reads from outside, and those it gives to the outside, each once, in order.
-struct GroupBorder {
-  std::vector<Val*> inputs;
-  std::vector<TensorView*> outputs;
-};
-
-GroupBorder borderOf(const Fusion& fusion, const SegmentedGroup& group) {
-  const auto isInside = [&](const Expr* expr) { return std::ranges::find(group.exprs, expr) != group.exprs.end(); };
-  GroupBorder border;
-  for (const Expr* expr : group.exprs) {
-    for (Val* input : expr->inputs()) {
-      const bool is_new = std::ranges::find(border.inputs, input) == border.inputs.end();
-      if (input->kind() == ValKind::Tensor && !isInside(input->definition()) && is_new) border.inputs.push_back(input);
-    }
-    for (TensorView* output : tensorsOf(expr->outputs())) {
-      const bool is_read_outside = std::ranges::any_of(output->uses(), [&](const Expr* use) { return !isInside(use); });
-      if (is_read_outside || fusion.isOutput(output)) border.outputs.push_back(output);
-    }
+MergeRules rulesOf(const Fusion& fusion, Grouping grouping, const KernelTarget& target) {
+  switch (grouping) {
+    case Grouping::Single: return {.stays_alone = [](const Expr&) { return true; }, .may_be_group = {}};
+    case Grouping::Units:
+      return {.stays_alone = [](const Expr& expr) { return expr.info().stands_alone; },
+              .may_be_group = [](const SegmentedGroup&) { return true; }};
+    case Grouping::Fused: return kernelRules(fusion, target);
   }
-  return border;
+  TK_RAISE(Internal, "a grouping without rules");
 }
 
-// Whether the two groups together can be one kernel.
-bool mayBeOneKernel(const Fusion& fusion, const SegmentedGroup& producer, const SegmentedGroup& consumer) {
-  SegmentedGroup both = producer;
-  both.exprs.insert(both.exprs.end(), consumer.exprs.begin(), consumer.exprs.end());
-  std::ranges::sort(both.exprs, {}, &Expr::id);
-  const auto staysAlone = [](const Expr* expr) { return expr->info().is_library || expr->info().is_communication; };
-  if (std::ranges::any_of(both.exprs, staysAlone)) return false;
-  const GroupBorder border = borderOf(fusion, both);
-  Fusion unit(fusion.name());
-  Cloner cloner(unit);
-  for (Val* input : border.inputs) unit.addInput(cloner.clone(input));
-  for (const Expr* expr : both.exprs) cloner.clone(*expr);
-  for (TensorView* output : border.outputs) unit.addOutput(cloner.clone(output));
-  return !whyNoCpuKernel(unit);
+std::vector<SegmentedGroup> groupsOf(const Fusion& fusion, Grouping grouping, const KernelTarget& target) {
+  const MergeRules rules = rulesOf(fusion, grouping, target);
+  std::vector<SegmentedGroup> groups = segment(fusion, rules);
+  if (grouping == Grouping::Fused)
+    groups = moveSmallOpsToProducers(
+        fusion, mergeNeighbours(fusion, recomputeCheap(fusion, std::move(groups), rules), rules), rules);
+  return orderForMemory(fusion, std::move(groups));
 }
 
 Expr* makeUnit(const Fusion& fusion, const SegmentedGroup& group, int64_t number, Cloner& program) {
-  const GroupBorder border = borderOf(fusion, group);
   auto unit = std::make_shared<HostUnit>();
   unit->number = number;
   unit->fusion = std::make_unique<Fusion>(fusion.name());
   Cloner inner(*unit->fusion);
   PostOnStream post;
-  for (Val* input : border.inputs) {
+  for (TensorView* input : group.inputs) {
     unit->fusion->addInput(inner.clone(input));
     post.ins.push_back(program.clone(input));
   }
   for (const Expr* expr : group.exprs) inner.clone(*expr);
   addScalarInputs(fusion, post, *unit, [&](Scalar* scalar) { return program.clone(scalar); });
-  for (TensorView* output : border.outputs) {
+  for (TensorView* output : group.outputs) {
     unit->fusion->addOutput(inner.clone(output));
     post.outs.push_back(program.clone(output));
   }
@@ -112,6 +99,20 @@ TensorView* addUpdate(HostIrContainer& program, TensorView* output, TensorView* 
   return output;
 }
 
+// Views stand behind everything else: what they are of has been computed then. What a kernel gives anyway stays as it is.
+void appendViews(HostIrContainer& program, const FusionWithoutViews& parts, Cloner& cloner,
+                 std::set<const Val*> given) {
+  for (const ViewOutput& view : parts.views) {
+    for (const Expr* step : view.chain) {
+      TensorView* result = parts.cloner->clone(asTensor(step->output(0)));
+      if (!given.insert(result).second) continue;
+      if (result->definition() == nullptr) parts.cloner->clone(*step);
+      program.pushBack(cloner.clone(*result->definition()));
+      program.markView(cloner.clone(asTensor(result->definition()->inputs()[0])), cloner.clone(result));
+    }
+  }
+}
+
 // Gives tensors without a label the number they have in dumps, so that messages and timelines can name them.
 void labelTensors(HostIrContainer& program) {
   int64_t next = 0;
@@ -129,43 +130,43 @@ void labelTensors(HostIrContainer& program) {
 
 }  // namespace
 
-bool mayMergeInHostProgram(const SegmentedGroup& producer, const SegmentedGroup& consumer) {
-  const auto standsAlone = [](const Expr* expr) { return expr->info().stands_alone; };
-  return std::ranges::none_of(producer.exprs, standsAlone) && std::ranges::none_of(consumer.exprs, standsAlone);
-}
-
-std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& fusion, Grouping grouping) {
+std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& definition, Grouping grouping,
+                                                 const KernelTarget& target, OutputViews views) {
+  const std::unique_ptr<Fusion> simplified =
+      grouping == Grouping::Fused ? prepareForKernels(*simplifyFusion(definition), target) : nullptr;
+  const Fusion& whole = simplified != nullptr ? *simplified : definition;
+  FusionWithoutViews parts;
+  if (grouping == Grouping::Fused && views == OutputViews::Give) parts = takeViewOutputs(whole);
+  const bool has_views = !parts.views.empty();
+  const Fusion& fusion = has_views ? *parts.fusion : whole;
   auto program = std::make_unique<HostIrContainer>(fusion.name());
   Cloner cloner(*program);
   for (Val* input : fusion.inputs()) program->addInput(cloner.clone(input));
-  const MergePredicate never = [](const SegmentedGroup&, const SegmentedGroup&) { return false; };
-  const MergePredicate kernels = [&](const SegmentedGroup& a, const SegmentedGroup& b) {
-    return mayBeOneKernel(fusion, a, b);
-  };
-  const MergePredicate may_merge = grouping == Grouping::Single  ? never
-                                   : grouping == Grouping::Fused ? kernels
-                                                                 : MergePredicate(mayMergeInHostProgram);
   int64_t units = 0;
-  std::map<const Expr*, const SegmentedGroup*> kernels_of;  // of ops that become a kernel together
+  std::map<const Val*, const SegmentedGroup*> kernels_of;  // of what a kernel gives
   std::vector<const Expr*> order;
-  const std::vector<SegmentedGroup> groups = segment(fusion, may_merge);
+  std::set<const Val*> given;
+  const std::vector<SegmentedGroup> groups = groupsOf(fusion, grouping, target);
   for (const SegmentedGroup& group : groups) {
     if (grouping == Grouping::Fused && group.exprs.size() > 1) {
-      for (const Expr* expr : group.exprs) kernels_of[expr] = &group;
+      for (const TensorView* output : group.outputs) kernels_of[output] = &group;
     }
     order.insert(order.end(), group.exprs.begin(), group.exprs.end());
+    given.insert(group.outputs.begin(), group.outputs.end());
     program->pushBack(group.exprs.size() == 1 ? cloner.clone(*group.exprs[0])
                                               : makeUnit(fusion, group, units++, cloner));
   }
-  for (TensorView* output : fusion.outputs()) {
+  if (has_views) appendViews(*program, parts, cloner, std::move(given));
+  for (TensorView* source : whole.outputs()) {
+    TensorView* output = has_views ? parts.cloner->clone(source) : source;
     const auto alias = fusion.outputAliases().find(output);
     TensorView* result = cloner.clone(output);
     if (alias != fusion.outputAliases().end()) {
-      Val* target = alias->second.target;
-      const auto kernel = kernels_of.find(output->definition());
-      const bool is_in_place =
-          mayUpdateInPlace(order, *output, *target) && (kernel == kernels_of.end() || !reads(*kernel->second, *target));
-      result = addUpdate(*program, result, asTensor(cloner.clone(target)), is_in_place);
+      Val* updated = alias->second.target;
+      const auto kernel = kernels_of.find(output);
+      const bool is_in_place = mayUpdateInPlace(order, *output, *updated) &&
+                               (kernel == kernels_of.end() || !reads(*kernel->second, *updated));
+      result = addUpdate(*program, result, asTensor(cloner.clone(updated)), is_in_place);
     }
     program->addOutput(result);
   }
@@ -184,7 +185,8 @@ void finishHostProgram(HostIrContainer& program, const HostLoweringOptions& opti
 }
 
 std::unique_ptr<HostIrContainer> lowerToHostProgram(const Fusion& fusion, const HostLoweringOptions& options) {
-  std::unique_ptr<HostIrContainer> program = makeHostProgram(fusion, options.grouping);
+  std::unique_ptr<HostIrContainer> program =
+      makeHostProgram(fusion, options.grouping, options.target.value_or(KernelTarget{}), options.output_views);
   finishHostProgram(*program, options);
   return program;
 }

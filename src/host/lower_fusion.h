@@ -3,29 +3,38 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
+#include "heuristics/kernel_target.h"
 #include "host/host_ir_container.h"
 #include "host/lower_streams.h"
-#include "segment/segmenter.h"
 
 namespace tokamak {
 
 enum class Grouping : uint8_t {
   Single,  ///< each op alone
   Units,   ///< ops that need not stand alone are merged maximally into host units
-  Fused,   ///< ops are merged as long as they can be one kernel
+  Fused,   ///< the fusion is simplified (graph/), then ops are merged as long as they can be one kernel
 };
 
-/// False as soon as one of the two groups holds an op that stands alone.
-bool mayMergeInHostProgram(const SegmentedGroup& producer, const SegmentedGroup& consumer);
+/// What becomes of outputs that could be views of an input or of another output (docs/views.md). Fused only: elsewhere each op computes.
+enum class OutputViews : uint8_t {
+  Give,  ///< they are views, unless the caller gives memory for them
+  Copy,  ///< kernels write them: for callers that give memory for all outputs
+};
 
 /// Clones the fusion's live ops, in topological order, into a program: ops that stand alone as statements, other groups (of
 /// more than one op) as PostOnStream. All its tensors are Global; outputs that update an input become aliases of it.
-std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& fusion, Grouping grouping);
+std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& fusion, Grouping grouping,
+                                                 const KernelTarget& target = {},
+                                                 OutputViews views = OutputViews::Give);
 
 struct HostLoweringOptions {
-  Grouping grouping = Grouping::Single;
+  /// What Fused makes is meant for UnitMode::Kernels.
+  Grouping grouping = Grouping::Fused;
   StreamSync stream_sync = StreamSync::Hoisted;
+  std::optional<KernelTarget> target = std::nullopt;  ///< what Fused merges for; by default a processor
+  OutputViews output_views = OutputViews::Give;
   /// Called with the program as lower-streams left it, before the buffer passes.
   std::function<void(const HostIrContainer&)> after_streams = {};
 };

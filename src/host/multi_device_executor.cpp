@@ -4,9 +4,25 @@
 
 namespace tokamak {
 
+namespace {
+
+HostLoweringOptions loweringFor(const Device& device, HostLoweringOptions options) {
+  if (!options.target)
+    options.target = device.properties().ordinal >= 0 ? hopperTarget() : cpuTarget(device.properties().threads);
+  return options;
+}
+
+HostIrEvaluatorParams evaluationOf(const MultiDeviceExecutorParams& params) {
+  HostIrEvaluatorParams evaluator = params.evaluator;
+  evaluator.units = params.lowering.grouping == Grouping::Fused ? UnitMode::Kernels : UnitMode::OpByOp;
+  return evaluator;
+}
+
+}  // namespace
+
 MultiDeviceExecutor::MultiDeviceExecutor(const Fusion& fusion, Device& device, const MultiDeviceExecutorParams& params)
-    : evaluator_(
-          std::make_unique<HostIrEvaluator>(lowerToHostProgram(fusion, params.lowering), device, params.evaluator)) {
+    : evaluator_(std::make_unique<HostIrEvaluator>(lowerToHostProgram(fusion, loweringFor(device, params.lowering)),
+                                                   device, evaluationOf(params))) {
   for (TensorView* output : fusion.outputs()) {
     const auto alias = fusion.outputAliases().find(output);
     is_hidden_.push_back(alias != fusion.outputAliases().end() && alias->second.is_hidden);

@@ -1,4 +1,4 @@
-// MultiDeviceExecutor: a fusion, lowered to a host program and run.
+// MultiDeviceExecutor: a fusion, lowered to a host program and run: as kernels, unless asked for something else.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 namespace tokamak {
 
 struct MultiDeviceExecutorParams {
-  HostLoweringOptions lowering;
-  HostIrEvaluatorParams evaluator;
+  HostLoweringOptions lowering;     ///< without a target: for the device
+  HostIrEvaluatorParams evaluator;  ///< `units` follows from the grouping: Kernels where it is Fused
 };
 
 class MultiDeviceExecutor {

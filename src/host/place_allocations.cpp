@@ -22,7 +22,7 @@ void placeAllocations(HostIrContainer& program) {
       TensorView* root = program.resolveAlias(out);
       const auto* set = expr->as<LoadStoreOp>();
       const bool binds = set != nullptr && !program.isOutput(out) && set->in->memoryKind() == out->memoryKind();
-      if (binds || !known.insert(root).second) continue;
+      if (binds || program.isView(out) || !known.insert(root).second) continue;
       placed.exprs.push_back(program.appendOp(Allocate{out, elementCount(program, *out), false, false}));
     }
     placed.exprs.push_back(expr);

@@ -1,6 +1,7 @@
 #include "host/plan.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include <fmt/format.h>
@@ -32,15 +33,27 @@ Plan::Plan(Device& device, StepList recorded, std::vector<PlanOutput> outputs, s
       list_(placeBuffers(dropImpliedWaits(recorded_))),
       outputs_(std::move(outputs)),
       streams_(std::move(workers)),
-      home_(std::move(home)),
-      last_call_(device.createEvent()) {
+      home_(std::move(home)) {
   streams_.insert(streams_.begin(), nullptr);  // the caller's, given per call
   for (PlanOutput& output : outputs_) output.at.buffer = numberAfterPlacing(recorded_, list_, output.at.buffer);
   compile();
 }
 
 Plan::~Plan() {
-  if (last_stream_ != nullptr) device_->wait(*home_, *last_call_);
+  if (last_call_ != nullptr) device_->wait(*home_, *last_call_);
+}
+
+// "while allocating 4096 bytes of intermediates for T1 (2048 bytes), T3 (2048 bytes)"
+std::string Plan::describeIntermediates() const {
+  constexpr size_t kMost = 6;
+  std::vector<std::pair<int64_t, std::string>> largest;
+  for (const StepBuffer& buffer : recorded_.buffers)
+    if (buffer.origin == StepBuffer::Origin::Intermediate) largest.emplace_back(buffer.bytes, buffer.name);
+  std::ranges::sort(largest, std::greater<>());
+  std::string text;
+  for (const auto& [bytes, name] : std::span(largest).first(std::min(kMost, largest.size())))
+    text += fmt::format("{}{} ({} bytes)", text.empty() ? "" : ", ", name, bytes);
+  return fmt::format("while allocating {} bytes of intermediates, the largest of them {}", summary_.arena_bytes, text);
 }
 
 void Plan::compile() {
@@ -50,48 +63,49 @@ void Plan::compile() {
   for (const StepBuffer& buffer : list_.buffers) {
     if (buffer.origin == StepBuffer::Origin::Output) summary_.output_bytes += buffer.bytes;
     if (buffer.origin == StepBuffer::Origin::Arena) {
+      const auto describe = [this] { return describeIntermediates(); };
+      const ErrorNote note(describe);
       arenas_.push_back(Buffer::allocate(*device_, home_, buffer.bytes, buffer.kind));
     }
   }
-  for (int32_t e = 0; e < list_.event_count; ++e) events_.push_back(device_->createEvent());
+  ReplaySteps replay{.stream_count = list_.stream_count, .event_count = list_.event_count};
   std::set<int32_t> used_streams;
-  size_t most_addresses = 0;
   for (const Step& step : list_.steps) {
-    ReplayStep replay{Action::Launch,
-                      step.stream,
-                      step.event,
-                      static_cast<uint32_t>(addresses_.size()),
-                      static_cast<uint32_t>(step.addresses.size() + step.parameters.size()),
-                      step.work.get(),
-                      0};
+    ReplayStep made{.stream = step.stream,
+                    .event = step.event,
+                    .first_slot = static_cast<uint32_t>(replay.slots.size()),
+                    .slot_count = static_cast<uint32_t>(step.addresses.size() + step.parameters.size()),
+                    .work = step.work.get()};
+    using Action = ReplayStep::Action;
     switch (step.kind) {
-      case StepKind::Work: break;
+      case StepKind::Work: made.action = Action::Launch; break;
       case StepKind::Fill:
-        replay.action = Action::Fill;
-        replay.bytes = step.accesses[0].dims[0].size;
+        made.action = Action::Fill;
+        made.bytes = step.accesses[0].dims[0].size;
         break;
-      case StepKind::Record: replay.action = Action::Record; break;
-      case StepKind::Wait: replay.action = Action::Wait; break;
+      case StepKind::Record: made.action = Action::Record; break;
+      case StepKind::Wait: made.action = Action::Wait; break;
       default: TK_RAISE(Unsupported, "plan: {} cannot be replayed without a communicator", step.text);
     }
     used_streams.insert(step.stream);
-    addPassed(step);
-    most_addresses = std::max<size_t>(most_addresses, replay.address_count);
-    steps_.push_back(replay);
+    addPassed(step, replay);
+    replay.steps.push_back(made);
   }
   used_streams.insert(0);
-  summary_.steps = static_cast<int64_t>(steps_.size());
+  summary_.steps = static_cast<int64_t>(replay.steps.size());
   summary_.streams = static_cast<int64_t>(used_streams.size());
   bases_.resize(list_.buffers.size());
-  scratch_.resize(most_addresses);
+  replay.base_count = bases_.size();
+  replay.parameter_count = parameters_.size();
+  replay_ = device_->prepareReplay(std::move(replay));
 }
 
 // What a launch passes.
-void Plan::addPassed(const Step& step) {
-  addresses_.insert(addresses_.end(), step.addresses.begin(), step.addresses.end());
+void Plan::addPassed(const Step& step, ReplaySteps& replay) {
+  for (const StepAddress& address : step.addresses) replay.slots.push_back({address.buffer, address.offset});
   for (const Scalar* parameter : step.parameters) {
     const auto found = std::ranges::find(parameters_, parameter);
-    addresses_.push_back({kParameter, found - parameters_.begin()});
+    replay.slots.push_back({ReplaySlot::kParameter, found - parameters_.begin()});
     if (found == parameters_.end()) parameters_.push_back(parameter);
   }
 }
@@ -103,9 +117,8 @@ int64_t Plan::outputBufferBytes(int64_t number) const {
   TK_RAISE(Internal, "the plan has no output buffer {}", number);
 }
 
-void Plan::replay(std::span<void* const> inputs, std::span<void* const> output_buffers,
-                  std::span<void* const> parameters, Stream& stream) {
-  const std::lock_guard lock(mutex_);
+void Plan::setBases(std::span<void* const> inputs, std::span<void* const> output_buffers,
+                    std::span<const std::shared_ptr<Buffer>> arenas) {
   size_t arena = 0;
   for (size_t b = 0; b < list_.buffers.size(); ++b) {
     const StepBuffer& buffer = list_.buffers[b];
@@ -115,39 +128,65 @@ void Plan::replay(std::span<void* const> inputs, std::span<void* const> output_b
     else if (buffer.origin == StepBuffer::Origin::Output)
       bases_[b] = output_buffers[number];
     else
-      bases_[b] = arenas_[arena++]->address();
+      bases_[b] = arenas[arena++]->address();
   }
+}
+
+// Nobody knows when the recording runs, or how often: it shares nothing with other calls.
+void Plan::replayInto(Capture& capture, std::span<void* const> inputs, std::span<void* const> output_buffers,
+                      std::span<void* const> parameters, Stream& stream) {
+  struct Used {
+    std::shared_ptr<Stream> home;
+    std::vector<std::shared_ptr<const Work>> works;
+    std::vector<std::shared_ptr<Buffer>> arenas;  // go first
+  };
+  const std::lock_guard lock(mutex_);
+  auto used = std::make_shared<Used>();
+  used->home = home_;
+  for (const Step& step : list_.steps) used->works.push_back(step.work);
+  for (const std::shared_ptr<Buffer>& arena : arenas_)
+    used->arenas.push_back(Buffer::allocate(*device_, home_, arena->bytes(), arena->kind()));
+  device_->synchronize(*home_);  // what used these blocks before
+  setBases(inputs, output_buffers, used->arenas);
+  capture.keep(used);
+  replay_->runInto(capture, stream, bases_, parameters);
+}
+
+void Plan::replay(std::span<void* const> inputs, std::span<void* const> output_buffers,
+                  std::span<void* const> parameters, Stream& stream, const std::shared_ptr<Event>& done) {
+  const std::lock_guard lock(mutex_);
+  setBases(inputs, output_buffers, arenas_);
   // The arena and the worker streams are shared by all calls: a call on another stream starts after the last one.
-  if (last_stream_ == nullptr && &stream != home_.get()) {
-    device_->record(*last_call_, *home_);
-    device_->wait(stream, *last_call_);
-  } else if (last_stream_ != nullptr && last_stream_ != &stream) {
+  if (last_call_ == nullptr && &stream != home_.get()) {
+    device_->record(*done, *home_);
+    device_->wait(stream, *done);
+  } else if (last_call_ != nullptr && last_stream_ != &stream) {
     device_->wait(stream, *last_call_);
   }
-  for (const ReplayStep& step : steps_) {
-    Stream& on = step.stream == 0 ? stream : *streams_[static_cast<size_t>(step.stream)];
-    switch (step.action) {
-      case Action::Launch:
-        for (uint32_t i = 0; i < step.address_count; ++i) {
-          const StepAddress& address = addresses_[step.first_address + i];
-          scratch_[i] = address.buffer == kParameter
-                            ? parameters[static_cast<size_t>(address.offset)]
-                            : static_cast<std::byte*>(bases_[static_cast<size_t>(address.buffer)]) + address.offset;
-        }
-        device_->launch(on, *step.work, {scratch_.data(), step.address_count});
-        break;
-      case Action::Fill: {
-        const StepAddress& address = addresses_[step.first_address];
-        device_->fill(on, static_cast<std::byte*>(bases_[static_cast<size_t>(address.buffer)]) + address.offset, 0,
-                      step.bytes);
-        break;
-      }
-      case Action::Record: device_->record(*events_[static_cast<size_t>(step.event)], on); break;
-      case Action::Wait: device_->wait(on, *events_[static_cast<size_t>(step.event)]); break;
-    }
-  }
-  device_->record(*last_call_, stream);
+  streams_[0] = &stream;
   last_stream_ = &stream;
+  last_call_ = done;
+  try {
+    replay_->run(streams_, bases_, parameters);
+  } catch (...) {
+    joinWorkers(*done);
+    throw;
+  }
+  device_->record(*done, stream);
+}
+
+// A call that failed may have got half way: what comes later starts after that, as far as the device still takes anything.
+void Plan::joinWorkers(Event& done) {
+  Stream& stream = *streams_[0];
+  try {
+    for (Stream* const worker : std::span(streams_).subspan(1)) {
+      device_->record(done, *worker);
+      device_->wait(stream, done);
+    }
+    device_->record(done, stream);
+  } catch (const Error&) {
+    last_call_ = nullptr;  // no event stands for it; the first failure is the one to report
+  }
 }
 
 std::string Plan::toString() const {
@@ -169,7 +208,17 @@ std::string Plan::toString() const {
     for (const Scalar* parameter : step.parameters) text += " " + tokamak::toString(*parameter);
     text += '\n';
   }
+  for (const PlanOutput& output : outputs_) {
+    if (output.is_view) text += fmt::format("  {}: {}\n", output.name, describeView(output));
+  }
+  for (const std::string& sentence : copied_views_) text += fmt::format("  {}\n", sentence);
   return text;
+}
+
+std::string Plan::describeView(const PlanOutput& output) const {
+  const StepBuffer& buffer = list_.buffers[static_cast<size_t>(output.at.buffer)];
+  return fmt::format("a view of {}, from byte {} on, with strides [{}]", buffer.name, output.at.offset,
+                     fmt::join(output.strides, ", "));
 }
 
 }  // namespace tokamak

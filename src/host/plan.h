@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "device/device.h"
+#include "device/replay.h"
 #include "device/tensor.h"
 #include "host/step_list.h"
 
@@ -22,6 +23,8 @@ struct PlanOutput {
   MemoryKind kind = MemoryKind::Device;
   std::vector<int64_t> sizes;
   std::vector<int64_t> strides;
+  std::string name = {};
+  bool is_view = false;  ///< of an input or of another output, whose memory it shares
 };
 
 struct PlanSummary {
@@ -56,32 +59,34 @@ class Plan {
   int64_t outputBufferBytes(int64_t number) const;
 
   /// Enqueues the program on `stream` and the worker streams and returns. inputs[i], output_buffers[i]: the addresses of input i
-  /// and of output buffer i; parameters[i]: parameterBits() of parameter i. Thread-safe; calls that overlap are ordered one after the other.
+  /// and of output buffer i; parameters[i]: parameterBits() of parameter i. `done` is recorded behind it, and not moved by others before the next
+  /// call. Thread-safe; calls that overlap are ordered one after the other.
   void replay(std::span<void* const> inputs, std::span<void* const> output_buffers, std::span<void* const> parameters,
-              Stream& stream);
+              Stream& stream, const std::shared_ptr<Event>& done);
 
-  /// An event that is done when the calls so far are; belongs to the plan.
-  const Event& lastCall() const { return *last_call_; }
+  /// The same into what a caller records of `stream`, with intermediates of its own, which the recording holds.
+  void replayInto(Capture& capture, std::span<void* const> inputs, std::span<void* const> output_buffers,
+                  std::span<void* const> parameters, Stream& stream);
+
+  /// An event that is done when the calls so far are; null when there was none.
+  const Event* lastCall() const { return last_call_.get(); }
+
+  /// A sentence for each output that could have been a view and is copied.
+  const std::vector<std::string>& copiedViews() const { return copied_views_; }
+  void tellCopiedViews(std::vector<std::string> sentences) { copied_views_ = std::move(sentences); }
+  /// Where an output that is a view lies, in words: "a view of T0".
+  std::string describeView(const PlanOutput& output) const;
 
   /// The steps in words, a line each.
   std::string toString() const;
 
  private:
-  enum class Action : uint8_t { Launch, Fill, Record, Wait };
-  struct ReplayStep {
-    Action action;
-    int32_t stream;
-    int32_t event;
-    uint32_t first_address;
-    uint32_t address_count;
-    const Work* work;
-    int64_t bytes;
-  };
-
-  static constexpr int32_t kParameter = -1;  ///< as the buffer of an address: parameter number `offset` instead
-
   void compile();
-  void addPassed(const Step& step);
+  std::string describeIntermediates() const;
+  void joinWorkers(Event& done);
+  void setBases(std::span<void* const> inputs, std::span<void* const> output_buffers,
+                std::span<const std::shared_ptr<Buffer>> arenas);
+  void addPassed(const Step& step, ReplaySteps& replay);
 
   Device* device_;
   StepList recorded_;
@@ -91,17 +96,16 @@ class Plan {
   std::shared_ptr<Stream> home_;
   PlanSummary summary_;
 
-  std::vector<ReplayStep> steps_;
-  std::vector<StepAddress> addresses_;
+  std::vector<std::string> copied_views_;
+
+  std::unique_ptr<Replay> replay_;
   std::vector<const Scalar*> parameters_;
-  std::vector<std::unique_ptr<Event>> events_;
   std::vector<std::shared_ptr<Buffer>> arenas_;
-  std::unique_ptr<Event> last_call_;
+  std::shared_ptr<Event> last_call_;  // null before the first one
   Stream* last_stream_ = nullptr;
 
   std::mutex mutex_;
   std::vector<void*> bases_;
-  std::vector<void*> scratch_;
 };
 
 }  // namespace tokamak

@@ -5,10 +5,13 @@
 
 namespace tokamak {
 
+int64_t alignmentOf(const Tensor& tensor) {
+  return int64_t{1} << std::countr_zero(reinterpret_cast<uintptr_t>(tensor.data()) | 64U);
+}
+
 void addToKey(const Tensor& tensor, std::vector<int64_t>& key) {
-  const auto alignment = std::countr_zero(reinterpret_cast<uintptr_t>(tensor.data()) | 64U);
   key.push_back(static_cast<int64_t>(tensor.dtype()) | static_cast<int64_t>(tensor.kind()) << 8 | tensor.rank() << 16 |
-                static_cast<int64_t>(alignment) << 24);
+                alignmentOf(tensor) << 24);
   key.insert(key.end(), tensor.sizes().begin(), tensor.sizes().end());
   key.insert(key.end(), tensor.strides().begin(), tensor.strides().end());
 }

@@ -11,6 +11,8 @@ namespace tokamak {
 
 /// Element type, memory kind, sizes, strides and the alignment of the address. Takes nothing from the heap beyond the key's growth.
 void addToKey(const Tensor& tensor, std::vector<int64_t>& key);
+/// That of the address in bytes, as far as a key tells it: at most 64.
+int64_t alignmentOf(const Tensor& tensor);
 /// Which scalar, and its value bit by bit.
 void addToKey(const Scalar& scalar, const ScalarValue& value, std::vector<int64_t>& key);
 

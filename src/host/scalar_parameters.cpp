@@ -6,17 +6,34 @@
 #include "compute/rules.h"
 #include "device/device.h"
 #include "ir/fields.h"
+#include "ir/ops/host/post_on_stream.h"
 
 namespace tokamak {
 
-ScalarParameters::ScalarParameters(const HostIrContainer& program) {
+ScalarParameters::ScalarParameters(const HostIrContainer& program, UnitMode units) : units_(units) {
+  takeInputs(program);
+  if (inputs_.empty()) return;
+  surveyTensors(program);
+  forEachStatement(program.topLevel(), [&](const Expr& expr) { surveyStatement(expr); });
+  settle();
+}
+
+ScalarParameters::ScalarParameters(const Fusion& unit) {
+  takeInputs(unit);
+  if (inputs_.empty()) return;
+  surveyTensors(unit);
+  for (const Expr* expr : unit.allExprs()) surveyStatement(*expr);
+  settle();
+}
+
+void ScalarParameters::takeInputs(const Fusion& program) {
   for (Val* input : program.inputs()) {
     const Scalar* scalar = asScalar(input);
     if (scalar != nullptr && scalar->isSymbol()) inputs_.insert(scalar);
   }
-  if (inputs_.empty()) return;
-  surveyTensors(program);
-  forEachStatement(program.topLevel(), [&](const Expr& expr) { surveyStatement(expr); });
+}
+
+void ScalarParameters::settle() {
   // A value that takes more than parameters is computed when the work is prepared.
   for (size_t left = inputs_.size() + 1; inputs_.size() < left;) {
     left = inputs_.size();
@@ -57,7 +74,7 @@ bool ScalarParameters::isOfInputs(const Scalar& scalar) const {
          std::ranges::all_of(scalar.operands(), [&](const Scalar* operand) { return isOfInputs(*operand); });
 }
 
-void ScalarParameters::surveyTensors(const HostIrContainer& program) {
+void ScalarParameters::surveyTensors(const Fusion& program) {
   for (const TensorView* tensor : program.allTensors()) {
     for (const Axes* axes :
          {&tensor->domain().logical, &tensor->domain().loop, &tensor->domain().root, &tensor->domain().allocation}) {
@@ -72,6 +89,8 @@ void ScalarParameters::surveyTensors(const HostIrContainer& program) {
 void ScalarParameters::surveyStatement(const Expr& expr) {
   const bool has_rule = expr.list() == OpList::Math && !expr.info().is_library;
   if (has_rule) surveyRule(expr);
+  if (const auto* post = expr.as<PostOnStream>(); post != nullptr && units_ == UnitMode::Kernels)
+    return surveyUnit(expr, *post);
   const auto found = values_.find(&expr);
   for (Val* val : valsOf(expr)) {
     if (val->kind() == ValKind::Stream) {
@@ -82,6 +101,22 @@ void ScalarParameters::surveyStatement(const Expr& expr) {
     const bool is_value =
         scalar != nullptr && has_rule && std::ranges::find(found->second, scalar) != found->second.end();
     if (scalar != nullptr && !is_value) steer(*scalar);
+  }
+}
+
+// What a kernel does with a scalar, its ops do.
+void ScalarParameters::surveyUnit(const Expr& expr, const PostOnStream& post) {
+  const Fusion& unit = *post.unit->fusion;
+  const ScalarParameters inner(unit);
+  std::vector<const Scalar*>& values = values_[&expr];
+  for (size_t i = 0; i < post.ins.size(); ++i) {
+    const Scalar* given = asScalar(post.ins[i]);
+    if (given == nullptr) continue;
+    const Scalar* symbol = asScalar(unit.inputs()[i]);
+    if (symbol == nullptr || !inner.contains(symbol) || parameterType(*symbol) != parameterType(*given))
+      steer(*given);
+    else if (std::ranges::find(values, given) == values.end())
+      values.push_back(given);
   }
 }
 

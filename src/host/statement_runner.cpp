@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "host/recorder.h"
 #include "host/scalar_parameters.h"
+#include "host/view_of.h"
 #include "ir/expr_summary.h"
 #include "ir/visit.h"
 
@@ -222,7 +223,7 @@ StatementRunner::Operands StatementRunner::operandsOf(const Expr& expr) const {
   Operands operands;
   const auto add = [&](TensorView* tensor, bool is_result) {
     const RunTensor& known = value(tensor);
-    OperandDesc desc{known.dtype, known.sizes, known.strides, alignmentOf(known.address)};
+    OperandDesc desc{known.dtype, known.sizes, known.strides, std::min(known.alignment, alignmentOf(known.address))};
     for (size_t i = 0; i < desc.sizes.size(); ++i) {
       if (is_result && desc.strides[i] == 0 && desc.sizes[i] > 1) desc.sizes[i] = 1;
     }
@@ -240,6 +241,7 @@ void StatementRunner::runMath(const Expr& expr) {
       set != nullptr && !isKnown(out) && set->in->memoryKind() == out->memoryKind()) {
     return setValue(out, value(set->in));  // a Set without a place to write to binds the same tensor
   }
+  if (bindView(expr, out)) return;
   for (TensorView* result : tensorsOf(expr.outputs())) allocate(result, nullptr);
   const Operands operands = operandsOf(expr);
   for (TensorView* result : tensorsOf(expr.outputs())) {
@@ -250,8 +252,38 @@ void StatementRunner::runMath(const Expr& expr) {
   }
   WorkRequest request{expr, operands.descs, scalars_};
   if (parameters_ != nullptr) request.parameters = parameters_->of(expr);
+  launch(request, operands);
+}
+
+// Why not, where a view was asked for, is told by copiedViews().
+bool StatementRunner::bindView(const Expr& expr, TensorView* out) {
+  const bool is_wanted = &out->fusion() == program_ && program_->isView(out);
+  if (!is_wanted) return false;
+  const auto tell = [&](std::string_view reason) {
+    copied_views_.push_back(fmt::format("{} is copied: {}", nameOf(*out), reason));
+    return false;
+  };
+  if (isKnown(out)) return tell("memory was given for it");
+  const RunTensor& in = value(asTensor(expr.inputs()[0]));
+  std::optional<RunTensor> view = viewOf(expr, in, scalars_);
+  if (!view)
+    return tell(fmt::format("{} of sizes [{}] and strides [{}] has no such view", nameOf(*asTensor(expr.inputs()[0])),
+                            fmt::join(in.sizes, ", "), fmt::join(in.strides, ", ")));
+  if (!isRequiredLayout(*out, *view))
+    return tell(
+        fmt::format("a view has the strides [{}], and another order is required", fmt::join(view->strides, ", ")));
+  setValue(out, *std::move(view));
+  bound_views_.insert(out);
+  return true;
+}
+
+// What the recorder was told has its compilation waited for when all of it is known.
+void StatementRunner::launch(const WorkRequest& request, const Operands& operands) {
   const Work& work = *works_->find(*device_, request);
-  if (recorder_ != nullptr) recorder_->describeNext(summaryOf(expr));
+  if (recorder_ != nullptr)
+    recorder_->describeNext(summaryOf(request.expr));
+  else
+    work.waitUntilReady();
   device_->launch(*current_, work, operands.addresses);
 }
 
@@ -309,9 +341,9 @@ void StatementRunner::launchUnit(const Expr& expr, const PostOnStream& post) {
   }
   for (size_t i = 0; i < post.outs.size(); ++i) bindShape(*unit.outputs()[i], value(post.outs[i]).sizes, scalars_);
   const Operands operands = operandsOf(expr);
-  const Work& work = *works_->find(*device_, {expr, operands.descs, scalars_});
-  if (recorder_ != nullptr) recorder_->describeNext(summaryOf(expr));
-  device_->launch(*current_, work, operands.addresses);
+  WorkRequest request{expr, operands.descs, scalars_};
+  if (parameters_ != nullptr) request.parameters = parameters_->of(expr);
+  launch(request, operands);
   for (const Scalar* symbol : unit.allSymbols()) scalars_.erase(symbol);
 }
 

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -49,6 +50,8 @@ struct RunTensor {
   MemoryKind kind = MemoryKind::Device;
   std::vector<int64_t> sizes;
   std::vector<int64_t> strides;
+  /// Of the first byte of the buffer that it lies in: a plan is recorded with other addresses, and replayed for all that are multiples of this.
+  int64_t alignment = 64;
   std::shared_ptr<RunStorage> storage;  ///< null: the caller's memory
 };
 
@@ -86,6 +89,10 @@ class StatementRunner {
   /// Errors: HostProgram when the program did not give it a value.
   const RunTensor& value(TensorView* tensor) const;
   bool isKnown(TensorView* tensor) const;
+  /// Whether `tensor`, which is marked as a view, has become one.
+  bool isBoundView(const TensorView* tensor) const { return bound_views_.contains(tensor); }
+  /// A sentence for each view that was asked for and was copied instead.
+  const std::vector<std::string>& copiedViews() const { return copied_views_; }
 
  private:
   struct Operands {
@@ -97,9 +104,11 @@ class StatementRunner {
   void runStatement(const Expr& expr);
   void runLoop(const ForLoop& loop);
   void runMath(const Expr& expr);
+  bool bindView(const Expr& expr, TensorView* out);
   void runUnit(const Expr& expr, const PostOnStream& post);
   void bindUnitScalar(const PostOnStream& post, size_t input);
   void launchUnit(const Expr& expr, const PostOnStream& post);
+  void launch(const WorkRequest& request, const Operands& operands);
   void postCommunication(const Expr& expr, int64_t number);
   void waitCommunication(int64_t number);
   void synchronizeWith(Stream& other);
@@ -126,6 +135,8 @@ class StatementRunner {
   std::unordered_map<const TensorView*, RunTensor> values_;
   std::unordered_map<const StreamVal*, Stream*> named_streams_;
   std::unordered_map<int64_t, int32_t> communications_;
+  std::unordered_set<const TensorView*> bound_views_;
+  std::vector<std::string> copied_views_;
 };
 
 }  // namespace tokamak

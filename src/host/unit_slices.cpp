@@ -7,6 +7,7 @@
 #include "analysis/domain_graph.h"
 #include "base/error.h"
 #include "compute/axis_map.h"
+#include "graph/remove_dead.h"
 #include "host/restrict_op.h"
 #include "ir/clone.h"
 
@@ -131,6 +132,7 @@ std::shared_ptr<HostUnit> UnitSlices::restricted(bool drops_axis) const {
     if (is_cut) restrictOp(target, *copy, slices);
   }
   for (TensorView* output : whole->outputs()) target.addOutput(asTensor(sliceOf(output)));
+  unit->fusion = removeDead(target);  // the ops on whole tensors
   return unit;
 }
 

@@ -65,6 +65,11 @@ void ValueFlow::runStatement(const Expr& expr) {
              copy != nullptr && !isKnown(copy->out) && copy->in->memoryKind() == copy->out->memoryKind()) {
     read(copy->in, expr);  // without a place to write to, it binds the same tensor
     if (named(copy->out) != root(copy->in)) state_.views[named(copy->out)] = root(copy->in);
+  } else if (expr.list() == OpList::Math && isNewView(expr)) {
+    const TensorView* source = asTensor(expr.inputs()[0]);
+    const TensorView* view = asTensor(expr.output(0));
+    read(source, expr);
+    if (named(view) != root(source)) state_.views[named(view)] = root(source);
   } else if (const auto* p2p = expr.as<P2pCommunication>(); p2p != nullptr && p2p->type == P2pType::Recv) {
     write(p2p->buffer, expr);
   } else {
@@ -78,6 +83,11 @@ void ValueFlow::runStatement(const Expr& expr) {
     for (const TensorView* tensor : tensorsOf(expr.inputs())) read(tensor, expr);
     for (const TensorView* tensor : tensorsOf(expr.outputs())) write(tensor, expr);
   }
+}
+
+bool ValueFlow::isNewView(const Expr& expr) const {
+  TensorView* out = asTensor(expr.output(0));
+  return program_.isView(out) && !isKnown(out);
 }
 
 // What an iteration gave and nothing had before the loop is forgotten at the next one.

@@ -45,6 +45,7 @@ class ValueFlow {
   void write(const TensorView* tensor, const Expr& expr);
   void look(const TensorView* out, const TensorView* in, const Expr& expr);
   void free(const TensorView* tensor);
+  bool isNewView(const Expr& expr) const;
   bool isKnown(const TensorView* tensor) const { return state_.known.contains(root(tensor)); }
   const TensorView* root(const TensorView* tensor) const;
   // The tensor that an alias stands for; not what a view looks at.

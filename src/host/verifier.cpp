@@ -163,6 +163,22 @@ void checkViews(const HostIrContainer& program, const Report& report) {
   });
 }
 
+void checkMarkedViews(const HostIrContainer& program, const Report& report) {
+  forEachStatement(program.topLevel(), [&](const Expr& expr) {
+    for (TensorView* out : tensorsOf(expr.outputs())) {
+      const auto found = program.views().find(out);
+      if (found == program.views().end()) continue;
+      if (expr.is<Allocate>()) {
+        report(fmt::format("{} is marked as a view of {}, but allocated", toString(*out), nameOf(*found->second)));
+      } else if (expr.list() != OpList::Math || !expr.info().may_be_view || expr.is<LoadStoreOp>() ||
+                 expr.inputs().empty() || expr.inputs()[0] != found->second) {
+        report(fmt::format("{} is marked as a view of {}, but given by {}, which gives no view of that", toString(*out),
+                           nameOf(*found->second), expr.name()));
+      }
+    }
+  });
+}
+
 void checkUnits(const HostIrContainer& program, const Report& report) {
   forEachStatement(program.topLevel(), [&](const Expr& expr) {
     const auto* post = expr.as<PostOnStream>();
@@ -280,6 +296,10 @@ constexpr Row kRows[] = {
     {"inputs-not-aliased", "An input is not an alias.", checkInputsNotAliased},
     {"aliases-end", "Aliases lead to a tensor of the same type that is no alias.", checkAliasesEnd},
     {"views", "A view is along an axis of its tensor and has its type and rank, less one for a select.", checkViews},
+    {"marked-views",
+     "A tensor that is marked as a view is given by an op of its source whose result may be a view, and allocated by "
+     "nothing.",
+     checkMarkedViews},
     {"units", "A PostOnStream has operands and results as its sub-fusion has inputs and outputs.", checkUnits},
     {"streams-caught", "GetCurrentStream names a stream that is neither indexed nor the default.", checkStreamsCaught},
     {"streams-known", "A stream is indexed, the default one, or caught by an earlier GetCurrentStream.",

@@ -37,6 +37,7 @@ TensorView* Cloner::copyOf(TensorView& tensor) {
   copy->setMemoryKind(tensor.memoryKind());
   copy->setMesh(tensor.mesh());
   copy->setCircularBuffer(tensor.circularBuffer());
+  copy->setBufferPadding(tensor.bufferPadding());
   return copy;
 }
 
@@ -108,7 +109,12 @@ Block Cloner::clone(const Block& block) {
 
 void cloneInto(const Fusion& source, Cloner& cloner) {
   Fusion& target = cloner.target();
-  for (Val* input : source.inputs()) target.addInput(cloner.clone(input));
+  for (Val* input : source.inputs()) {
+    Val* copy = cloner.clone(input);
+    const Scalar* scalar = asScalar(copy);
+    // A constant may have been put in its place.
+    if (scalar == nullptr || !scalar->isConstant()) target.addInput(copy);
+  }
   // A schedule may have put later tensors in front of earlier ones; copies are made in the same order, which names unnamed ones.
   std::vector<TensorView*> results;
   for (const Expr* expr : source.allExprs()) std::ranges::copy(tensorsOf(expr->outputs()), std::back_inserter(results));

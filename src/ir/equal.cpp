@@ -155,6 +155,7 @@ class ProgramComparison::Pairing {
     if (names_a_.numberOf(a) != names_b_.numberOf(b)) return named("the labels");
     if (a.memoryType() != b.memoryType() || a.memoryKind() != b.memoryKind()) return named("the memory");
     if (a.circularBuffer() != b.circularBuffer()) return named("the circular buffers");
+    if (a.bufferPadding() != b.bufferPadding()) return named("the paddings of buffers");
     if (!(a.mesh() == b.mesh())) return named("the meshes");
     if (x.contiguity != y.contiguity) return named("the contiguity");
     if (x.stride_order != y.stride_order || x.stride_order_hint != y.stride_order_hint)

@@ -205,6 +205,30 @@ T power(T x, T y) {
   }
 }
 
+/// 32 random bits, as T: word index % 4 of Philox 4x32-10 (Salmon and others, "Parallel random numbers: as easy as 1, 2, 3", 2011)
+/// with the seed as key and the counter whose low half is index / 4 + offset and whose high half is `number`. Operands are 64 bits.
+template <class T>
+T philoxWord(T index, T number, T seed, T offset) {
+  const uint64_t position = static_cast<uint64_t>(static_cast<int64_t>(index));
+  const uint64_t low = (position >> 2U) + static_cast<uint64_t>(static_cast<int64_t>(offset));
+  const auto high = static_cast<uint64_t>(static_cast<int64_t>(number));
+  const auto key = static_cast<uint64_t>(static_cast<int64_t>(seed));
+  uint32_t counter[4] = {static_cast<uint32_t>(low), static_cast<uint32_t>(low >> 32U), static_cast<uint32_t>(high),
+                         static_cast<uint32_t>(high >> 32U)};
+  uint32_t keys[2] = {static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32U)};
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t first = uint64_t{0xD2511F53} * counter[0];
+    const uint64_t second = uint64_t{0xCD9E8D57} * counter[2];
+    counter[0] = static_cast<uint32_t>(second >> 32U) ^ counter[1] ^ keys[0];
+    counter[1] = static_cast<uint32_t>(second);
+    counter[2] = static_cast<uint32_t>(first >> 32U) ^ counter[3] ^ keys[1];
+    counter[3] = static_cast<uint32_t>(first);
+    keys[0] += 0x9E3779B9U;
+    keys[1] += 0xBB67AE85U;
+  }
+  return static_cast<T>(counter[position & 3U]);
+}
+
 /// Thread-safe log|gamma(x)| in double precision; defined in formulas.cpp.
 double logGammaDouble(double x);
 /// The inverse of erfc on (0, 2) to about 1 ulp of double; outside NaN, at 0 and 2 infinite. Defined in formulas.cpp.

@@ -52,6 +52,7 @@ enum class Accuracy : uint8_t {
   X(erfinv,      1, Float,   Approx,  "", inverseErf(x)) \
   X(exp,         1, Float,   Approx,  "", std::exp(x)) \
   X(exp2,        1, Float,   Approx,  "", std::exp2(x)) \
+  X(exp_term,    1, Float,   Approx,  "", std::exp(x)) \
   X(expm1,       1, Float,   Approx,  "", std::expm1(x)) \
   X(floor,       1, Numeric, Step,    "", roundWith(x, [](auto v) { return std::floor(v); })) \
   X(frac,        1, Numeric, Step,    "", subtract(x, roundWith(x, [](auto v) { return std::trunc(v); }))) \
@@ -116,7 +117,8 @@ enum class Accuracy : uint8_t {
   X(sub_alpha,  3, Numeric, Rounded, "", subtract(x, multiply(y, z))) \
   X(threshold,  3, Numeric, Step,    "", x <= y ? z : x) \
   X(where,      3, Choose,  Exact,   "", x ? y : z) \
-  X(addcmul,    4, Numeric, Rounded, "", add(x, multiply(w, multiply(y, z))))
+  X(addcmul,    4, Numeric, Rounded, "", add(x, multiply(w, multiply(y, z)))) \
+  X(philox,     4, Integer, Exact,   "", philoxWord(x, y, z, w))
 // clang-format on
 
 enum class FunctionId : uint8_t {

@@ -61,13 +61,21 @@ void IntervalAnalysis::assumeIndex(const Scalar& index, Scalar& extent) {
   if (const auto size = extent.constantInt(); size && *size > 0) assume(index, Interval::between(0, *size - 1));
 }
 
+void IntervalAnalysis::assumeExtent(const Scalar& extent) {
+  assume(extent, Interval::atLeast(0));
+  // i0 - 2 >= 0 says more of i0 than that i0 >= 0.
+  const bool is_less = extent.op() == ScalarOp::Sub && extent.operand(0)->isSymbol();
+  const auto less = is_less ? extent.operand(1)->constantInt() : std::nullopt;
+  if (less && *less > 0) assume(*extent.operand(0), Interval::atLeast(*less));
+}
+
 void IntervalAnalysis::assumeExtents(const Fusion& fusion) {
   for (const TensorView* tensor : fusion.allTensors()) {
     for (const Axes* axes :
          {&tensor->domain().root, &tensor->domain().logical, &tensor->domain().loop, &tensor->domain().allocation}) {
       for (const IterDomain* axis : *axes) {
-        assume(*axis->extent(), Interval::atLeast(0));
-        if (axis->expandedExtent() != nullptr) assume(*axis->expandedExtent(), Interval::atLeast(0));
+        assumeExtent(*axis->extent());
+        if (axis->expandedExtent() != nullptr) assumeExtent(*axis->expandedExtent());
       }
     }
   }

@@ -38,6 +38,7 @@ class IntervalAnalysis {
     IntervalSum slack;
   };
 
+  void assumeExtent(const Scalar& extent);
   Interval differenceOf(Scalar& a, Scalar& b);
   Interval compute(Scalar& scalar);
   Interval ofDivision(Scalar& scalar);

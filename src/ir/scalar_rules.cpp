@@ -16,6 +16,11 @@ constexpr std::string_view kRules[] = {
     "a % c0 * c2 + a / c0 * c1 -> a * c2 if c1 == c0 * c2",
     "a / c0 % c1 + a / c2 * c3 -> a / c0 if c0 > 0 && c1 > 0 && c3 == c1 && c2 == c0 * c1",
     "a / c0 % c1 * c4 + a / c2 * c3 -> a / c0 * c4 if c0 > 0 && c1 > 0 && c3 == c1 * c4 && c2 == c0 * c1",
+    "a % c0 + a / c0 % c1 * c2 -> a % (c0 * c1) if c0 > 0 && c1 > 0 && c2 == c0",
+    "a % c0 * c3 + a / c0 % c1 * c2 -> a % (c0 * c1) * c3 if c0 > 0 && c1 > 0 && c2 == c0 * c3",
+    "a / c0 % c1 + a / c2 % c3 * c4 -> a / c0 % (c1 * c3) if c0 > 0 && c1 > 0 && c3 > 0 && c4 == c1 && c2 == c0 * c1",
+    "a / c0 % c1 * c5 + a / c2 % c3 * c4 -> a / c0 % (c1 * c3) * c5 "
+    "if c0 > 0 && c1 > 0 && c3 > 0 && c4 == c1 * c5 && c2 == c0 * c1",
     "a + a / b * b * -1 -> a % b",
     "a + a / c0 * c1 -> a % c0 if c1 == 0 - c0",
     "a * c2 + a / c0 * c1 -> a % c0 * c2 if c1 == 0 - c0 * c2",

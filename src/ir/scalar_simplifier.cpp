@@ -1,6 +1,8 @@
 #include "ir/scalar_simplifier.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <unordered_map>
 
 #include "ir/fusion.h"
@@ -12,8 +14,12 @@ namespace tokamak {
 
 class Simplifier {
  public:
-  explicit Simplifier(Fusion& fusion, IntervalAnalysis* given = nullptr)
-      : fusion_(fusion), remembers_in_nodes_(given == nullptr), analysis_(given != nullptr ? *given : own_analysis_) {}
+  enum class Remainders : uint8_t { Stay, Leave };
+  explicit Simplifier(Fusion& fusion, IntervalAnalysis* given = nullptr, Remainders remainders = Remainders::Stay)
+      : fusion_(fusion),
+        remembers_in_nodes_(given == nullptr),
+        remainders_(remainders),
+        analysis_(given != nullptr ? *given : own_analysis_) {}
 
   Scalar* simplify(Scalar* scalar);
 
@@ -31,6 +37,8 @@ class Simplifier {
   Scalar* balanceComparison(Scalar* scalar);
   Scalar* applyRules(Scalar* scalar);
   Scalar* splitDividend(Scalar* scalar);
+  Scalar* splitRemainder(Scalar* scalar);
+  Scalar* multipleAsWritten(Scalar* sum, int64_t unit);
 
   bool combineTerms(SumForm& form, Distribution distribution);
   bool combinePair(SumForm& form, size_t i, size_t j, Distribution distribution);
@@ -42,6 +50,7 @@ class Simplifier {
 
   Fusion& fusion_;
   bool remembers_in_nodes_;
+  Remainders remainders_;
   IntervalAnalysis own_analysis_;
   IntervalAnalysis& analysis_;
   std::unordered_map<Scalar*, Scalar*> simplified_;
@@ -108,9 +117,9 @@ Scalar* Simplifier::simplifyOperands(Scalar* scalar) {
 
 Scalar* Simplifier::rewrite(Scalar* scalar) {
   using Step = Scalar* (Simplifier::*)(Scalar*);
-  constexpr Step kSteps[] = {&Simplifier::fold,          &Simplifier::collectSum,
-                             &Simplifier::orderOperands, &Simplifier::balanceComparison,
-                             &Simplifier::applyRules,    &Simplifier::splitDividend};
+  constexpr Step kSteps[] = {
+      &Simplifier::fold,       &Simplifier::collectSum,    &Simplifier::orderOperands, &Simplifier::balanceComparison,
+      &Simplifier::applyRules, &Simplifier::splitDividend, &Simplifier::splitRemainder};
   for (const Step step : kSteps) {
     Scalar* rewritten = (this->*step)(scalar);
     if (rewritten != scalar) return rewritten;
@@ -298,10 +307,110 @@ Scalar* Simplifier::splitDividend(Scalar* scalar) {
   return result != nullptr ? result : scalar;
 }
 
+namespace {
+
+// The sum as multiple * unit + rest, if there are terms of both kinds; the constant is divided.
+struct UnitParts {
+  SumForm multiple;
+  SumForm rest;
+};
+
+std::optional<UnitParts> partsOf(const SumForm& form, int64_t unit) {
+  UnitParts parts;
+  for (const SumTerm& term : form.terms) {
+    if (term.coefficient % unit == 0)
+      parts.multiple.terms.push_back({term.coefficient / unit, term.factors});
+    else
+      parts.rest.terms.push_back(term);
+  }
+  parts.rest.constant = ((form.constant % unit) + unit) % unit;
+  parts.multiple.constant = form.constant / unit - (form.constant % unit < 0 ? 1 : 0);
+  if (parts.multiple.terms.empty() || parts.rest.terms.empty()) return std::nullopt;
+  return parts;
+}
+
+}  // namespace
+
+// (a + b) * 8 + c is a + b times 8, and c: what is written with fewer constants than the sum of all terms is. Null when it is not written so.
+Scalar* Simplifier::multipleAsWritten(Scalar* sum, int64_t unit) {
+  if (sum->op() == ScalarOp::Mul) {
+    const int64_t factor = sum->operand(1)->constantInt().value_or(0);
+    if (factor <= 0 || factor % unit != 0) return nullptr;
+    if (factor == unit) return sum->operand(0);
+    return raw(ScalarOp::Mul, DataType::I64, sum->operand(0), fusion_.constant(factor / unit));
+  }
+  if (sum->op() != ScalarOp::Add) return nullptr;
+  Scalar* a = multipleAsWritten(sum->operand(0), unit);
+  Scalar* b = multipleAsWritten(sum->operand(1), unit);
+  if (a == nullptr || b == nullptr) return a == nullptr ? b : a;
+  return raw(ScalarOp::Add, DataType::I64, a, b);
+}
+
+// With 0 <= r < g: (a * g + r) / (b * g) is a / b, (a * g + r) % (b * g) is a % b * g + r, and a * g + r < 0 is a < 0.
+Scalar* Simplifier::splitRemainder(Scalar* scalar) {
+  if (remainders_ == Remainders::Stay) return scalar;
+  const bool divides = scalar->op() == ScalarOp::FloorDiv || scalar->op() == ScalarOp::Mod;
+  const bool compares = (scalar->op() == ScalarOp::Less || scalar->op() == ScalarOp::LessEqual) &&
+                        scalar->operand(0)->dtype() == DataType::I64 && scalar->operand(1)->dtype() == DataType::I64;
+  if ((!divides || !isIndexArithmetic(*scalar)) && !compares) return scalar;
+  const int64_t divisor = divides ? scalar->operand(1)->constantInt().value_or(0) : 0;
+  if (divides && divisor <= 1) return scalar;
+  auto form = SumForm::of(scalar->operand(0), Distribution::Constants);
+  if (compares) {
+    const auto right = SumForm::of(scalar->operand(1), Distribution::Constants);
+    const bool is_less = scalar->op() == ScalarOp::Less;
+    if (form && right) form = is_less ? form->plus(*right, -1) : right->plus(*form, -1);
+    if (!right) return scalar;
+  }
+  if (!form || form->terms.size() < 2) return scalar;
+  std::vector<int64_t> units;
+  for (const SumTerm& term : form->terms) {
+    if (term.coefficient == std::numeric_limits<int64_t>::min()) return scalar;
+    const int64_t size = term.coefficient < 0 ? -term.coefficient : term.coefficient;
+    units.push_back(divides ? std::gcd(size, divisor) : size);
+  }
+  std::ranges::sort(units, std::greater{});
+  units.erase(std::unique(units.begin(), units.end()), units.end());
+  for (const int64_t unit : units) {
+    if (unit <= 1) break;
+    const auto parts = partsOf(*form, unit);
+    if (!parts) continue;
+    Scalar* rest = parts->rest.build(fusion_);
+    const Interval interval = analysis_.of(*rest);
+    if (interval.lower < 0 || interval.upper >= unit) continue;
+    Scalar* multiple = parts->multiple.build(fusion_);
+    if (Scalar* written = divides ? multipleAsWritten(scalar->operand(0), unit) : nullptr) {
+      const auto form_of_written = SumForm::of(written, Distribution::Constants);
+      const bool is_same = form_of_written && compareScalars(*form_of_written->build(fusion_), *multiple) == 0;
+      if (is_same && written->weight() < multiple->weight()) multiple = written;
+    }
+    Scalar* zero = fusion_.constant(0);
+    Scalar* result = nullptr;
+    if (scalar->op() == ScalarOp::Less) {
+      result = raw(ScalarOp::Less, DataType::Bool, multiple, zero);
+    } else if (compares) {
+      result = raw(ScalarOp::LessEqual, DataType::Bool, zero, multiple);
+    } else {
+      result = raw(scalar->op(), DataType::I64, multiple, fusion_.constant(divisor / unit));
+      if (scalar->op() == ScalarOp::Mod) {
+        result = raw(ScalarOp::Mul, DataType::I64, result, fusion_.constant(unit));
+        result = raw(ScalarOp::Add, DataType::I64, result, rest);
+      }
+    }
+    result = simplifyOperands(result);
+    if (result->weight() <= scalar->weight()) return result;
+  }
+  return scalar;
+}
+
 Scalar* simplify(Scalar* scalar) { return Simplifier(scalar->fusion()).simplify(scalar); }
 
 Scalar* simplify(Scalar* scalar, IntervalAnalysis& analysis) {
   return Simplifier(scalar->fusion(), &analysis).simplify(scalar);
+}
+
+Scalar* simplifyRemainders(Scalar* scalar, IntervalAnalysis& analysis) {
+  return Simplifier(scalar->fusion(), &analysis, Simplifier::Remainders::Leave).simplify(scalar);
 }
 
 }  // namespace tokamak

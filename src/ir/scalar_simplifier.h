@@ -15,4 +15,9 @@ Scalar* simplify(Scalar* scalar);
 /// The same under the analysis' assumptions, which more rules profit from: a % 8 is a when 0 <= a < 8.
 Scalar* simplify(Scalar* scalar, IntervalAnalysis& analysis);
 
+/// The same, and what is less than a common unit of all else leaves divisions and comparisons: ( i * 8 + j ) / 64 is i / 8, ( i * 8 + j ) % 64 is
+/// i % 8 * 8 + j, i * 8 + j < 64 is i < 8 when 0 <= j < 8. The parts of an index that was divided are no longer alike: for indices that nothing
+/// puts together again.
+Scalar* simplifyRemainders(Scalar* scalar, IntervalAnalysis& analysis);
+
 }  // namespace tokamak

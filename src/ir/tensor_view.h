@@ -57,6 +57,13 @@ struct CircularBuffer {
   bool operator==(const CircularBuffer&) const = default;
 };
 
+/// In a buffer of a kernel: neighbours along the loop axis are `elements` further apart than what is inside of it takes.
+struct BufferPadding {
+  int64_t axis = 0;
+  int64_t elements = 0;
+  bool operator==(const BufferPadding&) const = default;
+};
+
 class TensorView final : public Val {
  public:
   const TensorDomain& domain() const { return domain_; }
@@ -81,6 +88,9 @@ class TensorView final : public Val {
   const std::optional<CircularBuffer>& circularBuffer() const { return circular_buffer_; }
   void setCircularBuffer(std::optional<CircularBuffer> buffer) { circular_buffer_ = buffer; }
 
+  const std::optional<BufferPadding>& bufferPadding() const { return buffer_padding_; }
+  void setBufferPadding(std::optional<BufferPadding> padding) { buffer_padding_ = padding; }
+
   /// For schedules and lowering: replaces parts of the domain. Everything else treats the domain as fixed.
   TensorDomain& mutableDomain() { return domain_; }
 
@@ -96,6 +106,7 @@ class TensorView final : public Val {
   MemoryKind memory_kind_ = MemoryKind::Device;
   DeviceMesh mesh_;
   std::optional<CircularBuffer> circular_buffer_;
+  std::optional<BufferPadding> buffer_padding_;
 };
 
 /// The axes without reductions: what a consumer sees.

@@ -26,4 +26,32 @@ void bindBuffer(const Kernel& kernel, size_t tensor, std::span<const int64_t> si
   }
 }
 
+LaunchSize launchSize(const Kernel& kernel, const ScalarBindings& bindings) {
+  LaunchSize size;
+  for (const LaunchDimension& dimension : kernel.dimensions)
+    (isThreadType(dimension.type) ? size.threads : size.blocks) *= evaluateInt(*dimension.extent, bindings);
+  return size;
+}
+
+Workspace workspaceOf(const Kernel& kernel, const ScalarBindings& bindings) {
+  const GridCombine* grid = gridCombineOf(kernel);
+  if (grid == nullptr) return {};
+  Workspace workspace{.counters = 1};
+  int64_t members = 1;
+  for (const LaunchDimension& dimension : kernel.dimensions) {
+    if (isThreadType(dimension.type)) continue;
+    const bool is_member = std::ranges::find(grid->dimensions, dimension.type) != grid->dimensions.end();
+    (is_member ? members : workspace.counters) *= evaluateInt(*dimension.extent, bindings);
+  }
+  constexpr int64_t kAlignment = 16;
+  const auto aligned = [](int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; };
+  workspace.bytes = aligned(workspace.counters * 4);
+  for (const GridCombine::Value& value : grid->values) {
+    int64_t threads = 1;
+    for (const ParallelType type : value.spread) threads *= evaluateInt(*kernel.dimension(type)->extent, bindings);
+    workspace.bytes += aligned(workspace.counters * members * threads * value.count * sizeOf(value.tensor->dtype()));
+  }
+  return workspace;
+}
+
 }  // namespace tokamak::kir

@@ -13,4 +13,19 @@ namespace tokamak::kir {
 void bindBuffer(const Kernel& kernel, size_t tensor, std::span<const int64_t> sizes, std::span<const int64_t> strides,
                 ScalarBindings& bindings);
 
+/// The number of blocks and of threads per block that a launch has.
+struct LaunchSize {
+  int64_t blocks = 1;
+  int64_t threads = 1;
+};
+LaunchSize launchSize(const Kernel& kernel, const ScalarBindings& bindings);
+
+/// Device memory that a launch of a kernel that combines blocks needs: a counter of 4 bytes per group of blocks, 0 before the first launch and again after
+/// each, then, from the next multiple of 16 bytes on, the blocks' values (codegen/combine_source.h).
+struct Workspace {
+  int64_t counters = 0;
+  int64_t bytes = 0;  ///< in all; 0: no workspace
+};
+Workspace workspaceOf(const Kernel& kernel, const ScalarBindings& bindings);
+
 }  // namespace tokamak::kir

@@ -41,9 +41,12 @@ struct Allocate {
   Scalar* size = nullptr;
 };
 
+/// With an `index` the value is an i64 in [0, `extent`) (or the extent is 0), and this symbol stands for it in what follows.
 struct Let {
   VariableRef variable;
   ValueRef value;
+  Scalar* index = nullptr;
+  Scalar* extent = nullptr;
 };
 
 /// Writes element `index` of the tensor's buffer.
@@ -53,11 +56,22 @@ struct Store {
   ValueRef value;
 };
 
-/// Element `index` of a Local tensor becomes, in every thread, the combination of its values in the threads of the block that differ
-/// along `dimensions` (TIDx, ...). Reached by all threads of the block.
+/// Moves `count` neighbouring elements in one access: count * size of an element is a power of two of at most 16 bytes, both places are
+/// multiples of count, and one of the tensors is Local.
+struct Copy {
+  const TensorView* to = nullptr;
+  Scalar* to_index = nullptr;
+  const TensorView* from = nullptr;
+  Scalar* from_index = nullptr;
+  int64_t count = 1;
+};
+
+/// Elements index, ..., index + count - 1 of a Local tensor become, in every thread, the combination of their values in the threads of the block
+/// that differ along `dimensions` (TIDx, ...). Reached by all threads of the block.
 struct Combine {
   const TensorView* tensor = nullptr;
   Scalar* index = nullptr;
+  int64_t count = 1;
   ReductionKind kind = ReductionKind::Sum;
   std::vector<ParallelType> dimensions;
 };
@@ -65,8 +79,25 @@ struct Combine {
 /// Orders all accesses of the block's threads before it before those after it. Reached by all threads of the block.
 struct Barrier {};
 
+/// Blocks that differ along `dimensions` of the grid (BIDx, ...) give their values; the last of them to get here has, in every thread, the combinations
+/// of all, in the order of the blocks, and runs the body; the others are done. Stands in no loop or guard and is reached by all threads. A kernel has one at most,
+/// its last statement.
+struct GridCombine {
+  struct Value {
+    const TensorView* tensor = nullptr;  ///< Local
+    Scalar* index = nullptr;             ///< of the first element
+    int64_t count = 1;
+    ReductionKind kind = ReductionKind::Sum;
+    std::vector<ParallelType>
+        spread;  ///< dimensions of a block whose threads have different values; along the others they are equal
+  };
+  std::vector<Value> values;
+  std::vector<ParallelType> dimensions;
+  Statements body;
+};
+
 struct Statement {
-  std::variant<Loop, If, Allocate, Let, Store, Combine, Barrier> node;
+  std::variant<Loop, If, Allocate, Let, Store, Copy, Combine, GridCombine, Barrier> node;
 };
 
 template <class Node>
@@ -87,15 +118,20 @@ struct LaunchDimension {
 
 struct Kernel {
   std::string name;
-  std::shared_ptr<Fusion> fusion;           ///< owns all nodes; scheduled
-  std::vector<const TensorView*> tensors;   ///< in global memory: the fusion's inputs, then its outputs
-  std::vector<Scalar*> symbols;             ///< given at launch: extents, strides, scalar inputs
+  std::shared_ptr<Fusion> fusion;          ///< owns all nodes; scheduled
+  std::vector<const TensorView*> tensors;  ///< in global memory: the fusion's inputs, then its outputs
+  std::vector<Scalar*> symbols;            ///< given at launch: extents, strides, scalar inputs
+  /// So many of the first symbols only give values to elements: no index, bound or predicate depends on them.
+  size_t parameter_count = 0;
   std::vector<LaunchDimension> dimensions;  ///< those in use
+  int64_t alignment = 1;                    ///< of the addresses of the global tensors, in bytes
   /// Strides in elements of the global tensors, per axis of the visible shape; 0 for broadcast axes.
   std::map<const TensorView*, std::vector<Scalar*>, ById> strides;
   Statements body;
 
   const LaunchDimension* dimension(ParallelType type) const;
+  /// Whether its blocks have threads: on the processor a block is a task.
+  bool hasThreads() const;
 };
 
 /// The text: names of tensors and symbols are the fusion's, loop indices are numbered in order. Equal text is equality.
@@ -108,8 +144,12 @@ void visitStatements(const Statements& statements, const Visit& visit) {
     visit(*statement);
     if (const auto* loop = std::get_if<Loop>(&statement->node)) visitStatements(loop->body, visit);
     if (const auto* guard = std::get_if<If>(&statement->node)) visitStatements(guard->body, visit);
+    if (const auto* grid = std::get_if<GridCombine>(&statement->node)) visitStatements(grid->body, visit);
   }
 }
+
+/// The statement of the kernel that combines blocks, or null.
+const GridCombine* gridCombineOf(const Kernel& kernel);
 
 /// The element index of a block's buffer is private to each thread (Local) or the block's (Shared).
 inline bool isGlobal(const TensorView& tensor) { return tensor.memoryType() == MemoryType::Global; }

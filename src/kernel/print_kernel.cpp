@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "ir/text/names.h"
 #include "ir/text/scalar_text.h"
 #include "kernel/kernel.h"
 
@@ -14,28 +15,26 @@ namespace {
 class Printer {
  public:
   explicit Printer(const Kernel& kernel) : kernel_(kernel) {
-    for (const Scalar* symbol : kernel.symbols) nameSymbol(*symbol, symbol->name().empty() ? "n" : symbol->name());
-    for (const LaunchDimension& dimension : kernel.dimensions) nameSymbol(*dimension.index, dimension.index->name());
+    visitStatements(kernel.body, [this](const Statement& statement) {
+      if (const auto* let = std::get_if<Let>(&statement.node)) taken_.insert(let->variable->name);
+    });
+    // A dimension's index is called as its type is.
+    for (const LaunchDimension& dimension : kernel.dimensions)
+      nameSymbol(*dimension.index, std::string(parallelTypeName(dimension.type)));
+    for (const Scalar* symbol : kernel.symbols) nameSymbol(*symbol);
   }
 
   std::string print() {
-    std::string text = fmt::format("kernel {}(", kernel_.name);
-    const char* separator = "";
-    for (const TensorView* tensor : kernel_.tensors) {
-      std::vector<std::string> axes;
-      const Axes shape = shapeOf(*tensor);
-      for (size_t i = 0; i < shape.size(); ++i)
-        axes.push_back(
-            fmt::format("{}:{}", scalar(*shape[i]->visibleExtent()), scalar(*kernel_.strides.at(tensor)[i])));
-      text += fmt::format("{}{}: {}[{}]", separator, tensorName(*tensor), dataTypeName(tensor->dtype()),
-                          fmt::join(axes, ", "));
-      separator = ", ";
-    }
-    for (const Scalar* symbol : kernel_.symbols) {
-      text += fmt::format("{}{}: {}", separator, names_.at(symbol), dataTypeName(symbol->dtype()));
-      separator = ", ";
-    }
-    text += ")";
+    std::vector<std::string> inputs;
+    std::vector<std::string> outputs;
+    for (const TensorView* tensor : kernel_.tensors)
+      (kernel_.fusion->isOutput(tensor) ? outputs : inputs).push_back(globalTensor(*tensor));
+    for (const Scalar* symbol : kernel_.symbols)
+      inputs.push_back(fmt::format("{}: {}", names_.at(symbol), dataTypeName(symbol->dtype())));
+    std::string text = fmt::format("kernel {}({})", kernel_.name, fmt::join(inputs, ", "));
+    if (outputs.size() == 1) text += fmt::format(" -> {}", outputs[0]);
+    if (outputs.size() > 1) text += fmt::format(" -> ({})", fmt::join(outputs, ", "));
+    if (kernel_.alignment != 1) text += fmt::format(" align {}", kernel_.alignment);
     for (const LaunchDimension& dimension : kernel_.dimensions)
       text += fmt::format(" {} in {}", names_.at(dimension.index), scalar(*dimension.extent));
     text += " {\n";
@@ -51,12 +50,21 @@ class Printer {
     names_[&symbol] = name;
   }
 
+  void nameSymbol(const Scalar& symbol) { nameSymbol(symbol, canNameSymbol(symbol.name()) ? symbol.name() : "n"); }
+
   std::string scalar(const Scalar& scalar) {
-    std::string text = scalarText(scalar, [this](const Scalar& symbol) {
-      if (!names_.contains(&symbol)) nameSymbol(symbol, symbol.name().empty() ? "n" : symbol.name());
+    return scalarText(scalar, [this](const Scalar& symbol) {
+      if (!names_.contains(&symbol)) nameSymbol(symbol);
       return names_.at(&symbol);
     });
-    return text;
+  }
+
+  std::string globalTensor(const TensorView& tensor) {
+    std::vector<std::string> axes;
+    const Axes shape = shapeOf(tensor);
+    for (size_t i = 0; i < shape.size(); ++i)
+      axes.push_back(fmt::format("{}:{}", scalar(*shape[i]->visibleExtent()), scalar(*kernel_.strides.at(&tensor)[i])));
+    return fmt::format("{}: {}[{}]", tensorName(tensor), dataTypeName(tensor.dtype()), fmt::join(axes, ", "));
   }
 
   static std::string tensorName(const TensorView& tensor) { return fmt::format("T{}", tensor.label()); }
@@ -71,12 +79,17 @@ class Printer {
     switch (value.kind) {
       case ValueKind::Load: return place(*value.tensor, *value.scalar);
       case ValueKind::Variable: return value.variable->name;
-      case ValueKind::Number: return fmt::format("{}({})", dataTypeName(value.dtype), scalar(*value.scalar));
+      case ValueKind::Number: return number(value);
       case ValueKind::Apply: return fmt::format("{}({})", functionInfo(value.function).name, fmt::join(operands, ", "));
       case ValueKind::Cast: return fmt::format("{}({})", dataTypeName(value.dtype), operands[0]);
-      case ValueKind::Choose: return fmt::format("({} ? {} : {})", scalar(*value.scalar), operands[0], operands[1]);
+      case ValueKind::Choose: return fmt::format("choose({}, {}, {})", scalar(*value.scalar), operands[0], operands[1]);
     }
     TK_CHECK(false, "no such value");
+  }
+
+  std::string number(const Value& value) {
+    if (value.scalar->isConstant()) return literalText(convertValue(value.scalar->value(), value.dtype), value.dtype);
+    return fmt::format("{}({})", dataTypeName(value.dtype), scalar(*value.scalar));
   }
 
   void statements(const Statements& list, size_t indent) {
@@ -99,20 +112,51 @@ class Printer {
   }
   void print(const Allocate& allocate, const std::string& margin, size_t) {
     const TensorView& tensor = *allocate.tensor;
-    body_ += fmt::format("{}{}: {}[{}] {}\n", margin, tensorName(tensor), dataTypeName(tensor.dtype()),
-                         scalar(*allocate.size), tensor.memoryType() == MemoryType::Shared ? "shared" : "local");
+    const auto& circular = tensor.circularBuffer();
+    body_ += fmt::format(
+        "{}{}: {}[{}] {}{}\n", margin, tensorName(tensor), dataTypeName(tensor.dtype()), scalar(*allocate.size),
+        tensor.memoryType() == MemoryType::Shared ? "shared" : "local",
+        circular ? fmt::format(" circular {} ahead {}", circular->stages, circular->prefetch) : std::string());
   }
   void print(const Let& let, const std::string& margin, size_t) {
-    body_ += fmt::format("{}let {} = {}\n", margin, let.variable->name, value(*let.value));
+    const Variable& variable = *let.variable;
+    if (let.index != nullptr) names_[let.index] = variable.name;
+    const std::string range = let.index == nullptr ? "" : fmt::format(" in {}", scalar(*let.extent));
+    body_ += fmt::format("{}let {}: {}{} = {}\n", margin, variable.name, dataTypeName(variable.dtype), range,
+                         value(*let.value));
   }
   void print(const Store& store, const std::string& margin, size_t) {
     body_ += fmt::format("{}{} = {}\n", margin, place(*store.tensor, *store.index), value(*store.value));
+  }
+  std::string places(const TensorView& tensor, const Scalar& first, int64_t count) {
+    return fmt::format("{}[{} .. +{}]", tensorName(tensor), scalar(first), count);
+  }
+  void print(const Copy& copy, const std::string& margin, size_t) {
+    body_ += fmt::format("{}{} = {}\n", margin, places(*copy.to, *copy.to_index, copy.count),
+                         places(*copy.from, *copy.from_index, copy.count));
   }
   void print(const Combine& combine, const std::string& margin, size_t) {
     std::vector<std::string_view> dimensions;
     for (const ParallelType type : combine.dimensions) dimensions.push_back(parallelTypeName(type));
     body_ += fmt::format("{}combine {} {} over {}\n", margin, enumName(combine.kind),
-                         place(*combine.tensor, *combine.index), fmt::join(dimensions, ", "));
+                         combine.count == 1 ? place(*combine.tensor, *combine.index)
+                                            : places(*combine.tensor, *combine.index, combine.count),
+                         fmt::join(dimensions, ", "));
+  }
+  void print(const GridCombine& grid, const std::string& margin, size_t indent) {
+    std::vector<std::string> values;
+    for (const GridCombine::Value& value : grid.values)
+      values.push_back(fmt::format("{} {} spread ({})", enumName(value.kind),
+                                   places(*value.tensor, *value.index, value.count), dimensionNames(value.spread)));
+    body_ += fmt::format("{}combine blocks over {}: {} {{\n", margin, dimensionNames(grid.dimensions),
+                         fmt::join(values, ", "));
+    statements(grid.body, indent + 2);
+    body_ += margin + "}\n";
+  }
+  static std::string dimensionNames(const std::vector<ParallelType>& types) {
+    std::vector<std::string_view> names;
+    for (const ParallelType type : types) names.push_back(parallelTypeName(type));
+    return fmt::format("{}", fmt::join(names, ", "));
   }
   void print(const Barrier&, const std::string& margin, size_t) { body_ += margin + "barrier\n"; }
 
@@ -127,6 +171,14 @@ class Printer {
 const LaunchDimension* Kernel::dimension(ParallelType type) const {
   const auto found = std::ranges::find(dimensions, type, &LaunchDimension::type);
   return found == dimensions.end() ? nullptr : &*found;
+}
+
+bool Kernel::hasThreads() const {
+  return std::ranges::any_of(dimensions, [](const LaunchDimension& each) { return isThreadType(each.type); });
+}
+
+const GridCombine* gridCombineOf(const Kernel& kernel) {
+  return kernel.body.empty() ? nullptr : std::get_if<GridCombine>(&kernel.body.back()->node);
 }
 
 std::string printKernel(const Kernel& kernel) { return Printer(kernel).print(); }

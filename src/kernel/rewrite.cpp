@@ -1,5 +1,7 @@
 #include "kernel/rewrite.h"
 
+#include <fmt/format.h>
+
 namespace tokamak::kir {
 
 namespace {
@@ -29,13 +31,28 @@ struct Copier {
   StatementRef operator()(const Allocate& allocate) const {
     return statement(Allocate{allocate.tensor, replace(allocate.size)});
   }
-  StatementRef operator()(const Let& let) const { return statement(Let{let.variable, copyOf(let.value, replace)}); }
+  StatementRef operator()(Let let) const {
+    let.value = copyOf(let.value, replace);
+    if (let.index != nullptr) let.index = replace(let.index);
+    if (let.extent != nullptr) let.extent = replace(let.extent);
+    return statement(std::move(let));
+  }
   StatementRef operator()(const Store& store) const {
     return statement(Store{store.tensor, replace(store.index), copyOf(store.value, replace)});
+  }
+  StatementRef operator()(Copy copy) const {
+    copy.to_index = replace(copy.to_index);
+    copy.from_index = replace(copy.from_index);
+    return statement(copy);
   }
   StatementRef operator()(Combine combine) const {
     combine.index = replace(combine.index);
     return statement(std::move(combine));
+  }
+  StatementRef operator()(GridCombine grid) const {
+    for (GridCombine::Value& value : grid.values) value.index = replace(value.index);
+    grid.body = kir::withScalars(grid.body, replace);
+    return statement(std::move(grid));
   }
   StatementRef operator()(const Barrier& barrier) const { return statement(barrier); }
 };
@@ -53,6 +70,46 @@ void visitScalars(const Statements& statements, const std::function<void(Scalar&
     visit(*scalar);
     return scalar;
   });
+}
+
+Statements withLoops(const Statements& statements, const std::function<void(const Loop&, Statements&)>& replace) {
+  Statements result;
+  for (const StatementRef& each : statements) {
+    if (const auto* loop = std::get_if<Loop>(&each->node)) {
+      replace(*loop, result);
+    } else if (const auto* guard = std::get_if<If>(&each->node)) {
+      result.push_back(statement(If{guard->predicate, withLoops(guard->body, replace)}));
+    } else if (const auto* grid = std::get_if<GridCombine>(&each->node)) {
+      GridCombine copy = *grid;
+      copy.body = withLoops(grid->body, replace);
+      result.push_back(statement(std::move(copy)));
+    } else {
+      result.push_back(each);
+    }
+  }
+  return result;
+}
+
+std::set<const Scalar*> indicesIn(const Statements& statements) {
+  std::set<const Scalar*> indices;
+  visitStatements(statements, [&](const Statement& each) {
+    if (const auto* loop = std::get_if<Loop>(&each.node)) indices.insert(loop->index);
+    if (const auto* let = std::get_if<Let>(&each.node); let != nullptr && let->index != nullptr)
+      indices.insert(let->index);
+  });
+  return indices;
+}
+
+NewValues::NewValues(const Kernel& kernel) {
+  visitStatements(kernel.body, [&](const Statement& each) {
+    if (const auto* let = std::get_if<Let>(&each.node)) names_.insert(let->variable->name);
+  });
+}
+
+VariableRef NewValues::named(const std::string& wish, DataType dtype) {
+  std::string name = wish;
+  for (int i = 2; !names_.insert(name).second; ++i) name = fmt::format("{}_{}", wish, i);
+  return std::make_shared<const Variable>(Variable{name, dtype, nullptr});
 }
 
 }  // namespace tokamak::kir

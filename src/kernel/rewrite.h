@@ -1,7 +1,9 @@
-// Copies of kernel statements with their scalars replaced.
+// What passes make changed kernels with: copies of statements with scalars or loops replaced, values with names of their own.
 #pragma once
 
 #include <functional>
+#include <set>
+#include <string>
 
 #include "kernel/kernel.h"
 
@@ -12,5 +14,24 @@ Statements withScalars(const Statements& statements, const std::function<Scalar*
 
 /// Calls `visit` for every scalar that the statements mention, indices of loops included.
 void visitScalars(const Statements& statements, const std::function<void(Scalar&)>& visit);
+
+/// The statements, where `replace(loop, result)` adds to `result` what stands for each loop that is in no other one. Those inside of guards and of
+/// what the last block does are replaced there.
+Statements withLoops(const Statements& statements,
+                     const std::function<void(const Loop& loop, Statements& result)>& replace);
+
+/// The indices of the statements' loops and of their values that are indices.
+std::set<const Scalar*> indicesIn(const Statements& statements);
+
+/// Makes values with names that the kernel does not have yet.
+class NewValues {
+ public:
+  explicit NewValues(const Kernel& kernel);
+  /// Called `wish`, or `wish`_2, ...
+  VariableRef named(const std::string& wish, DataType dtype);
+
+ private:
+  std::set<std::string> names_;
+};
 
 }  // namespace tokamak::kir

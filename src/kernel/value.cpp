@@ -1,5 +1,7 @@
 #include "kernel/value.h"
 
+#include "base/error.h"
+
 namespace tokamak::kir {
 
 namespace {
@@ -7,6 +9,16 @@ namespace {
 ValueRef make(Value value) { return std::make_shared<const Value>(std::move(value)); }
 
 }  // namespace
+
+FunctionId combiningFunction(ReductionKind kind) {
+  switch (kind) {
+    case ReductionKind::Sum: return FunctionId::add;
+    case ReductionKind::Prod: return FunctionId::mul;
+    case ReductionKind::Max: return FunctionId::maximum;
+    case ReductionKind::Min: return FunctionId::minimum;
+  }
+  TK_CHECK(false, "no such reduction");
+}
 
 ValueRef load(const TensorView& tensor, Scalar* index) {
   return make({.kind = ValueKind::Load, .dtype = tensor.dtype(), .tensor = &tensor, .scalar = index});

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/functions.h"
+#include "ir/ops/math/reduction_op.h"
 #include "ir/scalar.h"
 #include "ir/tensor_view.h"
 
@@ -25,7 +26,7 @@ enum class ValueKind : uint8_t {
 struct Variable {
   std::string name;
   DataType dtype = DataType::F32;
-  const TensorView* tensor = nullptr;  ///< whose element it is
+  const TensorView* tensor = nullptr;  ///< whose element it is; null for an index
 };
 using VariableRef = std::shared_ptr<const Variable>;
 
@@ -50,6 +51,9 @@ ValueRef apply(FunctionId function, DataType dtype, std::vector<ValueRef> operan
 /// The operand itself when it has the type already.
 ValueRef cast(DataType dtype, ValueRef operand);
 ValueRef choose(Scalar* predicate, ValueRef a, ValueRef b);
+
+/// What combines two partial results.
+FunctionId combiningFunction(ReductionKind kind);
 
 /// Calls `visit(const Value&)` for the value and everything below it, users before operands.
 template <class Visit>

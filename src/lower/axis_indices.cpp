@@ -9,6 +9,33 @@ namespace tokamak {
 
 Scalar* AxisIndices::simplified(Scalar* scalar) { return simplify(scalar, *analysis_); }
 
+// Bit by bit, as there is no such scalar: of places below `extent`, a power of two.
+Scalar* AxisIndices::exclusiveOr(Scalar* a, Scalar* b, int64_t extent) {
+  Scalar* result = fusion_->constant(0);
+  for (int64_t bit = 1; bit < extent; bit *= 2) {
+    Scalar* value = fusion_->constant(bit);
+    Scalar* sum = fusion_->add(fusion_->floorDiv(a, value), fusion_->floorDiv(b, value));
+    result = fusion_->add(result, fusion_->mul(fusion_->mod(sum, fusion_->constant(2)), value));
+  }
+  return simplified(result);
+}
+
+Scalar* AxisIndices::swizzled(const DomainExpr& step, Scalar* x, Scalar* b) {
+  const IterDomain& y = *step.in[1];
+  if (step.in[0]->isBroadcast() || y.isBroadcast()) return b;
+  if (step.swizzle == SwizzleType::Xor) return exclusiveOr(b, x, *y.extent()->constantInt());
+  return simplified(fusion_->mod(fusion_->add(b, x), y.extent()));
+}
+
+Scalar* AxisIndices::unswizzled(const DomainExpr& step, Scalar* x, Scalar* y_index) {
+  const IterDomain& y = *step.in[1];
+  if (step.in[0]->isBroadcast() || y.isBroadcast()) return y_index;
+  if (step.swizzle == SwizzleType::Xor) return exclusiveOr(y_index, x, *y.extent()->constantInt());
+  // Never negative on the way.
+  Scalar* back = fusion_->sub(y.extent(), fusion_->mod(x, y.extent()));
+  return simplified(fusion_->mod(fusion_->add(y_index, back), y.extent()));
+}
+
 Scalar* AxisIndices::backwards(const IterDomain& axis) {
   if (const auto found = known_.find(&axis); found != known_.end()) return found->second;
   const DomainExpr* step = axis.use();
@@ -16,15 +43,24 @@ Scalar* AxisIndices::backwards(const IterDomain& axis) {
   Scalar* index = nullptr;
   if (step->kind == DomainExprKind::Split) {
     Scalar* outer = backwards(*step->out[0]);
-    // The bound on the whole axis implies the one on its outer part.
-    if (!bounds_.empty() && bounds_.back().axis == step->out[0]) bounds_.pop_back();
-    index = simplified(fusion_->add(fusion_->mul(outer, step->out[1]->extent()), backwards(*step->out[1])));
-    bounds_.push_back({index, axis.visibleExtent(), &axis});
+    Scalar* inner_extent = step->out[1]->extent();
+    // Where the split divides, the bound on its outer part is all; else the bound on the whole axis implies that one.
+    const bool divides = analysis_->isProvablyDivisible(*axis.visibleExtent(), *step->factor);
+    if (!divides && !bounds_.empty() && bounds_.back().axis == step->out[0]) bounds_.pop_back();
+    index = simplified(fusion_->add(fusion_->mul(outer, inner_extent), backwards(*step->out[1])));
+    if (!divides) bounds_.push_back({index, axis.visibleExtent(), &axis});
+  } else if (step->kind == DomainExprKind::Swizzle) {
+    index = backwards(&axis == step->in[0] ? *step->out[0] : *step->out[1]);
+    if (&axis == step->in[1]) index = swizzled(*step, backwards(*step->out[0]), index);
   } else {
     Scalar* merged = backwards(*step->out[0]);
     Scalar* inner_extent = step->in[1]->visibleExtent();
-    index =
-        simplified(&axis == step->in[0] ? fusion_->floorDiv(merged, inner_extent) : fusion_->mod(merged, inner_extent));
+    const bool is_outer = &axis == step->in[0];
+    // Where the other axis is 1 long, this one has the whole index, wherever a guard lets it be used.
+    if (step->in[is_outer ? 1 : 0]->visibleExtent()->isConstantInt(1))
+      index = merged;
+    else
+      index = simplified(is_outer ? fusion_->floorDiv(merged, inner_extent) : fusion_->mod(merged, inner_extent));
   }
   known_[&axis] = index;
   return index;
@@ -40,6 +76,9 @@ Scalar* AxisIndices::forwards(const IterDomain& axis) {
     Scalar* inner_extent = step->out[1]->extent();
     index =
         simplified(&axis == step->out[0] ? fusion_->floorDiv(whole, inner_extent) : fusion_->mod(whole, inner_extent));
+  } else if (step->kind == DomainExprKind::Swizzle) {
+    Scalar* x = forwards(*step->in[0]);
+    index = &axis == step->out[0] ? x : unswizzled(*step, x, forwards(*step->in[1]));
   } else {
     Scalar* outer = forwards(*step->in[0]);
     index = simplified(mergedIndex(*fusion_, outer, forwards(*step->in[1]), step->in[1]->visibleExtent()));

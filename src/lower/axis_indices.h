@@ -1,4 +1,4 @@
-// AxisIndices: the index along any axis of a tensor, from the indices of its loops (backwards through splits and merges) or
+// AxisIndices: the index along any axis of a tensor, from the indices of its loops (backwards through splits, merges and swizzles) or
 // from those of its shape (forwards). There is no other way in which kernels get an index.
 #pragma once
 
@@ -34,6 +34,10 @@ class AxisIndices {
 
  private:
   Scalar* simplified(Scalar* scalar);
+  Scalar* exclusiveOr(Scalar* a, Scalar* b, int64_t extent);
+  /// The index along y where the loops of a swizzle are at x and b, and b again from it.
+  Scalar* swizzled(const DomainExpr& step, Scalar* x, Scalar* b);
+  Scalar* unswizzled(const DomainExpr& step, Scalar* x, Scalar* y_index);
 
   Fusion* fusion_;
   IntervalAnalysis* analysis_;

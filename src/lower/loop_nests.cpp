@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "ir/ops/math/reduction_op.h"
 #include "ir/scalar_simplifier.h"
+#include "kernel/rewrite.h"
 
 namespace tokamak {
 
@@ -18,6 +19,24 @@ namespace {
 
 bool isLaunchType(ParallelType type) { return isBlockType(type) || isThreadType(type); }
 
+// Nothing is computed.
+bool isEmpty(const TensorView& tensor) {
+  return std::ranges::any_of(
+      tensor.loop(), [](const IterDomain* axis) { return !axis->isReduction() && axis->extent()->isConstantInt(0); });
+}
+
+// No loop is needed for it.
+bool isOnce(const IterDomain& axis) { return axis.extent()->isConstantInt(1) && !isLaunchType(axis.parallelType()); }
+
+void requireLoopType(const TensorView& tensor, size_t j) {
+  const ParallelType type = tensor.loop()[j]->parallelType();
+  const bool is_loop = type == ParallelType::Serial || type == ParallelType::Unroll || type == ParallelType::Vectorize;
+  TK_REQUIRE(is_loop, Schedule,
+             "{}: its loop {} is marked {}, which a kernel cannot run; legal are BIDx to BIDz, TIDx to TIDz, Serial, "
+             "Unroll and Vectorize",
+             nameOf(tensor), j, parallelTypeName(type));
+}
+
 }  // namespace
 
 LoopNests::LoopNests(Fusion& fusion) : fusion_(&fusion) {
@@ -25,10 +44,14 @@ LoopNests::LoopNests(Fusion& fusion) : fusion_(&fusion) {
   for (Expr* expr : fusion.exprs()) {
     for (TensorView* tensor : tensorsOf(expr->outputs())) {
       const bool is_reduction = expr->is<ReductionOp>();
-      const bool keeps_loops =
-          tensor->inlinePosition() < tensor->axisCount() && tensor->memoryType() != MemoryType::Global;
+      const bool keeps_loops = tensor->inlinePosition() < tensor->axisCount() &&
+                               (is_reduction || tensor->memoryType() != MemoryType::Global);
       const bool is_output = fusion.isOutput(tensor);
-      if (!is_output && !is_reduction && !keeps_loops) continue;
+      if (!is_output && !keeps_loops) continue;
+      TK_REQUIRE(is_output || tensor->memoryType() != MemoryType::Global, Schedule,
+                 "{} is a reduction, which is kept in global memory only when it is an output of the kernel; legal are "
+                 "local and shared memory",
+                 nameOf(*tensor));
       auto nest = std::make_unique<LoopNest>();
       nest->tensor = tensor;
       nest->expr = expr;
@@ -41,11 +64,7 @@ LoopNests::LoopNests(Fusion& fusion) : fusion_(&fusion) {
       if (nest->buffer != nullptr) by_tensor_[tensor] = nest.get();
       nests_.push_back(std::move(nest));
     }
-    std::set<const TensorView*>& all = dependencies_[expr];
-    for (const TensorView* tensor : tensorsOf(expr->inputs())) {
-      all.insert(tensor);
-      if (tensor->definition() != nullptr) all.merge(std::set(dependencies_[tensor->definition()]));
-    }
+    addDependencies(*expr);
   }
   makeDimensions();
   for (const auto& nest : nests_ | std::views::reverse) place(*nest);
@@ -62,29 +81,76 @@ bool LoopNests::isStored(const TensorView& tensor) const {
   return fusion_->isInput(&tensor) || by_tensor_.contains(&tensor);
 }
 
+// A bit per tensor, as there are many: sets of pointers would be most of the work on large programs.
+void LoopNests::addDependencies(const Expr& expr) {
+  std::vector<uint64_t> all;
+  const auto join = [&](size_t word, uint64_t bits) {
+    if (all.size() <= word) all.resize(word + 1);
+    all[word] |= bits;
+  };
+  for (const TensorView* tensor : tensorsOf(expr.inputs())) {
+    const size_t number = numbers_.emplace(tensor, numbers_.size()).first->second;
+    join(number / 64, uint64_t{1} << (number % 64));
+    if (tensor->definition() == nullptr) continue;
+    const std::vector<uint64_t>& inner = dependencies_[tensor->definition()];
+    for (size_t word = 0; word < inner.size(); ++word) join(word, inner[word]);
+  }
+  dependencies_[&expr] = std::move(all);
+}
+
 bool LoopNests::dependsOn(const Expr& reader, const TensorView& tensor) {
-  return dependencies_[&reader].contains(&tensor);
+  const auto found = numbers_.find(&tensor);
+  if (found == numbers_.end()) return false;
+  const std::vector<uint64_t>& all = dependencies_[&reader];
+  const size_t word = found->second / 64;
+  return word < all.size() && (all[word] >> (found->second % 64) & 1U) != 0;
 }
 
 // The largest extent of a dimension is launched.
 void LoopNests::makeDimensions() {
   std::map<ParallelType, Scalar*> extents;
   std::map<ParallelType, size_t> users;
+  std::set<ParallelType> reduced;
   for (const auto& nest : nests_) {
     for (const IterDomain* axis : nest->tensor->loop()) {
       if (!isLaunchType(axis->parallelType())) continue;
       Scalar*& extent = extents[axis->parallelType()];
       ++users[axis->parallelType()];
+      if (axis->isReduction()) reduced.insert(axis->parallelType());
       extent = extent == nullptr ? axis->extent() : simplified(fusion_->scalar(ScalarOp::Max, extent, axis->extent()));
     }
   }
   for (auto& [type, extent] : extents) {
-    // Who is not spread over it is computed at index 0, also when the others are empty.
-    if (users[type] < nests_.size()) extent = simplified(fusion_->scalar(ScalarOp::Max, extent, fusion_->constant(1)));
+    // Who is not spread over it is computed at index 0, also when the others are empty; so is a reduction of nothing.
+    if (users[type] < nests_.size() || reduced.contains(type))
+      extent = simplified(fusion_->scalar(ScalarOp::Max, extent, fusion_->constant(1)));
     Scalar* index = fusion_->symbol(std::string(parallelTypeDumpName(type)));
     analysis_.assumeIndex(*index, *extent);
     dimensions_.push_back({type, index, extent});
   }
+}
+
+Scalar* LoopNests::indexOf(const kir::LaunchDimension& dimension, Scalar* extent) {
+  if (extent == dimension.extent) return dimension.index;
+  const auto [found, is_new] = indices_.try_emplace({dimension.index, extent}, nullptr);
+  if (is_new) {
+    found->second = fusion_->symbol(dimension.index->name());
+    launched_[found->second] = dimension.index;
+    analysis_.assumeIndex(*found->second, *extent);
+  }
+  return found->second;
+}
+
+Scalar* LoopNests::launchedIndex(Scalar* index) const {
+  const auto found = launched_.find(index);
+  return found == launched_.end() ? index : found->second;
+}
+
+kir::Statements LoopNests::withLaunchedIndices(const kir::Statements& statements) {
+  if (launched_.empty()) return statements;
+  Substitution launched(*fusion_);
+  for (const auto& [index, dimension] : launched_) launched.set(*index, dimension);
+  return kir::withScalars(statements, [&](Scalar* scalar) { return launched(scalar); });
 }
 
 LoopNode* LoopNests::makeNode(Scalar* extent, ParallelType type, LoopNode* parent) {
@@ -102,8 +168,9 @@ void LoopNests::place(LoopNest& nest) {
   nest.indices.resize(loop.size());
   nest.nodes.resize(loop.size());
   for (size_t j = 0; j < loop.size(); ++j) {
+    if (isOnce(*loop[j])) nest.indices[j] = fusion_->constant(0);
     for (const kir::LaunchDimension& dimension : dimensions_) {
-      if (dimension.type == loop[j]->parallelType()) nest.indices[j] = dimension.index;
+      if (dimension.type == loop[j]->parallelType()) nest.indices[j] = indexOf(dimension, loop[j]->extent());
     }
   }
   shareLoops(nest, reads_[nest.tensor]);
@@ -111,12 +178,14 @@ void LoopNests::place(LoopNest& nest) {
   nest.shared = nest.path.size();
   for (size_t j = 0; j < loop.size(); ++j) {
     if (nest.indices[j] != nullptr) continue;
-    last = ownLoop(nest, loop[j]->extent(), loop[j]->parallelType(), last);
+    requireLoopType(*nest.tensor, j);
+    last = ownLoop(nest, simplified(loop[j]->extent()), loop[j]->parallelType(), last);
     nest.path.push_back(last);
     nest.nodes[j] = last;
     nest.indices[j] = last->index;
   }
   setCoordinates(nest);
+  if (nest.is_reduction) findChoices(nest);
   if (nest.buffer != nullptr) {
     const bool is_shared_memory = nest.buffer->memoryType() == MemoryType::Shared;
     for (size_t j = 0; j < loop.size(); ++j) {
@@ -143,6 +212,7 @@ void LoopNests::shareLoops(LoopNest& nest, const std::vector<Read>& reads) {
   LoopNode* deepest = nullptr;
   const LoopNest* reader = nullptr;
   for (size_t j = 0; j < std::min(position, loop.size()); ++j) {
+    if (isOnce(*loop[j])) continue;
     for (const Read& read : reads) {
       AxisIndices indices(*fusion_, analysis_);
       const Axes shape = shapeOf(*nest.tensor);
@@ -154,8 +224,7 @@ void LoopNests::shareLoops(LoopNest& nest, const std::vector<Read>& reads) {
       };
       TK_REQUIRE(index != nullptr, Schedule, "{}, but it is a reduction", describe());
       if (isLaunchType(loop[j]->parallelType())) {
-        const bool is_empty = loop[j]->extent()->isConstantInt(0);
-        TK_REQUIRE(is_empty || analysis_.isProvablyEqual(*index, *nest.indices[j]), Schedule,
+        TK_REQUIRE(isEmpty(*nest.tensor) || isItsOwn(nest, j, *index, *read.reader), Schedule,
                    "{}, which reads it at {} there and not at its own {}", describe(), toString(*index),
                    parallelTypeName(loop[j]->parallelType()));
         continue;
@@ -236,7 +305,8 @@ void LoopNests::setCoordinates(LoopNest& nest) {
     (axis->isReduction() ? nest.reduced : nest.coordinates).push_back(index);
   }
   nest.bounds = indices.bounds();
-  for (size_t j = 0; j < loop.size(); ++j) nest.bounds.push_back({nest.indices[j], loop[j]->extent(), loop[j]});
+  for (size_t j = 0; j < loop.size(); ++j)
+    nest.bounds.push_back({launchedIndex(nest.indices[j]), loop[j]->extent(), loop[j]});
   std::erase_if(nest.bounds,
                 [&](const IndexBound& bound) { return analysis_.isProvablyLess(*bound.index, *bound.extent); });
 }
@@ -260,6 +330,41 @@ LoopNests::Computation LoopNests::computationOf(const LoopNest& nest) {
   return {value, std::move(coordinates)};
 }
 
+// Where a border of the identity is combined, nothing need be done. Not by lanes, which go together.
+void LoopNests::findChoices(LoopNest& nest) {
+  Computation computation = computationOf(nest);
+  const Element* value = computation.value;
+  Substitution coordinates = computation.coordinates;
+  const ReductionKind kind = nest.expr->as<ReductionOp>()->op;
+  const auto isLane = [&](const LoopNode* node) { return node->type != ParallelType::Serial; };
+  for (;;) {
+    if (value->kind == ElementKind::Load) {
+      const TensorView& tensor = *value->tensor;
+      if (tensor.definition() == nullptr || isStored(tensor)) return;
+      const ElementRule& rule = rules_.of(*tensor.definition());
+      Substitution inner(*fusion_);
+      for (size_t i = 0; i < value->index.size(); ++i)
+        inner.set(*rule.coordinates[i], simplified(coordinates(value->index[i])));
+      value = rule.value.get();
+      coordinates = std::move(inner);
+    } else if (value->kind == ElementKind::Choose) {
+      const Element& otherwise = *value->operands[1];
+      const bool is_identity =
+          otherwise.kind == ElementKind::Value && otherwise.scalar->isConstant() &&
+          convertValue(otherwise.scalar->value(), otherwise.dtype) == reductionIdentity(kind, otherwise.dtype);
+      Scalar* predicate = simplified(coordinates(value->scalar));
+      if (!is_identity || std::ranges::any_of(nest.path, [&](const LoopNode* node) {
+            return isLane(node) && mentions(*predicate, *node->index);
+          }))
+        return;
+      if (!isProved(*predicate, analysis_)) nest.choices.push_back(predicate);
+      value = value->operands[0].get();
+    } else {
+      return;
+    }
+  }
+}
+
 // Which tensors it reads at which indices, through expressions.
 void LoopNests::findReads(const LoopNest& nest) {
   Computation computation = computationOf(nest);
@@ -268,7 +373,17 @@ void LoopNests::findReads(const LoopNest& nest) {
     reads_[read.tensor].push_back({&nest, std::move(read.index)});
 }
 
-Scalar* LoopNests::placeOf(const LoopNest& nest, std::span<Scalar* const> index) {
+// Whether those threads (or blocks) that are at `index` of the reader are the ones that computed it. A constant index may be the only one of a
+// short axis, and then it is the index of any thread that the axis has a place for, but not of the others that are launched.
+bool LoopNests::isItsOwn(const LoopNest& nest, size_t j, Scalar& index, const LoopNest& reader) {
+  Scalar* own = nest.indices[j];
+  if (!analysis_.isProvablyEqual(index, *own)) return false;
+  Scalar* launched = launchedIndex(own);
+  const bool is_guarded = std::ranges::find(reader.indices, own) != reader.indices.end();
+  return own == launched || is_guarded || analysis_.isProvablyEqual(index, *launched);
+}
+
+Scalar* LoopNests::placeOf(const LoopNest& nest, std::span<Scalar* const> index, const LoopNest& reader) {
   const Axes shape = shapeOf(*nest.tensor);
   const Axes& loop = nest.tensor->loop();
   AxisIndices indices(*fusion_, analysis_);
@@ -279,26 +394,51 @@ Scalar* LoopNests::placeOf(const LoopNest& nest, std::span<Scalar* const> index)
     loop_indices[j] = indices.forwards(*loop[j]);
     const bool is_private = isBlockType(loop[j]->parallelType()) ||
                             (isThreadType(loop[j]->parallelType()) && nest.buffer->memoryType() == MemoryType::Local);
-    TK_REQUIRE(
-        !is_private || loop[j]->extent()->isConstantInt(0) ||
-            analysis_.isProvablyEqual(*loop_indices[j], *nest.indices[j]),
-        Schedule, "{}: is kept by each {} for itself, but one reads the part of another (at {}); store it elsewhere",
-        nameOf(*nest.tensor), isThreadType(loop[j]->parallelType()) ? "thread" : "block", toString(*loop_indices[j]));
+    TK_REQUIRE(!is_private || isEmpty(*nest.tensor) || isItsOwn(nest, j, *loop_indices[j], reader), Schedule,
+               "{}: is kept by each {} for itself, but one reads the part of another (at {}); store it elsewhere",
+               nameOf(*nest.tensor), isThreadType(loop[j]->parallelType()) ? "thread" : "block",
+               toString(*loop_indices[j]));
   }
   return ownPlace(nest, loop_indices);
 }
 
+// The stored axes from the outside: those up to the padded one, if there is one, and those inside of it.
+std::pair<std::span<const size_t>, std::span<const size_t>> LoopNests::storedParts(const LoopNest& nest) {
+  const std::span<const size_t> all = nest.stored_axes;
+  const auto& padding = nest.tensor->bufferPadding();
+  const bool is_padded = padding && nest.buffer->memoryType() == MemoryType::Shared;
+  const auto found = is_padded ? std::ranges::find(all, static_cast<size_t>(padding->axis)) : all.end();
+  const auto outer = found == all.end() ? size_t{0} : static_cast<size_t>(found - all.begin()) + 1;
+  return {all.first(outer), all.subspan(outer)};
+}
+
 Scalar* LoopNests::ownPlace(const LoopNest& nest, const std::vector<Scalar*>& loop_indices) {
-  Scalar* place = fusion_->constant(0);
-  for (const size_t j : nest.stored_axes)
-    place = fusion_->add(fusion_->mul(place, nest.tensor->loop()[j]->extent()), loop_indices[j]);
-  return simplified(place);
+  const auto [outer, inner] = storedParts(nest);
+  const auto placeAlong = [&](std::span<const size_t> axes) {
+    Scalar* place = fusion_->constant(0);
+    for (const size_t j : axes)
+      place = fusion_->add(fusion_->mul(place, nest.tensor->loop()[j]->extent()), loop_indices[j]);
+    return simplified(place);
+  };
+  if (outer.empty()) return placeAlong(inner);
+  return simplified(fusion_->add(fusion_->mul(placeAlong(outer), pitchOf(nest, inner)), placeAlong(inner)));
+}
+
+Scalar* LoopNests::countOf(const LoopNest& nest, std::span<const size_t> axes) {
+  Scalar* count = fusion_->constant(1);
+  for (const size_t j : axes) count = fusion_->mul(count, nest.tensor->loop()[j]->extent());
+  return count;
+}
+
+// From one place along the padded axis to the next.
+Scalar* LoopNests::pitchOf(const LoopNest& nest, std::span<const size_t> inner) {
+  return fusion_->add(countOf(nest, inner), fusion_->constant(nest.tensor->bufferPadding()->elements));
 }
 
 Scalar* LoopNests::sizeOf(const LoopNest& nest) {
-  Scalar* size = fusion_->constant(1);
-  for (const size_t j : nest.stored_axes) size = fusion_->mul(size, nest.tensor->loop()[j]->extent());
-  return size;
+  const auto [outer, inner] = storedParts(nest);
+  if (outer.empty()) return countOf(nest, inner);
+  return fusion_->mul(countOf(nest, outer), pitchOf(nest, inner));
 }
 
 }  // namespace tokamak

@@ -11,6 +11,9 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "analysis/tensor_reads.h"
@@ -39,10 +42,11 @@ struct LoopNest {
   bool is_reduction = false;
 
   std::vector<Scalar*> indices;    ///< per loop axis
-  std::vector<LoopNode*> nodes;    ///< per loop axis; null for a block's or thread's index
+  std::vector<LoopNode*> nodes;    ///< per loop axis; null for a block's or thread's index and for an axis of extent 1
   std::vector<LoopNode*> path;     ///< the loops around its computation, from the outside
   size_t shared = 0;               ///< the first so many of the path are its readers' loops
   std::vector<IndexBound> bounds;  ///< what has to hold where it is computed, reductions included
+  std::vector<Scalar*> choices;    ///< and of a reduction: predicates without which it would combine the identity
   /// Per axis that an element rule has a coordinate for: those of the root or logical domain, without reductions; then the reductions.
   std::vector<Scalar*> coordinates;
   std::vector<Scalar*> reduced;
@@ -65,8 +69,9 @@ class LoopNests {
   /// The nest a tensor is read from, or null: it is an input or an expression.
   const LoopNest* storageOf(const TensorView& tensor) const;
   bool isStored(const TensorView& tensor) const;
-  /// The place in its buffer of the element at `index` (of the visible shape).
-  Scalar* placeOf(const LoopNest& nest, std::span<Scalar* const> index);
+  /// The place in its buffer of the element at `index` (of the visible shape), which the threads of `reader` read. Errors: Schedule, when they
+  /// are not those that have it.
+  Scalar* placeOf(const LoopNest& nest, std::span<Scalar* const> index, const LoopNest& reader);
   /// The same from its own loops' indices.
   Scalar* ownPlace(const LoopNest& nest, const std::vector<Scalar*>& loop_indices);
   /// The indices of all axes of its tensor from those of its loops.
@@ -80,6 +85,11 @@ class LoopNests {
   /// The number of elements of its buffer.
   Scalar* sizeOf(const LoopNest& nest);
   LoopNode* makeNode(Scalar* extent, ParallelType type, LoopNode* parent);
+  /// A tensor whose axis is shorter than the launched dimension has an index of its own for it: it is less than the axis' extent, which the
+  /// guards of the tensor see to. This is the dimension's index again; any other scalar as it is.
+  Scalar* launchedIndex(Scalar* index) const;
+  /// The statements with launched indices only.
+  kir::Statements withLaunchedIndices(const kir::Statements& statements);
 
  private:
   struct Read {
@@ -88,14 +98,21 @@ class LoopNests {
   };
 
   void makeDimensions();
+  Scalar* indexOf(const kir::LaunchDimension& dimension, Scalar* extent);
   void place(LoopNest& nest);
   void shareLoops(LoopNest& nest, const std::vector<Read>& reads);
+  bool isItsOwn(const LoopNest& nest, size_t j, Scalar& index, const LoopNest& reader);
   LoopNode* nodeOf(const LoopNest& reader, const Scalar* index) const;
   LoopNode* ownLoop(const LoopNest& nest, Scalar* extent, ParallelType type, LoopNode* parent);
   bool makesCycle(const LoopNest& nest, const LoopNode& node);
   void setCoordinates(LoopNest& nest);
+  void findChoices(LoopNest& nest);
   void findReads(const LoopNest& nest);
+  void addDependencies(const Expr& expr);
   bool dependsOn(const Expr& reader, const TensorView& tensor);
+  static std::pair<std::span<const size_t>, std::span<const size_t>> storedParts(const LoopNest& nest);
+  Scalar* countOf(const LoopNest& nest, std::span<const size_t> axes);
+  Scalar* pitchOf(const LoopNest& nest, std::span<const size_t> inner);
   Scalar* simplified(Scalar* scalar);
 
   Fusion* fusion_;
@@ -105,8 +122,12 @@ class LoopNests {
   std::map<const TensorView*, LoopNest*> by_tensor_;
   std::vector<std::unique_ptr<LoopNode>> nodes_;
   std::vector<kir::LaunchDimension> dimensions_;
+  std::map<std::pair<Scalar*, Scalar*>, Scalar*> indices_;  // of dimensions, for axes of an extent
+  std::map<Scalar*, Scalar*> launched_;                     // the dimension's index for each of these
   std::map<const TensorView*, std::vector<Read>> reads_;
-  std::map<const Expr*, std::set<const TensorView*>> dependencies_;
+  std::unordered_map<const TensorView*, size_t> numbers_;  // of tensors that are read
+  std::unordered_map<const Expr*, std::vector<uint64_t>>
+      dependencies_;  // the numbers of what it needs, directly or not
 };
 
 }  // namespace tokamak

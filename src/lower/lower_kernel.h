@@ -5,11 +5,14 @@
 
 #include "ir/fusion.h"
 #include "kernel/kernel.h"
+#include "lower/pipeline.h"
 
 namespace tokamak {
 
 /// Lowers a fusion that becomes one kernel. Its inputs and outputs are buffers in global memory; contiguity flags say which strides are
 /// known. Takes part in the fusion: scalars are made in it, memory types set. Errors: Schedule when the schedule is not legal.
-kir::Kernel lowerKernel(std::shared_ptr<Fusion> fusion, std::string name);
+/// `alignment`: of the buffers, in bytes, a power of two.
+kir::Kernel lowerKernel(std::shared_ptr<Fusion> fusion, std::string name, int64_t alignment = 1,
+                        const KernelPassOptions& options = {});
 
 }  // namespace tokamak

@@ -5,21 +5,20 @@
 
 #include <fmt/format.h>
 
+#include "analysis/substitute.h"
 #include "base/error.h"
 #include "ir/scalar_simplifier.h"
+#include "kernel/rewrite.h"
 
 namespace tokamak {
 
 namespace {
 
-FunctionId combiningFunction(ReductionKind kind) {
-  switch (kind) {
-    case ReductionKind::Sum: return FunctionId::add;
-    case ReductionKind::Prod: return FunctionId::mul;
-    case ReductionKind::Max: return FunctionId::maximum;
-    case ReductionKind::Min: return FunctionId::minimum;
-  }
-  TK_CHECK(false, "no such reduction");
+// A broadcast axis may be merged with reductions: then it has no index of its own where their loops are over, and needs none.
+bool isPartOfReduction(const IterDomain& axis) {
+  if (axis.isReduction()) return true;
+  const DomainExpr* step = axis.use();
+  return step != nullptr && axis.isBroadcast() && isPartOfReduction(*step->out[0]);
 }
 
 }  // namespace
@@ -35,9 +34,100 @@ StatementBuilder::StatementBuilder(Fusion& fusion, LoopNests& nests, const Strid
 
 kir::Statements StatementBuilder::build() {
   for (const auto& nest : nests_->nests()) makeParts(*nest);
-  Order all(parts_.size());
-  for (size_t i = 0; i < all.size(); ++i) all[i] = i;
-  return emit(all, 0);
+  findLastParts();
+  Order first;
+  Order combined;
+  Order last;
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    const Part& part = parts_[i];
+    if (part.kind == PartKind::GridCombine) {
+      TK_REQUIRE(!part.is_last, Schedule,
+                 "{} is combined across blocks, and so is a tensor that it is computed from; that takes two kernels",
+                 nameOf(*part.nest->tensor));
+      TK_REQUIRE(part.path.empty(), Schedule, "{} is combined across blocks inside of a loop of the block",
+                 nameOf(*part.nest->tensor));
+      combined.push_back(i);
+    } else {
+      (part.is_last ? last : first).push_back(i);
+    }
+  }
+  kir::Statements statements = emit(first, 0);
+  if (!combined.empty()) {
+    kir::GridCombine grid = combineBlocks(combined, last);
+    grid.body = withOwnIndices(grid.body, statements);
+    statements.push_back(kir::statement(std::move(grid)));
+  }
+  return nests_->withLaunchedIndices(statements);
+}
+
+// What depends on blocks that were combined, and the buffers of that: they stand in loops of the last block.
+void StatementBuilder::findLastParts() {
+  for (Part& part : parts_) {
+    for (const size_t before : part.after)
+      part.is_last |= parts_[before].is_last || parts_[before].kind == PartKind::GridCombine;
+  }
+  for (const Part& part : parts_) {
+    if (part.kind != PartKind::Compute || !part.is_last) continue;
+    for (const size_t before : part.after) parts_[before].is_last |= parts_[before].nest == part.nest;
+  }
+  // The buffer of an accumulator comes before its identity.
+  for (const Part& part : parts_) {
+    if (part.kind != PartKind::Identity || !part.is_last) continue;
+    for (const size_t before : part.after) parts_[before].is_last |= parts_[before].nest == part.nest;
+  }
+}
+
+// Tensors before and after blocks are combined may have had loops in common.
+kir::Statements StatementBuilder::withOwnIndices(const kir::Statements& body, const kir::Statements& before) {
+  std::set<const Scalar*> taken;
+  kir::visitStatements(before, [&](const kir::Statement& each) {
+    if (const auto* loop = std::get_if<kir::Loop>(&each.node)) taken.insert(loop->index);
+  });
+  Substitution own(*fusion_);
+  kir::visitStatements(body, [&](const kir::Statement& each) {
+    const auto* loop = std::get_if<kir::Loop>(&each.node);
+    if (loop != nullptr && taken.contains(loop->index)) own.set(*loop->index, fusion_->symbol(loop->index->name()));
+  });
+  return kir::withScalars(body, [&](Scalar* scalar) { return own(scalar); });
+}
+
+kir::GridCombine StatementBuilder::combineBlocks(const Order& combined, const Order& last) {
+  kir::GridCombine grid;
+  for (const size_t each : combined) {
+    const LoopNest& nest = *parts_[each].nest;
+    kir::GridCombine::Value value;
+    value.tensor = nest.buffer;
+    value.index = fusion_->constant(0);
+    value.kind = nest.expr->as<ReductionOp>()->op;
+    const auto count = nests_->sizeOf(nest)->constantInt();
+    TK_REQUIRE(count && nest.buffer->memoryType() == MemoryType::Local, Schedule,
+               "{} is combined across blocks; each thread has to hold a constant number of its elements",
+               nameOf(*nest.tensor));
+    value.count = *count;
+    std::vector<ParallelType> dimensions;
+    for (const IterDomain* axis : nest.tensor->loop()) {
+      const ParallelType type = axis->parallelType();
+      if (axis->isReduction() && kir::isBlockType(type)) dimensions.push_back(type);
+      if (!axis->isReduction() && kir::isThreadType(type)) value.spread.push_back(type);
+    }
+    std::ranges::sort(dimensions);
+    std::ranges::sort(value.spread);
+    TK_REQUIRE(grid.values.empty() || grid.dimensions == dimensions, Schedule,
+               "{} is combined over other blocks than other tensors of the kernel", nameOf(*nest.tensor));
+    grid.dimensions = std::move(dimensions);
+    grid.values.push_back(std::move(value));
+  }
+  for (const size_t each : last) {
+    for (const IterDomain* axis : parts_[each].nest->tensor->loop()) {
+      const bool is_spread = !axis->isReduction() && std::ranges::count(grid.dimensions, axis->parallelType()) > 0;
+      TK_REQUIRE(!is_spread, Schedule,
+                 "{} is spread over {}, but is computed from a tensor that is combined over it, so that one block is "
+                 "left; that takes two kernels",
+                 nameOf(*parts_[each].nest->tensor), parallelTypeName(axis->parallelType()));
+    }
+  }
+  grid.body = emit(last, 0);
+  return grid;
 }
 
 size_t StatementBuilder::addPart(PartKind kind, const LoopNest& nest, std::vector<LoopNode*> path,
@@ -105,12 +195,23 @@ void StatementBuilder::makeParts(const LoopNest& nest) {
   size_t last = addPart(PartKind::Compute, nest, nest.path, nest.indices, after);
   if (nest.is_reduction) {
     const Axes& loop = nest.tensor->loop();
-    if (std::ranges::any_of(loop, [](const IterDomain* axis) {
+    const bool is_empty = nests_->sizeOf(nest)->isConstantInt(0);
+    if (!is_empty && std::ranges::any_of(loop, [](const IterDomain* axis) {
           return axis->isReduction() && kir::isThreadType(axis->parallelType());
         })) {
+      TK_REQUIRE(nest.buffer->memoryType() == MemoryType::Local, Schedule,
+                 "{} is combined across threads; legal is local memory, where each thread has its part",
+                 nameOf(*nest.tensor));
       Part combine = outsideOfReduction(PartKind::Combine, nest);
       combine.after = {last};
       last = add(std::move(combine));
+    }
+    if (!is_empty && std::ranges::any_of(loop, [](const IterDomain* axis) {
+          return axis->isReduction() && kir::isBlockType(axis->parallelType());
+        })) {
+      const std::vector<LoopNode*> shared(nest.path.begin(),
+                                          nest.path.begin() + static_cast<std::ptrdiff_t>(nest.shared));
+      last = addPart(PartKind::GridCombine, nest, shared, nest.indices, {last});
     }
     if (nest.buffer != nest.tensor) {
       Part write = outsideOfReduction(PartKind::Write, nest);
@@ -179,7 +280,9 @@ kir::Statements StatementBuilder::emit(const Order& parts, size_t depth) {
         if (condition != open_guard_) flush(statements);
         open_guard_ = condition;
         emitLeaf(first);
-        if (first.kind == PartKind::Combine) flush(statements);
+        // Threads may have to meet between what is put into shared memory and what reads it.
+        const bool is_shared = first.nest->buffer != nullptr && first.nest->buffer->memoryType() == MemoryType::Shared;
+        if (first.kind == PartKind::Combine || is_shared) flush(statements);
       }
       continue;
     }
@@ -203,11 +306,12 @@ void StatementBuilder::flush(kir::Statements& into) {
     into.push_back(kir::statement(kir::If{condition, std::move(open)}));
 }
 
-// What has to hold where a part is done, or null. Identities are stored for all places of a buffer and threads combine together; a
+// What has to hold where a part is done, or null. Identities are stored for all places of a thread's buffer and threads combine together; a
 // reduction's result is written by one thread of those that have it.
 Scalar* StatementBuilder::guard(const Part& part) {
   const LoopNest& nest = *part.nest;
-  if (part.kind == PartKind::Identity || part.kind == PartKind::Combine) return nullptr;
+  const bool writes_shared = nest.buffer != nullptr && nest.buffer->memoryType() == MemoryType::Shared;
+  if (part.kind == PartKind::Combine || (part.kind == PartKind::Identity && !writes_shared)) return nullptr;
   Scalar* all = nullptr;
   const auto require = [&](Scalar* condition) {
     condition = simplify(condition, nests_->analysis());
@@ -215,28 +319,41 @@ Scalar* StatementBuilder::guard(const Part& part) {
     all = all == nullptr ? condition : fusion_->scalar(ScalarOp::And, all, condition);
   };
   AxisIndices indices = nests_->indicesOf(nest, part.indices);
-  if (part.kind == PartKind::Write) {
+  if (part.kind == PartKind::Identity) {
+    // The places of other threads are theirs.
     const Axes& loop = nest.tensor->loop();
     for (size_t j = 0; j < loop.size(); ++j) {
-      if (!loop[j]->isReduction()) require(fusion_->scalar(ScalarOp::Less, part.indices[j], loop[j]->extent()));
+      if (!loop[j]->isReduction() && kir::isThreadType(loop[j]->parallelType()))
+        require(fusion_->scalar(ScalarOp::Less, nests_->launchedIndex(part.indices[j]), loop[j]->extent()));
     }
-    for (const IterDomain* axis : shapeOf(*nest.tensor)) indices.backwards(*axis);
+  } else if (part.kind == PartKind::Write) {
+    const Axes& loop = nest.tensor->loop();
+    for (size_t j = 0; j < loop.size(); ++j) {
+      if (!loop[j]->isReduction())
+        require(fusion_->scalar(ScalarOp::Less, nests_->launchedIndex(part.indices[j]), loop[j]->extent()));
+    }
+    for (const IterDomain* axis : shapeOf(*nest.tensor)) {
+      if (!isPartOfReduction(*axis)) indices.backwards(*axis);
+    }
     for (const IndexBound& bound : indices.bounds())
       require(fusion_->scalar(ScalarOp::Less, bound.index, bound.extent));
   } else {
     for (const IndexBound& bound : nest.bounds) require(fusion_->scalar(ScalarOp::Less, bound.index, bound.extent));
+    for (Scalar* choice : nest.choices) require(choice);
   }
   const bool writes_global = part.kind == PartKind::Write || nest.buffer == nullptr;
-  // An expanded axis shows one element many times; it is written once.
+  // An expanded axis shows one element many times; it is written once, if it is shown at all.
   if (writes_global) {
     for (const IterDomain* axis : shapeOf(*nest.tensor)) {
-      if (axis->expandedExtent() != nullptr)
-        require(fusion_->scalar(ScalarOp::Equal, indices.backwards(*axis), fusion_->constant(0)));
+      if (axis->expandedExtent() == nullptr) continue;
+      require(fusion_->scalar(ScalarOp::Equal, indices.backwards(*axis), fusion_->constant(0)));
+      require(fusion_->scalar(ScalarOp::Less, fusion_->constant(0), axis->expandedExtent()));
     }
   }
-  const bool writes_shared = nest.buffer != nullptr && nest.buffer->memoryType() == MemoryType::Shared;
   for (const kir::LaunchDimension& dimension : nests_->dimensions()) {
     if (!writes_global && !(writes_shared && kir::isThreadType(dimension.type))) continue;
+    // Of the blocks that were combined, there is one left.
+    if (part.is_last && isCombinedOverBlocks(dimension.type)) continue;
     const bool is_spread = std::ranges::any_of(nest.tensor->loop(), [&](const IterDomain* axis) {
       return axis->parallelType() == dimension.type && !axis->isReduction();
     });
@@ -273,13 +390,14 @@ void StatementBuilder::emitLeaf(const Part& part) {
       Scalar* place = nests_->ownPlace(nest, part.indices);
       if (reduction != nullptr) {
         const DataType dtype = nest.buffer->dtype();
-        value = kir::apply(combiningFunction(reduction->op), dtype,
+        value = kir::apply(kir::combiningFunction(reduction->op), dtype,
                            {kir::load(*nest.buffer, place), kir::cast(dtype, std::move(value))});
       }
       return store(*nest.buffer, place, std::move(value));
     }
+    case PartKind::GridCombine: return;
     case PartKind::Combine: {
-      kir::Combine combine{nest.buffer, nests_->ownPlace(nest, part.indices), reduction->op, {}};
+      kir::Combine combine{nest.buffer, nests_->ownPlace(nest, part.indices), 1, reduction->op, {}};
       for (const IterDomain* axis : nest.tensor->loop()) {
         if (axis->isReduction() && kir::isThreadType(axis->parallelType()))
           combine.dimensions.push_back(axis->parallelType());
@@ -292,13 +410,25 @@ void StatementBuilder::emitLeaf(const Part& part) {
   }
 }
 
+bool StatementBuilder::isCombinedOverBlocks(ParallelType type) const {
+  return kir::isBlockType(type) && std::ranges::any_of(parts_, [&](const Part& part) {
+           return part.kind == PartKind::GridCombine &&
+                  std::ranges::any_of(part.nest->tensor->loop(), [&](const IterDomain* axis) {
+                    return axis->isReduction() && axis->parallelType() == type;
+                  });
+         });
+}
+
 kir::ValueRef StatementBuilder::valueOf(const LoopNest& nest) {
   LoopNests::Computation computation = nests_->computationOf(nest);
+  reader_ = &nest;
+  writer_.assume(nest.choices);
   return writer_.write(*computation.value, computation.coordinates);
 }
 
 kir::ValueRef StatementBuilder::load(const TensorView& tensor, std::span<Scalar* const> index) {
-  if (const LoopNest* nest = nests_->storageOf(tensor)) return kir::load(*nest->buffer, nests_->placeOf(*nest, index));
+  if (const LoopNest* nest = nests_->storageOf(tensor))
+    return kir::load(*nest->buffer, nests_->placeOf(*nest, index, *reader_));
   return kir::load(tensor, linearIndex(*fusion_, nests_->analysis(), tensor, strides_->at(&tensor), index));
 }
 

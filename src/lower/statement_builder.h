@@ -21,26 +21,31 @@ class StatementBuilder {
   kir::Statements build();
 
  private:
-  enum class PartKind : uint8_t { Allocate, Identity, Compute, Combine, Write };
+  enum class PartKind : uint8_t { Allocate, Identity, Compute, Combine, GridCombine, Write };
   struct Part {
     PartKind kind;
     const LoopNest* nest;
     std::vector<LoopNode*> path;
     std::vector<Scalar*> indices;  ///< of the tensor's loops
     std::vector<size_t> after;     ///< parts that come before it
+    bool is_last = false;          ///< done by the last block only
   };
   using Order = std::vector<size_t>;
 
+  void findLastParts();
   void makeParts(const LoopNest& nest);
   size_t addPart(PartKind kind, const LoopNest& nest, std::vector<LoopNode*> path, std::vector<Scalar*> indices,
                  std::vector<size_t> after);
   Part outsideOfReduction(PartKind kind, const LoopNest& nest);
 
   kir::Statements emit(const Order& parts, size_t depth);
+  kir::GridCombine combineBlocks(const Order& combined, const Order& last);
+  kir::Statements withOwnIndices(const kir::Statements& body, const kir::Statements& before);
   std::vector<Order> groups(const Order& parts, size_t depth) const;
   void emitLeaf(const Part& part);
   void flush(kir::Statements& into);
 
+  bool isCombinedOverBlocks(ParallelType type) const;
   kir::ValueRef valueOf(const LoopNest& nest);
   kir::ValueRef load(const TensorView& tensor, std::span<Scalar* const> index);
   Scalar* guard(const Part& part);
@@ -50,6 +55,7 @@ class StatementBuilder {
   const Strides* strides_;
   std::vector<Part> parts_;
   std::map<const TensorView*, size_t> complete_;  // the part after which a tensor can be read
+  const LoopNest* reader_ = nullptr;              // whose value is written
   // Neighbouring leaves with one guard share it, and their Lets.
   ValueWriter writer_;
   Scalar* open_guard_ = nullptr;

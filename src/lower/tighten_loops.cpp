@@ -8,6 +8,7 @@
 #include "compute/element.h"
 #include "ir/interval_analysis.h"
 #include "ir/scalar_simplifier.h"
+#include "kernel/index_assumptions.h"
 #include "kernel/rewrite.h"
 
 namespace tokamak {
@@ -18,7 +19,6 @@ using kir::Barrier;
 using kir::Combine;
 using kir::If;
 using kir::Kernel;
-using kir::LaunchDimension;
 using kir::Loop;
 using kir::Statement;
 using kir::statement;
@@ -37,31 +37,15 @@ bool isForAllThreads(const Statements& statements) {
 
 class Tightener {
  public:
-  explicit Tightener(const Kernel& kernel) : fusion_(*kernel.fusion) {
-    analysis_.assumeExtents(fusion_);
-    for (const LaunchDimension& dimension : kernel.dimensions)
-      analysis_.assumeIndex(*dimension.index, *dimension.extent);
-    visitStatements(kernel.body, [&](const Statement& statement) {
-      const auto* loop = std::get_if<Loop>(&statement.node);
-      if (loop != nullptr) analysis_.assumeIndex(*loop->index, *loop->stop);
-    });
-  }
+  explicit Tightener(const Kernel& kernel) : fusion_(*kernel.fusion) { kir::assumeIndices(kernel, analysis_); }
 
   Statements rewrite(const Statements& statements) {
-    Statements result;
-    for (const StatementRef& statement : statements) {
-      if (const auto* loop = std::get_if<Loop>(&statement->node)) {
-        for (Loop& part : cut(*loop)) {
-          part.body = rewrite(part.body);
-          result.push_back(tightened(std::move(part)));
-        }
-      } else if (const auto* guard = std::get_if<If>(&statement->node)) {
-        result.push_back(kir::statement(If{guard->predicate, rewrite(guard->body)}));
-      } else {
-        result.push_back(statement);
+    return kir::withLoops(statements, [&](const Loop& loop, Statements& result) {
+      for (Loop& part : cut(loop)) {
+        part.body = rewrite(part.body);
+        result.push_back(tightened(std::move(part)));
       }
-    }
-    return result;
+    });
   }
 
  private:
@@ -122,6 +106,8 @@ class Tightener {
     copyIndex(loop.index, loop.stop);
     visitStatements(loop.body, [&](const Statement& statement) {
       if (const auto* nested = std::get_if<Loop>(&statement.node)) copyIndex(nested->index, nested->stop);
+      const auto* let = std::get_if<kir::Let>(&statement.node);
+      if (let != nullptr && let->index != nullptr) copyIndex(let->index, let->extent);
     });
     rest.index = fresh(loop.index);
     rest.body = withScalars(loop.body, [&](Scalar* scalar) { return fresh(scalar); });

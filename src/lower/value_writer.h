@@ -28,6 +28,8 @@ class ValueWriter {
   kir::ValueRef write(const Element& element, Substitution& coordinates) {
     return write(element, coordinates, nullptr);
   }
+  /// These predicates hold wherever what is written from now on is computed.
+  void assume(std::vector<Scalar*> predicates) { assumed_ = std::move(predicates); }
   /// The Lets that were written since the last call; later values may use them.
   kir::Statements takeStatements() { return std::exchange(statements_, {}); }
   /// Later values do not use earlier Lets.
@@ -39,6 +41,9 @@ class ValueWriter {
   kir::ValueRef write(const Element& element, Substitution& coordinates, Scalar* condition);
   kir::ValueRef read(const TensorView& tensor, std::vector<Scalar*> index, Scalar* condition);
   kir::ValueRef named(const TensorView& tensor, kir::ValueRef value);
+  kir::ValueRef writeReduction(const Element& element, Substitution& coordinates, Scalar* condition);
+  kir::ValueRef writeIndexed(const Element& element, Substitution& coordinates, Scalar* condition);
+  std::string freshName(std::string base);
 
   Fusion* fusion_;
   IntervalAnalysis* analysis_;
@@ -46,6 +51,7 @@ class ValueWriter {
   IsStored is_stored_;
   Load load_;
   std::map<Key, kir::ValueRef> known_;  // the index ends with the condition
+  std::vector<Scalar*> assumed_;
   std::map<std::string, int> names_;
   kir::Statements statements_;
 };

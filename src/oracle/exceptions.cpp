@@ -8,6 +8,9 @@ namespace tokamak::oracle {
 namespace {
 
 constexpr Exception kExceptions[] = {
+    {FunctionId::exp_term, 128, 0, 1,
+     "a term of a sum that has a term of 1: the argument is rounded once more, and what is smaller than normal numbers "
+     "counts as 0"},
     {FunctionId::lgamma, 0, 8, 0,
      "log|gamma| crosses zero between any two poles and at 1 and 2; libraries promise an absolute error there"},
     {FunctionId::sigmoid, 0, 0, 1024,

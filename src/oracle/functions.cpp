@@ -105,6 +105,13 @@ class Spread {
         visit();
       }
     }
+    // Powers of negative numbers are numbers at whole exponents only.
+    if (function_ == FunctionId::pow && i == 1) {
+      for (const long double whole : {-1.0L, 0.0L, 1.0L}) {
+        point_[i] = std::round(centre[i]) + whole;
+        if (std::fabs(point_[i] - centre[i]) <= bound) visit();
+      }
+    }
     if (bound > 0.25L) {
       for (int k = -7; k <= 7; k += 2) {
         point_[i] = centre[i] + bound * k / 8;
@@ -191,7 +198,10 @@ Element applyFloating(FunctionId function, FunctionTypes types, std::span<const 
       bound = Spread(function, operands, numbers, value).spread();
     if (std::isfinite(value) && isFloatingType(types.result))
       bound += ownError(function, types.result, value, is_exact);
-    if (has_open_sign && value == 0 && bound == 0 && isFloatingType(types.result)) bound = kOpenSign;
+    const bool may_have_either_sign = std::ranges::any_of(operands, [](const Element& operand) {
+      return operand.bound > 0 && std::fabs(operand.number) <= operand.bound;
+    });
+    if (may_have_either_sign && value == 0 && bound == 0 && isFloatingType(types.result)) bound = kOpenSign;
   }
   if (isFloatingType(types.result)) return finish(types.result, value, bound, mode);
   return {.integer = static_cast<int64_t>(value), .bound = static_cast<double>(bound)};

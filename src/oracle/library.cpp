@@ -68,4 +68,15 @@ long double logOfGamma(long double x) {
   return ::lgammal_r(x, &sign);
 }
 
+std::array<uint32_t, 4> philoxBlock(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key) {
+  for (uint32_t round = 0; round < 10; ++round) {
+    const std::array<uint32_t, 2> bumped = {key[0] + round * 0x9E3779B9U, key[1] + round * 0xBB67AE85U};
+    const uint64_t even = counter[0] * uint64_t{0xD2511F53};
+    const uint64_t odd = counter[2] * uint64_t{0xCD9E8D57};
+    counter = {static_cast<uint32_t>(odd >> 32U) ^ counter[1] ^ bumped[0], static_cast<uint32_t>(odd),
+               static_cast<uint32_t>(even >> 32U) ^ counter[3] ^ bumped[1], static_cast<uint32_t>(even)};
+  }
+  return counter;
+}
+
 }  // namespace tokamak::oracle::library

@@ -2,6 +2,7 @@
 // one with another meaning. A row whose name the library has needs nothing here.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <numeric>
@@ -333,6 +334,21 @@ T lerp(T x, T y, T t) {
   return x + t * (y - x);
 }
 
+// --- random bits ---
+
+/// Philox 4x32-10 of a counter and a key, as published (Salmon and others, 2011): ten rounds, the key moves on between them.
+std::array<uint32_t, 4> philoxBlock(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
+
+template <class T>
+T philox(T index, T number, T seed, T offset) {
+  const auto bits = [](T value) { return static_cast<uint64_t>(static_cast<int64_t>(value)); };
+  const auto half = [](uint64_t value, int which) { return static_cast<uint32_t>(value >> (32 * which)); };
+  const uint64_t block = bits(index) / 4 + bits(offset);
+  const auto words = philoxBlock({half(block, 0), half(block, 1), half(bits(number), 0), half(bits(number), 1)},
+                                 {half(bits(seed), 0), half(bits(seed), 1)});
+  return static_cast<T>(words[bits(index) % 4]);
+}
+
 // --- functions that the library lacks ---
 
 template <class T>
@@ -343,6 +359,11 @@ template <class T>
 T sigmoid(T x) {
   return T{1} / (T{1} + std::exp(-x));
 }
+template <class T>
+T exp_term(T x) {
+  return std::exp(x);
+}
+
 template <class T>
 T silu(T x) {
   return x / (T{1} + std::exp(-x));

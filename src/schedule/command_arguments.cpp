@@ -18,6 +18,12 @@ std::string CommandArguments::text(size_t i) const {
   return text != nullptr ? *text : fmt::format("the argument '{}'", parameters_[i].name);
 }
 
+std::string CommandArguments::subject() const {
+  Val* const* val = values_.empty() ? nullptr : std::get_if<Val*>(values_.data());
+  const TensorView* tensor = val == nullptr ? nullptr : asTensor(*val);
+  return tensor == nullptr ? "" : fmt::format(" of {}", toString(*tensor));
+}
+
 TensorView* CommandArguments::tensor(size_t i) const {
   TensorView* tensor = asTensor(std::get<Val*>(fitted(i, static_cast<Val*>(nullptr))));
   TK_REQUIRE(tensor != nullptr, Schedule, "{}: '{}' must be a tensor", command_, parameters_[i].name);
@@ -52,7 +58,7 @@ ParallelType CommandArguments::typeNamed(std::string_view name) const {
        known = static_cast<ParallelType>(static_cast<int>(known) + 1)) {
     names += fmt::format("{}{}", names.empty() ? "" : ", ", parallelTypeName(known));
   }
-  TK_RAISE(Schedule, "{}: {} is no parallel type; types are {}", command_, name, names);
+  TK_RAISE(Schedule, "{}: the type{} is {}, no parallel type; types are {}", command_, subject(), name, names);
 }
 
 ParallelType CommandArguments::parallelType(size_t i) const { return typeNamed(text(i)); }
@@ -72,8 +78,8 @@ std::vector<ParallelType> CommandArguments::parallelTypes(size_t i) const {
 size_t CommandArguments::oneOf(size_t i, std::span<const std::string_view> names) const {
   const std::string name = text(i);
   const auto found = std::ranges::find(names, name);
-  TK_REQUIRE(found != names.end(), Schedule, "{}: '{}' must be one of {}; got {}", command_, parameters_[i].name,
-             fmt::join(names, ", "), name);
+  TK_REQUIRE(found != names.end(), Schedule, "{}: '{}'{} must be one of {}; got {}", command_, parameters_[i].name,
+             subject(), fmt::join(names, ", "), name);
   return static_cast<size_t>(found - names.begin());
 }
 

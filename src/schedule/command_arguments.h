@@ -34,6 +34,8 @@ class CommandArguments {
  private:
   FieldValue fitted(size_t i, const FieldValue& pattern) const;
   std::string text(size_t i) const;
+  /// " of T3: f32[i0, 4]" where the command is for one tensor, for messages.
+  std::string subject() const;
   ParallelType typeNamed(std::string_view name) const;
 
   Fusion* fusion_;

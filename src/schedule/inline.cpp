@@ -90,7 +90,9 @@ class SharedLoops {
   std::string problem(TensorView* tensor, int64_t depth) {
     if (!numbers_.contains(tensor)) return "";
     const std::vector<size_t> members = membersOf(tensor, depth);
-    std::string why = typesProblem(members, *tensor, tensor->axis(depth)->parallelType());
+    // Producers may share more loops than the tensor has.
+    const ParallelType type = depth < tensor->axisCount() ? tensor->axis(depth)->parallelType() : ParallelType::Serial;
+    std::string why = typesProblem(members, *tensor, type);
     return why.empty() ? findReturn(members) : why;
   }
 

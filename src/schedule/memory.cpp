@@ -18,32 +18,48 @@ void set_memory_type(TensorView* tensor, MemoryType type) {
   tensor->setMemoryType(type);
 }
 
-void set_allocation(TensorView* tensor, const std::vector<int64_t>& axes) {
+namespace {
+
+void setAllocation(std::string_view command, TensorView* tensor, const std::vector<int64_t>& axes) {
   TK_REQUIRE(!tensor->fusion().isInput(tensor), Schedule,
-             "set_allocation: {} is an input of the fusion, which lies as the caller gives it", toString(*tensor));
+             "{}: {} is an input of the fusion, which lies as the caller gives it", command, toString(*tensor));
   Axes allocation;
   std::vector<std::optional<bool>> contiguity;
   std::vector<bool> is_taken(tensor->loop().size(), false);
   for (const int64_t axis : axes) {
-    const auto position = static_cast<size_t>(normalLoopAxis("set_allocation", *tensor, axis));
-    TK_REQUIRE(!is_taken[position], Schedule, "set_allocation: axis {} of {} is named twice", axis, toString(*tensor));
+    const auto position = static_cast<size_t>(normalLoopAxis(command, *tensor, axis));
+    TK_REQUIRE(!is_taken[position], Schedule, "{}: axis {} of {} is named twice", command, axis, toString(*tensor));
     is_taken[position] = true;
     IterDomain* domain = tensor->loop()[position];
     allocation.push_back(domain);
     const bool is_stored = !domain->isReduction() && !domain->isBroadcast();
     contiguity.push_back(is_stored ? std::optional(true) : std::nullopt);
   }
-  TK_REQUIRE(allocation.size() == is_taken.size(), Schedule,
-             "set_allocation: {} axes for {} with {} loop axes; name each once", allocation.size(), toString(*tensor),
-             is_taken.size());
+  TK_REQUIRE(allocation.size() == is_taken.size(), Schedule, "{}: {} axes for {} with {} loop axes; name each once",
+             command, allocation.size(), toString(*tensor), is_taken.size());
   tensor->mutableDomain().allocation = std::move(allocation);
   tensor->mutableDomain().contiguity = std::move(contiguity);
+}
+
+}  // namespace
+
+void set_allocation(TensorView* tensor, const std::vector<int64_t>& axes) {
+  setAllocation("set_allocation", tensor, axes);
 }
 
 void set_allocation_as_loop(TensorView* tensor) {
   std::vector<int64_t> axes(tensor->loop().size());
   std::iota(axes.begin(), axes.end(), 0);
-  set_allocation(tensor, axes);
+  setAllocation("set_allocation_as_loop", tensor, axes);
+}
+
+void pad_buffer(TensorView* tensor, int64_t axis, int64_t elements) {
+  const int64_t position = normalLoopAxis("pad_buffer", *tensor, axis);
+  TK_REQUIRE(elements >= 0, Schedule, "pad_buffer: {} elements for {}; legal are 0 or more", elements,
+             toString(*tensor));
+  const bool is_buffer = !tensor->fusion().isInput(tensor) && !tensor->fusion().isOutput(tensor);
+  TK_REQUIRE(is_buffer, Schedule, "pad_buffer: {} is in global memory; make a cache and pad that", toString(*tensor));
+  tensor->setBufferPadding(elements == 0 ? std::nullopt : std::optional(BufferPadding{position, elements}));
 }
 
 void circular_buffer(TensorView* tensor, int64_t stages, int64_t prefetch) {

@@ -67,7 +67,11 @@ void requireReduction(const TensorView& tensor) {
              "rfactor: {} is no result of a reduction", toString(tensor));
   TK_REQUIRE(tensor.domain().root.empty(), Schedule,
              "rfactor: {} comes from an rfactor itself; use the tensor that it was made from", toString(tensor));
-  TK_REQUIRE(tensor.domain().allocation.empty(), Schedule, "rfactor: {} has an allocation domain; set it afterwards",
+  // An order of the axes that stay is one afterwards.
+  const bool keeps_layout = std::ranges::all_of(tensor.domain().allocation, [&](const IterDomain* axis) {
+    return !axis->isReduction() && contains(tensor.logical(), axis);
+  });
+  TK_REQUIRE(keeps_layout, Schedule, "rfactor: {} has an allocation domain over its loops; set it afterwards",
              toString(tensor));
   TK_REQUIRE(sharedLoopCount(tensor) == 0, Schedule,
              "rfactor: the first {} loops of {} are shared with other tensors; rfactor first, inline then",
@@ -207,7 +211,7 @@ void reduceRest(TensorView* tensor, const Plan& plan) {
   }
   domain.logical = std::move(logical);
   domain.loop = std::move(loop);
-  domain.contiguity = std::move(contiguity);
+  if (domain.allocation.empty()) domain.contiguity = std::move(contiguity);
 }
 
 std::vector<int64_t> reductionNumbers(const Axes& axes) {

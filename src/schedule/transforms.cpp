@@ -94,7 +94,9 @@ const DomainExpr* stepLike(const DomainExpr& form, IterDomain* first, IterDomain
 
 bool canMerge(const IterDomain& outer, const IterDomain& inner) {
   const auto isIteration = [](const IterDomain& axis) { return !axis.isReduction() && !axis.isBroadcast(); };
-  return !(outer.isReduction() && isIteration(inner)) && !(inner.isReduction() && isIteration(outer));
+  // What shows one element many times is no reduction of them.
+  const auto isApart = [&](const IterDomain& axis) { return isIteration(axis) || axis.expandedExtent() != nullptr; };
+  return !(outer.isReduction() && isApart(inner)) && !(inner.isReduction() && isApart(outer));
 }
 
 void replaceAxes(Axes& loop, const DomainExpr& step) {

@@ -3,15 +3,19 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/error.h"
+#include "device_code/device_code.h"
 #include "ir/fields.h"
 #include "ir/functions.h"
 #include "oracle/exceptions.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/cpu/open_blas.h"
-#include "runtime/no_cuda/cuda_probe.h"
+#include "runtime/cuda/find_cuda.h"
 
 namespace tokamak::tools {
 
@@ -72,6 +76,39 @@ void printFunctions() {
   fmt::print("[\n{}\n]\n", fmt::join(rows, ",\n"));
 }
 
+// The names between commas; every one must be a helper of CUDA.
+std::vector<std::string> helpersNamed(std::string_view list) {
+  std::vector<std::string> names;
+  while (!list.empty()) {
+    const size_t length = std::min(list.find(','), list.size());
+    names.emplace_back(list.substr(0, length));
+    TK_REQUIRE(hasHelper(Dialect::Cuda, names.back()), Usage,
+               "info: --device-code: there is no function '{}' in device code for CUDA; names are like exp_f32",
+               names.back());
+    list.remove_prefix(std::min(length + 1, list.size()));
+  }
+  return names;
+}
+
+double gibibytes(int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
+
+void printCudaDevices() {
+  if (const std::string reason = reasonForNoCuda(); !reason.empty())
+    return fmt::print("device cuda: none: {}\n", reason);
+  for (int64_t ordinal = 0; ordinal < countCudaDevices(); ++ordinal) {
+    try {
+      const CudaDevice device(ordinal);
+      const CudaProperties& gpu = device.cudaProperties();
+      fmt::print("device {}: {}, sm_{}{}, {} multiprocessors, {:.1f} GiB, {} KiB of shared memory per block\n",
+                 device.properties().name, device.properties().description, gpu.capability_major, gpu.capability_minor,
+                 gpu.multiprocessors, gibibytes(device.properties().memory_bytes),
+                 gpu.shared_bytes_per_block_optin / 1024);
+    } catch (const Error& error) {
+      fmt::print("device cuda:{}: cannot be used: {}\n", ordinal, error.message());
+    }
+  }
+}
+
 }  // namespace
 
 int infoCommand(const InfoOptions& options) {
@@ -79,12 +116,15 @@ int infoCommand(const InfoOptions& options) {
     printFunctions();
     return 0;
   }
+  if (!options.device_code.empty()) {
+    fmt::print("{}", deviceCode(Dialect::Cuda, helpersNamed(options.device_code)));
+    return 0;
+  }
   fmt::print("tokamak {}\n", TOKAMAK_VERSION);
   const CpuDevice device;
   const DeviceProperties& cpu = device.properties();
-  fmt::print("device cpu: {}, {} threads, {:.1f} GiB\n", cpu.description, cpu.threads,
-             static_cast<double>(cpu.memory_bytes) / (1 << 30));
-  fmt::print("device cuda: none: {}\n", reasonForNoCuda());
+  fmt::print("device cpu: {}, {} threads, {:.1f} GiB\n", cpu.description, cpu.threads, gibibytes(cpu.memory_bytes));
+  printCudaDevices();
   fmt::print("matrix products: {}\n",
              OpenBlas::load() != nullptr ? "OpenBLAS" : "element loops (libopenblas.so.0 was not found)");
   fmt::print("ops: {} structured, {} elementwise functions\n", allOpKinds().size(), std::size(kFunctions));

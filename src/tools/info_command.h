@@ -1,10 +1,13 @@
-// tokamak info: the version and what this machine offers; or the table of elementwise functions, for programs to read.
+// tokamak info: the version and what this machine offers; or the table of elementwise functions, or device code, for programs to read.
 #pragma once
+
+#include <string>
 
 namespace tokamak::tools {
 
 struct InfoOptions {
-  bool functions = false;  ///< print the function table as JSON instead
+  bool functions = false;   ///< print the function table as JSON instead
+  std::string device_code;  ///< print the CUDA text of these helpers instead: "exp_f32,tanh_f32"
 };
 
 int infoCommand(const InfoOptions& options);

@@ -8,6 +8,7 @@
 #include "analysis/bind_shape.h"
 #include "base/error.h"
 #include "base/half.h"
+#include "device/tensor_copies.h"
 #include "runtime/npy.h"
 
 namespace tokamak::tools {
@@ -78,24 +79,34 @@ void forEachElement(std::span<const int64_t> sizes, std::span<const int64_t> str
   }
 }
 
+// In memory that host code may fill; where that is not the program's, the elements are copied there afterwards.
 Tensor emptyLike(const TensorView& tv, std::span<const int64_t> sizes, Device& device,
                  const std::shared_ptr<Stream>& stream) {
   const std::vector<int64_t> strides = freshStrides(tv, sizes);
   int64_t bytes = 0;
   TK_REQUIRE(!__builtin_mul_overflow(spanOf(sizes, strides), sizeOf(tv.dtype()), &bytes), OutOfMemory,
              "{}: its size in bytes does not fit 63 bits", toString(tv));
-  return {Buffer::allocate(device, stream, bytes, tv.memoryKind()), 0, tv.dtype(), sizes, strides};
+  const MemoryKind kind = device.properties().host_reads_device_memory ? tv.memoryKind() : MemoryKind::Host;
+  return {Buffer::allocate(device, stream, bytes, kind), 0, tv.dtype(), sizes, strides};
 }
 
-Tensor randomTensor(const TensorView& tv, const ScalarBindings& bindings, RandomBits random, Device& device,
-                    const std::shared_ptr<Stream>& stream) {
+Tensor randomTensor(const TensorView& tv, const ScalarBindings& bindings, RandomBits random, int64_t drawn_elements,
+                    Device& device, const std::shared_ptr<Stream>& stream) {
   const std::vector<int64_t> sizes = sizesOf(tv, bindings);
   Tensor tensor = emptyLike(tv, sizes, device, stream);
   device.synchronize(*stream);
   auto* data = static_cast<std::byte*>(tensor.hostData());
-  forEachElement(sizes, tensor.strides(), sizeOf(tv.dtype()),
-                 [&](int64_t offset) { putRandom(random, tv.dtype(), data + offset); });
-  return tensor;
+  const int64_t width = sizeOf(tv.dtype());
+  if (tensor.isContiguous() && tensor.numel() > drawn_elements) {
+    for (int64_t i = 0; i < drawn_elements; ++i) putRandom(random, tv.dtype(), data + i * width);
+    const int64_t all = tensor.numel() * width;
+    for (int64_t done = drawn_elements * width; done < all; done *= 2)
+      std::memcpy(data + done, data, static_cast<size_t>(std::min(done, all - done)));
+  } else {
+    forEachElement(sizes, tensor.strides(), width,
+                   [&](int64_t offset) { putRandom(random, tv.dtype(), data + offset); });
+  }
+  return toDevice(tensor, device, stream, tv.memoryKind());
 }
 
 // The file's elements in the layout the program requires.
@@ -112,7 +123,7 @@ Tensor fittingTensor(const TensorView& tv, const Tensor& read, Device& device, c
     std::memcpy(data + offset, dense.data() + next, static_cast<size_t>(bytes));
     next += bytes;
   });
-  return tensor;
+  return toDevice(tensor, device, stream, tv.memoryKind());
 }
 
 ScalarValue readNumber(const std::string& name, const std::string& text, DataType dtype) {
@@ -177,8 +188,9 @@ InputValues makeInputs(const Fusion& program, const InputSources& sources, Devic
                    "the extent {} of {} has no value; give it by --size {}=N", toString(*axis->visibleExtent()),
                    toString(*tv), toString(*axis->visibleExtent()));
       }
-      result.values.emplace_back(files.contains(tv) ? files[tv]
-                                                    : randomTensor(*tv, result.bindings, random, device, stream));
+      result.values.emplace_back(
+          files.contains(tv) ? files[tv]
+                             : randomTensor(*tv, result.bindings, random, sources.drawn_elements, device, stream));
       continue;
     }
     const auto* scalar = static_cast<const Scalar*>(input);

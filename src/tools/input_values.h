@@ -16,9 +16,10 @@ struct InputSources {
   std::map<std::string, int64_t>
       sizes;  ///< extent name -> value; where it says nothing, files do, and then the program's defaults
   uint64_t seed = 0;
+  int64_t drawn_elements = INT64_MAX;  ///< of each tensor; then they repeat
 };
 
-/// One value per input of a program, host-readable once `stream` is synchronized.
+/// One value per input of a program, in the memory that the program takes.
 struct InputValues {
   std::vector<std::variant<Tensor, ScalarValue>> values;
   ScalarBindings bindings;  ///< of the extents
@@ -30,7 +31,7 @@ struct InputValues {
 InputValues makeInputs(const Fusion& program, const InputSources& sources, Device& device,
                        const std::shared_ptr<Stream>& stream);
 
-/// A contiguous copy of a tensor's elements in host memory order, row-major. The data must be ready.
+/// A contiguous copy of the elements of a tensor that host code can read, row-major. The data must be ready.
 std::vector<std::byte> denseBytes(const Tensor& tensor);
 
 }  // namespace tokamak::tools

@@ -13,6 +13,8 @@
 #include "host/verifier.h"
 #include "ir/text/fusion_printer.h"
 #include "ir/verifier.h"
+#include "kernel/verify_kernel.h"
+#include "lower/pipeline.h"
 #include "tools/error_place.h"
 #include "tools/program_file.h"
 
@@ -24,6 +26,7 @@ constexpr std::string_view kLowering = "lower-to-host";
 constexpr std::string_view kLoweringUnits = "lower-to-host-units";
 
 std::string print(const ProgramFile& file) {
+  if (file.kernel != nullptr) return kir::printKernel(*file.kernel);
   return file.fusion != nullptr ? printFusion(*file.fusion) : printHostProgram(*file.host_program);
 }
 
@@ -37,7 +40,20 @@ std::vector<std::string> splitList(std::string_view text) {
   return items;
 }
 
+bool isPass(std::string_view name) {
+  return name == kLowering || name == kLoweringUnits ||
+         std::ranges::find(fusionPasses(), name, &FusionPass::name) != fusionPasses().end() ||
+         findHostPass(name) != nullptr || findKernelPass(name) != nullptr;
+}
+
 void applyPass(ProgramFile& file, const std::string& name) {
+  if (const KernelPass* pass = findKernelPass(name)) {
+    TK_REQUIRE(file.kernel != nullptr, Usage, "--passes {}: it works on kernels, and this is none", name);
+    *file.kernel = runKernelPass(*pass, std::move(*file.kernel));
+    return;
+  }
+  TK_REQUIRE(file.kernel == nullptr || !isPass(name), Usage, "--passes {}: it works on programs, and this is a kernel",
+             name);
   if (name == kLowering || name == kLoweringUnits) {
     TK_REQUIRE(file.fusion != nullptr, Usage, "--passes {}: the program already is a host program", name);
     file.host_program = makeHostProgram(*file.fusion, name == kLowering ? Grouping::Single : Grouping::Units);
@@ -58,7 +74,9 @@ void applyPass(ProgramFile& file, const std::string& name) {
 }
 
 void verifyProgram(const ProgramFile& file) {
-  if (file.fusion != nullptr)
+  if (file.kernel != nullptr)
+    kir::verifyKernel(*file.kernel);
+  else if (file.fusion != nullptr)
     verify(*file.fusion, Stage::Scheduled);
   else
     verifyHostProgram(*file.host_program);
@@ -69,12 +87,7 @@ void listPasses() {
   fmt::print("{:<24} clones a fusion's ops into a host program, each op alone\n", kLowering);
   fmt::print("{:<24} the same, ops that need not stand alone merged into host units\n", kLoweringUnits);
   for (const HostPass& pass : hostPasses()) fmt::print("{:<24} {}\n", pass.name, pass.sentence);
-}
-
-bool isPass(std::string_view name) {
-  return name == kLowering || name == kLoweringUnits ||
-         std::ranges::find(fusionPasses(), name, &FusionPass::name) != fusionPasses().end() ||
-         findHostPass(name) != nullptr;
+  for (const KernelPass& pass : kernelPasses()) fmt::print("{:<24} {}\n", pass.name, pass.sentence);
 }
 
 void applyPasses(ProgramFile& file, const OptOptions& options) {
@@ -107,8 +120,9 @@ int optCommand(const OptOptions& options) {
   const std::string& dump = options.dump_after;
   TK_REQUIRE(dump.empty() || dump == "all" || dump == "changed" || isPass(dump), Usage,
              "--dump-after {}: it must be all, changed or a pass; --list-passes tells them", dump);
-  ProgramFile file = readProgram(options.file);
+  ProgramFile file = readProgramOrKernel(options.file);
   try {
+    if (file.kernel != nullptr) kir::verifyKernel(*file.kernel, ErrorCode::Definition);
     applyPasses(file, options);
   } catch (const Error& error) {
     throw withPlace(error, file);

@@ -13,6 +13,7 @@
 #include "define/callables.h"
 #include "host/text/host_parser.h"
 #include "ir/text/fusion_parser.h"
+#include "kernel/parse_kernel.h"
 #include "schedule/commands.h"
 
 namespace tokamak::tools {
@@ -47,11 +48,19 @@ std::string_view skipComments(std::string_view text) {
 }  // namespace
 
 ProgramFile readProgram(const std::string& path) {
+  ProgramFile file = readProgramOrKernel(path);
+  TK_REQUIRE(file.kernel == nullptr, Usage, "{}: it holds a kernel; only opt takes kernels", path);
+  return file;
+}
+
+ProgramFile readProgramOrKernel(const std::string& path) {
   ProgramFile file;
   file.path = path;
   file.text = readText(path);
   if (skipComments(file.text).starts_with("%")) {
     file.host_program = parseHostProgram(file.text, path);
+  } else if (skipComments(file.text).starts_with("kernel ")) {
+    file.kernel = std::make_unique<kir::Kernel>(kir::parseKernel(file.text, path));
   } else {
     file.fusion = parseFusion(file.text, path, {.resolver = &definingResolver(), .scheduler = &scheduleCommands()});
   }

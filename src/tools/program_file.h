@@ -1,4 +1,4 @@
-// Program files: .fusion texts and host programs, read from disk.
+// Program files: .fusion texts, host programs and kernels, read from disk.
 #pragma once
 
 #include <map>
@@ -7,20 +7,25 @@
 #include <vector>
 
 #include "host/host_ir_container.h"
+#include "kernel/kernel.h"
 
 namespace tokamak::tools {
 
-/// What a file holds: one of the two is set.
+/// What a file holds: one of the three is set.
 struct ProgramFile {
   std::string path;
   std::string text;
   std::unique_ptr<Fusion> fusion;
   std::unique_ptr<HostIrContainer> host_program;
 
+  std::unique_ptr<kir::Kernel> kernel;
+
   Fusion& program() const { return fusion != nullptr ? *fusion : *host_program; }
 };
 
-/// A host program is told by its first token. Errors: Io; Parse and others for what the text says.
+/// A host program or a kernel is told by its first token. Errors: Io; Parse and others for what the text says.
+ProgramFile readProgramOrKernel(const std::string& path);
+/// The same for commands that take no kernels. Errors: Usage, too, for a kernel.
 ProgramFile readProgram(const std::string& path);
 
 /// Values for named extents from "name=number" texts.

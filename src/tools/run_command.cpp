@@ -14,16 +14,20 @@
 #include "base/dump_options.h"
 #include "base/error.h"
 #include "base/trace.h"
+#include "device/tensor_copies.h"
 #include "host/host_ir_evaluator.h"
 #include "host/lower_fusion.h"
 #include "host/text/host_printer.h"
+#include "ir/clone.h"
+#include "ir/ops/host/post_on_stream.h"
 #include "ir/text/fusion_printer.h"
 #include "oracle/compare.h"
 #include "oracle/evaluate.h"
 #include "runtime/cpu/cpu_device.h"
-#include "runtime/no_cuda/cuda_probe.h"
+#include "runtime/cuda/find_cuda.h"
 #include "runtime/npy.h"
 #include "tools/error_place.h"
+#include "tools/grouping_option.h"
 #include "tools/input_values.h"
 #include "tools/program_file.h"
 
@@ -55,28 +59,41 @@ DumpOptions dumpOptions(const RunOptions& options) {
   return DumpOptions(text + options.dump);
 }
 
-// Dumps of kernels, as they are made ready.
+enum class Explain : uint8_t { No, Yes };
+
+// Dumps of kernels, as they are made ready, and why they are.
 class KernelPrinter final : public KernelObserver {
  public:
-  KernelPrinter(const DumpOptions& dump, std::string name) : dump_(&dump), name_(std::move(name)) {}
+  KernelPrinter(const DumpOptions& dump, std::string name, Explain explain)
+      : dump_(&dump), name_(std::move(name)), explain_(explain) {}
+  void onChoice(const KernelNews& news) override {
+    if (explain_ == Explain::Yes) fmt::print("kernel of {}: {}\n  for {}\n", news.program, news.reason, news.choice);
+  }
+  void onShared(const std::string& program, const std::string& known) override {
+    if (explain_ == Explain::Yes) fmt::print("kernel of {}: of the same structure as one of {}\n", program, known);
+  }
   void onKernel(const Fusion& fusion, const std::string& kernel, const std::string& source) override {
     if (dump_->wants("schedule", name_)) fmt::print("{}", printFusion(fusion));
     if (dump_->wants("kernel_ir", name_)) fmt::print("{}", kernel);
     if (dump_->wants("source", name_)) fmt::print("{}", source);
   }
+  bool wantsPasses() const override { return dump_->wants("kernel_passes", name_); }
+  void onKernelPass(std::string_view pass, const std::string& kernel) override {
+    fmt::print("// after {}\n{}", pass, kernel);
+  }
 
  private:
   const DumpOptions* dump_;
   std::string name_;
+  Explain explain_;
 };
 
 std::unique_ptr<HostIrContainer> compile(ProgramFile& file, const RunOptions& options, const DumpOptions& dump) {
   HostLoweringOptions lowering;
-  lowering.grouping =
-      choose<Grouping>("--grouping", options.grouping,
-                       {{"single", Grouping::Single}, {"units", Grouping::Units}, {"fused", Grouping::Fused}});
+  lowering.grouping = groupingNamed(options.grouping);
   lowering.stream_sync = choose<StreamSync>("--stream-sync", options.stream_sync,
                                             {{"hoisted", StreamSync::Hoisted}, {"in-loop", StreamSync::InLoop}});
+  if (options.device != "cpu") lowering.target = hopperTarget();
   const std::string name = file.program().name();
   lowering.after_streams = [&](const HostIrContainer& program) {
     if (dump.wants("host_ir", name)) fmt::print("{}", printHostProgram(program));
@@ -85,7 +102,8 @@ std::unique_ptr<HostIrContainer> compile(ProgramFile& file, const RunOptions& op
   std::unique_ptr<HostIrContainer> program;
   if (file.fusion != nullptr) {
     if (dump.wants("segments", name)) {
-      const std::unique_ptr<HostIrContainer> groups = makeHostProgram(*file.fusion, lowering.grouping);
+      const std::unique_ptr<HostIrContainer> groups =
+          makeHostProgram(*file.fusion, lowering.grouping, lowering.target.value_or(KernelTarget{}));
       fmt::print("{}", printHostProgram(*groups));
     }
     program = lowerToHostProgram(*file.fusion, lowering);
@@ -97,11 +115,26 @@ std::unique_ptr<HostIrContainer> compile(ProgramFile& file, const RunOptions& op
   return program;
 }
 
-void requireDevice(const std::string& name) {
+// What can be said before the program is read.
+void requireDevice(const RunOptions& options) {
+  const std::string& name = options.device;
   TK_REQUIRE(name == "cpu" || name == "cuda" || name == "interpreter", Usage,
              "--device {}: it must be one of cpu, cuda, interpreter", name);
-  TK_REQUIRE(name != "cuda", Unsupported, "--device cuda: no CUDA device: {}", reasonForNoCuda());
-  TK_REQUIRE(name == "cpu", Unsupported, "--device {}: this build has none; 'cpu' is there", name);
+  if (name != "cuda") return;
+  const std::string reason = reasonForNoCuda();
+  TK_REQUIRE(reason.empty(), Unsupported, "--device cuda: no CUDA device: {}", reason);
+  TK_REQUIRE(options.trace.empty(), Unsupported, "--trace: the timeline of a CUDA device cannot be written yet");
+}
+
+std::unique_ptr<Device> openDevice(const RunOptions& options, TraceObserver* trace, KernelObserver* kernels) {
+  if (options.device == "cuda") return openCudaDevice(0, {.poisons_memory = true, .kernels = kernels});
+  const bool is_interpreter = options.device == "interpreter";
+  return std::make_unique<CpuDevice>(
+      CpuDeviceOptions{.threads = options.threads,
+                       .poisons_memory = true,
+                       .trace = trace,
+                       .kernels = kernels,
+                       .runner = is_interpreter ? KernelRunner::Interpreted : KernelRunner::Compiled});
 }
 
 // A file that cannot be written is found before the program runs. One that was not there is not left behind.
@@ -125,11 +158,11 @@ oracle::StoredTensor stored(const Tensor& tensor) {
   return {tensor.dtype(), tensor.sizes(), tensor.strides(), static_cast<const std::byte*>(tensor.hostData())};
 }
 
-std::vector<oracle::Input> oracleInputs(const InputValues& inputs) {
+std::vector<oracle::Input> oracleInputs(const InputValues& inputs, const std::shared_ptr<Stream>& stream) {
   std::vector<oracle::Input> result;
   for (const auto& value : inputs.values) {
     if (const auto* tensor = std::get_if<Tensor>(&value))
-      result.emplace_back(oracle::load(stored(*tensor)));
+      result.emplace_back(oracle::load(stored(toHost(*tensor, stream))));
     else
       result.emplace_back(std::get<ScalarValue>(value));
   }
@@ -169,6 +202,13 @@ void printOutputs(const std::vector<TensorView*>& views, const std::vector<Tenso
   }
 }
 
+void explainViews(const Plan& plan) {
+  for (const PlanOutput& output : plan.outputs()) {
+    if (output.is_view) fmt::print("output {}: {}\n", output.name, plan.describeView(output));
+  }
+  for (const std::string& sentence : plan.copiedViews()) fmt::print("output {}\n", sentence);
+}
+
 void printSummary(const PlanSummary& summary, Times times) {
   fmt::print(
       "plan: {} steps on {} streams, {} waits kept of {} written, peak {} bytes ({} intermediates + {} outputs)\n",
@@ -191,6 +231,19 @@ void requireCheckable(const RunOptions& options, const ProgramFile& file) {
              options.repeat);
 }
 
+// Units of a host program that was written by hand, or for --grouping units, need not be kernels.
+UnitMode unitModeFor(const HostIrContainer& program, const RunOptions& options) {
+  if (groupingNamed(options.grouping) != Grouping::Fused) return UnitMode::OpByOp;
+  const KernelTarget target = options.device == "cpu" ? cpuTarget() : hopperTarget();
+  bool may_be_kernels = true;
+  forEachStatement(program.topLevel(), [&](const Expr& expr) {
+    const auto* post = expr.as<PostOnStream>();
+    if (post == nullptr || !may_be_kernels) return;
+    may_be_kernels = !whyNoKernel(*cloneFusion(*post->unit->fusion), target);
+  });
+  return may_be_kernels ? UnitMode::Kernels : UnitMode::OpByOp;
+}
+
 int runProgram(ProgramFile& file, const RunOptions& options, const DumpOptions& dump) {
   requireCheckable(options, file);
   InputSources sources;
@@ -202,13 +255,12 @@ int runProgram(ProgramFile& file, const RunOptions& options, const DumpOptions& 
 
   const auto lowering_start = SteadyClock::now();
   std::unique_ptr<HostIrContainer> program = compile(file, options, dump);
+  const UnitMode units = file.fusion == nullptr ? unitModeFor(*program, options) : unitModeOf(options.grouping);
   const double lowering_ms = millisecondsSince(lowering_start);
   Timeline timeline;
-  KernelPrinter kernels(dump, program->name());
-  CpuDevice device({.threads = options.threads,
-                    .poisons_memory = true,
-                    .trace = options.trace.empty() ? nullptr : &timeline,
-                    .kernels = &kernels});
+  KernelPrinter kernels(dump, program->name(), options.explain ? Explain::Yes : Explain::No);
+  const std::unique_ptr<Device> opened = openDevice(options, options.trace.empty() ? nullptr : &timeline, &kernels);
+  Device& device = *opened;
   const std::shared_ptr<Stream> stream = device.createStream();
   const std::vector<TensorView*> output_views = program->outputs();
   for (const auto& [name, path] : output_files) {
@@ -231,12 +283,12 @@ int runProgram(ProgramFile& file, const RunOptions& options, const DumpOptions& 
   }
   // Taken before the run: an in-place update changes its input.
   const std::vector<oracle::Input> reference_inputs =
-      options.check ? oracleInputs(inputs) : std::vector<oracle::Input>();
+      options.check ? oracleInputs(inputs, stream) : std::vector<oracle::Input>();
 
   HostIrEvaluatorParams params;
   params.number_of_streams = options.streams;
   const auto plan_start = SteadyClock::now();
-  if (options.grouping == "fused") params.units = UnitMode::Kernels;
+  params.units = units;
   HostIrEvaluator evaluator(std::move(program), device, params);
   Plan& plan = evaluator.planFor(values);
   Times times{.compile = lowering_ms + millisecondsSince(plan_start), .first = 0, .later = {}};
@@ -249,7 +301,9 @@ int runProgram(ProgramFile& file, const RunOptions& options, const DumpOptions& 
     for (const Tensor& output : outputs) output.waitReady();
     (i == 0 ? times.first : times.later.emplace_back()) = millisecondsSince(start);
   }
+  for (Tensor& output : outputs) output = toHost(output, stream);
   printOutputs(output_views, outputs, output_files);
+  if (options.explain) explainViews(plan);
   printSummary(plan.summary(), std::move(times));
   if (!options.trace.empty()) {
     timeline.write(options.trace);
@@ -262,7 +316,7 @@ int runProgram(ProgramFile& file, const RunOptions& options, const DumpOptions& 
 }  // namespace
 
 int runCommand(const RunOptions& options) {
-  requireDevice(options.device);
+  requireDevice(options);
   TK_REQUIRE(options.repeat >= 1, Usage, "--repeat {}: it must be at least 1", options.repeat);
   const DumpOptions dump = dumpOptions(options);
   ProgramFile file = readProgram(options.file);

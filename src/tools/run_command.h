@@ -17,9 +17,10 @@ struct RunOptions {
   std::string dump;
   bool check = false;
   int64_t repeat = 1;
-  std::string grouping = "single";
+  std::string grouping = "fused";
   int64_t streams = 4;
   int64_t threads = 0;
+  bool explain = false;  ///< why kernels were made
   std::string stream_sync = "hoisted";
   std::string trace;
 };

@@ -206,6 +206,7 @@ TEST_P(DeviceTest, LaunchRunsWorkWithTheAddressesGiven) {
   constexpr int64_t kBytes = kCount * static_cast<int64_t>(sizeof(double));
   const auto stream = device_->createStream();
   const auto work = GetParam().make_add_one(*device_, kCount);
+  if (work == nullptr) GTEST_SKIP() << "nothing here compiles for this device";
   std::vector<double> values(kCount, 1.5);
   void* const a = device_->allocate(kBytes, MemoryKind::Device, *stream);
   void* const b = device_->allocate(kBytes, MemoryKind::Device, *stream);

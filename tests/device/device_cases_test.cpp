@@ -1,7 +1,13 @@
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include "base/error.h"
 #include "device_fixture.h"
+#include "runtime/compile/nvrtc.h"
 #include "runtime/cpu/cpu_device.h"
+#include "runtime/cuda/cuda_device.h"
+#include "runtime/cuda/find_cuda.h"
 
 namespace tokamak {
 
@@ -32,11 +38,63 @@ DeviceCase cpuCase(const char* name, const CpuDeviceOptions& options) {
           .fail_allocation = [](Device& device, int64_t n) { static_cast<CpuDevice&>(device).failAllocation(n); }};
 }
 
+constexpr const char* kAddOneSource = R"(
+extern "C" __global__ void add_one(const double* in, double* out, long long count) {
+  const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count) out[i] = in[i] + 1;
+}
+)";
+constexpr const char* kFakeAddOne = "fake module\nadd_one add_one 8 8 8\n";
+
+std::unique_ptr<Work> cudaAddOne(Device& device, const std::string& image, int64_t count) {
+  auto& cuda = static_cast<CudaDevice&>(device);
+  constexpr int64_t kThreads = 128;
+  const CudaLaunch launch = {.grid = {(count + kThreads - 1) / kThreads, 1, 1}, .block = {kThreads, 1, 1}};
+  return std::make_unique<CudaKernelWork>(CudaModule::load(cuda.context(), image)->function("add_one"), launch, 2,
+                                          std::vector<uint64_t>{static_cast<uint64_t>(count)}, "add one");
+}
+
+// Null where there is no compiler.
+std::unique_ptr<Work> compiledAddOne(Device& device, int64_t count) {
+  const CudaProperties& gpu = static_cast<CudaDevice&>(device).cudaProperties();
+  try {
+    NvrtcCompiler compiler({.architecture = fmt::format("sm_{}{}", gpu.capability_major, gpu.capability_minor)});
+    return cudaAddOne(device, compiler.compile(kAddOneSource)->image, count);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::Unsupported) throw;
+    return nullptr;
+  }
+}
+
+void failCudaAllocation(Device& device, int64_t n) { static_cast<CudaDevice&>(device).failAllocation(n); }
+
+DeviceCase cudaCase() {
+  return {.name = "cuda",
+          .make = [] { return openCudaDevice(0); },
+          .make_add_one = compiledAddOne,
+          .fail_allocation = failCudaAllocation,
+          .reason_missing = reasonForNoCuda};
+}
+
+// The same device on a driver without a GPU.
+DeviceCase fakeCudaCase(const char* name, bool poisons_memory) {
+  return {.name = name,
+          .make = [=] { return openCudaDevice(0, {.driver = TOKAMAK_FAKE_DRIVER, .poisons_memory = poisons_memory}); },
+          .make_add_one = [](Device& device, int64_t count) { return cudaAddOne(device, kFakeAddOne, count); },
+          .fail_allocation = failCudaAllocation};
+}
+
 }  // namespace
 
 std::vector<DeviceCase> deviceCases() {
-  return {cpuCase("cpu", {}), cpuCase("cpu_one_thread", {.threads = 1}), cpuCase("cpu_four_threads", {.threads = 4}),
-          cpuCase("cpu_small_ring", {.ring_bytes = 256}), cpuCase("cpu_poisoned", {.poisons_memory = true})};
+  return {cpuCase("cpu", {}),
+          cpuCase("cpu_one_thread", {.threads = 1}),
+          cpuCase("cpu_four_threads", {.threads = 4}),
+          cpuCase("cpu_small_ring", {.ring_bytes = 256}),
+          cpuCase("cpu_poisoned", {.poisons_memory = true}),
+          cudaCase(),
+          fakeCudaCase("cuda_fake", false),
+          fakeCudaCase("cuda_fake_poisoned", true)};
 }
 
 }  // namespace tokamak

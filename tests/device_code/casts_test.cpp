@@ -97,6 +97,46 @@ TEST(Casts, EveryPairOfTypesConvertsAsOpByOpExecutionDoes) {
   }
 }
 
+// Compilers know rules for a conversion of a conversion: (float)(long long)x is no truncation where x is above -1 and below 0, since that gives -0.
+TEST(Casts, TwoInOneExpressionAreTheTwoInTurn) {
+  if (!CompiledCode::hasCompiler()) GTEST_SKIP() << "no C compiler";
+  const auto nameOf = [](DataType to, DataType by, DataType from) {
+    return fmt::format("{}_by_{}", castName(to, from), dataTypeName(by));
+  };
+  std::vector<std::string> helpers;
+  std::string loops;
+  const auto forEach = [](const auto& function) {
+    for (const DataType from : kAllDataTypes)
+      for (const DataType by : kAllDataTypes)
+        for (const DataType to : kAllDataTypes)
+          if (from != by && by != to) function(to, by, from);
+  };
+  forEach([&](DataType to, DataType by, DataType from) {
+    for (const auto& needed : {castHelpers(by, from), castHelpers(to, by)})
+      helpers.insert(helpers.end(), needed.begin(), needed.end());
+    const LaneType operand = from;
+    loops += loopText(nameOf(to, by, from), to, std::span(&operand, 1), castCall(to, by, castCall(by, from, "x[i]")));
+  });
+  const CompiledCode code(helpers, loops);
+  forEach([&](DataType to, DataType by, DataType from) {
+    const std::vector<char> in = samplesOf(from);
+    const auto n = static_cast<int64_t>(in.size()) / sizeOf(from);
+    std::vector<char> got(static_cast<size_t>(n * sizeOf(to))), between(static_cast<size_t>(n * sizeOf(by)));
+    std::vector<char> expected(got.size());
+    code.entry(nameOf(to, by, from))(got.data(), in.data(), nullptr, nullptr, nullptr, n);
+    castLoop(by, from)(between.data(), in.data(), n);
+    castLoop(to, by)(expected.data(), between.data(), n);
+    for (int64_t i = 0; i < n; ++i) {
+      const char* const a = got.data() + i * sizeOf(to);
+      const char* const b = expected.data() + i * sizeOf(to);
+      const bool is_same = std::memcmp(a, b, static_cast<size_t>(sizeOf(to))) == 0;
+      if (is_same || (isFloatingType(to) && isNaN(to, a) && isNaN(to, b))) continue;
+      ADD_FAILURE() << nameOf(to, by, from) << " differs at element " << i;
+      break;
+    }
+  });
+}
+
 TEST(Casts, LanesOfF32ConvertToAndFromHalfTypesOnly) {
   EXPECT_TRUE(hasCast(DataType::BF16, LaneType(DataType::F32, 16)));
   EXPECT_TRUE(hasCast(DataType::F32, LaneType(DataType::F16, 8)));

@@ -66,14 +66,17 @@ bool CompiledCode::isClang() {
   return is_clang;
 }
 
-CompiledCode::CompiledCode(std::span<const std::string> helpers, const std::string& loops, const std::string& flags) {
+CompiledCode::CompiledCode(std::span<const std::string> helpers, const std::string& loops, const std::string& flags)
+    : CompiledCode(Source{deviceCode(Dialect::C, helpers) + "\n" + loops, kernelFlags() + " " + flags + " -nostdlib"}) {
+}
+
+CompiledCode::CompiledCode(const Source& source) {
   static int count = 0;
   const auto stem = std::filesystem::path(testing::TempDir()) / fmt::format("tokamak_device_{}_{}", getpid(), count++);
   const auto with = [&](const char* suffix) { return std::filesystem::path(stem) += suffix; };
-  std::ofstream(with(".c")) << deviceCode(Dialect::C, helpers) << "\n" << loops;
-  const std::string command =
-      fmt::format("{} {} {} -nostdlib -shared -fPIC -Wl,-z,defs {} -o {} >{} 2>&1", compiler(), kernelFlags(), flags,
-                  with(".c").string(), with(".so").string(), with(".txt").string());
+  std::ofstream(with(".c")) << source.text;
+  const std::string command = fmt::format("{} {} -shared -fPIC -Wl,-z,defs {} -o {} >{} 2>&1", compiler(), source.flags,
+                                          with(".c").string(), with(".so").string(), with(".txt").string());
   const bool is_compiled = std::system(command.c_str()) == 0;
   messages_ = fileText(with(".txt"));
   handle_ = is_compiled ? dlopen(with(".so").c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;

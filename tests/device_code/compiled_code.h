@@ -23,11 +23,18 @@ std::string functionLoopName(FunctionId id, DataType operand);
 /// The flags that kernels are compiled with, for the compiler at hand.
 std::string kernelFlags();
 
+/// A program as text, and how the C compiler is to compile it.
+struct Source {
+  std::string text;
+  std::string flags;
+};
+
 /// A loaded shared object. An undefined symbol (a call of libm, say) fails the link.
 class CompiledCode {
  public:
   /// `helpers` and what they need, then `loops`; compiled with kernelFlags() and `flags`.
   CompiledCode(std::span<const std::string> helpers, const std::string& loops, const std::string& flags = "");
+  explicit CompiledCode(const Source& source);
   ~CompiledCode();
   CompiledCode(const CompiledCode&) = delete;
   CompiledCode& operator=(const CompiledCode&) = delete;

@@ -51,6 +51,7 @@ W reference(FunctionId id, W x, W y) {
     case FunctionId::erfcinv: return inverseErfcOf(x);
     case FunctionId::erfinv: return inverseErfOf(x);
     case FunctionId::exp: return std::exp(x);
+    case FunctionId::exp_term: return std::exp(x);
     case FunctionId::exp2: return std::exp2(x);
     case FunctionId::expm1: return std::expm1(x);
     case FunctionId::lgamma: return logGammaOf(x);

@@ -109,6 +109,10 @@ TEST(DeviceErrors, SayWhatWasAskedFor) {
   TensorView* mine = program.tensor(DataType::F32, Axes{});
   TensorView* theirs = other.tensor(DataType::F32, Axes{});
   EXPECT_THAT(errorOf([&] { program.markAlias(mine, theirs); }).message(), HasSubstr("must belong to the container"));
+  EXPECT_THAT(errorOf([&] { program.markView(theirs, mine); }).message(), HasSubstr("must belong to the container"));
+  TensorView* source = program.tensor(DataType::F32, Axes{});
+  program.markView(source, mine);
+  EXPECT_THAT(errorOf([&] { program.markView(source, mine); }).message(), HasSubstr("already is a view of"));
 }
 
 }  // namespace

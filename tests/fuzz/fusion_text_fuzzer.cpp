@@ -1,5 +1,6 @@
 // Any text as a .fusion file: refused with an error of the caller's, or a program whose text reads back as the same program.
 // Three of four inputs are mutations of valid programs: tokens exchanged, doubled, left out or replaced.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <random>
@@ -32,8 +33,8 @@ constexpr const char* kPrograms[] = {
     "T5 = slice(pad(T4, widths=[1, 1, 0, 0], value=nan), starts=[0, 0], stops=[i0, 3]) } schedule { merge(T5, axis=0) "
     "split(T5, axis=0, factor=i0, inner_split=false) "
     "reorder(T5, order=[1, 0]) }",
-    "fusion h(n: i64) -> (T1, T2) { T1 = iota(length=n, start=0.5, step=0x1.8p+3_f32, dtype=f64) T2 = full(shape=[n, "
-    "4], value=1_i32, dtype=i32) }",
+    ("fusion h(n: i64) -> (T1, T2) { T1 = iota(length=n, start=0.5, step=0x1.8p+3_f32, dtype=f64) T2 = full(shape=[n, "
+     "4], value=1_i32, dtype=i32) }"),
 };
 constexpr const char* kPieces[] = {"T0",
                                    "T1",

@@ -56,7 +56,7 @@ void assignment(const std::string& text) {
 }
 
 constexpr const char* kPieces[] = {"fusion",   "host_ir",   "host_ir_final", "plan",   "segments",
-                                   "schedule", "kernel_ir", "source",        ":",      ",",
+                                   "schedule", "kernel_passes", "kernel_ir", "source",        ":",      ",",
                                    "*",        "soft*",     "a*a*a*a*a*a*b", "i0=4",   "i2=",
                                    "=",        " ",         "i0=-1",         "i9=3",   "i0=99999999999999999999",
                                    "0x10",     "T0=x.npy",  "i0 = 3",        "i0=3.5", "i0=+3"};

@@ -118,7 +118,8 @@ TEST(RandomPrograms, ComeBackFromTheirSeed) {
 
 TEST(RandomPrograms, DrawEveryOpAndEveryFunction) {
   Coverage coverage;
-  for (uint64_t seed = 1; seed <= kPrograms; ++seed) coverage.add(*build(drawProgram(seed)));
+  constexpr uint64_t kEnough = 2000;  // of which most are never run: drawing is quick
+  for (uint64_t seed = 1; seed <= std::max(kPrograms, kEnough); ++seed) coverage.add(*build(drawProgram(seed)));
   const auto isDrawn = [&](std::string_view name) {
     return std::ranges::any_of(coverage.cells(), [&](const auto& entry) { return entry.first.op == name; });
   };

@@ -28,8 +28,8 @@ RunTally runSeeds(uint64_t first, uint64_t count, const CaseOptions& draw, const
     }
   }
   std::cout << tally.programs << " programs (" << tally.streamed_programs << " streamed), " << tally.ops << " ops, "
-            << tally.steps << " plan steps, " << tally.runs << " runs, " << tally.elements << " elements, "
-            << tally.refused << " schedules refused\n";
+            << tally.steps << " plan steps, " << tally.views << " views, " << tally.runs << " runs, " << tally.elements
+            << " elements, " << tally.refused << " schedules refused\n";
   return tally;
 }
 
@@ -37,6 +37,14 @@ TEST(StreamPrograms, GiveTheReferencesResultsInEveryMode) {
   const RunTally tally = runSeeds(kFirstSeed, kPrograms, {}, {});
   EXPECT_GT(tally.streamed_programs, tally.programs / 3);
   EXPECT_GT(tally.refused, tally.programs / 20);
+}
+
+// Every unit a kernel, compiled for this machine.
+TEST(StreamPrograms, OfCompiledKernelsGiveTheReferencesResults) {
+  const RunTally tally = runSeeds(kFirstSeed + 2000000, fromEnvironment("TOKAMAK_STREAM_KERNEL_PROGRAMS", kPrograms),
+                                  {.program = {.max_ops = 6, .max_elements = 128}, .grouping = Grouping::Fused},
+                                  {.runs_direct = false, .runs_unstreamed = false});
+  EXPECT_GT(tally.streamed_programs, tally.programs / 3);
 }
 
 TEST(StreamPrograms, GiveTheSameBitsAHundredTimes) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "host/access_overlap.h"
+#include "host/sanitized_share.h"
 
 namespace tokamak {
 
@@ -112,7 +113,7 @@ void expectExact(const Access& a, const Access& b, int64_t& overlapping) {
 TEST(AccessOverlap, OfArbitraryStridedBoxesIsWhatTheByteSetsSay) {
   AccessGenerator generator(1);
   int64_t overlapping = 0;
-  constexpr int64_t kPairs = 100'000;
+  constexpr int64_t kPairs = 100'000 / kShare;
   for (int64_t i = 0; i < kPairs && !HasFatalFailure(); ++i) {
     const Access a = generator.arbitrary();
     const Access b = generator.arbitrary();
@@ -126,7 +127,7 @@ TEST(AccessOverlap, OfArbitraryStridedBoxesIsWhatTheByteSetsSay) {
 TEST(AccessOverlap, OfSlicesOfOneTensorIsWhatTheByteSetsSay) {
   AccessGenerator generator(2);
   int64_t overlapping = 0;
-  constexpr int64_t kPairs = 50'000;
+  constexpr int64_t kPairs = 50'000 / kShare;
   for (int64_t i = 0; i < kPairs && !HasFatalFailure(); ++i) {
     std::vector<int64_t> sizes(static_cast<size_t>(generator.pick(1, 4)));
     for (auto& size : sizes) size = generator.pick(1, 6);

@@ -9,25 +9,12 @@
 #include "host/checker.h"
 #include "host/mutants.h"
 #include "host/race_judge.h"
+#include "host/sanitized_share.h"
 #include "host/step_list_generator.h"
 
 namespace tokamak {
 
 namespace {
-
-// Sanitizers make the judges slow; a tenth of the programs shows them as much.
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#define TK_TEST_IS_SANITIZED
-#endif
-#elif defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define TK_TEST_IS_SANITIZED
-#endif
-#ifdef TK_TEST_IS_SANITIZED
-constexpr int64_t kShare = 10;
-#else
-constexpr int64_t kShare = 1;
-#endif
 
 // --gtest_random_seed=N draws other programs; 0, the default, always the same.
 std::mt19937 randomFor(int64_t program) {

@@ -8,6 +8,7 @@
 #include "host/checker.h"
 #include "host/place_buffers.h"
 #include "host/race_judge.h"
+#include "host/sanitized_share.h"
 #include "host/step_clocks.h"
 #include "host/step_closure.h"
 #include "host/step_list_generator.h"
@@ -15,7 +16,7 @@
 namespace tokamak {
 namespace {
 
-constexpr int64_t kPrograms = 3000;
+constexpr int64_t kPrograms = 3000 / kShare;
 
 StepList drawList(int64_t seed) {
   std::mt19937 random(static_cast<uint32_t>(seed) + 3'000'000U);

@@ -77,7 +77,8 @@ TEST_F(Aliases, AStreamedUpdateInPlaceOfAFusion) {
       "schedule { parallelize(T1, axis=0, type=Stream) parallelize(T2, axis=0, type=Stream) }");
   for (const Mode mode : kModes) {
     Tensor state = bench_.numbers(DataType::F32, {3, 2}, {1, 2, 3, 4, 5, 6});
-    MultiDeviceExecutor executor(*fusion, bench_.device, {.lowering = {}, .evaluator = {.mode = mode}});
+    MultiDeviceExecutor executor(*fusion, bench_.device,
+                                 {.lowering = {.grouping = Grouping::Single}, .evaluator = {.mode = mode}});
     const RunValue inputs[] = {state};
     const Tensor output = executor.runWithInput(inputs).at(0);
     EXPECT_EQ(numbersOf(output), (std::vector<double>{3, 5, 7, 9, 11, 13}));
@@ -92,7 +93,7 @@ TEST_F(Aliases, AUnitInAProgramWithAliasesComputesWithItsOwnTensors) {
   for (const Grouping grouping : {Grouping::Single, Grouping::Units}) {
     for (const Mode mode : kModes) {
       Tensor state = bench_.numbers(DataType::F32, {3}, {1, 2, 3});
-      HostLoweringOptions lowering;
+      HostLoweringOptions lowering{.grouping = Grouping::Single};
       lowering.grouping = grouping;
       MultiDeviceExecutor executor(*fusion, bench_.device, {.lowering = lowering, .evaluator = {.mode = mode}});
       const RunValue inputs[] = {state};

@@ -81,7 +81,8 @@ TEST(ConcurrentCalls, RunWithInputByTwoThreads) {
   for (const Mode mode : {Mode::Plan, Mode::Direct}) {
     RunBench bench;
     const auto fusion = fusionOf(kChain);
-    MultiDeviceExecutor executor(*fusion, bench.device, {.lowering = {}, .evaluator = {.mode = mode}});
+    MultiDeviceExecutor executor(*fusion, bench.device,
+                                 {.lowering = {.grouping = Grouping::Single}, .evaluator = {.mode = mode}});
     std::atomic<int64_t> wrong = 0;
     const auto call = [&](int64_t thread) {
       const std::shared_ptr<Stream> stream = bench.device.createStream();
@@ -107,8 +108,10 @@ TEST(ConcurrentCalls, ATensorMayBeLetGoOnceItIsHandedOn) {
     const auto first = fusionOf("fusion f(T0: f32[n, n]) -> T1 { T1 = mul(T0, 2.0) } sizes { n = 256 }");
     const auto second = fusionOf(
         "fusion f(T0: f32[n, n]) -> T3 { T1 = matmul(T0, T0) T2 = matmul(T1, T0) T3 = add(T2, T0) } sizes { n = 256 }");
-    MultiDeviceExecutor make(*first, bench.device, {.lowering = {}, .evaluator = {.mode = mode}});
-    MultiDeviceExecutor use(*second, bench.device, {.lowering = {}, .evaluator = {.mode = mode}});
+    MultiDeviceExecutor make(*first, bench.device,
+                             {.lowering = {.grouping = Grouping::Single}, .evaluator = {.mode = mode}});
+    MultiDeviceExecutor use(*second, bench.device,
+                            {.lowering = {.grouping = Grouping::Single}, .evaluator = {.mode = mode}});
     std::vector<double> identity(256 * 256, 0);
     for (size_t i = 0; i < 256; ++i) identity[i * 257] = 1;
     const RunValue inputs[] = {bench.numbers(DataType::F32, {256, 256}, identity)};
@@ -137,12 +140,14 @@ TEST(ConcurrentCalls, AnEvaluatorMayGoWhileItsWorkRuns) {
     const std::vector<RunValue> inputs = bench.inputsOf(*fusion);
     std::vector<Tensor> outputs;
     {
-      MultiDeviceExecutor executor(*fusion, bench.device, {.lowering = {}, .evaluator = {.mode = mode}});
+      MultiDeviceExecutor executor(*fusion, bench.device,
+                                   {.lowering = {.grouping = Grouping::Single}, .evaluator = {.mode = mode}});
       outputs = executor.runWithInput(inputs);
     }
     EXPECT_EQ(differenceFromOracle(*fusion, oracleInputsOf(inputs), outputs), "") << "mode " << static_cast<int>(mode);
     {
-      MultiDeviceExecutor executor(*fusion, bench.device, {.lowering = {}, .evaluator = {.mode = mode}});
+      MultiDeviceExecutor executor(*fusion, bench.device,
+                                   {.lowering = {.grouping = Grouping::Single}, .evaluator = {.mode = mode}});
       executor.runWithInput(inputs);  // nobody wants the outputs either
     }
   }

@@ -35,7 +35,8 @@ class Exhaustion : public testing::Test {
 TEST_F(Exhaustion, SizesThatDoNotFitMemoryAreATypedErrorAndTheNextRunWorks) {
   const auto fusion = fusionOf(kOuter);
   for (const Mode mode : kModes) {
-    MultiDeviceExecutor executor(*fusion, bench_.device, {.lowering = {}, .evaluator = {.mode = mode}});
+    MultiDeviceExecutor executor(*fusion, bench_.device,
+                                 {.lowering = {.grouping = Grouping::Single}, .evaluator = {.mode = mode}});
     for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{1 << 14, 1 << 14},  // 1 GiB
                                         {int64_t{1} << 40, 1 << 20},
                                         {int64_t{1} << 40, int64_t{1} << 40},  // more elements than 63 bits count
@@ -54,9 +55,11 @@ TEST_F(Exhaustion, StreamedSizesThatDoNotFitAreATypedErrorToo) {
       fusionOf(std::string(kOuter) +
                "schedule { split(T5, axis=0, factor=1048576) parallelize(T5, axis=0, type=Stream) propagate(T5) }");
   for (const Mode mode : kModes) {
-    MultiDeviceExecutor executor(*fusion, bench_.device, {.lowering = {}, .evaluator = {.mode = mode}});
+    MultiDeviceExecutor executor(*fusion, bench_.device,
+                                 {.lowering = {.grouping = Grouping::Single}, .evaluator = {.mode = mode}});
+    // More elements than 63 bits count in 4,096 iterations: each is recorded before the outputs are allocated.
     for (const auto& [rows, columns] :
-         {std::pair<int64_t, int64_t>{1 << 14, 1 << 14}, {int64_t{1} << 40, int64_t{1} << 40}, {INT64_MAX, 2}}) {
+         {std::pair<int64_t, int64_t>{1 << 14, 1 << 14}, {int64_t{1} << 32, int64_t{1} << 40}, {INT64_MAX, 2}}) {
       EXPECT_EQ(errorOf([&] { outer(executor, rows, columns); }).code(), ErrorCode::OutOfMemory)
           << rows << " x " << columns;
       EXPECT_EQ(numbersOf(outer(executor, 2, 3).at(0)), std::vector<double>(6, -3));
@@ -70,7 +73,8 @@ TEST_F(Exhaustion, EveryAllocationOfARunMayFail) {
     const std::vector<RunValue> inputs = {repeated(1, 2), repeated(2, 3)};
     int failures = 0;
     for (int64_t n = 1;; ++n) {
-      MultiDeviceExecutor executor(*fusion, bench_.device, {.lowering = {}, .evaluator = {.mode = mode}});
+      MultiDeviceExecutor executor(*fusion, bench_.device,
+                                   {.lowering = {.grouping = Grouping::Single}, .evaluator = {.mode = mode}});
       bench_.device.failAllocation(n);
       const Error error = errorOf([&] { executor.runWithInput(inputs); });
       bench_.device.failAllocation(0);
@@ -83,10 +87,41 @@ TEST_F(Exhaustion, EveryAllocationOfARunMayFail) {
   }
 }
 
+// Each size leaves a plan with intermediates; all of them do not fit.
+TEST_F(Exhaustion, PlansOfOtherSizesGiveUpTheirMemory) {
+  const auto fusion = fusionOf(kOuter);
+  MultiDeviceExecutor executor(*fusion, bench_.device, {.lowering = {.grouping = Grouping::Single}, .evaluator = {}});
+  for (int64_t round = 0; round < 2; ++round) {
+    for (int64_t rows = 1000; rows < 1010; ++rows) {
+      const std::vector<Tensor> outputs = outer(executor, rows, 2000);
+      EXPECT_EQ(numbersOf(outputs.at(0).slice(0, 0, 2)), std::vector<double>(4000, -3));
+    }
+  }
+  EXPECT_GT(bench_.device.memoryStatistics(MemoryKind::Device).bytes_in_use, 0);
+}
+
+TEST_F(Exhaustion, TheErrorNamesTheRequestWhatItIsForAndWhatIsInUse) {
+  const auto fusion = fusionOf(kOuter);
+  MultiDeviceExecutor executor(*fusion, bench_.device, {.lowering = {.grouping = Grouping::Single}, .evaluator = {}});
+  const Tensor held = bench_.empty(DataType::F32, {1024, 8192});  // half of it
+  const Error intermediates = errorOf([&] { outer(executor, 4096, 2560); });
+  EXPECT_THAT(intermediates.message(),
+              testing::MatchesRegex("allocate: [0-9]+ bytes of device memory were asked for while [0-9]+ are held; the "
+                                    "device may hold 67108864; [0-9]+ blocks are in use, the largest of "
+                                    "\\[33554432 \\(device\\)[^]]*\\] bytes"));
+  EXPECT_THAT(
+      std::string(intermediates.what()),
+      HasSubstr("while allocating 41969664 bytes of intermediates, the largest of them T4 (41943040 bytes), T2"));
+  const Error outputs = errorOf([&] { outer(executor, 2048, 2560); });
+  EXPECT_THAT(std::string(outputs.what()), HasSubstr("while allocating 20971520 bytes for output T5"));
+  EXPECT_EQ(numbersOf(outer(executor, 2, 3).at(0)), std::vector<double>(6, -3));
+}
+
 TEST_F(Exhaustion, SizesThatComeOutNegativeAreRefused) {
   const auto fusion = fusionOf("fusion f(T0: f32[i0]) -> T1 { T1 = slice(T0, axis=0, start=5) }");
   for (const Mode mode : kModes) {
-    MultiDeviceExecutor executor(*fusion, bench_.device, {.lowering = {}, .evaluator = {.mode = mode}});
+    MultiDeviceExecutor executor(*fusion, bench_.device,
+                                 {.lowering = {.grouping = Grouping::Single}, .evaluator = {.mode = mode}});
     const RunValue bad[] = {bench_.random(DataType::F32, {3}, 1)};
     EXPECT_EQ(errorOf([&] { executor.runWithInput(bad); }).code(), ErrorCode::Bind);
     const RunValue good[] = {bench_.numbers(DataType::F32, {6}, {1, 2, 3, 4, 5, 6})};

@@ -77,7 +77,7 @@ TEST_P(GivenOutputs, AreWrittenAndGivenBack) {
   for (const Mode mode : {Mode::Plan, Mode::Direct}) {
     // As written, so that the op itself meets known and unknown outputs; and as lowered.
     HostIrEvaluator plain(makeHostProgram(*fusion, Grouping::Single), bench.device, {.mode = mode});
-    HostIrEvaluator lowered(lowerToHostProgram(*fusion, {}), bench.device, {.mode = mode});
+    HostIrEvaluator lowered(lowerToHostProgram(*fusion, {.grouping = Grouping::Single}), bench.device, {.mode = mode});
     for (HostIrEvaluator* evaluator : {&plain, &lowered}) {
       for (const Layout& layout : kLayouts) {
         SCOPED_TRACE(layout.name + ", mode " + std::to_string(static_cast<int>(mode)));
@@ -106,7 +106,8 @@ TEST(GivenOutput, MayBeStreamedInto) {
       "schedule { parallelize(T2, axis=0, type=Stream) propagate(T2) }");
   const std::vector<RunValue> inputs = bench.inputsOf(*fusion);
   for (const Mode mode : {Mode::Plan, Mode::Direct}) {
-    MultiDeviceExecutor executor(*fusion, bench.device, {.lowering = {}, .evaluator = {.mode = mode}});
+    MultiDeviceExecutor executor(*fusion, bench.device,
+                                 {.lowering = {.grouping = Grouping::Single}, .evaluator = {.mode = mode}});
     const Tensor given[] = {bench.empty(DataType::F32, {5, 7}, {23, 3})};
     const std::vector<Tensor> outputs = executor.runWithInput(inputs, given);
     EXPECT_EQ(outputs.at(0).data(), given[0].data());
@@ -121,7 +122,8 @@ TEST(GivenOutput, SomeGivenAndSomeNot) {
       fusionOf("fusion f(T0: f32[i0]) -> (T1, T2, T3) { T1 = exp(T0) T2 = neg(T1) T3 = add(T1, T2) } sizes { i0 = 5 }");
   const std::vector<RunValue> inputs = bench.inputsOf(*fusion);
   for (const Mode mode : {Mode::Plan, Mode::Direct}) {
-    MultiDeviceExecutor executor(*fusion, bench.device, {.lowering = {}, .evaluator = {.mode = mode}});
+    MultiDeviceExecutor executor(*fusion, bench.device,
+                                 {.lowering = {.grouping = Grouping::Single}, .evaluator = {.mode = mode}});
     for (int given_number = 0; given_number < 3; ++given_number) {
       std::vector<Tensor> given(3);
       given[static_cast<size_t>(given_number)] = bench.empty(DataType::F32, {5});
@@ -150,7 +152,8 @@ TEST(SetWithoutADestination, OfAnOutputIsAllocatedByTheLowering) {
   const auto fusion = fusionOf("fusion f(T0: f32[i0]) -> T1 { T1 = set(T0) } sizes { i0 = 3 }");
   const std::vector<RunValue> inputs = bench.inputsOf(*fusion);
   for (const Mode mode : {Mode::Plan, Mode::Direct}) {
-    MultiDeviceExecutor executor(*fusion, bench.device, {.lowering = {}, .evaluator = {.mode = mode}});
+    MultiDeviceExecutor executor(*fusion, bench.device,
+                                 {.lowering = {.grouping = Grouping::Single}, .evaluator = {.mode = mode}});
     EXPECT_NE(executor.runWithInput(inputs).at(0).data(), std::get<Tensor>(inputs[0]).data());
   }
 }

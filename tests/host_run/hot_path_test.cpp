@@ -17,7 +17,8 @@ namespace {
 // How often the heap is asked while the fusion is run a hundred times by the hot entry, all threads counted.
 int64_t heapRequestsOf(const Fusion& fusion, int64_t streams, int64_t expected_steps) {
   RunBench bench;
-  MultiDeviceExecutor executor(fusion, bench.device, {.lowering = {}, .evaluator = {.number_of_streams = streams}});
+  MultiDeviceExecutor executor(
+      fusion, bench.device, {.lowering = {.grouping = Grouping::Single}, .evaluator = {.number_of_streams = streams}});
   std::vector<Tensor> inputs, outputs;
   for (const RunValue& value : bench.inputsOf(fusion)) inputs.push_back(std::get<Tensor>(value));
   outputs.push_back(bench.empty(DataType::F32, {inputs[0].size(0), inputs[0].size(1)}));

@@ -29,7 +29,8 @@ const char* const kChain =
     "schedule { split(T3, axis=0, factor=4) parallelize(T3, axis=0, type=Stream) propagate(T3) }";
 
 MultiDeviceExecutor chainOn(RunBench& bench, int64_t streams, const Fusion& fusion) {
-  return MultiDeviceExecutor(fusion, bench.device, {.lowering = {}, .evaluator = {.number_of_streams = streams}});
+  return MultiDeviceExecutor(fusion, bench.device,
+                             {.lowering = {.grouping = Grouping::Single}, .evaluator = {.number_of_streams = streams}});
 }
 
 TEST(PlanMemory, AnIntermediateOfAStreamLoopTakesOneChunkPerStream) {
@@ -81,7 +82,8 @@ TEST(PlanMemory, GoesBackWithTheEvaluator) {
   for (const Mode mode : {Mode::Plan, Mode::Direct}) {
     std::vector<Tensor> outputs;
     {
-      MultiDeviceExecutor executor(*fusion, bench.device, {.lowering = {}, .evaluator = {.mode = mode}});
+      MultiDeviceExecutor executor(*fusion, bench.device,
+                                   {.lowering = {.grouping = Grouping::Single}, .evaluator = {.mode = mode}});
       outputs = executor.runWithInput(inputs);
     }
     EXPECT_EQ(differenceFromOracle(*fusion, oracleInputsOf(inputs), outputs), "");
@@ -97,7 +99,7 @@ TEST(PlanWaits, AreOnePerWorkerAtTheStartAndOnePerWorkerAtTheEnd) {
   const auto fusion = fusionOf(kChain);
   for (const StreamSync sync : {StreamSync::Hoisted, StreamSync::InLoop}) {
     for (const int64_t streams : {1, 2, 4, 8, 16}) {
-      HostLoweringOptions lowering;
+      HostLoweringOptions lowering{.grouping = Grouping::Single};
       lowering.stream_sync = sync;
       MultiDeviceExecutor executor(*fusion, bench.device,
                                    {.lowering = lowering, .evaluator = {.number_of_streams = streams}});
@@ -186,7 +188,8 @@ TEST(PlanRaces, TheProgramsOfTheExamplesHaveNone) {
     RunBench bench;
     const auto fusion = fusionOf(text.str());
     for (const int64_t streams : {1, 3, 4}) {
-      HostIrEvaluator evaluator(lowerToHostProgram(*fusion, {}), bench.device, {.number_of_streams = streams});
+      HostIrEvaluator evaluator(lowerToHostProgram(*fusion, {.grouping = Grouping::Single}), bench.device,
+                                {.number_of_streams = streams});
       const Plan& plan = evaluator.planFor(bound(evaluator.program(), bench.inputsOf(*fusion)));
       EXPECT_TRUE(checkStepList(plan.recorded()).empty());
       EXPECT_TRUE(checkStepList(plan.steps()).empty());

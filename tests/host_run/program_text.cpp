@@ -50,7 +50,7 @@ std::unique_ptr<HostIrContainer> hostProgramOf(const HostText& parts) {
 
 std::unique_ptr<HostIrContainer> finishedProgramOf(const HostText& parts, StreamSync sync) {
   auto program = hostProgramOf(parts);
-  HostLoweringOptions options;
+  HostLoweringOptions options{.grouping = Grouping::Single};
   options.stream_sync = sync;
   finishHostProgram(*program, options);
   return program;

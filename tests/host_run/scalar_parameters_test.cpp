@@ -13,7 +13,8 @@ namespace tokamak {
 namespace {
 
 MultiDeviceExecutor executorOf(const Fusion& fusion, RunBench& bench, Mode mode = Mode::Plan) {
-  return MultiDeviceExecutor(fusion, bench.device, {.lowering = {}, .evaluator = {.mode = mode}});
+  return MultiDeviceExecutor(fusion, bench.device,
+                             {.lowering = {.grouping = Grouping::Single}, .evaluator = {.mode = mode}});
 }
 
 std::vector<RunValue> withScalars(std::vector<RunValue> tensors, const std::vector<ScalarValue>& scalars) {
@@ -117,7 +118,7 @@ TEST(ScalarParameters, ThatAlsoSteerAnExtentMakePlans) {
 TEST(ScalarParameters, ThatAreMissingAreNamedThoughAPlanIsThere) {
   RunBench bench;
   const auto fusion = fusionOf("fusion f(T0: f32[i0], v: f32) -> T1 { T1 = mul(T0, v) }");
-  HostIrEvaluator evaluator(lowerToHostProgram(*fusion, {}), bench.device);
+  HostIrEvaluator evaluator(lowerToHostProgram(*fusion, {.grouping = Grouping::Single}), bench.device);
   const std::vector<RunValue> inputs = {bench.random(DataType::F32, {5}, 1), ScalarValue{2.0}};
   auto values = bound(evaluator.program(), inputs);
   evaluator.runWithInput(values);

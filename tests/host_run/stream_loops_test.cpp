@@ -51,7 +51,7 @@ TEST_P(StreamLoops, GiveTheOraclesValuesInTheSameBitsHoweverTheyRun) {
                        std::to_string(static_cast<int>(mode)) + ", streams " + std::to_string(streams) +
                        ", first input of " + std::to_string(std::get<Tensor>(inputs[0]).numel()));
           const HostIrEvaluatorParams params{.number_of_streams = streams, .mode = mode};
-          HostLoweringOptions lowering;
+          HostLoweringOptions lowering{.grouping = Grouping::Single};
           lowering.stream_sync = sync;
           MultiDeviceExecutor executor(*fusion, bench.device, {.lowering = lowering, .evaluator = params});
           expectRuns(*fusion, executor.evaluator(), inputs, expected);

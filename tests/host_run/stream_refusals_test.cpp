@@ -92,6 +92,11 @@ const Refusal kRefusals[] = {
      "type=Stream) }",
      "host program: Stream on axis 1 (iStream{2}) of T1: reshape is not independent along it: iterations read other "
      "parts of T0: f32[i0, 6] than their own"},
+    {"part_of_an_expanded_axis",
+     "fusion f(T0: f32[i1]) -> T2 { T1 = expand(broadcast(T0, flags=[true, false]), shape=[8, i1]) T2 = slice(T1, "
+     "axis=0, start=0, stop=4) } schedule { parallelize(T2, axis=0, type=Stream) }",
+     "host program: Stream on axis 0 (iStream{4}) of T2: slice is not independent along it: iterations see other "
+     "parts of the expanded axis 0 of T1: f32[8, i1] than their own"},
 };
 
 class StreamRefusals : public testing::TestWithParam<Refusal> {};
@@ -99,7 +104,7 @@ class StreamRefusals : public testing::TestWithParam<Refusal> {};
 TEST_P(StreamRefusals, SayWhy) {
   const auto lower = [&](StreamSync sync) {
     const auto fusion = fusionOf(GetParam().fusion);
-    HostLoweringOptions options;
+    HostLoweringOptions options{.grouping = Grouping::Single};
     options.stream_sync = sync;
     lowerToHostProgram(*fusion, options);
   };

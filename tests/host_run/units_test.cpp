@@ -51,7 +51,7 @@ TEST_P(HostUnits, GiveTheBitsOfSingleOps) {
   std::vector<std::byte> expected;
   for (const Grouping grouping : {Grouping::Single, Grouping::Units}) {
     for (const Mode mode : {Mode::Plan, Mode::Direct}) {
-      HostLoweringOptions lowering;
+      HostLoweringOptions lowering{.grouping = Grouping::Single};
       lowering.grouping = grouping;
       MultiDeviceExecutor executor(*fusion, bench.device, {.lowering = lowering, .evaluator = {.mode = mode}});
       for (int call = 0; call < 2; ++call) {
@@ -73,7 +73,7 @@ TEST(HostUnit, MayUseScalarsOfTheProgram) {
   const std::vector<RunValue> inputs = {bench.numbers(DataType::F32, {2}, {1, 2}), ScalarValue{3.0}};
   for (const Grouping grouping : {Grouping::Single, Grouping::Units}) {
     for (const Mode mode : {Mode::Plan, Mode::Direct}) {
-      HostLoweringOptions lowering;
+      HostLoweringOptions lowering{.grouping = Grouping::Single};
       lowering.grouping = grouping;
       MultiDeviceExecutor executor(*fusion, bench.device, {.lowering = lowering, .evaluator = {.mode = mode}});
       EXPECT_EQ(numbersOf(executor.runWithInput(inputs).at(0)), (std::vector<double>{-3, -6}));
@@ -89,7 +89,7 @@ TEST(HostUnit, MayHaveSizesThatNoneOfItsInputsHas) {
       "sizes { m = 3, k = 4, n = 5 }");
   const std::vector<RunValue> inputs = bench.inputsOf(*fusion);
   for (const Grouping grouping : {Grouping::Single, Grouping::Units}) {
-    HostLoweringOptions lowering;
+    HostLoweringOptions lowering{.grouping = Grouping::Single};
     lowering.grouping = grouping;
     MultiDeviceExecutor executor(*fusion, bench.device, {.lowering = lowering, .evaluator = {}});
     EXPECT_EQ(differenceFromOracle(*fusion, oracleInputsOf(inputs), executor.runWithInput(inputs)), "");

@@ -54,7 +54,7 @@ int run(std::string_view which) {
   CpuDevice device({.threads = 2});
   const auto fusion =
       parseFusion(kTwoSets, "two_sets", {.resolver = &definingResolver(), .scheduler = &scheduleCommands()});
-  MultiDeviceExecutor executor(*fusion, device);
+  MultiDeviceExecutor executor(*fusion, device, {.lowering = {.grouping = Grouping::Single}, .evaluator = {}});
   const int64_t sizes[] = {kTwoSetsRows, kTwoSetsColumns}, strides[] = {kTwoSetsColumns, 1};
   const auto borrowed = [&](std::vector<char>& memory) {
     return Tensor::borrow(device, memory.data(), DataType::F32, sizes, strides, MemoryKind::Device);

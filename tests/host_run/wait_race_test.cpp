@@ -33,7 +33,7 @@ int countReports(const std::string& which) {
 int64_t countNecessaryWaits() {
   RunBench bench;
   const auto fusion = fusionOf(kTwoSets);
-  MultiDeviceExecutor executor(*fusion, bench.device);
+  MultiDeviceExecutor executor(*fusion, bench.device, {.lowering = {.grouping = Grouping::Single}, .evaluator = {}});
   const std::vector<RunValue> inputs = bench.inputsOf(*fusion, {{"i0", kTwoSetsRows}, {"i2", kTwoSetsColumns}});
   const Tensor outputs[] = {bench.empty(DataType::F32, {kTwoSetsRows, kTwoSetsColumns})};
   int64_t necessary = 0;

@@ -530,6 +530,25 @@ OutputAliases:{
 )");
 }
 
+TEST(HostTextRoundTrip, Views) {
+  Builder b;
+  TensorView* x = b.input({b.n});
+  BroadcastOp broadcast{.out = nullptr, .in = x, .flags = {true, false}};
+  broadcast.infer(ShapeRule(b.program, "broadcast"));
+  Expr* statement = b.program.appendOp(std::move(broadcast));
+  b.program.pushBack(statement);
+  b.program.addOutput(asTensor(statement->output(0)));
+  b.program.markView(x, asTensor(statement->output(0)));
+  expectRoundTrip(b.program, R"(%HostIrContainer { (T0_g_float[iS0{i0}]) -> (T1_l_float[bS1{1}, iS2{i0}]) :
+  T1_l_float[bS1{1}, iS2{i0}]
+     = broadcast( T0_g_float[iS0{i0}], flags = {true, false} )
+} // %HostIrContainer
+Views:{
+  T1_l_float[bS1{1}, iS2{i0}] -> T0_g_float[iS0{i0}]
+}
+)");
+}
+
 // Splits axis `axis` of the loop domain.
 void split(TensorView* tensor, size_t axis, Scalar* factor, bool is_inner) {
   Fusion& fusion = tensor->fusion();

@@ -9,9 +9,11 @@
 #include "codegen/source.h"
 #include "define/callables.h"
 #include "heuristics/cpu_schedule.h"
+#include "heuristics/cuda_schedule.h"
 #include "host/lower_fusion.h"
 #include "ir/text/fusion_parser.h"
 #include "kernel/bind_kernel.h"
+#include "lower/insert_barriers.h"
 #include "lower/lower_kernel.h"
 #include "runtime/cpu/kernel_work.h"
 #include "runtime/interpreter/kernel_interpreter.h"
@@ -56,15 +58,15 @@ fusion f(T0: bf16[i0, i2], T1: bf16[i2]) -> T4 {
 })");
   scheduleForCpu(*fusion, {.chunk = 64});
   EXPECT_EQ(kir::printKernel(lowerKernel(fusion, "k")),
-            R"(kernel k(T0: bf16[i0:i2, i2:1], T1: bf16[i2:1], T4: bf16[i0:i2, i2:1], i0: i64, i2: i64) )"
-            R"(blockIdx.x in ( i0 * ( ceilDiv(i2, 64) ) ) {
-  for k in 0..( min(( i2 - ( ( blockIdx.x % ( ceilDiv(i2, 64) ) ) * 64 ) ), 64) ) {
-    let t0 = T0[( ( ( i2 * ( blockIdx.x / ( ceilDiv(i2, 64) ) ) ) + ( ( blockIdx.x % ( ceilDiv(i2, 64) ) ) * 64 ) ) + k )]
-    let t5 = f32(t0)
-    let t1 = T1[( ( ( blockIdx.x % ( ceilDiv(i2, 64) ) ) * 64 ) + k )]
-    let t6 = f32(t1)
-    let t3 = add(t5, t6)
-    T4[( ( ( i2 * ( blockIdx.x / ( ceilDiv(i2, 64) ) ) ) + ( ( blockIdx.x % ( ceilDiv(i2, 64) ) ) * 64 ) ) + k )] = bf16(t3)
+            R"(kernel k(T0: bf16[i0:i2, i2:1], T1: bf16[i2:1], i0: i64, i2: i64) -> T4: bf16[i0:i2, i2:1] )"
+            R"(BIDx in ( i0 * ( ceilDiv(i2, 64) ) ) {
+  for k in 0..( min(( i2 - ( ( BIDx % ( ceilDiv(i2, 64) ) ) * 64 ) ), 64) ) {
+    let t0: bf16 = T0[( ( ( i2 * ( BIDx / ( ceilDiv(i2, 64) ) ) ) + ( ( BIDx % ( ceilDiv(i2, 64) ) ) * 64 ) ) + k )]
+    let t5: f32 = f32(t0)
+    let t1: bf16 = T1[( ( ( BIDx % ( ceilDiv(i2, 64) ) ) * 64 ) + k )]
+    let t6: f32 = f32(t1)
+    let t3: f32 = add(t5, t6)
+    T4[( ( ( i2 * ( BIDx / ( ceilDiv(i2, 64) ) ) ) + ( ( BIDx % ( ceilDiv(i2, 64) ) ) * 64 ) ) + k )] = bf16(t3)
   }
 }
 )");
@@ -79,17 +81,17 @@ fusion f(T0: f32[i0, 8]) -> T3 {
 })");
   scheduleForCpu(*fusion, {});
   EXPECT_EQ(kir::printKernel(lowerKernel(fusion, "k")),
-            R"(kernel k(T0: f32[i0:8, 8:1], T3: f32[i0:8, 8:1], i0: i64) blockIdx.x in i0 {
+            R"(kernel k(T0: f32[i0:8, 8:1], i0: i64) -> T3: f32[i0:8, 8:1] BIDx in i0 {
   T1: f32[1] local
-  T1[0] = f32(0.0_f32)
+  T1[0] = 0.0_f32
   for k in 0..8 {
-    let t0 = T0[( ( blockIdx.x * 8 ) + k )]
+    let t0: f32 = T0[( ( BIDx * 8 ) + k )]
     T1[0] = add(T1[0], t0)
   }
+  let t1: f32 = T1[0]
   for k_2 in 0..8 {
-    let t0_2 = T0[( ( blockIdx.x * 8 ) + k_2 )]
-    let t1 = T1[0]
-    T3[( ( blockIdx.x * 8 ) + k_2 )] = div(t0_2, t1)
+    let t0_2: f32 = T0[( ( BIDx * 8 ) + k_2 )]
+    T3[( ( BIDx * 8 ) + k_2 )] = div(t0_2, t1)
   }
 }
 )");
@@ -108,6 +110,13 @@ TEST(LowerKernel, IllegalInliningSaysWhy) {
   EXPECT_THAT(lower(R"(
 fusion f(T0: f32[i0, i2]) -> T2 {
   T1 = sum(T0, axes=[1])
+  T2 = neg(T1)
+})",
+                    {{1, 2}, {2, 0}}),
+              HasSubstr("only reductions over at most 64 elements, a constant number, have no loops of their own"));
+  EXPECT_THAT(lower(R"(
+fusion f(T0: f32[i0, i1, i2]) -> T2 {
+  T1 = sum(T0, axes=[1, 2])
   T2 = neg(T1)
 })",
                     {{1, 2}, {2, 0}}),
@@ -165,10 +174,137 @@ fusion f(T0: f32[i0, i1], T1: f32[i1, i2]) -> T3 {
               HasSubstr("a kernel cannot compute sum("));
   EXPECT_THAT(messageOf(ErrorCode::Schedule, [&] { scheduleForCpu(*parse(kProduct), {}); }),
               HasSubstr("no kernel for the processor: matmul is a library call"));
+  EXPECT_THAT(messageOf(ErrorCode::Schedule, [&] { scheduleKernel(*parse(kProduct), hopperTarget(), {}); }),
+              HasSubstr("no kernel: matmul is a library call"));
   const auto other_layout =
       parse(std::string(kTwoOps) + "schedule { split(T2, axis=1, factor=4) set_allocation_as_loop(T2) }");
   EXPECT_THAT(messageOf(ErrorCode::Unsupported, [&] { lowerKernel(other_layout, "k"); }),
               HasSubstr("by its own axes only; its layout has others"));
+}
+
+TEST(LowerKernel, SchedulesThatKernelsCannotFollowAreRefused) {
+  const auto refusal = [](const std::string& text) {
+    return messageOf(ErrorCode::Schedule, [&] { lowerKernel(parse(text), "k"); });
+  };
+  const std::string pointwise = "fusion f(T0: f32[64, 32]) -> T2 {\n  T1 = exp(T0)\n  T2 = neg(T1)\n}\nschedule {\n";
+  EXPECT_EQ(refusal(pointwise + "parallelize(T2, axis=1, type=DIDx) }"),
+            "T2: its loop 1 is marked DIDx, which a kernel cannot run; legal are BIDx to BIDz, TIDx to TIDz, Serial, "
+            "Unroll and Vectorize");
+  // There is one place, for the first thread; T2 has 64 threads that read it.
+  EXPECT_THAT(refusal("fusion f(T0: f32[64]) -> T2 {\n  T1 = sum(T0, axes=[0])\n  T2 = sub(T0, T1)\n}\n"
+                      "schedule { split(T1, axis=0, factor=64) T3 = rfactor(T1, axes=[1]) parallelize(T3, axis=0, "
+                      "type=TIDx) parallelize(T2, axis=0, type=TIDx) }"),
+              HasSubstr("is kept by each thread for itself, but one reads the part of another (at 0)"));
+  const std::string rows =
+      "fusion f(T0: f32[64, 32]) -> T2 {\n  T1 = sum(T0, axes=[1])\n  T2 = neg(T1)\n}\nschedule {\n";
+  EXPECT_EQ(refusal(rows + "parallelize(T1, axis=1, type=TIDx) set_memory_type(T1, shared) }"),
+            "T1 is combined across threads; legal is local memory, where each thread has its part");
+  EXPECT_EQ(
+      refusal(rows + "set_memory_type(T1, global) }"),
+      "T1 is a reduction, which is kept in global memory only when it is an output of the kernel; legal are local "
+      "and shared memory");
+  EXPECT_EQ(
+      refusal(rows + "parallelize(T1, axis=1, type=BIDx) parallelize(T2, axis=0, type=BIDx) }"),
+      "T2 is spread over BIDx, but is computed from a tensor that is combined over it, so that one block is left; "
+      "that takes two kernels");
+}
+
+// Both parts of an exchange through shared memory under one guard: no barrier fits between.
+TEST(InsertBarriers, RefusesGuardedExchanges) {
+  const auto fusion = parse(kTwoOps);
+  TensorView* shared =
+      fusion->exprs()[0]->output(0)->kind() == ValKind::Tensor ? asTensor(fusion->exprs()[0]->output(0)) : nullptr;
+  shared->setMemoryType(MemoryType::Shared);
+  Scalar* zero = fusion->constant(0);
+  const TensorView* out = fusion->outputs()[0];
+  kir::Statements body = {
+      kir::statement(kir::Store{shared, zero, kir::number(fusion->constant(1.0, DataType::F32), DataType::F32)}),
+      kir::statement(kir::Store{out, zero, kir::load(*shared, zero)})};
+  kir::Kernel kernel{
+      .name = "k",
+      .fusion = fusion,
+      .body = {kir::statement(kir::If{fusion->scalar(ScalarOp::Less, zero, fusion->symbol("n")), body})}};
+  EXPECT_THAT(messageOf(ErrorCode::Schedule, [&] { insertBarriers(kernel); }),
+              HasSubstr("goes through shared memory inside of a guard"));
+  kernel.body = body;
+  EXPECT_EQ(insertBarriers(kernel).body.size(), 3U);
+}
+
+// --- blocks that combine ---
+
+constexpr std::string_view kColumns = R"(
+fusion f(T0: f32[64, 32]) -> T1 {
+  T1 = sum(T0, axes=[0])
+}
+)";
+
+TEST(GridCombine, TheLastBlockWritesTheResult) {
+  const auto fusion = parse(std::string(kColumns) + R"(schedule {
+  split(T1, axis=0, factor=4, inner_split=false)
+  parallelize(T1, axis=0, type=BIDy)
+  parallelize(T1, axis=2, type=TIDx)
+})");
+  const kir::Kernel kernel = lowerKernel(fusion, "k");
+  const std::string text = kir::printKernel(kernel);
+  EXPECT_THAT(text, HasSubstr("combine blocks over BIDy: sum T"));
+  EXPECT_THAT(messageOf(ErrorCode::Unsupported, [&] { kernelSource(kernel, Dialect::C); }),
+              HasSubstr("on the processor blocks do not wait for one another"));
+  std::vector<float> in(64 * 32, 1.0F);
+  std::vector<float> out(32, 0.0F);
+  const std::vector<KernelBuffer> buffers = {{in.data(), 64 * 32, true}, {out.data(), 32, false}};
+  for (const uint64_t seed : {0U, 1U, 2U}) {
+    EXPECT_THAT(interpretKernel(kernel, buffers, {}, {.seed = seed}), IsEmpty());
+    EXPECT_EQ(out, std::vector<float>(32, 64.0F));
+  }
+}
+
+TEST(GridCombine, RefusesWhatTakesTwoKernels) {
+  const auto refusal = [](const std::string& text) {
+    return messageOf(ErrorCode::Schedule, [&] { lowerKernel(parse(text), "k"); });
+  };
+  EXPECT_THAT(
+      refusal(R"(
+fusion f(T0: f32[64, 32]) -> T4 {
+  T1 = sum(T0, axes=[0])
+  T2 = broadcast(T1, flags=[true, false])
+  T3 = sub(T0, T2)
+  T4 = sum(T3, axes=[0])
+}
+schedule {
+  parallelize(T1, axis=0, type=BIDx)
+  parallelize(T4, axis=0, type=BIDx)
+  inline_at(T3, 2)
+  inline_at(T2, 2)
+})"),
+      HasSubstr("is combined across blocks, and so is a tensor that it is computed from; that takes two kernels"));
+  EXPECT_THAT(refusal(R"(
+fusion f(T0: f32[64, 32]) -> (T1, T2) {
+  T1 = sum(T0, axes=[0])
+  T2 = max(T0, axes=[0])
+}
+schedule {
+  parallelize(T1, axis=0, type=BIDx)
+  parallelize(T2, axis=0, type=BIDy)
+})"),
+              HasSubstr("is combined over other blocks than other tensors of the kernel"));
+  EXPECT_THAT(refusal(R"(
+fusion f(T0: f32[64, i1]) -> T1 {
+  T1 = sum(T0, axes=[0])
+}
+schedule { parallelize(T1, axis=0, type=BIDx) })"),
+              HasSubstr("each thread has to hold a constant number of its elements"));
+  EXPECT_THAT(refusal(R"(
+fusion f(T0: f32[8, 64]) -> T3 {
+  T1 = sum(T0, axes=[1])
+  T2 = neg(T1)
+  T3 = exp(T2)
+}
+schedule {
+  parallelize(T1, axis=1, type=BIDx)
+  inline_at(T2, 1)
+  inline_at(T1, 1)
+})"),
+              HasSubstr("is combined across blocks inside of a loop of the block"));
 }
 
 TEST(KernelSource, SaysWhatADialectCannotSay) {
@@ -187,8 +323,6 @@ schedule {
                                            "k");
   EXPECT_THAT(messageOf(ErrorCode::Unsupported, [&] { kernelSource(combined, Dialect::C); }),
               HasSubstr("on the processor a block has one thread"));
-  EXPECT_THAT(messageOf(ErrorCode::Unsupported, [&] { kernelSource(combined, Dialect::Cuda); }),
-              HasSubstr("combining across threads has no source text yet"));
 }
 
 TEST(KernelWork, NeedsBlocksOfOneThread) {
@@ -196,10 +330,12 @@ TEST(KernelWork, NeedsBlocksOfOneThread) {
       parse(std::string(kTwoOps) +
             "schedule { split(T2, axis=1, factor=4) parallelize(T2, axis=2, type=TIDx) inline_most() }");
   const auto program = makeHostProgram(*fusion, Grouping::Fused);
-  const auto* post = program->topLevel().exprs.at(0)->as<PostOnStream>();
-  ASSERT_NE(post, nullptr);
   const OperandDesc desc{DataType::F32, {3, 8}, {8, 1}, 64};
-  EXPECT_THAT(messageOf(ErrorCode::Unsupported, [&] { prepareKernelWork(*post, std::vector{desc, desc}, {}); }),
+  const Expr& expr = *program->topLevel().exprs.at(0);
+  const std::vector<OperandDesc> operands = {desc, desc};
+  const ScalarBindings none;
+  EXPECT_THAT(messageOf(ErrorCode::Unsupported,
+                        [&] { CpuKernels(cpuTarget(), KernelRunner::Compiled).prepare({expr, operands, none}); }),
               HasSubstr("a kernel for the processor has one thread per block; this schedule has 4"));
 }
 
@@ -255,14 +391,12 @@ schedule {
 })",
                         {{1, 0}, {2, 0}});
   kir::Kernel kernel = lowerKernel(fusion, "k");
-  EXPECT_THAT(Launch().of(kernel), testing::Contains(HasSubstr("race: write by thread")));
-  // With a barrier between the write and the read it is right.
-  for (size_t i = 0; i < kernel.body.size(); ++i) {
-    if (!std::holds_alternative<kir::Store>(kernel.body[i]->node)) continue;
-    kernel.body.insert(kernel.body.begin() + static_cast<std::ptrdiff_t>(i) + 1, kir::statement(kir::Barrier{}));
-    break;
-  }
   EXPECT_THAT(Launch().of(kernel), IsEmpty());
+  // Without the barrier between the write and the read it is wrong.
+  const auto removed = std::erase_if(
+      kernel.body, [](const kir::StatementRef& each) { return std::holds_alternative<kir::Barrier>(each->node); });
+  EXPECT_EQ(removed, 1U);
+  EXPECT_THAT(Launch().of(kernel), testing::Contains(HasSubstr("race: write by thread")));
 }
 
 TEST(Interpreter, FindsBarriersThatSomeThreadsDoNotReach) {

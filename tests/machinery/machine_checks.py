@@ -18,6 +18,20 @@ ROOMS = ["base", "ir", "compute", "analysis", "define", "oracle", "graph", "sche
 ONLY = {"oracle": {"base", "ir", "oracle"}}
 MAY_INCLUDE_ORACLE = {"oracle", "tools"}
 FORBIDDEN_WORDS = {"util", "utils", "helper", "helpers", "common", "misc", "internal", "new", "v2", "impl"}
+# What precompiled headers (cmake/precompiled.cmake) would make visible to sources that do not include it: a name, and the headers that give it,
+# themselves or because the standard says so of them.
+GIVEN_BY = {
+    r"std::vector\b": "vector", r"std::array\b": "array span", r"std::span\b": "span", r"std::optional\b": "optional",
+    r"std::(multi)?map\b": "map", r"std::(multi)?set\b": "set", r"std::unordered_map\b": "unordered_map",
+    r"std::(string|to_string)\b": "string sstream iostream fmt/core.h fmt/format.h fmt/ranges.h gtest/gtest.h",
+    r"std::string_view\b": "string_view string sstream iostream fmt/core.h fmt/format.h fmt/ranges.h gtest/gtest.h",
+    r"std::(unique_ptr|shared_ptr|weak_ptr|make_unique|make_shared)\b": "memory gtest/gtest.h",
+    r"std::(variant|visit|get_if|holds_alternative|monostate)\b": "variant", r"std::function\b": "functional",
+    r"std::(stable_)?(sort|partition)\b|std::(find|find_if|copy_n|max_element|all_of|any_of|none_of)\(|"
+    r"std::ranges::(sort|find|find_if|all_of|any_of|none_of|copy)\b": "algorithm",
+    r"fmt::(format|join|formatter)\b": "fmt/core.h fmt/format.h fmt/ranges.h",
+    r"\bTK_(CHECK|REQUIRE|RAISE)\(": "base/error.h", r"\bDataType::": "ir/data_type.h", r"\bMemoryKind::": "ir/memory_kind.h",
+}
 CODE = {".cpp", ".h", ".cu", ".cuh", ".c", ".py", ".cmake", ".txt", ".sh"}
 NOT_APPLICABLE = 77
 
@@ -134,6 +148,30 @@ def check_nothing_hidden(tree):
         raise NotApplicable("no git checkout")
     for file in hidden:
         yield f"{file}:1: tracked, but hidden by a rule of .gitignore"
+
+
+def check_includes(tree):
+    """What precompiled headers bring is included all the same, by the file or by a header of the project that it includes."""
+    included = {}
+
+    def given_to(file):
+        """The names of all headers that the file reads."""
+        if file not in included:
+            names = re.findall(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', tree.text(file), re.M)
+            included[file] = set(names)  # before the headers' own, which may come back here
+            for name in names:
+                for place in (f"src/{name}", f"tests/{name}", f"tests/fuzz/{name}", str(pathlib.PurePath(file).parent / name)):
+                    if place in files:
+                        included[file] |= given_to(place)
+        return included[file]
+
+    files = set(tree.files)
+    for file in tree.sources("src", "tests", suffixes=(".cpp",)):
+        code = cpp_source.without_comments(tree.text(file))
+        for name, headers in GIVEN_BY.items():
+            match = re.search(name, code)
+            if match and not given_to(file) & set(headers.split()):
+                yield f"{file}:{code.count(chr(10), 0, match.start()) + 1}: {match[0]} without {headers.split()[0]}"
 
 
 def check_headers(tree):

@@ -11,7 +11,7 @@ CLEAN = {
     "src/ir/long.cpp": "int x;\n" * 1001,
     "src/base/error.h": "// What went wrong.\n#pragma once\n#define TK_CHECK(c, ...) f(c, __VA_ARGS__)\n",
     "src/ir/val.h": '// A value.\n#pragma once\n#include "base/error.h"\n',
-    "src/ir/val.cpp": '#include "ir/val.h"\n#include <vector>\n// abort() is what we never call; TK_CHECK(x)\n'
+    "src/ir/val.cpp": '#include "ir/val.h"\n#include <vector>\nstd::vector<int> v;\n// abort() is what we never call; TK_CHECK(x)\n'
                       'static_assert(1);\nvoid g() { TK_CHECK(a, "the list is sorted, (really)"); f("assert(x)"); }\n',
     "src/tools/main.cpp": '#include "oracle/oracle.h"\n',
     "src/oracle/oracle.h": '// The reference.\n#pragma once\n#include "ir/val.h"\n',
@@ -33,6 +33,8 @@ VIOLATIONS = [
     ("room_layers", "src/schedule/a.cpp", '#include "oracle/oracle.h"\n', "only tools and tests link"),
     ("room_layers", "src/ir/a.cpp", '#include "val.h"\n', "an include names its room"),
     ("room_layers", "src/attic/a.cpp", "", "src/attic is no room"),
+    ("includes", "src/ir/a.cpp", '#include "ir/val.h"\n\nstd::vector<int> v;\n', "src/ir/a.cpp:3: std::vector without vector"),
+    ("includes", "src/ir/a.cpp", 'void f() { TK_CHECK(a, "b is so"); }\n', "src/ir/a.cpp:1: TK_CHECK( without base/error.h"),
     ("headers", "src/ir/a.h", "#pragma once\n", "src/ir/a.h:1: the first line"),
     ("headers", "src/ir/a.h", "// A thing that lacks its guard.\n", "no #pragma once"),
     ("open_ends", "src/ir/a.cpp", "// TO" "DO: later\n", "src/ir/a.cpp:1:"),

@@ -69,7 +69,7 @@ def exact(dtype, array):
     if dtype not in FLOATS:
         return array
     if dtype == "bf16":
-        array = (array.astype(np.uint32) << 16).view(np.float32)
+        array = (array.astype(np.uint32) << np.uint32(16)).view(np.float32)
     with np.errstate(invalid="ignore"):  # of signalling NaNs
         return array.astype(LONG)
 

@@ -145,6 +145,7 @@ WIDE = {
     "erfinv": inverse_erf,
     "exp": np.exp,
     "exp2": np.exp2,
+    "exp_term": np.exp,
     "expm1": np.expm1,
     "lgamma": log_gamma,
     "log": np.log,
@@ -235,7 +236,25 @@ INTEGER = {
     "threshold": lambda x, y, z, width: z if x <= y else x,
     "where": lambda x, y, z, width: y if x else z,
     "addcmul": lambda x, y, z, w, width: x + w * (y * z),
+    "philox": lambda x, y, z, w, width: philox(x, y, z, w),
 }
+
+
+def philox(index, number, seed, offset):
+    """A word of Philox 4x32-10: of the counter number * 2^64 + index / 4 + offset."""
+    low, high, key = (value % 2**64 for value in ((index % 2**64) // 4 + offset, number, seed))
+    counter = [low % 2**32, low >> 32, high % 2**32, high >> 32]
+    keys = [key % 2**32, key >> 32]
+    for _ in range(10):
+        first, second = 0xD2511F53 * counter[0], 0xCD9E8D57 * counter[2]
+        counter = [
+            (second >> 32) ^ counter[1] ^ keys[0],
+            second % 2**32,
+            (first >> 32) ^ counter[3] ^ keys[1],
+            first % 2**32,
+        ]
+        keys = [(keys[0] + 0x9E3779B9) % 2**32, (keys[1] + 0xBB67AE85) % 2**32]
+    return counter[index % 4]
 
 
 def integer_results(name, operands, width, result_type):

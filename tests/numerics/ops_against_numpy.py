@@ -57,13 +57,24 @@ class Sweep(Program):
     def given(self, dtype, array):
         """A label and its exact values; every second file is in Fortran order."""
         array = np.asarray(array, NUMPY_TYPE[dtype])
-        return self.input(dtype, np.asfortranarray(array) if self.labels % 2 else array), exact(dtype, array)
+        return self.input(dtype, np.asfortranarray(array) if self.labels % 2 and array.ndim else array), exact(dtype, array)
 
     def expect(self, call, dtype, expected, bound=0):
         def check(actual):
             return compare(dtype, actual, expected, bound)
 
         self.output(call, f"{self.name}: {call}", dtype, check)
+
+    def expect_all(self, call, *results):
+        """A call of several results, each (dtype, expected, bound)."""
+        labels = [self._label() for _ in results]
+        self.lines.append(f"  {', '.join(labels)} = {call}")
+        for i, (label, (dtype, expected, bound)) in enumerate(zip(labels, results, strict=True)):
+
+            def check(actual, dtype=dtype, expected=expected, bound=bound):
+                return compare(dtype, actual, expected, bound)
+
+            self.outputs.append((label, f"{self.name}: result {i} of {call}", dtype, check))
 
     def expect_rounded(self, call, dtype, expected, bound):
         """A result that is rounded to `dtype` at the end."""
@@ -184,6 +195,82 @@ def movements(dtype):
         kind = LONG if dtype in FLOATS else NUMPY_TYPE[dtype]
         program.expect(f"iota(length=100, start=-3, step=2, dtype={dtype})", dtype, np.arange(-3, 197, 2).astype(kind))
         program.expect(f"full(shape=[3, 2], value=5, dtype={dtype})", dtype, np.full((3, 2), 5).astype(kind))
+    return program
+
+
+# --- positions that tensors tell ---
+
+
+def indexings(dtype):
+    """Positions outside of an axis are clamped into it."""
+    program = Sweep(f"indexings_{dtype}")
+    x_label, x = program.normal(dtype, 5, 7, 3)
+    table_label, table = program.normal(dtype, 11, 6)
+    for kind in INTEGERS:
+        wide = program.random.integers(-3, 9, (5, 4, 3)).astype(NUMPY_TYPE[kind])
+        along = program.input(kind, wide)
+        expected = np.take_along_axis(x, np.clip(wide, 0, 6).astype(np.int64), axis=1)
+        program.expect(f"take_along_axis({x_label}, {along}, axis=1)", dtype, expected)
+        program.expect(f"gather({x_label}, axis=1, index={along})", dtype, expected)
+        part = program.random.integers(-2, 8, (3, 2, 3)).astype(NUMPY_TYPE[kind])
+        label = program.input(kind, part)
+        expected = np.take_along_axis(x[:3, :, :], np.clip(part, 0, 6).astype(np.int64), axis=1)
+        program.expect(f"gather({x_label}, axis=-2, index={label})", dtype, expected)
+        row = program.random.integers(-2, 5, (1, 9, 1)).astype(NUMPY_TYPE[kind])
+        label = program.input(kind, row)
+        expected = np.take_along_axis(x, np.clip(row, 0, 2).astype(np.int64).transpose(0, 2, 1), axis=2)
+        program.expect(f"take_along_axis({x_label}, transpose({label}), axis=2)", dtype, expected)
+        for shape in ((4,), (2, 3), (2, 1, 3), ()):
+            positions = program.random.integers(-4, 15, shape).astype(NUMPY_TYPE[kind])
+            label = program.input(kind, positions)
+            program.expect(f"embedding({table_label}, {label})", dtype, table[np.clip(positions, 0, 10)])
+        places = np.array([6, 0, -1, 3, 70, 3], NUMPY_TYPE[kind])
+        label = program.input(kind, places)
+        for axis in range(3):
+            expected = np.take(x, places, axis=axis, mode="clip")
+            program.expect(f"index_select({x_label}, axis={axis}, index={label})", dtype, expected)
+        none = program.input(dtype, np.zeros((0, 2), NUMPY_TYPE[dtype]))
+        program.expect(f"index_select({none}, axis=0, index={label})", dtype, np.zeros((6, 2), exact(dtype, table).dtype))
+    return program
+
+
+# --- random numbers ---
+
+
+def random_numbers():
+    """Number i is made of word i % 4 of the Philox block i / 4 + offset."""
+    from function_references import philox
+
+    program = Sweep("random_numbers")
+    shape, seed, offset = (7, 5, 3), -1234567890123456789, 2**33 + 5
+    program.scalar("i64", "seed", str(seed))
+    program.scalar("i64", "offset", str(offset))
+    x_label, x = program.normal("f32", *shape)
+
+    def bits(number):
+        values = [philox(i, number, seed, offset) for i in range(math.prod(shape))]
+        return np.array(values, np.int64).reshape(shape)
+
+    def uniform(number):
+        return (bits(number) >> 8).astype(LONG) / 2**24
+
+    sizes, state = f"shape={list(shape)}", "seed=seed, offset=offset"
+    program.expect(f"random_bits({sizes}, {state})", "i64", bits(0))
+    program.expect(f"rand({sizes}, {state})", "f32", uniform(1))
+    program.expect(f"rand({sizes}, {state}, number=77)", "f32", uniform(77))
+    program.expect(f"rand_like({x_label}, {state})", "f32", uniform(78))
+    low, high = LONG(np.float32(-0.25)), LONG(np.float32(1.5))
+    bound = 2 * epsilon("f32")
+    program.expect(f"uniform({sizes}, low=-0.25, high=1.5, {state})", "f32", low + uniform(79) * (high - low), bound)
+    for number, dtype in enumerate(FLOATS, start=80):
+        label, x = program.normal(dtype, *shape)
+        mask = uniform(number) >= LONG(np.float32(0.3))
+        y = np.where(mask, x / (1 - LONG(0.3)), 0)
+        error = np.where(mask, 2 * epsilon(computed(dtype)) * np.abs(y) + ulp(dtype, y), 0)
+        kept = mask.astype(np.bool_)
+        program.expect_all(f"dropout({label}, p=0.3, {state})", (dtype, y, error), ("bool", kept, 0))
+        mask_label = program.input("bool", kept)
+        program.expect(f"dropout_backward({label}, {mask_label}, p=0.3)", dtype, y, error)
     return program
 
 
@@ -398,6 +485,184 @@ def attentions(program, dtype, kind):
         program.expect_rounded(call, dtype, weights @ v, bound)
 
 
+def gradient(function, x, slope):
+    """Of sum(slope * function(x)), by complex steps: nothing cancels."""
+    step = LONG(1e-30)
+    result = np.empty_like(x)
+    for place in np.ndindex(x.shape):
+        moved = x.astype(np.clongdouble)
+        moved[place] += step * np.clongdouble(1j)
+        result[place] = (slope * function(moved)).sum().imag / step
+    return result
+
+
+def normalised(x, over, centre=True, eps=1e-5):
+    away = x - x.mean(axis=over, keepdims=True) if centre else x
+    return away / np.sqrt((away * away).mean(axis=over, keepdims=True) + LONG(eps))
+
+
+def powers_of(x, axis):
+    powers = np.exp(x - x.real.max(axis=axis, keepdims=True))
+    return powers / powers.sum(axis=axis, keepdims=True)
+
+
+class Gradients:
+    """Calls whose results are compared with gradients; statistics and results of the way there are given rounded."""
+
+    def __init__(self, dtype):
+        self.program = Sweep(f"gradients_{dtype}")
+        self.dtype, self.kind = dtype, computed(dtype)
+
+    def bound(self, expected, dtype=None):
+        largest_one = np.abs(expected).max() if expected.size else LONG(0)
+        return 64 * epsilon(self.kind) * largest_one + ulp(dtype or self.dtype, expected) / 2
+
+    def result(self, expected):
+        return (self.dtype, expected, self.bound(expected))
+
+    def statistic(self, values):
+        return self.program.given(self.kind, stored(self.kind, values))[0]
+
+    def activations(self):
+        from function_references import erfc
+
+        x_label, x = self.program.normal(self.dtype, 83)
+        g_label, g = self.program.normal(self.dtype, 83)
+        cubic = np.sqrt(2 / LONG(np.pi))
+        forms = {
+            "silu": lambda z: z / (1 + np.exp(-z)),
+            "gelu_tanh": lambda z: z * (1 + np.tanh(cubic * (z + LONG(0.044715) * z**3))) / 2,
+        }
+        for name, form in forms.items():
+            self.program.expect_all(f"{name}_backward({g_label}, {x_label})", self.result(gradient(form, x, g)))
+        share, density = erfc(-x / np.sqrt(LONG(2))) / 2, np.exp(-x * x / 2) / np.sqrt(2 * LONG(np.pi))
+        self.program.expect_all(f"gelu_backward({g_label}, {x_label})", self.result(g * (share + x * density)))
+
+    def softmax(self):
+        for axis in (0, 1):
+            _, x = self.program.normal(self.dtype, 5, 9)
+            g_label, g = self.program.normal(self.dtype, 5, 9)
+            # From the results as they are stored.
+            y_label, y = self.program.given(self.dtype, stored(self.dtype, powers_of(x, axis)))
+            expected = y * (g - (g * y).sum(axis=axis, keepdims=True))
+            self.program.expect_all(f"softmax_backward({g_label}, {y_label}, axis={axis})", self.result(expected))
+            l_label, logarithm = self.program.given(self.dtype, stored(self.dtype, np.log(powers_of(x, axis))))
+            expected = g - np.exp(logarithm) * g.sum(axis=axis, keepdims=True)
+            self.program.expect_all(f"log_softmax_backward({g_label}, {l_label}, axis={axis})", self.result(expected))
+            total = np.log(np.exp(x).sum(axis=axis))
+            bound = 32 * epsilon(self.kind) * (np.abs(total) + 1)
+            self.program.expect(f"log_sum_exp({self.program.given(self.dtype, stored(self.dtype, x))[0]}, axis={axis})", self.kind, total, bound)
+
+    def rows(self):
+        for shape, axes in (((5, 9), 1), ((2, 3, 4), 2), ((7,), 1)):
+            x_label, x = self.program.normal(self.dtype, *shape)
+            g_label, g = self.program.normal(self.dtype, *shape)
+            w_label, w = self.program.normal(self.dtype, *shape[-axes:])
+            over = tuple(range(-axes, 0))
+            leading = tuple(range(len(shape) - axes))
+            centre = x.mean(axis=over)
+            away = x - x.mean(axis=over, keepdims=True)
+            mean, rstd = (self.statistic(s) for s in (centre, 1 / np.sqrt((away * away).mean(axis=over) + LONG(1e-5))))
+            dx = gradient(lambda z, over=over: normalised(z, over), x, g * w)
+            dw = (g * normalised(x, over)).sum(axis=leading)
+            call = f"layer_norm_backward({g_label}, {x_label}, {mean}, {rstd}, {w_label}, norm_axes={axes})"
+            self.program.expect_all(call, *(self.result(result) for result in (dx, dw, g.sum(axis=leading))))
+            dx = gradient(lambda z, over=over: normalised(z, over), x, g)
+            call = f"layer_norm_backward({g_label}, {x_label}, {mean}, {rstd}, norm_axes={axes})"
+            self.program.expect_all(call, self.result(dx))
+            rstd = self.statistic(1 / np.sqrt((x * x).mean(axis=over, keepdims=True) + LONG(1e-5)))
+            dx = gradient(lambda z, over=over: normalised(z, over, centre=False), x, g * w)
+            dw = (g * normalised(x, over, centre=False)).sum(axis=leading)
+            call = f"rms_norm_backward({g_label}, {x_label}, {rstd}, {w_label}, norm_axes={axes})"
+            self.program.expect_all(call, self.result(dx), self.result(dw))
+
+    def channels(self):
+        for shape, axis in (((3, 4, 5), 1), ((2, 3, 2, 4), -1), ((6, 3), 1)):
+            over = tuple(i for i in range(len(shape)) if i != axis % len(shape))
+            count = math.prod(shape[i] for i in over)
+            (x_label, x), (g_label, g) = (self.program.normal(self.dtype, *shape) for _ in range(2))
+            (w_label, w), (b_label, b) = (self.program.normal(self.dtype, shape[axis]) for _ in range(2))
+            beside = [1] * len(shape)
+            beside[axis] = shape[axis]
+            wide_w, wide_b = w.reshape(beside), b.reshape(beside)
+            y = normalised(x, over) * wide_w + wide_b
+            centre, variance = x.mean(axis=over), x.var(axis=over)
+            rstd = 1 / np.sqrt(variance + LONG(1e-5))
+            sums = [(self.kind, s, 64 * epsilon(self.kind) * np.abs(s).max()) for s in (centre, rstd)]
+            call = f"{x_label}, {w_label}, {b_label}"
+            self.program.expect_all(f"batch_norm({call}, axis={axis})", self.result(y), *sums)
+            running = [self.program.normal(self.kind, shape[axis]) for _ in range(2)]
+            fresh = (centre, variance * count / (count - 1))
+            moved = [old * LONG(0.75) + new * LONG(0.25) for (_, old), new in zip(running, fresh, strict=True)]
+            moved = [(self.kind, s, 64 * epsilon(self.kind) * (np.abs(s).max() + 1)) for s in moved]
+            labels = ", ".join(label for label, _ in running)
+            self.program.expect_all(f"batch_norm({call}, {labels}, momentum=0.25, axis={axis})", self.result(y), *sums, *moved)
+            m_label, r_label, v_label = self.statistic(centre), self.statistic(rstd), self.statistic(variance)
+            call = f"batch_norm_inference({x_label}, {m_label}, {v_label}, {w_label}, {b_label}, axis={axis})"
+            self.program.expect_all(call, self.result(y))
+            dx = gradient(lambda z, over=over: normalised(z, over), x, g * wide_w)
+            dw = (g * normalised(x, over)).sum(axis=over)
+            call = f"batch_norm_backward({g_label}, {x_label}, {m_label}, {r_label}, {w_label}, axis={axis})"
+            self.program.expect_all(call, *(self.result(result) for result in (dx, dw, g.sum(axis=over))))
+            parts = (centre, variance * count, np.full(shape[axis], count))
+            types = (self.kind, self.kind, "i64")
+            bounds = [0 if t == "i64" else 64 * epsilon(t) * (np.abs(p).max() + 1) for t, p in zip(types, parts, strict=True)]
+            self.program.expect_all(f"welford({x_label}, axes={list(over)})", *zip(types, parts, bounds, strict=True))
+
+    def groups(self):
+        for shape, groups in (((2, 6, 5), 3), ((3, 4), 1), ((2, 4, 2, 3), 4)):
+            x_label, x = self.program.normal(self.dtype, *shape)
+            (w_label, w), (b_label, b) = (self.program.normal(self.dtype, shape[1]) for _ in range(2))
+            parts = x.reshape(shape[0], groups, -1)
+            beside = (1, -1) + (1,) * (len(shape) - 2)
+            y = normalised(parts, (2,)).reshape(shape) * w.reshape(beside) + b.reshape(beside)
+            self.program.expect_all(f"group_norm({x_label}, {groups}, {w_label}, {b_label})", self.result(y))
+
+    def losses(self):
+        for shape in ((6, 9), (2, 5, 3), (7,)):
+            axis = 1 if len(shape) > 1 else 0
+            places = shape[:axis] + shape[axis + 1 :]
+            x_label, x = self.program.normal(self.dtype, *shape)
+            target = self.program.random.integers(0, shape[axis], places)
+            if places:
+                target[np.unravel_index(1, places)] = -100
+            t_label = self.program.input("i64", target)
+            counts = target != -100
+            one = np.expand_dims(np.where(counts, target, 0), axis)
+            slopes = {"mean": counts / LONG(max(counts.sum(), 1)), "sum": counts * LONG(1), "each": counts * LONG(1)}
+            total = np.log(np.exp(x).sum(axis=axis))
+            sums = self.statistic(total)
+
+            def loss(z, one=one, axis=axis):
+                return -np.log(np.take_along_axis(powers_of(z, axis), one, axis=axis)).squeeze(axis)
+
+            for reduction, weight in slopes.items():
+                is_each = reduction == "each"
+                expected = np.where(counts, loss(x), 0) if is_each else (loss(x) * weight).sum()
+                options = f"reduction={reduction}"
+                self.program.expect_all(f"cross_entropy({x_label}, {t_label}, {options})", self.result(np.asarray(expected)))
+                g_label, g = self.program.normal(self.dtype, *(places if is_each else ()))
+                dx = gradient(loss, x, weight * g)
+                call = f"cross_entropy_backward({g_label}, {x_label}, {t_label}, {sums}, {options})"
+                self.program.expect_all(call, self.result(dx))
+
+    def rotations(self):
+        x_label, x = self.program.normal(self.dtype, 2, 5, 8)
+        (c_label, c), (s_label, s) = (self.program.normal(self.dtype, 5, 8) for _ in range(2))
+
+        def turned(z):
+            return z * c + np.concatenate([-z[..., 4:], z[..., :4]], axis=-1) * s
+
+        self.program.expect_all(f"rope({x_label}, {c_label}, {s_label})", self.result(turned(x)))
+        g_label, g = self.program.normal(self.dtype, 2, 5, 8)
+        self.program.expect_all(f"rope_backward({g_label}, {c_label}, {s_label})", self.result(gradient(turned, x, g)))
+
+    def all(self):
+        for part in ("activations", "softmax", "rows", "channels", "groups", "losses", "rotations"):
+            getattr(self, part)()
+        return self.program
+
+
 def composites(dtype):
     program = Sweep(f"composites_{dtype}")
     kind = computed(dtype)
@@ -421,12 +686,15 @@ def programs_of(_tool):
     yield scalar_inputs()
     yield special_reductions()
     yield special_products()
+    yield random_numbers()
     for dtype in ALL:
         yield movements(dtype)
+        yield indexings(dtype)
         yield reductions(dtype)
     for dtype in FLOATS:
         yield products(dtype)
         yield composites(dtype)
+        yield Gradients(dtype).all()
 
 
 if __name__ == "__main__":

@@ -189,6 +189,9 @@ TEST(OracleFunctions, BoundsOfOperandsPassThroughTheFunction) {
   // A pole within the interval: nothing is promised.
   EXPECT_EQ(with(F::reciprocal, {{.number = 1e-9, .bound = 1e-6}}).bound, kInf);
   EXPECT_EQ(with(F::sqrt, {{.number = 1e-9, .bound = 1e-6}}).bound, kInf);
+  // Powers of negative numbers are numbers at whole exponents only: is there one within the interval?
+  EXPECT_EQ(with(F::pow, {{.number = -2}, {.number = -100.5, .bound = 1}}).bound, kInf);
+  EXPECT_EQ(with(F::pow, {{.number = -2}, {.number = -100.5, .bound = 0.25}}).bound, 0);
   // Discontinuities: certain away from them, open across them.
   EXPECT_EQ(with(F::floor, {{.number = 1.5, .bound = 0.1}}).bound, 0);
   EXPECT_EQ(with(F::floor, {{.number = 1.05, .bound = 0.1}}).bound, 1);

@@ -63,6 +63,21 @@ TEST(OracleOps, PadAndCatPutElementsBetweenOthers) {
   EXPECT_THAT(numbersOf(f.evaluate(cat)), ElementsAre(1, 2, 8, 1, 2, 3, 4, 9, 3, 4));
 }
 
+TEST(OracleOps, PositionsAreClampedIntoTheAxis) {
+  SmallFusion f;
+  TensorView* x = f.input(F32, {2, 3}, {1, 2, 3, 4, 5, 6});
+  TensorView* index = f.input(DataType::I32, {2, 4}, {0, -1, 7, 1, 2, 2, 0, 3});
+  const auto take = [&](TensorView* tensor, TensorView* positions, int64_t axis) {
+    return f.evaluate(f.op("take_along_axis", {in(tensor),
+                                               {FieldRole::Operand, "index", static_cast<Val*>(positions)},
+                                               {FieldRole::AxisNumber, "axis", axis}}));
+  };
+  EXPECT_THAT(numbersOf(take(x, index, 1)), ElementsAre(1, 1, 3, 2, 6, 6, 4, 6));
+  TensorView* row = f.input(DataType::I64, {1, 3}, {1, 0, 9});
+  EXPECT_THAT(numbersOf(take(x, row, 0)), ElementsAre(4, 2, 6));
+  EXPECT_THAT(numbersOf(take(f.input(F32, {2, 0}, {}), index, 1)), ElementsAre(0, 0, 0, 0, 0, 0, 0, 0));
+}
+
 TEST(OracleOps, BroadcastExpandAndSqueeze) {
   SmallFusion f;
   TensorView* x = f.input(F32, {2}, {1, 2});
@@ -283,6 +298,17 @@ TEST(OracleOps, SizesKnownOnlyAtRunTimeAreChecked) {
                                                  attribute("index", f.fusion.constant(2))});
                         }),
               testing::HasSubstr("index 2 is out of bounds"));
+  EXPECT_THAT(errorWith(2,
+                        [](SmallFusion& f, TensorView* x, TensorView* y) {
+                          const auto column = [&](TensorView* tensor) {
+                            return f.unary("broadcast", tensor, {attribute("flags", std::vector<bool>{false, true})});
+                          };
+                          Val* index = f.unary("cast", column(y), {attribute("dtype", DataType::I64)});
+                          return f.op("take_along_axis", {in(column(x)),
+                                                          {FieldRole::Operand, "index", index},
+                                                          {FieldRole::AxisNumber, "axis", int64_t{1}}});
+                        }),
+              testing::HasSubstr("take_along_axis: axis 0 of"));
   EXPECT_THAT(errorWith(2,
                         [](SmallFusion& f, TensorView* x, TensorView* y) {
                           return f.op("matmul", {{FieldRole::Operand, "a", static_cast<Val*>(x)},

@@ -1,6 +1,7 @@
-# The text tests: every .fusion, .host_ir and .test file below this folder is a test that its RUN lines describe.
+# The text tests: every .fusion, .host_ir, .kernel and .test file below this folder is a test that its RUN lines describe.
 #   %tokamak          the command line under test          (parameter tokamak=PATH)
 #   %tokamak_with_planted_faults  the same, with wrong rules of some ops (planted_faults/), from the same folder
+#   %fake_cuda        a CUDA driver without a GPU, for TOKAMAK_CUDA_DRIVER to name, from the same build
 #   FileCheck         LLVM's FileCheck                     (parameter filecheck=PATH)
 #   %root             the root of the source tree
 #   %python           the Python that runs lit
@@ -31,11 +32,13 @@ exits = os.path.join(root, "tests", "machinery", "expect_exit.py")
 
 config.name = "text"
 config.test_format = lit.formats.ShTest(execute_external=False)
-config.suffixes = [".fusion", ".host_ir", ".test"]
+config.suffixes = [".fusion", ".host_ir", ".kernel", ".test"]
 config.excludes = ["Inputs", "inputs"]
 config.test_source_root = tests
 config.test_exec_root = lit_config.params.get("exec_root", os.path.join(root, "build", "release", "tests", "text"))
 config.substitutions.append(("%tokamak_with_planted_faults", shlex.quote(tokamak + "_with_planted_faults")))
+build = os.path.dirname(os.path.dirname(os.path.abspath(tokamak)))
+config.substitutions.append(("%fake_cuda", shlex.quote(os.path.join(build, "tests", "device", "libfake_cuda.so"))))
 config.substitutions.append(("%tokamak", shlex.quote(tokamak)))
 config.substitutions.append(("%root", shlex.quote(root)))
 config.substitutions.append(("%exits", f"{shlex.quote(sys.executable)} {shlex.quote(exits)}"))

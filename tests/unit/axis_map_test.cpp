@@ -119,6 +119,21 @@ TEST_F(AxisMapTest, ASelectedAxisIsGone) {
   EXPECT_EQ(map.use(*a, 1), identity(2));
 }
 
+TEST_F(AxisMapTest, APositionThatATensorTellsIsNoCoordinate) {
+  TensorView* a = input({n, m});
+  TensorView* index = input({n, k}, DataType::I64);
+  const AxisMap map = mapOf(TakeAlongAxisOp{.in = a, .index = index, .axis = 1});
+  EXPECT_EQ(map.use(*a, 0), identity(0));
+  EXPECT_EQ(map.use(*a, 1), kNotUsed);
+  EXPECT_EQ(map.use(*index, 0), identity(0));
+  EXPECT_EQ(map.use(*index, 1), identity(1));
+  EXPECT_TRUE(map.isIndependentAlong(0) && map.isIndependentAlong(1));
+  EXPECT_FALSE(map.dependsOnPosition(0) || map.dependsOnPosition(1));
+  // Where the size is 0 nothing is read; a position is clamped whatever it is.
+  EXPECT_NE(valueOf(map).find("0 < i1"), std::string::npos) << valueOf(map);
+  EXPECT_NE(valueOf(map).find("(c2 = maximum(minimum("), std::string::npos) << valueOf(map);
+}
+
 TEST_F(AxisMapTest, AMatmulIsIndependentAlongRowsColumnsAndBatches) {
   TensorView* a = input({n, m, k});
   TensorView* b = input({k, n});

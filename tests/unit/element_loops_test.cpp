@@ -2,7 +2,10 @@
 
 #include <functional>
 
+#include <gmock/gmock.h>
+
 #include "define/functions.h"
+#include "define/indexing.h"
 #include "define/shapes.h"
 #include "define/structured.h"
 #include "error_of.h"
@@ -95,6 +98,18 @@ const std::vector<OpCase> kCases = {
      }},
     {"select", [](const Sizes& s,
                   DataType t) { return select(pad(inputOf(s.fusion, t, {s.n, s.m, s.k}), {0, 0, 1, 1, 0, 0}), 1, 1); }},
+    {"take_inner",
+     [](const Sizes& s, DataType t) {
+       return take_along_axis(inputOf(s.fusion, t, {s.n, s.m}), inputOf(s.fusion, DataType::I32, {s.n, s.k}), 1);
+     }},
+    {"take_middle",
+     [](const Sizes& s, DataType t) {
+       return take_along_axis(inputOf(s.fusion, t, {1, s.m, s.k}), inputOf(s.fusion, DataType::I64, {s.n, s.n, 1}), 1);
+     }},
+    {"embedding",
+     [](const Sizes& s, DataType t) {
+       return embedding(inputOf(s.fusion, t, {s.n, s.k}), inputOf(s.fusion, DataType::I64, {s.m, s.n}));
+     }},
     {"full", [](const Sizes& s, DataType t) { return full(s.fusion, {s.n, s.k}, 1, t); }},
     {"full_fraction", [](const Sizes& s, DataType t) { return full(s.fusion, {s.n, s.k}, 0.1, t); }, kNumbers},
     {"iota", [](const Sizes& s, DataType t) { return iota(s.fusion, s.k, -5, 3, t); }, kNumbers},
@@ -296,6 +311,11 @@ TEST(ElementLoopsOf, SizesThatDoNotFitAreErrors) {
   TensorView* in = inputOf(fusion, DataType::F32, {n});
   const TensorView* cut = slice(in, 0, m, n);
   EXPECT_EQ(prepare(cut, {desc(4), desc(3)}, {{m, int64_t{2}}, {n, int64_t{4}}}).code(), ErrorCode::Bind);
+
+  const TensorView* taken = take_along_axis(in, inputOf(fusion, DataType::I64, {m}), 0);
+  const OperandDesc positions{.dtype = DataType::I64, .sizes = {3}, .strides = {1}};
+  EXPECT_THAT(prepare(taken, {desc(4), positions, desc(3)}, {{m, int64_t{3}}, {n, int64_t{5}}}).message(),
+              testing::HasSubstr("has size 4, indices go up to 4"));
 }
 
 }  // namespace

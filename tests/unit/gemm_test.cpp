@@ -4,24 +4,10 @@
 #include "error_of.h"
 #include "program_of.h"
 #include "unit/op_by_op.h"
+#include "unit/products.h"
 
 namespace tokamak {
 namespace {
-
-struct Product {
-  std::vector<int64_t> a;
-  std::vector<int64_t> b;
-  bool is_linear = false;
-  bool has_bias = false;
-};
-
-TensorView* defineProduct(Fusion& fusion, const Product& product, DataType type) {
-  TensorView* a = inputOf(fusion, type, product.a);
-  TensorView* b = inputOf(fusion, type, product.b);
-  if (!product.is_linear) return define<MatmulOp>(a, b);
-  if (!product.has_bias) return define<LinearOp>(a, b);
-  return define<LinearOp>(a, b, inputOf(fusion, type, {product.b[0]}));
-}
 
 const std::vector<Product> kProducts = {
     {{3, 4}, {4, 5}},

@@ -5,6 +5,7 @@
 #include "error_of.h"
 #include "graph/fold_casts.h"
 #include "graph/fusion_passes.h"
+#include "graph/infer_stride_order.h"
 #include "ir/equal.h"
 #include "ir/text/fusion_parser.h"
 #include "ir/text/fusion_printer.h"
@@ -31,7 +32,10 @@ TEST(FusionPasses, EachIsFoundByItsNameAndSaysWhatItDoes) {
   }
   const Error error = errorOf([] { fusionPass("fold-cast"); });
   EXPECT_EQ(error.code(), ErrorCode::Usage);
-  EXPECT_EQ(error.message(), "fold-cast: no pass has this name; passes are fold-casts, merge-equal, remove-dead");
+  EXPECT_EQ(error.message(),
+            "fold-cast: no pass has this name; passes are unify-extents, fold-empties, fold-casts, fold-movement, "
+            "fold-ranges, "
+            "merge-equal, remove-dead, split-column-sums, infer-stride-order");
 }
 
 TEST(FusionPasses, AProgramWithNothingToDoStaysTheSame) {
@@ -146,6 +150,170 @@ TEST(MergeEqual, OutputsSetsAndScheduledTensorsStay) {
                   "schedule { parallelize(T2, axis=0, type=Stream) }")
                 .size(),
             3U);
+}
+
+TEST(FoldMovement, WhatIsUndoneIsNothing) {
+  EXPECT_THAT(after("fold-movement",
+                    "fusion f(T0: f32[4, 8]) -> T3 { T1 = permute(T0, order=[1, 0]) T2 = permute(T1, order=[1, 0]) T3 "
+                    "= exp(T2) }"),
+              ElementsAre("exp f32[4, 8]"));
+  EXPECT_THAT(after("fold-movement",
+                    "fusion f(T0: f32[4, 8]) -> T3 { T1 = broadcast(T0, flags=[false, true, false]) "
+                    "T2 = squeeze(T1, axes=[1]) T3 = exp(T2) }"),
+              ElementsAre("exp f32[4, 8]"));
+  EXPECT_THAT(
+      after(
+          "fold-movement",
+          "fusion f(T0: f32[4, 8]) -> T3 { T1 = reshape(T0, shape=[32]) T2 = reshape(T1, shape=[4, 8]) T3 = exp(T2) }"),
+      ElementsAre("exp f32[4, 8]"));
+}
+
+TEST(FoldMovement, ChainsFoldAsAWhole) {
+  EXPECT_THAT(
+      after("fold-movement",
+            "fusion f(T0: f32[2, 3, 4]) -> T3 { T1 = permute(T0, order=[1, 2, 0]) T2 = permute(T1, order=[1, 2, 0]) "
+            "T3 = permute(T2, order=[0, 2, 1]) }"),
+      ElementsAre("permute f32[4, 3, 2]"));
+  EXPECT_THAT(
+      after("fold-movement",
+            "fusion f(T0: f32[4]) -> T3 { T1 = broadcast(T0, flags=[true, false]) "
+            "T2 = broadcast(T1, flags=[false, false, true]) T3 = broadcast(T2, flags=[true, false, false, false]) }"),
+      ElementsAre("broadcast f32[b1, b1, 4, b1]"));
+}
+
+TEST(FoldMovement, WhatElseTheAxesAreUsedForStays) {
+  EXPECT_THAT(
+      after("fold-movement",
+            "fusion f(T0: f32[4, 8]) -> T1, T2 { T1 = permute(T0, order=[1, 0]) T2 = permute(T1, order=[1, 0]) }"),
+      ElementsAre("permute f32[8, 4]", "permute f32[4, 8]"));
+}
+
+TEST(FoldRanges, ASliceOfACatIsAPart) {
+  EXPECT_THAT(after("fold-ranges",
+                    "fusion f(T0: f32[4, 2], T1: f32[4, 3]) -> T4 { T2 = cat([exp(T0), exp(T1)], axis=1) "
+                    "T3 = slice(T2, starts=[0, 2], stops=[4, 5]) T4 = neg(T3) }"),
+              ElementsAre("exp f32[4, 3]", "neg f32[4, 3]"));
+  EXPECT_THAT(after("fold-ranges",
+                    "fusion f(T0: f32[4], T1: f32[4]) -> T3 { T2 = cat([T0, T1], axis=0) T3 = slice(T2, starts=[5], "
+                    "stops=[7]) }"),
+              ElementsAre("slice f32[2]"));
+}
+
+TEST(FoldRanges, ARangeOverTwoPartsStays) {
+  EXPECT_THAT(after("fold-ranges",
+                    "fusion f(T0: f32[4], T1: f32[4]) -> T3 { T2 = cat([T0, T1], axis=0) T3 = slice(T2, starts=[3], "
+                    "stops=[7]) }"),
+              ElementsAre("cat f32[8]", "slice f32[4]"));
+}
+
+TEST(FoldRanges, PadsAddUpAndSlicesOfPadsAreSlices) {
+  EXPECT_THAT(
+      after("fold-ranges", "fusion f(T0: f32[4]) -> T2 { T1 = pad(T0, widths=[1, 2]) T2 = pad(T1, widths=[3, 4]) }"),
+      ElementsAre("pad f32[14]"));
+  EXPECT_THAT(
+      after("fold-ranges",
+            "fusion f(T0: f32[4]) -> T2 { T1 = pad(T0, widths=[1, 2], value=1.0) T2 = pad(T1, widths=[3, 4]) }"),
+      ElementsAre("pad f32[7]", "pad f32[14]"));
+  EXPECT_THAT(after("fold-ranges",
+                    "fusion f(T0: f32[4]) -> T3 { T1 = pad(T0, widths=[1, 2]) T2 = slice(T1, starts=[1], stops=[5]) T3 "
+                    "= exp(T2) }"),
+              ElementsAre("exp f32[4]"));
+}
+
+TEST(FoldRanges, PartsPutTogetherAreTheWhole) {
+  EXPECT_THAT(
+      after("fold-ranges",
+            "fusion f(T0: f32[8]) -> T4 { T1 = slice(T0, starts=[0], stops=[3]) T2 = slice(T0, starts=[3], stops=[8]) "
+            "T3 = cat([T1, T2], axis=0) T4 = exp(T3) }"),
+      ElementsAre("exp f32[8]"));
+  EXPECT_THAT(
+      after("fold-ranges",
+            "fusion f(T0: f32[8]) -> T4 { T1 = slice(T0, starts=[0], stops=[3]) T2 = slice(T0, starts=[3], stops=[8]) "
+            "T3 = cat([T2, T1], axis=0) T4 = exp(T3) }")
+          .size(),
+      4U);
+  EXPECT_THAT(after("fold-ranges",
+                    "fusion f(T0: f32[2], T1: f32[3]) -> T3 { T2 = cat([T0, T1], axis=0) T3 = cat([T2, T0], axis=0) }"),
+              ElementsAre("cat f32[7]"));
+}
+
+TEST(FoldEmpties, WhereThereAreNoElementsNothingIsComputed) {
+  EXPECT_THAT(
+      after("fold-empties", "fusion f(T0: f32[0, 8]) -> T2 { T1 = exp(T0) T2 = sum(T1, axes=[1]) T3 = neg(T1) }")
+          .size(),
+      2U);
+  EXPECT_THAT(after("fold-empties", "fusion f(T0: f32[0, 8]) -> T2 { T1 = exp(T0) T2 = neg(T1) }"),
+              ElementsAre("full f32[0, 8]"));
+  EXPECT_THAT(after("fold-empties", "fusion f(T0: f32[0, 8]) -> T2 { T1 = sum(T0, axes=[0]) T2 = exp(T1) }"),
+              ElementsAre("full f32[8]", "exp f32[8]"));
+  EXPECT_THAT(after("fold-empties", "fusion f(T0: f32[0]) -> T1 { T1 = pad(T0, widths=[1, 2], value=3.0) }"),
+              ElementsAre("full f32[3]"));
+  EXPECT_THAT(
+      after("fold-empties", "fusion f(T0: f32[4, 0], T1: f32[0, 8]) -> T3 { T2 = matmul(T0, T1) T3 = exp(T2) }"),
+      ElementsAre("full f32[4, 8]", "exp f32[4, 8]"));
+  EXPECT_THAT(
+      after("fold-empties", "fusion f(T0: f32[0], T1: f32[4]) -> T3 { T2 = cat([T0, T1, T0], axis=0) T3 = exp(T2) }"),
+      ElementsAre("exp f32[4]"));
+}
+
+TEST(UnifyExtents, SymbolsThatMustBeEqualBecomeOne) {
+  const auto unified = fusionPass("unify-extents")
+                           .run(*read("fusion f(T0: f32[a, b], T1: f32[c, 8], T2: f32[b, d]) -> T4 { "
+                                      "T3 = add(T0, T1) T4 = matmul(T3, T2) } sizes { c = 4, d = 5 }"));
+  const Axes first = shapeOf(*asTensor(unified->inputs()[0]));
+  const Axes second = shapeOf(*asTensor(unified->inputs()[1]));
+  const Axes third = shapeOf(*asTensor(unified->inputs()[2]));
+  EXPECT_EQ(first[0]->extent(), second[0]->extent());
+  EXPECT_TRUE(first[1]->extent()->isConstantInt(8));
+  EXPECT_TRUE(third[0]->extent()->isConstantInt(8));
+  EXPECT_EQ(unified->defaultSizes().at(first[0]->extent()), 4);
+  EXPECT_EQ(unified->defaultSizes().size(), 2U);
+}
+
+TEST(UnifyExtents, DifferentSymbolsThatNeedNotBeEqualStay) {
+  const auto same =
+      read("fusion f(T0: f32[a, b], T1: f32[c, 1]) -> T2 { T2 = add(sum(T0, axes=[0]), sum(T1, axes=[0])) }");
+  EXPECT_EQ(firstDifference(*same, *fusionPass("unify-extents").run(*same)), "");
+}
+
+std::optional<std::vector<int64_t>> hintOf(std::string_view text) {
+  const auto inferred = fusionPass("infer-stride-order").run(*read(text));
+  return inferred->outputs()[0]->domain().stride_order_hint;
+}
+
+using Ranks = std::vector<int64_t>;
+
+TEST(InferStrideOrder, OutputsFollowTheInputWithTheMostAxes) {
+  EXPECT_EQ(hintOf("fusion f(T0: f32[a, b] stride_order(0, 1)) -> T1 { T1 = exp(T0) }"), (Ranks{0, 1}));
+  EXPECT_EQ(hintOf("fusion f(T0: f32[b], T1: f32[a, b] stride_order(0, 1)) -> T2 { T2 = add(T0, T1) }"), (Ranks{0, 1}));
+  EXPECT_EQ(hintOf("fusion f(T0: f32[a, b, c] stride_order(1, 0, 2)) -> T1 { T1 = permute(exp(T0), order=[2, 0, 1]) }"),
+            std::nullopt);
+  EXPECT_EQ(hintOf("fusion f(T0: f32[a, b, c] stride_order(0, 1, 2)) -> T1 { T1 = sum(T0, axes=[1]) }"), (Ranks{0, 1}));
+  EXPECT_EQ(hintOf("fusion f(T0: f32[a, b]) -> T1 { T1 = exp(T0) }"), std::nullopt);
+}
+
+TEST(InferStrideOrder, ProductsAndReshapesGiveRowMajorResults) {
+  EXPECT_EQ(hintOf("fusion f(T0: f32[b, m, k] stride_order(0, 1, 2), T1: f32[n, k] stride_order(0, 1)) -> T2 { T2 = "
+                   "linear(T0, T1) }"),
+            std::nullopt);
+  EXPECT_EQ(hintOf("fusion f(T0: f32[m, k] stride_order(0, 1), T1: f32[k, n]) -> T2 { T2 = matmul(T0, T1) }"),
+            std::nullopt);
+  EXPECT_EQ(hintOf("fusion f(T0: f32[4, 8] stride_order(0, 1)) -> T1 { T1 = reshape(T0, shape=[8, 4]) }"),
+            std::nullopt);
+}
+
+TEST(InferStrideOrder, ARequirementStaysAndIsValidated) {
+  const auto fusion = read("fusion f(T0: f32[4, 8] stride_order(0, 1)) -> T2 { T1 = exp(T0) T2 = neg(T1) }");
+  TensorView* output = fusion->outputs()[0];
+  setOutputStrideOrder(*output, {1, 0});
+  const auto inferred = fusionPass("infer-stride-order").run(*fusion);
+  EXPECT_EQ(inferred->outputs()[0]->domain().stride_order, (Ranks{1, 0}));
+  EXPECT_EQ(inferred->outputs()[0]->domain().stride_order_hint, std::nullopt);
+
+  EXPECT_EQ(errorOf([&] { setOutputStrideOrder(*output, {1, 1}); }).message(),
+            "setOutputStrideOrder: [1, 1] for T2: f32[4, 8]; each of its 2 axes has a rank of its own, 0 the fastest");
+  EXPECT_EQ(errorOf([&] { setOutputStrideOrder(*asTensor(fusion->inputs()[0]), {0, 1}); }).message(),
+            "setOutputStrideOrder: T0: f32[4, 8] is no output of the fusion");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "host/verifier.h"
 
+#include <algorithm>
 #include <functional>
 #include <set>
 
@@ -144,6 +145,8 @@ const std::vector<Mutant>& mutants() {
       {"views", "a view of another type", [](Sample& s) { M::dtype(s.row_in) = DataType::I64; }},
       {"views", "a slice that loses an axis",
        [](Sample& s) { s.push(HirAliasSlice{s.row(), s.in, 0, s.program.constant(0), s.rows}); }},
+      {"marked-views", "a view that is allocated", [](Sample& s) { s.program.markView(s.in, s.copied); }},
+      {"marked-views", "a view that a copy gives", [](Sample& s) { s.program.markView(s.row_in, s.row_out); }},
       {"units", "an operand too many", [](Sample& s) { M::op<PostOnStream>(s.post).ins.push_back(s.in); }},
       {"units", "a result of another type", [](Sample& s) { M::dtype(s.posted) = DataType::F64; }},
       {"streams-caught", "an indexed stream caught",

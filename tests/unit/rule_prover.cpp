@@ -82,6 +82,10 @@ struct Prover {
       for (const RuleExpr& operand : expr.operands) addConstantParts(operand);
   }
 
+  bool isSolved(size_t variable) const {
+    return std::ranges::any_of(equations, [&](const auto& equation) { return equation.first == variable; });
+  }
+
   // Chance would hardly meet a condition such as c1 == c0 * c2.
   void solveEquations(RuleValues& values) const {
     for (const auto& [variable, side] : equations) {
@@ -144,12 +148,18 @@ std::string findCounterexample(const ScalarRule& rule, int64_t wide_cases, std::
   RuleValues values{};
   const auto lowest = [&](size_t i) { return rule.variables[i] == RuleVariable::Truth ? int64_t{0} : int64_t{-8}; };
   const auto highest = [&](size_t i) { return rule.variables[i] == RuleVariable::Truth ? int64_t{1} : int64_t{8}; };
-  for (size_t i = 0; i < count; ++i) values[i] = lowest(i);
-  for (size_t digit = 0; digit < count;) {
+  std::vector<size_t> digits;  // the variables that no equation gives
+  for (size_t i = 0; i < count; ++i) {
+    values[i] = lowest(i);
+    if (!prover.isSolved(i)) digits.push_back(i);
+  }
+  for (size_t digit = 0; digit < digits.size();) {
+    prover.solveEquations(values);
     counts.small_cases += static_cast<int64_t>(prover.check(values));
     if (!prover.counterexample.empty()) return prover.counterexample;
-    for (digit = 0; digit < count && values[digit] == highest(digit); ++digit) values[digit] = lowest(digit);
-    if (digit < count) ++values[digit];
+    for (digit = 0; digit < digits.size() && values[digits[digit]] == highest(digits[digit]); ++digit)
+      values[digits[digit]] = lowest(digits[digit]);
+    if (digit < digits.size()) ++values[digits[digit]];
   }
   for (int64_t tried = 0; counts.wide_cases < wide_cases && tried < 100 * wide_cases; ++tried) {
     for (size_t i = 0; i < count; ++i) {

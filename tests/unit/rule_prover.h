@@ -9,8 +9,10 @@
 namespace tokamak::testing {
 
 struct ProofCounts {
-  int64_t small_cases = 0;  ///< of all values in [-8, 8], those that meet the conditions and give the pattern a value
-  int64_t wide_cases = 0;   ///< the same, of random 64-bit values
+  /// Of all values in [-8, 8] (a variable that a condition equates with something has that value), those that meet the conditions and
+  /// give the pattern a value.
+  int64_t small_cases = 0;
+  int64_t wide_cases = 0;  ///< the same, of random 64-bit values
 };
 
 /// Empty when, for every value tried that meets the conditions and under which the pattern has a value (no overflow, positive divisors),

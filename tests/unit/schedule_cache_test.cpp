@@ -81,8 +81,9 @@ TEST(ScheduleCache, IllegalUsesAreRefused) {
   EXPECT_EQ(refusal("inline_most() T9 = cache_after(T2)"),
             "cache_after: the first 2 loops of T2: f32[i0, i2] are shared with other tensors; make caches before");
   EXPECT_THAT(refusal("inline_most() T9 = cache_before(T3)"), HasSubstr("cache_before: the first 2 loops of T3"));
-  EXPECT_EQ(refusal("T9 = cache_after(T0, cache_op=Best)"),
-            "cache_after: 'cache_op' must be one of Unspecified, AllLevels, Streaming, Global; got Best");
+  EXPECT_EQ(
+      refusal("T9 = cache_after(T0, cache_op=Best)"),
+      "cache_after: 'cache_op' of T0: f32[i0, i2] must be one of Unspecified, AllLevels, Streaming, Global; got Best");
   EXPECT_EQ(refusalOf("fusion f(T0: f32[i0]) -> (T1, T2) { T1 = exp(T0) T2 = neg(T1) }\n", "T9 = cache_after(T1)"),
             "cache_after: T1: f32[i0] is an output of the fusion; cache_fork is for outputs that are read inside");
 }

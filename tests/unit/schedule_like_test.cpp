@@ -146,8 +146,9 @@ TEST(ScheduleParallelizeLike, WhatCannotBeMarkedIsNamedAndNothingIsMarked) {
       error.message(),
       "parallelize_like: axis 0 (iSerial{32}) of T1 cannot be marked Vectorize, which is for the innermost axis, 1");
   EXPECT_EQ(printFusion(*fusion), before);
-  EXPECT_THAT(refusalOf(kChain, "parallelize(T3, 0, BIDx) parallelize_like(T3, types=Blocks)"),
-              HasSubstr("parallelize_like: Blocks is no parallel type; types are Serial, Stream"));
+  EXPECT_THAT(
+      refusalOf(kChain, "parallelize(T3, 0, BIDx) parallelize_like(T3, types=Blocks)"),
+      HasSubstr("parallelize_like: the type of T3: f32[i0, 32] is Blocks, no parallel type; types are Serial, Stream"));
   EXPECT_THAT(refusalOf(kChain, "parallelize_like(T3, [1])"), HasSubstr("'tensors' must be a list of tensors"));
 }
 

@@ -20,7 +20,7 @@ TEST(ScheduleMemory, AMemoryTypeIsAMarkOfTheType) {
             "place that");
   EXPECT_THAT(refusalOf(kChain, "set_memory_type(T3, local)"), HasSubstr("T3: f32[i0, 32] is an output of the fusion"));
   EXPECT_EQ(refusalOf(kChain, "set_memory_type(T1, disk)"),
-            "set_memory_type: 'type' must be one of local, shared, global; got disk");
+            "set_memory_type: 'type' of T1: f32[i0, 32] must be one of local, shared, global; got disk");
 }
 
 TEST(ScheduleMemory, AnAllocationOverLoopAxesIsACommand) {
@@ -62,7 +62,7 @@ TEST(ScheduleMemory, AllocationsThatAreNoOrderOfTheLoopsAreRefused) {
   EXPECT_THAT(refusalOf(kChain, "set_allocation(T1, axes=[0, 2])"),
               HasSubstr("set_allocation: axis 2 is out of bounds"));
   EXPECT_EQ(refusalOf(kChain, "set_allocation_as_loop(T0)"),
-            "set_allocation: T0: f32[i0, 32] is an input of the fusion, which lies as the caller gives it");
+            "set_allocation_as_loop: T0: f32[i0, 32] is an input of the fusion, which lies as the caller gives it");
 }
 
 TEST(ScheduleMemory, AnAllocationOfOtherAxesIsSaidToHaveNoText) {
@@ -80,6 +80,15 @@ TEST(ScheduleMemory, ACircularBufferIsPrinted) {
   EXPECT_THAT(firstDifference(*readScheduled(text + "schedule { circular_buffer(T1, 3) }"),
                               *readScheduled(text + "schedule { circular_buffer(T1, 2) }")),
               HasSubstr("the circular buffers of T1"));
+}
+
+TEST(ScheduleMemory, APaddedBufferIsPrinted) {
+  EXPECT_EQ(scheduleAfter(kChain, "pad_buffer(T1, axis=0, elements=1)"), "  pad_buffer(T1, axis=0, elements=1)\n");
+  EXPECT_EQ(scheduleAfter(kChain, "pad_buffer(T1, 0, 1) pad_buffer(T1, 0, 0)"), "");
+  EXPECT_THAT(refusalOf(kChain, "pad_buffer(T1, axis=0, elements=-1)"),
+              testing::HasSubstr("pad_buffer: -1 elements for T1: f32[i0, 32]; legal are 0 or more"));
+  EXPECT_THAT(refusalOf(kChain, "pad_buffer(T0, axis=0, elements=1)"),
+              testing::HasSubstr("is in global memory; make a cache and pad that"));
 }
 
 TEST(ScheduleMemory, CircularBuffersAreForCopies) {
@@ -120,7 +129,7 @@ TEST(ScheduleSwizzle, IllegalUsesAreRefused) {
   EXPECT_THAT(refusalOf(kChain, "split(T1, 1, 4) swizzle(T1, 1, 2)"), HasSubstr("swizzle: xor of"));
   EXPECT_THAT(refusalOf(kChain, "swizzle(T1, 0, 5, type=cyclic_shift)"), HasSubstr("swizzle: axis 5 is out of bounds"));
   EXPECT_THAT(refusalOf(kChain, "swizzle(T1, 0, 1, type=zigzag)"),
-              HasSubstr("'type' must be one of xor, cyclic_shift; got"));
+              HasSubstr("swizzle: 'type' of T1: f32[i0, 32] must be one of xor, cyclic_shift; got"));
   EXPECT_EQ(refusalOf("fusion f(T0: f32[8, 8]) -> T1 { T1 = sum(T0, axes=[1]) }\n", "swizzle(T1, 0, 1)"),
             "swizzle: axis 0 (iSerial{8}) of T1 and axis 1 (rSerial{8}) of T1; reduction axes are not swizzled");
   EXPECT_THAT(refusalOf(kChain, "parallelize(T1, 0, BIDx) swizzle(T1, 0, 1)"), HasSubstr("is already marked BIDx"));

@@ -116,7 +116,7 @@ TEST(ScheduleRfactor, IllegalUsesAreRefused) {
   EXPECT_THAT(refusalOf(kRows, "split(T1, axis=1, factor=4) T2 = rfactor(T1, axes=[1]) T3 = rfactor(T2, axes=[1])"),
               HasSubstr("comes from an rfactor itself; use the tensor that it was made from"));
   EXPECT_THAT(refusalOf(kRows, "split(T1, axis=1, factor=4) set_allocation_as_loop(T1) T2 = rfactor(T1, axes=[1])"),
-              HasSubstr("has an allocation domain; set it afterwards"));
+              HasSubstr("has an allocation domain over its loops; set it afterwards"));
   EXPECT_THAT(refusalOf("fusion f(T0: f32[i0, i2]) -> T2 { T1 = sum(T0, axes=[1]) T2 = exp(T1) }\n",
                         "split(T1, axis=1, factor=4) inline_at(T1, position=1) T3 = rfactor(T1, axes=[1])"),
               HasSubstr("rfactor: the first 1 loops of T1: f32[i0] are shared with other tensors; rfactor first"));

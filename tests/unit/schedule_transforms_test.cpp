@@ -1,3 +1,5 @@
+#include <functional>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -156,7 +158,7 @@ TEST_F(ScheduleCommands, WrongCommandsAreScheduleErrors) {
   EXPECT_THAT(messageOf([&] { command("merge", {out(), {{}, 0.5}}); }),
               HasSubstr("merge: 'axis' must be an integer; got a number"));
   EXPECT_THAT(messageOf([&] { command("parallelize", {out(), {{}, int64_t{0}}, {{}, std::string("Strem")}}); }),
-              HasSubstr("parallelize: Strem is no parallel type; types are Serial, Stream, DIDx"));
+              HasSubstr("is Strem, no parallel type; types are Serial, Stream, DIDx"));
   EXPECT_THAT(messageOf([&] {
                 scheduleCommands().apply(
                     fusion_, {.name = "propagate", .arguments = {out()}, .result = "T9", .text = {}, .place = {}});

@@ -37,7 +37,11 @@ std::string markedText(const Fusion& program, TextWriter& writer, const std::str
                                 joined(textsOf(program.outputs(), text)));
   BlockPrinter(writer, out, margin).block(statements, 1);
   out += fmt::format("{}}} // {}\n", margin, title.substr(0, title.find(' ')));
-  if (program.isHostProgram()) out += aliasesText(writer, static_cast<const HostIrContainer&>(program), margin);
+  if (program.isHostProgram()) {
+    const auto& host_program = static_cast<const HostIrContainer&>(program);
+    out += aliasesText(writer, host_program, margin);
+    out += viewsText(writer, host_program, margin);
+  }
   out += outputAliasesText(writer, program, margin);
   out += domainsText(writer, statements, margin);
   return out;

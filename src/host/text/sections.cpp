@@ -1,6 +1,7 @@
 #include "host/text/sections.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -72,6 +73,24 @@ std::vector<std::string> byNumber(const std::map<int64_t, std::string>& lines) {
   std::vector<std::string> list;
   for (const auto& [number, line] : lines) list.push_back(line);
   return list;
+}
+
+std::vector<std::string> pairLines(TextWriter& writer, const std::map<TensorView*, TensorView*, ById>& pairs) {
+  std::map<int64_t, std::string> lines;
+  for (const auto& [left, right] : pairs)
+    lines[writer.names().tensor(*left)] = fmt::format("{} -> {}", writer.tensor(*left), writer.tensor(*right));
+  return byNumber(lines);
+}
+
+void readPairs(TextReader& reader, const std::function<void(TensorView*, TensorView*)>& take) {
+  TokenStream& tokens = reader.tokens();
+  while (!tokens.accept("}")) {
+    const Token& at = tokens.peek();
+    TensorView* left = reader.tensor();
+    tokens.expect("->");
+    TensorView* right = reader.tensor();
+    tokens.placed(at, [&] { take(left, right); });
+  }
 }
 
 template <class Element>
@@ -226,22 +245,19 @@ void readDomains(TextReader& reader) {
 }
 
 std::string aliasesText(TextWriter& writer, const HostIrContainer& program, const std::string& margin) {
-  std::map<int64_t, std::string> lines;
-  for (const auto& [alias, original] : program.aliases()) {
-    lines[writer.names().tensor(*alias)] = fmt::format("{} -> {}", writer.tensor(*alias), writer.tensor(*original));
-  }
-  return section("Aliases", byNumber(lines), margin);
+  return section("Aliases", pairLines(writer, program.aliases()), margin);
 }
 
 void readAliases(TextReader& reader) {
-  TokenStream& tokens = reader.tokens();
-  while (!tokens.accept("}")) {
-    const Token& at = tokens.peek();
-    TensorView* alias = reader.tensor();
-    tokens.expect("->");
-    TensorView* original = reader.tensor();
-    tokens.placed(at, [&] { reader.host()->markAlias(original, alias); });
-  }
+  readPairs(reader, [&](TensorView* alias, TensorView* original) { reader.host()->markAlias(original, alias); });
+}
+
+std::string viewsText(TextWriter& writer, const HostIrContainer& program, const std::string& margin) {
+  return section("Views", pairLines(writer, program.views()), margin);
+}
+
+void readViews(TextReader& reader) {
+  readPairs(reader, [&](TensorView* view, TensorView* source) { reader.host()->markView(source, view); });
 }
 
 std::string outputAliasesText(TextWriter& writer, const Fusion& program, const std::string& margin) {

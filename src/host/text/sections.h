@@ -17,6 +17,10 @@ void readDomains(TextReader& reader);
 std::string aliasesText(TextWriter& writer, const HostIrContainer& program, const std::string& margin);
 void readAliases(TextReader& reader);
 
+/// "Views:{..}": results that are views of what their statements read, where they can be.
+std::string viewsText(TextWriter& writer, const HostIrContainer& program, const std::string& margin);
+void readViews(TextReader& reader);
+
 /// "OutputAliases:{..}": outputs that are written into inputs.
 std::string outputAliasesText(TextWriter& writer, const Fusion& program, const std::string& margin);
 void readOutputAliases(TextReader& reader);

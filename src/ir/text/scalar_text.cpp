@@ -230,7 +230,7 @@ ScalarReading ScalarParser::primary() {
   }
   if (token.kind != TokenKind::Identifier) tokens_->failExpected("a scalar: a number, a name, a call or '('");
   tokens_->next();
-  if (tokens_->at("(") || tokens_->at(".")) return {call(token)};
+  if (tokens_->at("(") || (token.text == kFunctionPrefix && tokens_->at("."))) return {call(token)};
   Scalar* symbol = lookup_(token.text);
   if (symbol == nullptr) {
     tokens_->fail(token, fmt::format("unknown scalar {}; expected the name of an extent or of a scalar input",

@@ -182,6 +182,8 @@ std::string tensorText(const TensorView& tensor, const FusionNames& names) {
   writer.parallelize(domain.loop);
   if (const auto& buffer = tensor.circularBuffer())
     writer.command("circular_buffer", fmt::format("stages={}, prefetch={}", buffer->stages, buffer->prefetch));
+  if (const auto& padding = tensor.bufferPadding())
+    writer.command("pad_buffer", fmt::format("axis={}, elements={}", padding->axis, padding->elements));
   return std::move(writer).text();
 }
 

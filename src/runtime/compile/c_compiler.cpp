@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
+#include "codegen/source.h"
 #include "runtime/compile/c_compiler_probe.h"
 #include "runtime/compile/program_search.h"
 #include "runtime/compile/shared_object.h"
@@ -113,6 +114,7 @@ std::string CCompiler::compile(std::string_view source) const {
   writePrivateFile(text.path(), source);
   std::vector<std::string> arguments = {program_};
   arguments.insert(arguments.end(), flags_.begin(), flags_.end());
+  if (source.starts_with(kWrittenOut)) arguments.emplace_back("-O1");  // the last level counts
   arguments.insert(arguments.end(), {"-o", image.path(), text.path()});
   const ProcessResult result = runProcess(arguments, compilerEnvironment(folder_->path()), limits_);
   const std::optional<std::string> bytes = result.isSuccess() ? contentsOf(image.path()) : std::nullopt;

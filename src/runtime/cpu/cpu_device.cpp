@@ -105,9 +105,19 @@ void* CpuDevice::HostMemory::allocate(int64_t bytes, MemoryKind /*kind*/) {
 
 void CpuDevice::HostMemory::release(void* address, int64_t /*bytes*/, MemoryKind /*kind*/) { std::free(address); }
 
+// What kernels are made for when nobody says it.
+static KernelTarget targetOf(const CpuDeviceOptions& options) {
+  if (options.target) return *options.target;
+  return options.runner == KernelRunner::Interpreted ? hopperTarget() : cpuTarget(options.threads);
+}
+
 CpuDevice::CpuDevice(const CpuDeviceOptions& options)
-    : options_(checked(options)), arena_(memory_, options_.memory_limit), pool_(options_.threads) {
-  properties_ = {.name = "cpu",
+    : options_(checked(options)),
+      kernels_(targetOf(options_), options_.runner, options_.kernels),
+      arena_(memory_, options_.memory_limit),
+      pool_(options_.threads) {
+  const bool is_interpreter = options_.runner == KernelRunner::Interpreted;
+  properties_ = {.name = is_interpreter ? "interpreter" : "cpu",
                  .description = processorName(),
                  .threads = options_.threads,
                  .memory_bytes = options_.memory_limit,

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/spin_lock.h"
@@ -13,6 +14,7 @@
 #include "device/kernel_observer.h"
 #include "runtime/cpu/block_pool.h"
 #include "runtime/cpu/cpu_work.h"
+#include "runtime/cpu/kernel_work.h"
 #include "runtime/cpu/stream_queue.h"
 
 namespace tokamak {
@@ -24,6 +26,10 @@ struct CpuDeviceOptions {
   bool poisons_memory = false;        ///< fresh allocations are filled with 0xFF: NaN in every floating-point type
   TraceObserver* trace = nullptr;     ///< told about all work; outlives the device
   KernelObserver* kernels = nullptr;  ///< told about kernels; outlives the device
+  KernelRunner runner =
+      KernelRunner::Compiled;  ///< Interpreted: every op but library calls is a kernel that the interpreter runs
+  /// What kernels are scheduled for; nothing: this processor, or a GPU when they are interpreted.
+  std::optional<KernelTarget> target;
 };
 
 /// Streams that were destroyed leave their thread for the next one. Streams, events and buffers must be gone before the
@@ -78,6 +84,7 @@ class CpuDevice final : public Device {
 
   const CpuDeviceOptions options_;
   DeviceProperties properties_;
+  CpuKernels kernels_;
   HostMemory memory_;
   Arena arena_;
   BlockPool pool_;

@@ -29,6 +29,8 @@ class Binder {
   int64_t reducedExtent(const ReducedAxis& axis) const;
   size_t addStep(const Element& element, bool has_choice_above);
   size_t addLoad(const Element& load, bool is_certain);
+  std::optional<int32_t> positionOf(const Scalar& index) const;
+  int32_t addPosition(const Element& indexed);
   void addValue(const Element& value, ElementStep& step);
   size_t addParameter(size_t number);
   void fillConstant(const Element& value, ElementStep& step) const;
@@ -42,6 +44,7 @@ class Binder {
   std::vector<TensorView*> tensors_;
   IndexSpace space_;
   std::vector<ReducedAxis> reduced_;
+  std::vector<const Element*> indexed_;  // by the number of their position
   ElementProgram program_;
 };
 
@@ -124,6 +127,17 @@ int64_t Binder::reducedExtent(const ReducedAxis& axis) const {
   return extent ? *extent : evaluateInt(*axis.extent, bindings_);
 }
 
+std::optional<int32_t> Binder::positionOf(const Scalar& index) const {
+  const auto found = std::ranges::find(indexed_, &index, &Element::scalar);
+  return found == indexed_.end() ? std::nullopt : std::optional(static_cast<int32_t>(found - indexed_.begin()));
+}
+
+int32_t Binder::addPosition(const Element& indexed) {
+  TK_CHECK(indexed_.size() < kMaxDimensions, "{}: an element has too many positions that are read", callName(expr_));
+  indexed_.push_back(&indexed);
+  return program_.positions++;
+}
+
 // `is_certain`: the load is done for every coordinate, so that an index out of bounds is an error.
 size_t Binder::addLoad(const Element& load, bool is_certain) {
   OperandAccess access;
@@ -135,6 +149,13 @@ size_t Binder::addLoad(const Element& load, bool is_certain) {
   address.strides.assign(space_.coordinates.size(), 0);
   const bool has_elements = std::ranges::count(space_.extents, 0) == 0;
   for (size_t i = 0; i < load.index.size(); ++i) {
+    if (const auto position = positionOf(*load.index[i])) {
+      const int64_t extent = evaluateInt(*indexed_[static_cast<size_t>(*position)]->extent, bindings_);
+      TK_REQUIRE(extent <= desc.sizes[i], Bind, "{}: axis {} of {} has size {}, indices go up to {}", callName(expr_),
+                 i, toString(*load.tensor), desc.sizes[i], extent - 1);
+      access.gathers.emplace_back(desc.strides[i], *position);
+      continue;
+    }
     LinearIndex index = space_.linear(*load.index[i]);
     // A coordinate as it stands goes along with the operand: a part of the result meets the same part of the operand.
     const auto exact = std::ranges::find(space_.coordinates, load.index[i]);
@@ -197,6 +218,7 @@ size_t Binder::addStep(const Element& element, bool has_choice_above) {
   ElementStep step;
   step.kind = element.kind;
   step.dtype = element.dtype;
+  if (element.kind == ElementKind::Indexed) step.position = addPosition(element);
   for (const ElementRef& operand : element.operands) {
     step.operands.push_back(addStep(*operand, has_choice_above || element.kind == ElementKind::Choose));
   }
@@ -210,17 +232,19 @@ size_t Binder::addStep(const Element& element, bool has_choice_above) {
     }
     case ElementKind::Cast: step.cast = castLoop(element.dtype, element.operands[0]->dtype); break;
     case ElementKind::Choose: step.line = program_.lines.add(*element.scalar); break;
+    case ElementKind::Indexed: break;
     case ElementKind::Reduce: step.reduction = &reductionLoops(element.reduction, element.dtype); break;
   }
   program_.steps.push_back(std::move(step));
   return program_.steps.size() - 1;
 }
 
-// A Choose always says where its operands go; what is not a Choose says so only to the last step.
+// A Choose always says where its operands go, and an Indexed where its second one goes; others say so only to the last step.
 void Binder::assignBuffers(ElementProgram& program) const {
   std::vector<bool> is_chosen(program.steps.size(), false);
   for (const ElementStep& step : program.steps) {
     for (const size_t operand : step.operands) is_chosen[operand] = step.kind == ElementKind::Choose;
+    if (step.kind == ElementKind::Indexed) is_chosen[step.operands[1]] = true;
   }
   for (size_t i = 0; i < program.steps.size(); ++i) {
     ElementStep& step = program.steps[i];

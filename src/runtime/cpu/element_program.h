@@ -18,7 +18,7 @@ namespace tokamak {
 inline constexpr int64_t kChunk = 1024;
 inline constexpr size_t kMaxDimensions = 32;
 
-/// Elements of an operand, at address + size * (constant + sum of strides * dimensions + sum of atoms).
+/// Elements of an operand, at address + size * (constant + sum of strides * dimensions + sum of atoms + sum of gathers).
 struct OperandAccess {
   size_t operand = 0;         ///< position among the addresses
   bool is_parameter = false;  ///< the one element stands where an operand has its address
@@ -26,6 +26,8 @@ struct OperandAccess {
   int64_t constant = 0;
   std::vector<int64_t> strides;                    ///< one per dimension
   std::vector<std::pair<int64_t, int32_t>> atoms;  ///< a factor and a line
+  /// A factor and the number of a position: an index that is read from memory (Indexed).
+  std::vector<std::pair<int64_t, int32_t>> gathers;
   bool is_certain = true;  ///< every element of the dimensions' box may be read, not only where a predicate holds
   int32_t stage = -1;      ///< number of the transposed tile it is read through, or -1
 };
@@ -38,6 +40,7 @@ struct ElementStep {
   FunctionLoop function = nullptr;
   CastLoop cast = nullptr;
   int32_t line = -1;           ///< of a Choose the predicate; of a Value the number, unless it is constant
+  int32_t position = -1;       ///< of an Indexed: the number that accesses have its index by
   std::vector<char> constant;  ///< of a constant Value: kChunk elements
   const ReductionLoops* reduction = nullptr;
   int32_t buffer = -1;  ///< kChunk * 8 bytes of the scratch memory, or -1: its user always says where to
@@ -58,6 +61,7 @@ struct ElementProgram {
   bool is_empty = false;  ///< the result has no elements
   int32_t buffers = 0;
   int32_t stages = 0;
+  int32_t positions = 0;
 
   size_t row = 0;            ///< the result's dimension that loops run along
   int32_t tile = -1;         ///< the result's dimension that transposed operands are dense along, or -1

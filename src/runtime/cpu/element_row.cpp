@@ -17,6 +17,14 @@ bool isPlainLoad(const ElementProgram& program) {
   return last.kind == ElementKind::Load && program.accesses[last.access].atoms.empty();
 }
 
+// Nothing but the position moves the load in another way than evenly.
+bool isGather(const ElementProgram& program, const ElementStep& indexed) {
+  const ElementStep& body = program.steps[indexed.operands[1]];
+  if (body.kind != ElementKind::Load) return false;
+  const OperandAccess& access = program.accesses[body.access];
+  return access.atoms.empty() && access.gathers.size() == 1 && access.gathers[0].second == indexed.position;
+}
+
 }  // namespace
 
 ElementRow::ElementRow(const ElementProgram& program, void* const* addresses)
@@ -38,6 +46,7 @@ int64_t ElementRow::maxRow(const ElementProgram& program) {
 char* ElementRow::addressOf(const OperandAccess& access) const {
   int64_t index = access.constant;
   for (size_t d = 0; d < access.strides.size(); ++d) index += access.strides[d] * at_[d];
+  for (const auto& [factor, position] : access.gathers) index += factor * positions_[position];
   // Parameters are only read.
   if (access.is_parameter) return reinterpret_cast<char*>(const_cast<void**>(&addresses_[access.operand]));
   return static_cast<char*>(addresses_[access.operand]) + index * access.size;
@@ -78,6 +87,8 @@ const void* ElementRow::evaluate(size_t number, size_t along, int64_t n, void* t
       return countAlong(step, along, n, static_cast<char*>(to != nullptr ? to : buffer(step.buffer)));
     case ElementKind::Choose:
       return choose(number, along, n, static_cast<char*>(to != nullptr ? to : buffer(step.buffer)));
+    case ElementKind::Indexed:
+      return indexed(step, along, n, static_cast<char*>(to != nullptr ? to : buffer(step.buffer)));
     case ElementKind::Reduce: return reduce(step, n, to);
     case ElementKind::Apply:
     case ElementKind::Cast: break;
@@ -155,6 +166,33 @@ const void* ElementRow::countAlong(const ElementStep& step, size_t along, int64_
     int64_t length = n - done;
     const Line line = program_.lines.at(step.line, at_, along, length);
     fillCounting(line.value, line.slope, step.dtype, to + done * sizeOf(step.dtype), length);
+    done += length;
+  }
+  at_[along] = begin;
+  return to;
+}
+
+// The body once for every run of equal positions, which is the whole row where they lie along other dimensions.
+const void* ElementRow::indexed(const ElementStep& step, size_t along, int64_t n, char* to) {
+  const auto* positions = static_cast<const int64_t*>(evaluate(step.operands[0], along, n, nullptr));
+  if (isGather(program_, step) && positions[0] != positions[n - 1]) {
+    const OperandAccess& access = program_.accesses[program_.steps[step.operands[1]].access];
+    positions_[step.position] = 0;
+    copyGathered(to, addressOf(access), access.strides[along], positions, access.gathers[0].first, n, access.size);
+    return to;
+  }
+  const int64_t size = sizeOf(step.dtype);
+  const int64_t begin = at_[along];
+  for (int64_t done = 0; done < n;) {
+    const int64_t position = positions[done];
+    const int64_t* const end =
+        std::find_if(positions + done, positions + n, [&](int64_t other) { return other != position; });
+    const int64_t length = end - (positions + done);
+    at_[along] = begin + done;
+    positions_[step.position] = position;
+    char* const part = to + done * size;
+    const void* const result = evaluate(step.operands[1], along, length, part);
+    if (result != part) std::memcpy(part, result, static_cast<size_t>(length * size));
     done += length;
   }
   at_[along] = begin;

@@ -45,6 +45,7 @@ class ElementRow {
   const void* loadBent(const OperandAccess& access, size_t along, int64_t n, char* to);
   const void* loadStaged(const OperandAccess& access, int64_t n);
   const void* countAlong(const ElementStep& step, size_t along, int64_t n, char* to);
+  const void* indexed(const ElementStep& step, size_t along, int64_t n, char* to);
   const void* choose(size_t number, size_t along, int64_t n, char* to);
   const void* reduce(const ElementStep& step, int64_t n, void* to);
   void accumulateAll(const ElementStep& step, int64_t n, char* accumulators);
@@ -61,6 +62,7 @@ class ElementRow {
   const ElementProgram& program_;
   void* const* addresses_;
   int64_t at_[kMaxDimensions] = {};
+  int64_t positions_[kMaxDimensions] = {};
   char* buffers_;
   char* stages_;
   const void** filled_;  // per step: what its buffer is filled with

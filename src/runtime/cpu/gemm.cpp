@@ -10,9 +10,9 @@
 #include "ir/expr_summary.h"
 #include "ir/fields.h"
 #include "runtime/cpu/element_loops.h"
-#include "runtime/cpu/gemm_problem.h"
 #include "runtime/cpu/thread_scratch.h"
 #include "runtime/cpu/typed_loops.h"
+#include "runtime/gemm_problem.h"
 
 namespace tokamak {
 

@@ -1,32 +1,37 @@
 #include "runtime/cpu/kernel_work.h"
 
 #include <algorithm>
-#include <bit>
+#include <array>
+#include <atomic>
 #include <numeric>
 
 #include <fmt/format.h>
 
-#include "analysis/bind_shape.h"
 #include "base/error.h"
 #include "codegen/source.h"
-#include "heuristics/cpu_schedule.h"
-#include "ir/clone.h"
-#include "kernel/bind_kernel.h"
-#include "lower/lower_kernel.h"
-#include "runtime/compile/kernel_compiler.h"
-#include "runtime/interpreter/kernel_interpreter.h"
+#include "kernel/index_type.h"
+#include "runtime/compile/compile_queue.h"
+#include "runtime/interpreter/interpreted_work.h"
+#include "runtime/kernel/kernel_library.h"
 
 namespace tokamak {
 
 namespace {
 
 using Entry = void (*)(void* const* buffers, const int64_t* symbols, int64_t first_block, int64_t last_block);
+using Object = std::shared_ptr<const SharedObject>;
 
-// One for the process; null where there is no compiler.
-KernelCompiler* kernelCompiler() {
-  static const std::unique_ptr<KernelCompiler> compiler = []() -> std::unique_ptr<KernelCompiler> {
+// One for the process.
+struct CpuCompiler {
+  KernelCompiler compiler;
+  CompileQueue queue;
+};
+
+// Null where there is no compiler.
+CpuCompiler* cpuCompiler() {
+  static const std::unique_ptr<CpuCompiler> compiler = []() -> std::unique_ptr<CpuCompiler> {
     try {
-      return std::make_unique<KernelCompiler>();
+      return std::make_unique<CpuCompiler>();
     } catch (const Error& error) {
       if (error.code() != ErrorCode::Unsupported) throw;
       fmt::print(stderr, "tokamak: kernels are interpreted: {}\n", error.message());
@@ -36,167 +41,180 @@ KernelCompiler* kernelCompiler() {
   return compiler.get();
 }
 
-// The layout that the operand has: its axes in the order of their strides, and which are dense.
-void setLayout(TensorView& tensor, const OperandDesc& operand) {
-  TensorDomain& domain = tensor.mutableDomain();
-  const Axes shape = shapeOf(tensor);
-  std::vector<size_t> order(shape.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, std::greater{}, [&](size_t i) {
-    return shape[i]->isBroadcast() || operand.sizes[i] == 1 ? 0 : operand.strides[i];
-  });
-  // Axes without a stride of their own stay where they are.
-  const bool is_ordered = std::ranges::is_sorted(order);
-  const bool moves =
-      std::ranges::any_of(order, [&](size_t i) { return shape[i]->isBroadcast() || operand.sizes[i] <= 1; });
-  if (moves && !is_ordered) std::ranges::sort(order);
-  domain.allocation.clear();
-  domain.contiguity.clear();
-  if (!std::ranges::is_sorted(order)) {
-    for (const size_t i : order) domain.allocation.push_back(shape[i]);
-  }
-  const Axes& layout = domain.allocation.empty() ? domain.logical : domain.allocation;
-  std::vector<std::optional<bool>> contiguity(layout.size());
-  int64_t dense = 1;
-  for (size_t k = layout.size(); k-- > 0;) {
-    if (layout[k]->isReduction() || layout[k]->isBroadcast()) continue;
-    const auto i = static_cast<size_t>(std::ranges::find(shape, layout[k]) - shape.begin());
-    contiguity[k] = operand.strides[i] == dense || operand.sizes[i] <= 1;
-    dense = (operand.sizes[i] <= 1 ? dense : operand.strides[i]) * std::max<int64_t>(1, operand.sizes[i]);
-  }
-  domain.contiguity = std::move(contiguity);
-}
+class CompiledCode final : public Executable {
+ public:
+  CompiledCode(CpuCompiler& compiler, const KernelSource& source)
+      : compiler_(compiler),
+        entry_name_(source.entry),
+        object_(compiler.queue.add<Object>([&compiler, text = compilationUnit({&source, 1}, Dialect::C)] {
+          return compiler.compiler.compile(text);
+        })) {}
 
-// The caller's memory holds every element of an expanded axis: then it is an ordinary one.
-void storeInFull(Fusion& fusion, TensorView& output, const OperandDesc& operand) {
-  TensorDomain& domain = output.mutableDomain();
-  const Axes shape = shapeOf(output);
-  for (size_t i = 0; i < shape.size(); ++i) {
-    if (!shape[i]->isBroadcast() || operand.sizes[i] <= 1) continue;
-    IterDomain* axis = fusion.axis({.extent = shape[i]->visibleExtent()});
-    for (Axes* axes : {&domain.logical, &domain.loop}) std::ranges::replace(*axes, shape[i], axis);
-  }
-}
+  void waitUntilReady() const override { entry(); }
 
-// Whether somebody said how the kernel is to be made; splits alone are what is left of streams.
-bool isScheduled(const Fusion& fusion) {
-  return std::ranges::any_of(fusion.allTensors(), [](const TensorView* tensor) {
-    return tensor->inlinePosition() > 0 || std::ranges::any_of(tensor->loop(), [](const IterDomain* axis) {
-             return axis->parallelType() != ParallelType::Serial && axis->parallelType() != ParallelType::Stream;
-           });
-  });
-}
+  bool hasFailed() const override {
+    if (entry_.load(std::memory_order_acquire) != nullptr ||
+        object_.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
+      return false;
+    try {
+      object_.get();
+      return false;
+    } catch (...) {
+      return true;
+    }
+  }
+
+  Entry entry() const {
+    if (const Entry known = entry_.load(std::memory_order_acquire)) return known;
+    compiler_.queue.wait(object_);
+    try {
+      const auto entry = reinterpret_cast<Entry>(object_.get()->symbol(entry_name_.c_str()));
+      entry_.store(entry, std::memory_order_release);
+      return entry;
+    } catch (const Error& error) {
+      throw Error(error);  // each caller adds its own notes
+    }
+  }
+
+ private:
+  CpuCompiler& compiler_;
+  std::string entry_name_;
+  std::shared_future<Object> object_;
+  mutable std::atomic<Entry> entry_{nullptr};
+};
+
+// A few values of a launch, on the stack unless they are many.
+template <class T>
+class LaunchValues {
+ public:
+  explicit LaunchValues(std::span<const T> values) {
+    if (values.size() > on_stack_.size()) on_heap_.resize(values.size());
+    std::ranges::copy(values, data());
+  }
+  T* data() { return on_heap_.empty() ? on_stack_.data() : on_heap_.data(); }
+
+ private:
+  std::array<T, 128> on_stack_;
+  std::vector<T> on_heap_;
+};
 
 class CompiledWork final : public CpuWork {
  public:
-  CompiledWork(std::shared_ptr<const SharedObject> code, const KernelSource& source, std::string name)
-      : code_(std::move(code)),
-        entry_(reinterpret_cast<Entry>(code_->symbol(source.entry.c_str()))),
-        name_(std::move(name)) {}
+  CompiledWork(FoundKernel found, size_t operand_count)
+      : found_(std::move(found)),
+        code_(static_cast<const CompiledCode&>(*found_.bound->code->executable)),
+        operand_count_(operand_count),
+        blocks_(found_.bound->size().blocks) {
+    std::vector<size_t> in_order(found_.operands.size());
+    std::iota(in_order.begin(), in_order.end(), size_t{0});
+    is_in_order_ = found_.operands == in_order;
+  }
 
-  std::vector<int64_t> symbols;
-  int64_t blocks = 0;
-
-  std::string_view name() const override { return name_; }
+  std::string_view name() const override { return found_.name; }
+  void waitUntilReady() const override { code_.waitUntilReady(); }
 
   void run(void* const* addresses, BlockPool& pool) const override {
+    if (!is_in_order_) {
+      LaunchValues<void*> own(std::span<void* const>(addresses, found_.operands.size()));
+      for (size_t i = 0; i < found_.operands.size(); ++i) own.data()[i] = addresses[found_.operands[i]];
+      return runWith(own.data(), addresses, pool);
+    }
+    runWith(addresses, addresses, pool);
+  }
+
+ private:
+  void runWith(void* const* buffers, void* const* addresses, BlockPool& pool) const {
+    const std::vector<int64_t>& symbols = found_.bound->symbols;
+    if (found_.parameters.empty()) return runBlocks(buffers, symbols.data(), pool);
+    LaunchValues<int64_t> values(symbols);
+    for (size_t i = 0; i < found_.parameters.size(); ++i)
+      values.data()[i] = reinterpret_cast<int64_t>(addresses[operand_count_ + found_.parameters[i]]);
+    runBlocks(buffers, values.data(), pool);
+  }
+
+  void runBlocks(void* const* buffers, const int64_t* symbols, BlockPool& pool) const {
     // Enough parts for threads to share, each of them long.
     constexpr int64_t kPartsPerThread = 8;
-    const int64_t parts = std::min(blocks, pool.threads() * kPartsPerThread);
+    const int64_t parts = std::min(blocks_, pool.threads() * kPartsPerThread);
     if (parts == 0) return;
-    pool.parallelFor(parts, [&](int64_t part) {
-      entry_(addresses, symbols.data(), blocks * part / parts, blocks * (part + 1) / parts);
-    });
+    const Entry entry = code_.entry();
+    pool.parallelFor(
+        parts, [&](int64_t part) { entry(buffers, symbols, blocks_ * part / parts, blocks_ * (part + 1) / parts); });
   }
 
- private:
-  std::shared_ptr<const SharedObject> code_;
-  Entry entry_;
-  std::string name_;
+  FoundKernel found_;
+  const CompiledCode& code_;
+  size_t operand_count_;
+  int64_t blocks_;
+  bool is_in_order_ = true;
 };
 
-class InterpretedWork final : public CpuWork {
- public:
-  InterpretedWork(kir::Kernel kernel, ScalarBindings bindings, std::vector<int64_t> elements)
-      : kernel_(std::move(kernel)), bindings_(std::move(bindings)), elements_(std::move(elements)) {}
-
-  std::string_view name() const override { return kernel_.fusion->name(); }
-
-  void run(void* const* addresses, BlockPool&) const override {
-    std::vector<KernelBuffer> buffers;
-    for (size_t i = 0; i < elements_.size(); ++i)
-      buffers.push_back({addresses[i], elements_[i], !kernel_.fusion->isOutput(kernel_.tensors[i])});
-    const std::vector<std::string> findings = interpretKernel(kernel_, buffers, bindings_);
-    TK_CHECK(findings.empty(), "the kernel of {} is wrong: {}", kernel_.fusion->name(), findings[0]);
+// What a GPU would be given.
+std::string cudaText(const KernelCode& code) {
+  try {
+    return kernelSource(code.kernel, Dialect::Cuda, code.choice.index_type).text;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::Unsupported) throw;
+    return fmt::format("// no CUDA text: {}\n", error.message());
   }
+}
 
- private:
-  kir::Kernel kernel_;
-  ScalarBindings bindings_;
-  std::vector<int64_t> elements_;
-};
+bool hasThreads(const kir::Kernel& kernel) {
+  return std::ranges::any_of(kernel.dimensions, [](const kir::LaunchDimension& dimension) {
+    return kir::isThreadType(dimension.type) && dimension.extent->constantInt().value_or(1) != 1;
+  });
+}
 
-int64_t symbolBits(const ScalarValue& value, DataType dtype) {
-  return isFloatingType(dtype) ? std::bit_cast<int64_t>(asDouble(value)) : asInt(value);
+// Of vectors as wide as the processor's.
+int lanesOf(const CTarget& target) {
+  return target.vector_bytes >= 32 ? static_cast<int>(target.vector_bytes / sizeof(float)) : 1;
+}
+
+std::shared_ptr<const Executable> compileForCpu(const KernelCode& code, CpuCompiler& compiler,
+                                                KernelObserver* observer) {
+  if (hasThreads(code.kernel)) return nullptr;  // refused with the number of threads at hand
+  const KernelSource source =
+      kernelSource(code.kernel, Dialect::C, DataType::I64, lanesOf(compiler.compiler.compiler().target()));
+  if (observer != nullptr) observer->onKernel(*code.kernel.fusion, kir::printKernel(code.kernel), source.text);
+  return std::make_shared<CompiledCode>(compiler, source);
+}
+
+void showInterpreted(const KernelCode& code, const KernelTarget& target, KernelObserver& observer) {
+  observer.onKernel(*code.kernel.fusion, kir::printKernel(code.kernel),
+                    target.kind == TargetKind::Cuda ? cudaText(code) : "");
 }
 
 }  // namespace
 
-std::shared_ptr<const CpuWork> prepareKernelWork(const PostOnStream& post, std::span<const OperandDesc> operands,
-                                                 const ScalarBindings& bindings, KernelObserver* observer) {
-  const Fusion& unit = *post.unit->fusion;
-  auto fusion = std::make_shared<Fusion>(unit.name());
-  Cloner cloner(*fusion);
-  cloneInto(unit, cloner);
-  std::vector<TensorView*> tensors = tensorsOf(fusion->inputs());
-  tensors.insert(tensors.end(), fusion->outputs().begin(), fusion->outputs().end());
-  TK_CHECK(tensors.size() == operands.size(), "a unit of {} tensors is given {}", tensors.size(), operands.size());
-  const bool is_scheduled = isScheduled(*fusion);
-  if (!is_scheduled) {
-    for (TensorView* tensor : fusion->allTensors()) fusion->clearLoops(*tensor);
-    const size_t inputs = tensors.size() - fusion->outputs().size();
-    for (size_t i = inputs; i < tensors.size(); ++i) storeInFull(*fusion, *tensors[i], operands[i]);
-  }
-  for (size_t i = 0; i < tensors.size(); ++i) setLayout(*tensors[i], operands[i]);
-  if (!is_scheduled) {
-    scheduleForCpu(*fusion, {});
-  }
-  kir::Kernel kernel = lowerKernel(fusion, "tokamak_kernel");
+CompileCounts kernelCompileCounts() {
+  const CpuCompiler* compiler = cpuCompiler();
+  return compiler == nullptr ? CompileCounts{} : compiler->compiler.counts();
+}
 
-  ScalarBindings values;
-  for (Scalar* symbol : unit.allSymbols()) {
-    if (const auto found = bindings.find(symbol); found != bindings.end()) values[cloner.clone(symbol)] = found->second;
-  }
-  std::vector<int64_t> elements;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    std::vector<int64_t> sizes = operands[i].sizes;
-    const Axes shape = shapeOf(*tensors[i]);
-    for (size_t k = 0; k < shape.size(); ++k) {
-      if (shape[k]->isBroadcast()) sizes[k] = evaluateInt(*shape[k]->visibleExtent(), values);
-    }
-    kir::bindBuffer(kernel, i, sizes, operands[i].strides, values);
-    elements.push_back(spanOf(operands[i].sizes, operands[i].strides));
-  }
+CpuKernels::CpuKernels(const KernelTarget& target, KernelRunner runner, KernelObserver* observer) {
+  using Indices = KernelExecutorOptions::Indices;
+  KernelExecutorOptions options{.target = target, .observer = observer};
+  options.indices = target.kind == TargetKind::Cuda ? Indices::Chosen : Indices::Wide;
+  // The compiler is looked for when the first kernel is there.
+  options.compile = [target, runner, observer](const KernelCode& code) -> std::shared_ptr<const Executable> {
+    CpuCompiler* compiler = runner == KernelRunner::Compiled ? cpuCompiler() : nullptr;
+    if (compiler != nullptr) return compileForCpu(code, *compiler, observer);
+    if (observer != nullptr) showInterpreted(code, target, *observer);
+    return nullptr;
+  };
+  library_ = std::make_unique<KernelLibrary>(std::move(options));
+  is_compiled_ = runner == KernelRunner::Compiled;
+}
 
-  KernelCompiler* compiler = kernelCompiler();
-  if (compiler == nullptr) {
-    if (observer != nullptr) observer->onKernel(*fusion, kir::printKernel(kernel), "");
-    return std::make_shared<InterpretedWork>(std::move(kernel), std::move(values), std::move(elements));
-  }
-  const LaunchSize size = launchSize(kernel, values);
+CpuKernels::~CpuKernels() = default;
+
+std::shared_ptr<const CpuWork> CpuKernels::prepare(const WorkRequest& request) {
+  FoundKernel found = library_->find(request);
+  if (!is_compiled_ || cpuCompiler() == nullptr) return makeInterpretedWork(std::move(found), request.operands.size());
+  const kir::LaunchSize size = found.bound->size();
   TK_REQUIRE(size.threads == 1, Unsupported,
              "a kernel for the processor has one thread per block; this schedule has {}", size.threads);
-  const KernelSource source = kernelSource(kernel, Dialect::C);
-  if (observer != nullptr) observer->onKernel(*fusion, kir::printKernel(kernel), source.text);
-  auto work =
-      std::make_shared<CompiledWork>(compiler->compile(compilationUnit({&source, 1}, Dialect::C)), source, unit.name());
-  for (const Scalar* symbol : kernel.symbols) {
-    const auto found = values.find(symbol);
-    TK_CHECK(found != values.end(), "the size {} of a kernel is not known", symbol->name());
-    work->symbols.push_back(symbolBits(found->second, symbol->dtype()));
-  }
-  work->blocks = size.blocks;
-  return work;
+  return std::make_shared<CompiledWork>(std::move(found), request.operands.size());
 }
 
 }  // namespace tokamak

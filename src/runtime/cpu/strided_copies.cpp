@@ -59,6 +59,14 @@ TK_PER_PROCESSOR void transposeOne(void* out, int64_t out_stride, const void* in
   }
 }
 
+template <class T>
+void gatherOne(void* out, const void* in, int64_t in_stride, const int64_t* positions, int64_t position_stride,
+               int64_t n) {
+  auto* const to = static_cast<T*>(out);
+  const auto* const from = static_cast<const T*>(in);
+  for (int64_t i = 0; i < n; ++i) to[i] = from[i * in_stride + positions[i] * position_stride];
+}
+
 }  // namespace
 
 void copyStrided(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t n, int64_t size) {
@@ -71,6 +79,16 @@ void copyStrided(void* out, int64_t out_stride, const void* in, int64_t in_strid
     case 2: return copyOne<uint16_t>(out, out_stride, in, in_stride, n);
     case 4: return copyOne<uint32_t>(out, out_stride, in, in_stride, n);
     default: return copyOne<uint64_t>(out, out_stride, in, in_stride, n);
+  }
+}
+
+void copyGathered(void* out, const void* in, int64_t in_stride, const int64_t* positions, int64_t position_stride,
+                  int64_t n, int64_t size) {
+  switch (size) {
+    case 1: return gatherOne<uint8_t>(out, in, in_stride, positions, position_stride, n);
+    case 2: return gatherOne<uint16_t>(out, in, in_stride, positions, position_stride, n);
+    case 4: return gatherOne<uint32_t>(out, in, in_stride, positions, position_stride, n);
+    default: return gatherOne<uint64_t>(out, in, in_stride, positions, position_stride, n);
   }
 }
 

@@ -25,6 +25,9 @@ void fillCounting(int64_t first, int64_t step, DataType dtype, void* out, int64_
 
 /// out[i * out_stride] = in[i * in_stride], for elements of `size` bytes (1, 2, 4, 8).
 void copyStrided(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t n, int64_t size);
+/// out[i] = in[i * in_stride + positions[i] * position_stride], for elements of `size` bytes.
+void copyGathered(void* out, const void* in, int64_t in_stride, const int64_t* positions, int64_t position_stride,
+                  int64_t n, int64_t size);
 /// out[r * out_stride + c] = in[r + c * in_stride] for r < rows, c < columns.
 void copyTransposed(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t rows, int64_t columns,
                     int64_t size);

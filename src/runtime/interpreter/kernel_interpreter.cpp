@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "ir/fields.h"
+#include "kernel/bind_kernel.h"
 #include "runtime/cpu/typed_loops.h"
 #include "runtime/interpreter/lane_scalars.h"
 #include "runtime/interpreter/memory_shadow.h"
@@ -50,7 +51,7 @@ struct Storage {
 class Interpreter {
  public:
   Interpreter(const Kernel& kernel, std::span<const KernelBuffer> buffers, const ScalarBindings& bindings,
-              const InterpreterOptions& options, const LaunchSize& size)
+              const InterpreterOptions& options, const kir::LaunchSize& size)
       : kernel_(kernel),
         bindings_(bindings),
         options_(options),
@@ -81,6 +82,7 @@ class Interpreter {
   void runBlock(int64_t block) {
     block_ = block;
     epoch_ = 0;
+    former_.clear();
     int64_t block_rest = block;
     int64_t stride = 1;
     for (const LaunchDimension& dimension : kernel_.dimensions) {
@@ -98,14 +100,52 @@ class Interpreter {
   }
 
   void run(const Statements& statements, const Mask& mask) {
-    for (const StatementRef& statement : statements) {
+    for (size_t i = 0; i < statements.size();) {
       if (findings_.size() >= options_.most_findings) return;
-      std::visit([&](const auto& node) { run(node, mask); }, statement->node);
+      const size_t end = is_alone_ || options_.threads == ThreadOrder::Together ? i : endOfTurn(statements, i);
+      if (end > i) {
+        runInTurn(std::span(statements).subspan(i, end - i), mask);
+        i = end;
+        continue;
+      }
+      std::visit([&](const auto& node) { run(node, mask); }, statements[i]->node);
+      ++i;
     }
     // Buffers live as long as the body that they stand in.
     for (const StatementRef& statement : statements) {
-      if (const auto* allocate = std::get_if<kir::Allocate>(&statement->node)) storage_.erase(allocate->tensor);
+      const auto* allocate = std::get_if<kir::Allocate>(&statement->node);
+      if (allocate == nullptr) continue;
+      const auto ended = storage_.extract(allocate->tensor);
+      if (!ended.empty() && allocate->tensor->memoryType() == MemoryType::Shared)
+        former_[allocate->tensor] = std::move(ended.mapped().shadow);
     }
+  }
+
+  // Up to the next statement that threads do together: one with a barrier or a combine inside, or an allocation.
+  static size_t endOfTurn(const Statements& statements, size_t begin) {
+    size_t end = begin;
+    for (; end < statements.size(); ++end) {
+      bool is_together = std::holds_alternative<kir::Allocate>(statements[end]->node);
+      kir::visitStatements({statements[end]}, [&](const kir::Statement& inside) {
+        is_together |= std::holds_alternative<Barrier>(inside.node) || std::holds_alternative<Combine>(inside.node);
+        is_together |= std::holds_alternative<kir::GridCombine>(inside.node);
+      });
+      if (is_together) break;
+    }
+    return end;
+  }
+
+  void runInTurn(std::span<const StatementRef> statements, const Mask& mask) {
+    is_alone_ = true;
+    for (int64_t i = 0; i < lanes_; ++i) {
+      const auto lane = static_cast<size_t>(options_.threads == ThreadOrder::Forwards ? i : lanes_ - 1 - i);
+      if (mask[lane] == 0) continue;
+      Mask alone(mask.size(), 0);
+      alone[lane] = 1;
+      for (const StatementRef& statement : statements)
+        std::visit([&](const auto& node) { run(node, alone); }, statement->node);
+    }
+    is_alone_ = false;
   }
 
   void run(const Loop& loop, const Mask& mask) {
@@ -147,11 +187,47 @@ class Interpreter {
     storage.per_thread = is_local ? elements : 0;
     storage.own.assign(static_cast<size_t>(std::max<int64_t>(1, total) * sizeOf(tensor.dtype())), std::byte{0xff});
     storage.data = storage.own.data();
-    storage.shadow = std::make_unique<MemoryShadow>(total, false);
+    // A shared buffer is the same memory as before, when other threads may still be at it.
+    const auto former = is_local ? former_.end() : former_.find(&tensor);
+    if (former != former_.end() && former->second != nullptr && former->second->size() == total) {
+      former->second->forgetValues();
+      storage.shadow = std::move(former->second);
+    } else {
+      storage.shadow = std::make_unique<MemoryShadow>(total, false);
+    }
     storage_[&tensor] = std::move(storage);
   }
 
-  void run(const Let& let, const Mask& mask) { variables_[let.variable.get()] = value(*let.value, mask); }
+  void run(const Let& let, const Mask& mask) {
+    Lanes values = value(*let.value, mask);
+    // Other threads may have had their turn before.
+    if (is_alone_) keepOthers(values, variables_[let.variable.get()], let.variable->dtype, mask);
+    if (let.index != nullptr) {
+      const std::span<int64_t> index = scalars_.set(*let.index);
+      for (size_t lane = 0; lane < values.size(); ++lane) {
+        if (!is_alone_ || mask[lane] != 0) index[lane] = static_cast<int64_t>(values[lane]);
+      }
+    }
+    variables_[let.variable.get()] = std::move(values);
+  }
+
+  void keepOthers(Lanes& values, const Lanes& before, DataType dtype, const Mask& mask) const {
+    if (before.empty()) return;
+    const auto size = static_cast<size_t>(sizeOf(dtype));
+    auto* to = reinterpret_cast<std::byte*>(values.data());
+    const auto* from = reinterpret_cast<const std::byte*>(before.data());
+    for (size_t lane = 0; lane < mask.size(); ++lane) {
+      if (mask[lane] == 0) std::memcpy(to + lane * size, from + lane * size, size);
+    }
+  }
+
+  // Memory that nothing wrote may hold any byte, a C++ bool may not.
+  static void readElement(DataType dtype, void* to, const std::byte* from) {
+    if (dtype == DataType::Bool)
+      *static_cast<std::byte*>(to) = std::byte{*from == std::byte{0} ? uint8_t{0} : uint8_t{1}};
+    else
+      std::memcpy(to, from, static_cast<size_t>(sizeOf(dtype)));
+  }
 
   void run(const Store& store, const Mask& mask) {
     const Lanes values = value(*store.value, mask);
@@ -165,8 +241,41 @@ class Interpreter {
     }
   }
 
+  void run(const kir::Copy& copy, const Mask& mask) {
+    const int64_t size = sizeOf(copy.to->dtype());
+    const std::span<const int64_t> to_span = scalars_.of(*copy.to_index);
+    const std::vector<int64_t> to(to_span.begin(), to_span.end());
+    const std::span<const int64_t> from = scalars_.of(*copy.from_index);
+    for (int64_t lane = 0; lane < lanes_; ++lane) {
+      const auto i = static_cast<size_t>(lane);
+      if (mask[i] == 0) continue;
+      checkAlignment(*copy.to, to[i], copy.count, lane);
+      checkAlignment(*copy.from, from[i], copy.count, lane);
+      for (int64_t k = 0; k < copy.count; ++k) {
+        const std::byte* source = access(*copy.from, from[i] + k, lane, /*is_write=*/false);
+        std::byte* target = access(*copy.to, to[i] + k, lane, /*is_write=*/true);
+        if (source != nullptr && target != nullptr) std::memcpy(target, source, static_cast<size_t>(size));
+      }
+    }
+  }
+
+  void checkAlignment(const TensorView& tensor, int64_t index, int64_t count, int64_t lane) {
+    const int64_t bytes = count * sizeOf(tensor.dtype());
+    const auto address = reinterpret_cast<uintptr_t>(storage_.contains(&tensor) ? storage_.at(&tensor).data : nullptr);
+    const bool is_base_aligned = !kir::isGlobal(tensor) || address % static_cast<uintptr_t>(bytes) == 0;
+    if (bytes > 16 || index % count != 0 || !is_base_aligned)
+      report(
+          fmt::format("{}[{}]: {} elements of {} bytes are moved at once from a place that is no multiple of that, by "
+                      "thread {} of block {}",
+                      nameOf(tensor), index, count, sizeOf(tensor.dtype()), lane, block_));
+  }
+
   void run(const Combine& combine, const Mask& mask) {
     if (!isReachedByAll(mask, "combine")) return;
+    for (int64_t k = 0; k < combine.count; ++k) run(combine, k);
+  }
+
+  void run(const Combine& combine, int64_t offset) {
     const DataType dtype = combine.tensor->dtype();
     const int64_t size = sizeOf(dtype);
     const std::span<const int64_t> index = scalars_.of(*combine.index);
@@ -188,10 +297,11 @@ class Interpreter {
       std::vector<std::byte> values(lanes.size() * static_cast<size_t>(size));
       std::vector<std::byte*> places;
       for (size_t i = 0; i < lanes.size(); ++i) {
-        std::byte* place = access(*combine.tensor, index[static_cast<size_t>(lanes[i])], lanes[i], /*is_write=*/false);
+        std::byte* place =
+            access(*combine.tensor, index[static_cast<size_t>(lanes[i])] + offset, lanes[i], /*is_write=*/false);
         if (place == nullptr) return;
         places.push_back(place);
-        std::memcpy(values.data() + i * static_cast<size_t>(size), place, static_cast<size_t>(size));
+        readElement(dtype, values.data() + i * static_cast<size_t>(size), place);
       }
       uint64_t accumulator = 0;
       uint64_t result = 0;
@@ -199,6 +309,89 @@ class Interpreter {
       loops.add_all(&accumulator, values.data(), static_cast<int64_t>(lanes.size()));
       loops.finish(&result, &accumulator, 1);
       for (std::byte* place : places) std::memcpy(place, &result, static_cast<size_t>(size));
+    }
+  }
+
+  // The blocks of one group and the values that they gave, per value and thread.
+  struct Gathered {
+    std::map<int64_t, std::vector<std::vector<uint64_t>>> of_member;
+  };
+
+  void run(const kir::GridCombine& grid, const Mask& mask) {
+    if (!isReachedByAll(mask, "combination of blocks")) return;
+    ++epoch_;
+    int64_t rest = block_;
+    int64_t group = 0;
+    int64_t member = 0;
+    int64_t groups = 1;
+    int64_t members = 1;
+    for (const LaunchDimension& dimension : kernel_.dimensions) {
+      if (isThreadType(dimension.type)) continue;
+      const int64_t extent = evaluateInt(*dimension.extent, bindings_);
+      const bool is_member = std::ranges::find(grid.dimensions, dimension.type) != grid.dimensions.end();
+      (is_member ? member : group) += rest % extent * (is_member ? members : groups);
+      (is_member ? members : groups) *= extent;
+      rest /= extent;
+    }
+    Gathered& gathered = gathered_[{&grid, group}];
+    std::vector<std::vector<uint64_t>>& mine = gathered.of_member[member];
+    for (const kir::GridCombine::Value& value : grid.values) {
+      for (int64_t k = 0; k < value.count; ++k) {
+        std::vector<uint64_t>& lanes = mine.emplace_back(static_cast<size_t>(lanes_), 0);
+        forEachPlace(value, k, /*is_write=*/false, [&](size_t lane, std::byte* place, int64_t) {
+          readElement(value.tensor->dtype(), &lanes[lane], place);
+        });
+        requireSpread(value, lanes);
+      }
+    }
+    if (static_cast<int64_t>(gathered.of_member.size()) < members) return;
+    size_t row = 0;
+    for (const kir::GridCombine::Value& value : grid.values) {
+      const ReductionLoops& loops = reductionLoops(value.kind, value.tensor->dtype());
+      for (int64_t k = 0; k < value.count; ++k, ++row) {
+        forEachPlace(value, k, /*is_write=*/true, [&](size_t lane, std::byte* place, int64_t size) {
+          uint64_t accumulator = 0;
+          loops.start(&accumulator, 1);
+          for (const auto& [number, values] : gathered.of_member) loops.add_all(&accumulator, &values[row][lane], 1);
+          uint64_t result = 0;
+          loops.finish(&result, &accumulator, 1);
+          std::memcpy(place, &result, static_cast<size_t>(size));
+        });
+      }
+    }
+    run(grid.body, mask);
+  }
+
+  // Of threads that differ along other dimensions only, one gives the value.
+  void requireSpread(const kir::GridCombine::Value& value, const std::vector<uint64_t>& lanes) {
+    std::map<int64_t, uint64_t> given;
+    for (int64_t lane = 0; lane < lanes_; ++lane) {
+      int64_t giver = 0;
+      int64_t stride = 1;
+      for (const LaunchDimension& dimension : kernel_.dimensions) {
+        if (!isThreadType(dimension.type)) continue;
+        const int64_t extent = evaluateInt(*dimension.extent, bindings_);
+        const bool is_spread = std::ranges::find(value.spread, dimension.type) != value.spread.end();
+        if (is_spread) giver += lane / stride % extent * stride;
+        stride *= extent;
+      }
+      const uint64_t mine = lanes[static_cast<size_t>(lane)];
+      if (given.try_emplace(giver, mine).first->second != mine)
+        report(
+            fmt::format("{}: threads {} and {} of block {} have different values, of which the combination of blocks "
+                        "takes one",
+                        nameOf(*value.tensor), giver, lane, block_));
+    }
+  }
+
+  template <class Use>
+  void forEachPlace(const kir::GridCombine::Value& value, int64_t offset, bool is_write, const Use& use) {
+    const std::span<const int64_t> span = scalars_.of(*value.index);
+    const std::vector<int64_t> index(span.begin(), span.end());
+    for (int64_t lane = 0; lane < lanes_; ++lane) {
+      const auto i = static_cast<size_t>(lane);
+      std::byte* place = access(*value.tensor, index[i] + offset, lane, is_write);
+      if (place != nullptr) use(i, place, sizeOf(value.tensor->dtype()));
     }
   }
 
@@ -230,7 +423,7 @@ class Interpreter {
         for (int64_t lane = 0; lane < lanes_; ++lane) {
           if (mask[static_cast<size_t>(lane)] == 0) continue;
           const std::byte* from = access(*value.tensor, index[static_cast<size_t>(lane)], lane, /*is_write=*/false);
-          if (from != nullptr) std::memcpy(to + lane * size, from, static_cast<size_t>(size));
+          if (from != nullptr) readElement(value.dtype, to + lane * size, from);
         }
         return result;
       }
@@ -301,32 +494,26 @@ class Interpreter {
   const Kernel& kernel_;
   const ScalarBindings& bindings_;
   const InterpreterOptions& options_;
-  const LaunchSize size_;
+  const kir::LaunchSize size_;
   const int64_t lanes_;
   LaneScalars scalars_;
   std::map<const TensorView*, Storage> storage_;
+  std::map<const TensorView*, std::unique_ptr<MemoryShadow>> former_;  // of shared buffers of the block that ended
   std::map<const Variable*, Lanes> variables_;
   std::set<std::string> findings_;
+  std::map<std::pair<const kir::GridCombine*, int64_t>, Gathered> gathered_;
   int64_t block_ = 0;
+  bool is_alone_ = false;  // one thread has its turn
   int32_t epoch_ = 0;
 };
 
 }  // namespace
 
-LaunchSize launchSize(const Kernel& kernel, const ScalarBindings& bindings) {
-  LaunchSize size;
-  for (const LaunchDimension& dimension : kernel.dimensions) {
-    const bool is_thread = kir::isThreadType(dimension.type);
-    (is_thread ? size.threads : size.blocks) *= evaluateInt(*dimension.extent, bindings);
-  }
-  return size;
-}
-
 std::vector<std::string> interpretKernel(const Kernel& kernel, std::span<const KernelBuffer> buffers,
                                          const ScalarBindings& bindings, const InterpreterOptions& options) {
   TK_CHECK(buffers.size() == kernel.tensors.size(), "{} takes {} buffers, {} are given", kernel.name,
            kernel.tensors.size(), buffers.size());
-  const LaunchSize size = launchSize(kernel, bindings);
+  const kir::LaunchSize size = kir::launchSize(kernel, bindings);
   if (size.blocks == 0 || size.threads == 0) return {};
   return Interpreter(kernel, buffers, bindings, options, size).run();
 }

@@ -1,7 +1,7 @@
 // The kernel interpreter: runs kernel IR, whatever its schedule, and reports what hardware would not: accesses outside of buffers, uninitialised
 // reads, races, and barriers that some threads do not reach.
 //
-// All threads of a block do one statement after the other, each for the threads that reach it. Races do not depend on that order: two accesses
+// All threads of a block do one statement after the other, each for the threads that reach it, unless another order is asked for. Races do not depend on that order: two accesses
 // conflict unless one thread makes both or a barrier of their block stands between.
 #pragma once
 
@@ -13,9 +13,17 @@
 
 namespace tokamak {
 
+/// How the threads of a block take turns.
+enum class ThreadOrder : uint8_t {
+  Together,   ///< all do one statement after the other
+  Forwards,   ///< one thread after the other, each up to where all of them meet; the first one first
+  Backwards,  ///< the same, the last one first
+};
+
 struct InterpreterOptions {
   uint64_t seed = 0;         ///< of the order of blocks; 0: in order
   size_t most_findings = 8;  ///< it stops after so many
+  ThreadOrder threads = ThreadOrder::Together;
 };
 
 /// A buffer of a kernel's global tensor.
@@ -29,12 +37,5 @@ struct KernelBuffer {
 /// correct kernel; results are in the buffers.
 std::vector<std::string> interpretKernel(const kir::Kernel& kernel, std::span<const KernelBuffer> buffers,
                                          const ScalarBindings& bindings, const InterpreterOptions& options = {});
-
-/// The number of blocks and of threads per block that a launch has.
-struct LaunchSize {
-  int64_t blocks = 1;
-  int64_t threads = 1;
-};
-LaunchSize launchSize(const kir::Kernel& kernel, const ScalarBindings& bindings);
 
 }  // namespace tokamak

@@ -17,6 +17,10 @@ std::string describe(const char* what, const ThreadMoment& by) {
 
 }  // namespace
 
+void MemoryShadow::forgetValues() {
+  for (Cell& cell : cells_) cell.is_written = false;
+}
+
 std::optional<std::string> MemoryShadow::read(int64_t element, const ThreadMoment& by) {
   Cell& cell = cells_[static_cast<size_t>(element)];
   if (!cell.is_written) return describe("uninitialised read", by);

@@ -24,6 +24,9 @@ class MemoryShadow {
   int64_t size() const { return static_cast<int64_t>(cells_.size()); }
   bool isWritten(int64_t element) const { return cells_[static_cast<size_t>(element)].is_written; }
 
+  /// The values are gone; who touched them stays known.
+  void forgetValues();
+
   /// Notes the access; what is wrong with it, in words: an uninitialised read, a race.
   std::optional<std::string> read(int64_t element, const ThreadMoment& by);
   std::optional<std::string> write(int64_t element, const ThreadMoment& by);

@@ -20,7 +20,7 @@ bool isIn(const Expr& expr, Neighbour neighbour) {
     case Neighbour::Broadcast: return expr.kind() == OpKind::BroadcastOp || expr.kind() == OpKind::ExpandOp;
     case Neighbour::Sliced:
       return expr.kind() == OpKind::SliceOp || expr.kind() == OpKind::SelectOp || expr.kind() == OpKind::PadOp ||
-             expr.kind() == OpKind::CatOp;
+             expr.kind() == OpKind::CatOp || expr.kind() == OpKind::TakeAlongAxisOp;
   }
   return false;
 }

@@ -8,6 +8,8 @@ namespace tokamak::generator {
 struct DrawOptions {
   int64_t max_ops = 20;
   int64_t max_elements = 2048;  ///< of any tensor
+  int repeats =
+      0;  ///< percent of ops that are of the kind of the op before and read its result: chains for passes to fold
 };
 
 /// The program of a seed: the same one on every machine. Extents and weights as in the reliability plan: 60 % of the

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "exact_limits.h"
 #include "oracle/tensor.h"
@@ -20,7 +21,8 @@ Program drawProgram(uint64_t seed, const DrawOptions& options) { return Drawer(s
 Drawer::Drawer(uint64_t seed, const DrawOptions& options) : random_(seed), options_(options) {
   program_.seed = seed;
   constexpr int weights[] = {60, 10, 20, 10};
-  program_.values = static_cast<Values>(random_.weighted(weights));
+  constexpr int chain_weights[] = {20, 10, 60, 10};  // exact programs have no casts that round
+  program_.values = static_cast<Values>(random_.weighted(options.repeats > 0 ? chain_weights : weights));
   const int64_t count = random_.between(1, 4);
   for (int64_t i = 0; i < count; ++i) extents_.push_back(kExtents[random_.weighted(kExtentWeights)]);
 }
@@ -134,6 +136,8 @@ void Drawer::drawInPlace() {
 int64_t Drawer::countOf(int node) const { return oracle::countOf(sizesOf(node)); }
 
 int Drawer::pickTensor(int64_t min_rank) {
+  if (forced_ != kNone && static_cast<int64_t>(sizesOf(forced_).size()) >= min_rank)
+    return std::exchange(forced_, kNone);
   std::vector<int> found;
   for (int i = 0; i < builder_.count(); ++i) {
     if (isTensor(i) && static_cast<int64_t>(sizesOf(i).size()) >= min_rank) found.push_back(i);

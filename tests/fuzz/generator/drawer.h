@@ -42,12 +42,14 @@ class Drawer {
   std::vector<int64_t> pickAxes(int64_t rank);
 
   // --- ops (drawn_ops.cpp) ---
+  using Draw = int (Drawer::*)();
   int drawOp();
   int drawPointwise();
   int drawPointwiseOn(int first);
   int drawOperand(std::vector<int>& tensors, bool needs_tensor);
   int drawReduction();
   int drawNormalisation();
+  int drawSumOfPowers();
   int drawReshapedReduction();
   int drawCast();
   int drawSet();
@@ -58,12 +60,17 @@ class Drawer {
   int drawReshape();
   int drawSlice();
   int drawSelect();
+  int drawTakeAlongAxis();
   int drawPad();
   int drawCat();
   int drawFull();
   int drawIota();
   int drawMatmul();
   int drawLinear();
+
+  Draw last_draw_ = nullptr;
+  int last_node_ = kNone;  // what it gave
+  int forced_ = kNone;     // what pickTensor takes next
 
   Random random_;
   DrawOptions options_;

@@ -10,23 +10,34 @@
 namespace tokamak::generator {
 
 int Drawer::drawOp() {
+  if (options_.repeats > 0 && last_node_ != kNone && random_.chance(options_.repeats)) {
+    forced_ = last_node_;
+    last_node_ = (this->*last_draw_)();
+    forced_ = kNone;
+    return last_node_;
+  }
   struct Choice {
-    int (Drawer::*draw)();
+    Draw draw;
     int weight;
   };
   constexpr Choice choices[] = {{&Drawer::drawPointwise, 40},    {&Drawer::drawReduction, 8},
                                 {&Drawer::drawNormalisation, 8}, {&Drawer::drawReshapedReduction, 4},
-                                {&Drawer::drawCast, 6},          {&Drawer::drawSet, 2},
-                                {&Drawer::drawBroadcast, 4},     {&Drawer::drawSqueeze, 4},
-                                {&Drawer::drawExpand, 4},        {&Drawer::drawPermute, 5},
-                                {&Drawer::drawReshape, 5},       {&Drawer::drawSlice, 7},
-                                {&Drawer::drawSelect, 3},        {&Drawer::drawPad, 6},
-                                {&Drawer::drawCat, 7},           {&Drawer::drawFull, 2},
-                                {&Drawer::drawIota, 2},          {&Drawer::drawMatmul, 3},
-                                {&Drawer::drawLinear, 3}};
+                                {&Drawer::drawSumOfPowers, 6},   {&Drawer::drawCast, 6},
+                                {&Drawer::drawSet, 2},           {&Drawer::drawBroadcast, 4},
+                                {&Drawer::drawSqueeze, 4},       {&Drawer::drawExpand, 4},
+                                {&Drawer::drawPermute, 5},       {&Drawer::drawReshape, 5},
+                                {&Drawer::drawSlice, 7},         {&Drawer::drawSelect, 3},
+                                {&Drawer::drawPad, 6},           {&Drawer::drawCat, 7},
+                                {&Drawer::drawFull, 2},          {&Drawer::drawIota, 2},
+                                {&Drawer::drawMatmul, 3},        {&Drawer::drawLinear, 3},
+                                {&Drawer::drawTakeAlongAxis, 4}};
   std::array<int, std::size(choices)> weights{};
   std::ranges::transform(choices, weights.begin(), &Choice::weight);
-  return (this->*choices[random_.weighted(weights)].draw)();
+  // What passes fold is neither pointwise nor a reduction.
+  if (options_.repeats > 0) weights[0] = 10;
+  last_draw_ = choices[random_.weighted(weights)].draw;
+  last_node_ = (this->*last_draw_)();
+  return last_node_;
 }
 
 int Drawer::drawPointwise() { return drawPointwiseOn(pickTensor()); }
@@ -150,6 +161,31 @@ int Drawer::drawNormalisation() {
                 limit.value_or(0));
 }
 
+// The maximum and the sum of exponentials of differences to it: softmax and its relatives.
+int Drawer::drawSumOfPowers() {
+  const int node = pickTensor(1);
+  if (node == kNone || isExact()) return kNone;
+  const auto rank = static_cast<int64_t>(sizesOf(node).size());
+  const std::vector<int64_t> axes = random_.chance(80) ? std::vector<int64_t>{rank - 1} : pickAxes(rank);
+  const int operand = isFloatingType(dtypeOf(node)) && random_.chance(50) ? node : appendCast(node, DataType::F32);
+  if (operand == kNone) return kNone;
+  const int top = appendReduction(operand, ReductionKind::Max, axes);
+  if (top == kNone) return kNone;
+  std::vector<bool> flags(static_cast<size_t>(rank), false);
+  for (const int64_t axis : axes) flags[static_cast<size_t>(axis)] = true;
+  const int wide = append({.op = OpKind::BroadcastOp, .operands = {{.node = top}}, .flags = flags}, 0);
+  const auto types = functionTypes(FunctionId::sub, dtypeOf(wide));
+  const int left = appendCast(operand, types->operand);
+  const int right = appendCast(wide, types->operand);
+  const int difference = append(
+      {.op = OpKind::PointwiseOp, .function = FunctionId::sub, .operands = {{.node = left}, {.node = right}}}, 0);
+  if (difference == kNone) return kNone;
+  constexpr FunctionId functions[] = {FunctionId::exp, FunctionId::exp2};
+  const int powers =
+      append({.op = OpKind::PointwiseOp, .function = random_.pick(functions), .operands = {{.node = difference}}}, 0);
+  return powers == kNone ? difference : appendReduction(powers, ReductionKind::Sum, axes);
+}
+
 int Drawer::drawReshapedReduction() {
   const int node = drawReshape();
   if (node == kNone || sizesOf(node).empty()) return kNone;
@@ -248,6 +284,9 @@ int Drawer::drawSlice() {
     numbers[i] = is_whole ? 0 : random_.between(0, sizes[i] / 2);
     numbers[rank + i] = is_whole ? sizes[i] : random_.between(std::max(numbers[i], sizes[i] / 2), sizes[i]);
     if (random_.chance(20)) numbers[2 * rank + i] = random_.between(2, 3);
+    // A slice of a slice may begin or end where that one does.
+    if (options_.repeats > 0 && random_.chance(30)) numbers[i] = 0;
+    if (options_.repeats > 0 && random_.chance(30)) numbers[rank + i] = sizes[i];
   }
   return append({.op = OpKind::SliceOp, .operands = {{.node = node}}, .numbers = std::move(numbers)}, limitOf(node));
 }
@@ -260,6 +299,44 @@ int Drawer::drawSelect() {
   if (size == 0) return kNone;
   const int64_t index = random_.chance(40) ? size - 1 : random_.below(size);
   return append({.op = OpKind::SelectOp, .operands = {{.node = node}}, .numbers = {axis, index}}, limitOf(node));
+}
+
+// Positions are an integer tensor of one rank with what is read, or a new one; many are outside of the axis.
+int Drawer::drawTakeAlongAxis() {
+  const int node = pickTensor(1);
+  if (node == kNone) return kNone;
+  std::vector<int64_t> sizes = sizesOf(node);
+  const auto axis = static_cast<size_t>(random_.below(static_cast<int64_t>(sizes.size())));
+  const auto fits = [&](int other) {
+    if (!isTensor(other) || !isIntegerType(dtypeOf(other)) || sizesOf(other).size() != sizes.size()) return false;
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      const bool meets = i == axis || sizesOf(other)[i] == sizes[i] || builder_.isRepeatable(other, i) ||
+                         builder_.isRepeatable(node, i);
+      if (!meets) return false;
+    }
+    return true;
+  };
+  std::vector<int> found;
+  for (int i = 0; i < builder_.count(); ++i) {
+    if (fits(i)) found.push_back(i);
+  }
+  int positions = kNone;
+  if (!found.empty() && random_.chance(60)) {
+    positions = random_.pick(found);
+  } else {
+    std::vector<int64_t> wanted = sizes;
+    wanted[axis] = pickExtent();
+    if (oracle::countOf(wanted) > options_.max_elements) return kNone;
+    positions = appendInput(random_.chance(50) ? DataType::I32 : DataType::I64, std::move(wanted));
+  }
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (i == axis || sizes[i] == 1) sizes[i] = sizesOf(positions)[i];
+  }
+  if (oracle::countOf(sizes) > options_.max_elements) return kNone;
+  return append({.op = OpKind::TakeAlongAxisOp,
+                 .operands = {{.node = node}, {.node = positions}},
+                 .numbers = {static_cast<int64_t>(axis)}},
+                limitOf(node));
 }
 
 int Drawer::drawPad() {

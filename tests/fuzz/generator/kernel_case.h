@@ -2,6 +2,8 @@
 #pragma once
 
 #include "generator/run_case.h"
+#include "runtime/interpreter/kernel_interpreter.h"
+#include "runtime/kernel/prepared_kernel.h"
 
 namespace tokamak::generator {
 
@@ -12,8 +14,29 @@ struct KernelTally {
   int64_t elements = 0;
 };
 
+/// How programs become kernels.
+struct KernelWay {
+  KernelTarget target;
+  KernelRecipe recipe;
+  std::function<void(const PreparedKernel&)> on_kernel;  ///< called for kernels that are right
+  /// Runs a kernel that is right once more, elsewhere; its results are compared as well.
+  std::function<void(const PreparedKernel&, std::span<const KernelBuffer>)> run_elsewhere;
+};
+/// Small blocks for the processor.
+KernelWay cpuWay(uint64_t seed);
+/// Loops long enough for vectors of 16 lanes.
+KernelWay wideCpuWay(uint64_t seed);
+/// For a GPU: what the heuristics choose, or other legal parameters.
+KernelWay cudaWay(uint64_t seed);
+/// The same with blocks of few threads, never what the heuristics choose.
+KernelWay smallCudaWay(uint64_t seed);
+
+/// The first output that is not what the reference says, or nothing.
+std::optional<Problem> compareOutputs(const std::vector<StoredData>& outputs, const oracle::Evaluation& exact,
+                                      const oracle::Evaluation& typed);
+
 /// What is wrong with the kernel that `fusion` becomes, or nothing.
 std::optional<Problem> findKernelProblem(const Fusion& fusion, const std::vector<InputData>& inputs,
-                                         KernelTally& tally);
+                                         const KernelWay& way, KernelTally& tally);
 
 }  // namespace tokamak::generator

@@ -127,6 +127,8 @@ TensorView* ProgramBuilder::addOp(const Node& node) {
       return define(
           fusion,
           SelectOp{.in = tensorAt(0), .axis = node.numbers.at(0), .index = fusion.constant(node.numbers.at(1))});
+    case OpKind::TakeAlongAxisOp:
+      return define(fusion, TakeAlongAxisOp{.in = tensorAt(0), .index = tensorAt(1), .axis = node.numbers.at(0)});
     case OpKind::PadOp:
       return define(fusion, PadOp{.in = tensorAt(0),
                                   .widths = constants(0, node.numbers.size()),

@@ -236,6 +236,7 @@ std::optional<size_t> BoundInputs::findChanged(const std::vector<bool>& updated)
 
 Case drawCase(uint64_t seed, const CaseOptions& options, std::string& problem) {
   Case drawn{.program = drawProgram(seed, options.program), .config = drawConfig(seed)};
+  drawn.config.grouping = options.grouping.value_or(drawn.config.grouping);
   const auto accepts = [&](const Program& program) {
     std::unique_ptr<Fusion> fusion;
     try {
@@ -286,6 +287,7 @@ std::optional<Problem> findProblem(const Fusion& streamed, const Fusion& plain, 
     tally.runs += options.replays;
     for (const oracle::OracleTensor& output : exact.outputs) tally.elements += output.count();
     tally.steps += planned.steps();
+    tally.views += std::ssize(planned.program().views());
     if (options.runs_direct) {
       mode = "direct";
       Runner direct(streamed, inputs, config, Mode::Direct, exact.outputs);

@@ -32,6 +32,7 @@ struct Case {
 
 struct CaseOptions {
   DrawOptions program = {.max_ops = 20, .max_elements = 512};
+  std::optional<Grouping> grouping = std::nullopt;  ///< of all cases, or drawn
 };
 
 /// The case of a seed. Every refused attempt must have raised an error of code Schedule, HostProgram or Definition and have left the fusion
@@ -57,6 +58,7 @@ struct RunTally {
   int64_t streamed_programs = 0;  ///< with a stream loop
   int64_t ops = 0;
   int64_t steps = 0;  ///< of plans
+  int64_t views = 0;  ///< statements that give a view where no memory is given
   int64_t runs = 0;
   int64_t elements = 0;
   int64_t refused = 0;

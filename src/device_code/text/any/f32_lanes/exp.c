@@ -1,8 +1,7 @@
-// needs: exp_parts_TYPE
+// needs: exp_parts_TYPE limits_TYPE
 TK_FN TK_T tk_exp_TYPE(TK_T x) {
   TK_T a, b;
-  x = tk_select_TYPE(x > 89.0f, tk_splat_TYPE(89.0f), x);
-  x = tk_select_TYPE(x < -104.0f, tk_splat_TYPE(-104.0f), x);
+  x = tk_at_least_TYPE(tk_at_most_TYPE(x, 89.0f), -104.0f);
   const TK_T t = tk_exp_parts_TYPE(x, &a, &b);
-  return (1.0f + t) * a * b;
+  return tk_scale_TYPE(1.0f + t, a, b);
 }

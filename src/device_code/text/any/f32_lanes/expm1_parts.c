@@ -1,19 +1,9 @@
-// needs: basics_TYPE
+// needs: exp_reduced_TYPE
 /* e^x - 1 = (p * t + (t - 1/2)) * 2 with t half a power of two, for x in [-60, 89]. */
 TK_FN TK_T tk_expm1_parts_TYPE(TK_T x, TK_T *t) {
-  const TK_T shifted = tk_fma_TYPE(x, tk_splat_TYPE(1.44269502f), tk_splat_TYPE(12582912.0f));
-  const TK_T n = shifted - 12582912.0f;
-  const TK_I k = tk_bits_TYPE(shifted) - 0x4b400000;
-  /* The first difference is exact; the rest of n log 2 comes in where it is not rounded away. */
-  const TK_T high = tk_fma_TYPE(n, tk_splat_TYPE(-0.693147182f), x);
-  const TK_T low = n * 1.90465421e-9f;
-  const TK_T r = high + low;
-  TK_T q = tk_splat_TYPE(0.00019742563f);
-  q = tk_horner_TYPE(q, r, 0.0013933708f);
-  q = tk_horner_TYPE(q, r, 0.00833356753f);
-  q = tk_horner_TYPE(q, r, 0.0416664779f);
-  q = tk_horner_TYPE(q, r, 0.166666657f);
-  q = tk_horner_TYPE(q, r, 0.5f);
+  TK_T n;
+  TK_I k;
+  const TK_T p = tk_exp_reduced_TYPE(x, &n, &k);
   *t = tk_from_bits_TYPE((TK_I)((TK_U)(k + 126) << 23));
-  return high + tk_fma_TYPE(r * r, q, low);
+  return p;
 }

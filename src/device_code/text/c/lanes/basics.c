@@ -10,8 +10,33 @@ TK_FN TK_T tk_splat_TYPE(tk_f32 x) { return x - (TK_T){0}; }
 TK_FN TK_T tk_convert_TYPE(TK_I x) { return __builtin_convertvector(x, TK_T); }
 TK_FN TK_T tk_select_TYPE(TK_I mask, TK_T x, TK_T y) { return (TK_T)(((TK_I)x & mask) | ((TK_I)y & ~mask)); }
 TK_FN TK_I tk_choose_TYPE(TK_I mask, TK_I x, TK_I y) { return (x & mask) | (y & ~mask); }
-TK_FN TK_U tk_widen_TYPE(TK_H x) { return __builtin_convertvector(x, TK_U); }
-TK_FN TK_H tk_narrow_TYPE(TK_U x) { return __builtin_convertvector(x, TK_H); }
+/* gcc makes four instructions of what is one. */
+TK_FN TK_U tk_widen_TYPE(TK_H x) {
+#if defined(__AVX512F__) && !defined(__clang__)
+  if (LANES == 16) {
+    typedef tk_i32 v16 __attribute__((vector_size(64)));
+    typedef short h16 __attribute__((vector_size(32)));
+    union { TK_H lanes; h16 v; } a = {x};
+    union { v16 v; TK_U lanes; } b;
+    b.v = __builtin_ia32_pmovzxwd512_mask(a.v, (v16){0}, (unsigned short)-1);
+    return b.lanes;
+  }
+#endif
+  return __builtin_convertvector(x, TK_U);
+}
+TK_FN TK_H tk_narrow_TYPE(TK_U x) {
+#if defined(__AVX512F__) && !defined(__clang__)
+  if (LANES == 16) {
+    typedef tk_i32 v16 __attribute__((vector_size(64)));
+    typedef short h16 __attribute__((vector_size(32)));
+    union { TK_U lanes; v16 v; } a = {x};
+    union { h16 v; TK_H lanes; } b;
+    b.v = __builtin_ia32_pmovdw512_mask(a.v, (h16){0}, (unsigned short)-1);
+    return b.lanes;
+  }
+#endif
+  return __builtin_convertvector(x, TK_H);
+}
 TK_FN TK_T tk_infinity_TYPE(void) { return tk_splat_TYPE(tk_infinity_f32()); }
 TK_FN TK_T tk_nan_TYPE(void) { return tk_splat_TYPE(tk_nan_f32()); }
 TK_FN TK_T tk_fma_TYPE(TK_T x, TK_T y, TK_T z) {

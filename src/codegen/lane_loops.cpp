@@ -1,0 +1,433 @@
+#include "codegen/lane_loops.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "analysis/substitute.h"
+#include "base/error.h"
+#include "compute/element.h"
+#include "device_code/device_code.h"
+#include "ir/expr_summary.h"
+#include "ir/scalar_simplifier.h"
+
+namespace tokamak {
+
+using kir::Value;
+using kir::ValueKind;
+
+namespace {
+
+// What lanes have: f32, halves on their way from and to memory, and masks.
+bool isLaneable(DataType dtype) { return dtype == DataType::F32 || dtype == DataType::Bool || isHalfType(dtype); }
+
+// Random words, 32 bits of an i64, and what they become on their way to an f32.
+bool isWord(DataType dtype) { return dtype == DataType::I64 || dtype == DataType::I32; }
+
+bool isRandom(const Value& value) { return value.kind == ValueKind::Apply && value.function == FunctionId::philox; }
+
+bool isRightShift(const Value& value) {
+  return value.kind == ValueKind::Apply &&
+         (value.function == FunctionId::bitwise_right_shift || value.function == FunctionId::logical_right_shift);
+}
+
+// About how many instructions a value takes, without those of the variables that it mentions.
+int costOf(const Value& value) {
+  constexpr int kRounding = 8;
+  constexpr int kLongFunction = 20;
+  if (isRandom(value)) return 1;  // made in a loop of its own
+  int cost = 0;
+  kir::visitValues(value, [&](const Value& each) {
+    if (each.kind == ValueKind::Load) cost += 1;
+    if (each.kind == ValueKind::Cast) cost += isHalfType(each.dtype) ? kRounding : 1;
+    if (each.kind != ValueKind::Apply) return;
+    switch (each.function) {
+      case FunctionId::bitwise_right_shift:
+      case FunctionId::logical_right_shift: cost += 1; break;
+      case FunctionId::truediv:
+      case FunctionId::div:
+      case FunctionId::reciprocal:
+      case FunctionId::sqrt:
+      case FunctionId::rsqrt:
+      case FunctionId::maximum:
+      case FunctionId::minimum:
+      case FunctionId::relu:
+      case FunctionId::where:
+      case FunctionId::abs: cost += 3; break;
+      default: {
+        const LaneType type(each.operands.back()->dtype);
+        cost += functionHelpers(each.function, type).empty() ? 1 : kLongFunction;
+      }
+    }
+  });
+  return cost;
+}
+
+// Comparisons of indices: as they are written, and from the other side.
+struct Relation {
+  FunctionId id;
+  std::string_view text;
+  std::string_view turned;
+};
+constexpr Relation kRelations[] = {
+    {FunctionId::eq, "==", "=="}, {FunctionId::ne, "!=", "!="}, {FunctionId::lt, "<", ">"},
+    {FunctionId::le, "<=", ">="}, {FunctionId::gt, ">", "<"},   {FunctionId::ge, ">=", "<="},
+};
+
+const Relation* relationOf(const Value& value) {
+  if (value.kind != ValueKind::Apply || value.operands.size() != 2 || value.operands[1]->dtype != DataType::I64)
+    return nullptr;
+  const auto* found = std::ranges::find(kRelations, value.function, &Relation::id);
+  return found == std::end(kRelations) ? nullptr : found;
+}
+
+std::string laneTypeName(LaneType type) {
+  return type.type == DataType::I64 ? fmt::format("tk_u32x{}", type.lanes) : deviceTypeName(type);
+}
+
+const Value& valueOf(const kir::Statement& statement) {
+  if (const auto* store = std::get_if<kir::Store>(&statement.node)) return *store->value;
+  return *std::get<kir::Let>(statement.node).value;
+}
+
+bool isStoredInLanes(DataType dtype) { return dtype == DataType::F32 || isHalfType(dtype); }
+
+}  // namespace
+
+LaneLoop::LaneLoop(const kir::Loop& loop, int lanes, LaneSurroundings surroundings)
+    : loop_(loop), lanes_(lanes), around_(std::move(surroundings)) {
+  is_possible_ = !loop.body.empty() && isOrdered() &&
+                 std::ranges::all_of(loop.body, [&](const kir::StatementRef& each) { return acceptStatement(*each); });
+  if (!is_possible_) return;
+  for (const kir::Statement* each : varyingStatements()) cost_ += costOf(valueOf(*each));
+  if (has_words_) cost_ = std::max(cost_, kLongCost);
+}
+
+bool LaneLoop::mentionsIndex(const Scalar& scalar) const { return mentions(scalar, *loop_.index); }
+
+bool LaneLoop::varies(const Value& value) const {
+  if (value.kind == ValueKind::Variable) return varying_.contains(value.variable.get());
+  if (value.scalar != nullptr && mentionsIndex(*value.scalar)) return true;
+  return std::ranges::any_of(value.operands, [&](const kir::ValueRef& operand) { return varies(*operand); });
+}
+
+bool LaneLoop::movesWithIndex(Scalar& index) {
+  Substitution substitution(*around_.fusion);
+  substitution.set(*loop_.index, around_.fusion->constant(0));
+  Scalar* first = substitution(&index);
+  Scalar* step = around_.fusion->sub(&index, around_.fusion->add(first, loop_.index));
+  return step->isConstantInt(0) || simplifyRemainders(step, *around_.analysis)->isConstantInt(0);
+}
+
+// No turn reads what another one writes: what is written and read is so at one and the same place.
+bool LaneLoop::isOrdered() const {
+  std::map<const TensorView*, const Scalar*> written;
+  for (const kir::StatementRef& each : loop_.body) {
+    const auto* store = std::get_if<kir::Store>(&each->node);
+    if (store == nullptr) continue;
+    const auto [found, is_first] = written.try_emplace(store->tensor, store->index);
+    if (!is_first && found->second != store->index) return false;
+  }
+  bool is_ordered = true;
+  const auto visit = [&](const Value& value) {
+    if (value.kind != ValueKind::Load) return;
+    const auto found = written.find(value.tensor);
+    if (found != written.end() && found->second != value.scalar) is_ordered = false;
+  };
+  for (const kir::StatementRef& each : loop_.body) {
+    if (const auto* store = std::get_if<kir::Store>(&each->node)) kir::visitValues(*store->value, visit);
+    if (const auto* let = std::get_if<kir::Let>(&each->node)) kir::visitValues(*let->value, visit);
+  }
+  return is_ordered;
+}
+
+bool LaneLoop::acceptStatement(const kir::Statement& statement) {
+  if (const auto* let = std::get_if<kir::Let>(&statement.node)) {
+    if (!varies(*let->value)) {
+      invariants_.push_back(let);
+      return true;
+    }
+    varying_.insert(let->variable.get());
+    if (isRandom(*let->value)) return let->index == nullptr && acceptWords(*let->value);
+    return let->index == nullptr && accept(*let->value);
+  }
+  const auto* store = std::get_if<kir::Store>(&statement.node);
+  if (store == nullptr || !isStoredInLanes(store->tensor->dtype()) || !movesWithIndex(*store->index)) return false;
+  kir::visitValues(*store->value, [&](const Value& value) {
+    is_accumulating_ |= value.kind == ValueKind::Load && value.tensor == store->tensor;
+  });
+  return accept(*store->value);
+}
+
+// "philox(k + 4, number, seed, offset)"
+bool LaneLoop::acceptWords(const Value& value) {
+  const bool is_moving = value.operands[0]->kind == ValueKind::Number && movesWithIndex(*value.operands[0]->scalar);
+  has_words_ = true;
+  return is_moving && value.dtype == DataType::I64 &&
+         std::none_of(value.operands.begin() + 1, value.operands.end(),
+                      [&](const kir::ValueRef& operand) { return varies(*operand); });
+}
+
+// Words are not negative and have 32 bits: shifted they are so, too, and below 2^31 an i32 is the same number.
+bool LaneLoop::acceptWord(const Value& value) {
+  if (value.kind == ValueKind::Variable) return varies(value);
+  if (value.kind == ValueKind::Cast)
+    return value.dtype == DataType::I32 && value.operands[0]->dtype == DataType::I64 && acceptWord(*value.operands[0]);
+  if (!isRightShift(value) || value.dtype != DataType::I64) return false;
+  const Value& distance = *value.operands[1];
+  const bool is_constant = distance.kind == ValueKind::Number && distance.scalar->constantInt().value_or(0) >= 1 &&
+                           *distance.scalar->constantInt() < 32;
+  return is_constant && acceptWord(*value.operands[0]);
+}
+
+// "eq(k + 4, t)": an index against what is the same for all lanes.
+bool LaneLoop::acceptRelation(const Value& value) {
+  const bool is_second = varies(*value.operands[1]);
+  const Value& index = *value.operands[is_second ? 1 : 0];
+  return index.kind == ValueKind::Number && movesWithIndex(*index.scalar) &&
+         !varies(*value.operands[is_second ? 0 : 1]);
+}
+
+std::string LaneLoop::relation(const Value& value) {
+  const bool is_second = varies(*value.operands[1]);
+  const Relation& relation = *relationOf(value);
+  helpers_wanted_.insert(fmt::format("numbers_f32x{}", lanes_));
+  return fmt::format("(tk_numbers_f32x{}() {} tk_distance_f32x{}({}, {}))", lanes_,
+                     is_second ? relation.turned : relation.text, lanes_,
+                     around_.one_lane(*value.operands[is_second ? 0 : 1]),
+                     around_.scalars->write(*value.operands[is_second ? 1 : 0]->scalar));
+}
+
+bool LaneLoop::accept(const Value& value) {
+  if (varies(value) && relationOf(value) != nullptr) return acceptRelation(value);
+  if (isWord(value.dtype)) return acceptWord(value);
+  if (!varies(value)) return isLaneable(value.dtype);
+  if (!isLaneable(value.dtype)) return false;
+  switch (value.kind) {
+    case ValueKind::Load: return isStoredInLanes(value.dtype) && movesWithIndex(*value.scalar);
+    case ValueKind::Variable: return true;
+    case ValueKind::Number: return false;
+    case ValueKind::Apply:
+      if (!hasFunction(value.function, laneType(value.operands.back()->dtype))) return false;
+      break;
+    case ValueKind::Cast:
+      if (value.dtype == DataType::F32 && value.operands[0]->dtype == DataType::I32) break;
+      if (value.dtype == DataType::F32 && value.operands[0]->dtype == DataType::Bool) break;
+      if (!hasCast(value.dtype, laneType(value.operands[0]->dtype))) return false;
+      break;
+    case ValueKind::Choose:
+      if (mentionsIndex(*value.scalar)) return false;
+      break;
+  }
+  return std::ranges::all_of(value.operands, [&](const kir::ValueRef& operand) { return accept(*operand); });
+}
+
+// "tk_load_f32x16", "tk_store_half_f32x16"
+std::string LaneLoop::access(std::string_view verb, DataType dtype) {
+  helpers_wanted_.insert(fmt::format("places_f32x{}", lanes_));
+  const std::string_view kind = isHalfType(dtype) ? "half_" : dtype == DataType::Bool ? "mask_" : "";
+  return fmt::format("tk_{}_{}f32x{}", verb, kind, lanes_);
+}
+
+std::string LaneLoop::splat(const Value& value) {
+  return fmt::format("{}({})", access("splat", value.dtype), around_.one_lane(value));
+}
+
+std::string LaneLoop::applied(const Value& value) {
+  const LaneType type = laneType(value.operands.back()->dtype);
+  std::vector<std::string> needed = functionHelpers(value.function, type);
+  // Operators take one lane and many.
+  const bool is_operator = needed.empty() && type.type == DataType::F32;
+  std::vector<std::string> operands;
+  for (const kir::ValueRef& operand : value.operands)
+    operands.push_back(is_operator && !varies(*operand) ? around_.one_lane(*operand) : lanes(*operand));
+  std::string text = functionCall(value.function, type, operands);
+  need(std::move(needed));
+  return text;
+}
+
+std::string LaneLoop::word(const Value& value) {
+  if (value.kind == ValueKind::Variable) return value.variable->name;
+  if (value.kind == ValueKind::Cast) return fmt::format("((tk_i32x{}){})", lanes_, word(*value.operands[0]));
+  return fmt::format("({} >> {})", word(*value.operands[0]), *value.operands[1]->scalar->constantInt());
+}
+
+// The call that makes a strip of them.
+std::string LaneLoop::words(const Value& value, const std::string& room, std::string_view turns) {
+  helpers_wanted_.insert(fmt::format("philox_words_f32x{}", lanes_));
+  std::vector<std::string> operands;
+  for (size_t i = 1; i < value.operands.size(); ++i) operands.push_back(around_.one_lane(*value.operands[i]));
+  return fmt::format("tk_philox_words_f32x{}({}, {}, {} * {}, {})", lanes_, room,
+                     around_.scalars->write(*value.operands[0]->scalar), turns, lanes_, fmt::join(operands, ", "));
+}
+
+std::string LaneLoop::lanes(const Value& value) {
+  if (!varies(value)) return splat(value);
+  if (isWord(value.dtype)) return word(value);
+  if (relationOf(value) != nullptr) return relation(value);
+  switch (value.kind) {
+    case ValueKind::Load:
+      return fmt::format("{}(&{})", access("load", value.dtype), around_.place(*value.tensor, *value.scalar));
+    case ValueKind::Variable: return value.variable->name;
+    case ValueKind::Apply: return applied(value);
+    case ValueKind::Cast: {
+      const LaneType from = laneType(value.operands[0]->dtype);
+      if (from.type == DataType::I32) return fmt::format("tk_convert_f32x{}({})", lanes_, word(*value.operands[0]));
+      if (from.type == DataType::Bool && value.dtype == DataType::F32)
+        return fmt::format("tk_select_f32x{0}({1}, tk_splat_f32x{0}(1.0f), tk_splat_f32x{0}(0.0f))", lanes_,
+                           lanes(*value.operands[0]));
+      need(castHelpers(value.dtype, from));
+      return castCall(value.dtype, from, lanes(*value.operands[0]));
+    }
+    case ValueKind::Choose:
+      return fmt::format("({} ? {} : {})", around_.scalars->write(*value.scalar), lanes(*value.operands[0]),
+                         lanes(*value.operands[1]));
+    case ValueKind::Number: break;
+  }
+  TK_CHECK(false, "lanes: a value that was not accepted");
+}
+
+std::string LaneLoop::line(const kir::Statement& statement) {
+  if (const auto* store = std::get_if<kir::Store>(&statement.node)) {
+    const std::string value = lanes(*store->value);
+    return fmt::format("{}(&{}, {});", access("store", store->tensor->dtype()),
+                       around_.place(*store->tensor, *store->index), value);
+  }
+  const auto& let = std::get<kir::Let>(statement.node);
+  const kir::Variable& variable = *let.variable;
+  std::string text =
+      fmt::format("const {} {} = {};", laneTypeName(laneType(variable.dtype)), variable.name, lanes(*let.value));
+  if (variable.tensor != nullptr && variable.tensor->definition() != nullptr)
+    text += fmt::format("  // {}", summaryOf(*variable.tensor->definition()));
+  return text;
+}
+
+std::vector<const kir::Statement*> LaneLoop::varyingStatements() const {
+  std::vector<const kir::Statement*> result;
+  for (const kir::StatementRef& each : loop_.body) {
+    const auto* let = std::get_if<kir::Let>(&each->node);
+    if (let == nullptr || varying_.contains(let->variable.get())) result.push_back(each.get());
+  }
+  return result;
+}
+
+std::vector<std::string> LaneLoop::turns() {
+  std::vector<std::string> lines;
+  for (const kir::Statement* each : varyingStatements()) lines.push_back(line(*each));
+  helpers_wanted_.insert(fmt::format("places_f32x{}", lanes_));
+  around_.helpers->insert(helpers_wanted_.begin(), helpers_wanted_.end());
+  return lines;
+}
+
+std::vector<LaneLoop::Place> LaneLoop::streamedPlaces() const {
+  std::vector<Place> places;
+  for (const kir::Statement* each : varyingStatements()) {
+    kir::visitValues(valueOf(*each), [&](const Value& value) {
+      if (value.kind != ValueKind::Load || !kir::isGlobal(*value.tensor) || !varies(value)) return;
+      const Place place(value.tensor, value.scalar);
+      if (std::ranges::find(places, place) == places.end()) places.push_back(place);
+    });
+  }
+  return places;
+}
+
+std::vector<const TensorView*> LaneLoop::streamed() const {
+  std::vector<const TensorView*> tensors;
+  for (const auto& [tensor, index] : streamedPlaces()) tensors.push_back(tensor);
+  return tensors;
+}
+
+std::vector<std::string> LaneLoop::prefetches(Scalar& around, const std::function<int64_t(const TensorView&)>& turns) {
+  std::vector<std::string> lines;
+  Fusion& fusion = *around_.fusion;
+  for (const auto& [tensor, index] : streamedPlaces()) {
+    const int64_t count = turns(*tensor);
+    if (count == 0 || !mentions(*index, around)) continue;
+    const auto step = difference(*index, around, &around, fusion.add(&around, fusion.constant(count)));
+    if (!step || *step == 0) continue;
+    lines.push_back(fmt::format("__builtin_prefetch(&{} + {});", around_.place(*tensor, *index), *step));
+  }
+  return lines;
+}
+
+std::optional<int64_t> LaneLoop::difference(Scalar& index, Scalar& symbol, Scalar* from, Scalar* to) {
+  Substitution before(*around_.fusion);
+  Substitution after(*around_.fusion);
+  before.set(symbol, from);
+  after.set(symbol, to);
+  Scalar* step = around_.fusion->sub(after(&index), before(&index));
+  return simplifyRemainders(step, *around_.analysis)->constantInt();
+}
+
+std::vector<std::string> LaneLoop::rowPrefetches(Scalar& block, Scalar& outer, int64_t length) {
+  Fusion& fusion = *around_.fusion;
+  std::vector<std::string> lines;
+  for (const auto& [tensor, index] : streamedPlaces()) {
+    if (!mentions(*index, block) || !mentions(*index, outer)) continue;
+    const auto apart = difference(*index, outer, &outer, fusion.add(&outer, fusion.constant(1)));
+    if (apart && *apart <= length) continue;
+    // Divided into coordinates a block does not move by a constant; its first steps are those of nearly all.
+    const auto step = difference(*index, block, fusion.constant(0), fusion.constant(1));
+    if (!step || *step <= 0) continue;
+    lines.push_back(fmt::format("__builtin_prefetch(&{} + {});", around_.place(*tensor, *index), *step));
+  }
+  return lines;
+}
+
+std::vector<std::vector<const kir::Statement*>> LaneLoop::cutIntoStages() const {
+  std::vector<std::vector<const kir::Statement*>> stages(1);
+  int cost = 0;
+  for (const kir::Statement* each : varyingStatements()) {
+    const int own = costOf(valueOf(*each));
+    if (cost > 0 && cost + own > kStageCost) {
+      stages.emplace_back();
+      cost = 0;
+    }
+    stages.back().push_back(each);
+    cost += own;
+  }
+  return stages;
+}
+
+LaneLoop::Stages LaneLoop::stages(int64_t strip, std::string_view strip_index, std::string_view turns) {
+  Stages result;
+  const auto stages = cutIntoStages();
+  std::map<const kir::Variable*, size_t> defined;  // in which stage
+  std::vector<std::set<const kir::Variable*>> passed(stages.size());
+  const auto arrayOf = [&](const kir::Variable& variable) { return "strip_" + variable.name; };
+  for (size_t i = 0; i < stages.size(); ++i) {
+    std::vector<std::string>& lines = result.lines.emplace_back();
+    std::set<const kir::Variable*> taken;
+    for (const kir::Statement* each : stages[i]) {
+      kir::visitValues(valueOf(*each), [&](const Value& value) {
+        if (value.kind != ValueKind::Variable || !varying_.contains(value.variable.get())) return;
+        const kir::Variable& variable = *value.variable;
+        const size_t from = defined.at(&variable);
+        if (from == i || !taken.insert(&variable).second) return;
+        const std::string type = laneTypeName(laneType(variable.dtype));
+        lines.push_back(fmt::format("const {} {} = {}[{}];", type, variable.name, arrayOf(variable), strip_index));
+        if (!passed[from].insert(&variable).second) return;
+        result.arrays.push_back(fmt::format("{} {}[{}];", type, arrayOf(variable), strip));
+        result.lines[from].push_back(fmt::format("{}[{}] = {};", arrayOf(variable), strip_index, variable.name));
+      });
+      const auto* let = std::get_if<kir::Let>(&each->node);
+      if (let != nullptr) defined[let->variable.get()] = i;
+      if (let == nullptr || !isRandom(*let->value)) {
+        lines.push_back(line(*each));
+        continue;
+      }
+      const std::string& name = let->variable->name;
+      result.arrays.push_back(fmt::format("tk_u32 room_{}[{}];", name, 24 * lanes_));
+      result.before.push_back(
+          fmt::format("const tk_u32* const words_{} = {};", name, words(*let->value, "room_" + name, turns)));
+      lines.push_back(fmt::format("const tk_u32x{} {} = tk_load_words_f32x{}(&words_{}[{} * {}]);", lanes_, name,
+                                  lanes_, name, strip_index, lanes_));
+    }
+  }
+  helpers_wanted_.insert(fmt::format("places_f32x{}", lanes_));
+  around_.helpers->insert(helpers_wanted_.begin(), helpers_wanted_.end());
+  return result;
+}
+
+}  // namespace tokamak

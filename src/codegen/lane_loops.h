@@ -1,0 +1,108 @@
+// LaneLoop: a loop whose turns are done several at a time, on explicit vectors. What gcc makes of a loop by itself is good for long
+// loops over memory; for partial results that should stay in registers it is not.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "codegen/scalar_source.h"
+#include "device_code/device_code.h"
+#include "kernel/kernel.h"
+
+namespace tokamak {
+
+/// What the text around the loop says: the loop's writer asks it.
+struct LaneSurroundings {
+  Fusion* fusion = nullptr;  ///< scalars are made in it
+  IntervalAnalysis* analysis = nullptr;
+  ScalarSource* scalars = nullptr;
+  std::set<std::string>* helpers = nullptr;
+  std::function<std::string(const kir::Value&)> one_lane;        ///< the text of a value that is the same for all lanes
+  std::function<std::string(const TensorView&, Scalar&)> place;  ///< "T3[k * 4]"
+};
+
+/// Lets and stores over f32, half types and masks, and random words on their way to these, where each access to memory is at a place that the loop's index does not change, or that moves with it, and no turn
+/// reads what another one writes.
+class LaneLoop {
+ public:
+  /// `lanes`: how many turns at a time.
+  LaneLoop(const kir::Loop& loop, int lanes, LaneSurroundings surroundings);
+
+  /// Whether the loop's body is one of lanes.
+  bool isPossible() const { return is_possible_; }
+  /// Whether values are added up from turn to turn of loops around: the loop reads elements that it writes.
+  bool isAccumulating() const { return is_accumulating_; }
+
+  /// What is the same in all turns, to stand before them: "const tk_f32 t5 = T5;"
+  const std::vector<const kir::Let*>& invariants() const { return invariants_; }
+  /// Whether one turn takes so long that turns are better done in stages: a processor looks at some two hundred instructions at a time, and has little to do
+  /// where all of these wait for each other.
+  bool isLong() const { return cost_ >= kLongCost; }
+  /// What will be read `turns` turns of a loop around (or blocks) later, whose index is `around`, is fetched while this loop computes: processors foresee what is read
+  /// along memory, but not that it goes on in another row, and wait for the next row while they do nothing but compute. Nothing for 0 turns, nor
+  /// where places do not move by a constant number of elements.
+  std::vector<std::string> prefetches(Scalar& around, const std::function<int64_t(const TensorView&)>& turns);
+  /// For a loop over short rows inside of one with the index `outer`, whose rows lie apart: the row that the next block has in place of each.
+  std::vector<std::string> rowPrefetches(Scalar& block, Scalar& outer, int64_t length);
+  /// The tensors in global memory that the loop goes along.
+  std::vector<const TensorView*> streamed() const;
+
+  /// Random numbers come in strips.
+  bool hasWords() const { return has_words_; }
+  /// Text of as many turns as there are lanes, from the index that the loop's name has. Not where there are words.
+  std::vector<std::string> turns();
+
+  /// The same in stages, each for a strip of turns before the next one begins: what stages pass on is in arrays, indexed by `strip_index`. Random words are made
+  /// for a whole strip, `turns` long, before: the index has its first value there.
+  struct Stages {
+    std::vector<std::string> arrays;
+    std::vector<std::string> before;
+    std::vector<std::vector<std::string>> lines;
+  };
+  Stages stages(int64_t strip, std::string_view strip_index, std::string_view turns);
+
+ private:
+  using Place = std::pair<const TensorView*, Scalar*>;
+  static constexpr int kLongCost = 20;
+  static constexpr int kStageCost = 24;
+
+  bool mentionsIndex(const Scalar& scalar) const;
+  bool varies(const kir::Value& value) const;
+  bool movesWithIndex(Scalar& index);
+  std::optional<int64_t> difference(Scalar& index, Scalar& symbol, Scalar* from, Scalar* to);
+  bool accept(const kir::Value& value);
+  bool acceptWords(const kir::Value& value);
+  bool acceptWord(const kir::Value& value);
+  bool acceptRelation(const kir::Value& value);
+  bool acceptStatement(const kir::Statement& statement);
+  bool isOrdered() const;
+  LaneType laneType(DataType dtype) const { return {dtype, lanes_}; }
+  void need(std::vector<std::string> helpers) { helpers_wanted_.insert(helpers.begin(), helpers.end()); }
+  std::string access(std::string_view verb, DataType dtype);
+  std::string lanes(const kir::Value& value);
+  std::string applied(const kir::Value& value);
+  std::string splat(const kir::Value& value);
+  std::string word(const kir::Value& value);
+  std::string relation(const kir::Value& value);
+  std::string words(const kir::Value& value, const std::string& room, std::string_view turns);
+  std::string line(const kir::Statement& statement);
+  std::vector<Place> streamedPlaces() const;
+  std::vector<const kir::Statement*> varyingStatements() const;
+  std::vector<std::vector<const kir::Statement*>> cutIntoStages() const;
+
+  const kir::Loop& loop_;
+  int lanes_;
+  LaneSurroundings around_;
+  bool is_possible_ = false;
+  bool is_accumulating_ = false;
+  bool has_words_ = false;
+  int cost_ = 0;
+  std::vector<const kir::Let*> invariants_;
+  std::set<const kir::Variable*> varying_;
+  std::set<std::string> helpers_wanted_;
+};
+
+}  // namespace tokamak

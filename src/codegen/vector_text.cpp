@@ -1,0 +1,205 @@
+#include "codegen/vector_text.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "analysis/substitute.h"
+#include "device_code/device_code.h"
+
+namespace tokamak {
+
+namespace {
+
+using Lines = std::vector<std::string>;
+
+void add(Lines& lines, size_t depth, std::string_view text) {
+  lines.push_back(fmt::format("{}{}", std::string(2 * depth, ' '), text));
+}
+void addAll(Lines& lines, size_t depth, const Lines& more) {
+  for (const std::string& each : more) add(lines, depth, each);
+}
+
+bool isInnermost(const kir::Loop& loop) {
+  return std::ranges::none_of(
+      loop.body, [](const kir::StatementRef& each) { return std::holds_alternative<kir::Loop>(each->node); });
+}
+
+const Scalar* outermost(const kir::Loop& loop, std::span<Scalar* const> outside) {
+  return outside.empty() ? loop.index : outside.front();
+}
+
+}  // namespace
+
+std::optional<VectorText::Vectors> VectorText::vectorsOf(const kir::Loop& loop, std::span<Scalar* const> outside) {
+  constexpr int64_t kUnrolled = 4;
+  if (!isUsed()) return std::nullopt;
+  const auto start = loop.start->constantInt();
+  const auto stop = loop.stop->constantInt();
+  const bool is_known = start && stop;
+  const int64_t turns = is_known ? *stop - *start : 0;
+  if (is_known && turns < lanes_) return std::nullopt;
+  Fusion& fusion = *around_.kernel->fusion;
+  LaneLoop lanes(loop, lanes_,
+                 {.fusion = &fusion,
+                  .analysis = around_.analysis,
+                  .scalars = around_.scalars,
+                  .helpers = around_.helpers,
+                  .one_lane = around_.value,
+                  .place = around_.place});
+  if (!lanes.isPossible()) return std::nullopt;
+  const bool is_short = is_known && turns / lanes_ <= kUnrolled && !lanes.hasWords();
+  const Lines prefetches = prefetchesOf(loop, lanes, is_short, turns, outside);
+  if (!(is_short || lanes.isAccumulating() || lanes.isLong() || !prefetches.empty())) return std::nullopt;
+  if (is_short || lanes.isAccumulating()) is_written_out_ = false;
+  Vectors result;
+  result.invariants = lanes.invariants();
+  result.lines = is_short ? unrolled(loop, lanes, turns / lanes_, prefetches) : strips(loop, lanes, prefetches);
+  Scalar* length = fusion.sub(loop.stop, loop.start);
+  if (around_.analysis->of(*length).isDivisibleBy(lanes_)) return result;
+  Scalar* width = fusion.constant(lanes_);
+  length = fusion.scalar(ScalarOp::Max, length, fusion.constant(0));
+  result.rest = loop;
+  result.rest->start = fusion.add(loop.start, fusion.mul(fusion.floorDiv(length, width), width));
+  return result;
+}
+
+// Places that are constant keep partial results in registers.
+Lines VectorText::unrolled(const kir::Loop& loop, LaneLoop& lanes, int64_t count, const Lines& prefetches) {
+  const Lines turns = lanes.turns();
+  const std::string start = around_.scalars->write(*loop.start);
+  Lines lines;
+  for (int64_t i = 0; i < count; ++i) {
+    add(lines, 0, "{");
+    add(lines, 1, fmt::format("const tk_i64 {} = {} + {};", around_.name(*loop.index), start, i * lanes_));
+    addAll(lines, 1, prefetches);
+    addAll(lines, 1, turns);
+    add(lines, 0, "}");
+  }
+  return lines;
+}
+
+Lines VectorText::strips(const kir::Loop& loop, LaneLoop& lanes, const Lines& prefetches) {
+  constexpr int64_t kStrip = 16;
+  const std::string name = around_.name(*loop.index);
+  const std::string start = around_.scalars->writeOperand(*loop.start);
+  Lines lines;
+  add(lines, 0, fmt::format("const tk_i64 whole = ({} - {}) / {};", around_.scalars->write(*loop.stop), start, lanes_));
+  LaneLoop::Stages stages;
+  if (lanes.isLong()) stages = lanes.stages(kStrip, "turn", "turns");
+  if (stages.lines.size() <= 1 && stages.before.empty()) {
+    add(lines, 0, "for (tk_i64 strip = 0; strip < whole; ++strip) {");
+    add(lines, 1, fmt::format("const tk_i64 {} = {} + strip * {};", name, start, lanes_));
+    addAll(lines, 1, prefetches);
+    addAll(lines, 1, lanes.turns());
+    add(lines, 0, "}");
+    return lines;
+  }
+  stages.lines.front().insert(stages.lines.front().begin(), prefetches.begin(), prefetches.end());
+  add(lines, 0, fmt::format("for (tk_i64 strip = 0; strip < whole; strip += {}) {{", kStrip));
+  add(lines, 1, fmt::format("const tk_i64 turns = whole - strip < {} ? whole - strip : {};", kStrip, kStrip));
+  addAll(lines, 1, stages.arrays);
+  if (!stages.before.empty()) {
+    add(lines, 1, fmt::format("const tk_i64 {} = {} + strip * {};", name, start, lanes_));
+    addAll(lines, 1, stages.before);
+  }
+  for (const Lines& stage : stages.lines) {
+    add(lines, 1, "for (tk_i64 turn = 0; turn < turns; ++turn) {");
+    add(lines, 2, fmt::format("const tk_i64 {} = {} + (strip + turn) * {};", name, start, lanes_));
+    addAll(lines, 2, stage);
+    add(lines, 1, "}");
+  }
+  add(lines, 0, "}");
+  return lines;
+}
+
+// A loop over `turns` elements, if that is known and there are many, inside of another one fetches the other one's next turns; one that goes over what was
+// gone over before fetches the next block's.
+Lines VectorText::prefetchesOf(const kir::Loop& loop, LaneLoop& lanes, bool is_short, int64_t turns,
+                               std::span<Scalar* const> outside) {
+  constexpr int64_t kAhead = 8192;  // bytes
+  if (!is_short && turns > 0 && lanes.isAccumulating() && !outside.empty()) {
+    return lanes.prefetches(*outside.back(), [&](const TensorView& tensor) {
+      return std::clamp<int64_t>(kAhead / (turns * sizeOf(tensor.dtype())), 1, 16);
+    });
+  }
+  // What is left over of a loop goes over the rest, not over all for the second time.
+  const Scalar* nest = outermost(loop, outside);
+  Lines lines;
+  if (around_.kernel->dimensions.size() == 1) {
+    lines = lanes.prefetches(*around_.kernel->dimensions[0].index, [&](const TensorView& tensor) {
+      const auto found = gone_over_.find(&tensor);
+      return found != gone_over_.end() && found->second != nest && !fetched_.contains(&tensor) ? 1 : 0;
+    });
+  }
+  if (is_short && lines.empty() && !lanes.isAccumulating() && !outside.empty() &&
+      around_.kernel->dimensions.size() == 1)
+    lines = lanes.rowPrefetches(*around_.kernel->dimensions[0].index, *outside.back(), turns);
+  for (const TensorView* tensor : lanes.streamed())
+    if (gone_over_.try_emplace(tensor, nest).first->second != nest) fetched_.insert(tensor);
+  return lines;
+}
+
+void VectorText::leaveToCompiler(const kir::Loop& loop, std::span<Scalar* const> outside) {
+  if (!isUsed() || !isInnermost(loop)) return;
+  is_written_out_ = false;
+  const auto visit = [&](const kir::Value& value) {
+    if (value.kind == kir::ValueKind::Load && kir::isGlobal(*value.tensor))
+      gone_over_.try_emplace(value.tensor, outermost(loop, outside));
+  };
+  for (const kir::StatementRef& each : loop.body) {
+    if (const auto* store = std::get_if<kir::Store>(&each->node)) kir::visitValues(*store->value, visit);
+    if (const auto* let = std::get_if<kir::Let>(&each->node)) kir::visitValues(*let->value, visit);
+  }
+}
+
+std::optional<std::string> VectorText::turnOf(const kir::Loop& loop) {
+  if (!isUsed()) return std::nullopt;
+  const auto turned = findTurnedLoops(loop, *around_.kernel->fusion, *around_.analysis);
+  if (!turned) return std::nullopt;
+  const std::string helper = isHalfType(turned->to->dtype()) ? "turn_half_f32" : "turn_f32";
+  around_.helpers->insert(helper);
+  is_written_out_ = false;
+  const auto text = [&](Scalar* scalar) { return around_.scalars->write(*scalar); };
+  return fmt::format("tk_{}(&{}, {}, &{}, {}, {}, {});", helper, around_.place(*turned->to, *turned->first_to),
+                     text(turned->to_stride), around_.place(*turned->from, *turned->first_from),
+                     text(turned->from_stride), text(turned->rows), text(turned->columns));
+}
+
+// Neither is where a processor would look for it.
+VectorText::Fetches VectorText::tileFetches(const kir::Loop& loop, std::span<const kir::StatementRef> rest) {
+  Fetches result;
+  const kir::Kernel& kernel = *around_.kernel;
+  if (!isUsed() || kernel.dimensions.size() != 1) return result;
+  Fusion& fusion = *kernel.fusion;
+  const auto fetch = [&](const TensorView& tensor, const std::string& first, Scalar& stride, int64_t bytes,
+                         bool writes) {
+    const std::string place = fmt::format("T{}[{} + {} * {}]", tensor.label(), first, around_.name(*loop.index),
+                                          around_.scalars->writeOperand(stride));
+    result.each_turn.push_back(
+        fmt::format("for (tk_i64 byte = 0; byte < {}; byte += 64) "
+                    "__builtin_prefetch((const char*)&{} + byte, {}, 2);",
+                    bytes, place, writes ? 1 : 0));
+  };
+  for (const kir::StatementRef& each : rest) {
+    const auto* later = std::get_if<kir::Loop>(&each->node);
+    const auto turned = later == nullptr ? std::nullopt : findTurnedLoops(*later, fusion, *around_.analysis);
+    const auto rows = turned ? findRowsRead(loop, *turned->from, fusion, *around_.analysis) : std::nullopt;
+    if (!rows) continue;
+    const int64_t columns = turned->columns->constantInt().value_or(0) * sizeOf(turned->to->dtype());
+    fetch(*turned->to, around_.scalars->write(*turned->first_to), *turned->to_stride, columns, /*writes=*/true);
+    Scalar& block = *kernel.dimensions[0].index;
+    for (const RowsRead& row : *rows) {
+      Substitution substitution(fusion);
+      substitution.set(block, fusion.add(&block, fusion.constant(1)));
+      const std::string next = fmt::format("next_tile_{}", fetched_tiles_++);
+      result.before.push_back(
+          fmt::format("const tk_i64 {} = {};", next, around_.scalars->write(*substitution(row.first))));
+      fetch(*row.tensor, next, *row.stride, row.bytes, /*writes=*/false);
+    }
+    break;
+  }
+  return result;
+}
+
+}  // namespace tokamak

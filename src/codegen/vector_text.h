@@ -1,0 +1,75 @@
+// VectorText: what C is written with where compilers do not find it by themselves: explicit vectors, tiles turned by shuffles, and fetching
+// ahead what a processor does not foresee.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "codegen/lane_loops.h"
+#include "codegen/turned_loops.h"
+#include "kernel/kernel.h"
+
+namespace tokamak {
+
+/// What the writer of the kernel lends.
+struct VectorSurroundings {
+  const kir::Kernel* kernel = nullptr;
+  IntervalAnalysis* analysis = nullptr;
+  ScalarSource* scalars = nullptr;
+  std::set<std::string>* helpers = nullptr;
+  std::function<std::string(const kir::Value&)> value;
+  std::function<std::string(const TensorView&, Scalar&)> place;
+  std::function<std::string(const Scalar&)> name;  ///< of an index
+};
+
+class VectorText {
+ public:
+  /// `lanes`: of an f32 vector; 1: none of all this.
+  VectorText(int lanes, VectorSurroundings surroundings) : lanes_(lanes), around_(std::move(surroundings)) {}
+
+  bool isUsed() const { return lanes_ > 1; }
+  /// Whether there was nothing so far that a compiler should improve.
+  bool isWrittenOut() const { return isUsed() && is_written_out_; }
+
+  /// A loop some turns of which are done at a time.
+  struct Vectors {
+    std::vector<const kir::Let*> invariants;  ///< to be written before
+    std::vector<std::string> lines;           ///< indented from the left margin
+    std::optional<kir::Loop> rest;            ///< the turns that are left, fewer than a vector has
+  };
+  /// If that is possible and gains something. `outside`: indices of the loops around.
+  std::optional<Vectors> vectorsOf(const kir::Loop& loop, std::span<Scalar* const> outside);
+  /// A loop that is written turn by turn.
+  void leaveToCompiler(const kir::Loop& loop, std::span<Scalar* const> outside);
+
+  /// The call for two loops that turn a tile.
+  std::optional<std::string> turnOf(const kir::Loop& loop);
+  /// Loops that fill a tile which a loop among `rest` turns fetch, with each row, a row of where the tile will go and one of the next tile.
+  struct Fetches {
+    std::vector<std::string> before;
+    std::vector<std::string> each_turn;
+  };
+  Fetches tileFetches(const kir::Loop& loop, std::span<const kir::StatementRef> rest);
+
+ private:
+  std::vector<std::string> unrolled(const kir::Loop& loop, LaneLoop& lanes, int64_t count,
+                                    const std::vector<std::string>& prefetches);
+  std::vector<std::string> strips(const kir::Loop& loop, LaneLoop& lanes, const std::vector<std::string>& prefetches);
+  std::vector<std::string> prefetchesOf(const kir::Loop& loop, LaneLoop& lanes, bool is_short, int64_t turns,
+                                        std::span<Scalar* const> outside);
+
+  int lanes_;
+  VectorSurroundings around_;
+  bool is_written_out_ = true;
+  int fetched_tiles_ = 0;
+  std::map<const TensorView*, const Scalar*>
+      gone_over_;                        // by a loop of the block: the index of the outermost loop around it
+  std::set<const TensorView*> fetched_;  // for the next block
+};
+
+}  // namespace tokamak

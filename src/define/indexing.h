@@ -1,0 +1,25 @@
+// Reading at positions that other tensors tell: take_along_axis, and what is made of it.
+//
+// Positions are i32 or i64. One outside of [0, size) is clamped into it; where the size is 0 the result is 0.
+#pragma once
+
+#include "define/define_op.h"
+
+namespace tokamak {
+
+/// out[.., j, ..] = in[.., index[.., j, ..], ..] along `axis`; along the other axes both broadcast to a common shape, as in NumPy.
+TensorView* take_along_axis(TensorView* in, TensorView* index, int64_t axis);
+/// The same along `axis`. As PyTorch's gather the result has the shape of `index`, whose other axes
+/// may be shorter than those of `in`; a part of `in` is read then.
+TensorView* gather(TensorView* in, int64_t axis, TensorView* index);
+/// The rows (along `axis`) that `index`, of rank 1 or 0, tells.
+TensorView* index_select(TensorView* in, int64_t axis, TensorView* index);
+/// Rows of the matrix `weight`: out[i.., d] = weight[index[i..], d], for positions of any rank.
+TensorView* embedding(TensorView* weight, TensorView* index);
+
+namespace defining {
+template <>
+inline constexpr bool has_own_function<TakeAlongAxisOp> = true;
+}  // namespace defining
+
+}  // namespace tokamak

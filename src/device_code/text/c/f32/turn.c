@@ -1,0 +1,28 @@
+// needs:
+/* to[i * to_stride + j] = from[j * from_stride + i] for i < rows, j < columns, in squares of a few elements. */
+TK_SLOW void tk_turn_f32(tk_f32 *restrict to, tk_i64 to_stride, const tk_f32 *restrict from, tk_i64 from_stride,
+                         tk_i64 rows, tk_i64 columns) {
+  typedef tk_f32 v4 __attribute__((vector_size(16)));
+  typedef v4 near4 __attribute__((aligned(4), may_alias));
+  const tk_i64 whole_rows = rows > 0 ? rows / 4 * 4 : 0, whole_columns = columns > 0 ? columns / 4 * 4 : 0;
+  for (tk_i64 i = 0; i < whole_rows; i += 4) {
+    for (tk_i64 j = 0; j < whole_columns; j += 4) {
+      const tk_f32 *const corner = from + j * from_stride + i;
+      const v4 a = *(const near4 *)corner, b = *(const near4 *)(corner + from_stride);
+      const v4 c = *(const near4 *)(corner + 2 * from_stride), d = *(const near4 *)(corner + 3 * from_stride);
+      const v4 ab = __builtin_shufflevector(a, b, 0, 4, 1, 5), cd = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+      const v4 AB = __builtin_shufflevector(a, b, 2, 6, 3, 7), CD = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+      tk_f32 *const out = to + i * to_stride + j;
+      *(near4 *)out = __builtin_shufflevector(ab, cd, 0, 1, 4, 5);
+      *(near4 *)(out + to_stride) = __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+      *(near4 *)(out + 2 * to_stride) = __builtin_shufflevector(AB, CD, 0, 1, 4, 5);
+      *(near4 *)(out + 3 * to_stride) = __builtin_shufflevector(AB, CD, 2, 3, 6, 7);
+    }
+  }
+  for (tk_i64 i = 0; i < rows; ++i) {
+    for (tk_i64 j = i < whole_rows ? whole_columns : 0; j < columns; ++j) {
+      __asm__("");
+      to[i * to_stride + j] = from[j * from_stride + i];
+    }
+  }
+}

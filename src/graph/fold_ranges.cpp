@@ -1,0 +1,196 @@
+#include "graph/fold_ranges.h"
+
+#include <algorithm>
+
+#include "graph/refold.h"
+#include "graph/remove_dead.h"
+#include "ir/equal.h"
+#include "ir/ops/math/cat_op.h"
+#include "ir/ops/math/pad_op.h"
+#include "ir/ops/math/slice_op.h"
+
+namespace tokamak {
+
+namespace {
+
+using Scalars = std::vector<Scalar*>;
+
+bool isNonNegative(const Scalar& scalar) { return scalar.constantInt().value_or(-1) >= 0; }
+
+// Whether a <= b is plain: the same expression, 0 before anything, or constants.
+bool isPlainlyLessOrEqual(const Scalar& a, const Scalar& b) {
+  const auto x = a.constantInt();
+  const auto y = b.constantInt();
+  return &a == &b || (x && *x == 0) || (x && y && *x <= *y);
+}
+
+template <class Op>
+const Op* madeBy(const TensorView& tensor) {
+  return tensor.definition() == nullptr ? nullptr : tensor.definition()->as<Op>();
+}
+
+class Folder {
+ public:
+  Folder(const Fusion& source, const Expr& expr, Cloner& cloner)
+      : source_(source), expr_(expr), cloner_(cloner), target_(cloner.target()) {}
+
+  bool fold() {
+    if (const auto* op = expr_.as<SliceOp>()) return slice(*op);
+    if (const auto* op = expr_.as<PadOp>()) return pad(*op);
+    if (const auto* op = expr_.as<CatOp>()) return cat(*op);
+    return false;
+  }
+
+ private:
+  Scalars clones(const Scalars& scalars) {
+    Scalars copies;
+    for (Scalar* scalar : scalars) copies.push_back(cloner_.clone(scalar));
+    return copies;
+  }
+  // Types are kept or the expression is: then what is not a whole axis any more must not become one, and the other way round.
+  bool put(SliceOp op) {
+    const Axes shape = shapeOf(*op.in);
+    const auto isWhole = [&](size_t i) {
+      return op.starts[i]->isConstantInt(0) && op.steps[i]->isConstantInt(1) &&
+             op.stops[i] == shape[i]->visibleExtent();
+    };
+    bool is_whole = true;
+    for (size_t i = 0; i < shape.size(); ++i) is_whole = is_whole && isWhole(i);
+    if (is_whole && readInstead(source_, expr_, cloner_, op.in)) return true;
+    return putInPlace(source_, expr_, cloner_, std::move(op));
+  }
+
+  bool slice(const SliceOp& op) {
+    TensorView* in = cloner_.clone(op.in);
+    SliceOp range{.in = in, .starts = clones(op.starts), .stops = clones(op.stops), .steps = clones(op.steps)};
+    if (const auto* before = madeBy<SliceOp>(*in)) return sliceOfSlice(*before, std::move(range));
+    if (const auto* before = madeBy<CatOp>(*in)) return sliceOfCat(*before, std::move(range));
+    if (const auto* before = madeBy<PadOp>(*in)) return sliceOfPad(*before, std::move(range));
+    return false;
+  }
+
+  bool sliceOfSlice(const SliceOp& before, SliceOp range) {
+    range.in = before.in;
+    const Axes middle = shapeOf(*before.out);
+    for (size_t i = 0; i < range.starts.size(); ++i) {
+      if (range.stops[i] == middle[i]->visibleExtent() && range.steps[i]->isConstantInt(1))
+        range.stops[i] = before.stops[i];
+      else if (before.steps[i]->isConstantInt(1))
+        range.stops[i] = target_.add(before.starts[i], range.stops[i]);
+      else
+        return false;
+      range.starts[i] = target_.add(before.starts[i], target_.mul(range.starts[i], before.steps[i]));
+      range.steps[i] = target_.mul(before.steps[i], range.steps[i]);
+    }
+    return put(std::move(range));
+  }
+
+  bool sliceOfCat(const CatOp& before, SliceOp range) {
+    const auto axis = static_cast<size_t>(before.axis);
+    Scalar* begin = target_.constant(0);
+    for (TensorView* part : before.ins) {
+      Scalar* end = target_.add(begin, shapeOf(*part)[axis]->visibleExtent());
+      if (isPlainlyLessOrEqual(*begin, *range.starts[axis]) && isPlainlyLessOrEqual(*range.stops[axis], *end)) {
+        range.in = part;
+        range.starts[axis] = target_.sub(range.starts[axis], begin);
+        range.stops[axis] = target_.sub(range.stops[axis], begin);
+        return put(std::move(range));
+      }
+      begin = end;
+    }
+    return false;
+  }
+
+  bool sliceOfPad(const PadOp& before, SliceOp range) {
+    const Axes shape = shapeOf(*before.in);
+    for (size_t i = 0; i < shape.size(); ++i) {
+      Scalar* first = before.widths[2 * i];
+      Scalar* end = target_.add(first, shape[i]->visibleExtent());
+      const bool is_untouched = first->isConstantInt(0) && before.widths[2 * i + 1]->isConstantInt(0);
+      if (!is_untouched && !(isNonNegative(*first) && isPlainlyLessOrEqual(*first, *range.starts[i]) &&
+                             isPlainlyLessOrEqual(*range.stops[i], *end)))
+        return false;
+      range.starts[i] = target_.sub(range.starts[i], first);
+      range.stops[i] = target_.sub(range.stops[i], first);
+    }
+    range.in = before.in;
+    return put(std::move(range));
+  }
+
+  bool pad(const PadOp& op) {
+    const auto* before = madeBy<PadOp>(*cloner_.clone(op.in));
+    if (before == nullptr || before->value != cloner_.clone(op.value)) return false;
+    PadOp both{.in = before->in, .widths = clones(op.widths), .value = before->value};
+    const auto cutsNothing = [](const Scalars& widths) {
+      return std::ranges::all_of(widths, [](const Scalar* width) { return isNonNegative(*width); });
+    };
+    if (!cutsNothing(both.widths) || !cutsNothing(before->widths)) return false;
+    for (size_t i = 0; i < both.widths.size(); ++i) both.widths[i] = target_.add(both.widths[i], before->widths[i]);
+    return putInPlace(source_, expr_, cloner_, std::move(both));
+  }
+
+  bool cat(const CatOp& op) {
+    CatOp flat{.axis = op.axis};
+    for (TensorView* in : op.ins) {
+      TensorView* copy = cloner_.clone(in);
+      const auto* inner = madeBy<CatOp>(*copy);
+      const bool is_inlined =
+          inner != nullptr && inner->axis == op.axis && in->uses().size() == 1 && !source_.isOutput(in);
+      if (is_inlined)
+        flat.ins.insert(flat.ins.end(), inner->ins.begin(), inner->ins.end());
+      else
+        flat.ins.push_back(copy);
+    }
+    if (TensorView* whole = wholeOf(flat)) {
+      if (readInstead(source_, expr_, cloner_, whole)) return true;
+    }
+    return flat.ins.size() != op.ins.size() && putInPlace(source_, expr_, cloner_, std::move(flat));
+  }
+
+  // The tensor that the parts are cut from, if they are all of it.
+  static TensorView* wholeOf(const CatOp& op) {
+    const auto axis = static_cast<size_t>(op.axis);
+    TensorView* whole = nullptr;
+    const Scalar* end = nullptr;
+    for (const TensorView* in : op.ins) {
+      const auto* part = madeBy<SliceOp>(*in);
+      if (part == nullptr || (whole != nullptr && whole != part->in)) return nullptr;
+      const Axes shape = shapeOf(*part->in);
+      const bool follows = end == nullptr ? part->starts[axis]->isConstantInt(0) : part->starts[axis] == end;
+      if (!follows || !part->steps[axis]->isConstantInt(1)) return nullptr;
+      for (size_t i = 0; i < shape.size(); ++i) {
+        const bool is_all = part->starts[i]->isConstantInt(0) && part->steps[i]->isConstantInt(1) &&
+                            part->stops[i] == shape[i]->visibleExtent();
+        if (i != axis && !is_all) return nullptr;
+      }
+      whole = part->in;
+      end = part->stops[axis];
+    }
+    return end == shapeOf(*whole)[axis]->visibleExtent() ? whole : nullptr;
+  }
+
+  const Fusion& source_;
+  const Expr& expr_;
+  Cloner& cloner_;
+  Fusion& target_;
+};
+
+std::unique_ptr<Fusion> foldOnce(const Fusion& fusion) {
+  const auto folded =
+      rebuild(fusion, [&](const Expr& expr, Cloner& cloner) { return Folder(fusion, expr, cloner).fold(); });
+  return removeDead(*folded);
+}
+
+}  // namespace
+
+std::unique_ptr<Fusion> foldRanges(const Fusion& fusion) {
+  // What a fold brings together may be folded again, as a range of a concatenation of ranges.
+  std::unique_ptr<Fusion> folded = foldOnce(fusion);
+  while (true) {
+    std::unique_ptr<Fusion> again = foldOnce(*folded);
+    if (isEqual(*folded, *again)) return folded;
+    folded = std::move(again);
+  }
+}
+
+}  // namespace tokamak

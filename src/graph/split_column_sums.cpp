@@ -1,0 +1,144 @@
+#include "graph/split_column_sums.h"
+
+#include <algorithm>
+#include <set>
+
+#include "define/reductions.h"
+#include "define/shapes.h"
+#include "graph/rebuild.h"
+#include "ir/ops/math/cast_op.h"
+#include "ir/ops/math/pointwise_op.h"
+#include "ir/ops/math/reduction_op.h"
+
+namespace tokamak {
+
+namespace {
+
+using Tensors = std::set<const TensorView*>;
+
+// Whose elements are computed from elements at the same place.
+bool isElementwise(const Expr& expr) { return expr.is<PointwiseOp>() || expr.is<CastOp>(); }
+
+bool haveOneShape(const TensorView& a, const TensorView& b) {
+  const auto extentOf = [](const IterDomain* axis) { return axis->isBroadcast() ? nullptr : axis->extent(); };
+  return std::ranges::equal(shapeOf(a), shapeOf(b), {}, extentOf, extentOf);
+}
+
+bool reducesOutermost(const ReductionOp& op) {
+  for (size_t i = 0; i < op.axes.size(); ++i)
+    if (op.axes[i] != static_cast<int64_t>(i)) return false;
+  return op.axes.size() < shapeOf(*op.in).size();
+}
+
+bool reducesInnermost(const ReductionOp& op) {
+  const auto rank = static_cast<int64_t>(shapeOf(*op.in).size());
+  return op.axes.back() == rank - 1 && static_cast<int64_t>(op.axes.size()) < rank;
+}
+
+class ColumnSums {
+ public:
+  ColumnSums(const Fusion& fusion, int64_t multiprocessors) : fusion_(fusion), multiprocessors_(multiprocessors) {}
+
+  bool split(const Expr& expr, Cloner& cloner) const {
+    const auto* op = expr.as<ReductionOp>();
+    if (op == nullptr || !mayBeSplit(*op) || !hasCompany(*op)) return false;
+    const size_t rows_axes = op->axes.size();
+    TensorView* in = cloner.clone(op->in);
+    Fusion& target = cloner.target();
+    const Axes shape = shapeOf(*in);
+    Scalar* rows = product(target, {shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(rows_axes)});
+    const std::vector<IterDomain*> column_axes(shape.begin() + static_cast<std::ptrdiff_t>(rows_axes), shape.end());
+    const auto withColumns = [&](std::vector<Scalar*> sizes) {
+      for (const IterDomain* axis : column_axes) sizes.push_back(axis->visibleExtent());
+      return Operands(sizes);
+    };
+    if (rows_axes > 1) in = reshape(in, withColumns({rows}));
+    Scalar* parts = partsOf(target, product(target, column_axes));
+    Scalar* turns = target.ceilDiv(rows, parts);
+    std::vector<Scalar*> widths(2 * (1 + column_axes.size()), target.constant(0));
+    widths[1] = target.sub(target.mul(turns, parts), rows);
+    TensorView* partial = sum(reshape(pad(in, Operands(widths)), withColumns({turns, parts})), {0});
+    TensorView* total = sum(partial, {0});
+    total->setLabel(op->out->label());
+    cloner.substitute(op->out, total);
+    return true;
+  }
+
+ private:
+  static Scalar* product(Fusion& fusion, const std::vector<IterDomain*>& axes) {
+    Scalar* result = fusion.constant(1);
+    for (const IterDomain* axis : axes) result = fusion.mul(result, axis->visibleExtent());
+    return result;
+  }
+
+  // Of short rows a multiprocessor computes three while it waits for others; of one longer row its registers are full.
+  Scalar* partsOf(Fusion& fusion, Scalar* columns) const {
+    constexpr int64_t kShortRow = 4096;
+    constexpr int64_t kBlocksOfShortRows = 3;
+    return fusion.scalar(ScalarOp::Select, fusion.scalar(ScalarOp::LessEqual, columns, fusion.constant(kShortRow)),
+                         fusion.constant(kBlocksOfShortRows * multiprocessors_), fusion.constant(multiprocessors_));
+  }
+
+  static bool mayBeSplit(const ReductionOp& op) {
+    const bool is_exact = op.out->dtype() == DataType::F32 || op.out->dtype() == DataType::F64;
+    const auto isLong = [](const IterDomain* axis) {
+      return !axis->isBroadcast() && !axis->extent()->isConstantInt(0);
+    };
+    return op.op == ReductionKind::Sum && is_exact && reducesOutermost(op) && isUnmarked(*op.out) &&
+           isUnmarked(*op.in) && std::ranges::all_of(shapeOf(*op.in), isLong);
+  }
+
+  // What of the operand's shape it is computed from element by element.
+  static Tensors sourcesOf(const ReductionOp& op) {
+    Tensors sources;
+    const auto visit = [&](const auto& self, const TensorView& tensor) -> void {
+      if (!haveOneShape(tensor, *op.in) || !sources.insert(&tensor).second) return;
+      if (tensor.definition() == nullptr || !isElementwise(*tensor.definition())) return;
+      for (const TensorView* operand : tensorsOf(tensor.definition()->inputs())) self(self, *operand);
+    };
+    visit(visit, *op.in);
+    return sources;
+  }
+
+  // Whether an output of the operand's shape depends on its sources, but not on sums over rows: it would wait for all of them.
+  bool hasCompany(const ReductionOp& op) const {
+    Tensors shared = sourcesOf(op);
+    Tensors of_sums;
+    for (const Expr* expr : fusion_.exprs()) {
+      if (expr->info().is_library || expr->info().is_communication) continue;
+      const std::vector<TensorView*> operands = tensorsOf(expr->inputs());
+      const auto isAmong = [&](const Tensors& tensors) {
+        return std::ranges::any_of(operands, [&](const TensorView* operand) { return tensors.contains(operand); });
+      };
+      const auto* reduction = expr->as<ReductionOp>();
+      const bool is_of_sums = isAmong(of_sums) || (reduction != nullptr && !reducesInnermost(*reduction));
+      if (!is_of_sums && !isAmong(shared)) continue;
+      for (const TensorView* output : tensorsOf(expr->outputs())) (is_of_sums ? of_sums : shared).insert(output);
+    }
+    return std::ranges::any_of(fusion_.outputs(), [&](const TensorView* output) {
+      return haveOneShape(*output, *op.in) && shared.contains(output);
+    });
+  }
+
+  const Fusion& fusion_;
+  int64_t multiprocessors_;
+};
+
+}  // namespace
+
+// Loops and devices that somebody has spread tensors over are about the axes as they are.
+static bool isMarked(const Fusion& fusion) {
+  return std::ranges::any_of(fusion.allTensors(), [](const TensorView* tensor) {
+    return !tensor->mesh().empty() || std::ranges::any_of(tensor->loop(), [](const IterDomain* axis) {
+      return axis->parallelType() != ParallelType::Serial;
+    });
+  });
+}
+
+std::unique_ptr<Fusion> splitColumnSums(const Fusion& fusion, int64_t multiprocessors) {
+  if (isMarked(fusion)) return cloneFusion(fusion);
+  const ColumnSums sums(fusion, multiprocessors);
+  return rebuild(fusion, [&](const Expr& expr, Cloner& cloner) { return sums.split(expr, cloner); });
+}
+
+}  // namespace tokamak

@@ -1,0 +1,44 @@
+#include "heuristics/chunk_choice.h"
+
+#include <optional>
+
+namespace tokamak {
+
+bool areChunksBetter(bool is_row_written, const CudaScheduleParameters& kept) {
+  constexpr int64_t kManyThreads = 512;
+  constexpr int64_t kManyElements = 31;
+  return !is_row_written || (kept.threads > kManyThreads && kept.batches * kept.vector > kManyElements);
+}
+
+void chooseChunks(const RowMaximum& row, bool is_row_written, CudaScheduleParameters& parameters) {
+  // More of a long row than this for each thread, and the text of all its chunks is longer than what instruction caches hold.
+  constexpr int64_t kMostElements = 512;
+  // Of a row that is read again a multiprocessor's cache has one; of others blocks of few threads wait least.
+  const int64_t least_threads = is_row_written ? (row.length > 1 << 16 ? 1024 : 512) : row.length > 1 << 16 ? 512 : 256;
+  const int64_t most = row.length > 512 * kMostElements ? 1024 : least_threads;
+  std::optional<int64_t> least;
+  for (const int64_t threads : {most, most / 2, most / 4}) {
+    for (const int64_t vectors : {4, 5, 3, 6}) {
+      const ChunkSize size = {vectors, threads, parameters.vector};
+      const int64_t wasted = chunksOf(row.length, size) * size.elements() - row.length;
+      if (least && wasted >= *least) continue;
+      least = wasted;
+      parameters.threads = threads;
+      parameters.chunk = vectors;
+      if (wasted <= row.length / 32) return;
+    }
+  }
+}
+
+int64_t legalChunk(const KernelRows& rows, const CudaScheduleParameters& parameters) {
+  constexpr int64_t kMostChunks = 32;
+  constexpr int64_t kMostTogether = 64;
+  if (parameters.chunk == 0 || parameters.threads == 1 || parameters.batches > 0) return 0;
+  int64_t chunk = parameters.chunk;
+  for (const RowMaximum& row : findRowMaxima(rows)) {
+    while (chunksOf(row.length, {chunk, parameters.threads, parameters.vector}) > kMostChunks) ++chunk;
+  }
+  return chunk * parameters.vector <= kMostTogether ? chunk : 0;
+}
+
+}  // namespace tokamak

@@ -1,0 +1,236 @@
+#include <algorithm>
+#include <bit>
+
+#include <fmt/format.h>
+
+#include "heuristics/chunk_choice.h"
+#include "heuristics/cuda_rows.h"
+#include "heuristics/cuda_schedule.h"
+#include "heuristics/values_by_hand.h"
+
+namespace tokamak {
+
+static int64_t roundUp(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+
+std::string toString(const CudaScheduleParameters& parameters) {
+  std::string text = fmt::format("vector {}, threads {}, batches {}, rows {}, unroll {}, column blocks {}",
+                                 parameters.vector, parameters.threads, parameters.batches, parameters.rows_per_block,
+                                 parameters.unroll, parameters.column_blocks);
+  if (parameters.column_threads != kWarp) text += fmt::format(" of {} threads", parameters.column_threads);
+  if (parameters.chunk > 0) text += fmt::format(", chunk {}", parameters.chunk);
+  if (parameters.rows_ahead > 0) text += ", rows fetched ahead";
+  if (parameters.spreads_rows) text += ", rows over blocks";
+  return text;
+}
+
+std::optional<std::string> whyNoCudaKernel(const KernelRows& rows) {
+  const Strides strides = globalStrides(rows.fusion());
+  const auto isAcross = [&](const TensorView* tensor) {
+    return isReduced(*tensor) && !rows.isColumnPart(*tensor) && !isAlongRows(rows, *tensor, strides);
+  };
+  if (!rows.columnParts().empty()) {
+    const auto found = std::ranges::find_if(rows.stored(), isAcross);
+    if (found == rows.stored().end()) return std::nullopt;
+    return fmt::format("{} reduces columns, others rows", nameOf(**found));
+  }
+  if (std::ranges::none_of(rows.stored(), isAcross)) return std::nullopt;
+  return whyNotInColumns(rows, strides);
+}
+
+// What the schedule of the tensors with rows depends on.
+struct RowFacts {
+  bool has_rows = false;
+  bool is_followed = false;
+  bool is_whole = false;    // something needs whole rows
+  bool is_written = false;  // row by row: what reads reductions is as long as what they reduce
+  bool is_constant = true;  // how much is in a row
+  int64_t rest = 0;         // that much, in elements
+  int64_t vector = kAccessBytes;
+};
+
+static RowFacts rowFactsOf(const KernelRows& rows, const ScalarBindings& sizes) {
+  Fusion& fusion = rows.fusion();
+  const Strides strides = globalStrides(fusion);
+  RowFacts facts;
+  for (const TensorView* tensor : rows.stored()) {
+    if (!rows.hasRows(*tensor)) continue;
+    const RowLoops loops = rowLoopsOf(rows, *tensor);
+    if (loops.rest.empty()) continue;
+    facts.vector = std::min(facts.vector, vectorOf(fusion, *tensor, strides, kAccessBytes));
+    facts.has_rows = true;
+    facts.is_followed |= rows.isFollowed(*tensor);
+    facts.is_whole |= rows.columnParts().empty() || (isReduced(*tensor) && !rows.isColumnPart(*tensor));
+    facts.is_written |= !isReduced(*tensor);
+    constexpr int64_t kUnknown = 1 << 20;
+    facts.is_constant = facts.is_constant && productOf(*tensor, loops.rest, {}).has_value();
+    facts.rest = std::max(facts.rest, productOf(*tensor, loops.rest, sizes).value_or(kUnknown));
+  }
+  return facts;
+}
+
+// Whether the batches hold a row, in registers.
+static bool canKeep(const RowFacts& facts, const CudaScheduleParameters& parameters) {
+  // What a thread keeps, in elements; registers for as much again are left.
+  constexpr int64_t kMostKept = 64;
+  return facts.is_constant && parameters.batches * parameters.vector <= kMostKept &&
+         parameters.batches * parameters.vector * parameters.threads >= facts.rest;
+}
+
+CudaScheduleParameters legalParameters(const KernelRows& rows, CudaScheduleParameters parameters,
+                                       const ScalarBindings& sizes) {
+  const RowFacts facts = rowFactsOf(rows, sizes);
+  for (const TensorView* tensor : rows.stored()) {
+    if (isReduced(*tensor) && rows.isFollowing(*tensor)) parameters.column_blocks = 1;
+  }
+  const auto column_threads = static_cast<uint64_t>(std::clamp<int64_t>(parameters.column_threads, 1, kWarp));
+  parameters.column_threads = static_cast<int64_t>(std::bit_floor(column_threads));
+  if (!facts.has_rows) return parameters;
+  parameters.vector = std::min(parameters.vector, facts.vector);
+  if (rows.columnParts().empty()) parameters.rows_ahead = 0;
+  parameters.spreads_rows = parameters.spreads_rows && !facts.is_whole && parameters.threads > 1;
+  if (parameters.spreads_rows)
+    parameters.batches = 1;
+  else if (parameters.threads == 1 || !canKeep(facts, parameters))
+    parameters.batches = 0;
+  parameters.chunk = legalChunk(rows, parameters);
+  return parameters;
+}
+
+// Reductions across what lies side by side in memory, of which there are many beside one another.
+static std::vector<const TensorView*> columnReductions(const KernelRows& rows) {
+  const Strides strides = globalStrides(rows.fusion());
+  std::vector<const TensorView*> reductions;
+  for (const TensorView* tensor : rows.stored()) {
+    if (!isReduced(*tensor) || rows.isColumnPart(*tensor) || rows.rowsOf(*tensor).empty()) continue;
+    if (!isAlongRows(rows, *tensor, strides)) reductions.push_back(tensor);
+  }
+  return reductions;
+}
+
+// As many threads along columns as there are vectors in them.
+static int64_t columnThreadsOf(const KernelRows& rows, const ScalarBindings& sizes, int64_t vector) {
+  int64_t most = 0;
+  for (const TensorView* tensor : columnReductions(rows)) {
+    const auto columns = productOf(*tensor, rowLoopsOf(rows, *tensor).rows, sizes);
+    most = std::max(most, columns ? (*columns + vector - 1) / vector : kWarp);
+  }
+  return most == 0 ? kWarp : static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::min(most, kWarp))));
+}
+
+// How many blocks share a column, so that there are enough for the GPU and each still has much to do.
+static int64_t columnBlocksOf(const KernelRows& rows, const KernelTarget& target, const ScalarBindings& sizes,
+                              int64_t column_threads) {
+  int64_t blocks = 0;
+  int64_t rest = INT64_MAX;
+  for (const TensorView* tensor : columnReductions(rows)) {
+    // What follows has to be complete before the next reduction begins.
+    if (rows.isFollowing(*tensor)) return 1;
+    const RowLoops loops = rowLoopsOf(rows, *tensor);
+    const auto columns = productOf(*tensor, loops.rows, sizes);
+    const auto reduced = productOf(*tensor, loops.rest, sizes);
+    if (!columns || !reduced) return 1;
+    int64_t vector = kAccessBytes;
+    while (vector > 1 && *columns % vector != 0) vector /= 2;
+    blocks = std::max(blocks, (*columns + column_threads * vector - 1) / (column_threads * vector));
+    rest = std::min(rest, *reduced);
+  }
+  if (blocks == 0) return 1;
+  constexpr int64_t kBlocksPerMultiprocessor = 2;
+  const int64_t rows_at_once = kColumnBlockThreads / column_threads * kColumnUnroll;
+  const int64_t wanted = (kBlocksPerMultiprocessor * target.multiprocessors + blocks - 1) / blocks;
+  const int64_t most = std::max<int64_t>(1, std::min(wanted, rest / rows_at_once));
+  // Parts that come out even have no guards in their loops, which loads would wait for.
+  for (int64_t parts = most; 2 * parts > most; --parts) {
+    if (rest % (parts * rows_at_once) == 0) return parts;
+  }
+  return most;
+}
+
+// Blocks of 128 threads, which take a part of a row or several rows side by side.
+static CudaScheduleParameters spreadRows(CudaScheduleParameters parameters, int64_t vectors) {
+  constexpr int64_t kThreads = 128;
+  parameters.spreads_rows = true;
+  parameters.batches = 1;
+  parameters.threads = std::min(kThreads, roundUp(vectors, kWarp));
+  parameters.rows_per_block = kThreads / parameters.threads;
+  return parameters;
+}
+
+// Registers hold a row and, for each of its elements, the sums of the columns. Short rows go side by side. (To fetch the next row ahead takes registers
+// that more blocks make better use of.)
+static CudaScheduleParameters rowsWithParts(CudaScheduleParameters parameters, int64_t vectors,
+                                            const KernelTarget& target) {
+  constexpr int64_t kThreads = 256;
+  const auto threadsWith = [&](int64_t batches) { return roundUp((vectors + batches - 1) / batches, kWarp); };
+  parameters.batches = 2;
+  for (const int64_t batches : {2, 3, 4, 5, 6, 7, 8}) {
+    if (vectors % (batches * kWarp) != 0 || threadsWith(batches) > target.threads_per_block) continue;
+    parameters.batches = batches;
+    break;
+  }
+  while (threadsWith(parameters.batches) > target.threads_per_block) ++parameters.batches;
+  parameters.threads = threadsWith(parameters.batches);
+  parameters.rows_per_block = std::max<int64_t>(1, kThreads / parameters.threads);
+  return parameters;
+}
+
+static CudaScheduleParameters chooseParametersOf(const KernelRows& rows, const KernelTarget& target,
+                                                 const ScalarBindings& sizes) {
+  const RowFacts facts = rowFactsOf(rows, sizes);
+  CudaScheduleParameters parameters;
+  parameters.column_threads = columnThreadsOf(rows, sizes, std::max<int64_t>(1, std::min(facts.vector, kAccessBytes)));
+  parameters.column_blocks = columnBlocksOf(rows, target, sizes, parameters.column_threads);
+  if (!facts.has_rows) {
+    parameters.vector = kAccessBytes;
+    return parameters;
+  }
+  constexpr int64_t kThreadPerRow = 4;
+  if (facts.rest <= kThreadPerRow) {
+    parameters.threads = 1;
+    parameters.rows_per_block = 128;
+    return parameters;
+  }
+  parameters.vector = facts.vector;
+  const int64_t vectors = (facts.rest + facts.vector - 1) / facts.vector;
+  if (!facts.is_whole) return spreadRows(parameters, vectors);
+  if (!rows.columnParts().empty()) return rowsWithParts(parameters, vectors, target);
+  constexpr int64_t kBatches = 4;
+  const bool is_warp_per_row = vectors <= kWarp * kBatches;
+  if (is_warp_per_row) {
+    parameters.threads = kWarp;
+    parameters.batches = (vectors + kWarp - 1) / kWarp;
+    parameters.rows_per_block = 4;
+  } else {
+    parameters.threads = std::min(target.threads_per_block, roundUp((vectors + kBatches - 1) / kBatches, kWarp));
+    // Batches that come out even, if there are any.
+    for (const int64_t batches : {4, 3, 5, 6, 2, 7, 8}) {
+      if (vectors % (batches * kWarp) != 0 || vectors / batches > target.threads_per_block) continue;
+      parameters.threads = vectors / batches;
+      break;
+    }
+    parameters.batches = (vectors + parameters.threads - 1) / parameters.threads;
+  }
+  // Chunks are made of vectors of 16 bytes.
+  const std::vector<RowMaximum> maxima = is_warp_per_row ? std::vector<RowMaximum>() : findRowMaxima(rows);
+  const bool may_chunk = !maxima.empty() && facts.vector * sizeOf(maxima[0].values->dtype()) >= kAccessBytes;
+  const bool may_keep = facts.is_followed && canKeep(facts, parameters);
+  if (may_keep && !(may_chunk && areChunksBetter(facts.is_written, parameters))) return parameters;
+  parameters.batches = 0;
+  parameters.unroll = is_warp_per_row ? 1 : kBatches;
+  constexpr int64_t kManyThreads = 512;
+  if (!is_warp_per_row)
+    parameters.threads = std::min(kManyThreads, roundUp((vectors + kBatches - 1) / kBatches, kWarp));
+  if (may_chunk) {
+    chooseChunks(maxima[0], facts.is_written, parameters);
+    parameters.chunk = legalChunk(rows, parameters);
+  }
+  return parameters;
+}
+
+CudaScheduleParameters chooseCudaParameters(const KernelRows& rows, const KernelTarget& target,
+                                            const ScalarBindings& sizes) {
+  const CudaScheduleParameters chosen = chooseParametersOf(rows, target, sizes);
+  return target.by_hand.empty() ? chosen : legalParameters(rows, withValues(chosen, target.by_hand), sizes);
+}
+
+}  // namespace tokamak

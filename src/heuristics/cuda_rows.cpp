@@ -1,0 +1,75 @@
+#include "heuristics/cuda_rows.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "heuristics/axis_groups.h"
+
+namespace tokamak {
+
+std::optional<int64_t> productOf(const TensorView& tensor, const AxisNumbers& loops, const ScalarBindings& sizes) {
+  int64_t product = 1;
+  for (const int64_t i : loops) {
+    const auto extent = evaluate(*tensor.axis(i)->extent(), sizes);
+    if (!extent) return std::nullopt;
+    product *= asInt(*extent);
+  }
+  return product;
+}
+
+RowLoops rowLoopsOf(const KernelRows& rows, const TensorView& tensor) {
+  RowLoops loops;
+  loops.rows = loopsOf(tensor, rows.rowsOf(tensor));
+  for (const int64_t i : axisRange(0, tensor.axisCount())) {
+    if (std::ranges::find(loops.rows, i) != loops.rows.end()) continue;
+    if (rows.isColumnPart(tensor)) {
+      (tensor.axis(i)->isReduction() ? loops.turns : loops.rest).push_back(i);
+      continue;
+    }
+    const bool is_rest = isReduced(tensor)
+                             ? tensor.axis(i)->isReduction()
+                             : !tensor.axis(i)->isBroadcast() || tensor.axis(i)->expandedExtent() != nullptr;
+    (is_rest ? loops.rest : loops.once).push_back(i);
+  }
+  return loops;
+}
+
+bool isAlongRows(const KernelRows& rows, const TensorView& reduction, const Strides& strides) {
+  const auto unit = AxisGroups(rows.fusion(), reduction, strides).unitAxis();
+  return !unit || reduction.logical()[*unit]->isReduction();
+}
+
+std::optional<std::string> whyNotInColumns(const KernelRows& rows, const Strides& strides) {
+  for (const TensorView* tensor : rows.stored()) {
+    if (!rows.hasRows(*tensor)) continue;
+    if (isReduced(*tensor) && isAlongRows(rows, *tensor, strides))
+      return fmt::format("{} reduces rows, others columns", nameOf(*tensor));
+    if (!isReduced(*tensor) && rows.isFollowing(*tensor) && !rowLoopsOf(rows, *tensor).rest.empty())
+      return fmt::format("{} needs whole columns for each of their elements", nameOf(*tensor));
+  }
+  return std::nullopt;
+}
+
+int64_t vectorOf(Fusion& fusion, const TensorView& tensor, const Strides& strides, int64_t most) {
+  const AxisGroups groups(fusion, tensor, strides);
+  if (groups.extents().empty()) return 1;
+  size_t first = groups.extents().size() - 1;
+  // The longest tail along which each access is linear or does not move.
+  while (first > 0 && groups.mayMerge(first - 1)) --first;
+  Scalar* extent = fusion.constant(1);
+  for (size_t i = first; i < groups.extents().size(); ++i) extent = fusion.mul(extent, groups.extents()[i]);
+  IntervalAnalysis analysis;
+  analysis.assumeExtents(fusion);
+  int64_t vector = 1;
+  for (const AxisGroups::Access& access : groups.accesses()) {
+    const Scalar* stride = access.strides.back();
+    if (stride != nullptr && stride->isConstantInt(1))
+      vector = std::max(vector, kAccessBytes / sizeOf(access.tensor->dtype()));
+  }
+  vector = std::min(vector, most);
+  while (vector > 1 && !analysis.isProvablyDivisible(*extent, *fusion.constant(vector))) vector /= 2;
+  return vector;
+}
+
+}  // namespace tokamak

@@ -1,0 +1,42 @@
+// How the stored tensors of a kernel for a GPU are cut: what schedules and their parameters look at.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "analysis/addresses.h"
+#include "heuristics/kernel_rows.h"
+
+namespace tokamak {
+
+inline constexpr int64_t kWarp = 32;
+inline constexpr int64_t kAccessBytes = 16;
+
+// Of a block that reduces columns.
+inline constexpr int64_t kColumnBlockThreads = 512;
+inline constexpr int64_t kColumnUnroll = 4;
+
+/// The product of the extents of these loops; nothing where one is not known.
+std::optional<int64_t> productOf(const TensorView& tensor, const AxisNumbers& loops, const ScalarBindings& sizes);
+
+/// Loops of a tensor that has rows: those of the rows, in their order, those that are 1 long, and the others.
+struct RowLoops {
+  AxisNumbers rows;
+  AxisNumbers once;
+  AxisNumbers turns;  ///< of a part of columns, over the rows that it has
+  AxisNumbers rest;
+};
+
+RowLoops rowLoopsOf(const KernelRows& rows, const TensorView& tensor);
+
+/// Whether neighbours in memory belong to one result of a reduction (or to different ones).
+bool isAlongRows(const KernelRows& rows, const TensorView& reduction, const Strides& strides);
+
+/// Why what is computed from reductions of columns cannot be computed in blocks of columns, or nothing.
+std::optional<std::string> whyNotInColumns(const KernelRows& rows, const Strides& strides);
+
+/// How many neighbouring elements a thread can take together along the last of the loops: 16 bytes of the narrowest tensor, and a divisor of
+/// what lies side by side in memory.
+int64_t vectorOf(Fusion& fusion, const TensorView& tensor, const Strides& strides, int64_t most);
+
+}  // namespace tokamak

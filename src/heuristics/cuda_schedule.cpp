@@ -1,0 +1,296 @@
+#include "heuristics/cuda_schedule.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "base/error.h"
+#include "heuristics/chunked_maxima.h"
+#include "heuristics/cuda_rows.h"
+#include "heuristics/kept_values.h"
+#include "heuristics/tiles.h"
+#include "schedule/cache.h"
+#include "schedule/memory.h"
+#include "schedule/transforms.h"
+
+namespace tokamak {
+
+namespace {
+
+class CudaScheduler {
+ public:
+  CudaScheduler(const KernelRows& rows, const CudaScheduleParameters& parameters)
+      : fusion_(rows.fusion()), rows_(rows), parameters_(parameters), strides_(globalStrides(fusion_)) {}
+
+  void run() {
+    const bool all_columns = !rows_.isSingleBlock() && rows_.columnParts().empty() && !whyNotInColumns(rows_, strides_);
+    std::set<const TensorView*> columns;
+    for (TensorView* tensor : rows_.stored()) {
+      const bool is_alone = !rows_.isFollowed(*tensor) && !rows_.isFollowing(*tensor);
+      const bool is_column = all_columns
+                                 ? (isReduced(*tensor) || rows_.isFollowing(*tensor)) && !rows_.rowsOf(*tensor).empty()
+                                 : isReduced(*tensor) && is_alone && !rows_.rowsOf(*tensor).empty() &&
+                                       !rows_.isColumnPart(*tensor) && !isAlongRows(rows_, *tensor, strides_);
+      if (is_column) columns.insert(tensor);
+    }
+    has_columns_ = !columns.empty();
+    // Reductions of rows beside columns take no more threads than these have.
+    if (has_columns_ && parameters_.threads == 1) parameters_.rows_per_block = parameters_.column_threads;
+    if (has_columns_ && parameters_.threads > 1) {
+      parameters_.threads = parameters_.column_threads;
+      parameters_.rows_per_block = 1;
+      parameters_.batches = 0;
+    }
+    std::vector<KeptValue> kept;
+    if (parameters_.batches > 0 && columns.empty()) kept = findKeptValues(rows_, keptBytes());
+    std::set<const TensorView*> caches;
+    for (const KeptValue& value : kept) {
+      TensorView* cache = value.tensor;
+      if (fusion_.isInput(cache))
+        cache = cache_after(cache);
+      else if (fusion_.isOutput(cache))
+        cache = cache_fork(cache);
+      if (parameters_.rows_ahead > 0 && fusion_.isInput(value.tensor)) circular_buffer(cache, 2, 1);
+      caches.insert(cache);
+      scheduleRow(*cache, {.rows = value.rows, .rest = value.rest});
+    }
+    std::vector<ChunkTensor> chunks;
+    if (parameters_.chunk > 0 && columns.empty()) chunks = chunkRows();
+    const auto isChunked = [&](const TensorView* tensor) {
+      return std::ranges::find(chunks, tensor, &ChunkTensor::tensor) != chunks.end();
+    };
+    // Tiles need the threads for themselves.
+    may_tile_ = rows_.stored().size() == 1 && !rows_.hasRows(*rows_.stored()[0]);
+    for (TensorView* tensor : rows_.stored()) {
+      if (isChunked(tensor)) continue;
+      if (columns.contains(tensor))
+        scheduleColumns(*tensor);
+      else if (rows_.hasRows(*tensor))
+        scheduleRow(*tensor, rowLoopsOf(rows_, *tensor));
+      else
+        schedulePointwise(*tensor);
+    }
+    std::map<TensorView*, int64_t> positions;
+    for (const ChunkTensor& chunk : chunks) positions[chunk.tensor] = scheduleChunk(chunk);
+    // Reductions that are followed are computed in their row; what is not stored is computed where it is read.
+    for (TensorView* tensor : fusion_.allTensors()) {
+      if (fusion_.isInput(tensor) || fusion_.isOutput(tensor)) continue;
+      const bool is_stored = isReduced(*tensor) && !rows_.isExpression(*tensor);
+      const bool is_row =
+          caches.contains(tensor) || (is_stored && rows_.isFollowed(*tensor) && !rows_.rowsOf(*tensor).empty());
+      if (std::ranges::find(tiles_, tensor) != tiles_.end())
+        tensor->mutableDomain().inline_position = 1;
+      else if (is_row || !is_stored)
+        tensor->mutableDomain().inline_position = is_row ? row_loop_count_ : tensor->axisCount();
+    }
+    for (const auto& [tensor, position] : positions) tensor->mutableDomain().inline_position = position;
+  }
+
+ private:
+  // What a thread has room for in registers, in bytes for each of its elements.
+  int64_t keptBytes() const {
+    const int64_t threads = parameters_.threads * parameters_.rows_per_block;
+    const int64_t elements = parameters_.spreads_rows ? parameters_.vector : parameters_.batches * parameters_.vector;
+    if (rows_.columnParts().empty()) return (threads > 512 ? 128 : 256) / elements;
+    // Sums of columns are there as well; of short rows several blocks are under way.
+    constexpr int64_t kRegisters = 65536;
+    constexpr int64_t kOthers = 24;
+    constexpr int64_t kAtOnce = 768;
+    int64_t room = 4 * (kRegisters / std::max(threads, threads <= kAtOnce / 2 ? kAtOnce : threads) / 8 * 8 - kOthers);
+    for (const auto& [sum, part] : rows_.columnParts()) room -= sizeOf(sum->dtype()) * elements;
+    return std::max<int64_t>(room, 0) / elements;
+  }
+
+  // One loop for the rows (or none), those of axes that are 1 long, one for the rest (or none). Gives the number of the latter.
+  int64_t mergeRowsAndRest(TensorView& tensor, const RowLoops& loops) {
+    const int64_t first_rest = mergeRows(tensor, loops);
+    mergeRange(tensor, first_rest, tensor.axisCount());
+    return first_rest;
+  }
+
+  // One loop for the rows (or none), those of axes that are 1 long, the rest. Gives the number of the first of the latter.
+  int64_t mergeRows(TensorView& tensor, const RowLoops& loops) {
+    AxisNumbers order = loops.rows;
+    order.insert(order.end(), loops.once.begin(), loops.once.end());
+    order.insert(order.end(), loops.turns.begin(), loops.turns.end());
+    const auto first_rest = static_cast<int64_t>(order.size());
+    order.insert(order.end(), loops.rest.begin(), loops.rest.end());
+    if (order != axisRange(0, tensor.axisCount())) reorder(&tensor, order);
+    const auto rows = static_cast<int64_t>(loops.rows.size());
+    mergeRange(tensor, 0, rows);
+    return first_rest - std::max<int64_t>(rows - 1, 0);
+  }
+
+  // Rows over blocks; the rest over the threads of the block, in vectors.
+  void scheduleRow(TensorView& tensor, const RowLoops& loops) {
+    int64_t inner = mergeRowsAndRest(tensor, loops);
+    if (!loops.rows.empty()) inner += spreadRows(tensor, loops);
+    if (loops.rest.empty() || parameters_.threads == 1) return;
+    splitRest(tensor, inner);
+  }
+
+  // [rows] or, beside parts of columns, [parts][turns], of which the innermost is shared by the threads across. Gives how many loops more than one.
+  int64_t spreadRows(TensorView& tensor, const RowLoops& loops) {
+    int64_t row = 0;
+    if (!rows_.columnParts().empty()) {
+      if (loops.turns.empty()) {
+        split(&tensor, 0, rows_.columnParts().begin()->second.count);
+        AxisNumbers order = axisRange(0, tensor.axisCount());
+        std::swap(order[0], order[1]);
+        reorder(&tensor, order);
+      }
+      row = 1;
+    }
+    row_loop_count_ = row + 1;
+    if (parameters_.rows_per_block > 1) {
+      split(&tensor, row, fusion_.constant(parameters_.rows_per_block));
+      parallelize(&tensor, row + 1, parameters_.threads == 1 ? ParallelType::TIDx : ParallelType::TIDy);
+      ++row_loop_count_;
+    }
+    if (!rows_.isSingleBlock()) parallelize(&tensor, 0, ParallelType::BIDx);
+    // The turns of a part were among the loops before.
+    return row_loop_count_ - 1 - static_cast<int64_t>(loops.turns.size());
+  }
+
+  std::vector<ChunkTensor> chunkRows() {
+    std::vector<ChunkTensor> all;
+    for (const RowMaximum& row : findRowMaxima(rows_)) {
+      const auto chunks = chunkMaximum(rows_, row, {parameters_.chunk, parameters_.threads, parameters_.vector});
+      all.insert(all.end(), chunks.begin(), chunks.end());
+    }
+    return all;
+  }
+
+  // Chunks one after the other, their elements and results in registers. Gives the inline position.
+  int64_t scheduleChunk(const ChunkTensor& chunk) {
+    using Part = ChunkTensor::Part;
+    TensorView& tensor = *chunk.tensor;
+    const bool has_elements = chunk.part == Part::Elements || chunk.part == Part::Sum;
+    RowLoops loops{.rows = chunk.rows, .rest = axisRange(chunk.axis, chunk.axis + (has_elements ? 4 : 2))};
+    for (const int64_t i : axisRange(0, tensor.axisCount())) {
+      const bool is_known = std::ranges::count(loops.rows, i) + std::ranges::count(loops.rest, i) > 0;
+      if (!is_known) loops.once.push_back(i);
+    }
+    int64_t first = mergeRows(tensor, loops);
+    if (!loops.rows.empty()) first += spreadRows(tensor, loops);
+    const auto mark = [&](int64_t axis, ParallelType type) {
+      if (!tensor.axis(axis)->extent()->isConstantInt(1)) parallelize(&tensor, axis, type);
+    };
+    mark(first, ParallelType::Unroll);
+    if (has_elements) mark(first + 1, ParallelType::Unroll);
+    parallelize(&tensor, first + (has_elements ? 2 : 1), ParallelType::TIDx);
+    if (has_elements) mark(first + 3, ParallelType::Vectorize);
+    const bool is_result = chunk.part == Part::Row && (fusion_.isOutput(&tensor) || loops.rows.empty());
+    const int64_t shared = loops.rows.empty() ? 0 : row_loop_count_;
+    return is_result ? 0 : chunk.part == Part::Elements ? first + 1 : shared;
+  }
+
+  // [rest] -> [batches] [TIDx] [vector], with those that are 1 left out of the vector.
+  void splitRest(TensorView& tensor, int64_t axis) {
+    int64_t threads_axis = axis;
+    split(&tensor, axis, fusion_.constant(parameters_.vector));
+    if (parameters_.batches > 0) {
+      split(&tensor, axis, fusion_.constant(parameters_.threads));
+      parallelizeBatches(tensor, axis);
+      threads_axis = axis + 1;
+    } else {
+      split(&tensor, axis, fusion_.constant(parameters_.threads));
+      split(&tensor, axis, fusion_.constant(parameters_.unroll));
+      if (parameters_.unroll > 1) parallelize(&tensor, axis + 1, ParallelType::Unroll);
+      threads_axis = axis + 2;
+    }
+    parallelize(&tensor, threads_axis, ParallelType::TIDx);
+    if (parameters_.vector > 1) parallelize(&tensor, threads_axis + 1, ParallelType::Vectorize);
+  }
+
+  void parallelizeBatches(TensorView& tensor, int64_t axis) {
+    if (parameters_.spreads_rows)
+      parallelize(&tensor, axis, ParallelType::BIDy);
+    else if (tensor.axis(axis)->visibleExtent()->isConstant())
+      parallelize(&tensor, axis, ParallelType::Unroll);
+  }
+
+  // Columns over the threads along x, what is reduced over those along y.
+  void scheduleColumns(TensorView& tensor) {
+    const RowLoops loops = rowLoopsOf(rows_, tensor);
+    const int64_t reduced = mergeRowsAndRest(tensor, loops) + 2;
+    const int64_t vector = vectorOfColumns(tensor);
+    split(&tensor, 0, fusion_.constant(vector));
+    split(&tensor, 0, fusion_.constant(parameters_.column_threads));
+    parallelize(&tensor, 0, ParallelType::BIDx);
+    parallelize(&tensor, 1, ParallelType::TIDx);
+    row_loop_count_ = 1;
+    // [BIDx][TIDx][vector] ... [serial][unroll][TIDy]: the vector becomes the innermost loop.
+    if (!loops.rest.empty()) {
+      int64_t inner = reduced;
+      if (parameters_.column_blocks > 1) {
+        split(&tensor, inner, fusion_.constant(parameters_.column_blocks), SplitSide::Outer);
+        parallelize(&tensor, inner++, ParallelType::BIDy);
+      }
+      split(&tensor, inner, fusion_.constant(reducedThreads()));
+      split(&tensor, inner, fusion_.constant(kColumnUnroll));
+      parallelize(&tensor, inner + 1, ParallelType::Unroll);
+      parallelize(&tensor, inner + 2, ParallelType::TIDy);
+    }
+    AxisNumbers order = axisRange(0, tensor.axisCount());
+    std::rotate(order.begin() + 2, order.begin() + 3, order.end());
+    reorder(&tensor, order);
+    if (vector > 1) parallelize(&tensor, tensor.axisCount() - 1, ParallelType::Vectorize);
+  }
+  int64_t reducedThreads() const { return kColumnBlockThreads / parameters_.column_threads; }
+  int64_t vectorOfColumns(const TensorView& tensor) const {
+    IntervalAnalysis analysis;
+    analysis.assumeExtents(fusion_);
+    int64_t vector = parameters_.vector;
+    while (vector > 1 && !analysis.isProvablyDivisible(*tensor.axis(0)->extent(), *fusion_.constant(vector)))
+      vector /= 2;
+    return vector;
+  }
+
+  void schedulePointwise(TensorView& tensor) {
+    const int64_t count = tensor.axisCount();
+    if (count == 0) return;
+    if (may_tile_) {
+      if (const auto transposed = findTranspose(fusion_, tensor, strides_)) {
+        const int64_t vector = std::max<int64_t>(1, kAccessBytes / sizeOf(tensor.dtype()));
+        for (TensorView* cache : scheduleTiles(*transposed, vector)) tiles_.push_back(cache);
+        return;
+      }
+    }
+    mergeRange(tensor, 0, count);
+    const int64_t vector = vectorOf(fusion_, tensor, strides_, parameters_.vector);
+    // The threads that the block has anyway.
+    const int64_t across = has_columns_ ? reducedThreads() : parameters_.threads > 1 ? parameters_.rows_per_block : 1;
+    const int64_t along = has_columns_              ? parameters_.column_threads
+                          : parameters_.threads > 1 ? parameters_.threads
+                                                    : 128;
+    split(&tensor, 0, fusion_.constant(vector));
+    split(&tensor, 0, fusion_.constant(along));
+    int64_t next = 1;
+    if (across > 1) {
+      split(&tensor, 0, fusion_.constant(across));
+      parallelize(&tensor, next++, ParallelType::TIDy);
+    }
+    if (!rows_.isSingleBlock()) parallelize(&tensor, 0, ParallelType::BIDx);
+    parallelize(&tensor, next++, ParallelType::TIDx);
+    if (vector > 1) parallelize(&tensor, next, ParallelType::Vectorize);
+  }
+
+  Fusion& fusion_;
+  const KernelRows& rows_;
+  CudaScheduleParameters parameters_;
+  Strides strides_;
+  bool has_columns_ = false;
+  bool may_tile_ = false;
+  std::vector<TensorView*> tiles_;
+  int64_t row_loop_count_ = 1;
+};
+
+}  // namespace
+
+void scheduleForCuda(const KernelRows& rows, const CudaScheduleParameters& parameters) {
+  CudaScheduler(rows, parameters).run();
+}
+
+}  // namespace tokamak

@@ -1,0 +1,49 @@
+// The schedule of one kernel for an NVIDIA GPU.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "heuristics/kernel_rows.h"
+#include "heuristics/kernel_target.h"
+
+namespace tokamak {
+
+/// What the schedule of a kernel is made from; docs/kernels.md says how it is chosen.
+struct CudaScheduleParameters {
+  int64_t vector = 1;     ///< neighbouring elements that a thread takes together
+  int64_t threads = 128;  ///< of a block, along a row or over the elements of a pointwise output
+  int64_t batches =
+      0;  ///< vectors that a thread keeps of a row in registers; 0: rows are read again for every reduction
+  int64_t rows_per_block = 1;  ///< rows that a block takes side by side
+  int64_t unroll = 1;          ///< vectors that a thread has under way in a row that is not kept
+  int64_t column_blocks = 1;   ///< blocks that share the elements of a column
+  /// Of the 512 threads of a block that reduces columns those along the columns, a power of two; the others are across.
+  int64_t column_threads = 32;
+  /// Vectors of a chunk (heuristics/chunked_maxima.h), of rows that are not kept; 0: a maximum is complete before a sum of exponentials begins.
+  int64_t chunk = 0;
+  int64_t rows_ahead = 0;     ///< 1: what is kept of a row is read while the row before is computed
+  bool spreads_rows = false;  ///< a row's batches are blocks side by side: nothing needs all of it
+
+  bool operator==(const CudaScheduleParameters&) const = default;
+};
+
+/// "vector 8, threads 128, batches 4, rows 1, unroll 1"
+std::string toString(const CudaScheduleParameters& parameters);
+
+/// What such a kernel is not good at, or nothing.
+std::optional<std::string> whyNoCudaKernel(const KernelRows& rows);
+
+/// A pure function of the fusion, the sizes and the target. The fusion has no schedule yet.
+CudaScheduleParameters chooseCudaParameters(const KernelRows& rows, const KernelTarget& target,
+                                            const ScalarBindings& sizes);
+
+/// The parameters with those values that do not fit the fusion made smaller: vectors that divide, batches that are kept only where sizes are constant.
+CudaScheduleParameters legalParameters(const KernelRows& rows, CudaScheduleParameters parameters,
+                                       const ScalarBindings& sizes);
+
+/// Gives every tensor its schedule. Errors: Schedule.
+void scheduleForCuda(const KernelRows& rows, const CudaScheduleParameters& parameters);
+
+}  // namespace tokamak

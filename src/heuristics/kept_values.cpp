@@ -1,0 +1,248 @@
+#include "heuristics/kept_values.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "ir/ops/math/pointwise_op.h"
+#include "ir/ops/math/reduction_op.h"
+
+namespace tokamak {
+
+namespace {
+
+// What a stored tensor goes over: its rows, then what is in a row.
+struct Coordinates {
+  std::vector<Scalar*> rows;
+  std::vector<Scalar*> row_extents;
+  std::vector<Scalar*> rest;
+  std::vector<Scalar*> rest_extents;
+};
+
+Coordinates coordinatesOf(const KernelRows& rows, const TensorView& tensor, const ElementRule& rule) {
+  Coordinates result;
+  if (const auto part = rows.columnParts().find(&tensor); part != rows.columnParts().end()) {
+    result.rows = part->second.rows;
+    result.row_extents = part->second.extents;
+    result.rest.assign(rule.coordinates.begin() + 1, rule.coordinates.end());
+    result.rest_extents = part->second.columns;
+    return result;
+  }
+  const AxisNumbers& numbers = rows.rowsOf(tensor);
+  for (const int64_t axis : numbers) {
+    result.rows.push_back(rule.coordinates[static_cast<size_t>(axis)]);
+    result.row_extents.push_back(rule.extents[static_cast<size_t>(axis)]);
+  }
+  const Axes shape = shapeOf(tensor);
+  for (size_t i = 0; i < shape.size(); ++i) {
+    const bool is_row = std::ranges::find(numbers, static_cast<int64_t>(i)) != numbers.end();
+    if (is_row || shape[i]->isBroadcast()) continue;
+    result.rest.push_back(rule.coordinates[i]);
+    result.rest_extents.push_back(rule.extents[i]);
+  }
+  if (isReduced(tensor)) {
+    for (const ReducedAxis& axis : rule.value->axes) {
+      result.rest.push_back(axis.coordinate);
+      result.rest_extents.push_back(axis.extent);
+    }
+  }
+  return result;
+}
+
+// Which of the tensor's axes are which of the coordinates; nothing unless each is one of them, and all are there in their order.
+std::optional<KeptValue> readInPlace(const TensorRead& read, const Coordinates& at) {
+  KeptValue input;
+  input.tensor = const_cast<TensorView*>(read.tensor);
+  const Axes shape = shapeOf(*read.tensor);
+  const auto axisOf = [&](const Scalar* coordinate) {
+    return std::ranges::find(read.index, coordinate) - read.index.begin();
+  };
+  for (const Scalar* row : at.rows) input.rows.push_back(axisOf(row));
+  for (const Scalar* each : at.rest) input.rest.push_back(axisOf(each));
+  std::vector<int64_t> all = input.rows;
+  all.insert(all.end(), input.rest.begin(), input.rest.end());
+  std::ranges::sort(all);
+  const bool is_whole = all == axisRange(0, static_cast<int64_t>(shape.size()));
+  // A part that only some of the coordinates read, of a concatenation say, is shorter.
+  const auto isWhole = [&](const AxisNumbers& axes, const std::vector<Scalar*>& extents) {
+    for (size_t i = 0; i < axes.size(); ++i) {
+      if (shape[static_cast<size_t>(axes[i])]->visibleExtent() != extents[i]) return false;
+    }
+    return true;
+  };
+  if (is_whole && !(isWhole(input.rows, at.row_extents) && isWhole(input.rest, at.rest_extents))) return std::nullopt;
+  return is_whole ? std::optional(input) : std::nullopt;
+}
+
+class KeptValueFinder {
+ public:
+  explicit KeptValueFinder(const KernelRows& rows) : rows_(rows), fusion_(rows.fusion()) {
+    analysis_.assumeExtents(fusion_);
+    for (const TensorView* tensor : rows.stored()) {
+      const ElementRule& rule = rules_.of(*tensor->definition());
+      nests_.push_back({tensor, coordinatesOf(rows, *tensor, rule)});
+    }
+  }
+
+  std::vector<KeptValue> find(int64_t most_bytes) {
+    for (Expr* expr : std::vector<Expr*>(fusion_.exprs())) {
+      for (TensorView* tensor : tensorsOf(expr->outputs())) {
+        if (isStored(*tensor) || !isWorthKeeping(*tensor)) continue;
+        TensorView* best = narrowestAfter(*tensor);
+        if (const auto value = readInPlaceByAll(*best)) keep(*value);
+      }
+    }
+    dropPassedOn();
+    for (TensorView* input : tensorsOf(fusion_.inputs())) {
+      if (const auto value = readInPlaceByAll(*input)) keep(*value);
+    }
+    // Inputs are read again rather than values computed again: the former are in a cache at least.
+    const auto bytes = [](const KeptValue& value) { return sizeOf(value.tensor->dtype()); };
+    int64_t total = 0;
+    for (const KeptValue& value : kept_) total += bytes(value);
+    while (!kept_.empty() && total > most_bytes) {
+      total -= bytes(kept_.back());
+      kept_.pop_back();
+    }
+    return kept_;
+  }
+
+ private:
+  struct Nest {
+    const TensorView* tensor;
+    Coordinates at;
+  };
+
+  bool isStored(const TensorView& tensor) const {
+    return kept_tensors_.contains(&tensor) || fusion_.isInput(const_cast<TensorView*>(&tensor)) ||
+           (isReduced(tensor) && !rows_.isExpression(tensor));
+  }
+
+  void keep(const KeptValue& value) {
+    kept_.push_back(value);
+    kept_tensors_.insert(value.tensor);
+    // It is computed in the row as well.
+    if (value.tensor->definition() == nullptr) return;
+    const ElementRule& rule = rules_.of(*value.tensor->definition());
+    Coordinates at;
+    for (const int64_t row : value.rows) {
+      at.rows.push_back(rule.coordinates[static_cast<size_t>(row)]);
+      at.row_extents.push_back(rule.extents[static_cast<size_t>(row)]);
+    }
+    for (const int64_t each : value.rest) {
+      at.rest.push_back(rule.coordinates[static_cast<size_t>(each)]);
+      at.rest_extents.push_back(rule.extents[static_cast<size_t>(each)]);
+    }
+    nests_.push_back({value.tensor, std::move(at)});
+  }
+
+  // A value that only one later value is made of need not be kept beside that.
+  void dropPassedOn() {
+    for (size_t i = 0; i < kept_.size();) {
+      TensorView* tensor = kept_[i].tensor;
+      const auto nest = std::ranges::find_if(
+          nests_, [&](const Nest& each) { return each.tensor == tensor && !fusion_.isOutput(tensor); });
+      const bool is_output = nest == nests_.end();
+      std::optional<Nest> own;
+      if (!is_output) {
+        own = *nest;
+        nests_.erase(nest);
+      }
+      kept_tensors_.erase(tensor);
+      if (is_output || readInPlaceByAll(*tensor)) {
+        kept_tensors_.insert(tensor);
+        if (own) nests_.push_back(*own);
+        ++i;
+        continue;
+      }
+      kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+
+  // Where the tensor stands if at least two stored tensors need it in place, and all that need it.
+  std::optional<KeptValue> readInPlaceByAll(TensorView& tensor) {
+    std::optional<KeptValue> value;
+    int count = 0;
+    for (const Nest& nest : nests_) {
+      const ElementRule& rule = rules_.of(*nest.tensor->definition());
+      TensorReads reads(fusion_, analysis_, rules_,
+                        [&](const TensorView& read) { return &read == &tensor || isStored(read); });
+      Substitution same(fusion_);
+      const Element& element = isReduced(*nest.tensor) ? *rule.value->operands[0] : *rule.value;
+      for (const TensorRead& read : reads.of(element, same)) {
+        if (read.tensor != &tensor) continue;
+        const auto place = readInPlace(read, nest.at);
+        if (!place || nest.at.rows.empty() || place->rest.empty()) return std::nullopt;
+        if (value && (place->rows != value->rows || place->rest != value->rest)) return std::nullopt;
+        value = place;
+        ++count;
+      }
+      // An output that is written in place needs its own value.
+      if (nest.tensor == &tensor) ++count;
+    }
+    return count > 1 ? value : std::nullopt;
+  }
+
+  bool isWorthKeeping(TensorView& tensor) {
+    if (isReduced(tensor) || !readInPlaceByAll(tensor)) return false;
+    bool is_expensive = false;
+    std::set<const TensorView*> sources;
+    std::set<const TensorView*> seen;
+    const auto visit = [&](const auto& self, const TensorView& at) -> void {
+      if (!seen.insert(&at).second) return;
+      if (&at != &tensor && isStored(at)) {
+        if (!kept_tensors_.contains(&at) || shapeOf(at).size() == shapeOf(tensor).size()) sources.insert(&at);
+        return;
+      }
+      if (at.definition() == nullptr) return;
+      is_expensive |= isExpensive(*at.definition());
+      for (const TensorView* operand : tensorsOf(at.definition()->inputs())) self(self, *operand);
+    };
+    visit(visit, tensor);
+    const auto whole = std::ranges::count_if(sources, [&](const TensorView* source) {
+      return !isReduced(*source) && withoutBroadcasts(*source) == withoutBroadcasts(tensor);
+    });
+    return is_expensive || whole > 1;
+  }
+  static size_t withoutBroadcasts(const TensorView& tensor) {
+    return static_cast<size_t>(
+        std::ranges::count_if(shapeOf(tensor), [](const IterDomain* axis) { return !axis->isBroadcast(); }));
+  }
+
+  // Of the tensors that are computed from this one alone, step by step, the last of those with the smallest elements.
+  TensorView* narrowestAfter(TensorView& tensor) {
+    TensorView* best = &tensor;
+    TensorView* at = &tensor;
+    while (at->uses().size() == 1 && !fusion_.isOutput(at)) {
+      const Expr& use = **at->uses().begin();
+      if (!use.is<PointwiseOp>() && use.info().name != "cast") break;
+      TensorView* next = tensorsOf(use.outputs())[0];
+      if (isStored(*next) || !readInPlaceByAll(*next)) break;
+      at = next;
+      if (sizeOf(at->dtype()) <= sizeOf(best->dtype())) best = at;
+    }
+    return best;
+  }
+
+  const KernelRows& rows_;
+  Fusion& fusion_;
+  IntervalAnalysis analysis_;
+  RuleTable rules_;
+  std::vector<Nest> nests_;
+  std::vector<KeptValue> kept_;
+  std::set<const TensorView*> kept_tensors_;
+};
+
+}  // namespace
+
+std::vector<KeptValue> findKeptValues(const KernelRows& rows, int64_t most_bytes) {
+  return KeptValueFinder(rows).find(most_bytes);
+}
+
+bool isExpensive(const Expr& expr) {
+  const auto* op = expr.as<PointwiseOp>();
+  if (op == nullptr) return false;
+  return functionInfo(op->function).accuracy == Accuracy::Approx || op->function == FunctionId::philox;
+}
+
+}  // namespace tokamak

@@ -1,0 +1,25 @@
+// Kept values: what a row kernel needs several times at one place, and a thread may keep.
+#pragma once
+
+#include <vector>
+
+#include "heuristics/kernel_rows.h"
+
+namespace tokamak {
+
+/// An input, or a tensor whose elements are worth more than the room that they take.
+struct KeptValue {
+  TensorView* tensor = nullptr;
+  AxisNumbers rows;  ///< the tensor's axes that are rows, in the order of the rows
+  AxisNumbers rest;  ///< the others, in the order in which those of its readers are
+};
+
+/// Tensors that at least two stored tensors need at their own coordinates, in the same order of axes, and that no other one needs: values that take an
+/// approximated function or a random number to compute, or more than one input; and inputs. No more than `most_bytes` per element of a row
+/// all together. Producers first.
+std::vector<KeptValue> findKeptValues(const KernelRows& rows, int64_t most_bytes);
+
+/// An approximated function or a random number: it costs more than reading its operands again.
+bool isExpensive(const Expr& expr);
+
+}  // namespace tokamak

@@ -1,0 +1,98 @@
+// KernelRows: which tensors of a kernel are stored, and along which of their axes those that read reductions go with them.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "analysis/tensor_reads.h"
+#include "ir/fields.h"  // before AxisNumbers, which an enumerator there is called, too
+#include "ir/fusion.h"
+
+namespace tokamak {
+
+/// Axis numbers.
+using AxisNumbers = std::vector<int64_t>;
+
+/// A partial sum over some of the rows, for each column and each of `count` parts: what graph/split_column_sums makes. Turn i of part p is row
+/// i * count + p.
+struct ColumnPart {
+  Scalar* count = nullptr;
+  std::vector<Scalar*> rows;     ///< where it reads the axes that are the rows, in the coordinates of its rule
+  std::vector<Scalar*> extents;  ///< of these axes
+  std::vector<Scalar*> columns;  ///< the extents of the other axes
+};
+
+/// What reads a reduction that has no rows is complete only after all blocks.
+enum class WholeReductions : uint8_t {
+  Refused,      ///< that is no kernel
+  SingleBlock,  ///< the kernel has one block
+};
+
+/// Whether sums over some of the rows for each column (ColumnPart) go with who goes over the rows.
+enum class ColumnParts : uint8_t { Beside, Apart };
+
+/// A row is what a block computes for itself: a stored tensor that reads a reduction needs all of it at one place along the reduction's axes, so the
+/// two go over these axes together.
+class KernelRows {
+ public:
+  explicit KernelRows(Fusion& fusion);
+
+  /// Why the fusion cannot be one kernel, or nothing; then what follows is known.
+  std::optional<std::string> find(WholeReductions whole, ColumnParts parts);
+
+  Fusion& fusion() const { return *fusion_; }
+  /// Outputs and reductions, producers first.
+  const std::vector<TensorView*>& stored() const { return stored_; }
+  /// The axes (of the visible shape) that are the rows of a stored tensor: of a reduction all that are longer than 1, of others those along which they follow
+  /// reductions, none if they follow none; of a part of columns the axis of the parts.
+  const AxisNumbers& rowsOf(const TensorView& tensor) const;
+  /// Sums of columns that are made by who goes over the rows for something else.
+  const std::map<const TensorView*, ColumnPart>& columnParts() const { return column_parts_; }
+  bool isColumnPart(const TensorView& tensor) const { return column_parts_.contains(&tensor); }
+  /// Reads a reduction, or is one.
+  bool hasRows(const TensorView& tensor) const { return rows_.contains(&tensor); }
+  /// A reduction that stored tensors read, row by row.
+  bool isFollowed(const TensorView& tensor) const { return followed_.contains(&tensor); }
+  bool isFollowing(const TensorView& tensor) const { return following_.contains(&tensor); }
+  /// Something is complete only when all of it has been reduced.
+  bool isSingleBlock() const { return is_single_block_; }
+  /// A reduction over a few elements that is read otherwise than row by row: it is computed wherever it is read.
+  bool isExpression(const TensorView& tensor) const { return expressions_.contains(&tensor); }
+
+ private:
+  std::optional<std::string> findAll(WholeReductions whole);
+  std::optional<std::string> findStored();
+  std::optional<std::string> findRowsOf(const TensorView& tensor, WholeReductions whole);
+  void findColumnParts();
+  std::optional<ColumnPart> columnPartOf(const TensorView& tensor);
+  std::optional<std::string> findRowsOfPart(const TensorView& tensor, const ColumnPart& part);
+  bool areBesideOneAnother() const;
+  void joinRows();
+  std::optional<std::string> problemWith(const TensorView& read, std::string problem);
+
+  Fusion* fusion_;
+  IntervalAnalysis analysis_;
+  RuleTable rules_;
+  std::vector<TensorView*> stored_;
+  std::map<const TensorView*, AxisNumbers> rows_;
+  std::map<const TensorView*, ColumnPart> column_parts_;
+  std::set<const TensorView*> followed_;
+  std::set<const TensorView*> following_;
+  std::set<const TensorView*> expressions_;
+  bool is_changed_ = false;  // something became an expression
+  bool is_single_block_ = false;
+  bool may_have_parts_ = true;
+};
+
+/// Whether an op of the fusion computes the tensor as a reduction.
+bool isReduced(const TensorView& tensor);
+/// Positions among the loops of axes of the visible shape.
+AxisNumbers loopsOf(const TensorView& tensor, const AxisNumbers& axes);
+/// Merges the loops [first, last) into one, which is then loop `first`.
+void mergeRange(TensorView& tensor, int64_t first, int64_t last);
+AxisNumbers axisRange(int64_t first, int64_t last);
+
+}  // namespace tokamak

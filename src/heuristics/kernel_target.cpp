@@ -1,0 +1,51 @@
+#include "heuristics/kernel_target.h"
+
+#include <cstdlib>
+
+#include "graph/split_column_sums.h"
+#include "heuristics/cpu_schedule.h"
+#include "heuristics/cuda_schedule.h"
+#include "heuristics/kernel_rows.h"
+#include "heuristics/schedule_parameters.h"
+#include "ir/clone.h"
+
+namespace tokamak {
+
+std::string cudaScheduleByHand() {
+  const char* const given = std::getenv("TOKAMAK_CUDA_SCHEDULE");
+  return given == nullptr ? "" : given;
+}
+
+KernelTarget cpuTarget(int64_t processors) { return {.kind = TargetKind::Cpu, .multiprocessors = processors}; }
+
+KernelTarget hopperTarget() {
+  return {.kind = TargetKind::Cuda,
+          .multiprocessors = 132,
+          .threads_per_block = 1024,
+          .threads_per_multiprocessor = 2048,
+          .shared_bytes_per_block = 227 * 1024,
+          .registers_per_multiprocessor = 65536,
+          .by_hand = cudaScheduleByHand()};
+}
+
+// A processor's cache has the rows for a second kernel's sums.
+ColumnParts columnPartsOn(TargetKind kind) {
+  return kind == TargetKind::Cuda ? ColumnParts::Beside : ColumnParts::Apart;
+}
+
+std::optional<std::string> whyNoKernel(Fusion& fusion, const KernelTarget& target) {
+  KernelRows rows(fusion);
+  if (auto problem = rows.find(WholeReductions::Refused, columnPartsOn(target.kind))) return problem;
+  return target.kind == TargetKind::Cuda ? whyNoCudaKernel(rows) : whyNoCpuKernel(rows);
+}
+
+std::unique_ptr<Fusion> prepareForKernels(const Fusion& fusion, const KernelTarget& target) {
+  if (columnPartsOn(target.kind) == ColumnParts::Apart) return cloneFusion(fusion);
+  return splitColumnSums(fusion, target.multiprocessors);
+}
+
+void scheduleKernel(Fusion& fusion, const KernelTarget& target, const ScalarBindings& sizes) {
+  scheduleKernel(fusion, chooseParameters(requireRows(fusion, target.kind), target, sizes));
+}
+
+}  // namespace tokamak

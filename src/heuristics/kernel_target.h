@@ -1,0 +1,49 @@
+// KernelTarget: what the machine that a kernel is made for is like, as far as schedules depend on it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "ir/fusion.h"
+
+namespace tokamak {
+
+enum class TargetKind : uint8_t {
+  Cpu,   ///< a block is a task with one thread
+  Cuda,  ///< a block has threads, in warps of 32
+};
+
+struct KernelTarget {
+  TargetKind kind = TargetKind::Cpu;
+  int64_t multiprocessors = 1;               ///< that blocks run on; processors of a CPU
+  int64_t threads_per_block = 1;             ///< at most
+  int64_t threads_per_multiprocessor = 1;    ///< at most
+  int64_t shared_bytes_per_block = 0;        ///< at most, opted in
+  int64_t registers_per_multiprocessor = 0;  ///< of 4 bytes
+  /// Schedule parameters of CUDA kernels that are not to be chosen, "threads=1024,batches=0,chunk=4", for measurements.
+  std::string by_hand;
+
+  bool operator==(const KernelTarget&) const = default;
+};
+
+/// What the environment variable TOKAMAK_CUDA_SCHEDULE says, for KernelTarget::by_hand.
+std::string cudaScheduleByHand();
+KernelTarget cpuTarget(int64_t processors = 1);
+/// An NVIDIA H200: what kernels are made for where there is no device to ask.
+KernelTarget hopperTarget();
+
+/// Why the fusion cannot or should not become one kernel on the target, or nothing. A function of its structure only. (What needs a whole
+/// reduction would run in a single block: scheduleKernel does that, but two kernels are better.)
+/// Makes scalars in the fusion and nothing else.
+std::optional<std::string> whyNoKernel(Fusion& fusion, const KernelTarget& target);
+
+/// The fusion in the form that kernels of the target are best made of: sums that blocks can make parts of on the way become two steps.
+std::unique_ptr<Fusion> prepareForKernels(const Fusion& fusion, const KernelTarget& target);
+
+/// Gives every tensor its schedule. The fusion has no schedule yet. `sizes`: of the extents that are not constant; the choice may depend on them, the
+/// result is right for all. Errors: Schedule.
+void scheduleKernel(Fusion& fusion, const KernelTarget& target, const ScalarBindings& sizes);
+
+}  // namespace tokamak

@@ -1,0 +1,35 @@
+#include "heuristics/schedule_parameters.h"
+
+#include "base/error.h"
+
+namespace tokamak {
+
+ScheduleParameters chooseParameters(const KernelRows& rows, const KernelTarget& target, const ScalarBindings& sizes) {
+  if (target.kind == TargetKind::Cpu) return chooseCpuParameters(rows, target, sizes);
+  return chooseCudaParameters(rows, target, sizes);
+}
+
+std::string toString(const ScheduleParameters& parameters) {
+  return std::visit([](const auto& each) { return toString(each); }, parameters);
+}
+
+void scheduleKernel(Fusion& fusion, const ScheduleParameters& parameters) {
+  if (const auto* cpu = std::get_if<CpuScheduleParameters>(&parameters))
+    scheduleForCpu(fusion, *cpu);
+  else
+    scheduleForCuda(requireRows(fusion, TargetKind::Cuda), std::get<CudaScheduleParameters>(parameters));
+  // The fusion may come from a host program, where all is in memory.
+  for (TensorView* tensor : fusion.allTensors()) {
+    const bool is_given = fusion.isInput(tensor) || fusion.isOutput(tensor);
+    if (!is_given && tensor->memoryType() == MemoryType::Global) tensor->setMemoryType(MemoryType::Local);
+  }
+}
+
+KernelRows requireRows(Fusion& fusion, TargetKind target) {
+  KernelRows rows(fusion);
+  const auto problem = rows.find(WholeReductions::SingleBlock, columnPartsOn(target));
+  TK_REQUIRE(!problem, Schedule, "no kernel: {}", *problem);
+  return rows;
+}
+
+}  // namespace tokamak

@@ -1,0 +1,27 @@
+// ScheduleParameters: what the schedule of a kernel is made from on any target: chosen, printed, compared, carried out.
+#pragma once
+
+#include <string>
+#include <variant>
+
+#include "heuristics/cpu_schedule.h"
+#include "heuristics/cuda_schedule.h"
+
+namespace tokamak {
+
+using ScheduleParameters = std::variant<CpuScheduleParameters, CudaScheduleParameters>;
+
+/// A pure function of the fusion, the sizes and the target. The fusion has no schedule yet; `rows` were found.
+ScheduleParameters chooseParameters(const KernelRows& rows, const KernelTarget& target, const ScalarBindings& sizes);
+
+/// "vector 8, threads 128, batches 4, rows 1, unroll 1"
+std::string toString(const ScheduleParameters& parameters);
+
+/// Gives every tensor its schedule. Errors: Schedule.
+void scheduleKernel(Fusion& fusion, const ScheduleParameters& parameters);
+
+/// The rows of a fusion that may become one kernel. Errors: Schedule when it may not.
+KernelRows requireRows(Fusion& fusion, TargetKind target);
+ColumnParts columnPartsOn(TargetKind target);
+
+}  // namespace tokamak

@@ -1,0 +1,32 @@
+// Tiles: outputs whose neighbours in memory are far apart in what they read go through shared memory.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "analysis/addresses.h"
+#include "ir/fusion.h"
+
+namespace tokamak {
+
+/// An output that is computed in square tiles of two of its axes.
+struct TransposedOutput {
+  TensorView* output = nullptr;
+  size_t out_axis = 0;  ///< neighbours along it are neighbours in the output's memory
+  size_t in_axis = 0;   ///< and along this one in the inputs' memory
+  /// Inputs that are read at a permutation of the output's coordinates: per axis of the input the axis of the output, or -1 for a broadcast one.
+  struct Input {
+    TensorView* tensor = nullptr;
+    std::vector<int64_t> axes;
+  };
+  std::vector<Input> inputs;
+};
+
+/// Nothing where neighbours in the output are neighbours in all large inputs, or where an input is read in another way.
+std::optional<TransposedOutput> findTranspose(Fusion& fusion, TensorView& output, const Strides& strides);
+
+/// Gives the output and caches of those inputs their schedule: a block makes a tile of 8 * vector elements squared, with 8 x 32 threads; it is
+/// loaded along in_axis, and stored along out_axis, `vector` elements at a time. The caches are to be inlined at 1. Gives them.
+std::vector<TensorView*> scheduleTiles(const TransposedOutput& transposed, int64_t vector);
+
+}  // namespace tokamak

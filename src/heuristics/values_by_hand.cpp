@@ -1,0 +1,39 @@
+#include "heuristics/values_by_hand.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "base/error.h"
+
+namespace tokamak {
+
+CudaScheduleParameters withValues(CudaScheduleParameters parameters, std::string_view values) {
+  const std::pair<std::string_view, int64_t*> names[] = {{"vector", &parameters.vector},
+                                                         {"threads", &parameters.threads},
+                                                         {"batches", &parameters.batches},
+                                                         {"rows", &parameters.rows_per_block},
+                                                         {"unroll", &parameters.unroll},
+                                                         {"column_blocks", &parameters.column_blocks},
+                                                         {"chunk", &parameters.chunk},
+                                                         {"ahead", &parameters.rows_ahead},
+                                                         {"column_threads", &parameters.column_threads}};
+  while (!values.empty()) {
+    const std::string_view each = values.substr(0, values.find(','));
+    values.remove_prefix(std::min(values.size(), each.size() + 1));
+    const size_t sign = each.find('=');
+    const auto* found = std::ranges::find(names, each.substr(0, sign), &std::pair<std::string_view, int64_t*>::first);
+    int64_t value = -1;
+    const std::string_view digits = sign == std::string_view::npos ? "" : each.substr(sign + 1);
+    const auto end = std::from_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+    TK_REQUIRE(found != std::end(names) && value >= 0 && end == digits.data() + digits.size(), Usage,
+               "schedule by hand: {} is no value; legal are vector, threads, batches, rows, unroll, column_blocks, "
+               "column_threads, "
+               "chunk and ahead with = and a number, separated by commas",
+               each);
+    *found->second = value;
+  }
+  return parameters;
+}
+
+}  // namespace tokamak

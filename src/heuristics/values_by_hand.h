@@ -1,0 +1,13 @@
+// Values by hand: schedule parameters that somebody gives instead of those that are chosen, to measure both.
+#pragma once
+
+#include <string_view>
+
+#include "heuristics/cuda_schedule.h"
+
+namespace tokamak {
+
+/// The parameters with those of `values`: "threads=1024,batches=0,chunk=4". Errors: Usage, naming what is no value.
+CudaScheduleParameters withValues(CudaScheduleParameters parameters, std::string_view values);
+
+}  // namespace tokamak

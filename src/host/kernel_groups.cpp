@@ -1,0 +1,53 @@
+#include "host/kernel_groups.h"
+
+#include <algorithm>
+
+#include "ir/clone.h"
+#include "ir/expr_memory.h"
+#include "ir/ops/math/reduction_op.h"
+
+namespace tokamak {
+
+namespace {
+
+// Where the caller gives memory for every element of an expanded axis, the kernel writes it like any other. Whether there is such an axis.
+bool storeExpandedInFull(Fusion& unit) {
+  bool is_changed = false;
+  for (TensorView* output : unit.outputs()) {
+    for (IterDomain* axis : shapeOf(*output)) {
+      if (!axis->isBroadcast() || axis->expandedExtent() == nullptr) continue;
+      IterDomain* full = unit.axis({.extent = axis->visibleExtent()});
+      for (Axes* axes : {&output->mutableDomain().logical, &output->mutableDomain().loop})
+        std::ranges::replace(*axes, axis, full);
+      is_changed = true;
+    }
+  }
+  return is_changed;
+}
+
+bool mayBeOneKernel(const Fusion& fusion, const SegmentedGroup& group, const KernelTarget& target) {
+  Fusion unit(fusion.name());
+  Cloner cloner(unit);
+  for (TensorView* input : group.inputs) unit.addInput(cloner.clone(input));
+  for (const Expr* expr : group.exprs) cloner.clone(*expr);
+  for (TensorView* output : group.outputs) unit.addOutput(cloner.clone(output));
+  if (whyNoKernel(unit, target)) return false;
+  return !storeExpandedInFull(unit) || !whyNoKernel(unit, target);
+}
+
+}  // namespace
+
+MergeRules kernelRules(const Fusion& fusion, const KernelTarget& target) {
+  const bool reads_host_memory = target.kind == TargetKind::Cpu;
+  return {
+      .stays_alone =
+          [reads_host_memory](const Expr& expr) {
+            if (expr.info().is_library || expr.info().is_communication) return true;
+            // Copies from and to memory of the host are no kernels of a device that cannot read it.
+            return !reads_host_memory && touchesHostMemory(expr);
+          },
+      .may_be_group = [&fusion, target](const SegmentedGroup& group) { return mayBeOneKernel(fusion, group, target); },
+      .joins_freely = [](const Expr& expr) { return !expr.is<ReductionOp>(); }};
+}
+
+}  // namespace tokamak

@@ -1,0 +1,19 @@
+// Index type: whether 32 bits hold every index that a kernel computes.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "ir/interval.h"
+#include "kernel/kernel.h"
+
+namespace tokamak::kir {
+
+/// I32 when no integer scalar of the kernel, nor a part of one, can leave the range of 32-bit integers under these values of its symbols; else I64.
+/// Parameters are no indices, whatever their values.
+DataType indexTypeOf(const Kernel& kernel, const ScalarBindings& bindings);
+
+/// The same when all that is known of an integer symbol is the interval that it is in.
+DataType indexTypeOf(const Kernel& kernel, const std::function<std::optional<Interval>(const Scalar&)>& intervalOf);
+
+}  // namespace tokamak::kir

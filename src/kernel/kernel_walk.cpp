@@ -1,0 +1,146 @@
+#include "kernel/kernel_walk.h"
+
+#include <algorithm>
+
+namespace tokamak::kir {
+
+namespace {
+
+class Walker {
+ public:
+  Walker(const Kernel& kernel, const std::function<void(const Statement&, const Scope&)>& visit) : visit_(visit) {
+    for (const LaunchDimension& dimension : kernel.dimensions) {
+      scope_.symbols.insert(dimension.index);
+      if (isThreadType(dimension.type)) scope_.varying_symbols.insert(dimension.index);
+    }
+    scope_.symbols.insert(kernel.symbols.begin(), kernel.symbols.end());
+    scope_.tensors.insert(kernel.tensors.begin(), kernel.tensors.end());
+  }
+
+  void walk(const Statements& statements) {
+    const Scope before = scope_;
+    for (const StatementRef& each : statements) {
+      visit_(*each, scope_);
+      if (const auto* loop = std::get_if<Loop>(&each->node)) enter(*loop, *each);
+      if (const auto* guard = std::get_if<If>(&each->node)) enter(*guard, *each);
+      if (const auto* grid = std::get_if<GridCombine>(&each->node)) {
+        scope_.around.push_back(each.get());
+        walk(grid->body);
+        scope_.around.pop_back();
+      }
+      if (const auto* allocate = std::get_if<Allocate>(&each->node)) scope_.tensors.insert(allocate->tensor);
+      if (const auto* let = std::get_if<Let>(&each->node)) define(*let);
+    }
+    scope_ = before;
+  }
+
+ private:
+  void enter(const Loop& loop, const Statement& statement) {
+    const Scope before = scope_;
+    scope_.around.push_back(&statement);
+    scope_.symbols.insert(loop.index);
+    if (isVarying(*loop.start) || isVarying(*loop.stop)) {
+      scope_.varying_symbols.insert(loop.index);
+      scope_.is_uniform = false;
+    }
+    walk(loop.body);
+    scope_ = before;
+  }
+
+  void enter(const If& guard, const Statement& statement) {
+    const Scope before = scope_;
+    scope_.around.push_back(&statement);
+    scope_.is_uniform = scope_.is_uniform && !isVarying(*guard.predicate);
+    walk(guard.body);
+    scope_ = before;
+  }
+
+  void define(const Let& let) {
+    scope_.variables.insert(let.variable.get());
+    scope_.names.insert(let.variable->name);
+    bool is_varying = false;
+    visitValues(*let.value, [&](const Value& value) {
+      is_varying |= value.scalar != nullptr && isVarying(*value.scalar);
+      is_varying |= value.kind == ValueKind::Variable && scope_.varying_variables.contains(value.variable.get());
+      is_varying |= value.kind == ValueKind::Load && value.tensor->memoryType() == MemoryType::Local;
+    });
+    if (is_varying) scope_.varying_variables.insert(let.variable.get());
+    if (let.index == nullptr) return;
+    scope_.symbols.insert(let.index);
+    if (is_varying) scope_.varying_symbols.insert(let.index);
+  }
+
+  bool isVarying(const Scalar& scalar) const { return mentionsAny(scalar, scope_.varying_symbols); }
+
+  const std::function<void(const Statement&, const Scope&)>& visit_;
+  Scope scope_;
+};
+
+struct IndexLister {
+  std::vector<Scalar*> operator()(const Loop& loop) const { return {loop.start, loop.stop}; }
+  std::vector<Scalar*> operator()(const If&) const { return {}; }
+  std::vector<Scalar*> operator()(const Allocate& allocate) const { return {allocate.size}; }
+  std::vector<Scalar*> operator()(const Let& let) const {
+    return let.extent == nullptr ? std::vector<Scalar*>{} : std::vector<Scalar*>{let.extent};
+  }
+  std::vector<Scalar*> operator()(const Store& store) const { return {store.index}; }
+  std::vector<Scalar*> operator()(const Copy& copy) const { return {copy.to_index, copy.from_index}; }
+  std::vector<Scalar*> operator()(const Combine& combine) const { return {combine.index}; }
+  std::vector<Scalar*> operator()(const GridCombine& grid) const {
+    std::vector<Scalar*> indices;
+    for (const GridCombine::Value& value : grid.values) indices.push_back(value.index);
+    return indices;
+  }
+  std::vector<Scalar*> operator()(const Barrier&) const { return {}; }
+};
+
+}  // namespace
+
+void walkKernel(const Kernel& kernel, const std::function<void(const Statement&, const Scope&)>& visit) {
+  Walker(kernel, visit).walk(kernel.body);
+}
+
+std::vector<Scalar*> indicesOf(const Statement& statement) { return std::visit(IndexLister{}, statement.node); }
+
+std::vector<const Value*> valuesOf(const Statement& statement) {
+  std::vector<const Value*> values;
+  const auto collect = [&](const Value& value) { values.push_back(&value); };
+  if (const auto* let = std::get_if<Let>(&statement.node)) visitValues(*let->value, collect);
+  if (const auto* store = std::get_if<Store>(&statement.node)) visitValues(*store->value, collect);
+  return values;
+}
+
+std::vector<const TensorView*> tensorsOf(const Statement& statement) {
+  std::vector<const TensorView*> tensors;
+  for (const Value* value : valuesOf(statement)) {
+    if (value->kind == ValueKind::Load) tensors.push_back(value->tensor);
+  }
+  if (const auto* copy = std::get_if<Copy>(&statement.node)) tensors.push_back(copy->from);
+  if (const auto* grid = std::get_if<GridCombine>(&statement.node)) {
+    for (const GridCombine::Value& value : grid->values) tensors.push_back(value.tensor);
+  }
+  if (const TensorView* written = writtenBy(statement)) tensors.push_back(written);
+  return tensors;
+}
+
+const TensorView* writtenBy(const Statement& statement) {
+  if (const auto* store = std::get_if<Store>(&statement.node)) return store->tensor;
+  if (const auto* copy = std::get_if<Copy>(&statement.node)) return copy->to;
+  if (const auto* combine = std::get_if<Combine>(&statement.node)) return combine->tensor;
+  return nullptr;
+}
+
+bool mentionsAny(const Scalar& scalar, const std::set<const Scalar*>& symbols) {
+  if (symbols.contains(&scalar)) return true;
+  return std::ranges::any_of(scalar.operands(), [&](const Scalar* operand) { return mentionsAny(*operand, symbols); });
+}
+
+const Scalar* symbolOutside(const Scalar& scalar, const std::set<const Scalar*>& symbols) {
+  if (scalar.isSymbol()) return symbols.contains(&scalar) ? nullptr : &scalar;
+  for (const Scalar* operand : scalar.operands()) {
+    if (const Scalar* found = symbolOutside(*operand, symbols)) return found;
+  }
+  return nullptr;
+}
+
+}  // namespace tokamak::kir

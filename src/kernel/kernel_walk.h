@@ -1,0 +1,43 @@
+// A walk over a kernel's statements that knows what is in scope at each.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "kernel/kernel.h"
+
+namespace tokamak::kir {
+
+/// What a statement may mention, and who reaches it.
+struct Scope {
+  std::set<const Scalar*> symbols;
+  std::set<const Variable*> variables;
+  std::set<std::string> names;  ///< of the variables
+  std::set<const TensorView*> tensors;
+  std::vector<const Statement*> around;  ///< loops, guards and combinations of blocks, from the outermost
+  /// Symbols and variables whose value may differ between the threads of a block.
+  std::set<const Scalar*> varying_symbols;
+  std::set<const Variable*> varying_variables;
+  bool is_uniform = true;  ///< the threads of a block go through all of `around` together
+};
+
+/// Calls `visit` for every statement, those inside after those around them. The scope is without what the statement itself defines.
+void walkKernel(const Kernel& kernel, const std::function<void(const Statement&, const Scope&)>& visit);
+
+/// The index scalars of a statement without those inside of it and without those of its values: places, bounds, sizes, extents.
+std::vector<Scalar*> indicesOf(const Statement& statement);
+/// The statement's value and everything below it; nothing for statements without one.
+std::vector<const Value*> valuesOf(const Statement& statement);
+/// The tensors that it reads or writes.
+std::vector<const TensorView*> tensorsOf(const Statement& statement);
+/// The tensor that it writes elements of, or null.
+const TensorView* writtenBy(const Statement& statement);
+
+/// Whether the scalar mentions a symbol among `symbols`.
+bool mentionsAny(const Scalar& scalar, const std::set<const Scalar*>& symbols);
+/// The first symbol in it that is not among `symbols`, or null.
+const Scalar* symbolOutside(const Scalar& scalar, const std::set<const Scalar*>& symbols);
+
+}  // namespace tokamak::kir

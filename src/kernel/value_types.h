@@ -1,0 +1,14 @@
+// The types of values: what functions take and give.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "kernel/value.h"
+
+namespace tokamak::kir {
+
+/// What is wrong with the type of this value (not of its operands), in words; nothing when it is right.
+std::optional<std::string> problemOfValue(const Value& value);
+
+}  // namespace tokamak::kir

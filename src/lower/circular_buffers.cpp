@@ -1,0 +1,216 @@
+#include "lower/circular_buffers.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "analysis/substitute.h"
+#include "ir/interval_analysis.h"
+#include "ir/scalar_simplifier.h"
+#include "kernel/index_assumptions.h"
+#include "kernel/kernel_walk.h"
+#include "kernel/rewrite.h"
+
+namespace tokamak {
+
+namespace {
+
+using kir::Allocate;
+using kir::If;
+using kir::Loop;
+using kir::statement;
+using kir::Statement;
+using kir::StatementRef;
+using kir::Statements;
+using kir::Store;
+using Tensors = std::set<const TensorView*>;
+
+bool isFilledAhead(const TensorView& tensor) {
+  return tensor.circularBuffer() && tensor.circularBuffer()->prefetch == 1 && tensor.memoryType() == MemoryType::Local;
+}
+
+class Rotation {
+ public:
+  explicit Rotation(const kir::Kernel& kernel) : fusion_(*kernel.fusion) {
+    kir::assumeIndices(kernel, analysis_);
+    kir::visitStatements(kernel.body, [&](const Statement& each) {
+      if (const TensorView* tensor = kir::writtenBy(each)) written_.insert(tensor);
+    });
+  }
+
+  Statements rewrite(const Statements& statements) {
+    return kir::withLoops(statements, [&](const Loop& loop, Statements& result) {
+      Loop copy = loop;
+      copy.body = rewrite(loop.body);
+      if (loop.type == ParallelType::Serial)
+        rotate(std::move(copy), result);
+      else
+        result.push_back(statement(std::move(copy)));
+    });
+  }
+
+ private:
+  void rotate(Loop loop, Statements& result) {
+    const Tensors tensors = filledByWhole(loop);
+    if (tensors.empty()) return result.push_back(statement(std::move(loop)));
+    next_.clear();
+    for (const StatementRef& each : loop.body) {
+      const auto* allocate = std::get_if<Allocate>(&each->node);
+      if (allocate == nullptr || !tensors.contains(allocate->tensor)) continue;
+      TensorView* next = fusion_.tensor(allocate->tensor->dtype(), allocate->tensor->logical());
+      next->setMemoryType(MemoryType::Local);
+      next_[allocate->tensor] = next;
+      result.push_back(statement(Allocate{next, allocate->size}));
+    }
+    Scalar* one = fusion_.constant(1);
+    Scalar* following = fusion_.add(loop.index, one);
+    Statements body;
+    for (const StatementRef& each : loop.body) {
+      if (!isFill(*each, tensors)) {
+        body.push_back(each);
+        continue;
+      }
+      const Statements fill = filling({each});
+      append(result, onlyIf(fusion_.scalar(ScalarOp::Less, loop.start, loop.stop), at(fill, loop, loop.start)));
+      append(body, withOwnIndices(taking({each})));
+      append(body, onlyIf(fusion_.scalar(ScalarOp::Less, following, loop.stop), at(fill, loop, following)));
+    }
+    loop.body = std::move(body);
+    result.push_back(statement(std::move(loop)));
+  }
+
+  // Marked tensors of the loop's body that its own statements fill, from inputs alone.
+  Tensors filledByWhole(const Loop& loop) const {
+    Tensors tensors;
+    for (const StatementRef& each : loop.body) {
+      const auto* allocate = std::get_if<Allocate>(&each->node);
+      if (allocate != nullptr && isFilledAhead(*allocate->tensor)) tensors.insert(allocate->tensor);
+    }
+    // What another statement writes to is none of them, and what fills that as well is another statement.
+    for (size_t before = 0; before != tensors.size();) {
+      before = tensors.size();
+      Tensors filled;
+      for (const StatementRef& each : loop.body) {
+        const bool is_fill = isFill(*each, tensors);
+        kir::visitStatements({each}, [&](const Statement& inner) {
+          const TensorView* written = kir::writtenBy(inner);
+          if (written != nullptr && is_fill) filled.insert(written);
+        });
+      }
+      for (const StatementRef& each : loop.body) {
+        if (isFill(*each, tensors)) continue;
+        kir::visitStatements({each}, [&](const Statement& inner) {
+          if (const TensorView* written = kir::writtenBy(inner)) filled.erase(written);
+        });
+      }
+      std::erase_if(tensors, [&](const TensorView* tensor) { return !filled.contains(tensor); });
+    }
+    return tensors;
+  }
+
+  // Whether it does nothing but fill some of the tensors from inputs.
+  bool isFill(const Statement& each, const Tensors& tensors) const {
+    bool is_fill = !std::holds_alternative<Allocate>(each.node) && !std::holds_alternative<kir::Let>(each.node);
+    bool writes = false;
+    Tensors named;
+    std::set<const kir::Variable*> own;
+    kir::visitStatements({std::make_shared<const Statement>(each)}, [&](const Statement& inner) {
+      if (const auto* let = std::get_if<kir::Let>(&inner.node)) own.insert(let->variable.get());
+      const bool is_structure = std::holds_alternative<Loop>(inner.node) || std::holds_alternative<If>(inner.node) ||
+                                std::holds_alternative<kir::Let>(inner.node);
+      const auto* store = std::get_if<Store>(&inner.node);
+      is_fill = is_fill && (is_structure || (store != nullptr && tensors.contains(store->tensor)));
+      writes = writes || store != nullptr;
+      for (const kir::Value* value : kir::valuesOf(inner)) {
+        const bool reads_input =
+            value->kind == kir::ValueKind::Load && kir::isGlobal(*value->tensor) && !written_.contains(value->tensor);
+        const bool is_own = value->kind == kir::ValueKind::Variable && own.contains(value->variable.get());
+        is_fill = is_fill && (value->kind != kir::ValueKind::Load || reads_input) &&
+                  (value->kind != kir::ValueKind::Variable || is_own);
+      }
+    });
+    return is_fill && writes;
+  }
+
+  // The statements with each Store and Let replaced; by nothing where `replace` gives null.
+  template <class Replace>
+  static Statements withLeaves(const Statements& statements, const Replace& replace) {
+    Statements result;
+    for (const StatementRef& each : statements) {
+      if (const auto* loop = std::get_if<Loop>(&each->node)) {
+        Loop copy = *loop;
+        copy.body = withLeaves(loop->body, replace);
+        result.push_back(statement(std::move(copy)));
+      } else if (const auto* guard = std::get_if<If>(&each->node)) {
+        result.push_back(statement(If{guard->predicate, withLeaves(guard->body, replace)}));
+      } else if (StatementRef leaf = replace(each)) {
+        result.push_back(std::move(leaf));
+      }
+    }
+    return result;
+  }
+
+  // What fills the next turn's registers.
+  Statements filling(const Statements& fill) const {
+    return withLeaves(fill, [&](const StatementRef& each) {
+      const auto* store = std::get_if<Store>(&each->node);
+      return store == nullptr ? each : statement(Store{next_.at(store->tensor), store->index, store->value});
+    });
+  }
+
+  // This turn takes them over; values that are not needed for that are gone.
+  Statements taking(const Statements& fill) const {
+    return withLeaves(fill, [&](const StatementRef& each) -> StatementRef {
+      const auto* store = std::get_if<Store>(&each->node);
+      if (store == nullptr) return nullptr;
+      return statement(Store{store->tensor, store->index, kir::load(*next_.at(store->tensor), store->index)});
+    });
+  }
+
+  Statements at(const Statements& fill, const Loop& loop, Scalar* index) {
+    Substitution there(fusion_);
+    there.set(*loop.index, index);
+    return withOwnIndices(kir::withScalars(fill, [&](Scalar* scalar) { return simplify(there(scalar), analysis_); }));
+  }
+
+  // Loops have an index of their own each.
+  Statements withOwnIndices(const Statements& statements) {
+    Substitution fresh(fusion_);
+    kir::visitStatements(statements, [&](const Statement& each) {
+      const auto copy = [&](Scalar* index, Scalar* stop) {
+        Scalar* own = fusion_.symbol(index->name());
+        analysis_.assumeIndex(*own, *stop);
+        fresh.set(*index, own);
+      };
+      if (const auto* loop = std::get_if<Loop>(&each.node)) copy(loop->index, loop->stop);
+      const auto* let = std::get_if<kir::Let>(&each.node);
+      if (let != nullptr && let->index != nullptr) copy(let->index, let->extent);
+    });
+    return kir::withScalars(statements, [&](Scalar* scalar) { return fresh(scalar); });
+  }
+
+  Statements onlyIf(Scalar* predicate, Statements statements) {
+    predicate = simplify(predicate, analysis_);
+    const auto truth = predicate->isConstant() ? std::optional(asInt(predicate->value()) != 0) : std::nullopt;
+    if (truth) return *truth ? std::move(statements) : Statements{};
+    return {statement(If{predicate, std::move(statements)})};
+  }
+
+  static void append(Statements& to, Statements from) {
+    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+  }
+
+  Fusion& fusion_;
+  IntervalAnalysis analysis_;
+  Tensors written_;
+  std::map<const TensorView*, TensorView*> next_;  // where the next turn's elements are
+};
+
+}  // namespace
+
+kir::Kernel circularBuffers(kir::Kernel kernel) {
+  kernel.body = Rotation(kernel).rewrite(kernel.body);
+  return kernel;
+}
+
+}  // namespace tokamak

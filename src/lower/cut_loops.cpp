@@ -1,0 +1,160 @@
+#include "lower/cut_loops.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "analysis/substitute.h"
+#include "compute/element.h"
+#include "ir/interval_analysis.h"
+#include "ir/scalar_simplifier.h"
+#include "kernel/index_assumptions.h"
+#include "kernel/rewrite.h"
+#include "lower/known_choices.h"
+
+namespace tokamak {
+
+namespace {
+
+using kir::Loop;
+using kir::StatementRef;
+using kir::Statements;
+
+class LoopCutter {
+ public:
+  explicit LoopCutter(const kir::Kernel& kernel) : fusion_(*kernel.fusion) { kir::assumeIndices(kernel, analysis_); }
+
+  Statements rewrite(const Statements& statements) {
+    return kir::withLoops(statements, [&](const Loop& loop, Statements& result) {
+      int parts = 1;
+      for (StatementRef& part : cut(loop, parts)) result.push_back(std::move(part));
+    });
+  }
+
+ private:
+  static constexpr int kMostParts = 8;
+  static constexpr int kMostCuts = 32;  // of a kernel
+
+  // A comparison and from where on it is different.
+  struct Cut {
+    Scalar* comparison = nullptr;
+    Scalar* at = nullptr;
+    bool holds_before = false;
+  };
+
+  Statements cut(Loop loop, int& parts) {
+    if (loop.start == loop.stop) return {};
+    if (loop.type == ParallelType::Serial) {
+      if (const auto width = commonDivisor(loop)) return {kir::statement(nested(loop, *width))};
+      const bool may_cut = parts < kMostParts && cuts_ < kMostCuts;
+      if (const auto found = may_cut ? findCut(loop) : std::nullopt) {
+        ++parts;
+        ++cuts_;
+        Statements result =
+            cut(loopKnowing(loop, loop.start, found->at, {found->comparison, found->holds_before}, fusion_, analysis_),
+                parts);
+        for (StatementRef& each :
+             cut(loopKnowing(loop, found->at, loop.stop, {found->comparison, !found->holds_before}, fusion_, analysis_),
+                 parts))
+          result.push_back(std::move(each));
+        return result;
+      }
+    }
+    loop.body = rewrite(foldChoices(loop.body));
+    return {kir::statement(std::move(loop))};
+  }
+
+  // The largest number that choices divide the index by, if the loop is a multiple of it.
+  std::optional<int64_t> commonDivisor(const Loop& loop) {
+    const auto length = loop.stop->constantInt();
+    if (!loop.start->isConstantInt(0) || !length) return std::nullopt;
+    int64_t best = 1;
+    visitChoices(loop.body, [&](Scalar& predicate) {
+      visitNodesOf(predicate, [&](Scalar& scalar) {
+        if (scalar.op() != ScalarOp::FloorDiv && scalar.op() != ScalarOp::Mod) return;
+        const auto divisor = scalar.operand(1)->constantInt();
+        if (scalar.operand(0) == loop.index && divisor && *divisor < *length && *length % *divisor == 0)
+          best = std::max(best, *divisor);
+      });
+    });
+    return best > 1 ? std::optional(best) : std::nullopt;
+  }
+
+  Loop nested(const Loop& loop, int64_t width) {
+    Scalar* inner_stop = fusion_.constant(width);
+    Scalar* outer_stop = fusion_.constant(*loop.stop->constantInt() / width);
+    Scalar* outer = indexLike(*loop.index, *outer_stop, fusion_, analysis_);
+    Scalar* inner = indexLike(*loop.index, *inner_stop, fusion_, analysis_);
+    Substitution parts(fusion_);
+    parts.set(*loop.index, fusion_.add(fusion_.mul(outer, inner_stop), inner));
+    Loop inside{inner, fusion_.constant(0), inner_stop, loop.type, kir::withScalars(loop.body, [&](Scalar* scalar) {
+                  return simplifyRemainders(parts(scalar), analysis_);
+                })};
+    Loop result{outer, fusion_.constant(0), outer_stop, loop.type, {kir::statement(std::move(inside))}};
+    int count = 1;
+    Statements body = cut(std::move(result), count);
+    // The outer loop may have been cut again; then all of it stands in a loop that runs once.
+    if (body.size() == 1) {
+      if (const auto* only = std::get_if<Loop>(&body[0]->node)) return *only;
+    }
+    Scalar* once = fusion_.constant(1);
+    return Loop{indexLike(*loop.index, *once, fusion_, analysis_), fusion_.constant(0), once, loop.type,
+                std::move(body)};
+  }
+
+  std::optional<Cut> findCut(const Loop& loop) {
+    const std::set<const Scalar*> inside = kir::indicesIn(loop.body);
+    std::optional<Cut> found;
+    visitChoices(loop.body, [&](Scalar& predicate) {
+      visitNodesOf(predicate, [&](Scalar& scalar) {
+        if (found || !mentions(scalar, *loop.index)) return;
+        if (std::ranges::any_of(inside, [&](const Scalar* index) { return mentions(scalar, *index); })) return;
+        found = cutOf(scalar, loop);
+      });
+    });
+    return found;
+  }
+
+  std::optional<Cut> cutOf(Scalar& comparison, const Loop& loop) {
+    const bool is_less = comparison.op() == ScalarOp::Less;
+    if (!is_less && comparison.op() != ScalarOp::LessEqual) return std::nullopt;
+    // It holds where this is positive.
+    Scalar* margin = fusion_.sub(comparison.operand(1), comparison.operand(0));
+    if (!is_less) margin = fusion_.add(margin, fusion_.constant(1));
+    Scalar* at_zero = at(margin, *loop.index, fusion_.constant(0));
+    Scalar* next = at(margin, *loop.index, fusion_.add(loop.index, fusion_.constant(1)));
+    const auto step = simplify(fusion_.sub(next, margin), analysis_)->constantInt();
+    if (!step || (*step != 1 && *step != -1)) return std::nullopt;
+    Scalar* change = *step < 0 ? at_zero : fusion_.sub(fusion_.constant(1), at_zero);
+    if (mentions(*change, *loop.index)) return std::nullopt;
+    // Never before the start: the stop of a loop that does not run may be.
+    Scalar* place = fusion_.scalar(ScalarOp::Max, fusion_.scalar(ScalarOp::Min, change, loop.stop), loop.start);
+    return Cut{&comparison, simplify(place, analysis_), *step < 0};
+  }
+
+  Scalar* at(Scalar* scalar, const Scalar& index, Scalar* value) {
+    Substitution substitution(fusion_);
+    substitution.set(index, value);
+    return simplify(substitution(scalar), analysis_);
+  }
+
+  Fusion& fusion_;
+  IntervalAnalysis analysis_;
+  int cuts_ = 0;
+};
+
+bool hasChoices(const kir::Kernel& kernel) {
+  bool found = false;
+  visitChoices(kernel.body, [&](Scalar&) { found = true; });
+  return found;
+}
+
+}  // namespace
+
+kir::Kernel cutLoops(kir::Kernel kernel) {
+  if (kernel.hasThreads() || !hasChoices(kernel)) return kernel;
+  kernel.body = withoutUnusedValues(LoopCutter(kernel).rewrite(kernel.body));
+  return kernel;
+}
+
+}  // namespace tokamak

@@ -1,0 +1,174 @@
+#include "lower/hoist_values.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "ir/interval_analysis.h"
+#include "kernel/index_assumptions.h"
+#include "kernel/kernel_walk.h"
+#include "kernel/rewrite.h"
+#include "lower/loop_changes.h"
+
+namespace tokamak {
+
+namespace {
+
+using kir::Let;
+using kir::Loop;
+using kir::Statement;
+using kir::StatementRef;
+using kir::Statements;
+using kir::Value;
+using kir::ValueKind;
+using kir::ValueRef;
+using kir::VariableRef;
+
+bool isSame(const Value& a, const Value& b) {
+  return a.kind == b.kind && a.dtype == b.dtype && a.tensor == b.tensor && a.scalar == b.scalar &&
+         a.variable == b.variable && a.function == b.function &&
+         std::ranges::equal(a.operands, b.operands,
+                            [](const ValueRef& x, const ValueRef& y) { return isSame(*x, *y); });
+}
+
+class ValueHoister {
+ public:
+  explicit ValueHoister(const kir::Kernel& kernel) : new_values_(kernel) {
+    kir::assumeIndices(kernel, analysis_);
+    kir::visitStatements(kernel.body, [&](const Statement& each) {
+      if (const auto* let = std::get_if<Let>(&each.node)) ++lets_[let->variable->name];
+      if (const TensorView* tensor = kir::writtenBy(each)) written_.insert(tensor);
+    });
+  }
+
+  Statements rewrite(const Statements& statements) {
+    Statements result;
+    Statements known;
+    for (const StatementRef& each : statements) {
+      if (const auto* loop = std::get_if<Loop>(&each->node)) {
+        Loop copy = *loop;
+        copy.body = rewrite(loop->body);
+        takeOut(copy, known, result);
+        result.push_back(kir::statement(std::move(copy)));
+      } else if (const auto* guard = std::get_if<kir::If>(&each->node)) {
+        result.push_back(kir::statement(kir::If{guard->predicate, rewrite(guard->body)}));
+      } else {
+        result.push_back(each);
+      }
+    }
+    return result;
+  }
+
+ private:
+  static bool isChanged(const Value& value, const LoopChanges& changes) {
+    bool found = false;
+    kir::visitValues(value, [&](const Value& each) {
+      found |= each.scalar != nullptr && kir::mentionsAny(*each.scalar, changes.indices);
+      found |= each.kind == ValueKind::Variable && changes.variables.contains(each.variable.get());
+      found |= each.kind == ValueKind::Load && changes.tensors.contains(each.tensor);
+    });
+    return found;
+  }
+
+  static bool readsMemory(const Value& value) {
+    bool found = false;
+    kir::visitValues(value, [&](const Value& each) { found |= each.kind == ValueKind::Load; });
+    return found;
+  }
+
+  bool dependsOnInputsOnly(const Value& value) const {
+    bool result = true;
+    kir::visitValues(value,
+                     [&](const Value& each) { result &= each.tensor == nullptr || !written_.contains(each.tensor); });
+    return result;
+  }
+
+  // Moves what the loop does not change out of it, to the end of `before`. `known`: what was moved there from the loops before.
+  void takeOut(Loop& loop, Statements& known, Statements& before) {
+    LoopChanges changes = changesOf(loop);
+    const bool has_turn = analysis_.isProvablyLess(*loop.start, *loop.stop);
+    Statements body;
+    std::map<const kir::Variable*, VariableRef> renamed;
+    for (const StatementRef& each : loop.body) {
+      const StatementRef statement = withNames(each, renamed);
+      const auto* let = std::get_if<Let>(&statement->node);
+      const bool stays = let == nullptr || let->index != nullptr || isChanged(*let->value, changes) ||
+                         (!has_turn && readsMemory(*let->value));
+      if (stays) {
+        body.push_back(statement);
+        continue;
+      }
+      changes.variables.erase(let->variable.get());
+      renamed[let->variable.get()] = hoisted(*let, known, before);
+    }
+    loop.body = std::move(body);
+  }
+
+  VariableRef hoisted(const Let& let, Statements& known, Statements& before) {
+    for (const StatementRef& each : known) {
+      const auto& other = std::get<Let>(each->node);
+      if (isSame(*other.value, *let.value)) return other.variable;
+    }
+    Let copy = let;
+    if (lets_[let.variable->name] > 1) {
+      kir::Variable variable = *new_values_.named(let.variable->name, let.variable->dtype);
+      variable.tensor = let.variable->tensor;
+      copy.variable = std::make_shared<const kir::Variable>(std::move(variable));
+      lets_[copy.variable->name] = 1;
+    }
+    before.push_back(kir::statement(copy));
+    if (dependsOnInputsOnly(*copy.value)) known.push_back(before.back());
+    return copy.variable;
+  }
+
+  static ValueRef withNames(const ValueRef& value, const std::map<const kir::Variable*, VariableRef>& renamed) {
+    if (value->kind == ValueKind::Variable) {
+      const auto found = renamed.find(value->variable.get());
+      return found == renamed.end() ? value : kir::use(found->second);
+    }
+    if (value->operands.empty()) return value;
+    Value copy = *value;
+    for (ValueRef& operand : copy.operands) operand = withNames(operand, renamed);
+    return std::make_shared<const Value>(std::move(copy));
+  }
+
+  static StatementRef withNames(const StatementRef& statement,
+                                const std::map<const kir::Variable*, VariableRef>& renamed) {
+    if (renamed.empty()) return statement;
+    const auto all = [&](const Statements& statements) {
+      Statements result;
+      for (const StatementRef& each : statements) result.push_back(withNames(each, renamed));
+      return result;
+    };
+    if (const auto* let = std::get_if<Let>(&statement->node)) {
+      Let copy = *let;
+      copy.value = withNames(let->value, renamed);
+      return kir::statement(std::move(copy));
+    }
+    if (const auto* store = std::get_if<kir::Store>(&statement->node))
+      return kir::statement(kir::Store{store->tensor, store->index, withNames(store->value, renamed)});
+    if (const auto* loop = std::get_if<Loop>(&statement->node)) {
+      Loop copy = *loop;
+      copy.body = all(loop->body);
+      return kir::statement(std::move(copy));
+    }
+    if (const auto* guard = std::get_if<kir::If>(&statement->node))
+      return kir::statement(kir::If{guard->predicate, all(guard->body)});
+    return statement;
+  }
+
+  kir::NewValues new_values_;
+  IntervalAnalysis analysis_;
+  std::map<std::string, int> lets_;  ///< how many have the name
+  std::set<const TensorView*> written_;
+};
+
+}  // namespace
+
+kir::Kernel hoistValues(kir::Kernel kernel) {
+  if (kernel.hasThreads()) return kernel;
+  kernel.body = ValueHoister(kernel).rewrite(kernel.body);
+  return kernel;
+}
+
+}  // namespace tokamak

@@ -1,0 +1,134 @@
+#include "lower/insert_barriers.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+
+namespace tokamak {
+
+namespace {
+
+using kir::Barrier;
+using kir::Copy;
+using kir::If;
+using kir::Kernel;
+using kir::Let;
+using kir::Loop;
+using kir::Statement;
+using kir::statement;
+using kir::StatementRef;
+using kir::Statements;
+using kir::Store;
+
+using Tensors = std::set<const TensorView*>;
+
+// Shared tensors that were accessed since the last barrier.
+struct Accesses {
+  Tensors read;
+  Tensors written;
+  Tensors allocated;
+
+  // A tensor that both touch, so that threads have to meet in between, or null. Who writes a place of a buffer, an accumulator say, writes it again
+  // himself; but the memory of an older buffer was everybody's.
+  const TensorView* conflictWith(const Accesses& later) const {
+    const std::pair<const Tensors*, const Tensors*> pairs[] = {
+        {&written, &later.read}, {&read, &later.written}, {&read, &later.allocated}, {&written, &later.allocated}};
+    for (const auto& [before, after] : pairs) {
+      const auto found =
+          std::ranges::find_if(*before, [&](const TensorView* tensor) { return after->contains(tensor); });
+      if (found != before->end()) return *found;
+    }
+    return nullptr;
+  }
+  void add(const Accesses& more) {
+    read.insert(more.read.begin(), more.read.end());
+    written.insert(more.written.begin(), more.written.end());
+    allocated.insert(more.allocated.begin(), more.allocated.end());
+  }
+};
+
+bool isShared(const TensorView& tensor) { return tensor.memoryType() == MemoryType::Shared; }
+
+void addReads(const kir::Value& value, Accesses& accesses) {
+  kir::visitValues(value, [&](const kir::Value& each) {
+    if (each.kind == kir::ValueKind::Load && isShared(*each.tensor)) accesses.read.insert(each.tensor);
+  });
+}
+
+// Of one statement, without those inside of it.
+Accesses accessesOf(const Statement& each) {
+  Accesses accesses;
+  const auto write = [&](const TensorView& tensor) {
+    if (isShared(tensor)) accesses.written.insert(&tensor);
+  };
+  if (const auto* allocate = std::get_if<kir::Allocate>(&each.node); allocate != nullptr && isShared(*allocate->tensor))
+    accesses.allocated.insert(allocate->tensor);
+  if (const auto* let = std::get_if<Let>(&each.node)) addReads(*let->value, accesses);
+  if (const auto* store = std::get_if<Store>(&each.node)) {
+    addReads(*store->value, accesses);
+    write(*store->tensor);
+  }
+  if (const auto* copy = std::get_if<Copy>(&each.node)) {
+    if (isShared(*copy->from)) accesses.read.insert(copy->from);
+    write(*copy->to);
+  }
+  return accesses;
+}
+
+// `open` is what happened before and becomes what is so afterwards.
+Statements rewrite(const Statements& statements, Accesses& open) {
+  Statements result;
+  for (const StatementRef& each : statements) {
+    if (const auto* loop = std::get_if<Loop>(&each->node)) {
+      Accesses inside;
+      kir::visitStatements(loop->body, [&](const Statement& part) { inside.add(accessesOf(part)); });
+      if (open.conflictWith(inside) != nullptr) {
+        result.push_back(statement(Barrier{}));
+        open = {};
+      }
+      Accesses once = open;
+      rewrite(loop->body, once);
+      open.add(once);
+      Loop copy = *loop;
+      copy.body = rewrite(loop->body, open);
+      result.push_back(statement(std::move(copy)));
+      continue;
+    }
+    if (const auto* grid = std::get_if<kir::GridCombine>(&each->node)) {
+      // Its threads meet before the body begins.
+      open = {};
+      kir::GridCombine copy = *grid;
+      copy.body = rewrite(grid->body, open);
+      result.push_back(statement(std::move(copy)));
+      continue;
+    }
+    Accesses here;
+    kir::visitStatements({each}, [&](const Statement& inside) {
+      const Accesses more = accessesOf(inside);
+      const TensorView* conflict = here.conflictWith(more);
+      TK_REQUIRE(conflict == nullptr, Schedule,
+                 "{} goes through shared memory inside of a guard that some threads do not pass; give the tensors "
+                 "loops that divide",
+                 nameOf(*conflict));
+      here.add(more);
+    });
+    if (open.conflictWith(here) != nullptr) {
+      result.push_back(statement(Barrier{}));
+      open = {};
+    }
+    open.add(here);
+    result.push_back(each);
+  }
+  return result;
+}
+
+}  // namespace
+
+Kernel insertBarriers(Kernel kernel) {
+  Accesses open;
+  kernel.body = rewrite(kernel.body, open);
+  return kernel;
+}
+
+}  // namespace tokamak

@@ -1,0 +1,18 @@
+// LoopChanges: what the turns of a loop may change.
+#pragma once
+
+#include <set>
+
+#include "kernel/kernel.h"
+
+namespace tokamak {
+
+struct LoopChanges {
+  std::set<const Scalar*> indices;
+  std::set<const kir::Variable*> variables;
+  std::set<const TensorView*> tensors;  ///< written, or allocated in the loop
+};
+
+LoopChanges changesOf(const kir::Loop& loop);
+
+}  // namespace tokamak

@@ -1,0 +1,91 @@
+#include "lower/pipeline.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "kernel/complete_kernel.h"
+#include "kernel/verify_kernel.h"
+#include "lower/circular_buffers.h"
+#include "lower/cut_loops.h"
+#include "lower/group_combines.h"
+#include "lower/hoist_values.h"
+#include "lower/insert_barriers.h"
+#include "lower/join_ones.h"
+#include "lower/merge_choices.h"
+#include "lower/share_reciprocals.h"
+#include "lower/split_remainders.h"
+#include "lower/tabulate_values.h"
+#include "lower/tighten_loops.h"
+#include "lower/unswitch_loops.h"
+#include "lower/vectorize_accesses.h"
+
+namespace tokamak {
+
+namespace {
+
+#if defined(TOKAMAK_VERIFY_KERNELS) || !defined(NDEBUG)
+constexpr bool kVerifiesByBuild = true;
+#else
+constexpr bool kVerifiesByBuild = false;
+#endif
+
+void finishPass(std::string_view pass, const kir::Kernel& kernel, const KernelPassOptions& options) {
+  using Verify = KernelPassOptions::Verify;
+  if (options.verify == Verify::Always || (options.verify == Verify::ByBuild && kVerifiesByBuild)) {
+    const auto describe = [&] { return "after pass " + std::string(pass); };
+    const ErrorNote note(describe);
+    kir::verifyKernel(kernel);
+  }
+  if (options.after) options.after(pass, kernel);
+}
+
+}  // namespace
+
+std::span<const KernelPass> kernelPasses() {
+  // Barriers come first: the passes after them leave loops around barriers alone. Guards leave vector loops before accesses are looked at.
+  static constexpr KernelPass kPasses[] = {
+      {"group-combines", "values that threads combine side by side are combined together", groupCombines},
+      {"insert-barriers", "barriers where threads of a block exchange values through shared memory", insertBarriers},
+      {"circular-buffers", "registers are filled for the next turn of a loop while this one computes", circularBuffers},
+      {"tighten-loops", "guards leave the loops around them, or become their ends", tightenLoops},
+      {"cut-loops", "loops of single threads are cut where choices by their index change", cutLoops},
+      {"split-remainders",
+       "what is less than a common unit of all else leaves the divisions and comparisons of indices", splitRemainders},
+      {"unswitch-loops", "vector loops that choose by what they do not change become one loop per choice",
+       unswitchLoops},
+      {"merge-choices", "choices between like computations become one computation of chosen operands", mergeChoices},
+      {"tabulate-values", "what only depends on the index of an innermost loop is computed before the loops around it",
+       tabulateValues},
+      {"vectorize-accesses", "what a Vectorize loop reads and writes in memory moves in wide accesses",
+       vectorizeAccesses},
+      {"share-reciprocals", "quotients by what a loop does not change become products where they are rounded anyway",
+       shareReciprocals},
+      {"join-ones", "erf and tanh that are only added to 1, or squared and taken from 1, are computed together with it",
+       joinOnes},
+      {"hoist-values", "what the loops of single threads do not change is computed before them", hoistValues},
+  };
+  return kPasses;
+}
+
+const KernelPass* findKernelPass(std::string_view name) {
+  const auto found = std::ranges::find(kernelPasses(), name, &KernelPass::name);
+  return found == kernelPasses().end() ? nullptr : &*found;
+}
+
+kir::Kernel runKernelPass(const KernelPass& pass, kir::Kernel kernel) {
+  kernel = pass.run(std::move(kernel));
+  kir::completeKernel(kernel);
+  return kernel;
+}
+
+kir::Kernel runKernelPasses(kir::Kernel kernel, const KernelPassOptions& options) {
+  kir::completeKernel(kernel);
+  finishPass("lower", kernel, options);
+  for (const KernelPass& pass : kernelPasses()) {
+    kernel = runKernelPass(pass, std::move(kernel));
+    finishPass(pass.name, kernel, options);
+  }
+  return kernel;
+}
+
+}  // namespace tokamak

@@ -1,0 +1,17 @@
+#include "lower/split_remainders.h"
+
+#include "ir/interval_analysis.h"
+#include "ir/scalar_simplifier.h"
+#include "kernel/index_assumptions.h"
+#include "kernel/rewrite.h"
+
+namespace tokamak {
+
+kir::Kernel splitRemainders(kir::Kernel kernel) {
+  IntervalAnalysis analysis;
+  kir::assumeIndices(kernel, analysis);
+  kernel.body = kir::withScalars(kernel.body, [&](Scalar* scalar) { return simplifyRemainders(scalar, analysis); });
+  return kernel;
+}
+
+}  // namespace tokamak

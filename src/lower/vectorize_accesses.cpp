@@ -1,0 +1,248 @@
+#include "lower/vectorize_accesses.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "analysis/substitute.h"
+#include "compute/element.h"
+#include "ir/interval_analysis.h"
+#include "ir/scalar_simplifier.h"
+#include "kernel/index_assumptions.h"
+#include "kernel/rewrite.h"
+
+namespace tokamak {
+
+namespace {
+
+using kir::Allocate;
+using kir::If;
+using kir::Kernel;
+using kir::Let;
+using kir::Loop;
+using kir::Statement;
+using kir::statement;
+using kir::StatementRef;
+using kir::Statements;
+using kir::Store;
+using kir::Value;
+using kir::ValueKind;
+using kir::ValueRef;
+
+constexpr int64_t kWidestAccess = 16;
+
+class Vectorizer {
+ public:
+  explicit Vectorizer(const Kernel& kernel) : fusion_(*kernel.fusion), alignment_(kernel.alignment) {
+    kir::assumeIndices(kernel, analysis_);
+  }
+
+  Statements rewrite(const Statements& statements) {
+    return kir::withLoops(statements, [&](const Loop& loop, Statements& result) {
+      if (loop.type == ParallelType::Vectorize) return rewriteVector(loop, result);
+      Loop copy = loop;
+      copy.body = rewrite(loop.body);
+      result.push_back(statement(std::move(copy)));
+    });
+  }
+
+ private:
+  // The neighbouring elements that a loop accesses under one condition.
+  struct Place {
+    const TensorView* tensor;
+    Scalar* first;
+    Scalar* condition;  // null: always
+    auto operator<=>(const Place&) const = default;
+  };
+
+  void rewriteVector(const Loop& loop, Statements& result) {
+    loop_ = &loop;
+    lanes_ = loop.stop->constantInt().value_or(0);
+    loads_.clear();
+    before_.clear();
+    after_.clear();
+    defined_.clear();
+    Loop lanes = loop;
+    lanes.type = ParallelType::Unroll;
+    for (const StatementRef& each : withoutInvariants(lanes.body)) result.push_back(each);
+    kir::visitStatements(lanes.body, [&](const Statement& each) {
+      if (const auto* inner = std::get_if<Loop>(&each.node)) defined_.insert(inner->index);
+      if (const auto* let = std::get_if<Let>(&each.node)) defined_.insert(let->index);
+    });
+    lanes.body = rewriteBody(lanes.body, nullptr);
+    result.insert(result.end(), before_.begin(), before_.end());
+    result.push_back(statement(std::move(lanes)));
+    result.insert(result.end(), after_.begin(), after_.end());
+  }
+
+  // Takes the Lets out of the body that are the same for all lanes, and gives them.
+  Statements withoutInvariants(Statements& body) {
+    std::set<const TensorView*> stored;
+    std::set<const kir::Variable*> varying;
+    std::set<const Scalar*> indices = {loop_->index};
+    kir::visitStatements(body, [&](const Statement& each) {
+      if (const auto* store = std::get_if<Store>(&each.node)) stored.insert(store->tensor);
+      if (const auto* inner = std::get_if<Loop>(&each.node)) indices.insert(inner->index);
+    });
+    Statements invariant;
+    Statements rest;
+    for (const StatementRef& each : body) {
+      const auto* let = std::get_if<Let>(&each->node);
+      bool varies = let == nullptr;
+      if (let != nullptr) {
+        kir::visitValues(*let->value, [&](const Value& value) {
+          varies |= value.kind == ValueKind::Load && stored.contains(value.tensor);
+          varies |= value.kind == ValueKind::Variable && varying.contains(value.variable.get());
+          varies |= value.scalar != nullptr &&
+                    std::ranges::any_of(indices, [&](const Scalar* index) { return mentions(*value.scalar, *index); });
+        });
+      }
+      if (!varies) {
+        invariant.push_back(each);
+        continue;
+      }
+      rest.push_back(each);
+      if (let == nullptr) continue;
+      varying.insert(let->variable.get());
+      if (let->index != nullptr) indices.insert(let->index);
+    }
+    body = std::move(rest);
+    return invariant;
+  }
+
+  Statements rewriteBody(const Statements& statements, Scalar* condition) {
+    Statements result;
+    for (const StatementRef& each : statements) {
+      if (const auto* let = std::get_if<Let>(&each->node)) {
+        Let copy = *let;
+        copy.value = rewriteValue(let->value, condition);
+        result.push_back(statement(std::move(copy)));
+      } else if (const auto* store = std::get_if<Store>(&each->node)) {
+        result.push_back(rewriteStore(*store, condition));
+      } else if (const auto* guard = std::get_if<If>(&each->node)) {
+        result.push_back(statement(If{guard->predicate, rewriteBody(guard->body, both(condition, guard->predicate))}));
+      } else if (const auto* inner = std::get_if<Loop>(&each->node)) {
+        Loop copy = *inner;
+        copy.body = rewriteBody(inner->body, condition);
+        result.push_back(statement(std::move(copy)));
+      } else {
+        result.push_back(each);
+      }
+    }
+    return result;
+  }
+
+  ValueRef rewriteValue(const ValueRef& value, Scalar* condition) {
+    if (value->kind == ValueKind::Load) {
+      const auto place = placeOf(*value->tensor, *value->scalar, condition);
+      return place ? kir::load(loaded(*place), loop_->index) : value;
+    }
+    Value copy = *value;
+    if (value->kind == ValueKind::Choose) {
+      Scalar* opposite = fusion_.scalar(ScalarOp::Not, value->scalar);
+      copy.operands[0] = rewriteValue(value->operands[0], both(condition, value->scalar));
+      copy.operands[1] = rewriteValue(value->operands[1], both(condition, opposite));
+    } else {
+      for (ValueRef& operand : copy.operands) operand = rewriteValue(operand, condition);
+    }
+    return copy.operands == value->operands ? value : std::make_shared<const Value>(std::move(copy));
+  }
+
+  StatementRef rewriteStore(const Store& store, Scalar* condition) {
+    Store copy = store;
+    copy.value = rewriteValue(store.value, condition);
+    if (const auto place = placeOf(*store.tensor, *store.index, condition)) {
+      const TensorView& buffer = makeBuffer(*place);
+      for (StatementRef& move : copies(*place, buffer, /*is_load=*/false)) after_.push_back(std::move(move));
+      copy.tensor = &buffer;
+      copy.index = loop_->index;
+    }
+    return statement(std::move(copy));
+  }
+
+  // Where the access begins, if it can be a wide one.
+  std::optional<Place> placeOf(const TensorView& tensor, Scalar& index, Scalar* condition) {
+    if (lanes_ < 2 || tensor.memoryType() == MemoryType::Local) return std::nullopt;
+    Scalar* first = at(index, fusion_.constant(0));
+    Scalar* step = simplifyRemainders(fusion_.sub(&index, fusion_.add(first, loop_->index)), analysis_);
+    if (!step->isConstantInt(0) || mentionsInside(*first)) return std::nullopt;
+    const int64_t width = widthOf(tensor);
+    if (width < 2 || !analysis_.of(*first).isDivisibleBy(width)) return std::nullopt;
+    if (condition != nullptr) condition = simplifyRemainders(condition, analysis_);
+    if (condition != nullptr && (mentions(*condition, *loop_->index) || mentionsInside(*condition)))
+      return std::nullopt;
+    return Place{&tensor, first, condition};
+  }
+
+  // Elements of one access.
+  int64_t widthOf(const TensorView& tensor) const {
+    const int64_t size = sizeOf(tensor.dtype());
+    int64_t bytes = kWidestAccess;
+    if (kir::isGlobal(tensor)) bytes = std::min(bytes, alignment_);
+    int64_t width = std::max<int64_t>(1, bytes / size);
+    while (lanes_ % width != 0) width /= 2;
+    return width;
+  }
+
+  bool mentionsInside(const Scalar& scalar) const {
+    return std::ranges::any_of(defined_,
+                               [&](const Scalar* symbol) { return symbol != nullptr && mentions(scalar, *symbol); });
+  }
+
+  const TensorView& loaded(const Place& place) {
+    const auto [found, is_new] = loads_.try_emplace(place, nullptr);
+    if (is_new) {
+      found->second = &makeBuffer(place);
+      for (StatementRef& move : copies(place, *found->second, /*is_load=*/true)) before_.push_back(std::move(move));
+    }
+    return *found->second;
+  }
+
+  const TensorView& makeBuffer(const Place& place) {
+    TensorView* buffer = fusion_.tensor(place.tensor->dtype(), {fusion_.axis({.extent = fusion_.constant(lanes_)})});
+    buffer->setMemoryType(MemoryType::Local);
+    before_.push_back(statement(Allocate{buffer, fusion_.constant(lanes_)}));
+    return *buffer;
+  }
+
+  Statements copies(const Place& place, const TensorView& buffer, bool is_load) {
+    Statements moves;
+    const int64_t width = widthOf(*place.tensor);
+    for (int64_t k = 0; k < lanes_; k += width) {
+      Scalar* far = simplifyRemainders(fusion_.add(place.first, fusion_.constant(k)), analysis_);
+      Scalar* near = fusion_.constant(k);
+      moves.push_back(statement(is_load ? kir::Copy{&buffer, near, place.tensor, far, width}
+                                        : kir::Copy{place.tensor, far, &buffer, near, width}));
+    }
+    if (place.condition == nullptr) return moves;
+    if (place.condition->isConstant()) return asInt(place.condition->value()) != 0 ? moves : Statements{};
+    return {statement(If{place.condition, std::move(moves)})};
+  }
+
+  Scalar* both(Scalar* a, Scalar* b) { return a == nullptr ? b : fusion_.scalar(ScalarOp::And, a, b); }
+
+  Scalar* at(Scalar& scalar, Scalar* lane) {
+    Substitution substitution(fusion_);
+    substitution.set(*loop_->index, lane);
+    return simplifyRemainders(substitution(&scalar), analysis_);
+  }
+
+  Fusion& fusion_;
+  int64_t alignment_;
+  IntervalAnalysis analysis_;
+  const Loop* loop_ = nullptr;
+  int64_t lanes_ = 0;
+  std::map<Place, const TensorView*> loads_;
+  Statements before_;
+  Statements after_;
+  std::set<const Scalar*> defined_;  // inside of the loop
+};
+
+}  // namespace
+
+Kernel vectorizeAccesses(Kernel kernel) {
+  kernel.body = Vectorizer(kernel).rewrite(kernel.body);
+  return kernel;
+}
+
+}  // namespace tokamak

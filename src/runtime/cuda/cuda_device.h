@@ -1,0 +1,133 @@
+// A CUDA GPU as a device, over the driver's interface alone: streams, events, stream-ordered memory, kernels.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "device/arena.h"
+#include "device/device.h"
+#include "device/kernel_observer.h"
+#include "heuristics/kernel_target.h"
+#include "runtime/cuda/cuda_memory.h"
+#include "runtime/cuda/cuda_point.h"
+#include "runtime/cuda/cuda_properties.h"
+#include "runtime/cuda/cuda_queue.h"
+#include "runtime/cuda/cuda_work.h"
+#include "runtime/cuda/driver_context.h"
+
+namespace tokamak {
+
+class CaptureRemains;
+class CudaProducts;
+class StreamPool;
+struct PreparedKernel;
+
+struct CudaDeviceOptions {
+  std::string driver;                 ///< the driver's file; empty: found as DriverLibrary::start() says
+  std::string products_library;       ///< cuBLASLt's file; empty: found as CublasLibrary::load() says
+  int64_t memory_limit = 0;           ///< of the GPU's memory, in bytes; 0: all of it
+  bool poisons_memory = false;        ///< fresh allocations are filled with 0xFF: NaN in every floating-point type
+  bool uses_graphs = true;            ///< plans of more than one launch become graphs of the driver
+  KernelObserver* kernels = nullptr;  ///< told about kernels; outlives the device
+};
+
+/// Streams that were destroyed leave their driver stream for the next one. Streams, events, buffers and work must be gone before the
+/// device goes. Thread-safe, but for one stream or event that is destroyed while used.
+///
+/// Work that the driver accepted runs on the GPU by itself. What fails there (an illegal address, say) loses the whole context: every later
+/// call raises, naming the first cause. Copies from and to pageable host memory may block the caller, as the driver pleases.
+class CudaDevice final : public Device {
+ public:
+  /// Errors: Unsupported without a driver or when the GPU lacks what is needed, Usage for a number that no device has, Device.
+  explicit CudaDevice(int64_t ordinal, const CudaDeviceOptions& options = {});
+  ~CudaDevice() override;
+
+  const DeviceProperties& properties() const override { return properties_; }
+  const CudaProperties& cudaProperties() const { return cuda_properties_; }
+  const std::shared_ptr<DriverContext>& context() const { return context_; }
+
+  std::unique_ptr<Stream> createStream() override;
+  std::unique_ptr<Event> createEvent() override;
+  /// A stream (CUstream or cudaStream_t) that somebody else made in the primary context, and keeps until it was given back: work of ours goes there in order with
+  /// his. He may capture it; graphs that he makes of it must be gone before the device. Null is the default stream.
+  std::unique_ptr<Stream> adoptStream(void* stream);
+
+  void* allocate(int64_t bytes, MemoryKind kind, Stream& stream) override;
+  void release(void* address, int64_t bytes, MemoryKind kind, Stream& stream) override;
+  MemoryStatistics memoryStatistics(MemoryKind kind) const override;
+  void requireMemory(const void* address, MemoryKind kind) override;
+
+  void record(Event& event, Stream& stream) override;
+  void wait(Stream& stream, const Event& event) override;
+
+  /// Between any memory of this device, pinned and pageable host memory, and memory of other devices.
+  void copy(Stream& stream, void* to, const void* from, int64_t bytes) override;
+  void fill(Stream& stream, void* to, uint8_t byte, int64_t bytes) override;
+  std::shared_ptr<const Work> prepare(const WorkRequest& request) override;
+  /// What kernels for this device are scheduled for.
+  KernelTarget kernelTarget() const;
+  /// Compiles a kernel, which is launched with so many addresses. Errors: Compile; Unsupported for what CUDA text cannot say.
+  std::shared_ptr<const Work> makeWork(const PreparedKernel& prepared, size_t operand_count);
+  /// `work` is a CudaWork.
+  void launch(Stream& stream, const Work& work, std::span<void* const> addresses) override;
+  std::unique_ptr<Replay> prepareReplay(ReplaySteps steps) override;
+  std::unique_ptr<Capture> joinCapture(Stream& stream) override;
+  void callback(Stream& stream, std::function<void()> function) override;
+  /// The GPU itself writes and reads flags in its memory and in pinned or registered host memory; others are left to the host.
+  void writeFlag(Stream& stream, uint64_t* flag, uint64_t value) override;
+  void waitFlag(Stream& stream, const uint64_t* flag, uint64_t value) override;
+
+  void synchronize(Stream& stream) override;
+  void synchronize(const Event& event) override;
+  bool isDone(const Event& event) override;
+
+  bool usesGraphs() const { return options_.uses_graphs; }
+  /// On which plans are captured.
+  const std::shared_ptr<StreamPool>& captureStreams() const { return capture_streams_; }
+  /// Of a stream that a CUDA device made.
+  static CudaQueue& queueOf(Stream& stream);
+
+  /// Makes the n-th allocation from now on fail with OutOfMemory (1 is the next one); 0 takes that back.
+  void failAllocation(int64_t n) { fail_in_.store(n); }
+  /// Gives cached memory that nobody uses any more back to the driver.
+  void trimMemory();
+
+ private:
+  class CudaStream;
+  class CudaEvent;
+  struct Kernels;
+
+  Kernels& kernels();
+  CudaProducts& products();
+  std::shared_ptr<const CudaWork> prepareKernel(const WorkRequest& request);
+  std::shared_ptr<const CudaWork> prepareProduct(const WorkRequest& request);
+
+  Arena& arenaOf(MemoryKind kind) { return kind == MemoryKind::Device ? device_memory_ : host_memory_; }
+  void giveBack(CudaQueue& queue);
+  void raise(CudaFailure* failure);
+
+  const CudaDeviceOptions options_;
+  std::shared_ptr<DriverContext> context_;
+  CudaProperties cuda_properties_;
+  DeviceProperties properties_;
+  CudaMemory memory_;
+  Arena device_memory_;
+  Arena host_memory_;  // pinned and pageable
+  CudaPointPool points_;
+  std::shared_ptr<StreamPool> capture_streams_;
+  std::shared_ptr<CaptureRemains> capture_remains_;
+  std::atomic<uint32_t> raise_count_ = 0;
+  std::atomic<int64_t> fail_in_ = 0;
+  std::mutex kernels_mutex_;
+  std::shared_ptr<Kernels> kernels_;        // made when the first kernel is
+  std::shared_ptr<CudaProducts> products_;  // made when the first matrix product is
+  std::mutex queues_mutex_;
+  std::vector<std::unique_ptr<CudaQueue>> queues_;
+  std::vector<CudaQueue*> idle_queues_;
+};
+
+}  // namespace tokamak

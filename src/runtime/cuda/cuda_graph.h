@@ -1,0 +1,44 @@
+// CudaGraph: a plan's steps as one executable graph of the driver, whose kernels take other addresses without being captured again.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "runtime/cuda/capture_lanes.h"
+#include "runtime/cuda/driver_context.h"
+#include "runtime/cuda/packed_steps.h"
+
+namespace tokamak {
+
+class CudaGraph {
+ public:
+  /// Captures the steps with their present values, which it takes (PackedSteps::takeChanges()). Errors: Device, OutOfMemory.
+  CudaGraph(std::shared_ptr<StreamPool> pool, PackedSteps& packed);
+  CudaGraph(const CudaGraph&) = delete;
+  CudaGraph& operator=(const CudaGraph&) = delete;
+  /// What was launched is over.
+  ~CudaGraph();
+
+  /// Captures once more; what was launched is over. Errors: as the constructor's; then there is no graph any more.
+  void captureAgain(PackedSteps& packed);
+  /// Whether this step's values can be changed without capturing again.
+  bool canUpdate(const PackedSteps& packed, uint32_t step) const;
+  /// Gives the kernels of the steps that changed their new values; all of them can be updated. Launches so far keep the old ones. Errors: Device.
+  void update(PackedSteps& packed);
+  /// The context is current. Errors: Device.
+  void launch(driver::Stream stream);
+
+ private:
+  void destroy();
+  driver::Graph captured(PackedSteps& packed);
+
+  std::shared_ptr<StreamPool> pool_;
+  DriverContext* context_;
+  CaptureLanes lanes_;
+  driver::Stream origin_ = nullptr;
+  driver::Graph graph_ = nullptr;
+  driver::GraphExec exec_ = nullptr;
+  std::vector<driver::GraphNode> nodes_;  // per step; null where it is no kernel
+};
+
+}  // namespace tokamak

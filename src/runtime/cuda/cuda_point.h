@@ -1,0 +1,79 @@
+// CudaPoint: a point in a CUDA stream's work, as events stand for it; and the pool from which points come.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/spin_lock.h"
+#include "runtime/cuda/driver_context.h"
+
+namespace tokamak {
+
+class CudaQueue;
+class CudaPointPool;
+
+/// An exception out of asynchronous work, shared by all streams that it reaches.
+struct CudaFailure {
+  std::exception_ptr cause;
+  /// The device's raise count with which a synchronize raised the cause; 0 until then. Work issued since runs again.
+  std::atomic<uint32_t> raised = 0;
+};
+
+/// Written by the stream that records it, read by others once `is_issued`.
+struct CudaPoint {
+  CudaPointPool* pool = nullptr;
+  driver::Event event = nullptr;
+  CudaQueue* queue = nullptr;
+  uint64_t position = 0;
+  std::shared_ptr<CudaFailure> failure;  ///< what work before the point met, or null
+  std::atomic<bool> is_issued = false;   ///< the driver has been told
+  std::atomic<int32_t> users = 0;
+};
+
+/// A share in a point; the last one gives it back to its pool.
+class CudaPointRef {
+ public:
+  CudaPointRef() = default;
+  explicit CudaPointRef(CudaPoint* point) : point_(point) { retain(); }
+  CudaPointRef(const CudaPointRef& other) : point_(other.point_) { retain(); }
+  CudaPointRef(CudaPointRef&& other) noexcept : point_(std::exchange(other.point_, nullptr)) {}
+  CudaPointRef& operator=(CudaPointRef other) noexcept {
+    std::swap(point_, other.point_);
+    return *this;
+  }
+  ~CudaPointRef();
+
+  CudaPoint* get() const { return point_; }
+  CudaPoint* operator->() const { return point_; }
+  explicit operator bool() const { return point_ != nullptr; }
+
+ private:
+  void retain() {
+    if (point_ != nullptr) point_->users.fetch_add(1, std::memory_order_relaxed);
+  }
+  CudaPoint* point_ = nullptr;
+};
+
+/// Every recording takes a point of its own, so that earlier waits keep theirs. Takes nothing from the heap once warm.
+class CudaPointPool {
+ public:
+  explicit CudaPointPool(DriverContext& context) : context_(context) {}
+  CudaPointPool(const CudaPointPool&) = delete;
+  CudaPointPool& operator=(const CudaPointPool&) = delete;
+  ~CudaPointPool();
+
+  CudaPointRef take();
+  void giveBack(CudaPoint& point);
+
+ private:
+  DriverContext& context_;
+  SpinLock lock_;
+  std::vector<std::unique_ptr<CudaPoint>> points_;
+  std::vector<CudaPoint*> unused_;
+};
+
+}  // namespace tokamak

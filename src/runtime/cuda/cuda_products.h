@@ -1,0 +1,56 @@
+// CudaProducts: a device's matrix products by cuBLASLt: the library's handle, what it chose for which product, its workspaces.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "device/arena.h"
+#include "runtime/cuda/cublas_library.h"
+#include "runtime/cuda/cuda_work.h"
+#include "runtime/cuda/driver_context.h"
+#include "runtime/cuda/library_product.h"
+
+namespace tokamak {
+
+class CublasDescriptors;
+
+/// What the library is asked for once per product is kept, so that equal products always run the same kernel, in every plan and on every
+/// stream. A stream that runs products which need one gets a workspace, and keeps it as long as the device lives. Thread-safe.
+class CudaProducts {
+ public:
+  /// Loads the library (CublasLibrary::load()) and opens it for the context's device. Errors: Unsupported without a library; Device.
+  CudaProducts(std::shared_ptr<DriverContext> context, Arena& memory, const std::string& library);
+  CudaProducts(const CudaProducts&) = delete;
+  CudaProducts& operator=(const CudaProducts&) = delete;
+  ~CudaProducts();
+
+  /// Takes the addresses of the op that the product was made from. Null where the library has no kernel for the product. `name`: of the work.
+  std::shared_ptr<const CudaWork> make(const LibraryProduct& product, std::string name);
+  /// How often the library was asked for a kernel.
+  int64_t choiceCount() const;
+
+  const CublasLibrary& library() const { return library_; }
+  cublas::Handle handle() const { return handle_; }
+  /// The workspace of everything that runs on `stream`; made when first asked for. Errors: OutOfMemory.
+  void* workspaceOf(driver::Stream stream);
+  /// Errors: Device, OutOfMemory, Unsupported, as the library's status says.
+  void check(cublas::Status status, const char* operation, const std::string& product) const;
+
+ private:
+  std::optional<cublas::Choice> choose(const LibraryProduct& product, const CublasDescriptors& descriptors);
+
+  std::shared_ptr<DriverContext> context_;
+  Arena& memory_;
+  const CublasLibrary& library_;
+  cublas::Handle handle_ = nullptr;
+  mutable std::mutex mutex_;
+  std::map<std::string, std::optional<cublas::Choice>> choices_;
+  std::vector<std::pair<driver::Stream, void*>> workspaces_;
+};
+
+}  // namespace tokamak

@@ -1,0 +1,424 @@
+#include "runtime/cuda/cuda_queue.h"
+
+#include <chrono>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "runtime/cuda/packed_steps.h"
+
+namespace tokamak {
+
+namespace {
+
+thread_local const CudaQueue* queue_run_here = nullptr;
+
+uint64_t loadFlag(const uint64_t* flag) {
+  return std::atomic_ref(*const_cast<uint64_t*>(flag)).load(std::memory_order_acquire);
+}
+
+// Whoever writes the flag may be another process or a device, and wake nobody. On a lost device perhaps nobody writes it any more.
+void waitForFlag(const DriverContext& context, const uint64_t* flag, uint64_t value) {
+  constexpr int kSpins = 2000;
+  for (int tries = 0; loadFlag(flag) < value; ++tries) {
+    TK_REQUIRE(!context.isLost(), Device, "waiting for the flag at {} to be {}: {} is lost meanwhile",
+               static_cast<const void*>(flag), value, context.name());
+    if (tries < kSpins)
+      spinPause();
+    else
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
+}
+
+}  // namespace
+
+CudaQueue::CudaQueue(int64_t index, DriverContext& context, std::atomic<uint32_t>& raise_count)
+    : index_(index), context_(context), raise_count_(raise_count) {
+  const CurrentContext current(context_);
+  const auto create = [&] { return context_.driver().stream_create(&stream_, driver::kStreamNonBlocking); };
+  context_.check(context_.withRoom(create), "{}: creating a stream", context_.name());
+}
+
+CudaQueue::CudaQueue(int64_t index, DriverContext& context, std::atomic<uint32_t>& raise_count, driver::Stream adopted)
+    : index_(index), context_(context), raise_count_(raise_count), stream_(adopted), is_adopted_(true) {}
+
+driver::Graph CudaQueue::askForGraph() const {
+  int status = 0;
+  uint64_t id = 0;
+  driver::Graph graph = nullptr;
+  const CurrentContext current(context_);
+  context_.check(context_.driver().capture_info(stream_, &status, &id, &graph, nullptr, nullptr),
+                 "{}, stream {}: asking whether it is captured", context_.name(), index_);
+  return status == driver::kCaptureActive ? graph : nullptr;
+}
+
+CudaQueue::~CudaQueue() {
+  {
+    const Lock lock(mutex_);
+    is_closing_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+  context_.quietly([&](const DriverLibrary& driver) {
+    if (probe_ != nullptr) driver.event_destroy(probe_);
+    if (!is_adopted_) driver.stream_destroy(stream_);
+  });
+}
+
+// Tells the driver now, or when everything before is told.
+template <class Run>
+void CudaQueue::issue(Kind kind, const Run& run) {
+  const Lock lock(mutex_);
+  if (isDeferring()) {
+    return deferLocked(kind, [this, run](const Command& command) {
+      const CurrentContext current(context_);
+      gpu_position_.store(command.position);
+      run();
+    });
+  }
+  if (kind == Kind::Work && isSkipping(raise_count_.load())) return;
+  const CurrentContext current(context_);
+  gpu_position_.store(++position_);
+  run();
+}
+
+void CudaQueue::defer(Kind kind, std::function<void(const Command&)> run) {
+  const Lock lock(mutex_);
+  deferLocked(kind, std::move(run));
+}
+
+void CudaQueue::deferLocked(Kind kind, std::function<void(const Command&)> run) {
+  if (!thread_.joinable()) thread_ = std::thread([this] { runAll(); });
+  if (!isDeferring()) processed_ = position_;
+  commands_.push_back(
+      {.kind = kind, .raise_count = raise_count_.load(), .position = position_ + 1, .run = std::move(run)});
+  ++position_;
+  wake_.notify_one();
+}
+
+void CudaQueue::runAll() {
+  queue_run_here = this;
+  Lock lock(mutex_);
+  while (true) {
+    wake_.wait(lock, [this] { return is_closing_ || !commands_.empty(); });
+    if (commands_.empty()) return;
+    is_running_ = true;
+    {
+      Command command = std::move(commands_.front());
+      commands_.pop_front();
+      const bool runs = command.kind == Kind::Always || !isSkipping(command.raise_count);
+      lock.unlock();
+      if (runs) execute(command);
+      command.run = nullptr;  // what it holds is given up before the stream goes on
+      lock.lock();
+      processed_ = command.position;
+    }
+    is_running_ = false;
+    processed_changed_.notify_all();
+  }
+}
+
+void CudaQueue::execute(Command& command) {
+  try {
+    command.run(command);
+  } catch (...) {
+    keepFailure(std::current_exception());
+  }
+}
+
+// A failure that was raised is over for work issued since.
+bool CudaQueue::isSkipping(uint32_t raise_count) {
+  if (failure_ == nullptr) return false;
+  const uint32_t raised = failure_->raised.load();
+  if (raised == 0 || raise_count < raised) return true;
+  failure_ = nullptr;
+  return false;
+}
+
+void CudaQueue::adopt(const std::shared_ptr<CudaFailure>& failure, uint32_t raise_count) {
+  if (failure == nullptr || isSkipping(raise_count)) return;
+  const uint32_t raised = failure->raised.load();
+  if (raised == 0 || raise_count < raised) failure_ = failure;
+}
+
+// The first cause is kept.
+void CudaQueue::keepFailure(std::exception_ptr cause) {
+  auto failure = std::make_shared<CudaFailure>();
+  failure->cause = std::move(cause);
+  const Lock lock(mutex_);
+  if (failure_ == nullptr || failure_->raised.load() != 0) failure_ = std::move(failure);
+}
+
+void CudaQueue::recordNow(CudaPoint& point) {
+  context_.check(context_.driver().event_record(point.event, stream_), "{}, stream {}: recording an event",
+                 context_.name(), index_);
+}
+
+void CudaQueue::waitNow(const CudaPoint& point) {
+  context_.check(context_.driver().stream_wait_event(stream_, point.event, 0), "{}, stream {}: waiting for an event",
+                 context_.name(), index_);
+}
+
+void CudaQueue::record(const CudaPointRef& point) {
+  const Lock lock(mutex_);
+  point->queue = this;
+  point->position = position_ + 1;
+  if (!isDeferring()) {
+    const CurrentContext current(context_);
+    recordNow(*point.get());
+    gpu_position_.store(++position_);
+    point->failure = failure_;
+    point->is_issued.store(true);
+    return;
+  }
+  // Others wait for the point, so it is issued whatever the driver says.
+  deferLocked(Kind::Always, [this, point](const Command& command) {
+    try {
+      const CurrentContext current(context_);
+      gpu_position_.store(command.position);
+      recordNow(*point.get());
+    } catch (...) {
+      keepFailure(std::current_exception());
+    }
+    {
+      const Lock inner(mutex_);
+      point->failure = failure_;
+    }
+    point->is_issued.store(true);
+    point->is_issued.notify_all();
+  });
+}
+
+void CudaQueue::wait(const CudaPointRef& point) {
+  Lock lock(mutex_);
+  if (point->is_issued.load() && !isDeferring()) {
+    adopt(point->failure, raise_count_.load());
+    const CurrentContext current(context_);
+    gpu_position_.store(++position_);
+    return waitNow(*point.get());
+  }
+  deferLocked(Kind::Always, [this, point](const Command& command) {
+    point->is_issued.wait(false);
+    {
+      const Lock inner(mutex_);
+      adopt(point->failure, command.raise_count);
+    }
+    const CurrentContext current(context_);
+    gpu_position_.store(command.position);
+    waitNow(*point.get());
+  });
+}
+
+void CudaQueue::copy(void* to, const void* from, int64_t bytes) {
+  issue(Kind::Work, [=, this] {
+    const auto size = static_cast<size_t>(bytes);
+    context_.check(context_.driver().copy_async(addressOf(to), addressOf(from), size, stream_),
+                   "{}: copying {} bytes from {} to {}", context_.name(), bytes, from, to);
+  });
+}
+
+// Pageable memory is out of the driver's reach.
+void CudaQueue::fill(void* to, uint8_t byte, int64_t bytes) {
+  const auto size = static_cast<size_t>(bytes);
+  if (!context_.isKnown(to)) {
+    return defer(Kind::Work, [=, this](const Command&) {
+      finishGpuWork();
+      std::memset(to, byte, size);
+    });
+  }
+  issue(Kind::Work, [=, this] {
+    context_.check(context_.driver().fill_async(addressOf(to), byte, size, stream_), "{}: filling {} bytes at {}",
+                   context_.name(), bytes, to);
+  });
+}
+
+void CudaQueue::launch(const CudaWork& work, std::span<void* const> addresses) {
+  const Lock lock(mutex_);
+  if (!isDeferring()) {
+    if (isSkipping(raise_count_.load())) return;
+    const CurrentContext current(context_);
+    gpu_position_.store(++position_);
+    return work.enqueue(context_, stream_, addresses);
+  }
+  deferLocked(Kind::Work,
+              [this, &work, copies = std::vector<void*>(addresses.begin(), addresses.end())](const Command& command) {
+                const CurrentContext current(context_);
+                gpu_position_.store(command.position);
+                work.enqueue(context_, stream_, copies);
+              });
+}
+
+void CudaQueue::launch(PackedStep& step) {
+  step.makeReady(context_, stream_);
+  if (!tryIssue([&] { step.enqueue(context_, stream_); })) launch(*step.work, step.values);
+}
+
+void CudaQueue::callback(std::function<void()> function) {
+  defer(Kind::Work, [this, function = std::move(function)](const Command& command) {
+    finishGpuWork();
+    noteDone(command.position - 1);
+    function();
+  });
+}
+
+void CudaQueue::writeFlag(uint64_t* flag, uint64_t value) {
+  if (const auto address = context_.flagAddress(flag)) {
+    return issue(Kind::Always, [=, this] {
+      context_.check(context_.driver().stream_write_value(stream_, *address, value, driver::kWriteDefault),
+                     "{}: writing the flag at {}", context_.name(), static_cast<void*>(flag));
+    });
+  }
+  // Whoever waits for the flag must not hang because the work before it failed.
+  defer(Kind::Always, [=, this](const Command&) {
+    std::exception_ptr cause;
+    try {
+      finishGpuWork();
+    } catch (...) {
+      cause = std::current_exception();
+    }
+    std::atomic_ref(*flag).store(value, std::memory_order_seq_cst);
+    if (cause != nullptr) std::rethrow_exception(cause);
+  });
+}
+
+void CudaQueue::waitFlag(const uint64_t* flag, uint64_t value) {
+  if (const auto address = context_.flagAddress(flag)) {
+    return issue(Kind::Work, [=, this] {
+      context_.check(context_.driver().stream_wait_value(stream_, *address, value, driver::kWaitGreaterOrEqual),
+                     "{}: waiting for the flag at {}", context_.name(), static_cast<const void*>(flag));
+    });
+  }
+  defer(Kind::Work, [=, this](const Command&) { waitForFlag(context_, flag, value); });
+}
+
+// On the stream's thread, which is alone with the driver's stream then.
+void CudaQueue::finishGpuWork() {
+  const uint64_t told = gpu_position_.load();
+  if (told <= done_.load()) return;
+  const CurrentContext current(context_);
+  context_.check(context_.driver().stream_synchronize(stream_), "{}, stream {}: synchronize", context_.name(), index_);
+  noteDone(told);
+}
+
+void CudaQueue::noteDone(uint64_t position) const {
+  uint64_t seen = done_.load();
+  while (seen < position && !done_.compare_exchange_weak(seen, position)) {
+  }
+}
+
+bool CudaQueue::isRunHere() const { return queue_run_here == this; }
+
+void CudaQueue::requireNotRunHere(const char* operation) const {
+  TK_REQUIRE(!isRunHere(), Device, "{}: a callback of stream {} waits for its own stream, which would never end",
+             operation, index_);
+}
+
+std::shared_ptr<CudaFailure> CudaQueue::synchronize() {
+  requireNotRunHere("synchronize");
+  uint64_t target = 0;
+  std::shared_ptr<CudaFailure> failure;
+  {
+    Lock lock(mutex_);
+    target = position_;
+    processed_changed_.wait(lock, [&] { return !isDeferring() || processed_ >= target; });
+    failure = failure_;
+  }
+  if (gpu_position_.load() > done_.load()) {
+    const CurrentContext current(context_);
+    context_.check(context_.driver().stream_synchronize(stream_), "{}, stream {}: synchronize", context_.name(),
+                   index_);
+  }
+  noteDone(target);
+  return failure;
+}
+
+void CudaQueue::synchronize(const CudaPoint& point) {
+  if (!point.is_issued.load()) {
+    requireNotRunHere("synchronize");
+    point.is_issued.wait(false);
+  }
+  if (done_.load() >= point.position) return;
+  const CurrentContext current(context_);
+  context_.check(context_.driver().event_synchronize(point.event), "{}, stream {}: synchronize with an event",
+                 context_.name(), index_);
+  noteDone(point.position);
+}
+
+// On a lost context nothing runs any more; who synchronizes hears of it.
+bool CudaQueue::isDone(const CudaPoint& point) {
+  if (!point.is_issued.load()) return false;
+  if (done_.load() >= point.position) return true;
+  driver::Result status = driver::kSuccess;
+  context_.quietly([&](const DriverLibrary& driver) { status = driver.event_query(point.event); });
+  if (status == driver::kSuccess) noteDone(point.position);
+  return status != driver::kNotReady;
+}
+
+void CudaQueue::reset() {
+  try {
+    if (!isRunHere() && capturedGraph() == nullptr) synchronize();
+  } catch (const Error&) {  // the context is lost, and nobody synchronized for it
+    noteDone(mark());
+  }
+  const Lock lock(mutex_);
+  failure_ = nullptr;
+}
+
+uint64_t CudaQueue::mark() {
+  const Lock lock(mutex_);
+  return position_;
+}
+
+// Asks by an event that is recorded only when somebody wants to know, so that giving memory back costs nothing.
+driver::Result CudaQueue::probe(const DriverLibrary& driver, uint64_t issued) const {
+  if (is_adopted_) {  // an event must not become part of what somebody captures
+    int status = 0;
+    const driver::Result asked = driver.capture_status(stream_, &status);
+    if (asked != driver::kSuccess || status != 0) return driver::kNotReady;
+  }
+  if (probe_ == nullptr) {
+    const driver::Result created = driver.event_create(&probe_, driver::kEventDisableTiming);
+    if (created != driver::kSuccess) return created;
+  }
+  if (probed_ == 0) {
+    const driver::Result recorded = driver.event_record(probe_, stream_);
+    if (recorded != driver::kSuccess) return recorded;
+    probed_ = issued;
+  }
+  return driver.event_query(probe_);
+}
+
+// The arena asks, with its lock held: a queue that is busy being told something is not waited for.
+bool CudaQueue::isDone(uint64_t position) const {
+  if (done_.load() >= position) return true;
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return false;
+  const uint64_t issued = issuedPosition();
+  if (issued < position) return false;
+  if (gpu_position_.load() <= done_.load()) {
+    noteDone(issued);
+    return true;
+  }
+  driver::Result status = driver::kNotReady;
+  const bool is_asked = context_.quietly([&](const DriverLibrary& driver) { status = probe(driver, issued); });
+  if (is_asked && status == driver::kSuccess) {
+    noteDone(std::exchange(probed_, 0));
+    return done_.load() >= position;
+  }
+  return is_asked && status != driver::kNotReady &&
+         status != driver::kOutOfMemory;  // lost: nothing uses its memory any more
+}
+
+bool CudaQueue::waitDone(uint64_t position) {
+  if (isRunHere()) return isDone(position);
+  {
+    Lock lock(mutex_);
+    processed_changed_.wait(lock, [&] { return issuedPosition() >= position; });
+  }
+  const CurrentContext current(context_);
+  if (context_.driver().stream_synchronize(stream_) == driver::kSuccess) noteDone(position);
+  return true;
+}
+
+}  // namespace tokamak

@@ -1,0 +1,137 @@
+// One stream of a CUDA device: the driver's stream, and a thread for what only the host can do.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <thread>
+
+#include "device/arena.h"
+#include "runtime/cuda/cuda_point.h"
+#include "runtime/cuda/cuda_work.h"
+#include "runtime/cuda/driver_context.h"
+
+namespace tokamak {
+
+struct PackedStep;
+
+/// Work goes to the driver at once, on the caller's thread. A callback cannot: the driver's host functions may not call the driver, run
+/// one after the other for all streams, and nothing behind them could be skipped when they fail. So a callback, and what else the host
+/// has to do (fills and flags in pageable memory), is done by the stream's own thread once the GPU got there, and what is issued until
+/// then waits its turn in a queue of the host. Without callbacks there is no such thread.
+///
+/// Issuing functions may be called from any thread, callbacks of this very stream included. They raise what the driver says at once;
+/// what it says to the stream's thread, or later, is a failure of the stream.
+class CudaQueue final : public StreamClock {
+ public:
+  /// `raise_count`: how often a failure of this device was raised. Errors: Device.
+  CudaQueue(int64_t index, DriverContext& context, std::atomic<uint32_t>& raise_count);
+  /// Of a driver's stream that somebody else made. It may be gone once the queue was reset.
+  CudaQueue(int64_t index, DriverContext& context, std::atomic<uint32_t>& raise_count, driver::Stream adopted);
+  CudaQueue(const CudaQueue&) = delete;
+  CudaQueue& operator=(const CudaQueue&) = delete;
+  ~CudaQueue() override;
+
+  /// `point` becomes the one after everything issued so far.
+  void record(const CudaPointRef& point);
+  void wait(const CudaPointRef& point);
+  void copy(void* to, const void* from, int64_t bytes);
+  void fill(void* to, uint8_t byte, int64_t bytes);
+  void launch(const CudaWork& work, std::span<void* const> addresses);
+  /// The same with arguments that are packed; the device's context is current.
+  void launch(PackedStep& step);
+  /// Calls `tell`, which tells the driver of work, unless work before is to be skipped; the device's context is current. False, without the
+  /// call, while work before waits for its turn.
+  template <class Tell>
+  bool tryIssue(const Tell& tell) {
+    const Lock lock(mutex_);
+    if (isDeferring()) return false;
+    if (failure_ != nullptr && isSkipping(raise_count_.load())) return true;
+    gpu_position_.store(++position_);
+    tell();
+    return true;
+  }
+  void callback(std::function<void()> function);
+  void writeFlag(uint64_t* flag, uint64_t value);
+  void waitFlag(const uint64_t* flag, uint64_t value);
+
+  /// Waits for everything issued so far; the failure that it met, or null. Errors: Device.
+  std::shared_ptr<CudaFailure> synchronize();
+  /// Waits for a point of this queue. Errors: Device.
+  void synchronize(const CudaPoint& point);
+  /// Never blocks.
+  bool isDone(const CudaPoint& point);
+  /// Waits for all work and forgets its failure: the queue gets a new user.
+  void reset();
+
+  driver::Stream stream() const { return stream_; }
+  bool isAdopted() const { return is_adopted_; }
+  bool isAdopted(driver::Stream stream) const { return is_adopted_ && stream_ == stream; }
+  /// The graph that somebody who made the stream captures of it; null when its work runs. Errors: Device.
+  driver::Graph capturedGraph() const { return is_adopted_ ? askForGraph() : nullptr; }
+  int64_t index() const override { return index_; }
+  /// The point after everything issued so far, as the arena counts.
+  uint64_t mark();
+  bool isDone(uint64_t position) const override;
+  bool waitDone(uint64_t position) override;
+
+ private:
+  /// Work is skipped behind a failure; what others wait for happens in any case.
+  enum class Kind : uint8_t { Work, Always };
+  struct Command {
+    Kind kind = Kind::Work;
+    uint32_t raise_count = 0;  // when issued
+    uint64_t position = 0;
+    std::function<void(const Command&)> run;
+  };
+  using Lock = std::unique_lock<std::mutex>;
+
+  template <class Run>
+  void issue(Kind kind, const Run& run);
+  void defer(Kind kind, std::function<void(const Command&)> run);
+  void deferLocked(Kind kind, std::function<void(const Command&)> run);
+  bool isDeferring() const { return is_running_ || !commands_.empty(); }
+  uint64_t issuedPosition() const { return isDeferring() ? processed_ : position_; }
+
+  void runAll();
+  void execute(Command& command);
+  bool isSkipping(uint32_t raise_count);
+  void adopt(const std::shared_ptr<CudaFailure>& failure, uint32_t raise_count);
+  void keepFailure(std::exception_ptr cause);
+  void recordNow(CudaPoint& point);
+  void waitNow(const CudaPoint& point);
+  driver::Graph askForGraph() const;
+  void finishGpuWork();
+  void noteDone(uint64_t position) const;
+  driver::Result probe(const DriverLibrary& driver, uint64_t issued) const;
+  void requireNotRunHere(const char* operation) const;
+  bool isRunHere() const;
+
+  const int64_t index_;
+  DriverContext& context_;
+  std::atomic<uint32_t>& raise_count_;
+  driver::Stream stream_ = nullptr;
+  const bool is_adopted_ = false;
+
+  mutable std::mutex mutex_;      // guards all below, but for what the thread does while is_running_
+  std::condition_variable wake_;  // of the thread
+  std::condition_variable processed_changed_;
+  std::deque<Command> commands_;  // not yet told to the driver
+  bool is_running_ = false;       // the thread is at a command
+  bool is_closing_ = false;
+  uint64_t position_ = 0;                   // after the last thing issued
+  uint64_t processed_ = 0;                  // after the last command of the thread
+  std::atomic<uint64_t> gpu_position_ = 0;  // after the last thing the driver was told
+  mutable std::atomic<uint64_t> done_ = 0;  // everything up to here is over
+  mutable driver::Event probe_ = nullptr;   // asks the driver how far it is, on behalf of the arena
+  mutable uint64_t probed_ = 0;             // where it was recorded; 0: nowhere
+  std::shared_ptr<CudaFailure> failure_;    // why work is skipped
+  std::thread thread_;
+};
+
+}  // namespace tokamak

@@ -1,0 +1,78 @@
+// Work for a CUDA device.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "device/device.h"
+#include "runtime/cuda/cuda_module.h"
+#include "runtime/cuda/driver_context.h"
+
+namespace tokamak {
+
+class CudaKernelWork;
+class CudaWorkspaceWork;
+
+/// A work that is one kernel, for those who pack its arguments; empty for other works.
+struct CudaKernelLaunch {
+  const CudaKernelWork* kernel = nullptr;
+  const CudaWorkspaceWork* workspace = nullptr;  ///< where the last address comes from, if not from an operand
+};
+
+/// Work that the driver is told about when the stream's turn comes; the context is current then.
+class CudaWork : public Work {
+ public:
+  /// Called before work is issued on a stream, without any lock: makes what launches there need besides their operands, once per stream.
+  virtual void makeReadyOn(DriverContext& /*context*/, driver::Stream /*stream*/) const {}
+  /// `addresses`: one per operand, in the order in which the work was prepared, then the parameters' values.
+  virtual void enqueue(DriverContext& context, driver::Stream stream, std::span<void* const> addresses) const = 0;
+  /// Waits for compilers.
+  virtual CudaKernelLaunch kernelLaunch() const { return {}; }
+};
+
+/// How a kernel is launched. Without blocks it is not launched at all.
+struct CudaLaunch {
+  std::array<int64_t, 3> grid = {1, 1, 1};     ///< blocks
+  std::array<int64_t, 3> block = {1, 1, 1};    ///< threads
+  std::array<int64_t, 3> cluster = {1, 1, 1};  ///< blocks
+  int64_t shared_bytes = 0;                    ///< dynamic shared memory of a block
+  bool is_cooperative = false;                 ///< all blocks run at once and may wait for each other
+  bool may_overlap_previous = false;           ///< programmatic dependent launch: the kernel waits itself
+};
+
+/// A kernel that takes `address_count` slots of 8 bytes from the launch (tensors' addresses, then parameters' bits), then scalars known
+/// since it was prepared, each in a slot of 8 bytes of which the kernel reads as many as its own type has.
+class CudaKernelWork final : public CudaWork {
+ public:
+  /// `slots`: the number of the address that each of the kernel's slots takes; empty: one after the other.
+  /// Errors: Unsupported for a launch that no device takes; Device when this one does not.
+  CudaKernelWork(CudaFunction function, const CudaLaunch& launch, int64_t address_count, std::vector<uint64_t> scalars,
+                 std::string name, std::vector<size_t> slots = {});
+
+  std::string_view name() const override { return name_; }
+  void enqueue(DriverContext& context, driver::Stream stream, std::span<void* const> addresses) const override;
+  CudaKernelLaunch kernelLaunch() const override { return {.kernel = this}; }
+
+  /// What the driver takes: where each argument lies: in `addresses`, in `last` for an address behind them, in this work. Good as long as these are.
+  std::vector<void*> argumentsOf(std::span<void*> addresses, void** last) const;
+  /// Launches with such arguments. Errors: Device.
+  void launch(DriverContext& context, driver::Stream stream, void** arguments) const;
+  bool hasBlocks() const { return config_.grid[0] != 0 && config_.grid[1] != 0 && config_.grid[2] != 0; }
+  const driver::LaunchConfig& config() const { return config_; }
+  driver::Function function() const { return function_.handle; }
+
+ private:
+  CudaFunction function_;
+  driver::LaunchConfig config_;  // but for the stream
+  std::array<driver::LaunchAttribute, 3> attributes_;
+  size_t address_count_;
+  std::vector<size_t> slots_;
+  std::vector<uint64_t> scalars_;
+  std::string name_;
+};
+
+}  // namespace tokamak

@@ -1,0 +1,37 @@
+// Work that needs device memory of its own between its blocks.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "runtime/cuda/cuda_work.h"
+
+namespace tokamak {
+
+/// Launches a kernel with the address of a workspace behind its operands. Streams run side by side, so each gets a workspace of its own when it
+/// first comes here; it is zero then, and the kernel leaves it as the next launch needs it.
+class CudaWorkspaceWork final : public CudaWork {
+ public:
+  CudaWorkspaceWork(std::shared_ptr<DriverContext> context, std::unique_ptr<CudaKernelWork> kernel, int64_t bytes)
+      : context_(std::move(context)), kernel_(std::move(kernel)), bytes_(bytes) {}
+  CudaWorkspaceWork(const CudaWorkspaceWork&) = delete;
+  CudaWorkspaceWork& operator=(const CudaWorkspaceWork&) = delete;
+  ~CudaWorkspaceWork() override;
+
+  std::string_view name() const override { return kernel_->name(); }
+  void makeReadyOn(DriverContext& context, driver::Stream stream) const override { workspaceOf(context, stream); }
+  CudaKernelLaunch kernelLaunch() const override { return {.kernel = kernel_.get(), .workspace = this}; }
+  /// What the kernel takes as its last address on this stream. Errors: OutOfMemory, Device.
+  void* workspaceOf(DriverContext& context, driver::Stream stream) const;
+  void enqueue(DriverContext& context, driver::Stream stream, std::span<void* const> addresses) const override;
+
+ private:
+  std::shared_ptr<DriverContext> context_;
+  std::unique_ptr<CudaKernelWork> kernel_;
+  int64_t bytes_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::pair<driver::Stream, driver::Address>> workspaces_;
+};
+
+}  // namespace tokamak

@@ -1,0 +1,52 @@
+// LibraryProduct: a matrix product in the form that cuBLASLt takes: column-major, one stride between the matrices of a batch.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/gemm_problem.h"
+
+namespace tokamak {
+
+/// A matrix as it lies in memory, column-major: element (i, j) at i + j * leading.
+struct StoredMatrix {
+  size_t operand = 0;
+  int64_t rows = 1;
+  int64_t columns = 1;
+  int64_t leading = 1;
+  int64_t batch_stride = 0;
+  bool is_transposed = false;  ///< the product takes it transposed
+  int64_t alignment = 1;       ///< of every matrix' address, in bytes
+};
+
+/// d = op(a) op(b), + bias, for every matrix of the batch; and all of that `calls` times, at other places.
+struct LibraryProduct {
+  enum class Bias : uint8_t {
+    None,
+    Epilogue,  ///< a vector along d's columns, dense: the library adds it
+    Before,    ///< d holds it already; it is added to
+  };
+  struct Call {
+    int64_t a = 0, b = 0, d = 0;  ///< offsets, in elements
+  };
+  DataType dtype = DataType::F32;
+  int64_t inner = 1;  ///< how many products are added up
+  StoredMatrix a, b, d;
+  int64_t batch_count = 1;
+  Bias bias = Bias::None;
+  size_t bias_operand = 0;
+  int64_t bias_alignment = 1;
+  std::vector<Call> calls;
+
+  /// What the library's choice depends on, in words: "bf16 64x32x128, a 64x128 ld 128 transposed, ...".
+  std::string toString() const;
+};
+
+/// Nothing where the library cannot take the operands as they lie: types that are not floating, two strides that are not 1, elements that are
+/// stored more than once, sizes beyond 31 bits, nothing to add up. `operands` as the problem was made from.
+std::optional<LibraryProduct> libraryProductOf(const GemmProblem& problem, std::span<const OperandDesc> operands);
+
+}  // namespace tokamak

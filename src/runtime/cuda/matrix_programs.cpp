@@ -1,0 +1,124 @@
+#include "runtime/cuda/matrix_programs.h"
+
+#include <fmt/format.h>
+
+#include "define/callables.h"
+#include "define/functions.h"
+#include "define/structured.h"
+#include "ir/ops/host/post_on_stream.h"
+
+namespace tokamak {
+
+namespace {
+
+// An operand along all axes of the problem; where it does not change its stride is 0.
+struct View {
+  size_t operand = 0;
+  std::vector<int64_t> strides;
+};
+
+class ProgramMaker {
+ public:
+  ProgramMaker(const GemmProblem& problem, std::span<const OperandDesc> operands, const char* name)
+      : problem_(problem), operands_(operands), unit_(std::make_shared<HostUnit>()) {
+    unit_->fusion = std::make_unique<Fusion>(name);
+    program_.owner = std::make_unique<Fusion>(name);
+    for (size_t i = 0; i < problem.batches.size(); ++i) addAxis(fmt::format("b{}", i), problem.batches[i].size);
+    addAxis("m", problem.m);
+    addAxis("n", problem.n);
+  }
+
+  void addAxis(const std::string& name, int64_t size) {
+    names_.push_back(name);
+    sizes_.push_back(size);
+  }
+
+  TensorView* input(const View& view) {
+    Axes axes;
+    for (const std::string& name : names_)
+      axes.push_back(unit_->fusion->axis({.extent = symbolOf(*unit_->fusion, name)}));
+    TensorView* tensor = unit_->fusion->tensor(problem_.dtype, std::move(axes));
+    unit_->fusion->addInput(tensor);
+    describe(view, names_.size());
+    return tensor;
+  }
+
+  MatrixProgram finish(TensorView* result, const View& view) {
+    unit_->fusion->addOutput(result);
+    describe(view, view.strides.size());
+    Fusion& owner = *program_.owner;
+    PostOnStream post;
+    const auto placeholder = [&](size_t rank) {
+      Axes axes;
+      for (size_t i = 0; i < rank; ++i) axes.push_back(owner.axis({.extent = symbolOf(owner, names_[i])}));
+      return owner.tensor(problem_.dtype, std::move(axes));
+    };
+    for (size_t i = 0; i < unit_->fusion->inputs().size(); ++i) post.ins.push_back(placeholder(names_.size()));
+    post.outs.push_back(placeholder(view.strides.size()));
+    for (size_t i = 0; i < names_.size(); ++i)
+      program_.bindings[symbolOf(*unit_->fusion, names_[i])] = ScalarValue{sizes_[i]};
+    post.unit = std::move(unit_);
+    program_.expr = owner.appendOp(std::move(post));
+    return std::move(program_);
+  }
+
+  View viewOf(size_t operand, int64_t GemmProblem::Batch::* batch, const MatrixStrides& strides) const {
+    View view{.operand = operand, .strides = {}};
+    for (const GemmProblem::Batch& b : problem_.batches) view.strides.push_back(batch == nullptr ? 0 : b.*batch);
+    view.strides.push_back(strides.row);
+    view.strides.push_back(strides.column);
+    return view;
+  }
+
+ private:
+  static Scalar* symbolOf(Fusion& fusion, const std::string& name) {
+    for (Scalar* symbol : fusion.allSymbols())
+      if (symbol->name() == name) return symbol;
+    return fusion.symbol(name);
+  }
+
+  void describe(const View& view, size_t rank) {
+    program_.operands.push_back({.dtype = problem_.dtype,
+                                 .sizes = {sizes_.begin(), sizes_.begin() + static_cast<ptrdiff_t>(rank)},
+                                 .strides = view.strides,
+                                 .alignment = operands_[view.operand].alignment});
+    program_.numbers.push_back(view.operand);
+  }
+
+  const GemmProblem& problem_;
+  std::span<const OperandDesc> operands_;
+  std::shared_ptr<HostUnit> unit_;
+  MatrixProgram program_;
+  std::vector<std::string> names_;
+  std::vector<int64_t> sizes_;
+};
+
+}  // namespace
+
+MatrixProgram biasProgram(const GemmProblem& problem, std::span<const OperandDesc> operands) {
+  ProgramMaker maker(problem, operands, "bias");
+  TensorView* bias = maker.input(maker.viewOf(*problem.bias_operand, nullptr, problem.bias));
+  return maker.finish(set(bias), maker.viewOf(problem.c_operand, &GemmProblem::Batch::c, problem.c));
+}
+
+MatrixProgram productProgram(const GemmProblem& problem, std::span<const OperandDesc> operands) {
+  // No products: an axis without elements has no first one either (below).
+  if (problem.k == 0 && problem.bias_operand) return biasProgram(problem, operands);
+  ProgramMaker maker(problem, operands, "product");
+  const View result = maker.viewOf(problem.c_operand, &GemmProblem::Batch::c, problem.c);
+  maker.addAxis("k", problem.k);
+  View left = maker.viewOf(problem.a_operand, &GemmProblem::Batch::a, {problem.a.row, 0});
+  left.strides.push_back(problem.a.column);
+  View right = maker.viewOf(problem.b_operand, &GemmProblem::Batch::b, {0, problem.b.column});
+  right.strides.push_back(problem.b.row);
+  TensorView* product = sum(mul(maker.input(left), maker.input(right)), {-1});
+  if (problem.bias_operand) {
+    // Along k, too, of which one element is taken: an operand of the whole program has all its axes.
+    View bias = maker.viewOf(*problem.bias_operand, nullptr, problem.bias);
+    bias.strides.push_back(0);
+    product = add(product, select(maker.input(bias), -1, 0));
+  }
+  return maker.finish(cast(product, problem.dtype), result);
+}
+
+}  // namespace tokamak

@@ -1,0 +1,31 @@
+// What of a matrix product is computed by a generated kernel, as a program with its operands.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "device/device.h"
+#include "ir/fusion.h"
+#include "runtime/gemm_problem.h"
+
+namespace tokamak {
+
+/// A program that a device can prepare as a unit of its own.
+struct MatrixProgram {
+  std::unique_ptr<Fusion> owner;
+  const Expr* expr = nullptr;  ///< the unit
+  std::vector<OperandDesc> operands;
+  std::vector<size_t> numbers;  ///< which operand of the product each of them is
+  ScalarBindings bindings;
+
+  WorkRequest request() const { return {.expr = *expr, .operands = operands, .bindings = bindings}; }
+};
+
+/// Stores the bias into every element of the result. The problem has a bias.
+MatrixProgram biasProgram(const GemmProblem& problem, std::span<const OperandDesc> operands);
+
+/// The whole product as sums of products, for any type and layout. Slow: operands are read again for every element of the result.
+MatrixProgram productProgram(const GemmProblem& problem, std::span<const OperandDesc> operands);
+
+}  // namespace tokamak

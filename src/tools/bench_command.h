@@ -1,0 +1,27 @@
+// tokamak bench: how long a program's kernels take, beside a copy of as many bytes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tokamak::tools {
+
+struct BenchOptions {
+  std::string file;
+  std::string device = "cpu";
+  std::vector<std::string> sizes;  ///< "i0=4"
+  std::string grouping = "fused";
+  int64_t repeat = 25;
+  int64_t bytes = 0;  ///< that the program moves; 0: of its inputs and outputs
+  int64_t streams = 4;
+  std::string json;   ///< a file to which a line is added
+  std::string label;  ///< of that line; empty: the program's name
+};
+
+/// Prints the medians. On a GPU the time is between two points of the stream, with a cold cache; on the processor that of the whole
+/// call, and the copy is a plain loop with as many threads.
+/// The exit code: 0. Errors are raised.
+int benchCommand(const BenchOptions& options);
+
+}  // namespace tokamak::tools

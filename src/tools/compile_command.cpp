@@ -1,0 +1,109 @@
+#include "tools/compile_command.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "analysis/bind_shape.h"
+#include "base/dump_options.h"
+#include "base/error.h"
+#include "codegen/source.h"
+#include "host/host_ir_evaluator.h"
+#include "host/lower_fusion.h"
+#include "kernel/access_widths.h"
+#include "kernel/index_type.h"
+#include "runtime/compile/nvrtc.h"
+#include "runtime/kernel/kernel_collector.h"
+#include "tools/error_place.h"
+#include "tools/grouping_option.h"
+#include "tools/input_values.h"
+#include "tools/program_file.h"
+
+namespace tokamak::tools {
+
+namespace {
+
+class Reporter {
+ public:
+  Reporter(const CompileOptions& options, std::string name)
+      : compiler_({.architecture = options.architecture}, KernelCache::openDefault()),
+        dump_(options.dump),
+        name_(std::move(name)) {}
+
+  KernelPassOptions passes() const {
+    if (!dump_.wants("kernel_passes", name_)) return {};
+    return {.after = [](std::string_view pass, const kir::Kernel& kernel) {
+      fmt::print("// after {}\n{}", pass, kir::printKernel(kernel));
+    }};
+  }
+
+  void take(const PreparedKernel& prepared) {
+    const kir::Kernel& kernel = prepared.kernel;
+    const KernelSource source = kernelSource(kernel, Dialect::Cuda, kir::indexTypeOf(kernel, prepared.bindings));
+    if (dump_.wants("kernel_ir", name_)) fmt::print("{}", kir::printKernel(kernel));
+    if (dump_.wants("source", name_)) fmt::print("{}", source.text);
+    const auto cubin = compiler_.compile(compilationUnit({&source, 1}, Dialect::Cuda));
+    const kir::LaunchSize size = kir::launchSize(kernel, prepared.bindings);
+    const KernelResources resources = cubin->resources.empty() ? KernelResources{} : cubin->resources[0];
+    std::string narrow;
+    for (const auto& [tensor, bytes] : kir::narrowestAccesses(kernel)) {
+      if (bytes < 16) narrow += fmt::format(" T{} {}", tensor->label(), bytes);
+    }
+    fmt::print(
+        "kernel {}: {} blocks of {} threads, {} registers, {} bytes of shared memory, {} spilled, {} of stack{}{}\n",
+        count_++, size.blocks, size.threads, resources.registers, resources.shared_bytes, resources.spill_store_bytes,
+        resources.stack_bytes, narrow.empty() ? "" : "; accesses under 16 bytes:", narrow);
+  }
+
+ private:
+  NvrtcCompiler compiler_;
+  DumpOptions dump_;
+  std::string name_;
+  int count_ = 0;
+};
+
+}  // namespace
+
+int compileCommand(const CompileOptions& options) {
+  ProgramFile file = readProgram(options.file);
+  TK_REQUIRE(file.fusion != nullptr, Usage, "{}: it holds a host program; only fusions are compiled", options.file);
+  try {
+    Fusion& fusion = *file.fusion;
+    Reporter reporter(options, fusion.name());
+    KernelCollector device(
+        hopperTarget(), [&](const PreparedKernel& prepared) { reporter.take(prepared); }, reporter.passes());
+    const std::shared_ptr<Stream> stream = device.createStream();
+    const std::map<std::string, int64_t> sizes = readSizes(fusion, options.sizes);
+    ScalarBindings bindings;
+    for (const auto& [symbol, size] : fusion.defaultSizes()) bindings[symbol] = size;
+    for (Scalar* symbol : fusion.allSymbols()) {
+      if (const auto found = sizes.find(symbol->name()); found != sizes.end()) bindings[symbol] = found->second;
+    }
+    std::unique_ptr<HostIrContainer> program = lowerToHostProgram(
+        fusion,
+        {.grouping = groupingNamed(options.grouping), .target = hopperTarget(), .output_views = OutputViews::Copy});
+    std::vector<std::pair<Val*, RunValue>> values;
+    for (size_t i = 0; i < fusion.inputs().size(); ++i) {
+      Val* input = program->inputs()[i];
+      if (const TensorView* tensor = asTensor(fusion.inputs()[i])) {
+        const std::vector<int64_t> extents = sizesOf(*tensor, bindings);
+        values.emplace_back(input, Tensor::empty(device, stream, tensor->dtype(), extents, MemoryKind::Device));
+      } else {
+        values.emplace_back(input, convertValue(int64_t{1}, input->dtype()));
+      }
+    }
+    for (Scalar* symbol : program->allSymbols()) {
+      for (const auto& [known, value] : bindings) {
+        if (known->name() == symbol->name() && !symbol->name().empty() && !program->isInput(symbol))
+          values.emplace_back(symbol, value);
+      }
+    }
+    HostIrEvaluator evaluator(std::move(program), device, {.units = unitModeOf(options.grouping)});
+    evaluator.planFor(values);
+    return 0;
+  } catch (const Error& error) {
+    throw withPlace(error, file);
+  }
+}
+
+}  // namespace tokamak::tools

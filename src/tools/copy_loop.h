@@ -1,0 +1,31 @@
+// CopyLoop: the plain copy that kernels for the processor are measured beside.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "runtime/compile/kernel_compiler.h"
+#include "runtime/cpu/block_pool.h"
+
+namespace tokamak::tools {
+
+/// Reads and writes half of `bytes` each: a loop over words in C, compiled as kernels are, in parts that as many threads as kernels have share out.
+class CopyLoop {
+ public:
+  /// Errors: Unsupported where there is no C compiler.
+  explicit CopyLoop(int64_t bytes);
+  void run();
+
+ private:
+  using Entry = void (*)(void* to, const void* from, int64_t begin, int64_t end);
+
+  int64_t words_;
+  std::vector<uint64_t> from_;
+  std::vector<uint64_t> to_;
+  BlockPool pool_;
+  std::shared_ptr<const SharedObject> code_;
+  Entry entry_ = nullptr;
+};
+
+}  // namespace tokamak::tools

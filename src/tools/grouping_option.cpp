@@ -1,0 +1,18 @@
+#include "tools/grouping_option.h"
+
+#include "base/error.h"
+
+namespace tokamak::tools {
+
+Grouping groupingNamed(const std::string& text) {
+  if (text == "fused") return Grouping::Fused;
+  if (text == "units") return Grouping::Units;
+  TK_REQUIRE(text == "single", Usage, "--grouping {}: it must be one of single, units, fused", text);
+  return Grouping::Single;
+}
+
+UnitMode unitModeOf(const std::string& text) {
+  return groupingNamed(text) == Grouping::Fused ? UnitMode::Kernels : UnitMode::OpByOp;
+}
+
+}  // namespace tokamak::tools

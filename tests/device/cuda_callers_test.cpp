@@ -1,0 +1,254 @@
+// Work on a caller's stream, and inside what a caller captures of it; on the fake driver, and where there is a GPU, there.
+#include <array>
+#include <functional>
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "define/structured.h"
+#include "device/tensor.h"
+#include "error_of.h"
+#include "fake_cuda.h"
+#include "host/multi_device_executor.h"
+#include "program_of.h"
+#include "runtime/cuda/capture_lanes.h"
+#include "runtime/cuda/find_cuda.h"
+
+namespace tokamak {
+
+namespace {
+
+constexpr int64_t kSize = 16;
+constexpr int64_t kBytes = kSize * kSize * 4;
+constexpr int kStrict = 0;  // a capture that forbids unsafe calls to everybody
+
+// A stream as a caller makes it, with the driver alone.
+class CallersStream {
+ public:
+  explicit CallersStream(CudaDevice& device) : context_(*device.context()) {
+    const CurrentContext current(context_);
+    EXPECT_EQ(driver().stream_create(&stream_, driver::kStreamNonBlocking), 0);
+  }
+  CallersStream(const CallersStream&) = delete;
+  CallersStream& operator=(const CallersStream&) = delete;
+  ~CallersStream() {
+    const CurrentContext current(context_);
+    EXPECT_EQ(driver().stream_destroy(stream_), 0);
+  }
+
+  driver::Stream get() const { return stream_; }
+  void synchronize() {
+    const CurrentContext current(context_);
+    EXPECT_EQ(driver().stream_synchronize(stream_), 0);
+  }
+  void copy(void* to, const void* from, size_t bytes) {
+    const CurrentContext current(context_);
+    EXPECT_EQ(driver().copy_async(addressOf(to), addressOf(from), bytes, stream_), 0);
+  }
+  driver::Graph captured(const std::function<void()>& run) {
+    const CurrentContext current(context_);
+    driver::Graph graph = nullptr;
+    EXPECT_EQ(driver().capture_begin(stream_, kStrict), 0);
+    run();
+    EXPECT_EQ(driver().capture_end(stream_, &graph), 0);
+    return graph;
+  }
+  // Also destroys it: what was made of it is enough.
+  driver::GraphExec executable(driver::Graph graph) {
+    const CurrentContext current(context_);
+    driver::GraphExec exec = nullptr;
+    EXPECT_EQ(driver().graph_instantiate(&exec, graph, 0), 0);
+    EXPECT_EQ(driver().graph_destroy(graph), 0);
+    return exec;
+  }
+  void launch(driver::GraphExec exec) {
+    const CurrentContext current(context_);
+    EXPECT_EQ(driver().graph_launch(exec, stream_), 0);
+  }
+  void destroy(driver::GraphExec exec) {
+    const CurrentContext current(context_);
+    EXPECT_EQ(driver().graph_exec_destroy(exec), 0);
+  }
+
+ private:
+  const DriverLibrary& driver() const { return context_.driver(); }
+  DriverContext& context_;
+  driver::Stream stream_ = nullptr;
+};
+
+// out = (in in) in, on two streams: a program of library calls, so that it runs without a compiler.
+class CubeProgram {
+ public:
+  explicit CubeProgram(CudaDevice& device) : device_(device), stream_(device.createStream()) {
+    Fusion fusion("cube");
+    TensorView* in = inputOf(fusion, DataType::F32, {kSize, kSize});
+    TensorView* square = define<MatmulOp>(in, in);
+    fusion.addOutput(define<MatmulOp>(square, in));
+    executor_ = std::make_unique<MultiDeviceExecutor>(fusion, device);
+  }
+
+  Tensor matrix(float diagonal) {
+    const std::array<int64_t, 2> sizes = {kSize, kSize};
+    Tensor tensor = Tensor::empty(device_, stream_, DataType::F32, sizes, MemoryKind::Device);
+    fill(tensor, diagonal);
+    return tensor;
+  }
+  void fill(const Tensor& tensor, float diagonal) {
+    std::vector<float> values(kSize * kSize, 0.0F);
+    for (size_t i = 0; i < kSize; ++i) values[i * kSize + i] = diagonal;
+    device_.copy(*stream_, tensor.data(), values.data(), kBytes);
+    device_.synchronize(*stream_);
+  }
+  float diagonal(const Tensor& tensor) {
+    std::vector<float> values(kSize * kSize);
+    device_.copy(*stream_, values.data(), tensor.data(), kBytes);
+    device_.synchronize(*stream_);
+    for (size_t i = 0; i < values.size(); ++i) EXPECT_EQ(values[i], i % (kSize + 1) == 0 ? values[0] : 0.0F);
+    return values[0];
+  }
+  void run(const Tensor& in, Tensor& out, Stream& stream) { executor_->evaluator().run({&in, 1}, {&out, 1}, stream); }
+  Stream& ownStream() { return *stream_; }
+  void forget() { executor_ = nullptr; }
+
+ private:
+  CudaDevice& device_;
+  std::shared_ptr<Stream> stream_;
+  std::unique_ptr<MultiDeviceExecutor> executor_;
+};
+
+class CudaCallers : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (isFake()) {
+      device_ = openFakeDevice({.products_library = TOKAMAK_FAKE_DRIVER});
+      return;
+    }
+    if (const std::string reason = reasonForNoCuda(); !reason.empty()) GTEST_SKIP() << reason;
+    device_ = std::make_unique<CudaDevice>(0);
+  }
+  static bool isFake() { return std::string(GetParam()) == "cuda_fake"; }
+
+  std::unique_ptr<CudaDevice> device_;
+};
+
+TEST_P(CudaCallers, WorkOnACallersStreamIsInOrderWithHisOwn) {
+  CallersStream callers(*device_);
+  CubeProgram program(*device_);
+  const auto stream = device_->adoptStream(callers.get());
+  const Tensor two = program.matrix(2);
+  const Tensor three = program.matrix(3);
+  const Tensor in = program.matrix(0);
+  Tensor out = program.matrix(0);
+  const Tensor first = program.matrix(0);
+  for (int round = 0; round < 5; ++round) {
+    callers.copy(in.data(), two.data(), kBytes);
+    program.run(in, out, *stream);
+    callers.copy(first.data(), out.data(), kBytes);
+    callers.copy(in.data(), three.data(), kBytes);
+    program.run(in, out, *stream);
+    callers.synchronize();
+    EXPECT_EQ(program.diagonal(first), 8.0F);
+    EXPECT_EQ(program.diagonal(out), 27.0F);
+  }
+}
+
+TEST_P(CudaCallers, AStreamThatIsGivenBackMayBeAdoptedAgain) {
+  CallersStream callers(*device_);
+  void* memory = nullptr;
+  for (int i = 0; i < 3; ++i) {
+    const auto stream = device_->adoptStream(callers.get());
+    memory = device_->allocate(kBytes, MemoryKind::Device, *stream);
+    device_->fill(*stream, memory, 1, kBytes);
+    device_->release(memory, kBytes, MemoryKind::Device, *stream);
+  }
+  const auto other = device_->createStream();
+  EXPECT_EQ(device_->allocate(kBytes, MemoryKind::Device, *other), memory);
+  device_->release(memory, kBytes, MemoryKind::Device, *other);
+}
+
+TEST_P(CudaCallers, ACallInsideACaptureRunsWithTheGraphAndOutlivesItsPlan) {
+  CubeProgram program(*device_);
+  CallersStream callers(*device_);
+  auto stream = device_->adoptStream(callers.get());
+  const Tensor in = program.matrix(2);
+  Tensor out = program.matrix(0);
+  const Tensor other_in = program.matrix(5);
+  Tensor other_out = program.matrix(0);
+  driver::GraphExec exec = callers.executable(callers.captured([&] { program.run(in, out, *stream); }));
+  EXPECT_EQ(out.readyEvent(), nullptr);
+  EXPECT_EQ(program.diagonal(out), 0.0F);  // nothing has run
+  callers.launch(exec);
+  callers.synchronize();
+  EXPECT_EQ(program.diagonal(out), 8.0F);
+  // The plan's own calls go on meanwhile, and the recording reads what lies in its inputs when it runs.
+  program.fill(in, 3);
+  for (int i = 0; i < 4; ++i) {
+    callers.launch(exec);
+    program.run(other_in, other_out, program.ownStream());
+  }
+  callers.synchronize();
+  EXPECT_EQ(program.diagonal(out), 27.0F);
+  EXPECT_EQ(program.diagonal(other_out), 125.0F);
+  program.forget();
+  device_->trimMemory();
+  program.fill(in, 4);
+  callers.launch(exec);
+  callers.synchronize();
+  EXPECT_EQ(program.diagonal(out), 64.0F);
+  callers.destroy(exec);
+}
+
+TEST_P(CudaCallers, ACaptureMayHoldSeveralCallsAndWorkOfTheCallers) {
+  CubeProgram program(*device_);
+  CallersStream callers(*device_);
+  const auto stream = device_->adoptStream(callers.get());
+  const Tensor in = program.matrix(2);
+  Tensor between = program.matrix(0);
+  const Tensor copied = program.matrix(0);
+  Tensor out = program.matrix(0);
+  // The first call comes before the capture here, and inside it above.
+  program.run(in, between, *stream);
+  callers.synchronize();
+  driver::GraphExec exec = callers.executable(callers.captured([&] {
+    program.run(in, between, *stream);
+    callers.copy(copied.data(), between.data(), kBytes);
+    program.run(copied, out, *stream);
+  }));
+  for (int i = 0; i < 3; ++i) {
+    program.fill(out, 0);
+    callers.launch(exec);
+    callers.synchronize();
+    EXPECT_EQ(program.diagonal(out), 512.0F);
+  }
+  callers.destroy(exec);
+}
+
+TEST(CudaCallersFake, NothingIsLeftOfACaptureOnceItsGraphIsGone) {
+  const auto before = liveDriverObjects();
+  {
+    const auto device = openFakeDevice({.products_library = TOKAMAK_FAKE_DRIVER});
+    CubeProgram program(*device);
+    CallersStream callers(*device);
+    const auto stream = device->adoptStream(callers.get());
+    const Tensor in = program.matrix(2);
+    Tensor out = program.matrix(0);
+    std::vector<int64_t> live;
+    for (int i = 0; i < 5; ++i) {
+      driver::GraphExec exec = callers.executable(callers.captured([&] { program.run(in, out, *stream); }));
+      callers.launch(exec);
+      callers.synchronize();
+      callers.destroy(exec);
+      live.push_back(liveDriverObjects());
+    }
+    EXPECT_EQ(live[2], live[4]);
+    EXPECT_EQ(program.diagonal(out), 8.0F);
+  }
+  EXPECT_EQ(liveDriverObjects(), before);
+}
+
+INSTANTIATE_TEST_SUITE_P(Drivers, CudaCallers, testing::Values("cuda", "cuda_fake"),
+                         [](const auto& tested) { return std::string(tested.param); });
+
+}  // namespace
+
+}  // namespace tokamak

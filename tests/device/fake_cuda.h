@@ -1,0 +1,51 @@
+// The fake CUDA driver for tests: what it is asked to do, and what it still holds.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include <dlfcn.h>
+
+#include "runtime/cuda/cuda_device.h"
+
+namespace tokamak {
+
+/// Sets a variable of the environment while it lives.
+class ScopedVariable {
+ public:
+  ScopedVariable(const char* name, const std::string& value) : name_(name) { setenv(name, value.c_str(), 1); }
+  ScopedVariable(const ScopedVariable&) = delete;
+  ScopedVariable& operator=(const ScopedVariable&) = delete;
+  ~ScopedVariable() { unsetenv(name_); }
+
+ private:
+  const char* name_;
+};
+
+/// Settings as tests/device/fake_driver/fake_settings.h lists them.
+class FakeSettings : ScopedVariable {
+ public:
+  explicit FakeSettings(const std::string& settings) : ScopedVariable("TOKAMAK_FAKE_CUDA", settings) {}
+};
+
+inline std::unique_ptr<CudaDevice> openFakeDevice(CudaDeviceOptions options = {}, int64_t ordinal = 0) {
+  options.driver = TOKAMAK_FAKE_DRIVER;
+  return std::make_unique<CudaDevice>(ordinal, options);
+}
+
+inline int64_t askFakeDriver(const char* question) {
+  void* const driver = dlopen(TOKAMAK_FAKE_DRIVER, RTLD_NOW | RTLD_LOCAL);
+  return reinterpret_cast<int64_t (*)()>(dlsym(driver, question))();
+}
+
+/// Streams, events, modules, graphs and allocations that the fake driver was not told to destroy.
+inline int64_t liveDriverObjects() { return askFakeDriver("fakeCudaLiveObjects"); }
+/// How often graphs were launched, and kernels in them changed, ever.
+inline int64_t graphLaunches() { return askFakeDriver("fakeCudaGraphLaunches"); }
+inline int64_t graphUpdates() { return askFakeDriver("fakeCudaGraphUpdates"); }
+/// How often the fake library was asked for a kernel, ever.
+inline int64_t libraryQuestions() { return askFakeDriver("fakeCublasQuestions"); }
+
+}  // namespace tokamak

@@ -1,0 +1,27 @@
+// Kernels of random programs on a GPU.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "runtime/cuda/cuda_device.h"
+#include "runtime/interpreter/kernel_interpreter.h"
+#include "runtime/kernel/prepared_kernel.h"
+
+namespace tokamak::generator {
+
+class CudaRunner {
+ public:
+  /// Errors: as of CudaDevice.
+  CudaRunner();
+  ~CudaRunner();
+
+  /// Runs the kernel on copies of the buffers, of which those that are not inputs hold garbage at first, and copies these back.
+  void run(const PreparedKernel& prepared, std::span<const KernelBuffer> buffers);
+
+ private:
+  CudaDevice device_;
+  std::unique_ptr<Stream> stream_;
+};
+
+}  // namespace tokamak::generator

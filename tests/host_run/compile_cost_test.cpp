@@ -1,0 +1,118 @@
+// What it takes to compile large programs: from the fusion to the results of its first run, kernels compiled for this machine, into an empty cache.
+#include <cmath>
+#include <functional>
+#include <iostream>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include "compile/temporary_folder.h"
+#include "host_run/program_text.h"
+#include "host_run/run_bench.h"
+#include "runtime/cpu/stream_edges.h"
+
+namespace tokamak {
+namespace {
+
+std::string program(std::string_view inputs, const std::string& body, int64_t last) {
+  return fmt::format("fusion f({}) -> T{} {{\n{}}}\nsizes {{ rows = 5, columns = 7 }}\n", inputs, last, body);
+}
+
+// Each op reads the last result and an input.
+std::string chain(int64_t ops) {
+  const char* names[] = {"add", "mul", "maximum"};
+  std::string body;
+  for (int64_t i = 2; i < ops + 2; ++i)
+    body += fmt::format("  T{} = {}(T{}, T{})\n", i, names[i % 3], i - 1, i % 7 == 0 ? 1 : 0);
+  return program("T0: f32[rows, columns], T1: f32[rows, columns]", body, ops + 1);
+}
+
+// Each op reads the last result and one of any results before.
+std::string reuse(int64_t ops) {
+  uint64_t state = 1;
+  std::string body;
+  for (int64_t i = 2; i < ops + 2; ++i) {
+    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+    body += fmt::format("  T{} = {}(T{}, T{})\n", i, i % 2 == 0 ? "maximum" : "sub", i - 1,
+                        (state >> 33U) % static_cast<uint64_t>(i));
+  }
+  return program("T0: f32[rows, columns], T1: f32[rows, columns]", body, ops + 1);
+}
+
+// Rows and columns are normalised in turns, five ops each, so that no kernel goes on.
+std::string segments(int64_t ops) {
+  std::string body;
+  for (int64_t i = 1; i <= ops / 5; ++i)
+    body += fmt::format("  T{0} = div(T{1}, sum(exp(T{1}), axes=[{2}], keepdim=true))\n", i, i - 1, i % 2);
+  return program("T0: f32[rows, columns]", body, ops / 5);
+}
+
+#ifdef TK_THREAD_SANITIZER
+constexpr bool kIsSlowedDown = true;
+#else
+constexpr bool kIsSlowedDown = false;
+#endif
+
+struct Cost {
+  double own = 0;       ///< seconds of a processor, of this process
+  double compiler = 0;  ///< of the C compilers that it started
+  double all() const { return own + compiler; }
+};
+
+Cost costSoFar() {
+  const auto secondsOf = [](int who) {
+    rusage usage{};
+    getrusage(who, &usage);
+    double seconds = 0;
+    for (const timeval& time : {usage.ru_utime, usage.ru_stime})
+      seconds += static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+    return seconds;
+  };
+  return {secondsOf(RUSAGE_SELF), secondsOf(RUSAGE_CHILDREN)};
+}
+
+double largestMiB() {
+  rusage self{};
+  rusage children{};
+  getrusage(RUSAGE_SELF, &self);
+  getrusage(RUSAGE_CHILDREN, &children);
+  return static_cast<double>(self.ru_maxrss + children.ru_maxrss) / 1024;
+}
+
+Cost costOf(const std::string& text) {
+  const TemporaryFolder folder;
+  const ScopedVariable variable("TOKAMAK_CACHE_DIR", folder / "cache");
+  const Cost start = costSoFar();
+  RunBench bench({.threads = 1, .poisons_memory = true});
+  const auto fusion = fusionOf(text);
+  MultiDeviceExecutor executor(*fusion, bench.device,
+                               {.lowering = {.grouping = Grouping::Fused}, .evaluator = {.units = UnitMode::Kernels}});
+  for (const Tensor& output : executor.runWithInput(bench.inputsOf(*fusion))) output.waitReady();
+  const Cost end = costSoFar();
+  return {end.own - start.own, end.compiler - start.compiler};
+}
+
+TEST(CompileCost, OfAThousandOpsIsSmall) {
+  if (kIsSlowedDown) GTEST_SKIP() << "a sanitizer slows the compiler down";
+  const std::pair<const char*, std::string (*)(int64_t)> shapes[] = {
+      {"chain", chain}, {"reuse", reuse}, {"segments", segments}};
+  costOf(chain(1));  // what is done once
+  for (const auto& [name, write] : shapes) {
+    const Cost quarter = costOf(write(250));
+    const Cost all = costOf(write(1000));
+    const auto exponent = [](double small, double large) { return std::log(large / small) / std::log(4.0); };
+    std::cout << fmt::format(
+        "{}: 250 ops {:.2f} + {:.2f} s, 1,000 ops {:.2f} + {:.2f} s (own + C compiler), exponents {:.2f} and {:.2f}, "
+        "{:.0f} MiB\n",
+        name, quarter.own, quarter.compiler, all.own, all.compiler, exponent(quarter.own, all.own),
+        exponent(quarter.all(), all.all()), largestMiB());
+    // The aim is 5 seconds on a machine that does nothing else.
+    EXPECT_LE(all.all(), 10) << name;
+    EXPECT_LE(all.own, 2.5) << name;
+  }
+  EXPECT_LE(largestMiB(), 1024);
+}
+
+}  // namespace
+}  // namespace tokamak

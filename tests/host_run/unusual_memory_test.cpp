@@ -1,0 +1,145 @@
+// Kernels on memory that few programs have: nothing along an axis, and elements further apart than 32 bits count.
+#include <cmath>
+#include <cstring>
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include "host_run/program_text.h"
+#include "host_run/run_bench.h"
+#include "runtime/cpu/stream_edges.h"
+
+namespace tokamak {
+namespace {
+
+MultiDeviceExecutor kernelsOf(const Fusion& fusion, Device& device) {
+  return MultiDeviceExecutor(fusion, device,
+                             {.lowering = {.grouping = Grouping::Fused}, .evaluator = {.units = UnitMode::Kernels}});
+}
+
+TEST(UnusualMemory, SizesZeroAndOneOnAnyAxis) {
+  const auto fusion = fusionOf(R"(
+fusion f(T0: f32[i0, i1, i2], T1: f32[i2]) -> (T2, T4, T5, T6, T8) {
+  T2 = softmax(T0)
+  T3 = sum(mul(T0, T1), axes=[1])
+  T4 = neg(T3)
+  T5 = permute(T0, order=[2, 0, 1])
+  T6 = max(T0, axes=[0, 1, 2])
+  T7 = cat([T0, T0], axis=1)
+  T8 = exp(T7)
+})");
+  for (const KernelRunner runner : {KernelRunner::Compiled, KernelRunner::Interpreted}) {
+    RunBench bench({.threads = 2, .poisons_memory = true, .runner = runner});
+    MultiDeviceExecutor executor = kernelsOf(*fusion, bench.device);
+    for (const int64_t rows : {0, 1, 3}) {
+      for (const int64_t middle : {0, 1, 3}) {
+        for (const int64_t columns : {0, 1, 3}) {
+          const auto inputs = bench.inputsOf(*fusion, {{"i0", rows}, {"i1", middle}, {"i2", columns}});
+          EXPECT_EQ(differenceFromOracle(*fusion, oracleInputsOf(inputs), executor.runWithInput(inputs)), "")
+              << rows << ", " << middle << ", " << columns;
+        }
+      }
+    }
+  }
+}
+
+TEST(UnusualMemory, ReductionsIntoOutputsOfAnyStrideOrder) {
+  for (const KernelRunner runner : {KernelRunner::Compiled, KernelRunner::Interpreted}) {
+    RunBench bench({.threads = 2, .poisons_memory = true, .runner = runner});
+    const int64_t size = runner == KernelRunner::Compiled ? 70 : 35;
+    for (const std::string axis : {"0", "1", "2"}) {
+      const auto fusion = fusionOf("fusion f(T0: f32[i0, i1, i2]) -> T1 { T1 = sum(T0, axes=[" + axis + "]) }");
+      MultiDeviceExecutor executor = kernelsOf(*fusion, bench.device);
+      const auto inputs = bench.inputsOf(*fusion, {{"i0", size}, {"i1", size}, {"i2", size}});
+      for (const int64_t gap : {0, 3}) {
+        const std::vector<Tensor> given = {bench.empty(DataType::F32, {size, size}, {1, size + gap})};
+        EXPECT_EQ(differenceFromOracle(*fusion, oracleInputsOf(inputs), executor.runWithInput(inputs, given)), "");
+      }
+    }
+  }
+}
+
+// Addresses that nothing stands behind until they are touched.
+class SparseMemory {
+ public:
+  explicit SparseMemory(int64_t bytes) : bytes_(bytes) {
+    void* const address = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    address_ = address == MAP_FAILED ? nullptr : static_cast<float*>(address);
+  }
+  SparseMemory(const SparseMemory&) = delete;
+  SparseMemory& operator=(const SparseMemory&) = delete;
+  ~SparseMemory() {
+    if (address_ != nullptr) munmap(address_, static_cast<size_t>(bytes_));
+  }
+  float* address() const { return address_; }
+
+ private:
+  int64_t bytes_;
+  float* address_ = nullptr;
+};
+
+#ifndef TK_THREAD_SANITIZER  // which keeps several times as much memory
+TEST(UnusualMemory, ElementsFurtherApartThan32BitsCount) {
+  constexpr int64_t kApart = (int64_t{1} << 30) + 5;  // the last row starts behind element 2^32
+  constexpr int64_t kRows = 5;
+  constexpr int64_t kColumns = 37;
+  const SparseMemory memory((kRows * kApart + kColumns) * static_cast<int64_t>(sizeof(float)));
+  if (memory.address() == nullptr) GTEST_SKIP() << "no 20 GiB of addresses";
+  RunBench bench;
+  const auto fusion = fusionOf(R"(
+fusion f(T0: f32[i0 strided, i2 strided]) -> (T1, T2, T4) {
+  T1 = neg(T0)
+  T2 = sum(T0, axes=[0])
+  T3 = permute(T0, order=[1, 0])
+  T4 = exp(T3)
+})");
+  for (const Grouping grouping : {Grouping::Fused, Grouping::Single}) {
+    MultiDeviceExecutor executor(
+        *fusion, bench.device,
+        {.lowering = {.grouping = grouping},
+         .evaluator = {.units = grouping == Grouping::Fused ? UnitMode::Kernels : UnitMode::OpByOp}});
+    for (const bool is_turned : {false, true}) {
+      const std::vector<int64_t> sizes = is_turned ? std::vector{kColumns, kRows} : std::vector{kRows, kColumns};
+      const std::vector<int64_t> strides =
+          is_turned ? std::vector<int64_t>{1, kApart} : std::vector<int64_t>{kApart, 1};
+      const Tensor dense = bench.random(DataType::F32, {kRows, kColumns}, 3);
+      const auto* elements = static_cast<const float*>(dense.hostData());
+      for (int64_t row = 0; row < kRows; ++row)
+        std::memcpy(memory.address() + row * kApart, elements + row * kColumns, kColumns * sizeof(float));
+      const Tensor apart =
+          Tensor::borrow(bench.device, memory.address(), DataType::F32, sizes, strides, MemoryKind::Device);
+      const std::vector<RunValue> near = {
+          Tensor(dense.buffer(), 0, DataType::F32, sizes,
+                 is_turned ? std::vector<int64_t>{1, kColumns} : std::vector<int64_t>{kColumns, 1})};
+      EXPECT_EQ(
+          differenceFromOracle(*fusion, oracleInputsOf(near), executor.runWithInput(std::vector<RunValue>{apart})), "");
+    }
+  }
+}
+
+#endif
+
+// One element shown four thousand million times; what is read of it lies behind 2^32.
+TEST(UnusualMemory, MoreElementsThan32BitsCount) {
+  RunBench bench;
+  const auto fusion = fusionOf(R"(
+fusion f(T0: f32[1 ex i0, 1 ex i1, i2 strided]) -> T4 {
+  T1 = slice(T0, axis=0, start=69990, stop=69993)
+  T2 = slice(T1, axis=1, start=69997, stop=70000)
+  T3 = exp(T2)
+  T4 = add(T3, T2)
+})");
+  MultiDeviceExecutor executor = kernelsOf(*fusion, bench.device);
+  const Tensor few = bench.random(DataType::F32, {4}, 5);
+  const std::vector<RunValue> inputs = {
+      Tensor(few.buffer(), 0, DataType::F32, std::vector<int64_t>{70000, 70000, 4}, std::vector<int64_t>{0, 0, 1})};
+  const std::vector<Tensor> outputs = executor.runWithInput(inputs);
+  const std::vector<double> row = numbersOf(few);
+  const std::vector<double> numbers = numbersOf(outputs.at(0));
+  ASSERT_EQ(numbers.size(), 36U);
+  for (size_t i = 0; i < numbers.size(); ++i) EXPECT_NEAR(numbers[i], std::exp(row[i % 4]) + row[i % 4], 1e-4);
+}
+
+}  // namespace
+}  // namespace tokamak

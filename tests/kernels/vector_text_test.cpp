@@ -1,0 +1,90 @@
+// C with explicit vectors: which loops are written so, and how.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "codegen/source.h"
+#include "define/callables.h"
+#include "heuristics/cpu_schedule.h"
+#include "ir/text/fusion_parser.h"
+#include "lower/lower_kernel.h"
+
+namespace tokamak {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+KernelSource sourceOf(std::string_view text, int lanes = 16, const CpuScheduleParameters& parameters = {}) {
+  const std::shared_ptr<Fusion> fusion = parseFusion(text, "test", {.resolver = &definingResolver()});
+  scheduleForCpu(*fusion, parameters);
+  return kernelSource(lowerKernel(fusion, "k"), Dialect::C, DataType::I64, lanes);
+}
+
+TEST(VectorText, PartialResultsAreWrittenOneAfterTheOther) {
+  constexpr std::string_view kSum = "fusion f(T0: bf16[i0, 256]) -> T1 { T1 = sum(T0, axes=[1]) }";
+  const std::string text = sourceOf(kSum).text;
+  EXPECT_THAT(text, AllOf(HasSubstr("const tk_i64 k_3 = 0 + 48;"), HasSubstr("tk_load_half_f32x16(&T0["),
+                          HasSubstr("tk_store_f32x16(&T")));
+  EXPECT_THAT(sourceOf(kSum, 8).text, HasSubstr("tk_load_half_f32x8(&T0["));
+  EXPECT_THAT(sourceOf(kSum, 1).text, Not(HasSubstr("tk_load")));
+}
+
+TEST(VectorText, SimpleLoopsOverMemoryAreLeftToTheCompiler) {
+  const KernelSource source = sourceOf("fusion f(T0: f32[i0], T1: f32[i0]) -> T2 { T2 = mul(T0, T1) }");
+  EXPECT_THAT(source.text, Not(HasSubstr("f32x16")));
+  EXPECT_FALSE(source.is_written_out);
+}
+
+TEST(VectorText, LongLoopsGoInStages) {
+  const KernelSource source = sourceOf(
+      "fusion f(T0: f32[i0], T1: f32[i0]) -> T5 { T2 = add(T0, T1) T3 = tanh(T2) T4 = exp(T3) T5 = mul(T4, T1) }");
+  EXPECT_THAT(source.text, AllOf(HasSubstr("tk_f32x16 strip_t3[16];"), HasSubstr("strip_t3[turn] = t3;"),
+                                 HasSubstr("const tk_f32x16 t3 = strip_t3[turn];")));
+  // What is left over goes turn by turn.
+  EXPECT_THAT(source.text, HasSubstr("/ 16 * 16; k <"));
+  EXPECT_TRUE(source.is_written_out);
+  EXPECT_TRUE(compilationUnit({&source, 1}, Dialect::C).starts_with(kWrittenOut));
+}
+
+TEST(VectorText, TurnsThatReadWhatOthersWriteStayInOrder) {
+  // The maximum is one element; integers are no lanes.
+  const std::string text = sourceOf("fusion f(T0: i64[i0, 256]) -> T1 { T1 = max(T0, axes=[1]) }").text;
+  EXPECT_THAT(text, Not(HasSubstr("f32x16")));
+}
+
+TEST(VectorText, RandomWordsAreMadeForAStrip) {
+  const std::string text = sourceOf(
+                               "fusion f(T0: f32[i0], seed: i64, offset: i64) -> T1 { T1, T2 = dropout(T0, p=0.1, "
+                               "seed=seed, offset=offset) }")
+                               .text;
+  EXPECT_THAT(text, AllOf(HasSubstr("tk_philox_words_f32x16(room_"), HasSubstr("tk_load_words_f32x16(&words_")));
+}
+
+TEST(VectorText, LanesCompareIndices) {
+  const std::string text = sourceOf(R"(
+fusion f(T0: f32[i0, 512], T1: i64[i0]) -> T6 {
+  T2 = iota(length=512)
+  T3 = eq(broadcast(T2, flags=[true, false]), broadcast(T1, flags=[false, true]))
+  T4 = exp(T0)
+  T6 = sub(T4, cast(T3, dtype=f32))
+})")
+                               .text;
+  EXPECT_THAT(text, HasSubstr("(tk_numbers_f32x16() == tk_distance_f32x16("));
+}
+
+TEST(VectorText, TilesAreTurnedAndFetched) {
+  const std::string text =
+      sourceOf("fusion f(T0: f32[i0, 512]) -> T1 { T1 = permute(T0, order=[1, 0]) }", 16, {.tile_bytes = 64}).text;
+  EXPECT_THAT(text, AllOf(HasSubstr("tk_turn_f32(&T1["), HasSubstr("const tk_i64 next_tile_0 ="),
+                          HasSubstr("__builtin_prefetch((const char*)&T1[")));
+}
+
+TEST(VectorText, RowsThatAreReadAgainFetchTheNextBlocks) {
+  const std::string text =
+      sourceOf("fusion f(T0: f32[i0, 1024]) -> T2 { T1 = sum(T0, axes=[1], keepdim=true) T2 = div(T0, T1) }").text;
+  EXPECT_THAT(text, HasSubstr("] + 1024);"));
+}
+
+}  // namespace
+}  // namespace tokamak
