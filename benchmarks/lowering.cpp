@@ -30,7 +30,7 @@ void parseAndLower(benchmark::State& state) {
   for (auto _ : state) {
     const auto fusion =
         parseFusion(text, "chain.fusion", {.resolver = &definingResolver(), .scheduler = &scheduleCommands()});
-    benchmark::DoNotOptimize(lowerToHostProgram(*fusion, {}));
+    benchmark::DoNotOptimize(lowerToHostProgram(*fusion, {.grouping = Grouping::Single}));
   }
   state.SetComplexityN(state.range(0));
 }

@@ -26,7 +26,7 @@ std::unique_ptr<HostIrContainer> streamedSets() {
   TensorView* out = set(in);
   out->axis(0)->parallelize(ParallelType::Stream);
   fusion.addOutput(out);
-  return lowerToHostProgram(fusion, {});
+  return lowerToHostProgram(fusion, {.grouping = Grouping::Single});
 }
 
 std::unique_ptr<HostIrContainer> chainedSets() {
@@ -39,7 +39,7 @@ std::unique_ptr<HostIrContainer> chainedSets() {
     tensor->setMemoryKind(i % 2 == 0 ? MemoryKind::Host : MemoryKind::Device);
   }
   fusion.addOutput(tensor);
-  return lowerToHostProgram(fusion, {});
+  return lowerToHostProgram(fusion, {.grouping = Grouping::Single});
 }
 
 void replay(benchmark::State& state, std::unique_ptr<HostIrContainer> program, std::vector<int64_t> sizes) {

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Derives the polynomials of src/device_code/text: weighted least squares on Chebyshev points, in 400-bit arithmetic.
+"""Derives the polynomials of src/device_code/text: weighted least squares on Chebyshev points, in 400-bit
+arithmetic; those for CUDA with weights that make the largest error small ("even").
 
     scripts/derive_polynomials.py [NAME...]
     scripts/derive_polynomials.py constants
@@ -10,7 +11,7 @@ down, as the arguments of tk_horner. Needs mpmath.
 """
 import sys
 
-from mpmath import asin, atan, atanh, cos, erf, erfc, exp, expm1, linspace, log, log1p, loggamma, lu_solve, matrix, mp, mpf, nstr, pi, sin, sqrt
+from mpmath import asin, atan, atanh, cos, erf, erfc, exp, expm1, linspace, log, log1p, loggamma, lu_solve, matrix, mp, mpf, nstr, pi, sin, sqrt, tanh
 
 mp.prec = 400
 EPS = mpf(2) ** -40
@@ -25,13 +26,39 @@ def rounded(value, bits):
     return result
 
 
-def fit(function, weight, low, high, degree, bits, power=lambda x: x):
+def solve(rows, targets, weights):
+    """The coefficients with the least sum of squares of weighted errors."""
+    size = len(rows[0])
+    normal, right = matrix(size, size), matrix(size, 1)
+    for target, w, row in zip(targets, weights, rows):
+        for i in range(size):
+            right[i] += w * w * row[i] * target
+            for j in range(size):
+                normal[i, j] += w * w * row[i] * row[j]
+    return lu_solve(normal, right)
+
+
+def evened(rows, targets, weights, rounds=40):
+    """Weights with which the least squares have errors of about one size everywhere (Lawson's iteration)."""
+    factors = [mpf(1)] * len(rows)
+    for _ in range(rounds):
+        solution = solve(rows, targets, [w * sqrt(f) for w, f in zip(weights, factors)])
+        errors = [abs(w * (t - sum(c * r for c, r in zip(solution, row)))) for w, t, row in zip(weights, targets, rows)]
+        factors = [f * e for f, e in zip(factors, errors)]
+        mean = sum(factors) / len(factors)
+        factors = [f / mean for f in factors]
+    return [w * sqrt(f) for w, f in zip(weights, factors)]
+
+
+def fit(function, weight, low, high, degree, bits, power=lambda x: x, even=False):
     """Coefficients c with sum c[k] power(x)^k close to function(x), the error being weighted with weight(x)."""
     count = 6 * (degree + 1) + 20
     points = [(low + high) / 2 + (high - low) / 2 * cos(pi * (2 * i + 1) / (2 * count)) for i in range(count)]
     targets = [function(x) for x in points]
     weights = [weight(x) for x in points]
     rows = [[power(x) ** k for k in range(degree + 1)] for x in points]
+    if even:
+        weights = evened(rows, targets, weights)
     known = []
     for first in range(degree + 1):
         size = degree + 1 - first
@@ -116,6 +143,29 @@ POLYNOMIALS = {
     # sin(r) = r + r^3 Q(r^2), cos(r) = 1 - r^2/2 + r^4 Q(r^2), in f64 for f32 results
     "sin_for_f32": (near(lambda r: (sin(r) - r) / r**3, mpf(-1) / 6), near(lambda r: r**3 / sin(r), mpf(0)), mpf(0), QUARTER_PI, 3, 53, SQUARE),
     "cos_for_f32": (near(lambda r: (cos(r) - 1 + r * r / 2) / r**4, mpf(1) / 24), lambda r: r**4 / cos(r), mpf(0), QUARTER_PI, 3, 53, SQUARE),
+    # For CUDA. exp(r) = 1 + r Q(r), used twice as large, the error in units of the last place; with one coefficient more, 2^-32 times as large, for sigmoid and silu.
+    "exp_cuda_f32": (near(lambda r: expm1(r) / r, mpf(1)), lambda r: r if r < 0 else r / 2, -HALF_LN2, HALF_LN2, 4, 24, lambda x: x, True),
+    "exp_falling_cuda_f32": (near(lambda r: expm1(r) / r, mpf(1)), lambda r: r / exp(r), -HALF_LN2, HALF_LN2, 5, 24, lambda x: x, True),
+    # 2^r = 1 + r Q(r), used twice as large
+    "exp2_cuda_f32": (near(lambda r: (mpf(2) ** r - 1) / r, log(2)), lambda r: r if r < 0 else r / 2, mpf(-0.5), mpf(0.5), 4, 24, lambda x: x, True),
+    # exp(r) = 1 + r + r^2 Q(r), exact for expm1 as well
+    "expm1_cuda_f32": (near(lambda r: (exp(r) - 1 - r) / r**2, mpf(0.5)), near(lambda r: r**2 / expm1(r), mpf(0)),
+                       -HALF_LN2, HALF_LN2, 4, 24, lambda x: x, True),
+    # log(1 + f) = f + f^2 Q(f)
+    "log_cuda_f32": (near(lambda f: (log1p(f) - f) / f**2, mpf(-0.5)), near(lambda f: f**2 / log1p(f), mpf(0)),
+                     ROOT_HALF - 1, ROOT_TWO - 1, 7, 24, lambda x: x, True),
+    # log2(1 + f) = f Q(f)
+    "log2_cuda_f32": (near(lambda f: log1p(f) / (f * log(2)), 1 / log(2)), near(lambda f: f * log(2) / log1p(f), log(2)),
+                      ROOT_HALF - 1, ROOT_TWO - 1, 8, 24, lambda x: x, True),
+    # tanh(x) = x (1 + x^2 Q(x^2)) for |x| < 0.8
+    "tanh_cuda_f32": (near(lambda x: (tanh(x) / x - 1) / x**2, mpf(-1) / 3), near(lambda x: x**3 / tanh(x), mpf(0)),
+                      mpf(0), mpf("0.8"), 4, 24, SQUARE, True),
+    # erf(x) = x + x Q(x^2) for |x| < 1, 1 - 2^Q(x) from there on
+    "erf_cuda_f32": (near(lambda x: erf(x) / x - 1, 2 / sqrt(pi) - 1), near(lambda x: x / erf(x), sqrt(pi) / 2), mpf(0), mpf(1), 5, 24, SQUARE, True),
+    "erf_tail_cuda_f32": (lambda x: log(erfc(x)) / log(2), lambda x: erfc(x) * log(2) / erf(x), mpf(1), mpf(4), 5, 24, lambda x: x, True),
+    # 1 + erf(-x) = erfc(x) = 2^(x Q(x)), the error absolute; Q falls beyond 4
+    "one_plus_erf_cuda_f32": (near(lambda x: log(erfc(x)) / (x * log(2)), -2 / (sqrt(pi) * log(2))), lambda x: erfc(x) * log(2) * x,
+                              mpf(0), mpf(4), 7, 24, lambda x: x, True),
     "exp_f64": (near(lambda r: (exp(r) - 1 - r) / r**2, mpf(0.5)), near(lambda r: r**2 / expm1(r), mpf(0)),
                 -HALF_LN2, HALF_LN2, 10, 53, lambda x: x),
     "exp2_f64": (near(lambda r: (mpf(2) ** r - 1 - r * log(2)) / r**2, log(2) ** 2 / 2), lambda r: r**2 / mpf(2) ** r, mpf(-0.5), mpf(0.5), 10, 53, lambda x: x),
@@ -181,8 +231,8 @@ def main():
         print_constants()
         return
     for name in sys.argv[1:] or POLYNOMIALS:
-        function, weight, low, high, degree, bits, power = POLYNOMIALS[name]
-        coefficients, worst = fit(function, weight, low, high, degree, bits, power)
+        coefficients, worst = fit(*POLYNOMIALS[name])
+        bits = POLYNOMIALS[name][5]
         print(f"{name}: largest error {nstr(worst, 3)} of 2^-{bits}")
         for c in reversed(coefficients):
             print("  " + literal(c, bits))

@@ -17,7 +17,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-SUFFIXES = {".fusion", ".host_ir", ".test"}
+SUFFIXES = {".fusion", ".host_ir", ".kernel", ".test"}
 RUN = re.compile(r"^(?P<comment>\s*(?://|#)\s*)RUN:\s*(?P<command>.*)$")
 FILECHECK = re.compile(r"^(?P<command>.*?)\|\s*FileCheck\b(?P<arguments>.*)$")
 
