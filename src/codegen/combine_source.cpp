@@ -23,7 +23,9 @@ class CombineWriter {
     line("{");
     const std::optional<int64_t> x = combinedAlongX();
     const bool fills_warps = threads_.value_or(1) % kWarp == 0;
-    if (x && *x <= kWarp && std::has_single_bit(static_cast<uint64_t>(*x)) && fills_warps)
+    if (!text_.contributors.empty())
+      tree();
+    else if (x && *x <= kWarp && std::has_single_bit(static_cast<uint64_t>(*x)) && fills_warps)
       shuffles(*x);
     else if (x && *x % kWarp == 0)
       overWarps(*x);
@@ -140,12 +142,13 @@ class CombineWriter {
     int64_t chunk = std::max<int64_t>(1, std::min(text_.count, kMostScratch / (threads * text_.bytes)));
     while (text_.count % chunk != 0) --chunk;
     useScratch(chunk * threads);
-    line(fmt::format("const int members = {};", members));
+    line(fmt::format("const int ranks = {};", members));
+    line(fmt::format("const int members = {};", text_.contributors.empty() ? "ranks" : text_.contributors));
     line(fmt::format("const int groups = {};", groups));
     line(fmt::format("const int rank = {};", rank));
     line(fmt::format("const int group = {};", group));
     const auto place = [&](const std::string& k, const std::string& member) {
-      return fmt::format("scratch[({} * members + {}) * groups + group]", k, member);
+      return fmt::format("scratch[({} * ranks + {}) * groups + group]", k, member);
     };
     const bool is_chunked = chunk < text_.count;
     if (is_chunked) line("#pragma unroll");
@@ -188,108 +191,6 @@ class CombineWriter {
 
 }  // namespace
 
-namespace {
-
-// A number for the dimensions of the wanted kind, and how many there are.
-struct Numbering {
-  std::string number = "0";
-  std::string count = "1";
-};
-
-template <class Wanted>
-Numbering numberingOf(const std::vector<CombineText::Dimension>& dimensions, const Wanted& isWanted) {
-  Numbering numbering;
-  for (size_t i = 0; i < dimensions.size(); ++i) {
-    if (!isWanted(i)) continue;
-    const bool is_first = numbering.count == "1";
-    numbering.number = is_first ? fmt::format("(tk_i64){}", dimensions[i].index)
-                                : fmt::format("{} + {} * {}", numbering.number, numbering.count, dimensions[i].index);
-    numbering.count = is_first ? fmt::format("(tk_i64)({})", dimensions[i].extent)
-                               : fmt::format("{} * ({})", numbering.count, dimensions[i].extent);
-  }
-  return numbering;
-}
-
-}  // namespace
-
 CombineLines combineSource(const CombineText& text) { return CombineWriter(text).write(); }
-
-std::vector<std::string> gridCombineSource(const GridCombineText& text) {
-  std::vector<std::string> lines;
-  const Numbering member = numberingOf(text.blocks, [&](size_t i) { return text.blocks[i].is_combined; });
-  const Numbering group = numberingOf(text.blocks, [&](size_t i) { return !text.blocks[i].is_combined; });
-  const auto line = [&](const std::string& each) { lines.push_back(each); };
-  line(fmt::format("const tk_i64 grid_member = {};", member.number));
-  line(fmt::format("const tk_i64 grid_members = {};", member.count));
-  line(fmt::format("const tk_i64 grid_group = {};", group.number));
-  line(fmt::format("const tk_i64 grid_groups = {};", group.count));
-  line("tk_u32* const grid_counter = (tk_u32*)tk_workspace + grid_group;");
-  line("unsigned char* grid_values = tk_workspace + (grid_groups * 4 + 15) / 16 * 16;");
-  const auto forEachValue = [&](const GridCombineText::Value& value, const auto& body) {
-    if (value.count == 1) return body("0");
-    line("  #pragma unroll");
-    line(fmt::format("  for (int v = 0; v < {}; ++v) {{", value.count));
-    body("v");
-    line("  }");
-  };
-  for (const bool is_gather : {false, true}) {
-    if (is_gather) {
-      line("__shared__ bool grid_is_last;");
-      line("__threadfence();");
-      line("__syncthreads();");
-      std::string is_first;
-      for (const auto& dimension : text.threads)
-        is_first += fmt::format("{}{} == 0", is_first.empty() ? "" : " && ", dimension.index);
-      line(fmt::format("if ({}) {{", is_first.empty() ? "1" : is_first));
-      line("  grid_is_last = atomicAdd(grid_counter, 1u) + 1 == grid_members;");
-      line("  if (grid_is_last) *grid_counter = 0;");
-      line("}");
-      line("__syncthreads();");
-      line("if (!grid_is_last) return;");
-      line("__threadfence();");
-      line("grid_values = tk_workspace + (grid_groups * 4 + 15) / 16 * 16;");
-    }
-    for (const GridCombineText::Value& value : text.values) {
-      const Numbering thread = numberingOf(text.threads, [&](size_t i) { return value.is_spread[i]; });
-      std::string writes;
-      for (size_t i = 0; i < text.threads.size(); ++i) {
-        if (!value.is_spread[i])
-          writes += fmt::format("{}{} == 0", writes.empty() ? "" : " && ", text.threads[i].index);
-      }
-      line(is_gather || writes.empty() ? "{" : fmt::format("if ({}) {{", writes));
-      line(fmt::format("  {}* const values = ({}*)grid_values + grid_group * grid_members * {} * {};", value.type,
-                       value.type, value.count, thread.count));
-      const auto element = [&](const std::string& block, const std::string& k) {
-        return fmt::format("values[(({}) * {} + {}) * {} + {}]", block, value.count, k, thread.count, thread.number);
-      };
-      // Past the first cache, which other blocks do not write to. There is no such load of a bool.
-      const auto loaded = [&](const std::string& place) {
-        return value.bytes == 1 ? fmt::format("(({})__ldcg((const unsigned char*)&{}))", value.type, place)
-                                : fmt::format("(({})__ldcg(&{}))", value.type, place);
-      };
-      if (!is_gather) {
-        forEachValue(value, [&](const std::string& k) {
-          line(fmt::format("    {} = {};", element("grid_member", k), value.place(k)));
-        });
-      } else {
-        // All elements of a block, then those of the next, so that loads are under way together.
-        forEachValue(value, [&](const std::string& k) {
-          line(fmt::format("    {} = {};", value.place(k), loaded(element("0", k))));
-        });
-        line("  #pragma unroll 8");
-        line("  for (tk_i64 block = 1; block < grid_members; ++block) {");
-        forEachValue(value, [&](const std::string& k) {
-          line(
-              fmt::format("    {} = {};", value.place(k), value.combined(value.place(k), loaded(element("block", k)))));
-        });
-        line("  }");
-      }
-      line("}");
-      line(fmt::format("grid_values += (grid_groups * grid_members * {} * {} * {} + 15) / 16 * 16;", value.count,
-                       thread.count, value.bytes));
-    }
-  }
-  return lines;
-}
 
 }  // namespace tokamak

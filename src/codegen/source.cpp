@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "codegen/combine_source.h"
 #include "codegen/compiler_faults.h"
+#include "codegen/grid_combine_source.h"
 #include "codegen/scalar_source.h"
 #include "codegen/vector_text.h"
 #include "ir/expr_summary.h"
@@ -184,9 +185,14 @@ class SourceWriter {
       // Guards at the end of a row are left out of the copies of an unrolled loop that they hold in; compilers do not know.
       if (extent) constants += fmt::format("  __builtin_assume({} < {});\n", names_.at(dimension.index), *extent);
     }
-    return fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}({}) {{\n{}",
-                       std::clamp<int64_t>(threads, 1, kMostThreads), kernel_.name, fmt::join(parameters, ", "),
-                       constants);
+    threads = std::clamp<int64_t>(threads, 1, kMostThreads);
+    // Blocks that combine what they have are as many as run at once, with 1,024 threads per multiprocessor (heuristics/cuda_parameters.cpp): compilers have to
+    // spare registers for that.
+    constexpr int64_t kThreadsAtOnce = 1024;
+    const int64_t blocks = kir::gridCombineOf(kernel_) == nullptr ? 1 : std::max<int64_t>(1, kThreadsAtOnce / threads);
+    const std::string bounds = blocks == 1 ? std::to_string(threads) : fmt::format("{}, {}", threads, blocks);
+    return fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}({}) {{\n{}", bounds, kernel_.name,
+                       fmt::join(parameters, ", "), constants);
   }
 
   // A buffer of one element is a variable.
@@ -441,7 +447,9 @@ class SourceWriter {
       each.place = placesOf(*value.tensor, *value.index);
       each.combined = combiningOf(value.kind, dtype);
     }
-    for (const std::string& each : gridCombineSource(text)) line(indent, each);
+    const CombineLines combined = gridCombineSource(text);
+    scratch_bytes_ = std::max(scratch_bytes_, combined.scratch_bytes);
+    for (const std::string& each : combined.lines) line(indent, each);
     statements(grid.body, indent);
   }
   void write(const kir::Copy& copy, size_t indent) {

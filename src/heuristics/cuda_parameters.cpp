@@ -119,7 +119,7 @@ static int64_t columnThreadsOf(const KernelRows& rows, const ScalarBindings& siz
 
 // How many blocks share a column, so that there are enough for the GPU and each still has much to do.
 static int64_t columnBlocksOf(const KernelRows& rows, const KernelTarget& target, const ScalarBindings& sizes,
-                              int64_t column_threads) {
+                              int64_t column_threads, int64_t widest) {
   int64_t blocks = 0;
   int64_t rest = INT64_MAX;
   for (const TensorView* tensor : columnReductions(rows)) {
@@ -129,7 +129,7 @@ static int64_t columnBlocksOf(const KernelRows& rows, const KernelTarget& target
     const auto columns = productOf(*tensor, loops.rows, sizes);
     const auto reduced = productOf(*tensor, loops.rest, sizes);
     if (!columns || !reduced) return 1;
-    int64_t vector = kAccessBytes;
+    int64_t vector = widest;
     while (vector > 1 && *columns % vector != 0) vector /= 2;
     blocks = std::max(blocks, (*columns + column_threads * vector - 1) / (column_threads * vector));
     rest = std::min(rest, *reduced);
@@ -178,8 +178,9 @@ static CudaScheduleParameters chooseParametersOf(const KernelRows& rows, const K
                                                  const ScalarBindings& sizes) {
   const RowFacts facts = rowFactsOf(rows, sizes);
   CudaScheduleParameters parameters;
-  parameters.column_threads = columnThreadsOf(rows, sizes, std::max<int64_t>(1, std::min(facts.vector, kAccessBytes)));
-  parameters.column_blocks = columnBlocksOf(rows, target, sizes, parameters.column_threads);
+  const int64_t widest = std::max<int64_t>(1, std::min(facts.vector, kAccessBytes));
+  parameters.column_threads = columnThreadsOf(rows, sizes, widest);
+  parameters.column_blocks = columnBlocksOf(rows, target, sizes, parameters.column_threads, widest);
   if (!facts.has_rows) {
     parameters.vector = kAccessBytes;
     return parameters;

@@ -303,7 +303,8 @@ Scalar* Simplifier::splitDividend(Scalar* scalar) {
                          ? multiple
                          : raw(ScalarOp::Add, DataType::I64, multiple, rest.build(fusion_));
   Scalar* operands[] = {dividend, divisor};
-  Scalar* result = tryRules(scalar->op(), operands, scalar->weight());
+  // Of two forms of the same weight the sum is better: more can cancel there, as in (a * 64 + b) / 8 * 8 + b % 8.
+  Scalar* result = tryRules(scalar->op(), operands, scalar->weight() + 1);
   return result != nullptr ? result : scalar;
 }
 

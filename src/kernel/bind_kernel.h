@@ -21,7 +21,7 @@ struct LaunchSize {
 LaunchSize launchSize(const Kernel& kernel, const ScalarBindings& bindings);
 
 /// Device memory that a launch of a kernel that combines blocks needs: a counter of 4 bytes per group of blocks, 0 before the first launch and again after
-/// each, then, from the next multiple of 16 bytes on, the blocks' values (codegen/combine_source.h).
+/// each, then, from the next multiple of 16 bytes on, the blocks' values (codegen/grid_combine_source.h).
 struct Workspace {
   int64_t counters = 0;
   int64_t bytes = 0;  ///< in all; 0: no workspace

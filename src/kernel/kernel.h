@@ -80,7 +80,7 @@ struct Combine {
 struct Barrier {};
 
 /// Blocks that differ along `dimensions` of the grid (BIDx, ...) give their values; the last of them to get here has, in every thread, the combinations
-/// of all, in the order of the blocks, and runs the body; the others are done. Stands in no loop or guard and is reached by all threads. A kernel has one at most,
+/// of all, in an order that is always the same, and runs the body; the others are done. Stands in no loop or guard and is reached by all threads. A kernel has one at most,
 /// its last statement.
 struct GridCombine {
   struct Value {

