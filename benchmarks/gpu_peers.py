@@ -11,7 +11,7 @@ of many calls in a row on inputs that take turns, until the last result is there
 torch.compile are compared with eager ones.
 
 FILE holds one object: what ran, and per case what each peer took in microseconds. It is written after every case, and cases that it has are not
-measured again. --check instead compares every definition with that of cpu_peers.py, on the processor and at the small sizes of the programs themselves.
+measured again. --check instead compares every definition with that of cpu_peers.py, on the processor and at the programs' own small sizes.
 """
 
 from __future__ import annotations
@@ -118,31 +118,34 @@ class TorchSuite:
         torch = self.torch
         peer = torch_peers(torch, case.sizes)[case.program.removesuffix("_f32")]
         inputs = self.inputs(case, case.sizes)
-        eager = functools.partial(peer.eager, *inputs)
-        try:
-            expected = as_tuple(eager())
-        except Exception as error:  # noqa: BLE001: torch has not got that kernel for these types
-            row["eager_failed"] = repr(error)[:300]
-            eager = functools.partial(peer.compiled, *inputs)
-            expected = as_tuple(eager())
-        moved = sum(x.numel() * x.element_size() for x in [*inputs, *expected])
-        row["bytes"] = case.bytes or moved
-        calls: dict[str, Callable[[], Any]] = {"eager": eager}
+        calls: dict[str, Callable[[], Any]] = {}
+        expected: tuple[Any, ...] | None = None
+        for function in dict.fromkeys((peer.eager, peer.compiled)):
+            try:
+                expected = as_tuple(function(*inputs))
+                calls["eager"] = functools.partial(function, *inputs)
+                break
+            except Exception as error:  # noqa: BLE001 (torch has not got that kernel for these types)
+                row["eager_failed"] = repr(error)[:300]
         torch._dynamo.reset()
         before = time.perf_counter()
         try:
             compiled = functools.partial(torch.compile(peer.compiled, dynamic=False), *inputs)
-            got = compiled()
+            got = as_tuple(compiled())
             torch.cuda.synchronize()
             row["compile_seconds"] = round(time.perf_counter() - before, 3)
-            if not peer.is_random:
+            if expected is not None and not peer.is_random:
                 row["error"] = self.error(got, expected)
                 if not row["error"] <= TOLERANCE:
                     raise ValueError(f"torch.compile and eager differ by {row['error']:.2g} of the norm")
             calls["compile"] = compiled
+            expected = expected or got
             del got
-        except Exception as error:  # noqa: BLE001: eager's figure is still one
+        except Exception as error:  # noqa: BLE001 (eager's figure is still one)
             row["compile_failed"] = repr(error)[:300]
+        if expected is None:
+            return
+        row["bytes"] = case.bytes or sum(x.numel() * x.element_size() for x in [*inputs, *expected])
         del expected
         half = max(1, row["bytes"] // 2)
         source, target = (torch.ones(half, device=self.device, dtype=torch.uint8) for _ in range(2))
@@ -262,7 +265,7 @@ def main() -> None:
             continue
         try:
             suite.measure(case, row)
-        except Exception as error:  # noqa: BLE001: the other cases are measured all the same
+        except Exception as error:  # noqa: BLE001 (the other cases are measured all the same)
             row[f"{options.peer}_failed"] = repr(error)[:300]
         failed += any(name.endswith("_failed") for name in row)
         if options.peer == "torch":

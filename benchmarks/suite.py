@@ -44,7 +44,7 @@ def input_types(text: str) -> list[tuple[str, list[str]]]:
 def input_shapes(text: str, sizes: dict[str, int]) -> list[tuple[str, list[int]]]:
     """The same with numbers for extents."""
     values = dict(sizes)
-    return [(dtype, [eval(extent, {}, values) for extent in extents]) for dtype, extents in input_types(text)]  # noqa: S307: "32 * part", of our own texts
+    return [(dtype, [eval(extent, {}, values) for extent in extents]) for dtype, extents in input_types(text)]  # noqa: S307 ("32 * part", of our own texts)
 
 
 def own_sizes(text: str) -> dict[str, int]:

@@ -110,7 +110,7 @@ def torch_peers(torch: Any, sizes: dict[str, int]) -> dict[str, TorchPeer]:
         return aten.gelu_backward(grad, x + bias, approximate="tanh")
 
     def cross_entropy(x: Tensor, label: Tensor) -> Tensor:
-        return f.cross_entropy(x.float(), label, reduction="none")
+        return f.cross_entropy(x.float(), label, reduction="none").to(x.dtype)
 
     return {
         "pointwise_mul": same(lambda x: x * x),
@@ -144,7 +144,7 @@ def torch_peers(torch: Any, sizes: dict[str, int]) -> dict[str, TorchPeer]:
         "cat_mul": same(lambda x, y, z: torch.cat((x * 0.5, y * 0.25, z), 1)),
         "pad_mul": same(lambda x: f.pad(x, (0, 128)) * 0.5),
         "embedding_fwd": same(lambda at, words: f.embedding(at, words)),
-        "cross_entropy_fwd": TorchPeer(cross_entropy, lambda x, label: f.cross_entropy(x, label, reduction="none").float()),
+        "cross_entropy_fwd": TorchPeer(cross_entropy, lambda x, label: f.cross_entropy(x, label, reduction="none")),
         "cross_entropy_bwd": same(cross_entropy_backward),
         "rope_fwd": same(rope),
         "rope_bwd": same(rope_backward),
