@@ -4,12 +4,13 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <random>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -57,12 +58,23 @@ void readKey(std::string_view text) {
   resourcesIn(key->part("log"));
 }
 
+struct Folder {
+  Folder() = default;
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+  std::string path = "/tmp/tokamak_cache_entry_fuzzer_" + std::to_string(getpid());
+};
+
 // The file of the stored key holds these bytes.
 void findInFolder(std::string_view bytes, const DecodedEntry& entry) {
-  static const std::string folder = "/tmp/tokamak_cache_entry_fuzzer_" + std::to_string(getpid());
-  static KernelCache cache(folder);
+  static const Folder scratch;
+  static KernelCache cache(scratch.path);
   const std::string key = storedKey().text();
-  const std::string path = folder + "/" + entryFileName(key);
+  const std::string path = scratch.path + "/" + entryFileName(key);
   std::ofstream(path, std::ios::binary) << bytes;
   require(chmod(path.c_str(), 0600) == 0, "the entry cannot be written");
   const std::optional<std::string> found = cache.find(storedKey());
@@ -85,8 +97,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   resourcesIn(bytes);
   // Files take time.
-  static int64_t count = 0;
-  if (entry.fault.empty() || ++count % 16 == 0) findInFolder(bytes, entry);
+  static int64_t whole = 0;
+  static int64_t damaged = 0;
+  if (entry.fault.empty() ? ++whole % 4 == 0 : ++damaged % 32 == 0) findInFolder(bytes, entry);
   return 0;
 }
 
