@@ -225,8 +225,8 @@ def _narrowed(np: Any, array: Array, into: Array) -> None:
         into[...] = array
 
 
-def jaxFunction(peer: Peer, dtype: Any) -> Callable[..., Any]:  # noqa: N802
-    """The program under jax.jit; results are of `dtype` (those of f32 aside)."""
+def jaxProgram(peer: Peer, dtype: Any) -> Callable[..., Any]:  # noqa: N802
+    """The program under jax.jit; results are of `dtype` (those of f32 aside), and may still be on their way."""
     import jax  # noqa: PLC0415
     import jax.numpy as jnp  # noqa: PLC0415
 
@@ -237,7 +237,14 @@ def jaxFunction(peer: Peer, dtype: Any) -> Callable[..., Any]:  # noqa: N802
         results = results if isinstance(results, tuple) else (results,)
         return tuple(y if i in peer.f32_outputs else y.astype(dtype) for i, y in enumerate(results))
 
-    compiled = jax.jit(whole)
+    return jax.jit(whole)
+
+
+def jaxFunction(peer: Peer, dtype: Any) -> Callable[..., Any]:  # noqa: N802
+    """The same, and waits for the results."""
+    import jax  # noqa: PLC0415
+
+    compiled = jaxProgram(peer, dtype)
     return lambda *inputs: jax.block_until_ready(compiled(*inputs))
 
 

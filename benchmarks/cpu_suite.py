@@ -22,12 +22,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 from cpu_peers import jaxFunction, numpyFunction, peerOf
+from suite import Case, input_shapes, suite_cases
 
 try:
     import ml_dtypes
@@ -40,7 +40,6 @@ except ImportError:
     jax = None
 
 HERE = Path(__file__).parent
-PROGRAMS = HERE.parent / "examples" / "suite"
 ROW_NAMES = ("rows", "tokens", "batch")  # the first that a program has is divided
 # f32 operations per element of the first input, for programs that compute much: a fused multiply-add is 2, a division 1; conversions, choices and the
 # arithmetic on bits are not counted. exp has 26, tanh 29, sigmoid 38, silu 40; a random word has 15 integer operations, which are.
@@ -59,29 +58,14 @@ FLOPS = {
 POINTWISE = "fusion f(T0: f32[n], T1: f32[n]) -> T2 {{ T2 = add(mul(sigmoid(T0), {0}.5), T1) }}\nsizes {{ n = 65536 }}\n"
 
 
-@dataclass(frozen=True)
-class Case:
-    label: str
-    program: str
-    sizes: dict[str, int]
-    bytes: int
-    dtype: str
-
-
 def readCases(divide: int) -> list[Case]:  # noqa: N802
     """The cases of suite_cases.txt with fewer rows, then the first one of each bf16 program in f32."""
     cases = []
-    for line in (HERE / "suite_cases.txt").read_text().splitlines():
-        words = line.split()
-        if not words or words[0] == "#" or line.startswith("#"):
-            continue
-        sizes = {name: int(value) for name, value in (word.split("=") for word in words[2:])}
-        moved = sizes.pop("bytes", 0) // divide
-        rows = next(name for name in ROW_NAMES if name in sizes)
-        if words[1].startswith("rope"):
-            rows = "tokens"
+    for case in suite_cases():
+        sizes = dict(case.sizes)
+        rows = "tokens" if case.program.startswith("rope") else next(name for name in ROW_NAMES if name in sizes)
         sizes[rows] = max(1, sizes[rows] // divide)
-        cases.append(Case(words[0], words[1], sizes, moved, "f32" if words[1].endswith("_f32") else "bf16"))
+        cases.append(Case(case.label, case.program, sizes, case.bytes // divide, case.dtype))
     known = {case.program for case in cases}
     seen = set()
     for case in list(cases):
@@ -92,20 +76,12 @@ def readCases(divide: int) -> list[Case]:  # noqa: N802
     return cases
 
 
-def inputTypes(text: str) -> list[tuple[str, list[str]]]:  # noqa: N802
-    """Type and extents of the tensors that a program takes."""
-    head = text[: text.index("->")]
-    found = re.findall(r"T\d+: (\w+)\[([^\]]*)\]", head)
-    return [(dtype, [extent.strip() for extent in extents.split(",")]) for dtype, extents in found]
-
-
 def makeInputs(text: str, sizes: dict[str, int]) -> list[Any]:  # noqa: N802
     types = {"bf16": ml_dtypes.bfloat16, "f32": np.float32, "i64": np.int64}
     random = np.random.default_rng(0)
     limit = sizes.get("words", sizes.get("classes", 1))
     inputs = []
-    for dtype, extents in inputTypes(text):
-        shape = [eval(extent, {}, dict(sizes)) for extent in extents]  # noqa: S307: "32 * part", of our own texts
+    for dtype, shape in input_shapes(text, sizes):
         if dtype == "i64":
             inputs.append(random.integers(0, limit, shape, dtype=np.int64))
         else:
@@ -189,12 +165,11 @@ def peakFlops(folder: Path) -> float:  # noqa: N802
 
 def elementsOf(text: str, sizes: dict[str, int]) -> int:  # noqa: N802
     """Of the largest input."""
-    shapes = [[eval(extent, {}, dict(sizes)) for extent in extents] for _, extents in inputTypes(text)]  # noqa: S307
-    return max(math.prod(shape) for shape in shapes)
+    return max(math.prod(shape) for _, shape in input_shapes(text, sizes))
 
 
 def measure(case: Case, ours: Ours, rounds: int, repeat: int) -> dict[str, Any]:
-    text = (PROGRAMS / f"{case.program}.fusion").read_text()
+    text = case.text()
     if case.dtype == "f32":
         text = text.replace("bf16", "f32")
     file = ours.folder / f"{case.program}_{case.dtype}.fusion"

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Prints results of `scripts/gpu bench latency` as tables, or puts them between the markers of a document.
+"""Prints results of `scripts/gpu bench peers latency` as tables, or puts them between the markers of a document.
 
-    scripts/gpu_table.py [--suite FILE] [--latency FILE] [--brief] [--into DOCUMENT] [--check]
+    scripts/gpu_table.py [--suite FILE] [--peers FILE] [--latency FILE] [--brief] [--into DOCUMENT] [--check]
 
---brief picks a dozen rows (the geomean is always that of all cases). --into replaces what stands between `<!-- gpu table -->` and `<!-- end -->`; with
+Peers are those of the same run, on the same machine; without their file the table is ours alone. --brief picks a dozen rows (the geomean is always that of all cases). --into replaces what stands between `<!-- gpu table -->` and `<!-- end -->`; with
 --check nothing is written, and the exit code says whether the document is up to date.
 """
 
@@ -14,6 +14,7 @@ import json
 import math
 import re
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,85 @@ BRIEF = r"^(pointwise_mul|softmax_..d|layer_norm_..d|dropout_add|cross_entropy_b
 RESULTS = Path(__file__).resolve().parent.parent / "benchmarks" / "results"
 
 
+def geomean(values: list[float]) -> float:
+    return math.exp(sum(math.log(value) for value in values) / len(values))
+
+
 def suite_table(rows: list[dict[str, Any]], cases: str) -> str:
     lines = ["| case | kernels | us | of a copy |", "|---|---|---|---|"]
     lines += [
         f"| {row['case']} | {row['steps']} | {row['us']:.1f} | {row['percent_of_copy']:.0f} % |" for row in rows if re.search(cases, row["case"])
     ]
-    geomean = math.exp(sum(math.log(row["percent_of_copy"]) for row in rows) / len(rows))
-    return "\n".join(lines) + f"\n\nGeomean of all {len(rows)} cases: {geomean:.1f} % of a copy of as many bytes ({rows[0]['device']}).\n"
+    percent = geomean([row["percent_of_copy"] for row in rows])
+    return "\n".join(lines) + f"\n\nGeomean of all {len(rows)} cases: {percent:.1f} % of a copy of as many bytes ({rows[0]['device']}).\n"
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A case of ours beside its peers' times."""
+
+    ours: dict[str, Any]
+    us: dict[str, float]  # by peer
+    copy_us: float
+
+    @property
+    def best(self) -> str:
+        return min(self.us, key=lambda peer: self.us[peer])
+
+    def percent(self, us: float) -> float:
+        """Of the copy in the same process."""
+        return 100 * self.copy_us / us
+
+    def ratio(self, peer: str) -> float:
+        """Above 1: ours is faster."""
+        return self.us[peer] / self.ours["us"]
+
+    def compiled_ratio(self) -> str:
+        return f"{self.ratio('torch.compile'):.2f}" if "torch.compile" in self.us else "-"
+
+
+def compared(rows: list[dict[str, Any]], peers: dict[str, Any]) -> list[Compared]:
+    """The cases that both have. Errors: another device, other bytes."""
+    names = {"eager_us": "torch", "compile_us": "torch.compile", "jax_us": "jax"}
+    if peers["device"] != rows[0]["device"]:
+        sys.exit(f"the peers ran on {peers['device']}, ours on {rows[0]['device']}")
+    both = []
+    for row in rows:
+        peer = peers["cases"].get(row["case"], {})
+        if "copy_us" not in peer:
+            continue
+        if abs(peer["bytes"] - row["bytes"]) > 1e-3 * row["bytes"]:
+            sys.exit(f"{row['case']}: the peers move {peer['bytes']} bytes, ours {row['bytes']}")
+        both.append(Compared(row, {name: peer[key] for key, name in names.items() if key in peer}, peer["copy_us"]))
+    return both
+
+
+def peers_table(rows: list[dict[str, Any]], peers: dict[str, Any], cases: str) -> str:
+    both = compared(rows, peers)
+    known = {one.ours["case"]: one for one in both}
+    lines = ["| case | kernels | us | of a copy | best peer, us | ours, times torch.compile |", "|---|---|---|---|---|---|"]
+    for row in rows:
+        if re.search(cases, row["case"]):
+            one = known.get(row["case"])
+            peer = f"{one.us[one.best]:.1f} ({one.best}) | {one.compiled_ratio()}" if one is not None else "- | -"
+            lines.append(f"| {row['case']} | {row['steps']} | {row['us']:.1f} | {row['percent_of_copy']:.0f} % | {peer} |")
+    compiled = [one for one in both if "torch.compile" in one.us]
+    slower = sorted((one.ratio("torch.compile"), one.ours["case"]) for one in compiled if one.ratio("torch.compile") < 0.95)
+    behind = sorted((one.ratio(one.best), one.ours["case"], one.best) for one in both if one.ratio(one.best) < 1)
+    missing = [row["case"] for row in rows if row["case"] not in known]
+    versions = ", ".join(f"{name} {peers[name]}" for name in ("torch", "jax") if name in peers)
+    said = [
+        f"Geomeans, in % of a copy of as many bytes: ours {geomean([row['percent_of_copy'] for row in rows]):.1f} of all {len(rows)} cases; of the "
+        f"{len(both)} that peers ran, ours {geomean([one.ours['percent_of_copy'] for one in both]):.1f}, the best peer of each "
+        f"{geomean([one.percent(one.us[one.best]) for one in both]):.1f}; of the {len(compiled)} of torch.compile, ours "
+        f"{geomean([one.ours['percent_of_copy'] for one in compiled]):.1f}, torch.compile "
+        f"{geomean([one.percent(one.us['torch.compile']) for one in compiled]):.1f} ({rows[0]['device']}; {versions}). "
+        f"The copies themselves took {geomean([one.copy_us / one.ours['copy_us'] for one in both]):.3f} times as long among the peers.",
+        f"Below 0.95 of torch.compile: {', '.join(f'{case} ({ratio:.2f})' for ratio, case in slower) or 'none'}.",
+        f"Behind the best peer: {', '.join(f'{case} ({ratio:.2f} of {peer})' for ratio, case, peer in behind) or 'none'}.",
+    ]
+    said += [f"Without peers: {', '.join(missing)}."] if missing else []
+    return "\n".join(lines) + "\n\n" + "\n\n".join(said) + "\n"
 
 
 def latency_table(result: dict[str, Any]) -> str:
@@ -43,13 +116,17 @@ def latency_table(result: dict[str, Any]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--suite", type=Path, default=RESULTS / "suite_h200.json")
+    parser.add_argument("--peers", type=Path, default=RESULTS / "peers_h200.json")
     parser.add_argument("--latency", type=Path, default=RESULTS / "launch_latency_h200.json")
     parser.add_argument("--brief", action="store_true")
     parser.add_argument("--into", type=Path)
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     rows = [json.loads(line) for line in options.suite.read_text().splitlines() if line.strip()]
-    text = suite_table(rows, BRIEF if options.brief else "") + "\n" + latency_table(json.loads(options.latency.read_text()))
+    cases = BRIEF if options.brief else ""
+    has_peers = options.peers.exists()
+    suite = peers_table(rows, json.loads(options.peers.read_text()), cases) if has_peers else suite_table(rows, cases)
+    text = suite + "\n" + latency_table(json.loads(options.latency.read_text()))
     if options.into is None:
         print(text, end="")
         return

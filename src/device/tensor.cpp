@@ -29,9 +29,11 @@ ByteRange touchedBytes(DataType dtype, std::span<const int64_t> sizes, std::span
     const Wide reach = static_cast<Wide>(sizes[axis] - 1) * strides[axis];
     (reach < 0 ? lowest : highest) += reach;
   }
-  const Wide begin = lowest * sizeOf(dtype);
-  const Wide end = (highest + 1) * sizeOf(dtype);
+  // Elements come first: 127 bits of them times their size would not fit.
   constexpr auto kLimit = static_cast<Wide>(1) << 62;
+  const bool has_place = lowest > -kLimit && highest < kLimit;
+  const Wide begin = has_place ? lowest * sizeOf(dtype) : -kLimit;
+  const Wide end = has_place ? (highest + 1) * sizeOf(dtype) : kLimit;
   TK_REQUIRE(begin > -kLimit && end < kLimit, Bind, "tensor: sizes {} with strides {} reach beyond any memory",
              bracketed(sizes), bracketed(strides));
   return {static_cast<int64_t>(begin), static_cast<int64_t>(end)};
@@ -150,6 +152,12 @@ Tensor Tensor::borrow(Device& device, void* address, DataType dtype, std::span<c
              bracketed(sizes), bracketed(strides));
   TK_REQUIRE(address != nullptr || numel == 0, Bind, "tensor: sizes {} at a null address", bracketed(sizes));
   const ByteRange touched = touchedBytes(dtype, sizes, strides, numel);
+  uintptr_t end = 0;
+  const auto at = reinterpret_cast<uintptr_t>(address);
+  TK_REQUIRE(at >= static_cast<uintptr_t>(-touched.begin) &&
+                 !__builtin_add_overflow(at, static_cast<uintptr_t>(touched.end), &end),
+             Bind, "tensor: sizes {} with strides {} reach beyond any memory from {}", bracketed(sizes),
+             bracketed(strides), address);
   auto* const first = static_cast<std::byte*>(address) + touched.begin;
   auto buffer = Buffer::borrow(device, first, touched.end - touched.begin, kind, std::move(keeper));
   return {std::move(buffer), -touched.begin, dtype, sizes, strides};

@@ -157,6 +157,9 @@ Checked checkedOf(Device& device, const dlpack::Array& array) {
   TK_REQUIRE(array.data != nullptr || numel == 0, Bind, "DLPack: an array of {} elements lies at a null address",
              numel);
   if (array.data == nullptr) return checked;
+  TK_REQUIRE(array.byte_offset <= UINTPTR_MAX - reinterpret_cast<uintptr_t>(array.data) &&
+                 array.byte_offset <= static_cast<uint64_t>(INT64_MAX),
+             Bind, "DLPack: {} bytes behind {} there is no memory", array.byte_offset, array.data);
   checked.address = static_cast<std::byte*>(array.data) + array.byte_offset;
   TK_REQUIRE(reinterpret_cast<uintptr_t>(checked.address) % static_cast<uintptr_t>(sizeOf(checked.dtype)) == 0, Bind,
              "DLPack: elements of {} bytes lie at {}; a multiple of their size is legal", sizeOf(checked.dtype),

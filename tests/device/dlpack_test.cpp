@@ -1,10 +1,18 @@
 // DLPack: what other libraries give, and what they get.
 #include "runtime/dlpack.h"
 
+#include <algorithm>
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <cstring>
+#include <functional>
 #include <future>
+#include <memory>
 #include <numeric>
+#include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -13,6 +21,7 @@
 #include "error_of.h"
 #include "fake_cuda.h"
 #include "runtime/cpu/cpu_device.h"
+#include "runtime/cuda/find_cuda.h"
 
 namespace tokamak {
 
@@ -171,6 +180,20 @@ TEST_F(Dlpack, WhatIsRefusedStaysTheCallers) {
             "DLPack: an array of 6 elements lies at a null address");
   EXPECT_THAT(refused([](Given& given) { given.array.byte_offset = 2; }),
               HasSubstr("DLPack: elements of 4 bytes lie at 0x"));
+  EXPECT_THAT(refused([](Given& given) { given.array.byte_offset = UINT64_MAX - 3; }),
+              testing::MatchesRegex("DLPack: 18446744073709551612 bytes behind 0x[0-9a-f]+ there is no memory"));
+  EXPECT_THAT(refused([](Given& given) {
+                static std::array<int64_t, 2> sizes = {INT64_MAX, 1};
+                static std::array<int64_t, 2> strides = {INT64_MIN, 1};
+                given.array.sizes = sizes.data();
+                given.array.strides = strides.data();
+              }),
+              HasSubstr("with strides [-9223372036854775808, 1] reach beyond any memory"));
+  EXPECT_THAT(refused([](Given& given) {
+                static std::array<int64_t, 2> strides = {-(int64_t{1} << 50), 1};
+                given.array.strides = strides.data();
+              }),
+              HasSubstr("sizes [2, 3] with strides [-1125899906842624, 1] reach beyond any memory from 0x"));
   EXPECT_EQ(refused([](Given& given) { given.array.device = {.type = dlpack::DeviceType::Cuda, .id = 0}; }),
             "DLPack: a tensor of device type 2 was given to cpu; legal are 1 (CPU) and 3 (CUDA host)");
   EXPECT_EQ(errorOf([&] { exchange_->take(static_cast<dlpack::Managed*>(nullptr), stream_); }).code(),
@@ -261,6 +284,56 @@ TEST(DlpackCuda, ArraysOfTheGpuAndOfPinnedMemoryAreTakenAndGiven) {
   EXPECT_THAT(errorOf([&] { exchange.take(&producer.managed, stream); }).message(),
               testing::MatchesRegex("cuda:0: 0x[0-9a-f]+ is no device memory that the driver knows"));
   EXPECT_EQ(producer.deletions, 0);
+}
+
+// The maker's stream stands still while the tensor is given away: only an event can tell the taker's stream when the data is there.
+void expectHandshakeByEvent(Device& device) {
+  const std::shared_ptr<Stream> maker = device.createStream();
+  const std::shared_ptr<Stream> taker = device.createStream();
+  DlpackExchange exchange(device);
+  const std::array<int64_t, 1> sizes = {1024};
+  Tensor tensor = Tensor::empty(device, maker, DataType::I32, sizes, MemoryKind::Device);
+  const Tensor seen = Tensor::empty(device, taker, DataType::I32, sizes, MemoryKind::Pinned);
+  const auto flag_memory = Buffer::allocate(device, maker, 8, MemoryKind::Pinned);
+  auto* const flag = static_cast<uint64_t*>(flag_memory->address());
+  *flag = 0;
+  device.fill(*maker, tensor.data(), 1, 4096);
+  device.synchronize(*maker);
+  device.waitFlag(*maker, flag, 1);
+  device.fill(*maker, tensor.data(), 7, 4096);
+  std::shared_ptr<Event> ready = device.createEvent();
+  device.record(*ready, *maker);
+  tensor.setReadyEvent(std::move(ready));
+  std::promise<void> returned;
+  // A host that waited would wait for ever.
+  std::thread rescuer([&, is_back = returned.get_future()] {
+    if (is_back.wait_for(std::chrono::seconds(5)) == std::future_status::timeout) {
+      ADD_FAILURE() << "the host waits for the maker's stream";
+      std::atomic_ref(*flag).store(1);
+    }
+  });
+  dlpack::ManagedVersioned* const given = exchange.give(tensor, taker);
+  returned.set_value();
+  rescuer.join();
+  device.copy(*taker, seen.data(), given->array.data, 4096);
+  const std::unique_ptr<Event> done = device.createEvent();
+  device.record(*done, *taker);
+  EXPECT_FALSE(device.isDone(*done));
+  // The memory goes back while both streams have work on it to do.
+  tensor = Tensor();
+  given->deleter(given);
+  std::atomic_ref(*flag).store(1);
+  device.synchronize(*taker);
+  device.synchronize(*maker);
+  const auto* const values = static_cast<const int32_t*>(seen.data());
+  EXPECT_TRUE(std::all_of(values, values + 1024, [](int32_t value) { return value == 0x07070707; }));
+}
+
+TEST(DlpackCuda, AStreamWaitsForTheDataByAnEvent) { expectHandshakeByEvent(*openFakeDevice()); }
+
+TEST(DlpackCuda, AStreamOfAGpuWaitsForTheDataByAnEvent) {
+  if (const std::string reason = reasonForNoCuda(); !reason.empty()) GTEST_SKIP() << reason;
+  expectHandshakeByEvent(*openCudaDevice(0));
 }
 
 TEST(DlpackCuda, MemoryOfAnotherGpuIsRefused) {

@@ -1,12 +1,14 @@
 #include "run_case.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 
 #include <fmt/format.h>
 
 #include "analysis/bind_shape.h"
 #include "base/error.h"
+#include "device/tensor_copies.h"
 #include "draw_schedule.h"
 #include "ir/text/fusion_printer.h"
 #include "ir/verifier.h"
@@ -41,6 +43,22 @@ struct Results {
   std::vector<DataType> types;
   std::vector<std::vector<std::byte>> bytes;
 };
+
+// The test's memory as the device has it: itself, or with a stream a copy.
+Tensor placed(StoredData& data, Device& device, const std::shared_ptr<Stream>& stream) {
+  void* const address = data.bytes.data() + data.offset * sizeOf(data.dtype);
+  const MemoryKind kind = stream == nullptr ? MemoryKind::Device : MemoryKind::Host;
+  const Tensor own = Tensor::borrow(device, address, data.dtype, data.sizes, data.strides, kind);
+  return stream == nullptr ? own : toDevice(own, device, stream, MemoryKind::Device);
+}
+
+// What was placed, back in the test's memory: a copy's buffer begins with the first byte that an element touches.
+void fetch(const Tensor& tensor, StoredData& data, const std::shared_ptr<Stream>& stream) {
+  if (stream == nullptr || tensor.numel() == 0) return;
+  const Tensor copy = toHost(tensor, stream);
+  std::byte* const first = data.bytes.data() + data.offset * sizeOf(data.dtype) - copy.offsetBytes();
+  std::memcpy(first, copy.buffer()->address(), static_cast<size_t>(copy.buffer()->bytes()));
+}
 
 std::vector<std::byte> denseBytes(const Tensor& tensor) {
   const auto* data = static_cast<const std::byte*>(tensor.hostData());
@@ -97,13 +115,14 @@ std::vector<bool> isUpdated(const Fusion& fusion) {
 // One fusion, lowered for one mode, run any number of times.
 class Runner {
  public:
-  Runner(const Fusion& fusion, const std::vector<InputData>& inputs, const RunConfig& config,
+  Runner(const Fusion& fusion, const std::vector<InputData>& inputs, const RunConfig& config, const RunPlace& place,
          HostIrEvaluatorParams::Mode mode, const std::vector<oracle::OracleTensor>& expected)
       : fusion_(fusion),
         inputs_(inputs),
         config_(config),
         expected_(expected),
-        device_(deviceWith(config.threads)),
+        device_(place.device != nullptr ? *place.device : deviceWith(config.threads)),
+        stream_(place.stream),
         executor_(fusion, device_,
                   {.lowering = loweringOf(config),
                    .evaluator = {.number_of_streams = config.streams,
@@ -113,8 +132,9 @@ class Runner {
 
   /// Empty problem when the run itself is right; the values are not looked at.
   std::optional<Problem> run(Results& results) {
-    const BoundInputs bound(inputs_, device_);
+    BoundInputs bound(inputs_, device_, stream_);
     std::vector<StoredData> storage;
+    std::vector<std::pair<Tensor, StoredData*>> stored;
     std::vector<Tensor> given;
     Random random(config_.seed);
     storage.reserve(fusion_.outputs().size());
@@ -125,9 +145,8 @@ class Runner {
         continue;
       }
       storage.push_back(drawStorage(output->dtype(), expected_[i].sizes, random));
-      StoredData& data = storage.back();
-      given.push_back(
-          Tensor::borrow(device_, data.bytes.data(), data.dtype, data.sizes, data.strides, MemoryKind::Device));
+      given.push_back(placed(storage.back(), device_, stream_));
+      stored.emplace_back(given.back(), &storage.back());
     }
     const std::vector<Tensor> outputs = executor_.runWithInput(bound.values(), given);
     for (const Tensor& output : outputs) output.waitReady();
@@ -135,8 +154,9 @@ class Runner {
     for (const Tensor& output : outputs) {
       results.sizes.emplace_back(output.sizes().begin(), output.sizes().end());
       results.types.push_back(output.dtype());
-      results.bytes.push_back(denseBytes(output));
+      results.bytes.push_back(denseBytes(stream_ == nullptr ? output : toHost(output, stream_)));
     }
+    for (const auto& [tensor, data] : stored) fetch(tensor, *data, stream_);
     if (const auto changed = bound.findChanged(isUpdated(fusion_)))
       return Problem{"input changed", fmt::format("input {} was written", *changed)};
     for (const StoredData& data : storage) {
@@ -147,7 +167,7 @@ class Runner {
   }
 
   int64_t steps() {
-    const BoundInputs bound(inputs_, device_);
+    const BoundInputs bound(inputs_, device_, stream_);
     return executor_.planFor(bound.values()).summary().steps;
   }
   const HostIrContainer& program() const { return executor_.program(); }
@@ -158,6 +178,7 @@ class Runner {
   const RunConfig& config_;
   const std::vector<oracle::OracleTensor>& expected_;
   Device& device_;
+  std::shared_ptr<Stream> stream_;
   MultiDeviceExecutor executor_;
 };
 
@@ -212,7 +233,8 @@ Device& deviceWith(int64_t threads) {
   return *device;
 }
 
-BoundInputs::BoundInputs(const std::vector<InputData>& data, Device& device) : data_(data) {
+BoundInputs::BoundInputs(const std::vector<InputData>& data, Device& device, std::shared_ptr<Stream> stream)
+    : data_(data), stream_(std::move(stream)) {
   copies_.reserve(data.size());
   for (const InputData& input : data) {
     if (const auto* scalar = std::get_if<ScalarValue>(&input)) {
@@ -220,16 +242,16 @@ BoundInputs::BoundInputs(const std::vector<InputData>& data, Device& device) : d
       values_.emplace_back(*scalar);
       continue;
     }
-    StoredData& copy = copies_.emplace_back(std::get<StoredData>(input));
-    values_.emplace_back(Tensor::borrow(device, copy.bytes.data() + copy.offset * sizeOf(copy.dtype), copy.dtype,
-                                        copy.sizes, copy.strides, MemoryKind::Device));
+    values_.emplace_back(placed(copies_.emplace_back(std::get<StoredData>(input)), device, stream_));
   }
 }
 
-std::optional<size_t> BoundInputs::findChanged(const std::vector<bool>& updated) const {
+std::optional<size_t> BoundInputs::findChanged(const std::vector<bool>& updated) {
   for (size_t i = 0; i < data_.size(); ++i) {
     const auto* tensor = std::get_if<StoredData>(&data_[i]);
-    if (tensor != nullptr && !updated[i] && tensor->bytes != copies_[i].bytes) return i;
+    if (tensor == nullptr || updated[i]) continue;
+    fetch(std::get<Tensor>(values_[i]), copies_[i], stream_);
+    if (tensor->bytes != copies_[i].bytes) return i;
   }
   return std::nullopt;
 }
@@ -274,7 +296,7 @@ std::optional<Problem> findProblem(const Fusion& streamed, const Fusion& plain, 
   const char* mode = "plan";
   try {
     verify(streamed, Stage::Scheduled);
-    Runner planned(streamed, inputs, config, Mode::Plan, exact.outputs);
+    Runner planned(streamed, inputs, config, options.place, Mode::Plan, exact.outputs);
     Results first;
     if (auto problem = planned.run(first)) return problem;
     if (auto problem = compareWithOracle(first, exact, typed, mode)) return problem;
@@ -290,14 +312,14 @@ std::optional<Problem> findProblem(const Fusion& streamed, const Fusion& plain, 
     tally.views += std::ssize(planned.program().views());
     if (options.runs_direct) {
       mode = "direct";
-      Runner direct(streamed, inputs, config, Mode::Direct, exact.outputs);
+      Runner direct(streamed, inputs, config, options.place, Mode::Direct, exact.outputs);
       if (auto problem = direct.run(again)) return problem;
       if (auto problem = differenceOf(first, again, "direct and plan differ")) return problem;
       ++tally.runs;
     }
     if (options.runs_unstreamed) {
       mode = "unstreamed";
-      Runner unstreamed(plain, inputs, config, Mode::Plan, exact.outputs);
+      Runner unstreamed(plain, inputs, config, options.place, Mode::Plan, exact.outputs);
       if (auto problem = unstreamed.run(again)) return problem;
       if (auto problem = compareWithOracle(again, exact, typed, mode)) return problem;
       ++tally.runs;

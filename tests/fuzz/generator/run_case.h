@@ -1,8 +1,10 @@
-// Case: a program, its schedule and how it is run; runs it on the processor and says what is wrong with the results.
+// Case: a program, its schedule and how it is run; runs it on the processor or a GPU and says what is wrong with the results.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "draw_data.h"
 #include "draw_program.h"
@@ -45,7 +47,14 @@ struct Problem {
   std::string text;
 };
 
+/// Where memory of its own is needed, with copies by a stream; without a device: the processor of the configuration, on the test's memory.
+struct RunPlace {
+  Device* device = nullptr;
+  std::shared_ptr<Stream> stream = nullptr;
+};
+
 struct RunOptions {
+  RunPlace place = {};
   int64_t replays = 2;      ///< runs of one plan, which must give the same bits
   bool runs_direct = true;  ///< the same bits in direct mode
   bool runs_unstreamed =
@@ -81,16 +90,17 @@ std::vector<InputData> drawDataFor(const Fusion& fusion, uint64_t seed);
 /// A device with poisoned memory, one per number of threads, kept while the program runs.
 Device& deviceWith(int64_t threads);
 
-/// Inputs as the executor takes them, on memory of their own.
+/// Inputs as the executor takes them, on memory of their own: with a stream, the device's.
 class BoundInputs {
  public:
-  BoundInputs(const std::vector<InputData>& data, Device& device);
+  BoundInputs(const std::vector<InputData>& data, Device& device, std::shared_ptr<Stream> stream = nullptr);
   const std::vector<RunValue>& values() const { return values_; }
   /// The number of an input, not among `updated`, whose bytes changed; nothing when none did.
-  std::optional<size_t> findChanged(const std::vector<bool>& updated) const;
+  std::optional<size_t> findChanged(const std::vector<bool>& updated);
 
  private:
   const std::vector<InputData>& data_;
+  std::shared_ptr<Stream> stream_;
   std::vector<StoredData> copies_;
   std::vector<RunValue> values_;
 };
