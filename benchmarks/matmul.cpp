@@ -59,30 +59,30 @@ class Direct {
   Direct(CudaDevice& device, std::shared_ptr<Stream> stream, const Problem& problem, const std::vector<Tensor>& inputs)
       : device_(device), stream_(std::move(stream)), inputs_(inputs) {
     const CurrentContext current(*device_.context());
-    check(library_.create(&handle_));
-    check(library_.product_create(&product_, cublas::kComputeF32, cublas::kF32));
-    check(library_.product_set(product_, cublas::kTransposeA, &cublas::kTransposed, sizeof(cublas::kTransposed)));
+    check(library_->create(&handle_));
+    check(library_->product_create(&product_, cublas::kComputeF32, cublas::kF32));
+    check(library_->product_set(product_, cublas::kTransposeA, &cublas::kTransposed, sizeof(cublas::kTransposed)));
     if (problem.epilogue != Epilogue::None) {
       const uint32_t epilogue = problem.epilogue == Epilogue::Bias ? cublas::kEpilogueBias : kEpilogueBiasGelu;
       void* const bias = inputs_[2].data();
-      check(library_.product_set(product_, cublas::kEpilogue, &epilogue, sizeof(epilogue)));
-      check(library_.product_set(product_, cublas::kBiasPointer, static_cast<const void*>(&bias), sizeof(bias)));
+      check(library_->product_set(product_, cublas::kEpilogue, &epilogue, sizeof(epilogue)));
+      check(library_->product_set(product_, cublas::kBiasPointer, static_cast<const void*>(&bias), sizeof(bias)));
     }
     const auto layout = [&](cublas::Layout& made, int64_t rows, int64_t columns) {
-      check(library_.layout_create(&made, cublas::kBF16, static_cast<uint64_t>(rows), static_cast<uint64_t>(columns),
+      check(library_->layout_create(&made, cublas::kBF16, static_cast<uint64_t>(rows), static_cast<uint64_t>(columns),
                                    rows));
     };
     layout(w_, problem.k, problem.n);
     layout(x_, problem.k, problem.m);
     layout(y_, problem.n, problem.m);
     cublas::Preference preference = nullptr;
-    check(library_.preference_create(&preference));
-    check(library_.preference_set(preference, cublas::kMostWorkspace, &kWorkspaceBytes, sizeof(kWorkspaceBytes)));
+    check(library_->preference_create(&preference));
+    check(library_->preference_set(preference, cublas::kMostWorkspace, &kWorkspaceBytes, sizeof(kWorkspaceBytes)));
     std::array<cublas::Choice, 8> choices;
     int count = 0;
-    check(library_.choose(handle_, product_, w_, x_, y_, y_, preference, static_cast<int>(choices.size()),
+    check(library_->choose(handle_, product_, w_, x_, y_, y_, preference, static_cast<int>(choices.size()),
                           choices.data(), &count));
-    library_.preference_destroy(preference);
+    library_->preference_destroy(preference);
     const auto found = std::find_if(choices.begin(), choices.begin() + count,
                                     [](const cublas::Choice& choice) { return choice.state == cublas::kSuccess; });
     TK_REQUIRE(found != choices.begin() + count, Unsupported, "cuBLASLt has no kernel for {}", problem.name());
@@ -95,16 +95,16 @@ class Direct {
   Direct& operator=(const Direct&) = delete;
   ~Direct() {
     const CurrentContext current(*device_.context());
-    for (const cublas::Layout layout : {w_, x_, y_}) library_.layout_destroy(layout);
-    library_.product_destroy(product_);
-    library_.destroy(handle_);
+    for (const cublas::Layout layout : {w_, x_, y_}) library_->layout_destroy(layout);
+    library_->product_destroy(product_);
+    library_->destroy(handle_);
   }
 
   void run() {
     const CurrentContext current(*device_.context());
     const float one = 1;
     const float zero = 0;
-    check(library_.multiply(handle_, product_, &one, inputs_[1].data(), w_, inputs_[0].data(), x_, &zero,
+    check(library_->multiply(handle_, product_, &one, inputs_[1].data(), w_, inputs_[0].data(), x_, &zero,
                             output_.data(), y_, output_.data(), y_, &choice_.algorithm, workspace_->address(),
                             kWorkspaceBytes, CudaDevice::queueOf(*stream_).stream()));
   }
@@ -112,13 +112,13 @@ class Direct {
 
  private:
   void check(cublas::Status status) const {
-    TK_REQUIRE(status == cublas::kSuccess, Device, "cuBLASLt reports {}", library_.describe(status));
+    TK_REQUIRE(status == cublas::kSuccess, Device, "cuBLASLt reports {}", library_->describe(status));
   }
 
   CudaDevice& device_;
   std::shared_ptr<Stream> stream_;
   const std::vector<Tensor>& inputs_;
-  const CublasLibrary& library_ = CublasLibrary::load();
+  const CublasLibrary* library_ = &CublasLibrary::load();
   cublas::Handle handle_ = nullptr;
   cublas::Product product_ = nullptr;
   cublas::Layout w_ = nullptr, x_ = nullptr, y_ = nullptr;

@@ -107,43 +107,56 @@ static std::vector<const TensorView*> columnReductions(const KernelRows& rows) {
   return reductions;
 }
 
-// As many threads along columns as there are vectors in them.
-static int64_t columnThreadsOf(const KernelRows& rows, const ScalarBindings& sizes, int64_t vector) {
-  int64_t most = 0;
-  for (const TensorView* tensor : columnReductions(rows)) {
-    const auto columns = productOf(*tensor, rowLoopsOf(rows, *tensor).rows, sizes);
-    most = std::max(most, columns ? (*columns + vector - 1) / vector : kWarp);
-  }
-  return most == 0 ? kWarp : static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::min(most, kWarp))));
-}
+// What sums over rows are like: the one with the most columns, in vectors, and the one with the fewest rows.
+struct ColumnFacts {
+  int64_t vectors = 0;
+  int64_t rows = INT64_MAX;
+  bool may_split = true;  // among blocks
+};
 
-// How many blocks share a column, so that there are enough for the GPU and each still has much to do.
-static int64_t columnBlocksOf(const KernelRows& rows, const KernelTarget& target, const ScalarBindings& sizes,
-                              int64_t column_threads, int64_t widest) {
-  int64_t blocks = 0;
-  int64_t rest = INT64_MAX;
+static ColumnFacts columnFactsOf(const KernelRows& rows, const ScalarBindings& sizes, int64_t widest) {
+  ColumnFacts facts;
   for (const TensorView* tensor : columnReductions(rows)) {
-    // What follows has to be complete before the next reduction begins.
-    if (rows.isFollowing(*tensor)) return 1;
     const RowLoops loops = rowLoopsOf(rows, *tensor);
     const auto columns = productOf(*tensor, loops.rows, sizes);
     const auto reduced = productOf(*tensor, loops.rest, sizes);
-    if (!columns || !reduced) return 1;
     int64_t vector = widest;
-    while (vector > 1 && *columns % vector != 0) vector /= 2;
-    blocks = std::max(blocks, (*columns + column_threads * vector - 1) / (column_threads * vector));
-    rest = std::min(rest, *reduced);
+    while (columns && vector > 1 && *columns % vector != 0) vector /= 2;
+    facts.vectors = std::max(facts.vectors, columns ? (*columns + vector - 1) / vector : kWarp);
+    facts.rows = std::min(facts.rows, reduced.value_or(0));
+    // What follows has to be complete before the next reduction begins.
+    facts.may_split = facts.may_split && columns && reduced && !rows.isFollowing(*tensor);
   }
-  if (blocks == 0) return 1;
+  return facts;
+}
+
+// How many threads go along columns, and how many blocks share a column: so that there are enough for the GPU and each still has much to do.
+static void chooseColumns(const ColumnFacts& facts, const KernelTarget& target, CudaScheduleParameters& parameters) {
+  if (facts.vectors == 0) return;
+  // As many threads as there are vectors.
+  int64_t threads = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::min(facts.vectors, kWarp))));
+  parameters.column_threads = threads;
+  if (!facts.may_split) return;
+  // Few rows are better not shared: blocks that take narrow columns do not wait for one another.
+  constexpr int64_t kFewRows = 2048;
+  constexpr int64_t kFewestThreads = 8;  // whose vectors are a line of memory
+  for (; facts.rows <= kFewRows && threads >= kFewestThreads; threads /= 2) {
+    parameters.column_threads = threads;
+    if (facts.vectors / threads >= target.multiprocessors * 7 / 8) return;
+  }
+  threads = parameters.column_threads;
+  const int64_t blocks = (facts.vectors + threads - 1) / threads;
   constexpr int64_t kBlocksPerMultiprocessor = 2;
-  const int64_t rows_at_once = kColumnBlockThreads / column_threads * kColumnUnroll;
+  const int64_t rows_at_once = kColumnBlockThreads / threads * kColumnUnroll;
   const int64_t wanted = (kBlocksPerMultiprocessor * target.multiprocessors + blocks - 1) / blocks;
-  const int64_t most = std::max<int64_t>(1, std::min(wanted, rest / rows_at_once));
+  const int64_t most = std::max<int64_t>(1, std::min(wanted, facts.rows / rows_at_once));
+  parameters.column_blocks = most;
   // Parts that come out even have no guards in their loops, which loads would wait for.
   for (int64_t parts = most; 2 * parts > most; --parts) {
-    if (rest % (parts * rows_at_once) == 0) return parts;
+    if (facts.rows % (parts * rows_at_once) != 0) continue;
+    parameters.column_blocks = parts;
+    return;
   }
-  return most;
 }
 
 // Blocks of 128 threads, which take a part of a row or several rows side by side.
@@ -179,8 +192,7 @@ static CudaScheduleParameters chooseParametersOf(const KernelRows& rows, const K
   const RowFacts facts = rowFactsOf(rows, sizes);
   CudaScheduleParameters parameters;
   const int64_t widest = std::max<int64_t>(1, std::min(facts.vector, kAccessBytes));
-  parameters.column_threads = columnThreadsOf(rows, sizes, widest);
-  parameters.column_blocks = columnBlocksOf(rows, target, sizes, parameters.column_threads, widest);
+  chooseColumns(columnFactsOf(rows, sizes, widest), target, parameters);
   if (!facts.has_rows) {
     parameters.vector = kAccessBytes;
     return parameters;
