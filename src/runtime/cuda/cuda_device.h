@@ -70,8 +70,8 @@ class CudaDevice final : public Device {
   std::shared_ptr<const Work> prepare(const WorkRequest& request) override;
   /// What kernels for this device are scheduled for.
   KernelTarget kernelTarget() const;
-  /// Compiles a kernel, which is launched with so many addresses. Errors: Compile; Unsupported for what CUDA text cannot say.
-  std::shared_ptr<const Work> makeWork(const PreparedKernel& prepared, size_t operand_count);
+  /// Compiles a kernel, which is launched with so many addresses and computes indices in this type. Errors: Compile; Unsupported for what CUDA text cannot say.
+  std::shared_ptr<const Work> makeWork(const PreparedKernel& prepared, DataType index_type, size_t operand_count);
   /// `work` is a CudaWork.
   void launch(Stream& stream, const Work& work, std::span<void* const> addresses) override;
   std::unique_ptr<Replay> prepareReplay(ReplaySteps steps) override;
