@@ -32,11 +32,20 @@ TensorReads::TensorReads(Fusion& fusion, IntervalAnalysis& analysis, RuleTable& 
     : fusion_(&fusion), analysis_(&analysis), rules_(&rules), is_stored_(std::move(is_stored)) {}
 
 std::vector<TensorRead> TensorReads::of(const Element& element, Substitution& coordinates) {
+  start(element, coordinates);
+  return std::move(reads_);
+}
+
+std::vector<TensorRead> TensorReads::onTheWay(const Element& element, Substitution& coordinates) {
+  start(element, coordinates);
+  return {seen_.begin(), seen_.end()};
+}
+
+void TensorReads::start(const Element& element, Substitution& coordinates) {
   seen_.clear();
   reads_.clear();
   indices_ = 0;
   visit(element, coordinates);
-  return std::move(reads_);
 }
 
 void TensorReads::visit(const Element& element, Substitution& coordinates) {

@@ -30,8 +30,11 @@ class TensorReads {
 
   /// What computing the element with the rule's coordinates replaced reads: each tensor and index once, in order of their places.
   std::vector<TensorRead> of(const Element& element, Substitution& coordinates);
+  /// The same with the expressions between: each tensor and index at which the element is computed from it, stored or not.
+  std::vector<TensorRead> onTheWay(const Element& element, Substitution& coordinates);
 
  private:
+  void start(const Element& element, Substitution& coordinates);
   void visit(const Element& element, Substitution& coordinates);
 
   Fusion* fusion_;

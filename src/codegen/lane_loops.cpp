@@ -390,12 +390,12 @@ std::vector<std::vector<const kir::Statement*>> LaneLoop::cutIntoStages() const 
   return stages;
 }
 
-LaneLoop::Stages LaneLoop::stages(int64_t strip, std::string_view strip_index, std::string_view turns) {
+LaneLoop::Stages LaneLoop::stagesOf(const StageText& text) {
   Stages result;
   const auto stages = cutIntoStages();
   std::map<const kir::Variable*, size_t> defined;  // in which stage
   std::vector<std::set<const kir::Variable*>> passed(stages.size());
-  const auto arrayOf = [&](const kir::Variable& variable) { return "strip_" + variable.name; };
+  const auto arrayOf = [&](const kir::Variable& variable) { return fmt::format("{}_{}", text.prefix, variable.name); };
   for (size_t i = 0; i < stages.size(); ++i) {
     std::vector<std::string>& lines = result.lines.emplace_back();
     std::set<const kir::Variable*> taken;
@@ -405,29 +405,49 @@ LaneLoop::Stages LaneLoop::stages(int64_t strip, std::string_view strip_index, s
         const kir::Variable& variable = *value.variable;
         const size_t from = defined.at(&variable);
         if (from == i || !taken.insert(&variable).second) return;
-        const std::string type = laneTypeName(laneType(variable.dtype));
-        lines.push_back(fmt::format("const {} {} = {}[{}];", type, variable.name, arrayOf(variable), strip_index));
+        const std::string type = text.type(variable);
+        lines.push_back(fmt::format("const {} {} = {}[{}];", type, variable.name, arrayOf(variable), text.index));
         if (!passed[from].insert(&variable).second) return;
-        result.arrays.push_back(fmt::format("{} {}[{}];", type, arrayOf(variable), strip));
-        result.lines[from].push_back(fmt::format("{}[{}] = {};", arrayOf(variable), strip_index, variable.name));
+        result.arrays.push_back(fmt::format("{} {}", type, arrayOf(variable)));
+        result.lines[from].push_back(fmt::format("{}[{}] = {};", arrayOf(variable), text.index, variable.name));
       });
-      const auto* let = std::get_if<kir::Let>(&each->node);
-      if (let != nullptr) defined[let->variable.get()] = i;
-      if (let == nullptr || !isRandom(*let->value)) {
-        lines.push_back(line(*each));
-        continue;
-      }
-      const std::string& name = let->variable->name;
-      result.arrays.push_back(fmt::format("tk_u32 room_{}[{}];", name, 24 * lanes_));
-      result.before.push_back(
-          fmt::format("const tk_u32* const words_{} = {};", name, words(*let->value, "room_" + name, turns)));
-      lines.push_back(fmt::format("const tk_u32x{} {} = tk_load_words_f32x{}(&words_{}[{} * {}]);", lanes_, name,
-                                  lanes_, name, strip_index, lanes_));
+      if (const auto* let = std::get_if<kir::Let>(&each->node)) defined[let->variable.get()] = i;
+      lines.push_back(text.line(*each));
     }
   }
+  return result;
+}
+
+LaneLoop::Stages LaneLoop::stages(std::string_view strip_index, std::string_view turns) {
+  std::vector<std::string> rooms;
+  std::vector<std::string> before;
+  Stages result =
+      stagesOf({.prefix = "strip",
+                .index = strip_index,
+                .type = [&](const kir::Variable& variable) { return laneTypeName(laneType(variable.dtype)); },
+                .line =
+                    [&](const kir::Statement& each) {
+                      const auto* let = std::get_if<kir::Let>(&each.node);
+                      if (let == nullptr || !isRandom(*let->value)) return line(each);
+                      const std::string& name = let->variable->name;
+                      rooms.push_back(fmt::format("tk_u32 room_{}[{}];", name, 24 * lanes_));
+                      before.push_back(fmt::format("const tk_u32* const words_{} = {};", name,
+                                                   words(*let->value, "room_" + name, turns)));
+                      return fmt::format("const tk_u32x{} {} = tk_load_words_f32x{}(&words_{}[{} * {}]);", lanes_, name,
+                                         lanes_, name, strip_index, lanes_);
+                    }});
+  result.rooms = std::move(rooms);
+  result.before = std::move(before);
   helpers_wanted_.insert(fmt::format("places_f32x{}", lanes_));
   around_.helpers->insert(helpers_wanted_.begin(), helpers_wanted_.end());
   return result;
+}
+
+LaneLoop::Stages LaneLoop::stagesOfTurns(std::string_view turn_index) {
+  const auto typeOf = [](const kir::Variable& variable) {
+    return deviceTypeName(LaneType(variable.dtype == DataType::Bool ? DataType::I32 : variable.dtype));
+  };
+  return stagesOf({.prefix = "rest", .index = turn_index, .type = typeOf, .line = around_.one_turn});
 }
 
 }  // namespace tokamak

@@ -22,6 +22,7 @@ struct LaneSurroundings {
   std::set<std::string>* helpers = nullptr;
   std::function<std::string(const kir::Value&)> one_lane;        ///< the text of a value that is the same for all lanes
   std::function<std::string(const TensorView&, Scalar&)> place;  ///< "T3[k * 4]"
+  std::function<std::string(const kir::Statement&)> one_turn;    ///< a Let or Store of one turn
 };
 
 /// Lets and stores over f32, half types and masks, and random words on their way to these, where each access to memory is at a place that the loop's index does not change, or that moves with it, and no turn
@@ -55,16 +56,29 @@ class LaneLoop {
   /// Text of as many turns as there are lanes, from the index that the loop's name has. Not where there are words.
   std::vector<std::string> turns();
 
-  /// The same in stages, each for a strip of turns before the next one begins: what stages pass on is in arrays, indexed by `strip_index`. Random words are made
-  /// for a whole strip, `turns` long, before: the index has its first value there.
+  /// The same in stages, each for a strip of turns before the next one begins: what stages pass on is in arrays of a strip's length, indexed by `strip_index`. Random
+  /// words are made for a whole strip, `turns` long, before: the index has its first value there.
   struct Stages {
-    std::vector<std::string> arrays;
+    std::vector<std::string> arrays;  ///< types and names
+    std::vector<std::string> rooms;   ///< for random words
     std::vector<std::string> before;
     std::vector<std::vector<std::string>> lines;
   };
-  Stages stages(int64_t strip, std::string_view strip_index, std::string_view turns);
+  Stages stages(std::string_view strip_index, std::string_view turns);
+  size_t countStages() const { return cutIntoStages().size(); }
+  /// Turn by turn, in stages for as many turns as there are lanes.
+  Stages stagesOfTurns(std::string_view turn_index);
 
  private:
+  /// How stages are written: the names of what they pass on, and what defines it.
+  struct StageText {
+    std::string_view prefix;  ///< of the arrays' names
+    std::string_view index;
+    std::function<std::string(const kir::Variable&)> type;
+    std::function<std::string(const kir::Statement&)> line;
+  };
+  Stages stagesOf(const StageText& text);
+
   using Place = std::pair<const TensorView*, Scalar*>;
   static constexpr int kLongCost = 20;
   static constexpr int kStageCost = 24;

@@ -45,7 +45,12 @@ class SourceWriter {
                   .helpers = &helpers_,
                   .value = [this](const Value& each) { return value(each); },
                   .place = [this](const TensorView& tensor, Scalar& index) { return place(tensor, index); },
-                  .name = [this](const Scalar& index) { return names_.at(&index); }}) {
+                  .name = [this](const Scalar& index) { return names_.at(&index); },
+                  .one_turn =
+                      [this](const kir::Statement& each) {
+                        const auto* let = std::get_if<kir::Let>(&each.node);
+                        return let != nullptr ? text(*let) : text(std::get<kir::Store>(each.node));
+                      }}) {
     kir::assumeIndices(kernel, analysis_);
     kir::visitStatements(kernel.body, [&](const kir::Statement& statement) {
       if (const auto* let = std::get_if<kir::Let>(&statement.node)) taken_.insert(let->variable->name);
@@ -372,7 +377,9 @@ class SourceWriter {
     const std::string size = allocate.size->isConstantInt(0) ? "1" : scalars_.write(*allocate.size);
     line(indent, fmt::format("{}{} {}[{}]{};", aligned, type, bufferName(tensor), size, of_lanes));
   }
-  void write(const kir::Let& let, size_t indent) {
+  void write(const kir::Let& let, size_t indent) { line(indent, text(let)); }
+  void write(const kir::Store& store, size_t indent) { line(indent, text(store)); }
+  std::string text(const kir::Let& let) {
     const kir::Variable& variable = *let.variable;
     // Loops with comparisons of wide integers, kept in bytes, are not vectorised.
     const bool is_byte = dialect_ == Dialect::C && variable.dtype == DataType::Bool;
@@ -380,10 +387,10 @@ class SourceWriter {
                                    variable.name, value(*let.value));
     if (variable.tensor != nullptr && variable.tensor->definition() != nullptr)
       text += fmt::format("  // {}", summaryOf(*variable.tensor->definition()));
-    line(indent, text);
+    return text;
   }
-  void write(const kir::Store& store, size_t indent) {
-    line(indent, fmt::format("{} = {};", place(*store.tensor, *store.index), value(*store.value)));
+  std::string text(const kir::Store& store) {
+    return fmt::format("{} = {};", place(*store.tensor, *store.index), value(*store.value));
   }
   void write(const kir::Combine& combine, size_t indent) {
     TK_REQUIRE(dialect_ == Dialect::Cuda, Unsupported,
@@ -485,8 +492,8 @@ class SourceWriter {
   IntervalAnalysis analysis_;
   std::set<std::string> helpers_;
   std::map<const Scalar*, std::string> names_;
-  std::set<std::string> taken_ = {"block", "buffers", "symbols", "first_block", "last_block",
-                                  "whole", "strip",   "turn",    "turns",       "byte"};
+  std::set<std::string> taken_ = {"block", "buffers", "symbols", "first_block", "last_block", "whole",
+                                  "strip", "turn",    "turns",   "first",       "byte"};
   std::set<const TensorView*> variables_;
   ScalarSource scalars_;
   VectorText vectors_;

@@ -46,7 +46,8 @@ std::optional<VectorText::Vectors> VectorText::vectorsOf(const kir::Loop& loop, 
                   .scalars = around_.scalars,
                   .helpers = around_.helpers,
                   .one_lane = around_.value,
-                  .place = around_.place});
+                  .place = around_.place,
+                  .one_turn = around_.one_turn});
   if (!lanes.isPossible()) return std::nullopt;
   const bool is_short = is_known && turns / lanes_ <= kUnrolled && !lanes.hasWords();
   const Lines prefetches = prefetchesOf(loop, lanes, is_short, turns, outside);
@@ -61,7 +62,30 @@ std::optional<VectorText::Vectors> VectorText::vectorsOf(const kir::Loop& loop, 
   length = fusion.scalar(ScalarOp::Max, length, fusion.constant(0));
   result.rest = loop;
   result.rest->start = fusion.add(loop.start, fusion.mul(fusion.floorDiv(length, width), width));
+  // Compilers take more than twice as long for straight code of twice the length.
+  constexpr size_t kManyStages = 8;
+  if (lanes.countStages() > kManyStages) {
+    addAll(result.lines, 0, turnsInStages(*result.rest, lanes.stagesOfTurns("turn")));
+    result.rest.reset();
+  }
   return result;
+}
+
+Lines VectorText::turnsInStages(const kir::Loop& rest, const LaneLoop::Stages& stages) {
+  Lines lines;
+  add(lines, 0, "{");
+  add(lines, 1, fmt::format("const tk_i64 first = {};", around_.scalars->write(*rest.start)));
+  add(lines, 1, fmt::format("const tk_i64 turns = {} - first;", around_.scalars->writeOperand(*rest.stop)));
+  for (const std::string& array : stages.arrays) add(lines, 1, fmt::format("{}[{}];", array, lanes_));
+  for (const Lines& stage : stages.lines) {
+    add(lines, 1, "for (tk_i64 turn = 0; turn < turns; ++turn) {");
+    add(lines, 2, "__asm__(\"\");");
+    add(lines, 2, fmt::format("const tk_i64 {} = first + turn;", around_.name(*rest.index)));
+    addAll(lines, 2, stage);
+    add(lines, 1, "}");
+  }
+  add(lines, 0, "}");
+  return lines;
 }
 
 // Places that are constant keep partial results in registers.
@@ -80,13 +104,14 @@ Lines VectorText::unrolled(const kir::Loop& loop, LaneLoop& lanes, int64_t count
 }
 
 Lines VectorText::strips(const kir::Loop& loop, LaneLoop& lanes, const Lines& prefetches) {
-  constexpr int64_t kStrip = 16;
+  constexpr int64_t kLongest = 16;
+  constexpr int64_t kMostBytes = 1 << 20;  // on the stack
   const std::string name = around_.name(*loop.index);
   const std::string start = around_.scalars->writeOperand(*loop.start);
   Lines lines;
   add(lines, 0, fmt::format("const tk_i64 whole = ({} - {}) / {};", around_.scalars->write(*loop.stop), start, lanes_));
   LaneLoop::Stages stages;
-  if (lanes.isLong()) stages = lanes.stages(kStrip, "turn", "turns");
+  if (lanes.isLong()) stages = lanes.stages("turn", "turns");
   if (stages.lines.size() <= 1 && stages.before.empty()) {
     add(lines, 0, "for (tk_i64 strip = 0; strip < whole; ++strip) {");
     add(lines, 1, fmt::format("const tk_i64 {} = {} + strip * {};", name, start, lanes_));
@@ -96,9 +121,12 @@ Lines VectorText::strips(const kir::Loop& loop, LaneLoop& lanes, const Lines& pr
     return lines;
   }
   stages.lines.front().insert(stages.lines.front().begin(), prefetches.begin(), prefetches.end());
-  add(lines, 0, fmt::format("for (tk_i64 strip = 0; strip < whole; strip += {}) {{", kStrip));
-  add(lines, 1, fmt::format("const tk_i64 turns = whole - strip < {} ? whole - strip : {};", kStrip, kStrip));
-  addAll(lines, 1, stages.arrays);
+  const auto passed = std::max<int64_t>(1, static_cast<int64_t>(stages.arrays.size()));
+  const int64_t longest = std::clamp<int64_t>(kMostBytes / (passed * lanes_ * sizeOf(DataType::F32)), 1, kLongest);
+  add(lines, 0, fmt::format("for (tk_i64 strip = 0; strip < whole; strip += {}) {{", longest));
+  add(lines, 1, fmt::format("const tk_i64 turns = whole - strip < {} ? whole - strip : {};", longest, longest));
+  for (const std::string& array : stages.arrays) add(lines, 1, fmt::format("{}[{}];", array, longest));
+  addAll(lines, 1, stages.rooms);
   if (!stages.before.empty()) {
     add(lines, 1, fmt::format("const tk_i64 {} = {} + strip * {};", name, start, lanes_));
     addAll(lines, 1, stages.before);

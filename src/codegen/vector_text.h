@@ -24,7 +24,8 @@ struct VectorSurroundings {
   std::set<std::string>* helpers = nullptr;
   std::function<std::string(const kir::Value&)> value;
   std::function<std::string(const TensorView&, Scalar&)> place;
-  std::function<std::string(const Scalar&)> name;  ///< of an index
+  std::function<std::string(const Scalar&)> name;              ///< of an index
+  std::function<std::string(const kir::Statement&)> one_turn;  ///< a Let or Store
 };
 
 class VectorText {
@@ -40,7 +41,7 @@ class VectorText {
   struct Vectors {
     std::vector<const kir::Let*> invariants;  ///< to be written before
     std::vector<std::string> lines;           ///< indented from the left margin
-    std::optional<kir::Loop> rest;            ///< the turns that are left, fewer than a vector has
+    std::optional<kir::Loop> rest;  ///< the turns that are left, fewer than a vector has, if not among the lines
   };
   /// If that is possible and gains something. `outside`: indices of the loops around.
   std::optional<Vectors> vectorsOf(const kir::Loop& loop, std::span<Scalar* const> outside);
@@ -59,6 +60,7 @@ class VectorText {
  private:
   std::vector<std::string> unrolled(const kir::Loop& loop, LaneLoop& lanes, int64_t count,
                                     const std::vector<std::string>& prefetches);
+  std::vector<std::string> turnsInStages(const kir::Loop& rest, const LaneLoop::Stages& stages);
   std::vector<std::string> strips(const kir::Loop& loop, LaneLoop& lanes, const std::vector<std::string>& prefetches);
   std::vector<std::string> prefetchesOf(const kir::Loop& loop, LaneLoop& lanes, bool is_short, int64_t turns,
                                         std::span<Scalar* const> outside);

@@ -1,6 +1,7 @@
 #include "heuristics/kept_values.h"
 
 #include <algorithm>
+#include <list>
 #include <map>
 #include <set>
 
@@ -78,10 +79,8 @@ class KeptValueFinder {
  public:
   explicit KeptValueFinder(const KernelRows& rows) : rows_(rows), fusion_(rows.fusion()) {
     analysis_.assumeExtents(fusion_);
-    for (const TensorView* tensor : rows.stored()) {
-      const ElementRule& rule = rules_.of(*tensor->definition());
-      nests_.push_back({tensor, coordinatesOf(rows, *tensor, rule)});
-    }
+    for (const TensorView* tensor : rows.stored())
+      addNest(*tensor, coordinatesOf(rows, *tensor, rules_.of(*tensor->definition())));
   }
 
   std::vector<KeptValue> find(int64_t most_bytes) {
@@ -108,9 +107,13 @@ class KeptValueFinder {
   }
 
  private:
+  // Where a nest reads a tensor; nothing if not at its own coordinates, or at several places.
+  using Place = std::optional<KeptValue>;
+
   struct Nest {
     const TensorView* tensor;
     Coordinates at;
+    std::map<const TensorView*, Place> reads;  // on the way to what is stored, and that
   };
 
   bool isStored(const TensorView& tensor) const {
@@ -118,9 +121,47 @@ class KeptValueFinder {
            (isReduced(tensor) && !rows_.isExpression(tensor));
   }
 
+  void addNest(const TensorView& tensor, Coordinates at) {
+    nests_.push_back({&tensor, std::move(at), {}});
+    findReads(nests_.back());
+  }
+
+  // All tensors at once: asking for one after the other would visit the whole nest for each.
+  void findReads(Nest& nest) {
+    forgetReads(nest);
+    const ElementRule& rule = rules_.of(*nest.tensor->definition());
+    const Element& element = isReduced(*nest.tensor) ? *rule.value->operands[0] : *rule.value;
+    TensorReads reads(fusion_, analysis_, rules_, [&](const TensorView& read) { return isStored(read); });
+    Substitution same(fusion_);
+    for (const TensorRead& read : reads.onTheWay(element, same)) {
+      Place place = readInPlace(read, nest.at);
+      if (place && (nest.at.rows.empty() || place->rest.empty())) place = std::nullopt;
+      const auto [known, is_new] = nest.reads.try_emplace(read.tensor, place);
+      if (!is_new && !isSame(known->second, place)) known->second = std::nullopt;
+      readers_[read.tensor].insert(&nest);
+    }
+  }
+  void forgetReads(Nest& nest) {
+    for (const auto& [tensor, place] : nest.reads) readers_[tensor].erase(&nest);
+    nest.reads.clear();
+  }
+
+  static bool isSame(const Place& a, const Place& b) {
+    return a.has_value() && b.has_value() && a->rows == b->rows && a->rest == b->rest;
+  }
+
+  // Nests end at what is stored.
+  void setStored(const TensorView& tensor, bool is_stored) {
+    if (is_stored)
+      kept_tensors_.insert(&tensor);
+    else
+      kept_tensors_.erase(&tensor);
+    for (Nest* nest : std::set<Nest*>(readers_[&tensor])) findReads(*nest);
+  }
+
   void keep(const KeptValue& value) {
     kept_.push_back(value);
-    kept_tensors_.insert(value.tensor);
+    setStored(*value.tensor, true);
     // It is computed in the row as well.
     if (value.tensor->definition() == nullptr) return;
     const ElementRule& rule = rules_.of(*value.tensor->definition());
@@ -133,53 +174,43 @@ class KeptValueFinder {
       at.rest.push_back(rule.coordinates[static_cast<size_t>(each)]);
       at.rest_extents.push_back(rule.extents[static_cast<size_t>(each)]);
     }
-    nests_.push_back({value.tensor, std::move(at)});
+    addNest(*value.tensor, std::move(at));
   }
 
   // A value that only one later value is made of need not be kept beside that.
   void dropPassedOn() {
     for (size_t i = 0; i < kept_.size();) {
       TensorView* tensor = kept_[i].tensor;
-      const auto nest = std::ranges::find_if(
-          nests_, [&](const Nest& each) { return each.tensor == tensor && !fusion_.isOutput(tensor); });
-      const bool is_output = nest == nests_.end();
-      std::optional<Nest> own;
-      if (!is_output) {
-        own = *nest;
-        nests_.erase(nest);
-      }
-      kept_tensors_.erase(tensor);
-      if (is_output || readInPlaceByAll(*tensor)) {
-        kept_tensors_.insert(tensor);
-        if (own) nests_.push_back(*own);
+      if (fusion_.isOutput(tensor)) {
         ++i;
         continue;
       }
+      const auto own = std::ranges::find(nests_, tensor, &Nest::tensor);
+      forgetReads(*own);
+      Coordinates at = std::move(own->at);
+      nests_.erase(own);
+      if (readInPlaceByAll(*tensor)) {
+        addNest(*tensor, std::move(at));
+        ++i;
+        continue;
+      }
+      setStored(*tensor, false);
       kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(i));
     }
   }
 
   // Where the tensor stands if at least two stored tensors need it in place, and all that need it.
-  std::optional<KeptValue> readInPlaceByAll(TensorView& tensor) {
-    std::optional<KeptValue> value;
-    int count = 0;
-    for (const Nest& nest : nests_) {
-      const ElementRule& rule = rules_.of(*nest.tensor->definition());
-      TensorReads reads(fusion_, analysis_, rules_,
-                        [&](const TensorView& read) { return &read == &tensor || isStored(read); });
-      Substitution same(fusion_);
-      const Element& element = isReduced(*nest.tensor) ? *rule.value->operands[0] : *rule.value;
-      for (const TensorRead& read : reads.of(element, same)) {
-        if (read.tensor != &tensor) continue;
-        const auto place = readInPlace(read, nest.at);
-        if (!place || nest.at.rows.empty() || place->rest.empty()) return std::nullopt;
-        if (value && (place->rows != value->rows || place->rest != value->rest)) return std::nullopt;
-        value = place;
-        ++count;
-      }
-      // An output that is written in place needs its own value.
-      if (nest.tensor == &tensor) ++count;
+  Place readInPlaceByAll(const TensorView& tensor) {
+    Place value;
+    size_t count = 0;
+    for (const Nest* nest : readers_[&tensor]) {
+      const Place& place = nest->reads.at(&tensor);
+      if (!place || (value && !isSame(place, value))) return std::nullopt;
+      value = place;
+      ++count;
     }
+    // An output that is written in place needs its own value.
+    count += static_cast<size_t>(std::ranges::count(nests_, &tensor, &Nest::tensor));
     return count > 1 ? value : std::nullopt;
   }
 
@@ -228,7 +259,8 @@ class KeptValueFinder {
   Fusion& fusion_;
   IntervalAnalysis analysis_;
   RuleTable rules_;
-  std::vector<Nest> nests_;
+  std::list<Nest> nests_;
+  std::map<const TensorView*, std::set<Nest*>> readers_;
   std::vector<KeptValue> kept_;
   std::set<const TensorView*> kept_tensors_;
 };

@@ -25,7 +25,11 @@ bool storeExpandedInFull(Fusion& unit) {
   return is_changed;
 }
 
+// Compilers take more than twice as long for twice as large a kernel, and what is nested as deeply as there are ops takes stack.
+constexpr size_t kMostOps = 2000;
+
 bool mayBeOneKernel(const Fusion& fusion, const SegmentedGroup& group, const KernelTarget& target) {
+  if (group.exprs.size() > kMostOps) return false;
   Fusion unit(fusion.name());
   Cloner cloner(unit);
   for (TensorView* input : group.inputs) unit.addInput(cloner.clone(input));

@@ -305,12 +305,12 @@ bool IntervalAnalysis::isProvablyDivisible(Scalar& scalar, Scalar& divisor) {
          });
 }
 
-bool IntervalAnalysis::needs64Bit(Scalar& scalar) {
-  if (isFloatingType(scalar.dtype())) return false;
+bool IntervalAnalysis::isWithin(Scalar& scalar, int bits) {
+  if (isFloatingType(scalar.dtype())) return true;
   const Interval interval = of(scalar);
-  const bool fits =
-      interval.lower >= std::numeric_limits<int32_t>::min() && interval.upper <= std::numeric_limits<int32_t>::max();
-  return !fits || std::ranges::any_of(scalar.operands(), [&](Scalar* operand) { return needs64Bit(*operand); });
+  const int64_t bound = int64_t{1} << (bits - 1);
+  return interval.lower >= -bound && interval.upper < bound &&
+         std::ranges::all_of(scalar.operands(), [&](Scalar* operand) { return isWithin(*operand, bits); });
 }
 
 }  // namespace tokamak

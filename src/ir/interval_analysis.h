@@ -28,8 +28,8 @@ class IntervalAnalysis {
   bool isProvablyEqual(Scalar& a, Scalar& b);
   bool isProvablyDifferent(Scalar& a, Scalar& b) { return !differenceOf(a, b).contains(0); }
   bool isProvablyDivisible(Scalar& scalar, Scalar& divisor);
-  /// Whether computing the scalar may meet a value that is not a 32-bit integer.
-  bool needs64Bit(Scalar& scalar);
+  /// Whether computing the scalar meets integers of so many bits only.
+  bool isWithin(Scalar& scalar, int bits);
 
  private:
   // A sum whose divisions, minima or loop indices were partly replaced by what bounds them.

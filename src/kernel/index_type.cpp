@@ -9,7 +9,11 @@
 
 namespace tokamak::kir {
 
-DataType indexTypeOf(const Kernel& kernel, const std::function<std::optional<Interval>(const Scalar&)>& intervalOf) {
+namespace {
+
+using IntervalOf = std::function<std::optional<Interval>(const Scalar&)>;
+
+bool areWithin(const Kernel& kernel, const IntervalOf& intervalOf, int bits) {
   IntervalAnalysis analysis;
   for (const Scalar* symbol : kernel.symbols) {
     if (isFloatingType(symbol->dtype())) continue;
@@ -20,19 +24,35 @@ DataType indexTypeOf(const Kernel& kernel, const std::function<std::optional<Int
   const auto isOfParameters = [&](const Scalar& scalar) {
     return std::ranges::any_of(parameters, [&](const Scalar* parameter) { return mentions(scalar, *parameter); });
   };
-  bool needs_64 = false;
-  for (const LaunchDimension& dimension : kernel.dimensions) needs_64 |= analysis.needs64Bit(*dimension.extent);
+  bool is_within = true;
+  for (const LaunchDimension& dimension : kernel.dimensions) is_within &= analysis.isWithin(*dimension.extent, bits);
   visitScalars(kernel.body, [&](Scalar& scalar) {
-    needs_64 = needs_64 || (!isOfParameters(scalar) && analysis.needs64Bit(scalar));
+    is_within = is_within && (isOfParameters(scalar) || analysis.isWithin(scalar, bits));
   });
-  return needs_64 ? DataType::I64 : DataType::I32;
+  return is_within;
+}
+
+IntervalOf valuesIn(const ScalarBindings& bindings) {
+  return [&](const Scalar& symbol) -> std::optional<Interval> {
+    const auto found = bindings.find(&symbol);
+    return found == bindings.end() ? std::nullopt : std::optional(Interval::exactly(asInt(found->second)));
+  };
+}
+
+DataType typeFor(bool is_narrow_enough) { return is_narrow_enough ? DataType::I32 : DataType::I64; }
+
+}  // namespace
+
+DataType indexTypeOf(const Kernel& kernel, const IntervalOf& intervalOf) {
+  return typeFor(areWithin(kernel, intervalOf, 32));
 }
 
 DataType indexTypeOf(const Kernel& kernel, const ScalarBindings& bindings) {
-  return indexTypeOf(kernel, [&](const Scalar& symbol) -> std::optional<Interval> {
-    const auto found = bindings.find(&symbol);
-    return found == bindings.end() ? std::nullopt : std::optional(Interval::exactly(asInt(found->second)));
-  });
+  return typeFor(areIndicesWithin(kernel, bindings, 32));
+}
+
+bool areIndicesWithin(const Kernel& kernel, const ScalarBindings& bindings, int bits) {
+  return areWithin(kernel, valuesIn(bindings), bits);
 }
 
 }  // namespace tokamak::kir

@@ -13,7 +13,10 @@ namespace tokamak::kir {
 /// Parameters are no indices, whatever their values.
 DataType indexTypeOf(const Kernel& kernel, const ScalarBindings& bindings);
 
-/// The same when all that is known of an integer symbol is the interval that it is in.
+/// Whether `bits` bits are enough for them, by the same rule: 32 is what kernels are asked, fewer is for tests, whose extents are small.
+bool areIndicesWithin(const Kernel& kernel, const ScalarBindings& bindings, int bits);
+
+/// As the first when all that is known of an integer symbol is the interval that it is in.
 DataType indexTypeOf(const Kernel& kernel, const std::function<std::optional<Interval>(const Scalar&)>& intervalOf);
 
 }  // namespace tokamak::kir

@@ -123,11 +123,10 @@ void requireDevice(const RunOptions& options) {
   if (name != "cuda") return;
   const std::string reason = reasonForNoCuda();
   TK_REQUIRE(reason.empty(), Unsupported, "--device cuda: no CUDA device: {}", reason);
-  TK_REQUIRE(options.trace.empty(), Unsupported, "--trace: the timeline of a CUDA device cannot be written yet");
 }
 
 std::unique_ptr<Device> openDevice(const RunOptions& options, TraceObserver* trace, KernelObserver* kernels) {
-  if (options.device == "cuda") return openCudaDevice(0, {.poisons_memory = true, .kernels = kernels});
+  if (options.device == "cuda") return openCudaDevice(0, {.poisons_memory = true, .kernels = kernels, .trace = trace});
   const bool is_interpreter = options.device == "interpreter";
   return std::make_unique<CpuDevice>(
       CpuDeviceOptions{.threads = options.threads,
@@ -306,6 +305,7 @@ int runProgram(ProgramFile& file, const RunOptions& options, const DumpOptions& 
   if (options.explain) explainViews(plan);
   printSummary(plan.summary(), std::move(times));
   if (!options.trace.empty()) {
+    if (options.device == "cuda") static_cast<CudaDevice&>(device).reportTrace();
     timeline.write(options.trace);
     fmt::print("trace: {}\n", options.trace);
   }

@@ -3,6 +3,7 @@
 #include <bit>
 #include <iostream>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
@@ -12,6 +13,7 @@
 #include "generator/draw_program.h"
 #include "generator/environment.h"
 #include "generator/kernel_case.h"
+#include "generator/kernel_launch.h"
 #include "generator/minimise.h"
 #include "ir/text/fusion_printer.h"
 #include "kernel/bind_kernel.h"
@@ -133,7 +135,7 @@ Program withInputs(Program program, Layout layout) {
 TEST(KernelPrograms, InterpretedKernelsInSmallBlocksAgreeWithTheReference) { expectKernelsAgree(smallCudaWay); }
 
 // What is chosen for a kernel never shows in its results: target, schedule and its parameters (widths of accesses, threads, batches, chunks), what is
-// known of extents, and whether inputs are contiguous. All are compared with the reference, whose bounds are 0 where programs are exact.
+// known of extents, whether inputs are contiguous, and how many bits indices have. Extents are small: so the rule that chooses 32 bits is asked about fewer, too. All are compared with the reference, whose bounds are 0 where programs are exact.
 TEST(KernelPrograms, ChoicesDoNotChangeResults) {
   const uint64_t first = fromEnvironment("TOKAMAK_FUZZ_SEED", 1) + 3000000;
   const int64_t wanted = static_cast<int64_t>(fromEnvironment("TOKAMAK_CHOICE_PROGRAMS", 500));
@@ -142,9 +144,10 @@ TEST(KernelPrograms, ChoicesDoNotChangeResults) {
   for (uint64_t seed = first; groups < wanted; ++seed) {
     const Program program = drawProgram(seed, {.max_ops = 8, .max_elements = 128});
     const int64_t refused = tally.refused;
+    int ways = 0;
     // Even and odd seeds have other extent policies on the processor.
-    for (const KernelWay& way :
-         {cpuWay(seed), cpuWay(seed + 1), cudaWay(seed), cudaWay(seed + 1), smallCudaWay(seed)}) {
+    for (KernelWay way : {cpuWay(seed), cpuWay(seed + 1), cudaWay(seed), cudaWay(seed + 1), smallCudaWay(seed)}) {
+      way.index_bits = ++ways % 2 == 0 ? 32 : 5 + static_cast<int>(seed % 8);
       for (const Layout layout : {Layout::Contiguous, Layout::Sliced}) {
         const Program laid_out = withInputs(program, layout);
         const auto problem = problemOf(laid_out, way, tally);
@@ -155,7 +158,40 @@ TEST(KernelPrograms, ChoicesDoNotChangeResults) {
     if (tally.refused == refused) ++groups;
   }
   std::cout << groups << " groups of choices, " << tally.programs - tally.refused << " kernels, " << tally.elements
-            << " elements\n";
+            << " elements, " << tally.narrow << " with indices of few bits\n";
+  const int64_t kernels = tally.programs - tally.refused;
+  EXPECT_GT(tally.narrow, kernels / 2);
+  EXPECT_LT(tally.narrow, kernels * 9 / 10);
+}
+
+// The injected bug: indices have too few bits, as if the rule that chooses them had said that these are enough.
+TEST(KernelPrograms, IndicesOfTooFewBitsAreSeen) {
+  int64_t kernels = 0;
+  int64_t seen = 0;
+  for (uint64_t seed = 1; kernels < 200; ++seed) {
+    const Program program = drawProgram(seed, {.max_ops = 8, .max_elements = 512});
+    KernelTally tally;
+    KernelWay way = cudaWay(seed);
+    way.on_kernel = [&](const PreparedKernel& prepared) {
+      int bits = 32;
+      if (!kir::areIndicesWithin(prepared.kernel, prepared.bindings, bits)) return;
+      while (bits > 3 && kir::areIndicesWithin(prepared.kernel, prepared.bindings, bits - 1)) --bits;
+      const std::vector<InputData> inputs = drawData(program, program.seed);
+      const std::unique_ptr<Fusion> fusion = build(program);
+      const KernelLaunch launch(*fusion, inputs, way.recipe);
+      const auto findings = [&](int index_bits) {
+        return launch.run(launch.prepared().kernel, launch.prepared().bindings, {.index_bits = index_bits}).findings;
+      };
+      EXPECT_THAT(findings(bits), testing::IsEmpty()) << "seed " << seed << "\n" << kir::printKernel(prepared.kernel);
+      ++kernels;
+      // Fewer bits may do: intervals are wider than what comes up, of threads beyond a guard for one.
+      if (!findings(bits - 2).empty()) ++seen;
+    };
+    const auto problem = problemOf(program, way, tally);
+    ASSERT_FALSE(problem.has_value()) << "seed " << seed << ": " << problem->kind << "\n" << problem->text;
+  }
+  std::cout << seen << " of " << kernels << " kernels whose indices lack two bits are seen\n";
+  EXPECT_GT(10 * seen, 6 * kernels);
 }
 
 TEST(KernelPrograms, KernelsAgreeOnTheGpu) {
@@ -164,7 +200,9 @@ TEST(KernelPrograms, KernelsAgreeOnTheGpu) {
   expectKernelsAgree([&](uint64_t seed) {
     KernelWay way = cudaWay(seed);
     way.run_elsewhere = [&](const PreparedKernel& prepared, std::span<const KernelBuffer> buffers) {
-      runner.run(prepared, buffers);
+      // Half of the kernels have the wide indices that they do not need.
+      const DataType chosen = kir::indexTypeOf(prepared.kernel, prepared.bindings);
+      runner.run(prepared, seed % 2 == 0 ? DataType::I64 : chosen, buffers);
     };
     return way;
   });
@@ -186,7 +224,8 @@ TEST(KernelPrograms, CudaTextCompiles) {
     KernelWay way = cudaWay(seed);
     way.on_kernel = [&](const PreparedKernel& prepared) {
       const KernelSource source =
-          kernelSource(prepared.kernel, Dialect::Cuda, kir::indexTypeOf(prepared.kernel, prepared.bindings));
+          kernelSource(prepared.kernel, Dialect::Cuda,
+                       seed % 4 == 0 ? DataType::I64 : kir::indexTypeOf(prepared.kernel, prepared.bindings));
       const auto cubin = compiler->compile(compilationUnit({&source, 1}, Dialect::Cuda));
       ++compiled;
       for (const KernelResources& kernel : cubin->resources)

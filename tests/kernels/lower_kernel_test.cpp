@@ -13,6 +13,8 @@
 #include "host/lower_fusion.h"
 #include "ir/text/fusion_parser.h"
 #include "kernel/bind_kernel.h"
+#include "kernel/index_type.h"
+#include "kernel/parse_kernel.h"
 #include "lower/insert_barriers.h"
 #include "lower/lower_kernel.h"
 #include "runtime/cpu/kernel_work.h"
@@ -22,6 +24,7 @@
 namespace tokamak {
 namespace {
 
+using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -364,6 +367,24 @@ fusion f(T0: f32[64]) -> T2 {
   T1 = exp(T0)
   T2 = slice(T1, starts=[1], stops=[64], steps=[1])
 })";
+
+// A product of indices that leaves 32 bits for the last of three blocks, and comes back by a remainder.
+TEST(Interpreter, SeesIndicesThatLeaveTheirBits) {
+  const kir::Kernel kernel = kir::parseKernel(R"(
+kernel k(T0: f32[64:1]) -> T1: f32[64:1] align 16 BIDx in 3 TIDx in 32 {
+  if ( ( ( ( BIDx * 32 ) + TIDx ) < 64 ) || ( 1 <= ( ( BIDx * 1073741824 ) % 2 ) ) ) {
+    T1[( ( BIDx * 32 ) + TIDx )] = T0[( ( BIDx * 32 ) + TIDx )]
+  }
+})",
+                                              "k");
+  Launch launch;
+  const std::vector<KernelBuffer> buffers = {{launch.in.data(), 64, true}, {launch.out.data(), 64, false}};
+  EXPECT_EQ(kir::indexTypeOf(kernel, ScalarBindings{}), DataType::I64);
+  EXPECT_THAT(interpretKernel(kernel, buffers, {}), IsEmpty());
+  EXPECT_THAT(interpretKernel(kernel, buffers, {}, {.index_bits = 33}), IsEmpty());
+  EXPECT_THAT(interpretKernel(kernel, buffers, {}, {.most_findings = 1, .index_bits = 32}),
+              Contains(HasSubstr("( blockIdx.x * 1073741824 ) has more than 32 bits, for thread 0 of block 2")));
+}
 
 TEST(Interpreter, ACorrectKernelHasNoFindings) {
   Launch run;

@@ -1,4 +1,5 @@
 // C with explicit vectors: which loops are written so, and how.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -45,6 +46,27 @@ TEST(VectorText, LongLoopsGoInStages) {
   EXPECT_THAT(source.text, HasSubstr("/ 16 * 16; k <"));
   EXPECT_TRUE(source.is_written_out);
   EXPECT_TRUE(compilationUnit({&source, 1}, Dialect::C).starts_with(kWrittenOut));
+}
+
+// tanh again and again, and the sum of all that.
+std::string manyTanhs(int64_t count) {
+  std::string body;
+  for (int64_t i = 1; i <= count; ++i) body += fmt::format("T{} = tanh(T{}) ", i, i - 1);
+  for (int64_t i = 1; i < count; ++i)
+    body += fmt::format("T{} = add(T{}, T{}) ", count + i, i == 1 ? count : count + i - 1, i);
+  return fmt::format("fusion f(T0: f32[i0]) -> T{} {{ {} }}", 2 * count - 1, body);
+}
+
+TEST(VectorText, WhatIsLeftOverOfVeryLongLoopsGoesInStagesToo) {
+  EXPECT_THAT(sourceOf(manyTanhs(6)).text, Not(HasSubstr("rest_t")));
+  EXPECT_THAT(sourceOf(manyTanhs(12)).text,
+              AllOf(HasSubstr("tk_f32 rest_t3[16];"), HasSubstr("rest_t3[turn] = t3;"),
+                    HasSubstr("const tk_f32 t3 = rest_t3[turn];"), Not(HasSubstr("/ 16 * 16; k <"))));
+}
+
+TEST(VectorText, StripsOfManyValuesAreShort) {
+  EXPECT_THAT(sourceOf(manyTanhs(900)).text, HasSubstr("tk_f32x16 strip_t3[16];"));
+  EXPECT_THAT(sourceOf(manyTanhs(1200)).text, HasSubstr("tk_f32x16 strip_t3[13];"));
 }
 
 TEST(VectorText, TurnsThatReadWhatOthersWriteStayInOrder) {

@@ -120,7 +120,7 @@ TEST(IntervalAnalysis, IsSoundOnRandomScalars) {
       Scalar* scalar = scalars.integer(1 + static_cast<int>(scalars.below(4)));
       Scalar* other = scalars.integer(1 + static_cast<int>(scalars.below(3)));
       const Interval interval = analysis.of(*scalar);
-      const bool needs_64_bit = analysis.needs64Bit(*scalar);
+      const bool needs_64_bit = !analysis.isWithin(*scalar, 32);
       bounded +=
           static_cast<int64_t>(interval.lower != Interval::all().lower || interval.upper != Interval::all().upper);
       for (int binding = 0; binding < 12; ++binding) {
@@ -270,14 +270,14 @@ TEST_F(Indexing, MinimaAreBelowTheirOperands) {
 }
 
 TEST_F(Indexing, WideIndicesAreSeen) {
-  EXPECT_TRUE(analysis.needs64Bit(*mul(i, n1)));
+  EXPECT_FALSE(analysis.isWithin(*mul(i, n1), 32));
   IntervalAnalysis bounded;
   bounded.assume(*n0, Interval::between(0, 1 << 20));
   bounded.assume(*n1, Interval::between(0, 1 << 10));
   bounded.assumeIndex(*i, *n0);
   bounded.assumeIndex(*j, *n1);
-  EXPECT_FALSE(bounded.needs64Bit(*add(mul(i, n1), j)));
-  EXPECT_TRUE(bounded.needs64Bit(*mod(mul(mul(i, n1), four), four)))
+  EXPECT_TRUE(bounded.isWithin(*add(mul(i, n1), j), 32));
+  EXPECT_FALSE(bounded.isWithin(*mod(mul(mul(i, n1), four), four), 32))
       << "a part of it is wide, although the result is not";
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/trace.h"
 #include "device/arena.h"
 #include "device/device.h"
 #include "device/kernel_observer.h"
@@ -23,6 +24,7 @@ namespace tokamak {
 
 class CaptureRemains;
 class CudaProducts;
+class CudaTrace;
 class StreamPool;
 struct PreparedKernel;
 
@@ -33,6 +35,7 @@ struct CudaDeviceOptions {
   bool poisons_memory = false;        ///< fresh allocations are filled with 0xFF: NaN in every floating-point type
   bool uses_graphs = true;            ///< plans of more than one launch become graphs of the driver
   KernelObserver* kernels = nullptr;  ///< told about kernels; outlives the device
+  TraceObserver* trace = nullptr;     ///< told by reportTrace(); outlives the device, which makes no graphs then
 };
 
 /// Streams that were destroyed leave their driver stream for the next one. Streams, events, buffers and work must be gone before the
@@ -70,8 +73,8 @@ class CudaDevice final : public Device {
   std::shared_ptr<const Work> prepare(const WorkRequest& request) override;
   /// What kernels for this device are scheduled for.
   KernelTarget kernelTarget() const;
-  /// Compiles a kernel, which is launched with so many addresses. Errors: Compile; Unsupported for what CUDA text cannot say.
-  std::shared_ptr<const Work> makeWork(const PreparedKernel& prepared, size_t operand_count);
+  /// Compiles a kernel, which is launched with so many addresses and computes indices in this type. Errors: Compile; Unsupported for what CUDA text cannot say.
+  std::shared_ptr<const Work> makeWork(const PreparedKernel& prepared, DataType index_type, size_t operand_count);
   /// `work` is a CudaWork.
   void launch(Stream& stream, const Work& work, std::span<void* const> addresses) override;
   std::unique_ptr<Replay> prepareReplay(ReplaySteps steps) override;
@@ -85,7 +88,9 @@ class CudaDevice final : public Device {
   void synchronize(const Event& event) override;
   bool isDone(const Event& event) override;
 
-  bool usesGraphs() const { return options_.uses_graphs; }
+  bool usesGraphs() const { return options_.uses_graphs && trace_ == nullptr; }
+  /// Waits for what streams were given that this device made, and tells the observer of options.trace when the GPU did it. Errors: Device.
+  void reportTrace();
   /// On which plans are captured.
   const std::shared_ptr<StreamPool>& captureStreams() const { return capture_streams_; }
   /// Of a stream that a CUDA device made.
@@ -126,6 +131,7 @@ class CudaDevice final : public Device {
   std::shared_ptr<Kernels> kernels_;        // made when the first kernel is
   std::shared_ptr<CudaProducts> products_;  // made when the first matrix product is
   std::mutex queues_mutex_;
+  std::unique_ptr<CudaTrace> trace_;
   std::vector<std::unique_ptr<CudaQueue>> queues_;
   std::vector<CudaQueue*> idle_queues_;
 };

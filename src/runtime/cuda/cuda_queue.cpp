@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "runtime/cuda/cuda_trace.h"
 #include "runtime/cuda/packed_steps.h"
 
 namespace tokamak {
@@ -150,14 +151,30 @@ void CudaQueue::keepFailure(std::exception_ptr cause) {
   if (failure_ == nullptr || failure_->raised.load() != 0) failure_ = std::move(failure);
 }
 
+template <class Tell>
+void CudaQueue::traced(std::string_view name, const Tell& tell) {
+  if (trace_ == nullptr) return tell();
+  trace_->span(index_, stream_, name, tell);
+}
+
+// The name of a point in a timeline.
+static uint64_t flowOf(const CudaPoint& point) {
+  return (static_cast<uint64_t>(point.queue->index()) << 40U) + point.position;
+}
+
 void CudaQueue::recordNow(CudaPoint& point) {
+  if (trace_ != nullptr) trace_->flowBegin(index_, stream_, flowOf(point));
   context_.check(context_.driver().event_record(point.event, stream_), "{}, stream {}: recording an event",
                  context_.name(), index_);
 }
 
 void CudaQueue::waitNow(const CudaPoint& point) {
-  context_.check(context_.driver().stream_wait_event(stream_, point.event, 0), "{}, stream {}: waiting for an event",
-                 context_.name(), index_);
+  const auto tell = [&] {
+    context_.check(context_.driver().stream_wait_event(stream_, point.event, 0), "{}, stream {}: waiting for an event",
+                   context_.name(), index_);
+  };
+  if (trace_ == nullptr) return tell();
+  trace_->flowEnd(index_, stream_, flowOf(point), tell);
 }
 
 void CudaQueue::record(const CudaPointRef& point) {
@@ -213,8 +230,10 @@ void CudaQueue::wait(const CudaPointRef& point) {
 void CudaQueue::copy(void* to, const void* from, int64_t bytes) {
   issue(Kind::Work, [=, this] {
     const auto size = static_cast<size_t>(bytes);
-    context_.check(context_.driver().copy_async(addressOf(to), addressOf(from), size, stream_),
-                   "{}: copying {} bytes from {} to {}", context_.name(), bytes, from, to);
+    traced("copy", [&] {
+      context_.check(context_.driver().copy_async(addressOf(to), addressOf(from), size, stream_),
+                     "{}: copying {} bytes from {} to {}", context_.name(), bytes, from, to);
+    });
   });
 }
 
@@ -228,8 +247,10 @@ void CudaQueue::fill(void* to, uint8_t byte, int64_t bytes) {
     });
   }
   issue(Kind::Work, [=, this] {
-    context_.check(context_.driver().fill_async(addressOf(to), byte, size, stream_), "{}: filling {} bytes at {}",
-                   context_.name(), bytes, to);
+    traced("fill", [&] {
+      context_.check(context_.driver().fill_async(addressOf(to), byte, size, stream_), "{}: filling {} bytes at {}",
+                     context_.name(), bytes, to);
+    });
   });
 }
 
@@ -239,19 +260,20 @@ void CudaQueue::launch(const CudaWork& work, std::span<void* const> addresses) {
     if (isSkipping(raise_count_.load())) return;
     const CurrentContext current(context_);
     gpu_position_.store(++position_);
-    return work.enqueue(context_, stream_, addresses);
+    return traced(work.name(), [&] { work.enqueue(context_, stream_, addresses); });
   }
   deferLocked(Kind::Work,
               [this, &work, copies = std::vector<void*>(addresses.begin(), addresses.end())](const Command& command) {
                 const CurrentContext current(context_);
                 gpu_position_.store(command.position);
-                work.enqueue(context_, stream_, copies);
+                traced(work.name(), [&] { work.enqueue(context_, stream_, copies); });
               });
 }
 
 void CudaQueue::launch(PackedStep& step) {
   step.makeReady(context_, stream_);
-  if (!tryIssue([&] { step.enqueue(context_, stream_); })) launch(*step.work, step.values);
+  if (!tryIssue([&] { traced(step.work->name(), [&] { step.enqueue(context_, stream_); }); }))
+    launch(*step.work, step.values);
 }
 
 void CudaQueue::callback(std::function<void()> function) {

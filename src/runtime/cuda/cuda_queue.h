@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string_view>
 #include <thread>
 
 #include "device/arena.h"
@@ -18,6 +19,7 @@
 
 namespace tokamak {
 
+class CudaTrace;
 struct PackedStep;
 
 /// Work goes to the driver at once, on the caller's thread. A callback cannot: the driver's host functions may not call the driver, run
@@ -36,6 +38,9 @@ class CudaQueue final : public StreamClock {
   CudaQueue(const CudaQueue&) = delete;
   CudaQueue& operator=(const CudaQueue&) = delete;
   ~CudaQueue() override;
+
+  /// What the GPU does from here on is traced; before any work.
+  void observe(CudaTrace& trace) { trace_ = &trace; }
 
   /// `point` becomes the one after everything issued so far.
   void record(const CudaPointRef& point);
@@ -103,6 +108,8 @@ class CudaQueue final : public StreamClock {
   bool isSkipping(uint32_t raise_count);
   void adopt(const std::shared_ptr<CudaFailure>& failure, uint32_t raise_count);
   void keepFailure(std::exception_ptr cause);
+  template <class Tell>
+  void traced(std::string_view name, const Tell& tell);
   void recordNow(CudaPoint& point);
   void waitNow(const CudaPoint& point);
   driver::Graph askForGraph() const;
@@ -117,6 +124,7 @@ class CudaQueue final : public StreamClock {
   std::atomic<uint32_t>& raise_count_;
   driver::Stream stream_ = nullptr;
   const bool is_adopted_ = false;
+  CudaTrace* trace_ = nullptr;
 
   mutable std::mutex mutex_;      // guards all below, but for what the thread does while is_running_
   std::condition_variable wake_;  // of the thread

@@ -10,7 +10,6 @@
 #include "ir/expr_memory.h"
 #include "ir/ops/host/post_on_stream.h"
 #include "kernel/bind_kernel.h"
-#include "kernel/index_type.h"
 #include "runtime/compile/compile_queue.h"
 #include "runtime/compile/nvrtc.h"
 #include "runtime/cuda/copy_work.h"
@@ -223,9 +222,10 @@ std::shared_ptr<const CudaWork> CudaDevice::prepareKernel(const WorkRequest& req
 
 KernelTarget CudaDevice::kernelTarget() const { return targetOf(cuda_properties_); }
 
-std::shared_ptr<const Work> CudaDevice::makeWork(const PreparedKernel& prepared, size_t operand_count) {
+std::shared_ptr<const Work> CudaDevice::makeWork(const PreparedKernel& prepared, DataType index_type,
+                                                 size_t operand_count) {
   const kir::Kernel& kernel = prepared.kernel;
-  const KernelSource source = kernelSource(kernel, Dialect::Cuda, kir::indexTypeOf(kernel, prepared.bindings));
+  const KernelSource source = kernelSource(kernel, Dialect::Cuda, index_type);
   if (options_.kernels != nullptr) options_.kernels->onKernel(*kernel.fusion, kir::printKernel(kernel), source.text);
   const auto cubin = kernels().compiler.compile(compilationUnit({&source, 1}, Dialect::Cuda));
   std::vector<int64_t> extents;

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "compute/element.h"
 #include "ir/fields.h"
 #include "kernel/bind_kernel.h"
 #include "runtime/cpu/typed_loops.h"
@@ -57,7 +58,7 @@ class Interpreter {
         options_(options),
         size_(size),
         lanes_(size.threads),
-        scalars_(size.threads, bindings) {
+        scalars_(size.threads, bindings, options.index_bits) {
     for (size_t i = 0; i < buffers.size(); ++i) {
       Storage storage;
       storage.data = static_cast<std::byte*>(buffers[i].address);
@@ -149,9 +150,9 @@ class Interpreter {
   }
 
   void run(const Loop& loop, const Mask& mask) {
-    const std::span<const int64_t> first = scalars_.of(*loop.start);
+    const std::span<const int64_t> first = indices(*loop.start, mask);
     std::vector<int64_t> index(first.begin(), first.end());
-    const std::span<const int64_t> last = scalars_.of(*loop.stop);
+    const std::span<const int64_t> last = indices(*loop.stop, mask);
     const std::vector<int64_t> stop(last.begin(), last.end());
     Mask inside = mask;
     while (true) {
@@ -168,7 +169,7 @@ class Interpreter {
   }
 
   void run(const If& guard, const Mask& mask) {
-    const std::span<const int64_t> holds = scalars_.of(*guard.predicate);
+    const std::span<const int64_t> holds = indices(*guard.predicate, mask);
     Mask inside = mask;
     bool is_any = false;
     for (size_t lane = 0; lane < mask.size(); ++lane) {
@@ -232,7 +233,7 @@ class Interpreter {
   void run(const Store& store, const Mask& mask) {
     const Lanes values = value(*store.value, mask);
     const int64_t size = sizeOf(store.tensor->dtype());
-    const std::span<const int64_t> index = scalars_.of(*store.index);
+    const std::span<const int64_t> index = indices(*store.index, mask);
     const auto* from = reinterpret_cast<const std::byte*>(values.data());
     for (int64_t lane = 0; lane < lanes_; ++lane) {
       if (mask[static_cast<size_t>(lane)] == 0) continue;
@@ -243,9 +244,9 @@ class Interpreter {
 
   void run(const kir::Copy& copy, const Mask& mask) {
     const int64_t size = sizeOf(copy.to->dtype());
-    const std::span<const int64_t> to_span = scalars_.of(*copy.to_index);
+    const std::span<const int64_t> to_span = indices(*copy.to_index, mask);
     const std::vector<int64_t> to(to_span.begin(), to_span.end());
-    const std::span<const int64_t> from = scalars_.of(*copy.from_index);
+    const std::span<const int64_t> from = indices(*copy.from_index, mask);
     for (int64_t lane = 0; lane < lanes_; ++lane) {
       const auto i = static_cast<size_t>(lane);
       if (mask[i] == 0) continue;
@@ -278,7 +279,7 @@ class Interpreter {
   void run(const Combine& combine, int64_t offset) {
     const DataType dtype = combine.tensor->dtype();
     const int64_t size = sizeOf(dtype);
-    const std::span<const int64_t> index = scalars_.of(*combine.index);
+    const std::span<const int64_t> index = indices(*combine.index);
     // Threads that differ along the combined dimensions only are one group.
     std::vector<int64_t> groups(static_cast<size_t>(lanes_), 0);
     int64_t stride = 1;
@@ -386,7 +387,7 @@ class Interpreter {
 
   template <class Use>
   void forEachPlace(const kir::GridCombine::Value& value, int64_t offset, bool is_write, const Use& use) {
-    const std::span<const int64_t> span = scalars_.of(*value.index);
+    const std::span<const int64_t> span = indices(*value.index);
     const std::vector<int64_t> index(span.begin(), span.end());
     for (int64_t lane = 0; lane < lanes_; ++lane) {
       const auto i = static_cast<size_t>(lane);
@@ -417,7 +418,7 @@ class Interpreter {
     switch (value.kind) {
       case ValueKind::Variable: return variables_.at(value.variable.get());
       case ValueKind::Load: {
-        const std::span<const int64_t> index = scalars_.of(*value.scalar);
+        const std::span<const int64_t> index = indices(*value.scalar, mask);
         const int64_t size = sizeOf(value.dtype);
         auto* to = reinterpret_cast<std::byte*>(result.data());
         for (int64_t lane = 0; lane < lanes_; ++lane) {
@@ -435,7 +436,7 @@ class Interpreter {
           fillWith(*number, value.dtype, result.data(), lanes_);
           return result;
         }
-        const std::span<const int64_t> numbers = scalars_.of(scalar);
+        const std::span<const int64_t> numbers = indices(scalar, mask);
         castLoop(value.dtype, DataType::I64)(result.data(), numbers.data(), lanes_);
         return result;
       }
@@ -449,7 +450,7 @@ class Interpreter {
         castLoop(value.dtype, value.operands[0]->dtype)(result.data(), operands[0].data(), lanes_);
         return result;
       case ValueKind::Choose: {
-        const std::span<const int64_t> holds = scalars_.of(*value.scalar);
+        const std::span<const int64_t> holds = indices(*value.scalar, mask);
         const std::vector<int64_t> chosen(holds.begin(), holds.end());
         Mask yes = mask;
         Mask no = mask;
@@ -465,6 +466,25 @@ class Interpreter {
       }
     }
     TK_CHECK(false, "no such value");
+  }
+
+  // For the threads that reach it.
+  std::span<const int64_t> indices(Scalar& scalar, const Mask& mask) {
+    const std::span<const int64_t> values = scalars_.of(scalar);
+    for (int64_t lane = 0; options_.index_bits < 64 && lane < lanes_; ++lane) {
+      if (mask[static_cast<size_t>(lane)] == 0) continue;
+      const Scalar* wide = scalars_.tooWide(scalar, lane);
+      if (wide == nullptr || mentionsParameter(scalar)) continue;
+      report(fmt::format("{} has more than {} bits, for thread {} of block {}", toString(*wide), options_.index_bits,
+                         lane, block_));
+    }
+    return values;
+  }
+  std::span<const int64_t> indices(Scalar& scalar) { return indices(scalar, Mask(static_cast<size_t>(lanes_), 1)); }
+  // Parameters are passed in their own type.
+  bool mentionsParameter(const Scalar& scalar) const {
+    return std::ranges::any_of(std::span(kernel_.symbols.data(), kernel_.parameter_count),
+                               [&](const Scalar* parameter) { return mentions(scalar, *parameter); });
   }
 
   // The element's address, or null when the access is wrong.

@@ -24,6 +24,8 @@ struct InterpreterOptions {
   uint64_t seed = 0;         ///< of the order of blocks; 0: in order
   size_t most_findings = 8;  ///< it stops after so many
   ThreadOrder threads = ThreadOrder::Together;
+  int index_bits =
+      64;  ///< of the integers that indices are computed with: values that have more, or parts of these, are wrong
 };
 
 /// A buffer of a kernel's global tensor.

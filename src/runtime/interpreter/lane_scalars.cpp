@@ -46,6 +46,7 @@ LaneScalars::Entry& LaneScalars::entryOf(Scalar& scalar) {
     const int64_t value = asInt(scalar.isConstant() ? scalar.value() : bindings_->at(&scalar));
     std::ranges::fill(entry.values, value);
     entry.is_fixed = true;
+    entry.may_be_wide = isWide(value);
   }
   std::vector<Entry*> operands;  // a map's entries stay where they are
   for (Scalar* operand : scalar.operands()) operands.push_back(&entryOf(*operand));
@@ -57,6 +58,7 @@ uint64_t LaneScalars::refresh(Entry& entry) {
   if (entry.is_fixed) return 0;
   if (entry.is_symbol) {
     TK_CHECK(entry.changed > 0, "{} has no value in the kernel", toString(*entry.scalar));
+    noteWidth(entry);
     return entry.changed;
   }
   uint64_t changed = 1;
@@ -75,8 +77,25 @@ uint64_t LaneScalars::refresh(Entry& entry) {
     else
       entry.values[lane] = apply(op, a[lane], entry.operands[1]->values[lane]);
   }
+  noteWidth(entry);
   return changed;
 }
+
+void LaneScalars::noteWidth(Entry& entry) const {
+  if (bound_ == 0) return;
+  entry.may_be_wide = std::ranges::any_of(entry.values, [&](int64_t value) { return isWide(value); }) ||
+                      std::ranges::any_of(entry.operands, &Entry::may_be_wide);
+}
+
+const Scalar* LaneScalars::widePart(const Entry& entry, int64_t lane) const {
+  if (!entry.may_be_wide) return nullptr;
+  for (const Entry* operand : entry.operands) {
+    if (const Scalar* part = widePart(*operand, lane)) return part;
+  }
+  return isWide(entry.values[static_cast<size_t>(lane)]) ? entry.scalar : nullptr;
+}
+
+const Scalar* LaneScalars::tooWide(Scalar& scalar, int64_t lane) { return widePart(entryOf(scalar), lane); }
 
 std::span<const int64_t> LaneScalars::of(Scalar& scalar) {
   Entry& entry = entryOf(scalar);

@@ -462,10 +462,13 @@ int cuEventQuery(void* event) {
   return point == nullptr || point->isComplete() ? current.back()->lost.load() : kNotReady;
 }
 
-// Time does not pass on a driver without a GPU: a millisecond between any two.
-int cuEventElapsedTime(float* milliseconds, void*, void*) {
+int cuEventElapsedTime(float* milliseconds, void* begin, void* end) {
   TK_FAKE_CHECK("cuEventElapsedTime");
-  *milliseconds = 1.0F;
+  const auto from = as<fake::Event>(begin)->recorded;
+  const auto to = as<fake::Event>(end)->recorded;
+  if (from == nullptr || to == nullptr) return kInvalidValue;
+  if (!from->isComplete() || !to->isComplete()) return kNotReady;
+  *milliseconds = std::chrono::duration<float, std::milli>(to->time() - from->time()).count();
   return 0;
 }
 

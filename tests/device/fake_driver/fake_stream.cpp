@@ -7,12 +7,18 @@ namespace fake {
 void Completion::complete() {
   const std::lock_guard lock(mutex_);
   is_complete_ = true;
+  time_ = std::chrono::steady_clock::now();
   changed_.notify_all();
 }
 
 void Completion::wait() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return is_complete_; });
+}
+
+std::chrono::steady_clock::time_point Completion::time() {
+  const std::lock_guard lock(mutex_);
+  return time_;
 }
 
 bool Completion::isComplete() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -26,11 +27,14 @@ class Completion {
   void complete();
   void wait();
   bool isComplete();
+  /// Once it is complete.
+  std::chrono::steady_clock::time_point time();
 
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
   bool is_complete_ = false;
+  std::chrono::steady_clock::time_point time_;
 };
 
 struct Event {

@@ -17,7 +17,7 @@ class CudaRunner {
   ~CudaRunner();
 
   /// Runs the kernel on copies of the buffers, of which those that are not inputs hold garbage at first, and copies these back.
-  void run(const PreparedKernel& prepared, std::span<const KernelBuffer> buffers);
+  void run(const PreparedKernel& prepared, DataType index_type, std::span<const KernelBuffer> buffers);
 
  private:
   CudaDevice device_;

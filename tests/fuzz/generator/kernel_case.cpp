@@ -13,6 +13,7 @@
 #include "heuristics/cuda_schedule.h"
 #include "heuristics/kernel_target.h"
 #include "ir/clone.h"
+#include "kernel/index_type.h"
 #include "oracle/compare.h"
 
 namespace tokamak::generator {
@@ -61,7 +62,12 @@ std::optional<Problem> findKernelProblem(const Fusion& fusion, const std::vector
     const PreparedKernel& prepared = launch.prepared();
     text = kir::printKernel(prepared.kernel);
     stage = "interpret";
-    const KernelLaunch::Result result = launch.run(prepared.kernel, prepared.bindings, {.seed = 1});
+    InterpreterOptions options = {.seed = 1};
+    if (way.index_bits < 64 && kir::areIndicesWithin(prepared.kernel, prepared.bindings, way.index_bits)) {
+      options.index_bits = way.index_bits;
+      ++tally.narrow;
+    }
+    const KernelLaunch::Result result = launch.run(prepared.kernel, prepared.bindings, options);
     if (!result.findings.empty()) return Problem{"finding", result.findings[0] + "\n" + text};
     auto problem = compareOutputs(result.outputs, exact, typed);
     if (problem) problem->text += "\n" + text;

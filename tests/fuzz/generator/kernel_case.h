@@ -12,12 +12,15 @@ struct KernelTally {
   int64_t refused = 0;  ///< that cannot be one kernel
   int64_t ops = 0;
   int64_t elements = 0;
+  int64_t narrow = 0;  ///< kernels whose indices have the bits that were asked for
 };
 
 /// How programs become kernels.
 struct KernelWay {
   KernelTarget target;
   KernelRecipe recipe;
+  /// Of the integers that the interpreter computes indices with, where the rule of kernel/index_type says that so many are enough: else they have 64.
+  int index_bits = 64;
   std::function<void(const PreparedKernel&)> on_kernel;  ///< called for kernels that are right
   /// Runs a kernel that is right once more, elsewhere; its results are compared as well.
   std::function<void(const PreparedKernel&, std::span<const KernelBuffer>)> run_elsewhere;

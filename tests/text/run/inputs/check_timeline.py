@@ -17,7 +17,7 @@ assert begins.keys() == ends.keys() and len(begins) == sum(e["ph"] == "s" for e 
 for arrow, begin in begins.items():
     end = ends[arrow]
     assert begin["tid"] != end["tid"] and begin["ts"] <= end["ts"], f"arrow {arrow} goes back in time"
-    on_end = [s for s in spans if s["tid"] == end["tid"] and s["ts"] <= end["ts"] <= s["ts"] + s["dur"]]
+    on_end = [s for s in spans if s["tid"] == end["tid"] and s["ts"] <= end["ts"] <= s["ts"] + s["dur"] + 1e-3]
     assert on_end, f"arrow {arrow} does not end in a span"
 for track in tracks:
     own = sorted((s["ts"], s["dur"]) for s in spans if s["tid"] == track)
