@@ -100,7 +100,14 @@ LaneLoop::LaneLoop(const kir::Loop& loop, int lanes, LaneSurroundings surroundin
   is_possible_ = !loop.body.empty() && isOrdered() &&
                  std::ranges::all_of(loop.body, [&](const kir::StatementRef& each) { return acceptStatement(*each); });
   if (!is_possible_) return;
-  for (const kir::Statement* each : varyingStatements()) cost_ += costOf(valueOf(*each));
+  for (const kir::Statement* each : varyingStatements()) {
+    cost_ += costOf(valueOf(*each));
+    kir::visitValues(valueOf(*each), [&](const Value& value) {
+      is_writing_ |= value.kind == ValueKind::Cast && isHalfType(value.dtype) && varies(value);
+    });
+    const auto* store = std::get_if<kir::Store>(&each->node);
+    is_writing_ |= store != nullptr && kir::isGlobal(*store->tensor);
+  }
   if (has_words_) cost_ = std::max(cost_, kLongCost);
 }
 
@@ -291,6 +298,11 @@ std::string LaneLoop::lanes(const Value& value) {
 std::string LaneLoop::line(const kir::Statement& statement) {
   if (const auto* store = std::get_if<kir::Store>(&statement.node)) {
     const std::string value = lanes(*store->value);
+    if (around_.streams && kir::isGlobal(*store->tensor)) {
+      helpers_wanted_.insert(fmt::format("stream_f32x{}", lanes_));
+      return fmt::format("{}(&{}, {}, {});", access("stream", store->tensor->dtype()),
+                         around_.place(*store->tensor, *store->index), value, around_.streams(*store->tensor));
+    }
     return fmt::format("{}(&{}, {});", access("store", store->tensor->dtype()),
                        around_.place(*store->tensor, *store->index), value);
   }
@@ -347,6 +359,19 @@ std::vector<std::string> LaneLoop::prefetches(Scalar& around, const std::functio
     const auto step = difference(*index, around, &around, fusion.add(&around, fusion.constant(count)));
     if (!step || *step == 0) continue;
     lines.push_back(fmt::format("__builtin_prefetch(&{} + {});", around_.place(*tensor, *index), *step));
+  }
+  return lines;
+}
+
+std::vector<std::string> LaneLoop::prefetchesOfRow(Scalar& row,
+                                                   const std::function<bool(const TensorView&)>& isWanted) {
+  std::vector<std::string> lines;
+  Scalar* next = around_.fusion->add(&row, around_.fusion->constant(1));
+  for (const auto& [tensor, index] : streamedPlaces()) {
+    if (!isWanted(*tensor) || !mentions(*index, row)) continue;
+    const auto step = difference(*index, row, &row, next);
+    if (step && *step != 0)
+      lines.push_back(fmt::format("__builtin_prefetch(&{} + {}, 0, 2);", around_.place(*tensor, *index), *step));
   }
   return lines;
 }

@@ -23,6 +23,8 @@ struct LaneSurroundings {
   std::function<std::string(const kir::Value&)> one_lane;        ///< the text of a value that is the same for all lanes
   std::function<std::string(const TensorView&, Scalar&)> place;  ///< "T3[k * 4]"
   std::function<std::string(const kir::Statement&)> one_turn;    ///< a Let or Store of one turn
+  std::function<std::string(const TensorView&)>
+      streams;  ///< whether it is written past the caches: "streams_T3"; empty: nothing is
 };
 
 /// Lets and stores over f32, half types and masks, and random words on their way to these, where each access to memory is at a place that the loop's index does not change, or that moves with it, and no turn
@@ -42,10 +44,15 @@ class LaneLoop {
   /// Whether one turn takes so long that turns are better done in stages: a processor looks at some two hundred instructions at a time, and has little to do
   /// where all of these wait for each other.
   bool isLong() const { return cost_ >= kLongCost; }
+  /// Whether it writes outputs, which may be more than caches hold, or rounds to a half type, for which vectors have an instruction where compilers write eight.
+  bool isWriting() const { return is_writing_; }
   /// What will be read `turns` turns of a loop around (or blocks) later, whose index is `around`, is fetched while this loop computes: processors foresee what is read
   /// along memory, but not that it goes on in another row, and wait for the next row while they do nothing but compute. Nothing for 0 turns, nor
   /// where places do not move by a constant number of elements.
   std::vector<std::string> prefetches(Scalar& around, const std::function<int64_t(const TensorView&)>& turns);
+  /// The next row of tensors that are wanted, into the second cache: it may be longer than the first one.
+  /// `row`: the index whose next value is the next row.
+  std::vector<std::string> prefetchesOfRow(Scalar& row, const std::function<bool(const TensorView&)>& isWanted);
   /// For a loop over short rows inside of one with the index `outer`, whose rows lie apart: the row that the next block has in place of each.
   std::vector<std::string> rowPrefetches(Scalar& block, Scalar& outer, int64_t length);
   /// The tensors in global memory that the loop goes along.
@@ -113,6 +120,7 @@ class LaneLoop {
   bool is_possible_ = false;
   bool is_accumulating_ = false;
   bool has_words_ = false;
+  bool is_writing_ = false;
   int cost_ = 0;
   std::vector<const kir::Let*> invariants_;
   std::set<const kir::Variable*> varying_;

@@ -50,7 +50,8 @@ class SourceWriter {
                       [this](const kir::Statement& each) {
                         const auto* let = std::get_if<kir::Let>(&each.node);
                         return let != nullptr ? text(*let) : text(std::get<kir::Store>(each.node));
-                      }}) {
+                      },
+                  .streams = [this](const TensorView& tensor) { return streamsOf(tensor); }}) {
     kir::assumeIndices(kernel, analysis_);
     kir::visitStatements(kernel.body, [&](const kir::Statement& statement) {
       if (const auto* let = std::get_if<kir::Let>(&statement.node)) taken_.insert(let->variable->name);
@@ -73,8 +74,14 @@ class SourceWriter {
     statements(kernel_.body, dialect_ == Dialect::C ? 4 : 2);
     KernelSource source;
     source.text = dialect_ == Dialect::C ? cHeader() : cudaHeader();
-    source.text += body_;
-    source.text += dialect_ == Dialect::C ? "  }\n}\n" + cEntry() : "}\n";
+    if (!streamed_.empty()) {
+      body_ += "  }\n  tk_settle_f32();\n";
+      helpers_.insert("settle_f32");
+    } else if (dialect_ == Dialect::C) {
+      body_ += "  }\n";
+    }
+    source.text += body_ + "}\n";
+    if (dialect_ == Dialect::C) source.text += cEntry();
     source.entry = kernel_.name;
     source.helpers = {helpers_.begin(), helpers_.end()};
     source.is_written_out = vectors_.isWrittenOut();
@@ -94,6 +101,25 @@ class SourceWriter {
 
   static std::string bufferName(const TensorView& tensor) { return fmt::format("T{}", tensor.label()); }
   bool isOutput(size_t tensor) const { return kernel_.fusion->isOutput(kernel_.tensors[tensor]); }
+
+  // An output that is as large as half of a processor's last cache is not there any more when somebody reads it: it is written past the caches.
+  std::string streamsOf(const TensorView& tensor) {
+    streamed_.insert(&tensor);
+    return fmt::format("streams_{}", bufferName(tensor));
+  }
+  std::string streamFlags() {
+    constexpr int64_t kLarge = int64_t{16} << 20;
+    std::string text;
+    for (size_t i = 0; i < kernel_.tensors.size(); ++i) {
+      const TensorView& tensor = *kernel_.tensors[i];
+      if (!streamed_.contains(&tensor)) continue;
+      Scalar* bytes = kernel_.fusion->constant(sizeOf(tensor.dtype()));
+      for (const IterDomain* axis : shapeOf(tensor)) bytes = kernel_.fusion->mul(bytes, axis->visibleExtent());
+      text +=
+          fmt::format("  const tk_i32 streams_{} = {} >= {};\n", bufferName(tensor), scalars_.write(*bytes), kLarge);
+    }
+    return text;
+  }
 
   // "f32[i0, i2], strides (i2, 1)": for the reader of the source.
   std::string describe(const TensorView& tensor) {
@@ -121,6 +147,7 @@ class SourceWriter {
     std::string text =
         fmt::format("static __attribute__((noinline)) void {}_blocks({}, tk_i64 first_block, tk_i64 last_block) {{\n",
                     kernel_.name, fmt::join(parameters, ", "));
+    text += streamFlags();
     text += "  for (tk_i64 block = first_block; block < last_block; ++block) {\n";
     std::string rest = "block";
     for (size_t i = 0; i < kernel_.dimensions.size(); ++i) {
@@ -332,7 +359,7 @@ class SourceWriter {
   }
   void writeTurns(const kir::Loop& loop, size_t indent, std::string_view first_line = "") {
     const std::string& name = names_.at(loop.index);
-    if (first_line.empty()) vectors_.leaveToCompiler(loop, around_);
+    if (first_line.empty()) vectors_.leaveToCompiler(loop);
     if (loop.type != ParallelType::Serial && dialect_ == Dialect::Cuda) line(indent, "#pragma unroll");
     const std::string type = dialect_ == Dialect::C ? "tk_i64" : typeSource(index_type_);
     std::string stop = scalars_.write(*loop.stop);
@@ -495,6 +522,7 @@ class SourceWriter {
   std::set<std::string> taken_ = {"block", "buffers", "symbols", "first_block", "last_block", "whole",
                                   "strip", "turn",    "turns",   "first",       "byte"};
   std::set<const TensorView*> variables_;
+  std::set<const TensorView*> streamed_;  // outputs that may be written past the caches
   ScalarSource scalars_;
   VectorText vectors_;
   std::string body_;

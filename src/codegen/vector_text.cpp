@@ -25,20 +25,18 @@ bool isInnermost(const kir::Loop& loop) {
       loop.body, [](const kir::StatementRef& each) { return std::holds_alternative<kir::Loop>(each->node); });
 }
 
-const Scalar* outermost(const kir::Loop& loop, std::span<Scalar* const> outside) {
-  return outside.empty() ? loop.index : outside.front();
-}
-
 }  // namespace
 
 std::optional<VectorText::Vectors> VectorText::vectorsOf(const kir::Loop& loop, std::span<Scalar* const> outside) {
   constexpr int64_t kUnrolled = 4;
+  constexpr int64_t kFewTurns = 16;  // compilers unroll them wholly
   if (!isUsed()) return std::nullopt;
   const auto start = loop.start->constantInt();
   const auto stop = loop.stop->constantInt();
   const bool is_known = start && stop;
   const int64_t turns = is_known ? *stop - *start : 0;
   if (is_known && turns < lanes_) return std::nullopt;
+  const bool is_few = is_known && turns / lanes_ <= kUnrolled;
   Fusion& fusion = *around_.kernel->fusion;
   LaneLoop lanes(loop, lanes_,
                  {.fusion = &fusion,
@@ -47,11 +45,13 @@ std::optional<VectorText::Vectors> VectorText::vectorsOf(const kir::Loop& loop, 
                   .helpers = around_.helpers,
                   .one_lane = around_.value,
                   .place = around_.place,
-                  .one_turn = around_.one_turn});
+                  .one_turn = around_.one_turn,
+                  .streams = is_few ? nullptr : around_.streams});
   if (!lanes.isPossible()) return std::nullopt;
-  const bool is_short = is_known && turns / lanes_ <= kUnrolled && !lanes.hasWords();
+  const bool is_short = is_few && !lanes.hasWords();
   const Lines prefetches = prefetchesOf(loop, lanes, is_short, turns, outside);
-  if (!(is_short || lanes.isAccumulating() || lanes.isLong() || !prefetches.empty())) return std::nullopt;
+  const bool is_writing = lanes.isWriting() && !(is_known && turns / lanes_ <= kFewTurns);
+  if (!(is_short || lanes.isAccumulating() || lanes.isLong() || is_writing || !prefetches.empty())) return std::nullopt;
   if (is_short || lanes.isAccumulating()) is_written_out_ = false;
   Vectors result;
   result.invariants = lanes.invariants();
@@ -141,44 +141,32 @@ Lines VectorText::strips(const kir::Loop& loop, LaneLoop& lanes, const Lines& pr
   return lines;
 }
 
-// A loop over `turns` elements, if that is known and there are many, inside of another one fetches the other one's next turns; one that goes over what was
-// gone over before fetches the next block's.
+// What several loops of a row go over is fetched for the next row by one of them. Other loops over `turns` elements, if that is known and there are many,
+// inside of another one fetch the other one's next turns.
 Lines VectorText::prefetchesOf(const kir::Loop& loop, LaneLoop& lanes, bool is_short, int64_t turns,
                                std::span<Scalar* const> outside) {
   constexpr int64_t kAhead = 8192;  // bytes
+  Scalar* row = passes_.rowAround(outside);
+  Lines lines;
   if (!is_short && turns > 0 && lanes.isAccumulating() && !outside.empty()) {
-    return lanes.prefetches(*outside.back(), [&](const TensorView& tensor) {
+    lines = lanes.prefetches(*outside.back(), [&](const TensorView& tensor) {
+      if (row != nullptr && passes_.isRepeated(*row, tensor)) return int64_t{0};
       return std::clamp<int64_t>(kAhead / (turns * sizeOf(tensor.dtype())), 1, 16);
     });
   }
-  // What is left over of a loop goes over the rest, not over all for the second time.
-  const Scalar* nest = outermost(loop, outside);
-  Lines lines;
-  if (around_.kernel->dimensions.size() == 1) {
-    lines = lanes.prefetches(*around_.kernel->dimensions[0].index, [&](const TensorView& tensor) {
-      const auto found = gone_over_.find(&tensor);
-      return found != gone_over_.end() && found->second != nest && !fetched_.contains(&tensor) ? 1 : 0;
-    });
+  if (row != nullptr) {
+    addAll(lines, 0, lanes.prefetchesOfRow(*row, [&](const TensorView& tensor) {
+      return passes_.isFetchedIn(loop, outside, *row, tensor);
+    }));
   }
   if (is_short && lines.empty() && !lanes.isAccumulating() && !outside.empty() &&
       around_.kernel->dimensions.size() == 1)
     lines = lanes.rowPrefetches(*around_.kernel->dimensions[0].index, *outside.back(), turns);
-  for (const TensorView* tensor : lanes.streamed())
-    if (gone_over_.try_emplace(tensor, nest).first->second != nest) fetched_.insert(tensor);
   return lines;
 }
 
-void VectorText::leaveToCompiler(const kir::Loop& loop, std::span<Scalar* const> outside) {
-  if (!isUsed() || !isInnermost(loop)) return;
-  is_written_out_ = false;
-  const auto visit = [&](const kir::Value& value) {
-    if (value.kind == kir::ValueKind::Load && kir::isGlobal(*value.tensor))
-      gone_over_.try_emplace(value.tensor, outermost(loop, outside));
-  };
-  for (const kir::StatementRef& each : loop.body) {
-    if (const auto* store = std::get_if<kir::Store>(&each->node)) kir::visitValues(*store->value, visit);
-    if (const auto* let = std::get_if<kir::Let>(&each->node)) kir::visitValues(*let->value, visit);
-  }
+void VectorText::leaveToCompiler(const kir::Loop& loop) {
+  if (isUsed() && isInnermost(loop)) is_written_out_ = false;
 }
 
 std::optional<std::string> VectorText::turnOf(const kir::Loop& loop) {
@@ -189,9 +177,10 @@ std::optional<std::string> VectorText::turnOf(const kir::Loop& loop) {
   around_.helpers->insert(helper);
   is_written_out_ = false;
   const auto text = [&](Scalar* scalar) { return around_.scalars->write(*scalar); };
-  return fmt::format("tk_{}(&{}, {}, &{}, {}, {}, {});", helper, around_.place(*turned->to, *turned->first_to),
+  return fmt::format("tk_{}(&{}, {}, &{}, {}, {}, {}, {});", helper, around_.place(*turned->to, *turned->first_to),
                      text(turned->to_stride), around_.place(*turned->from, *turned->first_from),
-                     text(turned->from_stride), text(turned->rows), text(turned->columns));
+                     text(turned->from_stride), text(turned->rows), text(turned->columns),
+                     around_.streams(*turned->to));
 }
 
 // Neither is where a processor would look for it.
@@ -205,9 +194,9 @@ VectorText::Fetches VectorText::tileFetches(const kir::Loop& loop, std::span<con
     const std::string place = fmt::format("T{}[{} + {} * {}]", tensor.label(), first, around_.name(*loop.index),
                                           around_.scalars->writeOperand(stride));
     result.each_turn.push_back(
-        fmt::format("for (tk_i64 byte = 0; byte < {}; byte += 64) "
+        fmt::format("{}for (tk_i64 byte = 0; byte < {}; byte += 64) "
                     "__builtin_prefetch((const char*)&{} + byte, {}, 2);",
-                    bytes, place, writes ? 1 : 0));
+                    writes ? fmt::format("if (!{}) ", around_.streams(tensor)) : "", bytes, place, writes ? 1 : 0));
   };
   for (const kir::StatementRef& each : rest) {
     const auto* later = std::get_if<kir::Loop>(&each->node);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "codegen/lane_loops.h"
+#include "codegen/row_passes.h"
 #include "codegen/turned_loops.h"
 #include "kernel/kernel.h"
 
@@ -26,12 +26,14 @@ struct VectorSurroundings {
   std::function<std::string(const TensorView&, Scalar&)> place;
   std::function<std::string(const Scalar&)> name;              ///< of an index
   std::function<std::string(const kir::Statement&)> one_turn;  ///< a Let or Store
+  std::function<std::string(const TensorView&)> streams;       ///< whether an output is written past the caches
 };
 
 class VectorText {
  public:
   /// `lanes`: of an f32 vector; 1: none of all this.
-  VectorText(int lanes, VectorSurroundings surroundings) : lanes_(lanes), around_(std::move(surroundings)) {}
+  VectorText(int lanes, VectorSurroundings surroundings)
+      : lanes_(lanes), around_(std::move(surroundings)), passes_(*around_.kernel) {}
 
   bool isUsed() const { return lanes_ > 1; }
   /// Whether there was nothing so far that a compiler should improve.
@@ -46,7 +48,7 @@ class VectorText {
   /// If that is possible and gains something. `outside`: indices of the loops around.
   std::optional<Vectors> vectorsOf(const kir::Loop& loop, std::span<Scalar* const> outside);
   /// A loop that is written turn by turn.
-  void leaveToCompiler(const kir::Loop& loop, std::span<Scalar* const> outside);
+  void leaveToCompiler(const kir::Loop& loop);
 
   /// The call for two loops that turn a tile.
   std::optional<std::string> turnOf(const kir::Loop& loop);
@@ -69,9 +71,7 @@ class VectorText {
   VectorSurroundings around_;
   bool is_written_out_ = true;
   int fetched_tiles_ = 0;
-  std::map<const TensorView*, const Scalar*>
-      gone_over_;                        // by a loop of the block: the index of the outermost loop around it
-  std::set<const TensorView*> fetched_;  // for the next block
+  RowPasses passes_;
 };
 
 }  // namespace tokamak

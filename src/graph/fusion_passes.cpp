@@ -31,7 +31,7 @@ constexpr FusionPass kPasses[] = {
     {"remove-dead", "Takes away expressions that no output depends on.", removeDead},
     {"split-column-sums",
      "Makes sums over rows in parts, for who goes over the rows anyway, as for a GPU of 132 multiprocessors.",
-     [](const Fusion& fusion) { return splitColumnSums(fusion, 132); }, false},
+     [](const Fusion& fusion) { return splitColumnSums(fusion, columnSumPartsOfGpu(132)); }, false},
     {"infer-stride-order", "Lays outputs out like the inputs that they follow, as a hint.", inferStrideOrder, false},
 };
 

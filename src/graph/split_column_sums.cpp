@@ -37,7 +37,7 @@ bool reducesInnermost(const ReductionOp& op) {
 
 class ColumnSums {
  public:
-  ColumnSums(const Fusion& fusion, int64_t multiprocessors) : fusion_(fusion), multiprocessors_(multiprocessors) {}
+  ColumnSums(const Fusion& fusion, const ColumnSumParts& parts) : fusion_(fusion), parts_(parts) {}
 
   bool split(const Expr& expr, Cloner& cloner) const {
     const auto* op = expr.as<ReductionOp>();
@@ -53,7 +53,7 @@ class ColumnSums {
       return Operands(sizes);
     };
     if (rows_axes > 1) in = reshape(in, withColumns({rows}));
-    Scalar* parts = partsOf(target, product(target, column_axes));
+    Scalar* parts = partsOf(target, rows, product(target, column_axes));
     Scalar* turns = target.ceilDiv(rows, parts);
     std::vector<Scalar*> widths(2 * (1 + column_axes.size()), target.constant(0));
     widths[1] = target.sub(target.mul(turns, parts), rows);
@@ -71,12 +71,14 @@ class ColumnSums {
     return result;
   }
 
-  // Of short rows a multiprocessor computes three while it waits for others; of one longer row its registers are full.
-  Scalar* partsOf(Fusion& fusion, Scalar* columns) const {
+  Scalar* partsOf(Fusion& fusion, Scalar* rows, Scalar* columns) const {
     constexpr int64_t kShortRow = 4096;
-    constexpr int64_t kBlocksOfShortRows = 3;
-    return fusion.scalar(ScalarOp::Select, fusion.scalar(ScalarOp::LessEqual, columns, fusion.constant(kShortRow)),
-                         fusion.constant(kBlocksOfShortRows * multiprocessors_), fusion.constant(multiprocessors_));
+    Scalar* parts = fusion.constant(parts_.of_long_rows);
+    if (parts_.of_short_rows != parts_.of_long_rows)
+      parts = fusion.scalar(ScalarOp::Select, fusion.scalar(ScalarOp::LessEqual, columns, fusion.constant(kShortRow)),
+                            fusion.constant(parts_.of_short_rows), parts);
+    if (parts_.most_rows == 0) return parts;
+    return fusion.scalar(ScalarOp::Max, parts, fusion.ceilDiv(rows, fusion.constant(parts_.most_rows)));
   }
 
   static bool mayBeSplit(const ReductionOp& op) {
@@ -100,10 +102,12 @@ class ColumnSums {
     return sources;
   }
 
-  // Whether an output of the operand's shape depends on its sources, but not on sums over rows: it would wait for all of them.
+  // Whether an output of the operand's shape depends on its sources (if that is asked for, by sums along rows), but not on sums over rows: it would wait
+  // for all of them.
   bool hasCompany(const ReductionOp& op) const {
     Tensors shared = sourcesOf(op);
     Tensors of_sums;
+    Tensors of_row_sums;
     for (const Expr* expr : fusion_.exprs()) {
       if (expr->info().is_library || expr->info().is_communication) continue;
       const std::vector<TensorView*> operands = tensorsOf(expr->inputs());
@@ -113,15 +117,20 @@ class ColumnSums {
       const auto* reduction = expr->as<ReductionOp>();
       const bool is_of_sums = isAmong(of_sums) || (reduction != nullptr && !reducesInnermost(*reduction));
       if (!is_of_sums && !isAmong(shared)) continue;
-      for (const TensorView* output : tensorsOf(expr->outputs())) (is_of_sums ? of_sums : shared).insert(output);
+      const bool is_of_row_sums = !is_of_sums && (reduction != nullptr || isAmong(of_row_sums));
+      for (const TensorView* output : tensorsOf(expr->outputs())) {
+        (is_of_sums ? of_sums : shared).insert(output);
+        if (is_of_row_sums) of_row_sums.insert(output);
+      }
     }
+    const Tensors& company = parts_.only_beside_row_sums ? of_row_sums : shared;
     return std::ranges::any_of(fusion_.outputs(), [&](const TensorView* output) {
-      return haveOneShape(*output, *op.in) && shared.contains(output);
+      return haveOneShape(*output, *op.in) && company.contains(output);
     });
   }
 
   const Fusion& fusion_;
-  int64_t multiprocessors_;
+  ColumnSumParts parts_;
 };
 
 }  // namespace
@@ -135,9 +144,20 @@ static bool isMarked(const Fusion& fusion) {
   });
 }
 
-std::unique_ptr<Fusion> splitColumnSums(const Fusion& fusion, int64_t multiprocessors) {
+// Of short rows a multiprocessor computes three while it waits for others; of one longer row its registers are full.
+ColumnSumParts columnSumPartsOfGpu(int64_t multiprocessors) {
+  constexpr int64_t kBlocksOfShortRows = 3;
+  return {.of_short_rows = kBlocksOfShortRows * multiprocessors, .of_long_rows = multiprocessors};
+}
+
+// The same for any number of processors: so are the results.
+ColumnSumParts columnSumPartsOfProcessors() {
+  return {.of_short_rows = 16, .of_long_rows = 16, .most_rows = 128, .only_beside_row_sums = true};
+}
+
+std::unique_ptr<Fusion> splitColumnSums(const Fusion& fusion, const ColumnSumParts& parts) {
   if (isMarked(fusion)) return cloneFusion(fusion);
-  const ColumnSums sums(fusion, multiprocessors);
+  const ColumnSums sums(fusion, parts);
   return rebuild(fusion, [&](const Expr& expr, Cloner& cloner) { return sums.split(expr, cloner); });
 }
 

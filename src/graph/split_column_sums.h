@@ -12,9 +12,22 @@
 
 namespace tokamak {
 
+/// How many parts such sums get.
+struct ColumnSumParts {
+  int64_t of_short_rows = 1;  ///< where a row has up to 4,096 columns
+  int64_t of_long_rows = 1;   ///< where it has more
+  int64_t most_rows = 0;      ///< of a part: then there are more of them; 0: any number
+  /// Only where an output of the operand's shape depends on sums along rows. Otherwise blocks of columns do all at once.
+  bool only_beside_row_sums = false;
+};
+
+/// As many as a GPU of so many multiprocessors has blocks under way: three on each of short rows, else one.
+ColumnSumParts columnSumPartsOfGpu(int64_t multiprocessors);
+/// Some for each processor, and so many that no sum has a long chain of additions.
+ColumnSumParts columnSumPartsOfProcessors();
+
 /// Of sums over the outermost axes, whose operand is made of what an output of the operand's shape is made of as well. The operand with as many rows as
-/// come out even (the others are 0) is an ordinary pad and reshape. There are as many parts as a GPU of so many multiprocessors has blocks under way: three on each
-/// where rows have up to 4,096 columns, else one.
-std::unique_ptr<Fusion> splitColumnSums(const Fusion& fusion, int64_t multiprocessors);
+/// come out even (the others are 0) is an ordinary pad and reshape.
+std::unique_ptr<Fusion> splitColumnSums(const Fusion& fusion, const ColumnSumParts& parts);
 
 }  // namespace tokamak

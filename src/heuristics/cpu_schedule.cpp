@@ -43,7 +43,7 @@ Directions directionsOf(const KernelRows& rows, const Strides& strides) {
   std::optional<size_t> count;
   bool is_same = true;
   for (const TensorView* tensor : rows.stored()) {
-    if (!isReduced(*tensor)) continue;
+    if (!isReduced(*tensor) || rows.isColumnPart(*tensor)) continue;
     const auto column = columnRow(rows, *tensor, strides);
     (column ? result.has_across : result.has_along) = true;
     if (!column) continue;
@@ -57,7 +57,7 @@ Directions directionsOf(const KernelRows& rows, const Strides& strides) {
 
 // Whether blocks take columns side by side.
 bool isColumns(const KernelRows& rows, const Directions& directions) {
-  return !directions.has_along && directions.column && !rows.isSingleBlock();
+  return !directions.has_along && directions.column && !rows.isSingleBlock() && rows.columnParts().empty();
 }
 
 class CpuScheduler {
@@ -85,11 +85,26 @@ class CpuScheduler {
       if (const auto partial = partials_.find(tensor); partial != partials_.end())
         tensor->mutableDomain().inline_position = partial->second;
       else if (is_row || !is_stored)
-        tensor->mutableDomain().inline_position = is_row ? 1 : tensor->axisCount();
+        tensor->mutableDomain().inline_position = is_row ? rowLoops() : tensor->axisCount();
     }
   }
 
  private:
+  // Loops that all of a row shares: the block, and in it the turn where a block has several rows and sums their columns.
+  int64_t rowLoops() const { return rows_.columnParts().empty() ? 1 : 2; }
+
+  // One loop for `count` loops of rows, or two.
+  void spreadRows(TensorView& tensor, int64_t count) {
+    mergeRange(tensor, 0, count);
+    if (rowLoops() > 1 && !rows_.isColumnPart(tensor)) {
+      split(&tensor, 0, rows_.columnParts().begin()->second.count);
+      Numbers order = axisRange(0, tensor.axisCount());
+      std::swap(order[0], order[1]);
+      reorder(&tensor, order);
+    }
+    if (!rows_.isSingleBlock()) parallelize(&tensor, 0, ParallelType::BIDx);
+  }
+
   // The loops of rows come first (the one numbered `last` at their end), then the others; neighbours among these that one loop can go over become one.
   // Gives how many loops are rows.
   int64_t rowsFirst(TensorView& tensor, std::optional<size_t> last) {
@@ -114,14 +129,11 @@ class CpuScheduler {
     return first;
   }
 
-  // One block per row.
+  // One block per row, or per part of the rows.
   void scheduleRow(TensorView& tensor) {
     const int64_t rows = rowsFirst(tensor, std::nullopt);
-    if (rows > 0) {
-      mergeRange(tensor, 0, rows);
-      if (!rows_.isSingleBlock()) parallelize(&tensor, 0, ParallelType::BIDx);
-    }
-    if (isReduced(tensor)) accumulateSideBySide(tensor);
+    if (rows > 0) spreadRows(tensor, rows);
+    if (isReduced(tensor) && !rows_.isColumnPart(tensor)) accumulateSideBySide(tensor);
   }
 
   // What takes long to compute and is needed several times in a row is computed once, if a row of it has a known length and is no longer than the cache.
@@ -141,9 +153,8 @@ class CpuScheduler {
       Numbers order = value.rows;
       order.insert(order.end(), value.rest.begin(), value.rest.end());
       if (order != axisRange(0, kept->axisCount())) reorder(kept, order);
-      mergeRange(*kept, 0, static_cast<int64_t>(value.rows.size()));
-      parallelize(kept, 0, ParallelType::BIDx);
-      keepPartial(*kept, 1);
+      spreadRows(*kept, static_cast<int64_t>(value.rows.size()));
+      keepPartial(*kept, rowLoops());
     }
   }
 
@@ -186,7 +197,7 @@ class CpuScheduler {
       if (tensor.axis(i)->isReduction()) others.push_back(i);
     }
     const bool has_row = tensor.axis(0)->parallelType() == ParallelType::BIDx;
-    const int64_t position = has_row && rows_.isFollowed(tensor) ? 1 : 0;
+    const int64_t position = has_row && (rows_.isFollowed(tensor) || rowLoops() > 1) ? rowLoops() : 0;
     keepPartial(*rfactor(&tensor, others), position);
     // A few at a time: one after the other they would wait for each other.
     const int64_t lane = tensor.axisCount() - 1;
@@ -259,9 +270,21 @@ std::string toString(const CpuScheduleParameters& parameters) {
                      parameters.kept_bytes, parameters.tile_bytes);
 }
 
+// A block has a sum of each column on its stack.
+static bool haveRoom(const KernelRows& rows) {
+  constexpr int64_t kMostColumns = 128 * 1024;
+  return std::ranges::all_of(rows.columnParts(), [](const auto& part) {
+    int64_t columns = 1;
+    for (const Scalar* extent : part.second.columns)
+      columns *= std::min(extent->constantInt().value_or(1), kMostColumns + 1);
+    return columns <= kMostColumns;
+  });
+}
+
 void scheduleForCpu(Fusion& fusion, const CpuScheduleParameters& parameters) {
   KernelRows rows(fusion);
-  const auto problem = rows.find(WholeReductions::SingleBlock, ColumnParts::Apart);
+  auto problem = rows.find(WholeReductions::SingleBlock);
+  if (!problem && !haveRoom(rows)) problem = rows.find(WholeReductions::SingleBlock, ColumnParts::Apart);
   TK_REQUIRE(!problem, Schedule, "no kernel for the processor: {}", *problem);
   CpuScheduler(rows, parameters).run();
 }

@@ -41,7 +41,7 @@ class KernelRows {
   explicit KernelRows(Fusion& fusion);
 
   /// Why the fusion cannot be one kernel, or nothing; then what follows is known.
-  std::optional<std::string> find(WholeReductions whole, ColumnParts parts);
+  std::optional<std::string> find(WholeReductions whole, ColumnParts parts = ColumnParts::Beside);
 
   Fusion& fusion() const { return *fusion_; }
   /// Outputs and reductions, producers first.

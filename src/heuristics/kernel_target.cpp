@@ -7,7 +7,6 @@
 #include "heuristics/cuda_schedule.h"
 #include "heuristics/kernel_rows.h"
 #include "heuristics/schedule_parameters.h"
-#include "ir/clone.h"
 
 namespace tokamak {
 
@@ -28,24 +27,19 @@ KernelTarget hopperTarget() {
           .by_hand = cudaScheduleByHand()};
 }
 
-// A processor's cache has the rows for a second kernel's sums.
-ColumnParts columnPartsOn(TargetKind kind) {
-  return kind == TargetKind::Cuda ? ColumnParts::Beside : ColumnParts::Apart;
-}
-
 std::optional<std::string> whyNoKernel(Fusion& fusion, const KernelTarget& target) {
   KernelRows rows(fusion);
-  if (auto problem = rows.find(WholeReductions::Refused, columnPartsOn(target.kind))) return problem;
+  if (auto problem = rows.find(WholeReductions::Refused)) return problem;
   return target.kind == TargetKind::Cuda ? whyNoCudaKernel(rows) : whyNoCpuKernel(rows);
 }
 
 std::unique_ptr<Fusion> prepareForKernels(const Fusion& fusion, const KernelTarget& target) {
-  if (columnPartsOn(target.kind) == ColumnParts::Apart) return cloneFusion(fusion);
-  return splitColumnSums(fusion, target.multiprocessors);
+  return splitColumnSums(fusion, target.kind == TargetKind::Cuda ? columnSumPartsOfGpu(target.multiprocessors)
+                                                                 : columnSumPartsOfProcessors());
 }
 
 void scheduleKernel(Fusion& fusion, const KernelTarget& target, const ScalarBindings& sizes) {
-  scheduleKernel(fusion, chooseParameters(requireRows(fusion, target.kind), target, sizes));
+  scheduleKernel(fusion, chooseParameters(requireRows(fusion), target, sizes));
 }
 
 }  // namespace tokamak

@@ -17,7 +17,7 @@ void scheduleKernel(Fusion& fusion, const ScheduleParameters& parameters) {
   if (const auto* cpu = std::get_if<CpuScheduleParameters>(&parameters))
     scheduleForCpu(fusion, *cpu);
   else
-    scheduleForCuda(requireRows(fusion, TargetKind::Cuda), std::get<CudaScheduleParameters>(parameters));
+    scheduleForCuda(requireRows(fusion), std::get<CudaScheduleParameters>(parameters));
   // The fusion may come from a host program, where all is in memory.
   for (TensorView* tensor : fusion.allTensors()) {
     const bool is_given = fusion.isInput(tensor) || fusion.isOutput(tensor);
@@ -25,9 +25,9 @@ void scheduleKernel(Fusion& fusion, const ScheduleParameters& parameters) {
   }
 }
 
-KernelRows requireRows(Fusion& fusion, TargetKind target) {
+KernelRows requireRows(Fusion& fusion) {
   KernelRows rows(fusion);
-  const auto problem = rows.find(WholeReductions::SingleBlock, columnPartsOn(target));
+  const auto problem = rows.find(WholeReductions::SingleBlock);
   TK_REQUIRE(!problem, Schedule, "no kernel: {}", *problem);
   return rows;
 }

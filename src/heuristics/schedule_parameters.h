@@ -21,7 +21,6 @@ std::string toString(const ScheduleParameters& parameters);
 void scheduleKernel(Fusion& fusion, const ScheduleParameters& parameters);
 
 /// The rows of a fusion that may become one kernel. Errors: Schedule when it may not.
-KernelRows requireRows(Fusion& fusion, TargetKind target);
-ColumnParts columnPartsOn(TargetKind target);
+KernelRows requireRows(Fusion& fusion);
 
 }  // namespace tokamak

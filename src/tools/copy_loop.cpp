@@ -16,11 +16,13 @@ void copy_words(unsigned long long* restrict to, const unsigned long long* restr
 
 }  // namespace
 
-CopyLoop::CopyLoop(int64_t bytes)
+CopyLoop::CopyLoop(Device& device, const std::shared_ptr<Stream>& stream, int64_t bytes)
     : words_(std::max<int64_t>(1, bytes / 2 / 8)),
-      from_(static_cast<size_t>(words_), 0x3f803f803f803f80),
-      to_(static_cast<size_t>(words_), 1),
+      from_(Tensor::empty(device, stream, DataType::I64, {&words_, 1}, MemoryKind::Device)),
+      to_(Tensor::empty(device, stream, DataType::I64, {&words_, 1}, MemoryKind::Device)),
       pool_(usableProcessors()) {
+  for (const Tensor* tensor : {&from_, &to_}) device.fill(*stream, tensor->data(), 1, words_ * sizeOf(DataType::I64));
+  device.synchronize(*stream);
   KernelCompiler compiler;
   code_ = compiler.compile(std::string(kSource));
   entry_ = reinterpret_cast<Entry>(code_->symbol("copy_words"));

@@ -47,7 +47,7 @@ std::string replaced(std::string text, std::string_view what, std::string_view b
 std::vector<std::string> foundIn(const std::string& text) {
   const auto fusion = parse(text);
   std::vector<std::string> sentences;
-  for (const RowMaximum& row : findRowMaxima(requireRows(*fusion, TargetKind::Cuda))) {
+  for (const RowMaximum& row : findRowMaxima(requireRows(*fusion))) {
     std::string sentence = nameOf(*row.maximum);
     for (const TensorView* sum : row.sums) sentence += " " + nameOf(*sum);
     sentences.push_back(fmt::format("{} of {} along {}, {}", sentence, nameOf(*row.values), row.axis, row.length));
@@ -121,7 +121,7 @@ fusion f(T0: f32[i0, 8, 8]) -> T5 {
 TEST(ChunkedRows, AreChosenWhereRegistersHoldNoRow) {
   const auto chosen = [](std::string_view program, int64_t columns) {
     const auto fusion = parse(fmt::format("fusion f(T0: bf16[i0, {}]) -> T1 {{ T1 = {} }}", columns, program));
-    return chooseCudaParameters(requireRows(*fusion, TargetKind::Cuda), hopperTarget(), {});
+    return chooseCudaParameters(requireRows(*fusion), hopperTarget(), {});
   };
   const std::string_view softmax = "cast(softmax(T0), dtype=bf16)";
   EXPECT_EQ(chosen(softmax, 4096).chunk, 0);
@@ -150,15 +150,15 @@ TEST(ChunkedRows, MayBeChosenByHand) {
   const auto fusion = parse("fusion f(T0: bf16[i0, 16384]) -> T1 { T1 = softmax(T0) }");
   KernelTarget target = hopperTarget();
   target.by_hand = "threads=256,batches=0,unroll=2,chunk=4";
-  EXPECT_EQ(toString(chooseCudaParameters(requireRows(*fusion, TargetKind::Cuda), target, {})),
+  EXPECT_EQ(toString(chooseCudaParameters(requireRows(*fusion), target, {})),
             "vector 8, threads 256, batches 0, rows 1, unroll 2, column blocks 1, chunk 4");
   // What is not legal is made so: rows are kept.
   target.by_hand = "chunk=4";
-  EXPECT_EQ(chooseCudaParameters(requireRows(*fusion, TargetKind::Cuda), target, {}).chunk, 0);
+  EXPECT_EQ(chooseCudaParameters(requireRows(*fusion), target, {}).chunk, 0);
   for (const char* values : {"chunks=4", "chunk", "chunk=", "chunk=x", "chunk=-1", "chunk=4 ", "chunk=4,,threads=2"}) {
     target.by_hand = values;
     try {
-      chooseCudaParameters(requireRows(*fusion, TargetKind::Cuda), target, {});
+      chooseCudaParameters(requireRows(*fusion), target, {});
       ADD_FAILURE() << values;
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::Usage) << error.what();
@@ -227,7 +227,7 @@ struct ChunkCase {
     }
     const KernelRecipe recipe = {.extents = ExtentPolicy::Divisors,
                                  .schedule = [&](Fusion& program, const ScalarBindings& sizes) {
-                                   const KernelRows rows = requireRows(program, TargetKind::Cuda);
+                                   const KernelRows rows = requireRows(program);
                                    const CudaScheduleParameters legal = legalParameters(rows, parameters, sizes);
                                    if (legal.chunk > 0) chunked += static_cast<int64_t>(findRowMaxima(rows).size());
                                    scheduleForCuda(rows, legal);
@@ -405,7 +405,7 @@ PreparedKernel prepare(const LongRow& row) {
   return prepareKernel(
       *fusion, operands, bindings,
       {.extents = ExtentPolicy::Divisors, .schedule = [&](Fusion& program, const ScalarBindings& sizes) {
-         const KernelRows rows = requireRows(program, TargetKind::Cuda);
+         const KernelRows rows = requireRows(program);
          CudaScheduleParameters parameters = chooseCudaParameters(rows, hopperTarget(), sizes);
          if (row.chunk > 0) {
            parameters.batches = 0;

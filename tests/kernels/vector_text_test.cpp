@@ -31,10 +31,24 @@ TEST(VectorText, PartialResultsAreWrittenOneAfterTheOther) {
   EXPECT_THAT(sourceOf(kSum, 1).text, Not(HasSubstr("tk_load")));
 }
 
-TEST(VectorText, SimpleLoopsOverMemoryAreLeftToTheCompiler) {
-  const KernelSource source = sourceOf("fusion f(T0: f32[i0], T1: f32[i0]) -> T2 { T2 = mul(T0, T1) }");
+TEST(VectorText, SimpleLoopsOverOtherTypesAreLeftToTheCompiler) {
+  const KernelSource source = sourceOf("fusion f(T0: f64[i0], T1: f64[i0]) -> T2 { T2 = mul(T0, T1) }");
   EXPECT_THAT(source.text, Not(HasSubstr("f32x16")));
   EXPECT_FALSE(source.is_written_out);
+}
+
+TEST(VectorText, LargeOutputsAreWrittenPastTheCaches) {
+  const KernelSource source = sourceOf("fusion f(T0: f32[i0], T1: f32[i0]) -> T2 { T2 = mul(T0, T1) }");
+  EXPECT_THAT(source.text,
+              AllOf(HasSubstr("const tk_i32 streams_T2 = i0 * 4 >= 16777216;"), HasSubstr("tk_stream_f32x16(&T2["),
+                    HasSubstr(", streams_T2);"), HasSubstr("  tk_settle_f32();\n}")));
+  EXPECT_TRUE(source.is_written_out);
+}
+
+TEST(VectorText, ShortPiecesOfMemoryAreWrittenThroughTheCaches) {
+  const std::string text =
+      sourceOf("fusion f(T0: bf16[i0, 32]) -> T2 { T1 = sum(T0, axes=[1], keepdim=true) T2 = div(T0, T1) }").text;
+  EXPECT_THAT(text, AllOf(HasSubstr("tk_store_f32x16(&T2["), Not(HasSubstr("stream"))));
 }
 
 TEST(VectorText, LongLoopsGoInStages) {
@@ -105,7 +119,24 @@ TEST(VectorText, TilesAreTurnedAndFetched) {
 TEST(VectorText, RowsThatAreReadAgainFetchTheNextBlocks) {
   const std::string text =
       sourceOf("fusion f(T0: f32[i0, 1024]) -> T2 { T1 = sum(T0, axes=[1], keepdim=true) T2 = div(T0, T1) }").text;
-  EXPECT_THAT(text, HasSubstr("] + 1024);"));
+  EXPECT_THAT(text, HasSubstr("] + 1024, 0, 2);"));
+}
+
+TEST(VectorText, TheLoopBeforeTheLastFetchesTheNextRow) {
+  const std::string text = sourceOf(R"(
+fusion f(T0: f32[i0, 1024]) -> T5 {
+  T1 = sum(T0, axes=[1], keepdim=true)
+  T2 = sub(T0, T1)
+  T3 = sum(mul(T2, T2), axes=[1], keepdim=true)
+  T5 = mul(T2, T3)
+})")
+                               .text;
+  const size_t fetched = text.find("__builtin_prefetch");
+  ASSERT_NE(fetched, std::string::npos);
+  const std::string before = text.substr(0, fetched);
+  EXPECT_THAT(before, HasSubstr("tk_load_f32x16(&T0["));         // the first loop over the row
+  EXPECT_THAT(before, Not(HasSubstr("tk_stream_f32x16(&T5[")));  // the last one
+  EXPECT_THAT(text.substr(text.find("tk_stream")), Not(HasSubstr("__builtin_prefetch")));
 }
 
 }  // namespace

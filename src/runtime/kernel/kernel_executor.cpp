@@ -144,7 +144,7 @@ const KernelExecutor::Shaped& KernelExecutor::shapedFor(const KernelShape& shape
   auto shaped = std::make_unique<Shaped>();
   shaped->shape = shape;
   shaped->program = shapeProgram(*program_, chooser_, shape);
-  shaped->rows = std::make_unique<KernelRows>(requireRows(*shaped->program.fusion, options_.target.kind));
+  shaped->rows = std::make_unique<KernelRows>(requireRows(*shaped->program.fusion));
   shaped_.push_back(std::move(shaped));
   return *shaped_.back();
 }

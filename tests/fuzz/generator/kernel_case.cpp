@@ -127,7 +127,7 @@ KernelWay smallCudaWay(uint64_t seed) {
           .recipe = {.extents = random() % 4 == 0 ? ExtentPolicy::Divisors : ExtentPolicy::Open,
                      .schedule = [parameters](Fusion& fusion, const ScalarBindings& sizes) {
                        KernelRows rows(fusion);
-                       const auto problem = rows.find(WholeReductions::SingleBlock, ColumnParts::Apart);
+                       const auto problem = rows.find(WholeReductions::SingleBlock);
                        TK_CHECK(!problem, "{}", *problem);
                        scheduleForCuda(rows, legalParameters(rows, parameters, sizes));
                      }}};
@@ -150,7 +150,7 @@ KernelWay cudaWay(uint64_t seed) {
           .recipe = {.extents = random() % 4 != 0 ? ExtentPolicy::Divisors : ExtentPolicy::Open,
                      .schedule = [parameters, is_chosen](Fusion& fusion, const ScalarBindings& sizes) {
                        KernelRows rows(fusion);
-                       const auto problem = rows.find(WholeReductions::SingleBlock, ColumnParts::Apart);
+                       const auto problem = rows.find(WholeReductions::SingleBlock);
                        TK_CHECK(!problem, "{}", *problem);
                        scheduleForCuda(rows, is_chosen ? chooseCudaParameters(rows, hopperTarget(), sizes)
                                                        : legalParameters(rows, parameters, sizes));
