@@ -76,7 +76,7 @@ std::optional<KeptValue> readInPlace(const TensorRead& read, const Coordinates& 
 
 class KeptValueFinder {
  public:
-  explicit KeptValueFinder(const KernelRows& rows) : rows_(rows), fusion_(rows.fusion()) {
+  KeptValueFinder(const KernelRows& rows, KeptBy by) : rows_(rows), fusion_(rows.fusion()), by_(by) {
     analysis_.assumeExtents(fusion_);
     for (const TensorView* tensor : rows.stored()) {
       const ElementRule& rule = rules_.of(*tensor->definition());
@@ -96,13 +96,14 @@ class KeptValueFinder {
     for (TensorView* input : tensorsOf(fusion_.inputs())) {
       if (const auto value = readInPlaceByAll(*input)) keep(*value);
     }
-    // Inputs are read again rather than values computed again: the former are in a cache at least.
+    // Values come before inputs.
     const auto bytes = [](const KeptValue& value) { return sizeOf(value.tensor->dtype()); };
     int64_t total = 0;
     for (const KeptValue& value : kept_) total += bytes(value);
     while (!kept_.empty() && total > most_bytes) {
-      total -= bytes(kept_.back());
-      kept_.pop_back();
+      const auto first = by_ == KeptBy::Block ? std::prev(kept_.end()) : kept_.begin();
+      total -= bytes(*first);
+      kept_.erase(first);
     }
     return kept_;
   }
@@ -163,6 +164,7 @@ class KeptValueFinder {
   std::optional<KeptValue> readInPlaceByAll(TensorView& tensor) {
     std::optional<KeptValue> value;
     int count = 0;
+    const bool may_be_elsewhere = by_ == KeptBy::Cluster && fusion_.isInput(&tensor);
     for (const Nest& nest : nests_) {
       const ElementRule& rule = rules_.of(*nest.tensor->definition());
       TensorReads reads(fusion_, analysis_, rules_,
@@ -172,6 +174,7 @@ class KeptValueFinder {
       for (const TensorRead& read : reads.of(element, same)) {
         if (read.tensor != &tensor) continue;
         const auto place = readInPlace(read, nest.at);
+        if (!place && may_be_elsewhere) continue;
         if (!place || nest.at.rows.empty() || place->rest.empty()) return std::nullopt;
         if (value && (place->rows != value->rows || place->rest != value->rest)) return std::nullopt;
         value = place;
@@ -226,6 +229,7 @@ class KeptValueFinder {
 
   const KernelRows& rows_;
   Fusion& fusion_;
+  KeptBy by_;
   IntervalAnalysis analysis_;
   RuleTable rules_;
   std::vector<Nest> nests_;
@@ -235,8 +239,8 @@ class KeptValueFinder {
 
 }  // namespace
 
-std::vector<KeptValue> findKeptValues(const KernelRows& rows, int64_t most_bytes) {
-  return KeptValueFinder(rows).find(most_bytes);
+std::vector<KeptValue> findKeptValues(const KernelRows& rows, int64_t most_bytes, KeptBy by) {
+  return KeptValueFinder(rows, by).find(most_bytes);
 }
 
 bool isExpensive(const Expr& expr) {
