@@ -71,6 +71,8 @@ class SourceWriter {
   }
 
   KernelSource write() {
+    TK_REQUIRE(dialect_ == Dialect::Cuda || kernel_.dimension(ParallelType::CIDx) == nullptr, Unsupported,
+               "on the processor blocks have no clusters; {} is spread over CIDx", kernel_.name);
     statements(kernel_.body, dialect_ == Dialect::C ? 4 : 2);
     KernelSource source;
     source.text = dialect_ == Dialect::C ? cHeader() : cudaHeader();
@@ -210,7 +212,7 @@ class SourceWriter {
     int64_t threads = 1;
     for (const kir::LaunchDimension& dimension : kernel_.dimensions) {
       constants +=
-          fmt::format("  const {} {} = ({}){};\n", index, names_.at(dimension.index), index, dimension.index->name());
+          fmt::format("  const {} {} = ({}){};\n", index, names_.at(dimension.index), index, indexText(dimension));
       if (!kir::isThreadType(dimension.type)) continue;
       const auto extent = dimension.extent->constantInt();
       threads *= extent.value_or(kMostThreads);
@@ -225,6 +227,14 @@ class SourceWriter {
     const std::string bounds = blocks == 1 ? std::to_string(threads) : fmt::format("{}, {}", threads, blocks);
     return fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}({}) {{\n{}", bounds, kernel_.name,
                        fmt::join(parameters, ", "), constants);
+  }
+
+  // The blocks of a cluster lie side by side along x.
+  std::string indexText(const kir::LaunchDimension& dimension) const {
+    const int64_t blocks = kernel_.clusterBlocks();
+    if (kir::isClusterType(dimension.type)) return fmt::format("(blockIdx.x % {})", blocks);
+    if (dimension.type == ParallelType::BIDx && blocks > 1) return fmt::format("(blockIdx.x / {})", blocks);
+    return dimension.index->name();
   }
 
   // A buffer of one element is a variable.
@@ -405,7 +415,10 @@ class SourceWriter {
     line(indent, fmt::format("{}{} {}[{}]{};", aligned, type, bufferName(tensor), size, of_lanes));
   }
   void write(const kir::Let& let, size_t indent) { line(indent, text(let)); }
-  void write(const kir::Store& store, size_t indent) { line(indent, text(store)); }
+  void write(const kir::Store& store, size_t indent) {
+    if (store.block != nullptr) return writeRemote(store, indent);
+    line(indent, text(store));
+  }
   std::string text(const kir::Let& let) {
     const kir::Variable& variable = *let.variable;
     // Loops with comparisons of wide integers, kept in bytes, are not vectorised.
@@ -419,9 +432,22 @@ class SourceWriter {
   std::string text(const kir::Store& store) {
     return fmt::format("{} = {};", place(*store.tensor, *store.index), value(*store.value));
   }
+  // The address of the same place in the other block's shared memory.
+  void writeRemote(const kir::Store& store, size_t indent) {
+    line(indent, "{");
+    line(indent + 2,
+         fmt::format("{}* remote = &{};", typeSource(store.tensor->dtype()), place(*store.tensor, *store.index)));
+    line(indent + 2, fmt::format(R"(asm("mapa.u64 %0, %0, %1;" : "+l"(remote) : "r"((tk_u32)({})));)",
+                                 scalars_.write(*store.block)));
+    line(indent + 2, fmt::format("*remote = {};", value(*store.value)));
+    line(indent, "}");
+  }
   void write(const kir::Combine& combine, size_t indent) {
     TK_REQUIRE(dialect_ == Dialect::Cuda, Unsupported,
                "on the processor a block has one thread; {} is combined across threads", bufferName(*combine.tensor));
+    TK_CHECK(std::ranges::count(combine.dimensions, ParallelType::CIDx) == 0,
+             "{} is combined across a cluster, which combine-clusters is to make an exchange of",
+             bufferName(*combine.tensor));
     CombineText text;
     constexpr int kFewCombines = 8;
     text.shares_scratch = !around_.empty() || combines_ > 1;
@@ -505,6 +531,11 @@ class SourceWriter {
   }
   void write(const kir::Barrier&, size_t indent) {
     if (dialect_ == Dialect::Cuda) line(indent, "__syncthreads();");
+  }
+  void write(const kir::ClusterBarrier& barrier, size_t indent) {
+    const bool is_arrival = barrier.half == kir::ClusterBarrier::Half::Arrive;
+    line(indent, fmt::format(R"(asm volatile("barrier.cluster.{}.aligned;" ::: "memory");)",
+                             is_arrival ? "arrive.release" : "wait.acquire"));
   }
 
   const kir::Kernel& kernel_;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "heuristics/chunk_choice.h"
+#include "heuristics/cluster_choice.h"
 #include "heuristics/cuda_rows.h"
 #include "heuristics/cuda_schedule.h"
 #include "heuristics/values_by_hand.h"
@@ -20,6 +21,9 @@ std::string toString(const CudaScheduleParameters& parameters) {
   if (parameters.chunk > 0) text += fmt::format(", chunk {}", parameters.chunk);
   if (parameters.rows_ahead > 0) text += ", rows fetched ahead";
   if (parameters.spreads_rows) text += ", rows over blocks";
+  if (parameters.cluster > 1) text += fmt::format(", cluster {}", parameters.cluster);
+  if (parameters.row_blocks > 0) text += fmt::format(", row blocks {}", parameters.row_blocks);
+  if (parameters.rows_together > 1) text += fmt::format(", together {}", parameters.rows_together);
   return text;
 }
 
@@ -70,11 +74,11 @@ static RowFacts rowFactsOf(const KernelRows& rows, const ScalarBindings& sizes) 
 
 // Whether the batches hold a row, in registers.
 static bool canKeep(const RowFacts& facts, const CudaScheduleParameters& parameters) {
-  // What a thread keeps, in elements; registers for as much again are left.
-  constexpr int64_t kMostKept = 64;
   return facts.is_constant && parameters.batches * parameters.vector <= kMostKept &&
-         parameters.batches * parameters.vector * parameters.threads >= facts.rest;
+         parameters.batches * parameters.vector * parameters.threads * parameters.cluster >= facts.rest;
 }
+
+constexpr int64_t kMostTogether = 4;
 
 CudaScheduleParameters legalParameters(const KernelRows& rows, CudaScheduleParameters parameters,
                                        const ScalarBindings& sizes) {
@@ -84,15 +88,25 @@ CudaScheduleParameters legalParameters(const KernelRows& rows, CudaScheduleParam
   }
   const auto column_threads = static_cast<uint64_t>(std::clamp<int64_t>(parameters.column_threads, 1, kWarp));
   parameters.column_threads = static_cast<int64_t>(std::bit_floor(column_threads));
-  if (!facts.has_rows) return parameters;
+  if (!facts.has_rows) {
+    parameters.cluster = parameters.rows_together = 1;
+    parameters.row_blocks = 0;
+    return parameters;
+  }
   parameters.vector = std::min(parameters.vector, facts.vector);
   if (rows.columnParts().empty()) parameters.rows_ahead = 0;
   parameters.spreads_rows = parameters.spreads_rows && !facts.is_whole && parameters.threads > 1;
+  const bool may_share = facts.is_whole && parameters.threads > 1;
+  parameters.cluster = may_share ? std::clamp<int64_t>(parameters.cluster, 1, kMostClusterBlocks) : 1;
+  if (!mayTakeTurns(rows) || parameters.row_blocks == 1) parameters.row_blocks = 0;
   if (parameters.spreads_rows)
     parameters.batches = 1;
   else if (parameters.threads == 1 || !canKeep(facts, parameters))
     parameters.batches = 0;
-  parameters.chunk = legalChunk(rows, parameters);
+  parameters.chunk = parameters.cluster > 1 ? 0 : legalChunk(rows, parameters);
+  const bool may_join = parameters.batches > 0 && parameters.rows_ahead == 0 && parameters.rows_per_block == 1 &&
+                        !parameters.spreads_rows;
+  parameters.rows_together = may_join ? std::clamp<int64_t>(parameters.rows_together, 1, kMostTogether) : 1;
   return parameters;
 }
 
@@ -171,7 +185,7 @@ static CudaScheduleParameters spreadRows(CudaScheduleParameters parameters, int6
 
 // Registers hold a row and, for each of its elements, the sums of the columns. Short rows go side by side. (To fetch the next row ahead takes registers
 // that more blocks make better use of.)
-static CudaScheduleParameters rowsWithParts(CudaScheduleParameters parameters, int64_t vectors,
+static CudaScheduleParameters rowsWithParts(const KernelRows& rows, CudaScheduleParameters parameters, int64_t vectors,
                                             const KernelTarget& target) {
   constexpr int64_t kThreads = 256;
   const auto threadsWith = [&](int64_t batches) { return roundUp((vectors + batches - 1) / batches, kWarp); };
@@ -184,7 +198,10 @@ static CudaScheduleParameters rowsWithParts(CudaScheduleParameters parameters, i
   while (threadsWith(parameters.batches) > target.threads_per_block) ++parameters.batches;
   parameters.threads = threadsWith(parameters.batches);
   parameters.rows_per_block = std::max<int64_t>(1, kThreads / parameters.threads);
-  return parameters;
+  const RowInRegisters row = rowInRegisters(rows, vectors * parameters.vector);
+  CudaScheduleParameters shared = parameters;
+  const bool is_shared = !haveRoom(row, target, parameters) && chooseCluster(rows, row, target, shared);
+  return is_shared ? shared : parameters;
 }
 
 static CudaScheduleParameters chooseParametersOf(const KernelRows& rows, const KernelTarget& target,
@@ -206,7 +223,7 @@ static CudaScheduleParameters chooseParametersOf(const KernelRows& rows, const K
   parameters.vector = facts.vector;
   const int64_t vectors = (facts.rest + facts.vector - 1) / facts.vector;
   if (!facts.is_whole) return spreadRows(parameters, vectors);
-  if (!rows.columnParts().empty()) return rowsWithParts(parameters, vectors, target);
+  if (!rows.columnParts().empty()) return rowsWithParts(rows, parameters, vectors, target);
   constexpr int64_t kBatches = 4;
   const bool is_warp_per_row = vectors <= kWarp * kBatches;
   if (is_warp_per_row) {
@@ -228,6 +245,10 @@ static CudaScheduleParameters chooseParametersOf(const KernelRows& rows, const K
   const bool may_chunk = !maxima.empty() && facts.vector * sizeOf(maxima[0].values->dtype()) >= kAccessBytes;
   const bool may_keep = facts.is_followed && canKeep(facts, parameters);
   if (may_keep && !(may_chunk && areChunksBetter(facts.is_written, parameters))) return parameters;
+  // What does not fit one block's registers may fit those of several.
+  const bool may_share = !may_keep && facts.is_followed && facts.is_written && facts.is_constant && !is_warp_per_row;
+  CudaScheduleParameters shared = parameters;
+  if (may_share && chooseCluster(rows, rowInRegisters(rows, facts.rest), target, shared)) return shared;
   parameters.batches = 0;
   parameters.unroll = is_warp_per_row ? 1 : kBatches;
   constexpr int64_t kManyThreads = 512;

@@ -35,6 +35,8 @@ class CudaScheduler {
       if (is_column) columns.insert(tensor);
     }
     has_columns_ = !columns.empty();
+    if (has_columns_) parameters_.cluster = parameters_.rows_together = 1;
+    if (has_columns_) parameters_.row_blocks = 0;
     // Reductions of rows beside columns take no more threads than these have.
     if (has_columns_ && parameters_.threads == 1) parameters_.rows_per_block = parameters_.column_threads;
     if (has_columns_ && parameters_.threads > 1) {
@@ -43,7 +45,8 @@ class CudaScheduler {
       parameters_.batches = 0;
     }
     std::vector<KeptValue> kept;
-    if (parameters_.batches > 0 && columns.empty()) kept = findKeptValues(rows_, keptBytes());
+    if (parameters_.batches > 0 && columns.empty())
+      kept = findKeptValues(rows_, keptBytes(), parameters_.cluster > 1 ? KeptBy::Cluster : KeptBy::Block);
     std::set<const TensorView*> caches;
     for (const KeptValue& value : kept) {
       TensorView* cache = value.tensor;
@@ -91,14 +94,15 @@ class CudaScheduler {
   // What a thread has room for in registers, in bytes for each of its elements.
   int64_t keptBytes() const {
     const int64_t threads = parameters_.threads * parameters_.rows_per_block;
-    const int64_t elements = parameters_.spreads_rows ? parameters_.vector : parameters_.batches * parameters_.vector;
+    const int64_t of_row = parameters_.spreads_rows ? parameters_.vector : parameters_.batches * parameters_.vector;
+    const int64_t elements = of_row * parameters_.rows_together;
     if (rows_.columnParts().empty()) return (threads > 512 ? 128 : 256) / elements;
     // Sums of columns are there as well; of short rows several blocks are under way.
     constexpr int64_t kRegisters = 65536;
     constexpr int64_t kOthers = 24;
     constexpr int64_t kAtOnce = 768;
     int64_t room = 4 * (kRegisters / std::max(threads, threads <= kAtOnce / 2 ? kAtOnce : threads) / 8 * 8 - kOthers);
-    for (const auto& [sum, part] : rows_.columnParts()) room -= sizeOf(sum->dtype()) * elements;
+    for (const auto& [sum, part] : rows_.columnParts()) room -= sizeOf(sum->dtype()) * of_row;
     return std::max<int64_t>(room, 0) / elements;
   }
 
@@ -126,16 +130,22 @@ class CudaScheduler {
   void scheduleRow(TensorView& tensor, const RowLoops& loops) {
     int64_t inner = mergeRowsAndRest(tensor, loops);
     if (!loops.rows.empty()) inner += spreadRows(tensor, loops);
-    if (loops.rest.empty() || parameters_.threads == 1) return;
-    splitRest(tensor, inner);
+    const bool has_rest = !loops.rest.empty() && parameters_.threads > 1;
+    if (has_rest) splitRest(tensor, inner);
+    if (loops.rows.empty() || parameters_.rows_together == 1 || !has_rest) return;
+    // Rows together go inside of the batches, so that vectors of all of them are under way and threads meet once for all.
+    AxisNumbers order = axisRange(0, tensor.axisCount());
+    std::rotate(order.begin() + row_loop_count_, order.begin() + row_loop_count_ + 1, order.begin() + inner + 1);
+    reorder(&tensor, order);
   }
 
-  // [rows] or, beside parts of columns, [parts][turns], of which the innermost is shared by the threads across. Gives how many loops more than one.
+  // [rows] or, where blocks take rows in turns, [blocks][turns], of which the innermost is shared by the threads across, or has several rows together. Gives how
+  // many loops more than one.
   int64_t spreadRows(TensorView& tensor, const RowLoops& loops) {
     int64_t row = 0;
-    if (!rows_.columnParts().empty()) {
+    if (Scalar* blocks = blocksOfTurns()) {
       if (loops.turns.empty()) {
-        split(&tensor, 0, rows_.columnParts().begin()->second.count);
+        split(&tensor, 0, blocks);
         AxisNumbers order = axisRange(0, tensor.axisCount());
         std::swap(order[0], order[1]);
         reorder(&tensor, order);
@@ -148,9 +158,20 @@ class CudaScheduler {
       parallelize(&tensor, row + 1, parameters_.threads == 1 ? ParallelType::TIDx : ParallelType::TIDy);
       ++row_loop_count_;
     }
+    const bool is_together = parameters_.rows_together > 1;
+    if (is_together) {
+      split(&tensor, row, fusion_.constant(parameters_.rows_together));
+      parallelize(&tensor, row + 1, ParallelType::Unroll);
+    }
     if (!rows_.isSingleBlock()) parallelize(&tensor, 0, ParallelType::BIDx);
     // The turns of a part were among the loops before.
-    return row_loop_count_ - 1 - static_cast<int64_t>(loops.turns.size());
+    return row_loop_count_ - 1 + (is_together ? 1 : 0) - static_cast<int64_t>(loops.turns.size());
+  }
+
+  // So many that take rows in turns, or null.
+  Scalar* blocksOfTurns() const {
+    if (!rows_.columnParts().empty()) return rows_.columnParts().begin()->second.count;
+    return parameters_.row_blocks == 0 ? nullptr : fusion_.constant(parameters_.row_blocks);
   }
 
   std::vector<ChunkTensor> chunkRows() {
@@ -186,19 +207,22 @@ class CudaScheduler {
     return is_result ? 0 : chunk.part == Part::Elements ? first + 1 : shared;
   }
 
-  // [rest] -> [batches] [TIDx] [vector], with those that are 1 left out of the vector.
+  // [rest] -> [batches] [CIDx] [TIDx] [vector], with those that are 1 left out of the vector.
   void splitRest(TensorView& tensor, int64_t axis) {
-    int64_t threads_axis = axis;
+    int64_t threads_axis = axis + 1;
     split(&tensor, axis, fusion_.constant(parameters_.vector));
+    split(&tensor, axis, fusion_.constant(parameters_.threads));
+    if (parameters_.cluster > 1) {
+      split(&tensor, axis, fusion_.constant(parameters_.cluster));
+      parallelize(&tensor, axis + 1, ParallelType::CIDx);
+      ++threads_axis;
+    }
     if (parameters_.batches > 0) {
-      split(&tensor, axis, fusion_.constant(parameters_.threads));
       parallelizeBatches(tensor, axis);
-      threads_axis = axis + 1;
     } else {
-      split(&tensor, axis, fusion_.constant(parameters_.threads));
       split(&tensor, axis, fusion_.constant(parameters_.unroll));
       if (parameters_.unroll > 1) parallelize(&tensor, axis + 1, ParallelType::Unroll);
-      threads_axis = axis + 2;
+      ++threads_axis;
     }
     parallelize(&tensor, threads_axis, ParallelType::TIDx);
     if (parameters_.vector > 1) parallelize(&tensor, threads_axis + 1, ParallelType::Vectorize);

@@ -25,9 +25,15 @@ struct CudaScheduleParameters {
   int64_t chunk = 0;
   int64_t rows_ahead = 0;     ///< 1: what is kept of a row is read while the row before is computed
   bool spreads_rows = false;  ///< a row's batches are blocks side by side: nothing needs all of it
+  int64_t cluster = 1;        ///< blocks that share a row, as a cluster
+  int64_t row_blocks = 0;     ///< blocks (or clusters) that take the rows in turns; 0: one for each row
+  int64_t rows_together = 1;  ///< rows that the threads of a block compute in one turn
 
   bool operator==(const CudaScheduleParameters&) const = default;
 };
+
+/// Elements of a row that a thread keeps at most; registers for as much again are left.
+inline constexpr int64_t kMostKept = 64;
 
 /// "vector 8, threads 128, batches 4, rows 1, unroll 1"
 std::string toString(const CudaScheduleParameters& parameters);

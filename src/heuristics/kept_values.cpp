@@ -77,7 +77,7 @@ std::optional<KeptValue> readInPlace(const TensorRead& read, const Coordinates& 
 
 class KeptValueFinder {
  public:
-  explicit KeptValueFinder(const KernelRows& rows) : rows_(rows), fusion_(rows.fusion()) {
+  KeptValueFinder(const KernelRows& rows, KeptBy by) : rows_(rows), fusion_(rows.fusion()), by_(by) {
     analysis_.assumeExtents(fusion_);
     for (const TensorView* tensor : rows.stored())
       addNest(*tensor, coordinatesOf(rows, *tensor, rules_.of(*tensor->definition())));
@@ -95,13 +95,14 @@ class KeptValueFinder {
     for (TensorView* input : tensorsOf(fusion_.inputs())) {
       if (const auto value = readInPlaceByAll(*input)) keep(*value);
     }
-    // Inputs are read again rather than values computed again: the former are in a cache at least.
+    // Values come before inputs.
     const auto bytes = [](const KeptValue& value) { return sizeOf(value.tensor->dtype()); };
     int64_t total = 0;
     for (const KeptValue& value : kept_) total += bytes(value);
     while (!kept_.empty() && total > most_bytes) {
-      total -= bytes(kept_.back());
-      kept_.pop_back();
+      const auto first = by_ == KeptBy::Block ? std::prev(kept_.end()) : kept_.begin();
+      total -= bytes(*first);
+      kept_.erase(first);
     }
     return kept_;
   }
@@ -135,6 +136,7 @@ class KeptValueFinder {
     Substitution same(fusion_);
     for (const TensorRead& read : reads.onTheWay(element, same)) {
       Place place = readInPlace(read, nest.at);
+      if (!place && by_ == KeptBy::Cluster && fusion_.isInput(const_cast<TensorView*>(read.tensor))) continue;
       if (place && (nest.at.rows.empty() || place->rest.empty())) place = std::nullopt;
       const auto [known, is_new] = nest.reads.try_emplace(read.tensor, place);
       if (!is_new && !isSame(known->second, place)) known->second = std::nullopt;
@@ -257,6 +259,7 @@ class KeptValueFinder {
 
   const KernelRows& rows_;
   Fusion& fusion_;
+  KeptBy by_;
   IntervalAnalysis analysis_;
   RuleTable rules_;
   std::list<Nest> nests_;
@@ -267,8 +270,8 @@ class KeptValueFinder {
 
 }  // namespace
 
-std::vector<KeptValue> findKeptValues(const KernelRows& rows, int64_t most_bytes) {
-  return KeptValueFinder(rows).find(most_bytes);
+std::vector<KeptValue> findKeptValues(const KernelRows& rows, int64_t most_bytes, KeptBy by) {
+  return KeptValueFinder(rows, by).find(most_bytes);
 }
 
 bool isExpensive(const Expr& expr) {

@@ -14,10 +14,14 @@ struct KeptValue {
   AxisNumbers rest;  ///< the others, in the order in which those of its readers are
 };
 
+/// Of too many for a block, inputs are dropped first: they are in a cache at least. A cluster is there so that they are not read again: they are dropped
+/// last, and some elements may be read elsewhere, too.
+enum class KeptBy : uint8_t { Block, Cluster };
+
 /// Tensors that at least two stored tensors need at their own coordinates, in the same order of axes, and that no other one needs: values that take an
 /// approximated function or a random number to compute, or more than one input; and inputs. No more than `most_bytes` per element of a row
 /// all together. Producers first.
-std::vector<KeptValue> findKeptValues(const KernelRows& rows, int64_t most_bytes);
+std::vector<KeptValue> findKeptValues(const KernelRows& rows, int64_t most_bytes, KeptBy by = KeptBy::Block);
 
 /// An approximated function or a random number: it costs more than reading its operands again.
 bool isExpensive(const Expr& expr);

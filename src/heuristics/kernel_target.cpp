@@ -24,6 +24,7 @@ KernelTarget hopperTarget() {
           .threads_per_multiprocessor = 2048,
           .shared_bytes_per_block = 227 * 1024,
           .registers_per_multiprocessor = 65536,
+          .has_clusters = true,
           .by_hand = cudaScheduleByHand()};
 }
 

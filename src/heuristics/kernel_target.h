@@ -22,6 +22,7 @@ struct KernelTarget {
   int64_t threads_per_multiprocessor = 1;    ///< at most
   int64_t shared_bytes_per_block = 0;        ///< at most, opted in
   int64_t registers_per_multiprocessor = 0;  ///< of 4 bytes
+  bool has_clusters = false;                 ///< blocks may share their shared memory
   /// Schedule parameters of CUDA kernels that are not to be chosen, "threads=1024,batches=0,chunk=4", for measurements.
   std::string by_hand;
 

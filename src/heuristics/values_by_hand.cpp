@@ -17,7 +17,10 @@ CudaScheduleParameters withValues(CudaScheduleParameters parameters, std::string
                                                          {"column_blocks", &parameters.column_blocks},
                                                          {"chunk", &parameters.chunk},
                                                          {"ahead", &parameters.rows_ahead},
-                                                         {"column_threads", &parameters.column_threads}};
+                                                         {"column_threads", &parameters.column_threads},
+                                                         {"cluster", &parameters.cluster},
+                                                         {"row_blocks", &parameters.row_blocks},
+                                                         {"together", &parameters.rows_together}};
   while (!values.empty()) {
     const std::string_view each = values.substr(0, values.find(','));
     values.remove_prefix(std::min(values.size(), each.size() + 1));
@@ -26,11 +29,11 @@ CudaScheduleParameters withValues(CudaScheduleParameters parameters, std::string
     int64_t value = -1;
     const std::string_view digits = sign == std::string_view::npos ? "" : each.substr(sign + 1);
     const auto end = std::from_chars(digits.data(), digits.data() + digits.size(), value).ptr;
-    TK_REQUIRE(found != std::end(names) && value >= 0 && end == digits.data() + digits.size(), Usage,
-               "schedule by hand: {} is no value; legal are vector, threads, batches, rows, unroll, column_blocks, "
-               "column_threads, "
-               "chunk and ahead with = and a number, separated by commas",
-               each);
+    TK_REQUIRE(
+        found != std::end(names) && value >= 0 && end == digits.data() + digits.size(), Usage,
+        "schedule by hand: {} is no value; legal are vector, threads, batches, rows, unroll, column_blocks, "
+        "column_threads, chunk, ahead, cluster, row_blocks and together with = and a number, separated by commas",
+        each);
     *found->second = value;
   }
   return parameters;

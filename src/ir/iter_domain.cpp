@@ -16,12 +16,13 @@ struct ParallelRow {
   std::string_view dump;
 };
 
-constexpr std::array<ParallelRow, 17> kParallelTypes = {{
+constexpr std::array<ParallelRow, 18> kParallelTypes = {{
     {"Serial", "S"},
     {"Stream", "StreamIdx"},
     {"DIDx", "deviceIdx.x"},
     {"DIDy", "deviceIdx.y"},
     {"DIDz", "deviceIdx.z"},
+    {"CIDx", "clusterBlockIdx.x"},
     {"BIDx", "blockIdx.x"},
     {"BIDy", "blockIdx.y"},
     {"BIDz", "blockIdx.z"},

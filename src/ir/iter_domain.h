@@ -22,6 +22,7 @@ enum class ParallelType : uint8_t {
   DIDx,
   DIDy,
   DIDz,
+  CIDx,
   BIDx,
   BIDy,
   BIDz,
@@ -35,6 +36,9 @@ enum class ParallelType : uint8_t {
   Group,
   Bulk,
 };
+
+/// Blocks of a cluster (CIDx) at most: every GPU that has clusters has these.
+inline constexpr int64_t kMostClusterBlocks = 8;
 
 /// The name in schedules: Serial, Stream, DIDx, ...
 std::string_view parallelTypeName(ParallelType type);

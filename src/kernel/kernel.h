@@ -49,11 +49,12 @@ struct Let {
   Scalar* extent = nullptr;
 };
 
-/// Writes element `index` of the tensor's buffer.
+/// Writes element `index` of the tensor's buffer; of a Shared one with a `block` in the buffer of that block of the cluster (an index along CIDx).
 struct Store {
   const TensorView* tensor = nullptr;
   Scalar* index = nullptr;
   ValueRef value;
+  Scalar* block = nullptr;
 };
 
 /// Moves `count` neighbouring elements in one access: count * size of an element is a power of two of at most 16 bytes, both places are
@@ -67,7 +68,8 @@ struct Copy {
 };
 
 /// Elements index, ..., index + count - 1 of a Local tensor become, in every thread, the combination of their values in the threads of the block
-/// that differ along `dimensions` (TIDx, ...). Reached by all threads of the block.
+/// that differ along `dimensions` (TIDx, ...), and of the blocks of the cluster where CIDx is one of these. Reached by all threads of the block,
+/// or cluster.
 struct Combine {
   const TensorView* tensor = nullptr;
   Scalar* index = nullptr;
@@ -78,6 +80,13 @@ struct Combine {
 
 /// Orders all accesses of the block's threads before it before those after it. Reached by all threads of the block.
 struct Barrier {};
+
+/// A half of a barrier between the threads of all blocks of a cluster: what they did before they arrived is ordered before what any of them does after it has
+/// waited. Halves take turns, an arrival first. Reached by all threads of the cluster. A block's buffers may be written by others after it has arrived once.
+struct ClusterBarrier {
+  enum class Half : uint8_t { Arrive, Wait };
+  Half half = Half::Arrive;
+};
 
 /// Blocks that differ along `dimensions` of the grid (BIDx, ...) give their values; the last of them to get here has, in every thread, the combinations
 /// of all, in an order that is always the same, and runs the body; the others are done. Stands in no loop or guard and is reached by all threads. A kernel has one at most,
@@ -97,7 +106,7 @@ struct GridCombine {
 };
 
 struct Statement {
-  std::variant<Loop, If, Allocate, Let, Store, Copy, Combine, GridCombine, Barrier> node;
+  std::variant<Loop, If, Allocate, Let, Store, Copy, Combine, GridCombine, Barrier, ClusterBarrier> node;
 };
 
 template <class Node>
@@ -105,11 +114,15 @@ StatementRef statement(Node node) {
   return std::make_shared<const Statement>(Statement{std::move(node)});
 }
 
-/// BIDx.. and TIDx..
-constexpr bool isBlockType(ParallelType type) { return type >= ParallelType::BIDx && type <= ParallelType::BIDz; }
+/// Which block of its cluster.
+constexpr bool isClusterType(ParallelType type) { return type == ParallelType::CIDx; }
+/// Which block, or cluster of blocks.
+constexpr bool isGridType(ParallelType type) { return type >= ParallelType::BIDx && type <= ParallelType::BIDz; }
+/// The same for all threads of a block.
+constexpr bool isBlockType(ParallelType type) { return isClusterType(type) || isGridType(type); }
 constexpr bool isThreadType(ParallelType type) { return type >= ParallelType::TIDx && type <= ParallelType::TIDz; }
 
-/// A dimension of the grid or of a block.
+/// A dimension of the grid, of a cluster or of a block.
 struct LaunchDimension {
   ParallelType type = ParallelType::BIDx;
   Scalar* index = nullptr;
@@ -130,6 +143,8 @@ struct Kernel {
   Statements body;
 
   const LaunchDimension* dimension(ParallelType type) const;
+  /// How many blocks a cluster has; 1 where there are no clusters.
+  int64_t clusterBlocks() const;
   /// Whether its blocks have threads: on the processor a block is a task.
   bool hasThreads() const;
 };

@@ -12,6 +12,7 @@ class Walker {
     for (const LaunchDimension& dimension : kernel.dimensions) {
       scope_.symbols.insert(dimension.index);
       if (isThreadType(dimension.type)) scope_.varying_symbols.insert(dimension.index);
+      if (!isGridType(dimension.type)) scope_.cluster_varying_symbols.insert(dimension.index);
     }
     scope_.symbols.insert(kernel.symbols.begin(), kernel.symbols.end());
     scope_.tensors.insert(kernel.tensors.begin(), kernel.tensors.end());
@@ -43,6 +44,10 @@ class Walker {
       scope_.varying_symbols.insert(loop.index);
       scope_.is_uniform = false;
     }
+    if (isClusterVarying(*loop.start) || isClusterVarying(*loop.stop)) {
+      scope_.cluster_varying_symbols.insert(loop.index);
+      scope_.is_cluster_uniform = false;
+    }
     walk(loop.body);
     scope_ = before;
   }
@@ -51,6 +56,7 @@ class Walker {
     const Scope before = scope_;
     scope_.around.push_back(&statement);
     scope_.is_uniform = scope_.is_uniform && !isVarying(*guard.predicate);
+    scope_.is_cluster_uniform = scope_.is_cluster_uniform && !isClusterVarying(*guard.predicate);
     walk(guard.body);
     scope_ = before;
   }
@@ -59,18 +65,27 @@ class Walker {
     scope_.variables.insert(let.variable.get());
     scope_.names.insert(let.variable->name);
     bool is_varying = false;
+    bool is_cluster_varying = false;
     visitValues(*let.value, [&](const Value& value) {
+      const bool is_load = value.kind == ValueKind::Load;
+      const bool is_use = value.kind == ValueKind::Variable;
       is_varying |= value.scalar != nullptr && isVarying(*value.scalar);
-      is_varying |= value.kind == ValueKind::Variable && scope_.varying_variables.contains(value.variable.get());
-      is_varying |= value.kind == ValueKind::Load && value.tensor->memoryType() == MemoryType::Local;
+      is_varying |= is_use && scope_.varying_variables.contains(value.variable.get());
+      is_varying |= is_load && value.tensor->memoryType() == MemoryType::Local;
+      is_cluster_varying |= value.scalar != nullptr && isClusterVarying(*value.scalar);
+      is_cluster_varying |= is_use && scope_.cluster_varying_variables.contains(value.variable.get());
+      is_cluster_varying |= is_load && !isGlobal(*value.tensor);
     });
     if (is_varying) scope_.varying_variables.insert(let.variable.get());
+    if (is_cluster_varying) scope_.cluster_varying_variables.insert(let.variable.get());
     if (let.index == nullptr) return;
     scope_.symbols.insert(let.index);
     if (is_varying) scope_.varying_symbols.insert(let.index);
+    if (is_cluster_varying) scope_.cluster_varying_symbols.insert(let.index);
   }
 
   bool isVarying(const Scalar& scalar) const { return mentionsAny(scalar, scope_.varying_symbols); }
+  bool isClusterVarying(const Scalar& scalar) const { return mentionsAny(scalar, scope_.cluster_varying_symbols); }
 
   const std::function<void(const Statement&, const Scope&)>& visit_;
   Scope scope_;
@@ -83,7 +98,9 @@ struct IndexLister {
   std::vector<Scalar*> operator()(const Let& let) const {
     return let.extent == nullptr ? std::vector<Scalar*>{} : std::vector<Scalar*>{let.extent};
   }
-  std::vector<Scalar*> operator()(const Store& store) const { return {store.index}; }
+  std::vector<Scalar*> operator()(const Store& store) const {
+    return store.block == nullptr ? std::vector<Scalar*>{store.index} : std::vector<Scalar*>{store.index, store.block};
+  }
   std::vector<Scalar*> operator()(const Copy& copy) const { return {copy.to_index, copy.from_index}; }
   std::vector<Scalar*> operator()(const Combine& combine) const { return {combine.index}; }
   std::vector<Scalar*> operator()(const GridCombine& grid) const {
@@ -92,6 +109,7 @@ struct IndexLister {
     return indices;
   }
   std::vector<Scalar*> operator()(const Barrier&) const { return {}; }
+  std::vector<Scalar*> operator()(const ClusterBarrier&) const { return {}; }
 };
 
 }  // namespace

@@ -21,6 +21,10 @@ struct Scope {
   std::set<const Scalar*> varying_symbols;
   std::set<const Variable*> varying_variables;
   bool is_uniform = true;  ///< the threads of a block go through all of `around` together
+  /// The same for the threads of all blocks of a cluster.
+  std::set<const Scalar*> cluster_varying_symbols;
+  std::set<const Variable*> cluster_varying_variables;
+  bool is_cluster_uniform = true;
 };
 
 /// Calls `visit` for every statement, those inside after those around them. The scope is without what the statement itself defines.

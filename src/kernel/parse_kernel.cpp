@@ -150,7 +150,7 @@ class Parser {
     const Token& name = tokens_.peek();
     const auto type = name.kind == TokenKind::Identifier ? parallelTypeFromName(name.text) : std::nullopt;
     if (!type || !(isBlockType(*type) || isThreadType(*type)))
-      tokens_.failExpected("BIDx, BIDy, BIDz, TIDx, TIDy, TIDz or '{'");
+      tokens_.failExpected("CIDx, BIDx, BIDy, BIDz, TIDx, TIDy, TIDz or '{'");
     tokens_.next();
     tokens_.expect("in");
     Scalar* extent = scalars().parse();
@@ -198,8 +198,10 @@ class Parser {
     if (tokens_.accept("let")) return let();
     if (tokens_.accept("combine")) return combine();
     if (tokens_.accept("barrier")) return statement(Barrier{});
+    if (tokens_.accept("arrive")) return clusterBarrier(ClusterBarrier::Half::Arrive);
+    if (tokens_.accept("wait")) return clusterBarrier(ClusterBarrier::Half::Wait);
     if (first.kind != TokenKind::Identifier || !tensorNumber(first.text))
-      tokens_.failExpected("a statement: for, if, let, combine, barrier, a tensor T<number>, or '}'");
+      tokens_.failExpected("a statement: for, if, let, combine, barrier, arrive, wait, a tensor T<number>, or '}'");
     if (tokens_.peek(1).is(":")) return allocate();
     return store();
   }
@@ -225,6 +227,11 @@ class Parser {
     symbols_[std::string(name.text)] = loop.index;
     loop.body = body();
     return statement(std::move(loop));
+  }
+
+  StatementRef clusterBarrier(ClusterBarrier::Half half) {
+    tokens_.expect("cluster");
+    return statement(ClusterBarrier{half});
   }
 
   void dots() {
@@ -287,9 +294,10 @@ class Parser {
   }
 
   ParallelType dimensionName() {
-    const Token& name = tokens_.expectIdentifier("BIDx, ... or TIDx, ...");
+    const Token& name = tokens_.expectIdentifier("CIDx, BIDx, ... or TIDx, ...");
     const auto type = parallelTypeFromName(name.text);
-    if (!type) tokens_.fail(name, fmt::format("unexpected {}; expected BIDx, ... or TIDx, ...", describeToken(name)));
+    if (!type)
+      tokens_.fail(name, fmt::format("unexpected {}; expected CIDx, BIDx, ... or TIDx, ...", describeToken(name)));
     return *type;
   }
 
@@ -340,8 +348,13 @@ class Parser {
 
   StatementRef store() {
     const Place to = place();
+    Scalar* block = nullptr;
+    if (!to.count && tokens_.accept("of")) {
+      tokens_.expect("block");
+      block = scalars().parse();
+    }
     tokens_.expect("=");
-    if (!to.count) return statement(Store{to.tensor, to.index, value()});
+    if (!to.count) return statement(Store{to.tensor, to.index, value(), block});
     const Token& from_token = tokens_.peek();
     const Place from = place();
     if (from.count != to.count)

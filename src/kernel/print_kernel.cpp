@@ -126,7 +126,8 @@ class Printer {
                          value(*let.value));
   }
   void print(const Store& store, const std::string& margin, size_t) {
-    body_ += fmt::format("{}{} = {}\n", margin, place(*store.tensor, *store.index), value(*store.value));
+    const std::string block = store.block == nullptr ? "" : fmt::format(" of block {}", scalar(*store.block));
+    body_ += fmt::format("{}{}{} = {}\n", margin, place(*store.tensor, *store.index), block, value(*store.value));
   }
   std::string places(const TensorView& tensor, const Scalar& first, int64_t count) {
     return fmt::format("{}[{} .. +{}]", tensorName(tensor), scalar(first), count);
@@ -159,6 +160,9 @@ class Printer {
     return fmt::format("{}", fmt::join(names, ", "));
   }
   void print(const Barrier&, const std::string& margin, size_t) { body_ += margin + "barrier\n"; }
+  void print(const ClusterBarrier& barrier, const std::string& margin, size_t) {
+    body_ += margin + (barrier.half == ClusterBarrier::Half::Arrive ? "arrive cluster\n" : "wait cluster\n");
+  }
 
   const Kernel& kernel_;
   std::map<const Scalar*, std::string> names_;
@@ -171,6 +175,11 @@ class Printer {
 const LaunchDimension* Kernel::dimension(ParallelType type) const {
   const auto found = std::ranges::find(dimensions, type, &LaunchDimension::type);
   return found == dimensions.end() ? nullptr : &*found;
+}
+
+int64_t Kernel::clusterBlocks() const {
+  const LaunchDimension* cluster = dimension(ParallelType::CIDx);
+  return cluster == nullptr ? 1 : cluster->extent->constantInt().value_or(1);
 }
 
 bool Kernel::hasThreads() const {

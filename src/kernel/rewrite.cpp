@@ -38,7 +38,8 @@ struct Copier {
     return statement(std::move(let));
   }
   StatementRef operator()(const Store& store) const {
-    return statement(Store{store.tensor, replace(store.index), copyOf(store.value, replace)});
+    return statement(Store{store.tensor, replace(store.index), copyOf(store.value, replace),
+                           store.block == nullptr ? nullptr : replace(store.block)});
   }
   StatementRef operator()(Copy copy) const {
     copy.to_index = replace(copy.to_index);
@@ -55,6 +56,7 @@ struct Copier {
     return statement(std::move(grid));
   }
   StatementRef operator()(const Barrier& barrier) const { return statement(barrier); }
+  StatementRef operator()(const ClusterBarrier& barrier) const { return statement(barrier); }
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "kernel/index_assumptions.h"
 #include "kernel/kernel_walk.h"
 #include "kernel/value_types.h"
+#include "kernel/verify_clusters.h"
 
 namespace tokamak::kir {
 
@@ -119,6 +120,9 @@ void checkDimensions(const Kernel& kernel, const Report& report) {
     const std::string_view name = parallelTypeName(dimension.type);
     if (!isBlockType(dimension.type) && !isThreadType(dimension.type))
       report(fmt::format("{} is no dimension of a launch", name));
+    const int64_t blocks = dimension.extent->constantInt().value_or(0);
+    if (isClusterType(dimension.type) && (blocks < 1 || blocks > kMostClusterBlocks))
+      report(fmt::format("a cluster of {} blocks; legal are 1 to {}", toString(*dimension.extent), kMostClusterBlocks));
     if (!types.insert(dimension.type).second) report(fmt::format("{} is launched twice", name));
     if (!isIntegerType(dimension.extent->dtype())) report(fmt::format("the extent of {} is no integer", name));
     if (const Scalar* other = symbolOutside(*dimension.extent, symbols))
@@ -344,8 +348,9 @@ void checkCombines(const Kernel& kernel, const Report& report) {
     if (combine.dimensions.empty()) report(fmt::format("{} is combined over no dimension", name));
     std::set<ParallelType> seen;
     for (const ParallelType type : combine.dimensions) {
-      if (!isThreadType(type) || kernel.dimension(type) == nullptr)
-        report(fmt::format("{} is combined over {}, which the block does not have", name, parallelTypeName(type)));
+      if (isGridType(type) || kernel.dimension(type) == nullptr)
+        report(
+            fmt::format("{} is combined over {}, which neither block nor cluster has", name, parallelTypeName(type)));
       if (!seen.insert(type).second) report(fmt::format("{} is combined over {} twice", name, parallelTypeName(type)));
     }
   });
@@ -363,7 +368,7 @@ void checkGridCombines(const Kernel& kernel, const Report& report) {
   forEach<GridCombine>(kernel, [&](const GridCombine& grid) {
     if (&grid != gridCombineOf(kernel)) report("blocks are combined elsewhere than in the last statement of a kernel");
     if (grid.dimensions.empty() || grid.values.empty()) report("blocks are combined over no dimension, or no values");
-    requireDimensions(grid.dimensions, [](ParallelType type) { return isBlockType(type); });
+    requireDimensions(grid.dimensions, [](ParallelType type) { return isGridType(type); });
     for (const GridCombine::Value& value : grid.values) {
       const std::string name = nameOf(*value.tensor);
       if (value.tensor->memoryType() != MemoryType::Local || value.count < 1)
@@ -425,11 +430,19 @@ constexpr Row kInvariants[] = {
     {"copy-widths", "a Copy moves a power of two of at most 16 bytes, and of parameters not more than their alignment",
      checkCopyWidths},
     {"copy-places", "both places of a Copy are proved multiples of its count", checkCopyPlaces},
-    {"combines", "local tensors are combined, over dimensions that the block has, each once", checkCombines},
+    {"combines", "local tensors are combined, over dimensions that the block or cluster has, each once", checkCombines},
     {"grid-combines", "blocks are combined once, last, over dimensions of the grid; their values are local",
      checkGridCombines},
     {"together", "barriers, combining and shared allocations stand where all threads of a block come together",
      checkTogether},
+    {"cluster-together",
+     "halves of barriers of a cluster and combining across it stand where all threads of a cluster come together",
+     checkClusterTogether},
+    {"cluster-barriers",
+     "halves of barriers of a cluster take turns, an arrival first; loops and guards leave that as it is",
+     checkClusterBarriers},
+    {"cluster-stores", "what is written into another block is shared memory, of a block that the cluster has",
+     checkClusterStores},
 };
 
 }  // namespace

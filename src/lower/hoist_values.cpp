@@ -145,8 +145,11 @@ class ValueHoister {
       copy.value = withNames(let->value, renamed);
       return kir::statement(std::move(copy));
     }
-    if (const auto* store = std::get_if<kir::Store>(&statement->node))
-      return kir::statement(kir::Store{store->tensor, store->index, withNames(store->value, renamed)});
+    if (const auto* store = std::get_if<kir::Store>(&statement->node)) {
+      kir::Store copy = *store;
+      copy.value = withNames(store->value, renamed);
+      return kir::statement(std::move(copy));
+    }
     if (const auto* loop = std::get_if<Loop>(&statement->node)) {
       Loop copy = *loop;
       copy.body = all(loop->body);

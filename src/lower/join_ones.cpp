@@ -80,8 +80,9 @@ class OneJoiner {
     }
     return kir::statement(std::move(let));
   }
-  StatementRef operator()(const kir::Store& store) const {
-    return kir::statement(kir::Store{store.tensor, store.index, rewritten(store.value)});
+  StatementRef operator()(kir::Store store) const {
+    store.value = rewritten(store.value);
+    return kir::statement(std::move(store));
   }
   template <class Node>
   StatementRef operator()(const Node& node) const {

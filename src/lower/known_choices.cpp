@@ -63,7 +63,9 @@ Statements foldChoices(const Statements& statements) {
       copy.value = foldChoices(let->value);
       result.push_back(kir::statement(std::move(copy)));
     } else if (const auto* store = std::get_if<Store>(&each->node)) {
-      result.push_back(kir::statement(Store{store->tensor, store->index, foldChoices(store->value)}));
+      Store copy = *store;
+      copy.value = foldChoices(store->value);
+      result.push_back(kir::statement(std::move(copy)));
     } else {
       result.push_back(each);
     }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "ir/ops/math/load_store_op.h"
 #include "ir/ops/math/reduction_op.h"
 #include "ir/scalar_simplifier.h"
 #include "kernel/rewrite.h"
@@ -31,10 +32,11 @@ bool isOnce(const IterDomain& axis) { return axis.extent()->isConstantInt(1) && 
 void requireLoopType(const TensorView& tensor, size_t j) {
   const ParallelType type = tensor.loop()[j]->parallelType();
   const bool is_loop = type == ParallelType::Serial || type == ParallelType::Unroll || type == ParallelType::Vectorize;
-  TK_REQUIRE(is_loop, Schedule,
-             "{}: its loop {} is marked {}, which a kernel cannot run; legal are BIDx to BIDz, TIDx to TIDz, Serial, "
-             "Unroll and Vectorize",
-             nameOf(tensor), j, parallelTypeName(type));
+  TK_REQUIRE(
+      is_loop, Schedule,
+      "{}: its loop {} is marked {}, which a kernel cannot run; legal are CIDx, BIDx to BIDz, TIDx to TIDz, Serial, "
+      "Unroll and Vectorize",
+      nameOf(tensor), j, parallelTypeName(type));
 }
 
 }  // namespace
@@ -57,6 +59,9 @@ LoopNests::LoopNests(Fusion& fusion) : fusion_(&fusion) {
       nest->expr = expr;
       nest->is_reduction = is_reduction;
       if (!is_output) nest->buffer = tensor;
+      const auto* copy = expr->as<LoadStoreOp>();
+      const bool is_kept = !is_output && tensor->memoryType() == MemoryType::Local && !tensor->circularBuffer();
+      if (copy != nullptr && is_kept && fusion.isInput(copy->in)) nest->source = copy->in;
       if (is_output && is_reduction) {
         nest->buffer = fusion.tensor(tensor->dtype(), tensor->logical());
         nest->buffer->setMemoryType(MemoryType::Local);
@@ -121,6 +126,10 @@ void LoopNests::makeDimensions() {
     }
   }
   for (auto& [type, extent] : extents) {
+    const int64_t blocks = extent->constantInt().value_or(0);
+    TK_REQUIRE(!kir::isClusterType(type) || (blocks >= 1 && blocks <= kMostClusterBlocks), Schedule,
+               "CIDx has the extent {}; a cluster has a constant number of blocks, 1 to {}", toString(*extent),
+               kMostClusterBlocks);
     // Who is not spread over it is computed at index 0, also when the others are empty; so is a reduction of nothing.
     if (users[type] < nests_.size() || reduced.contains(type))
       extent = simplified(fusion_->scalar(ScalarOp::Max, extent, fusion_->constant(1)));
@@ -214,6 +223,7 @@ void LoopNests::shareLoops(LoopNest& nest, const std::vector<Read>& reads) {
   for (size_t j = 0; j < std::min(position, loop.size()); ++j) {
     if (isOnce(*loop[j])) continue;
     for (const Read& read : reads) {
+      if (nest.source != nullptr && !isKept(nest, read.index, *read.reader)) continue;
       AxisIndices indices(*fusion_, analysis_);
       const Axes shape = shapeOf(*nest.tensor);
       for (size_t i = 0; i < shape.size(); ++i) indices.set(*shape[i], read.index[i]);
@@ -381,6 +391,22 @@ bool LoopNests::isItsOwn(const LoopNest& nest, size_t j, Scalar& index, const Lo
   Scalar* launched = launchedIndex(own);
   const bool is_guarded = std::ranges::find(reader.indices, own) != reader.indices.end();
   return own == launched || is_guarded || analysis_.isProvablyEqual(index, *launched);
+}
+
+bool LoopNests::isKept(const LoopNest& nest, std::span<Scalar* const> index, const LoopNest& reader) {
+  const Axes shape = shapeOf(*nest.tensor);
+  const Axes& loop = nest.tensor->loop();
+  const auto position = static_cast<size_t>(nest.tensor->inlinePosition());
+  AxisIndices indices(*fusion_, analysis_);
+  for (size_t i = 0; i < shape.size(); ++i) indices.set(*shape[i], index[i]);
+  for (size_t j = 0; j < loop.size(); ++j) {
+    if (isOnce(*loop[j])) continue;
+    Scalar* at = indices.forwards(*loop[j]);
+    if (isLaunchType(loop[j]->parallelType()) ? !isItsOwn(nest, j, *at, reader)
+                                              : j < position && nodeOf(reader, at) == nullptr)
+      return false;
+  }
+  return true;
 }
 
 Scalar* LoopNests::placeOf(const LoopNest& nest, std::span<Scalar* const> index, const LoopNest& reader) {

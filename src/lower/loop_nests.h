@@ -39,6 +39,8 @@ struct LoopNest {
   /// What it is computed in and read from: itself, a local accumulator of a reduction that is an output, or null for other outputs, which
   /// nobody reads.
   TensorView* buffer = nullptr;
+  /// The input that it is a copy of, in registers, or null: elements that a thread does not have are read there.
+  const TensorView* source = nullptr;
   bool is_reduction = false;
 
   std::vector<Scalar*> indices;    ///< per loop axis
@@ -72,6 +74,8 @@ class LoopNests {
   /// The place in its buffer of the element at `index` (of the visible shape), which the threads of `reader` read. Errors: Schedule, when they
   /// are not those that have it.
   Scalar* placeOf(const LoopNest& nest, std::span<Scalar* const> index, const LoopNest& reader);
+  /// Whether the threads of `reader` have the element at `index` themselves.
+  bool isKept(const LoopNest& nest, std::span<Scalar* const> index, const LoopNest& reader);
   /// The same from its own loops' indices.
   Scalar* ownPlace(const LoopNest& nest, const std::vector<Scalar*>& loop_indices);
   /// The indices of all axes of its tensor from those of its loops.

@@ -6,6 +6,7 @@
 #include "kernel/complete_kernel.h"
 #include "kernel/verify_kernel.h"
 #include "lower/circular_buffers.h"
+#include "lower/combine_clusters.h"
 #include "lower/cut_loops.h"
 #include "lower/group_combines.h"
 #include "lower/hoist_values.h"
@@ -63,6 +64,8 @@ std::span<const KernelPass> kernelPasses() {
       {"join-ones", "erf and tanh that are only added to 1, or squared and taken from 1, are computed together with it",
        joinOnes},
       {"hoist-values", "what the loops of single threads do not change is computed before them", hoistValues},
+      {"combine-clusters", "what is combined across a cluster goes through the shared memory of its blocks",
+       combineClusters},
   };
   return kPasses;
 }

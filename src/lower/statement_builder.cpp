@@ -21,6 +21,9 @@ bool isPartOfReduction(const IterDomain& axis) {
   return step != nullptr && axis.isBroadcast() && isPartOfReduction(*step->out[0]);
 }
 
+// Along these, those that hold the parts of a result wait for each other.
+bool isTogetherType(ParallelType type) { return kir::isThreadType(type) || kir::isClusterType(type); }
+
 }  // namespace
 
 StatementBuilder::StatementBuilder(Fusion& fusion, LoopNests& nests, const Strides& strides)
@@ -107,7 +110,7 @@ kir::GridCombine StatementBuilder::combineBlocks(const Order& combined, const Or
     std::vector<ParallelType> dimensions;
     for (const IterDomain* axis : nest.tensor->loop()) {
       const ParallelType type = axis->parallelType();
-      if (axis->isReduction() && kir::isBlockType(type)) dimensions.push_back(type);
+      if (axis->isReduction() && kir::isGridType(type)) dimensions.push_back(type);
       if (!axis->isReduction() && kir::isThreadType(type)) value.spread.push_back(type);
     }
     std::ranges::sort(dimensions);
@@ -124,6 +127,11 @@ kir::GridCombine StatementBuilder::combineBlocks(const Order& combined, const Or
                  "{} is spread over {}, but is computed from a tensor that is combined over it, so that one block is "
                  "left; that takes two kernels",
                  nameOf(*parts_[each].nest->tensor), parallelTypeName(axis->parallelType()));
+      TK_REQUIRE(
+          !axis->isReduction() || !kir::isClusterType(axis->parallelType()), Schedule,
+          "{} is combined across a cluster, but is computed from a tensor that is combined across blocks, so that "
+          "some blocks of the cluster are done; that takes two kernels",
+          nameOf(*parts_[each].nest->tensor));
     }
   }
   grid.body = emit(last, 0);
@@ -197,7 +205,7 @@ void StatementBuilder::makeParts(const LoopNest& nest) {
     const Axes& loop = nest.tensor->loop();
     const bool is_empty = nests_->sizeOf(nest)->isConstantInt(0);
     if (!is_empty && std::ranges::any_of(loop, [](const IterDomain* axis) {
-          return axis->isReduction() && kir::isThreadType(axis->parallelType());
+          return axis->isReduction() && isTogetherType(axis->parallelType());
         })) {
       TK_REQUIRE(nest.buffer->memoryType() == MemoryType::Local, Schedule,
                  "{} is combined across threads; legal is local memory, where each thread has its part",
@@ -207,7 +215,7 @@ void StatementBuilder::makeParts(const LoopNest& nest) {
       last = add(std::move(combine));
     }
     if (!is_empty && std::ranges::any_of(loop, [](const IterDomain* axis) {
-          return axis->isReduction() && kir::isBlockType(axis->parallelType());
+          return axis->isReduction() && kir::isGridType(axis->parallelType());
         })) {
       const std::vector<LoopNode*> shared(nest.path.begin(),
                                           nest.path.begin() + static_cast<std::ptrdiff_t>(nest.shared));
@@ -399,7 +407,7 @@ void StatementBuilder::emitLeaf(const Part& part) {
     case PartKind::Combine: {
       kir::Combine combine{nest.buffer, nests_->ownPlace(nest, part.indices), 1, reduction->op, {}};
       for (const IterDomain* axis : nest.tensor->loop()) {
-        if (axis->isReduction() && kir::isThreadType(axis->parallelType()))
+        if (axis->isReduction() && isTogetherType(axis->parallelType()))
           combine.dimensions.push_back(axis->parallelType());
       }
       open_.push_back(kir::statement(std::move(combine)));
@@ -411,7 +419,7 @@ void StatementBuilder::emitLeaf(const Part& part) {
 }
 
 bool StatementBuilder::isCombinedOverBlocks(ParallelType type) const {
-  return kir::isBlockType(type) && std::ranges::any_of(parts_, [&](const Part& part) {
+  return kir::isGridType(type) && std::ranges::any_of(parts_, [&](const Part& part) {
            return part.kind == PartKind::GridCombine &&
                   std::ranges::any_of(part.nest->tensor->loop(), [&](const IterDomain* axis) {
                     return axis->isReduction() && axis->parallelType() == type;
@@ -427,8 +435,10 @@ kir::ValueRef StatementBuilder::valueOf(const LoopNest& nest) {
 }
 
 kir::ValueRef StatementBuilder::load(const TensorView& tensor, std::span<Scalar* const> index) {
-  if (const LoopNest* nest = nests_->storageOf(tensor))
-    return kir::load(*nest->buffer, nests_->placeOf(*nest, index, *reader_));
+  const LoopNest* nest = nests_->storageOf(tensor);
+  if (nest != nullptr && nest->source != nullptr && !nests_->isKept(*nest, index, *reader_))
+    return load(*nest->source, index);
+  if (nest != nullptr) return kir::load(*nest->buffer, nests_->placeOf(*nest, index, *reader_));
   return kir::load(tensor, linearIndex(*fusion_, nests_->analysis(), tensor, strides_->at(&tensor), index));
 }
 

@@ -31,6 +31,7 @@ bool isForAllThreads(const Statements& statements) {
   bool found = false;
   visitStatements(statements, [&](const Statement& statement) {
     found |= std::holds_alternative<Barrier>(statement.node) || std::holds_alternative<Combine>(statement.node);
+    found |= std::holds_alternative<kir::ClusterBarrier>(statement.node);
   });
   return found;
 }

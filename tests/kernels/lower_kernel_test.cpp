@@ -190,9 +190,10 @@ TEST(LowerKernel, SchedulesThatKernelsCannotFollowAreRefused) {
     return messageOf(ErrorCode::Schedule, [&] { lowerKernel(parse(text), "k"); });
   };
   const std::string pointwise = "fusion f(T0: f32[64, 32]) -> T2 {\n  T1 = exp(T0)\n  T2 = neg(T1)\n}\nschedule {\n";
-  EXPECT_EQ(refusal(pointwise + "parallelize(T2, axis=1, type=DIDx) }"),
-            "T2: its loop 1 is marked DIDx, which a kernel cannot run; legal are BIDx to BIDz, TIDx to TIDz, Serial, "
-            "Unroll and Vectorize");
+  EXPECT_EQ(
+      refusal(pointwise + "parallelize(T2, axis=1, type=DIDx) }"),
+      "T2: its loop 1 is marked DIDx, which a kernel cannot run; legal are CIDx, BIDx to BIDz, TIDx to TIDz, Serial, "
+      "Unroll and Vectorize");
   // There is one place, for the first thread; T2 has 64 threads that read it.
   EXPECT_THAT(refusal("fusion f(T0: f32[64]) -> T2 {\n  T1 = sum(T0, axes=[0])\n  T2 = sub(T0, T1)\n}\n"
                       "schedule { split(T1, axis=0, factor=64) T3 = rfactor(T1, axes=[1]) parallelize(T3, axis=0, "

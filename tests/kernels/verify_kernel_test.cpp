@@ -46,6 +46,8 @@ constexpr TextMutant kTextMutants[] = {
     {"dimensions", "TIDx in 32", "TIDx in 32 TIDx in 2"},
     {"dimensions", "BIDx in n TIDx in 32", "TIDx in 32 BIDx in TIDx"},
     {"dimensions", "TIDx in 32", "TIDx in 32.0"},
+    {"dimensions", "BIDx in n", "CIDx in n BIDx in n"},
+    {"dimensions", "BIDx in n", "CIDx in 9 BIDx in n"},
     {"symbols-defined", "T3[TIDx] = T4[0]", "T3[k] = T4[0]"},
     {"symbols-defined", "T3[TIDx] = T4[0]", "T3[TIDx] = choose(k < 3, T4[0], T4[1])"},
     {"symbols-defined", "if TIDx == 0 {", "if k == 0 {"},
@@ -86,6 +88,7 @@ constexpr TextMutant kTextMutants[] = {
     {"copy-places", "T4[0 .. +4]", "T4[2 .. +4]"},
     {"combines", "over TIDx", "over TIDy"},
     {"combines", "over TIDx", "over BIDx"},
+    {"combines", "over TIDx", "over CIDx"},
     {"combines", "over TIDx", "over TIDx, TIDx"},
     {"combines", "combine sum T4[0 .. +2]", "combine sum T3[0 .. +2]"},
     {"combines", "combine sum T4[0 .. +2]", "combine sum T4[0 .. +0]"},
@@ -105,6 +108,23 @@ constexpr TextMutant kTextMutants[] = {
     {"together", "  barrier", "  let a: f32 = T4[0]\n  let b: i64 in n = i64(a)\n  if b < 3 {\n    barrier\n  }"},
     {"together", "  barrier", "  for j in 0..TIDx {\n    for l in 0..4 {\n      barrier\n    }\n  }"},
     {"together", "  barrier", "  if TIDx < 3 {\n    T5: f32[4] shared\n  }"},
+    {"cluster-together", "  barrier", "  arrive cluster\n  wait cluster"},
+    {"cluster-together", "BIDx in n TIDx in 32 {",
+     "CIDx in 2 BIDx in n TIDx in 32 {\n  if CIDx < 1 {\n    arrive cluster\n    wait cluster\n  }"},
+    {"cluster-together", "BIDx in n TIDx in 32 {\n  T3: f32[32] shared",
+     "CIDx in 2 BIDx in n TIDx in 32 {\n  T3: f32[32] shared\n  let s: f32 = T3[0]\n  let b: i64 in n = i64(s)\n"
+     "  for j in 0..b {\n    arrive cluster\n    wait cluster\n  }"},
+    {"cluster-together", "BIDx in n TIDx in 32 {",
+     "CIDx in 2 BIDx in n TIDx in 32 {\n  T6: f32[1] local\n  if CIDx < 1 {\n    combine sum T6[0] over CIDx\n  }"},
+    {"cluster-barriers", "BIDx in n TIDx in 32 {", "CIDx in 2 BIDx in n TIDx in 32 {\n  arrive cluster"},
+    {"cluster-barriers", "BIDx in n TIDx in 32 {", "CIDx in 2 BIDx in n TIDx in 32 {\n  wait cluster"},
+    {"cluster-barriers", "BIDx in n TIDx in 32 {",
+     "CIDx in 2 BIDx in n TIDx in 32 {\n  arrive cluster\n  arrive cluster\n  wait cluster"},
+    {"cluster-barriers", "BIDx in n TIDx in 32 {",
+     "CIDx in 2 BIDx in n TIDx in 32 {\n  for j in 0..n {\n    arrive cluster\n  }\n  wait cluster"},
+    {"cluster-stores", "T3[TIDx] = T4[0]", "T3[TIDx] of block 1 = T4[0]"},
+    {"cluster-stores", "T3[TIDx] = T4[0]", "T3[TIDx] of block 0 - 1 = T4[0]"},
+    {"cluster-stores", "T4[k] = 0.0_f32", "T4[k] of block 0 = 0.0_f32"},
 };
 
 std::string replaced(std::string_view from, std::string_view to) {
@@ -202,7 +222,8 @@ TEST(VerifyKernel, TheErrorNamesTheInvariant) {
     FAIL() << "nothing was raised";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::Definition);
-    EXPECT_EQ(error.message(), "kernel base breaks combines: T4 is combined over TIDy, which the block does not have");
+    EXPECT_EQ(error.message(),
+              "kernel base breaks combines: T4 is combined over TIDy, which neither block nor cluster has");
   }
 }
 

@@ -29,6 +29,7 @@ KernelTarget targetOf(const CudaProperties& properties) {
           .threads_per_multiprocessor = properties.max_threads_per_multiprocessor,
           .shared_bytes_per_block = properties.shared_bytes_per_block_optin,
           .registers_per_multiprocessor = properties.registers_per_multiprocessor,
+          .has_clusters = properties.has_clusters,
           .by_hand = cudaScheduleByHand()};
 }
 
@@ -41,11 +42,17 @@ std::string architectureOf(const CudaProperties& properties) {
 CudaLaunch launchOf(const std::vector<kir::LaunchDimension>& dimensions, const std::vector<int64_t>& extents) {
   CudaLaunch launch;
   for (size_t i = 0; i < dimensions.size(); ++i) {
+    if (kir::isClusterType(dimensions[i].type)) {
+      launch.cluster[0] = extents[i];
+      continue;
+    }
     const bool is_thread = kir::isThreadType(dimensions[i].type);
     const ParallelType first = is_thread ? ParallelType::TIDx : ParallelType::BIDx;
     const auto axis = static_cast<size_t>(dimensions[i].type) - static_cast<size_t>(first);
     (is_thread ? launch.block : launch.grid)[axis] = extents[i];
   }
+  // The blocks of a cluster lie side by side.
+  launch.grid[0] *= launch.cluster[0];
   // Without threads there is nothing to do, as without blocks.
   for (int64_t& threads : launch.block) {
     if (threads == 0) launch.grid[0] = 0;

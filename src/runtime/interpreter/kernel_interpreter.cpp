@@ -23,6 +23,7 @@ namespace tokamak {
 namespace {
 
 using kir::Barrier;
+using kir::ClusterBarrier;
 using kir::Combine;
 using kir::If;
 using kir::isThreadType;
@@ -45,7 +46,8 @@ using Mask = std::vector<uint8_t>;
 struct Storage {
   std::byte* data = nullptr;
   std::vector<std::byte> own;
-  std::unique_ptr<MemoryShadow> shadow;
+  std::vector<MemoryShadow>
+      shadows;  // of a Shared buffer one for each block of the cluster, whose parts lie one after the other; else one
   int64_t per_thread = 0;  // elements of one thread's part of a Local buffer; 0: one buffer for all
 };
 
@@ -57,47 +59,69 @@ class Interpreter {
         bindings_(bindings),
         options_(options),
         size_(size),
-        lanes_(size.threads),
-        scalars_(size.threads, bindings, options.index_bits) {
+        cluster_(kernel.dimension(ParallelType::CIDx) == nullptr
+                     ? 1
+                     : evaluateInt(*kernel.dimension(ParallelType::CIDx)->extent, bindings)),
+        lanes_(size.threads * cluster_),
+        scalars_(lanes_, bindings, options.index_bits),
+        epochs_(static_cast<size_t>(cluster_), 0) {
     for (size_t i = 0; i < buffers.size(); ++i) {
       Storage storage;
       storage.data = static_cast<std::byte*>(buffers[i].address);
-      storage.shadow = std::make_unique<MemoryShadow>(buffers[i].elements, buffers[i].is_written);
+      storage.shadows.emplace_back(buffers[i].elements, buffers[i].is_written);
       storage_[kernel.tensors[i]] = std::move(storage);
     }
   }
 
   std::vector<std::string> run() {
-    std::vector<int64_t> order(static_cast<size_t>(size_.blocks));
+    std::vector<int64_t> order(static_cast<size_t>(size_.blocks / cluster_));
     std::iota(order.begin(), order.end(), 0);
     std::mt19937_64 random(options_.seed);
     if (options_.seed != 0) std::ranges::shuffle(order, random);
-    for (const int64_t block : order) {
-      runBlock(block);
+    for (const int64_t cluster : order) {
+      runCluster(cluster);
       if (findings_.size() >= options_.most_findings) break;
     }
     return {findings_.begin(), findings_.end()};
   }
 
  private:
-  void runBlock(int64_t block) {
-    block_ = block;
-    epoch_ = 0;
+  // The threads of all blocks of a cluster, a block or a cluster of one; those of a block lie side by side.
+  void runCluster(int64_t cluster) {
+    cluster_number_ = cluster;
+    std::ranges::fill(epochs_, 0);
+    arrivals_ = 0;
+    waits_ = 0;
     former_.clear();
-    int64_t block_rest = block;
+    int64_t rest = cluster;
     int64_t stride = 1;
     for (const LaunchDimension& dimension : kernel_.dimensions) {
       const int64_t extent = evaluateInt(*dimension.extent, bindings_);
       const bool is_thread = isThreadType(dimension.type);
+      const bool is_rank = kir::isClusterType(dimension.type);
       const std::span<int64_t> values = scalars_.set(*dimension.index);
       for (int64_t lane = 0; lane < lanes_; ++lane)
-        values[static_cast<size_t>(lane)] = is_thread ? lane / stride % extent : block_rest % extent;
+        values[static_cast<size_t>(lane)] = is_thread ? threadOf(lane) / stride % extent
+                                            : is_rank ? rankOf(lane)
+                                                      : rest % extent;
       if (is_thread)
         stride *= extent;
-      else
-        block_rest /= extent;
+      else if (!is_rank)
+        rest /= extent;
     }
     run(kernel_.body, Mask(static_cast<size_t>(lanes_), 1));
+  }
+
+  int64_t rankOf(int64_t lane) const { return lane / size_.threads; }
+  int64_t threadOf(int64_t lane) const { return lane % size_.threads; }
+  int64_t blockOf(int64_t lane) const { return cluster_number_ * cluster_ + rankOf(lane); }
+  ThreadMoment momentOf(int64_t lane) const {
+    return {.block = static_cast<int32_t>(blockOf(lane)),
+            .thread = static_cast<int32_t>(threadOf(lane)),
+            .epoch = epochs_[static_cast<size_t>(rankOf(lane))],
+            .cluster = static_cast<int32_t>(cluster_number_),
+            .arrivals = arrivals_,
+            .waits = waits_};
   }
 
   void run(const Statements& statements, const Mask& mask) {
@@ -116,10 +140,18 @@ class Interpreter {
     for (const StatementRef& statement : statements) {
       const auto* allocate = std::get_if<kir::Allocate>(&statement->node);
       if (allocate == nullptr) continue;
-      const auto ended = storage_.extract(allocate->tensor);
+      auto ended = storage_.extract(allocate->tensor);
       if (!ended.empty() && allocate->tensor->memoryType() == MemoryType::Shared)
-        former_[allocate->tensor] = std::move(ended.mapped().shadow);
+        endShared(*allocate->tensor, std::move(ended.mapped().shadows));
     }
+  }
+
+  void endShared(const TensorView& tensor, std::vector<MemoryShadow> shadows) {
+    for (int64_t rank = 0; cluster_ > 1 && rank < cluster_; ++rank) {
+      const auto problem = shadows[static_cast<size_t>(rank)].end(momentOf(rank * size_.threads));
+      if (problem) report(fmt::format("{}: {}", nameOf(tensor), *problem));
+    }
+    former_[&tensor] = std::move(shadows);
   }
 
   // Up to the next statement that threads do together: one with a barrier or a combine inside, or an allocation.
@@ -130,6 +162,7 @@ class Interpreter {
       kir::visitStatements({statements[end]}, [&](const kir::Statement& inside) {
         is_together |= std::holds_alternative<Barrier>(inside.node) || std::holds_alternative<Combine>(inside.node);
         is_together |= std::holds_alternative<kir::GridCombine>(inside.node);
+        is_together |= std::holds_alternative<ClusterBarrier>(inside.node);
       });
       if (is_together) break;
     }
@@ -183,18 +216,21 @@ class Interpreter {
     const TensorView& tensor = *allocate.tensor;
     const int64_t elements = evaluateInt(*allocate.size, bindings_);
     const bool is_local = tensor.memoryType() == MemoryType::Local;
-    const int64_t total = is_local ? elements * lanes_ : elements;
+    const int64_t total = elements * (is_local ? lanes_ : cluster_);
     Storage storage;
     storage.per_thread = is_local ? elements : 0;
     storage.own.assign(static_cast<size_t>(std::max<int64_t>(1, total) * sizeOf(tensor.dtype())), std::byte{0xff});
     storage.data = storage.own.data();
     // A shared buffer is the same memory as before, when other threads may still be at it.
     const auto former = is_local ? former_.end() : former_.find(&tensor);
-    if (former != former_.end() && former->second != nullptr && former->second->size() == total) {
-      former->second->forgetValues();
-      storage.shadow = std::move(former->second);
-    } else {
-      storage.shadow = std::make_unique<MemoryShadow>(total, false);
+    if (former != former_.end() && !former->second.empty() && former->second[0].size() == elements)
+      storage.shadows = std::move(former->second);
+    else
+      storage.shadows.assign(static_cast<size_t>(is_local ? 1 : cluster_),
+                             MemoryShadow(is_local ? total : elements, false));
+    for (size_t rank = 0; rank < storage.shadows.size(); ++rank) {
+      storage.shadows[rank].forgetValues();
+      if (!is_local) storage.shadows[rank].begin(momentOf(static_cast<int64_t>(rank) * size_.threads));
     }
     storage_[&tensor] = std::move(storage);
   }
@@ -233,13 +269,25 @@ class Interpreter {
   void run(const Store& store, const Mask& mask) {
     const Lanes values = value(*store.value, mask);
     const int64_t size = sizeOf(store.tensor->dtype());
-    const std::span<const int64_t> index = indices(*store.index, mask);
+    const std::span<const int64_t> span = indices(*store.index, mask);
+    const std::vector<int64_t> index(span.begin(), span.end());
+    const std::span<const int64_t> block =
+        store.block == nullptr ? std::span<const int64_t>() : indices(*store.block, mask);
     const auto* from = reinterpret_cast<const std::byte*>(values.data());
     for (int64_t lane = 0; lane < lanes_; ++lane) {
-      if (mask[static_cast<size_t>(lane)] == 0) continue;
-      std::byte* to = access(*store.tensor, index[static_cast<size_t>(lane)], lane, /*is_write=*/true);
+      const auto i = static_cast<size_t>(lane);
+      if (mask[i] == 0) continue;
+      std::byte* to = block.empty() ? access(*store.tensor, index[i], lane, /*is_write=*/true)
+                                    : remotePlace(*store.tensor, index[i], lane, block[i]);
       if (to != nullptr) std::memcpy(to, from + lane * size, static_cast<size_t>(size));
     }
+  }
+
+  std::byte* remotePlace(const TensorView& tensor, int64_t index, int64_t lane, int64_t rank) {
+    if (rank >= 0 && rank < cluster_) return access(tensor, index, lane, /*is_write=*/true, rank);
+    report(fmt::format("{}[{}] is written in block {} of a cluster of {}, by thread {} of block {}", nameOf(tensor),
+                       index, rank, cluster_, threadOf(lane), blockOf(lane)));
+    return nullptr;
   }
 
   void run(const kir::Copy& copy, const Mask& mask) {
@@ -268,32 +316,37 @@ class Interpreter {
       report(
           fmt::format("{}[{}]: {} elements of {} bytes are moved at once from a place that is no multiple of that, by "
                       "thread {} of block {}",
-                      nameOf(tensor), index, count, sizeOf(tensor.dtype()), lane, block_));
+                      nameOf(tensor), index, count, sizeOf(tensor.dtype()), threadOf(lane), blockOf(lane)));
   }
 
   void run(const Combine& combine, const Mask& mask) {
-    if (!isReachedByAll(mask, "combine")) return;
-    for (int64_t k = 0; k < combine.count; ++k) run(combine, k);
+    const bool is_of_cluster = std::ranges::count(combine.dimensions, ParallelType::CIDx) > 0;
+    if (!(is_of_cluster ? isReachedByCluster(mask, "combine") : isReachedByAll(mask, "combine"))) return;
+    for (int64_t k = 0; k < combine.count; ++k) run(combine, k, mask);
   }
 
-  void run(const Combine& combine, int64_t offset) {
+  void run(const Combine& combine, int64_t offset, const Mask& mask) {
     const DataType dtype = combine.tensor->dtype();
     const int64_t size = sizeOf(dtype);
     const std::span<const int64_t> index = indices(*combine.index);
     // Threads that differ along the combined dimensions only are one group.
     std::vector<int64_t> groups(static_cast<size_t>(lanes_), 0);
+    const auto isCombined = [&](ParallelType type) { return std::ranges::count(combine.dimensions, type) > 0; };
     int64_t stride = 1;
     for (const LaunchDimension& dimension : kernel_.dimensions) {
       if (!isThreadType(dimension.type)) continue;
       const int64_t extent = evaluateInt(*dimension.extent, bindings_);
-      const bool is_combined = std::ranges::find(combine.dimensions, dimension.type) != combine.dimensions.end();
-      for (int64_t lane = 0; lane < lanes_ && !is_combined; ++lane)
-        groups[static_cast<size_t>(lane)] += lane / stride % extent * stride;
+      for (int64_t lane = 0; lane < lanes_ && !isCombined(dimension.type); ++lane)
+        groups[static_cast<size_t>(lane)] += threadOf(lane) / stride % extent * stride;
       stride *= extent;
     }
+    for (int64_t lane = 0; lane < lanes_ && !isCombined(ParallelType::CIDx); ++lane)
+      groups[static_cast<size_t>(lane)] += rankOf(lane) * stride;
     const ReductionLoops& loops = reductionLoops(combine.kind, dtype);
     std::map<int64_t, std::vector<int64_t>> members;
-    for (int64_t lane = 0; lane < lanes_; ++lane) members[groups[static_cast<size_t>(lane)]].push_back(lane);
+    for (int64_t lane = 0; lane < lanes_; ++lane) {
+      if (mask[static_cast<size_t>(lane)] != 0) members[groups[static_cast<size_t>(lane)]].push_back(lane);
+    }
     for (const auto& [group, lanes] : members) {
       std::vector<std::byte> values(lanes.size() * static_cast<size_t>(size));
       std::vector<std::byte*> places;
@@ -320,8 +373,19 @@ class Interpreter {
 
   void run(const kir::GridCombine& grid, const Mask& mask) {
     if (!isReachedByAll(mask, "combination of blocks")) return;
-    ++epoch_;
-    int64_t rest = block_;
+    Mask last(mask.size(), 0);
+    for (int64_t rank = 0; rank < cluster_; ++rank) {
+      if (!give(grid, rank)) continue;
+      for (int64_t thread = 0; thread < size_.threads; ++thread)
+        last[static_cast<size_t>(rank * size_.threads + thread)] = 1;
+    }
+    if (std::ranges::count(last, 1) > 0) run(grid.body, last);
+  }
+
+  // What a block of the cluster gives; whether it was the last one of its group, which then has the combinations.
+  bool give(const kir::GridCombine& grid, int64_t rank) {
+    ++epochs_[static_cast<size_t>(rank)];
+    int64_t rest = cluster_number_;
     int64_t group = 0;
     int64_t member = 0;
     int64_t groups = 1;
@@ -330,27 +394,28 @@ class Interpreter {
       if (isThreadType(dimension.type)) continue;
       const int64_t extent = evaluateInt(*dimension.extent, bindings_);
       const bool is_member = std::ranges::find(grid.dimensions, dimension.type) != grid.dimensions.end();
-      (is_member ? member : group) += rest % extent * (is_member ? members : groups);
+      const bool is_rank = kir::isClusterType(dimension.type);
+      (is_member ? member : group) += (is_rank ? rank : rest % extent) * (is_member ? members : groups);
       (is_member ? members : groups) *= extent;
-      rest /= extent;
+      if (!is_rank) rest /= extent;
     }
     Gathered& gathered = gathered_[{&grid, group}];
     std::vector<std::vector<uint64_t>>& mine = gathered.of_member[member];
     for (const kir::GridCombine::Value& value : grid.values) {
       for (int64_t k = 0; k < value.count; ++k) {
-        std::vector<uint64_t>& lanes = mine.emplace_back(static_cast<size_t>(lanes_), 0);
-        forEachPlace(value, k, /*is_write=*/false, [&](size_t lane, std::byte* place, int64_t) {
+        std::vector<uint64_t>& lanes = mine.emplace_back(static_cast<size_t>(size_.threads), 0);
+        forEachPlace(value, k, rank, /*is_write=*/false, [&](size_t lane, std::byte* place, int64_t) {
           readElement(value.tensor->dtype(), &lanes[lane], place);
         });
-        requireSpread(value, lanes);
+        requireSpread(value, rank, lanes);
       }
     }
-    if (static_cast<int64_t>(gathered.of_member.size()) < members) return;
+    if (static_cast<int64_t>(gathered.of_member.size()) < members) return false;
     size_t row = 0;
     for (const kir::GridCombine::Value& value : grid.values) {
       const ReductionLoops& loops = reductionLoops(value.kind, value.tensor->dtype());
       for (int64_t k = 0; k < value.count; ++k, ++row) {
-        forEachPlace(value, k, /*is_write=*/true, [&](size_t lane, std::byte* place, int64_t size) {
+        forEachPlace(value, k, rank, /*is_write=*/true, [&](size_t lane, std::byte* place, int64_t size) {
           uint64_t accumulator = 0;
           loops.start(&accumulator, 1);
           for (const auto& [number, values] : gathered.of_member) loops.add_all(&accumulator, &values[row][lane], 1);
@@ -360,13 +425,13 @@ class Interpreter {
         });
       }
     }
-    run(grid.body, mask);
+    return true;
   }
 
   // Of threads that differ along other dimensions only, one gives the value.
-  void requireSpread(const kir::GridCombine::Value& value, const std::vector<uint64_t>& lanes) {
+  void requireSpread(const kir::GridCombine::Value& value, int64_t rank, const std::vector<uint64_t>& lanes) {
     std::map<int64_t, uint64_t> given;
-    for (int64_t lane = 0; lane < lanes_; ++lane) {
+    for (int64_t lane = 0; lane < size_.threads; ++lane) {
       int64_t giver = 0;
       int64_t stride = 1;
       for (const LaunchDimension& dimension : kernel_.dimensions) {
@@ -381,29 +446,52 @@ class Interpreter {
         report(
             fmt::format("{}: threads {} and {} of block {} have different values, of which the combination of blocks "
                         "takes one",
-                        nameOf(*value.tensor), giver, lane, block_));
+                        nameOf(*value.tensor), giver, lane, blockOf(rank * size_.threads)));
     }
   }
 
   template <class Use>
-  void forEachPlace(const kir::GridCombine::Value& value, int64_t offset, bool is_write, const Use& use) {
+  void forEachPlace(const kir::GridCombine::Value& value, int64_t offset, int64_t rank, bool is_write, const Use& use) {
     const std::span<const int64_t> span = indices(*value.index);
     const std::vector<int64_t> index(span.begin(), span.end());
-    for (int64_t lane = 0; lane < lanes_; ++lane) {
-      const auto i = static_cast<size_t>(lane);
-      std::byte* place = access(*value.tensor, index[i] + offset, lane, is_write);
-      if (place != nullptr) use(i, place, sizeOf(value.tensor->dtype()));
+    for (int64_t thread = 0; thread < size_.threads; ++thread) {
+      const int64_t lane = rank * size_.threads + thread;
+      std::byte* place = access(*value.tensor, index[static_cast<size_t>(lane)] + offset, lane, is_write);
+      if (place != nullptr) use(static_cast<size_t>(thread), place, sizeOf(value.tensor->dtype()));
     }
   }
 
   void run(const Barrier&, const Mask& mask) {
-    if (isReachedByAll(mask, "barrier")) ++epoch_;
+    if (!isReachedByAll(mask, "barrier")) return;
+    for (int64_t rank = 0; rank < cluster_; ++rank) {
+      if (mask[static_cast<size_t>(rank * size_.threads)] != 0) ++epochs_[static_cast<size_t>(rank)];
+    }
   }
 
+  void run(const ClusterBarrier& barrier, const Mask& mask) {
+    if (!isReachedByCluster(mask, "barrier of the cluster")) return;
+    ++(barrier.half == ClusterBarrier::Half::Arrive ? arrivals_ : waits_);
+  }
+
+  // Of a block that gets here at all.
   bool isReachedByAll(const Mask& mask, std::string_view what) {
+    for (int64_t rank = 0; rank < cluster_; ++rank) {
+      const std::span block =
+          std::span(mask).subspan(static_cast<size_t>(rank * size_.threads), static_cast<size_t>(size_.threads));
+      const auto missing = std::ranges::find(block, uint8_t{0});
+      if (missing == block.end() || std::ranges::count(block, uint8_t{1}) == 0) continue;
+      report(fmt::format("a {} is not reached by thread {} of block {}", what, missing - block.begin(),
+                         blockOf(rank * size_.threads)));
+      return false;
+    }
+    return true;
+  }
+
+  bool isReachedByCluster(const Mask& mask, std::string_view what) {
     const auto missing = std::ranges::find(mask, uint8_t{0});
     if (missing == mask.end()) return true;
-    report(fmt::format("a {} is not reached by thread {} of block {}", what, missing - mask.begin(), block_));
+    const int64_t lane = missing - mask.begin();
+    report(fmt::format("a {} is not reached by thread {} of block {}", what, threadOf(lane), blockOf(lane)));
     return false;
   }
 
@@ -476,7 +564,7 @@ class Interpreter {
       const Scalar* wide = scalars_.tooWide(scalar, lane);
       if (wide == nullptr || mentionsParameter(scalar)) continue;
       report(fmt::format("{} has more than {} bits, for thread {} of block {}", toString(*wide), options_.index_bits,
-                         lane, block_));
+                         threadOf(lane), blockOf(lane)));
     }
     return values;
   }
@@ -487,26 +575,30 @@ class Interpreter {
                                [&](const Scalar* parameter) { return mentions(scalar, *parameter); });
   }
 
-  // The element's address, or null when the access is wrong.
-  std::byte* access(const TensorView& tensor, int64_t index, int64_t lane, bool is_write) {
+  // The element's address, or null when the access is wrong. `rank`: of the block whose shared memory it is, if that is another one.
+  std::byte* access(const TensorView& tensor, int64_t index, int64_t lane, bool is_write,
+                    std::optional<int64_t> rank = std::nullopt) {
     const auto found = storage_.find(&tensor);
     if (found == storage_.end()) {
       report(fmt::format("{} is used outside of the body that it is allocated in", nameOf(tensor)));
       return nullptr;
     }
     Storage& storage = found->second;
-    const int64_t elements = storage.per_thread > 0 ? storage.per_thread : storage.shadow->size();
-    const bool is_outside = index < 0 || index >= elements || storage.shadow->size() == 0;
+    const bool is_shared = tensor.memoryType() == MemoryType::Shared;
+    const int64_t part = is_shared ? rank.value_or(rankOf(lane)) : 0;
+    MemoryShadow& shadow = storage.shadows[static_cast<size_t>(part)];
+    const int64_t elements = storage.per_thread > 0 ? storage.per_thread : shadow.size();
+    const bool is_outside = index < 0 || index >= elements || shadow.size() == 0;
     if (is_outside) {
       report(fmt::format("{}[{}] is {} outside of its {} elements, by thread {} of block {}", nameOf(tensor), index,
-                         is_write ? "written" : "read", elements, lane, block_));
+                         is_write ? "written" : "read", elements, threadOf(lane), blockOf(lane)));
       return nullptr;
     }
     const int64_t element = index + lane * storage.per_thread;
-    const ThreadMoment by{static_cast<int32_t>(block_), static_cast<int32_t>(lane), epoch_};
-    const auto problem = is_write ? storage.shadow->write(element, by) : storage.shadow->read(element, by);
+    const ThreadMoment by = momentOf(lane);
+    const auto problem = is_write ? shadow.write(element, by) : shadow.read(element, by);
     if (problem) report(fmt::format("{}[{}]: {}", nameOf(tensor), index, *problem));
-    return storage.data + element * sizeOf(tensor.dtype());
+    return storage.data + (part * shadow.size() + element) * sizeOf(tensor.dtype());
   }
 
   void report(std::string finding) { findings_.insert(std::move(finding)); }
@@ -515,16 +607,19 @@ class Interpreter {
   const ScalarBindings& bindings_;
   const InterpreterOptions& options_;
   const kir::LaunchSize size_;
-  const int64_t lanes_;
+  const int64_t cluster_;  // blocks of a cluster
+  const int64_t lanes_;    // threads of a cluster
   LaneScalars scalars_;
   std::map<const TensorView*, Storage> storage_;
-  std::map<const TensorView*, std::unique_ptr<MemoryShadow>> former_;  // of shared buffers of the block that ended
+  std::map<const TensorView*, std::vector<MemoryShadow>> former_;  // of shared buffers that ended
   std::map<const Variable*, Lanes> variables_;
   std::set<std::string> findings_;
   std::map<std::pair<const kir::GridCombine*, int64_t>, Gathered> gathered_;
-  int64_t block_ = 0;
-  bool is_alone_ = false;  // one thread has its turn
-  int32_t epoch_ = 0;
+  int64_t cluster_number_ = 0;
+  bool is_alone_ = false;        // one thread has its turn
+  std::vector<int32_t> epochs_;  // of the blocks of the cluster
+  int32_t arrivals_ = 0;
+  int32_t waits_ = 0;
 };
 
 }  // namespace

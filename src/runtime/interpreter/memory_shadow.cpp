@@ -6,8 +6,13 @@ namespace tokamak {
 
 namespace {
 
+bool isOrderedByCluster(const ThreadMoment& earlier, const ThreadMoment& later) {
+  return earlier.cluster == later.cluster && earlier.arrivals < later.waits;
+}
+
 bool isOrdered(const ThreadMoment& earlier, const ThreadMoment& later) {
   if (earlier.block < 0) return true;  // never happened
+  if (isOrderedByCluster(earlier, later)) return true;
   return earlier.block == later.block && (earlier.thread == later.thread || earlier.epoch < later.epoch);
 }
 
@@ -21,13 +26,21 @@ void MemoryShadow::forgetValues() {
   for (Cell& cell : cells_) cell.is_written = false;
 }
 
+std::optional<std::string> MemoryShadow::end(const ThreadMoment& by) const {
+  for (const Cell& cell : cells_) {
+    if (cell.writer.block != by.block && !isOrdered(cell.writer, by))
+      return describe("write", cell.writer) + fmt::format(" while block {} may have ended", by.block);
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> MemoryShadow::read(int64_t element, const ThreadMoment& by) {
   Cell& cell = cells_[static_cast<size_t>(element)];
   if (!cell.is_written) return describe("uninitialised read", by);
   if (!isOrdered(cell.writer, by)) return describe("race: write", cell.writer) + ", " + describe("read", by);
   if (cell.reader.block >= 0) {
     cell.has_other_blocks |= cell.reader.block != by.block;
-    const bool is_same_epoch = cell.reader.epoch == by.epoch;
+    const bool is_same_epoch = cell.reader.epoch == by.epoch && !isOrderedByCluster(cell.reader, by);
     cell.has_other_threads = is_same_epoch && (cell.has_other_threads || cell.reader.thread != by.thread);
   }
   cell.reader = by;
@@ -36,9 +49,13 @@ std::optional<std::string> MemoryShadow::read(int64_t element, const ThreadMomen
 
 std::optional<std::string> MemoryShadow::write(int64_t element, const ThreadMoment& by) {
   Cell& cell = cells_[static_cast<size_t>(element)];
+  if (beginning_.block != by.block && !isOrdered(beginning_, by))
+    return describe("write", by) + fmt::format(" while block {} may not have begun", beginning_.block);
   if (!isOrdered(cell.writer, by)) return describe("race: write", cell.writer) + ", " + describe("write", by);
+  const bool is_same_epoch =
+      cell.reader.block == by.block && cell.reader.epoch == by.epoch && !isOrderedByCluster(cell.reader, by);
   const bool is_read_beside =
-      cell.has_other_blocks || !isOrdered(cell.reader, by) || (cell.has_other_threads && cell.reader.epoch == by.epoch);
+      cell.has_other_blocks || !isOrdered(cell.reader, by) || (cell.has_other_threads && is_same_epoch);
   if (is_read_beside) return describe("race: read", cell.reader) + ", " + describe("write", by);
   cell = Cell{.writer = by, .is_written = true};
   return std::nullopt;

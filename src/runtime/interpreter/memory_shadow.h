@@ -8,11 +8,15 @@
 
 namespace tokamak {
 
-/// A thread at a moment: threads of one block are ordered by the block's barriers, which begin a new epoch; blocks by nothing.
+/// A thread at a moment: threads of one block are ordered by the block's barriers, which begin a new epoch; those of one cluster by its barriers: what is
+/// done before the arrival number n, before what is done after that many waits; others by nothing.
 struct ThreadMoment {
   int32_t block = 0;
   int32_t thread = 0;
   int32_t epoch = 0;
+  int32_t cluster = 0;
+  int32_t arrivals = 0;
+  int32_t waits = 0;
 };
 
 class MemoryShadow {
@@ -26,6 +30,10 @@ class MemoryShadow {
 
   /// The values are gone; who touched them stays known.
   void forgetValues();
+  /// The memory is there from now on, for threads that come after this moment of some thread of its block, and for those of the block.
+  void begin(const ThreadMoment& by) { beginning_ = by; }
+  /// The memory is not there any more after this moment of a thread of its block; what is wrong with that: another block may not have written yet.
+  std::optional<std::string> end(const ThreadMoment& by) const;
 
   /// Notes the access; what is wrong with it, in words: an uninitialised read, a race.
   std::optional<std::string> read(int64_t element, const ThreadMoment& by);
@@ -42,6 +50,7 @@ class MemoryShadow {
   };
 
   std::vector<Cell> cells_;
+  ThreadMoment beginning_{.block = -1};
 };
 
 }  // namespace tokamak

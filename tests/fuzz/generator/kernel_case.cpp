@@ -111,6 +111,16 @@ KernelWay wideCpuWay(uint64_t seed) {
                  }}};
 }
 
+// Clusters, turns, rows together; half of the seeds have none.
+static void shareRows(CudaScheduleParameters& parameters, uint64_t seed) {
+  std::mt19937_64 random(~seed);
+  const auto pick = [&](std::initializer_list<int64_t> values) { return values.begin()[random() % values.size()]; };
+  if (random() % 2 == 0) return;
+  parameters.cluster = pick({1, 2, 3, 4, 8});
+  parameters.row_blocks = pick({0, 0, 2, 3});
+  parameters.rows_together = pick({1, 1, 2, 3});
+}
+
 KernelWay smallCudaWay(uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto pick = [&](std::initializer_list<int64_t> values) { return values.begin()[random() % values.size()]; };
@@ -123,6 +133,7 @@ KernelWay smallCudaWay(uint64_t seed) {
   parameters.column_blocks = pick({1, 2, 3});
   parameters.chunk = pick({0, 1, 2, 3});
   parameters.column_threads = pick({32, 16, 8, 1});
+  shareRows(parameters, seed);
   return {.target = hopperTarget(),
           .recipe = {.extents = random() % 4 == 0 ? ExtentPolicy::Divisors : ExtentPolicy::Open,
                      .schedule = [parameters](Fusion& fusion, const ScalarBindings& sizes) {
@@ -145,6 +156,7 @@ KernelWay cudaWay(uint64_t seed) {
   parameters.column_blocks = pick({1, 2, 3});
   parameters.chunk = pick({0, 1, 2, 3});
   parameters.column_threads = pick({32, 16, 8, 1});
+  shareRows(parameters, seed);
   const bool is_chosen = random() % 2 == 0;
   return {.target = hopperTarget(),
           .recipe = {.extents = random() % 4 != 0 ? ExtentPolicy::Divisors : ExtentPolicy::Open,

@@ -14,6 +14,7 @@ namespace {
 
 using kir::Allocate;
 using kir::Barrier;
+using kir::ClusterBarrier;
 using kir::Combine;
 using kir::Copy;
 using kir::GridCombine;
@@ -79,6 +80,7 @@ class Maker {
 
   std::vector<KernelMutant> make() {
     dimensions();
+    clusterBarriers();
     kir::visitStatements(kernel_.body, [&](const Statement& each) {
       if (const auto* let = std::get_if<Let>(&each.node); let != nullptr && let->index == nullptr)
         named_[let->variable.get()] = let->value;
@@ -114,7 +116,45 @@ class Maker {
         add(Kind::DropBarrier, each, {});
         if (i > 0) moveBarrier(statements, i);
       }
+      // Halves do not change their order.
+      const bool is_half = std::holds_alternative<ClusterBarrier>(each.node);
+      if (is_half && i > 0 && !std::holds_alternative<ClusterBarrier>(statements[i - 1]->node))
+        moveBarrier(statements, i);
       std::visit([&](const auto& node) { of(node, each); }, each.node);
+    }
+  }
+
+  // Whole barriers of a cluster go: an arrival and the wait that comes next; if that begins the body of a loop, also the arrival at the body's end and the wait
+  // behind the loop.
+  void clusterBarriers() {
+    struct Half {
+      const Statement* statement;
+      const Statements* body;
+      int depth;
+    };
+    std::vector<Half> halves;
+    const auto collect = [&](const auto& self, const Statements& statements, int depth) -> void {
+      for (const StatementRef& each : statements) {
+        if (std::holds_alternative<ClusterBarrier>(each->node)) halves.push_back({each.get(), &statements, depth});
+        if (const auto* loop = std::get_if<Loop>(&each->node)) self(self, loop->body, depth + 1);
+        if (const auto* guard = std::get_if<If>(&each->node)) self(self, guard->body, depth + 1);
+      }
+    };
+    collect(collect, kernel_.body, 0);
+    for (size_t i = 0; i + 1 < halves.size(); i += 2) {
+      const Half& wait = halves[i + 1];
+      if (wait.depth < halves[i].depth) continue;
+      Kernel mutant = kernel_;
+      const auto drop = [&](size_t number) { mutant.body = replaced(mutant.body, halves[number].statement, {}); };
+      drop(i);
+      drop(i + 1);
+      size_t end = i + 1;
+      while (end < halves.size() && halves[end].depth >= wait.depth) ++end;
+      if (wait.body != halves[i].body && end < halves.size()) {
+        drop(end - 1);
+        drop(end);
+      }
+      mutants_.push_back({Kind::DropBarrier, std::move(mutant)});
     }
   }
 
@@ -195,11 +235,13 @@ class Maker {
   void of(const Store& store, const Statement& each) {
     add(Kind::DropStore, each, {});
     forEachIndex(store.index, [&](Kind kind, Scalar* index) {
-      add(kind, each, {statement(Store{store.tensor, index, store.value})});
+      add(kind, each, {statement(Store{store.tensor, index, store.value, store.block})});
     });
     forEachValue(store.value, [&](Kind kind, ValueRef value) {
-      add(kind, each, {statement(Store{store.tensor, store.index, std::move(value)})});
+      add(kind, each, {statement(Store{store.tensor, store.index, std::move(value), store.block})});
     });
+    if (store.block != nullptr)
+      add(Kind::ShiftIndex, each, {statement(Store{store.tensor, store.index, store.value, shifted(store.block, 1)})});
   }
 
   void of(const Copy& copy, const Statement& each) {
@@ -251,6 +293,7 @@ class Maker {
   }
 
   void of(const Barrier&, const Statement&) {}
+  void of(const ClusterBarrier&, const Statement&) {}
 
   void forEachNode(Scalar* scalar, const std::function<Scalar*(Scalar*)>& change,
                    const std::function<void(Scalar*)>& take) {

@@ -4,6 +4,87 @@ namespace tokamak::generator {
 
 std::span<const WrittenKernel> writtenKernels() {
   static const std::vector<WrittenKernel> kKernels = {
+      // Blocks of a cluster exchange their parts of a row; then the same in turns.
+      {R"(fusion f(T0: i64[i0, i2]) -> T2 {
+  T1 = max(T0, axes=[1], keepdim=true)
+  T2 = sub(T0, T1)
+})",
+       R"(
+kernel shared_row(T0: i64[n:m, m:1], n: i64, m: i64) -> T2: i64[n:m, m:1] CIDx in 2 BIDx in n TIDx in 4 {
+  T3: i64[2] shared
+  arrive cluster
+  T4: i64[1] local
+  T4[0] = -9223372036854775808
+  for k in 0..ceilDiv(m, 8) {
+    if k * 8 + CIDx * 4 + TIDx < m {
+      T4[0] = maximum(T4[0], T0[BIDx * m + k * 8 + CIDx * 4 + TIDx])
+    }
+  }
+  combine max T4[0] over TIDx
+  wait cluster
+  if TIDx == 0 {
+    for r in 0..2 Unroll {
+      T3[CIDx] of block r = T4[0]
+    }
+  }
+  arrive cluster
+  wait cluster
+  T4[0] = maximum(T3[0], T3[1])
+  for k in 0..ceilDiv(m, 8) {
+    if k * 8 + CIDx * 4 + TIDx < m {
+      T2[BIDx * m + k * 8 + CIDx * 4 + TIDx] = sub(T0[BIDx * m + k * 8 + CIDx * 4 + TIDx], T4[0])
+    }
+  }
+})",
+       {{3, 19}, {1, 8}, {4, 1}}},
+      {R"(fusion f(T0: f32[i0, i2]) -> T1 { T1 = sum(T0, axes=[1]) })",
+       R"(
+kernel shared_rows(T0: f32[n:m, m:1], n: i64, m: i64) -> T1: f32[n:1] CIDx in 4 BIDx in 2 TIDx in 2 {
+  T3: f32[4] shared
+  arrive cluster
+  for j in 0..ceilDiv(n, 2) {
+    T2: f32[1] local
+    T2[0] = 0.0_f32
+    for k in 0..ceilDiv(m, 8) {
+      if j * 2 + BIDx < n && k * 8 + CIDx * 2 + TIDx < m {
+        T2[0] = add(T2[0], T0[(j * 2 + BIDx) * m + k * 8 + CIDx * 2 + TIDx])
+      }
+    }
+    combine sum T2[0] over TIDx
+    wait cluster
+    if TIDx == 0 {
+      for r in 0..4 Unroll {
+        T3[CIDx] of block r = T2[0]
+      }
+    }
+    arrive cluster
+    wait cluster
+    T2[0] = add(add(add(T3[0], T3[1]), T3[2]), T3[3])
+    arrive cluster
+    if j * 2 + BIDx < n && CIDx == 0 && TIDx == 0 {
+      T1[j * 2 + BIDx] = T2[0]
+    }
+  }
+  wait cluster
+})",
+       {{5, 19}, {1, 8}, {4, 1}}},
+      // Across cluster and block at once.
+      {R"(fusion f(T0: f32[i0, i2]) -> T1 { T1 = sum(T0, axes=[1]) })",
+       R"(
+kernel combined_row(T0: f32[n:m, m:1], n: i64, m: i64) -> T1: f32[n:1] CIDx in 2 BIDx in n TIDx in 4 {
+  T2: f32[1] local
+  T2[0] = 0.0_f32
+  for k in 0..ceilDiv(m, 8) {
+    if k * 8 + CIDx * 4 + TIDx < m {
+      T2[0] = add(T2[0], T0[BIDx * m + k * 8 + CIDx * 4 + TIDx])
+    }
+  }
+  combine sum T2[0] over CIDx, TIDx
+  if CIDx == 0 && TIDx == 0 {
+    T1[BIDx] = T2[0]
+  }
+})",
+       {{3, 19}, {1, 8}, {4, 1}}},
       // A tile goes through shared memory.
       {R"(fusion f(T0: f32[i0, i2]) -> T1 { T1 = permute(T0, order=[1, 0]) })",
        R"(
