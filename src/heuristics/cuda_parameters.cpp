@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "heuristics/chunk_choice.h"
-#include "heuristics/cluster_choice.h"
 #include "heuristics/cuda_rows.h"
 #include "heuristics/cuda_schedule.h"
 #include "heuristics/values_by_hand.h"
@@ -94,7 +93,7 @@ CudaScheduleParameters legalParameters(const KernelRows& rows, CudaScheduleParam
     return parameters;
   }
   parameters.vector = std::min(parameters.vector, facts.vector);
-  if (rows.columnParts().empty()) parameters.rows_ahead = 0;
+  if (rows.columnParts().empty() && parameters.row_blocks == 0) parameters.rows_ahead = 0;
   parameters.spreads_rows = parameters.spreads_rows && !facts.is_whole && parameters.threads > 1;
   const bool may_share = facts.is_whole && parameters.threads > 1;
   parameters.cluster = may_share ? std::clamp<int64_t>(parameters.cluster, 1, kMostClusterBlocks) : 1;
@@ -185,7 +184,7 @@ static CudaScheduleParameters spreadRows(CudaScheduleParameters parameters, int6
 
 // Registers hold a row and, for each of its elements, the sums of the columns. Short rows go side by side. (To fetch the next row ahead takes registers
 // that more blocks make better use of.)
-static CudaScheduleParameters rowsWithParts(const KernelRows& rows, CudaScheduleParameters parameters, int64_t vectors,
+static CudaScheduleParameters rowsWithParts(CudaScheduleParameters parameters, int64_t vectors,
                                             const KernelTarget& target) {
   constexpr int64_t kThreads = 256;
   const auto threadsWith = [&](int64_t batches) { return roundUp((vectors + batches - 1) / batches, kWarp); };
@@ -198,10 +197,7 @@ static CudaScheduleParameters rowsWithParts(const KernelRows& rows, CudaSchedule
   while (threadsWith(parameters.batches) > target.threads_per_block) ++parameters.batches;
   parameters.threads = threadsWith(parameters.batches);
   parameters.rows_per_block = std::max<int64_t>(1, kThreads / parameters.threads);
-  const RowInRegisters row = rowInRegisters(rows, vectors * parameters.vector);
-  CudaScheduleParameters shared = parameters;
-  const bool is_shared = !haveRoom(row, target, parameters) && chooseCluster(rows, row, target, shared);
-  return is_shared ? shared : parameters;
+  return parameters;
 }
 
 static CudaScheduleParameters chooseParametersOf(const KernelRows& rows, const KernelTarget& target,
@@ -223,7 +219,7 @@ static CudaScheduleParameters chooseParametersOf(const KernelRows& rows, const K
   parameters.vector = facts.vector;
   const int64_t vectors = (facts.rest + facts.vector - 1) / facts.vector;
   if (!facts.is_whole) return spreadRows(parameters, vectors);
-  if (!rows.columnParts().empty()) return rowsWithParts(rows, parameters, vectors, target);
+  if (!rows.columnParts().empty()) return rowsWithParts(parameters, vectors, target);
   constexpr int64_t kBatches = 4;
   const bool is_warp_per_row = vectors <= kWarp * kBatches;
   if (is_warp_per_row) {
@@ -245,10 +241,6 @@ static CudaScheduleParameters chooseParametersOf(const KernelRows& rows, const K
   const bool may_chunk = !maxima.empty() && facts.vector * sizeOf(maxima[0].values->dtype()) >= kAccessBytes;
   const bool may_keep = facts.is_followed && canKeep(facts, parameters);
   if (may_keep && !(may_chunk && areChunksBetter(facts.is_written, parameters))) return parameters;
-  // What does not fit one block's registers may fit those of several.
-  const bool may_share = !may_keep && facts.is_followed && facts.is_written && facts.is_constant && !is_warp_per_row;
-  CudaScheduleParameters shared = parameters;
-  if (may_share && chooseCluster(rows, rowInRegisters(rows, facts.rest), target, shared)) return shared;
   parameters.batches = 0;
   parameters.unroll = is_warp_per_row ? 1 : kBatches;
   constexpr int64_t kManyThreads = 512;
@@ -264,7 +256,10 @@ static CudaScheduleParameters chooseParametersOf(const KernelRows& rows, const K
 CudaScheduleParameters chooseCudaParameters(const KernelRows& rows, const KernelTarget& target,
                                             const ScalarBindings& sizes) {
   const CudaScheduleParameters chosen = chooseParametersOf(rows, target, sizes);
-  return target.by_hand.empty() ? chosen : legalParameters(rows, withValues(chosen, target.by_hand), sizes);
+  if (target.by_hand.empty()) return chosen;
+  CudaScheduleParameters parameters = legalParameters(rows, withValues(chosen, target.by_hand), sizes);
+  if (!target.has_clusters) parameters.cluster = 1;
+  return parameters;
 }
 
 }  // namespace tokamak

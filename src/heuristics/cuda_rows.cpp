@@ -72,4 +72,12 @@ int64_t vectorOf(Fusion& fusion, const TensorView& tensor, const Strides& stride
   return vector;
 }
 
+bool mayTakeTurns(const KernelRows& rows) {
+  return rows.columnParts().empty() && !rows.isSingleBlock() &&
+         std::ranges::all_of(rows.stored(), [&](const TensorView* tensor) {
+           const bool is_read = !isReduced(*tensor) && !tensor->uses().empty();
+           return rows.rowsOf(*tensor).size() <= 1 && !is_read;
+         });
+}
+
 }  // namespace tokamak

@@ -39,4 +39,8 @@ std::optional<std::string> whyNotInColumns(const KernelRows& rows, const Strides
 /// what lies side by side in memory.
 int64_t vectorOf(Fusion& fusion, const TensorView& tensor, const Strides& strides, int64_t most);
 
+/// Whether blocks may take rows in turns. An output that is needed elsewhere is computed there again, and counts as needed: its turns would be a loop of its own. Where
+/// rows are several axes, indices do not show that the turns of two tensors are one loop. (Parts of columns are made in turns anyway.)
+bool mayTakeTurns(const KernelRows& rows);
+
 }  // namespace tokamak

@@ -62,6 +62,7 @@ class Vectorizer {
     before_.clear();
     after_.clear();
     defined_.clear();
+    if (appendMoves(loop.body, result)) return;
     Loop lanes = loop;
     lanes.type = ParallelType::Unroll;
     for (const StatementRef& each : withoutInvariants(lanes.body)) result.push_back(each);
@@ -73,6 +74,54 @@ class Vectorizer {
     result.insert(result.end(), before_.begin(), before_.end());
     result.push_back(statement(std::move(lanes)));
     result.insert(result.end(), after_.begin(), after_.end());
+  }
+
+  // A body that only takes elements to where threads keep them: no lane is looked at, so that compilers leave narrow elements side by side in registers.
+  bool appendMoves(const Statements& body, Statements& result) {
+    std::map<const kir::Variable*, const Value*> loaded;
+    Statements moves;
+    for (const StatementRef& each : body) {
+      if (const auto* let = std::get_if<Let>(&each->node)) {
+        if (let->index != nullptr || let->value->kind != ValueKind::Load) return false;
+        loaded[let->variable.get()] = let->value.get();
+        continue;
+      }
+      const auto* store = std::get_if<Store>(&each->node);
+      if (store == nullptr || store->block != nullptr || store->tensor->memoryType() != MemoryType::Local) return false;
+      const Value* value = store->value.get();
+      if (value->kind == ValueKind::Variable) {
+        const auto found = loaded.find(value->variable.get());
+        if (found == loaded.end()) return false;
+        value = found->second;
+      }
+      if (value->kind != ValueKind::Load || value->tensor->dtype() != store->tensor->dtype() ||
+          value->tensor == store->tensor || !appendMove(*store, *value, moves))
+        return false;
+    }
+    result.insert(result.end(), moves.begin(), moves.end());
+    return !moves.empty();
+  }
+
+  bool appendMove(const Store& store, const Value& from, Statements& moves) {
+    Scalar* to_first = firstOf(*store.index);
+    Scalar* from_first = firstOf(*from.scalar);
+    const int64_t width = std::min(widthOf(*store.tensor), widthOf(*from.tensor));
+    if (width < 2 || to_first == nullptr || from_first == nullptr) return false;
+    if (!analysis_.of(*to_first).isDivisibleBy(width) || !analysis_.of(*from_first).isDivisibleBy(width)) return false;
+    for (int64_t k = 0; k < lanes_; k += width) {
+      const auto place = [&](Scalar* first) {
+        return simplifyRemainders(fusion_.add(first, fusion_.constant(k)), analysis_);
+      };
+      moves.push_back(statement(kir::Copy{store.tensor, place(to_first), from.tensor, place(from_first), width}));
+    }
+    return true;
+  }
+
+  // Where the first lane's element is, if the other lanes' are its neighbours.
+  Scalar* firstOf(Scalar& index) {
+    Scalar* first = at(index, fusion_.constant(0));
+    Scalar* step = simplifyRemainders(fusion_.sub(&index, fusion_.add(first, loop_->index)), analysis_);
+    return step->isConstantInt(0) ? first : nullptr;
   }
 
   // Takes the Lets out of the body that are the same for all lanes, and gives them.
@@ -163,9 +212,8 @@ class Vectorizer {
   // Where the access begins, if it can be a wide one.
   std::optional<Place> placeOf(const TensorView& tensor, Scalar& index, Scalar* condition) {
     if (lanes_ < 2 || tensor.memoryType() == MemoryType::Local) return std::nullopt;
-    Scalar* first = at(index, fusion_.constant(0));
-    Scalar* step = simplifyRemainders(fusion_.sub(&index, fusion_.add(first, loop_->index)), analysis_);
-    if (!step->isConstantInt(0) || mentionsInside(*first)) return std::nullopt;
+    Scalar* first = firstOf(index);
+    if (first == nullptr || mentionsInside(*first)) return std::nullopt;
     const int64_t width = widthOf(tensor);
     if (width < 2 || !analysis_.of(*first).isDivisibleBy(width)) return std::nullopt;
     if (condition != nullptr) condition = simplifyRemainders(condition, analysis_);

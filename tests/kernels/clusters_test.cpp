@@ -1,4 +1,4 @@
-// Rows that the blocks of a cluster share: which are, how they are lowered and written, and what the interpreter finds where a barrier is missing.
+// Rows that the blocks of a cluster share: how they are lowered and written, and what the interpreter finds where a barrier is missing.
 #include <functional>
 
 #include <fmt/format.h>
@@ -27,44 +27,15 @@ std::shared_ptr<Fusion> parse(const std::string& text) {
   return parseFusion(text, "test", {.resolver = &definingResolver(), .scheduler = &scheduleCommands()});
 }
 
-// --- which rows ---
+// --- parameters ---
 
 CudaScheduleParameters chosenFor(const std::string& text, const KernelTarget& target = hopperTarget()) {
   const auto fusion = parse(text);
-  return chooseCudaParameters(requireRows(*fusion, TargetKind::Cuda), target, {});
+  return chooseCudaParameters(requireRows(*fusion), target, {});
 }
 
 std::string softmaxOf(int64_t columns) {
   return fmt::format("fusion f(T0: bf16[i0, {}]) -> T1 {{ T1 = cast(softmax(T0), dtype=bf16) }}", columns);
-}
-
-TEST(Clusters, ShareRowsThatOneBlocksRegistersDoNotHold) {
-  EXPECT_EQ(chosenFor(softmaxOf(4096)).cluster, 1);
-  EXPECT_EQ(chosenFor(softmaxOf(32768)).cluster, 1);
-  const CudaScheduleParameters wide = chosenFor(softmaxOf(131072));
-  EXPECT_EQ(wide.cluster, 4);
-  EXPECT_EQ(wide.threads, 512);
-  EXPECT_EQ(wide.batches, 8);
-  EXPECT_EQ(wide.chunk, 0);
-  // Two blocks fit a multiprocessor, and clusters of 4 120 of them.
-  EXPECT_EQ(wide.row_blocks, 60);
-  EXPECT_EQ(chosenFor(softmaxOf(262144)).cluster, 8);
-  // Nor do those of eight.
-  EXPECT_EQ(chosenFor(softmaxOf(1 << 20)).cluster, 1);
-  // Nothing but reductions reads the row.
-  EXPECT_EQ(chosenFor("fusion f(T0: bf16[i0, 131072]) -> T1 { T1 = log_sum_exp(T0) }").cluster, 1);
-  EXPECT_EQ(chosenFor("fusion f(T0: bf16[i0, 131072]) -> T1 { T1 = sum(T0, axes=[1]) }").cluster, 1);
-  const CudaScheduleParameters channel = chosenFor(R"(
-fusion f(T0: bf16[256, 64, 28, 28], T1: bf16[64], T2: bf16[64], T3: f32[64], T4: f32[64]) -> T5, T6, T7, T8, T9 {
-  T5, T6, T7, T8, T9 = batch_norm(T0, T1, T2, T3, T4)
-})");
-  EXPECT_EQ(channel.cluster, 4);
-  // Not 896, as 7,168 elements are whole rows of 28, but not whole images.
-  EXPECT_EQ(channel.threads, 800);
-  KernelTarget older = hopperTarget();
-  older.has_clusters = false;
-  EXPECT_EQ(chosenFor(softmaxOf(131072), older).cluster, 1);
-  EXPECT_GT(chosenFor(softmaxOf(131072), older).chunk, 0);
 }
 
 TEST(Clusters, MayBeChosenByHand) {
@@ -77,6 +48,9 @@ TEST(Clusters, MayBeChosenByHand) {
   target.by_hand = "cluster=100,threads=32,batches=8,together=2";
   EXPECT_EQ(chosenFor(softmaxOf(131072), target).cluster, 8);
   EXPECT_EQ(chosenFor(softmaxOf(131072), target).rows_together, 1);
+  KernelTarget older = target;
+  older.has_clusters = false;
+  EXPECT_EQ(chosenFor(softmaxOf(131072), older).cluster, 1);
   // Nothing needs whole rows of elementwise programs.
   EXPECT_EQ(chosenFor("fusion f(T0: f32[i0, 64]) -> T1 { T1 = exp(T0) }", target).cluster, 1);
 }

@@ -23,7 +23,7 @@ TEST(CudaParameters, ColumnsHaveAsManyBlocksAsRunAtOnce) {
         fmt::format("fusion f(T0: {}[{}, {}]) -> T1 {{ T1 = sum(T0, axes=[0]) }}", each.dtype, each.rows, each.columns),
         "test.fusion", {.resolver = &definingResolver()});
     const KernelTarget target = hopperTarget();
-    const auto parameters = chooseCudaParameters(requireRows(*fusion, TargetKind::Cuda), target, {});
+    const auto parameters = chooseCudaParameters(requireRows(*fusion), target, {});
     const int64_t blocks = parameters.column_blocks * (each.columns / each.columns_per_block);
     const int64_t at_once = 2 * target.multiprocessors;
     EXPECT_LE(blocks, at_once) << each.dtype << " of " << each.columns;

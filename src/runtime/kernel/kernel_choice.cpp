@@ -8,7 +8,6 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
-#include "ir/ops/math/reduction_op.h"
 
 namespace tokamak {
 
@@ -49,35 +48,6 @@ SymbolPlaces symbolPlaces(const Fusion& program) {
     }
   }
   return places;
-}
-
-// Symbols of axes that are reduced and that an output has which depends on the result, such as the batch of a batch norm: all of such an axis is part of a row,
-// which registers can hold only if its length is known.
-std::set<Scalar*, ById> symbolsOfRows(const Fusion& program) {
-  std::set<Scalar*, ById> symbols;
-  for (const Expr* expr : program.exprs()) {
-    const auto* reduction = expr->as<ReductionOp>();
-    if (reduction == nullptr) continue;
-    std::set<Scalar*, ById> reduced;
-    for (const int64_t axis : reduction->axes)
-      collectSymbols(*shapeOf(*reduction->in)[static_cast<size_t>(axis)]->visibleExtent(), reduced);
-    std::set<const TensorView*> dependent = {reduction->out};
-    for (const Expr* later : program.exprs()) {
-      const auto operands = tensorsOf(later->inputs());
-      const bool depends =
-          std::ranges::any_of(operands, [&](const TensorView* operand) { return dependent.contains(operand); });
-      for (const TensorView* result : tensorsOf(later->outputs())) {
-        if (depends) dependent.insert(result);
-      }
-    }
-    for (const TensorView* output : program.outputs()) {
-      if (!dependent.contains(output)) continue;
-      std::set<Scalar*, ById> shown;
-      for (const IterDomain* axis : shapeOf(*output)) collectSymbols(*axis->visibleExtent(), shown);
-      std::ranges::set_intersection(reduced, shown, std::inserter(symbols, symbols.end()), ById{});
-    }
-  }
-  return symbols;
 }
 
 // Axes of the same extents, none of them broadcast or reduced: then all goes element by element, in one loop where memory is dense.
@@ -128,7 +98,7 @@ std::string orderText(const LayoutChoice& layout) {
 
 }  // namespace
 
-// That of the first output's outermost axis stays as it is, unless it is part of the rows of a kernel for a GPU, so that the kernel is the same for every length of that; where it may be the innermost one as
+// That of the first output's outermost axis stays as it is, so that the kernel is the same for every length of that; where it may be the innermost one as
 // well, what is known of its divisors becomes part of it. The others are constants: divisions by them are cheap then, registers can hold what has such a
 // size, and accesses are known to be aligned. Where nothing would be gained - all tensors have one shape - they are not.
 ShapeChooser::ShapeChooser(const Fusion& program, std::vector<Scalar*> symbols, ExtentPolicy policy)
@@ -146,10 +116,6 @@ ShapeChooser::ShapeChooser(const Fusion& program, std::vector<Scalar*> symbols, 
   if (!program.outputs().empty()) {
     const Axes shape = shapeOf(*program.outputs()[0]);
     if (!shape.empty()) collectSymbols(*shape[0]->extent(), kept);
-  }
-  // Of a processor, a cache has such a row.
-  if (policy == ExtentPolicy::Divisors) {
-    for (Scalar* symbol : symbolsOfRows(program)) kept.erase(symbol);
   }
   for (size_t i = 0; i < symbols_.size(); ++i) {
     Scalar* symbol = symbols_[i];
