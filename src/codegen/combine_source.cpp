@@ -17,7 +17,17 @@ constexpr int64_t kMostScratch = 16 * 1024;  // in bytes
 
 class CombineWriter {
  public:
-  explicit CombineWriter(const CombineText& text) : text_(text) {}
+  explicit CombineWriter(std::span<const CombineText> texts) : texts_(texts), text_(texts[0]) {
+    for (const auto& dimension : text_.dimensions)
+      threads_ = threads_ && dimension.constant ? std::optional(*threads_ * *dimension.constant) : std::nullopt;
+  }
+
+  bool mayBeWrittenTogether() const {
+    const std::optional<int64_t> x = combinedAlongX();
+    if (!x || *x <= kWarp || *x % kWarp != 0) return false;
+    const int64_t values = *threads_ / kWarp;
+    return std::ranges::all_of(texts_, [&](const CombineText& text) { return ownsScratch(text, values * text.count); });
+  }
 
   CombineLines write() {
     line("{");
@@ -36,11 +46,12 @@ class CombineWriter {
   }
 
  private:
+  static bool ownsScratch(const CombineText& text, int64_t values) {
+    return values * text.bytes <= kFewBytes && text.may_own_scratch;
+  }
+
   // The extent of x where that alone is combined and known.
-  std::optional<int64_t> combinedAlongX() {
-    threads_ = 1;
-    for (const auto& dimension : text_.dimensions)
-      threads_ = threads_ && dimension.constant ? std::optional(*threads_ * *dimension.constant) : std::nullopt;
+  std::optional<int64_t> combinedAlongX() const {
     if (text_.dimensions.empty() || !text_.dimensions[0].is_combined || !threads_) return std::nullopt;
     for (size_t i = 1; i < text_.dimensions.size(); ++i) {
       if (text_.dimensions[i].is_combined) return std::nullopt;
@@ -54,21 +65,24 @@ class CombineWriter {
     lines_.push_back(std::string(static_cast<size_t>(depth_) * 2, ' ') + text);
     if (text.ends_with('{')) ++depth_;
   }
-  void forEachValue(const std::function<void(const std::string& place, const std::string& k)>& body) {
-    if (text_.count == 1) return body(text_.place("0"), "0");
+  void forEachValue(const CombineText& text,
+                    const std::function<void(const std::string& place, const std::string& k)>& body) {
+    if (text.count == 1) return body(text.place("0"), "0");
     line("#pragma unroll");
-    line(fmt::format("for (int v = 0; v < {}; ++v) {{", text_.count));
-    body(text_.place("v"), "v");
+    line(fmt::format("for (int v = 0; v < {}; ++v) {{", text.count));
+    body(text.place("v"), "v");
     line("}");
   }
 
   void shuffles(int64_t width) {
     line("#pragma unroll");
     line(fmt::format("for (int step = {}; step > 0; step /= 2) {{", width / 2));
-    forEachValue([&](const std::string& place, const std::string&) {
-      const std::string other = fmt::format("(({})__shfl_xor_sync(0xffffffffu, {}, step))", text_.type, place);
-      line(fmt::format("{} = {};", place, text_.combined(place, other)));
-    });
+    for (const CombineText& text : texts_) {
+      forEachValue(text, [&](const std::string& place, const std::string&) {
+        const std::string other = fmt::format("(({})__shfl_xor_sync(0xffffffffu, {}, step))", text.type, place);
+        line(fmt::format("{} = {};", place, text.combined(place, other)));
+      });
+    }
     line("}");
   }
 
@@ -85,48 +99,59 @@ class CombineWriter {
     return number;
   }
 
+  // Each warp's values go to shared memory, and every warp takes those of all. (To save the second barrier of what is repeated by two places, by turns, takes a register
+  // that norm backward does not have.)
   void overWarps(int64_t x) {
-    std::string rows;
-    const std::string row = numberOf(false, rows);
     const int64_t warps = x / kWarp;
     const int64_t all_rows = *threads_ / x;
-    useScratch(text_.count * all_rows * warps);
     const std::string& index = text_.dimensions[0].index;
-    line(fmt::format("const int row = {};", row));
-    const auto place = [&](const std::string& k, const std::string& warp) {
-      return fmt::format("scratch[({} * {} + row) * {} + {}]", k, all_rows, warps, warp);
+    std::string rows;
+    line(fmt::format("const int row = {};", numberOf(false, rows)));
+    useScratch(text_.count * all_rows * warps);
+    const auto placeOf = [&](const CombineText& text, const std::string& k, const std::string& warp) {
+      const std::string place = fmt::format("({} * {} + row) * {} + {}", k, all_rows, warps, warp);
+      return fmt::format("{}[{}]", scratchOf(text), place);
     };
     shuffles(kWarp);
     line(fmt::format("if ({} % {} == 0) {{", index, kWarp));
-    forEachValue([&](const std::string& value, const std::string& k) {
-      line(fmt::format("{} = {};", place(k, fmt::format("{} / {}", index, kWarp)), value));
-    });
+    for (const CombineText& text : texts_) {
+      forEachValue(text, [&](const std::string& value, const std::string& k) {
+        line(fmt::format("{} = {};", placeOf(text, k, fmt::format("{} / {}", index, kWarp)), value));
+      });
+    }
     line("}");
     line("__syncthreads();");
-    if (std::has_single_bit(static_cast<uint64_t>(warps)) && warps > kFewWarps) {
-      // Lane i takes warp i's value: each value is read once, not once per warp and value.
-      forEachValue([&](const std::string& value, const std::string& k) {
-        line(fmt::format("{} = {};", value, place(k, fmt::format("({} & {})", index, warps - 1))));
-      });
-      shuffles(warps);
-    } else {
-      forEachValue([&](const std::string& value, const std::string& k) {
-        line(fmt::format("{} = {};", value, place(k, "0")));
+    const bool by_lanes = std::has_single_bit(static_cast<uint64_t>(warps)) && warps > kFewWarps;
+    for (const CombineText& text : texts_) {
+      forEachValue(text, [&](const std::string& value, const std::string& k) {
+        // Lane i takes warp i's value: each value is read once, not once per warp and value.
+        if (by_lanes)
+          return line(fmt::format("{} = {};", value, placeOf(text, k, fmt::format("({} & {})", index, warps - 1))));
+        line(fmt::format("{} = {};", value, placeOf(text, k, "0")));
         line("#pragma unroll");
         line(fmt::format("for (int w = 1; w < {}; ++w) {{", warps));
-        line(fmt::format("{} = {};", value, text_.combined(value, place(k, "w"))));
+        line(fmt::format("{} = {};", value, text.combined(value, placeOf(text, k, "w"))));
         line("}");
       });
     }
+    if (by_lanes) shuffles(warps);
     finishScratch();
+  }
+
+  std::string scratchOf(const CombineText& text) const {
+    return texts_.size() == 1 ? "scratch" : fmt::format("scratch_{}", &text - texts_.data());
   }
 
   // Few bytes are the exchange's own; then nobody waits before the next one, unless that is this one again.
   void useScratch(int64_t values) {
-    owns_scratch_ = values * text_.bytes <= kFewBytes && text_.may_own_scratch;
-    if (owns_scratch_) return line(fmt::format("__shared__ {} scratch[{}];", text_.type, values));
-    line(fmt::format("{}* const scratch = ({}*)tk_scratch;", text_.type, text_.type));
-    scratch_bytes_ = values * text_.bytes;
+    owns_scratch_ = ownsScratch(text_, values);
+    if (!owns_scratch_) {
+      line(fmt::format("{}* const scratch = ({}*)tk_scratch;", text_.type, text_.type));
+      scratch_bytes_ = values * text_.bytes;
+      return;
+    }
+    for (const CombineText& text : texts_)
+      line(fmt::format("__shared__ {} {}[{}];", text.type, scratchOf(text), values / text_.count * text.count));
   }
   void finishScratch() {
     if (owns_scratch_ ? text_.is_repeated : text_.shares_scratch) line("__syncthreads();");
@@ -181,7 +206,8 @@ class CombineWriter {
     if (is_chunked) line("}");
   }
 
-  const CombineText& text_;
+  std::span<const CombineText> texts_;
+  const CombineText& text_;  // the first
   int64_t scratch_bytes_ = 0;
   bool owns_scratch_ = false;
   std::optional<int64_t> threads_ = 1;
@@ -191,6 +217,17 @@ class CombineWriter {
 
 }  // namespace
 
-CombineLines combineSource(const CombineText& text) { return CombineWriter(text).write(); }
+CombineLines combineSource(const CombineText& text) { return CombineWriter(std::span(&text, 1)).write(); }
+
+CombineLines combineSource(const std::vector<CombineText>& texts) {
+  if (CombineWriter(texts).mayBeWrittenTogether()) return CombineWriter(texts).write();
+  CombineLines all;
+  for (const CombineText& text : texts) {
+    CombineLines each = combineSource(text);
+    all.lines.insert(all.lines.end(), each.lines.begin(), each.lines.end());
+    all.scratch_bytes = std::max(all.scratch_bytes, each.scratch_bytes);
+  }
+  return all;
+}
 
 }  // namespace tokamak

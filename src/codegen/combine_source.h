@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,5 +37,8 @@ struct CombineLines {
 /// Lines after which every thread has the combination of the values of the threads that differ from it along the combined dimensions only. Within a
 /// warp by shuffles; along x, over warps by shared memory; else by a tree in shared memory. The order is always the same.
 CombineLines combineSource(const CombineText& text);
+
+/// The same of values that follow one another and have the same dimensions: where they can, threads wait once for all of them.
+CombineLines combineSource(const std::vector<CombineText>& texts);
 
 }  // namespace tokamak

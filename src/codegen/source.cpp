@@ -315,7 +315,10 @@ class SourceWriter {
         for (const std::string& each : fetches.before) line(indent, each);
         turn_lines_ = std::move(fetches.each_turn);
       }
-      std::visit([&](const auto& node) { write(node, indent); }, list[i]->node);
+      if (std::holds_alternative<kir::Combine>(list[i]->node))
+        i += writeCombines(std::span(list).subspan(i), indent) - 1;
+      else
+        std::visit([&](const auto& node) { write(node, indent); }, list[i]->node);
       turn_lines_.clear();
     }
     // Names end with the braces around them.
@@ -442,7 +445,21 @@ class SourceWriter {
     line(indent + 2, fmt::format("*remote = {};", value(*store.value)));
     line(indent, "}");
   }
-  void write(const kir::Combine& combine, size_t indent) {
+  // The first one and those that follow it with the same dimensions; gives how many.
+  size_t writeCombines(std::span<const kir::StatementRef> list, size_t indent) {
+    const auto combineAt = [&](size_t i) {
+      return i < list.size() ? std::get_if<kir::Combine>(&list[i]->node) : nullptr;
+    };
+    std::vector<CombineText> texts;
+    for (const kir::Combine* each = combineAt(0); each != nullptr && each->dimensions == combineAt(0)->dimensions;
+         each = combineAt(texts.size()))
+      texts.push_back(combineText(*each));
+    const CombineLines combined = combineSource(texts);
+    scratch_bytes_ = std::max(scratch_bytes_, combined.scratch_bytes);
+    for (const std::string& each : combined.lines) line(indent, each);
+    return texts.size();
+  }
+  CombineText combineText(const kir::Combine& combine) {
     TK_REQUIRE(dialect_ == Dialect::Cuda, Unsupported,
                "on the processor a block has one thread; {} is combined across threads", bufferName(*combine.tensor));
     TK_CHECK(std::ranges::count(combine.dimensions, ParallelType::CIDx) == 0,
@@ -459,10 +476,9 @@ class SourceWriter {
     text.dimensions = dimensionsOf(/*of_threads=*/true, combine.dimensions);
     text.place = placesOf(*combine.tensor, *combine.index);
     text.combined = combiningOf(combine.kind, combine.tensor->dtype());
-    const CombineLines combined = combineSource(text);
-    scratch_bytes_ = std::max(scratch_bytes_, combined.scratch_bytes);
-    for (const std::string& each : combined.lines) line(indent, each);
+    return text;
   }
+  void write(const kir::Combine&, size_t) { TK_CHECK(false, "combinations are written by writeCombines"); }
   std::vector<CombineText::Dimension> dimensionsOf(bool of_threads, const std::vector<ParallelType>& combined) {
     std::vector<CombineText::Dimension> dimensions;
     for (const kir::LaunchDimension& dimension : kernel_.dimensions) {

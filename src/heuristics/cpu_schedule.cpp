@@ -270,10 +270,12 @@ std::string toString(const CpuScheduleParameters& parameters) {
                      parameters.kept_bytes, parameters.tile_bytes);
 }
 
-// A block has a sum of each column on its stack.
-static bool haveRoom(const KernelRows& rows) {
+// A block has a sum of each column on its stack. Indices of loops over no rows say nothing about which row it is.
+static bool mayHaveParts(const KernelRows& rows) {
   constexpr int64_t kMostColumns = 128 * 1024;
   return std::ranges::all_of(rows.columnParts(), [](const auto& part) {
+    if (std::ranges::any_of(part.second.extents, [](const Scalar* extent) { return extent->isConstantInt(0); }))
+      return false;
     int64_t columns = 1;
     for (const Scalar* extent : part.second.columns)
       columns *= std::min(extent->constantInt().value_or(1), kMostColumns + 1);
@@ -284,7 +286,7 @@ static bool haveRoom(const KernelRows& rows) {
 void scheduleForCpu(Fusion& fusion, const CpuScheduleParameters& parameters) {
   KernelRows rows(fusion);
   auto problem = rows.find(WholeReductions::SingleBlock);
-  if (!problem && !haveRoom(rows)) problem = rows.find(WholeReductions::SingleBlock, ColumnParts::Apart);
+  if (!problem && !mayHaveParts(rows)) problem = rows.find(WholeReductions::SingleBlock, ColumnParts::Apart);
   TK_REQUIRE(!problem, Schedule, "no kernel for the processor: {}", *problem);
   CpuScheduler(rows, parameters).run();
 }

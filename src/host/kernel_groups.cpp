@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include "analysis/domain_graph.h"
+#include "host/restrict_op.h"
+#include "host/stream_axis.h"
+#include "host/unit_slices.h"
 #include "ir/clone.h"
 #include "ir/expr_memory.h"
 #include "ir/ops/math/reduction_op.h"
@@ -28,6 +32,24 @@ bool storeExpandedInFull(Fusion& unit) {
 // Compilers take more than twice as long for twice as large a kernel, and what is nested as deeply as there are ops takes stack.
 constexpr size_t kMostOps = 2000;
 
+// Whether a loop that deals out outputs, if there is one, can deal out the unit.
+bool mayBeDealtOut(const Fusion& unit) {
+  std::optional<StreamAxis> first;
+  std::vector<int64_t> axes;
+  for (const TensorView* output : unit.outputs()) {
+    const std::optional<StreamAxis> axis = findStreamAxis(*output);
+    if (!axis) continue;
+    if (!first) first = axis;
+    const bool is_same = axis->form == first->form && axis->chunk == first->chunk &&
+                         axis->may_pass_end == first->may_pass_end && axis->form != StreamAxis::Form::Merged;
+    if (!is_same) return false;
+    axes.push_back(visibleAxisNumber(*output, *axis->logical));
+    if (axes.size() == 1) continue;
+    if (!DomainGraph(unit).mapsTo(*first->logical, *axis->logical, AxisMapping::Exact)) return false;
+  }
+  return !first || (axes.size() == unit.outputs().size() && !whyNoSlices(unit, axes));
+}
+
 bool mayBeOneKernel(const Fusion& fusion, const SegmentedGroup& group, const KernelTarget& target) {
   if (group.exprs.size() > kMostOps) return false;
   Fusion unit(fusion.name());
@@ -35,7 +57,7 @@ bool mayBeOneKernel(const Fusion& fusion, const SegmentedGroup& group, const Ker
   for (TensorView* input : group.inputs) unit.addInput(cloner.clone(input));
   for (const Expr* expr : group.exprs) cloner.clone(*expr);
   for (TensorView* output : group.outputs) unit.addOutput(cloner.clone(output));
-  if (whyNoKernel(unit, target)) return false;
+  if (whyNoKernel(unit, target) || (group.exprs.size() > 1 && !mayBeDealtOut(unit))) return false;
   return !storeExpandedInFull(unit) || !whyNoKernel(unit, target);
 }
 

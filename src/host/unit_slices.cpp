@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string>
+
+#include <fmt/format.h>
 
 #include "analysis/domain_graph.h"
 #include "base/error.h"
@@ -18,11 +21,11 @@ namespace {
 // The axis each tensor of the unit is cut along; tensors that are used whole are not in it.
 using CutAxes = std::map<const TensorView*, int64_t, ById>;
 
-void cut(CutAxes& axes, const TensorView& tensor, int64_t axis) {
+std::optional<std::string> cut(CutAxes& axes, const TensorView& tensor, int64_t axis) {
   const auto [found, is_new] = axes.emplace(&tensor, axis);
-  TK_REQUIRE(is_new || found->second == axis, HostProgram,
-             "Stream over a host unit: {} would be cut along its axes {} and {}; stream its ops one by one",
-             toString(tensor), found->second, axis);
+  if (is_new || found->second == axis) return std::nullopt;
+  return fmt::format("{} would be cut along its axes {} and {}; stream its ops one by one", toString(tensor),
+                     found->second, axis);
 }
 
 bool readsBroadcastAlong(const Expr& expr, const TensorView& operand, int64_t axis) {
@@ -37,34 +40,38 @@ bool readsBroadcastAlong(const Expr& expr, const TensorView& operand, int64_t ax
   return false;
 }
 
-CutAxes cutAxesOf(const Fusion& unit, std::span<const int64_t> output_axes) {
-  CutAxes axes;
-  for (size_t i = 0; i < output_axes.size(); ++i) cut(axes, *unit.outputs()[i], output_axes[i]);
+// Finds them; why there are none, or nothing.
+std::optional<std::string> findCutAxes(const Fusion& unit, std::span<const int64_t> output_axes, CutAxes& axes) {
+  for (size_t i = 0; i < output_axes.size(); ++i) {
+    if (auto problem = cut(axes, *unit.outputs()[i], output_axes[i])) return problem;
+  }
   std::map<const TensorView*, const Expr*, ById> whole;  // what is read whole, by whom
   std::vector<Expr*> exprs = unit.exprs();
   for (auto expr = exprs.rbegin(); expr != exprs.rend(); ++expr) {
     const AxisMap map(**expr);
     const auto found = axes.find(map.rule().result);
-    TK_REQUIRE(found == axes.end() || !map.dependsOnPosition(found->second), HostProgram,
-               "Stream over a host unit: {} depends on positions along axis {} of {}; stream its ops one by one",
-               callName(**expr), found->second, toString(*map.rule().result));
+    if (found != axes.end() && map.dependsOnPosition(found->second)) {
+      return fmt::format("{} depends on positions along axis {} of {}; stream its ops one by one", callName(**expr),
+                         found->second, toString(*map.rule().result));
+    }
     for (TensorView* operand : tensorsOf((*expr)->inputs())) {
       if (found == axes.end()) {
         whole.emplace(operand, *expr);
         continue;
       }
       const OperandCoordinateUse use = map.use(*operand, found->second);
-      TK_REQUIRE(use.use != CoordinateUse::Other, HostProgram,
-                 "Stream over a host unit: {} is not independent along axis {} of {}", callName(**expr), found->second,
-                 toString(*map.rule().result));
-      TK_REQUIRE(use.use == CoordinateUse::Identity || !readsBroadcastAlong(**expr, *operand, found->second),
-                 HostProgram,
-                 "Stream over a host unit: {} reads {} with a broadcast axis along the loop; stream its ops one by one",
-                 callName(**expr), toString(*operand));
-      if (use.use == CoordinateUse::Identity)
-        cut(axes, *operand, use.axes[0]);
-      else
+      if (use.use == CoordinateUse::Other) {
+        return fmt::format("{} is not independent along axis {} of {}", callName(**expr), found->second,
+                           toString(*map.rule().result));
+      }
+      if (use.use != CoordinateUse::Identity && readsBroadcastAlong(**expr, *operand, found->second)) {
+        return fmt::format("{} reads {} with a broadcast axis along the loop; stream its ops one by one",
+                           callName(**expr), toString(*operand));
+      }
+      if (use.use != CoordinateUse::Identity)
         whole.emplace(operand, *expr);
+      else if (auto problem = cut(axes, *operand, use.axes[0]))
+        return problem;
     }
   }
   // What is read whole comes to a tensor that is cut through a broadcast axis along the loop, which was refused above.
@@ -72,10 +79,22 @@ CutAxes cutAxesOf(const Fusion& unit, std::span<const int64_t> output_axes) {
     TK_CHECK(!axes.contains(tensor), "Stream over a host unit: {} is read whole by {} and in slices by others",
              toString(*tensor), callName(*reader));
   }
-  return axes;
+  return std::nullopt;
 }
 
 }  // namespace
+
+static CutAxes cutAxesOf(const Fusion& unit, std::span<const int64_t> output_axes) {
+  CutAxes axes;
+  const auto problem = findCutAxes(unit, output_axes, axes);
+  TK_REQUIRE(!problem, HostProgram, "Stream over a host unit: {}", *problem);
+  return axes;
+}
+
+std::optional<std::string> whyNoSlices(const Fusion& unit, std::span<const int64_t> output_axes) {
+  CutAxes axes;
+  return findCutAxes(unit, output_axes, axes);
+}
 
 UnitSlices::UnitSlices(const PostOnStream& post, std::span<const int64_t> output_axes)
     : post_(&post), output_axes_(output_axes.begin(), output_axes.end()) {

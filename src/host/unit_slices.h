@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "ir/ops/host/post_on_stream.h"
@@ -30,6 +31,9 @@ class UnitSlices {
   std::vector<int64_t> output_axes_;
   std::vector<std::optional<int64_t>> input_axes_;
 };
+
+/// Why the unit has no slices along those axes (one per output, of its visible shape), or nothing.
+std::optional<std::string> whyNoSlices(const Fusion& unit, std::span<const int64_t> output_axes);
 
 /// Makes symbols of the unit that the shapes of its tensor inputs do not tell inputs as well, given by the scalars of the same name of
 /// `outer`, as `toProgram` maps them to the program in which it is posted.

@@ -63,6 +63,30 @@ TEST(KernelUnits, OfOneProgramRunAnySizeWithFewKernels) {
 }
 
 // Rows of up to 16, which compilers unroll.
+// What one loop cannot deal out together is not one unit, whatever the kernel could be.
+TEST(KernelUnits, AreDealtOutByTheirStreamLoops) {
+  const char* programs[] = {
+      "fusion f(T0: f32[6, 3]) -> T1, T2 { T1 = cast(T0, dtype=i32) T2 = cast(T1, dtype=i64) } "
+      "schedule { parallelize(T2, axis=1, type=Stream) }",
+      "fusion f(T0: f32[6, 3]) -> T1, T2 { T1 = neg(T0) T2 = abs(T0) } "
+      "schedule { parallelize(T1, axis=0, type=Stream) parallelize(T2, axis=1, type=Stream) }",
+      "fusion f(T0: f32[6, 3]) -> T1, T2 { T1 = neg(T0) T2 = abs(T1) } "
+      "schedule { split(T1, axis=0, factor=2) parallelize(T1, axis=0, type=Stream) parallelize(T2, axis=0, "
+      "type=Stream) }",
+      "fusion f(T0: bool[4, 1, 3]) -> T2 { T1 = max(T0, axes=[0]) T2 = broadcast(T1, flags=[true, false, false]) } "
+      "schedule { parallelize(T2, axis=1, type=Stream) }",
+  };
+  for (const char* text : programs) {
+    for (const KernelTarget& target : {cpuTarget(2), hopperTarget()}) {
+      RunBench bench({.threads = 2, .poisons_memory = true, .runner = KernelRunner::Interpreted});
+      const auto fusion = fusionOf(text);
+      MultiDeviceExecutor executor(*fusion, bench.device, {.lowering = {.target = target}});
+      const auto inputs = bench.inputsOf(*fusion);
+      EXPECT_EQ(differenceFromOracle(*fusion, oracleInputsOf(inputs), executor.runWithInput(inputs)), "") << text;
+    }
+  }
+}
+
 TEST(KernelUnits, CountTruthsInShortRows) {
   for (const int64_t rows : {8, 12, 16}) {
     for (const int64_t columns : {2, 4, 8, 16, 17}) {
