@@ -1,5 +1,6 @@
 #include "heuristics/chunk_choice.h"
 
+#include <array>
 #include <optional>
 
 namespace tokamak {
@@ -13,12 +14,14 @@ bool areChunksBetter(bool is_row_written, const CudaScheduleParameters& kept) {
 void chooseChunks(const RowMaximum& row, bool is_row_written, CudaScheduleParameters& parameters) {
   // More of a long row than this for each thread, and the text of all its chunks is longer than what instruction caches hold.
   constexpr int64_t kMostElements = 512;
-  // Of a row that is read again a multiprocessor's cache has one; of others blocks of few threads wait least.
-  const int64_t least_threads = is_row_written ? (row.length > 1 << 16 ? 1024 : 512) : row.length > 1 << 16 ? 512 : 256;
+  // Of a row that is read again a multiprocessor's cache has one, or two short ones with half the registers; of others blocks of few threads wait least.
+  const int64_t least_threads = is_row_written ? 1024 : row.length > 1 << 16 ? 512 : 256;
+  const bool is_short = is_row_written && row.length <= 1 << 16;
+  if (is_short) parameters.unroll = 2;
   const int64_t most = row.length > 512 * kMostElements ? 1024 : least_threads;
   std::optional<int64_t> least;
   for (const int64_t threads : {most, most / 2, most / 4}) {
-    for (const int64_t vectors : {4, 5, 3, 6}) {
+    for (const int64_t vectors : is_short ? std::array{2, 3, 4, 5} : std::array{4, 5, 3, 6}) {
       const ChunkSize size = {vectors, threads, parameters.vector};
       const int64_t wasted = chunksOf(row.length, size) * size.elements() - row.length;
       if (least && wasted >= *least) continue;

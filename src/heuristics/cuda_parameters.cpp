@@ -243,9 +243,13 @@ static CudaScheduleParameters chooseParametersOf(const KernelRows& rows, const K
   if (may_keep && !(may_chunk && areChunksBetter(facts.is_written, parameters))) return parameters;
   parameters.batches = 0;
   parameters.unroll = is_warp_per_row ? 1 : kBatches;
-  constexpr int64_t kManyThreads = 512;
-  if (!is_warp_per_row)
-    parameters.threads = std::min(kManyThreads, roundUp((vectors + kBatches - 1) / kBatches, kWarp));
+  // Where rows are read again, few blocks at a time: a cache that has their rows is all the better.
+  const bool is_read_again = facts.is_followed && facts.is_written;
+  const int64_t many_threads = is_read_again ? target.threads_per_block : 512;
+  if (!is_warp_per_row) {
+    parameters.threads = std::min(many_threads, roundUp((vectors + kBatches - 1) / kBatches, kWarp));
+    if (parameters.threads > 512) parameters.unroll = kBatches / 2;
+  }
   if (may_chunk) {
     chooseChunks(maxima[0], facts.is_written, parameters);
     parameters.chunk = legalChunk(rows, parameters);
