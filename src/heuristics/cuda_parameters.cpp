@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include <fmt/format.h>
@@ -48,6 +49,7 @@ struct RowFacts {
   bool is_written = false;  // row by row: what reads reductions is as long as what they reduce
   bool is_constant = true;  // how much is in a row
   int64_t rest = 0;         // that much, in elements
+  int64_t rows = 0;
   int64_t vector = kAccessBytes;
 };
 
@@ -67,6 +69,7 @@ static RowFacts rowFactsOf(const KernelRows& rows, const ScalarBindings& sizes) 
     constexpr int64_t kUnknown = 1 << 20;
     facts.is_constant = facts.is_constant && productOf(*tensor, loops.rest, {}).has_value();
     facts.rest = std::max(facts.rest, productOf(*tensor, loops.rest, sizes).value_or(kUnknown));
+    facts.rows = std::max(facts.rows, productOf(*tensor, loops.rows, sizes).value_or(kUnknown));
   }
   return facts;
 }
@@ -228,8 +231,11 @@ static CudaScheduleParameters chooseParametersOf(const KernelRows& rows, const K
     parameters.rows_per_block = 4;
   } else {
     parameters.threads = std::min(target.threads_per_block, roundUp((vectors + kBatches - 1) / kBatches, kWarp));
-    // Batches that come out even, if there are any.
-    for (const int64_t batches : {4, 3, 5, 6, 2, 7, 8}) {
+    // Batches that come out even, if there are any. Where rows leave multiprocessors idle, as many threads as possible: they wait for memory once.
+    const bool are_few = facts.rows <= target.multiprocessors;
+    const std::array<int64_t, 8> usual = {4, 3, 5, 6, 2, 7, 8, 1};
+    const std::array<int64_t, 8> of_few = {1, 2, 3, 4, 5, 6, 7, 8};
+    for (const int64_t batches : are_few ? of_few : usual) {
       if (vectors % (batches * kWarp) != 0 || vectors / batches > target.threads_per_block) continue;
       parameters.threads = vectors / batches;
       break;

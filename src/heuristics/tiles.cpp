@@ -12,8 +12,10 @@ namespace tokamak {
 
 namespace {
 
-constexpr int64_t kThreadsAlong = 8;
 constexpr int64_t kThreadsAcross = 32;
+
+// Lines of tiles are 128 bytes of narrow elements, 256 of wide ones: 64 by 64 elements of 2 and 4 bytes.
+int64_t threadsAlong(int64_t vector) { return vector > 4 ? 8 : 16; }
 
 size_t movingAxes(const AxisGroups::Access& access) {
   return static_cast<size_t>(std::ranges::count_if(
@@ -35,7 +37,7 @@ void tile(TensorView& tensor, const AxisNumbers& others, int64_t first, int64_t 
   order.push_back(second);
   if (order != axisRange(0, tensor.axisCount())) reorder(&tensor, order);
   const int64_t a = tensor.axisCount() - 2;
-  Scalar* width = fusion.constant(kThreadsAlong * vector);
+  Scalar* width = fusion.constant(threadsAlong(vector) * vector);
   split(&tensor, a + 1, width);
   split(&tensor, a, width);
   // [others][a tiles][a][b tiles][b]
@@ -50,7 +52,7 @@ void spread(TensorView& tensor, int64_t tiles, int64_t vector) {
   mergeRange(tensor, 0, tiles);
   parallelize(&tensor, 0, ParallelType::BIDx);
   split(&tensor, 2, fusion.constant(vector));
-  split(&tensor, 1, fusion.constant(std::min(kThreadsAcross, kThreadsAlong * vector)));
+  split(&tensor, 1, fusion.constant(std::min(kThreadsAcross, threadsAlong(vector) * vector)));
   // [BIDx][unroll][TIDy][TIDx][vector]
   parallelize(&tensor, 1, ParallelType::Unroll);
   parallelize(&tensor, 2, ParallelType::TIDy);
