@@ -63,12 +63,13 @@ TEST(StreamPrograms, GiveTheSameBitsAHundredTimes) {
 TEST(StreamPrograms, GiveTheSameBitsAHundredTimesOnTheGpu) {
   if (const std::string reason = reasonForNoCuda(); !reason.empty()) GTEST_SKIP() << reason;
   const std::unique_ptr<Device> device = openCudaDevice(0, {.poisons_memory = true});
-  const RunTally tally = runSeeds(kFirstSeed + 2000000, kPrograms,
-                                  {.program = {.max_ops = 6, .max_elements = 128}, .grouping = Grouping::Fused},
-                                  {.place = {device.get(), device->createStream()},
-                                   .replays = 100,
-                                   .runs_direct = false,
-                                   .runs_unstreamed = false});
+  const RunTally tally =
+      runSeeds(kFirstSeed + 2000000, kPrograms,
+               {.program = {.max_ops = 6, .max_elements = 128}, .grouping = Grouping::Fused, .target = hopperTarget()},
+               {.place = {device.get(), device->createStream()},
+                .replays = 100,
+                .runs_direct = false,
+                .runs_unstreamed = false});
   EXPECT_EQ(tally.runs, 100 * tally.programs);
 }
 

@@ -263,7 +263,9 @@ Case drawCase(uint64_t seed, const CaseOptions& options, std::string& problem) {
     std::unique_ptr<Fusion> fusion;
     try {
       fusion = buildScheduled(program);
-      lowerToHostProgram(*fusion, loweringOf(drawn.config));
+      HostLoweringOptions lowering = loweringOf(drawn.config);
+      lowering.target = options.target;
+      lowerToHostProgram(*fusion, lowering);
       return true;
     } catch (const Error& error) {
       const bool is_typed = error.code() == ErrorCode::Schedule || error.code() == ErrorCode::HostProgram ||
