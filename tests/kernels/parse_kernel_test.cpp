@@ -22,7 +22,6 @@ namespace tokamak {
 namespace {
 
 using testing::HasSubstr;
-using testing::StartsWith;
 
 struct WrongText {
   std::string_view text;
