@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <type_traits>
 
@@ -114,6 +115,8 @@ T remainder(T x, T y) {
 template <class T>
 T pow(T x, T y) {
   if constexpr (!is_wrapping<T>) {
+    // glibc's powl gives +inf for pow(-inf, -2^63) on x86; it is the reciprocal of what the zero of that sign gives.
+    if (x == -numeric_limits<T>::infinity()) return T{1} / std::pow(-T{0}, y);
     return std::pow(x, y);
   } else {
     const auto isOdd = [](T v) { return (v & 1) != 0; };

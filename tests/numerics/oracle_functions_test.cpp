@@ -153,6 +153,22 @@ TEST(OracleFunctions, ApproximationsHaveTheirValuesAndBounds) {
   }
 }
 
+// Exponents around the range of int64_t, where mathematical libraries tell odd from even by integers.
+TEST(OracleFunctions, PowersOfMinusInfinity) {
+  const Row rows[] = {{F::pow, {-kInf, -0x1p63}, 0}, {F::pow, {-kInf, 0x1p63}, kInf}, {F::pow, {-kInf, -0x1p62}, 0},
+                      {F::pow, {-kInf, -0x1p64}, 0}, {F::pow, {-kInf, -3}, -0.0},     {F::pow, {-kInf, 3}, -kInf},
+                      {F::pow, {-kInf, -0.5}, 0},    {F::pow, {-kInf, 0.5}, kInf},    {F::pow, {-kInf, 0}, 1},
+                      {F::pow, {-kInf, -kInf}, 0},   {F::pow, {-kInf, kInf}, kInf}};
+  for (const auto& [id, operands, expected] : rows) {
+    for (const DataType type : {DataType::F32, DataType::F64}) {
+      const double number = apply(id, type, operands).number;
+      EXPECT_EQ(number, expected) << "exponent " << operands[1];
+      EXPECT_EQ(std::signbit(number), std::signbit(expected)) << "exponent " << operands[1];
+    }
+  }
+  EXPECT_TRUE(std::isnan(apply(F::pow, DataType::F64, {-kInf, kNaN}).number));
+}
+
 TEST(OracleFunctions, InversesReturn) {
   for (double x = -0.999; x < 1; x += 0.0371) {
     EXPECT_NEAR(std::erf(apply(F::erfinv, DataType::F64, {x}).number), x, 4e-16) << x;
