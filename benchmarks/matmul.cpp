@@ -70,7 +70,7 @@ class Direct {
     }
     const auto layout = [&](cublas::Layout& made, int64_t rows, int64_t columns) {
       check(library_->layout_create(&made, cublas::kBF16, static_cast<uint64_t>(rows), static_cast<uint64_t>(columns),
-                                   rows));
+                                    rows));
     };
     layout(w_, problem.k, problem.n);
     layout(x_, problem.k, problem.m);
@@ -81,7 +81,7 @@ class Direct {
     std::array<cublas::Choice, 8> choices;
     int count = 0;
     check(library_->choose(handle_, product_, w_, x_, y_, y_, preference, static_cast<int>(choices.size()),
-                          choices.data(), &count));
+                           choices.data(), &count));
     library_->preference_destroy(preference);
     const auto found = std::find_if(choices.begin(), choices.begin() + count,
                                     [](const cublas::Choice& choice) { return choice.state == cublas::kSuccess; });
@@ -105,8 +105,8 @@ class Direct {
     const float one = 1;
     const float zero = 0;
     check(library_->multiply(handle_, product_, &one, inputs_[1].data(), w_, inputs_[0].data(), x_, &zero,
-                            output_.data(), y_, output_.data(), y_, &choice_.algorithm, workspace_->address(),
-                            kWorkspaceBytes, CudaDevice::queueOf(*stream_).stream()));
+                             output_.data(), y_, output_.data(), y_, &choice_.algorithm, workspace_->address(),
+                             kWorkspaceBytes, CudaDevice::queueOf(*stream_).stream()));
   }
   const Tensor& output() const { return output_; }
 
