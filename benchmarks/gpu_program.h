@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <random>
@@ -131,6 +132,16 @@ inline void writeText(const std::string& file, const std::string& text) {
   TK_REQUIRE(out != nullptr, Usage, "'{}' cannot be written", file);
   std::fputs(text.c_str(), out);
   std::fclose(out);
+}
+
+/// The exit code of `run`, or 1 after an error, which is printed.
+inline int runBenchmark(int (*run)(int count, char** arguments), int count, char** arguments) {
+  try {
+    return run(count, arguments);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
 }
 
 }  // namespace tokamak

@@ -147,11 +147,4 @@ int run(int count, char** arguments) {
 }  // namespace
 }  // namespace tokamak
 
-int main(int count, char** arguments) {
-  try {
-    return tokamak::run(count, arguments);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 1;
-  }
-}
+int main(int count, char** arguments) { return tokamak::runBenchmark(tokamak::run, count, arguments); }
