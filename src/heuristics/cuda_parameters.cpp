@@ -251,10 +251,11 @@ static CudaScheduleParameters chooseParametersOf(const KernelRows& rows, const K
   parameters.unroll = is_warp_per_row ? 1 : kBatches;
   // Where rows are read again, few blocks at a time: a cache that has their rows is all the better.
   const bool is_read_again = facts.is_followed && facts.is_written;
-  const int64_t many_threads = is_read_again ? target.threads_per_block : 512;
+  constexpr int64_t kManyThreads = 512;
+  const int64_t most_threads = is_read_again ? target.threads_per_block : kManyThreads;
   if (!is_warp_per_row) {
-    parameters.threads = std::min(many_threads, roundUp((vectors + kBatches - 1) / kBatches, kWarp));
-    if (parameters.threads > 512) parameters.unroll = kBatches / 2;
+    parameters.threads = std::min(most_threads, roundUp((vectors + kBatches - 1) / kBatches, kWarp));
+    if (parameters.threads > kManyThreads) parameters.unroll = kBatches / 2;
   }
   if (may_chunk) {
     chooseChunks(maxima[0], facts.is_written, parameters);

@@ -34,20 +34,23 @@ constexpr size_t kMostOps = 2000;
 
 // Whether a loop that deals out outputs, if there is one, can deal out the unit.
 bool mayBeDealtOut(const Fusion& unit) {
-  std::optional<StreamAxis> first;
+  std::vector<StreamAxis> marks;
   std::vector<int64_t> axes;
   for (const TensorView* output : unit.outputs()) {
     const std::optional<StreamAxis> axis = findStreamAxis(*output);
     if (!axis) continue;
-    if (!first) first = axis;
-    const bool is_same = axis->form == first->form && axis->chunk == first->chunk &&
-                         axis->may_pass_end == first->may_pass_end && axis->form != StreamAxis::Form::Merged;
-    if (!is_same) return false;
+    marks.push_back(*axis);
     axes.push_back(visibleAxisNumber(*output, *axis->logical));
-    if (axes.size() == 1) continue;
-    if (!DomainGraph(unit).mapsTo(*first->logical, *axis->logical, AxisMapping::Exact)) return false;
   }
-  return !first || (axes.size() == unit.outputs().size() && !whyNoSlices(unit, axes));
+  if (marks.empty()) return true;
+  if (marks.size() < unit.outputs().size()) return false;
+  const StreamAxis& first = marks[0];
+  const DomainGraph graph(unit);
+  const auto isSame = [&](const StreamAxis& axis) {
+    return axis.form == first.form && axis.chunk == first.chunk && axis.may_pass_end == first.may_pass_end &&
+           (axis.logical == first.logical || graph.mapsTo(*first.logical, *axis.logical, AxisMapping::Exact));
+  };
+  return first.form != StreamAxis::Form::Merged && std::ranges::all_of(marks, isSame) && !whyNoSlices(unit, axes);
 }
 
 bool mayBeOneKernel(const Fusion& fusion, const SegmentedGroup& group, const KernelTarget& target) {

@@ -79,6 +79,8 @@ class Vectorizer {
   // A body that only takes elements to where threads keep them: no lane is looked at, so that compilers leave narrow elements side by side in registers.
   bool appendMoves(const Statements& body, Statements& result) {
     std::map<const kir::Variable*, const Value*> loaded;
+    std::set<const TensorView*> from;
+    std::set<const TensorView*> to;
     Statements moves;
     for (const StatementRef& each : body) {
       if (const auto* let = std::get_if<Let>(&each->node)) {
@@ -95,9 +97,13 @@ class Vectorizer {
         value = found->second;
       }
       if (value->kind != ValueKind::Load || value->tensor->dtype() != store->tensor->dtype() ||
-          value->tensor == store->tensor || !appendMove(*store, *value, moves))
+          !appendMove(*store, *value, moves))
         return false;
+      from.insert(value->tensor);
+      to.insert(store->tensor);
     }
+    // Lanes take turns with what is also written here.
+    if (std::ranges::any_of(from, [&](const TensorView* tensor) { return to.contains(tensor); })) return false;
     result.insert(result.end(), moves.begin(), moves.end());
     return !moves.empty();
   }
