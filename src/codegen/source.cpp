@@ -19,6 +19,7 @@
 #include "kernel/index_assumptions.h"
 #include "kernel/plus_one.h"
 #include "kernel/rewrite.h"
+#include "kernel/shared_memory.h"
 
 namespace tokamak {
 
@@ -207,6 +208,7 @@ class SourceWriter {
       constants += fmt::format("  const {} {} = {};\n", typeSource(symbol->dtype()), name,
                                castCall(symbol->dtype(), DataType::F64, name + "_"));
     }
+    if (shared_.bytes > 0) constants += "  extern __shared__ __align__(16) unsigned char tk_shared[];\n";
     if (scratch_bytes_ > 0)
       constants += fmt::format("  __shared__ __align__(16) unsigned char tk_scratch[{}];\n", scratch_bytes_);
     int64_t threads = 1;
@@ -409,6 +411,9 @@ class SourceWriter {
                "{}: a buffer of {} elements needs a size that is known when it is compiled", bufferName(tensor),
                toString(*allocate.size));
     const bool is_shared = tensor.memoryType() == MemoryType::Shared;
+    if (const auto place = shared_.places.find(&tensor); dialect_ == Dialect::Cuda && place != shared_.places.end())
+      return line(indent, fmt::format("{}* const {} = ({}*)(tk_shared + {});  // [{}]", type, bufferName(tensor), type,
+                                      place->second, scalars_.write(*allocate.size)));
     // Of wide accesses.
     const std::string_view aligned =
         dialect_ == Dialect::Cuda ? (is_shared ? "__shared__ __align__(16) " : "__align__(16) ") : "";
@@ -533,6 +538,12 @@ class SourceWriter {
     const std::string to = fmt::format("&{}[{}]", bufferName(*copy.to), scalars_.write(*copy.to_index));
     const std::string from = fmt::format("&{}[{}]", bufferName(*copy.from), scalars_.write(*copy.from_index));
     if (dialect_ == Dialect::C) return line(indent, fmt::format("__builtin_memcpy({}, {}, {});", to, from, bytes));
+    if (copy.is_async) {
+      // Only accesses of 16 bytes may pass by the first cache.
+      return line(indent, fmt::format(R"(asm volatile("cp.async.{}.shared.global [%0], [%1], {};" :: )"
+                                      R"("r"((tk_u32)__cvta_generic_to_shared({})), "l"({}) : "memory");)",
+                                      bytes == 16 ? "cg" : "ca", bytes, to, from));
+    }
     const std::string_view type = wideType(bytes);
     line(indent, fmt::format("*({}*){} = *(const {}*){};", type, to, type, from));
   }
@@ -545,6 +556,13 @@ class SourceWriter {
       default: return "unsigned char";
     }
   }
+  // Memory is named, so that compilers move no access across.
+  void write(const kir::CopyGroup& group, size_t indent) {
+    if (dialect_ == Dialect::C) return;
+    const bool is_commit = group.step == kir::CopyGroup::Step::Commit;
+    line(indent, fmt::format(R"(asm volatile("cp.async.{};" ::: "memory");)",
+                             is_commit ? std::string("commit_group") : fmt::format("wait_group {}", group.pending)));
+  }
   void write(const kir::Barrier&, size_t indent) {
     if (dialect_ == Dialect::Cuda) line(indent, "__syncthreads();");
   }
@@ -555,6 +573,7 @@ class SourceWriter {
   }
 
   const kir::Kernel& kernel_;
+  const kir::SharedMemory shared_ = kir::sharedMemoryOf(kernel_);
   Dialect dialect_;
   DataType index_type_;
   std::vector<Scalar*> around_;          // indices of the loops that are being written

@@ -39,7 +39,8 @@ int64_t legalChunk(const KernelRows& rows, const CudaScheduleParameters& paramet
   if (parameters.chunk == 0 || parameters.threads == 1 || parameters.batches > 0) return 0;
   int64_t chunk = parameters.chunk;
   for (const RowMaximum& row : findRowMaxima(rows)) {
-    while (chunksOf(row.length, {chunk, parameters.threads, parameters.vector}) > kMostChunks) ++chunk;
+    while (chunksOf(row.length, {chunk, parameters.threads * parameters.cluster, parameters.vector}) > kMostChunks)
+      ++chunk;
   }
   return chunk * parameters.vector <= kMostTogether ? chunk : 0;
 }

@@ -138,7 +138,7 @@ class CpuScheduler {
 
   // What takes long to compute and is needed several times in a row is computed once, if a row of it has a known length and is no longer than the cache.
   void keepValues() {
-    for (const KeptValue& value : findKeptValues(rows_, parameters_.kept_bytes)) {
+    for (const KeptValue& value : findKeptValues(rows_, {.bytes = parameters_.kept_bytes})) {
       if (fusion_.isInput(value.tensor)) continue;
       const Axes shape = shapeOf(*value.tensor);
       int64_t bytes = sizeOf(value.tensor->dtype());

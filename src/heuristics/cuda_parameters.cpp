@@ -7,6 +7,7 @@
 #include "heuristics/chunk_choice.h"
 #include "heuristics/cuda_rows.h"
 #include "heuristics/cuda_schedule.h"
+#include "heuristics/kept_values.h"
 #include "heuristics/values_by_hand.h"
 
 namespace tokamak {
@@ -19,7 +20,7 @@ std::string toString(const CudaScheduleParameters& parameters) {
                                  parameters.unroll, parameters.column_blocks);
   if (parameters.column_threads != kWarp) text += fmt::format(" of {} threads", parameters.column_threads);
   if (parameters.chunk > 0) text += fmt::format(", chunk {}", parameters.chunk);
-  if (parameters.rows_ahead > 0) text += ", rows fetched ahead";
+  if (parameters.stages > 0) text += fmt::format(", stages {}", parameters.stages);
   if (parameters.spreads_rows) text += ", rows over blocks";
   if (parameters.cluster > 1) text += fmt::format(", cluster {}", parameters.cluster);
   if (parameters.row_blocks > 0) text += fmt::format(", row blocks {}", parameters.row_blocks);
@@ -80,10 +81,40 @@ static bool canKeep(const RowFacts& facts, const CudaScheduleParameters& paramet
          parameters.batches * parameters.vector * parameters.threads * parameters.cluster >= facts.rest;
 }
 
+// What one stage of the kept inputs takes of a block's shared memory.
+static int64_t stageBytes(const KernelRows& rows, const RowFacts& facts, const CudaScheduleParameters& parameters) {
+  const int64_t at_once = parameters.vector * parameters.threads * parameters.cluster;
+  const int64_t of_row = (facts.rest + at_once - 1) / at_once * parameters.vector * parameters.threads;
+  int64_t bytes = 0;
+  for (const KeptValue& value : findKeptValues(rows, {.has_inputs_apart = true})) {
+    if (value.rest.empty()) continue;
+    bytes += sizeOf(value.tensor->dtype()) * of_row * parameters.rows_per_block * parameters.rows_together;
+  }
+  return bytes;
+}
+
+// As many as there is room for. More than one only where blocks take rows in turns.
+static int64_t legalStages(const KernelRows& rows, const RowFacts& facts, const CudaScheduleParameters& parameters,
+                           const KernelTarget& target) {
+  if (!facts.is_constant || !facts.is_whole || parameters.threads == 1 || parameters.stages == 0) return 0;
+  constexpr int64_t kMostStages = 8;
+  constexpr int64_t kOthers = 8 * 1024;  // what is combined
+  const bool has_turns = parameters.row_blocks > 0 || !rows.columnParts().empty();
+  // The turns of such a result are a loop of its own.
+  const bool has_results = std::ranges::any_of(rows.stored(), [&](const TensorView* tensor) {
+    return isReduced(*tensor) && rows.fusion().isOutput(tensor) && !rows.isColumnPart(*tensor);
+  });
+  if (has_turns && parameters.chunk > 0 && has_results) return 0;
+  const int64_t bytes = stageBytes(rows, facts, parameters);
+  if (bytes == 0) return 0;
+  const int64_t room = (target.shared_bytes_per_block - kOthers) / bytes;
+  return std::min({parameters.stages, room, has_turns ? kMostStages : 1});
+}
+
 constexpr int64_t kMostTogether = 4;
 
 CudaScheduleParameters legalParameters(const KernelRows& rows, CudaScheduleParameters parameters,
-                                       const ScalarBindings& sizes) {
+                                       const ScalarBindings& sizes, const KernelTarget& target) {
   const RowFacts facts = rowFactsOf(rows, sizes);
   for (const TensorView* tensor : rows.stored()) {
     if (isReduced(*tensor) && rows.isFollowing(*tensor)) parameters.column_blocks = 1;
@@ -92,11 +123,10 @@ CudaScheduleParameters legalParameters(const KernelRows& rows, CudaScheduleParam
   parameters.column_threads = static_cast<int64_t>(std::bit_floor(column_threads));
   if (!facts.has_rows) {
     parameters.cluster = parameters.rows_together = 1;
-    parameters.row_blocks = 0;
+    parameters.row_blocks = parameters.stages = 0;
     return parameters;
   }
   parameters.vector = std::min(parameters.vector, facts.vector);
-  if (rows.columnParts().empty() && parameters.row_blocks == 0) parameters.rows_ahead = 0;
   parameters.spreads_rows = parameters.spreads_rows && !facts.is_whole && parameters.threads > 1;
   const bool may_share = facts.is_whole && parameters.threads > 1;
   parameters.cluster = may_share ? std::clamp<int64_t>(parameters.cluster, 1, kMostClusterBlocks) : 1;
@@ -105,10 +135,10 @@ CudaScheduleParameters legalParameters(const KernelRows& rows, CudaScheduleParam
     parameters.batches = 1;
   else if (parameters.threads == 1 || !canKeep(facts, parameters))
     parameters.batches = 0;
-  parameters.chunk = parameters.cluster > 1 ? 0 : legalChunk(rows, parameters);
-  const bool may_join = parameters.batches > 0 && parameters.rows_ahead == 0 && parameters.rows_per_block == 1 &&
-                        !parameters.spreads_rows;
+  parameters.chunk = legalChunk(rows, parameters);
+  const bool may_join = parameters.batches > 0 && parameters.rows_per_block == 1 && !parameters.spreads_rows;
   parameters.rows_together = may_join ? std::clamp<int64_t>(parameters.rows_together, 1, kMostTogether) : 1;
+  parameters.stages = legalStages(rows, facts, parameters, target);
   return parameters;
 }
 
@@ -185,8 +215,7 @@ static CudaScheduleParameters spreadRows(CudaScheduleParameters parameters, int6
   return parameters;
 }
 
-// Registers hold a row and, for each of its elements, the sums of the columns. Short rows go side by side. (To fetch the next row ahead takes registers
-// that more blocks make better use of.)
+// Registers hold a row and, for each of its elements, the sums of the columns. Short rows go side by side.
 static CudaScheduleParameters rowsWithParts(CudaScheduleParameters parameters, int64_t vectors,
                                             const KernelTarget& target) {
   constexpr int64_t kThreads = 256;
@@ -268,7 +297,7 @@ CudaScheduleParameters chooseCudaParameters(const KernelRows& rows, const Kernel
                                             const ScalarBindings& sizes) {
   const CudaScheduleParameters chosen = chooseParametersOf(rows, target, sizes);
   if (target.by_hand.empty()) return chosen;
-  CudaScheduleParameters parameters = legalParameters(rows, withValues(chosen, target.by_hand), sizes);
+  CudaScheduleParameters parameters = legalParameters(rows, withValues(chosen, target.by_hand), sizes, target);
   if (!target.has_clusters) parameters.cluster = 1;
   return parameters;
 }

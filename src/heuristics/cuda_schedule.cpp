@@ -36,7 +36,7 @@ class CudaScheduler {
     }
     has_columns_ = !columns.empty();
     if (has_columns_) parameters_.cluster = parameters_.rows_together = 1;
-    if (has_columns_) parameters_.row_blocks = 0;
+    if (has_columns_) parameters_.row_blocks = parameters_.stages = 0;
     // Reductions of rows beside columns take no more threads than these have.
     if (has_columns_ && parameters_.threads == 1) parameters_.rows_per_block = parameters_.column_threads;
     if (has_columns_ && parameters_.threads > 1) {
@@ -45,18 +45,34 @@ class CudaScheduler {
       parameters_.batches = 0;
     }
     std::vector<KeptValue> kept;
-    if (parameters_.batches > 0 && columns.empty())
-      kept = findKeptValues(rows_, keptBytes(), parameters_.cluster > 1 ? KeptBy::Cluster : KeptBy::Block);
+    if ((parameters_.batches > 0 || parameters_.stages > 0) && columns.empty())
+      kept = findKeptValues(rows_, {.bytes = parameters_.batches > 0 ? keptBytes() : 0,
+                                    .by = parameters_.cluster > 1 ? KeptBy::Cluster : KeptBy::Block,
+                                    .has_inputs_apart = parameters_.stages > 0});
     std::set<const TensorView*> caches;
     for (const KeptValue& value : kept) {
+      const bool is_staged = parameters_.stages > 0 && fusion_.isInput(value.tensor);
+      if (is_staged && value.rest.empty() && parameters_.stages == 1) continue;
       TensorView* cache = value.tensor;
       if (fusion_.isInput(cache))
         cache = cache_after(cache);
       else if (fusion_.isOutput(cache))
         cache = cache_fork(cache);
-      if (parameters_.rows_ahead > 0 && fusion_.isInput(value.tensor)) circular_buffer(cache, 2, 1);
+      // What belongs to a row as a whole is in a register of each thread, one turn ahead.
+      if (is_staged && value.rest.empty()) {
+        circular_buffer(cache, 2, 1);
+      } else if (is_staged) {
+        set_memory_type(cache, MemoryType::Shared);
+        if (parameters_.stages > 1) circular_buffer(cache, parameters_.stages, parameters_.stages - 1);
+      }
       caches.insert(cache);
-      scheduleRow(*cache, {.rows = value.rows, .rest = value.rest});
+      RowLoops loops{.rows = value.rows, .rest = value.rest};
+      for (const int64_t i : axisRange(0, cache->axisCount())) {
+        if (std::ranges::count(loops.rows, i) + std::ranges::count(loops.rest, i) == 0) loops.once.push_back(i);
+      }
+      scheduleRow(*cache, loops, /*is_kept=*/true);
+      // A loop of its own, so that it is stored.
+      if (value.rest.empty() && cache->axisCount() == row_loop_count_) split(cache, -1, fusion_.constant(1));
     }
     std::vector<ChunkTensor> chunks;
     if (parameters_.chunk > 0 && columns.empty()) chunks = chunkRows();
@@ -69,13 +85,17 @@ class CudaScheduler {
       if (isChunked(tensor)) continue;
       if (columns.contains(tensor))
         scheduleColumns(*tensor);
-      else if (rows_.hasRows(*tensor))
-        scheduleRow(*tensor, rowLoopsOf(rows_, *tensor));
-      else
+      else if (!rows_.hasRows(*tensor))
         schedulePointwise(*tensor);
+      else if (TensorView* computed = scheduleRowOf(*tensor); computed != tensor)
+        caches.insert(computed);
     }
     std::map<TensorView*, int64_t> positions;
-    for (const ChunkTensor& chunk : chunks) positions[chunk.tensor] = scheduleChunk(chunk);
+    for (ChunkTensor& chunk : chunks) {
+      if (chunk.part == ChunkTensor::Part::Row && isNeededInTurns(*chunk.tensor))
+        chunk.tensor = forkResult(*chunk.tensor);
+      positions[chunk.tensor] = scheduleChunk(chunk);
+    }
     // Reductions that are followed are computed in their row; what is not stored is computed where it is read.
     for (TensorView* tensor : fusion_.allTensors()) {
       if (fusion_.isInput(tensor) || fusion_.isOutput(tensor)) continue;
@@ -127,11 +147,11 @@ class CudaScheduler {
   }
 
   // Rows over blocks; the rest over the threads of the block, in vectors.
-  void scheduleRow(TensorView& tensor, const RowLoops& loops) {
+  void scheduleRow(TensorView& tensor, const RowLoops& loops, bool is_kept = false) {
     int64_t inner = mergeRowsAndRest(tensor, loops);
     if (!loops.rows.empty()) inner += spreadRows(tensor, loops);
     const bool has_rest = !loops.rest.empty() && parameters_.threads > 1;
-    if (has_rest) splitRest(tensor, inner);
+    if (has_rest) splitRest(tensor, inner, is_kept);
     if (loops.rows.empty() || parameters_.rows_together == 1 || !has_rest) return;
     // Rows together go inside of the batches, so that vectors of all of them are under way and threads meet once for all.
     AxisNumbers order = axisRange(0, tensor.axisCount());
@@ -168,6 +188,31 @@ class CudaScheduler {
     return row_loop_count_ - 1 + (is_together ? 1 : 0) - static_cast<int64_t>(loops.turns.size());
   }
 
+  // A result of a row that is an output and read in the row, by blocks that take rows in turns.
+  bool isNeededInTurns(const TensorView& tensor) const {
+    return blocksOfTurns() != nullptr && fusion_.isOutput(&tensor) && isReduced(tensor) && rows_.isFollowed(tensor) &&
+           !rows_.rowsOf(tensor).empty();
+  }
+
+  // Gives the tensor, or what is computed in its place.
+  TensorView* scheduleRowOf(TensorView& tensor) {
+    const RowLoops loops = rowLoopsOf(rows_, tensor);
+    TensorView* computed = isNeededInTurns(tensor) ? forkResult(tensor) : &tensor;
+    scheduleRow(*computed, loops);
+    return computed;
+  }
+
+  // What is computed in the row, and written to the output in the same turn. (The results of all turns would be an array.)
+  TensorView* forkResult(TensorView& output) {
+    TensorView* result = cache_fork(&output);
+    RowLoops written{.rows = loopsOf(output, rows_.rowsOf(output))};
+    for (const int64_t i : axisRange(0, output.axisCount())) {
+      if (std::ranges::find(written.rows, i) == written.rows.end()) written.once.push_back(i);
+    }
+    scheduleRow(output, written);
+    return result;
+  }
+
   // So many that take rows in turns, or null.
   Scalar* blocksOfTurns() const {
     if (!rows_.columnParts().empty()) return rows_.columnParts().begin()->second.count;
@@ -177,7 +222,8 @@ class CudaScheduler {
   std::vector<ChunkTensor> chunkRows() {
     std::vector<ChunkTensor> all;
     for (const RowMaximum& row : findRowMaxima(rows_)) {
-      const auto chunks = chunkMaximum(rows_, row, {parameters_.chunk, parameters_.threads, parameters_.vector});
+      const auto chunks =
+          chunkMaximum(rows_, row, {parameters_.chunk, parameters_.threads * parameters_.cluster, parameters_.vector});
       all.insert(all.end(), chunks.begin(), chunks.end());
     }
     return all;
@@ -200,15 +246,20 @@ class CudaScheduler {
     };
     mark(first, ParallelType::Unroll);
     if (has_elements) mark(first + 1, ParallelType::Unroll);
-    parallelize(&tensor, first + (has_elements ? 2 : 1), ParallelType::TIDx);
     if (has_elements) mark(first + 3, ParallelType::Vectorize);
+    int64_t threads_axis = first + (has_elements ? 2 : 1);
+    if (parameters_.cluster > 1) {
+      split(&tensor, threads_axis, fusion_.constant(parameters_.threads));
+      parallelize(&tensor, threads_axis++, ParallelType::CIDx);
+    }
+    parallelize(&tensor, threads_axis, ParallelType::TIDx);
     const bool is_result = chunk.part == Part::Row && (fusion_.isOutput(&tensor) || loops.rows.empty());
     const int64_t shared = loops.rows.empty() ? 0 : row_loop_count_;
     return is_result ? 0 : chunk.part == Part::Elements ? first + 1 : shared;
   }
 
   // [rest] -> [batches] [CIDx] [TIDx] [vector], with those that are 1 left out of the vector.
-  void splitRest(TensorView& tensor, int64_t axis) {
+  void splitRest(TensorView& tensor, int64_t axis, bool is_kept) {
     int64_t threads_axis = axis + 1;
     split(&tensor, axis, fusion_.constant(parameters_.vector));
     split(&tensor, axis, fusion_.constant(parameters_.threads));
@@ -217,7 +268,7 @@ class CudaScheduler {
       parallelize(&tensor, axis + 1, ParallelType::CIDx);
       ++threads_axis;
     }
-    if (parameters_.batches > 0) {
+    if (parameters_.batches > 0 || is_kept) {
       parallelizeBatches(tensor, axis);
     } else {
       split(&tensor, axis, fusion_.constant(parameters_.unroll));

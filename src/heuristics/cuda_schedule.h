@@ -23,7 +23,8 @@ struct CudaScheduleParameters {
   int64_t column_threads = 32;
   /// Vectors of a chunk (heuristics/chunked_maxima.h), of rows that are not kept; 0: a maximum is complete before a sum of exponentials begins.
   int64_t chunk = 0;
-  int64_t rows_ahead = 0;     ///< 1: what is kept of a row is read while the row before is computed
+  /// Buffers in shared memory for the inputs that are kept of a row, filled asynchronously, all but one of them ahead; 0: these are kept in registers.
+  int64_t stages = 0;
   bool spreads_rows = false;  ///< a row's batches are blocks side by side: nothing needs all of it
   int64_t cluster = 1;        ///< blocks that share a row, as a cluster
   int64_t row_blocks = 0;     ///< blocks (or clusters) that take the rows in turns; 0: one for each row
@@ -45,9 +46,10 @@ std::optional<std::string> whyNoCudaKernel(const KernelRows& rows);
 CudaScheduleParameters chooseCudaParameters(const KernelRows& rows, const KernelTarget& target,
                                             const ScalarBindings& sizes);
 
-/// The parameters with those values that do not fit the fusion made smaller: vectors that divide, batches that are kept only where sizes are constant.
+/// The parameters with those values that do not fit the fusion and the target made smaller: vectors that divide, batches that are kept only where sizes are
+/// constant, stages that shared memory has room for.
 CudaScheduleParameters legalParameters(const KernelRows& rows, CudaScheduleParameters parameters,
-                                       const ScalarBindings& sizes);
+                                       const ScalarBindings& sizes, const KernelTarget& target = hopperTarget());
 
 /// Gives every tensor its schedule. Errors: Schedule.
 void scheduleForCuda(const KernelRows& rows, const CudaScheduleParameters& parameters);

@@ -75,16 +75,34 @@ std::optional<KeptValue> readInPlace(const TensorRead& read, const Coordinates& 
   return is_whole ? std::optional(input) : std::nullopt;
 }
 
+// The same of a tensor of which a row has one element.
+std::optional<KeptValue> readOncePerRow(const TensorRead& read, const Coordinates& at) {
+  KeptValue value;
+  value.tensor = const_cast<TensorView*>(read.tensor);
+  const Axes shape = shapeOf(*read.tensor);
+  for (size_t i = 0; i < at.rows.size(); ++i) {
+    const auto axis = static_cast<size_t>(std::ranges::find(read.index, at.rows[i]) - read.index.begin());
+    if (axis == shape.size() || shape[axis]->visibleExtent() != at.row_extents[i]) return std::nullopt;
+    value.rows.push_back(static_cast<int64_t>(axis));
+  }
+  for (size_t i = 0; i < shape.size(); ++i) {
+    const bool is_row = std::ranges::count(value.rows, static_cast<int64_t>(i)) > 0;
+    if (!is_row && (!shape[i]->isBroadcast() || shape[i]->expandedExtent() != nullptr)) return std::nullopt;
+  }
+  return value;
+}
+
 class KeptValueFinder {
  public:
-  KeptValueFinder(const KernelRows& rows, KeptBy by) : rows_(rows), fusion_(rows.fusion()), by_(by) {
+  KeptValueFinder(const KernelRows& rows, const KeptRoom& room) : rows_(rows), fusion_(rows.fusion()), room_(room) {
     analysis_.assumeExtents(fusion_);
     for (const TensorView* tensor : rows.stored())
       addNest(*tensor, coordinatesOf(rows, *tensor, rules_.of(*tensor->definition())));
   }
 
-  std::vector<KeptValue> find(int64_t most_bytes) {
-    for (Expr* expr : std::vector<Expr*>(fusion_.exprs())) {
+  std::vector<KeptValue> find() {
+    const std::vector<Expr*> none;
+    for (Expr* expr : room_.bytes > 0 ? std::vector<Expr*>(fusion_.exprs()) : none) {
       for (TensorView* tensor : tensorsOf(expr->outputs())) {
         if (isStored(*tensor) || !isWorthKeeping(*tensor)) continue;
         TensorView* best = narrowestAfter(*tensor);
@@ -96,14 +114,22 @@ class KeptValueFinder {
       if (const auto value = readInPlaceByAll(*input)) keep(*value);
     }
     // Values come before inputs.
+    std::vector<KeptValue> apart;
+    if (room_.has_inputs_apart) {
+      const auto first =
+          std::ranges::stable_partition(kept_, [&](const KeptValue& value) { return !fusion_.isInput(value.tensor); });
+      apart.assign(first.begin(), first.end());
+      kept_.erase(first.begin(), first.end());
+    }
     const auto bytes = [](const KeptValue& value) { return sizeOf(value.tensor->dtype()); };
     int64_t total = 0;
     for (const KeptValue& value : kept_) total += bytes(value);
-    while (!kept_.empty() && total > most_bytes) {
-      const auto first = by_ == KeptBy::Block ? std::prev(kept_.end()) : kept_.begin();
+    while (!kept_.empty() && total > room_.bytes) {
+      const auto first = room_.by == KeptBy::Block ? std::prev(kept_.end()) : kept_.begin();
       total -= bytes(*first);
       kept_.erase(first);
     }
+    kept_.insert(kept_.end(), apart.begin(), apart.end());
     return kept_;
   }
 
@@ -136,8 +162,11 @@ class KeptValueFinder {
     Substitution same(fusion_);
     for (const TensorRead& read : reads.onTheWay(element, same)) {
       Place place = readInPlace(read, nest.at);
-      if (!place && by_ == KeptBy::Cluster && fusion_.isInput(const_cast<TensorView*>(read.tensor))) continue;
-      if (place && (nest.at.rows.empty() || place->rest.empty())) place = std::nullopt;
+      if (!place && room_.has_inputs_apart && fusion_.isInput(const_cast<TensorView*>(read.tensor)))
+        place = readOncePerRow(read, nest.at);
+      const bool may_read_elsewhere = room_.by == KeptBy::Cluster && !room_.has_inputs_apart;
+      if (!place && may_read_elsewhere && fusion_.isInput(const_cast<TensorView*>(read.tensor))) continue;
+      if (place && (nest.at.rows.empty() || (place->rest.empty() && !isRowInput(*place)))) place = std::nullopt;
       const auto [known, is_new] = nest.reads.try_emplace(read.tensor, place);
       if (!is_new && !isSame(known->second, place)) known->second = std::nullopt;
       readers_[read.tensor].insert(&nest);
@@ -213,7 +242,12 @@ class KeptValueFinder {
     }
     // An output that is written in place needs its own value.
     count += static_cast<size_t>(std::ranges::count(nests_, &tensor, &Nest::tensor));
-    return count > 1 ? value : std::nullopt;
+    return count > 1 || (value && isRowInput(*value)) ? value : std::nullopt;
+  }
+
+  // An input of which each row has one element.
+  bool isRowInput(const KeptValue& value) const {
+    return room_.has_inputs_apart && value.rest.empty() && fusion_.isInput(value.tensor);
   }
 
   bool isWorthKeeping(TensorView& tensor) {
@@ -259,7 +293,7 @@ class KeptValueFinder {
 
   const KernelRows& rows_;
   Fusion& fusion_;
-  KeptBy by_;
+  KeptRoom room_;
   IntervalAnalysis analysis_;
   RuleTable rules_;
   std::list<Nest> nests_;
@@ -270,8 +304,8 @@ class KeptValueFinder {
 
 }  // namespace
 
-std::vector<KeptValue> findKeptValues(const KernelRows& rows, int64_t most_bytes, KeptBy by) {
-  return KeptValueFinder(rows, by).find(most_bytes);
+std::vector<KeptValue> findKeptValues(const KernelRows& rows, const KeptRoom& room) {
+  return KeptValueFinder(rows, room).find();
 }
 
 bool isExpensive(const Expr& expr) {

@@ -15,13 +15,20 @@ struct KeptValue {
 };
 
 /// Of too many for a block, inputs are dropped first: they are in a cache at least. A cluster is there so that they are not read again: they are dropped
-/// last, and some elements may be read elsewhere, too.
+/// last, and some elements may be read elsewhere, too, unless inputs are kept apart.
 enum class KeptBy : uint8_t { Block, Cluster };
 
+/// What there is room for.
+struct KeptRoom {
+  int64_t bytes = 0;  ///< per element of a row, for all together
+  KeptBy by = KeptBy::Block;
+  bool has_inputs_apart =
+      false;  ///< inputs have room elsewhere, all of them; those of which a row has one element count, too
+};
+
 /// Tensors that at least two stored tensors need at their own coordinates, in the same order of axes, and that no other one needs: values that take an
-/// approximated function or a random number to compute, or more than one input; and inputs. No more than `most_bytes` per element of a row
-/// all together. Producers first.
-std::vector<KeptValue> findKeptValues(const KernelRows& rows, int64_t most_bytes, KeptBy by = KeptBy::Block);
+/// approximated function or a random number to compute, or more than one input; and inputs. No more than there is room for. Producers first.
+std::vector<KeptValue> findKeptValues(const KernelRows& rows, const KeptRoom& room);
 
 /// An approximated function or a random number: it costs more than reading its operands again.
 bool isExpensive(const Expr& expr);

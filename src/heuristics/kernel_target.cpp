@@ -7,6 +7,7 @@
 #include "heuristics/cuda_schedule.h"
 #include "heuristics/kernel_rows.h"
 #include "heuristics/schedule_parameters.h"
+#include "heuristics/values_by_hand.h"
 
 namespace tokamak {
 
@@ -35,8 +36,11 @@ std::optional<std::string> whyNoKernel(Fusion& fusion, const KernelTarget& targe
 }
 
 std::unique_ptr<Fusion> prepareForKernels(const Fusion& fusion, const KernelTarget& target) {
-  return splitColumnSums(fusion, target.kind == TargetKind::Cuda ? columnSumPartsOfGpu(target.multiprocessors)
-                                                                 : columnSumPartsOfProcessors());
+  if (target.kind == TargetKind::Cpu) return splitColumnSums(fusion, columnSumPartsOfProcessors());
+  ColumnSumParts parts = columnSumPartsOfGpu(target.multiprocessors);
+  parts.of_short_rows = partsByHand(parts.of_short_rows, target.by_hand);
+  parts.of_long_rows = partsByHand(parts.of_long_rows, target.by_hand);
+  return splitColumnSums(fusion, parts);
 }
 
 void scheduleKernel(Fusion& fusion, const KernelTarget& target, const ScalarBindings& sizes) {

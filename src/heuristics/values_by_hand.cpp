@@ -8,7 +8,16 @@
 
 namespace tokamak {
 
-CudaScheduleParameters withValues(CudaScheduleParameters parameters, std::string_view values) {
+namespace {
+
+// Everything that a value may be given for.
+struct HandValues {
+  CudaScheduleParameters parameters;
+  int64_t parts = 0;
+};
+
+void take(std::string_view values, HandValues& into) {
+  CudaScheduleParameters& parameters = into.parameters;
   const std::pair<std::string_view, int64_t*> names[] = {{"vector", &parameters.vector},
                                                          {"threads", &parameters.threads},
                                                          {"batches", &parameters.batches},
@@ -16,11 +25,12 @@ CudaScheduleParameters withValues(CudaScheduleParameters parameters, std::string
                                                          {"unroll", &parameters.unroll},
                                                          {"column_blocks", &parameters.column_blocks},
                                                          {"chunk", &parameters.chunk},
-                                                         {"ahead", &parameters.rows_ahead},
+                                                         {"stages", &parameters.stages},
                                                          {"column_threads", &parameters.column_threads},
                                                          {"cluster", &parameters.cluster},
                                                          {"row_blocks", &parameters.row_blocks},
-                                                         {"together", &parameters.rows_together}};
+                                                         {"together", &parameters.rows_together},
+                                                         {"parts", &into.parts}};
   while (!values.empty()) {
     const std::string_view each = values.substr(0, values.find(','));
     values.remove_prefix(std::min(values.size(), each.size() + 1));
@@ -29,14 +39,27 @@ CudaScheduleParameters withValues(CudaScheduleParameters parameters, std::string
     int64_t value = -1;
     const std::string_view digits = sign == std::string_view::npos ? "" : each.substr(sign + 1);
     const auto end = std::from_chars(digits.data(), digits.data() + digits.size(), value).ptr;
-    TK_REQUIRE(
-        found != std::end(names) && value >= 0 && end == digits.data() + digits.size(), Usage,
-        "schedule by hand: {} is no value; legal are vector, threads, batches, rows, unroll, column_blocks, "
-        "column_threads, chunk, ahead, cluster, row_blocks and together with = and a number, separated by commas",
-        each);
+    TK_REQUIRE(found != std::end(names) && value >= 0 && end == digits.data() + digits.size(), Usage,
+               "schedule by hand: {} is no value; legal are vector, threads, batches, rows, unroll, column_blocks, "
+               "column_threads, chunk, stages, cluster, row_blocks, together and parts with = and a number, separated "
+               "by commas",
+               each);
     *found->second = value;
   }
-  return parameters;
+}
+
+}  // namespace
+
+CudaScheduleParameters withValues(CudaScheduleParameters parameters, std::string_view values) {
+  HandValues all{.parameters = parameters};
+  take(values, all);
+  return all.parameters;
+}
+
+int64_t partsByHand(int64_t chosen, std::string_view values) {
+  HandValues all{.parameters = {}, .parts = chosen};
+  take(values, all);
+  return all.parts;
 }
 
 }  // namespace tokamak

@@ -58,13 +58,23 @@ struct Store {
 };
 
 /// Moves `count` neighbouring elements in one access: count * size of an element is a power of two of at most 16 bytes, both places are
-/// multiples of count, and one of the tensors is Local.
+/// multiples of count, and one of the tensors is Local. An asynchronous one begins here and goes from an input to a Shared tensor, 4 bytes at least; its
+/// elements are there for the thread once it has waited for the copy (CopyGroup), and until then nobody touches them.
 struct Copy {
   const TensorView* to = nullptr;
   Scalar* to_index = nullptr;
   const TensorView* from = nullptr;
   Scalar* from_index = nullptr;
   int64_t count = 1;
+  bool is_async = false;
+};
+
+/// A thread makes a group of the asynchronous copies that it has begun since the last one (maybe none), or waits until at most `pending` of its groups are
+/// under way, those that it made last.
+struct CopyGroup {
+  enum class Step : uint8_t { Commit, Wait };
+  Step step = Step::Commit;
+  int64_t pending = 0;
 };
 
 /// Elements index, ..., index + count - 1 of a Local tensor become, in every thread, the combination of their values in the threads of the block
@@ -106,7 +116,7 @@ struct GridCombine {
 };
 
 struct Statement {
-  std::variant<Loop, If, Allocate, Let, Store, Copy, Combine, GridCombine, Barrier, ClusterBarrier> node;
+  std::variant<Loop, If, Allocate, Let, Store, Copy, CopyGroup, Combine, GridCombine, Barrier, ClusterBarrier> node;
 };
 
 template <class Node>

@@ -102,6 +102,7 @@ struct IndexLister {
     return store.block == nullptr ? std::vector<Scalar*>{store.index} : std::vector<Scalar*>{store.index, store.block};
   }
   std::vector<Scalar*> operator()(const Copy& copy) const { return {copy.to_index, copy.from_index}; }
+  std::vector<Scalar*> operator()(const CopyGroup&) const { return {}; }
   std::vector<Scalar*> operator()(const Combine& combine) const { return {combine.index}; }
   std::vector<Scalar*> operator()(const GridCombine& grid) const {
     std::vector<Scalar*> indices;

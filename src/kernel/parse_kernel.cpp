@@ -199,9 +199,15 @@ class Parser {
     if (tokens_.accept("combine")) return combine();
     if (tokens_.accept("barrier")) return statement(Barrier{});
     if (tokens_.accept("arrive")) return clusterBarrier(ClusterBarrier::Half::Arrive);
-    if (tokens_.accept("wait")) return clusterBarrier(ClusterBarrier::Half::Wait);
+    if (tokens_.accept("wait")) return wait();
+    if (tokens_.accept("commit")) {
+      tokens_.expect("copies");
+      return statement(CopyGroup{CopyGroup::Step::Commit, 0});
+    }
+    if (tokens_.accept("async")) return asyncCopy();
     if (first.kind != TokenKind::Identifier || !tensorNumber(first.text))
-      tokens_.failExpected("a statement: for, if, let, combine, barrier, arrive, wait, a tensor T<number>, or '}'");
+      tokens_.failExpected(
+          "a statement: for, if, let, combine, barrier, arrive, wait, async, commit, a tensor T<number>, or '}'");
     if (tokens_.peek(1).is(":")) return allocate();
     return store();
   }
@@ -232,6 +238,24 @@ class Parser {
   StatementRef clusterBarrier(ClusterBarrier::Half half) {
     tokens_.expect("cluster");
     return statement(ClusterBarrier{half});
+  }
+
+  // wait cluster, or wait copies but N
+  StatementRef wait() {
+    if (!tokens_.accept("copies")) return clusterBarrier(ClusterBarrier::Half::Wait);
+    CopyGroup group{CopyGroup::Step::Wait, 0};
+    if (tokens_.accept("but")) group.pending = tokens_.expectInteger("how many groups of copies may be under way");
+    return statement(group);
+  }
+
+  StatementRef asyncCopy() {
+    const Token& first = tokens_.peek();
+    const StatementRef copy = store();
+    const auto* synchronous = std::get_if<Copy>(&copy->node);
+    if (synchronous == nullptr) tokens_.fail(first, "one element is stored; expected a copy of several, T1[i .. +n]");
+    Copy asynchronous = *synchronous;
+    asynchronous.is_async = true;
+    return statement(asynchronous);
   }
 
   void dots() {

@@ -133,8 +133,16 @@ class Printer {
     return fmt::format("{}[{} .. +{}]", tensorName(tensor), scalar(first), count);
   }
   void print(const Copy& copy, const std::string& margin, size_t) {
-    body_ += fmt::format("{}{} = {}\n", margin, places(*copy.to, *copy.to_index, copy.count),
-                         places(*copy.from, *copy.from_index, copy.count));
+    body_ +=
+        fmt::format("{}{}{} = {}\n", margin, copy.is_async ? "async " : "",
+                    places(*copy.to, *copy.to_index, copy.count), places(*copy.from, *copy.from_index, copy.count));
+  }
+  void print(const CopyGroup& group, const std::string& margin, size_t) {
+    if (group.step == CopyGroup::Step::Commit)
+      body_ += margin + "commit copies\n";
+    else
+      body_ +=
+          fmt::format("{}wait copies{}\n", margin, group.pending == 0 ? "" : fmt::format(" but {}", group.pending));
   }
   void print(const Combine& combine, const std::string& margin, size_t) {
     std::vector<std::string_view> dimensions;

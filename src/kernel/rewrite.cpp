@@ -15,6 +15,52 @@ ValueRef copyOf(const ValueRef& value, const Replace& replace) {
   return std::make_shared<const Value>(std::move(copy));
 }
 
+using Move = std::function<Scalar*(const TensorView&, Scalar*)>;
+
+ValueRef movedValue(const ValueRef& value, const Move& move) {
+  Value copy = *value;
+  if (copy.kind == ValueKind::Load) copy.scalar = move(*copy.tensor, copy.scalar);
+  for (ValueRef& operand : copy.operands) operand = movedValue(operand, move);
+  return std::make_shared<const Value>(std::move(copy));
+}
+
+struct Mover {
+  const Move& move;
+
+  StatementRef operator()(Loop loop) const {
+    loop.body = kir::withPlaces(loop.body, move);
+    return statement(std::move(loop));
+  }
+  StatementRef operator()(const If& guard) const {
+    return statement(If{guard.predicate, kir::withPlaces(guard.body, move)});
+  }
+  StatementRef operator()(Let let) const {
+    let.value = movedValue(let.value, move);
+    return statement(std::move(let));
+  }
+  StatementRef operator()(const Store& store) const {
+    return statement(Store{store.tensor, move(*store.tensor, store.index), movedValue(store.value, move), store.block});
+  }
+  StatementRef operator()(Copy copy) const {
+    copy.to_index = move(*copy.to, copy.to_index);
+    copy.from_index = move(*copy.from, copy.from_index);
+    return statement(copy);
+  }
+  StatementRef operator()(Combine combine) const {
+    combine.index = move(*combine.tensor, combine.index);
+    return statement(std::move(combine));
+  }
+  StatementRef operator()(GridCombine grid) const {
+    for (GridCombine::Value& value : grid.values) value.index = move(*value.tensor, value.index);
+    grid.body = kir::withPlaces(grid.body, move);
+    return statement(std::move(grid));
+  }
+  template <class Other>
+  StatementRef operator()(const Other& other) const {
+    return statement(other);
+  }
+};
+
 struct Copier {
   const Replace& replace;
 
@@ -46,6 +92,7 @@ struct Copier {
     copy.from_index = replace(copy.from_index);
     return statement(copy);
   }
+  StatementRef operator()(const CopyGroup& group) const { return statement(group); }
   StatementRef operator()(Combine combine) const {
     combine.index = replace(combine.index);
     return statement(std::move(combine));
@@ -64,6 +111,12 @@ struct Copier {
 Statements withScalars(const Statements& statements, const Replace& replace) {
   Statements result;
   for (const StatementRef& each : statements) result.push_back(std::visit(Copier{replace}, each->node));
+  return result;
+}
+
+Statements withPlaces(const Statements& statements, const Move& replace) {
+  Statements result;
+  for (const StatementRef& each : statements) result.push_back(std::visit(Mover{replace}, each->node));
   return result;
 }
 

@@ -12,6 +12,10 @@ namespace tokamak::kir {
 /// Every scalar of the statements (indices of loops included) goes through `replace`.
 Statements withScalars(const Statements& statements, const std::function<Scalar*(Scalar*)>& replace);
 
+/// Every place of a tensor that the statements read or write goes through `replace`.
+Statements withPlaces(const Statements& statements,
+                      const std::function<Scalar*(const TensorView& tensor, Scalar* index)>& replace);
+
 /// Calls `visit` for every scalar that the statements mention, indices of loops included.
 void visitScalars(const Statements& statements, const std::function<void(Scalar&)>& visit);
 

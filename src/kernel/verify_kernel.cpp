@@ -308,6 +308,12 @@ void checkLoopStarts(const Kernel& kernel, const Report& report) {
 
 void checkCopySides(const Kernel& kernel, const Report& report) {
   forEach<Copy>(kernel, [&](const Copy& copy) {
+    if (copy.is_async) {
+      if (copy.to->memoryType() != MemoryType::Shared || !isGlobal(*copy.from) || kernel.fusion->isOutput(copy.from))
+        report(fmt::format("{} is copied from {} asynchronously; legal is from an input to a shared tensor",
+                           nameOf(*copy.to), nameOf(*copy.from)));
+      return;
+    }
     if (copy.to->memoryType() != MemoryType::Local && copy.from->memoryType() != MemoryType::Local)
       report(fmt::format("{} is copied from {}, and neither is local", nameOf(*copy.to), nameOf(*copy.from)));
   });
@@ -318,6 +324,9 @@ void checkCopyWidths(const Kernel& kernel, const Report& report) {
     const int64_t bytes = copy.count * sizeOf(copy.to->dtype());
     if (copy.count < 1 || bytes > kWidestAccess || !std::has_single_bit(static_cast<uint64_t>(bytes)))
       return report(fmt::format("{} elements of {}, {} bytes, are no access", copy.count, nameOf(*copy.to), bytes));
+    constexpr int64_t kLeastAsync = 4;
+    if (copy.is_async && bytes < kLeastAsync)
+      report(fmt::format("{} bytes of {} are copied asynchronously; legal are 4, 8 and 16", bytes, nameOf(*copy.to)));
     if ((isGlobal(*copy.to) || isGlobal(*copy.from)) && bytes > kernel.alignment)
       report(fmt::format("{} bytes of {} are moved at once, but buffers are aligned to {}", bytes, nameOf(*copy.to),
                          kernel.alignment));
@@ -426,8 +435,11 @@ constexpr Row kInvariants[] = {
     {"loop-types", "loops are Serial, Unroll or Vectorize", checkLoopTypes},
     {"loop-lengths", "Unroll and Vectorize loops have constant bounds, Vectorize loops start at 0", checkLoopLengths},
     {"loop-starts", "loops start at 0 or later", checkLoopStarts},
-    {"copy-sides", "one side of a Copy is local", checkCopySides},
-    {"copy-widths", "a Copy moves a power of two of at most 16 bytes, and of parameters not more than their alignment",
+    {"copy-sides", "one side of a Copy is local; an asynchronous one goes from an input to a shared tensor",
+     checkCopySides},
+    {"copy-widths",
+     "a Copy moves a power of two of at most 16 bytes (an asynchronous one of at least 4), and of parameters not more "
+     "than their alignment",
      checkCopyWidths},
     {"copy-places", "both places of a Copy are proved multiples of its count", checkCopyPlaces},
     {"combines", "local tensors are combined, over dimensions that the block or cluster has, each once", checkCombines},

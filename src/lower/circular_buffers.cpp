@@ -16,6 +16,7 @@ namespace tokamak {
 namespace {
 
 using kir::Allocate;
+using kir::CopyGroup;
 using kir::If;
 using kir::Loop;
 using kir::statement;
@@ -25,8 +26,15 @@ using kir::Statements;
 using kir::Store;
 using Tensors = std::set<const TensorView*>;
 
+// In registers there is room for one turn ahead.
 bool isFilledAhead(const TensorView& tensor) {
-  return tensor.circularBuffer() && tensor.circularBuffer()->prefetch == 1 && tensor.memoryType() == MemoryType::Local;
+  return tensor.circularBuffer() &&
+         (tensor.memoryType() == MemoryType::Shared || tensor.circularBuffer()->prefetch == 1);
+}
+
+// Buffers that are filled in the same way.
+bool areAlike(const TensorView& a, const TensorView& b) {
+  return a.memoryType() == b.memoryType() && a.circularBuffer() == b.circularBuffer();
 }
 
 class Rotation {
@@ -42,17 +50,98 @@ class Rotation {
     return kir::withLoops(statements, [&](const Loop& loop, Statements& result) {
       Loop copy = loop;
       copy.body = rewrite(loop.body);
-      if (loop.type == ParallelType::Serial)
-        rotate(std::move(copy), result);
-      else
-        result.push_back(statement(std::move(copy)));
+      const std::vector<const TensorView*> kinds =
+          loop.type == ParallelType::Serial ? kindsIn(copy) : std::vector<const TensorView*>();
+      for (const TensorView* kind : kinds) {
+        const Tensors tensors = filledByWhole(copy, *kind);
+        if (tensors.empty()) continue;
+        if (kind->memoryType() == MemoryType::Shared)
+          stage(copy, tensors, result);
+        else
+          rotate(copy, tensors, result);
+      }
+      result.push_back(statement(std::move(copy)));
     });
   }
 
  private:
-  void rotate(Loop loop, Statements& result) {
-    const Tensors tensors = filledByWhole(loop);
-    if (tensors.empty()) return result.push_back(statement(std::move(loop)));
+  // One tensor for each kind of buffer of the loop's body.
+  static std::vector<const TensorView*> kindsIn(const Loop& loop) {
+    std::vector<const TensorView*> kinds;
+    for (const StatementRef& each : loop.body) {
+      const auto* allocate = std::get_if<Allocate>(&each->node);
+      if (allocate == nullptr || !isFilledAhead(*allocate->tensor)) continue;
+      if (std::ranges::none_of(kinds, [&](const TensorView* kind) { return areAlike(*kind, *allocate->tensor); }))
+        kinds.push_back(allocate->tensor);
+    }
+    return kinds;
+  }
+
+  // In shared memory the buffers of several turns lie one after the other, and copies to those ahead are under way. `before`: what stands before the loop.
+  void stage(Loop& loop, const Tensors& tensors, Statements& before) {
+    const auto [stages, prefetch] = *(*tensors.begin())->circularBuffer();
+    const std::vector<Statements> fills = fillsOf(loop.body, tensors);
+    std::map<const TensorView*, Scalar*> sizes;
+    for (const StatementRef& each : loop.body) {
+      const auto* allocate = std::get_if<Allocate>(&each->node);
+      if (allocate == nullptr || !tensors.contains(allocate->tensor)) continue;
+      sizes[allocate->tensor] = allocate->size;
+      before.push_back(statement(Allocate{allocate->tensor, fusion_.mul(fusion_.constant(stages), allocate->size)}));
+    }
+    const auto inStage = [&](const Statements& statements, Scalar* turn) {
+      return kir::withPlaces(statements, [&](const TensorView& tensor, Scalar* place) {
+        const auto size = sizes.find(&tensor);
+        if (size == sizes.end()) return place;
+        Scalar* stage = fusion_.scalar(ScalarOp::Mod, turn, fusion_.constant(stages));
+        return fusion_.add(fusion_.mul(simplify(stage, analysis_), size->second), place);
+      });
+    };
+    const auto begin = [&](const Statements& fill, Scalar* turn, Statements& into) {
+      Statements whole = inStage(at(fill, loop, turn), turn);
+      append(into, onlyIf(fusion_.scalar(ScalarOp::Less, turn, loop.stop), std::move(whole)));
+      into.push_back(statement(CopyGroup{CopyGroup::Step::Commit, 0}));
+    };
+    // Who still reads what an earlier time around left there comes to a barrier first.
+    if (std::ranges::any_of(loop.body,
+                            [](const auto& each) { return std::holds_alternative<kir::Barrier>(each->node); }))
+      before.push_back(statement(kir::Barrier{}));
+    for (int64_t turn = 0; turn < prefetch; ++turn) {
+      for (const Statements& fill : fills) begin(fill, fusion_.add(loop.start, fusion_.constant(turn)), before);
+    }
+    Statements body;
+    size_t next = 0;
+    bool is_in_fill = false;
+    for (const StatementRef& each : loop.body) {
+      const auto* allocate = std::get_if<Allocate>(&each->node);
+      if (allocate != nullptr && tensors.contains(allocate->tensor)) continue;
+      const bool is_fill = isFill(*each, tensors);
+      if (is_fill && !is_in_fill) {
+        begin(fills[next++], fusion_.add(loop.index, fusion_.constant(prefetch)), body);
+        body.push_back(statement(CopyGroup{CopyGroup::Step::Wait, prefetch * static_cast<int64_t>(fills.size())}));
+      }
+      is_in_fill = is_fill;
+      if (!is_fill) append(body, inStage({each}, loop.index));
+    }
+    loop.body = std::move(body);
+  }
+
+  // What fills the tensors, side by side or apart. (Their allocations may stand in between.)
+  std::vector<Statements> fillsOf(const Statements& body, const Tensors& tensors) const {
+    std::vector<Statements> fills;
+    bool is_in_fill = false;
+    for (const StatementRef& each : body) {
+      const auto* allocate = std::get_if<Allocate>(&each->node);
+      if (allocate != nullptr && tensors.contains(allocate->tensor)) continue;
+      const bool is_fill = isFill(*each, tensors);
+      if (is_fill && !is_in_fill) fills.emplace_back();
+      if (is_fill) fills.back().push_back(each);
+      is_in_fill = is_fill;
+    }
+    return fills;
+  }
+
+  // `before`: what stands before the loop.
+  void rotate(Loop& loop, const Tensors& tensors, Statements& before) {
     next_.clear();
     for (const StatementRef& each : loop.body) {
       const auto* allocate = std::get_if<Allocate>(&each->node);
@@ -60,7 +149,7 @@ class Rotation {
       TensorView* next = fusion_.tensor(allocate->tensor->dtype(), allocate->tensor->logical());
       next->setMemoryType(MemoryType::Local);
       next_[allocate->tensor] = next;
-      result.push_back(statement(Allocate{next, allocate->size}));
+      before.push_back(statement(Allocate{next, allocate->size}));
     }
     Scalar* one = fusion_.constant(1);
     Scalar* following = fusion_.add(loop.index, one);
@@ -71,20 +160,19 @@ class Rotation {
         continue;
       }
       const Statements fill = filling({each});
-      append(result, onlyIf(fusion_.scalar(ScalarOp::Less, loop.start, loop.stop), at(fill, loop, loop.start)));
+      append(before, onlyIf(fusion_.scalar(ScalarOp::Less, loop.start, loop.stop), at(fill, loop, loop.start)));
       append(body, withOwnIndices(taking({each})));
       append(body, onlyIf(fusion_.scalar(ScalarOp::Less, following, loop.stop), at(fill, loop, following)));
     }
     loop.body = std::move(body);
-    result.push_back(statement(std::move(loop)));
   }
 
-  // Marked tensors of the loop's body that its own statements fill, from inputs alone.
-  Tensors filledByWhole(const Loop& loop) const {
+  // Tensors of this kind that the loop's own statements fill, from inputs alone.
+  Tensors filledByWhole(const Loop& loop, const TensorView& kind) const {
     Tensors tensors;
     for (const StatementRef& each : loop.body) {
       const auto* allocate = std::get_if<Allocate>(&each->node);
-      if (allocate != nullptr && isFilledAhead(*allocate->tensor)) tensors.insert(allocate->tensor);
+      if (allocate != nullptr && areAlike(*allocate->tensor, kind)) tensors.insert(allocate->tensor);
     }
     // What another statement writes to is none of them, and what fills that as well is another statement.
     for (size_t before = 0; before != tensors.size();) {

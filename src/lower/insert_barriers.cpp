@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "lower/own_places.h"
 
 namespace tokamak {
 
@@ -48,86 +49,98 @@ struct Accesses {
   }
 };
 
-bool isShared(const TensorView& tensor) { return tensor.memoryType() == MemoryType::Shared; }
+class BarrierInserter {
+ public:
+  explicit BarrierInserter(const Kernel& kernel) : own_(tensorsInOwnPlaces(kernel)) {}
 
-void addReads(const kir::Value& value, Accesses& accesses) {
-  kir::visitValues(value, [&](const kir::Value& each) {
-    if (each.kind == kir::ValueKind::Load && isShared(*each.tensor)) accesses.read.insert(each.tensor);
-  });
-}
-
-// Of one statement, without those inside of it.
-Accesses accessesOf(const Statement& each) {
-  Accesses accesses;
-  const auto write = [&](const TensorView& tensor) {
-    if (isShared(tensor)) accesses.written.insert(&tensor);
-  };
-  if (const auto* allocate = std::get_if<kir::Allocate>(&each.node); allocate != nullptr && isShared(*allocate->tensor))
-    accesses.allocated.insert(allocate->tensor);
-  if (const auto* let = std::get_if<Let>(&each.node)) addReads(*let->value, accesses);
-  if (const auto* store = std::get_if<Store>(&each.node)) {
-    addReads(*store->value, accesses);
-    write(*store->tensor);
-  }
-  if (const auto* copy = std::get_if<Copy>(&each.node)) {
-    if (isShared(*copy->from)) accesses.read.insert(copy->from);
-    write(*copy->to);
-  }
-  return accesses;
-}
-
-// `open` is what happened before and becomes what is so afterwards.
-Statements rewrite(const Statements& statements, Accesses& open) {
-  Statements result;
-  for (const StatementRef& each : statements) {
-    if (const auto* loop = std::get_if<Loop>(&each->node)) {
-      Accesses inside;
-      kir::visitStatements(loop->body, [&](const Statement& part) { inside.add(accessesOf(part)); });
-      if (open.conflictWith(inside) != nullptr) {
+  // `open` is what happened before and becomes what is so afterwards.
+  Statements rewrite(const Statements& statements, Accesses& open) const {
+    Statements result;
+    for (const StatementRef& each : statements) {
+      if (const auto* loop = std::get_if<Loop>(&each->node)) {
+        Accesses inside;
+        kir::visitStatements(loop->body, [&](const Statement& part) { inside.add(accessesOf(part)); });
+        if (open.conflictWith(inside) != nullptr) {
+          result.push_back(statement(Barrier{}));
+          open = {};
+        }
+        Accesses once = open;
+        rewrite(loop->body, once);
+        open.add(once);
+        Loop copy = *loop;
+        copy.body = rewrite(loop->body, open);
+        result.push_back(statement(std::move(copy)));
+        continue;
+      }
+      if (const auto* grid = std::get_if<kir::GridCombine>(&each->node)) {
+        // Its threads meet before the body begins.
+        open = {};
+        kir::GridCombine copy = *grid;
+        copy.body = rewrite(grid->body, open);
+        result.push_back(statement(std::move(copy)));
+        continue;
+      }
+      Accesses here;
+      kir::visitStatements({each}, [&](const Statement& inside) {
+        const Accesses more = accessesOf(inside);
+        const TensorView* conflict = here.conflictWith(more);
+        TK_REQUIRE(conflict == nullptr, Schedule,
+                   "{} goes through shared memory inside of a guard that some threads do not pass; give the tensors "
+                   "loops that divide",
+                   nameOf(*conflict));
+        here.add(more);
+      });
+      if (open.conflictWith(here) != nullptr) {
         result.push_back(statement(Barrier{}));
         open = {};
       }
-      Accesses once = open;
-      rewrite(loop->body, once);
-      open.add(once);
-      Loop copy = *loop;
-      copy.body = rewrite(loop->body, open);
-      result.push_back(statement(std::move(copy)));
-      continue;
+      open.add(here);
+      result.push_back(each);
     }
-    if (const auto* grid = std::get_if<kir::GridCombine>(&each->node)) {
-      // Its threads meet before the body begins.
-      open = {};
-      kir::GridCombine copy = *grid;
-      copy.body = rewrite(grid->body, open);
-      result.push_back(statement(std::move(copy)));
-      continue;
-    }
-    Accesses here;
-    kir::visitStatements({each}, [&](const Statement& inside) {
-      const Accesses more = accessesOf(inside);
-      const TensorView* conflict = here.conflictWith(more);
-      TK_REQUIRE(conflict == nullptr, Schedule,
-                 "{} goes through shared memory inside of a guard that some threads do not pass; give the tensors "
-                 "loops that divide",
-                 nameOf(*conflict));
-      here.add(more);
-    });
-    if (open.conflictWith(here) != nullptr) {
-      result.push_back(statement(Barrier{}));
-      open = {};
-    }
-    open.add(here);
-    result.push_back(each);
+    return result;
   }
-  return result;
-}
+
+ private:
+  // Threads exchange values through it.
+  bool isExchanged(const TensorView& tensor) const {
+    return tensor.memoryType() == MemoryType::Shared && !own_.contains(&tensor);
+  }
+
+  void addReads(const kir::Value& value, Accesses& accesses) const {
+    kir::visitValues(value, [&](const kir::Value& each) {
+      if (each.kind == kir::ValueKind::Load && isExchanged(*each.tensor)) accesses.read.insert(each.tensor);
+    });
+  }
+
+  // Of one statement, without those inside of it.
+  Accesses accessesOf(const Statement& each) const {
+    Accesses accesses;
+    const auto write = [&](const TensorView& tensor) {
+      if (isExchanged(tensor)) accesses.written.insert(&tensor);
+    };
+    if (const auto* allocate = std::get_if<kir::Allocate>(&each.node);
+        allocate != nullptr && isExchanged(*allocate->tensor))
+      accesses.allocated.insert(allocate->tensor);
+    if (const auto* let = std::get_if<Let>(&each.node)) addReads(*let->value, accesses);
+    if (const auto* store = std::get_if<Store>(&each.node)) {
+      addReads(*store->value, accesses);
+      write(*store->tensor);
+    }
+    if (const auto* copy = std::get_if<Copy>(&each.node)) {
+      if (isExchanged(*copy->from)) accesses.read.insert(copy->from);
+      write(*copy->to);
+    }
+    return accesses;
+  }
+
+  const Tensors own_;
+};
 
 }  // namespace
 
 Kernel insertBarriers(Kernel kernel) {
   Accesses open;
-  kernel.body = rewrite(kernel.body, open);
+  kernel.body = BarrierInserter(kernel).rewrite(kernel.body, open);
   return kernel;
 }
 

@@ -60,8 +60,7 @@ LoopNests::LoopNests(Fusion& fusion) : fusion_(&fusion) {
       nest->is_reduction = is_reduction;
       if (!is_output) nest->buffer = tensor;
       const auto* copy = expr->as<LoadStoreOp>();
-      const bool is_kept = !is_output && tensor->memoryType() == MemoryType::Local && !tensor->circularBuffer();
-      if (copy != nullptr && is_kept && fusion.isInput(copy->in)) nest->source = copy->in;
+      if (copy != nullptr && !is_output && fusion.isInput(copy->in)) nest->source = copy->in;
       if (is_output && is_reduction) {
         nest->buffer = fusion.tensor(tensor->dtype(), tensor->logical());
         nest->buffer->setMemoryType(MemoryType::Local);
@@ -402,8 +401,11 @@ bool LoopNests::isKept(const LoopNest& nest, std::span<Scalar* const> index, con
   for (size_t j = 0; j < loop.size(); ++j) {
     if (isOnce(*loop[j])) continue;
     Scalar* at = indices.forwards(*loop[j]);
-    if (isLaunchType(loop[j]->parallelType()) ? !isItsOwn(nest, j, *at, reader)
-                                              : j < position && nodeOf(reader, at) == nullptr)
+    const ParallelType type = loop[j]->parallelType();
+    // Threads read what others of the block keep in shared memory.
+    const bool is_thread_of_shared = isThreadType(type) && nest.buffer->memoryType() == MemoryType::Shared;
+    if (is_thread_of_shared && j >= position) continue;
+    if (isLaunchType(type) ? !isItsOwn(nest, j, *at, reader) : j < position && nodeOf(reader, at) == nullptr)
       return false;
   }
   return true;

@@ -39,7 +39,7 @@ struct LoopNest {
   /// What it is computed in and read from: itself, a local accumulator of a reduction that is an output, or null for other outputs, which
   /// nobody reads.
   TensorView* buffer = nullptr;
-  /// The input that it is a copy of, in registers, or null: elements that a thread does not have are read there.
+  /// The input that it is a copy of, or null: elements that a thread (or, in shared memory, a block) does not have are read there.
   const TensorView* source = nullptr;
   bool is_reduction = false;
 

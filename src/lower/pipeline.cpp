@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "kernel/complete_kernel.h"
 #include "kernel/verify_kernel.h"
+#include "lower/await_copies.h"
 #include "lower/circular_buffers.h"
 #include "lower/combine_clusters.h"
 #include "lower/cut_loops.h"
@@ -47,7 +48,7 @@ std::span<const KernelPass> kernelPasses() {
   static constexpr KernelPass kPasses[] = {
       {"group-combines", "values that threads combine side by side are combined together", groupCombines},
       {"insert-barriers", "barriers where threads of a block exchange values through shared memory", insertBarriers},
-      {"circular-buffers", "registers are filled for the next turn of a loop while this one computes", circularBuffers},
+      {"circular-buffers", "buffers are filled for the next turns of a loop while this one computes", circularBuffers},
       {"tighten-loops", "guards leave the loops around them, or become their ends", tightenLoops},
       {"cut-loops", "loops of single threads are cut where choices by their index change", cutLoops},
       {"split-remainders",
@@ -59,6 +60,7 @@ std::span<const KernelPass> kernelPasses() {
        tabulateValues},
       {"vectorize-accesses", "what a Vectorize loop reads and writes in memory moves in wide accesses",
        vectorizeAccesses},
+      {"await-copies", "asynchronous copies are waited for before what they bring is read", awaitCopies},
       {"share-reciprocals", "quotients by what a loop does not change become products where they are rounded anyway",
        shareReciprocals},
       {"join-ones", "erf and tanh that are only added to 1, or squared and taken from 1, are computed together with it",

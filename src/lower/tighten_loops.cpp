@@ -32,6 +32,8 @@ bool isForAllThreads(const Statements& statements) {
   visitStatements(statements, [&](const Statement& statement) {
     found |= std::holds_alternative<Barrier>(statement.node) || std::holds_alternative<Combine>(statement.node);
     found |= std::holds_alternative<kir::ClusterBarrier>(statement.node);
+    const auto* allocate = std::get_if<kir::Allocate>(&statement.node);
+    found |= allocate != nullptr && allocate->tensor->memoryType() == MemoryType::Shared;
   });
   return found;
 }

@@ -77,35 +77,52 @@ class Vectorizer {
   }
 
   // A body that only takes elements to where threads keep them: no lane is looked at, so that compilers leave narrow elements side by side in registers.
+  // What goes from an input to shared memory passes no register: it is copied asynchronously.
   bool appendMoves(const Statements& body, Statements& result) {
+    Moves moves;
+    Statements statements;
+    if (!appendMoves(body, moves, statements)) return false;
+    // Lanes take turns with what is also written here.
+    if (std::ranges::any_of(moves.from, [&](const TensorView* tensor) { return moves.to.contains(tensor); }))
+      return false;
+    result.insert(result.end(), statements.begin(), statements.end());
+    return !moves.to.empty();
+  }
+
+  struct Moves {
     std::map<const kir::Variable*, const Value*> loaded;
     std::set<const TensorView*> from;
     std::set<const TensorView*> to;
-    Statements moves;
+  };
+
+  bool appendMoves(const Statements& body, Moves& moves, Statements& result) {
     for (const StatementRef& each : body) {
+      if (const auto* guard = std::get_if<If>(&each->node)) {
+        Statements inside;
+        if (mentions(*guard->predicate, *loop_->index) || !appendMoves(guard->body, moves, inside)) return false;
+        result.push_back(statement(If{guard->predicate, std::move(inside)}));
+        continue;
+      }
       if (const auto* let = std::get_if<Let>(&each->node)) {
         if (let->index != nullptr || let->value->kind != ValueKind::Load) return false;
-        loaded[let->variable.get()] = let->value.get();
+        moves.loaded[let->variable.get()] = let->value.get();
         continue;
       }
       const auto* store = std::get_if<Store>(&each->node);
-      if (store == nullptr || store->block != nullptr || store->tensor->memoryType() != MemoryType::Local) return false;
+      if (store == nullptr || store->block != nullptr || kir::isGlobal(*store->tensor)) return false;
       const Value* value = store->value.get();
       if (value->kind == ValueKind::Variable) {
-        const auto found = loaded.find(value->variable.get());
-        if (found == loaded.end()) return false;
+        const auto found = moves.loaded.find(value->variable.get());
+        if (found == moves.loaded.end()) return false;
         value = found->second;
       }
       if (value->kind != ValueKind::Load || value->tensor->dtype() != store->tensor->dtype() ||
-          !appendMove(*store, *value, moves))
+          !appendMove(*store, *value, result))
         return false;
-      from.insert(value->tensor);
-      to.insert(store->tensor);
+      moves.from.insert(value->tensor);
+      moves.to.insert(store->tensor);
     }
-    // Lanes take turns with what is also written here.
-    if (std::ranges::any_of(from, [&](const TensorView* tensor) { return to.contains(tensor); })) return false;
-    result.insert(result.end(), moves.begin(), moves.end());
-    return !moves.empty();
+    return true;
   }
 
   bool appendMove(const Store& store, const Value& from, Statements& moves) {
@@ -114,11 +131,17 @@ class Vectorizer {
     const int64_t width = std::min(widthOf(*store.tensor), widthOf(*from.tensor));
     if (width < 2 || to_first == nullptr || from_first == nullptr) return false;
     if (!analysis_.of(*to_first).isDivisibleBy(width) || !analysis_.of(*from_first).isDivisibleBy(width)) return false;
+    const bool is_async = store.tensor->memoryType() == MemoryType::Shared;
+    constexpr int64_t kLeastAsync = 4;
+    if (is_async && (fusion_.isOutput(from.tensor) || !kir::isGlobal(*from.tensor) ||
+                     width * sizeOf(from.tensor->dtype()) < kLeastAsync))
+      return false;
     for (int64_t k = 0; k < lanes_; k += width) {
       const auto place = [&](Scalar* first) {
         return simplifyRemainders(fusion_.add(first, fusion_.constant(k)), analysis_);
       };
-      moves.push_back(statement(kir::Copy{store.tensor, place(to_first), from.tensor, place(from_first), width}));
+      moves.push_back(
+          statement(kir::Copy{store.tensor, place(to_first), from.tensor, place(from_first), width, is_async}));
     }
     return true;
   }

@@ -12,6 +12,7 @@
 #include "host/lower_fusion.h"
 #include "kernel/access_widths.h"
 #include "kernel/index_type.h"
+#include "kernel/shared_memory.h"
 #include "runtime/compile/nvrtc.h"
 #include "runtime/kernel/kernel_collector.h"
 #include "tools/error_place.h"
@@ -51,8 +52,9 @@ class Reporter {
     }
     fmt::print(
         "kernel {}: {} blocks of {} threads, {} registers, {} bytes of shared memory, {} spilled, {} of stack{}{}\n",
-        count_++, size.blocks, size.threads, resources.registers, resources.shared_bytes, resources.spill_store_bytes,
-        resources.stack_bytes, narrow.empty() ? "" : "; accesses under 16 bytes:", narrow);
+        count_++, size.blocks, size.threads, resources.registers,
+        resources.shared_bytes + kir::sharedMemoryOf(kernel).bytes, resources.spill_store_bytes, resources.stack_bytes,
+        narrow.empty() ? "" : "; accesses under 16 bytes:", narrow);
   }
 
  private:

@@ -1,4 +1,5 @@
 // Lowering: kernels as text, illegal schedules, and what the interpreter finds wrong with wrong kernels.
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -227,11 +228,33 @@ TEST(InsertBarriers, RefusesGuardedExchanges) {
   kir::Kernel kernel{
       .name = "k",
       .fusion = fusion,
+      .dimensions = {{ParallelType::TIDx, fusion->symbol("t"), fusion->constant(4)}},
       .body = {kir::statement(kir::If{fusion->scalar(ScalarOp::Less, zero, fusion->symbol("n")), body})}};
   EXPECT_THAT(messageOf(ErrorCode::Schedule, [&] { insertBarriers(kernel); }),
               HasSubstr("goes through shared memory inside of a guard"));
   kernel.body = body;
   EXPECT_EQ(insertBarriers(kernel).body.size(), 3U);
+}
+
+// Every second vector of 2 is a thread's.
+TEST(InsertBarriers, AreNotNeededForPlacesOfOnesOwn) {
+  const auto barriersOf = [](const std::string& read) {
+    const kir::Kernel kernel = insertBarriers(kir::parseKernel(
+        fmt::format(
+            "kernel k(T0: f32[32:1]) -> T1: f32[32:1] TIDx in 4 TIDy in 2 {{\n  T2: f32[32] shared\n"
+            "  for i in 0..2 {{\n    for j in 0..2 {{\n"
+            "      T2[((i * 2 + TIDy) * 4 + TIDx) * 2 + j] = T0[((TIDy * 2 + i) * 4 + TIDx) * 2 + j]\n    }}\n  }}\n"
+            "  for i in 0..2 {{\n    for j in 0..2 {{\n"
+            "      T1[((TIDy * 2 + i) * 4 + TIDx) * 2 + j] = T2[{}]\n    }}\n  }}\n}}\n",
+            read),
+        "k"));
+    return std::ranges::count_if(kernel.body,
+                                 [](const auto& each) { return std::holds_alternative<kir::Barrier>(each->node); });
+  };
+  EXPECT_EQ(barriersOf("((i * 2 + TIDy) * 4 + TIDx) * 2 + j"), 0);
+  EXPECT_EQ(barriersOf("((i * 2 + TIDy) * 4 + TIDx) * 2 + j * 2"), 1);
+  EXPECT_EQ(barriersOf("((i * 2 + TIDy) * 4 + (3 - TIDx)) * 2 + j"), 1);
+  EXPECT_EQ(barriersOf("((TIDy * 2 + i) * 4 + TIDx) * 2 + j"), 1);
 }
 
 // --- blocks that combine ---

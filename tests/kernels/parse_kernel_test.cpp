@@ -41,8 +41,11 @@ constexpr WrongText kWrongBodies[] = {
     {"T1[0 .. +2] = T0[0]", "k:2:15: 2 elements are moved to the left side; expected as many on the right"},
     {"T1[0 .. 2] = T0[0]", "k:2:9: unexpected '2'; expected '+'"},
     {"x = 3",
-     "k:2:1: unexpected 'x'; expected a statement: for, if, let, combine, barrier, arrive, wait, a tensor T<number>, "
-     "or '}'"},
+     "k:2:1: unexpected 'x'; expected a statement: for, if, let, combine, barrier, arrive, wait, async, commit, a "
+     "tensor T<number>, or '}'"},
+    {"async T1[0] = T0[0]", "k:2:7: one element is stored; expected a copy of several, T1[i .. +n]"},
+    {"commit cluster", "k:2:8: unexpected 'cluster'; expected 'copies'"},
+    {"wait copies but all", "k:2:17: unexpected 'all'; expected how many groups of copies may be under way"},
     {"for T3 in 0..4 {}", "k:2:5: 'T3' cannot name an index; expected a name that means nothing else"},
     {"for k in 0..4 Unrolled {}", "k:2:15: unexpected 'Unrolled'; expected Unroll, Vectorize or '{'"},
     {"for k in 0 4 {}", "k:2:12: unexpected '4'; expected '.'"},

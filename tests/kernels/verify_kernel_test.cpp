@@ -13,7 +13,7 @@ namespace tokamak {
 namespace {
 
 constexpr std::string_view kLegal = R"(
-kernel base(T0: f32[n:8, 8:1], T1: i64[n:1], n: i64) -> T2: f32[n:8, 8:1] align 16 BIDx in n TIDx in 32 {
+kernel base(T0: f32[n:8, 8:1], T1: i64[n:1], T7: bool[4:1], n: i64) -> T2: f32[n:8, 8:1] align 16 BIDx in n TIDx in 32 {
   T3: f32[32] shared
   T4: f32[8] local
   for k in 0..8 Unroll {
@@ -84,6 +84,10 @@ constexpr TextMutant kTextMutants[] = {
     {"copy-widths", "T4[0 .. +4] = T0[BIDx * 8 .. +4]", "T4[0 .. +8] = T0[BIDx * 8 .. +8]"},
     {"copy-widths", "T4[0 .. +4] = T0[BIDx * 8 .. +4]", "T4[0 .. +0] = T0[BIDx * 8 .. +0]"},
     {"copy-widths", "align 16", "align 8"},
+    {"copy-sides", "  barrier", "  async T4[0 .. +4] = T0[BIDx * 8 .. +4]\n  barrier"},
+    {"copy-sides", "  barrier", "  async T3[0 .. +4] = T2[BIDx * 8 .. +4]\n  barrier"},
+    {"copy-sides", "  barrier", "  async T3[0 .. +4] = T4[0 .. +4]\n  barrier"},
+    {"copy-widths", "  barrier", "  T8: bool[4] shared\n  async T8[0 .. +2] = T7[0 .. +2]\n  barrier"},
     {"copy-places", "T0[BIDx * 8 .. +4]", "T0[BIDx * 6 .. +4]"},
     {"copy-places", "T4[0 .. +4]", "T4[2 .. +4]"},
     {"combines", "over TIDx", "over TIDy"},
@@ -157,10 +161,10 @@ std::vector<BuiltMutant> builtMutants() {
   static const kir::Kernel kOtherKernel = kir::parseKernel(kLegal, "other");
   const auto firstLoop = [](Kernel& kernel) -> kir::StatementRef& { return kernel.body[2]; };
   return {
-      {"complete", [](Kernel& k) { k.body.push_back(statement(kir::Store{k.tensors[2], nullptr, nullptr})); }},
+      {"complete", [](Kernel& k) { k.body.push_back(statement(kir::Store{k.tensors[3], nullptr, nullptr})); }},
       {"complete", [](Kernel& k) { k.body.push_back(statement(kir::If{})); }},
       {"complete", [](Kernel& k) { k.body.push_back(statement(kir::Let{})); }},
-      {"complete", [](Kernel& k) { k.body.push_back(statement(kir::Copy{k.tensors[2], k.symbols[0]})); }},
+      {"complete", [](Kernel& k) { k.body.push_back(statement(kir::Copy{k.tensors[3], k.symbols[0]})); }},
       {"complete", [](Kernel& k) { k.body.push_back(statement(kir::Combine{})); }},
       {"complete", [](Kernel& k) { k.body.push_back(statement(kir::Allocate{})); }},
       {"complete", [](Kernel& k) { k.body.push_back(statement(kir::If{other.symbol("p", DataType::Bool), {}})); }},
@@ -168,7 +172,7 @@ std::vector<BuiltMutant> builtMutants() {
       {"complete",
        [](Kernel& k) {
          k.body.push_back(
-             statement(kir::Store{k.tensors[2], k.symbols[0], kir::load(*kOtherKernel.tensors[0], k.symbols[0])}));
+             statement(kir::Store{k.tensors[3], k.symbols[0], kir::load(*kOtherKernel.tensors[0], k.symbols[0])}));
        }},
       {"global-tensors", [](Kernel& k) { const_cast<TensorView*>(k.tensors[0])->setMemoryType(MemoryType::Shared); }},
       {"global-tensors", [](Kernel& k) { k.strides.begin()->second.pop_back(); }},
@@ -187,13 +191,13 @@ std::vector<BuiltMutant> builtMutants() {
        [](Kernel& k) {
          const kir::ValueRef read = kir::load(*k.tensors[0], k.symbols[0]);
          k.body.push_back(
-             statement(kir::Store{k.tensors[2], k.symbols[0], kir::apply(FunctionId::add, DataType::F32, {read})}));
+             statement(kir::Store{k.tensors[3], k.symbols[0], kir::apply(FunctionId::add, DataType::F32, {read})}));
        }},
       {"value-types",
        [](Kernel& k) {
          kir::Value read = *kir::load(*k.tensors[0], k.symbols[0]);
          read.dtype = DataType::I32;
-         k.body.push_back(statement(kir::Store{k.tensors[2], k.symbols[0], std::make_shared<const kir::Value>(read)}));
+         k.body.push_back(statement(kir::Store{k.tensors[3], k.symbols[0], std::make_shared<const kir::Value>(read)}));
        }},
   };
 }

@@ -10,6 +10,7 @@
 #include "ir/expr_memory.h"
 #include "ir/ops/host/post_on_stream.h"
 #include "kernel/bind_kernel.h"
+#include "kernel/shared_memory.h"
 #include "runtime/compile/compile_queue.h"
 #include "runtime/compile/nvrtc.h"
 #include "runtime/cuda/copy_work.h"
@@ -84,7 +85,9 @@ std::unique_ptr<const CudaWork> launchWork(const std::shared_ptr<DriverContext>&
   std::vector<uint64_t> scalars;
   for (size_t i = facts.parameters.size(); i < facts.symbols.size(); ++i)
     scalars.push_back(static_cast<uint64_t>(facts.symbols[i]));
-  auto work = std::make_unique<CudaKernelWork>(function, launchOf(facts.kernel.dimensions, facts.extents),
+  CudaLaunch launch = launchOf(facts.kernel.dimensions, facts.extents);
+  launch.shared_bytes = kir::sharedMemoryOf(facts.kernel).bytes;
+  auto work = std::make_unique<CudaKernelWork>(function, launch,
                                                static_cast<int64_t>(facts.address_count + (has_workspace ? 1 : 0)),
                                                std::move(scalars), facts.name, std::move(slots));
   if (!has_workspace) return work;

@@ -15,6 +15,7 @@
 #include "ir/fields.h"
 #include "kernel/bind_kernel.h"
 #include "runtime/cpu/typed_loops.h"
+#include "runtime/interpreter/copies_under_way.h"
 #include "runtime/interpreter/lane_scalars.h"
 #include "runtime/interpreter/memory_shadow.h"
 
@@ -64,6 +65,7 @@ class Interpreter {
                      : evaluateInt(*kernel.dimension(ParallelType::CIDx)->extent, bindings)),
         lanes_(size.threads * cluster_),
         scalars_(lanes_, bindings, options.index_bits),
+        copies_(static_cast<size_t>(lanes_)),
         epochs_(static_cast<size_t>(cluster_), 0) {
     for (size_t i = 0; i < buffers.size(); ++i) {
       Storage storage;
@@ -93,6 +95,7 @@ class Interpreter {
     arrivals_ = 0;
     waits_ = 0;
     former_.clear();
+    std::ranges::fill(copies_, CopiesUnderWay());
     int64_t rest = cluster;
     int64_t stride = 1;
     for (const LaunchDimension& dimension : kernel_.dimensions) {
@@ -147,6 +150,11 @@ class Interpreter {
   }
 
   void endShared(const TensorView& tensor, std::vector<MemoryShadow> shadows) {
+    for (int64_t lane = 0; lane < lanes_; ++lane) {
+      if (copies_[static_cast<size_t>(lane)].dropCopiesTo(tensor))
+        report(fmt::format("{} ends while copies to it are under way, of thread {} of block {}", nameOf(tensor),
+                           threadOf(lane), blockOf(lane)));
+    }
     for (int64_t rank = 0; cluster_ > 1 && rank < cluster_; ++rank) {
       const auto problem = shadows[static_cast<size_t>(rank)].end(momentOf(rank * size_.threads));
       if (problem) report(fmt::format("{}: {}", nameOf(tensor), *problem));
@@ -277,14 +285,14 @@ class Interpreter {
     for (int64_t lane = 0; lane < lanes_; ++lane) {
       const auto i = static_cast<size_t>(lane);
       if (mask[i] == 0) continue;
-      std::byte* to = block.empty() ? access(*store.tensor, index[i], lane, /*is_write=*/true)
+      std::byte* to = block.empty() ? access(*store.tensor, index[i], lane, Access::Write)
                                     : remotePlace(*store.tensor, index[i], lane, block[i]);
       if (to != nullptr) std::memcpy(to, from + lane * size, static_cast<size_t>(size));
     }
   }
 
   std::byte* remotePlace(const TensorView& tensor, int64_t index, int64_t lane, int64_t rank) {
-    if (rank >= 0 && rank < cluster_) return access(tensor, index, lane, /*is_write=*/true, rank);
+    if (rank >= 0 && rank < cluster_) return access(tensor, index, lane, Access::Write, rank);
     report(fmt::format("{}[{}] is written in block {} of a cluster of {}, by thread {} of block {}", nameOf(tensor),
                        index, rank, cluster_, threadOf(lane), blockOf(lane)));
     return nullptr;
@@ -300,11 +308,35 @@ class Interpreter {
       if (mask[i] == 0) continue;
       checkAlignment(*copy.to, to[i], copy.count, lane);
       checkAlignment(*copy.from, from[i], copy.count, lane);
+      if (copy.is_async) {
+        for (int64_t k = 0; k < copy.count; ++k) beginCopy(copy, to[i] + k, from[i] + k, lane);
+        continue;
+      }
       for (int64_t k = 0; k < copy.count; ++k) {
-        const std::byte* source = access(*copy.from, from[i] + k, lane, /*is_write=*/false);
-        std::byte* target = access(*copy.to, to[i] + k, lane, /*is_write=*/true);
+        const std::byte* source = access(*copy.from, from[i] + k, lane, Access::Read);
+        std::byte* target = access(*copy.to, to[i] + k, lane, Access::Write);
         if (source != nullptr && target != nullptr) std::memcpy(target, source, static_cast<size_t>(size));
       }
+    }
+  }
+
+  void beginCopy(const kir::Copy& copy, int64_t to, int64_t from, int64_t lane) {
+    const std::byte* source = access(*copy.from, from, lane, Access::Read);
+    const std::byte* target = access(*copy.to, to, lane, Access::BeginCopy);
+    if (source == nullptr || target == nullptr) return;
+    copies_[static_cast<size_t>(lane)].begin({copy.to, to, {source, source + sizeOf(copy.to->dtype())}});
+  }
+
+  void run(const kir::CopyGroup& group, const Mask& mask) {
+    for (int64_t lane = 0; lane < lanes_; ++lane) {
+      if (mask[static_cast<size_t>(lane)] == 0) continue;
+      CopiesUnderWay& copies = copies_[static_cast<size_t>(lane)];
+      if (group.step == kir::CopyGroup::Step::Commit) {
+        copies.commit();
+        continue;
+      }
+      for (const CopiesUnderWay::Arrival& each : copies.wait(group.pending))
+        std::ranges::copy(each.value, access(*each.to, each.index, lane, Access::LandCopy));
     }
   }
 
@@ -352,7 +384,7 @@ class Interpreter {
       std::vector<std::byte*> places;
       for (size_t i = 0; i < lanes.size(); ++i) {
         std::byte* place =
-            access(*combine.tensor, index[static_cast<size_t>(lanes[i])] + offset, lanes[i], /*is_write=*/false);
+            access(*combine.tensor, index[static_cast<size_t>(lanes[i])] + offset, lanes[i], Access::Read);
         if (place == nullptr) return;
         places.push_back(place);
         readElement(dtype, values.data() + i * static_cast<size_t>(size), place);
@@ -404,7 +436,7 @@ class Interpreter {
     for (const kir::GridCombine::Value& value : grid.values) {
       for (int64_t k = 0; k < value.count; ++k) {
         std::vector<uint64_t>& lanes = mine.emplace_back(static_cast<size_t>(size_.threads), 0);
-        forEachPlace(value, k, rank, /*is_write=*/false, [&](size_t lane, std::byte* place, int64_t) {
+        forEachPlace(value, k, rank, Access::Read, [&](size_t lane, std::byte* place, int64_t) {
           readElement(value.tensor->dtype(), &lanes[lane], place);
         });
         requireSpread(value, rank, lanes);
@@ -415,7 +447,7 @@ class Interpreter {
     for (const kir::GridCombine::Value& value : grid.values) {
       const ReductionLoops& loops = reductionLoops(value.kind, value.tensor->dtype());
       for (int64_t k = 0; k < value.count; ++k, ++row) {
-        forEachPlace(value, k, rank, /*is_write=*/true, [&](size_t lane, std::byte* place, int64_t size) {
+        forEachPlace(value, k, rank, Access::Write, [&](size_t lane, std::byte* place, int64_t size) {
           uint64_t accumulator = 0;
           loops.start(&accumulator, 1);
           for (const auto& [number, values] : gathered.of_member) loops.add_all(&accumulator, &values[row][lane], 1);
@@ -451,12 +483,12 @@ class Interpreter {
   }
 
   template <class Use>
-  void forEachPlace(const kir::GridCombine::Value& value, int64_t offset, int64_t rank, bool is_write, const Use& use) {
+  void forEachPlace(const kir::GridCombine::Value& value, int64_t offset, int64_t rank, Access kind, const Use& use) {
     const std::span<const int64_t> span = indices(*value.index);
     const std::vector<int64_t> index(span.begin(), span.end());
     for (int64_t thread = 0; thread < size_.threads; ++thread) {
       const int64_t lane = rank * size_.threads + thread;
-      std::byte* place = access(*value.tensor, index[static_cast<size_t>(lane)] + offset, lane, is_write);
+      std::byte* place = access(*value.tensor, index[static_cast<size_t>(lane)] + offset, lane, kind);
       if (place != nullptr) use(static_cast<size_t>(thread), place, sizeOf(value.tensor->dtype()));
     }
   }
@@ -511,7 +543,7 @@ class Interpreter {
         auto* to = reinterpret_cast<std::byte*>(result.data());
         for (int64_t lane = 0; lane < lanes_; ++lane) {
           if (mask[static_cast<size_t>(lane)] == 0) continue;
-          const std::byte* from = access(*value.tensor, index[static_cast<size_t>(lane)], lane, /*is_write=*/false);
+          const std::byte* from = access(*value.tensor, index[static_cast<size_t>(lane)], lane, Access::Read);
           if (from != nullptr) readElement(value.dtype, to + lane * size, from);
         }
         return result;
@@ -576,7 +608,7 @@ class Interpreter {
   }
 
   // The element's address, or null when the access is wrong. `rank`: of the block whose shared memory it is, if that is another one.
-  std::byte* access(const TensorView& tensor, int64_t index, int64_t lane, bool is_write,
+  std::byte* access(const TensorView& tensor, int64_t index, int64_t lane, Access kind,
                     std::optional<int64_t> rank = std::nullopt) {
     const auto found = storage_.find(&tensor);
     if (found == storage_.end()) {
@@ -591,12 +623,12 @@ class Interpreter {
     const bool is_outside = index < 0 || index >= elements || shadow.size() == 0;
     if (is_outside) {
       report(fmt::format("{}[{}] is {} outside of its {} elements, by thread {} of block {}", nameOf(tensor), index,
-                         is_write ? "written" : "read", elements, threadOf(lane), blockOf(lane)));
+                         kind == Access::Read ? "read" : "written", elements, threadOf(lane), blockOf(lane)));
       return nullptr;
     }
     const int64_t element = index + lane * storage.per_thread;
     const ThreadMoment by = momentOf(lane);
-    const auto problem = is_write ? shadow.write(element, by) : shadow.read(element, by);
+    const auto problem = shadow.note(kind, element, by);
     if (problem) report(fmt::format("{}[{}]: {}", nameOf(tensor), index, *problem));
     return storage.data + (part * shadow.size() + element) * sizeOf(tensor.dtype());
   }
@@ -612,6 +644,7 @@ class Interpreter {
   LaneScalars scalars_;
   std::map<const TensorView*, Storage> storage_;
   std::map<const TensorView*, std::vector<MemoryShadow>> former_;  // of shared buffers that ended
+  std::vector<CopiesUnderWay> copies_;                             // of each thread
   std::map<const Variable*, Lanes> variables_;
   std::set<std::string> findings_;
   std::map<std::pair<const kir::GridCombine*, int64_t>, Gathered> gathered_;

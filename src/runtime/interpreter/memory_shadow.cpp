@@ -23,7 +23,7 @@ std::string describe(const char* what, const ThreadMoment& by) {
 }  // namespace
 
 void MemoryShadow::forgetValues() {
-  for (Cell& cell : cells_) cell.is_written = false;
+  for (Cell& cell : cells_) cell.is_written = cell.is_under_way = false;
 }
 
 std::optional<std::string> MemoryShadow::end(const ThreadMoment& by) const {
@@ -34,8 +34,21 @@ std::optional<std::string> MemoryShadow::end(const ThreadMoment& by) const {
   return std::nullopt;
 }
 
+std::optional<std::string> MemoryShadow::note(Access access, int64_t element, const ThreadMoment& by) {
+  if (access == Access::Read) return read(element, by);
+  Cell& cell = cells_[static_cast<size_t>(element)];
+  if (access == Access::LandCopy) {
+    cell = Cell{.writer = by, .is_written = true};
+    return std::nullopt;
+  }
+  auto problem = write(element, by);
+  if (access == Access::BeginCopy) cell = Cell{.writer = by, .is_under_way = true};
+  return problem;
+}
+
 std::optional<std::string> MemoryShadow::read(int64_t element, const ThreadMoment& by) {
   Cell& cell = cells_[static_cast<size_t>(element)];
+  if (cell.is_under_way) return describe("copy under way", cell.writer) + ", " + describe("read", by);
   if (!cell.is_written) return describe("uninitialised read", by);
   if (!isOrdered(cell.writer, by)) return describe("race: write", cell.writer) + ", " + describe("read", by);
   if (cell.reader.block >= 0) {
@@ -49,6 +62,7 @@ std::optional<std::string> MemoryShadow::read(int64_t element, const ThreadMomen
 
 std::optional<std::string> MemoryShadow::write(int64_t element, const ThreadMoment& by) {
   Cell& cell = cells_[static_cast<size_t>(element)];
+  if (cell.is_under_way) return describe("copy under way", cell.writer) + ", " + describe("write", by);
   if (beginning_.block != by.block && !isOrdered(beginning_, by))
     return describe("write", by) + fmt::format(" while block {} may not have begun", beginning_.block);
   if (!isOrdered(cell.writer, by)) return describe("race: write", cell.writer) + ", " + describe("write", by);

@@ -19,6 +19,9 @@ struct ThreadMoment {
   int32_t waits = 0;
 };
 
+/// What is done to an element. An asynchronous copy to it begins, and lands when the thread that began it has waited; in between nobody may touch it.
+enum class Access : uint8_t { Read, Write, BeginCopy, LandCopy };
+
 class MemoryShadow {
  public:
   MemoryShadow(int64_t elements, bool is_written) : cells_(static_cast<size_t>(elements)) {
@@ -36,15 +39,18 @@ class MemoryShadow {
   std::optional<std::string> end(const ThreadMoment& by) const;
 
   /// Notes the access; what is wrong with it, in words: an uninitialised read, a race.
+  std::optional<std::string> note(Access access, int64_t element, const ThreadMoment& by);
+
+ private:
   std::optional<std::string> read(int64_t element, const ThreadMoment& by);
   std::optional<std::string> write(int64_t element, const ThreadMoment& by);
 
- private:
   // Of the readers since the last write: one of them, and whether there were others that are not ordered with it.
   struct Cell {
     ThreadMoment writer{-1, -1, -1};
     ThreadMoment reader{-1, -1, -1};
     bool is_written = false;
+    bool is_under_way = false;
     bool has_other_threads = false;
     bool has_other_blocks = false;
   };

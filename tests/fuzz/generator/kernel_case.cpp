@@ -111,7 +111,7 @@ KernelWay wideCpuWay(uint64_t seed) {
                  }}};
 }
 
-// Clusters, turns, rows together; half of the seeds have none.
+// Clusters, turns, rows together, inputs in shared memory; half of the seeds have none.
 static void shareRows(CudaScheduleParameters& parameters, uint64_t seed) {
   std::mt19937_64 random(~seed);
   const auto pick = [&](std::initializer_list<int64_t> values) { return values.begin()[random() % values.size()]; };
@@ -119,6 +119,7 @@ static void shareRows(CudaScheduleParameters& parameters, uint64_t seed) {
   parameters.cluster = pick({1, 2, 3, 4, 8});
   parameters.row_blocks = pick({0, 0, 2, 3});
   parameters.rows_together = pick({1, 1, 2, 3});
+  parameters.stages = pick({0, 1, 2, 3, 4});
 }
 
 KernelWay smallCudaWay(uint64_t seed) {

@@ -17,6 +17,7 @@ using kir::Barrier;
 using kir::ClusterBarrier;
 using kir::Combine;
 using kir::Copy;
+using kir::CopyGroup;
 using kir::GridCombine;
 using kir::If;
 using kir::Kernel;
@@ -36,7 +37,7 @@ constexpr std::array<std::string_view, kKernelMutantKinds> kNames = {
     "drop barrier",    "move barrier", "drop guard",   "weaken guard",   "unguard store",
     "drop store",      "shift index",  "wrong stride", "shift stop",     "shift start",
     "shift extent",    "shift number", "drop combine", "drop dimension", "change combine",
-    "shrink allocate", "widen copy",   "change cast",  "swap choice"};
+    "shrink allocate", "widen copy",   "change cast",  "swap choice",    "wait less"};
 
 // The statements with one of them, told by its address, replaced by others.
 Statements replaced(const Statements& statements, const Statement* target, const Statements& by) {
@@ -246,13 +247,19 @@ class Maker {
 
   void of(const Copy& copy, const Statement& each) {
     const auto with = [&](Kind kind, Scalar* to, Scalar* from, int64_t count) {
-      add(kind, each, {statement(Copy{copy.to, to, copy.from, from, count})});
+      add(kind, each, {statement(Copy{copy.to, to, copy.from, from, count, copy.is_async})});
     };
     with(Kind::WidenCopy, copy.to_index, copy.from_index, copy.count * 2);
     with(Kind::ShiftIndex, shifted(copy.to_index, copy.count), copy.from_index, copy.count);
     with(Kind::ShiftIndex, copy.to_index, shifted(copy.from_index, copy.count), copy.count);
     with(Kind::ShiftIndex, copy.to_index, shifted(copy.from_index, 1), copy.count);
     add(Kind::DropStore, each, {});
+  }
+
+  void of(const CopyGroup& group, const Statement& each) {
+    add(Kind::WaitLess, each, {});
+    if (group.step == CopyGroup::Step::Wait)
+      add(Kind::WaitLess, each, {statement(CopyGroup{group.step, group.pending + 1})});
   }
 
   void of(const Combine& combine, const Statement& each) {

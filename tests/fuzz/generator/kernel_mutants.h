@@ -30,8 +30,9 @@ enum class KernelMutantKind : uint8_t {
   WidenCopy,
   ChangeCast,  ///< through another type
   SwapChoice,
+  WaitLess,  ///< for asynchronous copies: not at all, or for all but one group more
 };
-inline constexpr int kKernelMutantKinds = 19;
+inline constexpr int kKernelMutantKinds = 20;
 
 /// drop barrier, move barrier, ...
 std::string_view kernelMutantKindName(KernelMutantKind kind);

@@ -99,6 +99,76 @@ kernel transpose(T0: f32[n:m, m:1], n: i64, m: i64) -> T1: f32[m:n, n:1] BIDx in
   }
 })",
        {{5, 7}, {4, 4}, {1, 9}, {8, 3}}},
+      // The same, copied asynchronously.
+      {R"(fusion f(T0: f32[i0, i2]) -> T1 { T1 = permute(T0, order=[1, 0]) })",
+       R"(
+kernel transpose_async(T0: f32[n:m, m:1], n: i64, m: i64) -> T1: f32[m:n, n:1] align 4 BIDx in ceilDiv(n, 4) BIDy in ceilDiv(m, 4) TIDx in 4 TIDy in 4 {
+  T2: f32[20] shared
+  if BIDx * 4 + TIDy < n && BIDy * 4 + TIDx < m {
+    async T2[TIDy * 5 + TIDx .. +1] = T0[(BIDx * 4 + TIDy) * m + BIDy * 4 + TIDx .. +1]
+  }
+  commit copies
+  wait copies
+  barrier
+  if BIDy * 4 + TIDy < m && BIDx * 4 + TIDx < n {
+    T1[(BIDy * 4 + TIDy) * n + BIDx * 4 + TIDx] = T2[TIDx * 5 + TIDy]
+  }
+})",
+       {{5, 7}, {4, 4}, {1, 9}, {8, 3}}},
+      // Rows that a block takes in turns: two of three buffers are filled ahead.
+      {R"(fusion f(T0: i64[i0, i2]) -> T2 {
+  T1 = max(T0, axes=[1], keepdim=true)
+  T2 = sub(T0, T1)
+})",
+       R"(
+kernel stages(T0: i64[n:m, m:1], n: i64, m: i64) -> T2: i64[n:m, m:1] align 8 BIDx in 2 TIDx in 4 {
+  T3: i64[24] shared
+  if BIDx < n {
+    for k in 0..2 {
+      if k * 4 + TIDx < m {
+        async T3[k * 4 + TIDx .. +1] = T0[BIDx * m + k * 4 + TIDx .. +1]
+      }
+    }
+  }
+  commit copies
+  if BIDx + 2 < n {
+    for k in 0..2 {
+      if k * 4 + TIDx < m {
+        async T3[8 + k * 4 + TIDx .. +1] = T0[(BIDx + 2) * m + k * 4 + TIDx .. +1]
+      }
+    }
+  }
+  commit copies
+  for j in 0..ceilDiv(n, 2) {
+    if j * 2 + BIDx + 4 < n {
+      for k in 0..2 {
+        if k * 4 + TIDx < m {
+          async T3[(j + 2) % 3 * 8 + k * 4 + TIDx .. +1] = T0[(j * 2 + BIDx + 4) * m + k * 4 + TIDx .. +1]
+        }
+      }
+    }
+    commit copies
+    wait copies but 2
+    T4: i64[1] local
+    T4[0] = -9223372036854775808
+    if j * 2 + BIDx < n {
+      for k in 0..2 {
+        if k * 4 + TIDx < m {
+          T4[0] = maximum(T4[0], T3[j % 3 * 8 + k * 4 + TIDx])
+        }
+      }
+    }
+    combine max T4[0] over TIDx
+    if j * 2 + BIDx < n {
+      for k in 0..2 {
+        if k * 4 + TIDx < m {
+          T2[(j * 2 + BIDx) * m + k * 4 + TIDx] = sub(T3[j % 3 * 8 + k * 4 + TIDx], T4[0])
+        }
+      }
+    }
+  }
+})",
+       {{7, 8}, {1, 5}, {12, 7}, {2, 1}}},
       // Rows, combined across the threads.
       {R"(fusion f(T0: f32[i0, i2]) -> T1 { T1 = sum(T0, axes=[1]) })",
        R"(

@@ -1,0 +1,115 @@
+#include "lower/await_copies.h"
+
+#include <algorithm>
+#include <set>
+
+#include "kernel/kernel_walk.h"
+
+namespace tokamak {
+
+namespace {
+
+using kir::Copy;
+using kir::CopyGroup;
+using kir::statement;
+using kir::Statement;
+using kir::StatementRef;
+using kir::Statements;
+using Tensors = std::set<const TensorView*>;
+
+bool isAsync(const Statement& each) {
+  const auto* copy = std::get_if<Copy>(&each.node);
+  return copy != nullptr && copy->is_async;
+}
+
+bool isTogether(const Statement& each) {
+  return std::holds_alternative<kir::Barrier>(each.node) || std::holds_alternative<kir::ClusterBarrier>(each.node) ||
+         std::holds_alternative<kir::GridCombine>(each.node);
+}
+
+// Whether it comes to a barrier, or touches the tensors otherwise than by copying to them.
+bool needs(const StatementRef& each, const Tensors& tensors) {
+  bool found = false;
+  kir::visitStatements({each}, [&](const Statement& inside) {
+    found |= isTogether(inside);
+    for (const TensorView* tensor : kir::tensorsOf(inside)) found |= !isAsync(inside) && tensors.contains(tensor);
+  });
+  return found;
+}
+
+// `open`: what copies that are in no group fill, before and then after the statements.
+Statements rewrite(const Statements& statements, Tensors& open) {
+  Statements result;
+  const auto wait = [&] {
+    result.push_back(statement(CopyGroup{CopyGroup::Step::Commit, 0}));
+    result.push_back(statement(CopyGroup{CopyGroup::Step::Wait, 0}));
+    open.clear();
+  };
+  for (const StatementRef& each : statements) {
+    if (!open.empty() && needs(each, open)) wait();
+    if (const auto* copy = std::get_if<Copy>(&each->node); copy != nullptr && copy->is_async) open.insert(copy->to);
+    if (const auto* group = std::get_if<CopyGroup>(&each->node);
+        group != nullptr && group->step == CopyGroup::Step::Commit)
+      open.clear();
+    if (const auto* loop = std::get_if<kir::Loop>(&each->node)) {
+      kir::Loop copy = *loop;
+      Tensors inside;
+      copy.body = rewrite(loop->body, inside);
+      // The next turn may be the one that reads.
+      if (!inside.empty() && std::ranges::any_of(copy.body, [&](const auto& part) { return needs(part, inside); })) {
+        copy.body.push_back(statement(CopyGroup{CopyGroup::Step::Commit, 0}));
+        copy.body.push_back(statement(CopyGroup{CopyGroup::Step::Wait, 0}));
+        inside.clear();
+      }
+      open.insert(inside.begin(), inside.end());
+      result.push_back(statement(std::move(copy)));
+    } else if (const auto* guard = std::get_if<kir::If>(&each->node)) {
+      result.push_back(statement(kir::If{guard->predicate, rewrite(guard->body, open)}));
+    } else if (const auto* grid = std::get_if<kir::GridCombine>(&each->node)) {
+      kir::GridCombine copy = *grid;
+      copy.body = rewrite(grid->body, open);
+      result.push_back(statement(std::move(copy)));
+    } else {
+      result.push_back(each);
+    }
+  }
+  // Buffers end with the body that they stand in.
+  if (!open.empty() && std::ranges::any_of(statements, [&](const StatementRef& each) {
+        const auto* allocate = std::get_if<kir::Allocate>(&each->node);
+        return allocate != nullptr && open.contains(allocate->tensor);
+      }))
+    wait();
+  return result;
+}
+
+Statements withoutGroups(const Statements& statements) {
+  Statements result;
+  for (const StatementRef& each : statements) {
+    if (const auto* loop = std::get_if<kir::Loop>(&each->node)) {
+      kir::Loop copy = *loop;
+      copy.body = withoutGroups(loop->body);
+      result.push_back(statement(std::move(copy)));
+    } else if (const auto* guard = std::get_if<kir::If>(&each->node)) {
+      result.push_back(statement(kir::If{guard->predicate, withoutGroups(guard->body)}));
+    } else if (const auto* grid = std::get_if<kir::GridCombine>(&each->node)) {
+      kir::GridCombine copy = *grid;
+      copy.body = withoutGroups(grid->body);
+      result.push_back(statement(std::move(copy)));
+    } else if (!std::holds_alternative<CopyGroup>(each->node)) {
+      result.push_back(each);
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+kir::Kernel awaitCopies(kir::Kernel kernel) {
+  bool has_copies = false;
+  kir::visitStatements(kernel.body, [&](const Statement& each) { has_copies |= isAsync(each); });
+  Tensors open;
+  kernel.body = has_copies ? rewrite(kernel.body, open) : withoutGroups(kernel.body);
+  return kernel;
+}
+
+}  // namespace tokamak
