@@ -208,7 +208,7 @@ class SourceWriter {
       constants += fmt::format("  const {} {} = {};\n", typeSource(symbol->dtype()), name,
                                castCall(symbol->dtype(), DataType::F64, name + "_"));
     }
-    if (shared_.bytes > 0) constants += "  extern __shared__ __align__(16) unsigned char tk_shared[];\n";
+    if (shared_.bytes != nullptr) constants += "  extern __shared__ __align__(16) unsigned char tk_shared[];\n";
     if (scratch_bytes_ > 0)
       constants += fmt::format("  __shared__ __align__(16) unsigned char tk_scratch[{}];\n", scratch_bytes_);
     int64_t threads = 1;
@@ -267,6 +267,13 @@ class SourceWriter {
           if (const auto word = philoxWord(value, operands)) return *word;
         }
         if (const auto sum = sumWithOne(value)) return *sum;
+        const bool is_difference = value.function == FunctionId::sub_alpha;
+        if (dialect_ == Dialect::Cuda && dtype == DataType::F32 &&
+            (is_difference || value.function == FunctionId::add_alpha)) {
+          helpers_.insert("basics_f32");
+          return fmt::format("tk_fma_f32({}{}, {}, {})", is_difference ? "-" : "", operands[1], operands[2],
+                             operands[0]);
+        }
         for (std::string& helper : functionHelpers(value.function, dtype)) helpers_.insert(std::move(helper));
         return functionCall(value.function, dtype, operands);
       }
@@ -407,13 +414,13 @@ class SourceWriter {
       variables_.insert(&tensor);
       return line(indent, fmt::format("{} {};", type, bufferName(tensor)));
     }
-    TK_REQUIRE(allocate.size->isConstant(), Unsupported,
-               "{}: a buffer of {} elements needs a size that is known when it is compiled", bufferName(tensor),
-               toString(*allocate.size));
     const bool is_shared = tensor.memoryType() == MemoryType::Shared;
     if (const auto place = shared_.places.find(&tensor); dialect_ == Dialect::Cuda && place != shared_.places.end())
       return line(indent, fmt::format("{}* const {} = ({}*)(tk_shared + {});  // [{}]", type, bufferName(tensor), type,
-                                      place->second, scalars_.write(*allocate.size)));
+                                      scalars_.writeOperand(*place->second), scalars_.write(*allocate.size)));
+    TK_REQUIRE(allocate.size->isConstant(), Unsupported,
+               "{}: a buffer of {} elements needs a size that is known when it is compiled", bufferName(tensor),
+               toString(*allocate.size));
     // Of wide accesses.
     const std::string_view aligned =
         dialect_ == Dialect::Cuda ? (is_shared ? "__shared__ __align__(16) " : "__align__(16) ") : "";

@@ -7,7 +7,8 @@
 #include "heuristics/chunk_choice.h"
 #include "heuristics/cuda_rows.h"
 #include "heuristics/cuda_schedule.h"
-#include "heuristics/kept_values.h"
+#include "heuristics/row_facts.h"
+#include "heuristics/stage_choice.h"
 #include "heuristics/values_by_hand.h"
 
 namespace tokamak {
@@ -42,73 +43,10 @@ std::optional<std::string> whyNoCudaKernel(const KernelRows& rows) {
   return whyNotInColumns(rows, strides);
 }
 
-// What the schedule of the tensors with rows depends on.
-struct RowFacts {
-  bool has_rows = false;
-  bool is_followed = false;
-  bool is_whole = false;    // something needs whole rows
-  bool is_written = false;  // row by row: what reads reductions is as long as what they reduce
-  bool is_constant = true;  // how much is in a row
-  int64_t rest = 0;         // that much, in elements
-  int64_t rows = 0;
-  int64_t vector = kAccessBytes;
-};
-
-static RowFacts rowFactsOf(const KernelRows& rows, const ScalarBindings& sizes) {
-  Fusion& fusion = rows.fusion();
-  const Strides strides = globalStrides(fusion);
-  RowFacts facts;
-  for (const TensorView* tensor : rows.stored()) {
-    if (!rows.hasRows(*tensor)) continue;
-    const RowLoops loops = rowLoopsOf(rows, *tensor);
-    if (loops.rest.empty()) continue;
-    facts.vector = std::min(facts.vector, vectorOf(fusion, *tensor, strides, kAccessBytes));
-    facts.has_rows = true;
-    facts.is_followed |= rows.isFollowed(*tensor);
-    facts.is_whole |= rows.columnParts().empty() || (isReduced(*tensor) && !rows.isColumnPart(*tensor));
-    facts.is_written |= !isReduced(*tensor);
-    constexpr int64_t kUnknown = 1 << 20;
-    facts.is_constant = facts.is_constant && productOf(*tensor, loops.rest, {}).has_value();
-    facts.rest = std::max(facts.rest, productOf(*tensor, loops.rest, sizes).value_or(kUnknown));
-    facts.rows = std::max(facts.rows, productOf(*tensor, loops.rows, sizes).value_or(kUnknown));
-  }
-  return facts;
-}
-
 // Whether the batches hold a row, in registers.
 static bool canKeep(const RowFacts& facts, const CudaScheduleParameters& parameters) {
   return facts.is_constant && parameters.batches * parameters.vector <= kMostKept &&
          parameters.batches * parameters.vector * parameters.threads * parameters.cluster >= facts.rest;
-}
-
-// What one stage of the kept inputs takes of a block's shared memory.
-static int64_t stageBytes(const KernelRows& rows, const RowFacts& facts, const CudaScheduleParameters& parameters) {
-  const int64_t at_once = parameters.vector * parameters.threads * parameters.cluster;
-  const int64_t of_row = (facts.rest + at_once - 1) / at_once * parameters.vector * parameters.threads;
-  int64_t bytes = 0;
-  for (const KeptValue& value : findKeptValues(rows, {.has_inputs_apart = true})) {
-    if (value.rest.empty()) continue;
-    bytes += sizeOf(value.tensor->dtype()) * of_row * parameters.rows_per_block * parameters.rows_together;
-  }
-  return bytes;
-}
-
-// As many as there is room for. More than one only where blocks take rows in turns.
-static int64_t legalStages(const KernelRows& rows, const RowFacts& facts, const CudaScheduleParameters& parameters,
-                           const KernelTarget& target) {
-  if (!facts.is_constant || !facts.is_whole || parameters.threads == 1 || parameters.stages == 0) return 0;
-  constexpr int64_t kMostStages = 8;
-  constexpr int64_t kOthers = 8 * 1024;  // what is combined
-  const bool has_turns = parameters.row_blocks > 0 || !rows.columnParts().empty();
-  // The turns of such a result are a loop of its own.
-  const bool has_results = std::ranges::any_of(rows.stored(), [&](const TensorView* tensor) {
-    return isReduced(*tensor) && rows.fusion().isOutput(tensor) && !rows.isColumnPart(*tensor);
-  });
-  if (has_turns && parameters.chunk > 0 && has_results) return 0;
-  const int64_t bytes = stageBytes(rows, facts, parameters);
-  if (bytes == 0) return 0;
-  const int64_t room = (target.shared_bytes_per_block - kOthers) / bytes;
-  return std::min({parameters.stages, room, has_turns ? kMostStages : 1});
 }
 
 constexpr int64_t kMostTogether = 4;
@@ -251,7 +189,11 @@ static CudaScheduleParameters chooseParametersOf(const KernelRows& rows, const K
   parameters.vector = facts.vector;
   const int64_t vectors = (facts.rest + facts.vector - 1) / facts.vector;
   if (!facts.is_whole) return spreadRows(parameters, vectors);
-  if (!rows.columnParts().empty()) return rowsWithParts(parameters, vectors, target);
+  if (!rows.columnParts().empty()) {
+    parameters = rowsWithParts(parameters, vectors, target);
+    stageRowsWithParts(rows, facts, target, parameters);
+    return parameters;
+  }
   constexpr int64_t kBatches = 4;
   const bool is_warp_per_row = vectors <= kWarp * kBatches;
   if (is_warp_per_row) {
@@ -286,6 +228,7 @@ static CudaScheduleParameters chooseParametersOf(const KernelRows& rows, const K
     parameters.threads = std::min(most_threads, roundUp((vectors + kBatches - 1) / kBatches, kWarp));
     if (parameters.threads > kManyThreads) parameters.unroll = kBatches / 2;
   }
+  if (is_read_again && stageRow(rows, facts, target, may_chunk, parameters)) return parameters;
   if (may_chunk) {
     chooseChunks(maxima[0], facts.is_written, parameters);
     parameters.chunk = legalChunk(rows, parameters);

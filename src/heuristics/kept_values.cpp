@@ -164,7 +164,7 @@ class KeptValueFinder {
       Place place = readInPlace(read, nest.at);
       if (!place && room_.has_inputs_apart && fusion_.isInput(const_cast<TensorView*>(read.tensor)))
         place = readOncePerRow(read, nest.at);
-      const bool may_read_elsewhere = room_.by == KeptBy::Cluster && !room_.has_inputs_apart;
+      const bool may_read_elsewhere = room_.by == KeptBy::Cluster || room_.has_inputs_apart;
       if (!place && may_read_elsewhere && fusion_.isInput(const_cast<TensorView*>(read.tensor))) continue;
       if (place && (nest.at.rows.empty() || (place->rest.empty() && !isRowInput(*place)))) place = std::nullopt;
       const auto [known, is_new] = nest.reads.try_emplace(read.tensor, place);

@@ -15,7 +15,7 @@ struct KeptValue {
 };
 
 /// Of too many for a block, inputs are dropped first: they are in a cache at least. A cluster is there so that they are not read again: they are dropped
-/// last, and some elements may be read elsewhere, too, unless inputs are kept apart.
+/// last, and some elements may be read elsewhere, too.
 enum class KeptBy : uint8_t { Block, Cluster };
 
 /// What there is room for.
@@ -23,7 +23,7 @@ struct KeptRoom {
   int64_t bytes = 0;  ///< per element of a row, for all together
   KeptBy by = KeptBy::Block;
   bool has_inputs_apart =
-      false;  ///< inputs have room elsewhere, all of them; those of which a row has one element count, too
+      false;  ///< inputs have room elsewhere, all of them, as for a cluster; those of which a row has one element count, too
 };
 
 /// Tensors that at least two stored tensors need at their own coordinates, in the same order of axes, and that no other one needs: values that take an

@@ -13,6 +13,16 @@ namespace {
 
 using IntervalOf = std::function<std::optional<Interval>(const Scalar&)>;
 
+// Indices of loops that never run have no values.
+Statements withoutDeadLoops(const Statements& statements, IntervalAnalysis& analysis) {
+  return withLoops(statements, [&](const Loop& loop, Statements& result) {
+    if (analysis.of(*loop.stop).upper <= std::max<int64_t>(0, analysis.of(*loop.start).lower)) return;
+    Loop copy = loop;
+    copy.body = withoutDeadLoops(loop.body, analysis);
+    result.push_back(statement(std::move(copy)));
+  });
+}
+
 bool areWithin(const Kernel& kernel, const IntervalOf& intervalOf, int bits) {
   IntervalAnalysis analysis;
   for (const Scalar* symbol : kernel.symbols) {
@@ -26,7 +36,7 @@ bool areWithin(const Kernel& kernel, const IntervalOf& intervalOf, int bits) {
   };
   bool is_within = true;
   for (const LaunchDimension& dimension : kernel.dimensions) is_within &= analysis.isWithin(*dimension.extent, bits);
-  visitScalars(kernel.body, [&](Scalar& scalar) {
+  visitScalars(withoutDeadLoops(kernel.body, analysis), [&](Scalar& scalar) {
     is_within = is_within && (isOfParameters(scalar) || analysis.isWithin(scalar, bits));
   });
   return is_within;

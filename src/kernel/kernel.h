@@ -58,8 +58,8 @@ struct Store {
 };
 
 /// Moves `count` neighbouring elements in one access: count * size of an element is a power of two of at most 16 bytes, both places are
-/// multiples of count, and one of the tensors is Local. An asynchronous one begins here and goes from an input to a Shared tensor, 4 bytes at least; its
-/// elements are there for the thread once it has waited for the copy (CopyGroup), and until then nobody touches them.
+/// multiples of count, and one of the tensors is Local, or it goes from an input to a Shared tensor. An asynchronous one, which does that with 4 bytes at least,
+/// begins here; its elements are there for the thread once it has waited for the copy (CopyGroup), and until then nobody touches them.
 struct Copy {
   const TensorView* to = nullptr;
   Scalar* to_index = nullptr;

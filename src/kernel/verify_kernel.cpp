@@ -308,14 +308,13 @@ void checkLoopStarts(const Kernel& kernel, const Report& report) {
 
 void checkCopySides(const Kernel& kernel, const Report& report) {
   forEach<Copy>(kernel, [&](const Copy& copy) {
-    if (copy.is_async) {
-      if (copy.to->memoryType() != MemoryType::Shared || !isGlobal(*copy.from) || kernel.fusion->isOutput(copy.from))
-        report(fmt::format("{} is copied from {} asynchronously; legal is from an input to a shared tensor",
-                           nameOf(*copy.to), nameOf(*copy.from)));
-      return;
-    }
-    if (copy.to->memoryType() != MemoryType::Local && copy.from->memoryType() != MemoryType::Local)
-      report(fmt::format("{} is copied from {}, and neither is local", nameOf(*copy.to), nameOf(*copy.from)));
+    const bool is_fill =
+        copy.to->memoryType() == MemoryType::Shared && isGlobal(*copy.from) && !kernel.fusion->isOutput(copy.from);
+    const bool has_local = copy.to->memoryType() == MemoryType::Local || copy.from->memoryType() == MemoryType::Local;
+    if (!is_fill && (copy.is_async || !has_local))
+      report(
+          fmt::format("{} is copied from {}{}; one side has to be local, or the copy from an input to a shared tensor",
+                      nameOf(*copy.to), nameOf(*copy.from), copy.is_async ? " asynchronously" : ""));
   });
 }
 
@@ -435,7 +434,8 @@ constexpr Row kInvariants[] = {
     {"loop-types", "loops are Serial, Unroll or Vectorize", checkLoopTypes},
     {"loop-lengths", "Unroll and Vectorize loops have constant bounds, Vectorize loops start at 0", checkLoopLengths},
     {"loop-starts", "loops start at 0 or later", checkLoopStarts},
-    {"copy-sides", "one side of a Copy is local; an asynchronous one goes from an input to a shared tensor",
+    {"copy-sides",
+     "one side of a Copy is local, or it goes from an input to a shared tensor; an asynchronous one does that",
      checkCopySides},
     {"copy-widths",
      "a Copy moves a power of two of at most 16 bytes (an asynchronous one of at least 4), and of parameters not more "

@@ -5,10 +5,11 @@
 #include "base/error.h"
 #include "kernel/complete_kernel.h"
 #include "kernel/verify_kernel.h"
-#include "lower/await_copies.h"
+#include "lower/async_copies.h"
 #include "lower/circular_buffers.h"
 #include "lower/combine_clusters.h"
 #include "lower/cut_loops.h"
+#include "lower/fuse_products.h"
 #include "lower/group_combines.h"
 #include "lower/hoist_values.h"
 #include "lower/insert_barriers.h"
@@ -60,11 +61,14 @@ std::span<const KernelPass> kernelPasses() {
        tabulateValues},
       {"vectorize-accesses", "what a Vectorize loop reads and writes in memory moves in wide accesses",
        vectorizeAccesses},
-      {"await-copies", "asynchronous copies are waited for before what they bring is read", awaitCopies},
+      {"async-copies",
+       "copies from inputs to shared memory are asynchronous, and waited for before what they bring is read",
+       asyncCopies},
       {"share-reciprocals", "quotients by what a loop does not change become products where they are rounded anyway",
        shareReciprocals},
       {"join-ones", "erf and tanh that are only added to 1, or squared and taken from 1, are computed together with it",
        joinOnes},
+      {"fuse-products", "products that are only added to something are multiplied and added in one step", fuseProducts},
       {"hoist-values", "what the loops of single threads do not change is computed before them", hoistValues},
       {"combine-clusters", "what is combined across a cluster goes through the shared memory of its blocks",
        combineClusters},

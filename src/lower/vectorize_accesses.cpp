@@ -77,7 +77,7 @@ class Vectorizer {
   }
 
   // A body that only takes elements to where threads keep them: no lane is looked at, so that compilers leave narrow elements side by side in registers.
-  // What goes from an input to shared memory passes no register: it is copied asynchronously.
+  // What goes from an input to shared memory is one Copy, too (async-copies makes it asynchronous).
   bool appendMoves(const Statements& body, Statements& result) {
     Moves moves;
     Statements statements;
@@ -131,17 +131,13 @@ class Vectorizer {
     const int64_t width = std::min(widthOf(*store.tensor), widthOf(*from.tensor));
     if (width < 2 || to_first == nullptr || from_first == nullptr) return false;
     if (!analysis_.of(*to_first).isDivisibleBy(width) || !analysis_.of(*from_first).isDivisibleBy(width)) return false;
-    const bool is_async = store.tensor->memoryType() == MemoryType::Shared;
-    constexpr int64_t kLeastAsync = 4;
-    if (is_async && (fusion_.isOutput(from.tensor) || !kir::isGlobal(*from.tensor) ||
-                     width * sizeOf(from.tensor->dtype()) < kLeastAsync))
-      return false;
+    const bool is_shared = store.tensor->memoryType() == MemoryType::Shared;
+    if (is_shared && (fusion_.isOutput(from.tensor) || !kir::isGlobal(*from.tensor))) return false;
     for (int64_t k = 0; k < lanes_; k += width) {
       const auto place = [&](Scalar* first) {
         return simplifyRemainders(fusion_.add(first, fusion_.constant(k)), analysis_);
       };
-      moves.push_back(
-          statement(kir::Copy{store.tensor, place(to_first), from.tensor, place(from_first), width, is_async}));
+      moves.push_back(statement(kir::Copy{store.tensor, place(to_first), from.tensor, place(from_first), width}));
     }
     return true;
   }

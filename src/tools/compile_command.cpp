@@ -53,7 +53,7 @@ class Reporter {
     fmt::print(
         "kernel {}: {} blocks of {} threads, {} registers, {} bytes of shared memory, {} spilled, {} of stack{}{}\n",
         count_++, size.blocks, size.threads, resources.registers,
-        resources.shared_bytes + kir::sharedMemoryOf(kernel).bytes, resources.spill_store_bytes, resources.stack_bytes,
+        resources.shared_bytes + kir::launchedSharedBytes(kernel, prepared.bindings), resources.spill_store_bytes, resources.stack_bytes,
         narrow.empty() ? "" : "; accesses under 16 bytes:", narrow);
   }
 

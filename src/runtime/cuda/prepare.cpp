@@ -86,7 +86,7 @@ std::unique_ptr<const CudaWork> launchWork(const std::shared_ptr<DriverContext>&
   for (size_t i = facts.parameters.size(); i < facts.symbols.size(); ++i)
     scalars.push_back(static_cast<uint64_t>(facts.symbols[i]));
   CudaLaunch launch = launchOf(facts.kernel.dimensions, facts.extents);
-  launch.shared_bytes = kir::sharedMemoryOf(facts.kernel).bytes;
+  launch.shared_bytes = kir::launchedSharedBytes(facts.kernel, facts.bindings);
   auto work = std::make_unique<CudaKernelWork>(function, launch,
                                                static_cast<int64_t>(facts.address_count + (has_workspace ? 1 : 0)),
                                                std::move(scalars), facts.name, std::move(slots));

@@ -1,4 +1,4 @@
-#include "lower/await_copies.h"
+#include "lower/async_copies.h"
 
 #include <algorithm>
 #include <set>
@@ -82,29 +82,51 @@ Statements rewrite(const Statements& statements, Tensors& open) {
   return result;
 }
 
-Statements withoutGroups(const Statements& statements) {
+// Each statement that is a leaf goes through `replace`; null: it goes.
+template <class Replace>
+Statements withLeaves(const Statements& statements, const Replace& replace) {
   Statements result;
   for (const StatementRef& each : statements) {
     if (const auto* loop = std::get_if<kir::Loop>(&each->node)) {
       kir::Loop copy = *loop;
-      copy.body = withoutGroups(loop->body);
+      copy.body = withLeaves(loop->body, replace);
       result.push_back(statement(std::move(copy)));
     } else if (const auto* guard = std::get_if<kir::If>(&each->node)) {
-      result.push_back(statement(kir::If{guard->predicate, withoutGroups(guard->body)}));
+      result.push_back(statement(kir::If{guard->predicate, withLeaves(guard->body, replace)}));
     } else if (const auto* grid = std::get_if<kir::GridCombine>(&each->node)) {
       kir::GridCombine copy = *grid;
-      copy.body = withoutGroups(grid->body);
+      copy.body = withLeaves(grid->body, replace);
       result.push_back(statement(std::move(copy)));
-    } else if (!std::holds_alternative<CopyGroup>(each->node)) {
-      result.push_back(each);
+    } else if (StatementRef leaf = replace(each)) {
+      result.push_back(std::move(leaf));
     }
   }
   return result;
 }
 
+Statements withAsyncCopies(const kir::Kernel& kernel) {
+  return withLeaves(kernel.body, [&](const StatementRef& each) {
+    constexpr int64_t kLeastBytes = 4;
+    const auto* copy = std::get_if<Copy>(&each->node);
+    if (copy == nullptr || copy->to->memoryType() != MemoryType::Shared || !kir::isGlobal(*copy->from) ||
+        kernel.fusion->isOutput(copy->from) || copy->count * sizeOf(copy->to->dtype()) < kLeastBytes)
+      return each;
+    Copy asynchronous = *copy;
+    asynchronous.is_async = true;
+    return statement(asynchronous);
+  });
+}
+
+Statements withoutGroups(const Statements& statements) {
+  return withLeaves(statements, [](const StatementRef& each) {
+    return std::holds_alternative<CopyGroup>(each->node) ? nullptr : each;
+  });
+}
+
 }  // namespace
 
-kir::Kernel awaitCopies(kir::Kernel kernel) {
+kir::Kernel asyncCopies(kir::Kernel kernel) {
+  if (kernel.hasThreads()) kernel.body = withAsyncCopies(kernel);
   bool has_copies = false;
   kir::visitStatements(kernel.body, [&](const Statement& each) { has_copies |= isAsync(each); });
   Tensors open;

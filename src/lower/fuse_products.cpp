@@ -1,0 +1,135 @@
+#include "lower/fuse_products.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "kernel/kernel_walk.h"
+#include "lower/known_choices.h"
+
+namespace tokamak {
+
+namespace {
+
+using kir::Let;
+using kir::StatementRef;
+using kir::Statements;
+using kir::Value;
+using kir::ValueKind;
+using kir::ValueRef;
+using kir::Variable;
+
+bool isOfF32(const Value& value, FunctionId function) {
+  return value.kind == ValueKind::Apply && value.function == function && value.dtype == DataType::F32;
+}
+
+// What may be computed later as well as where it is named: nothing that reads memory.
+bool isFixed(const Value& value) { return value.kind == ValueKind::Variable || value.kind == ValueKind::Number; }
+
+bool isProduct(const Value& value) {
+  return isOfF32(value, FunctionId::mul) &&
+         std::ranges::all_of(value.operands, [](const ValueRef& operand) { return isFixed(*operand); });
+}
+
+class ProductFuser {
+ public:
+  explicit ProductFuser(const Statements& body) {
+    std::map<const Variable*, int> uses;
+    std::map<const Variable*, int> lets;
+    kir::visitStatements(body, [&](const kir::Statement& statement) {
+      if (const auto* let = std::get_if<Let>(&statement.node)) {
+        ++lets[let->variable.get()];
+        const bool may_be_product = isProduct(*let->value) || let->value->kind == ValueKind::Variable;
+        if (let->index == nullptr && may_be_product) products_[let->variable.get()] = let->value;
+      }
+      for (const Value* value : kir::valuesOf(statement)) {
+        if (value->kind == ValueKind::Variable) ++uses[value->variable.get()];
+      }
+    });
+    // Values of two loops may be the same one, each for itself.
+    for (const auto& [variable, value] : products_) {
+      if (uses[variable] <= lets[variable]) used_once_.insert(variable);
+    }
+    products_.clear();
+  }
+
+  bool findsAny() const { return !used_once_.empty(); }
+
+  Statements rewrite(const Statements& statements) {
+    Statements result;
+    for (const StatementRef& each : statements)
+      result.push_back(std::visit([this](const auto& node) { return (*this)(node); }, each->node));
+    return result;
+  }
+
+  StatementRef operator()(kir::Loop loop) {
+    loop.body = rewrite(loop.body);
+    return kir::statement(std::move(loop));
+  }
+  StatementRef operator()(const kir::If& guard) {
+    return kir::statement(kir::If{guard.predicate, rewrite(guard.body)});
+  }
+  StatementRef operator()(kir::GridCombine grid) {
+    grid.body = rewrite(grid.body);
+    return kir::statement(std::move(grid));
+  }
+  StatementRef operator()(Let let) {
+    let.value = rewritten(let.value);
+    const Value* product = used_once_.contains(let.variable.get()) ? productOf(*let.value) : nullptr;
+    if (product == nullptr)
+      products_.erase(let.variable.get());
+    else
+      products_[let.variable.get()] = std::make_shared<const Value>(*product);
+    return kir::statement(std::move(let));
+  }
+  StatementRef operator()(kir::Store store) const {
+    store.value = rewritten(store.value);
+    return kir::statement(std::move(store));
+  }
+  template <class Node>
+  StatementRef operator()(const Node& node) const {
+    return kir::statement(node);
+  }
+
+ private:
+  // The product that a value stands for, or is, or null.
+  const Value* productOf(const Value& value) const {
+    if (isProduct(value)) return &value;
+    if (value.kind != ValueKind::Variable) return nullptr;
+    const auto found = products_.find(value.variable.get());
+    return found == products_.end() ? nullptr : found->second.get();
+  }
+
+  ValueRef rewritten(const ValueRef& value) const {
+    if (value->operands.empty()) return value;
+    Value copy = *value;
+    for (ValueRef& operand : copy.operands) operand = rewritten(operand);
+    const bool is_sum = isOfF32(copy, FunctionId::add);
+    if (!is_sum && !isOfF32(copy, FunctionId::sub)) return std::make_shared<const Value>(std::move(copy));
+    const ValueRef& left = copy.operands[0];
+    const ValueRef& right = copy.operands[1];
+    if (const Value* product = productOf(*right))
+      return kir::apply(is_sum ? FunctionId::add_alpha : FunctionId::sub_alpha, DataType::F32,
+                        {left, product->operands[0], product->operands[1]});
+    if (const Value* product = productOf(*left)) {
+      const ValueRef other = is_sum ? right : kir::apply(FunctionId::neg, DataType::F32, {right});
+      return kir::apply(FunctionId::add_alpha, DataType::F32, {other, product->operands[0], product->operands[1]});
+    }
+    return std::make_shared<const Value>(std::move(copy));
+  }
+
+  std::set<const Variable*> used_once_;
+  std::map<const Variable*, ValueRef> products_;  // those of the last Let before
+};
+
+}  // namespace
+
+kir::Kernel fuseProducts(kir::Kernel kernel) {
+  if (!kernel.hasThreads()) return kernel;
+  ProductFuser fuser(kernel.body);
+  if (fuser.findsAny()) kernel.body = withoutUnusedValues(fuser.rewrite(kernel.body));
+  return kernel;
+}
+
+}  // namespace tokamak

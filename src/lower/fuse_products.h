@@ -1,0 +1,14 @@
+// FuseProducts: products that are only added to something are multiplied and added in one step.
+#pragma once
+
+#include "kernel/kernel.h"
+
+namespace tokamak {
+
+/// In blocks of threads: f32 sums and differences with a product that nothing else uses become add_alpha and sub_alpha, which CUDA does in one instruction
+/// with one rounding less:
+///
+///   let p = mul(a, b); T[0] = add(T[0], p)     becomes     T[0] = add_alpha(T[0], a, b)
+kir::Kernel fuseProducts(kir::Kernel kernel);
+
+}  // namespace tokamak
