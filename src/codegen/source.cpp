@@ -222,13 +222,32 @@ class SourceWriter {
       if (extent) constants += fmt::format("  __builtin_assume({} < {});\n", names_.at(dimension.index), *extent);
     }
     threads = std::clamp<int64_t>(threads, 1, kMostThreads);
-    // Blocks that combine what they have are as many as run at once, with 1,024 threads per multiprocessor (heuristics/cuda_parameters.cpp): compilers have to
-    // spare registers for that.
-    constexpr int64_t kThreadsAtOnce = 1024;
-    const int64_t blocks = kir::gridCombineOf(kernel_) == nullptr ? 1 : std::max<int64_t>(1, kThreadsAtOnce / threads);
+    const int64_t blocks = blocksAtOnce(threads);
     const std::string bounds = blocks == 1 ? std::to_string(threads) : fmt::format("{}, {}", threads, blocks);
     return fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}({}) {{\n{}", bounds, kernel_.name,
                        fmt::join(parameters, ", "), constants);
+  }
+
+  // So many blocks are to run at once on a multiprocessor; compilers have to spare registers for that.
+  int64_t blocksAtOnce(int64_t threads) const {
+    // Blocks that combine what they have are as many as run at once with 1,024 threads per multiprocessor (heuristics/cuda_parameters.cpp).
+    constexpr int64_t kThreadsAtOnce = 1024;
+    if (kir::gridCombineOf(kernel_) != nullptr) return std::max<int64_t>(1, kThreadsAtOnce / threads);
+    // Of large blocks one more or less is much. What is kept of a row, and about as many others as arithmetic takes, decide; where shared memory is
+    // asked of the launch, that does.
+    constexpr int64_t kLargeBlock = 256;
+    if (threads <= kLargeBlock || shared_.bytes != nullptr) return 1;
+    constexpr int64_t kRegisters = 65536;
+    constexpr int64_t kOthers = 36;
+    int64_t kept = 0;
+    for (const kir::StatementRef& each : kernel_.body) {
+      const auto* allocate = std::get_if<kir::Allocate>(&each->node);
+      if (allocate == nullptr || allocate->tensor->memoryType() != MemoryType::Local) continue;
+      kept += allocate->size->constantInt().value_or(0) * sizeOf(allocate->tensor->dtype());
+    }
+    if (kept == 0) return 1;
+    const int64_t registers = (kept / 4 + kOthers + 7) / 8 * 8;
+    return std::max<int64_t>(1, kRegisters / (threads * registers));
   }
 
   // The blocks of a cluster lie side by side along x.
@@ -271,7 +290,7 @@ class SourceWriter {
         if (dialect_ == Dialect::Cuda && dtype == DataType::F32 &&
             (is_difference || value.function == FunctionId::add_alpha)) {
           helpers_.insert("basics_f32");
-          return fmt::format("tk_fma_f32({}{}, {}, {})", is_difference ? "-" : "", operands[1], operands[2],
+          return fmt::format("tk_fma_f32({}({}), {}, {})", is_difference ? "-" : "", operands[1], operands[2],
                              operands[0]);
         }
         for (std::string& helper : functionHelpers(value.function, dtype)) helpers_.insert(std::move(helper));

@@ -1,6 +1,8 @@
 #include "heuristics/stage_choice.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 
 #include "heuristics/chunk_choice.h"
 #include "heuristics/kept_values.h"
@@ -35,11 +37,19 @@ bool hasResults(const KernelRows& rows) {
   });
 }
 
-// Clusters of blocks that run at once, one block on each multiprocessor. Those of 4 and more do not come out even with the groups that multiprocessors
-// are wired in: of 132, 30 clusters of 4 run at once.
-int64_t clustersAtOnce(const KernelTarget& target, int64_t cluster) {
-  const int64_t clusters = target.multiprocessors / cluster;
-  return cluster < 4 ? clusters : clusters * 10 / 11;
+// The first of these numbers of vectors by whose chunks little is wasted at a row's end, or the one by which least is.
+int64_t chunkOf(const RowFacts& facts, const CudaScheduleParameters& parameters, std::array<int64_t, 4> vectors) {
+  int64_t best = 0;
+  int64_t least = INT64_MAX;
+  for (const int64_t each : vectors) {
+    const ChunkSize size = {each, parameters.threads * parameters.cluster, parameters.vector};
+    const int64_t wasted = chunksOf(facts.rest, size) * size.elements() - facts.rest;
+    if (wasted >= least) continue;
+    least = wasted;
+    best = each;
+    if (wasted <= facts.rest / 32) break;
+  }
+  return best;
 }
 
 }  // namespace
@@ -62,23 +72,27 @@ bool stageRow(const KernelRows& rows, const RowFacts& facts, const KernelTarget&
   if (bytes == 0) return false;
   CudaScheduleParameters staged = parameters;
   staged.stages = 1;
-  // Several blocks run on a multiprocessor, so that some read while others compute; a row of exponentials is better in few.
+  // Several small blocks run on a multiprocessor, so that some read while others compute. A row of which it has room for one is better taken by as many
+  // threads as there can be, the rows in turns.
+  constexpr int64_t kOfTwo = 112 * kKiB;
+  constexpr int64_t kAlone = 128 * kKiB;
   constexpr int64_t kOfThree = 72 * kKiB;
   constexpr int64_t kOfFour = 56 * kKiB;
-  constexpr int64_t kAlone = 128 * kKiB;
-  const int64_t most = !may_chunk ? kOfFour : bytes <= kOfThree ? kOfThree : kAlone;
-  while (staged.cluster <= kMostClusterBlocks && bytes > most * staged.cluster) staged.cluster *= 2;
-  if (staged.cluster > (target.has_clusters ? kMostClusterBlocks : 1)) return false;
-  if (!may_chunk) {
-    staged.threads = 256;
-  } else if (most == kOfThree) {
+  if (may_chunk && bytes <= kOfTwo) {
     staged.threads = 512;
-    staged.chunk = 2;
-  } else {
+    staged.chunk = chunkOf(facts, staged, {2, 3, 4, 1});
+  } else if (may_chunk && bytes <= kAlone) {
     staged.threads = target.threads_per_block;
-    staged.chunk = 4;
-    const int64_t at_once = clustersAtOnce(target, staged.cluster);
-    if (facts.rows > at_once && mayTakeTurns(rows) && !hasResults(rows)) staged.row_blocks = at_once;
+    staged.chunk = chunkOf(facts, staged, {4, 3, 5, 2});
+    const bool may_turn = facts.rows > target.multiprocessors && mayTakeTurns(rows) && !hasResults(rows);
+    if (may_turn) staged.row_blocks = target.multiprocessors;
+  } else {
+    const int64_t most = may_chunk ? kOfThree : kOfFour;
+    staged.cluster = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>((bytes + most - 1) / most)));
+    if (staged.cluster > (target.has_clusters ? kMostClusterBlocks : 1)) return false;
+    staged.threads = 256;
+    staged.unroll = 4;
+    if (may_chunk) staged.chunk = chunkOf(facts, staged, {4, 3, 5, 2});
   }
   staged.chunk = legalChunk(rows, staged);
   if ((staged.chunk > 0) != may_chunk || legalStages(rows, facts, staged, target) == 0) return false;
@@ -88,16 +102,12 @@ bool stageRow(const KernelRows& rows, const RowFacts& facts, const KernelTarget&
 
 void stageRowsWithParts(const KernelRows& rows, const RowFacts& facts, const KernelTarget& target,
                         CudaScheduleParameters& parameters) {
-  // With one such sum, registers have room for a row, which is faster.
-  if (rows.columnParts().size() < 2 || !facts.is_constant || parameters.rows_per_block > 1) return;
+  // With one such sum, or short rows, of which several blocks run at once (graph/split_column_sums.h), registers are faster.
+  constexpr int64_t kManyThreads = 512;
+  if (rows.columnParts().size() < 2 || !facts.is_constant || parameters.threads <= kManyThreads) return;
   CudaScheduleParameters staged = parameters;
   staged.stages = 2;
-  staged.rows_together = 2;
-  // As many blocks as there are parts for (graph/split_column_sums.h) run at once.
-  constexpr int64_t kOfThree = 72 * kKiB;
-  if (staged.stages * stageBytes(rows, facts, staged) > kOfThree) return;
-  staged.stages = legalStages(rows, facts, staged, target);
-  if (staged.stages == 2) parameters = staged;
+  if (legalStages(rows, facts, staged, target) == 2) parameters = staged;
 }
 
 }  // namespace tokamak

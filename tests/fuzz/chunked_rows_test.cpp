@@ -366,8 +366,7 @@ TEST(ChunkedRows, AreReadOnceForBothResults) {
     let t2: f32 = T2[0]
     let t20: f32 = sub(t14, t2)
     let t21: f32 = exp(t20)
-    let t22: f32 = mul(t18, t21)
-    T6[0] = add(T6[0], t22)
+    T6[0] = add_alpha(T6[0], t18, t21)
   }
   combine sum T6[0] over TIDx
   if ( TIDx == 0 ) {
