@@ -1,6 +1,7 @@
 #include "ir/interval.h"
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -19,12 +20,22 @@ constexpr int64_t kHighest = std::numeric_limits<int64_t>::max();
 constexpr int64_t kLargestDivisor = int64_t{1} << 48;
 
 int64_t clamp(Wide value) { return static_cast<int64_t>(std::clamp<Wide>(value, kLowest, kHighest)); }
-Wide floorOf(Wide a, Wide b) { return a / b - static_cast<Wide>(a % b != 0 && a < 0); }
-Wide modOf(Wide a, Wide b) { return a - floorOf(a, b) * b; }
+// Division of 128 bits takes ten times as long as that of 64.
+bool isNarrow(Wide value) { return value == static_cast<int64_t>(value); }
+// By b >= 1.
+Wide floorOf(Wide a, Wide b) {
+  if (!isNarrow(a) || !isNarrow(b)) return a / b - static_cast<Wide>(a % b != 0 && a < 0);
+  const auto x = static_cast<int64_t>(a);
+  const auto y = static_cast<int64_t>(b);
+  return x / y - static_cast<int64_t>(x % y != 0 && x < 0);
+}
+Wide modOf(Wide a, Wide b) { return b == 1 ? 0 : a - floorOf(a, b) * b; }
 Wide magnitude(Wide value) { return value < 0 ? -value : value; }
 
 Wide divisorOf(Wide a, Wide b) {
   a = magnitude(a), b = magnitude(b);
+  if (a == 1 || b == 1) return 1;
+  if (isNarrow(a) && isNarrow(b)) return std::gcd(static_cast<int64_t>(a), static_cast<int64_t>(b));
   while (b != 0) {
     const Wide rest = a % b;
     a = b, b = rest;
@@ -173,6 +184,7 @@ namespace {
 constexpr Wide kInfinity = Wide{1} << 120;
 
 Wide saturatingProduct(Wide a, Wide b) {
+  if (isNarrow(a) && isNarrow(b)) return std::clamp(a * b, -kInfinity, kInfinity);
   Wide product = 0;
   if (!__builtin_mul_overflow(a, b, &product)) return std::clamp(product, -kInfinity, kInfinity);
   return (a < 0) == (b < 0) ? kInfinity : -kInfinity;

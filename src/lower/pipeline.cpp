@@ -1,6 +1,7 @@
 #include "lower/pipeline.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/error.h"
 #include "kernel/complete_kernel.h"
@@ -32,9 +33,18 @@ constexpr bool kVerifiesByBuild = true;
 constexpr bool kVerifiesByBuild = false;
 #endif
 
+// In such builds that is most of the time that a kernel takes; who measures says TOKAMAK_VERIFY_KERNELS=0.
+bool verifiesByItself() {
+  static const bool verifies = [] {
+    const char* const said = std::getenv("TOKAMAK_VERIFY_KERNELS");
+    return said == nullptr ? kVerifiesByBuild : std::string_view(said) != "0";
+  }();
+  return verifies;
+}
+
 void finishPass(std::string_view pass, const kir::Kernel& kernel, const KernelPassOptions& options) {
   using Verify = KernelPassOptions::Verify;
-  if (options.verify == Verify::Always || (options.verify == Verify::ByBuild && kVerifiesByBuild)) {
+  if (options.verify == Verify::Always || (options.verify == Verify::ByBuild && verifiesByItself())) {
     const auto describe = [&] { return "after pass " + std::string(pass); };
     const ErrorNote note(describe);
     kir::verifyKernel(kernel);

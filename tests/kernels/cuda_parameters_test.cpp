@@ -31,5 +31,52 @@ TEST(CudaParameters, ColumnsHaveAsManyBlocksAsRunAtOnce) {
   }
 }
 
+CudaScheduleParameters chosenFor(const std::string& text, const KernelTarget& target = hopperTarget()) {
+  const auto fusion = parseFusion(text, "test.fusion", {.resolver = &definingResolver()});
+  return chooseCudaParameters(requireRows(*fusion), target, {});
+}
+
+std::string softmaxOf(int64_t columns) {
+  return fmt::format("fusion f(T0: bf16[4096, {}]) -> T1 {{ T1 = cast(softmax(T0), dtype=bf16) }}", columns);
+}
+
+// What registers do not hold is kept in shared memory: of one block, of one that has a multiprocessor for itself and takes rows in turns, of a cluster.
+TEST(CudaParameters, LongRowsAreInSharedMemory) {
+  struct Case {
+    int64_t columns;
+    int64_t threads;
+    int64_t cluster;
+    bool takes_turns;
+  };
+  for (const Case& each : {Case{32768, 512, 1, false}, Case{49152, 512, 1, false}, Case{65536, 1024, 1, true},
+                           Case{98304, 256, 4, false}, Case{131072, 256, 4, false}, Case{256000, 256, 8, false}}) {
+    const CudaScheduleParameters parameters = chosenFor(softmaxOf(each.columns));
+    EXPECT_EQ(parameters.stages, 1) << each.columns;
+    EXPECT_EQ(parameters.threads, each.threads) << each.columns;
+    EXPECT_EQ(parameters.cluster, each.cluster) << each.columns;
+    EXPECT_EQ(parameters.row_blocks > 0, each.takes_turns) << each.columns;
+    EXPECT_GT(parameters.chunk, 0) << each.columns;
+  }
+  EXPECT_EQ(chosenFor(softmaxOf(4096)).stages, 0);
+  EXPECT_EQ(chosenFor(softmaxOf(1 << 20)).stages, 0);
+}
+
+TEST(CudaParameters, StagesFitTheTarget) {
+  KernelTarget target = hopperTarget();
+  target.has_clusters = false;
+  EXPECT_EQ(chosenFor(softmaxOf(131072), target).stages, 0);
+  target.shared_bytes_per_block = 48 * 1024;
+  EXPECT_EQ(chosenFor(softmaxOf(32768), target).stages, 0);
+  // By hand: more than one only for rows in turns, and no more than there is room for.
+  target = hopperTarget();
+  target.by_hand = "stages=9,threads=512,chunk=4,batches=0";
+  EXPECT_EQ(chosenFor(softmaxOf(32768), target).stages, 1);
+  target.by_hand += ",row_blocks=132";
+  EXPECT_EQ(chosenFor(softmaxOf(32768), target).stages, 3);
+  EXPECT_EQ(chosenFor(softmaxOf(8192), target).stages, 8);
+  target.by_hand = "stages=2";
+  EXPECT_EQ(chosenFor("fusion f(T0: f32[64, 64]) -> T1 { T1 = exp(T0) }", target).stages, 0);
+}
+
 }  // namespace
 }  // namespace tokamak
