@@ -237,7 +237,8 @@ class Campaign {
     std::map<KernelMutantKind, std::vector<KernelMutant>> by_kind;
     for (KernelMutant& mutant : mutantsOf(subject.kernel)) {
       // What orders threads is always taken away in turn.
-      if (mutant.kind == KernelMutantKind::DropBarrier || mutant.kind == KernelMutantKind::MoveBarrier)
+      if (mutant.kind == KernelMutantKind::DropBarrier || mutant.kind == KernelMutantKind::MoveBarrier ||
+          mutant.kind == KernelMutantKind::WaitLess)
         tryMutant(subject, mutant);
       else
         by_kind[mutant.kind].push_back(std::move(mutant));
