@@ -44,36 +44,8 @@ class CudaScheduler {
       parameters_.rows_per_block = 1;
       parameters_.batches = 0;
     }
-    std::vector<KeptValue> kept;
-    if ((parameters_.batches > 0 || parameters_.stages > 0) && columns.empty())
-      kept = findKeptValues(rows_, {.bytes = parameters_.batches > 0 ? keptBytes() : 0,
-                                    .by = parameters_.cluster > 1 ? KeptBy::Cluster : KeptBy::Block,
-                                    .has_inputs_apart = parameters_.stages > 0});
     std::set<const TensorView*> caches;
-    for (const KeptValue& value : kept) {
-      const bool is_staged = parameters_.stages > 0 && fusion_.isInput(value.tensor);
-      if (is_staged && value.rest.empty() && parameters_.stages == 1) continue;
-      TensorView* cache = value.tensor;
-      if (fusion_.isInput(cache))
-        cache = cache_after(cache);
-      else if (fusion_.isOutput(cache))
-        cache = cache_fork(cache);
-      // What belongs to a row as a whole is in a register of each thread, one turn ahead.
-      if (is_staged && value.rest.empty()) {
-        circular_buffer(cache, 2, 1);
-      } else if (is_staged) {
-        set_memory_type(cache, MemoryType::Shared);
-        if (parameters_.stages > 1) circular_buffer(cache, parameters_.stages, parameters_.stages - 1);
-      }
-      caches.insert(cache);
-      RowLoops loops{.rows = value.rows, .rest = value.rest};
-      for (const int64_t i : axisRange(0, cache->axisCount())) {
-        if (std::ranges::count(loops.rows, i) + std::ranges::count(loops.rest, i) == 0) loops.once.push_back(i);
-      }
-      scheduleRow(*cache, loops, /*is_kept=*/true);
-      // A loop of its own, so that it is stored.
-      if (value.rest.empty() && cache->axisCount() == row_loop_count_) split(cache, -1, fusion_.constant(1));
-    }
+    if (columns.empty()) caches = cacheKeptValues();
     std::vector<ChunkTensor> chunks;
     if (parameters_.chunk > 0 && columns.empty()) chunks = chunkRows();
     const auto isChunked = [&](const TensorView* tensor) {
@@ -111,6 +83,42 @@ class CudaScheduler {
   }
 
  private:
+  // What is kept of a row, each scheduled as its readers are. Gives the caches.
+  std::set<const TensorView*> cacheKeptValues() {
+    std::set<const TensorView*> caches;
+    const bool has_stages = parameters_.stages > 0;
+    if (parameters_.batches == 0 && !has_stages) return caches;
+    for (const KeptValue& value :
+         findKeptValues(rows_, {.bytes = parameters_.batches > 0 ? keptBytes() : 0,
+                                .by = parameters_.cluster > 1 ? KeptBy::Cluster : KeptBy::Block,
+                                .has_inputs_apart = has_stages})) {
+      const bool is_input = fusion_.isInput(value.tensor);
+      const bool is_once_per_row = value.rest.empty();
+      if (is_once_per_row && parameters_.stages == 1) continue;
+      TensorView* cache = value.tensor;
+      if (is_input)
+        cache = cache_after(cache);
+      else if (fusion_.isOutput(cache))
+        cache = cache_fork(cache);
+      // What belongs to a row as a whole is in a register of each thread, one turn ahead.
+      if (is_input && is_once_per_row) {
+        circular_buffer(cache, 2, 1);
+      } else if (is_input && has_stages) {
+        set_memory_type(cache, MemoryType::Shared);
+        if (parameters_.stages > 1) circular_buffer(cache, parameters_.stages, parameters_.stages - 1);
+      }
+      caches.insert(cache);
+      RowLoops loops{.rows = value.rows, .rest = value.rest};
+      for (const int64_t i : axisRange(0, cache->axisCount())) {
+        if (std::ranges::count(loops.rows, i) + std::ranges::count(loops.rest, i) == 0) loops.once.push_back(i);
+      }
+      scheduleRow(*cache, loops, /*is_kept=*/true);
+      // A loop of its own, so that it is stored.
+      if (is_once_per_row && cache->axisCount() == row_loop_count_) split(cache, -1, fusion_.constant(1));
+    }
+    return caches;
+  }
+
   // What a thread has room for in registers, in bytes for each of its elements.
   int64_t keptBytes() const {
     const int64_t threads = parameters_.threads * parameters_.rows_per_block;
