@@ -27,9 +27,11 @@ RowLoops rowLoopsOf(const KernelRows& rows, const TensorView& tensor) {
       (tensor.axis(i)->isReduction() ? loops.turns : loops.rest).push_back(i);
       continue;
     }
-    const bool is_rest = isReduced(tensor)
-                             ? tensor.axis(i)->isReduction()
-                             : !tensor.axis(i)->isBroadcast() || tensor.axis(i)->expandedExtent() != nullptr;
+    const bool is_expanded = tensor.axis(i)->expandedExtent() != nullptr;
+    const bool is_one = tensor.axis(i)->extent()->isConstantInt(1) && !is_expanded;
+    const bool is_along =
+        isReduced(tensor) ? tensor.axis(i)->isReduction() : !tensor.axis(i)->isBroadcast() || is_expanded;
+    const bool is_rest = is_along && !is_one;
     (is_rest ? loops.rest : loops.once).push_back(i);
   }
   return loops;

@@ -94,7 +94,7 @@ class CudaScheduler {
                                 .has_inputs_apart = has_stages})) {
       const bool is_input = fusion_.isInput(value.tensor);
       const bool is_once_per_row = value.rest.empty();
-      if (is_once_per_row && parameters_.stages == 1) continue;
+      if (is_once_per_row && (parameters_.stages == 1 || parameters_.rows_per_block > 1)) continue;
       TensorView* cache = value.tensor;
       if (is_input)
         cache = cache_after(cache);
@@ -109,6 +109,7 @@ class CudaScheduler {
       }
       caches.insert(cache);
       RowLoops loops{.rows = value.rows, .rest = value.rest};
+      std::erase_if(loops.rest, [&](int64_t axis) { return cache->axis(axis)->extent()->isConstantInt(1); });
       for (const int64_t i : axisRange(0, cache->axisCount())) {
         if (std::ranges::count(loops.rows, i) + std::ranges::count(loops.rest, i) == 0) loops.once.push_back(i);
       }

@@ -27,11 +27,15 @@ bool isTogether(const Statement& each) {
          std::holds_alternative<kir::GridCombine>(each.node);
 }
 
-// Whether it comes to a barrier, or touches the tensors otherwise than by copying to them.
+// A buffer whose copies circular-buffers has put into groups and waits for.
+bool isGrouped(const TensorView& tensor) { return tensor.circularBuffer().has_value(); }
+
+// Whether it comes to a barrier, touches the tensors otherwise than by copying to them, or makes groups of copies.
 bool needs(const StatementRef& each, const Tensors& tensors) {
   bool found = false;
   kir::visitStatements({each}, [&](const Statement& inside) {
-    found |= isTogether(inside);
+    found |= isTogether(inside) || std::holds_alternative<CopyGroup>(inside.node);
+    found |= isAsync(inside) && isGrouped(*std::get<Copy>(inside.node).to);
     for (const TensorView* tensor : kir::tensorsOf(inside)) found |= !isAsync(inside) && tensors.contains(tensor);
   });
   return found;
@@ -47,10 +51,7 @@ Statements rewrite(const Statements& statements, Tensors& open) {
   };
   for (const StatementRef& each : statements) {
     if (!open.empty() && needs(each, open)) wait();
-    if (const auto* copy = std::get_if<Copy>(&each->node); copy != nullptr && copy->is_async) open.insert(copy->to);
-    if (const auto* group = std::get_if<CopyGroup>(&each->node);
-        group != nullptr && group->step == CopyGroup::Step::Commit)
-      open.clear();
+    if (isAsync(*each) && !isGrouped(*std::get<Copy>(each->node).to)) open.insert(std::get<Copy>(each->node).to);
     if (const auto* loop = std::get_if<kir::Loop>(&each->node)) {
       kir::Loop copy = *loop;
       Tensors inside;
@@ -64,7 +65,10 @@ Statements rewrite(const Statements& statements, Tensors& open) {
       open.insert(inside.begin(), inside.end());
       result.push_back(statement(std::move(copy)));
     } else if (const auto* guard = std::get_if<kir::If>(&each->node)) {
-      result.push_back(statement(kir::If{guard->predicate, rewrite(guard->body, open)}));
+      // What is waited for there is not waited for by who does not get there.
+      Tensors inside;
+      result.push_back(statement(kir::If{guard->predicate, rewrite(guard->body, inside)}));
+      open.insert(inside.begin(), inside.end());
     } else if (const auto* grid = std::get_if<kir::GridCombine>(&each->node)) {
       kir::GridCombine copy = *grid;
       copy.body = rewrite(grid->body, open);

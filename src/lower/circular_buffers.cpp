@@ -43,7 +43,18 @@ class Rotation {
     kir::assumeIndices(kernel, analysis_);
     kir::visitStatements(kernel.body, [&](const Statement& each) {
       if (const TensorView* tensor = kir::writtenBy(each)) written_.insert(tensor);
+      if (const auto* allocate = std::get_if<Allocate>(&each.node)) ++allocations_[allocate->tensor];
+      const auto* let = std::get_if<kir::Let>(&each.node);
+      if (let != nullptr && let->index != nullptr) positions_.insert(let->index);
     });
+  }
+
+  // Shared tensors whose mark changed nothing lose it: async-copies takes what is marked for what is waited for.
+  void dropOtherMarks() {
+    for (const auto& [tensor, count] : allocations_) {
+      if (tensor->memoryType() == MemoryType::Shared && !staged_.contains(tensor))
+        const_cast<TensorView*>(tensor)->setCircularBuffer(std::nullopt);
+    }
   }
 
   Statements rewrite(const Statements& statements) {
@@ -80,6 +91,7 @@ class Rotation {
   // In shared memory the buffers of several turns lie one after the other, and copies to those ahead are under way. `before`: what stands before the loop.
   void stage(Loop& loop, const Tensors& tensors, Statements& before) {
     const auto [stages, prefetch] = *(*tensors.begin())->circularBuffer();
+    staged_.insert(tensors.begin(), tensors.end());
     const std::vector<Statements> fills = fillsOf(loop.body, tensors);
     std::map<const TensorView*, Scalar*> sizes;
     for (const StatementRef& each : loop.body) {
@@ -172,7 +184,8 @@ class Rotation {
     Tensors tensors;
     for (const StatementRef& each : loop.body) {
       const auto* allocate = std::get_if<Allocate>(&each->node);
-      if (allocate != nullptr && areAlike(*allocate->tensor, kind)) tensors.insert(allocate->tensor);
+      if (allocate != nullptr && areAlike(*allocate->tensor, kind) && allocations_.at(allocate->tensor) == 1)
+        tensors.insert(allocate->tensor);
     }
     // What another statement writes to is none of them, and what fills that as well is another statement.
     for (size_t before = 0; before != tensors.size();) {
@@ -192,8 +205,25 @@ class Rotation {
         });
       }
       std::erase_if(tensors, [&](const TensorView* tensor) { return !filled.contains(tensor); });
+      for (const TensorView* tensor : filledTwice(loop, tensors)) tensors.erase(tensor);
     }
     return tensors;
+  }
+
+  // Those that several statements fill, apart from one another: what is read in between is not what is there in the end.
+  Tensors filledTwice(const Loop& loop, const Tensors& tensors) const {
+    Tensors seen;
+    Tensors twice;
+    for (const Statements& fill : fillsOf(loop.body, tensors)) {
+      Tensors here;
+      kir::visitStatements(fill, [&](const Statement& inside) {
+        if (const TensorView* written = kir::writtenBy(inside)) here.insert(written);
+      });
+      for (const TensorView* tensor : here) {
+        if (!seen.insert(tensor).second) twice.insert(tensor);
+      }
+    }
+    return twice;
   }
 
   // Whether it does nothing but fill some of the tensors from inputs.
@@ -217,7 +247,20 @@ class Rotation {
                   (value->kind != kir::ValueKind::Variable || is_own);
       }
     });
-    return is_fill && writes;
+    return is_fill && writes && !mentionsOtherPositions(each);
+  }
+
+  // Positions that other statements of a turn have read from memory are not known in the turn before.
+  bool mentionsOtherPositions(const Statement& each) const {
+    const Statements whole = {std::make_shared<const Statement>(each)};
+    const std::set<const Scalar*> own = kir::indicesIn(whole);
+    std::set<const Scalar*> others;
+    for (const Scalar* position : positions_) {
+      if (!own.contains(position)) others.insert(position);
+    }
+    bool found = false;
+    kir::visitScalars(whole, [&](const Scalar& scalar) { found |= kir::mentionsAny(scalar, others); });
+    return found;
   }
 
   // The statements with each Store and Let replaced; by nothing where `replace` gives null.
@@ -291,13 +334,18 @@ class Rotation {
   Fusion& fusion_;
   IntervalAnalysis analysis_;
   Tensors written_;
+  std::map<const TensorView*, int> allocations_;
+  std::set<const Scalar*> positions_;
+  Tensors staged_;
   std::map<const TensorView*, TensorView*> next_;  // where the next turn's elements are
 };
 
 }  // namespace
 
 kir::Kernel circularBuffers(kir::Kernel kernel) {
-  kernel.body = Rotation(kernel).rewrite(kernel.body);
+  Rotation rotation(kernel);
+  kernel.body = rotation.rewrite(kernel.body);
+  rotation.dropOtherMarks();
   return kernel;
 }
 

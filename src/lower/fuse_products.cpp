@@ -76,6 +76,9 @@ class ProductFuser {
   }
   StatementRef operator()(Let let) {
     let.value = rewritten(let.value);
+    if (isProduct(*let.value) ||
+        (let.value->kind == ValueKind::Variable && all_products_.contains(let.value->variable.get())))
+      all_products_.insert(let.variable.get());
     const Value* product = used_once_.contains(let.variable.get()) ? productOf(*let.value) : nullptr;
     if (product == nullptr)
       products_.erase(let.variable.get());
@@ -101,6 +104,11 @@ class ProductFuser {
     return found == products_.end() ? nullptr : found->second.get();
   }
 
+  bool isAnyProduct(const Value& value) const {
+    return isOfF32(value, FunctionId::mul) ||
+           (value.kind == ValueKind::Variable && all_products_.contains(value.variable.get()));
+  }
+
   ValueRef rewritten(const ValueRef& value) const {
     if (value->operands.empty()) return value;
     Value copy = *value;
@@ -109,6 +117,8 @@ class ProductFuser {
     if (!is_sum && !isOfF32(copy, FunctionId::sub)) return std::make_shared<const Value>(std::move(copy));
     const ValueRef& left = copy.operands[0];
     const ValueRef& right = copy.operands[1];
+    // Of equal products the difference is 0; with one of them not rounded it would not be.
+    if (isAnyProduct(*left) && isAnyProduct(*right)) return std::make_shared<const Value>(std::move(copy));
     if (const Value* product = productOf(*right))
       return kir::apply(is_sum ? FunctionId::add_alpha : FunctionId::sub_alpha, DataType::F32,
                         {left, product->operands[0], product->operands[1]});
@@ -120,6 +130,7 @@ class ProductFuser {
   }
 
   std::set<const Variable*> used_once_;
+  std::set<const Variable*> all_products_;
   std::map<const Variable*, ValueRef> products_;  // those of the last Let before
 };
 
