@@ -99,7 +99,7 @@ class CombineWriter {
     return number;
   }
 
-  // Each warp's values go to shared memory, and every warp takes those of all. (To save the second barrier of what is repeated by two places, by turns, takes a register
+  // Each warp's values go to shared memory, and every warp takes those of all: by lanes and shuffles, where the warps are a power of two. (For 18 warps that was slower, too.) (To save the second barrier of what is repeated by two places, by turns, takes a register
   // that norm backward does not have.)
   void overWarps(int64_t x) {
     const int64_t warps = x / kWarp;
@@ -121,18 +121,12 @@ class CombineWriter {
     }
     line("}");
     line("__syncthreads();");
-    const bool by_lanes = warps > kFewWarps;
-    const auto width = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(warps)));
-    const std::string lane = fmt::format("({} & {})", index, width - 1);
+    const bool by_lanes = std::has_single_bit(static_cast<uint64_t>(warps)) && warps > kFewWarps;
     for (const CombineText& text : texts_) {
       forEachValue(text, [&](const std::string& value, const std::string& k) {
-        // Lane i takes warp i's value, and that of another warp if there are so many: each value is read once, not once per warp and value.
-        if (by_lanes) {
-          line(fmt::format("{} = {};", value, placeOf(text, k, lane)));
-          if (warps == width) return;
-          const std::string other = placeOf(text, k, fmt::format("({} + {})", lane, width));
-          return line(fmt::format("if ({} < {}) {} = {};", lane, warps - width, value, text.combined(value, other)));
-        }
+        // Lane i takes warp i's value: each value is read once, not once per warp and value.
+        if (by_lanes)
+          return line(fmt::format("{} = {};", value, placeOf(text, k, fmt::format("({} & {})", index, warps - 1))));
         line(fmt::format("{} = {};", value, placeOf(text, k, "0")));
         line("#pragma unroll");
         line(fmt::format("for (int w = 1; w < {}; ++w) {{", warps));
@@ -140,7 +134,7 @@ class CombineWriter {
         line("}");
       });
     }
-    if (by_lanes) shuffles(width);
+    if (by_lanes) shuffles(warps);
     finishScratch();
   }
 

@@ -91,7 +91,7 @@ bool stageRow(const KernelRows& rows, const RowFacts& facts, const KernelTarget&
     staged.cluster = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>((bytes + most - 1) / most)));
     if (staged.cluster > (target.has_clusters ? kMostClusterBlocks : 1)) return false;
     staged.threads = 256;
-    staged.unroll = 4;
+    staged.unroll = may_chunk ? 2 : 4;
     if (may_chunk) staged.chunk = chunkOf(facts, staged, {4, 3, 5, 2});
   }
   staged.chunk = legalChunk(rows, staged);
