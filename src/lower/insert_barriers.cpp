@@ -12,7 +12,6 @@ namespace {
 
 using kir::Barrier;
 using kir::Copy;
-using kir::If;
 using kir::Kernel;
 using kir::Let;
 using kir::Loop;
