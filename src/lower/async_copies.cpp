@@ -108,13 +108,25 @@ Statements withLeaves(const Statements& statements, const Replace& replace) {
   return result;
 }
 
+// A Store that fills a circular buffer with an element of an input, as a Copy; null: it does something else.
+StatementRef asCopy(const Statement& each) {
+  const auto* store = std::get_if<kir::Store>(&each.node);
+  if (store == nullptr || store->block != nullptr || !isGrouped(*store->tensor)) return nullptr;
+  const kir::Value& value = *store->value;
+  if (value.kind != kir::ValueKind::Load || value.dtype != store->tensor->dtype()) return nullptr;
+  return statement(Copy{store->tensor, store->index, value.tensor, value.scalar, 1});
+}
+
 Statements withAsyncCopies(const kir::Kernel& kernel) {
   return withLeaves(kernel.body, [&](const StatementRef& each) {
     constexpr int64_t kLeastBytes = 4;
-    const auto* copy = std::get_if<Copy>(&each->node);
+    const StatementRef stored = asCopy(*each);
+    const auto* copy = std::get_if<Copy>(stored == nullptr ? &each->node : &stored->node);
     if (copy == nullptr || copy->to->memoryType() != MemoryType::Shared || !kir::isGlobal(*copy->from) ||
-        kernel.fusion->isOutput(copy->from) || copy->count * sizeOf(copy->to->dtype()) < kLeastBytes)
+        kernel.fusion->isOutput(copy->from))
       return each;
+    const int64_t bytes = copy->count * sizeOf(copy->to->dtype());
+    if (bytes < kLeastBytes || bytes > kernel.alignment) return each;
     Copy asynchronous = *copy;
     asynchronous.is_async = true;
     return statement(asynchronous);

@@ -63,6 +63,7 @@ class Rotation {
       copy.body = rewrite(loop.body);
       const std::vector<const TensorView*> kinds =
           loop.type == ParallelType::Serial ? kindsIn(copy) : std::vector<const TensorView*>();
+      if (!kinds.empty()) copy.body = withUnnamedLoads(copy.body);
       for (const TensorView* kind : kinds) {
         const Tensors tensors = filledByWhole(copy, *kind);
         if (tensors.empty()) continue;
@@ -86,6 +87,40 @@ class Rotation {
         kinds.push_back(allocate->tensor);
     }
     return kinds;
+  }
+
+  // `let t = T0[i]; A[j] = t` becomes `A[j] = T0[i]`, where A is marked, T0 an input and t used for nothing else: a name is no part of what fills.
+  Statements withUnnamedLoads(const Statements& body) const {
+    std::map<const kir::Variable*, int> uses;
+    kir::visitStatements(body, [&](const Statement& each) {
+      for (const kir::Value* value : kir::valuesOf(each)) {
+        if (value->kind == kir::ValueKind::Variable) ++uses[value->variable.get()];
+      }
+    });
+    std::map<const kir::Variable*, kir::ValueRef> loads;
+    std::set<const kir::Variable*> unnamed;
+    for (const StatementRef& each : body) {
+      const auto* let = std::get_if<kir::Let>(&each->node);
+      if (let != nullptr && let->index == nullptr && let->value->kind == kir::ValueKind::Load &&
+          kir::isGlobal(*let->value->tensor) && !written_.contains(let->value->tensor) &&
+          uses[let->variable.get()] == 1)
+        loads[let->variable.get()] = let->value;
+      const auto* store = std::get_if<Store>(&each->node);
+      if (store != nullptr && isFilledAhead(*store->tensor) && store->value->kind == kir::ValueKind::Variable &&
+          loads.contains(store->value->variable.get()))
+        unnamed.insert(store->value->variable.get());
+    }
+    Statements result;
+    for (const StatementRef& each : body) {
+      const auto* let = std::get_if<kir::Let>(&each->node);
+      const auto* store = std::get_if<Store>(&each->node);
+      if (let != nullptr && unnamed.contains(let->variable.get())) continue;
+      const bool is_unnamed = store != nullptr && store->value->kind == kir::ValueKind::Variable &&
+                              unnamed.contains(store->value->variable.get());
+      result.push_back(
+          is_unnamed ? statement(Store{store->tensor, store->index, loads.at(store->value->variable.get())}) : each);
+    }
+    return result;
   }
 
   // In shared memory the buffers of several turns lie one after the other, and copies to those ahead are under way. `before`: what stands before the loop.
