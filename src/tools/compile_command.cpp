@@ -53,8 +53,8 @@ class Reporter {
     fmt::print(
         "kernel {}: {} blocks of {} threads, {} registers, {} bytes of shared memory, {} spilled, {} of stack{}{}\n",
         count_++, size.blocks, size.threads, resources.registers,
-        resources.shared_bytes + kir::launchedSharedBytes(kernel, prepared.bindings), resources.spill_store_bytes, resources.stack_bytes,
-        narrow.empty() ? "" : "; accesses under 16 bytes:", narrow);
+        resources.shared_bytes + kir::launchedSharedBytes(kernel, prepared.bindings), resources.spill_store_bytes,
+        resources.stack_bytes, narrow.empty() ? "" : "; accesses under 16 bytes:", narrow);
   }
 
  private:
