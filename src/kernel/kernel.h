@@ -179,4 +179,11 @@ const GridCombine* gridCombineOf(const Kernel& kernel);
 /// The element index of a block's buffer is private to each thread (Local) or the block's (Shared).
 inline bool isGlobal(const TensorView& tensor) { return tensor.memoryType() == MemoryType::Global; }
 
+/// Whether what is copied from the one tensor to the other goes from an input to shared memory.
+inline bool isFill(const Fusion& fusion, const TensorView& to, const TensorView& from) {
+  return to.memoryType() == MemoryType::Shared && isGlobal(from) && !fusion.isOutput(&from);
+}
+/// Of an asynchronous Copy.
+inline constexpr int64_t kLeastAsyncBytes = 4;
+
 }  // namespace tokamak::kir

@@ -120,6 +120,26 @@ Statements withPlaces(const Statements& statements, const Move& replace) {
   return result;
 }
 
+Statements withLeaves(const Statements& statements, const std::function<StatementRef(const StatementRef&)>& replace) {
+  Statements result;
+  for (const StatementRef& each : statements) {
+    if (const auto* loop = std::get_if<Loop>(&each->node)) {
+      Loop copy = *loop;
+      copy.body = withLeaves(loop->body, replace);
+      result.push_back(statement(std::move(copy)));
+    } else if (const auto* guard = std::get_if<If>(&each->node)) {
+      result.push_back(statement(If{guard->predicate, withLeaves(guard->body, replace)}));
+    } else if (const auto* grid = std::get_if<GridCombine>(&each->node)) {
+      GridCombine copy = *grid;
+      copy.body = withLeaves(grid->body, replace);
+      result.push_back(statement(std::move(copy)));
+    } else if (StatementRef leaf = replace(each)) {
+      result.push_back(std::move(leaf));
+    }
+  }
+  return result;
+}
+
 void visitScalars(const Statements& statements, const std::function<void(Scalar&)>& visit) {
   withScalars(statements, [&](Scalar* scalar) {
     visit(*scalar);

@@ -16,6 +16,9 @@ Statements withScalars(const Statements& statements, const std::function<Scalar*
 Statements withPlaces(const Statements& statements,
                       const std::function<Scalar*(const TensorView& tensor, Scalar* index)>& replace);
 
+/// Every statement without a body goes through `replace`, in order; null: it goes.
+Statements withLeaves(const Statements& statements, const std::function<StatementRef(const StatementRef&)>& replace);
+
 /// Calls `visit` for every scalar that the statements mention, indices of loops included.
 void visitScalars(const Statements& statements, const std::function<void(Scalar&)>& visit);
 

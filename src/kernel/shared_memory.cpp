@@ -12,27 +12,55 @@ namespace {
 constexpr int64_t kMostInCode = 32 * 1024;
 constexpr int64_t kAlignment = 16;
 
+int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+// Each with its size in elements.
+using SharedBuffers = std::map<const TensorView*, Scalar*, ById>;
+
+SharedBuffers sharedBuffersOf(const Kernel& kernel) {
+  SharedBuffers buffers;
+  visitStatements(kernel.body, [&](const Statement& each) {
+    const auto* allocate = std::get_if<Allocate>(&each.node);
+    if (allocate != nullptr && allocate->tensor->memoryType() == MemoryType::Shared)
+      buffers.try_emplace(allocate->tensor, allocate->size);
+  });
+  return buffers;
+}
+
+bool fitsIntoCode(const SharedBuffers& buffers) {
+  int64_t total = 0;
+  for (const auto& [tensor, size] : buffers) {
+    const auto elements = size->constantInt();
+    if (!elements) return false;
+    total += aligned(*elements * sizeOf(tensor->dtype()));
+  }
+  return total <= kMostInCode;
+}
+
 }  // namespace
 
 SharedMemory sharedMemoryOf(const Kernel& kernel) {
+  const SharedBuffers buffers = sharedBuffersOf(kernel);
+  if (fitsIntoCode(buffers)) return {};
   Fusion& fusion = *kernel.fusion;
   IntervalAnalysis analysis;
   assumeIndices(kernel, analysis);
   SharedMemory memory{.places = {}, .bytes = fusion.constant(0)};
-  visitStatements(kernel.body, [&](const Statement& each) {
-    const auto* allocate = std::get_if<Allocate>(&each.node);
-    if (allocate == nullptr || allocate->tensor->memoryType() != MemoryType::Shared) return;
-    if (!memory.places.try_emplace(allocate->tensor, memory.bytes).second) return;
-    Scalar* bytes = fusion.mul(allocate->size, fusion.constant(sizeOf(allocate->tensor->dtype())));
+  for (const auto& [tensor, size] : buffers) {
+    memory.places[tensor] = memory.bytes;
+    Scalar* bytes = fusion.mul(size, fusion.constant(sizeOf(tensor->dtype())));
     Scalar* units = fusion.ceilDiv(bytes, fusion.constant(kAlignment));
     memory.bytes = simplify(fusion.add(memory.bytes, fusion.mul(units, fusion.constant(kAlignment))), analysis);
-  });
-  return memory.bytes->constantInt().value_or(kMostInCode + 1) > kMostInCode ? memory : SharedMemory{};
+  }
+  return memory;
 }
 
 int64_t launchedSharedBytes(const Kernel& kernel, const ScalarBindings& bindings) {
-  const SharedMemory memory = sharedMemoryOf(kernel);
-  return memory.bytes == nullptr ? 0 : evaluateInt(*memory.bytes, bindings);
+  const SharedBuffers buffers = sharedBuffersOf(kernel);
+  if (fitsIntoCode(buffers)) return 0;
+  int64_t total = 0;
+  for (const auto& [tensor, size] : buffers) total += aligned(evaluateInt(*size, bindings) * sizeOf(tensor->dtype()));
+  return total;
 }
 
 }  // namespace tokamak::kir

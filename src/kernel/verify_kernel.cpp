@@ -308,8 +308,7 @@ void checkLoopStarts(const Kernel& kernel, const Report& report) {
 
 void checkCopySides(const Kernel& kernel, const Report& report) {
   forEach<Copy>(kernel, [&](const Copy& copy) {
-    const bool is_fill =
-        copy.to->memoryType() == MemoryType::Shared && isGlobal(*copy.from) && !kernel.fusion->isOutput(copy.from);
+    const bool is_fill = isFill(*kernel.fusion, *copy.to, *copy.from);
     const bool has_local = copy.to->memoryType() == MemoryType::Local || copy.from->memoryType() == MemoryType::Local;
     if (!is_fill && (copy.is_async || !has_local))
       report(
@@ -323,8 +322,7 @@ void checkCopyWidths(const Kernel& kernel, const Report& report) {
     const int64_t bytes = copy.count * sizeOf(copy.to->dtype());
     if (copy.count < 1 || bytes > kWidestAccess || !std::has_single_bit(static_cast<uint64_t>(bytes)))
       return report(fmt::format("{} elements of {}, {} bytes, are no access", copy.count, nameOf(*copy.to), bytes));
-    constexpr int64_t kLeastAsync = 4;
-    if (copy.is_async && bytes < kLeastAsync)
+    if (copy.is_async && bytes < kLeastAsyncBytes)
       report(fmt::format("{} bytes of {} are copied asynchronously; legal are 4, 8 and 16", bytes, nameOf(*copy.to)));
     if ((isGlobal(*copy.to) || isGlobal(*copy.from)) && bytes > kernel.alignment)
       report(fmt::format("{} bytes of {} are moved at once, but buffers are aligned to {}", bytes, nameOf(*copy.to),

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "kernel/kernel_walk.h"
+#include "kernel/rewrite.h"
 
 namespace tokamak {
 
@@ -41,12 +42,16 @@ bool needs(const StatementRef& each, const Tensors& tensors) {
   return found;
 }
 
+void appendWait(Statements& statements) {
+  statements.push_back(statement(CopyGroup{CopyGroup::Step::Commit, 0}));
+  statements.push_back(statement(CopyGroup{CopyGroup::Step::Wait, 0}));
+}
+
 // `open`: what copies that are in no group fill, before and then after the statements.
 Statements rewrite(const Statements& statements, Tensors& open) {
   Statements result;
   const auto wait = [&] {
-    result.push_back(statement(CopyGroup{CopyGroup::Step::Commit, 0}));
-    result.push_back(statement(CopyGroup{CopyGroup::Step::Wait, 0}));
+    appendWait(result);
     open.clear();
   };
   for (const StatementRef& each : statements) {
@@ -58,8 +63,7 @@ Statements rewrite(const Statements& statements, Tensors& open) {
       copy.body = rewrite(loop->body, inside);
       // The next turn may be the one that reads.
       if (!inside.empty() && std::ranges::any_of(copy.body, [&](const auto& part) { return needs(part, inside); })) {
-        copy.body.push_back(statement(CopyGroup{CopyGroup::Step::Commit, 0}));
-        copy.body.push_back(statement(CopyGroup{CopyGroup::Step::Wait, 0}));
+        appendWait(copy.body);
         inside.clear();
       }
       open.insert(inside.begin(), inside.end());
@@ -86,28 +90,6 @@ Statements rewrite(const Statements& statements, Tensors& open) {
   return result;
 }
 
-// Each statement that is a leaf goes through `replace`; null: it goes.
-template <class Replace>
-Statements withLeaves(const Statements& statements, const Replace& replace) {
-  Statements result;
-  for (const StatementRef& each : statements) {
-    if (const auto* loop = std::get_if<kir::Loop>(&each->node)) {
-      kir::Loop copy = *loop;
-      copy.body = withLeaves(loop->body, replace);
-      result.push_back(statement(std::move(copy)));
-    } else if (const auto* guard = std::get_if<kir::If>(&each->node)) {
-      result.push_back(statement(kir::If{guard->predicate, withLeaves(guard->body, replace)}));
-    } else if (const auto* grid = std::get_if<kir::GridCombine>(&each->node)) {
-      kir::GridCombine copy = *grid;
-      copy.body = withLeaves(grid->body, replace);
-      result.push_back(statement(std::move(copy)));
-    } else if (StatementRef leaf = replace(each)) {
-      result.push_back(std::move(leaf));
-    }
-  }
-  return result;
-}
-
 // A Store that fills a circular buffer with an element of an input, as a Copy; null: it does something else.
 StatementRef asCopy(const Statement& each) {
   const auto* store = std::get_if<kir::Store>(&each.node);
@@ -118,15 +100,12 @@ StatementRef asCopy(const Statement& each) {
 }
 
 Statements withAsyncCopies(const kir::Kernel& kernel) {
-  return withLeaves(kernel.body, [&](const StatementRef& each) {
-    constexpr int64_t kLeastBytes = 4;
+  return kir::withLeaves(kernel.body, [&](const StatementRef& each) {
     const StatementRef stored = asCopy(*each);
     const auto* copy = std::get_if<Copy>(stored == nullptr ? &each->node : &stored->node);
-    if (copy == nullptr || copy->to->memoryType() != MemoryType::Shared || !kir::isGlobal(*copy->from) ||
-        kernel.fusion->isOutput(copy->from))
-      return each;
+    if (copy == nullptr || !kir::isFill(*kernel.fusion, *copy->to, *copy->from)) return each;
     const int64_t bytes = copy->count * sizeOf(copy->to->dtype());
-    if (bytes < kLeastBytes || bytes > kernel.alignment) return each;
+    if (bytes < kir::kLeastAsyncBytes || bytes > kernel.alignment) return each;
     Copy asynchronous = *copy;
     asynchronous.is_async = true;
     return statement(asynchronous);
@@ -134,7 +113,7 @@ Statements withAsyncCopies(const kir::Kernel& kernel) {
 }
 
 Statements withoutGroups(const Statements& statements) {
-  return withLeaves(statements, [](const StatementRef& each) {
+  return kir::withLeaves(statements, [](const StatementRef& each) {
     return std::holds_alternative<CopyGroup>(each->node) ? nullptr : each;
   });
 }

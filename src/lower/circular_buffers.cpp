@@ -265,7 +265,6 @@ class Rotation {
   bool isFill(const Statement& each, const Tensors& tensors) const {
     bool is_fill = !std::holds_alternative<Allocate>(each.node) && !std::holds_alternative<kir::Let>(each.node);
     bool writes = false;
-    Tensors named;
     std::set<const kir::Variable*> own;
     kir::visitStatements({std::make_shared<const Statement>(each)}, [&](const Statement& inner) {
       if (const auto* let = std::get_if<kir::Let>(&inner.node)) own.insert(let->variable.get());
@@ -298,27 +297,9 @@ class Rotation {
     return found;
   }
 
-  // The statements with each Store and Let replaced; by nothing where `replace` gives null.
-  template <class Replace>
-  static Statements withLeaves(const Statements& statements, const Replace& replace) {
-    Statements result;
-    for (const StatementRef& each : statements) {
-      if (const auto* loop = std::get_if<Loop>(&each->node)) {
-        Loop copy = *loop;
-        copy.body = withLeaves(loop->body, replace);
-        result.push_back(statement(std::move(copy)));
-      } else if (const auto* guard = std::get_if<If>(&each->node)) {
-        result.push_back(statement(If{guard->predicate, withLeaves(guard->body, replace)}));
-      } else if (StatementRef leaf = replace(each)) {
-        result.push_back(std::move(leaf));
-      }
-    }
-    return result;
-  }
-
   // What fills the next turn's registers.
   Statements filling(const Statements& fill) const {
-    return withLeaves(fill, [&](const StatementRef& each) {
+    return kir::withLeaves(fill, [&](const StatementRef& each) {
       const auto* store = std::get_if<Store>(&each->node);
       return store == nullptr ? each : statement(Store{next_.at(store->tensor), store->index, store->value});
     });
@@ -326,7 +307,7 @@ class Rotation {
 
   // This turn takes them over; values that are not needed for that are gone.
   Statements taking(const Statements& fill) const {
-    return withLeaves(fill, [&](const StatementRef& each) -> StatementRef {
+    return kir::withLeaves(fill, [&](const StatementRef& each) -> StatementRef {
       const auto* store = std::get_if<Store>(&each->node);
       if (store == nullptr) return nullptr;
       return statement(Store{store->tensor, store->index, kir::load(*next_.at(store->tensor), store->index)});

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kernel/kernel_walk.h"
+#include "kernel/rewrite.h"
 #include "lower/known_choices.h"
 
 namespace tokamak {
@@ -37,71 +38,56 @@ class ProductFuser {
   explicit ProductFuser(const Statements& body) {
     std::map<const Variable*, int> uses;
     std::map<const Variable*, int> lets;
+    std::set<const Variable*> candidates;
     kir::visitStatements(body, [&](const kir::Statement& statement) {
       if (const auto* let = std::get_if<Let>(&statement.node)) {
         ++lets[let->variable.get()];
         const bool may_be_product = isProduct(*let->value) || let->value->kind == ValueKind::Variable;
-        if (let->index == nullptr && may_be_product) products_[let->variable.get()] = let->value;
+        if (let->index == nullptr && may_be_product) candidates.insert(let->variable.get());
       }
       for (const Value* value : kir::valuesOf(statement)) {
         if (value->kind == ValueKind::Variable) ++uses[value->variable.get()];
       }
     });
     // Values of two loops may be the same one, each for itself.
-    for (const auto& [variable, value] : products_) {
+    for (const Variable* variable : candidates) {
       if (uses[variable] <= lets[variable]) used_once_.insert(variable);
     }
-    products_.clear();
   }
 
   bool findsAny() const { return !used_once_.empty(); }
 
   Statements rewrite(const Statements& statements) {
-    Statements result;
-    for (const StatementRef& each : statements)
-      result.push_back(std::visit([this](const auto& node) { return (*this)(node); }, each->node));
-    return result;
+    return kir::withLeaves(statements, [this](const StatementRef& each) {
+      if (const auto* let = std::get_if<Let>(&each->node)) return rewritten(*let);
+      const auto* store = std::get_if<kir::Store>(&each->node);
+      if (store == nullptr) return each;
+      kir::Store copy = *store;
+      copy.value = rewritten(store->value);
+      return kir::statement(std::move(copy));
+    });
   }
 
-  StatementRef operator()(kir::Loop loop) {
-    loop.body = rewrite(loop.body);
-    return kir::statement(std::move(loop));
-  }
-  StatementRef operator()(const kir::If& guard) {
-    return kir::statement(kir::If{guard.predicate, rewrite(guard.body)});
-  }
-  StatementRef operator()(kir::GridCombine grid) {
-    grid.body = rewrite(grid.body);
-    return kir::statement(std::move(grid));
-  }
-  StatementRef operator()(Let let) {
+ private:
+  StatementRef rewritten(Let let) {
     let.value = rewritten(let.value);
     if (isProduct(*let.value) ||
         (let.value->kind == ValueKind::Variable && all_products_.contains(let.value->variable.get())))
       all_products_.insert(let.variable.get());
-    const Value* product = used_once_.contains(let.variable.get()) ? productOf(*let.value) : nullptr;
+    ValueRef product = used_once_.contains(let.variable.get()) ? productOf(let.value) : nullptr;
     if (product == nullptr)
       products_.erase(let.variable.get());
     else
-      products_[let.variable.get()] = std::make_shared<const Value>(*product);
+      products_[let.variable.get()] = std::move(product);
     return kir::statement(std::move(let));
   }
-  StatementRef operator()(kir::Store store) const {
-    store.value = rewritten(store.value);
-    return kir::statement(std::move(store));
-  }
-  template <class Node>
-  StatementRef operator()(const Node& node) const {
-    return kir::statement(node);
-  }
 
- private:
   // The product that a value stands for, or is, or null.
-  const Value* productOf(const Value& value) const {
-    if (isProduct(value)) return &value;
-    if (value.kind != ValueKind::Variable) return nullptr;
-    const auto found = products_.find(value.variable.get());
-    return found == products_.end() ? nullptr : found->second.get();
+  ValueRef productOf(const ValueRef& value) const {
+    if (isProduct(*value)) return value;
+    if (value->kind != ValueKind::Variable) return nullptr;
+    const auto found = products_.find(value->variable.get());
+    return found == products_.end() ? nullptr : found->second;
   }
 
   bool isAnyProduct(const Value& value) const {
@@ -119,10 +105,10 @@ class ProductFuser {
     const ValueRef& right = copy.operands[1];
     // Of equal products the difference is 0; with one of them not rounded it would not be.
     if (isAnyProduct(*left) && isAnyProduct(*right)) return std::make_shared<const Value>(std::move(copy));
-    if (const Value* product = productOf(*right))
+    if (const ValueRef product = productOf(right))
       return kir::apply(is_sum ? FunctionId::add_alpha : FunctionId::sub_alpha, DataType::F32,
                         {left, product->operands[0], product->operands[1]});
-    if (const Value* product = productOf(*left)) {
+    if (const ValueRef product = productOf(left)) {
       const ValueRef other = is_sum ? right : kir::apply(FunctionId::neg, DataType::F32, {right});
       return kir::apply(FunctionId::add_alpha, DataType::F32, {other, product->operands[0], product->operands[1]});
     }

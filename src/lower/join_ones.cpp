@@ -56,23 +56,18 @@ class OneJoiner {
   bool findsAny() const { return finds_any_; }
 
   Statements rewrite(const Statements& statements) const {
-    Statements result;
-    for (const StatementRef& each : statements) result.push_back(std::visit(*this, each->node));
-    return result;
+    return kir::withLeaves(statements, [this](const StatementRef& each) {
+      if (const auto* let = std::get_if<Let>(&each->node)) return rewritten(*let);
+      const auto* store = std::get_if<kir::Store>(&each->node);
+      if (store == nullptr) return each;
+      kir::Store copy = *store;
+      copy.value = rewritten(store->value);
+      return kir::statement(std::move(copy));
+    });
   }
 
-  StatementRef operator()(kir::Loop loop) const {
-    loop.body = rewrite(loop.body);
-    return kir::statement(std::move(loop));
-  }
-  StatementRef operator()(const kir::If& guard) const {
-    return kir::statement(kir::If{guard.predicate, rewrite(guard.body)});
-  }
-  StatementRef operator()(kir::GridCombine grid) const {
-    grid.body = rewrite(grid.body);
-    return kir::statement(std::move(grid));
-  }
-  StatementRef operator()(Let let) const {
+ private:
+  StatementRef rewritten(Let let) const {
     let.value = rewritten(let.value);
     if (kir::VariableRef sum = sumOf(let.variable.get())) {
       let.value = kir::apply(FunctionId::add, DataType::F32, {let.value, number(1)});
@@ -80,16 +75,7 @@ class OneJoiner {
     }
     return kir::statement(std::move(let));
   }
-  StatementRef operator()(kir::Store store) const {
-    store.value = rewritten(store.value);
-    return kir::statement(std::move(store));
-  }
-  template <class Node>
-  StatementRef operator()(const Node& node) const {
-    return kir::statement(node);
-  }
 
- private:
   // What is known of a variable. Values of two loops may be the same one, each for itself.
   struct Facts {
     int lets = 0;

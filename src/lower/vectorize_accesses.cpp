@@ -132,7 +132,7 @@ class Vectorizer {
     if (width < 2 || to_first == nullptr || from_first == nullptr) return false;
     if (!analysis_.of(*to_first).isDivisibleBy(width) || !analysis_.of(*from_first).isDivisibleBy(width)) return false;
     const bool is_shared = store.tensor->memoryType() == MemoryType::Shared;
-    if (is_shared && (fusion_.isOutput(from.tensor) || !kir::isGlobal(*from.tensor))) return false;
+    if (is_shared && !kir::isFill(fusion_, *store.tensor, *from.tensor)) return false;
     for (int64_t k = 0; k < lanes_; k += width) {
       const auto place = [&](Scalar* first) {
         return simplifyRemainders(fusion_.add(first, fusion_.constant(k)), analysis_);
