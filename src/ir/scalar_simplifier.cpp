@@ -19,7 +19,8 @@ class Simplifier {
       : fusion_(fusion),
         remembers_in_nodes_(given == nullptr),
         remainders_(remainders),
-        analysis_(given != nullptr ? *given : own_analysis_) {}
+        analysis_(given != nullptr ? *given : own_analysis_),
+        simplified_(analysis_.simplified_[static_cast<size_t>(remainders)]) {}
 
   Scalar* simplify(Scalar* scalar);
 
@@ -53,7 +54,7 @@ class Simplifier {
   Remainders remainders_;
   IntervalAnalysis own_analysis_;
   IntervalAnalysis& analysis_;
-  std::unordered_map<Scalar*, Scalar*> simplified_;
+  std::unordered_map<Scalar*, Scalar*>& simplified_;  // unless nodes remember
 };
 
 Scalar* Simplifier::remembered(Scalar* scalar) const {
