@@ -44,6 +44,11 @@ int64_t divisorsOf(const SumForm& form) {
   return common;
 }
 
+bool isSum(const Scalar& scalar) {
+  const bool adds = scalar.op() == ScalarOp::Add || scalar.op() == ScalarOp::Sub || scalar.op() == ScalarOp::Mul;
+  return adds && isIndexArithmetic(scalar);
+}
+
 std::vector<Scalar*> without(std::vector<Scalar*> factors, size_t position) {
   factors.erase(factors.begin() + static_cast<std::ptrdiff_t>(position));
   return factors;
@@ -131,8 +136,7 @@ Interval IntervalAnalysis::compute(Scalar& scalar) {
     default: break;
   }
   if (std::ranges::any_of(scalar.operands(), isFloating)) return type;
-  const bool is_sum = scalar.op() == ScalarOp::Add || scalar.op() == ScalarOp::Sub || scalar.op() == ScalarOp::Mul;
-  if (is_sum && isIndexArithmetic(scalar)) {
+  if (isSum(scalar)) {
     if (const auto form = SumForm::of(&scalar, Distribution::All)) return ofForm(*form);
   }
   const bool divides =
@@ -381,10 +385,32 @@ bool IntervalAnalysis::isProvablyDivisible(Scalar& scalar, Scalar& divisor) {
 
 bool IntervalAnalysis::isWithin(Scalar& scalar, int bits) {
   if (isFloatingType(scalar.dtype())) return true;
-  const Interval interval = of(scalar);
+  const auto [known, is_new] = within_.emplace(std::pair(&scalar, bits), false);
+  if (is_new) {
+    const bool is_within = isValueWithin(scalar, bits) && std::ranges::all_of(scalar.operands(), [&](Scalar* operand) {
+                             return isWithin(*operand, bits);
+                           });
+    within_[{&scalar, bits}] = is_within;
+    return is_within;
+  }
+  return known->second;
+}
+
+bool IntervalAnalysis::isValueWithin(Scalar& scalar, int bits) {
   const int64_t bound = int64_t{1} << (bits - 1);
-  return interval.lower >= -bound && interval.upper < bound &&
-         std::ranges::all_of(scalar.operands(), [&](Scalar* operand) { return isWithin(*operand, bits); });
+  const auto contains = [&](int64_t value) { return value >= -bound && value < bound; };
+  const Witnesses::Values values = witnesses_.of(scalar);
+  for (size_t i = 0; i < Witnesses::kPoints; ++i) {
+    if (values.has(i) && !contains(values.at[i])) return false;
+  }
+  // Bounds that are simply added up are mostly enough.
+  if (isSum(scalar) && !known_.contains(&scalar)) {
+    const auto form = SumForm::of(&scalar, Distribution::All);
+    const Interval simple = form ? plainTotal({*form, {}}) : Interval::all();
+    if (contains(simple.lower) && contains(simple.upper)) return true;
+  }
+  const Interval interval = of(scalar);
+  return contains(interval.lower) && contains(interval.upper);
 }
 
 }  // namespace tokamak

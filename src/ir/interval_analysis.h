@@ -3,8 +3,10 @@
 
 #include <array>
 #include <limits>
+#include <map>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "ir/interval.h"
 #include "ir/sum_form.h"
@@ -70,6 +72,7 @@ class IntervalAnalysis {
   std::optional<Reached> reachedBy(const SumForm& form);
   Scalar* extentOf(const Scalar& index) const;
   Interval compute(Scalar& scalar);
+  bool isValueWithin(Scalar& scalar, int bits);
   Interval ofDivision(Scalar& scalar);
   Interval ofForm(const SumForm& form, int64_t enough_lower = std::numeric_limits<int64_t>::max());
   Interval refine(const State& state, int depth, Search& search);
@@ -82,6 +85,7 @@ class IntervalAnalysis {
 
   Witnesses witnesses_;
   std::unordered_map<const Scalar*, Interval> known_;
+  std::map<std::pair<const Scalar*, int>, bool> within_;
   // What the simplifier has found under these assumptions; with remainders that stay, and that leave.
   std::array<std::unordered_map<Scalar*, Scalar*>, 2> simplified_;
 };

@@ -54,8 +54,12 @@ int64_t indexAt(size_t point, int64_t n, const Scalar& index) {
   }
 }
 
-// Sizes that have no common divisor and no order.
-constexpr std::array<int64_t, Witnesses::kPoints> kWishes = {1, 997, 64, 35};
+// Where other symbols are: sizes that have no common divisor, and the largest one where there is one.
+int64_t wishAt(size_t point, const Interval& interval) {
+  constexpr std::array<int64_t, Witnesses::kPoints> kSizes = {1, 997, 64, 35};
+  constexpr int64_t kLarge = int64_t{1} << 48;
+  return point == 1 && interval.upper < kLarge ? interval.upper : kSizes[point];
+}
 
 }  // namespace
 
@@ -113,7 +117,7 @@ Witnesses::Values Witnesses::choose(const Scalar& symbol) {
   for (size_t point = 0; point < kPoints; ++point) {
     Number value;
     if (extent == assumptions_.extents.end()) {
-      value = memberFrom(interval, kWishes[point]);
+      value = memberFrom(interval, wishAt(point, interval));
     } else if (sizes.has(point) && sizes.at[point] > 0) {
       value = memberFrom(interval, indexAt(point, sizes.at[point], symbol));
       if (value && (*value < 0 || *value >= sizes.at[point])) value.reset();

@@ -218,7 +218,9 @@ bool KernelExecutor::areNarrowIndicesEnough(Lowered& lowered, const BoundKernel&
   int shift =
       has_negative || std::ranges::any_of(bound.symbols, [](int64_t value) { return value > kLargest; }) ? -1 : 0;
   if (shift < 0 || !fits(0)) return true;
-  while (shift < 24 && fits(shift + 1)) ++shift;
+  for (int step = 16; step > 0; step /= 2) {
+    if (shift + step <= 24 && fits(shift + step)) shift += step;
+  }
   lowered.narrow_limits = bound.symbols;
   for (int64_t& limit : lowered.narrow_limits) limit <<= shift;
   return true;
