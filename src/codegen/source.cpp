@@ -221,6 +221,8 @@ class SourceWriter {
       // Guards at the end of a row are left out of the copies of an unrolled loop that they hold in; compilers do not know.
       if (extent) constants += fmt::format("  __builtin_assume({} < {});\n", names_.at(dimension.index), *extent);
     }
+    // Blocks may begin while what the stream did before is ending; nothing in memory is touched until it is over.
+    constants += "#if __CUDA_ARCH__ >= 900\n  asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n#endif\n";
     threads = std::clamp<int64_t>(threads, 1, kMostThreads);
     const int64_t blocks = blocksAtOnce(threads);
     const std::string bounds = blocks == 1 ? std::to_string(threads) : fmt::format("{}, {}", threads, blocks);

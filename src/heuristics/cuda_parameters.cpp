@@ -22,6 +22,7 @@ std::string toString(const CudaScheduleParameters& parameters) {
   if (parameters.column_threads != kWarp) text += fmt::format(" of {} threads", parameters.column_threads);
   if (parameters.chunk > 0) text += fmt::format(", chunk {}", parameters.chunk);
   if (parameters.stages > 0) text += fmt::format(", stages {}", parameters.stages);
+  if (parameters.keeps_columns) text += ", columns kept";
   if (parameters.spreads_rows) text += ", rows over blocks";
   if (parameters.cluster > 1) text += fmt::format(", cluster {}", parameters.cluster);
   if (parameters.row_blocks > 0) text += fmt::format(", row blocks {}", parameters.row_blocks);
@@ -62,6 +63,7 @@ CudaScheduleParameters legalParameters(const KernelRows& rows, CudaScheduleParam
   if (!facts.has_rows) {
     parameters.cluster = parameters.rows_together = 1;
     parameters.row_blocks = parameters.stages = 0;
+    parameters.keeps_columns = false;
     return parameters;
   }
   parameters.vector = std::min(parameters.vector, facts.vector);
@@ -76,7 +78,7 @@ CudaScheduleParameters legalParameters(const KernelRows& rows, CudaScheduleParam
   parameters.chunk = legalChunk(rows, parameters);
   const bool may_join = parameters.batches > 0 && parameters.rows_per_block == 1 && !parameters.spreads_rows;
   parameters.rows_together = may_join ? std::clamp<int64_t>(parameters.rows_together, 1, kMostTogether) : 1;
-  parameters.stages = legalStages(rows, facts, parameters, target);
+  chooseLegalStages(rows, facts, target, parameters);
   return parameters;
 }
 

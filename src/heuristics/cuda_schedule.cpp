@@ -37,6 +37,7 @@ class CudaScheduler {
     has_columns_ = !columns.empty();
     if (has_columns_) parameters_.cluster = parameters_.rows_together = 1;
     if (has_columns_) parameters_.row_blocks = parameters_.stages = 0;
+    parameters_.keeps_columns = parameters_.keeps_columns && !has_columns_;
     // Reductions of rows beside columns take no more threads than these have.
     if (has_columns_ && parameters_.threads == 1) parameters_.rows_per_block = parameters_.column_threads;
     if (has_columns_ && parameters_.threads > 1) {
@@ -76,6 +77,8 @@ class CudaScheduler {
           caches.contains(tensor) || (is_stored && rows_.isFollowed(*tensor) && !rows_.rowsOf(*tensor).empty());
       if (std::ranges::find(tiles_, tensor) != tiles_.end())
         tensor->mutableDomain().inline_position = 1;
+      else if (kept_columns_.contains(tensor))
+        tensor->mutableDomain().inline_position = 0;
       else if (is_row || !is_stored)
         tensor->mutableDomain().inline_position = is_row ? row_loop_count_ : tensor->axisCount();
     }
@@ -91,8 +94,13 @@ class CudaScheduler {
     for (const KeptValue& value :
          findKeptValues(rows_, {.bytes = parameters_.batches > 0 ? keptBytes() : 0,
                                 .by = parameters_.cluster > 1 ? KeptBy::Cluster : KeptBy::Block,
-                                .has_inputs_apart = has_stages})) {
+                                .has_inputs_apart = has_stages,
+                                .has_columns_apart = parameters_.keeps_columns})) {
       const bool is_input = fusion_.isInput(value.tensor);
+      if (is_input && value.rows.empty()) {
+        keepColumns(*value.tensor, value.rest);
+        continue;
+      }
       const bool is_once_per_row = value.rest.empty();
       if (is_once_per_row && (parameters_.stages == 1 || parameters_.rows_per_block > 1)) continue;
       TensorView* cache = value.tensor;
@@ -118,6 +126,14 @@ class CudaScheduler {
       if (is_once_per_row && cache->axisCount() == row_loop_count_) split(cache, -1, fusion_.constant(1));
     }
     return caches;
+  }
+
+  // In shared memory before the first turn; each thread has what it reads itself.
+  void keepColumns(TensorView& input, const AxisNumbers& columns) {
+    TensorView* cache = cache_after(&input);
+    set_memory_type(cache, MemoryType::Shared);
+    scheduleRow(*cache, {.rest = columns}, /*is_kept=*/true);
+    kept_columns_.insert(cache);
   }
 
   // What a thread has room for in registers, in bytes for each of its elements.
@@ -368,6 +384,7 @@ class CudaScheduler {
   bool has_columns_ = false;
   bool may_tile_ = false;
   std::vector<TensorView*> tiles_;
+  std::set<const TensorView*> kept_columns_;
   int64_t row_loop_count_ = 1;
 };
 

@@ -25,10 +25,11 @@ struct CudaScheduleParameters {
   int64_t chunk = 0;
   /// Buffers in shared memory for the inputs that are kept of a row, filled asynchronously, all but one of them ahead; 0: these are kept in registers.
   int64_t stages = 0;
-  bool spreads_rows = false;  ///< a row's batches are blocks side by side: nothing needs all of it
-  int64_t cluster = 1;        ///< blocks that share a row, as a cluster
-  int64_t row_blocks = 0;     ///< blocks (or clusters) that take the rows in turns; 0: one for each row
-  int64_t rows_together = 1;  ///< rows that the threads of a block compute in one turn
+  bool keeps_columns = false;  ///< beside stages, inputs that are the same for all rows are in shared memory, too
+  bool spreads_rows = false;   ///< a row's batches are blocks side by side: nothing needs all of it
+  int64_t cluster = 1;         ///< blocks that share a row, as a cluster
+  int64_t row_blocks = 0;      ///< blocks (or clusters) that take the rows in turns; 0: one for each row
+  int64_t rows_together = 1;   ///< rows that the threads of a block compute in one turn
 
   bool operator==(const CudaScheduleParameters&) const = default;
 };

@@ -92,6 +92,12 @@ std::optional<KeptValue> readOncePerRow(const TensorRead& read, const Coordinate
   return value;
 }
 
+// The same of a tensor that is the same for all rows.
+std::optional<KeptValue> readInEveryRow(const TensorRead& read, const Coordinates& at) {
+  if (at.rows.empty() || at.rest.empty()) return std::nullopt;
+  return readInPlace(read, {.rows = {}, .row_extents = {}, .rest = at.rest, .rest_extents = at.rest_extents});
+}
+
 class KeptValueFinder {
  public:
   KeptValueFinder(const KernelRows& rows, const KeptRoom& room) : rows_(rows), fusion_(rows.fusion()), room_(room) {
@@ -161,11 +167,12 @@ class KeptValueFinder {
     TensorReads reads(fusion_, analysis_, rules_, [&](const TensorView& read) { return isStored(read); });
     Substitution same(fusion_);
     for (const TensorRead& read : reads.onTheWay(element, same)) {
+      const bool is_input = fusion_.isInput(const_cast<TensorView*>(read.tensor));
       Place place = readInPlace(read, nest.at);
-      if (!place && room_.has_inputs_apart && fusion_.isInput(const_cast<TensorView*>(read.tensor)))
-        place = readOncePerRow(read, nest.at);
+      if (!place && room_.has_inputs_apart && is_input) place = readOncePerRow(read, nest.at);
+      if (!place && room_.has_columns_apart && is_input) place = readInEveryRow(read, nest.at);
       const bool may_read_elsewhere = room_.by == KeptBy::Cluster || room_.has_inputs_apart;
-      if (!place && may_read_elsewhere && fusion_.isInput(const_cast<TensorView*>(read.tensor))) continue;
+      if (!place && may_read_elsewhere && is_input) continue;
       if (place && (nest.at.rows.empty() || (place->rest.empty() && !isRowInput(*place)))) place = std::nullopt;
       const auto [known, is_new] = nest.reads.try_emplace(read.tensor, place);
       if (!is_new && !isSame(known->second, place)) known->second = std::nullopt;
@@ -242,12 +249,18 @@ class KeptValueFinder {
     }
     // An output that is written in place needs its own value.
     count += static_cast<size_t>(std::ranges::count(nests_, &tensor, &Nest::tensor));
-    return count > 1 || (value && isRowInput(*value)) ? value : std::nullopt;
+    const bool is_enough = count > 1 || (value && (isRowInput(*value) || isColumnInput(*value)));
+    return is_enough ? value : std::nullopt;
   }
 
   // An input of which each row has one element.
   bool isRowInput(const KeptValue& value) const {
     return room_.has_inputs_apart && value.rest.empty() && fusion_.isInput(value.tensor);
+  }
+
+  // An input that is the same for all rows.
+  bool isColumnInput(const KeptValue& value) const {
+    return room_.has_columns_apart && value.rows.empty() && fusion_.isInput(value.tensor);
   }
 
   bool isWorthKeeping(TensorView& tensor) {

@@ -10,7 +10,7 @@ namespace tokamak {
 /// An input, or a tensor whose elements are worth more than the room that they take.
 struct KeptValue {
   TensorView* tensor = nullptr;
-  AxisNumbers rows;  ///< the tensor's axes that are rows, in the order of the rows
+  AxisNumbers rows;  ///< the tensor's axes that are rows, in the order of the rows; none: it is the same for all rows
   AxisNumbers rest;  ///< the others, in the order in which those of its readers are
 };
 
@@ -22,8 +22,9 @@ enum class KeptBy : uint8_t { Block, Cluster };
 struct KeptRoom {
   int64_t bytes = 0;  ///< per element of a row, for all together
   KeptBy by = KeptBy::Block;
-  bool has_inputs_apart =
-      false;  ///< inputs have room elsewhere, all of them, as for a cluster; those of which a row has one element count, too
+  /// Inputs have room elsewhere, all of them, as for a cluster. Those of which a row has one element count, too.
+  bool has_inputs_apart = false;
+  bool has_columns_apart = false;  ///< so have those that are the same for all rows
 };
 
 /// Tensors that at least two stored tensors need at their own coordinates, in the same order of axes, and that no other one needs: values that take an

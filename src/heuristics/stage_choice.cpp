@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <utility>
 
 #include "heuristics/chunk_choice.h"
 #include "heuristics/kept_values.h"
@@ -15,19 +16,28 @@ constexpr int64_t kKiB = 1024;
 constexpr int64_t kOthers = 8 * kKiB;  // what is combined
 
 // Of the inputs that are kept, in bytes for each element of a row.
-int64_t bytesPerElement(const KernelRows& rows) {
-  int64_t bytes = 0;
-  for (const KeptValue& value : findKeptValues(rows, {.has_inputs_apart = true})) {
-    if (!value.rest.empty()) bytes += sizeOf(value.tensor->dtype());
+struct BytesPerElement {
+  int64_t of_rows = 0;
+  int64_t of_columns = 0;  // once for all rows
+};
+
+BytesPerElement bytesPerElement(const KernelRows& rows) {
+  BytesPerElement bytes;
+  for (const KeptValue& value : findKeptValues(rows, {.has_inputs_apart = true, .has_columns_apart = true})) {
+    if (value.rest.empty()) continue;
+    (value.rows.empty() ? bytes.of_columns : bytes.of_rows) += sizeOf(value.tensor->dtype());
   }
   return bytes;
 }
 
-// What one stage takes of a block's shared memory.
-int64_t stageBytes(const KernelRows& rows, const RowFacts& facts, const CudaScheduleParameters& parameters) {
+// So many elements of a row has a block.
+int64_t elementsOfRow(const RowFacts& facts, const CudaScheduleParameters& parameters) {
   const int64_t at_once = parameters.vector * parameters.threads * parameters.cluster;
-  const int64_t of_row = (facts.rest + at_once - 1) / at_once * parameters.vector * parameters.threads;
-  return bytesPerElement(rows) * of_row * parameters.rows_per_block * parameters.rows_together;
+  return (facts.rest + at_once - 1) / at_once * parameters.vector * parameters.threads;
+}
+
+bool hasTurns(const KernelRows& rows, const CudaScheduleParameters& parameters) {
+  return parameters.row_blocks > 0 || !rows.columnParts().empty();
 }
 
 // Results of rows that are outputs. The turns of one that chunks give are a loop of its own.
@@ -54,21 +64,28 @@ int64_t chunkOf(const RowFacts& facts, const CudaScheduleParameters& parameters,
 
 }  // namespace
 
-int64_t legalStages(const KernelRows& rows, const RowFacts& facts, const CudaScheduleParameters& parameters,
-                    const KernelTarget& target) {
-  if (!facts.is_whole || parameters.threads == 1 || parameters.stages == 0) return 0;
+void chooseLegalStages(const KernelRows& rows, const RowFacts& facts, const KernelTarget& target,
+                       CudaScheduleParameters& parameters) {
+  const int64_t wanted = std::exchange(parameters.stages, 0);
+  const bool keeps_columns = std::exchange(parameters.keeps_columns, false);
+  if (!facts.is_whole || parameters.threads == 1 || wanted == 0) return;
   constexpr int64_t kMostStages = 8;
-  const bool has_turns = parameters.row_blocks > 0 || !rows.columnParts().empty();
-  if (has_turns && parameters.chunk > 0 && hasResults(rows)) return 0;
-  const int64_t bytes = stageBytes(rows, facts, parameters);
-  if (bytes == 0) return 0;
-  const int64_t room = (target.shared_bytes_per_block - kOthers) / bytes;
-  return std::min({parameters.stages, room, has_turns ? kMostStages : 1});
+  const bool has_turns = hasTurns(rows, parameters);
+  if (has_turns && parameters.chunk > 0 && hasResults(rows)) return;
+  const BytesPerElement bytes = bytesPerElement(rows);
+  const int64_t elements = elementsOfRow(facts, parameters);
+  const int64_t of_stage = bytes.of_rows * elements * parameters.rows_per_block * parameters.rows_together;
+  if (of_stage == 0) return;
+  const int64_t room = target.shared_bytes_per_block - kOthers;
+  parameters.stages = std::min({wanted, room / of_stage, has_turns ? kMostStages : 1});
+  const int64_t left = room - parameters.stages * of_stage;
+  parameters.keeps_columns = keeps_columns && has_turns && parameters.stages > 0 && bytes.of_columns > 0 &&
+                             bytes.of_columns * elements <= left;
 }
 
 bool stageRow(const KernelRows& rows, const RowFacts& facts, const KernelTarget& target, bool may_chunk,
               CudaScheduleParameters& parameters) {
-  const int64_t bytes = bytesPerElement(rows) * facts.rest;
+  const int64_t bytes = bytesPerElement(rows).of_rows * facts.rest;
   if (bytes == 0) return false;
   CudaScheduleParameters staged = parameters;
   staged.stages = 1;
@@ -95,7 +112,8 @@ bool stageRow(const KernelRows& rows, const RowFacts& facts, const KernelTarget&
     if (may_chunk) staged.chunk = chunkOf(facts, staged, {4, 3, 5, 2});
   }
   staged.chunk = legalChunk(rows, staged);
-  if ((staged.chunk > 0) != may_chunk || legalStages(rows, facts, staged, target) == 0) return false;
+  chooseLegalStages(rows, facts, target, staged);
+  if ((staged.chunk > 0) != may_chunk || staged.stages == 0) return false;
   parameters = staged;
   return true;
 }
@@ -107,7 +125,9 @@ void stageRowsWithParts(const KernelRows& rows, const RowFacts& facts, const Ker
   if (rows.columnParts().size() < 2 || !facts.is_constant || parameters.threads <= kManyThreads) return;
   CudaScheduleParameters staged = parameters;
   staged.stages = 2;
-  if (legalStages(rows, facts, staged, target) == 2) parameters = staged;
+  staged.keeps_columns = true;
+  chooseLegalStages(rows, facts, target, staged);
+  if (staged.stages == 2) parameters = staged;
 }
 
 }  // namespace tokamak

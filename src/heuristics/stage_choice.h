@@ -6,9 +6,10 @@
 
 namespace tokamak {
 
-/// Not more than the parameters' stages, and as many as shared memory has room for; more than one only where blocks take rows in turns.
-int64_t legalStages(const KernelRows& rows, const RowFacts& facts, const CudaScheduleParameters& parameters,
-                    const KernelTarget& target);
+/// Makes the stages no more than shared memory has room for, and one where each block has one row only; columns are kept where blocks take rows in turns, and
+/// beside the stages is room for them.
+void chooseLegalStages(const KernelRows& rows, const RowFacts& facts, const KernelTarget& target,
+                       CudaScheduleParameters& parameters);
 
 /// For rows that registers do not hold, and that are read again after they were reduced: keeps their inputs in shared memory, of a cluster of blocks where
 /// one has not the room. Whether the parameters are such now. (docs/gpu_performance.md: what was measured.)

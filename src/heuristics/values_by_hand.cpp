@@ -13,6 +13,7 @@ namespace {
 // Everything that a value may be given for.
 struct HandValues {
   CudaScheduleParameters parameters;
+  int64_t keeps_columns = 0;
   int64_t parts = 0;
 };
 
@@ -30,6 +31,7 @@ void take(std::string_view values, HandValues& into) {
                                                          {"cluster", &parameters.cluster},
                                                          {"row_blocks", &parameters.row_blocks},
                                                          {"together", &parameters.rows_together},
+                                                         {"keep_columns", &into.keeps_columns},
                                                          {"parts", &into.parts}};
   while (!values.empty()) {
     const std::string_view each = values.substr(0, values.find(','));
@@ -41,7 +43,8 @@ void take(std::string_view values, HandValues& into) {
     const auto end = std::from_chars(digits.data(), digits.data() + digits.size(), value).ptr;
     TK_REQUIRE(found != std::end(names) && value >= 0 && end == digits.data() + digits.size(), Usage,
                "schedule by hand: {} is no value; legal are vector, threads, batches, rows, unroll, column_blocks, "
-               "column_threads, chunk, stages, cluster, row_blocks, together and parts with = and a number, separated "
+               "column_threads, chunk, stages, keep_columns, cluster, row_blocks, together and parts with = and a "
+               "number, separated "
                "by commas",
                each);
     *found->second = value;
@@ -51,8 +54,9 @@ void take(std::string_view values, HandValues& into) {
 }  // namespace
 
 CudaScheduleParameters withValues(CudaScheduleParameters parameters, std::string_view values) {
-  HandValues all{.parameters = parameters};
+  HandValues all{.parameters = parameters, .keeps_columns = parameters.keeps_columns ? 1 : 0};
   take(values, all);
+  all.parameters.keeps_columns = all.keeps_columns != 0;
   return all.parameters;
 }
 

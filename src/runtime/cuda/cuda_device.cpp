@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <utility>
 
 #include <fmt/format.h>
@@ -119,6 +120,12 @@ CudaDevice::CudaDevice(int64_t ordinal, const CudaDeviceOptions& options)
 CudaDevice::~CudaDevice() {
   capture_remains_->close();
   context_->onShortage(nullptr);
+}
+
+bool CudaDevice::overlapsLaunches() const {
+  const char* const given = std::getenv("TOKAMAK_CUDA_OVERLAP");
+  const bool is_allowed = given == nullptr ? options_.overlaps_launches : std::string_view(given) != "0";
+  return is_allowed && cuda_properties_.can_overlap_launches;
 }
 
 void CudaDevice::reportTrace() {

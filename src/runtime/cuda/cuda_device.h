@@ -34,6 +34,7 @@ struct CudaDeviceOptions {
   int64_t memory_limit = 0;           ///< of the GPU's memory, in bytes; 0: all of it
   bool poisons_memory = false;        ///< fresh allocations are filled with 0xFF: NaN in every floating-point type
   bool uses_graphs = true;            ///< plans of more than one launch become graphs of the driver
+  bool overlaps_launches = true;      ///< kernels begin while the one before ends, and wait for it themselves
   KernelObserver* kernels = nullptr;  ///< told about kernels; outlives the device
   TraceObserver* trace = nullptr;     ///< told by reportTrace(); outlives the device, which makes no graphs then
 };
@@ -88,6 +89,8 @@ class CudaDevice final : public Device {
   void synchronize(const Event& event) override;
   bool isDone(const Event& event) override;
 
+  /// Whether kernels are launched before the work in front of them has ended (programmatic dependent launch). TOKAMAK_CUDA_OVERLAP=0 says no.
+  bool overlapsLaunches() const;
   bool usesGraphs() const { return options_.uses_graphs && trace_ == nullptr; }
   /// Waits for what streams were given that this device made, and tells the observer of options.trace when the GPU did it. Errors: Device.
   void reportTrace();

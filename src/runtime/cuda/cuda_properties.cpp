@@ -6,7 +6,8 @@ namespace tokamak {
 
 CudaProperties cudaProperties(DriverContext& context) {
   const auto ask = [&](int number) { return int64_t{context.attribute(number)}; };
-  return {.capability_major = ask(driver::kCapabilityMajor),
+  const int64_t capability_major = ask(driver::kCapabilityMajor);
+  return {.capability_major = capability_major,
           .capability_minor = ask(driver::kCapabilityMinor),
           .multiprocessors = ask(driver::kMultiprocessors),
           .warp_size = ask(driver::kWarpSize),
@@ -20,7 +21,8 @@ CudaProperties cudaProperties(DriverContext& context) {
           .shared_bytes_reserved_per_block = ask(driver::kReservedSharedPerBlock),
           .l2_bytes = ask(driver::kL2Bytes),
           .can_launch_cooperatively = ask(driver::kCooperativeLaunch) != 0,
-          .has_clusters = ask(driver::kClusterLaunch) != 0};
+          .has_clusters = ask(driver::kClusterLaunch) != 0,
+          .can_overlap_launches = capability_major >= 9};
 }
 
 }  // namespace tokamak

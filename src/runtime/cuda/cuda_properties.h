@@ -23,6 +23,7 @@ struct CudaProperties {
   int64_t l2_bytes = 0;
   bool can_launch_cooperatively = false;
   bool has_clusters = false;
+  bool can_overlap_launches = false;  ///< programmatic dependent launches
 };
 
 /// Errors: Device.

@@ -72,6 +72,7 @@ struct LaunchFacts {
   std::vector<size_t> parameters;       // per parameter its address' number
   size_t address_count;
   std::string name;
+  bool may_overlap_previous;
 };
 
 // The kernel takes its tensors, its workspace if it needs one, parameters, the other symbols.
@@ -87,6 +88,7 @@ std::unique_ptr<const CudaWork> launchWork(const std::shared_ptr<DriverContext>&
     scalars.push_back(static_cast<uint64_t>(facts.symbols[i]));
   CudaLaunch launch = launchOf(facts.kernel.dimensions, facts.extents);
   launch.shared_bytes = kir::launchedSharedBytes(facts.kernel, facts.bindings);
+  launch.may_overlap_previous = facts.may_overlap_previous;
   auto work = std::make_unique<CudaKernelWork>(function, launch,
                                                static_cast<int64_t>(facts.address_count + (has_workspace ? 1 : 0)),
                                                std::move(scalars), facts.name, std::move(slots));
@@ -143,9 +145,11 @@ class CompiledCuda final : public Executable {
 // A launch of code that may still be compiled.
 class CudaBoundWork final : public CudaWork {
  public:
-  CudaBoundWork(std::shared_ptr<DriverContext> context, FoundKernel found, const WorkRequest& request)
+  CudaBoundWork(std::shared_ptr<DriverContext> context, FoundKernel found, const WorkRequest& request,
+                bool may_overlap_previous)
       : context_(std::move(context)),
         found_(std::move(found)),
+        may_overlap_previous_(may_overlap_previous),
         operand_count_(request.operands.size()),
         address_count_(request.operands.size() + request.parameters.size()) {}
 
@@ -176,7 +180,8 @@ class CudaBoundWork final : public CudaWork {
                           .operands = found_.operands,
                           .parameters = std::move(parameters),
                           .address_count = address_count_,
-                          .name = found_.name});
+                          .name = found_.name,
+                          .may_overlap_previous = may_overlap_previous_});
     }
     ready_.store(work_.get(), std::memory_order_release);
     return *work_;
@@ -184,6 +189,7 @@ class CudaBoundWork final : public CudaWork {
 
   std::shared_ptr<DriverContext> context_;
   FoundKernel found_;
+  bool may_overlap_previous_;
   size_t operand_count_;
   size_t address_count_;
   mutable std::mutex mutex_;
@@ -227,7 +233,7 @@ std::shared_ptr<const Work> CudaDevice::prepare(const WorkRequest& request) {
 }
 
 std::shared_ptr<const CudaWork> CudaDevice::prepareKernel(const WorkRequest& request) {
-  return std::make_shared<CudaBoundWork>(context_, kernels().library.find(request), request);
+  return std::make_shared<CudaBoundWork>(context_, kernels().library.find(request), request, overlapsLaunches());
 }
 
 KernelTarget CudaDevice::kernelTarget() const { return targetOf(cuda_properties_); }
@@ -249,7 +255,8 @@ std::shared_ptr<const Work> CudaDevice::makeWork(const PreparedKernel& prepared,
                      .operands = prepared.operands,
                      .parameters = {},
                      .address_count = operand_count,
-                     .name = prepared.name});
+                     .name = prepared.name,
+                     .may_overlap_previous = overlapsLaunches()});
 }
 
 }  // namespace tokamak
