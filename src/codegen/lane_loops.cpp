@@ -101,7 +101,9 @@ LaneLoop::LaneLoop(const kir::Loop& loop, int lanes, LaneSurroundings surroundin
                  std::ranges::all_of(loop.body, [&](const kir::StatementRef& each) { return acceptStatement(*each); });
   if (!is_possible_) return;
   for (const kir::Statement* each : varyingStatements()) {
-    cost_ += costOf(valueOf(*each));
+    const int cost = costOf(valueOf(*each));
+    cost_ += cost;
+    has_long_values_ |= cost >= kLongCost;
     kir::visitValues(valueOf(*each), [&](const Value& value) {
       is_writing_ |= value.kind == ValueKind::Cast && isHalfType(value.dtype) && varies(value);
     });
@@ -353,8 +355,11 @@ std::vector<const TensorView*> LaneLoop::streamed() const {
 std::vector<std::string> LaneLoop::prefetches(Scalar& around, const std::function<int64_t(const TensorView&)>& turns) {
   std::vector<std::string> lines;
   Fusion& fusion = *around_.fusion;
-  for (const auto& [tensor, index] : streamedPlaces()) {
-    const int64_t count = turns(*tensor);
+  const std::vector<Place> places = streamedPlaces();
+  for (const auto& [tensor, index] : places) {
+    // Several rows at a time are on their way side by side as it is.
+    const bool has_rows = std::ranges::count(places, tensor, &Place::first) > 1;
+    const int64_t count = has_rows ? 0 : turns(*tensor);
     if (count == 0 || !mentions(*index, around)) continue;
     const auto step = difference(*index, around, &around, fusion.add(&around, fusion.constant(count)));
     if (!step || *step == 0) continue;

@@ -42,8 +42,8 @@ class LaneLoop {
   /// What is the same in all turns, to stand before them: "const tk_f32 t5 = T5;"
   const std::vector<const kir::Let*>& invariants() const { return invariants_; }
   /// Whether one turn takes so long that turns are better done in stages: a processor looks at some two hundred instructions at a time, and has little to do
-  /// where all of these wait for each other.
-  bool isLong() const { return cost_ >= kLongCost; }
+  /// where all of these wait for each other. What is only added up does not: the rows of one turn are read side by side.
+  bool isLong() const { return cost_ >= kLongCost && (has_long_values_ || !is_accumulating_); }
   /// Whether it writes outputs, which may be more than caches hold, or rounds to a half type, for which vectors have an instruction where compilers write eight.
   bool isWriting() const { return is_writing_; }
   /// What will be read `turns` turns of a loop around (or blocks) later, whose index is `around`, is fetched while this loop computes: processors foresee what is read
@@ -122,6 +122,7 @@ class LaneLoop {
   bool has_words_ = false;
   bool is_writing_ = false;
   int cost_ = 0;
+  bool has_long_values_ = false;
   std::vector<const kir::Let*> invariants_;
   std::set<const kir::Variable*> varying_;
   std::set<std::string> helpers_wanted_;

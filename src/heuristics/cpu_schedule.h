@@ -15,7 +15,7 @@ struct CpuScheduleParameters {
   /// Elements that one block of a pointwise kernel computes along the innermost axes.
   int64_t chunk = 8192;
   /// Elements along the innermost axis that a block takes where reductions run over outer axes, side by side.
-  int64_t columns = 1024;
+  int64_t columns = 2048;
   /// Partial results of a reduction along the innermost axis.
   int64_t lanes = 64;
   /// And how many of these are left when they are combined one after the other.
@@ -31,7 +31,7 @@ struct CpuScheduleParameters {
   bool operator==(const CpuScheduleParameters&) const = default;
 };
 
-/// "chunk 8192, columns 1024, lanes 64, last lanes 16, terms 32, kept bytes 131072, tile bytes 256"
+/// "chunk 8192, columns 2048, lanes 64, last lanes 16, terms 32, kept bytes 131072, tile bytes 256"
 std::string toString(const CpuScheduleParameters& parameters);
 
 /// A pure function of the fusion, the sizes and the target. The fusion has no schedule yet; `rows` were found.

@@ -14,6 +14,7 @@
 #include "lower/group_combines.h"
 #include "lower/hoist_values.h"
 #include "lower/insert_barriers.h"
+#include "lower/jam_loops.h"
 #include "lower/join_ones.h"
 #include "lower/merge_choices.h"
 #include "lower/share_reciprocals.h"
@@ -79,6 +80,8 @@ std::span<const KernelPass> kernelPasses() {
       {"join-ones", "erf and tanh that are only added to 1, or squared and taken from 1, are computed together with it",
        joinOnes},
       {"fuse-products", "products that are only added to something are multiplied and added in one step", fuseProducts},
+      {"jam-loops", "loops of single threads over rows that add to a result per column take several rows at a time",
+       jamLoops},
       {"hoist-values", "what the loops of single threads do not change is computed before them", hoistValues},
       {"combine-clusters", "what is combined across a cluster goes through the shared memory of its blocks",
        combineClusters},
