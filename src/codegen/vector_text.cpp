@@ -148,6 +148,13 @@ Lines VectorText::prefetchesOf(const kir::Loop& loop, LaneLoop& lanes, bool is_s
   constexpr int64_t kAhead = 8192;  // bytes
   Scalar* row = passes_.rowAround(outside);
   Lines lines;
+  // A line of the next tile beside each vector of this one: many at once would wait for each other.
+  if (const auto tiles = outside.empty() ? next_tiles_.end() : next_tiles_.find(outside.back());
+      tiles != next_tiles_.end()) {
+    for (const std::string& place : tiles->second)
+      lines.push_back(fmt::format("__builtin_prefetch(&{} + {}], 0, 2);", place, around_.name(*loop.index)));
+    return lines;
+  }
   if (!is_short && turns > 0 && lanes.isAccumulating() && !outside.empty()) {
     lines = lanes.prefetches(*outside.back(), [&](const TensorView& tensor) {
       if (row != nullptr && passes_.isRepeated(*row, tensor)) return int64_t{0};
@@ -189,22 +196,17 @@ VectorText::Fetches VectorText::tileFetches(const kir::Loop& loop, std::span<con
   const kir::Kernel& kernel = *around_.kernel;
   if (!isUsed() || kernel.dimensions.size() != 1) return result;
   Fusion& fusion = *kernel.fusion;
-  const auto fetch = [&](const TensorView& tensor, const std::string& first, Scalar& stride, int64_t bytes,
-                         bool writes) {
-    const std::string place = fmt::format("T{}[{} + {} * {}]", tensor.label(), first, around_.name(*loop.index),
-                                          around_.scalars->writeOperand(stride));
-    result.each_turn.push_back(
-        fmt::format("{}for (tk_i64 byte = 0; byte < {}; byte += 64) "
-                    "__builtin_prefetch((const char*)&{} + byte, {}, 2);",
-                    writes ? fmt::format("if (!{}) ", around_.streams(tensor)) : "", bytes, place, writes ? 1 : 0));
-  };
   for (const kir::StatementRef& each : rest) {
     const auto* later = std::get_if<kir::Loop>(&each->node);
     const auto turned = later == nullptr ? std::nullopt : findTurnedLoops(*later, fusion, *around_.analysis);
     const auto rows = turned ? findRowsRead(loop, *turned->from, fusion, *around_.analysis) : std::nullopt;
     if (!rows) continue;
-    const int64_t columns = turned->columns->constantInt().value_or(0) * sizeOf(turned->to->dtype());
-    fetch(*turned->to, around_.scalars->write(*turned->first_to), *turned->to_stride, columns, /*writes=*/true);
+    result.each_turn.push_back(fmt::format(
+        "if (!{}) for (tk_i64 byte = 0; byte < {}; byte += 64) "
+        "__builtin_prefetch((const char*)&T{}[{} + {} * {}] + byte, 1, 2);",
+        around_.streams(*turned->to), turned->columns->constantInt().value_or(0) * sizeOf(turned->to->dtype()),
+        turned->to->label(), around_.scalars->write(*turned->first_to), around_.name(*loop.index),
+        around_.scalars->writeOperand(*turned->to_stride)));
     Scalar& block = *kernel.dimensions[0].index;
     for (const RowsRead& row : *rows) {
       Substitution substitution(fusion);
@@ -212,7 +214,9 @@ VectorText::Fetches VectorText::tileFetches(const kir::Loop& loop, std::span<con
       const std::string next = fmt::format("next_tile_{}", fetched_tiles_++);
       result.before.push_back(
           fmt::format("const tk_i64 {} = {};", next, around_.scalars->write(*substitution(row.first))));
-      fetch(*row.tensor, next, *row.stride, row.bytes, /*writes=*/false);
+      next_tiles_[loop.index].push_back(fmt::format("T{}[{} + {} * {}", row.tensor->label(), next,
+                                                    around_.name(*loop.index),
+                                                    around_.scalars->writeOperand(*row.stride)));
     }
     break;
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -52,7 +53,8 @@ class VectorText {
 
   /// The call for two loops that turn a tile.
   std::optional<std::string> turnOf(const kir::Loop& loop);
-  /// Loops that fill a tile which a loop among `rest` turns fetch, with each row, a row of where the tile will go and one of the next tile.
+  /// Loops that fill a tile which a loop among `rest` turns fetch, with each row, a row of where the tile will go, and with each vector what the next tile has
+  /// there.
   struct Fetches {
     std::vector<std::string> before;
     std::vector<std::string> each_turn;
@@ -71,6 +73,8 @@ class VectorText {
   VectorSurroundings around_;
   bool is_written_out_ = true;
   int fetched_tiles_ = 0;
+  std::map<const Scalar*, std::vector<std::string>>
+      next_tiles_;  // of a tile's loop over rows: "T0[next_tile_0 + k * 4096"
   RowPasses passes_;
 };
 
