@@ -405,6 +405,19 @@ std::vector<std::string> LaneLoop::rowPrefetches(Scalar& block, Scalar& outer, i
   return lines;
 }
 
+std::vector<std::pair<const TensorView*, std::string>> LaneLoop::blockPrefetches(Scalar& block, int64_t ahead) {
+  constexpr int64_t kPage = 4096;
+  std::vector<std::pair<const TensorView*, std::string>> lines;
+  for (const auto& [tensor, index] : streamedPlaces()) {
+    if (!mentions(*index, block)) continue;
+    const auto step = difference(*index, block, around_.fusion->constant(0), around_.fusion->constant(1));
+    if (!step || *step * sizeOf(tensor->dtype()) < kPage) continue;
+    lines.emplace_back(tensor,
+                       fmt::format("__builtin_prefetch(&{} + {});", around_.place(*tensor, *index), *step * ahead));
+  }
+  return lines;
+}
+
 std::vector<std::vector<const kir::Statement*>> LaneLoop::cutIntoStages() const {
   std::vector<std::vector<const kir::Statement*>> stages(1);
   int cost = 0;

@@ -55,6 +55,8 @@ class LaneLoop {
   std::vector<std::string> prefetchesOfRow(Scalar& row, const std::function<bool(const TensorView&)>& isWanted);
   /// For a loop over short rows inside of one with the index `outer`, whose rows lie apart: the row that the next block has in place of each.
   std::vector<std::string> rowPrefetches(Scalar& block, Scalar& outer, int64_t length);
+  /// For a loop that stands in no other one: what the block `ahead` of this one reads in place of each row, where that is not on the same page.
+  std::vector<std::pair<const TensorView*, std::string>> blockPrefetches(Scalar& block, int64_t ahead);
   /// The tensors in global memory that the loop goes along.
   std::vector<const TensorView*> streamed() const;
 

@@ -169,6 +169,16 @@ Lines VectorText::prefetchesOf(const kir::Loop& loop, LaneLoop& lanes, bool is_s
   if (is_short && lines.empty() && !lanes.isAccumulating() && !outside.empty() &&
       around_.kernel->dimensions.size() == 1)
     lines = lanes.rowPrefetches(*around_.kernel->dimensions[0].index, *outside.back(), turns);
+  if (is_short && outside.empty() && !lanes.isAccumulating() && around_.kernel->dimensions.size() == 1) {
+    constexpr int64_t kBlocksAhead = 4;
+    std::set<const TensorView*> fetched;
+    for (const auto& [tensor, line] : lanes.blockPrefetches(*around_.kernel->dimensions[0].index, kBlocksAhead)) {
+      if (fetched_rows_.contains(tensor)) continue;
+      fetched.insert(tensor);
+      lines.push_back(line);
+    }
+    fetched_rows_.merge(fetched);
+  }
   return lines;
 }
 

@@ -73,6 +73,7 @@ class VectorText {
   VectorSurroundings around_;
   bool is_written_out_ = true;
   int fetched_tiles_ = 0;
+  std::set<const TensorView*> fetched_rows_;  // of which a loop of the block has fetched another block's rows
   std::map<const Scalar*, std::vector<std::string>>
       next_tiles_;  // of a tile's loop over rows: "T0[next_tile_0 + k * 4096"
   RowPasses passes_;

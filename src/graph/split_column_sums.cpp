@@ -72,13 +72,21 @@ class ColumnSums {
   }
 
   Scalar* partsOf(Fusion& fusion, Scalar* rows, Scalar* columns) const {
-    constexpr int64_t kShortRow = 4096;
     Scalar* parts = fusion.constant(parts_.of_long_rows);
-    if (parts_.of_short_rows != parts_.of_long_rows)
-      parts = fusion.scalar(ScalarOp::Select, fusion.scalar(ScalarOp::LessEqual, columns, fusion.constant(kShortRow)),
-                            fusion.constant(parts_.of_short_rows), parts);
+    if (parts_.most_times > 1) parts = fusion.mul(parts, timesOf(fusion, columns));
     if (parts_.most_rows == 0) return parts;
     return fusion.scalar(ScalarOp::Max, parts, fusion.ceilDiv(rows, fusion.constant(parts_.most_rows)));
+  }
+
+  // How many blocks a multiprocessor has under way.
+  Scalar* timesOf(Fusion& fusion, Scalar* columns) const {
+    constexpr int64_t kLongRow = 8192;
+    constexpr int64_t kFewColumns = 768;
+    Scalar* length = fusion.scalar(ScalarOp::Max, columns, fusion.constant(kFewColumns));
+    Scalar* times = fusion.scalar(ScalarOp::Min, fusion.ceilDiv(fusion.constant(kLongRow), length),
+                                  fusion.constant(parts_.most_times));
+    return fusion.scalar(ScalarOp::Select, fusion.scalar(ScalarOp::Less, columns, fusion.constant(kFewColumns)),
+                         fusion.constant(parts_.times_of_few), times);
   }
 
   static bool mayBeSplit(const ReductionOp& op) {
@@ -146,13 +154,12 @@ static bool isMarked(const Fusion& fusion) {
 
 // Of short rows a multiprocessor computes three while it waits for others; of one longer row its registers are full.
 ColumnSumParts columnSumPartsOfGpu(int64_t multiprocessors) {
-  constexpr int64_t kBlocksOfShortRows = 3;
-  return {.of_short_rows = kBlocksOfShortRows * multiprocessors, .of_long_rows = multiprocessors};
+  return {.of_long_rows = multiprocessors, .most_times = 8, .times_of_few = 3};
 }
 
 // The same for any number of processors: so are the results.
 ColumnSumParts columnSumPartsOfProcessors() {
-  return {.of_short_rows = 16, .of_long_rows = 16, .most_rows = 128, .only_beside_row_sums = true};
+  return {.of_long_rows = 16, .most_rows = 128, .only_beside_row_sums = true};
 }
 
 std::unique_ptr<Fusion> splitColumnSums(const Fusion& fusion, const ColumnSumParts& parts) {

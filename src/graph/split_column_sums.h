@@ -14,14 +14,15 @@ namespace tokamak {
 
 /// How many parts such sums get.
 struct ColumnSumParts {
-  int64_t of_short_rows = 1;  ///< where a row has up to 4,096 columns
-  int64_t of_long_rows = 1;   ///< where it has more
-  int64_t most_rows = 0;      ///< of a part: then there are more of them; 0: any number
+  int64_t of_long_rows = 1;  ///< where a row has 8,192 columns or more
+  int64_t most_times = 1;    ///< of shorter rows as many times that as they are shorter, at most so many times,
+  int64_t times_of_few = 1;  ///< and so many times where a row has fewer than 768 columns
+  int64_t most_rows = 0;     ///< of a part: then there are more of them; 0: any number
   /// Only where an output of the operand's shape depends on sums along rows. Otherwise blocks of columns do all at once.
   bool only_beside_row_sums = false;
 };
 
-/// As many as a GPU of so many multiprocessors has blocks under way: three on each of short rows, else one.
+/// As many as a GPU of so many multiprocessors has blocks under way, which have 16 or 24 elements of a row per thread, or of few columns several rows.
 ColumnSumParts columnSumPartsOfGpu(int64_t multiprocessors);
 /// Some for each processor, and so many that no sum has a long chain of additions.
 ColumnSumParts columnSumPartsOfProcessors();

@@ -38,8 +38,7 @@ std::optional<std::string> whyNoKernel(Fusion& fusion, const KernelTarget& targe
 std::unique_ptr<Fusion> prepareForKernels(const Fusion& fusion, const KernelTarget& target) {
   if (target.kind == TargetKind::Cpu) return splitColumnSums(fusion, columnSumPartsOfProcessors());
   ColumnSumParts parts = columnSumPartsOfGpu(target.multiprocessors);
-  parts.of_short_rows = partsByHand(parts.of_short_rows, target.by_hand);
-  parts.of_long_rows = partsByHand(parts.of_long_rows, target.by_hand);
+  if (const int64_t by_hand = partsByHand(0, target.by_hand); by_hand > 0) parts = {.of_long_rows = by_hand};
   return splitColumnSums(fusion, parts);
 }
 

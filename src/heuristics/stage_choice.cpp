@@ -120,14 +120,23 @@ bool stageRow(const KernelRows& rows, const RowFacts& facts, const KernelTarget&
 
 void stageRowsWithParts(const KernelRows& rows, const RowFacts& facts, const KernelTarget& target,
                         CudaScheduleParameters& parameters) {
-  // With one such sum, or short rows, of which several blocks run at once (graph/split_column_sums.h), registers are faster.
-  constexpr int64_t kManyThreads = 512;
-  if (rows.columnParts().size() < 2 || !facts.is_constant || parameters.threads <= kManyThreads) return;
+  // Of few columns warps take rows side by side. Where two blocks run at once that together have more columns than a long row, registers for one sum are left.
+  constexpr int64_t kFewColumns = 768;
+  constexpr int64_t kHalfOfLong = 4096;
+  constexpr int64_t kLong = 8192;
+  if (!facts.is_constant || facts.rest < kFewColumns) return;
+  if (rows.columnParts().size() == 1 && facts.rest > kHalfOfLong && facts.rest < kLong) return;
   CudaScheduleParameters staged = parameters;
+  staged.rows_per_block = 1;
   staged.stages = 2;
   staged.keeps_columns = true;
   chooseLegalStages(rows, facts, target, staged);
-  if (staged.stages == 2) parameters = staged;
+  if (staged.stages < 2) return;
+  // All blocks are to run at once.
+  const BytesPerElement bytes = bytesPerElement(rows);
+  const int64_t of_block = elementsOfRow(facts, staged) * (staged.stages * bytes.of_rows + bytes.of_columns) + kOthers;
+  const int64_t blocks = rows.columnParts().begin()->second.count->constantInt().value_or(target.multiprocessors);
+  if (blocks / target.multiprocessors * of_block <= target.shared_bytes_per_block) parameters = staged;
 }
 
 }  // namespace tokamak

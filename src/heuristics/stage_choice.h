@@ -16,7 +16,8 @@ void chooseLegalStages(const KernelRows& rows, const RowFacts& facts, const Kern
 bool stageRow(const KernelRows& rows, const RowFacts& facts, const KernelTarget& target, bool may_chunk,
               CudaScheduleParameters& parameters);
 
-/// For rows that blocks take in turns and make sums of columns of: several such sums leave registers for no row.
+/// For rows that blocks take in turns and make sums of columns of: keeps their inputs, and what is the same for all rows, in shared memory, one row ahead, where all
+/// blocks have room for that at once.
 void stageRowsWithParts(const KernelRows& rows, const RowFacts& facts, const KernelTarget& target,
                         CudaScheduleParameters& parameters);
 
