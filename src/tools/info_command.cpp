@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "device_code/device_code.h"
 #include "ir/fields.h"
 #include "ir/functions.h"
@@ -127,6 +128,7 @@ int infoCommand(const InfoOptions& options) {
   printCudaDevices();
   fmt::print("matrix products: {}\n",
              OpenBlas::load() != nullptr ? "OpenBLAS" : "element loops (libopenblas.so.0 was not found)");
+  fmt::print("ranges for profilers: {}\n", describeRanges());
   fmt::print("ops: {} structured, {} elementwise functions\n", allOpKinds().size(), std::size(kFunctions));
   return 0;
 }
