@@ -16,6 +16,7 @@
 #include "oracle/exceptions.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/cpu/open_blas.h"
+#include "runtime/cuda/cupti_records.h"
 #include "runtime/cuda/find_cuda.h"
 
 namespace tokamak::tools {
@@ -129,6 +130,9 @@ int infoCommand(const InfoOptions& options) {
   fmt::print("matrix products: {}\n",
              OpenBlas::load() != nullptr ? "OpenBLAS" : "element loops (libopenblas.so.0 was not found)");
   fmt::print("ranges for profilers: {}\n", describeRanges());
+  fmt::print("times of GPU timelines: {}\n",
+             cuptiHeaderVersion() == 0 ? "the driver's events (built without cupti.h)"
+                                       : fmt::format("CUPTI {}, else the driver's events", cuptiHeaderVersion()));
   fmt::print("ops: {} structured, {} elementwise functions\n", allOpKinds().size(), std::size(kFunctions));
   return 0;
 }

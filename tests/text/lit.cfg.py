@@ -45,7 +45,7 @@ nvtx_recorder = os.path.join(build, "tests", "device", "libnvtx_recorder.so")
 config.substitutions.append(("%nvtx_recorder", shlex.quote(nvtx_recorder)))
 # What the build could be made with.
 offers = subprocess.run([tokamak, "info"], env={**os.environ, "TOKAMAK_CUDA_DRIVER": "none.so"}, stdout=subprocess.PIPE, text=True, check=False).stdout
-for feature, sign in (("nvtx", "profilers: NVTX"),):
+for feature, sign in (("nvtx", "profilers: NVTX"), ("cupti", "timelines: CUPTI")):
     if sign in offers:
         config.available_features.add(feature)
 config.substitutions.append(("%tokamak", shlex.quote(tokamak)))
