@@ -1,9 +1,11 @@
 #include "runtime/cuda/cupti_library.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -16,7 +18,25 @@ namespace tokamak {
 
 namespace {
 
-// Takes all functions; false when one is missing or the version is another one than the records were read about.
+// The library itself steps from record to record. It must go as far as the structures are long that are read here.
+bool hasRecordsOf(const CuptiLibrary& library, int kind) {
+  // The kind stands wherever the next record may begin.
+  std::vector<uint64_t> words(512, uint64_t{1} << 32U | static_cast<uint32_t>(kind));
+  auto* const buffer = reinterpret_cast<uint8_t*>(words.data());
+  const size_t bytes = words.size() * sizeof(uint64_t);
+  void* record = nullptr;
+  const bool is_read = library.next_record(buffer, bytes, &record) == cupti::kSuccess && record == buffer &&
+                       library.next_record(buffer, bytes, &record) == cupti::kSuccess;
+  return is_read && record == buffer + cuptiRecordBytes(kind);
+}
+
+bool isOfHeader(const CuptiLibrary& library) {
+  uint32_t version = 0;
+  if (library.version(&version) != cupti::kSuccess || version != cuptiHeaderVersion()) return false;
+  return std::ranges::all_of(cuptiKinds(), [&](int kind) { return hasRecordsOf(library, kind); });
+}
+
+// Takes all functions; false when one is missing or the records are not those of the header.
 bool takeFunctions(void* handle, CuptiLibrary& library) {
   bool has_all = true;
   const auto get = [&]<class Function>(const char* name, Function& function) {
@@ -33,8 +53,7 @@ bool takeFunctions(void* handle, CuptiLibrary& library) {
   get("cuptiActivityGetNextRecord", library.next_record);
   get("cuptiActivityPushExternalCorrelationId", library.push_label);
   get("cuptiActivityPopExternalCorrelationId", library.pop_label);
-  uint32_t version = 0;
-  return has_all && library.version(&version) == cupti::kSuccess && version == cuptiHeaderVersion();
+  return has_all && isOfHeader(library);
 }
 
 // The versions count on from 1, and since CUDA 13.0 are 10000 times CUDA's.
@@ -50,7 +69,8 @@ LibrarySearch searchFor(CuptiLibrary& found) {
            .pattern = soname,
            .packages = {"cuda_cupti", "cu1[0-9]"},
            .toolkit_folders = {"extras/CUPTI/lib64"}},
-          fmt::format("its version is not {}, whose header this was built with", cuptiHeaderVersion()),
+          fmt::format("its version or its records are not those of the header that this was built with, {}",
+                      cuptiHeaderVersion()),
           [&found](void* handle, const std::string& name) {
             if (!takeFunctions(handle, found)) return false;
             found.path = fileOfFunction(reinterpret_cast<void*>(found.version), name);

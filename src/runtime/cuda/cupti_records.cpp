@@ -37,13 +37,24 @@ std::span<const int> cuptiKinds() {
   return kKinds;
 }
 
+size_t cuptiRecordBytes(int kind) {
+  switch (kind) {
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: return sizeof(TOKAMAK_CUPTI_KERNEL);
+    case CUPTI_ACTIVITY_KIND_MEMCPY: return sizeof(TOKAMAK_CUPTI_MEMCPY);
+    case CUPTI_ACTIVITY_KIND_MEMCPY2: return sizeof(TOKAMAK_CUPTI_MEMCPYPTOP);
+    case CUPTI_ACTIVITY_KIND_MEMSET: return sizeof(TOKAMAK_CUPTI_MEMSET);
+    case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION: return sizeof(CUpti_ActivityExternalCorrelation);
+    case CUPTI_ACTIVITY_KIND_DRIVER: return sizeof(CUpti_ActivityAPI);
+    default: return 0;
+  }
+}
+
 int cuptiLabelKind() { return CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0; }
 
 // The build names the newest structure of each kind that the header has: the library writes that one.
 CuptiRecord readCuptiRecord(const void* record) {
   switch (static_cast<const CUpti_Activity*>(record)->kind) {
-    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-    case CUPTI_ACTIVITY_KIND_KERNEL: return workIn<TOKAMAK_CUPTI_KERNEL>(record);
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: return workIn<TOKAMAK_CUPTI_KERNEL>(record);
     case CUPTI_ACTIVITY_KIND_MEMCPY: return workIn<TOKAMAK_CUPTI_MEMCPY>(record);
     case CUPTI_ACTIVITY_KIND_MEMCPY2: return workIn<TOKAMAK_CUPTI_MEMCPYPTOP>(record);
     case CUPTI_ACTIVITY_KIND_MEMSET: return workIn<TOKAMAK_CUPTI_MEMSET>(record);
@@ -56,6 +67,7 @@ CuptiRecord readCuptiRecord(const void* record) {
 
 uint32_t cuptiHeaderVersion() { return 0; }
 std::span<const int> cuptiKinds() { return {}; }
+size_t cuptiRecordBytes(int /*kind*/) { return 0; }
 int cuptiLabelKind() { return 0; }
 CuptiRecord readCuptiRecord(const void* /*record*/) { return {}; }
 

@@ -2,6 +2,7 @@
 // this is built; it changes with CUPTI's version, so that a library is only used that has the header's.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -25,6 +26,8 @@ uint32_t cuptiHeaderVersion();
 
 /// The activity kinds that give these records (CUpti_ActivityKind). Empty without a header.
 std::span<const int> cuptiKinds();
+/// What a record of such a kind takes.
+size_t cuptiRecordBytes(int kind);
 /// Which kind of label is ours (CUpti_ExternalCorrelationKind).
 int cuptiLabelKind();
 

@@ -46,14 +46,17 @@ void takeRecord(Delivery& to, const CuptiRecord& record) {
     to.works.push_back(record);
 }
 
+// Nothing may be thrown through CUPTI: without memory for it, what there is of the timeline is given up.
 void takeBuffer(driver::Context /*context*/, uint32_t /*stream*/, uint8_t* buffer, size_t /*bytes*/, size_t valid) {
+  Delivery& to = delivery();
+  const std::lock_guard lock(to.mutex);
   try {
-    const std::lock_guard lock(delivery().mutex);
     void* record = nullptr;
-    while (valid > 0 && delivery().library->next_record(buffer, valid, &record) == cupti::kSuccess)
-      takeRecord(delivery(), readCuptiRecord(record));
+    while (valid > 0 && to.library->next_record(buffer, valid, &record) == cupti::kSuccess)
+      takeRecord(to, readCuptiRecord(record));
   } catch (const std::bad_alloc&) {
-    // The timeline lacks what does not fit into memory: nothing may be thrown through CUPTI.
+    to.works.clear();
+    to.labels.clear();
   }
   operator delete(buffer, kBufferAlignment);
 }

@@ -81,7 +81,9 @@ std::vector<uint8_t> bytesOf(const Record& record) {
   switch (record.kind) {
     case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION: return bytesOf<CUpti_ActivityExternalCorrelation>(record);
     case CUPTI_ACTIVITY_KIND_MEMCPY: return bytesOf<TOKAMAK_CUPTI_MEMCPY>(record);
+    case CUPTI_ACTIVITY_KIND_MEMCPY2: return bytesOf<TOKAMAK_CUPTI_MEMCPYPTOP>(record);
     case CUPTI_ACTIVITY_KIND_MEMSET: return bytesOf<TOKAMAK_CUPTI_MEMSET>(record);
+    case CUPTI_ACTIVITY_KIND_DRIVER: return bytesOf<CUpti_ActivityAPI>(record);
     default: return bytesOf<TOKAMAK_CUPTI_KERNEL>(record);
   }
 }

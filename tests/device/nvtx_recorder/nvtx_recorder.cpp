@@ -8,7 +8,7 @@
 #include <mutex>
 #include <string>
 
-#define NVTX_NO_IMPL
+#define NVTX_NO_IMPL  // NOLINT(readability-identifier-naming): the name is NVTX's
 #include <nvtx3/nvToolsExt.h>
 
 namespace {
