@@ -26,10 +26,11 @@ CuptiRecord labelIn(const void* record) {
 
 uint32_t cuptiHeaderVersion() { return CUPTI_API_VERSION; }
 
-// Labels are told of the driver's calls only while these are recorded.
+// Labels are told of calls only while these are recorded; cuBLASLt's go through the runtime library.
 std::span<const int> cuptiKinds() {
   static constexpr int kKinds[] = {CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
                                    CUPTI_ACTIVITY_KIND_DRIVER,
+                                   CUPTI_ACTIVITY_KIND_RUNTIME,
                                    CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
                                    CUPTI_ACTIVITY_KIND_MEMCPY,
                                    CUPTI_ACTIVITY_KIND_MEMCPY2,
@@ -44,7 +45,8 @@ size_t cuptiRecordBytes(int kind) {
     case CUPTI_ACTIVITY_KIND_MEMCPY2: return sizeof(TOKAMAK_CUPTI_MEMCPYPTOP);
     case CUPTI_ACTIVITY_KIND_MEMSET: return sizeof(TOKAMAK_CUPTI_MEMSET);
     case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION: return sizeof(CUpti_ActivityExternalCorrelation);
-    case CUPTI_ACTIVITY_KIND_DRIVER: return sizeof(CUpti_ActivityAPI);
+    case CUPTI_ACTIVITY_KIND_DRIVER:
+    case CUPTI_ACTIVITY_KIND_RUNTIME: return sizeof(CUpti_ActivityAPI);
     default: return 0;
   }
 }

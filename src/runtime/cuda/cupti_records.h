@@ -11,8 +11,8 @@ namespace tokamak {
 struct CuptiRecord {
   enum class Kind : uint8_t {
     Other,
-    Work,   ///< a kernel, a copy or a fill ran from `begin` to `end`, for the driver's call `call`
-    Label,  ///< the driver's call `call` was made under `label`
+    Work,   ///< a kernel, a copy or a fill ran from `begin` to `end`, for the driver's or the runtime's call `call`
+    Label,  ///< the call `call` was made under `label`
   };
   Kind kind = Kind::Other;
   uint32_t call = 0;  ///< CUPTI's correlation id

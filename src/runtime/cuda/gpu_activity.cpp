@@ -98,7 +98,12 @@ std::shared_ptr<GpuActivityRecorder> GpuActivityRecorder::start() {
 
 GpuActivityRecorder::GpuActivityRecorder(const CuptiLibrary& library) : library_(library) {
   if (recorders == 0) enableAll();
-  clock_offset_ns_ = clockOffset(library);
+  try {
+    clock_offset_ns_ = clockOffset(library);
+  } catch (const Error&) {
+    if (recorders == 0) disableAll();
+    throw;
+  }
   ++recorders;
 }
 

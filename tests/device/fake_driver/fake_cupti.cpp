@@ -83,7 +83,8 @@ std::vector<uint8_t> bytesOf(const Record& record) {
     case CUPTI_ACTIVITY_KIND_MEMCPY: return bytesOf<TOKAMAK_CUPTI_MEMCPY>(record);
     case CUPTI_ACTIVITY_KIND_MEMCPY2: return bytesOf<TOKAMAK_CUPTI_MEMCPYPTOP>(record);
     case CUPTI_ACTIVITY_KIND_MEMSET: return bytesOf<TOKAMAK_CUPTI_MEMSET>(record);
-    case CUPTI_ACTIVITY_KIND_DRIVER: return bytesOf<CUpti_ActivityAPI>(record);
+    case CUPTI_ACTIVITY_KIND_DRIVER:
+    case CUPTI_ACTIVITY_KIND_RUNTIME: return bytesOf<CUpti_ActivityAPI>(record);
     default: return bytesOf<TOKAMAK_CUPTI_KERNEL>(record);
   }
 }
