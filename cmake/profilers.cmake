@@ -3,8 +3,10 @@
 option(TOKAMAK_NVTX "Name ranges for profilers, where NVTX's header is found" ON)
 option(TOKAMAK_CUPTI "Take the times of --trace from CUPTI, where its header is found" ON)
 
-# Toolkits, then Python's packages: those that scripts/setup installed, those of an environment, those of the machine.
-file(GLOB cuda_include_folders
+# What the compiler is told by the environment, toolkits, then Python's packages: those that scripts/setup installed, those of an environment,
+# those of the machine.
+string(REPLACE ":" ";" named_include_folders "$ENV{CPLUS_INCLUDE_PATH}")
+file(GLOB cuda_include_folders ${named_include_folders}
   $ENV{CUDA_PATH}/include $ENV{CUDA_PATH}/extras/CUPTI/include
   $ENV{CUDA_HOME}/include $ENV{CUDA_HOME}/extras/CUPTI/include
   /usr/local/cuda/include /usr/local/cuda/extras/CUPTI/include /usr/local/cuda/targets/*-linux/include
