@@ -5,17 +5,19 @@ option(TOKAMAK_CUPTI "Take the times of --trace from CUPTI, where its header is 
 
 # What the compiler is told by the environment, toolkits, then Python's packages: those that scripts/setup installed, those of an environment,
 # those of the machine.
-string(REPLACE ":" ";" named_include_folders "$ENV{CPLUS_INCLUDE_PATH}")
-file(GLOB cuda_include_folders ${named_include_folders}
-  $ENV{CUDA_PATH}/include $ENV{CUDA_PATH}/extras/CUPTI/include
-  $ENV{CUDA_HOME}/include $ENV{CUDA_HOME}/extras/CUPTI/include
-  /usr/local/cuda/include /usr/local/cuda/extras/CUPTI/include /usr/local/cuda/targets/*-linux/include
-  ${PROJECT_SOURCE_DIR}/build/tools/*/nvidia/*/include
-  $ENV{VIRTUAL_ENV}/lib/python3*/*-packages/nvidia/*/include
-  $ENV{CONDA_PREFIX}/lib/python3*/*-packages/nvidia/*/include
-  $ENV{HOME}/.local/lib/python3*/*-packages/nvidia/*/include
-  /usr/local/lib/python3*/*-packages/nvidia/*/include
-  /usr/lib/python3*/*-packages/nvidia/*/include)
+string(REPLACE ":" ";" include_patterns "$ENV{CPLUS_INCLUDE_PATH}")
+foreach(toolkit $ENV{CUDA_PATH} $ENV{CUDA_HOME} /usr/local/cuda)
+  list(APPEND include_patterns ${toolkit}/include ${toolkit}/extras/CUPTI/include ${toolkit}/targets/*-linux/include)
+endforeach()
+list(APPEND include_patterns ${PROJECT_SOURCE_DIR}/build/tools/*/nvidia/*/include)
+foreach(root $ENV{VIRTUAL_ENV} $ENV{CONDA_PREFIX} $ENV{HOME}/.local /usr/local /usr)
+  list(APPEND include_patterns ${root}/lib/python3*/*-packages/nvidia/*/include)
+endforeach()
+set(cuda_include_folders "")
+foreach(pattern IN LISTS include_patterns)  # one by one: what a single search finds is sorted by name
+  file(GLOB found ${pattern})
+  list(APPEND cuda_include_folders ${found})
+endforeach()
 
 find_path(TOKAMAK_NVTX_INCLUDE nvtx3/nvToolsExt.h HINTS ${cuda_include_folders})
 mark_as_advanced(TOKAMAK_NVTX_INCLUDE)
