@@ -1,6 +1,7 @@
 // The interface a host program drives: memory, streams, events, work. Every device passes one conformance suite.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/ranges.h"
 #include "ir/data_type.h"
 #include "ir/memory_kind.h"
 #include "ir/scalar.h"
@@ -61,9 +63,19 @@ class Work {
   virtual ~Work() = default;
   /// What a timeline calls this work; the text lives as long as the work.
   virtual std::string_view name() const { return "work"; }
+  /// The name as profilers know it, who are told it once.
+  RangeName rangeName() const {
+    RangeName known = range_name_.load(std::memory_order_acquire);
+    if (!known.isMade()) [[unlikely]]
+      range_name_.store(known = RangeName(name()), std::memory_order_release);
+    return known;
+  }
   /// Compilers may still run when a work has been prepared: returns when none has to be waited for in a launch. Errors: those of the
   /// compilation.
   virtual void waitUntilReady() const {}
+
+ private:
+  mutable std::atomic<RangeName> range_name_{RangeName()};
 };
 
 /// A caller's recording of a stream's work, which is not run but becomes part of something that he runs later, as often as he likes (a CUDA

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "graph/fold_casts.h"
 #include "graph/fold_empties.h"
 #include "graph/fold_movement.h"
@@ -40,6 +41,8 @@ constexpr FusionPass kPasses[] = {
 std::span<const FusionPass> fusionPasses() { return kPasses; }
 
 std::unique_ptr<Fusion> simplifyFusion(const Fusion& fusion) {
+  static const RangeName range_name("simplify fusion");
+  const Range range(range_name);
   std::unique_ptr<Fusion> simpler = cloneFusion(fusion);
   for (const FusionPass& pass : kPasses) {
     if (pass.simplifies) simpler = pass.run(*simpler);

@@ -1,6 +1,7 @@
 #include "heuristics/schedule_parameters.h"
 
 #include "base/error.h"
+#include "base/ranges.h"
 
 namespace tokamak {
 
@@ -14,6 +15,8 @@ std::string toString(const ScheduleParameters& parameters) {
 }
 
 void scheduleKernel(Fusion& fusion, const ScheduleParameters& parameters) {
+  static const RangeName range_name("schedule kernel");
+  const Range range(range_name);
   if (const auto* cpu = std::get_if<CpuScheduleParameters>(&parameters))
     scheduleForCpu(fusion, *cpu);
   else

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "host/race_report.h"
 #include "host/step_order.h"
 #include "host/step_rules.h"
@@ -166,6 +167,8 @@ std::vector<RaceReport> checkStepList(const StepList& list, CheckOptions options
 }
 
 void requireRaceFree(const StepList& list) {
+  static const RangeName range_name("check plan");
+  const Range range(range_name);
   constexpr size_t kShown = 5;
   const auto reports = checkStepList(list);
   std::string text;

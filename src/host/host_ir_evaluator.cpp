@@ -9,6 +9,7 @@
 
 #include "analysis/bind_shape.h"
 #include "base/error.h"
+#include "base/ranges.h"
 #include "host/checker.h"
 #include "host/given_memory.h"
 #include "host/plan_key.h"
@@ -54,6 +55,14 @@ struct DirectOutput {
   std::shared_ptr<RunStorage> storage;
 };
 
+void waitForCompilers(const StepList& list) {
+  static const RangeName range_name("wait for compilers");
+  const Range range(range_name);
+  for (const Step& step : list.steps) {
+    if (step.work != nullptr) step.work->waitUntilReady();
+  }
+}
+
 bool contains(const Tensor& tensor, const void* address) {
   const auto* first = static_cast<const std::byte*>(tensor.data());
   return address >= first && address < first + std::max<int64_t>(bytesOf(tensor), 1);
@@ -65,6 +74,7 @@ HostIrEvaluator::HostIrEvaluator(std::unique_ptr<HostIrContainer> program, Devic
     : program_(std::move(program)),
       device_(&device),
       params_(params),
+      run_name_("run " + program_->name()),
       works_(std::make_shared<WorkCache>()),
       home_(device.createStream()),
       streams_(std::make_shared<RunStreams>(device, params.number_of_streams)) {
@@ -298,6 +308,8 @@ void HostIrEvaluator::requireGivenWritten(const Call& call, const StatementRunne
 }
 
 std::unique_ptr<Plan> HostIrEvaluator::record(const Call& call) {
+  static const RangeName range_name("record plan");
+  const Range range(range_name);
   ScalarBindings scalars;
   validate(call, scalars);
   Recorder recorder(device_);
@@ -358,9 +370,7 @@ std::unique_ptr<Plan> HostIrEvaluator::record(const Call& call) {
   for (int32_t i = 1; i < recorded.stream_count; ++i)
     workers.push_back(&streams_->worker(recorded_streams.indexOf(i - 1)));
   // Compilers worked side by side since the first statement was walked.
-  for (const Step& step : recorded.steps) {
-    if (step.work != nullptr) step.work->waitUntilReady();
-  }
+  waitForCompilers(recorded);
   auto plan = std::make_unique<Plan>(*device_, std::move(recorded), std::move(outputs), std::move(workers), home_);
   plan->tellCopiedViews(runner.copiedViews());
   if (params_.checks_plans) requireRaceFree(plan->steps());
@@ -514,6 +524,7 @@ const Tensor& HostIrEvaluator::callersMemory(const Call& call, const void* addre
 }
 
 std::vector<Tensor> HostIrEvaluator::runWithInput(const std::vector<std::pair<Val*, RunValue>>& values) {
+  const Range range(run_name_);
   const std::lock_guard lock(mutex_);
   const Call call = bind(values);
   requirePlaces(call.inputs, call.outputs);
@@ -557,6 +568,7 @@ Plan& HostIrEvaluator::planFor(const std::vector<std::pair<Val*, RunValue>>& val
 
 void HostIrEvaluator::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, Stream& stream,
                           std::span<const ScalarValue> scalars) {
+  const Range range(run_name_);
   const std::lock_guard lock(mutex_);
   TK_REQUIRE(inputs.size() == input_tensors_.size() && outputs.size() == program_->outputs().size(), Bind,
              "run: {} inputs and {} outputs given; the program has {} and {}", inputs.size(), outputs.size(),

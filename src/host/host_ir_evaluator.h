@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/ranges.h"
 #include "device/output_allocator.h"
 #include "device/tensor.h"
 #include "host/host_ir_container.h"
@@ -92,6 +93,7 @@ class HostIrEvaluator {
   std::unique_ptr<HostIrContainer> program_;
   Device* device_;
   HostIrEvaluatorParams params_;
+  const RangeName run_name_;  ///< of a call: "run softmax"
   /// What a call gave, until its work is done.
   struct InFlight {
     std::unique_ptr<Event> done;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "graph/fusion_passes.h"
 #include "graph/view_outputs.h"
 #include "host/buffer_passes.h"
@@ -132,6 +133,8 @@ void labelTensors(HostIrContainer& program) {
 
 std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& definition, Grouping grouping,
                                                  const KernelTarget& target, OutputViews views) {
+  static const RangeName range_name("cut fusion");
+  const Range range(range_name);
   const std::unique_ptr<Fusion> simplified =
       grouping == Grouping::Fused ? prepareForKernels(*simplifyFusion(definition), target) : nullptr;
   const Fusion& whole = simplified != nullptr ? *simplified : definition;
@@ -176,6 +179,8 @@ std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& definition, Group
 }
 
 void finishHostProgram(HostIrContainer& program, const HostLoweringOptions& options) {
+  static const RangeName range_name("lower host program");
+  const Range range(range_name);
   lowerStreams(program, options.stream_sync);
   if (options.after_streams) options.after_streams(program);
   rotateStreamBuffers(program);

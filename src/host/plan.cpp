@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "host/place_buffers.h"
 #include "host/step_clocks.h"
 
@@ -34,6 +35,8 @@ Plan::Plan(Device& device, StepList recorded, std::vector<PlanOutput> outputs, s
       outputs_(std::move(outputs)),
       streams_(std::move(workers)),
       home_(std::move(home)) {
+  static const RangeName range_name("place and prepare plan");
+  const Range range(range_name);
   streams_.insert(streams_.begin(), nullptr);  // the caller's, given per call
   for (PlanOutput& output : outputs_) output.at.buffer = numberAfterPlacing(recorded_, list_, output.at.buffer);
   compile();
@@ -154,6 +157,8 @@ void Plan::replayInto(Capture& capture, std::span<void* const> inputs, std::span
 
 void Plan::replay(std::span<void* const> inputs, std::span<void* const> output_buffers,
                   std::span<void* const> parameters, Stream& stream, const std::shared_ptr<Event>& done) {
+  static const RangeName range_name("replay plan");
+  const Range range(range_name);
   const std::lock_guard lock(mutex_);
   setBases(inputs, output_buffers, arenas_);
   // The arena and the worker streams are shared by all calls: a call on another stream starts after the last one.

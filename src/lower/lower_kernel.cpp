@@ -2,6 +2,7 @@
 
 #include "analysis/addresses.h"
 #include "base/error.h"
+#include "base/ranges.h"
 #include "kernel/complete_kernel.h"
 #include "lower/loop_nests.h"
 #include "lower/part_sums.h"
@@ -11,6 +12,8 @@ namespace tokamak {
 
 kir::Kernel lowerKernel(std::shared_ptr<Fusion> fusion, std::string name, int64_t alignment,
                         const KernelPassOptions& options) {
+  static const RangeName range_name("lower kernel");
+  const Range range(range_name);
   kir::Kernel kernel;
   kernel.alignment = alignment;
   kernel.name = std::move(name);

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <vector>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "kernel/complete_kernel.h"
 #include "kernel/verify_kernel.h"
 #include "lower/async_copies.h"
@@ -51,6 +53,12 @@ void finishPass(std::string_view pass, const kir::Kernel& kernel, const KernelPa
     kir::verifyKernel(kernel);
   }
   if (options.after) options.after(pass, kernel);
+}
+
+std::vector<RangeName> passNames() {
+  std::vector<RangeName> names;
+  for (const KernelPass& pass : kernelPasses()) names.emplace_back(pass.name);
+  return names;
 }
 
 }  // namespace
@@ -101,10 +109,16 @@ kir::Kernel runKernelPass(const KernelPass& pass, kir::Kernel kernel) {
 }
 
 kir::Kernel runKernelPasses(kir::Kernel kernel, const KernelPassOptions& options) {
+  static const RangeName range_name("kernel passes");
+  const Range range(range_name);
+  static const std::vector<RangeName> pass_names = passNames();
   kir::completeKernel(kernel);
   finishPass("lower", kernel, options);
   for (const KernelPass& pass : kernelPasses()) {
-    kernel = runKernelPass(pass, std::move(kernel));
+    {
+      const Range pass_range(pass_names[static_cast<size_t>(&pass - kernelPasses().data())]);
+      kernel = runKernelPass(pass, std::move(kernel));
+    }
     finishPass(pass.name, kernel, options);
   }
   return kernel;

@@ -9,12 +9,14 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "device_code/device_code.h"
 #include "ir/fields.h"
 #include "ir/functions.h"
 #include "oracle/exceptions.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/cpu/open_blas.h"
+#include "runtime/cuda/cupti_records.h"
 #include "runtime/cuda/find_cuda.h"
 
 namespace tokamak::tools {
@@ -127,6 +129,10 @@ int infoCommand(const InfoOptions& options) {
   printCudaDevices();
   fmt::print("matrix products: {}\n",
              OpenBlas::load() != nullptr ? "OpenBLAS" : "element loops (libopenblas.so.0 was not found)");
+  fmt::print("ranges for profilers: {}\n", describeRanges());
+  fmt::print("times of GPU timelines: {}\n",
+             cuptiHeaderVersion() == 0 ? "the driver's events (built without cupti.h)"
+                                       : fmt::format("CUPTI {}, else the driver's events", cuptiHeaderVersion()));
   fmt::print("ops: {} structured, {} elementwise functions\n", allOpKinds().size(), std::size(kFunctions));
   return 0;
 }

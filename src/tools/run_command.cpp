@@ -305,9 +305,14 @@ int runProgram(ProgramFile& file, const RunOptions& options, const DumpOptions& 
   if (options.explain) explainViews(plan);
   printSummary(plan.summary(), std::move(times));
   if (!options.trace.empty()) {
-    if (options.device == "cuda") static_cast<CudaDevice&>(device).reportTrace();
+    std::string source;
+    if (options.device == "cuda") {
+      auto& cuda = static_cast<CudaDevice&>(device);
+      cuda.reportTrace();
+      source = ", times by " + cuda.traceSource();
+    }
     timeline.write(options.trace);
-    fmt::print("trace: {}\n", options.trace);
+    fmt::print("trace: {}{}\n", options.trace, source);
   }
   if (!options.check) return 0;
   return check(*file.fusion, reference_inputs, outputs, inputs.bindings) ? 0 : 1;

@@ -2,6 +2,7 @@
 #   %tokamak          the command line under test          (parameter tokamak=PATH)
 #   %tokamak_with_planted_faults  the same, with wrong rules of some ops (planted_faults/), from the same folder
 #   %fake_cuda        a CUDA driver without a GPU, for TOKAMAK_CUDA_DRIVER to name, from the same build
+#   %nvtx_recorder    a profiler that writes down the ranges it is told, from the same build, where that has NVTX (REQUIRES: nvtx)
 #   FileCheck         LLVM's FileCheck                     (parameter filecheck=PATH)
 #   %root             the root of the source tree
 #   %python           the Python that runs lit
@@ -10,6 +11,7 @@
 import os
 import shlex
 import shutil
+import subprocess
 import sys
 
 import lit.formats
@@ -39,6 +41,13 @@ config.test_exec_root = lit_config.params.get("exec_root", os.path.join(root, "b
 config.substitutions.append(("%tokamak_with_planted_faults", shlex.quote(tokamak + "_with_planted_faults")))
 build = os.path.dirname(os.path.dirname(os.path.abspath(tokamak)))
 config.substitutions.append(("%fake_cuda", shlex.quote(os.path.join(build, "tests", "device", "libfake_cuda.so"))))
+nvtx_recorder = os.path.join(build, "tests", "device", "libnvtx_recorder.so")
+config.substitutions.append(("%nvtx_recorder", shlex.quote(nvtx_recorder)))
+# What the build could be made with.
+offers = subprocess.run([tokamak, "info"], env={**os.environ, "TOKAMAK_CUDA_DRIVER": "none.so"}, stdout=subprocess.PIPE, text=True, check=False).stdout
+for feature, sign in (("nvtx", "profilers: NVTX"), ("cupti", "timelines: CUPTI")):
+    if sign in offers:
+        config.available_features.add(feature)
 config.substitutions.append(("%tokamak", shlex.quote(tokamak)))
 config.substitutions.append(("%root", shlex.quote(root)))
 config.substitutions.append(("%exits", f"{shlex.quote(sys.executable)} {shlex.quote(exits)}"))

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "codegen/source.h"
 #include "runtime/compile/c_compiler_probe.h"
 #include "runtime/compile/program_search.h"
@@ -109,6 +110,8 @@ std::string CCompiler::keepSource(std::string_view source) const {
 }
 
 std::string CCompiler::compile(std::string_view source) const {
+  static const RangeName range_name("compile C");
+  const Range range(range_name);
   ScopedFile text(folder_->freshPath(".c"));
   const ScopedFile image(folder_->freshPath(".so"));
   writePrivateFile(text.path(), source);

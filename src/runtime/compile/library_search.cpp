@@ -40,11 +40,12 @@ std::string LibrarySearch::named() const { return environmentValue(names_.variab
 std::vector<std::string> LibrarySearch::folderPatterns() const {
   std::vector<std::string> result;
   if (!named().empty()) return result;
+  std::vector<std::string> toolkit_folders = {"lib64", "lib", "targets/*-linux/lib"};
+  toolkit_folders.insert(toolkit_folders.end(), names_.toolkit_folders.begin(), names_.toolkit_folders.end());
   for (const std::string& toolkit :
        {environmentValue("CUDA_PATH"), environmentValue("CUDA_HOME"), std::string("/usr/local/cuda")})
-    if (!toolkit.empty())
-      for (const char* const folder : {"lib64", "lib", "targets/*-linux/lib"})
-        result.push_back(fmt::format("{}/{}", toolkit, folder));
+    for (const std::string& folder : toolkit_folders)
+      if (!toolkit.empty()) result.push_back(fmt::format("{}/{}", toolkit, folder));
   std::vector<std::string> packages;
   const std::string python_path = environmentValue("PYTHONPATH");
   for (size_t begin = 0; begin < python_path.size();) {

@@ -15,6 +15,7 @@ struct LibraryNames {
   std::vector<std::string> sonames;   ///< the loader's names, best first
   std::string pattern;                ///< of files in a folder: "libnvrtc.so.1[0-9]"
   std::vector<std::string> packages;  ///< folders of Python's packages under nvidia/, as patterns
+  std::vector<std::string> toolkit_folders = {};  ///< of a toolkit, besides those of libraries
 };
 
 class LibrarySearch {

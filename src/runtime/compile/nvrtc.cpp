@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "runtime/compile/c_compiler_probe.h"
 #include "runtime/compile/program_search.h"
 
@@ -146,6 +147,8 @@ CacheKey NvrtcCompiler::keyOf(std::string_view source) const {
 }
 
 Cubin NvrtcCompiler::compileNow(const std::string& source) {
+  static const RangeName range_name("compile CUDA");
+  const Range range(range_name);
   const NvrtcLibrary& nvrtc = library();
   Program program(nvrtc, source);
   const int status = program.compile(flags_);

@@ -21,6 +21,10 @@ constexpr int64_t kBytesPerBlock = 256 * 1024;  // of a copy or fill that the po
 
 thread_local const StreamQueue* queue_run_here = nullptr;
 
+// As StreamQueue::RecordKind; a launch is called like its work.
+constexpr std::string_view kRecordNames[] = {"record",   "wait",       "copy",      "fill", "launch",
+                                             "callback", "write flag", "wait flag", "reset"};
+
 // Streams of this process that sleep until a flag changes; while there are none, writing a flag needs no system call.
 std::atomic<int> flag_sleepers = 0;
 
@@ -236,6 +240,7 @@ void StreamQueue::runAll() {
 
 // Waits and flag writes happen even when the stream skips work: others rely on what was before them being over.
 void StreamQueue::execute(Record& record) {
+  const Range range(rangeName(record));
   const bool is_skipping = isSkipping(record);
   switch (record.kind) {
     case RecordKind::Mark:
@@ -358,19 +363,17 @@ std::shared_ptr<StreamFailure> StreamQueue::failureAt(uint64_t point) const {
   return found == failed_.rend() ? nullptr : found->failure;
 }
 
-std::string_view StreamQueue::traceName(const Record& record) const {
-  switch (record.kind) {
-    case RecordKind::Mark: return "record";
-    case RecordKind::Wait: return "wait";
-    case RecordKind::Copy: return "copy";
-    case RecordKind::Fill: return "fill";
-    case RecordKind::Launch: return static_cast<const LaunchRecord&>(record).work->name();
-    case RecordKind::Callback: return "callback";
-    case RecordKind::WriteFlag: return "write flag";
-    case RecordKind::WaitFlag: return "wait flag";
-    case RecordKind::Reset: return "reset";
-  }
-  return "";
+std::string_view StreamQueue::traceName(const Record& record) {
+  if (record.kind == RecordKind::Launch) return static_cast<const LaunchRecord&>(record).work->name();
+  return kRecordNames[static_cast<size_t>(record.kind)];
+}
+
+// Made by whichever stream comes first: no order between streams that ThreadSanitizer may count on.
+RangeName StreamQueue::rangeName(const Record& record) {
+  const HideFromSanitizer hide;
+  if (record.kind == RecordKind::Launch) return static_cast<const LaunchRecord&>(record).work->rangeName();
+  static const std::vector<RangeName> names = rangeNames(kRecordNames);
+  return names[static_cast<size_t>(record.kind)];
 }
 
 }  // namespace tokamak

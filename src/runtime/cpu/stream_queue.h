@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/ranges.h"
 #include "base/spin_lock.h"
 #include "base/trace.h"
 #include "device/arena.h"
@@ -108,7 +109,8 @@ class StreamQueue final : public StreamClock {
   bool isSkipping(const Record& record);
   void recover();
   void fail(std::shared_ptr<StreamFailure> failure);
-  std::string_view traceName(const Record& record) const;
+  static std::string_view traceName(const Record& record);
+  static RangeName rangeName(const Record& record);
 
   const int64_t index_;
   const StreamQueueOptions options_;

@@ -106,7 +106,7 @@ CudaDevice::CudaDevice(int64_t ordinal, const CudaDeviceOptions& options)
       points_(*context_),
       capture_streams_(std::make_shared<StreamPool>(context_)),
       capture_remains_(std::make_shared<CaptureRemains>()) {
-  if (options_.trace != nullptr) trace_ = std::make_unique<CudaTrace>(context_, *options_.trace);
+  if (options_.trace != nullptr) trace_ = CudaTrace::start(context_, *options_.trace);
   context_->onShortage([this] { trimMemory(); });
   properties_ = {.name = context_->name(),
                  .description = processorName(*context_),
@@ -132,6 +132,8 @@ void CudaDevice::reportTrace() {
   if (trace_ != nullptr) trace_->report();
 }
 
+std::string CudaDevice::traceSource() const { return trace_ == nullptr ? "" : trace_->describe(); }
+
 std::unique_ptr<Stream> CudaDevice::createStream() {
   const std::lock_guard lock(queues_mutex_);
   if (idle_queues_.empty()) {
@@ -139,7 +141,7 @@ std::unique_ptr<Stream> CudaDevice::createStream() {
     auto queue = std::make_unique<CudaQueue>(index, *context_, raise_count_);
     if (trace_ != nullptr) {
       queue->observe(*trace_);
-      trace_->nameTrack(index, fmt::format("stream {}", index));
+      options_.trace->nameTrack(index, fmt::format("stream {}", index));
     }
     idle_queues_.reserve(queues_.size() + 1);  // so that giving a stream back needs no memory
     idle_queues_.push_back(queues_.emplace_back(std::move(queue)).get());

@@ -94,6 +94,8 @@ class CudaDevice final : public Device {
   bool usesGraphs() const { return options_.uses_graphs && trace_ == nullptr; }
   /// Waits for what streams were given that this device made, and tells the observer of options.trace when the GPU did it. Errors: Device.
   void reportTrace();
+  /// Where the times of reportTrace() come from, in words; empty without options.trace.
+  std::string traceSource() const;
   /// On which plans are captured.
   const std::shared_ptr<StreamPool>& captureStreams() const { return capture_streams_; }
   /// Of a stream that a CUDA device made.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/ranges.h"
 
 namespace tokamak {
 
@@ -48,6 +49,8 @@ driver::Graph CudaGraph::captured(PackedSteps& packed) {
 }
 
 void CudaGraph::captureAgain(PackedSteps& packed) {
+  static const RangeName range_name("capture graph");
+  const Range range(range_name);
   const CurrentContext current(*context_);
   destroy();
   context_->check(context_->driver().stream_create(&origin_, driver::kStreamNonBlocking), "{}: creating a stream",
@@ -64,6 +67,8 @@ bool CudaGraph::canUpdate(const PackedSteps& packed, uint32_t step) const {
 }
 
 void CudaGraph::update(PackedSteps& packed) {
+  static const RangeName range_name("update graph");
+  const Range range(range_name);
   for (const uint32_t i : packed.changed()) {
     PackedStep& step = packed.steps()[i];
     if (nodes_[i] == nullptr) continue;
@@ -81,6 +86,8 @@ void CudaGraph::update(PackedSteps& packed) {
 }
 
 void CudaGraph::launch(driver::Stream stream) {
+  static const RangeName range_name("launch graph");
+  const Range range(range_name);
   context_->check(context_->driver().graph_launch(exec_, stream), "{}: launching a graph of {} steps", context_->name(),
                   nodes_.size());
 }

@@ -1,8 +1,12 @@
 #include "runtime/cuda/cuda_module.h"
 
+#include "base/ranges.h"
+
 namespace tokamak {
 
 std::shared_ptr<const CudaModule> CudaModule::load(std::shared_ptr<DriverContext> context, std::string_view image) {
+  static const RangeName range_name("load kernel");
+  const Range range(range_name);
   const CurrentContext current(*context);
   const std::string terminated(image);  // PTX text has to end with a zero
   driver::Module module = nullptr;

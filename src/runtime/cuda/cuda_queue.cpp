@@ -151,8 +151,10 @@ void CudaQueue::keepFailure(std::exception_ptr cause) {
   if (failure_ == nullptr || failure_->raised.load() != 0) failure_ = std::move(failure);
 }
 
+// `tell` tells the driver of work: a range of the host's time, and a span of the GPU's where that is traced.
 template <class Tell>
-void CudaQueue::traced(std::string_view name, const Tell& tell) {
+void CudaQueue::told(std::string_view name, RangeName range_name, const Tell& tell) {
+  const Range range(range_name);
   if (trace_ == nullptr) return tell();
   trace_->span(index_, stream_, name, tell);
 }
@@ -163,12 +165,16 @@ static uint64_t flowOf(const CudaPoint& point) {
 }
 
 void CudaQueue::recordNow(CudaPoint& point) {
+  static const RangeName range_name("record");
+  const Range range(range_name);
   if (trace_ != nullptr) trace_->flowBegin(index_, stream_, flowOf(point));
   context_.check(context_.driver().event_record(point.event, stream_), "{}, stream {}: recording an event",
                  context_.name(), index_);
 }
 
 void CudaQueue::waitNow(const CudaPoint& point) {
+  static const RangeName range_name("wait");
+  const Range range(range_name);
   const auto tell = [&] {
     context_.check(context_.driver().stream_wait_event(stream_, point.event, 0), "{}, stream {}: waiting for an event",
                    context_.name(), index_);
@@ -228,9 +234,10 @@ void CudaQueue::wait(const CudaPointRef& point) {
 }
 
 void CudaQueue::copy(void* to, const void* from, int64_t bytes) {
+  static const RangeName range_name("copy");
   issue(Kind::Work, [=, this] {
     const auto size = static_cast<size_t>(bytes);
-    traced("copy", [&] {
+    told("copy", range_name, [&] {
       context_.check(context_.driver().copy_async(addressOf(to), addressOf(from), size, stream_),
                      "{}: copying {} bytes from {} to {}", context_.name(), bytes, from, to);
     });
@@ -239,6 +246,7 @@ void CudaQueue::copy(void* to, const void* from, int64_t bytes) {
 
 // Pageable memory is out of the driver's reach.
 void CudaQueue::fill(void* to, uint8_t byte, int64_t bytes) {
+  static const RangeName range_name("fill");
   const auto size = static_cast<size_t>(bytes);
   if (!context_.isKnown(to)) {
     return defer(Kind::Work, [=, this](const Command&) {
@@ -247,7 +255,7 @@ void CudaQueue::fill(void* to, uint8_t byte, int64_t bytes) {
     });
   }
   issue(Kind::Work, [=, this] {
-    traced("fill", [&] {
+    told("fill", range_name, [&] {
       context_.check(context_.driver().fill_async(addressOf(to), byte, size, stream_), "{}: filling {} bytes at {}",
                      context_.name(), bytes, to);
     });
@@ -260,26 +268,28 @@ void CudaQueue::launch(const CudaWork& work, std::span<void* const> addresses) {
     if (isSkipping(raise_count_.load())) return;
     const CurrentContext current(context_);
     gpu_position_.store(++position_);
-    return traced(work.name(), [&] { work.enqueue(context_, stream_, addresses); });
+    return told(work.name(), work.rangeName(), [&] { work.enqueue(context_, stream_, addresses); });
   }
   deferLocked(Kind::Work,
               [this, &work, copies = std::vector<void*>(addresses.begin(), addresses.end())](const Command& command) {
                 const CurrentContext current(context_);
                 gpu_position_.store(command.position);
-                traced(work.name(), [&] { work.enqueue(context_, stream_, copies); });
+                told(work.name(), work.rangeName(), [&] { work.enqueue(context_, stream_, copies); });
               });
 }
 
 void CudaQueue::launch(PackedStep& step) {
   step.makeReady(context_, stream_);
-  if (!tryIssue([&] { traced(step.work->name(), [&] { step.enqueue(context_, stream_); }); }))
-    launch(*step.work, step.values);
+  const auto enqueue = [&] { step.enqueue(context_, stream_); };
+  if (!tryIssue([&] { told(step.work->name(), step.work->rangeName(), enqueue); })) launch(*step.work, step.values);
 }
 
 void CudaQueue::callback(std::function<void()> function) {
+  static const RangeName range_name("callback");
   defer(Kind::Work, [this, function = std::move(function)](const Command& command) {
     finishGpuWork();
     noteDone(command.position - 1);
+    const Range range(range_name);
     function();
   });
 }

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <thread>
 
+#include "base/ranges.h"
 #include "device/arena.h"
 #include "runtime/cuda/cuda_point.h"
 #include "runtime/cuda/cuda_work.h"
@@ -109,7 +110,7 @@ class CudaQueue final : public StreamClock {
   void adopt(const std::shared_ptr<CudaFailure>& failure, uint32_t raise_count);
   void keepFailure(std::exception_ptr cause);
   template <class Tell>
-  void traced(std::string_view name, const Tell& tell);
+  void told(std::string_view name, RangeName range, const Tell& tell);
   void recordNow(CudaPoint& point);
   void waitNow(const CudaPoint& point);
   driver::Graph askForGraph() const;

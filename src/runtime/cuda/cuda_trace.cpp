@@ -1,73 +1,45 @@
 #include "runtime/cuda/cuda_trace.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <utility>
+
+#include <dlfcn.h>
+
+#include "base/error.h"
+#include "runtime/cuda/activity_trace.h"
+#include "runtime/cuda/event_trace.h"
 
 namespace tokamak {
 
-CudaTrace::CudaTrace(std::shared_ptr<DriverContext> context, TraceObserver& observer)
-    : context_(std::move(context)), observer_(observer) {
-  const CurrentContext current(*context_);
-  driver::Stream stream = nullptr;
-  context_->check(context_->driver().stream_create(&stream, driver::kStreamNonBlocking), "making a timeline's stream");
-  start_ = stamp(stream);
-  context_->check(context_->driver().event_synchronize(start_), "waiting for the beginning of a timeline");
-  start_ns_ = traceNow();
-  context_->driver().stream_destroy(stream);
+namespace {
+
+// CUPTI watches the driver that the loader finds. Of another one, which somebody named, it sees nothing, unless he names a CUPTI for it, too.
+void requireWatchedDriver(const DriverLibrary& driver) {
+  if (std::getenv("TOKAMAK_CUPTI") != nullptr) return;
+  void* const loaded = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+  void* const watched = loaded == nullptr ? nullptr : dlsym(loaded, "cuInit");
+  TK_REQUIRE(watched == reinterpret_cast<void*>(driver.init), Unsupported,
+             "CUPTI: it does not watch the driver '{}', which is not the loader's libcuda.so.1", driver.path);
 }
 
-CudaTrace::~CudaTrace() {
-  forget();
-  context_->quietly([&](const DriverLibrary& driver) { driver.event_destroy(start_); });
+// Without the list of what was tried.
+std::string inOneLine(const std::string& text) {
+  return text.substr(0, std::min(text.find(" Tried:"), text.find('\n')));
 }
 
-driver::Event CudaTrace::stamp(driver::Stream stream) {
-  driver::Event event = nullptr;
-  context_->check(context_->driver().event_create(&event, driver::kEventTiming), "making an event of a timeline");
-  context_->check(context_->driver().event_record(event, stream), "recording an event of a timeline");
-  return event;
-}
+}  // namespace
 
-void CudaTrace::keep(Entry entry) {
-  const std::lock_guard lock(mutex_);
-  entries_.push_back(std::move(entry));
-}
-
-void CudaTrace::flowBegin(int64_t track, driver::Stream stream, uint64_t flow) {
-  const driver::Event at = stamp(stream);
-  keep({.kind = Kind::FlowBegin, .track = track, .flow = flow, .begin = at, .end = at});
-}
-
-int64_t CudaTrace::timeOf(driver::Event event) {
-  context_->check(context_->driver().event_synchronize(event), "waiting for an event of a timeline");
-  float milliseconds = 0;
-  context_->check(context_->driver().event_elapsed(&milliseconds, start_, event), "reading an event of a timeline");
-  return start_ns_ + static_cast<int64_t>(1e6 * static_cast<double>(milliseconds));
-}
-
-void CudaTrace::report() {
-  const CurrentContext current(*context_);
-  const std::lock_guard lock(mutex_);
-  for (const Entry& entry : entries_) {
-    const int64_t begin = timeOf(entry.begin);
-    const int64_t end = timeOf(entry.end);
-    if (entry.kind == Kind::FlowBegin) {
-      observer_.flowBegin(entry.track, entry.flow, begin);
-      continue;
-    }
-    observer_.span(entry.track, entry.name, begin, end);
-    if (entry.kind == Kind::FlowEnd) observer_.flowEnd(entry.track, entry.flow, end);
+std::unique_ptr<CudaTrace> CudaTrace::start(std::shared_ptr<DriverContext> context, TraceObserver& observer) {
+  std::string reason;
+  try {
+    requireWatchedDriver(context->driver());
+    return std::make_unique<ActivityTrace>(context, observer);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::Unsupported) throw;
+    reason = inOneLine(error.message());
   }
-  forget();
-}
-
-void CudaTrace::forget() {
-  context_->quietly([&](const DriverLibrary& driver) {
-    for (const Entry& entry : entries_) {
-      driver.event_destroy(entry.begin);
-      if (entry.end != entry.begin) driver.event_destroy(entry.end);
-    }
-  });
-  entries_.clear();
+  return std::make_unique<EventTrace>(std::move(context), observer, std::move(reason));
 }
 
 }  // namespace tokamak

@@ -1,12 +1,11 @@
-// CudaTrace: when the GPU did what, by events of the driver around each piece of work.
+// CudaTrace: when the GPU did what. Its times come from CUPTI where that can be used, else from events of the driver.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/trace.h"
 #include "runtime/cuda/driver_context.h"
@@ -16,56 +15,27 @@ namespace tokamak {
 /// What is told of streams is kept until report(). Thread-safe. The context is current wherever the driver is told of work.
 class CudaTrace {
  public:
-  /// Errors: Device.
-  CudaTrace(std::shared_ptr<DriverContext> context, TraceObserver& observer);
+  /// Tells the driver of work.
+  using Tell = std::function<void()>;
+
+  /// `observer` outlives the trace. Errors: Device.
+  static std::unique_ptr<CudaTrace> start(std::shared_ptr<DriverContext> context, TraceObserver& observer);
+  CudaTrace() = default;
   CudaTrace(const CudaTrace&) = delete;
   CudaTrace& operator=(const CudaTrace&) = delete;
-  ~CudaTrace();
+  virtual ~CudaTrace() = default;
 
-  void nameTrack(int64_t track, std::string_view name) { observer_.nameTrack(track, name); }
-
-  /// `tell` tells the driver of work on the stream: a span from the end of what stands before it.
-  template <class Tell>
-  void span(int64_t track, driver::Stream stream, std::string_view name, const Tell& tell) {
-    const driver::Event begin = stamp(stream);
-    tell();
-    keep({.kind = Kind::Span, .track = track, .name = std::string(name), .begin = begin, .end = stamp(stream)});
-  }
+  /// Calls `tell`, which tells the driver of work on the stream. The stream lives as long as the trace.
+  virtual void span(int64_t track, driver::Stream stream, std::string_view name, const Tell& tell) = 0;
   /// Others may wait for what the stream does next.
-  void flowBegin(int64_t track, driver::Stream stream, uint64_t flow);
+  virtual void flowBegin(int64_t track, driver::Stream stream, uint64_t flow) = 0;
   /// As span(), for a wait.
-  template <class Tell>
-  void flowEnd(int64_t track, driver::Stream stream, uint64_t flow, const Tell& tell) {
-    const driver::Event begin = stamp(stream);
-    tell();
-    keep({.kind = Kind::FlowEnd, .track = track, .name = "wait", .flow = flow, .begin = begin, .end = stamp(stream)});
-  }
-
+  virtual void flowEnd(int64_t track, driver::Stream stream, uint64_t flow, const Tell& tell) = 0;
   /// Waits for all of it, tells the observer, and forgets it. Errors: Device.
-  void report();
+  virtual void report() = 0;
 
- private:
-  enum class Kind : uint8_t { Span, FlowBegin, FlowEnd };
-  struct Entry {
-    Kind kind = Kind::Span;
-    int64_t track = 0;
-    std::string name = {};
-    uint64_t flow = 0;
-    driver::Event begin = nullptr;
-    driver::Event end = nullptr;
-  };
-
-  driver::Event stamp(driver::Stream stream);
-  void keep(Entry entry);
-  int64_t timeOf(driver::Event event);
-  void forget();
-
-  std::shared_ptr<DriverContext> context_;
-  TraceObserver& observer_;
-  driver::Event start_ = nullptr;
-  int64_t start_ns_ = 0;
-  std::mutex mutex_;
-  std::vector<Entry> entries_;
+  /// Where the times come from, in words: "CUPTI 130001", or "the driver's events" and why.
+  virtual std::string describe() const = 0;
 };
 
 }  // namespace tokamak

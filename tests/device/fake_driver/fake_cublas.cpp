@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "fake_cupti.h"
 #include "fake_memory.h"
 #include "fake_settings.h"
 #include "fake_stream.h"
@@ -235,10 +236,11 @@ int cublasLtMatmul(void*, void* product, const void* alpha, const void* a, void*
     const auto bytes = static_cast<size_t>(extentOf(call.layouts[i])) * sizeOf(call.layouts[i].type);
     if (!fake::isLegal(call.addresses[i], bytes, false)) return kInvalidValue;
   }
-  as<fake::Stream>(stream)->push([=] {
+  const auto run = [=] {
     std::memset(workspace, 0x5A, workspace_bytes);
     multiply(call);
-  });
+  };
+  as<fake::Stream>(stream)->push(fake::watched(fake::Activity::Kernel, run));
   return 0;
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "fake_cupti.h"
 #include "fake_graph.h"
 #include "fake_kernels.h"
 #include "fake_memory.h"
@@ -255,8 +256,8 @@ int cuPointerGetAttribute(void* value, int attribute, uint64_t address) {
 int cuMemcpyAsync(uint64_t to, uint64_t from, size_t bytes, void* stream) {
   TK_FAKE_CHECK("cuMemcpyAsync");
   if (!fake::isLegal(to, bytes, true) || !fake::isLegal(from, bytes, true)) return kInvalidValue;
-  as<fake::Stream>(stream)->push(
-      [=] { std::memmove(std::bit_cast<void*>(to), std::bit_cast<const void*>(from), bytes); });
+  const auto move = [=] { std::memmove(std::bit_cast<void*>(to), std::bit_cast<const void*>(from), bytes); };
+  as<fake::Stream>(stream)->push(fake::watched(fake::Activity::Copy, move));
   // As the real one: copies to pageable memory are over when the call returns.
   if (fake::typeOf(to) == 0) as<fake::Stream>(stream)->synchronize();
   return current.back()->lost.load();
@@ -265,7 +266,8 @@ int cuMemcpyAsync(uint64_t to, uint64_t from, size_t bytes, void* stream) {
 int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t bytes, void* stream) {
   TK_FAKE_CHECK("cuMemsetD8Async");
   if (!fake::isLegal(to, bytes, false)) return kInvalidValue;
-  as<fake::Stream>(stream)->push([=] { std::memset(std::bit_cast<void*>(to), byte, bytes); });
+  const auto set = [=] { std::memset(std::bit_cast<void*>(to), byte, bytes); };
+  as<fake::Stream>(stream)->push(fake::watched(fake::Activity::Fill, set));
   return 0;
 }
 
@@ -538,9 +540,10 @@ int cuLaunchKernelEx(const LaunchConfig* config, void* function, void** argument
   auto& stream = *as<fake::Stream>(config->stream);
   if (fake::capture(stream, {.kernel = code.kernel, .function = &code, .launch = launch})) return 0;
   fake::Context* const context = current.back();
-  stream.push([kernel = code.kernel, launch = std::move(launch), context] {
+  const auto run = [kernel = code.kernel, launch = std::move(launch), context] {
     if (const int status = kernel(launch); status != 0) context->lost.store(status);
-  });
+  };
+  stream.push(fake::watched(fake::Activity::Kernel, run));
   return 0;
 }
 

@@ -1,4 +1,4 @@
-"""Checks the structure of a timeline: check_timeline.py FILE SPAN... (names of spans that must occur)"""
+"""Checks the structure of a timeline: check_timeline.py FILE SPAN... (names of spans that must occur and, but for waits, take time)"""
 import json
 import sys
 
@@ -25,5 +25,7 @@ for track in tracks:
 names = {s["name"] for s in spans}
 missing = [name for name in sys.argv[2:] if name not in names]
 assert not missing, f"{missing} is not among {sorted(names)}"
+unreal = {s["name"] for s in spans if s["dur"] == 0} & set(sys.argv[2:]) - {"wait"}
+assert not unreal, f"{unreal} take no time"
 working = {s["tid"] for s in spans if s["name"] not in ("fill", "record")}
 print(f"{len(working)} streams with work, {len(begins)} arrows")
