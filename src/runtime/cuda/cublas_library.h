@@ -91,6 +91,8 @@ struct CublasLibrary {
   cublas::Status (*multiply)(cublas::Handle, cublas::Product, const void* alpha, const void* a, cublas::Layout,
                              const void* b, cublas::Layout, const void* beta, const void* c, cublas::Layout, void* d,
                              cublas::Layout, const cublas::Algorithm*, void* workspace, size_t workspace_bytes,
+  cublas::Status (*examine)(cublas::Handle, cublas::Product, cublas::Layout a, cublas::Layout b, cublas::Layout c,
+                            cublas::Layout d, const cublas::Algorithm*, cublas::Choice* result) = nullptr;
                              driver::Stream) = nullptr;
 
   std::string path;  ///< the file that was loaded

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 
 namespace tokamak {
@@ -145,8 +147,15 @@ class CublasWork final : public CudaWork {
 
 }  // namespace
 
-CudaProducts::CudaProducts(std::shared_ptr<DriverContext> context, Arena& memory, const std::string& library)
-    : context_(std::move(context)), memory_(memory), library_(CublasLibrary::load(library)) {
+CudaProducts::CudaProducts(std::shared_ptr<DriverContext> context, Arena& memory, const std::string& library,
+                           std::string target, std::shared_ptr<KernelCache> records)
+    : context_(std::move(context)),
+      memory_(memory),
+      library_(CublasLibrary::load(library)),
+      records_(std::move(records),
+               {.library = fmt::format("cuBLASLt {}", library_.version()),
+                .target = std::move(target),
+                .preference = fmt::format("{} bytes of workspace, no sums in the order of blocks", kWorkspaceBytes)}) {
   const CurrentContext current(*context_);
   check(library_.create(&handle_), "opening", context_->name());
 }
@@ -173,12 +182,6 @@ std::shared_ptr<const CudaWork> CudaProducts::make(const LibraryProduct& product
   return std::make_shared<CublasWork>(*this, product, std::move(descriptors), *choice, std::move(name));
 }
 
-int64_t CudaProducts::choiceCount() const {
-  const std::lock_guard lock(mutex_);
-  return static_cast<int64_t>(choices_.size());
-}
-
-// The library's first choice among kernels whose sums do not depend on the order in which blocks finish.
 std::optional<cublas::Choice> CudaProducts::choose(const LibraryProduct& product,
                                                    const CublasDescriptors& descriptors) {
   const std::string text = product.toString();
@@ -192,6 +195,33 @@ std::optional<cublas::Choice> CudaProducts::choose(const LibraryProduct& product
     check(library_.preference_set(preference, attribute, &value, sizeof(value)), "choosing a kernel for", text);
   };
   const bool has_epilogue = product.bias == LibraryProduct::Bias::Epilogue;
+  std::optional<cublas::Choice> choice = recordedChoice(text, descriptors);
+  if (!choice) {
+    choice = askLibrary(product, descriptors);
+    if (choice) records_.store(text, choice->algorithm);
+  }
+  return choices_[text] = choice;
+}
+
+// What the library says of a recorded algorithm; nothing where there is none that it runs here.
+std::optional<cublas::Choice> CudaProducts::recordedChoice(const std::string& product,
+                                                           const CublasDescriptors& descriptors) {
+  const std::optional<cublas::Algorithm> algorithm = records_.find(product);
+  if (!algorithm) return std::nullopt;
+  cublas::Choice choice;
+  const cublas::Status status = library_.examine(handle_, descriptors.product, descriptors.a, descriptors.b,
+                                                 descriptors.d, descriptors.d, &*algorithm, &choice);
+  // The result's own state is only said to be set by the heuristic.
+  if (status != cublas::kSuccess || choice.workspace_bytes > static_cast<size_t>(kWorkspaceBytes)) return std::nullopt;
+  choice.state = cublas::kSuccess;
+  choice.algorithm = *algorithm;
+  return choice;
+}
+
+// The library's first choice among kernels whose sums do not depend on the order in which blocks finish.
+std::optional<cublas::Choice> CudaProducts::askLibrary(const LibraryProduct& product,
+                                                       const CublasDescriptors& descriptors) {
+  const std::string text = product.toString();
   set(cublas::kMostWorkspace, static_cast<uint64_t>(kWorkspaceBytes));
   set(cublas::kReductionSchemes, cublas::kReduceInComputeType);
   set(cublas::kAlignmentA, static_cast<uint32_t>(product.a.alignment));
@@ -209,9 +239,8 @@ std::optional<cublas::Choice> CudaProducts::choose(const LibraryProduct& product
   if (!has_none) check(status, "choosing a kernel for", text);
   const auto found = std::find_if(choices.begin(), choices.begin() + (has_none ? 0 : count),
                                   [](const cublas::Choice& choice) { return choice.state == cublas::kSuccess; });
-  auto& kept = choices_[text];
-  if (found != choices.begin() + (has_none ? 0 : count)) kept = *found;
-  return kept;
+  if (found == choices.begin() + (has_none ? 0 : count)) return std::nullopt;
+  return *found;
 }
 
 void* CudaProducts::workspaceOf(driver::Stream stream) {

@@ -54,8 +54,14 @@ class ProductWork final : public CudaWork {
 
 CudaProducts& CudaDevice::products() {
   const std::lock_guard lock(kernels_mutex_);
-  if (products_ == nullptr)
-    products_ = std::make_shared<CudaProducts>(context_, device_memory_, options_.products_library);
+  if (products_ == nullptr) {
+    const CudaProperties& gpu = cuda_properties_;
+    products_ =
+        std::make_shared<CudaProducts>(context_, device_memory_, options_.products_library,
+                                       fmt::format("{}, sm_{}{}, {} multiprocessors", properties_.description,
+                                                   gpu.capability_major, gpu.capability_minor, gpu.multiprocessors),
+                                       KernelCache::openDefault());
+  }
   return *products_;
 }
 
