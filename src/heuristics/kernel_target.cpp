@@ -26,6 +26,7 @@ KernelTarget hopperTarget() {
           .shared_bytes_per_block = 227 * 1024,
           .registers_per_multiprocessor = 65536,
           .has_clusters = true,
+          .product_activations = kExactProductActivations,
           .by_hand = cudaScheduleByHand()};
 }
 

@@ -24,6 +24,14 @@ int libraryType(DataType dtype) {
   }
 }
 
+uint32_t epilogueOf(const LibraryProduct& product) {
+  uint32_t epilogue = 0;
+  if (product.bias == LibraryProduct::Bias::Epilogue) epilogue |= cublas::kEpilogueBias;
+  if (product.activation == ProductActivation::Relu) epilogue |= cublas::kEpilogueRelu;
+  if (product.activation == ProductActivation::GeluTanh) epilogue |= cublas::kEpilogueGelu;
+  return epilogue == 0 ? cublas::kEpilogueDefault : epilogue;
+}
+
 // Only blocks that nobody uses any more are taken: the workspace is not given back while the device lives.
 class NoStream final : public StreamClock {
  public:
@@ -58,10 +66,10 @@ class CublasDescriptors {
     };
     if (wanted.a.is_transposed) set(cublas::kTransposeA, cublas::kTransposed);
     if (wanted.b.is_transposed) set(cublas::kTransposeB, cublas::kTransposed);
-    if (wanted.bias == LibraryProduct::Bias::Epilogue) {
-      set(cublas::kEpilogue, cublas::kEpilogueBias);
+    if (const uint32_t epilogue = epilogueOf(wanted); epilogue != cublas::kEpilogueDefault)
+      set(cublas::kEpilogue, epilogue);
+    if (wanted.bias == LibraryProduct::Bias::Epilogue)
       set(cublas::kBiasPointer, uint64_t{256});  // the call's address comes later; what is chosen may look at it
-    }
     const auto describeMatrix = [&](cublas::Layout& layout, const StoredMatrix& matrix) {
       check(library_.layout_create(&layout, libraryType(wanted.dtype), static_cast<uint64_t>(matrix.rows),
                                    static_cast<uint64_t>(matrix.columns), matrix.leading));
@@ -187,14 +195,6 @@ std::optional<cublas::Choice> CudaProducts::choose(const LibraryProduct& product
   const std::string text = product.toString();
   const std::lock_guard lock(mutex_);
   if (const auto known = choices_.find(text); known != choices_.end()) return known->second;
-  cublas::Preference preference = nullptr;
-  check(library_.preference_create(&preference), "choosing a kernel for", text);
-  const std::unique_ptr<cublas::PreferenceObject, cublas::Status (*)(cublas::Preference)> owner(
-      preference, library_.preference_destroy);
-  const auto set = [&](int attribute, auto value) {
-    check(library_.preference_set(preference, attribute, &value, sizeof(value)), "choosing a kernel for", text);
-  };
-  const bool has_epilogue = product.bias == LibraryProduct::Bias::Epilogue;
   std::optional<cublas::Choice> choice = recordedChoice(text, descriptors);
   if (!choice) {
     choice = askLibrary(product, descriptors);
@@ -222,6 +222,14 @@ std::optional<cublas::Choice> CudaProducts::recordedChoice(const std::string& pr
 std::optional<cublas::Choice> CudaProducts::askLibrary(const LibraryProduct& product,
                                                        const CublasDescriptors& descriptors) {
   const std::string text = product.toString();
+  cublas::Preference preference = nullptr;
+  check(library_.preference_create(&preference), "choosing a kernel for", text);
+  const std::unique_ptr<cublas::PreferenceObject, cublas::Status (*)(cublas::Preference)> owner(
+      preference, library_.preference_destroy);
+  const auto set = [&](int attribute, auto value) {
+    check(library_.preference_set(preference, attribute, &value, sizeof(value)), "choosing a kernel for", text);
+  };
+  const bool has_epilogue = product.bias == LibraryProduct::Bias::Epilogue;
   set(cublas::kMostWorkspace, static_cast<uint64_t>(kWorkspaceBytes));
   set(cublas::kReductionSchemes, cublas::kReduceInComputeType);
   set(cublas::kAlignmentA, static_cast<uint32_t>(product.a.alignment));
