@@ -31,6 +31,10 @@ inline constexpr ProductActivations kExactProductActivations = {.gelu_tanh = tru
 inline constexpr ProductActivations kAllProductActivations = {
     .relu = true, .gelu_tanh = true, .gelu_tanh_of_halves = true};
 
+/// kExactProductActivations, unless the environment variable TOKAMAK_PRODUCT_ACTIVATIONS says otherwise: names from above by commas, "all" or "none".
+/// Errors: Usage.
+ProductActivations chosenProductActivations();
+
 struct KernelTarget {
   TargetKind kind = TargetKind::Cpu;
   int64_t multiprocessors = 1;               ///< that blocks run on; processors of a CPU

@@ -3,6 +3,7 @@
 #include "runtime/cuda/recorded_choices.h"
 
 #include <array>
+#include <ostream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,14 +17,14 @@
 namespace tokamak {
 namespace {
 
-// Prepares a product of f32 matrices on a new device and says how often the library was asked and looked at what was kept.
+// How often the library was asked for a kernel, and whether it can run one.
 struct Asked {
   int64_t questions = 0;
   int64_t examinations = 0;
   bool operator==(const Asked&) const = default;
 };
-void PrintTo(const Asked& asked, std::ostream* out) {
-  *out << asked.questions << " questions, " << asked.examinations << " examinations";
+std::ostream& operator<<(std::ostream& out, const Asked& asked) {
+  return out << asked.questions << " questions, " << asked.examinations << " examinations";
 }
 
 constexpr Asked kAsked = {.questions = 1, .examinations = 0};
@@ -34,7 +35,7 @@ OperandDesc matrix(int64_t rows, int64_t columns) {
   return {.dtype = DataType::F32, .sizes = {rows, columns}, .strides = {columns, 1}, .alignment = 256};
 }
 
-// The product of a matrix of twos and one of threes is right, too.
+// Prepares a product of matrices of twos on a new device, which gives what it should, and says what the library was asked.
 Asked askedOnANewDevice(int64_t rows = 8) {
   const auto device = openFakeDevice({.products_library = TOKAMAK_FAKE_DRIVER});
   const Asked before = {libraryQuestions(), libraryExaminations()};

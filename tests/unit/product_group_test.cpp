@@ -1,10 +1,13 @@
 // Product groups: which products and activations are one, and which are not.
 #include "segment/product_group.h"
 
+#include <cstdlib>
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "define/callables.h"
+#include "error_of.h"
 #include "graph/fusion_passes.h"
 #include "host/lower_fusion.h"
 #include "ir/ops/host/post_on_stream.h"
@@ -145,6 +148,39 @@ TEST(ProductGroups, AreOneStatementWhereTheTargetAllowsIt) {
   EXPECT_EQ(statementsFor(mlpWith("gelu_tanh", "bf16"), target), "unit:12* linear unit:4");
   EXPECT_EQ(statementsFor(mlpWith("relu", "bf16"), target, Grouping::Units), "linear unit:3 linear unit:4");
   EXPECT_EQ(statementsFor(mlpWith("gelu_tanh", "f32"), cpuTarget()), "linear unit:9 linear unit:2");
+}
+
+// A variable of the environment, while it lives.
+class Asked {
+ public:
+  explicit Asked(const char* value) { setenv(kName, value, 1); }
+  Asked(const Asked&) = delete;
+  Asked& operator=(const Asked&) = delete;
+  ~Asked() { unsetenv(kName); }
+
+ private:
+  static constexpr const char* kName = "TOKAMAK_PRODUCT_ACTIVATIONS";
+};
+
+TEST(ProductGroups, MayBeAskedForByTheEnvironment) {
+  EXPECT_EQ(hopperTarget().product_activations, kExactProductActivations);
+  {
+    const Asked asked("relu,gelu_tanh_of_halves");
+    EXPECT_EQ(chosenProductActivations(), (ProductActivations{.relu = true, .gelu_tanh_of_halves = true}));
+  }
+  {
+    const Asked asked("all");
+    EXPECT_EQ(hopperTarget().product_activations, kAllProductActivations);
+  }
+  {
+    const Asked asked("none");
+    EXPECT_EQ(chosenProductActivations(), ProductActivations());
+  }
+  const Asked asked("relu,gelu");
+  const Error error = errorOf([] { static_cast<void>(chosenProductActivations()); });
+  EXPECT_EQ(error.code(), ErrorCode::Usage);
+  EXPECT_EQ(error.message(),
+            "TOKAMAK_PRODUCT_ACTIVATIONS=relu,gelu: 'gelu' is none of relu, gelu_tanh, gelu_tanh_of_halves, all, none");
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ KernelTarget targetOf(const CudaProperties& properties) {
           .shared_bytes_per_block = properties.shared_bytes_per_block_optin,
           .registers_per_multiprocessor = properties.registers_per_multiprocessor,
           .has_clusters = properties.has_clusters,
-          .product_activations = kExactProductActivations,
+          .product_activations = chosenProductActivations(),
           .by_hand = cudaScheduleByHand()};
 }
 

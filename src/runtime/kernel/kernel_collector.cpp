@@ -5,7 +5,7 @@
 
 namespace tokamak {
 
-KernelCollector::KernelCollector(KernelTarget target, std::function<void(const PreparedKernel&)> take,
+KernelCollector::KernelCollector(const KernelTarget& target, std::function<void(const PreparedKernel&)> take,
                                  KernelPassOptions passes, KernelObserver* observer)
     : library_({.target = target,
                 .indices = target.kind == TargetKind::Cuda ? KernelExecutorOptions::Indices::Chosen
