@@ -14,10 +14,12 @@
 #include "device/tensor_copies.h"
 #include "host_run/program_text.h"
 #include "host_run/run_bench.h"
+#include "ir/ops/host/post_on_stream.h"
 #include "oracle/compare.h"
 #include "oracle/index.h"
 #include "oracle/rounding.h"
 #include "runtime/cuda/cuda_device.h"
+#include "runtime/cuda/product_work.h"
 
 namespace tokamak {
 
@@ -47,6 +49,13 @@ inline Tensor drawn(RunBench& host, const TensorView& tensor, double scale, uint
   return result;
 }
 
+/// With all activations.
+inline KernelTarget activatingTarget() {
+  KernelTarget target = hopperTarget();
+  target.product_activations = kAllProductActivations;
+  return target;
+}
+
 /// Runs a program with numbers for extents, of which products are of ordinary size, and compares with the reference in both modes.
 class GroupBench {
  public:
@@ -70,10 +79,13 @@ class GroupBench {
     MultiDeviceExecutor executor(*fusion, device_, {.lowering = {.target = target_}});
     steps_ = executor.planFor(on_device).summary().steps;
     std::vector<Tensor> outputs = executor.runWithInput(on_device);
+    bytes_ = bytesOf(toHost(outputs.at(0), stream_));
     expectAsReference(*fusionOf(reference.empty() ? text : reference), oracleInputsOf(values), outputs);
   }
   /// Of the last program's plan.
   int64_t steps() const { return steps_; }
+  /// Of its first output.
+  const std::vector<std::byte>& bytes() const { return bytes_; }
 
  private:
   static int64_t innerOf(const TensorView& tensor) {
@@ -99,6 +111,7 @@ class GroupBench {
   KernelTarget target_;
   RunBench host_;
   int64_t steps_ = 0;
+  std::vector<std::byte> bytes_;
 };
 
 /// The activation of T8 in the type, and the cast to it.
@@ -125,6 +138,50 @@ inline GroupProgram groupProgram(const std::string& inputs, const std::string& p
   };
   return {.text = programWith("{}"), .rounded_once = programWith("cast({}, dtype=f32)")};
 }
+
+/// A bias that lies across the result's rows; operands that the library does not take as they lie.
+inline std::vector<GroupProgram> refusedPrograms(const char* type) {
+  std::vector<GroupProgram> programs;
+  for (const char* name : {"relu", "gelu_tanh"}) {
+    programs.push_back({.text = fmt::format("fusion f(T0: {0}[48, 64], T1: {0}[72, 64], T2: {0}[72]) -> T9 {{ "
+                                            "T8 = linear(T0, T1, T2) T9: {0}[48, 72] allocation(1, 0) = {1} }}",
+                                            type, activationOf(name, type)),
+                        .rounded_once = {}});
+    programs.push_back({.text = fmt::format("fusion f(T0: {0}[48, 64] strided, T1: {0}[72, 64]) -> T9 {{ "
+                                            "T8 = linear(T0, T1) T9 = {1} }}",
+                                            type, activationOf(name, type)),
+                        .rounded_once = {}});
+  }
+  return programs;
+}
+
+/// A group as a device gets it: i0 x 16 times 16 x 24.
+class GroupRequest {
+ public:
+  GroupRequest(const char* name, const char* type) {
+    const auto fusion =
+        fusionOf(fmt::format("fusion f(T0: {0}[i0, 16], T1: {0}[24, 16]) -> T9 {{ T8 = linear(T0, T1) T9 = {1} }}",
+                             type, activationOf(name, type)));
+    program_ = makeHostProgram(*fusion, Grouping::Fused, activatingTarget());
+    dtype_ = asTensor(fusion->inputs()[0])->dtype();
+  }
+
+  std::shared_ptr<const ProductWork> prepare(CudaDevice& device, int64_t rows) const {
+    const auto matrix = [&](int64_t of_rows, int64_t columns) {
+      return OperandDesc{.dtype = dtype_, .sizes = {of_rows, columns}, .strides = {columns, 1}, .alignment = 256};
+    };
+    const std::vector<OperandDesc> operands = {matrix(rows, 16), matrix(24, 16), matrix(rows, 24)};
+    const Expr& unit = *program_->topLevel().exprs.at(0);
+    ScalarBindings bindings;
+    for (const Scalar* symbol : unit.as<PostOnStream>()->unit->fusion->allSymbols()) bindings[symbol] = rows;
+    return std::static_pointer_cast<const ProductWork>(
+        device.prepare({.expr = unit, .operands = operands, .bindings = bindings}));
+  }
+
+ private:
+  std::unique_ptr<HostIrContainer> program_;
+  DataType dtype_ = DataType::F32;
+};
 
 /// Each product with each activation.
 inline std::vector<GroupProgram> programsOf(const char* type) {

@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "compile/temporary_folder.h"
 #include "fake_cuda.h"
-#include "ir/ops/host/post_on_stream.h"
 #include "product_group_bench.h"
 #include "runtime/cuda/matrix_programs.h"
 #include "segment/product_group.h"
@@ -58,6 +57,17 @@ TEST(CudaProductGroups, MayReadOneTensorTwice) {
   EXPECT_EQ(bench.steps(), 1);
 }
 
+TEST(CudaProductGroups, AreGroupsWhateverTheLibrarySays) {
+  for (const char* type : {"f32", "bf16", "f16"}) {
+    for (const GroupProgram& program : refusedPrograms(type)) {
+      const auto host = makeHostProgram(*fusionOf(program.text), Grouping::Fused, activatingTarget());
+      ASSERT_EQ(host->topLevel().exprs.size(), 1U) << program.text;
+      const auto* post = host->topLevel().exprs[0]->as<PostOnStream>();
+      EXPECT_TRUE(post != nullptr && productGroupOf(*post->unit)) << program.text;
+    }
+  }
+}
+
 // What the library refuses with an activation is a product and a kernel: that runs on the processor here.
 TEST(CudaProductGroups, TheirActivationIsAProgramOfItsOwn) {
   RunBench host;
@@ -90,41 +100,11 @@ TEST(CudaProductGroups, TheirActivationIsAProgramOfItsOwn) {
   }
 }
 
-// A group as a device gets it.
-class GroupRequest {
- public:
-  GroupRequest(const CudaDevice& device, const char* type) {
-    KernelTarget target = device.kernelTarget();
-    target.product_activations = kAllProductActivations;
-    const auto fusion =
-        fusionOf(fmt::format("fusion f(T0: {0}[i0, 16], T1: {0}[24, 16]) -> T9 {{ T8 = linear(T0, T1) T9 = {1} }}",
-                             type, activationOf("relu", type)));
-    program_ = makeHostProgram(*fusion, Grouping::Fused, target);
-    dtype_ = asTensor(fusion->inputs()[0])->dtype();
-    const Fusion& unit = *program_->topLevel().exprs.at(0)->as<PostOnStream>()->unit->fusion;
-    symbols_ = unit.allSymbols();
-  }
-
-  std::shared_ptr<const Work> prepare(CudaDevice& device, int64_t rows) const {
-    const auto matrix = [&](int64_t of_rows, int64_t columns) {
-      return OperandDesc{.dtype = dtype_, .sizes = {of_rows, columns}, .strides = {columns, 1}, .alignment = 256};
-    };
-    const std::vector<OperandDesc> operands = {matrix(rows, 16), matrix(24, 16), matrix(rows, 24)};
-    ScalarBindings bindings;
-    for (const Scalar* symbol : symbols_) bindings[symbol] = rows;
-    return device.prepare({.expr = *program_->topLevel().exprs[0], .operands = operands, .bindings = bindings});
-  }
-
- private:
-  std::unique_ptr<HostIrContainer> program_;
-  DataType dtype_ = DataType::F32;
-  std::vector<Scalar*> symbols_;
-};
-
 TEST(CudaProductGroups, WithoutElementsAreNothing) {
   FakeProducts fake;
-  const auto work = GroupRequest(*fake.device, "f32").prepare(*fake.device, 0);
+  const auto work = GroupRequest("relu", "f32").prepare(*fake.device, 0);
   EXPECT_EQ(work->name(), "linear+relu 0x24x16");
+  EXPECT_EQ(work->pieceCount(), 0U);
   const auto stream = fake.device->createStream();
   fake.device->launch(*stream, *work, std::array<void*, 3>{});
   fake.device->synchronize(*stream);
@@ -133,8 +113,9 @@ TEST(CudaProductGroups, WithoutElementsAreNothing) {
 TEST(CudaProductGroups, AreAskedForOncePerActivation) {
   FakeProducts fake;
   const int64_t before = libraryQuestions();
-  const GroupRequest request(*fake.device, "f32");
+  const GroupRequest request("relu", "f32");
   const auto one = request.prepare(*fake.device, 8);
+  EXPECT_EQ(one->pieceCount(), 1U);
   const auto again = request.prepare(*fake.device, 8);
   EXPECT_EQ(libraryQuestions() - before, 1);
   GroupBench(*fake.device).expectRight("fusion f(T0: f32[8, 16], T1: f32[24, 16]) -> T8 { T8 = linear(T0, T1) }");
@@ -145,7 +126,9 @@ TEST(CudaProductGroups, AreAskedForOncePerActivation) {
 TEST(CudaProductGroups, ThatTheLibraryRefusesArePreparedInPieces) {
   FakeProducts fake;
   try {
-    EXPECT_EQ(GroupRequest(*fake.device, "f16").prepare(*fake.device, 8)->name(), "linear+relu 8x24x16");
+    const auto work = GroupRequest("relu", "f16").prepare(*fake.device, 8);
+    EXPECT_EQ(work->name(), "linear+relu 8x24x16");
+    EXPECT_EQ(work->pieceCount(), 2U);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::Unsupported) throw;
     GTEST_SKIP() << error.message();

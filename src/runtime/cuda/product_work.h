@@ -23,6 +23,9 @@ class ProductWork final : public CudaWork {
   /// `numbers`: which operands of the op the piece takes.
   void add(std::shared_ptr<const CudaWork> work, std::vector<size_t> numbers);
 
+  /// 0: there is nothing to compute; 1: one call or kernel does it all.
+  size_t pieceCount() const { return pieces_.size(); }
+
   std::string_view name() const override { return name_; }
   void waitUntilReady() const override;
   void makeReadyOn(DriverContext& context, driver::Stream stream) const override;
