@@ -50,7 +50,7 @@ class GpuProgram {
  public:
   /// `text`: a fusion with numbers for extents. Inputs are random, or those given. Errors: of the text, of the device.
   GpuProgram(CudaDevice& device, std::shared_ptr<Stream> stream, const std::string& text, int64_t streams = 4,
-             std::vector<Tensor> inputs = {})
+             std::vector<Tensor> inputs = {}, ProductActivations activations = kExactProductActivations)
       : stream_(std::move(stream)), inputs_(std::move(inputs)) {
     const auto fusion =
         parseFusion(text, "program", {.resolver = &definingResolver(), .scheduler = &scheduleCommands()});
@@ -59,8 +59,10 @@ class GpuProgram {
       inputs_.push_back(Tensor::empty(device, stream_, view.dtype(), sizesOf(view, {}), view.memoryKind()));
       fillRandomly(inputs_.back(), stream_, i + 1);
     }
+    KernelTarget target = device.kernelTarget();
+    target.product_activations = activations;
     evaluator_ = std::make_unique<HostIrEvaluator>(
-        lowerToHostProgram(*fusion, {.target = device.kernelTarget(), .output_views = OutputViews::Copy}), device,
+        lowerToHostProgram(*fusion, {.target = target, .output_views = OutputViews::Copy}), device,
         HostIrEvaluatorParams{.number_of_streams = streams, .units = UnitMode::Kernels});
     std::vector<std::pair<Val*, RunValue>> values;
     for (size_t i = 0; i < inputs_.size(); ++i) values.emplace_back(evaluator_->program().inputs()[i], inputs_[i]);

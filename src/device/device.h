@@ -25,6 +25,7 @@ struct DeviceProperties {
   bool host_reads_device_memory = false;  ///< host code may dereference MemoryKind::Device addresses
   int64_t ordinal = -1;                   ///< of a GPU; -1: the device's memory is the host's
   bool takes_parameters = false;          ///< WorkRequest::parameters may be given
+  bool activates_products = false;        ///< a unit that is a product group (segment/product_group.h) is one work
 };
 
 /// What the allocations of one memory kind take, in bytes.

@@ -1,7 +1,9 @@
 #include "heuristics/kernel_target.h"
 
 #include <cstdlib>
+#include <sstream>
 
+#include "base/error.h"
 #include "graph/split_column_sums.h"
 #include "heuristics/cpu_schedule.h"
 #include "heuristics/cuda_schedule.h"
@@ -16,6 +18,26 @@ std::string cudaScheduleByHand() {
   return given == nullptr ? "" : given;
 }
 
+ProductActivations chosenProductActivations() {
+  const char* const given = std::getenv("TOKAMAK_PRODUCT_ACTIVATIONS");
+  if (given == nullptr) return kExactProductActivations;
+  ProductActivations activations;
+  std::istringstream names{std::string(given)};
+  for (std::string name; std::getline(names, name, ',');) {
+    if (name == "all") return kAllProductActivations;
+    if (name == "none") return {};
+    bool* const activation = name == "relu"                  ? &activations.relu
+                             : name == "gelu_tanh"           ? &activations.gelu_tanh
+                             : name == "gelu_tanh_of_halves" ? &activations.gelu_tanh_of_halves
+                                                             : nullptr;
+    TK_REQUIRE(activation != nullptr, Usage,
+               "TOKAMAK_PRODUCT_ACTIVATIONS={}: '{}' is none of relu, gelu_tanh, gelu_tanh_of_halves, all, none", given,
+               name);
+    *activation = true;
+  }
+  return activations;
+}
+
 KernelTarget cpuTarget(int64_t processors) { return {.kind = TargetKind::Cpu, .multiprocessors = processors}; }
 
 KernelTarget hopperTarget() {
@@ -26,6 +48,7 @@ KernelTarget hopperTarget() {
           .shared_bytes_per_block = 227 * 1024,
           .registers_per_multiprocessor = 65536,
           .has_clusters = true,
+          .product_activations = chosenProductActivations(),
           .by_hand = cudaScheduleByHand()};
 }
 

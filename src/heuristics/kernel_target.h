@@ -15,6 +15,26 @@ enum class TargetKind : uint8_t {
   Cuda,  ///< a block has threads, in warps of 32
 };
 
+/// Activations that may be part of a matrix product, where its library applies them as it stores the result (segment/product_group.h).
+struct ProductActivations {
+  bool relu = false;       ///< cuBLASLt may make 0 of NaN, which the function relu keeps
+  bool gelu_tanh = false;  ///< of f32
+  bool gelu_tanh_of_halves =
+      false;  ///< the product is not rounded to f16 or bf16 before, as the program says that it is
+
+  bool operator==(const ProductActivations&) const = default;
+};
+
+/// Those that change nothing but who computes: taken unless somebody asks for more.
+inline constexpr ProductActivations kExactProductActivations = {.gelu_tanh = true};
+/// For who does not mind a rounding less, and a NaN less.
+inline constexpr ProductActivations kAllProductActivations = {
+    .relu = true, .gelu_tanh = true, .gelu_tanh_of_halves = true};
+
+/// kExactProductActivations, unless the environment variable TOKAMAK_PRODUCT_ACTIVATIONS says otherwise: names from above by commas, "all" or "none".
+/// Errors: Usage.
+ProductActivations chosenProductActivations();
+
 struct KernelTarget {
   TargetKind kind = TargetKind::Cpu;
   int64_t multiprocessors = 1;               ///< that blocks run on; processors of a CPU
@@ -23,6 +43,7 @@ struct KernelTarget {
   int64_t shared_bytes_per_block = 0;        ///< at most, opted in
   int64_t registers_per_multiprocessor = 0;  ///< of 4 bytes
   bool has_clusters = false;                 ///< blocks may share their shared memory
+  ProductActivations product_activations;    ///< which ones may be part of a product
   /// Schedule parameters of CUDA kernels that are not to be chosen, "threads=1024,batches=0,chunk=4", for measurements.
   std::string by_hand;
 

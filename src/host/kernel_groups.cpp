@@ -1,14 +1,19 @@
 #include "host/kernel_groups.h"
 
 #include <algorithm>
+#include <memory>
+#include <unordered_set>
 
 #include "analysis/domain_graph.h"
+#include "base/error.h"
 #include "host/restrict_op.h"
 #include "host/stream_axis.h"
 #include "host/unit_slices.h"
 #include "ir/clone.h"
 #include "ir/expr_memory.h"
 #include "ir/ops/math/reduction_op.h"
+#include "segment/group_border.h"
+#include "segment/product_group.h"
 
 namespace tokamak {
 
@@ -53,30 +58,60 @@ bool mayBeDealtOut(const Fusion& unit) {
   return first.form != StreamAxis::Form::Merged && std::ranges::all_of(marks, isSame) && !whyNoSlices(unit, axes);
 }
 
+std::unique_ptr<Fusion> unitOf(const Fusion& fusion, const SegmentedGroup& group) {
+  auto unit = std::make_unique<Fusion>(fusion.name());
+  Cloner cloner(*unit);
+  for (TensorView* input : group.inputs) unit->addInput(cloner.clone(input));
+  for (const Expr* expr : group.exprs) cloner.clone(*expr);
+  for (TensorView* output : group.outputs) unit->addOutput(cloner.clone(output));
+  return unit;
+}
+
 bool mayBeOneKernel(const Fusion& fusion, const SegmentedGroup& group, const KernelTarget& target) {
   if (group.exprs.size() > kMostOps) return false;
-  Fusion unit(fusion.name());
-  Cloner cloner(unit);
-  for (TensorView* input : group.inputs) unit.addInput(cloner.clone(input));
-  for (const Expr* expr : group.exprs) cloner.clone(*expr);
-  for (TensorView* output : group.outputs) unit.addOutput(cloner.clone(output));
-  if (whyNoKernel(unit, target) || (group.exprs.size() > 1 && !mayBeDealtOut(unit))) return false;
-  return !storeExpandedInFull(unit) || !whyNoKernel(unit, target);
+  const std::unique_ptr<Fusion> unit = unitOf(fusion, group);
+  if (whyNoKernel(*unit, target) || (group.exprs.size() > 1 && !mayBeDealtOut(*unit))) return false;
+  return !storeExpandedInFull(*unit) || !whyNoKernel(*unit, target);
+}
+
+bool mayBeOneCall(const ProductGroup& group, const ProductActivations& activations) {
+  switch (group.activation) {
+    case ProductActivation::None: return false;
+    case ProductActivation::Relu: return activations.relu;
+    case ProductActivation::GeluTanh:
+      return group.result->dtype() == DataType::F32 ? activations.gelu_tanh : activations.gelu_tanh_of_halves;
+  }
+  TK_CHECK(false, "no such activation");
+}
+
+// Products that the target's library gives with an activation.
+std::vector<std::vector<Expr*>> activatedProducts(const Fusion& fusion, const KernelTarget& target) {
+  std::vector<std::vector<Expr*>> wholes;
+  if (target.product_activations == ProductActivations()) return wholes;
+  for (ProductGroup& group : productGroups(fusion)) {
+    if (!mayBeOneCall(group, target.product_activations)) continue;
+    if (mayBeDealtOut(*unitOf(fusion, groupOf(fusion, group.exprs)))) wholes.push_back(std::move(group.exprs));
+  }
+  return wholes;
 }
 
 }  // namespace
 
 MergeRules kernelRules(const Fusion& fusion, const KernelTarget& target) {
   const bool reads_host_memory = target.kind == TargetKind::Cpu;
+  std::vector<std::vector<Expr*>> wholes = activatedProducts(fusion, target);
+  std::unordered_set<const Expr*> of_wholes;
+  for (const std::vector<Expr*>& whole : wholes) of_wholes.insert(whole.begin(), whole.end());
   return {
       .stays_alone =
-          [reads_host_memory](const Expr& expr) {
-            if (expr.info().is_library || expr.info().is_communication) return true;
+          [reads_host_memory, of_wholes = std::move(of_wholes)](const Expr& expr) {
+            if (expr.info().is_library || expr.info().is_communication || of_wholes.contains(&expr)) return true;
             // Copies from and to memory of the host are no kernels of a device that cannot read it.
             return !reads_host_memory && touchesHostMemory(expr);
           },
       .may_be_group = [&fusion, target](const SegmentedGroup& group) { return mayBeOneKernel(fusion, group, target); },
-      .joins_freely = [](const Expr& expr) { return !expr.is<ReductionOp>(); }};
+      .joins_freely = [](const Expr& expr) { return !expr.is<ReductionOp>(); },
+      .wholes = std::move(wholes)};
 }
 
 }  // namespace tokamak

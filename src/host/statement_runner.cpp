@@ -11,6 +11,7 @@
 #include "host/view_of.h"
 #include "ir/expr_summary.h"
 #include "ir/visit.h"
+#include "segment/product_group.h"
 
 namespace tokamak {
 
@@ -134,7 +135,7 @@ void StatementRunner::runStatement(const Expr& expr) {
                        false);
           },
           [&](const LaunchKernel&) { TK_RAISE(Unsupported, "LaunchKernel: there is no compiler for kernels here"); },
-          [&](const PostOnStream& op) { unit_mode_ == UnitMode::Kernels ? launchUnit(expr, op) : runUnit(expr, op); },
+          [&](const PostOnStream& op) { isOneWork(op) ? launchUnit(expr, op) : runUnit(expr, op); },
           [&](const Communication& op) { postCommunication(expr, op.number); },
           [&](const P2pCommunication& op) { postCommunication(expr, op.number); },
           [&](const CollectivePermute& op) { postCommunication(expr, op.number); },
@@ -292,6 +293,11 @@ void StatementRunner::bindUnitScalar(const PostOnStream& post, size_t input) {
   TK_REQUIRE(given.has_value(), HostProgram, "HostUnit{}: the value of its input {} is not known", post.unit->number,
              toString(*asScalar(post.ins[input])));
   scalars_[asScalar(post.unit->fusion->inputs()[input])] = *given;
+}
+
+// A product with an activation is no kernel: where the device's library does not have it, it is done op by op.
+bool StatementRunner::isOneWork(const PostOnStream& post) const {
+  return unit_mode_ == UnitMode::Kernels && (device_->properties().activates_products || !productGroupOf(*post.unit));
 }
 
 void StatementRunner::runUnit(const Expr& expr, const PostOnStream& post) {

@@ -105,6 +105,7 @@ class StatementRunner {
   void runLoop(const ForLoop& loop);
   void runMath(const Expr& expr);
   bool bindView(const Expr& expr, TensorView* out);
+  bool isOneWork(const PostOnStream& post) const;
   void runUnit(const Expr& expr, const PostOnStream& post);
   void bindUnitScalar(const PostOnStream& post, size_t input);
   void launchUnit(const Expr& expr, const PostOnStream& post);

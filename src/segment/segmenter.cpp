@@ -40,12 +40,16 @@ class Segmenter {
       stays_alone_.push_back(rules.stays_alone(*expr));
       joins_freely_.push_back(rules.joins_freely && rules.joins_freely(*expr));
     }
+    for (const std::vector<Expr*>& whole : rules.wholes)
+      for (const Expr* expr : whole) first_of_whole_[expr] = whole.front();
   }
 
   std::vector<SegmentedGroup> run() {
     for (size_t op = 0; op < exprs_.size(); ++op) {
       growth_.push_back({.is_free = joins_freely_[op]});
-      waiting_.push_back(graph_.addNextOp());
+      const size_t group = graph_.addNextOp();
+      if (joinWhole(group)) continue;
+      waiting_.push_back(group);
       joinWaiting();
     }
     while (!areAllAccepted() || offersMore()) joinWaiting();
@@ -58,6 +62,15 @@ class Segmenter {
     std::vector<size_t> starts = {};  // where in its ops each part starts
     bool is_free = false;             // all ops join freely
   };
+
+  // Whether the group is an op of a whole that has begun; it is one group with that then.
+  bool joinWhole(size_t group) {
+    const size_t op = graph_.opsOf(group).front();
+    const auto found = first_of_whole_.find(exprs_[op]);
+    if (found == first_of_whole_.end() || found->second == exprs_[op]) return false;
+    graph_.merge(graph_.groupOf(graph_.operandsOf(op).front()), group);
+    return true;
+  }
 
   void joinWaiting() {
     while (!waiting_.empty()) {
@@ -217,6 +230,7 @@ class Segmenter {
   std::vector<Expr*> exprs_;
   std::vector<bool> stays_alone_;
   std::vector<bool> joins_freely_;
+  std::unordered_map<const Expr*, const Expr*> first_of_whole_;
   GroupGraph graph_;
   std::vector<Growth> growth_;  // per group
   std::deque<size_t> waiting_;  // groups that have not looked for others to join since they were made

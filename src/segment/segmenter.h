@@ -24,6 +24,9 @@ struct MergeRules {
   std::function<bool(const SegmentedGroup&)> may_be_group;
   /// Optional: whether groups of ops of this kind alone are practically never refused. They are asked about only when they are complete.
   std::function<bool(const Expr&)> joins_freely = {};
+  /// Ops that are one group whatever else is said: of each list, all but the first read nothing but what others of the list give, and
+  /// nobody outside reads that of any but the last; each stands behind those it reads. stays_alone is true of them.
+  std::vector<std::vector<Expr*>> wholes = {};
 };
 
 /// Goes through the ops in program order; each joins the groups of the ops that it reads, as long as the rules accept it and no cycle between

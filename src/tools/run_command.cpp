@@ -26,6 +26,7 @@
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/cuda/find_cuda.h"
 #include "runtime/npy.h"
+#include "segment/product_group.h"
 #include "tools/error_place.h"
 #include "tools/grouping_option.h"
 #include "tools/input_values.h"
@@ -94,6 +95,8 @@ std::unique_ptr<HostIrContainer> compile(ProgramFile& file, const RunOptions& op
   lowering.stream_sync = choose<StreamSync>("--stream-sync", options.stream_sync,
                                             {{"hoisted", StreamSync::Hoisted}, {"in-loop", StreamSync::InLoop}});
   if (options.device != "cpu") lowering.target = hopperTarget();
+  // The interpreter's products are the processor's.
+  if (options.device == "interpreter") lowering.target->product_activations = {};
   const std::string name = file.program().name();
   lowering.after_streams = [&](const HostIrContainer& program) {
     if (dump.wants("host_ir", name)) fmt::print("{}", printHostProgram(program));
@@ -237,7 +240,7 @@ UnitMode unitModeFor(const HostIrContainer& program, const RunOptions& options) 
   bool may_be_kernels = true;
   forEachStatement(program.topLevel(), [&](const Expr& expr) {
     const auto* post = expr.as<PostOnStream>();
-    if (post == nullptr || !may_be_kernels) return;
+    if (post == nullptr || !may_be_kernels || productGroupOf(*post->unit)) return;
     may_be_kernels = !whyNoKernel(*cloneFusion(*post->unit->fusion), target);
   });
   return may_be_kernels ? UnitMode::Kernels : UnitMode::OpByOp;

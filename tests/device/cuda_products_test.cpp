@@ -189,6 +189,8 @@ TEST(CudaProducts, WhatTheLibraryHasNotIsAProgramOfItsOwn) {
 }
 
 TEST(CudaProducts, TheLibraryIsAskedOncePerProduct) {
+  const TemporaryFolder folder;
+  const ScopedVariable records("TOKAMAK_CACHE_DIR", folder.path());
   const auto device = openFakeDeviceWithLibrary();
   Fusion fusion;
   const TensorView* out = defineProduct(fusion, {{8, 16}, {16, 24}}, DataType::F32);

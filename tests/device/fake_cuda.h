@@ -2,27 +2,15 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <string>
 
 #include <dlfcn.h>
 
+#include "compile/temporary_folder.h"
 #include "runtime/cuda/cuda_device.h"
 
 namespace tokamak {
-
-/// Sets a variable of the environment while it lives.
-class ScopedVariable {
- public:
-  ScopedVariable(const char* name, const std::string& value) : name_(name) { setenv(name, value.c_str(), 1); }
-  ScopedVariable(const ScopedVariable&) = delete;
-  ScopedVariable& operator=(const ScopedVariable&) = delete;
-  ~ScopedVariable() { unsetenv(name_); }
-
- private:
-  const char* name_;
-};
 
 /// Settings as tests/device/fake_driver/fake_settings.h lists them.
 class FakeSettings : ScopedVariable {
@@ -47,5 +35,7 @@ inline int64_t graphLaunches() { return askFakeDriver("fakeCudaGraphLaunches"); 
 inline int64_t graphUpdates() { return askFakeDriver("fakeCudaGraphUpdates"); }
 /// How often the fake library was asked for a kernel, ever.
 inline int64_t libraryQuestions() { return askFakeDriver("fakeCublasQuestions"); }
+/// How often it was asked whether it can run an algorithm.
+inline int64_t libraryExaminations() { return askFakeDriver("fakeCublasExaminations"); }
 
 }  // namespace tokamak

@@ -87,6 +87,34 @@ TEST(KernelUnits, AreDealtOutByTheirStreamLoops) {
   }
 }
 
+// A product with its activation is no kernel: devices without such a library do it op by op.
+TEST(KernelUnits, ThatAreProductsWithActivationsRunOnEveryDevice) {
+  const char* programs[] = {
+      "fusion f(T0: bf16[6, 16], T1: bf16[8, 16], T2: bf16[8]) -> T4 { T3 = linear(T0, T1, T2) "
+      "T4 = cast(gelu_tanh(T3), dtype=bf16) }",
+      "fusion f(T0: f32[i0, 16], T1: f32[16, 8]) -> T4 { T2 = matmul(exp(T0), T1) T3 = relu(T2) T4 = neg(T3) } "
+      "sizes { i0 = 6 }",
+      "fusion f(T0: f32[4, 6, 16], T1: f32[4, 16, 8]) -> T3 { T2 = matmul(T0, T1) T3 = relu(T2) } "
+      "schedule { parallelize(T3, axis=0, type=Stream) }",
+  };
+  for (const KernelRunner runner : {KernelRunner::Compiled, KernelRunner::Interpreted}) {
+    for (const char* text : programs) {
+      RunBench bench({.threads = 2, .poisons_memory = true, .runner = runner});
+      const auto fusion = fusionOf(text);
+      KernelTarget activating = hopperTarget();
+      activating.product_activations = kAllProductActivations;
+      for (const KernelTarget& target : {cpuTarget(2), activating}) {
+        for (const Mode mode : {Mode::Plan, Mode::Direct}) {
+          MultiDeviceExecutor executor(*fusion, bench.device,
+                                       {.lowering = {.target = target}, .evaluator = {.mode = mode}});
+          const auto inputs = bench.inputsOf(*fusion);
+          EXPECT_EQ(differenceFromOracle(*fusion, oracleInputsOf(inputs), executor.runWithInput(inputs)), "") << text;
+        }
+      }
+    }
+  }
+}
+
 TEST(KernelUnits, CountTruthsInShortRows) {
   for (const int64_t rows : {8, 12, 16}) {
     for (const int64_t columns : {2, 4, 8, 16, 17}) {

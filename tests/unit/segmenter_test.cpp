@@ -54,6 +54,20 @@ TEST(Segmenter, WhatStaysAloneIsAGroupOfItsOwn) {
   EXPECT_EQ(namesOf(segment(*fusion, anythingGoes())), (Groups{{"T1"}, {"T2"}, {"T3", "T4"}}));
 }
 
+TEST(Segmenter, AWholeIsAGroupWhateverIsSaid) {
+  const auto fusion = read(
+      "fusion f(T0: f32[8, 8]) -> T6 { T1 = exp(T0) T2 = matmul(T1, T0) T3 = neg(T1) T4 = neg(T2) T5 = abs(T4) T6 = "
+      "add(T5, T3) "
+      "}");
+  MergeRules rules = anythingGoes();
+  const std::vector<Expr*> exprs = fusion->exprs();
+  rules.wholes = {{exprs[1], exprs[3], exprs[4]}};
+  rules.stays_alone = [whole = rules.wholes[0]](const Expr& expr) {
+    return std::ranges::find(whole, &expr) != whole.end();
+  };
+  EXPECT_EQ(namesOf(segment(*fusion, rules)), (Groups{{"T1", "T3"}, {"T2", "T4", "T5"}, {"T6"}}));
+}
+
 TEST(Segmenter, GroupsThatReadOneAnotherInACircleDoNotArise) {
   // T3 and T1 would be one group without the product between them.
   const auto fusion = read("fusion f(T0: f32[8, 8]) -> T3 { T1 = exp(T0) T2 = matmul(T1, T0) T3 = add(T1, T2) }");

@@ -1,4 +1,5 @@
-// KernelCache: compiled kernels on disk, found by everything that they depend on. Never a wrong kernel, never an error.
+// KernelCache: compiled kernels, and what was found out about compilers and libraries, on disk, by everything that they depend on. Never a wrong kernel, never
+// an error.
 #pragma once
 
 #include <atomic>

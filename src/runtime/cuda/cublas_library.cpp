@@ -35,6 +35,7 @@ bool takeFunctions(void* handle, CublasLibrary& library) {
   get("cublasLtMatmulPreferenceDestroy", library.preference_destroy);
   get("cublasLtMatmulPreferenceSetAttribute", library.preference_set);
   get("cublasLtMatmulAlgoGetHeuristic", library.choose);
+  get("cublasLtMatmulAlgoCheck", library.examine);
   get("cublasLtMatmul", library.multiply);
   return has_all;
 }

@@ -38,8 +38,11 @@ inline constexpr int kEpilogue = 7;
 inline constexpr int kBiasPointer = 8;
 // cublasOperation_t
 inline constexpr int32_t kTransposed = 1;
-// cublasLtEpilogue_t
+// cublasLtEpilogue_t; the bias is a bit that the activations go with
+inline constexpr uint32_t kEpilogueDefault = 1;
+inline constexpr uint32_t kEpilogueRelu = 2;
 inline constexpr uint32_t kEpilogueBias = 4;
+inline constexpr uint32_t kEpilogueGelu = 32;  // by tanh
 // cublasLtMatrixLayoutAttribute_t
 inline constexpr int kBatchCount = 5;
 inline constexpr int kBatchStride = 6;
@@ -88,6 +91,8 @@ struct CublasLibrary {
   cublas::Status (*choose)(cublas::Handle, cublas::Product, cublas::Layout a, cublas::Layout b, cublas::Layout c,
                            cublas::Layout d, cublas::Preference, int most, cublas::Choice* choices,
                            int* count) = nullptr;
+  cublas::Status (*examine)(cublas::Handle, cublas::Product, cublas::Layout a, cublas::Layout b, cublas::Layout c,
+                            cublas::Layout d, const cublas::Algorithm*, cublas::Choice* result) = nullptr;
   cublas::Status (*multiply)(cublas::Handle, cublas::Product, const void* alpha, const void* a, cublas::Layout,
                              const void* b, cublas::Layout, const void* beta, const void* c, cublas::Layout, void* d,
                              cublas::Layout, const cublas::Algorithm*, void* workspace, size_t workspace_bytes,

@@ -114,7 +114,8 @@ CudaDevice::CudaDevice(int64_t ordinal, const CudaDeviceOptions& options)
                  .memory_bytes = device_memory_.limit(),
                  .host_reads_device_memory = false,
                  .ordinal = ordinal,
-                 .takes_parameters = true};
+                 .takes_parameters = true,
+                 .activates_products = true};
 }
 
 CudaDevice::~CudaDevice() {

@@ -27,6 +27,7 @@ class CudaProducts;
 class CudaTrace;
 class StreamPool;
 struct PreparedKernel;
+struct ProductGroup;
 
 struct CudaDeviceOptions {
   std::string driver;                 ///< the driver's file; empty: found as DriverLibrary::start() says
@@ -115,6 +116,7 @@ class CudaDevice final : public Device {
   CudaProducts& products();
   std::shared_ptr<const CudaWork> prepareKernel(const WorkRequest& request);
   std::shared_ptr<const CudaWork> prepareProduct(const WorkRequest& request);
+  std::shared_ptr<const CudaWork> prepareProductGroup(const WorkRequest& request, const ProductGroup& group);
 
   Arena& arenaOf(MemoryKind kind) { return kind == MemoryKind::Device ? device_memory_ : host_memory_; }
   void giveBack(CudaQueue& queue);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 
 namespace tokamak {
@@ -20,6 +22,14 @@ int libraryType(DataType dtype) {
     case DataType::BF16: return cublas::kBF16;
     default: return cublas::kF32;
   }
+}
+
+uint32_t epilogueOf(const LibraryProduct& product) {
+  uint32_t epilogue = 0;
+  if (product.bias == LibraryProduct::Bias::Epilogue) epilogue |= cublas::kEpilogueBias;
+  if (product.activation == ProductActivation::Relu) epilogue |= cublas::kEpilogueRelu;
+  if (product.activation == ProductActivation::GeluTanh) epilogue |= cublas::kEpilogueGelu;
+  return epilogue == 0 ? cublas::kEpilogueDefault : epilogue;
 }
 
 // Only blocks that nobody uses any more are taken: the workspace is not given back while the device lives.
@@ -56,10 +66,10 @@ class CublasDescriptors {
     };
     if (wanted.a.is_transposed) set(cublas::kTransposeA, cublas::kTransposed);
     if (wanted.b.is_transposed) set(cublas::kTransposeB, cublas::kTransposed);
-    if (wanted.bias == LibraryProduct::Bias::Epilogue) {
-      set(cublas::kEpilogue, cublas::kEpilogueBias);
+    if (const uint32_t epilogue = epilogueOf(wanted); epilogue != cublas::kEpilogueDefault)
+      set(cublas::kEpilogue, epilogue);
+    if (wanted.bias == LibraryProduct::Bias::Epilogue)
       set(cublas::kBiasPointer, uint64_t{256});  // the call's address comes later; what is chosen may look at it
-    }
     const auto describeMatrix = [&](cublas::Layout& layout, const StoredMatrix& matrix) {
       check(library_.layout_create(&layout, libraryType(wanted.dtype), static_cast<uint64_t>(matrix.rows),
                                    static_cast<uint64_t>(matrix.columns), matrix.leading));
@@ -145,8 +155,15 @@ class CublasWork final : public CudaWork {
 
 }  // namespace
 
-CudaProducts::CudaProducts(std::shared_ptr<DriverContext> context, Arena& memory, const std::string& library)
-    : context_(std::move(context)), memory_(memory), library_(CublasLibrary::load(library)) {
+CudaProducts::CudaProducts(std::shared_ptr<DriverContext> context, Arena& memory, const std::string& library,
+                           std::string target, std::shared_ptr<KernelCache> records)
+    : context_(std::move(context)),
+      memory_(memory),
+      library_(CublasLibrary::load(library)),
+      records_(std::move(records),
+               {.library = fmt::format("cuBLASLt {}", library_.version()),
+                .target = std::move(target),
+                .preference = fmt::format("{} bytes of workspace, no sums in the order of blocks", kWorkspaceBytes)}) {
   const CurrentContext current(*context_);
   check(library_.create(&handle_), "opening", context_->name());
 }
@@ -173,17 +190,38 @@ std::shared_ptr<const CudaWork> CudaProducts::make(const LibraryProduct& product
   return std::make_shared<CublasWork>(*this, product, std::move(descriptors), *choice, std::move(name));
 }
 
-int64_t CudaProducts::choiceCount() const {
-  const std::lock_guard lock(mutex_);
-  return static_cast<int64_t>(choices_.size());
-}
-
-// The library's first choice among kernels whose sums do not depend on the order in which blocks finish.
 std::optional<cublas::Choice> CudaProducts::choose(const LibraryProduct& product,
                                                    const CublasDescriptors& descriptors) {
   const std::string text = product.toString();
   const std::lock_guard lock(mutex_);
   if (const auto known = choices_.find(text); known != choices_.end()) return known->second;
+  std::optional<cublas::Choice> choice = recordedChoice(text, descriptors);
+  if (!choice) {
+    choice = askLibrary(product, descriptors);
+    if (choice) records_.store(text, choice->algorithm);
+  }
+  return choices_[text] = choice;
+}
+
+// What the library says of a recorded algorithm; nothing where there is none that it runs here.
+std::optional<cublas::Choice> CudaProducts::recordedChoice(const std::string& product,
+                                                           const CublasDescriptors& descriptors) {
+  const std::optional<cublas::Algorithm> algorithm = records_.find(product);
+  if (!algorithm) return std::nullopt;
+  cublas::Choice choice;
+  const cublas::Status status = library_.examine(handle_, descriptors.product, descriptors.a, descriptors.b,
+                                                 descriptors.d, descriptors.d, &*algorithm, &choice);
+  // The result's own state is only said to be set by the heuristic.
+  if (status != cublas::kSuccess || choice.workspace_bytes > static_cast<size_t>(kWorkspaceBytes)) return std::nullopt;
+  choice.state = cublas::kSuccess;
+  choice.algorithm = *algorithm;
+  return choice;
+}
+
+// The library's first choice among kernels whose sums do not depend on the order in which blocks finish.
+std::optional<cublas::Choice> CudaProducts::askLibrary(const LibraryProduct& product,
+                                                       const CublasDescriptors& descriptors) {
+  const std::string text = product.toString();
   cublas::Preference preference = nullptr;
   check(library_.preference_create(&preference), "choosing a kernel for", text);
   const std::unique_ptr<cublas::PreferenceObject, cublas::Status (*)(cublas::Preference)> owner(
@@ -209,9 +247,8 @@ std::optional<cublas::Choice> CudaProducts::choose(const LibraryProduct& product
   if (!has_none) check(status, "choosing a kernel for", text);
   const auto found = std::find_if(choices.begin(), choices.begin() + (has_none ? 0 : count),
                                   [](const cublas::Choice& choice) { return choice.state == cublas::kSuccess; });
-  auto& kept = choices_[text];
-  if (found != choices.begin() + (has_none ? 0 : count)) kept = *found;
-  return kept;
+  if (found == choices.begin() + (has_none ? 0 : count)) return std::nullopt;
+  return *found;
 }
 
 void* CudaProducts::workspaceOf(driver::Stream stream) {

@@ -14,26 +14,26 @@
 #include "runtime/cuda/cuda_work.h"
 #include "runtime/cuda/driver_context.h"
 #include "runtime/cuda/library_product.h"
+#include "runtime/cuda/recorded_choices.h"
 
 namespace tokamak {
 
 class CublasDescriptors;
 
-/// What the library is asked for once per product is kept, so that equal products always run the same kernel, in every plan and on every
-/// stream. A stream that runs products which need one gets a workspace, and keeps it as long as the device lives. Thread-safe.
+/// What the library is asked for once per product is kept and recorded, so that equal products always run the same kernel, in every plan, on every
+/// stream, and in later processes. A stream that runs products which need one gets a workspace, and keeps it as long as the device lives. Thread-safe.
 class CudaProducts {
  public:
-  /// Loads the library (CublasLibrary::load()) and opens it for the context's device. Errors: Unsupported without a library; Device.
-  CudaProducts(std::shared_ptr<DriverContext> context, Arena& memory, const std::string& library);
+  /// Loads the library (CublasLibrary::load()) and opens it for the context's device; `target` tells that device from others that the library may
+  /// choose something else for. Errors: Unsupported without a library; Device.
+  CudaProducts(std::shared_ptr<DriverContext> context, Arena& memory, const std::string& library, std::string target,
+               std::shared_ptr<KernelCache> records);
   CudaProducts(const CudaProducts&) = delete;
   CudaProducts& operator=(const CudaProducts&) = delete;
   ~CudaProducts();
 
   /// Takes the addresses of the op that the product was made from. Null where the library has no kernel for the product. `name`: of the work.
   std::shared_ptr<const CudaWork> make(const LibraryProduct& product, std::string name);
-  /// How often the library was asked for a kernel.
-  int64_t choiceCount() const;
-
   const CublasLibrary& library() const { return library_; }
   cublas::Handle handle() const { return handle_; }
   /// The workspace of everything that runs on `stream`; made when first asked for. Errors: OutOfMemory.
@@ -43,12 +43,15 @@ class CudaProducts {
 
  private:
   std::optional<cublas::Choice> choose(const LibraryProduct& product, const CublasDescriptors& descriptors);
+  std::optional<cublas::Choice> recordedChoice(const std::string& product, const CublasDescriptors& descriptors);
+  std::optional<cublas::Choice> askLibrary(const LibraryProduct& product, const CublasDescriptors& descriptors);
 
   std::shared_ptr<DriverContext> context_;
   Arena& memory_;
   const CublasLibrary& library_;
+  RecordedChoices records_;
   cublas::Handle handle_ = nullptr;
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::map<std::string, std::optional<cublas::Choice>> choices_;
   std::vector<std::pair<driver::Stream, void*>> workspaces_;
 };

@@ -2,10 +2,9 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
-#include <vector>
 
 #include "runtime/cuda/cuda_work.h"
+#include "runtime/cuda/stream_memory.h"
 
 namespace tokamak {
 
@@ -14,24 +13,18 @@ namespace tokamak {
 class CudaWorkspaceWork final : public CudaWork {
  public:
   CudaWorkspaceWork(std::shared_ptr<DriverContext> context, std::unique_ptr<CudaKernelWork> kernel, int64_t bytes)
-      : context_(std::move(context)), kernel_(std::move(kernel)), bytes_(bytes) {}
-  CudaWorkspaceWork(const CudaWorkspaceWork&) = delete;
-  CudaWorkspaceWork& operator=(const CudaWorkspaceWork&) = delete;
-  ~CudaWorkspaceWork() override;
+      : kernel_(std::move(kernel)), workspaces_(std::move(context), bytes) {}
 
   std::string_view name() const override { return kernel_->name(); }
-  void makeReadyOn(DriverContext& context, driver::Stream stream) const override { workspaceOf(context, stream); }
+  void makeReadyOn(DriverContext& /*context*/, driver::Stream stream) const override { workspaceOf(stream); }
   CudaKernelLaunch kernelLaunch() const override { return {.kernel = kernel_.get(), .workspace = this}; }
   /// What the kernel takes as its last address on this stream. Errors: OutOfMemory, Device.
-  void* workspaceOf(DriverContext& context, driver::Stream stream) const;
+  void* workspaceOf(driver::Stream stream) const { return workspaces_.on(stream, name()); }
   void enqueue(DriverContext& context, driver::Stream stream, std::span<void* const> addresses) const override;
 
  private:
-  std::shared_ptr<DriverContext> context_;
   std::unique_ptr<CudaKernelWork> kernel_;
-  int64_t bytes_;
-  mutable std::mutex mutex_;
-  mutable std::vector<std::pair<driver::Stream, driver::Address>> workspaces_;
+  mutable StreamMemory workspaces_;
 };
 
 }  // namespace tokamak

@@ -132,9 +132,12 @@ std::optional<LibraryProduct> asItLies(const GemmProblem& problem, std::span<con
 }  // namespace
 
 std::string LibraryProduct::toString() const {
-  constexpr const char* kBias[] = {"", ", bias", ", added to d"};
-  return fmt::format("{} {}x{}x{} times {}, {}, {}, {}{}", dataTypeName(dtype), d.rows, d.columns, inner, batch_count,
-                     textOf("a", a), textOf("b", b), textOf("d", d), kBias[static_cast<size_t>(bias)]);
+  std::string text = fmt::format("{} {}x{}x{} times {}, {}, {}, {}", dataTypeName(dtype), d.rows, d.columns, inner,
+                                 batch_count, textOf("a", a), textOf("b", b), textOf("d", d));
+  if (bias == Bias::Epilogue) text += fmt::format(", bias aligned {}", bias_alignment);
+  if (bias == Bias::Before) text += ", added to d";
+  if (activation != ProductActivation::None) text += fmt::format(", {}", activationName(activation));
+  return text;
 }
 
 std::optional<LibraryProduct> libraryProductOf(const GemmProblem& problem, std::span<const OperandDesc> operands) {

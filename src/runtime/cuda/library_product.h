@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/gemm_problem.h"
+#include "segment/product_group.h"
 
 namespace tokamak {
 
@@ -22,7 +23,7 @@ struct StoredMatrix {
   int64_t alignment = 1;       ///< of every matrix' address, in bytes
 };
 
-/// d = op(a) op(b), + bias, for every matrix of the batch; and all of that `calls` times, at other places.
+/// d = activation(op(a) op(b), + bias), for every matrix of the batch; and all of that `calls` times, at other places.
 struct LibraryProduct {
   enum class Bias : uint8_t {
     None,
@@ -39,6 +40,7 @@ struct LibraryProduct {
   Bias bias = Bias::None;
   size_t bias_operand = 0;
   int64_t bias_alignment = 1;
+  ProductActivation activation = ProductActivation::None;  ///< None where d is added to
   std::vector<Call> calls;
 
   /// What the library's choice depends on, in words: "bf16 64x32x128, a 64x128 ld 128 transposed, ...".

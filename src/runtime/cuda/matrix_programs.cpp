@@ -5,6 +5,7 @@
 #include "define/callables.h"
 #include "define/functions.h"
 #include "define/structured.h"
+#include "ir/clone.h"
 #include "ir/ops/host/post_on_stream.h"
 
 namespace tokamak {
@@ -119,6 +120,34 @@ MatrixProgram productProgram(const GemmProblem& problem, std::span<const Operand
     product = add(product, select(maker.input(bias), -1, 0));
   }
   return maker.finish(cast(product, problem.dtype), result);
+}
+
+MatrixProgram activationProgram(const ProductGroup& group, OperandDesc product, OperandDesc result,
+                                const ScalarBindings& bindings) {
+  TensorView* in = asTensor(group.product->output(0));
+  const std::string name(activationName(group.activation));
+  auto unit = std::make_shared<HostUnit>();
+  unit->fusion = std::make_unique<Fusion>(name);
+  Cloner inner(*unit->fusion);
+  unit->fusion->addInput(inner.clone(in));
+  for (const Expr* expr : group.exprs)
+    if (expr != group.product) inner.clone(*expr);
+  unit->fusion->addOutput(inner.clone(group.result));
+  MatrixProgram program{.owner = std::make_unique<Fusion>(name),
+                        .operands = {std::move(product), std::move(result)},
+                        .numbers = {},
+                        .bindings = {}};
+  for (Scalar* symbol : in->fusion().allSymbols()) {
+    const auto found = bindings.find(symbol);
+    if (found != bindings.end() && inner.contains(symbol)) program.bindings[inner.clone(symbol)] = found->second;
+  }
+  Cloner outer(*program.owner);
+  PostOnStream post;
+  post.ins = {outer.clone(static_cast<Val*>(in))};
+  post.outs = {outer.clone(group.result)};
+  post.unit = std::move(unit);
+  program.expr = program.owner->appendOp(std::move(post));
+  return program;
 }
 
 }  // namespace tokamak

@@ -8,6 +8,7 @@
 #include "device/device.h"
 #include "ir/fusion.h"
 #include "runtime/gemm_problem.h"
+#include "segment/product_group.h"
 
 namespace tokamak {
 
@@ -27,5 +28,10 @@ MatrixProgram biasProgram(const GemmProblem& problem, std::span<const OperandDes
 
 /// The whole product as sums of products, for any type and layout. Slow: operands are read again for every element of the result.
 MatrixProgram productProgram(const GemmProblem& problem, std::span<const OperandDesc> operands);
+
+/// The group's activation of a product that is in memory. Its operands are the product and the group's result, which `numbers` leaves out;
+/// `bindings`: of the symbols of the group's fusion.
+MatrixProgram activationProgram(const ProductGroup& group, OperandDesc product, OperandDesc result,
+                                const ScalarBindings& bindings);
 
 }  // namespace tokamak

@@ -9,7 +9,7 @@ namespace tokamak {
 void PackedStep::makeReady(DriverContext& context, driver::Stream on) {
   if (is_ready && ready_on == on) return;
   work->makeReadyOn(context, on);
-  if (kernel.workspace != nullptr) workspace = kernel.workspace->workspaceOf(context, on);
+  if (kernel.workspace != nullptr) workspace = kernel.workspace->workspaceOf(on);
   ready_on = on;
   is_ready = true;
 }

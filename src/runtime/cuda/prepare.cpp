@@ -18,6 +18,7 @@
 #include "runtime/cuda/cuda_workspace.h"
 #include "runtime/kernel/kernel_library.h"
 #include "runtime/kernel/prepared_kernel.h"
+#include "segment/product_group.h"
 
 namespace tokamak {
 
@@ -31,6 +32,7 @@ KernelTarget targetOf(const CudaProperties& properties) {
           .shared_bytes_per_block = properties.shared_bytes_per_block_optin,
           .registers_per_multiprocessor = properties.registers_per_multiprocessor,
           .has_clusters = properties.has_clusters,
+          .product_activations = chosenProductActivations(),
           .by_hand = cudaScheduleByHand()};
 }
 
@@ -228,8 +230,11 @@ CudaDevice::Kernels& CudaDevice::kernels() {
 
 std::shared_ptr<const Work> CudaDevice::prepare(const WorkRequest& request) {
   if (request.expr.info().is_library) return prepareProduct(request);
-  const bool is_unit = request.expr.is<PostOnStream>();
-  return !is_unit && touchesHostMemory(request.expr) ? prepareCopy(request) : prepareKernel(request);
+  if (const auto* post = request.expr.as<PostOnStream>()) {
+    const auto group = productGroupOf(*post->unit);
+    return group ? prepareProductGroup(request, *group) : prepareKernel(request);
+  }
+  return touchesHostMemory(request.expr) ? prepareCopy(request) : prepareKernel(request);
 }
 
 std::shared_ptr<const CudaWork> CudaDevice::prepareKernel(const WorkRequest& request) {

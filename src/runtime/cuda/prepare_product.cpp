@@ -1,6 +1,7 @@
-// How a matmul or linear op becomes work: a call of the library, or a generated kernel where the library has none.
-#include <array>
+// How a matmul or linear op, alone or with an activation, becomes work: a call of the library, or generated kernels where the library has none.
+#include <algorithm>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -9,62 +10,82 @@
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/cuda_products.h"
 #include "runtime/cuda/matrix_programs.h"
+#include "runtime/cuda/product_work.h"
+#include "segment/product_group.h"
 
 namespace tokamak {
 
 namespace {
 
-// Works one after the other, each with some of the op's operands.
-class ProductWork final : public CudaWork {
- public:
-  static constexpr size_t kMostOperands = 8;
+std::string workName(const Expr& expr, const GemmProblem& problem, ProductActivation activation) {
+  const std::string_view behind = activationName(activation);
+  return fmt::format("{}{}{} {}x{}x{}", expr.info().name, behind.empty() ? "" : "+", behind, problem.m, problem.n,
+                     problem.k);
+}
 
-  explicit ProductWork(std::string name) : name_(std::move(name)) {}
+bool isEmpty(const GemmProblem& problem) { return problem.m == 0 || problem.n == 0 || problem.batchCount() == 0; }
 
-  void add(std::shared_ptr<const CudaWork> work, std::vector<size_t> numbers) {
-    TK_CHECK(numbers.size() <= kMostOperands, "a matrix product has {} operands", numbers.size());
-    parts_.push_back({std::move(work), std::move(numbers)});
+// Row-major and dense.
+OperandDesc denseLike(const OperandDesc& operand) {
+  OperandDesc dense{.dtype = operand.dtype, .sizes = operand.sizes, .strides = operand.strides, .alignment = 256};
+  int64_t stride = 1;
+  for (size_t i = dense.sizes.size(); i-- > 0;) {
+    dense.strides[i] = stride;
+    stride *= dense.sizes[i];
   }
+  return dense;
+}
 
-  std::string_view name() const override { return name_; }
-  void waitUntilReady() const override {
-    for (const Part& part : parts_) part.work->waitUntilReady();
-  }
-  void makeReadyOn(DriverContext& context, driver::Stream stream) const override {
-    for (const Part& part : parts_) part.work->makeReadyOn(context, stream);
-  }
-  void enqueue(DriverContext& context, driver::Stream stream, std::span<void* const> addresses) const override {
-    for (const Part& part : parts_) {
-      std::array<void*, kMostOperands> own = {};
-      for (size_t i = 0; i < part.numbers.size(); ++i) own[i] = addresses[part.numbers[i]];
-      part.work->enqueue(context, stream, {own.data(), part.numbers.size()});
-    }
-  }
+int64_t bytesOf(const OperandDesc& operand) {
+  int64_t bytes = sizeOf(operand.dtype);
+  for (const int64_t size : operand.sizes) bytes *= size;
+  return bytes;
+}
 
- private:
-  struct Part {
-    std::shared_ptr<const CudaWork> work;
-    std::vector<size_t> numbers;
-  };
-  std::string name_;
-  std::vector<Part> parts_;
+// The operands of a group's product, its result last, and which operands of the unit they are.
+struct GroupOperands {
+  std::vector<OperandDesc> descs;
+  std::vector<size_t> numbers;
 };
+
+GroupOperands operandsOf(const ProductGroup& group, std::span<const OperandDesc> of_unit) {
+  const std::vector<TensorView*> inputs = tensorsOf(group.product->fusion().inputs());
+  TK_CHECK(of_unit.size() == inputs.size() + 1, "a product group with {} inputs has {} operands", inputs.size(),
+           of_unit.size());
+  GroupOperands operands;
+  const auto add = [&](size_t number) {
+    operands.descs.push_back(of_unit[number]);
+    operands.numbers.push_back(number);
+  };
+  for (const TensorView* operand : tensorsOf(group.product->inputs())) {
+    const auto found = std::ranges::find(inputs, operand);
+    TK_CHECK(found != inputs.end(), "{} is no input of its product group", toString(*operand));
+    add(static_cast<size_t>(found - inputs.begin()));
+  }
+  add(inputs.size());
+  return operands;
+}
 
 }  // namespace
 
 CudaProducts& CudaDevice::products() {
   const std::lock_guard lock(kernels_mutex_);
-  if (products_ == nullptr)
-    products_ = std::make_shared<CudaProducts>(context_, device_memory_, options_.products_library);
+  if (products_ == nullptr) {
+    const CudaProperties& gpu = cuda_properties_;
+    products_ =
+        std::make_shared<CudaProducts>(context_, device_memory_, options_.products_library,
+                                       fmt::format("{}, sm_{}{}, {} multiprocessors", properties_.description,
+                                                   gpu.capability_major, gpu.capability_minor, gpu.multiprocessors),
+                                       KernelCache::openDefault());
+  }
   return *products_;
 }
 
 std::shared_ptr<const CudaWork> CudaDevice::prepareProduct(const WorkRequest& request) {
   const std::optional<GemmProblem> problem = gemmProblemOf(request.expr, request.operands);
   TK_CHECK(problem, "{} is no matrix product", request.expr.info().name);
-  auto work = std::make_shared<ProductWork>(
-      fmt::format("{} {}x{}x{}", request.expr.info().name, problem->m, problem->n, problem->k));
-  if (problem->m == 0 || problem->n == 0 || problem->batchCount() == 0) return work;
+  auto work = std::make_shared<ProductWork>(workName(request.expr, *problem, ProductActivation::None));
+  if (isEmpty(*problem)) return work;
   const auto addKernel = [&](const MatrixProgram& program) {
     work->add(prepareKernel(program.request()), program.numbers);
   };
@@ -85,6 +106,34 @@ std::shared_ptr<const CudaWork> CudaDevice::prepareProduct(const WorkRequest& re
     }
   }
   addKernel(productProgram(*problem, request.operands));
+  return work;
+}
+
+// What the library does not give with the activation is given without it, into memory of the work's own, and a kernel does the rest.
+std::shared_ptr<const CudaWork> CudaDevice::prepareProductGroup(const WorkRequest& request, const ProductGroup& group) {
+  auto [operands, numbers] = operandsOf(group, request.operands);
+  const std::optional<GemmProblem> problem = gemmProblemOf(*group.product, operands);
+  TK_CHECK(problem, "{} is no matrix product", group.product->info().name);
+  const std::string name = workName(*group.product, *problem, group.activation);
+  if (isEmpty(*problem)) return std::make_shared<ProductWork>(name);
+  std::optional<LibraryProduct> product = libraryProductOf(*problem, operands);
+  if (product && product->bias != LibraryProduct::Bias::Before) {
+    product->activation = group.activation;
+    if (auto call = products().make(*product, name)) {
+      auto work = std::make_shared<ProductWork>(name);
+      work->add(std::move(call), std::move(numbers));
+      return work;
+    }
+  }
+  const OperandDesc result = operands.back();
+  const OperandDesc between = denseLike(result);
+  operands.back() = between;
+  auto work = std::make_shared<ProductWork>(name, std::make_unique<StreamMemory>(context_, bytesOf(between)));
+  const size_t result_number = std::exchange(numbers.back(), ProductWork::kBetween);
+  work->add(prepareProduct({.expr = *group.product, .operands = operands, .bindings = request.bindings}),
+            std::move(numbers));
+  work->add(prepareKernel(activationProgram(group, between, result, request.bindings).request()),
+            {ProductWork::kBetween, result_number});
   return work;
 }
 

@@ -1,10 +1,11 @@
 #include "runtime/kernel/kernel_collector.h"
 
-#include "ir/expr.h"
+#include "ir/ops/host/post_on_stream.h"
+#include "segment/product_group.h"
 
 namespace tokamak {
 
-KernelCollector::KernelCollector(KernelTarget target, std::function<void(const PreparedKernel&)> take,
+KernelCollector::KernelCollector(const KernelTarget& target, std::function<void(const PreparedKernel&)> take,
                                  KernelPassOptions passes, KernelObserver* observer)
     : library_({.target = target,
                 .indices = target.kind == TargetKind::Cuda ? KernelExecutorOptions::Indices::Chosen
@@ -17,8 +18,11 @@ KernelCollector::KernelCollector(KernelTarget target, std::function<void(const P
                 .passes = std::move(passes),
                 .observer = observer}),
       take_(std::move(take)),
-      properties_(
-          {.name = "collector", .description = "no device", .memory_bytes = INT64_MAX, .takes_parameters = true}) {}
+      properties_({.name = "collector",
+                   .description = "no device",
+                   .memory_bytes = INT64_MAX,
+                   .takes_parameters = true,
+                   .activates_products = true}) {}
 
 std::unique_ptr<Stream> KernelCollector::createStream() { return std::make_unique<Stream>(); }
 std::unique_ptr<Event> KernelCollector::createEvent() { return std::make_unique<Event>(); }
@@ -31,7 +35,9 @@ void* KernelCollector::allocate(int64_t bytes, MemoryKind, Stream&) {
 }
 
 std::shared_ptr<const Work> KernelCollector::prepare(const WorkRequest& request) {
-  if (request.expr.info().is_library) return std::make_shared<const Work>();
+  const auto* post = request.expr.as<PostOnStream>();
+  if (request.expr.info().is_library || (post != nullptr && productGroupOf(*post->unit)))
+    return std::make_shared<const Work>();
   FoundKernel found = library_.find(request);
   const BoundKernel& bound = *found.bound;
   take_({.kernel = bound.code->kernel,

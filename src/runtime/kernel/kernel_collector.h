@@ -13,8 +13,8 @@ namespace tokamak {
 class KernelCollector final : public Device {
  public:
   /// `take` is called for every kernel that is prepared, whether its code is new or not; for library calls, nothing is. `observer` may be null.
-  KernelCollector(KernelTarget target, std::function<void(const PreparedKernel&)> take, KernelPassOptions passes = {},
-                  KernelObserver* observer = nullptr);
+  KernelCollector(const KernelTarget& target, std::function<void(const PreparedKernel&)> take,
+                  KernelPassOptions passes = {}, KernelObserver* observer = nullptr);
 
   /// How often a device would have compiled.
   int64_t codesMade() const { return codes_made_; }

@@ -1,7 +1,8 @@
 // cuBLASLt without a GPU: products of f32, f64 and bf16 matrices on the fake driver's streams, one loop at a time. It has no kernel for f16 and
-// for biases of doubles, and demands its workspace, as the real one may.
+// for epilogues of doubles, and demands its workspace, as the real one may.
 #include <atomic>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -50,6 +51,8 @@ struct Choice {
 };
 
 std::atomic<int64_t> questions = 0;
+std::atomic<int64_t> examinations = 0;
+constexpr uint64_t kAlgorithm = 101;
 
 size_t sizeOf(int type) { return type == kF64 ? 8 : type == kF32 ? 4 : 2; }
 
@@ -81,6 +84,18 @@ int64_t extentOf(const Layout& layout) {
   return (layout.count - 1) * layout.batch_stride + (layout.columns - 1) * layout.leading + layout.rows;
 }
 
+bool hasKernel(const Product& product, int type) {
+  return type == kF32 || type == kBF16 || (type == kF64 && product.epilogue == 1);
+}
+
+// CUBLASLT_EPILOGUE_RELU 2, BIAS 4, GELU 32, and the bias with either.
+double activated(uint32_t epilogue, double value) {
+  if ((epilogue & 2U) != 0) return value > 0 ? value : 0;  // 0 of NaN
+  if ((epilogue & 32U) == 0) return value;
+  constexpr double kScale = 0.79788456080286535588;  // sqrt(2 / pi)
+  return 0.5 * value * (1 + std::tanh(kScale * (value + 0.044715 * value * value * value)));
+}
+
 struct Call {
   Product product;
   Layout layouts[3];      // a, b, d
@@ -103,8 +118,8 @@ void multiply(const Call& call) {
         }
         const int64_t in_d = batch * d.batch_stride + i + j * d.leading;
         if (call.beta != 0) sum += call.beta * load(d.type, call.addresses[2], in_d);
-        if (call.product.epilogue == 4) sum += load(d.type, call.product.bias, i);
-        store(d.type, call.addresses[2], in_d, sum);
+        if ((call.product.epilogue & 4U) != 0) sum += load(d.type, call.product.bias, i);
+        store(d.type, call.addresses[2], in_d, activated(call.product.epilogue, sum));
       }
     }
   }
@@ -121,8 +136,9 @@ T* as(void* handle) {
 extern "C" {
 
 int64_t fakeCublasQuestions() { return questions.load(); }
+int64_t fakeCublasExaminations() { return examinations.load(); }
 
-size_t cublasLtGetVersion() { return 130000; }
+size_t cublasLtGetVersion() { return static_cast<size_t>(fake::settings().cublas_version); }
 
 const char* cublasLtGetStatusName(int status) {
   if (status == kInvalidValue) return "CUBLAS_STATUS_INVALID_VALUE";
@@ -160,7 +176,12 @@ int cublasLtMatmulDescSetAttribute(void* handle, int attribute, const void* valu
   switch (attribute) {
     case 3: return set(product.transposes_a);
     case 4: return set(product.transposes_b);
-    case 7: return set(product.epilogue);
+    case 7: {
+      const int status = set(product.epilogue);
+      const uint32_t activation = product.epilogue & ~4U;
+      const bool is_known = product.epilogue == 1 || activation == 0 || activation == 2 || activation == 32;
+      return is_known ? status : kInvalidValue;
+    }
     case 8: return set(product.bias);
     default: return kInvalidValue;
   }
@@ -204,16 +225,27 @@ int cublasLtMatmulAlgoGetHeuristic(void*, void* product, void* a, void*, void*, 
                                    Choice* choices, int* count) {
   ++questions;
   *count = 0;
-  const int type = as<Layout>(a)->type;
-  const bool has_kernel = type == kF32 || type == kBF16 || (type == kF64 && as<Product>(product)->epilogue == 1);
-  if (!has_kernel || as<Preference>(preference)->most_workspace < kWorkspace) return kNotSupported;
+  if (!hasKernel(*as<Product>(product), as<Layout>(a)->type) || as<Preference>(preference)->most_workspace < kWorkspace)
+    return kNotSupported;
   for (; *count < std::min(most, 2); ++*count) {
     choices[*count] = {};
-    choices[*count].algorithm[0] = 100 + static_cast<uint64_t>(*count);
+    choices[*count].algorithm[0] = kAlgorithm - 1 + static_cast<uint64_t>(*count);
     choices[*count].workspace_bytes = kWorkspace;
     choices[*count].state = *count == 0 ? kNotSupported : 0;  // the first one is not to be had
   }
   return fake::faultOf("cublasLtMatmulAlgoGetHeuristic");
+}
+
+int cublasLtMatmulAlgoCheck(void*, void* product, void* a, void*, void*, void*, const uint64_t* algorithm,
+                            Choice* result) {
+  ++examinations;
+  *result = {};
+  if (const int fault = fake::faultOf("cublasLtMatmulAlgoCheck"); fault != 0) return fault;
+  if (algorithm[0] != kAlgorithm) return kInvalidValue;
+  if (!hasKernel(*as<Product>(product), as<Layout>(a)->type)) return kNotSupported;
+  result->workspace_bytes = kWorkspace;
+  result->state = kNotSupported;  // nothing that a caller may look at
+  return 0;
 }
 
 int cublasLtMatmul(void*, void* product, const void* alpha, const void* a, void* a_layout, const void* b,
@@ -225,7 +257,7 @@ int cublasLtMatmul(void*, void* product, const void* alpha, const void* a, void*
     return is_double ? *static_cast<const double*>(value) : static_cast<double>(*static_cast<const float*>(value));
   };
   const auto addressOf = [](const void* pointer) { return reinterpret_cast<uint64_t>(pointer); };
-  const bool is_legal = algorithm->algorithm[0] == 101 && scale(alpha) == 1 && c == d && c_layout == d_layout &&
+  const bool is_legal = algorithm->algorithm[0] == kAlgorithm && scale(alpha) == 1 && c == d && c_layout == d_layout &&
                         workspace_bytes >= kWorkspace && fake::isLegal(addressOf(workspace), workspace_bytes, false);
   if (!is_legal) return kInvalidValue;
   const Call call = {.product = *as<Product>(product),

@@ -1,5 +1,6 @@
 // What $TOKAMAK_FAKE_CUDA asks of the fake driver, read at every cuInit.
 //   devices=2 version=12080 memory=1000000 lacks=122   how many devices, which version, bytes per device, a device attribute that is 0
+//   cublas=130000                                      the version that the fake library says
 //   ignores_launches=1                                 launches do nothing: to see what they cost those who ask for them
 //   cupti_is_newer=1                                   CUPTI's version is not the header's
 //   fail=cuStreamCreate:2 fail=cuMemAlloc_v2:2:3       the function fails with that status, in its third call
@@ -16,6 +17,7 @@ struct Settings {
   int lacks = -1;
   bool ignores_launches = false;
   bool cupti_is_newer = false;
+  int cublas_version = 130000;
 };
 
 const Settings& settings();
