@@ -40,6 +40,7 @@ class Simplifier {
   Scalar* splitDividend(Scalar* scalar);
   Scalar* splitRemainder(Scalar* scalar);
   Scalar* multipleAsWritten(Scalar* sum, int64_t unit);
+  Scalar* lighterAsWritten(Scalar* sum, int64_t unit, Scalar* multiple);
 
   bool combineTerms(SumForm& form, Distribution distribution);
   bool combinePair(SumForm& form, size_t i, size_t j, Distribution distribution);
@@ -299,7 +300,9 @@ Scalar* Simplifier::splitDividend(Scalar* scalar) {
     return std::ranges::lexicographical_compare(a.factors, b.factors,
                                                 [](Scalar* x, Scalar* y) { return compareScalars(*x, *y) < 0; });
   });
-  Scalar* multiple = raw(ScalarOp::Mul, DataType::I64, quotient.build(fusion_), divisor);
+  Scalar* whole = quotient.build(fusion_);
+  if (constant > 1) whole = lighterAsWritten(scalar->operand(0), constant, whole);
+  Scalar* multiple = raw(ScalarOp::Mul, DataType::I64, whole, divisor);
   Scalar* dividend = rest.isConstant() && rest.constant == 0
                          ? multiple
                          : raw(ScalarOp::Add, DataType::I64, multiple, rest.build(fusion_));
@@ -348,6 +351,14 @@ Scalar* Simplifier::multipleAsWritten(Scalar* sum, int64_t unit) {
   return raw(ScalarOp::Add, DataType::I64, a, b);
 }
 
+// `multiple`, canonical, or what is written in the sum as that times the unit, if it is lighter.
+Scalar* Simplifier::lighterAsWritten(Scalar* sum, int64_t unit, Scalar* multiple) {
+  Scalar* written = multipleAsWritten(sum, unit);
+  if (written == nullptr || written->weight() >= multiple->weight()) return multiple;
+  const auto form = SumForm::of(written, Distribution::Constants);
+  return form && compareScalars(*form->build(fusion_), *multiple) == 0 ? written : multiple;
+}
+
 // With 0 <= r < g: (a * g + r) / (b * g) is a / b, (a * g + r) % (b * g) is a % b * g + r, and a * g + r < 0 is a < 0.
 Scalar* Simplifier::splitRemainder(Scalar* scalar) {
   if (remainders_ == Remainders::Stay) return scalar;
@@ -381,11 +392,7 @@ Scalar* Simplifier::splitRemainder(Scalar* scalar) {
     const Interval interval = analysis_.of(*rest);
     if (interval.lower < 0 || interval.upper >= unit) continue;
     Scalar* multiple = parts->multiple.build(fusion_);
-    if (Scalar* written = divides ? multipleAsWritten(scalar->operand(0), unit) : nullptr) {
-      const auto form_of_written = SumForm::of(written, Distribution::Constants);
-      const bool is_same = form_of_written && compareScalars(*form_of_written->build(fusion_), *multiple) == 0;
-      if (is_same && written->weight() < multiple->weight()) multiple = written;
-    }
+    if (divides) multiple = lighterAsWritten(scalar->operand(0), unit, multiple);
     Scalar* zero = fusion_.constant(0);
     Scalar* result = nullptr;
     if (scalar->op() == ScalarOp::Less) {

@@ -67,6 +67,36 @@ class GroupBench {
   /// `reference`: the program with which results are compared, if it is another one.
   void expectRight(const std::string& text, const std::string& reference = {}) {
     SCOPED_TRACE(text);
+    const Ran ran = runs(text);
+    expectAsReference(*fusionOf(reference.empty() ? text : reference), ran.inputs, ran.outputs);
+  }
+  /// Within 1e-5 and a rounding to the result's type: what an approximate tanh leaves.
+  void expectNear(const std::string& text, const std::string& reference) {
+    SCOPED_TRACE(text);
+    const Ran ran = runs(text);
+    const oracle::Evaluation exact = oracle::evaluate(*fusionOf(reference), ran.inputs);
+    ASSERT_EQ(ran.outputs.size(), exact.outputs.size());
+    const Tensor output = toHost(ran.outputs[0], stream_);
+    const std::vector<double> numbers = numbersOf(output);
+    const auto& expected = exact.outputs[0].elements;
+    ASSERT_EQ(numbers.size(), expected.size());
+    const double rounding = output.dtype() == DataType::BF16 ? 0x1p-8 : output.dtype() == DataType::F16 ? 0x1p-11 : 0;
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      const auto wanted = static_cast<double>(expected[i].number);
+      ASSERT_NEAR(numbers[i], wanted, 1e-5 + rounding * std::abs(wanted)) << "element " << i;
+    }
+  }
+  /// Of the last program's plan.
+  int64_t steps() const { return steps_; }
+  /// Of its first output.
+  const std::vector<std::byte>& bytes() const { return bytes_; }
+
+ private:
+  struct Ran {
+    std::vector<oracle::Input> inputs;
+    std::vector<Tensor> outputs;
+  };
+  Ran runs(const std::string& text) {
     const auto fusion = fusionOf(text);
     std::vector<RunValue> values;
     std::vector<RunValue> on_device;
@@ -80,20 +110,16 @@ class GroupBench {
     steps_ = executor.planFor(on_device).summary().steps;
     std::vector<Tensor> outputs = executor.runWithInput(on_device);
     bytes_ = bytesOf(toHost(outputs.at(0), stream_));
-    expectAsReference(*fusionOf(reference.empty() ? text : reference), oracleInputsOf(values), outputs);
+    return {oracleInputsOf(values), std::move(outputs)};
   }
-  /// Of the last program's plan.
-  int64_t steps() const { return steps_; }
-  /// Of its first output.
-  const std::vector<std::byte>& bytes() const { return bytes_; }
 
- private:
   static int64_t innerOf(const TensorView& tensor) {
     const Axes shape = shapeOf(tensor);
     return shape.empty() ? 1 : std::max<int64_t>(1, evaluateInt(*shape.back()->extent(), {}));
   }
 
-  void expectAsReference(const Fusion& fusion, const std::vector<oracle::Input>& inputs, std::vector<Tensor>& outputs) {
+  void expectAsReference(const Fusion& fusion, const std::vector<oracle::Input>& inputs,
+                         const std::vector<Tensor>& outputs) {
     const oracle::Evaluation exact = oracle::evaluate(fusion, inputs);
     const oracle::Evaluation typed = oracle::evaluate(fusion, inputs, {.mode = oracle::Mode::Typed});
     ASSERT_EQ(outputs.size(), exact.outputs.size());
@@ -122,6 +148,7 @@ inline std::string activationOf(const std::string& name, const char* type) {
 struct GroupProgram {
   std::string text;
   std::string rounded_once;  ///< the same with a product that stays f32
+  const char* name = "";     ///< of the activation
 };
 
 /// T8 is the product, T9 the result. `inputs`: with {0} for the type; `product`: a call with T0, T1, T2.
@@ -136,7 +163,7 @@ inline GroupProgram groupProgram(const std::string& inputs, const std::string& p
     return fmt::format("fusion f({}) -> T9 {{ T8 = {} T9 = {} }}", fmt::format(fmt::runtime(inputs), type), call,
                        activationOf(name, type));
   };
-  return {.text = programWith("{}"), .rounded_once = programWith("cast({}, dtype=f32)")};
+  return {.text = programWith("{}"), .rounded_once = programWith("cast({}, dtype=f32)"), .name = name};
 }
 
 /// A bias that lies across the result's rows; operands that the library does not take as they lie.

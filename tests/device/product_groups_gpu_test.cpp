@@ -26,9 +26,17 @@ class CudaGpuProductGroups : public testing::TestWithParam<const char*> {
   std::unique_ptr<CudaDevice> device_;
 };
 
+// relu as exact as the reference asks, gelu as exact as the library's tanh.
+void expectRight(GroupBench& bench, const GroupProgram& program) {
+  if (program.name == std::string("relu"))
+    bench.expectRight(program.text, program.rounded_once);
+  else
+    bench.expectNear(program.text, program.rounded_once);
+}
+
 TEST_P(CudaGpuProductGroups, GiveWhatTheReferenceSays) {
   GroupBench bench(*device_);
-  for (const GroupProgram& program : programsOf(GetParam())) bench.expectRight(program.text, program.rounded_once);
+  for (const GroupProgram& program : programsOf(GetParam())) expectRight(bench, program);
 }
 
 TEST_P(CudaGpuProductGroups, OfLargeMatricesGiveWhatTheReferenceSays) {
@@ -36,7 +44,7 @@ TEST_P(CudaGpuProductGroups, OfLargeMatricesGiveWhatTheReferenceSays) {
   for (const char* name : {"relu", "gelu_tanh"}) {
     const GroupProgram program =
         groupProgram("T0: {0}[256, 512], T1: {0}[384, 512], T2: {0}[384]", "linear(T0, T1, T2)", name, GetParam());
-    bench.expectRight(program.text, program.rounded_once);
+    expectRight(bench, program);
     EXPECT_EQ(bench.steps(), 1);
   }
 }
@@ -88,11 +96,11 @@ TEST_P(CudaGpuProductGroups, PassOnWhatIsNoNumber) {
   }
 }
 
-// Why relu has to be asked for. Where this fails, the library has become better.
-TEST_P(CudaGpuProductGroups, ReluOfNaNByTheLibraryIsZero) {
+// Why relu may be the library's.
+TEST_P(CudaGpuProductGroups, ReluOfNaNByTheLibraryIsNaN) {
   const std::vector<double> numbers = withSpecialBias(*device_, activatingTarget(), "relu", GetParam());
   for (size_t row = 0; row < 8; ++row) {
-    EXPECT_EQ(numbers[row * 24 + 3], 0.0);
+    EXPECT_TRUE(std::isnan(numbers[row * 24 + 3])) << numbers[row * 24 + 3];
     EXPECT_EQ(numbers[row * 24 + 5], INFINITY);
   }
 }
@@ -118,7 +126,7 @@ TEST_P(CudaGpuProductGroups, TakeRecordedChoicesAndGiveTheSameBits) {
     GroupBench bench(device);
     size_t number = 0;
     for (const GroupProgram& program : programsOf(GetParam())) {
-      bench.expectRight(program.text, program.rounded_once);
+      expectRight(bench, program);
       if (is_first)
         results.push_back(bench.bytes());
       else

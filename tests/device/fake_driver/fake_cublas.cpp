@@ -90,7 +90,7 @@ bool hasKernel(const Product& product, int type) {
 
 // CUBLASLT_EPILOGUE_RELU 2, BIAS 4, GELU 32, and the bias with either.
 double activated(uint32_t epilogue, double value) {
-  if ((epilogue & 2U) != 0) return value > 0 ? value : 0;  // 0 of NaN
+  if ((epilogue & 2U) != 0) return value < 0 ? 0 : value;  // NaN stays
   if ((epilogue & 32U) == 0) return value;
   constexpr double kScale = 0.79788456080286535588;  // sqrt(2 / pi)
   return 0.5 * value * (1 + std::tanh(kScale * (value + 0.044715 * value * value * value)));
