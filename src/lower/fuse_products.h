@@ -9,6 +9,9 @@ namespace tokamak {
 /// with one rounding less:
 ///
 ///   let p = mul(a, b); T[0] = add(T[0], p)     becomes     T[0] = add_alpha(T[0], a, b)
+///
+/// A product that is beyond the numbers of f32 by itself, and not together with what it is added to, is finite then. Nothing is promised of such sums
+/// (oracle/tensor.h).
 kir::Kernel fuseProducts(kir::Kernel kernel);
 
 }  // namespace tokamak

@@ -179,6 +179,17 @@ long double boundOfStep(FunctionId function, std::span<const Element> operands, 
   return Spread(function, operands, numbers, value).spread();
 }
 
+// Whether the function adds its operands: a product among them may be added before it is rounded.
+bool isSum(FunctionId function) {
+  return function == FunctionId::add || function == FunctionId::sub || function == FunctionId::add_alpha ||
+         function == FunctionId::sub_alpha;
+}
+
+bool isOverflow(FunctionId function, DataType type, std::span<const Element> operands, const Element& result) {
+  return function == FunctionId::mul && type == DataType::F32 && std::isinf(result.number) &&
+         std::ranges::all_of(operands, [](const Element& operand) { return std::isfinite(operand.number); });
+}
+
 Element applyFloating(FunctionId function, FunctionTypes types, std::span<const Element> operands, Mode mode) {
   Numbers numbers{};
   for (size_t i = 0; i < operands.size(); ++i) numbers[i] = operands[i].number;
@@ -190,7 +201,8 @@ Element applyFloating(FunctionId function, FunctionTypes types, std::span<const 
       is_stored ? callStored(function, types.operand, operands) : callRow<long double>(function, numbers.data());
   long double bound = 0;
   if (mode == Mode::Exact) {
-    if (!std::ranges::all_of(operands, hasPromise))
+    const bool adds_overflow = isSum(function) && std::ranges::any_of(operands, &Element::is_overflow);
+    if (adds_overflow || !std::ranges::all_of(operands, hasPromise))
       bound = kInfinity;
     else if (accuracy == Accuracy::Step)
       bound = boundOfStep(function, operands, numbers, value);
@@ -203,7 +215,11 @@ Element applyFloating(FunctionId function, FunctionTypes types, std::span<const 
     });
     if (may_have_either_sign && value == 0 && bound == 0 && isFloatingType(types.result)) bound = kOpenSign;
   }
-  if (isFloatingType(types.result)) return finish(types.result, value, bound, mode);
+  if (isFloatingType(types.result)) {
+    Element result = finish(types.result, value, bound, mode);
+    result.is_overflow = isOverflow(function, types.result, operands, result);
+    return result;
+  }
   return {.integer = static_cast<int64_t>(value), .bound = static_cast<double>(bound)};
 }
 

@@ -1,6 +1,7 @@
 // Summation: a sum or dot product of one result element, in twice the precision of double.
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include "oracle/rounding.h"
@@ -19,7 +20,10 @@ class Summation {
  public:
   Summation(DataType accumulator, Mode mode);
 
-  void add(const Element& term) { add(term.number, 0, boundOf(term), isOpenZero(term)); }
+  void add(const Element& term) {
+    constexpr double kNoPromise = std::numeric_limits<double>::infinity();
+    add(term.number, 0, term.is_overflow ? kNoPromise : boundOf(term), isOpenZero(term));
+  }
   void addProduct(const Element& a, const Element& b);
   Element finish(DataType result) const;
 

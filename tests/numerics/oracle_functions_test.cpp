@@ -154,6 +154,23 @@ TEST(OracleFunctions, ApproximationsHaveTheirValuesAndBounds) {
 }
 
 // Exponents around the range of int64_t, where mathematical libraries tell odd from even by integers.
+// Products that are only added to something may be multiplied and added in one step, which does not see that they overflow.
+TEST(OracleFunctions, PromiseNothingOfSumsWithAProductThatOverflows) {
+  const Element product = apply(F::mul, DataType::F32, {3e38, 2});
+  EXPECT_EQ(product.number, kInf);
+  EXPECT_EQ(product.bound, 0);
+  const auto types = functionTypes(F::sub, DataType::F32);
+  const std::vector<Element> operands = {{.number = 3e38}, product};
+  EXPECT_EQ(applyFunction(F::sub, *types, operands, Mode::Exact).bound, kInf);
+  // An infinite operand is no overflow, and f64 has room.
+  EXPECT_EQ(applyFunction(F::sub, *types, std::vector<Element>{{.number = 3e38}, {.number = kInf}}, Mode::Exact).bound,
+            0);
+  EXPECT_FALSE(apply(F::mul, DataType::F32, {kInf, 2}).is_overflow);
+  EXPECT_FALSE(apply(F::mul, DataType::F64, {3e38, 2}).is_overflow);
+  const std::vector<Element> larger = {product, {.number = 0}};
+  EXPECT_EQ(applyFunction(F::maximum, *types, larger, Mode::Exact).bound, 0);
+}
+
 TEST(OracleFunctions, PowersOfMinusInfinity) {
   const Row rows[] = {{F::pow, {-kInf, -0x1p63}, 0}, {F::pow, {-kInf, 0x1p63}, kInf}, {F::pow, {-kInf, -0x1p62}, 0},
                       {F::pow, {-kInf, -0x1p64}, 0}, {F::pow, {-kInf, -3}, -0.0},     {F::pow, {-kInf, 3}, -kInf},
