@@ -162,6 +162,8 @@ TEST(OracleFunctions, PromiseNothingOfSumsWithAProductThatOverflows) {
   const auto types = functionTypes(F::sub, DataType::F32);
   const std::vector<Element> operands = {{.number = 3e38}, product};
   EXPECT_EQ(applyFunction(F::sub, *types, operands, Mode::Exact).bound, kInf);
+  EXPECT_EQ(apply(F::sub_alpha, DataType::F32, {3e38, 3e38, 2}).bound, kInf);
+  EXPECT_EQ(apply(F::add_alpha, DataType::F32, {-3e38, 3e38, 2}).bound, kInf);
   // An infinite operand is no overflow, and f64 has room.
   EXPECT_EQ(applyFunction(F::sub, *types, std::vector<Element>{{.number = 3e38}, {.number = kInf}}, Mode::Exact).bound,
             0);
