@@ -50,11 +50,4 @@ std::string_view describeRanges() { return "none (built without nvtx3/nvToolsExt
 
 #endif
 
-std::vector<RangeName> rangeNames(std::span<const std::string_view> texts) {
-  std::vector<RangeName> names;
-  names.reserve(texts.size());
-  for (const std::string_view text : texts) names.emplace_back(text);
-  return names;
-}
-
 }  // namespace tokamak

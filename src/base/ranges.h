@@ -1,9 +1,9 @@
 // Ranges: stretches of the host's time with a name, which profilers such as Nsight Systems show beside what the GPU does (NVTX).
 #pragma once
 
-#include <span>
+#include <array>
+#include <cstddef>
 #include <string_view>
-#include <vector>
 
 namespace tokamak {
 
@@ -48,8 +48,13 @@ class Range {
   const bool is_open_;
 };
 
-/// One name per text, in their order.
-std::vector<RangeName> rangeNames(std::span<const std::string_view> texts);
+/// One name per text, in their order. (Names have no destructors: threads may still use static ones when the process ends.)
+template <size_t count>
+std::array<RangeName, count> rangeNames(const std::string_view (&texts)[count]) {
+  std::array<RangeName, count> names;
+  for (size_t i = 0; i < count; ++i) names[i] = RangeName(texts[i]);
+  return names;
+}
 
 /// Who is told of ranges, in words: "NVTX 3, domain tokamak", or why nobody is.
 std::string_view describeRanges();

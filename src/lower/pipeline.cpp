@@ -1,7 +1,9 @@
 #include "lower/pipeline.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <iterator>
 #include <vector>
 
 #include "base/error.h"
@@ -55,47 +57,45 @@ void finishPass(std::string_view pass, const kir::Kernel& kernel, const KernelPa
   if (options.after) options.after(pass, kernel);
 }
 
-std::vector<RangeName> passNames() {
-  std::vector<RangeName> names;
-  for (const KernelPass& pass : kernelPasses()) names.emplace_back(pass.name);
+// Barriers come first: the passes after them leave loops around barriers alone. Guards leave vector loops before accesses are looked at.
+constexpr KernelPass kPasses[] = {
+    {"group-combines", "values that threads combine side by side are combined together", groupCombines},
+    {"insert-barriers", "barriers where threads of a block exchange values through shared memory", insertBarriers},
+    {"circular-buffers", "buffers are filled for the next turns of a loop while this one computes", circularBuffers},
+    {"tighten-loops", "guards leave the loops around them, or become their ends", tightenLoops},
+    {"cut-loops", "loops of single threads are cut where choices by their index change", cutLoops},
+    {"split-remainders", "what is less than a common unit of all else leaves the divisions and comparisons of indices",
+     splitRemainders},
+    {"unswitch-loops", "vector loops that choose by what they do not change become one loop per choice", unswitchLoops},
+    {"merge-choices", "choices between like computations become one computation of chosen operands", mergeChoices},
+    {"tabulate-values", "what only depends on the index of an innermost loop is computed before the loops around it",
+     tabulateValues},
+    {"vectorize-accesses", "what a Vectorize loop reads and writes in memory moves in wide accesses",
+     vectorizeAccesses},
+    {"async-copies",
+     "copies from inputs to shared memory are asynchronous, and waited for before what they bring is read",
+     asyncCopies},
+    {"share-reciprocals", "quotients by what a loop does not change become products where they are rounded anyway",
+     shareReciprocals},
+    {"join-ones", "erf and tanh that are only added to 1, or squared and taken from 1, are computed together with it",
+     joinOnes},
+    {"fuse-products", "products that are only added to something are multiplied and added in one step", fuseProducts},
+    {"jam-loops", "loops of single threads over rows that add to a result per column take several rows at a time",
+     jamLoops},
+    {"hoist-values", "what the loops of single threads do not change is computed before them", hoistValues},
+    {"combine-clusters", "what is combined across a cluster goes through the shared memory of its blocks",
+     combineClusters},
+};
+
+std::array<RangeName, std::size(kPasses)> passNames() {
+  std::array<RangeName, std::size(kPasses)> names;
+  for (size_t i = 0; i < names.size(); ++i) names[i] = RangeName(kPasses[i].name);
   return names;
 }
 
 }  // namespace
 
-std::span<const KernelPass> kernelPasses() {
-  // Barriers come first: the passes after them leave loops around barriers alone. Guards leave vector loops before accesses are looked at.
-  static constexpr KernelPass kPasses[] = {
-      {"group-combines", "values that threads combine side by side are combined together", groupCombines},
-      {"insert-barriers", "barriers where threads of a block exchange values through shared memory", insertBarriers},
-      {"circular-buffers", "buffers are filled for the next turns of a loop while this one computes", circularBuffers},
-      {"tighten-loops", "guards leave the loops around them, or become their ends", tightenLoops},
-      {"cut-loops", "loops of single threads are cut where choices by their index change", cutLoops},
-      {"split-remainders",
-       "what is less than a common unit of all else leaves the divisions and comparisons of indices", splitRemainders},
-      {"unswitch-loops", "vector loops that choose by what they do not change become one loop per choice",
-       unswitchLoops},
-      {"merge-choices", "choices between like computations become one computation of chosen operands", mergeChoices},
-      {"tabulate-values", "what only depends on the index of an innermost loop is computed before the loops around it",
-       tabulateValues},
-      {"vectorize-accesses", "what a Vectorize loop reads and writes in memory moves in wide accesses",
-       vectorizeAccesses},
-      {"async-copies",
-       "copies from inputs to shared memory are asynchronous, and waited for before what they bring is read",
-       asyncCopies},
-      {"share-reciprocals", "quotients by what a loop does not change become products where they are rounded anyway",
-       shareReciprocals},
-      {"join-ones", "erf and tanh that are only added to 1, or squared and taken from 1, are computed together with it",
-       joinOnes},
-      {"fuse-products", "products that are only added to something are multiplied and added in one step", fuseProducts},
-      {"jam-loops", "loops of single threads over rows that add to a result per column take several rows at a time",
-       jamLoops},
-      {"hoist-values", "what the loops of single threads do not change is computed before them", hoistValues},
-      {"combine-clusters", "what is combined across a cluster goes through the shared memory of its blocks",
-       combineClusters},
-  };
-  return kPasses;
-}
+std::span<const KernelPass> kernelPasses() { return kPasses; }
 
 const KernelPass* findKernelPass(std::string_view name) {
   const auto found = std::ranges::find(kernelPasses(), name, &KernelPass::name);
@@ -111,7 +111,7 @@ kir::Kernel runKernelPass(const KernelPass& pass, kir::Kernel kernel) {
 kir::Kernel runKernelPasses(kir::Kernel kernel, const KernelPassOptions& options) {
   static const RangeName range_name("kernel passes");
   const Range range(range_name);
-  static const std::vector<RangeName> pass_names = passNames();
+  static const std::array pass_names = passNames();
   kir::completeKernel(kernel);
   finishPass("lower", kernel, options);
   for (const KernelPass& pass : kernelPasses()) {

@@ -1,6 +1,7 @@
 #include "runtime/cpu/stream_queue.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <limits>
@@ -372,7 +373,7 @@ std::string_view StreamQueue::traceName(const Record& record) {
 RangeName StreamQueue::rangeName(const Record& record) {
   const HideFromSanitizer hide;
   if (record.kind == RecordKind::Launch) return static_cast<const LaunchRecord&>(record).work->rangeName();
-  static const std::vector<RangeName> names = rangeNames(kRecordNames);
+  static const std::array names = rangeNames(kRecordNames);
   return names[static_cast<size_t>(record.kind)];
 }
 
