@@ -107,23 +107,29 @@ TEST(CompileCost, OfAThousandOpsIsSmall) {
       {"chain", chain}, {"reuse", reuse}, {"segments", segments}};
   costOf(chain(1));  // what is done once
   for (const auto& [name, write] : shapes) {
+    // Other work on the machine slows both of a pair down: the least growth of several pairs is the nearest.
     Cost quarter = costOf(write(250));
-    for (int i = 1; i < 3; ++i) quarter = least(quarter, costOf(write(250)));
     Cost all = costOf(write(1000));
-    const auto isTooMuch = [&] {
-      return exponent(quarter.own, all.own) > kMostExponent || exponent(quarter.all(), all.all()) > kMostExponent;
-    };
-    for (int i = 1; i < 5 && isTooMuch(); ++i) all = least(all, costOf(write(1000)));
+    double own_exponent = exponent(quarter.own, all.own);
+    double exponent_of_all = exponent(quarter.all(), all.all());
+    const auto isTooMuch = [&] { return std::max(own_exponent, exponent_of_all) > kMostExponent; };
+    for (int i = 1; i < 6 && (i < 2 || isTooMuch()); ++i) {
+      const Cost next_quarter = costOf(write(250));
+      const Cost next = costOf(write(1000));
+      own_exponent = std::min(own_exponent, exponent(next_quarter.own, next.own));
+      exponent_of_all = std::min(exponent_of_all, exponent(next_quarter.all(), next.all()));
+      quarter = least(quarter, next_quarter);
+      all = least(all, next);
+    }
     std::cout << fmt::format(
         "{}: 250 ops {:.2f} + {:.2f} s, 1,000 ops {:.2f} + {:.2f} s (own + C compiler), exponents {:.2f} and {:.2f}, "
         "{:.0f} MiB\n",
-        name, quarter.own, quarter.compiler, all.own, all.compiler, exponent(quarter.own, all.own),
-        exponent(quarter.all(), all.all()), largestMiB());
+        name, quarter.own, quarter.compiler, all.own, all.compiler, own_exponent, exponent_of_all, largestMiB());
     // The aim is 5 seconds on a machine that does nothing else.
     EXPECT_LE(all.all(), 10) << name;
     EXPECT_LE(all.own, 2.5) << name;
-    EXPECT_LE(exponent(quarter.own, all.own), kMostExponent) << name;
-    EXPECT_LE(exponent(quarter.all(), all.all()), kMostExponent) << name;
+    EXPECT_LE(own_exponent, kMostExponent) << name;
+    EXPECT_LE(exponent_of_all, kMostExponent) << name;
   }
   EXPECT_LE(largestMiB(), 1024);
 }
