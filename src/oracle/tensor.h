@@ -20,7 +20,8 @@ struct Element {
   double number = 0;
   int64_t integer = 0;
   double bound = 0;
-  bool is_overflow = false;  ///< an f32 product of finite numbers beyond f32's: in a sum it may be finite (lower/fuse_products.h)
+  bool is_overflow =
+      false;  ///< an f32 product of finite numbers beyond f32's: in a sum it may be finite (lower/fuse_products.h)
 };
 
 /// The bound of a zero that is exact but for its sign (as of a sum of -0s, which may start from +0).
