@@ -36,10 +36,6 @@ int64_t elementsOfRow(const RowFacts& facts, const CudaScheduleParameters& param
   return (facts.rest + at_once - 1) / at_once * parameters.vector * parameters.threads;
 }
 
-bool hasTurns(const KernelRows& rows, const CudaScheduleParameters& parameters) {
-  return parameters.row_blocks > 0 || !rows.columnParts().empty();
-}
-
 // Results of rows that are outputs. The turns of one that chunks give are a loop of its own.
 bool hasResults(const KernelRows& rows) {
   return std::ranges::any_of(rows.stored(), [&](const TensorView* tensor) {
@@ -62,17 +58,15 @@ int64_t chunkOf(const RowFacts& facts, const CudaScheduleParameters& parameters,
   return best;
 }
 
-}  // namespace
-
-void chooseLegalStages(const KernelRows& rows, const RowFacts& facts, const KernelTarget& target,
-                       CudaScheduleParameters& parameters) {
+// As chooseLegalStages(), where the inputs are known.
+void limitStages(const KernelRows& rows, const RowFacts& facts, const KernelTarget& target,
+                 const BytesPerElement& bytes, CudaScheduleParameters& parameters) {
   const int64_t wanted = std::exchange(parameters.stages, 0);
   const bool keeps_columns = std::exchange(parameters.keeps_columns, false);
   if (!facts.is_whole || parameters.threads == 1 || wanted == 0) return;
   constexpr int64_t kMostStages = 8;
-  const bool has_turns = hasTurns(rows, parameters);
+  const bool has_turns = parameters.row_blocks > 0 || !rows.columnParts().empty();
   if (has_turns && parameters.chunk > 0 && hasResults(rows)) return;
-  const BytesPerElement bytes = bytesPerElement(rows);
   const int64_t elements = elementsOfRow(facts, parameters);
   const int64_t of_stage = bytes.of_rows * elements * parameters.rows_per_block * parameters.rows_together;
   if (of_stage == 0) return;
@@ -83,9 +77,17 @@ void chooseLegalStages(const KernelRows& rows, const RowFacts& facts, const Kern
                              bytes.of_columns * elements <= left;
 }
 
+}  // namespace
+
+void chooseLegalStages(const KernelRows& rows, const RowFacts& facts, const KernelTarget& target,
+                       CudaScheduleParameters& parameters) {
+  limitStages(rows, facts, target, parameters.stages > 0 ? bytesPerElement(rows) : BytesPerElement(), parameters);
+}
+
 bool stageRow(const KernelRows& rows, const RowFacts& facts, const KernelTarget& target, bool may_chunk,
               CudaScheduleParameters& parameters) {
-  const int64_t bytes = bytesPerElement(rows).of_rows * facts.rest;
+  const BytesPerElement per_element = bytesPerElement(rows);
+  const int64_t bytes = per_element.of_rows * facts.rest;
   if (bytes == 0) return false;
   CudaScheduleParameters staged = parameters;
   staged.stages = 1;
@@ -112,7 +114,7 @@ bool stageRow(const KernelRows& rows, const RowFacts& facts, const KernelTarget&
     if (may_chunk) staged.chunk = chunkOf(facts, staged, {4, 3, 5, 2});
   }
   staged.chunk = legalChunk(rows, staged);
-  chooseLegalStages(rows, facts, target, staged);
+  limitStages(rows, facts, target, per_element, staged);
   if ((staged.chunk > 0) != may_chunk || staged.stages == 0) return false;
   parameters = staged;
   return true;
@@ -130,10 +132,10 @@ void stageRowsWithParts(const KernelRows& rows, const RowFacts& facts, const Ker
   staged.rows_per_block = 1;
   staged.stages = 2;
   staged.keeps_columns = true;
-  chooseLegalStages(rows, facts, target, staged);
+  const BytesPerElement bytes = bytesPerElement(rows);
+  limitStages(rows, facts, target, bytes, staged);
   if (staged.stages < 2) return;
   // All blocks are to run at once.
-  const BytesPerElement bytes = bytesPerElement(rows);
   const int64_t of_block = elementsOfRow(facts, staged) * (staged.stages * bytes.of_rows + bytes.of_columns) + kOthers;
   const int64_t blocks = rows.columnParts().begin()->second.count->constantInt().value_or(target.multiprocessors);
   if (blocks / target.multiprocessors * of_block <= target.shared_bytes_per_block) parameters = staged;

@@ -44,11 +44,6 @@ int64_t divisorsOf(const SumForm& form) {
   return common;
 }
 
-bool isSum(const Scalar& scalar) {
-  const bool adds = scalar.op() == ScalarOp::Add || scalar.op() == ScalarOp::Sub || scalar.op() == ScalarOp::Mul;
-  return adds && isIndexArithmetic(scalar);
-}
-
 std::vector<Scalar*> without(std::vector<Scalar*> factors, size_t position) {
   factors.erase(factors.begin() + static_cast<std::ptrdiff_t>(position));
   return factors;
@@ -136,7 +131,7 @@ Interval IntervalAnalysis::compute(Scalar& scalar) {
     default: break;
   }
   if (std::ranges::any_of(scalar.operands(), isFloating)) return type;
-  if (isSum(scalar)) {
+  if (isSumOrProduct(scalar.op()) && isIndexArithmetic(scalar)) {
     if (const auto form = SumForm::of(&scalar, Distribution::All)) return ofForm(*form);
   }
   const bool divides =
@@ -404,7 +399,7 @@ bool IntervalAnalysis::isValueWithin(Scalar& scalar, int bits) {
     if (values.has(i) && !contains(values.at[i])) return false;
   }
   // Bounds that are simply added up are mostly enough.
-  if (isSum(scalar) && !known_.contains(&scalar)) {
+  if (isSumOrProduct(scalar.op()) && isIndexArithmetic(scalar) && !known_.contains(&scalar)) {
     const auto form = SumForm::of(&scalar, Distribution::All);
     const Interval simple = form ? plainTotal({*form, {}}) : Interval::all();
     if (contains(simple.lower) && contains(simple.upper)) return true;

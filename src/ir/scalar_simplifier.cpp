@@ -143,8 +143,6 @@ Scalar* Simplifier::fold(Scalar* scalar) {
 
 namespace {
 
-bool isSumOrProduct(ScalarOp op) { return op == ScalarOp::Add || op == ScalarOp::Sub || op == ScalarOp::Mul; }
-
 bool isComparison(ScalarOp op) {
   return op == ScalarOp::Equal || op == ScalarOp::NotEqual || op == ScalarOp::Less || op == ScalarOp::LessEqual;
 }

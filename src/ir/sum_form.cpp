@@ -116,6 +116,8 @@ bool isIndexArithmetic(const Scalar& scalar) {
          });
 }
 
+bool isSumOrProduct(ScalarOp op) { return op == ScalarOp::Add || op == ScalarOp::Sub || op == ScalarOp::Mul; }
+
 std::optional<SumForm> SumForm::of(Scalar* scalar, Distribution distribution) {
   Collector collector{distribution, {}};
   if (!collector.visit(scalar, 1) || !collector.collect()) return std::nullopt;

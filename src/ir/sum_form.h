@@ -50,4 +50,7 @@ Scalar* buildTerm(Fusion& fusion, const SumTerm& term);
 /// An integer scalar whose operands are 64-bit integers too: the scalars that integer rules are about.
 bool isIndexArithmetic(const Scalar& scalar);
 
+/// Whether the operation is one that SumForm is about: a sum, difference or product.
+bool isSumOrProduct(ScalarOp op);
+
 }  // namespace tokamak

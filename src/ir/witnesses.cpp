@@ -11,24 +11,8 @@ namespace {
 using Number = std::optional<int64_t>;
 
 Number apply(ScalarOp op, int64_t a, int64_t b) {
-  int64_t result = 0;
-  switch (op) {
-    case ScalarOp::Add: return __builtin_add_overflow(a, b, &result) ? Number() : result;
-    case ScalarOp::Sub: return __builtin_sub_overflow(a, b, &result) ? Number() : result;
-    case ScalarOp::Mul: return __builtin_mul_overflow(a, b, &result) ? Number() : result;
-    case ScalarOp::FloorDiv: return b <= 0 ? Number() : a / b - static_cast<int64_t>(a % b < 0);
-    case ScalarOp::CeilDiv: return b <= 0 ? Number() : a / b + static_cast<int64_t>(a % b > 0);
-    case ScalarOp::Mod: return b <= 0 ? Number() : a % b + (a % b < 0 ? b : 0);
-    case ScalarOp::Min: return std::min(a, b);
-    case ScalarOp::Max: return std::max(a, b);
-    case ScalarOp::Equal: return static_cast<int64_t>(a == b);
-    case ScalarOp::NotEqual: return static_cast<int64_t>(a != b);
-    case ScalarOp::Less: return static_cast<int64_t>(a < b);
-    case ScalarOp::LessEqual: return static_cast<int64_t>(a <= b);
-    case ScalarOp::And: return static_cast<int64_t>(a != 0 && b != 0);
-    case ScalarOp::Or: return static_cast<int64_t>(a != 0 || b != 0);
-    default: return std::nullopt;
-  }
+  const auto value = applyChecked(op, a, b);
+  return value ? Number(asInt(*value)) : std::nullopt;
 }
 
 // The first member of the interval from `wish` on, or its last one.

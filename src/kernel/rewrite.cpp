@@ -140,6 +140,18 @@ Statements withLeaves(const Statements& statements, const std::function<Statemen
   return result;
 }
 
+Statements withValues(const Statements& statements, const std::function<StatementRef(const Let&)>& let,
+                      const std::function<ValueRef(const ValueRef&)>& value) {
+  return withLeaves(statements, [&](const StatementRef& each) {
+    if (const auto* named = std::get_if<Let>(&each->node)) return let(*named);
+    const auto* store = std::get_if<Store>(&each->node);
+    if (store == nullptr) return each;
+    Store copy = *store;
+    copy.value = value(store->value);
+    return statement(std::move(copy));
+  });
+}
+
 void visitScalars(const Statements& statements, const std::function<void(Scalar&)>& visit) {
   withScalars(statements, [&](Scalar* scalar) {
     visit(*scalar);

@@ -19,6 +19,10 @@ Statements withPlaces(const Statements& statements,
 /// Every statement without a body goes through `replace`, in order; null: it goes.
 Statements withLeaves(const Statements& statements, const std::function<StatementRef(const StatementRef&)>& replace);
 
+/// Every Let goes through `let`, the value of every Store through `value`, in order.
+Statements withValues(const Statements& statements, const std::function<StatementRef(const Let&)>& let,
+                      const std::function<ValueRef(const ValueRef&)>& value);
+
 /// Calls `visit` for every scalar that the statements mention, indices of loops included.
 void visitScalars(const Statements& statements, const std::function<void(Scalar&)>& visit);
 

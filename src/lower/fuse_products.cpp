@@ -58,14 +58,9 @@ class ProductFuser {
   bool findsAny() const { return !used_once_.empty(); }
 
   Statements rewrite(const Statements& statements) {
-    return kir::withLeaves(statements, [this](const StatementRef& each) {
-      if (const auto* let = std::get_if<Let>(&each->node)) return rewritten(*let);
-      const auto* store = std::get_if<kir::Store>(&each->node);
-      if (store == nullptr) return each;
-      kir::Store copy = *store;
-      copy.value = rewritten(store->value);
-      return kir::statement(std::move(copy));
-    });
+    return kir::withValues(
+        statements, [this](const Let& let) { return rewritten(let); },
+        [this](const ValueRef& value) { return rewritten(value); });
   }
 
  private:

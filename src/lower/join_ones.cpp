@@ -56,14 +56,9 @@ class OneJoiner {
   bool findsAny() const { return finds_any_; }
 
   Statements rewrite(const Statements& statements) const {
-    return kir::withLeaves(statements, [this](const StatementRef& each) {
-      if (const auto* let = std::get_if<Let>(&each->node)) return rewritten(*let);
-      const auto* store = std::get_if<kir::Store>(&each->node);
-      if (store == nullptr) return each;
-      kir::Store copy = *store;
-      copy.value = rewritten(store->value);
-      return kir::statement(std::move(copy));
-    });
+    return kir::withValues(
+        statements, [this](const Let& let) { return rewritten(let); },
+        [this](const ValueRef& value) { return rewritten(value); });
   }
 
  private:

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdlib>
 #include <iterator>
-#include <vector>
 
 #include "base/error.h"
 #include "base/ranges.h"
