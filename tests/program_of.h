@@ -1,14 +1,24 @@
 // Short texts of fusions for tests of definitions: one line per expression: "add f32[4, 8]".
 #pragma once
 
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "define/callables.h"
 #include "define/operand.h"
 #include "ir/fields.h"
 #include "ir/fusion.h"
+#include "ir/text/fusion_parser.h"
+#include "schedule/commands.h"
 
 namespace tokamak {
+
+/// The fusion that the text defines and schedules.
+inline std::unique_ptr<Fusion> fusionFrom(std::string_view text) {
+  return parseFusion(text, "test.fusion", {.resolver = &definingResolver(), .scheduler = &scheduleCommands()});
+}
 
 inline TensorView* inputOf(Fusion& fusion, DataType dtype, const Operands& shape) {
   Axes axes;

@@ -10,7 +10,6 @@ namespace tokamak {
 namespace {
 
 constexpr int64_t kWarp = 32;
-constexpr int64_t kMostThreads = 1024;
 constexpr int64_t kFewWarps = 4;
 constexpr int64_t kFewBytes = 1024;
 constexpr int64_t kMostScratch = 16 * 1024;  // in bytes

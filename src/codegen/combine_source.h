@@ -10,6 +10,9 @@
 
 namespace tokamak {
 
+/// Threads that a block may have.
+constexpr int64_t kMostThreads = 1024;
+
 struct CombineText {
   struct Dimension {
     std::string index;

@@ -28,8 +28,6 @@ namespace {
 using kir::Value;
 using kir::ValueKind;
 
-constexpr int64_t kMostThreads = 1024;
-
 std::string typeSource(DataType dtype) { return deviceTypeName(dtype); }
 
 class SourceWriter {

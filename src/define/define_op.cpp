@@ -26,10 +26,10 @@ std::string namesOf(std::span<const Parameter> parameters) {
 
 Fusion* fusionIn(const FieldValue& argument) {
   const auto search = [](const auto& value) -> Fusion* {
-    using T = std::decay_t<decltype(value)>;
-    if constexpr (std::is_same_v<T, Val*> || std::is_same_v<T, Scalar*>)
+    using Field = std::decay_t<decltype(value)>;
+    if constexpr (std::is_same_v<Field, Val*> || std::is_same_v<Field, Scalar*>)
       return value != nullptr ? &value->fusion() : nullptr;
-    else if constexpr (std::is_same_v<T, std::vector<Val*>> || std::is_same_v<T, std::vector<Scalar*>>) {
+    else if constexpr (std::is_same_v<Field, std::vector<Val*>> || std::is_same_v<Field, std::vector<Scalar*>>) {
       return value.empty() ? nullptr : &value.front()->fusion();
     } else
       return nullptr;

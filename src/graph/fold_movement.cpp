@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/rebuild.h"
 #include "graph/refold.h"
 #include "graph/remove_dead.h"
 #include "ir/ops/math/broadcast_op.h"
@@ -27,16 +28,11 @@ Flags addedByBoth(const Flags& inner, const Flags& outer) {
   return both;
 }
 
-// The copy's definition, if it is this op; it has been folded already.
-template <class Op>
-const Op* madeBy(const TensorView& tensor) {
-  return tensor.definition() == nullptr ? nullptr : tensor.definition()->as<Op>();
-}
-
 // Puts copies of expressions into the target, folded with what they read there.
-class Folder {
+class MovementFolder {
  public:
-  Folder(const Fusion& source, const Expr& expr, Cloner& cloner) : source_(source), expr_(expr), cloner_(cloner) {}
+  MovementFolder(const Fusion& source, const Expr& expr, Cloner& cloner)
+      : source_(source), expr_(expr), cloner_(cloner) {}
 
   bool fold() {
     if (const auto* op = expr_.as<PermuteOp>()) return permute(*op);
@@ -152,7 +148,7 @@ class Folder {
 
 std::unique_ptr<Fusion> foldMovement(const Fusion& fusion) {
   const auto folded =
-      rebuild(fusion, [&](const Expr& expr, Cloner& cloner) { return Folder(fusion, expr, cloner).fold(); });
+      rebuild(fusion, [&](const Expr& expr, Cloner& cloner) { return MovementFolder(fusion, expr, cloner).fold(); });
   return removeDead(*folded);
 }
 

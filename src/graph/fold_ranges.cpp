@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/rebuild.h"
 #include "graph/refold.h"
 #include "graph/remove_dead.h"
 #include "ir/equal.h"
@@ -24,14 +25,9 @@ bool isPlainlyLessOrEqual(const Scalar& a, const Scalar& b) {
   return &a == &b || (x && *x == 0) || (x && y && *x <= *y);
 }
 
-template <class Op>
-const Op* madeBy(const TensorView& tensor) {
-  return tensor.definition() == nullptr ? nullptr : tensor.definition()->as<Op>();
-}
-
-class Folder {
+class RangeFolder {
  public:
-  Folder(const Fusion& source, const Expr& expr, Cloner& cloner)
+  RangeFolder(const Fusion& source, const Expr& expr, Cloner& cloner)
       : source_(source), expr_(expr), cloner_(cloner), target_(cloner.target()) {}
 
   bool fold() {
@@ -177,7 +173,7 @@ class Folder {
 
 std::unique_ptr<Fusion> foldOnce(const Fusion& fusion) {
   const auto folded =
-      rebuild(fusion, [&](const Expr& expr, Cloner& cloner) { return Folder(fusion, expr, cloner).fold(); });
+      rebuild(fusion, [&](const Expr& expr, Cloner& cloner) { return RangeFolder(fusion, expr, cloner).fold(); });
   return removeDead(*folded);
 }
 

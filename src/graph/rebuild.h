@@ -13,6 +13,12 @@ namespace tokamak {
 /// true; false copies the expression. Inputs stay, used or not.
 std::unique_ptr<Fusion> rebuild(const Fusion& source, const std::function<bool(const Expr&, Cloner&)>& replace);
 
+/// The op that gives the tensor, if it is one of this kind; of a copy, what has been put in its place.
+template <class Op>
+const Op* madeBy(const TensorView& tensor) {
+  return tensor.definition() == nullptr ? nullptr : tensor.definition()->as<Op>();
+}
+
 /// Whether nobody has said anything about the tensor's loops, marks, layout, memory or devices.
 bool isUnmarked(const TensorView& tensor);
 

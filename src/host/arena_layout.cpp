@@ -54,7 +54,7 @@ ArenaLayout firstFit(std::span<const ArenaItem> items) {
 }
 
 // Items that are placed relative to each other and then as one.
-struct Block {
+struct ItemBlock {
   ArenaItem item;
   std::vector<size_t> members;
   std::vector<int64_t> offsets;
@@ -85,7 +85,7 @@ class StreamBlocks {
  public:
   StreamBlocks(std::span<const ArenaItem> items, size_t stream) : items_(items), stream_(stream) {}
 
-  std::vector<Block> make(std::vector<size_t> members) {
+  std::vector<ItemBlock> make(std::vector<size_t> members) {
     std::ranges::sort(members, {}, [&](size_t i) { return std::pair(items_[i].start[stream_], i); });
     std::vector<size_t> span;
     int32_t end = 0;
@@ -111,7 +111,7 @@ class StreamBlocks {
     whole.bytes = layout.bytes;
     for (const ArenaItem& item : inner) whole.last[stream_] = std::max(whole.last[stream_], item.last[stream_]);
     if (blocks_.empty() || !knowsTheSame(blocks_.back().item, whole, stream_)) blocks_.push_back({.item = whole});
-    Block& block = blocks_.back();
+    ItemBlock& block = blocks_.back();
     block.item.bytes = std::max(block.item.bytes, whole.bytes);
     block.item.last[stream_] = whole.last[stream_];
     block.members.insert(block.members.end(), span.begin(), span.end());
@@ -120,13 +120,13 @@ class StreamBlocks {
 
   std::span<const ArenaItem> items_;
   size_t stream_;
-  std::vector<Block> blocks_;
+  std::vector<ItemBlock> blocks_;
 };
 
 ArenaLayout layOutInBlocks(std::span<const ArenaItem> items) {
   const size_t stream_count = items.empty() ? 0 : items[0].last.size();
   std::vector<std::vector<size_t>> of_stream(stream_count);
-  std::vector<Block> blocks;
+  std::vector<ItemBlock> blocks;
   for (size_t i = 0; i < items.size(); ++i) {
     if (const auto stream = onlyStream(items[i]))
       of_stream[*stream].push_back(i);
@@ -137,7 +137,7 @@ ArenaLayout layOutInBlocks(std::span<const ArenaItem> items) {
     std::ranges::move(StreamBlocks(items, s).make(std::move(of_stream[s])), std::back_inserter(blocks));
   }
   std::vector<ArenaItem> outer;
-  for (const Block& block : blocks) outer.push_back(block.item);
+  for (const ItemBlock& block : blocks) outer.push_back(block.item);
   const ArenaLayout outer_layout = firstFit(outer);
   ArenaLayout layout{.offsets = std::vector<int64_t>(items.size(), 0), .bytes = outer_layout.bytes};
   for (size_t b = 0; b < blocks.size(); ++b) {

@@ -279,14 +279,14 @@ void checkFlow(const HostIrContainer& program, const Report& report) {
   }).run();
 }
 
-struct Row {
+struct LegalityRow {
   std::string_view name;
   std::string_view sentence;
   Check check;
 };
 
 // The legality spec. A row relies on those above it.
-constexpr Row kRows[] = {
+constexpr LegalityRow kLegalityRows[] = {
     {"statement-forms", "A statement is a math or host op of this program and stands in one place.",
      checkStatementForms},
     {"fields", "A host statement has all its fields; only a loop's axis may be missing.", checkFields},
@@ -325,19 +325,19 @@ constexpr Row kRows[] = {
 
 std::vector<Invariant> hostInvariants() {
   std::vector<Invariant> list;
-  for (const Row& row : kRows) list.push_back({row.name, row.sentence});
+  for (const LegalityRow& row : kLegalityRows) list.push_back({row.name, row.sentence});
   return list;
 }
 
 std::string hostLegalitySpec() {
   std::string text;
-  for (const Row& row : kRows) text += fmt::format("{}: {}\n", row.name, row.sentence);
+  for (const LegalityRow& row : kLegalityRows) text += fmt::format("{}: {}\n", row.name, row.sentence);
   return text;
 }
 
 std::vector<Violation> violationsOf(const HostIrContainer& program) {
   std::vector<Violation> violations;
-  for (const Row& row : kRows) {
+  for (const LegalityRow& row : kLegalityRows) {
     row.check(program, [&](std::string message) {
       violations.push_back({row.name, ErrorCode::HostProgram, std::move(message)});
     });

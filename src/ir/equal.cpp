@@ -1,6 +1,5 @@
 #include "ir/equal.h"
 
-#include <bit>
 #include <functional>
 #include <unordered_map>
 
@@ -15,16 +14,6 @@
 #include "ir/text/type_text.h"
 
 namespace tokamak {
-
-namespace {
-
-bool isSameValue(const ScalarValue& a, const ScalarValue& b) {
-  if (a.index() != b.index()) return false;
-  const auto* number = std::get_if<double>(&a);
-  return number == nullptr ? a == b : std::bit_cast<uint64_t>(*number) == std::bit_cast<uint64_t>(std::get<double>(b));
-}
-
-}  // namespace
 
 class ProgramComparison::Pairing {
  public:

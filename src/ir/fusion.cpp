@@ -29,13 +29,6 @@ size_t hashValue(const ScalarValue& value) {
       value);
 }
 
-bool isSameValue(const ScalarValue& a, const ScalarValue& b) {
-  if (a.index() != b.index()) return false;
-  if (const auto* x = std::get_if<double>(&a))
-    return std::bit_cast<uint64_t>(*x) == std::bit_cast<uint64_t>(std::get<double>(b));
-  return a == b;
-}
-
 DataType resultType(ScalarOp op, Scalar* a, Scalar* b, Scalar* c) {
   switch (op) {
     case ScalarOp::Equal:

@@ -1,6 +1,7 @@
 #include "ir/scalar.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -121,6 +122,13 @@ ScalarValue applyFunction(FunctionId id, DataType operand_type, std::span<const 
 }
 
 }  // namespace
+
+bool isSameValue(const ScalarValue& a, const ScalarValue& b) {
+  if (a.index() != b.index()) return false;
+  if (const auto* x = std::get_if<double>(&a))
+    return std::bit_cast<uint64_t>(*x) == std::bit_cast<uint64_t>(std::get<double>(b));
+  return a == b;
+}
 
 std::optional<int64_t> Scalar::constantInt() const {
   if (!isConstant() || !std::holds_alternative<int64_t>(value_)) return std::nullopt;

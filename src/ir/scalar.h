@@ -40,6 +40,9 @@ enum class ScalarOp : uint8_t {
 
 using ScalarValue = std::variant<int64_t, double, bool>;
 
+/// Whether the values have one type and one bit pattern: -0.0 is not 0.0, a NaN is itself.
+bool isSameValue(const ScalarValue& a, const ScalarValue& b);
+
 /// Immutable and interned: within one fusion two scalars of the same form are the same node, so equality is identity.
 /// Symbols are equal only to themselves.
 class Scalar final : public Val {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "schedule/inline.h"
-#include "schedule/replay.h"
+#include "schedule/transform_replay.h"
 #include "schedule/transforms.h"
 
 namespace tokamak {
@@ -53,7 +53,7 @@ bool arrange(TensorView& producer, const Axes& mapped) {
 
 // Whether the producer's schedule changed.
 bool takeOver(const DomainGraph& graph, const Expr& expr, const TensorView& consumer, TensorView& producer) {
-  Replay replay(producer, pairsOf(graph, expr, consumer, producer), Replay::Mode::Make);
+  TransformReplay replay(producer, pairsOf(graph, expr, consumer, producer), TransformReplay::Mode::Make);
   replay.follow(consumer.loop());
   bool has_changed = replay.hasMadeSteps();
   Axes mapped;

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "ir/fusion.h"
 #include "schedule/inline.h"
-#include "schedule/replay.h"
+#include "schedule/transform_replay.h"
 #include "schedule/transforms.h"
 
 namespace tokamak {
@@ -83,7 +83,7 @@ class Neighborhood {
 };
 
 // Broadcast axes of the reference that the other tensor has no part in.
-void forwardAbsent(const TensorView& reference, const AxisPairs& pairs, Replay& replay) {
+void forwardAbsent(const TensorView& reference, const AxisPairs& pairs, TransformReplay& replay) {
   for (const Axes& axes : {computedAxes(reference), reference.logical()}) {
     for (const IterDomain* axis : axes) {
       const bool is_paired = std::ranges::find(pairs, axis, &AxisPairs::value_type::first) != pairs.end();
@@ -92,8 +92,8 @@ void forwardAbsent(const TensorView& reference, const AxisPairs& pairs, Replay& 
   }
 }
 
-Replay replayOn(const Neighbor& neighbor, const TensorView& reference, Replay::Mode mode) {
-  Replay replay(*neighbor.tensor, neighbor.pairs, mode);
+TransformReplay replayOn(const Neighbor& neighbor, const TensorView& reference, TransformReplay::Mode mode) {
+  TransformReplay replay(*neighbor.tensor, neighbor.pairs, mode);
   forwardAbsent(reference, neighbor.pairs, replay);
   replay.follow(reference.loop());
   return replay;
@@ -102,7 +102,7 @@ Replay replayOn(const Neighbor& neighbor, const TensorView& reference, Replay::M
 // --- transform_like ---
 
 // Axes that go along come first, in the reference's order; the others follow in their own.
-void arrange(TensorView& tensor, const TensorView& reference, const Replay& replay) {
+void arrange(TensorView& tensor, const TensorView& reference, const TransformReplay& replay) {
   if (sharedLoopCount(tensor) > 0) return;
   Axes order;
   for (const IterDomain* axis : reference.loop()) {
@@ -132,7 +132,8 @@ class Walk {
       const Candidate next = std::move(*best);
       candidates_.erase(best);
       if (!reached_.insert(next.neighbor.tensor).second) continue;
-      arrange(*next.neighbor.tensor, *next.reference, replayOn(next.neighbor, *next.reference, Replay::Mode::Make));
+      arrange(*next.neighbor.tensor, *next.reference,
+              replayOn(next.neighbor, *next.reference, TransformReplay::Mode::Make));
       if (!boundary_.contains(next.neighbor.tensor)) expand(next.neighbor.tensor, next.kept);
     }
   }
@@ -206,7 +207,7 @@ class Marks {
 
  private:
   void visit(const Neighbor& neighbor, const TensorView& reference) {
-    const Replay replay = replayOn(neighbor, reference, Replay::Mode::Find);
+    const TransformReplay replay = replayOn(neighbor, reference, TransformReplay::Mode::Find);
     bool is_news = false;
     for (const IterDomain* axis : reference.loop()) {
       const auto known = types_.find(axis);

@@ -39,13 +39,13 @@ struct Taken {
 
 // Of many calls, in microseconds. On a busy machine the best one says more than the median, and what the processors took, which others do not add
 // to, more than the time that passed.
-struct Times {
+struct CallTimes {
   double median = 0;
   double best = 0;
   double best_processor = 0;
 };
 
-Times timesOf(std::vector<Taken> calls) {
+CallTimes timesOf(std::vector<Taken> calls) {
   std::ranges::sort(calls, {}, &Taken::wall);
   return {calls[calls.size() / 2].wall, calls.front().wall,
           std::ranges::min_element(calls, {}, &Taken::processor)->processor};
@@ -69,8 +69,8 @@ class Stopwatch {
 
   /// Two calls over `repeat` turns, after some that do not count. They take turns, so that what else the machine does meets both. In a
   /// turn each is made `train` times, one right after the other.
-  std::pair<Times, Times> time(int64_t repeat, const std::function<void()>& one, const std::function<void()>& other,
-                               int64_t train = 1) {
+  std::pair<CallTimes, CallTimes> time(int64_t repeat, const std::function<void()>& one,
+                                       const std::function<void()>& other, int64_t train = 1) {
     constexpr int64_t kWarm = 3;
     std::vector<Taken> of_one;
     std::vector<Taken> of_other;
@@ -214,8 +214,8 @@ int benchCommand(const BenchOptions& options) {
 
     Stopwatch watch(*device, stream);
     const auto run_program = [&] { evaluator.run(in, out, *stream, scalars); };
-    Times times;
-    Times copy_times;
+    CallTimes times;
+    CallTimes copy_times;
     // Of one run: from the call until the host knows that it is done.
     double latency_us = 0;
     if (is_cuda) {

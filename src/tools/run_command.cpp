@@ -188,7 +188,7 @@ bool check(const Fusion& fusion, const std::vector<oracle::Input>& inputs, const
   return is_ok;
 }
 
-struct Times {
+struct RunTimes {
   double compile = 0;
   double first = 0;
   std::vector<double> later;
@@ -211,7 +211,7 @@ void explainViews(const Plan& plan) {
   for (const std::string& sentence : plan.copiedViews()) fmt::print("output {}\n", sentence);
 }
 
-void printSummary(const PlanSummary& summary, Times times) {
+void printSummary(const PlanSummary& summary, RunTimes times) {
   fmt::print(
       "plan: {} steps on {} streams, {} waits kept of {} written, peak {} bytes ({} intermediates + {} outputs)\n",
       summary.steps, summary.streams, summary.waits_kept, summary.waits_written, summary.peakBytes(),
@@ -293,7 +293,7 @@ int runProgram(ProgramFile& file, const RunOptions& options, const DumpOptions& 
   params.units = units;
   HostIrEvaluator evaluator(std::move(program), device, params);
   Plan& plan = evaluator.planFor(values);
-  Times times{.compile = lowering_ms + millisecondsSince(plan_start), .first = 0, .later = {}};
+  RunTimes times{.compile = lowering_ms + millisecondsSince(plan_start), .first = 0, .later = {}};
   if (dump.wants("plan", name)) fmt::print("{}", plan.toString());
 
   std::vector<Tensor> outputs;

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "answer.h"
 #include "cache_folder.h"
 #include "error_of.h"
 
@@ -15,8 +16,6 @@ namespace {
 using testing::HasSubstr;
 
 std::string sourceReturning(int number) { return "int answer(void) { return " + std::to_string(number) + "; }\n"; }
-
-int answerOf(const SharedObject& object) { return reinterpret_cast<int (*)()>(object.symbol("answer"))(); }
 
 KernelCompilerOptions optionsFor(const CacheFolder& folder) {
   return {.compiler = {}, .cache = std::make_shared<KernelCache>(folder.path())};

@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr const char* kSource = R"(
+constexpr const char* kCudaSource = R"(
 extern "C" __global__ void scale(const float* __restrict__ a, float* __restrict__ b, long n) {
   const long i = blockIdx.x * (long)blockDim.x + threadIdx.x;
   if (i < n) b[i] = a[i] * 2.0f + 1.0f;
@@ -42,7 +42,7 @@ std::string reasonForNoNvrtc() {
 TEST(Nvrtc, compilesForTheArchitectureAndSaysWhatKernelsTake) {
   TK_NEED_NVRTC();
   NvrtcCompiler compiler;
-  const std::shared_ptr<const Cubin> cubin = compiler.compile(kSource);
+  const std::shared_ptr<const Cubin> cubin = compiler.compile(kCudaSource);
   EXPECT_TRUE(
       cubin->image.starts_with("\x7f"
                                "ELF"));
@@ -53,7 +53,7 @@ TEST(Nvrtc, compilesForTheArchitectureAndSaysWhatKernelsTake) {
     EXPECT_EQ(kernel.shared_bytes, kernel.kernel == "turn" ? 1024 : 0);
   }
   EXPECT_THAT(compiler.version(), HasSubstr("NVRTC 1"));
-  EXPECT_EQ(compiler.compile(kSource), cubin);
+  EXPECT_EQ(compiler.compile(kCudaSource), cubin);
 }
 
 TEST(Nvrtc, spillsAreSeen) {
@@ -86,7 +86,7 @@ TEST(Nvrtc, mistakesAreNamed) {
 TEST(Nvrtc, anUnknownArchitectureIsUnsupported) {
   TK_NEED_NVRTC();
   NvrtcCompiler compiler({.architecture = "sm_12345", .extra_flags = {}});
-  const Error error = errorOf([&] { compiler.compile(kSource); });
+  const Error error = errorOf([&] { compiler.compile(kCudaSource); });
   EXPECT_EQ(error.code(), ErrorCode::Unsupported);
   EXPECT_THAT(error.message(), HasSubstr("for sm_12345: it does not take the flags"));
 }
@@ -95,15 +95,16 @@ TEST(Nvrtc, cubinsAndWhereTheLibraryIsAreKept) {
   TK_NEED_NVRTC();
   const CacheFolder folder;
   const auto cache = std::make_shared<KernelCache>(folder.path());
-  const std::shared_ptr<const Cubin> made = NvrtcCompiler({}, cache).compile(kSource);
+  const std::shared_ptr<const Cubin> made = NvrtcCompiler({}, cache).compile(kCudaSource);
   EXPECT_EQ(cache->list().size(), size_t{2});
   NvrtcCompiler other({}, cache);
-  const std::shared_ptr<const Cubin> kept = other.compile(kSource);
+  const std::shared_ptr<const Cubin> kept = other.compile(kCudaSource);
   EXPECT_EQ(kept->image, made->image);
   EXPECT_EQ(kept->resources, made->resources);
   EXPECT_EQ(cache->list().size(), size_t{2});
-  EXPECT_EQ(cache->find(other.keyOf(kSource)).has_value(), true);
-  EXPECT_NE(other.keyOf(kSource), NvrtcCompiler({.architecture = "sm_100a", .extra_flags = {}}, cache).keyOf(kSource));
+  EXPECT_EQ(cache->find(other.keyOf(kCudaSource)).has_value(), true);
+  EXPECT_NE(other.keyOf(kCudaSource),
+            NvrtcCompiler({.architecture = "sm_100a", .extra_flags = {}}, cache).keyOf(kCudaSource));
 }
 
 TEST(Nvrtc, compilesFromManyThreads) {

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "answer.h"
 #include "error_of.h"
 #include "runtime/compile/c_compiler.h"
 #include "temporary_folder.h"
@@ -23,9 +24,7 @@ std::string imageReturning(int number) {
   return compiler().compile("int answer(void) { return " + std::to_string(number) + "; }\n");
 }
 
-int answerOf(const SharedObject& object) { return reinterpret_cast<int (*)()>(object.symbol("answer"))(); }
-
-std::string refusal(std::string_view image) {
+std::string refusalOf(std::string_view image) {
   PrivateDirectory folder;
   const Error error = errorOf([&] { SharedObject::load(image, folder); });
   EXPECT_EQ(error.code(), ErrorCode::Compile);
@@ -84,7 +83,7 @@ TEST(SharedObject, aMissingSymbolIsNamed) {
 TEST(SharedObject, anImageThatNeedsWhatIsNotThereIsRefused) {
   const std::string image =
       compiler().compile("int nowhere_to_be_found(int); int answer(void) { return nowhere_to_be_found(1); }\n");
-  EXPECT_THAT(refusal(image), HasSubstr("nowhere_to_be_found"));
+  EXPECT_THAT(refusalOf(image), HasSubstr("nowhere_to_be_found"));
 }
 
 TEST(SharedObject, everyTruncationOfAnImageIsRefusedOrWhole) {
@@ -105,19 +104,19 @@ TEST(SharedObject, everyTruncationOfAnImageIsRefusedOrWhole) {
 
 TEST(SharedObject, faultsOfImagesAreSaid) {
   const std::string image = imageReturning(1);
-  EXPECT_THAT(refusal("x"), HasSubstr("loading compiled code of 1 bytes: it has 1 bytes, fewer than an ELF header"));
-  EXPECT_THAT(refusal(std::string(1000, 'x')), HasSubstr("does not start like an ELF file"));
+  EXPECT_THAT(refusalOf("x"), HasSubstr("loading compiled code of 1 bytes: it has 1 bytes, fewer than an ELF header"));
+  EXPECT_THAT(refusalOf(std::string(1000, 'x')), HasSubstr("does not start like an ELF file"));
   const auto changed = [&](size_t at, char byte) {
     std::string other = image;
     other[at] = byte;
-    return refusal(other);
+    return refusalOf(other);
   };
   EXPECT_THAT(changed(EI_CLASS, ELFCLASS32), HasSubstr("no 64-bit shared object"));
   EXPECT_THAT(changed(offsetof(Elf64_Ehdr, e_type), ET_EXEC), HasSubstr("no 64-bit shared object"));
   EXPECT_THAT(changed(offsetof(Elf64_Ehdr, e_machine), EM_S390), HasSubstr("it is for machine type 22"));
   EXPECT_THAT(changed(offsetof(Elf64_Ehdr, e_phnum), 0), HasSubstr("no program headers"));
   EXPECT_THAT(changed(offsetof(Elf64_Ehdr, e_phoff) + 4, 1), HasSubstr("its program headers are cut off"));
-  EXPECT_THAT(refusal(std::string_view(image).substr(0, 1024)), HasSubstr("is cut off"));
+  EXPECT_THAT(refusalOf(std::string_view(image).substr(0, 1024)), HasSubstr("is cut off"));
 }
 
 TEST(PrivateDirectory, isForItsOwnerAndGoesWithIt) {

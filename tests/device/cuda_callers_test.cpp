@@ -19,7 +19,7 @@ namespace tokamak {
 namespace {
 
 constexpr int64_t kSize = 16;
-constexpr int64_t kBytes = kSize * kSize * 4;
+constexpr int64_t kSquareBytes = kSize * kSize * 4;
 constexpr int kStrict = 0;  // a capture that forbids unsafe calls to everybody
 
 // A stream as a caller makes it, with the driver alone.
@@ -96,12 +96,12 @@ class CubeProgram {
   void fill(const Tensor& tensor, float diagonal) {
     std::vector<float> values(kSize * kSize, 0.0F);
     for (size_t i = 0; i < kSize; ++i) values[i * kSize + i] = diagonal;
-    device_.copy(*stream_, tensor.data(), values.data(), kBytes);
+    device_.copy(*stream_, tensor.data(), values.data(), kSquareBytes);
     device_.synchronize(*stream_);
   }
   float diagonal(const Tensor& tensor) {
     std::vector<float> values(kSize * kSize);
-    device_.copy(*stream_, values.data(), tensor.data(), kBytes);
+    device_.copy(*stream_, values.data(), tensor.data(), kSquareBytes);
     device_.synchronize(*stream_);
     for (size_t i = 0; i < values.size(); ++i) EXPECT_EQ(values[i], i % (kSize + 1) == 0 ? values[0] : 0.0F);
     return values[0];
@@ -141,10 +141,10 @@ TEST_P(CudaCallers, WorkOnACallersStreamIsInOrderWithHisOwn) {
   Tensor out = program.matrix(0);
   const Tensor first = program.matrix(0);
   for (int round = 0; round < 5; ++round) {
-    callers.copy(in.data(), two.data(), kBytes);
+    callers.copy(in.data(), two.data(), kSquareBytes);
     program.run(in, out, *stream);
-    callers.copy(first.data(), out.data(), kBytes);
-    callers.copy(in.data(), three.data(), kBytes);
+    callers.copy(first.data(), out.data(), kSquareBytes);
+    callers.copy(in.data(), three.data(), kSquareBytes);
     program.run(in, out, *stream);
     callers.synchronize();
     EXPECT_EQ(program.diagonal(first), 8.0F);
@@ -157,13 +157,13 @@ TEST_P(CudaCallers, AStreamThatIsGivenBackMayBeAdoptedAgain) {
   void* memory = nullptr;
   for (int i = 0; i < 3; ++i) {
     const auto stream = device_->adoptStream(callers.get());
-    memory = device_->allocate(kBytes, MemoryKind::Device, *stream);
-    device_->fill(*stream, memory, 1, kBytes);
-    device_->release(memory, kBytes, MemoryKind::Device, *stream);
+    memory = device_->allocate(kSquareBytes, MemoryKind::Device, *stream);
+    device_->fill(*stream, memory, 1, kSquareBytes);
+    device_->release(memory, kSquareBytes, MemoryKind::Device, *stream);
   }
   const auto other = device_->createStream();
-  EXPECT_EQ(device_->allocate(kBytes, MemoryKind::Device, *other), memory);
-  device_->release(memory, kBytes, MemoryKind::Device, *other);
+  EXPECT_EQ(device_->allocate(kSquareBytes, MemoryKind::Device, *other), memory);
+  device_->release(memory, kSquareBytes, MemoryKind::Device, *other);
 }
 
 TEST_P(CudaCallers, ACallInsideACaptureRunsWithTheGraphAndOutlivesItsPlan) {
@@ -211,7 +211,7 @@ TEST_P(CudaCallers, ACaptureMayHoldSeveralCallsAndWorkOfTheCallers) {
   callers.synchronize();
   driver::GraphExec exec = callers.executable(callers.captured([&] {
     program.run(in, between, *stream);
-    callers.copy(copied.data(), between.data(), kBytes);
+    callers.copy(copied.data(), between.data(), kSquareBytes);
     program.run(copied, out, *stream);
   }));
   for (int i = 0; i < 3; ++i) {

@@ -1,7 +1,6 @@
 // What is said when there is no CUDA device, and what when one fails.
 #include <array>
 #include <atomic>
-#include <functional>
 #include <future>
 #include <string>
 #include <thread>
@@ -10,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "error_of.h"
 #include "fake_cuda.h"
 #include "runtime/cuda/find_cuda.h"
 
@@ -19,16 +19,6 @@ namespace {
 
 using testing::HasSubstr;
 using testing::StartsWith;
-
-Error errorOf(const std::function<void()>& run) {
-  try {
-    run();
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "nothing was raised";
-  return {ErrorCode::Internal, ""};
-}
 
 void expectNoDevice(const std::string& settings, const std::string& message) {
   const FakeSettings asked(settings);

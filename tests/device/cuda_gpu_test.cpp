@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -19,6 +18,7 @@
 
 #include "base/error.h"
 #include "device/tensor_copies.h"
+#include "error_of.h"
 #include "runtime/compile/nvrtc.h"
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/find_cuda.h"
@@ -59,16 +59,6 @@ std::shared_ptr<const Cubin> compiled(const std::string& architecture) {
     if (error.code() != ErrorCode::Unsupported) throw;
     return nullptr;
   }
-}
-
-Error errorOf(const std::function<void()>& run) {
-  try {
-    run();
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "nothing was raised";
-  return {ErrorCode::Internal, ""};
 }
 
 TEST(CudaGpuSource, CompilesWhereThereIsACompiler) {

@@ -47,13 +47,13 @@ const std::vector<Product> kProducts = {
 };
 
 // The bytes that a tensor's elements span: before its first one, and from there on.
-struct Span {
+struct ByteSpan {
   int64_t before = 0;
   int64_t after = 0;
 };
 
-Span spanOf(const OperandDesc& operand) {
-  Span span{.before = 0, .after = sizeOf(operand.dtype)};
+ByteSpan spanOf(const OperandDesc& operand) {
+  ByteSpan span{.before = 0, .after = sizeOf(operand.dtype)};
   for (size_t i = 0; i < operand.sizes.size(); ++i) {
     if (operand.sizes[i] == 0) return {};
     const int64_t reach = (operand.sizes[i] - 1) * operand.strides[i] * sizeOf(operand.dtype);
@@ -73,14 +73,14 @@ class CopiedWork final : public CpuWork {
     std::vector<void*> blocks;
     std::vector<void*> passed;
     for (size_t i = 0; i < operands_.size(); ++i) {
-      const Span span = spanOf(operands_[i]);
+      const ByteSpan span = spanOf(operands_[i]);
       blocks.push_back(device_.allocate(span.before + span.after, MemoryKind::Device, *stream));
       passed.push_back(static_cast<std::byte*>(blocks[i]) + span.before);
       device_.copy(*stream, blocks[i], static_cast<std::byte*>(addresses[i]) - span.before, span.before + span.after);
     }
     device_.launch(*stream, *work_, passed);
     const size_t result = operands_.size() - 1;
-    const Span span = spanOf(operands_[result]);
+    const ByteSpan span = spanOf(operands_[result]);
     device_.copy(*stream, static_cast<std::byte*>(addresses[result]) - span.before, blocks[result],
                  span.before + span.after);
     device_.synchronize(*stream);

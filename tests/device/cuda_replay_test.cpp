@@ -22,13 +22,13 @@ namespace tokamak {
 
 namespace {
 
-using Action = ReplayStep::Action;
+using ReplayAction = ReplayStep::Action;
 
 constexpr int64_t kCount = 32;
-constexpr int64_t kBytes = kCount * 8;
+constexpr int64_t kRowBytes = kCount * 8;
 
 // What the fake driver has built in.
-constexpr const char* kSource = R"(
+constexpr const char* kStepSource = R"(
 extern "C" __global__ void add_one(const double* in, double* out, long long count) {
   const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   if (i < count) out[i] = in[i] + 1;
@@ -40,14 +40,14 @@ extern "C" __global__ void store_4(long long* out, long long a, long long b, lon
   out[9] = c;
 }
 )";
-constexpr const char* kImage =
+constexpr const char* kStepImage =
     "fake module\nadd_one add_one 8 8 8\nstore_2 store_arguments 8 8\nstore_4 store_arguments 8 8 8 8\n";
 
 // base 1 = base 0 + 1 on the caller's stream, base 2 = base 1 + 1 and base 3 = base 2 + 1 on a worker that waits and is waited for.
 ReplaySteps chainOf(const CudaWork& work) {
   ReplaySteps list{.stream_count = 2, .event_count = 2, .base_count = 4};
   const auto launch = [&](int32_t stream, int32_t from, int32_t to) {
-    list.steps.push_back({.action = Action::Launch,
+    list.steps.push_back({.action = ReplayAction::Launch,
                           .stream = stream,
                           .first_slot = static_cast<uint32_t>(list.slots.size()),
                           .slot_count = 2,
@@ -56,19 +56,19 @@ ReplaySteps chainOf(const CudaWork& work) {
     list.slots.push_back({to, 0});
   };
   launch(0, 0, 1);
-  list.steps.push_back({.action = Action::Record, .stream = 0, .event = 0});
-  list.steps.push_back({.action = Action::Wait, .stream = 1, .event = 0});
+  list.steps.push_back({.action = ReplayAction::Record, .stream = 0, .event = 0});
+  list.steps.push_back({.action = ReplayAction::Wait, .stream = 1, .event = 0});
   launch(1, 1, 2);
   launch(1, 2, 3);
-  list.steps.push_back({.action = Action::Record, .stream = 1, .event = 1});
-  list.steps.push_back({.action = Action::Wait, .stream = 0, .event = 1});
+  list.steps.push_back({.action = ReplayAction::Record, .stream = 1, .event = 1});
+  list.steps.push_back({.action = ReplayAction::Wait, .stream = 0, .event = 1});
   return list;
 }
 
 class CudaReplayTest : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    std::string image = kImage;
+    std::string image = kStepImage;
     if (isFake()) {
       device_ = openFakeDevice();
     } else {
@@ -76,7 +76,7 @@ class CudaReplayTest : public testing::TestWithParam<const char*> {
       device_ = std::make_unique<CudaDevice>(0);
       const CudaProperties& gpu = device_->cudaProperties();
       NvrtcCompiler compiler({.architecture = fmt::format("sm_{}{}", gpu.capability_major, gpu.capability_minor)});
-      image = compiler.compile(kSource)->image;
+      image = compiler.compile(kStepSource)->image;
     }
     module_ = CudaModule::load(device_->context(), image);
     stream_ = device_->createStream();
@@ -96,23 +96,23 @@ class CudaReplayTest : public testing::TestWithParam<const char*> {
                                             std::vector<uint64_t>{kCount}, "add one");
   }
 
-  void* allocate() { return device_->allocate(kBytes, MemoryKind::Device, *stream_); }
-  void release(void* address) { device_->release(address, kBytes, MemoryKind::Device, *stream_); }
+  void* allocate() { return device_->allocate(kRowBytes, MemoryKind::Device, *stream_); }
+  void release(void* address) { device_->release(address, kRowBytes, MemoryKind::Device, *stream_); }
   void write(void* address, double value) {
     const std::vector<double> values(kCount, value);
-    device_->copy(*stream_, address, values.data(), kBytes);
+    device_->copy(*stream_, address, values.data(), kRowBytes);
     device_->synchronize(*stream_);
   }
   std::vector<double> read(const void* address) {
     std::vector<double> values(kCount);
-    device_->copy(*stream_, values.data(), address, kBytes);
+    device_->copy(*stream_, values.data(), address, kRowBytes);
     device_->synchronize(*stream_);
     return values;
   }
   static std::vector<double> all(double value) { return std::vector<double>(kCount, value); }
   std::array<int64_t, kCount> readIntegers(const void* address) {
     std::array<int64_t, kCount> integers = {};
-    std::memcpy(integers.data(), read(address).data(), kBytes);
+    std::memcpy(integers.data(), read(address).data(), kRowBytes);
     return integers;
   }
 
@@ -158,7 +158,7 @@ TEST_P(CudaReplayTest, ChangedAddressesArePatchedAndOthersStay) {
     EXPECT_EQ(read(memory[3]), all(4));
     // The caller's stream is another one.
     const auto other = device_->createStream();
-    device_->fill(*other, memory[3], 0, kBytes);
+    device_->fill(*other, memory[3], 0, kRowBytes);
     call(chain, 0, 3, *other);
     device_->synchronize(*other);
     EXPECT_EQ(read(memory[3]), all(4));
@@ -168,8 +168,8 @@ TEST_P(CudaReplayTest, ChangedAddressesArePatchedAndOthersStay) {
 
 TEST_P(CudaReplayTest, ParametersAndOffsetsAreThoseOfTheCall) {
   const CudaKernelWork work(function("store_4"), {}, 3, {77}, "store");
-  ReplaySteps list{.steps = {{.action = Action::Launch, .first_slot = 0, .slot_count = 3, .work = &work},
-                             {.action = Action::Fill, .first_slot = 3, .slot_count = 1, .bytes = 16}},
+  ReplaySteps list{.steps = {{.action = ReplayAction::Launch, .first_slot = 0, .slot_count = 3, .work = &work},
+                             {.action = ReplayAction::Fill, .first_slot = 3, .slot_count = 1, .bytes = 16}},
                    .slots = {{0, 0}, {1, 24}, {ReplaySlot::kParameter, 1}, {1, 8}},
                    .base_count = 2,
                    .parameter_count = 2};
@@ -291,7 +291,7 @@ TEST_P(CudaReplayTest, WhatCannotBeAGraphIsIssuedStepByStep) {
   // A fill of pageable memory is the host's.
   ReplaySteps list{.steps = {{.slot_count = 2, .work = work.get()},
                              {.first_slot = 2, .slot_count = 2, .work = work.get()},
-                             {.action = Action::Fill, .first_slot = 4, .slot_count = 1, .bytes = kBytes}},
+                             {.action = ReplayAction::Fill, .first_slot = 4, .slot_count = 1, .bytes = kRowBytes}},
                    .slots = {{0, 0}, {1, 0}, {1, 0}, {1, 0}, {2, 0}},
                    .base_count = 3};
   const auto replay = device_->prepareReplay(std::move(list));
@@ -315,7 +315,7 @@ TEST_P(CudaReplayTest, AGraphBehindACallbackIsIssuedStepByStepAndInOrder) {
   for (int round = 0; round < 20; ++round) {
     call(chain, 0, 3);
     call(chain, 4, 5);
-    device_->fill(*stream_, memory[3], 0, kBytes);
+    device_->fill(*stream_, memory[3], 0, kRowBytes);
     std::promise<void> opened;
     device_->callback(*stream_, [&] { opened.get_future().wait(); });
     call(chain, 0, 3);

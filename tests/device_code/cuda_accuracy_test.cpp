@@ -183,12 +183,12 @@ std::vector<float> chosenSamples() {
   return xs;
 }
 
-struct Worst {
+struct WorstModel {
   double error = 0;
   std::string what;
 };
 
-void sweepModel(const CompiledCode& code, const Promise& promise, const std::vector<float>& xs, Worst& worst) {
+void sweepModel(const CompiledCode& code, const Promise& promise, const std::vector<float>& xs, WorstModel& worst) {
   std::vector<float> got(xs.size());
   std::vector<double> expected;
   for (const float x : xs) expected.push_back(exactly(promise, x));
@@ -208,7 +208,7 @@ void sweepModel(const CompiledCode& code, const Promise& promise, const std::vec
 TEST(CudaAccuracy, F32FunctionsAreWithinTheirBoundsWhateverTheErrorsOfTheInstructions) {
   if (!CompiledCode::hasCompiler()) GTEST_SKIP() << "no C compiler";
   const CompiledCode code(modelSource());
-  std::array<Worst, std::size(kPromises)> worst;
+  std::array<WorstModel, std::size(kPromises)> worst;
   // With TOKAMAK_SWEEP_STRIDE=1 one function takes ten minutes or more.
   const char* const only = std::getenv("TOKAMAK_SWEEP_FUNCTION");
   const auto sweepAll = [&](const std::vector<float>& xs) {

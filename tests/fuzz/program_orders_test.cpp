@@ -29,13 +29,13 @@ struct OrderTally {
 
 constexpr CheckOptions kAllRaces = {.report_limit = 1'000'000};
 
-struct Verdict {
+struct OrderVerdict {
   StepPairs races;
   std::set<std::string> others;
 };
 
-Verdict verdictOf(const StepList& list) {
-  Verdict verdict;
+OrderVerdict verdictOf(const StepList& list) {
+  OrderVerdict verdict;
   for (const RaceReport& report : checkStepList(list, kAllRaces)) {
     if (report.kind == RaceReport::Kind::Race)
       verdict.races.insert({report.first, report.second});
@@ -48,7 +48,7 @@ Verdict verdictOf(const StepList& list) {
 constexpr size_t kJudgedSteps = 400;
 
 // Whether the list was small enough for the judge.
-bool judge(const StepList& list, Verdict& verdict) {
+bool judge(const StepList& list, OrderVerdict& verdict) {
   if (list.steps.size() > kJudgedSteps) return false;
   try {
     verdict = {racesByClosure(list), otherProblems(list)};
@@ -64,9 +64,9 @@ void judgeMutants(const StepList& list, uint64_t seed, OrderTally& tally) {
   std::shuffle(mutants.begin(), mutants.end(), random);
   if (mutants.size() > 12) mutants.resize(12);
   for (const Mutant& mutant : mutants) {
-    Verdict expected;
+    OrderVerdict expected;
     if (!judge(mutant.list, expected)) continue;
-    const Verdict found = verdictOf(mutant.list);
+    const OrderVerdict found = verdictOf(mutant.list);
     ASSERT_EQ(found.races, expected.races) << mutant.text;
     ASSERT_EQ(found.others, expected.others) << mutant.text;
     const bool is_true = !expected.races.empty() || !expected.others.empty();
@@ -81,7 +81,7 @@ void checkPlan(const Plan& plan, uint64_t seed, OrderTally& tally) {
   for (const StepList* list : {&plan.recorded(), &dropped, &plan.steps()}) {
     const std::vector<RaceReport> reports = checkStepList(*list);
     ASSERT_TRUE(reports.empty()) << reports.front().message;
-    Verdict verdict;
+    OrderVerdict verdict;
     if (!judge(*list, verdict)) continue;
     ++tally.judged;
     ASSERT_TRUE(verdict.races.empty() && verdict.others.empty());

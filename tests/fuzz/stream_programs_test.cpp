@@ -16,8 +16,8 @@ namespace {
 using namespace generator;
 
 // TOKAMAK_FUZZ_PROGRAMS raises it for longer runs; TOKAMAK_FUZZ_SEED is then the first seed.
-const uint64_t kPrograms = fromEnvironment("TOKAMAK_FUZZ_PROGRAMS", 200);
-const uint64_t kFirstSeed = fromEnvironment("TOKAMAK_FUZZ_SEED", 1);
+const uint64_t kStreamPrograms = fromEnvironment("TOKAMAK_FUZZ_PROGRAMS", 200);
+const uint64_t kFirstStreamSeed = fromEnvironment("TOKAMAK_FUZZ_SEED", 1);
 
 RunTally runSeeds(uint64_t first, uint64_t count, const CaseOptions& draw, const RunOptions& options) {
   RunTally tally;
@@ -41,21 +41,22 @@ RunTally runSeeds(uint64_t first, uint64_t count, const CaseOptions& draw, const
 }
 
 TEST(StreamPrograms, GiveTheReferencesResultsInEveryMode) {
-  const RunTally tally = runSeeds(kFirstSeed, kPrograms, {}, {});
+  const RunTally tally = runSeeds(kFirstStreamSeed, kStreamPrograms, {}, {});
   EXPECT_GT(tally.streamed_programs, tally.programs / 3);
   EXPECT_GT(tally.refused, tally.programs / 20);
 }
 
 // Every unit a kernel, compiled for this machine.
 TEST(StreamPrograms, OfCompiledKernelsGiveTheReferencesResults) {
-  const RunTally tally = runSeeds(kFirstSeed + 2000000, fromEnvironment("TOKAMAK_STREAM_KERNEL_PROGRAMS", kPrograms),
-                                  {.program = {.max_ops = 6, .max_elements = 128}, .grouping = Grouping::Fused},
-                                  {.runs_direct = false, .runs_unstreamed = false});
+  const RunTally tally =
+      runSeeds(kFirstStreamSeed + 2000000, fromEnvironment("TOKAMAK_STREAM_KERNEL_PROGRAMS", kStreamPrograms),
+               {.program = {.max_ops = 6, .max_elements = 128}, .grouping = Grouping::Fused},
+               {.runs_direct = false, .runs_unstreamed = false});
   EXPECT_GT(tally.streamed_programs, tally.programs / 3);
 }
 
 TEST(StreamPrograms, GiveTheSameBitsAHundredTimes) {
-  runSeeds(kFirstSeed + 1000000, kPrograms, {.program = {.max_ops = 8, .max_elements = 64}},
+  runSeeds(kFirstStreamSeed + 1000000, kStreamPrograms, {.program = {.max_ops = 8, .max_elements = 64}},
            {.replays = 100, .runs_direct = false, .runs_unstreamed = false});
 }
 
@@ -64,7 +65,7 @@ TEST(StreamPrograms, GiveTheSameBitsAHundredTimesOnTheGpu) {
   if (const std::string reason = reasonForNoCuda(); !reason.empty()) GTEST_SKIP() << reason;
   const std::unique_ptr<Device> device = openCudaDevice(0, {.poisons_memory = true});
   const RunTally tally =
-      runSeeds(kFirstSeed + 2000000, kPrograms,
+      runSeeds(kFirstStreamSeed + 2000000, kStreamPrograms,
                {.program = {.max_ops = 6, .max_elements = 128}, .grouping = Grouping::Fused, .target = hopperTarget()},
                {.place = {device.get(), device->createStream()},
                 .replays = 100,
@@ -76,7 +77,7 @@ TEST(StreamPrograms, GiveTheSameBitsAHundredTimesOnTheGpu) {
 // What the test above does with memory, on the processor.
 TEST(StreamPrograms, GiveTheReferencesResultsOnMemoryOfTheDevice) {
   CpuDevice device({.threads = 2, .poisons_memory = true});
-  runSeeds(kFirstSeed + 3000000, 20, {},
+  runSeeds(kFirstStreamSeed + 3000000, 20, {},
            {.place = {&device, device.createStream()}, .replays = 3, .runs_direct = false, .runs_unstreamed = false});
 }
 

@@ -29,7 +29,7 @@ void forEachElement(const Access& access, const Visit& visit) {
   }
 }
 
-std::set<int64_t> bytesOf(const Access& access) {
+std::set<int64_t> countedBytes(const Access& access) {
   std::set<int64_t> bytes;
   forEachElement(access, [&](int64_t at) {
     for (int64_t b = 0; b < access.element_bytes; ++b) bytes.insert(at + b);
@@ -50,7 +50,7 @@ bool hasOverlapByCounting(Access access) {
   std::erase_if(access.dims, [](const Access::Dim& dim) { return dim.stride == 0 && dim.size > 0; });
   int64_t elements = 0;
   forEachElement(access, [&](int64_t) { ++elements; });
-  return static_cast<int64_t>(bytesOf(access).size()) != elements * access.element_bytes;
+  return static_cast<int64_t>(countedBytes(access).size()) != elements * access.element_bytes;
 }
 
 std::string describe(const Access& access) {
@@ -103,7 +103,7 @@ class AccessGenerator {
 };
 
 void expectExact(const Access& a, const Access& b, int64_t& overlapping) {
-  const bool expected = meets(bytesOf(a), bytesOf(b));
+  const bool expected = meets(countedBytes(a), countedBytes(b));
   overlapping += static_cast<int64_t>(expected);
   ASSERT_EQ(overlaps(a, b), expected) << describe(a) << " and " << describe(b);
   ASSERT_EQ(overlaps(b, a), expected) << describe(b) << " and " << describe(a);

@@ -42,18 +42,8 @@ Verdict verdictOf(const StepList& list) {
   return verdict;
 }
 
-std::string describe(const StepList& list) {
-  constexpr std::array<const char*, 7> kNames = {"work", "allocate", "release", "record", "wait", "post", "join"};
-  std::string text;
-  for (size_t i = 0; i < list.steps.size(); ++i) {
-    const Step& step = list.steps[i];
-    text += fmt::format("{}: stream {} {} {}", i, step.stream, kNames[static_cast<size_t>(step.kind)], step.event);
-    for (const Access& access : step.accesses) {
-      text += fmt::format(" {} b{}+{}", access.is_write ? "writes" : "reads", access.buffer, access.offset);
-      for (const auto& dim : access.dims) text += fmt::format("({}x{})", dim.size, dim.stride);
-    }
-    text += "\n";
-  }
+std::string describeWithReports(const StepList& list) {
+  std::string text = describe(list);
   for (const RaceReport& report : checkStepList(list)) text += report.message + "\n";
   return text;
 }
@@ -67,9 +57,9 @@ TEST(HostCheckerProperty, AgreesWithEveryOrderOfSmallPrograms) {
     const StepList list = smallProgram(random);
     if (!canRunInAllOrders(list)) continue;
     const StepPairs expected = racesByAllOrders(list, orders);
-    ASSERT_EQ(verdictOf(list).races, expected) << "seed " << seed << "\n" << describe(list);
-    ASSERT_EQ(racesByClosure(list), expected) << "seed " << seed << "\n" << describe(list);
-    ASSERT_EQ(verdictOf(list).others, otherProblems(list)) << "seed " << seed << "\n" << describe(list);
+    ASSERT_EQ(verdictOf(list).races, expected) << "seed " << seed << "\n" << describeWithReports(list);
+    ASSERT_EQ(racesByClosure(list), expected) << "seed " << seed << "\n" << describeWithReports(list);
+    ASSERT_EQ(verdictOf(list).others, otherProblems(list)) << "seed " << seed << "\n" << describeWithReports(list);
     racy += expected.empty() ? 0 : 1;
   }
   std::printf("%lld programs, %lld with races, %lld orders run\n", static_cast<long long>(kPrograms),
@@ -87,7 +77,7 @@ struct Waits {
 void expectNecessaryWaitsExact(const StepList& list, Waits& waits) {
   for (const WaitNeed& need : listNecessaryWaits(list)) {
     const bool expected = !racesByClosure(withoutStep(list, static_cast<size_t>(need.step))).empty();
-    ASSERT_EQ(need.is_necessary, expected) << "step " << need.step << "\n" << describe(list);
+    ASSERT_EQ(need.is_necessary, expected) << "step " << need.step << "\n" << describeWithReports(list);
     ++waits.all;
     waits.necessary += expected ? 1 : 0;
   }
@@ -101,9 +91,11 @@ TEST(HostCheckerProperty, RaisesNoFalseAlarmOnCorrectPrograms) {
   for (int64_t seed = 0; seed < kPrograms; ++seed) {
     std::mt19937 random = randomFor(seed);
     const StepList list = seed % 2 == 0 ? loweredProgram(random) : synchronisedProgram(random);
-    ASSERT_TRUE(racesByClosure(list).empty()) << "the generator is wrong; seed " << seed << "\n" << describe(list);
-    ASSERT_TRUE(otherProblems(list).empty()) << "the generator is wrong; seed " << seed << "\n" << describe(list);
-    ASSERT_TRUE(checkStepList(list).empty()) << "seed " << seed << "\n" << describe(list);
+    ASSERT_TRUE(racesByClosure(list).empty()) << "the generator is wrong; seed " << seed << "\n"
+                                              << describeWithReports(list);
+    ASSERT_TRUE(otherProblems(list).empty()) << "the generator is wrong; seed " << seed << "\n"
+                                             << describeWithReports(list);
+    ASSERT_TRUE(checkStepList(list).empty()) << "seed " << seed << "\n" << describeWithReports(list);
     ASSERT_NO_THROW(requireRaceFree(list));
     if (seed % 20 < 2) expectNecessaryWaitsExact(list, waits);
     if (HasFatalFailure()) return;
@@ -139,8 +131,8 @@ void printTallies(const char* programs, const std::array<Tally, kAllMutantKinds.
 void judge(const Mutant& mutant, const StepPairs& races, Tally& tally) {
   const std::set<std::string> others = otherProblems(mutant.list);
   const Verdict verdict = verdictOf(mutant.list);
-  ASSERT_EQ(verdict.races, races) << mutant.text << "\n" << describe(mutant.list);
-  ASSERT_EQ(verdict.others, others) << mutant.text << "\n" << describe(mutant.list);
+  ASSERT_EQ(verdict.races, races) << mutant.text << "\n" << describeWithReports(mutant.list);
+  ASSERT_EQ(verdict.others, others) << mutant.text << "\n" << describeWithReports(mutant.list);
   ++tally.all;
   tally.true_ones += races.empty() && others.empty() ? 0 : 1;
   tally.reported += verdict.races.empty() && verdict.others.empty() ? 0 : 1;

@@ -7,7 +7,7 @@ namespace tokamak {
 
 namespace {
 
-size_t pick(std::mt19937& random, size_t low, size_t high) {
+size_t pickIndex(std::mt19937& random, size_t low, size_t high) {
   return std::uniform_int_distribution<size_t>(low, high)(random);
 }
 
@@ -41,7 +41,7 @@ class Mutator {
 
   void changeStream(size_t step) {
     if (list_.stream_count < 2) return;
-    const auto shift = static_cast<int32_t>(pick(random_, 1, static_cast<size_t>(list_.stream_count) - 1));
+    const auto shift = static_cast<int32_t>(pickIndex(random_, 1, static_cast<size_t>(list_.stream_count) - 1));
     const int32_t stream = (list_.steps[step].stream + shift) % list_.stream_count;
     add(MutantKind::ChangeStream, nameOf(list_, step) + " to stream " + std::to_string(stream),
         withStream(list_, step, stream));
@@ -49,7 +49,7 @@ class Mutator {
 
   // To an earlier place: what is recorded shrinks. (To a later one: waits before it see an older record.)
   void moveRecord(size_t step) {
-    size_t to = pick(random_, 0, list_.steps.size() - 1);
+    size_t to = pickIndex(random_, 0, list_.steps.size() - 1);
     if (to == step) to = 0;
     add(MutantKind::MoveRecord, nameOf(list_, step) + " to " + std::to_string(to), withMovedStep(list_, step, to));
   }
@@ -57,27 +57,27 @@ class Mutator {
   void shrinkWait(size_t step) {
     const auto record = recordOf(list_, step);
     if (!record) return;
-    const size_t point = pick(random_, 0, *record);
+    const size_t point = pickIndex(random_, 0, *record);
     add(MutantKind::ShrinkWait, nameOf(list_, step) + " for the state before step " + std::to_string(point),
         withOlderRecord(list_, step, point));
   }
 
   void freeEarly(size_t step) {
     if (step == 0) return;
-    const size_t to = pick(random_, step < 6 ? 0 : step - 6, step - 1);
+    const size_t to = pickIndex(random_, step < 6 ? 0 : step - 6, step - 1);
     add(MutantKind::FreeEarly, nameOf(list_, step) + " to " + std::to_string(to), withMovedStep(list_, step, to));
   }
 
   void shiftSlice(size_t step) {
     const auto& accesses = list_.steps[step].accesses;
     if (accesses.empty()) return;
-    const size_t access = pick(random_, 0, accesses.size() - 1);
+    const size_t access = pickIndex(random_, 0, accesses.size() - 1);
     // By an element, by what may be the next slice, or by anything.
     const std::array<int64_t, 4> shifts = {accesses[access].element_bytes,
                                            accesses[access].dims.empty() ? 4 : accesses[access].dims[0].stride, 16,
-                                           static_cast<int64_t>(pick(random_, 1, 64))};
-    const int64_t distance = shifts[pick(random_, 0, shifts.size() - 1)];
-    const int64_t bytes = pick(random_, 0, 1) == 0 ? distance : -distance;
+                                           static_cast<int64_t>(pickIndex(random_, 1, 64))};
+    const int64_t distance = shifts[pickIndex(random_, 0, shifts.size() - 1)];
+    const int64_t bytes = pickIndex(random_, 0, 1) == 0 ? distance : -distance;
     add(MutantKind::ShiftSlice,
         "access " + std::to_string(access) + " of " + nameOf(list_, step) + " by " + std::to_string(bytes),
         withShiftedAccess(list_, step, access, bytes));

@@ -29,14 +29,6 @@ std::vector<int64_t> elementsOf(const Access& access) {
   return elements;
 }
 
-std::set<int64_t> bytesOf(const Access& access) {
-  std::set<int64_t> bytes;
-  for (const int64_t at : elementsOf(access)) {
-    for (int64_t b = 0; b < access.element_bytes; ++b) bytes.insert(at + b);
-  }
-  return bytes;
-}
-
 bool isInside(const std::set<int64_t>& bytes, const StepBuffer& buffer) {
   return bytes.empty() || (*bytes.begin() >= 0 && *bytes.rbegin() < buffer.bytes);
 }
@@ -180,6 +172,14 @@ class OrderRunner {
 };
 
 }  // namespace
+
+std::set<int64_t> bytesOf(const Access& access) {
+  std::set<int64_t> bytes;
+  for (const int64_t at : elementsOf(access)) {
+    for (int64_t b = 0; b < access.element_bytes; ++b) bytes.insert(at + b);
+  }
+  return bytes;
+}
 
 bool canRunInAllOrders(const StepList& list) { return Graph(list).nodes().size() <= OrderRunner::kMostNodes; }
 

@@ -13,6 +13,9 @@ namespace tokamak {
 /// Pairs of step numbers, the earlier one in list order first; -1 is the caller's entry, the number of steps its exit.
 using StepPairs = std::set<std::pair<int64_t, int64_t>>;
 
+/// All bytes of an access.
+std::set<int64_t> bytesOf(const Access& access);
+
 /// Whether the list is small enough for racesByAllOrders.
 bool canRunInAllOrders(const StepList& list);
 

@@ -24,19 +24,6 @@ StepList drawList(int64_t seed) {
   return seed % 3 == 1 ? loweredProgram(random) : synchronisedProgram(random);
 }
 
-std::string describe(const StepList& list) {
-  constexpr const char* kNames[] = {"work", "fill", "allocate", "release", "record", "wait", "post", "join"};
-  std::string text;
-  for (size_t i = 0; i < list.steps.size(); ++i) {
-    const Step& step = list.steps[i];
-    text += std::to_string(i) + ": stream " + std::to_string(step.stream) + " " +
-            kNames[static_cast<size_t>(step.kind)] + " " + std::to_string(step.event);
-    for (const Access& access : step.accesses) text += " b" + std::to_string(access.buffer);
-    text += "\n";
-  }
-  return text;
-}
-
 TEST(StepClocks, DroppingImpliedWaitsKeepsTheOrderAndNoWaitTooMany) {
   int64_t lists = 0;
   int64_t before = 0;

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "host/mutants.h"
 #include "host/race_judge.h"
 #include "host/step_list_builder.h"
@@ -350,6 +352,21 @@ StepList synchronisedProgram(std::mt19937& random) {
 StepList loweredProgram(std::mt19937& random) {
   StepList list = LoweredProgram(random).make();
   return isOneIn(random, 2) ? withoutRedundantWaits(std::move(list), random, 8) : list;
+}
+
+std::string describe(const StepList& list) {
+  constexpr const char* kNames[] = {"work", "fill", "allocate", "release", "record", "wait", "post", "join"};
+  std::string text;
+  for (size_t i = 0; i < list.steps.size(); ++i) {
+    const Step& step = list.steps[i];
+    text += fmt::format("{}: stream {} {} {}", i, step.stream, kNames[static_cast<size_t>(step.kind)], step.event);
+    for (const Access& access : step.accesses) {
+      text += fmt::format(" {} b{}+{}", access.is_write ? "writes" : "reads", access.buffer, access.offset);
+      for (const auto& dim : access.dims) text += fmt::format("({}x{})", dim.size, dim.stride);
+    }
+    text += "\n";
+  }
+  return text;
 }
 
 }  // namespace tokamak

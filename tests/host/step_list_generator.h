@@ -2,6 +2,7 @@
 #pragma once
 
 #include <random>
+#include <string>
 
 #include "host/step_list.h"
 
@@ -20,5 +21,8 @@ StepList loweredProgram(std::mt19937& random);
 
 /// Tries to drop `attempts` synchronisations, keeping each that the closure shows to be needed.
 StepList withoutRedundantWaits(StepList list, std::mt19937& random, int64_t attempts);
+
+/// The list as text, a step per line.
+std::string describe(const StepList& list);
 
 }  // namespace tokamak

@@ -10,8 +10,6 @@ namespace {
 
 const std::vector<std::string> kVectors = {"T0_g_float[iS0{i0}]", "T1_g_float[iS1{i0}]", "T2_g_float[iS2{i0}]",
                                            "T3_g_float[iS3{i0}]"};
-const Mode kModes[] = {Mode::Plan, Mode::Direct};
-
 class Aliases : public testing::Test {
  protected:
   RunBench bench_;

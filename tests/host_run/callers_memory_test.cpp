@@ -28,13 +28,13 @@ class Pool final : public OutputAllocator {
   int returned = 0;
 };
 
-const char* const kProgram =
+const char* const kFusion =
     "fusion f(T0: f32[i0, i2]) -> T1, T2 { T1 = mul(T0, 2.0) T2 = add(T1, T0) } sizes { i0 = 5, i2 = 7 }";
 
 TEST(OutputAllocators, GiveTheOutputsThatTheCallerDoesNot) {
   RunBench bench;
   Pool pool;
-  const auto fusion = fusionOf(kProgram);
+  const auto fusion = fusionOf(kFusion);
   {
     MultiDeviceExecutor executor(
         *fusion, bench.device, {.lowering = {.grouping = Grouping::Single}, .evaluator = {.output_allocator = &pool}});
@@ -55,7 +55,7 @@ TEST(OutputAllocators, GiveTheOutputsThatTheCallerDoesNot) {
 TEST(OutputAllocators, ThatFailLeaveTheNextCallRight) {
   RunBench bench;
   Pool pool;
-  const auto fusion = fusionOf(kProgram);
+  const auto fusion = fusionOf(kFusion);
   MultiDeviceExecutor executor(*fusion, bench.device,
                                {.lowering = {.grouping = Grouping::Single}, .evaluator = {.output_allocator = &pool}});
   const auto inputs = bench.inputsOf(*fusion);
@@ -77,7 +77,7 @@ TEST(OutputAllocators, ThatFailLeaveTheNextCallRight) {
 
 TEST(ReadOnlyTensors, AreInputsAndNothingElse) {
   RunBench bench;
-  const auto fusion = fusionOf(kProgram);
+  const auto fusion = fusionOf(kFusion);
   MultiDeviceExecutor executor(*fusion, bench.device);
   auto inputs = bench.inputsOf(*fusion);
   std::get<Tensor>(inputs[0]).buffer()->forbidWriting();

@@ -18,13 +18,13 @@ class KernelCounter final : public KernelObserver {
   int64_t kernels = 0;
 };
 
-struct Case {
+struct ColumnSumCase {
   const char* name;
   const char* program;  ///< {0}: the type
   int64_t kernels;      ///< on a GPU
 };
 
-constexpr Case kCases[] = {
+constexpr ColumnSumCase kColumnSums[] = {
     {"BesideRowSums",
      "fusion f(T0: {0}[i0, i2], T1: {0}[i0, i2]) -> T5, T6, T7 {{ T2 = mul(T0, T1) T3 = sum(T2, axes=[1], "
      "keepdim=true) "
@@ -54,7 +54,7 @@ std::vector<std::pair<int64_t, int64_t>> sizes() {
   return {{398, 128}, {1, 1}, {7, 131}, {0, 8}, {5, 0}, {61, 1}, {64, 3}, {800, 24}, {3, 4104}, {140, 520}};
 }
 
-class ColumnSums : public testing::TestWithParam<Case> {};
+class ColumnSums : public testing::TestWithParam<ColumnSumCase> {};
 
 TEST_P(ColumnSums, AreRightForAnySize) {
   for (const KernelRunner runner : {KernelRunner::Compiled, KernelRunner::Interpreted}) {
@@ -79,7 +79,7 @@ TEST_P(ColumnSums, AreRightForAnySize) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Programs, ColumnSums, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Programs, ColumnSums, testing::ValuesIn(kColumnSums),
                          [](const auto& each) { return std::string(each.param.name); });
 
 }  // namespace

@@ -10,8 +10,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const Mode kModes[] = {Mode::Plan, Mode::Direct};
-
 // An outer sum, [i0] and [i2] to [i0, i2], from inputs that repeat one element and so have any size.
 const char* const kOuter =
     "fusion f(T0: f32[i0 strided], T1: f32[i2 strided]) -> T5 { T2 = unsqueeze(T0, axis=1) T3 = unsqueeze(T1, axis=0) "

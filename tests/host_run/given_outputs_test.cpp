@@ -27,7 +27,7 @@ GivenOutput linear(const std::string& name, const std::string& bias) {
                     ") } sizes { m = 5, k = 6, n = 7 }"};
 }
 
-const GivenOutput kCases[] = {
+const GivenOutput kGivenOutputs[] = {
     {"set", "fusion f(T0: f32[i0, i2]) -> T1 { T1 = set(T0) } sizes { i0 = 5, i2 = 7 }"},
     {"permute", "fusion f(T0: f32[i0, i2]) -> T1 { T1 = permute(T0, order=[1, 0]) } sizes { i0 = 7, i2 = 5 }"},
     {"exp", "fusion f(T0: f32[i0, i2]) -> T1 { T1 = exp(T0) } sizes { i0 = 5, i2 = 7 }"},
@@ -96,7 +96,7 @@ TEST_P(GivenOutputs, AreWrittenAndGivenBack) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, GivenOutputs, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Cases, GivenOutputs, testing::ValuesIn(kGivenOutputs),
                          [](const auto& instance) { return instance.param.name; });
 
 TEST(GivenOutput, MayBeStreamedInto) {

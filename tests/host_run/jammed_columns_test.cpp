@@ -24,12 +24,12 @@ class JamSeer final : public KernelObserver {
   bool has_seen = false;
 };
 
-struct Case {
+struct JammedCase {
   const char* name;
   const char* program;  ///< {0}: the type
 };
 
-constexpr Case kCases[] = {
+constexpr JammedCase kJammed[] = {
     {"Sum", "fusion f(T0: {0}[i0, i2]) -> T1 {{ T1 = sum(neg(cast(T0, dtype=f32)), axes=[0]) }}"},
     {"SumOfProducts",
      "fusion f(T0: {0}[i0, i2], T1: {0}[i0, i2]) -> T2 {{ T2 = sum(mul(cast(T0, dtype=f32), T1), axes=[0]) }}"},
@@ -44,12 +44,12 @@ constexpr Case kCases[] = {
 };
 
 // Fewer rows than are taken at a time, exactly so many, some left; columns that no vector divides.
-std::vector<std::pair<int64_t, int64_t>> sizes() {
-  if (kShare > 1) return {{7, 300}, {17, 300}};
+std::vector<std::pair<int64_t, int64_t>> jammedSizes() {
+  if (kShare > 1) return {{7, 300}, {17, 2051}};
   return {{7, 300}, {8, 300}, {9, 300}, {61, 300}, {200, 2051}, {33, 4100}, {1, 400}, {0, 400}, {40, 1}};
 }
 
-class JammedColumns : public testing::TestWithParam<Case> {};
+class JammedColumns : public testing::TestWithParam<JammedCase> {};
 
 TEST_P(JammedColumns, AreRightForAnySize) {
   for (const char* type : {"f32", "bf16"}) {
@@ -57,7 +57,7 @@ TEST_P(JammedColumns, AreRightForAnySize) {
     RunBench bench({.threads = 2, .poisons_memory = true, .kernels = &seer, .runner = KernelRunner::Compiled});
     const auto fusion = fusionOf(fmt::format(fmt::runtime(GetParam().program), type));
     MultiDeviceExecutor executor(*fusion, bench.device, {.lowering = {.target = cpuTarget(1)}});
-    for (const auto& [rows, columns] : sizes()) {
+    for (const auto& [rows, columns] : jammedSizes()) {
       const auto inputs = bench.inputsOf(*fusion, {{"i0", rows}, {"i2", columns}});
       EXPECT_EQ(differenceFromOracle(*fusion, oracleInputsOf(inputs), executor.runWithInput(inputs)), "")
           << rows << " x " << columns << ", " << type;
@@ -66,7 +66,7 @@ TEST_P(JammedColumns, AreRightForAnySize) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Reductions, JammedColumns, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Reductions, JammedColumns, testing::ValuesIn(kJammed),
                          [](const auto& each) { return std::string(each.param.name); });
 
 }  // namespace

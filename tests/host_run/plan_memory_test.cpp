@@ -130,14 +130,14 @@ TEST(LoopMemory, DoesNotGrowWithTheIterations) {
 
 // --- programs written by hand ---
 
-const std::vector<std::string> kRows = {"T0_g_float[iS0{i0}, iS1{i2}]", "T1_g_float[iS2{i0}, iS3{i2}]",
-                                        "T2_g_float[iS4{i0}, iS5{i2}]", "T3_l_float[iS6{i2}]",
-                                        "T4_l_float[iS7{i2}]",          "T5_l_float[iS8{i2}]",
-                                        "T6_l_float[iS9{i2}]"};
+const std::vector<std::string> kThreeRows = {"T0_g_float[iS0{i0}, iS1{i2}]", "T1_g_float[iS2{i0}, iS3{i2}]",
+                                             "T2_g_float[iS4{i0}, iS5{i2}]", "T3_l_float[iS6{i2}]",
+                                             "T4_l_float[iS7{i2}]",          "T5_l_float[iS8{i2}]",
+                                             "T6_l_float[iS9{i2}]"};
 
 // Rows of T2 by way of rows of T1; `views` looks at T1, `statements` makes T5 from T3.
 HostText rowsBy(const std::string& zero_init, const std::string& views, const std::string& statements) {
-  return {kRows, "(@T0) -> (@T2)",
+  return {kThreeRows, "(@T0) -> (@T2)",
           "  @T1 = ALLOCATE(buffer=@T1, mem_type=global, size=( i0 * i2 ), zero_init=" + zero_init +
               ", resets_to_zero=false)\n"
               "  @T2 = ALLOCATE(buffer=@T2, mem_type=global, size=( i0 * i2 ), zero_init=false, resets_to_zero=false)\n"

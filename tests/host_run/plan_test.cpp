@@ -121,12 +121,12 @@ TEST(PlanWaits, AreOnePerWorkerAtTheStartAndOnePerWorkerAtTheEnd) {
 
 // --- races ---
 
-const std::vector<std::string> kRows = {"T0_g_float[iS0{i0}, iS1{i2}]", "T1_g_float[iS2{i0}, iS3{i2}]",
-                                        "T2_l_float[iS4{i2}]", "T3_l_float[iS5{i2}]"};
+const std::vector<std::string> kTwoRows = {"T0_g_float[iS0{i0}, iS1{i2}]", "T1_g_float[iS2{i0}, iS3{i2}]",
+                                           "T2_l_float[iS4{i2}]", "T3_l_float[iS5{i2}]"};
 
 // Copies rows on workers, with the given synchronisations.
 HostText rowsOnWorkers(const std::string& before, const std::string& after) {
-  return {kRows, "(@T0) -> (@T1)",
+  return {kTwoRows, "(@T0) -> (@T1)",
           "  @T1 = ALLOCATE(buffer=@T1, mem_type=global, size=( i0 * i2 ), zero_init=false, resets_to_zero=false)\n"
           "  GetCurrentStream into Stream 0\n"
           "  FOR i in iS0{i0}:\n"

@@ -16,6 +16,7 @@
 namespace tokamak {
 
 using Mode = HostIrEvaluatorParams::Mode;
+inline constexpr Mode kModes[] = {Mode::Plan, Mode::Direct};
 using Sizes = std::map<std::string, int64_t>;
 
 class RunBench {

@@ -7,8 +7,6 @@
 namespace tokamak {
 namespace {
 
-const Mode kModes[] = {Mode::Plan, Mode::Direct};
-
 class Statements : public testing::Test {
  protected:
   RunBench bench_;

@@ -6,7 +6,7 @@ namespace {
 
 const char* const kHoisted = "ALLOCATE GetCurrentStream FOR FOR";
 const char* const kInLoop = "ALLOCATE FOR";
-const std::vector<Sizes> kRows = {
+const std::vector<Sizes> kRowSizes = {
     {}, {{"i0", 0}}, {{"i0", 1}}, {{"i0", 3}}, {{"i0", 13}}, {{"i0", 2}, {"i2", 0}}, {{"i2", 1}}};
 
 std::vector<StreamCase> setsAndPointwise() {
@@ -19,7 +19,7 @@ std::vector<StreamCase> setsAndPointwise() {
         "  @T1 = Set( @T0 )\n"},
        kHoisted,
        kInLoop,
-       kRows},
+       kRowSizes},
       {"single_set_axis_1",
        "fusion f(T0: f32[i0, i2]) -> T1 { T1 = set(T0) } sizes { i0 = 4, i2 = 8 } schedule { parallelize(T1, axis=1, "
        "type=Stream) }",
@@ -28,7 +28,7 @@ std::vector<StreamCase> setsAndPointwise() {
         "  @T1 = Set( @T0 )\n"},
        kHoisted,
        kInLoop,
-       kRows},
+       kRowSizes},
       {"add",
        "fusion f(T0: f32[i0, i2], T1: f32[i0, i2]) -> T2 { T2 = add(T0, T1) } sizes { i0 = 4, i2 = 4 } "
        "schedule { parallelize(T2, axis=0, type=Stream) }",
@@ -37,7 +37,7 @@ std::vector<StreamCase> setsAndPointwise() {
         "  @T2 = @T0 + @T1;\n"},
        kHoisted,
        kInLoop,
-       kRows},
+       kRowSizes},
       {"two_sets",
        "fusion f(T0: f32[i0, i2]) -> T2 { T1 = set(T0) T2 = set(T1) } sizes { i0 = 4, i2 = 8 } "
        "schedule { parallelize(T1, axis=0, type=Stream) parallelize(T2, axis=0, type=Stream) }",
@@ -47,7 +47,7 @@ std::vector<StreamCase> setsAndPointwise() {
         "  @T1 = Set( @T0 )\n  @T2 = Set( @T1 )\n"},
        "ALLOCATE ALLOCATE GetCurrentStream FOR FOR",
        "ALLOCATE ALLOCATE FOR",
-       kRows},
+       kRowSizes},
       {"three_sets",
        "fusion f(T0: f32[i0, i2]) -> T3 { T1 = set(T0) T2 = set(T1) T3 = set(T2) } sizes { i0 = 4, i2 = 8 } "
        "schedule { parallelize(T1, axis=0, type=Stream) parallelize(T3, axis=0, type=Stream) }",
@@ -57,7 +57,7 @@ std::vector<StreamCase> setsAndPointwise() {
         "  @T1 = Set( @T0 )\n  @T2 = Set( @T1 )\n  @T3 = Set( @T2 )\n"},
        "ALLOCATE GetCurrentStream FOR FOR set ALLOCATE GetCurrentStream FOR FOR",
        "ALLOCATE FOR set ALLOCATE FOR",
-       kRows},
+       kRowSizes},
       {"row_by_broadcast_row",
        "fusion f(T0: f32[i0, i2], T1: f32[1, i2]) -> T2 { T2 = mul(T0, T1) } sizes { i0 = 5, i2 = 3 } "
        "schedule { parallelize(T2, axis=0, type=Stream) }",
@@ -66,7 +66,7 @@ std::vector<StreamCase> setsAndPointwise() {
         "  @T2 = @T0 * @T1;\n"},
        kHoisted,
        kInLoop,
-       kRows},
+       kRowSizes},
       {"row_by_expanded_row",
        "fusion f(T0: f32[i0, i2], T1: f32[1, i2]) -> T3 { T2 = expand(T1, shape=[i0, i2]) T3 = mul(T0, T2) } sizes { "
        "i0 = 5, i2 = 3 } "
@@ -77,7 +77,7 @@ std::vector<StreamCase> setsAndPointwise() {
         "  @T2 = expand( @T1, {i0, i2} )\n  @T3 = @T0 * @T2;\n"},
        "ALLOCATE GetCurrentStream FOR FOR ALLOCATE GetCurrentStream FOR FOR",
        "ALLOCATE FOR ALLOCATE FOR",
-       kRows},
+       kRowSizes},
   };
 }
 
@@ -92,7 +92,7 @@ std::vector<StreamCase> sumsAndProducts() {
         "  @T1 = reduction( @T0, op = add, initial value = float(0), allreduce = false )\n"},
        kHoisted,
        kInLoop,
-       kRows},
+       kRowSizes},
       {"max_before_a_streamed_axis",
        "fusion f(T0: f32[i0, i2, i3]) -> T1 { T1 = max(T0, axes=[0]) } sizes { i0 = 4, i2 = 8, i3 = 2 } "
        "schedule { parallelize(T1, axis=1, type=Stream) }",
@@ -157,7 +157,7 @@ StreamCase splitRows(const std::string& name, const std::string& factor) {
            "}\n    logical [iS2{i0}, iS3{i2}]\n  }\n}\n"},
       kHoisted,
       kInLoop,
-      kRows};
+      kRowSizes};
 }
 
 std::vector<StreamCase> splitsAndMerges() {
@@ -174,7 +174,7 @@ std::vector<StreamCase> splitsAndMerges() {
         "[iS2{i0}, iS3{i2}]\n  }\n}\n"},
        kHoisted,
        kInLoop,
-       kRows},
+       kRowSizes},
       {"merge",
        "fusion f(T0: f32[i0, i2, i3]) -> T1 { T1 = set(T0) } sizes { i0 = 3, i2 = 4, i3 = 5 } "
        "schedule { merge(T1, axis=0) parallelize(T1, axis=0, type=Stream) }",
@@ -185,7 +185,7 @@ std::vector<StreamCase> splitsAndMerges() {
         "iS5{i3}]\n  }\n}\n"},
        kHoisted,
        kInLoop,
-       kRows},
+       kRowSizes},
   };
 }
 
@@ -200,7 +200,7 @@ std::vector<StreamCase> positions() {
         "  " + iota + "  @T2 = @T0 + @T1;\n"},
        "ALLOCATE ALLOCATE GetCurrentStream FOR FOR",
        "ALLOCATE ALLOCATE FOR",
-       kRows},
+       kRowSizes},
       {"iota_of_chunks",
        "fusion f(T0: i64[i0]) -> T2 { T1 = iota(i0, start=3, step=2) T2 = add(T0, T1) } sizes { i0 = 10 } "
        "schedule { split(T2, axis=0, factor=4) parallelize(T2, axis=0, type=Stream) propagate(T2) }",
@@ -213,7 +213,7 @@ std::vector<StreamCase> positions() {
         "  T2:{\n    split iS2{i0} by 4 -> iStreamIdx5{( ceilDiv(i0, 4) )}, iS6{4}\n    logical [iS2{i0}]\n  }\n}\n"},
        "ALLOCATE ALLOCATE GetCurrentStream FOR FOR",
        "ALLOCATE ALLOCATE FOR",
-       kRows},
+       kRowSizes},
   };
 }
 

@@ -71,7 +71,7 @@ const std::vector<std::string> kSums = {"T0_g_float[iS0{i0}, iS1{i2}]", "T1_g_fl
                                         "T4_l_float[iS7{i2}]",          "T5_l_float[iS8{i2}]"};
 
 // Rows of T2 by way of rows of T1, each on the stream that `stream` says.
-HostText rowsBy(const std::string& stream, const std::string& zero_init, const std::string& statements) {
+HostText rowsOn(const std::string& stream, const std::string& zero_init, const std::string& statements) {
   return {kSums, "(@T0) -> (@T2)",
           "  @T1 = ALLOCATE(buffer=@T1, mem_type=global, size=( i0 * i2 ), zero_init=" + zero_init +
               ", resets_to_zero=false)\n"
@@ -104,7 +104,7 @@ TEST(StreamSlots, AreNotSharedByIterationsOnDifferentStreams) {
   for (const double element : numbersOf(in)) expected.push_back(-2 * element);
   for (const char* const stream : {"StreamIdx", "( StreamIdx % numberOfStreams )", "( StreamIdx / 2 )", "0"}) {
     for (const Mode mode : {Mode::Plan, Mode::Direct}) {
-      HostIrEvaluator evaluator(finishedProgramOf(rowsBy(stream, "false", "    @T4 = -@T3;\n")), bench.device,
+      HostIrEvaluator evaluator(finishedProgramOf(rowsOn(stream, "false", "    @T4 = -@T3;\n")), bench.device,
                                 {.mode = mode});
       EXPECT_EQ(numbersOf(evaluator.runWithInput(bound(evaluator.program(), {in})).at(0)), expected) << stream;
     }
@@ -118,7 +118,7 @@ TEST(StreamSlots, AreNotUsedWhereEveryIterationNeedsZeros) {
   for (const double element : numbersOf(in)) expected.push_back(2 * element);
   for (const Mode mode : {Mode::Plan, Mode::Direct}) {
     HostIrEvaluator evaluator(
-        finishedProgramOf(rowsBy("( StreamIdx % numberOfStreams )", "true", "    @T4 = @T4 + @T3;\n")), bench.device,
+        finishedProgramOf(rowsOn("( StreamIdx % numberOfStreams )", "true", "    @T4 = @T4 + @T3;\n")), bench.device,
         {.mode = mode});
     EXPECT_EQ(numbersOf(evaluator.runWithInput(bound(evaluator.program(), {in})).at(0)), expected);
   }

@@ -14,7 +14,7 @@ struct UnitCase {
 
 std::ostream& operator<<(std::ostream& out, const UnitCase& c) { return out << c.name; }
 
-const UnitCase kCases[] = {
+const UnitCase kUnitCases[] = {
     {"pointwise",
      "fusion f(T0: f32[i0, i2]) -> T3 { T1 = exp(T0) T2 = neg(T1) T3 = add(T2, T0) } sizes { i0 = 5, i2 = 7 }"},
     {"softmax", "fusion f(T0: f32[i0, i2]) -> T1 { T1 = softmax(T0) } sizes { i0 = 5, i2 = 7 }"},
@@ -64,7 +64,7 @@ TEST_P(HostUnits, GiveTheBitsOfSingleOps) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, HostUnits, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Cases, HostUnits, testing::ValuesIn(kUnitCases),
                          [](const auto& instance) { return instance.param.name; });
 
 TEST(HostUnit, MayUseScalarsOfTheProgram) {

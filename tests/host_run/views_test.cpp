@@ -11,8 +11,6 @@
 namespace tokamak {
 namespace {
 
-const Mode kModes[] = {Mode::Plan, Mode::Direct};
-
 bool liesIn(const Tensor& view, const Tensor& memory) {
   const auto* first = static_cast<const std::byte*>(memory.buffer()->address());
   const auto* at = static_cast<const std::byte*>(view.data());
@@ -36,7 +34,7 @@ std::ostream& operator<<(std::ostream& out, const ViewCase& c) { return out << c
 const std::string kMatrix = "fusion f(T0: f32[i0, i2]) -> ";
 const std::string kSizes = " sizes { i0 = 5, i2 = 6 }";
 
-const ViewCase kCases[] = {
+const ViewCase kViewCases[] = {
     {"permute", kMatrix + "T1 { T1 = permute(T0, order=[1, 0]) }" + kSizes, {"T0"}},
     {"reshape", kMatrix + "T1 { T1 = reshape(T0, shape=[i0 * 2, 3]) }" + kSizes, {"T0"}},
     {"reshape_to_one_axis", kMatrix + "T1 { T1 = reshape(T0, shape=[i0 * i2]) }" + kSizes, {"T0"}},
@@ -221,7 +219,7 @@ TEST_P(Views, AreCopiedIntoMemoryThatTheCallerGives) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, Views, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Cases, Views, testing::ValuesIn(kViewCases),
                          [](const auto& instance) { return instance.param.name; });
 
 TEST(View, OfAnOutputOfTheCallersIsTheCallersToo) {

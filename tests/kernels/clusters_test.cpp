@@ -12,6 +12,7 @@
 #include "ir/text/fusion_parser.h"
 #include "kernel/bind_kernel.h"
 #include "kernel/parse_kernel.h"
+#include "kernels/kernel_case.h"
 #include "lower/lower_kernel.h"
 #include "runtime/interpreter/kernel_interpreter.h"
 #include "schedule/commands.h"
@@ -23,18 +24,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-std::shared_ptr<Fusion> parse(const std::string& text) {
-  return parseFusion(text, "test", {.resolver = &definingResolver(), .scheduler = &scheduleCommands()});
-}
-
 // --- parameters ---
 
-CudaScheduleParameters chosenFor(const std::string& text, const KernelTarget& target = hopperTarget()) {
-  const auto fusion = parse(text);
-  return chooseCudaParameters(requireRows(*fusion), target, {});
-}
-
-std::string softmaxOf(int64_t columns) {
+std::string softmaxOfRows(int64_t columns) {
   return fmt::format("fusion f(T0: bf16[i0, {}]) -> T1 {{ T1 = cast(softmax(T0), dtype=bf16) }}", columns);
 }
 
@@ -42,15 +34,15 @@ TEST(Clusters, MayBeChosenByHand) {
   KernelTarget target = hopperTarget();
   target.by_hand = "cluster=2,threads=256,batches=2,row_blocks=30,together=2";
   EXPECT_EQ(
-      toString(chosenFor(softmaxOf(8192), target)),
+      toString(chosenFor(softmaxOfRows(8192), target)),
       "vector 8, threads 256, batches 2, rows 1, unroll 1, column blocks 1, cluster 2, row blocks 30, together 2");
   // There are none so large; a row that is not kept is read by turns.
   target.by_hand = "cluster=100,threads=32,batches=8,together=2";
-  EXPECT_EQ(chosenFor(softmaxOf(131072), target).cluster, 8);
-  EXPECT_EQ(chosenFor(softmaxOf(131072), target).rows_together, 1);
+  EXPECT_EQ(chosenFor(softmaxOfRows(131072), target).cluster, 8);
+  EXPECT_EQ(chosenFor(softmaxOfRows(131072), target).rows_together, 1);
   KernelTarget older = target;
   older.has_clusters = false;
-  EXPECT_EQ(chosenFor(softmaxOf(131072), older).cluster, 1);
+  EXPECT_EQ(chosenFor(softmaxOfRows(131072), older).cluster, 1);
   // Nothing needs whole rows of elementwise programs.
   EXPECT_EQ(chosenFor("fusion f(T0: f32[i0, 64]) -> T1 { T1 = exp(T0) }", target).cluster, 1);
 }
@@ -59,18 +51,8 @@ TEST(Clusters, MayBeChosenByHand) {
 
 constexpr std::string_view kRow = "fusion f(T0: f32[i0, 32]) -> T1 {\n  T1 = sum(T0, axes=[1])\n}\n";
 
-std::string messageOf(ErrorCode code, const std::function<void()>& run) {
-  try {
-    run();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.what();
-    return error.message();
-  }
-  return "no error";
-}
-
 TEST(Clusters, AreLaidAlongX) {
-  const auto fusion = parse(std::string(kRow) + R"(schedule {
+  const auto fusion = parseScheduled(std::string(kRow) + R"(schedule {
   split(T1, axis=1, factor=4)
   parallelize(T1, axis=0, type=BIDx)
   parallelize(T1, axis=2, type=CIDx)
@@ -89,7 +71,7 @@ TEST(Clusters, AreLaidAlongX) {
 
 // Each block of a cluster has columns of its own, of which blocks of other clusters have other rows.
 TEST(Clusters, StandBesideCombinationsAcrossTheGrid) {
-  const auto fusion = parse(R"(
+  const auto fusion = parseScheduled(R"(
 fusion f(T0: f32[64, 32]) -> T1 {
   T1 = sum(T0, axes=[0])
 }
@@ -114,7 +96,7 @@ schedule {
 
 TEST(Clusters, AreRefusedWhereTheyCannotBe) {
   const auto refusal = [](const std::string& text) {
-    return messageOf(ErrorCode::Schedule, [&] { lowerKernel(parse(text), "k"); });
+    return messageOf(ErrorCode::Schedule, [&] { lowerKernel(parseScheduled(text), "k"); });
   };
   EXPECT_EQ(refusal(std::string(kRow) + "schedule { parallelize(T1, axis=1, type=CIDx) }"),
             "CIDx has the extent 32; a cluster has a constant number of blocks, 1 to 8");

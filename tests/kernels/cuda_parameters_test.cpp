@@ -5,6 +5,7 @@
 #include "heuristics/cuda_schedule.h"
 #include "heuristics/schedule_parameters.h"
 #include "ir/text/fusion_parser.h"
+#include "kernels/kernel_case.h"
 
 namespace tokamak {
 namespace {
@@ -29,11 +30,6 @@ TEST(CudaParameters, ColumnsHaveAsManyBlocksAsRunAtOnce) {
     EXPECT_LE(blocks, at_once) << each.dtype << " of " << each.columns;
     EXPECT_GT(blocks, at_once * 3 / 4) << each.dtype << " of " << each.columns;
   }
-}
-
-CudaScheduleParameters chosenFor(const std::string& text, const KernelTarget& target = hopperTarget()) {
-  const auto fusion = parseFusion(text, "test.fusion", {.resolver = &definingResolver()});
-  return chooseCudaParameters(requireRows(*fusion), target, {});
 }
 
 std::string softmaxOf(int64_t columns) {

@@ -9,6 +9,7 @@
 #include "codegen/source.h"
 #include "define/callables.h"
 #include "ir/text/fusion_parser.h"
+#include "kernels/kernel_case.h"
 #include "runtime/kernel/kernel_executor.h"
 #include "schedule/commands.h"
 
@@ -20,15 +21,13 @@ using testing::ElementsAreArray;
 using testing::HasSubstr;
 using testing::Not;
 
-std::unique_ptr<Fusion> parse(std::string_view text) {
-  return parseFusion(text, "test", {.resolver = &definingResolver(), .scheduler = &scheduleCommands()});
-}
-
 // A program's executor without a device, and operands for it.
 class ExecutorBench {
  public:
   ExecutorBench(std::string_view text, const KernelTarget& target)
-      : fusion(parse(text)), form(structuralFormOf(*fusion)), executor(*fusion, parameters(), options(target)) {}
+      : fusion(parseScheduled(text)),
+        form(structuralFormOf(*fusion)),
+        executor(*fusion, parameters(), options(target)) {}
 
   // Dense operands at these sizes, as `change` changes them.
   std::shared_ptr<const BoundKernel> bind(const std::map<std::string, int64_t>& sizes,
@@ -57,7 +56,7 @@ class ExecutorBench {
     return sentences;
   }
 
-  std::unique_ptr<Fusion> fusion;
+  std::shared_ptr<Fusion> fusion;
   StructuralForm form;
   KernelExecutor executor;
 
@@ -211,7 +210,7 @@ TEST(KernelExecutor, HasCodeThatFailedCompiledAgain) {
   struct Failing final : Executable {
     bool hasFailed() const override { return true; }
   };
-  const auto fusion = parse(kExp);
+  const auto fusion = parseScheduled(kExp);
   int compiled = 0;
   KernelExecutor executor(
       *fusion, {false, false},
@@ -227,7 +226,7 @@ TEST(KernelExecutor, HasCodeThatFailedCompiledAgain) {
 }
 
 TEST(StructuralForm, KnowsNoNames) {
-  const auto wordsOf = [](std::string_view text) { return structuralFormOf(*parse(text)).words; };
+  const auto wordsOf = [](std::string_view text) { return structuralFormOf(*parseScheduled(text)).words; };
   const auto words = wordsOf("fusion f(T0: f32[i0, i2], T1: f32[i2]) -> T9 { T9 = sum(mul(T0, T1), axes=[1]) }");
   EXPECT_EQ(words,
             wordsOf("fusion g(T5: f32[rows, columns], T1: f32[columns]) -> T2 { T2 = sum(mul(T5, T1), axes=[1]) }"));

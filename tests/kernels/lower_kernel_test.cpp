@@ -16,6 +16,7 @@
 #include "kernel/bind_kernel.h"
 #include "kernel/index_type.h"
 #include "kernel/parse_kernel.h"
+#include "kernels/kernel_case.h"
 #include "lower/insert_barriers.h"
 #include "lower/lower_kernel.h"
 #include "runtime/cpu/kernel_work.h"
@@ -29,13 +30,9 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-std::shared_ptr<Fusion> parse(std::string_view text) {
-  return parseFusion(text, "test", {.resolver = &definingResolver(), .scheduler = &scheduleCommands()});
-}
-
 // Tensors named in `positions` share so many loops, all others all.
 std::shared_ptr<Fusion> inlined(std::string_view text, const std::map<int64_t, int64_t>& positions) {
-  std::shared_ptr<Fusion> fusion = parse(text);
+  std::shared_ptr<Fusion> fusion = parseScheduled(text);
   for (TensorView* tv : fusion->allTensors()) {
     const auto found = positions.find(tv->label());
     tv->mutableDomain().inline_position = found != positions.end() ? found->second : tv->axisCount();
@@ -43,18 +40,8 @@ std::shared_ptr<Fusion> inlined(std::string_view text, const std::map<int64_t, i
   return fusion;
 }
 
-std::string messageOf(ErrorCode code, const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.what();
-    return error.message();
-  }
-  return "nothing was raised";
-}
-
 TEST(LowerKernel, ElementwiseOpsBecomeOneLoop) {
-  const auto fusion = parse(R"(
+  const auto fusion = parseScheduled(R"(
 fusion f(T0: bf16[i0, i2], T1: bf16[i2]) -> T4 {
   T2 = broadcast(T1, flags=[true, false])
   T3 = add(T0, T2)
@@ -77,7 +64,7 @@ fusion f(T0: bf16[i0, i2], T1: bf16[i2]) -> T4 {
 }
 
 TEST(LowerKernel, ARowIsReducedAndNormalised) {
-  const auto fusion = parse(R"(
+  const auto fusion = parseScheduled(R"(
 fusion f(T0: f32[i0, 8]) -> T3 {
   T1 = sum(T0, axes=[1])
   T2 = broadcast(T1, flags=[false, true])
@@ -167,8 +154,9 @@ schedule {
 }
 
 TEST(LowerKernel, WhatIsNoKernelIsRefused) {
-  EXPECT_THAT(messageOf(ErrorCode::Unsupported, [] { lowerKernel(parse("fusion f(T0: f32[i0]) -> T0 {}"), "k"); }),
-              HasSubstr("a kernel gives its input T0"));
+  EXPECT_THAT(
+      messageOf(ErrorCode::Unsupported, [] { lowerKernel(parseScheduled("fusion f(T0: f32[i0]) -> T0 {}"), "k"); }),
+      HasSubstr("a kernel gives its input T0"));
   constexpr std::string_view kProduct = R"(
 fusion f(T0: f32[i0, i1], T1: f32[i1, i2]) -> T3 {
   T2 = matmul(T0, T1)
@@ -176,19 +164,19 @@ fusion f(T0: f32[i0, i1], T1: f32[i1, i2]) -> T3 {
 })";
   EXPECT_THAT(messageOf(ErrorCode::Schedule, [&] { lowerKernel(inlined(kProduct, {{3, 0}}), "k"); }),
               HasSubstr("a kernel cannot compute sum("));
-  EXPECT_THAT(messageOf(ErrorCode::Schedule, [&] { scheduleForCpu(*parse(kProduct), {}); }),
+  EXPECT_THAT(messageOf(ErrorCode::Schedule, [&] { scheduleForCpu(*parseScheduled(kProduct), {}); }),
               HasSubstr("no kernel for the processor: matmul is a library call"));
-  EXPECT_THAT(messageOf(ErrorCode::Schedule, [&] { scheduleKernel(*parse(kProduct), hopperTarget(), {}); }),
+  EXPECT_THAT(messageOf(ErrorCode::Schedule, [&] { scheduleKernel(*parseScheduled(kProduct), hopperTarget(), {}); }),
               HasSubstr("no kernel: matmul is a library call"));
   const auto other_layout =
-      parse(std::string(kTwoOps) + "schedule { split(T2, axis=1, factor=4) set_allocation_as_loop(T2) }");
+      parseScheduled(std::string(kTwoOps) + "schedule { split(T2, axis=1, factor=4) set_allocation_as_loop(T2) }");
   EXPECT_THAT(messageOf(ErrorCode::Unsupported, [&] { lowerKernel(other_layout, "k"); }),
               HasSubstr("by its own axes only; its layout has others"));
 }
 
 TEST(LowerKernel, SchedulesThatKernelsCannotFollowAreRefused) {
   const auto refusal = [](const std::string& text) {
-    return messageOf(ErrorCode::Schedule, [&] { lowerKernel(parse(text), "k"); });
+    return messageOf(ErrorCode::Schedule, [&] { lowerKernel(parseScheduled(text), "k"); });
   };
   const std::string pointwise = "fusion f(T0: f32[64, 32]) -> T2 {\n  T1 = exp(T0)\n  T2 = neg(T1)\n}\nschedule {\n";
   EXPECT_EQ(
@@ -216,7 +204,7 @@ TEST(LowerKernel, SchedulesThatKernelsCannotFollowAreRefused) {
 
 // Both parts of an exchange through shared memory under one guard: no barrier fits between.
 TEST(InsertBarriers, RefusesGuardedExchanges) {
-  const auto fusion = parse(kTwoOps);
+  const auto fusion = parseScheduled(kTwoOps);
   TensorView* shared =
       fusion->exprs()[0]->output(0)->kind() == ValKind::Tensor ? asTensor(fusion->exprs()[0]->output(0)) : nullptr;
   shared->setMemoryType(MemoryType::Shared);
@@ -266,7 +254,7 @@ fusion f(T0: f32[64, 32]) -> T1 {
 )";
 
 TEST(GridCombine, TheLastBlockWritesTheResult) {
-  const auto fusion = parse(std::string(kColumns) + R"(schedule {
+  const auto fusion = parseScheduled(std::string(kColumns) + R"(schedule {
   split(T1, axis=0, factor=4, inner_split=false)
   parallelize(T1, axis=0, type=BIDy)
   parallelize(T1, axis=2, type=TIDx)
@@ -287,7 +275,7 @@ TEST(GridCombine, TheLastBlockWritesTheResult) {
 
 TEST(GridCombine, RefusesWhatTakesTwoKernels) {
   const auto refusal = [](const std::string& text) {
-    return messageOf(ErrorCode::Schedule, [&] { lowerKernel(parse(text), "k"); });
+    return messageOf(ErrorCode::Schedule, [&] { lowerKernel(parseScheduled(text), "k"); });
   };
   EXPECT_THAT(
       refusal(R"(
@@ -354,8 +342,8 @@ schedule {
 
 TEST(KernelWork, NeedsBlocksOfOneThread) {
   const auto fusion =
-      parse(std::string(kTwoOps) +
-            "schedule { split(T2, axis=1, factor=4) parallelize(T2, axis=2, type=TIDx) inline_most() }");
+      parseScheduled(std::string(kTwoOps) +
+                     "schedule { split(T2, axis=1, factor=4) parallelize(T2, axis=2, type=TIDx) inline_most() }");
   const auto program = makeHostProgram(*fusion, Grouping::Fused);
   const OperandDesc desc{DataType::F32, {3, 8}, {8, 1}, 64};
   const Expr& expr = *program->topLevel().exprs.at(0);
@@ -412,7 +400,7 @@ kernel k(T0: f32[64:1]) -> T1: f32[64:1] align 16 BIDx in 3 TIDx in 32 {
 
 TEST(Interpreter, ACorrectKernelHasNoFindings) {
   Launch run;
-  const auto fusion = parse(kShifted);
+  const auto fusion = parseScheduled(kShifted);
   scheduleForCpu(*fusion, {.chunk = 16});
   EXPECT_THAT(run.of(lowerKernel(fusion, "k")), IsEmpty());
   EXPECT_FLOAT_EQ(run.out[62], std::exp(1.0F));
@@ -420,7 +408,7 @@ TEST(Interpreter, ACorrectKernelHasNoFindings) {
 }
 
 TEST(Interpreter, FindsAccessesOutsideAndUninitialisedReads) {
-  const auto fusion = parse(kShifted);
+  const auto fusion = parseScheduled(kShifted);
   scheduleForCpu(*fusion, {.chunk = 16});
   const kir::Kernel kernel = lowerKernel(fusion, "k");
   EXPECT_THAT(Launch().of(kernel, 63), testing::Contains(HasSubstr("T0[63] is read outside of its 63 elements")));

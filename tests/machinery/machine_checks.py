@@ -184,6 +184,26 @@ def check_headers(tree):
             yield f"{file}:1: no #pragma once"
 
 
+def check_one_definition(tree):
+    """No two types that the linker knows have one name: it would take one's functions for the other's."""
+    places = {}
+    for file in tree.sources("src"):
+        around = []
+        for number, line in enumerate(tree.text(file).splitlines(), 1):
+            opened = re.match(r"(?:inline )?namespace ?([\w:]*) \{", line)
+            if opened:
+                around.append(opened[1])
+            elif line.startswith("}  // namespace") and around:
+                around.pop()
+            defined = re.match(r"(?:class|struct|union|enum class) (\w+)(?: final)?(?: :[^:].*)? ?\{", line)
+            if defined and "" not in around:
+                places.setdefault("::".join(around + [defined[1]]), {}).setdefault(file, number)  # a file may choose
+    for name, found in places.items():
+        (first, line), *others = found.items()
+        for file, number in others:
+            yield f"{file}:{number}: {name} is defined in {first}:{line} too"
+
+
 def check_open_ends(tree):
     """Every mark of unfinished work names its issue."""
     mark = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b(?!\(#\d+\))")

@@ -19,7 +19,7 @@ using oracle::Comparison;
 using oracle::Element;
 using oracle::OracleTensor;
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 OracleTensor tensorOf(DataType dtype, std::vector<Element> elements) {
   return {.dtype = dtype, .sizes = {static_cast<int64_t>(elements.size())}, .elements = std::move(elements)};
@@ -63,14 +63,14 @@ TEST(Compare, SpecialsMustBeAtTheReferencesPlaces) {
   EXPECT_TRUE(accepts(DataType::F32, nan, {.number = nan}));
   EXPECT_FALSE(accepts(DataType::F32, 1, {.number = nan}));
   EXPECT_FALSE(accepts(DataType::F32, nan, {.number = 1, .bound = 1e9}));
-  EXPECT_TRUE(accepts(DataType::F32, -kInf, {.number = -kInf}));
-  EXPECT_FALSE(accepts(DataType::F32, kInf, {.number = -kInf}));
-  EXPECT_FALSE(accepts(DataType::F32, kInf, {.number = 3e38, .bound = 1e38}));
-  EXPECT_FALSE(accepts(DataType::F32, 3e38, {.number = kInf}));
+  EXPECT_TRUE(accepts(DataType::F32, -kInfinity, {.number = -kInfinity}));
+  EXPECT_FALSE(accepts(DataType::F32, kInfinity, {.number = -kInfinity}));
+  EXPECT_FALSE(accepts(DataType::F32, kInfinity, {.number = 3e38, .bound = 1e38}));
+  EXPECT_FALSE(accepts(DataType::F32, 3e38, {.number = kInfinity}));
   EXPECT_TRUE(accepts(DataType::F32, -0.0, {.number = -0.0}));
   EXPECT_FALSE(accepts(DataType::F32, 0.0, {.number = -0.0}));
   EXPECT_TRUE(accepts(DataType::F32, 0.0, {.number = -0.0, .bound = 1e-9}));
-  EXPECT_TRUE(accepts(DataType::F32, nan, {.number = 1, .bound = kInf}));
+  EXPECT_TRUE(accepts(DataType::F32, nan, {.number = 1, .bound = kInfinity}));
 }
 
 TEST(Compare, IntegersAndBoolMustBeTheSame) {
@@ -86,7 +86,7 @@ TEST(Compare, IntegersAndBoolMustBeTheSame) {
 TEST(Compare, NamesTheFirstMismatchAndCounts) {
   const Comparison comparison =
       compareNumbers(DataType::F32, {1, 2.5, 3, 9},
-                     {{.number = 1}, {.number = 2}, {.number = 3, .bound = kInf}, {.number = 4, .bound = 0.5}});
+                     {{.number = 1}, {.number = 2}, {.number = 3, .bound = kInfinity}, {.number = 4, .bound = 0.5}});
   EXPECT_EQ(comparison.count, 4);
   EXPECT_EQ(comparison.mismatches, 2);
   EXPECT_EQ(comparison.exact, 2);

@@ -13,16 +13,12 @@
 namespace tokamak {
 namespace {
 
-std::unique_ptr<Fusion> read(std::string_view text) {
-  return parseFusion(text, "test.fusion", {.resolver = &definingResolver(), .scheduler = &scheduleCommands()});
-}
-
 class DefineText : public testing::TestWithParam<std::string_view> {};
 
 TEST_P(DefineText, ReadsBackWhatItPrints) {
-  const auto fusion = read(GetParam());
+  const auto fusion = fusionFrom(GetParam());
   const std::string printed = printFusion(*fusion);
-  const auto again = read(printed);
+  const auto again = fusionFrom(printed);
   EXPECT_EQ(firstDifference(*fusion, *again), "") << printed;
   EXPECT_EQ(printFusion(*again), printed);
 }
@@ -43,7 +39,7 @@ INSTANTIATE_TEST_SUITE_P(
         "schedule { merge(T2, axis=0) outer_split(T2, axis=0, factor=4) parallelize(T2, axis=0, type=Stream) }"));
 
 TEST(DefineTextSchedule, TheExampleOfADesignIsMarkedThroughout) {
-  const auto fusion = read(R"(
+  const auto fusion = fusionFrom(R"(
 fusion softmax(T0: bf16[i0, i2]) -> T7 {
   T1 = cast(T0, dtype=f32)
   T2 = max(T1, axes=[1], keepdim=true)

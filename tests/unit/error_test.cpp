@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "error_of.h"
+
 namespace tokamak {
 namespace {
 
@@ -13,16 +15,6 @@ constexpr std::array kAllCodes = {
     ErrorCode::Usage,       ErrorCode::Parse,   ErrorCode::Definition,  ErrorCode::Schedule, ErrorCode::HostProgram,
     ErrorCode::Race,        ErrorCode::Bind,    ErrorCode::OutOfMemory, ErrorCode::Io,       ErrorCode::Device,
     ErrorCode::Unsupported, ErrorCode::Compile, ErrorCode::Internal};
-
-template <class Function>
-Error errorOf(const Function& function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error;
-  }
-  return {ErrorCode::Internal, "nothing was raised"};
-}
 
 TEST(Error, RequireRaisesItsCodeAndSentenceOnlyWhenTheConditionFails) {
   const auto requireEven = [](int value) { TK_REQUIRE(value % 2 == 0, Definition, "even: {} is odd", value); };

@@ -19,8 +19,8 @@
 namespace tokamak {
 namespace {
 
-using testing::caseCount;
-using testing::RandomScalars;
+using test::caseCount;
+using test::RandomScalars;
 
 TEST(FusionProperty, AScalarIsTheSameNodeAsItsRebuiltForm) {
   std::mt19937_64 random(11);
@@ -174,9 +174,9 @@ TEST(FusionProperty, ACloneOfAScalarHasItsValue) {
       ASSERT_EQ(cloner.clone(scalar), copy);
       ASSERT_EQ(toString(*copy), toString(*scalar));
       const auto values = scalars.values([&] { return scalars.wideValue(); });
-      testing::Values copied;
+      test::Values copied;
       for (const auto& [symbol, value] : values) copied[cloner.clone(const_cast<Scalar*>(symbol))] = value;
-      ASSERT_EQ(testing::valueOf(*copy, copied), testing::valueOf(*scalar, values));
+      ASSERT_EQ(test::valueOf(*copy, copied), test::valueOf(*scalar, values));
     }
   }
 }

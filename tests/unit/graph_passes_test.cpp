@@ -17,12 +17,8 @@ namespace {
 
 using testing::ElementsAre;
 
-std::unique_ptr<Fusion> read(std::string_view text) {
-  return parseFusion(text, "test.fusion", {.resolver = &definingResolver(), .scheduler = &scheduleCommands()});
-}
-
 std::vector<std::string> after(std::string_view pass, std::string_view text) {
-  return programOf(*fusionPass(pass).run(*read(text)));
+  return programOf(*fusionPass(pass).run(*fusionFrom(text)));
 }
 
 TEST(FusionPasses, EachIsFoundByItsNameAndSaysWhatItDoes) {
@@ -39,7 +35,7 @@ TEST(FusionPasses, EachIsFoundByItsNameAndSaysWhatItDoes) {
 }
 
 TEST(FusionPasses, AProgramWithNothingToDoStaysTheSame) {
-  const auto fusion = read(
+  const auto fusion = fusionFrom(
       "fusion f(T0: f32[i0, 8], T1: f32[8]) -> T3 { T2 = exp(T0) T3 = sum(T2, axes=[1]) }\n"
       "sizes { i0 = 4 } schedule { split(T3, axis=0, factor=2) parallelize(T3, axis=0, type=Stream) }");
   for (const FusionPass& pass : fusionPasses()) {
@@ -48,7 +44,7 @@ TEST(FusionPasses, AProgramWithNothingToDoStaysTheSame) {
 }
 
 TEST(FusionPasses, EachIsIdempotent) {
-  const auto fusion = read("fusion f(T0: bf16[i0, 8]) -> T1, T2 { T1 = softmax(T0) T2 = add(exp(T0), exp(T0)) }");
+  const auto fusion = fusionFrom("fusion f(T0: bf16[i0, 8]) -> T1, T2 { T1 = softmax(T0) T2 = add(exp(T0), exp(T0)) }");
   for (const FusionPass& pass : fusionPasses()) {
     const auto once = pass.run(*fusion);
     EXPECT_EQ(firstDifference(*once, *pass.run(*once)), "") << pass.name;
@@ -56,7 +52,7 @@ TEST(FusionPasses, EachIsIdempotent) {
 }
 
 TEST(RemoveDead, ExpressionsWithoutReadersGo) {
-  const auto fusion = read("fusion f(T0: f32[8], T1: f32[8]) -> T2 { T2 = exp(T0) T3 = neg(T2) T4 = sum(T3) }");
+  const auto fusion = fusionFrom("fusion f(T0: f32[8], T1: f32[8]) -> T2 { T2 = exp(T0) T3 = neg(T2) T4 = sum(T3) }");
   const auto cleaned = fusionPass("remove-dead").run(*fusion);
   EXPECT_THAT(programOf(*cleaned), ElementsAre("exp f32[8]"));
   EXPECT_EQ(cleaned->inputs().size(), 2U);
@@ -102,10 +98,11 @@ TEST(FoldCasts, AnOutputKeepsItsExpression) {
 }
 
 TEST(FoldCasts, AScheduledCastKeepsItsSchedule) {
-  const auto folded = fusionPass("fold-casts")
-                          .run(*read("fusion f(T0: bf16[8]) -> T3 { T1 = cast(T0, dtype=f32) T2 = cast(T1, dtype=bf16) "
-                                     "T3 = permute(T2, order=[0]) }\n"
-                                     "schedule { parallelize(T2, axis=0, type=Stream) }"));
+  const auto folded =
+      fusionPass("fold-casts")
+          .run(*fusionFrom("fusion f(T0: bf16[8]) -> T3 { T1 = cast(T0, dtype=f32) T2 = cast(T1, dtype=bf16) "
+                           "T3 = permute(T2, order=[0]) }\n"
+                           "schedule { parallelize(T2, axis=0, type=Stream) }"));
   EXPECT_THAT(programOf(*folded), ElementsAre("cast bf16[8]", "permute bf16[8]"));
   EXPECT_TRUE(asTensor(folded->exprs()[0]->output(0))->axis(0)->isStream());
 }
@@ -258,8 +255,8 @@ TEST(FoldEmpties, WhereThereAreNoElementsNothingIsComputed) {
 
 TEST(UnifyExtents, SymbolsThatMustBeEqualBecomeOne) {
   const auto unified = fusionPass("unify-extents")
-                           .run(*read("fusion f(T0: f32[a, b], T1: f32[c, 8], T2: f32[b, d]) -> T4 { "
-                                      "T3 = add(T0, T1) T4 = matmul(T3, T2) } sizes { c = 4, d = 5 }"));
+                           .run(*fusionFrom("fusion f(T0: f32[a, b], T1: f32[c, 8], T2: f32[b, d]) -> T4 { "
+                                            "T3 = add(T0, T1) T4 = matmul(T3, T2) } sizes { c = 4, d = 5 }"));
   const Axes first = shapeOf(*asTensor(unified->inputs()[0]));
   const Axes second = shapeOf(*asTensor(unified->inputs()[1]));
   const Axes third = shapeOf(*asTensor(unified->inputs()[2]));
@@ -272,12 +269,12 @@ TEST(UnifyExtents, SymbolsThatMustBeEqualBecomeOne) {
 
 TEST(UnifyExtents, DifferentSymbolsThatNeedNotBeEqualStay) {
   const auto same =
-      read("fusion f(T0: f32[a, b], T1: f32[c, 1]) -> T2 { T2 = add(sum(T0, axes=[0]), sum(T1, axes=[0])) }");
+      fusionFrom("fusion f(T0: f32[a, b], T1: f32[c, 1]) -> T2 { T2 = add(sum(T0, axes=[0]), sum(T1, axes=[0])) }");
   EXPECT_EQ(firstDifference(*same, *fusionPass("unify-extents").run(*same)), "");
 }
 
 std::optional<std::vector<int64_t>> hintOf(std::string_view text) {
-  const auto inferred = fusionPass("infer-stride-order").run(*read(text));
+  const auto inferred = fusionPass("infer-stride-order").run(*fusionFrom(text));
   return inferred->outputs()[0]->domain().stride_order_hint;
 }
 
@@ -303,7 +300,7 @@ TEST(InferStrideOrder, ProductsAndReshapesGiveRowMajorResults) {
 }
 
 TEST(InferStrideOrder, ARequirementStaysAndIsValidated) {
-  const auto fusion = read("fusion f(T0: f32[4, 8] stride_order(0, 1)) -> T2 { T1 = exp(T0) T2 = neg(T1) }");
+  const auto fusion = fusionFrom("fusion f(T0: f32[4, 8] stride_order(0, 1)) -> T2 { T1 = exp(T0) T2 = neg(T1) }");
   TensorView* output = fusion->outputs()[0];
   setOutputStrideOrder(*output, {1, 0});
   const auto inferred = fusionPass("infer-stride-order").run(*fusion);

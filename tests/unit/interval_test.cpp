@@ -10,10 +10,10 @@
 namespace tokamak {
 namespace {
 
-using testing::caseCount;
-using testing::RandomScalars;
-using testing::valueOf;
-using testing::Values;
+using test::caseCount;
+using test::RandomScalars;
+using test::valueOf;
+using test::Values;
 
 constexpr ScalarOp kBinaryOps[] = {ScalarOp::Add,     ScalarOp::Sub,      ScalarOp::Mul,  ScalarOp::FloorDiv,
                                    ScalarOp::CeilDiv, ScalarOp::Mod,      ScalarOp::Min,  ScalarOp::Max,

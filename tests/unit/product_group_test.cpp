@@ -1,5 +1,6 @@
 // Product groups: which products and activations are one, and which are not.
 #include "segment/product_group.h"
+#include "program_of.h"
 
 #include <cstdlib>
 
@@ -16,14 +17,10 @@
 namespace tokamak {
 namespace {
 
-std::unique_ptr<Fusion> read(const std::string& text) {
-  return parseFusion(text, "test.fusion", {.resolver = &definingResolver()});
-}
-
 // "linear+gelu_tanh -> T4", for each group.
 std::string groupsOf(const std::string& text) {
   std::string words;
-  const auto fusion = simplifyFusion(*read(text));
+  const auto fusion = simplifyFusion(*fusionFrom(text));
   for (const ProductGroup& group : productGroups(*fusion)) {
     EXPECT_EQ(group.exprs.front(), group.product);
     EXPECT_EQ(group.exprs.back(), group.result->definition());
@@ -117,7 +114,7 @@ TEST(ProductGroups, AreNoneWhereSomethingIsBetween) {
 // The statements that compute, by name; units with the number of their ops.
 std::string statementsFor(const std::string& text, const KernelTarget& target, Grouping grouping = Grouping::Fused) {
   std::string words;
-  const auto program = makeHostProgram(*read(text), grouping, target);
+  const auto program = makeHostProgram(*fusionFrom(text), grouping, target);
   for (const Expr* expr : program->topLevel().exprs) {
     const auto* post = expr->as<PostOnStream>();
     words += words.empty() ? "" : " ";

@@ -9,7 +9,7 @@
 
 #include "ir/fusion.h"
 
-namespace tokamak::testing {
+namespace tokamak::test {
 
 /// `gate` cases, or as many as TOKAMAK_TEST_CASES says.
 inline int64_t caseCount(int64_t gate) {
@@ -105,4 +105,4 @@ class RandomScalars {
   std::vector<Scalar*> truths_;
 };
 
-}  // namespace tokamak::testing
+}  // namespace tokamak::test

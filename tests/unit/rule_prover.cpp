@@ -6,7 +6,7 @@
 
 #include "ir/fusion.h"
 
-namespace tokamak::testing {
+namespace tokamak::test {
 namespace {
 
 using RuleValues = std::array<int64_t, kMostRuleVariables>;
@@ -173,4 +173,4 @@ std::string findCounterexample(const ScalarRule& rule, int64_t wide_cases, std::
   return "";
 }
 
-}  // namespace tokamak::testing
+}  // namespace tokamak::test

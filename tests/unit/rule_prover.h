@@ -6,7 +6,7 @@
 
 #include "ir/scalar_rules.h"
 
-namespace tokamak::testing {
+namespace tokamak::test {
 
 struct ProofCounts {
   /// Of all values in [-8, 8] (a variable that a condition equates with something has that value), those that meet the conditions and
@@ -21,4 +21,4 @@ struct ProofCounts {
 std::string findCounterexample(const ScalarRule& rule, int64_t wide_cases, std::mt19937_64& random,
                                ProofCounts& counts);
 
-}  // namespace tokamak::testing
+}  // namespace tokamak::test

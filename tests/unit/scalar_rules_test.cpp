@@ -15,11 +15,11 @@
 namespace tokamak {
 namespace {
 
-using testing::findCounterexample;
-using testing::ProofCounts;
-using testing::RandomScalars;
-using testing::valueOf;
-using testing::Values;
+using test::findCounterexample;
+using test::ProofCounts;
+using test::RandomScalars;
+using test::valueOf;
+using test::Values;
 
 constexpr int64_t kWideCases = 100'000;
 
@@ -109,7 +109,7 @@ struct Copier {
 
 TEST(ScalarSimplifier, KeepsTheValueIsIdempotentAndNeverGrows) {
   std::mt19937_64 random(3);
-  const int64_t cases = testing::caseCount(100'000);
+  const int64_t cases = test::caseCount(100'000);
   int64_t smaller = 0, compared = 0, reordered_overflows = 0;
   for (int64_t done = 0; done < cases;) {
     Fusion fusion, second;

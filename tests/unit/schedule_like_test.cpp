@@ -8,7 +8,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr const char* kChain = "fusion f(T0: f32[i0, 32]) -> T3 { T1 = exp(T0) T2 = neg(T1) T3 = abs(T2) }\n";
+constexpr const char* kRowChain = "fusion f(T0: f32[i0, 32]) -> T3 { T1 = exp(T0) T2 = neg(T1) T3 = abs(T2) }\n";
 constexpr const char* kBias =
     "fusion f(T0: f32[i2], T1: f32[i0, i2]) -> T5 {\n"
     "  T2 = exp(T0) T3 = broadcast(T2, flags=[true, false]) T4 = add(T1, T3) T5 = neg(T4) }\n";
@@ -26,19 +26,20 @@ std::vector<std::string> loopsAfter(const std::string& definition, const std::st
 using Loops = std::vector<std::string>;
 
 TEST(ScheduleTransformLike, ItReachesProducersAndConsumers) {
-  EXPECT_EQ(loopsAfter(kChain, "merge(T2, 0) split(T2, 0, 8) reorder(T2, [1, 0]) transform_like(T2)", {0, 1, 2, 3}),
+  EXPECT_EQ(loopsAfter(kRowChain, "merge(T2, 0) split(T2, 0, 8) reorder(T2, [1, 0]) transform_like(T2)", {0, 1, 2, 3}),
             (Loops{"iS{i0}, iS{32}", "iS{8}, iS{( i0 * 4 )}", "iS{8}, iS{( i0 * 4 )}", "iS{8}, iS{( i0 * 4 )}"}));
 }
 
 TEST(ScheduleTransformLike, MarksStay) {
-  EXPECT_EQ(loopsAfter(kChain, "split(T2, 0, 8) parallelize(T2, 0, BIDx) transform_like(T2)", {1}),
+  EXPECT_EQ(loopsAfter(kRowChain, "split(T2, 0, 8) parallelize(T2, 0, BIDx) transform_like(T2)", {1}),
             (Loops{"iS{( ceilDiv(i0, 8) )}, iS{8}, iS{32}"}));
 }
 
 TEST(ScheduleTransformLike, ItEndsAtTheBoundaryWhichTakesPart) {
   const std::string split = "iS{( ceilDiv(i0, 8) )}, iS{8}, iS{32}";
-  EXPECT_EQ(loopsAfter(kChain, "split(T1, 0, 8) transform_like(T1, [T2])", {2, 3}), (Loops{split, "iS{i0}, iS{32}"}));
-  EXPECT_EQ(loopsAfter(kChain, "split(T1, 0, 8) transform_like(T1, boundary=T2)", {2, 3}),
+  EXPECT_EQ(loopsAfter(kRowChain, "split(T1, 0, 8) transform_like(T1, [T2])", {2, 3}),
+            (Loops{split, "iS{i0}, iS{32}"}));
+  EXPECT_EQ(loopsAfter(kRowChain, "split(T1, 0, 8) transform_like(T1, boundary=T2)", {2, 3}),
             (Loops{split, "iS{i0}, iS{32}"}));
 }
 
@@ -73,15 +74,15 @@ TEST(ScheduleTransformLike, ReadersOfOneInputAreConnected) {
 }
 
 TEST(ScheduleTransformLike, SwizzlesAreReplayed) {
-  EXPECT_EQ(scheduleAfter(kChain, "split(T3, 1, 8) swizzle(T3, 1, 2) transform_like(T3, [T2])"),
+  EXPECT_EQ(scheduleAfter(kRowChain, "split(T3, 1, 8) swizzle(T3, 1, 2) transform_like(T3, [T2])"),
             "  split(T2, axis=1, factor=8)\n  swizzle(T2, axis_x=1, axis_y=2, type=xor)\n"
             "  split(T3, axis=1, factor=8)\n  swizzle(T3, axis_x=1, axis_y=2, type=xor)\n");
 }
 
 TEST(ScheduleTransformLike, WhatIsScheduledInAnotherWayStays) {
-  EXPECT_EQ(loopsAfter(kChain, "split(T2, 0, 4) split(T3, 0, 8) transform_like(T3)", {2, 1}),
+  EXPECT_EQ(loopsAfter(kRowChain, "split(T2, 0, 4) split(T3, 0, 8) transform_like(T3)", {2, 1}),
             (Loops{"iS{32}, iS{( ceilDiv(i0, 4) )}, iS{4}", "iS{32}, iS{( ceilDiv(i0, 4) )}, iS{4}"}));
-  EXPECT_EQ(loopsAfter(kChain, "split(T2, 0, 8) split(T3, 0, 8) split(T3, 2, 4) transform_like(T3)", {2}),
+  EXPECT_EQ(loopsAfter(kRowChain, "split(T2, 0, 8) split(T3, 0, 8) split(T3, 2, 4) transform_like(T3)", {2}),
             (Loops{"iS{( ceilDiv(i0, 8) )}, iS{8}, iS{8}, iS{4}"}));
 }
 
@@ -101,14 +102,14 @@ TEST(ScheduleParallelizeLike, TypesReachAllAxesThatGoAlong) {
 
 TEST(ScheduleParallelizeLike, TensorsAndTypesMayBeChosen) {
   const std::string mark = "parallelize(T3, 0, BIDx) parallelize(T3, 1, TIDx) ";
-  EXPECT_EQ(loopsAfter(kChain, mark + "parallelize_like(T3, [T1])", {1, 2}),
+  EXPECT_EQ(loopsAfter(kRowChain, mark + "parallelize_like(T3, [T1])", {1, 2}),
             (Loops{"iBIDx{i0}, iTIDx{32}", "iS{i0}, iS{32}"}));
-  EXPECT_EQ(loopsAfter(kChain, mark + "parallelize_like(T3, types=BIDx)", {1, 2}),
+  EXPECT_EQ(loopsAfter(kRowChain, mark + "parallelize_like(T3, types=BIDx)", {1, 2}),
             (Loops{"iBIDx{i0}, iS{32}", "iBIDx{i0}, iS{32}"}));
-  EXPECT_EQ(loopsAfter(kChain, mark + "parallelize_like(T3, T2, \"TIDx, BIDx\")", {1, 2}),
+  EXPECT_EQ(loopsAfter(kRowChain, mark + "parallelize_like(T3, T2, \"TIDx, BIDx\")", {1, 2}),
             (Loops{"iS{i0}, iS{32}", "iBIDx{i0}, iTIDx{32}"}));
   EXPECT_EQ(
-      loopsAfter(kChain, mark + "parallelize_like(T3) parallelize(T3, 1, Serial) parallelize_like(T3, types=Serial)",
+      loopsAfter(kRowChain, mark + "parallelize_like(T3) parallelize(T3, 1, Serial) parallelize_like(T3, types=Serial)",
                  {1}),
       (Loops{"iBIDx{i0}, iS{32}"}));
 }
@@ -133,7 +134,7 @@ TEST(ScheduleParallelizeLike, AnRfactorsTensorsAreOneNeighborhood) {
 }
 
 TEST(ScheduleParallelizeLike, WhatCannotBeMarkedIsNamedAndNothingIsMarked) {
-  const std::string definition = kChain;
+  const std::string definition = kRowChain;
   const auto fusion = readScheduled(definition + "schedule { reorder(T1, [1, 0]) parallelize(T3, 1, Vectorize) }");
   const std::string before = printFusion(*fusion);
   const ScheduleCommand command{.name = "parallelize_like",
@@ -147,9 +148,9 @@ TEST(ScheduleParallelizeLike, WhatCannotBeMarkedIsNamedAndNothingIsMarked) {
       "parallelize_like: axis 0 (iSerial{32}) of T1 cannot be marked Vectorize, which is for the innermost axis, 1");
   EXPECT_EQ(printFusion(*fusion), before);
   EXPECT_THAT(
-      refusalOf(kChain, "parallelize(T3, 0, BIDx) parallelize_like(T3, types=Blocks)"),
+      refusalOf(kRowChain, "parallelize(T3, 0, BIDx) parallelize_like(T3, types=Blocks)"),
       HasSubstr("parallelize_like: the type of T3: f32[i0, 32] is Blocks, no parallel type; types are Serial, Stream"));
-  EXPECT_THAT(refusalOf(kChain, "parallelize_like(T3, [1])"), HasSubstr("'tensors' must be a list of tensors"));
+  EXPECT_THAT(refusalOf(kRowChain, "parallelize_like(T3, [1])"), HasSubstr("'tensors' must be a list of tensors"));
 }
 
 }  // namespace

@@ -133,7 +133,7 @@ struct Tally {
 
 TEST(ScheduleRandom, LegalCommandsKeepTheFusionLegalAndIllegalOnesChangeNothing) {
   std::map<std::string, Tally> tallies;
-  for (int64_t seed = 0; seed < testing::caseCount(15'000) / 75; ++seed) {
+  for (int64_t seed = 0; seed < test::caseCount(15'000) / 75; ++seed) {
     RandomSchedule schedule(static_cast<uint64_t>(seed));
     ASSERT_NO_THROW(verify(schedule.fusion(), Stage::Definition));
     for (int step = 0; step < 30; ++step) {

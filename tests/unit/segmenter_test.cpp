@@ -8,14 +8,11 @@
 #include "define/callables.h"
 #include "ir/ops/math/pointwise_op.h"
 #include "ir/text/fusion_parser.h"
+#include "program_of.h"
 #include "segment/segmenter.h"
 
 namespace tokamak {
 namespace {
-
-std::unique_ptr<Fusion> read(const std::string& text) {
-  return parseFusion(text, "test.fusion", {.resolver = &definingResolver()});
-}
 
 using Groups = std::vector<std::vector<std::string>>;
 
@@ -41,7 +38,7 @@ MergeRules atMost(size_t ops) {
 
 TEST(Segmenter, TheRulesOfTheCallerDecide) {
   const auto fusion =
-      read("fusion f(T0: f32[8]) -> T5 { T1 = exp(T0) T2 = neg(T1) T3 = sin(T2) T4 = cos(T3) T5 = abs(T4) }");
+      fusionFrom("fusion f(T0: f32[8]) -> T5 { T1 = exp(T0) T2 = neg(T1) T3 = sin(T2) T4 = cos(T3) T5 = abs(T4) }");
   EXPECT_EQ(namesOf(segment(*fusion, anythingGoes())), (Groups{{"T1", "T2", "T3", "T4", "T5"}}));
   EXPECT_EQ(namesOf(segment(*fusion, atMost(1))), (Groups{{"T1"}, {"T2"}, {"T3"}, {"T4"}, {"T5"}}));
   EXPECT_EQ(namesOf(segment(*fusion, atMost(2))), (Groups{{"T1", "T2"}, {"T3", "T4"}, {"T5"}}));
@@ -50,12 +47,12 @@ TEST(Segmenter, TheRulesOfTheCallerDecide) {
 
 TEST(Segmenter, WhatStaysAloneIsAGroupOfItsOwn) {
   const auto fusion =
-      read("fusion f(T0: f32[8, 8]) -> T4 { T1 = exp(T0) T2 = matmul(T1, T0) T3 = neg(T2) T4 = add(T3, T2) }");
+      fusionFrom("fusion f(T0: f32[8, 8]) -> T4 { T1 = exp(T0) T2 = matmul(T1, T0) T3 = neg(T2) T4 = add(T3, T2) }");
   EXPECT_EQ(namesOf(segment(*fusion, anythingGoes())), (Groups{{"T1"}, {"T2"}, {"T3", "T4"}}));
 }
 
 TEST(Segmenter, AWholeIsAGroupWhateverIsSaid) {
-  const auto fusion = read(
+  const auto fusion = fusionFrom(
       "fusion f(T0: f32[8, 8]) -> T6 { T1 = exp(T0) T2 = matmul(T1, T0) T3 = neg(T1) T4 = neg(T2) T5 = abs(T4) T6 = "
       "add(T5, T3) "
       "}");
@@ -70,12 +67,12 @@ TEST(Segmenter, AWholeIsAGroupWhateverIsSaid) {
 
 TEST(Segmenter, GroupsThatReadOneAnotherInACircleDoNotArise) {
   // T3 and T1 would be one group without the product between them.
-  const auto fusion = read("fusion f(T0: f32[8, 8]) -> T3 { T1 = exp(T0) T2 = matmul(T1, T0) T3 = add(T1, T2) }");
+  const auto fusion = fusionFrom("fusion f(T0: f32[8, 8]) -> T3 { T1 = exp(T0) T2 = matmul(T1, T0) T3 = add(T1, T2) }");
   EXPECT_EQ(namesOf(segment(*fusion, anythingGoes())), (Groups{{"T1"}, {"T2"}, {"T3"}}));
 }
 
 TEST(Segmenter, AGroupKnowsItsBorder) {
-  const auto fusion = read(
+  const auto fusion = fusionFrom(
       "fusion f(T0: f32[8, 8], T1: f32[8, 8]) -> T3, T5 { T2 = exp(T0) T3 = add(T2, T1) T4 = matmul(T2, T0) T5 = "
       "neg(T4) }");
   const auto groups = segment(*fusion, anythingGoes());
@@ -103,7 +100,7 @@ std::unique_ptr<Fusion> randomProgram(uint32_t seed, int count) {
             : kind == 4 ? "neg(" + a + ")\n"
                         : "add(" + a + ", " + operand() + ")\n";
   }
-  return read("fusion f(T0: f32[8, 8]) -> T" + std::to_string(count) + " {\n" + body + "}\n");
+  return fusionFrom("fusion f(T0: f32[8, 8]) -> T" + std::to_string(count) + " {\n" + body + "}\n");
 }
 
 int negations(const SegmentedGroup& group) {
@@ -232,7 +229,7 @@ TEST(Segmenter, TheQuestionsTogetherAreNotMuchLargerThanTheProgram) {
     std::string body;
     for (int i = 1; i <= count; ++i)
       body += "  T" + std::to_string(i) + (i % 5 == 0 ? " = exp(T" : " = neg(T") + std::to_string(i - 1) + ")\n";
-    const auto fusion = read("fusion f(T0: f32[8]) -> T" + std::to_string(count) + " {\n" + body + "}\n");
+    const auto fusion = fusionFrom("fusion f(T0: f32[8]) -> T" + std::to_string(count) + " {\n" + body + "}\n");
     for (MergeRules rules : {anythingGoes(), atMost(5), atMost(100)}) {
       size_t asked = 0;
       const auto answer = rules.may_be_group;

@@ -16,7 +16,7 @@ std::vector<std::string> texts(std::string_view text) {
   return out;
 }
 
-std::string errorOf(const std::function<void()>& action) {
+std::string lexingErrorOf(const std::function<void()>& action) {
   try {
     action();
   } catch (const Error& error) {
@@ -51,15 +51,15 @@ TEST(Lexer, AnErrorNamesThePlaceAndShowsTheLineWithACaret) {
   TokenStream tokens("a\n  b c", "f.fusion");
   tokens.next();
   tokens.next();
-  EXPECT_EQ(errorOf([&] { tokens.expect("="); }), "f.fusion:2:5: unexpected 'c'; expected '='\n  b c\n    ^");
+  EXPECT_EQ(lexingErrorOf([&] { tokens.expect("="); }), "f.fusion:2:5: unexpected 'c'; expected '='\n  b c\n    ^");
   tokens.next();
-  EXPECT_EQ(errorOf([&] { tokens.expect("="); }),
+  EXPECT_EQ(lexingErrorOf([&] { tokens.expect("="); }),
             "f.fusion:2:6: unexpected end of the text; expected '='\n  b c\n     ^");
 }
 
 TEST(Lexer, ColumnsCountCharactersNotBytes) {
   const std::string text = "// \xc3\xa4\n\xc3\xa4";
-  EXPECT_EQ(errorOf([&] { TokenStream(text, "f").next(); }),
+  EXPECT_EQ(lexingErrorOf([&] { TokenStream(text, "f").next(); }),
             "f:2:1: the byte 0xc3 has no meaning here; expected a name, a number or punctuation\n\xc3\xa4\n^");
 }
 
@@ -125,7 +125,7 @@ TEST_F(ScalarText, CanonicalTextReadsBackAsTheSameNode) {
 
 TEST_F(ScalarText, WrongScalarsAreRefusedWithWhatWasExpected) {
   const auto firstLine = [&](std::string_view text) {
-    const std::string message = errorOf([&] { read(text); });
+    const std::string message = lexingErrorOf([&] { read(text); });
     return message.substr(0, message.find('\n'));
   };
   EXPECT_EQ(firstLine("i9"), "f:1:1: unknown scalar 'i9'; expected the name of an extent or of a scalar input");
@@ -146,11 +146,11 @@ TEST_F(ScalarText, WrongScalarsAreRefusedWithWhatWasExpected) {
 
 TEST_F(ScalarText, DeepNestingIsAnErrorNotAnOverflow) {
   const std::string deep(100000, '(');
-  EXPECT_THAT(errorOf([&] { read(deep); }), testing::HasSubstr("nested too deeply; expected at most 200 levels"));
-  EXPECT_THAT(errorOf([&] { read(std::string(100000, '-') + "i0"); }), testing::HasSubstr("nested too deeply"));
+  EXPECT_THAT(lexingErrorOf([&] { read(deep); }), testing::HasSubstr("nested too deeply; expected at most 200 levels"));
+  EXPECT_THAT(lexingErrorOf([&] { read(std::string(100000, '-') + "i0"); }), testing::HasSubstr("nested too deeply"));
   std::string chain = "i0";
   for (int i = 0; i < 100000; ++i) chain += "+i2";
-  EXPECT_THAT(errorOf([&] { read(chain, ScalarForm::AsWritten); }),
+  EXPECT_THAT(lexingErrorOf([&] { read(chain, ScalarForm::AsWritten); }),
               testing::HasSubstr("the expression is too long; expected at most 200 levels of operators"));
 }
 

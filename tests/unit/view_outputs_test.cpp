@@ -5,17 +5,14 @@
 #include "define/callables.h"
 #include "graph/view_outputs.h"
 #include "ir/text/fusion_parser.h"
+#include "program_of.h"
 
 namespace tokamak {
 namespace {
 
-std::unique_ptr<Fusion> read(const std::string& text) {
-  return parseFusion(text, "test", {.resolver = &definingResolver()});
-}
-
 // "T1 of T0 by 1": and so many steps.
 std::vector<std::string> viewsOf(const std::string& text) {
-  const auto fusion = read(text);
+  const auto fusion = fusionFrom(text);
   std::vector<std::string> views;
   for (const ViewOutput& view : viewOutputsOf(*fusion)) {
     EXPECT_EQ(view.chain.back()->output(0), view.output);
@@ -85,7 +82,7 @@ TEST(ViewOutputs, AreNoneOfWhatIsUpdatedOrMarked) {
 
 TEST(ViewOutputs, LeaveAFusionOfTheOthers) {
   const auto fusion =
-      read("fusion f(T0: f32[i0, i2]) -> (T1, T2) { T1 = permute(T0, order=[1, 0]) T3 = exp(T1) T2 = neg(T3) }");
+      fusionFrom("fusion f(T0: f32[i0, i2]) -> (T1, T2) { T1 = permute(T0, order=[1, 0]) T3 = exp(T1) T2 = neg(T3) }");
   const FusionWithoutViews parts = takeViewOutputs(*fusion);
   ASSERT_EQ(parts.views.size(), 1U);
   ASSERT_EQ(parts.fusion->outputs().size(), 1U);

@@ -8,10 +8,10 @@
 namespace tokamak {
 namespace {
 
-using testing::caseCount;
-using testing::RandomScalars;
-using testing::valueOf;
-using testing::Values;
+using test::caseCount;
+using test::RandomScalars;
+using test::valueOf;
+using test::Values;
 
 // The point with this number, as a binding of the symbols; nothing where it does not meet the assumptions.
 std::optional<Values> bindingAt(size_t point, const RandomScalars& scalars, Witnesses& witnesses) {

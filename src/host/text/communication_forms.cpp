@@ -164,7 +164,7 @@ Expr* readEnd(BlockReader& block, const Token&, size_t) {
       EndCoalescing{.number = has_number ? readNumber(block.reader()) : kNoNumber});
 }
 
-constexpr HostForm kForms[] = {
+constexpr HostForm kCommunicationForms[] = {
     {OpKind::Communication, "Communication", printCommunication, readCommunication},
     {OpKind::P2pCommunication, "P2PCommunication", printTransfer, readTransfer},
     {OpKind::CollectivePermute, "CollectivePermute", printPermutation, readPermutation},
@@ -175,6 +175,6 @@ constexpr HostForm kForms[] = {
 
 }  // namespace
 
-std::span<const HostForm> communicationForms() { return kForms; }
+std::span<const HostForm> communicationForms() { return kCommunicationForms; }
 
 }  // namespace tokamak

@@ -277,7 +277,7 @@ Expr* readLaunch(BlockReader& block, const Token&, size_t) {
   return reader.program().appendOp(std::move(op));
 }
 
-constexpr HostForm kForms[] = {
+constexpr HostForm kHostForms[] = {
     {OpKind::Allocate, "ALLOCATE", printAllocate, nullptr},  // read as an assignment
     {OpKind::Deallocate, "DEALLOCATE", printDeallocate, readDeallocate},
     {OpKind::ForLoop, "FOR", printFor, readFor},
@@ -290,7 +290,7 @@ constexpr HostForm kForms[] = {
 };
 
 const HostForm* findForm(OpKind kind) {
-  for (const std::span<const HostForm> forms : {std::span<const HostForm>(kForms), communicationForms()}) {
+  for (const std::span<const HostForm> forms : {std::span<const HostForm>(kHostForms), communicationForms()}) {
     const auto found = std::ranges::find(forms, kind, &HostForm::kind);
     if (found != forms.end()) return &*found;
   }
@@ -298,7 +298,7 @@ const HostForm* findForm(OpKind kind) {
 }
 
 const HostForm* findForm(const Token& word) {
-  for (const std::span<const HostForm> forms : {std::span<const HostForm>(kForms), communicationForms()}) {
+  for (const std::span<const HostForm> forms : {std::span<const HostForm>(kHostForms), communicationForms()}) {
     const auto found =
         std::ranges::find_if(forms, [&](const HostForm& f) { return f.read != nullptr && word.is(f.word); });
     if (found != forms.end()) return &*found;

@@ -313,7 +313,7 @@ constexpr MathForm kForms[] = {
     {OpKind::SelectOp, "select", CallPlace::NextLine, printSelect, readSelect},
 };
 
-const MathForm* findForm(OpKind kind) {
+const MathForm* findMathForm(OpKind kind) {
   const auto* found = std::ranges::find(kForms, kind, &MathForm::kind);
   return found == std::end(kForms) ? nullptr : found;
 }
@@ -321,14 +321,14 @@ const MathForm* findForm(OpKind kind) {
 }  // namespace
 
 std::string callText(TextWriter& writer, const Expr& expr, const std::string& indent) {
-  if (const MathForm* form = findForm(expr.kind())) return form->print(writer, expr, indent);
+  if (const MathForm* form = findMathForm(expr.kind())) return form->print(writer, expr, indent);
   if (isPointwise(expr)) return pointwiseText(writer, expr, indent);
   const std::string arguments = genericArguments(writer, expr);
   return arguments.empty() ? fmt::format("{}( )", callName(expr)) : fmt::format("{}( {} )", callName(expr), arguments);
 }
 
 CallPlace callPlace(const Expr& expr) {
-  const MathForm* form = findForm(expr.kind());
+  const MathForm* form = findMathForm(expr.kind());
   return form == nullptr ? CallPlace::NextLine : form->place;
 }
 

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "host/host_ir_container.h"
 #include "ir/ops/host/collective_permute.h"
 #include "ir/ops/host/communication.h"
@@ -25,7 +26,6 @@ constexpr char kBeginMark = '\2';
 constexpr char kEndMark = '\3';
 constexpr std::string_view kMarks = "\1\2\3";
 
-bool isDigit(char c) { return c >= '0' && c <= '9'; }
 bool isLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
 void addSteps(const IterDomain* axis, std::set<const DomainExpr*>& seen, std::vector<const DomainExpr*>& steps) {

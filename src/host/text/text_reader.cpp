@@ -7,13 +7,12 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "host/text/program_names.h"
 
 namespace tokamak {
 
 namespace {
-
-bool isDigit(char c) { return c >= '0' && c <= '9'; }
 
 std::optional<int64_t> numberOf(std::string_view digits) {
   int64_t number = 0;

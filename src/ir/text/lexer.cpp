@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/text.h"
 
 namespace tokamak {
 
@@ -17,7 +18,6 @@ constexpr std::array<std::string_view, 9> kLongPunctuation = {"->", "==", "!=", 
 constexpr std::string_view kShortPunctuation = "()[]{},:;=+-*/%<>!?.&|^@#$";
 
 // Of the C locale, whatever the locale is.
-bool isDigit(char c) { return c >= '0' && c <= '9'; }
 bool isHexDigit(char c) { return isDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 bool isWordStart(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool isWord(char c) { return isWordStart(c) || isDigit(c); }

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "runtime/compile/cache_entry.h"
 #include "runtime/compile/program_search.h"
 
@@ -15,16 +16,6 @@ namespace tokamak {
 namespace {
 
 constexpr size_t kShownLines = 12;
-
-std::vector<std::string> linesOf(std::string_view text) {
-  std::vector<std::string> result;
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
-    result.emplace_back(line);
-  }
-  return result;
-}
 
 class Questions {
  public:
@@ -50,11 +41,11 @@ class Questions {
     const ProcessResult result = ask(flags);
     if (!result.isSuccess()) return std::nullopt;
     std::map<std::string, std::string> macros;
-    for (const std::string& line : linesOf(result.said)) {
+    for (const std::string_view line : linesOf(result.said)) {
       constexpr std::string_view kDefine = "#define ";
       const size_t name_end = line.find(' ', kDefine.size());
       if (!line.starts_with(kDefine) || name_end == std::string::npos) continue;
-      macros[line.substr(kDefine.size(), name_end - kDefine.size())] = line.substr(name_end + 1);
+      macros[std::string(line.substr(kDefine.size(), name_end - kDefine.size()))] = line.substr(name_end + 1);
     }
     return macros;
   }
@@ -155,9 +146,9 @@ std::vector<std::string> compilerEnvironment(const std::string& folder) {
 std::string firstLines(const std::string& said) {
   std::string result;
   size_t shown = 0;
-  for (const std::string& line : linesOf(said)) {
+  for (const std::string_view line : linesOf(said)) {
     if (shown++ == kShownLines) return result + "\n    ...";
-    result += "\n    " + line.substr(0, 400);
+    result.append("\n    ").append(line.substr(0, 400));
   }
   return result;
 }

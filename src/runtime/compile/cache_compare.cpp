@@ -4,19 +4,11 @@
 #include <string_view>
 #include <utility>
 
+#include "base/text.h"
+
 namespace tokamak {
 
 namespace {
-
-std::vector<std::string_view> linesOf(std::string_view text) {
-  std::vector<std::string_view> result;
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
-    result.push_back(line);
-  }
-  return result;
-}
 
 std::string lineAt(const std::vector<std::string_view>& lines, size_t at) {
   return at < lines.size() ? std::string(lines[at]) : std::string();

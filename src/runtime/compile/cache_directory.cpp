@@ -69,7 +69,7 @@ TrustedFile contentsOf(const FileDescriptor& file) {
   return result;
 }
 
-const char* environmentValue(const char* name) {
+const char* presentVariable(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr || *value == '\0' ? nullptr : value;
 }
@@ -119,11 +119,11 @@ std::vector<DirectoryFile> CacheDirectory::files() const {
 bool CacheDirectory::remove(const std::string& name) const { return unlinkat(folder_.get(), name.c_str(), 0) == 0; }
 
 std::string defaultCacheDirectory() {
-  if (const char* const own = environmentValue("TOKAMAK_CACHE_DIR")) return own;
+  if (const char* const own = presentVariable("TOKAMAK_CACHE_DIR")) return own;
   // The XDG convention: a path that is not absolute counts as none.
-  if (const char* const shared = environmentValue("XDG_CACHE_HOME"); shared != nullptr && shared[0] == '/')
+  if (const char* const shared = presentVariable("XDG_CACHE_HOME"); shared != nullptr && shared[0] == '/')
     return fmt::format("{}/tokamak", shared);
-  const char* home = environmentValue("HOME");
+  const char* home = presentVariable("HOME");
   if (home == nullptr) {
     const passwd* const user = getpwuid(geteuid());
     if (user != nullptr) home = user->pw_dir;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kArgumentsOnStack = 512;  // more are possible and rare
 constexpr std::array<int64_t, 3> kMostBlocks = {2147483647, 65535, 65535};
-constexpr int64_t kMostThreads = 1024;
+constexpr int64_t kMostBlockThreads = 1024;
 constexpr int64_t kPortableCluster = 8;
 
 int64_t product(const std::array<int64_t, 3>& sizes) { return sizes[0] * sizes[1] * sizes[2]; }
@@ -24,10 +24,10 @@ void requireLaunchable(const CudaLaunch& launch, const std::string& name) {
     TK_REQUIRE(launch.grid[i] >= 0 && launch.grid[i] <= kMostBlocks[i], Unsupported,
                "kernel {}: a grid of [{}] blocks was asked for; legal are at most [{}]", name,
                fmt::join(launch.grid, ", "), fmt::join(kMostBlocks, ", "));
-    TK_REQUIRE(launch.block[i] >= 1 && launch.block[i] <= kMostThreads && launch.cluster[i] >= 1 &&
-                   launch.cluster[i] <= kMostThreads,
+    TK_REQUIRE(launch.block[i] >= 1 && launch.block[i] <= kMostBlockThreads && launch.cluster[i] >= 1 &&
+                   launch.cluster[i] <= kMostBlockThreads,
                Unsupported, "kernel {}: blocks of [{}] threads in clusters of [{}] were asked for; legal are 1 to {}",
-               name, fmt::join(launch.block, ", "), fmt::join(launch.cluster, ", "), kMostThreads);
+               name, fmt::join(launch.block, ", "), fmt::join(launch.cluster, ", "), kMostBlockThreads);
   }
 }
 

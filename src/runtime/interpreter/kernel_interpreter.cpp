@@ -285,14 +285,14 @@ class Interpreter {
     for (int64_t lane = 0; lane < lanes_; ++lane) {
       const auto i = static_cast<size_t>(lane);
       if (mask[i] == 0) continue;
-      std::byte* to = block.empty() ? access(*store.tensor, index[i], lane, Access::Write)
+      std::byte* to = block.empty() ? access(*store.tensor, index[i], lane, AccessKind::Write)
                                     : remotePlace(*store.tensor, index[i], lane, block[i]);
       if (to != nullptr) std::memcpy(to, from + lane * size, static_cast<size_t>(size));
     }
   }
 
   std::byte* remotePlace(const TensorView& tensor, int64_t index, int64_t lane, int64_t rank) {
-    if (rank >= 0 && rank < cluster_) return access(tensor, index, lane, Access::Write, rank);
+    if (rank >= 0 && rank < cluster_) return access(tensor, index, lane, AccessKind::Write, rank);
     report(fmt::format("{}[{}] is written in block {} of a cluster of {}, by thread {} of block {}", nameOf(tensor),
                        index, rank, cluster_, threadOf(lane), blockOf(lane)));
     return nullptr;
@@ -313,16 +313,16 @@ class Interpreter {
         continue;
       }
       for (int64_t k = 0; k < copy.count; ++k) {
-        const std::byte* source = access(*copy.from, from[i] + k, lane, Access::Read);
-        std::byte* target = access(*copy.to, to[i] + k, lane, Access::Write);
+        const std::byte* source = access(*copy.from, from[i] + k, lane, AccessKind::Read);
+        std::byte* target = access(*copy.to, to[i] + k, lane, AccessKind::Write);
         if (source != nullptr && target != nullptr) std::memcpy(target, source, static_cast<size_t>(size));
       }
     }
   }
 
   void beginCopy(const kir::Copy& copy, int64_t to, int64_t from, int64_t lane) {
-    const std::byte* source = access(*copy.from, from, lane, Access::Read);
-    const std::byte* target = access(*copy.to, to, lane, Access::BeginCopy);
+    const std::byte* source = access(*copy.from, from, lane, AccessKind::Read);
+    const std::byte* target = access(*copy.to, to, lane, AccessKind::BeginCopy);
     if (source == nullptr || target == nullptr) return;
     copies_[static_cast<size_t>(lane)].begin({copy.to, to, {source, source + sizeOf(copy.to->dtype())}});
   }
@@ -336,7 +336,7 @@ class Interpreter {
         continue;
       }
       for (const CopiesUnderWay::Arrival& each : copies.wait(group.pending))
-        std::ranges::copy(each.value, access(*each.to, each.index, lane, Access::LandCopy));
+        std::ranges::copy(each.value, access(*each.to, each.index, lane, AccessKind::LandCopy));
     }
   }
 
@@ -384,7 +384,7 @@ class Interpreter {
       std::vector<std::byte*> places;
       for (size_t i = 0; i < lanes.size(); ++i) {
         std::byte* place =
-            access(*combine.tensor, index[static_cast<size_t>(lanes[i])] + offset, lanes[i], Access::Read);
+            access(*combine.tensor, index[static_cast<size_t>(lanes[i])] + offset, lanes[i], AccessKind::Read);
         if (place == nullptr) return;
         places.push_back(place);
         readElement(dtype, values.data() + i * static_cast<size_t>(size), place);
@@ -436,7 +436,7 @@ class Interpreter {
     for (const kir::GridCombine::Value& value : grid.values) {
       for (int64_t k = 0; k < value.count; ++k) {
         std::vector<uint64_t>& lanes = mine.emplace_back(static_cast<size_t>(size_.threads), 0);
-        forEachPlace(value, k, rank, Access::Read, [&](size_t lane, std::byte* place, int64_t) {
+        forEachPlace(value, k, rank, AccessKind::Read, [&](size_t lane, std::byte* place, int64_t) {
           readElement(value.tensor->dtype(), &lanes[lane], place);
         });
         requireSpread(value, rank, lanes);
@@ -447,7 +447,7 @@ class Interpreter {
     for (const kir::GridCombine::Value& value : grid.values) {
       const ReductionLoops& loops = reductionLoops(value.kind, value.tensor->dtype());
       for (int64_t k = 0; k < value.count; ++k, ++row) {
-        forEachPlace(value, k, rank, Access::Write, [&](size_t lane, std::byte* place, int64_t size) {
+        forEachPlace(value, k, rank, AccessKind::Write, [&](size_t lane, std::byte* place, int64_t size) {
           uint64_t accumulator = 0;
           loops.start(&accumulator, 1);
           for (const auto& [number, values] : gathered.of_member) loops.add_all(&accumulator, &values[row][lane], 1);
@@ -483,7 +483,8 @@ class Interpreter {
   }
 
   template <class Use>
-  void forEachPlace(const kir::GridCombine::Value& value, int64_t offset, int64_t rank, Access kind, const Use& use) {
+  void forEachPlace(const kir::GridCombine::Value& value, int64_t offset, int64_t rank, AccessKind kind,
+                    const Use& use) {
     const std::span<const int64_t> span = indices(*value.index);
     const std::vector<int64_t> index(span.begin(), span.end());
     for (int64_t thread = 0; thread < size_.threads; ++thread) {
@@ -543,7 +544,7 @@ class Interpreter {
         auto* to = reinterpret_cast<std::byte*>(result.data());
         for (int64_t lane = 0; lane < lanes_; ++lane) {
           if (mask[static_cast<size_t>(lane)] == 0) continue;
-          const std::byte* from = access(*value.tensor, index[static_cast<size_t>(lane)], lane, Access::Read);
+          const std::byte* from = access(*value.tensor, index[static_cast<size_t>(lane)], lane, AccessKind::Read);
           if (from != nullptr) readElement(value.dtype, to + lane * size, from);
         }
         return result;
@@ -608,7 +609,7 @@ class Interpreter {
   }
 
   // The element's address, or null when the access is wrong. `rank`: of the block whose shared memory it is, if that is another one.
-  std::byte* access(const TensorView& tensor, int64_t index, int64_t lane, Access kind,
+  std::byte* access(const TensorView& tensor, int64_t index, int64_t lane, AccessKind kind,
                     std::optional<int64_t> rank = std::nullopt) {
     const auto found = storage_.find(&tensor);
     if (found == storage_.end()) {
@@ -623,7 +624,7 @@ class Interpreter {
     const bool is_outside = index < 0 || index >= elements || shadow.size() == 0;
     if (is_outside) {
       report(fmt::format("{}[{}] is {} outside of its {} elements, by thread {} of block {}", nameOf(tensor), index,
-                         kind == Access::Read ? "read" : "written", elements, threadOf(lane), blockOf(lane)));
+                         kind == AccessKind::Read ? "read" : "written", elements, threadOf(lane), blockOf(lane)));
       return nullptr;
     }
     const int64_t element = index + lane * storage.per_thread;

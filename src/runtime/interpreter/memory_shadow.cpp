@@ -34,15 +34,15 @@ std::optional<std::string> MemoryShadow::end(const ThreadMoment& by) const {
   return std::nullopt;
 }
 
-std::optional<std::string> MemoryShadow::note(Access access, int64_t element, const ThreadMoment& by) {
-  if (access == Access::Read) return read(element, by);
+std::optional<std::string> MemoryShadow::note(AccessKind access, int64_t element, const ThreadMoment& by) {
+  if (access == AccessKind::Read) return read(element, by);
   Cell& cell = cells_[static_cast<size_t>(element)];
-  if (access == Access::LandCopy) {
+  if (access == AccessKind::LandCopy) {
     cell = Cell{.writer = by, .is_written = true};
     return std::nullopt;
   }
   auto problem = write(element, by);
-  if (access == Access::BeginCopy) cell = Cell{.writer = by, .is_under_way = true};
+  if (access == AccessKind::BeginCopy) cell = Cell{.writer = by, .is_under_way = true};
   return problem;
 }
 

@@ -20,7 +20,7 @@ struct ThreadMoment {
 };
 
 /// What is done to an element. An asynchronous copy to it begins, and lands when the thread that began it has waited; in between nobody may touch it.
-enum class Access : uint8_t { Read, Write, BeginCopy, LandCopy };
+enum class AccessKind : uint8_t { Read, Write, BeginCopy, LandCopy };
 
 class MemoryShadow {
  public:
@@ -39,7 +39,7 @@ class MemoryShadow {
   std::optional<std::string> end(const ThreadMoment& by) const;
 
   /// Notes the access; what is wrong with it, in words: an uninitialised read, a race.
-  std::optional<std::string> note(Access access, int64_t element, const ThreadMoment& by);
+  std::optional<std::string> note(AccessKind access, int64_t element, const ThreadMoment& by);
 
  private:
   std::optional<std::string> read(int64_t element, const ThreadMoment& by);

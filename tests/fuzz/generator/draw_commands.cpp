@@ -14,14 +14,14 @@ namespace tokamak::generator {
 
 namespace {
 
-using Value = DrawnCommand::Value;
+using ArgumentValue = DrawnCommand::Value;
 
 template <class... Visitors>
 struct Overloaded : Visitors... {
   using Visitors::operator()...;
 };
 
-std::string valueText(const Value& value) {
+std::string valueText(const ArgumentValue& value) {
   const auto name = [](const TensorName& tensor) { return fmt::format("T{}", tensor.label); };
   const auto names = [&](const std::vector<TensorName>& tensors) {
     std::vector<std::string> texts;
@@ -45,7 +45,7 @@ TensorView* find(const Fusion& fusion, const TensorName& name) {
   TK_RAISE(Schedule, "T{}: there is no such tensor", name.label);
 }
 
-FieldValue fieldOf(const Fusion& fusion, const Value& value) {
+FieldValue fieldOf(const Fusion& fusion, const ArgumentValue& value) {
   return std::visit(
       Overloaded{[&](const TensorName& name) -> FieldValue { return static_cast<Val*>(find(fusion, name)); },
                  [&](const std::vector<TensorName>& names) -> FieldValue {
@@ -122,7 +122,9 @@ class CommandDrawer {
     return tensor;
   }
 
-  void add(std::string name, Value value) { command_.arguments.emplace_back(std::move(name), std::move(value)); }
+  void add(std::string name, ArgumentValue value) {
+    command_.arguments.emplace_back(std::move(name), std::move(value));
+  }
   void addTensor() { add("tensor", TensorName{tensor_->label()}); }
   int64_t anyAxis() {
     const int64_t count = tensor_->axisCount();

@@ -8,7 +8,7 @@ namespace tokamak::generator {
 
 namespace {
 
-using Kind = LoopStep::Kind;
+using StepKind = LoopStep::Kind;
 
 /// The form of the mark: what is done to an axis before it is marked.
 enum class Form : uint8_t { Axis, OuterOfSplit, OuterOfSplits, Merged, OuterOfMerged, Inner, Twice, Split };
@@ -25,19 +25,21 @@ int64_t drawFactor(Random& random) {
 }
 
 LoopStep splitOf(int64_t axis, Random& random) {
-  return {.kind = random.chance(75) ? Kind::InnerSplit : Kind::OuterSplit, .axis = axis, .factor = drawFactor(random)};
+  return {.kind = random.chance(75) ? StepKind::InnerSplit : StepKind::OuterSplit,
+          .axis = axis,
+          .factor = drawFactor(random)};
 }
 
 // The steps that mark `axis` of a loop nest with `rank` axes; some draws are illegal on purpose.
 std::vector<LoopStep> drawSteps(Form form, int64_t axis, int64_t rank, Random& random) {
   std::vector<LoopStep> steps;
   if (rank > 1 && random.chance(15)) {
-    LoopStep reorder{.kind = Kind::Reorder, .order = std::vector<int64_t>(static_cast<size_t>(rank))};
+    LoopStep reorder{.kind = StepKind::Reorder, .order = std::vector<int64_t>(static_cast<size_t>(rank))};
     std::iota(reorder.order.begin(), reorder.order.end(), 0);
     std::swap(reorder.order[0], reorder.order[static_cast<size_t>(random.below(rank))]);
     steps.push_back(reorder);
   }
-  const auto mark = [&](int64_t at) { steps.push_back({.kind = Kind::Stream, .axis = at}); };
+  const auto mark = [&](int64_t at) { steps.push_back({.kind = StepKind::Stream, .axis = at}); };
   switch (form) {
     case Form::Axis: mark(axis); break;
     case Form::OuterOfSplit:
@@ -50,11 +52,11 @@ std::vector<LoopStep> drawSteps(Form form, int64_t axis, int64_t rank, Random& r
       mark(axis);
       break;
     case Form::Merged:
-      steps.push_back({.kind = Kind::Merge, .axis = axis});
+      steps.push_back({.kind = StepKind::Merge, .axis = axis});
       mark(axis);
       break;
     case Form::OuterOfMerged:
-      steps.push_back({.kind = Kind::Merge, .axis = axis});
+      steps.push_back({.kind = StepKind::Merge, .axis = axis});
       steps.push_back(splitOf(axis, random));
       mark(axis);
       break;
@@ -122,7 +124,7 @@ class Scheduler {
     for (size_t i = ranks_.size(); i-- > 0;) {
       if (ranks_[i] == 0 || !random_.chance(40)) continue;
       std::vector<LoopStep> steps = drawSteps(drawForm(random_), random_.below(ranks_[i]), ranks_[i], random_);
-      steps.push_back({.kind = Kind::Propagate});
+      steps.push_back({.kind = StepKind::Propagate});
       tryOn(i, std::move(steps));
     }
   }

@@ -1,4 +1,4 @@
-// Replay: the steps that made one tensor's loop axes, found or done on the axes of another tensor that go along.
+// TransformReplay: the steps that made one tensor's loop axes, found or done on the axes of another tensor that go along.
 #pragma once
 
 #include <map>
@@ -12,14 +12,14 @@ namespace tokamak {
 /// Axes of a reference tensor with the axes of another one that go along with them.
 using AxisPairs = std::vector<std::pair<const IterDomain*, IterDomain*>>;
 
-class Replay {
+class TransformReplay {
  public:
   enum class Mode : uint8_t {
     Find,  ///< steps that the tensor has already
     Make,  ///< steps that it lacks are done where its axes are free: loop axes, Serial; shared loops leave none free
   };
 
-  Replay(TensorView& own, const AxisPairs& pairs, Mode mode);
+  TransformReplay(TensorView& own, const AxisPairs& pairs, Mode mode);
 
   /// States that the tensor has no part in this axis of one element; merged with it, an axis stays what it was.
   void forward(const IterDomain* absent) { absent_.push_back(absent); }

@@ -1,4 +1,4 @@
-#include "schedule/replay.h"
+#include "schedule/transform_replay.h"
 
 #include <algorithm>
 
@@ -7,33 +7,33 @@
 
 namespace tokamak {
 
-Replay::Replay(TensorView& own, const AxisPairs& pairs, Mode mode)
+TransformReplay::TransformReplay(TensorView& own, const AxisPairs& pairs, Mode mode)
     : own_(&own), mode_(sharedLoopCount(own) > 0 ? Mode::Find : mode), axes_(pairs.begin(), pairs.end()) {}
 
-void Replay::follow(const Axes& loop) {
+void TransformReplay::follow(const Axes& loop) {
   for (const IterDomain* axis : loop) followAxis(*axis);
 }
 
-IterDomain* Replay::at(const IterDomain& axis) const {
+IterDomain* TransformReplay::at(const IterDomain& axis) const {
   const auto found = axes_.find(&axis);
   return found == axes_.end() ? nullptr : found->second;
 }
 
-IterDomain* Replay::loopAxisAt(const IterDomain& axis) const {
+IterDomain* TransformReplay::loopAxisAt(const IterDomain& axis) const {
   IterDomain* own = at(axis);
   return own != nullptr && isInLoop(own) ? own : nullptr;
 }
 
-bool Replay::isInLoop(const IterDomain* axis) const {
+bool TransformReplay::isInLoop(const IterDomain* axis) const {
   return std::ranges::find(own_->loop(), axis) != own_->loop().end();
 }
 
-bool Replay::isFree(const IterDomain* axis) const {
+bool TransformReplay::isFree(const IterDomain* axis) const {
   return axis == nullptr || (isInLoop(axis) && axis->parallelType() == ParallelType::Serial);
 }
 
 // Made of absent axes alone.
-bool Replay::isAbsent(const IterDomain& axis) const {
+bool TransformReplay::isAbsent(const IterDomain& axis) const {
   if (std::ranges::find(absent_, &axis) != absent_.end()) return true;
   const DomainExpr* step = axis.definition();
   if (step == nullptr || at(axis) != nullptr) return false;
@@ -41,7 +41,7 @@ bool Replay::isAbsent(const IterDomain& axis) const {
 }
 
 // Each step once, inputs first.
-void Replay::followAxis(const IterDomain& axis) {
+void TransformReplay::followAxis(const IterDomain& axis) {
   const DomainExpr* step = axis.definition();
   if (step == nullptr || at(axis) != nullptr) return;
   for (const IterDomain* in : step->in) {
@@ -63,7 +63,7 @@ void Replay::followAxis(const IterDomain& axis) {
 }
 
 // Found when it was done before, done when the axes are free, else null.
-const DomainExpr* Replay::sameStep(const DomainExpr& step, IterDomain* first, IterDomain* second) {
+const DomainExpr* TransformReplay::sameStep(const DomainExpr& step, IterDomain* first, IterDomain* second) {
   if (const DomainExpr* own = first->use(); own != nullptr && !isInLoop(first))
     return isSameForm(*own, step) && own->in[0] == first && own->in[1] == second ? own : nullptr;
   if (mode_ == Mode::Find || !isFree(first) || !isFree(second) || first == second) return nullptr;

@@ -1,0 +1,11 @@
+// Compiled code that answers one question.
+#pragma once
+
+#include "runtime/compile/shared_object.h"
+
+namespace tokamak {
+
+/// What the object's function `int answer(void)` returns.
+inline int answerOf(const SharedObject& object) { return reinterpret_cast<int (*)()>(object.symbol("answer"))(); }
+
+}  // namespace tokamak
