@@ -1,6 +1,7 @@
 #include "heuristics/cpu_schedule.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 
 #include <fmt/format.h>
@@ -298,19 +299,39 @@ std::optional<std::string> whyNoCpuKernel(const KernelRows& rows) {
   return std::nullopt;
 }
 
+// Whether blocks of fewer columns would take longer than fewer blocks: pieces of rows are read at half the speed of whole ones, by two processors
+// side by side at a third, and a few processors have no more than that to gain unless they compute.
+static bool waitsForMemory(const KernelRows& rows, const KernelTarget& target) {
+  constexpr int64_t kFewProcessors = 4;
+  return target.multiprocessors <= kFewProcessors && std::ranges::none_of(rows.fusion().exprs(), [](const Expr* expr) {
+           const auto isOfRows = [](const TensorView& tensor) {
+             return std::ranges::count_if(shapeOf(tensor),
+                                          [](const IterDomain* axis) { return !axis->isBroadcast(); }) > 1;
+           };
+           return isExpensive(*expr) && isOfRows(*asTensor(expr->outputs()[0]));
+         });
+}
+
 CpuScheduleParameters chooseCpuParameters(const KernelRows& rows, const KernelTarget& target,
                                           const ScalarBindings& sizes) {
   CpuScheduleParameters parameters;
   if (!isColumns(rows, directionsOf(rows, globalStrides(rows.fusion())))) return parameters;
   // Narrower columns where there would not be enough blocks for all processors.
-  constexpr int64_t kFewest = 32;
+  int64_t fewest = 32;
   int64_t columns = 0;
   for (const TensorView* tensor : rows.fusion().outputs()) {
     const Axes shape = shapeOf(*tensor);
     const auto extent = shape.empty() ? std::nullopt : evaluate(*shape.back()->visibleExtent(), sizes);
     if (extent) columns = std::max(columns, asInt(*extent));
   }
-  while (parameters.columns > kFewest && columns < parameters.columns * target.multiprocessors) parameters.columns /= 2;
+  if (waitsForMemory(rows, target)) {
+    constexpr int64_t kLongEnough = 1024;
+    if (columns >= kLongEnough)
+      fewest = kLongEnough;
+    else if (columns > fewest && std::has_single_bit(static_cast<uint64_t>(columns)))
+      fewest = columns;  // a block that is not full does not keep what is the same for all rows
+  }
+  while (parameters.columns > fewest && columns < parameters.columns * target.multiprocessors) parameters.columns /= 2;
   return parameters;
 }
 
