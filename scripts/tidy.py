@@ -65,7 +65,8 @@ class Reader:
         done = subprocess.run([PROGRAM, "-p", str(folder), "--quiet", r"--header-filter=/(src|tests|benchmarks|examples)/.*\.(h|cpp)$",
                                str(source)], check=False, capture_output=True, text=True)
         is_readable = "[clang-diagnostic-error]" not in done.stdout
-        return done.stdout if done.returncode != 0 else "", is_readable
+        # What it says when all is well is no finding; a run that ended without a finding has said why elsewhere.
+        return "" if done.returncode == 0 else done.stdout or done.stderr or f"{PROGRAM} ended with {done.returncode}\n", is_readable
 
     def read(self, job):
         """(passed, failed, left out, text) of a batch."""

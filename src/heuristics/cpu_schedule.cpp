@@ -303,13 +303,22 @@ std::optional<std::string> whyNoCpuKernel(const KernelRows& rows) {
 // side by side at a third, and a few processors have no more than that to gain unless they compute.
 static bool waitsForMemory(const KernelRows& rows, const KernelTarget& target) {
   constexpr int64_t kFewProcessors = 4;
-  return target.multiprocessors <= kFewProcessors && std::ranges::none_of(rows.fusion().exprs(), [](const Expr* expr) {
-           const auto isOfRows = [](const TensorView& tensor) {
-             return std::ranges::count_if(shapeOf(tensor),
-                                          [](const IterDomain* axis) { return !axis->isBroadcast(); }) > 1;
-           };
+  const auto isOfRows = [](const TensorView& tensor) {
+    return std::ranges::count_if(shapeOf(tensor), [](const IterDomain* axis) { return !axis->isBroadcast(); }) > 1;
+  };
+  return target.multiprocessors <= kFewProcessors && std::ranges::none_of(rows.fusion().exprs(), [&](const Expr* expr) {
            return isExpensive(*expr) && isOfRows(*asTensor(expr->outputs()[0]));
          });
+}
+
+// The least that a block takes of so many columns.
+static int64_t fewestColumns(int64_t columns, const KernelRows& rows, const KernelTarget& target) {
+  constexpr int64_t kFewest = 32;
+  constexpr int64_t kLongEnough = 1024;
+  if (columns <= kFewest || !waitsForMemory(rows, target)) return kFewest;
+  if (columns >= kLongEnough) return kLongEnough;
+  // A block that is not full does not keep what is the same for all rows.
+  return std::has_single_bit(static_cast<uint64_t>(columns)) ? columns : kFewest;
 }
 
 CpuScheduleParameters chooseCpuParameters(const KernelRows& rows, const KernelTarget& target,
@@ -317,20 +326,13 @@ CpuScheduleParameters chooseCpuParameters(const KernelRows& rows, const KernelTa
   CpuScheduleParameters parameters;
   if (!isColumns(rows, directionsOf(rows, globalStrides(rows.fusion())))) return parameters;
   // Narrower columns where there would not be enough blocks for all processors.
-  int64_t fewest = 32;
   int64_t columns = 0;
   for (const TensorView* tensor : rows.fusion().outputs()) {
     const Axes shape = shapeOf(*tensor);
     const auto extent = shape.empty() ? std::nullopt : evaluate(*shape.back()->visibleExtent(), sizes);
     if (extent) columns = std::max(columns, asInt(*extent));
   }
-  if (waitsForMemory(rows, target)) {
-    constexpr int64_t kLongEnough = 1024;
-    if (columns >= kLongEnough)
-      fewest = kLongEnough;
-    else if (columns > fewest && std::has_single_bit(static_cast<uint64_t>(columns)))
-      fewest = columns;  // a block that is not full does not keep what is the same for all rows
-  }
+  const int64_t fewest = fewestColumns(columns, rows, target);
   while (parameters.columns > fewest && columns < parameters.columns * target.multiprocessors) parameters.columns /= 2;
   return parameters;
 }

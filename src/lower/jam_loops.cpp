@@ -28,8 +28,8 @@ using kir::Variable;
 using kir::VariableRef;
 
 constexpr int64_t kRows = 8;
-constexpr int64_t kShortRow =
-    1023;                     // columns: of shorter rows processors foresee the next one, but not several at once
+// In columns: of shorter rows processors foresee the next one, but not several at once.
+constexpr int64_t kLongRow = 1024;
 constexpr int kMostCost = 8;  // of a row's values
 
 // What is added to one element, with what it is made of.
@@ -117,7 +117,7 @@ class LoopJammer {
     const auto* columns = std::get_if<Loop>(&rows.body.front()->node);
     if (columns == nullptr || columns->type != ParallelType::Serial) return std::nullopt;
     if (mentions(*columns->start, *rows.index) || mentions(*columns->stop, *rows.index)) return std::nullopt;
-    if (analysis_.of(*fusion_.sub(columns->stop, columns->start)).upper <= kShortRow) return std::nullopt;
+    if (analysis_.of(*fusion_.sub(columns->stop, columns->start)).upper < kLongRow) return std::nullopt;
     Addition addition;
     int cost = 0;
     for (const StatementRef& each : columns->body) {

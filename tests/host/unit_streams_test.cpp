@@ -1,18 +1,12 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "define/callables.h"
 #include "host/multi_device_executor.h"
-#include "ir/text/fusion_parser.h"
+#include "program_of.h"
 #include "runtime/cpu/cpu_device.h"
-#include "schedule/commands.h"
 
 namespace tokamak {
 namespace {
-
-std::unique_ptr<Fusion> parse(const std::string& text) {
-  return parseFusion(text, "test.fusion", {.resolver = &definingResolver(), .scheduler = &scheduleCommands()});
-}
 
 std::vector<float> run(const Fusion& fusion, Grouping grouping, const std::vector<int64_t>& sizes) {
   CpuDevice device({.poisons_memory = true});
@@ -39,9 +33,9 @@ fusion rows(T0: f32[i0, i2]) -> T5 {
 TEST(UnitStreams, AUnitRunsOnSlicesAndGivesTheSameBits) {
   const std::string marks[] = {"parallelize(T5, axis=0, type=Stream)",
                                "split(T5, axis=0, factor=3)\n  parallelize(T5, axis=0, type=Stream)"};
-  const std::vector<float> whole = run(*parse(kSoftmaxRows), Grouping::Single, {7, 5});
+  const std::vector<float> whole = run(*fusionFrom(kSoftmaxRows), Grouping::Single, {7, 5});
   for (const std::string& mark : marks) {
-    const auto fusion = parse(kSoftmaxRows + std::string("schedule {\n  ") + mark + "\n}\n");
+    const auto fusion = fusionFrom(kSoftmaxRows + std::string("schedule {\n  ") + mark + "\n}\n");
     const auto program = lowerToHostProgram(*fusion, {.grouping = Grouping::Units});
     bool has_loop = false;
     for (const Expr* expr : program->topLevel().exprs) has_loop = has_loop || expr->name() == "FOR";
@@ -51,7 +45,7 @@ TEST(UnitStreams, AUnitRunsOnSlicesAndGivesTheSameBits) {
 }
 
 TEST(UnitStreams, AUnitThatReducesOverTheAxisIsRefused) {
-  const auto fusion = parse(std::string(kSoftmaxRows) + "schedule {\n  parallelize(T5, axis=1, type=Stream)\n}\n");
+  const auto fusion = fusionFrom(std::string(kSoftmaxRows) + "schedule {\n  parallelize(T5, axis=1, type=Stream)\n}\n");
   EXPECT_THROW(static_cast<void>(lowerToHostProgram(*fusion, {.grouping = Grouping::Units})), Error);
 }
 

@@ -4,10 +4,8 @@
 #include <map>
 
 #include "base/error.h"
-#include "define/callables.h"
 #include "host/text/host_parser.h"
-#include "ir/text/fusion_parser.h"
-#include "schedule/commands.h"
+#include "program_of.h"
 
 namespace tokamak {
 
@@ -33,9 +31,7 @@ std::string withTensors(std::string_view text, const std::map<std::string, std::
 
 }  // namespace
 
-std::unique_ptr<Fusion> fusionOf(std::string_view text) {
-  return parseFusion(text, "test.fusion", {.resolver = &definingResolver(), .scheduler = &scheduleCommands()});
-}
+std::unique_ptr<Fusion> fusionOf(std::string_view text) { return fusionFrom(text); }
 
 std::string textOf(const HostText& parts) {
   std::map<std::string, std::string, std::less<>> tensors;

@@ -9,17 +9,14 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "define/callables.h"
 #include "heuristics/cuda_schedule.h"
 #include "heuristics/schedule_parameters.h"
-#include "ir/text/fusion_parser.h"
-#include "schedule/commands.h"
+#include "program_of.h"
 
 namespace tokamak {
 
-inline std::shared_ptr<Fusion> parseScheduled(std::string_view text) {
-  return parseFusion(text, "test", {.resolver = &definingResolver(), .scheduler = &scheduleCommands()});
-}
+/// Shared, as lowering takes it.
+inline std::shared_ptr<Fusion> parseScheduled(std::string_view text) { return fusionFrom(text); }
 
 inline CudaScheduleParameters chosenFor(std::string_view text, const KernelTarget& target = hopperTarget()) {
   return chooseCudaParameters(requireRows(*parseScheduled(text)), target, {});

@@ -8,21 +8,15 @@
 #include <gtest/gtest.h>
 
 #include "analysis/domain_graph.h"
-#include "define/callables.h"
 #include "error_of.h"
 #include "ir/clone.h"
 #include "ir/equal.h"
-#include "ir/text/fusion_parser.h"
 #include "ir/text/fusion_printer.h"
 #include "ir/verifier.h"
-#include "schedule/commands.h"
+#include "program_of.h"
 #include "schedule/inline.h"
 
 namespace tokamak {
-
-inline std::unique_ptr<Fusion> readScheduled(const std::string& text) {
-  return parseFusion(text, "test.fusion", {.resolver = &definingResolver(), .scheduler = &scheduleCommands()});
-}
 
 /// The canonical text of a legal fusion; fails the test where it is not legal or does not read back as itself.
 inline std::string checkedText(const Fusion& fusion) {
@@ -31,7 +25,7 @@ inline std::string checkedText(const Fusion& fusion) {
     ADD_FAILURE() << violation.invariant << ": " << violation.message << "\n" << text;
   EXPECT_EQ(inlineProblem(fusion, DomainGraph(fusion)), "") << text;
   try {
-    const auto again = readScheduled(text);
+    const auto again = fusionFrom(text);
     EXPECT_EQ(firstDifference(fusion, *again), "") << text;
     EXPECT_EQ(printFusion(*again), text);
     EXPECT_EQ(firstDifference(fusion, *cloneFusion(fusion)), "") << text;
@@ -43,7 +37,7 @@ inline std::string checkedText(const Fusion& fusion) {
 
 /// The canonical text of `definition` after these commands, from its first line behind the header on.
 inline std::string after(const std::string& definition, const std::string& commands) {
-  const std::string text = checkedText(*readScheduled(definition + "schedule {\n" + commands + "\n}\n"));
+  const std::string text = checkedText(*fusionFrom(definition + "schedule {\n" + commands + "\n}\n"));
   return text.substr(text.find("{\n") + 2);
 }
 
@@ -56,7 +50,7 @@ inline std::string scheduleAfter(const std::string& definition, const std::strin
 
 /// The message of the Schedule error that the commands end in.
 inline std::string refusalOf(const std::string& definition, const std::string& commands) {
-  const Error error = errorOf([&] { readScheduled(definition + "schedule {\n" + commands + "\n}\n"); });
+  const Error error = errorOf([&] { fusionFrom(definition + "schedule {\n" + commands + "\n}\n"); });
   EXPECT_EQ(error.code(), ErrorCode::Schedule) << error.message();
   return error.message();
 }

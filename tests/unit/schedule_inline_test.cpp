@@ -153,7 +153,7 @@ TEST(ScheduleInline, PropagationLeavesSharedLoopsAlone) {
 }
 
 TEST(ScheduleInline, PositionsThatAnotherChangeMadeIllegalAreFound) {
-  const auto fusion = readScheduled(std::string(kChain) + "schedule { inline_most() }");
+  const auto fusion = fusionFrom(std::string(kChain) + "schedule { inline_most() }");
   EXPECT_EQ(inlineProblem(*fusion, DomainGraph(*fusion)), "");
   TensorView* last = tensorOf(*fusion, 3);
   std::swap(last->mutableDomain().loop[0], last->mutableDomain().loop[1]);
@@ -169,7 +169,7 @@ TEST(ScheduleInline, ALongChainWithReuseIsInlinedInTime) {
   for (int i = 2; i <= 1001; ++i)
     text +=
         "  T" + std::to_string(i) + " = add(T" + std::to_string(i - 1) + ", T" + std::to_string((i + 1) / 2) + ")\n";
-  const auto fusion = readScheduled(text + "}\nschedule { inline_most() }");
+  const auto fusion = fusionFrom(text + "}\nschedule { inline_most() }");
   EXPECT_EQ(tensorOf(*fusion, 1)->inlinePosition(), 2);
 }
 

@@ -16,7 +16,7 @@ constexpr const char* kBias =
 /// The loop nests of tensors after the commands.
 std::vector<std::string> loopsAfter(const std::string& definition, const std::string& commands,
                                     const std::vector<int64_t>& labels) {
-  const auto fusion = readScheduled(definition + "schedule { " + commands + " }");
+  const auto fusion = fusionFrom(definition + "schedule { " + commands + " }");
   checkedText(*fusion);
   std::vector<std::string> loops;
   for (const int64_t label : labels) loops.push_back(loopText(*tensorOf(*fusion, label)));
@@ -135,7 +135,7 @@ TEST(ScheduleParallelizeLike, AnRfactorsTensorsAreOneNeighborhood) {
 
 TEST(ScheduleParallelizeLike, WhatCannotBeMarkedIsNamedAndNothingIsMarked) {
   const std::string definition = kRowChain;
-  const auto fusion = readScheduled(definition + "schedule { reorder(T1, [1, 0]) parallelize(T3, 1, Vectorize) }");
+  const auto fusion = fusionFrom(definition + "schedule { reorder(T1, [1, 0]) parallelize(T3, 1, Vectorize) }");
   const std::string before = printFusion(*fusion);
   const ScheduleCommand command{.name = "parallelize_like",
                                 .arguments = {{{}, static_cast<Val*>(tensorOf(*fusion, 3))}},

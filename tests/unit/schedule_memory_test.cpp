@@ -67,7 +67,7 @@ TEST(ScheduleMemory, AllocationsThatAreNoOrderOfTheLoopsAreRefused) {
 }
 
 TEST(ScheduleMemory, AnAllocationOfOtherAxesIsSaidToHaveNoText) {
-  const auto fusion = readScheduled(std::string(kCopiedChain) + "schedule { split(T1, axis=1, factor=8) }");
+  const auto fusion = fusionFrom(std::string(kCopiedChain) + "schedule { split(T1, axis=1, factor=8) }");
   TensorDomain& domain = tensorOf(*fusion, 1)->mutableDomain();
   domain.allocation = {domain.loop[1], domain.loop[2]};
   EXPECT_THAT(printFusion(*fusion), HasSubstr("  // the allocation domain of T1 is not made of axes"));
@@ -78,8 +78,8 @@ TEST(ScheduleMemory, ACircularBufferIsPrinted) {
             "  circular_buffer(T1, stages=3, prefetch=2)\n");
   EXPECT_EQ(scheduleAfter(kCopiedChain, "circular_buffer(T1, 2)"), "  circular_buffer(T1, stages=2, prefetch=1)\n");
   const std::string text = kCopiedChain;
-  EXPECT_THAT(firstDifference(*readScheduled(text + "schedule { circular_buffer(T1, 3) }"),
-                              *readScheduled(text + "schedule { circular_buffer(T1, 2) }")),
+  EXPECT_THAT(firstDifference(*fusionFrom(text + "schedule { circular_buffer(T1, 3) }"),
+                              *fusionFrom(text + "schedule { circular_buffer(T1, 2) }")),
               HasSubstr("the circular buffers of T1"));
 }
 
@@ -115,8 +115,8 @@ TEST(ScheduleSwizzle, AStepOfTwoAxesIsPrintedAndRead) {
 
 TEST(ScheduleSwizzle, FormsDiffer) {
   const std::string text = kCopiedChain;
-  EXPECT_NE(firstDifference(*readScheduled(text + "schedule { split(T1, 0, 8) swizzle(T1, 1, 2) }"),
-                            *readScheduled(text + "schedule { split(T1, 0, 8) swizzle(T1, 1, 2, cyclic_shift) }")),
+  EXPECT_NE(firstDifference(*fusionFrom(text + "schedule { split(T1, 0, 8) swizzle(T1, 1, 2) }"),
+                            *fusionFrom(text + "schedule { split(T1, 0, 8) swizzle(T1, 1, 2, cyclic_shift) }")),
             "");
 }
 
@@ -165,7 +165,7 @@ TEST(ScheduleMarks, RulesAreCheckedWhereTheMarkIsSet) {
             "first, mark "
             "then");
   const auto fusion =
-      readScheduled(std::string(kCopiedChain) + "schedule { split(T1, 1, 4) parallelize(T1, 2, Vectorize) }");
+      fusionFrom(std::string(kCopiedChain) + "schedule { split(T1, 1, 4) parallelize(T1, 2, Vectorize) }");
   Axes& loop = tensorOf(*fusion, 1)->mutableDomain().loop;
   std::swap(loop[1], loop[2]);
   EXPECT_EQ(violationsOf(*fusion, Stage::Scheduled).front().message,

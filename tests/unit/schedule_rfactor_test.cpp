@@ -23,7 +23,7 @@ std::string axesText(const Axes& axes) {
 
 TEST(ScheduleRfactor, TheNamedPartIsReducedFirst) {
   const auto fusion =
-      readScheduled(std::string(kRows) + "schedule { split(T1, axis=1, factor=4) T2 = rfactor(T1, axes=[1]) }");
+      fusionFrom(std::string(kRows) + "schedule { split(T1, axis=1, factor=4) T2 = rfactor(T1, axes=[1]) }");
   const TensorView* part = tensorOf(*fusion, 2);
   EXPECT_EQ(axesText(part->domain().root), "i{i0}, r{i2}");
   EXPECT_EQ(axesText(part->logical()), "i{i0}, r{( ceilDiv(i2, 4) )}rf, i{4}rf");
@@ -60,7 +60,7 @@ TEST(ScheduleRfactor, MergedAxesAreFactored) {
 
 TEST(ScheduleRfactor, AnotherReductionAxisIsLeftToTheRest) {
   const auto fusion =
-      readScheduled(std::string(kTwoAxes) + "schedule { split(T1, axis=2, factor=4) T2 = rfactor(T1, axes=[2]) }");
+      fusionFrom(std::string(kTwoAxes) + "schedule { split(T1, axis=2, factor=4) T2 = rfactor(T1, axes=[2]) }");
   EXPECT_EQ(axesText(tensorOf(*fusion, 2)->logical()), "i{i0}, i{i2}, r{( ceilDiv(i3, 4) )}rf, i{4}rf");
   EXPECT_EQ(axesText(tensorOf(*fusion, 1)->logical()), "i{i0}, r{i2}, r{4}");
   EXPECT_EQ(after(kTwoAxes, "split(T1, axis=2, factor=4) T2 = rfactor(T1, axes=[2])"),
@@ -124,7 +124,7 @@ TEST(ScheduleRfactor, IllegalUsesAreRefused) {
                         "merge(T1, axis=1) split(T1, axis=1, factor=4) T2 = rfactor(T1, axes=[1])"),
               HasSubstr("is made by a step from an axis (bSerial{1}) of T1, which is no reduction axis"));
   EXPECT_THAT(errorOf([] {
-                readScheduled(std::string(kRows) + "schedule { split(T1, axis=1, factor=4) rfactor(T1, axes=[1]) }");
+                fusionFrom(std::string(kRows) + "schedule { split(T1, axis=1, factor=4) rfactor(T1, axes=[1]) }");
               }).message(),
               HasSubstr("rfactor' gives a tensor; expected 'T<n> =' before it"));
 }

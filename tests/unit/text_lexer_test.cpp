@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/error.h"
+#include "error_of.h"
 #include "ir/fusion.h"
 #include "ir/text/lexer.h"
 #include "ir/text/scalar_text.h"
@@ -16,14 +16,7 @@ std::vector<std::string> texts(std::string_view text) {
   return out;
 }
 
-std::string lexingErrorOf(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
+std::string lexingErrorOf(const auto& action) { return errorOf(action).what(); }
 
 TEST(Lexer, CutsWordsNumbersStringsAndPunctuation) {
   EXPECT_THAT(texts("T1 = cast(T0, x=-4) // rest\n->i0{a.b}\"s\\n\""),
