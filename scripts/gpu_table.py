@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints results of `scripts/gpu bench peers latency` as tables, or puts them between the markers of a document.
 
-    scripts/gpu_table.py [--suite FILE] [--peers FILE] [--latency FILE] [--brief] [--into DOCUMENT] [--check]
+    scripts/gpu_table.py [--suite FILE] [--peers FILE] [--latency FILE] [--launch-peers FILE] [--brief] [--into DOCUMENT] [--check]
 
 Peers are those of the same run, on the same machine; without their file the table is ours alone. --brief picks a dozen rows (the geomean is always that of all cases). --into replaces what stands between `<!-- gpu table -->` and `<!-- end -->`; with
 --check nothing is written, and the exit code says whether the document is up to date.
@@ -103,14 +103,18 @@ def peers_table(rows: list[dict[str, Any]], peers: dict[str, Any], cases: str) -
     return "\n".join(lines) + "\n\n" + "\n\n".join(said) + "\n"
 
 
-def latency_table(result: dict[str, Any]) -> str:
+def latency_table(result: dict[str, Any], peers: dict[str, Any] | None) -> str:
     us = result["microseconds"]
     lines = ["| tensor arguments | the driver's bare launch, us | a plan's step | with changed addresses |", "|---|---|---|---|"]
     lines += [f"| {n} | {us[f'bare {n}']:.2f} | {us[f'step {n}']:.2f} | {us[f'patched {n}']:.2f} |" for n in (0, 4, 20, 64)]
     return "\n".join(lines) + (
         f"\n\nA program of one kernel, called from C++: {us['one-kernel program']:.2f} us; one of 100 kernels: {us['100 kernels, same pointers']:.2f} us "
         f"(the bare launch of such a graph: {us['bare graph']:.2f} us), {us['100 kernels, other pointers']:.1f} us where every address is another one.\n"
-    )
+    ) + ("" if peers is None else launch_peers(peers["microseconds"]))
+
+
+def launch_peers(us: dict[str, float]) -> str:
+    return "\nA call of such a kernel from Python, in the same run: " + ", ".join(f"`{name}` {value:.1f} us" for name, value in us.items()) + ".\n"
 
 
 def main() -> None:
@@ -118,6 +122,7 @@ def main() -> None:
     parser.add_argument("--suite", type=Path, default=RESULTS / "suite_h200.json")
     parser.add_argument("--peers", type=Path, default=RESULTS / "peers_h200.json")
     parser.add_argument("--latency", type=Path, default=RESULTS / "launch_latency_h200.json")
+    parser.add_argument("--launch-peers", type=Path, default=RESULTS / "launch_peers_h200.json")
     parser.add_argument("--brief", action="store_true")
     parser.add_argument("--into", type=Path)
     parser.add_argument("--check", action="store_true")
@@ -126,7 +131,8 @@ def main() -> None:
     cases = BRIEF if options.brief else ""
     has_peers = options.peers.exists()
     suite = peers_table(rows, json.loads(options.peers.read_text()), cases) if has_peers else suite_table(rows, cases)
-    text = suite + "\n" + latency_table(json.loads(options.latency.read_text()))
+    called = json.loads(options.launch_peers.read_text()) if options.launch_peers.exists() else None
+    text = suite + "\n" + latency_table(json.loads(options.latency.read_text()), called)
     if options.into is None:
         print(text, end="")
         return

@@ -1,5 +1,6 @@
 #include "runtime/cuda/packed_steps.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "runtime/cuda/cuda_workspace.h"
@@ -60,24 +61,35 @@ void PackedSteps::takeChanges() {
   changed_.clear();
 }
 
-void PackedSteps::patch(size_t source, void* value) {
-  if (known_[source] == value && !is_fresh_) return;
-  known_[source] = value;
-  const size_t end = first_use_[source + 1];
-  for (size_t i = first_use_[source]; i < end; ++i) {
-    const Use& use = uses_[i];
-    values_[use.slot] = static_cast<std::byte*>(value) + use.offset;
-    PackedStep& step = steps_[use.step];
-    if (!std::exchange(step.is_changed, true)) changed_.push_back(use.step);
-    if (!std::exchange(step.is_moved, true)) moved_.push_back(use.step);
+// Called for each of many values in every call: what is known already is only read.
+void PackedSteps::markMoved(uint32_t number) {
+  PackedStep& step = steps_[number];
+  if (step.is_moved) return;
+  step.is_moved = true;
+  moved_.push_back(number);
+  if (!std::exchange(step.is_changed, true)) changed_.push_back(number);
+}
+
+void PackedSteps::patch(size_t first_source, std::span<void* const> values) {
+  const std::span known = std::span(known_).subspan(first_source, values.size());
+  if (!is_fresh_ && std::ranges::equal(known, values)) return;
+  for (size_t v = 0; v < values.size(); ++v) {
+    if (known[v] == values[v] && !is_fresh_) continue;
+    known[v] = values[v];
+    const size_t end = first_use_[first_source + v + 1];
+    for (size_t i = first_use_[first_source + v]; i < end; ++i) {
+      const Use& use = uses_[i];
+      values_[use.slot] = static_cast<std::byte*>(values[v]) + use.offset;
+      markMoved(use.step);
+    }
   }
 }
 
 void PackedSteps::patch(std::span<void* const> bases, std::span<void* const> parameters) {
   for (const uint32_t step : moved_) steps_[step].is_moved = false;
   moved_.clear();
-  for (size_t i = 0; i < list_.base_count; ++i) patch(i, bases[i]);
-  for (size_t i = 0; i < list_.parameter_count; ++i) patch(list_.base_count + i, parameters[i]);
+  patch(0, bases.first(list_.base_count));
+  patch(list_.base_count, parameters.first(list_.parameter_count));
   is_fresh_ = false;
 }
 

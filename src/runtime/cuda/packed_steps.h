@@ -54,7 +54,9 @@ class PackedSteps {
     uint32_t step = 0;
     int64_t offset = 0;
   };
-  void patch(size_t source, void* value);
+  /// What buffers or parameters are now, from that one on.
+  void patch(size_t first_source, std::span<void* const> values);
+  void markMoved(uint32_t number);
 
   ReplaySteps list_;
   std::vector<void*> values_;  // as list_.slots
