@@ -9,6 +9,7 @@
 #include "heuristics/cuda_schedule.h"
 #include "heuristics/kernel_rows.h"
 #include "heuristics/schedule_parameters.h"
+#include "heuristics/split_outputs.h"
 #include "heuristics/values_by_hand.h"
 
 namespace tokamak {
@@ -53,6 +54,7 @@ KernelTarget hopperTarget() {
 }
 
 std::optional<std::string> whyNoKernel(Fusion& fusion, const KernelTarget& target) {
+  splitOutputs(fusion);
   KernelRows rows(fusion);
   if (auto problem = rows.find(WholeReductions::Refused)) return problem;
   return target.kind == TargetKind::Cuda ? whyNoCudaKernel(rows) : whyNoCpuKernel(rows);

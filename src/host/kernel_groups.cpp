@@ -70,7 +70,7 @@ std::unique_ptr<Fusion> unitOf(const Fusion& fusion, const SegmentedGroup& group
 bool mayBeOneKernel(const Fusion& fusion, const SegmentedGroup& group, const KernelTarget& target) {
   if (group.exprs.size() > kMostOps) return false;
   const std::unique_ptr<Fusion> unit = unitOf(fusion, group);
-  if (whyNoKernel(*unit, target) || (group.exprs.size() > 1 && !mayBeDealtOut(*unit))) return false;
+  if ((group.exprs.size() > 1 && !mayBeDealtOut(*unit)) || whyNoKernel(*unit, target)) return false;
   return !storeExpandedInFull(*unit) || !whyNoKernel(*unit, target);
 }
 

@@ -225,8 +225,9 @@ StatementRunner::Operands StatementRunner::operandsOf(const Expr& expr) const {
   const auto add = [&](TensorView* tensor, bool is_result) {
     const RunTensor& known = value(tensor);
     OperandDesc desc{known.dtype, known.sizes, known.strides, std::min(known.alignment, alignmentOf(known.address))};
+    const bool is_empty = std::ranges::find(desc.sizes, 0) != desc.sizes.end();
     for (size_t i = 0; i < desc.sizes.size(); ++i) {
-      if (is_result && desc.strides[i] == 0 && desc.sizes[i] > 1) desc.sizes[i] = 1;
+      if (is_result && !is_empty && desc.strides[i] == 0 && desc.sizes[i] > 1) desc.sizes[i] = 1;
     }
     operands.descs.push_back(std::move(desc));
     operands.addresses.push_back(known.address);

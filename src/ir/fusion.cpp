@@ -281,6 +281,12 @@ void Fusion::addOutput(TensorView* output) {
   outputs_.push_back(output);
 }
 
+void Fusion::replaceOutput(TensorView* output, TensorView* by) {
+  TK_CHECK(&by->fusion() == this && !output_aliases_.contains(output), "{} cannot be given in place of {}",
+           toString(*by), toString(*output));
+  std::ranges::replace(outputs_, output, by);
+}
+
 void Fusion::aliasOutput(TensorView* output, Val* target, bool is_hidden) {
   TK_REQUIRE(isInput(target) && target->kind() == ValKind::Tensor, Definition,
              "alias: the target of {} must be an input tensor", toString(*output));

@@ -90,6 +90,8 @@ class Fusion {
   // --- the program ---
   void addInput(Val* input);
   void addOutput(TensorView* output);
+  /// Puts `by` in the place of an output that updates no input.
+  void replaceOutput(TensorView* output, TensorView* by);
   void aliasOutput(TensorView* output, Val* target, bool is_hidden = false);
   const std::vector<Val*>& inputs() const { return inputs_; }
   const std::vector<TensorView*>& outputs() const { return outputs_; }

@@ -232,4 +232,12 @@ void parallelize(TensorView* tensor, int64_t axis, ParallelType type) {
   domain->parallelize(type);
 }
 
+bool isScheduled(const Fusion& fusion) {
+  return std::ranges::any_of(fusion.allTensors(), [](const TensorView* tensor) {
+    return tensor->inlinePosition() > 0 || std::ranges::any_of(tensor->loop(), [](const IterDomain* axis) {
+             return axis->parallelType() != ParallelType::Serial && axis->parallelType() != ParallelType::Stream;
+           });
+  });
+}
+
 }  // namespace tokamak

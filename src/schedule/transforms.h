@@ -63,4 +63,7 @@ bool keepsVectorInnermost(const TensorView& tensor, const std::vector<IterDomain
 /// Does one step on a loop nest in place: parts of a split side by side, a merged axis where its outer one was.
 void replaceAxes(std::vector<IterDomain*>& loop, const DomainExpr& step);
 
+/// Whether somebody said how a kernel of the fusion is to be made. Loops that are dealt out over streams alone do not say that.
+bool isScheduled(const Fusion& fusion);
+
 }  // namespace tokamak

@@ -59,6 +59,49 @@ TEST(UnusualMemory, ReductionsIntoOutputsOfAnyStrideOrder) {
   }
 }
 
+// Rows are heads, which are a part of an axis of the result.
+TEST(UnusualMemory, MergedHeadsIntoOutputsOfAnyStrideOrder) {
+  const auto fusion = fusionOf(R"(
+fusion f(T0: f32[rows, heads, size], T1: f32[size], T2: f32[rows, heads * size]) -> T5 {
+  T3 = rms_norm(T0, T1)
+  T4 = reshape(T3, shape=[rows, heads * size])
+  T5 = add(T4, T2)
+})");
+  for (const KernelRunner runner : {KernelRunner::Compiled, KernelRunner::Interpreted}) {
+    RunBench bench({.threads = 2, .poisons_memory = true, .runner = runner});
+    MultiDeviceExecutor executor = kernelsOf(*fusion, bench.device);
+    for (const int64_t heads : {0, 1, 3}) {
+      for (const int64_t size : {0, 1, 8, 37}) {
+        const auto inputs = bench.inputsOf(*fusion, {{"rows", 5}, {"heads", heads}, {"size", size}});
+        const int64_t columns = heads * size;
+        EXPECT_EQ(differenceFromOracle(*fusion, oracleInputsOf(inputs), executor.runWithInput(inputs)), "");
+        for (const int64_t gap : {0, 3}) {
+          for (const std::vector<int64_t>& strides :
+               {std::vector<int64_t>{1, 5 + gap}, std::vector<int64_t>{columns + gap, 1}, {2 * columns + gap, 2}}) {
+            const std::vector<Tensor> given = {bench.empty(DataType::F32, {5, columns}, strides)};
+            EXPECT_EQ(differenceFromOracle(*fusion, oracleInputsOf(inputs), executor.runWithInput(inputs, given)), "")
+                << heads << ", " << size << ", gap " << gap;
+          }
+        }
+      }
+    }
+  }
+}
+
+// As many elements as before, because there are none. What is a row does not depend on that.
+TEST(UnusualMemory, ReshapesOfNothing) {
+  const auto fusion = fusionOf(R"(
+fusion f(T0: f32[i0, i1, i0]) -> T3 {
+  T1 = sum(T0, axes=[0, 2])
+  T2 = add(T0, broadcast(T1, flags=[true, false, true]))
+  T3 = reshape(T2, shape=[i0, i1])
+})");
+  RunBench bench({.threads = 2, .poisons_memory = true, .runner = KernelRunner::Interpreted});
+  MultiDeviceExecutor executor = kernelsOf(*fusion, bench.device);
+  const auto inputs = bench.inputsOf(*fusion, {{"i0", 3}, {"i1", 0}});
+  EXPECT_EQ(differenceFromOracle(*fusion, oracleInputsOf(inputs), executor.runWithInput(inputs)), "");
+}
+
 // Addresses that nothing stands behind until they are touched.
 class SparseMemory {
  public:

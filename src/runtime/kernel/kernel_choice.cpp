@@ -8,18 +8,11 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "schedule/transforms.h"
 
 namespace tokamak {
 
 namespace {
-
-bool isScheduledByHand(const Fusion& fusion) {
-  return std::ranges::any_of(fusion.allTensors(), [](const TensorView* tensor) {
-    return tensor->inlinePosition() > 0 || std::ranges::any_of(tensor->loop(), [](const IterDomain* axis) {
-             return axis->parallelType() != ParallelType::Serial && axis->parallelType() != ParallelType::Stream;
-           });
-  });
-}
 
 void collectSymbols(Scalar& scalar, std::set<Scalar*, ById>& into) {
   if (scalar.isSymbol()) into.insert(&scalar);
@@ -107,7 +100,7 @@ ShapeChooser::ShapeChooser(const Fusion& program, std::vector<Scalar*> symbols, 
       opened_(policy == ExtentPolicy::Divisors ? Role::Multiple : Role::Any),
       tensors_(tensorsOf(program.inputs())),
       input_count_(tensors_.size()),
-      is_scheduled_(isScheduledByHand(program)) {
+      is_scheduled_(tokamak::isScheduled(program)) {
   tensors_.insert(tensors_.end(), program.outputs().begin(), program.outputs().end());
   if (policy == ExtentPolicy::Open) return;
   const SymbolPlaces places = symbolPlaces(program);

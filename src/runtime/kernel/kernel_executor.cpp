@@ -55,6 +55,7 @@ kir::LaunchSize BoundKernel::size() const {
 KernelExecutor::KernelExecutor(const Fusion& program, std::vector<bool> is_parameter,
                                const KernelExecutorOptions& options)
     : program_(cloneFusion(program)),
+      output_parts_(splitOutputs(*program_)),
       is_parameter_(std::move(is_parameter)),
       options_(options),
       chooser_(*program_, structuralFormOf(*program_).symbols, policyFor(options.target)),
@@ -82,8 +83,9 @@ std::vector<std::shared_ptr<const KernelCode>> KernelExecutor::codes() const {
   return codes_;
 }
 
-std::shared_ptr<const BoundKernel> KernelExecutor::bindNew(std::span<const OperandDesc> operands,
+std::shared_ptr<const BoundKernel> KernelExecutor::bindNew(std::span<const OperandDesc> given,
                                                            std::span<const std::optional<ScalarValue>> values) {
+  const std::vector<OperandDesc> operands = splitOperands(*program_, output_parts_, given, sizesOf(values));
   KernelShape shape = chooser_.choose(operands, values, openSymbols(values));
   // Registers hold sums of columns, as many as there are.
   if (!chooser_.isScheduled() && !shapedFor(shape).rows->columnParts().empty())
@@ -120,6 +122,14 @@ std::shared_ptr<const BoundKernel> KernelExecutor::bindNew(std::span<const Opera
   }
   bound->code = code;
   return bound;
+}
+
+ScalarBindings KernelExecutor::sizesOf(std::span<const std::optional<ScalarValue>> values) const {
+  ScalarBindings sizes;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i]) sizes[chooser_.symbols()[i]] = *values[i];
+  }
+  return sizes;
 }
 
 // A program that comes with ever new sizes gets code for all of them in the end: an extent that has been many constants is none for further values.

@@ -13,6 +13,7 @@
 
 #include "device/device.h"
 #include "device/kernel_observer.h"
+#include "heuristics/split_outputs.h"
 #include "ir/structural_form.h"
 #include "kernel/bind_kernel.h"
 #include "kernel/kernel.h"
@@ -101,8 +102,9 @@ class KernelExecutor {
     std::vector<int64_t> narrow_limits;  ///< 32-bit indices are enough while no symbol of the kernel is above these
   };
 
-  std::shared_ptr<const BoundKernel> bindNew(std::span<const OperandDesc> operands,
+  std::shared_ptr<const BoundKernel> bindNew(std::span<const OperandDesc> given,
                                              std::span<const std::optional<ScalarValue>> values);
+  ScalarBindings sizesOf(std::span<const std::optional<ScalarValue>> values) const;
   /// Per symbol of the program, whether this value of it is no constant.
   std::vector<bool> openSymbols(std::span<const std::optional<ScalarValue>> values);
   const Shaped& shapedFor(const KernelShape& shape);
@@ -113,6 +115,7 @@ class KernelExecutor {
   std::string reasonFor(const KernelChoice& choice) const;
 
   std::unique_ptr<Fusion> program_;
+  std::vector<OutputParts> output_parts_;  ///< what became of its outputs
   std::vector<bool> is_parameter_;
   KernelExecutorOptions options_;
   ShapeChooser chooser_;

@@ -6,6 +6,8 @@
 #include "analysis/bind_shape.h"
 #include "base/error.h"
 #include "compute/fitting_sizes.h"
+#include "heuristics/split_outputs.h"
+#include "ir/clone.h"
 #include "kernel/bind_kernel.h"
 #include "lower/lower_kernel.h"
 #include "runtime/kernel/shaped_program.h"
@@ -49,20 +51,29 @@ std::vector<int64_t> symbolBits(const kir::Kernel& kernel, const ScalarBindings&
 PreparedKernel prepareKernel(const Fusion& program, std::span<const OperandDesc> operands,
                              const ScalarBindings& bindings, const KernelRecipe& recipe) {
   requireFittingSizes(program, bindings);
-  const ShapeChooser chooser(program, program.allSymbols(), recipe.extents);
+  Fusion split(program.name());
+  Cloner cloner(split);
+  cloneInto(program, cloner);
+  std::vector<Scalar*> symbols;
   std::vector<std::optional<ScalarValue>> values;
-  for (const Scalar* symbol : chooser.symbols()) {
+  ScalarBindings sizes;
+  for (Scalar* symbol : program.allSymbols()) {
     const auto found = bindings.find(symbol);
+    symbols.push_back(cloner.clone(symbol));
     values.push_back(found == bindings.end() ? std::nullopt : std::optional(found->second));
+    if (values.back()) sizes[symbols.back()] = *values.back();
   }
-  const KernelShape shape = chooser.choose(operands, values);
-  const ShapedProgram shaped = shapeProgram(program, chooser, shape);
+  const std::vector<OutputParts> parts = splitOutputs(split);
+  const std::vector<OperandDesc> given = splitOperands(split, parts, operands, sizes);
+  const ShapeChooser chooser(split, symbols, recipe.extents);
+  const KernelShape shape = chooser.choose(given, values);
+  const ShapedProgram shaped = shapeProgram(split, chooser, shape);
   PreparedKernel prepared;
   prepared.name = program.name();
   prepared.bindings = bindingsOf(shaped.symbols, values);
   if (!chooser.isScheduled()) recipe.schedule(*shaped.fusion, prepared.bindings);
   prepared.kernel = lowerKernel(shaped.fusion, "tokamak_kernel", shape.alignment, recipe.passes);
-  prepared.elements = bindOperands(prepared.kernel, operands, prepared.bindings);
+  prepared.elements = bindOperands(prepared.kernel, given, prepared.bindings);
   prepared.operands.resize(operands.size());
   std::iota(prepared.operands.begin(), prepared.operands.end(), size_t{0});
   return prepared;

@@ -51,6 +51,7 @@ class Drawer {
   int drawNormalisation();
   int drawSumOfPowers();
   int drawReshapedReduction();
+  int drawMergedNormalisation();
   int drawCast();
   int drawSet();
   int drawBroadcast();

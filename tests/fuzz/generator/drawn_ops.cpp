@@ -186,7 +186,21 @@ int Drawer::drawSumOfPowers() {
   return powers == kNone ? difference : appendReduction(powers, ReductionKind::Sum, axes);
 }
 
+// What was normalised, with two axes merged, and something that goes with it.
+int Drawer::drawMergedNormalisation() {
+  const int node = drawNormalisation();
+  if (node == kNone || sizesOf(node).size() < 2) return node;
+  std::vector<int64_t> sizes = sizesOf(node);
+  const auto at = static_cast<size_t>(random_.below(static_cast<int64_t>(sizes.size()) - 1));
+  sizes[at] *= sizes[at + 1];
+  sizes.erase(sizes.begin() + static_cast<int64_t>(at) + 1);
+  const int merged =
+      append({.sizes = std::move(sizes), .op = OpKind::ReshapeOp, .operands = {{.node = node}}}, limitOf(node));
+  return random_.chance(70) ? drawPointwiseOn(merged) : merged;
+}
+
 int Drawer::drawReshapedReduction() {
+  if (random_.chance(50)) return drawMergedNormalisation();
   const int node = drawReshape();
   if (node == kNone || sizesOf(node).empty()) return kNone;
   return appendReduction(node, ReductionKind::Sum, pickAxes(static_cast<int64_t>(sizesOf(node).size())));

@@ -1,0 +1,115 @@
+// Outputs that kernels give in more axes than the program does.
+#include <gtest/gtest.h>
+
+#include "heuristics/kernel_target.h"
+#include "heuristics/split_outputs.h"
+#include "ir/clone.h"
+#include "kernels/kernel_case.h"
+
+namespace tokamak {
+namespace {
+
+constexpr std::string_view kHeads = R"(
+fusion f(T0: f32[rows, heads, 64], T1: f32[rows, heads * 64]) -> T5 {
+  T2 = sum(T0, axes=[2])
+  T3 = sub(T0, broadcast(T2, flags=[false, false, true]))
+  T4 = reshape(T3, shape=[rows, heads * 64])
+  T5 = mul(T4, T1)
+})";
+
+TEST(SplitOutputs, AreGivenInTheAxesThatWereMerged) {
+  const auto fusion = fusionFrom(kHeads);
+  EXPECT_EQ(splitOutputs(*fusion), (std::vector<OutputParts>{{1, 2}}));
+  const TensorView& output = *fusion->outputs()[0];
+  EXPECT_EQ(describe(output), "f32[rows, heads, 64]");
+  EXPECT_EQ(output.label(), 5);
+  EXPECT_EQ(nameOf(*asTensor(output.definition()->inputs()[0])), "T3");
+  EXPECT_EQ(whyNoKernel(*fusionFrom(kHeads), hopperTarget()), std::nullopt);
+  EXPECT_EQ(whyNoKernel(*fusionFrom(kHeads), cpuTarget()), std::nullopt);
+}
+
+TEST(SplitOutputs, AxesThatWereMergedTwiceAreSplitTwice) {
+  const auto fusion = fusionFrom(R"(
+fusion f(T0: f32[a, b, c, d]) -> T5 {
+  T1 = sub(T0, broadcast(sum(T0, axes=[3]), flags=[false, false, false, true]))
+  T2 = reshape(T1, shape=[a, b, c * d])
+  T3 = exp(T2)
+  T4 = reshape(T3, shape=[a, b * (c * d)])
+  T5 = neg(T4)
+})");
+  EXPECT_EQ(splitOutputs(*fusion), (std::vector<OutputParts>{{1, 3}}));
+  EXPECT_EQ(describe(*fusion->outputs()[0]), "f32[a, b, c, d]");
+}
+
+// A set is a copy of the same values; narrow results are casts of wide ones.
+TEST(SplitOutputs, GoThroughCastsAndSets) {
+  const auto fusion = fusionFrom(R"(
+fusion f(T0: bf16[a, b, c], T1: bf16[b * c]) -> (T7, T8) {
+  T2 = cast(T0, dtype=f32)
+  T3 = sub(T2, broadcast(max(T2, axes=[2]), flags=[false, false, true]))
+  T4 = reshape(T3, shape=[a, b * c])
+  T5 = set(T4)
+  T6 = mul(T5, cast(T1, dtype=f32))
+  T7 = cast(T6, dtype=bf16)
+  T8 = neg(T0)
+})");
+  EXPECT_EQ(splitOutputs(*fusion), (std::vector<OutputParts>{{1, 2}, {1, 1, 1}}));
+  EXPECT_EQ(describe(*fusion->outputs()[0]), "bf16[a, b, c]");
+  EXPECT_EQ(describe(*fusion->outputs()[1]), "f32[a, b, c]");
+}
+
+TEST(SplitOutputs, StayWhereNothingIsGained) {
+  const auto isLeft = [](std::string_view text) {
+    const auto fusion = fusionFrom(text);
+    const std::string before = describe(*fusion->outputs()[0]);
+    return splitOutputs(*fusion).empty() && describe(*fusion->outputs()[0]) == before;
+  };
+  // Rows are whole as it is.
+  EXPECT_TRUE(isLeft("fusion f(T0: f32[a, b, c]) -> T1 { T1 = exp(reshape(T0, shape=[a, b * c])) }"));
+  EXPECT_TRUE(isLeft(R"(fusion f(T0: f32[a, b, c]) -> T2 {
+  T1 = sub(T0, broadcast(sum(T0, axes=[1, 2]), flags=[false, true, true]))
+  T2 = exp(reshape(T1, shape=[a, b * c]))
+})"));
+  // No kernel, split or not: a product.
+  EXPECT_TRUE(isLeft(R"(fusion f(T0: f32[a, b, c], T1: f32[b * c, d]) -> T4 {
+  T2 = sub(T0, broadcast(sum(T0, axes=[2]), flags=[false, false, true]))
+  T3 = exp(reshape(T2, shape=[a, b * c]))
+  T4 = matmul(T3, T1)
+})"));
+  // Memory may have one element of an expanded axis.
+  EXPECT_TRUE(isLeft(R"(fusion f(T0: f32[a, b, c]) -> T3 {
+  T1 = sub(T0, broadcast(sum(T0, axes=[2]), flags=[false, false, true]))
+  T2 = exp(reshape(T1, shape=[a, b * c]))
+  T3 = expand(broadcast(T2, flags=[false, false, true]), shape=[a, b * c, 3])
+})"));
+  // Somebody has said how it is to be made.
+  EXPECT_TRUE(isLeft(R"(fusion f(T0: f32[a, b, c]) -> T2 {
+  T1 = sub(T0, broadcast(sum(T0, axes=[2]), flags=[false, false, true]))
+  T2 = exp(reshape(T1, shape=[a, b * c]))
+}
+schedule {
+  parallelize(T2, axis=0, type=BIDx)
+})"));
+}
+
+TEST(SplitOutputs, AreViewsOfAnyMemory) {
+  const auto fusion = fusionFrom(kHeads);
+  const std::vector<OutputParts> parts = splitOutputs(*fusion);
+  ScalarBindings sizes;
+  for (Scalar* symbol : fusion->allSymbols()) sizes[symbol] = int64_t{symbol->name() == "rows" ? 5 : 3};
+  const std::vector<OperandDesc> given = {{DataType::F32, {5, 3, 64}, {192, 64, 1}, 16},
+                                          {DataType::F32, {5, 192}, {192, 1}, 16},
+                                          {DataType::F32, {5, 192}, {1, 7}, 4}};
+  const std::vector<OperandDesc> split = splitOperands(*fusion, parts, given, sizes);
+  EXPECT_EQ(split[1].sizes, given[1].sizes);
+  EXPECT_EQ(split[2].sizes, (std::vector<int64_t>{5, 3, 64}));
+  EXPECT_EQ(split[2].strides, (std::vector<int64_t>{1, 448, 7}));
+  EXPECT_EQ(split[2].alignment, 4);
+  std::vector<OperandDesc> wrong = given;
+  wrong[2].sizes[1] = 191;
+  EXPECT_EQ(messageOf(ErrorCode::Bind, [&] { splitOperands(*fusion, parts, wrong, sizes); }),
+            "T5 has 191 elements along axis 1, not 192");
+}
+
+}  // namespace
+}  // namespace tokamak
