@@ -80,7 +80,7 @@ void RowPasses::find(const kir::Statements& statements, Scalar* row) {
     std::erase_if(loops, [&](const Pass& pass) { return 2 * pass.turns <= most && pass.turns != most; });
     if (loops.size() < 2) continue;
     rows_.insert(row);
-    fetching_[{row, tensor}] = loops[loops.size() - 2].index;
+    fetching_[{row, tensor}] = loops.back().index;
   }
 }
 

@@ -1,4 +1,4 @@
-// RowPasses: what a kernel with one thread per block goes over several times. The memory would do nothing while a row that is in the cache is gone
+// RowPasses: what a kernel with one thread per block goes over several times. The memory would read nothing while a row that is in the cache is gone
 // over again: meanwhile the next row can be fetched.
 #pragma once
 
@@ -20,7 +20,7 @@ class RowPasses {
   Scalar* rowAround(std::span<Scalar* const> outside) const;
   /// Whether several loops of the row go over the tensor.
   bool isRepeated(const Scalar& row, const TensorView& tensor) const { return fetching_.contains({&row, &tensor}); }
-  /// Whether the loop is (part of) the last but one of these: the next row is fetched in it, early enough, and late enough not to be gone again.
+  /// Whether the loop is (part of) the last of these: the next row is fetched in it, beside what is written, and late enough not to be gone again.
   bool isFetchedIn(const kir::Loop& loop, std::span<Scalar* const> outside, const Scalar& row,
                    const TensorView& tensor) const;
 
