@@ -67,6 +67,8 @@ CudaScheduleParameters legalParameters(const KernelRows& rows, CudaScheduleParam
     return parameters;
   }
   parameters.vector = std::min(parameters.vector, facts.vector);
+  parameters.rows_per_block =
+      std::clamp<int64_t>(target.threads_per_block / parameters.threads, 1, parameters.rows_per_block);
   parameters.spreads_rows = parameters.spreads_rows && !facts.is_whole && parameters.threads > 1;
   const bool may_share = facts.is_whole && parameters.threads > 1;
   parameters.cluster = may_share ? std::clamp<int64_t>(parameters.cluster, 1, kMostClusterBlocks) : 1;
@@ -199,9 +201,11 @@ static CudaScheduleParameters chooseParametersOf(const KernelRows& rows, const K
   constexpr int64_t kBatches = 4;
   const bool is_warp_per_row = vectors <= kWarp * kBatches;
   if (is_warp_per_row) {
-    parameters.threads = kWarp;
-    parameters.batches = (vectors + kWarp - 1) / kWarp;
-    parameters.rows_per_block = 4;
+    // Of short rows a warp has several: threads that have nothing of a row do not keep others from reading, but there are too few under way.
+    constexpr int64_t kThreads = 128;
+    parameters.threads = std::min(kWarp, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(vectors))));
+    parameters.batches = (vectors + parameters.threads - 1) / parameters.threads;
+    parameters.rows_per_block = kThreads / parameters.threads;
   } else {
     parameters.threads = std::min(target.threads_per_block, roundUp((vectors + kBatches - 1) / kBatches, kWarp));
     // Batches that come out even, if there are any. Where rows leave multiprocessors idle, as many threads as possible: they wait for memory once.
@@ -219,7 +223,10 @@ static CudaScheduleParameters chooseParametersOf(const KernelRows& rows, const K
   const std::vector<RowMaximum> maxima = is_warp_per_row ? std::vector<RowMaximum>() : findRowMaxima(rows);
   const bool may_chunk = !maxima.empty() && facts.vector * sizeOf(maxima[0].values->dtype()) >= kAccessBytes;
   const bool may_keep = facts.is_followed && canKeep(facts, parameters);
-  if (may_keep && !(may_chunk && areChunksBetter(facts.is_written, parameters))) return parameters;
+  if (may_keep && !(may_chunk && areChunksBetter(facts.is_written, parameters))) {
+    if (facts.is_written) stageKeptRow(rows, facts, target, parameters);
+    return parameters;
+  }
   parameters.batches = 0;
   parameters.unroll = is_warp_per_row ? 1 : kBatches;
   // Where rows are read again, few blocks at a time: a cache that has their rows is all the better.
@@ -230,7 +237,7 @@ static CudaScheduleParameters chooseParametersOf(const KernelRows& rows, const K
     parameters.threads = std::min(most_threads, roundUp((vectors + kBatches - 1) / kBatches, kWarp));
     if (parameters.threads > kManyThreads) parameters.unroll = kBatches / 2;
   }
-  if (is_read_again && stageRow(rows, facts, target, may_chunk, parameters)) return parameters;
+  if (is_read_again && !is_warp_per_row && stageRow(rows, facts, target, may_chunk, parameters)) return parameters;
   if (may_chunk) {
     chooseChunks(maxima[0], facts.is_written, parameters);
     parameters.chunk = legalChunk(rows, parameters);

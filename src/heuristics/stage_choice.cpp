@@ -14,6 +14,8 @@ namespace {
 
 constexpr int64_t kKiB = 1024;
 constexpr int64_t kOthers = 8 * kKiB;  // what is combined
+// What a block has of a row that is taken by as many threads as there can be.
+constexpr int64_t kAlone = 128 * kKiB;
 
 // Of the inputs that are kept, in bytes for each element of a row.
 struct BytesPerElement {
@@ -94,7 +96,6 @@ bool stageRow(const KernelRows& rows, const RowFacts& facts, const KernelTarget&
   // Several small blocks run on a multiprocessor, so that some read while others compute. A row of which it has room for one is better taken by as many
   // threads as there can be, the rows in turns.
   constexpr int64_t kOfTwo = 112 * kKiB;
-  constexpr int64_t kAlone = 128 * kKiB;
   constexpr int64_t kOfThree = 72 * kKiB;
   constexpr int64_t kOfFour = 56 * kKiB;
   if (may_chunk && bytes <= kOfTwo) {
@@ -105,6 +106,12 @@ bool stageRow(const KernelRows& rows, const RowFacts& facts, const KernelTarget&
     staged.chunk = chunkOf(facts, staged, {4, 3, 5, 2});
     const bool may_turn = facts.rows > target.multiprocessors && mayTakeTurns(rows) && !hasResults(rows);
     if (may_turn) staged.row_blocks = target.multiprocessors;
+  } else if (bytes <= kAlone) {
+    // Few different ones: rows of ever new lengths are to share their kernels.
+    const auto vectors = static_cast<uint64_t>((facts.rest + facts.vector - 1) / facts.vector);
+    const auto most = static_cast<int64_t>(std::bit_ceil(std::max<uint64_t>(vectors, kWarp)));
+    staged.threads = std::min(bytes <= kOfThree ? 512 : target.threads_per_block, most);
+    staged.unroll = 1;
   } else {
     const int64_t most = may_chunk ? kOfThree : kOfFour;
     staged.cluster = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>((bytes + most - 1) / most)));
@@ -116,6 +123,29 @@ bool stageRow(const KernelRows& rows, const RowFacts& facts, const KernelTarget&
   staged.chunk = legalChunk(rows, staged);
   limitStages(rows, facts, target, per_element, staged);
   if ((staged.chunk > 0) != may_chunk || staged.stages == 0) return false;
+  parameters = staged;
+  return true;
+}
+
+bool stageKeptRow(const KernelRows& rows, const RowFacts& facts, const KernelTarget& target,
+                  CudaScheduleParameters& parameters) {
+  // Longer ones leave so few registers that one block of them runs on a multiprocessor, whose threads all read, and then all compute.
+  constexpr int64_t kLongest = 36 * kKiB;
+  const std::vector<KeptValue> kept =
+      findKeptValues(rows, {.bytes = kMostKept, .has_inputs_apart = true, .has_columns_apart = true});
+  const TensorView* input = nullptr;
+  for (const KeptValue& value : kept) {
+    if (value.rows.empty() || value.rest.empty()) continue;
+    // What is computed for an element would be computed again each time.
+    if (input != nullptr || !rows.fusion().isInput(value.tensor)) return false;
+    input = value.tensor;
+  }
+  if (input == nullptr) return false;
+  const int64_t bytes = sizeOf(input->dtype()) * facts.rest;
+  if (bytes <= kLongest || bytes > kAlone) return false;
+  CudaScheduleParameters staged = parameters;
+  staged.batches = 0;
+  if (!stageRow(rows, facts, target, false, staged)) return false;
   parameters = staged;
   return true;
 }

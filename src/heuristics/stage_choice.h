@@ -16,6 +16,11 @@ void chooseLegalStages(const KernelRows& rows, const RowFacts& facts, const Kern
 bool stageRow(const KernelRows& rows, const RowFacts& facts, const KernelTarget& target, bool may_chunk,
               CudaScheduleParameters& parameters);
 
+/// For long rows that registers could hold: keeps their one input in shared memory instead, if nothing that is computed of it is worth keeping. Whether the
+/// parameters are such now.
+bool stageKeptRow(const KernelRows& rows, const RowFacts& facts, const KernelTarget& target,
+                  CudaScheduleParameters& parameters);
+
 /// For rows that blocks take in turns and make sums of columns of: keeps their inputs, and what is the same for all rows, in shared memory, one row ahead, where all
 /// blocks have room for that at once.
 void stageRowsWithParts(const KernelRows& rows, const RowFacts& facts, const KernelTarget& target,

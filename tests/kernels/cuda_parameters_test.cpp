@@ -57,6 +57,59 @@ TEST(CudaParameters, LongRowsAreInSharedMemory) {
   EXPECT_EQ(chosenFor(softmaxOf(1 << 20)).stages, 0);
 }
 
+// Registers hold them, but then a block of a row has a multiprocessor for itself.
+TEST(CudaParameters, LongRowsOfOneInputAreInSharedMemory) {
+  const auto normOf = [](std::string_view text, int64_t columns) {
+    return chosenFor(fmt::format(fmt::runtime(text), columns));
+  };
+  constexpr std::string_view kNorm =
+      "fusion f(T0: bf16[4096, {0}], T1: bf16[{0}]) -> T2 {{ T2 = cast(rms_norm(T0, T1), dtype=bf16) }}";
+  for (const auto& [columns, threads] :
+       {std::pair{20480, 512}, std::pair{32768, 512}, std::pair{40960, 1024}, std::pair{65536, 1024}}) {
+    const CudaScheduleParameters parameters = normOf(kNorm, columns);
+    EXPECT_EQ(parameters.stages, 1) << columns;
+    EXPECT_EQ(parameters.batches, 0) << columns;
+    EXPECT_EQ(parameters.threads, threads) << columns;
+    EXPECT_EQ(parameters.cluster, 1) << columns;
+  }
+  EXPECT_EQ(normOf(kNorm, 18432).stages, 0);
+  EXPECT_GT(normOf(kNorm, 18432).batches, 0);
+  // Two inputs, and random numbers that would be made again.
+  constexpr std::string_view kSum =
+      "fusion f(T0: bf16[4096, {0}], T1: bf16[4096, {0}], T2: bf16[{0}]) -> T3 {{ T3 = cast(rms_norm(add(T0, T1), T2), "
+      "dtype=bf16) }}";
+  EXPECT_EQ(normOf(kSum, 24576).stages, 0);
+  constexpr std::string_view kRandom =
+      "fusion f(T0: bf16[4096, {0}], T1: bf16[{0}]) -> T2 {{ T2 = cast(rms_norm(exp(T0), T1), dtype=bf16) }}";
+  EXPECT_EQ(normOf(kRandom, 24576).stages, 0);
+}
+
+// So many threads as a short row has vectors: a warp takes several rows. A block has at most as many threads as the target lets it have.
+TEST(CudaParameters, ShortRowsShareWarps) {
+  struct Case {
+    int64_t columns;
+    int64_t threads;
+    int64_t rows;
+  };
+  for (const Case& each :
+       {Case{32, 4, 32}, Case{64, 8, 16}, Case{96, 16, 8}, Case{128, 16, 8}, Case{192, 32, 4}, Case{1024, 32, 4}}) {
+    const CudaScheduleParameters parameters = chosenFor(softmaxOf(each.columns));
+    EXPECT_EQ(parameters.threads, each.threads) << each.columns;
+    EXPECT_EQ(parameters.rows_per_block, each.rows) << each.columns;
+  }
+  const auto open = fusionFrom("fusion f(T0: f32[i0, i1]) -> T1 { T1 = softmax(T0) }");
+  ScalarBindings sizes;
+  for (Scalar* symbol : open->allSymbols()) sizes[symbol] = int64_t{64};
+  KernelTarget target = hopperTarget();
+  const auto blockOf = [&] {
+    const auto parameters = chooseCudaParameters(requireRows(*open), target, sizes);
+    return parameters.threads * parameters.rows_per_block;
+  };
+  EXPECT_LE(blockOf(), 128);
+  target.by_hand = "threads=512,rows=16";
+  EXPECT_LE(blockOf(), 1024);
+}
+
 TEST(CudaParameters, StagesFitTheTarget) {
   KernelTarget target = hopperTarget();
   target.has_clusters = false;

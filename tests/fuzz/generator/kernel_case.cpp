@@ -150,9 +150,9 @@ KernelWay cudaWay(uint64_t seed) {
   const auto pick = [&](std::initializer_list<int64_t> values) { return values.begin()[random() % values.size()]; };
   CudaScheduleParameters parameters;
   parameters.vector = pick({1, 2, 4, 8, 16});
-  parameters.threads = pick({1, 32, 64, 96});
+  parameters.threads = pick({1, 4, 16, 32, 64, 96});
   parameters.batches = pick({0, 0, 1, 2});
-  parameters.rows_per_block = pick({1, 2, 4});
+  parameters.rows_per_block = pick({1, 2, 4, 8});
   parameters.unroll = pick({1, 2});
   parameters.column_blocks = pick({1, 2, 3});
   parameters.chunk = pick({0, 1, 2, 3});
