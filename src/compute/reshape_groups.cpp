@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "ir/fusion.h"
 
@@ -59,8 +61,8 @@ Side sideOf(std::vector<Scalar*> extents) {
   return side;
 }
 
-// How many axes of either side make the smallest group of equal products; all that are left when none is provably equal.
-std::pair<size_t, size_t> nextGroup(const Side& in, const Side& out) {
+// How many axes of either side make the smallest group of provably equal products.
+std::optional<std::pair<size_t, size_t>> nextGroup(const Side& in, const Side& out) {
   const auto in_products = in.prefixes();
   const auto out_products = out.prefixes();
   for (size_t total = 2; total < in_products.size() + out_products.size() - 1; ++total) {
@@ -69,10 +71,10 @@ std::pair<size_t, size_t> nextGroup(const Side& in, const Side& out) {
       if (j >= out_products.size() || in_products[i] != out_products[j]) continue;
       // Once a size is 0 all further products are equal, whatever the other sizes are; then axes of one extent go together.
       const bool is_axis = total == 2 && in.extents[in.axes[in.next]] == out.extents[out.axes[out.next]];
-      if (in_products[i].constant != 0 || is_axis) return {i, j};
+      if (in_products[i].constant != 0 || is_axis) return std::pair{i, j};
     }
   }
-  return {in_products.size() - 1, out_products.size() - 1};
+  return std::nullopt;
 }
 
 }  // namespace
@@ -83,8 +85,9 @@ std::vector<ReshapeGroup> reshapeGroups(const std::vector<Scalar*>& in_extents,
   Side out = sideOf(out_extents);
   std::vector<ReshapeGroup> groups;
   while (in.next < in.axes.size() || out.next < out.axes.size()) {
-    const auto [in_count, out_count] = nextGroup(in, out);
-    groups.push_back({in.take(in_count), out.take(out_count)});
+    const auto proved = nextGroup(in, out);
+    const auto [in_count, out_count] = proved.value_or(std::pair{in.axes.size() - in.next, out.axes.size() - out.next});
+    groups.push_back({in.take(in_count), out.take(out_count), proved.has_value()});
   }
   return groups;
 }

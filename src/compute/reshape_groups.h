@@ -12,6 +12,7 @@ namespace tokamak {
 struct ReshapeGroup {
   std::vector<size_t> in;
   std::vector<size_t> out;
+  bool is_proved = false;  ///< that the products are equal
 };
 
 /// The smallest groups whose products are provably equal, from the outermost axes on. What is left over in the end is a group too, if need be with an

@@ -9,7 +9,7 @@
 #include "heuristics/cuda_schedule.h"
 #include "heuristics/kernel_rows.h"
 #include "heuristics/schedule_parameters.h"
-#include "heuristics/split_outputs.h"
+#include "heuristics/split_axes.h"
 #include "heuristics/values_by_hand.h"
 
 namespace tokamak {

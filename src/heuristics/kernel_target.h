@@ -59,7 +59,7 @@ KernelTarget hopperTarget();
 
 /// Why the fusion cannot or should not become one kernel on the target, or nothing. A function of its structure only. (What needs a whole
 /// reduction would run in a single block: scheduleKernel does that, but two kernels are better.)
-/// Makes scalars in the fusion, and splits its outputs where it is a kernel only so (heuristics/split_outputs.h).
+/// Makes scalars in the fusion, and splits its outputs where it is a kernel only so (heuristics/split_axes.h).
 std::optional<std::string> whyNoKernel(Fusion& fusion, const KernelTarget& target);
 
 /// The fusion in the form that kernels of the target are best made of: sums that blocks can make parts of on the way become two steps.

@@ -287,6 +287,14 @@ void Fusion::replaceOutput(TensorView* output, TensorView* by) {
   std::ranges::replace(outputs_, output, by);
 }
 
+void Fusion::replaceInput(TensorView* input, TensorView* by) {
+  const bool is_updated =
+      std::ranges::any_of(output_aliases_, [&](const auto& alias) { return alias.second.target == input; });
+  TK_CHECK(&by->fusion() == this && !is_updated && by->dtype() == input->dtype(), "{} cannot be taken in place of {}",
+           toString(*by), toString(*input));
+  std::ranges::replace(inputs_, static_cast<Val*>(input), static_cast<Val*>(by));
+}
+
 void Fusion::aliasOutput(TensorView* output, Val* target, bool is_hidden) {
   TK_REQUIRE(isInput(target) && target->kind() == ValKind::Tensor, Definition,
              "alias: the target of {} must be an input tensor", toString(*output));

@@ -92,6 +92,8 @@ class Fusion {
   void addOutput(TensorView* output);
   /// Puts `by` in the place of an output that updates no input.
   void replaceOutput(TensorView* output, TensorView* by);
+  /// Puts `by`, of the same type, in the place of an input that no output updates and no expression makes.
+  void replaceInput(TensorView* input, TensorView* by);
   void aliasOutput(TensorView* output, Val* target, bool is_hidden = false);
   const std::vector<Val*>& inputs() const { return inputs_; }
   const std::vector<TensorView*>& outputs() const { return outputs_; }

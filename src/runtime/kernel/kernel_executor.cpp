@@ -55,10 +55,11 @@ kir::LaunchSize BoundKernel::size() const {
 KernelExecutor::KernelExecutor(const Fusion& program, std::vector<bool> is_parameter,
                                const KernelExecutorOptions& options)
     : program_(cloneFusion(program)),
-      output_parts_(splitOutputs(*program_)),
+      symbols_(structuralFormOf(*program_).symbols),
+      parts_(splitAxes(*program_)),
       is_parameter_(std::move(is_parameter)),
       options_(options),
-      chooser_(*program_, structuralFormOf(*program_).symbols, policyFor(options.target)),
+      chooser_(*program_, symbols_, policyFor(options.target)),
       constants_(chooser_.symbols().size()) {
   TK_CHECK(is_parameter_.size() == chooser_.symbols().size(), "a program of {} symbols is told about {}",
            chooser_.symbols().size(), is_parameter_.size());
@@ -85,7 +86,7 @@ std::vector<std::shared_ptr<const KernelCode>> KernelExecutor::codes() const {
 
 std::shared_ptr<const BoundKernel> KernelExecutor::bindNew(std::span<const OperandDesc> given,
                                                            std::span<const std::optional<ScalarValue>> values) {
-  const std::vector<OperandDesc> operands = splitOperands(*program_, output_parts_, given, sizesOf(values));
+  const std::vector<OperandDesc> operands = splitOperands(*program_, parts_, given, sizesOf(values));
   KernelShape shape = chooser_.choose(operands, values, openSymbols(values));
   // Registers hold sums of columns, as many as there are.
   if (!chooser_.isScheduled() && !shapedFor(shape).rows->columnParts().empty())
@@ -127,7 +128,7 @@ std::shared_ptr<const BoundKernel> KernelExecutor::bindNew(std::span<const Opera
 ScalarBindings KernelExecutor::sizesOf(std::span<const std::optional<ScalarValue>> values) const {
   ScalarBindings sizes;
   for (size_t i = 0; i < values.size(); ++i) {
-    if (values[i]) sizes[chooser_.symbols()[i]] = *values[i];
+    if (values[i]) sizes[symbols_[i]] = *values[i];
   }
   return sizes;
 }

@@ -13,7 +13,7 @@
 
 #include "device/device.h"
 #include "device/kernel_observer.h"
-#include "heuristics/split_outputs.h"
+#include "heuristics/split_axes.h"
 #include "ir/structural_form.h"
 #include "kernel/bind_kernel.h"
 #include "kernel/kernel.h"
@@ -115,7 +115,8 @@ class KernelExecutor {
   std::string reasonFor(const KernelChoice& choice) const;
 
   std::unique_ptr<Fusion> program_;
-  std::vector<OutputParts> output_parts_;  ///< what became of its outputs
+  std::vector<Scalar*> symbols_;
+  std::vector<AxisParts> parts_;  ///< what became of the axes of what it takes and gives
   std::vector<bool> is_parameter_;
   KernelExecutorOptions options_;
   ShapeChooser chooser_;

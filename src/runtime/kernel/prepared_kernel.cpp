@@ -6,7 +6,7 @@
 #include "analysis/bind_shape.h"
 #include "base/error.h"
 #include "compute/fitting_sizes.h"
-#include "heuristics/split_outputs.h"
+#include "heuristics/split_axes.h"
 #include "ir/clone.h"
 #include "kernel/bind_kernel.h"
 #include "lower/lower_kernel.h"
@@ -63,7 +63,7 @@ PreparedKernel prepareKernel(const Fusion& program, std::span<const OperandDesc>
     values.push_back(found == bindings.end() ? std::nullopt : std::optional(found->second));
     if (values.back()) sizes[symbols.back()] = *values.back();
   }
-  const std::vector<OutputParts> parts = splitOutputs(split);
+  const std::vector<AxisParts> parts = splitAxes(split);
   const std::vector<OperandDesc> given = splitOperands(split, parts, operands, sizes);
   const ShapeChooser chooser(split, symbols, recipe.extents);
   const KernelShape shape = chooser.choose(given, values);

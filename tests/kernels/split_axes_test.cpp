@@ -1,8 +1,8 @@
-// Outputs that kernels give in more axes than the program does.
+// What kernels take and give in more axes than the program does.
 #include <gtest/gtest.h>
 
 #include "heuristics/kernel_target.h"
-#include "heuristics/split_outputs.h"
+#include "heuristics/split_axes.h"
 #include "ir/clone.h"
 #include "kernels/kernel_case.h"
 
@@ -17,18 +17,20 @@ fusion f(T0: f32[rows, heads, 64], T1: f32[rows, heads * 64]) -> T5 {
   T5 = mul(T4, T1)
 })";
 
-TEST(SplitOutputs, AreGivenInTheAxesThatWereMerged) {
+TEST(SplitAxes, AreGivenInTheAxesThatWereMerged) {
   const auto fusion = fusionFrom(kHeads);
-  EXPECT_EQ(splitOutputs(*fusion), (std::vector<OutputParts>{{1, 2}}));
+  EXPECT_EQ(splitAxes(*fusion), (std::vector<AxisParts>{{1, 1, 1}, {1, 2}, {1, 2}}));
   const TensorView& output = *fusion->outputs()[0];
   EXPECT_EQ(describe(output), "f32[rows, heads, 64]");
   EXPECT_EQ(output.label(), 5);
+  EXPECT_EQ(describe(*asTensor(fusion->inputs()[1])), "f32[rows, heads, 64]");
+  EXPECT_EQ(nameOf(*asTensor(fusion->inputs()[1])), "T1");
   EXPECT_EQ(nameOf(*asTensor(output.definition()->inputs()[0])), "T3");
   EXPECT_EQ(whyNoKernel(*fusionFrom(kHeads), hopperTarget()), std::nullopt);
   EXPECT_EQ(whyNoKernel(*fusionFrom(kHeads), cpuTarget()), std::nullopt);
 }
 
-TEST(SplitOutputs, AxesThatWereMergedTwiceAreSplitTwice) {
+TEST(SplitAxes, AxesThatWereMergedTwiceAreSplitTwice) {
   const auto fusion = fusionFrom(R"(
 fusion f(T0: f32[a, b, c, d]) -> T5 {
   T1 = sub(T0, broadcast(sum(T0, axes=[3]), flags=[false, false, false, true]))
@@ -37,12 +39,12 @@ fusion f(T0: f32[a, b, c, d]) -> T5 {
   T4 = reshape(T3, shape=[a, b * (c * d)])
   T5 = neg(T4)
 })");
-  EXPECT_EQ(splitOutputs(*fusion), (std::vector<OutputParts>{{1, 3}}));
+  EXPECT_EQ(splitAxes(*fusion), (std::vector<AxisParts>{{1, 1, 1, 1}, {1, 3}}));
   EXPECT_EQ(describe(*fusion->outputs()[0]), "f32[a, b, c, d]");
 }
 
 // A set is a copy of the same values; narrow results are casts of wide ones.
-TEST(SplitOutputs, GoThroughCastsAndSets) {
+TEST(SplitAxes, GoThroughCastsAndSets) {
   const auto fusion = fusionFrom(R"(
 fusion f(T0: bf16[a, b, c], T1: bf16[b * c]) -> (T7, T8) {
   T2 = cast(T0, dtype=f32)
@@ -53,16 +55,60 @@ fusion f(T0: bf16[a, b, c], T1: bf16[b * c]) -> (T7, T8) {
   T7 = cast(T6, dtype=bf16)
   T8 = neg(T0)
 })");
-  EXPECT_EQ(splitOutputs(*fusion), (std::vector<OutputParts>{{1, 2}, {1, 1, 1}}));
+  EXPECT_EQ(splitAxes(*fusion), (std::vector<AxisParts>{{1, 1, 1}, {1}, {1, 2}, {1, 1, 1}}));
   EXPECT_EQ(describe(*fusion->outputs()[0]), "bf16[a, b, c]");
   EXPECT_EQ(describe(*fusion->outputs()[1]), "f32[a, b, c]");
 }
 
-TEST(SplitOutputs, StayWhereNothingIsGained) {
+// Where all that reads an input splits its axes in one way.
+TEST(SplitAxes, InputsAreTakenInTheAxesThatTheyAreReadIn) {
+  const auto inputsOf = [](std::string_view text) {
+    const auto fusion = fusionFrom(text);
+    splitAxes(*fusion);
+    std::string shapes;
+    for (const TensorView* input : tensorsOf(fusion->inputs())) shapes += describe(*input) + " ";
+    EXPECT_EQ(requireRows(*fusion).isSingleBlock(), false);
+    return shapes;
+  };
+  EXPECT_EQ(inputsOf(R"(fusion f(T0: bf16[a, b * 32], T1: f32[a, b * 32], T2: f32[32]) -> T6 {
+  T3 = add(cast(T0, dtype=f32), T1)
+  T4 = reshape(T3, shape=[a, b, 32])
+  T5 = sub(T4, broadcast(max(T4, axes=[2]), flags=[false, false, true]))
+  T6 = mul(T5, T2)
+})"),
+            "bf16[a, b, 32] f32[a, b, 32] f32[32] ");
+  // Read as it is, too; split in two ways; merged with its neighbour; broadcast.
+  EXPECT_EQ(inputsOf(R"(fusion f(T0: f32[a, b * 32]) -> (T2, T3) {
+  T1 = reshape(T0, shape=[a, b, 32])
+  T2 = sub(T1, broadcast(max(T1, axes=[2]), flags=[false, false, true]))
+  T3 = neg(T0)
+})"),
+            "f32[a, ( b * 32 )] ");
+  EXPECT_EQ(inputsOf(R"(fusion f(T0: f32[a, 64]) -> (T2, T4) {
+  T1 = reshape(T0, shape=[a, 2, 32])
+  T2 = max(T1, axes=[2])
+  T3 = reshape(T0, shape=[a, 4, 16])
+  T4 = max(T3, axes=[2])
+})"),
+            "f32[a, 64] ");
+  EXPECT_EQ(inputsOf(R"(fusion f(T0: f32[a, 3, 64]) -> T2 {
+  T1 = reshape(T0, shape=[a, 6, 32])
+  T2 = max(T1, axes=[2])
+})"),
+            "f32[a, 3, 64] ");
+  EXPECT_EQ(inputsOf(R"(fusion f(T0: f32[64], T1: f32[a, 64]) -> T4 {
+  T2 = mul(T0, T1)
+  T3 = reshape(T2, shape=[a, 2, 32])
+  T4 = max(T3, axes=[2])
+})"),
+            "f32[64] f32[a, 2, 32] ");
+}
+
+TEST(SplitAxes, StayWhereNothingIsGained) {
   const auto isLeft = [](std::string_view text) {
     const auto fusion = fusionFrom(text);
     const std::string before = describe(*fusion->outputs()[0]);
-    return splitOutputs(*fusion).empty() && describe(*fusion->outputs()[0]) == before;
+    return splitAxes(*fusion).empty() && describe(*fusion->outputs()[0]) == before;
   };
   // Rows are whole as it is.
   EXPECT_TRUE(isLeft("fusion f(T0: f32[a, b, c]) -> T1 { T1 = exp(reshape(T0, shape=[a, b * c])) }"));
@@ -92,16 +138,18 @@ schedule {
 })"));
 }
 
-TEST(SplitOutputs, AreViewsOfAnyMemory) {
+TEST(SplitAxes, AreViewsOfAnyMemory) {
   const auto fusion = fusionFrom(kHeads);
-  const std::vector<OutputParts> parts = splitOutputs(*fusion);
+  const std::vector<AxisParts> parts = splitAxes(*fusion);
   ScalarBindings sizes;
   for (Scalar* symbol : fusion->allSymbols()) sizes[symbol] = int64_t{symbol->name() == "rows" ? 5 : 3};
   const std::vector<OperandDesc> given = {{DataType::F32, {5, 3, 64}, {192, 64, 1}, 16},
                                           {DataType::F32, {5, 192}, {192, 1}, 16},
                                           {DataType::F32, {5, 192}, {1, 7}, 4}};
   const std::vector<OperandDesc> split = splitOperands(*fusion, parts, given, sizes);
-  EXPECT_EQ(split[1].sizes, given[1].sizes);
+  EXPECT_EQ(split[0].sizes, given[0].sizes);
+  EXPECT_EQ(split[1].sizes, (std::vector<int64_t>{5, 3, 64}));
+  EXPECT_EQ(split[1].strides, (std::vector<int64_t>{192, 64, 1}));
   EXPECT_EQ(split[2].sizes, (std::vector<int64_t>{5, 3, 64}));
   EXPECT_EQ(split[2].strides, (std::vector<int64_t>{1, 448, 7}));
   EXPECT_EQ(split[2].alignment, 4);

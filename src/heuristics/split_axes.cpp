@@ -1,0 +1,343 @@
+#include "heuristics/split_axes.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <unordered_set>
+
+#include "base/error.h"
+#include "compute/reshape_groups.h"
+#include "graph/rebuild.h"
+#include "heuristics/kernel_rows.h"
+#include "ir/clone.h"
+#include "ir/ops/math/cast_op.h"
+#include "ir/ops/math/load_store_op.h"
+#include "ir/ops/math/pointwise_op.h"
+#include "ir/ops/math/reshape_op.h"
+#include "schedule/transforms.h"
+
+namespace tokamak {
+
+namespace {
+
+std::vector<Scalar*> extentsOf(const TensorView& tensor) {
+  std::vector<Scalar*> extents;
+  for (const IterDomain* axis : shapeOf(tensor)) extents.push_back(axis->visibleExtent());
+  return extents;
+}
+
+// Memory has each of its elements.
+bool isOrdinary(const TensorView& tensor) {
+  return std::ranges::none_of(shapeOf(tensor), [](const IterDomain* axis) { return axis->isBroadcast(); });
+}
+
+bool isElementwise(const Expr& expr) { return expr.is<PointwiseOp>() || expr.is<CastOp>() || expr.is<LoadStoreOp>(); }
+
+// Per axis of a tensor the extents that it is split into, or its own.
+using SplitAxes = std::vector<std::vector<Scalar*>>;
+
+SplitAxes unsplit(const std::vector<Scalar*>& extents) {
+  SplitAxes axes;
+  for (Scalar* extent : extents) axes.push_back({extent});
+  return axes;
+}
+
+bool isSplit(const SplitAxes& axes) {
+  return std::ranges::any_of(axes, [](const auto& extents) { return extents.size() > 1; });
+}
+
+std::vector<Scalar*> joined(const SplitAxes& axes) {
+  std::vector<Scalar*> shape;
+  for (const auto& extents : axes) shape.insert(shape.end(), extents.begin(), extents.end());
+  return shape;
+}
+
+// Axes of a reshape's result that several axes of its operand became, with the extents of these.
+std::map<size_t, std::vector<Scalar*>> mergesOf(const ReshapeOp& reshape) {
+  const std::vector<Scalar*> in = extentsOf(*reshape.in);
+  std::map<size_t, std::vector<Scalar*>> merges;
+  for (const ReshapeGroup& group : reshapeGroups(in, extentsOf(*reshape.out))) {
+    if (!group.is_proved || group.in.size() < 2 || group.out.size() != 1) continue;
+    for (const size_t axis : group.in) merges[group.out[0]].push_back(in[axis]);
+  }
+  return merges;
+}
+
+// The operand's axes in the result's, if each became one or several of them.
+std::optional<SplitAxes> splitsOf(const ReshapeOp& reshape) {
+  const std::vector<Scalar*> out = extentsOf(*reshape.out);
+  SplitAxes axes = unsplit(extentsOf(*reshape.in));
+  for (const ReshapeGroup& group : reshapeGroups(extentsOf(*reshape.in), out)) {
+    if (!group.is_proved || group.in.size() != 1) return std::nullopt;
+    axes[group.in[0]].clear();
+    for (const size_t axis : group.out) axes[group.in[0]].push_back(out[axis]);
+  }
+  return joined(axes) == out ? std::optional(axes) : std::nullopt;
+}
+
+class AxisSplitter {
+ public:
+  explicit AxisSplitter(Fusion& program) : program_(&program) {
+    analysis_.assumeExtents(program);
+    for (Expr* expr : program.exprs()) {
+      live_.insert(expr);
+      const auto isBelow = [&](const Val* val) { return below_reductions_.contains(val); };
+      const bool is_below = std::ranges::any_of(expr->inputs(), isBelow) || isReduced(*asTensor(expr->output(0)));
+      if (is_below) below_reductions_.insert(expr->outputs().begin(), expr->outputs().end());
+    }
+  }
+
+  bool hasReductions() const { return !below_reductions_.empty(); }
+  /// Whether there is a reshape that merges axes of what was computed from reductions: only then may an output be split.
+  bool hasMerges() const {
+    return std::ranges::any_of(live_, [&](const Expr* expr) {
+      const auto* reshape = expr->as<ReshapeOp>();
+      return reshape != nullptr && below_reductions_.contains(reshape->in) && !mergesOf(*reshape).empty();
+    });
+  }
+
+  /// Whether something else is given in place of the output now; `parts` counts what has become of the axes that it had at first.
+  bool splitOutput(TensorView& output, AxisParts& parts) {
+    if (!maySplitOutput(output)) return false;
+    const SplitAxes axes = mergedAxes(output);
+    if (!isSplit(axes)) return false;
+    TensorView* const by = splitOf(output, axes);
+    if (by == nullptr || program_->isOutput(by) || !isOrdinary(*by)) return false;
+    takeName(*by, output);
+    program_->replaceOutput(&output, by);
+    count(axes, parts);
+    return true;
+  }
+
+  /// Whether another input is there in its place now. (Read by the way: only where all that is computed of it goes on in the split axes.)
+  bool splitInput(TensorView& input, AxisParts& parts) {
+    std::vector<Expr*> reshapes;
+    SplitAxes axes = unsplit(extentsOf(input));
+    if (!findSplits(input, axes, reshapes) || !isSplit(axes)) return false;
+    const std::vector<Scalar*> shape = joined(axes);
+    TensorDomain domain;
+    const Axes whole = shapeOf(input);
+    for (size_t i = 0; i < axes.size(); ++i) {
+      if (axes[i].size() > 1 && whole[i]->isBroadcast()) return false;
+      for (Scalar* extent : axes[i])
+        domain.logical.push_back(axes[i].size() > 1 ? program_->axis({.extent = extent})
+                                                    : program_->axisLike(*whole[i]));
+    }
+    TensorView* const by = program_->tensor(input.dtype(), std::move(domain));
+    takeName(*by, input);
+    program_->replaceInput(&input, by);
+    program_->appendOp(ReshapeOp{.out = &input, .in = by, .shape = extentsOf(input)});
+    split_[{&input, shape}] = by;
+    for (Expr* reshape : reshapes) {
+      place_ = reshape;
+      LoadStoreOp set{.in = splitOf(*reshape->as<ReshapeOp>()->in, axes)};
+      set.out = asTensor(reshape->output(0));
+      program_->replaceExpr(reshape, std::make_unique<OpNode<LoadStoreOp>>(set));
+    }
+    count(axes, parts);
+    return true;
+  }
+
+ private:
+  static void takeName(TensorView& by, TensorView& of) {
+    by.setMemoryKind(of.memoryKind());
+    by.setLabel(of.label());
+    of.setLabel(-1);
+  }
+
+  static void count(const SplitAxes& axes, AxisParts& parts) {
+    auto axis = axes.begin();
+    for (size_t& number : parts) {
+      const auto end = axis + static_cast<std::ptrdiff_t>(number);
+      for (number = 0; axis != end; ++axis) number += axis->size();
+    }
+  }
+
+  bool maySplitOutput(const TensorView& output) const {
+    return below_reductions_.contains(&output) && !isReduced(output) && !program_->isInput(&output) &&
+           !program_->outputAliases().contains(const_cast<TensorView*>(&output)) &&
+           std::ranges::count(program_->outputs(), &output) == 1 && isOrdinary(output);
+  }
+
+  // By the reshapes on the way whose axes are the output's.
+  SplitAxes mergedAxes(const TensorView& output) {
+    const ElementRule& rule = rules_.of(*output.definition());
+    SplitAxes axes = unsplit(rule.extents);
+    Substitution same(*program_);
+    TensorReads reads(*program_, analysis_, rules_, isReduced);
+    std::vector<TensorRead> all = reads.onTheWay(*rule.value, same);
+    all.push_back({&output, rule.coordinates});
+    for (const TensorRead& read : all) {
+      const auto* reshape = madeBy<ReshapeOp>(*read.tensor);
+      if (reshape == nullptr || !below_reductions_.contains(reshape->in)) continue;
+      for (const auto& [axis, extents] : mergesOf(*reshape)) {
+        const auto found = std::ranges::find(rule.coordinates, read.index[axis]);
+        if (found == rule.coordinates.end()) continue;
+        const auto number = static_cast<size_t>(found - rule.coordinates.begin());
+        const bool is_whole = rule.extents[number] == shapeOf(*reshape->out)[axis]->visibleExtent();
+        if (is_whole && axes[number].size() == 1) axes[number] = extents;
+      }
+    }
+    return axes;
+  }
+
+  // The reshapes that all ways from the tensor, element by element, lead to, if they split its axes in one way.
+  bool findSplits(const TensorView& tensor, SplitAxes& axes, std::vector<Expr*>& reshapes) {
+    for (Expr* use : tensor.uses()) {
+      if (!live_.contains(use)) continue;
+      const TensorView& result = *asTensor(use->output(0));
+      if (const auto* reshape = use->as<ReshapeOp>()) {
+        const auto splits = splitsOf(*reshape);
+        if (!splits || (isSplit(axes) && *splits != axes)) return false;
+        axes = *splits;
+        if (std::ranges::find(reshapes, use) == reshapes.end()) reshapes.push_back(use);
+      } else if (!isElementwise(*use) || program_->isOutput(&result) || extentsOf(result) != extentsOf(tensor) ||
+                 !findSplits(result, axes, reshapes)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // The tensor's elements in the split axes, element by element from what is in them already. Null where an axis that is split is expanded there.
+  TensorView* splitOf(TensorView& tensor, const SplitAxes& axes) {
+    std::vector<Scalar*> shape;
+    const Axes whole = shapeOf(tensor);
+    for (size_t i = 0; i < whole.size(); ++i) {
+      if (whole[i]->isBroadcast() && whole[i]->expandedExtent() != nullptr) return nullptr;
+      if (whole[i]->isBroadcast())
+        shape.insert(shape.end(), axes[i].size(), program_->constant(1));
+      else
+        shape.insert(shape.end(), axes[i].begin(), axes[i].end());
+    }
+    if (const auto known = split_.find({&tensor, shape}); known != split_.end()) return known->second;
+    return split_[{&tensor, shape}] = makeSplit(tensor, axes, shape);
+  }
+
+  TensorView* makeSplit(TensorView& tensor, const SplitAxes& axes, const std::vector<Scalar*>& shape) {
+    const auto append = [&](auto op) {
+      op.infer(ShapeRule(*program_, op.info.name));
+      auto expr = std::make_unique<OpNode<decltype(op)>>(std::move(op));
+      return asTensor(
+          (place_ == nullptr ? program_->append(std::move(expr)) : program_->insertBefore(place_, std::move(expr)))
+              ->output(0));
+    };
+    const auto* reshape = madeBy<ReshapeOp>(tensor);
+    if (reshape != nullptr && extentsOf(*reshape->in) == shape) return reshape->in;
+    if (const auto* set = madeBy<LoadStoreOp>(tensor)) return splitOf(*set->in, axes);
+    if (const auto* cast = madeBy<CastOp>(tensor)) {
+      TensorView* const in = splitOf(*cast->in, axes);
+      return in == nullptr ? nullptr : append(CastOp{.in = in, .dtype = cast->dtype});
+    }
+    if (const auto* pointwise = madeBy<PointwiseOp>(tensor)) {
+      PointwiseOp op{.function = pointwise->function, .ins = pointwise->ins};
+      for (Val*& in : op.ins) {
+        if (in->kind() != ValKind::Tensor) continue;
+        in = splitOf(*asTensor(in), axes);
+        if (in == nullptr) return nullptr;
+      }
+      return append(std::move(op));
+    }
+    return append(ReshapeOp{.in = &tensor, .shape = shape});
+  }
+
+  Fusion* program_;
+  const Expr* place_ = nullptr;  // what is made comes before it
+  IntervalAnalysis analysis_;
+  RuleTable rules_;
+  std::unordered_set<const Expr*> live_;
+  std::unordered_set<const Val*> below_reductions_;
+  std::map<std::pair<const TensorView*, std::vector<Scalar*>>, TensorView*> split_;
+};
+
+bool isKernel(Fusion& program) { return !KernelRows(program).find(WholeReductions::Refused); }
+
+std::vector<AxisParts> unsplitParts(const std::vector<TensorView*>& tensors) {
+  std::vector<AxisParts> parts;
+  for (const TensorView* tensor : tensors) parts.emplace_back(shapeOf(*tensor).size(), 1);
+  return parts;
+}
+
+// Splits outputs until the program is a kernel. Whether it is one then.
+bool splitOutputsOf(Fusion& program, std::span<AxisParts> parts) {
+  // Axes that were merged several times are split as often.
+  constexpr int kMostTimes = 4;
+  for (int time = 0; time < kMostTimes; ++time) {
+    AxisSplitter splitter(program);
+    bool is_changed = false;
+    const std::vector<TensorView*> outputs = program.outputs();
+    for (size_t i = 0; i < outputs.size(); ++i) is_changed = splitter.splitOutput(*outputs[i], parts[i]) || is_changed;
+    if (!is_changed) return false;
+    if (isKernel(program)) return true;
+  }
+  return false;
+}
+
+bool splitInputsOf(Fusion& program, std::span<AxisParts> parts) {
+  bool is_changed = false;
+  const std::vector<TensorView*> inputs = tensorsOf(program.inputs());
+  for (size_t i = 0; i < inputs.size(); ++i)
+    is_changed = AxisSplitter(program).splitInput(*inputs[i], parts[i]) || is_changed;
+  return is_changed;
+}
+
+bool splitOutputs(Fusion& program, std::span<AxisParts> parts) {
+  if (isScheduled(program) || !AxisSplitter(program).hasMerges() || isKernel(program)) return false;
+  std::vector<AxisParts> tried(parts.begin(), parts.end());
+  return splitOutputsOf(*cloneFusion(program), tried) && splitOutputsOf(program, parts);
+}
+
+bool splitInputs(Fusion& program, std::span<AxisParts> parts) {
+  if (isScheduled(program) || !AxisSplitter(program).hasReductions()) return false;
+  const std::unique_ptr<Fusion> trial = cloneFusion(program);
+  std::vector<AxisParts> tried(parts.begin(), parts.end());
+  return splitInputsOf(*trial, tried) && isKernel(*trial) && splitInputsOf(program, parts);
+}
+
+}  // namespace
+
+bool splitOutputs(Fusion& program) {
+  std::vector<AxisParts> parts = unsplitParts(program.outputs());
+  return splitOutputs(program, parts);
+}
+
+std::vector<AxisParts> splitAxes(Fusion& program) {
+  std::vector<AxisParts> inputs = unsplitParts(tensorsOf(program.inputs()));
+  std::vector<AxisParts> outputs = unsplitParts(program.outputs());
+  const bool has_outputs = splitOutputs(program, outputs);
+  if (!splitInputs(program, inputs) && !has_outputs) return {};
+  inputs.insert(inputs.end(), outputs.begin(), outputs.end());
+  return inputs;
+}
+
+std::vector<OperandDesc> splitOperands(const Fusion& program, std::span<const AxisParts> parts,
+                                       std::span<const OperandDesc> operands, const ScalarBindings& bindings) {
+  std::vector<OperandDesc> split(operands.begin(), operands.end());
+  std::vector<TensorView*> tensors = tensorsOf(program.inputs());
+  tensors.insert(tensors.end(), program.outputs().begin(), program.outputs().end());
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const OperandDesc& whole = operands[i];
+    OperandDesc& operand = split[i];
+    operand.sizes.clear();
+    operand.strides.clear();
+    const std::vector<Scalar*> extents = extentsOf(*tensors[i]);
+    for (size_t axis = 0; axis < parts[i].size(); ++axis) {
+      const size_t first = operand.sizes.size();
+      const size_t end = first + parts[i][axis];
+      operand.strides.resize(end, whole.strides[axis]);
+      operand.sizes.resize(end, whole.sizes[axis]);
+      if (parts[i][axis] == 1) continue;
+      int64_t elements = 1;
+      for (size_t k = end; k-- > first;) {
+        operand.strides[k] = whole.strides[axis] * elements;
+        operand.sizes[k] = evaluateInt(*extents[k], bindings);
+        elements *= operand.sizes[k];
+      }
+      TK_REQUIRE(elements == whole.sizes[axis], Bind, "{} has {} elements along axis {}, not {}", nameOf(*tensors[i]),
+                 whole.sizes[axis], axis, elements);
+    }
+  }
+  return split;
+}
+
+}  // namespace tokamak
