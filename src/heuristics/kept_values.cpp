@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include "ir/ops/math/cast_op.h"
+#include "ir/ops/math/load_store_op.h"
 #include "ir/ops/math/pointwise_op.h"
 #include "ir/ops/math/reduction_op.h"
 
@@ -295,7 +297,7 @@ class KeptValueFinder {
     TensorView* at = &tensor;
     while (at->uses().size() == 1 && !fusion_.isOutput(at)) {
       const Expr& use = **at->uses().begin();
-      if (!use.is<PointwiseOp>() && use.info().name != "cast") break;
+      if (!use.is<PointwiseOp>() && !use.is<CastOp>() && !use.is<LoadStoreOp>()) break;
       TensorView* next = tensorsOf(use.outputs())[0];
       if (isStored(*next) || !readInPlaceByAll(*next)) break;
       at = next;

@@ -87,7 +87,11 @@ class AxisSplitter {
     }
   }
 
-  bool hasReductions() const { return !below_reductions_.empty(); }
+  /// Only then is there something that a block needs twice, in axes that an input has not.
+  bool hasReshapesAndReductions() const {
+    return !below_reductions_.empty() &&
+           std::ranges::any_of(live_, [](const Expr* expr) { return expr->is<ReshapeOp>(); });
+  }
   /// Whether there is a reshape that merges axes of what was computed from reductions: only then may an output be split.
   bool hasMerges() const {
     return std::ranges::any_of(live_, [&](const Expr* expr) {
@@ -96,25 +100,28 @@ class AxisSplitter {
     });
   }
 
-  /// Whether something else is given in place of the output now; `parts` counts what has become of the axes that it had at first.
+  /// Whether something else is given in the output's place now. `parts` are those of the axes that it had at first.
   bool splitOutput(TensorView& output, AxisParts& parts) {
     if (!maySplitOutput(output)) return false;
     const SplitAxes axes = mergedAxes(output);
     if (!isSplit(axes)) return false;
     TensorView* const by = splitOf(output, axes);
-    if (by == nullptr || program_->isOutput(by) || !isOrdinary(*by)) return false;
+    if (program_->isOutput(by) || !isOrdinary(*by)) return false;
     takeName(*by, output);
     program_->replaceOutput(&output, by);
-    count(axes, parts);
+    addTo(parts, axes);
     return true;
   }
 
-  /// Whether another input is there in its place now. (Read by the way: only where all that is computed of it goes on in the split axes.)
+  /// Whether another input is there in its place now: where all that is computed of it element by element goes on in split axes.
   bool splitInput(TensorView& input, AxisParts& parts) {
-    std::vector<Expr*> reshapes;
-    SplitAxes axes = unsplit(extentsOf(input));
-    if (!findSplits(input, axes, reshapes) || !isSplit(axes)) return false;
-    const std::vector<Scalar*> shape = joined(axes);
+    const bool is_updated = std::ranges::any_of(program_->outputAliases(),
+                                                [&](const auto& alias) { return alias.second.target == &input; });
+    if (is_updated || program_->isOutput(&input)) return false;
+    std::optional<SplitAxes> found;
+    std::unordered_set<const Expr*> reshapes;
+    if (!findSplits(input, found, reshapes) || !found || !isSplit(*found)) return false;
+    const SplitAxes& axes = *found;
     TensorDomain domain;
     const Axes whole = shapeOf(input);
     for (size_t i = 0; i < axes.size(); ++i) {
@@ -127,14 +134,16 @@ class AxisSplitter {
     takeName(*by, input);
     program_->replaceInput(&input, by);
     program_->appendOp(ReshapeOp{.out = &input, .in = by, .shape = extentsOf(input)});
-    split_[{&input, shape}] = by;
-    for (Expr* reshape : reshapes) {
-      place_ = reshape;
-      LoadStoreOp set{.in = splitOf(*reshape->as<ReshapeOp>()->in, axes)};
-      set.out = asTensor(reshape->output(0));
-      program_->replaceExpr(reshape, std::make_unique<OpNode<LoadStoreOp>>(set));
+    split_[{&input, joined(axes)}] = by;
+    // In the program's order: what the first ones are made of is there for the others.
+    for (Expr* expr : program_->exprs()) {
+      if (!reshapes.contains(expr)) continue;
+      place_ = expr;
+      LoadStoreOp set{.in = splitOf(*expr->as<ReshapeOp>()->in, axes)};
+      set.out = asTensor(expr->output(0));
+      program_->replaceExpr(expr, std::make_unique<OpNode<LoadStoreOp>>(set));
     }
-    count(axes, parts);
+    addTo(parts, axes);
     return true;
   }
 
@@ -145,7 +154,8 @@ class AxisSplitter {
     of.setLabel(-1);
   }
 
-  static void count(const SplitAxes& axes, AxisParts& parts) {
+  // Each part became as many as the axes that it stands for did.
+  static void addTo(AxisParts& parts, const SplitAxes& axes) {
     auto axis = axes.begin();
     for (size_t& number : parts) {
       const auto end = axis + static_cast<std::ptrdiff_t>(number);
@@ -181,31 +191,30 @@ class AxisSplitter {
     return axes;
   }
 
-  // The reshapes that all ways from the tensor, element by element, lead to, if they split its axes in one way.
-  bool findSplits(const TensorView& tensor, SplitAxes& axes, std::vector<Expr*>& reshapes) {
-    for (Expr* use : tensor.uses()) {
-      if (!live_.contains(use)) continue;
+  // The reshapes that all ways from the tensor, element by element, lead to, if they split its axes in one way. No output may be one of them: what it is
+  // a copy of then, others may keep.
+  bool findSplits(const TensorView& tensor, std::optional<SplitAxes>& axes, std::unordered_set<const Expr*>& reshapes) {
+    return std::ranges::all_of(tensor.uses(), [&](const Expr* use) {
       const TensorView& result = *asTensor(use->output(0));
-      if (const auto* reshape = use->as<ReshapeOp>()) {
-        const auto splits = splitsOf(*reshape);
-        if (!splits || (isSplit(axes) && *splits != axes)) return false;
-        axes = *splits;
-        if (std::ranges::find(reshapes, use) == reshapes.end()) reshapes.push_back(use);
-      } else if (!isElementwise(*use) || program_->isOutput(&result) || extentsOf(result) != extentsOf(tensor) ||
-                 !findSplits(result, axes, reshapes)) {
-        return false;
-      }
-    }
-    return true;
+      if (!live_.contains(use)) return true;
+      if (program_->isOutput(&result)) return false;
+      const auto* reshape = use->as<ReshapeOp>();
+      if (reshape == nullptr)
+        return isElementwise(*use) && extentsOf(result) == extentsOf(tensor) && findSplits(result, axes, reshapes);
+      const auto splits = splitsOf(*reshape);
+      if (!splits || (axes && *splits != *axes)) return false;
+      axes = splits;
+      reshapes.insert(use);
+      return true;
+    });
   }
 
-  // The tensor's elements in the split axes, element by element from what is in them already. Null where an axis that is split is expanded there.
+  // The tensor's elements in the split axes, element by element from what is in them already.
   TensorView* splitOf(TensorView& tensor, const SplitAxes& axes) {
     std::vector<Scalar*> shape;
     const Axes whole = shapeOf(tensor);
     for (size_t i = 0; i < whole.size(); ++i) {
-      if (whole[i]->isBroadcast() && whole[i]->expandedExtent() != nullptr) return nullptr;
-      if (whole[i]->isBroadcast())
+      if (whole[i]->isBroadcast() && whole[i]->expandedExtent() == nullptr)
         shape.insert(shape.end(), axes[i].size(), program_->constant(1));
       else
         shape.insert(shape.end(), axes[i].begin(), axes[i].end());
@@ -225,16 +234,12 @@ class AxisSplitter {
     const auto* reshape = madeBy<ReshapeOp>(tensor);
     if (reshape != nullptr && extentsOf(*reshape->in) == shape) return reshape->in;
     if (const auto* set = madeBy<LoadStoreOp>(tensor)) return splitOf(*set->in, axes);
-    if (const auto* cast = madeBy<CastOp>(tensor)) {
-      TensorView* const in = splitOf(*cast->in, axes);
-      return in == nullptr ? nullptr : append(CastOp{.in = in, .dtype = cast->dtype});
-    }
+    if (const auto* cast = madeBy<CastOp>(tensor))
+      return append(CastOp{.in = splitOf(*cast->in, axes), .dtype = cast->dtype});
     if (const auto* pointwise = madeBy<PointwiseOp>(tensor)) {
       PointwiseOp op{.function = pointwise->function, .ins = pointwise->ins};
       for (Val*& in : op.ins) {
-        if (in->kind() != ValKind::Tensor) continue;
-        in = splitOf(*asTensor(in), axes);
-        if (in == nullptr) return nullptr;
+        if (in->kind() == ValKind::Tensor) in = splitOf(*asTensor(in), axes);
       }
       return append(std::move(op));
     }
@@ -288,7 +293,7 @@ bool splitOutputs(Fusion& program, std::span<AxisParts> parts) {
 }
 
 bool splitInputs(Fusion& program, std::span<AxisParts> parts) {
-  if (isScheduled(program) || !AxisSplitter(program).hasReductions()) return false;
+  if (isScheduled(program) || !AxisSplitter(program).hasReshapesAndReductions()) return false;
   const std::unique_ptr<Fusion> trial = cloneFusion(program);
   std::vector<AxisParts> tried(parts.begin(), parts.end());
   return splitInputsOf(*trial, tried) && isKernel(*trial) && splitInputsOf(program, parts);

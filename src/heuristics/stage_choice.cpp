@@ -130,7 +130,7 @@ bool stageRow(const KernelRows& rows, const RowFacts& facts, const KernelTarget&
 bool stageKeptRow(const KernelRows& rows, const RowFacts& facts, const KernelTarget& target,
                   CudaScheduleParameters& parameters) {
   // Longer ones leave so few registers that one block of them runs on a multiprocessor, whose threads all read, and then all compute.
-  constexpr int64_t kLongest = 36 * kKiB;
+  constexpr int64_t kInRegisters = 36 * kKiB;
   const std::vector<KeptValue> kept =
       findKeptValues(rows, {.bytes = kMostKept, .has_inputs_apart = true, .has_columns_apart = true});
   const TensorView* input = nullptr;
@@ -142,7 +142,7 @@ bool stageKeptRow(const KernelRows& rows, const RowFacts& facts, const KernelTar
   }
   if (input == nullptr) return false;
   const int64_t bytes = sizeOf(input->dtype()) * facts.rest;
-  if (bytes <= kLongest || bytes > kAlone) return false;
+  if (bytes <= kInRegisters || bytes > kAlone) return false;
   CudaScheduleParameters staged = parameters;
   staged.batches = 0;
   if (!stageRow(rows, facts, target, false, staged)) return false;

@@ -9,7 +9,7 @@ namespace tokamak {
 
 namespace {
 
-constexpr int64_t kAlignment = 256;
+constexpr int64_t kArenaAlignment = 256;
 // Comparing all pairs of more buffers than this takes too long.
 constexpr size_t kMostPairwise = 1024;
 
@@ -152,7 +152,7 @@ ArenaLayout layOutInBlocks(std::span<const ArenaItem> items) {
 ArenaLayout layOut(std::span<const ArenaItem> items) {
   std::vector<ArenaItem> aligned(items.begin(), items.end());
   for (ArenaItem& item : aligned)
-    item.bytes = (std::max<int64_t>(item.bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
+    item.bytes = (std::max<int64_t>(item.bytes, 1) + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
   ArenaLayout layout = layOutInBlocks(aligned);
   // A block is rigid, which costs where others could have used the bytes that it leaves free for a time.
   if (items.size() <= kMostPairwise) {

@@ -110,6 +110,11 @@ bool LoopNests::dependsOn(const Expr& reader, const TensorView& tensor) {
   return word < all.size() && (all[word] >> (found->second % 64) & 1U) != 0;
 }
 
+// An output that is computed element by element is not read back: who needs its elements computes them again.
+bool LoopNests::feeds(const LoopNest& nest, const LoopNest& reader) {
+  return nest.buffer != nullptr && dependsOn(*reader.expr, *nest.tensor);
+}
+
 // The largest extent of a dimension is launched.
 void LoopNests::makeDimensions() {
   std::map<ParallelType, Scalar*> extents;
@@ -274,8 +279,7 @@ bool LoopNests::makesCycle(const LoopNest& nest, const LoopNode& node) {
   groups[&node].push_back(&nest);
   const auto needs = [&](const std::vector<const LoopNest*>& readers, const std::vector<const LoopNest*>& read) {
     return std::ranges::any_of(readers, [&](const LoopNest* reader) {
-      return std::ranges::any_of(read,
-                                 [&](const LoopNest* tensor) { return dependsOn(*reader->expr, *tensor->tensor); });
+      return std::ranges::any_of(read, [&](const LoopNest* tensor) { return feeds(*tensor, *reader); });
     });
   };
   // Everything that the loop needs, directly or not; it must not be among it.
@@ -298,7 +302,7 @@ LoopNode* LoopNests::ownLoop(const LoopNest& nest, Scalar* extent, ParallelType 
   for (const auto& node : nodes_) {
     if (node->parent != parent || node->extent != extent || node->type != type) continue;
     const bool is_free = std::ranges::none_of(nests_, [&](const auto& other) {
-      return std::ranges::find(other->path, node.get()) != other->path.end() && dependsOn(*other->expr, *nest.tensor);
+      return std::ranges::find(other->path, node.get()) != other->path.end() && feeds(nest, *other);
     });
     const bool is_new = std::ranges::find(nest.path, node.get()) == nest.path.end();
     if (is_free && is_new && !makesCycle(nest, *node)) return node.get();

@@ -114,6 +114,7 @@ class LoopNests {
   void findReads(const LoopNest& nest);
   void addDependencies(const Expr& expr);
   bool dependsOn(const Expr& reader, const TensorView& tensor);
+  bool feeds(const LoopNest& nest, const LoopNest& reader);
   static std::pair<std::span<const size_t>, std::span<const size_t>> storedParts(const LoopNest& nest);
   Scalar* countOf(const LoopNest& nest, std::span<const size_t> axes);
   Scalar* pitchOf(const LoopNest& nest, std::span<const size_t> inner);

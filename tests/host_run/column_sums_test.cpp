@@ -42,6 +42,14 @@ constexpr ColumnSumCase kColumnSums[] = {
      "fusion f(T0: {0}[i0, i1, i2]) -> T3, T4 {{ T1 = sum(T0, axes=[1, 2], keepdim=true) T3 = mul(T0, T1) "
      "T4 = sum(mul(T0, cast(T0, dtype=f32)), axes=[0]) }}",
      2},
+    {"OfAnOutput",
+     "fusion f(T0: {0}[i0, i2], T1: {0}[i0, i2]) -> T2, T3 {{ T2 = neg(T0) T3 = mul(sum(sub(T2, T1), axes=[0]), 2.0) "
+     "}}",
+     2},
+    {"OfACopyOfWhatIsKept",
+     "fusion f(T0: {0}[i0, i2], T1: {0}[i0, i2]) -> T3, T4 {{ T2 = sin(T0) T3 = set(T2) T4 = sum(mul(T3, T1), "
+     "axes=[0]) }}",
+     2},
     {"BesideElements",
      "fusion f(T0: {0}[i0, i2], T1: {0}[i0, i2]) -> T2, T3 {{ T2 = mul(tanh(T0), T1) T3 = mul(sum(T2, axes=[0]), 2.0) "
      "}}",

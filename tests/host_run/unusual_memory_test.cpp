@@ -88,6 +88,48 @@ fusion f(T0: f32[rows, heads, size], T1: f32[size], T2: f32[rows, heads * size])
   }
 }
 
+// Kernels take these inputs in more axes than the programs.
+TEST(UnusualMemory, InputsAreTakenInTheAxesThatTheyAreReadIn) {
+  constexpr const char* kPrograms[] = {// beside something expanded
+                                       R"(fusion f(T0: f32[a, 16], T1: f32[a]) -> T5 {
+  T2 = expand(broadcast(T1, flags=[false, true]), shape=[a, 16])
+  T3 = reshape(mul(T0, T2), shape=[a, 2, 8])
+  T5 = softmax(T3)
+})",
+                                       // by two reshapes, the second of what the first is of
+                                       R"(fusion f(T0: f32[a, 16]) -> (T8, T9) {
+  T1 = exp(T0)
+  T2 = sin(T1)
+  T3 = reshape(T1, shape=[a, 2, 8])
+  T4 = max(T3, axes=[2], keepdim=true)
+  T8 = sub(T3, T4)
+  T6 = reshape(T2, shape=[a, 2, 8])
+  T7 = max(mul(T6, T4), axes=[2], keepdim=true)
+  T9 = add(T6, T7)
+})",
+                                       // given as it is read
+                                       R"(fusion f(T0: f32[24, g]) -> (T2, T3) {
+  T1 = sin(T0)
+  T2 = reshape(T1, shape=[3, 8, g])
+  T3 = sum(T2, axes=[0])
+})"};
+  for (const char* program : kPrograms) {
+    const auto fusion = fusionOf(program);
+    for (const KernelRunner runner : {KernelRunner::Compiled, KernelRunner::Interpreted}) {
+      for (const KernelTarget& target : {cpuTarget(2), hopperTarget()}) {
+        if (runner == KernelRunner::Compiled && target.kind == TargetKind::Cuda) continue;
+        RunBench bench({.threads = 2, .poisons_memory = true, .runner = runner});
+        MultiDeviceExecutor executor(*fusion, bench.device, {.lowering = {.target = target}});
+        for (const int64_t size : {0, 1, 5}) {
+          const auto inputs = bench.inputsOf(*fusion, {{"a", size}, {"g", size}});
+          EXPECT_EQ(differenceFromOracle(*fusion, oracleInputsOf(inputs), executor.runWithInput(inputs)), "")
+              << program;
+        }
+      }
+    }
+  }
+}
+
 // As many elements as before, because there are none. What is a row does not depend on that.
 TEST(UnusualMemory, ReshapesOfNothing) {
   const auto fusion = fusionOf(R"(
