@@ -41,11 +41,16 @@ Strides globalStrides(Fusion& fusion) {
   return strides;
 }
 
-Scalar* mergedIndex(Fusion& fusion, Scalar* outer, Scalar* inner, Scalar* inner_extent) {
-  const bool is_one = outer->op() == ScalarOp::FloorDiv && inner->op() == ScalarOp::Mod &&
-                      outer->operand(0) == inner->operand(0) && outer->operand(1) == inner_extent &&
-                      inner->operand(1) == inner_extent;
-  return is_one ? outer->operand(0) : fusion.add(fusion.mul(outer, inner_extent), inner);
+Scalar* mergedIndex(Fusion& fusion, IntervalAnalysis& analysis, Scalar* outer, Scalar* inner, Scalar* inner_extent) {
+  const bool are_parts = outer->op() == ScalarOp::FloorDiv && inner->op() == ScalarOp::Mod &&
+                         outer->operand(1) == inner_extent && inner->operand(1) == inner_extent;
+  if (are_parts) {
+    // Of what is left over multiples of the divisor may have been left out.
+    Scalar* const whole = outer->operand(0);
+    Scalar* const left_out = fusion.sub(whole, inner->operand(0));
+    if (whole == inner->operand(0) || analysis.isProvablyDivisible(*left_out, *inner_extent)) return whole;
+  }
+  return fusion.add(fusion.mul(outer, inner_extent), inner);
 }
 
 Scalar* linearIndex(Fusion& fusion, IntervalAnalysis& analysis, const TensorView& tensor,
@@ -54,7 +59,7 @@ Scalar* linearIndex(Fusion& fusion, IntervalAnalysis& analysis, const TensorView
   Scalar* total = fusion.constant(0);
   Scalar* run = nullptr;  // of dense axes, in units of the stride of the last one
   for (size_t i = 0; i < index.size(); ++i) {
-    run = run == nullptr ? index[i] : mergedIndex(fusion, run, index[i], shape[i]->visibleExtent());
+    run = run == nullptr ? index[i] : mergedIndex(fusion, analysis, run, index[i], shape[i]->visibleExtent());
     run = simplify(run, analysis);
     const bool is_dense = i + 1 < index.size() && !shape[i + 1]->isBroadcast() &&
                           strides[i] == fusion.mul(strides[i + 1], shape[i + 1]->visibleExtent());

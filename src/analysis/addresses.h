@@ -20,7 +20,7 @@ using Strides = std::map<const TensorView*, std::vector<Scalar*>, ById>;
 Strides globalStrides(Fusion& fusion);
 
 /// outer * inner_extent + inner; x itself when they are x / inner_extent and x % inner_extent.
-Scalar* mergedIndex(Fusion& fusion, Scalar* outer, Scalar* inner, Scalar* inner_extent);
+Scalar* mergedIndex(Fusion& fusion, IntervalAnalysis& analysis, Scalar* outer, Scalar* inner, Scalar* inner_extent);
 
 /// The place of an element in a buffer. Dense axes are linearised from the outside in, ( i * extent(j) + j ) * extent(k) + k, so that parts of one
 /// index come together again.

@@ -81,7 +81,7 @@ Scalar* AxisIndices::forwards(const IterDomain& axis) {
     index = &axis == step->out[0] ? x : unswizzled(*step, x, forwards(*step->in[1]));
   } else {
     Scalar* outer = forwards(*step->in[0]);
-    index = simplified(mergedIndex(*fusion_, outer, forwards(*step->in[1]), step->in[1]->visibleExtent()));
+    index = simplified(mergedIndex(*fusion_, *analysis_, outer, forwards(*step->in[1]), step->in[1]->visibleExtent()));
   }
   known_[&axis] = index;
   return index;

@@ -42,6 +42,10 @@ constexpr ColumnSumCase kColumnSums[] = {
      "fusion f(T0: {0}[i0, i1, i2]) -> T3, T4 {{ T1 = sum(T0, axes=[1, 2], keepdim=true) T3 = mul(T0, T1) "
      "T4 = sum(mul(T0, cast(T0, dtype=f32)), axes=[0]) }}",
      2},
+    {"OfRowsOfSixteenHeads",
+     "fusion f(T0: {0}[i0, 16, i2]) -> T3, T4 {{ T1 = sum(T0, axes=[2], keepdim=true) T3 = mul(T0, T1) "
+     "T4 = sum(mul(T0, cast(T0, dtype=f32)), axes=[0, 1]) }}",
+     2},
     {"OfAnOutput",
      "fusion f(T0: {0}[i0, i2], T1: {0}[i0, i2]) -> T2, T3 {{ T2 = neg(T0) T3 = mul(sum(sub(T2, T1), axes=[0]), 2.0) "
      "}}",
