@@ -55,6 +55,14 @@ TEST(StreamPrograms, OfCompiledKernelsGiveTheReferencesResults) {
   EXPECT_GT(tally.streamed_programs, tally.programs / 3);
 }
 
+// Every unit a kernel for a GPU, as programs are cut for one, run by the interpreter.
+TEST(StreamPrograms, OfKernelsForGpusGiveTheReferencesResults) {
+  CpuDevice device({.threads = 2, .poisons_memory = true, .runner = KernelRunner::Interpreted});
+  runSeeds(kFirstStreamSeed + 4000000, kStreamPrograms,
+           {.program = {.max_ops = 10, .max_elements = 128}, .grouping = Grouping::Fused, .target = hopperTarget()},
+           {.place = {&device, device.createStream()}, .runs_direct = false, .runs_unstreamed = false});
+}
+
 TEST(StreamPrograms, GiveTheSameBitsAHundredTimes) {
   runSeeds(kFirstStreamSeed + 1000000, kStreamPrograms, {.program = {.max_ops = 8, .max_elements = 64}},
            {.replays = 100, .runs_direct = false, .runs_unstreamed = false});

@@ -222,7 +222,7 @@ std::string toString(const RunConfig& config) {
 }
 
 HostLoweringOptions loweringOf(const RunConfig& config) {
-  return {.grouping = config.grouping, .stream_sync = config.sync};
+  return {.grouping = config.grouping, .stream_sync = config.sync, .target = config.target};
 }
 
 Device& deviceWith(int64_t threads) {
@@ -259,13 +259,12 @@ std::optional<size_t> BoundInputs::findChanged(const std::vector<bool>& updated)
 Case drawCase(uint64_t seed, const CaseOptions& options, std::string& problem) {
   Case drawn{.program = drawProgram(seed, options.program), .config = drawConfig(seed)};
   drawn.config.grouping = options.grouping.value_or(drawn.config.grouping);
+  drawn.config.target = options.target;
   const auto accepts = [&](const Program& program) {
     std::unique_ptr<Fusion> fusion;
     try {
       fusion = buildScheduled(program);
-      HostLoweringOptions lowering = loweringOf(drawn.config);
-      lowering.target = options.target;
-      lowerToHostProgram(*fusion, lowering);
+      lowerToHostProgram(*fusion, loweringOf(drawn.config));
       return true;
     } catch (const Error& error) {
       const bool is_typed = error.code() == ErrorCode::Schedule || error.code() == ErrorCode::HostProgram ||

@@ -18,8 +18,9 @@ struct RunConfig {
   int64_t threads = 2;
   StreamSync sync = StreamSync::Hoisted;
   Grouping grouping = Grouping::Single;
-  bool gives_outputs = false;  ///< storage for all outputs that update no input
-  uint64_t seed = 1;           ///< of the data and of the layouts of given outputs
+  bool gives_outputs = false;                         ///< storage for all outputs that update no input
+  uint64_t seed = 1;                                  ///< of the data and of the layouts of given outputs
+  std::optional<KernelTarget> target = std::nullopt;  ///< that kernels are for, if not the device's
 };
 std::string toString(const RunConfig& config);
 HostLoweringOptions loweringOf(const RunConfig& config);
