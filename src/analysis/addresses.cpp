@@ -45,10 +45,9 @@ Scalar* mergedIndex(Fusion& fusion, IntervalAnalysis& analysis, Scalar* outer, S
   const bool are_parts = outer->op() == ScalarOp::FloorDiv && inner->op() == ScalarOp::Mod &&
                          outer->operand(1) == inner_extent && inner->operand(1) == inner_extent;
   if (are_parts) {
-    // Of what is left over multiples of the divisor may have been left out.
     Scalar* const whole = outer->operand(0);
-    Scalar* const left_out = fusion.sub(whole, inner->operand(0));
-    if (whole == inner->operand(0) || analysis.isProvablyDivisible(*left_out, *inner_extent)) return whole;
+    Scalar* const rest = inner->operand(0);
+    if (whole == rest || analysis.isProvablyDivisible(*fusion.sub(whole, rest), *inner_extent)) return whole;
   }
   return fusion.add(fusion.mul(outer, inner_extent), inner);
 }

@@ -19,7 +19,8 @@ using Strides = std::map<const TensorView*, std::vector<Scalar*>, ById>;
 /// Of a fusion's tensor inputs and its outputs.
 Strides globalStrides(Fusion& fusion);
 
-/// outer * inner_extent + inner; x itself when they are x / inner_extent and x % inner_extent.
+/// outer * inner_extent + inner; x itself when they are x / inner_extent and y % inner_extent, and y is x or differs by a multiple of inner_extent (which
+/// the simplifier leaves out of remainders).
 Scalar* mergedIndex(Fusion& fusion, IntervalAnalysis& analysis, Scalar* outer, Scalar* inner, Scalar* inner_extent);
 
 /// The place of an element in a buffer. Dense axes are linearised from the outside in, ( i * extent(j) + j ) * extent(k) + k, so that parts of one

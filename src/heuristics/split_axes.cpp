@@ -87,11 +87,7 @@ class AxisSplitter {
     }
   }
 
-  /// Only then is there something that a block needs twice, in axes that an input has not.
-  bool hasReshapesAndReductions() const {
-    return !below_reductions_.empty() &&
-           std::ranges::any_of(live_, [](const Expr* expr) { return expr->is<ReshapeOp>(); });
-  }
+  bool hasReductions() const { return !below_reductions_.empty(); }
   /// Whether there is a reshape that merges axes of what was computed from reductions: only then may an output be split.
   bool hasMerges() const {
     return std::ranges::any_of(live_, [&](const Expr* expr) {
@@ -286,14 +282,20 @@ bool splitInputsOf(Fusion& program, std::span<AxisParts> parts) {
   return is_changed;
 }
 
+// Only then may there be something to split. Asked of every group of ops that may be a kernel, most of which have none.
+bool mayBeSplit(const Fusion& program) {
+  return std::ranges::any_of(program.allExprs(), [](const Expr* expr) { return expr->is<ReshapeOp>(); }) &&
+         !isScheduled(program);
+}
+
 bool splitOutputs(Fusion& program, std::span<AxisParts> parts) {
-  if (isScheduled(program) || !AxisSplitter(program).hasMerges() || isKernel(program)) return false;
+  if (!mayBeSplit(program) || !AxisSplitter(program).hasMerges() || isKernel(program)) return false;
   std::vector<AxisParts> tried(parts.begin(), parts.end());
   return splitOutputsOf(*cloneFusion(program), tried) && splitOutputsOf(program, parts);
 }
 
 bool splitInputs(Fusion& program, std::span<AxisParts> parts) {
-  if (isScheduled(program) || !AxisSplitter(program).hasReshapesAndReductions()) return false;
+  if (!mayBeSplit(program) || !AxisSplitter(program).hasReductions()) return false;
   const std::unique_ptr<Fusion> trial = cloneFusion(program);
   std::vector<AxisParts> tried(parts.begin(), parts.end());
   return splitInputsOf(*trial, tried) && isKernel(*trial) && splitInputsOf(program, parts);
