@@ -101,6 +101,8 @@ struct WorkRequest {
   /// Scalars that only give values to elements and may have other ones in every launch: behind the addresses come theirs, each as
   /// parameterBits().
   std::span<const Scalar* const> parameters = {};
+  /// How many works like this one may run at a time, on a stream each: one that fills the device alone keeps the others waiting.
+  int64_t concurrency = 1;
 };
 
 /// The 8 bytes of a launch that stand for a parameter: a double for a scalar of a floating type, a bool for one that is true or

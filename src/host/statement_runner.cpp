@@ -1,6 +1,7 @@
 #include "host/statement_runner.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -161,11 +162,13 @@ void StatementRunner::runLoop(const ForLoop& loop) {
   for (const auto& [tensor, value] : values_) known_before.insert(tensor);
   const auto outer = scalars_.find(loop.index);
   const std::optional<ScalarValue> shadowed = outer == scalars_.end() ? std::nullopt : std::optional(outer->second);
+  const int64_t outer_iterations = std::exchange(iterations_, stop > start ? (stop - start - 1) / step + 1 : 0);
   for (int64_t index = start; index < stop; index += step) {
     forget(loop.body, known_before);
     scalars_[loop.index] = index;
     runBlock(loop.body);
   }
+  iterations_ = outer_iterations;
   if (shadowed)
     scalars_[loop.index] = *shadowed;
   else
@@ -252,9 +255,7 @@ void StatementRunner::runMath(const Expr& expr) {
                "{}: the preallocated result has sizes [{}], but the op gives [{}]", summaryOf(expr),
                fmt::join(known.sizes, ", "), fmt::join(sizesOf(*result, scalars_), ", "));
   }
-  WorkRequest request{expr, operands.descs, scalars_};
-  if (parameters_ != nullptr) request.parameters = parameters_->of(expr);
-  launch(request, operands);
+  launch(requestFor(expr, operands), operands);
 }
 
 // Why not, where a view was asked for, is told by copiedViews().
@@ -277,6 +278,14 @@ bool StatementRunner::bindView(const Expr& expr, TensorView* out) {
   setValue(out, *std::move(view));
   bound_views_.insert(out);
   return true;
+}
+
+// Iterations of a loop on workers run beside each other, as many as there are workers.
+WorkRequest StatementRunner::requestFor(const Expr& expr, const Operands& operands) const {
+  WorkRequest request{expr, operands.descs, scalars_};
+  if (parameters_ != nullptr) request.parameters = parameters_->of(expr);
+  if (current_ != caller_) request.concurrency = std::max<int64_t>(std::min(streams_->workerCount(), iterations_), 1);
+  return request;
 }
 
 // What the recorder was told has its compilation waited for when all of it is known.
@@ -348,9 +357,7 @@ void StatementRunner::launchUnit(const Expr& expr, const PostOnStream& post) {
   }
   for (size_t i = 0; i < post.outs.size(); ++i) bindShape(*unit.outputs()[i], value(post.outs[i]).sizes, scalars_);
   const Operands operands = operandsOf(expr);
-  WorkRequest request{expr, operands.descs, scalars_};
-  if (parameters_ != nullptr) request.parameters = parameters_->of(expr);
-  launch(request, operands);
+  launch(requestFor(expr, operands), operands);
   for (const Scalar* symbol : unit.allSymbols()) scalars_.erase(symbol);
 }
 

@@ -109,6 +109,7 @@ class StatementRunner {
   void runUnit(const Expr& expr, const PostOnStream& post);
   void bindUnitScalar(const PostOnStream& post, size_t input);
   void launchUnit(const Expr& expr, const PostOnStream& post);
+  WorkRequest requestFor(const Expr& expr, const Operands& operands) const;
   void launch(const WorkRequest& request, const Operands& operands);
   void postCommunication(const Expr& expr, int64_t number);
   void waitCommunication(int64_t number);
@@ -132,6 +133,7 @@ class StatementRunner {
   WorkCache* works_;
   UnitMode unit_mode_ = UnitMode::OpByOp;
   const ScalarParameters* parameters_ = nullptr;
+  int64_t iterations_ = 1;  ///< of the innermost loop
   ScalarBindings scalars_;
   std::unordered_map<const TensorView*, RunTensor> values_;
   std::unordered_map<const StreamVal*, Stream*> named_streams_;

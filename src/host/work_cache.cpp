@@ -30,10 +30,14 @@ const std::shared_ptr<const Work>& WorkCache::find(Device& device, const WorkReq
   std::vector<Entry>& entries = entries_[&request.expr];
   std::vector<ScalarValue> values = attributeValues(request);
   for (const Entry& entry : entries) {
-    if (entry.values == values && std::ranges::equal(entry.operands, request.operands, isSameOperand))
+    if (entry.concurrency == request.concurrency && entry.values == values &&
+        std::ranges::equal(entry.operands, request.operands, isSameOperand))
       return entry.work;
   }
-  entries.push_back({{request.operands.begin(), request.operands.end()}, std::move(values), device.prepare(request)});
+  entries.push_back({{request.operands.begin(), request.operands.end()},
+                     std::move(values),
+                     request.concurrency,
+                     device.prepare(request)});
   return entries.back().work;
 }
 

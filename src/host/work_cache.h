@@ -18,6 +18,7 @@ class WorkCache {
   struct Entry {
     std::vector<OperandDesc> operands;
     std::vector<ScalarValue> values;  ///< of the scalars that the op mentions
+    int64_t concurrency;
     std::shared_ptr<const Work> work;
   };
   std::unordered_map<const Expr*, std::vector<Entry>> entries_;

@@ -211,6 +211,24 @@ TEST(CudaProducts, TheLibraryIsAskedOncePerProduct) {
   EXPECT_EQ(first->name(), "matmul 8x24x16");
 }
 
+TEST(CudaProducts, ThatRunBesideOthersGetTheirShareOfTheDeviceUnlessTheyFillIt) {
+  const auto share = [](int64_t rows, int64_t columns, int64_t batches, int64_t concurrency) {
+    LibraryProduct product;
+    product.d = {.rows = rows, .columns = columns};
+    product.batch_count = batches;
+    return multiprocessorsFor(product, concurrency, 132);
+  };
+  EXPECT_EQ(share(4096, 256, 1, 1), 0);
+  EXPECT_EQ(share(4096, 256, 1, 2), 88);
+  EXPECT_EQ(share(4096, 256, 1, 4), 44);
+  EXPECT_EQ(share(1024, 256, 1, 8), 22);
+  EXPECT_EQ(share(4096, 256, 1, 8), 32);  // its tiles
+  EXPECT_EQ(share(1, 1, 1, 1000), 1);
+  EXPECT_EQ(share(4096, 1024, 1, 8), 128);
+  EXPECT_EQ(share(4096, 1024, 2, 8), 0);
+  EXPECT_EQ(share(INT32_MAX, INT32_MAX, INT32_MAX, 8), 0);
+}
+
 TEST(CudaProducts, ALibraryThatFailsIsQuotedAndTheNextCallWorks) {
   const FakeSettings asked("fail=cublasLtMatmul:13 fail=cublasLtMatmul:3:2");
   const auto device = openFakeDeviceWithLibrary();

@@ -35,6 +35,8 @@ inline int64_t graphLaunches() { return askFakeDriver("fakeCudaGraphLaunches"); 
 inline int64_t graphUpdates() { return askFakeDriver("fakeCudaGraphUpdates"); }
 /// How often the fake library was asked for a kernel, ever.
 inline int64_t libraryQuestions() { return askFakeDriver("fakeCublasQuestions"); }
+/// On how many multiprocessors the kernel was to run that it was asked for last; 0: all.
+inline int64_t libraryMultiprocessors() { return askFakeDriver("fakeCublasMultiprocessors"); }
 /// How often it was asked whether it can run an algorithm.
 inline int64_t libraryExaminations() { return askFakeDriver("fakeCublasExaminations"); }
 

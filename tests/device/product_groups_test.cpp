@@ -49,6 +49,24 @@ TEST(CudaProductGroups, AreDealtOutByStreamLoops) {
       "schedule { parallelize(T3, axis=0, type=Stream) }");
 }
 
+// The fake GPU has four multiprocessors: a third more than a quarter or half of them.
+TEST(CudaProductGroups, InStreamLoopsAreAskedForWithTheirShareOfTheDevice) {
+  FakeProducts fake;
+  GroupBench bench(*fake.device);
+  const auto text = [](int64_t products, const char* schedule) {
+    return fmt::format(
+        "fusion f(T0: f32[{0}, 8, 16], T1: f32[{0}, 16, 24]) -> T3 {{ T2 = matmul(T0, T1) T3 = relu(T2) }} {1}",
+        products, schedule);
+  };
+  const char* const loop = "schedule { parallelize(T3, axis=0, type=Stream) }";
+  bench.expectRight(text(4, loop));
+  EXPECT_EQ(libraryMultiprocessors(), 2);
+  bench.expectRight(text(2, loop));
+  EXPECT_EQ(libraryMultiprocessors(), 3);
+  bench.expectRight(text(4, ""));
+  EXPECT_EQ(libraryMultiprocessors(), 0);
+}
+
 // A unit's operands are told once each; the product takes one of them twice.
 TEST(CudaProductGroups, MayReadOneTensorTwice) {
   FakeProducts fake;

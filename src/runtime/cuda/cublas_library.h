@@ -36,6 +36,7 @@ inline constexpr int kTransposeA = 3;
 inline constexpr int kTransposeB = 4;
 inline constexpr int kEpilogue = 7;
 inline constexpr int kBiasPointer = 8;
+inline constexpr int kMultiprocessors = 15;  // that the kernel is chosen for; 0: all
 // cublasOperation_t
 inline constexpr int32_t kTransposed = 1;
 // cublasLtEpilogue_t; the bias is a bit that the activations go with

@@ -70,6 +70,7 @@ class CublasDescriptors {
       set(cublas::kEpilogue, epilogue);
     if (wanted.bias == LibraryProduct::Bias::Epilogue)
       set(cublas::kBiasPointer, uint64_t{256});  // the call's address comes later; what is chosen may look at it
+    if (wanted.multiprocessors > 0) set(cublas::kMultiprocessors, wanted.multiprocessors);
     const auto describeMatrix = [&](cublas::Layout& layout, const StoredMatrix& matrix) {
       check(library_.layout_create(&layout, libraryType(wanted.dtype), static_cast<uint64_t>(matrix.rows),
                                    static_cast<uint64_t>(matrix.columns), matrix.leading));

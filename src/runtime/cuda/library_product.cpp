@@ -13,6 +13,9 @@ namespace {
 
 constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();
 constexpr int64_t kMostCalls = 4096;  // of one work; more of them are slower than a kernel
+// What a multiprocessor computes at a time, at its best.
+constexpr int64_t kTileRows = 256;
+constexpr int64_t kTileColumns = 128;
 
 bool isLibraryType(DataType dtype) {
   return dtype == DataType::F32 || dtype == DataType::F64 || dtype == DataType::F16 || dtype == DataType::BF16;
@@ -137,6 +140,7 @@ std::string LibraryProduct::toString() const {
   if (bias == Bias::Epilogue) text += fmt::format(", bias aligned {}", bias_alignment);
   if (bias == Bias::Before) text += ", added to d";
   if (activation != ProductActivation::None) text += fmt::format(", {}", activationName(activation));
+  if (multiprocessors > 0) text += fmt::format(", on {} multiprocessors", multiprocessors);
   return text;
 }
 
@@ -144,6 +148,17 @@ std::optional<LibraryProduct> libraryProductOf(const GemmProblem& problem, std::
   if (!isLibraryType(problem.dtype) || problem.k == 0) return std::nullopt;
   if (auto product = asItLies(problem, operands)) return product;
   return asItLies(transposed(problem), operands);
+}
+
+int32_t multiprocessorsFor(const LibraryProduct& product, int64_t concurrency, int64_t multiprocessors) {
+  const auto dividedUp = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
+  int64_t wanted = std::min(dividedUp(4 * multiprocessors, 3 * concurrency), multiprocessors);
+  int64_t tiles = 1;
+  for (const int64_t count :
+       {dividedUp(product.d.rows, kTileRows), dividedUp(product.d.columns, kTileColumns), product.batch_count})
+    tiles = std::min(tiles * count, multiprocessors);
+  wanted = std::max(wanted, tiles);
+  return wanted < multiprocessors ? static_cast<int32_t>(wanted) : 0;
 }
 
 }  // namespace tokamak

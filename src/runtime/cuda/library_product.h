@@ -42,6 +42,7 @@ struct LibraryProduct {
   int64_t bias_alignment = 1;
   ProductActivation activation = ProductActivation::None;  ///< None where d is added to
   std::vector<Call> calls;
+  int32_t multiprocessors = 0;  ///< how many the library's kernel had better use; 0: all
 
   /// What the library's choice depends on, in words: "bf16 64x32x128, a 64x128 ld 128 transposed, ...".
   std::string toString() const;
@@ -50,5 +51,9 @@ struct LibraryProduct {
 /// Nothing where the library cannot take the operands as they lie: types that are not floating, two strides that are not 1, elements that are
 /// stored more than once, sizes beyond 31 bits, nothing to add up. `operands` as the problem was made from.
 std::optional<LibraryProduct> libraryProductOf(const GemmProblem& problem, std::span<const OperandDesc> operands);
+
+/// How many of a GPU's multiprocessors a product had better use where `concurrency` like it run at a time; 0: all. One that is large enough for all of
+/// them is as fast alone; smaller ones get a third more than their share, since streams wait between launches (docs/gpu_performance.md).
+int32_t multiprocessorsFor(const LibraryProduct& product, int64_t concurrency, int64_t multiprocessors);
 
 }  // namespace tokamak

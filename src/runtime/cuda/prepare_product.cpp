@@ -66,6 +66,13 @@ GroupOperands operandsOf(const ProductGroup& group, std::span<const OperandDesc>
   return operands;
 }
 
+std::optional<LibraryProduct> libraryProductFor(const GemmProblem& problem, std::span<const OperandDesc> operands,
+                                                int64_t concurrency, int64_t multiprocessors) {
+  std::optional<LibraryProduct> product = libraryProductOf(problem, operands);
+  if (product) product->multiprocessors = multiprocessorsFor(*product, concurrency, multiprocessors);
+  return product;
+}
+
 }  // namespace
 
 CudaProducts& CudaDevice::products() {
@@ -89,7 +96,8 @@ std::shared_ptr<const CudaWork> CudaDevice::prepareProduct(const WorkRequest& re
   const auto addKernel = [&](const MatrixProgram& program) {
     work->add(prepareKernel(program.request()), program.numbers);
   };
-  if (std::optional<LibraryProduct> product = libraryProductOf(*problem, request.operands)) {
+  if (auto product =
+          libraryProductFor(*problem, request.operands, request.concurrency, cuda_properties_.multiprocessors)) {
     const std::string name(work->name());
     std::shared_ptr<const CudaWork> call = products().make(*product, name);
     if (call == nullptr && product->bias == LibraryProduct::Bias::Epilogue) {
@@ -116,7 +124,7 @@ std::shared_ptr<const CudaWork> CudaDevice::prepareProductGroup(const WorkReques
   TK_CHECK(problem, "{} is no matrix product", group.product->info().name);
   const std::string name = workName(*group.product, *problem, group.activation);
   if (isEmpty(*problem)) return std::make_shared<ProductWork>(name);
-  std::optional<LibraryProduct> product = libraryProductOf(*problem, operands);
+  auto product = libraryProductFor(*problem, operands, request.concurrency, cuda_properties_.multiprocessors);
   if (product && product->bias != LibraryProduct::Bias::Before) {
     product->activation = group.activation;
     if (auto call = products().make(*product, name)) {
@@ -130,7 +138,10 @@ std::shared_ptr<const CudaWork> CudaDevice::prepareProductGroup(const WorkReques
   operands.back() = between;
   auto work = std::make_shared<ProductWork>(name, std::make_unique<StreamMemory>(context_, bytesOf(between)));
   const size_t result_number = std::exchange(numbers.back(), ProductWork::kBetween);
-  work->add(prepareProduct({.expr = *group.product, .operands = operands, .bindings = request.bindings}),
+  work->add(prepareProduct({.expr = *group.product,
+                            .operands = operands,
+                            .bindings = request.bindings,
+                            .concurrency = request.concurrency}),
             std::move(numbers));
   work->add(prepareKernel(activationProgram(group, between, result, request.bindings).request()),
             {ProductWork::kBetween, result_number});

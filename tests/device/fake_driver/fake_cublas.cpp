@@ -27,6 +27,7 @@ struct Product {
   int32_t transposes_b = 0;
   uint32_t epilogue = 1;
   uint64_t bias = 0;
+  int32_t multiprocessors = 0;
 };
 
 struct Layout {
@@ -51,6 +52,7 @@ struct Choice {
 };
 
 std::atomic<int64_t> questions = 0;
+std::atomic<int64_t> multiprocessors = 0;  // of the last question
 std::atomic<int64_t> examinations = 0;
 constexpr uint64_t kAlgorithm = 101;
 
@@ -137,6 +139,7 @@ extern "C" {
 
 int64_t fakeCublasQuestions() { return questions.load(); }
 int64_t fakeCublasExaminations() { return examinations.load(); }
+int64_t fakeCublasMultiprocessors() { return multiprocessors.load(); }
 
 size_t cublasLtGetVersion() { return static_cast<size_t>(fake::settings().cublas_version); }
 
@@ -183,6 +186,7 @@ int cublasLtMatmulDescSetAttribute(void* handle, int attribute, const void* valu
       return is_known ? status : kInvalidValue;
     }
     case 8: return set(product.bias);
+    case 15: return set(product.multiprocessors);
     default: return kInvalidValue;
   }
 }
@@ -224,6 +228,7 @@ int cublasLtMatmulPreferenceSetAttribute(void* preference, int attribute, const 
 int cublasLtMatmulAlgoGetHeuristic(void*, void* product, void* a, void*, void*, void*, void* preference, int most,
                                    Choice* choices, int* count) {
   ++questions;
+  multiprocessors = as<Product>(product)->multiprocessors;
   *count = 0;
   if (!hasKernel(*as<Product>(product), as<Layout>(a)->type) || as<Preference>(preference)->most_workspace < kWorkspace)
     return kNotSupported;
