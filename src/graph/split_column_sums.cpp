@@ -6,8 +6,7 @@
 #include "define/reductions.h"
 #include "define/shapes.h"
 #include "graph/rebuild.h"
-#include "ir/ops/math/cast_op.h"
-#include "ir/ops/math/pointwise_op.h"
+#include "ir/elementwise.h"
 #include "ir/ops/math/reduction_op.h"
 
 namespace tokamak {
@@ -15,9 +14,6 @@ namespace tokamak {
 namespace {
 
 using Tensors = std::set<const TensorView*>;
-
-// Whose elements are computed from elements at the same place.
-bool isElementwise(const Expr& expr) { return expr.is<PointwiseOp>() || expr.is<CastOp>(); }
 
 bool haveOneShape(const TensorView& a, const TensorView& b) {
   const auto extentOf = [](const IterDomain* axis) { return axis->isBroadcast() ? nullptr : axis->extent(); };

@@ -10,6 +10,7 @@
 #include "graph/rebuild.h"
 #include "heuristics/kernel_rows.h"
 #include "ir/clone.h"
+#include "ir/elementwise.h"
 #include "ir/ops/math/cast_op.h"
 #include "ir/ops/math/load_store_op.h"
 #include "ir/ops/math/pointwise_op.h"
@@ -30,8 +31,6 @@ std::vector<Scalar*> extentsOf(const TensorView& tensor) {
 bool isOrdinary(const TensorView& tensor) {
   return std::ranges::none_of(shapeOf(tensor), [](const IterDomain* axis) { return axis->isBroadcast(); });
 }
-
-bool isElementwise(const Expr& expr) { return expr.is<PointwiseOp>() || expr.is<CastOp>() || expr.is<LoadStoreOp>(); }
 
 // Per axis of a tensor the extents that it is split into, or its own.
 using SplitAxes = std::vector<std::vector<Scalar*>>;

@@ -12,10 +12,9 @@
 #include "host/kernel_groups.h"
 #include "host/unit_slices.h"
 #include "ir/clone.h"
+#include "ir/elementwise.h"
 #include "ir/ops/host/post_on_stream.h"
-#include "ir/ops/math/cast_op.h"
 #include "ir/ops/math/load_store_op.h"
-#include "ir/ops/math/pointwise_op.h"
 #include "segment/group_order.h"
 #include "segment/neighbours.h"
 #include "segment/recompute.h"
@@ -64,8 +63,6 @@ Expr* makeUnit(const Fusion& fusion, const SegmentedGroup& group, int64_t number
   return program.target().appendOp(std::move(post));
 }
 
-bool isPointwise(const Expr& expr) { return expr.is<PointwiseOp>() || expr.is<CastOp>() || expr.is<LoadStoreOp>(); }
-
 // Whether `output` may be written into `input` as soon as it is computed, the statements being in this order: nobody reads the input's
 // old elements afterwards, and who reads them before, perhaps in the iterations of one loop, reads each only for its own result.
 bool mayUpdateInPlace(const std::vector<const Expr*>& order, const TensorView& output, const Val& input) {
@@ -73,7 +70,7 @@ bool mayUpdateInPlace(const std::vector<const Expr*>& order, const TensorView& o
   bool is_written = false;
   for (const Expr* expr : order) {
     const bool reads = std::ranges::any_of(expr->inputs(), [&](const Val* val) { return names.contains(val); });
-    if (reads && (is_written || !isPointwise(*expr))) return false;
+    if (reads && (is_written || !isElementwise(*expr))) return false;
     if (reads && expr->is<LoadStoreOp>()) names.insert(expr->output(0));
     is_written = is_written || expr == output.definition();
   }

@@ -108,7 +108,7 @@ dlpack::Type typeOf(DataType dtype) {
 }
 
 // Which memory of this device it is. A device without an ordinal is the host.
-MemoryKind kindOf(const Device& device, const dlpack::Device& given) {
+MemoryKind memoryKindOf(const Device& device, const dlpack::Device& given) {
   using dlpack::DeviceType;
   const DeviceProperties& properties = device.properties();
   const bool is_gpu = properties.ordinal >= 0;
@@ -141,7 +141,7 @@ struct Checked {
 };
 
 Checked checkedOf(Device& device, const dlpack::Array& array) {
-  Checked checked{.dtype = dtypeOf(array.type), .kind = kindOf(device, array.device)};
+  Checked checked{.dtype = dtypeOf(array.type), .kind = memoryKindOf(device, array.device)};
   TK_REQUIRE(array.rank >= 0 && array.rank <= static_cast<int32_t>(Tensor::kMaxRank), Bind,
              "DLPack: an array of {} axes was given; legal are 0 to {}", array.rank, Tensor::kMaxRank);
   TK_REQUIRE(array.rank == 0 || array.sizes != nullptr, Bind, "DLPack: an array of {} axes was given without sizes",

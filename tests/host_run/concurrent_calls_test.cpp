@@ -10,7 +10,7 @@
 namespace tokamak {
 namespace {
 
-const char* const kChain =
+const char* const kRowChain =
     "fusion f(T0: f32[i0, i2]) -> T3 { T1 = mul(T0, 2.0) T2 = add(T1, 1.0) T3 = mul(T2, T1) } sizes { i0 = 8, i2 = 512 "
     "} "
     "schedule { parallelize(T3, axis=0, type=Stream) propagate(T3) }";
@@ -36,7 +36,7 @@ int64_t countWrong(const Tensor& tensor, int64_t thread, int64_t round) {
 
 TEST(ConcurrentCalls, OfOneEvaluatorByTwoThreadsOnStreamsOfTheirOwn) {
   RunBench bench;
-  const auto fusion = fusionOf(kChain);
+  const auto fusion = fusionOf(kRowChain);
   MultiDeviceExecutor executor(*fusion, bench.device);
   std::atomic<int64_t> wrong = 0;
   const auto call = [&](int64_t thread) {
@@ -60,7 +60,7 @@ TEST(ConcurrentCalls, OfOneEvaluatorByTwoThreadsOnStreamsOfTheirOwn) {
 
 TEST(ConcurrentCalls, WithoutWaitingInBetweenKeepTheirOrderOnTwoStreams) {
   RunBench bench;
-  const auto fusion = fusionOf(kChain);
+  const auto fusion = fusionOf(kRowChain);
   MultiDeviceExecutor executor(*fusion, bench.device);
   const std::shared_ptr<Stream> streams[] = {bench.device.createStream(), bench.device.createStream()};
   std::vector<Tensor> inputs, outputs;
@@ -80,7 +80,7 @@ TEST(ConcurrentCalls, WithoutWaitingInBetweenKeepTheirOrderOnTwoStreams) {
 TEST(ConcurrentCalls, RunWithInputByTwoThreads) {
   for (const Mode mode : {Mode::Plan, Mode::Direct}) {
     RunBench bench;
-    const auto fusion = fusionOf(kChain);
+    const auto fusion = fusionOf(kRowChain);
     MultiDeviceExecutor executor(*fusion, bench.device,
                                  {.lowering = {.grouping = Grouping::Single}, .evaluator = {.mode = mode}});
     std::atomic<int64_t> wrong = 0;

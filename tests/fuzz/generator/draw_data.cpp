@@ -14,8 +14,6 @@ namespace tokamak::generator {
 
 namespace {
 
-constexpr std::byte kPoison{0xA5};
-
 int64_t drawInteger(const Node& node, Values values, int64_t position, Random& random) {
   if (node.dtype == DataType::Bool) return random.below(2);
   if (node.is_near_limits) {

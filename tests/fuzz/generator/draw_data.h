@@ -10,13 +10,16 @@
 
 namespace tokamak::generator {
 
+/// What lies where no element is.
+inline constexpr std::byte kPoison{0xA5};
+
 /// A tensor that owns its bytes.
 struct StoredData {
   DataType dtype = DataType::F32;
   std::vector<int64_t> sizes = {};
   std::vector<int64_t> strides = {};  ///< in elements
   int64_t offset = 0;                 ///< of the element at index 0, in elements
-  std::vector<std::byte> bytes = {};  ///< of the whole buffer; what no element covers is poisoned
+  std::vector<std::byte> bytes = {};  ///< of the whole buffer; what no element covers is kPoison
 
   oracle::StoredTensor view() const {
     return {.dtype = dtype, .sizes = sizes, .strides = strides, .data = bytes.data() + offset * sizeOf(dtype)};

@@ -22,8 +22,6 @@ namespace tokamak::generator {
 
 namespace {
 
-constexpr std::byte kPoison{0xA5};
-
 RunConfig drawConfig(uint64_t seed) {
   Random random(seed * 0x9e3779b97f4a7c15ULL + 7);
   RunConfig config;
