@@ -21,6 +21,11 @@ if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
   endif()
 endif()
 
+# gcc looks for memory that it no longer needs again and again below this (KiB); a source here needs about a gigabyte. Without that it is a tenth faster.
+if(PROJECT_IS_TOP_LEVEL AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options(--param=ggc-min-heapsize=800000)
+endif()
+
 # The linker is a matter of whoever builds Tokamak itself: a project that contains it keeps its own.
 if(PROJECT_IS_TOP_LEVEL)
   foreach(linker mold lld)

@@ -125,7 +125,7 @@ void StatementRunner::runStatement(const Expr& expr) {
             runBlock(asInt(*holds) != 0 ? op.then_body : op.else_body);
           },
           [&](const GetCurrentStream& op) { named_streams_[op.stream] = current_; },
-          [&](const SetCurrentStream& op) { current_ = &streamOf(*op.stream); },
+          [&](const SetCurrentStream& op) { setStream(*op.stream); },
           [&](const Synchronize& op) { synchronizeWith(streamOf(*op.stream)); },
           [&](const HirAliasSelect& op) {
             const int64_t index = evaluateInt(*op.index, scalars_);
@@ -144,6 +144,15 @@ void StatementRunner::runStatement(const Expr& expr) {
           [&](const StartCoalescing&) {},
           [&](const EndCoalescing&) {},
       });
+}
+
+// A loop deals its iterations out to the workers, and those on different workers run beside each other.
+void StatementRunner::setStream(const StreamVal& stream) {
+  current_ = &streamOf(stream);
+  if (current_ == caller_)
+    concurrency_ = 1;
+  else if (stream.index() != nullptr)
+    concurrency_ = std::max<int64_t>(std::min(streams_->workerCount(), iterations_), 1);
 }
 
 void StatementRunner::synchronizeWith(Stream& other) {
@@ -280,12 +289,12 @@ bool StatementRunner::bindView(const Expr& expr, TensorView* out) {
   return true;
 }
 
-// Iterations of a loop on workers run beside each other, as many as there are workers.
 WorkRequest StatementRunner::requestFor(const Expr& expr, const Operands& operands) const {
-  WorkRequest request{expr, operands.descs, scalars_};
-  if (parameters_ != nullptr) request.parameters = parameters_->of(expr);
-  if (current_ != caller_) request.concurrency = std::max<int64_t>(std::min(streams_->workerCount(), iterations_), 1);
-  return request;
+  return {.expr = expr,
+          .operands = operands.descs,
+          .bindings = scalars_,
+          .parameters = parameters_ == nullptr ? std::span<const Scalar* const>() : parameters_->of(expr),
+          .concurrency = concurrency_};
 }
 
 // What the recorder was told has its compilation waited for when all of it is known.

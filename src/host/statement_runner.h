@@ -113,6 +113,7 @@ class StatementRunner {
   void launch(const WorkRequest& request, const Operands& operands);
   void postCommunication(const Expr& expr, int64_t number);
   void waitCommunication(int64_t number);
+  void setStream(const StreamVal& stream);
   void synchronizeWith(Stream& other);
   void allocate(TensorView* tensor, const Allocate* statement);
   void deallocate(TensorView* tensor);
@@ -133,7 +134,8 @@ class StatementRunner {
   WorkCache* works_;
   UnitMode unit_mode_ = UnitMode::OpByOp;
   const ScalarParameters* parameters_ = nullptr;
-  int64_t iterations_ = 1;  ///< of the innermost loop
+  int64_t iterations_ = 1;   ///< of the innermost loop
+  int64_t concurrency_ = 1;  ///< of what is launched on current_ (WorkRequest)
   ScalarBindings scalars_;
   std::unordered_map<const TensorView*, RunTensor> values_;
   std::unordered_map<const StreamVal*, Stream*> named_streams_;

@@ -152,13 +152,12 @@ std::optional<SumForm> SumForm::times(const SumForm& other) const {
 }
 
 int64_t SumForm::content() const {
-  const auto divisor = [](int64_t a, int64_t b) {
-    constexpr int64_t kLowest = std::numeric_limits<int64_t>::min();
-    return a == kLowest || b == kLowest ? 1 : std::gcd(a, b);
-  };
-  int64_t common = constant;
+  // The lowest number has no positive one of its size.
+  constexpr int64_t kLowest = std::numeric_limits<int64_t>::min();
+  const auto divisor = [](int64_t a, int64_t b) { return a == kLowest || b == kLowest ? 1 : std::gcd(a, b); };
+  int64_t common = divisor(constant, 0);
   for (const SumTerm& term : terms) common = divisor(common, term.coefficient);
-  return terms.empty() && common < 0 ? -common : common;
+  return common;
 }
 
 SumForm SumForm::dividedBy(int64_t divisor) const {

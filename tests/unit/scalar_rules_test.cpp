@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -21,7 +22,8 @@ using test::RandomScalars;
 using test::valueOf;
 using test::Values;
 
-constexpr int64_t kWideCases = 100'000;
+// Of each rule.
+const int64_t kWideCases = test::caseCount(100'000);
 
 TEST(ScalarRules, EveryRuleKeepsTheValue) {
   std::mt19937_64 random(1);
@@ -237,6 +239,18 @@ TEST(ScalarSimplifier, GivesTheCanonicalForm) {
     Reader reader;
     EXPECT_EQ(toString(*simplify(reader.read(row.text))), row.simple) << row.text;
   }
+}
+
+// Its negation has no value, and the simplifier makes none; the sanitizer would tell.
+TEST(ScalarSimplifier, TheLowestNumberIsNotNegated) {
+  Fusion fusion;
+  constexpr int64_t kLowest = std::numeric_limits<int64_t>::min();
+  Scalar* zero = fusion.constant(0);
+  Scalar* negated = fusion.scalar(ScalarOp::Sub, zero, fusion.constant(kLowest));
+  Scalar* twice = fusion.scalar(ScalarOp::Sub, zero, negated);
+  EXPECT_EQ(valueOf(*twice, {}).value_or(kLowest), kLowest);
+  Scalar* i = fusion.symbol("i");
+  EXPECT_EQ(valueOf(*fusion.scalar(ScalarOp::Add, i, fusion.constant(kLowest)), {{i, 5}}), kLowest + 5);
 }
 
 TEST(ScalarSimplifier, UsesWhatIsAssumed) {
