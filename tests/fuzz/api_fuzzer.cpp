@@ -62,8 +62,9 @@ class Caller {
         call();
         ++done_;
       } catch (const Error& error) {
-        if (errors_++ == 0) first_refused_ = start;
         requireTyped(error);
+        if (errors_++ > 0) continue;
+        first_refused_ = start;
         requireLegal("a refused call left a broken fusion");
       }
     }

@@ -161,7 +161,8 @@ TEST(IntervalAnalysis, IsSoundOnRandomScalars) {
 TEST(IntervalAnalysis, IsSoundAtAllCoordinatesOfALoopNest) {
   std::mt19937_64 random(7);
   int64_t checked = 0;
-  for (int64_t done = 0; done < caseCount(2'000); ++done) {
+  // Each visits thousands of points.
+  for (int64_t done = 0; done < caseCount(200'000) / 100; ++done) {
     Fusion fusion;
     RandomScalars scalars(fusion, random);
     const std::vector<Scalar*>& s = scalars.integers();  // extents s[0], s[1], indices s[2], s[3]
@@ -192,7 +193,7 @@ TEST(IntervalAnalysis, IsSoundAtAllCoordinatesOfALoopNest) {
       }
     }
   }
-  EXPECT_GT(checked, 100'000);
+  EXPECT_GT(checked, caseCount(200'000) / 2);
 }
 
 // The cases that indexing asks about: n0, n1 extents, i in [0, n0), j in [0, n1).

@@ -28,6 +28,7 @@ class Scanner {
 
   std::vector<Token> all() {
     std::vector<Token> tokens;
+    tokens.reserve(text_.size() / 4 + 1);
     do {
       tokens.push_back(scan());
       tokens.back().index = tokens.size() - 1;
