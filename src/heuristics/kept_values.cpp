@@ -5,8 +5,7 @@
 #include <map>
 #include <set>
 
-#include "ir/ops/math/cast_op.h"
-#include "ir/ops/math/load_store_op.h"
+#include "ir/elementwise.h"
 #include "ir/ops/math/pointwise_op.h"
 #include "ir/ops/math/reduction_op.h"
 
@@ -297,7 +296,7 @@ class KeptValueFinder {
     TensorView* at = &tensor;
     while (at->uses().size() == 1 && !fusion_.isOutput(at)) {
       const Expr& use = **at->uses().begin();
-      if (!use.is<PointwiseOp>() && !use.is<CastOp>() && !use.is<LoadStoreOp>()) break;
+      if (!isElementwise(use)) break;
       TensorView* next = tensorsOf(use.outputs())[0];
       if (isStored(*next) || !readInPlaceByAll(*next)) break;
       at = next;

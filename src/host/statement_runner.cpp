@@ -152,7 +152,7 @@ void StatementRunner::setStream(const StreamVal& stream) {
   if (current_ == caller_)
     concurrency_ = 1;
   else if (stream.index() != nullptr)
-    concurrency_ = std::max<int64_t>(std::min(streams_->workerCount(), iterations_), 1);
+    concurrency_ = std::min(streams_->workerCount(), iterations_);
 }
 
 void StatementRunner::synchronizeWith(Stream& other) {

@@ -62,9 +62,8 @@ class Caller {
         call();
         ++done_;
       } catch (const Error& error) {
+        if (errors_++ == 0) first_refused_ = start;
         requireTyped(error);
-        if (errors_++ > 0) continue;
-        first_refused_ = start;
         requireLegal("a refused call left a broken fusion");
       }
     }

@@ -160,7 +160,7 @@ TEST(ScheduleRandom, LegalCommandsKeepTheFusionLegalAndIllegalOnesChangeNothing)
     EXPECT_GT(tally.legal, 2) << name;
     refused += tally.refused;
   }
-  EXPECT_GT(refused, test::caseCount(15'000) / 10);
+  EXPECT_GT(refused, 500);
 }
 
 }  // namespace

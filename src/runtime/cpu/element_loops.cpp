@@ -4,6 +4,7 @@
 #include <mutex>
 #include <string>
 
+#include "base/ceil_divide.h"
 #include "base/spin_lock.h"
 #include "ir/expr_summary.h"
 #include "ir/fields.h"
@@ -18,8 +19,6 @@ constexpr int64_t kBlockElements = 32768;
 // A reduction is cut when it gives fewer chunks than this, into pieces of at least kPieceElements.
 constexpr int64_t kFewChunks = 32;
 constexpr int64_t kPieceElements = 65536;
-
-int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // The result as a grid of units: every position of the outer dimensions x tiles x chunks of the row.
 class UnitGrid {

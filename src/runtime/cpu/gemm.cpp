@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "base/ceil_divide.h"
 #include "base/error.h"
 #include "ir/expr_summary.h"
 #include "ir/fields.h"
@@ -24,8 +25,6 @@ constexpr int64_t kBlockColumns = 512;
 constexpr int64_t kBlockInner = 1024;
 
 constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();
-
-int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// A part of an operand: rows x columns with strides in elements.
 struct Region {

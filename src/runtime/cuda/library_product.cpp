@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "base/ceil_divide.h"
+
 namespace tokamak {
 
 namespace {
@@ -151,13 +153,11 @@ std::optional<LibraryProduct> libraryProductOf(const GemmProblem& problem, std::
 }
 
 int32_t multiprocessorsFor(const LibraryProduct& product, int64_t concurrency, int64_t multiprocessors) {
-  const auto dividedUp = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-  int64_t wanted = std::min(dividedUp(4 * multiprocessors, 3 * concurrency), multiprocessors);
   int64_t tiles = 1;
   for (const int64_t count :
-       {dividedUp(product.d.rows, kTileRows), dividedUp(product.d.columns, kTileColumns), product.batch_count})
+       {ceilDivide(product.d.rows, kTileRows), ceilDivide(product.d.columns, kTileColumns), product.batch_count})
     tiles = std::min(tiles * count, multiprocessors);
-  wanted = std::max(wanted, tiles);
+  const int64_t wanted = std::max(tiles, ceilDivide(4 * multiprocessors, 3 * concurrency));
   return wanted < multiprocessors ? static_cast<int32_t>(wanted) : 0;
 }
 
