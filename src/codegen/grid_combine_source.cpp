@@ -39,7 +39,7 @@ std::string isFirst(const std::vector<CombineText::Dimension>& threads, const st
 
 class GridCombineWriter {
  public:
-  explicit GridCombineWriter(const GridCombineText& text) : text_(text) {}
+  GridCombineWriter(const GridCombineText& text, Dialect dialect) : text_(text), dialect_(dialect) {}
 
   CombineLines write() {
     const Numbering member = numberingOf(text_.blocks, [&](size_t i) { return text_.blocks[i].is_combined; });
@@ -64,7 +64,7 @@ class GridCombineWriter {
 
   void forEachElement(const GridCombineText::Value& value, const auto& body) {
     if (value.count == 1) return body("0");
-    line("  #pragma unroll");
+    if (dialect_ == Dialect::Cuda) line("  #pragma unroll");
     line(fmt::format("  for (int v = 0; v < {}; ++v) {{", value.count));
     body("v");
     line("  }");
@@ -99,6 +99,8 @@ class GridCombineWriter {
   }
 
   void goOnWithTheLast() {
+    if (dialect_ == Dialect::C)
+      return line("if (__atomic_add_fetch(grid_counter, 1u, __ATOMIC_ACQ_REL) != grid_members) continue;");
     const std::string is_first = isFirst(text_.threads, std::vector<bool>(text_.threads.size(), false));
     line("__shared__ bool grid_is_last;");
     line("__threadfence();");
@@ -112,8 +114,28 @@ class GridCombineWriter {
     line("__threadfence();");
   }
 
+  // Pairs of blocks, pairs of these, and so on, which is more exact than one after the other.
+  void gatherPairs(const GridCombineText::Value& value) {
+    line("{");
+    placeValues(value);
+    line("  for (tk_i64 apart = 1; apart < grid_members; apart *= 2) {");
+    line("  for (tk_i64 member = 0; member + apart < grid_members; member += 2 * apart) {");
+    forEachElement(value, [&](const std::string& k) {
+      const std::string sum = element(value, "member", k);
+      line(fmt::format("    {} = {};", sum, value.combined(sum, element(value, "member + apart", k))));
+    });
+    line("  }");
+    line("  }");
+    forEachElement(value, [&](const std::string& k) {
+      line(fmt::format("    {} = {};", value.place(k), element(value, "0", k)));
+    });
+    line("}");
+    nextValues(value);
+  }
+
   // Of `sharers` threads with equal values, each combines every sharers-th block.
   void gather(const GridCombineText::Value& value) {
+    if (dialect_ == Dialect::C) return gatherPairs(value);
     const Numbering rank = threadsOf(value, false);
     const bool is_shared = rank.count != "1";
     line("{");
@@ -162,12 +184,15 @@ class GridCombineWriter {
   }
 
   const GridCombineText& text_;
+  Dialect dialect_;
   int64_t scratch_bytes_ = 0;
   std::vector<std::string> lines_;
 };
 
 }  // namespace
 
-CombineLines gridCombineSource(const GridCombineText& text) { return GridCombineWriter(text).write(); }
+CombineLines gridCombineSource(const GridCombineText& text, Dialect dialect) {
+  return GridCombineWriter(text, dialect).write();
+}
 
 }  // namespace tokamak

@@ -1,4 +1,4 @@
-// Combining values across the blocks of a grid, as CUDA C++.
+// Combining values across the blocks of a grid.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "codegen/combine_source.h"
+#include "device_code/device_code.h"
 
 namespace tokamak {
 
@@ -26,7 +27,7 @@ struct GridCombineText {
 
 /// Lines after which only the last block of each group goes on, with the combinations in all its threads. `tk_workspace` is the kernel's workspace
 /// (kernel/bind_kernel.h); the blocks' values are laid out as [group][block][element][thread]. Threads whose values are equal share the blocks among
-/// them, then combine what they have; the order is always the same.
-CombineLines gridCombineSource(const GridCombineText& text);
+/// them, then combine what they have; the order is always the same. In C a block is a turn of the loop around it, and has no threads.
+CombineLines gridCombineSource(const GridCombineText& text, Dialect dialect);
 
 }  // namespace tokamak

@@ -145,6 +145,7 @@ class SourceWriter {
     }
     for (const Scalar* symbol : kernel_.symbols)
       parameters.push_back(fmt::format("const {} {}", typeSource(symbol->dtype()), names_.at(symbol)));
+    if (kir::gridCombineOf(kernel_) != nullptr) parameters.emplace_back("unsigned char* const tk_workspace");
     std::string text =
         fmt::format("static __attribute__((noinline)) void {}_blocks({}, tk_i64 first_block, tk_i64 last_block) {{\n",
                     kernel_.name, fmt::join(parameters, ", "));
@@ -176,6 +177,8 @@ class SourceWriter {
       const std::string bits = fmt::format("((union {{ tk_i64 bits; double number; }}){{symbols[{}]}}).number", i);
       arguments.push_back(castCall(symbol.dtype(), DataType::F64, bits));
     }
+    if (kir::gridCombineOf(kernel_) != nullptr)
+      arguments.push_back(fmt::format("(unsigned char*)buffers[{}]", kernel_.tensors.size()));
     return fmt::format(
         "void {}(void* const* buffers, const tk_i64* symbols, tk_i64 first_block, tk_i64 last_block) {{\n"
         "  {}_blocks({}, first_block, last_block);\n}}\n",
@@ -535,9 +538,6 @@ class SourceWriter {
     };
   }
   void write(const kir::GridCombine& grid, size_t indent) {
-    TK_REQUIRE(dialect_ == Dialect::Cuda, Unsupported,
-               "on the processor blocks do not wait for one another; {} is combined across blocks",
-               bufferName(*grid.values[0].tensor));
     GridCombineText text;
     text.blocks = dimensionsOf(/*of_threads=*/false, grid.dimensions);
     text.threads = dimensionsOf(/*of_threads=*/true, {});
@@ -554,7 +554,7 @@ class SourceWriter {
       each.place = placesOf(*value.tensor, *value.index);
       each.combined = combiningOf(value.kind, dtype);
     }
-    const CombineLines combined = gridCombineSource(text);
+    const CombineLines combined = gridCombineSource(text, dialect_);
     scratch_bytes_ = std::max(scratch_bytes_, combined.scratch_bytes);
     for (const std::string& each : combined.lines) line(indent, each);
     statements(grid.body, indent);

@@ -26,7 +26,8 @@ struct KernelSource {
 inline constexpr std::string_view kWrittenOut = "/* Written out: -O1 is enough. */\n";
 
 /// C: `void entry(void* const* buffers, const tk_i64* symbols, tk_i64 first, tk_i64 last)` runs the blocks first <= b < last; block b is
-/// BIDx = b % extent(BIDx), BIDy = b / extent(BIDx) % extent(BIDy), ... Symbols of floating type are given by the bits of an f64.
+/// BIDx = b % extent(BIDx), BIDy = b / extent(BIDx) % extent(BIDy), ... Symbols of floating type are given by the bits of an f64. Behind the tensors'
+/// buffers comes the workspace (kernel/bind_kernel.h) of a kernel that has one, its counters 0 before the first block of a launch.
 /// CUDA: `__global__ void entry(buffers..., symbols...)`, each symbol as 8 bytes. `index_type`: of indices, I32 or I64 (kernel/index_type.h); C always computes
 /// them in 64 bits. `lanes`: of the explicit vectors of f32 that loops of C are written with (8 or 16; 1: none).
 /// Errors: Unsupported when the dialect cannot say what the kernel does.

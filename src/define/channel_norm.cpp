@@ -62,29 +62,34 @@ struct Moments {
   TensorView* squares;  ///< the sum of the squared differences from the mean
 };
 
-// The element that lies at `part` of `parts` of each of `axes`, which stay as axes of size 1.
+// The element that lies at `part` of `parts` of each of `axes`, which stay as axes of size 1; 0 where there is none.
 TensorView* elementAt(TensorView* value, int64_t part, int64_t parts, const std::vector<int64_t>& axes) {
   Fusion& fusion = value->fusion();
   std::vector<bool> flags(shapeOf(*value).size(), false);
   for (size_t i = axes.size(); i-- > 0;) {
     const auto axis = static_cast<size_t>(axes[i]);
     Scalar* extent = shapeOf(*value)[axis]->visibleExtent();
+    Scalar* first = fusion.floorDiv(fusion.mul(extent, fusion.constant(part)), fusion.constant(parts));
+    // All but this one is cut; an axis of no elements gets one.
+    std::vector<Scalar*> widths(2 * shapeOf(*value).size(), fusion.constant(0));
+    widths[2 * axis] = fusion.sub(fusion.constant(0), first);
+    widths[2 * axis + 1] = fusion.sub(fusion.add(first, fusion.constant(1)), extent);
+    value = select(pad(value, widths), axes[i], 0);
     flags[axis] = true;
-    value = select(value, axes[i], fusion.floorDiv(fusion.mul(extent, fusion.constant(part)), fusion.constant(parts)));
   }
   return broadcast(value, flags);
 }
 
-// A number near the mean along `axes`: that of four elements; of equal ones it is their value. 0 in place of infinities and NaN.
+// A number near the mean along `axes`, if that is far from 0: the mean of four elements, unless one of them is as far from it as it is from 0; then, and
+// where they are not finite, 0.
 TensorView* numberAmong(TensorView* value, const std::vector<int64_t>& axes) {
   constexpr int64_t kSamples = 4;
-  std::vector<TensorView*> sums;
-  for (int64_t i = 0; i < kSamples; ++i) sums.push_back(elementAt(value, i, kSamples, axes));
-  for (; sums.size() > 1; sums.resize(sums.size() / 2)) {
-    for (size_t i = 0; i < sums.size() / 2; ++i) sums[i] = add(sums[2 * i], sums[2 * i + 1]);
-  }
-  TensorView* center = mul(sums[0], 1.0 / kSamples);
-  return where(isfinite(center), center, 0.0);
+  std::vector<TensorView*> samples;
+  for (int64_t i = 0; i < kSamples; ++i) samples.push_back(elementAt(value, i, kSamples, axes));
+  TensorView* center = mul(add(add(samples[0], samples[1]), add(samples[2], samples[3])), 1.0 / kSamples);
+  const auto distance = [&](int64_t i) { return abs(sub(samples[static_cast<size_t>(i)], center)); };
+  TensorView* spread = maximum(maximum(distance(0), distance(1)), maximum(distance(2), distance(3)));
+  return where(gt(abs(center), spread), center, 0.0);
 }
 
 // Both in one pass over the data, which are large and far apart for a channel, as sums of differences from a number near the mean (channel_norm.h says what that costs). Of f64 values

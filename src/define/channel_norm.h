@@ -3,10 +3,11 @@
 // Half types are computed in f32. Results and gradients have the type of the operand that they belong to, as in PyTorch; statistics are
 // f32 (f64 for f64).
 //
-// Statistics of f32 and half types are made in one pass, from differences to the mean of four of the elements (0 where that is not finite). With k standard deviations between this number and
-// the mean, the variance is off by up to 1e-6 (1 + k^2) of itself and the mean by up to 1e-6 (1 + k) deviations, for sums of up to 100,000 elements; with a million by
-// five times as much. k is less than 1 as a rule. It is sqrt(n / 4) where the four are far from all of the n others, but no more, since they count
-// in the variance, too: 1e-6 (1 + n / 4) is the worst there is. How large the mean is does not matter, and equal elements have no variance. Statistics of f64 take two passes.
+// Statistics of f32 and half types are made in one pass, from differences to a number: the mean of four of the elements, or 0 if that is no farther from them than they are from one
+// another (or they are not finite). With k standard deviations between this number and the mean, the variance is off by up to 1e-6 (1 + k^2) of itself and the mean by up to
+// 1e-6 (1 + k) deviations, for sums of up to 100,000 elements; with a million by five times as much. k is less than 2 as a rule. It is sqrt(n / 4) where the four are far from all
+// of the n others, but no more, since they count in the variance, too: 1e-6 (1 + n / 4) is the worst there is. How large the mean is does not matter, and equal elements have no
+// variance. Statistics of f64 take two passes.
 #pragma once
 
 #include <optional>

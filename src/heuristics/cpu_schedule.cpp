@@ -1,11 +1,11 @@
 #include "heuristics/cpu_schedule.h"
 
 #include <algorithm>
-#include <bit>
 #include <map>
 
 #include <fmt/format.h>
 
+#include "base/ceil_divide.h"
 #include "base/error.h"
 #include "heuristics/axis_groups.h"
 #include "heuristics/kept_values.h"
@@ -32,6 +32,18 @@ std::optional<size_t> columnRow(const KernelRows& rows, const TensorView& reduct
   return found == loops.end() ? std::nullopt : std::optional(static_cast<size_t>(found - loops.begin()));
 }
 
+// Whether a tensor has one element for each of its rows.
+bool hasNothingElse(const KernelRows& rows, const TensorView& tensor) {
+  const Axes shape = shapeOf(tensor);
+  for (size_t i = 0; i < shape.size(); ++i) {
+    const bool is_one =
+        !rows.rowsOf(tensor).empty() && std::ranges::count(rows.rowsOf(tensor), static_cast<int64_t>(i)) > 0;
+    if (!is_one && !shape[i]->isBroadcast() && !shape[i]->extent()->isConstantInt(1)) return false;
+    if (!is_one && shape[i]->expandedExtent() != nullptr) return false;
+  }
+  return true;
+}
+
 // Whether the reductions of a kernel run along rows of memory, or across them.
 struct Directions {
   bool has_along = false;
@@ -56,6 +68,15 @@ Directions directionsOf(const KernelRows& rows, const Strides& strides) {
   return result;
 }
 
+// Whether blocks may have parts of what is reduced: the last to be done computes what needs all of it, which is little.
+bool sharesReductions(const KernelRows& rows) {
+  return !rows.isSingleBlock() && rows.columnParts().empty() &&
+         std::ranges::all_of(rows.stored(), [&](const TensorView* tensor) {
+           if (isReduced(*tensor)) return !rows.isFollowing(*tensor);
+           return rows.hasRows(*tensor) && hasNothingElse(rows, *tensor);
+         });
+}
+
 // Whether blocks take columns side by side.
 bool isColumns(const KernelRows& rows, const Directions& directions) {
   return !directions.has_along && directions.column && !rows.isSingleBlock() && rows.columnParts().empty();
@@ -69,6 +90,7 @@ class CpuScheduler {
   void run() {
     const Directions directions = directionsOf(rows_, strides_);
     const bool is_columns = isColumns(rows_, directions);
+    if (sharesReductions(rows_)) parts_ = partsOf(is_columns ? directions.column : std::nullopt);
     if (!is_columns && !rows_.isSingleBlock()) keepValues();
     for (TensorView* tensor : rows_.stored()) {
       if (!rows_.hasRows(*tensor) && !isReduced(*tensor))
@@ -91,6 +113,35 @@ class CpuScheduler {
   }
 
  private:
+  // In how many parts blocks take what is reduced, the same for all reductions; null: in one. Enough for many processors, and of these each has much
+  // to do. A function of the sizes only: so are the results.
+  Scalar* partsOf(std::optional<size_t> column) const {
+    Scalar* parts = fusion_.constant(1);
+    for (const TensorView* tensor : rows_.stored()) {
+      if (!isReduced(*tensor)) continue;
+      Scalar* terms = fusion_.constant(1);
+      Scalar* blocks = fusion_.constant(1);
+      for (const IterDomain* axis : tensor->logical()) {
+        if (axis->isReduction()) terms = fusion_.mul(terms, axis->extent());
+      }
+      const AxisNumbers& rows = rows_.rowsOf(*tensor);
+      for (size_t i = 0; i < rows.size(); ++i) {
+        Scalar* extent = shapeOf(*tensor)[static_cast<size_t>(rows[i])]->visibleExtent();
+        Scalar* width = fusion_.constant(parameters_.columns);
+        const bool is_column = column == i;
+        if (is_column) terms = fusion_.mul(terms, fusion_.scalar(ScalarOp::Min, extent, width));
+        blocks = fusion_.mul(blocks, is_column ? fusion_.ceilDiv(extent, width) : extent);
+      }
+      const auto atLeastOne = [&](Scalar* scalar) {
+        return fusion_.scalar(ScalarOp::Max, scalar, fusion_.constant(1));
+      };
+      Scalar* wanted = fusion_.ceilDiv(fusion_.constant(parameters_.most_parts), atLeastOne(blocks));
+      Scalar* filled = atLeastOne(fusion_.floorDiv(terms, fusion_.constant(parameters_.part_elements)));
+      parts = fusion_.scalar(ScalarOp::Max, parts, fusion_.scalar(ScalarOp::Min, wanted, filled));
+    }
+    return parts->isConstantInt(1) ? nullptr : parts;
+  }
+
   // Loops that all of a row shares: the block, and in it the turn where a block has several rows and sums their columns.
   int64_t rowLoops() const { return rows_.columnParts().empty() ? 1 : 2; }
 
@@ -168,11 +219,26 @@ class CpuScheduler {
     Numbers order = axisRange(0, tensor.axisCount());
     std::rotate(order.begin() + 1, order.begin() + 2, order.end());
     reorder(&tensor, order);
-    if (!isReduced(tensor) || !isSum(tensor)) return;
-    const int64_t reduced = tensor.axisCount() - 2;
-    if (isShort(*tensor.axis(reduced), parameters_.terms)) return;
-    split(&tensor, reduced, fusion_.constant(parameters_.terms));
-    keepPartial(*rfactor(&tensor, {reduced + 1}), reduced + 1);
+    if (!isReduced(tensor)) return;
+    int64_t reduced = tensor.axisCount() - 2;
+    const bool has_terms = isSum(tensor) && !isShort(*tensor.axis(reduced), parameters_.terms);
+    if (has_terms) split(&tensor, reduced, fusion_.constant(parameters_.terms));
+    if (spreadParts(tensor, 1)) ++reduced;
+    if (has_terms) keepPartial(*rfactor(&tensor, {reduced + 1}), reduced + 1);
+  }
+
+  // The outermost loop of a reduction that is not 1 long becomes [parts][turns], the parts over blocks, as loop `first`.
+  bool spreadParts(TensorView& tensor, int64_t first) {
+    if (parts_ == nullptr) return false;
+    int64_t axis = first;
+    while (axis < tensor.axisCount() && (!tensor.axis(axis)->isReduction() || isShort(*tensor.axis(axis), 1))) ++axis;
+    if (axis == tensor.axisCount()) return false;
+    split(&tensor, axis, parts_, SplitSide::Outer);
+    parallelize(&tensor, axis, ParallelType::BIDy);
+    Numbers order = axisRange(0, tensor.axisCount());
+    std::rotate(order.begin() + first, order.begin() + axis, order.begin() + axis + 1);
+    if (axis != first) reorder(&tensor, order);
+    return true;
   }
 
   static bool isSum(const TensorView& tensor) {
@@ -187,18 +253,22 @@ class CpuScheduler {
   // Several partial results along the innermost reduction axis, combined at the end of the row: the compiler makes vectors of them. Each is summed in
   // two steps, which is more exact.
   void accumulateSideBySide(TensorView& tensor) {
-    const int64_t last = tensor.axisCount() - 1;
+    int64_t last = tensor.axisCount() - 1;
     if (last < 0 || isShort(*tensor.axis(last), parameters_.lanes)) return;
     const bool is_long = isSum(tensor) && !isShort(*tensor.axis(last), parameters_.lanes * parameters_.terms);
     split(&tensor, last, fusion_.constant(parameters_.lanes));
     if (is_long) split(&tensor, last, fusion_.constant(parameters_.terms));
+    const bool has_row = tensor.axis(0)->parallelType() == ParallelType::BIDx;
+    const int64_t first = has_row ? 1 : 0;
+    const bool has_parts = spreadParts(tensor, first);
+    if (has_parts) ++last;
     if (is_long) keepPartial(*rfactor(&tensor, {last + 1}), last + 1);
     Numbers others;
     for (const int64_t i : axisRange(0, tensor.axisCount() - 1)) {
-      if (tensor.axis(i)->isReduction()) others.push_back(i);
+      if (tensor.axis(i)->isReduction() && tensor.axis(i)->parallelType() == ParallelType::Serial) others.push_back(i);
     }
-    const bool has_row = tensor.axis(0)->parallelType() == ParallelType::BIDx;
-    const int64_t position = has_row && (rows_.isFollowed(tensor) || rowLoops() > 1) ? rowLoops() : 0;
+    int64_t position = has_row && (rows_.isFollowed(tensor) || rowLoops() > 1) ? rowLoops() : 0;
+    if (has_parts) position = first + 1;
     keepPartial(*rfactor(&tensor, others), position);
     // A few at a time: one after the other they would wait for each other.
     const int64_t lane = tensor.axisCount() - 1;
@@ -260,15 +330,18 @@ class CpuScheduler {
   const KernelRows& rows_;
   CpuScheduleParameters parameters_;
   Strides strides_;
+  Scalar* parts_ = nullptr;                        // of what is reduced, over blocks
   std::map<const TensorView*, int64_t> partials_;  // and the loops that they share with what reads them
 };
 
 }  // namespace
 
 std::string toString(const CpuScheduleParameters& parameters) {
-  return fmt::format("chunk {}, columns {}, lanes {}, last lanes {}, terms {}, kept bytes {}, tile bytes {}",
-                     parameters.chunk, parameters.columns, parameters.lanes, parameters.last_lanes, parameters.terms,
-                     parameters.kept_bytes, parameters.tile_bytes);
+  return fmt::format(
+      "chunk {}, columns {}, lanes {}, last lanes {}, terms {}, part elements {}, most parts {}, kept bytes {}, tile "
+      "bytes {}",
+      parameters.chunk, parameters.columns, parameters.lanes, parameters.last_lanes, parameters.terms,
+      parameters.part_elements, parameters.most_parts, parameters.kept_bytes, parameters.tile_bytes);
 }
 
 // A block has a sum of each column on its stack. Indices of loops over no rows say nothing about which row it is.
@@ -292,48 +365,54 @@ void scheduleForCpu(Fusion& fusion, const CpuScheduleParameters& parameters) {
   CpuScheduler(rows, parameters).run();
 }
 
+// Whether blocks of columns are all there is: nothing that is kept lies outside of what is reduced. Then there may be few of them, and of columns as long
+// as all that no cache keeps one.
+static bool areColumnsAll(const KernelRows& rows) {
+  return std::ranges::any_of(rows.stored(), [&](const TensorView* tensor) {
+    if (!isReduced(*tensor) || rows.isColumnPart(*tensor)) return false;
+    const auto isMore = [](const IterDomain* axis) {
+      return !axis->isBroadcast() && !axis->extent()->isConstantInt(1);
+    };
+    const auto outermost = std::ranges::find_if(tensor->logical(), isMore);
+    return outermost != tensor->logical().end() && (*outermost)->isReduction();
+  });
+}
+
 std::optional<std::string> whyNoCpuKernel(const KernelRows& rows) {
   const Directions directions = directionsOf(rows, globalStrides(rows.fusion()));
   if (directions.has_along && directions.has_across)
     return "some reductions run along rows of memory, others across them";
+  if (!directions.has_across || !areColumnsAll(rows)) return std::nullopt;
+  for (const TensorView* tensor : rows.stored()) {
+    if (rows.isFollowing(*tensor) && !hasNothingElse(rows, *tensor))
+      return fmt::format("{} needs whole columns for each of its elements", nameOf(*tensor));
+  }
   return std::nullopt;
 }
 
-// Whether blocks of fewer columns would take longer than fewer blocks: pieces of rows are read at half the speed of whole ones, by two processors
-// side by side at a third, and a few processors have no more than that to gain unless they compute.
-static bool waitsForMemory(const KernelRows& rows, const KernelTarget& target) {
-  constexpr int64_t kFewProcessors = 4;
-  const auto isOfRows = [](const TensorView& tensor) {
-    return std::ranges::count_if(shapeOf(tensor), [](const IterDomain* axis) { return !axis->isBroadcast(); }) > 1;
-  };
-  return target.multiprocessors <= kFewProcessors && std::ranges::none_of(rows.fusion().exprs(), [&](const Expr* expr) {
-           return isExpensive(*expr) && isOfRows(*asTensor(expr->outputs()[0]));
-         });
-}
-
-// The least that a block takes of so many columns.
-static int64_t fewestColumns(int64_t columns, const KernelRows& rows, const KernelTarget& target) {
-  constexpr int64_t kFewest = 32;
-  constexpr int64_t kLongEnough = 1024;
-  if (columns <= kFewest || !waitsForMemory(rows, target)) return kFewest;
-  if (columns >= kLongEnough) return kLongEnough;
-  // A block that is not full does not keep what is the same for all rows.
-  return std::has_single_bit(static_cast<uint64_t>(columns)) ? columns : kFewest;
+// Whole rows if they are no longer than that, else pieces of about one length; in vectors, so that blocks are full.
+static int64_t widthOf(int64_t columns, int64_t most) {
+  constexpr int64_t kLanes = 16;
+  const int64_t pieces = ceilDivide(std::max<int64_t>(columns, 1), most);
+  return ceilDivide(ceilDivide(std::max<int64_t>(columns, 1), pieces), kLanes) * kLanes;
 }
 
 CpuScheduleParameters chooseCpuParameters(const KernelRows& rows, const KernelTarget& target,
                                           const ScalarBindings& sizes) {
   CpuScheduleParameters parameters;
   if (!isColumns(rows, directionsOf(rows, globalStrides(rows.fusion())))) return parameters;
-  // Narrower columns where there would not be enough blocks for all processors.
   int64_t columns = 0;
   for (const TensorView* tensor : rows.fusion().outputs()) {
     const Axes shape = shapeOf(*tensor);
     const auto extent = shape.empty() ? std::nullopt : evaluate(*shape.back()->visibleExtent(), sizes);
     if (extent) columns = std::max(columns, asInt(*extent));
   }
-  const int64_t fewest = fewestColumns(columns, rows, target);
-  while (parameters.columns > fewest && columns < parameters.columns * target.multiprocessors) parameters.columns /= 2;
+  parameters.columns = widthOf(columns, parameters.columns);
+  // Narrower ones where there would not be enough blocks for all processors and these cannot share rows.
+  constexpr int64_t kFewest = 256;
+  while (!sharesReductions(rows) && parameters.columns > kFewest &&
+         columns < parameters.columns * target.multiprocessors)
+    parameters.columns = widthOf(parameters.columns, parameters.columns / 2);
   return parameters;
 }
 

@@ -22,6 +22,10 @@ struct CpuScheduleParameters {
   int64_t last_lanes = 16;
   /// Elements that a partial sum takes up before it is added to the whole one.
   int64_t terms = 32;
+  /// Elements of what is reduced that a block takes at least, where blocks share it and the last to be done combines what they have; and how many
+  /// blocks that are at most.
+  int64_t part_elements = 64 * 1024;
+  int64_t most_parts = 64;
   /// What a value may take that is kept for a row.
   int64_t kept_bytes = 128 * 1024;
   /// Bytes of the output along each side of a tile, where what is read and what is written are neighbours along different axes: some cache lines, so that
@@ -31,7 +35,7 @@ struct CpuScheduleParameters {
   bool operator==(const CpuScheduleParameters&) const = default;
 };
 
-/// "chunk 8192, columns 2048, lanes 64, last lanes 16, terms 32, kept bytes 131072, tile bytes 256"
+/// "chunk 8192, columns 2048, lanes 64, last lanes 16, terms 32, part elements 65536, most parts 64, kept bytes 131072, tile bytes 256"
 std::string toString(const CpuScheduleParameters& parameters);
 
 /// A pure function of the fusion, the sizes and the target. The fusion has no schedule yet; `rows` were found.

@@ -20,6 +20,7 @@ std::string toString(const CudaScheduleParameters& parameters) {
                                  parameters.vector, parameters.threads, parameters.batches, parameters.rows_per_block,
                                  parameters.unroll, parameters.column_blocks);
   if (parameters.column_threads != kWarp) text += fmt::format(" of {} threads", parameters.column_threads);
+  if (parameters.row_parts > 1) text += fmt::format(", row parts {}", parameters.row_parts);
   if (parameters.chunk > 0) text += fmt::format(", chunk {}", parameters.chunk);
   if (parameters.stages > 0) text += fmt::format(", stages {}", parameters.stages);
   if (parameters.keeps_columns) text += ", columns kept";
@@ -61,7 +62,7 @@ CudaScheduleParameters legalParameters(const KernelRows& rows, CudaScheduleParam
   const auto column_threads = static_cast<uint64_t>(std::clamp<int64_t>(parameters.column_threads, 1, kWarp));
   parameters.column_threads = static_cast<int64_t>(std::bit_floor(column_threads));
   if (!facts.has_rows) {
-    parameters.cluster = parameters.rows_together = 1;
+    parameters.cluster = parameters.rows_together = parameters.row_parts = 1;
     parameters.row_blocks = parameters.stages = 0;
     parameters.keeps_columns = false;
     return parameters;
@@ -69,6 +70,13 @@ CudaScheduleParameters legalParameters(const KernelRows& rows, CudaScheduleParam
   parameters.vector = std::min(parameters.vector, facts.vector);
   parameters.rows_per_block =
       std::clamp<int64_t>(target.threads_per_block / parameters.threads, 1, parameters.rows_per_block);
+  if (!facts.may_split || parameters.threads == 1) parameters.row_parts = 1;
+  if (parameters.row_parts > 1) {
+    parameters.cluster = parameters.rows_together = 1;
+    parameters.batches = parameters.row_blocks = parameters.chunk = parameters.stages = 0;
+    parameters.spreads_rows = parameters.keeps_columns = false;
+    return parameters;
+  }
   parameters.spreads_rows = parameters.spreads_rows && !facts.is_whole && parameters.threads > 1;
   const bool may_share = facts.is_whole && parameters.threads > 1;
   parameters.cluster = may_share ? std::clamp<int64_t>(parameters.cluster, 1, kMostClusterBlocks) : 1;
@@ -174,6 +182,23 @@ static CudaScheduleParameters rowsWithParts(CudaScheduleParameters parameters, i
   return parameters;
 }
 
+// How many blocks share a row: so that there are enough for the GPU, and each has several turns or all of them one.
+static int64_t rowPartsOf(const RowFacts& facts, const KernelTarget& target, const CudaScheduleParameters& parameters) {
+  if (!facts.may_split || facts.rows <= 0) return 1;
+  constexpr int64_t kBlocksPerMultiprocessor = 2;
+  constexpr int64_t kFewTurns = 4;  // take no longer than another block's reading of what was combined
+  const int64_t turn = parameters.threads * parameters.vector * parameters.unroll;
+  const int64_t turns = facts.rest / turn;
+  const int64_t most = std::min(kBlocksPerMultiprocessor * target.multiprocessors / facts.rows, turns);
+  if (turns < kFewTurns || most < 2) return 1;
+  // Of lengths that differ from run to run few kernels are made.
+  if (!facts.is_constant) return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(most)));
+  for (int64_t parts = most; 2 * parts > most; --parts) {
+    if (facts.rest % (parts * turn) == 0) return parts;
+  }
+  return most;
+}
+
 static CudaScheduleParameters chooseParametersOf(const KernelRows& rows, const KernelTarget& target,
                                                  const ScalarBindings& sizes) {
   const RowFacts facts = rowFactsOf(rows, sizes);
@@ -238,6 +263,7 @@ static CudaScheduleParameters chooseParametersOf(const KernelRows& rows, const K
     if (parameters.threads > kManyThreads) parameters.unroll = kBatches / 2;
   }
   if (is_read_again && !is_warp_per_row && stageRow(rows, facts, target, may_chunk, parameters)) return parameters;
+  parameters.row_parts = rowPartsOf(facts, target, parameters);
   if (may_chunk) {
     chooseChunks(maxima[0], facts.is_written, parameters);
     parameters.chunk = legalChunk(rows, parameters);

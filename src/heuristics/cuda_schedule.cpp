@@ -283,7 +283,7 @@ class CudaScheduler {
     return is_result ? 0 : chunk.part == Part::Elements ? first + 1 : shared;
   }
 
-  // [rest] -> [batches] [CIDx] [TIDx] [vector], with those that are 1 left out of the vector.
+  // [rest] -> [batches] [CIDx] [TIDx] [vector] or [BIDy] [turns] [unroll] [TIDx] [vector], with those that are 1 left out of the vector.
   void splitRest(TensorView& tensor, int64_t axis, bool is_kept) {
     int64_t threads_axis = axis + 1;
     split(&tensor, axis, fusion_.constant(parameters_.vector));
@@ -299,6 +299,11 @@ class CudaScheduler {
       split(&tensor, axis, fusion_.constant(parameters_.unroll));
       if (parameters_.unroll > 1) parallelize(&tensor, axis + 1, ParallelType::Unroll);
       ++threads_axis;
+      if (parameters_.row_parts > 1) {
+        split(&tensor, axis, fusion_.constant(parameters_.row_parts), SplitSide::Outer);
+        parallelize(&tensor, axis, ParallelType::BIDy);
+        ++threads_axis;
+      }
     }
     parallelize(&tensor, threads_axis, ParallelType::TIDx);
     if (parameters_.vector > 1) parallelize(&tensor, threads_axis + 1, ParallelType::Vectorize);

@@ -19,6 +19,8 @@ struct CudaScheduleParameters {
   int64_t rows_per_block = 1;  ///< rows that a block takes side by side
   int64_t unroll = 1;          ///< vectors that a thread has under way in a row that is not kept
   int64_t column_blocks = 1;   ///< blocks that share the elements of a column
+  int64_t row_parts =
+      1;  ///< blocks that share the elements of a row, of which the last to be done combines what they have
   /// Of the 512 threads of a block that reduces columns those along the columns, a power of two; the others are across.
   int64_t column_threads = 32;
   /// Vectors of a chunk (heuristics/chunked_maxima.h), of rows that are not kept; 0: a maximum is complete before a sum of exponentials begins.

@@ -15,6 +15,12 @@ namespace tokamak {
 
 namespace {
 
+bool isOneElement(const TensorView& tensor) {
+  return std::ranges::all_of(shapeOf(tensor), [](const IterDomain* axis) {
+    return axis->expandedExtent() == nullptr && (axis->isBroadcast() || axis->extent()->isConstantInt(1));
+  });
+}
+
 bool isInDeviceCode(const PointwiseOp& op) {
   const auto types = functionTypes(op.function, op.ins.back()->dtype());
   return types && hasFunction(op.function, types->operand);
@@ -24,6 +30,17 @@ bool isInDeviceCode(const PointwiseOp& op) {
 
 bool isReduced(const TensorView& tensor) {
   return tensor.definition() != nullptr && tensor.definition()->is<ReductionOp>();
+}
+
+std::optional<int64_t> termsOf(const TensorView& reduction) {
+  int64_t terms = 1;
+  for (const IterDomain* axis : reduction.logical()) {
+    if (!axis->isReduction()) continue;
+    const auto extent = axis->extent()->constantInt();
+    if (!extent) return std::nullopt;
+    terms *= *extent;
+  }
+  return terms;
 }
 
 AxisNumbers loopsOf(const TensorView& tensor, const AxisNumbers& axes) {
@@ -224,13 +241,7 @@ std::optional<std::string> KernelRows::findStored() {
 // The problem with how a reduction is read, unless it is so small that it may be computed there.
 std::optional<std::string> KernelRows::problemWith(const TensorView& read, std::string problem) {
   constexpr int64_t kMostTerms = 8;
-  int64_t terms = 1;
-  for (const IterDomain* axis : read.logical()) {
-    if (!axis->isReduction()) continue;
-    const auto extent = axis->extent()->constantInt();
-    if (!extent || *extent * terms > kMostTerms) return problem;
-    terms *= *extent;
-  }
+  if (termsOf(read).value_or(kMostTerms + 1) > kMostTerms) return problem;
   if (fusion_->isOutput(const_cast<TensorView*>(&read))) return problem;
   is_changed_ = expressions_.insert(&read).second;
   return problem;
@@ -262,11 +273,12 @@ std::optional<std::string> KernelRows::findRowsOf(const TensorView& tensor, Whol
     }
     followed_.insert(read.tensor);
     following_.insert(&tensor);
-    if (follows.empty() && whole == WholeReductions::SingleBlock) {
+    const bool is_for_last = !isReduced(tensor) && isOneElement(tensor);
+    if (follows.empty() && !is_for_last && whole == WholeReductions::SingleBlock) {
       is_single_block_ = true;
       continue;
     }
-    if (follows.empty())
+    if (follows.empty() && !is_for_last)
       return fmt::format("{} reads {}, which is complete only after all blocks", nameOf(tensor), nameOf(*read.tensor));
     if (rows && *rows != follows)
       return problemWith(*read.tensor, fmt::format("{} reads reductions along different axes", nameOf(tensor)));

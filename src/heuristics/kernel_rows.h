@@ -25,7 +25,7 @@ struct ColumnPart {
   std::vector<Scalar*> columns;  ///< the extents of the other axes
 };
 
-/// What reads a reduction that has no rows is complete only after all blocks.
+/// What reads a reduction that has no rows is complete only after all blocks. (A single element is not what is meant: the last block computes it.)
 enum class WholeReductions : uint8_t {
   Refused,      ///< that is no kernel
   SingleBlock,  ///< the kernel has one block
@@ -89,6 +89,8 @@ class KernelRows {
 
 /// Whether an op of the fusion computes the tensor as a reduction.
 bool isReduced(const TensorView& tensor);
+/// How many elements each result of a reduction is made of, if that is known.
+std::optional<int64_t> termsOf(const TensorView& reduction);
 /// Positions among the loops of axes of the visible shape.
 AxisNumbers loopsOf(const TensorView& tensor, const AxisNumbers& axes);
 /// Merges the loops [first, last) into one, which is then loop `first`.

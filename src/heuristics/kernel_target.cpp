@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <sstream>
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 #include "graph/split_column_sums.h"
 #include "heuristics/cpu_schedule.h"
@@ -53,10 +55,27 @@ KernelTarget hopperTarget() {
           .by_hand = cudaScheduleByHand()};
 }
 
+// All blocks share a reduction of everything to one element; beside something else one of them would do it alone.
+static std::optional<std::string> whyNotTogether(const KernelRows& rows) {
+  constexpr int64_t kFewTerms = 4096;
+  const TensorView* whole = nullptr;
+  const TensorView* other = nullptr;
+  for (const TensorView* tensor : rows.stored()) {
+    if (!rows.hasRows(*tensor) || !rows.rowsOf(*tensor).empty())
+      other = tensor;
+    else if (isReduced(*tensor) && termsOf(*tensor).value_or(kFewTerms + 1) > kFewTerms)
+      whole = tensor;
+  }
+  if (whole == nullptr || other == nullptr) return std::nullopt;
+  return fmt::format("{} is reduced to one element by all blocks, {} is computed apart by each", nameOf(*whole),
+                     nameOf(*other));
+}
+
 std::optional<std::string> whyNoKernel(Fusion& fusion, const KernelTarget& target) {
   splitOutputs(fusion);
   KernelRows rows(fusion);
   if (auto problem = rows.find(WholeReductions::Refused)) return problem;
+  if (auto problem = whyNotTogether(rows)) return problem;
   return target.kind == TargetKind::Cuda ? whyNoCudaKernel(rows) : whyNoCpuKernel(rows);
 }
 

@@ -25,6 +25,7 @@ void take(std::string_view values, HandValues& into) {
                                                          {"rows", &parameters.rows_per_block},
                                                          {"unroll", &parameters.unroll},
                                                          {"column_blocks", &parameters.column_blocks},
+                                                         {"row_parts", &parameters.row_parts},
                                                          {"chunk", &parameters.chunk},
                                                          {"stages", &parameters.stages},
                                                          {"column_threads", &parameters.column_threads},
@@ -43,9 +44,8 @@ void take(std::string_view values, HandValues& into) {
     const auto end = std::from_chars(digits.data(), digits.data() + digits.size(), value).ptr;
     TK_REQUIRE(found != std::end(names) && value >= 0 && end == digits.data() + digits.size(), Usage,
                "schedule by hand: {} is no value; legal are vector, threads, batches, rows, unroll, column_blocks, "
-               "column_threads, chunk, stages, keep_columns, cluster, row_blocks, together and parts with = and a "
-               "number, separated "
-               "by commas",
+               "column_threads, row_parts, chunk, stages, keep_columns, cluster, row_blocks, together and parts with = "
+               "and a number, separated by commas",
                each);
     *found->second = value;
   }

@@ -159,6 +159,8 @@ class LoopJammer {
   bool jam(const Loop& loop, const Addition& addition, Statements& result) {
     Scalar* length = simplify(fusion_.sub(loop.stop, loop.start), analysis_);
     if (analysis_.of(*length).upper < kRows) return false;
+    // Blocks behind the last rows have fewer than none.
+    if (analysis_.of(*length).lower < 0) length = fusion_.scalar(ScalarOp::Max, length, fusion_.constant(0));
     Scalar* rows = fusion_.constant(kRows);
     Scalar* whole = simplify(fusion_.floorDiv(length, rows), analysis_);
     Loop jammed = loop;

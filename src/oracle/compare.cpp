@@ -17,6 +17,7 @@ namespace {
 
 constexpr double kRmseFactor = 1.5;
 constexpr double kRmseOfScale = 1e-7;
+constexpr int64_t kFewestOfRmse = 32;
 
 std::string textOf(DataType dtype, const Element& element) {
   if (dtype == DataType::Bool)
@@ -80,7 +81,7 @@ void noteRmse(const OracleTensor& actual, const OracleTensor& expected, const Or
     scale = std::max<long double>(scale, std::fabs(reference.number));
     ++count;
   }
-  if (count == 0) return;
+  if (count < kFewestOfRmse) return;
   comparison.rmse = static_cast<double>(std::sqrt(actual_squares / count));
   comparison.rmse_limit = static_cast<double>(kRmseFactor * std::sqrt(typed_squares / count) + kRmseOfScale * scale);
 }

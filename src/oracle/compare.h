@@ -20,16 +20,18 @@ struct Mismatch {
 
 /// What a comparison found. Elements pass within the reference's bound; NaN, infinities, zeros without a bound, integers and
 /// bool are the same. The root of the mean squared error is at most 1.5 times that of the typed reference + 1e-7 x scale
-/// (for f16, bf16 and f32, where a typed reference is given; scale is the largest magnitude).
+/// (for f16, bf16 and f32, where a typed reference is given; scale is the largest magnitude). Of fewer than 32 elements it is not asked: their last bits are
+/// a matter of chance.
 struct Comparison {
   int64_t count = 0;
   int64_t mismatches = 0;
   int64_t exact = 0;            ///< elements without any tolerance
   int64_t without_promise = 0;  ///< elements that nothing is promised of
   std::optional<Mismatch> first;
-  double max_ulps = 0;         ///< the largest error, in ulps of the type at the expected value
-  double max_of_bound = 0;     ///< the largest error as a part of its bound
-  std::optional<double> rmse;  ///< of the elements with a finite expected value; only with a typed reference
+  double max_ulps = 0;      ///< the largest error, in ulps of the type at the expected value
+  double max_of_bound = 0;  ///< the largest error as a part of its bound
+  std::optional<double>
+      rmse;  ///< of the elements with a finite expected value, if they are enough; only with a typed reference
   double rmse_limit = 0;
 
   bool isRmseKept() const { return !rmse || *rmse <= rmse_limit; }

@@ -32,6 +32,25 @@ TEST(CudaParameters, ColumnsHaveAsManyBlocksAsRunAtOnce) {
   }
 }
 
+// So many blocks as run at once have the rows together, in parts that come out even where there are such; of short ones each block has its own.
+TEST(CudaParameters, BlocksShareFewLongRows) {
+  EXPECT_EQ(chosenFor("fusion f(T0: f32[4096, 4096]) -> T1 { T1 = sum(neg(T0), axes=[0, 1]) }").row_parts, 256);
+  EXPECT_EQ(chosenFor("fusion f(T0: f32[100, 1000]) -> T1 { T1 = max(abs(T0), axes=[0, 1]) }").row_parts, 12);
+  EXPECT_EQ(chosenFor("fusion f(T0: f32[100, 100]) -> T1 { T1 = max(abs(T0), axes=[0, 1]) }").row_parts, 1);
+  EXPECT_EQ(chosenFor("fusion f(T0: f32[4, 1048576]) -> T1 { T1 = mean(neg(T0), axes=[1]) }").row_parts, 64);
+  EXPECT_EQ(chosenFor("fusion f(T0: f32[140, 1048576]) -> T1 { T1 = mean(neg(T0), axes=[1]) }").row_parts, 1);
+  EXPECT_EQ(chosenFor("fusion f(T0: f32[4, 1048576]) -> T1 { T1 = softmax(T0) }").row_parts, 1);
+  // By hand: they do without what needs all of a row in one block.
+  KernelTarget target = hopperTarget();
+  target.by_hand = "row_parts=3,cluster=2,stages=2,batches=2";
+  const auto parameters = chosenFor("fusion f(T0: f32[140, 1048576]) -> T1 { T1 = sum(neg(T0), axes=[1]) }", target);
+  EXPECT_EQ(parameters.row_parts, 3);
+  EXPECT_EQ(parameters.cluster, 1);
+  EXPECT_EQ(parameters.stages, 0);
+  EXPECT_EQ(parameters.batches, 0);
+  EXPECT_EQ(chosenFor("fusion f(T0: f32[4, 1048576]) -> T1 { T1 = softmax(T0) }", target).row_parts, 1);
+}
+
 std::string softmaxOf(int64_t columns) {
   return fmt::format("fusion f(T0: bf16[4096, {}]) -> T1 {{ T1 = cast(softmax(T0), dtype=bf16) }}", columns);
 }

@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstring>
 #include <numeric>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "codegen/source.h"
+#include "kernel/bind_kernel.h"
 #include "kernel/index_type.h"
 #include "runtime/compile/compile_queue.h"
+#include "runtime/cpu/thread_scratch.h"
 #include "runtime/interpreter/interpreted_work.h"
 #include "runtime/kernel/kernel_library.h"
 
@@ -87,9 +90,8 @@ class CompiledCode final : public Executable {
 template <class T>
 class LaunchValues {
  public:
-  explicit LaunchValues(std::span<const T> values) {
-    if (values.size() > on_stack_.size()) on_heap_.resize(values.size());
-    std::ranges::copy(values, data());
+  explicit LaunchValues(size_t count) {
+    if (count > on_stack_.size()) on_heap_.resize(count);
   }
   T* data() { return on_heap_.empty() ? on_stack_.data() : on_heap_.data(); }
 
@@ -104,7 +106,8 @@ class CompiledWork final : public CpuWork {
       : found_(std::move(found)),
         code_(static_cast<const CompiledCode&>(*found_.bound->code->executable)),
         operand_count_(operand_count),
-        blocks_(found_.bound->size().blocks) {
+        blocks_(found_.bound->size().blocks),
+        workspace_(kir::workspaceOf(found_.bound->code->kernel, found_.bound->bindings)) {
     std::vector<size_t> in_order(found_.operands.size());
     std::iota(in_order.begin(), in_order.end(), size_t{0});
     is_in_order_ = found_.operands == in_order;
@@ -114,19 +117,27 @@ class CompiledWork final : public CpuWork {
   void waitUntilReady() const override { code_.waitUntilReady(); }
 
   void run(void* const* addresses, BlockPool& pool) const override {
-    if (!is_in_order_) {
-      LaunchValues<void*> own(std::span<void* const>(addresses, found_.operands.size()));
-      for (size_t i = 0; i < found_.operands.size(); ++i) own.data()[i] = addresses[found_.operands[i]];
-      return runWith(own.data(), addresses, pool);
-    }
-    runWith(addresses, addresses, pool);
+    if (is_in_order_ && workspace_.bytes == 0) return runWith(addresses, addresses, pool);
+    LaunchValues<void*> own(found_.operands.size() + 1);
+    for (size_t i = 0; i < found_.operands.size(); ++i) own.data()[i] = addresses[found_.operands[i]];
+    own.data()[found_.operands.size()] = clearedWorkspace();
+    runWith(own.data(), addresses, pool);
   }
 
  private:
+  // This thread's: what it calls in the meantime are blocks.
+  char* clearedWorkspace() const {
+    if (workspace_.bytes == 0) return nullptr;
+    char* const memory = threadScratch(workspace_.bytes);
+    std::memset(memory, 0, static_cast<size_t>(workspace_.counters) * sizeof(uint32_t));
+    return memory;
+  }
+
   void runWith(void* const* buffers, void* const* addresses, BlockPool& pool) const {
     const std::vector<int64_t>& symbols = found_.bound->symbols;
     if (found_.parameters.empty()) return runBlocks(buffers, symbols.data(), pool);
-    LaunchValues<int64_t> values(symbols);
+    LaunchValues<int64_t> values(symbols.size());
+    std::ranges::copy(symbols, values.data());
     for (size_t i = 0; i < found_.parameters.size(); ++i)
       values.data()[i] = reinterpret_cast<int64_t>(addresses[operand_count_ + found_.parameters[i]]);
     runBlocks(buffers, values.data(), pool);
@@ -146,6 +157,7 @@ class CompiledWork final : public CpuWork {
   const CompiledCode& code_;
   size_t operand_count_;
   int64_t blocks_;
+  kir::Workspace workspace_;
   bool is_in_order_ = true;
 };
 

@@ -93,22 +93,31 @@ KernelWay cpuWay(uint64_t seed) {
   return {.target = cpuTarget(),
           .recipe = {.extents = seed % 2 == 0 ? ExtentPolicy::Open : ExtentPolicy::Constants,
                      .schedule = [](Fusion& fusion, const ScalarBindings&) {
-                       scheduleForCpu(
-                           fusion,
-                           {.chunk = 16, .columns = 4, .lanes = 4, .last_lanes = 2, .terms = 3, .tile_bytes = 16});
+                       scheduleForCpu(fusion, {.chunk = 16,
+                                               .columns = 4,
+                                               .lanes = 4,
+                                               .last_lanes = 2,
+                                               .terms = 3,
+                                               .part_elements = 5,
+                                               .most_parts = 4,
+                                               .tile_bytes = 16});
                      }}};
 }
 
 KernelWay wideCpuWay(uint64_t seed) {
   const int64_t lanes = seed % 3 == 0 ? 16 : 64;
-  return {
-      .target = cpuTarget(),
-      .recipe = {.extents = seed % 2 == 0 ? ExtentPolicy::Open : ExtentPolicy::Constants,
-                 .schedule = [lanes](Fusion& fusion, const ScalarBindings&) {
-                   scheduleForCpu(
-                       fusion,
-                       {.chunk = 300, .columns = 40, .lanes = lanes, .last_lanes = 16, .terms = 3, .tile_bytes = 48});
-                 }}};
+  return {.target = cpuTarget(),
+          .recipe = {.extents = seed % 2 == 0 ? ExtentPolicy::Open : ExtentPolicy::Constants,
+                     .schedule = [lanes](Fusion& fusion, const ScalarBindings&) {
+                       scheduleForCpu(fusion, {.chunk = 300,
+                                               .columns = 40,
+                                               .lanes = lanes,
+                                               .last_lanes = 16,
+                                               .terms = 3,
+                                               .part_elements = 50,
+                                               .most_parts = 3,
+                                               .tile_bytes = 48});
+                     }}};
 }
 
 // Clusters, turns, rows together, inputs in shared memory; half of the seeds have none.
@@ -120,6 +129,7 @@ static void shareRows(CudaScheduleParameters& parameters, uint64_t seed) {
   parameters.row_blocks = pick({0, 0, 2, 3});
   parameters.rows_together = pick({1, 1, 2, 3});
   parameters.stages = pick({0, 1, 2, 3, 4});
+  parameters.row_parts = pick({1, 1, 2, 3});
 }
 
 KernelWay smallCudaWay(uint64_t seed) {
