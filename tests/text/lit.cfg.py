@@ -48,6 +48,10 @@ offers = subprocess.run([tokamak, "info"], env={**os.environ, "TOKAMAK_CUDA_DRIV
 for feature, sign in (("nvtx", "profilers: NVTX"), ("cupti", "timelines: CUPTI")):
     if sign in offers:
         config.available_features.add(feature)
+program = os.path.join(root, "examples", "streams", "two_sets.fusion")
+compiled = subprocess.run([tokamak, "compile", program], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+if "NVRTC: no library that compiles CUDA was found" not in compiled.stderr:
+    config.available_features.add("nvrtc")
 config.substitutions.append(("%tokamak", shlex.quote(tokamak)))
 config.substitutions.append(("%root", shlex.quote(root)))
 config.substitutions.append(("%exits", f"{shlex.quote(sys.executable)} {shlex.quote(exits)}"))
