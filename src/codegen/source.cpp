@@ -440,9 +440,13 @@ class SourceWriter {
     if (const auto place = shared_.places.find(&tensor); dialect_ == Dialect::Cuda && place != shared_.places.end())
       return line(indent, fmt::format("{}* const {} = ({}*)(tk_shared + {});  // [{}]", type, bufferName(tensor), type,
                                       scalars_.writeOperand(*place->second), scalars_.write(*allocate.size)));
-    TK_REQUIRE(allocate.size->isConstant(), Unsupported,
-               "{}: a buffer of {} elements needs a size that is known when it is compiled", bufferName(tensor),
-               toString(*allocate.size));
+    constexpr int64_t kMostOnStack = int64_t{4} << 20;
+    const auto size_known = allocate.size->constantInt();
+    TK_REQUIRE(
+        size_known && (dialect_ == Dialect::Cuda || *size_known * sizeOf(tensor.dtype()) <= kMostOnStack), Schedule,
+        "{}: a buffer of {} elements is too large, or has no size that is known when it is compiled; inline_at or "
+        "inline_most keep no more of it than what is read at a time",
+        bufferName(tensor), toString(*allocate.size));
     // Of wide accesses.
     const std::string_view aligned =
         dialect_ == Dialect::Cuda ? (is_shared ? "__shared__ __align__(16) " : "__align__(16) ") : "";

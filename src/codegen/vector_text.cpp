@@ -111,7 +111,7 @@ Lines VectorText::strips(const kir::Loop& loop, LaneLoop& lanes, const Lines& pr
   Lines lines;
   add(lines, 0, fmt::format("const tk_i64 whole = ({} - {}) / {};", around_.scalars->write(*loop.stop), start, lanes_));
   LaneLoop::Stages stages;
-  if (lanes.isLong()) stages = lanes.stages("turn", "turns");
+  if (lanes.isLong() || lanes.hasWords()) stages = lanes.stages("turn", "turns");
   if (stages.lines.size() <= 1 && stages.before.empty()) {
     add(lines, 0, "for (tk_i64 strip = 0; strip < whole; ++strip) {");
     add(lines, 1, fmt::format("const tk_i64 {} = {} + strip * {};", name, start, lanes_));

@@ -12,6 +12,7 @@
 #include "ir/clone.h"
 #include "ir/expr_memory.h"
 #include "ir/ops/math/reduction_op.h"
+#include "schedule/transforms.h"
 #include "segment/group_border.h"
 #include "segment/product_group.h"
 
@@ -67,10 +68,22 @@ std::unique_ptr<Fusion> unitOf(const Fusion& fusion, const SegmentedGroup& group
   return unit;
 }
 
+// Whether somebody scheduled all of it, or cut a reduction in it in two: then it is one kernel, or an error says why not.
+bool isScheduledAsOne(const Fusion& unit) {
+  if (!isScheduled(unit)) return false;
+  const std::vector<Expr*> exprs = unit.exprs();
+  const auto isCut = [](const TensorView* tensor) { return !tensor->domain().root.empty(); };
+  return std::ranges::all_of(exprs, [](const Expr* expr) { return isScheduled(*asTensor(expr->output(0))); }) ||
+         std::ranges::any_of(unit.allTensors(), isCut);
+}
+
 bool mayBeOneKernel(const Fusion& fusion, const SegmentedGroup& group, const KernelTarget& target) {
   if (group.exprs.size() > kMostOps) return false;
   const std::unique_ptr<Fusion> unit = unitOf(fusion, group);
-  if ((group.exprs.size() > 1 && !mayBeDealtOut(*unit)) || whyNoKernel(*unit, target)) return false;
+  if (group.exprs.size() > 1 && !mayBeDealtOut(*unit)) return false;
+  if (isScheduledAsOne(*unit)) return true;
+  dropSchedule(*unit);
+  if (whyNoKernel(*unit, target)) return false;
   return !storeExpandedInFull(*unit) || !whyNoKernel(*unit, target);
 }
 

@@ -15,6 +15,7 @@
 #include "ir/elementwise.h"
 #include "ir/ops/host/post_on_stream.h"
 #include "ir/ops/math/load_store_op.h"
+#include "schedule/transforms.h"
 #include "segment/group_order.h"
 #include "segment/neighbours.h"
 #include "segment/recompute.h"
@@ -61,6 +62,13 @@ Expr* makeUnit(const Fusion& fusion, const SegmentedGroup& group, int64_t number
   }
   post.unit = std::move(unit);
   return program.target().appendOp(std::move(post));
+}
+
+// Whether somebody said how the op is to be computed, other than by a library.
+bool isKernelByHand(const Expr& expr) {
+  if (expr.info().is_library || expr.info().is_communication) return false;
+  const std::vector<TensorView*> outputs = tensorsOf(expr.outputs());
+  return std::ranges::any_of(outputs, [](const TensorView* output) { return isScheduled(*output); });
 }
 
 // Whether `output` may be written into `input` as soon as it is computed, the statements being in this order: nobody reads the input's
@@ -132,11 +140,13 @@ std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& definition, Group
                                                  const KernelTarget& target, OutputViews views) {
   static const RangeName range_name("cut fusion");
   const Range range(range_name);
+  // What somebody scheduled stays as it is.
+  const bool is_scheduled = isScheduled(definition);
   const std::unique_ptr<Fusion> simplified =
-      grouping == Grouping::Fused ? prepareForKernels(*simplifyFusion(definition), target) : nullptr;
+      grouping == Grouping::Fused && !is_scheduled ? prepareForKernels(*simplifyFusion(definition), target) : nullptr;
   const Fusion& whole = simplified != nullptr ? *simplified : definition;
   FusionWithoutViews parts;
-  if (grouping == Grouping::Fused && views == OutputViews::Give) parts = takeViewOutputs(whole);
+  if (simplified != nullptr && views == OutputViews::Give) parts = takeViewOutputs(whole);
   const bool has_views = !parts.views.empty();
   const Fusion& fusion = has_views ? *parts.fusion : whole;
   auto program = std::make_unique<HostIrContainer>(fusion.name());
@@ -153,8 +163,9 @@ std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& definition, Group
     }
     order.insert(order.end(), group.exprs.begin(), group.exprs.end());
     given.insert(group.outputs.begin(), group.outputs.end());
-    program->pushBack(group.exprs.size() == 1 ? cloner.clone(*group.exprs[0])
-                                              : makeUnit(fusion, group, units++, cloner));
+    const bool is_by_hand = grouping == Grouping::Fused && is_scheduled && isKernelByHand(*group.exprs[0]);
+    const bool is_op = group.exprs.size() == 1 && !is_by_hand;
+    program->pushBack(is_op ? cloner.clone(*group.exprs[0]) : makeUnit(fusion, group, units++, cloner));
   }
   if (has_views) appendViews(*program, parts, cloner, std::move(given));
   for (TensorView* source : whole.outputs()) {

@@ -67,6 +67,7 @@ void noteError(DataType dtype, const Element& actual, const Element& expected, C
 // Only over elements that the reference promises something of, where all three are finite.
 void noteRmse(const OracleTensor& actual, const OracleTensor& expected, const OracleTensor& typed,
               Comparison& comparison) {
+  long double actual_sum = 0;
   long double actual_squares = 0;
   long double typed_squares = 0;
   long double scale = 0;
@@ -76,13 +77,15 @@ void noteRmse(const OracleTensor& actual, const OracleTensor& expected, const Or
     const long double error = static_cast<long double>(actual.elements[i].number) - reference.number;
     const long double typed_error = static_cast<long double>(typed.elements[i].number) - reference.number;
     if (!std::isfinite(error) || !std::isfinite(typed_error) || !std::isfinite(reference.bound)) continue;
+    actual_sum += error;
     actual_squares += error * error;
     typed_squares += typed_error * typed_error;
     scale = std::max<long double>(scale, std::fabs(reference.number));
     ++count;
   }
   if (count < kFewestOfRmse) return;
-  comparison.rmse = static_cast<double>(std::sqrt(actual_squares / count));
+  const long double mean = actual_sum / count;
+  comparison.rmse = static_cast<double>(std::sqrt(std::max(actual_squares / count - mean * mean, 0.0L)));
   comparison.rmse_limit = static_cast<double>(kRmseFactor * std::sqrt(typed_squares / count) + kRmseOfScale * scale);
 }
 

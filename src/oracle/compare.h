@@ -19,7 +19,8 @@ struct Mismatch {
 };
 
 /// What a comparison found. Elements pass within the reference's bound; NaN, infinities, zeros without a bound, integers and
-/// bool are the same. The root of the mean squared error is at most 1.5 times that of the typed reference + 1e-7 x scale
+/// bool are the same. The root of the mean squared error, without what all errors have in common (one sum that all elements are computed
+/// from), is at most 1.5 times that of the typed reference + 1e-7 x scale
 /// (for f16, bf16 and f32, where a typed reference is given; scale is the largest magnitude). Of fewer than 32 elements it is not asked: their last bits are
 /// a matter of chance.
 struct Comparison {

@@ -3,6 +3,8 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "ir/ops/math/reduction_op.h"
+#include "ir/rfactor_chain.h"
 #include "ir/visit.h"
 #include "oracle/op_context.h"
 
@@ -71,6 +73,16 @@ Evaluation evaluate(const Fusion& fusion, std::span<const Input> inputs, const O
   const OpContext context(values, evaluation.bindings, options.mode);
   const std::unordered_map<const Val*, const Expr*> last_readers = lastReaders(fusion);
   for (const Expr* expr : fusion.exprs()) {
+    // A reduction that a schedule does in steps is one here.
+    const auto* reduction = expr->as<ReductionOp>();
+    if (reduction != nullptr && isRfactorPart(*reduction->out)) continue;
+    if (const auto chain = reduction == nullptr ? std::nullopt : rfactorChainOf(*reduction->out)) {
+      ReductionOp whole = *reduction;
+      whole.in = chain->parts.front()->definition()->as<ReductionOp>()->in;
+      whole.axes = chain->axes;
+      values.insert_or_assign(expr->output(0), compute(whole, context));
+      continue;
+    }
     OracleTensor result = visitMath(*expr, [&](const auto& op) { return compute(op, context); });
     values.insert_or_assign(expr->output(0), std::move(result));
     if (options.keep == Keep::Everything) continue;

@@ -232,12 +232,41 @@ void parallelize(TensorView* tensor, int64_t axis, ParallelType type) {
   domain->parallelize(type);
 }
 
+static bool hasStreamAxis(const TensorView* tensor) {
+  return std::ranges::any_of(tensor->loop(),
+                             [](const IterDomain* axis) { return axis->parallelType() == ParallelType::Stream; });
+}
+
+static bool isMarked(const TensorView& tensor) {
+  return tensor.inlinePosition() > 0 || std::ranges::any_of(tensor.loop(), [](const IterDomain* axis) {
+           return axis->parallelType() != ParallelType::Serial && axis->parallelType() != ParallelType::Stream;
+         });
+}
+
+static bool hasOwnLoops(const TensorView& tensor) {
+  return tensor.loop() != tensor.logical() || !tensor.domain().root.empty() || tensor.circularBuffer();
+}
+
+bool isScheduled(const TensorView& tensor) {
+  return isMarked(tensor) || (!hasStreamAxis(&tensor) && hasOwnLoops(tensor));
+}
+
 bool isScheduled(const Fusion& fusion) {
-  return std::ranges::any_of(fusion.allTensors(), [](const TensorView* tensor) {
-    return tensor->inlinePosition() > 0 || std::ranges::any_of(tensor->loop(), [](const IterDomain* axis) {
-             return axis->parallelType() != ParallelType::Serial && axis->parallelType() != ParallelType::Stream;
-           });
-  });
+  const std::vector<TensorView*> tensors = fusion.allTensors();
+  if (std::ranges::any_of(tensors, [](const TensorView* tensor) { return isMarked(*tensor); })) return true;
+  return std::ranges::none_of(tensors, hasStreamAxis) &&
+         std::ranges::any_of(tensors, [](const TensorView* tensor) { return hasOwnLoops(*tensor); });
+}
+
+void dropSchedule(Fusion& fusion) {
+  for (TensorView* tensor : fusion.allTensors()) {
+    if (hasStreamAxis(tensor)) continue;
+    TensorDomain& domain = tensor->mutableDomain();
+    domain.loop = domain.logical;
+    domain.inline_position = 0;
+    for (IterDomain* axis : domain.loop) axis->parallelize(ParallelType::Serial);
+    tensor->setCircularBuffer(std::nullopt);
+  }
 }
 
 }  // namespace tokamak

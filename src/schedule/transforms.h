@@ -63,7 +63,11 @@ bool keepsVectorInnermost(const TensorView& tensor, const std::vector<IterDomain
 /// Does one step on a loop nest in place: parts of a split side by side, a merged axis where its outer one was.
 void replaceAxes(std::vector<IterDomain*>& loop, const DomainExpr& step);
 
-/// Whether somebody said how a kernel of the fusion is to be made. Loops that are dealt out over streams alone do not say that.
+/// Whether somebody said how a kernel of the fusion is to be made. Loops that are dealt out over streams do not say that, nor steps that lead to them.
 bool isScheduled(const Fusion& fusion);
+/// Whether somebody said it of this tensor.
+bool isScheduled(const TensorView& tensor);
+/// Loops as they were before anything was said of them, but for those over streams. Tensors that come from an rfactor stay.
+void dropSchedule(Fusion& fusion);
 
 }  // namespace tokamak

@@ -7,10 +7,10 @@
 #include "base/error.h"
 #include "ir/fusion.h"
 #include "ir/ops/math/pointwise_op.h"
+#include "ir/rfactor_chain.h"
 #include "ir/text/names.h"
 #include "ir/text/op_arguments.h"
 #include "ir/text/plain_number.h"
-#include "ir/text/rfactor_chain.h"
 #include "ir/text/type_text.h"
 
 namespace tokamak {

@@ -6,9 +6,9 @@
 
 #include "ir/fusion.h"
 #include "ir/iter_domain.h"
+#include "ir/rfactor_chain.h"
 #include "ir/text/fusion_printer.h"
 #include "ir/text/names.h"
-#include "ir/text/rfactor_chain.h"
 #include "ir/text/scalar_text.h"
 #include "ir/text/type_text.h"
 

@@ -166,7 +166,7 @@ std::string cudaText(const KernelCode& code) {
   try {
     return kernelSource(code.kernel, Dialect::Cuda, code.choice.index_type).text;
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::Unsupported) throw;
+    if (error.code() != ErrorCode::Unsupported && error.code() != ErrorCode::Schedule) throw;
     return fmt::format("// no CUDA text: {}\n", error.message());
   }
 }

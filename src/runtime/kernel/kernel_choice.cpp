@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "ir/ops/math/reduction_op.h"
 #include "schedule/transforms.h"
 
 namespace tokamak {
@@ -91,6 +92,20 @@ std::string orderText(const LayoutChoice& layout) {
 
 }  // namespace
 
+// Whether a schedule leaves a tensor, or the results of a reduction, outside of loops of their readers: each block has a buffer for it, whose size a C
+// compiler has to know.
+static bool keepsWhole(const Fusion& program) {
+  const auto isKept = [](const IterDomain* axis) {
+    return !axis->isReduction() && axis->parallelType() == ParallelType::Serial;
+  };
+  return std::ranges::any_of(program.allTensors(), [&](TensorView* tensor) {
+    if (program.isInput(tensor) || tensor->inlinePosition() > 0) return false;
+    if (program.isOutput(tensor) && (tensor->definition() == nullptr || !tensor->definition()->is<ReductionOp>()))
+      return false;
+    return std::ranges::any_of(tensor->loop(), isKept);
+  });
+}
+
 // That of the first output's outermost axis stays as it is, so that the kernel is the same for every length of that; where it may be the innermost one as
 // well, what is known of its divisors becomes part of it. The others are constants: divisions by them are cheap then, registers can hold what has such a
 // size, and accesses are known to be aligned. Where nothing would be gained - all tensors have one shape - they are not.
@@ -104,6 +119,12 @@ ShapeChooser::ShapeChooser(const Fusion& program, std::vector<Scalar*> symbols, 
   tensors_.insert(tensors_.end(), program.outputs().begin(), program.outputs().end());
   if (policy == ExtentPolicy::Open) return;
   const SymbolPlaces places = symbolPlaces(program);
+  if (policy == ExtentPolicy::Constants && is_scheduled_ && keepsWhole(program)) {
+    for (size_t i = 0; i < symbols_.size(); ++i) {
+      if (places.contain(symbols_[i]) && symbols_[i]->dtype() == DataType::I64) roles_[i] = Role::Constant;
+    }
+    return;
+  }
   const bool has_constants = !haveOneShape(program.allTensors());
   std::set<Scalar*, ById> kept;
   if (!program.outputs().empty()) {

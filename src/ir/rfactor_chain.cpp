@@ -1,4 +1,4 @@
-#include "ir/text/rfactor_chain.h"
+#include "ir/rfactor_chain.h"
 
 #include <algorithm>
 
