@@ -18,6 +18,8 @@ namespace {
 constexpr double kRmseFactor = 1.5;
 constexpr double kRmseOfScale = 1e-7;
 constexpr int64_t kFewestOfRmse = 32;
+constexpr double kShared =
+    0.8;  // of the mean squared error, by the square of the mean; it is three quarters where all is rounded down
 
 std::string textOf(DataType dtype, const Element& element) {
   if (dtype == DataType::Bool)
@@ -84,8 +86,9 @@ void noteRmse(const OracleTensor& actual, const OracleTensor& expected, const Or
     ++count;
   }
   if (count < kFewestOfRmse) return;
+  comparison.rmse = static_cast<double>(std::sqrt(actual_squares / count));
   const long double mean = actual_sum / count;
-  comparison.rmse = static_cast<double>(std::sqrt(std::max(actual_squares / count - mean * mean, 0.0L)));
+  comparison.is_shared = mean * mean >= kShared * (actual_squares / count);
   comparison.rmse_limit = static_cast<double>(kRmseFactor * std::sqrt(typed_squares / count) + kRmseOfScale * scale);
 }
 

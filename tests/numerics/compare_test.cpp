@@ -129,11 +129,15 @@ TEST(Compare, TheMeanErrorMustBeNearThatOfTheTypedReference) {
   std::vector<Element> expected;
   std::vector<double> near;
   std::vector<double> far;
+  std::vector<double> shifted;
+  std::vector<double> scattered;
   for (int64_t i = 0; i < n; ++i) {
     const double x = 0.5 + static_cast<double>(i) / 1000;  // far below the scale of 100
     expected.push_back({.number = x, .bound = 1e-3});
     near.push_back(x);
     far.push_back(x + 9e-4);
+    shifted.push_back(x + 9e-5);
+    scattered.push_back(x + (i % 2 == 0 ? 9e-5 : 0));
   }
   const OracleTensor reference = tensorOf(DataType::F32, expected);
   const OracleTensor typed = oracle::fromNumbers(DataType::F32, reference.sizes, near);
@@ -145,6 +149,9 @@ TEST(Compare, TheMeanErrorMustBeNearThatOfTheTypedReference) {
   EXPECT_TRUE(run(near).isOk());
   EXPECT_EQ(run(far).mismatches, 0);
   EXPECT_FALSE(run(far).isRmseKept());
+  // A small error that all have is one error.
+  EXPECT_TRUE(run(shifted).isRmseKept());
+  EXPECT_FALSE(run(scattered).isRmseKept());
 }
 
 TEST(Compare, EveryExceptionHasAReason) {
