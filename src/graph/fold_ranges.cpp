@@ -130,8 +130,8 @@ class RangeFolder {
     for (TensorView* in : op.ins) {
       TensorView* copy = cloner_.clone(in);
       const auto* inner = madeBy<CatOp>(*copy);
-      const bool is_inlined =
-          inner != nullptr && inner->axis == op.axis && in->uses().size() == 1 && !source_.isOutput(in);
+      const bool is_read_once = in->uses().size() == 1 && std::ranges::count(op.ins, in) == 1;
+      const bool is_inlined = inner != nullptr && inner->axis == op.axis && is_read_once && !source_.isOutput(in);
       if (is_inlined)
         flat.ins.insert(flat.ins.end(), inner->ins.begin(), inner->ins.end());
       else

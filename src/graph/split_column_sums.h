@@ -14,8 +14,9 @@ namespace tokamak {
 
 /// How many parts such sums get.
 struct ColumnSumParts {
-  int64_t of_long_rows = 1;  ///< where a row has 8,192 columns or more
-  int64_t most_times = 1;    ///< of shorter rows as many times that as they are shorter, at most so many times,
+  int64_t of_long_rows =
+      1;                   ///< where a row has 8,192 columns or more (and there are two rows for each part; else fewer)
+  int64_t most_times = 1;  ///< of shorter rows as many times that as they are shorter, at most so many times,
   int64_t times_of_few = 1;  ///< and so many times where a row has fewer than 768 columns
   int64_t most_rows = 0;     ///< of a part: then there are more of them; 0: any number
   /// Only where an output of the operand's shape depends on sums along rows. Otherwise blocks of columns do all at once.

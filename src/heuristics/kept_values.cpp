@@ -113,7 +113,9 @@ class KeptValueFinder {
       for (TensorView* tensor : tensorsOf(expr->outputs())) {
         if (isStored(*tensor) || !isWorthKeeping(*tensor)) continue;
         TensorView* best = narrowestAfter(*tensor);
-        if (const auto value = readInPlaceByAll(*best)) keep(*value);
+        const auto value = readInPlaceByAll(*best);
+        // Of what is an output, too, that goes over the rows in the same order.
+        if (value && (!fusion_.isOutput(best) || rows_.rowsOf(*best) == value->rows)) keep(*value);
       }
     }
     dropPassedOn();

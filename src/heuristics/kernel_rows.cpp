@@ -15,10 +15,11 @@ namespace tokamak {
 
 namespace {
 
+bool mayBeRow(const IterDomain& axis) { return !axis.isBroadcast() && !axis.extent()->isConstantInt(1); }
+
 bool isOneElement(const TensorView& tensor) {
-  return std::ranges::all_of(shapeOf(tensor), [](const IterDomain* axis) {
-    return axis->expandedExtent() == nullptr && (axis->isBroadcast() || axis->extent()->isConstantInt(1));
-  });
+  return std::ranges::all_of(
+      shapeOf(tensor), [](const IterDomain* axis) { return axis->expandedExtent() == nullptr && !mayBeRow(*axis); });
 }
 
 bool isInDeviceCode(const PointwiseOp& op) {
@@ -214,7 +215,8 @@ void KernelRows::joinRows() {
       if (isReduced(*other)) {
         numbers.clear();
         for (size_t i = 0; i < other->logical().size(); ++i) {
-          if (!other->logical()[i]->isReduction()) numbers.push_back(static_cast<int64_t>(i));
+          const IterDomain& axis = *other->logical()[i];
+          if (!axis.isReduction() && mayBeRow(axis)) numbers.push_back(static_cast<int64_t>(i));
         }
         if (numbers.size() != rows->second.size()) continue;
       }
@@ -292,8 +294,7 @@ std::optional<std::string> KernelRows::findRowsOf(const TensorView& tensor, Whol
     AxisNumbers all;
     const Axes shape = shapeOf(tensor);
     for (size_t i = 0; i < shape.size(); ++i) {
-      const bool is_row = !shape[i]->isBroadcast() && !shape[i]->extent()->isConstantInt(1);
-      if (is_row) all.push_back(static_cast<int64_t>(i));
+      if (mayBeRow(*shape[i])) all.push_back(static_cast<int64_t>(i));
     }
     if (rows && *rows != all)
       return fmt::format("{} is a reduction within a row that has further axes", nameOf(tensor));

@@ -15,6 +15,7 @@
 #include "schedule/transforms.h"
 #include "segment/group_border.h"
 #include "segment/product_group.h"
+#include "segment/repeated_values.h"
 
 namespace tokamak {
 
@@ -82,6 +83,9 @@ bool mayBeOneKernel(const Fusion& fusion, const SegmentedGroup& group, const Ker
   const std::unique_ptr<Fusion> unit = unitOf(fusion, group);
   if (group.exprs.size() > 1 && !mayBeDealtOut(*unit)) return false;
   if (isScheduledAsOne(*unit)) return true;
+  // Each place is code of its own.
+  constexpr int64_t kMostPlaces = 16;
+  if (countPlacesRead(*unit, kMostPlaces) > kMostPlaces) return false;
   dropSchedule(*unit);
   if (whyNoKernel(*unit, target)) return false;
   return !storeExpandedInFull(*unit) || !whyNoKernel(*unit, target);

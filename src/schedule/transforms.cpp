@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -266,6 +267,25 @@ void dropSchedule(Fusion& fusion) {
     domain.inline_position = 0;
     for (IterDomain* axis : domain.loop) axis->parallelize(ParallelType::Serial);
     tensor->setCircularBuffer(std::nullopt);
+  }
+}
+
+void requireLegalFactors(const Fusion& fusion, const ScalarBindings& bindings) {
+  std::set<const DomainExpr*> seen;
+  const auto visit = [&](const auto& self, const TensorView& tensor, const IterDomain& axis) -> void {
+    const DomainExpr* step = axis.definition();
+    if (step == nullptr || !seen.insert(step).second) return;
+    for (const IterDomain* in : step->in) {
+      if (in != nullptr) self(self, tensor, *in);
+    }
+    if (step->kind != DomainExprKind::Split || step->factor->isConstant()) return;
+    const auto factor = evaluate(*step->factor, bindings);
+    TK_REQUIRE(!factor || asInt(*factor) > 0, Schedule,
+               "split: the factor {} of {} is {}; legal are factors of at least 1", toString(*step->factor),
+               nameOf(tensor), asInt(*factor));
+  };
+  for (const TensorView* tensor : fusion.allTensors()) {
+    for (const IterDomain* axis : tensor->loop()) visit(visit, *tensor, *axis);
   }
 }
 

@@ -67,6 +67,8 @@ void replaceAxes(std::vector<IterDomain*>& loop, const DomainExpr& step);
 bool isScheduled(const Fusion& fusion);
 /// Whether somebody said it of this tensor.
 bool isScheduled(const TensorView& tensor);
+/// Factors that are not constant have to be at least 1 under the bindings. Errors: Schedule.
+void requireLegalFactors(const Fusion& fusion, const ScalarBindings& bindings);
 /// Loops as they were before anything was said of them, but for those over streams. Tensors that come from an rfactor stay.
 void dropSchedule(Fusion& fusion);
 

@@ -119,7 +119,7 @@ ShapeChooser::ShapeChooser(const Fusion& program, std::vector<Scalar*> symbols, 
   tensors_.insert(tensors_.end(), program.outputs().begin(), program.outputs().end());
   if (policy == ExtentPolicy::Open) return;
   const SymbolPlaces places = symbolPlaces(program);
-  if (policy == ExtentPolicy::Constants && is_scheduled_ && keepsWhole(program)) {
+  if (is_scheduled_ && keepsWhole(program)) {
     for (size_t i = 0; i < symbols_.size(); ++i) {
       if (places.contain(symbols_[i]) && symbols_[i]->dtype() == DataType::I64) roles_[i] = Role::Constant;
     }

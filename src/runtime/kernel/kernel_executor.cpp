@@ -11,6 +11,7 @@
 #include "kernel/index_type.h"
 #include "lower/lower_kernel.h"
 #include "runtime/kernel/prepared_kernel.h"
+#include "schedule/transforms.h"
 
 namespace tokamak {
 
@@ -101,6 +102,7 @@ std::shared_ptr<const BoundKernel> KernelExecutor::bindNew(std::span<const Opera
   auto bound = std::make_shared<BoundKernel>();
   bound->bindings = bindingsOf(lowered.wide->symbols, values);
   bound->elements = bindOperands(kernel, operands, bound->bindings);
+  if (chooser_.isScheduled()) requireLegalFactors(*kernel.fusion, bound->bindings);
   for (const kir::LaunchDimension& dimension : kernel.dimensions)
     bound->extents.push_back(evaluateInt(*dimension.extent, bound->bindings));
   bound->symbols = symbolBits(kernel, bound->bindings);

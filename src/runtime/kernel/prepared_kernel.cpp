@@ -11,6 +11,7 @@
 #include "kernel/bind_kernel.h"
 #include "lower/lower_kernel.h"
 #include "runtime/kernel/shaped_program.h"
+#include "schedule/transforms.h"
 
 namespace tokamak {
 
@@ -74,6 +75,7 @@ PreparedKernel prepareKernel(const Fusion& program, std::span<const OperandDesc>
   if (!chooser.isScheduled()) recipe.schedule(*shaped.fusion, prepared.bindings);
   prepared.kernel = lowerKernel(shaped.fusion, "tokamak_kernel", shape.alignment, recipe.passes);
   prepared.elements = bindOperands(prepared.kernel, given, prepared.bindings);
+  requireLegalFactors(*prepared.kernel.fusion, prepared.bindings);
   prepared.operands.resize(operands.size());
   std::iota(prepared.operands.begin(), prepared.operands.end(), size_t{0});
   return prepared;
