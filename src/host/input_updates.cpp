@@ -4,8 +4,11 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "base/error.h"
+#include "graph/rebuild.h"
 #include "ir/elementwise.h"
+#include "ir/ops/math/broadcast_op.h"
+#include "ir/ops/math/expand_op.h"
+#include "ir/ops/math/full_op.h"
 #include "ir/ops/math/load_store_op.h"
 
 namespace tokamak {
@@ -28,7 +31,7 @@ class UpdatePlanner {
     while (is_changed) {
       is_changed = false;
       for (const auto& [output, alias] : fusion_.outputAliases()) {
-        if (!updates_.at_once.contains(output) || mayBeAtOnce(*output, *alias.target)) continue;
+        if (!updates_.at_once.contains(output) || mayBeAtOnce(*output, *asTensor(alias.target))) continue;
         updates_.at_once.erase(output);
         is_changed = true;
       }
@@ -46,7 +49,7 @@ class UpdatePlanner {
       if (set == nullptr || set->in->memoryKind() != set->out->memoryKind()) continue;
       const bool is_given = std::ranges::find(group.outputs, set->out) != group.outputs.end();
       const bool is_plain_output = fusion_.isOutput(set->out) && !fusion_.outputAliases().contains(set->out);
-      const bool binds = is_alone ? !is_plain_output : runs_ == GroupRuns::OpByOp && !is_given;
+      const bool binds = is_alone ? !is_plain_output : !is_given;
       if (binds) bound_[set->out] = set->in;
     }
   }
@@ -60,13 +63,13 @@ class UpdatePlanner {
     return tensor;
   }
 
-  bool reads(const Expr& expr, const Val& input) const {
+  bool reads(const Expr& expr, const TensorView& input) const {
     return std::ranges::any_of(expr.inputs(), [&](const Val* val) { return memoryOf(val) == &input; });
   }
 
-  // Nobody reads the input's old elements after the output has been computed, and who reads them before, perhaps in the iterations of one
-  // loop, reads each only for its own result.
-  bool mayBeAtOnce(const TensorView& output, const Val& input) const {
+  // Nobody reads the input's old elements after the output has been computed, and who reads them before, perhaps in the
+  // iterations of one loop, reads each only for its own result.
+  bool mayBeAtOnce(const TensorView& output, const TensorView& input) const {
     bool is_written = false;
     for (const SegmentedGroup& group : groups_) {
       if (!mayBeAtOnce(output, input, group, is_written)) return false;
@@ -76,7 +79,8 @@ class UpdatePlanner {
     });
   }
 
-  bool mayBeAtOnce(const TensorView& output, const Val& input, const SegmentedGroup& group, bool& is_written) const {
+  bool mayBeAtOnce(const TensorView& output, const TensorView& input, const SegmentedGroup& group,
+                   bool& is_written) const {
     bool is_read = false;
     bool is_written_here = false;
     for (const Expr* expr : group.exprs) {
@@ -88,7 +92,44 @@ class UpdatePlanner {
     }
     // A kernel reads an element whenever a value needs it, also after another of its outputs has been written.
     const bool is_kernel = runs_ == GroupRuns::AsKernels && group.exprs.size() > 1;
-    return !is_kernel || !is_written_here || !is_read;
+    if (!is_kernel || !is_written_here || !is_read) return true;
+    const bool has_other_name = std::ranges::any_of(
+        group.inputs, [&](const TensorView* tensor) { return tensor != &input && memoryOf(tensor) == &input; });
+    return !has_other_name && isOneLoop(group, output, input);
+  }
+
+  // Whether the kernel computes all its outputs element by element in one loop, where what is made of the input's element
+  // is made in one turn (order-updates sees to its being read first); and whether output and input have their elements in
+  // the same places.
+  static bool isOneLoop(const SegmentedGroup& group, const TensorView& output, const TensorView& input) {
+    const auto isLikeOutput = [&](const TensorView* tensor) { return haveSameExtents(*tensor, output); };
+    if (!isPlain(input) || !isPlain(output) || !isLikeOutput(&input)) return false;
+    const auto isPlainResult = [&](const TensorView* tensor) { return isLikeOutput(tensor) && isPlain(*tensor); };
+    if (!std::ranges::all_of(group.outputs, isPlainResult)) return false;
+    std::unordered_set<const Val*> made_of_input = {&input};
+    for (const Expr* expr : group.exprs) {
+      const bool depends =
+          std::ranges::any_of(expr->inputs(), [&](const Val* val) { return made_of_input.contains(val); });
+      const bool is_repeated = expr->is<BroadcastOp>() || expr->is<ExpandOp>() || expr->is<FullOp>();
+      if (!isElementwise(*expr) && (depends || !is_repeated)) return false;
+      for (const TensorView* result : tensorsOf(expr->outputs())) {
+        if (depends && !isLikeOutput(result)) return false;
+        if (depends) made_of_input.insert(result);
+      }
+    }
+    return true;
+  }
+
+  // Dense, in the order of its axes, and without a schedule.
+  static bool isPlain(const TensorView& tensor) {
+    return isUnmarked(tensor) &&
+           std::ranges::none_of(tensor.domain().contiguity, [](const auto& dense) { return dense == false; });
+  }
+
+  static bool haveSameExtents(const TensorView& a, const TensorView& b) {
+    return std::ranges::equal(shapeOf(a), shapeOf(b), [](const IterDomain* x, const IterDomain* y) {
+      return !x->isBroadcast() && !y->isBroadcast() && x->visibleExtent() == y->visibleExtent();
+    });
   }
 
   // A copy runs when no other one reads what it overwrites. Where there is none such, all that are left go round in circles.

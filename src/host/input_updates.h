@@ -17,7 +17,8 @@ struct LateUpdate {
       false;  ///< what is copied lies in an input that a copy before this one overwrites: saved before all of them
 };
 
-/// Nothing reads what an input was after it has been overwritten: no group, no copy, and no Set that lies in the input because it binds it.
+/// Nothing reads what an input was after it has been overwritten: no group, no copy, and no Set that lies in the input
+/// because it binds it.
 struct InputUpdates {
   std::set<const Val*> at_once;  ///< written into the input by the group that computes them
   std::vector<LateUpdate> late;  ///< in the order in which they have to run

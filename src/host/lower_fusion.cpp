@@ -45,7 +45,8 @@ std::vector<SegmentedGroup> groupsOf(const Fusion& fusion, Grouping grouping, co
   return orderForMemory(fusion, std::move(groups));
 }
 
-Expr* makeUnit(const Fusion& fusion, const SegmentedGroup& group, int64_t number, Cloner& program) {
+Expr* makeUnit(const Fusion& fusion, const SegmentedGroup& group, const InputUpdates& updates, int64_t number,
+               Cloner& program) {
   auto unit = std::make_shared<HostUnit>();
   unit->number = number;
   unit->fusion = std::make_unique<Fusion>(fusion.name());
@@ -60,6 +61,13 @@ Expr* makeUnit(const Fusion& fusion, const SegmentedGroup& group, int64_t number
   for (TensorView* output : group.outputs) {
     unit->fusion->addOutput(inner.clone(output));
     post.outs.push_back(program.clone(output));
+  }
+  // Kernels have to know what they overwrite.
+  for (TensorView* output : group.outputs) {
+    const auto alias = fusion.outputAliases().find(output);
+    if (alias == fusion.outputAliases().end() || !updates.at_once.contains(output)) continue;
+    if (std::ranges::find(group.inputs, alias->second.target) != group.inputs.end())
+      unit->fusion->aliasOutput(inner.clone(output), inner.clone(alias->second.target));
   }
   post.unit = std::move(unit);
   return program.target().appendOp(std::move(post));
@@ -161,14 +169,17 @@ std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& definition, Group
   int64_t units = 0;
   std::set<const Val*> given;
   const std::vector<SegmentedGroup> groups = groupsOf(fusion, grouping, target);
+  const InputUpdates updates =
+      planInputUpdates(fusion, groups, grouping == Grouping::Fused ? GroupRuns::AsKernels : GroupRuns::OpByOp);
   for (const SegmentedGroup& group : groups) {
     given.insert(group.outputs.begin(), group.outputs.end());
-    program->pushBack(group.exprs.size() == 1 ? cloner.clone(*group.exprs[0])
-                                              : makeUnit(fusion, group, units++, cloner));
+    program->pushBack(
+        group.exprs.size() == 1
+            ? cloner.clone(*group.exprs[0])
+            : makeUnit(fusion, group, grouping == Grouping::Fused ? updates : InputUpdates{}, units++, cloner));
   }
   if (has_views) appendViews(*program, parts, cloner, std::move(given));
-  const GroupRuns runs = grouping == Grouping::Fused ? GroupRuns::AsKernels : GroupRuns::OpByOp;
-  appendUpdates(*program, fusion, planInputUpdates(fusion, groups, runs), cloner, results);
+  appendUpdates(*program, fusion, updates, cloner, results);
   for (TensorView* source : whole.outputs()) {
     TensorView* output = has_views ? parts.cloner->clone(source) : source;
     const auto result = results.find(output);

@@ -96,6 +96,35 @@ const UpdateCase kUpdateCases[] = {
     {"a_sum_before",
      "(T0: f32[A, B], T1: f32[A]) -> (T2 aliases T1, T4 aliases T0) { T2 = sum(T0, axes=[1]) T3 = "
      "broadcast(T1, flags=[false, true]) T4 = add(T0, T3) }"},
+    {"an_updated_operand", "(T0: f32[A], T1: f32[A]) -> (T2 aliases T0, T3) { T2 = add(T0, T1) T3 = mul(T2, 2.0) }", 1},
+    {"read_for_an_output_behind",
+     "(T0: f32[A], T1: f32[A]) -> (T3 aliases T0, T4) { T2 = mul(T0, 2.0) T3 = add(T2, T1) T4 = sub(T2, 3.0) }", 1},
+    {"adam",
+     "(T0: f32[A, B], T1: f32[A, B], T2: f32[A, B], T3: f32[A, B]) -> (T4 aliases T0, T5 aliases T2 hidden, T6 aliases "
+     "T3 hidden) { T5 = add(mul(T2, 0.9), mul(T1, 0.1)) T6 = add(mul(T3, 0.99), mul(mul(T1, T1), 0.01)) T4 = sub(T0, "
+     "mul(div(T5, add(sqrt(abs(T6)), 0.25)), 0.125)) }",
+     1},
+    {"halves",
+     "(T0: bf16[A, B], T1: f32[A, B], T2: f32[A, B]) -> (T6 aliases T0, T5 aliases T1) { T3 = cast(T0, dtype=f32) T4 = "
+     "mul(T2, 0.5) T5 = add(T1, T4) T6 = cast(sub(T3, T5), dtype=bf16) }",
+     1},
+    {"a_repeated_operand",
+     "(T0: f32[A, B], T1: f32[B]) -> (T3 aliases T0, T4) { T2 = broadcast(T1, flags=[true, false]) T3 = add(T0, T2) T4 "
+     "= mul(T3, T2) }",
+     1},
+    {"repeated_itself",
+     "(T0: f32[A, B], T1: f32[B]) -> (T3, T4 aliases T1) { T2 = broadcast(T1, flags=[true, false]) T3 = add(T0, T2) T4 "
+     "= mul(T1, 2.0) }"},
+    {"read_later_in_the_kernel",
+     "(T0: f32[A], T1: f32[A]) -> (T2 aliases T0, T3 aliases T1) { T2 = add(T1, 1.0) T3 = mul(T0, 2.0) }"},
+    {"read_elsewhere",
+     "(T0: f32[A, B], T1: f32[B]) -> (T2 aliases T0, T4) { T2 = mul(T0, 2.0) T3 = sum(T0, axes=[1], keepdim=true) T4 = "
+     "add(T2, T3) }"},
+    {"softmax", "(T0: f32[A, B]) -> (T1 aliases T0) { T1 = softmax(T0, axis=1) }"},
+    {"strided", "(T0: f32[A, B] strided, T1: f32[A, B]) -> (T2 aliases T0, T3) { T2 = add(T0, T1) T3 = mul(T2, T0) }"},
+    {"streamed_kernel",
+     "(T0: f32[A, B], T1: f32[A, B]) -> (T2 aliases T0, T3) { T2 = add(T0, T1) T3 = mul(T2, 2.0) } schedule { "
+     "parallelize(T2, axis=0, type=Stream) parallelize(T3, axis=0, type=Stream) }"},
     {"streamed_swap",
      "(T0: f32[A, B], T1: f32[A, B]) -> (T2 aliases T0, T3 aliases T1) { T2 = set(T1) T3 = set(T0) } schedule { "
      "parallelize(T2, axis=0, type=Stream) parallelize(T3, axis=0, type=Stream) }"},
@@ -161,6 +190,15 @@ TEST_P(InputUpdates, AreRightAndCopiedNoMoreThanTheyMust) {
   EXPECT_EQ(plan.summary().steps, GetParam().steps) << plan.toString();
 }
 
+// What was cut into kernels may also run op by op.
+TEST_P(InputUpdates, AreRightWhereTheOpsOfKernelsRunOneByOne) {
+  HostIrEvaluator evaluator(lowerToHostProgram(*fusion_, {}), bench_.device, {.units = UnitMode::OpByOp});
+  const std::vector<RunValue> inputs = bench_.inputsOf(*fusion_);
+  const auto reference = oracleInputsOf(inputs);
+  const std::vector<Tensor> outputs = evaluator.runWithInput(bound(evaluator.program(), inputs));
+  EXPECT_EQ(differenceFromOracle(*fusion_, reference, outputs), "");
+}
+
 INSTANTIATE_TEST_SUITE_P(Cases, InputUpdates, testing::ValuesIn(kUpdateCases),
                          [](const auto& instance) { return instance.param.name; });
 
@@ -189,7 +227,7 @@ class RandomUpdates {
       gives += fmt::format(" aliases T{}{}", updated.back(), !is_first && below(4) == 0 ? " hidden" : "");
       updated.pop_back();
     }
-    return fmt::format("fusion f({}) -> ({}) {{ {}}} sizes {{ B = 5 }}", takes, gives, body);
+    return fmt::format("fusion f({}) -> ({}) {{ {}}} sizes {{ B = {} }}", takes, gives, body, below(2) == 0 ? 5 : 37);
   }
 
  private:
@@ -198,7 +236,7 @@ class RandomUpdates {
   std::string statement(size_t number) {
     const size_t a = below(number);
     const size_t b = below(number);
-    switch (below(8)) {
+    switch (below(11)) {
       case 0: return fmt::format("add(T{}, T{})", a, b);
       case 1: return fmt::format("mul(T{}, 0.5)", a);
       case 2: return fmt::format("permute(T{}, order=[1, 0])", a);
@@ -208,6 +246,9 @@ class RandomUpdates {
             "steps=[1, 1])], axis=0)",
             a, b);
       case 4: return fmt::format("add(T{}, broadcast(sum(T{}, axes=[1]), flags=[false, true]))", a, b);
+      case 5:
+      case 6: return fmt::format("sub(mul(T{}, 0.25), T{})", a, b);
+      case 7: return fmt::format("where(gt(T{}, 0.0), T{}, exp(T{}))", a, b, below(number));
       default: return fmt::format("set(T{})", a);
     }
   }
@@ -217,7 +258,7 @@ class RandomUpdates {
 
 TEST(InputUpdate, OfRandomPrograms) {
   RunBench bench;
-  for (uint64_t seed = 0; seed < 40; ++seed) {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
     const std::string text = RandomUpdates(seed).text();
     SCOPED_TRACE(text);
     const auto fusion = fusionOf(text);
