@@ -11,7 +11,7 @@ namespace tokamak {
 
 /// Where outputs lie that update inputs.
 enum class UpdateMemory : uint8_t {
-  Own,     ///< apart from the inputs
+  Own,  ///< apart from the inputs
   /// In the inputs that they update; an element of these is read for outputs at its place only, in the loop that
   /// computes them all.
   Inputs,
