@@ -100,7 +100,13 @@ class SourceWriter {
     names_[&symbol] = name;
   }
 
-  static std::string bufferName(const TensorView& tensor) { return fmt::format("T{}", tensor.label()); }
+  // An input that an output is written into goes by the output's name: pointers that are restrict have no other one
+  // beside them.
+  std::string bufferName(const TensorView& tensor) const {
+    const TensorView* update = kernel_.updateOf(tensor);
+    return fmt::format("T{}", update == nullptr ? tensor.label() : update->label());
+  }
+  bool isUpdated(const TensorView& input) const { return kernel_.updateOf(input) != nullptr; }
   bool isOutput(size_t tensor) const { return kernel_.fusion->isOutput(kernel_.tensors[tensor]); }
 
   // An output that is as large as half of a processor's last cache is not there any more when somebody reads it: it is written past the caches.
@@ -114,6 +120,10 @@ class SourceWriter {
     for (size_t i = 0; i < kernel_.tensors.size(); ++i) {
       const TensorView& tensor = *kernel_.tensors[i];
       if (!streamed_.contains(&tensor)) continue;
+      if (kernel_.updates.contains(&tensor)) {
+        text += fmt::format("  const tk_i32 streams_{} = 0;\n", bufferName(tensor));  // it has just been read
+        continue;
+      }
       Scalar* bytes = kernel_.fusion->constant(sizeOf(tensor.dtype()));
       for (const IterDomain* axis : shapeOf(tensor)) bytes = kernel_.fusion->mul(bytes, axis->visibleExtent());
       text +=
@@ -140,6 +150,7 @@ class SourceWriter {
     std::vector<std::string> parameters;
     for (size_t i = 0; i < kernel_.tensors.size(); ++i) {
       const TensorView& tensor = *kernel_.tensors[i];
+      if (isUpdated(tensor)) continue;
       parameters.push_back(fmt::format("{}{}* restrict const {}", isOutput(i) ? "" : "const ",
                                        typeSource(tensor.dtype()), bufferName(tensor)));
     }
@@ -166,7 +177,9 @@ class SourceWriter {
   // What is called: addresses and symbols come in arrays.
   std::string cEntry() {
     std::vector<std::string> arguments;
-    for (size_t i = 0; i < kernel_.tensors.size(); ++i) arguments.push_back(fmt::format("buffers[{}]", i));
+    for (size_t i = 0; i < kernel_.tensors.size(); ++i) {
+      if (!isUpdated(*kernel_.tensors[i])) arguments.push_back(fmt::format("buffers[{}]", i));
+    }
     for (size_t i = 0; i < kernel_.symbols.size(); ++i) {
       const Scalar& symbol = *kernel_.symbols[i];
       if (!isFloatingType(symbol.dtype())) {
@@ -189,8 +202,10 @@ class SourceWriter {
     std::vector<std::string> parameters;
     for (size_t i = 0; i < kernel_.tensors.size(); ++i) {
       const TensorView& tensor = *kernel_.tensors[i];
-      parameters.push_back(fmt::format("{}{}* __restrict__ {}", isOutput(i) ? "" : "const ", typeSource(tensor.dtype()),
-                                       bufferName(tensor)));
+      // A launch gives an address for each tensor.
+      parameters.push_back(isUpdated(tensor) ? "const void*"
+                                             : fmt::format("{}{}* __restrict__ {}", isOutput(i) ? "" : "const ",
+                                                           typeSource(tensor.dtype()), bufferName(tensor)));
     }
     if (kir::gridCombineOf(kernel_) != nullptr) parameters.emplace_back("unsigned char* tk_workspace");
     std::string constants;

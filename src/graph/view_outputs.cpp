@@ -154,7 +154,7 @@ class ViewFinder {
       view.chain.insert(view.chain.begin(), source->definition());
       source = asTensor(source->definition()->inputs()[0]);
     }
-    const bool is_source = fusion_.isOutput(source) || (fusion_.isInput(source) && !isUpdated(*source));
+    const bool is_source = fusion_.isInput(source) ? !isUpdated(*source) : fusion_.isOutput(source);
     if (view.chain.empty() || !is_source || fusion_.outputAliases().contains(const_cast<TensorView*>(source)))
       return std::nullopt;
     if (!source->mesh().empty()) return std::nullopt;

@@ -9,10 +9,12 @@
 #include "graph/fusion_passes.h"
 #include "graph/view_outputs.h"
 #include "host/buffer_passes.h"
+#include "host/input_updates.h"
 #include "host/kernel_groups.h"
+#include "host/stream_scalars.h"
 #include "host/unit_slices.h"
 #include "ir/clone.h"
-#include "ir/elementwise.h"
+#include "ir/ops/host/allocate.h"
 #include "ir/ops/host/post_on_stream.h"
 #include "ir/ops/math/load_store_op.h"
 #include "schedule/transforms.h"
@@ -44,7 +46,8 @@ std::vector<SegmentedGroup> groupsOf(const Fusion& fusion, Grouping grouping, co
   return orderForMemory(fusion, std::move(groups));
 }
 
-Expr* makeUnit(const Fusion& fusion, const SegmentedGroup& group, int64_t number, Cloner& program) {
+Expr* makeUnit(const Fusion& fusion, const SegmentedGroup& group, const InputUpdates& updates, int64_t number,
+               Cloner& program) {
   auto unit = std::make_shared<HostUnit>();
   unit->number = number;
   unit->fusion = std::make_unique<Fusion>(fusion.name());
@@ -60,6 +63,13 @@ Expr* makeUnit(const Fusion& fusion, const SegmentedGroup& group, int64_t number
     unit->fusion->addOutput(inner.clone(output));
     post.outs.push_back(program.clone(output));
   }
+  // Kernels have to know what they overwrite.
+  for (TensorView* output : group.outputs) {
+    const auto alias = fusion.outputAliases().find(output);
+    if (alias == fusion.outputAliases().end() || !updates.at_once.contains(output)) continue;
+    if (std::ranges::find(group.inputs, alias->second.target) != group.inputs.end())
+      unit->fusion->aliasOutput(inner.clone(output), inner.clone(alias->second.target));
+  }
   post.unit = std::move(unit);
   return program.target().appendOp(std::move(post));
 }
@@ -71,38 +81,50 @@ bool isKernelByHand(const Expr& expr) {
   return std::ranges::any_of(outputs, [](const TensorView* output) { return isScheduled(*output); });
 }
 
-// Whether `output` may be written into `input` as soon as it is computed, the statements being in this order: nobody reads the input's
-// old elements afterwards, and who reads them before, perhaps in the iterations of one loop, reads each only for its own result.
-bool mayUpdateInPlace(const std::vector<const Expr*>& order, const TensorView& output, const Val& input) {
-  std::set<const Val*> names = {&input};  // a Set may bind its operand
-  bool is_written = false;
-  for (const Expr* expr : order) {
-    const bool reads = std::ranges::any_of(expr->inputs(), [&](const Val* val) { return names.contains(val); });
-    if (reads && (is_written || !isElementwise(*expr))) return false;
-    if (reads && expr->is<LoadStoreOp>()) names.insert(expr->output(0));
-    is_written = is_written || expr == output.definition();
-  }
-  return true;
+TensorView* appendCopy(HostIrContainer& program, TensorView* tensor) {
+  LoadStoreOp copy{.in = tensor};
+  copy.infer(ShapeRule(program, LoadStoreOp::info.name));
+  Expr* set = program.appendOp(copy);
+  program.pushBack(set);
+  return asTensor(set->output(0));
 }
 
-// A kernel reads an element whenever a value needs it, also after another of its outputs has been written.
-bool reads(const SegmentedGroup& kernel, const Val& input) {
-  return std::ranges::any_of(kernel.exprs, [&](const Expr* expr) {
-    return std::ranges::find(expr->inputs(), &input) != expr->inputs().end();
-  });
+// A Set that has memory binds nothing.
+TensorView* appendSavedCopy(HostIrContainer& program, TensorView* tensor) {
+  TensorView* copy = appendCopy(program, tensor);
+  Block statements = program.topLevel();
+  Expr* allocate = program.appendOp(Allocate{copy, elementCount(program, *copy), false, false});
+  statements.exprs.insert(statements.exprs.end() - 1, allocate);
+  program.setTopLevel(std::move(statements));
+  return copy;
 }
 
-// Outputs that update an input become aliases of it, or are copied into it when everything has been computed.
-TensorView* addUpdate(HostIrContainer& program, TensorView* output, TensorView* input, bool is_in_place) {
-  if (!is_in_place) {
-    LoadStoreOp copy{.in = output};
-    copy.infer(ShapeRule(program, LoadStoreOp::info.name));
-    Expr* set = program.appendOp(copy);
-    program.pushBack(set);
-    output = asTensor(set->output(0));
+// Outputs that update an input become aliases of it: as they are, or as copies made when everything has been computed.
+void appendUpdates(HostIrContainer& program, const Fusion& fusion, const InputUpdates& updates, Cloner& cloner,
+                   std::map<const TensorView*, TensorView*>& results) {
+  for (const auto& [output, alias] : fusion.outputAliases()) {
+    if (updates.at_once.contains(output)) program.markAlias(asTensor(cloner.clone(alias.target)), cloner.clone(output));
   }
-  program.markAlias(input, output);
-  return output;
+  std::map<const TensorView*, TensorView*> saved;
+  for (const LateUpdate& update : updates.late) {
+    if (update.is_saved) saved[update.output] = appendSavedCopy(program, cloner.clone(update.output));
+  }
+  for (const LateUpdate& update : updates.late) {
+    TensorView* from = update.is_saved ? saved.at(update.output) : cloner.clone(update.output);
+    results[update.output] = appendCopy(program, from);
+    program.markAlias(cloner.clone(update.input), results[update.output]);
+  }
+}
+
+// An output that is an input is what the input was, also where that is updated.
+void copyUpdatedInputs(HostIrContainer& program, const Fusion& fusion, Cloner& cloner,
+                       std::map<const TensorView*, TensorView*>& results) {
+  for (TensorView* output : fusion.outputs()) {
+    const bool is_updated =
+        std::ranges::any_of(fusion.outputAliases(), [&](const auto& alias) { return alias.second.target == output; });
+    if (!is_updated || fusion.outputAliases().contains(output) || results.contains(output)) continue;
+    results[output] = appendCopy(program, cloner.clone(output));
+  }
 }
 
 // Views stand behind everything else: what they are of has been computed then. What a kernel gives anyway stays as it is.
@@ -152,34 +174,27 @@ std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& definition, Group
   auto program = std::make_unique<HostIrContainer>(fusion.name());
   Cloner cloner(*program);
   for (Val* input : fusion.inputs()) program->addInput(cloner.clone(input));
+  std::map<const TensorView*, TensorView*> results;  // what is given in the place of outputs
+  copyUpdatedInputs(*program, fusion, cloner, results);
   int64_t units = 0;
-  std::map<const Val*, const SegmentedGroup*> kernels_of;  // of what a kernel gives
-  std::vector<const Expr*> order;
   std::set<const Val*> given;
   const std::vector<SegmentedGroup> groups = groupsOf(fusion, grouping, target);
+  const InputUpdates updates =
+      planInputUpdates(fusion, groups, grouping == Grouping::Fused ? GroupRuns::AsKernels : GroupRuns::OpByOp);
+  const InputUpdates none;
   for (const SegmentedGroup& group : groups) {
-    if (grouping == Grouping::Fused && group.exprs.size() > 1) {
-      for (const TensorView* output : group.outputs) kernels_of[output] = &group;
-    }
-    order.insert(order.end(), group.exprs.begin(), group.exprs.end());
     given.insert(group.outputs.begin(), group.outputs.end());
     const bool is_by_hand = grouping == Grouping::Fused && is_scheduled && isKernelByHand(*group.exprs[0]);
     const bool is_op = group.exprs.size() == 1 && !is_by_hand;
-    program->pushBack(is_op ? cloner.clone(*group.exprs[0]) : makeUnit(fusion, group, units++, cloner));
+    const InputUpdates& at_once = grouping == Grouping::Fused ? updates : none;
+    program->pushBack(is_op ? cloner.clone(*group.exprs[0]) : makeUnit(fusion, group, at_once, units++, cloner));
   }
   if (has_views) appendViews(*program, parts, cloner, std::move(given));
+  appendUpdates(*program, fusion, updates, cloner, results);
   for (TensorView* source : whole.outputs()) {
     TensorView* output = has_views ? parts.cloner->clone(source) : source;
-    const auto alias = fusion.outputAliases().find(output);
-    TensorView* result = cloner.clone(output);
-    if (alias != fusion.outputAliases().end()) {
-      Val* updated = alias->second.target;
-      const auto kernel = kernels_of.find(output);
-      const bool is_in_place = mayUpdateInPlace(order, *output, *updated) &&
-                               (kernel == kernels_of.end() || !reads(*kernel->second, *updated));
-      result = addUpdate(*program, result, asTensor(cloner.clone(updated)), is_in_place);
-    }
-    program->addOutput(result);
+    const auto result = results.find(output);
+    program->addOutput(result == results.end() ? cloner.clone(output) : result->second);
   }
   for (const auto& [symbol, value] : fusion.defaultSizes()) program->defaultSizes()[cloner.clone(symbol)] = value;
   for (TensorView* tensor : program->allTensors()) tensor->setMemoryType(MemoryType::Global);

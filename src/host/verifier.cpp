@@ -145,6 +145,28 @@ void checkAliasesEnd(const HostIrContainer& program, const Report& report) {
   }
 }
 
+// Kernels know the memory of such an output and of the input by one name.
+void checkUnitUpdates(const HostIrContainer& program, const Report& report) {
+  forEachStatement(program.topLevel(), [&](const Expr& expr) {
+    const auto* post = expr.as<PostOnStream>();
+    if (post == nullptr || post->unit == nullptr) return;
+    const Fusion& unit = *post->unit->fusion;
+    const size_t outputs = std::min(unit.outputs().size(), post->outs.size());
+    const size_t inputs = std::min(unit.inputs().size(), post->ins.size());
+    for (size_t i = 0; i < outputs; ++i) {
+      const auto alias = unit.outputAliases().find(unit.outputs()[i]);
+      if (alias == unit.outputAliases().end()) continue;
+      const auto number =
+          static_cast<size_t>(std::ranges::find(unit.inputs(), alias->second.target) - unit.inputs().begin());
+      TensorView* input = number < inputs ? asTensor(post->ins[number]) : nullptr;
+      if (input != nullptr && program.resolveAlias(post->outs[i]) == program.resolveAlias(input)) continue;
+      report(fmt::format("HostUnit{} writes {} into its input {}, but {} is no alias of what is given for that",
+                         post->unit->number, nameOf(*alias->first), nameOf(*asTensor(alias->second.target)),
+                         toString(*post->outs[i])));
+    }
+  });
+}
+
 void checkViews(const HostIrContainer& program, const Report& report) {
   const auto check = [&](const Expr& expr, const TensorView& out, const TensorView& in, int64_t axis, size_t lost) {
     const size_t rank = in.logical().size();
@@ -301,6 +323,7 @@ constexpr LegalityRow kLegalityRows[] = {
      "nothing.",
      checkMarkedViews},
     {"units", "A PostOnStream has operands and results as its sub-fusion has inputs and outputs.", checkUnits},
+    {"unit-updates", "What a sub-fusion writes into its input is an alias of the operand.", checkUnitUpdates},
     {"streams-caught", "GetCurrentStream names a stream that is neither indexed nor the default.", checkStreamsCaught},
     {"streams-known", "A stream is indexed, the default one, or caught by an earlier GetCurrentStream.",
      checkStreamsKnown},

@@ -32,10 +32,10 @@ struct Call {
   ScalarOp op;
   size_t arity;
 };
-constexpr Call kCalls[] = {{"min", ScalarOp::Min, 2},
-                           {"max", ScalarOp::Max, 2},
-                           {"ceilDiv", ScalarOp::CeilDiv, 2},
-                           {"where", ScalarOp::Select, 3}};
+constexpr Call kRuleCalls[] = {{"min", ScalarOp::Min, 2},
+                               {"max", ScalarOp::Max, 2},
+                               {"ceilDiv", ScalarOp::CeilDiv, 2},
+                               {"where", ScalarOp::Select, 3}};
 
 RuleVariable variableOf(std::string_view name) {
   if (name.size() == 2 && name[0] == 'c') return RuleVariable::IntegerConstant;
@@ -126,8 +126,8 @@ class Parser {
     TK_CHECK(!word.empty() && word != "-", "rule '{}': expected an operand at column {}", text_, start + 1);
     if (is_number) return literal(int64_t{std::stoll(word)});
     if (word == "true" || word == "false") return literal(word == "true");
-    const auto* call = std::ranges::find(kCalls, word, &Call::name);
-    return call == std::end(kCalls) ? variable(word) : arguments(*call);
+    const auto* call = std::ranges::find(kRuleCalls, word, &Call::name);
+    return call == std::end(kRuleCalls) ? variable(word) : arguments(*call);
   }
 
   RuleExpr arguments(const Call& call) {

@@ -150,8 +150,12 @@ struct Kernel {
   int64_t alignment = 1;                    ///< of the addresses of the global tensors, in bytes
   /// Strides in elements of the global tensors, per axis of the visible shape; 0 for broadcast axes.
   std::map<const TensorView*, std::vector<Scalar*>, ById> strides;
+  /// Outputs that lie in the memory of inputs, which they update: to these inputs.
+  std::map<const TensorView*, const TensorView*, ById> updates = {};
   Statements body;
 
+  /// The output that updates the input, or null.
+  const TensorView* updateOf(const TensorView& input) const;
   const LaunchDimension* dimension(ParallelType type) const;
   /// How many blocks a cluster has; 1 where there are no clusters.
   int64_t clusterBlocks() const;

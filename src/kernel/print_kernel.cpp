@@ -190,6 +190,11 @@ int64_t Kernel::clusterBlocks() const {
   return cluster == nullptr ? 1 : cluster->extent->constantInt().value_or(1);
 }
 
+const TensorView* Kernel::updateOf(const TensorView& input) const {
+  const auto found = std::ranges::find_if(updates, [&](const auto& update) { return update.second == &input; });
+  return found == updates.end() ? nullptr : found->first;
+}
+
 bool Kernel::hasThreads() const {
   return std::ranges::any_of(dimensions, [](const LaunchDimension& each) { return isThreadType(each.type); });
 }

@@ -11,7 +11,7 @@
 namespace tokamak {
 
 kir::Kernel lowerKernel(std::shared_ptr<Fusion> fusion, std::string name, int64_t alignment,
-                        const KernelPassOptions& options) {
+                        const KernelPassOptions& options, UpdateMemory updates) {
   static const RangeName range_name("lower kernel");
   const Range range(range_name);
   kir::Kernel kernel;
@@ -26,6 +26,9 @@ kir::Kernel lowerKernel(std::shared_ptr<Fusion> fusion, std::string name, int64_
   }
   for (const TensorView* tensor : kernel.tensors) const_cast<TensorView*>(tensor)->setMemoryType(MemoryType::Global);
   kernel.strides = globalStrides(*fusion);
+  for (const auto& [output, alias] : fusion->outputAliases()) {
+    if (updates == UpdateMemory::Inputs) kernel.updates[output] = asTensor(alias.target);
+  }
   kir::labelTensors(*fusion);
   LoopNests nests(*fusion);
   kir::labelTensors(*fusion);

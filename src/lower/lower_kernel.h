@@ -9,10 +9,18 @@
 
 namespace tokamak {
 
+/// Where outputs lie that update inputs.
+enum class UpdateMemory : uint8_t {
+  Own,  ///< apart from the inputs
+  /// In the inputs that they update; an element of these is read for outputs at its place only, in the loop that
+  /// computes them all.
+  Inputs,
+};
+
 /// Lowers a fusion that becomes one kernel. Its inputs and outputs are buffers in global memory; contiguity flags say which strides are
 /// known. Takes part in the fusion: scalars are made in it, memory types set. Errors: Schedule when the schedule is not legal.
 /// `alignment`: of the buffers, in bytes, a power of two.
 kir::Kernel lowerKernel(std::shared_ptr<Fusion> fusion, std::string name, int64_t alignment = 1,
-                        const KernelPassOptions& options = {});
+                        const KernelPassOptions& options = {}, UpdateMemory updates = UpdateMemory::Own);
 
 }  // namespace tokamak

@@ -20,6 +20,7 @@
 #include "lower/jam_loops.h"
 #include "lower/join_ones.h"
 #include "lower/merge_choices.h"
+#include "lower/order_updates.h"
 #include "lower/share_reciprocals.h"
 #include "lower/split_remainders.h"
 #include "lower/tabulate_values.h"
@@ -58,6 +59,7 @@ void finishPass(std::string_view pass, const kir::Kernel& kernel, const KernelPa
 
 // Barriers come first: the passes after them leave loops around barriers alone. Guards leave vector loops before accesses are looked at.
 constexpr KernelPass kPasses[] = {
+    {"order-updates", "what is written into an input is stored behind what reads the input", orderUpdates},
     {"group-combines", "values that threads combine side by side are combined together", groupCombines},
     {"insert-barriers", "barriers where threads of a block exchange values through shared memory", insertBarriers},
     {"circular-buffers", "buffers are filled for the next turns of a loop while this one computes", circularBuffers},

@@ -63,6 +63,34 @@ fusion f(T0: bf16[i0, i2], T1: bf16[i2]) -> T4 {
 )");
 }
 
+TEST(LowerKernel, WhatIsWrittenIntoInputsIsStoredBehindWhatReadsThem) {
+  const auto fusion = parseScheduled(R"(
+fusion f(T0: f32[i0], T1: f32[i0]) -> (T2 aliases T0, T3 aliases T1) {
+  T2 = add(T1, 1.0)
+  T3 = mul(T0, 2.0)
+})");
+  scheduleForCpu(*fusion, {.chunk = 64});
+  const kir::Kernel kernel = lowerKernel(fusion, "k", /*alignment=*/1, {}, UpdateMemory::Inputs);
+  EXPECT_EQ(kir::printKernel(kernel),
+            R"(kernel k(T0: f32[i0:1], T1: f32[i0:1], i0: i64) -> (T2: f32[i0:1], T3: f32[i0:1]) )"
+            R"(BIDx in ( ceilDiv(i0, 64) ) {
+  for k in 0..( min(( i0 - ( BIDx * 64 ) ), 64) ) {
+    let t1: f32 = T1[( ( BIDx * 64 ) + k )]
+    let update: f32 = add(t1, 1.0_f32)
+    let t0: f32 = T0[( ( BIDx * 64 ) + k )]
+    T3[( ( BIDx * 64 ) + k )] = mul(t0, 2.0_f32)
+    T2[( ( BIDx * 64 ) + k )] = update
+  }
+}
+)");
+  // One pointer for both.
+  for (const std::string& source : {kernelSource(kernel, Dialect::C).text, kernelSource(kernel, Dialect::Cuda).text}) {
+    EXPECT_THAT(source, HasSubstr("t1 = T3["));
+    EXPECT_THAT(source, HasSubstr("t0 = T2["));
+    EXPECT_THAT(source, testing::Not(HasSubstr("T0[")));
+  }
+}
+
 TEST(LowerKernel, ARowIsReducedAndNormalised) {
   const auto fusion = parseScheduled(R"(
 fusion f(T0: f32[i0, 8]) -> T3 {

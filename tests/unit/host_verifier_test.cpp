@@ -149,6 +149,12 @@ const std::vector<Mutant>& mutants() {
       {"marked-views", "a view that a copy gives", [](Sample& s) { s.program.markView(s.row_in, s.row_out); }},
       {"units", "an operand too many", [](Sample& s) { M::op<PostOnStream>(s.post).ins.push_back(s.in); }},
       {"units", "a result of another type", [](Sample& s) { M::dtype(s.posted) = DataType::F64; }},
+      {"unit-updates", "an update of an operand of its own memory",
+       [](Sample& s) {
+         const std::shared_ptr<const HostUnit> unit = Sample::makeUnit();
+         unit->fusion->aliasOutput(unit->fusion->outputs()[0], unit->fusion->inputs()[0]);
+         M::op<PostOnStream>(s.post).unit = unit;
+       }},
       {"streams-caught", "an indexed stream caught",
        [](Sample& s) { s.push(GetCurrentStream{s.program.stream(s.program.constant(1))}); }},
       {"streams-known", "a stream that nothing caught", [](Sample& s) { s.drop(s.get); }},
