@@ -37,7 +37,7 @@ def stall_metric(name):
 def profiled(tokamak, program, sizes, kernels):
     """The rows of ncu's table, one for each kernel."""
     metrics = ",".join([*FIGURES.values(), *map(stall_metric, STALLS)])
-    command = ["ncu", "--clock-control", "none", "--csv", "--page", "raw", "--metrics", metrics, "-k", "regex:tokamak_kernel", "-c", str(kernels),
+    command = ["ncu", "--clock-control", "none", "--csv", "--page", "raw", "--metrics", metrics, "-k", "regex:^tokamak_", "-c", str(kernels),
                tokamak, "bench", f"examples/suite/{program}.fusion", "--device", "cuda"]
     for size in sizes:
         command += ["--size", size]

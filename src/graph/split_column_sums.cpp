@@ -67,13 +67,13 @@ class ColumnSums {
     return result;
   }
 
-  // At least two rows make a part, so that the parts are no more than half of what is summed.
+  // At least two rows make a part, so that the parts are no more than half of what is summed; but two parts, so that they are an axis.
   Scalar* partsOf(Fusion& fusion, Scalar* rows, Scalar* columns) const {
     Scalar* parts = fusion.constant(parts_.of_long_rows);
     if (parts_.most_times > 1) parts = fusion.mul(parts, timesOf(fusion, columns));
     if (parts_.most_rows > 0)
       parts = fusion.scalar(ScalarOp::Max, parts, fusion.ceilDiv(rows, fusion.constant(parts_.most_rows)));
-    Scalar* most = fusion.scalar(ScalarOp::Max, fusion.ceilDiv(rows, fusion.constant(2)), fusion.constant(1));
+    Scalar* most = fusion.scalar(ScalarOp::Max, fusion.ceilDiv(rows, fusion.constant(2)), fusion.constant(2));
     return fusion.scalar(ScalarOp::Min, parts, most);
   }
 

@@ -27,7 +27,7 @@ class Parser {
     parameters();
     if (tokens_.accept("->")) {
       const bool is_list = tokens_.accept("(");
-      do kernel_.fusion->addOutput(globalTensor());
+      do output();
       while (is_list && tokens_.accept(","));
       if (is_list) tokens_.expect(")");
     }
@@ -68,6 +68,19 @@ class Parser {
         symbolParameter();
     }
     tokens_.expect(")");
+  }
+
+  // T2: f32[n:1] updates T0
+  void output() {
+    TensorView* tensor = globalTensor();
+    kernel_.fusion->addOutput(tensor);
+    if (!tokens_.accept("updates")) return;
+    const Token& name = tokens_.peek();
+    const auto input = tensors_.find(tensorName());
+    if (input == tensors_.end() || !kernel_.fusion->isInput(input->second))
+      tokens_.fail(name, fmt::format("{} is no input; expected one, whose memory {} lies in", describeToken(name),
+                                     nameOf(*tensor)));
+    kernel_.updates[tensor] = input->second;
   }
 
   void symbolParameter() {

@@ -27,8 +27,12 @@ class Printer {
   std::string print() {
     std::vector<std::string> inputs;
     std::vector<std::string> outputs;
-    for (const TensorView* tensor : kernel_.tensors)
-      (kernel_.fusion->isOutput(tensor) ? outputs : inputs).push_back(globalTensor(*tensor));
+    for (const TensorView* tensor : kernel_.tensors) {
+      std::string text = globalTensor(*tensor);
+      if (const auto update = kernel_.updates.find(tensor); update != kernel_.updates.end())
+        text += fmt::format(" updates {}", tensorName(*update->second));
+      (kernel_.fusion->isOutput(tensor) ? outputs : inputs).push_back(std::move(text));
+    }
     for (const Scalar* symbol : kernel_.symbols)
       inputs.push_back(fmt::format("{}: {}", names_.at(symbol), dataTypeName(symbol->dtype())));
     std::string text = fmt::format("kernel {}({})", kernel_.name, fmt::join(inputs, ", "));

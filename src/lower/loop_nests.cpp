@@ -31,11 +31,12 @@ bool isOnce(const IterDomain& axis) { return axis.extent()->isConstantInt(1) && 
 
 void requireLoopType(const TensorView& tensor, size_t j) {
   const ParallelType type = tensor.loop()[j]->parallelType();
-  const bool is_loop = type == ParallelType::Serial || type == ParallelType::Unroll || type == ParallelType::Vectorize;
+  const bool is_loop = type == ParallelType::Serial || type == ParallelType::Unswitch || type == ParallelType::Unroll ||
+                       type == ParallelType::Vectorize;
   TK_REQUIRE(
       is_loop, Schedule,
       "{}: its loop {} is marked {}, which a kernel cannot run; legal are CIDx, BIDx to BIDz, TIDx to TIDz, Serial, "
-      "Unroll and Vectorize",
+      "Unswitch, Unroll and Vectorize",
       nameOf(tensor), j, parallelTypeName(type));
 }
 
@@ -126,7 +127,8 @@ void LoopNests::makeDimensions() {
       Scalar*& extent = extents[axis->parallelType()];
       ++users[axis->parallelType()];
       if (axis->isReduction()) reduced.insert(axis->parallelType());
-      extent = extent == nullptr ? axis->extent() : simplified(fusion_->scalar(ScalarOp::Max, extent, axis->extent()));
+      extent = extent == nullptr ? simplified(axis->extent())
+                                 : simplified(fusion_->scalar(ScalarOp::Max, extent, axis->extent()));
     }
   }
   for (auto& [type, extent] : extents) {
@@ -192,7 +194,10 @@ void LoopNests::place(LoopNest& nest) {
   for (size_t j = 0; j < loop.size(); ++j) {
     if (nest.indices[j] != nullptr) continue;
     requireLoopType(*nest.tensor, j);
-    last = ownLoop(nest, simplified(loop[j]->extent()), loop[j]->parallelType(), last);
+    // Guards leave all loops that they can leave (lower/tighten_loops, lower/unswitch_loops).
+    const bool is_unswitched = loop[j]->parallelType() == ParallelType::Unswitch;
+    const ParallelType type = is_unswitched ? ParallelType::Serial : loop[j]->parallelType();
+    last = ownLoop(nest, simplified(loop[j]->extent()), type, last);
     nest.path.push_back(last);
     nest.nodes[j] = last;
     nest.indices[j] = last->index;

@@ -1,14 +1,31 @@
 #include "lower/lower_kernel.h"
 
+#include <cctype>
+
+#include <fmt/format.h>
+
 #include "analysis/addresses.h"
 #include "base/error.h"
 #include "base/ranges.h"
 #include "kernel/complete_kernel.h"
 #include "lower/loop_nests.h"
-#include "lower/part_sums.h"
+#include "lower/pipeline.h"
 #include "lower/statement_builder.h"
 
 namespace tokamak {
+
+std::string kernelNameOf(const Fusion& fusion) {
+  std::string name = "tokamak_" + fusion.name();
+  for (const TensorView* output : fusion.outputs()) {
+    if (output->label() < 0) continue;
+    name += fmt::format("_T{}", output->label());
+    break;
+  }
+  for (char& c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  }
+  return name;
+}
 
 kir::Kernel lowerKernel(std::shared_ptr<Fusion> fusion, std::string name, int64_t alignment,
                         const KernelPassOptions& options, UpdateMemory updates) {
@@ -36,7 +53,7 @@ kir::Kernel lowerKernel(std::shared_ptr<Fusion> fusion, std::string name, int64_
   kernel.dimensions = nests.dimensions();
   kernel.fusion = std::move(fusion);
   kernel.symbols = kir::symbolsOf(kernel);
-  return runKernelPasses(withPartSums(std::move(kernel)), options);
+  return runKernelPasses(std::move(kernel), options);
 }
 
 }  // namespace tokamak

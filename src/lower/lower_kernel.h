@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "ir/fusion.h"
 #include "kernel/kernel.h"
@@ -16,6 +17,9 @@ enum class UpdateMemory : uint8_t {
   /// computes them all.
   Inputs,
 };
+
+/// What a fusion's kernel is called: "tokamak_softmax_fwd_T1" after the fusion's name and its first output that has a number.
+std::string kernelNameOf(const Fusion& fusion);
 
 /// Lowers a fusion that becomes one kernel. Its inputs and outputs are buffers in global memory; contiguity flags say which strides are
 /// known. Takes part in the fusion: scalars are made in it, memory types set. Errors: Schedule when the schedule is not legal.

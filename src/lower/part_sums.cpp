@@ -235,7 +235,7 @@ class ChainCutter {
 
 }  // namespace
 
-kir::Kernel withPartSums(kir::Kernel kernel) {
+kir::Kernel partSums(kir::Kernel kernel) {
   if (kernel.hasThreads()) return kernel;
   kernel.body = SumParter(*kernel.fusion).rewrite(kernel.body, nullptr);
   kernel.body = ChainCutter(kernel).rewrite(kernel.body);

@@ -10,6 +10,6 @@ namespace tokamak {
 ///   added to T. (Longer rows have partial results side by side by their schedule.)
 /// - In a loop of more than 64 turns, every 64 add to values of their own.
 /// So a chain of n additions becomes chains of some hundred: the rounding errors of numbers of few bits may all have the same sign, and the error of a sum is that of its longest chain.
-kir::Kernel withPartSums(kir::Kernel kernel);
+kir::Kernel partSums(kir::Kernel kernel);
 
 }  // namespace tokamak

@@ -21,6 +21,7 @@
 #include "lower/join_ones.h"
 #include "lower/merge_choices.h"
 #include "lower/order_updates.h"
+#include "lower/part_sums.h"
 #include "lower/share_reciprocals.h"
 #include "lower/split_remainders.h"
 #include "lower/tabulate_values.h"
@@ -57,8 +58,9 @@ void finishPass(std::string_view pass, const kir::Kernel& kernel, const KernelPa
   if (options.after) options.after(pass, kernel);
 }
 
-// Barriers come first: the passes after them leave loops around barriers alone. Guards leave vector loops before accesses are looked at.
+// Sums are cut as long as their loops are what the schedule says. Barriers come before the rest: the passes after them leave loops around barriers alone. Guards leave vector loops before accesses are looked at.
 constexpr KernelPass kPasses[] = {
+    {"part-sums", "long sums of single threads are made in parts", partSums},
     {"order-updates", "what is written into an input is stored behind what reads the input", orderUpdates},
     {"group-combines", "values that threads combine side by side are combined together", groupCombines},
     {"insert-barriers", "barriers where threads of a block exchange values through shared memory", insertBarriers},

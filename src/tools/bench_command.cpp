@@ -1,8 +1,10 @@
 #include "tools/bench_command.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <fstream>
 #include <functional>
@@ -257,7 +259,9 @@ int benchCommand(const BenchOptions& options) {
         row["best_processor_us"] = times.best_processor;
         row["best_copy_processor_us"] = copy_times.best_processor;
       }
-      std::ofstream(options.json, std::ios::app) << row.dump() << "\n";
+      std::ofstream rows(options.json, std::ios::app);
+      rows << row.dump() << "\n" << std::flush;
+      TK_REQUIRE(rows.good(), Io, "bench: '{}' cannot be written: {}", options.json, std::strerror(errno));
     }
     return 0;
   } catch (const Error& error) {

@@ -89,7 +89,7 @@ int compileCommand(const CompileOptions& options) {
       Val* input = program->inputs()[i];
       if (const TensorView* tensor = asTensor(fusion.inputs()[i])) {
         const std::vector<int64_t> extents = sizesOf(*tensor, bindings);
-        values.emplace_back(input, Tensor::empty(device, stream, tensor->dtype(), extents, MemoryKind::Device));
+        values.emplace_back(input, emptyInput(*tensor, extents, tensor->memoryKind(), device, stream));
       } else {
         values.emplace_back(input, convertValue(int64_t{1}, input->dtype()));
       }

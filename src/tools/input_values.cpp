@@ -82,12 +82,8 @@ void forEachElement(std::span<const int64_t> sizes, std::span<const int64_t> str
 // In memory that host code may fill; where that is not the program's, the elements are copied there afterwards.
 Tensor emptyLike(const TensorView& tv, std::span<const int64_t> sizes, Device& device,
                  const std::shared_ptr<Stream>& stream) {
-  const std::vector<int64_t> strides = freshStrides(tv, sizes);
-  int64_t bytes = 0;
-  TK_REQUIRE(!__builtin_mul_overflow(spanOf(sizes, strides), sizeOf(tv.dtype()), &bytes), OutOfMemory,
-             "{}: its size in bytes does not fit 63 bits", toString(tv));
   const MemoryKind kind = device.properties().host_reads_device_memory ? tv.memoryKind() : MemoryKind::Host;
-  return {Buffer::allocate(device, stream, bytes, kind), 0, tv.dtype(), sizes, strides};
+  return emptyInput(tv, sizes, kind, device, stream);
 }
 
 Tensor randomTensor(const TensorView& tv, const ScalarBindings& bindings, RandomBits random, int64_t drawn_elements,
@@ -154,6 +150,15 @@ std::vector<std::byte> denseBytes(const Tensor& tensor) {
     next += bytes;
   });
   return dense;
+}
+
+Tensor emptyInput(const TensorView& input, std::span<const int64_t> sizes, MemoryKind kind, Device& device,
+                  const std::shared_ptr<Stream>& stream) {
+  const std::vector<int64_t> strides = freshStrides(input, sizes);
+  int64_t bytes = 0;
+  TK_REQUIRE(!__builtin_mul_overflow(spanOf(sizes, strides), sizeOf(input.dtype()), &bytes), OutOfMemory,
+             "{}: its size in bytes does not fit 63 bits", toString(input));
+  return {Buffer::allocate(device, stream, bytes, kind), 0, input.dtype(), sizes, strides};
 }
 
 InputValues makeInputs(const Fusion& program, const InputSources& sources, Device& device,

@@ -31,6 +31,11 @@ struct InputValues {
 InputValues makeInputs(const Fusion& program, const InputSources& sources, Device& device,
                        const std::shared_ptr<Stream>& stream);
 
+/// Memory of this kind for an input of these sizes, laid out as the program requires; nothing is written to it.
+/// Errors: OutOfMemory.
+Tensor emptyInput(const TensorView& input, std::span<const int64_t> sizes, MemoryKind kind, Device& device,
+                  const std::shared_ptr<Stream>& stream);
+
 /// A contiguous copy of the elements of a tensor that host code can read, row-major. The data must be ready.
 std::vector<std::byte> denseBytes(const Tensor& tensor);
 

@@ -71,9 +71,10 @@ fusion f(T0: f32[i0], T1: f32[i0]) -> (T2 aliases T0, T3 aliases T1) {
 })");
   scheduleForCpu(*fusion, {.chunk = 64});
   const kir::Kernel kernel = lowerKernel(fusion, "k", /*alignment=*/1, {}, UpdateMemory::Inputs);
-  EXPECT_EQ(kir::printKernel(kernel),
-            R"(kernel k(T0: f32[i0:1], T1: f32[i0:1], i0: i64) -> (T2: f32[i0:1], T3: f32[i0:1]) )"
-            R"(BIDx in ( ceilDiv(i0, 64) ) {
+  EXPECT_EQ(
+      kir::printKernel(kernel),
+      R"(kernel k(T0: f32[i0:1], T1: f32[i0:1], i0: i64) -> (T2: f32[i0:1] updates T0, T3: f32[i0:1] updates T1) )"
+      R"(BIDx in ( ceilDiv(i0, 64) ) {
   for k in 0..( min(( i0 - ( BIDx * 64 ) ), 64) ) {
     let t1: f32 = T1[( ( BIDx * 64 ) + k )]
     let update: f32 = add(t1, 1.0_f32)
@@ -210,7 +211,7 @@ TEST(LowerKernel, SchedulesThatKernelsCannotFollowAreRefused) {
   EXPECT_EQ(
       refusal(pointwise + "parallelize(T2, axis=1, type=DIDx) }"),
       "T2: its loop 1 is marked DIDx, which a kernel cannot run; legal are CIDx, BIDx to BIDz, TIDx to TIDz, Serial, "
-      "Unroll and Vectorize");
+      "Unswitch, Unroll and Vectorize");
   // There is one place, for the first thread; T2 has 64 threads that read it.
   EXPECT_THAT(refusal("fusion f(T0: f32[64]) -> T2 {\n  T1 = sum(T0, axes=[0])\n  T2 = sub(T0, T1)\n}\n"
                       "schedule { split(T1, axis=0, factor=64) T3 = rfactor(T1, axes=[1]) parallelize(T3, axis=0, "

@@ -325,7 +325,9 @@ class FusionParser {
       Scalar* symbol = scope_.findSymbol(name.text);
       if (symbol == nullptr || !isIntegerType(symbol->dtype())) {
         std::vector<std::string_view> known;
-        for (const auto& [known_name, known_symbol] : scope_.symbols) known.push_back(known_name);
+        for (const auto& [known_name, known_symbol] : scope_.symbols) {
+          if (isIntegerType(known_symbol->dtype())) known.push_back(known_name);
+        }
         std::ranges::sort(known);
         tokens_.fail(name, fmt::format("{} is no extent; expected one of the fusion's{}", describeToken(name),
                                        suggestion(name.text, known)));

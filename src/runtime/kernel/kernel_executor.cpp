@@ -181,7 +181,7 @@ void KernelExecutor::lower(Lowered& lowered) {
   auto code = std::make_shared<KernelCode>();
   code->choice = {lowered.shape, lowered.parameters, DataType::I64};
   code->kernel =
-      lowerKernel(program.fusion, "tokamak_kernel", lowered.shape.alignment,
+      lowerKernel(program.fusion, kernelNameOf(*program_), lowered.shape.alignment,
                   options_.passes.after ? options_.passes : passesSeenBy(options_.observer), UpdateMemory::Inputs);
   code->symbols = std::move(program.symbols);
   // Parameters first, each with the number of the program's symbol that it is.

@@ -73,7 +73,7 @@ PreparedKernel prepareKernel(const Fusion& program, std::span<const OperandDesc>
   prepared.name = program.name();
   prepared.bindings = bindingsOf(shaped.symbols, values);
   if (!chooser.isScheduled()) recipe.schedule(*shaped.fusion, prepared.bindings);
-  prepared.kernel = lowerKernel(shaped.fusion, "tokamak_kernel", shape.alignment, recipe.passes);
+  prepared.kernel = lowerKernel(shaped.fusion, kernelNameOf(program), shape.alignment, recipe.passes);
   prepared.elements = bindOperands(prepared.kernel, given, prepared.bindings);
   requireLegalFactors(*prepared.kernel.fusion, prepared.bindings);
   prepared.operands.resize(operands.size());
