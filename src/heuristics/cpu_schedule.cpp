@@ -68,11 +68,19 @@ Directions directionsOf(const KernelRows& rows, const Strides& strides) {
   return result;
 }
 
+// Whether some of what is reduced is one element that the operand only repeats.
+bool reducesRepeated(const TensorView& reduction) {
+  const auto* op = reduction.definition()->as<ReductionOp>();
+  const Axes operand = shapeOf(*op->in);
+  return std::ranges::any_of(
+      op->axes, [&](int64_t axis) { return operand[static_cast<size_t>(axis)]->expandedExtent() != nullptr; });
+}
+
 // Whether blocks may have parts of what is reduced: the last to be done computes what needs all of it, which is little.
 bool sharesReductions(const KernelRows& rows) {
   return !rows.isSingleBlock() && rows.columnParts().empty() &&
          std::ranges::all_of(rows.stored(), [&](const TensorView* tensor) {
-           if (isReduced(*tensor)) return !rows.isFollowing(*tensor);
+           if (isReduced(*tensor)) return !rows.isFollowing(*tensor) && !reducesRepeated(*tensor);
            return rows.hasRows(*tensor) && hasNothingElse(rows, *tensor);
          });
 }

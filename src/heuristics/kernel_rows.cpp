@@ -259,6 +259,7 @@ std::optional<std::string> KernelRows::findRowsOf(const TensorView& tensor, Whol
   TensorReads reads(*fusion_, analysis_, rules_,
                     [&](const TensorView& read) { return isReduced(read) && !isExpression(read); });
   std::optional<AxisNumbers> rows;
+  const TensorView* followed = nullptr;
   for (const TensorRead& read : reads.of(*rule.value, same)) {
     if (!isReduced(*read.tensor)) continue;
     AxisNumbers follows;
@@ -289,6 +290,7 @@ std::optional<std::string> KernelRows::findRowsOf(const TensorView& tensor, Whol
       return problemWith(*read.tensor,
                          fmt::format("{} reads {} along a diagonal", nameOf(tensor), nameOf(*read.tensor)));
     rows = follows;
+    followed = read.tensor;
   }
   if (isReduced(tensor)) {
     AxisNumbers all;
@@ -297,7 +299,8 @@ std::optional<std::string> KernelRows::findRowsOf(const TensorView& tensor, Whol
       if (mayBeRow(*shape[i])) all.push_back(static_cast<int64_t>(i));
     }
     if (rows && *rows != all)
-      return fmt::format("{} is a reduction within a row that has further axes", nameOf(tensor));
+      return problemWith(*followed,
+                         fmt::format("{} is a reduction within a row that has further axes", nameOf(tensor)));
     rows = all;
   }
   if (rows) rows_[&tensor] = *rows;

@@ -266,7 +266,8 @@ std::vector<StatementBuilder::Order> StatementBuilder::groups(const Order& parts
         if (!is_done[group])
           names += fmt::format("{}{}", names.empty() ? "" : ", ", nameOf(*parts_[groups[group][0]].nest->tensor));
       }
-      TK_CHECK(false, "the loops of {} need each other's results before they are complete", names);
+      TK_RAISE(Schedule, "the loops of {} need each other's results before they are complete; inline fewer of them",
+               names);
     }
     is_done[next] = true;
     ordered.push_back(groups[next]);

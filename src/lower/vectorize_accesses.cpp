@@ -9,6 +9,7 @@
 #include "ir/interval_analysis.h"
 #include "ir/scalar_simplifier.h"
 #include "kernel/index_assumptions.h"
+#include "kernel/kernel_walk.h"
 #include "kernel/rewrite.h"
 
 namespace tokamak {
@@ -62,6 +63,7 @@ class Vectorizer {
     before_.clear();
     after_.clear();
     defined_.clear();
+    findAccumulated(loop.body);
     if (appendMoves(loop.body, result)) return;
     Loop lanes = loop;
     lanes.type = ParallelType::Unroll;
@@ -74,6 +76,20 @@ class Vectorizer {
     result.insert(result.end(), before_.begin(), before_.end());
     result.push_back(statement(std::move(lanes)));
     result.insert(result.end(), after_.begin(), after_.end());
+  }
+
+  // What is both read and written stays where it is: a read may be of what the same turn has written.
+  void findAccumulated(const Statements& body) {
+    std::set<const TensorView*> stored;
+    accumulated_.clear();
+    kir::visitStatements(body, [&](const Statement& each) {
+      if (const auto* store = std::get_if<Store>(&each.node)) stored.insert(store->tensor);
+    });
+    kir::visitStatements(body, [&](const Statement& each) {
+      for (const Value* value : kir::valuesOf(each)) {
+        if (value->kind == ValueKind::Load && stored.contains(value->tensor)) accumulated_.insert(value->tensor);
+      }
+    });
   }
 
   // A body that only takes elements to where threads keep them: no lane is looked at, so that compilers leave narrow elements side by side in registers.
@@ -236,7 +252,7 @@ class Vectorizer {
 
   // Where the access begins, if it can be a wide one.
   std::optional<Place> placeOf(const TensorView& tensor, Scalar& index, Scalar* condition) {
-    if (lanes_ < 2 || tensor.memoryType() == MemoryType::Local) return std::nullopt;
+    if (lanes_ < 2 || tensor.memoryType() == MemoryType::Local || accumulated_.contains(&tensor)) return std::nullopt;
     Scalar* first = firstOf(index);
     if (first == nullptr || mentionsInside(*first)) return std::nullopt;
     const int64_t width = widthOf(tensor);
@@ -309,6 +325,7 @@ class Vectorizer {
   Statements before_;
   Statements after_;
   std::set<const Scalar*> defined_;  // inside of the loop
+  std::set<const TensorView*> accumulated_;
 };
 
 }  // namespace
