@@ -33,7 +33,11 @@ bool isSame(const Value& a, const Value& b) {
 
 class ValueHoister {
  public:
-  explicit ValueHoister(const kir::Kernel& kernel) : new_values_(kernel) {
+  explicit ValueHoister(const kir::Kernel& kernel)
+      : fusion_(*kernel.fusion),
+        has_threads_(kernel.hasThreads()),
+        has_updates_(!kernel.updates.empty()),
+        new_values_(kernel) {
     kir::assumeIndices(kernel, analysis_);
     kir::visitStatements(kernel.body, [&](const Statement& each) {
       if (const auto* let = std::get_if<Let>(&each.node)) ++lets_[let->variable->name];
@@ -76,6 +80,19 @@ class ValueHoister {
     return found;
   }
 
+  // Whether it reads memory that nobody writes, under a condition of its own: compilers leave that where it is.
+  bool readsByChoice(const Value& value) const {
+    bool chooses = false;
+    kir::visitValues(value, [&](const Value& each) { chooses |= each.kind == ValueKind::Choose; });
+    return chooses && readsMemory(value) && dependsOnInputsOnly(value) && !has_updates_;
+  }
+
+  // The value where the loop has a turn; else it is not used.
+  ValueRef ifThereIsATurn(const Loop& loop, const ValueRef& value) {
+    Scalar* zero = fusion_.constant(0);
+    return kir::choose(fusion_.scalar(ScalarOp::Less, loop.start, loop.stop), value, kir::number(zero, value->dtype));
+  }
+
   bool dependsOnInputsOnly(const Value& value) const {
     bool result = true;
     kir::visitValues(value,
@@ -92,14 +109,17 @@ class ValueHoister {
     for (const StatementRef& each : loop.body) {
       const StatementRef statement = withNames(each, renamed);
       const auto* let = std::get_if<Let>(&statement->node);
-      const bool stays = let == nullptr || let->index != nullptr || isChanged(*let->value, changes) ||
-                         (!has_turn && readsMemory(*let->value));
-      if (stays) {
+      const bool may_move = let != nullptr && let->index == nullptr && !isChanged(*let->value, changes);
+      const bool is_by_choice = may_move && readsByChoice(*let->value);
+      const bool is_safe = may_move && (has_turn || !readsMemory(*let->value));
+      if (!is_by_choice && (!is_safe || has_threads_)) {
         body.push_back(statement);
         continue;
       }
       changes.variables.erase(let->variable.get());
-      renamed[let->variable.get()] = hoisted(*let, known, before);
+      Let moved = *let;
+      if (!is_safe) moved.value = ifThereIsATurn(loop, let->value);
+      renamed[let->variable.get()] = hoisted(moved, known, before);
     }
     loop.body = std::move(body);
   }
@@ -160,6 +180,9 @@ class ValueHoister {
     return statement;
   }
 
+  Fusion& fusion_;
+  bool has_threads_;
+  bool has_updates_;
   kir::NewValues new_values_;
   IntervalAnalysis analysis_;
   std::map<std::string, int> lets_;  ///< how many have the name
@@ -169,7 +192,6 @@ class ValueHoister {
 }  // namespace
 
 kir::Kernel hoistValues(kir::Kernel kernel) {
-  if (kernel.hasThreads()) return kernel;
   kernel.body = ValueHoister(kernel).rewrite(kernel.body);
   return kernel;
 }

@@ -85,7 +85,9 @@ constexpr KernelPass kPasses[] = {
     {"fuse-products", "products that are only added to something are multiplied and added in one step", fuseProducts},
     {"jam-loops", "loops of single threads over rows that add to a result per column take several rows at a time",
      jamLoops},
-    {"hoist-values", "what the loops of single threads do not change is computed before them", hoistValues},
+    {"hoist-values",
+     "what the loops of single threads do not change is computed before them, what others read by choice as well",
+     hoistValues},
     {"combine-clusters", "what is combined across a cluster goes through the shared memory of its blocks",
      combineClusters},
 };
