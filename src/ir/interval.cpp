@@ -70,7 +70,7 @@ Interval make(Wide lower, Wide upper, Residue residue) {
 
 Interval boolean(bool can_be_false, bool can_be_true) { return make(can_be_false ? 0 : 1, can_be_true ? 1 : 0, {}); }
 
-Interval multiply(const Interval& a, const Interval& b) {
+Interval productOf(const Interval& a, const Interval& b) {
   const Wide corners[] = {Wide{a.lower} * b.lower, Wide{a.lower} * b.upper, Wide{a.upper} * b.lower,
                           Wide{a.upper} * b.upper};
   const auto [lower, upper] = std::ranges::minmax(corners);
@@ -81,7 +81,7 @@ Interval multiply(const Interval& a, const Interval& b) {
 }
 
 // Division by every divisor in [first, last] with last >= first >= 1; `up` rounds towards plus infinity.
-Interval divide(ScalarOp op, const Interval& a, int64_t first, int64_t last) {
+Interval quotientOf(ScalarOp op, const Interval& a, int64_t first, int64_t last) {
   const bool up = op == ScalarOp::CeilDiv;
   const auto quotient = [&](Wide x, Wide y) { return floorOf(x, y) + static_cast<Wide>(up && modOf(x, y) != 0); };
   const Wide corners[] = {quotient(a.lower, first), quotient(a.lower, last), quotient(a.upper, first),
@@ -92,7 +92,7 @@ Interval divide(ScalarOp op, const Interval& a, int64_t first, int64_t last) {
   return make(lower, upper, residue);
 }
 
-Interval modulo(const Interval& a, int64_t first, int64_t last) {
+Interval remainderOf(const Interval& a, int64_t first, int64_t last) {
   if (a.lower >= 0 && a.upper < first) return a;
   if (first != last) return make(0, a.lower >= 0 ? std::min<Wide>(a.upper, Wide{last} - 1) : Wide{last} - 1, {});
   const Residue residue = {divisorOf(a.divisor, first), a.remainder};
@@ -104,7 +104,7 @@ Interval modulo(const Interval& a, int64_t first, int64_t last) {
 Interval divideOrModulo(ScalarOp op, const Interval& a, const Interval& b) {
   if (b.upper < 1) return Interval::all();
   const int64_t first = std::max<int64_t>(b.lower, 1);
-  return op == ScalarOp::Mod ? modulo(a, first, b.upper) : divide(op, a, first, b.upper);
+  return op == ScalarOp::Mod ? remainderOf(a, first, b.upper) : quotientOf(op, a, first, b.upper);
 }
 
 Residue joinResidues(const Residue& a, const Residue& b) {
@@ -156,7 +156,7 @@ Interval apply(ScalarOp op, const Interval& a, const Interval& b) {
     case ScalarOp::Sub:
       return make(Wide{a.lower} - b.upper, Wide{a.upper} - b.lower,
                   {divisorOf(a.divisor, b.divisor), Wide{a.remainder} - b.remainder});
-    case ScalarOp::Mul: return multiply(a, b);
+    case ScalarOp::Mul: return productOf(a, b);
     case ScalarOp::FloorDiv:
     case ScalarOp::CeilDiv:
     case ScalarOp::Mod: return divideOrModulo(op, a, b);
