@@ -45,7 +45,7 @@ constexpr JammedCase kJammed[] = {
 
 // Fewer rows than are taken at a time, exactly so many, some left; columns that no vector divides.
 std::vector<std::pair<int64_t, int64_t>> jammedSizes() {
-  if (kShare > 1) return {{7, 300}, {17, 2051}};
+  if (kShare > 1) return {{7, 300}, {33, 4100}};
   return {{7, 300}, {8, 300}, {9, 300}, {61, 300}, {200, 2051}, {33, 4100}, {1, 400}, {0, 400}, {40, 1}};
 }
 
