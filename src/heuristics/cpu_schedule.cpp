@@ -8,6 +8,7 @@
 #include "base/ceil_divide.h"
 #include "base/error.h"
 #include "heuristics/axis_groups.h"
+#include "heuristics/cuda_rows.h"
 #include "heuristics/kept_values.h"
 #include "heuristics/kernel_rows.h"
 #include "heuristics/tiles.h"
@@ -30,18 +31,6 @@ std::optional<size_t> columnRow(const KernelRows& rows, const TensorView& reduct
   const Numbers loops = loopsOf(reduction, rows.rowsOf(reduction));
   const auto found = std::ranges::find(loops, static_cast<int64_t>(*unit));
   return found == loops.end() ? std::nullopt : std::optional(static_cast<size_t>(found - loops.begin()));
-}
-
-// Whether a tensor has one element for each of its rows.
-bool hasNothingElse(const KernelRows& rows, const TensorView& tensor) {
-  const Axes shape = shapeOf(tensor);
-  for (size_t i = 0; i < shape.size(); ++i) {
-    const bool is_one =
-        !rows.rowsOf(tensor).empty() && std::ranges::count(rows.rowsOf(tensor), static_cast<int64_t>(i)) > 0;
-    if (!is_one && !shape[i]->isBroadcast() && !shape[i]->extent()->isConstantInt(1)) return false;
-    if (!is_one && shape[i]->expandedExtent() != nullptr) return false;
-  }
-  return true;
 }
 
 // Whether the reductions of a kernel run along rows of memory, or across them.
@@ -78,10 +67,8 @@ bool reducesRepeated(const TensorView& reduction) {
 
 // Whether blocks may have parts of what is reduced: the last to be done computes what needs all of it, which is little.
 bool sharesReductions(const KernelRows& rows) {
-  return !rows.isSingleBlock() && rows.columnParts().empty() &&
-         std::ranges::all_of(rows.stored(), [&](const TensorView* tensor) {
-           if (isReduced(*tensor)) return !rows.isFollowing(*tensor) && !reducesRepeated(*tensor);
-           return rows.hasRows(*tensor) && hasNothingElse(rows, *tensor);
+  return mayShareReductions(rows) && std::ranges::none_of(rows.stored(), [](const TensorView* tensor) {
+           return isReduced(*tensor) && reducesRepeated(*tensor);
          });
 }
 
@@ -378,10 +365,8 @@ void scheduleForCpu(Fusion& fusion, const CpuScheduleParameters& parameters) {
 static bool areColumnsAll(const KernelRows& rows) {
   return std::ranges::any_of(rows.stored(), [&](const TensorView* tensor) {
     if (!isReduced(*tensor) || rows.isColumnPart(*tensor)) return false;
-    const auto isMore = [](const IterDomain* axis) {
-      return !axis->isBroadcast() && !axis->extent()->isConstantInt(1);
-    };
-    const auto outermost = std::ranges::find_if(tensor->logical(), isMore);
+    const auto outermost =
+        std::ranges::find_if(tensor->logical(), [](const IterDomain* axis) { return mayBeRow(*axis); });
     return outermost != tensor->logical().end() && (*outermost)->isReduction();
   });
 }
@@ -392,7 +377,7 @@ std::optional<std::string> whyNoCpuKernel(const KernelRows& rows) {
     return "some reductions run along rows of memory, others across them";
   if (!directions.has_across || !areColumnsAll(rows)) return std::nullopt;
   for (const TensorView* tensor : rows.stored()) {
-    if (rows.isFollowing(*tensor) && !hasNothingElse(rows, *tensor))
+    if (rows.isFollowing(*tensor) && !rowLoopsOf(rows, *tensor).rest.empty())
       return fmt::format("{} needs whole columns for each of its elements", nameOf(*tensor));
   }
   return std::nullopt;

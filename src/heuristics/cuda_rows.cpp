@@ -37,6 +37,14 @@ RowLoops rowLoopsOf(const KernelRows& rows, const TensorView& tensor) {
   return loops;
 }
 
+bool mayShareReductions(const KernelRows& rows) {
+  return !rows.isSingleBlock() && rows.columnParts().empty() &&
+         std::ranges::all_of(rows.stored(), [&](const TensorView* tensor) {
+           if (isReduced(*tensor)) return !rows.isFollowing(*tensor);
+           return rows.hasRows(*tensor) && rowLoopsOf(rows, *tensor).rest.empty();
+         });
+}
+
 bool isAlongRows(const KernelRows& rows, const TensorView& reduction, const Strides& strides) {
   const auto unit = AxisGroups(rows.fusion(), reduction, strides).unitAxis();
   return !unit || reduction.logical()[*unit]->isReduction();

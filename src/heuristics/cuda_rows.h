@@ -1,4 +1,4 @@
-// How the stored tensors of a kernel for a GPU are cut: what schedules and their parameters look at.
+// How the stored tensors of a kernel are cut, for a GPU above all: what schedules and their parameters look at.
 #pragma once
 
 #include <optional>
@@ -28,6 +28,9 @@ struct RowLoops {
 };
 
 RowLoops rowLoopsOf(const KernelRows& rows, const TensorView& tensor);
+
+/// Whether blocks may have parts of what is reduced: reductions that follow none, and what has one element for each of their results.
+bool mayShareReductions(const KernelRows& rows);
 
 /// Whether neighbours in memory belong to one result of a reduction (or to different ones).
 bool isAlongRows(const KernelRows& rows, const TensorView& reduction, const Strides& strides);

@@ -15,8 +15,6 @@ namespace tokamak {
 
 namespace {
 
-bool mayBeRow(const IterDomain& axis) { return !axis.isBroadcast() && !axis.extent()->isConstantInt(1); }
-
 bool isOneElement(const TensorView& tensor) {
   return std::ranges::all_of(
       shapeOf(tensor), [](const IterDomain* axis) { return axis->expandedExtent() == nullptr && !mayBeRow(*axis); });
@@ -32,6 +30,8 @@ bool isInDeviceCode(const PointwiseOp& op) {
 bool isReduced(const TensorView& tensor) {
   return tensor.definition() != nullptr && tensor.definition()->is<ReductionOp>();
 }
+
+bool mayBeRow(const IterDomain& axis) { return !axis.isBroadcast() && !axis.extent()->isConstantInt(1); }
 
 std::optional<int64_t> termsOf(const TensorView& reduction) {
   int64_t terms = 1;

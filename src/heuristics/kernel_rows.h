@@ -89,6 +89,8 @@ class KernelRows {
 
 /// Whether an op of the fusion computes the tensor as a reduction.
 bool isReduced(const TensorView& tensor);
+/// Whether an axis may have several elements.
+bool mayBeRow(const IterDomain& axis);
 /// How many elements each result of a reduction is made of, if that is known.
 std::optional<int64_t> termsOf(const TensorView& reduction);
 /// Positions among the loops of axes of the visible shape.

@@ -7,14 +7,12 @@ namespace tokamak {
 RowFacts rowFactsOf(const KernelRows& rows, const ScalarBindings& sizes) {
   Fusion& fusion = rows.fusion();
   const Strides strides = globalStrides(fusion);
-  RowFacts facts{.may_split = rows.columnParts().empty() && !rows.isSingleBlock()};
+  RowFacts facts{.may_split = mayShareReductions(rows)};
   for (const TensorView* tensor : rows.stored()) {
-    facts.may_split = facts.may_split && rows.hasRows(*tensor);
     if (!rows.hasRows(*tensor)) continue;
     const RowLoops loops = rowLoopsOf(rows, *tensor);
     if (loops.rest.empty()) continue;
-    const bool is_first = isReduced(*tensor) && !rows.isFollowing(*tensor);
-    facts.may_split = facts.may_split && is_first && isAlongRows(rows, *tensor, strides);
+    facts.may_split = facts.may_split && isAlongRows(rows, *tensor, strides);
     facts.vector = std::min(facts.vector, vectorOf(fusion, *tensor, strides, kAccessBytes));
     facts.has_rows = true;
     facts.is_followed |= rows.isFollowed(*tensor);

@@ -27,7 +27,7 @@ int64_t countPlacesRead(const Fusion& fusion, int64_t most) {
   const std::vector<Expr*> exprs = fusion.exprs();
   for (const Expr* expr : exprs | std::views::reverse) {
     std::set<int64_t> read;
-    for (const Val* output : expr->outputs()) read.merge(std::set<int64_t>(places[output]));
+    for (const Val* output : expr->outputs()) read.insert(places[output].begin(), places[output].end());
     if (expr->is<ReductionOp>()) read = {0};
     for (const TensorView* operand : tensorsOf(expr->inputs())) {
       std::set<int64_t>& all = places[operand];
