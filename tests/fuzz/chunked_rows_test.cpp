@@ -1,4 +1,5 @@
 // Maxima and sums of exponentials in one reading: which rows are cut into chunks, and that the results are those of the plain formula.
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <limits>
@@ -17,6 +18,7 @@
 #include "graph/fusion_passes.h"
 #include "heuristics/chunked_maxima.h"
 #include "heuristics/schedule_parameters.h"
+#include "host/sanitized_share.h"
 #include "ir/text/fusion_parser.h"
 #include "kernel/index_type.h"
 #include "lower/lower_kernel.h"
@@ -278,6 +280,7 @@ const std::vector<std::pair<std::string, int64_t>>& programs() {
 }
 
 TEST(ChunkedRows, GiveWhatThePlainFormulaGives) {
+  constexpr uint64_t kOneIn = std::min<uint64_t>(kShare, 3);
   int64_t kernels = 0;
   uint64_t seed = 0;
   Random random(1);
@@ -298,7 +301,8 @@ TEST(ChunkedRows, GiveWhatThePlainFormulaGives) {
         parameters.unroll = pick({1, 2});
         parameters.chunk = pick({1, 2, 3, 4});
         const bool is_simplified = random.chance(50);
-        const auto problem = chunks.problem(++seed, is_simplified);
+        if (++seed % kOneIn != 0) continue;
+        const auto problem = chunks.problem(seed, is_simplified);
         ASSERT_FALSE(problem.has_value()) << chunks.text << "\n" << toString(parameters) << "\n" << problem->text;
         EXPECT_EQ(chunks.chunked, maxima) << chunks.text << "\n" << toString(parameters);
         ++kernels;

@@ -9,6 +9,7 @@
 #include "define/shapes.h"
 #include "define/structured.h"
 #include "error_of.h"
+#include "host/sanitized_share.h"
 #include "ir/all_ops.h"
 #include "program_of.h"
 #include "unit/op_by_op.h"
@@ -226,6 +227,7 @@ TEST(ElementLoopsOf, EveryCastRoundsOnce) {
 
 TEST(ElementLoopsOf, LongReductionsStayWithinTheBoundOnAnyNumberOfThreads) {
   for (const ReductionKind kind : {ReductionKind::Sum, ReductionKind::Max}) {
+    if (kShare > 1 && kind == ReductionKind::Max) continue;  // sums alone under sanitizers
     for (const std::vector<int64_t>& axes : std::vector<std::vector<int64_t>>{{0}, {1}, {0, 1}}) {
       Fusion fusion;
       fusion.addOutput(reduce(kind, inputOf(fusion, DataType::F32, {700, 900}), axes));
