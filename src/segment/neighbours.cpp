@@ -24,7 +24,7 @@ bool shareWhatIsLarge(const SegmentedGroup& a, const SegmentedGroup& b) {
   int64_t largest = 0;
   for (const auto* tensors : {&a.inputs, &a.outputs, &b.inputs, &b.outputs})
     for (const TensorView* tensor : *tensors) largest = std::max(largest, axesOf(*tensor));
-  return largest > 1 && std::ranges::any_of(a.inputs, [&](const TensorView* input) {
+  return largest > 0 && std::ranges::any_of(a.inputs, [&](const TensorView* input) {
            return axesOf(*input) == largest && contains(b.inputs, input);
          });
 }

@@ -54,7 +54,7 @@ const UpdateCase kUpdateCases[] = {
      "(T0: f32[A], T1: f32[A], T2: f32[A]) -> (T3 aliases T2, T4 aliases T1, T5 aliases T0) { T3 = set(T1) T4 = "
      "set(T0) "
      "T5 = mul(T0, 2.0) }",
-     3},
+     2},
     {"fifo_with_an_input_to_push",
      "(T0: f32[A], T1: f32[A], T2: f32[A]) -> (T3 aliases T1, T4 aliases T2, T5) { T3 = set(T0) T4 = set(T1) T5 = "
      "sub(T2, T4) }"},
