@@ -351,13 +351,11 @@ Scalar* StatementBuilder::guard(const Part& part) {
     for (Scalar* choice : nest.choices) require(choice);
   }
   const bool writes_global = part.kind == PartKind::Write || nest.buffer == nullptr;
-  // An expanded axis shows one element many times; it is written once, if it is shown at all.
-  if (writes_global) {
-    for (const IterDomain* axis : shapeOf(*nest.tensor)) {
-      if (axis->expandedExtent() == nullptr) continue;
-      require(fusion_->scalar(ScalarOp::Equal, indices.backwards(*axis), fusion_->constant(0)));
-      require(fusion_->scalar(ScalarOp::Less, fusion_->constant(0), axis->expandedExtent()));
-    }
+  // An expanded axis shows one element many times; it is computed if it is shown at all, and written to memory once.
+  for (const IterDomain* axis : shapeOf(*nest.tensor)) {
+    if (axis->expandedExtent() == nullptr) continue;
+    if (writes_global) require(fusion_->scalar(ScalarOp::Equal, indices.backwards(*axis), fusion_->constant(0)));
+    require(fusion_->scalar(ScalarOp::Less, fusion_->constant(0), axis->expandedExtent()));
   }
   for (const kir::LaunchDimension& dimension : nests_->dimensions()) {
     if (!writes_global && !(writes_shared && kir::isThreadType(dimension.type))) continue;

@@ -1,7 +1,6 @@
 #include "schedule/rfactor.h"
 
 #include <algorithm>
-#include <map>
 
 #include <fmt/format.h>
 
@@ -9,6 +8,7 @@
 #include "ir/fusion.h"
 #include "ir/ops/math/reduction_op.h"
 #include "schedule/inline.h"
+#include "schedule/redo_steps.h"
 #include "schedule/transforms.h"
 
 namespace tokamak {
@@ -18,24 +18,6 @@ namespace {
 using Steps = std::vector<const DomainExpr*>;
 
 bool contains(const auto& list, const auto& value) { return std::ranges::find(list, value) != list.end(); }
-
-// The steps from the tensor's shape to these axes, each after those that it needs.
-Steps stepsTo(const Axes& axes, const Axes& shape) {
-  Steps steps;
-  Axes pending = axes;
-  while (!pending.empty()) {
-    const IterDomain* axis = pending.back();
-    pending.pop_back();
-    const DomainExpr* step = axis->definition();
-    if (step == nullptr || contains(shape, axis) || contains(steps, step)) continue;
-    steps.push_back(step);
-    for (IterDomain* in : step->in) {
-      if (in != nullptr) pending.push_back(in);
-    }
-  }
-  std::ranges::sort(steps, {}, [](const DomainExpr* step) { return step->out[0]->id(); });
-  return steps;
-}
 
 /// What an rfactor of some loop axes does, found without changing anything.
 struct Plan {
@@ -95,31 +77,6 @@ Plan planOf(const TensorView& tensor, const std::vector<int64_t>& axes) {
     replaceAxes(plan.factored, *step);
   }
   return plan;
-}
-
-/// Old axes -> axes of another tensor.
-using AxisCopies = std::map<const IterDomain*, IterDomain*>;
-
-IterDomain* copyIn(const AxisCopies& copies, IterDomain* axis) {
-  const auto found = copies.find(axis);
-  return found == copies.end() ? axis : found->second;
-}
-
-// Does the kept steps that touch copied axes again, on the copies.
-void redoSteps(const Steps& steps, AxisCopies& copies) {
-  for (const DomainExpr* step : steps) {
-    const auto isCopied = [&](const IterDomain* in) { return in != nullptr && copies.contains(in); };
-    if (std::ranges::none_of(step->in, isCopied)) continue;
-    IterDomain* second = step->in[1] == nullptr ? nullptr : copyIn(copies, step->in[1]);
-    const DomainExpr* made = stepLike(*step, copyIn(copies, step->in[0]), second);
-    for (size_t i = 0; i < 2; ++i) {
-      if (step->out[i] != nullptr) copies[step->out[i]] = made->out[i];
-    }
-  }
-}
-
-void copyMarks(const AxisCopies& copies) {
-  for (const auto& [from, to] : copies) to->parallelize(from->parallelType());
 }
 
 // --- the new tensor ---

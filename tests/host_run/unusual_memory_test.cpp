@@ -205,6 +205,37 @@ fusion f(T0: f32[i0 strided, i2 strided]) -> (T1, T2, T4) {
 
 #endif
 
+// Given memory for every element of an expanded axis, kernels by hand write all of them, too.
+TEST(UnusualMemory, ExpandedOutputsInFullUnderASchedule) {
+  const std::string program =
+      "fusion f(T0: f32[1 ex i0, i1], T1: f32[1 ex i0, i1]) -> T3 { T2 = exp(T0) T3 = add(T2, T1) }";
+  for (const std::string schedule :
+       {"split(T3, axis=0, factor=3)", "split(T3, axis=0, factor=3, inner_split=false)", "merge(T3, axis=0)",
+        "merge(T3, axis=0) split(T3, axis=0, factor=4) parallelize(T3, axis=0, type=BIDx) inline_most()",
+        "reorder(T2, order=[1, 0]) split(T2, axis=1, factor=2) reorder(T3, order=[1, 0]) split(T3, axis=1, factor=2) "
+        "inline_at(T2, position=2)",
+        "parallelize(T3, axis=0, type=BIDx) inline_at(T2, position=1)",
+        "split(T2, axis=0, factor=5) split(T3, axis=1, factor=2)"}) {
+    SCOPED_TRACE(schedule);
+    const auto fusion = fusionOf(program + " schedule { " + schedule + " }");
+    for (const KernelRunner runner : {KernelRunner::Compiled, KernelRunner::Interpreted}) {
+      RunBench bench({.threads = 2, .poisons_memory = true, .runner = runner});
+      MultiDeviceExecutor executor = kernelsOf(*fusion, bench.device);
+      for (const int64_t rows : {0, 1, 7}) {
+        std::vector<RunValue> inputs;
+        for (const uint64_t seed : {1, 2}) {
+          const Tensor row = bench.random(DataType::F32, {6}, seed);
+          inputs.emplace_back(
+              Tensor(row.buffer(), 0, DataType::F32, std::vector<int64_t>{rows, 6}, std::vector<int64_t>{0, 1}));
+        }
+        const std::vector<Tensor> given = {bench.empty(DataType::F32, {rows, 6})};
+        EXPECT_EQ(differenceFromOracle(*fusion, oracleInputsOf(inputs), executor.runWithInput(inputs, given)), "");
+        EXPECT_EQ(differenceFromOracle(*fusion, oracleInputsOf(inputs), executor.runWithInput(inputs)), "");
+      }
+    }
+  }
+}
+
 // One element shown four thousand million times; what is read of it lies behind 2^32.
 TEST(UnusualMemory, MoreElementsThan32BitsCount) {
   RunBench bench;

@@ -156,8 +156,8 @@ ExtentChoice ShapeChooser::extentOf(Role role, const std::optional<ScalarValue>&
 LayoutChoice ShapeChooser::layoutOf(size_t tensor, const OperandDesc& operand) const {
   const Axes shape = shapeOf(*tensors_[tensor]);
   LayoutChoice layout;
-  const bool may_be_stored = !is_scheduled_ && tensor >= input_count_;
-  const auto isStored = [&](size_t i) { return may_be_stored && shape[i]->isBroadcast() && operand.sizes[i] > 1; };
+  const bool is_output = tensor >= input_count_;
+  const auto isStored = [&](size_t i) { return is_output && shape[i]->isBroadcast() && operand.sizes[i] > 1; };
   const auto isBroadcast = [&](size_t i) { return shape[i]->isBroadcast() && !isStored(i); };
   bool moves = false;
   for (size_t i = 0; i < shape.size(); ++i) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "ir/clone.h"
+#include "schedule/redo_steps.h"
 
 namespace tokamak {
 
@@ -24,15 +25,19 @@ void setLayout(TensorView& tensor, const LayoutChoice& choice) {
   domain.contiguity = std::move(contiguity);
 }
 
-// The caller's memory holds every element of an expanded axis: then it is an ordinary one.
+// The caller's memory holds every element of an expanded axis: then it is an ordinary one, and so are the loops that a schedule made of it.
 void storeInFull(Fusion& fusion, TensorView& output, const LayoutChoice& choice) {
   TensorDomain& domain = output.mutableDomain();
   const Axes shape = shapeOf(output);
+  AxisCopies full;
   for (size_t i = 0; i < choice.is_stored.size(); ++i) {
-    if (!choice.is_stored[i]) continue;
-    IterDomain* axis = fusion.axis({.extent = shape[i]->visibleExtent()});
-    for (Axes* axes : {&domain.logical, &domain.loop}) std::ranges::replace(*axes, shape[i], axis);
+    if (choice.is_stored[i]) full[shape[i]] = fusion.axis({.extent = shape[i]->visibleExtent()});
   }
+  if (full.empty()) return;
+  redoSteps(stepsTo(domain.loop, domain.logical), full);
+  copyMarks(full);
+  for (Axes* axes : {&domain.logical, &domain.loop})
+    std::ranges::transform(*axes, axes->begin(), [&](IterDomain* axis) { return copyIn(full, axis); });
 }
 
 }  // namespace
@@ -58,8 +63,8 @@ ShapedProgram shapeProgram(const Fusion& program, const ShapeChooser& chooser, c
   shaped.tensors.insert(shaped.tensors.end(), fusion.outputs().begin(), fusion.outputs().end());
   if (!chooser.isScheduled()) {
     for (TensorView* tensor : fusion.allTensors()) fusion.clearLoops(*tensor);
-    for (size_t i = inputs; i < shaped.tensors.size(); ++i) storeInFull(fusion, *shaped.tensors[i], shape.layouts[i]);
   }
+  for (size_t i = inputs; i < shaped.tensors.size(); ++i) storeInFull(fusion, *shaped.tensors[i], shape.layouts[i]);
   for (size_t i = 0; i < shaped.tensors.size(); ++i) setLayout(*shaped.tensors[i], shape.layouts[i]);
   for (size_t i = 0; i < chooser.symbols().size(); ++i) {
     Scalar* symbol = chooser.symbols()[i];
