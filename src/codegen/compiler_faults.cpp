@@ -19,4 +19,13 @@ bool unrollsWrongly(const kir::Loop& loop) {
   return reads_bytes && writes_wide;
 }
 
+bool readsAtValues(const kir::Kernel& kernel) {
+  bool is_found = false;
+  kir::visitStatements(kernel.body, [&](const kir::Statement& each) {
+    const auto* let = std::get_if<kir::Let>(&each.node);
+    is_found |= let != nullptr && let->index != nullptr;
+  });
+  return is_found;
+}
+
 }  // namespace tokamak

@@ -161,6 +161,7 @@ class SourceWriter {
         fmt::format("static __attribute__((noinline)) void {}_blocks({}, tk_i64 first_block, tk_i64 last_block) {{\n",
                     kernel_.name, fmt::join(parameters, ", "));
     text += streamFlags();
+    if (readsAtValues(kernel_)) text += kIndexHider;
     text += "  for (tk_i64 block = first_block; block < last_block; ++block) {\n";
     std::string rest = "block";
     for (size_t i = 0; i < kernel_.dimensions.size(); ++i) {
@@ -479,8 +480,9 @@ class SourceWriter {
     const kir::Variable& variable = *let.variable;
     // Loops with comparisons of wide integers, kept in bytes, are not vectorised.
     const bool is_byte = dialect_ == Dialect::C && variable.dtype == DataType::Bool;
+    const bool is_hidden = dialect_ == Dialect::C && let.index != nullptr;
     std::string text = fmt::format("const {} {} = {};", typeSource(is_byte ? DataType::I32 : variable.dtype),
-                                   variable.name, value(*let.value));
+                                   variable.name, value(*let.value) + (is_hidden ? kHiddenAsIndex : ""));
     if (variable.tensor != nullptr && variable.tensor->definition() != nullptr)
       text += fmt::format("  // {}", summaryOf(*variable.tensor->definition()));
     return text;

@@ -82,7 +82,7 @@ std::optional<TurnedLoops> findTurnedLoops(const kir::Loop& loop, Fusion& fusion
   const auto* inner = std::get_if<kir::Loop>(&loop.body.front()->node);
   if (inner == nullptr || !inner->start->isConstantInt(0) || mentions(*inner->stop, *loop.index)) return std::nullopt;
   const auto move = onlyMove(inner->body);
-  if (!move || !isTurned(move->store->tensor->dtype()) || move->load->tensor == move->store->tensor ||
+  if (!move || !kir::isGlobal(*move->store->tensor) || !isTurned(move->store->tensor->dtype()) ||
       move->load->tensor->dtype() != move->store->tensor->dtype() ||
       move->load->tensor->memoryType() != MemoryType::Local)
     return std::nullopt;

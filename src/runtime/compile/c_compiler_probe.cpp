@@ -76,6 +76,9 @@ std::vector<std::string> flagsOf(bool is_clang) {
   if (is_clang) {
     flags.insert(flags.end(), {"-fno-builtin-memcpy", "-fno-builtin-memset"});
   } else {
+    // gcc 13 carries what one turn stores over to another one in registers, and writes what it had read of elements that are not the loop's: another thread
+    // may have written them in the meantime. And it takes loops apart by whether a value is a number (x != x) again and again, until memory is exhausted.
+    flags.insert(flags.end(), {"-fno-predictive-commoning", "-fno-unswitch-loops"});
     // The plugin is for link-time optimisation; loading it costs 2 ms.
     flags.insert(flags.end(), {"-fno-tree-loop-distribute-patterns", "-fno-use-linker-plugin"});
   }
