@@ -155,7 +155,8 @@ class CpuScheduler {
   // The loops of rows come first (the one numbered `last` at their end), then the others; neighbours among these that one loop can go over become one.
   // Gives how many loops are rows.
   int64_t rowsFirst(TensorView& tensor, std::optional<size_t> last) {
-    const AxisGroups groups(fusion_, tensor, strides_);
+    std::vector<AxisGroups> groups = {AxisGroups(fusion_, tensor, strides_)};
+    for (const TensorView* other : besideUpdates(rows_, tensor)) groups.emplace_back(fusion_, *other, strides_);
     Numbers rows = loopsOf(tensor, rows_.rowsOf(tensor));
     if (last)
       std::rotate(rows.begin() + static_cast<std::ptrdiff_t>(*last),
@@ -169,7 +170,8 @@ class CpuScheduler {
     if (order != axisRange(0, tensor.axisCount())) reorder(&tensor, order);
     const auto first = static_cast<int64_t>(rows.size());
     for (size_t i = rest.size(); i-- > 1;) {
-      const bool may_merge = rest[i - 1] + 1 == rest[i] && groups.mayMerge(static_cast<size_t>(rest[i - 1]));
+      const auto mayMerge = [&](const AxisGroups& each) { return each.mayMerge(static_cast<size_t>(rest[i - 1])); };
+      const bool may_merge = rest[i - 1] + 1 == rest[i] && std::ranges::all_of(groups, mayMerge);
       const int64_t loop = first + static_cast<int64_t>(i) - 1;
       if (may_merge && tensor.axis(loop)->isReduction() == tensor.axis(loop + 1)->isReduction()) merge(&tensor, loop);
     }
@@ -310,7 +312,10 @@ class CpuScheduler {
   void schedulePointwise(TensorView& tensor) {
     if (scheduleTransposed(tensor)) return;
     const AxisGroups groups(fusion_, tensor, strides_);
-    const auto inner = static_cast<int64_t>(groups.innermostGroup());
+    size_t innermost = groups.innermostGroup();
+    for (TensorView* other : besideUpdates(rows_, tensor))
+      innermost = std::max(innermost, AxisGroups(fusion_, *other, strides_).innermostGroup());
+    const auto inner = static_cast<int64_t>(innermost);
     const int64_t count = tensor.axisCount();
     if (count == 0) return;
     mergeRange(tensor, inner, count);

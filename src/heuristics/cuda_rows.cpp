@@ -61,6 +61,17 @@ std::optional<std::string> whyNotInColumns(const KernelRows& rows, const Strides
   return std::nullopt;
 }
 
+std::vector<TensorView*> besideUpdates(const KernelRows& rows, const TensorView& tensor) {
+  std::vector<TensorView*> others;
+  if (rows.fusion().outputAliases().empty()) return others;
+  const auto extentOf = [](const IterDomain* axis) { return axis->visibleExtent(); };
+  for (TensorView* other : rows.stored()) {
+    const bool is_one_shape = std::ranges::equal(shapeOf(*other), shapeOf(tensor), {}, extentOf, extentOf);
+    if (other != &tensor && !isReduced(*other) && is_one_shape) others.push_back(other);
+  }
+  return others;
+}
+
 int64_t vectorOf(Fusion& fusion, const TensorView& tensor, const Strides& strides, int64_t most) {
   const AxisGroups groups(fusion, tensor, strides);
   if (groups.extents().empty()) return 1;

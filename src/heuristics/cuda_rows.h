@@ -38,6 +38,9 @@ bool isAlongRows(const KernelRows& rows, const TensorView& reduction, const Stri
 /// Why what is computed from reductions of columns cannot be computed in blocks of columns, or nothing.
 std::optional<std::string> whyNotInColumns(const KernelRows& rows, const Strides& strides);
 
+/// Where the kernel updates inputs: the other stored tensors that are no reductions and have this one's visible shape.
+std::vector<TensorView*> besideUpdates(const KernelRows& rows, const TensorView& tensor);
+
 /// How many neighbouring elements a thread can take together along the last of the loops: 16 bytes of the narrowest tensor, and a divisor of
 /// what lies side by side in memory.
 int64_t vectorOf(Fusion& fusion, const TensorView& tensor, const Strides& strides, int64_t most);

@@ -353,6 +353,14 @@ class CudaScheduler {
     return vector;
   }
 
+  // In kernels that update their inputs tensors of one shape share their loops: an element is not written before all have read it.
+  int64_t vectorOfElements(TensorView& tensor) const {
+    int64_t vector = vectorOf(fusion_, tensor, strides_, parameters_.vector);
+    for (TensorView* other : besideUpdates(rows_, tensor))
+      vector = std::min(vector, vectorOf(fusion_, *other, strides_, parameters_.vector));
+    return vector;
+  }
+
   void schedulePointwise(TensorView& tensor) {
     const int64_t count = tensor.axisCount();
     if (count == 0) return;
@@ -364,7 +372,7 @@ class CudaScheduler {
       }
     }
     mergeRange(tensor, 0, count);
-    const int64_t vector = vectorOf(fusion_, tensor, strides_, parameters_.vector);
+    const int64_t vector = vectorOfElements(tensor);
     // The threads that the block has anyway.
     const int64_t across = has_columns_ ? reducedThreads() : parameters_.threads > 1 ? parameters_.rows_per_block : 1;
     const int64_t along = has_columns_              ? parameters_.column_threads

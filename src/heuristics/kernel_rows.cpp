@@ -265,9 +265,10 @@ std::optional<std::string> KernelRows::findRowsOf(const TensorView& tensor, Whol
     AxisNumbers follows;
     for (const int64_t row : rows_[read.tensor]) {
       const auto found = std::ranges::find(rule.coordinates, read.index[static_cast<size_t>(row)]);
-      const bool is_whole =
-          found != rule.coordinates.end() && rule.extents[static_cast<size_t>(found - rule.coordinates.begin())] ==
-                                                 shapeOf(*read.tensor)[static_cast<size_t>(row)]->visibleExtent();
+      const auto axis = static_cast<size_t>(found - rule.coordinates.begin());
+      // (An expanded axis of what reads it is gone through once, for all that it shows.)
+      const bool is_whole = found != rule.coordinates.end() && !shapeOf(tensor)[axis]->isBroadcast() &&
+                            rule.extents[axis] == shapeOf(*read.tensor)[static_cast<size_t>(row)]->visibleExtent();
       if (!is_whole)
         return problemWith(*read.tensor,
                            fmt::format("{} reads the reduction {} at {}", nameOf(tensor), nameOf(*read.tensor),

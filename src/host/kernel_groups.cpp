@@ -21,19 +21,18 @@ namespace tokamak {
 
 namespace {
 
-// Where the caller gives memory for every element of an expanded axis, the kernel writes it like any other. Whether there is such an axis.
-bool storeExpandedInFull(Fusion& unit) {
-  bool is_changed = false;
-  for (TensorView* output : unit.outputs()) {
-    for (IterDomain* axis : shapeOf(*output)) {
-      if (!axis->isBroadcast() || axis->expandedExtent() == nullptr) continue;
-      IterDomain* full = unit.axis({.extent = axis->visibleExtent()});
-      for (Axes* axes : {&output->mutableDomain().logical, &output->mutableDomain().loop})
-        std::ranges::replace(*axes, axis, full);
-      is_changed = true;
-    }
+bool isExpanded(const TensorView& tensor) {
+  return std::ranges::any_of(shapeOf(tensor), [](const IterDomain* axis) { return axis->expandedExtent() != nullptr; });
+}
+
+// Where the caller gives memory for every element of an expanded axis, the kernel writes it like any other.
+void storeInFull(TensorView& output) {
+  for (IterDomain* axis : shapeOf(output)) {
+    if (axis->expandedExtent() == nullptr) continue;
+    IterDomain* full = output.fusion().axis({.extent = axis->visibleExtent()});
+    for (Axes* axes : {&output.mutableDomain().logical, &output.mutableDomain().loop})
+      std::ranges::replace(*axes, axis, full);
   }
-  return is_changed;
 }
 
 // Compilers take more than twice as long for twice as large a kernel, and what is nested as deeply as there are ops takes stack.
@@ -78,6 +77,26 @@ bool isScheduledAsOne(const Fusion& unit) {
          std::ranges::any_of(unit.allTensors(), isCut);
 }
 
+// Whether the group is a kernel, whichever of the program's expanded outputs are given memory for every element.
+bool isKernelInAnyMemory(const Fusion& fusion, const SegmentedGroup& group, const KernelTarget& target) {
+  constexpr size_t kMostExpanded = 3;
+  std::vector<size_t> expanded;
+  for (size_t i = 0; i < group.outputs.size(); ++i) {
+    if (fusion.isOutput(group.outputs[i]) && isExpanded(*group.outputs[i])) expanded.push_back(i);
+  }
+  if (expanded.size() > kMostExpanded && group.exprs.size() > 1) return false;
+  const size_t choices = size_t{1} << std::min(expanded.size(), kMostExpanded);
+  for (size_t choice = 0; choice < choices; ++choice) {
+    const std::unique_ptr<Fusion> unit = unitOf(fusion, group);
+    dropSchedule(*unit);
+    for (size_t i = 0; i < std::min(expanded.size(), kMostExpanded); ++i) {
+      if ((choice >> i & 1) != 0) storeInFull(*unit->outputs()[expanded[i]]);
+    }
+    if (whyNoKernel(*unit, target)) return false;
+  }
+  return true;
+}
+
 bool mayBeOneKernel(const Fusion& fusion, const SegmentedGroup& group, const KernelTarget& target) {
   if (group.exprs.size() > kMostOps) return false;
   const std::unique_ptr<Fusion> unit = unitOf(fusion, group);
@@ -86,9 +105,7 @@ bool mayBeOneKernel(const Fusion& fusion, const SegmentedGroup& group, const Ker
   // Each place is code of its own.
   constexpr int64_t kMostPlaces = 16;
   if (countPlacesRead(*unit, kMostPlaces) > kMostPlaces) return false;
-  dropSchedule(*unit);
-  if (whyNoKernel(*unit, target)) return false;
-  return !storeExpandedInFull(*unit) || !whyNoKernel(*unit, target);
+  return isKernelInAnyMemory(fusion, group, target);
 }
 
 bool mayBeOneCall(const ProductGroup& group, const ProductActivations& activations) {

@@ -268,5 +268,32 @@ TEST(InputUpdate, OfRandomPrograms) {
   }
 }
 
+// Outputs of one shape and other types or layouts go through the elements in the same way as what is updated.
+TEST(InputUpdate, BesideOutputsOfOtherTypesAndLayouts) {
+  const auto fusion = fusionOf(R"(
+fusion f(T0: f32[i0, 24], T1: bf16[i0, 24]) -> (T4 aliases T0, T5, T6, T7) {
+  T2 = cast(T1, dtype=f32)
+  T6 = gt(T0, T2)
+  T7 = cast(T0, dtype=f64)
+  T4 = sub(T0, mul(T2, 0.25))
+  T5 = cast(T4, dtype=bf16)
+})");
+  for (const KernelTarget& target : {cpuTarget(2), hopperTarget()}) {
+    RunBench bench({.threads = 2, .poisons_memory = true, .runner = KernelRunner::Interpreted});
+    MultiDeviceExecutor executor(*fusion, bench.device, {.lowering = {.target = target}});
+    for (const int64_t rows : {1, 8, 37}) {
+      for (const std::vector<int64_t>& strides : {std::vector<int64_t>{24, 1}, {30, 1}, {1, rows}, {2 * 24, 2}}) {
+        const auto inputs = bench.inputsOf(*fusion, {{"i0", rows}});
+        const auto reference = oracleInputsOf(inputs);
+        const std::vector<Tensor> given = {Tensor(), bench.empty(DataType::BF16, {rows, 24}, strides),
+                                           bench.empty(DataType::Bool, {rows, 24}),
+                                           bench.empty(DataType::F64, {rows, 24}, strides)};
+        EXPECT_EQ(differenceFromOracle(*fusion, reference, executor.runWithInput(inputs, given)), "") << rows;
+        EXPECT_EQ(executor.planFor(inputs).summary().steps, 1);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tokamak

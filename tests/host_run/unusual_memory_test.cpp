@@ -236,6 +236,47 @@ TEST(UnusualMemory, ExpandedOutputsInFullUnderASchedule) {
   }
 }
 
+// Some results in full, others as one element of each axis that only shows it.
+TEST(UnusualMemory, ExpandedReductionsInFull) {
+  for (const std::string program :
+       {"fusion f(T0: f32[2, 1, 1 ex 2, 2]) -> (T1, T3) { T1 = sum(T0, axes=[3]) T2 = broadcast(T1, flags=[false, "
+        "false, false, true]) T3 = clamp(T0, T0, T2) }",
+        "fusion f(T0: f32[5, 1 ex 2, 2]) -> (T2, T6) { T2 = max(T0, axes=[2]) T6 = sum(exp(sub(T0, broadcast(T2, "
+        "flags=[false, false, true]))), axes=[2]) }",
+        "fusion f(T0: f32[1 ex 7, 2, 2, 2]) -> (T1, T2, T4) { T1 = signbit(T0) T2 = sum(T0, axes=[3]) T4 = sub(T0, "
+        "broadcast(T2, flags=[false, false, false, true])) }"}) {
+    SCOPED_TRACE(program);
+    const auto fusion = fusionOf(program);
+    for (const KernelTarget& target : {cpuTarget(2), hopperTarget()}) {
+      RunBench bench({.threads = 2, .poisons_memory = true, .runner = KernelRunner::Interpreted});
+      MultiDeviceExecutor executor(*fusion, bench.device, {.lowering = {.target = target}});
+      const TensorView* input = tensorsOf(fusion->inputs())[0];
+      std::vector<int64_t> sizes;
+      std::vector<int64_t> strides;
+      int64_t elements = 1;
+      for (const IterDomain* axis : input->logical()) sizes.push_back(*axis->visibleExtent()->constantInt());
+      for (size_t i = sizes.size(); i-- > 0;) {
+        const bool is_shown = input->logical()[i]->isBroadcast();
+        strides.insert(strides.begin(), is_shown ? 0 : elements);
+        if (!is_shown) elements *= sizes[i];
+      }
+      const Tensor memory = bench.random(DataType::F32, {elements}, 3);
+      const std::vector<RunValue> inputs = {Tensor(memory.buffer(), 0, DataType::F32, sizes, strides)};
+      const std::vector<Tensor> shown = executor.runWithInput(inputs);
+      EXPECT_EQ(differenceFromOracle(*fusion, oracleInputsOf(inputs), shown), "");
+      // Each way to give memory: in full, or what the program chose.
+      for (size_t choice = 0; choice < size_t{1} << shown.size(); ++choice) {
+        std::vector<Tensor> given;
+        for (size_t i = 0; i < shown.size(); ++i) {
+          const std::vector<int64_t> extents(shown[i].sizes().begin(), shown[i].sizes().end());
+          given.push_back((choice >> i & 1) != 0 ? bench.empty(shown[i].dtype(), extents) : Tensor());
+        }
+        EXPECT_EQ(differenceFromOracle(*fusion, oracleInputsOf(inputs), executor.runWithInput(inputs, given)), "");
+      }
+    }
+  }
+}
+
 // One element shown four thousand million times; what is read of it lies behind 2^32.
 TEST(UnusualMemory, MoreElementsThan32BitsCount) {
   RunBench bench;
