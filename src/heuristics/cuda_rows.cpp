@@ -63,7 +63,7 @@ std::optional<std::string> whyNotInColumns(const KernelRows& rows, const Strides
 
 std::vector<TensorView*> besideUpdates(const KernelRows& rows, const TensorView& tensor) {
   std::vector<TensorView*> others;
-  if (rows.fusion().outputAliases().empty()) return others;
+  if (isReduced(tensor) || rows.fusion().outputAliases().empty()) return others;
   const auto extentOf = [](const IterDomain* axis) { return axis->visibleExtent(); };
   for (TensorView* other : rows.stored()) {
     const bool is_one_shape = std::ranges::equal(shapeOf(*other), shapeOf(tensor), {}, extentOf, extentOf);

@@ -38,7 +38,7 @@ bool isAlongRows(const KernelRows& rows, const TensorView& reduction, const Stri
 /// Why what is computed from reductions of columns cannot be computed in blocks of columns, or nothing.
 std::optional<std::string> whyNotInColumns(const KernelRows& rows, const Strides& strides);
 
-/// Where the kernel updates inputs: the other stored tensors that are no reductions and have this one's visible shape.
+/// Where the kernel updates inputs: the other stored tensors of the shape of this one; reductions have none.
 std::vector<TensorView*> besideUpdates(const KernelRows& rows, const TensorView& tensor);
 
 /// How many neighbouring elements a thread can take together along the last of the loops: 16 bytes of the narrowest tensor, and a divisor of
