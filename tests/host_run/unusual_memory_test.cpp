@@ -277,6 +277,29 @@ TEST(UnusualMemory, ExpandedReductionsInFull) {
   }
 }
 
+// Rows of the result lie across what is read, which goes in parts from one position each.
+TEST(UnusualMemory, PositionsAlongTurnedRows) {
+  const auto fusion = fusionOf(R"(
+fusion f(T0: f32[1, 10, 8], T2: f32[1, 1, 1], T4: i32[2, 10, 8]) -> T5 {
+  T1 = expand(T0, shape=[2, 10, 8])
+  T3 = lt(T1, T2)
+  T5 = take_along_axis(T3, T4, axis=0)
+})");
+  for (const Grouping grouping : {Grouping::Single, Grouping::Fused}) {
+    RunBench bench;
+    MultiDeviceExecutor executor(
+        *fusion, bench.device,
+        {.lowering = {.grouping = grouping},
+         .evaluator = {.units = grouping == Grouping::Fused ? UnitMode::Kernels : UnitMode::OpByOp}});
+    const auto inputs = bench.inputsOf(*fusion);
+    for (const std::vector<int64_t>& strides :
+         {std::vector<int64_t>{80, 8, 1}, {1, 2, 20}, {160, 16, 2}, {80, 1, 10}, {2, 4, 40}, {8, 16, 1}}) {
+      const std::vector<Tensor> given = {bench.empty(DataType::Bool, {2, 10, 8}, strides)};
+      EXPECT_EQ(differenceFromOracle(*fusion, oracleInputsOf(inputs), executor.runWithInput(inputs, given)), "");
+    }
+  }
+}
+
 // One element shown four thousand million times; what is read of it lies behind 2^32.
 TEST(UnusualMemory, MoreElementsThan32BitsCount) {
   RunBench bench;

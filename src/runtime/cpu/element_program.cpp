@@ -27,8 +27,8 @@ class Binder {
   void requireEqualExtents() const;
   void addDimensions(std::span<const int64_t> offsets);
   int64_t reducedExtent(const ReducedAxis& axis) const;
-  size_t addStep(const Element& element, bool has_choice_above);
-  size_t addLoad(const Element& load, bool is_certain);
+  size_t addStep(const Element& element, bool has_choice_above, bool is_in_parts);
+  size_t addLoad(const Element& load, bool is_certain, bool is_in_parts);
   std::optional<int32_t> positionOf(const Scalar& index) const;
   int32_t addPosition(const Element& indexed);
   void addValue(const Element& value, ElementStep& step);
@@ -139,8 +139,9 @@ int32_t Binder::addPosition(const Element& indexed) {
 }
 
 // `is_certain`: the load is done for every coordinate, so that an index out of bounds is an error.
-size_t Binder::addLoad(const Element& load, bool is_certain) {
+size_t Binder::addLoad(const Element& load, bool is_certain, bool is_in_parts) {
   OperandAccess access;
+  access.is_in_parts = is_in_parts;
   access.operand = operandOf(*load.tensor);
   const OperandDesc& desc = operands_[access.operand];
   access.size = sizeOf(desc.dtype);
@@ -214,16 +215,19 @@ void Binder::addValue(const Element& value, ElementStep& step) {
   }
 }
 
-size_t Binder::addStep(const Element& element, bool has_choice_above) {
+size_t Binder::addStep(const Element& element, bool has_choice_above, bool is_in_parts) {
   ElementStep step;
   step.kind = element.kind;
   step.dtype = element.dtype;
   if (element.kind == ElementKind::Indexed) step.position = addPosition(element);
-  for (const ElementRef& operand : element.operands) {
-    step.operands.push_back(addStep(*operand, has_choice_above || element.kind == ElementKind::Choose));
+  const bool is_choice = element.kind == ElementKind::Choose;
+  for (size_t i = 0; i < element.operands.size(); ++i) {
+    const bool has_position = element.kind == ElementKind::Indexed && i == 1;
+    step.operands.push_back(
+        addStep(*element.operands[i], has_choice_above || is_choice, is_in_parts || is_choice || has_position));
   }
   switch (element.kind) {
-    case ElementKind::Load: step.access = addLoad(element, !has_choice_above); break;
+    case ElementKind::Load: step.access = addLoad(element, !has_choice_above, is_in_parts); break;
     case ElementKind::Value: addValue(element, step); break;
     case ElementKind::Apply: {
       const auto types = functionTypes(element.function, element.operands.back()->dtype);
@@ -259,7 +263,7 @@ void Binder::assignBuffers(ElementProgram& program) const {
 ElementProgram Binder::bind() {
   requireEqualExtents();
   if (program_.is_empty) return std::move(program_);
-  static_cast<void>(addStep(*rule_.value, false));
+  static_cast<void>(addStep(*rule_.value, false, false));
   program_.result.operand = tensors_.size() - 1;
   program_.result.size = sizeOf(rule_.result->dtype());
   program_.result.strides = operands_.back().strides;

@@ -28,8 +28,9 @@ struct OperandAccess {
   std::vector<std::pair<int64_t, int32_t>> atoms;  ///< a factor and a line
   /// A factor and the number of a position: an index that is read from memory (Indexed).
   std::vector<std::pair<int64_t, int32_t>> gathers;
-  bool is_certain = true;  ///< every element of the dimensions' box may be read, not only where a predicate holds
-  int32_t stage = -1;      ///< number of the transposed tile it is read through, or -1
+  bool is_in_parts = false;  ///< of a row: where a predicate holds, or from one position
+  bool is_certain = true;    ///< every element of the dimensions' box may be read, not only where a predicate holds
+  int32_t stage = -1;        ///< number of the transposed tile it is read through, or -1
 };
 
 struct ElementStep {
