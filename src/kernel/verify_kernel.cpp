@@ -301,8 +301,9 @@ void checkLoopStarts(const Kernel& kernel, const Report& report) {
   }
   assumeIndices(kernel, analysis);
   forEach<Loop>(kernel, [&](const Loop& loop) {
-    if (analysis.of(*loop.start).lower < 0)
-      report(fmt::format("a loop starts at {}, which may be negative", toString(*loop.start)));
+    // In a loop that does not run more is known than can be seen here; so that it may be negative is no fault.
+    if (analysis.of(*loop.start).upper < 0)
+      report(fmt::format("a loop starts at {}, which is negative", toString(*loop.start)));
   });
 }
 

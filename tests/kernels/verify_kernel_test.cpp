@@ -78,7 +78,7 @@ constexpr TextMutant kTextMutants[] = {
     {"loop-types", "0..n {", "0..n TIDx {"},
     {"loop-lengths", "0..n {", "0..n Unroll {"},
     {"loop-lengths", "0..8 Unroll {", "1..8 Vectorize {"},
-    {"loop-starts", "0..n {", "n - 4..n {"},
+    {"loop-starts", "0..n {", "0 - n - 4..n {"},
     {"copy-sides", "T4[0 .. +4] = T0[BIDx * 8 .. +4]", "T2[0 .. +4] = T0[BIDx * 8 .. +4]"},
     {"copy-widths", "T4[0 .. +4] = T0[BIDx * 8 .. +4]", "T4[0 .. +3] = T0[BIDx * 8 .. +3]"},
     {"copy-widths", "T4[0 .. +4] = T0[BIDx * 8 .. +4]", "T4[0 .. +8] = T0[BIDx * 8 .. +8]"},
