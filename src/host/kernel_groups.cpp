@@ -12,6 +12,7 @@
 #include "ir/clone.h"
 #include "ir/expr_memory.h"
 #include "ir/ops/math/reduction_op.h"
+#include "schedule/redo_steps.h"
 #include "schedule/transforms.h"
 #include "segment/group_border.h"
 #include "segment/product_group.h"
@@ -27,12 +28,11 @@ bool isExpanded(const TensorView& tensor) {
 
 // Where the caller gives memory for every element of an expanded axis, the kernel writes it like any other.
 void storeInFull(TensorView& output) {
-  for (IterDomain* axis : shapeOf(output)) {
-    if (axis->expandedExtent() == nullptr) continue;
-    IterDomain* full = output.fusion().axis({.extent = axis->visibleExtent()});
-    for (Axes* axes : {&output.mutableDomain().logical, &output.mutableDomain().loop})
-      std::ranges::replace(*axes, axis, full);
+  AxisCopies full;
+  for (const IterDomain* axis : shapeOf(output)) {
+    if (axis->expandedExtent() != nullptr) full[axis] = output.fusion().axis({.extent = axis->visibleExtent()});
   }
+  exchangeAxes(output, std::move(full));
 }
 
 // Compilers take more than twice as long for twice as large a kernel, and what is nested as deeply as there are ops takes stack.
@@ -77,7 +77,7 @@ bool isScheduledAsOne(const Fusion& unit) {
          std::ranges::any_of(unit.allTensors(), isCut);
 }
 
-// Whether the group is a kernel, whichever of the program's expanded outputs are given memory for every element.
+// Whether the group, which is a kernel, is one whichever of the program's expanded outputs are given memory for every element.
 bool isKernelInAnyMemory(const Fusion& fusion, const SegmentedGroup& group, const KernelTarget& target) {
   constexpr size_t kMostExpanded = 3;
   std::vector<size_t> expanded;
@@ -85,11 +85,11 @@ bool isKernelInAnyMemory(const Fusion& fusion, const SegmentedGroup& group, cons
     if (fusion.isOutput(group.outputs[i]) && isExpanded(*group.outputs[i])) expanded.push_back(i);
   }
   if (expanded.size() > kMostExpanded && group.exprs.size() > 1) return false;
-  const size_t choices = size_t{1} << std::min(expanded.size(), kMostExpanded);
-  for (size_t choice = 0; choice < choices; ++choice) {
+  expanded.resize(std::min(expanded.size(), kMostExpanded));
+  for (size_t choice = 1; choice < size_t{1} << expanded.size(); ++choice) {
     const std::unique_ptr<Fusion> unit = unitOf(fusion, group);
     dropSchedule(*unit);
-    for (size_t i = 0; i < std::min(expanded.size(), kMostExpanded); ++i) {
+    for (size_t i = 0; i < expanded.size(); ++i) {
       if ((choice >> i & 1) != 0) storeInFull(*unit->outputs()[expanded[i]]);
     }
     if (whyNoKernel(*unit, target)) return false;
@@ -105,7 +105,8 @@ bool mayBeOneKernel(const Fusion& fusion, const SegmentedGroup& group, const Ker
   // Each place is code of its own.
   constexpr int64_t kMostPlaces = 16;
   if (countPlacesRead(*unit, kMostPlaces) > kMostPlaces) return false;
-  return isKernelInAnyMemory(fusion, group, target);
+  dropSchedule(*unit);
+  return !whyNoKernel(*unit, target) && isKernelInAnyMemory(fusion, group, target);
 }
 
 bool mayBeOneCall(const ProductGroup& group, const ProductActivations& activations) {

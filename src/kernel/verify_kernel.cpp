@@ -301,7 +301,7 @@ void checkLoopStarts(const Kernel& kernel, const Report& report) {
   }
   assumeIndices(kernel, analysis);
   forEach<Loop>(kernel, [&](const Loop& loop) {
-    // In a loop that does not run more is known than can be seen here; so that it may be negative is no fault.
+    // Passes simplify starts by more than can be seen here, so that one may be negative is no fault.
     if (analysis.of(*loop.start).upper < 0)
       report(fmt::format("a loop starts at {}, which is negative", toString(*loop.start)));
   });

@@ -45,4 +45,12 @@ void copyMarks(const AxisCopies& copies) {
   for (const auto& [from, to] : copies) to->parallelize(from->parallelType());
 }
 
+void exchangeAxes(TensorView& tensor, AxisCopies copies) {
+  TensorDomain& domain = tensor.mutableDomain();
+  redoSteps(stepsTo(domain.loop, domain.logical), copies);
+  copyMarks(copies);
+  for (Axes* axes : {&domain.logical, &domain.loop})
+    std::ranges::transform(*axes, axes->begin(), [&](IterDomain* axis) { return copyIn(copies, axis); });
+}
+
 }  // namespace tokamak

@@ -92,8 +92,7 @@ double rowCost(const Dimension& dimension) {
 // The dimension that a far load is dense along, if it is worth a tile.
 int32_t tileFor(const ElementProgram& program, const OperandAccess& access, size_t row) {
   constexpr int64_t worth = 8;
-  if (access.is_in_parts || !access.is_certain || !access.atoms.empty() || !access.gathers.empty() ||
-      program.dimensions[row].extent < worth)
+  if (access.is_in_parts || !access.atoms.empty() || !access.gathers.empty() || program.dimensions[row].extent < worth)
     return -1;
   for (size_t d = 0; d < program.result_dimensions; ++d) {
     if (d != row && access.strides[d] == 1 && program.dimensions[d].extent >= worth) return static_cast<int32_t>(d);

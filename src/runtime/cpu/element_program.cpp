@@ -145,7 +145,6 @@ size_t Binder::addLoad(const Element& load, bool is_certain, bool is_in_parts) {
   access.operand = operandOf(*load.tensor);
   const OperandDesc& desc = operands_[access.operand];
   access.size = sizeOf(desc.dtype);
-  access.is_certain = is_certain;
   LinearIndex address;
   address.strides.assign(space_.coordinates.size(), 0);
   const bool has_elements = std::ranges::count(space_.extents, 0) == 0;

@@ -29,7 +29,6 @@ struct OperandAccess {
   /// A factor and the number of a position: an index that is read from memory (Indexed).
   std::vector<std::pair<int64_t, int32_t>> gathers;
   bool is_in_parts = false;  ///< of a row: where a predicate holds, or from one position
-  bool is_certain = true;    ///< every element of the dimensions' box may be read, not only where a predicate holds
   int32_t stage = -1;        ///< number of the transposed tile it is read through, or -1
 };
 

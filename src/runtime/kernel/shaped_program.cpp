@@ -27,17 +27,12 @@ void setLayout(TensorView& tensor, const LayoutChoice& choice) {
 
 // The caller's memory holds every element of an expanded axis: then it is an ordinary one, and so are the loops that a schedule made of it.
 void storeInFull(Fusion& fusion, TensorView& output, const LayoutChoice& choice) {
-  TensorDomain& domain = output.mutableDomain();
   const Axes shape = shapeOf(output);
   AxisCopies full;
   for (size_t i = 0; i < choice.is_stored.size(); ++i) {
     if (choice.is_stored[i]) full[shape[i]] = fusion.axis({.extent = shape[i]->visibleExtent()});
   }
-  if (full.empty()) return;
-  redoSteps(stepsTo(domain.loop, domain.logical), full);
-  copyMarks(full);
-  for (Axes* axes : {&domain.logical, &domain.loop})
-    std::ranges::transform(*axes, axes->begin(), [&](IterDomain* axis) { return copyIn(full, axis); });
+  if (!full.empty()) exchangeAxes(output, std::move(full));
 }
 
 }  // namespace
