@@ -365,17 +365,6 @@ void scheduleForCpu(Fusion& fusion, const CpuScheduleParameters& parameters) {
   CpuScheduler(rows, parameters).run();
 }
 
-// Whether blocks of columns are all there is: nothing that is kept lies outside of what is reduced. Then there may be few of them, and of columns as long
-// as all that no cache keeps one.
-static bool areColumnsAll(const KernelRows& rows) {
-  return std::ranges::any_of(rows.stored(), [&](const TensorView* tensor) {
-    if (!isReduced(*tensor) || rows.isColumnPart(*tensor)) return false;
-    const auto outermost =
-        std::ranges::find_if(tensor->logical(), [](const IterDomain* axis) { return mayBeRow(*axis); });
-    return outermost != tensor->logical().end() && (*outermost)->isReduction();
-  });
-}
-
 std::optional<std::string> whyNoCpuKernel(const KernelRows& rows) {
   const Directions directions = directionsOf(rows, globalStrides(rows.fusion()));
   if (directions.has_along && directions.has_across)

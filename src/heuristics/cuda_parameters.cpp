@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/ceil_divide.h"
 #include "heuristics/chunk_choice.h"
 #include "heuristics/cuda_rows.h"
 #include "heuristics/cuda_schedule.h"
@@ -20,6 +21,7 @@ std::string toString(const CudaScheduleParameters& parameters) {
                                  parameters.vector, parameters.threads, parameters.batches, parameters.rows_per_block,
                                  parameters.unroll, parameters.column_blocks);
   if (parameters.column_threads != kWarp) text += fmt::format(" of {} threads", parameters.column_threads);
+  if (parameters.across != kColumnBlockThreads / kWarp) text += fmt::format(", {} across", parameters.across);
   if (parameters.row_parts > 1) text += fmt::format(", row parts {}", parameters.row_parts);
   if (parameters.chunk > 0) text += fmt::format(", chunk {}", parameters.chunk);
   if (parameters.stages > 0) text += fmt::format(", stages {}", parameters.stages);
@@ -52,15 +54,28 @@ static bool canKeep(const RowFacts& facts, const CudaScheduleParameters& paramet
 }
 
 constexpr int64_t kMostTogether = 4;
+constexpr int64_t kMostColumnThreads = 128;
+
+// Whether a thread's part of the columns fits into its registers.
+static bool canKeepColumns(const KernelRows& rows, const CudaScheduleParameters& parameters) {
+  constexpr int64_t kMost = 2 * kMostKept;  // of narrow types; what is too wide is not kept
+  return parameters.batches * parameters.vector <= kMost &&
+         std::ranges::all_of(rows.stored(), [&](const TensorView* tensor) {
+           if (!rows.hasRows(*tensor)) return true;
+           const auto rest = productOf(*tensor, rowLoopsOf(rows, *tensor).rest, {});
+           return rest && *rest <= parameters.batches * parameters.across;
+         });
+}
 
 CudaScheduleParameters legalParameters(const KernelRows& rows, CudaScheduleParameters parameters,
                                        const ScalarBindings& sizes, const KernelTarget& target) {
   const RowFacts facts = rowFactsOf(rows, sizes);
-  for (const TensorView* tensor : rows.stored()) {
-    if (isReduced(*tensor) && rows.isFollowing(*tensor)) parameters.column_blocks = 1;
-  }
-  const auto column_threads = static_cast<uint64_t>(std::clamp<int64_t>(parameters.column_threads, 1, kWarp));
-  parameters.column_threads = static_cast<int64_t>(std::bit_floor(column_threads));
+  if (needsWholeColumns(rows, globalStrides(rows.fusion()))) parameters.column_blocks = 1;
+  const auto power = [](int64_t value, int64_t most) {
+    return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::clamp<int64_t>(value, 1, most))));
+  };
+  parameters.column_threads = power(parameters.column_threads, kMostColumnThreads);
+  parameters.across = power(parameters.across, kColumnBlockThreads / parameters.column_threads);
   if (!facts.has_rows) {
     parameters.cluster = parameters.rows_together = parameters.row_parts = 1;
     parameters.row_blocks = parameters.stages = 0;
@@ -68,6 +83,9 @@ CudaScheduleParameters legalParameters(const KernelRows& rows, CudaScheduleParam
     return parameters;
   }
   parameters.vector = std::min(parameters.vector, facts.vector);
+  const bool keeps_columns = isInColumns(rows, globalStrides(rows.fusion())) && canKeepColumns(rows, parameters) &&
+                             needsWholeColumns(rows, globalStrides(rows.fusion()));
+  const int64_t column_batches = keeps_columns ? parameters.batches : 0;
   parameters.rows_per_block =
       std::clamp<int64_t>(target.threads_per_block / parameters.threads, 1, parameters.rows_per_block);
   if (!facts.may_split || parameters.threads == 1) parameters.row_parts = 1;
@@ -89,6 +107,7 @@ CudaScheduleParameters legalParameters(const KernelRows& rows, CudaScheduleParam
   const bool may_join = parameters.batches > 0 && parameters.rows_per_block == 1 && !parameters.spreads_rows;
   parameters.rows_together = may_join ? std::clamp<int64_t>(parameters.rows_together, 1, kMostTogether) : 1;
   chooseLegalStages(rows, facts, target, parameters);
+  if (keeps_columns) parameters.batches = column_batches;
   return parameters;
 }
 
@@ -103,14 +122,17 @@ static std::vector<const TensorView*> columnReductions(const KernelRows& rows) {
   return reductions;
 }
 
-// What sums over rows are like: the one with the most columns, in vectors, and the one with the fewest rows.
+// What sums over rows are like: the one with the most columns, in vectors, and those with the fewest and the most rows.
 struct ColumnFacts {
   int64_t vectors = 0;
   int64_t rows = INT64_MAX;
-  bool may_split = true;  // among blocks
+  int64_t most_rows = 0;
+  bool may_split = true;    // among blocks
+  bool is_constant = true;  // how many rows there are
 };
 
 static ColumnFacts columnFactsOf(const KernelRows& rows, const ScalarBindings& sizes, int64_t widest) {
+  constexpr int64_t kMany = 1 << 20;
   ColumnFacts facts;
   for (const TensorView* tensor : columnReductions(rows)) {
     const RowLoops loops = rowLoopsOf(rows, *tensor);
@@ -120,30 +142,68 @@ static ColumnFacts columnFactsOf(const KernelRows& rows, const ScalarBindings& s
     while (columns && vector > 1 && *columns % vector != 0) vector /= 2;
     facts.vectors = std::max(facts.vectors, columns ? (*columns + vector - 1) / vector : kWarp);
     facts.rows = std::min(facts.rows, reduced.value_or(0));
-    // What follows has to be complete before the next reduction begins.
-    facts.may_split = facts.may_split && columns && reduced && !rows.isFollowing(*tensor);
+    facts.most_rows = std::max(facts.most_rows, reduced.value_or(kMany));
+    facts.is_constant = facts.is_constant && productOf(*tensor, loops.rest, {}).has_value();
+    facts.may_split = facts.may_split && columns && reduced;
   }
+  facts.may_split = facts.may_split && !needsWholeColumns(rows, globalStrides(rows.fusion()));
   return facts;
+}
+
+static int64_t powerFor(int64_t parts) { return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(parts))); }
+
+constexpr int64_t kFewestColumnThreads = 8;  // whose vectors are a line of memory
+
+static bool areBlocksEnough(const ColumnFacts& facts, const KernelTarget& target, int64_t column_threads) {
+  return facts.vectors / column_threads >= target.multiprocessors * 7 / 8;
+}
+
+// Makes blocks narrower until there are enough for the GPU.
+static int64_t narrowed(const ColumnFacts& facts, const KernelTarget& target, int64_t column_threads) {
+  while (column_threads > kFewestColumnThreads && !areBlocksEnough(facts, target, column_threads)) column_threads /= 2;
+  return column_threads;
+}
+
+// Blocks that have whole columns. Threads have few rows each, and keep them; or else as many as possible have them, and read them again.
+static void chooseWholeColumns(ColumnFacts facts, const KernelTarget& target, CudaScheduleParameters& parameters) {
+  constexpr int64_t kThreads = 128;
+  constexpr int64_t kMostKeptRows = 16;
+  parameters.across =
+      std::min(2 * kThreads / kFewestColumnThreads, powerFor(ceilDivide(facts.most_rows, kShortColumn)));
+  if (facts.most_rows > parameters.across * kMostKeptRows)
+    parameters.across = kColumnBlockThreads / kFewestColumnThreads;
+  const int64_t rows = ceilDivide(facts.most_rows, parameters.across);
+  if (facts.is_constant && rows <= kMostKeptRows) parameters.batches = rows;
+  // What is kept, and what is known of a column, take registers, and blocks that wait for their threads have to be many.
+  constexpr int64_t kFewElements = 4;
+  for (; parameters.batches > 0 && parameters.across > 1 && parameters.vector > kFewElements; parameters.vector /= 2)
+    facts.vectors *= 2;
+  const int64_t warp = std::min(kWarp, 2 * kThreads / parameters.across);
+  const int64_t most = std::max({kThreads / parameters.across, warp, kFewestColumnThreads});
+  parameters.column_threads = narrowed(facts, target, std::min(powerFor(facts.vectors), most));
 }
 
 // How many threads go along columns, and how many blocks share a column: so that there are enough for the GPU and each still has much to do.
 static void chooseColumns(const ColumnFacts& facts, const KernelTarget& target, CudaScheduleParameters& parameters) {
   if (facts.vectors == 0) return;
+  if (!facts.may_split) return chooseWholeColumns(facts, target, parameters);
   // As many threads as there are vectors.
-  int64_t threads = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::min(facts.vectors, kWarp))));
-  parameters.column_threads = threads;
-  if (!facts.may_split) return;
+  parameters.column_threads = powerFor(std::min(facts.vectors, kWarp));
+  if (facts.most_rows <= kShortColumn) {
+    parameters.across = 1;
+    parameters.column_threads = areBlocksEnough(facts, target, kMostColumnThreads) ? kMostColumnThreads : kWarp;
+    return;
+  }
   // Few rows are better not shared: blocks that take narrow columns do not wait for one another.
   constexpr int64_t kFewRows = 2048;
-  constexpr int64_t kFewestThreads = 8;  // whose vectors are a line of memory
-  for (; facts.rows <= kFewRows && threads >= kFewestThreads; threads /= 2) {
-    parameters.column_threads = threads;
-    if (facts.vectors / threads >= target.multiprocessors * 7 / 8) return;
-  }
-  threads = parameters.column_threads;
+  const bool are_few = facts.rows <= kFewRows;
+  if (are_few) parameters.column_threads = narrowed(facts, target, parameters.column_threads);
+  const int64_t threads = parameters.column_threads;
+  parameters.across = std::min(kColumnBlockThreads / threads, powerFor(ceilDivide(facts.most_rows, kColumnUnroll)));
+  if (are_few && areBlocksEnough(facts, target, threads)) return;
   const int64_t blocks = (facts.vectors + threads - 1) / threads;
   constexpr int64_t kBlocksPerMultiprocessor = 2;
-  const int64_t rows_at_once = kColumnBlockThreads / threads * kColumnUnroll;
+  const int64_t rows_at_once = parameters.across * kColumnUnroll;
   const int64_t wanted = (kBlocksPerMultiprocessor * target.multiprocessors + blocks - 1) / blocks;
   const int64_t most = std::max<int64_t>(1, std::min(wanted, facts.rows / rows_at_once));
   parameters.column_blocks = most;
@@ -203,15 +263,16 @@ static CudaScheduleParameters chooseParametersOf(const KernelRows& rows, const K
                                                  const ScalarBindings& sizes) {
   const RowFacts facts = rowFactsOf(rows, sizes);
   CudaScheduleParameters parameters;
-  const int64_t widest = std::max<int64_t>(1, std::min(facts.vector, kAccessBytes));
-  chooseColumns(columnFactsOf(rows, sizes, widest), target, parameters);
+  parameters.vector = std::max<int64_t>(1, std::min(facts.vector, kAccessBytes));
+  chooseColumns(columnFactsOf(rows, sizes, parameters.vector), target, parameters);
   if (!facts.has_rows) {
     parameters.vector = kAccessBytes;
     return parameters;
   }
+  if (isInColumns(rows, globalStrides(rows.fusion()))) return parameters;
   constexpr int64_t kThreadPerRow = 4;
   if (facts.rest <= kThreadPerRow) {
-    parameters.threads = 1;
+    parameters.vector = parameters.threads = 1;
     parameters.rows_per_block = 128;
     return parameters;
   }

@@ -50,15 +50,60 @@ bool isAlongRows(const KernelRows& rows, const TensorView& reduction, const Stri
   return !unit || reduction.logical()[*unit]->isReduction();
 }
 
+bool areColumnsShort(const KernelRows& rows, const Strides& strides) {
+  return std::ranges::all_of(rows.stored(), [&](const TensorView* tensor) {
+    if (!rows.hasRows(*tensor)) return true;
+    if (rows.rowsOf(*tensor).empty() || (isReduced(*tensor) && isAlongRows(rows, *tensor, strides))) return false;
+    return productOf(*tensor, rowLoopsOf(rows, *tensor).rest, {}).value_or(kShortColumn + 1) <= kShortColumn;
+  });
+}
+
+bool areColumnsAll(const KernelRows& rows) {
+  return std::ranges::any_of(rows.stored(), [&](const TensorView* tensor) {
+    if (!isReduced(*tensor) || rows.isColumnPart(*tensor)) return false;
+    const auto outermost =
+        std::ranges::find_if(tensor->logical(), [](const IterDomain* axis) { return mayBeRow(*axis); });
+    return outermost != tensor->logical().end() && (*outermost)->isReduction();
+  });
+}
+
+// Whether there are enough columns to keep a GPU busy, as far as is known.
+static bool areColumnsMany(const KernelRows& rows) {
+  constexpr int64_t kFewestBlocks = 64;
+  constexpr int64_t kLineBytes = 128;
+  std::optional<int64_t> bytes;
+  for (const TensorView* tensor : rows.stored()) {
+    if (!isReduced(*tensor)) continue;
+    const auto columns = productOf(*tensor, rowLoopsOf(rows, *tensor).rows, {});
+    if (!columns) return !areColumnsAll(rows);
+    bytes = std::max(bytes.value_or(0), *columns * sizeOf(tensor->dtype()));
+  }
+  return bytes.value_or(0) >= kFewestBlocks * kLineBytes;
+}
+
 std::optional<std::string> whyNotInColumns(const KernelRows& rows, const Strides& strides) {
   for (const TensorView* tensor : rows.stored()) {
-    if (!rows.hasRows(*tensor)) continue;
-    if (isReduced(*tensor) && isAlongRows(rows, *tensor, strides))
+    if (rows.hasRows(*tensor) && isReduced(*tensor) && isAlongRows(rows, *tensor, strides))
       return fmt::format("{} reduces rows, others columns", nameOf(*tensor));
+  }
+  if (areColumnsMany(rows) || areColumnsShort(rows, strides)) return std::nullopt;
+  for (const TensorView* tensor : rows.stored()) {
     if (!isReduced(*tensor) && rows.isFollowing(*tensor) && !rowLoopsOf(rows, *tensor).rest.empty())
-      return fmt::format("{} needs whole columns for each of their elements", nameOf(*tensor));
+      return fmt::format("{} needs whole columns for each of its elements", nameOf(*tensor));
   }
   return std::nullopt;
+}
+
+bool isInColumns(const KernelRows& rows, const Strides& strides) {
+  return !rows.isSingleBlock() && rows.columnParts().empty() && !whyNotInColumns(rows, strides);
+}
+
+bool needsWholeColumns(const KernelRows& rows, const Strides& strides) {
+  const bool are_all_columns = isInColumns(rows, strides);
+  return std::ranges::any_of(rows.stored(), [&](const TensorView* tensor) {
+    const bool may_need = isReduced(*tensor) || (are_all_columns && !rowLoopsOf(rows, *tensor).rest.empty());
+    return may_need && rows.isFollowing(*tensor);
+  });
 }
 
 std::vector<TensorView*> besideUpdates(const KernelRows& rows, const TensorView& tensor) {

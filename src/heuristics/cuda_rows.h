@@ -12,7 +12,7 @@ namespace tokamak {
 inline constexpr int64_t kWarp = 32;
 inline constexpr int64_t kAccessBytes = 16;
 
-// Of a block that reduces columns.
+// Of a block that reduces columns, at most.
 inline constexpr int64_t kColumnBlockThreads = 512;
 inline constexpr int64_t kColumnUnroll = 4;
 
@@ -35,7 +35,24 @@ bool mayShareReductions(const KernelRows& rows);
 /// Whether neighbours in memory belong to one result of a reduction (or to different ones).
 bool isAlongRows(const KernelRows& rows, const TensorView& reduction, const Strides& strides);
 
-/// Why what is computed from reductions of columns cannot be computed in blocks of columns, or nothing.
+/// Elements of a column that a thread may have all.
+inline constexpr int64_t kShortColumn = 8;
+
+/// Whether all reductions are of columns of a few elements, as is what is computed from them.
+bool areColumnsShort(const KernelRows& rows, const Strides& strides);
+
+/// Whether columns are all there is: nothing that is kept lies outside of what is reduced. Then there may be few of them, and each so long that no cache keeps
+/// those that are under way.
+bool areColumnsAll(const KernelRows& rows);
+
+/// Whether all that has rows is in blocks of columns.
+bool isInColumns(const KernelRows& rows, const Strides& strides);
+
+/// Whether something needs whole columns before it begins: blocks cannot have parts of them then.
+bool needsWholeColumns(const KernelRows& rows, const Strides& strides);
+
+/// Why what has rows should not be in blocks of columns, or nothing: some of it is reduced along rows, or there are few columns and what is computed from them needs
+/// them whole.
 std::optional<std::string> whyNotInColumns(const KernelRows& rows, const Strides& strides);
 
 /// Where the kernel updates inputs: the other stored tensors of the shape of this one; reductions have none.

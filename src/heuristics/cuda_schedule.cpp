@@ -24,17 +24,18 @@ class CudaScheduler {
       : fusion_(rows.fusion()), rows_(rows), parameters_(parameters), strides_(globalStrides(fusion_)) {}
 
   void run() {
-    const bool all_columns = !rows_.isSingleBlock() && rows_.columnParts().empty() && !whyNotInColumns(rows_, strides_);
+    const bool all_columns = isInColumns(rows_, strides_);
     std::set<const TensorView*> columns;
     for (TensorView* tensor : rows_.stored()) {
       const bool is_alone = !rows_.isFollowed(*tensor) && !rows_.isFollowing(*tensor);
-      const bool is_column = all_columns
-                                 ? (isReduced(*tensor) || rows_.isFollowing(*tensor)) && !rows_.rowsOf(*tensor).empty()
-                                 : isReduced(*tensor) && is_alone && !rows_.rowsOf(*tensor).empty() &&
-                                       !rows_.isColumnPart(*tensor) && !isAlongRows(rows_, *tensor, strides_);
+      const bool is_column = all_columns ? !rows_.rowsOf(*tensor).empty()
+                                         : isReduced(*tensor) && is_alone && !rows_.rowsOf(*tensor).empty() &&
+                                               !rows_.isColumnPart(*tensor) && !isAlongRows(rows_, *tensor, strides_);
       if (is_column) columns.insert(tensor);
     }
     has_columns_ = !columns.empty();
+    // What is known of whole columns takes registers.
+    if (needsWholeColumns(rows_, strides_)) column_unroll_ = kColumnUnroll / 2;
     if (has_columns_) parameters_.cluster = parameters_.rows_together = 1;
     if (has_columns_) parameters_.row_blocks = parameters_.stages = 0;
     parameters_.keeps_columns = parameters_.keeps_columns && !has_columns_;
@@ -43,10 +44,11 @@ class CudaScheduler {
     if (has_columns_ && parameters_.threads > 1) {
       parameters_.threads = parameters_.column_threads;
       parameters_.rows_per_block = 1;
-      parameters_.batches = 0;
+      if (!all_columns) parameters_.batches = 0;
     }
     std::set<const TensorView*> caches;
     if (columns.empty()) caches = cacheKeptValues();
+    if (all_columns && parameters_.batches > 0) caches = cacheKeptColumns();
     std::vector<ChunkTensor> chunks;
     if (parameters_.chunk > 0 && columns.empty()) chunks = chunkRows();
     const auto isChunked = [&](const TensorView* tensor) {
@@ -57,7 +59,7 @@ class CudaScheduler {
     for (TensorView* tensor : rows_.stored()) {
       if (isChunked(tensor)) continue;
       if (columns.contains(tensor))
-        scheduleColumns(*tensor);
+        scheduleColumns(*tensor, rowLoopsOf(rows_, *tensor));
       else if (!rows_.hasRows(*tensor))
         schedulePointwise(*tensor);
       else if (TensorView* computed = scheduleRowOf(*tensor); computed != tensor)
@@ -116,16 +118,38 @@ class CudaScheduler {
         if (parameters_.stages > 1) circular_buffer(cache, parameters_.stages, parameters_.stages - 1);
       }
       caches.insert(cache);
-      RowLoops loops{.rows = value.rows, .rest = value.rest};
-      std::erase_if(loops.rest, [&](int64_t axis) { return cache->axis(axis)->extent()->isConstantInt(1); });
-      for (const int64_t i : axisRange(0, cache->axisCount())) {
-        if (std::ranges::count(loops.rows, i) + std::ranges::count(loops.rest, i) == 0) loops.once.push_back(i);
-      }
-      scheduleRow(*cache, loops, /*is_kept=*/true);
+      scheduleRow(*cache, loopsOfKept(*cache, value), /*is_kept=*/true);
       // A loop of its own, so that it is stored.
       if (is_once_per_row && cache->axisCount() == row_loop_count_) split(cache, -1, fusion_.constant(1));
     }
     return caches;
+  }
+
+  // Each thread has its part of the columns in registers.
+  std::set<const TensorView*> cacheKeptColumns() {
+    constexpr int64_t kBytes = 256;
+    std::set<const TensorView*> caches;
+    for (const KeptValue& value :
+         findKeptValues(rows_, {.bytes = kBytes / (parameters_.batches * parameters_.vector)})) {
+      TensorView* cache = value.tensor;
+      if (fusion_.isInput(cache))
+        cache = cache_after(cache);
+      else if (fusion_.isOutput(cache))
+        cache = cache_fork(cache);
+      caches.insert(cache);
+      scheduleColumns(*cache, loopsOfKept(*cache, value));
+    }
+    return caches;
+  }
+
+  // The rest without what is 1 long.
+  static RowLoops loopsOfKept(const TensorView& cache, const KeptValue& value) {
+    RowLoops loops{.rows = value.rows, .rest = value.rest};
+    std::erase_if(loops.rest, [&](int64_t axis) { return cache.axis(axis)->extent()->isConstantInt(1); });
+    for (const int64_t i : axisRange(0, cache.axisCount())) {
+      if (std::ranges::count(loops.rows, i) + std::ranges::count(loops.rest, i) == 0) loops.once.push_back(i);
+    }
+    return loops;
   }
 
   // In shared memory before the first turn; each thread has what it reads itself.
@@ -317,8 +341,7 @@ class CudaScheduler {
   }
 
   // Columns over the threads along x, what is reduced over those along y.
-  void scheduleColumns(TensorView& tensor) {
-    const RowLoops loops = rowLoopsOf(rows_, tensor);
+  void scheduleColumns(TensorView& tensor, const RowLoops& loops) {
     const int64_t reduced = mergeRowsAndRest(tensor, loops) + 2;
     const int64_t vector = vectorOfColumns(tensor);
     split(&tensor, 0, fusion_.constant(vector));
@@ -333,17 +356,20 @@ class CudaScheduler {
         split(&tensor, inner, fusion_.constant(parameters_.column_blocks), SplitSide::Outer);
         parallelize(&tensor, inner++, ParallelType::BIDy);
       }
-      split(&tensor, inner, fusion_.constant(reducedThreads()));
-      split(&tensor, inner, fusion_.constant(kColumnUnroll));
-      parallelize(&tensor, inner + 1, ParallelType::Unroll);
-      parallelize(&tensor, inner + 2, ParallelType::TIDy);
+      if (parameters_.across > 1) {
+        split(&tensor, inner, fusion_.constant(parameters_.across));
+        parallelize(&tensor, inner + 1, ParallelType::TIDy);
+      }
+      const auto turns = tensor.axis(inner)->visibleExtent()->constantInt();
+      const bool is_short = turns && *turns <= std::max(kShortColumn, parameters_.batches);
+      if (!is_short) split(&tensor, inner++, fusion_.constant(column_unroll_));
+      parallelize(&tensor, inner, ParallelType::Unroll);
     }
     AxisNumbers order = axisRange(0, tensor.axisCount());
     std::rotate(order.begin() + 2, order.begin() + 3, order.end());
     reorder(&tensor, order);
     if (vector > 1) parallelize(&tensor, tensor.axisCount() - 1, ParallelType::Vectorize);
   }
-  int64_t reducedThreads() const { return kColumnBlockThreads / parameters_.column_threads; }
   int64_t vectorOfColumns(const TensorView& tensor) const {
     IntervalAnalysis analysis;
     analysis.assumeExtents(fusion_);
@@ -374,7 +400,7 @@ class CudaScheduler {
     mergeRange(tensor, 0, count);
     const int64_t vector = vectorOfElements(tensor);
     // The threads that the block has anyway.
-    const int64_t across = has_columns_ ? reducedThreads() : parameters_.threads > 1 ? parameters_.rows_per_block : 1;
+    const int64_t across = has_columns_ ? parameters_.across : parameters_.threads > 1 ? parameters_.rows_per_block : 1;
     const int64_t along = has_columns_              ? parameters_.column_threads
                           : parameters_.threads > 1 ? parameters_.threads
                                                     : 128;
@@ -395,6 +421,7 @@ class CudaScheduler {
   CudaScheduleParameters parameters_;
   Strides strides_;
   bool has_columns_ = false;
+  int64_t column_unroll_ = kColumnUnroll;
   bool may_tile_ = false;
   std::vector<TensorView*> tiles_;
   std::set<const TensorView*> kept_columns_;

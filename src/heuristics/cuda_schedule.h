@@ -21,8 +21,8 @@ struct CudaScheduleParameters {
   int64_t column_blocks = 1;   ///< blocks that share the elements of a column
   int64_t row_parts =
       1;  ///< blocks that share the elements of a row, of which the last to be done combines what they have
-  /// Of the 512 threads of a block that reduces columns those along the columns, a power of two; the others are across.
-  int64_t column_threads = 32;
+  int64_t column_threads = 32;  ///< of a block that reduces columns, along these; a power of two
+  int64_t across = 16;          ///< and so many times that many across: threads that share a column; a power of two
   /// Vectors of a chunk (heuristics/chunked_maxima.h), of rows that are not kept; 0: a maximum is complete before a sum of exponentials begins.
   int64_t chunk = 0;
   /// Buffers in shared memory for the inputs that are kept of a row, filled asynchronously, all but one of them ahead; 0: these are kept in registers.

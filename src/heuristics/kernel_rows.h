@@ -61,6 +61,7 @@ class KernelRows {
   bool isSingleBlock() const { return is_single_block_; }
   /// A reduction over a few elements that is read otherwise than row by row: it is computed wherever it is read.
   bool isExpression(const TensorView& tensor) const { return expressions_.contains(&tensor); }
+  bool hasExpressions() const { return !expressions_.empty(); }
 
  private:
   std::optional<std::string> findAll(WholeReductions whole);

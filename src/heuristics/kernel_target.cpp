@@ -72,7 +72,7 @@ static std::optional<std::string> whyNotTogether(const KernelRows& rows) {
 }
 
 std::optional<std::string> whyNoKernel(Fusion& fusion, const KernelTarget& target) {
-  splitOutputs(fusion);
+  splitOutputs(fusion, target.kind);
   KernelRows rows(fusion);
   if (auto problem = rows.find(WholeReductions::Refused)) return problem;
   if (auto problem = whyNotTogether(rows)) return problem;

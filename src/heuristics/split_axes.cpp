@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "compute/reshape_groups.h"
 #include "graph/rebuild.h"
+#include "heuristics/cuda_rows.h"
 #include "heuristics/kernel_rows.h"
 #include "ir/clone.h"
 #include "ir/elementwise.h"
@@ -287,10 +288,22 @@ bool mayBeSplit(const Fusion& program) {
          !isScheduled(program);
 }
 
-bool splitOutputs(Fusion& program, std::span<AxisParts> parts) {
-  if (!mayBeSplit(program) || !AxisSplitter(program).hasMerges() || isKernel(program)) return false;
+// Whether reductions of a few elements are columns, none of which is computed wherever it is read.
+bool hasShortColumns(Fusion& program) {
+  KernelRows rows(program);
+  return !rows.find(WholeReductions::Refused) && !rows.hasExpressions() &&
+         areColumnsShort(rows, globalStrides(program));
+}
+
+bool splitOutputs(Fusion& program, TargetKind target, std::span<AxisParts> parts) {
+  if (!mayBeSplit(program) || !AxisSplitter(program).hasMerges()) return false;
+  KernelRows whole(program);
+  const bool is_kernel = !whole.find(WholeReductions::Refused);
+  if (is_kernel && (target == TargetKind::Cpu || !whole.hasExpressions())) return false;
+  const std::unique_ptr<Fusion> trial = cloneFusion(program);
   std::vector<AxisParts> tried(parts.begin(), parts.end());
-  return splitOutputsOf(*cloneFusion(program), tried) && splitOutputsOf(program, parts);
+  if (!splitOutputsOf(*trial, tried) || (is_kernel && !hasShortColumns(*trial))) return false;
+  return splitOutputsOf(program, parts);
 }
 
 bool splitInputs(Fusion& program, std::span<AxisParts> parts) {
@@ -302,15 +315,15 @@ bool splitInputs(Fusion& program, std::span<AxisParts> parts) {
 
 }  // namespace
 
-bool splitOutputs(Fusion& program) {
+bool splitOutputs(Fusion& program, TargetKind target) {
   std::vector<AxisParts> parts = unsplitParts(program.outputs());
-  return splitOutputs(program, parts);
+  return splitOutputs(program, target, parts);
 }
 
-std::vector<AxisParts> splitAxes(Fusion& program) {
+std::vector<AxisParts> splitAxes(Fusion& program, TargetKind target) {
   std::vector<AxisParts> inputs = unsplitParts(tensorsOf(program.inputs()));
   std::vector<AxisParts> outputs = unsplitParts(program.outputs());
-  const bool has_outputs = splitOutputs(program, outputs);
+  const bool has_outputs = splitOutputs(program, target, outputs);
   if (!splitInputs(program, inputs) && !has_outputs) return {};
   inputs.insert(inputs.end(), outputs.begin(), outputs.end());
   return inputs;

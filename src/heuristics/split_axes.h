@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "device/device.h"
+#include "heuristics/kernel_target.h"
 #include "ir/fusion.h"
 
 namespace tokamak {
@@ -20,11 +21,12 @@ namespace tokamak {
 using AxisParts = std::vector<size_t>;
 
 /// Gives outputs in more axes if the program is a kernel with rows only then. False, with nothing changed, if it is one anyway, is none, or has a schedule.
-bool splitOutputs(Fusion& program);
+/// On a GPU also if reductions of a few elements are columns then that a thread has whole, instead of being computed wherever they are read.
+bool splitOutputs(Fusion& program, TargetKind target);
 
 /// The same, and takes inputs in more axes where all that reads them does. What became of the axes of the tensors that it takes and gives, the inputs first;
 /// empty where nothing was changed.
-std::vector<AxisParts> splitAxes(Fusion& program);
+std::vector<AxisParts> splitAxes(Fusion& program, TargetKind target);
 
 /// The operands of the changed program for those of the unchanged one. Errors: Bind when an axis has not as many elements as its parts.
 std::vector<OperandDesc> splitOperands(const Fusion& program, std::span<const AxisParts> parts,

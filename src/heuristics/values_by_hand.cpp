@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/error.h"
 
@@ -10,60 +14,66 @@ namespace tokamak {
 
 namespace {
 
-// Everything that a value may be given for.
-struct HandValues {
-  CudaScheduleParameters parameters;
-  int64_t keeps_columns = 0;
-  int64_t parts = 0;
+struct HandValue {
+  std::string_view name;
+  std::variant<int64_t*, bool*> place;
 };
 
-void take(std::string_view values, HandValues& into) {
-  CudaScheduleParameters& parameters = into.parameters;
-  const std::pair<std::string_view, int64_t*> names[] = {{"vector", &parameters.vector},
-                                                         {"threads", &parameters.threads},
-                                                         {"batches", &parameters.batches},
-                                                         {"rows", &parameters.rows_per_block},
-                                                         {"unroll", &parameters.unroll},
-                                                         {"column_blocks", &parameters.column_blocks},
-                                                         {"row_parts", &parameters.row_parts},
-                                                         {"chunk", &parameters.chunk},
-                                                         {"stages", &parameters.stages},
-                                                         {"column_threads", &parameters.column_threads},
-                                                         {"cluster", &parameters.cluster},
-                                                         {"row_blocks", &parameters.row_blocks},
-                                                         {"together", &parameters.rows_together},
-                                                         {"keep_columns", &into.keeps_columns},
-                                                         {"parts", &into.parts}};
+// Everything that a value may be given for.
+std::vector<HandValue> handValues(CudaScheduleParameters& parameters, int64_t& parts) {
+  return {{"vector", &parameters.vector},
+          {"threads", &parameters.threads},
+          {"batches", &parameters.batches},
+          {"rows", &parameters.rows_per_block},
+          {"unroll", &parameters.unroll},
+          {"column_blocks", &parameters.column_blocks},
+          {"column_threads", &parameters.column_threads},
+          {"across", &parameters.across},
+          {"row_parts", &parameters.row_parts},
+          {"chunk", &parameters.chunk},
+          {"stages", &parameters.stages},
+          {"keep_columns", &parameters.keeps_columns},
+          {"cluster", &parameters.cluster},
+          {"row_blocks", &parameters.row_blocks},
+          {"together", &parameters.rows_together},
+          {"parts", &parts}};
+}
+
+void take(std::string_view values, CudaScheduleParameters& parameters, int64_t& parts) {
+  const std::vector<HandValue> known = handValues(parameters, parts);
   while (!values.empty()) {
     const std::string_view each = values.substr(0, values.find(','));
     values.remove_prefix(std::min(values.size(), each.size() + 1));
     const size_t sign = each.find('=');
-    const auto* found = std::ranges::find(names, each.substr(0, sign), &std::pair<std::string_view, int64_t*>::first);
+    const auto found = std::ranges::find(known, each.substr(0, sign), &HandValue::name);
     int64_t value = -1;
     const std::string_view digits = sign == std::string_view::npos ? "" : each.substr(sign + 1);
     const auto end = std::from_chars(digits.data(), digits.data() + digits.size(), value).ptr;
-    TK_REQUIRE(found != std::end(names) && value >= 0 && end == digits.data() + digits.size(), Usage,
-               "schedule by hand: {} is no value; legal are vector, threads, batches, rows, unroll, column_blocks, "
-               "column_threads, row_parts, chunk, stages, keep_columns, cluster, row_blocks, together and parts with = "
-               "and a number, separated by commas",
-               each);
-    *found->second = value;
+    if (found == known.end() || value < 0 || end != digits.data() + digits.size()) {
+      std::vector<std::string_view> names;
+      for (const HandValue& legal : known) names.push_back(legal.name);
+      TK_RAISE(Usage, "schedule by hand: {} is no value; legal are {} with = and a number, separated by commas", each,
+               fmt::join(names, ", "));
+    }
+    if (auto* const* number = std::get_if<int64_t*>(&found->place))
+      **number = value;
+    else
+      *std::get<bool*>(found->place) = value != 0;
   }
 }
 
 }  // namespace
 
 CudaScheduleParameters withValues(CudaScheduleParameters parameters, std::string_view values) {
-  HandValues all{.parameters = parameters, .keeps_columns = parameters.keeps_columns ? 1 : 0};
-  take(values, all);
-  all.parameters.keeps_columns = all.keeps_columns != 0;
-  return all.parameters;
+  int64_t parts = 0;
+  take(values, parameters, parts);
+  return parameters;
 }
 
 int64_t partsByHand(int64_t chosen, std::string_view values) {
-  HandValues all{.parameters = {}, .parts = chosen};
-  take(values, all);
-  return all.parts;
+  CudaScheduleParameters parameters;
+  take(values, parameters, chosen);
+  return chosen;
 }
 
 }  // namespace tokamak

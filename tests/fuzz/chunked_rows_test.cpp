@@ -227,7 +227,8 @@ struct ChunkCase {
     if (is_simplified) {
       fusion = simplifyFusion(*fusion);
     }
-    const KernelRecipe recipe = {.extents = ExtentPolicy::Divisors,
+    const KernelRecipe recipe = {.target = TargetKind::Cuda,
+                                 .extents = ExtentPolicy::Divisors,
                                  .schedule = [&](Fusion& program, const ScalarBindings& sizes) {
                                    const KernelRows rows = requireRows(program);
                                    const CudaScheduleParameters legal = legalParameters(rows, parameters, sizes);
@@ -405,22 +406,23 @@ PreparedKernel prepare(const LongRow& row) {
     const std::vector<int64_t> extents = sizesOf(*tensor, bindings);
     operands.push_back({tensor->dtype(), extents, freshStrides(*tensor, extents), 256});
   }
-  return prepareKernel(
-      *fusion, operands, bindings,
-      {.extents = ExtentPolicy::Divisors, .schedule = [&](Fusion& program, const ScalarBindings& sizes) {
-         const KernelRows rows = requireRows(program);
-         CudaScheduleParameters parameters = chooseCudaParameters(rows, hopperTarget(), sizes);
-         if (row.chunk > 0) {
-           parameters.cluster = 1;
-           parameters.row_blocks = 0;
-           parameters.batches = 0;
-           parameters.threads = row.threads;
-           parameters.chunk = row.chunk;
-           parameters = legalParameters(rows, parameters, sizes);
-         }
-         ASSERT_GT(parameters.chunk, 0);
-         scheduleForCuda(rows, parameters);
-       }});
+  return prepareKernel(*fusion, operands, bindings,
+                       {.target = TargetKind::Cuda,
+                        .extents = ExtentPolicy::Divisors,
+                        .schedule = [&](Fusion& program, const ScalarBindings& sizes) {
+                          const KernelRows rows = requireRows(program);
+                          CudaScheduleParameters parameters = chooseCudaParameters(rows, hopperTarget(), sizes);
+                          if (row.chunk > 0) {
+                            parameters.cluster = 1;
+                            parameters.row_blocks = 0;
+                            parameters.batches = 0;
+                            parameters.threads = row.threads;
+                            parameters.chunk = row.chunk;
+                            parameters = legalParameters(rows, parameters, sizes);
+                          }
+                          ASSERT_GT(parameters.chunk, 0);
+                          scheduleForCuda(rows, parameters);
+                        }});
 }
 
 TEST(ChunkedRows, TakeRegistersOnly) {

@@ -19,7 +19,7 @@ fusion f(T0: f32[rows, heads, 64], T1: f32[rows, heads * 64]) -> T5 {
 
 TEST(SplitAxes, AreGivenInTheAxesThatWereMerged) {
   const auto fusion = fusionFrom(kHeads);
-  EXPECT_EQ(splitAxes(*fusion), (std::vector<AxisParts>{{1, 1, 1}, {1, 2}, {1, 2}}));
+  EXPECT_EQ(splitAxes(*fusion, TargetKind::Cpu), (std::vector<AxisParts>{{1, 1, 1}, {1, 2}, {1, 2}}));
   const TensorView& output = *fusion->outputs()[0];
   EXPECT_EQ(describe(output), "f32[rows, heads, 64]");
   EXPECT_EQ(output.label(), 5);
@@ -39,7 +39,7 @@ fusion f(T0: f32[a, b, c, d]) -> T5 {
   T4 = reshape(T3, shape=[a, b * (c * d)])
   T5 = neg(T4)
 })");
-  EXPECT_EQ(splitAxes(*fusion), (std::vector<AxisParts>{{1, 1, 1, 1}, {1, 3}}));
+  EXPECT_EQ(splitAxes(*fusion, TargetKind::Cpu), (std::vector<AxisParts>{{1, 1, 1, 1}, {1, 3}}));
   EXPECT_EQ(describe(*fusion->outputs()[0]), "f32[a, b, c, d]");
 }
 
@@ -55,7 +55,7 @@ fusion f(T0: bf16[a, b, c], T1: bf16[b * c]) -> (T7, T8) {
   T7 = cast(T6, dtype=bf16)
   T8 = neg(T0)
 })");
-  EXPECT_EQ(splitAxes(*fusion), (std::vector<AxisParts>{{1, 1, 1}, {1}, {1, 2}, {1, 1, 1}}));
+  EXPECT_EQ(splitAxes(*fusion, TargetKind::Cpu), (std::vector<AxisParts>{{1, 1, 1}, {1}, {1, 2}, {1, 1, 1}}));
   EXPECT_EQ(describe(*fusion->outputs()[0]), "bf16[a, b, c]");
   EXPECT_EQ(describe(*fusion->outputs()[1]), "f32[a, b, c]");
 }
@@ -64,7 +64,7 @@ fusion f(T0: bf16[a, b, c], T1: bf16[b * c]) -> (T7, T8) {
 TEST(SplitAxes, InputsAreTakenInTheAxesThatTheyAreReadIn) {
   const auto inputsOf = [](std::string_view text) {
     const auto fusion = fusionFrom(text);
-    splitAxes(*fusion);
+    splitAxes(*fusion, TargetKind::Cpu);
     std::string shapes;
     for (const TensorView* input : tensorsOf(fusion->inputs())) shapes += describe(*input) + " ";
     EXPECT_EQ(requireRows(*fusion).isSingleBlock(), false);
@@ -108,7 +108,7 @@ TEST(SplitAxes, StayWhereNothingIsGained) {
   const auto isLeft = [](std::string_view text) {
     const auto fusion = fusionFrom(text);
     const std::string before = describe(*fusion->outputs()[0]);
-    return splitAxes(*fusion).empty() && describe(*fusion->outputs()[0]) == before;
+    return splitAxes(*fusion, TargetKind::Cpu).empty() && describe(*fusion->outputs()[0]) == before;
   };
   // Rows are whole as it is.
   EXPECT_TRUE(isLeft("fusion f(T0: f32[a, b, c]) -> T1 { T1 = exp(reshape(T0, shape=[a, b * c])) }"));
@@ -140,7 +140,7 @@ schedule {
 
 TEST(SplitAxes, AreViewsOfAnyMemory) {
   const auto fusion = fusionFrom(kHeads);
-  const std::vector<AxisParts> parts = splitAxes(*fusion);
+  const std::vector<AxisParts> parts = splitAxes(*fusion, TargetKind::Cpu);
   ScalarBindings sizes;
   for (Scalar* symbol : fusion->allSymbols()) sizes[symbol] = int64_t{symbol->name() == "rows" ? 5 : 3};
   const std::vector<OperandDesc> given = {{DataType::F32, {5, 3, 64}, {192, 64, 1}, 16},

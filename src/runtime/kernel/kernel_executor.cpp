@@ -57,7 +57,7 @@ KernelExecutor::KernelExecutor(const Fusion& program, std::vector<bool> is_param
                                const KernelExecutorOptions& options)
     : program_(cloneFusion(program)),
       symbols_(structuralFormOf(*program_).symbols),
-      parts_(splitAxes(*program_)),
+      parts_(splitAxes(*program_, options.target.kind)),
       is_parameter_(std::move(is_parameter)),
       options_(options),
       chooser_(*program_, symbols_, policyFor(options.target)),

@@ -64,7 +64,7 @@ PreparedKernel prepareKernel(const Fusion& program, std::span<const OperandDesc>
     values.push_back(found == bindings.end() ? std::nullopt : std::optional(found->second));
     if (values.back()) sizes[symbols.back()] = *values.back();
   }
-  const std::vector<AxisParts> parts = splitAxes(split);
+  const std::vector<AxisParts> parts = splitAxes(split, recipe.target);
   const std::vector<OperandDesc> given = splitOperands(split, parts, operands, sizes);
   const ShapeChooser chooser(split, symbols, recipe.extents);
   const KernelShape shape = chooser.choose(given, values);

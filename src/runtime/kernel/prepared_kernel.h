@@ -25,6 +25,7 @@ struct PreparedKernel {
 
 /// How a program becomes a kernel.
 struct KernelRecipe {
+  TargetKind target = TargetKind::Cpu;
   ExtentPolicy extents = ExtentPolicy::Open;
   /// Gives the tensors their schedule; asked only if they have none.
   std::function<void(Fusion& fusion, const ScalarBindings& sizes)> schedule;

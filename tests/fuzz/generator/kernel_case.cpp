@@ -120,10 +120,11 @@ KernelWay wideCpuWay(uint64_t seed) {
                      }}};
 }
 
-// Clusters, turns, rows together, inputs in shared memory; half of the seeds have none.
+// Threads across columns. Clusters, turns, rows together, inputs in shared memory; half of the seeds have none.
 static void shareRows(CudaScheduleParameters& parameters, uint64_t seed) {
   std::mt19937_64 random(~seed);
   const auto pick = [&](std::initializer_list<int64_t> values) { return values.begin()[random() % values.size()]; };
+  parameters.across = pick({1, 2, 4, 16});
   if (random() % 2 == 0) return;
   parameters.cluster = pick({1, 2, 3, 4, 8});
   parameters.row_blocks = pick({0, 0, 2, 3});
@@ -146,7 +147,8 @@ KernelWay smallCudaWay(uint64_t seed) {
   parameters.column_threads = pick({32, 16, 8, 1});
   shareRows(parameters, seed);
   return {.target = hopperTarget(),
-          .recipe = {.extents = random() % 4 == 0 ? ExtentPolicy::Divisors : ExtentPolicy::Open,
+          .recipe = {.target = TargetKind::Cuda,
+                     .extents = random() % 4 == 0 ? ExtentPolicy::Divisors : ExtentPolicy::Open,
                      .schedule = [parameters](Fusion& fusion, const ScalarBindings& sizes) {
                        KernelRows rows(fusion);
                        const auto problem = rows.find(WholeReductions::SingleBlock);
@@ -172,7 +174,8 @@ KernelWay cudaWay(uint64_t seed) {
   parameters.row_blocks = 0;
   const bool is_chosen = random() % 2 == 0;
   return {.target = hopperTarget(),
-          .recipe = {.extents = random() % 4 != 0 ? ExtentPolicy::Divisors : ExtentPolicy::Open,
+          .recipe = {.target = TargetKind::Cuda,
+                     .extents = random() % 4 != 0 ? ExtentPolicy::Divisors : ExtentPolicy::Open,
                      .schedule = [parameters, is_chosen](Fusion& fusion, const ScalarBindings& sizes) {
                        KernelRows rows(fusion);
                        const auto problem = rows.find(WholeReductions::SingleBlock);
