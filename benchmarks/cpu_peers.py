@@ -54,9 +54,15 @@ def _dropout(xp: Any, x: Array) -> Array:
     return xp.where(_kept(xp, x.shape), x * (1 / 0.9), 0)
 
 
-def _softmax(xp: Any, x: Array) -> Array:
-    e = xp.exp(x - x.max(axis=-1, keepdims=True))
-    return e * (1 / e.sum(axis=-1, keepdims=True))
+def _softmax(xp: Any, x: Array, axis: int = -1) -> Array:
+    e = xp.exp(x - x.max(axis=axis, keepdims=True))
+    return e * (1 / e.sum(axis=axis, keepdims=True))
+
+
+def _layer_norm_channels(xp: Any, x: Array, weight: Array, bias: Array) -> Array:
+    centred = x - x.mean(axis=1, keepdims=True)
+    rstd = 1 / xp.sqrt((centred * centred).mean(axis=1, keepdims=True) + 1e-5)
+    return centred * rstd * weight[:, None] + bias[:, None]
 
 
 def _layer_norm(xp: Any, x: Array, weight: Array, bias: Array) -> Array:
@@ -193,6 +199,9 @@ def peerOf(program: str, sizes: dict[str, int]) -> Peer:  # noqa: N802
         "batch_norm_bwd_channels_last": Peer(_batch_norm_backward(3), (3, 3, 0, 0, 0), (3, 0, 0)),
         "batch_norm_bwd_channels_first": Peer(_batch_norm_backward(1), (1, 1, 0, 0, 0), (1, 0, 0)),
         "group_norm_fwd": Peer(_group_norm, (0, None, None)),
+        "softmax_channels": Peer(lambda xp, x: _softmax(xp, x, axis=1), (0,)),
+        "layer_norm_channels": Peer(_layer_norm_channels, (0, None, None)),
+        "sum_heads": Peer(lambda xp, x: x.sum(axis=2), (0,)),
         "sum_inner": Peer(lambda xp, x: x.sum(axis=1), (0,)),
         "sum_outer": Peer(lambda xp, x: x.sum(axis=0), (0,), ("sum",)),
         "gelu_bwd_sum_outer": Peer(

@@ -52,6 +52,7 @@ FLOPS = {
     "dropout_add": 20,
     "dropout_layer_norm": 28,
     "softmax_fwd": 30,
+    "softmax_channels": 30,
     "cross_entropy_fwd": 29,
     "cross_entropy_bwd": 29,
 }

@@ -109,6 +109,11 @@ def torch_peers(torch: Any, sizes: dict[str, int]) -> dict[str, TorchPeer]:
     def gelu_backward(grad: Tensor, x: Tensor, bias: Tensor) -> Tensor:
         return aten.gelu_backward(grad, x + bias, approximate="tanh")
 
+    def layer_norm_channels(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        wide = x.float()
+        var, mean = torch.var_mean(wide, 1, correction=0, keepdim=True)
+        return ((wide - mean) * torch.rsqrt(var + 1e-5) * weight[:, None] + bias[:, None]).to(x.dtype)
+
     def cross_entropy(x: Tensor, label: Tensor) -> Tensor:
         return f.cross_entropy(x.float(), label, reduction="none").to(x.dtype)
 
@@ -136,6 +141,9 @@ def torch_peers(torch: Any, sizes: dict[str, int]) -> dict[str, TorchPeer]:
         "batch_norm_fwd_channels_first": same(batch_norm(is_last=False)),
         "batch_norm_bwd_channels_last": same(batch_norm_backward),
         "group_norm_fwd": same(lambda x, w, b: f.group_norm(x, 32, w, b)),
+        "softmax_channels": same(lambda x: f.softmax(x, 1)),
+        "layer_norm_channels": same(layer_norm_channels),
+        "sum_heads": same(lambda x: x.sum(2)),
         "sum_inner": same(lambda x: x.sum(1)),
         "sum_outer": same(lambda x: x.sum(0)),
         "gelu_bwd_sum_outer": same(lambda g, x, b: gelu_backward(g, x, b).sum(0)),

@@ -70,7 +70,9 @@ static bool canKeepColumns(const KernelRows& rows, const CudaScheduleParameters&
 CudaScheduleParameters legalParameters(const KernelRows& rows, CudaScheduleParameters parameters,
                                        const ScalarBindings& sizes, const KernelTarget& target) {
   const RowFacts facts = rowFactsOf(rows, sizes);
-  if (needsWholeColumns(rows, globalStrides(rows.fusion()))) parameters.column_blocks = 1;
+  const bool is_in_columns = isInColumns(rows, globalStrides(rows.fusion()));
+  const bool needs_columns = needsWholeColumns(rows, is_in_columns);
+  if (needs_columns) parameters.column_blocks = 1;
   const auto power = [](int64_t value, int64_t most) {
     return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::clamp<int64_t>(value, 1, most))));
   };
@@ -83,8 +85,7 @@ CudaScheduleParameters legalParameters(const KernelRows& rows, CudaScheduleParam
     return parameters;
   }
   parameters.vector = std::min(parameters.vector, facts.vector);
-  const bool keeps_columns = isInColumns(rows, globalStrides(rows.fusion())) && canKeepColumns(rows, parameters) &&
-                             needsWholeColumns(rows, globalStrides(rows.fusion()));
+  const bool keeps_columns = is_in_columns && needs_columns && canKeepColumns(rows, parameters);
   const int64_t column_batches = keeps_columns ? parameters.batches : 0;
   parameters.rows_per_block =
       std::clamp<int64_t>(target.threads_per_block / parameters.threads, 1, parameters.rows_per_block);
@@ -107,7 +108,7 @@ CudaScheduleParameters legalParameters(const KernelRows& rows, CudaScheduleParam
   const bool may_join = parameters.batches > 0 && parameters.rows_per_block == 1 && !parameters.spreads_rows;
   parameters.rows_together = may_join ? std::clamp<int64_t>(parameters.rows_together, 1, kMostTogether) : 1;
   chooseLegalStages(rows, facts, target, parameters);
-  if (keeps_columns) parameters.batches = column_batches;
+  if (is_in_columns) parameters.batches = column_batches;
   return parameters;
 }
 
@@ -131,7 +132,8 @@ struct ColumnFacts {
   bool is_constant = true;  // how many rows there are
 };
 
-static ColumnFacts columnFactsOf(const KernelRows& rows, const ScalarBindings& sizes, int64_t widest) {
+static ColumnFacts columnFactsOf(const KernelRows& rows, bool is_in_columns, const ScalarBindings& sizes,
+                                 int64_t widest) {
   constexpr int64_t kMany = 1 << 20;
   ColumnFacts facts;
   for (const TensorView* tensor : columnReductions(rows)) {
@@ -146,7 +148,7 @@ static ColumnFacts columnFactsOf(const KernelRows& rows, const ScalarBindings& s
     facts.is_constant = facts.is_constant && productOf(*tensor, loops.rest, {}).has_value();
     facts.may_split = facts.may_split && columns && reduced;
   }
-  facts.may_split = facts.may_split && !needsWholeColumns(rows, globalStrides(rows.fusion()));
+  facts.may_split = facts.may_split && !needsWholeColumns(rows, is_in_columns);
   return facts;
 }
 
@@ -264,12 +266,13 @@ static CudaScheduleParameters chooseParametersOf(const KernelRows& rows, const K
   const RowFacts facts = rowFactsOf(rows, sizes);
   CudaScheduleParameters parameters;
   parameters.vector = std::max<int64_t>(1, std::min(facts.vector, kAccessBytes));
-  chooseColumns(columnFactsOf(rows, sizes, parameters.vector), target, parameters);
+  const bool is_in_columns = isInColumns(rows, globalStrides(rows.fusion()));
+  chooseColumns(columnFactsOf(rows, is_in_columns, sizes, parameters.vector), target, parameters);
   if (!facts.has_rows) {
     parameters.vector = kAccessBytes;
     return parameters;
   }
-  if (isInColumns(rows, globalStrides(rows.fusion()))) return parameters;
+  if (is_in_columns) return parameters;
   constexpr int64_t kThreadPerRow = 4;
   if (facts.rest <= kThreadPerRow) {
     parameters.vector = parameters.threads = 1;

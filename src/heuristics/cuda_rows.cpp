@@ -46,8 +46,10 @@ bool mayShareReductions(const KernelRows& rows) {
 }
 
 bool isAlongRows(const KernelRows& rows, const TensorView& reduction, const Strides& strides) {
-  const auto unit = AxisGroups(rows.fusion(), reduction, strides).unitAxis();
-  return !unit || reduction.logical()[*unit]->isReduction();
+  return rows.remembered(reduction, [&] {
+    const auto unit = AxisGroups(rows.fusion(), reduction, strides).unitAxis();
+    return !unit || reduction.logical()[*unit]->isReduction();
+  });
 }
 
 bool areColumnsShort(const KernelRows& rows, const Strides& strides) {
@@ -69,7 +71,7 @@ bool areColumnsAll(const KernelRows& rows) {
 
 // Whether there are enough columns to keep a GPU busy, as far as is known.
 static bool areColumnsMany(const KernelRows& rows) {
-  constexpr int64_t kFewestBlocks = 64;
+  constexpr int64_t kFewestBlocks = 96;
   constexpr int64_t kLineBytes = 128;
   std::optional<int64_t> bytes;
   for (const TensorView* tensor : rows.stored()) {
@@ -98,10 +100,9 @@ bool isInColumns(const KernelRows& rows, const Strides& strides) {
   return !rows.isSingleBlock() && rows.columnParts().empty() && !whyNotInColumns(rows, strides);
 }
 
-bool needsWholeColumns(const KernelRows& rows, const Strides& strides) {
-  const bool are_all_columns = isInColumns(rows, strides);
+bool needsWholeColumns(const KernelRows& rows, bool is_in_columns) {
   return std::ranges::any_of(rows.stored(), [&](const TensorView* tensor) {
-    const bool may_need = isReduced(*tensor) || (are_all_columns && !rowLoopsOf(rows, *tensor).rest.empty());
+    const bool may_need = isReduced(*tensor) || (is_in_columns && !rowLoopsOf(rows, *tensor).rest.empty());
     return may_need && rows.isFollowing(*tensor);
   });
 }

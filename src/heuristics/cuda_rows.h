@@ -48,8 +48,8 @@ bool areColumnsAll(const KernelRows& rows);
 /// Whether all that has rows is in blocks of columns.
 bool isInColumns(const KernelRows& rows, const Strides& strides);
 
-/// Whether something needs whole columns before it begins: blocks cannot have parts of them then.
-bool needsWholeColumns(const KernelRows& rows, const Strides& strides);
+/// Whether something needs whole columns before it begins: blocks cannot have parts of them then. `is_in_columns`: isInColumns of these rows.
+bool needsWholeColumns(const KernelRows& rows, bool is_in_columns);
 
 /// Why what has rows should not be in blocks of columns, or nothing: some of it is reduced along rows, or there are few columns and what is computed from them needs
 /// them whole.

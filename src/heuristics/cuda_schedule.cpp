@@ -35,7 +35,7 @@ class CudaScheduler {
     }
     has_columns_ = !columns.empty();
     // What is known of whole columns takes registers.
-    if (needsWholeColumns(rows_, strides_)) column_unroll_ = kColumnUnroll / 2;
+    if (needsWholeColumns(rows_, all_columns)) column_unroll_ = kColumnUnroll / 2;
     if (has_columns_) parameters_.cluster = parameters_.rows_together = 1;
     if (has_columns_) parameters_.row_blocks = parameters_.stages = 0;
     parameters_.keeps_columns = parameters_.keeps_columns && !has_columns_;

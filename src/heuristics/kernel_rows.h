@@ -1,6 +1,7 @@
 // KernelRows: which tensors of a kernel are stored, and along which of their axes those that read reductions go with them.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -62,6 +63,12 @@ class KernelRows {
   /// A reduction over a few elements that is read otherwise than row by row: it is computed wherever it is read.
   bool isExpression(const TensorView& tensor) const { return expressions_.contains(&tensor); }
   bool hasExpressions() const { return !expressions_.empty(); }
+  /// What `find` says of the reduction, asked once. For one question only: isAlongRows (heuristics/cuda_rows).
+  bool remembered(const TensorView& reduction, const std::function<bool()>& find) const {
+    const auto [known, is_new] = remembered_.try_emplace(&reduction);
+    if (is_new) known->second = find();
+    return known->second;
+  }
 
  private:
   std::optional<std::string> findAll(WholeReductions whole);
@@ -83,6 +90,7 @@ class KernelRows {
   std::set<const TensorView*> followed_;
   std::set<const TensorView*> following_;
   std::set<const TensorView*> expressions_;
+  mutable std::map<const TensorView*, bool> remembered_;
   bool is_changed_ = false;  // something became an expression
   bool is_single_block_ = false;
   bool may_have_parts_ = true;

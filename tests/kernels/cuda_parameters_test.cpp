@@ -32,6 +32,75 @@ TEST(CudaParameters, ColumnsHaveAsManyBlocksAsRunAtOnce) {
   }
 }
 
+// Columns of a few elements are each in one thread; of more, as many threads are across as have rows to add up.
+TEST(CudaParameters, ThreadsAcrossColumnsHaveRowsEach) {
+  const auto sumOf = [](int64_t rows) {
+    return chosenFor(fmt::format("fusion f(T0: f32[64, {}, 65536]) -> T1 {{ T1 = sum(neg(T0), axes=[1]) }}", rows));
+  };
+  for (const auto& [rows, threads, across] : {std::tuple{2, 128, 1}, std::tuple{8, 128, 1}, std::tuple{9, 32, 4},
+                                              std::tuple{32, 32, 8}, std::tuple{1024, 32, 16}}) {
+    EXPECT_EQ(sumOf(rows).column_threads, threads) << rows;
+    EXPECT_EQ(sumOf(rows).across, across) << rows;
+    EXPECT_EQ(sumOf(rows).column_blocks, 1) << rows;
+  }
+}
+
+// What follows columns has all of them in its block: in registers, a few rows in each thread, or read again.
+TEST(CudaParameters, WholeColumnsAreKept) {
+  struct Case {
+    int64_t rows;
+    int64_t vector;
+    int64_t threads;
+    int64_t across;
+    int64_t batches;
+  };
+  for (const Case& each : {Case{4, 8, 128, 1, 4}, Case{16, 4, 64, 2, 8}, Case{64, 4, 32, 8, 8}, Case{512, 4, 8, 32, 16},
+                           Case{1024, 4, 8, 64, 16}, Case{4096, 8, 8, 64, 0}}) {
+    for (const char* op : {"softmax(T0, axis=1)", "sub(T0, mean(T0, axes=[1], keepdim=true))"}) {
+      const auto chosen = chosenFor(
+          fmt::format("fusion f(T0: bf16[64, {}, 8192]) -> T1 {{ T1 = cast({}, dtype=bf16) }}", each.rows, op));
+      EXPECT_EQ(chosen.vector, each.vector) << each.rows << " " << op;
+      EXPECT_EQ(chosen.column_threads, each.threads) << each.rows << " " << op;
+      EXPECT_EQ(chosen.across, each.across) << each.rows << " " << op;
+      EXPECT_EQ(chosen.batches, each.batches) << each.rows << " " << op;
+      EXPECT_EQ(chosen.column_blocks, 1) << each.rows << " " << op;
+    }
+  }
+}
+
+// Few columns would be few blocks; where sizes are open, all columns there are may be few.
+TEST(CudaParameters, WholeColumnsHaveToBeMany) {
+  const auto isKernel = [](const std::string& shape, int64_t axis) {
+    const auto fusion =
+        parseFusion(fmt::format("fusion f(T0: f32[{}]) -> T1 {{ T1 = softmax(T0, axis={}) }}", shape, axis),
+                    "test.fusion", {.resolver = &definingResolver()});
+    return !whyNoKernel(*fusion, hopperTarget());
+  };
+  EXPECT_TRUE(isKernel("1000, 65536", 0));
+  EXPECT_FALSE(isKernel("65536, 1000", 0));
+  EXPECT_FALSE(isKernel("2, 65536, 100", 1));
+  EXPECT_TRUE(isKernel("2, 8, 100", 1));
+  EXPECT_TRUE(isKernel("b, c, w", 1));
+  EXPECT_FALSE(isKernel("c, w", 0));
+  EXPECT_TRUE(isKernel("4, w", 0));
+}
+
+// Values by hand become legal ones.
+TEST(CudaParameters, ThreadsAcrossByHandFitABlock) {
+  KernelTarget target = hopperTarget();
+  const std::string softmax = "fusion f(T0: bf16[64, 100, 8192]) -> T1 { T1 = cast(softmax(T0, axis=1), dtype=bf16) }";
+  target.by_hand = "column_threads=100,across=100,batches=32";
+  auto parameters = chosenFor(softmax, target);
+  EXPECT_EQ(parameters.column_threads, 64);
+  EXPECT_EQ(parameters.across, 8);
+  EXPECT_EQ(parameters.batches, 32);
+  // A hundred rows are more than four threads keep.
+  target.by_hand = "across=4,batches=24,column_blocks=2";
+  parameters = chosenFor(softmax, target);
+  EXPECT_EQ(parameters.batches, 0);
+  EXPECT_EQ(parameters.column_blocks, 1);
+}
+
 // So many blocks as run at once have the rows together, in parts that come out even where there are such; of short ones each block has its own.
 TEST(CudaParameters, BlocksShareFewLongRows) {
   EXPECT_EQ(chosenFor("fusion f(T0: f32[4096, 4096]) -> T1 { T1 = sum(neg(T0), axes=[0, 1]) }").row_parts, 256);

@@ -43,6 +43,27 @@ fusion f(T0: f32[a, b, c, d]) -> T5 {
   EXPECT_EQ(describe(*fusion->outputs()[0]), "f32[a, b, c, d]");
 }
 
+// A sum of a few elements that is read in parts of an axis is computed wherever it is read, or, on a GPU, by the thread that has the column, in the axes of
+// the sum.
+TEST(SplitAxes, SumsOfAFewElementsAreColumnsOnAGpu) {
+  constexpr std::string_view kGroups = R"(
+fusion f(T0: f32[rows, 6, 4, 64]) -> T4 {
+  T1 = sum(T0, axes=[2], keepdim=true)
+  T2 = cat([T0, T1], axis=2)
+  T3 = neg(T2)
+  T4 = reshape(T3, shape=[rows, 6 * 5 * 64])
+})";
+  const auto on_cpu = fusionFrom(kGroups);
+  EXPECT_TRUE(splitAxes(*on_cpu, TargetKind::Cpu).empty());
+  EXPECT_EQ(describe(*on_cpu->outputs()[0]), "f32[rows, 1920]");
+  const auto on_gpu = fusionFrom(kGroups);
+  EXPECT_EQ(splitAxes(*on_gpu, TargetKind::Cuda), (std::vector<AxisParts>{{1, 1, 1, 1}, {1, 3}}));
+  EXPECT_EQ(describe(*on_gpu->outputs()[0]), "f32[rows, 6, 5, 64]");
+  EXPECT_FALSE(requireRows(*on_gpu).hasExpressions());
+  EXPECT_EQ(whyNoKernel(*fusionFrom(kGroups), hopperTarget()), std::nullopt);
+  EXPECT_EQ(whyNoKernel(*fusionFrom(kGroups), cpuTarget()), std::nullopt);
+}
+
 // A set is a copy of the same values; narrow results are casts of wide ones.
 TEST(SplitAxes, GoThroughCastsAndSets) {
   const auto fusion = fusionFrom(R"(
