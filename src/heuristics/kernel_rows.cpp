@@ -39,7 +39,7 @@ std::optional<int64_t> termsOf(const TensorView& reduction) {
     if (!axis->isReduction()) continue;
     const auto extent = axis->extent()->constantInt();
     if (!extent) return std::nullopt;
-    terms *= *extent;
+    terms *= std::max<int64_t>(*extent, 1);
   }
   return terms;
 }

@@ -100,7 +100,7 @@ class KernelRows {
 bool isReduced(const TensorView& tensor);
 /// Whether an axis may have several elements.
 bool mayBeRow(const IterDomain& axis);
-/// How many elements each result of a reduction is made of, if that is known.
+/// How many elements each result of a reduction is made of, if that is known; an axis without elements counts as 1.
 std::optional<int64_t> termsOf(const TensorView& reduction);
 /// Positions among the loops of axes of the visible shape.
 AxisNumbers loopsOf(const TensorView& tensor, const AxisNumbers& axes);

@@ -64,6 +64,19 @@ fusion f(T0: f32[rows, 6, 4, 64]) -> T4 {
   EXPECT_EQ(whyNoKernel(*fusionFrom(kGroups), cpuTarget()), std::nullopt);
 }
 
+// Sums over many rows of nothing are no sums of a few elements, which the lowering would refuse to compute wherever they are read.
+TEST(SplitAxes, EmptySumsAreNotComputedWhereverTheyAreRead) {
+  constexpr std::string_view kEmpty = R"(
+fusion f(T0: f32[65, 2, 0]) -> T4 {
+  T1 = sum(T0, axes=[0, 2])
+  T2 = broadcast(T1, flags=[true, false, true])
+  T3 = sub(T0, T2)
+  T4 = reshape(T3, shape=[65, 0])
+})";
+  const auto fusion = fusionFrom(kEmpty);
+  EXPECT_FALSE(requireRows(*fusion).hasExpressions());
+}
+
 // A set is a copy of the same values; narrow results are casts of wide ones.
 TEST(SplitAxes, GoThroughCastsAndSets) {
   const auto fusion = fusionFrom(R"(
