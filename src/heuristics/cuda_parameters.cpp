@@ -85,8 +85,7 @@ CudaScheduleParameters legalParameters(const KernelRows& rows, CudaScheduleParam
     return parameters;
   }
   parameters.vector = std::min(parameters.vector, facts.vector);
-  const bool keeps_columns = is_in_columns && needs_columns && canKeepColumns(rows, parameters);
-  const int64_t column_batches = keeps_columns ? parameters.batches : 0;
+  const int64_t column_batches = needs_columns && canKeepColumns(rows, parameters) ? parameters.batches : 0;
   parameters.rows_per_block =
       std::clamp<int64_t>(target.threads_per_block / parameters.threads, 1, parameters.rows_per_block);
   if (!facts.may_split || parameters.threads == 1) parameters.row_parts = 1;

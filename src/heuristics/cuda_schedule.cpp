@@ -47,8 +47,7 @@ class CudaScheduler {
       if (!all_columns) parameters_.batches = 0;
     }
     std::set<const TensorView*> caches;
-    if (columns.empty()) caches = cacheKeptValues();
-    if (all_columns && parameters_.batches > 0) caches = cacheKeptColumns();
+    if (columns.empty() || all_columns) caches = cacheKeptValues(all_columns);
     std::vector<ChunkTensor> chunks;
     if (parameters_.chunk > 0 && columns.empty()) chunks = chunkRows();
     const auto isChunked = [&](const TensorView* tensor) {
@@ -89,7 +88,7 @@ class CudaScheduler {
 
  private:
   // What is kept of a row, each scheduled as its readers are. Gives the caches.
-  std::set<const TensorView*> cacheKeptValues() {
+  std::set<const TensorView*> cacheKeptValues(bool are_columns) {
     std::set<const TensorView*> caches;
     const bool has_stages = parameters_.stages > 0;
     if (parameters_.batches == 0 && !has_stages) return caches;
@@ -118,26 +117,14 @@ class CudaScheduler {
         if (parameters_.stages > 1) circular_buffer(cache, parameters_.stages, parameters_.stages - 1);
       }
       caches.insert(cache);
-      scheduleRow(*cache, loopsOfKept(*cache, value), /*is_kept=*/true);
+      const RowLoops loops = loopsOfKept(*cache, value);
+      if (are_columns) {
+        scheduleColumns(*cache, loops);
+        continue;
+      }
+      scheduleRow(*cache, loops, /*is_kept=*/true);
       // A loop of its own, so that it is stored.
       if (is_once_per_row && cache->axisCount() == row_loop_count_) split(cache, -1, fusion_.constant(1));
-    }
-    return caches;
-  }
-
-  // Each thread has its part of the columns in registers.
-  std::set<const TensorView*> cacheKeptColumns() {
-    constexpr int64_t kBytes = 256;
-    std::set<const TensorView*> caches;
-    for (const KeptValue& value :
-         findKeptValues(rows_, {.bytes = kBytes / (parameters_.batches * parameters_.vector)})) {
-      TensorView* cache = value.tensor;
-      if (fusion_.isInput(cache))
-        cache = cache_after(cache);
-      else if (fusion_.isOutput(cache))
-        cache = cache_fork(cache);
-      caches.insert(cache);
-      scheduleColumns(*cache, loopsOfKept(*cache, value));
     }
     return caches;
   }

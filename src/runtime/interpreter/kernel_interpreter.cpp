@@ -1,6 +1,7 @@
 #include "runtime/interpreter/kernel_interpreter.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -389,11 +390,25 @@ class Interpreter {
         places.push_back(place);
         readElement(dtype, values.data() + i * static_cast<size_t>(size), place);
       }
-      uint64_t accumulator = 0;
+      const auto combined = [&](const std::byte* first, int64_t count) {
+        uint64_t accumulator = 0;
+        uint64_t result = 0;
+        loops.start(&accumulator, 1);
+        loops.add_all(&accumulator, first, count);
+        loops.finish(&result, &accumulator, 1);
+        return result;
+      };
+      // Each block of a cluster has a result, rounded; these are combined one after the other.
       uint64_t result = 0;
-      loops.start(&accumulator, 1);
-      loops.add_all(&accumulator, values.data(), static_cast<int64_t>(lanes.size()));
-      loops.finish(&result, &accumulator, 1);
+      for (size_t first = 0, end = 0; first < lanes.size(); first = end) {
+        while (end < lanes.size() && rankOf(lanes[end]) == rankOf(lanes[first])) ++end;
+        const uint64_t of_block =
+            combined(values.data() + first * static_cast<size_t>(size), static_cast<int64_t>(end - first));
+        alignas(uint64_t) std::array<std::byte, 2 * sizeof(uint64_t)> pair;
+        std::memcpy(pair.data(), &result, static_cast<size_t>(size));
+        std::memcpy(pair.data() + size, &of_block, static_cast<size_t>(size));
+        result = first == 0 ? of_block : combined(pair.data(), 2);
+      }
       for (std::byte* place : places) std::memcpy(place, &result, static_cast<size_t>(size));
     }
   }
