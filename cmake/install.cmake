@@ -9,6 +9,17 @@ install(TARGETS tokamak EXPORT tokamak
 if(TARGET tokamak_cli)
   install(TARGETS tokamak_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
+# The command line writes its own completions, so that they name the options that it has.
+if(TARGET tokamak_cli AND NOT CMAKE_CROSSCOMPILING)
+  set(completions ${PROJECT_BINARY_DIR}/completions)
+  add_custom_command(TARGET tokamak_cli POST_BUILD
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${completions}
+    COMMAND $<TARGET_FILE:tokamak_cli> info --completion bash > ${completions}/tokamak
+    COMMAND $<TARGET_FILE:tokamak_cli> info --completion zsh > ${completions}/_tokamak
+    BYPRODUCTS ${completions}/tokamak ${completions}/_tokamak VERBATIM)
+  install(FILES ${completions}/tokamak DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  install(FILES ${completions}/_tokamak DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+endif()
 install(EXPORT tokamak NAMESPACE tokamak:: FILE tokamak-targets.cmake DESTINATION ${package_dir})
 
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/tokamak-config.cmake.in

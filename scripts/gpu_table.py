@@ -61,7 +61,14 @@ class Compared:
 
 def compared(rows: list[dict[str, Any]], peers: dict[str, Any]) -> list[Compared]:
     """The cases that both have. Errors: another device, other bytes."""
-    names = {"eager_us": "torch", "compile_us": "torch.compile", "jax_us": "jax"}
+    names = {
+        "eager_us": "torch",
+        "compile_us": "torch.compile",
+        "autotune_us": "torch.compile, max-autotune",
+        "triton_us": "Triton",
+        "liger_us": "Liger",
+        "jax_us": "jax",
+    }
     if peers["device"] != rows[0]["device"]:
         sys.exit(f"the peers ran on {peers['device']}, ours on {rows[0]['device']}")
     both = []
@@ -88,7 +95,7 @@ def peers_table(rows: list[dict[str, Any]], peers: dict[str, Any], cases: str) -
     slower = sorted((one.ratio("torch.compile"), one.ours["case"]) for one in compiled if one.ratio("torch.compile") < 0.95)
     behind = sorted((one.ratio(one.best), one.ours["case"], one.best) for one in both if one.ratio(one.best) < 0.985)
     missing = [row["case"] for row in rows if row["case"] not in known]
-    versions = ", ".join(f"{name} {peers[name]}" for name in ("torch", "jax") if name in peers)
+    versions = ", ".join(f"{name} {peers[name]}" for name in ("torch", "triton", "liger", "jax") if name in peers)
     said = [
         f"Geomeans, in % of a copy of as many bytes: ours {geomean([row['percent_of_copy'] for row in rows]):.1f} of all {len(rows)} cases; of the "
         f"{len(both)} that peers ran, ours {geomean([one.ours['percent_of_copy'] for one in both]):.1f}, the best peer of each "

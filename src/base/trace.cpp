@@ -1,16 +1,13 @@
 #include "base/trace.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cstdio>
-#include <cstring>
 #include <limits>
 #include <unordered_map>
 
 #include <fmt/format.h>
 
-#include "base/error.h"
+#include "base/output_file.h"
 
 namespace tokamak {
 
@@ -110,11 +107,9 @@ std::string Timeline::json() const {
 
 void Timeline::write(const std::string& path) const {
   const std::string text = json();
-  std::FILE* const file = std::fopen(path.c_str(), "we");
-  TK_REQUIRE(file != nullptr, Io, "trace: '{}' cannot be written: {}", path, std::strerror(errno));
-  const bool is_written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const bool is_closed = std::fclose(file) == 0;
-  TK_REQUIRE(is_written && is_closed, Io, "trace: '{}' cannot be written: {}", path, std::strerror(errno));
+  OutputFile file("trace", path);
+  file.write({reinterpret_cast<const unsigned char*>(text.data()), text.size()});
+  file.finish();
 }
 
 }  // namespace tokamak

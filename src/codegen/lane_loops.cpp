@@ -19,9 +19,6 @@ using kir::ValueKind;
 
 namespace {
 
-// What lanes have: f32, halves on their way from and to memory, and masks.
-bool isLaneable(DataType dtype) { return dtype == DataType::F32 || dtype == DataType::Bool || isHalfType(dtype); }
-
 // Random words, 32 bits of an i64, and what they become on their way to an f32.
 bool isWord(DataType dtype) { return dtype == DataType::I64 || dtype == DataType::I32; }
 
@@ -52,12 +49,17 @@ int costOf(const Value& value) {
       case FunctionId::rsqrt:
       case FunctionId::maximum:
       case FunctionId::minimum:
+      case FunctionId::fmax:
+      case FunctionId::fmin:
       case FunctionId::relu:
       case FunctionId::where:
       case FunctionId::abs: cost += 3; break;
       default: {
         const LaneType type(each.operands.back()->dtype);
-        cost += functionHelpers(each.function, type).empty() ? 1 : kLongFunction;
+        if (!isFloatingType(type.type))
+          cost += 1;
+        else
+          cost += functionHelpers(each.function, type).empty() ? 1 : kLongFunction;
       }
     }
   });
@@ -82,21 +84,26 @@ const Relation* relationOf(const Value& value) {
   return found == std::end(kRelations) ? nullptr : found;
 }
 
-std::string laneTypeName(LaneType type) {
-  return type.type == DataType::I64 ? fmt::format("tk_u32x{}", type.lanes) : deviceTypeName(type);
-}
-
 const Value& valueOf(const kir::Statement& statement) {
   if (const auto* store = std::get_if<kir::Store>(&statement.node)) return *store->value;
   return *std::get<kir::Let>(statement.node).value;
 }
 
-bool isStoredInLanes(DataType dtype) { return dtype == DataType::F32 || isHalfType(dtype); }
+bool hasRandomWords(const kir::Loop& loop) {
+  return std::ranges::any_of(loop.body, [](const kir::StatementRef& each) {
+    const auto* let = std::get_if<kir::Let>(&each->node);
+    return let != nullptr && isRandom(*let->value);
+  });
+}
 
 }  // namespace
 
-LaneLoop::LaneLoop(const kir::Loop& loop, int lanes, LaneSurroundings surroundings)
-    : loop_(loop), lanes_(lanes), around_(std::move(surroundings)) {
+LaneLoop::LaneLoop(const kir::Loop& loop, int lanes, int element_bytes, LaneSurroundings surroundings)
+    : loop_(loop),
+      lanes_(lanes),
+      element_bytes_(element_bytes),
+      around_(std::move(surroundings)),
+      has_words_(hasRandomWords(loop)) {
   is_possible_ = !loop.body.empty() && isOrdered() &&
                  std::ranges::all_of(loop.body, [&](const kir::StatementRef& each) { return acceptStatement(*each); });
   if (!is_possible_) return;
@@ -104,13 +111,24 @@ LaneLoop::LaneLoop(const kir::Loop& loop, int lanes, LaneSurroundings surroundin
     const int cost = costOf(valueOf(*each));
     cost_ += cost;
     has_long_values_ |= cost >= kLongCost;
-    kir::visitValues(valueOf(*each), [&](const Value& value) {
-      is_writing_ |= value.kind == ValueKind::Cast && isHalfType(value.dtype) && varies(value);
-    });
-    const auto* store = std::get_if<kir::Store>(&each->node);
-    is_writing_ |= store != nullptr && kir::isGlobal(*store->tensor);
   }
   if (has_words_) cost_ = std::max(cost_, kLongCost);
+}
+
+// Of what the loop's vectors are wide enough for; with random words, which are 32 bits of an i64, integers are these.
+bool LaneLoop::isLaneable(DataType dtype) const {
+  if (dtype == DataType::Bool) return true;
+  if (has_words_ && !isFloatingType(dtype)) return false;
+  return element_bytes_ > 1 && sizeOf(dtype) <= element_bytes_;
+}
+
+std::string LaneLoop::typeName(DataType dtype) const {
+  return has_words_ && dtype == DataType::I64 ? fmt::format("tk_u32x{}", lanes_) : deviceTypeName(laneType(dtype));
+}
+
+// "f32x16"; bools are named by their masks: "i32x16"
+std::string LaneLoop::laneName(DataType dtype) const {
+  return deviceTypeName(laneType(isHalfType(dtype) ? DataType::F32 : dtype)).substr(3);
 }
 
 bool LaneLoop::mentionsIndex(const Scalar& scalar) const { return mentions(scalar, *loop_.index); }
@@ -162,7 +180,7 @@ bool LaneLoop::acceptStatement(const kir::Statement& statement) {
     return let->index == nullptr && accept(*let->value);
   }
   const auto* store = std::get_if<kir::Store>(&statement.node);
-  if (store == nullptr || !isStoredInLanes(store->tensor->dtype()) || !movesWithIndex(*store->index)) return false;
+  if (store == nullptr || !isLaneable(store->tensor->dtype()) || !movesWithIndex(*store->index)) return false;
   kir::visitValues(*store->value, [&](const Value& value) {
     is_accumulating_ |= value.kind == ValueKind::Load && value.tensor == store->tensor;
   });
@@ -172,7 +190,6 @@ bool LaneLoop::acceptStatement(const kir::Statement& statement) {
 // "philox(k + 4, number, seed, offset)"
 bool LaneLoop::acceptWords(const Value& value) {
   const bool is_moving = value.operands[0]->kind == ValueKind::Number && movesWithIndex(*value.operands[0]->scalar);
-  has_words_ = true;
   return is_moving && value.dtype == DataType::I64 &&
          std::none_of(value.operands.begin() + 1, value.operands.end(),
                       [&](const kir::ValueRef& operand) { return varies(*operand); });
@@ -201,29 +218,29 @@ bool LaneLoop::acceptRelation(const Value& value) {
 std::string LaneLoop::relation(const Value& value) {
   const bool is_second = varies(*value.operands[1]);
   const Relation& relation = *relationOf(value);
-  helpers_wanted_.insert(fmt::format("numbers_f32x{}", lanes_));
-  return fmt::format("(tk_numbers_f32x{}() {} tk_distance_f32x{}({}, {}))", lanes_,
-                     is_second ? relation.turned : relation.text, lanes_,
-                     around_.one_lane(*value.operands[is_second ? 0 : 1]),
-                     around_.scalars->write(*value.operands[is_second ? 1 : 0]->scalar));
+  helpers_wanted_.insert(fmt::format("numbers_i32x{}", lanes_));
+  const std::string mask = fmt::format("(tk_numbers_i32x{}() {} tk_distance_i32x{}({}, {}))", lanes_,
+                                       is_second ? relation.turned : relation.text, lanes_,
+                                       around_.one_lane(*value.operands[is_second ? 0 : 1]),
+                                       around_.scalars->write(*value.operands[is_second ? 1 : 0]->scalar));
+  return maskCall(LaneType(DataType::Bool, lanes_, sizeof(int32_t)), element_bytes_, mask);
 }
 
 bool LaneLoop::accept(const Value& value) {
-  if (varies(value) && relationOf(value) != nullptr) return acceptRelation(value);
-  if (isWord(value.dtype)) return acceptWord(value);
-  if (!varies(value)) return isLaneable(value.dtype);
+  if (varies(value) && relationOf(value) != nullptr && acceptRelation(value)) return true;
+  if (has_words_ && isWord(value.dtype)) return acceptWord(value);
   if (!isLaneable(value.dtype)) return false;
+  if (!varies(value)) return true;
   switch (value.kind) {
-    case ValueKind::Load: return isStoredInLanes(value.dtype) && movesWithIndex(*value.scalar);
+    case ValueKind::Load: return movesWithIndex(*value.scalar);
     case ValueKind::Variable: return true;
-    case ValueKind::Number: return false;
+    case ValueKind::Number: return value.dtype == DataType::I64 && movesWithIndex(*value.scalar);
     case ValueKind::Apply:
-      if (!hasFunction(value.function, laneType(value.operands.back()->dtype))) return false;
+      if (!isLaneable(computeType(value).type) || !hasFunction(value.function, computeType(value))) return false;
       break;
     case ValueKind::Cast:
-      if (value.dtype == DataType::F32 && value.operands[0]->dtype == DataType::I32) break;
-      if (value.dtype == DataType::F32 && value.operands[0]->dtype == DataType::Bool) break;
-      if (!hasCast(value.dtype, laneType(value.operands[0]->dtype))) return false;
+      if (has_words_ && isWord(value.operands[0]->dtype))
+        return value.dtype == DataType::F32 && value.operands[0]->dtype == DataType::I32 && accept(*value.operands[0]);
       break;
     case ValueKind::Choose:
       if (mentionsIndex(*value.scalar)) return false;
@@ -232,11 +249,16 @@ bool LaneLoop::accept(const Value& value) {
   return std::ranges::all_of(value.operands, [&](const kir::ValueRef& operand) { return accept(*operand); });
 }
 
-// "tk_load_f32x16", "tk_store_half_f32x16"
+// The lanes that a function computes with.
+LaneType LaneLoop::computeType(const Value& value) const { return laneType(value.operands.back()->dtype); }
+
+// "tk_load_f32x16", "tk_store_half_f32x16", "tk_load_bool_i32x16"
 std::string LaneLoop::access(std::string_view verb, DataType dtype) {
-  helpers_wanted_.insert(fmt::format("places_f32x{}", lanes_));
-  const std::string_view kind = isHalfType(dtype) ? "half_" : dtype == DataType::Bool ? "mask_" : "";
-  return fmt::format("tk_{}_{}f32x{}", verb, kind, lanes_);
+  const std::string name = laneName(dtype);
+  const bool is_bool = dtype == DataType::Bool;
+  const std::string_view helper = is_bool ? "bools" : isHalfType(dtype) ? "halves" : "places";
+  helpers_wanted_.insert(fmt::format("{}_{}", helper, name));
+  return fmt::format("tk_{}_{}{}", verb, is_bool ? "bool_" : isHalfType(dtype) ? "half_" : "", name);
 }
 
 std::string LaneLoop::splat(const Value& value) {
@@ -244,16 +266,22 @@ std::string LaneLoop::splat(const Value& value) {
 }
 
 std::string LaneLoop::applied(const Value& value) {
-  const LaneType type = laneType(value.operands.back()->dtype);
+  const LaneType type = computeType(value);
+  const int mask_bytes = type.type == DataType::Bool ? element_bytes_ : maskBytes(type.type);
   std::vector<std::string> needed = functionHelpers(value.function, type);
   // Operators take one lane and many.
-  const bool is_operator = needed.empty() && type.type == DataType::F32;
+  const bool is_operator = needed.empty() && isFloatingType(type.type);
   std::vector<std::string> operands;
-  for (const kir::ValueRef& operand : value.operands)
-    operands.push_back(is_operator && !varies(*operand) ? around_.one_lane(*operand) : lanes(*operand));
+  for (const kir::ValueRef& operand : value.operands) {
+    const bool is_one = is_operator && !varies(*operand);
+    const std::string text = is_one ? around_.one_lane(*operand) : lanes(*operand);
+    const bool is_mask = operand->dtype == DataType::Bool;
+    operands.push_back(is_mask ? maskCall(laneType(DataType::Bool), mask_bytes, text) : text);
+  }
   std::string text = functionCall(value.function, type, operands);
   need(std::move(needed));
-  return text;
+  if (value.dtype != DataType::Bool) return text;
+  return maskCall(LaneType(DataType::Bool, lanes_, mask_bytes), element_bytes_, text);
 }
 
 std::string LaneLoop::word(const Value& value) {
@@ -273,8 +301,8 @@ std::string LaneLoop::words(const Value& value, const std::string& room, std::st
 
 std::string LaneLoop::lanes(const Value& value) {
   if (!varies(value)) return splat(value);
-  if (isWord(value.dtype)) return word(value);
-  if (relationOf(value) != nullptr) return relation(value);
+  if (has_words_ && isWord(value.dtype)) return word(value);
+  if (relationOf(value) != nullptr && acceptRelation(value)) return relation(value);
   switch (value.kind) {
     case ValueKind::Load:
       return fmt::format("{}(&{})", access("load", value.dtype), around_.place(*value.tensor, *value.scalar));
@@ -282,17 +310,19 @@ std::string LaneLoop::lanes(const Value& value) {
     case ValueKind::Apply: return applied(value);
     case ValueKind::Cast: {
       const LaneType from = laneType(value.operands[0]->dtype);
-      if (from.type == DataType::I32) return fmt::format("tk_convert_f32x{}({})", lanes_, word(*value.operands[0]));
-      if (from.type == DataType::Bool && value.dtype == DataType::F32)
-        return fmt::format("tk_select_f32x{0}({1}, tk_splat_f32x{0}(1.0f), tk_splat_f32x{0}(0.0f))", lanes_,
-                           lanes(*value.operands[0]));
+      if (has_words_ && from.type == DataType::I32) {
+        helpers_wanted_.insert(fmt::format("basics_f32x{}", lanes_));
+        return fmt::format("tk_convert_f32x{}({})", lanes_, word(*value.operands[0]));
+      }
       need(castHelpers(value.dtype, from));
       return castCall(value.dtype, from, lanes(*value.operands[0]));
     }
     case ValueKind::Choose:
       return fmt::format("({} ? {} : {})", around_.scalars->write(*value.scalar), lanes(*value.operands[0]),
                          lanes(*value.operands[1]));
-    case ValueKind::Number: break;
+    case ValueKind::Number:
+      helpers_wanted_.insert(fmt::format("numbers_i32x{}", lanes_));
+      return fmt::format("tk_count_i32x{}({})", lanes_, around_.scalars->write(*value.scalar));
   }
   TK_CHECK(false, "lanes: a value that was not accepted");
 }
@@ -300,8 +330,10 @@ std::string LaneLoop::lanes(const Value& value) {
 std::string LaneLoop::line(const kir::Statement& statement) {
   if (const auto* store = std::get_if<kir::Store>(&statement.node)) {
     const std::string value = lanes(*store->value);
-    if (around_.streams && kir::isGlobal(*store->tensor)) {
-      helpers_wanted_.insert(fmt::format("stream_f32x{}", lanes_));
+    if (around_.streams && kir::isGlobal(*store->tensor) && store->tensor->dtype() != DataType::Bool) {
+      const bool is_half = isHalfType(store->tensor->dtype());
+      helpers_wanted_.insert(
+          fmt::format("{}_{}", is_half ? "stream_half" : "stream", laneName(store->tensor->dtype())));
       return fmt::format("{}(&{}, {}, {});", access("stream", store->tensor->dtype()),
                          around_.place(*store->tensor, *store->index), value, around_.streams(*store->tensor));
     }
@@ -310,8 +342,7 @@ std::string LaneLoop::line(const kir::Statement& statement) {
   }
   const auto& let = std::get<kir::Let>(statement.node);
   const kir::Variable& variable = *let.variable;
-  std::string text =
-      fmt::format("const {} {} = {};", laneTypeName(laneType(variable.dtype)), variable.name, lanes(*let.value));
+  std::string text = fmt::format("const {} {} = {};", typeName(variable.dtype), variable.name, lanes(*let.value));
   if (variable.tensor != nullptr && variable.tensor->definition() != nullptr)
     text += fmt::format("  // {}", summaryOf(*variable.tensor->definition()));
   return text;
@@ -329,7 +360,7 @@ std::vector<const kir::Statement*> LaneLoop::varyingStatements() const {
 std::vector<std::string> LaneLoop::turns() {
   std::vector<std::string> lines;
   for (const kir::Statement* each : varyingStatements()) lines.push_back(line(*each));
-  helpers_wanted_.insert(fmt::format("places_f32x{}", lanes_));
+  helpers_wanted_.insert(fmt::format("vectors_x{}", lanes_));
   around_.helpers->insert(helpers_wanted_.begin(), helpers_wanted_.end());
   return lines;
 }
@@ -464,24 +495,23 @@ LaneLoop::Stages LaneLoop::stagesOf(const StageText& text) {
 LaneLoop::Stages LaneLoop::stages(std::string_view strip_index, std::string_view turns) {
   std::vector<std::string> rooms;
   std::vector<std::string> before;
-  Stages result =
-      stagesOf({.prefix = "strip",
-                .index = strip_index,
-                .type = [&](const kir::Variable& variable) { return laneTypeName(laneType(variable.dtype)); },
-                .line =
-                    [&](const kir::Statement& each) {
-                      const auto* let = std::get_if<kir::Let>(&each.node);
-                      if (let == nullptr || !isRandom(*let->value)) return line(each);
-                      const std::string& name = let->variable->name;
-                      rooms.push_back(fmt::format("tk_u32 room_{}[{}];", name, 24 * lanes_));
-                      before.push_back(fmt::format("const tk_u32* const words_{} = {};", name,
-                                                   words(*let->value, "room_" + name, turns)));
-                      return fmt::format("const tk_u32x{} {} = tk_load_words_f32x{}(&words_{}[{} * {}]);", lanes_, name,
-                                         lanes_, name, strip_index, lanes_);
-                    }});
+  Stages result = stagesOf({.prefix = "strip",
+                            .index = strip_index,
+                            .type = [&](const kir::Variable& variable) { return typeName(variable.dtype); },
+                            .line =
+                                [&](const kir::Statement& each) {
+                                  const auto* let = std::get_if<kir::Let>(&each.node);
+                                  if (let == nullptr || !isRandom(*let->value)) return line(each);
+                                  const std::string& name = let->variable->name;
+                                  rooms.push_back(fmt::format("tk_u32 room_{}[{}];", name, 24 * lanes_));
+                                  before.push_back(fmt::format("const tk_u32* const words_{} = {};", name,
+                                                               words(*let->value, "room_" + name, turns)));
+                                  return fmt::format("const tk_u32x{} {} = tk_load_words_f32x{}(&words_{}[{} * {}]);",
+                                                     lanes_, name, lanes_, name, strip_index, lanes_);
+                                }});
   result.rooms = std::move(rooms);
   result.before = std::move(before);
-  helpers_wanted_.insert(fmt::format("places_f32x{}", lanes_));
+  helpers_wanted_.insert(fmt::format("vectors_x{}", lanes_));
   around_.helpers->insert(helpers_wanted_.begin(), helpers_wanted_.end());
   return result;
 }

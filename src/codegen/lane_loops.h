@@ -1,7 +1,8 @@
-// LaneLoop: a loop whose turns are done several at a time, on explicit vectors. What gcc makes of a loop by itself is good for long
-// loops over memory; for partial results that should stay in registers it is not.
+// LaneLoop: a loop whose iterations are done several at a time, on explicit vectors. C compilers are told to vectorise nothing themselves
+// (runtime/compile/c_compiler_probe.cpp).
 #pragma once
 
+#include <array>
 #include <functional>
 #include <optional>
 #include <set>
@@ -27,13 +28,32 @@ struct LaneSurroundings {
       streams;  ///< whether it is written past the caches: "streams_T3"; empty: nothing is
 };
 
-/// Lets and stores over f32, half types and masks, and random words on their way to these, where each access to memory is at a place that the loop's index does not change, or that moves with it, and no turn
+/// How many lanes a loop's vectors have, and the bytes of its widest elements: half types count as the f32 that they are computed in; bools are bytes in
+/// memory and as wide as the rest in registers.
+struct LaneWidth {
+  int lanes;
+  int element_bytes;
+  bool is_narrow;  ///< for loops of a known length that is less than what a vector holds
+};
+/// For loops over bool alone; over f32, i32 and half types, too; over f64 and i64, too. The first that a loop fits in is taken.
+/// `f32_lanes`: of the widest vector registers.
+constexpr std::array<LaneWidth, 5> laneWidths(int f32_lanes) {
+  return {{{4 * f32_lanes, 1, false},
+           {f32_lanes, 4, false},
+           {f32_lanes / 2, 4, true},
+           {f32_lanes / 2, 8, false},
+           {f32_lanes / 4, 8, true}}};
+}
+
+/// Lets and stores, and random words on their way to these, where each access to memory is at an index that the loop's index does not change, or that moves with it, and no iteration
 /// reads what another one writes.
 class LaneLoop {
  public:
-  /// `lanes`: how many turns at a time.
-  LaneLoop(const kir::Loop& loop, int lanes, LaneSurroundings surroundings);
+  /// `lanes`: how many iterations at a time; `element_bytes`: 1, 4 or 8, of the widest elements that the loop may have.
+  LaneLoop(const kir::Loop& loop, int lanes, int element_bytes, LaneSurroundings surroundings);
 
+  int laneCount() const { return lanes_; }
+  int64_t elementBytes() const { return element_bytes_; }
   /// Whether the loop's body is one of lanes.
   bool isPossible() const { return is_possible_; }
   /// Whether values are added up from turn to turn of loops around: the loop reads elements that it writes.
@@ -44,8 +64,6 @@ class LaneLoop {
   /// Whether one turn takes so long that turns are better done in stages: a processor looks at some two hundred instructions at a time, and has little to do
   /// where all of these wait for each other. What is only added up does not: the rows of one turn are read side by side.
   bool isLong() const { return cost_ >= kLongCost && (has_long_values_ || !is_accumulating_); }
-  /// Whether it writes outputs, which may be more than caches hold, or rounds to a half type, for which vectors have an instruction where compilers write eight.
-  bool isWriting() const { return is_writing_; }
   /// What will be read `turns` turns of a loop around (or blocks) later, whose index is `around`, is fetched while this loop computes: processors foresee what is read
   /// along memory, but not that it goes on in another row, and wait for the next row while they do nothing but compute. Nothing for 0 turns, nor
   /// where places do not move by a constant number of elements.
@@ -102,9 +120,13 @@ class LaneLoop {
   bool acceptRelation(const kir::Value& value);
   bool acceptStatement(const kir::Statement& statement);
   bool isOrdered() const;
-  LaneType laneType(DataType dtype) const { return {dtype, lanes_}; }
+  bool isLaneable(DataType dtype) const;
+  LaneType laneType(DataType dtype) const { return {dtype, lanes_, element_bytes_}; }
+  LaneType computeType(const kir::Value& value) const;
   void need(std::vector<std::string> helpers) { helpers_wanted_.insert(helpers.begin(), helpers.end()); }
   std::string access(std::string_view verb, DataType dtype);
+  std::string typeName(DataType dtype) const;
+  std::string laneName(DataType dtype) const;
   std::string lanes(const kir::Value& value);
   std::string applied(const kir::Value& value);
   std::string splat(const kir::Value& value);
@@ -118,11 +140,11 @@ class LaneLoop {
 
   const kir::Loop& loop_;
   int lanes_;
+  int element_bytes_;
   LaneSurroundings around_;
   bool is_possible_ = false;
   bool is_accumulating_ = false;
   bool has_words_ = false;
-  bool is_writing_ = false;
   int cost_ = 0;
   bool has_long_values_ = false;
   std::vector<const kir::Let*> invariants_;

@@ -36,7 +36,7 @@ constexpr int kDivisionLevel = 6;
 constexpr int kUnaryLevel = 7;
 constexpr int kChoiceLevel = 0;
 
-std::string parenthesised(std::string text, int level, int outer) { return level < outer ? "(" + text + ")" : text; }
+std::string parenthesised(const std::string& text, int level, int outer) { return level < outer ? "(" + text + ")" : text; }
 
 std::string floatSource(double value, bool is_single) {
   const char* suffix = is_single ? "f" : "";
@@ -97,35 +97,94 @@ std::string ScalarSource::write(Scalar& scalar, int outer) {
       std::string text = numberSource(scalar.value(), scalar.dtype());
       return text.front() == '-' ? parenthesised(std::move(text), kUnaryLevel - 1, outer) : text;
     }
+    case ScalarOp::Not: return "!" + writeAs(DataType::Bool, *scalar.operand(0), kUnaryLevel);
+    case ScalarOp::Select:
+      return parenthesised(
+          fmt::format("{} ? {} : {}", writeAs(DataType::Bool, *scalar.operand(0), 1),
+                      writeAs(scalar.dtype(), *scalar.operand(1), 1), writeAs(scalar.dtype(), *scalar.operand(2), 0)),
+          kChoiceLevel, outer);
+    case ScalarOp::Cast: return writeAs(scalar.dtype(), *scalar.operand(0), outer);
+    case ScalarOp::Function: return callFunction(scalar.function(), scalar);
+    case ScalarOp::And:
+    case ScalarOp::Or: return infixOperation(scalar, DataType::Bool, outer);
+    default: break;
+  }
+  const DataType promoted = promoteTypes(scalar.operand(0)->dtype(), scalar.operand(1)->dtype());
+  if (isFloatingType(promoted)) return floatingOperation(scalar, outer);
+  switch (scalar.op()) {
     case ScalarOp::FloorDiv:
     case ScalarOp::CeilDiv:
     case ScalarOp::Mod: return division(scalar, outer);
     case ScalarOp::Min: return call("minimum_i64", scalar);
     case ScalarOp::Max: return call("maximum_i64", scalar);
-    case ScalarOp::Not: return "!" + write(*scalar.operand(0), kUnaryLevel);
-    case ScalarOp::Select:
-      return parenthesised(fmt::format("{} ? {} : {}", write(*scalar.operand(0), 1), write(*scalar.operand(1), 1),
-                                       write(*scalar.operand(2), 0)),
-                           kChoiceLevel, outer);
-    case ScalarOp::Cast: {
-      const DataType from = scalar.operand(0)->dtype();
-      for (std::string& helper : castHelpers(scalar.dtype(), from)) helpers_->insert(std::move(helper));
-      return castCall(scalar.dtype(), from, writeOperand(*scalar.operand(0)));
-    }
-    case ScalarOp::Function: {
-      std::vector<std::string> operands;
-      for (Scalar* operand : scalar.operands()) operands.push_back(writeOperand(*operand));
-      const DataType dtype = scalar.operands().back()->dtype();
-      for (std::string& helper : functionHelpers(scalar.function(), dtype)) helpers_->insert(std::move(helper));
-      return functionCall(scalar.function(), dtype, operands);
+    default: return infixOperation(scalar, promoted, outer);
+  }
+}
+
+std::string ScalarSource::infixOperation(Scalar& scalar, DataType type, int outer) {
+  const Infix infix = infixOf(scalar.op());
+  TK_CHECK(infix.symbol != nullptr, "a scalar without source text: {}", toString(scalar));
+  // C's own conversions between numbers are those of the language of scalars; halves are bits in C, and what is not 0
+  // is true.
+  const auto operand = [&](size_t i, int level) {
+    Scalar& each = *scalar.operand(i);
+    const bool converts = isHalfType(each.dtype()) || type == DataType::Bool;
+    return converts ? writeAs(type, each, level) : write(each, level);
+  };
+  return parenthesised(fmt::format("{} {} {}", operand(0, infix.level), infix.symbol, operand(1, infix.level + 1)),
+                       infix.level, outer);
+}
+
+std::string ScalarSource::floatingOperation(Scalar& scalar, int outer) {
+  const DataType type = computeType(promoteTypes(scalar.operand(0)->dtype(), scalar.operand(1)->dtype()));
+  const auto call = [&](FunctionId function, const std::vector<std::string>& operands) {
+    for (std::string& helper : functionHelpers(function, type)) helpers_->insert(std::move(helper));
+    return functionCall(function, type, operands);
+  };
+  const auto operand = [&](size_t i) { return writeAs(type, *scalar.operand(i), kUnaryLevel); };
+  const auto result = [&](std::string text) { return converted(scalar.dtype(), type, std::move(text)); };
+  switch (scalar.op()) {
+    case ScalarOp::Min: return result(call(FunctionId::minimum, {operand(0), operand(1)}));
+    case ScalarOp::Max: return result(call(FunctionId::maximum, {operand(0), operand(1)}));
+    case ScalarOp::FloorDiv:
+    case ScalarOp::CeilDiv:
+    case ScalarOp::Mod: {
+      const auto rounding = scalar.op() == ScalarOp::CeilDiv ? FunctionId::ceil : FunctionId::floor;
+      const std::string quotient = call(rounding, {fmt::format("({} / {})", operand(0), operand(1))});
+      if (scalar.op() != ScalarOp::Mod) return result(quotient);
+      return result(fmt::format("({} - {} * {})", operand(0), quotient, operand(1)));
     }
     default: break;
   }
-  const Infix infix = infixOf(scalar.op());
-  TK_CHECK(infix.symbol != nullptr, "a scalar without source text: {}", toString(scalar));
-  return parenthesised(fmt::format("{} {} {}", write(*scalar.operand(0), infix.level), infix.symbol,
-                                   write(*scalar.operand(1), infix.level + 1)),
-                       infix.level, outer);
+  if (!isHalfType(scalar.dtype())) return infixOperation(scalar, type, outer);
+  return result("(" + infixOperation(scalar, type, 0) + ")");
+}
+
+std::string ScalarSource::converted(DataType to, DataType from, std::string text) {
+  if (to == from) return text;
+  for (std::string& helper : castHelpers(to, from)) helpers_->insert(std::move(helper));
+  return castCall(to, from, text);
+}
+
+std::string ScalarSource::writeAs(DataType type, Scalar& scalar, int outer) {
+  if (scalar.dtype() == type) return write(scalar, outer);
+  return converted(type, scalar.dtype(), writeOperand(scalar));
+}
+
+std::string ScalarSource::callFunction(FunctionId function, Scalar& scalar) {
+  const bool chooses = functionInfo(function).rule == TypeRule::Choose;
+  DataType promoted = scalar.operands().back()->dtype();
+  for (const Scalar* operand : scalar.operands().subspan(chooses ? 1 : 0))
+    promoted = promoteTypes(promoted, operand->dtype());
+  const auto types = functionTypes(function, promoted);
+  TK_CHECK(types.has_value(), "{} does not take {}", functionInfo(function).name, dataTypeName(promoted));
+  std::vector<std::string> operands;
+  for (Scalar* operand : scalar.operands()) {
+    const DataType type = chooses && operands.empty() ? DataType::Bool : types->operand;
+    operands.push_back(writeAs(type, *operand, kUnaryLevel));
+  }
+  for (std::string& helper : functionHelpers(function, types->operand)) helpers_->insert(std::move(helper));
+  return converted(scalar.dtype(), types->result, functionCall(function, types->operand, operands));
 }
 
 }  // namespace tokamak

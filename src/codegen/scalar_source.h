@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "ir/functions.h"
 #include "ir/interval_analysis.h"
 
 namespace tokamak {
@@ -32,6 +33,14 @@ class ScalarSource {
   std::string write(Scalar& scalar, int outer);
   std::string division(Scalar& scalar, int outer);
   std::string call(const std::string& helper, Scalar& scalar);
+  /// Operands, in any mix of types, are brought to those that the table has the function for, and its result to the scalar's.
+  std::string callFunction(FunctionId function, Scalar& scalar);
+  /// The scalar converted to the type.
+  std::string writeAs(DataType type, Scalar& scalar, int outer);
+  std::string converted(DataType to, DataType from, std::string text);
+  /// The operation on floating operands of one type, or of halves, which compute in f32.
+  std::string floatingOperation(Scalar& scalar, int outer);
+  std::string infixOperation(Scalar& scalar, DataType type, int outer);
 
   Namer name_;
   IntervalAnalysis* analysis_;

@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "codegen/combine_source.h"
-#include "codegen/compiler_faults.h"
 #include "codegen/grid_combine_source.h"
+#include "codegen/outlined_calls.h"
 #include "codegen/scalar_source.h"
 #include "codegen/vector_text.h"
 #include "ir/expr_summary.h"
@@ -85,7 +85,6 @@ class SourceWriter {
     if (dialect_ == Dialect::C) source.text += cEntry();
     source.entry = kernel_.name;
     source.helpers = {helpers_.begin(), helpers_.end()};
-    source.is_written_out = vectors_.isWrittenOut();
     return source;
   }
 
@@ -161,7 +160,6 @@ class SourceWriter {
         fmt::format("static __attribute__((noinline)) void {}_blocks({}, tk_i64 first_block, tk_i64 last_block) {{\n",
                     kernel_.name, fmt::join(parameters, ", "));
     text += streamFlags();
-    if (readsAtValues(kernel_)) text += kIndexHider;
     text += "  for (tk_i64 block = first_block; block < last_block; ++block) {\n";
     std::string rest = "block";
     for (size_t i = 0; i < kernel_.dimensions.size(); ++i) {
@@ -414,12 +412,10 @@ class SourceWriter {
     for (const kir::Let* let : vectors->invariants) write(*let, indent + 2);
     for (const std::string& each : vectors->lines) line(indent + 2, each);
     line(indent, "}");
-    // Few turns: not worth a compiler's time.
-    if (vectors->rest) writeTurns(*vectors->rest, indent, "__asm__(\"\");");
+    if (vectors->rest) writeTurns(*vectors->rest, indent);
   }
-  void writeTurns(const kir::Loop& loop, size_t indent, std::string_view first_line = "") {
+  void writeTurns(const kir::Loop& loop, size_t indent) {
     const std::string& name = names_.at(loop.index);
-    if (first_line.empty()) vectors_.leaveToCompiler(loop);
     if (loop.type != ParallelType::Serial && dialect_ == Dialect::Cuda) line(indent, "#pragma unroll");
     const std::string type = dialect_ == Dialect::C ? "tk_i64" : typeSource(index_type_);
     std::string stop = scalars_.write(*loop.stop);
@@ -429,12 +425,9 @@ class SourceWriter {
       line(indent, fmt::format("const tk_i64 end_{} = {};", name, stop));
       stop = "end_" + name;
     }
-    if (dialect_ == Dialect::C && unrollsWrongly(loop))
-      line(indent, "#pragma GCC unroll 1  // gcc 12 takes other elements where it unrolls sums of bytes in 64 bits");
     line(indent,
          fmt::format("for ({} {} = {}; {} < {}; ++{}) {{", type, name, scalars_.write(*loop.start), name, stop, name));
     around_.push_back(loop.index);
-    if (!first_line.empty()) line(indent + 2, first_line);
     for (const std::string& each : std::exchange(turn_lines_, {})) line(indent + 2, each);
     statements(loop.body, indent + 2);
     around_.pop_back();
@@ -480,9 +473,8 @@ class SourceWriter {
     const kir::Variable& variable = *let.variable;
     // Loops with comparisons of wide integers, kept in bytes, are not vectorised.
     const bool is_byte = dialect_ == Dialect::C && variable.dtype == DataType::Bool;
-    const bool is_hidden = dialect_ == Dialect::C && let.index != nullptr;
     std::string text = fmt::format("const {} {} = {};", typeSource(is_byte ? DataType::I32 : variable.dtype),
-                                   variable.name, value(*let.value) + (is_hidden ? kHiddenAsIndex : ""));
+                                   variable.name, value(*let.value));
     if (variable.tensor != nullptr && variable.tensor->definition() != nullptr)
       text += fmt::format("  // {}", summaryOf(*variable.tensor->definition()));
     return text;
@@ -651,9 +643,12 @@ std::string compilationUnit(std::span<const KernelSource> kernels, Dialect diale
   std::set<std::string> helpers;
   for (const KernelSource& kernel : kernels) helpers.insert(kernel.helpers.begin(), kernel.helpers.end());
   const std::vector<std::string> names(helpers.begin(), helpers.end());
-  const bool is_written_out = std::ranges::all_of(kernels, &KernelSource::is_written_out);
-  std::string text(dialect == Dialect::C && is_written_out ? kWrittenOut : "");
-  text += deviceCode(dialect, names);
+  std::string text = deviceCode(dialect, names);
+  if (dialect == Dialect::C) {
+    std::vector<std::string_view> texts;
+    for (const KernelSource& kernel : kernels) texts.push_back(kernel.text);
+    text = outlineHelpers(std::move(text), texts);
+  }
   for (const KernelSource& kernel : kernels) text += "\n" + kernel.text;
   return text;
 }

@@ -73,8 +73,6 @@ class Steps {
   IntervalAnalysis& analysis_;
 };
 
-bool isTurned(DataType dtype) { return dtype == DataType::F32 || isHalfType(dtype); }
-
 }  // namespace
 
 std::optional<TurnedLoops> findTurnedLoops(const kir::Loop& loop, Fusion& fusion, IntervalAnalysis& analysis) {
@@ -82,8 +80,7 @@ std::optional<TurnedLoops> findTurnedLoops(const kir::Loop& loop, Fusion& fusion
   const auto* inner = std::get_if<kir::Loop>(&loop.body.front()->node);
   if (inner == nullptr || !inner->start->isConstantInt(0) || mentions(*inner->stop, *loop.index)) return std::nullopt;
   const auto move = onlyMove(inner->body);
-  if (!move || !kir::isGlobal(*move->store->tensor) || !isTurned(move->store->tensor->dtype()) ||
-      move->load->tensor->dtype() != move->store->tensor->dtype() ||
+  if (!move || !kir::isGlobal(*move->store->tensor) || move->load->tensor->dtype() != move->store->tensor->dtype() ||
       move->load->tensor->memoryType() != MemoryType::Local)
     return std::nullopt;
   Steps steps(fusion, analysis);

@@ -21,7 +21,7 @@ struct TurnedLoops {
   Scalar* columns = nullptr;
 };
 
-/// What the loop and the only one in it do, if they are such loops over f32 or half types from a Local buffer.
+/// What the loop and the only one in it do, if they are such loops from a Local buffer.
 std::optional<TurnedLoops> findTurnedLoops(const kir::Loop& loop, Fusion& fusion, IntervalAnalysis& analysis);
 
 /// What two loops read row by row: elements first + i * stride + j of a tensor in global memory, i and j being their indices.

@@ -20,25 +20,27 @@ void addAll(Lines& lines, size_t depth, const Lines& more) {
   for (const std::string& each : more) add(lines, depth, each);
 }
 
-bool isInnermost(const kir::Loop& loop) {
-  return std::ranges::none_of(
-      loop.body, [](const kir::StatementRef& each) { return std::holds_alternative<kir::Loop>(each->node); });
-}
-
 }  // namespace
 
 std::optional<VectorText::Vectors> VectorText::vectorsOf(const kir::Loop& loop, std::span<Scalar* const> outside) {
-  constexpr int64_t kUnrolled = 4;
-  constexpr int64_t kFewTurns = 16;  // compilers unroll them wholly
   if (!isUsed()) return std::nullopt;
+  for (const LaneWidth width : laneWidths(lanes_)) {
+    if (auto vectors = vectorsOf(loop, outside, width)) return vectors;
+  }
+  return std::nullopt;
+}
+
+std::optional<VectorText::Vectors> VectorText::vectorsOf(const kir::Loop& loop, std::span<Scalar* const> outside,
+                                                         LaneWidth width) {
+  constexpr int64_t kUnrolled = 4;  // of the widest registers
   const auto start = loop.start->constantInt();
   const auto stop = loop.stop->constantInt();
   const bool is_known = start && stop;
   const int64_t turns = is_known ? *stop - *start : 0;
-  if (is_known && turns < lanes_) return std::nullopt;
+  if (width.lanes < 2 || (is_known ? turns < width.lanes : width.is_narrow)) return std::nullopt;
   const bool is_few = is_known && turns / lanes_ <= kUnrolled;
   Fusion& fusion = *around_.kernel->fusion;
-  LaneLoop lanes(loop, lanes_,
+  LaneLoop lanes(loop, width.lanes, width.element_bytes,
                  {.fusion = &fusion,
                   .analysis = around_.analysis,
                   .scalars = around_.scalars,
@@ -50,36 +52,33 @@ std::optional<VectorText::Vectors> VectorText::vectorsOf(const kir::Loop& loop, 
   if (!lanes.isPossible()) return std::nullopt;
   const bool is_short = is_few && !lanes.hasWords();
   const Lines prefetches = prefetchesOf(loop, lanes, is_short, turns, outside);
-  const bool is_writing = lanes.isWriting() && !(is_known && turns / lanes_ <= kFewTurns);
-  if (!(is_short || lanes.isAccumulating() || lanes.isLong() || is_writing || !prefetches.empty())) return std::nullopt;
-  if (is_short || lanes.isAccumulating()) is_written_out_ = false;
   Vectors result;
   result.invariants = lanes.invariants();
-  result.lines = is_short ? unrolled(loop, lanes, turns / lanes_, prefetches) : strips(loop, lanes, prefetches);
+  result.lines = is_short ? unrolled(loop, lanes, turns / width.lanes, prefetches) : strips(loop, lanes, prefetches);
   Scalar* length = fusion.sub(loop.stop, loop.start);
-  if (around_.analysis->of(*length).isDivisibleBy(lanes_)) return result;
-  Scalar* width = fusion.constant(lanes_);
+  if (around_.analysis->of(*length).isDivisibleBy(width.lanes)) return result;
+  Scalar* step = fusion.constant(width.lanes);
   length = fusion.scalar(ScalarOp::Max, length, fusion.constant(0));
   result.rest = loop;
-  result.rest->start = fusion.add(loop.start, fusion.mul(fusion.floorDiv(length, width), width));
+  result.rest->start = fusion.add(loop.start, fusion.mul(fusion.floorDiv(length, step), step));
   // Compilers take more than twice as long for straight code of twice the length.
   constexpr size_t kManyStages = 8;
   if (lanes.countStages() > kManyStages) {
-    addAll(result.lines, 0, turnsInStages(*result.rest, lanes.stagesOfTurns("turn")));
+    addAll(result.lines, 0, turnsInStages(*result.rest, lanes));
     result.rest.reset();
   }
   return result;
 }
 
-Lines VectorText::turnsInStages(const kir::Loop& rest, const LaneLoop::Stages& stages) {
+Lines VectorText::turnsInStages(const kir::Loop& rest, LaneLoop& loop) {
+  const LaneLoop::Stages stages = loop.stagesOfTurns("turn");
   Lines lines;
   add(lines, 0, "{");
   add(lines, 1, fmt::format("const tk_i64 first = {};", around_.scalars->write(*rest.start)));
   add(lines, 1, fmt::format("const tk_i64 turns = {} - first;", around_.scalars->writeOperand(*rest.stop)));
-  for (const std::string& array : stages.arrays) add(lines, 1, fmt::format("{}[{}];", array, lanes_));
+  for (const std::string& array : stages.arrays) add(lines, 1, fmt::format("{}[{}];", array, loop.laneCount()));
   for (const Lines& stage : stages.lines) {
     add(lines, 1, "for (tk_i64 turn = 0; turn < turns; ++turn) {");
-    add(lines, 2, "__asm__(\"\");");
     add(lines, 2, fmt::format("const tk_i64 {} = first + turn;", around_.name(*rest.index)));
     addAll(lines, 2, stage);
     add(lines, 1, "}");
@@ -95,7 +94,7 @@ Lines VectorText::unrolled(const kir::Loop& loop, LaneLoop& lanes, int64_t count
   Lines lines;
   for (int64_t i = 0; i < count; ++i) {
     add(lines, 0, "{");
-    add(lines, 1, fmt::format("const tk_i64 {} = {} + {};", around_.name(*loop.index), start, i * lanes_));
+    add(lines, 1, fmt::format("const tk_i64 {} = {} + {};", around_.name(*loop.index), start, i * lanes.laneCount()));
     addAll(lines, 1, prefetches);
     addAll(lines, 1, turns);
     add(lines, 0, "}");
@@ -106,15 +105,16 @@ Lines VectorText::unrolled(const kir::Loop& loop, LaneLoop& lanes, int64_t count
 Lines VectorText::strips(const kir::Loop& loop, LaneLoop& lanes, const Lines& prefetches) {
   constexpr int64_t kLongest = 16;
   constexpr int64_t kMostBytes = 1 << 20;  // on the stack
+  const int64_t width = lanes.laneCount();
   const std::string name = around_.name(*loop.index);
   const std::string start = around_.scalars->writeOperand(*loop.start);
   Lines lines;
-  add(lines, 0, fmt::format("const tk_i64 whole = ({} - {}) / {};", around_.scalars->write(*loop.stop), start, lanes_));
+  add(lines, 0, fmt::format("const tk_i64 whole = ({} - {}) / {};", around_.scalars->write(*loop.stop), start, width));
   LaneLoop::Stages stages;
   if (lanes.isLong() || lanes.hasWords()) stages = lanes.stages("turn", "turns");
   if (stages.lines.size() <= 1 && stages.before.empty()) {
     add(lines, 0, "for (tk_i64 strip = 0; strip < whole; ++strip) {");
-    add(lines, 1, fmt::format("const tk_i64 {} = {} + strip * {};", name, start, lanes_));
+    add(lines, 1, fmt::format("const tk_i64 {} = {} + strip * {};", name, start, width));
     addAll(lines, 1, prefetches);
     addAll(lines, 1, lanes.turns());
     add(lines, 0, "}");
@@ -122,18 +122,18 @@ Lines VectorText::strips(const kir::Loop& loop, LaneLoop& lanes, const Lines& pr
   }
   stages.lines.front().insert(stages.lines.front().begin(), prefetches.begin(), prefetches.end());
   const auto passed = std::max<int64_t>(1, static_cast<int64_t>(stages.arrays.size()));
-  const int64_t longest = std::clamp<int64_t>(kMostBytes / (passed * lanes_ * sizeOf(DataType::F32)), 1, kLongest);
+  const int64_t longest = std::clamp<int64_t>(kMostBytes / (passed * width * lanes.elementBytes()), 1, kLongest);
   add(lines, 0, fmt::format("for (tk_i64 strip = 0; strip < whole; strip += {}) {{", longest));
   add(lines, 1, fmt::format("const tk_i64 turns = whole - strip < {} ? whole - strip : {};", longest, longest));
   for (const std::string& array : stages.arrays) add(lines, 1, fmt::format("{}[{}];", array, longest));
   addAll(lines, 1, stages.rooms);
   if (!stages.before.empty()) {
-    add(lines, 1, fmt::format("const tk_i64 {} = {} + strip * {};", name, start, lanes_));
+    add(lines, 1, fmt::format("const tk_i64 {} = {} + strip * {};", name, start, width));
     addAll(lines, 1, stages.before);
   }
   for (const Lines& stage : stages.lines) {
     add(lines, 1, "for (tk_i64 turn = 0; turn < turns; ++turn) {");
-    add(lines, 2, fmt::format("const tk_i64 {} = {} + (strip + turn) * {};", name, start, lanes_));
+    add(lines, 2, fmt::format("const tk_i64 {} = {} + (strip + turn) * {};", name, start, width));
     addAll(lines, 2, stage);
     add(lines, 1, "}");
   }
@@ -182,22 +182,21 @@ Lines VectorText::prefetchesOf(const kir::Loop& loop, LaneLoop& lanes, bool is_s
   return lines;
 }
 
-void VectorText::leaveToCompiler(const kir::Loop& loop) {
-  if (isUsed() && isInnermost(loop)) is_written_out_ = false;
-}
-
 std::optional<std::string> VectorText::turnOf(const kir::Loop& loop) {
   if (!isUsed()) return std::nullopt;
   const auto turned = findTurnedLoops(loop, *around_.kernel->fusion, *around_.analysis);
   if (!turned) return std::nullopt;
-  const std::string helper = isHalfType(turned->to->dtype()) ? "turn_half_f32" : "turn_f32";
+  const DataType dtype = turned->to->dtype();
+  const bool is_bool = dtype == DataType::Bool;
+  const std::string helper = isHalfType(dtype) ? "turn_half_f32"
+                             : is_bool         ? "turn_bool_f32"
+                                               : fmt::format("turn_{}", dataTypeName(dtype));
   around_.helpers->insert(helper);
-  is_written_out_ = false;
   const auto text = [&](Scalar* scalar) { return around_.scalars->write(*scalar); };
-  return fmt::format("tk_{}(&{}, {}, &{}, {}, {}, {}, {});", helper, around_.place(*turned->to, *turned->first_to),
+  const std::string streams = is_bool ? "" : ", " + around_.streams(*turned->to);
+  return fmt::format("tk_{}(&{}, {}, &{}, {}, {}, {}{});", helper, around_.place(*turned->to, *turned->first_to),
                      text(turned->to_stride), around_.place(*turned->from, *turned->first_from),
-                     text(turned->from_stride), text(turned->rows), text(turned->columns),
-                     around_.streams(*turned->to));
+                     text(turned->from_stride), text(turned->rows), text(turned->columns), streams);
 }
 
 // Neither is where a processor would look for it.

@@ -37,8 +37,6 @@ class VectorText {
       : lanes_(lanes), around_(std::move(surroundings)), passes_(*around_.kernel) {}
 
   bool isUsed() const { return lanes_ > 1; }
-  /// Whether there was nothing so far that a compiler should improve.
-  bool isWrittenOut() const { return isUsed() && is_written_out_; }
 
   /// A loop some turns of which are done at a time.
   struct Vectors {
@@ -46,10 +44,8 @@ class VectorText {
     std::vector<std::string> lines;           ///< indented from the left margin
     std::optional<kir::Loop> rest;  ///< the turns that are left, fewer than a vector has, if not among the lines
   };
-  /// If that is possible and gains something. `outside`: indices of the loops around.
+  /// If that is possible. `outside`: indices of the loops around.
   std::optional<Vectors> vectorsOf(const kir::Loop& loop, std::span<Scalar* const> outside);
-  /// A loop that is written turn by turn.
-  void leaveToCompiler(const kir::Loop& loop);
 
   /// The call for two loops that turn a tile.
   std::optional<std::string> turnOf(const kir::Loop& loop);
@@ -64,14 +60,14 @@ class VectorText {
  private:
   std::vector<std::string> unrolled(const kir::Loop& loop, LaneLoop& lanes, int64_t count,
                                     const std::vector<std::string>& prefetches);
-  std::vector<std::string> turnsInStages(const kir::Loop& rest, const LaneLoop::Stages& stages);
+  std::optional<Vectors> vectorsOf(const kir::Loop& loop, std::span<Scalar* const> outside, LaneWidth width);
+  std::vector<std::string> turnsInStages(const kir::Loop& rest, LaneLoop& loop);
   std::vector<std::string> strips(const kir::Loop& loop, LaneLoop& lanes, const std::vector<std::string>& prefetches);
   std::vector<std::string> prefetchesOf(const kir::Loop& loop, LaneLoop& lanes, bool is_short, int64_t turns,
                                         std::span<Scalar* const> outside);
 
   int lanes_;
   VectorSurroundings around_;
-  bool is_written_out_ = true;
   int fetched_tiles_ = 0;
   std::set<const TensorView*> fetched_rows_;  // of which a loop of the block has fetched another block's rows
   std::map<const Scalar*, std::vector<std::string>>

@@ -139,13 +139,16 @@ std::vector<Callable> indexings() {
           "index_select", {required("in"), required("axis"), required("index")},
           +[](F, T in, int64_t axis, T index) { return index_select(in, axis, index); }),
       row(
-          "embedding", {required("weight"), required("index")},
-          +[](F, T weight, T index) { return embedding(weight, index); }),
+          "embedding", {required("weight"), required("index"), {"max_norm", kNone}, {"norm_type", 2.0}},
+          +[](F, T weight, T index, Maybe<double> max_norm, double norm_type) {
+            return embedding(weight, index, {max_norm, norm_type});
+          }),
   };
 }
 
 std::vector<Callable> randoms() {
   const Parameter number{"number", kNone};
+  const Parameter dtype{"dtype", DataType::F32};
   return {
       row(
           "random_bits", {required("shape"), required("seed"), required("offset"), number},
@@ -161,9 +164,16 @@ std::vector<Callable> randoms() {
           "rand_like", {required("in"), required("seed"), required("offset"), number},
           +[](F, T in, Operand seed, Operand offset, Maybe<int64_t> op) { return rand_like(in, {seed, offset, op}); }),
       row(
-          "uniform", {required("shape"), {"low", 0.0}, {"high", 1.0}, required("seed"), required("offset"), number},
-          +[](F fusion, const Operands& shape, double low, double high, Operand seed, Operand offset,
-              Maybe<int64_t> op) { return uniform(fusion, shape, low, high, {seed, offset, op}); }),
+          "uniform",
+          {required("shape"), {"low", 0.0}, {"high", 1.0}, required("seed"), required("offset"), number, dtype},
+          +[](F fusion, const Operands& shape, double low, double high, Operand seed, Operand offset, Maybe<int64_t> op,
+              DataType type) { return uniform(fusion, shape, low, high, {seed, offset, op}, type); }),
+      row(
+          "normal",
+          {required("shape"), {"mean", 0.0}, {"std", 1.0}, required("seed"), required("offset"), number, dtype},
+          +[](F fusion, const Operands& shape, double mean, double deviation, Operand seed, Operand offset,
+              Maybe<int64_t> op,
+              DataType type) { return normal(fusion, shape, mean, deviation, {seed, offset, op}, type); }),
       row(
           "dropout", {required("in"), required("p"), required("seed"), required("offset"), number},
           +[](F, T in, double probability, Operand seed, Operand offset, Maybe<int64_t> op) {

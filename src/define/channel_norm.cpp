@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "define/functions.h"
+#include "define/operand.h"
 #include "define/statistics.h"
 #include "define/structured.h"
 #include "ir/fusion.h"
@@ -113,6 +114,7 @@ Moments momentsOf(TensorView* value, Scalar* count, const std::vector<int64_t>& 
 
 BatchNorm batch_norm(TensorView* in, TensorView* weight, TensorView* bias, TensorView* running_mean,
                      TensorView* running_var, BatchNormOptions options) {
+  requireGiven("batch_norm", {{"in", in}});
   const Channels channels("batch_norm", *in, options.axis);
   TK_REQUIRE((running_mean == nullptr) == (running_var == nullptr), Definition,
              "batch_norm: one of the running statistics of {} is missing; give both or none", toString(*in));
@@ -137,6 +139,7 @@ BatchNorm batch_norm(TensorView* in, TensorView* weight, TensorView* bias, Tenso
 
 TensorView* batch_norm_inference(TensorView* in, TensorView* mean, TensorView* var, TensorView* weight,
                                  TensorView* bias, BatchNormOptions options) {
+  requireGiven("batch_norm_inference", {{"in", in}, {"mean", mean}, {"var", var}});
   const Channels channels("batch_norm_inference", *in, options.axis);
   TensorView* difference = sub(toFloating(in), channels.beside(mean));
   TensorView* out = mul(difference, rsqrt(add(channels.beside(var), options.eps)));
@@ -145,6 +148,7 @@ TensorView* batch_norm_inference(TensorView* in, TensorView* mean, TensorView* v
 
 NormGradients batch_norm_backward(TensorView* grad, TensorView* in, TensorView* mean, TensorView* rstd,
                                   TensorView* weight, BatchNormOptions options) {
+  requireGiven("batch_norm_backward", {{"grad", grad}, {"in", in}, {"mean", mean}, {"rstd", rstd}});
   const Channels channels("batch_norm_backward", *in, options.axis);
   TensorView* slope = toFloating(grad);
   TensorView* scale = channels.beside(rstd);
@@ -163,6 +167,7 @@ NormGradients batch_norm_backward(TensorView* grad, TensorView* in, TensorView* 
 }
 
 TensorView* group_norm(TensorView* in, int64_t groups, TensorView* weight, TensorView* bias, double eps) {
+  requireGiven("group_norm", {{"in", in}});
   const Axes shape = shapeOf(*in);
   TK_REQUIRE(shape.size() >= 2, Definition, "group_norm: {} needs a batch and a channel axis", toString(*in));
   Fusion& fusion = in->fusion();

@@ -51,9 +51,20 @@ std::vector<Callable> plainComposites() {
           "softplus", {required("in"), {"beta", 1.0}, {"threshold", 20.0}},
           +[](F, T in, double beta, double threshold) { return softplus(in, beta, threshold); }),
       row(
-          "attention", {required("q"), required("k"), required("v"), {"is_causal", false}, {"scale", kNone}},
-          +[](F, T q, T k, T v, bool is_causal, Maybe<double> scale) {
-            return attention(q, k, v, {is_causal, scale});
+          "attention",
+          {required("q"),
+           required("k"),
+           required("v"),
+           {"is_causal", false},
+           {"scale", kNone},
+           {"bias", kNone},
+           {"mask", kNone},
+           {"logsumexp", false}},
+          +[](F, T q, T k, T v, bool is_causal, Maybe<double> scale, T bias, T mask, bool logsumexp) {
+            const AttentionOptions options{is_causal, scale, bias, mask};
+            if (!logsumexp) return std::vector<T>{attention(q, k, v, options)};
+            const Attention both = attention_with_logsumexp(q, k, v, options);
+            return std::vector<T>{both.out, both.logsumexp};
           }),
   };
 }

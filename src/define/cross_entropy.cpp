@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "define/functions.h"
+#include "define/operand.h"
 #include "define/softmax.h"
 #include "define/structured.h"
 #include "ir/fusion.h"
@@ -28,6 +29,7 @@ TensorView* countOf(TensorView* counts, DataType type) { return sum(cast(counts,
 }  // namespace
 
 TensorView* cross_entropy(TensorView* logits, TensorView* target, CrossEntropyOptions options) {
+  requireGiven("cross_entropy", {{"logits", logits}, {"target", target}});
   const int64_t axis = classAxis("cross_entropy", *logits, *target);
   TensorView* value = toFloating(logits);
   TensorView* at_target = squeeze(take_along_axis(value, unsqueeze(target, axis), axis), {axis});
@@ -40,6 +42,8 @@ TensorView* cross_entropy(TensorView* logits, TensorView* target, CrossEntropyOp
 
 TensorView* cross_entropy_backward(TensorView* grad, TensorView* logits, TensorView* target, TensorView* log_sum_exp,
                                    CrossEntropyOptions options) {
+  requireGiven("cross_entropy_backward",
+               {{"grad", grad}, {"logits", logits}, {"target", target}, {"log_sum_exp", log_sum_exp}});
   const int64_t axis = classAxis("cross_entropy_backward", *logits, *target);
   TK_REQUIRE(shapeOf(*log_sum_exp).size() == shapeOf(*target).size(), Definition,
              "cross_entropy_backward: {} must have the shape of the targets {}", toString(*log_sum_exp),

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "ir/fusion.h"
 #include "ir/text/op_arguments.h"
+#include "ir/text/scalar_text.h"
 
 namespace tokamak {
 
@@ -22,6 +23,29 @@ std::string namesOf(std::span<const Parameter> parameters) {
   std::string text;
   for (const Parameter& parameter : parameters) text += fmt::format("{}{}", text.empty() ? "" : ", ", parameter.name);
   return text.empty() ? "none" : text;
+}
+
+// The parameter that a name means: axis= and dim= are one axis of axes=, and dim= is axis= elsewhere.
+size_t parameterNamed(std::span<const Parameter> parameters, std::string_view name) {
+  const auto find = [&](std::string_view wanted) {
+    return static_cast<size_t>(std::ranges::find(parameters, wanted, &Parameter::name) - parameters.begin());
+  };
+  const size_t exact = find(name);
+  const bool is_axis = name == "axis" || name == "dim";
+  if (exact < parameters.size() || !is_axis) return exact;
+  return name == "dim" && find("axis") < parameters.size() ? find("axis") : find("axes");
+}
+
+std::string suggestedName(std::span<const Parameter> parameters, std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Parameter& parameter : parameters) names.push_back(parameter.name);
+  return suggestion(name, names);
+}
+
+// One number stands for a list of one where axes are listed.
+FieldValue listedAxis(const Parameter& parameter, const FieldValue& value) {
+  const auto* axis = std::get_if<int64_t>(&value);
+  return axis != nullptr && parameter.name == "axes" ? FieldValue{std::vector<int64_t>{*axis}} : value;
 }
 
 Fusion* fusionIn(const FieldValue& argument) {
@@ -51,13 +75,13 @@ std::vector<FieldValue> bindArguments(std::string_view call, std::span<const Par
       TK_REQUIRE(i < parameters.size(), Definition, "{}: too many arguments; it takes {}", call, namesOf(parameters));
       ++position;
     } else {
-      i = static_cast<size_t>(std::ranges::find(parameters, argument.name, &Parameter::name) - parameters.begin());
-      TK_REQUIRE(i < parameters.size(), Definition, "{}: no argument is called '{}'; it takes {}", call, argument.name,
-                 namesOf(parameters));
+      i = parameterNamed(parameters, argument.name);
+      TK_REQUIRE(i < parameters.size(), Definition, "{}: no argument is called '{}'; it takes {}{}", call,
+                 argument.name, namesOf(parameters), suggestedName(parameters, argument.name));
     }
     TK_REQUIRE(!is_given[i], Definition, "{}: argument '{}' is given twice", call, parameters[i].name);
     is_given[i] = true;
-    if (!isAbsent(argument.value)) values[i] = argument.value;
+    if (!isAbsent(argument.value)) values[i] = listedAxis(parameters[i], argument.value);
   }
   for (size_t i = 0; i < values.size(); ++i) {
     TK_REQUIRE(!parameters[i].is_required || !isAbsent(values[i]), Definition,

@@ -23,7 +23,8 @@ struct Parameter {
   bool is_required = false;
 };
 
-/// The arguments in the order of the parameters, fallbacks for those left out. Errors: Definition, naming `call`, for an
+/// The arguments in the order of the parameters, fallbacks for those left out. axis= and dim= also name the parameter `axes`, and dim= the
+/// parameter `axis`; one number is a list of one axis. Errors: Definition, naming `call`, for an
 /// argument too many, of unknown name or given twice, and for a required one that is missing.
 std::vector<FieldValue> bindArguments(std::string_view call, std::span<const Parameter> parameters,
                                       std::span<const CallArgument> arguments);
@@ -45,7 +46,7 @@ FieldValue toFieldValue(const T& value) {
   if constexpr (std::is_pointer_v<T> && std::is_same_v<std::remove_pointer_t<T>, Scalar>)
     return FieldValue(value);
   else if constexpr (std::is_pointer_v<T> && std::is_base_of_v<Val, std::remove_pointer_t<T>>)
-    return static_cast<Val*>(value);
+    return value == nullptr ? FieldValue() : static_cast<Val*>(value);
   else if constexpr (std::is_same_v<T, std::nullptr_t>)
     return std::monostate{};
   else if constexpr (std::is_same_v<T, bool>)
@@ -64,6 +65,7 @@ FieldValue toFieldValue(const T& value) {
     return value;
 }
 inline FieldValue toFieldValue(const std::vector<TensorView*>& values) {
+  requireGiven("define", "operands", values);
   return std::vector<Val*>(values.begin(), values.end());
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "define/functions.h"
+#include "define/operand.h"
 #include "define/reductions.h"
 #include "define/shapes.h"
 #include "define/statistics.h"
@@ -47,6 +48,7 @@ TensorView* sumOfRows(TensorView* value, const std::vector<int64_t>& axes) {
 }  // namespace
 
 TensorView* layer_norm(TensorView* in, TensorView* weight, TensorView* bias, NormOptions options) {
+  requireGiven("layer_norm", {{"in", in}});
   const std::vector<int64_t> axes = trailingAxes("layer_norm", *in, options.norm_axes);
   TensorView* value = toFloating(in);
   TensorView* center = mean(value, axes, {.keepdim = true});
@@ -59,6 +61,7 @@ TensorView* layer_norm(TensorView* in, TensorView* weight, TensorView* bias, Nor
 }
 
 TensorView* rms_norm(TensorView* in, TensorView* weight, NormOptions options) {
+  requireGiven("rms_norm", {{"in", in}});
   const std::vector<int64_t> axes = trailingAxes("rms_norm", *in, options.norm_axes);
   TensorView* value = toFloating(in);
   TensorView* square = mean(mul(value, value), axes, {.keepdim = true});
@@ -69,6 +72,7 @@ TensorView* rms_norm(TensorView* in, TensorView* weight, NormOptions options) {
 NormGradients layer_norm_backward(TensorView* grad, TensorView* in, TensorView* mean_of, TensorView* rstd,
                                   TensorView* weight, NormOptions options) {
   constexpr std::string_view op = "layer_norm_backward";
+  requireGiven(op, {{"grad", grad}, {"in", in}, {"mean", mean_of}, {"rstd", rstd}});
   const std::vector<int64_t> axes = trailingAxes(op, *in, options.norm_axes);
   TensorView* slope = toFloating(grad);
   TensorView* scale = statistic(op, rstd, *in, axes);
@@ -86,6 +90,7 @@ NormGradients layer_norm_backward(TensorView* grad, TensorView* in, TensorView* 
 
 NormGradients rms_norm_backward(TensorView* grad, TensorView* in, TensorView* rstd, TensorView* weight,
                                 NormOptions options) {
+  requireGiven("rms_norm_backward", {{"grad", grad}, {"in", in}, {"rstd", rstd}});
   constexpr std::string_view op = "rms_norm_backward";
   const std::vector<int64_t> axes = trailingAxes(op, *in, options.norm_axes);
   TensorView* slope = toFloating(grad);

@@ -7,6 +7,22 @@
 
 namespace tokamak {
 
+Operand::Operand(Val* val) : val_(val) {
+  TK_REQUIRE(
+      val != nullptr, Definition,
+      "operand: null was given; it must be a tensor, a scalar of the fusion or a number; check the call that made it");
+}
+
+void requireGiven(std::string_view call, std::initializer_list<GivenTensor> tensors) {
+  for (const GivenTensor& given : tensors)
+    TK_REQUIRE(given.tensor != nullptr, Definition, "{}: '{}' is null; it must be a tensor of a fusion", call,
+               given.parameter);
+}
+
+void requireGiven(std::string_view call, std::string_view parameter, std::span<TensorView* const> tensors) {
+  for (const TensorView* tensor : tensors) requireGiven(call, {{parameter, tensor}});
+}
+
 DataType Operand::dtype() const {
   if (!isLiteral()) return val_->dtype();
   constexpr DataType types[] = {DataType::I64, DataType::F64, DataType::Bool};

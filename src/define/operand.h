@@ -15,7 +15,8 @@ namespace tokamak {
 
 class Operand {
  public:
-  Operand(Val* val) : val_(val) {}
+  /// Errors: Definition for null, which is no number.
+  Operand(Val* val);
   Operand(std::floating_point auto literal) : literal_(static_cast<double>(literal)) {}
   Operand(std::integral auto literal) : literal_(toValue(literal)) {}
 
@@ -55,6 +56,15 @@ class Operands {
  private:
   std::vector<Operand> operands_;
 };
+
+/// A tensor that a call was given, and the name of its parameter.
+struct GivenTensor {
+  std::string_view parameter;
+  const TensorView* tensor;
+};
+/// Errors: Definition for a null tensor, naming call and parameter.
+void requireGiven(std::string_view call, std::initializer_list<GivenTensor> tensors);
+void requireGiven(std::string_view call, std::string_view parameter, std::span<TensorView* const> tensors);
 
 /// The fusion of the first operand that has one, or null.
 Fusion* fusionOf(std::span<const Operand> operands);

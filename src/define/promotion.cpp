@@ -19,6 +19,14 @@ Rank rankOf(const Operand& operand) {
   return shapeOf(*tensor).empty() ? NoAxes : WithAxes;
 }
 
+// Of f64 only for want of another type: a number in C++, and what was given when the program runs. A constant of the
+// fusion was given its type.
+bool isDefaultFloat(const Operand& operand) {
+  if (operand.dtype() != DataType::F64 || rankOf(operand) > OfFusion) return false;
+  const Scalar* scalar = operand.isLiteral() ? nullptr : asScalar(operand.val());
+  return scalar == nullptr || !scalar->isConstant();
+}
+
 int categoryOf(DataType type) { return isFloatingType(type) ? 2 : isIntegerType(type) ? 1 : 0; }
 
 }  // namespace
@@ -30,8 +38,7 @@ DataType promotedType(std::span<const Operand> operands, PromotionOptions option
   std::array<std::optional<DataType>, 4> types;
   for (const Operand& operand : operands) {
     const Rank rank = rankOf(operand);
-    const bool is_default_float = rank <= OfFusion && operand.dtype() == DataType::F64 && beside_tensor;
-    const DataType type = is_default_float ? DataType::F32 : operand.dtype();
+    const DataType type = beside_tensor && isDefaultFloat(operand) ? DataType::F32 : operand.dtype();
     types[rank] = types[rank] ? promoteTypes(*types[rank], type) : type;
   }
   std::optional<DataType> promoted;

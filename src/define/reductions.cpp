@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "define/functions.h"
+#include "define/operand.h"
 #include "define/shapes.h"
 #include "ir/ops/math/reduction_op.h"
 
@@ -105,6 +106,7 @@ TensorView* keepAxes(TensorView* reduced, const std::vector<int64_t>& axes) {
 }
 
 TensorView* reduce(ReductionKind kind, TensorView* in, const std::vector<int64_t>& axes, ReductionOptions options) {
+  requireGiven("reduce", {{"in", in}});
   const std::vector<int64_t> reduced = reducedAxes(enumName(kind), *in, axes);
   const DataType type = options.dtype ? computeType(*options.dtype) : accumulationType(kind, in->dtype());
   TensorView* out = reduceAxes(kind, castTo(in, type), reduced);
@@ -114,15 +116,19 @@ TensorView* reduce(ReductionKind kind, TensorView* in, const std::vector<int64_t
 }
 
 TensorView* sum(TensorView* in, const std::vector<int64_t>& axes, ReductionOptions options) {
+  requireGiven("sum", {{"in", in}});
   return reduce(ReductionKind::Sum, in, axes, options);
 }
 TensorView* prod(TensorView* in, const std::vector<int64_t>& axes, ReductionOptions options) {
+  requireGiven("prod", {{"in", in}});
   return reduce(ReductionKind::Prod, in, axes, options);
 }
 TensorView* max(TensorView* in, const std::vector<int64_t>& axes, ReductionOptions options) {
+  requireGiven("max", {{"in", in}});
   return reduce(ReductionKind::Max, in, axes, options);
 }
 TensorView* min(TensorView* in, const std::vector<int64_t>& axes, ReductionOptions options) {
+  requireGiven("min", {{"in", in}});
   return reduce(ReductionKind::Min, in, axes, options);
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "define/functions.h"
+#include "define/operand.h"
 #include "define/structured.h"
 #include "ir/fusion.h"
 
@@ -27,12 +28,14 @@ Halves halvesOf(std::string_view op, TensorView* in) {
 }  // namespace
 
 TensorView* rope(TensorView* in, TensorView* cos, TensorView* sin) {
+  requireGiven("rope", {{"in", in}, {"cos", cos}, {"sin", sin}});
   const Halves halves = halvesOf("rope", in);
   TensorView* turned = cat({neg(halves.second), toComputeType(halves.first)}, -1);
   return toTypeOf(*in, add(mul(in, cos), mul(turned, sin)));
 }
 
 TensorView* rope_backward(TensorView* grad, TensorView* cos, TensorView* sin) {
+  requireGiven("rope_backward", {{"grad", grad}, {"cos", cos}, {"sin", sin}});
   const Halves halves = halvesOf("rope_backward", mul(grad, sin));
   TensorView* turned = cat({halves.second, neg(halves.first)}, -1);
   return toTypeOf(*grad, add(mul(grad, cos), turned));

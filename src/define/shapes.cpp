@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 
 #include "base/error.h"
+#include "define/operand.h"
 #include "define/promotion.h"
 #include "ir/fusion.h"
 #include "ir/shape_rule.h"
@@ -42,17 +44,27 @@ Scalar* positionOf(std::string_view op, const Operand& operand, const IterDomain
 
 }  // namespace
 
-TensorView* set(TensorView* in) { return define<LoadStoreOp>(in); }
-TensorView* cast(TensorView* in, DataType dtype) { return define<CastOp>(in, dtype); }
+TensorView* set(TensorView* in) {
+  requireGiven("set", {{"in", in}});
+  return define<LoadStoreOp>(in);
+}
+TensorView* cast(TensorView* in, DataType dtype) {
+  requireGiven("cast", {{"in", in}});
+  return define<CastOp>(in, dtype);
+}
 Scalar* cast(Scalar* in, DataType dtype) { return castTo(in, dtype); }
 Val* cast(Val* in, DataType dtype) {
   if (TensorView* tensor = asTensor(in)) return cast(tensor, dtype);
   return castTo(in, dtype);
 }
 
-TensorView* broadcast(TensorView* in, const std::vector<bool>& flags) { return define<BroadcastOp>(in, flags); }
+TensorView* broadcast(TensorView* in, const std::vector<bool>& flags) {
+  requireGiven("broadcast", {{"in", in}});
+  return define<BroadcastOp>(in, flags);
+}
 
 TensorView* broadcast_in_dim(TensorView* in, const Operands& shape, const std::vector<int64_t>& axes) {
+  requireGiven("broadcast_in_dim", {{"in", in}});
   const size_t rank = shapeOf(*in).size();
   std::vector<bool> flags(shape.size(), true);
   TK_REQUIRE(axes.size() == rank, Definition, "broadcast_in_dim: {} axes for {} with {} dimensions", axes.size(),
@@ -67,6 +79,7 @@ TensorView* broadcast_in_dim(TensorView* in, const Operands& shape, const std::v
 }
 
 TensorView* expand(TensorView* in, const Operands& shape) {
+  requireGiven("expand", {{"in", in}});
   const size_t rank = shapeOf(*in).size();
   TK_REQUIRE(shape.size() >= rank, Definition, "expand: {} sizes for {} with {} axes", shape.size(), toString(*in),
              rank);
@@ -86,6 +99,7 @@ TensorView* expand(TensorView* in, const Operands& shape) {
 }
 
 TensorView* squeeze(TensorView* in, const std::vector<int64_t>& axes) {
+  requireGiven("squeeze", {{"in", in}});
   std::vector<bool> flags(shapeOf(*in).size(), false);
   for (const int64_t axis : ShapeRule(in->fusion(), "squeeze").normalAxes(axes, *in))
     flags[static_cast<size_t>(axis)] = true;
@@ -93,6 +107,7 @@ TensorView* squeeze(TensorView* in, const std::vector<int64_t>& axes) {
 }
 
 TensorView* unsqueeze(TensorView* in, int64_t axis) {
+  requireGiven("unsqueeze", {{"in", in}});
   const auto rank = static_cast<int64_t>(shapeOf(*in).size()) + 1;
   TK_REQUIRE(axis >= -rank && axis < rank, Definition, "unsqueeze: axis {} is out of bounds for {}; legal are {} to {}",
              axis, toString(*in), -rank, rank - 1);
@@ -102,6 +117,7 @@ TensorView* unsqueeze(TensorView* in, int64_t axis) {
 }
 
 TensorView* reshape(TensorView* in, const Operands& shape) {
+  requireGiven("reshape", {{"in", in}});
   Fusion& fusion = in->fusion();
   std::vector<Operand> sizes(shape.begin(), shape.end());
   const auto open = std::ranges::find_if(sizes, isLeftOpen);
@@ -124,9 +140,13 @@ TensorView* reshape(TensorView* in, const Operands& shape) {
   return define<ReshapeOp>(in, sizesOf(fusion, "reshape", scalars));
 }
 
-TensorView* permute(TensorView* in, const std::vector<int64_t>& order) { return define<PermuteOp>(in, order); }
+TensorView* permute(TensorView* in, const std::vector<int64_t>& order) {
+  requireGiven("permute", {{"in", in}});
+  return define<PermuteOp>(in, order);
+}
 
 TensorView* transpose(TensorView* in, int64_t a, int64_t b) {
+  requireGiven("transpose", {{"in", in}});
   const ShapeRule rule(in->fusion(), "transpose");
   std::vector<int64_t> order(shapeOf(*in).size());
   std::iota(order.begin(), order.end(), 0);
@@ -135,6 +155,7 @@ TensorView* transpose(TensorView* in, int64_t a, int64_t b) {
 }
 
 TensorView* slice(TensorView* in, const Operands& starts, const Operands& stops, const Operands& steps) {
+  requireGiven("slice", {{"in", in}});
   const Axes axes = shapeOf(*in);
   TK_REQUIRE(
       starts.size() == axes.size() && stops.size() == axes.size() && (steps.size() == 0 || steps.size() == axes.size()),
@@ -150,6 +171,7 @@ TensorView* slice(TensorView* in, const Operands& starts, const Operands& stops,
 }
 
 TensorView* slice(TensorView* in, int64_t axis, Operand start, Operand stop, Operand step) {
+  requireGiven("slice", {{"in", in}});
   Fusion& fusion = in->fusion();
   const auto position = static_cast<size_t>(ShapeRule(fusion, "slice").normalAxis(axis, *in));
   const Axes axes = shapeOf(*in);
@@ -164,21 +186,36 @@ TensorView* slice(TensorView* in, int64_t axis, Operand start, Operand stop, Ope
 }
 
 TensorView* select(TensorView* in, int64_t axis, Operand index) {
+  requireGiven("select", {{"in", in}});
   const int64_t position = ShapeRule(in->fusion(), "select").normalAxis(axis, *in);
   return define<SelectOp>(in, position, positionOf("select", index, *shapeOf(*in)[static_cast<size_t>(position)]));
 }
 
 TensorView* pad(TensorView* in, const Operands& widths, Operand value) {
+  requireGiven("pad", {{"in", in}});
   Scalar* constant = castTo(scalarOf(in->fusion(), "pad", value), in->dtype());
   return define<PadOp>(in, scalarsOf(in->fusion(), "pad", widths), constant);
 }
 
 TensorView* cat(const std::vector<TensorView*>& ins, int64_t axis) {
+  requireGiven("cat", "ins", ins);
   TK_REQUIRE(!ins.empty(), Definition, "cat: no operands; give at least one tensor");
   const std::vector<Operand> operands(ins.begin(), ins.end());
   const DataType type = promotedType(operands);
   std::vector<TensorView*> promoted;
   for (TensorView* in : ins) promoted.push_back(castTo(in, type));
+  // One kernel of very many operands takes compilers too long: they are put together in parts first.
+  constexpr size_t kMostOperands = 64;
+  constexpr size_t kPart = 32;
+  while (promoted.size() > kMostOperands) {
+    std::vector<TensorView*> parts;
+    for (size_t i = 0; i < promoted.size(); i += kPart) {
+      const auto rest = std::span(promoted).subspan(i);
+      const auto part = rest.first(std::min(kPart, rest.size()));
+      parts.push_back(part.size() == 1 ? part[0] : define<CatOp>(std::vector(part.begin(), part.end()), axis));
+    }
+    promoted = std::move(parts);
+  }
   return define<CatOp>(promoted, axis);
 }
 

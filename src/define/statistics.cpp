@@ -1,6 +1,7 @@
 #include "define/statistics.h"
 
 #include "define/functions.h"
+#include "define/operand.h"
 #include "define/structured.h"
 #include "ir/fusion.h"
 
@@ -23,6 +24,7 @@ Scalar* countAlong(const TensorView& in, const std::vector<int64_t>& axes) {
 }
 
 TensorView* mean(TensorView* in, const std::vector<int64_t>& axes, MeanOptions options) {
+  requireGiven("mean", {{"in", in}});
   const std::vector<int64_t> reduced = reducedAxes("mean", *in, axes);
   TensorView* value = toFloating(in);
   Scalar* count = castTo(countAlong(*value, reduced), value->dtype());
@@ -30,6 +32,7 @@ TensorView* mean(TensorView* in, const std::vector<int64_t>& axes, MeanOptions o
 }
 
 VarMean var_mean(TensorView* in, const std::vector<int64_t>& axes, VarOptions options) {
+  requireGiven("var_mean", {{"in", in}});
   const std::vector<int64_t> reduced = reducedAxes("var", *in, axes);
   TensorView* value = toFloating(in);
   TensorView* center = meanOver(value, reduced);
@@ -42,10 +45,12 @@ VarMean var_mean(TensorView* in, const std::vector<int64_t>& axes, VarOptions op
 }
 
 TensorView* var(TensorView* in, const std::vector<int64_t>& axes, VarOptions options) {
+  requireGiven("var", {{"in", in}});
   return var_mean(in, axes, options).var;
 }
 
 Welford welford(TensorView* in, const std::vector<int64_t>& axes, MeanOptions options) {
+  requireGiven("welford", {{"in", in}});
   const std::vector<int64_t> reduced = reducedAxes("welford", *in, axes);
   TensorView* value = toFloating(in);
   TensorView* center = meanOver(value, reduced);

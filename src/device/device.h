@@ -17,6 +17,11 @@
 
 namespace tokamak {
 
+struct KernelTarget;  // heuristics/kernel_target.h
+namespace kir {
+struct Kernel;  // kernel/kernel.h
+}
+
 struct DeviceProperties {
   std::string name;                       ///< "cpu", "interpreter", "cuda:0"
   std::string description;                ///< for people: the processor's name
@@ -89,6 +94,7 @@ class Capture {
 };
 
 class Expr;
+class HazardTracker;
 class Replay;
 struct ReplaySteps;
 
@@ -103,6 +109,8 @@ struct WorkRequest {
   std::span<const Scalar* const> parameters = {};
   /// How many works like this one may run at a time, on a stream each: one that fills the device alone keeps the others waiting.
   int64_t concurrency = 1;
+  /// Of a LaunchKernel: what it launches.
+  std::shared_ptr<const kir::Kernel> kernel = nullptr;
 };
 
 /// The 8 bytes of a launch that stand for a parameter: a double for a scalar of a floating type, a bool for one that is true or
@@ -116,9 +124,20 @@ DataType parameterType(const Scalar& parameter);
 /// It is raised once; work enqueued after that runs again, on all these streams.
 class Device {
  public:
-  virtual ~Device() = default;
+  Device();
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+  virtual ~Device();
+
+  /// Who accessed which memory last. A device with events of its own has it forget them before it goes.
+  HazardTracker& hazards() { return *hazards_; }
 
   virtual const DeviceProperties& properties() const = 0;
+  /// What programs are grouped for and kernels are scheduled for.
+  virtual KernelTarget kernelTarget() const = 0;
+  /// Whether a host unit can be one work, a kernel. Where not, its ops are given one by one. May look for a compiler.
+  /// Errors: Unsupported where the device was told to have one.
+  virtual bool makesKernels() { return true; }
 
   virtual std::unique_ptr<Stream> createStream() = 0;
   virtual std::unique_ptr<Event> createEvent() = 0;
@@ -161,6 +180,19 @@ class Device {
   virtual void synchronize(const Event& event) = 0;
   /// Whether what the event stands for is done; never blocks.
   virtual bool isDone(const Event& event) = 0;
+  /// Whether it is done, and work before it met no failure that nobody was told of; never blocks.
+  virtual bool hasSucceeded(const Event& /*event*/) { return false; }
+  /// From now on, until leaveStream(), launches, fills and copies that this thread gives to the stream run at once, on
+  /// this thread, as long as it
+  /// gives nothing else. Their failures are the stream's. False, with nothing changed, where the device cannot do that
+  /// or the stream has work left.
+  virtual bool tryEnterStream(Stream& /*stream*/) { return false; }
+  virtual void leaveStream(Stream& /*stream*/) {}
+  /// Blocks like synchronize(), but leaves a failure to those who do.
+  virtual void waitDone(const Event& event);
+
+ private:
+  std::unique_ptr<HazardTracker> hazards_;
 };
 
 }  // namespace tokamak

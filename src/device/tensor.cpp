@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "device/hazard_tracker.h"
 
 namespace tokamak {
 
@@ -87,6 +88,7 @@ Buffer::Buffer(Device& device, std::shared_ptr<Stream> stream, void* address, in
       keeper_(std::move(keeper)) {}
 
 Buffer::~Buffer() {
+  if (tracked_ != nullptr) device_->hazards().letGo(*this);
   if (stream_ != nullptr) device_->release(address_, bytes_, kind_, *stream_);
 }
 
@@ -97,12 +99,15 @@ std::shared_ptr<Buffer> Buffer::allocate(Device& device, std::shared_ptr<Stream>
   std::shared_ptr<Buffer> buffer(new Buffer(device, nullptr, nullptr, bytes, kind, nullptr));
   buffer->address_ = device.allocate(bytes, kind, *stream);
   buffer->stream_ = std::move(stream);
+  buffer->is_settled_ = false;
   return buffer;
 }
 
 std::shared_ptr<Buffer> Buffer::borrow(Device& device, void* address, int64_t bytes, MemoryKind kind,
-                                       std::shared_ptr<void> keeper) {
-  return std::shared_ptr<Buffer>(new Buffer(device, nullptr, address, bytes, kind, std::move(keeper)));
+                                       std::shared_ptr<void> keeper, Lender lender) {
+  std::shared_ptr<Buffer> buffer(new Buffer(device, nullptr, address, bytes, kind, std::move(keeper)));
+  buffer->is_callers_ = lender == Lender::Caller;
+  return buffer;
 }
 
 bool Buffer::isHostReadable() const {
@@ -142,11 +147,13 @@ Tensor Tensor::emptyOnHost(Device& device, std::shared_ptr<Stream> stream, DataT
   Stream* const queue = stream.get();
   Tensor tensor = empty(device, std::move(stream), dtype, sizes, MemoryKind::Host);
   device.synchronize(*queue);  // earlier work of the stream may still use the memory
+  tensor.buffer()->settle();
   return tensor;
 }
 
 Tensor Tensor::borrow(Device& device, void* address, DataType dtype, std::span<const int64_t> sizes,
-                      std::span<const int64_t> strides, MemoryKind kind, std::shared_ptr<void> keeper) {
+                      std::span<const int64_t> strides, MemoryKind kind, std::shared_ptr<void> keeper,
+                      Buffer::Lender lender) {
   const int64_t numel = checkedNumel(sizes);
   TK_REQUIRE(strides.size() == sizes.size(), Bind, "tensor: sizes {} with strides {}; one stride per axis is legal",
              bracketed(sizes), bracketed(strides));
@@ -159,7 +166,7 @@ Tensor Tensor::borrow(Device& device, void* address, DataType dtype, std::span<c
              Bind, "tensor: sizes {} with strides {} reach beyond any memory from {}", bracketed(sizes),
              bracketed(strides), address);
   auto* const first = static_cast<std::byte*>(address) + touched.begin;
-  auto buffer = Buffer::borrow(device, first, touched.end - touched.begin, kind, std::move(keeper));
+  auto buffer = Buffer::borrow(device, first, touched.end - touched.begin, kind, std::move(keeper), lender);
   return {std::move(buffer), -touched.begin, dtype, sizes, strides};
 }
 
@@ -209,14 +216,26 @@ Tensor Tensor::slice(int64_t axis, int64_t start, int64_t stop) const {
 
 void Tensor::waitReady() const {
   if (ready_ != nullptr) device().synchronize(*ready_);
+  device().hazards().waitOnHost(*this, MemoryAccess::Read);
 }
 
 void* Tensor::hostData() const {
+  requireHostReadable();
+  if (ready_ != nullptr) device().synchronize(*ready_);
+  device().hazards().waitOnHost(*this, MemoryAccess::Write);
+  return data();
+}
+
+const void* Tensor::hostDataToRead() const {
+  requireHostReadable();
+  waitReady();
+  return data();
+}
+
+void Tensor::requireHostReadable() const {
   TK_REQUIRE(buffer_ != nullptr && buffer_->isHostReadable(), Bind,
              "host data: a tensor of sizes {} in {} memory of device {} cannot be read by host code; copy it first",
              bracketed(sizes()), memoryKindName(kind()), device().properties().name);
-  waitReady();
-  return data();
 }
 
 }  // namespace tokamak

@@ -13,16 +13,21 @@
 
 namespace tokamak {
 
-/// A piece of a device's memory. The last owner gives it back, ordered after the work of the stream that it then belongs to.
+struct TrackedMemory;
+
+/// A piece of a device's memory. Calls that access it are ordered by the device's HazardTracker. The last owner gives
+/// it back, ordered after the work of the stream that it then belongs to.
 /// The device outlives its buffers.
 class Buffer {
  public:
   /// Memory for work on `stream`. Errors: OutOfMemory.
   static std::shared_ptr<Buffer> allocate(Device& device, std::shared_ptr<Stream> stream, int64_t bytes,
                                           MemoryKind kind);
+  /// Whose memory is borrowed: a caller's, whose code may look at it, or what an allocator gave for our use.
+  enum class Lender : uint8_t { Caller, Allocator };
   /// Somebody else's memory; `keeper` (may be null) is let go when the buffer is.
   static std::shared_ptr<Buffer> borrow(Device& device, void* address, int64_t bytes, MemoryKind kind,
-                                        std::shared_ptr<void> keeper);
+                                        std::shared_ptr<void> keeper, Lender lender = Lender::Caller);
 
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
@@ -37,11 +42,18 @@ class Buffer {
   /// Somebody else's memory that must stay as it is: programs do not write it.
   bool isReadOnly() const { return is_read_only_; }
   void forbidWriting() { is_read_only_ = true; }
+  /// Allocated from the device, not borrowed.
+  bool isOwned() const { return stream_ != nullptr; }
+  /// A caller's memory, which was wrapped or imported.
+  bool isCallers() const { return is_callers_; }
+  /// The stream that it was allocated on was synchronized: uses elsewhere need not wait for it.
+  void settle() { is_settled_ = true; }
   /// Work on `stream` uses the memory from now on, and the memory is given back there. The caller orders it after the uses
   /// on other streams.
   void moveTo(std::shared_ptr<Stream> stream);
 
  private:
+  friend class HazardTracker;
   Buffer(Device& device, std::shared_ptr<Stream> stream, void* address, int64_t bytes, MemoryKind kind,
          std::shared_ptr<void> keeper);
 
@@ -52,10 +64,16 @@ class Buffer {
   MemoryKind kind_;
   std::shared_ptr<void> keeper_;
   bool is_read_only_ = false;
+  bool is_callers_ = false;
+  // The tracker's, guarded by its lock.
+  mutable bool is_settled_ = true;
+  mutable std::shared_ptr<TrackedMemory> tracked_;
 };
 
 /// A typed view of a buffer: element [i0, i1, ...] lies at offset + sum(i * stride) * sizeOf(dtype). Copies share the buffer.
-/// At most kMaxRank axes, so that a tensor needs no heap of its own.
+/// At most kMaxRank axes, so that a tensor needs no heap of its own. Thread-safe as a value is: threads may use copies
+/// of one tensor, whose
+/// accesses are ordered, but one object only while none of them changes it.
 class Tensor {
  public:
   static constexpr size_t kMaxRank = 16;
@@ -75,7 +93,8 @@ class Tensor {
                             std::span<const int64_t> sizes);
   /// Caller's memory at `address`; it must stay until all work on it is done, or as long as `keeper` is held.
   static Tensor borrow(Device& device, void* address, DataType dtype, std::span<const int64_t> sizes,
-                       std::span<const int64_t> strides, MemoryKind kind, std::shared_ptr<void> keeper = nullptr);
+                       std::span<const int64_t> strides, MemoryKind kind, std::shared_ptr<void> keeper = nullptr,
+                       Buffer::Lender lender = Buffer::Lender::Caller);
 
   bool isDefined() const { return buffer_ != nullptr; }
   DataType dtype() const { return dtype_; }
@@ -99,17 +118,34 @@ class Tensor {
   /// Elements start <= i < stop of `axis`. Errors: Bind.
   Tensor slice(int64_t axis, int64_t start, int64_t stop) const;
 
-  /// Done when the data is there; null when it always was. Views share it.
+  /// Done when the call or work that made this tensor is; null when there was none. Views share it.
   const std::shared_ptr<Event>& readyEvent() const { return ready_; }
-  void setReadyEvent(std::shared_ptr<Event> event) { ready_ = std::move(event); }
-  /// Blocks until the data is there and raises the failure of the work that made it.
+  /// For data that comes from work which the caller enqueued himself: accesses of this tensor wait for the event, too.
+  void setReadyEvent(std::shared_ptr<Event> event) {
+    ready_ = std::move(event);
+    is_event_given_ = ready_ != nullptr;
+  }
+  /// That of a call, whose accesses the device's tracker knows.
+  void setCallEvent(std::shared_ptr<Event> event) {
+    ready_ = std::move(event);
+    is_event_given_ = false;
+  }
+  bool hasGivenEvent() const { return is_event_given_; }
+  /// Blocks until the last call that writes this memory, by whatever tensor, is done, and raises its failure.
   void waitReady() const;
-  /// data() for host code, after waitReady(). Errors: Bind when host code cannot reach the memory.
+  /// data() for host code that may write it: after all calls that access this memory. What later calls do is the
+  /// caller's to wait for by asking again.
+  /// Errors: Bind when host code cannot reach the memory; of the work that wrote it.
   void* hostData() const;
+  /// The same for host code that only reads: calls that read this memory, too, may still run.
+  const void* hostDataToRead() const;
 
  private:
+  void requireHostReadable() const;
+
   std::shared_ptr<Buffer> buffer_;
   std::shared_ptr<Event> ready_;
+  bool is_event_given_ = false;
   int64_t offset_ = 0;
   int64_t numel_ = 0;
   size_t rank_ = 0;

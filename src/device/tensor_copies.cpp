@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "device/hazard_tracker.h"
+
 namespace tokamak {
 
 namespace {
@@ -27,8 +29,17 @@ Tensor copyOf(const Tensor& tensor, Device& device, const std::shared_ptr<Stream
   const auto [first, last] = touchedElements(tensor);
   const int64_t bytes = (last - first + 1) * element;
   const std::shared_ptr<Buffer> buffer = Buffer::allocate(device, stream, bytes, kind);
-  device.copy(*stream, buffer->address(), static_cast<const std::byte*>(tensor.data()) + first * element, bytes);
+  const auto* const from = static_cast<const std::byte*>(tensor.data()) + first * element;
+  if (&tensor.device() == &device) {
+    OrderedCall call(device);
+    call.add(tensor, MemoryAccess::Read);
+    call.run(*stream, [&] { device.copy(*stream, buffer->address(), from, bytes); });
+  } else {
+    tensor.waitReady();
+    device.copy(*stream, buffer->address(), from, bytes);
+  }
   device.synchronize(*stream);
+  buffer->settle();
   return {buffer, -first * element, tensor.dtype(), tensor.sizes(), tensor.strides()};
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -26,19 +27,41 @@ Name split(std::string_view helper) {
   return {helper.substr(0, at), helper.substr(at + 1)};
 }
 
-bool isLaneType(std::string_view type) {
-  const std::string_view prefix = "f32x";
-  return type.starts_with(prefix) && type.size() > prefix.size() &&
-         std::all_of(type.begin() + prefix.size(), type.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+// "f32x16" in its parts; an element's name may be empty: "x16" is a text for all vectors of as many lanes.
+struct LanesName {
+  std::string_view element;
+  std::string_view count;
+};
+
+std::optional<LanesName> lanesNameOf(std::string_view type) {
+  const size_t at = type.find('x');
+  if (at == std::string_view::npos || at + 1 == type.size()) return std::nullopt;
+  const LanesName name = {type.substr(0, at), type.substr(at + 1)};
+  const bool is_count = std::ranges::all_of(name.count, [](unsigned char c) { return std::isdigit(c) != 0; });
+  return is_count ? std::optional(name) : std::nullopt;
+}
+
+std::vector<std::string_view> laneFolders(std::string_view element) {
+  if (element == "f32") return {"c/lanes", "any/f32_lanes", "c/float_lanes", "any/floating_lanes", "c/element_lanes"};
+  if (element == "f64")
+    return {"c/f64_lanes", "any/f64_lanes", "c/float_lanes", "any/floating_lanes", "c/element_lanes"};
+  if (element == "i32" || element == "i64" || element == "i8")
+    return {"c/integer_lanes", "any/integer_lanes", "c/element_lanes"};
+  return {"c/vectors"};
 }
 
 // Folders that may hold the text, the first that does is taken: a dialect's own before what all share.
 std::vector<std::string_view> folders(Dialect dialect, std::string_view type) {
   const bool is_c = dialect == Dialect::C;
-  if (type == "f32") return {is_c ? "c/f32" : "cuda/f32", "any/f32", "any/f32_lanes", "any/floating"};
-  if (type == "f64") return {is_c ? "c/f64" : "cuda/f64", "any/f64", "any/floating"};
-  if (type == "i32" || type == "i64") return {"any/integer"};
-  if (is_c && isLaneType(type)) return {"c/lanes", "any/f32_lanes"};
+  const std::string_view own = is_c ? "c/element" : "";
+  if (type == "f32")
+    return {is_c ? "c/f32" : "cuda/f32", "any/f32", "any/f32_lanes", "any/floating", "any/floating_lanes", own};
+  if (type == "f64")
+    return {is_c ? "c/f64" : "cuda/f64", "any/f64", "any/f64_lanes", "any/floating", "any/floating_lanes", own};
+  if (type == "i32" || type == "i64")
+    return {is_c ? "c/integer" : "cuda/integer", "any/integer", "any/integer_lanes", own};
+  const auto lanes = lanesNameOf(type);
+  if (is_c && lanes) return laneFolders(lanes->element);
   return {};
 }
 
@@ -61,13 +84,18 @@ using Words = std::vector<std::pair<std::string_view, std::string>>;
 
 Words wordsOf(std::string_view type) {
   Words words = {{"TYPE", std::string(type)}, {"TK_T", fmt::format("tk_{}", type)}};
-  const std::string count(isLaneType(type) ? type.substr(3) : "");
-  const bool is_wide = type == "f64" || type == "i64";
-  words.emplace_back("TK_I", is_wide ? "tk_i64" : "tk_i32" + count);
-  words.emplace_back("TK_U", is_wide ? "tk_u64" : "tk_u32" + count);
-  words.emplace_back("TK_M", "tk_i32" + count);
+  const auto lanes = lanesNameOf(type);
+  const std::string_view element = lanes ? lanes->element : type;
+  const std::string count = lanes ? fmt::format("x{}", lanes->count) : "";
+  const std::string_view width = element == "f64" || element == "i64" ? "64" : element == "i8" ? "8" : "32";
+  words.emplace_back("TK_E", fmt::format("tk_{}", element));
+  words.emplace_back("TK_I", fmt::format("tk_i{}{}", width, count));
+  words.emplace_back("TK_U", fmt::format("tk_u{}{}", width, count));
+  words.emplace_back("TK_M", lanes ? fmt::format("tk_i{}{}", width, count) : "tk_i32");
   words.emplace_back("TK_H", "tk_u16" + count);
-  if (!count.empty()) words.emplace_back("LANES", count.substr(1));
+  if (!lanes) return words;
+  words.emplace_back("LANES", lanes->count);
+  words.emplace_back("HALF", std::to_string(std::max(2, std::stoi(std::string(lanes->count)) / 2)));
   return words;
 }
 
@@ -128,6 +156,9 @@ class Assembly {
     if (text == nullptr) {
       TK_RAISE(Internal, "device code: there is no helper {} for {}", name, dialect_ == Dialect::C ? "C" : "CUDA");
     }
+    // What has lanes has the types of all vectors of as many lanes.
+    if (const auto lanes = lanesNameOf(split(name).type); lanes && !lanes->element.empty())
+      add(fmt::format("vectors_x{}", lanes->count));
     const Helper helper = parse(replaceWords(text->text, wordsOf(split(name).type)));
     for (const std::string& need : helper.needs) add(need);
     code_ += "\n" + helper.code;
@@ -147,7 +178,8 @@ std::string deviceTypeName(LaneType type) {
   const std::string_view name = dataTypeName(type.type);
   if (type.lanes == 1) return fmt::format("tk_{}", name);
   if (isHalfType(type.type)) return fmt::format("tk_u16x{}", type.lanes);
-  return fmt::format("tk_{}x{}", type.type == DataType::Bool ? "i32" : name, type.lanes);
+  if (type.type == DataType::Bool) return fmt::format("tk_i{}x{}", 8 * type.mask_bytes, type.lanes);
+  return fmt::format("tk_{}x{}", name, type.lanes);
 }
 
 std::string deviceCode(Dialect dialect, std::span<const std::string> helpers) {

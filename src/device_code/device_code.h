@@ -19,16 +19,19 @@ namespace tokamak {
 enum class Dialect : uint8_t { C, Cuda };
 
 /// What an expression of device code has: one element, or several side by side (a vector type of the C dialect). Lanes of
-/// bool are a mask: i32 lanes with all bits set or none. A DataType by itself is one lane.
+/// bool are a mask: integer lanes of `mask_bytes` (1, 4 or 8) with all bits set or none. A DataType by itself is one lane.
 struct LaneType {
   // NOLINTNEXTLINE(google-explicit-constructor): a type is a type of one lane.
-  LaneType(DataType element, int count = 1) : type(element), lanes(count) {}
+  LaneType(DataType element, int count = 1, int bytes_of_mask = 4)
+      : type(element), lanes(count), mask_bytes(bytes_of_mask) {}
 
   DataType type;
   int lanes;
+  int mask_bytes;
 };
 
-/// "tk_f32", "tk_i64", "tk_bool", "tk_bf16" (16 bits, unsigned), "tk_f32x16"; lanes of half types are "tk_u16x16".
+/// "tk_f32", "tk_i64", "tk_bool", "tk_bf16" (16 bits, unsigned), "tk_f32x16"; lanes of half types are "tk_u16x16", masks
+/// "tk_i8x64", "tk_i32x16", "tk_i64x8".
 std::string deviceTypeName(LaneType type);
 
 /// The dialect's types and macros, then the helpers and all that they need, each once, what is needed first. The text has no #include. An
@@ -49,9 +52,12 @@ std::string functionCall(FunctionId id, LaneType operand, std::span<const std::s
 /// What functionCall's expression needs of deviceCode.
 std::vector<std::string> functionHelpers(FunctionId id, LaneType operand);
 
-/// Whether kernels can convert: all pairs of types of one lane; lanes of f32 from and to the half types.
-bool hasCast(DataType to, LaneType from);
-/// `value` converted and rounded once; float to integer truncates, saturates, and takes NaN to 0.
+/// The width of the mask that comparing lanes of this type gives.
+int maskBytes(DataType compared);
+/// A mask with lanes of another width.
+std::string maskCall(LaneType mask, int bytes, std::string_view value);
+
+/// `value` converted, of one lane or of many (a mask has `from.mask_bytes`), and rounded once; float to integer truncates, saturates, and takes NaN to 0.
 std::string castCall(DataType to, LaneType from, std::string_view value);
 std::vector<std::string> castHelpers(DataType to, LaneType from);
 

@@ -1,6 +1,8 @@
 #include "graph/fold_casts.h"
 
+#include "graph/movement.h"
 #include "graph/rebuild.h"
+#include "graph/refold.h"
 #include "graph/remove_dead.h"
 #include "ir/ops/math/cast_op.h"
 
@@ -14,6 +16,39 @@ TensorView* sourceOf(TensorView* tensor) {
   if (cast == nullptr || !preservesValues(cast->in->dtype(), cast->dtype)) return tensor;
   return sourceOf(cast->in);
 }
+
+class CastFolder {
+ public:
+  CastFolder(const Fusion& source, const Expr& expr, Cloner& cloner) : source_(source), expr_(expr), cloner_(cloner) {}
+
+  bool fold() {
+    const CastOp* cast = expr_.as<CastOp>();
+    if (cast == nullptr) return false;
+    // In the target, where what it reads has been folded already.
+    TensorView* in = cloner_.clone(cast->in);
+    TensorView* source = sourceOf(in);
+    if (source->dtype() == cast->dtype && readOrShow(source_, expr_, cloner_, source)) return true;
+    if (source == in) return moved(*cast, in);
+    cloner_.target().appendOp(CastOp{.out = cloner_.clone(cast->out), .in = source, .dtype = cast->dtype});
+    return true;
+  }
+
+ private:
+  // What is moved as another type and becomes its own again is moved as it is.
+  bool moved(const CastOp& cast, TensorView* in) {
+    std::vector<const Expr*> steps;
+    for (; isMovement(in->definition()) && isUnmarked(*in); in = asTensor(steps.back()->inputs()[0]))
+      steps.push_back(in->definition());
+    TensorView* source = sourceOf(in);
+    if (steps.empty() || source == in || source->dtype() != cast.dtype) return false;
+    for (size_t i = steps.size(); i-- > 1;) source = redo(*steps[i], *source);
+    return redoInPlace(source_, expr_, cloner_, *steps[0], *source);
+  }
+
+  const Fusion& source_;
+  const Expr& expr_;
+  Cloner& cloner_;
+};
 
 }  // namespace
 
@@ -29,20 +64,8 @@ bool preservesValues(DataType from, DataType to) {
 }
 
 std::unique_ptr<Fusion> foldCasts(const Fusion& fusion) {
-  const auto folded = rebuild(fusion, [&](const Expr& expr, Cloner& cloner) {
-    const CastOp* cast = expr.as<CastOp>();
-    if (cast == nullptr) return false;
-    // In the target, where what it reads has been folded already.
-    TensorView* in = cloner.clone(cast->in);
-    TensorView* source = sourceOf(in);
-    if (source->dtype() == cast->dtype && isReplaceable(fusion, *cast->out)) {
-      cloner.substitute(cast->out, source);
-      return true;
-    }
-    if (source == in) return false;
-    cloner.target().appendOp(CastOp{.out = cloner.clone(cast->out), .in = source, .dtype = cast->dtype});
-    return true;
-  });
+  const auto folded =
+      rebuild(fusion, [&](const Expr& expr, Cloner& cloner) { return CastFolder(fusion, expr, cloner).fold(); });
   return removeDead(*folded);
 }
 

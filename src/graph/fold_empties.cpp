@@ -42,7 +42,7 @@ bool dropEmptyParts(const Fusion& source, const Expr& expr, const CatOp& op, Clo
     if (!isEmpty(*in)) others.ins.push_back(cloner.clone(in));
   }
   if (others.ins.empty() || others.ins.size() == op.ins.size()) return false;
-  if (others.ins.size() == 1) return readInstead(source, expr, cloner, others.ins[0]);
+  if (others.ins.size() == 1) return readOrShow(source, expr, cloner, others.ins[0]);
   return putInPlace(source, expr, cloner, std::move(others));
 }
 

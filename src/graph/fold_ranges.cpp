@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "graph/joined_parts.h"
+#include "graph/movement.h"
 #include "graph/rebuild.h"
 #include "graph/refold.h"
 #include "graph/remove_dead.h"
@@ -25,6 +27,15 @@ bool isPlainlyLessOrEqual(const Scalar& a, const Scalar& b) {
   return &a == &b || (x && *x == 0) || (x && y && *x <= *y);
 }
 
+bool isWhole(const SliceOp& op) {
+  const Axes shape = shapeOf(*op.in);
+  for (size_t i = 0; i < shape.size(); ++i) {
+    const bool is_all = op.starts[i]->isConstantInt(0) && op.steps[i]->isConstantInt(1);
+    if (!is_all || op.stops[i] != shape[i]->visibleExtent()) return false;
+  }
+  return true;
+}
+
 class RangeFolder {
  public:
   RangeFolder(const Fusion& source, const Expr& expr, Cloner& cloner)
@@ -45,14 +56,7 @@ class RangeFolder {
   }
   // Types are kept or the expression is: then what is not a whole axis any more must not become one, and the other way round.
   bool put(SliceOp op) {
-    const Axes shape = shapeOf(*op.in);
-    const auto isWhole = [&](size_t i) {
-      return op.starts[i]->isConstantInt(0) && op.steps[i]->isConstantInt(1) &&
-             op.stops[i] == shape[i]->visibleExtent();
-    };
-    bool is_whole = true;
-    for (size_t i = 0; i < shape.size(); ++i) is_whole = is_whole && isWhole(i);
-    if (is_whole && readInstead(source_, expr_, cloner_, op.in)) return true;
+    if (isWhole(op) && readInstead(source_, expr_, cloner_, op.in)) return true;
     return putInPlace(source_, expr_, cloner_, std::move(op));
   }
 
@@ -137,32 +141,24 @@ class RangeFolder {
       else
         flat.ins.push_back(copy);
     }
-    if (TensorView* whole = wholeOf(flat)) {
-      if (readInstead(source_, expr_, cloner_, whole)) return true;
-    }
+    if (flat.ins.size() == 1) return readOrShow(source_, expr_, cloner_, flat.ins[0]);
+    if (const auto parts = joinParts(flat.ins, static_cast<size_t>(op.axis)); parts && joined(*parts)) return true;
     return flat.ins.size() != op.ins.size() && putInPlace(source_, expr_, cloner_, std::move(flat));
   }
 
-  // The tensor that the parts are cut from, if they are all of it.
-  static TensorView* wholeOf(const CatOp& op) {
-    const auto axis = static_cast<size_t>(op.axis);
-    TensorView* whole = nullptr;
-    const Scalar* end = nullptr;
-    for (const TensorView* in : op.ins) {
-      const auto* part = madeBy<SliceOp>(*in);
-      if (part == nullptr || (whole != nullptr && whole != part->in)) return nullptr;
-      const Axes shape = shapeOf(*part->in);
-      const bool follows = end == nullptr ? part->starts[axis]->isConstantInt(0) : part->starts[axis] == end;
-      if (!follows || !part->steps[axis]->isConstantInt(1)) return nullptr;
-      for (size_t i = 0; i < shape.size(); ++i) {
-        const bool is_all = part->starts[i]->isConstantInt(0) && part->steps[i]->isConstantInt(1) &&
-                            part->stops[i] == shape[i]->visibleExtent();
-        if (i != axis && !is_all) return nullptr;
-      }
-      whole = part->in;
-      end = part->stops[axis];
+  // What the parts are together, moved as each of them was.
+  bool joined(const JoinedParts& parts) {
+    if (parts.steps.empty()) return put(parts.range);
+    TensorView* in = parts.range.in;
+    if (!isWhole(parts.range)) {
+      SliceOp range = parts.range;
+      range.infer(ShapeRule(target_, SliceOp::info.name));
+      in = range.out;
+      target_.appendOp(std::move(range));
     }
-    return end == shapeOf(*whole)[axis]->visibleExtent() ? whole : nullptr;
+    for (const JoinedParts::Step& step : std::span(parts.steps).first(parts.steps.size() - 1))
+      in = redo(*step.expr, *in, step.axis);
+    return redoInPlace(source_, expr_, cloner_, *parts.steps.back().expr, *in, parts.steps.back().axis);
   }
 
   const Fusion& source_;

@@ -5,10 +5,13 @@
 //   slice(pad(x))               ->  slice(x): the range lies within x
 //   pad(pad(x))                 ->  pad(x): of the same value, nothing cut
 //   cat([cat([x, y]), z])       ->  cat([x, y, z]): along the same axis, the inner one not used elsewhere
-//   cat([x[0:k], x[k:n]])       ->  x
+//   cat([x[0:k], x[k:n]])       ->  x, or the range that the parts are together
+//   cat([f(x[0:k]), f(x[k:n])]) ->  f(x): f moves elements, and keeps the parts behind one another
+//   cat([x])                    ->  x
 //
 // Positions are compared where they are constants, or the same expressions. Before: any fusion. After: none of these forms, apart from results
-// that are outputs or have been spoken about. It stands after fold-movement, which brings such ops together.
+// that are outputs or have been spoken about: an output that is x is a slice that cuts nothing. It stands after
+// fold-movement, which brings such ops together.
 #pragma once
 
 #include <memory>

@@ -49,6 +49,12 @@ Order orderOf(const TensorView& tensor) {
   return order;
 }
 
+bool isSaid(const TensorView& tensor) {
+  const TensorDomain& domain = tensor.domain();
+  return domain.stride_order || domain.stride_order_hint || !domain.allocation.empty();
+}
+
+// The orders that come from inputs.
 class Orders {
  public:
   explicit Orders(const Fusion& fusion) {
@@ -57,29 +63,34 @@ class Orders {
     }
     for (const Expr* expr : fusion.exprs()) {
       for (const TensorView* out : tensorsOf(expr->outputs())) {
-        const bool is_said = out->domain().stride_order || !out->domain().allocation.empty();
-        known_[out] = is_said ? orderOf(*out) : inferred(*expr, *out);
+        if (std::optional<Order> order = isSaid(*out) ? orderOf(*out) : inferred(*expr, *out))
+          known_[out] = *std::move(order);
       }
     }
   }
 
-  const Order& of(const TensorView& tensor) const { return known_.at(&tensor); }
+  /// Null where it is row-major.
+  const Order* of(const TensorView& tensor) const {
+    const auto known = known_.find(&tensor);
+    return known == known_.end() || std::ranges::is_sorted(known->second) ? nullptr : &known->second;
+  }
 
  private:
+  std::optional<Order> inferred(const Expr& expr, const TensorView& out) const {
+    if (expr.info().is_library || expr.list() != OpList::Math || expr.outputs().size() != 1) return std::nullopt;
+    const TensorView* most = nullptr;
+    for (const TensorView* in : tensorsOf(expr.inputs())) {
+      if (known_.contains(in) && (most == nullptr || storedAxes(*in) > storedAxes(*most))) most = in;
+    }
+    if (most == nullptr) return std::nullopt;
+    if (of(*most) == nullptr) return rowMajor(out);
+    return followed(AxisMap(expr), *most, out).value_or(rowMajor(out));
+  }
+
   static Order rowMajor(const TensorView& tensor) {
     Order order(shapeOf(tensor).size());
     std::iota(order.begin(), order.end(), 0);
     return order;
-  }
-
-  Order inferred(const Expr& expr, const TensorView& out) const {
-    if (expr.info().is_library || expr.list() != OpList::Math || expr.outputs().size() != 1) return rowMajor(out);
-    const TensorView* most = nullptr;
-    for (const TensorView* in : tensorsOf(expr.inputs())) {
-      if (most == nullptr || storedAxes(*in) > storedAxes(*most)) most = in;
-    }
-    if (most == nullptr || std::ranges::is_sorted(of(*most))) return rowMajor(out);
-    return followed(AxisMap(expr), *most, out).value_or(rowMajor(out));
   }
 
   static int64_t storedAxes(const TensorView& tensor) {
@@ -103,7 +114,7 @@ class Orders {
       }
     }
     Order order;
-    for (const int64_t axis : of(in)) {
+    for (const int64_t axis : known_.at(&in)) {
       const int64_t first = place[static_cast<size_t>(axis)];
       if (first >= 0) order.push_back(first);
     }
@@ -133,16 +144,18 @@ void setOutputStrideOrder(TensorView& output, std::vector<int64_t> order) {
   output.mutableDomain().stride_order = std::move(order);
 }
 
+void hintStrideOrder(const Fusion& fusion, std::span<TensorView* const> tensors) {
+  const Orders orders(fusion);
+  for (TensorView* tensor : tensors) {
+    const Order* order = orders.of(*tensor);
+    const bool may_follow = tensor->definition() != nullptr && !fusion.outputAliases().contains(tensor);
+    if (may_follow && order != nullptr && !isSaid(*tensor)) tensor->mutableDomain().stride_order_hint = toRanks(*order);
+  }
+}
+
 std::unique_ptr<Fusion> inferStrideOrder(const Fusion& fusion) {
   std::unique_ptr<Fusion> result = cloneFusion(fusion);
-  const Orders orders(*result);
-  for (TensorView* output : result->outputs()) {
-    TensorDomain& domain = output->mutableDomain();
-    const bool is_said = domain.stride_order || !domain.allocation.empty() || result->outputAliases().contains(output);
-    if (is_said || output->definition() == nullptr) continue;
-    const Order& order = orders.of(*output);
-    domain.stride_order_hint = std::ranges::is_sorted(order) ? std::nullopt : std::optional(toRanks(order));
-  }
+  hintStrideOrder(*result, result->outputs());
   return result;
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ir/ops/math/slice_op.h"
+
 namespace tokamak {
 
 bool hasSameShape(const TensorView& a, const TensorView& b) {
@@ -16,6 +18,20 @@ bool readInstead(const Fusion& source, const Expr& expr, Cloner& cloner, TensorV
   if (!isReplaceable(source, *old) || !hasSameShape(*by, *cloner.clone(old))) return false;
   cloner.substitute(old, by);
   return true;
+}
+
+bool readOrShow(const Fusion& source, const Expr& expr, Cloner& cloner, TensorView* by) {
+  if (readInstead(source, expr, cloner, by)) return true;
+  TensorView* old = asTensor(expr.output(0));
+  if (!source.isOutput(old) || source.outputAliases().contains(old) || old->memoryKind() != by->memoryKind())
+    return false;
+  SliceOp whole{.in = by, .starts = {}, .stops = {}, .steps = {}};
+  for (const IterDomain* axis : shapeOf(*by)) {
+    whole.starts.push_back(cloner.target().constant(0));
+    whole.stops.push_back(axis->visibleExtent());
+    whole.steps.push_back(cloner.target().constant(1));
+  }
+  return putInPlace(source, expr, cloner, std::move(whole));
 }
 
 }  // namespace tokamak

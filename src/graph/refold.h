@@ -21,7 +21,7 @@ bool putInPlace(const Fusion& source, const Expr& expr, Cloner& cloner, Op op) {
     op.out = copy;
   } else {
     if (!isReplaceable(source, *old)) return false;
-    op.out->setLabel(old->label());
+    op.out->setNamesOf(*old);
     cloner.substitute(old, op.out);
   }
   cloner.target().appendOp(std::move(op));
@@ -30,5 +30,9 @@ bool putInPlace(const Fusion& source, const Expr& expr, Cloner& cloner, Op op) {
 
 /// Lets consumers read `by`, a tensor of the target, instead of the expression's result. False, with nothing done, if they may not.
 bool readInstead(const Fusion& source, const Expr& expr, Cloner& cloner, TensorView* by);
+
+/// The same; but where the expression's result is an output, which updates no input, it becomes all of `by`, a slice
+/// that cuts nothing: a view, where it may be one.
+bool readOrShow(const Fusion& source, const Expr& expr, Cloner& cloner, TensorView* by);
 
 }  // namespace tokamak

@@ -55,7 +55,7 @@ class ColumnSums {
     widths[1] = target.sub(target.mul(turns, parts), rows);
     TensorView* partial = sum(reshape(pad(in, Operands(widths)), withColumns({turns, parts})), {0});
     TensorView* total = sum(partial, {0});
-    total->setLabel(op->out->label());
+    total->setNamesOf(*op->out);
     cloner.substitute(op->out, total);
     return true;
   }

@@ -17,9 +17,9 @@ struct ViewOutput {
 };
 
 /// In the order of the outputs. None of them, and no tensor on the way, has a schedule, memory of another kind, or a place on other devices; none
-/// updates an input, or comes from an input that is updated or an output that updates one. A reshape is among the steps only where what it
-/// reads is dense and in row-major order, if the memory of what the chain starts at is as declared; the layout that an output requires is that
-/// of the view.
+/// updates an input, or comes from an input that is updated or an output that updates one. Strides tell each step, and
+/// the output has the layout that it requires, if the memory of what the chain starts at is as declared
+/// (analysis/view_layout.h).
 std::vector<ViewOutput> viewOutputsOf(const Fusion& fusion);
 
 /// What is left to compute when views cost nothing.

@@ -146,8 +146,9 @@ class AxisSplitter {
  private:
   static void takeName(TensorView& by, TensorView& of) {
     by.setMemoryKind(of.memoryKind());
-    by.setLabel(of.label());
+    by.setNamesOf(of);
     of.setLabel(-1);
+    of.setName("");
   }
 
   // Each part became as many as the axes that it stands for did.

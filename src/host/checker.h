@@ -15,6 +15,7 @@
 
 #include "host/access_overlap.h"
 #include "host/step_list.h"
+#include "host/step_uses.h"
 
 namespace tokamak {
 
@@ -31,7 +32,7 @@ struct RaceReport {
     ReleaseOfCaller,  ///< an input or output is released: it belongs to the caller
     JoinWithoutPost,  ///< a communication is joined that was not posted before
   };
-  static constexpr int64_t kEntry = -1;  ///< as a step: the caller before the program; its exit is the number of steps
+  static constexpr int64_t kEntry = kEntryStep;
 
   Kind kind = Kind::Race;
   int64_t first = kEntry;  ///< step number; equal to `second` where one step alone is at fault

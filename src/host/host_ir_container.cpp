@@ -1,6 +1,8 @@
 #include "host/host_ir_container.h"
 
 #include "base/error.h"
+#include "ir/ops/host/launch_kernel.h"
+#include "ir/ops/host/post_on_stream.h"
 
 namespace tokamak {
 
@@ -33,6 +35,15 @@ void HostIrContainer::markView(TensorView* source, TensorView* view) {
 TensorView* HostIrContainer::resolveAlias(TensorView* tensor) const {
   for (auto next = aliases_.find(tensor); next != aliases_.end(); next = aliases_.find(tensor)) tensor = next->second;
   return tensor;
+}
+
+void HostIrContainer::addKernel(int64_t number, std::shared_ptr<const kir::Kernel> kernel) {
+  TK_REQUIRE(kernels_.emplace(number, std::move(kernel)).second, HostProgram, "there is a Kernel{} already", number);
+}
+
+bool computesResults(const Expr& statement) {
+  return statement.list() == OpList::Math || statement.is<PostOnStream>() || statement.is<LaunchKernel>() ||
+         statement.info().is_communication;
 }
 
 void forEachStatement(const Block& block, const std::function<void(const Expr&)>& visit) {

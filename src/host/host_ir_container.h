@@ -3,12 +3,17 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "ir/fields.h"
 #include "ir/fusion.h"
 
 namespace tokamak {
+
+namespace kir {
+struct Kernel;
+}
 
 class HostIrContainer final : public Fusion {
  public:
@@ -39,6 +44,10 @@ class HostIrContainer final : public Fusion {
   const std::map<TensorView*, TensorView*, ById>& views() const { return views_; }
   bool isView(TensorView* tensor) const { return views_.contains(tensor); }
 
+  /// The kernels that LaunchKernel names, by number. Errors: HostProgram where there is one of this number.
+  void addKernel(int64_t number, std::shared_ptr<const kir::Kernel> kernel);
+  const std::map<int64_t, std::shared_ptr<const kir::Kernel>>& kernels() const { return kernels_; }
+
  private:
   friend class FusionMutator;
   Block top_level_;
@@ -46,7 +55,11 @@ class HostIrContainer final : public Fusion {
   Scalar* number_of_streams_;
   std::map<TensorView*, TensorView*, ById> aliases_;
   std::map<TensorView*, TensorView*, ById> views_;
+  std::map<int64_t, std::shared_ptr<const kir::Kernel>> kernels_;
 };
+
+/// Whether the statement computes what is in its results' memory, as allocations and slices do not.
+bool computesResults(const Expr& statement);
 
 /// Calls `visit` with every statement of the block and of the blocks in it, in program order, outer before inner.
 void forEachStatement(const Block& block, const std::function<void(const Expr&)>& visit);

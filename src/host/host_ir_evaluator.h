@@ -5,14 +5,16 @@
 #include <mutex>
 #include <span>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "base/ranges.h"
 #include "device/output_allocator.h"
 #include "device/tensor.h"
+#include "host/call_context_pool.h"
 #include "host/host_ir_container.h"
 #include "host/plan.h"
+#include "host/plan_cache.h"
+#include "host/program_signature.h"
 #include "host/scalar_parameters.h"
 #include "host/statement_runner.h"
 #include "host/unit_mode.h"
@@ -27,97 +29,110 @@ struct HostIrEvaluatorParams {
   int64_t number_of_streams = 4;
   Mode mode = Mode::Plan;
   UnitMode units = UnitMode::OpByOp;
+  /// A call whose loops have more iterations is refused: plans unroll them. Errors: Bind.
+  int64_t most_iterations = kMostIterations;
   /// Prove every new plan free of races, as recorded and as replayed. Errors: Race.
   bool checks_plans = true;
   /// Where outputs come from that the caller does not give; null: the device. Outlives the evaluator and its outputs. Not in direct mode.
   OutputAllocator* output_allocator = nullptr;
+  /// How many plans are kept. A call whose plan was forgotten records it again.
+  PlanCacheLimits plans = {};
+  /// How many calls may be under way at a time, each with streams and memory for intermediates of its own. Further
+  /// ones start after one of these.
+  int64_t calls_in_flight = 4;
+  /// Here: calls of plans that use one stream run on the caller's thread where what they wait for is over and their
+  /// stream is idle, and return
+  /// when they are done; others are enqueued. Where the device can do that (CpuDevice). For small programs: waking a
+  /// stream's thread takes longer.
+  RunPlace place = RunPlace::OnStream;
 };
 
-/// A value for an input or, to be written into, an output.
-using RunValue = std::variant<Tensor, ScalarValue>;
+/// What an evaluator holds, and did since it was made.
+struct HostIrEvaluatorStatistics {
+  PlanCacheStatistics plans;
+  int64_t contexts = 0;     ///< for calls under way
+  int64_t arena_bytes = 0;  ///< of their intermediates, all kinds of memory together
+};
 
+/// Thread-safe: calls of several threads are enqueued side by side, and overlap unless the memory that they access
+/// orders them.
 class HostIrEvaluator {
  public:
-  /// Errors: HostProgram when an input is an alias, or an output is computed by nothing.
+  /// Errors: HostProgram when an input is an alias, or an output is computed by nothing; those of makesKernels().
   HostIrEvaluator(std::unique_ptr<HostIrContainer> program, Device& device, HostIrEvaluatorParams params = {});
   ~HostIrEvaluator();
 
   const HostIrContainer& program() const { return *program_; }
   Device& device() const { return *device_; }
+  /// What was asked for, or OpByOp where the device makes no kernels.
+  UnitMode unitMode() const { return params_.units; }
 
   /// Runs with every input bound, and as many outputs as the caller likes (results land there). Gives the outputs in order; each
-  /// carries its ready event. Returns once everything is enqueued; the caller may let go of the tensors it gave.
-  /// Errors: Bind for missing, extra or ill-fitting values, before anything is enqueued.
-  std::vector<Tensor> runWithInput(const std::vector<std::pair<Val*, RunValue>>& values);
+  /// carries its ready event. The caller may let go of the tensors it gave. Calls are ordered by the memory that they
+  /// access (docs/call_order.md).
+  /// With `stream` the work is enqueued there, and the call returns at once. Without, it is enqueued on a stream of
+  /// the evaluator's, and the call
+  /// returns at once, too, unless it accesses memory that host code reads and was wrapped, imported or exported: then
+  /// it returns when it is done.
+  /// Errors: Bind for missing, extra or ill-fitting values, before anything is enqueued; Unsupported for a stream that
+  /// the caller records.
+  std::vector<Tensor> runWithInput(const std::vector<std::pair<Val*, RunValue>>& values,
+                                   const std::shared_ptr<Stream>& stream = nullptr);
 
   /// The hot entry: input tensors in the program's order, outputs all given, on the caller's stream; scalar inputs in the program's
-  /// order. Outputs get a ready event. After the first call with the same sizes, strides, alignments and steering scalars it takes nothing
+  /// order. Returns at once, and is ordered like the other calls. Outputs get a ready event. After the first call with
+  /// the same sizes, strides, alignments and steering scalars it takes nothing
   /// from the heap. The caller holds on to the tensors until the work is done. On a stream that the caller records (Device::joinCapture()) the call becomes
   /// part of the recording, with the scalars of this call; then outputs get no ready event, and the caller holds on to the tensors as long as it is run.
   void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, Stream& stream,
            std::span<const ScalarValue> scalars = {});
 
-  /// The plan that these values would run; records it if it is new, runs nothing. Good until a call finds no memory: other plans then give up
-  /// theirs.
+  /// The plan that these values would run; records it if it is new, runs nothing. Good until it is forgotten:
+  /// HostIrEvaluatorParams::plans
+  /// says how many others may be used meanwhile.
   Plan& planFor(const std::vector<std::pair<Val*, RunValue>>& values);
+  HostIrEvaluatorStatistics stats() const;
 
  private:
-  struct Call;
-  struct CachedPlan;
-
-  Call bind(const std::vector<std::pair<Val*, RunValue>>& values) const;
-  void requirePlaces(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const;
-  void validate(const Call& call, ScalarBindings& scalars) const;
-  /// Whether the caller gave memory of its own for an output: not none, and not the input that the output updates.
-  bool isGiven(const Call& call, size_t output) const;
-  void requireGivenWritten(const Call& call, const StatementRunner& runner, std::span<void* const> addresses) const;
-  void makeKey(const Call& call, std::vector<int64_t>& key) const;
+  void requireGivenWritten(const CallValues& call, const StatementRunner& runner,
+                           std::span<void* const> addresses) const;
+  void makeKey(const CallValues& call, std::vector<int64_t>& key) const;
   bool isParameter(const Scalar& scalar) const;
-  Plan* knownPlan() const;
-  Plan& findPlan(const Call& call);
-  std::unique_ptr<Plan> record(const Call& call);
-  std::vector<Tensor> runPlan(const Call& call);
-  std::vector<Tensor> runDirect(const Call& call);
-  std::shared_ptr<Event> takeEvent();
+  std::shared_ptr<Plan> knownPlan(const std::vector<int64_t>& key);
+  std::shared_ptr<Plan> findPlan(const CallValues& call, std::vector<int64_t>& key);
+  std::shared_ptr<Plan> recordAndKeep(const CallValues& call, const std::vector<int64_t>& key);
+  void retire(std::vector<std::shared_ptr<Plan>> plans);
+  std::unique_ptr<Plan> record(const CallValues& call);
+  std::vector<Tensor> runOn(const CallValues& call, CallContext& context, const std::shared_ptr<Stream>& stream,
+                            std::shared_ptr<Event>& done);
+  std::vector<Tensor> runPlan(const CallValues& call, CallContext& context, const std::shared_ptr<Stream>& stream);
+  std::vector<Tensor> runDirect(const CallValues& call, CallContext& context, const std::shared_ptr<Stream>& stream);
   /// Per buffer of the plan's steps: an output's that the program allocates, else null.
   using FreshOutputs = std::vector<std::shared_ptr<Buffer>>;
-  FreshOutputs allocateOutputs(const Plan& plan, const Call& call);
-  static const Tensor& givenOutput(const Plan& plan, const Call& call, int32_t buffer);
-  static const Tensor& callersMemory(const Call& call, const void* address);
-  std::shared_ptr<Buffer> allocateOutput(int64_t bytes, MemoryKind kind);
-  bool dropPlansBut(const Plan* needed);
-  void waitForInputs(std::span<const Tensor> inputs, Stream& stream);
-  void keepUntilDone(const Call& call);
-  void waitUntilDone() const;
+  FreshOutputs allocateOutputs(const Plan& plan, const CallValues& call, CallContext& context,
+                               const std::shared_ptr<Stream>& stream) const;
+  RunPlace placeOf(const Plan& plan) const;
+  static const Tensor& givenOutput(const Plan& plan, const CallValues& call, int32_t buffer);
+  std::shared_ptr<Buffer> allocateOutput(int64_t bytes, MemoryKind kind, const std::shared_ptr<Stream>& stream) const;
+  void keepUntilDone(const CallValues& call, CallContext& context, std::shared_ptr<Event> done) const;
 
   std::unique_ptr<HostIrContainer> program_;
   Device* device_;
   HostIrEvaluatorParams params_;
-  const RangeName run_name_;  ///< of a call: "run softmax"
-  /// What a call gave, until its work is done.
-  struct InFlight {
-    std::unique_ptr<Event> done;
-    std::vector<Tensor> tensors;
-  };
-
-  std::vector<TensorView*> input_tensors_;
-  std::vector<Scalar*> input_scalars_;
+  const ProgramSignature signature_;
+  const RangeName run_name_;                            ///< of a call: "run softmax"
   std::vector<size_t> scalars_by_id_;                   ///< numbers of input scalars
   std::unique_ptr<const ScalarParameters> parameters_;  ///< none in direct mode, or where the device takes none
-  ParameterValues parameter_values_;
-  std::vector<bool> is_updated_;      ///< per input tensor: the program writes it
-  std::vector<int64_t> in_place_of_;  ///< per output: the number of the input tensor it is an alias of, or -1
+
+  // Of what is recorded, or run without a plan: one at a time.
+  std::mutex record_mutex_;
   std::shared_ptr<WorkCache> works_;  ///< for direct runs; lives as long as the streams they run on
-  std::shared_ptr<Stream> home_;
-  WorkCache recorded_works_;  ///< as the recorder prepared it
-  std::shared_ptr<RunStreams> streams_;
-  std::vector<std::shared_ptr<Event>> ready_events_;
-  std::vector<std::unique_ptr<CachedPlan>> plans_;
-  std::vector<InFlight> in_flight_;
-  std::vector<int64_t> key_;
-  std::vector<void*> input_addresses_;
-  std::vector<void*> output_addresses_;
-  std::mutex mutex_;
+  WorkCache recorded_works_;          ///< as the recorder prepared it
+
+  CallContextPool contexts_;
+  mutable std::mutex mutex_;                    // of all below
+  PlanCache plans_;                             // their replays go before the streams of the contexts
+  std::vector<std::shared_ptr<Plan>> retired_;  ///< forgotten, and perhaps under way
 };
 
 }  // namespace tokamak

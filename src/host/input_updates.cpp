@@ -10,6 +10,7 @@
 #include "ir/ops/math/expand_op.h"
 #include "ir/ops/math/full_op.h"
 #include "ir/ops/math/load_store_op.h"
+#include "ir/ops/math/reshape_op.h"
 
 namespace tokamak {
 
@@ -82,16 +83,16 @@ class UpdatePlanner {
   bool mayBeAtOnce(const TensorView& output, const TensorView& input, const SegmentedGroup& group,
                    bool& is_written) const {
     bool is_read = false;
-    bool is_written_here = false;
+    const bool is_kernel = runs_ == GroupRuns::AsKernels && group.exprs.size() > 1;
+    const bool is_written_here = std::ranges::find(group.exprs, output.definition()) != group.exprs.end();
     for (const Expr* expr : group.exprs) {
       const bool reads_input = reads(*expr, input);
-      if (reads_input && (is_written || !isElementwise(*expr))) return false;
+      const bool keeps_places = isElementwise(*expr) || (is_kernel && is_written_here && expr->is<ReshapeOp>());
+      if (reads_input && (is_written || !keeps_places)) return false;
       is_read = is_read || reads_input;
-      is_written_here = is_written_here || expr == output.definition();
-      is_written = is_written || is_written_here;
+      is_written = is_written || expr == output.definition();
     }
     // A kernel reads an element whenever a value needs it, also after another of its outputs has been written.
-    const bool is_kernel = runs_ == GroupRuns::AsKernels && group.exprs.size() > 1;
     if (!is_kernel || !is_written_here || !is_read) return true;
     const bool has_other_name = std::ranges::any_of(
         group.inputs, [&](const TensorView* tensor) { return tensor != &input && memoryOf(tensor) == &input; });
@@ -100,7 +101,7 @@ class UpdatePlanner {
 
   // Whether the kernel computes all its outputs element by element in one loop, where what is made of the input's element
   // is made in one turn (order-updates sees to its being read first); and whether output and input have their elements in
-  // the same places.
+  // the same places. On the way they may have another shape: the same places, counted from the first one.
   static bool isOneLoop(const SegmentedGroup& group, const TensorView& output, const TensorView& input) {
     const auto isLikeOutput = [&](const TensorView* tensor) { return haveSameExtents(*tensor, output); };
     if (!isPlain(input) || !isPlain(output) || !isLikeOutput(&input)) return false;
@@ -111,13 +112,19 @@ class UpdatePlanner {
       const bool depends =
           std::ranges::any_of(expr->inputs(), [&](const Val* val) { return made_of_input.contains(val); });
       const bool is_repeated = expr->is<BroadcastOp>() || expr->is<ExpandOp>() || expr->is<FullOp>();
-      if (!isElementwise(*expr) && (depends || !is_repeated)) return false;
+      const bool is_in_step = isElementwise(*expr) || (depends ? expr->is<ReshapeOp>() : is_repeated);
+      if (!is_in_step) return false;
       for (const TensorView* result : tensorsOf(expr->outputs())) {
-        if (depends && !isLikeOutput(result)) return false;
+        if (depends && !holdsEachOnce(*result)) return false;
         if (depends) made_of_input.insert(result);
       }
     }
     return true;
+  }
+
+  // Then what is computed of it element by element has its shape.
+  static bool holdsEachOnce(const TensorView& tensor) {
+    return std::ranges::none_of(shapeOf(tensor), &IterDomain::isBroadcast);
   }
 
   // Dense, in the order of its axes, and without a schedule.

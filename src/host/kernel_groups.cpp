@@ -11,6 +11,8 @@
 #include "host/unit_slices.h"
 #include "ir/clone.h"
 #include "ir/expr_memory.h"
+#include "ir/ops/math/cat_op.h"
+#include "ir/ops/math/pad_op.h"
 #include "ir/ops/math/reduction_op.h"
 #include "schedule/redo_steps.h"
 #include "schedule/transforms.h"
@@ -37,6 +39,8 @@ void storeInFull(TensorView& output) {
 
 // Compilers take more than twice as long for twice as large a kernel, and what is nested as deeply as there are ops takes stack.
 constexpr size_t kMostOps = 2000;
+// Compilers ask of each pair of buffers whether they overlap.
+constexpr size_t kMostBuffers = 128;
 
 // Whether a loop that deals out outputs, if there is one, can deal out the unit.
 bool mayBeDealtOut(const Fusion& unit) {
@@ -97,11 +101,39 @@ bool isKernelInAnyMemory(const Fusion& fusion, const SegmentedGroup& group, cons
   return true;
 }
 
+// Each operand of a concatenation is under a condition, and where they follow one another under those of all later
+// ones: code that grows with the square of their number.
+constexpr size_t kMostConcatenated = 64;
+
+// Whether no group has it beside other ops, so that none has to be asked about.
+bool isConcatenationOfMany(const Expr& expr) {
+  const auto* cat = expr.as<CatOp>();
+  return cat != nullptr && cat->ins.size() > kMostConcatenated && !isScheduled(*cat->out);
+}
+
+bool hasManyConditions(const SegmentedGroup& group) {
+  constexpr size_t kMostConcatenations = 8;
+  constexpr size_t kMostPads = 32;
+  size_t concatenations = 0;
+  size_t operands = 0;
+  size_t pads = 0;
+  for (const Expr* expr : group.exprs) {
+    if (expr->is<PadOp>()) ++pads;
+    const auto* cat = expr->as<CatOp>();
+    if (cat == nullptr) continue;
+    ++concatenations;
+    operands += cat->ins.size();
+  }
+  return concatenations > kMostConcatenations || operands > kMostConcatenated || pads > kMostPads;
+}
+
 bool mayBeOneKernel(const Fusion& fusion, const SegmentedGroup& group, const KernelTarget& target) {
-  if (group.exprs.size() > kMostOps) return false;
+  const size_t buffers = group.inputs.size() + group.outputs.size();
+  if (group.exprs.size() > kMostOps || (group.exprs.size() > 1 && buffers > kMostBuffers)) return false;
   const std::unique_ptr<Fusion> unit = unitOf(fusion, group);
   if (group.exprs.size() > 1 && !mayBeDealtOut(*unit)) return false;
   if (isScheduledAsOne(*unit)) return true;
+  if (group.exprs.size() > 1 && hasManyConditions(group)) return false;
   // Each place is code of its own.
   constexpr int64_t kMostPlaces = 16;
   if (countPlacesRead(*unit, kMostPlaces) > kMostPlaces) return false;
@@ -141,6 +173,7 @@ MergeRules kernelRules(const Fusion& fusion, const KernelTarget& target) {
       .stays_alone =
           [reads_host_memory, of_wholes = std::move(of_wholes)](const Expr& expr) {
             if (expr.info().is_library || expr.info().is_communication || of_wholes.contains(&expr)) return true;
+            if (isConcatenationOfMany(expr)) return true;
             // Copies from and to memory of the host are no kernels of a device that cannot read it.
             return !reads_host_memory && touchesHostMemory(expr);
           },

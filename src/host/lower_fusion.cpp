@@ -4,11 +4,15 @@
 #include <map>
 #include <set>
 
+#include "analysis/device_marks.h"
 #include "base/error.h"
 #include "base/ranges.h"
 #include "graph/fusion_passes.h"
+#include "graph/infer_stride_order.h"
+#include "graph/share_outputs.h"
 #include "graph/view_outputs.h"
 #include "host/buffer_passes.h"
+#include "host/input_marks.h"
 #include "host/input_updates.h"
 #include "host/kernel_groups.h"
 #include "host/stream_scalars.h"
@@ -37,8 +41,33 @@ MergeRules rulesOf(const Fusion& fusion, Grouping grouping, const KernelTarget& 
   TK_RAISE(Internal, "a grouping without rules");
 }
 
+// Whether an op of the group reads what another one gives beyond the group's end.
+bool readsBeyondEnd(const SegmentedGroup& group) {
+  const auto endsInside = [&](const TensorView* operand) {
+    const Expr* expr = operand->definition();
+    return expr != nullptr && expr->info().ends_group && std::ranges::find(group.inputs, operand) == group.inputs.end();
+  };
+  return std::ranges::any_of(
+      group.exprs, [&](const Expr* expr) { return std::ranges::any_of(tensorsOf(expr->inputs()), endsInside); });
+}
+
+// The rules, and that groups end where the program says so.
+MergeRules withEnds(MergeRules rules) {
+  if (rules.may_be_group) {
+    rules.may_be_group = [asked = std::move(rules.may_be_group)](const SegmentedGroup& group) {
+      return !readsBeyondEnd(group) && asked(group);
+    };
+  }
+  if (rules.joins_freely) {
+    rules.joins_freely = [asked = std::move(rules.joins_freely)](const Expr& expr) {
+      return !expr.info().ends_group && asked(expr);
+    };
+  }
+  return rules;
+}
+
 std::vector<SegmentedGroup> groupsOf(const Fusion& fusion, Grouping grouping, const KernelTarget& target) {
-  const MergeRules rules = rulesOf(fusion, grouping, target);
+  const MergeRules rules = withEnds(rulesOf(fusion, grouping, target));
   std::vector<SegmentedGroup> groups = segment(fusion, rules);
   if (grouping == Grouping::Fused)
     groups = moveSmallOpsToProducers(
@@ -141,6 +170,37 @@ void appendViews(HostIrContainer& program, const FusionWithoutViews& parts, Clon
   }
 }
 
+// What kernels pass on to kernels. Libraries get their operands row-major.
+std::vector<TensorView*> passedOn(const Fusion& fusion, const std::vector<SegmentedGroup>& groups) {
+  const auto isLibrary = [](const Expr* use) { return use->info().is_library; };
+  std::vector<TensorView*> tensors;
+  for (const SegmentedGroup& group : groups) {
+    for (TensorView* output : group.outputs) {
+      if (!fusion.isOutput(output) && std::ranges::none_of(output->uses(), isLibrary)) tensors.push_back(output);
+    }
+  }
+  return tensors;
+}
+
+// What is given for an output, such as a copy into the input that it updates, has the output's number; what had it gets
+// another one.
+void keepOutputNames(const Fusion& definition, HostIrContainer& program) {
+  std::map<int64_t, TensorView*> holders;
+  for (TensorView* tensor : program.allTensors()) holders.try_emplace(tensor->label(), tensor);
+  for (size_t i = 0; i < program.outputs().size(); ++i) {
+    TensorView* output = program.outputs()[i];
+    const int64_t label = definition.outputs()[i]->label();
+    if (label < 0 || output->label() == label) continue;
+    const auto holder = holders.find(label);
+    const bool is_taken =
+        holder != holders.end() && (program.isInput(holder->second) || program.isOutput(holder->second));
+    if (is_taken) continue;
+    if (holder != holders.end()) holder->second->setLabel(-1);
+    output->setLabel(label);
+    holders[label] = output;
+  }
+}
+
 // Gives tensors without a label the number they have in dumps, so that messages and timelines can name them.
 void labelTensors(HostIrContainer& program) {
   int64_t next = 0;
@@ -158,17 +218,26 @@ void labelTensors(HostIrContainer& program) {
 
 }  // namespace
 
-std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& definition, Grouping grouping,
-                                                 const KernelTarget& target, OutputViews views) {
+std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& definition, const HostLoweringOptions& options) {
   static const RangeName range_name("cut fusion");
   const Range range(range_name);
+  requireOneDevice("lower " + definition.name(), definition);
+  const Grouping grouping = options.grouping;
+  const KernelTarget target = options.target.value_or(KernelTarget{});
+  const std::unique_ptr<Fusion> carried = carryInputMarks(definition);
+  const Fusion& marked = carried != nullptr ? *carried : definition;
   // What somebody scheduled stays as it is.
-  const bool is_scheduled = isScheduled(definition);
-  const std::unique_ptr<Fusion> simplified =
-      grouping == Grouping::Fused && !is_scheduled ? prepareForKernels(*simplifyFusion(definition), target) : nullptr;
-  const Fusion& whole = simplified != nullptr ? *simplified : definition;
+  const bool is_scheduled = isScheduled(marked);
+  std::unique_ptr<Fusion> simplified =
+      grouping == Grouping::Fused && !is_scheduled ? prepareForKernels(*simplifyFusion(marked), target) : nullptr;
+  const bool infers_layouts = simplified != nullptr && options.output_layouts == OutputLayouts::Inferred;
+  if (infers_layouts) hintStrideOrder(*simplified, simplified->outputs());
+  const bool takes_views = simplified != nullptr && options.output_views == OutputViews::Give;
+  if (std::unique_ptr<Fusion> shared = takes_views ? shareOutputs(*simplified) : nullptr)
+    simplified = std::move(shared);
+  const Fusion& whole = simplified != nullptr ? *simplified : marked;
   FusionWithoutViews parts;
-  if (simplified != nullptr && views == OutputViews::Give) parts = takeViewOutputs(whole);
+  if (takes_views) parts = takeViewOutputs(whole);
   const bool has_views = !parts.views.empty();
   const Fusion& fusion = has_views ? *parts.fusion : whole;
   auto program = std::make_unique<HostIrContainer>(fusion.name());
@@ -179,6 +248,7 @@ std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& definition, Group
   int64_t units = 0;
   std::set<const Val*> given;
   const std::vector<SegmentedGroup> groups = groupsOf(fusion, grouping, target);
+  if (infers_layouts) hintStrideOrder(fusion, passedOn(fusion, groups));
   const InputUpdates updates =
       planInputUpdates(fusion, groups, grouping == Grouping::Fused ? GroupRuns::AsKernels : GroupRuns::OpByOp);
   const InputUpdates none;
@@ -198,6 +268,7 @@ std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& definition, Group
   }
   for (const auto& [symbol, value] : fusion.defaultSizes()) program->defaultSizes()[cloner.clone(symbol)] = value;
   for (TensorView* tensor : program->allTensors()) tensor->setMemoryType(MemoryType::Global);
+  keepOutputNames(definition, *program);
   return program;
 }
 
@@ -213,8 +284,7 @@ void finishHostProgram(HostIrContainer& program, const HostLoweringOptions& opti
 }
 
 std::unique_ptr<HostIrContainer> lowerToHostProgram(const Fusion& fusion, const HostLoweringOptions& options) {
-  std::unique_ptr<HostIrContainer> program =
-      makeHostProgram(fusion, options.grouping, options.target.value_or(KernelTarget{}), options.output_views);
+  std::unique_ptr<HostIrContainer> program = makeHostProgram(fusion, options);
   finishHostProgram(*program, options);
   return program;
 }

@@ -23,11 +23,11 @@ enum class OutputViews : uint8_t {
   Copy,  ///< kernels write them: for callers that give memory for all outputs
 };
 
-/// Clones the fusion's live ops, in topological order, into a program: ops that stand alone as statements, other groups (of
-/// more than one op) as PostOnStream. All its tensors are Global; outputs that update an input become aliases of it.
-std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& fusion, Grouping grouping,
-                                                 const KernelTarget& target = {},
-                                                 OutputViews views = OutputViews::Give);
+/// How outputs lie in memory of which nothing is said (docs/layouts.md). Fused only: elsewhere they are row-major.
+enum class OutputLayouts : uint8_t {
+  Inferred,  ///< like the inputs that they follow
+  RowMajor,
+};
 
 struct HostLoweringOptions {
   /// What Fused makes is meant for UnitMode::Kernels.
@@ -35,9 +35,14 @@ struct HostLoweringOptions {
   StreamSync stream_sync = StreamSync::Hoisted;
   std::optional<KernelTarget> target = std::nullopt;  ///< what Fused merges for; by default a processor
   OutputViews output_views = OutputViews::Give;
+  OutputLayouts output_layouts = OutputLayouts::Inferred;
   /// Called with the program as lower-streams left it, before the buffer passes.
   std::function<void(const HostIrContainer&)> after_streams = {};
 };
+
+/// Clones the fusion's live ops, in topological order, into a program: ops that stand alone as statements, other groups (of
+/// more than one op) as PostOnStream. All its tensors are Global; outputs that update an input become aliases of it.
+std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& fusion, const HostLoweringOptions& options = {});
 
 /// lower-streams and the passes after it, on a program that makeHostProgram made or a text holds.
 void finishHostProgram(HostIrContainer& program, const HostLoweringOptions& options);

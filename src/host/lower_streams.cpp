@@ -11,6 +11,7 @@
 #include "analysis/domain_graph.h"
 #include "base/error.h"
 #include "compute/axis_map.h"
+#include "host/dropped_axes.h"
 #include "host/restrict_op.h"
 #include "host/stream_axis.h"
 #include "host/stream_scalars.h"
@@ -33,9 +34,11 @@ struct StreamLoop {
   std::vector<TensorView*> outputs;  // in body order
   std::vector<Expr*> body;
   std::unordered_map<const TensorView*, std::vector<const IterDomain*>>
-      streamed;  // tensors made in the body -> their streamed logical axes
-  std::map<std::tuple<int64_t, const IterDomain*, bool>, TensorView*>
-      views;  // (tensor, axis, keeps axis) -> slice made already
+      streamed;                                // tensors made in the body -> their streamed logical axes
+  std::unordered_set<const TensorView*> read;  // by the body
+  std::vector<Expr*> waiting;                  // statements behind the loop that may come before it
+  std::map<std::tuple<int64_t, const IterDomain*, const Scalar*, bool>, TensorView*>
+      views;  // (tensor, axis, index, keeps axis) -> slice made already
 };
 
 class StreamLowering {
@@ -47,12 +50,15 @@ class StreamLowering {
     for (Expr* expr : program_.topLevel().exprs) {
       const std::optional<StreamAxis> axis = outputAxis(*expr);
       if (!axis) {
-        close();
-        result_.exprs.push_back(expr);
+        addUnmarked(*expr);
         continue;
       }
       if (loop_ && !joins(*expr, *axis)) close();
-      if (!loop_) loop_ = StreamLoop{.axis = *axis, .outputs = {}, .body = {}, .streamed = {}, .views = {}};
+      // What stands between two statements of one loop and does not depend on it moves before the loop.
+      moveWaiting();
+      if (!loop_)
+        loop_ = StreamLoop{
+            .axis = *axis, .outputs = {}, .body = {}, .streamed = {}, .read = {}, .waiting = {}, .views = {}};
       addStatement(*expr, *axis);
     }
     close();
@@ -122,7 +128,8 @@ class StreamLowering {
            areTogether(a.logical, b.logical) && (a.inner == nullptr || areTogether(a.inner, b.inner));
   }
 
-  // A statement joins the open loop if its axis maps to the loop's, and it reads what the body made at its own iteration only.
+  // A statement joins the open loop if its axis maps to the loop's, and it reads what the body made at its own
+  // iteration only.
   bool joins(const Expr& expr, const StreamAxis& axis) {
     if (!isSameLoop(loop_->axis, axis)) return false;
     for (TensorView* operand : tensorsOf(expr.inputs())) {
@@ -153,7 +160,32 @@ class StreamLowering {
     return axes;
   }
 
+  // It separates loops, unless the open loop has no part in it.
+  void addUnmarked(Expr& expr) {
+    if (loop_ && !mayComeBefore(expr, *loop_)) close();
+    (loop_ ? loop_->waiting : result_.exprs).push_back(&expr);
+  }
+
+  // Whether nothing that the loop reads or writes is written by the statement, and it reads nothing that the loop
+  // writes.
+  bool mayComeBefore(const Expr& expr, const StreamLoop& loop) const {
+    if (expr.list() != OpList::Math && !expr.is<PostOnStream>()) return false;
+    const auto isWritten = [&](TensorView* tensor) { return loop.streamed.contains(program_.resolveAlias(tensor)); };
+    const auto isUsed = [&](TensorView* tensor) {
+      return isWritten(tensor) || loop.read.contains(program_.resolveAlias(tensor));
+    };
+    return std::ranges::none_of(tensorsOf(expr.inputs()), isWritten) &&
+           std::ranges::none_of(tensorsOf(expr.outputs()), isUsed);
+  }
+
+  void moveWaiting() {
+    if (!loop_) return;
+    result_.exprs.insert(result_.exprs.end(), loop_->waiting.begin(), loop_->waiting.end());
+    loop_->waiting.clear();
+  }
+
   void addStatement(const Expr& expr, const StreamAxis& axis) {
+    for (TensorView* operand : tensorsOf(expr.inputs())) loop_->read.insert(program_.resolveAlias(operand));
     const auto* post = expr.as<PostOnStream>();
     loop_->body.push_back(post != nullptr ? restrictUnit(*post, axis) : restrict(expr, axis));
     for (TensorView* output : tensorsOf(expr.outputs())) {
@@ -167,16 +199,17 @@ class StreamLowering {
 
   Expr* restrict(const Expr& expr, const StreamAxis& axis) {
     const AxisMap map(expr);
-    if (axis.form != StreamAxis::Form::Merged) return restrictAlong(expr, map, axis, *axis.logical, index_);
-    // A merged axis takes two slices: first along the outer axis, then along the inner one of what is left.
-    Scalar* inner_extent = axis.inner->extent();
-    Expr* outer_slice = restrictAlong(expr, map, axis, *axis.logical, program_.floorDiv(index_, inner_extent));
-    const AxisMap inner_map(*outer_slice);
-    const int64_t inner_number = visibleAxisNumber(*map.rule().result, *axis.inner);
     const int64_t outer_number = visibleAxisNumber(*map.rule().result, *axis.logical);
-    const Axes left = shapeOf(*inner_map.rule().result);
-    const IterDomain& inner = *left[static_cast<size_t>(inner_number - (inner_number > outer_number ? 1 : 0))];
-    return restrictAlong(*outer_slice, inner_map, axis, inner, program_.mod(index_, inner_extent));
+    if (axis.form != StreamAxis::Form::Merged) return restrictAlong(expr, map, axis, outer_number, index_);
+    // A merged axis takes two slices: first along the outer axis, then along the inner one of what is left.
+    Scalar* inner_extent = axis.inner->visibleExtent();
+    const Expr& outer_slice = *restrictAlong(expr, map, axis, outer_number, program_.floorDiv(index_, inner_extent));
+    const AxisMap inner_map(outer_slice);
+    const size_t rank = shapeOf(*map.rule().result).size();
+    const bool is_dropped = shapeOf(*inner_map.rule().result).size() < rank;
+    const int64_t inner_number = visibleAxisNumber(*map.rule().result, *axis.inner);
+    const int64_t left = inner_number - (is_dropped && inner_number > outer_number ? 1 : 0);
+    return restrictAlong(outer_slice, inner_map, axis, left, program_.mod(index_, inner_extent));
   }
 
   // Every output of a streamed unit is cut along the axis of its own mark.
@@ -196,7 +229,7 @@ class StreamLowering {
 
   Expr* restrictUnit(const PostOnStream& post, const StreamAxis& axis) {
     const UnitSlices unit = slicesOf(post);
-    const bool keeps_axis = axis.form == StreamAxis::Form::Chunk;
+    const bool keeps_axis = axis.form == StreamAxis::Form::Chunk || !unit.mayDropAxes();
     PostOnStream restricted;
     const std::shared_ptr<HostUnit> slices = unit.restricted(!keeps_axis);
     for (size_t i = 0; i < post.ins.size(); ++i) {
@@ -218,33 +251,52 @@ class StreamLowering {
     return program_.appendOp(std::move(restricted));
   }
 
-  Expr* restrictAlong(const Expr& expr, const AxisMap& map, const StreamAxis& axis, const IterDomain& result_axis,
-                      Scalar* index) {
-    const TensorView& out = *map.rule().result;
-    const int64_t s = visibleAxisNumber(out, result_axis);
-    const bool keeps_result_axis = axis.form == StreamAxis::Form::Chunk || map.dependsOnPosition(s);
+  // The axis that an operand or result is cut along, and where.
+  struct Cut {
+    TensorView* tensor = nullptr;
+    int64_t axis = 0;  ///< of its visible shape
+    Scalar* at = nullptr;
+  };
+
+  Expr* restrictAlong(const Expr& expr, const AxisMap& map, const StreamAxis& axis, int64_t number, Scalar* index) {
+    const bool keeps_axis = axis.form == StreamAxis::Form::Chunk || map.dependsOnPosition(number) ||
+                            !isSameWithout(expr, cutsOf(expr, map, axis, number, index, /*keeps_axis=*/false), number);
     AxisSlices slices;
-    const std::vector<std::vector<OperandAxis>> along = operandAxesAlong(expr, s);
-    for (size_t i = 0; i < expr.inputs().size(); ++i) {
-      TensorView* operand = asTensor(expr.input(i));
-      if (operand == nullptr) continue;
-      const OperandCoordinateUse use = map.use(*operand, s);
-      if (use.use != CoordinateUse::Identity) {
-        sliceBroadcasts(expr, *operand, along[i], axis, index, keeps_result_axis, slices);
-        continue;
-      }
-      const IterDomain& operand_axis = *shapeOf(*operand)[static_cast<size_t>(use.axes[0])];
-      slices[operand] = slice(*operand, operand_axis, axis, index, axis.form == StreamAxis::Form::Chunk);
-      used_.insert({operand, &operand_axis});
+    for (const Cut& cut : cutsOf(expr, map, axis, number, index, keeps_axis)) {
+      const IterDomain& along = *shapeOf(*cut.tensor)[static_cast<size_t>(cut.axis)];
+      slices[cut.tensor] = slice(*cut.tensor, along, axis, cut.at, keeps_axis);
+      used_.insert({cut.tensor, &along});
     }
-    for (TensorView* output : tensorsOf(expr.outputs()))
-      slices[output] = slice(*output, result_axis, axis, index, keeps_result_axis);
     return restrictOp(program_, expr, slices);
   }
 
-  // A broadcast axis of an operand goes with the result's: where that is dropped, it is, too; an expanded one shows the chunk's size.
-  void sliceBroadcasts(const Expr& expr, TensorView& operand, const std::vector<OperandAxis>& numbers,
-                       const StreamAxis& axis, Scalar* index, bool keeps_result_axis, AxisSlices& slices) {
+  static bool isSameWithout(const Expr& expr, const std::vector<Cut>& cuts, int64_t number) {
+    DroppedAxes dropped;
+    for (const Cut& cut : cuts) dropped[cut.tensor] = cut.axis;
+    return isSameWithoutAxis(expr, number, dropped);
+  }
+
+  std::vector<Cut> cutsOf(const Expr& expr, const AxisMap& map, const StreamAxis& axis, int64_t number, Scalar* index,
+                          bool keeps_axis) {
+    std::vector<Cut> cuts;
+    const std::vector<std::vector<OperandAxis>> along = operandAxesAlong(expr, number);
+    for (size_t i = 0; i < expr.inputs().size(); ++i) {
+      TensorView* operand = asTensor(expr.input(i));
+      if (operand == nullptr) continue;
+      const OperandCoordinateUse use = map.use(*operand, number);
+      if (use.use == CoordinateUse::Identity)
+        cuts.push_back({operand, use.axes[0], index});
+      else if (const auto cut = cutOfBroadcast(expr, *operand, along[i], axis, index, keeps_axis))
+        cuts.push_back(*cut);
+    }
+    for (TensorView* output : tensorsOf(expr.outputs())) cuts.push_back({output, number, index});
+    return cuts;
+  }
+
+  // A broadcast axis of an operand goes with the result's: where that is dropped, it is, too; an expanded one shows
+  // the chunk's size.
+  std::optional<Cut> cutOfBroadcast(const Expr& expr, TensorView& operand, const std::vector<OperandAxis>& numbers,
+                                    const StreamAxis& axis, Scalar* index, bool keeps_axis) {
     const Axes shape = shapeOf(operand);
     const OperandAxis* chosen = nullptr;
     for (const OperandAxis& number : numbers) {
@@ -255,13 +307,11 @@ class StreamLowering {
                  "{} than their own",
                  describeAxis(*asTensor(expr.output(0)), *axis.loop_axis), callName(expr), number.axis,
                  toString(operand));
-      if (is_expanded || (chosen == nullptr && along.isBroadcast() && number.is_alone && !keeps_result_axis))
-        chosen = &number;
+      if (is_expanded || (chosen == nullptr && along.isBroadcast() && number.is_alone && !keeps_axis)) chosen = &number;
     }
-    if (chosen == nullptr) return;
+    if (chosen == nullptr) return std::nullopt;
     const IterDomain& along = *shape[static_cast<size_t>(chosen->axis)];
-    Scalar* at = along.expandedExtent() != nullptr ? index : program_.constant(0);
-    slices[&operand] = slice(operand, along, axis, at, keeps_result_axis);
+    return Cut{&operand, chosen->axis, along.expandedExtent() != nullptr ? index : program_.constant(0)};
   }
 
   AxisSlice slice(TensorView& tensor, const IterDomain& along, const StreamAxis& axis, Scalar* index, bool keeps_axis) {
@@ -276,7 +326,7 @@ class StreamLowering {
       Scalar* left = program_.sub(axis.logical->visibleExtent(), result.start);
       result.extent = axis.chunk == nullptr ? one : program_.scalar(ScalarOp::Min, chunk, left);
     }
-    auto& made = loop_->views[{tensor.id(), &along, keeps_axis}];
+    auto& made = loop_->views[{tensor.id(), &along, index, keeps_axis}];
     if (made == nullptr) {
       const int64_t logical_axis = logicalAxisNumber(tensor, along);
       made = makeSliceTensor(program_, tensor, logical_axis, result.extent);
@@ -320,7 +370,9 @@ class StreamLowering {
     body.exprs.push_back(setTo(caller));
     body.exprs.push_back(waitFor(worker));
     result_.exprs.push_back(loopOver(std::move(body)));
+    const std::vector<Expr*> waiting = std::move(loop_->waiting);
     loop_.reset();
+    result_.exprs.insert(result_.exprs.end(), waiting.begin(), waiting.end());
   }
 
   Expr* loopOver(Block body) {

@@ -7,8 +7,7 @@ namespace tokamak {
 namespace {
 
 HostLoweringOptions loweringFor(const Device& device, HostLoweringOptions options) {
-  if (!options.target)
-    options.target = device.properties().ordinal >= 0 ? hopperTarget() : cpuTarget(device.properties().threads);
+  if (!options.target) options.target = device.kernelTarget();
   return options;
 }
 
@@ -44,9 +43,9 @@ std::vector<std::pair<Val*, RunValue>> MultiDeviceExecutor::bind(std::span<const
   return values;
 }
 
-std::vector<Tensor> MultiDeviceExecutor::runWithInput(std::span<const RunValue> inputs,
-                                                      std::span<const Tensor> outputs) {
-  std::vector<Tensor> all = evaluator_->runWithInput(bind(inputs, outputs));
+std::vector<Tensor> MultiDeviceExecutor::runWithInput(std::span<const RunValue> inputs, std::span<const Tensor> outputs,
+                                                      const std::shared_ptr<Stream>& stream) {
+  std::vector<Tensor> all = evaluator_->runWithInput(bind(inputs, outputs), stream);
   std::vector<Tensor> visible;
   for (size_t i = 0; i < all.size(); ++i) {
     if (!is_hidden_[i]) visible.push_back(std::move(all[i]));

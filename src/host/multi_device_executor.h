@@ -15,6 +15,7 @@ struct MultiDeviceExecutorParams {
   HostIrEvaluatorParams evaluator;  ///< `units` follows from the grouping: Kernels where it is Fused
 };
 
+/// Thread-safe, as its evaluator is.
 class MultiDeviceExecutor {
  public:
   /// The fusion is cloned; `device` outlives the executor. Errors: those of the lowering.
@@ -25,8 +26,11 @@ class MultiDeviceExecutor {
   HostIrEvaluator& evaluator() { return *evaluator_; }
 
   /// `inputs` in the fusion's order; `outputs`: storage for results, as many first ones as the caller likes (an undefined tensor
-  /// leaves one out). Gives all outputs that are not hidden. Returns once everything is enqueued. Errors: Bind.
-  std::vector<Tensor> runWithInput(std::span<const RunValue> inputs, std::span<const Tensor> outputs = {});
+  /// leaves one out). Gives all outputs that are not hidden. The stream, the order of calls and when they return: as
+  /// HostIrEvaluator::runWithInput() says.
+  /// Errors: Bind.
+  std::vector<Tensor> runWithInput(std::span<const RunValue> inputs, std::span<const Tensor> outputs = {},
+                                   const std::shared_ptr<Stream>& stream = nullptr);
   /// The plan these inputs would run.
   Plan& planFor(std::span<const RunValue> inputs, std::span<const Tensor> outputs = {});
 

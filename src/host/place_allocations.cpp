@@ -16,9 +16,7 @@ void placeAllocations(HostIrContainer& program) {
   });
   Block placed;
   for (Expr* expr : program.topLevel().exprs) {
-    const bool gives_tensors =
-        expr->list() == OpList::Math || expr->is<PostOnStream>() || expr->info().is_communication;
-    for (TensorView* out : gives_tensors ? tensorsOf(expr->outputs()) : std::vector<TensorView*>{}) {
+    for (TensorView* out : computesResults(*expr) ? tensorsOf(expr->outputs()) : std::vector<TensorView*>{}) {
       TensorView* root = program.resolveAlias(out);
       const auto* set = expr->as<LoadStoreOp>();
       const bool binds = set != nullptr && !program.isOutput(out) && set->in->memoryKind() == out->memoryKind();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <mutex>
 #include <set>
 
 #include <fmt/format.h>
@@ -25,25 +26,33 @@ int32_t numberAfterPlacing(const StepList& before, const StepList& after, int32_
   TK_RAISE(Internal, "buffer {} is lost", wanted.name);
 }
 
+int64_t bytesOf(const StepList& list) {
+  int64_t bytes = static_cast<int64_t>(list.buffers.size() * sizeof(StepBuffer) + list.steps.size() * sizeof(Step));
+  for (const Step& step : list.steps) {
+    bytes += static_cast<int64_t>(step.addresses.size() * sizeof(StepAddress) + step.text.size() +
+                                  step.accesses.size() * (sizeof(Access) + 2 * sizeof(Access::Dim)));
+  }
+  return bytes;
+}
+
 }  // namespace
 
-Plan::Plan(Device& device, StepList recorded, std::vector<PlanOutput> outputs, std::vector<Stream*> workers,
-           std::shared_ptr<Stream> home)
+Plan::Plan(Device& device, StepList recorded, std::vector<PlanOutput> outputs, std::vector<int64_t> workers,
+           size_t contexts)
     : device_(&device),
       recorded_(std::move(recorded)),
       list_(placeBuffers(dropImpliedWaits(recorded_))),
       outputs_(std::move(outputs)),
-      streams_(std::move(workers)),
-      home_(std::move(home)) {
+      workers_(std::move(workers)),
+      replays_(contexts),
+      calls_(contexts) {
   static const RangeName range_name("place and prepare plan");
   const Range range(range_name);
-  streams_.insert(streams_.begin(), nullptr);  // the caller's, given per call
   for (PlanOutput& output : outputs_) output.at.buffer = numberAfterPlacing(recorded_, list_, output.at.buffer);
   compile();
-}
-
-Plan::~Plan() {
-  if (last_call_ != nullptr) device_->wait(*home_, *last_call_);
+  host_bytes_ = static_cast<int64_t>(sizeof(Plan)) + bytesOf(recorded_) + bytesOf(list_) +
+                static_cast<int64_t>(replay_steps_.steps.size() * sizeof(ReplayStep) +
+                                     replay_steps_.slots.size() * sizeof(ReplaySlot));
 }
 
 // "while allocating 4096 bytes of intermediates for T1 (2048 bytes), T3 (2048 bytes)"
@@ -65,13 +74,11 @@ void Plan::compile() {
   summary_.arena_bytes = arenaBytes(list_);
   for (const StepBuffer& buffer : list_.buffers) {
     if (buffer.origin == StepBuffer::Origin::Output) summary_.output_bytes += buffer.bytes;
-    if (buffer.origin == StepBuffer::Origin::Arena) {
-      const auto describe = [this] { return describeIntermediates(); };
-      const ErrorNote note(describe);
-      arenas_.push_back(Buffer::allocate(*device_, home_, buffer.bytes, buffer.kind));
-    }
+    if (buffer.origin == StepBuffer::Origin::Arena) arenas_.push_back({buffer.kind, buffer.bytes});
   }
-  ReplaySteps replay{.stream_count = list_.stream_count, .event_count = list_.event_count};
+  ReplaySteps& replay = replay_steps_;
+  replay.stream_count = list_.stream_count;
+  replay.event_count = list_.event_count;
   std::set<int32_t> used_streams;
   for (const Step& step : list_.steps) {
     ReplayStep made{.stream = step.stream,
@@ -97,10 +104,14 @@ void Plan::compile() {
   used_streams.insert(0);
   summary_.steps = static_cast<int64_t>(replay.steps.size());
   summary_.streams = static_cast<int64_t>(used_streams.size());
-  bases_.resize(list_.buffers.size());
-  replay.base_count = bases_.size();
+  replay.base_count = list_.buffers.size();
   replay.parameter_count = parameters_.size();
-  replay_ = device_->prepareReplay(std::move(replay));
+}
+
+Replay& Plan::replayFor(size_t index) {
+  std::unique_ptr<Replay>& replay = replays_[index];
+  if (replay == nullptr) replay = device_->prepareReplay(replay_steps_);
+  return *replay;
 }
 
 // What a launch passes.
@@ -120,77 +131,44 @@ int64_t Plan::outputBufferBytes(int64_t number) const {
   TK_RAISE(Internal, "the plan has no output buffer {}", number);
 }
 
-void Plan::setBases(std::span<void* const> inputs, std::span<void* const> output_buffers,
-                    std::span<const std::shared_ptr<Buffer>> arenas) {
-  size_t arena = 0;
-  for (size_t b = 0; b < list_.buffers.size(); ++b) {
-    const StepBuffer& buffer = list_.buffers[b];
+void Plan::fillBases(std::span<void* const> inputs, std::span<void* const> output_buffers,
+                     std::span<const std::shared_ptr<Buffer>> arenas, std::vector<void*>& bases) const {
+  bases.clear();
+  for (const StepBuffer& buffer : list_.buffers) {
     const auto number = static_cast<size_t>(buffer.number);
     if (buffer.origin == StepBuffer::Origin::Input)
-      bases_[b] = inputs[number];
+      bases.push_back(inputs[number]);
     else if (buffer.origin == StepBuffer::Origin::Output)
-      bases_[b] = output_buffers[number];
+      bases.push_back(output_buffers[number]);
     else
-      bases_[b] = arenas[arena++]->address();
+      bases.push_back(arenas[static_cast<size_t>(buffer.kind)]->address());
   }
 }
 
-// Nobody knows when the recording runs, or how often: it shares nothing with other calls.
-void Plan::replayInto(Capture& capture, std::span<void* const> inputs, std::span<void* const> output_buffers,
-                      std::span<void* const> parameters, Stream& stream) {
-  struct Used {
-    std::shared_ptr<Stream> home;
-    std::vector<std::shared_ptr<const Work>> works;
-    std::vector<std::shared_ptr<Buffer>> arenas;  // go first
-  };
-  const std::lock_guard lock(mutex_);
-  auto used = std::make_shared<Used>();
-  used->home = home_;
-  for (const Step& step : list_.steps) used->works.push_back(step.work);
-  for (const std::shared_ptr<Buffer>& arena : arenas_)
-    used->arenas.push_back(Buffer::allocate(*device_, home_, arena->bytes(), arena->kind()));
-  device_->synchronize(*home_);  // what used these blocks before
-  setBases(inputs, output_buffers, used->arenas);
-  capture.keep(used);
-  replay_->runInto(capture, stream, bases_, parameters);
-}
-
-void Plan::replay(std::span<void* const> inputs, std::span<void* const> output_buffers,
-                  std::span<void* const> parameters, Stream& stream, const std::shared_ptr<Event>& done) {
-  static const RangeName range_name("replay plan");
-  const Range range(range_name);
-  const std::lock_guard lock(mutex_);
-  setBases(inputs, output_buffers, arenas_);
-  // The arena and the worker streams are shared by all calls: a call on another stream starts after the last one.
-  if (last_call_ == nullptr && &stream != home_.get()) {
-    device_->record(*done, *home_);
-    device_->wait(stream, *done);
-  } else if (last_call_ != nullptr && last_stream_ != &stream) {
-    device_->wait(stream, *last_call_);
-  }
-  streams_[0] = &stream;
-  last_stream_ = &stream;
+void Plan::noteCall(size_t index, const std::shared_ptr<Event>& done) {
+  const std::lock_guard lock(calls_lock_);
+  calls_[index] = done;
   last_call_ = done;
-  try {
-    replay_->run(streams_, bases_, parameters);
-  } catch (...) {
-    joinWorkers(*done);
-    throw;
-  }
-  device_->record(*done, stream);
 }
 
-// A call that failed may have got half way: what comes later starts after that, as far as the device still takes anything.
-void Plan::joinWorkers(Event& done) {
-  Stream& stream = *streams_[0];
-  try {
-    for (Stream* const worker : std::span(streams_).subspan(1)) {
-      device_->record(done, *worker);
-      device_->wait(stream, done);
-    }
-    device_->record(done, stream);
-  } catch (const Error&) {
-    last_call_ = nullptr;  // no event stands for it; the first failure is the one to report
+const Event* Plan::lastCall() const {
+  const std::lock_guard lock(calls_lock_);
+  return last_call_.get();
+}
+
+bool Plan::isOver() const {
+  const std::lock_guard lock(calls_lock_);
+  return std::ranges::all_of(calls_, [&](const auto& call) { return call == nullptr || device_->isDone(*call); });
+}
+
+void Plan::waitUntilOver() const {
+  std::vector<std::shared_ptr<Event>> calls;
+  {
+    const std::lock_guard lock(calls_lock_);
+    calls = calls_;
+  }
+  for (const auto& call : calls) {
+    if (call != nullptr) device_->waitDone(*call);
   }
 }
 

@@ -2,13 +2,14 @@
 // or allocating on the heap.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/spin_lock.h"
 #include "device/device.h"
 #include "device/replay.h"
 #include "device/tensor.h"
@@ -37,13 +38,20 @@ struct PlanSummary {
   int64_t peakBytes() const { return arena_bytes + output_bytes; }
 };
 
+/// Memory that a call needs for intermediates of one kind.
+struct PlanArena {
+  MemoryKind kind = MemoryKind::Device;
+  int64_t bytes = 0;
+};
+
+/// What is known before a call. Thread-safe, but for replayFor(), whose replays belong to a context each (CallContext).
 class Plan {
  public:
-  /// `recorded` as it came from the recorder; `worker(i)` gives the device's stream for recorded stream i >= 1. `home` orders the
-  /// arena's memory. The device, the streams and the works outlive the plan.
-  Plan(Device& device, StepList recorded, std::vector<PlanOutput> outputs, std::vector<Stream*> workers,
-       std::shared_ptr<Stream> home);
-  ~Plan();
+  /// `recorded` as it came from the recorder; workers[i]: which worker recorded stream i + 1 is. `contexts`: how many
+  /// may replay it.
+  /// The device and the works outlive the plan.
+  Plan(Device& device, StepList recorded, std::vector<PlanOutput> outputs, std::vector<int64_t> workers = {},
+       size_t contexts = 1);
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
 
@@ -58,18 +66,27 @@ class Plan {
   /// Bytes of the buffer that output buffer `number` needs when the caller does not give it.
   int64_t outputBufferBytes(int64_t number) const;
 
-  /// Enqueues the program on `stream` and the worker streams and returns. inputs[i], output_buffers[i]: the addresses of input i
-  /// and of output buffer i; parameters[i]: parameterBits() of parameter i. `done` is recorded behind it, and not moved by others before the next
-  /// call. Thread-safe; calls that overlap are ordered one after the other.
-  void replay(std::span<void* const> inputs, std::span<void* const> output_buffers, std::span<void* const> parameters,
-              Stream& stream, const std::shared_ptr<Event>& done);
+  /// Which worker streams it runs on, besides the caller's.
+  std::span<const int64_t> workers() const { return workers_; }
+  std::span<const PlanArena> arenas() const { return arenas_; }
+  /// "while allocating 4096 bytes of intermediates, the largest of them T1 (2048 bytes), T3 (2048 bytes)"
+  std::string describeIntermediates() const;
+  /// What it takes on the host's heap, without replays and works, by estimate.
+  int64_t hostBytes() const { return host_bytes_; }
 
-  /// The same into what a caller records of `stream`, with intermediates of its own, which the recording holds.
-  void replayInto(Capture& capture, std::span<void* const> inputs, std::span<void* const> output_buffers,
-                  std::span<void* const> parameters, Stream& stream);
+  /// Where each buffer starts, by the addresses of inputs, output buffers and, per memory kind, arenas.
+  void fillBases(std::span<void* const> inputs, std::span<void* const> output_buffers,
+                 std::span<const std::shared_ptr<Buffer>> arenas, std::vector<void*>& bases) const;
+  /// That of context `index`, for calls with it one after the other.
+  Replay& replayFor(size_t index);
 
-  /// An event that is done when the calls so far are; null when there was none.
-  const Event* lastCall() const { return last_call_.get(); }
+  /// Context `index` enqueues a call that ends with `done`.
+  void noteCall(size_t index, const std::shared_ptr<Event>& done);
+  /// The event of the last call; null when there was none. Valid until the next call.
+  const Event* lastCall() const;
+  /// Whether all calls are over.
+  bool isOver() const;
+  void waitUntilOver() const;
 
   /// A sentence for each output that could have been a view and is copied.
   const std::vector<std::string>& copiedViews() const { return copied_views_; }
@@ -82,30 +99,26 @@ class Plan {
 
  private:
   void compile();
-  std::string describeIntermediates() const;
-  void joinWorkers(Event& done);
-  void setBases(std::span<void* const> inputs, std::span<void* const> output_buffers,
-                std::span<const std::shared_ptr<Buffer>> arenas);
   void addPassed(const Step& step, ReplaySteps& replay);
 
   Device* device_;
   StepList recorded_;
   StepList list_;
   std::vector<PlanOutput> outputs_;
-  std::vector<Stream*> streams_;
-  std::shared_ptr<Stream> home_;
+  std::vector<int64_t> workers_;
   PlanSummary summary_;
 
   std::vector<std::string> copied_views_;
 
-  std::unique_ptr<Replay> replay_;
+  ReplaySteps replay_steps_;
+  std::vector<std::unique_ptr<Replay>> replays_;  // by context
   std::vector<const Scalar*> parameters_;
-  std::vector<std::shared_ptr<Buffer>> arenas_;
-  std::shared_ptr<Event> last_call_;  // null before the first one
-  Stream* last_stream_ = nullptr;
+  std::vector<PlanArena> arenas_;
+  int64_t host_bytes_ = 0;
 
-  std::mutex mutex_;
-  std::vector<void*> bases_;
+  mutable SpinLock calls_lock_;
+  std::vector<std::shared_ptr<Event>> calls_;  // the last one by context
+  std::shared_ptr<Event> last_call_;
 };
 
 }  // namespace tokamak

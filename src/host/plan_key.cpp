@@ -6,7 +6,16 @@
 namespace tokamak {
 
 int64_t alignmentOf(const Tensor& tensor) {
-  return int64_t{1} << std::countr_zero(reinterpret_cast<uintptr_t>(tensor.data()) | 64U);
+  return int64_t{1} << std::countr_zero(reinterpret_cast<uintptr_t>(tensor.data()) | 16U);
+}
+
+uint64_t hashOfKey(std::span<const int64_t> key) {
+  uint64_t hash = 0x9e3779b97f4a7c15U;
+  for (const int64_t word : key) {
+    hash = (hash ^ static_cast<uint64_t>(word)) * 0xff51afd7ed558ccdU;
+    hash ^= hash >> 32U;
+  }
+  return hash;
 }
 
 void addToKey(const Tensor& tensor, std::vector<int64_t>& key) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "device/tensor.h"
@@ -11,8 +12,9 @@ namespace tokamak {
 
 /// Element type, memory kind, sizes, strides and the alignment of the address. Takes nothing from the heap beyond the key's growth.
 void addToKey(const Tensor& tensor, std::vector<int64_t>& key);
-/// That of the address in bytes, as far as a key tells it: at most 64.
+/// That of the address in bytes, as far as a key tells it: at most 16, the widest access of kernels.
 int64_t alignmentOf(const Tensor& tensor);
+uint64_t hashOfKey(std::span<const int64_t> key);
 /// Which scalar, and its value bit by bit.
 void addToKey(const Scalar& scalar, const ScalarValue& value, std::vector<int64_t>& key);
 

@@ -4,6 +4,7 @@
 
 #include "analysis/bind_shape.h"
 #include "base/error.h"
+#include "heuristics/kernel_target.h"
 #include "ir/expr.h"
 
 namespace tokamak {
@@ -87,6 +88,10 @@ Access Recorder::accessOf(const OperandDesc& operand, const void* address, bool 
 const DeviceProperties& Recorder::properties() const {
   static const DeviceProperties properties{.name = "recorder", .description = "writes down what a device would do"};
   return replay_device_ != nullptr ? replay_device_->properties() : properties;
+}
+
+KernelTarget Recorder::kernelTarget() const {
+  return replay_device_ != nullptr ? replay_device_->kernelTarget() : KernelTarget{};
 }
 
 std::unique_ptr<Stream> Recorder::createStream() {

@@ -35,6 +35,7 @@ class Recorder final : public Device {
   int32_t newEvent() { return steps_.event_count++; }
 
   const DeviceProperties& properties() const override;
+  KernelTarget kernelTarget() const override;
   std::unique_ptr<Stream> createStream() override;
   std::unique_ptr<Event> createEvent() override;
   void* allocate(int64_t bytes, MemoryKind kind, Stream& stream) override;

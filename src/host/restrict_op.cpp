@@ -20,14 +20,12 @@ void renumber(std::vector<int64_t>& numbers, int64_t dropped) {
   for (int64_t& number : numbers) number -= number > dropped ? 1 : 0;
 }
 
-void dropAxis(const Expr& expr, Field& field, int64_t axis) {
+void dropAxis(Field& field, int64_t axis) {
   const size_t rank = shapeOf(*field.of).size();
   switch (field.relation) {
     case AxisRelation::Number: {
       auto& number = std::get<int64_t>(field.value);
-      TK_REQUIRE(number != axis, HostProgram,
-                 "Stream: {} works along axis {} of {}; it cannot be done index by index there", callName(expr), axis,
-                 toString(*field.of));
+      TK_CHECK(number != axis, "'{}' is axis {} of {}, which is taken away", field.name, axis, toString(*field.of));
       number -= number > axis ? 1 : 0;
       return;
     }
@@ -104,7 +102,7 @@ Expr* restrictOp(Fusion& program, const Expr& expr, const AxisSlices& slices) {
     const auto found = slices.find(field.of);
     if (found == slices.end()) continue;
     if (found->second.drops_axis)
-      dropAxis(expr, field, found->second.axis);
+      dropAxis(field, found->second.axis);
     else
       cutAxis(program, fields, field, found->second);
   }

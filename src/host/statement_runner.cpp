@@ -1,12 +1,14 @@
 #include "host/statement_runner.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "analysis/bind_shape.h"
 #include "base/error.h"
+#include "compute/fitting_sizes.h"
 #include "host/recorder.h"
 #include "host/scalar_parameters.h"
 #include "host/view_of.h"
@@ -94,7 +96,10 @@ const RunTensor& StatementRunner::value(TensorView* tensor) const {
   return found->second;
 }
 
-void StatementRunner::run() { runBlock(program_->topLevel()); }
+void StatementRunner::run() {
+  requireFewIterations(program_->topLevel(), scalars_, most_iterations_);
+  runBlock(program_->topLevel());
+}
 
 void StatementRunner::runBlock(const Block& block) {
   for (const Expr* expr : block.exprs) runStatement(*expr);
@@ -113,37 +118,36 @@ void StatementRunner::runStatement(const Expr& expr) {
   const auto note = [&] { return "while running " + summaryOf(expr); };
   const ErrorNote scope(note);
   if (expr.list() == OpList::Math) return runMath(expr);
-  visitHost(
-      expr,
-      Overloaded{
-          [&](const Allocate& op) { allocate(op.buffer, &op); },
-          [&](const Deallocate& op) { deallocate(op.buffer); },
-          [&](const ForLoop& op) { runLoop(op); },
-          [&](const IfThenElse& op) {
-            const auto holds = evaluate(*op.predicate, scalars_);
-            TK_REQUIRE(holds.has_value(), HostProgram, "IF: the predicate {} is not known", toString(*op.predicate));
-            runBlock(asInt(*holds) != 0 ? op.then_body : op.else_body);
-          },
-          [&](const GetCurrentStream& op) { named_streams_[op.stream] = current_; },
-          [&](const SetCurrentStream& op) { setStream(*op.stream); },
-          [&](const Synchronize& op) { synchronizeWith(streamOf(*op.stream)); },
-          [&](const HirAliasSelect& op) {
-            const int64_t index = evaluateInt(*op.index, scalars_);
-            defineView(op.out, op.in, op.axis, index, index == INT64_MAX ? index : index + 1, true);
-          },
-          [&](const HirAliasSlice& op) {
-            defineView(op.out, op.in, op.axis, evaluateInt(*op.start, scalars_), evaluateInt(*op.stop, scalars_),
-                       false);
-          },
-          [&](const LaunchKernel&) { TK_RAISE(Unsupported, "LaunchKernel: there is no compiler for kernels here"); },
-          [&](const PostOnStream& op) { isOneWork(op) ? launchUnit(expr, op) : runUnit(expr, op); },
-          [&](const Communication& op) { postCommunication(expr, op.number); },
-          [&](const P2pCommunication& op) { postCommunication(expr, op.number); },
-          [&](const CollectivePermute& op) { postCommunication(expr, op.number); },
-          [&](const Wait& op) { waitCommunication(op.communication); },
-          [&](const StartCoalescing&) {},
-          [&](const EndCoalescing&) {},
-      });
+  visitHost(expr, Overloaded{
+                      [&](const Allocate& op) { allocate(op.buffer, &op); },
+                      [&](const Deallocate& op) { deallocate(op.buffer); },
+                      [&](const ForLoop& op) { runLoop(op); },
+                      [&](const IfThenElse& op) {
+                        const auto holds = evaluate(*op.predicate, scalars_);
+                        TK_REQUIRE(holds.has_value(), HostProgram, "IF: the predicate {} is not known",
+                                   toString(*op.predicate));
+                        runBlock(asInt(*holds) != 0 ? op.then_body : op.else_body);
+                      },
+                      [&](const GetCurrentStream& op) { named_streams_[op.stream] = current_; },
+                      [&](const SetCurrentStream& op) { setStream(*op.stream); },
+                      [&](const Synchronize& op) { synchronizeWith(streamOf(*op.stream)); },
+                      [&](const HirAliasSelect& op) {
+                        const int64_t index = evaluateInt(*op.index, scalars_);
+                        defineView(op.out, op.in, op.axis, index, index == INT64_MAX ? index : index + 1, true);
+                      },
+                      [&](const HirAliasSlice& op) {
+                        defineView(op.out, op.in, op.axis, evaluateInt(*op.start, scalars_),
+                                   evaluateInt(*op.stop, scalars_), false);
+                      },
+                      [&](const LaunchKernel& op) { launchKernel(expr, op); },
+                      [&](const PostOnStream& op) { isOneWork(op) ? launchUnit(expr, op) : runUnit(expr, op); },
+                      [&](const Communication& op) { postCommunication(expr, op.number); },
+                      [&](const P2pCommunication& op) { postCommunication(expr, op.number); },
+                      [&](const CollectivePermute& op) { postCommunication(expr, op.number); },
+                      [&](const Wait& op) { waitCommunication(op.communication); },
+                      [&](const StartCoalescing&) {},
+                      [&](const EndCoalescing&) {},
+                  });
 }
 
 // A loop deals its iterations out to the workers, and those on different workers run beside each other.
@@ -164,20 +168,23 @@ void StatementRunner::synchronizeWith(Stream& other) {
 
 void StatementRunner::runLoop(const ForLoop& loop) {
   const int64_t start = evaluateInt(*loop.start, scalars_);
-  const int64_t stop = evaluateInt(*loop.stop, scalars_);
+  evaluateInt(*loop.stop, scalars_);  // that it is known
   const int64_t step = evaluateInt(*loop.step, scalars_);
-  TK_REQUIRE(step > 0, HostProgram, "FOR {}: the step is {}; it must be positive", toString(*loop.index), step);
+  const int64_t iterations = iterationsOf(loop, scalars_).value_or(0);
+  requireFewIterations(loop, iterations, around_, most_iterations_);
   std::unordered_set<const TensorView*> known_before;
   for (const auto& [tensor, value] : values_) known_before.insert(tensor);
   const auto outer = scalars_.find(loop.index);
   const std::optional<ScalarValue> shadowed = outer == scalars_.end() ? std::nullopt : std::optional(outer->second);
-  const int64_t outer_iterations = std::exchange(iterations_, stop > start ? (stop - start - 1) / step + 1 : 0);
-  for (int64_t index = start; index < stop; index += step) {
+  const int64_t outer_iterations = std::exchange(iterations_, iterations);
+  const int64_t outer_around = std::exchange(around_, around_ * std::max<int64_t>(iterations, 1));
+  for (int64_t i = 0; i < iterations; ++i) {
     forget(loop.body, known_before);
-    scalars_[loop.index] = index;
+    scalars_[loop.index] = start + i * step;
     runBlock(loop.body);
   }
   iterations_ = outer_iterations;
+  around_ = outer_around;
   if (shadowed)
     scalars_[loop.index] = *shadowed;
   else
@@ -264,15 +271,28 @@ void StatementRunner::runMath(const Expr& expr) {
                "{}: the preallocated result has sizes [{}], but the op gives [{}]", summaryOf(expr),
                fmt::join(known.sizes, ", "), fmt::join(sizesOf(*result, scalars_), ", "));
   }
+  const Expr* const exprs[] = {&expr};
+  if (givesNothing(expr, operands)) return requireFittingSizes(exprs, scalars_);
   launch(requestFor(expr, operands), operands);
+}
+
+// Whether no result has an element: nothing has to run.
+bool StatementRunner::givesNothing(const Expr& expr, const Operands& operands) {
+  const size_t results = tensorsOf(expr.outputs()).size();
+  return std::ranges::all_of(std::span(operands.descs).last(results), [](const OperandDesc& desc) {
+    return std::ranges::find(desc.sizes, 0) != desc.sizes.end();
+  });
 }
 
 // Why not, where a view was asked for, is told by copiedViews().
 bool StatementRunner::bindView(const Expr& expr, TensorView* out) {
-  const bool is_wanted = &out->fusion() == program_ && program_->isView(out);
+  const bool is_inner = &out->fusion() != program_;
+  // Of a unit that runs op by op, whatever is its own affair.
+  const bool is_wanted = is_inner ? expr.info().may_be_view && !expr.is<LoadStoreOp>() && !out->fusion().isOutput(out)
+                                  : program_->isView(out);
   if (!is_wanted) return false;
   const auto tell = [&](std::string_view reason) {
-    copied_views_.push_back(fmt::format("{} is copied: {}", nameOf(*out), reason));
+    if (!is_inner) copied_views_.push_back(fmt::format("{} is copied: {}", nameOf(*out), reason));
     return false;
   };
   if (isKnown(out)) return tell("memory was given for it");
@@ -299,7 +319,8 @@ WorkRequest StatementRunner::requestFor(const Expr& expr, const Operands& operan
 
 // What the recorder was told has its compilation waited for when all of it is known.
 void StatementRunner::launch(const WorkRequest& request, const Operands& operands) {
-  const Work& work = *works_->find(*device_, request);
+  const std::shared_ptr<const Work> held = works_->find(*device_, request);
+  const Work& work = *held;
   if (recorder_ != nullptr)
     recorder_->describeNext(summaryOf(request.expr));
   else
@@ -344,9 +365,16 @@ void StatementRunner::runUnit(const Expr& expr, const PostOnStream& post) {
     values_[unit.outputs()[i]] = std::move(out);
     local.push_back(unit.outputs()[i]);
   }
-  for (const Expr* inner : unit.exprs()) {
-    runMath(*inner);
-    for (TensorView* out : tensorsOf(inner->outputs())) local.push_back(out);
+  const std::vector<Expr*> ops = unit.exprs();
+  std::unordered_map<const TensorView*, size_t> last_reads;
+  for (size_t i = 0; i < ops.size(); ++i)
+    for (const TensorView* read : tensorsOf(ops[i]->inputs())) last_reads[read] = i;
+  for (size_t i = 0; i < ops.size(); ++i) {
+    runMath(*ops[i]);
+    for (TensorView* out : tensorsOf(ops[i]->outputs())) local.push_back(out);
+    // What nobody reads any more gives its memory back.
+    for (TensorView* read : tensorsOf(ops[i]->inputs()))
+      if (last_reads.at(read) == i && !unit.isOutput(read)) values_.erase(read);
   }
   for (size_t i = 0; i < post.outs.size() && known == 0; ++i) setValue(post.outs[i], value(unit.outputs()[i]));
   for (const TensorView* tensor : local) values_.erase(tensor);
@@ -366,8 +394,23 @@ void StatementRunner::launchUnit(const Expr& expr, const PostOnStream& post) {
   }
   for (size_t i = 0; i < post.outs.size(); ++i) bindShape(*unit.outputs()[i], value(post.outs[i]).sizes, scalars_);
   const Operands operands = operandsOf(expr);
-  launch(requestFor(expr, operands), operands);
+  if (givesNothing(expr, operands))
+    requireFittingSizes(unit, scalars_);
+  else
+    launch(requestFor(expr, operands), operands);
   for (const Scalar* symbol : unit.allSymbols()) scalars_.erase(symbol);
+}
+
+// Its results have memory: nothing tells a new one's extents but the program, which allocates it.
+void StatementRunner::launchKernel(const Expr& expr, const LaunchKernel& op) {
+  const auto kernel = program_->kernels().find(op.kernel);
+  TK_REQUIRE(kernel != program_->kernels().end(), HostProgram, "LaunchKernel: the program has no Kernel{}", op.kernel);
+  for (TensorView* out : op.outs) allocate(out, nullptr);
+  const Operands operands = operandsOf(expr);
+  if (givesNothing(expr, operands)) return;
+  WorkRequest request = requestFor(expr, operands);
+  request.kernel = kernel->second;
+  launch(request, operands);
 }
 
 void StatementRunner::postCommunication(const Expr& expr, int64_t number) {

@@ -10,6 +10,7 @@
 
 #include "device/device.h"
 #include "host/host_ir_container.h"
+#include "host/loop_limit.h"
 #include "host/unit_mode.h"
 #include "host/work_cache.h"
 
@@ -19,6 +20,7 @@ class Recorder;
 class ScalarParameters;
 struct Allocate;
 struct ForLoop;
+struct LaunchKernel;
 struct PostOnStream;
 
 /// Memory that a run allocated; given back when nobody refers to it any more, or by a Deallocate.
@@ -83,6 +85,8 @@ class StatementRunner {
   /// Works are prepared for values that come with their launches. For the recorder only: nothing is passed with launches here.
   void prepareParameters(const ScalarParameters& parameters) { parameters_ = &parameters; }
   void setUnitMode(UnitMode mode) { unit_mode_ = mode; }
+  /// Loops with more iterations in all are refused (host/loop_limit.h).
+  void setMostIterations(int64_t most) { most_iterations_ = most; }
   /// Makes `tensor` known (through its alias) before the program starts.
   void bind(TensorView* tensor, RunTensor value);
   void run();
@@ -109,6 +113,8 @@ class StatementRunner {
   void runUnit(const Expr& expr, const PostOnStream& post);
   void bindUnitScalar(const PostOnStream& post, size_t input);
   void launchUnit(const Expr& expr, const PostOnStream& post);
+  void launchKernel(const Expr& expr, const LaunchKernel& op);
+  static bool givesNothing(const Expr& expr, const Operands& operands);
   WorkRequest requestFor(const Expr& expr, const Operands& operands) const;
   void launch(const WorkRequest& request, const Operands& operands);
   void postCommunication(const Expr& expr, int64_t number);
@@ -134,7 +140,9 @@ class StatementRunner {
   WorkCache* works_;
   UnitMode unit_mode_ = UnitMode::OpByOp;
   const ScalarParameters* parameters_ = nullptr;
+  int64_t most_iterations_ = kMostIterations;
   int64_t iterations_ = 1;   ///< of the innermost loop
+  int64_t around_ = 1;       ///< iterations of it and of all loops around it together
   int64_t concurrency_ = 1;  ///< of what is launched on current_ (WorkRequest)
   ScalarBindings scalars_;
   std::unordered_map<const TensorView*, RunTensor> values_;

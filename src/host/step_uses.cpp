@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "host/checker.h"
 
 namespace tokamak {
 
@@ -59,7 +58,7 @@ StepUses::StepUses(const StepList& list) {
   for (size_t b = 0; b < list.buffers.size(); ++b) {
     const auto number = static_cast<int32_t>(b);
     const ByteBox whole = wholeBox(list.buffers[b].bytes);
-    entry_.push_back({whole, RaceReport::kEntry, number, AccessMode::Write});
+    uses_.push_back({whole, kEntryStep, number, AccessMode::Write});
     exit_.push_back({whole, static_cast<int64_t>(list.steps.size()), number, AccessMode::Write});
   }
 }

@@ -20,6 +20,9 @@ struct StepUse {
   AccessMode mode = AccessMode::Read;
 };
 
+/// As a step: the caller before the program; its exit is the number of steps.
+inline constexpr int64_t kEntryStep = -1;
+
 /// Whether steps of a kind name an event or a communication.
 inline bool isEventKind(StepKind kind) { return kind >= StepKind::Record; }
 
@@ -42,13 +45,14 @@ class StepUses {
     return std::span(uses_).subspan(first_[step], first_[step + 1] - first_[step]);
   }
   /// The caller's writes before the program, of all buffers, and its uses after it.
-  std::span<const StepUse> entry() const { return entry_; }
+  std::span<const StepUse> entry() const { return std::span(uses_).subspan(first_.back()); }
   std::span<const StepUse> exit() const { return exit_; }
+  /// Those of all steps, then those at the entry.
+  std::span<const StepUse> all() const { return uses_; }
 
  private:
   std::vector<StepUse> uses_;
-  std::vector<size_t> first_;  // of each step, then the end
-  std::vector<StepUse> entry_;
+  std::vector<size_t> first_;  // of each step, then of the entry
   std::vector<StepUse> exit_;
 };
 

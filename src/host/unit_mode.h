@@ -7,7 +7,7 @@ namespace tokamak {
 
 enum class UnitMode : uint8_t {
   OpByOp,   ///< each op by itself
-  Kernels,  ///< one kernel
+  Kernels,  ///< one kernel, or, on a device that makes none, each op by itself
 };
 
 }  // namespace tokamak

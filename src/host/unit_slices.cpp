@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "compute/axis_map.h"
 #include "graph/remove_dead.h"
+#include "host/dropped_axes.h"
 #include "host/restrict_op.h"
 #include "ir/clone.h"
 
@@ -28,12 +29,13 @@ std::optional<std::string> cut(CutAxes& axes, const TensorView& tensor, int64_t 
                      found->second, axis);
 }
 
-bool readsBroadcastAlong(const Expr& expr, const TensorView& operand, int64_t axis) {
+// An expanded axis shows as many elements as the loop's part has; one that is not has one, whatever the part.
+bool readsExpandedAlong(const Expr& expr, const TensorView& operand, int64_t axis) {
   const std::vector<std::vector<OperandAxis>> along = operandAxesAlong(expr, axis);
   const Axes shape = shapeOf(operand);
   for (size_t i = 0; i < along.size(); ++i) {
     const bool reads = expr.input(i) == &operand && std::ranges::any_of(along[i], [&](const OperandAxis& number) {
-                         return shape[static_cast<size_t>(number.axis)]->isBroadcast();
+                         return shape[static_cast<size_t>(number.axis)]->expandedExtent() != nullptr;
                        });
     if (reads) return true;
   }
@@ -64,8 +66,8 @@ std::optional<std::string> findCutAxes(const Fusion& unit, std::span<const int64
         return fmt::format("{} is not independent along axis {} of {}", callName(**expr), found->second,
                            toString(*map.rule().result));
       }
-      if (use.use != CoordinateUse::Identity && readsBroadcastAlong(**expr, *operand, found->second)) {
-        return fmt::format("{} reads {} with a broadcast axis along the loop; stream its ops one by one",
+      if (use.use != CoordinateUse::Identity && readsExpandedAlong(**expr, *operand, found->second)) {
+        return fmt::format("{} reads {} with an expanded axis along the loop; stream its ops one by one",
                            callName(**expr), toString(*operand));
       }
       if (use.use != CoordinateUse::Identity)
@@ -121,6 +123,22 @@ void addScalarInputs(const Fusion& outer, PostOnStream& post, HostUnit& unit,
     unit.fusion->addInput(symbol);
     post.ins.push_back(toProgram(*same));
   }
+}
+
+bool UnitSlices::mayDropAxes() const {
+  const Fusion& unit = *post_->unit->fusion;
+  const CutAxes axes = cutAxesOf(unit, output_axes_);
+  return std::ranges::all_of(unit.exprs(), [&](const Expr* expr) {
+    const auto result = axes.find(asTensor(expr->output(0)));
+    if (result == axes.end()) return true;
+    DroppedAxes dropped;
+    for (const auto vals : {expr->inputs(), expr->outputs()}) {
+      for (const TensorView* tensor : tensorsOf(vals)) {
+        if (const auto cut = axes.find(tensor); cut != axes.end()) dropped[tensor] = cut->second;
+      }
+    }
+    return isSameWithoutAxis(*expr, result->second, dropped);
+  });
 }
 
 std::shared_ptr<HostUnit> UnitSlices::restricted(bool drops_axis) const {

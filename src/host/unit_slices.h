@@ -23,6 +23,9 @@ class UnitSlices {
   /// Per input the axis (of its visible shape) that is cut, or nothing where it is used whole or is a scalar.
   const std::vector<std::optional<int64_t>>& inputAxes() const { return input_axes_; }
 
+  /// Whether every op of the unit means the same without the axes (host/dropped_axes.h).
+  bool mayDropAxes() const;
+
   /// The unit on slices: without the axes, or with a part of each.
   std::shared_ptr<HostUnit> restricted(bool drops_axis) const;
 

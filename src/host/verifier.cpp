@@ -2,14 +2,18 @@
 
 #include <algorithm>
 #include <functional>
+#include <ranges>
 #include <set>
 #include <unordered_set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/error.h"
 #include "host/value_flow.h"
 #include "ir/all_ops.h"
+#include "kernel/bind_kernel.h"
+#include "kernel/verify_kernel.h"
 
 namespace tokamak {
 
@@ -214,6 +218,62 @@ void checkUnits(const HostIrContainer& program, const Report& report) {
   });
 }
 
+void checkLaunch(const HostIrContainer& program, const LaunchKernel& launch, const Report& report) {
+  const auto found = program.kernels().find(launch.kernel);
+  if (found == program.kernels().end())
+    return report(fmt::format("LaunchKernel names Kernel{}, which the program does not have", launch.kernel));
+  const kir::Kernel& kernel = *found->second;
+  if (const auto violations = kir::violationsOf(kernel); !violations.empty())
+    return report(fmt::format("Kernel{}: {}", launch.kernel, violations[0].message));
+  if (launch.grid.size() != 3 || launch.block.size() != 3)
+    return report(fmt::format("the grid and the block of Kernel{} have three extents each", launch.kernel));
+  std::vector<Val*> expected;
+  for (const TensorView* tensor : kernel.tensors) expected.push_back(const_cast<TensorView*>(tensor));
+  const auto outputs = static_cast<std::ptrdiff_t>(kernel.fusion->outputs().size());
+  const std::vector<Scalar*> scalars = kir::givenSymbols(kernel);
+  expected.insert(expected.end() - outputs, scalars.begin(), scalars.end());
+  std::vector<Val*> given = launch.ins;
+  given.insert(given.end(), launch.outs.begin(), launch.outs.end());
+  const auto isLike = [](Val* a, Val* b) {
+    return a->kind() == b->kind() && a->dtype() == b->dtype() &&
+           (asTensor(a) == nullptr || shapeOf(*asTensor(a)).size() == shapeOf(*asTensor(b)).size());
+  };
+  if (std::ssize(launch.outs) == outputs && std::ranges::equal(given, expected, isLike)) return;
+  const auto text = [](Val* val) {
+    if (const TensorView* tensor = asTensor(val)) return toString(*tensor);
+    return val->kind() == ValKind::Stream ? "a stream"
+                                          : fmt::format("{}: {}", toString(*asScalar(val)), dataTypeName(val->dtype()));
+  };
+  report(fmt::format("Kernel{} takes and gives {}, but is launched with {}", launch.kernel,
+                     fmt::join(expected | std::views::transform(text), ", "),
+                     fmt::join(given | std::views::transform(text), ", ")));
+}
+
+void checkLaunches(const HostIrContainer& program, const Report& report) {
+  forEachStatement(program.topLevel(), [&](const Expr& expr) {
+    if (const auto* launch = expr.as<LaunchKernel>()) checkLaunch(program, *launch, report);
+  });
+}
+
+void checkLaunchUpdates(const HostIrContainer& program, const Report& report) {
+  forEachStatement(program.topLevel(), [&](const Expr& expr) {
+    const auto* launch = expr.as<LaunchKernel>();
+    if (launch == nullptr) return;
+    const kir::Kernel& kernel = *program.kernels().at(launch->kernel);
+    const auto numberOf = [&](const TensorView* tensor) {
+      return std::ranges::find(kernel.tensors, tensor) - kernel.tensors.begin();
+    };
+    const auto inputs = std::ssize(kernel.tensors) - std::ssize(launch->outs);
+    for (const auto& [output, input] : kernel.updates) {
+      TensorView* out = launch->outs[static_cast<size_t>(numberOf(output) - inputs)];
+      TensorView* in = asTensor(launch->ins[static_cast<size_t>(numberOf(input))]);
+      if (program.resolveAlias(out) == program.resolveAlias(in)) continue;
+      report(fmt::format("Kernel{} writes {} into its input {}, but {} is no alias of what is given for that",
+                         launch->kernel, nameOf(*output), nameOf(*input), toString(*out)));
+    }
+  });
+}
+
 // --- streams and communications ---
 
 void checkStreamsKnown(const HostIrContainer& program, const Report& report) {
@@ -323,6 +383,12 @@ constexpr LegalityRow kLegalityRows[] = {
      "nothing.",
      checkMarkedViews},
     {"units", "A PostOnStream has operands and results as its sub-fusion has inputs and outputs.", checkUnits},
+    {"launches",
+     "A LaunchKernel names a legal kernel of the program; it has the kernel's tensors, then its scalars that no extent "
+     "or "
+     "stride of these tells, and three extents of grid and block.",
+     checkLaunches},
+    {"launch-updates", "What a kernel writes into its input is an alias of the operand.", checkLaunchUpdates},
     {"unit-updates", "What a sub-fusion writes into its input is an alias of the operand.", checkUnitUpdates},
     {"streams-caught", "GetCurrentStream names a stream that is neither indexed nor the default.", checkStreamsCaught},
     {"streams-known", "A stream is indexed, the default one, or caught by an earlier GetCurrentStream.",

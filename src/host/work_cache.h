@@ -1,6 +1,7 @@
 // WorkCache: work that was prepared once for an op is used again for the same operand layouts and attribute values.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -9,19 +10,19 @@
 
 namespace tokamak {
 
-/// Holds on to the work it gives, so work lives as long as the cache. Belongs to one device.
+/// Holds on to the work it gives, so work lives as long as the cache, or until it is cleared. Belongs to one device.
 class WorkCache {
  public:
-  const std::shared_ptr<const Work>& find(Device& device, const WorkRequest& request);
+  std::shared_ptr<const Work> find(Device& device, const WorkRequest& request);
+  size_t size() const { return works_.size(); }
+  void clear() { works_.clear(); }
 
  private:
-  struct Entry {
-    std::vector<OperandDesc> operands;
-    std::vector<ScalarValue> values;  ///< of the scalars that the op mentions
-    int64_t concurrency;
-    std::shared_ptr<const Work> work;
+  struct HashOfKey {
+    size_t operator()(const std::vector<int64_t>& key) const;
   };
-  std::unordered_map<const Expr*, std::vector<Entry>> entries_;
+  std::unordered_map<std::vector<int64_t>, std::shared_ptr<const Work>, HashOfKey> works_;
+  std::vector<int64_t> key_;  // of the request
 };
 
 }  // namespace tokamak

@@ -32,7 +32,7 @@ TensorView* Cloner::copyOf(TensorView& tensor) {
   domain.loop = cloneAxes(domain.loop);
   domain.allocation = cloneAxes(domain.allocation);
   TensorView* copy = target_->tensor(tensor.dtype(), std::move(domain));
-  copy->setLabel(tensor.label());
+  copy->setNamesOf(tensor);
   copy->setMemoryType(tensor.memoryType());
   copy->setMemoryKind(tensor.memoryKind());
   copy->setMesh(tensor.mesh());

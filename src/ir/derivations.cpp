@@ -46,6 +46,7 @@ FieldValue toValue(T* const& value) {
   else
     return static_cast<Val*>(value);
 }
+FieldValue toValue(const std::optional<DataType>& value) { return value ? FieldValue(*value) : FieldValue(); }
 
 template <AnyVal T>
 FieldValue toValues(const std::vector<T*>& values) {
@@ -164,6 +165,14 @@ struct Writer {
       TK_REQUIRE(value != nullptr, Definition, "{}: attribute '{}' has a value of the wrong form", op, name);
       target = *value;
     }
+  }
+
+  void setValue(std::string_view name, std::optional<DataType>& target) const {
+    DataType value{};
+    const Field* field = find(name);
+    if (field == nullptr || std::holds_alternative<std::monostate>(field->value)) return;
+    setValue(name, value);
+    target = value;
   }
 
   template <AnyVal T>

@@ -14,7 +14,7 @@
 //     v.extents("shape", self.shape, self.out);
 //     v.permutation("order", self.order, self.in);
 //     v.origin("start", self.start, self.out);
-//     v.attribute("dtype", self.dtype);          // int64_t, bool, double, DataType, enum, Scalar*, vectors of them, ...
+//     v.attribute("dtype", self.dtype);          // int64_t, bool, double, DataType (may be optional), enum, ...
 //     v.body("body", self.body);                 // a Block of a host program
 //   }
 #pragma once

@@ -141,7 +141,7 @@ class ProgramComparison::Pairing {
     const auto named = [&](std::string_view what) {
       return fmt::format("{} of {} and {}", what, text(a, names_a_), text(b, names_b_));
     };
-    if (names_a_.numberOf(a) != names_b_.numberOf(b)) return named("the labels");
+    if (names_a_.nameOf(a) != names_b_.nameOf(b)) return named("the names");
     if (a.memoryType() != b.memoryType() || a.memoryKind() != b.memoryKind()) return named("the memory");
     if (a.circularBuffer() != b.circularBuffer()) return named("the circular buffers");
     if (a.bufferPadding() != b.bufferPadding()) return named("the paddings of buffers");

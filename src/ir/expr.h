@@ -27,6 +27,7 @@ struct OpInfo {
   bool is_library = false;        ///< run by a library call where there is one
   bool may_be_view = false;       ///< the result can be a view of the first operand
   bool is_communication = false;  ///< moves data between devices
+  bool ends_group = false;        ///< what reads the result is in another group (segment_set)
 };
 
 template <class Op>

@@ -172,6 +172,19 @@ T smaller(T x, T y) {
   return x < y ? x : y;
 }
 
+/// As larger, but the number if one is NaN; NaN if both are.
+template <class T>
+T largerNumber(T x, T y) {
+  if (isNaN(x)) return y;
+  return isNaN(y) ? x : larger(x, y);
+}
+
+template <class T>
+T smallerNumber(T x, T y) {
+  if (isNaN(x)) return y;
+  return isNaN(y) ? x : smaller(x, y);
+}
+
 template <class T, class Round>
 T roundWith(T x, Round round) {
   if constexpr (std::is_floating_point_v<T>)

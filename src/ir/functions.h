@@ -92,6 +92,8 @@ enum class Accuracy : uint8_t {
   X(bitwise_xor,         2, Bitwise, Exact,   "^",  static_cast<T>(x ^ y)) \
   X(div,                 2, Numeric, Rounded, "/",  divide(x, y)) \
   X(eq,                  2, Compare, Step,    "==", x == y) \
+  X(fmax,                2, Any,     Exact,   "",   largerNumber(x, y)) \
+  X(fmin,                2, Any,     Exact,   "",   smallerNumber(x, y)) \
   X(fmod,                2, Numeric, Step,    "",   truncatedRemainder(x, y)) \
   X(gcd,                 2, Integer, Exact,   "",   greatestCommonDivisor(x, y)) \
   X(ge,                  2, Compare, Step,    ">=", x >= y) \

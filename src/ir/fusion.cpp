@@ -43,6 +43,20 @@ DataType resultType(ScalarOp op, Scalar* a, Scalar* b, Scalar* c) {
   }
 }
 
+// Logic is done on conditions, arithmetic on numbers.
+Scalar* operandOf(ScalarOp op, size_t number, Scalar* operand) {
+  const bool is_logic = op == ScalarOp::And || op == ScalarOp::Or || op == ScalarOp::Not;
+  const bool is_condition = is_logic || (op == ScalarOp::Select && number == 0);
+  const bool is_free =
+      op == ScalarOp::Cast || op == ScalarOp::Select || op == ScalarOp::Equal || op == ScalarOp::NotEqual;
+  const bool is_number = !is_condition && !is_free;
+  const bool is_bool = operand->dtype() == DataType::Bool;
+  if (is_bool ? !is_number : !is_condition) return operand;
+  const DataType dtype = is_bool ? DataType::I64 : DataType::Bool;
+  if (operand->isConstant()) return operand->fusion().constant(operand->value(), dtype);
+  return simplify(operand->fusion().rawScalar(ScalarOp::Cast, dtype, {&operand, 1}));
+}
+
 // The digits a constant is written with in binary; negative ones count more, so that equal forms prefer positive constants.
 int64_t digitsOf(const ScalarValue& value) {
   const auto* integer = std::get_if<int64_t>(&value);
@@ -131,6 +145,7 @@ Scalar* Fusion::rawScalar(ScalarOp op, DataType dtype, std::span<Scalar* const> 
   scalar->function_ = function;
   scalar->operand_count_ = static_cast<uint8_t>(operands.size());
   for (size_t i = 0; i < operands.size(); ++i) {
+    TK_REQUIRE(operands[i] != nullptr, Definition, "scalar: operand {} is null; it must be a scalar of the fusion", i);
     TK_REQUIRE(&operands[i]->fusion() == this, Definition, "scalar {} belongs to another fusion",
                toString(*operands[i]));
     scalar->operands_[i] = operands[i];
@@ -140,8 +155,11 @@ Scalar* Fusion::rawScalar(ScalarOp op, DataType dtype, std::span<Scalar* const> 
 
 Scalar* Fusion::scalar(ScalarOp op, Scalar* a, Scalar* b, Scalar* c) {
   Scalar* operands[] = {a, b, c};
-  const size_t count = c != nullptr ? 3 : b != nullptr ? 2 : 1;
-  return simplify(rawScalar(op, resultType(op, a, b, c), {operands, count}));
+  const size_t count = op == ScalarOp::Not || op == ScalarOp::Cast ? 1 : op == ScalarOp::Select ? 3 : 2;
+  for (size_t i = 0; i < count; ++i)
+    TK_REQUIRE(operands[i] != nullptr, Definition, "scalar: operand {} is null; it must be a scalar of the fusion", i);
+  for (size_t i = 0; i < count; ++i) operands[i] = operandOf(op, i, operands[i]);
+  return simplify(rawScalar(op, resultType(op, operands[0], operands[1], operands[2]), {operands, count}));
 }
 
 IterDomain* Fusion::axis(const AxisSpec& spec) {
@@ -187,6 +205,10 @@ void Fusion::clearLoops(TensorView& tensor) {
 }
 
 TensorView* Fusion::tensor(DataType dtype, TensorDomain domain) {
+  for (const Axes* axes : {&domain.logical, &domain.loop, &domain.allocation}) {
+    for (size_t i = 0; i < axes->size(); ++i)
+      TK_REQUIRE((*axes)[i] != nullptr, Definition, "tensor: axis {} is null; it must be an axis of the fusion", i);
+  }
   if (domain.loop.empty()) domain.loop = domain.logical;
   if (domain.contiguity.empty()) {
     for (const IterDomain* axis : domain.allocation.empty() ? domain.logical : domain.allocation) {
@@ -269,6 +291,8 @@ Expr* Fusion::replaceExpr(Expr* expr, std::unique_ptr<Expr> by) {
 }
 
 void Fusion::addInput(Val* input) {
+  TK_REQUIRE(input != nullptr, Definition,
+             "addInput: the value is null; it must be a tensor or a scalar of the fusion");
   TK_REQUIRE(&input->fusion() == this, Definition, "addInput: the value belongs to another fusion");
   TK_REQUIRE(input->definition() == nullptr || isHostProgram(), Definition,
              "addInput: the value is computed by {}; an input has no definition", input->definition()->name());
@@ -277,6 +301,7 @@ void Fusion::addInput(Val* input) {
 }
 
 void Fusion::addOutput(TensorView* output) {
+  TK_REQUIRE(output != nullptr, Definition, "addOutput: the tensor is null; it must be a tensor of the fusion");
   TK_REQUIRE(&output->fusion() == this, Definition, "addOutput: {} belongs to another fusion", toString(*output));
   outputs_.push_back(output);
 }
@@ -296,6 +321,7 @@ void Fusion::replaceInput(TensorView* input, TensorView* by) {
 }
 
 void Fusion::aliasOutput(TensorView* output, Val* target, bool is_hidden) {
+  TK_REQUIRE(output != nullptr, Definition, "alias: the output is null; it must be a tensor of the fusion");
   TK_REQUIRE(isInput(target) && target->kind() == ValKind::Tensor, Definition,
              "alias: the target of {} must be an input tensor", toString(*output));
   const TensorView& input = *static_cast<TensorView*>(target);
@@ -313,24 +339,58 @@ void Fusion::aliasOutput(TensorView* output, Val* target, bool is_hidden) {
 bool Fusion::isInput(const Val* val) const { return std::ranges::find(inputs_, val) != inputs_.end(); }
 bool Fusion::isOutput(const Val* val) const { return std::ranges::find(outputs_, val) != outputs_.end(); }
 
+namespace {
+
+// The same expressions with each behind what it reads, in their order as far as that allows.
+std::vector<Expr*> producersFirst(const std::vector<Expr*>& exprs) {
+  std::vector<Expr*> ordered;
+  std::unordered_set<const Expr*> entered;
+  std::unordered_set<const Expr*> placed;
+  std::vector<Expr*> pending;
+  for (Expr* expr : exprs) {
+    pending.push_back(expr);
+    while (!pending.empty()) {
+      Expr* next = pending.back();
+      const size_t waiting = pending.size();
+      if (entered.insert(next).second) {
+        for (const Val* input : next->inputs()) {
+          Expr* producer = input->definition();
+          if (producer != nullptr && !entered.contains(producer)) pending.push_back(producer);
+        }
+      }
+      if (pending.size() > waiting) continue;
+      pending.pop_back();
+      if (placed.insert(next).second) ordered.push_back(next);
+    }
+  }
+  return ordered;
+}
+
+}  // namespace
+
 std::vector<Expr*> Fusion::exprs() const {
   std::unordered_set<const Expr*> reached;
   std::vector<Expr*> pending;
   const auto reach = [&](const Val* val) {
     Expr* expr = val->definition();
     if (expr != nullptr && reached.insert(expr).second) pending.push_back(expr);
+    return expr;
   };
   for (const TensorView* output : outputs_) reach(output);
   std::vector<Expr*> found;
+  bool is_in_order = true;
   while (!pending.empty()) {
     Expr* expr = pending.back();
     pending.pop_back();
     found.push_back(expr);
-    for (const Val* input : expr->inputs()) reach(input);
+    for (const Val* input : expr->inputs()) {
+      const Expr* producer = reach(input);
+      is_in_order = is_in_order && (producer == nullptr || producer->id() < expr->id());
+    }
   }
-  // Creation order is a topological order: an op's operands exist before it.
   std::ranges::sort(found, {}, &Expr::id);
-  return found;
+  // An op's operands exist before it; but what replaces an expression may read what has been appended since.
+  return is_in_order ? found : producersFirst(found);
 }
 
 std::vector<Expr*> Fusion::allExprs() const {

@@ -73,4 +73,14 @@ std::vector<int64_t> ShapeRule::normalAxes(const std::vector<int64_t>& axes, con
   return normal;
 }
 
+DataType ShapeRule::productType(const TensorView& in, std::optional<DataType>& asked) const {
+  const DataType own = in.dtype();
+  if (asked == own) asked.reset();
+  if (!asked) return own;
+  TK_REQUIRE(isHalfType(own) && *asked == DataType::F32, Definition, "{}: products of {} cannot give {}; they give {}",
+             op_, dataTypeName(own), dataTypeName(*asked),
+             isHalfType(own) ? fmt::format("{} or f32", dataTypeName(own)) : std::string(dataTypeName(own)));
+  return *asked;
+}
+
 }  // namespace tokamak

@@ -1,6 +1,7 @@
 // ShapeRule: what an op's type rule works with to make its results.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "base/error.h"
@@ -32,6 +33,10 @@ class ShapeRule {
   int64_t normalAxis(int64_t axis, const TensorView& in) const;
   /// Sorted, unique. Errors: Definition for an axis out of range or named twice.
   std::vector<int64_t> normalAxes(const std::vector<int64_t>& axes, const TensorView& in) const;
+
+  /// The type of sums of products of `in`: that of `in`, or `asked`, which may be f32 where `in` is of a half type. A
+  /// type that is that of `in` is taken out of `asked`. Errors: Definition for other types.
+  DataType productType(const TensorView& in, std::optional<DataType>& asked) const;
 
  private:
   Fusion* fusion_;

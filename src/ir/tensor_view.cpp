@@ -34,6 +34,7 @@ Axes withoutReductions(const Axes& axes) {
 }
 
 std::string nameOf(const TensorView& tv) {
+  if (!tv.name().empty()) return tv.name();
   return tv.label() >= 0 ? fmt::format("T{}", tv.label()) : fmt::format("T?{}", tv.id());
 }
 

@@ -74,9 +74,14 @@ class TensorView final : public Val {
   int64_t axisCount() const { return static_cast<int64_t>(domain_.loop.size()); }
   int64_t inlinePosition() const { return domain_.inline_position; }
 
-  /// The number T<label> in every text, or -1 when the tensor has no name of its own.
+  /// The number T<label> in every text, or -1 when the tensor has none.
   int64_t label() const { return label_; }
   void setLabel(int64_t label) { label_ = label; }
+  /// The name that the program gave it, which messages and the command line use instead of T<label>; else empty.
+  const std::string& name() const { return name_; }
+  void setName(std::string name) { name_ = std::move(name); }
+  /// Takes the label and the name of `other`.
+  void setNamesOf(const TensorView& other) { label_ = other.label_, name_ = other.name_; }
 
   MemoryType memoryType() const { return memory_type_; }
   void setMemoryType(MemoryType type) { memory_type_ = type; }
@@ -102,6 +107,7 @@ class TensorView final : public Val {
 
   TensorDomain domain_;
   int64_t label_ = -1;
+  std::string name_;
   MemoryType memory_type_ = MemoryType::Local;
   MemoryKind memory_kind_ = MemoryKind::Device;
   DeviceMesh mesh_;
@@ -117,7 +123,7 @@ inline const Axes& computedAxes(const TensorView& tv) {
   return tv.domain().root.empty() ? tv.logical() : tv.domain().root;
 }
 
-/// "T3" or, without a label, "T?12" with the creation number; for messages.
+/// The tensor's name, or "T3", or without a label "T?12" with the creation number; for messages.
 std::string nameOf(const TensorView& tv);
 /// "T3: f32[i0, ( i2 * 4 )]"; for messages.
 std::string toString(const TensorView& tv);

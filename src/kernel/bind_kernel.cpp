@@ -26,6 +26,15 @@ void bindBuffer(const Kernel& kernel, size_t tensor, std::span<const int64_t> si
   }
 }
 
+std::vector<Scalar*> givenSymbols(const Kernel& kernel) {
+  std::vector<Scalar*> given = kernel.symbols;
+  for (const TensorView* tensor : kernel.tensors) {
+    for (const IterDomain* axis : shapeOf(*tensor)) std::erase(given, axis->visibleExtent());
+    for (const Scalar* stride : kernel.strides.at(tensor)) std::erase(given, stride);
+  }
+  return given;
+}
+
 LaunchSize launchSize(const Kernel& kernel, const ScalarBindings& bindings) {
   LaunchSize size;
   for (const LaunchDimension& dimension : kernel.dimensions)

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "kernel/kernel.h"
 
@@ -12,6 +13,10 @@ namespace tokamak::kir {
 /// an expanded axis has its shown size. Errors: Bind when they do not fit the kernel: another size, or an axis that was compiled as dense and is not.
 void bindBuffer(const Kernel& kernel, size_t tensor, std::span<const int64_t> sizes, std::span<const int64_t> strides,
                 ScalarBindings& bindings);
+
+/// The kernel's symbols that are neither an extent nor a stride of its buffers, in order: whoever launches it says what they
+/// are.
+std::vector<Scalar*> givenSymbols(const Kernel& kernel);
 
 /// The number of blocks and of threads per block that a launch has.
 struct LaunchSize {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "kernel/distinct_names.h"
 #include "kernel/rewrite.h"
 
 namespace tokamak::kir {
@@ -42,6 +43,7 @@ std::vector<Scalar*> symbolsOf(const Kernel& kernel) {
 }
 
 void completeKernel(Kernel& kernel) {
+  distinctNames(kernel);
   labelTensors(*kernel.fusion);
   const std::vector<Scalar*> mentioned = symbolsOf(kernel);
   std::erase_if(kernel.symbols,

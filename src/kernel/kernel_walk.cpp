@@ -1,6 +1,7 @@
 #include "kernel/kernel_walk.h"
 
 #include <algorithm>
+#include <array>
 
 namespace tokamak::kir {
 
@@ -14,12 +15,12 @@ class Walker {
       if (isThreadType(dimension.type)) scope_.varying_symbols.insert(dimension.index);
       if (!isGridType(dimension.type)) scope_.cluster_varying_symbols.insert(dimension.index);
     }
-    scope_.symbols.insert(kernel.symbols.begin(), kernel.symbols.end());
-    scope_.tensors.insert(kernel.tensors.begin(), kernel.tensors.end());
+    for (const Scalar* symbol : kernel.symbols) scope_.symbols.insert(symbol);
+    for (const TensorView* tensor : kernel.tensors) scope_.tensors.insert(tensor);
   }
 
   void walk(const Statements& statements) {
-    const Scope before = scope_;
+    const Place before = place();
     for (const StatementRef& each : statements) {
       visit_(*each, scope_);
       if (const auto* loop = std::get_if<Loop>(&each->node)) enter(*loop, *each);
@@ -32,12 +33,47 @@ class Walker {
       if (const auto* allocate = std::get_if<Allocate>(&each->node)) scope_.tensors.insert(allocate->tensor);
       if (const auto* let = std::get_if<Let>(&each->node)) define(*let);
     }
-    scope_ = before;
+    goBackTo(before);
   }
 
  private:
+  // What tells the scope at one place from that at a later one inside of it.
+  struct Place {
+    std::array<size_t, 8> sizes;
+    size_t around;
+    bool is_uniform;
+    bool is_cluster_uniform;
+  };
+
+  template <class Visit>
+  void forEachSet(const Visit& visit) {
+    visit(scope_.symbols);
+    visit(scope_.variables);
+    visit(scope_.names);
+    visit(scope_.tensors);
+    visit(scope_.varying_symbols);
+    visit(scope_.varying_variables);
+    visit(scope_.cluster_varying_symbols);
+    visit(scope_.cluster_varying_variables);
+  }
+
+  Place place() {
+    Place place{{}, scope_.around.size(), scope_.is_uniform, scope_.is_cluster_uniform};
+    size_t i = 0;
+    forEachSet([&](const auto& set) { place.sizes[i++] = set.size(); });
+    return place;
+  }
+
+  void goBackTo(const Place& place) {
+    size_t i = 0;
+    forEachSet([&](auto& set) { set.goBackTo(place.sizes[i++]); });
+    scope_.around.resize(place.around);
+    scope_.is_uniform = place.is_uniform;
+    scope_.is_cluster_uniform = place.is_cluster_uniform;
+  }
+
   void enter(const Loop& loop, const Statement& statement) {
-    const Scope before = scope_;
+    const Place before = place();
     scope_.around.push_back(&statement);
     scope_.symbols.insert(loop.index);
     if (isVarying(*loop.start) || isVarying(*loop.stop)) {
@@ -49,16 +85,16 @@ class Walker {
       scope_.is_cluster_uniform = false;
     }
     walk(loop.body);
-    scope_ = before;
+    goBackTo(before);
   }
 
   void enter(const If& guard, const Statement& statement) {
-    const Scope before = scope_;
+    const Place before = place();
     scope_.around.push_back(&statement);
     scope_.is_uniform = scope_.is_uniform && !isVarying(*guard.predicate);
     scope_.is_cluster_uniform = scope_.is_cluster_uniform && !isClusterVarying(*guard.predicate);
     walk(guard.body);
-    scope_ = before;
+    goBackTo(before);
   }
 
   void define(const Let& let) {
@@ -84,8 +120,10 @@ class Walker {
     if (is_cluster_varying) scope_.cluster_varying_symbols.insert(let.index);
   }
 
-  bool isVarying(const Scalar& scalar) const { return mentionsAny(scalar, scope_.varying_symbols); }
-  bool isClusterVarying(const Scalar& scalar) const { return mentionsAny(scalar, scope_.cluster_varying_symbols); }
+  bool isVarying(const Scalar& scalar) const { return mentionsAny(scalar, scope_.varying_symbols.values()); }
+  bool isClusterVarying(const Scalar& scalar) const {
+    return mentionsAny(scalar, scope_.cluster_varying_symbols.values());
+  }
 
   const std::function<void(const Statement&, const Scope&)>& visit_;
   Scope scope_;

@@ -10,20 +10,39 @@
 
 namespace tokamak::kir {
 
+/// A set that goes back to what it was, at the cost of what came in since.
+template <class T>
+class ScopeSet {
+ public:
+  bool contains(const T& value) const { return values_.contains(value); }
+  const std::set<T>& values() const { return values_; }
+  void insert(const T& value) {
+    if (values_.insert(value).second) inserted_.push_back(value);
+  }
+  size_t size() const { return values_.size(); }
+  void goBackTo(size_t size) {
+    for (; inserted_.size() > size; inserted_.pop_back()) values_.erase(inserted_.back());
+  }
+
+ private:
+  std::set<T> values_;
+  std::vector<T> inserted_;
+};
+
 /// What a statement may mention, and who reaches it.
 struct Scope {
-  std::set<const Scalar*> symbols;
-  std::set<const Variable*> variables;
-  std::set<std::string> names;  ///< of the variables
-  std::set<const TensorView*> tensors;
+  ScopeSet<const Scalar*> symbols;
+  ScopeSet<const Variable*> variables;
+  ScopeSet<std::string> names;  ///< of the variables
+  ScopeSet<const TensorView*> tensors;
   std::vector<const Statement*> around;  ///< loops, guards and combinations of blocks, from the outermost
   /// Symbols and variables whose value may differ between the threads of a block.
-  std::set<const Scalar*> varying_symbols;
-  std::set<const Variable*> varying_variables;
+  ScopeSet<const Scalar*> varying_symbols;
+  ScopeSet<const Variable*> varying_variables;
   bool is_uniform = true;  ///< the threads of a block go through all of `around` together
   /// The same for the threads of all blocks of a cluster.
-  std::set<const Scalar*> cluster_varying_symbols;
-  std::set<const Variable*> cluster_varying_variables;
+  ScopeSet<const Scalar*> cluster_varying_symbols;
+  ScopeSet<const Variable*> cluster_varying_variables;
   bool is_cluster_uniform = true;
 };
 

@@ -193,6 +193,73 @@ NewValues::NewValues(const Kernel& kernel) {
   });
 }
 
+namespace {
+
+// Renames along the scopes: what a body names ends with it.
+class NameScopes {
+ public:
+  explicit NameScopes(const Kernel& kernel) : new_values_(kernel) {}
+
+  Statements rewrite(const Statements& statements, std::set<std::string> known, Renamed renamed) {
+    Statements result;
+    for (const StatementRef& each : statements) {
+      if (const auto* let = std::get_if<Let>(&each->node)) {
+        result.push_back(rewriteLet(*let, known, renamed));
+      } else if (const auto* store = std::get_if<Store>(&each->node)) {
+        Store copy = *store;
+        copy.value = withVariables(store->value, renamed);
+        result.push_back(statement(std::move(copy)));
+      } else if (const auto* loop = std::get_if<Loop>(&each->node)) {
+        Loop copy = *loop;
+        copy.body = rewrite(loop->body, known, renamed);
+        result.push_back(statement(std::move(copy)));
+      } else if (const auto* guard = std::get_if<If>(&each->node)) {
+        result.push_back(statement(If{guard->predicate, rewrite(guard->body, known, renamed)}));
+      } else if (const auto* grid = std::get_if<GridCombine>(&each->node)) {
+        GridCombine copy = *grid;
+        copy.body = rewrite(grid->body, known, renamed);
+        result.push_back(statement(std::move(copy)));
+      } else {
+        result.push_back(each);
+      }
+    }
+    return result;
+  }
+
+ private:
+  StatementRef rewriteLet(const Let& let, std::set<std::string>& known, Renamed& renamed) {
+    Let copy = let;
+    copy.value = withVariables(let.value, renamed);
+    renamed.erase(let.variable.get());
+    if (!known.insert(let.variable->name).second) {
+      Variable variable = *new_values_.named(let.variable->name, let.variable->dtype);
+      variable.tensor = let.variable->tensor;
+      copy.variable = std::make_shared<const Variable>(std::move(variable));
+      renamed[let.variable.get()] = copy.variable;
+      known.insert(copy.variable->name);
+    }
+    return statement(std::move(copy));
+  }
+
+  NewValues new_values_;
+};
+
+}  // namespace
+
+ValueRef withVariables(const ValueRef& value, const Renamed& renamed) {
+  if (renamed.empty()) return value;
+  if (value->kind == ValueKind::Variable) {
+    const auto found = renamed.find(value->variable.get());
+    return found == renamed.end() ? value : use(found->second);
+  }
+  if (value->operands.empty()) return value;
+  Value copy = *value;
+  for (ValueRef& operand : copy.operands) operand = withVariables(operand, renamed);
+  return std::make_shared<const Value>(std::move(copy));
+}
+
+Statements withDistinctNames(const Kernel& kernel) { return NameScopes(kernel).rewrite(kernel.body, {}, {}); }
+
 VariableRef NewValues::named(const std::string& wish, DataType dtype) {
   std::string name = wish;
   for (int i = 2; !names_.insert(name).second; ++i) name = fmt::format("{}_{}", wish, i);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 
@@ -34,6 +35,10 @@ Statements withLoops(const Statements& statements,
 /// The indices of the statements' loops and of their values that are indices.
 std::set<const Scalar*> indicesIn(const Statements& statements);
 
+/// New names of values, and the value where uses of some have their new ones.
+using Renamed = std::map<const Variable*, VariableRef>;
+ValueRef withVariables(const ValueRef& value, const Renamed& renamed);
+
 /// Makes values with names that the kernel does not have yet.
 class NewValues {
  public:
@@ -44,5 +49,8 @@ class NewValues {
  private:
   std::set<std::string> names_;
 };
+
+/// The kernel's statements, where a Let whose name is known already, as after a Let of that name left the loop that it stood in, has a name of its own.
+Statements withDistinctNames(const Kernel& kernel);
 
 }  // namespace tokamak::kir

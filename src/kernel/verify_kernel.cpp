@@ -150,7 +150,7 @@ void checkOneIndex(const Kernel& kernel, const Report& report) {
 void checkSymbolsDefined(const Kernel& kernel, const Report& report) {
   walkKernel(kernel, [&](const Statement& statement, const Scope& scope) {
     for (const Scalar* scalar : scalarsOf(statement)) {
-      if (const Scalar* unknown = symbolOutside(*scalar, scope.symbols))
+      if (const Scalar* unknown = symbolOutside(*scalar, scope.symbols.values()))
         report(fmt::format("{} mentions {}, which is not defined there", toString(*scalar), toString(*unknown)));
     }
   });

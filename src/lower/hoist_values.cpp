@@ -105,7 +105,7 @@ class ValueHoister {
     LoopChanges changes = changesOf(loop);
     const bool has_turn = analysis_.isProvablyLess(*loop.start, *loop.stop);
     Statements body;
-    std::map<const kir::Variable*, VariableRef> renamed;
+    kir::Renamed renamed;
     for (const StatementRef& each : loop.body) {
       const StatementRef statement = withNames(each, renamed);
       const auto* let = std::get_if<Let>(&statement->node);
@@ -141,19 +141,7 @@ class ValueHoister {
     return copy.variable;
   }
 
-  static ValueRef withNames(const ValueRef& value, const std::map<const kir::Variable*, VariableRef>& renamed) {
-    if (value->kind == ValueKind::Variable) {
-      const auto found = renamed.find(value->variable.get());
-      return found == renamed.end() ? value : kir::use(found->second);
-    }
-    if (value->operands.empty()) return value;
-    Value copy = *value;
-    for (ValueRef& operand : copy.operands) operand = withNames(operand, renamed);
-    return std::make_shared<const Value>(std::move(copy));
-  }
-
-  static StatementRef withNames(const StatementRef& statement,
-                                const std::map<const kir::Variable*, VariableRef>& renamed) {
+  static StatementRef withNames(const StatementRef& statement, const kir::Renamed& renamed) {
     if (renamed.empty()) return statement;
     const auto all = [&](const Statements& statements) {
       Statements result;
@@ -162,12 +150,12 @@ class ValueHoister {
     };
     if (const auto* let = std::get_if<Let>(&statement->node)) {
       Let copy = *let;
-      copy.value = withNames(let->value, renamed);
+      copy.value = kir::withVariables(let->value, renamed);
       return kir::statement(std::move(copy));
     }
     if (const auto* store = std::get_if<kir::Store>(&statement->node)) {
       kir::Store copy = *store;
-      copy.value = withNames(store->value, renamed);
+      copy.value = kir::withVariables(store->value, renamed);
       return kir::statement(std::move(copy));
     }
     if (const auto* loop = std::get_if<Loop>(&statement->node)) {

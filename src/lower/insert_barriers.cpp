@@ -1,7 +1,9 @@
 #include "lower/insert_barriers.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "lower/own_places.h"
@@ -46,6 +48,8 @@ struct Accesses {
     written.insert(more.written.begin(), more.written.end());
     allocated.insert(more.allocated.begin(), more.allocated.end());
   }
+  bool isEmpty() const { return read.empty() && written.empty() && allocated.empty(); }
+  auto operator<=>(const Accesses&) const = default;
 };
 
 class BarrierInserter {
@@ -53,21 +57,24 @@ class BarrierInserter {
   explicit BarrierInserter(const Kernel& kernel) : own_(tensorsInOwnPlaces(kernel)) {}
 
   // `open` is what happened before and becomes what is so afterwards.
-  Statements rewrite(const Statements& statements, Accesses& open) const {
+  Statements rewrite(const Statements& statements, Accesses& open) {
     Statements result;
     for (const StatementRef& each : statements) {
       if (const auto* loop = std::get_if<Loop>(&each->node)) {
-        Accesses inside;
-        kir::visitStatements(loop->body, [&](const Statement& part) { inside.add(accessesOf(part)); });
+        const Accesses& inside = accessesInside(*loop);
+        if (inside.isEmpty()) {
+          result.push_back(each);
+          continue;
+        }
         if (open.conflictWith(inside) != nullptr) {
           result.push_back(statement(Barrier{}));
           open = {};
         }
-        Accesses once = open;
-        rewrite(loop->body, once);
-        open.add(once);
+        open.add(rewriteBody(*loop, open).open);
         Loop copy = *loop;
-        copy.body = rewrite(loop->body, open);
+        const Rewritten& body = rewriteBody(*loop, open);
+        copy.body = body.statements;
+        open = body.open;
         result.push_back(statement(std::move(copy)));
         continue;
       }
@@ -100,6 +107,28 @@ class BarrierInserter {
   }
 
  private:
+  struct Rewritten {
+    Statements statements;
+    Accesses open;
+  };
+
+  // Of all statements in the loop.
+  const Accesses& accessesInside(const Loop& loop) {
+    const auto [known, is_new] = inside_.try_emplace(&loop);
+    if (is_new) kir::visitStatements(loop.body, [&](const Statement& part) { known->second.add(accessesOf(part)); });
+    return known->second;
+  }
+
+  // The body when `open` is what happened before. A loop asks twice, so that nested loops would ask 2^depth times;
+  // there are few different answers.
+  const Rewritten& rewriteBody(const Loop& loop, const Accesses& open) {
+    const auto known = rewritten_.find({&loop, open});
+    if (known != rewritten_.end()) return known->second;
+    Rewritten body{.statements = {}, .open = open};
+    body.statements = rewrite(loop.body, body.open);
+    return rewritten_.emplace(std::pair(&loop, open), std::move(body)).first->second;
+  }
+
   // Threads exchange values through it.
   bool isExchanged(const TensorView& tensor) const {
     return tensor.memoryType() == MemoryType::Shared && !own_.contains(&tensor);
@@ -133,6 +162,8 @@ class BarrierInserter {
   }
 
   const Tensors own_;
+  std::map<const Loop*, Accesses> inside_;
+  std::map<std::pair<const Loop*, Accesses>, Rewritten> rewritten_;
 };
 
 }  // namespace

@@ -69,15 +69,6 @@ ValueRef withLoad(const ValueRef& value, const TensorView& tensor, const ValueRe
   return std::make_shared<const Value>(std::move(copy));
 }
 
-ValueRef withVariables(const ValueRef& value, const std::map<const Variable*, VariableRef>& names) {
-  Value copy = *value;
-  if (value->kind == ValueKind::Variable) {
-    if (const auto found = names.find(value->variable.get()); found != names.end()) copy.variable = found->second;
-  }
-  for (ValueRef& each : copy.operands) each = withVariables(each, names);
-  return std::make_shared<const Value>(std::move(copy));
-}
-
 // Whether the value is another one in each turn of the index' loop; `names`: the variables that are.
 bool changes(const Value& value, const Scalar& index, const std::map<const Variable*, VariableRef>& names) {
   bool found = false;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "analysis/addresses.h"
+#include "analysis/device_marks.h"
 #include "base/error.h"
 #include "base/ranges.h"
 #include "kernel/complete_kernel.h"
@@ -48,6 +49,7 @@ kir::Kernel lowerKernel(std::shared_ptr<Fusion> fusion, std::string name, int64_
   }
   kir::labelTensors(*fusion);
   LoopNests nests(*fusion);
+  requireOneDevice("lower kernel", *fusion);
   kir::labelTensors(*fusion);
   kernel.body = StatementBuilder(*fusion, nests, kernel.strides).build();
   kernel.dimensions = nests.dimensions();

@@ -393,6 +393,10 @@ void StatementBuilder::emitLeaf(const Part& part) {
     }
     case PartKind::Compute: {
       kir::ValueRef value = valueOf(nest);
+      if (nest.buffer == nullptr && reduction == nullptr && !nest.tensor->uses().empty()) {
+        Substitution coordinates = nests_->computationOf(nest).coordinates;
+        value = writer_.keep(*nest.tensor, coordinates, std::move(value));
+      }
       if (nest.buffer == nullptr) return store(*nest.tensor, address(*nest.tensor), std::move(value));
       Scalar* place = nests_->ownPlace(nest, part.indices);
       if (reduction != nullptr) {

@@ -72,6 +72,16 @@ ValueRef ValueWriter::read(const TensorView& tensor, std::vector<Scalar*> index,
   return value;
 }
 
+ValueRef ValueWriter::keep(const TensorView& tensor, Substitution& coordinates, ValueRef value) {
+  Key key{&tensor, {}};
+  for (Scalar* coordinate : rules_->of(*tensor.definition()).coordinates)
+    key.second.push_back(simplify(coordinates(coordinate), *analysis_));
+  key.second.push_back(nullptr);  // without a condition
+  value = named(tensor, kir::cast(tensor.dtype(), std::move(value)));
+  known_.insert_or_assign(std::move(key), value);
+  return value;
+}
+
 // Term by term.
 ValueRef ValueWriter::writeReduction(const Element& element, Substitution& coordinates, Scalar* condition) {
   constexpr int64_t kMostTerms = 64;

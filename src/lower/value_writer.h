@@ -28,6 +28,9 @@ class ValueWriter {
   kir::ValueRef write(const Element& element, Substitution& coordinates) {
     return write(element, coordinates, nullptr);
   }
+  /// `value`, which the element of `tensor` with these coordinates of its rule was just computed as, under a name: later
+  /// values that read the element use it.
+  kir::ValueRef keep(const TensorView& tensor, Substitution& coordinates, kir::ValueRef value);
   /// These predicates hold wherever what is written from now on is computed.
   void assume(std::vector<Scalar*> predicates) { assumed_ = std::move(predicates); }
   /// The Lets that were written since the last call; later values may use them.

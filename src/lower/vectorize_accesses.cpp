@@ -48,11 +48,12 @@ class Vectorizer {
   }
 
  private:
-  // The neighbouring elements that a loop accesses under one condition.
+  // The neighbouring elements that a loop accesses, so many at a time, under a condition that those of one access share.
   struct Place {
     const TensorView* tensor;
     Scalar* first;
     Scalar* condition;  // null: always
+    int64_t width;
     auto operator<=>(const Place&) const = default;
   };
 
@@ -255,15 +256,39 @@ class Vectorizer {
     if (lanes_ < 2 || tensor.memoryType() == MemoryType::Local || accumulated_.contains(&tensor)) return std::nullopt;
     Scalar* first = firstOf(index);
     if (first == nullptr || mentionsInside(*first)) return std::nullopt;
-    const int64_t width = widthOf(tensor);
-    if (width < 2 || !analysis_.of(*first).isDivisibleBy(width)) return std::nullopt;
     if (condition != nullptr) condition = simplifyRemainders(condition, analysis_);
-    if (condition != nullptr && (mentions(*condition, *loop_->index) || mentionsInside(*condition)))
-      return std::nullopt;
-    return Place{&tensor, first, condition};
+    if (condition != nullptr && mentionsInside(*condition)) return std::nullopt;
+    for (int64_t width = widthOf(tensor); width > 1; width /= 2) {
+      const bool is_shared = condition == nullptr || isSharedBy(width, *condition);
+      if (is_shared && analysis_.of(*first).isDivisibleBy(width)) return Place{&tensor, first, condition, width};
+    }
+    return std::nullopt;
   }
 
-  // Elements of one access.
+  // Whether the condition is the same for all lanes of each access of `width` lanes. What a comparison asks is e + k >= 0 or e - k >= 0
+  // for lane k: with k = width j + r and r from 0 to width - 1 that is e + width j >= 0 where e is a multiple of width, and
+  // e - width j >= 0 where e is one less than such a multiple.
+  bool isSharedBy(int64_t width, Scalar& condition) {
+    if (!mentions(condition, *loop_->index)) return true;
+    const ScalarOp op = condition.op();
+    if (op == ScalarOp::And || op == ScalarOp::Or || op == ScalarOp::Not) {
+      return std::ranges::all_of(condition.operands(), [&](Scalar* part) { return isSharedBy(width, *part); });
+    }
+    if (op != ScalarOp::Less && op != ScalarOp::LessEqual) return false;
+    Scalar* distance = fusion_.sub(condition.operands()[1], condition.operands()[0]);
+    Scalar* first = at(*distance, fusion_.constant(0));
+    const auto isAt = [&](Scalar* line) {
+      return simplifyRemainders(fusion_.sub(distance, line), analysis_)->isConstantInt(0);
+    };
+    const bool rises = isAt(fusion_.add(first, loop_->index));
+    if (!rises && !isAt(fusion_.sub(first, loop_->index))) return false;
+    // What has to be a multiple: e, or e + 1.
+    const int64_t more = (rises ? 0 : 1) - (op == ScalarOp::Less ? 1 : 0);
+    Scalar* multiple = simplifyRemainders(fusion_.add(first, fusion_.constant(more)), analysis_);
+    return analysis_.of(*multiple).isDivisibleBy(width);
+  }
+
+  // Elements of one access, at most.
   int64_t widthOf(const TensorView& tensor) const {
     const int64_t size = sizeOf(tensor.dtype());
     int64_t bytes = kWidestAccess;
@@ -295,17 +320,23 @@ class Vectorizer {
   }
 
   Statements copies(const Place& place, const TensorView& buffer, bool is_load) {
+    const bool has_own_conditions = place.condition != nullptr && mentions(*place.condition, *loop_->index);
     Statements moves;
-    const int64_t width = widthOf(*place.tensor);
-    for (int64_t k = 0; k < lanes_; k += width) {
+    for (int64_t k = 0; k < lanes_; k += place.width) {
       Scalar* far = simplifyRemainders(fusion_.add(place.first, fusion_.constant(k)), analysis_);
       Scalar* near = fusion_.constant(k);
-      moves.push_back(statement(is_load ? kir::Copy{&buffer, near, place.tensor, far, width}
-                                        : kir::Copy{place.tensor, far, &buffer, near, width}));
+      Statements move = {statement(is_load ? kir::Copy{&buffer, near, place.tensor, far, place.width}
+                                           : kir::Copy{place.tensor, far, &buffer, near, place.width})};
+      if (has_own_conditions) move = under(at(*place.condition, near), std::move(move));
+      moves.insert(moves.end(), move.begin(), move.end());
     }
-    if (place.condition == nullptr) return moves;
-    if (place.condition->isConstant()) return asInt(place.condition->value()) != 0 ? moves : Statements{};
-    return {statement(If{place.condition, std::move(moves)})};
+    return has_own_conditions ? moves : under(place.condition, std::move(moves));
+  }
+
+  static Statements under(Scalar* condition, Statements statements) {
+    if (condition == nullptr) return statements;
+    if (condition->isConstant()) return asInt(condition->value()) != 0 ? statements : Statements{};
+    return {statement(If{condition, std::move(statements)})};
   }
 
   Scalar* both(Scalar* a, Scalar* b) { return a == nullptr ? b : fusion_.scalar(ScalarOp::And, a, b); }
@@ -332,6 +363,8 @@ class Vectorizer {
 
 Kernel vectorizeAccesses(Kernel kernel) {
   kernel.body = Vectorizer(kernel).rewrite(kernel.body);
+  // What is the same for all lanes left their loop, and may be named like what stands in loops behind it.
+  kernel.body = kir::withDistinctNames(kernel);
   return kernel;
 }
 

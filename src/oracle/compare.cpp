@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -15,11 +17,9 @@ namespace tokamak::oracle {
 
 namespace {
 
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 constexpr double kRmseFactor = 1.5;
-constexpr double kRmseOfScale = 1e-7;
 constexpr int64_t kFewestOfRmse = 32;
-constexpr double kShared =
-    0.8;  // of the mean squared error, by the square of the mean; it is three quarters where all is rounded down
 
 std::string textOf(DataType dtype, const Element& element) {
   if (dtype == DataType::Bool)
@@ -31,7 +31,7 @@ std::string textOf(DataType dtype, const Element& element) {
 // Why an element is wrong; empty when it is right.
 std::string faultOf(DataType dtype, const Element& actual, const Element& expected) {
   if (dtype == DataType::Bool && (actual.integer < 0 || actual.integer > 1)) return "a bool must be 0 or 1";
-  if (expected.bound == std::numeric_limits<double>::infinity()) return "";
+  if (expected.bound == kUnbounded) return "";
   if (!isFloatingType(dtype)) {
     if (actual.integer == expected.integer) return "";
     const long double distance = std::fabs(static_cast<long double>(actual.integer) - expected.integer);
@@ -52,7 +52,7 @@ std::string faultOf(DataType dtype, const Element& actual, const Element& expect
 }
 
 void noteError(DataType dtype, const Element& actual, const Element& expected, Comparison& comparison) {
-  if (expected.bound == std::numeric_limits<double>::infinity()) {
+  if (expected.bound == kUnbounded) {
     ++comparison.without_promise;
     return;
   }
@@ -66,35 +66,64 @@ void noteError(DataType dtype, const Element& actual, const Element& expected, C
   }
 }
 
-// Only over elements that the reference promises something of, where all three are finite.
-void noteRmse(const OracleTensor& actual, const OracleTensor& expected, const OracleTensor& typed,
-              Comparison& comparison) {
-  long double actual_sum = 0;
-  long double actual_squares = 0;
-  long double typed_squares = 0;
-  long double scale = 0;
-  int64_t count = 0;
+// Whether an error of the element can be a part of its bound.
+bool hasBound(const Element& expected) {
+  return expected.bound > 0 && std::isfinite(expected.bound) && std::isfinite(expected.number) && !isOpenZero(expected);
+}
+
+// The root of the mean of part(i)^2 over the elements with a bound. Elements of which the same number is expected share
+// their error, as the largest of each row may: they count as one. Of few numbers, or where a part is no number, nothing.
+template <class Part>
+std::optional<double> rootOfMean(const OracleTensor& expected, const Part& part) {
+  std::vector<std::pair<double, long double>> squares;  // by the number that is expected
   for (size_t i = 0; i < expected.elements.size(); ++i) {
-    const Element& reference = expected.elements[i];
-    const long double error = static_cast<long double>(actual.elements[i].number) - reference.number;
-    const long double typed_error = static_cast<long double>(typed.elements[i].number) - reference.number;
-    if (!std::isfinite(error) || !std::isfinite(typed_error) || !std::isfinite(reference.bound)) continue;
-    actual_sum += error;
-    actual_squares += error * error;
-    typed_squares += typed_error * typed_error;
-    scale = std::max<long double>(scale, std::fabs(reference.number));
-    ++count;
+    const Element& element = expected.elements[i];
+    if (!hasBound(element)) continue;
+    const long double of_bound = part(i) / element.bound;
+    squares.emplace_back(element.number, of_bound * of_bound);
   }
-  if (count < kFewestOfRmse) return;
-  comparison.rmse = static_cast<double>(std::sqrt(actual_squares / count));
-  const long double mean = actual_sum / count;
-  comparison.is_shared = mean * mean >= kShared * (actual_squares / count);
-  comparison.rmse_limit = static_cast<double>(kRmseFactor * std::sqrt(typed_squares / count) + kRmseOfScale * scale);
+  std::ranges::stable_sort(squares, {}, &std::pair<double, long double>::first);
+  long double sum = 0;
+  int64_t numbers = 0;
+  for (size_t begin = 0, end = 0; begin < squares.size(); begin = end) {
+    long double of_number = 0;
+    for (; end < squares.size() && squares[end].first == squares[begin].first; ++end) of_number += squares[end].second;
+    sum += of_number / static_cast<long double>(end - begin);
+    ++numbers;
+  }
+  if (numbers < kFewestOfRmse || !std::isfinite(sum)) return std::nullopt;
+  return static_cast<double>(std::sqrt(sum / numbers));
+}
+
+std::optional<double> rmseOf(const OracleTensor& tensor, const OracleTensor& expected) {
+  return rootOfMean(expected, [&](size_t i) {
+    return static_cast<long double>(tensor.elements[i].number) - expected.elements[i].number;
+  });
+}
+
+void judgeMean(const OracleTensor& actual, const OracleTensor& expected, const TypedOutputs& typed,
+               Comparison& comparison) {
+  const auto rmse = rmseOf(actual, expected);
+  const auto of_typed = rmseOf(typed(0), expected);
+  if (!rmse || !of_typed) return;
+  comparison.rmse = rmse;
+  const double ulp =
+      rootOfMean(expected, [&](size_t i) { return ulpOf(expected.dtype, expected.elements[i].number); }).value();
+  double largest = std::max(*of_typed, ulp);
+  double smallest = largest;
+  comparison.rmse_limit = std::max(kRmseFactor * *of_typed, ulp);
+  for (int i = 1; i <= kVariations && *rmse > comparison.rmse_limit; ++i) {
+    const double of_varied = std::max(rmseOf(typed(i), expected).value_or(kUnbounded), ulp);
+    largest = std::max(largest, of_varied);
+    smallest = i == 1 ? of_varied : std::min(smallest, of_varied);
+    comparison.rmse_limit = kRmseFactor * largest * (largest / smallest);
+    comparison.limit_is_varied = true;
+  }
 }
 
 }  // namespace
 
-Comparison compare(const StoredTensor& stored, const OracleTensor& expected, const OracleTensor* typed) {
+Comparison compare(const StoredTensor& stored, const OracleTensor& expected, const TypedOutputs& typed) {
   TK_REQUIRE(stored.dtype == expected.dtype && std::ranges::equal(stored.sizes, expected.sizes), Bind,
              "compare: the result is {}[{}], the reference {}[{}]", dataTypeName(stored.dtype),
              fmt::join(stored.sizes, ", "), dataTypeName(expected.dtype), fmt::join(expected.sizes, ", "));
@@ -114,8 +143,8 @@ Comparison compare(const StoredTensor& stored, const OracleTensor& expected, con
                                 .bound = should.bound,
                                 .reason = std::move(reason)};
   });
-  const bool has_rmse = typed != nullptr && isFloatingType(expected.dtype) && expected.dtype != DataType::F64;
-  if (has_rmse) noteRmse(actual, expected, *typed, comparison);
+  if (typed && isFloatingType(expected.dtype) && expected.dtype != DataType::F64)
+    judgeMean(actual, expected, typed, comparison);
   return comparison;
 }
 
@@ -129,7 +158,8 @@ std::string toString(const Comparison& comparison) {
     text += fmt::format("\n  first at [{}]: got {}, expected {} within {:.4g}: {}", fmt::join(first.index, ", "),
                         first.actual, first.expected, first.bound, first.reason);
   }
-  if (comparison.rmse) text += fmt::format("\n  rmse {:.4g}, limit {:.4g}", *comparison.rmse, comparison.rmse_limit);
+  if (comparison.rmse)
+    text += fmt::format("\n  rmse {:.4g} of the bound, limit {:.4g}", *comparison.rmse, comparison.rmse_limit);
   return text;
 }
 

@@ -9,7 +9,10 @@ namespace tokamak::oracle {
 /// Floating types are summed in f32 or wider with the bound of Summation; integers wrap.
 class Dot {
  public:
-  Dot(DataType dtype, Mode mode) : dtype_(dtype), mode_(mode), sum_(computeType(dtype), mode) {}
+  Dot(DataType dtype, Mode mode) : Dot(dtype, dtype, mode) {}
+  /// `result`: the type that finish() rounds to, if it is not that of the operands.
+  Dot(DataType dtype, DataType result, Mode mode)
+      : dtype_(dtype), result_(result), mode_(mode), sum_(computeType(dtype), mode) {}
 
   void add(const Element& a, const Element& b) {
     if (isFloatingType(dtype_))
@@ -22,14 +25,14 @@ class Dot {
   /// The sum, with `bias` added unless it is null. A half result may be rounded before the bias and after it.
   Element finish(const Element* bias) {
     if (!isFloatingType(dtype_)) return bias == nullptr ? integer_ : call(FunctionId::add, integer_, *bias);
-    if (bias == nullptr) return sum_.finish(dtype_);
+    if (bias == nullptr) return sum_.finish(result_);
     const Element product = sum_.finish(computeType(dtype_));
     sum_.add(*bias);
-    Element result = sum_.finish(dtype_);
+    Element result = sum_.finish(result_);
     const bool may_be_rounded_first =
-        mode_ == Mode::Exact && !(boundOf(product) == 0 && isRepresentable(dtype_, product.number));
-    if (isHalfType(dtype_) && may_be_rounded_first) {
-      result.bound += static_cast<double>(ulpOf(dtype_, product.number) / 2 + ulpOf(dtype_, result.number));
+        mode_.isExact() && !(boundOf(product) == 0 && isRepresentable(result_, product.number));
+    if (isHalfType(result_) && may_be_rounded_first) {
+      result.bound += static_cast<double>(ulpOf(result_, product.number) / 2 + ulpOf(result_, result.number));
     }
     return result;
   }
@@ -41,6 +44,7 @@ class Dot {
   }
 
   DataType dtype_;
+  DataType result_;
   Mode mode_;
   Summation sum_;
   Element integer_;

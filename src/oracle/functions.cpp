@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "base/error.h"
 #include "oracle/call_row.h"
@@ -74,6 +75,7 @@ class Spread {
       : function_(function), operands_(operands), point_(centre), value_(value) {
     visitCorners(0);
     for (size_t i = 0; i < operands_.size(); ++i) visitInside(i, centre);
+    if (operands_.size() == 1) visitPolesAndTurns(centre[0], boundOf(operands_[0]));
   }
   long double spread() const { return spread_; }
 
@@ -89,22 +91,23 @@ class Spread {
     if (i == operands_.size()) return visit();
     const long double centre = point_[i];
     if (operands_[i].bound == 0) return visitCorners(i + 1);
+    const long double bound = boundOf(operands_[i]);
     for (const long double side : {-1.0L, 1.0L}) {
-      point_[i] = isOpenZero(operands_[i]) ? 0 * side : centre + side * operands_[i].bound;
+      point_[i] = isOpenZero(operands_[i]) ? 0 * side : centre + side * bound;
+      visitCorners(i + 1);
+    }
+    // Zero, of either sign, is where quotients have poles and angles jump, whatever the other operands are.
+    for (const long double zero : {0.0L, -0.0L}) {
+      if (bound == 0 || std::fabs(centre) > bound) continue;
+      point_[i] = zero;
       visitCorners(i + 1);
     }
     point_[i] = centre;
   }
-  // Zero is where quotients have poles; within wide intervals a function may turn more than once.
+  // Within wide intervals a function may turn more than once.
   void visitInside(size_t i, const Numbers& centre) {
     const long double bound = boundOf(operands_[i]);
     if (bound == 0) return;
-    if (std::fabs(centre[i]) <= bound) {
-      for (const long double zero : {0.0L, -0.0L}) {
-        point_[i] = zero;
-        visit();
-      }
-    }
     // Powers of negative numbers are numbers at whole exponents only.
     if (function_ == FunctionId::pow && i == 1) {
       for (const long double whole : {-1.0L, 0.0L, 1.0L}) {
@@ -120,6 +123,29 @@ class Spread {
       spread_ *= 2;
     }
     point_[i] = centre[i];
+  }
+
+  // What lies between the ends of an interval, however narrow: a pole, behind which values come from the other side,
+  // and the turns of what is periodic.
+  void visitPolesAndTurns(long double centre, long double bound) {
+    constexpr long double kPi = std::numbers::pi_v<long double>;
+    const long double low = centre - bound;
+    const long double high = centre + bound;
+    if (bound == 0 || !std::isfinite(low) || !std::isfinite(high)) return;
+    const auto contains = [&](long double first, long double period) {
+      return std::floor((high - first) / period) > std::floor((low - first) / period);
+    };
+    const auto reaches = [&](long double value) { spread_ = std::max(spread_, std::fabs(value - value_)); };
+    const bool is_sine = function_ == FunctionId::sin;
+    if (is_sine || function_ == FunctionId::cos) {
+      const long double top = is_sine ? kPi / 2 : 0;
+      if (contains(top, 2 * kPi)) reaches(1);
+      if (contains(top + kPi, 2 * kPi)) reaches(-1);
+    }
+    const bool has_pole =
+        (function_ == FunctionId::tan && contains(kPi / 2, kPi)) ||
+        (function_ == FunctionId::lgamma && low <= 0 && (high >= 0 || contains(0, 1) || low == std::floor(low)));
+    if (has_pole) spread_ = kInfinity;
   }
 
   FunctionId function_;
@@ -197,10 +223,12 @@ Element applyFloating(FunctionId function, FunctionTypes types, std::span<const 
   const bool has_open_sign = std::ranges::any_of(operands, isOpenZero);
   const Accuracy accuracy = functionInfo(function).accuracy;
   const bool is_stored = is_exact && (accuracy == Accuracy::Step || accuracy == Accuracy::Exact);
-  const long double value =
+  long double value =
       is_stored ? callStored(function, types.operand, operands) : callRow<long double>(function, numbers.data());
   long double bound = 0;
-  if (mode == Mode::Exact) {
+  if (mode.isVaried() && !isRoundedOnce(function) && std::isfinite(value) && value != 0 && isFloatingType(types.result))
+    value += mode.draw(value) / 2 * ownError(function, types.result, value, is_exact);
+  if (mode.isExact()) {
     const bool adds_overflow = isSum(function) && std::ranges::any_of(operands, &Element::is_overflow);
     if (adds_overflow || !std::ranges::all_of(operands, hasPromise))
       bound = kInfinity;
@@ -254,10 +282,9 @@ Element choose(FunctionTypes types, std::span<const Element> operands) {
                                    : std::fabs(static_cast<long double>(taken.integer) - other.integer);
   const bool is_same = std::isnan(taken.number) ? std::isnan(other.number) : taken.number == other.number;
   if (is_same)
-    result.bound = std::max(taken.bound, static_cast<double>(distance > 0 ? distance + other.bound : other.bound));
+    result.bound = std::max(taken.bound, roundedUp(distance > 0 ? distance + other.bound : other.bound));
   else
-    result.bound = std::isfinite(distance) ? std::max<double>(taken.bound, static_cast<double>(distance) + other.bound)
-                                           : kInfinity;
+    result.bound = std::isfinite(distance) ? std::max(taken.bound, roundedUp(distance + other.bound)) : kInfinity;
   if (isFloatingType(types.result) && taken.number == 0 && std::signbit(taken.number) != std::signbit(other.number)) {
     result.bound = std::max(result.bound, kOpenSign);
   }

@@ -296,6 +296,15 @@ T minimum(T x, T y) {
   if (x == y) return signbit(x) ? x : y;
   return x < y ? x : y;
 }
+/// The number if one is NaN; of two zeros the positive one.
+template <class T>
+T fmax(T x, T y) {
+  return isnan(x) ? y : isnan(y) ? x : maximum(x, y);
+}
+template <class T>
+T fmin(T x, T y) {
+  return isnan(x) ? y : isnan(y) ? x : minimum(x, y);
+}
 template <class T>
 T clamp(T x, T low, T high) {
   return minimum(maximum(x, low), high);

@@ -1,5 +1,6 @@
 #include "oracle/line_products.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace tokamak::oracle {
@@ -99,6 +100,21 @@ void sumProductsPairwise(const float* row, const float* panel, int64_t inner, fl
     sumPairwiseWide(row, panel, inner, out);
   else
     sumPairwise(row, panel, inner, out);
+}
+
+void sumProductsInBlocks(const float* row, const float* panel, int64_t inner, int64_t block, float* out) {
+  Floats total{};
+  for (int64_t first = 0; first < inner; first += block) {
+    Floats sum{};
+    for (int64_t k = first; k < std::min(first + block, inner); ++k) {
+      Floats right;
+      std::memcpy(&right, panel + k * Panels<float>::kPanel, sizeof(right));
+      const Floats product = row[k] * right;
+      sum += product;
+    }
+    total += sum;
+  }
+  std::memcpy(out, &total, sizeof(total));
 }
 
 }  // namespace tokamak::oracle

@@ -39,4 +39,7 @@ void sumProducts(const double* rows, const double* panel, int64_t inner, double*
 /// Panels<float>::kPanel elements.
 void sumProductsPairwise(const float* row, const float* panel, int64_t inner, float* out);
 
+/// The same sums, `block` products one after the other, then block after block.
+void sumProductsInBlocks(const float* row, const float* panel, int64_t inner, int64_t block, float* out);
+
 }  // namespace tokamak::oracle

@@ -21,8 +21,9 @@ const Element& at(const Lines& lines, int64_t line, int64_t position) {
   return lines.elements[static_cast<size_t>(line * lines.stride + position * lines.inner_stride)];
 }
 
-Element dotOf(DataType dtype, Mode mode, const Lines& a, const Lines& b, int64_t i, int64_t j, const Element* bias) {
-  Dot dot(dtype, mode);
+Element dotOf(const ProductTypes& types, Mode mode, const Lines& a, const Lines& b, int64_t i, int64_t j,
+              const Element* bias) {
+  Dot dot(types.operands, types.result, mode);
   for (int64_t k = 0; k < a.inner; ++k) dot.add(at(a, i, k), at(b, j, k));
   return dot.finish(bias);
 }
@@ -92,8 +93,9 @@ std::optional<int> exactQuantum(std::span<const int> a, std::span<const int> b, 
 
 class ExactProduct {
  public:
-  ExactProduct(DataType dtype, const Lines& a, const Lines& b, std::span<const Element> bias, std::span<Element> out)
-      : dtype_(dtype), a_(a), b_(b), bias_(bias), out_(out), a_facts_(factsOf(a)), b_facts_(factsOf(b)) {
+  ExactProduct(const ProductTypes& types, const Lines& a, const Lines& b, std::span<const Element> bias,
+               std::span<Element> out)
+      : types_(types), a_(a), b_(b), bias_(bias), out_(out), a_facts_(factsOf(a)), b_facts_(factsOf(b)) {
     const auto regular = [](const auto& number) {
       return [number](const Element& e) { return std::isfinite(e.number) && std::isfinite(e.bound) ? number(e) : 0; };
     };
@@ -140,14 +142,14 @@ class ExactProduct {
     const Element* bias = bias_.empty() ? nullptr : &bias_[static_cast<size_t>(j)];
     const bool is_regular =
         a_facts_.is_regular[static_cast<size_t>(i)] != 0 && b_facts_.is_regular[static_cast<size_t>(j)] != 0;
-    if (!is_regular || magnitude == 0) return dotOf(dtype_, Mode::Exact, a_, b_, i, j, bias);
+    if (!is_regular || magnitude == 0) return dotOf(types_, Mode::Exact, a_, b_, i, j, bias);
     Summation::Collected products{.count = a_.inner, .sum = sum, .magnitude = magnitude, .bound = bound};
     const auto quantum = bound > 0 ? std::nullopt : exactQuantum(lineOf(a_facts_, i), lineOf(b_facts_, j), magnitude);
     if (quantum)
       products.quantum = *quantum;
     else
       products.bound += static_cast<double>(a_.inner + 2) * 0x1p-52 * (magnitude + bound);  // the sums' own roundings
-    Dot dot(dtype_, Mode::Exact);
+    Dot dot(types_.operands, types_.result, Mode::Exact);
     dot.take(products);
     return dot.finish(bias);
   }
@@ -155,7 +157,7 @@ class ExactProduct {
     return std::span(facts.quanta).subspan(static_cast<size_t>(line * a_.inner), static_cast<size_t>(a_.inner));
   }
 
-  DataType dtype_;
+  ProductTypes types_;
   const Lines& a_;
   const Lines& b_;
   std::span<const Element> bias_;
@@ -171,16 +173,16 @@ class ExactProduct {
   Panels<double> b_reaches_{0, 0};
 };
 
-void multiplyExact(DataType dtype, const Lines& a, const Lines& b, std::span<const Element> bias,
+void multiplyExact(const ProductTypes& types, const Lines& a, const Lines& b, std::span<const Element> bias,
                    std::span<Element> out) {
-  const ExactProduct product(dtype, a, b, bias, out);
+  const ExactProduct product(types, a, b, bias, out);
   forEachPart(roundedUp(a.count, kRowsPerPart) / kRowsPerPart, [&](int64_t part) {
     const int64_t end = std::min((part + 1) * kRowsPerPart, a.count);
     for (int64_t row = part * kRowsPerPart; row < end; row += kRowsAtOnce) product.multiplyRows(row);
   });
 }
 
-void multiplyTyped(DataType dtype, const Lines& a, const Lines& b, std::span<const Element> bias,
+void multiplyTyped(const ProductTypes& types, Mode mode, const Lines& a, const Lines& b, std::span<const Element> bias,
                    std::span<Element> out) {
   const std::vector<float> rows = packRows<float>(a, valueOf);
   const Panels<float> panels = packPanels<float>(b, valueOf);
@@ -190,9 +192,13 @@ void multiplyTyped(DataType dtype, const Lines& a, const Lines& b, std::span<con
     const int64_t end = std::min((part + 1) * kRowsPerPart, a.count);
     for (int64_t p = 0; p < panels.panelCount(); ++p) {
       for (int64_t i = part * kRowsPerPart; i < end; ++i) {
-        sumProductsPairwise(rows.data() + i * a.inner, panels.panel(p), a.inner, sums);
+        const float* const row = rows.data() + i * a.inner;
+        if (mode.isVaried())
+          sumProductsInBlocks(row, panels.panel(p), a.inner, static_cast<int64_t>(mode.blockOfSum()), sums);
+        else
+          sumProductsPairwise(row, panels.panel(p), a.inner, sums);
         for (int64_t j = p * kWide; j < std::min((p + 1) * kWide, b.count); ++j) {
-          Dot dot(dtype, Mode::Typed);
+          Dot dot(types.operands, types.result, mode);
           dot.take({.count = a.inner, .sum = sums[j - p * kWide]});
           out[static_cast<size_t>(i * b.count + j)] =
               dot.finish(bias.empty() ? nullptr : &bias[static_cast<size_t>(j)]);
@@ -204,16 +210,16 @@ void multiplyTyped(DataType dtype, const Lines& a, const Lines& b, std::span<con
 
 }  // namespace
 
-void multiplyLines(DataType dtype, Mode mode, const Lines& a, const Lines& b, std::span<const Element> bias,
+void multiplyLines(const ProductTypes& types, Mode mode, const Lines& a, const Lines& b, std::span<const Element> bias,
                    std::span<Element> out) {
-  const bool is_f32 = isFloatingType(dtype) && dtype != DataType::F64;
+  const bool is_f32 = isFloatingType(types.operands) && types.operands != DataType::F64;
   const bool is_large = a.count > 0 && b.count > 0 && a.inner > kFewProducts / a.count / b.count;
   if (is_f32 && is_large)
-    return mode == Mode::Exact ? multiplyExact(dtype, a, b, bias, out) : multiplyTyped(dtype, a, b, bias, out);
+    return mode.isExact() ? multiplyExact(types, a, b, bias, out) : multiplyTyped(types, mode, a, b, bias, out);
   for (int64_t i = 0; i < a.count; ++i) {
     for (int64_t j = 0; j < b.count; ++j) {
       out[static_cast<size_t>(i * b.count + j)] =
-          dotOf(dtype, mode, a, b, i, j, bias.empty() ? nullptr : &bias[static_cast<size_t>(j)]);
+          dotOf(types, mode, a, b, i, j, bias.empty() ? nullptr : &bias[static_cast<size_t>(j)]);
     }
   }
 }

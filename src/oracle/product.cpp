@@ -50,10 +50,10 @@ struct Factors {
 }  // namespace
 
 Element productOf(std::span<const Element> terms, DataType accumulator, DataType result, Mode mode) {
-  if (mode == Mode::Typed) {
+  if (!mode.isExact()) {
     long double product = 1;
-    for (const Element& term : terms) product = roundTo(accumulator, product * term.number);
-    return {.number = static_cast<double>(roundTo(result, product))};
+    for (const Element& term : terms) product = roundTo(accumulator, product * term.number, mode);
+    return {.number = static_cast<double>(roundTo(result, product, mode))};
   }
   Factors factors;
   for (const Element& term : terms) factors.add(term);

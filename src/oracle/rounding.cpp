@@ -1,10 +1,21 @@
 #include "oracle/rounding.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
 namespace tokamak::oracle {
+
+long double Mode::draw(long double value) const {
+  if (!isVaried()) return 0;
+  // The finaliser of MurmurHash3 over the bits of the value and the seed.
+  uint64_t hash = std::bit_cast<uint64_t>(static_cast<double>(value)) ^ (seed_ * 0x9E3779B97F4A7C15ULL);
+  hash = (hash ^ (hash >> 33U)) * 0xFF51AFD7ED558CCDULL;
+  hash = (hash ^ (hash >> 33U)) * 0xC4CEB9FE1A85EC53ULL;
+  hash ^= hash >> 33U;
+  return std::ldexp(static_cast<long double>(hash >> 11U), -52) - 1;
+}
 
 FloatFormat formatOf(DataType floating) {
   switch (floating) {
@@ -39,20 +50,28 @@ long double roundTo(DataType floating, long double value) {
   return std::copysign(std::nearbyint(value / ulp) * ulp, value);
 }
 
+long double roundTo(DataType floating, long double value, Mode mode) {
+  const long double nearest = roundTo(floating, value);
+  if (!mode.isVaried() || nearest == value || !std::isfinite(value)) return nearest;
+  return roundTo(floating, value + mode.draw(value) * ulpOf(floating, value) / 2);
+}
+
+double roundedUp(long double bound) {
+  const auto nearest = static_cast<double>(bound);
+  return nearest < bound ? std::nextafter(nearest, std::numeric_limits<double>::infinity()) : nearest;
+}
+
 Element finish(DataType floating, long double value, long double bound, Mode mode) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  const auto rounded = static_cast<double>(roundTo(floating, value));
-  if (mode == Mode::Typed) return {.number = rounded};
+  const auto rounded = static_cast<double>(roundTo(floating, value, mode));
+  if (!mode.isExact()) return {.number = rounded};
   if (bound == infinity || std::isnan(bound)) return {.number = rounded, .bound = infinity};
   if (!std::isfinite(value)) return {.number = rounded};
   const long double limit = overflowLimit(floating);
   if (std::fabs(value) - bound >= limit) return {.number = std::copysign(infinity, rounded)};
   if (std::fabs(value) + bound >= limit) return {.number = rounded, .bound = infinity};
   const auto kept = static_cast<double>(value);
-  const long double total = bound + std::fabs(value - kept);
-  auto up = static_cast<double>(total);
-  if (up < total) up = std::nextafter(up, infinity);
-  return {.number = kept, .bound = up};
+  return {.number = kept, .bound = roundedUp(bound + std::fabs(value - kept))};
 }
 
 }  // namespace tokamak::oracle

@@ -6,8 +6,32 @@
 
 namespace tokamak::oracle {
 
-/// Exact: values are not rounded between ops and carry bounds. Typed: rounded wherever the IR has a typed result, no bounds.
-enum class Mode : uint8_t { Exact, Typed };
+/// Exact: values are not rounded between ops and carry bounds. Typed: rounded wherever the IR has a typed result, no
+/// bounds. Varied: typed, as another right program may compute it: roundings go either way, functions err by a part of
+/// what they may, long sums run in blocks, all drawn from a seed.
+class Mode {
+ public:
+  static const Mode Exact;
+  static const Mode Typed;
+  static constexpr Mode varied(uint64_t seed) { return {Kind::Varied, seed}; }
+
+  constexpr bool isExact() const { return kind_ == Kind::Exact; }
+  constexpr bool isVaried() const { return kind_ == Kind::Varied; }
+  friend constexpr bool operator==(Mode, Mode) = default;
+
+  /// A number from -1 to 1 for what happens at `value`; 0 unless varied.
+  long double draw(long double value) const;
+  /// Terms of a sum that are added one after the other before such blocks are added pairwise.
+  size_t blockOfSum() const { return isVaried() ? size_t{64} << seed_ % 3 : 1; }
+
+ private:
+  enum class Kind : uint8_t { Exact, Typed, Varied };
+  constexpr Mode(Kind kind, uint64_t seed) : kind_(kind), seed_(seed) {}
+  Kind kind_;
+  uint64_t seed_;
+};
+inline constexpr Mode Mode::Exact{Kind::Exact, 0};
+inline constexpr Mode Mode::Typed{Kind::Typed, 0};
 
 struct FloatFormat {
   int precision;     ///< bits of the significand, the hidden one included
@@ -29,6 +53,12 @@ long double overflowLimit(DataType floating);
 long double epsilonOf(DataType floating);
 /// The smallest normal number.
 long double smallestNormal(DataType floating);
+
+/// The same, in varied mode of either neighbour.
+long double roundTo(DataType floating, long double value, Mode mode);
+
+/// The smallest double that is not below a bound.
+double roundedUp(long double bound);
 
 /// The element for the real result `value`, known within `bound`, of a floating type: rounded in typed mode; in exact mode
 /// infinite if it certainly overflows, and without promise if it might.

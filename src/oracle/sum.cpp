@@ -24,11 +24,16 @@ TwoSum twoSum(double a, double b) {
   return {sum, (a - (sum - part)) + (b - part)};
 }
 
-long double pairwiseSum(DataType accumulator, std::span<const long double> terms) {
-  if (terms.size() == 1) return roundTo(accumulator, terms[0]);
+long double pairwiseSum(DataType accumulator, std::span<const long double> terms, Mode mode) {
+  if (terms.size() <= mode.blockOfSum()) {
+    long double sum = roundTo(accumulator, terms[0], mode);
+    for (const long double term : terms.subspan(1)) sum = roundTo(accumulator, sum + term, mode);
+    return sum;
+  }
   const size_t half = terms.size() / 2;
-  return roundTo(accumulator,
-                 pairwiseSum(accumulator, terms.first(half)) + pairwiseSum(accumulator, terms.subspan(half)));
+  return roundTo(
+      accumulator,
+      pairwiseSum(accumulator, terms.first(half), mode) + pairwiseSum(accumulator, terms.subspan(half), mode), mode);
 }
 
 int ceilLog2(int64_t n) { return n <= 1 ? 0 : std::bit_width(static_cast<uint64_t>(n - 1)); }
@@ -71,7 +76,7 @@ void Summation::add(double high, double low, long double bound, bool has_open_si
   ++count_;
   is_minus_zero_ = is_minus_zero_ && high == 0 && (std::signbit(high) || has_open_sign);
   bound_ += bound;
-  if (mode_ == Mode::Typed) {
+  if (!mode_.isExact()) {
     terms_.push_back(static_cast<long double>(high) + low);
     return;
   }
@@ -92,7 +97,7 @@ void Summation::add(double high, double low, long double bound, bool has_open_si
 void Summation::take(const Collected& collected) {
   count_ = collected.count;
   is_minus_zero_ = false;
-  if (mode_ == Mode::Typed) {
+  if (!mode_.isExact()) {
     terms_ = {collected.sum};
     return;
   }
@@ -103,9 +108,9 @@ void Summation::take(const Collected& collected) {
 }
 
 Element Summation::finish(DataType result) const {
-  if (mode_ == Mode::Typed) {
-    const long double sum = terms_.empty() ? 0 : pairwiseSum(accumulator_, terms_);
-    return {.number = static_cast<double>(roundTo(result, sum))};
+  if (!mode_.isExact()) {
+    const long double sum = terms_.empty() ? 0 : pairwiseSum(accumulator_, terms_, mode_);
+    return {.number = static_cast<double>(roundTo(result, sum, mode_))};
   }
   const long double infinity = std::numeric_limits<double>::infinity();
   const bool may_overflow = magnitude_ + bound_ >= overflowLimit(accumulator_);

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "device/hazard_tracker.h"
 
 namespace tokamak {
 
@@ -199,6 +200,8 @@ Tensor takeArray(Device& device, Given* given, const std::shared_ptr<Stream>& st
   Tensor tensor =
       Tensor::borrow(device, checked.address, checked.dtype, checked.sizes, checked.strides, checked.kind, taken);
   if (access == Access::ReadOnly) tensor.buffer()->forbidWriting();
+  // What is on the stream may be what makes the data.
+  device.hazards().accessOn(*stream, tensor, MemoryAccess::Write);
   taken->given = given;
   return tensor;
 }
@@ -228,10 +231,16 @@ struct Exported {
 void makeReady(Device& device, const Tensor& tensor, const std::shared_ptr<Stream>& stream) {
   TK_REQUIRE(tensor.isDefined() && &tensor.device() == &device, Bind,
              "DLPack: a tensor that is none of {}'s cannot be given away by it", device.properties().name);
+  // Whoever gets it may write it, unless it says otherwise.
+  const MemoryAccess access = tensor.buffer()->isReadOnly() ? MemoryAccess::Read : MemoryAccess::Write;
   const bool is_for_host = tensor.buffer()->isHostReadable();
-  if (stream == nullptr || is_for_host) tensor.waitReady();
+  if (stream == nullptr || is_for_host) {
+    tensor.waitReady();
+    device.hazards().waitOnHost(tensor, access);
+  }
+  if (is_for_host) device.hazards().shareWithHost(tensor);
   if (stream == nullptr) return;
-  if (!is_for_host && tensor.readyEvent() != nullptr) device.wait(*stream, *tensor.readyEvent());
+  if (!is_for_host) device.hazards().accessOn(*stream, tensor, access);
   tensor.buffer()->moveTo(stream);
 }
 

@@ -149,6 +149,7 @@ std::optional<GemmProblem> gemmProblemOf(const Expr& expr, std::span<const Opera
   GemmProblem problem =
       linear == nullptr ? ofMatmul(expr, operands) : ofLinear(expr, operands, linear->bias != nullptr);
   problem.dtype = operands[0].dtype;
+  problem.result = operands[problem.c_operand].dtype;
   mergeBatches(problem);
   if (problem.c.column != 1 && problem.n != 1 && problem.c.row == 1) return transposed(std::move(problem));
   return problem;

@@ -30,7 +30,8 @@ struct GemmProblem {
   std::optional<size_t> bias_operand;
   size_t c_operand = 2;
   std::vector<Batch> batches;
-  DataType dtype = DataType::F32;
+  DataType dtype = DataType::F32;   ///< of a, b and bias
+  DataType result = DataType::F32;  ///< of c
 
   int64_t batchCount() const;
 };

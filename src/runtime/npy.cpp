@@ -1,17 +1,17 @@
 #include "runtime/npy.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/error.h"
+#include "base/output_file.h"
 
 namespace tokamak {
 
@@ -22,14 +22,22 @@ constexpr int64_t kHeaderBytesRead = (1 << 20) + 12;
 
 class File {
  public:
-  File(const std::string& path, const char* mode) : path_(path), file_(std::fopen(path.c_str(), mode)) {
+  explicit File(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "rbe")) {
     TK_REQUIRE(file_ != nullptr, Io, "npy: '{}' cannot be opened: {}", path, std::strerror(errno));
+  }
+  /// A copy of what a stream that cannot be positioned, such as a pipe, has left.
+  File(std::FILE* from, std::string_view name) : path_(name), file_(std::tmpfile()) {
+    TK_REQUIRE(file_ != nullptr, Io, "npy: {} cannot be kept in a temporary file: {}", name, std::strerror(errno));
+    std::array<unsigned char, 1 << 16> piece;
+    bool is_kept = true;
+    while (const size_t count = std::fread(piece.data(), 1, piece.size(), from))
+      is_kept &= std::fwrite(piece.data(), 1, count, file_) == count;
+    TK_REQUIRE(std::ferror(from) == 0 && is_kept && std::fflush(file_) == 0, Io, "npy: {} cannot be read: {}", name,
+               std::strerror(errno));
   }
   File(const File&) = delete;
   File& operator=(const File&) = delete;
-  ~File() {
-    if (file_ != nullptr) std::fclose(file_);
-  }
+  ~File() { std::fclose(file_); }
 
   int64_t bytes() const {
     struct stat status = {};
@@ -42,38 +50,10 @@ class File {
                          std::fread(to.data(), 1, to.size(), file_) == to.size();
     TK_REQUIRE(is_read, Io, "npy: '{}' cannot be read to its end", path_);
   }
-  void write(std::span<const unsigned char> from) {
-    const bool is_written = std::fwrite(from.data(), 1, from.size(), file_) == from.size();
-    TK_REQUIRE(is_written, Io, "npy: '{}' cannot be written: {}", path_, std::strerror(errno));
-  }
-  void close() {
-    const bool is_closed = std::fclose(std::exchange(file_, nullptr)) == 0;
-    TK_REQUIRE(is_closed, Io, "npy: '{}' cannot be written: {}", path_, std::strerror(errno));
-  }
 
  private:
   std::string path_;
   std::FILE* file_;
-};
-
-// Removes the half-written file unless it got its name.
-class ScratchFile {
- public:
-  explicit ScratchFile(const std::string& path) : path_(fmt::format("{}.{}.part", path, getpid())) {}
-  ScratchFile(const ScratchFile&) = delete;
-  ScratchFile& operator=(const ScratchFile&) = delete;
-  ~ScratchFile() {
-    if (!is_renamed_) std::remove(path_.c_str());
-  }
-  const std::string& path() const { return path_; }
-  void rename(const std::string& to) {
-    is_renamed_ = std::rename(path_.c_str(), to.c_str()) == 0;
-    TK_REQUIRE(is_renamed_, Io, "npy: '{}' cannot be written: {}", to, std::strerror(errno));
-  }
-
- private:
-  std::string path_;
-  bool is_renamed_ = false;
 };
 
 int64_t dataBytes(const NpyHeader& header, int64_t file_bytes, const std::string& path) {
@@ -127,7 +107,7 @@ std::string headerBytes(const Tensor& tensor, std::string_view fortran_order) {
 }
 
 // Row by row along the last axis, gathered into one buffer so that strided tensors are written in pieces of some size.
-void writeElements(File& file, const Tensor& tensor) {
+void writeElements(OutputFile& file, const Tensor& tensor) {
   const auto element = static_cast<size_t>(sizeOf(tensor.dtype()));
   const auto* const first = static_cast<const unsigned char*>(tensor.data());
   const auto rank = static_cast<size_t>(tensor.rank());
@@ -162,10 +142,7 @@ bool isColumnMajor(const Tensor& tensor) {
   return true;
 }
 
-}  // namespace
-
-Tensor readNpy(const std::string& path, Device& device, std::shared_ptr<Stream> stream, NpyHalf half) {
-  File file(path, "rbe");
+Tensor readFrom(File& file, const std::string& path, Device& device, std::shared_ptr<Stream> stream, NpyHalf half) {
   const int64_t file_bytes = file.bytes();
   std::vector<unsigned char> start(static_cast<size_t>(std::min(file_bytes, kHeaderBytesRead)));
   file.read(0, start);
@@ -185,12 +162,24 @@ Tensor readNpy(const std::string& path, Device& device, std::shared_ptr<Stream> 
   return {std::move(buffer), 0, header.dtype, header.sizes, stridesOf(header)};
 }
 
+}  // namespace
+
+Tensor readNpy(const std::string& path, Device& device, std::shared_ptr<Stream> stream, NpyHalf half) {
+  File file(path);
+  return readFrom(file, path, device, std::move(stream), half);
+}
+
+Tensor readNpyFromStandardInput(Device& device, std::shared_ptr<Stream> stream, NpyHalf half) {
+  constexpr std::string_view kName = "standard input";
+  File file(stdin, kName);
+  return readFrom(file, std::string(kName), device, std::move(stream), half);
+}
+
 void writeNpy(const std::string& path, const Tensor& tensor) {
-  const auto* const data = static_cast<const unsigned char*>(tensor.hostData());
+  const auto* const data = static_cast<const unsigned char*>(tensor.hostDataToRead());
   const bool is_row_major = tensor.isContiguous();
   const bool is_column_major = !is_row_major && isColumnMajor(tensor);
-  ScratchFile scratch(path);
-  File file(scratch.path(), "wbe");
+  OutputFile file("npy", path);
   const std::string header = headerBytes(tensor, is_column_major ? "True" : "False");
   file.write({reinterpret_cast<const unsigned char*>(header.data()), header.size()});
   if (is_row_major || is_column_major) {
@@ -198,8 +187,7 @@ void writeNpy(const std::string& path, const Tensor& tensor) {
   } else {
     writeElements(file, tensor);
   }
-  file.close();
-  scratch.rename(path);
+  file.finish();
 }
 
 }  // namespace tokamak

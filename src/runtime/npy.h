@@ -36,8 +36,11 @@ NpyHeader parseNpyHeader(std::span<const unsigned char> bytes, int64_t file_byte
 /// file justifies. Errors: Io; OutOfMemory.
 Tensor readNpy(const std::string& path, Device& device, std::shared_ptr<Stream> stream, NpyHalf half = NpyHalf::Refuse);
 
-/// Writes a tensor that host code can reach, any strides; bf16 as u2. Waits for its data first. The file appears whole or
-/// not at all. Errors: Io, Bind.
+/// The same from standard input up to its end. Errors: Io; OutOfMemory.
+Tensor readNpyFromStandardInput(Device& device, std::shared_ptr<Stream> stream, NpyHalf half = NpyHalf::Refuse);
+
+/// Writes a tensor that host code can reach, any strides; bf16 as u2. Waits for its data first. A regular file appears whole
+/// or not at all; links are followed, devices and FIFOs written directly. Errors: Io, Bind.
 void writeNpy(const std::string& path, const Tensor& tensor);
 
 }  // namespace tokamak

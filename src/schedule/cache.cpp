@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "define/operand.h"
 #include "ir/fusion.h"
 #include "ir/rewrite.h"
 #include "schedule/inline.h"
@@ -91,11 +92,13 @@ std::vector<Expr*> usesOf(const TensorView& tensor) { return {tensor.uses().begi
 }  // namespace
 
 TensorView* cache_before(TensorView* tensor, CacheOp op) {
+  requireGiven("cache_before", {{"tensor", tensor}});
   requireComputed("cache_before", *tensor);
   return takeDefinition(tensor, op);
 }
 
 TensorView* cache_after(TensorView* tensor, CacheOp op) {
+  requireGiven("cache_after", {{"tensor", tensor}});
   const Fusion& fusion = tensor->fusion();
   TK_REQUIRE(!tensor->uses().empty(), Schedule, "cache_after: nothing reads {}; cache_before is for outputs",
              toString(*tensor));
@@ -112,6 +115,7 @@ TensorView* cache_after(TensorView* tensor, CacheOp op) {
 }
 
 TensorView* cache_fork(TensorView* tensor) {
+  requireGiven("cache_fork", {{"tensor", tensor}});
   requireComputed("cache_fork", *tensor);
   TK_REQUIRE(tensor->fusion().isOutput(tensor), Schedule,
              "cache_fork: {} is no output; cache_after is for such a tensor", toString(*tensor));

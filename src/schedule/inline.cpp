@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "define/operand.h"
 #include "ir/fusion.h"
 #include "schedule/transforms.h"
 
@@ -256,6 +257,7 @@ void inlineMost(std::vector<TensorView*> tensors) {
 }  // namespace
 
 void inline_at(TensorView* tensor, int64_t position) {
+  requireGiven("inline_at", {{"tensor", tensor}});
   const int64_t wanted = normalPosition(*tensor, position);
   SharedLoops loops(tensor->fusion());
   if (wanted < tensor->inlinePosition()) return lowerPosition(tensor, wanted, loops);
@@ -268,7 +270,10 @@ void inline_at(TensorView* tensor, int64_t position) {
 
 void inline_most(Fusion& fusion) { inlineMost(fusion.allTensors()); }
 
-void inline_most(std::span<TensorView* const> tensors) { inlineMost({tensors.begin(), tensors.end()}); }
+void inline_most(std::span<TensorView* const> tensors) {
+  requireGiven("inline_most", "tensors", tensors);
+  inlineMost({tensors.begin(), tensors.end()});
+}
 
 int64_t sharedLoopCount(const TensorView& tensor) {
   int64_t count = tensor.inlinePosition();

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "define/operand.h"
 #include "ir/fusion.h"
 #include "ir/ops/math/load_store_op.h"
 #include "schedule/transforms.h"
@@ -10,6 +11,7 @@
 namespace tokamak {
 
 void set_memory_type(TensorView* tensor, MemoryType type) {
+  requireGiven("set_memory_type", {{"tensor", tensor}});
   const Fusion& fusion = tensor->fusion();
   const bool is_outer = fusion.isInput(tensor) || fusion.isOutput(tensor);
   TK_REQUIRE(!is_outer || type == MemoryType::Global, Schedule,
@@ -44,16 +46,19 @@ void setAllocation(std::string_view command, TensorView* tensor, const std::vect
 }  // namespace
 
 void set_allocation(TensorView* tensor, const std::vector<int64_t>& axes) {
+  requireGiven("set_allocation", {{"tensor", tensor}});
   setAllocation("set_allocation", tensor, axes);
 }
 
 void set_allocation_as_loop(TensorView* tensor) {
+  requireGiven("set_allocation_as_loop", {{"tensor", tensor}});
   std::vector<int64_t> axes(tensor->loop().size());
   std::iota(axes.begin(), axes.end(), 0);
   setAllocation("set_allocation_as_loop", tensor, axes);
 }
 
 void pad_buffer(TensorView* tensor, int64_t axis, int64_t elements) {
+  requireGiven("pad_buffer", {{"tensor", tensor}});
   const int64_t position = normalLoopAxis("pad_buffer", *tensor, axis);
   TK_REQUIRE(elements >= 0, Schedule, "pad_buffer: {} elements for {}; legal are 0 or more", elements,
              toString(*tensor));
@@ -63,6 +68,7 @@ void pad_buffer(TensorView* tensor, int64_t axis, int64_t elements) {
 }
 
 void circular_buffer(TensorView* tensor, int64_t stages, int64_t prefetch) {
+  requireGiven("circular_buffer", {{"tensor", tensor}});
   const Fusion& fusion = tensor->fusion();
   const bool is_copy = tensor->definition() != nullptr && tensor->definition()->is<LoadStoreOp>();
   TK_REQUIRE(is_copy && !fusion.isOutput(tensor), Schedule,

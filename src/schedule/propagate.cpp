@@ -4,6 +4,7 @@
 #include <ranges>
 #include <set>
 
+#include "define/operand.h"
 #include "schedule/inline.h"
 #include "schedule/transform_replay.h"
 #include "schedule/transforms.h"
@@ -73,6 +74,7 @@ bool takeOver(const DomainGraph& graph, const Expr& expr, const TensorView& cons
 }  // namespace
 
 void propagate(TensorView* tensor, const DomainGraph& graph) {
+  requireGiven("propagate", {{"tensor", tensor}});
   const Fusion& fusion = tensor->fusion();
   std::set<const Val*> reached = {tensor};
   std::vector<Expr*> exprs = fusion.allExprs();
@@ -89,6 +91,9 @@ void propagate(TensorView* tensor, const DomainGraph& graph) {
   }
 }
 
-void propagate(TensorView* tensor) { propagate(tensor, DomainGraph(tensor->fusion())); }
+void propagate(TensorView* tensor) {
+  requireGiven("propagate", {{"tensor", tensor}});
+  propagate(tensor, DomainGraph(tensor->fusion()));
+}
 
 }  // namespace tokamak

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "define/operand.h"
 #include "ir/fusion.h"
 #include "ir/ops/math/reduction_op.h"
 #include "schedule/inline.h"
@@ -184,6 +185,7 @@ std::unique_ptr<Expr> exprOf(ReductionOp op) { return std::make_unique<OpNode<Re
 }  // namespace
 
 TensorView* rfactor(TensorView* tensor, const std::vector<int64_t>& axes) {
+  requireGiven("rfactor", {{"tensor", tensor}});
   const Plan plan = planOf(*tensor, axes);
   const ReductionOp first = Factored(*tensor, plan).make();
   reduceRest(tensor, plan);

@@ -6,6 +6,7 @@
 
 #include "analysis/domain_graph.h"
 #include "base/error.h"
+#include "define/operand.h"
 #include "ir/fusion.h"
 #include "schedule/inline.h"
 #include "schedule/transform_replay.h"
@@ -227,11 +228,15 @@ class Marks {
 }  // namespace
 
 void transform_like(TensorView* tensor, std::span<TensorView* const> boundary) {
+  requireGiven("transform_like", {{"tensor", tensor}});
+  requireGiven("transform_like", "boundary", boundary);
   const Neighborhood neighborhood(tensor->fusion());
   Walk(tensor, neighborhood, boundary).run();
 }
 
 void parallelize_like(TensorView* tensor, std::span<TensorView* const> tensors, std::span<const ParallelType> types) {
+  requireGiven("parallelize_like", {{"tensor", tensor}});
+  requireGiven("parallelize_like", "tensors", tensors);
   const Neighborhood neighborhood(tensor->fusion());
   Marks marks(tensor, types);
   marks.spread(neighborhood);

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "define/operand.h"
 #include "ir/fusion.h"
 #include "ir/ops/math/load_store_op.h"
 #include "schedule/inline.h"
@@ -120,6 +122,7 @@ void requireUnshared(std::string_view command, const TensorView& tensor, int64_t
 }
 
 void split(TensorView* tensor, int64_t axis, Operand factor_operand, SplitSide side) {
+  requireGiven("split", {{"tensor", tensor}});
   const int64_t position = normalLoopAxis("split", *tensor, axis);
   IterDomain* domain = serialAxis("split", *tensor, position);
   Scalar* factor = scalarOf(tensor->fusion(), "split", factor_operand);
@@ -132,10 +135,17 @@ void split(TensorView* tensor, int64_t axis, Operand factor_operand, SplitSide s
   replaceAxes(tensor->mutableDomain().loop, *splitStep(domain, factor, side));
 }
 
-void inner_split(TensorView* tensor, int64_t axis, Operand factor) { split(tensor, axis, factor, SplitSide::Inner); }
-void outer_split(TensorView* tensor, int64_t axis, Operand factor) { split(tensor, axis, factor, SplitSide::Outer); }
+void inner_split(TensorView* tensor, int64_t axis, Operand factor) {
+  requireGiven("inner_split", {{"tensor", tensor}});
+  split(tensor, axis, factor, SplitSide::Inner);
+}
+void outer_split(TensorView* tensor, int64_t axis, Operand factor) {
+  requireGiven("outer_split", {{"tensor", tensor}});
+  split(tensor, axis, factor, SplitSide::Outer);
+}
 
 void merge(TensorView* tensor, int64_t axis) {
+  requireGiven("merge", {{"tensor", tensor}});
   const int64_t position = normalLoopAxis("merge", *tensor, axis);
   TK_REQUIRE(position + 1 < tensor->axisCount(), Schedule,
              "merge: axis {} is the last of {}; it merges with the one after it", position, toString(*tensor));
@@ -154,6 +164,7 @@ bool keepsVectorInnermost(const TensorView& tensor, const Axes& order) {
 }
 
 void reorder(TensorView* tensor, const std::vector<int64_t>& order) {
+  requireGiven("reorder", {{"tensor", tensor}});
   const Axes& loop = tensor->loop();
   std::vector<bool> is_taken(loop.size(), false);
   Axes reordered;
@@ -184,6 +195,7 @@ bool canSwizzle(const IterDomain& x, const IterDomain& y, SwizzleType type) {
 }
 
 void swizzle(TensorView* tensor, int64_t axis_x, int64_t axis_y, SwizzleType type) {
+  requireGiven("swizzle", {{"tensor", tensor}});
   const int64_t place_x = normalLoopAxis("swizzle", *tensor, axis_x);
   const int64_t place_y = normalLoopAxis("swizzle", *tensor, axis_y);
   TK_REQUIRE(place_x != place_y, Schedule, "swizzle: axis {} of {} is named twice; name two axes", place_x,
@@ -228,6 +240,7 @@ void requireMarkable(std::string_view command, TensorView& tensor, const IterDom
 }
 
 void parallelize(TensorView* tensor, int64_t axis, ParallelType type) {
+  requireGiven("parallelize", {{"tensor", tensor}});
   IterDomain* domain = tensor->loop()[static_cast<size_t>(normalLoopAxis("parallelize", *tensor, axis))];
   requireMarkable("parallelize", *tensor, *domain, type);
   domain->parallelize(type);
@@ -261,7 +274,6 @@ bool isScheduled(const Fusion& fusion) {
 
 void dropSchedule(Fusion& fusion) {
   for (TensorView* tensor : fusion.allTensors()) {
-    if (hasStreamAxis(tensor)) continue;
     TensorDomain& domain = tensor->mutableDomain();
     domain.loop = domain.logical;
     domain.inline_position = 0;
@@ -286,6 +298,33 @@ void requireLegalFactors(const Fusion& fusion, const ScalarBindings& bindings) {
   };
   for (const TensorView* tensor : fusion.allTensors()) {
     for (const IterDomain* axis : tensor->loop()) visit(visit, *tensor, *axis);
+  }
+}
+
+// Saturates; 1 for what is not known.
+static int64_t iterationsOf(const Axes& axes, const ScalarBindings& bindings) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  int64_t product = 1;
+  for (const IterDomain* axis : axes) {
+    const auto extent = evaluate(*axis->extent(), bindings);
+    const int64_t size = extent ? asInt(*extent) : 1;
+    if (size <= 0) return 0;
+    product = product > kMost / size ? kMost : product * size;
+  }
+  return product;
+}
+
+void requireFewIterations(const Fusion& fusion, const ScalarBindings& bindings) {
+  constexpr int64_t kMostIterations = int64_t{1} << 30;
+  constexpr int64_t kMostForEach = 1024;
+  for (const TensorView* tensor : fusion.allTensors()) {
+    const int64_t iterations = iterationsOf(tensor->loop(), bindings);
+    if (iterations <= kMostIterations) continue;
+    const int64_t elements = iterationsOf(tensor->logical(), bindings);
+    TK_REQUIRE(iterations / kMostForEach <= elements, Schedule,
+               "schedule of {}: its {} loops have {} iterations for {} elements; legal are {} for each element; split "
+               "its axes less often, or by factors that divide them",
+               toString(*tensor), tensor->loop().size(), iterations, elements, kMostForEach);
   }
 }
 

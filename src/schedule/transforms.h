@@ -69,7 +69,10 @@ bool isScheduled(const Fusion& fusion);
 bool isScheduled(const TensorView& tensor);
 /// Factors that are not constant have to be at least 1 under the bindings. Errors: Schedule.
 void requireLegalFactors(const Fusion& fusion, const ScalarBindings& bindings);
-/// Loops as they were before anything was said of them, but for those over streams. Tensors that come from an rfactor stay.
+/// Loops of splits that do not divide go beyond the elements: no tensor's may have over 2^30 iterations and over 1,024
+/// for each element. Errors: Schedule.
+void requireFewIterations(const Fusion& fusion, const ScalarBindings& bindings);
+/// Loops as they were before anything was said of them, those over streams included. Tensors that come from an rfactor stay.
 void dropSchedule(Fusion& fusion);
 
 }  // namespace tokamak

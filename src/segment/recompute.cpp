@@ -70,6 +70,7 @@ class Recomputation {
 
  private:
   using Chain = std::vector<Expr*>;
+  static constexpr int64_t kMostOps = 32;  // that are computed again
 
   bool staysAlone(const Expr& expr) const { return rules_.stays_alone(expr); }
 
@@ -111,6 +112,7 @@ class Recomputation {
     std::vector<Chain> chains;
     for (TensorView* input : groups_[g].inputs) {
       std::optional<Chain> chain = chainOf(*input, g);
+      if (chain && isDearerThanMemory(*input, *chain)) chain.reset();
       if (!chain) chain = elementsOf(*input, g);
       if (!chain || chain->empty()) continue;
       chains.push_back(*chain);
@@ -154,6 +156,14 @@ class Recomputation {
       }
       return giving.outputs.size() == known || rules_.may_be_group(giving);
     });
+  }
+
+  // What is in memory in any case is not computed by expensive functions again, and nothing by a long chain, of which
+  // each group in a row would have a longer part.
+  bool isDearerThanMemory(const TensorView& tensor, const Chain& chain) const {
+    const auto functions = std::ranges::count_if(chain, [](const Expr* expr) { return expr->is<PointwiseOp>(); });
+    const auto isDear = [](const Expr* expr) { return isExpensive(*expr); };
+    return functions > kMostOps || (outputs_.contains(&tensor) && std::ranges::any_of(chain, isDear));
   }
 
   // The ops that group `g` computes the tensor with, from inputs and stored tensors; none for an input of the fusion, nothing where it has
@@ -220,7 +230,6 @@ class Recomputation {
 
   bool collectElements(TensorView& tensor, size_t g, int64_t axes, bool is_source, Chain& chain,
                        std::unordered_set<const TensorView*>& sources, std::unordered_set<const Val*>& seen) const {
-    constexpr size_t kMostOps = 32;
     if (!seen.insert(&tensor).second) return true;
     Expr* expr = tensor.definition();
     if (expr == nullptr) {
@@ -237,7 +246,7 @@ class Recomputation {
       return is_source;
     }
     const bool is_element = expr->is<PointwiseOp>() || expr->is<CastOp>() || isMovement(*expr) || isFactory(*expr);
-    if (!is_element || isExpensive(*expr) || !mayStandFor(tensor) || chain.size() == kMostOps) return false;
+    if (!is_element || isExpensive(*expr) || !mayStandFor(tensor) || std::ssize(chain) == kMostOps) return false;
     chain.push_back(expr);
     return std::ranges::all_of(tensorsOf(expr->inputs()), [&](TensorView* operand) {
       return collectElements(*operand, g, axes, /*is_source=*/true, chain, sources, seen);

@@ -23,9 +23,11 @@
 #include "runtime/cuda/find_cuda.h"
 #include "tools/copy_loop.h"
 #include "tools/error_place.h"
-#include "tools/grouping_option.h"
 #include "tools/input_values.h"
+#include "tools/kernels_option.h"
+#include "tools/lowering_options.h"
 #include "tools/program_file.h"
+#include "tools/size_errors.h"
 
 namespace tokamak::tools {
 
@@ -115,7 +117,7 @@ class Stopwatch {
     constexpr std::string_view kFlush = "fusion flush(T0: f32[16384, 16384]) -> T1 { T1 = sum(T0, axes=[1]) }";
     const auto fusion = parseFusion(kFlush, "flush", {.resolver = &definingResolver()});
     flush_ = std::make_unique<HostIrEvaluator>(
-        lowerToHostProgram(*fusion, {.grouping = Grouping::Fused, .target = hopperTarget()}), device_,
+        lowerToHostProgram(*fusion, {.grouping = Grouping::Fused, .target = device_.kernelTarget()}), device_,
         HostIrEvaluatorParams{.units = UnitMode::Kernels});
     const std::vector<int64_t> sizes = {16384, 16384};
     flush_in_ = Tensor::empty(device_, stream_, DataType::F32, sizes, MemoryKind::Device);
@@ -157,16 +159,22 @@ int benchCommand(const BenchOptions& options) {
   ProgramFile file = readProgram(options.file);
   TK_REQUIRE(file.fusion != nullptr, Usage, "{}: it holds a host program; only fusions are measured", options.file);
   const bool is_cuda = options.device == "cuda";
+  TK_REQUIRE(!is_cuda || options.kernels == "compiled", Usage,
+             "--kernels {}: it has no effect with --device cuda; leave one of them out", options.kernels);
   if (is_cuda) {
     const std::string reason = reasonForNoCuda();
     TK_REQUIRE(reason.empty(), Unsupported, "--device cuda: no CUDA device: {}", reason);
   }
   try {
-    const std::unique_ptr<Device> device = is_cuda ? openCudaDevice(0) : std::make_unique<CpuDevice>();
+    const CpuDeviceOptions cpu = {.runner = kernelRunnerNamed(options.kernels),
+                                  .target = cpuTarget(usableProcessors())};
+    const std::unique_ptr<Device> device = is_cuda ? openCudaDevice(0) : std::make_unique<CpuDevice>(cpu);
     const std::shared_ptr<Stream> stream = device->createStream();
     InputSources sources;
     sources.drawn_elements = int64_t{1} << 20;
     sources.sizes = readSizes(file.program(), options.sizes);
+    sources.seed = options.seed;
+    for (const std::string& text : options.inputs) sources.given.insert(splitAssignment("--input", text));
     // Extents that no input has by itself are given like scalar inputs.
     for (Scalar* symbol : file.fusion->allSymbols()) {
       const bool is_extent = std::ranges::any_of(tensorsOf(file.fusion->inputs()), [&](const TensorView* tensor) {
@@ -183,10 +191,12 @@ int benchCommand(const BenchOptions& options) {
     const InputValues inputs = makeInputs(*file.fusion, sources, *device, stream);
     if (!is_cuda) makeAnyKernel(*device, stream);
     const auto compile_start = SteadyClock::now();
-    const KernelTarget target = is_cuda ? hopperTarget() : KernelTarget{};
-    std::unique_ptr<HostIrContainer> program = lowerToHostProgram(
-        *file.fusion,
-        {.grouping = groupingNamed(options.grouping), .target = target, .output_views = OutputViews::Copy});
+    const KernelTarget target = is_cuda ? device->kernelTarget() : KernelTarget{};
+    std::unique_ptr<HostIrContainer> program =
+        lowerToHostProgram(*file.fusion, {.grouping = groupingNamed(options.grouping),
+                                          .target = target,
+                                          .output_views = OutputViews::Copy,
+                                          .output_layouts = outputLayoutsNamed(options.output_layouts)});
     std::vector<std::pair<Val*, RunValue>> values;
     for (size_t i = 0; i < program->inputs().size(); ++i) values.emplace_back(program->inputs()[i], inputs.values[i]);
     for (Scalar* symbol : program->allSymbols()) {
@@ -197,7 +207,8 @@ int benchCommand(const BenchOptions& options) {
     }
     HostIrEvaluator evaluator(std::move(program), *device,
                               {.number_of_streams = options.streams, .units = unitModeOf(options.grouping)});
-    const PlanSummary summary = evaluator.planFor(values).summary();
+    const PlanSummary summary =
+        withOwnSizeErrors(file, inputs.bindings, [&] { return evaluator.planFor(values).summary(); });
     const std::chrono::duration<double, std::milli> compile = SteadyClock::now() - compile_start;
     std::vector<Tensor> in;
     std::vector<ScalarValue> scalars;

@@ -10,8 +10,12 @@ namespace tokamak::tools {
 struct BenchOptions {
   std::string file;
   std::string device = "cpu";
-  std::vector<std::string> sizes;  ///< "i0=4"
+  std::vector<std::string> sizes;   ///< "i0=4"
+  std::vector<std::string> inputs;  ///< "T0=x.npy", "x=ones"
+  uint64_t seed = 0;
   std::string grouping = "fused";
+  std::string output_layouts = "inferred";
+  std::string kernels = "compiled";
   int64_t repeat = 25;
   int64_t bytes = 0;  ///< that the program moves; 0: of its inputs and outputs
   int64_t streams = 4;

@@ -93,7 +93,9 @@ CacheKey keyOfFile(const CacheCommandOptions& options) {
   TK_REQUIRE(!options.file.empty(), Usage, "tokamak cache why FILE: the source of a kernel is expected");
   const std::string source = readSource(options.file);
   if (!options.file.ends_with(".cu")) return CCompiler().keyOf(source);
-  return NvrtcCompiler({.architecture = options.architecture, .extra_flags = {}}).keyOf(source);
+  return NvrtcCompiler(
+             {.architecture = options.architecture.empty() ? "sm_90a" : options.architecture, .extra_flags = {}})
+      .keyOf(source);
 }
 
 int explain(const KernelCache& cache, const CacheKey& asked) {
@@ -122,7 +124,12 @@ int explain(const KernelCache& cache, const CacheKey& asked) {
 int cacheCommand(const CacheCommandOptions& options) {
   TK_REQUIRE(options.file.empty() || options.action == "why", Usage,
              "tokamak cache {}: it takes no file, but {} is given", options.action, options.file);
-  const int64_t limit_bytes = bytesOf(options.limit);
+  TK_REQUIRE(options.limit.empty() || options.action == "gc", Usage,
+             "tokamak cache {}: --limit {} has no effect; it is for gc", options.action, options.limit);
+  TK_REQUIRE(options.architecture.empty() || options.file.ends_with(".cu"), Usage,
+             "tokamak cache {}: --arch {} has no effect; it is for why and a CUDA source, *.cu", options.action,
+             options.architecture);
+  const int64_t limit_bytes = bytesOf(options.limit.empty() ? "1G" : options.limit);
   KernelCache cache(defaultCacheDirectory());
   if (options.action == "ls") return listEntries(cache);
   if (options.action == "verify") return verifyEntries(cache);

@@ -16,9 +16,10 @@
 #include "runtime/compile/nvrtc.h"
 #include "runtime/kernel/kernel_collector.h"
 #include "tools/error_place.h"
-#include "tools/grouping_option.h"
 #include "tools/input_values.h"
+#include "tools/lowering_options.h"
 #include "tools/program_file.h"
+#include "tools/size_errors.h"
 
 namespace tokamak::tools {
 
@@ -81,9 +82,11 @@ int compileCommand(const CompileOptions& options) {
     for (Scalar* symbol : fusion.allSymbols()) {
       if (const auto found = sizes.find(symbol->name()); found != sizes.end()) bindings[symbol] = found->second;
     }
-    std::unique_ptr<HostIrContainer> program = lowerToHostProgram(
-        fusion,
-        {.grouping = groupingNamed(options.grouping), .target = hopperTarget(), .output_views = OutputViews::Copy});
+    std::unique_ptr<HostIrContainer> program =
+        lowerToHostProgram(fusion, {.grouping = groupingNamed(options.grouping),
+                                    .target = hopperTarget(),
+                                    .output_views = OutputViews::Copy,
+                                    .output_layouts = outputLayoutsNamed(options.output_layouts)});
     std::vector<std::pair<Val*, RunValue>> values;
     for (size_t i = 0; i < fusion.inputs().size(); ++i) {
       Val* input = program->inputs()[i];
@@ -101,7 +104,7 @@ int compileCommand(const CompileOptions& options) {
       }
     }
     HostIrEvaluator evaluator(std::move(program), device, {.units = unitModeOf(options.grouping)});
-    evaluator.planFor(values);
+    withOwnSizeErrors(file, bindings, [&] { evaluator.planFor(values); });
     return 0;
   } catch (const Error& error) {
     throw withPlace(error, file);

@@ -11,6 +11,7 @@ struct CompileOptions {
   std::vector<std::string> sizes;  ///< "i0=4"
   std::string architecture = "sm_90a";
   std::string grouping = "fused";
+  std::string output_layouts = "inferred";
   std::string dump;
 };
 

@@ -13,14 +13,33 @@ namespace {
 
 bool isNamePart(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
-// The first "T<digits>" of a text that is no part of a longer word; empty if there is none.
-std::string_view firstTensor(std::string_view text) {
+// A name that is no part of a longer one; host programs write T3 as T3_l_float.
+bool isWhole(std::string_view text, size_t at, size_t end) {
+  return (at == 0 || (!isNamePart(text[at - 1]) && text[at - 1] != '_')) &&
+         (end >= text.size() || !isNamePart(text[end]));
+}
+
+// The first "T<digits>" of a text; empty if there is none.
+std::string_view firstNumbered(std::string_view text) {
   for (size_t at = text.find('T'); at != std::string_view::npos; at = text.find('T', at + 1)) {
     const size_t end = std::min(text.find_first_not_of("0123456789", at + 1), text.size());
-    if (end == at + 1 || (at > 0 && isNamePart(text[at - 1])) || (end < text.size() && isNamePart(text[end]))) continue;
-    return text.substr(at, end - at);
+    if (end > at + 1 && isWhole(text, at, end)) return text.substr(at, end - at);
   }
   return {};
+}
+
+// The first tensor of the program that a text shows with its type, as "x: f32[n]"; empty if there is none. A name alone may be any word.
+std::string_view firstNamed(std::string_view text, const Fusion& program) {
+  size_t first = std::string_view::npos;
+  size_t length = 0;
+  for (const TensorView* tensor : program.allTensors()) {
+    if (tensor->name().empty()) continue;
+    const size_t at = text.find(fmt::format("{}: {}[", tensor->name(), dataTypeName(tensor->dtype())));
+    if (at >= first || !isWhole(text, at, at + tensor->name().size())) continue;
+    first = at;
+    length = tensor->name().size();
+  }
+  return first == std::string_view::npos ? std::string_view() : text.substr(first, length);
 }
 
 bool isInComment(std::string_view text, size_t at) {
@@ -33,8 +52,7 @@ std::optional<size_t> definitionOf(std::string_view tensor, std::string_view tex
   std::optional<size_t> first;
   for (size_t at = text.find(tensor); at != std::string_view::npos; at = text.find(tensor, at + 1)) {
     const size_t end = at + tensor.size();
-    if ((at > 0 && isNamePart(text[at - 1])) || (end < text.size() && isNamePart(text[end])) || isInComment(text, at))
-      continue;
+    if (!isWhole(text, at, end) || isInComment(text, at)) continue;
     if (!first) first = at;
     const size_t next = text.find_first_not_of(" \t\r\n", end);
     if (next != std::string_view::npos && (text[next] == ':' || text[next] == '=')) return at;
@@ -44,7 +62,7 @@ std::optional<size_t> definitionOf(std::string_view tensor, std::string_view tex
 
 bool isOfProgram(ErrorCode code) {
   return code == ErrorCode::Definition || code == ErrorCode::Schedule || code == ErrorCode::HostProgram ||
-         code == ErrorCode::Race;
+         code == ErrorCode::Race || code == ErrorCode::Bind;
 }
 
 }  // namespace
@@ -53,7 +71,8 @@ Error withPlace(const Error& error, const ProgramFile& file) {
   const std::string_view message = error.what();
   const std::string_view text = file.text;
   if (!isOfProgram(error.code()) || message.find(file.path + ":") != std::string_view::npos) return error;
-  const std::string_view tensor = firstTensor(message);
+  std::string_view tensor = file.fusion != nullptr ? firstNamed(message, *file.fusion) : std::string_view();
+  if (tensor.empty()) tensor = firstNumbered(message);
   const auto at = tensor.empty() ? std::nullopt : definitionOf(tensor, text);
   if (!at) return error;
   const size_t line_start = text.rfind('\n', *at) + 1;

@@ -18,6 +18,7 @@
 #include "runtime/cpu/open_blas.h"
 #include "runtime/cuda/cupti_records.h"
 #include "runtime/cuda/find_cuda.h"
+#include "tools/ops_page.h"
 
 namespace tokamak::tools {
 
@@ -114,6 +115,13 @@ void printCudaDevices() {
 }  // namespace
 
 int infoCommand(const InfoOptions& options) {
+  TK_REQUIRE(!options.functions || options.device_code.empty(), Usage,
+             "info: --functions and --device-code {} print one thing each; give one of them", options.device_code);
+  TK_REQUIRE(options.lists_ops || !options.markdown, Usage, "info: --markdown is a form of --ops; give that, too");
+  if (options.lists_ops) {
+    fmt::print("{}", options.markdown ? opsPage() : options.ops.empty() ? opList() : opText(options.ops));
+    return 0;
+  }
   if (options.functions) {
     printFunctions();
     return 0;
@@ -126,6 +134,7 @@ int infoCommand(const InfoOptions& options) {
   const CpuDevice device;
   const DeviceProperties& cpu = device.properties();
   fmt::print("device cpu: {}, {} threads, {:.1f} GiB\n", cpu.description, cpu.threads, gibibytes(cpu.memory_bytes));
+  fmt::print("kernels of the cpu: {}\n", describeKernels(KernelRunner::Compiled));
   printCudaDevices();
   fmt::print("matrix products: {}\n",
              OpenBlas::load() != nullptr ? "OpenBLAS" : "element loops (libopenblas.so.0 was not found)");

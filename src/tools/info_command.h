@@ -7,6 +7,10 @@ namespace tokamak::tools {
 
 struct InfoOptions {
   bool functions = false;   ///< print the function table as JSON instead
+  bool lists_ops = false;   ///< print the ops instead
+  std::string ops;          ///< only this one
+  bool markdown = false;    ///< the ops as a page
+  std::string completion;   ///< print the completions of this shell instead
   std::string device_code;  ///< print the CUDA text of these helpers instead: "exp_f32,tanh_f32"
 };
 

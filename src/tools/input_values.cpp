@@ -5,11 +5,17 @@
 #include <cstring>
 #include <numbers>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
 #include "analysis/bind_shape.h"
+#include "analysis/indexed_extents.h"
 #include "base/error.h"
 #include "base/half.h"
 #include "device/tensor_copies.h"
 #include "runtime/npy.h"
+#include "tools/input_fill.h"
 
 namespace tokamak::tools {
 
@@ -49,15 +55,52 @@ void put(std::byte* to, T value) {
   std::memcpy(to, &value, sizeof(T));
 }
 
-void putRandom(RandomBits& random, DataType dtype, std::byte* to) {
+// Integers are drawn from [first, first + count).
+struct IntegerRange {
+  int64_t first = -8;
+  uint64_t count = 17;
+
+  int64_t draw(RandomBits& random) const { return first + static_cast<int64_t>(random.next() % count); }
+};
+
+void putRandom(RandomBits& random, DataType dtype, const IntegerRange& integers, std::byte* to) {
   switch (dtype) {
     case DataType::F64: return put(to, random.normal());
     case DataType::F32: return put(to, static_cast<float>(random.normal()));
     case DataType::F16: return put(to, toHalf(static_cast<float>(random.normal())));
     case DataType::BF16: return put(to, toBFloat16(static_cast<float>(random.normal())));
-    case DataType::I32: return put(to, static_cast<int32_t>(random.next() % 17) - 8);
-    case DataType::I64: return put(to, static_cast<int64_t>(random.next() % 17) - 8);
+    case DataType::I32: return put(to, static_cast<int32_t>(integers.draw(random)));
+    case DataType::I64: return put(to, integers.draw(random));
     case DataType::Bool: return put(to, static_cast<uint8_t>(random.next() & 1U));
+  }
+}
+
+void putValue(const ScalarValue& value, DataType dtype, std::byte* to) {
+  const ScalarValue element = convertValue(value, dtype);
+  switch (dtype) {
+    case DataType::F64: return put(to, asDouble(element));
+    case DataType::F32: return put(to, static_cast<float>(asDouble(element)));
+    case DataType::F16: return put(to, toHalf(static_cast<float>(asDouble(element))));
+    case DataType::BF16: return put(to, toBFloat16(static_cast<float>(asDouble(element))));
+    case DataType::I32: return put(to, static_cast<int32_t>(asInt(element)));
+    case DataType::I64: return put(to, asInt(element));
+    case DataType::Bool: return put(to, static_cast<uint8_t>(std::get<bool>(element) ? 1 : 0));
+  }
+}
+
+struct Draw {
+  RandomBits random;
+  IntegerRange integers;
+  int64_t elements;  // then they repeat
+};
+
+void putElement(const InputFill& fill, Draw& draw, DataType dtype, std::byte* to) {
+  switch (fill.kind) {
+    case InputFill::Kind::Normal: return putRandom(draw.random, dtype, draw.integers, to);
+    case InputFill::Kind::Same: return putValue(fill.value, dtype, to);
+    case InputFill::Kind::Uniform:
+      return isFloatingType(dtype) ? putValue(draw.random.uniform(), dtype, to)
+                                   : putRandom(draw.random, dtype, draw.integers, to);
   }
 }
 
@@ -86,21 +129,32 @@ Tensor emptyLike(const TensorView& tv, std::span<const int64_t> sizes, Device& d
   return emptyInput(tv, sizes, kind, device, stream);
 }
 
-Tensor randomTensor(const TensorView& tv, const ScalarBindings& bindings, RandomBits random, int64_t drawn_elements,
+// What indexes is drawn over all of what it indexes: a table of which a few rows are read stays in a cache.
+IntegerRange rangeOf(const TensorView& tv, const IndexedExtents& indexed, const ScalarBindings& bindings) {
+  std::optional<int64_t> least;
+  for (const Scalar* extent : indexed.of(tv)) {
+    const auto size = evaluate(*extent, bindings);
+    if (size) least = std::min(least.value_or(INT64_MAX), asInt(*size));
+  }
+  if (!least) return {};
+  return {.first = 0, .count = static_cast<uint64_t>(std::max<int64_t>(*least, 1))};
+}
+
+Tensor filledTensor(const TensorView& tv, const InputFill& fill, const ScalarBindings& bindings, Draw draw,
                     Device& device, const std::shared_ptr<Stream>& stream) {
   const std::vector<int64_t> sizes = sizesOf(tv, bindings);
   Tensor tensor = emptyLike(tv, sizes, device, stream);
   device.synchronize(*stream);
   auto* data = static_cast<std::byte*>(tensor.hostData());
   const int64_t width = sizeOf(tv.dtype());
-  if (tensor.isContiguous() && tensor.numel() > drawn_elements) {
-    for (int64_t i = 0; i < drawn_elements; ++i) putRandom(random, tv.dtype(), data + i * width);
+  if (tensor.isContiguous() && tensor.numel() > draw.elements) {
+    for (int64_t i = 0; i < draw.elements; ++i) putElement(fill, draw, tv.dtype(), data + i * width);
     const int64_t all = tensor.numel() * width;
-    for (int64_t done = drawn_elements * width; done < all; done *= 2)
+    for (int64_t done = draw.elements * width; done < all; done *= 2)
       std::memcpy(data + done, data, static_cast<size_t>(std::min(done, all - done)));
   } else {
     forEachElement(sizes, tensor.strides(), width,
-                   [&](int64_t offset) { putRandom(random, tv.dtype(), data + offset); });
+                   [&](int64_t offset) { putElement(fill, draw, tv.dtype(), data + offset); });
   }
   return toDevice(tensor, device, stream, tv.memoryKind());
 }
@@ -123,15 +177,20 @@ Tensor fittingTensor(const TensorView& tv, const Tensor& read, Device& device, c
 }
 
 ScalarValue readNumber(const std::string& name, const std::string& text, DataType dtype) {
-  // Integers beyond 2^53 are no doubles.
-  int64_t integer = 0;
-  const auto [integer_end, integer_error] = std::from_chars(text.data(), text.data() + text.size(), integer);
-  if (integer_error == std::errc() && integer_end == text.data() + text.size()) return convertValue(integer, dtype);
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  TK_REQUIRE(error == std::errc() && end == text.data() + text.size(), Usage, "--input {}={}: a number is expected",
-             name, text);
-  return convertValue(number, dtype);
+  const auto number = numberIn(text);
+  TK_REQUIRE(number.has_value(), Usage, "--input {}={}: a number is expected", name, text);
+  return convertValue(*number, dtype);
+}
+
+Tensor readGiven(const TensorView& tv, const std::string& from, Device& device, const std::shared_ptr<Stream>& stream) {
+  const NpyHalf half = tv.dtype() == DataType::BF16 ? NpyHalf::BFloat16 : NpyHalf::Refuse;
+  if (from == "-") return readNpyFromStandardInput(device, stream, half);
+  const bool is_there = ::access(from.c_str(), F_OK) == 0;
+  TK_REQUIRE(is_there, Io,
+             "--input {}={}: there is no such file; expected a .npy file, - for one on standard input, ones, zeros, "
+             "rand, randn or a number",
+             nameOf(tv), from);
+  return readNpy(from, device, stream, half);
 }
 
 }  // namespace
@@ -139,7 +198,7 @@ ScalarValue readNumber(const std::string& name, const std::string& text, DataTyp
 std::vector<std::byte> denseBytes(const Tensor& tensor) {
   const int64_t bytes = sizeOf(tensor.dtype());
   std::vector<std::byte> dense(static_cast<size_t>(tensor.numel() * bytes));
-  const auto* data = static_cast<const std::byte*>(tensor.hostData());
+  const auto* data = static_cast<const std::byte*>(tensor.hostDataToRead());
   if (tensor.isContiguous()) {
     std::memcpy(dense.data(), data, dense.size());
     return dense;
@@ -161,19 +220,38 @@ Tensor emptyInput(const TensorView& input, std::span<const int64_t> sizes, Memor
   return {Buffer::allocate(device, stream, bytes, kind), 0, input.dtype(), sizes, strides};
 }
 
+namespace {
+
+std::vector<std::string> inputNames(const Fusion& program) {
+  std::vector<std::string> names;
+  for (const Val* input : program.inputs()) {
+    const TensorView* tensor = asTensor(const_cast<Val*>(input));
+    names.push_back(tensor != nullptr ? nameOf(*tensor) : static_cast<const Scalar*>(input)->name());
+  }
+  return names;
+}
+
+}  // namespace
+
 InputValues makeInputs(const Fusion& program, const InputSources& sources, Device& device,
                        const std::shared_ptr<Stream>& stream) {
   InputValues result;
   std::map<std::string, std::string> unused = sources.given;
   std::map<const TensorView*, Tensor> files;
+  std::map<const TensorView*, InputFill> fills;
   // Files say their sizes; --size must agree, and what both leave open has its default.
   for (TensorView* tv : tensorsOf(program.inputs())) {
     const auto given = unused.find(nameOf(*tv));
     if (given == unused.end()) continue;
-    const NpyHalf half = tv->dtype() == DataType::BF16 ? NpyHalf::BFloat16 : NpyHalf::Refuse;
-    const Tensor read = readNpy(given->second, device, stream, half);
-    bindShape(*tv, read.sizes(), result.bindings);
-    files[tv] = fittingTensor(*tv, read, device, stream);
+    if (const auto fill = inputFillOf(given->second)) {
+      fills[tv] = *fill;
+    } else {
+      const Tensor read = readGiven(*tv, given->second, device, stream);
+      const auto describe = [&] { return fmt::format("in --input {}={}", given->first, given->second); };
+      const ErrorNote note(describe);
+      bindShape(*tv, read.sizes(), result.bindings);
+      files[tv] = fittingTensor(*tv, read, device, stream);
+    }
     unused.erase(given);
   }
   for (Scalar* symbol : program.allSymbols()) {
@@ -184,6 +262,7 @@ InputValues makeInputs(const Fusion& program, const InputSources& sources, Devic
                symbol->name(), size->second, asInt(bound->second));
   }
   for (const auto& [symbol, size] : program.defaultSizes()) result.bindings.emplace(symbol, ScalarValue{size});
+  const IndexedExtents indexed(program);
   uint64_t number = 0;
   for (Val* input : program.inputs()) {
     const RandomBits random(sources.seed * 0x100000001b3ULL + ++number);
@@ -194,8 +273,10 @@ InputValues makeInputs(const Fusion& program, const InputSources& sources, Devic
                    toString(*tv), toString(*axis->visibleExtent()));
       }
       result.values.emplace_back(
-          files.contains(tv) ? files[tv]
-                             : randomTensor(*tv, result.bindings, random, sources.drawn_elements, device, stream));
+          files.contains(tv)
+              ? files[tv]
+              : filledTensor(*tv, fills[tv], result.bindings,
+                             {random, rangeOf(*tv, indexed, result.bindings), sources.drawn_elements}, device, stream));
       continue;
     }
     const auto* scalar = static_cast<const Scalar*>(input);
@@ -210,8 +291,8 @@ InputValues makeInputs(const Fusion& program, const InputSources& sources, Devic
     }
     result.bindings[scalar] = std::get<ScalarValue>(result.values.back());
   }
-  TK_REQUIRE(unused.empty(), Usage, "--input {}={}: the program has no such input", unused.begin()->first,
-             unused.begin()->second);
+  TK_REQUIRE(unused.empty(), Usage, "--input {}={}: the program has no such input{}", unused.begin()->first,
+             unused.begin()->second, fmt::format("; its inputs are {}", fmt::join(inputNames(program), ", ")));
   return result;
 }
 

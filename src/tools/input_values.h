@@ -12,7 +12,7 @@
 namespace tokamak::tools {
 
 struct InputSources {
-  std::map<std::string, std::string> given;  ///< input name -> file or number
+  std::map<std::string, std::string> given;  ///< input name -> file, "-", or what input_fill.h reads
   std::map<std::string, int64_t>
       sizes;  ///< extent name -> value; where it says nothing, files do, and then the program's defaults
   uint64_t seed = 0;
@@ -26,7 +26,7 @@ struct InputValues {
 };
 
 /// Tensors are laid out as the program requires. Random elements are normal for floating types (never zero by chance), small
-/// integers, and even odds for bool; the same seed gives the same elements for the same sizes.
+/// integers, indices of the whole axis where integers become indices, and even odds for bool; the same seed gives the same elements for the same sizes.
 /// Errors: Usage for a name that is no input or an extent without a value; Io; Bind when a file does not fit its input.
 InputValues makeInputs(const Fusion& program, const InputSources& sources, Device& device,
                        const std::shared_ptr<Stream>& stream);

@@ -56,7 +56,8 @@ void applyPass(ProgramFile& file, const std::string& name) {
              name);
   if (name == kLowering || name == kLoweringUnits) {
     TK_REQUIRE(file.fusion != nullptr, Usage, "--passes {}: the program already is a host program", name);
-    file.host_program = makeHostProgram(*file.fusion, name == kLowering ? Grouping::Single : Grouping::Units);
+    file.host_program =
+        makeHostProgram(*file.fusion, {.grouping = name == kLowering ? Grouping::Single : Grouping::Units});
     file.fusion.reset();
     return;
   }
@@ -120,6 +121,11 @@ int optCommand(const OptOptions& options) {
   const std::string& dump = options.dump_after;
   TK_REQUIRE(dump.empty() || dump == "all" || dump == "changed" || isPass(dump), Usage,
              "--dump-after {}: it must be all, changed or a pass; --list-passes tells them", dump);
+  const std::vector<std::string> passes = splitList(options.passes);
+  TK_REQUIRE(dump.empty() || dump == "changed" || std::ranges::find(passes, dump) != passes.end() ||
+                 (dump == "all" && !passes.empty()),
+             Usage, "--dump-after {}: it has no effect, as --passes {}; name such a pass", dump,
+             passes.empty() ? "has none" : "has no such pass");
   ProgramFile file = readProgramOrKernel(options.file);
   try {
     if (file.kernel != nullptr) kir::verifyKernel(*file.kernel, ErrorCode::Definition);

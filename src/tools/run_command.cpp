@@ -1,18 +1,16 @@
 #include "tools/run_command.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <filesystem>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "base/dump_options.h"
 #include "base/error.h"
+#include "base/output_file.h"
 #include "base/trace.h"
 #include "device/tensor_copies.h"
 #include "host/host_ir_evaluator.h"
@@ -21,16 +19,20 @@
 #include "ir/clone.h"
 #include "ir/ops/host/post_on_stream.h"
 #include "ir/text/fusion_printer.h"
-#include "oracle/compare.h"
-#include "oracle/evaluate.h"
+#include "oracle/reference.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/cuda/find_cuda.h"
 #include "runtime/npy.h"
 #include "segment/product_group.h"
 #include "tools/error_place.h"
-#include "tools/grouping_option.h"
 #include "tools/input_values.h"
+#include "tools/kernels_option.h"
+#include "tools/lowering_options.h"
+#include "tools/printed_tensors.h"
 #include "tools/program_file.h"
+#include "tools/run_report.h"
+#include "tools/size_errors.h"
+#include "tools/tensor_numbers.h"
 
 namespace tokamak::tools {
 
@@ -78,6 +80,9 @@ class KernelPrinter final : public KernelObserver {
     if (dump_->wants("kernel_ir", name_)) fmt::print("{}", kernel);
     if (dump_->wants("source", name_)) fmt::print("{}", source);
   }
+  void onNoCompiler(const std::string& reason) override {
+    fmt::print(stderr, "tokamak: {}\n", sentenceOnNoCompiler(reason));
+  }
   bool wantsPasses() const override { return dump_->wants("kernel_passes", name_); }
   void onKernelPass(std::string_view pass, const std::string& kernel) override {
     fmt::print("// after {}\n{}", pass, kernel);
@@ -89,32 +94,33 @@ class KernelPrinter final : public KernelObserver {
   Explain explain_;
 };
 
-std::unique_ptr<HostIrContainer> compile(ProgramFile& file, const RunOptions& options, const DumpOptions& dump) {
+std::unique_ptr<HostIrContainer> compile(ProgramFile& file, const RunOptions& options, const DumpOptions& dump,
+                                         const Device& device) {
   HostLoweringOptions lowering;
   lowering.grouping = groupingNamed(options.grouping);
   lowering.stream_sync = choose<StreamSync>("--stream-sync", options.stream_sync,
                                             {{"hoisted", StreamSync::Hoisted}, {"in-loop", StreamSync::InLoop}});
-  if (options.device != "cpu") lowering.target = hopperTarget();
+  lowering.output_layouts = outputLayoutsNamed(options.output_layouts);
+  if (options.device != "cpu") lowering.target = device.kernelTarget();
   // The interpreter's products are the processor's.
   if (options.device == "interpreter") lowering.target->product_activations = {};
   const std::string name = file.program().name();
   lowering.after_streams = [&](const HostIrContainer& program) {
-    if (dump.wants("host_ir", name)) fmt::print("{}", printHostProgram(program));
+    if (dump.wants("host_ir", name)) fmt::print("{}{}", tensorNumbers(program), printHostProgram(program));
   };
   if (file.fusion != nullptr && dump.wants("fusion", name)) fmt::print("{}", printFusion(*file.fusion));
   std::unique_ptr<HostIrContainer> program;
   if (file.fusion != nullptr) {
     if (dump.wants("segments", name)) {
-      const std::unique_ptr<HostIrContainer> groups =
-          makeHostProgram(*file.fusion, lowering.grouping, lowering.target.value_or(KernelTarget{}));
-      fmt::print("{}", printHostProgram(*groups));
+      const std::unique_ptr<HostIrContainer> groups = makeHostProgram(*file.fusion, lowering);
+      fmt::print("{}{}", tensorNumbers(*groups), printHostProgram(*groups));
     }
     program = lowerToHostProgram(*file.fusion, lowering);
   } else {
     program = std::move(file.host_program);
     finishHostProgram(*program, lowering);
   }
-  if (dump.wants("host_ir_final", name)) fmt::print("{}", printHostProgram(*program));
+  if (dump.wants("host_ir_final", name)) fmt::print("{}{}", tensorNumbers(*program), printHostProgram(*program));
   return program;
 }
 
@@ -128,36 +134,20 @@ void requireDevice(const RunOptions& options) {
   TK_REQUIRE(reason.empty(), Unsupported, "--device cuda: no CUDA device: {}", reason);
 }
 
+KernelRunner runnerOf(const RunOptions& options) {
+  return options.device == "interpreter" ? KernelRunner::Interpreted : kernelRunnerNamed(options.kernels);
+}
+
 std::unique_ptr<Device> openDevice(const RunOptions& options, TraceObserver* trace, KernelObserver* kernels) {
   if (options.device == "cuda") return openCudaDevice(0, {.poisons_memory = true, .kernels = kernels, .trace = trace});
-  const bool is_interpreter = options.device == "interpreter";
-  return std::make_unique<CpuDevice>(
-      CpuDeviceOptions{.threads = options.threads,
-                       .poisons_memory = true,
-                       .trace = trace,
-                       .kernels = kernels,
-                       .runner = is_interpreter ? KernelRunner::Interpreted : KernelRunner::Compiled});
-}
-
-// A file that cannot be written is found before the program runs. One that was not there is not left behind.
-void requireWritable(const std::string& option, const std::string& path) {
-  std::error_code ignored;
-  const bool is_there = std::filesystem::exists(path, ignored);
-  std::FILE* const file = std::fopen(path.c_str(), "ae");
-  TK_REQUIRE(file != nullptr, Io, "{}: '{}' cannot be written: {}", option, path, std::strerror(errno));
-  std::fclose(file);
-  if (!is_there) std::filesystem::remove(path, ignored);
-}
-
-// A quick fingerprint of the elements: FNV-1a over the dense bytes.
-uint64_t checksum(const std::vector<std::byte>& bytes) {
-  uint64_t hash = 0xcbf29ce484222325ULL;
-  for (const std::byte byte : bytes) hash = (hash ^ static_cast<uint64_t>(byte)) * 0x100000001b3ULL;
-  return hash;
+  CpuDeviceOptions cpu = {.threads = options.threads, .poisons_memory = true, .trace = trace, .kernels = kernels};
+  cpu.runner = runnerOf(options);
+  if (options.device == "cpu") cpu.target = cpuTarget(options.threads > 0 ? options.threads : usableProcessors());
+  return std::make_unique<CpuDevice>(cpu);
 }
 
 oracle::StoredTensor stored(const Tensor& tensor) {
-  return {tensor.dtype(), tensor.sizes(), tensor.strides(), static_cast<const std::byte*>(tensor.hostData())};
+  return {tensor.dtype(), tensor.sizes(), tensor.strides(), static_cast<const std::byte*>(tensor.hostDataToRead())};
 }
 
 std::vector<oracle::Input> oracleInputs(const InputValues& inputs, const std::shared_ptr<Stream>& stream) {
@@ -171,35 +161,30 @@ std::vector<oracle::Input> oracleInputs(const InputValues& inputs, const std::sh
   return result;
 }
 
-bool check(const Fusion& fusion, const std::vector<oracle::Input>& inputs, const std::vector<Tensor>& outputs,
-           const ScalarBindings& bindings) {
-  oracle::Options options;
-  options.bindings = bindings;
-  const oracle::Evaluation exact = oracle::evaluate(fusion, inputs, options);
-  options.mode = oracle::Mode::Typed;
-  const oracle::Evaluation typed = oracle::evaluate(fusion, inputs, options);
+bool check(const Fusion& fusion, std::vector<oracle::Input> inputs, const std::vector<Tensor>& outputs,
+           const ScalarBindings& bindings, RunReport& report) {
+  oracle::Reference reference(fusion, std::move(inputs), bindings);
   bool is_ok = true;
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const oracle::Comparison comparison = oracle::compare(stored(outputs[i]), exact.outputs[i], &typed.outputs[i]);
+    const oracle::Comparison comparison = reference.compare(i, stored(outputs[i]));
     is_ok = is_ok && comparison.isOk();
-    fmt::print("check {}: {}\n", nameOf(*fusion.outputs()[i]), comparison.isOk() ? "ok" : "MISMATCH");
-    fmt::print("  {}\n", toString(comparison));
+    report.check(nameOf(*fusion.outputs()[i]), comparison);
   }
   return is_ok;
 }
 
-struct RunTimes {
-  double compile = 0;
-  double first = 0;
-  std::vector<double> later;
-};
+// As the text says: what gives an output may be another tensor.
+std::vector<std::string> outputNames(const Fusion& program) {
+  std::vector<std::string> names;
+  for (const TensorView* output : program.outputs()) names.push_back(nameOf(*output));
+  return names;
+}
 
-void printOutputs(const std::vector<TensorView*>& views, const std::vector<Tensor>& outputs,
-                  const std::map<std::string, std::string>& files) {
+void reportOutputs(const std::vector<std::string>& names, const std::vector<Tensor>& outputs,
+                   const std::map<std::string, std::string>& files, RunReport& report) {
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const std::string label = nameOf(*views[i]);
-    fmt::print("{}: {}[{}] checksum {:016x}\n", label, dataTypeName(outputs[i].dtype()),
-               fmt::join(outputs[i].sizes(), ", "), checksum(denseBytes(outputs[i])));
+    const std::string& label = names[i];
+    report.output(label, outputs[i]);
     if (const auto path = files.find(label); path != files.end()) writeNpy(path->second, outputs[i]);
   }
 }
@@ -211,19 +196,6 @@ void explainViews(const Plan& plan) {
   for (const std::string& sentence : plan.copiedViews()) fmt::print("output {}\n", sentence);
 }
 
-void printSummary(const PlanSummary& summary, RunTimes times) {
-  fmt::print(
-      "plan: {} steps on {} streams, {} waits kept of {} written, peak {} bytes ({} intermediates + {} outputs)\n",
-      summary.steps, summary.streams, summary.waits_kept, summary.waits_written, summary.peakBytes(),
-      summary.arena_bytes, summary.output_bytes);
-  fmt::print("time: compile {:.2f} ms, first run {:.2f} ms", times.compile, times.first);
-  if (!times.later.empty()) {
-    std::ranges::sort(times.later);
-    fmt::print(", median of {} more {:.3f} ms", times.later.size(), times.later[times.later.size() / 2]);
-  }
-  fmt::print("\n");
-}
-
 void requireCheckable(const RunOptions& options, const ProgramFile& file) {
   if (!options.check) return;
   TK_REQUIRE(file.fusion != nullptr, Usage, "--check: the oracle knows fusions, and {} holds a host program",
@@ -233,10 +205,29 @@ void requireCheckable(const RunOptions& options, const ProgramFile& file) {
              options.repeat);
 }
 
+// An option that nothing can come of is a mistake.
+void requireEffect(const RunOptions& options, const ProgramFile& file) {
+  TK_REQUIRE(options.device != "cuda" || options.threads == 0, Usage,
+             "--threads {}: it has no effect with --device cuda, where kernels run on the GPU; leave it out",
+             options.threads);
+  const bool has_kernels = groupingNamed(options.grouping) == Grouping::Fused;
+  TK_REQUIRE(options.device != "interpreter" || has_kernels || file.fusion == nullptr, Usage,
+             "--device interpreter: it has no effect with --grouping {}, which makes no kernels; leave one of them out",
+             options.grouping);
+  TK_REQUIRE(options.kernels == "compiled" || options.device == "cpu", Usage,
+             "--kernels {}: it has no effect with --device {}; leave one of them out", options.kernels, options.device);
+  TK_REQUIRE(options.kernels == "compiled" || has_kernels || file.fusion == nullptr, Usage,
+             "--kernels {}: it has no effect with --grouping {}, which makes no kernels; leave one of them out",
+             options.kernels, options.grouping);
+  TK_REQUIRE(!options.explain || has_kernels || file.fusion == nullptr, Usage,
+             "--explain: it has no effect with --grouping {}, which makes no kernels; leave one of them out",
+             options.grouping);
+}
+
 // Units of a host program that was written by hand, or for --grouping units, need not be kernels.
-UnitMode unitModeFor(const HostIrContainer& program, const RunOptions& options) {
+UnitMode unitModeFor(const HostIrContainer& program, const RunOptions& options, const Device& device) {
   if (groupingNamed(options.grouping) != Grouping::Fused) return UnitMode::OpByOp;
-  const KernelTarget target = options.device == "cpu" ? cpuTarget() : hopperTarget();
+  const KernelTarget target = device.kernelTarget();
   bool may_be_kernels = true;
   forEachStatement(program.topLevel(), [&](const Expr& expr) {
     const auto* post = expr.as<PostOnStream>();
@@ -246,8 +237,17 @@ UnitMode unitModeFor(const HostIrContainer& program, const RunOptions& options) 
   return may_be_kernels ? UnitMode::Kernels : UnitMode::OpByOp;
 }
 
+ReportForm reportForm(const RunOptions& options) {
+  if (options.json) return ReportForm::Json;
+  return options.quiet ? ReportForm::Quiet : ReportForm::Text;
+}
+
 int runProgram(ProgramFile& file, const RunOptions& options, const DumpOptions& dump) {
   requireCheckable(options, file);
+  requireEffect(options, file);
+  using Inner = PrintedTensors::Inner;
+  PrintedTensors printed(file.program(), options.print, file.fusion != nullptr ? Inner::BecomeOutputs : Inner::Refuse);
+  RunReport report(reportForm(options), file.program().name(), options.device);
   InputSources sources;
   sources.sizes = readSizes(file.program(), options.sizes);
   sources.seed = options.seed;
@@ -255,22 +255,23 @@ int runProgram(ProgramFile& file, const RunOptions& options, const DumpOptions& 
   std::map<std::string, std::string> output_files;
   for (const std::string& text : options.outputs) output_files.insert(splitAssignment("--output", text));
 
-  const auto lowering_start = SteadyClock::now();
-  std::unique_ptr<HostIrContainer> program = compile(file, options, dump);
-  const UnitMode units = file.fusion == nullptr ? unitModeFor(*program, options) : unitModeOf(options.grouping);
-  const double lowering_ms = millisecondsSince(lowering_start);
   Timeline timeline;
-  KernelPrinter kernels(dump, program->name(), options.explain ? Explain::Yes : Explain::No);
+  KernelPrinter kernels(dump, file.program().name(), options.explain ? Explain::Yes : Explain::No);
   const std::unique_ptr<Device> opened = openDevice(options, options.trace.empty() ? nullptr : &timeline, &kernels);
   Device& device = *opened;
+  if (options.explain && options.device != "cuda") fmt::print("kernels: {}\n", describeKernels(runnerOf(options)));
+  const auto lowering_start = SteadyClock::now();
+  std::unique_ptr<HostIrContainer> program = compile(file, options, dump, device);
+  const UnitMode units = file.fusion == nullptr ? unitModeFor(*program, options, device) : unitModeOf(options.grouping);
+  const double lowering_ms = millisecondsSince(lowering_start);
   const std::shared_ptr<Stream> stream = device.createStream();
-  const std::vector<TensorView*> output_views = program->outputs();
+  const std::vector<std::string> output_names = outputNames(file.fusion != nullptr ? *file.fusion : *program);
   for (const auto& [name, path] : output_files) {
-    TK_REQUIRE(std::ranges::any_of(output_views, [&](const TensorView* tv) { return nameOf(*tv) == name; }), Usage,
+    TK_REQUIRE(std::ranges::find(output_names, name) != output_names.end(), Usage,
                "--output {}={}: the program has no such output", name, path);
-    requireWritable("--output " + name, path);
+    OutputFile::requireWritable("--output " + name, path);  // before the program runs
   }
-  if (!options.trace.empty()) requireWritable("--trace", options.trace);
+  if (!options.trace.empty()) OutputFile::requireWritable("--trace", options.trace);
   const InputValues inputs = makeInputs(file.fusion != nullptr ? *file.fusion : *program, sources, device, stream);
   std::vector<std::pair<Val*, RunValue>> values;
   for (size_t i = 0; i < program->inputs().size(); ++i) values.emplace_back(program->inputs()[i], inputs.values[i]);
@@ -283,16 +284,18 @@ int runProgram(ProgramFile& file, const RunOptions& options, const DumpOptions& 
     if (size != sizes.end() && !symbol->name().empty() && !program->isInput(symbol))
       values.emplace_back(symbol, size->second);
   }
+  const std::map<std::string, Tensor> printed_inputs = printed.copiesOf(*program, inputs, stream);
   // Taken before the run: an in-place update changes its input.
-  const std::vector<oracle::Input> reference_inputs =
+  std::vector<oracle::Input> reference_inputs =
       options.check ? oracleInputs(inputs, stream) : std::vector<oracle::Input>();
 
   HostIrEvaluatorParams params;
   params.number_of_streams = options.streams;
+  params.most_iterations = options.most_iterations;
   const auto plan_start = SteadyClock::now();
   params.units = units;
   HostIrEvaluator evaluator(std::move(program), device, params);
-  Plan& plan = evaluator.planFor(values);
+  Plan& plan = withOwnSizeErrors(file, inputs.bindings, [&]() -> Plan& { return evaluator.planFor(values); });
   RunTimes times{.compile = lowering_ms + millisecondsSince(plan_start), .first = 0, .later = {}};
   if (dump.wants("plan", name)) fmt::print("{}", plan.toString());
 
@@ -304,21 +307,24 @@ int runProgram(ProgramFile& file, const RunOptions& options, const DumpOptions& 
     (i == 0 ? times.first : times.later.emplace_back()) = millisecondsSince(start);
   }
   for (Tensor& output : outputs) output = toHost(output, stream);
-  printOutputs(output_views, outputs, output_files);
+  reportOutputs(output_names, outputs, output_files, report);
+  printed.report(printed_inputs, output_names, outputs, report);
   if (options.explain) explainViews(plan);
-  printSummary(plan.summary(), std::move(times));
+  report.plan(plan.summary(), std::move(times));
   if (!options.trace.empty()) {
     std::string source;
     if (options.device == "cuda") {
       auto& cuda = static_cast<CudaDevice&>(device);
       cuda.reportTrace();
-      source = ", times by " + cuda.traceSource();
+      source = cuda.traceSource();
     }
     timeline.write(options.trace);
-    fmt::print("trace: {}{}\n", options.trace, source);
+    report.trace(options.trace, source);
   }
-  if (!options.check) return 0;
-  return check(*file.fusion, reference_inputs, outputs, inputs.bindings) ? 0 : 1;
+  const bool is_ok =
+      !options.check || check(*file.fusion, std::move(reference_inputs), outputs, inputs.bindings, report);
+  report.finish();
+  return is_ok ? 0 : 1;
 }
 
 }  // namespace
@@ -326,6 +332,8 @@ int runProgram(ProgramFile& file, const RunOptions& options, const DumpOptions& 
 int runCommand(const RunOptions& options) {
   requireDevice(options);
   TK_REQUIRE(options.repeat >= 1, Usage, "--repeat {}: it must be at least 1", options.repeat);
+  TK_REQUIRE(!options.json || (options.dump.empty() && !options.explain), Usage,
+             "--json: standard output is one JSON object, and --dump and --explain print texts there; leave them out");
   const DumpOptions dump = dumpOptions(options);
   ProgramFile file = readProgram(options.file);
   try {

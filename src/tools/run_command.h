@@ -5,24 +5,32 @@
 #include <string>
 #include <vector>
 
+#include "host/loop_limit.h"
+
 namespace tokamak::tools {
 
 struct RunOptions {
   std::string file;
   std::string device = "cpu";
   std::vector<std::string> sizes;    ///< "i0=4"
-  std::vector<std::string> inputs;   ///< "T0=x.npy"
+  std::vector<std::string> inputs;   ///< "T0=x.npy", "x=ones", "x=-"
   std::vector<std::string> outputs;  ///< "T7=y.npy"
   uint64_t seed = 0;
   std::string dump;
   bool check = false;
   int64_t repeat = 1;
   std::string grouping = "fused";
+  std::string output_layouts = "inferred";
+  std::string kernels = "compiled";
   int64_t streams = 4;
   int64_t threads = 0;
-  bool explain = false;  ///< why kernels were made
+  bool explain = false;  ///< what units become, and why kernels were made
+  int64_t most_iterations = kMostIterations;
   std::string stream_sync = "hoisted";
   std::string trace;
+  std::vector<std::string> print;  ///< names of tensors
+  bool json = false;
+  bool quiet = false;
 };
 
 /// The exit code: 0, or 1 on a mismatch. Errors are raised.

@@ -156,8 +156,23 @@ TEST(CCompiler, whatIsNoCompilerIsToldSo) {
   };
   EXPECT_THAT(refusalOf("exit 1"), HasSubstr("does not answer like one: asked --version, it exited with code 1"));
   EXPECT_THAT(refusalOf("echo I am a teapot"), HasSubstr("(I am a teapot) is neither gcc nor clang"));
-  EXPECT_THAT(refusalOf("for a; do case $a in -O3) exit 1;; esac; done; exec cc \"$@\""),
+  EXPECT_THAT(refusalOf("for a; do case $a in -O2) exit 1;; esac; done; exec cc \"$@\""),
               HasSubstr("does not take the flags"));
+}
+
+// What it does not take of the flags that turn optimisations off is left out, the rest is not.
+TEST(CCompiler, flagsThatACompilerLacksAreLeftOut) {
+  const TemporaryFolder folder;
+  const std::string program = writeScript(
+      folder / "cc", "for a; do case $a in -fno-split-loops|-fno-slp-vectorize) exit 1;; esac; done; exec cc \"$@\"");
+  const CCompiler all;
+  const CCompiler fewer({.program = program, .extra_flags = {}, .limits = {}});
+  EXPECT_EQ(fewer.flags().size() + 1, all.flags().size());
+  EXPECT_NE(fewer.keyOf(kSource), all.keyOf(kSource));
+  for (const char* left : {"-fno-split-loops", "-fno-slp-vectorize"})
+    EXPECT_EQ(std::ranges::count(fewer.flags(), left), 0) << left;
+  const auto object = SharedObject::load(fewer.compile(kSource), fewer.folder());
+  EXPECT_EQ(reinterpret_cast<int (*)()>(object->symbol("answer"))(), 42);
 }
 
 TEST(CCompiler, programsAreFoundInAbsoluteFoldersOnly) {

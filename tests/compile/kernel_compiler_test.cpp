@@ -93,6 +93,52 @@ TEST(KernelCompiler, aFailureReachesAllWhoWaitAndIsTriedAgain) {
   std::filesystem::remove_all(compiler.compiler().folder().path());
 }
 
+// A compiler that computes without end unless it does not optimise.
+TEST(KernelCompiler, whatTakesTooLongIsCompiledAtTheLowestLevel) {
+  const CacheFolder folder;
+  const TemporaryFolder bin;
+  const std::string program = writeScript(bin / "cc",
+                                          "case \" $* \" in\n"
+                                          "*\" -O0 \"*) exec cc \"$@\";;\n"
+                                          "*\" -o \"*) while :; do :; done;;\n"
+                                          "*) exec cc \"$@\";;\nesac");
+  KernelCompilerOptions options = optionsFor(folder);
+  options.compiler.program = program;
+  options.compiler.slow = std::chrono::seconds(1);
+  const auto begin = std::chrono::steady_clock::now();
+  {
+    KernelCompiler compiler(options);
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(answerOf(*compiler.compile(sourceReturning(1))), 1);
+    EXPECT_EQ(testing::internal::GetCapturedStderr(),
+              "tokamak: a kernel of 1 lines took " + program + " more than 1 s; it is compiled without optimisation\n");
+    EXPECT_EQ(compiler.counts().compiled, 1);
+    // Its key is its own: code of the usual level is not found under it.
+    EXPECT_FALSE(compiler.cache().find(compiler.compiler().keyOf(sourceReturning(1))).has_value());
+    EXPECT_TRUE(compiler.cache().find(compiler.compiler().keyOf(sourceReturning(1), CompileLevel::Lowest)).has_value());
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  KernelCompiler again(options);
+  EXPECT_EQ(answerOf(*again.compile(sourceReturning(1))), 1);
+  EXPECT_EQ(again.counts().compiled, 0);
+}
+
+TEST(KernelCompiler, whatTakesTooLongAtTheLowestLevelTooIsAnError) {
+  const TemporaryFolder bin;
+  const std::string program = writeScript(bin / "cc",
+                                          "case \" $* \" in *\" -o \"*) while :; do :; done;; esac\n"
+                                          "exec cc \"$@\"");
+  KernelCompiler compiler({.compiler = {.program = program,
+                                        .extra_flags = {},
+                                        .limits = {.time_out = std::chrono::milliseconds(2000)},
+                                        .slow = std::chrono::seconds(1)},
+                           .cache = std::make_shared<KernelCache>()});
+  const Error error = errorOf([&] { compiler.compile(sourceReturning(1)); });
+  EXPECT_EQ(error.code(), ErrorCode::Compile);
+  EXPECT_THAT(error.message(), HasSubstr("did not end within 2000 ms and was killed"));
+  std::filesystem::remove_all(compiler.compiler().folder().path());
+}
+
 TEST(KernelCompiler, codeThatCannotBeLoadedIsNotKeptAndItsSourceIs) {
   const CacheFolder folder;
   KernelCompiler compiler(optionsFor(folder));

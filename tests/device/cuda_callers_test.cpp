@@ -107,6 +107,9 @@ class CubeProgram {
     return values[0];
   }
   void run(const Tensor& in, Tensor& out, Stream& stream) { executor_->evaluator().run({&in, 1}, {&out, 1}, stream); }
+  void runWithInput(const Tensor& in, const std::shared_ptr<Stream>& stream) {
+    executor_->runWithInput(std::vector<RunValue>{in}, {}, stream);
+  }
   Stream& ownStream() { return *stream_; }
   void forget() { executor_ = nullptr; }
 
@@ -221,6 +224,17 @@ TEST_P(CudaCallers, ACaptureMayHoldSeveralCallsAndWorkOfTheCallers) {
     EXPECT_EQ(program.diagonal(out), 512.0F);
   }
   callers.destroy(exec);
+}
+
+TEST_P(CudaCallers, ACallThatAllocatesItsOutputsIsNoPartOfACapture) {
+  CubeProgram program(*device_);
+  CallersStream callers(*device_);
+  const std::shared_ptr<Stream> stream = device_->adoptStream(callers.get());
+  const Tensor in = program.matrix(2);
+  std::string message;
+  callers.destroy(callers.executable(
+      callers.captured([&] { message = errorOf([&] { program.runWithInput(in, stream); }).message(); })));
+  EXPECT_EQ(message, "cube: the caller records the stream; run(), with all outputs given, becomes part of a recording");
 }
 
 TEST(CudaCallersFake, NothingIsLeftOfACaptureOnceItsGraphIsGone) {

@@ -98,15 +98,15 @@ using Prepare = decltype(OpByOpOptions::prepare);
 
 enum class Pairs : uint8_t { All, Some };  // of layouts
 
-void expectProductsAsOracle(std::span<const DataType> types, Pairs pairs, const Prepare& prepare) {
-  for (const DataType type : types) {
+void expectProductsAsOracle(std::span<const ProductType> types, Pairs pairs, const Prepare& prepare) {
+  for (const ProductType& type : types) {
     for (size_t number = 0; number < kProducts.size(); ++number) {
       for (const Layout in : kAllLayouts) {
         for (const Layout out : kAllLayouts) {
           const bool is_plain = in <= Layout::Permuted && out <= Layout::Permuted;
           if (pairs == Pairs::Some && !is_plain && in != out) continue;
           const Values values = number % 2 == 0 ? Values::Normal : Values::Exact;
-          SCOPED_TRACE(fmt::format("{} product {} in={} out={}", dataTypeName(type), number, static_cast<int>(in),
+          SCOPED_TRACE(fmt::format("{} product {} in={} out={}", toString(type), number, static_cast<int>(in),
                                    static_cast<int>(out)));
           Fusion fusion;
           fusion.addOutput(defineProduct(fusion, kProducts[number], type));
@@ -135,8 +135,9 @@ TEST(CudaProducts, OfAllShapesAndLayoutsThatTheLibraryTakesAreTheOracles) {
   const auto device = openFakeDeviceWithLibrary();
   int64_t by_library = 0;
   int64_t others = 0;
-  constexpr std::array kTypes = {DataType::F32, DataType::F64, DataType::BF16};
-  expectProductsAsOracle(kTypes, Pairs::All,
+  const std::array<ProductType, 4> types = {DataType::F32, DataType::F64, DataType::BF16,
+                                            ProductType(DataType::BF16, DataType::F32)};
+  expectProductsAsOracle(types, Pairs::All,
                          [&](const Expr& expr, std::span<const OperandDesc> operands,
                              const ScalarBindings& bindings) -> std::shared_ptr<const CpuWork> {
                            if (!isFakeLibrarys(expr, operands)) {
@@ -155,10 +156,12 @@ TEST(CudaProducts, OfAllShapesAndLayoutsThatTheLibraryTakesAreTheOracles) {
 TEST(CudaProducts, WhatTheLibraryHasNotIsAProgramOfItsOwn) {
   CpuDevice device({.threads = 2});
   const std::array<size_t, 7> numbers = {0, 4, 5, 9, 11, 14, 17};
-  for (const DataType type : {DataType::F32, DataType::BF16, DataType::I64}) {
+  const std::array<ProductType, 4> types = {DataType::F32, DataType::BF16, DataType::I64,
+                                            ProductType(DataType::BF16, DataType::F32)};
+  for (const ProductType& type : types) {
     for (const size_t number : numbers) {
       for (const Layout layout : {Layout::Dense, Layout::Reversed}) {
-        SCOPED_TRACE(fmt::format("{} product {} layout {}", dataTypeName(type), number, static_cast<int>(layout)));
+        SCOPED_TRACE(fmt::format("{} product {} layout {}", toString(type), number, static_cast<int>(layout)));
         Fusion fusion;
         fusion.addOutput(defineProduct(fusion, kProducts[number], type));
         const auto prepare = [&](const Expr& expr, std::span<const OperandDesc> operands,
@@ -186,6 +189,36 @@ TEST(CudaProducts, WhatTheLibraryHasNotIsAProgramOfItsOwn) {
       }
     }
   }
+}
+
+// The library takes a bias of the result's type only: a kernel stores it before the product is added.
+TEST(CudaProducts, ABiasOfHalvesIsWidenedBeforeAProductThatGivesSingles) {
+  Fusion fusion;
+  const TensorView* out = defineProduct(fusion, {{2, 3}, {4, 3}, true, true}, {DataType::BF16, DataType::F32});
+  const auto dense = [](DataType dtype, const std::vector<int64_t>& sizes) {
+    std::vector<int64_t> strides(sizes.size(), 1);
+    if (sizes.size() == 2) strides[0] = sizes[1];
+    return OperandDesc{.dtype = dtype, .sizes = sizes, .strides = strides, .alignment = 64};
+  };
+  const std::vector<OperandDesc> operands = {dense(DataType::BF16, {2, 3}), dense(DataType::BF16, {4, 3}),
+                                             dense(DataType::BF16, {4}), dense(DataType::F32, {2, 4})};
+  const GemmProblem problem = *gemmProblemOf(*out->definition(), operands);
+  const auto product = libraryProductOf(problem, operands);
+  ASSERT_TRUE(product);
+  EXPECT_EQ(product->bias, LibraryProduct::Bias::Before);
+  EXPECT_THAT(product->toString(), testing::HasSubstr("bf16 4x2x3"));
+  EXPECT_THAT(product->toString(), testing::HasSubstr(", giving f32"));
+  const MatrixProgram program = biasProgram(problem, operands);
+  EXPECT_THAT(program.numbers, testing::ElementsAre(2, 3));
+  CpuDevice device({.threads = 1});
+  const auto stream = device.createStream();
+  const auto work = device.prepare(program.request());
+  alignas(64) std::array<uint16_t, 4> bias = {0x3F80, 0x4000, 0xC040, 0x3F00};  // 1, 2, -3, 0.5
+  alignas(64) std::array<float, 8> result = {};
+  const std::array<void*, 2> addresses = {bias.data(), result.data()};
+  device.launch(*stream, *work, addresses);
+  device.synchronize(*stream);
+  EXPECT_THAT(result, testing::ElementsAre(1, 2, -3, 0.5, 1, 2, -3, 0.5));
 }
 
 TEST(CudaProducts, TheLibraryIsAskedOncePerProduct) {
@@ -386,8 +419,14 @@ TEST(CudaProductsGpu, InAGraphAreThoseOfTheCall) {
 TEST(CudaProductsGpu, OfAllShapesLayoutsAndTypesAreTheOracles) {
   if (const std::string reason = reasonForNoCuda(); !reason.empty()) GTEST_SKIP() << reason;
   CudaDevice device(0);
-  constexpr std::array kTypes = {DataType::F32, DataType::F64, DataType::F16, DataType::BF16, DataType::I64};
-  expectProductsAsOracle(kTypes, Pairs::Some,
+  const std::array<ProductType, 7> types = {DataType::F32,
+                                            DataType::F64,
+                                            DataType::F16,
+                                            DataType::BF16,
+                                            DataType::I64,
+                                            ProductType(DataType::BF16, DataType::F32),
+                                            ProductType(DataType::F16, DataType::F32)};
+  expectProductsAsOracle(types, Pairs::Some,
                          [&](const Expr& expr, std::span<const OperandDesc> operands,
                              const ScalarBindings& bindings) -> std::shared_ptr<const CpuWork> {
                            return std::make_shared<CopiedWork>(

@@ -15,8 +15,8 @@
 #include "host_run/program_text.h"
 #include "host_run/run_bench.h"
 #include "ir/ops/host/post_on_stream.h"
-#include "oracle/compare.h"
 #include "oracle/index.h"
+#include "oracle/reference.h"
 #include "oracle/rounding.h"
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/product_work.h"
@@ -120,14 +120,13 @@ class GroupBench {
 
   void expectAsReference(const Fusion& fusion, const std::vector<oracle::Input>& inputs,
                          const std::vector<Tensor>& outputs) {
-    const oracle::Evaluation exact = oracle::evaluate(fusion, inputs);
-    const oracle::Evaluation typed = oracle::evaluate(fusion, inputs, {.mode = oracle::Mode::Typed});
-    ASSERT_EQ(outputs.size(), exact.outputs.size());
+    const oracle::Reference reference(fusion, inputs);
+    ASSERT_EQ(outputs.size(), fusion.outputs().size());
     for (size_t i = 0; i < outputs.size(); ++i) {
       const Tensor output = toHost(outputs[i], stream_);
       const oracle::StoredTensor stored = {output.dtype(), output.sizes(), output.strides(),
                                            static_cast<const std::byte*>(output.hostData())};
-      const oracle::Comparison comparison = oracle::compare(stored, exact.outputs[i], &typed.outputs[i]);
+      const oracle::Comparison comparison = reference.compare(i, stored);
       EXPECT_TRUE(comparison.isOk()) << oracle::toString(comparison);
     }
   }
@@ -189,7 +188,7 @@ class GroupRequest {
     const auto fusion =
         fusionOf(fmt::format("fusion f(T0: {0}[i0, 16], T1: {0}[24, 16]) -> T9 {{ T8 = linear(T0, T1) T9 = {1} }}",
                              type, activationOf(name, type)));
-    program_ = makeHostProgram(*fusion, Grouping::Fused, activatingTarget());
+    program_ = makeHostProgram(*fusion, {.target = activatingTarget()});
     dtype_ = asTensor(fusion->inputs()[0])->dtype();
   }
 

@@ -78,7 +78,7 @@ TEST(CudaProductGroups, MayReadOneTensorTwice) {
 TEST(CudaProductGroups, AreGroupsWhateverTheLibrarySays) {
   for (const char* type : {"f32", "bf16", "f16"}) {
     for (const GroupProgram& program : refusedPrograms(type)) {
-      const auto host = makeHostProgram(*fusionOf(program.text), Grouping::Fused, activatingTarget());
+      const auto host = makeHostProgram(*fusionOf(program.text), {.target = activatingTarget()});
       ASSERT_EQ(host->topLevel().exprs.size(), 1U) << program.text;
       const auto* post = host->topLevel().exprs[0]->as<PostOnStream>();
       EXPECT_TRUE(post != nullptr && productGroupOf(*post->unit)) << program.text;

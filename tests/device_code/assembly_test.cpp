@@ -57,7 +57,10 @@ TEST(Assembly, AnUnknownHelperIsNamed) {
 TEST(Assembly, TypesHaveNames) {
   EXPECT_EQ(deviceTypeName(DataType::BF16), "tk_bf16");
   EXPECT_EQ(deviceTypeName(LaneType(DataType::F32, 16)), "tk_f32x16");
+  EXPECT_EQ(deviceTypeName(LaneType(DataType::F64, 8)), "tk_f64x8");
   EXPECT_EQ(deviceTypeName(LaneType(DataType::Bool, 8)), "tk_i32x8");
+  EXPECT_EQ(deviceTypeName(LaneType(DataType::Bool, 8, 8)), "tk_i64x8");
+  EXPECT_EQ(deviceTypeName(LaneType(DataType::Bool, 64, 1)), "tk_i8x64");
   EXPECT_EQ(deviceTypeName(LaneType(DataType::F16, 8)), "tk_u16x8");
 }
 
@@ -66,6 +69,9 @@ TEST(Calls, AFunctionIsAnExpressionOrACall) {
   EXPECT_EQ(functionCall(FunctionId::add, DataType::F32, xy), "(x + y)");
   EXPECT_EQ(functionCall(FunctionId::add, DataType::I32, xy), "tk_add_i32(x, y)");
   EXPECT_EQ(functionCall(FunctionId::exp, LaneType(DataType::F32, 16), x), "tk_exp_f32x16(x)");
+  EXPECT_EQ(functionCall(FunctionId::add, LaneType(DataType::I64, 8), xy), "tk_add_i64x8(x, y)");
+  EXPECT_EQ(functionCall(FunctionId::lt, LaneType(DataType::I32, 16), xy), "(x < y)");
+  EXPECT_EQ(functionCall(FunctionId::ne, LaneType(DataType::Bool, 64, 1), xy), "(x ^ y)");
   EXPECT_THAT(functionHelpers(FunctionId::exp, DataType::F64), testing::ElementsAre("exp_f64"));
   EXPECT_THAT(functionHelpers(FunctionId::add, DataType::F32), testing::IsEmpty());
 }
@@ -77,8 +83,9 @@ TEST(Calls, WhatKernelsCannotComputeIsRefused) {
   EXPECT_FALSE(hasFunction(FunctionId::exp, DataType::I32));
   EXPECT_THAT(messageOf([&] { functionCall(FunctionId::lgamma, LaneType(DataType::F32, 16), x); }),
               HasSubstr("lgamma: kernels do not compute it with f32x16; run it op by op"));
-  EXPECT_THAT(messageOf([] { castCall(DataType::I32, LaneType(DataType::F32, 16), "x"); }),
-              HasSubstr("cast: kernels do not convert 16 lanes of f32 to i32 at once"));
+  // A mask is no number.
+  EXPECT_TRUE(hasFunction(FunctionId::where, LaneType(DataType::Bool, 16)));
+  EXPECT_FALSE(hasFunction(FunctionId::clamp, LaneType(DataType::Bool, 16)));
 }
 
 TEST(Casts, ChainsRoundOnce) {

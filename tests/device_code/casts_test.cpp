@@ -137,11 +137,15 @@ TEST(Casts, TwoInOneExpressionAreTheTwoInTurn) {
   });
 }
 
-TEST(Casts, LanesOfF32ConvertToAndFromHalfTypesOnly) {
-  EXPECT_TRUE(hasCast(DataType::BF16, LaneType(DataType::F32, 16)));
-  EXPECT_TRUE(hasCast(DataType::F32, LaneType(DataType::F16, 8)));
-  EXPECT_FALSE(hasCast(DataType::I32, LaneType(DataType::F32, 16)));
+TEST(Casts, LanesConvertByHelpersAndByTheBuiltin) {
   EXPECT_EQ(castCall(DataType::BF16, LaneType(DataType::F16, 8), "v"), "tk_to_bf16_f32x8(tk_from_f16_f32x8(v))");
+  EXPECT_EQ(castCall(DataType::I32, LaneType(DataType::F32, 16), "v"), "tk_to_i32_f32x16(v)");
+  EXPECT_EQ(castCall(DataType::F64, LaneType(DataType::I32, 8), "v"), "tk_to_f64_i32x8(v)");
+  EXPECT_EQ(castCall(DataType::F32, LaneType(DataType::I32, 8), "v"), "__builtin_convertvector(v, tk_f32x8)");
+  EXPECT_EQ(castCall(DataType::F32, LaneType(DataType::Bool, 8, 8), "v"), "__builtin_convertvector(v & 1, tk_f32x8)");
+  EXPECT_EQ(castCall(DataType::Bool, LaneType(DataType::F32, 8, 8), "v"), "__builtin_convertvector(v != 0, tk_i64x8)");
+  EXPECT_EQ(maskCall(LaneType(DataType::Bool, 8, 4), 8, "m"), "__builtin_convertvector(m, tk_i64x8)");
+  EXPECT_EQ(maskCall(LaneType(DataType::Bool, 8, 4), 4, "m"), "m");
 }
 
 }  // namespace

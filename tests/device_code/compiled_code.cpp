@@ -51,9 +51,12 @@ std::string functionLoopText(FunctionId id, DataType operand) {
 }
 
 std::string kernelFlags() {
-  return "-std=c11 -O3 -march=native -fno-math-errno -fno-trapping-math -ffp-contract=off "
+  return "-std=c11 -O2 -march=native -fno-math-errno -fno-trapping-math -ffp-contract=off "
          "-Wall -Wextra -Werror -Wno-unused-parameter" +
-         std::string(CompiledCode::isClang() ? " -fno-builtin" : " -fno-tree-loop-distribute-patterns");
+         std::string(CompiledCode::isClang() ? " -fno-builtin -fno-vectorize -fno-slp-vectorize"
+                                             : " -fno-tree-loop-distribute-patterns -fno-tree-vectorize "
+                                               "-fno-tree-slp-vectorize -fno-thread-jumps "
+                                               "--param=max-completely-peel-times=0");
 }
 
 bool CompiledCode::hasCompiler() {

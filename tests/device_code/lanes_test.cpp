@@ -1,8 +1,11 @@
-// Functions of several lanes give, bit by bit, what the function of one lane gives.
+// Functions and conversions of several lanes give, bit by bit, what those of one lane give.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <random>
+#include <set>
 
 #include "device_code/compiled_code.h"
 #include "device_code/samples.h"
@@ -10,15 +13,7 @@
 namespace tokamak::test {
 namespace {
 
-std::vector<FunctionId> laneFunctions() {
-  std::vector<FunctionId> ids;
-  for (const FunctionInfo& info : kFunctions) {
-    const bool gives_f32 =
-        info.rule != TypeRule::Compare && info.rule != TypeRule::Choose && info.rule != TypeRule::Test;
-    if (gives_f32 && hasFunction(info.id, LaneType(DataType::F32, 8))) ids.push_back(info.id);
-  }
-  return ids;
-}
+using Bytes = std::vector<std::byte>;
 
 // A loop over vectors of `lanes` elements, loaded and stored as a kernel would.
 std::string vectorLoop(const std::string& name, int lanes, const std::string& result_type,
@@ -35,117 +30,258 @@ std::string vectorLoop(const std::string& name, int lanes, const std::string& re
       name, lanes, result_type, operand_type, expression);
 }
 
-std::vector<float> operand(int shift) {
-  std::vector<float> values = sweep<float>(20'000);
-  values.resize(values.size() / 16 * 16);
-  std::vector<float> rotated(values.size());
-  for (size_t i = 0; i < values.size(); ++i)
-    rotated[i] = values[(i + static_cast<size_t>(shift) * 977) % values.size()];
-  return rotated;
+template <class T>
+Bytes bytesOf(const std::vector<T>& values) {
+  Bytes bytes(values.size() * sizeof(T));
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
 }
 
 template <class T>
-int64_t firstDifference(const std::vector<T>& a, const std::vector<T>& b) {
-  for (size_t i = 0; i < a.size(); ++i) {
-    if constexpr (std::is_same_v<T, float>) {
-      if (std::isnan(a[i]) && std::isnan(b[i])) continue;
-    }
-    if (std::memcmp(&a[i], &b[i], sizeof(T)) != 0) return static_cast<int64_t>(i);
+std::vector<T> integers() {
+  std::mt19937_64 random(7);
+  std::vector<T> values = {
+      0, 1, -1, 2, 31, 32, 63, 64, 65, std::numeric_limits<T>::max(), std::numeric_limits<T>::min()};
+  while (values.size() < 4096) values.push_back(static_cast<T>(static_cast<int64_t>(random()) >> (random() % 64)));
+  return values;
+}
+
+// A multiple of 64 values of a type; another order of them for another shift.
+Bytes operand(DataType dtype, size_t shift) {
+  const auto rotated = [&](auto values) {
+    values.resize(values.size() / 64 * 64);
+    std::rotate(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(shift * 977 % values.size()),
+                values.end());
+    return bytesOf(values);
+  };
+  switch (dtype) {
+    case DataType::F64: return rotated(sweep<double>(20'000));
+    case DataType::F32: return rotated(sweep<float>(20'000));
+    case DataType::I64: return rotated(integers<int64_t>());
+    case DataType::I32: return rotated(integers<int32_t>());
+    default: break;
+  }
+  std::vector<uint16_t> bits(0x10000);
+  for (size_t i = 0; i < bits.size(); ++i) bits[i] = static_cast<uint16_t>(i);
+  return bytesOf(bits);
+}
+
+bool isNan(const std::byte* element, DataType dtype) {
+  if (dtype == DataType::F32) return std::isnan(*reinterpret_cast<const float*>(element));
+  if (dtype == DataType::F64) return std::isnan(*reinterpret_cast<const double*>(element));
+  const uint16_t magnitude = isHalfType(dtype) ? *reinterpret_cast<const uint16_t*>(element) & 0x7fff : 0;
+  return magnitude > (dtype == DataType::F16 ? 0x7c00 : 0x7f80);
+}
+
+int64_t firstDifference(const Bytes& a, const Bytes& b, DataType dtype) {
+  const auto width = static_cast<size_t>(sizeOf(dtype));
+  for (size_t at = 0; at < a.size(); at += width) {
+    if (std::memcmp(&a[at], &b[at], width) == 0 || (isNan(&a[at], dtype) && isNan(&b[at], dtype))) continue;
+    return static_cast<int64_t>(at / width);
   }
   return -1;
 }
 
-class Lanes : public testing::TestWithParam<const char*> {};
+struct Width {
+  DataType dtype;
+  int lanes;
+};
+
+// Flags for a machine, and the bytes of its vectors.
+struct Machine {
+  const char* flags;
+  int vector_bytes;
+};
+
+// Whole vectors and half ones, as loops have them.
+std::vector<Width> widthsOf(const Machine& machine) {
+  std::vector<Width> widths;
+  for (const DataType dtype : {DataType::F32, DataType::I32, DataType::F64, DataType::I64}) {
+    const auto lanes = machine.vector_bytes / static_cast<int>(sizeOf(dtype));
+    widths.push_back({dtype, lanes});
+    if (lanes > 2) widths.push_back({dtype, lanes / 2});
+  }
+  return widths;
+}
+
+// What is compiled together.
+struct Loops {
+  std::vector<std::string> helpers;
+  std::string text;
+
+  void need(const std::vector<std::string>& names) { helpers.insert(helpers.end(), names.begin(), names.end()); }
+  void needLanes(int lanes) {
+    for (const char* element : {"i8", "i32", "i64"}) {
+      if (lanes <= 16) helpers.push_back(fmt::format("bools_{}x{}", element, lanes));
+    }
+  }
+};
+
+// Masks are stored as bools.
+void addLanes(Loops& loops, const std::string& name, LaneType type, DataType result, const std::string& expression) {
+  const bool is_mask = result == DataType::Bool;
+  const LaneType mask(DataType::Bool, type.lanes, maskBytes(type.type));
+  const std::string bools = fmt::format("tk_narrow_bools_{}({}) & 1", deviceTypeName(mask).substr(3), expression);
+  loops.text += vectorLoop(name, type.lanes,
+                           is_mask ? fmt::format("tk_i8x{}", type.lanes) : deviceTypeName(LaneType(result, type.lanes)),
+                           deviceTypeName(type), is_mask ? bools : expression);
+  loops.needLanes(type.lanes);
+}
+
+class Lanes : public testing::TestWithParam<Machine> {};
+
+std::string laneName(FunctionId id, Width width) {
+  return fmt::format("lanes_{}_{}x{}", functionInfo(id).name, dataTypeName(width.dtype), width.lanes);
+}
 
 TEST_P(Lanes, FunctionsOfLanesEqualThoseOfOneLane) {
   if (!CompiledCode::hasCompiler()) GTEST_SKIP() << "no C compiler";
-  std::vector<std::string> helpers = {"basics_f32x8", "basics_f32x16"};
-  std::string loops;
-  const std::vector<std::string> names = {"a", "b", "c", "d"};
-  for (const FunctionId id : laneFunctions()) {
-    const auto arity = static_cast<size_t>(functionInfo(id).arity);
-    loops += functionLoopText(id, DataType::F32);
-    for (const std::string& helper : functionHelpers(id, DataType::F32)) helpers.push_back(helper);
-    for (const int lanes : {8, 16}) {
-      const LaneType type(DataType::F32, lanes);
-      for (const std::string& helper : functionHelpers(id, type)) helpers.push_back(helper);
-      loops += vectorLoop(fmt::format("lanes_{}_{}", functionInfo(id).name, lanes), lanes, deviceTypeName(type),
-                          deviceTypeName(type), functionCall(id, type, std::span(names).first(arity)));
+  Loops loops;
+  int64_t count = 0;
+  const auto operandsOf = [](FunctionId id, std::vector<std::string> names) {
+    if (functionInfo(id).rule == TypeRule::Choose) names[0] = fmt::format("({} < {})", names[3], names[1]);
+    names.resize(static_cast<size_t>(functionInfo(id).arity));
+    return names;
+  };
+  for (const DataType dtype : {DataType::F32, DataType::F64, DataType::I32, DataType::I64}) {
+    for (const FunctionInfo& info : kFunctions) {
+      if (!hasFunction(info.id, LaneType(dtype, 4))) continue;
+      const std::vector<LaneType> types(4, dtype);
+      loops.need(functionHelpers(info.id, dtype));
+      const auto names = operandsOf(info.id, {"x[i]", "y[i]", "z[i]", "w[i]"});
+      loops.text += loopText(functionLoopName(info.id, dtype), functionTypes(info.id, dtype)->result, types,
+                             functionCall(info.id, dtype, names));
     }
   }
-  const CompiledCode code(helpers, loops, GetParam());
-  const std::vector<float> x = operand(0), y = operand(1), z = operand(2), w = operand(3);
-  const auto n = static_cast<int64_t>(x.size());
-  for (const FunctionId id : laneFunctions()) {
-    std::vector<float> expected(x.size()), got(x.size());
-    code.entry(functionLoopName(id, DataType::F32))(expected.data(), x.data(), y.data(), z.data(), w.data(), n);
-    for (const int lanes : {8, 16}) {
-      code.entry(fmt::format("lanes_{}_{}", functionInfo(id).name, lanes))(got.data(), x.data(), y.data(), z.data(),
-                                                                           w.data(), n);
-      EXPECT_EQ(firstDifference(got, expected), -1) << functionInfo(id).name << " of " << lanes << " lanes";
+  for (const Width width : widthsOf(GetParam())) {
+    const LaneType type(width.dtype, width.lanes);
+    for (const FunctionInfo& info : kFunctions) {
+      if (!hasFunction(info.id, type)) continue;
+      loops.need(functionHelpers(info.id, type));
+      addLanes(loops, laneName(info.id, width), type, functionTypes(info.id, width.dtype)->result,
+               functionCall(info.id, type, operandsOf(info.id, {"a", "b", "c", "d"})));
+      ++count;
     }
   }
-  EXPECT_GE(laneFunctions().size(), 20U);
+  const CompiledCode code(loops.helpers, loops.text, GetParam().flags);
+  for (const Width width : widthsOf(GetParam())) {
+    const Bytes x = operand(width.dtype, 0), y = operand(width.dtype, 1), z = operand(width.dtype, 2),
+                w = operand(width.dtype, 3);
+    const auto n = static_cast<int64_t>(x.size()) / sizeOf(width.dtype);
+    for (const FunctionInfo& info : kFunctions) {
+      if (!hasFunction(info.id, LaneType(width.dtype, width.lanes))) continue;
+      const DataType result = functionTypes(info.id, width.dtype)->result;
+      Bytes expected(static_cast<size_t>(n * sizeOf(result))), got(expected.size());
+      code.entry(functionLoopName(info.id, width.dtype))(expected.data(), x.data(), y.data(), z.data(), w.data(), n);
+      code.entry(laneName(info.id, width))(got.data(), x.data(), y.data(), z.data(), w.data(), n);
+      EXPECT_EQ(firstDifference(got, expected, result), -1) << laneName(info.id, width);
+    }
+  }
+  EXPECT_GE(count, 150);
 }
 
-TEST_P(Lanes, MasksChooseAndHalfTypesConvert) {
+std::string castName(DataType to, Width from) {
+  return fmt::format("{}_from_{}x{}", dataTypeName(to), dataTypeName(from.dtype), from.lanes);
+}
+
+TEST_P(Lanes, ConversionsOfLanesEqualThoseOfOneLane) {
   if (!CompiledCode::hasCompiler()) GTEST_SKIP() << "no C compiler";
-  std::vector<std::string> helpers;
-  std::string loops;
-  const auto need = [&](const std::vector<std::string>& names) {
-    helpers.insert(helpers.end(), names.begin(), names.end());
+  Loops loops;
+  std::vector<Width> widths = widthsOf(GetParam());
+  for (const DataType half : {DataType::F16, DataType::BF16}) {
+    for (const int bytes : {4, 8}) widths.push_back({half, GetParam().vector_bytes / bytes});
+  }
+  std::set<std::string> compiled;  // those of one lane
+  for (const Width from : widths) {
+    for (const DataType to : kAllDataTypes) {
+      const LaneType one = from.dtype;
+      const LaneType type(from.dtype, from.lanes, maskBytes(from.dtype));
+      if (compiled.insert(castName(to, {from.dtype, 1})).second) {
+        loops.need(castHelpers(to, one));
+        loops.text += loopText(castName(to, {from.dtype, 1}), to, std::span(&one, 1), castCall(to, one, "x[i]"));
+      }
+      loops.need(castHelpers(to, type));
+      addLanes(loops, castName(to, from), type, to, castCall(to, type, "a"));
+    }
+  }
+  const CompiledCode code(loops.helpers, loops.text, GetParam().flags);
+  for (const Width from : widths) {
+    const Bytes x = operand(from.dtype, 0);
+    const auto n = static_cast<int64_t>(x.size()) / sizeOf(from.dtype);
+    for (const DataType to : kAllDataTypes) {
+      Bytes expected(static_cast<size_t>(n * sizeOf(to))), got(expected.size());
+      code.entry(castName(to, {from.dtype, 1}))(expected.data(), x.data(), nullptr, nullptr, nullptr, n);
+      code.entry(castName(to, from))(got.data(), x.data(), nullptr, nullptr, nullptr, n);
+      EXPECT_EQ(firstDifference(got, expected, to), -1) << castName(to, from);
+    }
+  }
+}
+
+TEST_P(Lanes, MasksAreBools) {
+  if (!CompiledCode::hasCompiler()) GTEST_SKIP() << "no C compiler";
+  Loops loops;
+  struct Mask {
+    int lanes;
+    int bytes;
   };
-  for (const int lanes : {1, 8, 16}) {
-    const LaneType f32(DataType::F32, lanes), mask(DataType::Bool, lanes);
-    const std::string v = deviceTypeName(f32);
-    need(functionHelpers(FunctionId::where, f32));
-    if (lanes > 1) need({fmt::format("basics_f32x{}", lanes)});
-    const auto call = [](FunctionId id, LaneType type, std::vector<std::string> operands) {
-      return functionCall(id, type, operands);
-    };
-    const std::string condition = call(FunctionId::logical_and, mask,
-                                       {call(FunctionId::lt, f32, {"a", "b"}),
-                                        call(FunctionId::logical_not, mask, {call(FunctionId::ge, f32, {"c", "b"})})});
-    loops +=
-        vectorLoop(fmt::format("where_{}", lanes), lanes, v, v, call(FunctionId::where, f32, {condition, "a", "c"}));
-    for (const DataType half : {DataType::F16, DataType::BF16}) {
-      const LaneType halves(half, lanes);
-      need(castHelpers(half, f32));
-      need(castHelpers(DataType::F32, halves));
-      loops += vectorLoop(fmt::format("to_{}_{}", dataTypeName(half), lanes), lanes, deviceTypeName(halves), v,
-                          castCall(half, f32, "a"));
-      loops += vectorLoop(fmt::format("from_{}_{}", dataTypeName(half), lanes), lanes, v, deviceTypeName(halves),
-                          castCall(DataType::F32, halves, "a"));
+  constexpr Mask masks[] = {{64, 1}, {32, 1}, {16, 1}, {16, 4}, {8, 4}, {8, 8}, {4, 4}, {4, 8}, {2, 8}};
+  constexpr FunctionId ids[] = {
+      FunctionId::eq,          FunctionId::ne,          FunctionId::lt,          FunctionId::le,
+      FunctionId::gt,          FunctionId::ge,          FunctionId::logical_and, FunctionId::logical_or,
+      FunctionId::logical_not, FunctionId::bitwise_xor, FunctionId::maximum,     FunctionId::minimum,
+      FunctionId::fmax,        FunctionId::fmin,        FunctionId::bitwise_not, FunctionId::where,
+      FunctionId::isreal,      FunctionId::isfinite,    FunctionId::isnan,       FunctionId::signbit};
+  const auto nameOf = [](FunctionId id, Mask mask) {
+    return fmt::format("mask_{}_{}_{}", functionInfo(id).name, mask.lanes, mask.bytes);
+  };
+  const auto callOf = [](FunctionId id, LaneType type, std::vector<std::string> names) {
+    names.resize(static_cast<size_t>(functionInfo(id).arity));
+    return functionCall(id, type, names);
+  };
+  for (const FunctionId id : ids) {
+    loops.need(functionHelpers(id, DataType::Bool));
+    const std::vector<LaneType> types(3, DataType::Bool);
+    loops.text += loopText(functionLoopName(id, DataType::Bool), DataType::Bool, types,
+                           callOf(id, DataType::Bool, {"x[i]", "y[i]", "z[i]"}));
+    for (const Mask mask : masks) {
+      const LaneType type(DataType::Bool, mask.lanes, mask.bytes);
+      const std::string name = deviceTypeName(type).substr(3);
+      const auto load = [&](const char* bools) { return fmt::format("-tk_widen_bools_{}({})", name, bools); };
+      loops.need(functionHelpers(id, type));
+      loops.need({"bools_" + name});
+      const std::string bytes = fmt::format("tk_i8x{}", mask.lanes);
+      loops.text += vectorLoop(
+          nameOf(id, mask), mask.lanes, bytes, bytes,
+          fmt::format("tk_narrow_bools_{}({}) & 1", name,
+                      callOf(id, type, {"(" + load("a") + ")", "(" + load("b") + ")", "(" + load("c") + ")"})));
     }
   }
-  const CompiledCode code(helpers, loops, GetParam());
-  const std::vector<float> x = operand(0), y = operand(1), z = operand(2);
-  const auto n = static_cast<int64_t>(x.size());
-  std::vector<uint16_t> bits(0x10000);
-  for (size_t i = 0; i < bits.size(); ++i) bits[i] = static_cast<uint16_t>(i);
-  for (const int lanes : {8, 16}) {
-    std::vector<float> expected(x.size()), got(x.size());
-    code.entry("where_1")(expected.data(), x.data(), y.data(), z.data(), nullptr, n);
-    code.entry(fmt::format("where_{}", lanes))(got.data(), x.data(), y.data(), z.data(), nullptr, n);
-    EXPECT_EQ(firstDifference(got, expected), -1);
-    for (const std::string half : {"f16", "bf16"}) {
-      std::vector<uint16_t> expected_halves(x.size()), got_halves(x.size());
-      code.entry(fmt::format("to_{}_1", half))(expected_halves.data(), x.data(), nullptr, nullptr, nullptr, n);
-      code.entry(fmt::format("to_{}_{}", half, lanes))(got_halves.data(), x.data(), nullptr, nullptr, nullptr, n);
-      EXPECT_EQ(firstDifference(got_halves, expected_halves), -1) << half << lanes;
-      std::vector<float> expected_floats(bits.size()), got_floats(bits.size());
-      code.entry(fmt::format("from_{}_1", half))(expected_floats.data(), bits.data(), nullptr, nullptr, nullptr,
-                                                 0x10000);
-      code.entry(fmt::format("from_{}_{}", half, lanes))(got_floats.data(), bits.data(), nullptr, nullptr, nullptr,
-                                                         0x10000);
-      EXPECT_EQ(firstDifference(got_floats, expected_floats), -1) << half << lanes;
+  const CompiledCode code(loops.helpers, loops.text, GetParam().flags);
+  Bytes x(1024), y(1024), z(1024);
+  for (size_t i = 0; i < x.size(); ++i) {
+    x[i] = std::byte(i & 1);
+    y[i] = std::byte(i >> 1 & 1);
+    z[i] = std::byte((i * 7 + i / 9) & 1);
+  }
+  for (const FunctionId id : ids) {
+    Bytes expected(x.size()), got(x.size());
+    code.entry(functionLoopName(id, DataType::Bool))(expected.data(), x.data(), y.data(), z.data(), nullptr, 1024);
+    for (const Mask mask : masks) {
+      code.entry(nameOf(id, mask))(got.data(), x.data(), y.data(), z.data(), nullptr, 1024);
+      EXPECT_EQ(firstDifference(got, expected, DataType::Bool), -1) << nameOf(id, mask);
     }
   }
+}
+
+std::string machineName(const testing::TestParamInfo<Machine>& machine) {
+  return fmt::format("VectorsOf{}Bytes", machine.param.vector_bytes);
 }
 
 // What the machine has, and less: there is a way without each instruction.
-INSTANTIATE_TEST_SUITE_P(Machines, Lanes, testing::Values("-Wno-psabi -O2", "-Wno-psabi -O2 -mno-avx512f"),
-                         [](const auto& machine) { return machine.index == 0 ? "Native" : "WithoutAvx512"; });
+INSTANTIATE_TEST_SUITE_P(Machines, Lanes,
+                         testing::Values(Machine{"-Wno-psabi", 64}, Machine{"-Wno-psabi -mno-avx512f -O1", 32},
+                                         Machine{"-Wno-psabi -mno-avx -O1", 16}),
+                         machineName);
 
 }  // namespace
 }  // namespace tokamak::test

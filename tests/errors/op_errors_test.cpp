@@ -18,7 +18,7 @@ struct Row {
 
 constexpr const char* kInputs =
     "T0: f32[4, 8], T1: f32[8], T2: f32[1, 8], T3: f32[2, 2, 2], T4: f64[3, 8], T5: f32[3, 5], T6: f32[3, 8], T7: "
-    "f32[3, 3], T8: f32[]";
+    "f32[3, 3], T8: f32[], T10: bf16[8, 8]";
 
 constexpr Row kRows[] = {
     {"broadcast(T0, flags=[true, false])", "broadcast: flags keep 1 axes, but T0: f32[4, 8] has 2"},
@@ -30,6 +30,10 @@ constexpr Row kRows[] = {
     {"linear(T0, T4)", "linear: operands must have one type other than bool"},
     {"linear(T0, T5)", "linear: the inner sizes of T0: f32[4, 8] and T5: f32[3, 5] differ: 8 and 5"},
     {"linear(T0, T6, T7)", "linear: the bias must have 1 axes, got T7: f32[3, 3]"},
+    {"linear(T10, T10, dtype=f64)", "linear: products of bf16 cannot give f64; they give bf16 or f32"},
+    {"matmul(T10, T10, dtype=f16)", "matmul: products of bf16 cannot give f16; they give bf16 or f32"},
+    {"matmul(T0, T1, dtype=f64)", "matmul: products of f32 cannot give f64; they give f32"},
+    {"matmul(T10, T10, dtype=1)", "matmul: the argument 'dtype' is an integer; expected a type"},
     {"matmul(T0, T8)", "matmul: operands must have at least one axis"},
     {"matmul(T0, T4)", "matmul: operands must have one type other than bool"},
     {"matmul(T0, T5)", "matmul: the inner sizes of T0: f32[4, 8] and T5: f32[3, 5] differ: 8 and 3"},

@@ -1,4 +1,6 @@
 // Messages of statements, units, plans and the reference, on programs made by hand that no verifier has seen.
+#include <limits>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -63,6 +65,25 @@ TEST_F(StatementError, OfALoopWithoutAStep) {
   EXPECT_EQ(message(), "FOR i: the step is 0; it must be positive");
 }
 
+TEST_F(StatementError, OfALoopWithTooManyIterations) {
+  Scalar* zero = program_.constant(0);
+  Scalar* one = program_.constant(1);
+  ForLoop inner{program_.symbol("j"), zero, program_.constant(1000), one, nullptr, {}};
+  ForLoop outer{program_.symbol("i"), zero, program_.constant(70), one, nullptr, {}};
+  outer.body.exprs.push_back(program_.appendOp(std::move(inner)));
+  add(std::move(outer));
+  EXPECT_EQ(message(),
+            "loop over j: 1000 iterations in each of 70 of the loops around it; at most 65536 in all are legal; split "
+            "the axis so that each takes more, or raise the limit (most_iterations, --most-iterations)");
+}
+
+TEST_F(StatementError, OfALoopFromOneEndOfTheIntegersToTheOther) {
+  Scalar* least = program_.constant(std::numeric_limits<int64_t>::min());
+  Scalar* most = program_.constant(std::numeric_limits<int64_t>::max());
+  add(ForLoop{program_.symbol("i"), least, most, program_.constant(1), nullptr, {}});
+  EXPECT_THAT(message(), HasSubstr("loop over i: 9223372036854775807 iterations; at most 65536"));
+}
+
 TEST_F(StatementError, OfAPredicateWithoutAValue) {
   add(IfThenElse{program_.symbol("p", DataType::Bool), {}, {}});
   EXPECT_EQ(message(), "IF: the predicate p is not known");
@@ -86,9 +107,14 @@ TEST_F(StatementError, OfAResultPreallocatedInAnotherSize) {
   EXPECT_THAT(message(), HasSubstr("the preallocated result has sizes [3], but the op gives [4]"));
 }
 
-TEST_F(StatementError, OfAKernelWithoutACompiler) {
-  add(LaunchKernel{});
-  EXPECT_EQ(message(), "LaunchKernel: there is no compiler for kernels here");
+TEST_F(StatementError, OfAKernelThatTheProgramLacks) {
+  add(LaunchKernel{.kernel = 3});
+  EXPECT_EQ(message(), "LaunchKernel: the program has no Kernel3");
+}
+
+TEST_F(StatementError, OfTwoKernelsOfOneNumber) {
+  program_.addKernel(3, nullptr);
+  EXPECT_EQ(errorOf([&] { program_.addKernel(3, nullptr); }).message(), "there is a Kernel3 already");
 }
 
 TEST_F(StatementError, OfUnitsThatDoNotFitTheirPost) {
@@ -133,8 +159,7 @@ TEST_F(StatementError, OfCommunicationsWithoutACommunicator) {
   list.steps[0].kind = StepKind::Post;
   list.steps[0].event = 0;
   list.steps[0].text = "T1 = Communication(T0)";
-  const std::shared_ptr<Stream> home = device.createStream();
-  EXPECT_EQ(errorOf([&] { Plan(device, list, {}, {}, home); }).message(),
+  EXPECT_EQ(errorOf([&] { Plan(device, list, {}); }).message(),
             "plan: T1 = Communication(T0) cannot be replayed without a communicator");
 }
 

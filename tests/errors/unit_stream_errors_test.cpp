@@ -34,7 +34,11 @@ TEST(UnitStreamErrors, ATensorThatWouldBeCutAlongTwoAxes) {
 TEST(UnitStreamErrors, ATensorThatIsReadWholeThroughABroadcastAxis) {
   EXPECT_THAT(refusal("T1 = neg(T0) T2 = sum(T1, axes=[0]) T3 = broadcast(T2, flags=[true, false]) T4 = sub(T1, T3)",
                       "T4", stream("T4", 0)),
-              HasSubstr("sub reads T3: f32[1, n] with a broadcast axis along the loop"));
+              HasSubstr("is read whole by sum and in slices by others"));
+  EXPECT_THAT(refusal("T1 = sum(T0, axes=[0]) T2 = expand(broadcast(T1, flags=[true, false]), shape=[n, n]) T3 = "
+                      "sub(T0, T2)",
+                      "T3", stream("T3", 0)),
+              HasSubstr("with an expanded axis along the loop; stream its ops one by one"));
   // The same where each is an output of its own.
   const std::string ops = "T1 = neg(T0) T2 = sum(T1, axes=[0]) T3 = broadcast(T2, flags=[true, false])";
   EXPECT_THAT(refusal(ops, "(T1, T3)", stream("T1", 0) + stream("T3", 0)),

@@ -23,6 +23,7 @@
 #include "kernel/index_type.h"
 #include "lower/lower_kernel.h"
 #include "oracle/index.h"
+#include "oracle/reference.h"
 #include "runtime/compile/kernel_compiler.h"
 #include "runtime/compile/nvrtc.h"
 #include "schedule/commands.h"
@@ -241,10 +242,7 @@ struct ChunkCase {
     const KernelLaunch::Result result = launch.run(prepared.kernel, prepared.bindings, {.seed = 1});
     const std::string kernel = kir::printKernel(prepared.kernel);
     if (!result.findings.empty()) return Problem{"finding", result.findings[0] + "\n" + kernel};
-    const std::vector<oracle::Input> oracle_inputs = toOracle(inputs);
-    auto problem =
-        compareOutputs(result.outputs, oracle::evaluate(*fusion, oracle_inputs),
-                       oracle::evaluate(*fusion, oracle_inputs, {.mode = oracle::Mode::Typed, .bindings = {}}));
+    auto problem = compareOutputs(result.outputs, oracle::Reference(*fusion, toOracle(inputs)));
     if (problem) problem->text += "\n" + kernel;
     return problem;
   }

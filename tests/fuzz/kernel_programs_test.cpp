@@ -1,9 +1,5 @@
 // Random programs as kernels: the interpreter agrees with the reference and finds nothing wrong.
-#include <algorithm>
-#include <bit>
 #include <iostream>
-#include <numeric>
-#include <random>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,7 +16,6 @@
 #include "ir/text/fusion_printer.h"
 #include "kernel/bind_kernel.h"
 #include "kernel/index_type.h"
-#include "runtime/compile/kernel_compiler.h"
 #include "runtime/compile/nvrtc.h"
 #include "runtime/cuda/find_cuda.h"
 
@@ -68,74 +63,6 @@ void expectKernelsAgree(const std::function<KernelWay(uint64_t seed)>& wayOf) {
 
 // TOKAMAK_FUZZ_PROGRAMS raises the number for longer runs (TOKAMAK_KERNEL_PROGRAMS that of kernels only); TOKAMAK_FUZZ_SEED is the first seed.
 TEST(KernelPrograms, InterpretedKernelsAgreeWithTheReference) { expectKernelsAgree(cpuWay); }
-
-// What C compilers make of random kernels, written with vectors.
-class CompiledKernels {
- public:
-  void run(const PreparedKernel& prepared, std::span<const KernelBuffer> buffers, int lanes) {
-    const KernelSource source = kernelSource(prepared.kernel, Dialect::C, DataType::I64, lanes);
-    const auto object = compiler_.compile(compilationUnit({&source, 1}, Dialect::C));
-    using Entry = void (*)(void* const* buffers, const int64_t* symbols, int64_t first_block, int64_t last_block);
-    const auto entry = reinterpret_cast<Entry>(object->symbol(source.entry.c_str()));
-    std::vector<void*> addresses;
-    for (const KernelBuffer& buffer : buffers) addresses.push_back(buffer.address);
-    std::vector<int64_t> symbols;
-    for (const Scalar* symbol : prepared.kernel.symbols) {
-      const ScalarValue& value = prepared.bindings.at(symbol);
-      symbols.push_back(isFloatingType(symbol->dtype()) ? std::bit_cast<int64_t>(asDouble(value)) : asInt(value));
-    }
-    const kir::Workspace workspace = kir::workspaceOf(prepared.kernel, prepared.bindings);
-    std::vector<uint64_t> memory(static_cast<size_t>(workspace.bytes) / sizeof(uint64_t) + 1);
-    addresses.push_back(memory.data());
-    std::vector<int64_t> blocks(static_cast<size_t>(kir::launchSize(prepared.kernel, prepared.bindings).blocks));
-    std::iota(blocks.begin(), blocks.end(), 0);
-    // Any of those that share a reduction may be the last.
-    if (workspace.bytes > 0) std::ranges::shuffle(blocks, random_);
-    for (const int64_t block : blocks) entry(addresses.data(), symbols.data(), block, block + 1);
-  }
-
- private:
-  KernelCompiler compiler_;
-  std::mt19937_64 random_{1};
-};
-
-// Most random kernels have integers, or move data only: those that are written with vectors are compiled, and those in which blocks share a reduction.
-TEST(KernelPrograms, CompiledKernelsAgreeWithTheReference) {
-  CompiledKernels kernels;
-  const uint64_t first = fromEnvironment("TOKAMAK_FUZZ_SEED", 1);
-  const uint64_t count = fromEnvironment("TOKAMAK_COMPILED_PROGRAMS", 150);
-  KernelTally tally;
-  int64_t compiled = 0;
-  int64_t together = 0;
-  for (uint64_t seed = first; seed < first + count; ++seed) {
-    const Program program = drawProgram(seed, {.max_ops = 12, .max_elements = 4096});
-    const int lanes = seed % 4 == 0 ? 8 : 16;
-    bool has_vectors = false;
-    bool has_blocks_together = false;
-    KernelWay way = wideCpuWay(seed);
-    way.on_kernel = [&](const PreparedKernel& prepared) {
-      const KernelSource source = kernelSource(prepared.kernel, Dialect::C, DataType::I64, lanes);
-      has_blocks_together = kir::gridCombineOf(prepared.kernel) != nullptr;
-      has_vectors = std::ranges::any_of(source.helpers, [](const std::string& helper) {
-        return helper.find("f32x") != std::string::npos || helper.starts_with("turn");
-      });
-    };
-    auto problem = problemOf(program, way, tally);
-    together += has_blocks_together ? 1 : 0;
-    if (!problem && (has_vectors || has_blocks_together)) {
-      way.run_elsewhere = [&](const PreparedKernel& prepared, std::span<const KernelBuffer> buffers) {
-        kernels.run(prepared, buffers, lanes);
-      };
-      problem = problemOf(program, way, tally);
-      ++compiled;
-    }
-    ASSERT_FALSE(problem.has_value()) << "seed " << seed << ": " << problem->kind << "\n" << problem->text;
-  }
-  std::cout << count << " programs, " << compiled << " compiled, " << together
-            << " of them with blocks that share a reduction\n";
-  EXPECT_GT(40 * compiled, static_cast<int64_t>(count));
-  EXPECT_GT(together, 0);
-}
 
 TEST(KernelPrograms, InterpretedKernelsForGpusAgreeWithTheReference) {
   expectKernelsAgree([](uint64_t seed) { return cudaWay(seed); });

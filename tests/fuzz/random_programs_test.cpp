@@ -13,7 +13,7 @@
 #include "generator/environment.h"
 #include "generator/minimise.h"
 #include "ir/fields.h"
-#include "oracle/compare.h"
+#include "oracle/reference.h"
 
 namespace tokamak {
 namespace {
@@ -89,14 +89,12 @@ TEST(RandomPrograms, TypedEvaluationLiesWithinTheBounds) {
     const Program program = drawProgram(seed);
     SCOPED_TRACE(toString(program));
     const auto fusion = build(program);
-    const auto inputs = toOracle(drawData(program, seed));
-    const oracle::Evaluation expected = oracle::evaluate(*fusion, inputs);
-    const oracle::Evaluation typed = oracle::evaluate(*fusion, inputs, {.mode = oracle::Mode::Typed, .bindings = {}});
-    for (size_t i = 0; i < expected.outputs.size(); ++i) {
-      const std::vector<std::byte> bytes = oracle::store(typed.outputs[i]);
-      const oracle::Comparison comparison = oracle::compare(
-          {.dtype = typed.outputs[i].dtype, .sizes = typed.outputs[i].sizes, .strides = {}, .data = bytes.data()},
-          expected.outputs[i], &typed.outputs[i]);
+    const oracle::Reference reference(*fusion, toOracle(drawData(program, seed)));
+    for (size_t i = 0; i < fusion->outputs().size(); ++i) {
+      const oracle::OracleTensor& typed = reference.typed(0).outputs[i];
+      const std::vector<std::byte> bytes = oracle::store(typed);
+      const oracle::Comparison comparison =
+          reference.compare(i, {.dtype = typed.dtype, .sizes = typed.sizes, .strides = {}, .data = bytes.data()});
       ASSERT_TRUE(comparison.isOk()) << "output " << i << ": " << toString(comparison);
     }
   }

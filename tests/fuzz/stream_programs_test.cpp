@@ -63,6 +63,14 @@ TEST(StreamPrograms, OfKernelsForGpusGiveTheReferencesResults) {
            {.place = {&device, device.createStream()}, .runs_direct = false, .runs_unstreamed = false});
 }
 
+// Deep and wide programs: what `compile` makes, and the interpreter runs. TOKAMAK_GPU_PROGRAMS raises the number.
+TEST(StreamPrograms, OfManyOpsAsKernelsForGpusGiveTheReferencesResults) {
+  CpuDevice device({.threads = 2, .poisons_memory = true, .runner = KernelRunner::Interpreted});
+  runSeeds(kFirstStreamSeed + 5000000, fromEnvironment("TOKAMAK_GPU_PROGRAMS", 25),
+           {.program = {.max_ops = 60, .max_elements = 1024}, .grouping = Grouping::Fused, .target = hopperTarget()},
+           {.place = {&device, device.createStream()}, .replays = 1, .runs_direct = false, .runs_unstreamed = false});
+}
+
 TEST(StreamPrograms, GiveTheSameBitsAHundredTimes) {
   runSeeds(kFirstStreamSeed + 1000000, kStreamPrograms, {.program = {.max_ops = 8, .max_elements = 64}},
            {.replays = 100, .runs_direct = false, .runs_unstreamed = false});

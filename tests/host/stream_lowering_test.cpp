@@ -33,7 +33,7 @@ std::unique_ptr<Fusion> chainOfSets(const std::vector<bool>& streamed) {
 }
 
 std::string lowered(const Fusion& fusion, StreamSync sync) {
-  const auto program = makeHostProgram(fusion, Grouping::Single);
+  const auto program = makeHostProgram(fusion, {.grouping = Grouping::Single});
   lowerStreams(*program, sync);
   return printHostProgram(*program);
 }

@@ -135,9 +135,7 @@ TEST(CompileCost, OfAThousandOpsIsSmall) {
 }
 
 TEST(CompileCost, KernelsHaveAtMostTwoThousandOps) {
-  const auto kernels = [](int64_t ops) {
-    return makeHostProgram(*fusionOf(chain(ops)), Grouping::Fused)->topLevel().exprs.size();
-  };
+  const auto kernels = [](int64_t ops) { return makeHostProgram(*fusionOf(chain(ops)))->topLevel().exprs.size(); };
   EXPECT_EQ(kernels(2000), 1U);
   EXPECT_EQ(kernels(2001), 2U);
   EXPECT_EQ(kernels(5000), 3U);

@@ -1,6 +1,8 @@
-// Programs whose kernels C compilers have translated wrongly, or not at all (codegen/compiler_faults.h, flags of runtime/compile/c_compiler_probe.cpp).
+// Programs whose kernels C compilers have translated wrongly, or not at all, while they vectorised and peeled loops (flags of runtime/compile/c_compiler_probe.cpp).
+#include <chrono>
 #include <string>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "host/sanitized_share.h"
@@ -63,6 +65,25 @@ fusion f(T0: f32[32, 2]) -> (T2, T4, T5, T7, T8) {
   T7 = broadcast(T6, flags=[false, true])
   T8 = maximum(T1, T3)
 })");
+}
+
+// gcc 12 at -O3 added other elements: the loop over columns was peeled and its rest vectorised.
+TEST(CompilerFaults, SumsOverMiddleAxes) {
+  for (const char* dtype : {"i32", "i64", "bool", "f64"}) {
+    for (const auto& [n, c] : {std::pair<int64_t, int64_t>{35, 5}, {33, 3}, {64, 7}, {40, 9}})
+      expectAsOracle(fmt::format("fusion f(T0: {}[a, n, c]) -> T1 {{ T1 = sum(T0, axes=[1]) }}", dtype),
+                     {{"a", 7}, {"n", n}, {"c", c}});
+  }
+}
+
+// gcc 12 at -O3 took 70 s for them.
+TEST(CompilerFaults, MaximaOverFewElements) {
+  const auto begin = std::chrono::steady_clock::now();
+  for (const int64_t m : {4, 8, 12}) {
+    expectAsOracle("fusion f(T0: f64[n, m]) -> T2 { T1 = max(T0, axes=[-1], keepdim=true) T2 = ge(T1, T0) }",
+                   {{"n", 5}, {"m", m}});
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
 }
 
 // 0.0 + c * -1.0 became -c.

@@ -76,7 +76,7 @@ TEST_P(GivenOutputs, AreWrittenAndGivenBack) {
   const auto reference = oracleInputsOf(inputs);
   for (const Mode mode : {Mode::Plan, Mode::Direct}) {
     // As written, so that the op itself meets known and unknown outputs; and as lowered.
-    HostIrEvaluator plain(makeHostProgram(*fusion, Grouping::Single), bench.device, {.mode = mode});
+    HostIrEvaluator plain(makeHostProgram(*fusion, {.grouping = Grouping::Single}), bench.device, {.mode = mode});
     HostIrEvaluator lowered(lowerToHostProgram(*fusion, {.grouping = Grouping::Single}), bench.device, {.mode = mode});
     for (HostIrEvaluator* evaluator : {&plain, &lowered}) {
       for (const Layout& layout : kLayouts) {

@@ -116,6 +116,17 @@ const UpdateCase kUpdateCases[] = {
     {"repeated_itself",
      "(T0: f32[A, B], T1: f32[B]) -> (T3, T4 aliases T1) { T2 = broadcast(T1, flags=[true, false]) T3 = add(T0, T2) T4 "
      "= mul(T1, 2.0) }"},
+    {"through_a_reshape",
+     "(T0: f32[A, B]) -> (T3 aliases T0) { T1 = reshape(T0, shape=[A * B]) T2 = add(T1, 1.0) T3 = reshape(T2, "
+     "shape=[A, B]) }",
+     1},
+    {"through_a_split_of_an_axis",
+     "(T0: f32[A, B], T1: f32[B]) -> (T6 aliases T0, T7) { T2 = reshape(T0, shape=[2, 5, B]) T3 = broadcast(T1, "
+     "flags=[true, true, false]) T4 = add(T2, T3) T5 = reshape(T4, shape=[A, B]) T6 = mul(T5, T0) T7 = neg(T6) }",
+     1},
+    {"through_another_shape_that_repeats",
+     "(T0: f32[A, 1]) -> (T3, T4 aliases T0) { T1 = reshape(T0, shape=[1, A]) T3 = add(T0, T1) T4 = "
+     "reshape(add(T1, 1.0), shape=[A, 1]) }"},
     {"read_later_in_the_kernel",
      "(T0: f32[A], T1: f32[A]) -> (T2 aliases T0, T3 aliases T1) { T2 = add(T1, 1.0) T3 = mul(T0, 2.0) }"},
     {"read_elsewhere",
@@ -250,6 +261,9 @@ class RandomUpdates {
       case 5:
       case 6: return fmt::format("sub(mul(T{}, 0.25), T{})", a, b);
       case 7: return fmt::format("where(gt(T{}, 0.0), T{}, exp(T{}))", a, b, below(number));
+      case 8:
+        return fmt::format(
+            "reshape(sub(mul(reshape(T{}, shape=[B * B]), 0.5), reshape(T{}, shape=[B * B])), shape=[B, B])", a, b);
       default: return fmt::format("set(T{})", a);
     }
   }

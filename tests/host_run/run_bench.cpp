@@ -89,7 +89,10 @@ std::vector<RunValue> RunBench::inputsOf(const Fusion& fusion, const Sizes& size
   for (Val* input : fusion.inputs()) {
     const TensorView* tensor = asTensor(input);
     TK_REQUIRE(tensor != nullptr, Usage, "inputsOf: {} has a scalar among its inputs", fusion.name());
-    values.emplace_back(random(tensor->dtype(), sizesOf(*tensor, bindings), seed++));
+    const std::vector<int64_t> extents = sizesOf(*tensor, bindings);
+    std::vector<int64_t> strides;
+    if (tensor->domain().stride_order) strides = freshStrides(*tensor, extents);
+    values.emplace_back(random(tensor->dtype(), extents, seed++, std::move(strides)));
   }
   return values;
 }

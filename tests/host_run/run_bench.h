@@ -32,7 +32,7 @@ class RunBench {
   Tensor numbers(DataType dtype, std::vector<int64_t> sizes, const std::vector<double>& elements);
   /// The same with elements from a seed: multiples of 1/64 between -4 and 4 for floating types, -8 to 8 for integers.
   Tensor random(DataType dtype, std::vector<int64_t> sizes, uint64_t seed, std::vector<int64_t> strides = {});
-  /// One random tensor for each tensor that the fusion takes, dense. Extents are the text's defaults but for `sizes`.
+  /// One random tensor for each tensor that the fusion takes, dense in its stride order. Extents are the text's defaults but for `sizes`.
   std::vector<RunValue> inputsOf(const Fusion& fusion, const Sizes& sizes = {}, uint64_t seed = 1);
 };
 

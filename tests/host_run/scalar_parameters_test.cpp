@@ -12,7 +12,7 @@
 namespace tokamak {
 namespace {
 
-MultiDeviceExecutor executorOf(const Fusion& fusion, RunBench& bench, Mode mode = Mode::Plan) {
+MultiDeviceExecutor parameterExecutorOf(const Fusion& fusion, RunBench& bench, Mode mode = Mode::Plan) {
   return MultiDeviceExecutor(fusion, bench.device,
                              {.lowering = {.grouping = Grouping::Single}, .evaluator = {.mode = mode}});
 }
@@ -29,7 +29,7 @@ const char* const kStreamed =
 TEST(ScalarParameters, AnotherValueRunsTheSamePlan) {
   RunBench bench;
   const auto fusion = fusionOf(kStreamed);
-  MultiDeviceExecutor executor = executorOf(*fusion, bench);
+  MultiDeviceExecutor executor = parameterExecutorOf(*fusion, bench);
   const std::vector<RunValue> tensors = {bench.random(DataType::F32, {37, 64}, 1)};
   const Plan* plan = nullptr;
   // Calls are in flight together, each with its own values.
@@ -73,13 +73,13 @@ TEST(ScalarParameters, GiveTheBitsOfDirectRuns) {
   for (const Case& it : cases) {
     RunBench bench;
     const auto fusion = fusionOf(it.fusion);
-    MultiDeviceExecutor planned = executorOf(*fusion, bench);
+    MultiDeviceExecutor planned = parameterExecutorOf(*fusion, bench);
     const Plan* plan = nullptr;
     for (const ScalarValue& value : it.values) {
       const std::vector<RunValue> values = {value};
       EXPECT_TRUE(plan == nullptr || plan == &planned.planFor(values)) << it.fusion;
       plan = &planned.planFor(values);
-      MultiDeviceExecutor direct = executorOf(*fusion, bench, Mode::Direct);
+      MultiDeviceExecutor direct = parameterExecutorOf(*fusion, bench, Mode::Direct);
       EXPECT_EQ(bytesOf(planned.runWithInput(values).at(0)), bytesOf(direct.runWithInput(values).at(0)))
           << it.fusion << " value " << asDouble(value);
     }
@@ -90,7 +90,7 @@ TEST(ScalarParameters, OfAPadDoNotMakePlansAndItsWidthsDo) {
   RunBench bench;
   const auto fusion =
       fusionOf("fusion f(T0: f32[i0], v: f32, w: i64) -> T1 { T1 = pad(T0, widths=[w, 1], value=v) } sizes { i0 = 5 }");
-  MultiDeviceExecutor executor = executorOf(*fusion, bench);
+  MultiDeviceExecutor executor = parameterExecutorOf(*fusion, bench);
   const std::vector<RunValue> tensors = {bench.random(DataType::F32, {5}, 1)};
   const auto check = [&](double value, int64_t width) -> const Plan* {
     const auto values = withScalars(tensors, {value, width});
@@ -107,7 +107,7 @@ TEST(ScalarParameters, OfAPadDoNotMakePlansAndItsWidthsDo) {
 TEST(ScalarParameters, ThatAlsoSteerAnExtentMakePlans) {
   RunBench bench;
   const auto fusion = fusionOf("fusion f(n: i64) -> T0 { T0 = full(shape=[n], value=n, dtype=i64) }");
-  MultiDeviceExecutor executor = executorOf(*fusion, bench);
+  MultiDeviceExecutor executor = parameterExecutorOf(*fusion, bench);
   for (const int64_t n : {3, 5}) {
     const std::vector<RunValue> values = {ScalarValue{n}};
     EXPECT_EQ(numbersOf(executor.runWithInput(values).at(0)),
@@ -130,7 +130,7 @@ TEST(ScalarParameters, ThatAreMissingAreNamedThoughAPlanIsThere) {
 TEST(ScalarParameters, OfTheHotEntryTakeNothingFromTheHeap) {
   RunBench bench;
   const auto fusion = fusionOf(kStreamed);
-  MultiDeviceExecutor executor = executorOf(*fusion, bench);
+  MultiDeviceExecutor executor = parameterExecutorOf(*fusion, bench);
   const std::vector<Tensor> inputs = {bench.random(DataType::F32, {37, 64}, 1)};
   std::vector<Tensor> outputs = {bench.empty(DataType::F32, {37, 64})};
   std::array<ScalarValue, 2> scalars = {0.0, 0.0};

@@ -18,8 +18,10 @@ std::string loweredTopLevel(HostIrContainer& program, StreamSync sync) {
 
 TEST_P(StreamLoops, HaveThisTopLevel) {
   const auto fusion = fusionOf(GetParam().fusion);
-  EXPECT_EQ(loweredTopLevel(*makeHostProgram(*fusion, Grouping::Single), StreamSync::Hoisted), GetParam().hoisted);
-  EXPECT_EQ(loweredTopLevel(*makeHostProgram(*fusion, Grouping::Single), StreamSync::InLoop), GetParam().in_loop);
+  EXPECT_EQ(loweredTopLevel(*makeHostProgram(*fusion, {.grouping = Grouping::Single}), StreamSync::Hoisted),
+            GetParam().hoisted);
+  EXPECT_EQ(loweredTopLevel(*makeHostProgram(*fusion, {.grouping = Grouping::Single}), StreamSync::InLoop),
+            GetParam().in_loop);
   EXPECT_EQ(loweredTopLevel(*hostProgramOf(GetParam().program), StreamSync::Hoisted), GetParam().hoisted);
   EXPECT_EQ(loweredTopLevel(*hostProgramOf(GetParam().program), StreamSync::InLoop), GetParam().in_loop);
 }

@@ -29,7 +29,13 @@ const Refusal kRefusals[] = {
      "parallelize(T1, axis=1, type=Stream) }",
      "host program: Stream on axis 1 (rStream{( ceilDiv(i2, 4) )}) of T1: it is a reduction axis; its iterations would "
      "all write the same elements"},
-    {"input", "fusion f(T0: f32[i0, i2]) -> T1 { T1 = set(T0) } schedule { parallelize(T0, axis=0, type=Stream) }",
+    {"input_that_is_summed",
+     "fusion f(T0: f32[i0, i2]) -> T1 { T1 = sum(T0, axes=[0]) } schedule { parallelize(T0, axis=0, type=Stream) }",
+     "host program: Stream on axis 0 (iStream{i0}) of T0: it is an input, and no stream loop runs along this axis of "
+     "it; mark the output that reads it"},
+    {"input_that_is_shifted",
+     "fusion f(T0: f32[i0, i2]) -> T1 { T1 = slice(T0, axis=0, start=1) } schedule { parallelize(T0, axis=0, "
+     "type=Stream) }",
      "host program: Stream on axis 0 (iStream{i0}) of T0: it is an input, and no stream loop runs along this axis of "
      "it; mark the output that reads it"},
     {"input_of_another_axis",

@@ -459,7 +459,31 @@ StartCoalescing
 Kernel0{
 }
 )",
-     "a:4:1: kernels have no text form in a host program yet"},
+     "a:5:1: unexpected '}'; expected 'kernel'"},
+    {"AKernelOfAFusion", R"(%HostIrContainer { () -> () :
+} // %HostIrContainer
+HostUnit0{
+  %Fusion f { () -> () :
+  } // %Fusion
+  Kernel0{
+  }
+}
+)",
+     "a:6:3: a fusion has no section Kernel0"},
+    {"TwoKernelsOfANumber", R"(%HostIrContainer { () -> () :
+} // %HostIrContainer
+Kernel0{
+  kernel k(T0: f32[4:1]) -> T1: f32[4:1] {
+    T1[0] = T0[0]
+  }
+}
+Kernel00{
+  kernel k(T0: f32[4:1]) -> T1: f32[4:1] {
+    T1[0] = T0[0]
+  }
+}
+)",
+     "a:8:1: there is a Kernel0 already"},
     {"TwoSectionsOfAName", R"(%HostIrContainer { (T0_g_float[iS0{i0}]) -> () :
 
 } // %HostIrContainer

@@ -323,6 +323,32 @@ TEST(HostTextRoundTrip, StructuredMathOps) {
 )");
 }
 
+TEST(HostTextRoundTrip, BordersAndProductsOfHalvesThatGiveSingles) {
+  Builder b;
+  TensorView* x = b.input({b.n, b.m}, DataType::BF16);
+  TensorView* w = b.input({b.m, b.number(4)}, DataType::BF16);
+  TensorView* weight = b.input({b.number(8), b.m}, DataType::BF16);
+  b.define("segment_set", {operand(x)});
+  b.define("matmul", {{FieldRole::Operand, "a", static_cast<Val*>(x)},
+                      {FieldRole::Operand, "b", static_cast<Val*>(w)},
+                      named("dtype", DataType::F32)});
+  b.define("linear",
+           {operand(x), {FieldRole::Operand, "weight", static_cast<Val*>(weight)}, named("dtype", DataType::F32)});
+  expectRoundTrip(
+      b.program,
+      R"(%HostIrContainer { (T0_g___bfloat[iS0{i0}, iS1{i2}], T1_g___bfloat[iS2{i2}, iS3{4}], T2_g___bfloat[iS4{8}, iS5{i2}]) -> () :
+  T3_g___bfloat[iS6{i0}, iS7{i2}]
+     = SegmenterSet( T0_g___bfloat[iS0{i0}, iS1{i2}] )
+  T4_g_float[iS8{i0}, iS9{4}, rS10{i2}]
+     = matmul(T0_g___bfloat[iS0{i0}, iS1{i2}],
+              T1_g___bfloat[iS2{i2}, iS3{4}])
+  T5_g_float[iS11{i0}, iS12{8}, rS13{i2}]
+     = linear(T0_g___bfloat[iS0{i0}, iS1{i2}],
+              T2_g___bfloat[iS4{8}, iS5{i2}]    )
+} // %HostIrContainer
+)");
+}
+
 TEST(HostTextRoundTrip, ConstantsOfEveryType) {
   Builder b;
   TensorView* x = b.input({b.n});

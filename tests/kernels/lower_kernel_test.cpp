@@ -371,7 +371,7 @@ TEST(KernelWork, NeedsBlocksOfOneThread) {
   const auto fusion =
       parseScheduled(std::string(kTwoOps) +
                      "schedule { split(T2, axis=1, factor=4) parallelize(T2, axis=2, type=TIDx) inline_most() }");
-  const auto program = makeHostProgram(*fusion, Grouping::Fused);
+  const auto program = makeHostProgram(*fusion);
   const OperandDesc desc{DataType::F32, {3, 8}, {8, 1}, 64};
   const Expr& expr = *program->topLevel().exprs.at(0);
   const std::vector<OperandDesc> operands = {desc, desc};

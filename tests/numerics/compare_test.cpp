@@ -1,8 +1,10 @@
 #include "oracle/compare.h"
 
 #include <cmath>
+#include <functional>
 #include <limits>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -124,34 +126,72 @@ TEST(Compare, RefusesAnotherShapeOrType) {
                Error);
 }
 
-TEST(Compare, TheMeanErrorMustBeNearThatOfTheTypedReference) {
-  const int64_t n = 256;
-  std::vector<Element> expected;
-  std::vector<double> near;
-  std::vector<double> far;
-  std::vector<double> shifted;
-  std::vector<double> scattered;
-  for (int64_t i = 0; i < n; ++i) {
-    const double x = 0.5 + static_cast<double>(i) / 1000;  // far below the scale of 100
-    expected.push_back({.number = x, .bound = 1e-3});
-    near.push_back(x);
-    far.push_back(x + 9e-4);
-    shifted.push_back(x + 9e-5);
-    scattered.push_back(x + (i % 2 == 0 ? 9e-5 : 0));
-  }
-  const OracleTensor reference = tensorOf(DataType::F32, expected);
-  const OracleTensor typed = oracle::fromNumbers(DataType::F32, reference.sizes, near);
-  const auto run = [&](const std::vector<double>& numbers) {
-    const std::vector<std::byte> bytes = oracle::store(oracle::fromNumbers(DataType::F32, reference.sizes, numbers));
+// Numbers at distances from the expected ones, as parts of a bound of 1e-3, judged with typed evaluations at such
+// distances.
+class Judged {
+ public:
+  using Distance = std::function<double(int64_t)>;
+
+  static Comparison judge(const Distance& actual, const std::function<double(int, int64_t)>& typed) {
+    std::vector<Element> expected;
+    for (int64_t i = 0; i < kCount; ++i) expected.push_back({.number = numberAt(i), .bound = kBound});
+    const OracleTensor reference = tensorOf(DataType::F32, expected);
+    std::vector<OracleTensor> evaluations;
+    for (int number = 0; number <= oracle::kVariations; ++number)
+      evaluations.push_back(at(reference, [&](int64_t i) { return typed(number, i); }));
+    const std::vector<std::byte> bytes = oracle::store(at(reference, actual));
     return compare({.dtype = DataType::F32, .sizes = reference.sizes, .strides = {}, .data = bytes.data()}, reference,
-                   &typed);
-  };
-  EXPECT_TRUE(run(near).isOk());
-  EXPECT_EQ(run(far).mismatches, 0);
-  EXPECT_FALSE(run(far).isRmseKept());
-  // A small error that all have is one error.
-  EXPECT_TRUE(run(shifted).isRmseKept());
-  EXPECT_FALSE(run(scattered).isRmseKept());
+                   [&](int number) -> const OracleTensor& { return evaluations.at(static_cast<size_t>(number)); });
+  }
+
+ private:
+  static constexpr int64_t kCount = 256;
+  static constexpr double kBound = 1e-3;
+  static double numberAt(int64_t i) { return 0.5 + static_cast<double>(i) / 1000; }
+  static OracleTensor at(const OracleTensor& reference, const Distance& distance) {
+    std::vector<double> numbers;
+    for (int64_t i = 0; i < kCount; ++i) numbers.push_back(numberAt(i) + kBound * distance(i));
+    return oracle::fromNumbers(DataType::F32, reference.sizes, numbers);
+  }
+};
+
+double sideOf(int64_t i) { return i % 2 == 0 ? 1 : -1; }
+
+TEST(Compare, TheMeanErrorMustBeNearThatOfTypedEvaluations) {
+  const auto typed = [](int, int64_t i) { return 0.02 * sideOf(i / 2); };
+  EXPECT_TRUE(Judged::judge([](int64_t i) { return 0.025 * sideOf(i); }, typed).isOk());
+  const Comparison far = Judged::judge([](int64_t i) { return 0.06 * sideOf(i); }, typed);
+  EXPECT_EQ(far.mismatches, 0);
+  EXPECT_FALSE(far.isOk());
+  EXPECT_NEAR(*far.rmse, 0.06, 1e-3);
+  EXPECT_NEAR(far.rmse_limit, 0.03, 1e-3);
+}
+
+TEST(Compare, WhatIsPrintedDecides) {
+  for (const double part : {0.01, 0.029, 0.031, 0.3, 0.9}) {
+    const Comparison comparison =
+        Judged::judge([&](int64_t i) { return part * sideOf(i); }, [](int, int64_t i) { return 0.02 * sideOf(i / 2); });
+    ASSERT_EQ(comparison.mismatches, 0);
+    EXPECT_EQ(comparison.isOk(), *comparison.rmse <= comparison.rmse_limit) << part;
+    EXPECT_THAT(toString(comparison), testing::HasSubstr(fmt::format("rmse {:.4g} of the bound, limit {:.4g}",
+                                                                     *comparison.rmse, comparison.rmse_limit)));
+  }
+}
+
+// All elements share one error, which is larger or smaller by chance: one right program says little about another.
+TEST(Compare, AnErrorThatAllElementsShareIsJudgedByHowFarItVaries) {
+  const auto shared = [](int number, int64_t) { return number == 0 ? 0.001 : 0.02 * number; };
+  EXPECT_TRUE(Judged::judge([](int64_t) { return 0.3; }, shared).isOk());
+  const auto steady = [](int, int64_t) { return 0.02; };
+  EXPECT_FALSE(Judged::judge([](int64_t) { return 0.3; }, steady).isOk());
+}
+
+// Errors below an ulp are those of the last rounding, however exact typed evaluations happen to be.
+TEST(Compare, AnUlpIsNeverTooMuch) {
+  const double ulp = 0x1p-24 / 1e-3;
+  const auto typed = [](int, int64_t) { return 0.0; };
+  EXPECT_TRUE(Judged::judge([&](int64_t i) { return ulp * sideOf(i); }, typed).isOk());
+  EXPECT_FALSE(Judged::judge([&](int64_t i) { return 5 * ulp * sideOf(i); }, typed).isOk());
 }
 
 TEST(Compare, EveryExceptionHasAReason) {

@@ -73,6 +73,15 @@ def smaller(x, y):
     return np.where((x == y) & np.signbit(x), x, np.where((x == y) & np.signbit(y), y, np.minimum(x, y)))
 
 
+def larger_number(x, y):
+    """The number if one is NaN; of two zeros the positive one, which np.fmax leaves open."""
+    return np.where((x == y) & np.signbit(x), y, np.where((x == y) & np.signbit(y), x, np.fmax(x, y)))
+
+
+def smaller_number(x, y):
+    return np.where((x == y) & np.signbit(x), x, np.where((x == y) & np.signbit(y), y, np.fmin(x, y)))
+
+
 def floored_remainder(x, y):
     """As np.remainder, but a zero keeps the sign of x: only a remainder that is not zero is moved to the side of y."""
     r = np.fmod(x, y)
@@ -105,6 +114,8 @@ TYPED = {
     "add": np.add,
     "div": np.divide,
     "eq": np.equal,
+    "fmax": larger_number,
+    "fmin": smaller_number,
     "fmod": np.fmod,
     "ge": np.greater_equal,
     "gt": np.greater,
@@ -213,6 +224,8 @@ INTEGER = {
     "bitwise_xor": lambda x, y, width: x ^ y,
     "div": lambda x, y, width: truncated_quotient(x, y),
     "eq": lambda x, y, width: x == y,
+    "fmax": lambda x, y, width: max(x, y),
+    "fmin": lambda x, y, width: min(x, y),
     "fmod": lambda x, y, width: truncated_remainder(x, y),
     "gcd": lambda x, y, width: math.gcd(x, y),
     "ge": lambda x, y, width: x >= y,

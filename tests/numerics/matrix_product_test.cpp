@@ -34,13 +34,13 @@ struct Problem {
   Lines right() const {
     return {.elements = b, .count = kColumns, .inner = kInner, .stride = 1, .inner_stride = kColumns};
   }
-  std::vector<Element> product(DataType dtype, Mode mode) const {
+  std::vector<Element> product(const ProductTypes& types, Mode mode) const {
     std::vector<Element> out(kRows * kColumns);
-    multiplyLines(dtype, mode, left(), right(), bias, out);
+    multiplyLines(types, mode, left(), right(), bias, out);
     return out;
   }
-  Element dot(DataType dtype, Mode mode, int64_t i, int64_t j) const {
-    Dot dot(dtype, mode);
+  Element dot(const ProductTypes& types, Mode mode, int64_t i, int64_t j) const {
+    Dot dot(types.operands, types.result, mode);
     for (int64_t k = 0; k < kInner; ++k)
       dot.add(a[static_cast<size_t>(i * kInner + k)], b[static_cast<size_t>(k * kColumns + j)]);
     return dot.finish(bias.empty() ? nullptr : &bias[static_cast<size_t>(j)]);
@@ -58,13 +58,15 @@ Problem randomProblem(double scale, bool is_whole) {
   return problem;
 }
 
-void expectDots(const Problem& problem, DataType dtype) {
-  const std::vector<Element> exact = problem.product(dtype, Mode::Exact);
-  const std::vector<Element> typed = problem.product(dtype, Mode::Typed);
+constexpr ProductTypes kSingle = {};
+
+void expectDots(const Problem& problem, const ProductTypes& types) {
+  const std::vector<Element> exact = problem.product(types, Mode::Exact);
+  const std::vector<Element> typed = problem.product(types, Mode::Typed);
   for (int64_t i = 0; i < kRows; ++i) {
     for (int64_t j = 0; j < kColumns; ++j) {
       const Element is = exact[static_cast<size_t>(i * kColumns + j)];
-      const Element should = problem.dot(dtype, Mode::Exact, i, j);
+      const Element should = problem.dot(types, Mode::Exact, i, j);
       const auto at = ::testing::Message() << "at [" << i << ", " << j << "]";
       if (std::isnan(should.number)) {
         EXPECT_TRUE(std::isnan(is.number)) << at;
@@ -77,7 +79,7 @@ void expectDots(const Problem& problem, DataType dtype) {
         EXPECT_GE(is.bound, should.bound * (1 - 1e-12)) << at;
         EXPECT_LE(is.bound, should.bound * (1 + 1e-7)) << at;
       }
-      const Element rounded = problem.dot(dtype, Mode::Typed, i, j);
+      const Element rounded = problem.dot(types, Mode::Typed, i, j);
       const double typed_number = typed[static_cast<size_t>(i * kColumns + j)].number;
       if (std::isfinite(rounded.number))
         EXPECT_NEAR(typed_number, rounded.number, 1e-5 + 1e-2 * std::fabs(rounded.number)) << at;
@@ -87,26 +89,26 @@ void expectDots(const Problem& problem, DataType dtype) {
   }
 }
 
-TEST(MatrixProduct, NumbersThatRoundHaveTheBoundOfADot) { expectDots(randomProblem(3, false), DataType::F32); }
+TEST(MatrixProduct, NumbersThatRoundHaveTheBoundOfADot) { expectDots(randomProblem(3, false), kSingle); }
 
 TEST(MatrixProduct, WholeNumbersAreExact) {
   const Problem problem = randomProblem(20, true);
-  expectDots(problem, DataType::F32);
-  for (const Element& element : problem.product(DataType::F32, Mode::Exact))
+  expectDots(problem, kSingle);
+  for (const Element& element : problem.product(kSingle, Mode::Exact))
     EXPECT_EQ(element.bound == kOpenSign ? 0 : element.bound, 0);
 }
 
 TEST(MatrixProduct, SomeElementsAreExactAndOthersRound) {
   Problem problem = randomProblem(20, true);
   for (int64_t k = 0; k < kInner; ++k) problem.a[static_cast<size_t>(5 * kInner + k)].number *= 1 + 0x1p-20;
-  expectDots(problem, DataType::F32);
+  expectDots(problem, kSingle);
 }
 
 TEST(MatrixProduct, UncertainOperandsWidenTheBound) {
   Problem problem = randomProblem(2, false);
   for (size_t n = 0; n < problem.a.size(); n += 3) problem.a[n].bound = 1e-4;
   for (size_t n = 0; n < problem.b.size(); n += 7) problem.b[n].bound = 1e-3;
-  expectDots(problem, DataType::F32);
+  expectDots(problem, kSingle);
 }
 
 TEST(MatrixProduct, NumbersThatAreNotFiniteStayInTheirLines) {
@@ -114,7 +116,7 @@ TEST(MatrixProduct, NumbersThatAreNotFiniteStayInTheirLines) {
   problem.a[3 * kInner + 2].number = std::numeric_limits<double>::infinity();
   problem.b[5].number = std::numeric_limits<double>::quiet_NaN();
   problem.a[7 * kInner].bound = std::numeric_limits<double>::infinity();
-  expectDots(problem, DataType::F32);
+  expectDots(problem, kSingle);
 }
 
 TEST(MatrixProduct, LinesOfZerosKeepTheirSigns) {
@@ -125,7 +127,7 @@ TEST(MatrixProduct, LinesOfZerosKeepTheirSigns) {
     problem.b[static_cast<size_t>(k * kColumns + 10)].number =
         std::fabs(problem.b[static_cast<size_t>(k * kColumns + 10)].number);
   }
-  expectDots(problem, DataType::F32);
+  expectDots(problem, kSingle);
 }
 
 TEST(MatrixProduct, HalvesMayBeRoundedBeforeTheirBias) {
@@ -133,10 +135,26 @@ TEST(MatrixProduct, HalvesMayBeRoundedBeforeTheirBias) {
   Numbers numbers;
   for (int64_t j = 0; j < kColumns; ++j)
     problem.bias.push_back({.number = static_cast<double>(roundTo(DataType::BF16, numbers.next()))});
-  expectDots(problem, DataType::BF16);
+  expectDots(problem, {DataType::BF16, DataType::BF16});
   Problem whole = randomProblem(2, true);
   whole.bias = problem.bias;
-  expectDots(whole, DataType::F16);
+  expectDots(whole, {DataType::F16, DataType::F16});
+}
+
+TEST(MatrixProduct, OfHalvesThatGiveSinglesIsNotRoundedToHalves) {
+  Problem problem = randomProblem(3, false);
+  Numbers numbers;
+  for (int64_t j = 0; j < kColumns; ++j)
+    problem.bias.push_back({.number = static_cast<double>(roundTo(DataType::BF16, numbers.next()))});
+  constexpr ProductTypes kWidening = {.operands = DataType::BF16, .result = DataType::F32};
+  expectDots(problem, kWidening);
+  // The same numbers as singles have the same products.
+  const std::vector<Element> of_halves = problem.product(kWidening, Mode::Exact);
+  const std::vector<Element> of_singles = problem.product(kSingle, Mode::Exact);
+  for (size_t n = 0; n < of_halves.size(); ++n) {
+    EXPECT_EQ(of_halves[n].number, of_singles[n].number);
+    EXPECT_EQ(of_halves[n].bound, of_singles[n].bound);
+  }
 }
 
 }  // namespace

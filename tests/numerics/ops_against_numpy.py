@@ -20,6 +20,7 @@ from element_formats import (
     exact,
     from_bits,
     largest,
+    rounded,
     smallest_normal,
     stored,
     ulp,
@@ -237,6 +238,63 @@ def indexings(dtype):
 # --- random numbers ---
 
 
+def distributions(program, shape, arguments, state):
+    """Of every type, and limits that results are rounded towards."""
+    from function_references import inverse_erf, philox
+
+    def words(number, first, step):
+        values = [philox(first + step * i, number, *state) for i in range(math.prod(shape))]
+        return np.array(values, np.int64).reshape(shape)
+
+    def whole(dtype, number):
+        if dtype != "f64":
+            return (words(number, 0, 1) >> 8).astype(LONG), 24
+        high, low = words(number, 0, 2) >> 5, words(number, 1, 2) >> 6
+        return (high * 2**26 + low).astype(LONG), 53
+
+    for number, dtype in enumerate(FLOATS, start=100):
+        kind = computed(dtype)
+        value, bits = whole(dtype, number)
+        unit = np.ldexp(LONG(1), -bits)
+        for low, high in ((-0.25, 1.5), (1, 2), (0.1, 0.7)):
+            first, end = exact(dtype, stored(dtype, np.array([low, high])))
+            expected = first + value * unit * (end - first)
+            bound = 2 * epsilon(kind) * max(abs(first), abs(end)) + ulp(dtype, expected)
+            call = f"uniform({arguments}, low={low}, high={high}, dtype={dtype}, number={number})"
+
+            def check(actual, dtype=dtype, first=first, end=end, expected=expected, bound=bound):
+                outside = (actual < first) | (actual >= end)
+                complaints = [f"gives {actual[outside][0]}, outside of {first} to {end}"] if outside.any() else []
+                return complaints + compare(dtype, actual, expected, bound)
+
+            program.output(call, f"{program.name}: {call}", dtype, check)
+        x = (2 * value + 1 - np.ldexp(LONG(1), bits)) * unit
+        z = np.sqrt(LONG(2)) * inverse_erf(x)
+        expected = LONG(-1.5) + LONG(0.75) * z
+        bound = 8 * epsilon(kind) * (1.5 + np.abs(expected)) + ulp(dtype, expected) / 2
+        program.expect(f"normal({arguments}, mean=-1.5, std=0.75, dtype={dtype}, number={number})", dtype, expected, bound)
+
+
+def embeddings_with_norms():
+    """Rows with a norm above max_norm are scaled to it."""
+    program = Sweep("embeddings_with_norms")
+    for dtype in FLOATS:
+        kind = computed(dtype)
+        table_label, table = program.given(dtype, stored(dtype, program.random.normal(size=(11, 6)) * np.arange(11)[:, None]))
+        places = program.random.integers(0, 11, (3, 5))
+        label = program.input("i64", places)
+        x = table[places]
+        for order in (2.0, 1.0, 3.0, math.inf):
+            norm = np.abs(x).max(-1) if order == math.inf else (np.abs(x) ** LONG(order)).sum(-1) ** (1 / LONG(order))
+            norm = norm[..., None]
+            most, away = exact(kind, stored(kind, np.array([4.3, 1e-7])))
+            expected = np.where(norm > most, x * most / (norm + away), x)
+            bound = np.where(norm > most, 64 * epsilon(kind) * np.abs(expected) + ulp(dtype, expected) / 2, 0)
+            call = f"embedding({table_label}, {label}, max_norm=4.3, norm_type={order})"
+            program.expect(call, dtype, expected, bound)
+    return program
+
+
 def random_numbers():
     """Number i is made of word i % 4 of the Philox block i / 4 + offset."""
     from function_references import philox
@@ -271,6 +329,7 @@ def random_numbers():
         program.expect_all(f"dropout({label}, p=0.3, {state})", (dtype, y, error), ("bool", kept, 0))
         mask_label = program.input("bool", kept)
         program.expect(f"dropout_backward({label}, {mask_label}, p=0.3)", dtype, y, error)
+    distributions(program, shape, f"{sizes}, {state}", (seed, offset))
     return program
 
 
@@ -359,6 +418,8 @@ def products(dtype):
         b_label, b = program.normal(dtype, *right)
         bound = sum_error(kind, left[-1]) * np.matmul(np.abs(a), np.abs(b))
         program.expect_rounded(f"matmul({a_label}, {b_label})", dtype, np.matmul(a, b), bound)
+        if kind != dtype:
+            program.expect_rounded(f"matmul({a_label}, {b_label}, dtype={kind})", kind, np.matmul(a, b), bound)
     for rows, inner, outer in ((5, 7, 3), (33, 130, 65)):
         x_label, x = program.normal(dtype, rows, inner)
         weight_label, weight = program.normal(dtype, outer, inner)
@@ -367,7 +428,11 @@ def products(dtype):
         bound = sum_error(kind, inner) * (np.abs(x) @ np.abs(weight.T))
         program.expect_rounded(f"linear({x_label}, {weight_label})", dtype, y, bound)
         call = f"linear({x_label}, {weight_label}, bias={bias_label})"
-        program.expect_rounded(call, dtype, y + bias, bound + ulp(kind, y + bias) + epsilon(kind) * np.abs(y))
+        bound = bound + ulp(kind, y + bias) + epsilon(kind) * np.abs(y)
+        program.expect_rounded(call, dtype, y + bias, bound)
+        if kind != dtype:
+            call = f"linear({x_label}, {weight_label}, bias={bias_label}, dtype={kind})"
+            program.expect_rounded(call, kind, y + bias, bound)
     return program
 
 
@@ -466,23 +531,88 @@ def activations(program, dtype, kind):
         program.expect(f"softplus({label}, beta=2)", kind, smooth, 16 * eps * (np.abs(smooth) + np.exp(2 * x) * 0))
 
 
+class Scores:
+    """What attention makes of scores with these errors: its result and the logarithms of its sums, with their bounds."""
+
+    def __init__(self, dtype, scores, score_error, v):
+        kind = computed(dtype)
+        keys = scores.shape[-1]
+        top = scores.max(axis=-1, keepdims=True)
+        self.sees_none = np.isneginf(top)
+        is_out = np.isneginf(scores)
+        away = np.where(is_out, 0, scores - np.where(self.sees_none, 0, top))
+        powers = np.where(is_out, 0, np.exp(away))
+        error = np.where(is_out, 0, score_error)
+        spread = error.max(axis=-1, keepdims=True)
+        power_error = powers * (error + spread + epsilon(kind) * (np.abs(away) + 8)) * 1.1
+        total = np.where(self.sees_none, 1, powers.sum(axis=-1, keepdims=True))
+        sum_of_errors = power_error.sum(axis=-1, keepdims=True)
+        logarithm = np.log(total) + np.where(self.sees_none, 0, top)
+        log_error = spread + sum_of_errors / total + sum_error(kind, keys) + 4 * ulp(kind, logarithm)
+        self.logarithms = np.where(self.sees_none, -np.inf, logarithm)[..., 0]
+        self.log_bound = np.where(self.sees_none, 0, log_error)[..., 0]
+        # The weights are rounded to the operands' type, and divided by the sum of the rounded ones.
+        if kind != dtype:
+            power_error = power_error + np.where(is_out, 0, ulp(dtype, powers) / 2)
+        weights, weight_error = powers / total, power_error / total
+        self.result = np.where(self.sees_none, 0, weights @ v)
+        bound = weight_error @ np.abs(v) + weight_error.sum(axis=-1, keepdims=True) * np.abs(self.result)
+        bound = bound + 2 * sum_error(kind, keys) * (weights @ np.abs(v))
+        self.bound = np.where(self.sees_none, 0, 1.1 * bound + ulp(dtype, self.result) / 2)
+
+
 def attentions(program, dtype, kind):
     for batch, rows, keys, inner, values, is_causal in ((2, 5, 7, 16, 6, False), (3, 33, 33, 64, 64, True)):
         q_label, q = program.normal(dtype, batch, rows, inner)
         k_label, k = program.normal(dtype, batch, keys, inner)
         v_label, v = program.normal(dtype, batch, keys, values)
+        bias_label, bias = program.normal(kind, rows, keys)
+        mask = program.random.random((batch, rows, keys)) < 0.6
+        mask[0, 3, :] = False
+        mask_label = program.input("bool", mask)
         scale = 1 / np.sqrt(LONG(inner))
         raw = q @ k.swapaxes(-2, -1)
-        # Scores and weights pass through the operands' type.
-        raw_error = ulp(dtype, raw) / 2 + sum_error(kind, inner) * (np.abs(q) @ np.abs(k.swapaxes(-2, -1)))
-        score_error = raw_error * scale + 4 * epsilon(kind) * np.abs(raw) * scale
+        raw_error = ulp(kind, raw) / 2 + sum_error(kind, inner) * (np.abs(q) @ np.abs(k.swapaxes(-2, -1)))
+        scores = raw * scale
+        score_error = raw_error * scale + 4 * epsilon(kind) * np.abs(scores)
         seen = np.tril(np.ones((rows, keys), bool)) if is_causal else np.ones((rows, keys), bool)
-        weights, weight_error, *_ = softmax_of(np.where(seen, raw * scale, -np.inf), -1, kind)
-        spread = np.where(seen, score_error, 0).max(axis=-1, keepdims=True)
-        weight_error = weight_error + weights * 2.1 * spread + np.where(seen, ulp(dtype, weights) / 2, 0)
-        bound = weight_error @ np.abs(v) + sum_error(kind, keys) * (weights @ np.abs(v))
-        call = f"attention({q_label}, {k_label}, {v_label}, is_causal={str(is_causal).lower()})"
-        program.expect_rounded(call, dtype, weights @ v, bound)
+        operands = f"{q_label}, {k_label}, {v_label}, is_causal={str(is_causal).lower()}"
+        plain = Scores(dtype, np.where(seen, scores, -np.inf), score_error, v)
+        program.expect(f"attention({operands})", dtype, plain.result, plain.bound)
+        moved_error = score_error + ulp(kind, scores + bias)
+        moved = Scores(dtype, np.where(seen & mask, scores + bias, -np.inf), moved_error, v)
+        program.expect_all(
+            f"attention({operands}, bias={bias_label}, mask={mask_label}, logsumexp=true)",
+            (dtype, moved.result, moved.bound),
+            (kind, moved.logarithms, moved.log_bound),
+        )
+
+
+def attention_accuracy():
+    """The errors of halves are not above those of FlashAttention's arithmetic: softmax in f32, weights rounded to halves."""
+    program = Sweep("attention_accuracy")
+    for dtype in ("bf16", "f16"):
+        q_label, q = program.normal(dtype, 12, 8, 16, 8)
+        k_label, k = program.normal(dtype, 12, 8, 16, 8)
+        v_label, v = program.normal(dtype, 12, 8, 16, 8)
+        scores = q @ k.swapaxes(-2, -1) / np.sqrt(LONG(8))
+        truth = powers_of(scores, -1) @ v
+        singles = rounded("f32", scores)
+        powers = rounded("f32", np.exp(singles - singles.max(axis=-1, keepdims=True)))
+        total = rounded("f32", powers.sum(axis=-1, keepdims=True))
+        peer = rounded(dtype, rounded("f32", rounded(dtype, powers) @ v) / total)
+
+        def check(actual, truth=truth, peer=peer):
+            errors = [(np.sqrt(((x - truth) ** 2).mean()), np.abs(x - truth).max()) for x in (actual, peer)]
+            (rms, most), (peer_rms, peer_most) = errors
+            # The largest of some thousand errors is a matter of chance.
+            if rms <= peer_rms and most <= peer_most * LONG(1.05):
+                return []
+            return [f"has the rms error {rms:.4g} and the largest {most:.4g}; its peer has {peer_rms:.4g}, {peer_most:.4g}"]
+
+        call = f"attention({q_label}, {k_label}, {v_label})"
+        program.output(call, f"{program.name}: {call}", dtype, check)
+    return program
 
 
 def gradient(function, x, slope):
@@ -686,7 +816,9 @@ def programs_of(_tool):
     yield scalar_inputs()
     yield special_reductions()
     yield special_products()
+    yield attention_accuracy()
     yield random_numbers()
+    yield embeddings_with_norms()
     for dtype in ALL:
         yield movements(dtype)
         yield indexings(dtype)

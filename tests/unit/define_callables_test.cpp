@@ -115,8 +115,8 @@ TEST_F(DefineCallables, ScalarsAloneGiveAScalar) {
 }
 
 TEST_F(DefineCallables, WrongArgumentsAreNamed) {
-  EXPECT_EQ(messageOf("softmax", {arg(in_), {"dim", int64_t{0}}}),
-            "softmax: no argument is called 'dim'; it takes in, axis");
+  EXPECT_EQ(messageOf("softmax", {arg(in_), {"axes", int64_t{0}}}),
+            "softmax: no argument is called 'axes'; it takes in, axis; did you mean 'axis'?");
   EXPECT_EQ(messageOf("softmax", {arg(in_), {{}, int64_t{0}}, {"axis", int64_t{0}}}),
             "softmax: argument 'axis' is given twice");
   EXPECT_EQ(messageOf("softmax", {}), "softmax: argument 'in' is missing; it takes in, axis");

@@ -97,12 +97,23 @@ TEST_F(DefineComposites, AttentionGivesTheOperandsTypeWithSoftmaxInF32) {
   const auto k = tensor(DataType::BF16, {2, 4, 10, 16});
   const auto v = tensor(DataType::BF16, {2, 4, 10, 32});
   EXPECT_EQ(describe(*attention(q, k, v)), "bf16[2, 4, 8, 32]");
-  EXPECT_THAT(program(), ElementsAre("permute bf16[2, 4, 16, 10]", "matmul bf16[2, 4, 8, 10]", "cast f32[2, 4, 8, 10]",
-                                     "mul f32[2, 4, 8, 10]", "max f32[2, 4, 8]", "broadcast f32[2, 4, 8, b1]",
-                                     "sub f32[2, 4, 8, 10]", "exp f32[2, 4, 8, 10]", "sum f32[2, 4, 8]",
-                                     "broadcast f32[2, 4, 8, b1]", "div f32[2, 4, 8, 10]", "cast bf16[2, 4, 8, 10]",
-                                     "matmul bf16[2, 4, 8, 32]"));
-  EXPECT_EQ(fusion_.allExprs()[3]->input(1), fusion_.constant(0.25, DataType::F32));
+  EXPECT_THAT(program(),
+              ElementsAre("permute bf16[2, 4, 16, 10]", "matmul f32[2, 4, 8, 10]", "mul f32[2, 4, 8, 10]",
+                          "max f32[2, 4, 8]", "broadcast f32[2, 4, 8, b1]", "sub f32[2, 4, 8, 10]",
+                          "exp f32[2, 4, 8, 10]", "cast bf16[2, 4, 8, 10]", "cast f32[2, 4, 8, 10]", "sum f32[2, 4, 8]",
+                          "broadcast f32[2, 4, 8, b1]", "eq bool[2, 4, 8, b1]", "matmul f32[2, 4, 8, 32]",
+                          "div f32[2, 4, 8, 32]", "where f32[2, 4, 8, 32]", "cast bf16[2, 4, 8, 32]"));
+  EXPECT_EQ(fusion_.allExprs()[2]->input(1), fusion_.constant(0.25, DataType::F32));
+}
+
+TEST_F(DefineComposites, AttentionGivesLogarithmsOfTheExactSums) {
+  const auto q = tensor(DataType::BF16, {2, 8, 16});
+  EXPECT_EQ(describe(*attention_with_logsumexp(q, q, q).logsumexp), "f32[2, 8]");
+  EXPECT_EQ(std::ranges::count(program(), "sum f32[2, 8]"), 2);  // of the weights, and before they are rounded
+  Fusion singles;
+  const auto p = inputOf(singles, DataType::F32, {2, 8, 16});
+  EXPECT_EQ(describe(*attention_with_logsumexp(p, p, p).logsumexp), "f32[2, 8]");
+  EXPECT_EQ(std::ranges::count(programOf(singles), "sum f32[2, 8]"), 1);
 }
 
 TEST_F(DefineComposites, CausalAttentionHidesLaterKeys) {
@@ -117,6 +128,20 @@ TEST_F(DefineComposites, AttentionRefusesMixedTypesAndVectors) {
               HasSubstr("one floating type"));
   EXPECT_THAT(errorOf([&] { attention(q, q, tensor(DataType::F32, {8})); }).message(),
               HasSubstr("needs a sequence and an embedding axis"));
+}
+
+TEST_F(DefineComposites, AttentionRefusesBiasesAndMasksThatDoNotFit) {
+  const auto q = tensor(DataType::F32, {8, 16});
+  const auto messageFor = [&](const AttentionOptions& options) {
+    return errorOf([&] { attention(q, q, q, options); }).message();
+  };
+  EXPECT_THAT(messageFor({.bias = tensor(DataType::I32, {8, 8})}),
+              HasSubstr("attention: the bias must be of a floating type, got T"));
+  EXPECT_THAT(messageFor({.mask = tensor(DataType::F32, {8, 8})}),
+              HasSubstr("attention: the mask must be of type bool (true: the query sees the key), got T"));
+  EXPECT_THAT(messageFor({.mask = tensor(DataType::Bool, {2, 8, 8})}),
+              HasSubstr("has more axes than the scores, which have 2"));
+  EXPECT_THAT(messageFor({.bias = tensor(DataType::F32, {2, 8, 8})}), HasSubstr("attention: the bias T"));
 }
 
 }  // namespace

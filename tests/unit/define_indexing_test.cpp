@@ -35,6 +35,13 @@ TEST_F(DefineIndexing, AnEmbeddingIsOneOpForPositionsOfAnyRank) {
                                      "broadcast i64[b1, b1]", "take_along_axis f32[b1, 8]", "squeeze f32[8]"));
 }
 
+TEST_F(DefineIndexing, EmbeddingScalesTheRowsThatItTakes) {
+  EXPECT_EQ(describe(*embedding(floats({9, 8}), positions({4}), {.max_norm = 1.5})), "f32[4, 8]");
+  EXPECT_THAT(program(), ElementsAre("broadcast i64[4, b1]", "take_along_axis f32[4, 8]", "mul f32[4, 8]", "sum f32[4]",
+                                     "broadcast f32[4, b1]", "sqrt f32[4, b1]", "gt bool[4, b1]", "add f32[4, b1]",
+                                     "truediv f32[4, b1]", "where f32[4, b1]", "mul f32[4, 8]"));
+}
+
 TEST_F(DefineIndexing, GatherReadsThePartThatThePositionsCover) {
   EXPECT_EQ(describe(*gather(floats({4, 8, 6}), 1, positions({3, 9, 6}))), "f32[3, 9, 6]");
   EXPECT_THAT(program(), ElementsAre("slice f32[3, 8, 6]", "take_along_axis f32[3, 9, 6]"));
@@ -53,6 +60,12 @@ TEST_F(DefineIndexing, IllegalUsesAreNamed) {
               HasSubstr("index_select: positions are a tensor of rank 1 or 0"));
   EXPECT_THAT(message([&] { embedding(floats({4}), positions({4})); }),
               HasSubstr("embedding: the weight has a row per index"));
+  EXPECT_THAT(message([&] { embedding(positions({4, 4}), positions({4}), {.max_norm = 1}); }),
+              HasSubstr("have no norm; those of a floating type have"));
+  EXPECT_THAT(message([&] { embedding(floats({4, 4}), positions({4}), {.max_norm = -1}); }),
+              HasSubstr("embedding: max_norm -1 with norm_type 2 is refused"));
+  EXPECT_THAT(message([&] { embedding(floats({4, 4}), positions({4}), {.max_norm = 1, .norm_type = 0}); }),
+              HasSubstr("embedding: max_norm 1 with norm_type 0 is refused"));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "define/functions.h"
 #include "error_of.h"
 #include "ir/formulas.h"
+#include "ir/ops/math/cast_op.h"
 #include "program_of.h"
 
 namespace tokamak {
@@ -49,6 +50,41 @@ TEST_F(DefineRandom, DropoutKeepsItsOperandsTypeAndTellsWhatStays) {
   EXPECT_EQ(describe(*uniform(fusion_, {}, -1, 1, state_)), "f32[]");
 }
 
+TEST_F(DefineRandom, DistributionsAreOfEveryFloatingType) {
+  for (const DataType dtype : {DataType::F64, DataType::F32, DataType::F16, DataType::BF16}) {
+    const std::string expected = std::string(dataTypeName(dtype)) + "[3]";
+    EXPECT_EQ(describe(*uniform(fusion_, {3}, -1, 1, state_, dtype)), expected);
+    EXPECT_EQ(describe(*normal(fusion_, {3}, -1, 1, state_, dtype)), expected);
+  }
+}
+
+TEST_F(DefineRandom, NumbersOfF64TakeTwoWords) {
+  EXPECT_EQ(describe(*uniform(fusion_, {2, 6}, 0, 1, {state_.seed, 3, 5}, DataType::F64)), "f64[2, 6]");
+  EXPECT_THAT(programOf(fusion_),
+              ElementsAre("iota i64[12]", "reshape i64[2, 6]", "philox i64[2, 6]", "bitwise_right_shift i64[2, 6]",
+                          "iota i64[12]", "reshape i64[2, 6]", "philox i64[2, 6]", "bitwise_right_shift i64[2, 6]",
+                          "mul i64[2, 6]", "add i64[2, 6]", "cast f64[2, 6]", "mul f64[2, 6]", "mul f64[2, 6]",
+                          "add f64[2, 6]", "minimum f64[2, 6]"));
+  EXPECT_EQ(numberOf(rand(fusion_, {2}, state_)), 6);
+}
+
+// The largest number below each limit, by its type.
+TEST_F(DefineRandom, UniformNumbersEndBelowTheirLimit) {
+  const auto largest = [&](double low, double high, DataType dtype) {
+    const Expr* expr = uniform(fusion_, {2}, low, high, state_, dtype)->definition();
+    if (expr->is<CastOp>()) expr = asTensor(expr->input(0))->definition();
+    return asDouble(asScalar(expr->input(1))->value());
+  };
+  EXPECT_EQ(largest(0, 1, DataType::F32), 1 - 0x1p-24);
+  EXPECT_EQ(largest(0, 1, DataType::F64), 1 - 0x1p-53);
+  EXPECT_EQ(largest(0, 1, DataType::F16), 1 - 0x1p-11);
+  EXPECT_EQ(largest(0, 1, DataType::BF16), 1 - 0x1p-8);
+  EXPECT_EQ(largest(-1, 0, DataType::F16), -0x1p-24);
+  EXPECT_EQ(largest(-2, -1, DataType::BF16), -1 - 0x1p-7);
+  EXPECT_EQ(largest(3, 3, DataType::F16), 3);            // nothing is below
+  EXPECT_EQ(largest(1, 1 + 0x1p-12, DataType::F16), 1);  // both are 1
+}
+
 TEST_F(DefineRandom, IllegalUsesAreNamed) {
   const auto message = [](const auto& call) { return errorOf(call).message(); };
   TensorView* x = inputOf(fusion_, DataType::F32, {4});
@@ -56,6 +92,16 @@ TEST_F(DefineRandom, IllegalUsesAreNamed) {
   EXPECT_THAT(message([&] { rand(fusion_, {2}, {0, true}); }), HasSubstr("rand: the offset is of type bool"));
   EXPECT_THAT(message([&] { dropout(x, 1.5, state_); }), HasSubstr("dropout: 1.5 is no probability"));
   EXPECT_THAT(message([&] { dropout_backward(x, x, -1); }), HasSubstr("dropout_backward: -1 is no probability"));
+  EXPECT_THAT(message([&] { uniform(fusion_, {2}, 1, 0, state_); }), HasSubstr("uniform: 1 to 0 is no range of f32"));
+  EXPECT_THAT(message([&] { uniform(fusion_, {2}, -3e38, 3e38, state_); }), HasSubstr("is no range of f32"));
+  EXPECT_THAT(message([&] { uniform(fusion_, {2}, 0, 1e5, state_, DataType::F16); }),
+              HasSubstr("uniform: 0 to 100000 is no range of f16"));
+  EXPECT_THAT(message([&] { uniform(fusion_, {2}, 0, 1, state_, DataType::I32); }),
+              HasSubstr("uniform: its numbers cannot be i32; they are of a floating type"));
+  EXPECT_THAT(message([&] { normal(fusion_, {2}, 0, 1, state_, DataType::Bool); }),
+              HasSubstr("normal: its numbers cannot be bool"));
+  EXPECT_THAT(message([&] { normal(fusion_, {2}, 0, -1, state_); }),
+              HasSubstr("normal: a mean of 0 and a deviation of -1 are refused"));
   Scalar* seed = fusion_.symbol("other");
   EXPECT_THAT(message([&] { philox(seed, seed, seed, seed); }), HasSubstr("philox: takes at least one tensor"));
 }

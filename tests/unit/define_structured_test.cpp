@@ -184,8 +184,8 @@ TEST_F(DefineStructured, AnOpWithoutOwnFunctionsHasOneFromItsDescription) {
   EXPECT_EQ(describe(*matmul(floats({2, 3}), floats({3, 4}))), "f32[2, 4]");
   EXPECT_EQ(describe(*linear(floats({2, 3}), floats({4, 3}))), "f32[2, 4]");
   EXPECT_EQ(describe(*linear(floats({2, 3}), floats({4, 3}), floats({4}))), "f32[2, 4]");
-  EXPECT_THAT(messageOf([&] { matmul(floats({2, 3}), floats({3, 4}), floats({4})); }),
-              HasSubstr("matmul: too many arguments; expected a, b"));
+  EXPECT_THAT(messageOf([&] { matmul(floats({2, 3}), floats({3, 4}), DataType::F32, floats({4})); }),
+              HasSubstr("matmul: too many arguments; expected a, b, dtype"));
   EXPECT_THAT(messageOf([&] { matmul(floats({2, 3})); }), HasSubstr("matmul: operand 'b' is missing"));
   EXPECT_THAT(messageOf([&] { matmul(floats({2, 3}), 2); }), HasSubstr("'b' must be a tensor"));
 }

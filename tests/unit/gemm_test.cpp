@@ -32,16 +32,23 @@ const std::vector<Product> kProducts = {
 
 TEST(Gemm, ProductsOfAllShapesLayoutsAndTypesAreTheOracles) {
   ASSERT_NE(OpenBlas::load(), nullptr) << "libopenblas.so.0 is needed for this test";
-  for (const DataType type :
-       {DataType::F32, DataType::F64, DataType::F16, DataType::BF16, DataType::I32, DataType::I64}) {
+  const ProductType types[] = {DataType::F32,
+                               DataType::F64,
+                               DataType::F16,
+                               DataType::BF16,
+                               DataType::I32,
+                               DataType::I64,
+                               {DataType::BF16, DataType::F32},
+                               {DataType::F16, DataType::F32}};
+  for (const ProductType& type : types) {
     for (size_t number = 0; number < kProducts.size(); ++number) {
       for (const Layout in : kAllLayouts) {
         for (const Layout out : kAllLayouts) {
           // The oracle is slow: large products only with some layouts, in two types.
           const bool is_large = kProducts[number].a[0] > 200 || kProducts[number].b[0] > 200;
-          if (is_large && (in != out || (type != DataType::F32 && type != DataType::BF16))) continue;
+          if (is_large && (in != out || (type.operands != DataType::F32 && type.operands != DataType::BF16))) continue;
           const Values values = number % 2 == 0 ? Values::Normal : Values::Exact;
-          SCOPED_TRACE(fmt::format("{} product {} in={} out={}", dataTypeName(type), number, static_cast<int>(in),
+          SCOPED_TRACE(fmt::format("{} product {} in={} out={}", toString(type), number, static_cast<int>(in),
                                    static_cast<int>(out)));
           Fusion fusion;
           fusion.addOutput(defineProduct(fusion, kProducts[number], type));

@@ -92,8 +92,10 @@ TEST(FoldCasts, ACastWithOtherReadersStaysForThem) {
       ElementsAre("cast f32[8]", "exp f32[8]", "cast f64[8]"));
 }
 
-TEST(FoldCasts, AnOutputKeepsItsExpression) {
+TEST(FoldCasts, AnOutputThatIsNothingElseIsAllOfIt) {
   EXPECT_THAT(after("fold-casts", "fusion f(T0: f32[8]) -> T1 { T1 = cast(T0, dtype=f32) }"),
+              ElementsAre("slice f32[8]"));
+  EXPECT_THAT(after("fold-casts", "fusion f(T0: f32[8]) -> T1 aliases T0 { T1 = cast(T0, dtype=f32) }"),
               ElementsAre("cast f32[8]"));
 }
 

@@ -4,10 +4,12 @@
 #include <functional>
 #include <set>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "ir/all_ops.h"
 #include "ir/shape_rule.h"
+#include "kernel/parse_kernel.h"
 #include "unit/fusion_mutator.h"
 
 namespace tokamak {
@@ -48,6 +50,9 @@ struct Sample {
     wait = push(Wait{4});
     post = push(PostOnStream{makeUnit(), {gathered}, {posted}});
     free = push(Deallocate{gathered});
+    p.addKernel(0, makeKernel(""));
+    p.addKernel(1, makeKernel(" updates T0"));
+    push(launch(0, {in}, {matrix()}));
     p.addOutput(copied);
     p.addOutput(posted);
   }
@@ -62,6 +67,23 @@ struct Sample {
   Expr* push(Op op) {
     program.pushBack(program.appendOp(std::move(op)));
     return program.topLevel().exprs.back();
+  }
+
+  // Of kernel 0, which copies a matrix, or of 1, which changes it in place.
+  LaunchKernel launch(int64_t kernel, std::vector<Val*> ins, std::vector<TensorView*> outs) {
+    Scalar* one = program.constant(1);
+    return {.kernel = kernel,
+            .ins = std::move(ins),
+            .outs = std::move(outs),
+            .grid = {one, one, one},
+            .block = {one, one, one}};
+  }
+  static std::shared_ptr<const kir::Kernel> makeKernel(std::string_view updates) {
+    return std::make_shared<const kir::Kernel>(
+        kir::parseKernel(fmt::format("kernel k(T0: f32[n:8, 8:1], n: i64) -> T1: f32[n:8, 8:1]{} {{\n"
+                                     "  for k in 0..( n * 8 ) {{\n    T1[k] = T0[k]\n  }}\n}}\n",
+                                     updates),
+                         "kernel"));
   }
 
   static std::shared_ptr<const HostUnit> makeUnit() {
@@ -149,6 +171,18 @@ const std::vector<Mutant>& mutants() {
       {"marked-views", "a view that a copy gives", [](Sample& s) { s.program.markView(s.row_in, s.row_out); }},
       {"units", "an operand too many", [](Sample& s) { M::op<PostOnStream>(s.post).ins.push_back(s.in); }},
       {"units", "a result of another type", [](Sample& s) { M::dtype(s.posted) = DataType::F64; }},
+      {"launches", "a kernel that is not there", [](Sample& s) { s.push(s.launch(3, {s.in}, {s.matrix()})); }},
+      {"launches", "an operand too many", [](Sample& s) { s.push(s.launch(0, {s.in, s.in}, {s.matrix()})); }},
+      {"launches", "a scalar in the place of a tensor", [](Sample& s) { s.push(s.launch(0, {s.rows}, {s.matrix()})); }},
+      {"launches", "a result of another rank", [](Sample& s) { s.push(s.launch(0, {s.in}, {s.row()})); }},
+      {"launches", "a grid of one extent",
+       [](Sample& s) {
+         LaunchKernel launch = s.launch(0, {s.in}, {s.matrix()});
+         launch.grid.resize(1);
+         s.push(std::move(launch));
+       }},
+      {"launch-updates", "an update of an operand of its own memory",
+       [](Sample& s) { s.push(s.launch(1, {s.in}, {s.matrix()})); }},
       {"unit-updates", "an update of an operand of its own memory",
        [](Sample& s) {
          const std::shared_ptr<const HostUnit> unit = Sample::makeUnit();

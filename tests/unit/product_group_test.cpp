@@ -18,7 +18,7 @@ namespace tokamak {
 namespace {
 
 // "linear+gelu_tanh -> T4", for each group.
-std::string groupsOf(const std::string& text) {
+std::string productGroupsOf(const std::string& text) {
   std::string words;
   const auto fusion = simplifyFusion(*fusionFrom(text));
   for (const ProductGroup& group : productGroups(*fusion)) {
@@ -34,8 +34,8 @@ constexpr const char* kInputs = "T0: {0}[8, 16], T1: {0}[24, 16], T2: {0}[24]";
 
 // Of T3, the product.
 std::string groupsBehindLinear(const std::string& outputs, const std::string& body, const char* type = "bf16") {
-  return groupsOf(fmt::format("fusion f({}) -> {} {{ T3 = linear(T0, T1, T2) {} }}",
-                              fmt::format(fmt::runtime(kInputs), type), outputs, body));
+  return productGroupsOf(fmt::format("fusion f({}) -> {} {{ T3 = linear(T0, T1, T2) {} }}",
+                                     fmt::format(fmt::runtime(kInputs), type), outputs, body));
 }
 
 TEST(ProductGroups, AreProductsAndTheirActivationInTheProductsType) {
@@ -47,10 +47,12 @@ TEST(ProductGroups, AreProductsAndTheirActivationInTheProductsType) {
   }
   EXPECT_EQ(groupsBehindLinear("T4", "T4 = gelu_tanh(T3)", "f32"), "linear+gelu_tanh -> T4");
   EXPECT_EQ(groupsBehindLinear("T4", "T4 = relu(T3)", "f32"), "linear+relu -> T4");
-  EXPECT_EQ(groupsOf("fusion f(T0: f32[4, 8, 16], T1: f32[4, 16, 8]) -> T3 { T2 = matmul(T0, T1) T3 = relu(T2) }"),
-            "matmul+relu -> T3");
-  EXPECT_EQ(groupsOf("fusion f(T0: f32[8, 16], T1: f32[8, 16]) -> T3 { T2 = linear(T0, T1) T3 = gelu_tanh(T2) }"),
-            "linear+gelu_tanh -> T3");
+  EXPECT_EQ(
+      productGroupsOf("fusion f(T0: f32[4, 8, 16], T1: f32[4, 16, 8]) -> T3 { T2 = matmul(T0, T1) T3 = relu(T2) }"),
+      "matmul+relu -> T3");
+  EXPECT_EQ(
+      productGroupsOf("fusion f(T0: f32[8, 16], T1: f32[8, 16]) -> T3 { T2 = linear(T0, T1) T3 = gelu_tanh(T2) }"),
+      "linear+gelu_tanh -> T3");
 }
 
 TEST(ProductGroups, AreReadByWhoeverLikesToAtTheirEnd) {
@@ -60,9 +62,9 @@ TEST(ProductGroups, AreReadByWhoeverLikesToAtTheirEnd) {
 }
 
 TEST(ProductGroups, FollowOneAnother) {
-  EXPECT_EQ(groupsOf("fusion mlp(T0: bf16[8, 16], T1: bf16[32, 16], T2: bf16[32], T3: bf16[16, 32]) -> T7 { "
-                     "T4 = linear(T0, T1, T2) T5 = cast(gelu_tanh(T4), dtype=bf16) T6 = linear(T5, T3) "
-                     "T7 = cast(relu(T6), dtype=bf16) }"),
+  EXPECT_EQ(productGroupsOf("fusion mlp(T0: bf16[8, 16], T1: bf16[32, 16], T2: bf16[32], T3: bf16[16, 32]) -> T7 { "
+                            "T4 = linear(T0, T1, T2) T5 = cast(gelu_tanh(T4), dtype=bf16) T6 = linear(T5, T3) "
+                            "T7 = cast(relu(T6), dtype=bf16) }"),
             "linear+gelu_tanh -> T5, linear+relu -> T7");
 }
 
@@ -107,14 +109,15 @@ TEST(ProductGroups, AreAsTheirFormulaIsWritten) {
 TEST(ProductGroups, AreNoneWhereSomethingIsBetween) {
   EXPECT_EQ(groupsBehindLinear("T5", "T4 = reshape(T3, shape=[192]) T5 = relu(T4)", "f32"), "");
   EXPECT_EQ(groupsBehindLinear("T5", "T4 = permute(T3, order=[1, 0]) T5 = relu(T4)", "f32"), "");
-  EXPECT_EQ(groupsOf("fusion f(T0: f32[8, 16]) -> T1 { T1 = relu(T0) }"), "");
-  EXPECT_EQ(groupsOf("fusion f(T0: f32[8, 16], T1: f32[16, 8]) -> T3 { T2 = exp(matmul(T0, T1)) T3 = relu(T2) }"), "");
+  EXPECT_EQ(productGroupsOf("fusion f(T0: f32[8, 16]) -> T1 { T1 = relu(T0) }"), "");
+  EXPECT_EQ(
+      productGroupsOf("fusion f(T0: f32[8, 16], T1: f32[16, 8]) -> T3 { T2 = exp(matmul(T0, T1)) T3 = relu(T2) }"), "");
 }
 
 // The statements that compute, by name; units with the number of their ops.
 std::string statementsFor(const std::string& text, const KernelTarget& target, Grouping grouping = Grouping::Fused) {
   std::string words;
-  const auto program = makeHostProgram(*fusionFrom(text), grouping, target);
+  const auto program = makeHostProgram(*fusionFrom(text), {.grouping = grouping, .target = target});
   for (const Expr* expr : program->topLevel().exprs) {
     const auto* post = expr->as<PostOnStream>();
     words += words.empty() ? "" : " ";

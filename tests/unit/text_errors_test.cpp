@@ -145,12 +145,12 @@ const WrongText kWrongTexts[] = {
      "                     ^"},
     {"a scalar named like a type",
      "fusion f(f32: f32) -> () {}",
-     "[parse] t.fusion:1:10: 'f32' cannot name a scalar; expected a name that is no type, no tensor and no reserved word\n"
+     "[parse] t.fusion:1:10: 'f32' cannot be a name; expected one that is no type, no number of a tensor and no reserved word\n"
      "fusion f(f32: f32) -> () {}\n"
      "         ^"},
     {"a scalar named like a tensor out of range",
      "fusion f(T99999999999: f32) -> () {}",
-     "[parse] t.fusion:1:10: 'T99999999999' cannot name a scalar; expected a name that is no type, no tensor and no reserved word\n"
+     "[parse] t.fusion:1:10: 'T99999999999' cannot be a name; expected one that is no type, no number of a tensor and no reserved word\n"
      "fusion f(T99999999999: f32) -> () {}\n"
      "         ^"},
     {"a scalar input twice",
@@ -180,7 +180,7 @@ const WrongText kWrongTexts[] = {
      "                         ^"},
     {"a body that is not closed",
      "fusion f(T0: f32[]) -> T1 {\n  T1 = exp(T0)\n",
-     "[parse] t.fusion:2:15: unexpected end of the text; expected a statement 'T<n> = ...', 'symbol', or '}'\n"
+     "[parse] t.fusion:2:15: unexpected end of the text; expected a statement such as 'y = exp(x)', 'symbol', or '}'\n"
      "  T1 = exp(T0)\n"
      "              ^"},
     {"an output that nothing gives",
@@ -189,9 +189,9 @@ const WrongText kWrongTexts[] = {
      "fusion f(T0: f32[]) -> T5 {}\n"
      "                       ^"},
     {"an output that is no tensor",
-     "fusion f(T0: f32[]) -> x {}",
-     "[parse] t.fusion:1:24: unexpected 'x'; expected the name of a tensor: T<n>\n"
-     "fusion f(T0: f32[]) -> x {}\n"
+     "fusion f(T0: f32[]) -> 1 {}",
+     "[parse] t.fusion:1:24: unexpected '1'; expected the name of a tensor\n"
+     "fusion f(T0: f32[]) -> 1 {}\n"
      "                       ^"},
     {"outputs without a comma",
      "fusion f(T0: f32[]) -> (T0 T0) {}",
@@ -222,19 +222,108 @@ const WrongText kWrongTexts[] = {
      "                                       ^"},
     {"a statement that is none",
      "fusion f(T0: f32[i0, i2]) -> T1 {\n  42\n}\n",
-     "[parse] t.fusion:2:3: unexpected '42'; expected a statement 'T<n> = ...', 'symbol', or '}'\n"
+     "[parse] t.fusion:2:3: unexpected '42'; expected a statement such as 'y = exp(x)', 'symbol', or '}'\n"
      "  42\n"
      "  ^"},
     {"a result without a call",
-     "fusion f(T0: f32[i0, i2]) -> T1 {\n  T1 = T0\n}\n",
-     "[parse] t.fusion:2:8: unexpected 'T0'; expected a call such as add(T0, T1)\n"
-     "  T1 = T0\n"
+     "fusion f(T0: f32[i0, i2]) -> T1 {\n  T1 = ]\n}\n",
+     "[parse] t.fusion:2:8: unexpected ']'; expected a call such as add(T0, T1) or an expression such as T0 * 2\n"
+     "  T1 = ]\n"
      "       ^"},
-    {"infix on tensors",
-     "fusion f(T0: f32[i0, i2]) -> T1 {\n  T1 = exp(T0 * T0)\n}\n",
-     "[parse] t.fusion:2:15: unexpected '*'; expected ',' or ')'\n"
-     "  T1 = exp(T0 * T0)\n"
+    {"a scalar that is no tensor",
+     "fusion f(T0: f32[i0, i2]) -> T1 {\n  T1 = i0 * 2\n}\n",
+     "[parse] t.fusion:2:8: this is a scalar; expected a tensor, which full(shape, value) makes of it\n"
+     "  T1 = i0 * 2\n"
+     "       ^"},
+    {"a quotient of scalars in an expression",
+     "fusion f(T0: f32[i0, i2]) -> T1 {\n  T1 = T0 * (1 / 3 + 1)\n}\n",
+     "[parse] t.fusion:2:16: '/' between scalars is floor division, and an operator uses it with a tensor; expected "
+     "truediv(a, b), or the call of that operator, such as mul(x, n / 2)\n"
+     "  T1 = T0 * (1 / 3 + 1)\n"
+     "               ^"},
+    {"a remainder of scalars in an expression",
+     "fusion f(T0: f32[i0, i2]) -> T1 {\n  T1 = i0 % 2 - T0\n}\n",
+     "[parse] t.fusion:2:11: '%' between scalars is its remainder, and an operator uses it with a tensor; expected "
+     "remainder(a, b), or the call of that operator, such as mul(x, n / 2)\n"
+     "  T1 = i0 % 2 - T0\n"
+     "          ^"},
+    {"a method",
+     "fusion f(x: f32[4]) -> y {\n  y = x.sum()\n}\n",
+     "[parse] t.fusion:2:8: there are no methods and no modules; expected a call such as exp(x) or sum(x, axis=0)\n"
+     "  y = x.sum()\n"
+     "       ^"},
+    {"a type of another library",
+     "fusion f(x: float32[4]) -> x {}",
+     "[parse] t.fusion:1:13: unknown type 'float32'; expected f64, f32, f16, bf16, i64, i32 or bool; did you mean 'f32'?\n"
+     "fusion f(x: float32[4]) -> x {}\n"
+     "            ^"},
+    {"comparisons in a chain",
+     "fusion f(T0: f32[i0, i2]) -> T1 {\n  T1 = 0 < T0 < 1\n}\n",
+     "[parse] t.fusion:2:15: comparisons of tensors do not chain; expected '&&' between two of them, as in a < b && b < c\n"
+     "  T1 = 0 < T0 < 1\n"
      "              ^"},
+    {"a matrix product of scalars",
+     "fusion f(T0: f32[i0, i2]) -> T1 {\n  T1 = T0 + i0 @ 2\n}\n",
+     "[parse] t.fusion:2:16: '@' needs a tensor, and both operands are scalars; expected matmul(a, b)\n"
+     "  T1 = T0 + i0 @ 2\n"
+     "               ^"},
+    {"a power of scalars",
+     "fusion f(T0: f32[i0, i2]) -> T1 {\n  T1 = T0 + i0 ** 2\n}\n",
+     "[parse] t.fusion:2:16: '**' needs a tensor, and both operands are scalars; expected pow(a, b)\n"
+     "  T1 = T0 + i0 ** 2\n"
+     "               ^"},
+    {"more entries than axes",
+     "fusion f(T0: f32[i0, i2]) -> T1 {\n  T1 = T0[0, 0, :]\n}\n",
+     "[parse] t.fusion:2:10: 3 entries for the 2 axes of T0: f32[i0, i2]; expected at most one for each\n"
+     "  T1 = T0[0, 0, :]\n"
+     "         ^"},
+    {"an entry that is missing",
+     "fusion f(T0: f32[i0, i2]) -> T1 {\n  T1 = T0[0, ]\n}\n",
+     "[parse] t.fusion:2:14: unexpected ']'; expected an index or a range such as 0:4, ::2 or :\n"
+     "  T1 = T0[0, ]\n"
+     "             ^"},
+    {"brackets that are not closed",
+     "fusion f(T0: f32[i0, i2]) -> T1 {\n  T1 = T0[0 )\n}\n",
+     "[parse] t.fusion:2:13: unexpected ')'; expected ',' or ']'\n"
+     "  T1 = T0[0 )\n"
+     "            ^"},
+    {"a tensor as a position",
+     "fusion f(T0: f32[i0, i2]) -> T1 {\n  T1 = T0[T0]\n}\n",
+     "[parse] t.fusion:2:11: this is no integer; expected a position or a range such as 0:4; index_select(x, axis, index) "
+     "takes a tensor of positions\n"
+     "  T1 = T0[T0]\n"
+     "          ^"},
+    {"a tensor named like an extent",
+     "fusion f(n: f32[n]) -> n {}",
+     "[parse] t.fusion:1:10: 'n' is already a scalar or an extent; expected another name\n"
+     "fusion f(n: f32[n]) -> n {}\n"
+     "         ^"},
+    {"a scalar named like a tensor",
+     "fusion f(x: f32[4], x: i64) -> x {}",
+     "[parse] t.fusion:1:21: 'x' is already a tensor; expected another name\n"
+     "fusion f(x: f32[4], x: i64) -> x {}\n"
+     "                    ^"},
+    {"a misspelled tensor",
+     "fusion f(input: f32[4]) -> y {\n  y = exp(inptu)\n}\n",
+     "[parse] t.fusion:2:11: unknown name 'inptu'; expected a tensor, an extent, a scalar input or a type; did you mean "
+     "'input'?\n"
+     "  y = exp(inptu)\n"
+     "          ^"},
+    {"an output that is misspelled",
+     "fusion f(input: f32[4]) -> result {\n  results = exp(input)\n}\n",
+     "[parse] t.fusion:1:28: 'result' is not defined; expected an input or a result of a line above; did you mean "
+     "'results'?\n"
+     "fusion f(input: f32[4]) -> result {\n"
+     "                           ^"},
+    {"statements that have nothing to do with each other",
+     "fusion f(x: f32[n]) -> y, z {\n  a = epx(x)\n  b = exp(a)\n  y = clip(b, 0, 1) z = sqtr(x)\n}\n",
+     "[parse] t.fusion:2:7: unknown function 'epx'; expected an op or a function; did you mean 'exp'?\n"
+     "  a = epx(x)\n"
+     "      ^\n"
+     "t.fusion:4:25: unknown function 'sqtr'; expected an op or a function; did you mean 'sqrt'?\n"
+     "  y = clip(b, 0, 1) z = sqtr(x)\n"
+     "                        ^\n"
+     "2 errors"},
     {"no equals sign",
      "fusion f(T0: f32[i0, i2]) -> T1 {\n  T1 exp(T0)\n}\n",
      "[parse] t.fusion:2:6: unexpected 'exp'; expected '=' or ':'\n"
@@ -264,7 +353,11 @@ const WrongText kWrongTexts[] = {
      "fusion f(T0: f32[i0, i2]) -> T1 {\n  T0 = exp(T0)\n}\n",
      "[parse] t.fusion:2:3: 'T0' is defined twice; expected a name that is not taken\n"
      "  T0 = exp(T0)\n"
-     "  ^"},
+     "  ^\n"
+     "t.fusion:1:30: 'T1' is not defined; expected an input or a result of a line above\n"
+     "fusion f(T0: f32[i0, i2]) -> T1 {\n"
+     "                             ^\n"
+     "2 errors"},
     {"too few operands",
      "fusion f(T0: f32[i0, i2]) -> T1 {\n  T1 = add(T0)\n}\n",
      "[definition] add: takes 2 operands, got 1\n"
@@ -357,12 +450,12 @@ const WrongText kWrongTexts[] = {
      "           ^"},
     {"an unknown name",
      "fusion f(T0: f32[i0, i2]) -> T1 {\n  T1 = mul(T0, i3)\n}\n",
-     "[parse] t.fusion:2:16: unknown name 'i3'; expected a tensor T<n>, an extent, a scalar input or a type; did you mean 'i0'?\n"
+     "[parse] t.fusion:2:16: unknown name 'i3'; expected a tensor, an extent, a scalar input or a type; did you mean 'i0'?\n"
      "  T1 = mul(T0, i3)\n"
      "               ^"},
     {"an unknown extent in a list",
      "fusion f(T0: f32[i0, i2]) -> T1 {\n  T1 = reshape(T0, shape=[i0 * i22])\n}\n",
-     "[parse] t.fusion:2:32: unknown scalar 'i22'; expected the name of an extent or of a scalar input\n"
+     "[parse] t.fusion:2:32: unknown name 'i22'; expected a tensor, an extent, a scalar input or a type; did you mean 'i2'?\n"
      "  T1 = reshape(T0, shape=[i0 * i22])\n"
      "                               ^"},
     {"an unknown function of scalars",
@@ -497,7 +590,7 @@ const WrongText kWrongTexts[] = {
      "^"},
     {"a symbol that cannot be one",
      "fusion f(T0: f32[i0, i2]) -> T1 {\n  symbol none: i64\n}\n",
-     "[parse] t.fusion:2:10: 'none' cannot name a scalar; expected a name that is no type, no tensor and no reserved word\n"
+     "[parse] t.fusion:2:10: 'none' cannot be a name; expected one that is no type, no number of a tensor and no reserved word\n"
      "  symbol none: i64\n"
      "         ^"},
     {"sizes of no extent",

@@ -264,7 +264,7 @@ TEST(FusionText, TheFirstDifferenceIsNamed) {
   EXPECT_EQ(difference(text, body("T0: f32[i0, i2] strided", "T9: f32[i0, i2] = exp(T0)")),
             "input 0: the contiguity of T0: f32[i0, i2] and T0: f32[i0, i2] strided");
   EXPECT_EQ(difference(text, body("T1: f32[i0, i2]", "T9: f32[i0, i2] = exp(T1)")),
-            "input 0: the labels of T0: f32[i0, i2] and T1: f32[i0, i2]");
+            "input 0: the names of T0: f32[i0, i2] and T1: f32[i0, i2]");
   EXPECT_EQ(difference(text, body(kTwo, "T9: f32[i0, i2] = exp(T0)\n  T3: f32[i0, i2] = exp(T0)")),
             "1 and 2 statements");
   EXPECT_EQ(difference(text, body(kTwo + ", s: f32", "T9: f32[i0, i2] = exp(T0)")), "1 and 2 inputs");

@@ -71,6 +71,27 @@ TEST(ViewOutputs, ReshapeWhatLiesInRowsWithoutGaps) {
               ElementsAre("T1 of T0 by 3"));
 }
 
+TEST(ViewOutputs, SplitAndMergeAxesAsStridesTell) {
+  const auto reshaped = [](const std::string& of, const std::string& declared = "") {
+    return viewsOf("fusion f(T0: f32[i0, 6, i2]" + declared + ") -> (T1) { T1 = reshape(" + of + ") }");
+  };
+  EXPECT_THAT(reshaped("permute(T0, order=[1, 0, 2]), shape=[2, 3, i0, i2]"), ElementsAre("T1 of T0 by 2"));
+  EXPECT_THAT(reshaped("slice(T0, starts=[0, 2, 0], stops=[i0, 6, i2]), shape=[i0, 2, 2, i2]"),
+              ElementsAre("T1 of T0 by 2"));
+  EXPECT_THAT(reshaped("slice(T0, starts=[0, 2, 0], stops=[i0, 6, i2]), shape=[i0, 4 * i2]"),
+              ElementsAre("T1 of T0 by 2"));
+  EXPECT_THAT(reshaped("slice(T0, starts=[0, 2, 0], stops=[i0, 6, i2]), shape=[i0 * 4, i2]"), IsEmpty());
+  EXPECT_THAT(reshaped("slice(T0, starts=[0, 0, 0], stops=[i0, 6, i2], steps=[1, 2, 1]), shape=[i0 * 3, i2]"),
+              ElementsAre("T1 of T0 by 2"));
+  EXPECT_THAT(reshaped("slice(T0, starts=[0, 0, 1], stops=[i0, 6, i2]), shape=[i0 * 6, i2 - 1]"),
+              ElementsAre("T1 of T0 by 2"));
+  EXPECT_THAT(reshaped("select(T0, axis=2, index=1), shape=[i0 * 6]"), ElementsAre("T1 of T0 by 2"));
+  EXPECT_THAT(reshaped("permute(T0, order=[2, 0, 1]), shape=[i2, i0 * 6]"), ElementsAre("T1 of T0 by 2"));
+  EXPECT_THAT(reshaped("permute(T0, order=[2, 1, 0]), shape=[i2, i0 * 6]"), IsEmpty());
+  EXPECT_THAT(reshaped("T0, shape=[i0, 3, 2, i2]", " strided"), ElementsAre("T1 of T0 by 1"));
+  EXPECT_THAT(reshaped("T0, shape=[i0 * 6, i2]", " strided"), IsEmpty());
+}
+
 TEST(ViewOutputs, AreNoneOfWhatIsUpdatedOrMarked) {
   EXPECT_THAT(
       viewsOf("fusion f(T0: f32[i0, i2]) -> (T1 aliases T0, T2, T3) { T1 = add(T0, 1.0) T2 = permute(T0, order=[1, "

@@ -9,6 +9,7 @@
 #include "host/text/program_names.h"
 #include "host/text/sections.h"
 #include "ir/ops/host/post_on_stream.h"
+#include "kernel/parse_kernel.h"
 
 namespace tokamak {
 
@@ -29,7 +30,8 @@ class ProgramReader {
     size_t begin = 0;  // the token after '{'
     size_t end = 0;    // the token after '}', once read
     size_t offset = 0;
-    std::optional<int64_t> unit;  // of HostUnit<number>
+    std::optional<int64_t> unit;    // of HostUnit<number>
+    std::optional<int64_t> kernel;  // of Kernel<number>
   };
 
   void findSections();
@@ -48,7 +50,7 @@ class ProgramReader {
 // A word and what follows it up to the token after '{'.
 void expectSectionStart(TokenStream& tokens, std::string_view name) {
   tokens.next();
-  if (!name.starts_with("HostUnit")) tokens.expect(":");
+  if (!name.starts_with("HostUnit") && !name.starts_with("Kernel")) tokens.expect(":");
   tokens.expect("{");
 }
 
@@ -75,7 +77,9 @@ void ProgramReader::findSections() {
   const size_t start = tokens_->position();
   skipBraces(*tokens_);
   while (const auto name = atSection()) {
-    Section section{.offset = tokens_->peek().offset, .unit = numberAfter("HostUnit", tokens_->peek())};
+    Section section{.offset = tokens_->peek().offset,
+                    .unit = numberAfter("HostUnit", tokens_->peek()),
+                    .kernel = numberAfter("Kernel", tokens_->peek())};
     tokens_->setPosition(tokens_->position() + 1);
     if (tokens_->at(":")) tokens_->setPosition(tokens_->position() + 1);
     if (!tokens_->at("{")) break;
@@ -98,6 +102,12 @@ void ProgramReader::readSection(std::string_view name) {
     if (reader_.hasUnit(*section.unit))
       tokens_->fail(section.offset, fmt::format("there is a HostUnit{} already", *section.unit));
     reader_.addUnit(*section.unit, readUnit(*section.unit));
+  }
+  if (section.kernel) {
+    if (reader_.host()->kernels().contains(*section.kernel))
+      tokens_->fail(section.offset, fmt::format("there is a Kernel{} already", *section.kernel));
+    reader_.host()->addKernel(*section.kernel, std::make_shared<const kir::Kernel>(kir::parseKernel(*tokens_)));
+    tokens_->expect("}");
   }
   section.end = tokens_->position();
   tokens_->setPosition(start);
@@ -159,8 +169,8 @@ void ProgramReader::readRemaining() {
   while (const auto name = atSection()) {
     const Token& at = tokens_->peek();
     if (!seen.insert(*name).second) tokens_->fail(at, fmt::format("there are two sections {}", *name));
-    if (name->starts_with("Kernel")) tokens_->fail(at, "kernels have no text form in a host program yet");
-    const bool is_host_only = *name == "Aliases" || *name == "Views" || name->starts_with("HostUnit");
+    const bool is_host_only =
+        *name == "Aliases" || *name == "Views" || name->starts_with("HostUnit") || name->starts_with("Kernel");
     if (is_host_only && reader_.host() == nullptr) tokens_->fail(at, fmt::format("a fusion has no section {}", *name));
     expectSectionStart(*tokens_, *name);
     if (*name == "Aliases")
@@ -180,7 +190,7 @@ void ProgramReader::read(size_t column) {
   readSection("Scalars");
   readSection("Domains");
   for (const auto& [name, section] : sections_) {
-    if (section.unit && reader_.host() != nullptr) readSection(name);
+    if ((section.unit || section.kernel) && reader_.host() != nullptr) readSection(name);
   }
   tokens_->expect("{");
   readHeader();

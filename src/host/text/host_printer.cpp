@@ -1,5 +1,7 @@
 #include "host/text/host_printer.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "host/host_ir_container.h"
@@ -7,6 +9,7 @@
 #include "host/text/sections.h"
 #include "ir/ops/host/post_on_stream.h"
 #include "ir/text/lexer.h"
+#include "kernel/kernel.h"
 
 namespace tokamak {
 
@@ -27,6 +30,18 @@ void printUnit(const HostUnit& unit, size_t number, const std::string& margin, s
     out += programText(*unit.fusion, names, margin + "  ");
   }
   out += margin + "}\n";
+}
+
+void printKernels(const HostIrContainer& program, std::string& out) {
+  for (const auto& [number, kernel] : program.kernels()) {
+    out += fmt::format("Kernel{}{{\n", number);
+    const std::string text = kir::printKernel(*kernel);
+    for (size_t begin = 0, end = 0; begin < text.size(); begin = end) {
+      end = std::min(text.find('\n', begin), text.size() - 1) + 1;
+      out += "  " + text.substr(begin, end - begin);
+    }
+    out += "}\n";
+  }
 }
 
 std::string markedText(const Fusion& program, TextWriter& writer, const std::string& margin) {
@@ -54,6 +69,7 @@ std::string programText(const Fusion& program, ProgramNames& names, const std::s
   std::string out = names.withNames(markedText(program, marking, margin));
   out += scalarsText(TextWriter(names), margin);
   for (size_t i = 0; i < names.units().size(); ++i) printUnit(*names.units()[i], i, margin, out);
+  if (program.isHostProgram()) printKernels(static_cast<const HostIrContainer&>(program), out);
   return out;
 }
 

@@ -18,6 +18,7 @@
 #include "ir/ops/math/permute_op.h"
 #include "ir/ops/math/reduction_op.h"
 #include "ir/ops/math/reshape_op.h"
+#include "ir/ops/math/segment_set_op.h"
 #include "ir/ops/math/select_op.h"
 #include "ir/ops/math/slice_op.h"
 
@@ -55,6 +56,12 @@ Fields readSet(TextReader& reader, TensorView*) {
   fields.push_back(attribute("cache_op", cache));
   return fields;
 }
+
+std::string printSegmentSet(TextWriter& writer, const Expr& expr, const std::string&) {
+  return fmt::format("SegmenterSet( {} )", writer.tensor(*expr.as<SegmentSetOp>()->in));
+}
+
+Fields readSegmentSet(TextReader& reader, TensorView*) { return {operand("in", reader.tensor())}; }
 
 std::string printPermute(TextWriter& writer, const Expr& expr, const std::string&) {
   const auto& op = *expr.as<PermuteOp>();
@@ -135,10 +142,17 @@ std::string printMatmul(TextWriter& writer, const Expr& expr, const std::string&
   return fmt::format("matmul({},\n{}            {})", writer.tensor(*op.a), indent, writer.tensor(*op.b));
 }
 
-Fields readMatmul(TextReader& reader, TensorView*) {
+// The type of a product's result is told by the result alone.
+void addProductType(Fields& fields, const TensorView& in, const TensorView& out) {
+  if (isHalfType(in.dtype()) && out.dtype() == DataType::F32) fields.push_back(attribute("dtype", out.dtype()));
+}
+
+Fields readMatmul(TextReader& reader, TensorView* out) {
   TensorView* a = reader.tensor();
   reader.tokens().expect(",");
-  return {operand("a", a), operand("b", reader.tensor())};
+  Fields fields = {operand("a", a), operand("b", reader.tensor())};
+  addProductType(fields, *a, *out);
+  return fields;
 }
 
 // The bias stands at column 10 whatever the indentation, and what follows an operand keeps the indentation's distance: so
@@ -151,8 +165,10 @@ std::string printLinear(TextWriter& writer, const Expr& expr, const std::string&
   return text + indent + "  )";
 }
 
-Fields readLinear(TextReader& reader, TensorView*) {
-  Fields fields = {operand("in", reader.tensor())};
+Fields readLinear(TextReader& reader, TensorView* out) {
+  TensorView* in = reader.tensor();
+  Fields fields = {operand("in", in)};
+  addProductType(fields, *in, *out);
   reader.tokens().expect(",");
   fields.push_back(operand("weight", reader.tensor()));
   if (reader.tokens().accept(",")) fields.push_back({FieldRole::OptionalOperand, "bias", reader.tensor()});
@@ -300,6 +316,7 @@ struct MathForm {
 
 constexpr MathForm kForms[] = {
     {OpKind::LoadStoreOp, "Set", CallPlace::NextLine, printSet, readSet},
+    {OpKind::SegmentSetOp, "SegmenterSet", CallPlace::NextLine, printSegmentSet, readSegmentSet},
     {OpKind::PermuteOp, "Set.Permute", CallPlace::NextLine, printPermute, readPermute},
     {OpKind::ReductionOp, "reduction", CallPlace::NextLine, printReduction, readReduction},
     {OpKind::MatmulOp, "matmul", CallPlace::NextLine, printMatmul, readMatmul},

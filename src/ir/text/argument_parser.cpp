@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/text/expression_parser.h"
 #include "ir/text/names.h"
 
 namespace tokamak {
@@ -17,20 +18,43 @@ ScalarParser ArgumentParser::scalars() const {
   return {tokens_, fusion_, [this](std::string_view name) { return scope_.findSymbol(name); }};
 }
 
+TensorView* TextScope::findTensor(std::string_view name) const {
+  const auto found = tensors.find(std::string(name));
+  return found == tensors.end() ? nullptr : found->second;
+}
+
+std::vector<std::string_view> TextScope::names() const {
+  std::vector<std::string_view> known;
+  for (const auto& [name, symbol] : symbols) known.push_back(name);
+  for (const auto& [name, tensor] : tensors) known.push_back(name);
+  std::ranges::sort(known);
+  return known;
+}
+
+NestingLevel::NestingLevel(const TokenStream& tokens, const Token& at, int& depth) : depth_(depth) {
+  if (depth >= kMaxNesting) tokens.fail(at, fmt::format("nested too deeply; expected at most {} levels", kMaxNesting));
+  ++depth;
+}
+
 TensorView* ArgumentParser::tensorOf(const Token& name) const {
-  const auto found = scope_.tensors.find(*tensorNumber(name.text));
-  if (found == scope_.tensors.end()) {
-    tokens_.fail(name,
-                 fmt::format("{} is not defined; expected an input or a result of a line above", describeToken(name)));
-  }
-  return found->second;
+  if (TensorView* tensor = scope_.findTensor(name.text)) return tensor;
+  if (scope_.refused.contains(std::string(name.text))) throw ReadsRefused{};
+  // One number is no misspelling of another.
+  const std::string hint = tensorNumber(name.text) ? "" : suggestion(name.text, scope_.names());
+  tokens_.fail(name, fmt::format("{} is not defined; expected an input or a result of a line above{}",
+                                 describeToken(name), hint));
+}
+
+void ArgumentParser::failUnknownName(const Token& name) const {
+  if (scope_.refused.contains(std::string(name.text))) throw ReadsRefused{};
+  tokens_.fail(name, fmt::format("unknown name {}; expected a tensor, an extent, a scalar input or a type{}",
+                                 describeToken(name), suggestion(name.text, scope_.names())));
 }
 
 WrittenCall ArgumentParser::parseCall(BareNames bare_names) {
-  WrittenCall call{&tokens_.next(), {}};
-  if (++depth_ > kMaxNesting) {
-    tokens_.fail(*call.name, fmt::format("nested too deeply; expected at most {} levels", kMaxNesting));
-  }
+  const Token& name = tokens_.next();
+  WrittenCall call{&name, name.text, {}};
+  const NestingLevel level(tokens_, name, call_depth_);
   tokens_.expect("(");
   while (!tokens_.at(")")) {
     if (!call.arguments.empty()) {
@@ -40,9 +64,10 @@ WrittenCall ArgumentParser::parseCall(BareNames bare_names) {
     call.arguments.push_back(argument(bare_names));
   }
   tokens_.next();
-  --depth_;
   return call;
 }
+
+FieldValue ArgumentParser::parseExpression() { return ExpressionParser(tokens_, scope_, *this).parse(); }
 
 CallArgument ArgumentParser::argument(BareNames bare_names) {
   const bool is_named = tokens_.peek().kind == TokenKind::Identifier && tokens_.peek(1).is("=");
@@ -52,51 +77,41 @@ CallArgument ArgumentParser::argument(BareNames bare_names) {
   return {name, value(true)};
 }
 
+bool ArgumentParser::atCall() const {
+  return tokens_.peek().kind == TokenKind::Identifier && (tokens_.peek(1).is("(") || tokens_.peek(1).is("."));
+}
+
+// Whether the next token begins an expression: all but the names of types and enumerators.
+bool ArgumentParser::atOperand() const {
+  const Token& token = tokens_.peek();
+  return token.kind != TokenKind::Identifier || atCall() || token.is("true") || token.is("false") ||
+         tensorNumber(token.text) || scope_.findTensor(token.text) != nullptr ||
+         scope_.findSymbol(token.text) != nullptr;
+}
+
 FieldValue ArgumentParser::value(bool takes_bare_name) {
   const Token& token = tokens_.peek();
   if (token.kind == TokenKind::String) return tokens_.next().string;
   if (token.is("[")) return list();
-  if (token.is("true") || token.is("false")) return scalar();
-  if (token.kind != TokenKind::Identifier) {
-    if (token.kind == TokenKind::End || token.is(")") || token.is("]") || token.is(",")) {
-      tokens_.failExpected("an argument: a tensor, a scalar, a list, a call or a name");
-    }
-    return scalar();
+  if (token.kind == TokenKind::End || token.is(")") || token.is("]") || token.is(",")) {
+    tokens_.failExpected("an argument: a tensor, a scalar, a list, a call or a name");
   }
   if (tokens_.accept("none")) return std::monostate{};
-  const bool is_call = tokens_.peek(1).is("(") || tokens_.peek(1).is(".");
-  if (is_call) return atScalarCall() ? scalar() : nestedCall();
-  if (tensorNumber(token.text)) return static_cast<Val*>(tensorOf(tokens_.next()));
-  if (scope_.findSymbol(token.text) != nullptr) return scalar();
+  if (atOperand()) return parseExpression();
   if (const auto type = dataTypeFromName(token.text)) {
     tokens_.next();
     return *type;
   }
-  if (!takes_bare_name) {
-    std::vector<std::string_view> known;
-    for (const auto& [name, symbol] : scope_.symbols) known.push_back(name);
-    std::ranges::sort(known);
-    tokens_.fail(token, fmt::format("unknown name {}; expected a tensor T<n>, an extent, a scalar input or a type{}",
-                                    describeToken(token), suggestion(token.text, known)));
-  }
+  if (!takes_bare_name) failUnknownName(token);
   return std::string(tokens_.next().text);
-}
-
-FieldValue ArgumentParser::scalar() {
-  const ScalarReading reading = scalars().parseReading();
-  const ScalarValue& constant = reading.scalar->value();
-  const bool is_flag = reading.scalar->isConstant() && reading.scalar->dtype() == DataType::Bool;
-  if (is_flag) return std::get<bool>(constant);
-  if (!reading.is_plain_literal) return reading.scalar;
-  if (const auto* integer = std::get_if<int64_t>(&constant)) return *integer;
-  return std::get<double>(constant);
 }
 
 Scalar* ArgumentParser::toScalar(const FieldValue& element) {
   if (const auto* integer = std::get_if<int64_t>(&element)) return fusion_.constant(*integer);
   if (const auto* number = std::get_if<double>(&element)) return fusion_.constant(*number, DataType::F64);
   if (const auto* flag = std::get_if<bool>(&element)) return fusion_.constant(*flag, DataType::Bool);
-  return std::get<Scalar*>(element);
+  const auto* scalar = std::get_if<Scalar*>(&element);
+  return scalar != nullptr ? *scalar : nullptr;
 }
 
 namespace {
@@ -146,16 +161,13 @@ FieldValue ArgumentParser::list() {
   return scalars;
 }
 
-FieldValue ArgumentParser::nestedCall() {
-  const Token& start = tokens_.peek();
-  const WrittenCall call = parseCall();
+Val* ArgumentParser::parseNestedCall() { return makeOne(parseCall()); }
+
+Val* ArgumentParser::makeOne(const WrittenCall& call) {
   const std::vector<Val*> results = make_call_(call);
-  if (results.size() != 1) {
-    tokens_.fail(start, fmt::format("{} gives {} results; expected one where it is an argument", describeToken(start),
-                                    results.size()));
-  }
-  if (Scalar* scalar = asScalar(results[0])) return scalar;
-  return results[0];
+  if (results.size() == 1) return results[0];
+  tokens_.fail(*call.at,
+               fmt::format("'{}' gives {} results; expected one where it is an argument", call.name, results.size()));
 }
 
 // A call is one of scalars when no tensor and no call that scalars cannot make is in it.
@@ -168,8 +180,12 @@ bool ArgumentParser::atScalarCall() const {
     if (token.is(")") && --open == 0) return true;
     if (token.kind == TokenKind::String || token.is("=") || token.is("[")) return false;
     if (token.kind != TokenKind::Identifier) continue;
-    if (tensorNumber(token.text)) return false;
-    if (tokens_.peek(ahead + 1).is("(") && !isScalarFunction(token.text)) return false;
+    if (tokens_.peek(ahead + 1).is("(")) {
+      if (!isScalarFunction(token.text)) return false;
+    } else if (tensorNumber(token.text) || scope_.findTensor(token.text) != nullptr ||
+               scope_.refused.contains(std::string(token.text))) {
+      return false;
+    }
   }
 }
 

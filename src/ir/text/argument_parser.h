@@ -1,10 +1,11 @@
-// ArgumentParser: the arguments of calls and schedule commands, with nested calls.
+// ArgumentParser: the arguments of calls and schedule commands, with nested calls and expressions.
 #pragma once
 
 #include <functional>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "ir/fusion.h"
@@ -17,14 +18,36 @@ namespace tokamak {
 /// What names stand for while a text is read.
 struct TextScope {
   std::unordered_map<std::string, Scalar*> symbols;
-  std::unordered_map<int64_t, TensorView*> tensors;
+  std::unordered_map<std::string, TensorView*> tensors;
+  /// Results of statements that were refused: what reads them is neither right nor wrong.
+  std::unordered_set<std::string> refused;
+
   Scalar* findSymbol(std::string_view name) const;
+  TensorView* findTensor(std::string_view name) const;
+  /// Of tensors and symbols, sorted.
+  std::vector<std::string_view> names() const;
 };
+
+/// Raised instead of an error where a text reads the result of a statement that was refused.
+struct ReadsRefused {};
 
 /// A call that was read but not yet made.
 struct WrittenCall {
-  const Token* name = nullptr;
+  const Token* at = nullptr;  ///< where messages say that it stands
+  std::string_view name;
   std::vector<CallArgument> arguments;
+};
+
+/// A level of nesting while it lives. Errors: Parse at `at` beyond kMaxNesting of them.
+class NestingLevel {
+ public:
+  NestingLevel(const TokenStream& tokens, const Token& at, int& depth);
+  NestingLevel(const NestingLevel&) = delete;
+  NestingLevel& operator=(const NestingLevel&) = delete;
+  ~NestingLevel() { --depth_; }
+
+ private:
+  int& depth_;
 };
 
 class ArgumentParser {
@@ -39,24 +62,37 @@ class ArgumentParser {
 
   /// name "(" arguments ")". Errors: Parse.
   WrittenCall parseCall(BareNames bare_names = BareNames::AfterEquals);
+  /// Operators, slices and calls over tensors and scalars. Errors: Parse, and those of what is called.
+  FieldValue parseExpression();
+  /// A call that gives one value. Errors: as parseExpression.
+  Val* parseNestedCall();
+  /// The one result of a call. Errors: as parseExpression.
+  Val* makeOne(const WrittenCall& call);
   /// The tensor of this name. Errors: Parse.
   TensorView* tensorOf(const Token& name) const;
+  /// Whether the next tokens are a call that scalars alone can make.
+  bool atScalarCall() const;
+  /// Whether the next tokens are a call.
+  bool atCall() const;
   ScalarParser scalars() const;
+  /// A level of parentheses, signs or powers; calls have levels of their own.
+  NestingLevel nest(const Token& at) { return {tokens_, at, operator_depth_}; }
+  [[noreturn]] void failUnknownName(const Token& name) const;
+  /// A number, a flag or a scalar as a scalar; null for anything else.
+  Scalar* toScalar(const FieldValue& value);
 
  private:
   CallArgument argument(BareNames bare_names);
   FieldValue value(bool takes_bare_name);
   FieldValue list();
-  FieldValue scalar();
-  FieldValue nestedCall();
-  bool atScalarCall() const;
-  Scalar* toScalar(const FieldValue& element);
+  bool atOperand() const;
 
   TokenStream& tokens_;
   Fusion& fusion_;
   const TextScope& scope_;
   MakeCall make_call_;
-  int depth_ = 0;
+  int call_depth_ = 0;
+  int operator_depth_ = 0;
 };
 
 }  // namespace tokamak

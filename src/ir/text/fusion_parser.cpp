@@ -3,48 +3,22 @@
 #include <algorithm>
 #include <optional>
 #include <type_traits>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "ir/text/argument_parser.h"
+#include "ir/text/extent_limits.h"
+#include "ir/text/foreign_names.h"
 #include "ir/text/names.h"
 #include "ir/text/op_arguments.h"
+#include "ir/text/refused_statements.h"
 #include "ir/text/type_text.h"
 
 namespace tokamak {
 
 namespace {
-
-// Extents grow with the ops they go through; those that could not be printed any more are refused.
-class ExtentLimits {
- public:
-  /// Whether the scalar's text has a size that can be written and read.
-  bool allows(const Scalar& scalar) {
-    const Measure& measure = measureOf(scalar);
-    return measure.nodes <= kMaxNodes && measure.depth <= kMaxNesting;
-  }
-
- private:
-  static constexpr int64_t kMaxNodes = 10000;
-  struct Measure {
-    int64_t nodes = 1;
-    int depth = 0;
-  };
-
-  const Measure& measureOf(const Scalar& scalar) {
-    if (const auto found = measures_.find(&scalar); found != measures_.end()) return found->second;
-    Measure measure;
-    for (const Scalar* operand : scalar.operands()) {
-      const Measure inner = measureOf(*operand);
-      measure.nodes = std::min(measure.nodes + inner.nodes, kMaxNodes + 1);
-      measure.depth = std::max(measure.depth, inner.depth + 1);
-    }
-    return measures_[&scalar] = measure;
-  }
-
-  std::unordered_map<const Scalar*, Measure> measures_;
-};
 
 struct WrittenResult {
   const Token* name = nullptr;
@@ -69,8 +43,10 @@ class FusionParser {
       else if (!has_schedule && tokens_.at("schedule"))
         has_schedule = true, scheduleSection();
       else
-        return std::move(fusion_);
+        break;
     }
+    numberTensors();
+    return std::move(fusion_);
   }
 
  private:
@@ -95,28 +71,50 @@ class FusionParser {
     const size_t outputs_at = tokens_.position();
     skipOutputs();
     tokens_.expect("{");
-    while (!tokens_.at("}")) statement();
+    while (!tokens_.at("}")) statementOrErrors();
     const size_t body_end = tokens_.position();
     tokens_.setPosition(outputs_at);
-    outputs();
+    try {
+      outputs();
+    } catch (const ReadsRefused&) {
+    } catch (const Error&) {
+      errors_.addCurrent();
+    }
+    if (!errors_.empty()) errors_.raise();
     tokens_.setPosition(body_end);
     tokens_.next();
   }
 
-  const Token& expectTensorName() {
-    if (!tensorNumber(tokens_.peek().text)) tokens_.failExpected("the name of a tensor: T<n>");
-    return tokens_.next();
+  // Reads a statement. One that is refused is skipped, so that the errors of those that do not read its results are told with its own.
+  void statementOrErrors() {
+    const size_t start = tokens_.position();
+    try {
+      return statement();
+    } catch (const ReadsRefused&) {
+    } catch (const Error&) {
+      errors_.addCurrent();
+    }
+    tokens_.setPosition(start);
+    const auto names = skipStatement(tokens_);
+    if (!names) errors_.raise();
+    for (const std::string& name : *names) {
+      // A second definition leaves the first one as it is.
+      if (scope_.findTensor(name) == nullptr) scope_.refused.insert(name);
+    }
   }
 
+  const Token& expectTensorName() { return tokens_.expectIdentifier("the name of a tensor"); }
+
   void input() {
-    const Token& name = tokens_.expectIdentifier("an input: T<n> or the name of a scalar");
-    const bool is_tensor = tensorNumber(name.text).has_value();
-    if (!is_tensor) requireSymbolName(name);
+    const Token& name = tokens_.expectIdentifier("an input: 'x: f32[n]' or 'scale: f32'");
     tokens_.expect(":");
+    const bool is_tensor = tensorNumber(name.text) || tokens_.peek(1).is("[");
     if (is_tensor) return tensorInput(name);
+    requireFreeName(name);
     const DataType dtype = scalarType();
     Scalar*& symbol = scope_.symbols[std::string(name.text)];
     if (symbol == nullptr) symbol = fusion_->symbol(std::string(name.text), dtype);
+    if (symbol->isConstant()) return;
     if (symbol->dtype() != dtype || fusion_->isInput(symbol)) {
       tokens_.fail(name,
                    fmt::format("{} is already {} of type {}; expected another name", describeToken(name),
@@ -128,9 +126,10 @@ class FusionParser {
   void tensorInput(const Token& name) {
     // Names in an input's shape are the extents' names.
     const auto declare = [this](std::string_view symbol_name) {
-      Scalar*& symbol = scope_.symbols[std::string(symbol_name)];
-      if (symbol == nullptr && canNameSymbol(symbol_name)) symbol = fusion_->symbol(std::string(symbol_name));
-      return symbol;
+      Scalar* known = scope_.findSymbol(symbol_name);
+      const bool may_declare = canNameSymbol(symbol_name) && scope_.findTensor(symbol_name) == nullptr;
+      if (known != nullptr || !may_declare) return known;
+      return scope_.symbols[std::string(symbol_name)] = newExtent(std::string(symbol_name), DataType::I64);
     };
     ScalarParser scalars(tokens_, *fusion_, declare);
     TensorView* tensor = makeTensor(*fusion_, tokens_, parseTensorType(tokens_, scalars));
@@ -138,11 +137,21 @@ class FusionParser {
     fusion_->addInput(tensor);
   }
 
-  void requireSymbolName(const Token& name) {
-    if (canNameSymbol(name.text)) return;
-    tokens_.fail(name,
-                 fmt::format("{} cannot name a scalar; expected a name that is no type, no tensor and no reserved word",
-                             describeToken(name)));
+  Scalar* newExtent(const std::string& name, DataType dtype) {
+    const bool has_value = options_.extents != nullptr && options_.extents->contains(name);
+    if (has_value && options_.extents->at(name) != 1) return fusion_->constant(options_.extents->at(name), dtype);
+    return fusion_->symbol(name, dtype);
+  }
+
+  // A name that may stand for a scalar or, without a number, for a tensor.
+  void requireFreeName(const Token& name) {
+    if (!canNameSymbol(name.text)) {
+      tokens_.fail(name, fmt::format("{} cannot be a name; expected one that is no type, no number of a tensor and no "
+                                     "reserved word",
+                                     describeToken(name)));
+    }
+    if (scope_.findTensor(name.text) == nullptr) return;
+    tokens_.fail(name, fmt::format("{} is already a tensor; expected another name", describeToken(name)));
   }
 
   DataType scalarType() {
@@ -154,11 +163,36 @@ class FusionParser {
   }
 
   void defineTensor(const Token& name, TensorView* tensor) {
-    const int64_t number = *tensorNumber(name.text);
-    if (!scope_.tensors.emplace(number, tensor).second) {
+    const auto number = tensorNumber(name.text);
+    if (scope_.findTensor(name.text) != nullptr) {
       tokens_.fail(name, fmt::format("{} is defined twice; expected a name that is not taken", describeToken(name)));
     }
-    if (tensor->label() < 0) tensor->setLabel(number);
+    if (!number) requireFreeName(name);
+    if (!number && scope_.findSymbol(name.text) != nullptr) {
+      tokens_.fail(name,
+                   fmt::format("{} is already a scalar or an extent; expected another name", describeToken(name)));
+    }
+    scope_.tensors[std::string(name.text)] = tensor;
+    if (hasName(*tensor)) return;
+    if (number) return tensor->setLabel(*number);
+    tensor->setName(std::string(name.text));
+    has_names_ = true;
+  }
+
+  static bool hasName(const TensorView& tensor) { return tensor.label() >= 0 || !tensor.name().empty(); }
+
+  // In a text that names tensors all others have numbers, too, in the order in which they are made: dumps of host programs
+  // and kernels use them.
+  void numberTensors() {
+    if (!has_names_) return;
+    std::unordered_set<int64_t> taken;
+    for (const TensorView* tensor : fusion_->allTensors()) taken.insert(tensor->label());
+    int64_t next = 0;
+    for (TensorView* tensor : fusion_->allTensors()) {
+      if (tensor->label() >= 0) continue;
+      while (!taken.insert(next).second) ++next;
+      tensor->setLabel(next);
+    }
   }
 
   void skipOutputs() {
@@ -209,10 +243,7 @@ class FusionParser {
     if (!tokens_.at("=")) tokens_.failExpected(results.back().type ? "'='" : "'=' or ':'");
     tokens_.next();
     const Token& start = tokens_.peek();
-    if (start.kind != TokenKind::Identifier || !tokens_.peek(1).is("("))
-      tokens_.failExpected("a call such as add(T0, T1)");
-    const WrittenCall call = arguments_.parseCall();
-    const std::vector<Val*> made = make(call, results);
+    const std::vector<Val*> made = atWholeCall() ? make(arguments_.parseCall(), results) : std::vector{expression()};
     if (made.size() != results.size()) {
       tokens_.fail(start, fmt::format("{} gives {} results; expected as many names on the left of '=', not {}",
                                       describeToken(start), made.size(), results.size()));
@@ -220,20 +251,51 @@ class FusionParser {
     for (size_t i = 0; i < made.size(); ++i) nameResult(results[i], made[i]);
   }
 
+  // Whether the right side is one call, of any number of results, and no operator or slice follows it.
+  bool atWholeCall() const {
+    if (tokens_.peek().kind != TokenKind::Identifier || !tokens_.peek(1).is("(")) return false;
+    int64_t open = 0;
+    for (size_t ahead = 1;; ++ahead) {
+      const Token& token = tokens_.peek(ahead);
+      if (token.kind == TokenKind::End) return true;
+      if (token.is("(")) ++open;
+      if (!token.is(")") || --open > 0) continue;
+      const Token& after = tokens_.peek(ahead + 1);
+      return after.kind != TokenKind::Punctuation || (!after.is("[") && findInfix(after.text) == nullptr);
+    }
+  }
+
+  Val* expression() {
+    const Token& start = tokens_.peek();
+    const bool begins = start.kind == TokenKind::Identifier || start.kind == TokenKind::Integer ||
+                        start.kind == TokenKind::Float || start.is("(") || start.is("-") || start.is("!");
+    if (!begins) tokens_.failExpected("a call such as add(T0, T1) or an expression such as T0 * 2");
+    const FieldValue value = arguments_.parseExpression();
+    const auto* val = std::get_if<Val*>(&value);
+    if (val == nullptr)
+      tokens_.fail(start, "this is a scalar; expected a tensor, which full(shape, value) makes of it");
+    const TensorView* tensor = asTensor(*val);
+    const bool is_old = tensor != nullptr && hasName(*tensor);
+    return is_old ? arguments_.makeOne({&start, "set", {{{}, *val}}}) : *val;
+  }
+
   void symbolDeclaration() {
     tokens_.next();
     const Token& name = tokens_.expectIdentifier("the name of a symbol");
-    requireSymbolName(name);
+    requireFreeName(name);
     tokens_.expect(":");
     const DataType dtype = scalarType();
     const bool is_new = scope_.symbols.emplace(std::string(name.text), nullptr).second;
     if (!is_new)
       tokens_.fail(name, fmt::format("{} is declared twice; expected a name that is not taken", describeToken(name)));
-    scope_.symbols[std::string(name.text)] = fusion_->symbol(std::string(name.text), dtype);
+    scope_.symbols[std::string(name.text)] = newExtent(std::string(name.text), dtype);
   }
 
   WrittenResult result() {
-    if (!tensorNumber(tokens_.peek().text)) tokens_.failExpected("a statement 'T<n> = ...', 'symbol', or '}'");
+    const bool begins = tokens_.peek().kind == TokenKind::Identifier &&
+                        (tokens_.peek(1).is("=") || tokens_.peek(1).is(":") || tokens_.peek(1).is(","));
+    if (!begins && !tensorNumber(tokens_.peek().text))
+      tokens_.failExpected("a statement such as 'y = exp(x)', 'symbol', or '}'");
     WrittenResult result{&tokens_.next(), std::nullopt};
     if (!tokens_.accept(":")) return result;
     ScalarParser scalars = arguments_.scalars();
@@ -244,10 +306,13 @@ class FusionParser {
   void nameResult(const WrittenResult& result, Val* made) {
     TensorView* tensor = asTensor(made);
     if (tensor == nullptr) tokens_.fail(*result.name, "the call gives a scalar; expected one that gives a tensor");
-    const bool is_fresh = tensor->label() < 0;
+    const bool is_copied = hasName(*tensor) && !tensorNumber(result.name->text);
+    // A function may give back its operand. A name of its own is a tensor of its own.
+    if (is_copied) tensor = asTensor(arguments_.makeOne({result.name, "set", {{{}, made}}}));
+    const bool is_fresh = !hasName(*tensor);
     defineTensor(*result.name, tensor);
     if (!result.type) return;
-    // A function may give back its operand, which keeps its own type.
+    // An operand that was given back keeps its own type.
     if (is_fresh) return applyType(tokens_, *tensor, *result.type);
     if (result.type->dtype != tensor->dtype() || result.type->axes.size() != tensor->logical().size()) {
       tokens_.fail(result.type->offset,
@@ -268,23 +333,23 @@ class FusionParser {
   }
 
   std::vector<Val*> make(const WrittenCall& call, std::span<const WrittenResult> results) {
-    auto made = at(*call.name, [&] { return tryMake(call, results); });
-    if (!made) failUnknownCall(*call.name);
+    auto made = at(*call.at, [&] { return tryMake(call, results); });
+    if (!made) failUnknownCall(call);
     for (const Val* val : *made) {
       const auto* tensor = val->kind() == ValKind::Tensor ? static_cast<const TensorView*>(val) : nullptr;
       if (tensor == nullptr) continue;
       for (const IterDomain* axis : tensor->logical()) {
         if (limits_.allows(*axis->visibleExtent())) continue;
-        tokens_.fail(*call.name, fmt::format("an extent of the result of {} has become too large to be written; "
-                                             "expected fewer operations on one size",
-                                             describeToken(*call.name)));
+        tokens_.fail(*call.at, fmt::format("an extent of the result of '{}' has become too large to be written; "
+                                           "expected fewer operations on one size",
+                                           call.name));
       }
     }
     return *std::move(made);
   }
 
   std::optional<std::vector<Val*>> tryMake(const WrittenCall& call, std::span<const WrittenResult> results) {
-    const std::string_view name = call.name->text;
+    const std::string_view name = call.name;
     if (const auto op = findOp(name)) {
       std::vector<DataType> types;
       for (const WrittenResult& result : results) {
@@ -301,14 +366,14 @@ class FusionParser {
     return opResolver().call(*fusion_, name, call.arguments);
   }
 
-  [[noreturn]] void failUnknownCall(const Token& name) {
+  [[noreturn]] void failUnknownCall(const WrittenCall& call) {
     std::vector<std::string_view> names = opResolver().names();
     if (options_.resolver != nullptr) {
       const auto more = options_.resolver->names();
       names.insert(names.end(), more.begin(), more.end());
     }
-    tokens_.fail(name, fmt::format("unknown function {}; expected an op or a function{}", describeToken(name),
-                                   suggestion(name.text, names)));
+    tokens_.fail(*call.at, fmt::format("unknown function '{}'; expected an op or a function{}", call.name,
+                                       suggestionForCall(call.name, names)));
   }
 
   // --- sizes { i0 = 4 } ---
@@ -336,6 +401,7 @@ class FusionParser {
       const Token& start = tokens_.peek();
       const int64_t size = tokens_.expectInteger("a size");
       if (size < 0) tokens_.fail(start, "the size is negative; expected 0 or more");
+      if (symbol->isConstant()) continue;
       if (!fusion_->defaultSizes().emplace(symbol, size).second) {
         tokens_.fail(name, fmt::format("the size of {} is given twice; expected it once", describeToken(name)));
       }
@@ -354,7 +420,7 @@ class FusionParser {
   void command(int64_t step) {
     const Token& start = tokens_.peek();
     const Token* label = nullptr;
-    if (tensorNumber(start.text) && tokens_.peek(1).is("=")) {
+    if (start.kind == TokenKind::Identifier && tokens_.peek(1).is("=")) {
       label = &tokens_.next();
       tokens_.next();
     }
@@ -399,6 +465,8 @@ class FusionParser {
   TextScope scope_;
   ArgumentParser arguments_;
   ExtentLimits limits_;
+  RefusedStatements errors_;
+  bool has_names_ = false;
 };
 
 }  // namespace

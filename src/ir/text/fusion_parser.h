@@ -1,7 +1,9 @@
 // The reader of .fusion text; docs/text.md has the grammar.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "ir/fusion.h"
@@ -17,6 +19,9 @@ struct ParseOptions {
   const CallResolver* resolver = nullptr;
   /// Who carries out schedule commands; null: a schedule section that has any is refused.
   const ScheduleApplier* scheduler = nullptr;
+  /// Extents that are numbers instead of symbols, by name, so that ops say whether they take them; those of 1 stay symbols, as a 1 in a text is a
+  /// broadcast axis. Null: none.
+  const std::map<std::string, int64_t>* extents = nullptr;
 };
 
 /// Reads a whole text; `file` is its name in messages. Labels, extent names and default sizes are kept.

@@ -224,8 +224,9 @@ class Printer {
 
   // A name that could be taken for a symbol, a type or a tensor is quoted.
   std::string nameText(std::string_view name) const {
+    const auto hasName = [&](const auto* node) { return names_.nameOf(*node) == name; };
     const bool is_taken =
-        std::ranges::any_of(names_.symbols(), [&](const Scalar* symbol) { return names_.nameOf(*symbol) == name; });
+        std::ranges::any_of(names_.symbols(), hasName) || std::ranges::any_of(names_.tensors(), hasName);
     return is_taken || !canNameSymbol(name) ? quoted(name) : std::string(name);
   }
 

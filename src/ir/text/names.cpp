@@ -46,7 +46,7 @@ FusionNames::FusionNames(const Fusion& fusion) {
   for (const TensorView* output : fusion.outputs()) add(*output);
   for (const auto& [symbol, size] : fusion.defaultSizes()) add(symbol);
   numberTensors();
-  nameSymbols();
+  giveNames();
 }
 
 int64_t FusionNames::numberOf(const TensorView& tensor) const {
@@ -55,6 +55,7 @@ int64_t FusionNames::numberOf(const TensorView& tensor) const {
 }
 
 std::string FusionNames::nameOf(const TensorView& tensor) const {
+  if (const auto found = tensor_names_.find(&tensor); found != tensor_names_.end()) return found->second;
   return contains(tensor) ? fmt::format("T{}", numberOf(tensor)) : tokamak::nameOf(tensor);
 }
 
@@ -112,10 +113,13 @@ void FusionNames::numberTensors() {
   }
 }
 
-void FusionNames::nameSymbols() {
+void FusionNames::giveNames() {
   std::unordered_set<std::string> taken;
   for (const Scalar* symbol : symbols_) {
     if (canNameSymbol(symbol->name()) && taken.insert(symbol->name()).second) symbol_names_[symbol] = symbol->name();
+  }
+  for (const TensorView* tensor : tensors_) {
+    if (canNameSymbol(tensor->name()) && taken.insert(tensor->name()).second) tensor_names_[tensor] = tensor->name();
   }
   std::unordered_map<char, int64_t> next;
   for (const Scalar* symbol : symbols_) {

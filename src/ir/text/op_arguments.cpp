@@ -96,13 +96,17 @@ std::optional<FieldValue> fittedArgument(Fusion& fusion, const FieldValue& patte
     if (found == names->names.end()) return std::nullopt;
     return EnumValue{static_cast<size_t>(found - names->names.begin()), names->names};
   }
-  return pattern.index() == value.index() ? std::optional(value) : std::nullopt;
+  // The only attributes without a value of their own are types.
+  const bool fits = pattern.index() == value.index() ||
+                    (std::holds_alternative<std::monostate>(pattern) && std::holds_alternative<DataType>(value));
+  return fits ? std::optional(value) : std::nullopt;
 }
 
 namespace {
 
 std::string legalForm(const Field& field, const FieldValue& value) {
   const auto* names = std::get_if<EnumValue>(&field.value);
+  if (std::holds_alternative<std::monostate>(field.value)) return "a type";
   if (names == nullptr)
     return std::string(field.role == FieldRole::OperandList ? "a list of tensors or scalars"
                                                             : kForms[field.value.index()]);

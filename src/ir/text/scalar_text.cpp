@@ -10,34 +10,11 @@
 
 #include "ir/functions.h"
 #include "ir/fusion.h"
+#include "ir/text/infix.h"
 
 namespace tokamak {
 
 namespace {
-
-struct InfixRow {
-  std::string_view symbol;
-  ScalarOp op;
-  int level;  // the higher, the tighter
-  bool is_swapped = false;
-};
-
-constexpr std::array<InfixRow, 13> kInfix = {{
-    {"||", ScalarOp::Or, 0},
-    {"&&", ScalarOp::And, 1},
-    {"==", ScalarOp::Equal, 2},
-    {"!=", ScalarOp::NotEqual, 2},
-    {"<", ScalarOp::Less, 3},
-    {"<=", ScalarOp::LessEqual, 3},
-    {">", ScalarOp::Less, 3, true},
-    {">=", ScalarOp::LessEqual, 3, true},
-    {"+", ScalarOp::Add, 4},
-    {"-", ScalarOp::Sub, 4},
-    {"*", ScalarOp::Mul, 5},
-    {"/", ScalarOp::FloorDiv, 5},
-    {"%", ScalarOp::Mod, 5},
-}};
-constexpr size_t kLevels = 6;
 
 struct CallRow {
   std::string_view name;
@@ -144,8 +121,8 @@ std::string literalText(const ScalarValue& value, DataType dtype, std::optional<
 std::string scalarText(const Scalar& scalar, const SymbolNamer& name) {
   if (scalar.isConstant()) return literalText(scalar.value(), scalar.dtype());
   if (scalar.isSymbol()) return name(scalar);
-  const auto* infix = std::ranges::find(kInfix, scalar.op(), &InfixRow::op);
-  if (infix != kInfix.end()) {
+  const auto* infix = std::ranges::find(kInfixOperators, std::optional(scalar.op()), &InfixOperator::scalar_op);
+  if (infix != kInfixOperators.end()) {
     return fmt::format("( {} {} {} )", scalarText(*scalar.operand(0), name), infix->symbol,
                        scalarText(*scalar.operand(1), name));
   }
@@ -178,20 +155,19 @@ bool ScalarParser::atLiteral() const {
 ScalarReading ScalarParser::parseReading() { return binary(0); }
 
 // Operators of one level associate to the left, so a loop reads a chain of them.
-ScalarReading ScalarParser::binary(size_t level) {
-  if (level == kLevels) return unary();
-  ScalarReading left = binary(level + 1);
+ScalarReading ScalarParser::binary(int lowest_level) {
+  ScalarReading left = unary();
   for (;;) {
     const Token& token = tokens_->peek();
-    const auto* row = std::ranges::find_if(kInfix, [&](const InfixRow& r) {
-      return r.level == static_cast<int>(level) && token.kind == TokenKind::Punctuation && token.is(r.symbol);
-    });
-    if (row == kInfix.end()) return left;
+    const InfixOperator* row = token.kind == TokenKind::Punctuation ? findInfix(token.text) : nullptr;
+    if (row == nullptr || !row->scalar_op || row->level < lowest_level) return left;
     tokens_->next();
-    Scalar* right = binary(level + 1).scalar;
-    left.scalar = row->is_swapped ? make(token, row->op, right, left.scalar) : make(token, row->op, left.scalar, right);
-    left.is_plain_literal = false;
+    left = {combine(token, *row, left.scalar, binary(row->level + 1).scalar)};
   }
+}
+
+Scalar* ScalarParser::combine(const Token& at, const InfixOperator& row, Scalar* left, Scalar* right) {
+  return row.is_swapped ? make(at, *row.scalar_op, right, left) : make(at, *row.scalar_op, left, right);
 }
 
 ScalarReading ScalarParser::unary() {
@@ -206,9 +182,13 @@ ScalarReading ScalarParser::unary() {
   }
   Scalar* operand = unary().scalar;
   --depth_;
-  if (token.is("!")) return {make(token, ScalarOp::Not, operand)};
-  if (isFloatingType(operand->dtype())) return {functionCall(token, {&operand, 1})};
-  return {make(token, ScalarOp::Sub, fusion_->constant(int64_t{0}, operand->dtype()), operand)};
+  return {prefixed(token, operand)};
+}
+
+Scalar* ScalarParser::prefixed(const Token& sign, Scalar* operand) {
+  if (sign.is("!")) return make(sign, ScalarOp::Not, operand);
+  if (isFloatingType(operand->dtype())) return functionCall(sign, {&operand, 1});
+  return make(sign, ScalarOp::Sub, fusion_->constant(int64_t{0}, operand->dtype()), operand);
 }
 
 ScalarReading ScalarParser::primary() {

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "ir/scalar.h"
+#include "ir/text/infix.h"
 #include "ir/text/lexer.h"
 
 namespace tokamak {
@@ -45,11 +46,19 @@ class ScalarParser {
   /// Errors: Parse.
   Scalar* parse() { return parseReading().scalar; }
   ScalarReading parseReading();
+  /// One number, name or call, without signs and operators. Errors: Parse.
+  ScalarReading parsePrimary() { return primary(); }
+  /// A number behind its sign. Errors: Parse.
+  ScalarReading parseLiteral(TokenStream::Sign sign) { return literal(sign); }
+  /// What an operator that stands at `at` makes of scalars. Errors: Parse.
+  Scalar* combine(const Token& at, const InfixOperator& row, Scalar* left, Scalar* right);
+  /// What '-' or '!' makes of a scalar. Errors: Parse.
+  Scalar* prefixed(const Token& sign, Scalar* operand);
   /// True when the next tokens are a literal (with an optional minus).
   bool atLiteral() const;
 
  private:
-  ScalarReading binary(size_t level);
+  ScalarReading binary(int lowest_level);
   ScalarReading unary();
   ScalarReading primary();
   ScalarReading literal(TokenStream::Sign sign);

@@ -7,6 +7,7 @@
 
 #include "ir/expr.h"
 #include "ir/fusion.h"
+#include "ir/text/foreign_names.h"
 
 namespace tokamak {
 
@@ -40,7 +41,7 @@ class TypeParser {
     const auto found = dataTypeFromName(dtype.text);
     if (!found) {
       tokens_.fail(dtype, fmt::format("unknown type {}; expected f64, f32, f16, bf16, i64, i32 or bool{}",
-                                      describeToken(dtype), suggestion(dtype.text, dataTypeNames())));
+                                      describeToken(dtype), suggestionForType(dtype.text, dataTypeNames())));
     }
     type_.dtype = *found;
     tokens_.expect("[");

@@ -26,7 +26,7 @@ OracleTensor compute(const LinearOp& op, const OpContext& context) {
                    .stride = k,
                    .inner_stride = 1};
   const Lines weights{.elements = weight.elements, .count = columns, .inner = k, .stride = k, .inner_stride = 1};
-  multiplyLines(in.dtype, context.mode(), rows, weights, biases, out.elements);
+  multiplyLines({in.dtype, out.dtype}, context.mode(), rows, weights, biases, out.elements);
   return out;
 }
 

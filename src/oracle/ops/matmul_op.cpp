@@ -57,7 +57,7 @@ OracleTensor compute(const MatmulOp& op, const OpContext& context) {
                       .inner = k,
                       .stride = 1,
                       .inner_stride = columns};
-    multiplyLines(a.dtype, context.mode(), left, right, {}, std::span(out.elements).subspan(next));
+    multiplyLines({a.dtype, out.dtype}, context.mode(), left, right, {}, std::span(out.elements).subspan(next));
     next += static_cast<size_t>(rows * columns);
   });
   return out;

@@ -13,7 +13,6 @@
 
 #include "base/error.h"
 #include "base/ranges.h"
-#include "codegen/source.h"
 #include "runtime/compile/c_compiler_probe.h"
 #include "runtime/compile/program_search.h"
 #include "runtime/compile/shared_object.h"
@@ -22,6 +21,7 @@ namespace tokamak {
 
 namespace {
 
+constexpr std::string_view kLowest = "-O0";
 constexpr std::array kUsualNames = {"cc", "gcc", "clang"};
 
 std::string findCCompiler(const std::string& asked) {
@@ -83,10 +83,20 @@ std::optional<std::string> contentsOf(const std::string& path) {
 
 }  // namespace
 
+std::string reasonForNoCCompiler(const CCompilerOptions& options) {
+  try {
+    findCCompiler(options.program);
+    return "";
+  } catch (const Error& error) {
+    return error.message();
+  }
+}
+
 CCompiler::CCompiler(const CCompilerOptions& options, KernelCache* cache)
     : program_(findCCompiler(options.program)),
       identity_(fileIdentity(program_)),
       limits_(options.limits),
+      slow_(options.slow),
       folder_(std::make_shared<PrivateDirectory>()) {
   const CCompilerFacts facts = factsOf(program_, options, identity_, cache, folder_->path());
   version_ = facts.version;
@@ -94,10 +104,11 @@ CCompiler::CCompiler(const CCompilerOptions& options, KernelCache* cache)
   target_ = targetOf(facts);
 }
 
-CacheKey CCompiler::keyOf(std::string_view source) const {
+CacheKey CCompiler::keyOf(std::string_view source, CompileLevel level) const {
+  const std::string_view lowest = level == CompileLevel::Lowest ? kLowest : "";
   return CacheKey({{"kind", "C kernel"},
                    {"compiler", fmt::format("{}\n{}", version_, identity_)},
-                   {"flags", fmt::format("{}", fmt::join(flags_, " "))},
+                   {"flags", fmt::format("{} {}", fmt::join(flags_, " "), lowest)},
                    {"target", fmt::format("{} {}", target_.machine, target_.features)},
                    {"source", std::string(source)}});
 }
@@ -109,26 +120,48 @@ std::string CCompiler::keepSource(std::string_view source) const {
   return path;
 }
 
-std::string CCompiler::compile(std::string_view source) const {
+CCompiler::Attempt CCompiler::attempt(const std::string& text_path, CompileLevel level,
+                                      const ProcessLimits& limits) const {
   static const RangeName range_name("compile C");
   const Range range(range_name);
-  ScopedFile text(folder_->freshPath(".c"));
   const ScopedFile image(folder_->freshPath(".so"));
-  writePrivateFile(text.path(), source);
   std::vector<std::string> arguments = {program_};
   arguments.insert(arguments.end(), flags_.begin(), flags_.end());
-  if (source.starts_with(kWrittenOut)) arguments.emplace_back("-O1");  // the last level counts
-  arguments.insert(arguments.end(), {"-o", image.path(), text.path()});
-  const ProcessResult result = runProcess(arguments, compilerEnvironment(folder_->path()), limits_);
-  const std::optional<std::string> bytes = result.isSuccess() ? contentsOf(image.path()) : std::nullopt;
-  const std::string fault = bytes ? faultOfImage(*bytes) : "it made no file";
-  if (bytes && fault.empty()) return *bytes;
+  if (level == CompileLevel::Lowest) arguments.emplace_back(kLowest);  // the last level counts
+  arguments.insert(arguments.end(), {"-o", image.path(), text_path});
+  Attempt attempt = {.result = runProcess(arguments, compilerEnvironment(folder_->path()), limits), .image = {}};
+  if (attempt.result.isSuccess()) attempt.image = contentsOf(image.path());
+  return attempt;
+}
+
+// The image, or the error that says what is wrong with it; then the source is kept.
+std::string CCompiler::imageOf(const Attempt& attempt, ScopedFile& text) const {
+  const auto& [result, image] = attempt;
+  const std::string fault = image ? faultOfImage(*image) : "it made no file";
+  if (image && fault.empty()) return *image;
   text.keep();
   folder_->keep();
   TK_REQUIRE(result.isSuccess(), Compile, "compiling generated C: {} {}; the source is kept in {}{}", program_,
              describeEnd(result, limits_), text.path(), firstLines(result.said));
   TK_RAISE(Compile, "compiling generated C: what {} made is no shared object: {}; the source is kept in {}{}", program_,
            fault, text.path(), firstLines(result.said));
+}
+
+std::optional<std::string> CCompiler::compileUnlessSlow(std::string_view source) const {
+  ScopedFile text(folder_->freshPath(".c"));
+  writePrivateFile(text.path(), source);
+  ProcessLimits limits = limits_;
+  limits.processor_time = slow_;
+  const Attempt attempt = this->attempt(text.path(), CompileLevel::Usual, limits);
+  // What was killed for it has used a few milliseconds less, as the system counts.
+  const bool is_slow = !attempt.result.isSuccess() && attempt.result.processor_time >= slow_ - slow_ / 10.0;
+  return is_slow ? std::nullopt : std::optional(imageOf(attempt, text));
+}
+
+std::string CCompiler::compile(std::string_view source, CompileLevel level) const {
+  ScopedFile text(folder_->freshPath(".c"));
+  writePrivateFile(text.path(), source);
+  return imageOf(attempt(text.path(), level, limits_), text);
 }
 
 }  // namespace tokamak

@@ -1,7 +1,9 @@
 // CCompiler: the machine's C compiler, found and asked about itself once; makes shared objects from C text without headers.
 #pragma once
 
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,7 +19,11 @@ struct CCompilerOptions {
   std::string program;  ///< a path or a name in $PATH; empty: $TOKAMAK_CC, else the first of cc, gcc, clang
   std::vector<std::string> extra_flags;  ///< behind all others, e.g. "-fsanitize=thread"
   ProcessLimits limits;                  ///< of each compilation
+  std::chrono::seconds slow{5};          ///< of processor time: what takes longer is compiled at the lowest level
 };
+
+/// How much a source is optimised.
+enum class CompileLevel : uint8_t { Usual, Lowest };
 
 /// What generated C may use, as the compiler says for this machine and these flags.
 struct CTarget {
@@ -27,6 +33,9 @@ struct CTarget {
   bool has_f16c = false;      ///< conversions from and to _Float16 are instructions
   int64_t vector_bytes = 16;  ///< width of the widest vector registers
 };
+
+/// Why CCompiler would find no program; empty where it finds one. Looks into folders and starts nothing.
+std::string reasonForNoCCompiler(const CCompilerOptions& options = {});
 
 class CCompiler {
  public:
@@ -41,12 +50,15 @@ class CCompiler {
   const CTarget& target() const { return target_; }
 
   /// Everything that the compiled code of `source` depends on.
-  CacheKey keyOf(std::string_view source) const;
+  CacheKey keyOf(std::string_view source, CompileLevel level = CompileLevel::Usual) const;
 
   /// The image of a shared object. May be called from many threads at once; each call is a process of its own.
   /// Errors: Compile with the compiler's first lines and the file that keeps the source, when it refuses the source, crashes,
   /// takes longer or more memory than the limits allow, or makes no file; Io.
-  std::string compile(std::string_view source) const;
+  std::string compile(std::string_view source, CompileLevel level = CompileLevel::Usual) const;
+  /// The same at the usual level; nothing when that takes more processor time than CCompilerOptions::slow.
+  std::optional<std::string> compileUnlessSlow(std::string_view source) const;
+  std::chrono::seconds slowTime() const { return slow_; }
 
   /// Writes a source into a file that outlives this process, for a message that names it.
   std::string keepSource(std::string_view source) const;
@@ -55,12 +67,20 @@ class CCompiler {
   PrivateDirectory& folder() const { return *folder_; }
 
  private:
+  struct Attempt {
+    ProcessResult result;
+    std::optional<std::string> image;
+  };
+  std::string imageOf(const Attempt& attempt, ScopedFile& text) const;
+  Attempt attempt(const std::string& text_path, CompileLevel level, const ProcessLimits& limits) const;
+
   std::string program_;
   std::string identity_;
   std::string version_;
   std::vector<std::string> flags_;
   CTarget target_;
   ProcessLimits limits_;
+  std::chrono::seconds slow_;
   std::shared_ptr<PrivateDirectory> folder_;
 };
 

@@ -1,6 +1,8 @@
 #include "runtime/compile/c_compiler_probe.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 
 #include <fmt/format.h>
@@ -56,13 +58,13 @@ class Questions {
   ProcessLimits limits_;
 };
 
-// Every operation is rounded by itself and nobody reads errno or exceptions, so that loops vectorise. Loops stay loops: a call
-// of memcpy or memset would be one out of the kernel. No warnings: nobody writes this source.
+// Every operation is rounded by itself and nobody reads errno or exceptions. Loops stay loops: a call of memcpy or memset would be one out of the kernel.
+// No warnings: nobody writes this source.
 std::vector<std::string> flagsOf(bool is_clang) {
   std::vector<std::string> flags = {"-x",
                                     "c",
                                     "-std=gnu11",
-                                    "-O3",
+                                    "-O2",
                                     "-w",
                                     "-pipe",
                                     "-fPIC",
@@ -76,15 +78,64 @@ std::vector<std::string> flagsOf(bool is_clang) {
   if (is_clang) {
     flags.insert(flags.end(), {"-fno-builtin-memcpy", "-fno-builtin-memset"});
   } else {
-    // gcc 13 carries what one turn stores over to another one in registers, and writes what it had read of elements that are not the loop's: another thread
-    // may have written them in the meantime. And it takes loops apart by whether a value is a number (x != x) again and again, until memory is exhausted.
-    flags.insert(flags.end(), {"-fno-predictive-commoning", "-fno-unswitch-loops"});
     // The plugin is for link-time optimisation; loading it costs 2 ms.
     flags.insert(flags.end(), {"-fno-tree-loop-distribute-patterns", "-fno-use-linker-plugin"});
   }
   // The plain linker is the quickest for one small file: 2 ms; mold 4, lld 19.
   if (findProgram("ld.bfd")) flags.emplace_back("-fuse-ld=bfd");
   return flags;
+}
+
+// What is turned off, each with the words that it takes. Vectorisers, peeling, threading of jumps and copies of loops have miscompiled
+// kernels and taken minutes (gcc 12 and 13); vectors are written, so nothing is lost. gcc's second elimination of common values (gcse)
+// takes time with the square of a kernel's length and finds little behind the first, which asks about 100 stores before a load instead
+// of 1,000. A compiler may lack some of them.
+using FlagWords = std::vector<std::string>;
+std::vector<FlagWords> flagsOff(bool is_clang) {
+  if (is_clang) {
+    return {{"-fno-vectorize"},
+            {"-fno-slp-vectorize"},
+            {"-fno-unroll-loops"},
+            {"-mllvm", "-unroll-allow-peeling=false"},
+            {"-mllvm", "-unroll-full-max-count=0"},
+            {"-mllvm", "-jump-threading-threshold=0"},
+            {"-mllvm", "-unswitch-threshold=0"}};
+  }
+  return {{"-fno-tree-vectorize"},
+          {"-fno-tree-loop-vectorize"},
+          {"-fno-tree-slp-vectorize"},
+          {"-fno-thread-jumps"},
+          {"-fno-peel-loops"},
+          {"-fno-split-loops"},
+          {"-fno-unswitch-loops"},
+          {"-fno-predictive-commoning"},
+          {"-fno-gcse"},
+          {"-fno-tree-loop-distribution"},
+          {"-fno-loop-interchange"},
+          {"-fno-loop-unroll-and-jam"},
+          {"-fno-version-loops-for-strides"},
+          {"--param=sccvn-max-alias-queries-per-access=100"},
+          {"--param=max-completely-peel-times=0"},
+          {"--param=max-completely-peeled-insns=0"},
+          {"--param=max-jump-thread-duplication-stmts=0"}};
+}
+
+FlagWords joined(const std::vector<FlagWords>& flags) {
+  FlagWords words;
+  for (const FlagWords& each : flags) words.insert(words.end(), each.begin(), each.end());
+  return words;
+}
+
+// Those that the compiler takes: all of them by one run, as a rule, else each by its own.
+FlagWords takenOf(const Questions& questions, const std::vector<FlagWords>& flags) {
+  const auto isTaken = [&](FlagWords words) {
+    words.insert(words.end(), {"-O2", "-Werror", "-fsyntax-only", "-x", "c", "/dev/null"});
+    return questions.ask(std::move(words)).isSuccess();
+  };
+  if (isTaken(joined(flags))) return joined(flags);
+  std::vector<FlagWords> taken;
+  std::ranges::copy_if(flags, std::back_inserter(taken), isTaken);
+  return joined(taken);
 }
 
 }  // namespace
@@ -98,7 +149,10 @@ CCompilerFacts askCCompiler(const std::string& program, std::span<const std::str
   const auto plain = questions.macros({});
   TK_REQUIRE(plain && (plain->contains("__GNUC__") || plain->contains("__clang__")), Compile,
              "the C compiler '{}' ({}) is neither gcc nor clang", program, facts.version);
-  facts.flags = flagsOf(plain->contains("__clang__"));
+  const bool is_clang = plain->contains("__clang__");
+  facts.flags = flagsOf(is_clang);
+  const FlagWords off = takenOf(questions, flagsOff(is_clang));
+  facts.flags.insert(facts.flags.end(), off.begin(), off.end());
   facts.flags.insert(facts.flags.end(), extra_flags.begin(), extra_flags.end());
   std::vector<std::string> native_flags(facts.flags.begin() + 2, facts.flags.end());  // without "-x c"
   native_flags.emplace_back("-march=native");
@@ -117,7 +171,8 @@ CCompilerFacts askCCompiler(const std::string& program, std::span<const std::str
 }
 
 std::string flagChoices() {
-  return fmt::format("{}\n{}", fmt::join(flagsOf(true), " "), fmt::join(flagsOf(false), " "));
+  return fmt::format("{} {}\n{} {}", fmt::join(flagsOf(true), " "), fmt::join(joined(flagsOff(true)), " "),
+                     fmt::join(flagsOf(false), " "), fmt::join(joined(flagsOff(false)), " "));
 }
 
 std::string textOf(const CCompilerFacts& facts) {

@@ -19,7 +19,7 @@ struct CCompilerFacts {
   bool operator==(const CCompilerFacts&) const = default;
 };
 
-/// Asks the compiler: four short runs. `folder` takes its temporary files.
+/// Asks the compiler: five short runs, and one for each flag where it lacks some. `folder` takes its temporary files.
 /// Errors: Compile when it does not answer like a C compiler.
 CCompilerFacts askCCompiler(const std::string& program, std::span<const std::string> extra_flags,
                             const std::string& folder, const ProcessLimits& limits);

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/leftovers.h"
 #include "runtime/compile/file_descriptor.h"
 
 namespace tokamak {
@@ -77,12 +78,19 @@ void limitProcess(pid_t child, const ProcessLimits& limits) {
   limitTo(child, RLIMIT_FSIZE, limits.file_bytes);
   limitTo(child, RLIMIT_CORE, 0);
   // Ends the child even when this process is no longer there to do it.
-  limitTo(child, RLIMIT_CPU, std::chrono::ceil<std::chrono::seconds>(limits.time_out).count() + 1);
+  const int64_t most = std::chrono::ceil<std::chrono::seconds>(limits.time_out).count() + 1;
+  const int64_t asked = limits.processor_time.count();
+  limitTo(child, RLIMIT_CPU, asked > 0 ? std::min(asked, most) : most);
+}
+
+std::chrono::milliseconds durationOf(const timeval& time) {
+  return std::chrono::milliseconds(time.tv_sec * 1000 + time.tv_usec / 1000);
 }
 
 class Child {
  public:
-  Child(pid_t pid, FileDescriptor output) : pid_(pid), output_(std::move(output)) {
+  Child(pid_t pid, FileDescriptor output, LeftoverProcess& leftover)
+      : pid_(pid), output_(std::move(output)), leftover_(leftover) {
     handle_ = FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   }
   Child(const Child&) = delete;
@@ -146,18 +154,22 @@ class Child {
   // Ends what the child started, and the child if it still runs; takes its status.
   void killAll() {
     if (!is_reaped_) kill(-pid_, SIGKILL);
+    leftover_.release();
     while (!is_reaped_) {
       int status = 0;
-      const pid_t waited = waitpid(pid_, &status, 0);
+      rusage usage = {};
+      const pid_t waited = wait4(pid_, &status, 0, &usage);
       is_reaped_ = waited == pid_ || errno != EINTR;
       if (waited != pid_) continue;
       result_.end = WIFEXITED(status) ? ProcessEnd::Exited : ProcessEnd::Signalled;
       result_.code = WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status);
+      result_.processor_time = durationOf(usage.ru_utime) + durationOf(usage.ru_stime);
     }
   }
 
   pid_t pid_;
   FileDescriptor output_;
+  LeftoverProcess& leftover_;
   FileDescriptor handle_;
   bool is_reaped_ = false;
   int64_t bytes_ = 0;
@@ -194,12 +206,16 @@ ProcessResult runProcess(std::span<const std::string> arguments, std::span<const
   posix_spawn_file_actions_adddup2(&setup.actions, input.get(), STDERR_FILENO);
   prepareAttributes(setup.attributes);
   pid_t pid = 0;
-  const int failure = posix_spawn(&pid, arguments[0].c_str(), &setup.actions, &setup.attributes,
-                                  pointersTo(arguments).data(), pointersTo(environment).data());
+  int failure = 0;
+  LeftoverProcess leftover([&] {
+    failure = posix_spawn(&pid, arguments[0].c_str(), &setup.actions, &setup.attributes, pointersTo(arguments).data(),
+                          pointersTo(environment).data());
+    return failure == 0 ? pid : 0;
+  });
   TK_REQUIRE(failure == 0, Io, "running '{}': it cannot be started: {}", arguments[0], std::strerror(failure));
   limitProcess(pid, limits);
   input = FileDescriptor();  // else the output would never end
-  Child child(pid, std::move(output));
+  Child child(pid, std::move(output), leftover);
   return child.run(limits);
 }
 

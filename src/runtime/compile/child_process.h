@@ -11,6 +11,7 @@ namespace tokamak {
 /// What a child process may take. Beyond it, the child and all it started are killed.
 struct ProcessLimits {
   std::chrono::milliseconds time_out{60'000};
+  std::chrono::seconds processor_time{0};   ///< of each process; 0: somewhat more than time_out
   int64_t memory_bytes = int64_t{4} << 30;  ///< address space of each process
   int64_t file_bytes = int64_t{1} << 30;    ///< of each file it writes
   int64_t said_bytes = int64_t{8} << 20;    ///< on its standard output and error together
@@ -28,7 +29,8 @@ enum class ProcessEnd : uint8_t {
 struct ProcessResult {
   ProcessEnd end = ProcessEnd::Unknown;
   int code = 0;
-  std::string said;  ///< the start of its standard output and error, at most 64 KiB
+  std::chrono::milliseconds processor_time{0};  ///< of the child and of those that it started and waited for
+  std::string said;                             ///< the start of its standard output and error, at most 64 KiB
 
   bool isSuccess() const { return end == ProcessEnd::Exited && code == 0; }
 };

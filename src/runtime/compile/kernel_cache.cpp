@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/leftovers.h"
 
 namespace tokamak {
 
@@ -93,6 +94,7 @@ bool KernelCache::store(const CacheKey& key, std::string_view value) {
   const std::string key_text = key.text();
   const std::string bytes = encodeEntry(key_text, value);
   const std::string temporary_name = temporaryName();
+  const LeftoverPath leftover(fmt::format("{}/{}", directory_->path(), temporary_name));
   const int folder = directory_->descriptor();
   const bool is_stored = write(temporary_name, bytes) && failureBefore(CacheStep::Rename) == 0 &&
                          renameat(folder, temporary_name.c_str(), folder, entryFileName(key_text).c_str()) == 0;

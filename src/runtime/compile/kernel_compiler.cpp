@@ -1,10 +1,13 @@
 #include "runtime/compile/kernel_compiler.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <exception>
 #include <system_error>
 #include <thread>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "base/error.h"
 
@@ -62,16 +65,27 @@ std::shared_ptr<const SharedObject> KernelCompiler::loadOrCompile(const CacheKey
     ++from_disk_;
     return kept;
   }
-  std::string image;
-  {
-    const Turn turn(processes_);
-    image = compiler_.compile(key.part("source"));
+  const std::string_view source = key.part("source");
+  const CacheKey slow_key = compiler_.keyOf(source, CompileLevel::Lowest);
+  if (std::shared_ptr<const SharedObject> kept = loadFromDisk(slow_key)) {
+    ++from_disk_;
+    return kept;
   }
+  const auto [image, level] = compileImage(source);
   ++compiled_;
-  std::shared_ptr<const SharedObject> object = loadOrKeepSource(image, key.part("source"));
+  std::shared_ptr<const SharedObject> object = loadOrKeepSource(image, source);
   // Kept only now: what cannot be loaded here would be tried again by everybody.
-  cache_->store(key, image);
+  cache_->store(level == CompileLevel::Usual ? key : slow_key, image);
   return object;
+}
+
+KernelCompiler::Image KernelCompiler::compileImage(std::string_view source) {
+  const Turn turn(processes_);
+  if (std::optional<std::string> image = compiler_.compileUnlessSlow(source))
+    return {std::move(*image), CompileLevel::Usual};
+  fmt::print(stderr, "tokamak: a kernel of {} lines took {} more than {} s; it is compiled without optimisation\n",
+             std::ranges::count(source, '\n'), compiler_.program(), compiler_.slowTime().count());
+  return {compiler_.compile(source, CompileLevel::Lowest), CompileLevel::Lowest};
 }
 
 std::shared_ptr<const SharedObject> KernelCompiler::compile(const std::string& source) {

@@ -44,6 +44,11 @@ class KernelCompiler {
   CompileCounts counts() const { return {compiled_.load(), from_disk_.load()}; }
 
  private:
+  struct Image {
+    std::string bytes;
+    CompileLevel level;
+  };
+  Image compileImage(std::string_view source);
   std::shared_ptr<const SharedObject> loadOrCompile(const CacheKey& key);
   std::shared_ptr<const SharedObject> loadFromDisk(const CacheKey& key) const;
   std::shared_ptr<const SharedObject> loadOrKeepSource(std::string_view image, std::string_view source) const;

@@ -21,6 +21,11 @@ PrivateDirectory::PrivateDirectory() : owner_(getpid()) {
   path_ = fmt::format("{}/tokamak-XXXXXX", parent);
   TK_REQUIRE(mkdtemp(path_.data()) != nullptr, Io, "compiling: no private folder can be made in '{}': {}", parent,
              std::strerror(errno));
+  leftover_ = std::make_unique<LeftoverPath>(path_);
+}
+
+void PrivateDirectory::keep() {
+  if (!is_kept_.exchange(true)) leftover_->release();
 }
 
 PrivateDirectory::~PrivateDirectory() {

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <string>
 #include <string_view>
+
+#include "base/leftovers.h"
 
 namespace tokamak {
 
@@ -20,11 +23,12 @@ class PrivateDirectory {
   /// The path of a file that does not exist, under a name that is never given again, in forked processes neither.
   std::string freshPath(std::string_view suffix);
   /// The folder outlives this object: a message names a file in it.
-  void keep() { is_kept_ = true; }
+  void keep();
 
  private:
   std::string path_;
   int owner_ = 0;
+  std::unique_ptr<LeftoverPath> leftover_;
   std::atomic<int64_t> files_{0};
   std::atomic<bool> is_kept_{false};
 };

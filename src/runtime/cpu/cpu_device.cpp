@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "device/hazard_tracker.h"
 #include "runtime/cpu/stream_edges.h"
 
 namespace tokamak {
@@ -111,6 +112,8 @@ static KernelTarget targetOf(const CpuDeviceOptions& options) {
   return options.runner == KernelRunner::Interpreted ? hopperTarget() : cpuTarget(options.threads);
 }
 
+KernelTarget CpuDevice::kernelTarget() const { return targetOf(options_); }
+
 CpuDevice::CpuDevice(const CpuDeviceOptions& options)
     : options_(checked(options)),
       kernels_(targetOf(options_), options_.runner, options_.kernels),
@@ -125,7 +128,7 @@ CpuDevice::CpuDevice(const CpuDeviceOptions& options)
                  .takes_parameters = true};
 }
 
-CpuDevice::~CpuDevice() = default;
+CpuDevice::~CpuDevice() { hazards().forgetAll(); }
 
 std::unique_ptr<Stream> CpuDevice::createStream() {
   const HideFromSanitizer hide;
@@ -233,12 +236,21 @@ void CpuDevice::waitFlag(Stream& stream, const uint64_t* flag, uint64_t value) {
 
 void CpuDevice::synchronize(Stream& stream) {
   StreamQueue& queue = queueOf(stream);
-  waitFor({&queue, queue.mark()}, "synchronize");
+  const StreamPoint point = {&queue, queue.mark()};
+  waitFor(point, "synchronize");
+  raiseFailureAt(point);
 }
 
 void CpuDevice::synchronize(const Event& event) {
   const StreamPoint point = static_cast<const CpuEvent&>(event).point();
-  if (point.queue != nullptr) waitFor(point, "synchronize");
+  if (point.queue == nullptr) return;
+  waitFor(point, "synchronize");
+  raiseFailureAt(point);
+}
+
+void CpuDevice::waitDone(const Event& event) {
+  const StreamPoint point = static_cast<const CpuEvent&>(event).point();
+  if (point.queue != nullptr) waitFor(point, "wait");
 }
 
 bool CpuDevice::isDone(const Event& event) {
@@ -252,12 +264,23 @@ bool CpuDevice::isDone(const Event& event) {
   return true;
 }
 
+bool CpuDevice::hasSucceeded(const Event& event) {
+  if (!isDone(event)) return false;
+  const StreamPoint point = static_cast<const CpuEvent&>(event).point();
+  if (point.queue == nullptr) return true;
+  const auto failure = point.queue->failureAt(point.position);
+  return failure == nullptr || failure->raised.load() != 0;
+}
+
+bool CpuDevice::tryEnterStream(Stream& stream) { return queueOf(stream).tryEnter(); }
+
+void CpuDevice::leaveStream(Stream& stream) { queueOf(stream).leave(); }
+
 void CpuDevice::waitFor(const StreamPoint& point, const char* operation) {
   TK_REQUIRE(point.queue->waitDone(point.position), Device,
              "{}: a callback of stream {} waits for its own stream, which would never end", operation,
              point.queue->index());
   point.queue->receive(point.position);
-  raiseFailureAt(point);
 }
 
 // Only the first to get here raises; everything issued from then on runs again.

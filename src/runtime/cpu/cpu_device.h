@@ -26,8 +26,8 @@ struct CpuDeviceOptions {
   bool poisons_memory = false;        ///< fresh allocations are filled with 0xFF: NaN in every floating-point type
   TraceObserver* trace = nullptr;     ///< told about all work; outlives the device
   KernelObserver* kernels = nullptr;  ///< told about kernels; outlives the device
-  KernelRunner runner =
-      KernelRunner::Compiled;  ///< Interpreted: every op but library calls is a kernel that the interpreter runs
+  /// Of host units; with Interpreted every other op but library calls is a kernel, too.
+  KernelRunner runner = KernelRunner::Compiled;
   /// What kernels are scheduled for; nothing: this processor, or a GPU when they are interpreted.
   std::optional<KernelTarget> target;
 };
@@ -40,6 +40,8 @@ class CpuDevice final : public Device {
   ~CpuDevice() override;
 
   const DeviceProperties& properties() const override { return properties_; }
+  KernelTarget kernelTarget() const override;
+  bool makesKernels() override { return kernels_.makesKernels(); }
   std::unique_ptr<Stream> createStream() override;
   std::unique_ptr<Event> createEvent() override;
 
@@ -62,6 +64,11 @@ class CpuDevice final : public Device {
   void synchronize(Stream& stream) override;
   void synchronize(const Event& event) override;
   bool isDone(const Event& event) override;
+  void waitDone(const Event& event) override;
+  bool hasSucceeded(const Event& event) override;
+  /// Not with a timeline, which tells work by its stream.
+  bool tryEnterStream(Stream& stream) override;
+  void leaveStream(Stream& stream) override;
 
   /// Makes the n-th allocation from now on fail with OutOfMemory (1 is the next one); 0 takes that back.
   void failAllocation(int64_t n) { arena_.failAllocation(n); }
@@ -79,7 +86,7 @@ class CpuDevice final : public Device {
 
   static StreamQueue& queueOf(Stream& stream);
   void giveBack(StreamQueue& queue);
-  void waitFor(const StreamPoint& point, const char* operation);
+  static void waitFor(const StreamPoint& point, const char* operation);
   void raiseFailureAt(const StreamPoint& point);
 
   const CpuDeviceOptions options_;

@@ -149,9 +149,10 @@ BlockPlace GemmWork<T>::place(void* const* addresses, int64_t block) const {
   const auto at = [&](size_t operand, int64_t offset) {
     return static_cast<char*>(addresses[operand]) + offset * size;
   };
+  char* const result = static_cast<char*>(addresses[p.c_operand]) + c * sizeOf(p.result);
   return {.a = {at(p.a_operand, a), rows, p.k, p.a},
           .b = {at(p.b_operand, b), p.k, columns, p.b},
-          .c = at(p.c_operand, c),
+          .c = result,
           .bias = p.bias_operand ? at(*p.bias_operand, row * p.bias.row + column * p.bias.column) : nullptr};
 }
 
@@ -163,15 +164,15 @@ void GemmWork<T>::runBlock(const BlockPlace& place) const {
   constexpr int64_t elements = kBlockRows * kBlockColumns + kBlockColumns;
   constexpr int64_t packed = kBlockRows * kBlockInner + kBlockInner * kBlockColumns;
   char* const scratch = threadScratch((elements + packed) * static_cast<int64_t>(sizeof(T)));
-  const bool is_direct = problem_.dtype == kType && (problem_.c.column == 1 || columns == 1) &&
+  const bool is_direct = problem_.result == kType && (problem_.c.column == 1 || columns == 1) &&
                          (rows == 1 || (problem_.c.row >= columns && problem_.c.row <= kLargest));
   T* const c = is_direct ? reinterpret_cast<T*>(place.c) : reinterpret_cast<T*>(scratch);
   const int64_t leading = is_direct && rows > 1 ? problem_.c.row : columns;
   multiply(place.a, place.b, c, leading, scratch + elements * static_cast<int64_t>(sizeof(T)));
   if (place.bias != nullptr) addBias(place, c, leading);
   if (is_direct) return;
-  const int64_t size = sizeOf(problem_.dtype);
-  const CastLoop cast = castLoop(problem_.dtype, kType);
+  const int64_t size = sizeOf(problem_.result);
+  const CastLoop cast = castLoop(problem_.result, kType);
   T* const converted = c + kBlockRows * kBlockColumns;
   for (int64_t row = 0; row < rows; ++row) {
     char* const to = place.c + row * problem_.c.row * size;

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "codegen/source.h"
+#include "ir/expr_summary.h"
 #include "kernel/bind_kernel.h"
 #include "kernel/index_type.h"
 #include "runtime/compile/compile_queue.h"
@@ -30,18 +31,20 @@ struct CpuCompiler {
   CompileQueue queue;
 };
 
-// Null where there is no compiler.
-CpuCompiler* cpuCompiler() {
-  static const std::unique_ptr<CpuCompiler> compiler = []() -> std::unique_ptr<CpuCompiler> {
-    try {
-      return std::make_unique<CpuCompiler>();
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::Unsupported) throw;
-      fmt::print(stderr, "tokamak: kernels are interpreted: {}\n", error.message());
-      return nullptr;
-    }
-  }();
-  return compiler.get();
+CpuCompiler& cpuCompiler() {
+  static CpuCompiler compiler;
+  return compiler;
+}
+
+bool isCompiled(KernelRunner runner) {
+  return runner == KernelRunner::Compiled || runner == KernelRunner::CompiledOnly;
+}
+
+// A program that runs much slower than it could does not do so in silence.
+void tellOfNoCompiler(const std::string& reason, KernelObserver* observer) {
+  if (observer != nullptr) return observer->onNoCompiler(reason);
+  static std::once_flag once;
+  std::call_once(once, [&] { fmt::print(stderr, "tokamak: {}\n", sentenceOnNoCompiler(reason)); });
 }
 
 class CompiledCode final : public Executable {
@@ -178,9 +181,7 @@ bool hasThreads(const kir::Kernel& kernel) {
 }
 
 // Of vectors as wide as the processor's.
-int lanesOf(const CTarget& target) {
-  return target.vector_bytes >= 32 ? static_cast<int>(target.vector_bytes / sizeof(float)) : 1;
-}
+int lanesOf(const CTarget& target) { return static_cast<int>(target.vector_bytes / sizeof(float)); }
 
 std::shared_ptr<const Executable> compileForCpu(const KernelCode& code, CpuCompiler& compiler,
                                                 KernelObserver* observer) {
@@ -199,30 +200,57 @@ void showInterpreted(const KernelCode& code, const KernelTarget& target, KernelO
 }  // namespace
 
 CompileCounts kernelCompileCounts() {
-  const CpuCompiler* compiler = cpuCompiler();
-  return compiler == nullptr ? CompileCounts{} : compiler->compiler.counts();
+  return reasonForNoCCompiler().empty() ? cpuCompiler().compiler.counts() : CompileCounts{};
 }
 
-CpuKernels::CpuKernels(const KernelTarget& target, KernelRunner runner, KernelObserver* observer) {
+std::string describeKernels(KernelRunner runner) {
+  if (runner == KernelRunner::Interpreted) return "interpreted";
+  if (runner == KernelRunner::OpByOp) return "none, units run op by op, as was asked for";
+  const std::string reason = reasonForNoCCompiler();
+  if (!reason.empty()) return fmt::format("none, units run op by op: {}", reason);
+  try {
+    const CCompiler& compiler = cpuCompiler().compiler.compiler();
+    return fmt::format("compiled by {} ({})", compiler.program(), compiler.version());
+  } catch (const Error& error) {
+    return fmt::format("none can be compiled: {}", error.message());
+  }
+}
+
+CpuKernels::CpuKernels(const KernelTarget& target, KernelRunner runner, KernelObserver* observer)
+    : runner_(runner), observer_(observer) {
   using Indices = KernelExecutorOptions::Indices;
   KernelExecutorOptions options{.target = target, .observer = observer};
   options.indices = target.kind == TargetKind::Cuda ? Indices::Chosen : Indices::Wide;
   // The compiler is looked for when the first kernel is there.
   options.compile = [target, runner, observer](const KernelCode& code) -> std::shared_ptr<const Executable> {
-    CpuCompiler* compiler = runner == KernelRunner::Compiled ? cpuCompiler() : nullptr;
-    if (compiler != nullptr) return compileForCpu(code, *compiler, observer);
+    if (isCompiled(runner)) return compileForCpu(code, cpuCompiler(), observer);
     if (observer != nullptr) showInterpreted(code, target, *observer);
     return nullptr;
   };
   library_ = std::make_unique<KernelLibrary>(std::move(options));
-  is_compiled_ = runner == KernelRunner::Compiled;
 }
 
 CpuKernels::~CpuKernels() = default;
 
+bool CpuKernels::makesKernels() {
+  if (!isCompiled(runner_)) return runner_ == KernelRunner::Interpreted;
+  std::call_once(looked_, [&] {
+    why_no_compiler_ = reasonForNoCCompiler();
+    if (!why_no_compiler_.empty() && runner_ == KernelRunner::Compiled) tellOfNoCompiler(why_no_compiler_, observer_);
+  });
+  TK_REQUIRE(why_no_compiler_.empty() || runner_ == KernelRunner::Compiled, Unsupported,
+             "kernels: they must be compiled (compiled-only), and nothing here compiles: {}; install gcc or clang "
+             "(apt-get install gcc, dnf install gcc), or allow that units run op by op",
+             why_no_compiler_);
+  return why_no_compiler_.empty();
+}
+
 std::shared_ptr<const CpuWork> CpuKernels::prepare(const WorkRequest& request) {
+  TK_REQUIRE(makesKernels(), Unsupported,
+             "{}: this device makes no kernels; units run op by op here, which their evaluator has to ask for",
+             summaryOf(request.expr));
   FoundKernel found = library_->find(request);
-  if (!is_compiled_ || cpuCompiler() == nullptr) return makeInterpretedWork(std::move(found), request.operands.size());
+  if (!isCompiled(runner_)) return makeInterpretedWork(std::move(found), request.operands.size());
   const kir::LaunchSize size = found.bound->size();
   TK_REQUIRE(size.threads == 1, Unsupported,
              "a kernel for the processor has one thread per block; this schedule has {}", size.threads);

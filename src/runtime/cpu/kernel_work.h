@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
+#include <string>
 
 #include "device/device.h"
 #include "device/kernel_observer.h"
@@ -13,10 +15,17 @@ namespace tokamak {
 
 class KernelLibrary;
 
+/// What host units become.
 enum class KernelRunner : uint8_t {
-  Compiled,     ///< by the C compiler; where there is none, interpreted
-  Interpreted,  ///< with the interpreter's checks; kernels of every target
+  Compiled,      ///< kernels by the C compiler; where there is none, as OpByOp, which is told
+  CompiledOnly,  ///< the same; where there is no compiler, an error
+  OpByOp,        ///< no kernels: each op by itself on the loops that the library has compiled (element_loops.h)
+  Interpreted,   ///< kernels with the interpreter's checks, of every target; thousands of times slower
 };
+
+/// "compiled by /usr/bin/cc (its version)", "interpreted", or "none, units run op by op: why". May ask the compiler what
+/// it is.
+std::string describeKernels(KernelRunner runner);
 
 /// Where the code of this process' kernels came from so far.
 CompileCounts kernelCompileCounts();
@@ -28,16 +37,25 @@ class CpuKernels {
   CpuKernels(const KernelTarget& target, KernelRunner runner, KernelObserver* observer = nullptr);
   ~CpuKernels();
 
+  /// Whether units become kernels. The first call looks for a compiler; where there is none, the observer is told, or,
+  /// without one, a line is written to standard error, once for the process.
+  /// Errors: Unsupported for CompiledOnly without a compiler.
+  bool makesKernels();
+
   /// Schedules the unit or op for these operands (unless its tensors have a schedule), lowers it and has it compiled, or finds code of the same
   /// choice, and binds its symbols. The compiler may still run when this returns.
-  /// Errors: as KernelLibrary::find; Unsupported for kernels with threads, which only the interpreter runs.
+  /// Errors: as KernelLibrary::find; Unsupported for kernels with threads, which only the interpreter runs, and where no
+  /// kernels are made.
   std::shared_ptr<const CpuWork> prepare(const WorkRequest& request);
 
   const KernelLibrary& library() const { return *library_; }
 
  private:
   std::unique_ptr<KernelLibrary> library_;
-  bool is_compiled_;
+  const KernelRunner runner_;
+  KernelObserver* const observer_;
+  std::once_flag looked_;
+  std::string why_no_compiler_;  ///< empty where there is one, or none is wanted
 };
 
 }  // namespace tokamak

@@ -1,5 +1,6 @@
 #include "base/error.h"
 #include "ir/expr.h"
+#include "ir/ops/host/launch_kernel.h"
 #include "ir/ops/host/post_on_stream.h"
 #include "ir/ops/math/reduction_op.h"
 #include "ir/tensor_view.h"
@@ -16,7 +17,7 @@ std::shared_ptr<const Work> CpuDevice::prepare(const WorkRequest& request) {
              "{} comes from an rfactor: a part of a reduction is computed by a kernel, not as an op of its own",
              toString(*reduction->out));
   if (request.expr.info().is_library) return prepareMatmulWork(request.expr, request.operands, request.bindings);
-  const bool is_unit = request.expr.is<PostOnStream>();
+  const bool is_unit = request.expr.is<PostOnStream>() || request.expr.is<LaunchKernel>();
   if (is_unit || options_.runner == KernelRunner::Interpreted) return kernels_.prepare(request);
   return prepareElementWork(request.expr, request.operands, request.bindings, {}, request.parameters);
 }

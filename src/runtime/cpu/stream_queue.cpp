@@ -21,6 +21,7 @@ constexpr size_t kFailuresKept = 64;
 constexpr int64_t kBytesPerBlock = 256 * 1024;  // of a copy or fill that the pool shares out
 
 thread_local const StreamQueue* queue_run_here = nullptr;
+thread_local const StreamQueue* queue_entered_here = nullptr;
 
 // As StreamQueue::RecordKind; a launch is called like its work.
 constexpr std::string_view kRecordNames[] = {"record",   "wait",       "copy",      "fill", "launch",
@@ -110,10 +111,60 @@ StreamQueue::~StreamQueue() {
   worker_.join();
 }
 
+bool StreamQueue::isGuestHere() const { return queue_entered_here == this; }
+
+// The ring is looked at under the issuing lock, and the worker looks for guests after it has found a record: whatever
+// is issued later waits.
+bool StreamQueue::tryEnter() {
+  if (options_.trace != nullptr || queue_run_here != nullptr || queue_entered_here != nullptr) return false;
+  {
+    const HideFromSanitizer hide;
+    const std::lock_guard lock(issue_lock_);
+    if (has_guest_.load() != 0 || !ring_.isDone(ring_.end()) || failure_ != nullptr) return false;
+    has_guest_.store(1);
+  }
+  receiveEdge(&ring_);
+  queue_entered_here = this;
+  return true;
+}
+
+// The failure becomes work of the stream's, so that points before it have not failed, and later ones have.
+void StreamQueue::leave() {
+  if (!isGuestHere()) return;
+  const std::exception_ptr failure = std::exchange(guests_failure_, nullptr);
+  queue_entered_here = nullptr;
+  sendEdge(&has_guest_);
+  {
+    const HideFromSanitizer hide;
+    has_guest_.store(0);
+    has_guest_.notify_all();
+  }
+  if (failure != nullptr) issueCallback([failure] { std::rethrow_exception(failure); });
+}
+
+// False where it has to be issued.
+template <class Work>
+bool StreamQueue::tryRunAsGuest(const Work& work) {
+  if (!isGuestHere()) return false;
+  if (guests_failure_ != nullptr) return true;  // skipped
+  try {
+    work();
+  } catch (...) {
+    guests_failure_ = std::current_exception();
+  }
+  return true;
+}
+
+void StreamQueue::waitForGuest() const {
+  const HideFromSanitizer hide;
+  while (has_guest_.load() != 0) has_guest_.wait(1);
+}
+
 // Reserves, builds and publishes one record; the part that ThreadSanitizer may see is the edge from here to the run.
 template <class R, class Build>
 uint64_t StreamQueue::issue(RecordKind kind, size_t extra_bytes, const Build& build) {
   static_assert(alignof(R) <= WorkRing::kAlignment);
+  if (isGuestHere()) leave();  // what it runs later comes behind this
   const uint32_t bytes = recordBytes(sizeof(R) + extra_bytes);
   std::byte* place = nullptr;
   {
@@ -146,22 +197,35 @@ void StreamQueue::issueWait(const StreamPoint& point) {
 }
 
 void StreamQueue::issueCopy(void* to, const void* from, int64_t bytes) {
-  issue<CopyRecord>(RecordKind::Copy, 0, [&](CopyRecord& record) {
+  const auto build = [&](CopyRecord& record) {
     record.to = to;
     record.from = from;
     record.bytes_to_copy = bytes;
-  });
+  };
+  const auto runHere = [&] {
+    CopyRecord record;
+    build(record);
+    runCopy(record);
+  };
+  if (!tryRunAsGuest(runHere)) issue<CopyRecord>(RecordKind::Copy, 0, build);
 }
 
 void StreamQueue::issueFill(void* to, uint8_t byte, int64_t bytes) {
-  issue<FillRecord>(RecordKind::Fill, 0, [&](FillRecord& record) {
+  const auto build = [&](FillRecord& record) {
     record.byte = byte;
     record.to = to;
     record.bytes_to_fill = bytes;
-  });
+  };
+  const auto runHere = [&] {
+    FillRecord record;
+    build(record);
+    runFill(record);
+  };
+  if (!tryRunAsGuest(runHere)) issue<FillRecord>(RecordKind::Fill, 0, build);
 }
 
 void StreamQueue::issueLaunch(const CpuWork& work, std::span<void* const> addresses) {
+  if (tryRunAsGuest([&] { work.run(addresses.data(), pool_); })) return;
   const size_t extra = addresses.size_bytes();
   if (sizeof(LaunchRecord) + extra > ring_.maxRecordBytes()) {  // thousands of operands
     return issueCallback([this, &work, copies = std::vector<void*>(addresses.begin(), addresses.end())] {
@@ -199,7 +263,9 @@ void StreamQueue::issueReset() {
 // Without ThreadSanitizer and timeline a point is a position, and recording one costs a load. With them it is a record:
 // the edge then carries what the stream did before the point, and nothing later.
 uint64_t StreamQueue::mark() {
-  if (!makes_marks_) return ring_.end();
+  if (isGuestHere() && guests_failure_ != nullptr) leave();
+  const bool is_position = !makes_marks_ && (has_guest_.load() == 0 || isGuestHere());
+  if (is_position) return ring_.end();
   return issue<Record>(RecordKind::Mark, 0, [](Record&) {});
 }
 
@@ -225,7 +291,9 @@ void StreamQueue::runAll() {
       record = reinterpret_cast<Record*>(ring_.waitForRecord());
     }
     if (record == nullptr) return;
+    waitForGuest();
     receiveEdge(record);
+    receiveEdge(&has_guest_);
     if (options_.trace == nullptr) {
       execute(*record);
     } else {
@@ -234,6 +302,7 @@ void StreamQueue::runAll() {
       execute(*record);
       options_.trace->span(index_, name, begin, traceNow());
     }
+    sendEdge(&ring_);
     const HideFromSanitizer hide;
     ring_.finish();
   }

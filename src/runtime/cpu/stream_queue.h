@@ -64,6 +64,12 @@ class StreamQueue final : public StreamClock {
   /// Later work runs, whatever failed before: the queue gets a new user.
   void issueReset();
 
+  /// The calling thread becomes the queue's guest when nothing is left to run and nothing failed: launches, fills and
+  /// copies that it issues run at
+  /// once, here, until it issues something else or leaves. What other threads issue meanwhile runs after that.
+  bool tryEnter();
+  void leave();
+
   int64_t index() const override { return index_; }
   /// The point after everything issued so far.
   uint64_t mark();
@@ -99,6 +105,10 @@ class StreamQueue final : public StreamClock {
   template <class R, class Build>
   uint64_t issue(RecordKind kind, size_t extra_bytes, const Build& build);
 
+  bool isGuestHere() const;
+  template <class Work>
+  bool tryRunAsGuest(const Work& work);
+  void waitForGuest() const;
   void runAll();
   void execute(Record& record);
   void runWork(Record& record);
@@ -120,7 +130,10 @@ class StreamQueue final : public StreamClock {
 
   std::unique_ptr<BlockPool> own_pool_;
   BlockPool& pool_;
-  std::shared_ptr<StreamFailure> failure_;  // the worker's: why it skips
+  std::shared_ptr<StreamFailure> failure_;  // the worker's, or the guest's: why it skips
+
+  std::atomic<uint32_t> has_guest_ = 0;
+  std::exception_ptr guests_failure_;  // not yet issued
 
   std::atomic<bool> has_failed_ = false;  // ever
   mutable SpinLock failed_lock_;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "device/hazard_tracker.h"
 #include "runtime/compile/nvrtc.h"
 #include "runtime/cuda/cuda_capture.h"
 #include "runtime/cuda/cuda_trace.h"
@@ -17,9 +18,9 @@ namespace tokamak {
 
 namespace {
 
-constexpr uint8_t kPoison = 0xFF;
+constexpr uint8_t kDevicePoison = 0xFF;
 
-int64_t machineMemory() {
+int64_t hostMemoryBytes() {
   return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<int64_t>(sysconf(_SC_PAGESIZE));
 }
 
@@ -29,7 +30,7 @@ CudaDeviceOptions checked(const CudaDeviceOptions& options) {
   return options;
 }
 
-void requireSize(const char* operation, int64_t bytes) {
+void requireDeviceSize(const char* operation, int64_t bytes) {
   TK_REQUIRE(bytes >= 0, Usage, "{}: {} bytes were asked for; a size is not negative", operation, bytes);
 }
 
@@ -102,7 +103,7 @@ CudaDevice::CudaDevice(int64_t ordinal, const CudaDeviceOptions& options)
       cuda_properties_(tokamak::cudaProperties(*context_)),
       memory_(*context_),
       device_memory_(memory_, memoryLimit(*context_, options_.memory_limit)),
-      host_memory_(memory_, machineMemory()),
+      host_memory_(memory_, hostMemoryBytes()),
       points_(*context_),
       capture_streams_(std::make_shared<StreamPool>(context_)),
       capture_remains_(std::make_shared<CaptureRemains>()) {
@@ -119,6 +120,7 @@ CudaDevice::CudaDevice(int64_t ordinal, const CudaDeviceOptions& options)
 }
 
 CudaDevice::~CudaDevice() {
+  hazards().forgetAll();
   capture_remains_->close();
   context_->onShortage(nullptr);
 }
@@ -186,7 +188,7 @@ void* CudaDevice::allocate(int64_t bytes, MemoryKind kind, Stream& stream) {
   Arena& arena = arenaOf(kind);
   if (fail_in_.load(std::memory_order_relaxed) > 0 && fail_in_.fetch_sub(1) == 1) arena.failAllocation(1);
   void* const address = arena.allocate(bytes, kind, queue).address;
-  if (options_.poisons_memory && bytes > 0) queue.fill(address, kPoison, bytes);
+  if (options_.poisons_memory && bytes > 0) queue.fill(address, kDevicePoison, bytes);
   return address;
 }
 
@@ -229,12 +231,12 @@ void CudaDevice::wait(Stream& stream, const Event& event) {
 }
 
 void CudaDevice::copy(Stream& stream, void* to, const void* from, int64_t bytes) {
-  requireSize("copy", bytes);
+  requireDeviceSize("copy", bytes);
   if (bytes > 0) queueOf(stream).copy(to, from, bytes);
 }
 
 void CudaDevice::fill(Stream& stream, void* to, uint8_t byte, int64_t bytes) {
-  requireSize("fill", bytes);
+  requireDeviceSize("fill", bytes);
   if (bytes > 0) queueOf(stream).fill(to, byte, bytes);
 }
 
@@ -267,6 +269,11 @@ void CudaDevice::synchronize(const Event& event) {
   if (!point) return;
   point->queue->synchronize(*point.get());
   raise(point->failure.get());
+}
+
+void CudaDevice::waitDone(const Event& event) {
+  const CudaPointRef point = static_cast<const CudaEvent&>(event).point();
+  if (point) point->queue->synchronize(*point.get());
 }
 
 bool CudaDevice::isDone(const Event& event) {

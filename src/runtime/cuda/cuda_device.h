@@ -74,7 +74,7 @@ class CudaDevice final : public Device {
   void fill(Stream& stream, void* to, uint8_t byte, int64_t bytes) override;
   std::shared_ptr<const Work> prepare(const WorkRequest& request) override;
   /// What kernels for this device are scheduled for.
-  KernelTarget kernelTarget() const;
+  KernelTarget kernelTarget() const override;
   /// Compiles a kernel, which is launched with so many addresses and computes indices in this type. Errors: Compile; Unsupported for what CUDA text cannot say.
   std::shared_ptr<const Work> makeWork(const PreparedKernel& prepared, DataType index_type, size_t operand_count);
   /// `work` is a CudaWork.
@@ -89,6 +89,7 @@ class CudaDevice final : public Device {
   void synchronize(Stream& stream) override;
   void synchronize(const Event& event) override;
   bool isDone(const Event& event) override;
+  void waitDone(const Event& event) override;
 
   /// Whether kernels are launched before the work in front of them has ended (programmatic dependent launch). TOKAMAK_CUDA_OVERLAP=0 says no.
   bool overlapsLaunches() const;

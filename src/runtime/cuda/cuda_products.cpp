@@ -71,16 +71,16 @@ class CublasDescriptors {
     if (wanted.bias == LibraryProduct::Bias::Epilogue)
       set(cublas::kBiasPointer, uint64_t{256});  // the call's address comes later; what is chosen may look at it
     if (wanted.multiprocessors > 0) set(cublas::kMultiprocessors, wanted.multiprocessors);
-    const auto describeMatrix = [&](cublas::Layout& layout, const StoredMatrix& matrix) {
-      check(library_.layout_create(&layout, libraryType(wanted.dtype), static_cast<uint64_t>(matrix.rows),
+    const auto describeMatrix = [&](cublas::Layout& layout, const StoredMatrix& matrix, DataType dtype) {
+      check(library_.layout_create(&layout, libraryType(dtype), static_cast<uint64_t>(matrix.rows),
                                    static_cast<uint64_t>(matrix.columns), matrix.leading));
       const auto count = static_cast<int32_t>(wanted.batch_count);
       check(library_.layout_set(layout, cublas::kBatchCount, &count, sizeof(count)));
       check(library_.layout_set(layout, cublas::kBatchStride, &matrix.batch_stride, sizeof(matrix.batch_stride)));
     };
-    describeMatrix(a, wanted.a);
-    describeMatrix(b, wanted.b);
-    describeMatrix(d, wanted.d);
+    describeMatrix(a, wanted.a, wanted.dtype);
+    describeMatrix(b, wanted.b, wanted.dtype);
+    describeMatrix(d, wanted.d, wanted.result);
   }
 
   cublas::Product product = nullptr;
@@ -127,9 +127,8 @@ class CublasWork final : public CudaWork {
  private:
   void multiply(const LibraryProduct::Call& call, driver::Stream stream, std::span<void* const> addresses,
                 void* workspace) const {
-    const int64_t size = sizeOf(product_.dtype);
-    const auto at = [&](const StoredMatrix& matrix, int64_t offset) -> void* {
-      return static_cast<std::byte*>(addresses[matrix.operand]) + offset * size;
+    const auto at = [&](const StoredMatrix& matrix, int64_t offset, DataType dtype) -> void* {
+      return static_cast<std::byte*>(addresses[matrix.operand]) + offset * sizeOf(dtype);
     };
     // A double or a float, as the type of the scales is.
     const bool is_double = product_.dtype == DataType::F64;
@@ -138,11 +137,12 @@ class CublasWork final : public CudaWork {
     const auto scale = [&](size_t i) -> const void* {
       return is_double ? static_cast<const void*>(&doubles[i]) : static_cast<const void*>(&floats[i]);
     };
-    void* const d = at(product_.d, call.d);
-    products_.check(products_.library().multiply(products_.handle(), descriptors_->product, scale(0),
-                                                 at(product_.a, call.a), descriptors_->a, at(product_.b, call.b),
-                                                 descriptors_->b, scale(1), d, descriptors_->d, d, descriptors_->d,
-                                                 &choice_.algorithm, workspace, choice_.workspace_bytes, stream),
+    const DataType dtype = product_.dtype;
+    void* const d = at(product_.d, call.d, product_.result);
+    products_.check(products_.library().multiply(
+                        products_.handle(), descriptors_->product, scale(0), at(product_.a, call.a, dtype),
+                        descriptors_->a, at(product_.b, call.b, dtype), descriptors_->b, scale(1), d, descriptors_->d,
+                        d, descriptors_->d, &choice_.algorithm, workspace, choice_.workspace_bytes, stream),
                     "launching", name_);
   }
 

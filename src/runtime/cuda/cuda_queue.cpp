@@ -13,16 +13,16 @@ namespace tokamak {
 
 namespace {
 
-thread_local const CudaQueue* queue_run_here = nullptr;
+thread_local const CudaQueue* cuda_queue_run_here = nullptr;
 
-uint64_t loadFlag(const uint64_t* flag) {
+uint64_t loadDeviceFlag(const uint64_t* flag) {
   return std::atomic_ref(*const_cast<uint64_t*>(flag)).load(std::memory_order_acquire);
 }
 
 // Whoever writes the flag may be another process or a device, and wake nobody. On a lost device perhaps nobody writes it any more.
 void waitForFlag(const DriverContext& context, const uint64_t* flag, uint64_t value) {
   constexpr int kSpins = 2000;
-  for (int tries = 0; loadFlag(flag) < value; ++tries) {
+  for (int tries = 0; loadDeviceFlag(flag) < value; ++tries) {
     TK_REQUIRE(!context.isLost(), Device, "waiting for the flag at {} to be {}: {} is lost meanwhile",
                static_cast<const void*>(flag), value, context.name());
     if (tries < kSpins)
@@ -99,7 +99,7 @@ void CudaQueue::deferLocked(Kind kind, std::function<void(const Command&)> run) 
 }
 
 void CudaQueue::runAll() {
-  queue_run_here = this;
+  cuda_queue_run_here = this;
   Lock lock(mutex_);
   while (true) {
     wake_.wait(lock, [this] { return is_closing_ || !commands_.empty(); });
@@ -339,7 +339,7 @@ void CudaQueue::noteDone(uint64_t position) const {
   }
 }
 
-bool CudaQueue::isRunHere() const { return queue_run_here == this; }
+bool CudaQueue::isRunHere() const { return cuda_queue_run_here == this; }
 
 void CudaQueue::requireNotRunHere(const char* operation) const {
   TK_REQUIRE(!isRunHere(), Device, "{}: a callback of stream {} waits for its own stream, which would never end",

@@ -100,12 +100,13 @@ std::string textOf(const char* name, const StoredMatrix& matrix) {
 LibraryProduct::Bias biasOf(const GemmProblem& problem) {
   if (!problem.bias_operand) return LibraryProduct::Bias::None;
   const bool is_column = (problem.bias.column == 1 || problem.n == 1) && (problem.bias.row == 0 || problem.m == 1);
-  return is_column ? LibraryProduct::Bias::Epilogue : LibraryProduct::Bias::Before;
+  // The library takes a bias of the result's type only.
+  return is_column && problem.dtype == problem.result ? LibraryProduct::Bias::Epilogue : LibraryProduct::Bias::Before;
 }
 
 // A row-major c of m x n is a column-major d of n x m, and d = transposed(b) transposed(a).
 std::optional<LibraryProduct> asItLies(const GemmProblem& problem, std::span<const OperandDesc> operands) {
-  LibraryProduct product{.dtype = problem.dtype, .inner = problem.k};
+  LibraryProduct product{.dtype = problem.dtype, .result = problem.result, .inner = problem.k};
   const auto exchange = [](const MatrixStrides& s) { return MatrixStrides{s.column, s.row}; };
   const auto a = stored(problem.n, problem.k, exchange(problem.b));
   const auto b = stored(problem.k, problem.m, exchange(problem.a));
@@ -139,6 +140,7 @@ std::optional<LibraryProduct> asItLies(const GemmProblem& problem, std::span<con
 std::string LibraryProduct::toString() const {
   std::string text = fmt::format("{} {}x{}x{} times {}, {}, {}, {}", dataTypeName(dtype), d.rows, d.columns, inner,
                                  batch_count, textOf("a", a), textOf("b", b), textOf("d", d));
+  if (result != dtype) text += fmt::format(", giving {}", dataTypeName(result));
   if (bias == Bias::Epilogue) text += fmt::format(", bias aligned {}", bias_alignment);
   if (bias == Bias::Before) text += ", added to d";
   if (activation != ProductActivation::None) text += fmt::format(", {}", activationName(activation));

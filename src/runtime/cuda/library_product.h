@@ -33,8 +33,9 @@ struct LibraryProduct {
   struct Call {
     int64_t a = 0, b = 0, d = 0;  ///< offsets, in elements
   };
-  DataType dtype = DataType::F32;
-  int64_t inner = 1;  ///< how many products are added up
+  DataType dtype = DataType::F32;   ///< of a and b
+  DataType result = DataType::F32;  ///< of d, and of a bias that the library adds
+  int64_t inner = 1;                ///< how many products are added up
   StoredMatrix a, b, d;
   int64_t batch_count = 1;
   Bias bias = Bias::None;

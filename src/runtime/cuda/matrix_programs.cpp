@@ -40,22 +40,23 @@ class ProgramMaker {
       axes.push_back(unit_->fusion->axis({.extent = symbolOf(*unit_->fusion, name)}));
     TensorView* tensor = unit_->fusion->tensor(problem_.dtype, std::move(axes));
     unit_->fusion->addInput(tensor);
-    describe(view, names_.size());
+    describe(view, names_.size(), problem_.dtype);
     return tensor;
   }
 
   MatrixProgram finish(TensorView* result, const View& view) {
     unit_->fusion->addOutput(result);
-    describe(view, view.strides.size());
+    describe(view, view.strides.size(), problem_.result);
     Fusion& owner = *program_.owner;
     PostOnStream post;
-    const auto placeholder = [&](size_t rank) {
+    const auto placeholder = [&](size_t rank, DataType dtype) {
       Axes axes;
       for (size_t i = 0; i < rank; ++i) axes.push_back(owner.axis({.extent = symbolOf(owner, names_[i])}));
-      return owner.tensor(problem_.dtype, std::move(axes));
+      return owner.tensor(dtype, std::move(axes));
     };
-    for (size_t i = 0; i < unit_->fusion->inputs().size(); ++i) post.ins.push_back(placeholder(names_.size()));
-    post.outs.push_back(placeholder(view.strides.size()));
+    for (size_t i = 0; i < unit_->fusion->inputs().size(); ++i)
+      post.ins.push_back(placeholder(names_.size(), problem_.dtype));
+    post.outs.push_back(placeholder(view.strides.size(), problem_.result));
     for (size_t i = 0; i < names_.size(); ++i)
       program_.bindings[symbolOf(*unit_->fusion, names_[i])] = ScalarValue{sizes_[i]};
     post.unit = std::move(unit_);
@@ -78,8 +79,8 @@ class ProgramMaker {
     return fusion.symbol(name);
   }
 
-  void describe(const View& view, size_t rank) {
-    program_.operands.push_back({.dtype = problem_.dtype,
+  void describe(const View& view, size_t rank, DataType dtype) {
+    program_.operands.push_back({.dtype = dtype,
                                  .sizes = {sizes_.begin(), sizes_.begin() + static_cast<ptrdiff_t>(rank)},
                                  .strides = view.strides,
                                  .alignment = operands_[view.operand].alignment});
@@ -99,7 +100,8 @@ class ProgramMaker {
 MatrixProgram biasProgram(const GemmProblem& problem, std::span<const OperandDesc> operands) {
   ProgramMaker maker(problem, operands, "bias");
   TensorView* bias = maker.input(maker.viewOf(*problem.bias_operand, nullptr, problem.bias));
-  return maker.finish(set(bias), maker.viewOf(problem.c_operand, &GemmProblem::Batch::c, problem.c));
+  TensorView* widened = problem.dtype == problem.result ? set(bias) : cast(bias, problem.result);
+  return maker.finish(widened, maker.viewOf(problem.c_operand, &GemmProblem::Batch::c, problem.c));
 }
 
 MatrixProgram productProgram(const GemmProblem& problem, std::span<const OperandDesc> operands) {
@@ -119,7 +121,7 @@ MatrixProgram productProgram(const GemmProblem& problem, std::span<const Operand
     bias.strides.push_back(0);
     product = add(product, select(maker.input(bias), -1, 0));
   }
-  return maker.finish(cast(product, problem.dtype), result);
+  return maker.finish(cast(product, problem.result), result);
 }
 
 MatrixProgram activationProgram(const ProductGroup& group, OperandDesc product, OperandDesc result,

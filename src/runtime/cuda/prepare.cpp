@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "codegen/source.h"
 #include "ir/expr_memory.h"
+#include "ir/ops/host/launch_kernel.h"
 #include "ir/ops/host/post_on_stream.h"
 #include "kernel/bind_kernel.h"
 #include "kernel/shared_memory.h"
@@ -234,6 +235,7 @@ std::shared_ptr<const Work> CudaDevice::prepare(const WorkRequest& request) {
     const auto group = productGroupOf(*post->unit);
     return group ? prepareProductGroup(request, *group) : prepareKernel(request);
   }
+  if (request.expr.is<LaunchKernel>()) return prepareKernel(request);
   return touchesHostMemory(request.expr) ? prepareCopy(request) : prepareKernel(request);
 }
 

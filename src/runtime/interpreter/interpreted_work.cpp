@@ -35,6 +35,7 @@ class InterpretedWork final : public CpuWork {
     for (size_t i = 0; i < found_.parameters.size(); ++i)
       bindings[kernel.symbols[i]] = valueOf(*kernel.symbols[i], addresses[operand_count_ + found_.parameters[i]]);
     const std::vector<std::string> findings = interpretKernel(kernel, buffers, bindings);
+    TK_REQUIRE(findings.empty() || !found_.is_given, Definition, "kernel {}: {}", found_.name, findings[0]);
     TK_CHECK(findings.empty(), "the kernel of {} is wrong: {}", found_.name, findings[0]);
   }
 

@@ -7,7 +7,8 @@ namespace tokamak {
 
 KernelCollector::KernelCollector(const KernelTarget& target, std::function<void(const PreparedKernel&)> take,
                                  KernelPassOptions passes, KernelObserver* observer)
-    : library_({.target = target,
+    : target_(target),
+      library_({.target = target,
                 .indices = target.kind == TargetKind::Cuda ? KernelExecutorOptions::Indices::Chosen
                                                            : KernelExecutorOptions::Indices::Wide,
                 .compile =

@@ -20,6 +20,7 @@ class KernelCollector final : public Device {
   int64_t codesMade() const { return codes_made_; }
 
   const DeviceProperties& properties() const override { return properties_; }
+  KernelTarget kernelTarget() const override { return target_; }
   std::unique_ptr<Stream> createStream() override;
   std::unique_ptr<Event> createEvent() override;
   /// A multiple of 256 that is no memory.
@@ -40,6 +41,7 @@ class KernelCollector final : public Device {
   bool isDone(const Event&) override { return true; }
 
  private:
+  KernelTarget target_;
   KernelLibrary library_;
   int64_t codes_made_ = 0;
   std::function<void(const PreparedKernel&)> take_;

@@ -87,6 +87,10 @@ std::vector<std::shared_ptr<const KernelCode>> KernelExecutor::codes() const {
 
 std::shared_ptr<const BoundKernel> KernelExecutor::bindNew(std::span<const OperandDesc> given,
                                                            std::span<const std::optional<ScalarValue>> values) {
+  if (chooser_.isScheduled()) {
+    requireLegalFactors(*program_, sizesOf(values));
+    requireFewIterations(*program_, sizesOf(values));
+  }
   const std::vector<OperandDesc> operands = splitOperands(*program_, parts_, given, sizesOf(values));
   KernelShape shape = chooser_.choose(operands, values, openSymbols(values));
   // Registers hold sums of columns, as many as there are.
@@ -102,7 +106,6 @@ std::shared_ptr<const BoundKernel> KernelExecutor::bindNew(std::span<const Opera
   auto bound = std::make_shared<BoundKernel>();
   bound->bindings = bindingsOf(lowered.wide->symbols, values);
   bound->elements = bindOperands(kernel, operands, bound->bindings);
-  if (chooser_.isScheduled()) requireLegalFactors(*kernel.fusion, bound->bindings);
   for (const kir::LaunchDimension& dimension : kernel.dimensions)
     bound->extents.push_back(evaluateInt(*dimension.extent, bound->bindings));
   bound->symbols = symbolBits(kernel, bound->bindings);

@@ -1,6 +1,7 @@
 #include "runtime/kernel/kernel_library.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include <fmt/format.h>
@@ -8,13 +9,107 @@
 #include "base/error.h"
 #include "compute/fitting_sizes.h"
 #include "ir/clone.h"
+#include "ir/ops/host/launch_kernel.h"
 #include "ir/ops/host/post_on_stream.h"
+#include "kernel/bind_kernel.h"
+#include "kernel/index_type.h"
+#include "runtime/kernel/prepared_kernel.h"
 
 namespace tokamak {
 
 FoundKernel KernelLibrary::find(const WorkRequest& request) {
   if (const auto* post = request.expr.as<PostOnStream>()) return findUnit(*post, request);
+  if (const auto* launch = request.expr.as<LaunchKernel>()) return findLaunched(*launch, request);
   return findOp(request);
+}
+
+namespace {
+
+// Extents that buffers do not tell, such as constants, have to be theirs, too.
+void requireBuffers(const kir::Kernel& kernel, int64_t number, std::span<const OperandDesc> operands,
+                    const ScalarBindings& bindings) {
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const TensorView& tensor = *kernel.tensors[i];
+    const Axes shape = shapeOf(tensor);
+    for (size_t k = 0; k < shape.size(); ++k) {
+      const int64_t expected = evaluateInt(*shape[k]->visibleExtent(), bindings);
+      TK_REQUIRE(shape[k]->isBroadcast() || operands[i].sizes[k] == expected, Bind,
+                 "Kernel{}: axis {} of {} has size {}, but is given {}", number, k, nameOf(tensor), expected,
+                 operands[i].sizes[k]);
+    }
+    TK_REQUIRE(operands[i].alignment % kernel.alignment == 0, Bind,
+               "Kernel{}: {} has to be aligned to {} bytes, but is given memory that is aligned to {}", number,
+               nameOf(tensor), kernel.alignment, operands[i].alignment);
+  }
+}
+
+// A program says the grid and the block that the kernel has.
+void requireGeometry(const kir::Kernel& kernel, const LaunchKernel& launch, const BoundKernel& bound,
+                     const ScalarBindings& bindings) {
+  const auto require = [&](const std::vector<Scalar*>& extents, ParallelType first, std::string_view name) {
+    for (size_t k = 0; k < extents.size(); ++k) {
+      const auto type = static_cast<ParallelType>(static_cast<size_t>(first) + k);
+      const kir::LaunchDimension* dimension = kernel.dimension(type);
+      const int64_t expected =
+          dimension == nullptr ? 1 : bound.extents[static_cast<size_t>(dimension - kernel.dimensions.data())];
+      const int64_t given = evaluateInt(*extents[k], bindings);
+      TK_REQUIRE(given == expected, Bind, "Kernel{}: the {}'s extent {} is {}, but the kernel's {} is {}",
+                 launch.kernel, name, k, given, parallelTypeName(type), expected);
+    }
+  };
+  require(launch.grid, ParallelType::BIDx, "grid");
+  require(launch.block, ParallelType::TIDx, "block");
+}
+
+}  // namespace
+
+// A kernel that the program brings is compiled as it is.
+FoundKernel KernelLibrary::findLaunched(const LaunchKernel& launch, const WorkRequest& request) {
+  const kir::Kernel& kernel = *request.kernel;
+  auto bound = std::make_shared<BoundKernel>();
+  std::vector<Scalar*> symbols = kir::givenSymbols(kernel);
+  std::ranges::reverse(symbols);
+  for (Val* val : launch.ins) {
+    const Scalar* scalar = asScalar(val);
+    if (scalar == nullptr) continue;
+    const auto value = evaluate(*scalar, request.bindings);
+    TK_REQUIRE(value.has_value(), Bind, "Kernel{}: the value of {} is not known", launch.kernel, toString(*scalar));
+    bound->bindings[symbols.back()] = *value;
+    symbols.pop_back();
+  }
+  bound->elements = bindOperands(kernel, request.operands, bound->bindings);
+  requireBuffers(kernel, launch.kernel, request.operands, bound->bindings);
+  for (const kir::LaunchDimension& dimension : kernel.dimensions)
+    bound->extents.push_back(evaluateInt(*dimension.extent, bound->bindings));
+  requireGeometry(kernel, launch, *bound, request.bindings);
+  const bool is_narrow = options_.indices == KernelExecutorOptions::Indices::Chosen &&
+                         kir::indexTypeOf(kernel, bound->bindings) == DataType::I32;
+  bound->code = codeOf(request.kernel, is_narrow ? DataType::I32 : DataType::I64);
+  bound->symbols = symbolBits(bound->code->kernel, bound->bindings);
+  FoundKernel found;
+  found.operands.resize(request.operands.size());
+  std::iota(found.operands.begin(), found.operands.end(), size_t{0});
+  found.name = kernel.name;
+  found.is_given = true;
+  found.bound = std::move(bound);
+  return found;
+}
+
+std::shared_ptr<const KernelCode> KernelLibrary::codeOf(const std::shared_ptr<const kir::Kernel>& kernel,
+                                                        DataType index_type) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(launched_, [](const auto& entry) { return entry.second.kernel.expired(); });
+  LaunchedCode& known = launched_[kernel.get()];
+  known.kernel = kernel;
+  std::shared_ptr<KernelCode>& code = known.codes[index_type];
+  if (code != nullptr && (code->executable == nullptr || !code->executable->hasFailed())) return code;
+  code = std::make_shared<KernelCode>();
+  code->choice.index_type = index_type;
+  code->reason = "brought by a program";
+  code->kernel = *kernel;
+  code->kernel.parameter_count = 0;
+  if (options_.compile) code->executable = options_.compile(*code);
+  return code;
 }
 
 int64_t KernelLibrary::executorCount() const {

@@ -16,6 +16,7 @@
 namespace tokamak {
 
 struct HostUnit;
+struct LaunchKernel;
 struct PostOnStream;
 
 /// A request's kernel, and which of the launch's values it takes.
@@ -24,6 +25,7 @@ struct FoundKernel {
   std::vector<size_t> operands;    ///< per tensor of the kernel: which operand of the work it is
   std::vector<size_t> parameters;  ///< per parameter of the kernel: which of the work it is
   std::string name;                ///< of the program that the work is part of
+  bool is_given = false;           ///< the program brought it: what is wrong with it is no fault of the lowering
   /// Holds on to the code of other sizes.
   std::shared_ptr<KernelExecutor> executor;
 };
@@ -34,7 +36,7 @@ class KernelLibrary {
   explicit KernelLibrary(KernelExecutorOptions options) : options_(std::move(options)) {}
 
   /// The request's operands: its tensor inputs, then its outputs.
-  /// Errors: Schedule or Unsupported when it cannot be one kernel; Bind; Compile.
+  /// Errors: Schedule or Unsupported when it cannot be one kernel; Bind, also where a launch does not fit its kernel; Compile.
   FoundKernel find(const WorkRequest& request);
 
   /// How many executors were made so far.
@@ -57,6 +59,14 @@ class KernelLibrary {
 
   Program programOf(const Fusion& fusion, const std::map<const Scalar*, size_t>& parameters);
   std::shared_ptr<const Program> programOf(const PostOnStream& post, std::span<const Scalar* const> parameters);
+  /// Code of a kernel that programs bring, by index type.
+  struct LaunchedCode {
+    std::weak_ptr<const kir::Kernel> kernel;
+    std::map<DataType, std::shared_ptr<KernelCode>> codes;
+  };
+
+  FoundKernel findLaunched(const LaunchKernel& launch, const WorkRequest& request);
+  std::shared_ptr<const KernelCode> codeOf(const std::shared_ptr<const kir::Kernel>& kernel, DataType index_type);
   FoundKernel findUnit(const PostOnStream& post, const WorkRequest& request);
   FoundKernel findOp(const WorkRequest& request);
   FoundKernel bind(const Program& program, std::span<const OperandDesc> operands, const ScalarBindings& bindings) const;
@@ -65,6 +75,7 @@ class KernelLibrary {
   mutable std::mutex mutex_;
   std::unordered_map<std::vector<int64_t>, std::weak_ptr<KernelExecutor>, FormHash> executors_;
   std::map<const HostUnit*, KnownUnit> units_;
+  std::map<const kir::Kernel*, LaunchedCode> launched_;
   std::deque<std::shared_ptr<KernelExecutor>> recent_;  ///< kept though nobody may need them any more
   int64_t executor_count_ = 0;
   size_t next_sweep_ = 64;

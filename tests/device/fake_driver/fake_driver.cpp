@@ -161,7 +161,9 @@ int cuDeviceGetAttribute(int* value, int attribute, int) {
       {81, 233472}, {82, 65536}, {95, 1},  {97, 232448}, {106, 32},     {111, 1024}, {120, 1}, {122, 1}};
   const auto found = kValues.find(attribute);
   if (found == kValues.end()) return kInvalidValue;
-  *value = attribute == fake::settings().lacks ? 0 : found->second;
+  const auto asked = fake::settings().attributes.find(attribute);
+  *value = asked != fake::settings().attributes.end() ? asked->second : found->second;
+  if (attribute == fake::settings().lacks) *value = 0;
   return fake::faultOf("cuDeviceGetAttribute");
 }
 

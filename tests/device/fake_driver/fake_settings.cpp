@@ -47,6 +47,7 @@ void readSettings() {
     if (name == "version") present.version = std::stoi(value);
     if (name == "memory") present.memory = std::stoll(value);
     if (name == "lacks") present.lacks = std::stoi(value);
+    if (name == "attribute") present.attributes[std::stoi(value)] = std::stoi(value.substr(value.find(':') + 1));
     if (name == "cublas") present.cublas_version = std::stoi(value);
     if (name == "ignores_launches") present.ignores_launches = value == "1";
     if (name == "cupti_is_newer") present.cupti_is_newer = value == "1";

@@ -1,5 +1,6 @@
 // What $TOKAMAK_FAKE_CUDA asks of the fake driver, read at every cuInit.
 //   devices=2 version=12080 memory=1000000 lacks=122   how many devices, which version, bytes per device, a device attribute that is 0
+//   attribute=16:128 attribute=120:0                   values of device attributes
 //   cublas=130000                                      the version that the fake library says
 //   ignores_launches=1                                 launches do nothing: to see what they cost those who ask for them
 //   cupti_is_newer=1                                   CUPTI's version is not the header's
@@ -7,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 
 namespace fake {
 
@@ -18,6 +20,7 @@ struct Settings {
   bool ignores_launches = false;
   bool cupti_is_newer = false;
   int cublas_version = 130000;
+  std::map<int, int> attributes = {};
 };
 
 const Settings& settings();

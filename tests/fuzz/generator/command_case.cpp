@@ -133,10 +133,8 @@ class Sequence {
       tally_.meetings += hasBarrier(prepared.kernel.body) ? 1 : 0;
       tally_.meetings_in_loops += hasBarrierInLoop(prepared.kernel.body) ? 1 : 0;
       if (!result.findings.empty()) return say(result.findings[0] + "\n" + kir::printKernel(prepared.kernel));
-      const std::vector<oracle::Input> oracle_inputs = toOracle(inputs);
-      const auto wrong =
-          compareOutputs(result.outputs, oracle::evaluate(fusion, oracle_inputs),
-                         oracle::evaluate(fusion, oracle_inputs, {.mode = oracle::Mode::Typed, .bindings = {}}));
+      const oracle::Reference reference(fusion, toOracle(inputs));
+      const auto wrong = compareOutputs(result.outputs, reference);
       if (wrong) say(wrong->text + "\n" + kir::printKernel(prepared.kernel));
     } catch (const Error& error) {
       if (stage == std::string_view("interpret")) return say(std::string("interpreter: ") + error.what());

@@ -10,6 +10,10 @@ struct DrawOptions {
   int64_t max_elements = 2048;  ///< of any tensor
   int repeats =
       0;  ///< percent of ops that are of the kind of the op before and read its result: chains for passes to fold
+  int pointwise = 0;  ///< percent of ops that are functions of elements for sure: long programs are one kernel then
+  bool has_even_types = false;  ///< f32, f64, i32, i64 and bool are drawn equally often
+  bool has_even_extents =
+      false;  ///< the extent that most axes have is 1 + seed % 131: every remainder of every number of lanes
 };
 
 /// The program of a seed: the same one on every machine. Extents and weights as in the reliability plan: 60 % of the

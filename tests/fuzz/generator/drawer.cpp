@@ -25,6 +25,11 @@ Drawer::Drawer(uint64_t seed, const DrawOptions& options) : random_(seed), optio
   program_.values = static_cast<Values>(random_.weighted(options.repeats > 0 ? chain_weights : weights));
   const int64_t count = random_.between(1, 4);
   for (int64_t i = 0; i < count; ++i) extents_.push_back(kExtents[random_.weighted(kExtentWeights)]);
+  constexpr uint64_t kMostLanes = 64;
+  if (options.has_even_extents) {
+    extents_.assign(7, 1 + static_cast<int64_t>(seed % (2 * kMostLanes + 3)));
+    extents_.push_back(random_.between(1, 9));
+  }
 }
 
 Program Drawer::draw() {
@@ -90,8 +95,12 @@ int Drawer::appendCast(int node, DataType dtype) {
 void Drawer::drawInputs() {
   constexpr DataType types[] = {DataType::F32, DataType::F64, DataType::F16, DataType::BF16,
                                 DataType::I32, DataType::I64, DataType::Bool};
-  constexpr int weights[] = {35, 12, 14, 12, 10, 12, 5};
-  constexpr int ranks[] = {4, 22, 36, 25, 13};
+  constexpr int f32_weights[] = {35, 12, 14, 12, 10, 12, 5};
+  constexpr int even_weights[] = {18, 18, 5, 5, 18, 18, 18};
+  const auto& weights = options_.has_even_types ? even_weights : f32_weights;
+  constexpr int any_ranks[] = {4, 22, 36, 25, 13};
+  constexpr int few_ranks[] = {1, 40, 50, 9, 0};
+  const auto& ranks = options_.has_even_extents ? few_ranks : any_ranks;
   const int64_t count = random_.between(1, 3);
   DataType dtype = types[random_.weighted(weights)];
   std::vector<int64_t> sizes = pickSizes(static_cast<int64_t>(random_.weighted(ranks)));

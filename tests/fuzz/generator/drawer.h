@@ -66,6 +66,8 @@ class Drawer {
   int drawCat();
   int drawFull();
   int drawIota();
+  std::vector<int64_t> pickBatch(const std::vector<int64_t>& left);
+  DataType pickProductType(DataType operands);
   int drawMatmul();
   int drawLinear();
 

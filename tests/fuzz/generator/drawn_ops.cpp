@@ -16,6 +16,7 @@ int Drawer::drawOp() {
     forced_ = kNone;
     return last_node_;
   }
+  if (options_.pointwise > 0 && random_.chance(options_.pointwise)) return drawPointwise();
   struct Choice {
     Draw draw;
     int weight;
@@ -213,7 +214,8 @@ int Drawer::drawCast() {
 
 int Drawer::drawSet() {
   const int node = pickTensor();
-  return append({.op = OpKind::LoadStoreOp, .operands = {{.node = node}}}, limitOf(node));
+  const OpKind op = random_.chance(40) ? OpKind::SegmentSetOp : OpKind::LoadStoreOp;
+  return append({.op = op, .operands = {{.node = node}}}, limitOf(node));
 }
 
 int Drawer::drawBroadcast() {
@@ -423,34 +425,63 @@ int Drawer::drawIota() {
   return append({.dtype = dtype, .sizes = {length}, .op = OpKind::IotaOp, .numbers = {start, step}}, limit);
 }
 
+// The leading axes of a right operand that go along with the left one's: as many as those, fewer or one more, each of their size or 1.
+std::vector<int64_t> Drawer::pickBatch(const std::vector<int64_t>& left) {
+  std::vector<int64_t> batch(left.begin(), left.end() - std::min<std::ptrdiff_t>(2, std::ssize(left)));
+  if (random_.chance(40)) return {};
+  if (!batch.empty() && random_.chance(25))
+    batch.erase(batch.begin());
+  else if (batch.size() < 2 && random_.chance(25))
+    batch.insert(batch.begin(), random_.between(1, 3));
+  for (int64_t& size : batch) size = random_.chance(20) ? 1 : size;
+  return batch;
+}
+
+// Of products of these operands: halves give f32, too.
+DataType Drawer::pickProductType(DataType operands) {
+  return isHalfType(operands) && random_.chance(40) ? DataType::F32 : operands;
+}
+
 int Drawer::drawMatmul() {
   const int a = pickTensor(1);
   if (a == kNone || dtypeOf(a) == DataType::Bool) return kNone;
+  const DataType result = pickProductType(dtypeOf(a));
   const int64_t k = sizesOf(a).back();
   const int64_t columns = random_.between(1, 9);
-  const bool has_columns = random_.chance(80);
+  std::vector<int64_t> sizes = pickBatch(sizesOf(a));
+  int64_t products = 1;
+  for (const int64_t size : sizes) products *= size;
+  const bool has_columns = !sizes.empty() || random_.chance(80);
   const double limit =
       dtypeOf(a) == DataType::I32 || dtypeOf(a) == DataType::I64 ? kNoLimit : limitOf(a) * 8 * static_cast<double>(k);
-  const bool is_large =
-      countOf(a) / std::max<int64_t>(k, 1) * columns > options_.max_elements || k * columns > options_.max_elements;
-  if (is_large || (isExact() && (limit > exactCapacity(dtypeOf(a)) || program_.values == Values::Positions)))
-    return kNone;
-  const int b = appendInput(dtypeOf(a), has_columns ? std::vector<int64_t>{k, columns} : std::vector<int64_t>{k});
-  return append({.op = OpKind::MatmulOp, .operands = {{.node = a}, {.node = b}}}, limit);
+  const bool is_large = products * countOf(a) / std::max<int64_t>(k, 1) * columns > options_.max_elements ||
+                        products * k * columns > options_.max_elements;
+  if (is_large || (isExact() && (limit > exactCapacity(result) || program_.values == Values::Positions))) return kNone;
+  sizes.push_back(k);
+  if (has_columns) sizes.push_back(columns);
+  const int b = appendInput(dtypeOf(a), std::move(sizes));
+  return append({.dtype = result, .op = OpKind::MatmulOp, .operands = {{.node = a}, {.node = b}}}, limit);
 }
 
 int Drawer::drawLinear() {
   const int in = pickTensor(1);
   if (in == kNone || dtypeOf(in) == DataType::Bool) return kNone;
   const DataType dtype = dtypeOf(in);
+  const DataType result = pickProductType(dtype);
   const int64_t k = sizesOf(in).back();
   const int64_t columns = random_.between(1, 9);
   const double limit = isIntegerType(dtype) ? kNoLimit : limitOf(in) * 8 * static_cast<double>(k) + 8;
   const bool is_large =
       countOf(in) / std::max<int64_t>(k, 1) * columns > options_.max_elements || k * columns > options_.max_elements;
-  if (is_large || (isExact() && (limit > exactCapacity(dtype) || program_.values == Values::Positions))) return kNone;
-  Node linear{.op = OpKind::LinearOp, .operands = {{.node = in}, {.node = appendInput(dtype, {columns, k})}}};
-  if (random_.chance(60)) linear.operands.push_back({.node = appendInput(dtype, {columns})});
+  if (is_large || (isExact() && (limit > exactCapacity(result) || program_.values == Values::Positions))) return kNone;
+  const bool has_columns = random_.chance(85);
+  const std::vector<int64_t> bias = has_columns ? std::vector<int64_t>{columns} : std::vector<int64_t>();
+  std::vector<int64_t> weight = bias;
+  weight.push_back(k);
+  Node linear{.dtype = result,
+              .op = OpKind::LinearOp,
+              .operands = {{.node = in}, {.node = appendInput(dtype, std::move(weight))}}};
+  if (random_.chance(60)) linear.operands.push_back({.node = appendInput(dtype, bias)});
   return append(std::move(linear), limit);
 }
 

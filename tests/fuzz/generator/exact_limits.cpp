@@ -26,6 +26,8 @@ std::optional<double> magnitude(FunctionId function, std::span<const double> v) 
     case FunctionId::frac: return 1;
     case FunctionId::maximum:
     case FunctionId::minimum:
+    case FunctionId::fmax:
+    case FunctionId::fmin:
     case FunctionId::fmod:
     case FunctionId::remainder: return std::max(v[0], v[1]);
     case FunctionId::clamp:

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <random>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -14,30 +13,13 @@
 #include "heuristics/kernel_target.h"
 #include "ir/clone.h"
 #include "kernel/index_type.h"
-#include "oracle/compare.h"
 
 namespace tokamak::generator {
 
-namespace {
-
-// Elements that are computed from the same ones have the same error.
-size_t differentElements(const oracle::OracleTensor& tensor) {
-  std::set<double> numbers;
-  for (const oracle::Element& element : tensor.elements) numbers.insert(static_cast<double>(element.number));
-  return numbers.size();
-}
-
-}  // namespace
-
-std::optional<Problem> compareOutputs(const std::vector<StoredData>& outputs, const oracle::Evaluation& exact,
-                                      const oracle::Evaluation& typed) {
+std::optional<Problem> compareOutputs(const std::vector<StoredData>& outputs, const oracle::Reference& reference) {
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const oracle::Comparison comparison = oracle::compare(outputs[i].view(), exact.outputs[i], &typed.outputs[i]);
-    // Where a few large elements decide the root of the mean, luck with their last bits does; then the bounds alone judge.
-    const bool is_rmse_kept =
-        comparison.isRmseKept() || comparison.max_of_bound < 0.25 || differentElements(exact.outputs[i]) < 64;
-    if (comparison.mismatches > 0 || !is_rmse_kept)
-      return Problem{"values", fmt::format("output {}: {}", i, oracle::toString(comparison))};
+    const oracle::Comparison comparison = reference.compare(i, outputs[i].view());
+    if (!comparison.isOk()) return Problem{"values", fmt::format("output {}: {}", i, oracle::toString(comparison))};
   }
   return std::nullopt;
 }
@@ -51,10 +33,7 @@ std::optional<Problem> findKernelProblem(const Fusion& fusion, const std::vector
     return std::nullopt;
   }
   tally.ops += static_cast<int64_t>(fusion.exprs().size());
-  const std::vector<oracle::Input> oracle_inputs = toOracle(inputs);
-  const oracle::Evaluation exact = oracle::evaluate(fusion, oracle_inputs);
-  const oracle::Evaluation typed =
-      oracle::evaluate(fusion, oracle_inputs, {.mode = oracle::Mode::Typed, .bindings = {}});
+  const oracle::Reference reference(fusion, toOracle(inputs));
   const char* stage = "prepare";
   std::string text;
   try {
@@ -69,16 +48,16 @@ std::optional<Problem> findKernelProblem(const Fusion& fusion, const std::vector
     }
     const KernelLaunch::Result result = launch.run(prepared.kernel, prepared.bindings, options);
     if (!result.findings.empty()) return Problem{"finding", result.findings[0] + "\n" + text};
-    auto problem = compareOutputs(result.outputs, exact, typed);
+    auto problem = compareOutputs(result.outputs, reference);
     if (problem) problem->text += "\n" + text;
-    for (const oracle::OracleTensor& output : exact.outputs) tally.elements += output.count();
+    for (const oracle::OracleTensor& output : reference.exact().outputs) tally.elements += output.count();
     stage = "source";
     if (!problem && way.on_kernel) way.on_kernel(prepared);
     if (!problem && way.run_elsewhere) {
       stage = "run";
       KernelLaunch::Result elsewhere = launch.poisoned();
       way.run_elsewhere(prepared, launch.buffersOf(elsewhere));
-      problem = compareOutputs(elsewhere.outputs, exact, typed);
+      problem = compareOutputs(elsewhere.outputs, reference);
       if (problem) problem->kind = "values elsewhere";
       if (problem) problem->text += "\n" + text;
     }

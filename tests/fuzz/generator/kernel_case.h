@@ -2,6 +2,7 @@
 #pragma once
 
 #include "generator/run_case.h"
+#include "oracle/reference.h"
 #include "runtime/interpreter/kernel_interpreter.h"
 #include "runtime/kernel/prepared_kernel.h"
 
@@ -35,8 +36,7 @@ KernelWay cudaWay(uint64_t seed);
 KernelWay smallCudaWay(uint64_t seed);
 
 /// The first output that is not what the reference says, or nothing.
-std::optional<Problem> compareOutputs(const std::vector<StoredData>& outputs, const oracle::Evaluation& exact,
-                                      const oracle::Evaluation& typed);
+std::optional<Problem> compareOutputs(const std::vector<StoredData>& outputs, const oracle::Reference& reference);
 
 /// What is wrong with the kernel that `fusion` becomes, or nothing.
 std::optional<Problem> findKernelProblem(const Fusion& fusion, const std::vector<InputData>& inputs,

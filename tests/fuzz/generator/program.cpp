@@ -142,11 +142,13 @@ TensorView* ProgramBuilder::addOp(const Node& node) {
                                    .dtype = node.dtype});
     case OpKind::ReductionOp:
       return define(fusion, ReductionOp{.in = tensorAt(0), .op = node.reduction, .axes = node.numbers});
-    case OpKind::MatmulOp: return define(fusion, MatmulOp{.a = tensorAt(0), .b = tensorAt(1)});
+    case OpKind::SegmentSetOp: return define(fusion, SegmentSetOp{.in = tensorAt(0)});
+    case OpKind::MatmulOp: return define(fusion, MatmulOp{.a = tensorAt(0), .b = tensorAt(1), .dtype = node.dtype});
     case OpKind::LinearOp:
-      return define(
-          fusion,
-          LinearOp{.in = tensorAt(0), .weight = tensorAt(1), .bias = node.operands.size() > 2 ? tensorAt(2) : nullptr});
+      return define(fusion, LinearOp{.in = tensorAt(0),
+                                     .weight = tensorAt(1),
+                                     .bias = node.operands.size() > 2 ? tensorAt(2) : nullptr,
+                                     .dtype = node.dtype});
     case OpKind::SliceOp: {
       const size_t rank = node.numbers.size() / 3;
       SliceOp op{.in = tensorAt(0),

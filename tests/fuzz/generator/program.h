@@ -36,7 +36,7 @@ struct Operand {
 /// An input or an op; which fields count depends on its kind.
 struct Node {
   NodeKind kind = NodeKind::Op;
-  DataType dtype = DataType::F32;  ///< of inputs and of cast, full, iota
+  DataType dtype = DataType::F32;  ///< of inputs and of cast, full, iota, products
 
   std::vector<int64_t> sizes = {};  ///< of tensor inputs; the shape of reshape, expand, full, iota
   std::vector<bool> symbolic = {};  ///< of tensor inputs: axes whose extent is a symbol

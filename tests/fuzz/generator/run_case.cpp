@@ -13,8 +13,8 @@
 #include "ir/text/fusion_printer.h"
 #include "ir/verifier.h"
 #include "minimise.h"
-#include "oracle/compare.h"
 #include "oracle/index.h"
+#include "oracle/reference.h"
 #include "random.h"
 #include "runtime/cpu/cpu_device.h"
 
@@ -191,18 +191,16 @@ std::optional<Problem> differenceOf(const Results& a, const Results& b, const st
   return std::nullopt;
 }
 
-std::optional<Problem> compareWithOracle(const Results& results, const oracle::Evaluation& exact,
-                                         const oracle::Evaluation& typed, const std::string& mode) {
-  if (results.bytes.size() != exact.outputs.size()) return Problem{mode + ": outputs", "another number of outputs"};
+std::optional<Problem> compareWithOracle(const Results& results, const oracle::Reference& reference,
+                                         const std::string& mode) {
+  const std::vector<oracle::OracleTensor>& expected = reference.exact().outputs;
+  if (results.bytes.size() != expected.size()) return Problem{mode + ": outputs", "another number of outputs"};
   for (size_t i = 0; i < results.bytes.size(); ++i) {
-    if (results.sizes[i] != exact.outputs[i].sizes)
+    if (results.sizes[i] != expected[i].sizes)
       return Problem{mode + ": sizes", fmt::format("output {}: other sizes", i)};
-    const oracle::StoredTensor stored{
-        .dtype = results.types[i], .sizes = results.sizes[i], .strides = {}, .data = results.bytes[i].data()};
-    const oracle::Comparison comparison = oracle::compare(stored, exact.outputs[i], &typed.outputs[i]);
-    // Where a few large elements decide the root of the mean, luck with their last bits does; then the bounds alone judge.
-    const bool is_rmse_kept = comparison.isRmseKept() || comparison.max_of_bound < 0.1;
-    if (comparison.mismatches > 0 || !is_rmse_kept)
+    const oracle::Comparison comparison = reference.compare(
+        i, {.dtype = results.types[i], .sizes = results.sizes[i], .strides = {}, .data = results.bytes[i].data()});
+    if (!comparison.isOk())
       return Problem{mode + ": values", fmt::format("output {}: {}", i, oracle::toString(comparison))};
   }
   return std::nullopt;
@@ -288,17 +286,15 @@ Case drawCase(uint64_t seed, const CaseOptions& options, std::string& problem) {
 std::optional<Problem> findProblem(const Fusion& streamed, const Fusion& plain, const std::vector<InputData>& inputs,
                                    const RunConfig& config, const RunOptions& options, RunTally& tally) {
   using Mode = HostIrEvaluatorParams::Mode;
-  const std::vector<oracle::Input> oracle_inputs = toOracle(inputs);
-  const oracle::Evaluation exact = oracle::evaluate(plain, oracle_inputs);
-  const oracle::Evaluation typed =
-      oracle::evaluate(plain, oracle_inputs, {.mode = oracle::Mode::Typed, .bindings = {}});
+  const oracle::Reference reference(plain, toOracle(inputs));
+  const oracle::Evaluation& exact = reference.exact();
   const char* mode = "plan";
   try {
     verify(streamed, Stage::Scheduled);
     Runner planned(streamed, inputs, config, options.place, Mode::Plan, exact.outputs);
     Results first;
     if (auto problem = planned.run(first)) return problem;
-    if (auto problem = compareWithOracle(first, exact, typed, mode)) return problem;
+    if (auto problem = compareWithOracle(first, reference, mode)) return problem;
     mode = "replay";
     Results again;
     for (int64_t i = 1; i < options.replays; ++i) {
@@ -320,7 +316,7 @@ std::optional<Problem> findProblem(const Fusion& streamed, const Fusion& plain, 
       mode = "unstreamed";
       Runner unstreamed(plain, inputs, config, options.place, Mode::Plan, exact.outputs);
       if (auto problem = unstreamed.run(again)) return problem;
-      if (auto problem = compareWithOracle(again, exact, typed, mode)) return problem;
+      if (auto problem = compareWithOracle(again, reference, mode)) return problem;
       ++tally.runs;
     }
   } catch (const Error& error) {

@@ -2,6 +2,7 @@
 // C11 with the builtins of gcc and clang, no header. Compile with -fno-math-errno -fno-trapping-math -ffp-contract=off.
 /* 0 or 1; gcc does not vectorise choices by _Bool. */
 typedef unsigned char tk_bool;
+typedef signed char tk_i8;
 typedef float tk_f32;
 typedef double tk_f64;
 typedef unsigned short tk_f16;

@@ -2,6 +2,13 @@
 
 namespace tokamak {
 
+namespace {
+
+// A broadcast axis that no expand gave a size.
+bool isRepeated(const IterDomain& axis) { return axis.isBroadcast() && axis.expandedExtent() == nullptr; }
+
+}  // namespace
+
 void CatOp::infer(const ShapeRule& rule) {
   Fusion& fusion = rule.fusion();
   TK_REQUIRE(!ins.empty(), Definition, "cat: no operands; give at least one tensor");
@@ -23,7 +30,7 @@ void CatOp::infer(const ShapeRule& rule) {
     std::vector<IterDomain*> column;
     for (const Axes& shape : shapes) {
       column.push_back(shape[position]);
-      TK_REQUIRE(shape[position]->isBroadcast() == shapes[0][position]->isBroadcast(), Definition,
+      TK_REQUIRE(isRepeated(*shape[position]) == isRepeated(*shapes[0][position]), Definition,
                  "cat: axis {} is a broadcast axis of some operands only; expand it first", position);
     }
     axes.push_back(rule.common(column, static_cast<int64_t>(position)));

@@ -29,7 +29,7 @@ void LinearOp::infer(const ShapeRule& rule) {
   for (size_t i = 0; i + 1 < shape.size(); ++i) axes.push_back(rule.like(*shape[i]));
   if (column != nullptr) axes.push_back(rule.like(*column));
   axes.push_back(rule.reduction(k || !weight_k ? *shape.back() : *matrix.back()));
-  out = rule.tensor(in->dtype(), std::move(axes));
+  out = rule.tensor(rule.productType(*in, dtype), std::move(axes));
 }
 
 }  // namespace tokamak

@@ -28,7 +28,7 @@ void MatmulOp::infer(const ShapeRule& rule) {
   if (left.size() > 1) axes.push_back(rule.like(*left[left.size() - 2]));
   if (right.size() > 1) axes.push_back(rule.like(*right.back()));
   axes.push_back(rule.reduction(k || !other_k ? *left_k : *right_k));
-  out = rule.tensor(a->dtype(), std::move(axes));
+  out = rule.tensor(rule.productType(*a, dtype), std::move(axes));
 }
 
 }  // namespace tokamak

@@ -19,9 +19,9 @@ def signed(low, high):
 
 
 def main(tool, prefix):
-    for way in ("single", "fused", "interpreted"):
+    for way in ("single", "fused", "op by op", "interpreted"):
         environment = dict(os.environ, TOKAMAK_CACHE_DIR=prefix + ".cache")
-        if way == "interpreted":
+        if way == "op by op":
             environment["TOKAMAK_CC"] = "/nowhere/cc"
         for counter, key in VECTORS:
             number, seed, offset = signed(*counter[2:]), signed(*key), signed(*counter[:2])
@@ -29,6 +29,7 @@ def main(tool, prefix):
                 file.write("fusion vectors(seed: i64, offset: i64) -> T1 {\n")
                 file.write(f"  T1 = random_bits(shape=[4], seed=seed, offset=offset, number={number})\n}}\n")
             command = [tool, "run", prefix + ".fusion", "--grouping", "single" if way == "single" else "fused", "--check"]
+            command += ["--kernels", "interpreted"] if way == "interpreted" else []
             command += ["--input", f"seed={seed}", "--input", f"offset={offset}", "--output", f"T1={prefix}.npy"]
             subprocess.run(command, check=True, capture_output=True, env=environment)
             print(f"{way}: " + " ".join(f"{word:08x}" for word in np.load(prefix + ".npy")))

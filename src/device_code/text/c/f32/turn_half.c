@@ -46,7 +46,6 @@ TK_SLOW void tk_turn_half_f32(tk_u16 *restrict to, tk_i64 to_stride, const tk_u1
 #undef TK_ZIP
   for (tk_i64 i = 0; i < rows; ++i) {
     for (tk_i64 j = i < whole_rows ? whole_columns : 0; j < columns; ++j) {
-      __asm__("");
       to[i * to_stride + j] = from[j * from_stride + i];
     }
   }

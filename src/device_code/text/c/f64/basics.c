@@ -32,3 +32,5 @@ TK_FN tk_f64 tk_nan_f64(void) { return tk_from_bits_f64(0x7ff8000000000000LL); }
 /* The high half of the product. */
 TK_FN tk_u64 tk_multiply_high_f64(tk_u64 x, tk_u64 y) { return (tk_u64)(((unsigned __int128)x * y) >> 64); }
 TK_FN tk_i32 tk_leading_zeros_f64(tk_u64 x) { return __builtin_clzll(x); }
+TK_FN tk_f64 tk_splat_f64(tk_f64 x) { return x; }
+TK_FN tk_f64 tk_select_f64(tk_i32 condition, tk_f64 x, tk_f64 y) { return condition ? x : y; }

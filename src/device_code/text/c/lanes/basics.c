@@ -1,9 +1,5 @@
-// needs: basics_f32
+// needs: basics_f32 vectors_xLANES
 // The words that f32 functions are written in, for LANES lanes at once. A condition is a mask: all bits set, or none.
-typedef tk_f32 TK_T __attribute__((vector_size(LANES * 4)));
-typedef tk_i32 TK_I __attribute__((vector_size(LANES * 4)));
-typedef tk_u32 TK_U __attribute__((vector_size(LANES * 4)));
-typedef tk_u16 TK_H __attribute__((vector_size(LANES * 2)));
 TK_FN TK_I tk_bits_TYPE(TK_T x) { return (TK_I)x; }
 TK_FN TK_T tk_from_bits_TYPE(TK_I bits) { return (TK_T)bits; }
 TK_FN TK_T tk_splat_TYPE(tk_f32 x) { return x - (TK_T){0}; }
@@ -52,13 +48,21 @@ TK_FN TK_T tk_fma_TYPE(TK_T x, TK_T y, TK_T z) {
   }
 #endif
 #if defined(__FMA__) && defined(__AVX__)
+  if (LANES == 4) {
+    typedef tk_f32 v4 __attribute__((vector_size(16)));
+    union { TK_T lanes; v4 v; } a = {x}, b = {y}, c = {z};
+    c.v = __builtin_ia32_vfmaddps(a.v, b.v, c.v);
+    return c.lanes;
+  }
   if (LANES % 8 == 0) {
     typedef tk_f32 v8 __attribute__((vector_size(32)));
     union { TK_T lanes; v8 v[(LANES + 7) / 8]; } a = {x}, b = {y}, c = {z};
+#pragma GCC unroll 8
     for (int i = 0; i < LANES / 8; ++i) c.v[i] = __builtin_ia32_vfmaddps256(a.v[i], b.v[i], c.v[i]);
     return c.lanes;
   }
 #endif
+#pragma GCC unroll 64
   for (int i = 0; i < LANES; ++i) z[i] = tk_fma_f32(x[i], y[i], z[i]);
   return z;
 #endif

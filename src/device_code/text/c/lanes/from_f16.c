@@ -16,6 +16,7 @@ TK_FN TK_T tk_from_f16_TYPE(TK_H x) {
     typedef short h8 __attribute__((vector_size(16)));
     union { TK_H lanes; h8 v[(LANES + 7) / 8]; } a = {x};
     union { v8 v[(LANES + 7) / 8]; TK_T lanes; } b;
+#pragma GCC unroll 8
     for (int i = 0; i < LANES / 8; ++i) b.v[i] = __builtin_ia32_vcvtph2ps256(a.v[i]);
     return b.lanes;
   }

@@ -15,10 +15,12 @@ TK_FN TK_T tk_sqrt_TYPE(TK_T x) {
   if (LANES % 8 == 0) {
     typedef tk_f32 v8 __attribute__((vector_size(32)));
     union { TK_T lanes; v8 v[(LANES + 7) / 8]; } a = {x};
+#pragma GCC unroll 8
     for (int i = 0; i < LANES / 8; ++i) a.v[i] = __builtin_ia32_sqrtps256(a.v[i]);
     return a.lanes;
   }
 #endif
+#pragma GCC unroll 64
   for (int i = 0; i < LANES; ++i) x[i] = __builtin_sqrtf(x[i]);
   return x;
 #endif

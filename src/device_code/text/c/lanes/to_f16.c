@@ -16,6 +16,7 @@ TK_FN TK_H tk_to_f16_TYPE(TK_T x) {
     typedef short h8 __attribute__((vector_size(16)));
     union { TK_T lanes; v8 v[(LANES + 7) / 8]; } a = {x};
     union { h8 v[(LANES + 7) / 8]; TK_H lanes; } b;
+#pragma GCC unroll 8
     for (int i = 0; i < LANES / 8; ++i) b.v[i] = __builtin_ia32_vcvtps2ph256(a.v[i], 0);
     return b.lanes;
   }

@@ -8,3 +8,5 @@ TK_FN tk_f64 tk_infinity_f64() { return __longlong_as_double(0x7ff0000000000000L
 TK_FN tk_f64 tk_nan_f64() { return __longlong_as_double(0x7ff8000000000000LL); }
 TK_FN tk_u64 tk_multiply_high_f64(tk_u64 x, tk_u64 y) { return __umul64hi(x, y); }
 TK_FN tk_i32 tk_leading_zeros_f64(tk_u64 x) { return __clzll((tk_i64)x); }
+TK_FN tk_f64 tk_splat_f64(tk_f64 x) { return x; }
+TK_FN tk_f64 tk_select_f64(tk_i32 condition, tk_f64 x, tk_f64 y) { return condition ? x : y; }

@@ -1,0 +1,30 @@
+#include "analysis/device_marks.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/error.h"
+
+namespace tokamak {
+
+void requireOneDevice(std::string_view operation, const Fusion& program) {
+  for (const TensorView* tensor : program.allTensors()) {
+    TK_REQUIRE(
+        tensor->mesh().empty(), Unsupported,
+        "{}: {} is spread over the devices {} of a mesh, and there are no communicators yet; programs run on one "
+        "device; leave the mesh out",
+        operation, nameOf(*tensor), fmt::join(tensor->mesh().devices, ", "));
+    for (const Axes* axes : {&tensor->logical(), &tensor->loop()}) {
+      for (const IterDomain* axis : *axes) {
+        const ParallelType type = axis->parallelType();
+        TK_REQUIRE(
+            type < ParallelType::DIDx || type > ParallelType::DIDz, Unsupported,
+            "{}: {} has an axis marked {}, and there are no communicators yet; programs run on one device; leave "
+            "the mark out",
+            operation, nameOf(*tensor), parallelTypeName(type));
+      }
+    }
+  }
+}
+
+}  // namespace tokamak

@@ -1,0 +1,90 @@
+#include "codegen/outlined_calls.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <vector>
+
+namespace tokamak {
+
+namespace {
+
+// Characters of expanded helpers in a unit: about a second of a compiler's time. The kernels of the suite's programs
+// have at most a quarter.
+constexpr size_t kMostExpanded = 96 << 10;
+// A call takes about as many instructions as a helper of this length.
+constexpr size_t kLeastOutlined = 160;
+constexpr std::string_view kExpanded = "TK_FN ";
+constexpr std::string_view kOutlined = "TK_SLOW ";
+
+bool isWordCharacter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+// Calls `visit` with the name of each function that the text calls or defines.
+template <class Visit>
+void forEachCall(std::string_view text, const Visit& visit) {
+  for (size_t at = text.find("tk_"); at != std::string_view::npos; at = text.find("tk_", at)) {
+    size_t end = at;
+    while (end < text.size() && isWordCharacter(text[end])) ++end;
+    if ((at == 0 || !isWordCharacter(text[at - 1])) && end < text.size() && text[end] == '(')
+      visit(text.substr(at, end - at));
+    at = end;
+  }
+}
+
+struct Helper {
+  std::string_view name;
+  size_t place = 0;     // of its definition in the text
+  size_t expanded = 0;  // characters, with all that it calls
+  size_t calls = 0;     // in kernels
+};
+
+// In the order of the text: what a helper calls stands above it.
+std::vector<Helper> helpersOf(std::string_view text) {
+  std::vector<Helper> helpers;
+  std::map<std::string_view, size_t> expanded;
+  for (size_t at = text.find(kExpanded); at != std::string_view::npos; at = text.find(kExpanded, at + 1)) {
+    if (at > 0 && text[at - 1] != '\n') continue;
+    const size_t end = std::min({text.find("\nTK_FN ", at), text.find("\nTK_SLOW ", at), text.size()});
+    const std::string_view definition = text.substr(at, end - at);
+    Helper helper{.name = {}, .place = at, .expanded = definition.size(), .calls = 0};
+    forEachCall(definition, [&](std::string_view called) {
+      if (helper.name.empty()) {
+        helper.name = called;
+      } else if (const auto known = expanded.find(called); known != expanded.end()) {
+        helper.expanded += known->second;
+      }
+    });
+    expanded[helper.name] = helper.expanded;
+    helpers.push_back(helper);
+  }
+  return helpers;
+}
+
+}  // namespace
+
+std::string outlineHelpers(std::string text, std::span<const std::string_view> kernels) {
+  std::vector<Helper> helpers = helpersOf(text);
+  std::map<std::string_view, Helper*> named;
+  for (Helper& helper : helpers) named[helper.name] = &helper;
+  size_t expanded = 0;
+  for (const std::string_view kernel : kernels) {
+    forEachCall(kernel, [&](std::string_view called) {
+      const auto found = named.find(called);
+      if (found == named.end()) return;
+      ++found->second->calls;
+      expanded += found->second->expanded;
+    });
+  }
+  std::erase_if(helpers, [](const Helper& helper) { return helper.calls < 2 || helper.expanded < kLeastOutlined; });
+  std::ranges::stable_sort(helpers, {}, [](const Helper& helper) { return helper.calls * helper.expanded; });
+  std::vector<size_t> places;
+  for (; expanded > kMostExpanded && !helpers.empty(); helpers.pop_back()) {
+    places.push_back(helpers.back().place);
+    expanded -= helpers.back().calls * helpers.back().expanded;
+  }
+  std::ranges::sort(places);
+  for (size_t i = places.size(); i-- > 0;) text.replace(places[i], kExpanded.size(), kOutlined);
+  return text;
+}
+
+}  // namespace tokamak

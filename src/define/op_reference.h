@@ -1,0 +1,32 @@
+// OpReference: what every callable means, with an example that runs; for people who look them up.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "define/callables.h"
+
+namespace tokamak {
+
+struct OpReference {
+  std::string_view name;
+  std::string_view meaning;
+  std::string_view
+      inputs;             ///< of the example, "x: f32[4, 8]"; empty: made from the operands of an elementwise function
+  std::string_view call;  ///< of the example, "y = softmax(x, axis=1)"; empty as well then
+};
+
+/// The rows of structured ops and composites, and those of elementwise functions; each sorted by name.
+std::span<const OpReference> structuredReferences();
+std::span<const OpReference> elementwiseReferences();
+
+/// The row of this name; null: there is none.
+const OpReference* findReference(std::string_view name);
+
+/// The inputs of the example.
+std::string exampleInputs(const OpReference& reference);
+/// The program of the example, with these inputs.
+std::string exampleProgram(const OpReference& reference, std::string_view inputs);
+
+}  // namespace tokamak

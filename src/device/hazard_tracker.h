@@ -1,0 +1,203 @@
+// HazardTracker: who wrote and read each range of a device's memory last, so that calls on any streams are ordered
+// (docs/call_order.md).
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "base/spin_lock.h"
+#include "device/device.h"
+
+namespace tokamak {
+
+class Buffer;
+class Tensor;
+
+enum class MemoryAccess : uint8_t { Read, Write };
+
+/// The end of a call, as later accesses wait for it. Others may find it before the call's work was enqueued; they wait
+/// on the host until
+/// it was.
+class CallPoint {
+ public:
+  explicit CallPoint(std::unique_ptr<Event> event) : event_(std::move(event)) {}
+  Event& event() const { return *event_; }
+  const Stream* stream() const { return stream_.load(std::memory_order_relaxed); }
+  bool isIssued() const { return state_.load(std::memory_order_acquire) == kIssued; }
+  void waitUntilIssued() const;
+
+ private:
+  friend class HazardTracker;
+  static constexpr uint32_t kIssued = 0;
+  static constexpr uint32_t kIssuing = 1;
+  void markIssued(uint64_t number);
+
+  const std::unique_ptr<Event> event_;
+  std::atomic<const Stream*> stream_ = nullptr;
+  std::atomic<uint64_t> issued_as_ = 0;  // what the count of calls was then
+  mutable std::atomic<uint32_t> state_ = kIssued;
+  mutable std::atomic<uint32_t> waiters_ = 0;
+};
+
+/// What is known of a range of memory. Buffers that overlap share one, whoever made them.
+struct TrackedMemory {
+  struct Entry {
+    uintptr_t begin = 0;
+    uintptr_t end = 0;
+    uint64_t number = 0;  ///< of the call: later ones have larger numbers
+    MemoryAccess access = MemoryAccess::Read;
+    bool is_hull =
+        false;  ///< of several accesses of one stream, or of none: it does not tell what its stream has waited for
+    std::shared_ptr<CallPoint> point;
+  };
+  uintptr_t begin = 0;
+  uintptr_t end = 0;
+  int64_t buffers = 0;               ///< that live
+  bool is_shared_with_host = false;  ///< host code beyond this library holds the address
+  size_t limit = 0;                  ///< of entries, before those of one stream become one
+  std::vector<Entry> entries;
+  std::shared_ptr<TrackedMemory> merged_into;  ///< null: this one stands for the range
+};
+
+/// Where a call's work runs: behind what its stream has, or, where nothing has to be waited for, on the caller's
+/// thread.
+enum class RunPlace : uint8_t { OnStream, Here };
+
+/// One access of a call, by bytes.
+struct TrackedAccess {
+  const Buffer* buffer = nullptr;
+  uintptr_t begin = 0;
+  uintptr_t end = 0;
+  MemoryAccess access = MemoryAccess::Read;
+};
+
+/// Of one device. An access waits for the last writer of its bytes, and a write for the readers since. Thread-safe;
+/// takes nothing from the heap once warm. Ranges of
+/// different devices are not compared.
+class HazardTracker {
+ public:
+  explicit HazardTracker(Device& device) : device_(device) {}
+  HazardTracker(const HazardTracker&) = delete;
+  HazardTracker& operator=(const HazardTracker&) = delete;
+  ~HazardTracker();
+
+  /// Blocks until host code may access the tensor's elements. Errors: of the work that wrote them.
+  void waitOnHost(const Tensor& tensor, MemoryAccess access);
+  /// Host code beyond this library knows the tensor's address from now on.
+  void shareWithHost(const Tensor& tensor);
+  /// What `stream` was given so far is an access; later ones wait for it, and it comes after earlier ones.
+  void accessOn(Stream& stream, const Tensor& tensor, MemoryAccess access);
+  /// The buffer goes: its range is forgotten when the memory is the device's, and when its calls are over otherwise.
+  void letGo(Buffer& buffer);
+  /// Before the device goes.
+  void forgetAll();
+
+ private:
+  friend class OrderedCall;
+
+  /// What a call has to do before its work: wait for points, and record those of memory that was allocated on another
+  /// stream.
+  struct Waits {
+    struct Conflict {
+      std::shared_ptr<CallPoint> point;
+      MemoryAccess access;  ///< a write when one of several is
+    };
+    std::vector<Conflict> conflicts;
+    std::vector<std::pair<std::shared_ptr<CallPoint>, std::shared_ptr<Stream>>> allocations;
+    void clear();
+    void add(const std::shared_ptr<CallPoint>& point, MemoryAccess access);
+  };
+
+  std::shared_ptr<CallPoint> takePoint(const Stream* stream);
+  std::shared_ptr<CallPoint> begin(const std::vector<TrackedAccess>& accesses, const Stream& stream, Waits& waits,
+                                   bool& is_shared_with_host);
+  void enterFresh(const TrackedAccess& access, const std::shared_ptr<CallPoint>& point);
+  void giveUp(Waits& waits);
+  void issueWaits(Waits& waits, Stream* stream);
+  void markIssued(CallPoint& point) { point.markIssued(++calls_); }
+
+  TrackedMemory& memoryOf(const Buffer& buffer);
+  void attach(const Buffer& buffer);
+  static void absorb(TrackedMemory& into, TrackedMemory& other);
+  void settleAllocation(const Buffer& buffer, TrackedMemory& memory, const Stream* stream, Waits& waits);
+  static void collect(const TrackedMemory& memory, const TrackedAccess& access, const Stream* stream,
+                      const CallPoint* own, Waits& waits);
+  void insert(TrackedMemory& memory, const TrackedAccess& access, uint64_t number,
+              const std::shared_ptr<CallPoint>& point);
+  void compact(TrackedMemory& memory);
+  bool isOver(const TrackedMemory& memory) const;
+  void sweep();
+
+  Device& device_;
+  SpinLock lock_;
+  std::map<uintptr_t, std::shared_ptr<TrackedMemory>> ranges_;  ///< by where they begin; they do not overlap
+  std::vector<std::shared_ptr<CallPoint>> points_;
+  size_t next_point_ = 0;
+  std::atomic<uint64_t> calls_ = 0;
+  size_t orphans_ = 0;  ///< ranges without a buffer
+  size_t orphan_limit_ = 64;
+};
+
+/// One call at a time: what it reads and writes, then begin(), its work, finish(). Its lists are used again by the
+/// next call.
+class OrderedCall {
+ public:
+  explicit OrderedCall(Device& device);
+  OrderedCall(const OrderedCall&) = delete;
+  OrderedCall& operator=(const OrderedCall&) = delete;
+
+  /// Forgets the accesses of the call before.
+  void clear();
+  void add(const Tensor& tensor, MemoryAccess access);
+  /// All of a buffer.
+  void add(const Buffer& buffer, MemoryAccess access);
+  /// What is enqueued on `stream` from now on comes after everything that conflicts with the accesses.
+  /// Where `wanted` is Here, there is nothing to wait for and the stream is idle: Here, and what this thread gives to
+  /// the stream until finish() or
+  /// abandon() runs at once (Device::tryEnterStream()).
+  RunPlace begin(Stream& stream, RunPlace wanted = RunPlace::OnStream);
+  /// begin(), work that `enqueue` gives to the stream, event() recorded behind it, finish(); also when it raises.
+  template <class Enqueue>
+  void run(Stream& stream, const Enqueue& enqueue) {
+    begin(stream);
+    try {
+      enqueue();
+    } catch (...) {
+      abandon(stream);
+      throw;
+    }
+    record(stream);
+    finish();
+  }
+  /// Memory that the call allocated after it began, and writes; to be told before finish().
+  void addFresh(const Tensor& tensor);
+  /// What stands for the call.
+  std::shared_ptr<Event> event() const { return {point_, &point_->event()}; }
+  /// The work was enqueued, and event() was recorded behind it: others may go on.
+  void finish();
+  /// The same after a failure, of which some work may have been enqueued.
+  void abandon(Stream& stream) noexcept;
+  /// Whether it began, and neither finished nor was abandoned.
+  bool isUnderWay() const { return is_under_way_; }
+  /// Whether host code beyond this library may look at what the call accesses.
+  bool isSharedWithHost() const { return is_shared_with_host_; }
+
+ private:
+  void record(Stream& stream);
+  bool waitsForNothing() const;
+
+  HazardTracker& tracker_;
+  std::vector<TrackedAccess> accesses_;
+  std::vector<const Event*> given_events_;  ///< that callers gave with tensors
+  HazardTracker::Waits waits_;
+  std::shared_ptr<CallPoint> point_;  ///< of the last call that began
+  bool is_shared_with_host_ = false;
+  bool is_under_way_ = false;
+  Stream* entered_ = nullptr;
+};
+
+}  // namespace tokamak

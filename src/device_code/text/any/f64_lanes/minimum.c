@@ -1,0 +1,7 @@
+// needs: basics_TYPE
+/* NaN if either is NaN; of two zeros the negative one is the smaller. */
+TK_FN TK_T tk_minimum_TYPE(TK_T x, TK_T y) {
+  const TK_T either = tk_from_bits_TYPE(tk_bits_TYPE(x) | tk_bits_TYPE(y));
+  const TK_T smaller = tk_select_TYPE(x < y, x, y);
+  return tk_select_TYPE(x != x, x, tk_select_TYPE(x == y, either, smaller));
+}

@@ -1,0 +1,2 @@
+// needs: sqrt_TYPE
+TK_FN TK_T tk_rsqrt_TYPE(TK_T x) { return 1.0 / tk_sqrt_TYPE(x); }

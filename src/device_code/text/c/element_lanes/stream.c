@@ -1,0 +1,14 @@
+// needs: places_TYPE
+/* What is written past the caches is not read before and leaves them to others; whole lines only, and tk_settle before anybody else may read them. */
+TK_FN void tk_stream_TYPE(TK_E *at, TK_T x, tk_i32 streams) {
+#if defined(__AVX512F__) && !defined(__clang__)
+  if (sizeof(TK_T) == 64 && streams && ((tk_i64)at & 63) == 0) {
+    typedef tk_f32 v16 __attribute__((vector_size(64)));
+    union { TK_T lanes[64 / sizeof(TK_T)]; v16 v; } a;
+    a.lanes[0] = x;
+    __builtin_ia32_movntps512((tk_f32 *)at, a.v);
+    return;
+  }
+#endif
+  tk_store_TYPE(at, x);
+}

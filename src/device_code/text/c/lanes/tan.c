@@ -1,0 +1,14 @@
+// needs: basics_TYPE trig_parts_TYPE
+TK_FN TK_T tk_tan_TYPE(TK_T x) {
+  union { TK_T whole; tk_f32xHALF part[LANES / HALF]; } a = {x};
+#pragma GCC unroll 2
+  for (int i = 0; i < LANES / HALF; ++i) {
+    tk_f64xHALF sine, cosine;
+    tk_i64xHALF quadrant;
+    tk_trig_parts_TYPE(a.part[i], &sine, &cosine, &quadrant);
+    const tk_i64xHALF is_odd = (quadrant & 1) != 0;
+    const tk_f64xHALF result = tk_select_f64xHALF(is_odd, -cosine, sine) / tk_select_f64xHALF(is_odd, sine, cosine);
+    a.part[i] = __builtin_convertvector(result, tk_f32xHALF);
+  }
+  return a.whole;
+}

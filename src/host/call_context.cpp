@@ -1,0 +1,136 @@
+#include "host/call_context.h"
+
+#include <utility>
+
+#include "base/error.h"
+#include "base/ranges.h"
+
+namespace tokamak {
+
+CallContext::CallContext(Device& device, size_t index, int64_t worker_count)
+    : ordered(device),
+      device_(device),
+      index_(index),
+      home_(device.createStream()),
+      workers_(std::make_shared<RunStreams>(device, worker_count)) {}
+
+CallContext::~CallContext() {
+  if (last_call_ != nullptr) device_.wait(*home_, *last_call_);  // the arenas go back there
+}
+
+void CallContext::waitUntilIdle() {
+  if (last_call_ != nullptr) device_.waitDone(*last_call_);
+  for (const InFlight& call : in_flight_) device_.waitDone(*call.done);
+}
+
+bool CallContext::dropMemory() {
+  waitUntilIdle();
+  bool had_any = !in_flight_.empty();
+  in_flight_.clear();
+  for (std::shared_ptr<Buffer>& arena : arenas_) {
+    had_any = had_any || arena != nullptr;
+    arena = nullptr;
+  }
+  return had_any;
+}
+
+int64_t CallContext::arenaBytes() const {
+  int64_t bytes = 0;
+  for (const std::shared_ptr<Buffer>& arena : arenas_) bytes += arena == nullptr ? 0 : arena->bytes();
+  return bytes;
+}
+
+void CallContext::reserve(const Plan& plan) {
+  const auto describe = [&] { return plan.describeIntermediates(); };
+  const ErrorNote note(describe);
+  for (const PlanArena& needed : plan.arenas()) {
+    const std::shared_ptr<Buffer>& arena = arenas_[static_cast<size_t>(needed.kind)];
+    if (arena == nullptr || arena->bytes() < needed.bytes) growArena(needed);
+  }
+}
+
+// The smaller one goes first: both together may be more than there is.
+void CallContext::growArena(const PlanArena& needed) {
+  std::shared_ptr<Buffer>& arena = arenas_[static_cast<size_t>(needed.kind)];
+  if (arena != nullptr && last_call_ != nullptr && last_stream_ != home_.get()) device_.wait(*home_, *last_call_);
+  arena = nullptr;
+  arena = Buffer::allocate(device_, home_, needed.bytes, needed.kind);
+  has_fresh_arena_ = true;
+}
+
+void CallContext::startAfterLastCall(Stream& stream) {
+  if (last_call_ != nullptr && last_stream_ != &stream) device_.wait(stream, *last_call_);
+}
+
+void CallContext::noteCall(Stream& stream, const std::shared_ptr<Event>& done) {
+  last_stream_ = &stream;
+  last_call_ = done;
+}
+
+void CallContext::replay(Plan& plan, Stream& stream, const std::shared_ptr<Event>& done) {
+  static const RangeName range_name("replay plan");
+  const Range range(range_name);
+  plan.fillBases(inputs, outputs, arenas_, bases_);
+  Replay& replay = plan.replayFor(index_);
+  startAfterLastCall(stream);
+  if (std::exchange(has_fresh_arena_, false) && &stream != home_.get()) {
+    device_.record(*done, *home_);
+    device_.wait(stream, *done);
+  }
+  streams_.clear();
+  streams_.push_back(&stream);
+  for (const int64_t worker : plan.workers()) streams_.push_back(&workers_->worker(worker));
+  noteCall(stream, done);
+  plan.noteCall(index_, done);
+  try {
+    replay.run(streams_, bases_, parameters.bitsOf(plan.parameters()));
+  } catch (...) {
+    joinWorkers(stream, *done);
+    throw;
+  }
+  device_.record(*done, stream);
+}
+
+// A call that failed may have got half way: what comes later starts after that, as far as the device still takes
+// anything.
+void CallContext::joinWorkers(Stream& stream, Event& done) {
+  try {
+    for (size_t i = 1; i < streams_.size(); ++i) {
+      device_.record(done, *streams_[i]);
+      device_.wait(stream, done);
+    }
+    device_.record(done, stream);
+  } catch (const Error&) {
+    last_call_ = nullptr;  // no event stands for it; the first failure is the one to report
+  }
+}
+
+// Nobody knows when the recording runs, or how often: it shares nothing with other calls.
+void CallContext::replayInto(Plan& plan, Capture& capture, Stream& stream) {
+  struct Used {
+    std::shared_ptr<Stream> home;
+    std::vector<std::shared_ptr<const Work>> works;
+    std::array<std::shared_ptr<Buffer>, kAllMemoryKinds.size()> arenas;  // go first
+  };
+  auto used = std::make_shared<Used>();
+  used->home = home_;
+  for (const Step& step : plan.steps().steps) used->works.push_back(step.work);
+  for (const PlanArena& needed : plan.arenas())
+    used->arenas[static_cast<size_t>(needed.kind)] = Buffer::allocate(device_, home_, needed.bytes, needed.kind);
+  device_.synchronize(*home_);  // what used these blocks before
+  plan.fillBases(inputs, outputs, used->arenas, bases_);
+  capture.keep(used);
+  plan.replayFor(index_).runInto(capture, stream, bases_, parameters.bitsOf(plan.parameters()));
+}
+
+void CallContext::keepUntilDone(InFlight call) {
+  letGoOfWhatIsDone();
+  in_flight_.push_back(std::move(call));
+}
+
+// In the order of the calls, so that looking costs little when many are under way.
+void CallContext::letGoOfWhatIsDone() {
+  while (!in_flight_.empty() && device_.isDone(*in_flight_.front().done)) in_flight_.pop_front();
+}
+
+}  // namespace tokamak

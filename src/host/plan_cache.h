@@ -1,0 +1,62 @@
+// PlanCache: the plans of one evaluator by their keys, as many as count and bytes allow; the one not used for longest
+// goes first.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "host/plan.h"
+
+namespace tokamak {
+
+struct PlanCacheLimits {
+  int64_t plans = 128;
+  int64_t bytes = int64_t{64} << 20;  ///< of the host's memory, as Plan::hostBytes() estimates them
+};
+
+struct PlanCacheStatistics {
+  int64_t plans = 0;
+  int64_t bytes = 0;
+  int64_t hits = 0;
+  int64_t misses = 0;
+  int64_t evictions = 0;
+};
+
+/// Not thread-safe: the evaluator's lock guards it.
+class PlanCache {
+ public:
+  explicit PlanCache(const PlanCacheLimits& limits) : limits_(limits) {}
+
+  /// Null when there is none. Takes nothing from the heap.
+  std::shared_ptr<Plan> find(std::span<const int64_t> key);
+  /// Gives the plans that had to go; the new one stays whatever it takes.
+  std::vector<std::shared_ptr<Plan>> insert(std::span<const int64_t> key, std::shared_ptr<Plan> plan);
+  const PlanCacheStatistics& statistics() const { return statistics_; }
+
+  template <class Visit>
+  void forEach(const Visit& visit) const {
+    for (const Entry& entry : entries_) visit(*entry.plan);
+  }
+
+ private:
+  struct Entry {
+    std::vector<int64_t> key;
+    uint64_t hash = 0;
+    std::shared_ptr<Plan> plan;
+  };
+  using Entries = std::list<Entry>;
+
+  Entries::iterator entryOf(std::span<const int64_t> key, uint64_t hash);
+  std::shared_ptr<Plan> takeOldest();
+
+  const PlanCacheLimits limits_;
+  Entries entries_;  ///< the one used last comes first
+  std::unordered_multimap<uint64_t, Entries::iterator> by_hash_;
+  PlanCacheStatistics statistics_;
+};
+
+}  // namespace tokamak

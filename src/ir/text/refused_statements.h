@@ -1,0 +1,29 @@
+// RefusedStatements: errors of statements that have nothing to do with each other are raised together.
+#pragma once
+
+#include <exception>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/text/lexer.h"
+
+namespace tokamak {
+
+class RefusedStatements {
+ public:
+  /// Notes the error that is being handled. Raises all of them when they are too many to be read.
+  void addCurrent();
+  bool empty() const { return errors_.empty(); }
+  /// Raises the only error as it is; of several the first one's code, with all their texts and their count.
+  [[noreturn]] void raise() const;
+
+ private:
+  std::vector<std::exception_ptr> errors_;
+};
+
+/// What a statement that begins at the next token names on its left side, with the tokens behind it taken up to the next
+/// statement or the body's end; nothing, with no token taken, where its end cannot be told: parentheses are not closed, or no '='.
+std::optional<std::vector<std::string>> skipStatement(TokenStream& tokens);
+
+}  // namespace tokamak

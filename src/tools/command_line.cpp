@@ -1,0 +1,160 @@
+#include "tools/command_line.h"
+
+#include "tools/completion.h"
+
+namespace tokamak::tools {
+
+namespace {
+
+// An option with a default, and what it can be: "cpu|cuda", "N", "FILE".
+template <class T>
+void addOption(CLI::App& app, const std::string& name, T& value, const std::string& form, const std::string& text) {
+  app.add_option(name, value, text)->type_name(form)->capture_default_str();
+}
+
+constexpr const char* kGroupings = "fused|single|units";
+constexpr const char* kLayouts = "inferred|row-major";
+constexpr const char* kKernels = "compiled|compiled-only|op-by-op|interpreted";
+
+void addSizes(CLI::App& app, std::vector<std::string>& sizes) {
+  app.add_option("--size", sizes, "the value of an extent: n=4")->type_name("NAME=N");
+}
+
+// Of run and bench.
+template <class Options>
+void addInputs(CLI::App& app, Options& options) {
+  addSizes(app, options.sizes);
+  app.add_option(
+         "--input", options.inputs,
+         "an input: a .npy file, - for one on standard input, ones, zeros, rand (uniform), randn (normal, the default) "
+         "or a number")
+      ->type_name("NAME=FROM");
+  addOption(app, "--seed", options.seed, "N", "of the random inputs");
+}
+
+void addRunReport(CLI::App& run, RunOptions& options) {
+  run.add_option("--output", options.outputs, "an output into a .npy file: y=y.npy")->type_name("NAME=FILE");
+  run.add_option("--print", options.print, "print type, shape, values, min, max, mean and NaN count of a tensor")
+      ->type_name("NAME");
+  run.add_flag("--check", options.check, "compare with the float64 oracle; exits 1 on a mismatch");
+  run.add_flag("--json", options.json, "print one JSON object instead of lines");
+  run.add_flag("--quiet", options.quiet, "print only what --print and --dump ask for, and mismatches");
+  run.add_flag("--explain", options.explain, "say what makes the kernels, and why each had to be made");
+  run.add_option(
+         "--dump", options.dump,
+         "programs to print on the way: fusion, segments, host_ir, host_ir_final, schedule, kernel_ir, kernel_passes, "
+         "source, plan")
+      ->type_name("STAGE[:PATTERN],...");
+  run.add_option("--trace", options.trace, "write a timeline that ui.perfetto.dev opens")->type_name("FILE");
+}
+
+void addRun(CLI::App& app, RunOptions& options) {
+  CLI::App* run = app.add_subcommand("run", "compile a program, run it, and on request check it");
+  run->add_option("FILE", options.file, "a .fusion text or a host program")->required();
+  addOption(*run, "--device", options.device, "cpu|interpreter|cuda", "where it runs");
+  addInputs(*run, options);
+  addRunReport(*run, options);
+  addOption(*run, "--repeat", options.repeat, "N", "number of runs");
+  addOption(*run, "--grouping", options.grouping, kGroupings,
+            "fused: ops merged into kernels; single: each op alone; units: merged into host units, run op by op");
+  addOption(*run, "--output-layouts", options.output_layouts, kLayouts,
+            "inferred: outputs lie in memory like the inputs that they follow; row-major: whatever inputs do");
+  addOption(
+      *run, "--kernels", options.kernels, kKernels,
+      "of the processor. compiled: where there is no C compiler, units run op by op; compiled-only: that is an error");
+  addOption(*run, "--streams", options.streams, "N", "number of worker streams");
+  run->add_option("--threads", options.threads, "number of threads [the processors this process may use]")
+      ->type_name("N");
+  addOption(*run, "--most-iterations", options.most_iterations, "N",
+            "of a stream loop; a program with more is refused");
+  addOption(*run, "--stream-sync", options.stream_sync, "hoisted|in-loop", "where streams wait for one another");
+}
+
+void addOpt(CLI::App& app, OptOptions& options) {
+  CLI::App* opt = app.add_subcommand("opt", "apply passes to a program and print it");
+  opt->add_option("FILE", options.file, "a .fusion text, a host program or a kernel");
+  opt->add_option("--passes", options.passes, "passes in order, separated by commas")->type_name("PASS,...");
+  opt->add_option("--dump-after", options.dump_after, "also print after these passes")->type_name("all|changed|PASS");
+  opt->add_flag("--list-passes", options.list_passes, "print the passes there are");
+  opt->add_flag("--verify-each", options.verify_each, "verify before the first and after each pass");
+}
+
+void addBench(CLI::App& app, BenchOptions& options) {
+  CLI::App* bench = app.add_subcommand("bench", "measure a program's kernels beside a copy of as many bytes");
+  bench->add_option("FILE", options.file, "a .fusion text")->required();
+  addOption(*bench, "--device", options.device, "cpu|cuda", "where it runs");
+  addInputs(*bench, options);
+  addOption(*bench, "--grouping", options.grouping, kGroupings, "how ops are merged, as of run");
+  addOption(*bench, "--output-layouts", options.output_layouts, kLayouts, "as of run");
+  addOption(*bench, "--kernels", options.kernels, kKernels, "of the processor, as of run");
+  addOption(*bench, "--repeat", options.repeat, "N", "how many calls the median is taken of");
+  bench->add_option("--bytes", options.bytes, "what the program moves [its inputs and outputs once each]")
+      ->type_name("N");
+  bench->add_option("--json", options.json, "a file to which a line with the figures is added")->type_name("FILE");
+  bench->add_option("--label", options.label, "the name of that line [the program's]")->type_name("NAME");
+}
+
+void addCompile(CLI::App& app, CompileOptions& options) {
+  CLI::App* compile =
+      app.add_subcommand("compile", "make a program's CUDA kernels, without a GPU, and say what they take");
+  compile->add_option("FILE", options.file, "a .fusion text")->required();
+  addSizes(*compile, options.sizes);
+  addOption(*compile, "--arch", options.architecture, "ARCHITECTURE", "the GPU's architecture");
+  addOption(*compile, "--grouping", options.grouping, kGroupings, "how ops are merged, as of run");
+  addOption(*compile, "--output-layouts", options.output_layouts, kLayouts, "as of run");
+  compile->add_option("--dump", options.dump, "texts to print on the way")->type_name("kernel_passes|kernel_ir|source");
+}
+
+void addCache(CLI::App& app, CacheCommandOptions& options) {
+  CLI::App* cache = app.add_subcommand("cache", "look after the kernels that are kept on disk");
+  cache
+      ->add_option("ACTION", options.action,
+                   "ls: list them; why FILE: is this source kept, and if not, what differs; gc: remove old ones; "
+                   "verify: look for damage")
+      ->type_name("ls|why|gc|verify")
+      ->required();
+  cache->add_option("FILE", options.file, "a kernel's source: *.cu is CUDA, anything else C");
+  addOption(*cache, "--arch", options.architecture, "ARCHITECTURE", "why: the architecture of a CUDA kernel");
+  addOption(*cache, "--limit", options.limit, "BYTES", "gc: how many bytes may stay, also as 500M");
+}
+
+void addInfo(CLI::App& app, InfoOptions& options) {
+  CLI::App* info = app.add_subcommand("info", "print the version and what this machine offers");
+  info->add_option("--ops", options.ops, "list the ops instead, or say what one of them is, with an example")
+      ->type_name("[NAME]")
+      ->expected(0, 1)
+      ->default_str("");
+  info->add_flag("--markdown", options.markdown, "with --ops: all of them as docs/ops.md has them");
+  info->add_flag("--functions", options.functions, "print the table of elementwise functions as JSON instead");
+  info->add_option("--device-code", options.device_code,
+                   "print the CUDA text of functions that kernels call instead: exp_f32,tanh_f32")
+      ->type_name("NAME,...");
+  info->add_option("--completion", options.completion, "print the completions of a shell instead")
+      ->type_name("bash|zsh");
+}
+
+}  // namespace
+
+CommandLine::CommandLine() {
+  app.require_subcommand(1);
+  app.set_version_flag("--version", std::string("tokamak ") + TOKAMAK_VERSION);
+  addRun(app, run_options);
+  addOpt(app, opt_options);
+  addCompile(app, compile_options);
+  addBench(app, bench_options);
+  addCache(app, cache_options);
+  addInfo(app, info_options);
+}
+
+int CommandLine::run() {
+  if (app.got_subcommand("run")) return runCommand(run_options);
+  if (app.got_subcommand("opt")) return optCommand(opt_options);
+  if (app.got_subcommand("bench")) return benchCommand(bench_options);
+  if (app.got_subcommand("compile")) return compileCommand(compile_options);
+  if (app.got_subcommand("cache")) return cacheCommand(cache_options);
+  if (!info_options.completion.empty()) return printCompletion(app, info_options.completion);
+  info_options.lists_ops = app.get_subcommand("info")->get_option("--ops")->count() > 0;
+  return infoCommand(info_options);
+}
+
+}  // namespace tokamak::tools

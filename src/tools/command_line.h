@@ -1,0 +1,30 @@
+// CommandLine: the commands and options of `tokamak`.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "tools/bench_command.h"
+#include "tools/cache_command.h"
+#include "tools/compile_command.h"
+#include "tools/info_command.h"
+#include "tools/opt_command.h"
+#include "tools/run_command.h"
+
+namespace tokamak::tools {
+
+struct CommandLine {
+  CommandLine();
+
+  /// Carries out the command that was parsed. The exit code; errors are raised.
+  int run();
+
+  CLI::App app{"Tokamak: a fusion compiler with a host-program runtime", "tokamak"};
+  RunOptions run_options;
+  OptOptions opt_options;
+  CompileOptions compile_options;
+  BenchOptions bench_options;
+  CacheCommandOptions cache_options;
+  InfoOptions info_options;
+};
+
+}  // namespace tokamak::tools

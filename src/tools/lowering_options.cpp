@@ -1,0 +1,24 @@
+#include "tools/lowering_options.h"
+
+#include "base/error.h"
+
+namespace tokamak::tools {
+
+Grouping groupingNamed(const std::string& text) {
+  if (text == "fused") return Grouping::Fused;
+  if (text == "units") return Grouping::Units;
+  TK_REQUIRE(text == "single", Usage, "--grouping {}: it must be one of single, units, fused", text);
+  return Grouping::Single;
+}
+
+OutputLayouts outputLayoutsNamed(const std::string& text) {
+  if (text == "inferred") return OutputLayouts::Inferred;
+  TK_REQUIRE(text == "row-major", Usage, "--output-layouts {}: it must be one of inferred, row-major", text);
+  return OutputLayouts::RowMajor;
+}
+
+UnitMode unitModeOf(const std::string& text) {
+  return groupingNamed(text) == Grouping::Fused ? UnitMode::Kernels : UnitMode::OpByOp;
+}
+
+}  // namespace tokamak::tools

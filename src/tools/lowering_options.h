@@ -1,0 +1,20 @@
+// The values of --grouping and --output-layouts.
+#pragma once
+
+#include <string>
+
+#include "host/lower_fusion.h"
+#include "host/unit_mode.h"
+
+namespace tokamak::tools {
+
+/// single, units or fused. Errors: Usage.
+Grouping groupingNamed(const std::string& text);
+
+/// inferred or row-major. Errors: Usage.
+OutputLayouts outputLayoutsNamed(const std::string& text);
+
+/// How the units that this grouping makes are run. Errors: Usage.
+UnitMode unitModeOf(const std::string& text);
+
+}  // namespace tokamak::tools

@@ -1,0 +1,49 @@
+#include "tools/signal_watch.h"
+
+#include <csignal>
+#include <thread>
+
+#include <unistd.h>
+
+#include "base/leftovers.h"
+
+namespace tokamak::tools {
+
+namespace {
+
+bool isIgnored(int number) {
+  struct sigaction known = {};
+  return sigaction(number, nullptr, &known) == 0 && known.sa_handler == SIG_IGN;
+}
+
+// Whoever waits for the process sees which signal ended it.
+[[noreturn]] void dieOf(int number, const sigset_t& watched) {
+  std::signal(number, SIG_DFL);
+  pthread_sigmask(SIG_UNBLOCK, &watched, nullptr);
+  ::raise(number);
+  _exit(128 + number);
+}
+
+void waitForSignal(const sigset_t& watched) {
+  int number = 0;
+  while (sigwait(&watched, &number) != 0) {
+  }
+  removeLeftovers();
+  dieOf(number, watched);
+}
+
+}  // namespace
+
+void watchSignals() {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  sigset_t watched;
+  sigemptyset(&watched);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    if (!isIgnored(number)) sigaddset(&watched, number);
+  }
+  pthread_sigmask(SIG_BLOCK, &watched, nullptr);
+  std::thread(waitForSignal, watched).detach();
+}
+
+}  // namespace tokamak::tools

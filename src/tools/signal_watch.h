@@ -1,0 +1,12 @@
+// SignalWatch: what the command line does when a signal asks it to end: it ends what it started, removes what is half
+// done, and dies of that signal.
+#pragma once
+
+namespace tokamak::tools {
+
+/// For the first line of main(): threads made later leave SIGINT, SIGTERM and SIGHUP to the watch (unless they were
+/// ignored). A write to a closed pipe, or beyond a limit of file sizes, is an error of that write then, and no
+/// signal.
+void watchSignals();
+
+}  // namespace tokamak::tools

@@ -1,0 +1,27 @@
+// Size errors: which op of a program's text refuses the sizes that a run was given.
+#pragma once
+
+#include <type_traits>
+
+#include "analysis/bind_shape.h"
+#include "base/error.h"
+#include "tools/program_file.h"
+
+namespace tokamak::tools {
+
+/// For an error of sizes that do not fit: the text is read again with these sizes as its extents, so that the op that cannot take them
+/// says so, with its place. Unchanged where no op of the text refuses them, or the error is another one.
+Error withSizes(const Error& error, const ProgramFile& file, const ScalarBindings& sizes);
+
+/// Runs `action`, whose errors go through withSizes.
+template <class Action>
+std::invoke_result_t<Action> withOwnSizeErrors(const ProgramFile& file, const ScalarBindings& sizes,
+                                               const Action& action) {
+  try {
+    return action();
+  } catch (const Error& error) {
+    throw withSizes(error, file, sizes);
+  }
+}
+
+}  // namespace tokamak::tools

@@ -1,0 +1,150 @@
+// What the CUDA compiler believes of integer results, seen without a GPU: a comparison that can be true and can be false must leave other
+// machine code than a constant. ptxas takes abs.s32 and abs.s64 for never negative, which the most negative integer refutes.
+#include <elf.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+
+#include "base/error.h"
+#include "device_code/device_code.h"
+#include "runtime/compile/nvrtc.h"
+#include "runtime/cpu/typed_loops.h"
+
+namespace tokamak::test {
+namespace {
+
+// The machine code of each kernel, by name.
+std::map<std::string, std::string> codeIn(const std::string& cubin) {
+  const auto read = [&]<class T>(size_t offset, T into) {
+    std::memcpy(&into, cubin.data() + offset, sizeof(T));
+    return into;
+  };
+  const auto header = read(0, Elf64_Ehdr());
+  const auto section = [&](size_t i) { return read(header.e_shoff + i * sizeof(Elf64_Shdr), Elf64_Shdr()); };
+  const Elf64_Shdr names = section(header.e_shstrndx);
+  const std::string prefix = ".text.";
+  std::map<std::string, std::string> code;
+  for (size_t i = 0; i < header.e_shnum; ++i) {
+    const Elf64_Shdr each = section(i);
+    const std::string name = cubin.data() + names.sh_offset + each.sh_name;
+    if (name.starts_with(prefix)) code[name.substr(prefix.size())] = cubin.substr(each.sh_offset, each.sh_size);
+  }
+  return code;
+}
+
+template <class T>
+std::array<std::vector<T>, 4> samples() {
+  using Limits = std::numeric_limits<T>;
+  const std::vector<T> special = {0, 1, -1, 2, -2, 3, 31, 64, Limits::max(), Limits::min(), T(Limits::min() + 1)};
+  std::mt19937_64 random(7);
+  std::array<std::vector<T>, 4> operands;
+  for (int i = 0; i < 20'000; ++i) {
+    for (auto& values : operands) {
+      const auto shift = random() % (sizeof(T) * 8);
+      values.push_back(random() % 2 == 0 ? special[random() % special.size()] : static_cast<T>(T(random()) >> shift));
+    }
+  }
+  return operands;
+}
+
+constexpr std::array<const char*, 3> kComparisons = {"< 0", "> 0", "== 0"};
+template <class T>
+bool compare(size_t comparison, T x) {
+  return comparison == 0 ? x < 0 : comparison == 1 ? x > 0 : x == 0;
+}
+
+// Whether the comparison of a function's results is true of some of them and false of others.
+template <class T>
+std::array<bool, kComparisons.size()> openComparisons(const FunctionInfo& info, DataType type) {
+  static const auto operands = samples<T>();
+  const size_t n = operands[0].size();
+  std::vector<uint8_t> conditions(n);
+  for (size_t i = 0; i < n; ++i) conditions[i] = i % 3 == 0 ? 1 : 0;
+  std::vector<T> results(n);
+  const void* in[4] = {operands[0].data(), operands[1].data(), operands[2].data(), operands[3].data()};
+  if (info.rule == TypeRule::Choose) in[0] = conditions.data();
+  functionLoop(info.id, type)(results.data(), in, static_cast<int64_t>(n));
+  std::array<bool, kComparisons.size()> open = {};
+  for (size_t comparison = 0; comparison < open.size(); ++comparison) {
+    const auto count = std::ranges::count_if(results, [&](T x) { return compare(comparison, x); });
+    open[comparison] = count > 0 && count < static_cast<int64_t>(n);
+  }
+  return open;
+}
+
+// NVVM decides a comparison of abs(x) by x where nothing else needs abs(x): so the kernel gives either the result or `other`.
+std::string kernelText(const std::string& name, DataType type, const std::string& call, const std::string& given) {
+  return fmt::format(
+      "extern \"C\" __global__ void {}({} (*out), const tk_bool* c, const {} (*in)[4], {} other) {{\n"
+      "  const int i = threadIdx.x;\n  const {} x = in[i][0], y = in[i][1], z = in[i][2], w = in[i][3];\n"
+      "  const {} value = {};\n  out[i] = {};\n}}\n",
+      name, deviceTypeName(type), deviceTypeName(type), deviceTypeName(type), deviceTypeName(type),
+      deviceTypeName(type), call, given);
+}
+
+struct Case {
+  std::string kernel;
+  std::string always;
+  std::string never;
+  std::string said;
+};
+
+// Of each function the kernels that take the comparison for true and for false, and one for each comparison.
+template <class T>
+struct Kernels {
+  std::vector<std::string> helpers;
+  std::string text;
+  std::vector<Case> cases;
+
+  void add(const FunctionInfo& info, DataType type) {
+    std::vector<std::string> names = {"x", "y", "z", "w"};
+    if (info.rule == TypeRule::Choose) names[0] = "c[i]";
+    const std::string call = functionCall(info.id, type, std::span(names).first(static_cast<size_t>(info.arity)));
+    const auto named = [&](std::string_view what) { return fmt::format("{}_{}", info.name, what); };
+    text += kernelText(named("always"), type, call, "other") + kernelText(named("never"), type, call, "value");
+    const auto open = openComparisons<T>(info, type);
+    for (size_t comparison = 0; comparison < open.size(); ++comparison) {
+      if (!open[comparison]) continue;
+      const std::string name = named(std::to_string(comparison));
+      text += kernelText(name, type, call, fmt::format("value {} ? other : value", kComparisons[comparison]));
+      cases.push_back({name, named("always"), named("never"), fmt::format("{} {}", call, kComparisons[comparison])});
+    }
+    for (const std::string& helper : functionHelpers(info.id, type)) helpers.push_back(helper);
+  }
+};
+
+template <class T>
+void expectNothingFolded(DataType type, NvrtcCompiler& compiler) {
+  Kernels<T> kernels;
+  for (const FunctionInfo& info : kFunctions) {
+    if (hasFunction(info.id, type) && functionTypes(info.id, type)->result == type) kernels.add(info, type);
+  }
+  const auto code = codeIn(compiler.compile(deviceCode(Dialect::Cuda, kernels.helpers) + "\n" + kernels.text)->image);
+  for (const Case& each : kernels.cases) {
+    EXPECT_FALSE(code.at(each.kernel) == code.at(each.always)) << each.said << " is taken for true";
+    EXPECT_FALSE(code.at(each.kernel) == code.at(each.never)) << each.said << " is taken for false";
+  }
+  constexpr size_t kFewest = 50;
+  EXPECT_GT(kernels.cases.size(), kFewest);
+}
+
+TEST(CudaFolding, ComparisonsOfIntegerResultsAreMade) {
+  std::optional<NvrtcCompiler> compiler;
+  try {
+    compiler.emplace();
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.message();
+  }
+  expectNothingFolded<int32_t>(DataType::I32, *compiler);
+  expectNothingFolded<int64_t>(DataType::I64, *compiler);
+}
+
+}  // namespace
+}  // namespace tokamak::test
