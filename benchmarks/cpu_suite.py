@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Times the memory-bound suite on the processor: ours, jax.jit, NumPy in chunks, and a plain copy of as many bytes.
+"""Times the memory-bound suite on the processor: ours, PyTorch (eager, and torch.compile), jax.jit, NumPy in chunks, and a plain copy
+of as many bytes.
 
-All in one run, taking turns; a round measures each of them, and figures are medians over rounds; `best` are the best of all. Short
-programs are enqueued many at a time, like the copies beside them; peers are compared with the time of one run until its result is there. The peers are optional
-(pip install jax numpy ml_dtypes, in an environment of its own): what is missing is said and left out.
+A round measures each of them once, one after the other. Figures are medians over rounds, `best` are the best of all. Short programs are
+enqueued many at a time, like the copies between them; peers are compared with the time of one run until its result is there. Peers have
+an allocator that keeps its memory, in large pages where the system gives them: what is compared is not page faults. A peer whose package
+is missing is named and left out; scripts/setup_peers installs them all.
 
-    python3 benchmarks/cpu_suite.py --tokamak build/release/bin/tokamak --out benchmarks/results/cpu_suite.json
+    "$(scripts/setup_peers)" benchmarks/cpu_suite.py --tokamak build/release/bin/tokamak --out benchmarks/results/cpu_suite.json
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 from cpu_peers import jaxFunction, numpyFunction, peerOf
 from suite import Case, input_shapes, suite_cases
+from torch_peers import torch_peers
 
 try:
     import ml_dtypes
@@ -38,7 +41,19 @@ try:
     import jax
 except ImportError:
     jax = None
+try:
+    import torch
+except ImportError:
+    torch = None
 
+PEERS = ("torch", "torch_compile", "jax", "numpy")
+# Of glibc's malloc: memory is neither mapped for one call nor given back, and asked for in large pages.
+KEEPING_MALLOC = {
+    "MALLOC_MMAP_MAX_": "0",
+    "MALLOC_TRIM_THRESHOLD_": str(1 << 40),
+    "MALLOC_TOP_PAD_": str(1 << 28),
+    "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
+}
 HERE = Path(__file__).parent
 ROW_NAMES = ("rows", "tokens", "batch")  # the first that a program has is divided
 # f32 operations per element of the first input, for programs that compute much: a fused multiply-add is 2, a division 1; conversions, choices and the
@@ -115,15 +130,16 @@ class Ours:
         self.tokamak = tokamak
         self.folder = folder
 
-    def bench(self, file: Path, sizes: dict[str, int], *, moved: int = 0, repeat: int = 11, cache: str = "cache") -> Any:
+    def bench(self, file: Path, sizes: dict[str, int], *, moved: int = 0, repeat: int = 11, cache: str = "cache", more: tuple[str, ...] = ()) -> Any:
         result = self.folder / "row.json"
         result.unlink(missing_ok=True)
-        command = [self.tokamak, "bench", str(file), "--device", "cpu", "--repeat", str(repeat), "--json", str(result)]
+        command = [self.tokamak, "bench", str(file), "--device", "cpu", "--repeat", str(repeat), "--json", str(result), *more]
         for name, value in sizes.items():
             command += ["--size", f"{name}={value}"]
         if moved:
             command += ["--bytes", str(moved)]
-        environment = {**os.environ, "TOKAMAK_CACHE_DIR": str(self.folder / cache)}
+        environment = {name: value for name, value in os.environ.items() if name not in KEEPING_MALLOC}
+        environment["TOKAMAK_CACHE_DIR"] = str(self.folder / cache)
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
         if done.returncode != 0:
             sys.exit(f"{' '.join(command)}\n{done.stderr}")
@@ -169,6 +185,22 @@ def elementsOf(text: str, sizes: dict[str, int]) -> int:  # noqa: N802
     return max(math.prod(shape) for _, shape in input_shapes(text, sizes))
 
 
+def torchCalls(case: Case, inputs: list[Any]) -> dict[str, Callable[[], Any]]:  # noqa: N802
+    """Eager and compiled; what torch cannot do with these types is left out."""
+    tensors = [torch.from_numpy(x.view(np.int16)).view(torch.bfloat16) if x.dtype == ml_dtypes.bfloat16 else torch.from_numpy(x) for x in inputs]
+    peer = torch_peers(torch, case.sizes)[case.program.removesuffix("_f32")]
+    torch._dynamo.reset()  # noqa: SLF001
+    calls = {}
+    for name, function in (("torch_us", peer.eager), ("torch_compile_us", torch.compile(peer.compiled, dynamic=False))):
+        try:
+            function(*tensors)
+        except Exception as error:  # noqa: BLE001 (the other one is measured all the same)
+            print(f"{case.label}: {name.removesuffix('_us')} fails: {str(error).splitlines()[0][:120]}")
+            continue
+        calls[name] = lambda function=function: function(*tensors)
+    return calls
+
+
 def measure(case: Case, ours: Ours, rounds: int, repeat: int) -> dict[str, Any]:
     text = case.text()
     if case.dtype == "f32":
@@ -184,6 +216,8 @@ def measure(case: Case, ours: Ours, rounds: int, repeat: int) -> dict[str, Any]:
             compiled = jaxFunction(peer, ml_dtypes.bfloat16 if case.dtype == "bf16" else np.float32)
             arrays = [jax.numpy.asarray(x) for x in inputs]
             peers["jax_us"] = lambda: compiled(*arrays)
+        if torch is not None:
+            peers.update(torchCalls(case, inputs))
         for call in peers.values():
             call()
     figures: dict[str, list[float]] = {}
@@ -201,6 +235,10 @@ def measure(case: Case, ours: Ours, rounds: int, repeat: int) -> dict[str, Any]:
     for name in [name for name in figures if name.startswith("best_")]:
         del figures[name]
     result.update({name: statistics.median(values) for name, values in figures.items()})
+    of_torch = [name for name in ("torch_us", "torch_compile_us") if name in figures]
+    if of_torch:
+        best_of_torch = [min(times) for times in zip(*(figures[name] for name in of_torch), strict=True)]
+        result["best_torch_over_ours"] = statistics.median(a / b for a, b in zip(best_of_torch, figures["latency_us"], strict=True))
     result["times_copy"] = statistics.median(a / b for a, b in zip(figures["us"], figures["copy_us"], strict=True))
     result["best_us"], result["best_copy_us"] = best
     result["best_times_copy"] = best[0] / best[1]
@@ -220,7 +258,10 @@ def report(rows: list[dict[str, Any]]) -> dict[str, float]:
     plain = [row["best_times_copy"] for row in rows if "gflops" not in row]
     if plain:
         summary["best_times_copy_without_much_arithmetic"] = geomean(plain)
-    for peer in ("jax", "numpy"):
+    both = [row["best_torch_over_ours"] for row in rows if "best_torch_over_ours" in row]
+    if both:
+        summary["best_torch_over_ours"] = geomean(both)
+    for peer in PEERS:
         both = [row[f"{peer}_us"] / row["latency_us"] for row in rows if f"{peer}_us" in row]
         if both:
             summary[f"{peer}_over_ours"] = geomean(both)
@@ -248,12 +289,16 @@ def main() -> None:
     parser.add_argument("--no-peers", action="store_true")
     parser.add_argument("--out", default="")
     options = parser.parse_args()
-    global np, jax
+    global np, jax, torch
     if options.no_peers:
-        np = jax = None
-    elif np is None or jax is None:
-        missing = "numpy and ml_dtypes" if np is None else "jax"
-        print(f"{missing} cannot be imported by {sys.executable}: left out (pip install jax numpy ml_dtypes)")
+        np = jax = torch = None
+    elif missing := [name for name, module in (("numpy and ml_dtypes", np), ("jax", jax), ("torch", torch)) if module is None]:
+        print(f"{', '.join(missing)}: cannot be imported by {sys.executable}, left out (scripts/setup_peers installs them)")
+    if not options.no_peers and any(os.environ.get(name) != value for name, value in KEEPING_MALLOC.items()):
+        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **KEEPING_MALLOC})
+    if torch is not None:
+        torch.set_grad_enabled(False)
+        torch.set_num_threads(len(os.sched_getaffinity(0)))
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         ours = Ours(options.tokamak, Path(folder))
@@ -261,18 +306,14 @@ def main() -> None:
         peak = peakFlops(Path(folder))
         print(f"fused multiply-adds: {peak:.0f} GFLOP/s")
         print("pointwise fusion:", ", ".join(f"{name} {value:.1f}" for name, value in compile_times.items()))
-        print(f"{'case':44}{'ours us':>10}{'jax us':>10}{'numpy us':>10}{'copy us':>10}{'/copy':>8}{'best':>8}{'jax/':>7}{'numpy/':>7}")
+        print(f"{'case':44}{'ours us':>10}{'copy us':>10}{'/copy':>8}{'best':>8}" + "".join(f"{peer + ' /':>16}" for peer in PEERS))
         for case in readCases(options.divide):
             if not re.search(options.cases, case.label):
                 continue
             row = measure(case, ours, options.rounds, options.repeat)
             rows.append(row)
-            peers = [row.get("jax_us", math.nan), row.get("numpy_us", math.nan)]
-            print(
-                f"{case.label:44}{row['us']:10.0f}{peers[0]:10.0f}{peers[1]:10.0f}{row['copy_us']:10.0f}"
-                f"{row['times_copy']:8.2f}{row['best_times_copy']:8.2f}{peers[0] / row['latency_us']:7.2f}{peers[1] / row['latency_us']:7.2f}",
-                flush=True,
-            )
+            peers = "".join(f"{row.get(f'{peer}_us', math.nan) / row['latency_us']:16.2f}" for peer in PEERS)
+            print(f"{case.label:44}{row['us']:10.0f}{row['copy_us']:10.0f}{row['times_copy']:8.2f}{row['best_times_copy']:8.2f}{peers}", flush=True)
     summary = report(rows)
     print("geomeans:", ", ".join(f"{name} {value:.2f}" for name, value in summary.items()))
     if options.out:
@@ -284,6 +325,7 @@ def main() -> None:
             "divide": options.divide,
             "numpy": getattr(np, "__version__", None),
             "jax": getattr(jax, "__version__", None),
+            "torch": getattr(torch, "__version__", None),
             "compile": compile_times,
             "peak_gflops": peak,
             "geomeans": summary,

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Times the memory-bound suite in PyTorch (eager and torch.compile) or JAX on a GPU, for comparison with `tokamak bench` in the same run.
+"""Times the memory-bound suite of a peer on a GPU, for comparison with `tokamak bench` in the same run.
 
-    python3 benchmarks/gpu_peers.py --peer torch --json FILE [--cases REGEX] [--budget SECONDS]
+    python3 benchmarks/gpu_peers.py --peer torch --json FILE [--cases REGEX] [--budget SECONDS]     eager, and torch.compile in its default mode
+    python3 benchmarks/gpu_peers.py --peer autotune --json FILE      torch.compile in mode max-autotune-no-cudagraphs
+    python3 benchmarks/gpu_peers.py --peer triton|liger --json FILE  kernels by hand (kernel_peers.py)
     python3 benchmarks/gpu_peers.py --peer jax --json FILE
     python3 benchmarks/gpu_peers.py --peer torch --check
 
 Cases, shapes, types and bytes are those of suite_cases.txt. PyTorch's times follow the rule of `tokamak bench`: per turn and peer a gibibyte is read,
 then one call between two events; the peers and a copy of as many bytes take turns; medians. JAX owns its streams, so its times are by the clock: that
 of many calls in a row on inputs that take turns, until the last result is there, per call; below 50 us that is mostly dispatch. Results of
-torch.compile are compared with eager ones.
+torch.compile and of kernels by hand are compared with eager ones.
 
 FILE holds one object: what ran, and per case what each peer took in microseconds. It is written after every case, and cases that it has are not
 measured again. --check instead compares every definition with that of cpu_peers.py, on the processor and at the programs' own small sizes.
@@ -18,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import importlib.metadata
 import json
 import math
 import re
@@ -30,6 +33,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from cpu_peers import jaxProgram, peerOf
+from kernel_peers import liger_peers, triton_peers
 from suite import Case, input_shapes, own_sizes, suite_cases
 from torch_peers import torch_peers
 
@@ -153,6 +157,56 @@ class TorchSuite:
         row.update({f"{name}_us": value for name, value in self.median_times(calls).items()})
 
 
+    def measure_other(self, case: Case, row: dict[str, Any], name: str, function: Callable[..., Any]) -> None:
+        """Another way to compute a case, beside a copy; it is compared with torch's own."""
+        torch = self.torch
+        inputs = self.inputs(case, case.sizes)
+        peer = torch_peers(torch, case.sizes)[case.program.removesuffix("_f32")]
+        before = time.perf_counter()
+        got = as_tuple(function(*inputs))
+        torch.cuda.synchronize()
+        row[f"{name}_compile_seconds"] = round(time.perf_counter() - before, 3)
+        if not peer.is_random:
+            try:
+                expected = as_tuple(peer.eager(*inputs))
+            except Exception:  # noqa: BLE001 (torch has not got that kernel for these types)
+                expected = as_tuple(peer.compiled(*inputs))
+            error = self.error(got, expected)
+            if not error <= TOLERANCE:
+                raise ValueError(f"{name} and eager differ by {error:.2g} of the norm")
+            del expected
+        moved = case.bytes or sum(x.numel() * x.element_size() for x in [*inputs, *got])
+        del got
+        source, target = (torch.ones(max(1, moved // 2), device=self.device, dtype=torch.uint8) for _ in range(2))
+        times = self.median_times({name: lambda: function(*inputs), "copy": lambda: target.copy_(source)})
+        row[f"{name}_us"], row[f"{name}_copy_us"] = times[name], times["copy"]
+
+
+class AutotunedSuite(TorchSuite):
+    """torch.compile in the mode that times its choices."""
+
+    MODE = "max-autotune-no-cudagraphs"
+
+    def measure(self, case: Case, row: dict[str, Any]) -> None:
+        peer = torch_peers(self.torch, case.sizes)[case.program.removesuffix("_f32")]
+        self.torch._dynamo.reset()
+        self.measure_other(case, row, "autotune", self.torch.compile(peer.compiled, dynamic=False, mode=self.MODE))
+
+
+class KernelSuite(TorchSuite):
+    """Kernels by hand, where there are any."""
+
+    def __init__(self, torch: Any, repeat: int, name: str) -> None:
+        super().__init__(torch, "cuda", repeat)
+        self.name = name
+        self.peers = liger_peers() if name == "liger" else triton_peers()
+
+    def measure(self, case: Case, row: dict[str, Any]) -> None:
+        function = self.peers.get(case.program.removesuffix("_f32"))
+        if function is not None:
+            self.measure_other(case, row, self.name, function)
+
+
 class JaxSuite:
     def __init__(self, jax: Any, repeat: int) -> None:
         self.jax = jax
@@ -224,12 +278,18 @@ def check() -> int:
 
 
 def make_suite(peer: str, repeat: int, results: Results) -> Any:
-    if peer == "torch":
+    if peer != "jax":
         import torch  # noqa: PLC0415
 
         if not torch.cuda.is_available():
             sys.exit("torch has no GPU here")
         results.content.update(device=torch.cuda.get_device_name(0), torch=torch.__version__, repeat=repeat)
+        if peer == "autotune":
+            results.content["autotune"] = AutotunedSuite.MODE
+            return AutotunedSuite(torch, "cuda", repeat)
+        if peer in ("triton", "liger"):
+            results.content[peer] = importlib.metadata.version("triton" if peer == "triton" else "liger-kernel")
+            return KernelSuite(torch, repeat, peer)
         return TorchSuite(torch, "cuda", repeat)
     import jax  # noqa: PLC0415
 
@@ -241,7 +301,7 @@ def make_suite(peer: str, repeat: int, results: Results) -> Any:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--peer", choices=("torch", "jax"), required=True)
+    parser.add_argument("--peer", choices=("torch", "autotune", "triton", "liger", "jax"), required=True)
     parser.add_argument("--cases", default="", help="a regular expression that labels match")
     parser.add_argument("--repeat", type=int, default=25)
     parser.add_argument("--budget", type=float, default=240, help="seconds after which no further case is begun")
@@ -258,7 +318,7 @@ def main() -> None:
         if not re.search(options.cases, case.label):
             continue
         row = results.case(case.label)
-        if ("copy_us" if options.peer == "torch" else "jax_us") in row:
+        if ("copy_us" if options.peer == "torch" else f"{options.peer}_us") in row:
             continue
         if time.monotonic() - begin > options.budget:
             left += 1
@@ -268,7 +328,7 @@ def main() -> None:
         except Exception as error:  # noqa: BLE001 (the other cases are measured all the same)
             row[f"{options.peer}_failed"] = repr(error)[:300]
         failed += any(name.endswith("_failed") for name in row)
-        if options.peer == "torch":
+        if options.peer != "jax":
             suite.torch.cuda.empty_cache()
         figures = ", ".join(f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}" for name, value in row.items())
         print(f"{case.label}: {figures}")

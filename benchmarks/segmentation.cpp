@@ -94,7 +94,7 @@ void cut(benchmark::State& state, std::string (*write)(int64_t)) {
   const auto ops = static_cast<int64_t>(fusion->exprs().size());
   size_t statements = 0;
   for (auto _ : state) {
-    const auto groups = makeHostProgram(*fusion, Grouping::Fused);
+    const auto groups = makeHostProgram(*fusion);
     statements = groups->topLevel().exprs.size();
   }
   state.counters["ops"] = static_cast<double>(ops);
