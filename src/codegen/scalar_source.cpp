@@ -36,7 +36,9 @@ constexpr int kDivisionLevel = 6;
 constexpr int kUnaryLevel = 7;
 constexpr int kChoiceLevel = 0;
 
-std::string parenthesised(const std::string& text, int level, int outer) { return level < outer ? "(" + text + ")" : text; }
+std::string parenthesised(const std::string& text, int level, int outer) {
+  return level < outer ? "(" + text + ")" : text;
+}
 
 std::string floatSource(double value, bool is_single) {
   const char* suffix = is_single ? "f" : "";
