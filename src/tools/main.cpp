@@ -5,15 +5,18 @@
 #include <iostream>
 #include <system_error>
 
-#include <fmt/format.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "tools/command_line.h"
 #include "tools/signal_watch.h"
 
 namespace {
 
 using tokamak::ErrorCode;
+using tokamak::say;
 
 int exitCode(ErrorCode code) {
   switch (code) {
@@ -46,18 +49,18 @@ int runCommandLine(int argc, char** argv) {
     return command_line.run();
   } catch (const tokamak::Error& error) {
     std::fflush(stdout);
-    fmt::print(stderr, "tokamak: {}\n", error.what());
+    say(error.what());
     return exitCode(error.code());
   } catch (const std::system_error& error) {
     // What printing raises; main() says what is wrong with the standard output.
     if (std::ferror(stdout) != 0) return 4;
-    fmt::print(stderr, "tokamak: internal error: {}\n", error.what());
+    say("internal error: {}", error.what());
     return 70;
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "tokamak: out of host memory\n");
+    say("out of host memory");
     return 4;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "tokamak: internal error: {}\n", error.what());
+    say("internal error: {}", error.what());
     return 70;
   }
 }
@@ -68,14 +71,22 @@ bool hasPrintedAll() {
   const bool is_flushed = std::cout.flush().good() && std::fflush(stdout) == 0;
   const int error = errno;
   if (is_flushed && std::ferror(stdout) == 0) return true;
-  fmt::print(stderr, "tokamak: the standard output cannot be written: {}\n",
-             error == 0 ? "an earlier write failed" : std::strerror(error));
+  say("the standard output cannot be written: {}", error == 0 ? "an earlier write failed" : std::strerror(error));
   return false;
+}
+
+// A standard stream that is closed would give its number to the next file that is opened, and messages would be written
+// into that. The number is taken here by a file on which every read or write fails, as on a closed one.
+void keepStandardNumbers() {
+  for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(number, F_GETFD) < 0) open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  keepStandardNumbers();
   tokamak::tools::watchSignals();
   const int code = runCommandLine(argc, argv);
   const bool has_failed_otherwise = code != 0 && code != 1;

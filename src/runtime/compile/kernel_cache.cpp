@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <ctime>
 #include <ranges>
 #include <tuple>
@@ -15,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/leftovers.h"
+#include "base/say.h"
 
 namespace tokamak {
 
@@ -45,7 +45,7 @@ bool isAbandoned(const DirectoryFile& file) {
 
 void sayOnce(std::string_view message) {
   static std::atomic_flag is_said = ATOMIC_FLAG_INIT;
-  if (!is_said.test_and_set()) fmt::print(stderr, "tokamak: compiled kernels are not kept: {}\n", message);
+  if (!is_said.test_and_set()) say("compiled kernels are not kept: {}", message);
 }
 
 }  // namespace

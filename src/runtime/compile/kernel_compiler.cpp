@@ -1,7 +1,6 @@
 #include "runtime/compile/kernel_compiler.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <exception>
 #include <system_error>
 #include <thread>
@@ -10,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/say.h"
 
 namespace tokamak {
 
@@ -83,8 +83,8 @@ KernelCompiler::Image KernelCompiler::compileImage(std::string_view source) {
   const Turn turn(processes_);
   if (std::optional<std::string> image = compiler_.compileUnlessSlow(source))
     return {std::move(*image), CompileLevel::Usual};
-  fmt::print(stderr, "tokamak: a kernel of {} lines took {} more than {} s; it is compiled without optimisation\n",
-             std::ranges::count(source, '\n'), compiler_.program(), compiler_.slowTime().count());
+  say("a kernel of {} lines took {} more than {} s; it is compiled without optimisation",
+      std::ranges::count(source, '\n'), compiler_.program(), compiler_.slowTime().count());
   return {compiler_.compile(source, CompileLevel::Lowest), CompileLevel::Lowest};
 }
 

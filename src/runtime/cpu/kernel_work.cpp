@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "codegen/source.h"
 #include "ir/expr_summary.h"
 #include "kernel/bind_kernel.h"
@@ -44,7 +45,7 @@ bool isCompiled(KernelRunner runner) {
 void tellOfNoCompiler(const std::string& reason, KernelObserver* observer) {
   if (observer != nullptr) return observer->onNoCompiler(reason);
   static std::once_flag once;
-  std::call_once(once, [&] { fmt::print(stderr, "tokamak: {}\n", sentenceOnNoCompiler(reason)); });
+  std::call_once(once, [&] { say(sentenceOnNoCompiler(reason)); });
 }
 
 class CompiledCode final : public Executable {

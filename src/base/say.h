@@ -1,0 +1,24 @@
+// Say: a line on standard error about what a caller should know and no result tells.
+#pragma once
+
+#include <string_view>
+
+#include <fmt/core.h>
+
+namespace tokamak {
+
+/// Writes "tokamak: ", the text and a line end. A standard error that is closed or full loses the line and nothing else.
+void say(std::string_view text) noexcept;
+
+/// The same of a formatted text.
+template <class... Args>
+  requires(sizeof...(Args) > 0)
+void say(fmt::format_string<Args...> format, const Args&... args) noexcept {
+  try {
+    say(std::string_view(fmt::vformat(format, fmt::make_format_args(args...))));
+  } catch (...) {
+    say(std::string_view("out of host memory"));
+  }
+}
+
+}  // namespace tokamak
