@@ -1,4 +1,6 @@
 // Random programs as compiled kernels: right, and the same bits by every C compiler that is there.
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -18,6 +20,8 @@
 #include "generator/draw_program.h"
 #include "generator/environment.h"
 #include "generator/kernel_case.h"
+#include "generator/random.h"
+#include "generator/run_case.h"
 #include "heuristics/cpu_schedule.h"
 #include "ir/clone.h"
 #include "ir/text/fusion_parser.h"
@@ -28,8 +32,15 @@ namespace {
 
 using namespace generator;
 
-constexpr int kMostLanes = 64;  // of bool
-constexpr int64_t kLongestProgram = 120;
+constexpr int kMostLanes = 64;            // of bool
+constexpr int64_t kLongestProgram = 118;  // and the casts of the last op
+constexpr int64_t kManyOps = 60;
+constexpr int64_t kManyOutputs = 20;
+constexpr double kMostCompileSeconds = 5;  // of a processor
+
+// That most axes have: every remainder by every number of lanes.
+int64_t extentOf(uint64_t seed) { return 1 + static_cast<int64_t>(seed % (2 * kMostLanes + 3)); }
+int64_t remainderOf(uint64_t seed) { return extentOf(seed) % kMostLanes; }
 
 // Programs of 1 to 120 ops; the longer, the rarer.
 DrawOptions optionsOf(uint64_t seed) {
@@ -40,8 +51,44 @@ DrawOptions optionsOf(uint64_t seed) {
           .pointwise = ops > 12        ? 97
                        : seed % 3 == 0 ? 70
                                        : 0,
+          .chained = seed % 16 == 7 ? 95 : 0,
           .has_even_types = true,
-          .has_even_extents = true};
+          .extent = extentOf(seed)};
+}
+
+struct Composite {
+  const char* inputs;  // {}: the type
+  const char* body;
+  int64_t columns = 1;  // for one of the drawn extent
+};
+
+// Composites without products, whose operands are not drawn.
+constexpr Composite kComposites[] = {
+    {"T0: {}[rows, columns]", "T9 = softmax(T0)"},
+    {"T0: {}[rows, columns]", "T9 = softmax(T0, axis=0)"},
+    {"T0: {}[rows, columns]", "T9 = log_softmax(T0)"},
+    {"T0: {0}[rows, columns], T1: {0}[rows, columns]", "T9 = softmax_backward(T0, T1)"},
+    {"T0: {0}[rows, columns], T1: {0}[columns], T2: {0}[columns]", "T9 = layer_norm(T0, T1, T2)"},
+    {"T0: {0}[rows, columns], T1: {0}[columns]", "T9 = rms_norm(T0, T1)"},
+    {"T0: {0}[2, rows, columns], T1: {0}[rows, columns], T2: {0}[rows, columns]", "T9 = rope(T0, T1, T2)", 2},
+    {"T0: {0}[rows, columns], T1: i64[rows]", "T9 = cross_entropy(T0, T1, reduction=each)"},
+    {"T0: {0}[2, 4, rows, columns], T1: {0}[4], T2: {0}[4]", "T9 = group_norm(T0, 2, T1, T2)"},
+    {"T0: {0}[rows, columns], T1: {0}[rows, columns]", "T9 = mul(silu(T0), T1)"},
+    {"T0: {0}[rows, columns], T1: {0}[columns]", "T9 = gelu(add(T0, T1))"},
+    {"T0: {}[rows, columns]", "T9 = var(T0, axes=[1], correction=1.0)"},
+};
+constexpr uint64_t kCompositeEvery = 11;  // seeds
+
+std::unique_ptr<Fusion> compositeOf(uint64_t seed) {
+  Random random(seed);
+  const Composite composite = kComposites[seed / kCompositeEvery % std::size(kComposites)];
+  constexpr std::array kTypes = {"f32", "f64", "f16", "bf16"};
+  const char* const type = random.pick(kTypes);
+  return parseFusion(fmt::format("fusion composite({}) -> T10 {{\n  {}\n  T10 = cast(T9, dtype={})\n}}\n"
+                                 "sizes {{ rows = {}, columns = {} }}\n",
+                                 fmt::format(fmt::runtime(composite.inputs), type), composite.body, type,
+                                 random.between(1, 9), composite.columns * extentOf(seed)),
+                     "composite", {.resolver = &definingResolver()});
 }
 
 // As the device schedules, or in blocks so small that every loop and its remainder run.
@@ -53,32 +100,77 @@ KernelWay wayOf(uint64_t seed) {
 
 // Null where the program is no kernel.
 std::optional<CompiledCase> caseOf(uint64_t seed) {
-  CompiledCase result{.seed = seed, .program = drawProgram(seed, optionsOf(seed))};
-  result.fusion = build(result.program);
+  CompiledCase result{.seed = seed};
+  const bool is_composite = seed % kCompositeEvery == 0;
+  if (!is_composite) result.program = drawProgram(seed, optionsOf(seed));
+  result.fusion = is_composite ? compositeOf(seed) : build(result.program);
   const KernelWay way = wayOf(seed);
   const Fusion& fusion = *result.fusion;
   if (std::ranges::any_of(fusion.outputs(), [&](TensorView* each) { return fusion.isInput(each); }))
     return std::nullopt;
   if (whyNoKernel(*cloneFusion(fusion), way.target)) return std::nullopt;
-  result.inputs = drawData(result.program, seed);
+  result.inputs = is_composite ? drawDataFor(fusion, seed) : drawData(result.program, seed);
   result.launch = std::make_unique<KernelLaunch>(fusion, result.inputs, way.recipe);
   return result;
 }
 
+double secondsOfChildren() {
+  rusage usage = {};
+  getrusage(RUSAGE_CHILDREN, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
 // The machine's C compiler, then others whose version is another one.
-std::vector<std::unique_ptr<KernelCompiler>> compilers() {
-  std::vector<std::unique_ptr<KernelCompiler>> result;
-  std::set<std::string> versions;
-  for (const char* name : {"", "gcc-12", "gcc-13", "clang-19"}) {
-    try {
-      auto compiler = std::make_unique<KernelCompiler>(KernelCompilerOptions{.compiler = {.program = name}});
-      if (versions.insert(compiler->compiler().version()).second) result.push_back(std::move(compiler));
-    } catch (const Error&) {
-      // It is not there.
+class CompilerRuns {
+ public:
+  CompilerRuns() {
+    for (const char* name : {"", "gcc-12", "gcc-13", "clang-19"}) {
+      try {
+        auto compiler = std::make_unique<KernelCompiler>(KernelCompilerOptions{.compiler = {.program = name}});
+        if (std::ranges::count(versions(), compiler->compiler().version()) == 0)
+          compilers_.push_back(std::move(compiler));
+      } catch (const Error&) {
+        // It is not there.
+      }
     }
   }
-  return result;
-}
+
+  size_t count() const { return compilers_.size(); }
+  std::vector<std::string> versions() const {
+    std::vector<std::string> names;
+    for (const auto& each : compilers_) names.push_back(each->compiler().version());
+    return names;
+  }
+
+  // By case and compiler.
+  std::vector<std::vector<std::vector<StoredData>>> run(const CompiledBatch& batch) {
+    std::vector<std::vector<std::vector<StoredData>>> results(batch.size());
+    for (const auto& compiler : compilers_) {
+      const double before = secondsOfChildren();
+      auto of_compiler = batch.run(*compiler);
+      const double seconds = secondsOfChildren() - before;
+      EXPECT_LT(seconds, kMostCompileSeconds) << compiler->compiler().version() << " for one file";
+      most_seconds_ = std::max(most_seconds_, seconds);
+      for (size_t i = 0; i < batch.size(); ++i) results[i].push_back(std::move(of_compiler[i]));
+    }
+    return results;
+  }
+
+  // The others are from the cache on disk.
+  int64_t compiledFiles() const {
+    int64_t files = 0;
+    for (const auto& each : compilers_) files += each->counts().compiled;
+    return files;
+  }
+  double mostSeconds() const { return most_seconds_; }
+
+ private:
+  std::vector<std::unique_ptr<KernelCompiler>> compilers_;
+  double most_seconds_ = 0;
+};
 
 // Any NaN equals any NaN, also by its sign: what reads that sign may differ.
 bool readsSignsOfNan(const Program& program) {
@@ -94,11 +186,27 @@ bool hasVectors(const KernelSource& source) {
   });
 }
 
+// Of the longest chain of ops that read one another.
+int64_t depthOf(const Program& program) {
+  std::vector<int64_t> depths;
+  for (const Node& node : program.nodes) {
+    int64_t depth = 0;
+    for (const auto& operand : node.operands)
+      depth = std::max(depth, operand.node < 0 ? 0 : depths[static_cast<size_t>(operand.node)]);
+    depths.push_back(depth + (node.kind == NodeKind::Op ? 1 : 0));
+  }
+  return depths.empty() ? 0 : std::ranges::max(depths);
+}
+
 struct Tally {
   int64_t programs = 0;
   int64_t kernels = 0;
   int64_t ops = 0;
   int64_t longest = 0;
+  int64_t longest_chain = 0;
+  int64_t deep = 0;  ///< of more than kManyOps
+  int64_t wide = 0;  ///< with kManyOutputs or more
+  int64_t composites = 0;
   int64_t with_vectors = 0;
   int64_t together = 0;               ///< blocks share a reduction
   std::map<DataType, int64_t> types;  ///< of outputs
@@ -107,8 +215,13 @@ struct Tally {
 
   void add(const CompiledCase& each) {
     ++kernels;
-    ops += each.program.opCount();
-    longest = std::max(longest, each.program.opCount());
+    const int64_t count = std::ssize(each.fusion->exprs());
+    ops += count;
+    longest = std::max(longest, count);
+    longest_chain = std::max(longest_chain, depthOf(each.program));
+    deep += count > kManyOps ? 1 : 0;
+    wide += std::ssize(each.fusion->outputs()) >= kManyOutputs ? 1 : 0;
+    composites += each.program.nodes.empty() ? 1 : 0;
     together += kir::gridCombineOf(each.launch->prepared().kernel) != nullptr ? 1 : 0;
     const bool has_vectors = hasVectors(each.source);
     with_vectors += has_vectors ? 1 : 0;
@@ -118,109 +231,161 @@ struct Tally {
     }
   }
 
-  std::string report(uint64_t first, const std::vector<std::unique_ptr<KernelCompiler>>& by, double seconds) const {
+  double shareOf(DataType dtype) const {
+    int64_t all = 0;
+    for (const auto& [type, count] : types) all += count;
+    return types.contains(dtype) ? static_cast<double>(types.at(dtype)) / static_cast<double>(all) : 0;
+  }
+
+  std::string report(uint64_t first, const CompilerRuns& by, double seconds) const {
     std::vector<std::string> outputs;
     for (const auto& [dtype, count] : types) outputs.push_back(fmt::format("\"{}\": {}", dataTypeName(dtype), count));
-    std::vector<std::string> names;
-    for (const auto& each : by) names.push_back(fmt::format("\"{}\"", each->compiler().version()));
     return fmt::format(
         "{{\n  \"what\": \"random programs as compiled kernels: compared with the reference, and bit by bit between "
-        "compilers\",\n  \"compilers\": [{}],\n  \"first_seed\": {},\n  \"programs\": {},\n  \"kernels\": {},\n"
-        "  \"with_vectors\": {},\n  \"blocks_that_share\": {},\n  \"ops\": {},\n  \"longest\": {},\n"
-        "  \"outputs\": {{{}}},\n  \"remainders_of_{}\": {},\n  \"mismatching\": [{}],\n  \"seconds\": {:.0f}\n}}\n",
-        fmt::join(names, ", "), first, programs, kernels, with_vectors, together, ops, longest,
-        fmt::join(outputs, ", "), kMostLanes, remainders.size(), fmt::join(mismatching, ", "), seconds);
+        "compilers\",\n  \"compilers\": \"{}\",\n  \"first_seed\": {},\n  \"programs\": {},\n  \"kernels\": {},\n"
+        "  \"composites\": {},\n  \"with_vectors\": {},\n  \"blocks_that_share\": {},\n  \"ops\": {},\n  \"longest\": "
+        "{},\n"
+        "  \"longest_chain\": {},\n  \"of_more_than_{}_ops\": {},\n  \"of_{}_outputs_or_more\": {},\n"
+        "  \"outputs\": {{{}}},\n  \"most_remainders_of_{}\": {},\n  \"compiled_files\": {},\n"
+        "  \"largest_compile_seconds_of_a_file\": {:.1f},\n  \"mismatches\": {},\n  \"mismatching\": [{}],\n"
+        "  \"seconds\": {:.0f}\n}}\n",
+        fmt::join(by.versions(), "; "), first, programs, kernels, composites, with_vectors, together, ops, longest,
+        longest_chain, kManyOps, deep, kManyOutputs, wide, fmt::join(outputs, ", "), kMostLanes, remainders.size(),
+        by.compiledFiles(), by.mostSeconds(), mismatching.size(), fmt::join(mismatching, ", "), seconds);
   }
 };
 
 // What is wrong with a case's results, each by one compiler.
 std::string compiledProblemOf(const CompiledCase& each, const std::vector<std::vector<StoredData>>& results,
-                              const std::vector<std::unique_ptr<KernelCompiler>>& by) {
+                              const CompilerRuns& by) {
   for (size_t i = 1; i < results.size() && !readsSignsOfNan(each.program); ++i) {
     const std::string difference = differenceInBits(results[0], results[i]);
-    if (!difference.empty()) return fmt::format("{}: other bits by {}", difference, by[i]->compiler().version());
+    if (!difference.empty()) return fmt::format("{}: other bits by {}", difference, by.versions()[i]);
   }
   const auto problem = compareOutputs(results[0], oracle::Reference(*each.fusion, toOracle(each.inputs)));
   return problem ? problem->text : "";
 }
 
-// TOKAMAK_COMPILED_KERNELS: how many kernels; TOKAMAK_COMPILED_RESULTS: a file for the figures; TOKAMAK_FUZZ_SEED: the first seed.
+// Kernels of the seeds from `first` on, many to a file, until as many were compiled as are wanted. Of many, the last
+// are of remainders that have not come yet.
+class CompiledRun {
+ public:
+  CompiledRun(uint64_t first, int64_t wanted) : seed_(first), wanted_(wanted), is_many_(wanted >= kMany) {}
+
+  Tally run(CompilerRuns& by) {
+    while (!isDone() && tally_.mismatching.size() < kMostMismatches) {
+      const CompiledBatch batch = nextFile();
+      const auto results = by.run(batch);
+      for (size_t i = 0; i < batch.size(); ++i) judge(batch.at(i), results[i], by);
+    }
+    return tally_;
+  }
+
+  static constexpr int64_t kMany = 400;
+
+ private:
+  static constexpr size_t kPerFile = 25;
+  static constexpr size_t kMostMismatches = 4;
+
+  bool isDone() const { return tally_.kernels >= wanted_ && (!is_many_ || tally_.remainders.size() == kMostLanes); }
+
+  CompiledBatch nextFile() {
+    CompiledBatch batch;
+    const int lanes = tally_.kernels % 4 == 0 ? 8 : 16;
+    const bool is_rest = tally_.kernels >= wanted_;
+    for (; batch.size() < kPerFile; ++seed_) {
+      if (is_rest && tally_.remainders.contains(remainderOf(seed_))) continue;
+      ++tally_.programs;
+      if (auto each = caseOf(seed_)) batch.add(std::move(*each), lanes);
+    }
+    return batch;
+  }
+
+  void judge(const CompiledCase& each, const std::vector<std::vector<StoredData>>& results, const CompilerRuns& by) {
+    tally_.add(each);
+    const std::string problem = compiledProblemOf(each, results, by);
+    if (problem.empty()) return;
+    tally_.mismatching.push_back(fmt::format("{}", each.seed));
+    ADD_FAILURE() << "seed " << each.seed << ": " << problem << "\n" << printFusion(*each.fusion) << each.source.text;
+  }
+
+  uint64_t seed_;
+  int64_t wanted_;
+  bool is_many_;
+  Tally tally_;
+};
+
+// TOKAMAK_COMPILED_KERNELS: how many kernels; TOKAMAK_COMPILED_RESULTS: a file for the figures; TOKAMAK_FUZZ_SEED:
+// the first seed.
 TEST(CompiledKernels, AgreeWithTheReferenceAndBetweenCompilers) {
   const uint64_t first = fromEnvironment("TOKAMAK_FUZZ_SEED", 1);
-  const auto wanted = static_cast<int64_t>(fromEnvironment("TOKAMAK_COMPILED_KERNELS", 400));
-  constexpr size_t kPerFile = 25;
-  const auto by = compilers();
-  if (by.empty()) GTEST_SKIP() << "no C compiler";
-  Tally tally;
+  const auto wanted = static_cast<int64_t>(fromEnvironment("TOKAMAK_COMPILED_KERNELS", CompiledRun::kMany));
+  CompilerRuns by;
+  if (by.count() == 0) GTEST_SKIP() << "no C compiler";
   const auto start = std::chrono::steady_clock::now();
-  for (uint64_t seed = first; tally.kernels < wanted;) {
-    CompiledBatch batch;
-    const int lanes = tally.kernels % 4 == 0 ? 8 : 16;
-    for (; batch.size() < kPerFile; ++seed) {
-      ++tally.programs;
-      if (auto each = caseOf(seed)) batch.add(std::move(*each), lanes);
-    }
-    std::vector<std::vector<std::vector<StoredData>>> results;
-    for (const auto& compiler : by) results.push_back(batch.run(*compiler));
-    for (size_t i = 0; i < batch.size(); ++i) {
-      const CompiledCase& each = batch.at(i);
-      tally.add(each);
-      std::vector<std::vector<StoredData>> of_case;
-      for (auto& result : results) of_case.push_back(std::move(result[i]));
-      const std::string problem = compiledProblemOf(each, of_case, by);
-      if (problem.empty()) continue;
-      tally.mismatching.push_back(fmt::format("{}", each.seed));
-      ADD_FAILURE() << "seed " << each.seed << ": " << problem << "\n" << printFusion(*each.fusion) << each.source.text;
-      if (tally.mismatching.size() > 3) return;
-    }
-  }
+  const Tally tally = CompiledRun(first, wanted).run(by);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   const std::string report = tally.report(first, by, seconds.count());
   std::cout << report;
   if (const char* file = std::getenv("TOKAMAK_COMPILED_RESULTS")) std::ofstream(file) << report;
   EXPECT_GE(tally.kernels, wanted);
-  constexpr int64_t kMany = 400;
-  if (wanted < kMany) return;
+  if (wanted < CompiledRun::kMany) return;
+  EXPECT_EQ(tally.remainders.size(), kMostLanes);
   EXPECT_GT(tally.together, 0);
   EXPECT_GT(tally.with_vectors, tally.kernels / 3);
-  EXPECT_GT(tally.longest, kLongestProgram / 2);
+  EXPECT_GT(tally.composites, tally.kernels / 20);
+  EXPECT_GT(tally.longest, kLongestProgram * 9 / 10);
+  EXPECT_GT(tally.longest_chain, kManyOps);
+  EXPECT_GT(tally.deep, tally.kernels / 50);
+  EXPECT_GT(tally.wide, tally.kernels / 50);
   for (const DataType dtype : {DataType::F32, DataType::F64, DataType::I32, DataType::I64, DataType::Bool})
-    EXPECT_GT(tally.types[dtype], tally.kernels / 20) << dataTypeName(dtype);
+    EXPECT_GE(tally.shareOf(dtype), 0.1) << dataTypeName(dtype);
+  for (const DataType dtype : {DataType::F16, DataType::BF16})
+    EXPECT_GE(tally.shareOf(dtype), 0.05) << dataTypeName(dtype);
 }
 
-// Rows of 1 to 66 elements of each type: with vectors, without, and with each number of elements left over.
+// Rows of 1 to 66 elements of each type: with vectors, without, and with each number of elements left over. Most rows
+// of a type have one kernel, as extents are open.
 TEST(CompiledKernels, EveryRemainderOfEveryNumberOfLanes) {
-  const auto by = compilers();
-  if (by.empty()) GTEST_SKIP() << "no C compiler";
+  CompilerRuns by;
+  if (by.count() == 0) GTEST_SKIP() << "no C compiler";
   int64_t with_vectors = 0;
-  for (const char* dtype : {"f32", "f64", "i32", "i64", "bool", "bf16"}) {
-    CompiledBatch batch;
-    for (int64_t columns = 1; columns <= kMostLanes + 2; ++columns) {
-      const bool is_bool = std::string_view(dtype) == "bool";
-      CompiledCase each{.seed = static_cast<uint64_t>(columns)};
-      each.fusion = parseFusion(
-          fmt::format("fusion f(T0: {0}[rows, columns], T1: {0}[columns]) -> (T2, T4) {{\n"
-                      "  T2 = cast({1}(T0, T1), dtype={0})\n  T3 = {2}(T2, T0)\n  T4 = max(T3, axes=[1])\n}}\n"
-                      "sizes {{ rows = 3, columns = {3} }}\n",
-                      dtype, is_bool ? "bitwise_xor" : "sub", is_bool ? "logical_and" : "maximum", columns),
-          "test", {.resolver = &definingResolver()});
-      each.inputs = drawDataFor(*each.fusion, each.seed);
-      each.launch = std::make_unique<KernelLaunch>(*each.fusion, each.inputs, wideCpuWay(0).recipe);
-      batch.add(std::move(each), 16);
-    }
-    const auto results = batch.run(*by[0]);
-    for (size_t i = 0; i < batch.size(); ++i) {
-      with_vectors += hasVectors(batch.at(i).source) ? 1 : 0;
-      EXPECT_EQ(compiledProblemOf(batch.at(i), {results[i]}, by), "") << dtype << ", " << i + 1 << " columns";
+  int64_t kernels = 0;
+  size_t texts = 0;
+  for (const int lanes : {8, 16}) {
+    for (const char* dtype : {"f32", "f64", "i32", "i64", "bool", "f16", "bf16"}) {
+      CompiledBatch batch;
+      for (int64_t columns = 1; columns <= kMostLanes + 2; ++columns) {
+        const bool is_bool = std::string_view(dtype) == "bool";
+        CompiledCase each{.seed = static_cast<uint64_t>(columns)};
+        each.fusion = parseFusion(
+            fmt::format("fusion f(T0: {0}[rows, columns], T1: {0}[columns]) -> (T2, T4) {{\n"
+                        "  T2 = cast({1}(T0, T1), dtype={0})\n  T3 = {2}(T2, T0)\n  T4 = max(T3, axes=[1])\n}}\n"
+                        "sizes {{ rows = 3, columns = {3} }}\n",
+                        dtype, is_bool ? "bitwise_xor" : "sub", is_bool ? "logical_and" : "maximum", columns),
+            "test", {.resolver = &definingResolver()});
+        each.inputs = drawDataFor(*each.fusion, each.seed);
+        each.launch = std::make_unique<KernelLaunch>(*each.fusion, each.inputs, wideCpuWay(0).recipe);
+        batch.add(std::move(each), lanes);
+      }
+      const auto results = by.run(batch);
+      for (size_t i = 0; i < batch.size(); ++i) {
+        with_vectors += hasVectors(batch.at(i).source) ? 1 : 0;
+        EXPECT_EQ(compiledProblemOf(batch.at(i), results[i], by), "")
+            << dtype << ", " << i + 1 << " columns, " << lanes << " lanes";
+      }
+      kernels += static_cast<int64_t>(batch.size());
+      texts += batch.texts();
     }
   }
-  EXPECT_EQ(with_vectors, 6 * (kMostLanes + 2));
+  EXPECT_EQ(with_vectors, kernels);
+  std::cout << fmt::format("{} kernels of {} texts by {} compilers\n", kernels, texts, by.count());
 }
 
 // clang 19 takes other bits for a sign that is copied inside a choice by a mask.
 TEST(CompiledKernels, ChoicesAroundCopiedSigns) {
-  const auto by = compilers();
-  if (by.size() < 2) GTEST_SKIP() << "one C compiler";
+  CompilerRuns by;
+  if (by.count() < 2) GTEST_SKIP() << "one C compiler";
   CompiledBatch batch;
   for (const char* dtype : {"f32", "f64"}) {
     for (const char* function : {"tanh", "round", "erf", "sinh", "asin"}) {
@@ -235,13 +400,9 @@ TEST(CompiledKernels, ChoicesAroundCopiedSigns) {
       batch.add(std::move(each), 16);
     }
   }
-  std::vector<std::vector<std::vector<StoredData>>> results;
-  for (const auto& compiler : by) results.push_back(batch.run(*compiler));
-  for (size_t i = 0; i < batch.size(); ++i) {
-    std::vector<std::vector<StoredData>> of_case;
-    for (auto& result : results) of_case.push_back(std::move(result[i]));
-    EXPECT_EQ(compiledProblemOf(batch.at(i), of_case, by), "") << printFusion(*batch.at(i).fusion);
-  }
+  const auto results = by.run(batch);
+  for (size_t i = 0; i < batch.size(); ++i)
+    EXPECT_EQ(compiledProblemOf(batch.at(i), results[i], by), "") << printFusion(*batch.at(i).fusion);
 }
 
 }  // namespace

@@ -60,16 +60,18 @@ bool isNan(const std::byte* element, DataType dtype) {
 
 void CompiledBatch::add(CompiledCase each, int lanes) {
   kir::Kernel kernel = each.launch->prepared().kernel;
-  kernel.name = fmt::format("kernel_{}", cases_.size());
-  each.source = kernelSource(kernel, Dialect::C, DataType::I64, lanes);
+  kernel.name = "kernel";
+  const std::string text = kernelSource(kernel, Dialect::C, DataType::I64, lanes).text;
+  const auto [place, is_new] = numbers_.emplace(text, sources_.size());
+  if (is_new) {
+    kernel.name = fmt::format("kernel_{}", sources_.size());
+    sources_.push_back(kernelSource(kernel, Dialect::C, DataType::I64, lanes));
+  }
+  each.source = sources_[place->second];
   cases_.push_back(std::move(each));
 }
 
-std::string CompiledBatch::text() const {
-  std::vector<KernelSource> sources;
-  for (const CompiledCase& each : cases_) sources.push_back(each.source);
-  return compilationUnit(sources, Dialect::C);
-}
+std::string CompiledBatch::text() const { return compilationUnit(sources_, Dialect::C); }
 
 std::vector<std::vector<StoredData>> CompiledBatch::run(KernelCompiler& compiler) const {
   const auto object = compiler.compile(text());

@@ -1,6 +1,7 @@
 // CompiledBatch: random kernels as one file of C, compiled by any C compiler, run on the data of their programs.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,9 +24,10 @@ struct CompiledCase {
 
 class CompiledBatch {
  public:
-  /// `lanes`: of the vectors of f32.
+  /// `lanes`: of the vectors of f32. Kernels of one text are compiled once.
   void add(CompiledCase each, int lanes);
   size_t size() const { return cases_.size(); }
+  size_t texts() const { return sources_.size(); }
   const CompiledCase& at(size_t i) const { return cases_[i]; }
   std::string text() const;
 
@@ -34,6 +36,8 @@ class CompiledBatch {
 
  private:
   std::vector<CompiledCase> cases_;
+  std::vector<KernelSource> sources_;
+  std::map<std::string, size_t> numbers_;  ///< of sources, by their texts without a number
 };
 
 /// Where two runs of one kernel differ: "output 1, byte 12 (f32)"; any NaN equals any NaN. Empty where they do not.

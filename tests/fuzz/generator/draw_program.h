@@ -11,9 +11,11 @@ struct DrawOptions {
   int repeats =
       0;  ///< percent of ops that are of the kind of the op before and read its result: chains for passes to fold
   int pointwise = 0;  ///< percent of ops that are functions of elements for sure: long programs are one kernel then
-  bool has_even_types = false;  ///< f32, f64, i32, i64 and bool are drawn equally often
-  bool has_even_extents =
-      false;  ///< the extent that most axes have is 1 + seed % 131: every remainder of every number of lanes
+  int chained = 0;    ///< percent of those that read the result before: deep programs
+  /// Inputs, casts on the way and outputs are f32, f64, i32, i64 and bool equally often, f16 and bf16 half as often.
+  bool has_even_types = false;
+  /// What most axes have, the last axis of the first input among them; 0: drawn.
+  int64_t extent = 0;
 };
 
 /// The program of a seed: the same one on every machine. Extents and weights as in the reliability plan: 60 % of the

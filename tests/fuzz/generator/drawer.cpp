@@ -25,9 +25,8 @@ Drawer::Drawer(uint64_t seed, const DrawOptions& options) : random_(seed), optio
   program_.values = static_cast<Values>(random_.weighted(options.repeats > 0 ? chain_weights : weights));
   const int64_t count = random_.between(1, 4);
   for (int64_t i = 0; i < count; ++i) extents_.push_back(kExtents[random_.weighted(kExtentWeights)]);
-  constexpr uint64_t kMostLanes = 64;
-  if (options.has_even_extents) {
-    extents_.assign(7, 1 + static_cast<int64_t>(seed % (2 * kMostLanes + 3)));
+  if (options.extent > 0) {
+    extents_.assign(7, options.extent);
     extents_.push_back(random_.between(1, 9));
   }
 }
@@ -92,6 +91,14 @@ int Drawer::appendCast(int node, DataType dtype) {
   return append({.dtype = dtype, .op = OpKind::CastOp, .operands = {{.node = node}}}, limit);
 }
 
+// Functions give i64 and bool more often than anything else.
+int Drawer::drawEvenCast(int node) {
+  constexpr DataType types[] = {DataType::F32, DataType::F64, DataType::F16, DataType::BF16,
+                                DataType::I32, DataType::I64, DataType::Bool};
+  constexpr int weights[] = {4, 5, 3, 3, 5, 2, 3};
+  return appendCast(node, types[random_.weighted(weights)]);
+}
+
 void Drawer::drawInputs() {
   constexpr DataType types[] = {DataType::F32, DataType::F64, DataType::F16, DataType::BF16,
                                 DataType::I32, DataType::I64, DataType::Bool};
@@ -99,11 +106,15 @@ void Drawer::drawInputs() {
   constexpr int even_weights[] = {18, 18, 5, 5, 18, 18, 18};
   const auto& weights = options_.has_even_types ? even_weights : f32_weights;
   constexpr int any_ranks[] = {4, 22, 36, 25, 13};
-  constexpr int few_ranks[] = {1, 40, 50, 9, 0};
-  const auto& ranks = options_.has_even_extents ? few_ranks : any_ranks;
+  constexpr int few_ranks[] = {0, 40, 50, 9, 0};
+  const auto& ranks = options_.extent > 0 ? few_ranks : any_ranks;
   const int64_t count = random_.between(1, 3);
   DataType dtype = types[random_.weighted(weights)];
   std::vector<int64_t> sizes = pickSizes(static_cast<int64_t>(random_.weighted(ranks)));
+  if (options_.extent > 0) {
+    sizes.back() = options_.extent;
+    while (oracle::countOf(sizes) > options_.max_elements) sizes.erase(sizes.begin());
+  }
   for (int64_t i = 0; i < count; ++i) {
     appendInput(dtype, sizes);
     if (random_.chance(40)) dtype = types[random_.weighted(weights)];
@@ -125,6 +136,15 @@ void Drawer::drawOutputs() {
   for (size_t i = 0; i < program_.nodes.size(); ++i) {
     if (program_.nodes[i].kind != NodeKind::Op) continue;
     if (!is_read[i] || random_.chance(8)) program_.outputs.push_back(static_cast<int>(i));
+  }
+  if (options_.has_even_types) castOutputs();
+}
+
+void Drawer::castOutputs() {
+  for (int& output : program_.outputs) {
+    if (program_.opCount() >= options_.max_ops || !random_.chance(75)) continue;
+    const int cast = drawEvenCast(output);
+    if (cast != kNone && std::ranges::count(program_.outputs, cast) == 0) output = cast;
   }
 }
 

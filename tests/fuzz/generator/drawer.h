@@ -22,9 +22,11 @@ class Drawer {
   int appendInput(DataType dtype, std::vector<int64_t> sizes);
   int appendScalarInput(DataType dtype);
   int appendCast(int node, DataType dtype);
+  int drawEvenCast(int node);
   int appendReduction(int node, ReductionKind kind, std::vector<int64_t> axes);
   void drawInputs();
   void drawOutputs();
+  void castOutputs();
   void drawInPlace();
 
   // --- what there is ---

@@ -16,7 +16,13 @@ int Drawer::drawOp() {
     forced_ = kNone;
     return last_node_;
   }
-  if (options_.pointwise > 0 && random_.chance(options_.pointwise)) return drawPointwise();
+  if (options_.pointwise > 0 && random_.chance(options_.pointwise)) {
+    constexpr int kCasts = 12;
+    if (options_.has_even_types && random_.chance(kCasts)) return drawEvenCast(pickTensor());
+    const int last = builder_.count() - 1;
+    if (options_.chained > 0 && isTensor(last) && random_.chance(options_.chained)) return drawPointwiseOn(last);
+    return drawPointwise();
+  }
   struct Choice {
     Draw draw;
     int weight;
