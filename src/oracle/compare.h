@@ -46,7 +46,7 @@ struct Comparison {
 /// for in this order, and only those that decide: what chance does to one number that all elements share is seen by how
 /// far the varied ones are apart, and the limit grows by that factor.
 using TypedOutputs = std::function<const OracleTensor&(int)>;
-inline constexpr int kVariations = 8;
+inline constexpr int kVariations = 32;
 
 /// Compares stored elements with the reference of an evaluation in exact mode. Errors: Bind when type or sizes differ.
 Comparison compare(const StoredTensor& actual, const OracleTensor& expected, const TypedOutputs& typed = {});

@@ -1,6 +1,8 @@
 // Dot: one element of a matrix product, of any type but bool.
 #pragma once
 
+#include <cmath>
+
 #include "oracle/functions.h"
 #include "oracle/sum.h"
 
@@ -32,7 +34,8 @@ class Dot {
     const bool may_be_rounded_first =
         mode_.isExact() && !(boundOf(product) == 0 && isRepresentable(result_, product.number));
     if (isHalfType(result_) && may_be_rounded_first) {
-      result.bound += static_cast<double>(ulpOf(result_, product.number) / 2 + ulpOf(result_, result.number));
+      const auto largest = [](const Element& element) { return std::fabs(element.number) + boundOf(element); };
+      result.bound += static_cast<double>(ulpOf(result_, largest(product)) / 2 + ulpOf(result_, largest(result)));
     }
     return result;
   }

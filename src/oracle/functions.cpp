@@ -115,6 +115,13 @@ class Spread {
         if (std::fabs(point_[i] - centre[i]) <= bound) visit();
       }
     }
+    // Powers of 1 are 1, those of -1 may be, whatever the exponent is: infinite or no number, too.
+    if (function_ == FunctionId::pow && i == 0) {
+      for (const long double one : {-1.0L, 1.0L}) {
+        point_[i] = one;
+        if (std::fabs(one - centre[i]) <= bound) visit();
+      }
+    }
     if (bound > 0.25L) {
       for (int k = -7; k <= 7; k += 2) {
         point_[i] = centre[i] + bound * k / 8;
@@ -155,8 +162,9 @@ class Spread {
   long double spread_ = 0;
 };
 
-// The error of the function itself on exact operands, for a finite result near `value`.
-long double ownError(FunctionId function, DataType type, long double value, bool is_exact) {
+// The error of the function itself on exact operands, for a finite result within `spread` of `value`. The result may be
+// in a binade above that of `value`, whose numbers are further apart.
+long double ownError(FunctionId function, DataType type, long double value, long double spread, bool is_exact) {
   const Exception* exception = exceptionFor(function);
   long double ulps = 0;
   switch (functionInfo(function).accuracy) {
@@ -176,7 +184,7 @@ long double ownError(FunctionId function, DataType type, long double value, bool
     ulps += exception->ulps;
     error = exception->epsilons * epsilonOf(type) + exception->smallest_normals * smallestNormal(type);
   }
-  return error + ulps * ulpOf(type, value);
+  return error + ulps * ulpOf(type, std::fabs(value) + spread);
 }
 
 // The row on the operands as stored: discontinuous functions see exact values.
@@ -227,7 +235,7 @@ Element applyFloating(FunctionId function, FunctionTypes types, std::span<const 
       is_stored ? callStored(function, types.operand, operands) : callRow<long double>(function, numbers.data());
   long double bound = 0;
   if (mode.isVaried() && !isRoundedOnce(function) && std::isfinite(value) && value != 0 && isFloatingType(types.result))
-    value += mode.draw(value) / 2 * ownError(function, types.result, value, is_exact);
+    value += mode.draw(value) / 2 * ownError(function, types.result, value, 0, is_exact);
   if (mode.isExact()) {
     const bool adds_overflow = isSum(function) && std::ranges::any_of(operands, &Element::is_overflow);
     if (adds_overflow || !std::ranges::all_of(operands, hasPromise))
@@ -237,7 +245,7 @@ Element applyFloating(FunctionId function, FunctionTypes types, std::span<const 
     else if (!is_exact || has_open_sign)
       bound = Spread(function, operands, numbers, value).spread();
     if (std::isfinite(value) && isFloatingType(types.result))
-      bound += ownError(function, types.result, value, is_exact);
+      bound += ownError(function, types.result, value, bound, is_exact);
     const bool may_have_either_sign = std::ranges::any_of(operands, [](const Element& operand) {
       return operand.bound > 0 && std::fabs(operand.number) <= operand.bound;
     });
@@ -365,7 +373,7 @@ Element fromFloating(const Element& element, DataType from, DataType to, Mode mo
     if (roundTo(to, value - bound) == rounded && roundTo(to, value + bound) == rounded) {
       return {.number = static_cast<double>(rounded), .bound = rounded == 0 ? kOpenSign : 0};
     }
-    return finish(to, value, bound + ulpOf(to, value) / 2, mode);
+    return finish(to, value, bound + ulpOf(to, std::fabs(value) + bound) / 2, mode);
   }
   if (to == DataType::Bool) {
     const bool is_certain = isExactNumber(element) || std::fabs(value) > bound;
@@ -383,7 +391,7 @@ Element fromIntegral(const Element& element, DataType from, DataType to, Mode mo
   if (isFloatingType(to)) {
     const auto value = static_cast<long double>(element.integer);
     if (isExact(element)) return {.number = static_cast<double>(roundTo(to, value))};
-    return finish(to, value, element.bound + ulpOf(to, value) / 2, mode);
+    return finish(to, value, element.bound + ulpOf(to, std::fabs(value) + element.bound) / 2, mode);
   }
   if (to == DataType::Bool) {
     const bool is_certain = isExact(element) || std::fabs(static_cast<double>(element.integer)) > element.bound;

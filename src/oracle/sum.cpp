@@ -128,7 +128,7 @@ Element Summation::finish(DataType result) const {
     // Products below the normal numbers are rounded to multiples of the smallest one.
     const long double underflow = static_cast<long double>(count_) * ulpOf(accumulator_, 0);
     const long double rounding =
-        ulpOf(accumulator_, sum) / 2 + steps * epsilonOf(accumulator_) * magnitude_ + underflow;
+        ulpOf(accumulator_, std::fabs(sum) + bound_) / 2 + steps * epsilonOf(accumulator_) * magnitude_ + underflow;
     total = oracle::finish(accumulator_, sum, bound_ + rounding, mode_);
   } else if (count_ > 0 && is_minus_zero_) {
     // Whether a sum of -0s starts from +0 is the implementation's choice.

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "oracle/functions.h"
+#include "oracle/rounding.h"
 
 namespace tokamak {
 namespace {
@@ -277,6 +278,35 @@ TEST(OracleFunctions, TypedResultsOfMovedOperandsLieWithinTheBound) {
     }
   }
   EXPECT_GT(checked, 4000);
+}
+
+// Whatever number within its bound an operand is, what the cast gives of it lies within the bound of the result; above a
+// power of two, too, where numbers are further apart than at the operand itself.
+TEST(OracleFunctions, CastsOfMovedOperandsLieWithinTheBound) {
+  int64_t crossed = 0;
+  for (const DataType to : {DataType::F16, DataType::BF16, DataType::F32}) {
+    for (int step = 1; step < 400; ++step) {
+      const double ulp = static_cast<double>(oracle::ulpOf(to, 1));
+      const Element operand{.number = 1 - step * ulp / 128, .bound = step * ulp / 100};
+      const Element result = oracle::convertElement(operand, DataType::F64, to, Mode::Exact);
+      for (const double side : {-1.0, -0.7, 0.0, 0.7, 1.0}) {
+        const double moved = operand.number + side * operand.bound;
+        const auto there = static_cast<double>(oracle::roundTo(to, moved));
+        EXPECT_LE(std::fabs(there - result.number), result.bound) << dataTypeName(to) << " of " << moved;
+        crossed += static_cast<int64_t>(there > 1);
+      }
+    }
+  }
+  EXPECT_GT(crossed, 100);
+}
+
+// A base that may be 1 makes every power 1, that of a NaN included.
+TEST(OracleFunctions, PowersOfNearlyOneHaveNoPromiseAtNaN) {
+  const FunctionTypes types = *functionTypes(FunctionId::pow, DataType::F64);
+  const Element nearly_one[] = {{.number = 1 - 1e-9, .bound = 1e-8}, {.number = kNaN}};
+  EXPECT_EQ(applyFunction(FunctionId::pow, types, nearly_one, Mode::Exact).bound, kInf);
+  const Element two[] = {{.number = 2, .bound = 1e-8}, {.number = kNaN}};
+  EXPECT_EQ(applyFunction(FunctionId::pow, types, two, Mode::Exact).bound, 0);
 }
 
 }  // namespace
