@@ -2,7 +2,9 @@
 #pragma once
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 
 namespace tokamak {
 
@@ -51,5 +53,18 @@ inline Half toHalf(float value) {
   const uint32_t number = magnitude >= 0x477ff000U ? 0x7c00U : finite;
   return {static_cast<uint16_t>(sign | (magnitude > 0x7f800000U ? nan : number))};
 }
+
+/// The nearest number of a binary format with `precision` bits and exponents from `min_exponent` to `max_exponent`; ties
+/// to even. Rounds once, where a conversion by way of float rounds twice.
+inline double roundedToFormat(double value, int precision, int min_exponent, int max_exponent) {
+  if (value == 0 || !std::isfinite(value)) return value;
+  const int exponent = std::ilogb(value);
+  const int last = (exponent < min_exponent ? min_exponent : exponent) - precision + 1;
+  const double rounded = std::ldexp(std::nearbyint(std::ldexp(value, -last)), last);
+  const bool overflows = std::fabs(rounded) >= std::ldexp(1.0, max_exponent + 1);
+  return overflows ? std::copysign(std::numeric_limits<double>::infinity(), value) : rounded;
+}
+inline double roundedToHalf(double value) { return roundedToFormat(value, 11, -14, 15); }
+inline double roundedToBFloat16(double value) { return roundedToFormat(value, 8, -126, 127); }
 
 }  // namespace tokamak

@@ -14,7 +14,8 @@ namespace {
 
 struct Infix {
   const char* symbol;
-  int level;  // binds tighter when larger
+  int level;           // binds tighter when larger
+  bool wraps = false;  // its result may leave the operands' type
 };
 
 Infix infixOf(ScalarOp op) {
@@ -25,9 +26,9 @@ Infix infixOf(ScalarOp op) {
     case ScalarOp::NotEqual: return {"!=", 3};
     case ScalarOp::Less: return {"<", 4};
     case ScalarOp::LessEqual: return {"<=", 4};
-    case ScalarOp::Add: return {"+", 5};
-    case ScalarOp::Sub: return {"-", 5};
-    case ScalarOp::Mul: return {"*", 6};
+    case ScalarOp::Add: return {"+", 5, true};
+    case ScalarOp::Sub: return {"-", 5, true};
+    case ScalarOp::Mul: return {"*", 6, true};
     default: return {nullptr, 0};
   }
 }
@@ -126,13 +127,19 @@ std::string ScalarSource::write(Scalar& scalar, int outer) {
 std::string ScalarSource::infixOperation(Scalar& scalar, DataType type, int outer) {
   const Infix infix = infixOf(scalar.op());
   TK_CHECK(infix.symbol != nullptr, "a scalar without source text: {}", toString(scalar));
-  // C's own conversions between numbers are those of the language of scalars; halves are bits in C, and what is not 0
-  // is true.
+  // An i32 beside an i64 is converted first: its other operand may be written as a number, which C takes for an int.
+  // Halves are bits in C, and what is not 0 is true. C's other conversions are those of the language of scalars.
   const auto operand = [&](size_t i, int level) {
     Scalar& each = *scalar.operand(i);
-    const bool converts = isHalfType(each.dtype()) || type == DataType::Bool;
+    const bool widens = type == DataType::I64 && each.dtype() == DataType::I32;
+    const bool converts = isHalfType(each.dtype()) || type == DataType::Bool || widens;
     return converts ? writeAs(type, each, level) : write(each, level);
   };
+  if (type == DataType::I32 && infix.wraps) {
+    // C does not say what the overflow of a signed number gives.
+    return fmt::format("((tk_i32)((unsigned){} {} (unsigned){}))", operand(0, kUnaryLevel), infix.symbol,
+                       operand(1, kUnaryLevel));
+  }
   return parenthesised(fmt::format("{} {} {}", operand(0, infix.level), infix.symbol, operand(1, infix.level + 1)),
                        infix.level, outer);
 }

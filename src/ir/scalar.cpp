@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/half.h"
 #include "ir/formulas.h"
 #include "ir/functions.h"
 
@@ -193,8 +194,13 @@ double asDouble(const ScalarValue& value) {
 }
 
 ScalarValue convertValue(const ScalarValue& value, DataType dtype) {
-  if (isFloatingType(dtype))
-    return dtype == DataType::F64 ? asDouble(value) : static_cast<double>(static_cast<float>(asDouble(value)));
+  switch (dtype) {
+    case DataType::F64: return asDouble(value);
+    case DataType::F32: return static_cast<double>(static_cast<float>(asDouble(value)));
+    case DataType::F16: return roundedToHalf(asDouble(value));
+    case DataType::BF16: return roundedToBFloat16(asDouble(value));
+    default: break;
+  }
   if (dtype == DataType::Bool) return std::visit([](auto v) { return formula::convert<bool>(v); }, value);
   if (dtype == DataType::I32) {
     if (const auto* integer = std::get_if<int64_t>(&value)) return int64_t{static_cast<int32_t>(*integer)};
@@ -205,7 +211,11 @@ ScalarValue convertValue(const ScalarValue& value, DataType dtype) {
 
 std::optional<ScalarValue> evaluate(const Scalar& scalar, const ScalarBindings& bindings) {
   if (scalar.isConstant()) return scalar.value();
-  if (const auto bound = bindings.find(&scalar); bound != bindings.end()) return bound->second;
+  // Indices and extents, which are most scalars, are I64 and need no conversion.
+  const auto typed = [&](const ScalarValue& value) {
+    return scalar.dtype() == DataType::I64 ? value : convertValue(value, scalar.dtype());
+  };
+  if (const auto bound = bindings.find(&scalar); bound != bindings.end()) return typed(bound->second);
   if (scalar.isSymbol()) return std::nullopt;
   ScalarValue values[3];
   for (size_t i = 0; i < scalar.operands().size(); ++i) {
@@ -215,7 +225,7 @@ std::optional<ScalarValue> evaluate(const Scalar& scalar, const ScalarBindings& 
   }
   switch (scalar.op()) {
     case ScalarOp::Not: return asInt(values[0]) == 0;
-    case ScalarOp::Select: return asInt(values[0]) != 0 ? values[1] : values[2];
+    case ScalarOp::Select: return typed(asInt(values[0]) != 0 ? values[1] : values[2]);
     case ScalarOp::Cast: return convertValue(values[0], scalar.dtype());
     case ScalarOp::Function: {
       DataType promoted = scalar.operands().back()->dtype();
@@ -225,13 +235,13 @@ std::optional<ScalarValue> evaluate(const Scalar& scalar, const ScalarBindings& 
       }
       const auto types = functionTypes(scalar.function(), promoted);
       TK_CHECK(types.has_value(), "{} does not take {}", functionInfo(scalar.function()).name, dataTypeName(promoted));
-      return applyFunction(scalar.function(), types->operand, {values, scalar.operands().size()});
+      return typed(applyFunction(scalar.function(), types->operand, {values, scalar.operands().size()}));
     }
     default: break;
   }
   const bool is_float = std::holds_alternative<double>(values[0]) || std::holds_alternative<double>(values[1]);
-  if (is_float) return applyFloat(scalar, asDouble(values[0]), asDouble(values[1]));
-  return applyInt(scalar, asInt(values[0]), asInt(values[1]));
+  if (is_float) return typed(applyFloat(scalar, asDouble(values[0]), asDouble(values[1])));
+  return typed(applyInt(scalar, asInt(values[0]), asInt(values[1])));
 }
 
 namespace {
