@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "ir/fusion.h"
 #include "ir/iter_domain.h"
 #include "ir/ops/host/for_loop.h"
 #include "ir/ops/host/if_then_else.h"
@@ -28,6 +29,15 @@ void requireIn(const Block& block, const ScalarBindings& scalars, int64_t around
   }
 }
 
+// "axis 1 (iStream{i0}) of T2", of the tensor that the loop was made for.
+std::string describeLoop(const ForLoop& loop) {
+  if (loop.axis == nullptr) return toString(*loop.index);
+  for (const TensorView* tensor : loop.index->fusion().allTensors()) {
+    if (std::ranges::find(tensor->loop(), loop.axis) != tensor->loop().end()) return describeAxis(*tensor, *loop.axis);
+  }
+  return fmt::format("an axis of extent {}", toString(*loop.axis->extent()));
+}
+
 }  // namespace
 
 std::optional<int64_t> iterationsOf(const ForLoop& loop, const ScalarBindings& scalars) {
@@ -44,13 +54,13 @@ std::optional<int64_t> iterationsOf(const ForLoop& loop, const ScalarBindings& s
 }
 
 void requireFewIterations(const ForLoop& loop, int64_t iterations, int64_t around, int64_t most) {
-  const std::string axis = loop.axis == nullptr ? toString(*loop.index)
-                                                : fmt::format("an axis of extent {}", toString(*loop.axis->extent()));
+  if (iterations <= most / std::max<int64_t>(around, 1)) return;
   const std::string outer = around == 1 ? "" : fmt::format(" in each of {} of the loops around it", around);
-  TK_REQUIRE(iterations <= most / std::max<int64_t>(around, 1), Bind,
-             "loop over {}: {} iterations{}; at most {} in all are legal; split the axis so that each takes more, or "
-             "raise the limit (most_iterations, --most-iterations)",
-             axis, iterations, outer, most);
+  TK_RAISE(
+      Bind,
+      "loop over {}: {} iterations{}; at most {} in all are legal; split the axis so that each takes more, or raise "
+      "the limit (most_iterations, --most-iterations)",
+      describeLoop(loop), iterations, outer, most);
 }
 
 void requireFewIterations(const Block& block, const ScalarBindings& scalars, int64_t most) {
