@@ -169,7 +169,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 }
 
 const Refused kRefused[] = {
-    {"AKernelThatIsNotThere", replaced(kLaunch, "Kernel0", "Kernel1"), kScale,
+    {"AKernelThatIsNotThere", replaced(kLaunch, "Kernel0", "Kernel1"), "",
      "LaunchKernel names Kernel1, which the program does not have (launches)"},
     {"AScalarTooFew", replaced(kLaunch, "float(2.5), ", ""), kScale,
      "Kernel0 takes and gives T0: f32[n], s: f32, T1: f32[n], but is launched with T0: f32[i0], T1: f32[i0] "
@@ -189,6 +189,15 @@ TEST(LaunchedKernels, ThatDoNotFitTheirLaunchAreRefused) {
     const auto program = scaling(refused.launch, refused.kernel);
     EXPECT_THAT(errorOf([&] { verifyHostProgram(*program); }).message(), HasSubstr(refused.message));
   }
+}
+
+TEST(LaunchedKernels, AreLaunchedByAStatementOrRefused) {
+  EXPECT_THAT(errorOf([&] { scaling(kLaunch, kScale + replaced(kScale, "Kernel0", "Kernel3")); }).message(),
+              HasSubstr("no statement launches Kernel3; launch it or leave it out"));
+  EXPECT_THAT(errorOf([&] { scaling(replaced(kLaunch, "Kernel0", "Kernel1")); }).message(),
+              HasSubstr("no statement launches Kernel0; launch it or leave it out"));
+  EXPECT_THAT(errorOf([&] { scaling(kLaunch, kScale + "HostUnit2{\n}\n"); }).message(),
+              HasSubstr("no statement posts HostUnit2; post it or leave it out"));
 }
 
 TEST(LaunchedKernels, AtSizesThatAreNotTheirsAreRefused) {

@@ -8,6 +8,7 @@
 #include "host/text/host_forms.h"
 #include "host/text/program_names.h"
 #include "host/text/sections.h"
+#include "ir/ops/host/launch_kernel.h"
 #include "ir/ops/host/post_on_stream.h"
 #include "kernel/parse_kernel.h"
 
@@ -39,6 +40,7 @@ class ProgramReader {
   void readHeader();
   void readStatements(size_t column);
   void readRemaining();
+  void requireSectionsUsed();
   std::shared_ptr<const HostUnit> readUnit(int64_t number);
   std::optional<std::string> atSection() const;
 
@@ -184,6 +186,24 @@ void ProgramReader::readRemaining() {
   }
 }
 
+// A section that nothing runs would mean nothing.
+void ProgramReader::requireSectionsUsed() {
+  if (reader_.host() == nullptr) return;
+  std::set<int64_t> launched;
+  std::set<int64_t> posted;
+  forEachStatement(reader_.host()->topLevel(), [&](const Expr& expr) {
+    if (const auto* launch = expr.as<LaunchKernel>()) launched.insert(launch->kernel);
+    if (const auto* post = expr.as<PostOnStream>(); post != nullptr && post->unit != nullptr)
+      posted.insert(post->unit->number);
+  });
+  for (const auto& [name, section] : sections_) {
+    if (section.kernel && !launched.contains(*section.kernel))
+      tokens_->fail(section.offset, fmt::format("no statement launches {}; launch it or leave it out", name));
+    if (section.unit && !posted.contains(*section.unit))
+      tokens_->fail(section.offset, fmt::format("no statement posts {}; post it or leave it out", name));
+  }
+}
+
 void ProgramReader::read(size_t column) {
   if (!tokens_->at("{")) tokens_->failExpected("'{'");
   findSections();
@@ -199,6 +219,7 @@ void ProgramReader::read(size_t column) {
   for (const auto& [number, entry] : reader_.domains()) {
     if (!entry.is_used) tokens_->fail(entry.offset, fmt::format("T{} is not in the program", number));
   }
+  requireSectionsUsed();
 }
 
 }  // namespace
