@@ -78,6 +78,7 @@ HostIrEvaluator::HostIrEvaluator(std::unique_ptr<HostIrContainer> program, Devic
     : program_(verified(std::move(program))),
       device_(&device),
       params_(params),
+      units_(unitModeOn(device, *program_, params.units.value_or(UnitMode::OpByOp))),
       signature_(*program_, device),
       run_name_("run " + program_->name()),
       works_(std::make_shared<WorkCache>()),
@@ -90,12 +91,11 @@ HostIrEvaluator::HostIrEvaluator(std::unique_ptr<HostIrContainer> program, Devic
              params.calls_in_flight, params.plans.plans, params.plans.bytes);
   TK_REQUIRE(params.output_allocator == nullptr || params.mode == HostIrEvaluatorParams::Mode::Plan, Usage,
              "an allocator for outputs was given to an evaluator without plans, which allocates them as it goes");
-  params_.units = unitModeOn(device, *program_, params.units);
   scalars_by_id_.resize(signature_.scalars().size());
   std::iota(scalars_by_id_.begin(), scalars_by_id_.end(), size_t{0});
   std::ranges::sort(scalars_by_id_, {}, [&](size_t i) { return signature_.scalars()[i]->id(); });
   if (params.mode == HostIrEvaluatorParams::Mode::Plan && device.properties().takes_parameters)
-    parameters_ = std::make_unique<ScalarParameters>(*program_, params_.units);
+    parameters_ = std::make_unique<ScalarParameters>(*program_, units_);
 }
 
 // Works and plans go with the evaluator, so what uses them must be done.
@@ -185,7 +185,7 @@ std::unique_ptr<Plan> HostIrEvaluator::record(const CallValues& call) {
   Recorder recorder(device_);
   RunStreams recorded_streams(recorder, params_.number_of_streams);
   StatementRunner runner(*program_, recorder, recorder.callerStream(), recorded_streams, recorded_works_);
-  runner.setUnitMode(params_.units);
+  runner.setUnitMode(units_);
   runner.setMostIterations(params_.most_iterations);
   runner.scalars().insert(scalars.begin(), scalars.end());
   if (parameters_ != nullptr) runner.prepareParameters(*parameters_);
@@ -353,7 +353,7 @@ std::vector<Tensor> HostIrEvaluator::runDirect(const CallValues& call, CallConte
   context.startAfterLastCall(*stream);
   context.noteCall(*stream, context.ordered.event());
   StatementRunner runner(*program_, *device_, *stream, *context.workers(), *works_);
-  runner.setUnitMode(params_.units);
+  runner.setUnitMode(units_);
   runner.setMostIterations(params_.most_iterations);
   runner.scalars().insert(scalars.begin(), scalars.end());
   for (size_t i = 0; i < call.inputs.size(); ++i)

@@ -28,7 +28,8 @@ struct HostIrEvaluatorParams {
   };
   int64_t number_of_streams = 4;
   Mode mode = Mode::Plan;
-  UnitMode units = UnitMode::OpByOp;
+  /// Nothing: op by op; for a MultiDeviceExecutor, kernels where its grouping is Fused.
+  std::optional<UnitMode> units = std::nullopt;
   /// A call whose loops have more iterations is refused: plans unroll them. Errors: Bind.
   int64_t most_iterations = kMostIterations;
   /// Prove every new plan free of races, as recorded and as replayed. Errors: Race.
@@ -65,7 +66,7 @@ class HostIrEvaluator {
   const HostIrContainer& program() const { return *program_; }
   Device& device() const { return *device_; }
   /// What was asked for, or OpByOp where the device makes no kernels.
-  UnitMode unitMode() const { return params_.units; }
+  UnitMode unitMode() const { return units_; }
 
   /// Runs with every input bound, and as many outputs as the caller likes (results land there). Gives the outputs in order; each
   /// carries its ready event. The caller may let go of the tensors it gave. Calls are ordered by the memory that they
@@ -119,6 +120,7 @@ class HostIrEvaluator {
   std::unique_ptr<HostIrContainer> program_;
   Device* device_;
   HostIrEvaluatorParams params_;
+  const UnitMode units_;
   const ProgramSignature signature_;
   const RangeName run_name_;                            ///< of a call: "run softmax"
   std::vector<size_t> scalars_by_id_;                   ///< numbers of input scalars

@@ -13,7 +13,8 @@ HostLoweringOptions loweringFor(const Device& device, HostLoweringOptions option
 
 HostIrEvaluatorParams evaluationOf(const MultiDeviceExecutorParams& params) {
   HostIrEvaluatorParams evaluator = params.evaluator;
-  evaluator.units = params.lowering.grouping == Grouping::Fused ? UnitMode::Kernels : UnitMode::OpByOp;
+  if (!evaluator.units)
+    evaluator.units = params.lowering.grouping == Grouping::Fused ? UnitMode::Kernels : UnitMode::OpByOp;
   return evaluator;
 }
 

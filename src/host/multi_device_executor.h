@@ -12,7 +12,7 @@ namespace tokamak {
 
 struct MultiDeviceExecutorParams {
   HostLoweringOptions lowering;     ///< without a target: for the device
-  HostIrEvaluatorParams evaluator;  ///< `units` follows from the grouping: Kernels where it is Fused
+  HostIrEvaluatorParams evaluator;  ///< without `units`: Kernels where the grouping is Fused, else op by op
 };
 
 /// Thread-safe, as its evaluator is.

@@ -232,5 +232,21 @@ TEST(LaunchedKernels, AtSizesThatAreNotTheirsAreRefused) {
   EXPECT_THAT(messageOf(kLaunch, kScale, KernelRunner::OpByOp), HasSubstr("this device makes no kernels"));
 }
 
+TEST(UnitsOfAnExecutor, RunAsTheCallerSaysElseAsTheGroupingAsks) {
+  RunBench bench;
+  const auto fusion = fusionOf("fusion f(T0: f32[37, 5]) -> T1 { T1 = exp(neg(T0)) }");
+  const std::vector<RunValue> inputs = bench.inputsOf(*fusion);
+  const auto modeOf = [&](Grouping grouping, std::optional<UnitMode> units) {
+    MultiDeviceExecutor executor(*fusion, bench.device,
+                                 {.lowering = {.grouping = grouping}, .evaluator = {.units = units}});
+    EXPECT_EQ(differenceFromOracle(*fusion, oracleInputsOf(inputs), executor.runWithInput(inputs)), "");
+    return executor.evaluator().unitMode();
+  };
+  EXPECT_EQ(modeOf(Grouping::Fused, std::nullopt), UnitMode::Kernels);
+  EXPECT_EQ(modeOf(Grouping::Units, std::nullopt), UnitMode::OpByOp);
+  EXPECT_EQ(modeOf(Grouping::Fused, UnitMode::OpByOp), UnitMode::OpByOp);
+  EXPECT_EQ(modeOf(Grouping::Units, UnitMode::Kernels), UnitMode::Kernels);
+}
+
 }  // namespace
 }  // namespace tokamak
