@@ -155,7 +155,6 @@ std::shared_ptr<HostUnit> UnitSlices::restricted(bool drops_axis) const {
     auto* copy = cloner.clone(const_cast<TensorView*>(tensor));
     const IterDomain& cut_axis = *shapeOf(*copy)[static_cast<size_t>(axis)];
     TensorView* slice = makeSliceTensor(target, *copy, logicalAxisNumber(*copy, cut_axis), extent);
-    slice->setMemoryType(MemoryType::Global);
     slices[copy] = {.slice = slice, .axis = axis, .drops_axis = drops_axis, .start = nullptr, .extent = extent};
   }
   const auto sliceOf = [&](Val* val) -> Val* {
