@@ -1,5 +1,8 @@
 #include "host/host_ir_container.h"
 
+#include <algorithm>
+#include <set>
+
 #include "base/error.h"
 #include "ir/ops/host/launch_kernel.h"
 #include "ir/ops/host/post_on_stream.h"
@@ -46,10 +49,22 @@ bool computesResults(const Expr& statement) {
          statement.info().is_communication;
 }
 
+static bool hasBody(const Expr& expr) {
+  static const std::set<OpKind> kinds = [] {
+    std::set<OpKind> found;
+    for (const OpKind kind : allOpKinds()) {
+      if (std::ranges::any_of(defaultFields(kind), [](const Field& field) { return field.role == FieldRole::Body; }))
+        found.insert(kind);
+    }
+    return found;
+  }();
+  return kinds.contains(expr.kind());
+}
+
 void forEachStatement(const Block& block, const std::function<void(const Expr&)>& visit) {
   for (const Expr* expr : block.exprs) {
     visit(*expr);
-    if (expr->list() == OpList::Math) continue;  // has no body
+    if (!hasBody(*expr)) continue;
     for (const Field& field : fieldsOf(*expr)) {
       if (const auto* body = std::get_if<Block>(&field.value)) forEachStatement(*body, visit);
     }
