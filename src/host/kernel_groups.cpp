@@ -43,24 +43,30 @@ constexpr size_t kMostOps = 2000;
 constexpr size_t kMostBuffers = 128;
 
 // Whether a loop that deals out outputs, if there is one, can deal out the unit.
-bool mayBeDealtOut(const Fusion& unit) {
+bool canBeDealtOut(const Fusion& unit) {
   std::vector<StreamAxis> marks;
   std::vector<int64_t> axes;
+  std::vector<int64_t> inner_axes;
   for (const TensorView* output : unit.outputs()) {
     const std::optional<StreamAxis> axis = findStreamAxis(*output);
     if (!axis) continue;
     marks.push_back(*axis);
     axes.push_back(visibleAxisNumber(*output, *axis->logical));
+    if (axis->inner != nullptr) inner_axes.push_back(visibleAxisNumber(*output, *axis->inner));
   }
   if (marks.empty()) return true;
   if (marks.size() < unit.outputs().size()) return false;
   const StreamAxis& first = marks[0];
   const DomainGraph graph(unit);
+  const auto areTogether = [&](const IterDomain* a, const IterDomain* b) {
+    return a == b || (a != nullptr && b != nullptr && graph.mapsTo(*a, *b, AxisMapping::Exact));
+  };
   const auto isSame = [&](const StreamAxis& axis) {
     return axis.form == first.form && axis.chunk == first.chunk && axis.may_pass_end == first.may_pass_end &&
-           (axis.logical == first.logical || graph.mapsTo(*first.logical, *axis.logical, AxisMapping::Exact));
+           areTogether(first.logical, axis.logical) && areTogether(first.inner, axis.inner);
   };
-  return first.form != StreamAxis::Form::Merged && std::ranges::all_of(marks, isSame) && !whyNoSlices(unit, axes);
+  return first.form != StreamAxis::Form::Merged && std::ranges::all_of(marks, isSame) && !whyNoSlices(unit, axes) &&
+         (inner_axes.empty() || !whyNoSlices(unit, inner_axes));
 }
 
 std::unique_ptr<Fusion> unitOf(const Fusion& fusion, const SegmentedGroup& group) {
@@ -131,7 +137,7 @@ bool mayBeOneKernel(const Fusion& fusion, const SegmentedGroup& group, const Ker
   const size_t buffers = group.inputs.size() + group.outputs.size();
   if (group.exprs.size() > kMostOps || (group.exprs.size() > 1 && buffers > kMostBuffers)) return false;
   const std::unique_ptr<Fusion> unit = unitOf(fusion, group);
-  if (group.exprs.size() > 1 && !mayBeDealtOut(*unit)) return false;
+  if (group.exprs.size() > 1 && !canBeDealtOut(*unit)) return false;
   if (isScheduledAsOne(*unit)) return true;
   if (group.exprs.size() > 1 && hasManyConditions(group)) return false;
   // Each place is code of its own.
@@ -157,12 +163,14 @@ std::vector<std::vector<Expr*>> activatedProducts(const Fusion& fusion, const Ke
   if (target.product_activations == ProductActivations()) return wholes;
   for (ProductGroup& group : productGroups(fusion)) {
     if (!mayBeOneCall(group, target.product_activations)) continue;
-    if (mayBeDealtOut(*unitOf(fusion, groupOf(fusion, group.exprs)))) wholes.push_back(std::move(group.exprs));
+    if (mayBeDealtOut(fusion, groupOf(fusion, group.exprs))) wholes.push_back(std::move(group.exprs));
   }
   return wholes;
 }
 
 }  // namespace
+
+bool mayBeDealtOut(const Fusion& fusion, const SegmentedGroup& group) { return canBeDealtOut(*unitOf(fusion, group)); }
 
 MergeRules kernelRules(const Fusion& fusion, const KernelTarget& target) {
   const bool reads_host_memory = target.kind == TargetKind::Cpu;

@@ -10,4 +10,7 @@ namespace tokamak {
 /// products with one of target.product_activations (segment/product_group.h): these are one group.
 MergeRules kernelRules(const Fusion& fusion, const KernelTarget& target);
 
+/// Whether the stream loop over the group's outputs, if their marks ask for one, can deal out the group as a whole.
+bool mayBeDealtOut(const Fusion& fusion, const SegmentedGroup& group);
+
 }  // namespace tokamak

@@ -21,6 +21,7 @@
 #include "ir/ops/host/allocate.h"
 #include "ir/ops/host/post_on_stream.h"
 #include "ir/ops/math/load_store_op.h"
+#include "ir/text/names.h"
 #include "schedule/transforms.h"
 #include "segment/group_order.h"
 #include "segment/neighbours.h"
@@ -30,12 +31,30 @@ namespace tokamak {
 
 namespace {
 
+bool hasStreamMark(const Fusion& fusion) {
+  return std::ranges::any_of(fusion.allTensors(), [](const TensorView* tensor) {
+    return std::ranges::any_of(tensor->loop(), [](const IterDomain* axis) { return axis->isStream(); });
+  });
+}
+
+// A copy of a fusion with Stream marks whose tensors have the numbers of the printed fusion, for refusals to name.
+std::unique_ptr<Fusion> numberForRefusals(const Fusion& fusion) {
+  if (!hasStreamMark(fusion)) return nullptr;
+  std::unique_ptr<Fusion> copy = cloneFusion(fusion);
+  const FusionNames names(*copy);
+  for (TensorView* tensor : copy->allTensors()) {
+    if (tensor->label() < 0 && names.contains(*tensor)) tensor->setLabel(names.numberOf(*tensor));
+  }
+  return copy;
+}
+
 MergeRules rulesOf(const Fusion& fusion, Grouping grouping, const KernelTarget& target) {
   switch (grouping) {
     case Grouping::Single: return {.stays_alone = [](const Expr&) { return true; }, .may_be_group = {}};
     case Grouping::Units:
       return {.stays_alone = [](const Expr& expr) { return expr.info().stands_alone; },
-              .may_be_group = [](const SegmentedGroup&) { return true; }};
+              .may_be_group = [&fusion, is_marked = hasStreamMark(fusion)](
+                                  const SegmentedGroup& group) { return !is_marked || mayBeDealtOut(fusion, group); }};
     case Grouping::Fused: return kernelRules(fusion, target);
   }
   TK_RAISE(Internal, "a grouping without rules");
@@ -224,8 +243,10 @@ std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& definition, const
   requireOneDevice("lower " + definition.name(), definition);
   const Grouping grouping = options.grouping;
   const KernelTarget target = options.target.value_or(KernelTarget{});
-  const std::unique_ptr<Fusion> carried = carryInputMarks(definition);
-  const Fusion& marked = carried != nullptr ? *carried : definition;
+  const std::unique_ptr<Fusion> numbered = numberForRefusals(definition);
+  const Fusion& given_fusion = numbered != nullptr ? *numbered : definition;
+  const std::unique_ptr<Fusion> carried = carryInputMarks(given_fusion);
+  const Fusion& marked = carried != nullptr ? *carried : given_fusion;
   // What somebody scheduled stays as it is.
   const bool is_scheduled = isScheduled(marked);
   std::unique_ptr<Fusion> simplified =
@@ -275,6 +296,7 @@ std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& definition, const
 void finishHostProgram(HostIrContainer& program, const HostLoweringOptions& options) {
   static const RangeName range_name("lower host program");
   const Range range(range_name);
+  labelTensors(program);  // also those of programs that are read, or came from graph passes
   lowerStreams(program, options.stream_sync);
   if (options.after_streams) options.after_streams(program);
   rotateStreamBuffers(program);

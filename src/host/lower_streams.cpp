@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -11,6 +12,7 @@
 #include "analysis/domain_graph.h"
 #include "base/error.h"
 #include "compute/axis_map.h"
+#include "host/apart_operands.h"
 #include "host/dropped_axes.h"
 #include "host/restrict_op.h"
 #include "host/stream_axis.h"
@@ -23,6 +25,7 @@
 #include "ir/ops/host/hir_alias_slice.h"
 #include "ir/ops/host/set_current_stream.h"
 #include "ir/ops/host/synchronize.h"
+#include "ir/ops/math/slice_op.h"
 
 namespace tokamak {
 
@@ -37,8 +40,8 @@ struct StreamLoop {
       streamed;                                // tensors made in the body -> their streamed logical axes
   std::unordered_set<const TensorView*> read;  // by the body
   std::vector<Expr*> waiting;                  // statements behind the loop that may come before it
-  std::map<std::tuple<int64_t, const IterDomain*, const Scalar*, bool>, TensorView*>
-      views;  // (tensor, axis, index, keeps axis) -> slice made already
+  std::map<std::tuple<int64_t, const IterDomain*, const Scalar*, const Scalar*>, TensorView*>
+      views;  // (tensor, axis, index or start, stop where the axis is kept) -> slice made already
 };
 
 class StreamLowering {
@@ -67,8 +70,19 @@ class StreamLowering {
   }
 
  private:
-  // The Stream axis of the statement's outputs, which must agree.
+  // The Stream axis of the statement's outputs, which must agree. None for an op that cannot be dealt out, and that a
+  // loop reads: it is computed whole before that.
   std::optional<StreamAxis> outputAxis(const Expr& expr) {
+    const std::optional<StreamAxis> found = markedAxis(expr);
+    if (!found || expr.list() != OpList::Math) return found;
+    const std::optional<std::string> problem = whyDependent(expr, *found);
+    if (problem && feedsStreamed(expr, *found)) return std::nullopt;
+    TK_REQUIRE(!problem, HostProgram, "Stream on {}: {}", describeAxis(*asTensor(expr.output(0)), *found->loop_axis),
+               *problem);
+    return found;
+  }
+
+  std::optional<StreamAxis> markedAxis(const Expr& expr) {
     if (expr.list() != OpList::Math && !expr.is<PostOnStream>()) return std::nullopt;
     std::optional<StreamAxis> found;
     const std::vector<TensorView*> outputs = tensorsOf(expr.outputs());
@@ -84,34 +98,99 @@ class StreamLowering {
                  describeAxis(*output, *axis->loop_axis));
       if (!found) found = axis;
     }
-    if (found && expr.list() == OpList::Math) requireIndependent(expr, *found);
     return found;
   }
 
-  void requireIndependent(const Expr& expr, const StreamAxis& axis) {
-    const AxisMap map(expr);
+  const ApartOperands& apartOf(const Expr& expr) {
+    const auto found = apart_.find(&expr);
+    return found != apart_.end() ? found->second : apart_.emplace(&expr, ApartOperands(program_, expr)).first->second;
+  }
+
+  // What keeps iterations from doing the op, each for its own part, or nothing.
+  std::optional<std::string> whyDependent(const Expr& expr, const StreamAxis& axis) {
+    const ApartOperands& apart = apartOf(expr);
+    const AxisMap map(apart.expr());
     const TensorView& out = *map.rule().result;
     for (const IterDomain* logical : {axis.logical, axis.inner}) {
       if (logical == nullptr) continue;
       const int64_t s = visibleAxisNumber(out, *logical);
-      for (TensorView* operand : tensorsOf(expr.inputs())) {
+      const std::vector<std::vector<OperandAxis>> along = operandAxesAlong(apart.expr(), s);
+      for (size_t i = 0; i < apart.expr().inputs().size(); ++i) {
+        TensorView* operand = asTensor(apart.expr().input(i));
+        if (operand == nullptr || rangeAlong(apart.expr(), s) != nullptr) continue;
         const OperandCoordinateUse use = map.use(*operand, s);
+        const std::string name = toString(*apart.originalOf(operand));
         // No op reads along a diagonal.
         TK_CHECK(use.axes.size() < 2, "Stream on {}: {} reads {} with two axes ({}) along the loop; a slice has one",
-                 describeAxis(out, *axis.loop_axis), callName(expr), toString(*operand), fmt::join(use.axes, ", "));
-        TK_REQUIRE(use.use != CoordinateUse::Other, HostProgram,
-                   "Stream on {}: {} is not independent along it: iterations read other parts of {} than their own",
-                   describeAxis(out, *axis.loop_axis), callName(expr), toString(*operand));
+                 describeAxis(out, *axis.loop_axis), callName(expr), name, fmt::join(use.axes, ", "));
+        if (use.use == CoordinateUse::Other) {
+          return fmt::format("{} is not independent along it: iterations read other parts of {} than their own",
+                             callName(expr), name);
+        }
+        const Axes shape = shapeOf(*operand);
+        const auto shows_other_part = std::ranges::find_if(along[i], [&](const OperandAxis& number) {
+          return !number.is_whole && shape[static_cast<size_t>(number.axis)]->expandedExtent() != nullptr;
+        });
+        if (use.use == CoordinateUse::NotUsed && shows_other_part != along[i].end()) {
+          return fmt::format(
+              "{} is not independent along it: iterations see other parts of the expanded axis {} of {} than their own",
+              callName(expr), shows_other_part->axis, name);
+        }
       }
-      TK_REQUIRE(
-          !map.dependsOnPosition(s) || hasOrigin(expr), HostProgram,
-          "Stream on {}: {} depends on positions along it, and has no attribute that says where a part of it starts",
-          describeAxis(out, *axis.loop_axis), callName(expr));
+      if (map.dependsOnPosition(s) && !hasOrigin(expr)) {
+        return fmt::format("{} depends on positions along it, and has no attribute that says where a part of it starts",
+                           callName(expr));
+      }
       // What depends on positions and has an origin (iota) has one axis, which is merged with no other.
       TK_CHECK(axis.form != StreamAxis::Form::Merged || !map.dependsOnPosition(s),
                "Stream on {}: {} depends on positions along it, which a merged axis does not tell",
                describeAxis(out, *axis.loop_axis), callName(expr));
     }
+    return std::nullopt;
+  }
+
+  // Whether an op that reads the result is streamed along the axis, so that the mark may be there for its sake.
+  bool feedsStreamed(const Expr& expr, const StreamAxis& axis) {
+    if (readers_.empty()) findReaders();
+    for (const TensorView* output : tensorsOf(expr.outputs())) {
+      const auto readers = readers_.find(output);
+      if (readers == readers_.end()) continue;
+      for (const Expr* reader : readers->second) {
+        const std::optional<StreamAxis> own = markedAxis(*reader);
+        if (own && readsAlong(*reader, *output, *own, axis)) return true;
+      }
+    }
+    return false;
+  }
+
+  void findReaders() {
+    for (const Expr* expr : program_.topLevel().exprs) {
+      for (const TensorView* operand : tensorsOf(expr->inputs())) readers_[operand].push_back(expr);
+    }
+  }
+
+  // Whether iterations of the reader, streamed along `own`, read parts of the operand along `axis`, or parts that only
+  // the reader's rule tells.
+  bool readsAlong(const Expr& reader, const TensorView& operand, const StreamAxis& own, const StreamAxis& axis) {
+    if (reader.list() == OpList::Math && whyDependent(reader, own)) return true;
+    for (size_t i = 0; i < reader.inputs().size(); ++i) {
+      if (reader.input(i) != &operand) continue;
+      const std::vector<const IterDomain*> axes = streamedAxesOf(reader, i, own);
+      if (std::ranges::find(axes, axis.logical) != axes.end()) return true;
+      if (axis.inner != nullptr && std::ranges::find(axes, axis.inner) != axes.end()) return true;
+    }
+    return false;
+  }
+
+  // The op as a range of each axis of its operand, where it is one and does not take the axis whole.
+  static const SliceOp* rangeAlong(const Expr& expr, int64_t number) {
+    const auto* slice = expr.as<SliceOp>();
+    if (slice == nullptr) return nullptr;
+    const auto i = static_cast<size_t>(number);
+    const IterDomain& axis = *shapeOf(*slice->in)[i];
+    const bool is_whole = slice->starts[i]->isConstantInt(0) && slice->steps[i]->isConstantInt(1) &&
+                          slice->stops[i] == axis.visibleExtent();
+    return is_whole || (axis.isBroadcast() && axis.expandedExtent() == nullptr) ? nullptr : slice;
   }
 
   static bool hasOrigin(const Expr& expr) {
@@ -132,29 +211,33 @@ class StreamLowering {
   // iteration only.
   bool joins(const Expr& expr, const StreamAxis& axis) {
     if (!isSameLoop(loop_->axis, axis)) return false;
-    for (TensorView* operand : tensorsOf(expr.inputs())) {
+    for (size_t i = 0; i < expr.inputs().size(); ++i) {
+      TensorView* operand = asTensor(expr.input(i));
+      if (operand == nullptr) continue;
       const auto made = loop_->streamed.find(program_.resolveAlias(operand));
-      if (made != loop_->streamed.end() && streamedAxesOf(expr, *operand, axis) != made->second) return false;
+      if (made != loop_->streamed.end() && streamedAxesOf(expr, i, axis) != made->second) return false;
     }
     return true;
   }
 
-  // The logical axes of `operand` that the loop's index runs over when the statement is streamed along `axis`.
-  std::vector<const IterDomain*> streamedAxesOf(const Expr& expr, const TensorView& operand, const StreamAxis& axis) {
-    const Axes shape = shapeOf(operand);
+  // The logical axes of operand `i` that the loop's index runs over when the statement is streamed along `axis`.
+  std::vector<const IterDomain*> streamedAxesOf(const Expr& expr, size_t i, const StreamAxis& axis) {
+    const Axes shape = shapeOf(*asTensor(expr.input(i)));
     std::vector<const IterDomain*> axes;
     if (const auto* post = expr.as<PostOnStream>()) {
-      const UnitSlices unit = slicesOf(*post);
-      for (size_t i = 0; i < post->ins.size(); ++i) {
-        if (post->ins[i] == &operand && unit.inputAxes()[i])
-          axes.push_back(shape[static_cast<size_t>(*unit.inputAxes()[i])]);
+      for (const auto part : {&StreamAxis::logical, &StreamAxis::inner}) {
+        if (axis.*part == nullptr) continue;
+        const UnitSlices unit(*post, markedAxesOf(*post, part));
+        if (unit.inputAxes()[i]) axes.push_back(shape[static_cast<size_t>(*unit.inputAxes()[i])]);
       }
       return axes;
     }
-    const AxisMap map(expr);
+    const ApartOperands& apart = apartOf(expr);
+    const AxisMap map(apart.expr());
     for (const IterDomain* logical : {axis.logical, axis.inner}) {
       if (logical == nullptr) continue;
-      const OperandCoordinateUse use = map.use(operand, visibleAxisNumber(*map.rule().result, *logical));
+      const OperandCoordinateUse use =
+          map.use(*asTensor(apart.expr().input(i)), visibleAxisNumber(*map.rule().result, *logical));
       if (use.use == CoordinateUse::Identity) axes.push_back(shape[static_cast<size_t>(use.axes[0])]);
     }
     return axes;
@@ -198,53 +281,66 @@ class StreamLowering {
   }
 
   Expr* restrict(const Expr& expr, const StreamAxis& axis) {
-    const AxisMap map(expr);
-    const int64_t outer_number = visibleAxisNumber(*map.rule().result, *axis.logical);
-    if (axis.form != StreamAxis::Form::Merged) return restrictAlong(expr, map, axis, outer_number, index_);
+    const TensorView& out = *asTensor(expr.output(0));
+    const int64_t outer_number = visibleAxisNumber(out, *axis.logical);
+    if (axis.form != StreamAxis::Form::Merged) return restrictAlong(expr, axis, outer_number, index_);
     // A merged axis takes two slices: first along the outer axis, then along the inner one of what is left.
     Scalar* inner_extent = axis.inner->visibleExtent();
-    const Expr& outer_slice = *restrictAlong(expr, map, axis, outer_number, program_.floorDiv(index_, inner_extent));
-    const AxisMap inner_map(outer_slice);
-    const size_t rank = shapeOf(*map.rule().result).size();
-    const bool is_dropped = shapeOf(*inner_map.rule().result).size() < rank;
-    const int64_t inner_number = visibleAxisNumber(*map.rule().result, *axis.inner);
+    const Expr& outer_slice = *restrictAlong(expr, axis, outer_number, program_.floorDiv(index_, inner_extent));
+    const bool is_dropped = shapeOf(*asTensor(outer_slice.output(0))).size() < shapeOf(out).size();
+    const int64_t inner_number = visibleAxisNumber(out, *axis.inner);
     const int64_t left = inner_number - (is_dropped && inner_number > outer_number ? 1 : 0);
-    return restrictAlong(outer_slice, inner_map, axis, left, program_.mod(index_, inner_extent));
+    return restrictAlong(outer_slice, axis, left, program_.mod(index_, inner_extent));
   }
 
   // Every output of a streamed unit is cut along the axis of its own mark.
-  static UnitSlices slicesOf(const PostOnStream& post) {
+  static std::vector<int64_t> markedAxesOf(const PostOnStream& post, IterDomain* StreamAxis::* part) {
     std::vector<int64_t> axes;
     for (TensorView* out : post.outs) {
       const std::optional<StreamAxis> axis = findStreamAxis(*out);
-      TK_REQUIRE(axis.has_value(), HostProgram,
-                 "Stream over a host unit: its output {} is not marked; mark all outputs or none", toString(*out));
-      TK_REQUIRE(axis->form != StreamAxis::Form::Merged, HostProgram,
-                 "Stream on {}: a host unit cannot be streamed along a merged axis; stream its ops one by one",
-                 describeAxis(*out, *axis->loop_axis));
-      axes.push_back(visibleAxisNumber(*out, *axis->logical));
+      TK_REQUIRE(axis.has_value() && (*axis).*part != nullptr, HostProgram,
+                 "Stream over a host unit: its output {} is not marked like the others; mark all outputs or none",
+                 toString(*out));
+      axes.push_back(visibleAxisNumber(*out, *((*axis).*part)));
     }
-    return {post, axes};
+    return axes;
   }
 
   Expr* restrictUnit(const PostOnStream& post, const StreamAxis& axis) {
-    const UnitSlices unit = slicesOf(post);
+    std::vector<int64_t> outer = markedAxesOf(post, &StreamAxis::logical);
+    if (axis.form != StreamAxis::Form::Merged) return restrictUnitAlong(post, axis, outer, index_);
+    std::vector<int64_t> inner = markedAxesOf(post, &StreamAxis::inner);
+    Scalar* inner_extent = axis.inner->visibleExtent();
+    const Expr& slices = *restrictUnitAlong(post, axis, outer, program_.floorDiv(index_, inner_extent));
+    for (size_t i = 0; i < inner.size(); ++i) {
+      const bool is_dropped = shapeOf(*asTensor(slices.output(i))).size() < shapeOf(*asTensor(post.outs[i])).size();
+      if (is_dropped && inner[i] > outer[i]) --inner[i];
+    }
+    return restrictUnitAlong(*slices.as<PostOnStream>(), axis, inner, program_.mod(index_, inner_extent));
+  }
+
+  Expr* restrictUnitAlong(const PostOnStream& post, const StreamAxis& axis, std::span<const int64_t> output_axes,
+                          Scalar* index) {
+    const UnitSlices unit(post, output_axes);
     const bool keeps_axis = axis.form == StreamAxis::Form::Chunk || !unit.mayDropAxes();
+    const Part part = partOf(axis, index, keeps_axis);
     PostOnStream restricted;
     const std::shared_ptr<HostUnit> slices = unit.restricted(!keeps_axis);
+    const auto axisOf = [](const TensorView& tensor, int64_t number) -> const IterDomain& {
+      return *shapeOf(tensor)[static_cast<size_t>(number)];
+    };
     for (size_t i = 0; i < post.ins.size(); ++i) {
       if (!unit.inputAxes()[i]) {
         restricted.ins.push_back(post.ins[i]);
         continue;
       }
       TensorView* in = asTensor(post.ins[i]);
-      const IterDomain& along = *shapeOf(*in)[static_cast<size_t>(*unit.inputAxes()[i])];
+      const IterDomain& along = axisOf(*in, *unit.inputAxes()[i]);
       used_.insert({in, &along});
-      restricted.ins.push_back(slice(*in, along, axis, index_, keeps_axis).slice);
+      restricted.ins.push_back(slice(*in, along, part).slice);
     }
-    for (TensorView* out : post.outs) {
-      restricted.outs.push_back(slice(*out, *findStreamAxis(*out)->logical, axis, index_, keeps_axis).slice);
-    }
+    for (size_t i = 0; i < post.outs.size(); ++i)
+      restricted.outs.push_back(slice(*post.outs[i], axisOf(*post.outs[i], output_axes[i]), part).slice);
     // A size that only the axis told that is cut.
     addScalarInputs(program_, restricted, *slices, [](Scalar* scalar) { return scalar; });
     restricted.unit = slices;
@@ -256,18 +352,26 @@ class StreamLowering {
     TensorView* tensor = nullptr;
     int64_t axis = 0;  ///< of its visible shape
     Scalar* at = nullptr;
+    const SliceOp* range = nullptr;  ///< what is read of the axis, where the op takes a range of it
   };
 
-  Expr* restrictAlong(const Expr& expr, const AxisMap& map, const StreamAxis& axis, int64_t number, Scalar* index) {
+  Expr* restrictAlong(const Expr& whole, const StreamAxis& axis, int64_t number, Scalar* index) {
+    const ApartOperands& apart = apartOf(whole);
+    const Expr& expr = apart.expr();
+    const AxisMap map(expr);
     const bool keeps_axis = axis.form == StreamAxis::Form::Chunk || map.dependsOnPosition(number) ||
-                            !isSameWithout(expr, cutsOf(expr, map, axis, number, index, /*keeps_axis=*/false), number);
+                            rangeAlong(expr, number) != nullptr ||
+                            !isSameWithout(expr, cutsOf(expr, map, number, index, /*keeps_axis=*/false), number);
     AxisSlices slices;
-    for (const Cut& cut : cutsOf(expr, map, axis, number, index, keeps_axis)) {
-      const IterDomain& along = *shapeOf(*cut.tensor)[static_cast<size_t>(cut.axis)];
-      slices[cut.tensor] = slice(*cut.tensor, along, axis, cut.at, keeps_axis);
-      used_.insert({cut.tensor, &along});
+    for (const Cut& cut : cutsOf(expr, map, number, index, keeps_axis)) {
+      TensorView& tensor = *apart.originalOf(cut.tensor);
+      const IterDomain& along = *shapeOf(tensor)[static_cast<size_t>(cut.axis)];
+      const Part part = partOf(axis, cut.at, keeps_axis);
+      slices[cut.tensor] = cut.range == nullptr ? slice(tensor, along, part)
+                                                : slice(tensor, along, rangePart(*cut.range, cut.axis, part));
+      if (cut.range == nullptr) used_.insert({&tensor, &along});
     }
-    return restrictOp(program_, expr, slices);
+    return restrictOp(program_, expr, slices, apart.twins());
   }
 
   static bool isSameWithout(const Expr& expr, const std::vector<Cut>& cuts, int64_t number) {
@@ -276,17 +380,18 @@ class StreamLowering {
     return isSameWithoutAxis(expr, number, dropped);
   }
 
-  std::vector<Cut> cutsOf(const Expr& expr, const AxisMap& map, const StreamAxis& axis, int64_t number, Scalar* index,
-                          bool keeps_axis) {
+  std::vector<Cut> cutsOf(const Expr& expr, const AxisMap& map, int64_t number, Scalar* index, bool keeps_axis) {
     std::vector<Cut> cuts;
     const std::vector<std::vector<OperandAxis>> along = operandAxesAlong(expr, number);
     for (size_t i = 0; i < expr.inputs().size(); ++i) {
       TensorView* operand = asTensor(expr.input(i));
       if (operand == nullptr) continue;
       const OperandCoordinateUse use = map.use(*operand, number);
-      if (use.use == CoordinateUse::Identity)
+      if (const SliceOp* range = rangeAlong(expr, number))
+        cuts.push_back({operand, number, index, range});
+      else if (use.use == CoordinateUse::Identity)
         cuts.push_back({operand, use.axes[0], index});
-      else if (const auto cut = cutOfBroadcast(expr, *operand, along[i], axis, index, keeps_axis))
+      else if (const auto cut = cutOfBroadcast(*operand, along[i], index, keeps_axis))
         cuts.push_back(*cut);
     }
     for (TensorView* output : tensorsOf(expr.outputs())) cuts.push_back({output, number, index});
@@ -295,18 +400,13 @@ class StreamLowering {
 
   // A broadcast axis of an operand goes with the result's: where that is dropped, it is, too; an expanded one shows
   // the chunk's size.
-  std::optional<Cut> cutOfBroadcast(const Expr& expr, TensorView& operand, const std::vector<OperandAxis>& numbers,
-                                    const StreamAxis& axis, Scalar* index, bool keeps_axis) {
+  std::optional<Cut> cutOfBroadcast(TensorView& operand, const std::vector<OperandAxis>& numbers, Scalar* index,
+                                    bool keeps_axis) {
     const Axes shape = shapeOf(operand);
     const OperandAxis* chosen = nullptr;
     for (const OperandAxis& number : numbers) {
       const IterDomain& along = *shape[static_cast<size_t>(number.axis)];
       const bool is_expanded = along.expandedExtent() != nullptr;
-      TK_REQUIRE(number.is_whole || !is_expanded, HostProgram,
-                 "Stream on {}: {} is not independent along it: iterations see other parts of the expanded axis {} of "
-                 "{} than their own",
-                 describeAxis(*asTensor(expr.output(0)), *axis.loop_axis), callName(expr), number.axis,
-                 toString(operand));
       if (is_expanded || (chosen == nullptr && along.isBroadcast() && number.is_alone && !keeps_axis)) chosen = &number;
     }
     if (chosen == nullptr) return std::nullopt;
@@ -314,35 +414,56 @@ class StreamLowering {
     return Cut{&operand, chosen->axis, along.expandedExtent() != nullptr ? index : program_.constant(0)};
   }
 
-  AxisSlice slice(TensorView& tensor, const IterDomain& along, const StreamAxis& axis, Scalar* index, bool keeps_axis) {
-    AxisSlice result;
-    result.axis = visibleAxisNumber(tensor, along);
-    result.drops_axis = !keeps_axis;
+  // What one iteration has of an axis.
+  struct Part {
+    Scalar* index = nullptr;   ///< the one index, of a slice that lacks the axis
+    Scalar* start = nullptr;   ///< else the elements from here
+    Scalar* stop = nullptr;    ///< to here
+    Scalar* extent = nullptr;  ///< their count
+    bool is_range = false;
+  };
+
+  Part partOf(const StreamAxis& axis, Scalar* index, bool keeps_axis) {
+    if (!keeps_axis) return {.index = index};
     Scalar* one = program_.constant(1);
-    Scalar* chunk = axis.chunk != nullptr ? axis.chunk : one;
-    if (keeps_axis) {
-      result.start = program_.mul(index, chunk);
-      if (axis.may_pass_end) result.start = program_.scalar(ScalarOp::Min, result.start, axis.logical->visibleExtent());
-      Scalar* left = program_.sub(axis.logical->visibleExtent(), result.start);
-      result.extent = axis.chunk == nullptr ? one : program_.scalar(ScalarOp::Min, chunk, left);
-    }
-    auto& made = loop_->views[{tensor.id(), &along, index, keeps_axis}];
+    if (axis.chunk == nullptr) return {.start = index, .stop = program_.add(index, one), .extent = one};
+    Scalar* size = axis.logical->visibleExtent();
+    Scalar* start = program_.mul(index, axis.chunk);
+    if (axis.may_pass_end) start = program_.scalar(ScalarOp::Min, start, size);
+    return {.start = start,
+            .stop = program_.scalar(ScalarOp::Min, program_.add(start, axis.chunk), size),
+            .extent = program_.scalar(ScalarOp::Min, axis.chunk, program_.sub(size, start))};
+  }
+
+  // What a slice reads of its operand's axis for a part of its result's.
+  Part rangePart(const SliceOp& slice, int64_t axis, const Part& part) {
+    const auto i = static_cast<size_t>(axis);
+    Scalar* start = program_.add(slice.starts[i], program_.mul(part.start, slice.steps[i]));
+    Part range{.start = start, .stop = program_.add(start, part.extent), .extent = part.extent, .is_range = true};
+    if (slice.steps[i]->isConstantInt(1)) return range;
+    Scalar* end = program_.mul(program_.add(part.start, part.extent), slice.steps[i]);
+    range.start = program_.scalar(ScalarOp::Min, start, slice.stops[i]);
+    range.stop = program_.scalar(ScalarOp::Min, program_.add(slice.starts[i], end), slice.stops[i]);
+    range.extent = program_.sub(range.stop, range.start);
+    return range;
+  }
+
+  AxisSlice slice(TensorView& tensor, const IterDomain& along, const Part& part) {
+    const bool drops_axis = part.index != nullptr;
+    auto& made = loop_->views[{tensor.id(), &along, drops_axis ? part.index : part.start, part.stop}];
     if (made == nullptr) {
       const int64_t logical_axis = logicalAxisNumber(tensor, along);
-      made = makeSliceTensor(program_, tensor, logical_axis, result.extent);
-      Expr* view = nullptr;
-      if (keeps_axis) {
-        Scalar* stop = axis.chunk == nullptr ? program_.add(result.start, one)
-                                             : program_.scalar(ScalarOp::Min, program_.add(result.start, chunk),
-                                                               axis.logical->visibleExtent());
-        view = program_.appendOp(HirAliasSlice{made, &tensor, logical_axis, result.start, stop});
-      } else {
-        view = program_.appendOp(HirAliasSelect{made, &tensor, logical_axis, index});
-      }
-      loop_->body.push_back(view);
+      made = makeSliceTensor(program_, tensor, logical_axis, part.extent);
+      loop_->body.push_back(drops_axis
+                                ? program_.appendOp(HirAliasSelect{made, &tensor, logical_axis, part.index})
+                                : program_.appendOp(HirAliasSlice{made, &tensor, logical_axis, part.start, part.stop}));
     }
-    result.slice = made;
-    return result;
+    return {.slice = made,
+            .axis = visibleAxisNumber(tensor, along),
+            .drops_axis = drops_axis,
+            .start = part.start,
+            .extent = part.extent,
+            .is_range = part.is_range};
   }
 
   Expr* allocate(TensorView& tensor) {
@@ -407,6 +528,8 @@ class StreamLowering {
   Scalar* index_;
   Block result_;
   std::optional<StreamLoop> loop_;
+  std::unordered_map<const TensorView*, std::vector<const Expr*>> readers_;  // of statements' operands
+  std::unordered_map<const Expr*, ApartOperands> apart_;
   std::unordered_set<std::pair<const TensorView*, const IterDomain*>, PairHash> used_;
 };
 

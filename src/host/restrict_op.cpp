@@ -53,6 +53,8 @@ void cutAxis(Fusion& program, Fields& fields, Field& field, const AxisSlice& sli
     TK_CHECK(step != fields.end(), "'{}' has no step", field.name);
     Scalar* moved = program.mul(slice.start, std::get<Scalar*>(step->value));
     field.value = program.add(std::get<Scalar*>(field.value), moved);
+  } else if (slice.is_range && field.name == "starts") {
+    std::get<std::vector<Scalar*>>(field.value)[static_cast<size_t>(slice.axis)] = program.constant(0);
   }
 }
 
@@ -95,7 +97,7 @@ TensorView* makeSliceTensor(Fusion& program, const TensorView& tensor, int64_t l
   return slice;
 }
 
-Expr* restrictOp(Fusion& program, const Expr& expr, const AxisSlices& slices) {
+Expr* restrictOp(Fusion& program, const Expr& expr, const AxisSlices& slices, const OtherTensors& others) {
   Fields fields = fieldsOf(expr);
   for (Field& field : fields) {
     if (field.relation == AxisRelation::None || field.of == nullptr) continue;
@@ -108,8 +110,10 @@ Expr* restrictOp(Fusion& program, const Expr& expr, const AxisSlices& slices) {
   }
   const auto replace = [&](Val* val) -> Val* {
     const TensorView* tensor = asTensor(val);
-    const auto found = tensor == nullptr ? slices.end() : slices.find(tensor);
-    return found == slices.end() ? val : found->second.slice;
+    if (tensor == nullptr) return val;
+    if (const auto found = slices.find(tensor); found != slices.end()) return found->second.slice;
+    const auto other = others.find(tensor);
+    return other == others.end() ? val : other->second;
   };
   for (Field& field : fields) {
     if (auto* val = std::get_if<Val*>(&field.value)) *val = replace(*val);

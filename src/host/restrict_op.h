@@ -15,12 +15,16 @@ struct AxisSlice {
   bool drops_axis = true;  ///< the slice lacks the axis; else it has `extent` elements from `start` on
   Scalar* start = nullptr;
   Scalar* extent = nullptr;
+  bool is_range = false;  ///< all that the op reads of the axis: its own range of it starts at 0
 };
 using AxisSlices = std::unordered_map<const TensorView*, AxisSlice>;
 
+/// Tensors that are replaced as they are.
+using OtherTensors = std::unordered_map<const TensorView*, TensorView*>;
+
 /// The op on the slices, appended to the program. Attributes that speak of axes follow (AxisRelation in ir/fields.h); the op must be
 /// independent along the sliced axes, and if it depends on positions its result's slice must keep its axis.
-Expr* restrictOp(Fusion& program, const Expr& expr, const AxisSlices& slices);
+Expr* restrictOp(Fusion& program, const Expr& expr, const AxisSlices& slices, const OtherTensors& others = {});
 
 /// A Local tensor like `tensor`, without the axis or with `extent` elements along it (logical axis number).
 TensorView* makeSliceTensor(Fusion& program, const TensorView& tensor, int64_t logical_axis, Scalar* extent);

@@ -217,12 +217,46 @@ std::vector<StreamCase> positions() {
   };
 }
 
+// An operand that iterations read in slices and whole, or in ranges, and what is computed whole before a loop.
+std::vector<StreamCase> partsAndWholes() {
+  return {
+      {"tensor_times_itself",
+       "fusion f(T0: f32[i0, i0]) -> T1 { T1 = matmul(T0, T0) } sizes { i0 = 5 } schedule { parallelize(T1, axis=0, "
+       "type=Stream) }",
+       {{"T0_g_float[iS0{i0}, iS1{i0}]", "T1_g_float[iStreamIdx2{i0}, iS3{i0}, rS4{i0}]"},
+        "(@T0) -> (@T1)",
+        "  @T1 = matmul(@T0,\n    @T0)\n"},
+       kHoisted,
+       kInLoop,
+       {{}, {{"i0", 0}}, {{"i0", 1}}, {{"i0", 13}}}},
+      {"rows_behind_the_first",
+       "fusion f(T0: f32[i0, i2]) -> T1 { T1 = slice(T0, axis=0, start=1) } sizes { i0 = 4, i2 = 3 } schedule { "
+       "parallelize(T1, axis=0, type=Stream) }",
+       {{"T0_g_float[iS0{i0}, iS1{i2}]", "T1_g_float[iStreamIdx2{( i0 - 1 )}, iS3{i2}]"},
+        "(@T0) -> (@T1)",
+        "  @T1 = slice( @T0, { {1, i0, 1} {0, i2, 1} } )\n"},
+       kHoisted,
+       kInLoop,
+       {{}, {{"i0", 1}}, {{"i0", 13}}, {{"i2", 0}}}},
+      {"whole_before_the_loop",
+       "fusion f(T0: f32[i0, i2]) -> T2 { T1 = pad(T0, widths=[1, 1, 0, 0]) T2 = neg(T1) } sizes { i0 = 4, i2 = 3 } "
+       "schedule { parallelize(T2, axis=0, type=Stream) propagate(T2) }",
+       {{"T0_g_float[iS0{i0}, iS1{i2}]", "T1_g_float[iStreamIdx2{( i0 + 2 )}, iS3{i2}]",
+         "T2_g_float[iStreamIdx4{( i0 + 2 )}, iS5{i2}]"},
+        "(@T0) -> (@T2)",
+        "  @T1 = pad( @T0, {1, 1, 0, 0} )\n  @T2 = -@T1;\n"},
+       "pad ALLOCATE GetCurrentStream FOR FOR",
+       "pad ALLOCATE FOR",
+       kRowSizes},
+  };
+}
+
 }  // namespace
 
 const std::vector<StreamCase>& streamCases() {
   static const std::vector<StreamCase> cases = [] {
     std::vector<StreamCase> all;
-    for (auto* family : {setsAndPointwise, sumsAndProducts, splitsAndMerges, positions}) {
+    for (auto* family : {setsAndPointwise, sumsAndProducts, splitsAndMerges, positions, partsAndWholes}) {
       for (StreamCase& c : family()) all.push_back(std::move(c));
     }
     return all;

@@ -68,6 +68,10 @@ void addMovement(std::vector<OpForm>& forms) {
   forms.push_back({"select", "T0: f32[a, 3, c]", "select(T0, axis=1, index=1)"});
   forms.push_back({"slice", "T0: f32[a, 5, c]", "slice(T0, axis=1, start=1, stop=4)"});
   forms.push_back({"slice with steps", "T0: f32[a, 5, c]", "slice(T0, axis=1, start=0, stop=5, step=2)"});
+  forms.push_back({"slice of an expanded axis", "T0: f32[a, 1, c]",
+                   "exp(slice(expand(T0, shape=[a, 5, c]), axis=1, start=1, stop=4))"});
+  forms.push_back({"difference of shifted slices", "T0: f32[a, 5, c]",
+                   "sub(slice(T0, axis=1, start=1, stop=5), slice(T0, axis=1, start=0, stop=4))"});
   forms.push_back({"pad", "T0: f32[a, b, c]", "pad(T0, widths=[0, 0, 1, 2, 0, 0], value=2)"});
   forms.push_back({"cat", "T0: f32[a, b, c], T1: f32[a, d, c]", "cat([T0, T1], axis=1)"});
   forms.push_back({"full", "T0: f32[a, b]", "full(shape=[a, b], value=3.0)"});
@@ -175,6 +179,7 @@ void addSharedOperands(std::vector<OpForm>& forms) {
   forms.push_back({"a tensor x its transpose", "T0: f32[m, k]", "linear(T0, T0)"});
   forms.push_back({"rows and columns of a tensor", "T0: f32[m, k], T1: f32[k, m], T2: f32[m, k]",
                    "add(matmul(T0, T1), linear(T2, T0))"});
+  forms.push_back({"a tensor x itself, behind an op", "T0: f32[m, m]", "matmul(exp(neg(T0)), exp(neg(T0)))"});
   forms.push_back({"a tensor + its sums", "T0: f32[a, a]", "add(T0, sum(T0, axes=[1]))"});
   forms.push_back({"a product + its transpose", "T0: f32[b, m, k], T1: f32[b, k, m]",
                    "add(matmul(T0, T1), permute(matmul(T0, T1), order=[0, 2, 1]))"});
