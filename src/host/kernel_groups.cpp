@@ -65,7 +65,7 @@ bool canBeDealtOut(const Fusion& unit) {
     return axis.form == first.form && axis.chunk == first.chunk && axis.may_pass_end == first.may_pass_end &&
            areTogether(first.logical, axis.logical) && areTogether(first.inner, axis.inner);
   };
-  return first.form != StreamAxis::Form::Merged && std::ranges::all_of(marks, isSame) && !whyNoSlices(unit, axes) &&
+  return std::ranges::all_of(marks, isSame) && !whyNoSlices(unit, axes) &&
          (inner_axes.empty() || !whyNoSlices(unit, inner_axes));
 }
 
