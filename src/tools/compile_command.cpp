@@ -1,6 +1,8 @@
 #include "tools/compile_command.h"
 
 #include <algorithm>
+#include <charconv>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -24,6 +26,50 @@
 namespace tokamak::tools {
 
 namespace {
+
+// What schedules have to know of the largest GPU of a compute capability (CUDA C++ Programming Guide, table "Technical
+// Specifications per Compute Capability").
+struct Generation {
+  int64_t capability = 0;  ///< 86: 8.6
+  int64_t multiprocessors = 0;
+  int64_t threads_per_multiprocessor = 0;
+  int64_t shared_kilobytes_per_block = 0;
+};
+
+constexpr Generation kGenerations[] = {
+    {75, 72, 1024, 64},   {80, 108, 2048, 163}, {86, 84, 1536, 99},    {87, 16, 1536, 163},
+    {89, 142, 1536, 99},  {90, 132, 2048, 227}, {100, 148, 2048, 227}, {103, 160, 2048, 227},
+    {110, 20, 1536, 227}, {120, 188, 1536, 99}, {121, 48, 1536, 99},
+};
+
+// "sm_90a": 90. Errors: Usage.
+int64_t capabilityOf(const std::string& architecture) {
+  int64_t capability = 0;
+  const char* const end = architecture.data() + architecture.size();
+  const size_t digits = architecture.starts_with("sm_") ? 3 : architecture.size();
+  const auto [rest, error] = std::from_chars(architecture.data() + digits, end, capability);
+  const std::string_view suffix(rest, end);
+  TK_REQUIRE(error == std::errc() && (suffix.empty() || suffix == "a" || suffix == "f"), Usage,
+             "--arch {}: expected sm_ and a compute capability, such as sm_80 or sm_90a", architecture);
+  return capability;
+}
+
+// A capability between two known ones, or after all, has at least what the one below it has.
+KernelTarget targetFor(const std::string& architecture) {
+  const int64_t capability = capabilityOf(architecture);
+  const Generation* known = nullptr;
+  for (const Generation& generation : kGenerations) {
+    if (generation.capability <= capability) known = &generation;
+  }
+  TK_REQUIRE(known != nullptr, Usage, "--arch {}: kernels are made for sm_{} and later", architecture,
+             kGenerations[0].capability);
+  KernelTarget target = hopperTarget();
+  target.multiprocessors = known->multiprocessors;
+  target.threads_per_multiprocessor = known->threads_per_multiprocessor;
+  target.shared_bytes_per_block = known->shared_kilobytes_per_block * 1024;
+  target.has_clusters = capability >= 90;
+  return target;
+}
 
 class Reporter {
  public:
@@ -73,8 +119,8 @@ int compileCommand(const CompileOptions& options) {
   try {
     Fusion& fusion = *file.fusion;
     Reporter reporter(options, fusion.name());
-    KernelCollector device(
-        hopperTarget(), [&](const PreparedKernel& prepared) { reporter.take(prepared); }, reporter.passes());
+    const KernelTarget target = targetFor(options.architecture);
+    KernelCollector device(target, [&](const PreparedKernel& prepared) { reporter.take(prepared); }, reporter.passes());
     const std::shared_ptr<Stream> stream = device.createStream();
     const std::map<std::string, int64_t> sizes = readSizes(fusion, options.sizes);
     ScalarBindings bindings;
@@ -84,7 +130,7 @@ int compileCommand(const CompileOptions& options) {
     }
     std::unique_ptr<HostIrContainer> program =
         lowerToHostProgram(fusion, {.grouping = groupingNamed(options.grouping),
-                                    .target = hopperTarget(),
+                                    .target = target,
                                     .output_views = OutputViews::Copy,
                                     .output_layouts = outputLayoutsNamed(options.output_layouts)});
     std::vector<std::pair<Val*, RunValue>> values;
