@@ -29,7 +29,8 @@ struct Tally {
   int64_t programs = 0;
   int64_t streamed = 0;
   int64_t refused_marks = 0;
-  int64_t wrong = 0;
+  std::vector<uint64_t> wrong;   // seeds of programs whose results differ
+  std::vector<uint64_t> failed;  // of those that end with an error
 };
 
 class Drawing {
@@ -156,11 +157,12 @@ class StreamSeeds {
       MultiDeviceExecutor executor(*fusion, bench.device, {lowering, {.number_of_streams = streams, .mode = mode}});
       const std::string difference = differenceFromOracle(*plain, reference, executor.runWithInput(inputs));
       if (difference.empty()) return;
+      tally.wrong.push_back(seed);
       ADD_FAILURE() << difference;
     } catch (const Error& error) {
+      tally.failed.push_back(seed);
       ADD_FAILURE() << errorCodeName(error.code()) << ": " << error.what();
     }
-    ++tally.wrong;
   }
 
   Tally tally;
@@ -187,8 +189,10 @@ TEST(StreamFormPrograms, GiveTheReferencesResults) {
   for (uint64_t seed = first; seed < first + count; ++seed) seeds.run(seed);
   const Tally& tally = seeds.tally;
   const std::string text = fmt::format(
-      R"({{"first_seed": {}, "seeds": {}, "programs": {}, "streamed": {}, "refused_marks": {}, "wrong": {}}})", first,
-      count, tally.programs, tally.streamed, tally.refused_marks, tally.wrong);
+      R"({{"first_seed": {}, "seeds": {}, "programs": {}, "streamed": {}, "refused_marks": {}, "wrong": {}, )"
+      R"("failed": {}, "wrong_seeds": [{}], "failed_seeds": [{}]}})",
+      first, count, tally.programs, tally.streamed, tally.refused_marks, tally.wrong.size(), tally.failed.size(),
+      fmt::join(tally.wrong, ", "), fmt::join(tally.failed, ", "));
   std::cout << text << "\n";
   if (const char* path = std::getenv("TOKAMAK_STREAM_RESULTS")) std::ofstream(path) << text << "\n";
   EXPECT_GT(tally.streamed, tally.programs / 3);
