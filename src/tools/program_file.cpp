@@ -45,15 +45,11 @@ std::string_view skipComments(std::string_view text) {
   }
 }
 
-}  // namespace
+// Of a program that runs every tensor has a number, for messages and --print. Passes of opt give what they make numbers
+// behind those that the text writes.
+enum class Unnamed : uint8_t { Numbered, LeftToPrint };
 
-ProgramFile readProgram(const std::string& path) {
-  ProgramFile file = readProgramOrKernel(path);
-  TK_REQUIRE(file.kernel == nullptr, Usage, "{}: it holds a kernel; only opt takes kernels", path);
-  return file;
-}
-
-ProgramFile readProgramOrKernel(const std::string& path) {
+ProgramFile readFile(const std::string& path, Unnamed unnamed) {
   ProgramFile file;
   file.path = path;
   file.text = readText(path);
@@ -62,10 +58,23 @@ ProgramFile readProgramOrKernel(const std::string& path) {
   } else if (skipComments(file.text).starts_with("kernel ")) {
     file.kernel = std::make_unique<kir::Kernel>(kir::parseKernel(file.text, path));
   } else {
-    file.fusion = parseFusion(file.text, path, {.resolver = &definingResolver(), .scheduler = &scheduleCommands()});
+    file.fusion = parseFusion(file.text, path,
+                              {.resolver = &definingResolver(),
+                               .scheduler = &scheduleCommands(),
+                               .numbers_unnamed = unnamed == Unnamed::Numbered});
   }
   return file;
 }
+
+}  // namespace
+
+ProgramFile readProgram(const std::string& path) {
+  ProgramFile file = readFile(path, Unnamed::Numbered);
+  TK_REQUIRE(file.kernel == nullptr, Usage, "{}: it holds a kernel; only opt takes kernels", path);
+  return file;
+}
+
+ProgramFile readProgramOrKernel(const std::string& path) { return readFile(path, Unnamed::LeftToPrint); }
 
 std::pair<std::string, std::string> splitAssignment(const std::string& option, const std::string& text) {
   const size_t equals = text.find('=');

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <type_traits>
+#include <utility>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -16,6 +17,7 @@
 #include "ir/text/refused_statements.h"
 #include "ir/text/type_text.h"
 
+#include "ir/text/unnamed_tensors.h"
 namespace tokamak {
 
 namespace {
@@ -35,6 +37,18 @@ class FusionParser {
 
   std::unique_ptr<Fusion> parse() {
     fusionSection();
+    const size_t start = tokens_.position();
+    try {
+      parseSections();
+    } catch (const Error& error) {
+      if (!namesUnnumbered(error.what())) throw;
+      throw Error(error.code(), numbered(error.what(), start));
+    }
+    return std::move(fusion_);
+  }
+
+ private:
+  void parseSections() {
     bool has_sizes = false;
     bool has_schedule = false;
     for (;;) {
@@ -46,10 +60,8 @@ class FusionParser {
         break;
     }
     numberTensors();
-    return std::move(fusion_);
   }
 
- private:
   // --- fusion name(inputs) -> outputs { statements } ---
 
   void fusionSection() {
@@ -181,17 +193,14 @@ class FusionParser {
 
   static bool hasName(const TensorView& tensor) { return tensor.label() >= 0 || !tensor.name().empty(); }
 
-  // In a text that names tensors all others have numbers, too, in the order in which they are made: dumps of host programs
-  // and kernels use them.
-  void numberTensors() {
-    if (!has_names_) return;
-    std::unordered_set<int64_t> taken;
-    for (const TensorView* tensor : fusion_->allTensors()) taken.insert(tensor->label());
-    int64_t next = 0;
-    for (TensorView* tensor : fusion_->allTensors()) {
-      if (tensor->label() >= 0) continue;
-      while (!taken.insert(next).second) ++next;
-      tensor->setLabel(next);
+  NumberPlace numberPlace() const { return has_names_ ? NumberPlace::AroundWritten : NumberPlace::BehindWritten; }
+
+  // As numberTensors would do it if the rest of the text were read.
+  std::string numbered(std::string_view message, size_t start) {
+    std::unordered_set<int64_t> written;
+    tokens_.setPosition(start);
+    for (size_t ahead = 0; tokens_.peek(ahead).kind != TokenKind::End; ++ahead) {
+      if (const auto number = tensorNumber(tokens_.peek(ahead).text)) written.insert(*number);
     }
   }
 
@@ -213,6 +222,13 @@ class FusionParser {
     }
     expectBody();
   }
+    return withNumbers(message, numbersOf(*fusion_, numberPlace(), std::move(written)));
+  }
+
+  // Dumps of host programs and kernels, messages and --print use the numbers.
+  void numberTensors() {
+    if (!has_names_ && !options_.numbers_unnamed) return;
+    for (const auto& [tensor, number] : numbersOf(*fusion_, numberPlace())) tensor->setLabel(number);
 
   void expectBody() {
     if (!tokens_.at("{")) tokens_.failExpected("',' or '{'");

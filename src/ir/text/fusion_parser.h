@@ -22,6 +22,9 @@ struct ParseOptions {
   /// Extents that are numbers instead of symbols, by name, so that ops say whether they take them; those of 1 stay symbols, as a 1 in a text is a
   /// broadcast axis. Null: none.
   const std::map<std::string, int64_t>* extents = nullptr;
+  /// Whether tensors that the text leaves unnamed get their numbers when it is read, as the canonical print gives them. In a
+  /// text that names tensors all have numbers whatever this says.
+  bool numbers_unnamed = false;
 };
 
 /// Reads a whole text; `file` is its name in messages. Labels, extent names and default sizes are kept.
