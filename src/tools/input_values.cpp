@@ -246,6 +246,61 @@ InputValues makeInputs(const Fusion& program, const InputSources& sources, Devic
     if (const auto fill = inputFillOf(given->second)) {
       fills[tv] = *fill;
     } else {
+// Which file says how large an extent is.
+class SizeSources {
+ public:
+  /// Errors: Bind where two files say different sizes.
+  void take(const TensorView& tv, std::span<const int64_t> sizes, const std::string& option) {
+    const Axes axes = shapeOf(tv);
+    if (axes.size() != sizes.size()) return;
+    for (size_t i = 0; i < axes.size(); ++i) {
+      const Scalar* extent = axes[i]->visibleExtent();
+      if (!extent->isSymbol()) continue;
+      const auto [source, is_new] =
+          sources_.try_emplace(extent, Source{fmt::format("{}, axis {} of {}", option, i, toString(tv)), sizes[i]});
+      TK_REQUIRE(is_new || source->second.size == sizes[i], Bind,
+                 "{}: axis {} of its file has size {}, but {} is {} by {}", toString(tv), i, sizes[i],
+                 toString(*extent), source->second.size, source->second.text);
+    }
+  }
+  const std::string& of(const Scalar& extent) const { return sources_.at(&extent).text; }
+
+ private:
+  struct Source {
+    std::string text;
+    int64_t size = 0;
+  };
+  std::map<const Scalar*, Source> sources_;
+};
+
+void addSymbols(const Scalar& scalar, const ScalarBindings& bindings, std::vector<std::string>& names) {
+  const std::string name = toString(scalar);
+  const bool is_open = scalar.isSymbol() && !bindings.contains(&scalar);
+  if (is_open && std::ranges::find(names, name) == names.end()) names.push_back(name);
+  for (const Scalar* operand : scalar.operands()) addSymbols(*operand, bindings, names);
+}
+
+// All that are missing at once. Errors: Usage.
+void requireExtents(const Fusion& program, ScalarBindings bindings) {
+  std::vector<std::string> tensors;
+  std::vector<std::string> names;
+  for (const Val* input : program.inputs()) {
+    const TensorView* tv = asTensor(const_cast<Val*>(input));
+    if (tv == nullptr) {  // tensors behind it may have its value as an extent
+      bindings.emplace(static_cast<const Scalar*>(input), ScalarValue{int64_t{1}});
+      continue;
+    }
+    const size_t known = names.size();
+    for (const IterDomain* axis : shapeOf(*tv)) {
+      if (!evaluate(*axis->visibleExtent(), bindings)) addSymbols(*axis->visibleExtent(), bindings, names);
+    }
+    if (names.size() > known) tensors.push_back(toString(*tv));
+  }
+  TK_REQUIRE(names.empty(), Usage, "the {} {} of {} {} no value; give {} by --size {}=N",
+             names.size() == 1 ? "extent" : "extents", fmt::join(names, ", "), fmt::join(tensors, " and "),
+             names.size() == 1 ? "has" : "have", names.size() == 1 ? "it" : "them", fmt::join(names, "=N --size "));
+}
+
       const Tensor read = readGiven(*tv, given->second, device, stream);
       const auto describe = [&] { return fmt::format("in --input {}={}", given->first, given->second); };
       const ErrorNote note(describe);
@@ -258,11 +313,12 @@ InputValues makeInputs(const Fusion& program, const InputSources& sources, Devic
     const auto size = sources.sizes.find(symbol->name());
     if (size == sources.sizes.end()) continue;
     const auto [bound, is_new] = result.bindings.emplace(symbol, ScalarValue{size->second});
-    TK_REQUIRE(is_new || asInt(bound->second) == size->second, Usage, "--size {}={}: a file says it is {}",
-               symbol->name(), size->second, asInt(bound->second));
+    TK_REQUIRE(is_new || asInt(bound->second) == size->second, Usage, "--size {}={}: it is {} by {}", symbol->name(),
+               size->second, asInt(bound->second), size_sources.of(*symbol));
   }
   for (const auto& [symbol, size] : program.defaultSizes()) result.bindings.emplace(symbol, ScalarValue{size});
   const IndexedExtents indexed(program);
+  SizeSources size_sources;
   uint64_t number = 0;
   for (Val* input : program.inputs()) {
     const RandomBits random(sources.seed * 0x100000001b3ULL + ++number);
@@ -274,6 +330,7 @@ InputValues makeInputs(const Fusion& program, const InputSources& sources, Devic
       }
       result.values.emplace_back(
           files.contains(tv)
+      size_sources.take(*tv, read.sizes(), fmt::format("--input {}={}", given->first, given->second));
               ? files[tv]
               : filledTensor(*tv, fills[tv], result.bindings,
                              {random, rangeOf(*tv, indexed, result.bindings), sources.drawn_elements}, device, stream));
@@ -287,6 +344,7 @@ InputValues makeInputs(const Fusion& program, const InputSources& sources, Devic
     } else {
       RandomBits bits = random;
       result.values.emplace_back(convertValue(
+  requireExtents(program, result.bindings);
           isFloatingType(scalar->dtype()) ? bits.normal() : static_cast<double>(bits.next() % 8 + 1), scalar->dtype()));
     }
     result.bindings[scalar] = std::get<ScalarValue>(result.values.back());

@@ -61,7 +61,8 @@ ProgramFile readFile(const std::string& path, Unnamed unnamed) {
     file.fusion = parseFusion(file.text, path,
                               {.resolver = &definingResolver(),
                                .scheduler = &scheduleCommands(),
-                               .numbers_unnamed = unnamed == Unnamed::Numbered});
+                               .numbers_unnamed = unnamed == Unnamed::Numbered,
+                               .places = &file.places});
   }
   return file;
 }

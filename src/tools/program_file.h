@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "host/host_ir_container.h"
@@ -16,6 +17,7 @@ struct ProgramFile {
   std::string path;
   std::string text;
   std::unique_ptr<Fusion> fusion;
+  std::unordered_map<const Expr*, size_t> places;  ///< of the fusion's ops in the text
   std::unique_ptr<HostIrContainer> host_program;
 
   std::unique_ptr<kir::Kernel> kernel;

@@ -1,4 +1,4 @@
-// Size errors: which op of a program's text refuses the sizes that a run was given.
+// Size errors: which ops of a program's text refuse the sizes that a run was given.
 #pragma once
 
 #include <type_traits>
@@ -9,8 +9,9 @@
 
 namespace tokamak::tools {
 
-/// For an error of sizes that do not fit: the text is read again with these sizes as its extents, so that the op that cannot take them
-/// says so, with its place. Unchanged where no op of the text refuses them, or the error is another one.
+/// For an error of sizes that do not fit: which ops cannot take them, with their places and the extents as they are
+/// written. Where every op's rule holds, the text is read again with these sizes, and what it refuses is told.
+/// Unchanged where no op refuses them, or the error is another one.
 Error withSizes(const Error& error, const ProgramFile& file, const ScalarBindings& sizes);
 
 /// Runs `action`, whose errors go through withSizes.

@@ -362,6 +362,7 @@ class FusionParser {
       }
     }
     return *std::move(made);
+    if (options_.places != nullptr) notePlaces(*made, call.at->offset);
   }
 
   std::optional<std::vector<Val*>> tryMake(const WrittenCall& call, std::span<const WrittenResult> results) {
@@ -375,6 +376,17 @@ class FusionParser {
       if (options_.resolver == nullptr || (has_types && isExactCall(*op, call.arguments, types))) {
         return opResolver().call(*fusion_, name, call.arguments);
       }
+  // Ops of nested calls were made before, and keep their place.
+  void notePlaces(const std::vector<Val*>& results, size_t offset) {
+    std::vector<const Val*> open(results.begin(), results.end());
+    while (!open.empty()) {
+      const Expr* expr = open.back()->definition();
+      open.pop_back();
+      if (expr == nullptr || !options_.places->emplace(expr, offset).second) continue;
+      open.insert(open.end(), expr->inputs().begin(), expr->inputs().end());
+    }
+  }
+
     }
     if (options_.resolver != nullptr) {
       if (auto made = options_.resolver->call(*fusion_, name, call.arguments)) return made;

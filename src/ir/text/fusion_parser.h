@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "ir/fusion.h"
 #include "ir/text/call_resolver.h"
@@ -25,6 +26,8 @@ struct ParseOptions {
   /// Whether tensors that the text leaves unnamed get their numbers when it is read, as the canonical print gives them. In a
   /// text that names tensors all have numbers whatever this says.
   bool numbers_unnamed = false;
+  /// Filled with the offset in the text of the call or operator that each op of the program comes from. Null: not told.
+  std::unordered_map<const Expr*, size_t>* places = nullptr;
 };
 
 /// Reads a whole text; `file` is its name in messages. Labels, extent names and default sizes are kept.
