@@ -207,6 +207,30 @@ TEST(Extents, ThatAreGivenAsNumbersMakeOpsSayWhetherTheyTakeThem) {
   EXPECT_NO_THROW(parseFusion("fusion f(x: f32[n], z: f32[k]) -> x {} sizes { n = 4, k = 1 }", "t.fusion", options));
 }
 
+TEST(DivisionComments, AreRefusedBehindAnOperand) {
+  for (const char* statement :
+       {"a + x // 2", "x//2", "x // n", "x // -2.0", "(a + x) // 2", "x[0:2] // 2", "exp(x) // 2  // half", "x  // 2",
+        "x // (n + 1)", "x // max(a, 1)", "x // 2_f32", "(a + x // 2\n)", "exp(x // 2\n)", "exp(x + a // 2)\n)"}) {
+    const std::string text = fmt::format("fusion f(x: f32[n], a: f32[n]) -> y {{\n  y = {}\n}}", statement);
+    try {
+      parseDefined(text);
+      ADD_FAILURE() << text;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), testing::HasSubstr("reads like the divisor of a floor division")) << text;
+    }
+  }
+}
+
+TEST(DivisionComments, OtherCommentsAreComments) {
+  const std::string plain = canonical("fusion f(x: f32[n], a: f32[n]) -> y {\n  y = exp(x)\n}");
+  for (const char* comment :
+       {" // rows", " // 2 rows", " // 2.", "  // n", "  // x * a", "  // max(x, 1)", " // mean (of n)", " // (n, 4)",
+        " // [n]", " // x is kept", " //", " // n, m", "\n  // 2", "\n// x", " // = 2", " // step 2", " /// 2"}) {
+    EXPECT_EQ(canonical(fmt::format("fusion f(x: f32[n], a: f32[n]) -> y {{\n  y = exp(x){}\n}}", comment)), plain)
+        << comment;
+  }
+}
+
 TEST(ForeignNames, AreNoNamesOfOursAndSuggestCallsThatRead) {
   const std::string head =
       "fusion f(x: f32[4, 4], y: f32[4, 4], mask: bool[4, 4], q: f32[1, 1, 4, 4], k: f32[1, 1, 4, 4], v: f32[1, 1, 4, "

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "ir/text/division_comment.h"
+#include "ir/text/foreign_names.h"
 #include "ir/text/names.h"
 #include "ir/text/slice_parser.h"
 
@@ -35,6 +37,7 @@ ExpressionParser::Reading ExpressionParser::binary(int lowest_level) {
   for (;;) {
     const Token& token = tokens_.peek();
     const InfixOperator* row = token.kind == TokenKind::Punctuation ? findInfix(token.text) : nullptr;
+    if (row == nullptr) refuseDivisionComment(tokens_, scope_);
     if (row == nullptr || row->level < lowest_level) return left;
     tokens_.next();
     left = combined(token, *row, left, binary(row->level + 1));

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "ir/text/division_comment.h"
 #include "ir/text/argument_parser.h"
 #include "ir/text/extent_limits.h"
 #include "ir/text/foreign_names.h"
@@ -279,6 +280,7 @@ class FusionParser {
       const Token& after = tokens_.peek(ahead + 1);
       return after.kind != TokenKind::Punctuation || (!after.is("[") && findInfix(after.text) == nullptr);
     }
+    refuseDivisionComment(tokens_, scope_);
   }
 
   Val* expression() {
