@@ -174,7 +174,7 @@ int benchCommand(const BenchOptions& options) {
     sources.drawn_elements = int64_t{1} << 20;
     sources.sizes = readSizes(file.program(), options.sizes);
     sources.seed = options.seed;
-    for (const std::string& text : options.inputs) sources.given.insert(splitAssignment("--input", text));
+    sources.given = readAssignments("--input", options.inputs);
     // Extents that no input has by itself are given like scalar inputs.
     for (Scalar* symbol : file.fusion->allSymbols()) {
       const bool is_extent = std::ranges::any_of(tensorsOf(file.fusion->inputs()), [&](const TensorView* tensor) {
@@ -189,6 +189,7 @@ int benchCommand(const BenchOptions& options) {
         sources.given[symbol->name()] = std::to_string(known->second);
     }
     const InputValues inputs = makeInputs(*file.fusion, sources, *device, stream);
+    if (options.written.contains("--seed")) requireRandom(inputs, options.seed);
     if (!is_cuda) makeAnyKernel(*device, stream);
     const auto compile_start = SteadyClock::now();
     const KernelTarget target = is_cuda ? device->kernelTarget() : KernelTarget{};

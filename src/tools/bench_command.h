@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,9 @@ struct BenchOptions {
   int64_t repeat = 25;
   int64_t bytes = 0;  ///< that the program moves; 0: of its inputs and outputs
   int64_t streams = 4;
-  std::string json;   ///< a file to which a line is added
-  std::string label;  ///< of that line; empty: the program's name
+  std::string json;               ///< a file to which a line is added
+  std::string label;              ///< of that line; empty: the program's name
+  std::set<std::string> written;  ///< the options that are given, also with their defaults: "--seed"
 };
 
 /// Prints the medians. On a GPU the time is between two points of the stream, with a cold cache; on the processor that of the whole

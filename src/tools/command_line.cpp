@@ -33,7 +33,9 @@ void addInputs(CLI::App& app, Options& options) {
 }
 
 void addRunReport(CLI::App& run, RunOptions& options) {
-  run.add_option("--output", options.outputs, "an output into a .npy file: y=y.npy")->type_name("NAME=FILE");
+  run.add_option("--output", options.outputs,
+                 "an output into a .npy file, or by - to standard output; what is printed goes to standard error then")
+      ->type_name("NAME=FILE");
   run.add_option("--print", options.print, "print type, shape, values, min, max, mean and NaN count of a tensor")
       ->type_name("NAME");
   run.add_flag("--check", options.check, "compare with the float64 oracle; exits 1 on a mismatch");
@@ -146,14 +148,29 @@ CommandLine::CommandLine() {
   addInfo(app, info_options);
 }
 
+namespace {
+
+std::set<std::string> writtenOptions(const CLI::App& command) {
+  std::set<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->nonpositional() && option->count() > 0) names.insert("--" + option->get_lnames()[0]);
+  }
+  return names;
+}
+
+}  // namespace
+
 int CommandLine::run() {
+  run_options.written = writtenOptions(*app.get_subcommand("run"));
+  bench_options.written = writtenOptions(*app.get_subcommand("bench"));
+  info_options.written = writtenOptions(*app.get_subcommand("info"));
   if (app.got_subcommand("run")) return runCommand(run_options);
   if (app.got_subcommand("opt")) return optCommand(opt_options);
   if (app.got_subcommand("bench")) return benchCommand(bench_options);
   if (app.got_subcommand("compile")) return compileCommand(compile_options);
   if (app.got_subcommand("cache")) return cacheCommand(cache_options);
+  requireOneAnswer(info_options);
   if (!info_options.completion.empty()) return printCompletion(app, info_options.completion);
-  info_options.lists_ops = app.get_subcommand("info")->get_option("--ops")->count() > 0;
   return infoCommand(info_options);
 }
 

@@ -114,11 +114,18 @@ void printCudaDevices() {
 
 }  // namespace
 
+void requireOneAnswer(const InfoOptions& options) {
+  std::vector<std::string> asked = {options.written.begin(), options.written.end()};
+  std::erase(asked, "--markdown");
+  TK_REQUIRE(asked.size() < 2, Usage, "info: {} print one thing each; give one of them", fmt::join(asked, " and "));
+  const bool lists_ops = options.written.contains("--ops");
+  TK_REQUIRE(lists_ops || !options.markdown, Usage, "info: --markdown is a form of --ops; give that, too");
+  TK_REQUIRE(!options.markdown || options.ops.empty(), Usage,
+             "info: --ops {} --markdown: the page has all ops; leave out the name or --markdown", options.ops);
+}
+
 int infoCommand(const InfoOptions& options) {
-  TK_REQUIRE(!options.functions || options.device_code.empty(), Usage,
-             "info: --functions and --device-code {} print one thing each; give one of them", options.device_code);
-  TK_REQUIRE(options.lists_ops || !options.markdown, Usage, "info: --markdown is a form of --ops; give that, too");
-  if (options.lists_ops) {
+  if (options.written.contains("--ops")) {
     fmt::print("{}", options.markdown ? opsPage() : options.ops.empty() ? opList() : opText(options.ops));
     return 0;
   }

@@ -176,9 +176,29 @@ Tensor fittingTensor(const TensorView& tv, const Tensor& read, Device& device, c
   return toDevice(tensor, device, stream, tv.memoryKind());
 }
 
+// Whether an element can have this value. Those of floating types can have any, rounded.
+bool holds(DataType dtype, const ScalarValue& value) {
+  if (isFloatingType(dtype)) return true;
+  const double number = asDouble(value);
+  if (number != std::trunc(number)) return false;
+  if (dtype == DataType::Bool) return number == 0 || number == 1;
+  const double limit = dtype == DataType::I32 ? 0x1p31 : 0x1p63;
+  return std::holds_alternative<int64_t>(value) ? dtype == DataType::I64 || (number >= -limit && number < limit)
+                                                : number >= -limit && number < limit;
+}
+
+void requireHeld(const std::string& name, const std::string& text, DataType dtype, const ScalarValue& value) {
+  const std::string_view legal = dtype == DataType::Bool  ? "0 or 1"
+                                 : dtype == DataType::I32 ? "an integer of 32 bits"
+                                                          : "an integer of 64 bits";
+  TK_REQUIRE(holds(dtype, value), Usage, "--input {}={}: {} is of type {}; expected {}", name, text, name,
+             dataTypeName(dtype), legal);
+}
+
 ScalarValue readNumber(const std::string& name, const std::string& text, DataType dtype) {
   const auto number = numberIn(text);
   TK_REQUIRE(number.has_value(), Usage, "--input {}={}: a number is expected", name, text);
+  requireHeld(name, text, dtype, *number);
   return convertValue(*number, dtype);
 }
 
@@ -194,6 +214,10 @@ Tensor readGiven(const TensorView& tv, const std::string& from, Device& device, 
 }
 
 }  // namespace
+
+void requireRandom(const InputValues& inputs, uint64_t seed) {
+  TK_REQUIRE(inputs.is_drawn, Usage, "--seed {}: it has no effect, as no input is random; leave it out", seed);
+}
 
 std::vector<std::byte> denseBytes(const Tensor& tensor) {
   const int64_t bytes = sizeOf(tensor.dtype());
@@ -222,30 +246,6 @@ Tensor emptyInput(const TensorView& input, std::span<const int64_t> sizes, Memor
 
 namespace {
 
-std::vector<std::string> inputNames(const Fusion& program) {
-  std::vector<std::string> names;
-  for (const Val* input : program.inputs()) {
-    const TensorView* tensor = asTensor(const_cast<Val*>(input));
-    names.push_back(tensor != nullptr ? nameOf(*tensor) : static_cast<const Scalar*>(input)->name());
-  }
-  return names;
-}
-
-}  // namespace
-
-InputValues makeInputs(const Fusion& program, const InputSources& sources, Device& device,
-                       const std::shared_ptr<Stream>& stream) {
-  InputValues result;
-  std::map<std::string, std::string> unused = sources.given;
-  std::map<const TensorView*, Tensor> files;
-  std::map<const TensorView*, InputFill> fills;
-  // Files say their sizes; --size must agree, and what both leave open has its default.
-  for (TensorView* tv : tensorsOf(program.inputs())) {
-    const auto given = unused.find(nameOf(*tv));
-    if (given == unused.end()) continue;
-    if (const auto fill = inputFillOf(given->second)) {
-      fills[tv] = *fill;
-    } else {
 // Which file says how large an extent is.
 class SizeSources {
  public:
@@ -301,9 +301,36 @@ void requireExtents(const Fusion& program, ScalarBindings bindings) {
              names.size() == 1 ? "has" : "have", names.size() == 1 ? "it" : "them", fmt::join(names, "=N --size "));
 }
 
+std::vector<std::string> inputNames(const Fusion& program) {
+  std::vector<std::string> names;
+  for (const Val* input : program.inputs()) {
+    const TensorView* tensor = asTensor(const_cast<Val*>(input));
+    names.push_back(tensor != nullptr ? nameOf(*tensor) : static_cast<const Scalar*>(input)->name());
+  }
+  return names;
+}
+
+}  // namespace
+
+InputValues makeInputs(const Fusion& program, const InputSources& sources, Device& device,
+                       const std::shared_ptr<Stream>& stream) {
+  InputValues result;
+  std::map<std::string, std::string> unused = sources.given;
+  std::map<const TensorView*, Tensor> files;
+  std::map<const TensorView*, InputFill> fills;
+  SizeSources size_sources;
+  // Files say their sizes; --size must agree, and what both leave open has its default.
+  for (TensorView* tv : tensorsOf(program.inputs())) {
+    const auto given = unused.find(nameOf(*tv));
+    if (given == unused.end()) continue;
+    if (const auto fill = inputFillOf(given->second)) {
+      if (fill->kind == InputFill::Kind::Same) requireHeld(given->first, given->second, tv->dtype(), fill->value);
+      fills[tv] = *fill;
+    } else {
       const Tensor read = readGiven(*tv, given->second, device, stream);
       const auto describe = [&] { return fmt::format("in --input {}={}", given->first, given->second); };
       const ErrorNote note(describe);
+      size_sources.take(*tv, read.sizes(), fmt::format("--input {}={}", given->first, given->second));
       bindShape(*tv, read.sizes(), result.bindings);
       files[tv] = fittingTensor(*tv, read, device, stream);
     }
@@ -317,20 +344,15 @@ void requireExtents(const Fusion& program, ScalarBindings bindings) {
                size->second, asInt(bound->second), size_sources.of(*symbol));
   }
   for (const auto& [symbol, size] : program.defaultSizes()) result.bindings.emplace(symbol, ScalarValue{size});
+  requireExtents(program, result.bindings);
   const IndexedExtents indexed(program);
-  SizeSources size_sources;
   uint64_t number = 0;
   for (Val* input : program.inputs()) {
     const RandomBits random(sources.seed * 0x100000001b3ULL + ++number);
     if (TensorView* tv = asTensor(input)) {
-      for (const IterDomain* axis : shapeOf(*tv)) {
-        TK_REQUIRE(evaluate(*axis->visibleExtent(), result.bindings).has_value(), Usage,
-                   "the extent {} of {} has no value; give it by --size {}=N", toString(*axis->visibleExtent()),
-                   toString(*tv), toString(*axis->visibleExtent()));
-      }
+      result.is_drawn = result.is_drawn || (!files.contains(tv) && fills[tv].kind != InputFill::Kind::Same);
       result.values.emplace_back(
           files.contains(tv)
-      size_sources.take(*tv, read.sizes(), fmt::format("--input {}={}", given->first, given->second));
               ? files[tv]
               : filledTensor(*tv, fills[tv], result.bindings,
                              {random, rangeOf(*tv, indexed, result.bindings), sources.drawn_elements}, device, stream));
@@ -342,9 +364,9 @@ void requireExtents(const Fusion& program, ScalarBindings bindings) {
       result.values.emplace_back(readNumber(given->first, given->second, scalar->dtype()));
       unused.erase(given);
     } else {
+      result.is_drawn = true;
       RandomBits bits = random;
       result.values.emplace_back(convertValue(
-  requireExtents(program, result.bindings);
           isFloatingType(scalar->dtype()) ? bits.normal() : static_cast<double>(bits.next() % 8 + 1), scalar->dtype()));
     }
     result.bindings[scalar] = std::get<ScalarValue>(result.values.back());

@@ -23,6 +23,7 @@ struct InputSources {
 struct InputValues {
   std::vector<std::variant<Tensor, ScalarValue>> values;
   ScalarBindings bindings;  ///< of the extents
+  bool is_drawn = false;    ///< whether any of them is random
 };
 
 /// Tensors are laid out as the program requires. Random elements are normal for floating types (never zero by chance), small
@@ -30,6 +31,9 @@ struct InputValues {
 /// Errors: Usage for a name that is no input or an extent without a value; Io; Bind when a file does not fit its input.
 InputValues makeInputs(const Fusion& program, const InputSources& sources, Device& device,
                        const std::shared_ptr<Stream>& stream);
+
+/// For a seed that is given. Errors: Usage where no input is random.
+void requireRandom(const InputValues& inputs, uint64_t seed);
 
 /// Memory of this kind for an input of these sizes, laid out as the program requires; nothing is written to it.
 /// Errors: OutOfMemory.

@@ -77,11 +77,17 @@ ProgramFile readProgram(const std::string& path) {
 
 ProgramFile readProgramOrKernel(const std::string& path) { return readFile(path, Unnamed::LeftToPrint); }
 
-std::pair<std::string, std::string> splitAssignment(const std::string& option, const std::string& text) {
-  const size_t equals = text.find('=');
-  TK_REQUIRE(equals != std::string::npos && equals > 0 && equals + 1 < text.size(), Usage,
-             "{} {}: NAME=VALUE is expected", option, text);
-  return {text.substr(0, equals), text.substr(equals + 1)};
+std::map<std::string, std::string> readAssignments(const std::string& option, const std::vector<std::string>& texts) {
+  std::map<std::string, std::string> values;
+  for (const std::string& text : texts) {
+    const size_t equals = text.find('=');
+    TK_REQUIRE(equals != std::string::npos && equals > 0 && equals + 1 < text.size(), Usage,
+               "{} {}: NAME=VALUE is expected", option, text);
+    const auto [given, is_new] = values.emplace(text.substr(0, equals), text.substr(equals + 1));
+    TK_REQUIRE(is_new, Usage, "{} {}: {} {}={} is given as well; give one of them", option, text, option, given->first,
+               given->second);
+  }
+  return values;
 }
 
 std::map<std::string, int64_t> readSizes(const Fusion& program, const std::vector<std::string>& texts) {
@@ -90,8 +96,8 @@ std::map<std::string, int64_t> readSizes(const Fusion& program, const std::vecto
     if (!symbol->name().empty()) names.insert(symbol->name());
   }
   std::map<std::string, int64_t> sizes;
-  for (const std::string& text : texts) {
-    const auto [name, number] = splitAssignment("--size", text);
+  for (const auto& [name, number] : readAssignments("--size", texts)) {
+    const std::string text = fmt::format("{}={}", name, number);
     int64_t value = 0;
     const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
     TK_REQUIRE(error == std::errc() && end == number.data() + number.size(), Usage,

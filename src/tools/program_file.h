@@ -34,7 +34,8 @@ ProgramFile readProgram(const std::string& path);
 /// Errors: Usage for a text of another form, a name the program does not have, or a negative number.
 std::map<std::string, int64_t> readSizes(const Fusion& program, const std::vector<std::string>& texts);
 
-/// What stands before and after the '=' of "T0=x.npy". Errors: Usage, naming `option`.
-std::pair<std::string, std::string> splitAssignment(const std::string& option, const std::string& text);
+/// What stands before and after the '=' of each text, as of "T0=x.npy". Errors: Usage, naming `option`, for a text of
+/// another form and a name that is given twice.
+std::map<std::string, std::string> readAssignments(const std::string& option, const std::vector<std::string>& texts);
 
 }  // namespace tokamak::tools

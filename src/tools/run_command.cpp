@@ -11,12 +11,14 @@
 #include "base/dump_options.h"
 #include "base/error.h"
 #include "base/output_file.h"
+#include "base/say.h"
 #include "base/trace.h"
 #include "device/tensor_copies.h"
 #include "host/host_ir_evaluator.h"
 #include "host/lower_fusion.h"
 #include "host/text/host_printer.h"
 #include "ir/clone.h"
+#include "ir/ops/host/for_loop.h"
 #include "ir/ops/host/post_on_stream.h"
 #include "ir/text/fusion_printer.h"
 #include "oracle/reference.h"
@@ -28,6 +30,7 @@
 #include "tools/input_values.h"
 #include "tools/kernels_option.h"
 #include "tools/lowering_options.h"
+#include "tools/output_places.h"
 #include "tools/printed_tensors.h"
 #include "tools/program_file.h"
 #include "tools/run_report.h"
@@ -80,9 +83,7 @@ class KernelPrinter final : public KernelObserver {
     if (dump_->wants("kernel_ir", name_)) fmt::print("{}", kernel);
     if (dump_->wants("source", name_)) fmt::print("{}", source);
   }
-  void onNoCompiler(const std::string& reason) override {
-    fmt::print(stderr, "tokamak: {}\n", sentenceOnNoCompiler(reason));
-  }
+  void onNoCompiler(const std::string& reason) override { say(sentenceOnNoCompiler(reason)); }
   bool wantsPasses() const override { return dump_->wants("kernel_passes", name_); }
   void onKernelPass(std::string_view pass, const std::string& kernel) override {
     fmt::print("// after {}\n{}", pass, kernel);
@@ -180,12 +181,11 @@ std::vector<std::string> outputNames(const Fusion& program) {
   return names;
 }
 
-void reportOutputs(const std::vector<std::string>& names, const std::vector<Tensor>& outputs,
-                   const std::map<std::string, std::string>& files, RunReport& report) {
+void reportOutputs(const std::vector<std::string>& names, const std::vector<Tensor>& outputs, OutputPlaces& places,
+                   RunReport& report) {
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const std::string& label = names[i];
-    report.output(label, outputs[i]);
-    if (const auto path = files.find(label); path != files.end()) writeNpy(path->second, outputs[i]);
+    report.output(names[i], outputs[i]);
+    places.put(names[i], outputs[i]);
   }
 }
 
@@ -242,6 +242,18 @@ ReportForm reportForm(const RunOptions& options) {
   return options.quiet ? ReportForm::Quiet : ReportForm::Text;
 }
 
+// Of a program that is compiled. Host programs that were written by hand may use streams without a loop.
+void requireLoops(const RunOptions& options, const ProgramFile& file, const HostIrContainer& program) {
+  bool has_loop = file.fusion == nullptr;
+  forEachStatement(program.topLevel(), [&](const Expr& expr) { has_loop = has_loop || expr.is<ForLoop>(); });
+  for (const char* option : {"--streams", "--stream-sync", "--most-iterations"}) {
+    TK_REQUIRE(has_loop || !options.written.contains(option), Usage,
+               "{}: it has no effect, as the program has no stream loop; leave it out, or mark an axis by "
+               "parallelize(T1, axis=0, type=Stream)",
+               option);
+  }
+}
+
 int runProgram(ProgramFile& file, const RunOptions& options, const DumpOptions& dump) {
   requireCheckable(options, file);
   requireEffect(options, file);
@@ -251,9 +263,8 @@ int runProgram(ProgramFile& file, const RunOptions& options, const DumpOptions& 
   InputSources sources;
   sources.sizes = readSizes(file.program(), options.sizes);
   sources.seed = options.seed;
-  for (const std::string& text : options.inputs) sources.given.insert(splitAssignment("--input", text));
-  std::map<std::string, std::string> output_files;
-  for (const std::string& text : options.outputs) output_files.insert(splitAssignment("--output", text));
+  sources.given = readAssignments("--input", options.inputs);
+  OutputPlaces places(options.outputs);
 
   Timeline timeline;
   KernelPrinter kernels(dump, file.program().name(), options.explain ? Explain::Yes : Explain::No);
@@ -266,13 +277,11 @@ int runProgram(ProgramFile& file, const RunOptions& options, const DumpOptions& 
   const double lowering_ms = millisecondsSince(lowering_start);
   const std::shared_ptr<Stream> stream = device.createStream();
   const std::vector<std::string> output_names = outputNames(file.fusion != nullptr ? *file.fusion : *program);
-  for (const auto& [name, path] : output_files) {
-    TK_REQUIRE(std::ranges::find(output_names, name) != output_names.end(), Usage,
-               "--output {}={}: the program has no such output", name, path);
-    OutputFile::requireWritable("--output " + name, path);  // before the program runs
-  }
+  requireLoops(options, file, *program);
+  places.require(output_names);
   if (!options.trace.empty()) OutputFile::requireWritable("--trace", options.trace);
   const InputValues inputs = makeInputs(file.fusion != nullptr ? *file.fusion : *program, sources, device, stream);
+  if (options.written.contains("--seed")) requireRandom(inputs, options.seed);
   std::vector<std::pair<Val*, RunValue>> values;
   for (size_t i = 0; i < program->inputs().size(); ++i) values.emplace_back(program->inputs()[i], inputs.values[i]);
   const std::string name = program->name();
@@ -307,7 +316,7 @@ int runProgram(ProgramFile& file, const RunOptions& options, const DumpOptions& 
     (i == 0 ? times.first : times.later.emplace_back()) = millisecondsSince(start);
   }
   for (Tensor& output : outputs) output = toHost(output, stream);
-  reportOutputs(output_names, outputs, output_files, report);
+  reportOutputs(output_names, outputs, places, report);
   printed.report(printed_inputs, output_names, outputs, report);
   if (options.explain) explainViews(plan);
   report.plan(plan.summary(), std::move(times));
@@ -334,6 +343,8 @@ int runCommand(const RunOptions& options) {
   TK_REQUIRE(options.repeat >= 1, Usage, "--repeat {}: it must be at least 1", options.repeat);
   TK_REQUIRE(!options.json || (options.dump.empty() && !options.explain), Usage,
              "--json: standard output is one JSON object, and --dump and --explain print texts there; leave them out");
+  TK_REQUIRE(!options.json || !options.quiet, Usage,
+             "--quiet: it has no effect with --json, which prints one object; leave one of them out");
   const DumpOptions dump = dumpOptions(options);
   ProgramFile file = readProgram(options.file);
   try {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ struct RunOptions {
   std::vector<std::string> print;  ///< names of tensors
   bool json = false;
   bool quiet = false;
+  std::set<std::string> written;  ///< the options that are given, also with their defaults: "--seed"
 };
 
 /// The exit code: 0, or 1 on a mismatch. Errors are raised.

@@ -1,0 +1,42 @@
+#include "tools/output_places.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/output_file.h"
+#include "runtime/npy.h"
+#include "tools/program_file.h"
+
+namespace tokamak::tools {
+
+OutputPlaces::OutputPlaces(const std::vector<std::string>& texts) : files_(readAssignments("--output", texts)) {
+  std::string first;
+  for (const auto& [name, file] : files_) {
+    if (file != "-") continue;
+    TK_REQUIRE(first.empty(), Usage,
+               "--output {}=-: --output {}=- goes to standard output as well; give one of them a file", name, first);
+    first = name;
+  }
+  if (!first.empty()) standard_output_.emplace(fmt::format("--output {}=-", first));
+}
+
+void OutputPlaces::require(const std::vector<std::string>& outputs) const {
+  for (const auto& [name, file] : files_) {
+    TK_REQUIRE(std::ranges::find(outputs, name) != outputs.end(), Usage,
+               "--output {}={}: the program has no such output", name, file);
+    if (file != "-") OutputFile::requireWritable("--output " + name, file);
+  }
+}
+
+void OutputPlaces::put(const std::string& name, const Tensor& tensor) {
+  const auto file = files_.find(name);
+  if (file == files_.end()) return;
+  if (file->second == "-")
+    standard_output_->write(tensor);
+  else
+    writeNpy(file->second, tensor);
+}
+
+}  // namespace tokamak::tools

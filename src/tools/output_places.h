@@ -1,0 +1,28 @@
+// OutputPlaces: where --output puts the outputs of a run.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/array_output.h"
+
+namespace tokamak::tools {
+
+class OutputPlaces {
+ public:
+  /// Of texts such as "y=y.npy" and "y=-". Errors: Usage, also for two arrays on standard output.
+  explicit OutputPlaces(const std::vector<std::string>& texts);
+
+  /// For before the program runs. Errors: Usage for what is no output; Io for what cannot be written.
+  void require(const std::vector<std::string>& outputs) const;
+  /// Writes the output of this name if it has a place. Errors: Io.
+  void put(const std::string& name, const Tensor& tensor);
+
+ private:
+  std::map<std::string, std::string> files_;
+  std::optional<ArrayOutput> standard_output_;
+};
+
+}  // namespace tokamak::tools
