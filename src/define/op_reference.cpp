@@ -79,7 +79,7 @@ constexpr OpReference kStructured[] = {
     {"min", "the smallest element along axes, all by default; NaN if one is", "x: f32[4, 8]", "y = min(x, axis=1)"},
     {"normal", "normally distributed numbers of a floating type (f32 by default)", "seed: i64, offset: i64",
      "y = normal([4, 8], mean=1.0, std=0.5, seed=seed, offset=offset, dtype=f16)"},
-    {"ones", "a tensor of ones", "x: f32[4, 8]", "y = add(x, ones([4, 8]))"},
+    {"ones", "a tensor of ones", "n: i64", "y = ones([n, 8])"},
     {"pad", "puts a value around: two widths for each axis from the last one on, before and behind it", "x: f32[4, 8]",
      "y = pad(x, widths=[1, 2, 0, 0], value=0.5)"},
     {"permute", "axis i of the result is axis order[i] of the input", "x: f32[4, 8, 2]",
@@ -124,7 +124,7 @@ constexpr OpReference kStructured[] = {
     {"var_mean", "the variance and the mean", "x: f32[4, 8]", "variance, average = var_mean(x, axis=1)"},
     {"welford", "the mean, the sum of squared differences to it, and the count", "x: f32[4, 8]",
      "average, squares, count = welford(x, axis=1)"},
-    {"zeros", "a tensor of zeros", "x: f32[4, 8]", "y = add(x, zeros([4, 8]))"},
+    {"zeros", "a tensor of zeros", "n: i64", "y = zeros([n, 8])"},
 };
 
 const OpReference* findIn(std::span<const OpReference> rows, std::string_view name) {

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "define/op_reference.h"
+#include "ir/functions.h"
 #include "ir/text/foreign_names.h"
 #include "ir/text/fusion_parser.h"
 #include "ir/text/infix.h"
@@ -56,35 +57,20 @@ std::string resultTypes(const Fusion& fusion) {
   return fmt::format("{}", fmt::join(types, ", "));
 }
 
-std::unique_ptr<Fusion> parseExample(const OpReference& reference, const std::string& inputs) {
-  return parseFusion(exampleProgram(reference, inputs), "example", {.resolver = &definingResolver()});
-}
-
-// What the example's results are when the inputs of the first one's type have another; nothing when it is refused.
-std::optional<std::string> typesFor(const OpReference& reference, std::string_view first, DataType type) {
-  std::string inputs = exampleInputs(reference);
-  const std::string wanted = fmt::format(": {}[", dataTypeName(type));
-  const std::string written = fmt::format(": {}[", first);
-  for (size_t at = inputs.find(written); at != std::string::npos; at = inputs.find(written, at + wanted.size()))
-    inputs.replace(at, written.size(), wanted);
+// What a program's results are; nothing when it is refused.
+std::optional<std::string> resultsOf(const std::string& program) {
   try {
-    return resultTypes(*parseExample(reference, inputs));
+    return resultTypes(*parseFusion(program, "example", {.resolver = &definingResolver()}));
   } catch (const Error&) {
     return std::nullopt;
   }
 }
 
-// "f16, bf16 -> f32; bool refused": types of the same result stand together.
-std::string typesOf(const OpReference& reference) {
-  const std::string inputs = exampleInputs(reference);
-  const size_t bracket = inputs.find('[');
-  if (bracket == std::string::npos) return "-> " + resultTypes(*parseExample(reference, inputs));
-  const size_t colon = inputs.rfind(": ", bracket) + 2;
-  const std::string first = inputs.substr(colon, bracket - colon);
+// "f16, bf16 -> f32; bool refused" of the results that each type has: types of the same result stand together.
+std::string grouped(const std::vector<std::pair<DataType, std::optional<std::string>>>& results) {
   std::vector<std::pair<std::string, std::vector<std::string_view>>> groups;
-  for (const DataType type : kAllDataTypes) {
-    const auto types = typesFor(reference, first, type);
-    const std::string result = types ? "-> " + *types : "refused";
+  for (const auto& [type, of_type] : results) {
+    const std::string result = of_type ? "-> " + *of_type : "refused";
     auto group = std::ranges::find(groups, result, &std::pair<std::string, std::vector<std::string_view>>::first);
     if (group == groups.end()) group = groups.insert(groups.end(), {result, {}});
     group->second.push_back(dataTypeName(type));
@@ -92,6 +78,61 @@ std::string typesOf(const OpReference& reference) {
   std::vector<std::string> texts;
   for (const auto& [result, types] : groups) texts.push_back(fmt::format("{} {}", fmt::join(types, ", "), result));
   return fmt::format("{}", fmt::join(texts, "; "));
+}
+
+// The type of the example's operands that decides the result's: of the first tensor, but of a choice's second.
+std::string_view decidingType(const OpReference& reference, std::string_view inputs) {
+  const auto function = functionFromName(reference.name);
+  const bool chooses = function && functionInfo(*function).rule == TypeRule::Choose;
+  size_t bracket = inputs.find('[');
+  if (chooses) bracket = inputs.find('[', bracket + 1);
+  if (bracket == std::string_view::npos) return {};
+  const size_t colon = inputs.rfind(": ", bracket) + 2;
+  return inputs.substr(colon, bracket - colon);
+}
+
+// The example with another type in the place of that of some operands.
+std::string exampleOf(const OpReference& reference, std::string_view first, DataType type) {
+  std::string inputs = exampleInputs(reference);
+  const std::string wanted = fmt::format(": {}[", dataTypeName(type));
+  const std::string written = fmt::format(": {}[", first);
+  for (size_t at = inputs.find(written); at != std::string::npos; at = inputs.find(written, at + wanted.size()))
+    inputs.replace(at, written.size(), wanted);
+  return exampleProgram(reference, inputs);
+}
+
+// The example with this dtype=.
+std::string exampleOfDtype(const OpReference& reference, DataType type) {
+  std::string program = exampleProgram(reference, exampleInputs(reference));
+  const size_t written = program.find("dtype=");
+  const size_t close = program.rfind(')');
+  if (written == std::string::npos) return program.insert(close, fmt::format(", dtype={}", dataTypeName(type)));
+  return program.replace(written, close - written, fmt::format("dtype={}", dataTypeName(type)));
+}
+
+// Whether the result has the type that dtype= says, by default one of its own.
+bool followsDtype(const OpReference& reference) {
+  const Callable* callable = findCallable(reference.name);
+  return std::ranges::any_of(callable->parameters, [](const Parameter& parameter) {
+    return parameter.name == "dtype" && std::holds_alternative<DataType>(parameter.fallback);
+  });
+}
+
+std::string typesOf(const OpReference& reference) {
+  const std::string inputs = exampleInputs(reference);
+  std::vector<std::pair<DataType, std::optional<std::string>>> results;
+  if (followsDtype(reference)) {
+    for (const DataType type : kAllDataTypes) {
+      auto result = resultsOf(exampleOfDtype(reference, type));
+      if (result == dataTypeName(type)) result = "that type";
+      results.emplace_back(type, std::move(result));
+    }
+    return fmt::format("{}dtype={}", inputs.find('[') == std::string::npos ? "" : "any operand; ", grouped(results));
+  }
+  const std::string_view first = decidingType(reference, inputs);
+  if (first.empty()) return "-> " + resultsOf(exampleProgram(reference, inputs)).value_or("refused");
+  for (const DataType type : kAllDataTypes) results.emplace_back(type, resultsOf(exampleOf(reference, first, type)));
+  return grouped(results);
 }
 
 const OpReference& referenceOf(const Callable& callable) {
