@@ -112,6 +112,16 @@ void applyPasses(ProgramFile& file, const OptOptions& options) {
 
 }  // namespace
 
+std::vector<std::string> passNames() {
+  std::vector<std::string> names;
+  for (const FusionPass& pass : fusionPasses()) names.emplace_back(pass.name);
+  names.emplace_back(kLowering);
+  names.emplace_back(kLoweringUnits);
+  for (const HostPass& pass : hostPasses()) names.emplace_back(pass.name);
+  for (const KernelPass& pass : kernelPasses()) names.emplace_back(pass.name);
+  return names;
+}
+
 int optCommand(const OptOptions& options) {
   if (options.list_passes) {
     listPasses();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace tokamak::tools {
 
@@ -14,5 +15,8 @@ struct OptOptions {
 };
 
 int optCommand(const OptOptions& options);
+
+/// The passes that --passes takes, in the order in which --list-passes tells them.
+std::vector<std::string> passNames();
 
 }  // namespace tokamak::tools
