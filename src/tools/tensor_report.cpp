@@ -54,7 +54,7 @@ class DenseElements {
 std::string textOf(const ScalarValue& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
   if (const auto* integer = std::get_if<int64_t>(&value)) return fmt::format("{}", *integer);
-  return fmt::format("{:.6g}", std::get<double>(value));
+  return numberText(std::get<double>(value));
 }
 
 // Nested lists of a tensor's elements: visits the positions along each axis, with a gap where some are left out.
@@ -107,7 +107,7 @@ nlohmann::json jsonOf(const ScalarValue& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return *flag;
   if (const auto* integer = std::get_if<int64_t>(&value)) return *integer;
   const double number = std::get<double>(value);
-  return std::isfinite(number) ? nlohmann::json(number) : nlohmann::json(fmt::format("{}", number));
+  return std::isfinite(number) ? nlohmann::json(number) : nlohmann::json(numberText(number));
 }
 
 nlohmann::json rowsOf(const DenseElements& elements, std::span<const int64_t> sizes, int64_t& next) {
@@ -138,6 +138,8 @@ TensorStatistics statisticsOf(const Tensor& tensor) {
   if (numbers > 0) result.mean = sum / static_cast<double>(numbers);
   return result;
 }
+
+std::string numberText(double number) { return std::isnan(number) ? "nan" : fmt::format("{:.6g}", number); }
 
 std::string valuesText(const Tensor& tensor) { return RowWriter(tensor).text(); }
 

@@ -22,6 +22,9 @@ struct TensorStatistics {
 /// Of a tensor that host code can read, whose data is ready.
 TensorStatistics statisticsOf(const Tensor& tensor);
 
+/// With six digits; any NaN is "nan", whatever its sign.
+std::string numberText(double number);
+
 /// Rows in brackets as NumPy prints them; of more than 1,000 elements the first and the last three along each axis.
 std::string valuesText(const Tensor& tensor);
 
