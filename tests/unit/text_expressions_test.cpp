@@ -237,7 +237,7 @@ TEST(ForeignNames, AreNoNamesOfOursAndSuggestCallsThatRead) {
       "4], "
       "weight: f32[4], bias: f32[4], value: f32, index: i64[4, 4], logits: f32[4, 9], target: i64[4], low: f32, high: "
       "f32, "
-      "length: i64, start: i64, step: i64, n: i64, classes: i64) -> r { r = ";
+      "length: i64, start: i64, step: i64, n: i64, classes: i64, seed: i64, offset: i64) -> r { r = ";
   for (const std::string_view name : foreignNames()) {
     EXPECT_EQ(findCallable(name), nullptr) << name;
     const std::string hint = suggestionForCall(name, {});
