@@ -249,9 +249,48 @@ const WrongText kWrongTexts[] = {
      "          ^"},
     {"a method",
      "fusion f(x: f32[4]) -> y {\n  y = x.sum()\n}\n",
-     "[parse] t.fusion:2:8: there are no methods and no modules; expected a call such as exp(x) or sum(x, axis=0)\n"
+     "[parse] t.fusion:2:8: there are no methods and no modules; expected a call such as exp(x) or sum(x, axis=0); did "
+     "you mean 'sum(x)'?\n"
      "  y = x.sum()\n"
      "       ^"},
+    {"a method of another library behind parentheses",
+     "fusion f(x: f32[4]) -> y {\n  y = (x + 1).astype(f16)\n}\n",
+     "[parse] t.fusion:2:14: there are no methods and no modules; expected a call such as exp(x) or sum(x, axis=0); did "
+     "you mean 'cast(x, dtype=f32)'?\n"
+     "  y = (x + 1).astype(f16)\n"
+     "             ^"},
+    {"a module",
+     "fusion f(x: f32[4]) -> y {\n  y = torch.exp(x)\n}\n",
+     "[parse] t.fusion:2:12: there are no methods and no modules; expected a call such as exp(x) or sum(x, axis=0); did "
+     "you mean 'exp(x)'?\n"
+     "  y = torch.exp(x)\n"
+     "           ^"},
+    {"a function that nothing does here",
+     "fusion f(x: f32[4]) -> y {\n  y = sort(x)\n}\n",
+     "[parse] t.fusion:2:7: unknown function 'sort'; expected an op or a function; nothing here does what 'sort' does\n"
+     "  y = sort(x)\n"
+     "      ^"},
+    {"a floor division",
+     "fusion f(x: f32[4], a: f32[4]) -> y {\n  y = a + x // 2\n}\n",
+     "[parse] t.fusion:2:13: '//' begins a comment, and this one reads like the divisor of a floor division; expected "
+     "floor(x / y), of integers div(x, y), which rounds towards zero, or a comment that starts with a word\n"
+     "  y = a + x // 2\n"
+     "            ^"},
+    {"an error in an input and one in a statement that does not read it",
+     "fusion f(x: f33[n], y: f32[n]) -> z {\n  a = x + 1\n  z: f32[n] = clip(y)\n}\n",
+     "[parse] t.fusion:1:13: unknown type 'f33'; expected f64, f32, f16, bf16, i64, i32 or bool; did you mean 'f32'?\n"
+     "fusion f(x: f33[n], y: f32[n]) -> z {\n"
+     "            ^\n"
+     "t.fusion:3:15: unknown function 'clip'; expected an op or a function; did you mean 'clamp(x, low, high)'?\n"
+     "  z: f32[n] = clip(y)\n"
+     "              ^\n"
+     "2 errors"},
+    {"a tensor that no statement names",
+     "fusion f(T0: f32[4], T7: f32[4]) -> T9 {\n  T9 = max(T0 * 2, axes=[3]) + T7\n}\n",
+     "[definition] reduction: axis 3 is out of bounds for tensor T10: f32[4] with 1 dimensions\n"
+     "  at t.fusion:2:8\n"
+     "      T9 = max(T0 * 2, axes=[3]) + T7\n"
+     "           ^"},
     {"a type of another library",
      "fusion f(x: float32[4]) -> x {}",
      "[parse] t.fusion:1:13: unknown type 'float32'; expected f64, f32, f16, bf16, i64, i32 or bool; did you mean 'f32'?\n"

@@ -2,23 +2,23 @@
 
 #include <algorithm>
 #include <optional>
-#include <type_traits>
-#include <utility>
 #include <unordered_set>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "ir/text/division_comment.h"
 #include "ir/text/argument_parser.h"
+#include "ir/text/division_comment.h"
 #include "ir/text/extent_limits.h"
 #include "ir/text/foreign_names.h"
 #include "ir/text/names.h"
 #include "ir/text/op_arguments.h"
 #include "ir/text/refused_statements.h"
+#include "ir/text/schedule_section.h"
 #include "ir/text/type_text.h"
-
 #include "ir/text/unnamed_tensors.h"
+
 namespace tokamak {
 
 namespace {
@@ -37,7 +37,6 @@ class FusionParser {
         arguments_(tokens, *fusion_, scope_, [this](const WrittenCall& call) { return make(call, {}); }) {}
 
   std::unique_ptr<Fusion> parse() {
-    fusionSection();
     const size_t start = tokens_.position();
     try {
       parseSections();
@@ -50,13 +49,14 @@ class FusionParser {
 
  private:
   void parseSections() {
+    fusionSection();
     bool has_sizes = false;
     bool has_schedule = false;
     for (;;) {
       if (!has_sizes && tokens_.at("sizes"))
         has_sizes = true, sizesSection();
       else if (!has_schedule && tokens_.at("schedule"))
-        has_schedule = true, scheduleSection();
+        has_schedule = true, schedule();
       else
         break;
     }
@@ -72,12 +72,12 @@ class FusionParser {
     fusion_->setName(name.kind == TokenKind::String ? name.string : std::string(name.text));
     tokens_.next();
     tokens_.expect("(");
-    while (!tokens_.at(")")) {
-      if (!fusion_->inputs().empty()) {
+    for (bool is_first = true; !tokens_.at(")"); is_first = false) {
+      if (!is_first) {
         if (!tokens_.at(",")) tokens_.failExpected("',' or ')'");
         tokens_.next();
       }
-      input();
+      inputOrErrors();
     }
     tokens_.next();
     tokens_.expect("->");
@@ -113,6 +113,25 @@ class FusionParser {
     for (const std::string& name : *names) {
       // A second definition leaves the first one as it is.
       if (scope_.findTensor(name) == nullptr) scope_.refused.insert(name);
+    }
+  }
+
+  // Reads an input. One that is refused is skipped; the extents in its type are known to what stands behind it.
+  void inputOrErrors() {
+    const size_t start = tokens_.position();
+    try {
+      return input();
+    } catch (const Error&) {
+      errors_.addCurrent();
+    }
+    tokens_.setPosition(start);
+    const auto names = skipInput(tokens_);
+    if (!names) errors_.raise();
+    const std::string& own = names->front();
+    if (scope_.findTensor(own) == nullptr) scope_.refused.insert(own);
+    for (const std::string& name : *names) {
+      const bool is_extent = name != own && canNameSymbol(name) && scope_.findTensor(name) == nullptr;
+      if (is_extent && scope_.findSymbol(name) == nullptr) scope_.symbols[name] = newExtent(name, DataType::I64);
     }
   }
 
@@ -203,6 +222,13 @@ class FusionParser {
     for (size_t ahead = 0; tokens_.peek(ahead).kind != TokenKind::End; ++ahead) {
       if (const auto number = tensorNumber(tokens_.peek(ahead).text)) written.insert(*number);
     }
+    return withNumbers(message, numbersOf(*fusion_, numberPlace(), std::move(written)));
+  }
+
+  // Dumps of host programs and kernels, messages and --print use the numbers.
+  void numberTensors() {
+    if (!has_names_ && !options_.numbers_unnamed) return;
+    for (const auto& [tensor, number] : numbersOf(*fusion_, numberPlace())) tensor->setLabel(number);
   }
 
   void skipOutputs() {
@@ -223,13 +249,6 @@ class FusionParser {
     }
     expectBody();
   }
-    return withNumbers(message, numbersOf(*fusion_, numberPlace(), std::move(written)));
-  }
-
-  // Dumps of host programs and kernels, messages and --print use the numbers.
-  void numberTensors() {
-    if (!has_names_ && !options_.numbers_unnamed) return;
-    for (const auto& [tensor, number] : numbersOf(*fusion_, numberPlace())) tensor->setLabel(number);
 
   void expectBody() {
     if (!tokens_.at("{")) tokens_.failExpected("',' or '{'");
@@ -247,7 +266,7 @@ class FusionParser {
                    fmt::format("{} already aliases an input; expected one alias for each output", describeToken(name)));
     }
     fusion_->addOutput(tensor);
-    at(target_name, [&] { fusion_->aliasOutput(tensor, target, is_hidden); });
+    tokens_.noted(target_name, [&] { fusion_->aliasOutput(tensor, target, is_hidden); });
   }
 
   // --- statements ---
@@ -261,6 +280,7 @@ class FusionParser {
     tokens_.next();
     const Token& start = tokens_.peek();
     const std::vector<Val*> made = atWholeCall() ? make(arguments_.parseCall(), results) : std::vector{expression()};
+    refuseDivisionComment(tokens_, scope_);
     if (made.size() != results.size()) {
       tokens_.fail(start, fmt::format("{} gives {} results; expected as many names on the left of '=', not {}",
                                       describeToken(start), made.size(), results.size()));
@@ -280,7 +300,6 @@ class FusionParser {
       const Token& after = tokens_.peek(ahead + 1);
       return after.kind != TokenKind::Punctuation || (!after.is("[") && findInfix(after.text) == nullptr);
     }
-    refuseDivisionComment(tokens_, scope_);
   }
 
   Val* expression() {
@@ -340,19 +359,10 @@ class FusionParser {
 
   // --- calls ---
 
-  // Runs `action`; errors in it say where the text stands.
-  template <class Action>
-  std::invoke_result_t<Action> at(const Token& token, const Action& action) {
-    const auto describe = [&] {
-      return fmt::format("at {}\n{}", tokens_.place(token), tokens_.excerpt(token.offset, 4));
-    };
-    const ErrorNote note(describe);
-    return action();
-  }
-
   std::vector<Val*> make(const WrittenCall& call, std::span<const WrittenResult> results) {
-    auto made = at(*call.at, [&] { return tryMake(call, results); });
+    auto made = tokens_.noted(*call.at, [&] { return tryMake(call, results); });
     if (!made) failUnknownCall(call);
+    if (options_.places != nullptr) notePlaces(*made, call.at->offset);
     for (const Val* val : *made) {
       const auto* tensor = val->kind() == ValKind::Tensor ? static_cast<const TensorView*>(val) : nullptr;
       if (tensor == nullptr) continue;
@@ -364,7 +374,17 @@ class FusionParser {
       }
     }
     return *std::move(made);
-    if (options_.places != nullptr) notePlaces(*made, call.at->offset);
+  }
+
+  // Ops of nested calls were made before, and keep their place.
+  void notePlaces(const std::vector<Val*>& results, size_t offset) {
+    std::vector<const Val*> open(results.begin(), results.end());
+    while (!open.empty()) {
+      const Expr* expr = open.back()->definition();
+      open.pop_back();
+      if (expr == nullptr || !options_.places->emplace(expr, offset).second) continue;
+      open.insert(open.end(), expr->inputs().begin(), expr->inputs().end());
+    }
   }
 
   std::optional<std::vector<Val*>> tryMake(const WrittenCall& call, std::span<const WrittenResult> results) {
@@ -378,17 +398,6 @@ class FusionParser {
       if (options_.resolver == nullptr || (has_types && isExactCall(*op, call.arguments, types))) {
         return opResolver().call(*fusion_, name, call.arguments);
       }
-  // Ops of nested calls were made before, and keep their place.
-  void notePlaces(const std::vector<Val*>& results, size_t offset) {
-    std::vector<const Val*> open(results.begin(), results.end());
-    while (!open.empty()) {
-      const Expr* expr = open.back()->definition();
-      open.pop_back();
-      if (expr == nullptr || !options_.places->emplace(expr, offset).second) continue;
-      open.insert(open.end(), expr->inputs().begin(), expr->inputs().end());
-    }
-  }
-
     }
     if (options_.resolver != nullptr) {
       if (auto made = options_.resolver->call(*fusion_, name, call.arguments)) return made;
@@ -404,6 +413,11 @@ class FusionParser {
     }
     tokens_.fail(*call.at, fmt::format("unknown function '{}'; expected an op or a function{}", call.name,
                                        suggestionForCall(call.name, names)));
+  }
+
+  void schedule() {
+    const auto define = [this](const Token& name, TensorView* tensor) { defineTensor(name, tensor); };
+    ScheduleSection(tokens_, *fusion_, scope_, arguments_, {.scheduler = options_.scheduler, .define = define}).read();
   }
 
   // --- sizes { i0 = 4 } ---
@@ -436,57 +450,6 @@ class FusionParser {
         tokens_.fail(name, fmt::format("the size of {} is given twice; expected it once", describeToken(name)));
       }
     }
-  }
-
-  // --- schedule { split(T0, axis=0, factor=4) } ---
-
-  void scheduleSection() {
-    tokens_.next();
-    tokens_.expect("{");
-    for (int64_t step = 1; !tokens_.at("}"); ++step) command(step);
-    tokens_.next();
-  }
-
-  void command(int64_t step) {
-    const Token& start = tokens_.peek();
-    const Token* label = nullptr;
-    if (start.kind == TokenKind::Identifier && tokens_.peek(1).is("=")) {
-      label = &tokens_.next();
-      tokens_.next();
-    }
-    const Token& name = tokens_.peek();
-    if (name.kind != TokenKind::Identifier || !tokens_.peek(1).is("("))
-      tokens_.failExpected("a command such as split(T0, axis=0, factor=4), or '}'");
-    ScheduleCommand command;
-    command.name = name.text;
-    command.place = tokens_.place(start);
-    command.arguments = arguments_.parseCall(ArgumentParser::BareNames::Everywhere).arguments;
-    if (label != nullptr) command.result = label->text;
-    command.text = tokens_.text().substr(start.offset, tokens_.endOfPrevious() - start.offset);
-    if (options_.scheduler != nullptr) requireCommand(name);
-    TensorView* made = at(start, [&] { return apply(command, step); });
-    if ((label != nullptr) != (made != nullptr)) {
-      tokens_.fail(start,
-                   label != nullptr
-                       ? fmt::format("{} gives no tensor; expected the command without 'T<n> ='", describeToken(name))
-                       : fmt::format("{} gives a tensor; expected 'T<n> =' before it", describeToken(name)));
-    }
-    if (label != nullptr) defineTensor(*label, made);
-  }
-
-  void requireCommand(const Token& name) {
-    const std::vector<std::string_view> known = options_.scheduler->names();
-    if (std::ranges::find(known, name.text) != known.end()) return;
-    tokens_.fail(name, fmt::format("unknown command {}; expected a schedule command{}", describeToken(name),
-                                   suggestion(name.text, known)));
-  }
-
-  TensorView* apply(const ScheduleCommand& command, int64_t step) {
-    const auto describe = [&] { return fmt::format("while applying schedule step {}: {}", step, command.text); };
-    const ErrorNote note(describe);
-    TK_REQUIRE(options_.scheduler != nullptr, Unsupported, "schedule: '{}' needs a scheduler, and this reader has none",
-               command.name);
-    return options_.scheduler->apply(*fusion_, command);
   }
 
   TokenStream& tokens_;

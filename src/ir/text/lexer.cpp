@@ -298,6 +298,10 @@ std::string TokenStream::place(size_t offset) const {
   return fmt::format("{}:{}:{}", file_, line, column);
 }
 
+std::string TokenStream::placeNote(const Token& token) const {
+  return fmt::format("at {}\n{}", place(token), excerpt(token.offset, 4));
+}
+
 std::string TokenStream::excerpt(size_t offset, size_t indent) const {
   constexpr size_t kWidth = 160;
   const size_t newline = offset == 0 ? std::string_view::npos : text_.rfind('\n', offset - 1);

@@ -72,6 +72,14 @@ class TokenStream {
     }
   }
 
+  /// Runs `action`; errors in it carry a note with the place of `token`.
+  template <class Action>
+  std::invoke_result_t<Action> noted(const Token& token, const Action& action) const {
+    const auto describe = [&] { return placeNote(token); };
+    const ErrorNote note(describe);
+    return action();
+  }
+
   /// The value of an Integer token, negated if wanted. Errors: Parse when it does not fit.
   enum class Sign : uint8_t { Plus, Minus };
   int64_t integerOf(const Token& token, Sign sign = Sign::Plus) const;
@@ -84,6 +92,8 @@ class TokenStream {
   std::string_view text() const { return text_; }
 
  private:
+  std::string placeNote(const Token& token) const;
+
   std::string_view text_;
   std::string file_;
   std::vector<Token> tokens_;

@@ -29,6 +29,16 @@ bool skipTo(TokenStream& tokens, const Ends& ends) {
   }
 }
 
+// The names among the tokens from `first` to the next one.
+std::vector<std::string> namesSince(TokenStream& tokens, size_t first) {
+  const size_t end = tokens.position();
+  std::vector<std::string> names;
+  for (tokens.setPosition(first); tokens.position() < end; tokens.setPosition(tokens.position() + 1)) {
+    if (tokens.peek().kind == TokenKind::Identifier) names.emplace_back(tokens.peek().text);
+  }
+  return names;
+}
+
 bool skipOver(TokenStream& tokens, std::vector<std::string>& names) {
   const size_t first = tokens.position();
   bool is_new_line = false;
@@ -70,6 +80,29 @@ std::optional<std::vector<std::string>> skipStatement(TokenStream& tokens) {
   const size_t start = tokens.position();
   std::vector<std::string> names;
   if (skipOver(tokens, names)) return names;
+  tokens.setPosition(start);
+  return std::nullopt;
+}
+
+std::optional<std::vector<std::string>> skipInput(TokenStream& tokens) {
+  const size_t start = tokens.position();
+  const bool has_name = tokens.peek().kind == TokenKind::Identifier;
+  const bool has_end = skipTo(tokens, [](const Token& token) { return token.is(",") || token.is(")"); });
+  if (has_name && has_end) return namesSince(tokens, start);
+  tokens.setPosition(start);
+  return std::nullopt;
+}
+
+std::optional<std::vector<std::string>> skipCommand(TokenStream& tokens) {
+  const size_t start = tokens.position();
+  const bool has_arguments = skipTo(tokens, [](const Token& token) { return token.is("(") || token.is("}"); });
+  if (has_arguments && tokens.at("(")) {
+    tokens.setPosition(tokens.position() + 1);
+    if (skipTo(tokens, [](const Token& token) { return token.is(")"); })) {
+      tokens.setPosition(tokens.position() + 1);
+      return namesSince(tokens, start);
+    }
+  }
   tokens.setPosition(start);
   return std::nullopt;
 }

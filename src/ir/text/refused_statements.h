@@ -26,4 +26,12 @@ class RefusedStatements {
 /// statement or the body's end; nothing, with no token taken, where its end cannot be told: parentheses are not closed, or no '='.
 std::optional<std::vector<std::string>> skipStatement(TokenStream& tokens);
 
+/// The names in an input that begins at the next token, its own first; its tokens are taken up to the ',' or ')' behind
+/// it. Nothing, with no token taken, where its end or its name cannot be told.
+std::optional<std::vector<std::string>> skipInput(TokenStream& tokens);
+
+/// Every name in a schedule command that begins at the next token; its tokens are taken. Nothing, with no token taken,
+/// where its end cannot be told.
+std::optional<std::vector<std::string>> skipCommand(TokenStream& tokens);
+
 }  // namespace tokamak
