@@ -231,6 +231,21 @@ TEST(DivisionComments, OtherCommentsAreComments) {
   }
 }
 
+TEST(ForeignNames, MethodsAndModulesAreLookedUp) {
+  for (const auto& [written, wanted] : {std::pair{"x.astype(f16)", "cast(x, dtype=f32)"},
+                                        {"torch.nn.functional.gelu(x)", "gelu(x)"},
+                                        {"np.softmax(x)", "softmax(x)"},
+                                        {"(x + 1).T", "transpose(x)"},
+                                        {"x[0:2].clip(0, 1)", "clamp(x, low, high)"}}) {
+    try {
+      parseDefined(fmt::format("fusion f(x: f32[4, 4]) -> y {{ y = {} }}", written));
+      ADD_FAILURE() << written;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), testing::HasSubstr(fmt::format("did you mean '{}'?", wanted))) << written;
+    }
+  }
+}
+
 TEST(ForeignNames, AreNoNamesOfOursAndSuggestCallsThatRead) {
   const std::string head =
       "fusion f(x: f32[4, 4], y: f32[4, 4], mask: bool[4, 4], q: f32[1, 1, 4, 4], k: f32[1, 1, 4, 4], v: f32[1, 1, 4, "

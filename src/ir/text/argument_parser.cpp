@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "ir/text/expression_parser.h"
+#include "ir/text/foreign_names.h"
 #include "ir/text/names.h"
 
 namespace tokamak {
@@ -49,6 +50,14 @@ void ArgumentParser::failUnknownName(const Token& name) const {
   if (scope_.refused.contains(std::string(name.text))) throw ReadsRefused{};
   tokens_.fail(name, fmt::format("unknown name {}; expected a tensor, an extent, a scalar input or a type{}",
                                  describeToken(name), suggestion(name.text, scope_.names())));
+}
+
+void ArgumentParser::failMethod() const {
+  size_t last = 1;  // of torch.nn.functional.gelu the last name
+  while (tokens_.peek(last + 1).is(".")) last += 2;
+  tokens_.fail(tokens_.peek(),
+               fmt::format("there are no methods and no modules; expected a call such as exp(x) or sum(x, axis=0){}",
+                           suggestionForMethod(tokens_.peek(last).text, call_names_())));
 }
 
 WrittenCall ArgumentParser::parseCall(BareNames bare_names) {

@@ -54,11 +54,17 @@ class ArgumentParser {
  public:
   /// Makes a nested call and gives its results.
   using MakeCall = std::function<std::vector<Val*>(const WrittenCall&)>;
+  /// Gives the names of all functions, for suggestions.
+  using CallNames = std::function<std::vector<std::string_view>()>;
   /// Whether an unknown name alone is an argument (an enumerator's name) also without "name =" in front.
   enum class BareNames : uint8_t { AfterEquals, Everywhere };
 
-  ArgumentParser(TokenStream& tokens, Fusion& fusion, const TextScope& scope, MakeCall make_call)
-      : tokens_(tokens), fusion_(fusion), scope_(scope), make_call_(std::move(make_call)) {}
+  ArgumentParser(TokenStream& tokens, Fusion& fusion, const TextScope& scope, MakeCall make_call, CallNames call_names)
+      : tokens_(tokens),
+        fusion_(fusion),
+        scope_(scope),
+        make_call_(std::move(make_call)),
+        call_names_(std::move(call_names)) {}
 
   /// name "(" arguments ")". Errors: Parse.
   WrittenCall parseCall(BareNames bare_names = BareNames::AfterEquals);
@@ -78,6 +84,8 @@ class ArgumentParser {
   /// A level of parentheses, signs or powers; calls have levels of their own.
   NestingLevel nest(const Token& at) { return {tokens_, at, operator_depth_}; }
   [[noreturn]] void failUnknownName(const Token& name) const;
+  /// For a '.' that comes next, where a method or what a module holds is called.
+  [[noreturn]] void failMethod() const;
   /// A number, a flag or a scalar as a scalar; null for anything else.
   Scalar* toScalar(const FieldValue& value);
 
@@ -91,6 +99,7 @@ class ArgumentParser {
   Fusion& fusion_;
   const TextScope& scope_;
   MakeCall make_call_;
+  CallNames call_names_;
   int call_depth_ = 0;
   int operator_depth_ = 0;
 };

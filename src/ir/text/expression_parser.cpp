@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "ir/text/division_comment.h"
-#include "ir/text/foreign_names.h"
 #include "ir/text/names.h"
 #include "ir/text/slice_parser.h"
 
@@ -87,12 +86,6 @@ ExpressionParser::Reading ExpressionParser::unary() {
   return {.scalar = {scalars_.prefixed(sign, operand.scalar.scalar)}, .quotient = operand.quotient};
 }
 
-void ExpressionParser::failMethod(const Token& dot, const Token& name) const {
-  tokens_.fail(dot,
-               fmt::format("there are no methods and no modules; expected a call such as exp(x) or sum(x, axis=0){}",
-                           suggestionForMethod(name.text)));
-}
-
 bool ExpressionParser::atPower() const {
   return tokens_.at("*") && tokens_.peek(1).is("*") && tokens_.peek(1).offset == tokens_.peek().offset + 1;
 }
@@ -100,7 +93,7 @@ bool ExpressionParser::atPower() const {
 ExpressionParser::Reading ExpressionParser::power() {
   Reading base = primary();
   while (base.tensor != nullptr && tokens_.at("[")) base = sliced(base);
-  if (tokens_.at(".")) failMethod(tokens_.peek(), tokens_.peek(1));
+  if (tokens_.at(".")) arguments_.failMethod();
   if (!atPower()) return base;
   const Token& at = tokens_.next();
   tokens_.next();
@@ -124,7 +117,10 @@ ExpressionParser::Reading ExpressionParser::primary() {
   }
   if (token.kind != TokenKind::Identifier || token.is("true") || token.is("false"))
     return {.scalar = scalars_.parsePrimary()};
-  if (tokens_.peek(1).is(".") && token.text != "function") failMethod(tokens_.peek(1), tokens_.peek(2));
+  if (tokens_.peek(1).is(".") && token.text != "function") {
+    tokens_.next();
+    arguments_.failMethod();
+  }
   if (arguments_.atCall()) {
     if (arguments_.atScalarCall()) return {.scalar = scalars_.parsePrimary()};
     return fromCall();

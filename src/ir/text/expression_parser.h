@@ -34,7 +34,6 @@ class ExpressionParser {
   Reading called(const Token& at, std::string_view function, std::vector<FieldValue> operands);
   Reading sliced(const Reading& of);
   bool atPower() const;
-  [[noreturn]] void failMethod(const Token& dot, const Token& name) const;
 
   static FieldValue valueOf(const Reading& reading);
   FieldValue operandOf(const Reading& reading) const;

@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "ir/fields.h"
-#include "ir/functions.h"
 #include "ir/text/scalar_text.h"
 
 namespace tokamak {
@@ -276,10 +274,10 @@ std::string suggestionForType(std::string_view name, const std::vector<std::stri
   return suggestion(name, candidates);
 }
 
-std::string suggestionForMethod(std::string_view name) {
-  const std::string foreign = suggestionForCall(name, {});
-  if (!foreign.empty() || (!functionFromName(name) && !findOp(name))) return foreign;
-  return fmt::format("; did you mean '{}(x)'?", name);
+std::string suggestionForMethod(std::string_view name, const std::vector<std::string_view>& candidates) {
+  if (name == "T" || name == "mT") return "; did you mean 'transpose(x)'?";
+  const bool is_ours = std::ranges::find(candidates, name) != candidates.end();
+  return is_ours ? fmt::format("; did you mean '{}(x)'?", name) : suggestionForCall(name, {});
 }
 
 std::vector<std::string_view> foreignNames() {

@@ -12,8 +12,9 @@ namespace tokamak {
 /// nothing here replaces it says so.
 std::string suggestionForCall(std::string_view name, const std::vector<std::string_view>& candidates);
 
-/// For the name of a method or of what a module holds: "; did you mean 'cast(x, dtype=f32)'?" for astype.
-std::string suggestionForMethod(std::string_view name);
+/// For the name of a method or of what a module holds: "; did you mean 'cast(x, dtype=f32)'?" for astype, and 'exp(x)' for a
+/// candidate of that name.
+std::string suggestionForMethod(std::string_view name, const std::vector<std::string_view>& candidates);
 
 /// The same for the name of a type: "; did you mean 'f32'?" for float32.
 std::string suggestionForType(std::string_view name, const std::vector<std::string_view>& candidates);

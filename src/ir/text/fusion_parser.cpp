@@ -34,7 +34,9 @@ class FusionParser {
       : tokens_(tokens),
         options_(options),
         fusion_(std::make_unique<Fusion>()),
-        arguments_(tokens, *fusion_, scope_, [this](const WrittenCall& call) { return make(call, {}); }) {}
+        arguments_(
+            tokens, *fusion_, scope_, [this](const WrittenCall& call) { return make(call, {}); },
+            [this] { return callNames(); }) {}
 
   std::unique_ptr<Fusion> parse() {
     const size_t start = tokens_.position();
@@ -405,14 +407,18 @@ class FusionParser {
     return opResolver().call(*fusion_, name, call.arguments);
   }
 
-  [[noreturn]] void failUnknownCall(const WrittenCall& call) {
+  std::vector<std::string_view> callNames() const {
     std::vector<std::string_view> names = opResolver().names();
     if (options_.resolver != nullptr) {
       const auto more = options_.resolver->names();
       names.insert(names.end(), more.begin(), more.end());
     }
+    return names;
+  }
+
+  [[noreturn]] void failUnknownCall(const WrittenCall& call) {
     tokens_.fail(*call.at, fmt::format("unknown function '{}'; expected an op or a function{}", call.name,
-                                       suggestionForCall(call.name, names)));
+                                       suggestionForCall(call.name, callNames())));
   }
 
   void schedule() {
