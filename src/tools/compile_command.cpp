@@ -118,16 +118,17 @@ int compileCommand(const CompileOptions& options) {
   TK_REQUIRE(file.fusion != nullptr, Usage, "{}: it holds a host program; only fusions are compiled", options.file);
   try {
     Fusion& fusion = *file.fusion;
-    Reporter reporter(options, fusion.name());
-    const KernelTarget target = targetFor(options.architecture);
-    KernelCollector device(target, [&](const PreparedKernel& prepared) { reporter.take(prepared); }, reporter.passes());
-    const std::shared_ptr<Stream> stream = device.createStream();
     const std::map<std::string, int64_t> sizes = readSizes(fusion, options.sizes);
     ScalarBindings bindings;
     for (const auto& [symbol, size] : fusion.defaultSizes()) bindings[symbol] = size;
     for (Scalar* symbol : fusion.allSymbols()) {
       if (const auto found = sizes.find(symbol->name()); found != sizes.end()) bindings[symbol] = found->second;
     }
+    requireExtents(fusion, bindings);
+    Reporter reporter(options, fusion.name());
+    const KernelTarget target = targetFor(options.architecture);
+    KernelCollector device(target, [&](const PreparedKernel& prepared) { reporter.take(prepared); }, reporter.passes());
+    const std::shared_ptr<Stream> stream = device.createStream();
     std::unique_ptr<HostIrContainer> program =
         lowerToHostProgram(fusion, {.grouping = groupingNamed(options.grouping),
                                     .target = target,

@@ -280,14 +280,25 @@ void addSymbols(const Scalar& scalar, const ScalarBindings& bindings, std::vecto
   for (const Scalar* operand : scalar.operands()) addSymbols(*operand, bindings, names);
 }
 
-// All that are missing at once. Errors: Usage.
+std::vector<std::string> inputNames(const Fusion& program) {
+  std::vector<std::string> names;
+  for (const Val* input : program.inputs()) {
+    const TensorView* tensor = asTensor(const_cast<Val*>(input));
+    names.push_back(tensor != nullptr ? nameOf(*tensor) : static_cast<const Scalar*>(input)->name());
+  }
+  return names;
+}
+
+}  // namespace
+
 void requireExtents(const Fusion& program, ScalarBindings bindings) {
   std::vector<std::string> tensors;
   std::vector<std::string> names;
   for (const Val* input : program.inputs()) {
     const TensorView* tv = asTensor(const_cast<Val*>(input));
     if (tv == nullptr) {  // tensors behind it may have its value as an extent
-      bindings.emplace(static_cast<const Scalar*>(input), ScalarValue{int64_t{1}});
+      const auto* scalar = static_cast<const Scalar*>(input);
+      bindings.emplace(scalar, convertValue(int64_t{1}, scalar->dtype()));
       continue;
     }
     const size_t known = names.size();
@@ -300,17 +311,6 @@ void requireExtents(const Fusion& program, ScalarBindings bindings) {
              names.size() == 1 ? "extent" : "extents", fmt::join(names, ", "), fmt::join(tensors, " and "),
              names.size() == 1 ? "has" : "have", names.size() == 1 ? "it" : "them", fmt::join(names, "=N --size "));
 }
-
-std::vector<std::string> inputNames(const Fusion& program) {
-  std::vector<std::string> names;
-  for (const Val* input : program.inputs()) {
-    const TensorView* tensor = asTensor(const_cast<Val*>(input));
-    names.push_back(tensor != nullptr ? nameOf(*tensor) : static_cast<const Scalar*>(input)->name());
-  }
-  return names;
-}
-
-}  // namespace
 
 InputValues makeInputs(const Fusion& program, const InputSources& sources, Device& device,
                        const std::shared_ptr<Stream>& stream) {

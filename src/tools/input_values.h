@@ -32,6 +32,9 @@ struct InputValues {
 InputValues makeInputs(const Fusion& program, const InputSources& sources, Device& device,
                        const std::shared_ptr<Stream>& stream);
 
+/// That the extents of all inputs have values; scalar inputs stand for themselves. Errors: Usage, naming all that have none.
+void requireExtents(const Fusion& program, ScalarBindings bindings);
+
 /// For a seed that is given. Errors: Usage where no input is random.
 void requireRandom(const InputValues& inputs, uint64_t seed);
 

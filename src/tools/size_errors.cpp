@@ -1,5 +1,6 @@
 #include "tools/size_errors.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
