@@ -1,5 +1,6 @@
 // What the CUDA compiler believes of integer results, seen without a GPU: a comparison that can be true and can be false must leave other
-// machine code than a constant. ptxas takes abs.s32 and abs.s64 for never negative, which the most negative integer refutes.
+// machine code than a constant. ptxas takes abs.s32 and abs.s64 for never negative, which the most negative integer refutes. And it
+// loses the minus of one operand where it makes one instruction of two maxima or minima.
 #include <elf.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -133,6 +134,70 @@ void expectNothingFolded(DataType type, NvrtcCompiler& compiler) {
   }
   constexpr size_t kFewest = 50;
   EXPECT_GT(kernels.cases.size(), kFewest);
+}
+
+// Kernels in which one operand of outer(inner(x, y), z) is changed by a function first. Where that leaves the machine code of the kernel
+// without the function, the compiler has dropped it.
+std::vector<std::string> changedOperands(const std::string& outer, const std::string& inner,
+                                         const std::string& change) {
+  const auto call = [](const std::string& function, const std::string& a, const std::string& b) {
+    return fmt::format(fmt::runtime(function), a, b);
+  };
+  const auto changed = [&](const char* operand) { return fmt::format(fmt::runtime(change), operand); };
+  const std::string plain = call(inner, "x", "y");
+  return {call(outer, plain, "z"),
+          call(outer, call(inner, changed("x"), "y"), "z"),
+          call(outer, call(inner, "x", changed("y")), "z"),
+          call(outer, plain, changed("z")),
+          call(outer, "z", call(inner, "x", changed("y"))),
+          call(outer, "z", call(inner, changed("x"), "y"))};
+}
+
+void expectNoOperandDropped(DataType type, NvrtcCompiler& compiler) {
+  const std::string of = std::string(dataTypeName(type));
+  const auto binary = [&](FunctionId id) { return functionCall(id, type, std::vector<std::string>{"{0}", "{1}"}); };
+  const std::vector<std::string> pairs = {binary(FunctionId::maximum), binary(FunctionId::minimum),
+                                          fmt::format("tk_where_{}({{0}} > {{1}}, {{0}}, {{1}})", of),
+                                          fmt::format("tk_where_{}({{0}} < {{1}}, {{0}}, {{1}})", of)};
+  const std::vector<std::string> changes = {functionCall(FunctionId::neg, type, std::vector<std::string>{"{}"}),
+                                            functionCall(FunctionId::abs, type, std::vector<std::string>{"{}"}),
+                                            fmt::format("tk_sub_{}(0, {{}})", of),
+                                            fmt::format("tk_mul_{}({{}}, -1)", of)};
+  std::vector<std::string> helpers;
+  for (const FunctionId id : {FunctionId::maximum, FunctionId::minimum, FunctionId::where, FunctionId::sub,
+                              FunctionId::mul, FunctionId::neg, FunctionId::abs}) {
+    for (const std::string& helper : functionHelpers(id, type)) helpers.push_back(helper);
+  }
+  std::string text = deviceCode(Dialect::Cuda, helpers) + "\n";
+  std::vector<std::pair<std::string, std::string>> calls;
+  for (const std::string& outer : pairs) {
+    for (const std::string& inner : pairs) {
+      for (const std::string& change : changes) {
+        for (const std::string& call : changedOperands(outer, inner, change)) {
+          calls.emplace_back(fmt::format("k{}", calls.size()), call);
+          text += kernelText(calls.back().first, type, call, "value");
+        }
+      }
+    }
+  }
+  const auto code = codeIn(compiler.compile(text)->image);
+  const size_t variants = changedOperands("{0}{1}", "{0}{1}", "{}").size();
+  for (size_t i = 0; i < calls.size(); ++i) {
+    const auto& plain = calls[i - i % variants];
+    if (&plain == &calls[i]) continue;
+    EXPECT_FALSE(code.at(calls[i].first) == code.at(plain.first))
+        << calls[i].second << " is taken for " << plain.second;
+  }
+}
+
+TEST(CudaFolding, ChangesOfOperandsAreNotDropped) {
+  std::optional<NvrtcCompiler> compiler;
+  try {
+    compiler.emplace();
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.message();
+  }
+  expectNoOperandDropped(DataType::I32, *compiler);
 }
 
 TEST(CudaFolding, ComparisonsOfIntegerResultsAreMade) {

@@ -58,7 +58,7 @@ const std::vector<Rule>& rules() {
 // `asm("max.NaN.f32 %0, %1, %2;" : "=f"(larger) : "f"(x), "f"(y));` becomes `larger = ptx_max_NaN_f32(x, y);`.
 std::string withFunctions(const std::string& line) {
   static const std::regex instruction(
-      R"re(asm\("([\w.]+) %0, %1(?:, %2)?;" : "=[fh]"\((\w+)\) : "[fh]"\((\w+)\)(?:, "[fh]"\((\w+)\))?\);)re");
+      R"re(asm\("([\w.]+) %0, %1(?:, %2)?;" : "=[fhr]"\((\w+)\) : "[fhr]"\((\w+)\)(?:, "[fhr]"\((\w+)\))?\);)re");
   std::smatch match;
   if (!std::regex_search(line, match, instruction)) return line;
   std::string name = match[1].str();

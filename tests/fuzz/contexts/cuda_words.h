@@ -114,6 +114,8 @@ TK_PLAIN float ptx_min_NaN_f32(float x, float y) {
   if (x == y) return __builtin_signbit(x) ? x : y;
   return x != x ? x : y != y ? y : x < y ? x : y;
 }
+TK_PLAIN int ptx_set_gt_u32_s32(int x, int y) { return x > y ? -1 : 0; }
+TK_PLAIN int ptx_mov_b32(int x) { return x; }
 TK_PLAIN float ptx_ex2_approx_ftz_f32(float x) { return tk_flushed((float)__builtin_exp2(tk_flushed(x))); }
 TK_PLAIN float ptx_rcp_approx_ftz_f32(float x) { return tk_flushed((float)(1.0 / tk_flushed(x))); }
 TK_PLAIN float ptx_rsqrt_approx_ftz_f32(float x) { return tk_flushed((float)(1.0 / __builtin_sqrt(tk_flushed(x)))); }
