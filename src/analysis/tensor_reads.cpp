@@ -6,7 +6,8 @@ namespace tokamak {
 
 namespace {
 
-// An index that depends on data is a symbol of its own wherever it occurs; no rule has so many coordinates that it could be one of them.
+// An index that depends on data, or is that of a loop within the element, is a symbol of its own wherever it occurs. No
+// rule has so many coordinates that it could be one of them.
 constexpr size_t kFirstDataIndex = 64;
 
 }  // namespace
@@ -64,6 +65,9 @@ void TensorReads::visit(const Element& element, Substitution& coordinates) {
   const ElementRule& rule = rules_->of(*definition);
   Substitution inner(*fusion_);
   for (size_t i = 0; i < read.index.size(); ++i) inner.set(*rule.coordinates[i], read.index[i]);
+  // The loops of a reduction on the way are its own: they are not those loops of the element that have their numbers.
+  for (const ReducedAxis& axis : rule.value->axes)
+    inner.set(*axis.coordinate, fusion_->coordinate(kFirstDataIndex + indices_++));
   visit(*rule.value, inner);
 }
 

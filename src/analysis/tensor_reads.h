@@ -43,7 +43,7 @@ class TensorReads {
   std::function<bool(const TensorView&)> is_stored_;
   std::set<TensorRead> seen_;
   std::vector<TensorRead> reads_;
-  size_t indices_ = 0;  // that depend on data
+  size_t indices_ = 0;  // that depend on data, or are those of loops on the way
 };
 
 }  // namespace tokamak

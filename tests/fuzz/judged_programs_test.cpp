@@ -108,7 +108,13 @@ void writeResults(const char* path, const Judged& judged, double seconds) {
 TEST(JudgedPrograms, RaiseNoFalseAlarm) {
   const auto start = std::chrono::steady_clock::now();
   Judge judge;
-  for (uint64_t seed = kFirstJudged; seed < kFirstJudged + kJudgedPrograms; ++seed) judge.judge(seed);
+  for (uint64_t seed = kFirstJudged; seed < kFirstJudged + kJudgedPrograms; ++seed) {
+    try {
+      judge.judge(seed);
+    } catch (const Error& error) {
+      ADD_FAILURE() << "seed " << seed << ": " << error.what() << "\n" << printFusion(*drawNumericProgram(seed));
+    }
+  }
   const Judged& judged = judge.judged();
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   std::cout << fmt::format(
