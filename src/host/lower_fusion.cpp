@@ -48,6 +48,24 @@ std::unique_ptr<Fusion> numberForRefusals(const Fusion& fusion) {
   return copy;
 }
 
+// Takes the marks off what is computed whole before a loop, and refuses what cannot be streamed, before ops are grouped:
+// what a mark means does not depend on that.
+void settleMarks(Fusion& fusion) {
+  HostIrContainer program(fusion.name());
+  Cloner cloner(program);
+  std::map<const TensorView*, TensorView*> originals;
+  for (const Expr* expr : fusion.exprs()) {
+    program.pushBack(cloner.clone(*expr));
+    for (TensorView* output : tensorsOf(expr->outputs())) originals[cloner.clone(output)] = output;
+  }
+  for (TensorView* output : fusion.outputs()) program.addOutput(cloner.clone(output));
+  for (const TensorView* whole : computedWhole(program)) {
+    for (IterDomain* axis : originals.at(whole)->loop()) {
+      if (axis->isStream()) axis->parallelize(ParallelType::Serial);
+    }
+  }
+}
+
 MergeRules rulesOf(const Fusion& fusion, Grouping grouping, const KernelTarget& target) {
   switch (grouping) {
     case Grouping::Single: return {.stays_alone = [](const Expr&) { return true; }, .may_be_group = {}};
@@ -243,10 +261,12 @@ std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& definition, const
   requireOneDevice("lower " + definition.name(), definition);
   const Grouping grouping = options.grouping;
   const KernelTarget target = options.target.value_or(KernelTarget{});
-  const std::unique_ptr<Fusion> numbered = numberForRefusals(definition);
-  const Fusion& given_fusion = numbered != nullptr ? *numbered : definition;
-  const std::unique_ptr<Fusion> carried = carryInputMarks(given_fusion);
-  const Fusion& marked = carried != nullptr ? *carried : given_fusion;
+  std::unique_ptr<Fusion> copy = numberForRefusals(definition);
+  if (copy != nullptr) {
+    if (std::unique_ptr<Fusion> carried = carryInputMarks(*copy)) copy = std::move(carried);
+    if (grouping != Grouping::Single) settleMarks(*copy);
+  }
+  const Fusion& marked = copy != nullptr ? *copy : definition;
   // What somebody scheduled stays as it is.
   const bool is_scheduled = isScheduled(marked);
   std::unique_ptr<Fusion> simplified =

@@ -49,6 +49,17 @@ class StreamLowering {
   StreamLowering(HostIrContainer& program, StreamSync sync)
       : program_(program), sync_(sync), graph_(program), index_(streamIndex(program)) {}
 
+  // Marked results of ops that run whole all the same.
+  std::vector<TensorView*> wholes() {
+    std::vector<TensorView*> found;
+    for (const Expr* expr : program_.topLevel().exprs) {
+      if (!markedAxis(*expr) || outputAxis(*expr)) continue;
+      const std::vector<TensorView*> outputs = tensorsOf(expr->outputs());
+      found.insert(found.end(), outputs.begin(), outputs.end());
+    }
+    return found;
+  }
+
   Block run() {
     for (Expr* expr : program_.topLevel().exprs) {
       const std::optional<StreamAxis> axis = outputAxis(*expr);
@@ -534,6 +545,10 @@ class StreamLowering {
 };
 
 }  // namespace
+
+std::vector<TensorView*> computedWhole(HostIrContainer& program) {
+  return StreamLowering(program, StreamSync::Hoisted).wholes();
+}
 
 void lowerStreams(HostIrContainer& program, StreamSync sync) {
   program.setTopLevel(StreamLowering(program, sync).run());

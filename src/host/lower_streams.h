@@ -1,6 +1,8 @@
 // lower-streams: an axis marked Stream becomes a host loop whose iterations are dealt out to streams.
 #pragma once
 
+#include <vector>
+
 #include "host/host_ir_container.h"
 
 namespace tokamak {
@@ -16,5 +18,9 @@ enum class StreamSync : uint8_t {
 /// it streams too, and before buffer passes, which see its Allocates.
 /// Errors: HostProgram, naming the tensor and the axis, for marks that cannot be honoured (docs/streams.md lists them).
 void lowerStreams(HostIrContainer& program, StreamSync sync);
+
+/// Of a program of single ops: marked results of ops that cannot be dealt out, and are computed whole before the loop that
+/// reads them. Errors: as lowerStreams().
+std::vector<TensorView*> computedWhole(HostIrContainer& program);
 
 }  // namespace tokamak

@@ -1,6 +1,8 @@
 // Stream axes that cannot be honoured are refused, each with its own message that names the tensor and the axis.
 #include <gtest/gtest.h>
 
+#include "heuristics/kernel_target.h"
+#include "host/lower_fusion.h"
 #include "host_run/program_text.h"
 
 namespace tokamak {
@@ -104,15 +106,20 @@ const Refusal kRefusals[] = {
 
 class StreamRefusals : public testing::TestWithParam<Refusal> {};
 
-TEST_P(StreamRefusals, SayWhy) {
-  const auto lower = [&](StreamSync sync) {
-    const auto fusion = fusionOf(GetParam().fusion);
-    HostLoweringOptions options{.grouping = Grouping::Single};
-    options.stream_sync = sync;
-    lowerToHostProgram(*fusion, options);
-  };
-  EXPECT_EQ(refusalOf([&] { lower(StreamSync::Hoisted); }), GetParam().message);
-  EXPECT_EQ(refusalOf([&] { lower(StreamSync::InLoop); }), GetParam().message);
+// Ways to lower a fusion: which ops become one unit must not change what a mark means.
+std::vector<HostLoweringOptions> groupings() {
+  return {{.grouping = Grouping::Single},
+          {.grouping = Grouping::Single, .stream_sync = StreamSync::InLoop},
+          {.grouping = Grouping::Units},
+          {.grouping = Grouping::Fused},
+          {.grouping = Grouping::Fused, .target = hopperTarget()}};
+}
+
+TEST_P(StreamRefusals, SayWhyInEveryGrouping) {
+  for (const HostLoweringOptions& options : groupings()) {
+    SCOPED_TRACE(static_cast<int>(options.grouping));
+    EXPECT_EQ(refusalOf([&] { lowerToHostProgram(*fusionOf(GetParam().fusion), options); }), GetParam().message);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, StreamRefusals, testing::ValuesIn(kRefusals),
@@ -130,6 +137,17 @@ TEST(StreamRefusals, AlsoMeetProgramsWrittenByHand) {
             "host program: Stream on axis 0 (iStream{i0}) of T0: it is an input, and no stream loop runs along this "
             "axis of it; mark the output "
             "that reads it");
+}
+
+// The reader's mark is on a tensor inside a kernel: the cat is computed whole all the same.
+TEST(StreamMarks, OfOpsComputedWholeMeanTheSameInEveryGrouping) {
+  for (const HostLoweringOptions& options : groupings()) {
+    const auto fusion = fusionOf(
+        "fusion f(T0: f32[2, 7, 2], T1: f32[2, 7, 2]) -> T9, T22 { T9 = cat([T0, T1], axis=1) "
+        "T21 = mul(T9, max(T9, axes=[0], keepdim=true)) T22 = permute(T21, order=[1, 2, 0]) } "
+        "schedule { parallelize(T21, axis=1, type=Stream) propagate(T21) }");
+    EXPECT_NO_THROW(lowerToHostProgram(*fusion, options));
+  }
 }
 
 }  // namespace
