@@ -33,6 +33,7 @@ int64_t repetitions(int64_t few) {
 struct CallCase {
   std::string name;
   HostIrEvaluatorParams evaluator;
+  int64_t turns = 20;
 };
 
 class CallOrder : public testing::TestWithParam<CallCase> {};
@@ -40,17 +41,17 @@ class CallOrder : public testing::TestWithParam<CallCase> {};
 TEST_P(CallOrder, IsKeptInChainsOfTwoAndThreePrograms) {
   CpuDevice device({.threads = 2, .poisons_memory = true});
   CallSequence sequence(targetOn(device, 96), GetParam().evaluator);
-  EXPECT_EQ(countWrongChains(sequence, repetitions(3)), 0);
+  EXPECT_EQ(countWrongChains(sequence, repetitions(GetParam().turns)), 0);
 }
 
 TEST_P(CallOrder, IsKeptInRandomSequences) {
   CpuDevice device({.threads = 2, .poisons_memory = true});
   CallSequence sequence(targetOn(device, 128), GetParam().evaluator);
-  EXPECT_EQ(countWrongSequences(sequence, repetitions(3) * 20, 12, 1), 0);
+  EXPECT_EQ(countWrongSequences(sequence, repetitions(10) * 20, 12, 1), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Evaluators, CallOrder,
-                         testing::Values(CallCase{"plan", {}}, CallCase{"direct", {.mode = Mode::Direct}},
+                         testing::Values(CallCase{"plan", {}, 200}, CallCase{"direct", {.mode = Mode::Direct}},
                                          CallCase{"one_at_a_time", {.calls_in_flight = 1}},
                                          CallCase{"here", {.place = RunPlace::Here}}),
                          [](const auto& evaluator) { return evaluator.param.name; });

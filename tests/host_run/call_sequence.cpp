@@ -64,13 +64,24 @@ std::unique_ptr<MultiDeviceExecutor> CallSequence::program(CallKind kind,
 
 Tensor CallSequence::fresh(float number) {
   const int64_t sizes[] = {target_.size, target_.size};
-  std::vector<float> elements(static_cast<size_t>(target_.size * target_.size));
-  target_.fill(elements.data(), target_.size, number);
   Tensor tensor = Tensor::empty(*target_.device, host_stream_, DataType::F32, sizes, MemoryKind::Device);
-  target_.device->copy(*host_stream_, tensor.data(), elements.data(),
-                       static_cast<int64_t>(elements.size() * sizeof(float)));
+  refill(tensor, number);
   target_.device->synchronize(*host_stream_);
   return tensor;
+}
+
+void CallSequence::refill(const Tensor& tensor, float number) {
+  if (target_.host_reads) {
+    target_.fill(static_cast<float*>(tensor.hostData()), target_.size, number);
+    return;
+  }
+  std::vector<float>& elements = staged_[number];
+  if (elements.empty()) {
+    elements.resize(static_cast<size_t>(target_.size * target_.size));
+    target_.fill(elements.data(), target_.size, number);
+  }
+  target_.device->copy(*host_stream_, tensor.data(), elements.data(),
+                       static_cast<int64_t>(elements.size() * sizeof(float)));
 }
 
 Tensor CallSequence::handleOf(const Tensor& tensor, HandleKind handle) {
@@ -84,24 +95,32 @@ Tensor CallSequence::handleOf(const Tensor& tensor, HandleKind handle) {
   }
 }
 
-void CallSequence::check(const Tensor& tensor, float number) {
-  const Tensor read = toHost(tensor, host_stream_);
-  std::vector<float> expected(static_cast<size_t>(read.numel()));
-  target_.fill(expected.data(), target_.size, number);
-  if (!std::equal(expected.begin(), expected.end(), static_cast<const float*>(read.hostDataToRead()))) ++wrong_;
+void CallSequence::check(const Tensor& read, float number) {
+  expected_.resize(static_cast<size_t>(read.numel()));
+  target_.fill(expected_.data(), target_.size, number);
+  if (!std::equal(expected_.begin(), expected_.end(), static_cast<const float*>(read.hostDataToRead()))) ++wrong_;
+}
+
+Tensor CallSequence::readable(const Tensor& tensor) {
+  return target_.host_reads ? tensor : toHost(tensor, host_stream_);
 }
 
 void CallSequence::restart(size_t memories) {
-  countWrong();
+  if (is_under_way_) countWrong();
   wrong_ = 0;
-  memories_.clear();
+  memories_.resize(memories);
   for (size_t m = 0; m < memories; ++m) {
-    const auto number = static_cast<float>(m + 1);
-    memories_.push_back({fresh(number), number});
+    memories_[m].number = static_cast<float>(m + 1);
+    if (memories_[m].tensor.isDefined())
+      refill(memories_[m].tensor, memories_[m].number);
+    else
+      memories_[m].tensor = fresh(memories_[m].number);
   }
+  if (!target_.host_reads) target_.device->synchronize(*host_stream_);
 }
 
 void CallSequence::call(CallKind kind, HandleKind handle, StreamKind stream, size_t from, size_t to) {
+  is_under_way_ = true;
   Memory& source = memories_[from];
   float made = source.number;
   for (int i = 0; i < target_.steps; ++i) made = target_.step(made);
@@ -121,7 +140,7 @@ void CallSequence::call(CallKind kind, HandleKind handle, StreamKind stream, siz
 }
 
 void CallSequence::hostRead(size_t memory, HandleKind handle) {
-  check(handleOf(memories_[memory].tensor, handle), memories_[memory].number);
+  check(readable(handleOf(memories_[memory].tensor, handle)), memories_[memory].number);
 }
 
 void CallSequence::hostWrite(size_t memory, HandleKind handle, float number) {
@@ -132,30 +151,37 @@ void CallSequence::hostWrite(size_t memory, HandleKind handle, float number) {
 }
 
 int64_t CallSequence::countWrong() {
-  for (const std::vector<Memory>* list : {&results_, &memories_}) {
-    for (const Memory& memory : *list) check(memory.tensor, memory.number);
-  }
+  // All copies first, so that they are waited for once.
+  results_.insert(results_.end(), memories_.begin(), memories_.end());
+  std::vector<Tensor> reads;
+  for (const Memory& memory : results_) reads.push_back(readable(memory.tensor));
+  for (size_t i = 0; i < reads.size(); ++i) check(reads[i], results_[i].number);
   results_.clear();
+  is_under_way_ = false;
   return wrong_;
 }
 
 int64_t countWrongChains(CallSequence& sequence, int64_t repetitions) {
   int64_t wrong = 0;
-  int64_t number = 0;
   for (const CallKind first : kCallKinds) {
     for (const CallKind second : kCallKinds) {
-      for (const HandleKind handle : kHandleKinds) {
-        for (const bool follows : {true, false}) {  // reads what the first wrote; else writes what it read
-          for (int64_t r = 0; r < repetitions; ++r, ++number) {
+      for (const HandleKind first_handle : kHandleKinds) {
+        for (const HandleKind second_handle : kHandleKinds) {
+          // The third call reads what is now in the memory that both had to do with. Its 16 kinds and handles and the
+          // 27 triples of streams take turns, another part of them for each pair.
+          int64_t number = static_cast<int64_t>(first) * 131 + static_cast<int64_t>(second) * 37 +
+                           static_cast<int64_t>(first_handle) * 17 + static_cast<int64_t>(second_handle) * 7;
+          for (int64_t turn = 0; turn < repetitions; ++turn, ++number) {
             const auto stream = [&](int64_t shift) { return kStreamKinds[(number / shift) % 3]; };
             const size_t written = first == CallKind::Returned || first == CallKind::Given ? 1 : 0;
-            const size_t read = follows ? written : 2;
-            sequence.restart(3);
-            sequence.call(first, HandleKind::Own, stream(1), 0, 1);
-            sequence.call(second, handle, stream(3), read, follows ? 2 : 0);
-            // A third one, of every kind by and by, reads what is now in the memory that both had to do with.
-            sequence.call(kCallKinds[number % 4], kHandleKinds[number / 4 % 4], stream(9), follows ? written : 0, 2);
-            wrong += sequence.countWrong();
+            for (const bool follows :
+                 {true, false}) {  // the second reads what the first wrote; else writes what it read
+              sequence.restart(3);
+              sequence.call(first, first_handle, stream(1), 0, 1);
+              sequence.call(second, second_handle, stream(3), follows ? written : 2, follows ? 2 : 0);
+              sequence.call(kCallKinds[number % 4], kHandleKinds[number / 4 % 4], stream(9), follows ? written : 0, 2);
+              wrong += sequence.countWrong();
+            }
           }
         }
       }

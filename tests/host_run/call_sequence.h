@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -62,7 +63,9 @@ class CallSequence {
   std::unique_ptr<MultiDeviceExecutor> program(CallKind kind, const HostIrEvaluatorParams& evaluator) const;
   Tensor handleOf(const Tensor& tensor, HandleKind handle);
   Tensor fresh(float number);
-  void check(const Tensor& tensor, float number);
+  void refill(const Tensor& tensor, float number);
+  Tensor readable(const Tensor& tensor);
+  void check(const Tensor& read, float number);
 
   CallTarget target_;
   DlpackExchange exchange_;
@@ -72,13 +75,16 @@ class CallSequence {
   std::unique_ptr<MultiDeviceExecutor> programs_[std::size(kCallKinds)];
   Tensor operand_;
   std::vector<Memory> memories_;
-  std::vector<Memory> results_;  // that a later call may not change
+  std::vector<Memory> results_;                 // that a later call may not change
+  std::map<float, std::vector<float>> staged_;  // elements on their way, by number
+  std::vector<float> expected_;
+  bool is_under_way_ = false;
   int64_t wrong_ = 0;
 };
 
-/// Every pair of calls in which the second reads, or overwrites, what the first wrote or read, by every handle on
-/// every two streams; then
-/// chains of three. `repetitions` of each. How many reads were wrong.
+/// Every pair of calls by every pair of handles in which the second reads what the first wrote, and in which it
+/// overwrites what the first read, `repetitions` of each. A third call follows, of every kind by every handle, and on
+/// every three streams, by and by. How many reads were wrong.
 int64_t countWrongChains(CallSequence& sequence, int64_t repetitions);
 /// Sequences of `calls` calls on three memories, with reads and writes of the host, from a seed.
 int64_t countWrongSequences(CallSequence& sequence, int64_t sequences, int64_t calls, uint64_t seed);
