@@ -1,5 +1,6 @@
 #include "tools/input_values.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstring>

@@ -7,6 +7,7 @@
 #include "ir/text/expression_parser.h"
 #include "ir/text/foreign_names.h"
 #include "ir/text/names.h"
+#include "ir/text/refused_statements.h"
 
 namespace tokamak {
 

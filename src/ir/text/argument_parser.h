@@ -28,9 +28,6 @@ struct TextScope {
   std::vector<std::string_view> names() const;
 };
 
-/// Raised instead of an error where a text reads the result of a statement that was refused.
-struct ReadsRefused {};
-
 /// A call that was read but not yet made.
 struct WrittenCall {
   const Token* at = nullptr;  ///< where messages say that it stands

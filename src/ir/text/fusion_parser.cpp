@@ -91,8 +91,7 @@ class FusionParser {
     tokens_.setPosition(outputs_at);
     try {
       outputs();
-    } catch (const ReadsRefused&) {
-    } catch (const Error&) {
+    } catch (...) {
       errors_.addCurrent();
     }
     if (!errors_.empty()) errors_.raise();
@@ -105,8 +104,7 @@ class FusionParser {
     const size_t start = tokens_.position();
     try {
       return statement();
-    } catch (const ReadsRefused&) {
-    } catch (const Error&) {
+    } catch (...) {
       errors_.addCurrent();
     }
     tokens_.setPosition(start);

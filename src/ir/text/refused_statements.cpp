@@ -56,7 +56,13 @@ bool skipOver(TokenStream& tokens, std::vector<std::string>& names) {
 }  // namespace
 
 void RefusedStatements::addCurrent() {
-  errors_.push_back(std::current_exception());
+  try {
+    throw;
+  } catch (const ReadsRefused&) {
+    return;
+  } catch (const Error&) {
+    errors_.push_back(std::current_exception());
+  }
   if (errors_.size() == kMostErrors) raise();
 }
 

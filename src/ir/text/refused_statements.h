@@ -10,9 +10,13 @@
 
 namespace tokamak {
 
+/// Raised instead of an error where a text reads the result of a statement that was refused.
+struct ReadsRefused {};
+
 class RefusedStatements {
  public:
-  /// Notes the error that is being handled. Raises all of them when they are too many to be read.
+  /// For a catch (...): notes the error that is being handled, but no ReadsRefused; what is neither goes on. Raises all of
+  /// them when they are too many to be read.
   void addCurrent();
   bool empty() const { return errors_.empty(); }
   /// Raises the only error as it is; of several the first one's code, with all their texts and their count.

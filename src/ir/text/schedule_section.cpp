@@ -25,8 +25,7 @@ void ScheduleSection::commandOrErrors(int64_t step) {
   tokens_.setPosition(start);
   try {
     return command(step);
-  } catch (const ReadsRefused&) {
-  } catch (const Error&) {
+  } catch (...) {
     errors_.addCurrent();
   }
   if (!names) errors_.raise();
