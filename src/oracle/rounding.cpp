@@ -8,7 +8,9 @@
 namespace tokamak::oracle {
 
 long double Mode::draw(long double value) const {
-  if (!isVaried()) return 0;
+  // Some only sum in another order: where terms are equal, roundings to nearest all go the same way.
+  constexpr uint64_t kOnlyOrders = 4;
+  if (!isVaried() || seed_ % kOnlyOrders == 0) return 0;
   // The finaliser of MurmurHash3 over the bits of the value and the seed.
   uint64_t hash = std::bit_cast<uint64_t>(static_cast<double>(value)) ^ (seed_ * 0x9E3779B97F4A7C15ULL);
   hash = (hash ^ (hash >> 33U)) * 0xFF51AFD7ED558CCDULL;
