@@ -114,8 +114,9 @@ class KeptValueFinder {
         if (isStored(*tensor) || !isWorthKeeping(*tensor)) continue;
         TensorView* best = narrowestAfter(*tensor);
         const auto value = readInPlaceByAll(*best);
-        // Of what is an output, too, that goes over the rows in the same order.
-        if (value && (!fusion_.isOutput(best) || rows_.rowsOf(*best) == value->rows)) keep(*value);
+        // An output is also stored from there, row by row and each row in its own order.
+        const bool is_as_stored = value && rows_.rowsOf(*best) == value->rows && std::ranges::is_sorted(value->rest);
+        if (value && (!fusion_.isOutput(best) || is_as_stored)) keep(*value);
       }
     }
     dropPassedOn();
