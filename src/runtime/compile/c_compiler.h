@@ -19,7 +19,7 @@ struct CCompilerOptions {
   std::string program;  ///< a path or a name in $PATH; empty: $TOKAMAK_CC, else the first of cc, gcc, clang
   std::vector<std::string> extra_flags;  ///< behind all others, e.g. "-fsanitize=thread"
   ProcessLimits limits;                  ///< of each compilation
-  std::chrono::seconds slow{5};          ///< of processor time: what takes longer is compiled at the lowest level
+  std::chrono::seconds slow{3};          ///< of processor time: what takes longer is compiled at the lowest level
 };
 
 /// How much a source is optimised.
