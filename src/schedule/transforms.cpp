@@ -4,8 +4,11 @@
 #include <bit>
 #include <limits>
 #include <set>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/error.h"
 #include "define/operand.h"
@@ -314,6 +317,15 @@ static int64_t iterationsOf(const Axes& axes, const ScalarBindings& bindings) {
   return product;
 }
 
+// The axes of the tensor that are no loops themselves: "0, 2".
+static std::string cutAxesOf(const TensorView& tensor) {
+  std::vector<size_t> numbers;
+  for (size_t i = 0; i < tensor.logical().size(); ++i) {
+    if (std::ranges::find(tensor.loop(), tensor.logical()[i]) == tensor.loop().end()) numbers.push_back(i);
+  }
+  return fmt::format("{}", fmt::join(numbers, ", "));
+}
+
 void requireFewIterations(const Fusion& fusion, const ScalarBindings& bindings) {
   constexpr int64_t kMostIterations = int64_t{1} << 30;
   constexpr int64_t kMostForEach = 1024;
@@ -323,8 +335,8 @@ void requireFewIterations(const Fusion& fusion, const ScalarBindings& bindings) 
     const int64_t elements = iterationsOf(tensor->logical(), bindings);
     TK_REQUIRE(iterations / kMostForEach <= elements, Schedule,
                "schedule of {}: its {} loops have {} iterations for {} elements; legal are {} for each element; split "
-               "its axes less often, or by factors that divide them",
-               toString(*tensor), tensor->loop().size(), iterations, elements, kMostForEach);
+               "axis {} less often, or by factors that divide it",
+               toString(*tensor), tensor->loop().size(), iterations, elements, kMostForEach, cutAxesOf(*tensor));
   }
 }
 
