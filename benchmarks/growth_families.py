@@ -197,7 +197,7 @@ NESTED_SCALARS = {
     "remainders": "(({0} % (m + 7)) + n)",
     "minima": "min({0}, (m * 3))",
     "rounded": "(ceilDiv({0}, 3) * 3)",
-    "choices": "where({0} < m, {0}, m)",
+    "choices": "where(n < m, {0}, (m + 1))",
 }
 
 
