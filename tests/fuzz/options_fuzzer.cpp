@@ -51,8 +51,8 @@ void sizes(const std::string& text) {
 }
 
 void assignment(const std::string& text) {
-  const auto [name, value] = tools::splitAssignment("--input", text);
-  require(!name.empty() && name + "=" + value == text, "the parts are not the whole", text);
+  for (const auto& [name, value] : tools::readAssignments("--input", {text}))
+    require(!name.empty() && name + "=" + value == text, "the parts are not the whole", text);
 }
 
 constexpr const char* kPieces[] = {"fusion",   "host_ir",   "host_ir_final", "plan",   "segments",
