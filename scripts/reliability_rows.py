@@ -100,7 +100,7 @@ ROWS = [
         "50,000 kernels (`scripts/gpu random`)",
         (Kept(GPU + "random_kernels_h200.json",
               lambda d: f"{total(d, 'kernels'):,} kernels of {total(d, 'programs'):,} programs in {len(d)} runs, "
-                        f"{total(d, 'processes that found something wrong')} mismatches"),)),
+                        f"{total(d, 'processes that found something wrong')} processes that found something wrong"),)),
     Row("R4", "no choice changes a result: schedule, segmentation, widths, index type, streams, layouts", "500 groups",
         [Ran("fuzz.KernelPrograms.ChoicesDoNotChangeResults",
              r"(?P<groups>\d+) groups of choices, (?P<kernels>\d+) kernels.* (?P<narrow>\d+) with indices of few",
