@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "host/sanitized_share.h"
 #include "host_run/call_sequence.h"
 #include "host_run/program_text.h"
 #include "host_run/run_bench.h"
@@ -27,7 +28,7 @@ CallTarget targetOn(CpuDevice& device, int64_t size) {
 // $TOKAMAK_CALL_ORDER_RUNS, or a few.
 int64_t repetitions(int64_t few) {
   const char* const given = std::getenv("TOKAMAK_CALL_ORDER_RUNS");
-  return given == nullptr ? few : std::atoll(given);
+  return given == nullptr ? std::max<int64_t>(1, few / kShare) : std::atoll(given);
 }
 
 struct CallCase {
