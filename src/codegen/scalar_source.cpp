@@ -98,7 +98,7 @@ std::string ScalarSource::write(Scalar& scalar, int outer) {
     case ScalarOp::Symbol: return name_(scalar);
     case ScalarOp::Constant: {
       std::string text = numberSource(scalar.value(), scalar.dtype());
-      return text.front() == '-' ? parenthesised(std::move(text), kUnaryLevel - 1, outer) : text;
+      return text.front() == '-' ? parenthesised(text, kUnaryLevel - 1, outer) : text;
     }
     case ScalarOp::Not: return "!" + writeAs(DataType::Bool, *scalar.operand(0), kUnaryLevel);
     case ScalarOp::Select:

@@ -32,7 +32,7 @@ class Turn {
 
 }  // namespace
 
-KernelCompiler::KernelCompiler(KernelCompilerOptions options)
+KernelCompiler::KernelCompiler(const KernelCompilerOptions& options)
     : cache_(options.cache != nullptr ? options.cache : KernelCache::openDefault()),
       compiler_(options.compiler, cache_.get()),
       parallel_(processesOf(options)),
@@ -109,8 +109,7 @@ std::vector<std::shared_ptr<const SharedObject>> KernelCompiler::compileAll(std:
   std::vector<std::jthread> threads;
   try {
     for (size_t i = 1; i < std::min(sources.size(), static_cast<size_t>(parallel_)); ++i) threads.emplace_back(work);
-  } catch (const std::system_error&) {
-    // Fewer threads do the same work.
+  } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch): fewer threads do the same work
   }
   work();
   threads.clear();

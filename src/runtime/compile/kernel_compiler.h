@@ -31,7 +31,7 @@ struct CompileCounts {
 class KernelCompiler {
  public:
   /// Errors: as CCompiler.
-  explicit KernelCompiler(KernelCompilerOptions options = {});
+  explicit KernelCompiler(const KernelCompilerOptions& options = {});
 
   const CCompiler& compiler() const { return compiler_; }
   const KernelCache& cache() const { return *cache_; }
