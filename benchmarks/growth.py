@@ -139,9 +139,9 @@ def main():
     print(f"{len(rows)} families, {len(faulty)} beyond the bounds")
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
-            json.dump({"bounds": {"seconds": MOST_SECONDS, "mib": MOST_MIB, "exponent": MOST_EXPONENT}, "rows": rows},
-                      file, indent=1)
-            file.write("\n")
+            bounds = json.dumps({"seconds": MOST_SECONDS, "mib": MOST_MIB, "exponent": MOST_EXPONENT})
+            lines = ",\n".join(f"    {json.dumps(row)}" for row in rows)  # a line for each family
+            file.write(f'{{\n  "bounds": {bounds},\n  "rows": [\n{lines}\n  ]\n}}\n')
     return 1 if faulty else 0
 
 
