@@ -1,20 +1,13 @@
 // The order of calls on a GPU's streams, as the fake driver runs them: a thread each.
 #include <algorithm>
-#include <cstdlib>
 
 #include <gtest/gtest.h>
 
 #include "fake_cuda.h"
-#include "host/sanitized_share.h"
 #include "host_run/call_sequence.h"
 
 namespace tokamak {
 namespace {
-
-int64_t repetitions(int64_t few) {
-  const char* const given = std::getenv("TOKAMAK_CALL_ORDER_RUNS");
-  return given == nullptr ? std::max<int64_t>(1, kShare == 1 ? few : few / 100) : std::atoll(given);
-}
 
 // Diagonal matrices; doubling is exact.
 CallTarget targetOn(CudaDevice& device) {

@@ -1,13 +1,11 @@
 // The order of calls: whoever holds a piece of memory, by whatever handle and on whatever stream, finds it as if one
 // call ran after the other.
 #include <algorithm>
-#include <cstdlib>
 #include <stdexcept>
 #include <thread>
 
 #include <gtest/gtest.h>
 
-#include "host/sanitized_share.h"
 #include "host_run/call_sequence.h"
 #include "host_run/program_text.h"
 #include "host_run/run_bench.h"
@@ -23,12 +21,6 @@ CallTarget targetOn(CpuDevice& device, int64_t size) {
           .fill = [](float* to, int64_t n, float x) { std::fill_n(to, n * n, x); },
           .operand = 1,
           .dlpack_device = {}};
-}
-
-// $TOKAMAK_CALL_ORDER_RUNS, or a few; under a sanitizer, where a turn takes seconds, hardly any.
-int64_t repetitions(int64_t few) {
-  const char* const given = std::getenv("TOKAMAK_CALL_ORDER_RUNS");
-  return given == nullptr ? std::max<int64_t>(1, kShare == 1 ? few : few / 100) : std::atoll(given);
 }
 
 struct CallCase {

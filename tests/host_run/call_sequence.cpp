@@ -1,11 +1,13 @@
 #include "host_run/call_sequence.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <random>
 
 #include <fmt/format.h>
 
 #include "device/tensor_copies.h"
+#include "host/sanitized_share.h"
 #include "host_run/program_text.h"
 
 namespace tokamak {
@@ -161,7 +163,7 @@ int64_t CallSequence::countWrong() {
   return wrong_;
 }
 
-int64_t countWrongChains(CallSequence& sequence, int64_t repetitions) {
+int64_t countWrongChains(CallSequence& sequence, int64_t turns) {
   int64_t wrong = 0;
   for (const CallKind first : kCallKinds) {
     for (const CallKind second : kCallKinds) {
@@ -171,7 +173,7 @@ int64_t countWrongChains(CallSequence& sequence, int64_t repetitions) {
           // 27 triples of streams take turns, another part of them for each pair.
           int64_t number = static_cast<int64_t>(first) * 131 + static_cast<int64_t>(second) * 37 +
                            static_cast<int64_t>(first_handle) * 17 + static_cast<int64_t>(second_handle) * 7;
-          for (int64_t turn = 0; turn < repetitions; ++turn, ++number) {
+          for (int64_t turn = 0; turn < turns; ++turn, ++number) {
             const auto stream = [&](int64_t shift) { return kStreamKinds[(number / shift) % 3]; };
             const size_t written = first == CallKind::Returned || first == CallKind::Given ? 1 : 0;
             for (const bool follows :
@@ -208,6 +210,12 @@ int64_t countWrongSequences(CallSequence& sequence, int64_t sequences, int64_t c
     wrong += sequence.countWrong();
   }
   return wrong;
+}
+
+int64_t repetitions(int64_t few) {
+  const char* const given = std::getenv("TOKAMAK_CALL_ORDER_RUNS");
+  if (given != nullptr) return std::atoll(given);
+  return std::max<int64_t>(1, kShare == 1 ? few : few / 100);
 }
 
 }  // namespace tokamak

@@ -83,10 +83,14 @@ class CallSequence {
 };
 
 /// Every pair of calls by every pair of handles in which the second reads what the first wrote, and in which it
-/// overwrites what the first read, `repetitions` of each. A third call follows, of every kind by every handle, and on
+/// overwrites what the first read, `turns` of each. A third call follows, of every kind by every handle, and on
 /// every three streams, by and by. How many reads were wrong.
-int64_t countWrongChains(CallSequence& sequence, int64_t repetitions);
+int64_t countWrongChains(CallSequence& sequence, int64_t turns);
 /// Sequences of `calls` calls on three memories, with reads and writes of the host, from a seed.
 int64_t countWrongSequences(CallSequence& sequence, int64_t sequences, int64_t calls, uint64_t seed);
+
+/// How often a test repeats itself: $TOKAMAK_CALL_ORDER_RUNS, or `few`; under a sanitizer, where a turn takes seconds,
+/// hardly ever.
+int64_t repetitions(int64_t few);
 
 }  // namespace tokamak
