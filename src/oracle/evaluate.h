@@ -18,7 +18,7 @@ using Input = std::variant<OracleTensor, ScalarValue>;
 enum class Keep : uint8_t { Outputs, Everything };
 
 struct Options {
-  Mode mode = Mode::Exact;
+  Mode mode = Mode::exact();
   Keep keep = Keep::Outputs;
   ScalarBindings bindings = {};  ///< of symbols that no input determines
 };

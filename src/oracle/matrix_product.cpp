@@ -142,14 +142,14 @@ class ExactProduct {
     const Element* bias = bias_.empty() ? nullptr : &bias_[static_cast<size_t>(j)];
     const bool is_regular =
         a_facts_.is_regular[static_cast<size_t>(i)] != 0 && b_facts_.is_regular[static_cast<size_t>(j)] != 0;
-    if (!is_regular || magnitude == 0) return dotOf(types_, Mode::Exact, a_, b_, i, j, bias);
+    if (!is_regular || magnitude == 0) return dotOf(types_, Mode::exact(), a_, b_, i, j, bias);
     Summation::Collected products{.count = a_.inner, .sum = sum, .magnitude = magnitude, .bound = bound};
     const auto quantum = bound > 0 ? std::nullopt : exactQuantum(lineOf(a_facts_, i), lineOf(b_facts_, j), magnitude);
     if (quantum)
       products.quantum = *quantum;
     else
       products.bound += static_cast<double>(a_.inner + 2) * 0x1p-52 * (magnitude + bound);  // the sums' own roundings
-    Dot dot(types_.operands, types_.result, Mode::Exact);
+    Dot dot(types_.operands, types_.result, Mode::exact());
     dot.take(products);
     return dot.finish(bias);
   }

@@ -11,7 +11,7 @@ Reference::Reference(const Fusion& fusion, std::vector<Input> inputs, ScalarBind
 const Evaluation& Reference::typed(int number) const {
   auto& evaluation = typed_.at(static_cast<size_t>(number));
   if (!evaluation) {
-    const Mode mode = number == 0 ? Mode::Typed : Mode::varied(static_cast<uint64_t>(number));
+    const Mode mode = number == 0 ? Mode::typed() : Mode::varied(static_cast<uint64_t>(number));
     evaluation = evaluate(*fusion_, inputs_, {.mode = mode, .bindings = bindings_});
   }
   return *evaluation;

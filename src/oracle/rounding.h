@@ -11,8 +11,8 @@ namespace tokamak::oracle {
 /// what they may, long sums run in blocks, all drawn from a seed.
 class Mode {
  public:
-  static const Mode Exact;
-  static const Mode Typed;
+  static constexpr Mode exact() { return {Kind::Exact, 0}; }
+  static constexpr Mode typed() { return {Kind::Typed, 0}; }
   static constexpr Mode varied(uint64_t seed) { return {Kind::Varied, seed}; }
 
   constexpr bool isExact() const { return kind_ == Kind::Exact; }
@@ -30,8 +30,6 @@ class Mode {
   Kind kind_;
   uint64_t seed_;
 };
-inline constexpr Mode Mode::Exact{Kind::Exact, 0};
-inline constexpr Mode Mode::Typed{Kind::Typed, 0};
 
 struct FloatFormat {
   int precision;     ///< bits of the significand, the hidden one included

@@ -26,7 +26,7 @@ TEST(OracleErrors, ScalarsThatHaveNoMeaning) {
   const ScalarBindings bindings = {{operands[0], ScalarValue{1.0}}, {operands[1], ScalarValue{2.0}}};
   const auto refusal = [&](ScalarOp op, FunctionId function = {}) {
     const Scalar& scalar = *fusion.rawScalar(op, DataType::F32, operands, function);
-    return errorOf([&] { oracle::evaluateScalar(scalar, bindings, oracle::Mode::Exact); });
+    return errorOf([&] { oracle::evaluateScalar(scalar, bindings, oracle::Mode::exact()); });
   };
   const Error division = refusal(ScalarOp::FloorDiv);
   EXPECT_EQ(division.code(), ErrorCode::Unsupported);

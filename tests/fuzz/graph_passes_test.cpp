@@ -33,8 +33,8 @@ std::string differenceBeyondRounding(const Fusion& before, const Fusion& after,
     const bool is_near = std::fabs(a.number - b.number) <= kRounding * (1 + std::fabs(a.number));
     return isSame(a, b) || (is_near && a.integer == b.integer);
   };
-  const oracle::Evaluation want = oracle::evaluate(before, inputs, {.mode = oracle::Mode::Exact, .bindings = {}});
-  const oracle::Evaluation have = oracle::evaluate(after, inputs, {.mode = oracle::Mode::Exact, .bindings = {}});
+  const oracle::Evaluation want = oracle::evaluate(before, inputs, {.mode = oracle::Mode::exact(), .bindings = {}});
+  const oracle::Evaluation have = oracle::evaluate(after, inputs, {.mode = oracle::Mode::exact(), .bindings = {}});
   for (size_t i = 0; i < want.outputs.size(); ++i) {
     if (want.outputs[i].sizes != have.outputs[i].sizes) return "other sizes";
     if (!std::ranges::equal(want.outputs[i].elements, have.outputs[i].elements, isNear))
@@ -45,13 +45,13 @@ std::string differenceBeyondRounding(const Fusion& before, const Fusion& after,
 
 // The outputs of both on the same data, in float64 and rounded wherever there is a type; nothing that a pass may do changes a number.
 std::string difference(const Fusion& before, const Fusion& after, const std::vector<oracle::Input>& inputs) {
-  for (const oracle::Mode mode : {oracle::Mode::Exact, oracle::Mode::Typed}) {
+  for (const oracle::Mode mode : {oracle::Mode::exact(), oracle::Mode::typed()}) {
     const oracle::Evaluation want = oracle::evaluate(before, inputs, {.mode = mode, .bindings = {}});
     const oracle::Evaluation have = oracle::evaluate(after, inputs, {.mode = mode, .bindings = {}});
     for (size_t i = 0; i < want.outputs.size(); ++i) {
       if (want.outputs[i].sizes != have.outputs[i].sizes) return "other sizes";
       if (!std::ranges::equal(want.outputs[i].elements, have.outputs[i].elements, isSame))
-        return "output " + std::to_string(i) + " differs" + (mode == oracle::Mode::Typed ? ", rounded" : "");
+        return "output " + std::to_string(i) + " differs" + (mode == oracle::Mode::typed() ? ", rounded" : "");
     }
   }
   return "";

@@ -188,7 +188,7 @@ TEST(JudgedPrograms, RoundingsDroppedTermsAndWrongTailsAreSeen) {
     const auto wrong = judgedProgram(program.wrong);
     const std::vector<oracle::Input> inputs = toOracle(drawNumericData(*right, 3));
     const oracle::Reference reference(*right, inputs);
-    const oracle::Evaluation given = oracle::evaluate(*wrong, inputs, {.mode = oracle::Mode::Typed, .bindings = {}});
+    const oracle::Evaluation given = oracle::evaluate(*wrong, inputs, {.mode = oracle::Mode::typed(), .bindings = {}});
     const oracle::OracleTensor& output = given.outputs[0];
     const std::vector<std::byte> bytes = oracle::store(output);
     const oracle::Comparison comparison =

@@ -174,7 +174,7 @@ TEST(Minimiser, KeepsAWrongResultWrong) {
     if (!isLegal(wrong)) return false;
     const auto inputs = toOracle(drawData(program, program.seed));
     const auto expected = oracle::evaluate(*build(program), inputs);
-    const auto actual = oracle::evaluate(*build(wrong), inputs, {.mode = oracle::Mode::Typed, .bindings = {}});
+    const auto actual = oracle::evaluate(*build(wrong), inputs, {.mode = oracle::Mode::typed(), .bindings = {}});
     for (size_t i = 0; i < expected.outputs.size(); ++i) {
       const oracle::OracleTensor& output = actual.outputs[i];
       const std::vector<std::byte> bytes = oracle::store(output);

@@ -52,7 +52,7 @@ TEST(Compare, AcceptsTheBoundAndRejectsTheNextNumber) {
 TEST(Compare, AcceptsFunctionsWithinTheirAccuracyOnly) {
   const FunctionTypes types{.operand = DataType::F32, .result = DataType::F32};
   const Element operand{.number = 0.75};
-  const Element expected = oracle::applyFunction(FunctionId::exp, types, std::span(&operand, 1), oracle::Mode::Exact);
+  const Element expected = oracle::applyFunction(FunctionId::exp, types, std::span(&operand, 1), oracle::Mode::exact());
   const auto ulp = static_cast<double>(oracle::ulpOf(DataType::F32, expected.number));
   const double rounded = static_cast<float>(expected.number);
   EXPECT_TRUE(accepts(DataType::F32, rounded + 5 * ulp, expected));

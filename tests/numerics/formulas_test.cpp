@@ -51,7 +51,7 @@ int64_t compareOn(DataType dtype, const std::vector<ScalarValue>& points) {
       }
       const Scalar* call = fusion.rawScalar(ScalarOp::Function, types->result, constants, info.id);
       const Element actual = elementOf(*evaluate(*call, {}));
-      const Element expected = oracle::applyFunction(info.id, *types, operands, Mode::Exact);
+      const Element expected = oracle::applyFunction(info.id, *types, operands, Mode::exact());
       std::vector<std::byte> bytes(8);
       oracle::storeElement(types->result, actual, bytes.data());
       const oracle::OracleTensor reference{.dtype = types->result, .sizes = {}, .elements = {expected}};

@@ -61,12 +61,12 @@ Problem randomProblem(double scale, bool is_whole) {
 constexpr ProductTypes kSingle = {};
 
 void expectDots(const Problem& problem, const ProductTypes& types) {
-  const std::vector<Element> exact = problem.product(types, Mode::Exact);
-  const std::vector<Element> typed = problem.product(types, Mode::Typed);
+  const std::vector<Element> exact = problem.product(types, Mode::exact());
+  const std::vector<Element> typed = problem.product(types, Mode::typed());
   for (int64_t i = 0; i < kRows; ++i) {
     for (int64_t j = 0; j < kColumns; ++j) {
       const Element is = exact[static_cast<size_t>(i * kColumns + j)];
-      const Element should = problem.dot(types, Mode::Exact, i, j);
+      const Element should = problem.dot(types, Mode::exact(), i, j);
       const auto at = ::testing::Message() << "at [" << i << ", " << j << "]";
       if (std::isnan(should.number)) {
         EXPECT_TRUE(std::isnan(is.number)) << at;
@@ -79,7 +79,7 @@ void expectDots(const Problem& problem, const ProductTypes& types) {
         EXPECT_GE(is.bound, should.bound * (1 - 1e-12)) << at;
         EXPECT_LE(is.bound, should.bound * (1 + 1e-7)) << at;
       }
-      const Element rounded = problem.dot(types, Mode::Typed, i, j);
+      const Element rounded = problem.dot(types, Mode::typed(), i, j);
       const double typed_number = typed[static_cast<size_t>(i * kColumns + j)].number;
       if (std::isfinite(rounded.number))
         EXPECT_NEAR(typed_number, rounded.number, 1e-5 + 1e-2 * std::fabs(rounded.number)) << at;
@@ -94,7 +94,7 @@ TEST(MatrixProduct, NumbersThatRoundHaveTheBoundOfADot) { expectDots(randomProbl
 TEST(MatrixProduct, WholeNumbersAreExact) {
   const Problem problem = randomProblem(20, true);
   expectDots(problem, kSingle);
-  for (const Element& element : problem.product(kSingle, Mode::Exact))
+  for (const Element& element : problem.product(kSingle, Mode::exact()))
     EXPECT_EQ(element.bound == kOpenSign ? 0 : element.bound, 0);
 }
 
@@ -149,8 +149,8 @@ TEST(MatrixProduct, OfHalvesThatGiveSinglesIsNotRoundedToHalves) {
   constexpr ProductTypes kWidening = {.operands = DataType::BF16, .result = DataType::F32};
   expectDots(problem, kWidening);
   // The same numbers as singles have the same products.
-  const std::vector<Element> of_halves = problem.product(kWidening, Mode::Exact);
-  const std::vector<Element> of_singles = problem.product(kSingle, Mode::Exact);
+  const std::vector<Element> of_halves = problem.product(kWidening, Mode::exact());
+  const std::vector<Element> of_singles = problem.product(kSingle, Mode::exact());
   for (size_t n = 0; n < of_halves.size(); ++n) {
     EXPECT_EQ(of_halves[n].number, of_singles[n].number);
     EXPECT_EQ(of_halves[n].bound, of_singles[n].bound);

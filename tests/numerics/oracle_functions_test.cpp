@@ -17,7 +17,7 @@ using oracle::Mode;
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-Element apply(FunctionId id, DataType type, const std::vector<double>& numbers, Mode mode = Mode::Exact) {
+Element apply(FunctionId id, DataType type, const std::vector<double>& numbers, Mode mode = Mode::exact()) {
   const auto types = functionTypes(id, type);
   std::vector<Element> operands;
   for (const double number : numbers) {
@@ -151,7 +151,7 @@ TEST(OracleFunctions, ApproximationsHaveTheirValuesAndBounds) {
     const Element f32 = apply(id, DataType::F32, operands);
     EXPECT_GE(f32.bound, 6 * 0x1p-24 * expected) << functionInfo(id).name;
     EXPECT_LE(f32.bound, 8 * 0x1p-23 + 6 * 0x1p-23 * expected) << functionInfo(id).name;
-    EXPECT_EQ(apply(id, DataType::F32, operands, Mode::Typed).number,
+    EXPECT_EQ(apply(id, DataType::F32, operands, Mode::typed()).number,
               static_cast<double>(static_cast<float>(f64.number)));
   }
 }
@@ -164,16 +164,16 @@ TEST(OracleFunctions, PromiseNothingOfSumsWithAProductThatOverflows) {
   EXPECT_EQ(product.bound, 0);
   const auto types = functionTypes(F::sub, DataType::F32);
   const std::vector<Element> operands = {{.number = 3e38}, product};
-  EXPECT_EQ(applyFunction(F::sub, *types, operands, Mode::Exact).bound, kInf);
+  EXPECT_EQ(applyFunction(F::sub, *types, operands, Mode::exact()).bound, kInf);
   EXPECT_EQ(apply(F::sub_alpha, DataType::F32, {3e38, 3e38, 2}).bound, kInf);
   EXPECT_EQ(apply(F::add_alpha, DataType::F32, {-3e38, 3e38, 2}).bound, kInf);
   // An infinite operand is no overflow, and f64 has room.
-  EXPECT_EQ(applyFunction(F::sub, *types, std::vector<Element>{{.number = 3e38}, {.number = kInf}}, Mode::Exact).bound,
-            0);
+  EXPECT_EQ(
+      applyFunction(F::sub, *types, std::vector<Element>{{.number = 3e38}, {.number = kInf}}, Mode::exact()).bound, 0);
   EXPECT_FALSE(apply(F::mul, DataType::F32, {kInf, 2}).is_overflow);
   EXPECT_FALSE(apply(F::mul, DataType::F64, {3e38, 2}).is_overflow);
   const std::vector<Element> larger = {product, {.number = 0}};
-  EXPECT_EQ(applyFunction(F::maximum, *types, larger, Mode::Exact).bound, 0);
+  EXPECT_EQ(applyFunction(F::maximum, *types, larger, Mode::exact()).bound, 0);
 }
 
 TEST(OracleFunctions, PowersOfMinusInfinity) {
@@ -206,10 +206,10 @@ TEST(OracleFunctions, EveryRowTakesEveryTypeOfItsRule) {
       const auto types = functionTypes(info.id, type);
       if (!types) continue;
       std::vector<Element> operands(static_cast<size_t>(info.arity), Element{.number = 0.5, .integer = 1});
-      for (const Mode mode : {Mode::Exact, Mode::Typed}) {
+      for (const Mode mode : {Mode::exact(), Mode::typed()}) {
         const Element result = applyFunction(info.id, *types, operands, mode);
-        EXPECT_TRUE(mode == Mode::Exact || result.bound == 0) << info.name;
-        if (isFloatingType(types->result) && mode == Mode::Exact && result.bound == 0) {
+        EXPECT_TRUE(mode == Mode::exact() || result.bound == 0) << info.name;
+        if (isFloatingType(types->result) && mode == Mode::exact() && result.bound == 0) {
           EXPECT_TRUE(oracle::isRepresentable(types->result, result.number)) << info.name;
         }
       }
@@ -219,7 +219,7 @@ TEST(OracleFunctions, EveryRowTakesEveryTypeOfItsRule) {
 
 TEST(OracleFunctions, BoundsOfOperandsPassThroughTheFunction) {
   const auto with = [](FunctionId id, std::vector<Element> operands) {
-    return applyFunction(id, *functionTypes(id, DataType::F64), operands, Mode::Exact);
+    return applyFunction(id, *functionTypes(id, DataType::F64), operands, Mode::exact());
   };
   // exp(1 +- 1e-6) spreads by e * 1e-6.
   EXPECT_NEAR(with(F::exp, {{.number = 1, .bound = 1e-6}}).bound, std::exp(1) * 1e-6, 1e-11);
@@ -240,11 +240,11 @@ TEST(OracleFunctions, BoundsOfOperandsPassThroughTheFunction) {
   const Element open{.integer = 1, .bound = 1};
   EXPECT_NEAR(with(F::where, {open, {.number = 3}, {.number = 4, .bound = 0.5}}).bound, 1.5, 1e-15);
   EXPECT_EQ(applyFunction(F::logical_and, *functionTypes(F::logical_and, DataType::Bool),
-                          std::vector<Element>{open, {}}, Mode::Exact)
+                          std::vector<Element>{open, {}}, Mode::exact())
                 .bound,
             0);
   EXPECT_EQ(applyFunction(F::logical_or, *functionTypes(F::logical_or, DataType::Bool), std::vector<Element>{open, {}},
-                          Mode::Exact)
+                          Mode::exact())
                 .bound,
             1);
 }
@@ -263,14 +263,14 @@ TEST(OracleFunctions, TypedResultsOfMovedOperandsLieWithinTheBound) {
         const double x = static_cast<float>(points[i == 0 ? p % 6 : (p / 6 + static_cast<size_t>(i)) % 6]);
         operands.push_back({.number = x, .bound = std::fabs(x) * 1e-5});
       }
-      const Element result = applyFunction(info.id, *types, operands, Mode::Exact);
+      const Element result = applyFunction(info.id, *types, operands, Mode::exact());
       for (const double side : {-1.0, -0.5, 0.0, 0.7, 1.0}) {
         std::vector<Element> moved;
         for (size_t i = 0; i < operands.size(); ++i) {
           const double sign = i % 2 == 0 ? side : -side;
           moved.push_back({.number = static_cast<float>(operands[i].number + 0.99 * sign * operands[i].bound)});
         }
-        const double there = applyFunction(info.id, *types, moved, Mode::Typed).number;
+        const double there = applyFunction(info.id, *types, moved, Mode::typed()).number;
         if (!std::isfinite(result.number) || result.bound == kInf) continue;
         EXPECT_LE(std::fabs(there - result.number), result.bound) << info.name << " at " << operands[0].number;
         ++checked;
@@ -288,7 +288,7 @@ TEST(OracleFunctions, CastsOfMovedOperandsLieWithinTheBound) {
     for (int step = 1; step < 400; ++step) {
       const double ulp = static_cast<double>(oracle::ulpOf(to, 1));
       const Element operand{.number = 1 - step * ulp / 128, .bound = step * ulp / 100};
-      const Element result = oracle::convertElement(operand, DataType::F64, to, Mode::Exact);
+      const Element result = oracle::convertElement(operand, DataType::F64, to, Mode::exact());
       for (const double side : {-1.0, -0.7, 0.0, 0.7, 1.0}) {
         const double moved = operand.number + side * operand.bound;
         const auto there = static_cast<double>(oracle::roundTo(to, moved));
@@ -304,9 +304,9 @@ TEST(OracleFunctions, CastsOfMovedOperandsLieWithinTheBound) {
 TEST(OracleFunctions, PowersOfNearlyOneHaveNoPromiseAtNaN) {
   const FunctionTypes types = *functionTypes(FunctionId::pow, DataType::F64);
   const Element nearly_one[] = {{.number = 1 - 1e-9, .bound = 1e-8}, {.number = kNaN}};
-  EXPECT_EQ(applyFunction(FunctionId::pow, types, nearly_one, Mode::Exact).bound, kInf);
+  EXPECT_EQ(applyFunction(FunctionId::pow, types, nearly_one, Mode::exact()).bound, kInf);
   const Element two[] = {{.number = 2, .bound = 1e-8}, {.number = kNaN}};
-  EXPECT_EQ(applyFunction(FunctionId::pow, types, two, Mode::Exact).bound, 0);
+  EXPECT_EQ(applyFunction(FunctionId::pow, types, two, Mode::exact()).bound, 0);
 }
 
 }  // namespace

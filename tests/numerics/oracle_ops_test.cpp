@@ -229,7 +229,7 @@ TEST(OracleOps, TypedModeRoundsEveryResult) {
   TensorView* third = f.call("truediv", {x, f.fusion.constant(3.0, F32)});
   TensorView* back = f.call("mul", {third, f.fusion.constant(3.0, F32)});
   TensorView* rest = f.call("sub", {f.fusion.constant(1.0, F32), back});
-  EXPECT_EQ(f.evaluate(third, Mode::Typed).elements[0].number, static_cast<double>(1.0F / 3.0F));
+  EXPECT_EQ(f.evaluate(third, Mode::typed()).elements[0].number, static_cast<double>(1.0F / 3.0F));
   const OracleTensor exact = f.evaluate(rest);
   EXPECT_NEAR(exact.elements[0].number, 0, 1e-15);
   EXPECT_GT(exact.elements[0].bound, 0x1p-24);  // cancelled roundings stay in the bound

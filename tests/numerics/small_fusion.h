@@ -50,7 +50,7 @@ class SmallFusion {
     return scalars;
   }
 
-  oracle::OracleTensor evaluate(TensorView* output, oracle::Mode mode = oracle::Mode::Exact) {
+  oracle::OracleTensor evaluate(TensorView* output, oracle::Mode mode = oracle::Mode::exact()) {
     fusion.addOutput(output);
     return oracle::evaluate(fusion, inputs, {.mode = mode, .bindings = {}}).outputs.back();
   }

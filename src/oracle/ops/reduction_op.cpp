@@ -16,7 +16,7 @@ Element combineIntegral(FunctionId function, DataType type, int64_t identity, st
   Element result{.integer = identity};
   for (const Element& term : terms) {
     const Element operands[] = {result, term};
-    result = applyFunction(function, {.operand = type, .result = type}, operands, Mode::Exact);
+    result = applyFunction(function, {.operand = type, .result = type}, operands, Mode::exact());
   }
   return result;
 }
