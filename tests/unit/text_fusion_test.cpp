@@ -1,4 +1,5 @@
 #include <chrono>
+#include <regex>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -134,6 +135,48 @@ INSTANTIATE_TEST_SUITE_P(
              "schedule {\n  reorder(T9, order=[1, 2, 0])\n  merge(T9, axis=1)\n  reorder(T9, order=[1, 0])\n}\n"),
         body("T0: f32[Stream]", "T9: f32[Stream] = exp(T0)",
              "schedule {\n  parallelize(T9, axis=0, type=\"Stream\")\n}\n")));
+
+// Values keep the type that their suffix says, whatever the tensor's type is.
+std::vector<std::string> formsWithLiterals() {
+  const std::string inputs = "T0: DTYPE[i0], n: i64";
+  const std::string statements[] = {"T9: DTYPE[] = full(value=VALUE, dtype=DTYPE)",
+                                    "T9: DTYPE[3] = full(shape=[3], value=VALUE, dtype=DTYPE)",
+                                    "T9: DTYPE[n] = iota(length=n, start=VALUE, step=VALUE, dtype=DTYPE)",
+                                    "T9: DTYPE[( i0 + 3 )] = pad(T0, widths=[1, 2], value=VALUE)",
+                                    "T9: DTYPE[( i0 - 1 )] = pad(T0, widths=[-3, 2], value=VALUE)"};
+  std::vector<std::string> forms;
+  for (const DataType dtype : kAllDataTypes) {
+    for (const std::string& statement : statements) {
+      if (dtype == DataType::Bool && statement.find("iota") != std::string::npos) continue;  // bool cannot count
+      for (const char* value : {"0.5", "-0.1", "-0.0", "inf", "-1.0_f32", "nan_f32", "0.5_f16", "-inf_bf16", "1", "-1",
+                                "16777217", "1_i32", "-1_i32", "true", "false"}) {
+        const std::string text =
+            std::regex_replace(body(inputs, statement), std::regex("DTYPE"), std::string(dataTypeName(dtype)));
+        forms.push_back(std::regex_replace(text, std::regex("VALUE"), value));
+      }
+    }
+  }
+  return forms;
+}
+
+// Operands of the result's type are not converted, so that each is one op, also along axes that the functions take away.
+std::vector<std::string> formsOfReductions() {
+  std::vector<std::string> forms;
+  for (const DataType dtype : kAllDataTypes) {
+    for (const std::string op : {"sum", "prod", "max", "min"}) {
+      if (isHalfType(dtype)) continue;  // computed in f32
+      for (const std::string axis : {"i0", "1", "0", "4"}) {
+        const std::string type(dataTypeName(dtype));
+        forms.push_back(body("T0: " + type + "[i2, " + axis + "]",
+                             "T9: " + type + "[i2, r{" + axis + "}] = " + op + "(T0, axes=[1])"));
+      }
+    }
+  }
+  return forms;
+}
+
+INSTANTIATE_TEST_SUITE_P(Literals, CanonicalText, testing::ValuesIn(formsWithLiterals()));
+INSTANTIATE_TEST_SUITE_P(Reductions, CanonicalText, testing::ValuesIn(formsOfReductions()));
 
 TEST(FusionText, FreeFormsAreReadAndPrintedCanonically) {
   const auto fusion = parse(R"(// Softmax by hand.

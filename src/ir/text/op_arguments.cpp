@@ -6,7 +6,11 @@
 
 #include "base/error.h"
 #include "ir/fusion.h"
+#include "ir/ops/math/full_op.h"
+#include "ir/ops/math/iota_op.h"
+#include "ir/ops/math/pad_op.h"
 #include "ir/ops/math/pointwise_op.h"
+#include "ir/ops/math/reduction_op.h"
 #include "ir/text/plain_number.h"
 #include "ir/text/scalar_text.h"
 
@@ -163,6 +167,18 @@ Fields spreadFields(Fusion& fusion, const OpName& op, const Field& field, std::s
   return {{field.role, field.name, std::move(operands)}};
 }
 
+// Whether a call may count from the end of an axis, or leave a size open, with a negative number. In pads and in tensors
+// made of nothing negative numbers are widths that cut, and values.
+bool mayCountFromEnd(OpKind kind) { return kind != kindOf<PadOp> && kind != kindOf<FullOp> && kind != kindOf<IotaOp>; }
+
+// A reduction over all axes is written without any.
+bool namesAxes(std::span<const CallArgument> arguments) {
+  return std::ranges::any_of(arguments, [](const CallArgument& argument) {
+    const auto* axes = std::get_if<std::vector<int64_t>>(&argument.value);
+    return axes != nullptr && !axes->empty();
+  });
+}
+
 bool hasNegativeNumber(const FieldValue& value) {
   if (const auto* integer = std::get_if<int64_t>(&value)) return *integer < 0;
   const auto* integers = std::get_if<std::vector<int64_t>>(&value);
@@ -261,13 +277,14 @@ bool isExactCall(const OpName& op, std::span<const CallArgument> arguments, std:
     if (const auto* type = std::get_if<DataType>(&argument.value)) dtype = *type;
   }
   if (op.kind == kindOf<PointwiseOp>) return isExactFunction(static_cast<FunctionId>(op.spelling->index), arguments);
-  if (std::ranges::any_of(arguments, hasNegativeNumber, &CallArgument::value)) return false;
+  const auto isNegative = [](const CallArgument& argument) { return hasNegativeNumber(argument.value); };
+  if (mayCountFromEnd(op.kind) && std::ranges::any_of(arguments, isNegative)) return false;
+  const bool is_reduction = op.kind == kindOf<ReductionOp>;
+  if (is_reduction && !namesAxes(arguments)) return false;
   for (const Val* val : valsIn(arguments)) {
     if (val->kind() != ValKind::Tensor || dtype) continue;
-    const bool is_computed_as_is = !op.spelling || (computeType(val->dtype()) == val->dtype() &&
-                                                    val->dtype() != DataType::Bool && val->dtype() != DataType::I32);
-    if (!is_computed_as_is || std::ranges::any_of(results, [&](DataType type) { return type != val->dtype(); }))
-      return false;
+    if (is_reduction && computeType(val->dtype()) != val->dtype()) return false;
+    if (std::ranges::any_of(results, [&](DataType type) { return type != val->dtype(); })) return false;
   }
   return !dtype || std::ranges::all_of(results, [&](DataType type) { return type == *dtype; });
 }
