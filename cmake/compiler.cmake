@@ -10,7 +10,7 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_CXX_SCAN_FOR_MODULES OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
-# A compiler spends its time in maps and texts; what computes on tensors asks for more (CMakeLists.txt).
+# A compiler spends its time in maps and texts; what computes on tensors asks for more (written_vectors.cmake).
 string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
 
 if(NOT CMAKE_CXX_COMPILER_LAUNCHER)

@@ -1,48 +1,44 @@
 #include <array>
-#include <bit>
 #include <utility>
 
 #include "base/half.h"
 #include "ir/formulas.h"
-#include "runtime/cpu/typed_loops.h"
+#include "runtime/cpu/lane_casts.h"
 
 namespace tokamak {
 
 namespace {
 
 template <DataType type>
-struct Stored;
+struct TypeOf;
 template <>
-struct Stored<DataType::F64> {
+struct TypeOf<DataType::F64> {
   using Type = double;
 };
 template <>
-struct Stored<DataType::F32> {
+struct TypeOf<DataType::F32> {
   using Type = float;
 };
 template <>
-struct Stored<DataType::F16> {
+struct TypeOf<DataType::F16> {
   using Type = Half;
 };
 template <>
-struct Stored<DataType::BF16> {
+struct TypeOf<DataType::BF16> {
   using Type = BFloat16;
 };
 template <>
-struct Stored<DataType::I32> {
+struct TypeOf<DataType::I32> {
   using Type = int32_t;
 };
 template <>
-struct Stored<DataType::I64> {
+struct TypeOf<DataType::I64> {
   using Type = int64_t;
 };
 template <>
-struct Stored<DataType::Bool> {
+struct TypeOf<DataType::Bool> {
   using Type = bool;
 };
-
-template <class T>
-inline constexpr bool is_half = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
 
 // To odd: what was cut off is remembered in the last bit, so that rounding again to a much shorter format rounds once.
 float toFloatOdd(double value) {
@@ -69,7 +65,7 @@ float toFloatOdd(bool value) { return value ? 1.0F : 0.0F; }
 
 template <class To, class From>
 To convertStored(From value) {
-  if constexpr (is_half<From>) {
+  if constexpr (lanes::is_half<From>) {
     return convertStored<To>(toFloat(value));
   } else if constexpr (std::is_same_v<To, Half>) {
     return toHalf(toFloatOdd(value));
@@ -81,28 +77,42 @@ To convertStored(From value) {
 }
 
 template <class To, class From>
-TK_PER_PROCESSOR void castStored(void* out, const void* in, int64_t n) {
-  auto* const to = static_cast<To*>(out);
-  const auto* const from = static_cast<const From*>(in);
-  // A destination of another type never is a source.
-  TK_INDEPENDENT_ITERATIONS
-  for (int64_t i = 0; i < n; ++i) to[i] = convertStored<To>(from[i]);
-}
-
-template <size_t... I>
-constexpr auto castTable(std::index_sequence<I...>) {
-  constexpr size_t count = kAllDataTypes.size();
-  return std::array<CastLoop, count * count>{&castStored<typename Stored<static_cast<DataType>(I / count)>::Type,
-                                                         typename Stored<static_cast<DataType>(I % count)>::Type>...};
-}
+struct CastBody {
+  template <int64_t bytes>
+  TK_LANES static void run(void* out, const void* in, int64_t n) {
+    auto* const to = static_cast<To*>(out);
+    const auto* const from = static_cast<const From*>(in);
+    int64_t i = 0;
+    if constexpr (lanes::has_lane_cast<To, From>) {
+      // Half types are computed with as floats.
+      constexpr int64_t count = lanes::kLaneCount<bytes, To, From, lanes::Computed<To>, lanes::Computed<From>>;
+      for (; i + count <= n; i += count) {
+        lanes::store(to + i, lanes::converted<To, From>(lanes::load<From, count>(from + i)));
+      }
+    }
+    for (; i < n; ++i) to[i] = convertStored<To>(from[i]);
+  }
+};
 
 constexpr size_t kTypeCount = kAllDataTypes.size();
-constexpr auto kCasts = castTable(std::make_index_sequence<kTypeCount * kTypeCount>());
+
+template <size_t... I>
+constexpr auto castTable(VectorWidth width, std::index_sequence<I...>) {
+  return std::array<CastLoop, kTypeCount * kTypeCount>{
+      lanes::loopOf<CastBody<typename TypeOf<static_cast<DataType>(I / kTypeCount)>::Type,
+                             typename TypeOf<static_cast<DataType>(I % kTypeCount)>::Type>,
+                    CastLoop>(width)...};
+}
+
+constexpr auto kPairs = std::make_index_sequence<kTypeCount * kTypeCount>();
+constexpr auto kNarrowCasts = castTable(VectorWidth::Narrow, kPairs);
+constexpr auto kWideCasts = castTable(VectorWidth::Wide, kPairs);
 
 }  // namespace
 
-CastLoop castLoop(DataType to, DataType from) {
-  return kCasts[static_cast<size_t>(to) * kTypeCount + static_cast<size_t>(from)];
+CastLoop castLoop(DataType to, DataType from, VectorWidth width) {
+  const auto& casts = width == VectorWidth::Wide ? kWideCasts : kNarrowCasts;
+  return casts[static_cast<size_t>(to) * kTypeCount + static_cast<size_t>(from)];
 }
 
 void fillWith(const ScalarValue& value, DataType dtype, void* out, int64_t n) {

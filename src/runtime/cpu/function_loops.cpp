@@ -8,13 +8,21 @@ extern template struct FunctionLoops<int32_t>;
 extern template struct FunctionLoops<int64_t>;
 extern template struct FunctionLoops<bool>;
 
-FunctionLoop functionLoop(FunctionId id, DataType operand) {
+VectorWidth widestVectors() {
+#ifdef TK_WIDE_VECTORS
+  return __builtin_cpu_supports("avx2") ? VectorWidth::Wide : VectorWidth::Narrow;
+#else
+  return VectorWidth::Narrow;
+#endif
+}
+
+FunctionLoop functionLoop(FunctionId id, DataType operand, VectorWidth width) {
   switch (operand) {
-    case DataType::F32: return FunctionLoops<float>::find(id);
-    case DataType::F64: return FunctionLoops<double>::find(id);
-    case DataType::I32: return FunctionLoops<int32_t>::find(id);
-    case DataType::I64: return FunctionLoops<int64_t>::find(id);
-    case DataType::Bool: return FunctionLoops<bool>::find(id);
+    case DataType::F32: return FunctionLoops<float>::find(id, width);
+    case DataType::F64: return FunctionLoops<double>::find(id, width);
+    case DataType::I32: return FunctionLoops<int32_t>::find(id, width);
+    case DataType::I64: return FunctionLoops<int64_t>::find(id, width);
+    case DataType::Bool: return FunctionLoops<bool>::find(id, width);
     case DataType::F16:
     case DataType::BF16: break;
   }

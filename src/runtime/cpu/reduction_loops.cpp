@@ -1,6 +1,10 @@
+#include <algorithm>
+#include <utility>
+
 #include "base/error.h"
 #include "ir/formulas.h"
-#include "runtime/cpu/typed_loops.h"
+#include "runtime/cpu/lane_casts.h"
+#include "runtime/cpu/lane_formulas.h"
 
 namespace tokamak {
 
@@ -12,8 +16,11 @@ struct SumOf {
     return A(0);
   }
   template <class A>
-  static A combine(A x, A y) {
-    return formula::add(x, y);
+  TK_LANES static A combine(A x, A y) {
+    if constexpr (std::is_arithmetic_v<A>)
+      return formula::add(x, y);
+    else
+      return lanes::add(x, y);
   }
 };
 
@@ -23,8 +30,11 @@ struct ProductOf {
     return A(1);
   }
   template <class A>
-  static A combine(A x, A y) {
-    return formula::multiply(x, y);
+  TK_LANES static A combine(A x, A y) {
+    if constexpr (std::is_arithmetic_v<A>)
+      return formula::multiply(x, y);
+    else
+      return lanes::multiply(x, y);
   }
 };
 
@@ -43,8 +53,11 @@ struct LargestOf {
     return extremeIdentity<A, true>();
   }
   template <class A>
-  static A combine(A x, A y) {
-    return formula::larger(x, y);
+  TK_LANES static A combine(A x, A y) {
+    if constexpr (std::is_arithmetic_v<A>)
+      return formula::larger(x, y);
+    else
+      return lanes::larger(x, y);
   }
 };
 
@@ -54,82 +67,129 @@ struct SmallestOf {
     return extremeIdentity<A, false>();
   }
   template <class A>
-  static A combine(A x, A y) {
-    return formula::smaller(x, y);
+  TK_LANES static A combine(A x, A y) {
+    if constexpr (std::is_arithmetic_v<A>)
+      return formula::smaller(x, y);
+    else
+      return lanes::smaller(x, y);
+  }
+};
+
+template <class A, class Op>
+struct Start {
+  template <int64_t bytes>
+  TK_LANES static void run(void* accumulators, int64_t n) {
+    auto* const a = static_cast<A*>(accumulators);
+    constexpr int64_t count = lanes::kLaneCount<bytes, A>;
+    const auto identity = lanes::splat<lanes::Vector<A, count>>(Op::template identity<A>());
+    int64_t i = 0;
+    for (; i + count <= n; i += count) lanes::store(a + i, identity);
+    for (; i < n; ++i) a[i] = Op::template identity<A>();
+  }
+};
+
+template <class T, class A, class Op>
+struct AddEach {
+  template <int64_t bytes>
+  TK_LANES static void run(void* accumulators, const void* in, int64_t n) {
+    auto* const a = static_cast<A*>(accumulators);
+    const auto* const x = static_cast<const T*>(in);
+    constexpr int64_t count = lanes::kLaneCount<bytes, A, T>;
+    int64_t i = 0;
+    for (; i + count <= n; i += count) {
+      const auto added = lanes::converted<A, T>(lanes::load<T, count>(x + i));
+      lanes::store(a + i, Op::combine(lanes::load<A, count>(a + i), added));
+    }
+    for (; i < n; ++i) a[i] = Op::combine(a[i], static_cast<A>(x[i]));
+  }
+};
+
+// Sixteen running results, for vectors of every width, hide the latency of one operation; they are combined as a tree.
+template <class T, class A, class Op>
+struct AddAll {
+  static constexpr int64_t kResults = 16;
+
+  template <int64_t bytes>
+  TK_LANES static void run(void* accumulator, const void* in, int64_t n) {
+    constexpr int64_t count = std::min(kResults, lanes::kLaneCount<bytes, A, T>);
+    const auto* const x = static_cast<const T*>(in);
+    A results[kResults];
+    int64_t i = addWhole<count>(results, x, n, std::make_index_sequence<kResults / count>());
+    for (int64_t j = 0; i < n; ++i, ++j) results[j] = Op::combine(results[j], static_cast<A>(x[i]));
+    for (int64_t width = kResults / 2; width > 0; width /= 2) {
+      for (int64_t j = 0; j < width; ++j) results[j] = Op::combine(results[j], results[j + width]);
+    }
+    auto* const a = static_cast<A*>(accumulator);
+    *a = Op::combine(*a, results[0]);
+  }
+
+ private:
+  // Whole groups of elements; the number added. A vector is named by its number p, so that it stays in a register.
+  template <int64_t count, size_t... p>
+  TK_LANES static int64_t addWhole(A* results, const T* x, int64_t n, std::index_sequence<p...>) {
+    using V = lanes::Vector<A, count>;
+    V parts[] = {(static_cast<void>(p), lanes::splat<V>(Op::template identity<A>()))...};
+    int64_t i = 0;
+    for (; i + kResults <= n; i += kResults) {
+      ((parts[p] = Op::combine(parts[p], lanes::converted<A, T>(lanes::load<T, count>(x + i + count * p)))), ...);
+    }
+    (lanes::store(results + count * p, parts[p]), ...);
+    return i;
+  }
+};
+
+template <class T, class A>
+struct Finish {
+  template <int64_t bytes>
+  TK_LANES static void run(void* out, const void* accumulators, int64_t n) {
+    const auto* const a = static_cast<const A*>(accumulators);
+    auto* const to = static_cast<T*>(out);
+    constexpr int64_t count = lanes::kLaneCount<bytes, A, T>;
+    int64_t i = 0;
+    for (; i + count <= n; i += count) {
+      lanes::store(to + i, lanes::converted<T, A>(lanes::load<A, count>(a + i)));
+    }
+    for (; i < n; ++i) to[i] = formula::convert<T>(a[i]);
   }
 };
 
 // T: the elements' type; A: the accumulators'.
+template <class T, class A, class Op, VectorWidth width>
+inline constexpr ReductionLoops kLoops{sizeof(A),
+                                       lanes::loopOf<Start<A, Op>, decltype(ReductionLoops::start)>(width),
+                                       lanes::loopOf<AddEach<T, A, Op>, decltype(ReductionLoops::add_each)>(width),
+                                       lanes::loopOf<AddAll<T, A, Op>, decltype(ReductionLoops::add_all)>(width),
+                                       lanes::loopOf<AddEach<A, A, Op>, decltype(ReductionLoops::merge)>(width),
+                                       lanes::loopOf<Finish<T, A>, decltype(ReductionLoops::finish)>(width)};
+
 template <class T, class A, class Op>
-struct Loops {
-  static void start(void* accumulators, int64_t n) {
-    auto* const a = static_cast<A*>(accumulators);
-    for (int64_t i = 0; i < n; ++i) a[i] = Op::template identity<A>();
-  }
-
-  TK_PER_PROCESSOR static void addEach(void* accumulators, const void* in, int64_t n) {
-    auto* const a = static_cast<A*>(accumulators);
-    const auto* const x = static_cast<const T*>(in);
-    TK_INDEPENDENT_ITERATIONS
-    for (int64_t i = 0; i < n; ++i) a[i] = Op::combine(a[i], static_cast<A>(x[i]));
-  }
-
-  // Sixteen running results hide the latency of one operation; they are combined as a tree.
-  TK_PER_PROCESSOR static void addAll(void* accumulator, const void* in, int64_t n) {
-    constexpr int64_t lanes = 16;
-    const auto* const x = static_cast<const T*>(in);
-    A lane[lanes];
-    for (A& value : lane) value = Op::template identity<A>();
-    int64_t i = 0;
-    for (; i + lanes <= n; i += lanes) {
-      for (int64_t j = 0; j < lanes; ++j) lane[j] = Op::combine(lane[j], static_cast<A>(x[i + j]));
-    }
-    for (int64_t j = 0; i < n; ++i, ++j) lane[j] = Op::combine(lane[j], static_cast<A>(x[i]));
-    for (int64_t width = lanes / 2; width > 0; width /= 2) {
-      for (int64_t j = 0; j < width; ++j) lane[j] = Op::combine(lane[j], lane[j + width]);
-    }
-    auto* const a = static_cast<A*>(accumulator);
-    *a = Op::combine(*a, lane[0]);
-  }
-
-  static void merge(void* accumulators, const void* others, int64_t n) {
-    auto* const a = static_cast<A*>(accumulators);
-    const auto* const b = static_cast<const A*>(others);
-    for (int64_t i = 0; i < n; ++i) a[i] = Op::combine(a[i], b[i]);
-  }
-
-  static void finish(void* out, const void* accumulators, int64_t n) {
-    const auto* const a = static_cast<const A*>(accumulators);
-    auto* const to = static_cast<T*>(out);
-    for (int64_t i = 0; i < n; ++i) to[i] = formula::convert<T>(a[i]);
-  }
-
-  static constexpr ReductionLoops kLoops{sizeof(A), start, addEach, addAll, merge, finish};
-};
+const ReductionLoops& loopsOfWidth(VectorWidth width) {
+  return width == VectorWidth::Wide ? kLoops<T, A, Op, VectorWidth::Wide> : kLoops<T, A, Op, VectorWidth::Narrow>;
+}
 
 template <class T>
-const ReductionLoops& loopsOf(ReductionKind kind) {
+const ReductionLoops& loopsOf(ReductionKind kind, VectorWidth width) {
   // Products too: a long one in f32 would lose a bit for every few factors.
   using Wide = std::conditional_t<std::is_same_v<T, bool>, int64_t, T>;
   using A = std::conditional_t<std::is_floating_point_v<T>, double, Wide>;
   switch (kind) {
-    case ReductionKind::Sum: return Loops<T, A, SumOf>::kLoops;
-    case ReductionKind::Prod: return Loops<T, A, ProductOf>::kLoops;
-    case ReductionKind::Max: return Loops<T, T, LargestOf>::kLoops;
-    case ReductionKind::Min: return Loops<T, T, SmallestOf>::kLoops;
+    case ReductionKind::Sum: return loopsOfWidth<T, A, SumOf>(width);
+    case ReductionKind::Prod: return loopsOfWidth<T, A, ProductOf>(width);
+    case ReductionKind::Max: return loopsOfWidth<T, T, LargestOf>(width);
+    case ReductionKind::Min: return loopsOfWidth<T, T, SmallestOf>(width);
   }
   TK_RAISE(Internal, "no such reduction");
 }
 
 }  // namespace
 
-const ReductionLoops& reductionLoops(ReductionKind kind, DataType dtype) {
+const ReductionLoops& reductionLoops(ReductionKind kind, DataType dtype, VectorWidth width) {
   switch (dtype) {
-    case DataType::F64: return loopsOf<double>(kind);
-    case DataType::F32: return loopsOf<float>(kind);
-    case DataType::I32: return loopsOf<int32_t>(kind);
-    case DataType::I64: return loopsOf<int64_t>(kind);
-    case DataType::Bool: return loopsOf<bool>(kind);
+    case DataType::F64: return loopsOf<double>(kind, width);
+    case DataType::F32: return loopsOf<float>(kind, width);
+    case DataType::I32: return loopsOf<int32_t>(kind, width);
+    case DataType::I64: return loopsOf<int64_t>(kind, width);
+    case DataType::Bool: return loopsOf<bool>(kind, width);
     default: TK_RAISE(Internal, "a reduction in {}", dataTypeName(dtype));
   }
 }

@@ -1,5 +1,5 @@
-// Typed loops: the innermost loops of op-by-op evaluation, found by type at preparation. Elements lie side by side unless a
-// stride (in elements) is named; a destination may be exactly one of the sources.
+// Typed loops: the innermost loops of op-by-op evaluation, found by type at preparation. Elements lie side by side
+// unless a stride (in elements) is named; a destination may be exactly one of the sources.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,20 @@
 
 namespace tokamak {
 
+/// How wide the vectors of a loop are: as all processors of the platform have them, or as most do. Both give the same
+/// bits.
+enum class VectorWidth : uint8_t { Narrow, Wide };
+/// The widest that this processor has.
+VectorWidth widestVectors();
+
 /// out[i] = function(in[0][i], in[1][i], ...) for 0 <= i < n.
 using FunctionLoop = void (*)(void* out, const void* const* in, int64_t n);
 /// `operand`: the type that the function computes with (functionTypes), no half type; a condition is bool.
-FunctionLoop functionLoop(FunctionId id, DataType operand);
+FunctionLoop functionLoop(FunctionId id, DataType operand, VectorWidth width = widestVectors());
 
 /// out[i] = in[i] as another type, rounded once.
 using CastLoop = void (*)(void* out, const void* in, int64_t n);
-CastLoop castLoop(DataType to, DataType from);
+CastLoop castLoop(DataType to, DataType from, VectorWidth width = widestVectors());
 
 /// Writes `n` elements of `value` as `dtype`.
 void fillWith(const ScalarValue& value, DataType dtype, void* out, int64_t n);
@@ -30,7 +36,7 @@ void copyGathered(void* out, const void* in, int64_t in_stride, const int64_t* p
                   int64_t n, int64_t size);
 /// out[r * out_stride + c] = in[r + c * in_stride] for r < rows, c < columns.
 void copyTransposed(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t rows, int64_t columns,
-                    int64_t size);
+                    int64_t size, VectorWidth width = widestVectors());
 
 /// How a reduction accumulates: floating sums and products in f64, the rest in its own type.
 struct ReductionLoops {
@@ -46,24 +52,6 @@ struct ReductionLoops {
   /// out[i] = accumulators[i] in the reduction's type; apart from the accumulators.
   void (*finish)(void* out, const void* accumulators, int64_t n);
 };
-const ReductionLoops& reductionLoops(ReductionKind kind, DataType dtype);
-
-/// Tells the compiler that iterations may be done side by side: a destination is one of the sources or apart from all. (clang's
-/// own pragma warns wherever a loop cannot be vectorised at all; it checks for overlap at run time instead.)
-#if defined(__clang__)
-#define TK_INDEPENDENT_ITERATIONS
-#else
-#define TK_INDEPENDENT_ITERATIONS _Pragma("GCC ivdep")
-#endif
-
-/// Compiles a function for several generations of processors, with all that it calls; the loader takes the one that fits. The
-/// lanes of a loop are independent or fixed in the source, so that all of them give the same results. Not with sanitizers,
-/// which are not ready yet when the choice is made; clang has no such attribute that takes the callees along.
-#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__) && \
-    !defined(__SANITIZE_ADDRESS__)
-#define TK_PER_PROCESSOR __attribute__((flatten, target_clones("avx512f", "avx2", "default")))
-#else
-#define TK_PER_PROCESSOR
-#endif
+const ReductionLoops& reductionLoops(ReductionKind kind, DataType dtype, VectorWidth width = widestVectors());
 
 }  // namespace tokamak
