@@ -48,7 +48,7 @@ std::unique_ptr<Fusion> numberForRefusals(const Fusion& fusion) {
   return copy;
 }
 
-// Takes the marks off what is computed whole before a loop, and refuses what cannot be streamed, before ops are grouped:
+// Takes the marks off what is computed whole, and refuses what cannot be streamed, before ops are grouped:
 // what a mark means does not depend on that.
 void settleMarks(Fusion& fusion) {
   HostIrContainer program(fusion.name());
@@ -58,6 +58,7 @@ void settleMarks(Fusion& fusion) {
     program.pushBack(cloner.clone(*expr));
     for (TensorView* output : tensorsOf(expr->outputs())) originals[cloner.clone(output)] = output;
   }
+  for (Val* input : fusion.inputs()) program.addInput(cloner.clone(input));
   for (TensorView* output : fusion.outputs()) program.addOutput(cloner.clone(output));
   for (const TensorView* whole : computedWhole(program)) {
     for (IterDomain* axis : originals.at(whole)->loop()) {

@@ -1,6 +1,7 @@
 #include "host/lower_streams.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <span>
@@ -14,6 +15,7 @@
 #include "compute/axis_map.h"
 #include "host/apart_operands.h"
 #include "host/dropped_axes.h"
+#include "host/moved_parts.h"
 #include "host/restrict_op.h"
 #include "host/stream_axis.h"
 #include "host/stream_scalars.h"
@@ -25,7 +27,9 @@
 #include "ir/ops/host/hir_alias_slice.h"
 #include "ir/ops/host/set_current_stream.h"
 #include "ir/ops/host/synchronize.h"
-#include "ir/ops/math/slice_op.h"
+#include "ir/ops/math/cat_op.h"
+#include "ir/ops/math/pad_op.h"
+#include "ir/ops/math/reshape_op.h"
 
 namespace tokamak {
 
@@ -52,10 +56,13 @@ class StreamLowering {
   // Marked results of ops that run whole all the same.
   std::vector<TensorView*> wholes() {
     std::vector<TensorView*> found;
+    std::unordered_set<const TensorView*> computed;  // whole, or to be
     for (const Expr* expr : program_.topLevel().exprs) {
-      if (!markedAxis(*expr) || outputAxis(*expr)) continue;
       const std::vector<TensorView*> outputs = tensorsOf(expr->outputs());
-      found.insert(found.end(), outputs.begin(), outputs.end());
+      const std::optional<StreamAxis> axis = outputAxis(*expr);
+      if (axis && !goesWithOperands(*expr, *axis, computed)) continue;
+      computed.insert(outputs.begin(), outputs.end());
+      if (axis || markedAxis(*expr)) found.insert(found.end(), outputs.begin(), outputs.end());
     }
     return found;
   }
@@ -81,16 +88,28 @@ class StreamLowering {
   }
 
  private:
-  // The Stream axis of the statement's outputs, which must agree. None for an op that cannot be dealt out, and that a
-  // loop reads: it is computed whole before that.
+  // The Stream axis of the statement's outputs, which must agree. None for an op that cannot be dealt out: it is computed
+  // whole, before the loop that reads it.
   std::optional<StreamAxis> outputAxis(const Expr& expr) {
     const std::optional<StreamAxis> found = markedAxis(expr);
-    if (!found || expr.list() != OpList::Math) return found;
-    const std::optional<std::string> problem = whyDependent(expr, *found);
-    if (problem && feedsStreamed(expr, *found)) return std::nullopt;
-    TK_REQUIRE(!problem, HostProgram, "Stream on {}: {}", describeAxis(*asTensor(expr.output(0)), *found->loop_axis),
-               *problem);
-    return found;
+    return found && (expr.list() != OpList::Math || canBeDealtOut(expr, *found)) ? found : std::nullopt;
+  }
+
+  // What only moves elements that are computed whole, for others to read, is computed with them: one kernel instead of one
+  // more in each iteration.
+  bool goesWithOperands(const Expr& expr, const StreamAxis& axis, const std::unordered_set<const TensorView*>& whole) {
+    const auto isWhole = [&](const TensorView* tensor) { return whole.contains(tensor); };
+    const auto isGiven = [&](const TensorView* tensor) { return program_.isOutput(tensor); };
+    if (!std::ranges::all_of(tensorsOf(expr.inputs()), isWhole) ||
+        std::ranges::any_of(tensorsOf(expr.outputs()), isGiven))
+      return false;
+    if (!expr.is<ReshapeOp>() && !expr.is<PadOp>() && !expr.is<CatOp>()) return false;
+    const Expr& apart = apartOf(expr).expr();
+    return std::ranges::any_of(std::array{axis.logical, axis.inner}, [&](const IterDomain* logical) {
+      if (logical == nullptr) return false;
+      const AxisRange part{visibleAxisNumber(*asTensor(apart.output(0)), *logical), index_, program_.constant(1)};
+      return movedParts(apart, part, chunkOf(axis)).has_value();
+    });
   }
 
   std::optional<StreamAxis> markedAxis(const Expr& expr) {
@@ -117,92 +136,44 @@ class StreamLowering {
     return found != apart_.end() ? found->second : apart_.emplace(&expr, ApartOperands(program_, expr)).first->second;
   }
 
-  // What keeps iterations from doing the op, each for its own part, or nothing.
-  std::optional<std::string> whyDependent(const Expr& expr, const StreamAxis& axis) {
+  // Whether iterations can do the op, each for its own part.
+  bool canBeDealtOut(const Expr& expr, const StreamAxis& axis) {
     const ApartOperands& apart = apartOf(expr);
     const AxisMap map(apart.expr());
-    const TensorView& out = *map.rule().result;
     for (const IterDomain* logical : {axis.logical, axis.inner}) {
-      if (logical == nullptr) continue;
-      const int64_t s = visibleAxisNumber(out, *logical);
-      const std::vector<std::vector<OperandAxis>> along = operandAxesAlong(apart.expr(), s);
-      for (size_t i = 0; i < apart.expr().inputs().size(); ++i) {
-        TensorView* operand = asTensor(apart.expr().input(i));
-        if (operand == nullptr || rangeAlong(apart.expr(), s) != nullptr) continue;
-        const OperandCoordinateUse use = map.use(*operand, s);
-        const std::string name = toString(*apart.originalOf(operand));
-        // No op reads along a diagonal.
-        TK_CHECK(use.axes.size() < 2, "Stream on {}: {} reads {} with two axes ({}) along the loop; a slice has one",
-                 describeAxis(out, *axis.loop_axis), callName(expr), name, fmt::join(use.axes, ", "));
-        if (use.use == CoordinateUse::Other) {
-          return fmt::format("{} is not independent along it: iterations read other parts of {} than their own",
-                             callName(expr), name);
-        }
-        const Axes shape = shapeOf(*operand);
-        const auto shows_other_part = std::ranges::find_if(along[i], [&](const OperandAxis& number) {
-          return !number.is_whole && shape[static_cast<size_t>(number.axis)]->expandedExtent() != nullptr;
-        });
-        if (use.use == CoordinateUse::NotUsed && shows_other_part != along[i].end()) {
-          return fmt::format(
-              "{} is not independent along it: iterations see other parts of the expanded axis {} of {} than their own",
-              callName(expr), shows_other_part->axis, name);
-        }
-      }
-      if (map.dependsOnPosition(s) && !hasOrigin(expr)) {
-        return fmt::format("{} depends on positions along it, and has no attribute that says where a part of it starts",
-                           callName(expr));
-      }
-      // What depends on positions and has an origin (iota) has one axis, which is merged with no other.
-      TK_CHECK(axis.form != StreamAxis::Form::Merged || !map.dependsOnPosition(s),
-               "Stream on {}: {} depends on positions along it, which a merged axis does not tell",
-               describeAxis(out, *axis.loop_axis), callName(expr));
+      if (logical != nullptr && !canBeDealtOut(apart, map, axis, visibleAxisNumber(*map.rule().result, *logical)))
+        return false;
     }
-    return std::nullopt;
+    return true;
   }
 
-  // Whether an op that reads the result is streamed along the axis, so that the mark may be there for its sake.
-  bool feedsStreamed(const Expr& expr, const StreamAxis& axis) {
-    if (readers_.empty()) findReaders();
-    for (const TensorView* output : tensorsOf(expr.outputs())) {
-      const auto readers = readers_.find(output);
-      if (readers == readers_.end()) continue;
-      for (const Expr* reader : readers->second) {
-        const std::optional<StreamAxis> own = markedAxis(*reader);
-        if (own && readsAlong(*reader, *output, *own, axis)) return true;
-      }
+  bool canBeDealtOut(const ApartOperands& apart, const AxisMap& map, const StreamAxis& axis, int64_t number) {
+    const Expr& expr = apart.expr();
+    if (movedParts(expr, {number, index_, program_.constant(1)}, chunkOf(axis))) return true;
+    const std::vector<std::vector<OperandAxis>> along = operandAxesAlong(expr, number);
+    for (size_t i = 0; i < expr.inputs().size(); ++i) {
+      TensorView* operand = asTensor(expr.input(i));
+      if (operand == nullptr) continue;
+      const OperandCoordinateUse use = map.use(*operand, number);
+      // No op reads along a diagonal.
+      TK_CHECK(use.axes.size() < 2, "Stream on {}: {} reads {} with two axes ({}) along the loop; a slice has one",
+               describeAxis(*map.rule().result, *axis.loop_axis), callName(expr), toString(*apart.originalOf(operand)),
+               fmt::join(use.axes, ", "));
+      const Axes shape = shapeOf(*operand);
+      const bool shows_other_part = std::ranges::any_of(along[i], [&](const OperandAxis& own) {
+        return !own.is_whole && shape[static_cast<size_t>(own.axis)]->expandedExtent() != nullptr;
+      });
+      if (use.use == CoordinateUse::Other || (use.use == CoordinateUse::NotUsed && shows_other_part)) return false;
     }
-    return false;
+    const bool depends = map.dependsOnPosition(number);
+    // What depends on positions and has an origin (iota) has one axis, which is merged with no other.
+    TK_CHECK(axis.form != StreamAxis::Form::Merged || !depends || !hasOrigin(expr),
+             "Stream on {}: {} depends on positions along it, which a merged axis does not tell",
+             describeAxis(*map.rule().result, *axis.loop_axis), callName(expr));
+    return !depends || hasOrigin(expr);
   }
 
-  void findReaders() {
-    for (const Expr* expr : program_.topLevel().exprs) {
-      for (const TensorView* operand : tensorsOf(expr->inputs())) readers_[operand].push_back(expr);
-    }
-  }
-
-  // Whether iterations of the reader, streamed along `own`, read parts of the operand along `axis`, or parts that only
-  // the reader's rule tells.
-  bool readsAlong(const Expr& reader, const TensorView& operand, const StreamAxis& own, const StreamAxis& axis) {
-    if (reader.list() == OpList::Math && whyDependent(reader, own)) return true;
-    for (size_t i = 0; i < reader.inputs().size(); ++i) {
-      if (reader.input(i) != &operand) continue;
-      const std::vector<const IterDomain*> axes = streamedAxesOf(reader, i, own);
-      if (std::ranges::find(axes, axis.logical) != axes.end()) return true;
-      if (axis.inner != nullptr && std::ranges::find(axes, axis.inner) != axes.end()) return true;
-    }
-    return false;
-  }
-
-  // The op as a range of each axis of its operand, where it is one and does not take the axis whole.
-  static const SliceOp* rangeAlong(const Expr& expr, int64_t number) {
-    const auto* slice = expr.as<SliceOp>();
-    if (slice == nullptr) return nullptr;
-    const auto i = static_cast<size_t>(number);
-    const IterDomain& axis = *shapeOf(*slice->in)[i];
-    const bool is_whole = slice->starts[i]->isConstantInt(0) && slice->steps[i]->isConstantInt(1) &&
-                          slice->stops[i] == axis.visibleExtent();
-    return is_whole || (axis.isBroadcast() && axis.expandedExtent() == nullptr) ? nullptr : slice;
-  }
+  Scalar& chunkOf(const StreamAxis& axis) { return axis.chunk != nullptr ? *axis.chunk : *program_.constant(1); }
 
   static bool hasOrigin(const Expr& expr) {
     const Fields fields = fieldsOf(expr);
@@ -337,9 +308,6 @@ class StreamLowering {
     const Part part = partOf(axis, index, keeps_axis);
     PostOnStream restricted;
     const std::shared_ptr<HostUnit> slices = unit.restricted(!keeps_axis);
-    const auto axisOf = [](const TensorView& tensor, int64_t number) -> const IterDomain& {
-      return *shapeOf(tensor)[static_cast<size_t>(number)];
-    };
     for (size_t i = 0; i < post.ins.size(); ++i) {
       if (!unit.inputAxes()[i]) {
         restricted.ins.push_back(post.ins[i]);
@@ -358,31 +326,59 @@ class StreamLowering {
     return program_.appendOp(std::move(restricted));
   }
 
+  // What one iteration has of an axis.
+  struct Part {
+    Scalar* index = nullptr;   ///< the one index, of a slice that lacks the axis
+    Scalar* start = nullptr;   ///< else the elements from here
+    Scalar* stop = nullptr;    ///< to here
+    Scalar* extent = nullptr;  ///< their count
+    bool is_range = false;     ///< which may have no elements, also of an axis of one
+  };
+
   // The axis that an operand or result is cut along, and where.
   struct Cut {
     TensorView* tensor = nullptr;
     int64_t axis = 0;  ///< of its visible shape
     Scalar* at = nullptr;
-    const SliceOp* range = nullptr;  ///< what is read of the axis, where the op takes a range of it
   };
 
   Expr* restrictAlong(const Expr& whole, const StreamAxis& axis, int64_t number, Scalar* index) {
     const ApartOperands& apart = apartOf(whole);
     const Expr& expr = apart.expr();
+    const Part own = partOf(axis, index, /*keeps_axis=*/true);
+    if (const auto moved = movedParts(expr, {number, own.start, own.extent}, chunkOf(axis)))
+      return restrictMoved(apart, *moved, number, own);
     const AxisMap map(expr);
     const bool keeps_axis = axis.form == StreamAxis::Form::Chunk || map.dependsOnPosition(number) ||
-                            rangeAlong(expr, number) != nullptr ||
                             !isSameWithout(expr, cutsOf(expr, map, number, index, /*keeps_axis=*/false), number);
     AxisSlices slices;
     for (const Cut& cut : cutsOf(expr, map, number, index, keeps_axis)) {
       TensorView& tensor = *apart.originalOf(cut.tensor);
-      const IterDomain& along = *shapeOf(tensor)[static_cast<size_t>(cut.axis)];
-      const Part part = partOf(axis, cut.at, keeps_axis);
-      slices[cut.tensor] = cut.range == nullptr ? slice(tensor, along, part)
-                                                : slice(tensor, along, rangePart(*cut.range, cut.axis, part));
-      if (cut.range == nullptr) used_.insert({&tensor, &along});
+      const IterDomain& along = axisOf(tensor, cut.axis);
+      slices[cut.tensor] = slice(tensor, along, partOf(axis, cut.at, keeps_axis));
+      used_.insert({&tensor, &along});
     }
     return restrictOp(program_, expr, slices, apart.twins());
+  }
+
+  Expr* restrictMoved(const ApartOperands& apart, const MovedParts& moved, int64_t number, const Part& own) {
+    AxisSlices slices;
+    for (const auto& [operand, ranges] : moved.operands) {
+      TensorView* part = apart.originalOf(const_cast<TensorView*>(operand));
+      for (const AxisRange& range : ranges) {
+        Scalar* stop = program_.add(range.start, range.extent);
+        const Part read{.start = range.start, .stop = stop, .extent = range.extent, .is_range = true};
+        slices[operand] = slice(*part, axisOf(*part, range.axis), read);
+        part = slices[operand].slice;
+      }
+    }
+    TensorView& out = *asTensor(apart.expr().output(0));
+    slices[&out] = slice(out, axisOf(out, number), own);
+    return restrictOp(program_, apart.expr(), slices, apart.twins(), moved.attributes);
+  }
+
+  static const IterDomain& axisOf(const TensorView& tensor, int64_t number) {
+    return *shapeOf(tensor)[static_cast<size_t>(number)];
   }
 
   static bool isSameWithout(const Expr& expr, const std::vector<Cut>& cuts, int64_t number) {
@@ -398,9 +394,7 @@ class StreamLowering {
       TensorView* operand = asTensor(expr.input(i));
       if (operand == nullptr) continue;
       const OperandCoordinateUse use = map.use(*operand, number);
-      if (const SliceOp* range = rangeAlong(expr, number))
-        cuts.push_back({operand, number, index, range});
-      else if (use.use == CoordinateUse::Identity)
+      if (use.use == CoordinateUse::Identity)
         cuts.push_back({operand, use.axes[0], index});
       else if (const auto cut = cutOfBroadcast(*operand, along[i], index, keeps_axis))
         cuts.push_back(*cut);
@@ -425,15 +419,6 @@ class StreamLowering {
     return Cut{&operand, chosen->axis, along.expandedExtent() != nullptr ? index : program_.constant(0)};
   }
 
-  // What one iteration has of an axis.
-  struct Part {
-    Scalar* index = nullptr;   ///< the one index, of a slice that lacks the axis
-    Scalar* start = nullptr;   ///< else the elements from here
-    Scalar* stop = nullptr;    ///< to here
-    Scalar* extent = nullptr;  ///< their count
-    bool is_range = false;
-  };
-
   Part partOf(const StreamAxis& axis, Scalar* index, bool keeps_axis) {
     if (!keeps_axis) return {.index = index};
     Scalar* one = program_.constant(1);
@@ -446,25 +431,13 @@ class StreamLowering {
             .extent = program_.scalar(ScalarOp::Min, axis.chunk, program_.sub(size, start))};
   }
 
-  // What a slice reads of its operand's axis for a part of its result's.
-  Part rangePart(const SliceOp& slice, int64_t axis, const Part& part) {
-    const auto i = static_cast<size_t>(axis);
-    Scalar* start = program_.add(slice.starts[i], program_.mul(part.start, slice.steps[i]));
-    Part range{.start = start, .stop = program_.add(start, part.extent), .extent = part.extent, .is_range = true};
-    if (slice.steps[i]->isConstantInt(1)) return range;
-    Scalar* end = program_.mul(program_.add(part.start, part.extent), slice.steps[i]);
-    range.start = program_.scalar(ScalarOp::Min, start, slice.stops[i]);
-    range.stop = program_.scalar(ScalarOp::Min, program_.add(slice.starts[i], end), slice.stops[i]);
-    range.extent = program_.sub(range.stop, range.start);
-    return range;
-  }
-
   AxisSlice slice(TensorView& tensor, const IterDomain& along, const Part& part) {
     const bool drops_axis = part.index != nullptr;
     auto& made = loop_->views[{tensor.id(), &along, drops_axis ? part.index : part.start, part.stop}];
     if (made == nullptr) {
       const int64_t logical_axis = logicalAxisNumber(tensor, along);
-      made = makeSliceTensor(program_, tensor, logical_axis, part.extent);
+      const CutAxis cut = part.is_range ? CutAxis::Counted : CutAxis::LikeWhole;
+      made = makeSliceTensor(program_, tensor, logical_axis, part.extent, cut);
       loop_->body.push_back(drops_axis
                                 ? program_.appendOp(HirAliasSelect{made, &tensor, logical_axis, part.index})
                                 : program_.appendOp(HirAliasSlice{made, &tensor, logical_axis, part.start, part.stop}));
@@ -473,8 +446,7 @@ class StreamLowering {
             .axis = visibleAxisNumber(tensor, along),
             .drops_axis = drops_axis,
             .start = part.start,
-            .extent = part.extent,
-            .is_range = part.is_range};
+            .extent = part.extent};
   }
 
   Expr* allocate(TensorView& tensor) {
@@ -522,9 +494,21 @@ class StreamLowering {
       const std::optional<StreamAxis> axis = findStreamAxis(*input);
       TK_REQUIRE(
           !axis || used_.contains({input, axis->logical}), HostProgram,
-          "Stream on {}: it is an input, and no stream loop runs along this axis of it; mark the output that reads it",
-          describeAxis(*input, *axis->loop_axis));
+          "Stream on {}: it is an input, and no stream loop runs along this axis of it; {}; mark the output that "
+          "reads it",
+          describeAxis(*input, *axis->loop_axis), readersOf(*input));
     }
+  }
+
+  // "it is read by sum (T1), pad (T2)"
+  std::string readersOf(TensorView& input) const {
+    std::vector<std::string> readers;
+    for (const Expr* expr : program_.topLevel().exprs) {
+      if (std::ranges::find(expr->inputs(), &input) == expr->inputs().end()) continue;
+      for (const TensorView* output : tensorsOf(expr->outputs()))
+        readers.push_back(fmt::format("{} ({})", callName(*expr), nameOf(*output)));
+    }
+    return readers.empty() ? "nothing reads it" : fmt::format("it is read by {}", fmt::join(readers, ", "));
   }
 
   struct PairHash {
@@ -539,7 +523,6 @@ class StreamLowering {
   Scalar* index_;
   Block result_;
   std::optional<StreamLoop> loop_;
-  std::unordered_map<const TensorView*, std::vector<const Expr*>> readers_;  // of statements' operands
   std::unordered_map<const Expr*, ApartOperands> apart_;
   std::unordered_set<std::pair<const TensorView*, const IterDomain*>, PairHash> used_;
 };
@@ -547,7 +530,9 @@ class StreamLowering {
 }  // namespace
 
 std::vector<TensorView*> computedWhole(HostIrContainer& program) {
-  return StreamLowering(program, StreamSync::Hoisted).wholes();
+  std::vector<TensorView*> wholes = StreamLowering(program, StreamSync::Hoisted).wholes();
+  StreamLowering(program, StreamSync::Hoisted).run();  // whose loops nobody takes
+  return wholes;
 }
 
 void lowerStreams(HostIrContainer& program, StreamSync sync) {

@@ -19,8 +19,9 @@ enum class StreamSync : uint8_t {
 /// Errors: HostProgram, naming the tensor and the axis, for marks that cannot be honoured (docs/streams.md lists them).
 void lowerStreams(HostIrContainer& program, StreamSync sync);
 
-/// Of a program of single ops: marked results of ops that cannot be dealt out, and are computed whole before the loop that
-/// reads them. Errors: as lowerStreams().
+/// Of a program of single ops: marked results that are computed whole where ops become kernels, before the loop that reads
+/// them if there is one: those of ops that cannot be dealt out, and of ops that only move elements of such.
+/// Errors: as lowerStreams().
 std::vector<TensorView*> computedWhole(HostIrContainer& program);
 
 }  // namespace tokamak

@@ -53,8 +53,6 @@ void cutAxis(Fusion& program, Fields& fields, Field& field, const AxisSlice& sli
     TK_CHECK(step != fields.end(), "'{}' has no step", field.name);
     Scalar* moved = program.mul(slice.start, std::get<Scalar*>(step->value));
     field.value = program.add(std::get<Scalar*>(field.value), moved);
-  } else if (slice.is_range && field.name == "starts") {
-    std::get<std::vector<Scalar*>>(field.value)[static_cast<size_t>(slice.axis)] = program.constant(0);
   }
 }
 
@@ -73,7 +71,8 @@ int64_t visibleAxisNumber(const TensorView& tensor, const IterDomain& axis) {
   return found - shape.begin();
 }
 
-TensorView* makeSliceTensor(Fusion& program, const TensorView& tensor, int64_t logical_axis, Scalar* extent) {
+TensorView* makeSliceTensor(Fusion& program, const TensorView& tensor, int64_t logical_axis, Scalar* extent,
+                            CutAxis cut) {
   Axes axes;
   for (size_t i = 0; i < tensor.logical().size(); ++i) {
     const IterDomain& axis = *tensor.logical()[i];
@@ -82,9 +81,10 @@ TensorView* makeSliceTensor(Fusion& program, const TensorView& tensor, int64_t l
         axis.parallelType() == ParallelType::Stream ? ParallelType::Serial : axis.parallelType();
     const bool is_cut = static_cast<int64_t>(i) == logical_axis;
     if (is_cut && extent == nullptr) continue;
-    const bool is_iteration = is_cut && !axis.isBroadcast();
+    const bool is_counted = is_cut && cut == CutAxis::Counted && axis.expandedExtent() == nullptr;
+    const bool is_iteration = is_cut && (!axis.isBroadcast() || is_counted);
     axes.push_back(
-        program.axis({.kind = axis.kind(),
+        program.axis({.kind = is_counted && axis.isBroadcast() ? IterKind::Iteration : axis.kind(),
                       .extent = is_iteration ? extent : axis.extent(),
                       .expanded_extent = is_cut && axis.expandedExtent() != nullptr ? extent : axis.expandedExtent(),
                       .is_rfactor = axis.isRFactor(),
@@ -97,9 +97,11 @@ TensorView* makeSliceTensor(Fusion& program, const TensorView& tensor, int64_t l
   return slice;
 }
 
-Expr* restrictOp(Fusion& program, const Expr& expr, const AxisSlices& slices, const OtherTensors& others) {
+Expr* restrictOp(Fusion& program, const Expr& expr, const AxisSlices& slices, const OtherTensors& others,
+                 const OtherAttributes& attributes) {
   Fields fields = fieldsOf(expr);
   for (Field& field : fields) {
+    if (const auto other = attributes.find(field.name); other != attributes.end()) field.value = other->second;
     if (field.relation == AxisRelation::None || field.of == nullptr) continue;
     const auto found = slices.find(field.of);
     if (found == slices.end()) continue;

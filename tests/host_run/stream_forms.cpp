@@ -64,6 +64,15 @@ void addMovement(std::vector<OpForm>& forms) {
   forms.push_back({"reshape that splits", "T0: f32[a, 6]", "reshape(T0, shape=[a, 2, 3])"});
   forms.push_back({"reshape that merges", "T0: f32[2, 3, a]", "reshape(T0, shape=[6, a])"});
   forms.push_back({"reshape that regroups", "T0: f32[4, 3, a]", "reshape(T0, shape=[2, 6, a])"});
+  forms.push_back({"reshape that splits the outer axis", "T0: f32[6, a]", "reshape(T0, shape=[2, 3, a])"});
+  forms.push_back({"reshape that splits an axis in three", "T0: f32[a, 12]", "reshape(T0, shape=[a, 2, 3, 2])"});
+  forms.push_back({"reshape that merges symbols", "T0: f32[a, b, c]", "reshape(T0, shape=[a * b, c])"});
+  forms.push_back({"reshape that merges all", "T0: f32[a, b, c]", "reshape(T0, shape=[a * b * c])"});
+  forms.push_back({"reshape that splits into symbols", "T0: f32[a, b]", "reshape(T0, shape=[b, a])"});
+  forms.push_back(
+      {"reshape of a reshape", "T0: f32[6, a]", "exp(reshape(reshape(T0, shape=[2, 3, a]), shape=[6, a]))"});
+  forms.push_back({"reshape of an expanded axis", "T0: f32[1, a], T1: f32[6, a]",
+                   "reshape(expand(T0, shape=[6, a]), shape=[2, 3, a])"});
   forms.push_back({"reshape of equal extents", "T0: f32[a, b, c]", "reshape(T0, shape=[a, b, 1, c])"});
   forms.push_back({"select", "T0: f32[a, 3, c]", "select(T0, axis=1, index=1)"});
   forms.push_back({"slice", "T0: f32[a, 5, c]", "slice(T0, axis=1, start=1, stop=4)"});
@@ -73,7 +82,19 @@ void addMovement(std::vector<OpForm>& forms) {
   forms.push_back({"difference of shifted slices", "T0: f32[a, 5, c]",
                    "sub(slice(T0, axis=1, start=1, stop=5), slice(T0, axis=1, start=0, stop=4))"});
   forms.push_back({"pad", "T0: f32[a, b, c]", "pad(T0, widths=[0, 0, 1, 2, 0, 0], value=2)"});
+  forms.push_back({"pad that cuts", "T0: f32[a, b, 7]", "pad(T0, widths=[1, 0, 0, 0, -1, -2], value=2)"});
+  forms.push_back({"pad of one element", "T0: f32[a, 1, c]", "pad(T0, widths=[0, 0, 2, 1, 0, 0], value=2)"});
+  forms.push_back({"pad of an expanded axis", "T0: f32[1, c], T1: f32[b, c]",
+                   "pad(expand(T0, shape=[b, c]), widths=[1, 1, 0, 0], value=2)"});
+  forms.push_back({"exp of a pad", "T0: f32[a, b]", "exp(pad(T0, widths=[2, 1, 1, 2]))"});
   forms.push_back({"cat", "T0: f32[a, b, c], T1: f32[a, d, c]", "cat([T0, T1], axis=1)"});
+  forms.push_back(
+      {"cat of the first axis", "T0: f32[a, c], T1: f32[1, c], T2: f32[b, c]", "cat([T0, T1, T2], axis=0)"});
+  forms.push_back({"cat of a tensor with itself", "T0: f32[a, b]", "cat([T0, exp(T0), T0], axis=1)"});
+  forms.push_back(
+      {"cat of expanded axes", "T0: f32[1, c], T1: f32[b, c]", "cat([expand(T0, shape=[b, c]), T1], axis=0)"});
+  forms.push_back({"exp of a cat of slices", "T0: f32[a, 5]",
+                   "exp(cat([slice(T0, axis=1, start=2), slice(T0, axis=1, start=0, stop=2)], axis=1))"});
   forms.push_back({"full", "T0: f32[a, b]", "full(shape=[a, b], value=3.0)"});
   forms.push_back({"iota", "T0: f32[a]", "iota(a, start=2, step=3)"});
 }

@@ -10,6 +10,7 @@
 
 #include "host_run/program_text.h"
 #include "host_run/stream_forms.h"
+#include "ir/ops/host/for_loop.h"
 
 namespace tokamak {
 
@@ -20,7 +21,8 @@ const std::map<char, int64_t> kTableSizes = {{'a', 2}, {'b', 3}, {'c', 4}, {'d',
 constexpr const char* kHead = R"(# What a Stream mark on an axis gives
 
 `scripts/stream_table` writes this page; the test `StreamTable.IsTheCommittedOne` compares it. Each row marks one axis of an op's result, or two
-merged axes (outer x inner), and lowers the program. The letters are extents. **yes** is a stream loop; a number is a refusal, whose reason stands at the end.
+merged axes (outer x inner), and lowers the program. The letters are extents. **yes** is a stream loop; *whole*: the op is computed whole, as its iterations
+would read elements that lie apart; a number is a refusal, whose reason stands at the end.
 *index*: the axis itself. *split*: the outer part of a split by a factor, or of an outer split. *propagated*: index with `propagate`, so that the ops before are
 streamed too. The inner part of a split and parts of a merged axis are refused for every op: they are no view of the buffer. Reduced axes, and merges with them, are refused
 for every op: their iterations would all write the same elements. What is streamed is run and compared by the test `StreamForms`.
@@ -86,11 +88,14 @@ class Table {
   std::string cell(const OpForm& form, const StreamMark& mark, int64_t rank) {
     try {
       const auto fusion = fusionOf(textOf(form, kTableSizes, Extents::Symbols, scheduleOf(mark, rank)));
-      lowerToHostProgram(*fusion, {.grouping = Grouping::Single});
-      return "yes";
+      return hasLoop(*lowerToHostProgram(*fusion, {.grouping = Grouping::Single})) ? "yes" : "whole";
     } catch (const Error& error) {
       return isRefusal(error) ? std::to_string(reason(error.message())) : "INTERNAL";
     }
+  }
+
+  static bool hasLoop(const HostIrContainer& program) {
+    return std::ranges::any_of(program.topLevel().exprs, [](const Expr* expr) { return expr->is<ForLoop>(); });
   }
 
   // Without the names of the one program.
