@@ -9,6 +9,7 @@
 #include "ir/interval_analysis.h"
 #include "ir/scalar_simplifier.h"
 #include "kernel/index_assumptions.h"
+#include "kernel/kernel_walk.h"
 #include "kernel/rewrite.h"
 #include "lower/known_choices.h"
 
@@ -26,14 +27,22 @@ class LoopCutter {
 
   Statements rewrite(const Statements& statements) {
     return kir::withLoops(statements, [&](const Loop& loop, Statements& result) {
-      int parts = 1;
-      for (StatementRef& part : cut(loop, parts)) result.push_back(std::move(part));
+      Room room{.statements = statementsOf(loop) * (kMostCopies - 1)};
+      for (StatementRef& part : cut(loop, room)) result.push_back(std::move(part));
     });
   }
 
  private:
   static constexpr int kMostParts = 8;
   static constexpr int kMostCuts = 32;  // of a kernel
+  // Parts that need one of several values have few statements each; those of choices within choices have nearly all.
+  static constexpr int64_t kMostCopies = 2;
+
+  // What may be added to a loop.
+  struct Room {
+    int parts = kMostParts - 1;
+    int64_t statements = 0;
+  };
 
   // A comparison and from where on it is different.
   struct Cut {
@@ -42,26 +51,39 @@ class LoopCutter {
     bool holds_before = false;
   };
 
-  Statements cut(Loop loop, int& parts) {
+  Statements cut(Loop loop, Room& room) {
     if (loop.start == loop.stop) return {};
     if (loop.type == ParallelType::Serial) {
       if (const auto width = commonDivisor(loop)) return {kir::statement(nested(loop, *width))};
-      const bool may_cut = parts < kMostParts && cuts_ < kMostCuts;
+      const bool may_cut = room.parts > 0 && cuts_ < kMostCuts;
       if (const auto found = may_cut ? findCut(loop) : std::nullopt) {
-        ++parts;
-        ++cuts_;
-        Statements result =
-            cut(loopKnowing(loop, loop.start, found->at, {found->comparison, found->holds_before}, fusion_, analysis_),
-                parts);
-        for (StatementRef& each :
-             cut(loopKnowing(loop, found->at, loop.stop, {found->comparison, !found->holds_before}, fusion_, analysis_),
-                 parts))
-          result.push_back(std::move(each));
-        return result;
+        Loop before = knowing(loop, loop.start, found->at, {found->comparison, found->holds_before});
+        Loop after = knowing(loop, found->at, loop.stop, {found->comparison, !found->holds_before});
+        const int64_t added = statementsOf(before) + statementsOf(after) - statementsOf(loop);
+        if (added <= room.statements) {
+          room.statements -= added;
+          --room.parts;
+          ++cuts_;
+          Statements result = cut(std::move(before), room);
+          for (StatementRef& each : cut(std::move(after), room)) result.push_back(std::move(each));
+          return result;
+        }
       }
     }
     loop.body = rewrite(foldChoices(loop.body));
     return {kir::statement(std::move(loop))};
+  }
+
+  Loop knowing(const Loop& loop, Scalar* start, Scalar* stop, KnownComparison fact) {
+    Loop result = loopKnowing(loop, start, stop, fact, fusion_, analysis_);
+    result.body = withoutUnusedValues(result.body);
+    return result;
+  }
+
+  static int64_t statementsOf(const Loop& loop) {
+    int64_t count = 0;
+    kir::visitStatements(loop.body, [&](const kir::Statement&) { ++count; });
+    return count;
   }
 
   // The largest number that choices divide the index by, if the loop is a multiple of it.
@@ -91,8 +113,8 @@ class LoopCutter {
                   return simplifyRemainders(parts(scalar), analysis_);
                 })};
     Loop result{outer, fusion_.constant(0), outer_stop, loop.type, {kir::statement(std::move(inside))}};
-    int count = 1;
-    Statements body = cut(std::move(result), count);
+    Room room{.statements = statementsOf(result) * (kMostCopies - 1)};
+    Statements body = cut(std::move(result), room);
     // The outer loop may have been cut again; then all of it stands in a loop that runs once.
     if (body.size() == 1) {
       if (const auto* only = std::get_if<Loop>(&body[0]->node)) return *only;

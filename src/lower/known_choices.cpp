@@ -1,7 +1,9 @@
 #include "lower/known_choices.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
+#include <vector>
 
 #include "analysis/substitute.h"
 #include "ir/interval_analysis.h"
@@ -104,6 +106,53 @@ Scalar* indexLike(const Scalar& index, Scalar& stop, Fusion& fusion, IntervalAna
   return copy;
 }
 
+namespace {
+
+// A comparison holds where this is positive.
+Scalar* marginOf(const Scalar& comparison, Fusion& fusion) {
+  Scalar* margin = fusion.sub(comparison.operand(1), comparison.operand(0));
+  return comparison.op() == ScalarOp::Less ? margin : fusion.add(margin, fusion.constant(1));
+}
+
+bool isComparison(const Scalar& scalar) {
+  return (scalar.op() == ScalarOp::Less || scalar.op() == ScalarOp::LessEqual) &&
+         isIntegerType(scalar.operand(0)->dtype());
+}
+
+void collectComparisons(Scalar& scalar, std::set<const Scalar*>& seen, std::vector<Scalar*>& found) {
+  if (!seen.insert(&scalar).second) return;
+  if (isComparison(scalar)) found.push_back(&scalar);
+  for (Scalar* operand : scalar.operands()) collectComparisons(*operand, seen, found);
+}
+
+// Comparisons that the loop's index decides as well.
+std::vector<Scalar*> otherComparisons(const Loop& loop, const KnownComparison& fact) {
+  std::vector<Scalar*> found;
+  if (!isComparison(*fact.comparison) || !mentions(*fact.comparison, *loop.index)) return found;
+  std::set<const Scalar*> seen;
+  kir::visitScalars(loop.body, [&](Scalar& scalar) { collectComparisons(scalar, seen, found); });
+  std::erase_if(found, [&](Scalar* each) { return each == fact.comparison || !mentions(*each, *loop.index); });
+  return found;
+}
+
+// What the fact says of another comparison, if it says anything: of i < 2 * n that it holds where i < n does.
+std::optional<bool> impliedBy(const KnownComparison& fact, const Scalar& other, Fusion& fusion,
+                              IntervalAnalysis& analysis) {
+  Scalar* known = marginOf(*fact.comparison, fusion);
+  Scalar* asked = marginOf(other, fusion);
+  Scalar* opposite = fusion.sub(fusion.constant(1), asked);
+  if (fact.holds) {
+    if (analysis.isProvablyLessOrEqual(*known, *asked)) return true;
+    if (analysis.isProvablyLessOrEqual(*known, *opposite)) return false;
+  } else {
+    if (analysis.isProvablyLessOrEqual(*asked, *known)) return false;
+    if (analysis.isProvablyLessOrEqual(*opposite, *known)) return true;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 Loop loopKnowing(const Loop& loop, Scalar* start, Scalar* stop, KnownComparison fact, Fusion& fusion,
                  IntervalAnalysis& analysis) {
   Substitution known(fusion);
@@ -114,6 +163,9 @@ Loop loopKnowing(const Loop& loop, Scalar* start, Scalar* stop, KnownComparison 
   };
   know(fact.comparison, fact.holds);
   know(fusion.scalar(ScalarOp::Not, fact.comparison), !fact.holds);
+  for (Scalar* other : otherComparisons(loop, fact)) {
+    if (const auto holds = impliedBy(fact, *other, fusion, analysis)) know(other, *holds);
+  }
   const auto copyIndex = [&](Scalar* index, Scalar* end) {
     known.set(*index, indexLike(*index, *end, fusion, analysis));
   };

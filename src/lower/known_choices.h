@@ -29,7 +29,8 @@ struct KnownComparison {
   bool holds = false;
 };
 
-/// The loop from `start` to `stop`, with indices of its own, where the comparison (and its negation) is known: choices are folded.
+/// The loop from `start` to `stop`, with indices of its own, where the comparison, its negation and what follows for other comparisons
+/// with the index are known: choices are folded.
 kir::Loop loopKnowing(const kir::Loop& loop, Scalar* start, Scalar* stop, KnownComparison fact, Fusion& fusion,
                       IntervalAnalysis& analysis);
 
