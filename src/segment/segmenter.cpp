@@ -143,9 +143,10 @@ class Segmenter {
     growth_[small] = {};
     graph_.merge(producer, consumer);
     if (growth_[large].is_free) return true;
-    if (graph_.opsOf(large).size() == 2)
+    const auto& ops = graph_.opsOf(large);
+    if (ops.size() == 2 && !(joins_freely_[ops[0]] && joins_freely_[ops[1]]))
       growth_[large].starts.clear();  // mayReadAll has asked
-    else if (graph_.opsOf(large).size() >= 2 * growth_[large].starts.front())
+    else if (ops.size() >= 2 * growth_[large].starts.front())
       verify(large);
     return true;
   }
@@ -189,9 +190,11 @@ class Segmenter {
     growth_.resize(graph_.groupCount());
     const auto isFree = [&](size_t op) { return joins_freely_[op]; };
     growth_[group].is_free = std::ranges::all_of(graph_.opsOf(group), isFree);
+    // Here groups have an end: parts are asked about whenever they have doubled, so that not all that follows is asked
+    // about each time.
     for (const size_t part : parts) {
-      growth_[part].is_free = std::ranges::all_of(graph_.opsOf(part), isFree);
-      for (size_t i = 1; growth_[part].is_free && i < graph_.opsOf(part).size(); ++i) growth_[part].starts.push_back(i);
+      const bool joined_freely = std::ranges::all_of(graph_.opsOf(part), isFree);
+      for (size_t i = 1; joined_freely && i < graph_.opsOf(part).size(); ++i) growth_[part].starts.push_back(i);
       waiting_.push_back(part);
     }
     refuse(graph_.opsOf(group).front(), graph_.opsOf(parts.front()).front());
