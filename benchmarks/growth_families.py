@@ -248,7 +248,10 @@ def op_streams():
     return {
         "softmax of rows": stream(lambda n: (n, 4), commands(0), op="softmax(T0, axis=1)"),
         "softmax of columns": stream(lambda n: (4, n), commands(1), op="softmax(T0, axis=0)"),
-        "product of rows": stream(lambda n: (n, 4), commands(0), op="exp(matmul(exp(T0), permute(T0, order=[1, 0])))"),
+        "product of rows": stream(
+            lambda n: (n, 4), commands(0),
+            op="exp(matmul(exp(T0), slice(permute(T0, order=[1, 0]), axis=1, start=0, stop=4)))",
+        ),
     }
 
 
@@ -290,7 +293,9 @@ def all_families(tool):
         Family("growing pad", growing(lambda t, i: f"exp(pad({t}, [1, 0]))"), 500),
         Family("growing cat", growing(lambda t, i: f"exp(cat([{t}, T1]))"), 500),
         Family("shrinking slice", growing(lambda t, i: f"exp(slice({t}, axis=0, start=1, stop=(columns - {i})))"), 500),
-        Family("doubling cat", chain(lambda t, i: f"exp(cat([{t}, {t}]))", inputs="T0: f32[1]", sizes=""), 16),
+        # Of n elements: they double with each op.
+        Family("doubling cat", lambda n: chain(
+            lambda t, i: f"exp(cat([{t}, {t}]))", inputs="T0: f32[1]", sizes="")(n.bit_length() - 1), 65536),
         Family("doubling cat of nothing", chain(
             lambda t, i: f"exp(cat([{t}, {t}]))", inputs="T0: f32[columns]", sizes="sizes { columns = 0 }\n"), 30),
     ]
