@@ -70,6 +70,15 @@ bool haveSameSizesBut(size_t axis, const TensorView& a, const TensorView& b) {
   return true;
 }
 
+// What the part is a copy of, if it is one; also a part that is given as an output holds just that.
+TensorView* copied(TensorView* part) {
+  for (const auto* set = madeBy<LoadStoreOp>(*part); set != nullptr; set = madeBy<LoadStoreOp>(*part)) {
+    if (!isUnmarked(*part) || set->in->memoryKind() != part->memoryKind()) break;
+    part = set->in;
+  }
+  return part;
+}
+
 Scalar* elementsBefore(const TensorView& tensor, size_t axis) {
   Fusion& fusion = tensor.fusion();
   Scalar* elements = fusion.constant(1);
@@ -130,13 +139,14 @@ std::optional<JoinedParts> joinParts(std::span<TensorView* const> parts, size_t 
   std::vector<size_t> axes = {axis};
   std::vector<Steps> passed;  // from the last movement back
   while (!axes.empty()) {
+    std::ranges::transform(level, level.begin(), copied);
     Steps steps;
     for (size_t along : axes) {
       if (auto range = joinedRange(level, along)) {
         JoinedParts joined{.range = *std::move(range), .steps = {}};
         for (const Steps& step : passed | std::views::reverse) {
           const JoinedParts::Step& passing = step.at(along);
-          if (!passing.expr->is<LoadStoreOp>()) joined.steps.push_back(passing);
+          joined.steps.push_back(passing);
           along = passing.axis.result;
         }
         return joined;

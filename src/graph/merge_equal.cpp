@@ -5,7 +5,9 @@
 #include <map>
 #include <unordered_map>
 
+#include "graph/movement.h"
 #include "graph/rebuild.h"
+#include "graph/refold.h"
 #include "ir/fields.h"
 
 namespace tokamak {
@@ -20,17 +22,38 @@ class EqualExprs {
 
   /// An earlier expression whose results may stand in this one's place, or null; then it is remembered itself.
   const Expr* findEarlier(const Expr& expr) {
-    std::vector<const Expr*>& known = known_[keyOf(expr)];
-    const auto found = std::ranges::find_if(known, [&](const Expr* other) { return isEqual(expr, *other); });
-    if (found != known.end() && canReplace(expr, **found)) {
-      for (size_t i = 0; i < expr.outputs().size(); ++i) representatives_[expr.output(i)] = (*found)->output(i);
-      return *found;
-    }
-    if (found == known.end()) known.push_back(&expr);
-    return nullptr;
+    return findEarlier(expr, [&](const Expr& earlier) { return canReplace(expr, earlier); });
+  }
+
+  /// The same of outputs: the one that is given earlier.
+  const Expr* findShown(const Expr& expr) {
+    return findEarlier(expr, [&](const Expr& earlier) { return canBeShown(expr) && canBeShown(earlier); });
   }
 
  private:
+  template <class Serves>
+  const Expr* findEarlier(const Expr& expr, const Serves& serves) {
+    std::vector<const Expr*>& known = known_[keyOf(expr)];
+    bool is_known = false;
+    for (const Expr* earlier : known) {
+      if (!isEqual(expr, *earlier)) continue;
+      if (serves(*earlier)) {
+        for (size_t i = 0; i < expr.outputs().size(); ++i) representatives_[expr.output(i)] = earlier->output(i);
+        return earlier;
+      }
+      is_known = is_known || canBeShown(*earlier) || !canBeShown(expr);
+    }
+    if (!is_known) known.push_back(&expr);
+    return nullptr;
+  }
+
+  // Whether it gives an output that may be a view of another one, or have views.
+  bool canBeShown(const Expr& expr) const {
+    TensorView* output = expr.outputs().size() == 1 ? asTensor(expr.output(0)) : nullptr;
+    return output != nullptr && !isMovement(&expr) && isUnmarked(*output) &&
+           std::ranges::count(fusion_->outputs(), output) == 1 && !fusion_->outputAliases().contains(output);
+  }
+
   // Scalars are interned, so equal ones are one node.
   const Val* representativeOf(const Val* val) const {
     const auto found = representatives_.find(val);
@@ -102,6 +125,44 @@ std::unique_ptr<Fusion> mergeEqual(const Fusion& fusion) {
       cloner.substitute(expr.output(i), cloner.clone(earlier->output(i)));
     return true;
   });
+}
+
+namespace {
+
+// What reads `from` reads `to`.
+void readOther(TensorView* from, TensorView* to) {
+  const std::vector<Expr*> uses(from->uses().begin(), from->uses().end());
+  for (Expr* use : uses) {
+    Fields fields = fieldsOf(*use);
+    for (Field& field : fields) {
+      if (isResult(field.role)) continue;
+      if (auto* val = std::get_if<Val*>(&field.value); val != nullptr && *val == from) *val = to;
+      if (auto* vals = std::get_if<std::vector<Val*>>(&field.value))
+        std::ranges::replace(*vals, static_cast<Val*>(from), static_cast<Val*>(to));
+    }
+    from->fusion().replaceExpr(use, makeExpr(use->kind(), fields));
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Fusion> showEqualOutputs(const Fusion& fusion) {
+  EqualExprs equal(fusion);
+  std::vector<std::pair<const Val*, const Val*>> shown;  // with what they are all of
+  std::unique_ptr<Fusion> result = rebuild(fusion, [&](const Expr& expr, Cloner& cloner) {
+    const Expr* earlier = equal.findShown(expr);
+    if (earlier == nullptr || !readOrShow(fusion, expr, cloner, asTensor(cloner.clone(earlier->output(0)))))
+      return false;
+    shown.emplace_back(expr.output(0), earlier->output(0));
+    return true;
+  });
+  if (shown.empty()) return nullptr;
+  const auto outputOf = [&](const Val* output) {
+    return result
+        ->outputs()[static_cast<size_t>(std::ranges::find(fusion.outputs(), output) - fusion.outputs().begin())];
+  };
+  for (const auto& [output, of] : shown) readOther(outputOf(output), outputOf(of));
+  return result;
 }
 
 }  // namespace tokamak

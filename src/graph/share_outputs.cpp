@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "graph/merge_equal.h"
 #include "graph/movement.h"
 #include "graph/rebuild.h"
 #include "graph/refold.h"
@@ -28,7 +29,8 @@ namespace {
 struct Moved {
   size_t number = 0;
   TensorView* output = nullptr;
-  std::vector<Expr*> steps;  // from the value on
+  std::vector<Expr*> steps;  // from the value on, but for copies
+  bool is_copied = false;    // so that it is no view
 };
 using Values = std::map<TensorView*, std::vector<Moved>, ById>;
 
@@ -41,12 +43,16 @@ Values movedValues(const Fusion& fusion) {
     if (fusion.outputAliases().contains(output) || std::ranges::count(fusion.outputs(), output) > 1) continue;
     Moved moved{.number = number, .output = output, .steps = {}};
     TensorView* value = output;
-    while (isStep(value->definition()) && (value == output || isReplaceable(fusion, *value))) {
-      moved.steps.insert(moved.steps.begin(), value->definition());
+    while (isMovement(value->definition()) && (value == output || isReplaceable(fusion, *value))) {
+      if (isStep(value->definition()))
+        moved.steps.insert(moved.steps.begin(), value->definition());
+      else
+        moved.is_copied = true;
       value = asTensor(value->definition()->inputs()[0]);
     }
     const bool is_between = !fusion.isInput(value) && !fusion.isOutput(value) && isUnmarked(*value);
-    if (!moved.steps.empty() && is_between) values[value].push_back(std::move(moved));
+    const bool is_moved = !moved.steps.empty() && !moved.is_copied;
+    if (is_between && (is_moved || (moved.is_copied && isUnmarked(*output)))) values[value].push_back(std::move(moved));
   }
   return values;
 }
@@ -80,15 +86,17 @@ bool isPartOrRepeated(const Expr* step) {
          std::ranges::any_of(shapeOf(*asTensor(step->inputs()[0])), isExpanded);
 }
 
-// The output that is computed: of those that hold the whole value one whose elements lie in the value's order, if there
-// is one.
+// The output that is computed: of those that hold the whole value one that is stored anyway, or else one whose elements lie
+// in the value's order, if there is one.
 const Moved* chooseComputed(const std::vector<Moved>& all) {
   const Moved* chosen = nullptr;
+  int most = -1;
   for (const Moved& moved : all) {
     if (std::ranges::any_of(moved.steps, isPartOrRepeated)) continue;
     const bool is_in_order = std::ranges::none_of(moved.steps, [](const Expr* step) { return step->is<PermuteOp>(); });
-    if (is_in_order) return &moved;
-    if (chosen == nullptr) chosen = &moved;
+    const int rank = 2 * static_cast<int>(moved.is_copied) + static_cast<int>(is_in_order);
+    if (rank > most) chosen = &moved;
+    most = std::max(most, rank);
   }
   return chosen;
 }
@@ -119,7 +127,8 @@ std::vector<size_t> share(Fusion& fusion, const std::set<size_t>& kept) {
   for (const auto& [value, all] : movedValues(fusion)) {
     const Moved* computed = all.size() > 1 ? chooseComputed(all) : nullptr;
     for (const Moved& moved : all) {
-      const bool is_other = computed != nullptr && &moved != computed && !kept.contains(moved.number);
+      const bool is_other =
+          computed != nullptr && &moved != computed && !moved.is_copied && !kept.contains(moved.number);
       if (is_other && makeOf(*computed, moved)) changed.push_back(moved.number);
     }
   }
@@ -128,7 +137,7 @@ std::vector<size_t> share(Fusion& fusion, const std::set<size_t>& kept) {
 
 }  // namespace
 
-std::unique_ptr<Fusion> shareOutputs(const Fusion& fusion) {
+static std::unique_ptr<Fusion> shareMoved(const Fusion& fusion) {
   const auto isMovedTwice = [](const auto& value) { return value.second.size() > 1; };
   if (std::ranges::none_of(movedValues(fusion), isMovedTwice)) return nullptr;
   std::set<size_t> kept;  // outputs that would be no views
@@ -141,6 +150,15 @@ std::unique_ptr<Fusion> shareOutputs(const Fusion& fusion) {
     if (std::ranges::all_of(changed, isView)) return shared;
     std::ranges::copy_if(changed, std::inserter(kept, kept.end()), std::not_fn(isView));
   }
+}
+
+std::unique_ptr<Fusion> shareOutputs(const Fusion& fusion) {
+  std::unique_ptr<Fusion> shared;
+  const auto current = [&]() -> const Fusion& { return shared != nullptr ? *shared : fusion; };
+  // What reads outputs that are the same now is computed alike in turn.
+  while (std::unique_ptr<Fusion> shown = showEqualOutputs(current())) shared = mergeEqual(*shown);
+  if (std::unique_ptr<Fusion> moved = shareMoved(current())) shared = std::move(moved);
+  return shared;
 }
 
 }  // namespace tokamak

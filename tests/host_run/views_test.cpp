@@ -54,6 +54,38 @@ const ViewCase kViewCases[] = {
     {"reshape_of_a_slice_of_rows",
      kMatrix + "T1 { T1 = reshape(slice(T0, starts=[1, 0], stops=[4, i2], steps=[1, 1]), shape=[3 * i2]) }" + kSizes,
      {"T0"}},
+    {"outputs_that_are_computed_alike",
+     kMatrix + "(T1, T2) { T1 = relu(T0) T2 = relu(T0) }" + kSizes,
+     {"own", "T1"},
+     1},
+    {"outputs_of_outputs_that_are_computed_alike",
+     kMatrix +
+         "(T1, T2, T5, T6, T7) { T1 = relu(T0) T2 = relu(T0) T3 = neg(T1) T4 = neg(T2) T5 = exp(T3) T6 = "
+         "exp(T4) T7 = add(T2, T6) }" +
+         kSizes,
+     {"own", "T1", "own", "T5", "own"},
+     1},
+    {"a_set_and_a_reshape_of_one_value",
+     kMatrix + "(T2, T3) { T1 = relu(T0) T2 = reshape(T1, shape=[i0 * i2]) T3 = set(T1) }" + kSizes,
+     {"T3", "own"},
+     1},
+    {"sets_are_stored_each",
+     kMatrix + "(T1, T2, T3) { T1 = relu(T0) T2 = set(T1) T3 = set(T1) }" + kSizes,
+     {"own", "own", "own"},
+     1},
+    {"cat_of_parts_of_which_a_copy_is_an_output",
+     kMatrix +
+         "(T4, T5) { T1 = slice(T0, axis=1, start=0, stop=3) T2 = slice(T0, axis=1, start=3) T4 = set(T1) "
+         "T5 = cat([T4, T2], axis=1) }" +
+         kSizes,
+     {"own", "T0"},
+     1},
+    {"cat_of_parts_of_which_one_is_copied",
+     kMatrix +
+         "T5 { T1 = slice(T0, axis=1, start=0, stop=3) T2 = slice(T0, axis=1, start=3) "
+         "T5 = cat([T1, set(T2)], axis=1) }" +
+         kSizes,
+     {"T0"}},
     {"view_of_an_output",
      kMatrix + "(T1, T2) { T1 = exp(T0) T2 = permute(T1, order=[1, 0]) }" + kSizes,
      {"own", "T1"},
