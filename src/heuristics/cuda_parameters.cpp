@@ -57,14 +57,18 @@ constexpr int64_t kMostTogether = 4;
 constexpr int64_t kMostColumnThreads = 128;
 
 // Whether a thread's part of the columns fits into its registers.
+// Whether the threads of a block have all of each column, in so many batches.
+static bool areColumnsWithin(const KernelRows& rows, const CudaScheduleParameters& parameters) {
+  return std::ranges::all_of(rows.stored(), [&](const TensorView* tensor) {
+    if (!rows.hasRows(*tensor)) return true;
+    const auto rest = productOf(*tensor, rowLoopsOf(rows, *tensor).rest, {});
+    return rest && *rest <= parameters.batches * parameters.across;
+  });
+}
+
 static bool canKeepColumns(const KernelRows& rows, const CudaScheduleParameters& parameters) {
   constexpr int64_t kMost = 2 * kMostKept;  // of narrow types; what is too wide is not kept
-  return parameters.batches * parameters.vector <= kMost &&
-         std::ranges::all_of(rows.stored(), [&](const TensorView* tensor) {
-           if (!rows.hasRows(*tensor)) return true;
-           const auto rest = productOf(*tensor, rowLoopsOf(rows, *tensor).rest, {});
-           return rest && *rest <= parameters.batches * parameters.across;
-         });
+  return parameters.batches * parameters.vector <= kMost && areColumnsWithin(rows, parameters);
 }
 
 CudaScheduleParameters legalParameters(const KernelRows& rows, CudaScheduleParameters parameters,
@@ -166,7 +170,8 @@ static int64_t narrowed(const ColumnFacts& facts, const KernelTarget& target, in
 }
 
 // Blocks that have whole columns. Threads have few rows each, and keep them; or else as many as possible have them, and read them again.
-static void chooseWholeColumns(ColumnFacts facts, const KernelTarget& target, CudaScheduleParameters& parameters) {
+static void chooseWholeColumns(const KernelRows& all, ColumnFacts facts, const KernelTarget& target,
+                               CudaScheduleParameters& parameters) {
   constexpr int64_t kThreads = 128;
   constexpr int64_t kMostKeptRows = 16;
   parameters.across =
@@ -175,6 +180,8 @@ static void chooseWholeColumns(ColumnFacts facts, const KernelTarget& target, Cu
     parameters.across = kColumnBlockThreads / kFewestColumnThreads;
   const int64_t rows = ceilDivide(facts.most_rows, parameters.across);
   if (facts.is_constant && rows <= kMostKeptRows) parameters.batches = rows;
+  // What is not reduced may have more rows.
+  if (!areColumnsWithin(all, parameters)) parameters.batches = 0;
   // What is kept, and what is known of a column, take registers, and blocks that wait for their threads have to be many.
   constexpr int64_t kFewElements = 4;
   for (; parameters.batches > 0 && parameters.across > 1 && parameters.vector > kFewElements; parameters.vector /= 2)
@@ -185,9 +192,10 @@ static void chooseWholeColumns(ColumnFacts facts, const KernelTarget& target, Cu
 }
 
 // How many threads go along columns, and how many blocks share a column: so that there are enough for the GPU and each still has much to do.
-static void chooseColumns(const ColumnFacts& facts, const KernelTarget& target, CudaScheduleParameters& parameters) {
+static void chooseColumns(const KernelRows& rows, const ColumnFacts& facts, const KernelTarget& target,
+                          CudaScheduleParameters& parameters) {
   if (facts.vectors == 0) return;
-  if (!facts.may_split) return chooseWholeColumns(facts, target, parameters);
+  if (!facts.may_split) return chooseWholeColumns(rows, facts, target, parameters);
   // As many threads as there are vectors.
   parameters.column_threads = powerFor(std::min(facts.vectors, kWarp));
   if (facts.most_rows <= kShortColumn) {
@@ -266,7 +274,7 @@ static CudaScheduleParameters chooseParametersOf(const KernelRows& rows, const K
   CudaScheduleParameters parameters;
   parameters.vector = std::max<int64_t>(1, std::min(facts.vector, kAccessBytes));
   const bool is_in_columns = isInColumns(rows, globalStrides(rows.fusion()));
-  chooseColumns(columnFactsOf(rows, is_in_columns, sizes, parameters.vector), target, parameters);
+  chooseColumns(rows, columnFactsOf(rows, is_in_columns, sizes, parameters.vector), target, parameters);
   if (!facts.has_rows) {
     parameters.vector = kAccessBytes;
     return parameters;

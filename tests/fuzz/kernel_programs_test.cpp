@@ -66,8 +66,22 @@ void expectKernelsAgree(const std::function<KernelWay(uint64_t seed)>& wayOf) {
 // TOKAMAK_FUZZ_PROGRAMS raises the number for longer runs (TOKAMAK_KERNEL_PROGRAMS that of kernels only); TOKAMAK_FUZZ_SEED is the first seed.
 TEST(KernelPrograms, InterpretedKernelsAgreeWithTheReference) { expectKernelsAgree(cpuWay); }
 
-TEST(KernelPrograms, InterpretedKernelsForGpusAgreeWithTheReference) {
-  expectKernelsAgree([](uint64_t seed) { return cudaWay(seed); });
+// They have a CUDA text, too: arrays of each thread have sizes that are known.
+KernelWay cudaWayWithText(uint64_t seed) {
+  KernelWay way = cudaWay(seed);
+  way.on_kernel = [](const PreparedKernel& prepared) { kernelSource(prepared.kernel, Dialect::Cuda, DataType::I64); };
+  return way;
+}
+
+TEST(KernelPrograms, InterpretedKernelsForGpusAgreeWithTheReference) { expectKernelsAgree(cudaWayWithText); }
+
+// A column of one row that is reduced, beside one of i0 * i0 rows that are read twice.
+TEST(KernelPrograms, ColumnsLongerThanTheReducedOneAreNotKept) {
+  constexpr uint64_t kSeed = 150023581;
+  const Program program = drawProgram(kSeed, {.max_ops = 12, .max_elements = 512});
+  KernelTally tally;
+  const auto problem = problemOf(program, cudaWayWithText(kSeed), tally);
+  EXPECT_FALSE(problem.has_value()) << problem->kind << "\n" << problem->text;
 }
 
 Program withInputs(Program program, Layout layout) {
