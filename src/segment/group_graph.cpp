@@ -101,6 +101,7 @@ std::vector<size_t> GroupGraph::split(size_t group, const std::vector<size_t>& s
         {.ops = {ops.begin() + static_cast<ptrdiff_t>(starts[i]), ops.begin() + static_cast<ptrdiff_t>(end)},
          .producers = {},
          .consumers = {}});
+    std::ranges::sort(groups_.back().ops);  // each beginning reads nothing of the rest
     for (const size_t op : groups_.back().ops) group_of_[op] = parts.back();
   }
   recompute();
@@ -127,7 +128,8 @@ void GroupGraph::recompute() {
     missing[g] = groups_[g].producers.size();
     if (missing[g] == 0) ready.push_back(g);
   }
-  while (!ready.empty()) {
+  size_t done = 0;
+  for (; !ready.empty(); ++done) {
     const Group& group = groups_[ready.back()];
     ready.pop_back();
     for (const size_t op : group.consumers) {
@@ -136,6 +138,7 @@ void GroupGraph::recompute() {
       if (--missing[consumer] == 0) ready.push_back(consumer);
     }
   }
+  TK_CHECK(done == groups_.size(), "groups that read one another in a circle");
 }
 
 }  // namespace tokamak

@@ -28,8 +28,8 @@ class GroupGraph {
   bool hasOtherPath(size_t producer, size_t consumer);
   /// Puts the ops of the smaller group behind those of the larger one, whose number stays. Gives that number.
   size_t merge(size_t producer, size_t consumer);
-  /// The group keeps its ops before starts[0]; those from each start to the next become groups of their own, whose numbers come back. These
-  /// parts must have been groups before, joined in this order.
+  /// The group keeps its ops before starts[0]; those from each start to the next become groups of their own, whose numbers come back. Each
+  /// beginning must have been a group before, or be the first ops of a part, which stand in the program's order.
   std::vector<size_t> split(size_t group, const std::vector<size_t>& starts);
 
  private:
