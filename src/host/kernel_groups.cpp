@@ -118,7 +118,7 @@ bool isConcatenationOfMany(const Expr& expr) {
 }
 
 bool hasManyConditions(const SegmentedGroup& group) {
-  constexpr size_t kMostConcatenations = 8;
+  constexpr size_t kMostConcatenations = 16;
   constexpr size_t kMostPads = 32;
   size_t concatenations = 0;
   size_t operands = 0;
