@@ -101,14 +101,31 @@ class BufferRotator {
   bool isOwnChunk(const HirAliasSlice& slice) {
     Scalar* chunk = chunkOfStart(*slice.start);
     if (chunk == nullptr) return false;
-    const Scalar* full = program_.add(slice.start, chunk);
-    const auto isFull = [&](const Scalar& stop) {
-      const bool is_sum = stop.op() == ScalarOp::Add && ((stop.operand(0) == slice.start && stop.operand(1) == chunk) ||
-                                                         (stop.operand(1) == slice.start && stop.operand(0) == chunk));
-      return &stop == full || is_sum;
+    if (isAtMostSum(*slice.stop, slice.start, chunk)) return true;
+    // Of constant extents the chunks are counted: min(StreamIdx + 1, 8) * chunk.
+    if (slice.start->op() != ScalarOp::Mul || slice.stop->op() != ScalarOp::Mul) return false;
+    const auto countOf = [&](const Scalar& product) {
+      return product.operand(0) == chunk   ? product.operand(1)
+             : product.operand(1) == chunk ? product.operand(0)
+                                           : nullptr;
     };
-    if (slice.stop->op() != ScalarOp::Min) return isFull(*slice.stop);
-    return isFull(*slice.stop->operand(0)) || isFull(*slice.stop->operand(1));
+    const Scalar* end = countOf(*slice.stop);
+    Scalar* first = countOf(*slice.start);
+    if (end == nullptr || !isAtMostSum(*end, first, program_.constant(1))) return false;
+    // Of min(StreamIdx, 8) * chunk, those from the 8th on have nothing.
+    return first == index_ || (end->op() == ScalarOp::Min && isOperandOf(*end, otherThanIndex(*first)));
+  }
+
+  // Whether the scalar is a + b, or the minimum of that and something else.
+  bool isAtMostSum(const Scalar& scalar, Scalar* a, Scalar* b) const {
+    const Scalar* sum = program_.add(a, b);
+    const auto isSum = [&](const Scalar& stop) {
+      const bool is_same = stop.op() == ScalarOp::Add && ((stop.operand(0) == a && stop.operand(1) == b) ||
+                                                          (stop.operand(1) == a && stop.operand(0) == b));
+      return &stop == sum || is_same;
+    };
+    if (scalar.op() != ScalarOp::Min) return isSum(scalar);
+    return isSum(*scalar.operand(0)) || isSum(*scalar.operand(1));
   }
 
   Scalar* chunkOfStart(const Scalar& start) const {
@@ -118,8 +135,21 @@ class BufferRotator {
       return chunk != nullptr ? chunk : chunkOfStart(*start.operand(1));
     }
     if (start.op() != ScalarOp::Mul) return nullptr;
-    if (start.operand(0) == index_) return start.operand(1);
-    return start.operand(1) == index_ ? start.operand(0) : nullptr;
+    if (isIndex(*start.operand(0))) return start.operand(1);
+    return isIndex(*start.operand(1)) ? start.operand(0) : nullptr;
+  }
+
+  static bool isOperandOf(const Scalar& scalar, const Scalar* operand) {
+    return scalar.operand(0) == operand || scalar.operand(1) == operand;
+  }
+
+  // Whether the scalar is StreamIdx, or the minimum of that and a number of chunks.
+  bool isIndex(const Scalar& scalar) const {
+    return &scalar == index_ || (scalar.op() == ScalarOp::Min && isOperandOf(scalar, index_));
+  }
+
+  const Scalar* otherThanIndex(const Scalar& minimum) const {
+    return minimum.operand(0) == index_ ? minimum.operand(1) : minimum.operand(0);
   }
 
   static bool switchesStream(const Expr& expr) {
