@@ -60,9 +60,11 @@ ExpressionParser::Reading ExpressionParser::combined(const Token& at, const Infi
   }
   const bool divides = *row.scalar_op == ScalarOp::FloorDiv || *row.scalar_op == ScalarOp::Mod;
   const Token* quotient = left.quotient != nullptr ? left.quotient : right.quotient;
-  return {.scalar = {scalars_.combine(at, row, left.scalar.scalar, right.scalar.scalar)},
-          .quotient = divides && quotient == nullptr ? &at : quotient,
-          .is_comparison = compares};
+  ScalarReading made = {scalars_.combine(at, row, left.scalar.scalar, right.scalar.scalar)};
+  // Numbers without a suffix make one without a suffix; a comparison makes a flag.
+  made.is_plain_literal = left.scalar.is_plain_literal && right.scalar.is_plain_literal && made.scalar->isConstant() &&
+                          made.scalar->dtype() != DataType::Bool;
+  return {.scalar = made, .quotient = divides && quotient == nullptr ? &at : quotient, .is_comparison = compares};
 }
 
 ExpressionParser::Reading ExpressionParser::called(const Token& at, std::string_view function,
