@@ -22,21 +22,32 @@ std::string describe(const char* what, const ThreadMoment& by) {
 
 }  // namespace
 
+MemoryShadow::Cell& MemoryShadow::cellOf(int64_t element) {
+  Page& page = pages_[static_cast<size_t>(element / kPageCells)];
+  if (page.empty()) page.resize(kPageCells, Cell{.is_written = is_untouched_written_});
+  return page[static_cast<size_t>(element % kPageCells)];
+}
+
 void MemoryShadow::forgetValues() {
-  for (Cell& cell : cells_) cell.is_written = cell.is_under_way = false;
+  is_untouched_written_ = false;
+  for (Page& page : pages_) {
+    for (Cell& cell : page) cell.is_written = cell.is_under_way = false;
+  }
 }
 
 std::optional<std::string> MemoryShadow::end(const ThreadMoment& by) const {
-  for (const Cell& cell : cells_) {
-    if (cell.writer.block != by.block && !isOrdered(cell.writer, by))
-      return describe("write", cell.writer) + fmt::format(" while block {} may have ended", by.block);
+  for (const Page& page : pages_) {
+    for (const Cell& cell : page) {
+      if (cell.writer.block != by.block && !isOrdered(cell.writer, by))
+        return describe("write", cell.writer) + fmt::format(" while block {} may have ended", by.block);
+    }
   }
   return std::nullopt;
 }
 
 std::optional<std::string> MemoryShadow::note(AccessKind access, int64_t element, const ThreadMoment& by) {
   if (access == AccessKind::Read) return read(element, by);
-  Cell& cell = cells_[static_cast<size_t>(element)];
+  Cell& cell = cellOf(element);
   if (access == AccessKind::LandCopy) {
     cell = Cell{.writer = by, .is_written = true};
     return std::nullopt;
@@ -47,7 +58,7 @@ std::optional<std::string> MemoryShadow::note(AccessKind access, int64_t element
 }
 
 std::optional<std::string> MemoryShadow::read(int64_t element, const ThreadMoment& by) {
-  Cell& cell = cells_[static_cast<size_t>(element)];
+  Cell& cell = cellOf(element);
   if (cell.is_under_way) return describe("copy under way", cell.writer) + ", " + describe("read", by);
   if (!cell.is_written) return describe("uninitialised read", by);
   if (!isOrdered(cell.writer, by)) return describe("race: write", cell.writer) + ", " + describe("read", by);
@@ -61,7 +72,7 @@ std::optional<std::string> MemoryShadow::read(int64_t element, const ThreadMomen
 }
 
 std::optional<std::string> MemoryShadow::write(int64_t element, const ThreadMoment& by) {
-  Cell& cell = cells_[static_cast<size_t>(element)];
+  Cell& cell = cellOf(element);
   if (cell.is_under_way) return describe("copy under way", cell.writer) + ", " + describe("write", by);
   if (beginning_.block != by.block && !isOrdered(beginning_, by))
     return describe("write", by) + fmt::format(" while block {} may not have begun", beginning_.block);

@@ -24,12 +24,14 @@ enum class AccessKind : uint8_t { Read, Write, BeginCopy, LandCopy };
 
 class MemoryShadow {
  public:
-  MemoryShadow(int64_t elements, bool is_written) : cells_(static_cast<size_t>(elements)) {
-    for (Cell& cell : cells_) cell.is_written = is_written;
-  }
+  MemoryShadow(int64_t elements, bool is_written)
+      : size_(elements), is_untouched_written_(is_written), pages_(static_cast<size_t>(elements / kPageCells + 1)) {}
 
-  int64_t size() const { return static_cast<int64_t>(cells_.size()); }
-  bool isWritten(int64_t element) const { return cells_[static_cast<size_t>(element)].is_written; }
+  int64_t size() const { return size_; }
+  bool isWritten(int64_t element) const {
+    const Page& page = pages_[static_cast<size_t>(element / kPageCells)];
+    return page.empty() ? is_untouched_written_ : page[static_cast<size_t>(element % kPageCells)].is_written;
+  }
 
   /// The values are gone; who touched them stays known.
   void forgetValues();
@@ -55,7 +57,14 @@ class MemoryShadow {
     bool has_other_blocks = false;
   };
 
-  std::vector<Cell> cells_;
+  // A kernel may touch few elements of a large buffer: those beside one that it touches have cells.
+  using Page = std::vector<Cell>;
+  static constexpr int64_t kPageCells = 64;
+  Cell& cellOf(int64_t element);
+
+  int64_t size_;
+  bool is_untouched_written_;
+  std::vector<Page> pages_;  ///< empty: untouched
   ThreadMoment beginning_{.block = -1};
 };
 
