@@ -42,6 +42,21 @@ ExtentPolicy policyFor(const KernelTarget& target) {
   return target.kind == TargetKind::Cuda ? ExtentPolicy::Divisors : ExtentPolicy::Constants;
 }
 
+// More would not end within days, and its number may not fit an index.
+void requireFewTerms(const TensorView& tensor, const ScalarBindings& sizes) {
+  constexpr int64_t kMostTerms = int64_t{1} << 50;
+  int64_t terms = 1;
+  for (size_t i = 0; i < tensor.logical().size(); ++i) {
+    if (!tensor.logical()[i]->isReduction()) continue;
+    const auto extent = evaluate(*tensor.logical()[i]->visibleExtent(), sizes);
+    const bool fits = !extent || (!__builtin_mul_overflow(terms, asInt(*extent), &terms) && terms <= kMostTerms);
+    TK_REQUIRE(fits, Bind,
+               "{}: with axis {}, of {} elements, the terms of a reduction are too many; at most {} of all its "
+               "axes are legal",
+               toString(tensor), i, asInt(*extent), kMostTerms);
+  }
+}
+
 bool hasFailed(const KernelCode& code) { return code.executable != nullptr && code.executable->hasFailed(); }
 
 }  // namespace
@@ -87,11 +102,13 @@ std::vector<std::shared_ptr<const KernelCode>> KernelExecutor::codes() const {
 
 std::shared_ptr<const BoundKernel> KernelExecutor::bindNew(std::span<const OperandDesc> given,
                                                            std::span<const std::optional<ScalarValue>> values) {
+  const ScalarBindings sizes = sizesOf(values);
   if (chooser_.isScheduled()) {
-    requireLegalFactors(*program_, sizesOf(values));
-    requireFewIterations(*program_, sizesOf(values));
+    requireLegalFactors(*program_, sizes);
+    requireFewIterations(*program_, sizes);
   }
-  const std::vector<OperandDesc> operands = splitOperands(*program_, parts_, given, sizesOf(values));
+  for (const TensorView* tensor : program_->allTensors()) requireFewTerms(*tensor, sizes);
+  const std::vector<OperandDesc> operands = splitOperands(*program_, parts_, given, sizes);
   KernelShape shape = chooser_.choose(operands, values, openSymbols(values));
   // Registers hold sums of columns, as many as there are.
   if (!chooser_.isScheduled() && !shapedFor(shape).rows->columnParts().empty())
