@@ -94,6 +94,16 @@ STRUCTURED = {
     "gelu_tanh": (lambda t, i: f"gelu_tanh({t})", 125),
     "mean": (lambda t, i: f"sub({t}, mean({t}, axes=[1], keepdim=true))", 250),
     "where": (lambda t, i: f"where(lt({t}, T1), {t}, mul(T1, {i}.5))", 333),
+    "segment_set": (lambda t, i: f"exp(segment_set({t}))", 500),
+    "gather": (lambda t, i: f"gather({t}, {i % 2}, T2)", 1000),
+    "embedding": (lambda t, i: f"embedding({t}, select(T2, axis=0, index={i % 6}))", 333),
+    "attention": (lambda t, i: f"attention({t}, T1, {t})", 77),
+    "rope": (lambda t, i: f"rope({t}, T1, T1)", 140),
+    "cross_entropy": (lambda t, i: f"add({t}, cross_entropy({t}, select(T2, axis=0, index={i % 6})))", 50),
+    "batch_norm": (lambda t, i: f"batch_norm_inference({t}, T3, exp(T3))", 140),
+    "group_norm": (lambda t, i: f"group_norm({t}, 2, T3, T3)", 19),
+    "rms_norm": (lambda t, i: f"rms_norm({t}, T3)", 110),
+    "var": (lambda t, i: f"add({t}, var({t}, axes=[{i % 2}], keepdim=true))", 110),
 }
 
 
