@@ -92,6 +92,8 @@ STRUCTURED = {
     "softmax": (lambda t, i: f"softmax({t}, axis={i % 2})", 200),
     "layer_norm": (lambda t, i: f"layer_norm({t}, T3, T3)", 100),
     "gelu_tanh": (lambda t, i: f"gelu_tanh({t})", 125),
+    "sum and gate": (
+        lambda t, i: f"mul({t}, sigmoid(unsqueeze(sum({t}, axes=[{i % 2}]), {i % 2})))", 200),
     "mean": (lambda t, i: f"sub({t}, mean({t}, axes=[1], keepdim=true))", 250),
     "where": (lambda t, i: f"where(lt({t}, T1), {t}, mul(T1, {i}.5))", 333),
     "segment_set": (lambda t, i: f"exp(segment_set({t}))", 500),

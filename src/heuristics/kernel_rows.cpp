@@ -1,6 +1,7 @@
 #include "heuristics/kernel_rows.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -245,8 +246,32 @@ std::optional<std::string> KernelRows::problemWith(const TensorView& read, std::
   constexpr int64_t kMostTerms = 8;
   if (termsOf(read).value_or(kMostTerms + 1) > kMostTerms) return problem;
   if (fusion_->isOutput(const_cast<TensorView*>(&read))) return problem;
-  is_changed_ = expressions_.insert(&read).second;
+  if (!expressions_.insert(&read).second) return problem;
+  // Expressions within expressions are computed again for each term of those.
+  is_changed_ = termsOfNestedExpressions() <= kMostTerms * kMostTerms;
+  if (!is_changed_) expressions_.erase(&read);
   return problem;
+}
+
+// The most terms that expressions within one another have together.
+int64_t KernelRows::termsOfNestedExpressions() const {
+  constexpr int64_t kMany = int64_t{1} << 40;
+  std::unordered_map<const Val*, int64_t> terms;
+  int64_t most = 1;
+  for (const Expr* expr : fusion_->exprs()) {
+    int64_t within = 1;
+    for (const Val* operand : expr->inputs()) {
+      const auto found = terms.find(operand);
+      if (found != terms.end()) within = std::max(within, found->second);
+    }
+    for (const TensorView* result : tensorsOf(expr->outputs())) {
+      if (isExpression(*result)) within = std::min(within * termsOf(*result).value_or(1), kMany);
+      // What is stored is computed once.
+      terms[result] = isReduced(*result) && !isExpression(*result) ? 1 : within;
+    }
+    most = std::max(most, within);
+  }
+  return most;
 }
 
 // Its rows are the axes (of the visible shape) along which it follows the reductions that it reads; a reduction that reads none has all

@@ -80,6 +80,7 @@ class KernelRows {
   bool areBesideOneAnother() const;
   void joinRows();
   std::optional<std::string> problemWith(const TensorView& read, std::string problem);
+  int64_t termsOfNestedExpressions() const;
 
   Fusion* fusion_;
   IntervalAnalysis analysis_;
