@@ -43,6 +43,8 @@ struct MemoryStatistics {
 
 /// A FIFO of work: what is enqueued later runs later. Two streams are unordered but for events. Destroying a stream waits
 /// for its work; a failure that nobody synchronized for is dropped then.
+/// Thread safety: any threads may give work to one stream side by side, by its device; who comes first is up to them.
+/// Nobody uses it any more when it is destroyed.
 class Stream {
  public:
   virtual ~Stream() = default;
@@ -50,6 +52,8 @@ class Stream {
 
 /// A point in a stream. Waiting for an event that was never recorded does not wait. Recording again moves the point;
 /// waits that were enqueued before keep the old one.
+/// Thread safety: any threads may record it and wait for it side by side, by its device. Nobody uses it any more when
+/// it is destroyed.
 class Event {
  public:
   virtual ~Event() = default;
@@ -64,6 +68,7 @@ struct OperandDesc {
 };
 
 /// A piece of work made ready for one device: launched any number of times with different addresses.
+/// Thread safety: does not change once it is prepared, as far as its users see: any threads may launch it side by side.
 class Work {
  public:
   virtual ~Work() = default;
@@ -79,6 +84,8 @@ class Work {
   /// Compilers may still run when a work has been prepared: returns when none has to be waited for in a launch. Errors: those of the
   /// compilation.
   virtual void waitUntilReady() const {}
+  /// What it takes on the host's heap, by estimate, without the code that works share.
+  virtual int64_t hostBytes() const { return 0; }
 
  private:
   mutable std::atomic<RangeName> range_name_{RangeName()};
@@ -86,6 +93,7 @@ class Work {
 
 /// A caller's recording of a stream's work, which is not run but becomes part of something that he runs later, as often as he likes (a CUDA
 /// graph). While it lives, the calling thread may use the device as always.
+/// Thread safety: belongs to the thread that joined.
 class Capture {
  public:
   virtual ~Capture() = default;
@@ -122,6 +130,9 @@ DataType parameterType(const Scalar& parameter);
 /// A failure of asynchronous work is remembered by its stream: later work there, and on streams that waited for it, is
 /// skipped (waits for events and flag writes still happen, so that nobody hangs), until a synchronize raises the cause.
 /// It is raised once; work enqueued after that runs again, on all these streams.
+/// Thread safety: any threads may use a CpuDevice or CudaDevice side by side; what they do to one stream is in the
+/// order in which they come. prepare() may make scalars in the fusion of its op: the ops of one fusion are prepared by
+/// one thread at a time. A device that only records (host/recorder.h) belongs to one thread.
 class Device {
  public:
   Device();

@@ -34,6 +34,14 @@ class StepwiseReplay final : public Replay {
     }
   }
 
+  // An event of a device is a few words.
+  int64_t hostBytes() const override {
+    constexpr size_t kEventBytes = 64;
+    return static_cast<int64_t>(sizeof(StepwiseReplay) + values_.size() * sizeof(void*) +
+                                events_.size() * kEventBytes) +
+           list_.hostBytes();
+  }
+
  private:
   static void* valueOf(const ReplaySlot& slot, std::span<void* const> bases, std::span<void* const> parameters) {
     if (slot.base == ReplaySlot::kParameter) return parameters[static_cast<size_t>(slot.offset)];

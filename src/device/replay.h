@@ -36,9 +36,13 @@ struct ReplaySteps {
   int32_t event_count = 0;
   size_t base_count = 0;
   size_t parameter_count = 0;
+  int64_t hostBytes() const {
+    return static_cast<int64_t>(steps.size() * sizeof(ReplayStep) + slots.size() * sizeof(ReplaySlot));
+  }
 };
 
-/// Made by Device::prepareReplay(). One call at a time.
+/// Made by Device::prepareReplay().
+/// Thread safety: one call at a time. Replays that share works run side by side.
 class Replay {
  public:
   virtual ~Replay() = default;
@@ -48,6 +52,8 @@ class Replay {
   /// Records all steps into what a caller records of `stream`; the memory at the bases is held by others. Errors: Unsupported, Device.
   virtual void runInto(Capture& capture, Stream& stream, std::span<void* const> bases,
                        std::span<void* const> parameters);
+  /// What it takes on the host's heap, by estimate, without what a driver keeps for it.
+  virtual int64_t hostBytes() const = 0;
 };
 
 }  // namespace tokamak

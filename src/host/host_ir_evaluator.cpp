@@ -103,7 +103,12 @@ HostIrEvaluator::~HostIrEvaluator() { contexts_.waitUntilIdle(); }
 
 HostIrEvaluatorStatistics HostIrEvaluator::stats() const {
   const std::lock_guard lock(mutex_);
-  return {.plans = plans_.statistics(), .contexts = contexts_.size(), .arena_bytes = contexts_.arenaBytes()};
+  int64_t retired_bytes = 0;
+  for (const std::shared_ptr<Plan>& plan : retired_) retired_bytes += plan->hostBytes();
+  return {.plans = plans_.statistics(),
+          .retired_bytes = retired_bytes,
+          .contexts = contexts_.size(),
+          .arena_bytes = contexts_.arenaBytes()};
 }
 
 void HostIrEvaluator::makeKey(const CallValues& call, std::vector<int64_t>& key) const {

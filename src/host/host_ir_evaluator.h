@@ -51,12 +51,16 @@ struct HostIrEvaluatorParams {
 /// What an evaluator holds, and did since it was made.
 struct HostIrEvaluatorStatistics {
   PlanCacheStatistics plans;
-  int64_t contexts = 0;     ///< for calls under way
-  int64_t arena_bytes = 0;  ///< of their intermediates, all kinds of memory together
+  int64_t retired_bytes = 0;  ///< of plans that were forgotten and may still be under way, as Plan::hostBytes()
+  int64_t contexts = 0;       ///< for calls under way
+  int64_t arena_bytes = 0;    ///< of their intermediates, all kinds of memory together
 };
 
-/// Thread-safe: calls of several threads are enqueued side by side, and overlap unless the memory that they access
-/// orders them.
+/// A host program on a device, with its plans. Calls overlap unless the memory that they access orders them.
+/// Thread safety: any threads may call run(), runWithInput(), planFor() and stats() side by side. Calls that record a
+/// plan, and those of direct mode, do so one after the other. Recording may make scalars in program(): it is read while
+/// no call may record. Units that two programs share are recorded by one thread at a time. It is destroyed when no call
+/// is being enqueued.
 class HostIrEvaluator {
  public:
   /// Errors: HostProgram when an input is an alias, or an output is computed by nothing; those of makesKernels().

@@ -35,6 +35,16 @@ int64_t bytesOf(const StepList& list) {
   return bytes;
 }
 
+// Each once.
+int64_t bytesOfWorks(const StepList& list) {
+  std::set<const Work*> works;
+  for (const Step& step : list.steps) works.insert(step.work.get());
+  works.erase(nullptr);
+  int64_t bytes = 0;
+  for (const Work* work : works) bytes += work->hostBytes();
+  return bytes;
+}
+
 }  // namespace
 
 Plan::Plan(Device& device, StepList recorded, std::vector<PlanOutput> outputs, std::vector<int64_t> workers,
@@ -50,9 +60,8 @@ Plan::Plan(Device& device, StepList recorded, std::vector<PlanOutput> outputs, s
   const Range range(range_name);
   for (PlanOutput& output : outputs_) output.at.buffer = numberAfterPlacing(recorded_, list_, output.at.buffer);
   compile();
-  host_bytes_ = static_cast<int64_t>(sizeof(Plan)) + bytesOf(recorded_) + bytesOf(list_) +
-                static_cast<int64_t>(replay_steps_.steps.size() * sizeof(ReplayStep) +
-                                     replay_steps_.slots.size() * sizeof(ReplaySlot));
+  host_bytes_ = static_cast<int64_t>(sizeof(Plan)) + bytesOf(recorded_) + bytesOf(list_) + replay_steps_.hostBytes() +
+                bytesOfWorks(list_);
 }
 
 // "while allocating 4096 bytes of intermediates for T1 (2048 bytes), T3 (2048 bytes)"
@@ -110,7 +119,10 @@ void Plan::compile() {
 
 Replay& Plan::replayFor(size_t index) {
   std::unique_ptr<Replay>& replay = replays_[index];
-  if (replay == nullptr) replay = device_->prepareReplay(replay_steps_);
+  if (replay == nullptr) {
+    replay = device_->prepareReplay(replay_steps_);
+    host_bytes_.fetch_add(replay->hostBytes(), std::memory_order_relaxed);
+  }
   return *replay;
 }
 

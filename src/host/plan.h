@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -44,7 +45,9 @@ struct PlanArena {
   int64_t bytes = 0;
 };
 
-/// What is known before a call. Thread-safe, but for replayFor(), whose replays belong to a context each (CallContext).
+/// What is known before a call.
+/// Thread safety: any threads may read it side by side, and note and wait for calls. replayFor() and the replays that
+/// it gives belong to the one who holds that context; tellCopiedViews() comes before all that.
 class Plan {
  public:
   /// `recorded` as it came from the recorder; workers[i]: which worker recorded stream i + 1 is. `contexts`: how many
@@ -71,8 +74,9 @@ class Plan {
   std::span<const PlanArena> arenas() const { return arenas_; }
   /// "while allocating 4096 bytes of intermediates, the largest of them T1 (2048 bytes), T3 (2048 bytes)"
   std::string describeIntermediates() const;
-  /// What it takes on the host's heap, without replays and works, by estimate.
-  int64_t hostBytes() const { return host_bytes_; }
+  /// What it takes on the host's heap, by estimate: the steps, the works (those that plans share count for each), and
+  /// a replay per context that has called it so far.
+  int64_t hostBytes() const { return host_bytes_.load(std::memory_order_relaxed); }
 
   /// Where each buffer starts, by the addresses of inputs, output buffers and, per memory kind, arenas.
   void fillBases(std::span<void* const> inputs, std::span<void* const> output_buffers,
@@ -114,7 +118,7 @@ class Plan {
   std::vector<std::unique_ptr<Replay>> replays_;  // by context
   std::vector<const Scalar*> parameters_;
   std::vector<PlanArena> arenas_;
-  int64_t host_bytes_ = 0;
+  std::atomic<int64_t> host_bytes_ = 0;
 
   mutable SpinLock calls_lock_;
   std::vector<std::shared_ptr<Event>> calls_;  // the last one by context

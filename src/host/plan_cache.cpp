@@ -28,16 +28,29 @@ std::shared_ptr<Plan> PlanCache::find(std::span<const int64_t> key) {
 
 std::vector<std::shared_ptr<Plan>> PlanCache::insert(std::span<const int64_t> key, std::shared_ptr<Plan> plan) {
   const uint64_t hash = hashOfKey(key);
-  statistics_.bytes += plan->hostBytes();
   entries_.push_front({{key.begin(), key.end()}, hash, std::move(plan)});
   by_hash_.emplace(hash, entries_.begin());
   std::vector<std::shared_ptr<Plan>> gone;
-  const auto isFull = [&] {
-    return static_cast<int64_t>(entries_.size()) > limits_.plans || statistics_.bytes > limits_.bytes;
-  };
-  while (entries_.size() > 1 && isFull()) gone.push_back(takeOldest());
+  int64_t held = bytes();
+  const auto isFull = [&] { return static_cast<int64_t>(entries_.size()) > limits_.plans || held > limits_.bytes; };
+  while (entries_.size() > 1 && isFull()) {
+    gone.push_back(takeOldest());
+    held -= gone.back()->hostBytes();
+  }
   statistics_.plans = static_cast<int64_t>(entries_.size());
   return gone;
+}
+
+int64_t PlanCache::bytes() const {
+  int64_t bytes = 0;
+  for (const Entry& entry : entries_) bytes += entry.plan->hostBytes();
+  return bytes;
+}
+
+PlanCacheStatistics PlanCache::statistics() const {
+  PlanCacheStatistics now = statistics_;
+  now.bytes = bytes();
+  return now;
 }
 
 std::shared_ptr<Plan> PlanCache::takeOldest() {
@@ -46,7 +59,6 @@ std::shared_ptr<Plan> PlanCache::takeOldest() {
   by_hash_.erase(std::find_if(first, last, [&](const auto& known) { return known.second == oldest; }));
   std::shared_ptr<Plan> plan = std::move(oldest->plan);
   entries_.erase(oldest);
-  statistics_.bytes -= plan->hostBytes();
   ++statistics_.evictions;
   return plan;
 }

@@ -26,7 +26,8 @@ struct PlanCacheStatistics {
   int64_t evictions = 0;
 };
 
-/// Not thread-safe: the evaluator's lock guards it.
+/// Plans by key.
+/// Thread safety: one thread at a time; the evaluator's lock guards it.
 class PlanCache {
  public:
   explicit PlanCache(const PlanCacheLimits& limits) : limits_(limits) {}
@@ -35,7 +36,7 @@ class PlanCache {
   std::shared_ptr<Plan> find(std::span<const int64_t> key);
   /// Gives the plans that had to go; the new one stays whatever it takes.
   std::vector<std::shared_ptr<Plan>> insert(std::span<const int64_t> key, std::shared_ptr<Plan> plan);
-  const PlanCacheStatistics& statistics() const { return statistics_; }
+  PlanCacheStatistics statistics() const;
 
   template <class Visit>
   void forEach(const Visit& visit) const {
@@ -52,6 +53,7 @@ class PlanCache {
 
   Entries::iterator entryOf(std::span<const int64_t> key, uint64_t hash);
   std::shared_ptr<Plan> takeOldest();
+  int64_t bytes() const;  // plans grow with the contexts that call them
 
   const PlanCacheLimits limits_;
   Entries entries_;  ///< the one used last comes first

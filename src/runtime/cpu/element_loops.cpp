@@ -110,6 +110,7 @@ class ElementWork final : public CpuWork {
   ElementWork(std::string name, ElementProgram program);
 
   std::string_view name() const override { return name_; }
+  int64_t hostBytes() const override;
   void run(void* const* addresses, BlockPool& pool) const override;
 
  private:
@@ -157,6 +158,15 @@ void ElementWork::cutReduction() {
   piece_length_ = ceilDivide(extent, std::min(wanted, extent));
   pieces_ = ceilDivide(extent, piece_length_);
   chunk_bytes_ = grid_.chunkLength() * 8;
+}
+
+// With the memory for pieces of one run.
+int64_t ElementWork::hostBytes() const {
+  size_t bytes = sizeof(ElementWork) + program_.dimensions.size() * sizeof(Dimension);
+  for (const ElementStep& step : program_.steps)
+    bytes += sizeof(ElementStep) + step.operands.size() * sizeof(size_t) + step.constant.size();
+  for (const OperandAccess& access : program_.accesses) bytes += sizeof(OperandAccess) + access.strides.size() * 8;
+  return static_cast<int64_t>(bytes) + (pieces_ > 1 ? pieces_ * grid_.units() * chunk_bytes_ : 0);
 }
 
 void ElementWork::run(void* const* addresses, BlockPool& pool) const {

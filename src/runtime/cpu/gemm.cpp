@@ -106,6 +106,7 @@ class GemmWork final : public CpuWork {
         column_blocks_(ceilDivide(problem_.n, kBlockColumns)) {}
 
   std::string_view name() const override { return name_; }
+  int64_t hostBytes() const override { return static_cast<int64_t>(sizeof(GemmWork)); }
   void run(void* const* addresses, BlockPool& pool) const override {
     pool.parallelFor(problem_.batchCount() * row_blocks_ * column_blocks_,
                      [&](int64_t block) { runBlock(place(addresses, block)); });

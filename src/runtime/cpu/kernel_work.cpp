@@ -119,6 +119,7 @@ class CompiledWork final : public CpuWork {
 
   std::string_view name() const override { return found_.name; }
   void waitUntilReady() const override { code_.waitUntilReady(); }
+  int64_t hostBytes() const override { return static_cast<int64_t>(sizeof(CompiledWork)) + found_.hostBytes(); }
 
   void run(void* const* addresses, BlockPool& pool) const override {
     if (is_in_order_ && workspace_.bytes == 0) return runWith(addresses, addresses, pool);

@@ -105,6 +105,10 @@ class CublasWork final : public CudaWork {
         name_(std::move(name)) {}
 
   std::string_view name() const override { return name_; }
+  int64_t hostBytes() const override {
+    return static_cast<int64_t>(sizeof(CublasWork) + sizeof(CublasDescriptors) +
+                                product_.calls.size() * sizeof(LibraryProduct::Call));
+  }
 
   void makeReadyOn(DriverContext& /*context*/, driver::Stream stream) const override {
     if (choice_.workspace_bytes > 0) products_.workspaceOf(stream);

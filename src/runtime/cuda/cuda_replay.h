@@ -22,6 +22,7 @@ class CudaReplay final : public Replay {
   void run(std::span<Stream* const> streams, std::span<void* const> bases, std::span<void* const> parameters) override;
   void runInto(Capture& capture, Stream& stream, std::span<void* const> bases,
                std::span<void* const> parameters) override;
+  int64_t hostBytes() const override { return static_cast<int64_t>(sizeof(CudaReplay)) + packed_.hostBytes(); }
 
  private:
   enum class Mode : uint8_t { Stepwise, Graph };

@@ -93,4 +93,12 @@ void PackedSteps::patch(std::span<void* const> bases, std::span<void* const> par
   is_fresh_ = false;
 }
 
+int64_t PackedSteps::hostBytes() const {
+  size_t arguments = 0;
+  for (const PackedStep& step : steps_) arguments += step.arguments.size();
+  return list_.hostBytes() + static_cast<int64_t>(steps_.size() * (sizeof(PackedStep) + 2 * sizeof(uint32_t)) +
+                                                  (arguments + values_.size() + known_.size()) * sizeof(void*) +
+                                                  uses_.size() * sizeof(Use) + first_use_.size() * sizeof(size_t));
+}
+
 }  // namespace tokamak

@@ -46,6 +46,8 @@ class PackedSteps {
   void takeChanges();
   int32_t streamCount() const { return list_.stream_count; }
   int32_t eventCount() const { return list_.event_count; }
+  /// On the host's heap, by estimate.
+  int64_t hostBytes() const;
 
  private:
   // A value that depends on a buffer or a parameter.

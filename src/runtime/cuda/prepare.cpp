@@ -158,6 +158,10 @@ class CudaBoundWork final : public CudaWork {
 
   std::string_view name() const override { return found_.name; }
   void waitUntilReady() const override { work(); }
+  // With the kernel's own work, which takes as much again as the binding.
+  int64_t hostBytes() const override {
+    return static_cast<int64_t>(sizeof(CudaBoundWork) + sizeof(CudaKernelWork)) + 2 * found_.hostBytes();
+  }
   void makeReadyOn(DriverContext& context, driver::Stream stream) const override {
     work().makeReadyOn(context, stream);
   }

@@ -23,6 +23,7 @@ class InterpretedWork final : public CpuWork {
   InterpretedWork(FoundKernel found, size_t operand_count) : found_(std::move(found)), operand_count_(operand_count) {}
 
   std::string_view name() const override { return found_.name; }
+  int64_t hostBytes() const override { return static_cast<int64_t>(sizeof(InterpretedWork)) + found_.hostBytes(); }
 
   void run(void* const* addresses, BlockPool&) const override {
     const BoundKernel& bound = *found_.bound;

@@ -61,6 +61,13 @@ bool hasFailed(const KernelCode& code) { return code.executable != nullptr && co
 
 }  // namespace
 
+int64_t BoundKernel::hostBytes() const {
+  constexpr size_t kNodeBytes = 32;  // of a map, besides its value
+  return static_cast<int64_t>(sizeof(BoundKernel) +
+                              bindings.size() * (sizeof(ScalarBindings::value_type) + kNodeBytes) +
+                              (symbols.size() + extents.size() + elements.size()) * sizeof(int64_t));
+}
+
 kir::LaunchSize BoundKernel::size() const {
   kir::LaunchSize size;
   for (size_t i = 0; i < extents.size(); ++i)

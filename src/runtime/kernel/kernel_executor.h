@@ -24,6 +24,7 @@
 namespace tokamak {
 
 /// Code in the form that a device runs.
+/// Thread safety: any threads may ask and wait side by side.
 class Executable {
  public:
   virtual ~Executable() = default;
@@ -53,6 +54,8 @@ struct BoundKernel {
   std::vector<int64_t> elements;  ///< per tensor of the kernel: how many may be accessed
 
   kir::LaunchSize size() const;
+  /// On the host's heap, by estimate, without the code.
+  int64_t hostBytes() const;
 };
 
 struct KernelExecutorOptions {
@@ -68,7 +71,8 @@ struct KernelExecutorOptions {
   KernelObserver* observer = nullptr;  ///< told about new choices; outlives the executor
 };
 
-/// Thread-safe.
+/// The code of one program, by choice, and its launches, by size.
+/// Thread safety: any threads may use it side by side; new code is lowered by one after the other.
 class KernelExecutor {
  public:
   /// Takes a copy of the program; `is_parameter`: per symbol of the program (as structuralFormOf() numbers them), whether it only gives
