@@ -32,6 +32,7 @@ enum class ErrorCode : uint8_t {
 std::string_view errorCodeName(ErrorCode code);
 
 /// The one exception type. `what()` is the sentence followed by the notes, innermost first.
+/// Thread safety: a value: each thread has copies of its own.
 class Error : public std::exception {
  public:
   Error(ErrorCode code, std::string message);
@@ -49,6 +50,7 @@ class Error : public std::exception {
 
 /// While it lives, errors raised on this thread carry its text: "while applying schedule step 3: split(T1, axis=2, factor=4)".
 /// The text is made only when an error is raised, so a note costs two pointers.
+/// Thread safety: belongs to the thread that made it, whose errors alone it is added to.
 class ErrorNote {
  public:
   using Writer = std::string (*)(const void*);

@@ -11,6 +11,7 @@ namespace tokamak {
 
 /// Told what happens on each track (a stream, or the host). Called from many threads at once; times are in nanoseconds of
 /// one steady clock (traceNow).
+/// Thread safety: its functions are called from many threads side by side and have to bear that.
 class TraceObserver {
  public:
   virtual ~TraceObserver() = default;
@@ -28,6 +29,7 @@ int64_t traceNow();
 
 /// Collects a timeline and writes it as Chrome trace events, which ui.perfetto.dev opens: a track per stream, an arrow per
 /// wait.
+/// Thread safety: any threads may use it side by side.
 class Timeline final : public TraceObserver {
  public:
   void span(int64_t track, std::string_view name, int64_t begin_ns, int64_t end_ns) override;

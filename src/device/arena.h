@@ -16,6 +16,7 @@
 namespace tokamak {
 
 /// Points in a stream's work, as the arena needs them: a block may go to another stream once the point is done.
+/// Thread safety: the arena asks from any threads, side by side.
 class StreamClock {
  public:
   virtual ~StreamClock() = default;
@@ -27,6 +28,7 @@ class StreamClock {
 };
 
 /// Where the arena gets whole blocks from.
+/// Thread safety: the arena asks from any threads, side by side.
 class MemorySource {
  public:
   virtual ~MemorySource() = default;
@@ -43,7 +45,8 @@ struct ArenaBlock {
 };
 
 /// Blocks have size classes (eight per doubling, so at most an eighth is wasted) and are neither split nor merged; when
-/// memory runs short the cache is given back. Nothing is allocated on the heap while the cache serves. Thread-safe.
+/// memory runs short the cache is given back. Nothing is allocated on the heap while the cache serves.
+/// Thread safety: any threads may use it side by side.
 class Arena {
  public:
   /// `limit`: bytes that may be held from the source, all kinds together.

@@ -22,6 +22,7 @@ enum class MemoryAccess : uint8_t { Read, Write };
 /// The end of a call, as later accesses wait for it. Others may find it before the call's work was enqueued; they wait
 /// on the host until
 /// it was.
+/// Thread safety: any threads may ask and wait side by side.
 class CallPoint {
  public:
   explicit CallPoint(std::unique_ptr<Event> event) : event_(std::move(event)) {}
@@ -75,9 +76,9 @@ struct TrackedAccess {
   MemoryAccess access = MemoryAccess::Read;
 };
 
-/// Of one device. An access waits for the last writer of its bytes, and a write for the readers since. Thread-safe;
-/// takes nothing from the heap once warm. Ranges of
-/// different devices are not compared.
+/// Of one device. An access waits for the last writer of its bytes, and a write for the readers since. It
+/// takes nothing from the heap once warm. Ranges of different devices are not compared.
+/// Thread safety: any threads may use it side by side; forgetAll() comes when nobody does any more.
 class HazardTracker {
  public:
   explicit HazardTracker(Device& device) : device_(device) {}
@@ -144,6 +145,7 @@ class HazardTracker {
 
 /// One call at a time: what it reads and writes, then begin(), its work, finish(). Its lists are used again by the
 /// next call.
+/// Thread safety: one thread at a time; the calls of others go on side by side.
 class OrderedCall {
  public:
   explicit OrderedCall(Device& device);

@@ -15,6 +15,8 @@ struct KernelNews {
   std::string reason;  ///< what differs from the nearest code that was there: "extent i2 was 4096, is 4104"
 };
 
+/// Told of kernels as they are made.
+/// Thread safety: its functions are called from many threads side by side and have to bear that.
 class KernelObserver {
  public:
   virtual ~KernelObserver() = default;

@@ -8,6 +8,9 @@
 
 namespace tokamak {
 
+/// A caller's memory for outputs.
+/// Thread safety: calls of several threads ask side by side, and keepers are let go on any thread: both have to bear
+/// that.
 class OutputAllocator {
  public:
   struct Block {

@@ -18,6 +18,9 @@ struct TrackedMemory;
 /// A piece of a device's memory. Calls that access it are ordered by the device's HazardTracker. The last owner gives
 /// it back, ordered after the work of the stream that it then belongs to.
 /// The device outlives its buffers.
+/// Thread safety: threads may use it side by side, but for moveTo(), settle() and forbidWriting(), which need it alone.
+/// The last owner may be any thread. Accesses of the memory are ordered by the tracker, those of host code by
+/// hostData().
 class Buffer {
  public:
   /// Memory for work on `stream`. Errors: OutOfMemory.
@@ -71,9 +74,9 @@ class Buffer {
 };
 
 /// A typed view of a buffer: element [i0, i1, ...] lies at offset + sum(i * stride) * sizeOf(dtype). Copies share the buffer.
-/// At most kMaxRank axes, so that a tensor needs no heap of its own. Thread-safe as a value is: threads may use copies
-/// of one tensor, whose
-/// accesses are ordered, but one object only while none of them changes it.
+/// At most kMaxRank axes, so that a tensor needs no heap of its own.
+/// Thread safety: that of a value: threads may use copies of one tensor side by side, and one object while none of them
+/// changes it. Calls order their accesses of the elements; host code that asked by hostData() orders its own.
 class Tensor {
  public:
   static constexpr size_t kMaxRank = 16;

@@ -18,7 +18,7 @@ namespace tokamak {
 
 /// The memory and the worker streams are shared by all calls that are enqueued with the context, of whatever plan:
 /// each starts after the one before.
-/// Not thread-safe: a thread has it for itself.
+/// Thread safety: one thread at a time, which has it by a lease.
 class CallContext {
  public:
   /// `index`: among the contexts of its evaluator.

@@ -11,7 +11,8 @@
 
 namespace tokamak {
 
-/// Makes contexts as calls need them, up to a number. Thread-safe.
+/// Makes contexts as calls need them, up to a number.
+/// Thread safety: any threads may use it side by side; a leased context belongs to one.
 class CallContextPool {
  public:
   CallContextPool(Device& device, int64_t most_contexts, int64_t workers_of_each)

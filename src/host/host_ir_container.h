@@ -15,6 +15,8 @@ namespace kir {
 struct Kernel;
 }
 
+/// A host program.
+/// Thread safety: that of Fusion.
 class HostIrContainer final : public Fusion {
  public:
   explicit HostIrContainer(std::string name = "host_program");

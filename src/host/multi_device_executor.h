@@ -15,7 +15,9 @@ struct MultiDeviceExecutorParams {
   HostIrEvaluatorParams evaluator;  ///< without `units`: Kernels where the grouping is Fused, else op by op
 };
 
-/// Thread-safe, as its evaluator is.
+/// A fusion as a host program, with its evaluator.
+/// Thread safety: that of its evaluator: any threads may call side by side. Making one may make scalars in the fusion
+/// that is given: threads that make executors of one fusion do so one after the other, or each of a clone.
 class MultiDeviceExecutor {
  public:
   /// The fusion is cloned; `device` outlives the executor. Errors: those of the lowering.

@@ -24,6 +24,7 @@ struct CallValues {
 };
 
 /// Immutable; outlived by the program and the device.
+/// Thread safety: does not change once it is made: any threads may ask side by side.
 class ProgramSignature {
  public:
   ProgramSignature(const HostIrContainer& program, const Device& device);

@@ -13,6 +13,8 @@ namespace tokamak {
 
 struct PostOnStream;
 
+/// Which scalar inputs of a program only give values to elements.
+/// Thread safety: does not change once it is made: any threads may ask side by side.
 class ScalarParameters {
  public:
   /// Looks at how every statement computes. A scalar that steers an extent, an index, a predicate or a stream is none, nor is one that a host unit
@@ -44,6 +46,7 @@ class ScalarParameters {
 };
 
 /// The values of one call. Takes nothing from the heap once all inputs have had a value.
+/// Thread safety: one thread at a time.
 class ParameterValues {
  public:
   void set(const Scalar& input, const ScalarValue& value) { values_[&input] = value; }

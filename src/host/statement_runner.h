@@ -24,6 +24,7 @@ struct LaunchKernel;
 struct PostOnStream;
 
 /// Memory that a run allocated; given back when nobody refers to it any more, or by a Deallocate.
+/// Thread safety: one thread at a time; the last owner may be any.
 class RunStorage {
  public:
   RunStorage(Device& device, Stream& stream, int64_t bytes, MemoryKind kind);
@@ -58,6 +59,7 @@ struct RunTensor {
 };
 
 /// The streams a program runs on: the caller's, and workers made when first used.
+/// Thread safety: one thread at a time.
 class RunStreams {
  public:
   RunStreams(Device& device, int64_t worker_count) : device_(&device), worker_count_(worker_count) {}
@@ -75,6 +77,8 @@ class RunStreams {
   std::vector<int64_t> order_;
 };
 
+/// One run of a host program.
+/// Thread safety: one thread at a time.
 class StatementRunner {
  public:
   /// Works come from `works`, which must outlive their launches.

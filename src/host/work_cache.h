@@ -11,6 +11,7 @@
 namespace tokamak {
 
 /// Holds on to the work it gives, so work lives as long as the cache, or until it is cleared. Belongs to one device.
+/// Thread safety: one thread at a time; the works that it gives may be used by any.
 class WorkCache {
  public:
   std::shared_ptr<const Work> find(Device& device, const WorkRequest& request);

@@ -10,6 +10,7 @@
 namespace tokamak {
 
 /// Maps nodes of a source fusion to their copies in a target, copying on first sight. `substitute` sets a copy by hand.
+/// Thread safety: one thread at a time. It only reads the source fusion and changes the target.
 class Cloner {
  public:
   explicit Cloner(Fusion& target) : target_(&target) {}

@@ -47,6 +47,8 @@ template <class Op>
 class OpNode;
 
 /// Immutable once made. The op's own fields are reached by `as<Op>()` or by visiting (ir/visit.h).
+/// Thread safety: that of its fusion. Its op, operands and results stay as they are once it is appended; its number
+/// does not.
 class Expr {
  public:
   virtual ~Expr() = default;
@@ -91,6 +93,7 @@ class Expr {
 };
 
 /// An expression holding the op struct itself.
+/// Thread safety: that of Expr.
 template <class Op>
 class OpNode final : public Expr {
  public:

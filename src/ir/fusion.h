@@ -25,6 +25,11 @@ struct ById {
   bool operator()(const Val* a, const Val* b) const;
 };
 
+/// A tensor program: owns all of its nodes.
+/// Thread safety: the const functions only read: threads may call them, and cloneFusion(), side by side while nobody
+/// changes the fusion. All else is for one thread at a time. Whoever makes a scalar changes the fusion, constants and
+/// sums of scalars that are there included: so do simplification, the rules of ops, analyses and lowering, which reach
+/// it by Val::fusion() of a const node, too. Threads that lower one fusion each take a clone.
 class Fusion {
  public:
   explicit Fusion(std::string name = "fusion");

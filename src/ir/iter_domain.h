@@ -75,6 +75,8 @@ struct DomainExpr {
 /// Whether two steps are of one form: what they do, apart from the axes that they do it to.
 bool isSameForm(const DomainExpr& a, const DomainExpr& b);
 
+/// One axis of a tensor.
+/// Thread safety: that of its fusion. parallelize(), and schedule steps that take the axis, change it.
 class IterDomain {
  public:
   IterKind kind() const { return kind_; }

@@ -45,6 +45,8 @@ bool isSameValue(const ScalarValue& a, const ScalarValue& b);
 
 /// Immutable and interned: within one fusion two scalars of the same form are the same node, so equality is identity.
 /// Symbols are equal only to themselves.
+/// Thread safety: that of its fusion. What it says never changes, but simplifying it writes into it what was found, and
+/// whatever computes with it makes scalars in the fusion. evaluate() and toString() only read.
 class Scalar final : public Val {
  public:
   ScalarOp op() const { return op_; }

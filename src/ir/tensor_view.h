@@ -64,6 +64,8 @@ struct BufferPadding {
   bool operator==(const BufferPadding&) const = default;
 };
 
+/// A tensor of a fusion, with its schedule.
+/// Thread safety: that of its fusion. Schedule commands, the setters and mutableDomain() change it.
 class TensorView final : public Val {
  public:
   const TensorDomain& domain() const { return domain_; }

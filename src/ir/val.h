@@ -16,6 +16,8 @@ class Fusion;
 enum class ValKind : uint8_t { Tensor, Scalar, Stream };
 
 /// A node owned by a fusion's arena; it is referred to by raw pointer as long as the fusion lives.
+/// Thread safety: that of its fusion. Appending an expression changes the uses of what it reads and the definition of
+/// what it gives.
 class Val {
  public:
   virtual ~Val() = default;
@@ -48,8 +50,10 @@ class Val {
   DataType dtype_;
 };
 
-/// A stream of a host program: unnamed (the caller's, caught by GetCurrentStream) or indexed (a worker).
 class Scalar;
+
+/// A stream of a host program: unnamed (the caller's, caught by GetCurrentStream) or indexed (a worker).
+/// Thread safety: that of its fusion.
 class StreamVal final : public Val {
  public:
   /// The worker's index, or null for a stream that is bound when the program runs.

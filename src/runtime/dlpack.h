@@ -8,7 +8,8 @@
 
 namespace tokamak {
 
-/// Of one device, which outlives it. Thread-safe.
+/// Of one device, which outlives it.
+/// Thread safety: any threads may use it side by side; deleters are called on any of them.
 class DlpackExchange {
  public:
   explicit DlpackExchange(Device& device);

@@ -37,6 +37,8 @@ struct CTarget {
 /// Why CCompiler would find no program; empty where it finds one. Looks into folders and starts nothing.
 std::string reasonForNoCCompiler(const CCompilerOptions& options = {});
 
+/// The machine's C compiler.
+/// Thread safety: does not change once it is made: any threads may compile side by side.
 class CCompiler {
  public:
   /// Finds the compiler and asks what it is; the answers are kept in `cache` under the identities of compiler and processor.

@@ -20,7 +20,8 @@ struct CompileQueueOptions {
   std::chrono::milliseconds patience{2000};  ///< before it is shown
 };
 
-/// Thread-safe. Destroying it waits for what is running and drops what is not.
+/// Destroying it waits for what is running and drops what is not.
+/// Thread safety: any threads may use it side by side.
 class CompileQueue {
  public:
   explicit CompileQueue(const CompileQueueOptions& options = {});

@@ -41,7 +41,8 @@ struct CacheCollection {
 
 /// An entry is a file of its own, written under another name and renamed, so that readers see all of it or nothing, however
 /// many processes write. Nothing is synced to the disk: a file that a crash of the machine cut short has a wrong checksum and
-/// is a miss. May be used from many threads at once.
+/// is a miss.
+/// Thread safety: any threads, and any processes on one folder, may use it side by side.
 class KernelCache {
  public:
   /// Keeps nothing, finds nothing.

@@ -27,7 +27,8 @@ struct CompileCounts {
   int64_t from_disk = 0;
 };
 
-/// May be used from many threads at once; requests for one source compile it once.
+/// Generated C as loaded code, from the cache or a compiler's process.
+/// Thread safety: any threads may use it side by side; requests for one source compile it once.
 class KernelCompiler {
  public:
   /// Errors: as CCompiler.

@@ -28,6 +28,8 @@ struct Cubin {
   std::vector<KernelResources> resources;
 };
 
+/// NVRTC, loaded when something is to be compiled.
+/// Thread safety: any threads may compile side by side.
 class NvrtcCompiler {
  public:
   /// Finds the library, or remembers in `cache` (null: nothing is kept) where it was found, and then loads it only when

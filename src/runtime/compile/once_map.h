@@ -12,6 +12,8 @@
 
 namespace tokamak {
 
+/// Values by key, each made once.
+/// Thread safety: any threads may use it side by side.
 template <class Value>
 class OnceMap {
  public:

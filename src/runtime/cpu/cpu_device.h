@@ -33,7 +33,8 @@ struct CpuDeviceOptions {
 };
 
 /// Streams that were destroyed leave their thread for the next one. Streams, events and buffers must be gone before the
-/// device goes. Thread-safe, but for one stream or event that is destroyed while used.
+/// device goes.
+/// Thread safety: any threads may use it side by side, as Device says.
 class CpuDevice final : public Device {
  public:
   explicit CpuDevice(const CpuDeviceOptions& options = {});

@@ -30,7 +30,8 @@ std::string describeKernels(KernelRunner runner);
 /// Where the code of this process' kernels came from so far.
 CompileCounts kernelCompileCounts();
 
-/// Thread-safe.
+/// Works that are kernels, compiled or interpreted.
+/// Thread safety: any threads may use it side by side.
 class CpuKernels {
  public:
   /// `observer` may be null; outlives this.

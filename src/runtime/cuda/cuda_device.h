@@ -41,10 +41,11 @@ struct CudaDeviceOptions {
 };
 
 /// Streams that were destroyed leave their driver stream for the next one. Streams, events, buffers and work must be gone before the
-/// device goes. Thread-safe, but for one stream or event that is destroyed while used.
+/// device goes.
 ///
 /// Work that the driver accepted runs on the GPU by itself. What fails there (an illegal address, say) loses the whole context: every later
 /// call raises, naming the first cause. Copies from and to pageable host memory may block the caller, as the driver pleases.
+/// Thread safety: any threads may use it side by side, as Device says.
 class CudaDevice final : public Device {
  public:
   /// Errors: Unsupported without a driver or when the GPU lacks what is needed, Usage for a number that no device has, Device.

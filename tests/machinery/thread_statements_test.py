@@ -1,0 +1,93 @@
+"""Every class that a program of the library's users meets says at its head what threads may do with it: `/// Thread safety: ...`."""
+import pathlib
+import re
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PUBLIC = {
+    "src/base/dump_options.h": ["DumpOptions"],
+    "src/base/error.h": ["Error", "ErrorNote"],
+    "src/base/trace.h": ["TraceObserver", "Timeline"],
+    "src/ir/clone.h": ["Cloner"],
+    "src/ir/expr.h": ["Expr", "OpNode"],
+    "src/ir/fusion.h": ["Fusion"],
+    "src/ir/iter_domain.h": ["IterDomain"],
+    "src/ir/scalar.h": ["Scalar"],
+    "src/ir/tensor_view.h": ["TensorView"],
+    "src/ir/val.h": ["Val", "StreamVal"],
+    "src/device/arena.h": ["StreamClock", "MemorySource", "Arena"],
+    "src/device/device.h": ["Stream", "Event", "Work", "Capture", "Device"],
+    "src/device/hazard_tracker.h": ["CallPoint", "HazardTracker", "OrderedCall"],
+    "src/device/kernel_observer.h": ["KernelObserver"],
+    "src/device/output_allocator.h": ["OutputAllocator"],
+    "src/device/replay.h": ["Replay"],
+    "src/device/tensor.h": ["Buffer", "Tensor"],
+    "src/host/call_context.h": ["CallContext"],
+    "src/host/call_context_pool.h": ["CallContextPool"],
+    "src/host/host_ir_container.h": ["HostIrContainer"],
+    "src/host/host_ir_evaluator.h": ["HostIrEvaluator"],
+    "src/host/multi_device_executor.h": ["MultiDeviceExecutor"],
+    "src/host/plan.h": ["Plan"],
+    "src/host/plan_cache.h": ["PlanCache"],
+    "src/host/program_signature.h": ["ProgramSignature"],
+    "src/host/recorder.h": ["Recorder"],
+    "src/host/scalar_parameters.h": ["ScalarParameters", "ParameterValues"],
+    "src/host/statement_runner.h": ["RunStorage", "RunStreams", "StatementRunner"],
+    "src/host/work_cache.h": ["WorkCache"],
+    "src/runtime/compile/c_compiler.h": ["CCompiler"],
+    "src/runtime/compile/compile_queue.h": ["CompileQueue"],
+    "src/runtime/compile/kernel_cache.h": ["KernelCache"],
+    "src/runtime/compile/kernel_compiler.h": ["KernelCompiler"],
+    "src/runtime/compile/nvrtc.h": ["NvrtcCompiler"],
+    "src/runtime/compile/once_map.h": ["OnceMap"],
+    "src/runtime/cpu/cpu_device.h": ["CpuDevice"],
+    "src/runtime/cpu/kernel_work.h": ["CpuKernels"],
+    "src/runtime/cuda/cuda_device.h": ["CudaDevice"],
+    "src/runtime/dlpack.h": ["DlpackExchange"],
+    "src/runtime/kernel/kernel_executor.h": ["Executable", "KernelExecutor"],
+    "src/runtime/kernel/kernel_library.h": ["KernelLibrary"],
+}
+# All classes of these headers are for users: one that is added is to be listed.
+WHOLE = ["src/device/*.h"]
+# The comment that stands right above a class, and the class's name.
+CLASS = re.compile(r"(?m)^(?P<comment>(?:///[^\n]*\n)*)(?:template <[^\n]*>\n)?class (?P<name>\w+)(?: final)?(?: :[^\n]*)? \{")
+STATEMENT = re.compile(r"(?m)^/// Thread safety: [a-z].+(?:\n/// .+)*\.$")
+
+
+def heads(text):
+    """The comment above each class of a header."""
+    return {match["name"]: match["comment"] for match in CLASS.finditer(text)}
+
+
+def complaints(file, text, names):
+    """What is wrong with the heads of these classes."""
+    found = heads(text)
+    for name in names:
+        if name not in found:
+            yield f"{file}: there is no class {name}"
+        elif not STATEMENT.search(found[name]):
+            yield f"{file}: {name} does not say '/// Thread safety: ...' at its head"
+
+
+class ThreadStatements(unittest.TestCase):
+    def test_every_public_class_says_what_threads_may_do(self):
+        wrong = [line for file, names in PUBLIC.items() for line in complaints(file, (ROOT / file).read_text(), names)]
+        self.assertEqual(wrong, [])
+
+    def test_the_list_has_every_class_of_the_devices(self):
+        missing = [f"{file}: {name}" for pattern in WHOLE for path in sorted(ROOT.glob(pattern))
+                   for file in [str(path.relative_to(ROOT))]
+                   for name in heads(path.read_text()) if name not in PUBLIC.get(file, [])]
+        self.assertEqual(missing, [])
+
+    def test_a_class_without_a_statement_is_found(self):
+        good = "/// A.\n/// Thread safety: one thread at\n/// a time.\nclass A final : public B {\n"
+        self.assertEqual(list(complaints("a.h", good, ["A"])), [])
+        for bad in (good.replace("Thread safety", "Threads"), good.replace("time.\n", "time.\n\n"),
+                    good.replace("one thread at\n/// a time.", "")):
+            self.assertEqual(list(complaints("a.h", bad, ["A"])), ["a.h: A does not say '/// Thread safety: ...' at its head"])
+        self.assertEqual(list(complaints("a.h", good, ["B"])), ["a.h: there is no class B"])
+
+
+if __name__ == "__main__":
+    unittest.main()
