@@ -2,6 +2,9 @@
 
 #include <cstring>
 
+#include <fmt/ranges.h>
+
+#include "base/error.h"
 #include "base/half.h"
 #include "oracle/index.h"
 #include "oracle/rounding.h"
@@ -22,6 +25,8 @@ void writeAs(std::byte* data, T value) {
   std::memcpy(data, &value, sizeof(T));
 }
 
+constexpr int64_t kMostElements = int64_t{1} << 32;
+
 }  // namespace
 
 size_t OracleTensor::offsetOf(std::span<const int64_t> index) const {
@@ -37,6 +42,13 @@ int64_t countOf(std::span<const int64_t> sizes) {
 }
 
 OracleTensor zeros(DataType dtype, std::span<const int64_t> sizes) {
+  int64_t count = 1;
+  for (const int64_t size : sizes) {
+    TK_REQUIRE(size == 0 || count <= kMostElements / size, OutOfMemory,
+               "the reference computes every element: {} of {} are more than 2^32", fmt::join(sizes, " x "),
+               dataTypeName(dtype));
+    count *= size;
+  }
   OracleTensor tensor{.dtype = dtype, .sizes = {sizes.begin(), sizes.end()}, .elements = {}};
   tensor.elements.resize(static_cast<size_t>(countOf(sizes)));
   return tensor;

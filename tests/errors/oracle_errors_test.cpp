@@ -1,11 +1,15 @@
 // Messages of the oracle about fusions and scalars that only the C++ interface can make.
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <vector>
+
 #include "error_of.h"
 #include "ir/functions.h"
 #include "ir/fusion.h"
 #include "oracle/evaluate.h"
 #include "oracle/scalars.h"
+#include "oracle/tensor.h"
 
 namespace tokamak {
 namespace {
@@ -18,6 +22,15 @@ TEST(OracleErrors, AnOutputThatNothingComputes) {
   const Error error = errorOf([&] { oracle::evaluate(fusion, {}); });
   EXPECT_EQ(error.code(), ErrorCode::Definition);
   EXPECT_EQ(error.message(), "f: output T0: f32[3] is neither computed nor an input");
+}
+
+TEST(OracleErrors, MoreElementsThanTheReferenceCanHave) {
+  const Error error = errorOf([] {
+    static_cast<void>(oracle::zeros(DataType::F32, std::vector<int64_t>{3, std::numeric_limits<int64_t>::max()}));
+  });
+  EXPECT_EQ(error.code(), ErrorCode::OutOfMemory);
+  EXPECT_EQ(error.message(), "the reference computes every element: 3 x 9223372036854775807 of f32 are more than 2^32");
+  EXPECT_EQ(oracle::zeros(DataType::F32, std::vector<int64_t>{1 << 30, 0, 1 << 30}).elements.size(), 0U);
 }
 
 TEST(OracleErrors, ScalarsThatHaveNoMeaning) {
