@@ -16,10 +16,13 @@ StreamAxis resolve(const TensorView& tensor, IterDomain& marked) {
                "Stream on {}: parts of a swizzled axis are not a view of the buffer; mark an axis that is not swizzled",
                describeAxis(tensor, marked));
     if (step.kind == DomainExprKind::Merge) {
-      TK_REQUIRE(result.chunk == nullptr && step.in[0]->definition() == nullptr && step.in[1]->definition() == nullptr,
-                 HostProgram,
+      TK_REQUIRE(result.chunk == nullptr, HostProgram,
                  "Stream on {}: parts of a merged axis are not a view of the buffer; mark the merged axis itself",
                  describeAxis(tensor, marked));
+      TK_REQUIRE(
+          step.in[0]->definition() == nullptr && step.in[1]->definition() == nullptr, HostProgram,
+          "Stream on {}: it merges axes that are split or merged themselves; two axes of the tensor may be merged",
+          describeAxis(tensor, marked));
       TK_REQUIRE(!step.in[0]->isReduction() && !step.in[1]->isReduction(), HostProgram,
                  "Stream on {}: it merges a reduction axis, which cannot be streamed", describeAxis(tensor, marked));
       TK_REQUIRE(step.in[0]->expandedExtent() == nullptr && step.in[1]->expandedExtent() == nullptr, HostProgram,

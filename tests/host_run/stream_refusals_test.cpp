@@ -73,6 +73,11 @@ const Refusal kRefusals[] = {
      "schedule { merge(T1, axis=0) split(T1, axis=0, factor=4) parallelize(T1, axis=0, type=Stream) }",
      "host program: Stream on axis 0 (iStream{( ceilDiv(( i0 * i2 ), 4) )}) of T1: parts of a merged axis are not a "
      "view of the buffer; mark the merged axis itself"},
+    {"merged_axes_merged_again",
+     "fusion f(T0: f32[i0, i2, i4]) -> T1 { T1 = set(T0) } "
+     "schedule { merge(T1, axis=0) merge(T1, axis=0) parallelize(T1, axis=0, type=Stream) }",
+     "host program: Stream on axis 0 (iStream{( ( i0 * i2 ) * i4 )}) of T1: it merges axes that are split or merged "
+     "themselves; two axes of the tensor may be merged"},
     {"swizzled_axis",
      "fusion f(T0: f32[i0, i2]) -> T1 { T1 = set(T0) } "
      "schedule { swizzle(T1, axis_x=0, axis_y=1, type=cyclic_shift) parallelize(T1, axis=0, type=Stream) }",
