@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/error.h"
+
 namespace tokamak {
 
 GroupGraph::GroupGraph(std::vector<std::vector<size_t>> operands) : operands_(std::move(operands)) {}
