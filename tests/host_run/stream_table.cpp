@@ -58,11 +58,10 @@ class Table {
       StreamMark split{.form = Form::Split, .axis = axis};
       StreamMark outer{.form = Form::OuterSplit, .axis = axis};
       StreamMark propagated{.form = Form::Index, .axis = axis, .propagates = true};
-      const std::string in_parts = cell(form, split, rank);
+      std::string in_parts = cell(form, split, rank);
       const std::string in_outer_parts = cell(form, outer, rank);
-      addRow(nameOf(out, axis),
-             {cell(form, mark, rank), in_parts == in_outer_parts ? in_parts : in_parts + ", outer " + in_outer_parts,
-              cell(form, propagated, rank)});
+      if (in_parts != in_outer_parts) in_parts.append(", outer ").append(in_outer_parts);
+      addRow(nameOf(out, axis), {cell(form, mark, rank), in_parts, cell(form, propagated, rank)});
     }
     for (int64_t axis = 0; axis < rank; ++axis) {
       for (int64_t inner = 0; inner < rank; ++inner) {

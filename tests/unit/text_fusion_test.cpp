@@ -1,6 +1,7 @@
 #include <chrono>
 #include <regex>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -166,9 +167,9 @@ std::vector<std::string> formsOfReductions() {
     for (const std::string op : {"sum", "prod", "max", "min"}) {
       if (isHalfType(dtype)) continue;  // computed in f32
       for (const std::string axis : {"i0", "1", "0", "4"}) {
-        const std::string type(dataTypeName(dtype));
-        forms.push_back(body("T0: " + type + "[i2, " + axis + "]",
-                             "T9: " + type + "[i2, r{" + axis + "}] = " + op + "(T0, axes=[1])"));
+        const std::string_view type = dataTypeName(dtype);
+        forms.push_back(body(fmt::format("T0: {}[i2, {}]", type, axis),
+                             fmt::format("T9: {}[i2, r{{{}}}] = {}(T0, axes=[1])", type, axis, op)));
       }
     }
   }
