@@ -165,6 +165,10 @@ class Device {
   virtual void record(Event& event, Stream& stream) = 0;
   /// Work enqueued on `stream` from now on starts after `event`.
   virtual void wait(Stream& stream, const Event& event) = 0;
+  /// The same for work that relies on nothing that was written before the event: a failure there is not this stream's.
+  virtual void waitOver(Stream& stream, const Event& event) { wait(stream, event); }
+  /// Work enqueued on `stream` from now on runs, whatever failed there before: the stream gets a new user.
+  virtual void startAnew(Stream& /*stream*/) {}
 
   /// Makes an op ready to be launched. Errors: Unsupported.
   virtual std::shared_ptr<const Work> prepare(const WorkRequest& request) = 0;

@@ -15,7 +15,7 @@ CallContext::CallContext(Device& device, size_t index, int64_t worker_count)
       workers_(std::make_shared<RunStreams>(device, worker_count)) {}
 
 CallContext::~CallContext() {
-  if (last_call_ != nullptr) device_.wait(*home_, *last_call_);  // the arenas go back there
+  if (last_call_ != nullptr) device_.waitOver(*home_, *last_call_);  // the arenas go back there
 }
 
 void CallContext::waitUntilIdle() {
@@ -52,14 +52,17 @@ void CallContext::reserve(const Plan& plan) {
 // The smaller one goes first: both together may be more than there is.
 void CallContext::growArena(const PlanArena& needed) {
   std::shared_ptr<Buffer>& arena = arenas_[static_cast<size_t>(needed.kind)];
-  if (arena != nullptr && last_call_ != nullptr && last_stream_ != home_.get()) device_.wait(*home_, *last_call_);
+  if (arena != nullptr && last_call_ != nullptr && last_stream_ != home_.get()) device_.waitOver(*home_, *last_call_);
   arena = nullptr;
   arena = Buffer::allocate(device_, home_, needed.bytes, needed.kind);
   has_fresh_arena_ = true;
 }
 
+// The calls share memory and worker streams, no values: another stream's failure is not this call's.
 void CallContext::startAfterLastCall(Stream& stream) {
-  if (last_call_ != nullptr && last_stream_ != &stream) device_.wait(stream, *last_call_);
+  if (last_call_ == nullptr || last_stream_ == &stream) return;
+  device_.waitOver(stream, *last_call_);
+  workers_->startAnew();
 }
 
 void CallContext::noteCall(Stream& stream, const std::shared_ptr<Event>& done) {

@@ -56,6 +56,10 @@ Stream& RunStreams::worker(int64_t index) {
   return *stream;
 }
 
+void RunStreams::startAnew() {
+  for (const auto& [index, stream] : workers_) device_->startAnew(*stream);
+}
+
 void RunStreams::joinInto(Stream& stream) {
   for (const auto& [index, worker] : workers_) {
     const std::unique_ptr<Event> event = device_->createEvent();

@@ -67,6 +67,8 @@ class RunStreams {
   Stream& worker(int64_t index);
   /// Makes `stream` wait for what is queued on all workers.
   void joinInto(Stream& stream);
+  /// Later work of all workers runs, whatever failed there before.
+  void startAnew();
   /// Which worker was made as number `i`, from 0.
   int64_t indexOf(int64_t i) const { return order_[static_cast<size_t>(i)]; }
 

@@ -203,5 +203,38 @@ TEST_F(InlineFailures, LeaveTheStreamToTheNextCall) {
   }
 }
 
+TEST_F(InlineFailures, OfOneStreamAreNotThoseOfAnother) {
+  std::atomic<int64_t> wrong = 0;
+  std::atomic<int64_t> foreign = 0;
+  std::vector<Tensor> lines;
+  for (int64_t i = 0; i < kCallsOfEach; ++i) lines.push_back(lineOf(kGood, static_cast<float>(i)));
+  const Tensor results = lineOf(kGood, -1);
+  const Tensor bad = lineOf(kBad, 1);
+  const Tensor good = lineOf(kGood, 1);
+  const Tensor lost = lineOf(kBad, -1);
+  const Tensor right = lineOf(kGood, -1);
+  bench.device.synchronize(*bench.stream);
+  std::jthread other([&] {
+    const std::shared_ptr<Stream> stream = bench.device.createStream();
+    for (int64_t i = 0; i < kCallsOfEach; ++i) {
+      try {
+        const Tensor& made = call(lines[static_cast<size_t>(i)], results, stream);
+        wrong += countOther(made, static_cast<float>(2 * i));
+      } catch (const Error&) {
+        ++foreign;
+      }
+    }
+  });
+  const std::shared_ptr<Stream> stream = bench.device.createStream();
+  for (int i = 0; i < 20; ++i) {
+    call(bad, lost, stream);
+    ASSERT_EQ(errorOf([&] { lost.waitReady(); }).code(), ErrorCode::Definition);
+    ASSERT_EQ(countOther(call(good, right, stream), 2), 0);
+  }
+  other.join();
+  EXPECT_EQ(wrong.load(), 0);
+  EXPECT_EQ(foreign.load(), 0);
+}
+
 }  // namespace
 }  // namespace tokamak

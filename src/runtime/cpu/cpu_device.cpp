@@ -207,6 +207,14 @@ void CpuDevice::wait(Stream& stream, const Event& event) {
   if (!is_in_order_anyway) queue.issueWait(point);
 }
 
+void CpuDevice::waitOver(Stream& stream, const Event& event) {
+  const StreamPoint point = static_cast<const CpuEvent&>(event).point();
+  StreamQueue& queue = queueOf(stream);
+  if (point.queue != nullptr && point.queue != &queue) queue.issueWait(point, true);
+}
+
+void CpuDevice::startAnew(Stream& stream) { queueOf(stream).issueReset(); }
+
 void CpuDevice::copy(Stream& stream, void* to, const void* from, int64_t bytes) {
   requireSize("copy", bytes);
   if (bytes > 0) queueOf(stream).issueCopy(to, from, bytes);

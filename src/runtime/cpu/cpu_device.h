@@ -52,6 +52,8 @@ class CpuDevice final : public Device {
 
   void record(Event& event, Stream& stream) override;
   void wait(Stream& stream, const Event& event) override;
+  void waitOver(Stream& stream, const Event& event) override;
+  void startAnew(Stream& stream) override;
 
   void copy(Stream& stream, void* to, const void* from, int64_t bytes) override;
   void fill(Stream& stream, void* to, uint8_t byte, int64_t bytes) override;

@@ -74,6 +74,7 @@ void waitForFlag(const uint64_t* flag, uint64_t value) {
 
 struct StreamQueue::WaitRecord : Record {
   StreamPoint point;
+  bool only_order = false;
 };
 struct StreamQueue::CopyRecord : Record {
   void* to = nullptr;
@@ -192,8 +193,11 @@ uint64_t StreamQueue::issue(RecordKind kind, size_t extra_bytes, const Build& bu
   return end;
 }
 
-void StreamQueue::issueWait(const StreamPoint& point) {
-  issue<WaitRecord>(RecordKind::Wait, 0, [&](WaitRecord& record) { record.point = point; });
+void StreamQueue::issueWait(const StreamPoint& point, bool only_order) {
+  issue<WaitRecord>(RecordKind::Wait, 0, [&](WaitRecord& record) {
+    record.point = point;
+    record.only_order = only_order;
+  });
 }
 
 void StreamQueue::issueCopy(void* to, const void* from, int64_t bytes) {
@@ -366,7 +370,7 @@ void StreamQueue::runWait(const WaitRecord& record) {
     const uint64_t flow = (static_cast<uint64_t>(other.index()) << 40U) + record.point.position;
     options_.trace->flowEnd(index_, flow, traceNow());
   }
-  if (failure_ != nullptr) return;  // the first cause is kept
+  if (record.only_order || failure_ != nullptr) return;  // the first cause is kept
   std::shared_ptr<StreamFailure> failure = other.failureAt(record.point.position);
   if (failure == nullptr) return;
   const uint32_t raised = failure->raised.load();

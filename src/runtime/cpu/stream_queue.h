@@ -54,7 +54,8 @@ class StreamQueue final : public StreamClock {
   StreamQueue& operator=(const StreamQueue&) = delete;
   ~StreamQueue() override;
 
-  void issueWait(const StreamPoint& point);
+  /// With `only_order`, a failure before the point is not this stream's.
+  void issueWait(const StreamPoint& point, bool only_order = false);
   void issueCopy(void* to, const void* from, int64_t bytes);
   void issueFill(void* to, uint8_t byte, int64_t bytes);
   void issueLaunch(const CpuWork& work, std::span<void* const> addresses);

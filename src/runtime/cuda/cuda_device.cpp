@@ -230,6 +230,14 @@ void CudaDevice::wait(Stream& stream, const Event& event) {
   if (!is_in_order_anyway && queue.capturedGraph() == nullptr) queue.wait(point);
 }
 
+void CudaDevice::waitOver(Stream& stream, const Event& event) {
+  const CudaPointRef point = static_cast<const CudaEvent&>(event).point();
+  CudaQueue& queue = queueOf(stream);
+  if (point && point->queue != &queue && queue.capturedGraph() == nullptr) queue.wait(point, true);
+}
+
+void CudaDevice::startAnew(Stream& stream) { queueOf(stream).startAnew(); }
+
 void CudaDevice::copy(Stream& stream, void* to, const void* from, int64_t bytes) {
   requireDeviceSize("copy", bytes);
   if (bytes > 0) queueOf(stream).copy(to, from, bytes);

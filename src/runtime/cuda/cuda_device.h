@@ -69,6 +69,8 @@ class CudaDevice final : public Device {
 
   void record(Event& event, Stream& stream) override;
   void wait(Stream& stream, const Event& event) override;
+  void waitOver(Stream& stream, const Event& event) override;
+  void startAnew(Stream& stream) override;
 
   /// Between any memory of this device, pinned and pageable host memory, and memory of other devices.
   void copy(Stream& stream, void* to, const void* from, int64_t bytes) override;

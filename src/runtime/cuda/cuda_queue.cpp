@@ -213,23 +213,35 @@ void CudaQueue::record(const CudaPointRef& point) {
   });
 }
 
-void CudaQueue::wait(const CudaPointRef& point) {
+void CudaQueue::wait(const CudaPointRef& point, bool only_order) {
   Lock lock(mutex_);
   if (point->is_issued.load() && !isDeferring()) {
-    adopt(point->failure, raise_count_.load());
+    if (!only_order) adopt(point->failure, raise_count_.load());
     const CurrentContext current(context_);
     gpu_position_.store(++position_);
     return waitNow(*point.get());
   }
-  deferLocked(Kind::Always, [this, point](const Command& command) {
+  deferLocked(Kind::Always, [this, point, only_order](const Command& command) {
     point->is_issued.wait(false);
-    {
+    if (!only_order) {
       const Lock inner(mutex_);
       adopt(point->failure, command.raise_count);
     }
     const CurrentContext current(context_);
     gpu_position_.store(command.position);
     waitNow(*point.get());
+  });
+}
+
+void CudaQueue::startAnew() {
+  Lock lock(mutex_);
+  if (!isDeferring()) {
+    failure_ = nullptr;
+    return;
+  }
+  deferLocked(Kind::Always, [this](const Command&) {
+    const Lock inner(mutex_);
+    failure_ = nullptr;
   });
 }
 

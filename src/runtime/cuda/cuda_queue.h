@@ -45,7 +45,10 @@ class CudaQueue final : public StreamClock {
 
   /// `point` becomes the one after everything issued so far.
   void record(const CudaPointRef& point);
-  void wait(const CudaPointRef& point);
+  /// With `only_order`, a failure before the point is not this stream's.
+  void wait(const CudaPointRef& point, bool only_order = false);
+  /// Later work runs, whatever failed before.
+  void startAnew();
   void copy(void* to, const void* from, int64_t bytes);
   void fill(void* to, uint8_t byte, int64_t bytes);
   void launch(const CudaWork& work, std::span<void* const> addresses);
