@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "define/callables.h"
 #include "define/op_reference.h"
+#include "host/sanitized_share.h"
 #include "ir/equal.h"
 #include "ir/text/fusion_parser.h"
 #include "ir/text/fusion_printer.h"
@@ -127,7 +128,9 @@ TEST(DefineTextForms, AReductionWithAWrittenTypeTakesAllAxesByDefault) {
 TEST(DefineTextForms, EveryFormOfEveryCallReadsBackAsItself) {
   int64_t accepted = 0;
   std::vector<std::string> wrong;
+  int64_t next = 0;
   const auto check = [&](const std::string& program) {
+    if (++next % kShare != 0) return;
     std::unique_ptr<Fusion> fusion;
     try {
       fusion = fusionFrom(program);
@@ -154,9 +157,9 @@ TEST(DefineTextForms, EveryFormOfEveryCallReadsBackAsItself) {
       for (const std::string& shaped : withShapes(inputs)) check_call(shaped, call);
       for (const std::string& form : withArguments(call)) check_call(inputs, form);
     }
-    EXPECT_GT(accepted, before) << callable.name;
+    EXPECT_TRUE(accepted > before || kShare > 1) << callable.name;
   }
-  EXPECT_GT(accepted, 10000) << "most forms are legal";
+  EXPECT_GT(accepted, 10000 / kShare) << "most forms are legal";
   EXPECT_TRUE(wrong.empty()) << wrong.size() << " of " << accepted << " forms, the first:\n"
                              << fmt::format("{}",
                                             fmt::join(wrong.begin(),
