@@ -169,7 +169,7 @@ ROWS = [
     Row("R14", "every output element is written: buffers are poisoned before every run", "always",
         passed("device.CpuDevice.FreshMemoryIsPoisonedWithNotANumber")),
     Row("R15", "bad input gives a typed error, under address and undefined behaviour sanitizers", "10^5 inputs",
-        [Ran("asan:fuzz.*", r"number_of_executed_units: (?P<inputs>\d+)",
+        [Ran("asan:fuzz.[a-z]*", r"number_of_executed_units: (?P<inputs>\d+)",
              lambda n: f"{n.inputs:,} inputs through {n.tests} targets"),
          Ran("fuzz.KernelText.DamagedTextsAreRefusedOrRead", r"(?P<texts>\d+) damaged texts",
              lambda n: f"{n.texts:,} damaged kernels"), *passed("host_run.BadCall*.*")], "10^7 inputs"),
