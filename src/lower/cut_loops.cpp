@@ -138,11 +138,8 @@ class LoopCutter {
   }
 
   std::optional<Cut> cutOf(Scalar& comparison, const Loop& loop) {
-    const bool is_less = comparison.op() == ScalarOp::Less;
-    if (!is_less && comparison.op() != ScalarOp::LessEqual) return std::nullopt;
-    // It holds where this is positive.
-    Scalar* margin = fusion_.sub(comparison.operand(1), comparison.operand(0));
-    if (!is_less) margin = fusion_.add(margin, fusion_.constant(1));
+    if (comparison.op() != ScalarOp::Less && comparison.op() != ScalarOp::LessEqual) return std::nullopt;
+    Scalar* margin = marginOf(comparison, fusion_);
     Scalar* at_zero = at(margin, *loop.index, fusion_.constant(0));
     Scalar* next = at(margin, *loop.index, fusion_.add(loop.index, fusion_.constant(1)));
     const auto step = simplify(fusion_.sub(next, margin), analysis_)->constantInt();

@@ -106,13 +106,12 @@ Scalar* indexLike(const Scalar& index, Scalar& stop, Fusion& fusion, IntervalAna
   return copy;
 }
 
-namespace {
-
-// A comparison holds where this is positive.
 Scalar* marginOf(const Scalar& comparison, Fusion& fusion) {
   Scalar* margin = fusion.sub(comparison.operand(1), comparison.operand(0));
   return comparison.op() == ScalarOp::Less ? margin : fusion.add(margin, fusion.constant(1));
 }
+
+namespace {
 
 bool isComparison(const Scalar& scalar) {
   return (scalar.op() == ScalarOp::Less || scalar.op() == ScalarOp::LessEqual) &&

@@ -24,6 +24,9 @@ kir::Statements withoutUnusedValues(const kir::Statements& statements);
 /// A new index of this name, in [0, stop).
 Scalar* indexLike(const Scalar& index, Scalar& stop, Fusion& fusion, IntervalAnalysis& analysis);
 
+/// Of a Less or LessEqual of integers: it holds where this is positive.
+Scalar* marginOf(const Scalar& comparison, Fusion& fusion);
+
 struct KnownComparison {
   Scalar* comparison = nullptr;
   bool holds = false;
