@@ -50,7 +50,7 @@ OracleTensor zeros(DataType dtype, std::span<const int64_t> sizes) {
     count *= size;
   }
   OracleTensor tensor{.dtype = dtype, .sizes = {sizes.begin(), sizes.end()}, .elements = {}};
-  tensor.elements.resize(static_cast<size_t>(countOf(sizes)));
+  tensor.elements.resize(static_cast<size_t>(count));
   return tensor;
 }
 
