@@ -164,6 +164,22 @@ class InlineFailures : public testing::Test {
   void call(const Tensor& in, const Tensor& out, const std::shared_ptr<Stream>& stream) {
     evaluator->runWithInput({{evaluator->program().inputs()[0], in}, {evaluator->program().outputs()[0], out}}, stream);
   }
+  // Calls of which each other one fails, on a stream of their own; `start` runs when their memory is ready.
+  void failAndSucceedInTurn(const std::function<void()>& start) {
+    const Tensor bad = lineOf(kBad, 1);
+    const Tensor good = lineOf(kGood, 1);
+    const Tensor lost = lineOf(kBad, -1);
+    const Tensor right = lineOf(kGood, -1);
+    bench.device.synchronize(*bench.stream);
+    if (start) start();
+    const std::shared_ptr<Stream> stream = bench.device.createStream();
+    for (int i = 0; i < 20; ++i) {
+      call(bad, lost, stream);
+      ASSERT_EQ(errorOf([&] { lost.waitReady(); }).code(), ErrorCode::Definition);
+      call(good, right, stream);
+      ASSERT_EQ(countOther(right, 2), 0);
+    }
+  }
   RunBench bench{{.threads = 2, .poisons_memory = true, .runner = KernelRunner::Interpreted}};
   std::unique_ptr<HostIrEvaluator> evaluator;
 };
@@ -189,20 +205,7 @@ TEST_F(InlineFailures, AreRaisedByTheCallThatHasThem) {
 }
 
 // With a stream of the caller's the call returns; who asks for what it made is told, and the stream is good again.
-TEST_F(InlineFailures, LeaveTheStreamToTheNextCall) {
-  const Tensor bad = lineOf(kBad, 1);
-  const Tensor good = lineOf(kGood, 1);
-  const Tensor lost = lineOf(kBad, -1);
-  const Tensor right = lineOf(kGood, -1);
-  bench.device.synchronize(*bench.stream);
-  const std::shared_ptr<Stream> stream = bench.device.createStream();
-  for (int i = 0; i < 20; ++i) {
-    call(bad, lost, stream);
-    ASSERT_EQ(errorOf([&] { lost.waitReady(); }).code(), ErrorCode::Definition);
-    call(good, right, stream);
-    ASSERT_EQ(countOther(right, 2), 0);
-  }
-}
+TEST_F(InlineFailures, LeaveTheStreamToTheNextCall) { failAndSucceedInTurn({}); }
 
 TEST_F(InlineFailures, OfOneStreamAreNotThoseOfAnother) {
   std::atomic<int64_t> wrong = 0;
@@ -210,29 +213,20 @@ TEST_F(InlineFailures, OfOneStreamAreNotThoseOfAnother) {
   std::vector<Tensor> lines;
   for (int64_t i = 0; i < kCallsOfEach; ++i) lines.push_back(lineOf(kGood, static_cast<float>(i)));
   const Tensor results = lineOf(kGood, -1);
-  const Tensor bad = lineOf(kBad, 1);
-  const Tensor good = lineOf(kGood, 1);
-  const Tensor lost = lineOf(kBad, -1);
-  const Tensor right = lineOf(kGood, -1);
-  bench.device.synchronize(*bench.stream);
-  std::jthread other([&] {
-    const std::shared_ptr<Stream> stream = bench.device.createStream();
-    for (int64_t i = 0; i < kCallsOfEach; ++i) {
-      try {
-        call(lines[static_cast<size_t>(i)], results, stream);
-        wrong += countOther(results, static_cast<float>(2 * i));
-      } catch (const Error&) {
-        ++foreign;
+  std::jthread other;
+  failAndSucceedInTurn([&] {
+    other = std::jthread([&] {
+      const std::shared_ptr<Stream> stream = bench.device.createStream();
+      for (int64_t i = 0; i < kCallsOfEach; ++i) {
+        try {
+          call(lines[static_cast<size_t>(i)], results, stream);
+          wrong += countOther(results, static_cast<float>(2 * i));
+        } catch (const Error&) {
+          ++foreign;
+        }
       }
-    }
+    });
   });
-  const std::shared_ptr<Stream> stream = bench.device.createStream();
-  for (int i = 0; i < 20; ++i) {
-    call(bad, lost, stream);
-    ASSERT_EQ(errorOf([&] { lost.waitReady(); }).code(), ErrorCode::Definition);
-    call(good, right, stream);
-    ASSERT_EQ(countOther(right, 2), 0);
-  }
   other.join();
   EXPECT_EQ(wrong.load(), 0);
   EXPECT_EQ(foreign.load(), 0);
