@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/substitute.h"
+#include "compute/element.h"
 #include "ir/interval_analysis.h"
 #include "ir/scalar_simplifier.h"
 #include "kernel/kernel_walk.h"
