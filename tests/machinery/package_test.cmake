@@ -9,6 +9,12 @@ endfunction()
 
 file(REMOVE_RECURSE ${WORK})
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix)
+foreach(completion bash-completion/completions/tokamak zsh/site-functions/_tokamak)
+  file(READ ${WORK}/prefix/share/${completion} text)
+  if(NOT text MATCHES "explain")
+    message(FATAL_ERROR "${completion} is installed without run's options")
+  endif()
+endforeach()
 run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/package -B ${WORK}/user -G Ninja -DCMAKE_BUILD_TYPE=Debug
   -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_PREFIX_PATH=${WORK}/prefix)
 run(${CMAKE_COMMAND} --build ${WORK}/user)

@@ -92,6 +92,8 @@ def full_and_closed_outputs():
     commands = (
         ["info"], ["info", "--functions"], ["run", program], ["run", program, "--check"], ["opt", program],
         ["opt", "--list-passes"], ["--help"], ["run", "--help"], ["run", program, "--dump", "host_ir,plan"],
+        ["info", "--ops"], ["info", "--completion", "bash"], ["--version"], ["cache", "ls"], ["compile", program],
+        ["bench", program, "--repeat", "1"],
     )
     for command in commands:
         with open("/dev/full", "w", encoding="ascii") as full:
