@@ -1,15 +1,18 @@
 """What compiling grows with: programs of n and 2n ops, commands or iterations, each in a process of its own.
 
-    growth.py TOOL [--families REGEX] [--share PART] [--gate] [--json FILE]
+    growth.py TOOL [--families REGEX] [--share PART] [--gate] [--jobs N] [--json FILE]
 
 Prints processor seconds (of the tool and the compilers that it starts), the most memory, and the exponent between the
-sizes. A family fails that needs more than the bounds, grows faster than n^1.3, ends by a signal, or does not end.
+sizes. A tool that was built with -DTOKAMAK_TESTS=ON also verifies every kernel, which is most of its time; measure one
+that was built without. A family fails that needs more than the bounds, grows faster than n^1.3, ends by a signal, or does not end.
 """
 
 import argparse
+import concurrent.futures
 import json
 import math
 import os
+import platform
 import re
 import resource
 import signal
@@ -117,6 +120,8 @@ def main():
     parser.add_argument("--gate", action="store_true", help="the families and sizes of the test suite")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds after which a program counts as hanging")
     parser.add_argument("--repeats", type=int, default=3, help="of what seems too slow")
+    parser.add_argument("--jobs", type=int, default=1, help="families that are measured side by side")
+    parser.add_argument("--commit", default="", help="what the tool was built from")
     parser.add_argument("--json", help="a file that the figures are written to")
     options = parser.parse_args()
     families = [f for f in all_families(options.tool) if re.search(options.families, f.name)]
@@ -125,23 +130,32 @@ def main():
         assert len(families) == len(GATE), set(GATE) - {f.name for f in families}
     nothing = next(f for f in all_families(options.tool) if f.name == "function abs")
     base = min(run_once(options.tool, nothing, 1, options.limit).seconds for _ in range(3))
-    rows = []
-    for family in families:
+
+    def row_of(family):
         size = GATE[family.name] if options.gate else max(int(family.size * options.share), 2)
-        row = measure(options.tool, family, size, options.limit, base, options.repeats)
-        rows.append(row)
-        verdict = "" if not row["faults"] else "  FAULT: " + "; ".join(row["faults"])
-        print(
-            f"{row['family']:44} n {row['n']:6} {row['seconds_half']:7.2f} {row['seconds']:7.2f} s "
-            f"{row['mib']:5} MiB  exponent {row['exponent']:5.2f}  {row['end'][:60]}{verdict}", flush=True,
-        )
+        return measure(options.tool, family, size, options.limit, base, options.repeats)
+
+    rows = []
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for row in pool.map(row_of, families):
+            rows.append(row)
+            verdict = "" if not row["faults"] else "  FAULT: " + "; ".join(row["faults"])
+            print(
+                f"{row['family']:44} n {row['n']:6} {row['seconds_half']:7.2f} {row['seconds']:7.2f} s "
+                f"{row['mib']:5} MiB  exponent {row['exponent']:5.2f}  {row['end'][:60]}{verdict}", flush=True,
+            )
     faulty = [row for row in rows if row["faults"]]
     print(f"{len(rows)} families, {len(faulty)} beyond the bounds")
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
-            bounds = json.dumps({"seconds": MOST_SECONDS, "mib": MOST_MIB, "exponent": MOST_EXPONENT})
+            facts = {
+                "commit": options.commit, "machine": f"{os.cpu_count()} processors, {platform.processor() or platform.machine()}",
+                "families at a time": options.jobs,
+                "bounds": {"seconds": MOST_SECONDS, "mib": MOST_MIB, "exponent": MOST_EXPONENT},
+            }
+            heads = "".join(f"  {json.dumps(name)}: {json.dumps(value)},\n" for name, value in facts.items())
             lines = ",\n".join(f"    {json.dumps(row)}" for row in rows)  # a line for each family
-            file.write(f'{{\n  "bounds": {bounds},\n  "rows": [\n{lines}\n  ]\n}}\n')
+            file.write(f'{{\n{heads}  "rows": [\n{lines}\n  ]\n}}\n')
     return 1 if faulty else 0
 
 
