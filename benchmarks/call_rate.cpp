@@ -1,12 +1,11 @@
 // How long a call of a one-kernel program takes on a processor: enqueued, and on the caller's thread; and how many
 // calls two threads make.
 //
-//   bench_call_rate [--rounds N]
+//   bench_call_rate [--rounds N] [--json FILE]
 //
 // latency:  run() and waiting for its output, 64 elements; the median over rounds of 1,000 calls, in microseconds
 // threads:  calls per second of one thread and of two, on tensors and streams of their own, of one program whose
-// kernel is one block of about 50
-//           microseconds; the best round of each
+//           kernel is one block of about 50 microseconds; the best round of each
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -66,9 +65,15 @@ class Caller {
   std::vector<Tensor> in_, out_;
 };
 
-void measure(RunPlace place, int rounds) {
+struct Rate {
+  const char* place;
+  double latency_us = 0, least_us = 0;
+  double one = 0, two = 0;  ///< calls per second
+};
+
+Rate measure(RunPlace place, int rounds) {
   CpuDevice device;
-  const char* const name = place == RunPlace::Here ? "here" : "enqueued";
+  Rate rate{place == RunPlace::Here ? "here" : "enqueued"};
   {
     const auto fusion = programOf(1);
     MultiDeviceExecutor executor(*fusion, device, {.evaluator = {.place = place}});
@@ -78,7 +83,9 @@ void measure(RunPlace place, int rounds) {
     std::vector<double> times;
     for (int r = 0; r < rounds; ++r) times.push_back(secondsOf([&] { caller.call(kCalls); }) / kCalls * 1e6);
     std::ranges::sort(times);
-    std::printf("%s: latency %.2f us (least %.2f)\n", name, times[times.size() / 2], times[0]);
+    rate.latency_us = times[times.size() / 2];
+    rate.least_us = times[0];
+    std::printf("%s: latency %.2f us (least %.2f)\n", rate.place, rate.latency_us, rate.least_us);
   }
   const auto fusion = programOf(4);
   MultiDeviceExecutor executor(*fusion, device, {.evaluator = {.place = place}});
@@ -86,17 +93,34 @@ void measure(RunPlace place, int rounds) {
   constexpr int64_t kCalls = 2000;
   first.call(kCalls);
   second.call(kCalls);
-  double one = 0;
-  double two = 0;
   for (int r = 0; r < rounds; ++r) {
-    one = std::max(one, kCalls / secondsOf([&] { first.call(kCalls); }));
-    two = std::max(two, 2 * kCalls / secondsOf([&] {
-                          std::thread other([&] { second.call(kCalls); });
-                          first.call(kCalls);
-                          other.join();
-                        }));
+    rate.one = std::max(rate.one, kCalls / secondsOf([&] { first.call(kCalls); }));
+    const double seconds = secondsOf([&] {
+      std::thread other([&] { second.call(kCalls); });
+      first.call(kCalls);
+      other.join();
+    });
+    rate.two = std::max(rate.two, 2 * kCalls / seconds);
   }
-  std::printf("%s: one thread %.0f calls/s, two threads %.0f calls/s: %.2f times\n", name, one, two, two / one);
+  std::printf("%s: one thread %.0f calls/s, two threads %.0f calls/s: %.2f times\n", rate.place, rate.one, rate.two,
+              rate.two / rate.one);
+  return rate;
+}
+
+bool writeJson(const char* path, int rounds, const std::vector<Rate>& rates) {
+  std::FILE* const file = std::fopen(path, "w");
+  if (file == nullptr) return false;
+  std::fprintf(file, "{\"processors\": %u, \"rounds\": %d, \"places\": {\n", std::thread::hardware_concurrency(),
+               rounds);
+  for (const Rate& rate : rates) {
+    std::fprintf(file,
+                 "  \"%s\": {\"latency_us\": %.2f, \"least_us\": %.2f, \"one_thread\": %.0f, \"two_threads\": %.0f, "
+                 "\"times\": %.3f}%s\n",
+                 rate.place, rate.latency_us, rate.least_us, rate.one, rate.two, rate.two / rate.one,
+                 &rate == &rates.back() ? "" : ",");
+  }
+  std::fprintf(file, "}}\n");
+  return std::fclose(file) == 0;
 }
 
 }  // namespace
@@ -104,7 +128,15 @@ void measure(RunPlace place, int rounds) {
 
 int main(int count, char** arguments) {
   int rounds = 9;
-  if (count == 3 && std::strcmp(arguments[1], "--rounds") == 0) rounds = std::atoi(arguments[2]);
-  tokamak::measure(tokamak::RunPlace::OnStream, rounds);
-  tokamak::measure(tokamak::RunPlace::Here, rounds);
+  const char* json = nullptr;
+  for (int i = 1; i + 1 < count; i += 2) {
+    if (std::strcmp(arguments[i], "--rounds") == 0) rounds = std::atoi(arguments[i + 1]);
+    if (std::strcmp(arguments[i], "--json") == 0) json = arguments[i + 1];
+  }
+  const std::vector<tokamak::Rate> rates = {tokamak::measure(tokamak::RunPlace::OnStream, rounds),
+                                            tokamak::measure(tokamak::RunPlace::Here, rounds)};
+  if (json != nullptr && !tokamak::writeJson(json, rounds, rates)) {
+    std::fprintf(stderr, "%s cannot be written\n", json);
+    return 1;
+  }
 }
