@@ -2,14 +2,18 @@
 
 #include <algorithm>
 
+#include "graph/fold_casts.h"
+#include "graph/fold_movement.h"
 #include "graph/joined_parts.h"
 #include "graph/movement.h"
 #include "graph/rebuild.h"
 #include "graph/refold.h"
 #include "graph/remove_dead.h"
 #include "ir/equal.h"
+#include "ir/ops/math/broadcast_op.h"
 #include "ir/ops/math/cat_op.h"
 #include "ir/ops/math/pad_op.h"
+#include "ir/ops/math/permute_op.h"
 #include "ir/ops/math/slice_op.h"
 
 namespace tokamak {
@@ -142,7 +146,9 @@ class RangeFolder {
         flat.ins.push_back(copy);
     }
     if (flat.ins.size() == 1) return readOrShow(source_, expr_, cloner_, flat.ins[0]);
-    if (const auto parts = joinParts(flat.ins, static_cast<size_t>(op.axis)); parts && joined(*parts)) return true;
+    const auto axis = static_cast<size_t>(op.axis);
+    if (const auto parts = joinParts(flat.ins, axis); parts && joined(*parts)) return true;
+    if (const auto parts = stackedParts(flat.ins, axis); parts && stacked(*parts)) return true;
     return flat.ins.size() != op.ins.size() && putInPlace(source_, expr_, cloner_, std::move(flat));
   }
 
@@ -150,15 +156,27 @@ class RangeFolder {
   bool joined(const JoinedParts& parts) {
     if (parts.steps.empty()) return put(parts.range);
     TensorView* in = parts.range.in;
-    if (!isWhole(parts.range)) {
-      SliceOp range = parts.range;
-      range.infer(ShapeRule(target_, SliceOp::info.name));
-      in = range.out;
-      target_.appendOp(std::move(range));
-    }
+    if (!isWhole(parts.range)) in = made(parts.range);
     for (const JoinedParts::Step& step : std::span(parts.steps).first(parts.steps.size() - 1))
       in = redo(*step.expr, *in, step.axis);
     return redoInPlace(source_, expr_, cloner_, *parts.steps.back().expr, *in, parts.steps.back().axis);
+  }
+
+  template <class Op>
+  TensorView* made(Op op) {
+    op.infer(ShapeRule(target_, Op::info.name));
+    TensorView* out = op.out;
+    target_.appendOp(std::move(op));
+    return out;
+  }
+
+  bool stacked(const StackedParts& parts) {
+    TensorView* value = isWhole(parts.range) ? parts.range.in : made(parts.range);
+    if (!std::ranges::is_sorted(parts.order)) value = made(PermuteOp{.in = value, .order = parts.order});
+    for (const Expr* cast : parts.casts) value = redo(*cast, *value);
+    const bool has_new_axes = std::ranges::find(parts.flags, true) != parts.flags.end();
+    if (has_new_axes) value = made(BroadcastOp{.in = value, .flags = parts.flags});
+    return readOrShow(source_, expr_, cloner_, value);
   }
 
   const Fusion& source_;
@@ -176,10 +194,11 @@ std::unique_ptr<Fusion> foldOnce(const Fusion& fusion) {
 }  // namespace
 
 std::unique_ptr<Fusion> foldRanges(const Fusion& fusion) {
-  // What a fold brings together may be folded again, as a range of a concatenation of ranges.
   std::unique_ptr<Fusion> folded = foldOnce(fusion);
+  if (isEqual(fusion, *folded)) return folded;
+  // What a fold brings together may be folded again: ranges of a concatenation of ranges, casts of what had been cast in parts.
   while (true) {
-    std::unique_ptr<Fusion> again = foldOnce(*folded);
+    std::unique_ptr<Fusion> again = foldOnce(*foldMovement(*foldCasts(*folded)));
     if (isEqual(*folded, *again)) return folded;
     folded = std::move(again);
   }

@@ -6,8 +6,11 @@
 #include <ranges>
 
 #include "analysis/domain_graph.h"
+#include "ir/ops/math/broadcast_op.h"
+#include "ir/ops/math/cast_op.h"
 #include "ir/ops/math/load_store_op.h"
 #include "ir/ops/math/reshape_op.h"
+#include "ir/ops/math/select_op.h"
 
 namespace tokamak {
 
@@ -15,24 +18,70 @@ namespace {
 
 using Parts = std::vector<TensorView*>;
 
+// What the tensor is a copy of, if it is one; also what is given as an output holds just that.
+TensorView* copied(TensorView* tensor) {
+  for (const auto* set = madeBy<LoadStoreOp>(*tensor); set != nullptr; set = madeBy<LoadStoreOp>(*tensor)) {
+    if (!isUnmarked(*tensor) || set->in->memoryKind() != tensor->memoryKind()) break;
+    tensor = set->in;
+  }
+  return tensor;
+}
+
+SliceOp wholeOf(TensorView& tensor) {
+  Fusion& fusion = tensor.fusion();
+  SliceOp range{.in = &tensor, .starts = {}, .stops = {}, .steps = {}};
+  for (const IterDomain* axis : shapeOf(tensor)) {
+    range.starts.push_back(fusion.constant(0));
+    range.stops.push_back(axis->visibleExtent());
+    range.steps.push_back(fusion.constant(1));
+  }
+  return range;
+}
+
+// The range that the part is, without a result. One position of an axis whose place a new axis takes is a range, too.
+std::optional<SliceOp> rangeOf(const TensorView& part) {
+  if (const auto* slice = madeBy<SliceOp>(part)) {
+    SliceOp range = *slice;
+    range.out = nullptr;
+    return range;
+  }
+  const auto* added = madeBy<BroadcastOp>(part);
+  const auto* select = added == nullptr || !isUnmarked(part) ? nullptr : madeBy<SelectOp>(*copied(added->in));
+  if (select == nullptr || select->in->memoryKind() != part.memoryKind()) return std::nullopt;
+  const auto axis = static_cast<size_t>(select->axis);
+  if (!added->flags[axis] || std::ranges::count(added->flags, true) != 1) return std::nullopt;
+  SliceOp range = wholeOf(*select->in);
+  range.starts[axis] = select->index;
+  range.stops[axis] = part.fusion().add(select->index, part.fusion().constant(1));
+  return range;
+}
+
+// Of ranges of one tensor and of copies of it: the tensor.
+bool readOneTensor(std::vector<SliceOp>& ranges) {
+  const auto isSame = [&](const SliceOp& range) { return range.in == ranges[0].in; };
+  if (std::ranges::all_of(ranges, isSame)) return true;
+  for (SliceOp& range : ranges) range.in = copied(range.in);
+  return std::ranges::all_of(ranges, isSame);
+}
+
 // The one range that the parts are, if they are ranges of one tensor of which each begins where the one before ends.
 std::optional<SliceOp> joinedRange(const Parts& parts, size_t axis) {
-  std::optional<SliceOp> whole;
+  std::vector<SliceOp> ranges;
   for (const TensorView* tensor : parts) {
-    const auto* part = madeBy<SliceOp>(*tensor);
-    if (part == nullptr || !part->steps[axis]->isConstantInt(1)) return std::nullopt;
-    if (!whole) {
-      whole = *part;
-      whole->out = nullptr;
-      continue;
-    }
-    if (part->in != whole->in || part->starts[axis] != whole->stops[axis]) return std::nullopt;
-    for (size_t i = 0; i < part->starts.size(); ++i) {
+    std::optional<SliceOp> part = rangeOf(*tensor);
+    if (!part || !part->steps[axis]->isConstantInt(1)) return std::nullopt;
+    ranges.push_back(*std::move(part));
+  }
+  if (!readOneTensor(ranges)) return std::nullopt;
+  SliceOp whole = ranges[0];
+  for (const SliceOp& part : std::span(ranges).subspan(1)) {
+    if (part.starts[axis] != whole.stops[axis]) return std::nullopt;
+    for (size_t i = 0; i < part.starts.size(); ++i) {
       const bool is_same =
-          part->starts[i] == whole->starts[i] && part->stops[i] == whole->stops[i] && part->steps[i] == whole->steps[i];
+          part.starts[i] == whole.starts[i] && part.stops[i] == whole.stops[i] && part.steps[i] == whole.steps[i];
       if (i != axis && !is_same) return std::nullopt;
     }
-    whole->stops[axis] = part->stops[axis];
+    whole.stops[axis] = part.stops[axis];
   }
   return whole;
 }
@@ -70,15 +119,6 @@ bool haveSameSizesBut(size_t axis, const TensorView& a, const TensorView& b) {
   return true;
 }
 
-// What the part is a copy of, if it is one; also a part that is given as an output holds just that.
-TensorView* copied(TensorView* part) {
-  for (const auto* set = madeBy<LoadStoreOp>(*part); set != nullptr; set = madeBy<LoadStoreOp>(*part)) {
-    if (!isUnmarked(*part) || set->in->memoryKind() != part->memoryKind()) break;
-    part = set->in;
-  }
-  return part;
-}
-
 Scalar* elementsBefore(const TensorView& tensor, size_t axis) {
   Fusion& fusion = tensor.fusion();
   Scalar* elements = fusion.constant(1);
@@ -113,13 +153,16 @@ Scalar* extentOf(const Parts& parts, size_t axis) {
 // Per axis of the operands along which they follow one another: the step along the results' axis.
 using Steps = std::map<size_t, JoinedParts::Step>;
 
+// What gives an element of the operand at another place, or as another type.
+bool keepsElements(const Expr* step) { return isMovement(step) || (step != nullptr && step->is<CastOp>()); }
+
 // The same movement that gives each of the parts, where it does the same to what they are together along an axis.
 Steps sameMovements(const Parts& parts, size_t axis) {
   const Expr* first = parts[0]->definition();
   std::map<size_t, size_t> counts;
   for (const TensorView* part : parts) {
     const Expr* step = part->definition();
-    if (!isMovement(step) || !isUnmarked(*part)) return {};
+    if (!keepsElements(step) || !isUnmarked(*part)) return {};
     if (asTensor(step->inputs()[0])->memoryKind() != part->memoryKind()) return {};
     if (!isSameMovement(*step, *first) || !haveSameSizesBut(axis, *part, *parts[0])) return {};
     for (const size_t operand_axis : operandAxes(*step, axis)) ++counts[operand_axis];
@@ -160,6 +203,81 @@ std::optional<JoinedParts> joinParts(std::span<TensorView* const> parts, size_t 
     passed.push_back(std::move(steps));
   }
   return std::nullopt;
+}
+
+namespace {
+
+// One position of an axis, which a new axis shows at another place.
+struct Stacked {
+  const SelectOp* select = nullptr;
+  std::vector<const Expr*> casts;  // of what is selected, the last one first
+  const BroadcastOp* added = nullptr;
+};
+
+std::optional<Stacked> stackedPart(TensorView* part) {
+  Stacked stacked{.added = madeBy<BroadcastOp>(*part)};
+  if (stacked.added == nullptr || !isUnmarked(*part)) return std::nullopt;
+  TensorView* value = copied(stacked.added->in);
+  for (const auto* cast = madeBy<CastOp>(*value); cast != nullptr; cast = madeBy<CastOp>(*value)) {
+    if (!isUnmarked(*value) || cast->in->memoryKind() != value->memoryKind()) return std::nullopt;
+    stacked.casts.push_back(value->definition());
+    value = copied(cast->in);
+  }
+  stacked.select = madeBy<SelectOp>(*value);
+  const bool is_plain = stacked.select != nullptr && isUnmarked(*value) &&
+                        stacked.select->in->memoryKind() == value->memoryKind() &&
+                        value->memoryKind() == part->memoryKind();
+  return is_plain ? std::optional(std::move(stacked)) : std::nullopt;
+}
+
+bool isStackedAlike(const Stacked& a, const Stacked& b) {
+  return a.added->flags == b.added->flags && a.select->axis == b.select->axis &&
+         std::ranges::equal(a.casts, b.casts, [](const Expr* x, const Expr* y) { return isSameMovement(*x, *y); });
+}
+
+// How far apart the positions are, if they are all so far apart.
+std::optional<int64_t> distanceOf(const std::vector<Stacked>& parts) {
+  Fusion& fusion = parts[0].select->in->fusion();
+  std::optional<int64_t> distance;
+  for (size_t i = 1; i < parts.size(); ++i) {
+    const auto step = fusion.sub(parts[i].select->index, parts[i - 1].select->index)->constantInt();
+    if (!step || *step < 1 || (distance && *distance != *step)) return std::nullopt;
+    distance = step;
+  }
+  return distance;
+}
+
+}  // namespace
+
+std::optional<StackedParts> stackedParts(std::span<TensorView* const> parts, size_t axis) {
+  std::vector<Stacked> stacked;
+  std::vector<SliceOp> sources;
+  for (TensorView* part : parts) {
+    auto each = stackedPart(copied(part));
+    if (!each || !each->added->flags[axis] || !isStackedAlike(*each, stacked.empty() ? *each : stacked[0]))
+      return std::nullopt;
+    sources.push_back({.in = each->select->in});
+    stacked.push_back(*std::move(each));
+  }
+  const auto distance = distanceOf(stacked);
+  if (!distance || !readOneTensor(sources)) return std::nullopt;
+  const Stacked& first = stacked[0];
+  Fusion& fusion = sources[0].in->fusion();
+  const auto from = static_cast<size_t>(first.select->axis);
+  StackedParts result{.range = wholeOf(*sources[0].in), .order = {}, .casts = {}, .flags = first.added->flags};
+  result.range.starts[from] = first.select->index;
+  result.range.stops[from] = fusion.add(stacked.back().select->index, fusion.constant(1));
+  result.range.steps[from] = fusion.constant(*distance);
+  result.flags[axis] = false;
+  // The selected axis goes where the new one is, among those that are not new.
+  const auto end = result.flags.begin() + static_cast<std::ptrdiff_t>(axis);
+  const auto place = std::count(result.flags.begin(), end, false);
+  for (size_t i = 0; i < result.range.starts.size(); ++i) {
+    if (i != from) result.order.push_back(static_cast<int64_t>(i));
+  }
+  result.order.insert(result.order.begin() + place, static_cast<int64_t>(from));
+  result.casts.assign(first.casts.rbegin(), first.casts.rend());
+  return result;
 }
 
 }  // namespace tokamak

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "graph/movement.h"
 #include "graph/rebuild.h"
@@ -20,9 +21,13 @@ class EqualExprs {
  public:
   explicit EqualExprs(const Fusion& fusion) : fusion_(&fusion) {}
 
-  /// An earlier expression whose results may stand in this one's place, or null; then it is remembered itself.
+  /// An earlier expression whose results may stand in this one's place, or null; then it is remembered itself. Where this
+  /// one's result is an output, the earlier one's becomes it.
   const Expr* findEarlier(const Expr& expr) {
-    return findEarlier(expr, [&](const Expr& earlier) { return canReplace(expr, earlier); });
+    const Expr* found =
+        findEarlier(expr, [&](const Expr& earlier) { return canReplace(expr, earlier) || canBeGiven(expr, earlier); });
+    if (found != nullptr && canBeShown(expr)) given_.insert(found);
+    return found;
   }
 
   /// The same of outputs: the one that is given earlier.
@@ -109,7 +114,13 @@ class EqualExprs {
     return areReplaceable(expr) && areUnscheduled();
   }
 
+  // Whether the output may be what was computed before it for others, and is not given as another output.
+  bool canBeGiven(const Expr& expr, const Expr& earlier) const {
+    return canBeShown(expr) && !given_.contains(&earlier) && isReplaceable(*fusion_, *asTensor(earlier.output(0)));
+  }
+
   const Fusion* fusion_;
+  std::unordered_set<const Expr*> given_;
   std::map<Key, std::vector<const Expr*>> known_;
   std::unordered_map<const Val*, const Val*> representatives_;
 };
@@ -123,6 +134,8 @@ std::unique_ptr<Fusion> mergeEqual(const Fusion& fusion) {
     if (earlier == nullptr) return false;
     for (size_t i = 0; i < expr.outputs().size(); ++i)
       cloner.substitute(expr.output(i), cloner.clone(earlier->output(i)));
+    if (fusion.isOutput(expr.output(0)))
+      cloner.clone(asTensor(earlier->output(0)))->setNamesOf(*asTensor(expr.output(0)));
     return true;
   });
 }

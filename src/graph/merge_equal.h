@@ -1,9 +1,10 @@
 // Pass merge-equal: computes once what is computed several times in the same way.
 //
 // Two expressions are equal when op, attributes and operands are, operands being equal themselves. The later result is
-// replaced by the earlier one unless something was said about it (an output, a schedule, a layout); a set stays, as its reader
-// wants a copy. Before: any fusion. After: no two equal expressions with replaceable results. It stands after fold-casts, which
-// makes more expressions equal.
+// replaced by the earlier one unless something was said about it (a schedule, a layout). Where it is an output, the
+// earlier one becomes that output, if it is none itself; movement stays, as it may be a view. A set stays, as its
+// reader wants a copy. Before: any fusion. After: no two equal expressions with replaceable results. It stands after
+// fold-casts, which makes more expressions equal.
 #pragma once
 
 #include <memory>
