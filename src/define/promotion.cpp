@@ -20,11 +20,12 @@ Rank rankOf(const Operand& operand) {
 }
 
 // Of f64 only for want of another type: a number in C++, and what was given when the program runs. A constant of the
-// fusion was given its type.
+// fusion and a cast were given their type.
 bool isDefaultFloat(const Operand& operand) {
   if (operand.dtype() != DataType::F64 || rankOf(operand) > OfFusion) return false;
   const Scalar* scalar = operand.isLiteral() ? nullptr : asScalar(operand.val());
-  return scalar == nullptr || !scalar->isConstant();
+  if (scalar == nullptr || scalar->isSymbol()) return true;
+  return !scalar->isConstant() && scalar->op() != ScalarOp::Cast;
 }
 
 int categoryOf(DataType type) { return isFloatingType(type) ? 2 : isIntegerType(type) ? 1 : 0; }

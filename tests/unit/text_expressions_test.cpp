@@ -246,6 +246,37 @@ TEST(ForeignNames, MethodsAndModulesAreLookedUp) {
   }
 }
 
+TEST(ForeignNames, AreFoundInAnySpelling) {
+  const std::vector<std::string_view> ours = {"relu", "layer_norm", "ne"};
+  for (const auto& [written, wanted] : {std::pair{"ReLU", "; did you mean 'relu'?"},
+                                        {"relu_", "; did you mean 'relu'?"},
+                                        {"clip_", "; did you mean 'clamp(x, low, high)'?"},
+                                        {"LayerNorm", "; did you mean 'layer_norm(x, weight, bias)'?"},
+                                        {"Conv2d", "; nothing here does what 'conv2d' does"},
+                                        {"___", ""}})
+    EXPECT_EQ(suggestionForCall(written, ours), wanted) << written;
+  EXPECT_EQ(suggestionForMethod("shape", ours), "; sizes have names: those of x: f32[n, m] are n and m");
+}
+
+TEST(ForeignNames, BehindThePrefixOfScalarFunctionsAreLookedUp) {
+  for (const auto& [written, wanted] :
+       {std::pair{"function.logical_xor(x, x)",
+                  "unknown function 'logical_xor'; expected an elementwise function of "
+                  "scalars; did you mean 'ne(x, y)'?"},
+        {"x + function.logical_xor(n, 1)", "did you mean 'ne(x, y)'?"},
+        {"function.add(x, x)", "'function.' stands before functions of scalars alone; expected add(...) of tensors"},
+        {"function.softmax(x)", "expected softmax(...) of tensors"},
+        {"function.(x)", "unknown function '('"},
+        {"function.", "expected the name of a function"}}) {
+    try {
+      parseDefined(fmt::format("fusion f(x: f32[4], n: i64) -> y {{ y = {} }}", written));
+      ADD_FAILURE() << written;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), testing::HasSubstr(wanted)) << written;
+    }
+  }
+}
+
 TEST(ForeignNames, AreNoNamesOfOursAndSuggestCallsThatRead) {
   const std::string head =
       "fusion f(x: f32[4, 4], y: f32[4, 4], mask: bool[4, 4], q: f32[1, 1, 4, 4], k: f32[1, 1, 4, 4], v: f32[1, 1, 4, "

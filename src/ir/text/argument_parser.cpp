@@ -61,6 +61,19 @@ void ArgumentParser::failMethod() const {
                            suggestionForMethod(tokens_.peek(last).text, call_names_())));
 }
 
+void ArgumentParser::failFunction() const {
+  const Token& name = tokens_.peek(2);
+  const auto names = call_names_();
+  const bool is_known = std::ranges::find(names, name.text) != names.end();
+  if (is_known) {
+    tokens_.fail(
+        tokens_.peek(),
+        fmt::format("'function.' stands before functions of scalars alone; expected {}(...) of tensors", name.text));
+  }
+  tokens_.fail(name, fmt::format("unknown function {}; expected an elementwise function of scalars{}",
+                                 describeToken(name), suggestionForCall(name.text, names)));
+}
+
 WrittenCall ArgumentParser::parseCall(BareNames bare_names) {
   const Token& name = tokens_.next();
   WrittenCall call{&name, name.text, {}};

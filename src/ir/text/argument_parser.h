@@ -83,6 +83,8 @@ class ArgumentParser {
   [[noreturn]] void failUnknownName(const Token& name) const;
   /// For a '.' that comes next, where a method or what a module holds is called.
   [[noreturn]] void failMethod() const;
+  /// For "function.NAME(" that comes next, where that is no function of scalars or its operands are none.
+  [[noreturn]] void failFunction() const;
   /// A number, a flag or a scalar as a scalar; null for anything else.
   Scalar* toScalar(const FieldValue& value);
 

@@ -60,10 +60,7 @@ ExpressionParser::Reading ExpressionParser::combined(const Token& at, const Infi
   }
   const bool divides = *row.scalar_op == ScalarOp::FloorDiv || *row.scalar_op == ScalarOp::Mod;
   const Token* quotient = left.quotient != nullptr ? left.quotient : right.quotient;
-  ScalarReading made = {scalars_.combine(at, row, left.scalar.scalar, right.scalar.scalar)};
-  // Numbers without a suffix make one without a suffix; a comparison makes a flag.
-  made.is_plain_literal = left.scalar.is_plain_literal && right.scalar.is_plain_literal && made.scalar->isConstant() &&
-                          made.scalar->dtype() != DataType::Bool;
+  const ScalarReading made = scalars_.combine(at, row, left.scalar, right.scalar);
   return {.scalar = made, .quotient = divides && quotient == nullptr ? &at : quotient, .is_comparison = compares};
 }
 
@@ -85,7 +82,7 @@ ExpressionParser::Reading ExpressionParser::unary() {
   if (is_literal) return {.scalar = scalars_.parseLiteral(TokenStream::Sign::Minus)};
   Reading operand = unary();
   if (operand.tensor != nullptr) return called(sign, sign.is("-") ? "neg" : "logical_not", {valueOf(operand)});
-  return {.scalar = {scalars_.prefixed(sign, operand.scalar.scalar)}, .quotient = operand.quotient};
+  return {.scalar = scalars_.prefixed(sign, operand.scalar), .quotient = operand.quotient};
 }
 
 bool ExpressionParser::atPower() const {
@@ -125,6 +122,7 @@ ExpressionParser::Reading ExpressionParser::primary() {
   }
   if (arguments_.atCall()) {
     if (arguments_.atScalarCall()) return {.scalar = scalars_.parsePrimary()};
+    if (tokens_.peek(1).is(".")) arguments_.failFunction();
     return fromCall();
   }
   const bool is_tensor = tensorNumber(token.text) || scope_.findTensor(token.text) != nullptr;

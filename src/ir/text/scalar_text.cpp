@@ -81,6 +81,13 @@ DataType typeOf(ScalarOp op, const Scalar* a, const Scalar* b, const Scalar* c) 
   return b == nullptr ? a->dtype() : promoteTypes(a->dtype(), b->dtype());
 }
 
+// Numbers without a suffix make one without a suffix; a comparison makes a flag.
+ScalarReading madeOf(std::span<const ScalarReading> operands, Scalar* made) {
+  const bool is_plain = std::ranges::all_of(operands, &ScalarReading::is_plain_literal);
+  const bool is_number = made->isConstant() && (made->dtype() == DataType::I64 || made->dtype() == DataType::F64);
+  return {made, is_plain && is_number};
+}
+
 }  // namespace
 
 bool isScalarFunction(std::string_view name) {
@@ -162,12 +169,16 @@ ScalarReading ScalarParser::binary(int lowest_level) {
     const InfixOperator* row = token.kind == TokenKind::Punctuation ? findInfix(token.text) : nullptr;
     if (row == nullptr || !row->scalar_op || row->level < lowest_level) return left;
     tokens_->next();
-    left = {combine(token, *row, left.scalar, binary(row->level + 1).scalar)};
+    left = combine(token, *row, left, binary(row->level + 1));
   }
 }
 
-Scalar* ScalarParser::combine(const Token& at, const InfixOperator& row, Scalar* left, Scalar* right) {
-  return row.is_swapped ? make(at, *row.scalar_op, right, left) : make(at, *row.scalar_op, left, right);
+ScalarReading ScalarParser::combine(const Token& at, const InfixOperator& row, const ScalarReading& left,
+                                    const ScalarReading& right) {
+  const ScalarReading& first = row.is_swapped ? right : left;
+  const ScalarReading& second = row.is_swapped ? left : right;
+  const ScalarReading operands[] = {left, right};
+  return madeOf(operands, make(at, *row.scalar_op, first.scalar, second.scalar));
 }
 
 ScalarReading ScalarParser::unary() {
@@ -180,15 +191,17 @@ ScalarReading ScalarParser::unary() {
   if (++depth_ > kMaxNesting) {
     tokens_->fail(token, fmt::format("nested too deeply; expected at most {} levels", kMaxNesting));
   }
-  Scalar* operand = unary().scalar;
+  const ScalarReading operand = unary();
   --depth_;
-  return {prefixed(token, operand)};
+  return prefixed(token, operand);
 }
 
-Scalar* ScalarParser::prefixed(const Token& sign, Scalar* operand) {
-  if (sign.is("!")) return make(sign, ScalarOp::Not, operand);
-  if (isFloatingType(operand->dtype())) return functionCall(sign, {&operand, 1});
-  return make(sign, ScalarOp::Sub, fusion_->constant(int64_t{0}, operand->dtype()), operand);
+ScalarReading ScalarParser::prefixed(const Token& sign, const ScalarReading& operand) {
+  Scalar* scalar = operand.scalar;
+  if (sign.is("!")) return {make(sign, ScalarOp::Not, scalar)};
+  if (isFloatingType(scalar->dtype())) return functionCall(sign, {operand});
+  Scalar* zero = fusion_->constant(int64_t{0}, scalar->dtype());
+  return madeOf({&operand, 1}, make(sign, ScalarOp::Sub, zero, scalar));
 }
 
 ScalarReading ScalarParser::primary() {
@@ -210,7 +223,7 @@ ScalarReading ScalarParser::primary() {
   }
   if (token.kind != TokenKind::Identifier) tokens_->failExpected("a scalar: a number, a name, a call or '('");
   tokens_->next();
-  if (tokens_->at("(") || (token.text == kFunctionPrefix && tokens_->at("."))) return {call(token)};
+  if (tokens_->at("(") || (token.text == kFunctionPrefix && tokens_->at("."))) return call(token);
   Scalar* symbol = lookup_(token.text);
   if (symbol == nullptr) {
     tokens_->fail(token, fmt::format("unknown scalar {}; expected the name of an extent or of a scalar input",
@@ -257,14 +270,14 @@ ScalarReading ScalarParser::literal(TokenStream::Sign sign) {
   return {fusion_->constant(converted, dtype), !type.has_value()};
 }
 
-std::vector<Scalar*> ScalarParser::operandList() {
+std::vector<ScalarReading> ScalarParser::operandList() {
   const Token& open = tokens_->expect("(");
   if (++depth_ > kMaxNesting) {
     tokens_->fail(open, fmt::format("nested too deeply; expected at most {} levels", kMaxNesting));
   }
-  std::vector<Scalar*> operands;
+  std::vector<ScalarReading> operands;
   if (!tokens_->at(")")) {
-    do operands.push_back(binary(0).scalar);
+    do operands.push_back(binary(0));
     while (tokens_->accept(","));
   }
   --depth_;
@@ -272,10 +285,10 @@ std::vector<Scalar*> ScalarParser::operandList() {
   return operands;
 }
 
-Scalar* ScalarParser::call(const Token& name) {
+ScalarReading ScalarParser::call(const Token& name) {
   const bool is_row = name.text == kFunctionPrefix && tokens_->accept(".");
   const Token& called = is_row ? tokens_->expectIdentifier("the name of a function") : name;
-  const std::vector<Scalar*> operands = operandList();
+  std::vector<ScalarReading> operands = operandList();
   const auto requireCount = [&](size_t count) {
     if (operands.size() == count) return;
     tokens_->fail(called,
@@ -285,11 +298,13 @@ Scalar* ScalarParser::call(const Token& name) {
     const auto* row = std::ranges::find(kCalls, called.text, &CallRow::name);
     if (row != kCalls.end()) {
       requireCount(row->arity);
-      return make(called, row->op, operands[0], operands[1], operands.size() > 2 ? operands[2] : nullptr);
+      Scalar* third = operands.size() > 2 ? operands[2].scalar : nullptr;
+      Scalar* made = make(called, row->op, operands[0].scalar, operands[1].scalar, third);
+      return madeOf(std::span(operands).subspan(row->op == ScalarOp::Select ? 1 : 0), made);
     }
     if (const auto type = dataTypeFromName(called.text)) {
       requireCount(1);
-      return checked(called, fusion_->rawScalar(ScalarOp::Cast, *type, operands));
+      return {castOf(called, operands[0].scalar, *type)};
     }
   }
   const auto function = functionFromName(called.text);
@@ -301,25 +316,42 @@ Scalar* ScalarParser::call(const Token& name) {
             describeToken(called), suggestion(called.text, scalarCallNames())));
   }
   requireCount(std::min(static_cast<size_t>(functionInfo(*function).arity), kMaxOperands));
-  return functionCall(called, operands);
+  return functionCall(called, std::move(operands));
 }
 
-Scalar* ScalarParser::functionCall(const Token& name, std::span<Scalar* const> operands) {
+Scalar* ScalarParser::castOf(const Token& name, Scalar* operand, DataType dtype) {
+  if (form_ == ScalarForm::Simplified && operand->isConstant()) return fusion_->constant(operand->value(), dtype);
+  return checked(name, fusion_->rawScalar(ScalarOp::Cast, dtype, {&operand, 1}));
+}
+
+ScalarReading ScalarParser::functionCall(const Token& name, std::vector<ScalarReading> operands) {
   const FunctionId function = name.is("-") ? FunctionId::neg : *functionFromName(name.text);
   const FunctionInfo& info = functionInfo(function);
   if (static_cast<size_t>(info.arity) > kMaxOperands) {
     tokens_->fail(name, fmt::format("'{}' takes {} operands; expected a function of at most {}", info.name, info.arity,
                                     kMaxOperands));
   }
-  DataType promoted = operands.back()->dtype();
-  const size_t first = info.rule == TypeRule::Choose ? 1 : 0;
-  for (const Scalar* operand : operands.subspan(first)) promoted = promoteTypes(promoted, operand->dtype());
-  const auto types = functionTypes(function, promoted);
+  const auto values = std::span(operands).subspan(info.rule == TypeRule::Choose ? 1 : 0);
+  const bool is_plain = std::ranges::all_of(values, &ScalarReading::is_plain_literal);
+  DataType promoted = values.back().scalar->dtype();
+  for (const ScalarReading& operand : values) promoted = promoteTypes(promoted, operand.scalar->dtype());
+  auto types = functionTypes(function, promoted);
   if (!types) {
     tokens_->fail(name, fmt::format("'{}' is not defined on {}; expected operands of another type", info.name,
                                     dataTypeName(promoted)));
   }
-  return checked(name, fusion_->rawScalar(ScalarOp::Function, types->result, operands, function));
+  // What is made of plain integers is as exact as what is made of 1.0.
+  const bool becomes_floating = isIntegerType(promoted) && isFloatingType(types->result);
+  if (is_plain && becomes_floating && form_ == ScalarForm::Simplified) {
+    for (ScalarReading& operand : values) operand.scalar = castOf(name, operand.scalar, DataType::F64);
+    types = functionTypes(function, DataType::F64);
+  }
+  std::vector<Scalar*> scalars;
+  for (const ScalarReading& operand : operands) scalars.push_back(operand.scalar);
+  Scalar* made = fusion_->rawScalar(ScalarOp::Function, types->result, scalars, function);
+  const bool is_constant = std::ranges::all_of(scalars, &Scalar::isConstant);
+  if (form_ == ScalarForm::AsWritten || !is_constant) return {checked(name, made)};
+  return madeOf(values, fusion_->constant(*evaluate(*made, {}), types->result));
 }
 
 int ScalarParser::treeDepth(const Scalar& scalar) {

@@ -26,7 +26,7 @@ std::string literalText(const ScalarValue& value, DataType dtype, std::optional<
 /// A scalar read from a text.
 struct ScalarReading {
   Scalar* scalar = nullptr;
-  /// A number without a type suffix: it takes the type of what it meets.
+  /// A number without a type suffix, or made of such numbers alone: it takes the type of what it meets.
   bool is_plain_literal = false;
 };
 
@@ -51,9 +51,10 @@ class ScalarParser {
   /// A number behind its sign. Errors: Parse.
   ScalarReading parseLiteral(TokenStream::Sign sign) { return literal(sign); }
   /// What an operator that stands at `at` makes of scalars. Errors: Parse.
-  Scalar* combine(const Token& at, const InfixOperator& row, Scalar* left, Scalar* right);
+  ScalarReading combine(const Token& at, const InfixOperator& row, const ScalarReading& left,
+                        const ScalarReading& right);
   /// What '-' or '!' makes of a scalar. Errors: Parse.
-  Scalar* prefixed(const Token& sign, Scalar* operand);
+  ScalarReading prefixed(const Token& sign, const ScalarReading& operand);
   /// True when the next tokens are a literal (with an optional minus).
   bool atLiteral() const;
 
@@ -62,13 +63,14 @@ class ScalarParser {
   ScalarReading unary();
   ScalarReading primary();
   ScalarReading literal(TokenStream::Sign sign);
-  Scalar* call(const Token& name);
-  Scalar* functionCall(const Token& name, std::span<Scalar* const> operands);
+  ScalarReading call(const Token& name);
+  ScalarReading functionCall(const Token& name, std::vector<ScalarReading> operands);
+  Scalar* castOf(const Token& name, Scalar* operand, DataType dtype);
   int treeDepth(const Scalar& scalar);
   /// Errors: Parse when the scalar is too deep to be printed.
   Scalar* checked(const Token& at, Scalar* scalar);
   Scalar* make(const Token& at, ScalarOp op, Scalar* a, Scalar* b = nullptr, Scalar* c = nullptr);
-  std::vector<Scalar*> operandList();
+  std::vector<ScalarReading> operandList();
 
   TokenStream* tokens_;
   Fusion* fusion_;
