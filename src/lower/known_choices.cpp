@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <unordered_set>
 #include <vector>
 
 #include "analysis/substitute.h"
@@ -32,9 +33,19 @@ void visitChoices(const Statements& statements, const std::function<void(Scalar&
   });
 }
 
-void visitNodesOf(Scalar& scalar, const std::function<void(Scalar&)>& visit) {
+namespace {
+
+void visitNodesOf(Scalar& scalar, std::unordered_set<const Scalar*>& seen, const std::function<void(Scalar&)>& visit) {
+  if (!seen.insert(&scalar).second) return;
   visit(scalar);
-  for (Scalar* operand : scalar.operands()) visitNodesOf(*operand, visit);
+  for (Scalar* operand : scalar.operands()) visitNodesOf(*operand, seen, visit);
+}
+
+}  // namespace
+
+void visitNodesOf(Scalar& scalar, const std::function<void(Scalar&)>& visit) {
+  std::unordered_set<const Scalar*> seen;
+  visitNodesOf(scalar, seen, visit);
 }
 
 namespace {

@@ -12,7 +12,7 @@ class IntervalAnalysis;
 /// Calls `visit` for the predicates of all choices in values.
 void visitChoices(const kir::Statements& statements, const std::function<void(Scalar&)>& visit);
 
-/// The scalar, its operands, theirs, ...
+/// The scalar, its operands, theirs, ...: each once, however many share it.
 void visitNodesOf(Scalar& scalar, const std::function<void(Scalar&)>& visit);
 
 /// Choices whose predicate is a constant become what they choose; what is guarded by a constant that does not hold goes.

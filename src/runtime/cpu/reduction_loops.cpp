@@ -16,11 +16,12 @@ struct SumOf {
     return A(0);
   }
   template <class A>
-  TK_LANES static A combine(A x, A y) {
-    if constexpr (std::is_arithmetic_v<A>)
-      return formula::add(x, y);
-    else
-      return lanes::add(x, y);
+  TK_LANES static A ofElements(A x, A y) {
+    return formula::add(x, y);
+  }
+  template <class V>
+  TK_LANES static V ofLanes(V x, V y) {
+    return lanes::add(x, y);
   }
 };
 
@@ -30,11 +31,12 @@ struct ProductOf {
     return A(1);
   }
   template <class A>
-  TK_LANES static A combine(A x, A y) {
-    if constexpr (std::is_arithmetic_v<A>)
-      return formula::multiply(x, y);
-    else
-      return lanes::multiply(x, y);
+  TK_LANES static A ofElements(A x, A y) {
+    return formula::multiply(x, y);
+  }
+  template <class V>
+  TK_LANES static V ofLanes(V x, V y) {
+    return lanes::multiply(x, y);
   }
 };
 
@@ -53,11 +55,12 @@ struct LargestOf {
     return extremeIdentity<A, true>();
   }
   template <class A>
-  TK_LANES static A combine(A x, A y) {
-    if constexpr (std::is_arithmetic_v<A>)
-      return formula::larger(x, y);
-    else
-      return lanes::larger(x, y);
+  TK_LANES static A ofElements(A x, A y) {
+    return formula::larger(x, y);
+  }
+  template <class V>
+  TK_LANES static V ofLanes(V x, V y) {
+    return lanes::larger(x, y);
   }
 };
 
@@ -67,13 +70,23 @@ struct SmallestOf {
     return extremeIdentity<A, false>();
   }
   template <class A>
-  TK_LANES static A combine(A x, A y) {
-    if constexpr (std::is_arithmetic_v<A>)
-      return formula::smaller(x, y);
-    else
-      return lanes::smaller(x, y);
+  TK_LANES static A ofElements(A x, A y) {
+    return formula::smaller(x, y);
+  }
+  template <class V>
+  TK_LANES static V ofLanes(V x, V y) {
+    return lanes::smaller(x, y);
   }
 };
+
+// Of elements or of vectors of them.
+template <class Op, class A>
+TK_LANES A combine(A x, A y) {
+  if constexpr (std::is_arithmetic_v<A>)
+    return Op::ofElements(x, y);
+  else
+    return Op::ofLanes(x, y);
+}
 
 template <class A, class Op>
 struct Start {
@@ -98,9 +111,9 @@ struct AddEach {
     int64_t i = 0;
     for (; i + count <= n; i += count) {
       const auto added = lanes::converted<A, T>(lanes::load<T, count>(x + i));
-      lanes::store(a + i, Op::combine(lanes::load<A, count>(a + i), added));
+      lanes::store(a + i, combine<Op>(lanes::load<A, count>(a + i), added));
     }
-    for (; i < n; ++i) a[i] = Op::combine(a[i], static_cast<A>(x[i]));
+    for (; i < n; ++i) a[i] = combine<Op>(a[i], static_cast<A>(x[i]));
   }
 };
 
@@ -115,12 +128,12 @@ struct AddAll {
     const auto* const x = static_cast<const T*>(in);
     A results[kResults];
     int64_t i = addWhole<count>(results, x, n, std::make_index_sequence<kResults / count>());
-    for (int64_t j = 0; i < n; ++i, ++j) results[j] = Op::combine(results[j], static_cast<A>(x[i]));
+    for (int64_t j = 0; i < n; ++i, ++j) results[j] = combine<Op>(results[j], static_cast<A>(x[i]));
     for (int64_t width = kResults / 2; width > 0; width /= 2) {
-      for (int64_t j = 0; j < width; ++j) results[j] = Op::combine(results[j], results[j + width]);
+      for (int64_t j = 0; j < width; ++j) results[j] = combine<Op>(results[j], results[j + width]);
     }
     auto* const a = static_cast<A*>(accumulator);
-    *a = Op::combine(*a, results[0]);
+    *a = combine<Op>(*a, results[0]);
   }
 
  private:
@@ -131,7 +144,7 @@ struct AddAll {
     V parts[] = {(static_cast<void>(p), lanes::splat<V>(Op::template identity<A>()))...};
     int64_t i = 0;
     for (; i + kResults <= n; i += kResults) {
-      ((parts[p] = Op::combine(parts[p], lanes::converted<A, T>(lanes::load<T, count>(x + i + count * p)))), ...);
+      ((parts[p] = combine<Op>(parts[p], lanes::converted<A, T>(lanes::load<T, count>(x + i + count * p)))), ...);
     }
     (lanes::store(results + count * p, parts[p]), ...);
     return i;
