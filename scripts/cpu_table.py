@@ -1,46 +1,96 @@
 #!/usr/bin/env python3
-"""Prints benchmarks/results/cpu_suite.json as the tables of docs/cpu_performance.md."""
+"""Prints results of benchmarks/cpu_suite.py as the tables of docs/cpu_performance.md.
+
+    scripts/cpu_table.py benchmarks/results/cpu_suite.json [MORE.json ...] [--into docs/cpu_performance.md]
+
+--into writes them between the lines `<!-- cpu tables -->` and `<!-- end -->` of a page.
+"""
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+PEERS = {"torch": "torch", "torch_compile": "torch.compile", "jax": "jax", "numpy": "NumPy"}
+LEAST = 0.97  # of the better of torch and torch.compile
+AS_A_COPY = 1.1  # a case that takes no more of a copy's time is bound by memory
+
 
 def ratio(row: dict[str, Any], peer: str) -> str:
-    return f"{row[f'{peer}_us'] / row['latency_us']:.1f}" if f"{peer}_us" in row else "-"
+    time = row.get(f"{peer}_us")
+    return "-" if time is None or math.isnan(time) else f"{time / row['latency_us']:.2f}"
 
 
 def geomean(values: list[float]) -> float:
     return math.exp(sum(map(math.log, values)) / len(values))
 
 
+def bestTorch(row: dict[str, Any]) -> float | None:  # noqa: N802
+    """The time of the better of torch and torch.compile over ours; none where neither ran."""
+    value = row.get("best_torch_over_ours")
+    return None if value is None or math.isnan(value) else value
+
+
+def cases(rows: list[dict[str, Any]], peak: float) -> Iterator[str]:
+    peers = list(PEERS)
+    yield "| case | type | kernels | us | times copy (best) | GFLOP/s, of the peak | " + " | ".join(PEERS.values()) + " |"
+    yield "|---" * (6 + len(peers)) + "|"
+    for row in rows:
+        rate = f"{row['gflops']:.0f}, {100 * row['gflops'] / peak:.0f} %" if "gflops" in row else ""
+        yield (
+            f"| {row['case']} | {row['dtype']} | {row['steps']} | {row['us']:.0f} | {row['times_copy']:.2f} ({row['best_times_copy']:.2f}) "
+            f"| {rate} | " + " | ".join(ratio(row, peer) for peer in peers) + " |"
+        )
+
+
+def behind(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """Cases behind the better torch: those at a copy's speed, and the others."""
+    slower = sorted((row for row in rows if (bestTorch(row) or 1) < LEAST), key=lambda row: bestTorch(row) or 1)
+    for title, chosen in (
+        (f"at most {AS_A_COPY} of a copy's time, so that memory bounds both", [r for r in slower if r["times_copy"] <= AS_A_COPY]),
+        ("slower than a copy", [r for r in slower if r["times_copy"] > AS_A_COPY]),
+    ):
+        said = ", ".join(f"{r['case']} {r['dtype']} {bestTorch(r):.2f} ({r['times_copy']:.2f} of a copy)" for r in chosen)
+        yield f"Below {LEAST} of the better torch, {title} ({len(chosen)}): {said or 'none'}."
+
+
+def page(result: dict[str, Any]) -> Iterator[str]:
+    rows, peak = result["cases"], result["peak_gflops"]
+    yield (
+        f"Rows divided by {result['divide']}; {result['rounds']} rounds on {result['processors']} processors, load {result['load']:.1f}; "
+        f"peak {peak:.0f} GFLOP/s of fused multiply-adds in registers (benchmarks/peak_flops.c). Times are medians; peers are their time over ours."
+    )
+    yield ""
+    yield from cases(rows, peak)
+    yield ""
+    torch = [value for row in rows if (value := bestTorch(row)) is not None]
+    yield f"The better of torch and torch.compile takes {geomean(torch):.2f} times our time on the geomean of the {len(torch)} cases that ran."
+    yield ""
+    yield from behind(rows)
+    yield ""
+    yield "Geomeans: " + ", ".join(f"{name} {value:.2f}" for name, value in result["geomeans"].items()) + "."
+    yield "A pointwise fusion: " + ", ".join(f"{name} {value:.1f}" for name, value in result["compile"].items()) + "."
+
+
 def main() -> None:
-    result = json.loads(Path(sys.argv[1]).read_text())
-    peak = result["peak_gflops"]
-    plain = [row for row in result["cases"] if "gflops" not in row]
-    heavy = [row for row in result["cases"] if "gflops" in row]
-    print("| case | type | kernels | best us | best copy us | times copy (median) | jax / ours | numpy / ours |\n|---|---|---|---|---|---|---|---|")
-    for row in plain:
-        print(
-            f"| {row['case']} | {row['dtype']} | {row['steps']} | {row['best_us']:.0f} | {row['best_copy_us']:.0f} "
-            f"| {row['best_times_copy']:.2f} ({row['times_copy']:.2f}) | {ratio(row, 'jax')} | {ratio(row, 'numpy')} |"
-        )
-    within = sum(row["best_times_copy"] <= 1.3 for row in plain)
-    print(f"\n{within} of {len(plain)} within 1.3 times the copy (best of each); geomean {geomean([r['best_times_copy'] for r in plain]):.2f}.\n")
-    print("| case | type | flops per element | best us | times copy (median) | GFLOP/s | of the peak | jax / ours | numpy / ours |\n|---|---|---|---|---|---|---|---|---|")
-    for row in heavy:
-        print(
-            f"| {row['case']} | {row['dtype']} | {row['flops_per_element']} | {row['best_us']:.0f} "
-            f"| {row['best_times_copy']:.2f} ({row['times_copy']:.2f}) | {row['gflops']:.0f} | {100 * row['gflops'] / peak:.0f} % "
-            f"| {ratio(row, 'jax')} | {ratio(row, 'numpy')} |"
-        )
-    print(f"\nThe peak: {peak:.0f} GFLOP/s of fused multiply-adds in registers on {result['processors']} processors (benchmarks/peak_flops.c).")
-    print("Geomeans over all cases:", ", ".join(f"{name} {value:.2f}" for name, value in result["geomeans"].items()))
-    print("A pointwise fusion:", ", ".join(f"{name} {value:.1f}" for name, value in result["compile"].items()))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", nargs="+", type=Path)
+    parser.add_argument("--into", type=Path)
+    options = parser.parse_args()
+    pages = ["\n".join(page(json.loads(path.read_text()))) for path in options.results]
+    text = "\n\n".join(pages) + "\n"
+    if options.into is None:
+        print(text, end="")
+        return
+    before, mark, rest = options.into.read_text().partition("<!-- cpu tables -->\n")
+    _, end, after = rest.partition("<!-- end -->")
+    if not mark or not end:
+        parser.error(f"{options.into} has no lines `<!-- cpu tables -->` and `<!-- end -->`")
+    options.into.write_text(before + mark + "\n" + text + "\n" + end + after)
 
 
 if __name__ == "__main__":
