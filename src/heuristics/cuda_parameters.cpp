@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/ceil_divide.h"
+#include "heuristics/axis_groups.h"
 #include "heuristics/chunk_choice.h"
 #include "heuristics/cuda_rows.h"
 #include "heuristics/cuda_schedule.h"
@@ -53,8 +54,20 @@ static bool canKeep(const RowFacts& facts, const CudaScheduleParameters& paramet
          parameters.batches * parameters.vector * parameters.threads * parameters.cluster >= facts.rest;
 }
 
-constexpr int64_t kMostTogether = 4;
+constexpr int64_t kMostTogether = 8;
 constexpr int64_t kMostColumnThreads = 128;
+constexpr int64_t kThreadPerRow = 4;  // elements
+
+// Whether a thread may have whole rows, in registers. Parts of columns have loops of their own between rows and threads.
+static bool hasTinyRows(const KernelRows& rows, const RowFacts& facts) {
+  const bool is_tiny = facts.is_constant && facts.rest > 0 && facts.rest <= kThreadPerRow;
+  return is_tiny && rows.columnParts().empty() && !rows.isSingleBlock();
+}
+
+static int64_t vectorOfTinyRow(const RowFacts& facts, int64_t vector) {
+  while (facts.rest % vector != 0) vector /= 2;
+  return vector;
+}
 
 // Whether a thread's part of the columns fits into its registers.
 // Whether the threads of a block have all of each column, in so many batches.
@@ -103,12 +116,19 @@ CudaScheduleParameters legalParameters(const KernelRows& rows, CudaScheduleParam
   const bool may_share = facts.is_whole && parameters.threads > 1;
   parameters.cluster = may_share ? std::clamp<int64_t>(parameters.cluster, 1, kMostClusterBlocks) : 1;
   if (!mayTakeTurns(rows) || parameters.row_blocks == 1) parameters.row_blocks = 0;
-  if (parameters.spreads_rows)
+  const bool has_tiny_rows = parameters.threads == 1 && !is_in_columns && hasTinyRows(rows, facts);
+  if (has_tiny_rows) {
+    parameters.row_blocks = 0;
+    parameters.vector = vectorOfTinyRow(facts, parameters.vector);
+    parameters.batches = facts.rest / parameters.vector;
+  } else if (parameters.spreads_rows) {
     parameters.batches = 1;
-  else if (parameters.threads == 1 || !canKeep(facts, parameters))
+  } else if (parameters.threads == 1 || !canKeep(facts, parameters)) {
     parameters.batches = 0;
+  }
   parameters.chunk = legalChunk(rows, parameters);
-  const bool may_join = parameters.batches > 0 && parameters.rows_per_block == 1 && !parameters.spreads_rows;
+  const bool is_row_per_block = parameters.batches > 0 && parameters.rows_per_block == 1 && !parameters.spreads_rows;
+  const bool may_join = has_tiny_rows || is_row_per_block;
   parameters.rows_together = may_join ? std::clamp<int64_t>(parameters.rows_together, 1, kMostTogether) : 1;
   chooseLegalStages(rows, facts, target, parameters);
   if (is_in_columns) parameters.batches = column_batches;
@@ -268,6 +288,39 @@ static int64_t rowPartsOf(const RowFacts& facts, const KernelTarget& target, con
   return most;
 }
 
+// The widest elements of what is read at every place of a row, in bytes.
+static int64_t bytesRead(const KernelRows& rows) {
+  const Strides strides = globalStrides(rows.fusion());
+  int64_t bytes = 1;
+  for (const TensorView* tensor : rows.stored()) {
+    if (!rows.hasRows(*tensor) || !isReduced(*tensor)) continue;
+    const AxisGroups groups(rows.fusion(), *tensor, strides);
+    for (const AxisGroups::Access& access : groups.accesses()) {
+      bool is_everywhere = access.tensor != tensor;
+      for (size_t i = 0; i < groups.extents().size(); ++i) {
+        const bool moves = access.strides[i] == nullptr || !access.strides[i]->isConstantInt(0);
+        is_everywhere &= moves || groups.extents()[i]->isConstantInt(1);
+      }
+      if (is_everywhere) bytes = std::max(bytes, sizeOf(access.tensor->dtype()));
+    }
+  }
+  return bytes;
+}
+
+// A thread has whole rows in registers, so many that it reads 16 bytes at a time, unless that leaves multiprocessors idle.
+static void chooseTinyRows(const KernelRows& rows, const RowFacts& facts, const KernelTarget& target,
+                           CudaScheduleParameters& parameters) {
+  parameters.threads = 1;
+  parameters.rows_per_block = 128;
+  parameters.vector = 1;
+  if (!hasTinyRows(rows, facts)) return;
+  parameters.vector = vectorOfTinyRow(facts, facts.vector);
+  parameters.batches = facts.rest / parameters.vector;
+  int64_t& together = parameters.rows_together;
+  together = std::min(kMostTogether, ceilDivide(kAccessBytes, facts.rest * bytesRead(rows)));
+  while (together > 1 && facts.rows < target.multiprocessors * parameters.rows_per_block * together) together /= 2;
+}
+
 static CudaScheduleParameters chooseParametersOf(const KernelRows& rows, const KernelTarget& target,
                                                  const ScalarBindings& sizes) {
   const RowFacts facts = rowFactsOf(rows, sizes);
@@ -280,10 +333,8 @@ static CudaScheduleParameters chooseParametersOf(const KernelRows& rows, const K
     return parameters;
   }
   if (is_in_columns) return parameters;
-  constexpr int64_t kThreadPerRow = 4;
   if (facts.rest <= kThreadPerRow) {
-    parameters.vector = parameters.threads = 1;
-    parameters.rows_per_block = 128;
+    chooseTinyRows(rows, facts, target, parameters);
     return parameters;
   }
   parameters.vector = facts.vector;

@@ -39,13 +39,14 @@ class CudaScheduler {
     if (has_columns_) parameters_.cluster = parameters_.rows_together = 1;
     if (has_columns_) parameters_.row_blocks = parameters_.stages = 0;
     parameters_.keeps_columns = parameters_.keeps_columns && !has_columns_;
+    has_tiny_rows_ = parameters_.threads == 1 && parameters_.batches > 0 && !has_columns_;
     // Reductions of rows beside columns take no more threads than these have.
     if (has_columns_ && parameters_.threads == 1) parameters_.rows_per_block = parameters_.column_threads;
     if (has_columns_ && parameters_.threads > 1) {
       parameters_.threads = parameters_.column_threads;
       parameters_.rows_per_block = 1;
-      if (!all_columns) parameters_.batches = 0;
     }
+    if (has_columns_ && !all_columns) parameters_.batches = 0;
     std::set<const TensorView*> caches;
     if (columns.empty() || all_columns) caches = cacheKeptValues(all_columns);
     std::vector<ChunkTensor> chunks;
@@ -186,6 +187,7 @@ class CudaScheduler {
   void scheduleRow(TensorView& tensor, const RowLoops& loops, bool is_kept = false) {
     int64_t inner = mergeRowsAndRest(tensor, loops);
     if (!loops.rows.empty()) inner += spreadRows(tensor, loops);
+    if (has_tiny_rows_) return scheduleTinyRow(tensor, loops, inner);
     const bool has_rest = !loops.rest.empty() && parameters_.threads > 1;
     if (has_rest) splitRest(tensor, inner, is_kept);
     if (loops.rows.empty() || parameters_.rows_together == 1 || !has_rest) return;
@@ -193,6 +195,24 @@ class CudaScheduler {
     AxisNumbers order = axisRange(0, tensor.axisCount());
     std::rotate(order.begin() + row_loop_count_, order.begin() + row_loop_count_ + 1, order.begin() + inner + 1);
     reorder(&tensor, order);
+  }
+
+  // [BIDx] [together] [TIDx] [rest] -> [BIDx] [TIDx] [together] [rest]: a thread has several rows, neighbours of which are in its neighbours.
+  void scheduleTinyRow(TensorView& tensor, const RowLoops& loops, int64_t inner) {
+    if (!loops.rows.empty() && parameters_.rows_together > 1 && parameters_.rows_per_block > 1) {
+      AxisNumbers order = axisRange(0, tensor.axisCount());
+      std::swap(order[1], order[2]);
+      reorder(&tensor, order);
+    }
+    if (loops.rest.empty()) return;
+    const int64_t vector = parameters_.vector;
+    const auto rest = tensor.axis(inner)->visibleExtent()->constantInt();
+    const bool is_vector = vector > 1 && rest && *rest % vector == 0;
+    if (is_vector && *rest > vector) {
+      split(&tensor, inner, fusion_.constant(vector));
+      parallelize(&tensor, inner++, ParallelType::Unroll);
+    }
+    parallelize(&tensor, inner, is_vector ? ParallelType::Vectorize : ParallelType::Unroll);
   }
 
   // [rows] or, where blocks take rows in turns, [blocks][turns], of which the innermost is shared by the threads across, or has several rows together. Gives how
@@ -408,6 +428,7 @@ class CudaScheduler {
   CudaScheduleParameters parameters_;
   Strides strides_;
   bool has_columns_ = false;
+  bool has_tiny_rows_ = false;  // a thread has all of a row
   int64_t column_unroll_ = kColumnUnroll;
   bool may_tile_ = false;
   std::vector<TensorView*> tiles_;

@@ -90,7 +90,7 @@ std::unique_ptr<ContextCase> writtenCase(uint64_t seed) {
   std::mt19937_64 random(seed * 0x9E3779B97F4A7C15U);
   const auto pick = [&](std::initializer_list<int64_t> values) { return values.begin()[random() % values.size()]; };
   const int64_t drawn_rows = pick({1, 2, 3, 5, 8, 17, 32});
-  const int64_t columns = pick({16, 33, 64, 128, 256, 512, 1024, 4096});
+  const int64_t columns = pick({16, 33, 64, 128, 256, 512, 1024, 4096, 2, 3, 4});
   const int64_t rows = columns == 4096 ? std::min<int64_t>(drawn_rows, 3) : drawn_rows;
   const std::string_view type = std::array{"f32", "f16", "bf16", "f64", "i32"}[random() % 5];
   const std::string_view body = kWrittenPrograms[random() % std::size(kWrittenPrograms)];

@@ -120,6 +120,49 @@ TEST(CudaParameters, BlocksShareFewLongRows) {
   EXPECT_EQ(chosenFor("fusion f(T0: f32[4, 1048576]) -> T1 { T1 = softmax(T0) }", target).row_parts, 1);
 }
 
+// Of rows of a few elements a thread has so many that it reads 16 bytes at a time, in vectors that divide a row.
+TEST(CudaParameters, ThreadsHaveRowsOfFewElements) {
+  struct Case {
+    const char* dtype;
+    int64_t rows;
+    int64_t columns;
+    int64_t vector;
+    int64_t batches;
+    int64_t together;
+  };
+  constexpr int64_t kMany = 1 << 24;
+  for (const Case& each :
+       {Case{"bf16", kMany, 2, 2, 1, 4}, Case{"f32", kMany, 2, 2, 1, 2}, Case{"f32", kMany, 3, 1, 3, 2},
+        Case{"f32", kMany, 4, 4, 1, 1}, Case{"f64", kMany, 4, 2, 2, 1}, Case{"bf16", 128 * 132 * 2, 2, 2, 1, 2},
+        Case{"bf16", 1000, 2, 2, 1, 1}}) {
+    const auto chosen = chosenFor(
+        fmt::format("fusion f(T0: {}[{}, {}]) -> T1 {{ T1 = softmax(T0) }}", each.dtype, each.rows, each.columns));
+    const std::string name = fmt::format("{}[{}, {}]", each.dtype, each.rows, each.columns);
+    EXPECT_EQ(chosen.threads, 1) << name;
+    EXPECT_EQ(chosen.vector, each.vector) << name;
+    EXPECT_EQ(chosen.batches, each.batches) << name;
+    EXPECT_EQ(chosen.rows_together, each.together) << name;
+  }
+}
+
+// What all rows read is not what decides how many a thread has.
+TEST(CudaParameters, WeightsDoNotLimitRowsTogether) {
+  EXPECT_EQ(
+      chosenFor("fusion f(T0: bf16[16777216, 2], T1: f32[2]) -> T2 { T2 = sum(mul(T0, T1), axes=[1]) }").rows_together,
+      4);
+}
+
+// By hand: vectors divide a row, and rows together are as many as registers are meant for.
+TEST(CudaParameters, RowsOfFewElementsByHand) {
+  KernelTarget target = hopperTarget();
+  target.by_hand = "vector=4,together=100,batches=7,row_blocks=3";
+  const auto chosen = chosenFor("fusion f(T0: bf16[1000, 2]) -> T1 { T1 = softmax(T0) }", target);
+  EXPECT_EQ(chosen.vector, 2);
+  EXPECT_EQ(chosen.batches, 1);
+  EXPECT_EQ(chosen.rows_together, 8);
+  EXPECT_EQ(chosen.row_blocks, 0);
+}
+
 std::string softmaxOf(int64_t columns) {
   return fmt::format("fusion f(T0: bf16[4096, {}]) -> T1 {{ T1 = cast(softmax(T0), dtype=bf16) }}", columns);
 }
