@@ -160,6 +160,19 @@ TEST(CCompiler, whatIsNoCompilerIsToldSo) {
               HasSubstr("does not take the flags"));
 }
 
+// As clang 14 and gcc 11 are: they would fail in the middle of the first kernel.
+TEST(CCompiler, whatIsTooOldForKernelsIsToldSo) {
+  const TemporaryFolder folder;
+  const std::string program =
+      writeScript(folder / "cc",
+                  "for a; do case $a in *builtins.c) grep -q has_builtin.__builtin_shufflevector \"$a\" && "
+                  "echo 'lacks __builtin_shufflevector' && exit 0;; esac; done; exec cc \"$@\"");
+  const Error error = errorOf([&] { CCompiler({.program = program, .extra_flags = {}, .limits = {}}); });
+  EXPECT_EQ(error.code(), ErrorCode::Compile);
+  EXPECT_THAT(error.message(),
+              HasSubstr(") is too old for kernels: it lacks __builtin_shufflevector; gcc 12 and clang 16 or later"));
+}
+
 // What it does not take of the flags that turn optimisations off is left out, the rest is not.
 TEST(CCompiler, flagsThatACompilerLacksAreLeftOut) {
   const TemporaryFolder folder;

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "runtime/compile/cache_entry.h"
+#include "runtime/compile/private_directory.h"
 #include "runtime/compile/program_search.h"
 
 namespace tokamak {
@@ -138,6 +139,29 @@ FlagWords takenOf(const Questions& questions, const std::vector<FlagWords>& flag
   return joined(taken);
 }
 
+// What the text of vectors calls without asking. gcc has it since 12, clang since 16.
+std::vector<std::string_view> neededBuiltins(bool is_clang) {
+  std::vector<std::string_view> names = {"__builtin_convertvector", "__builtin_shufflevector"};
+  if (is_clang) names.emplace_back("__builtin_elementwise_fma");
+  return names;
+}
+
+std::vector<std::string> lackingBuiltins(const Questions& questions, bool is_clang, const std::string& folder) {
+  constexpr std::string_view kLacking = "lacks ";
+  std::string text;
+  for (const std::string_view name : neededBuiltins(is_clang))
+    text +=
+        fmt::format("#if !defined(__has_builtin)\n{0}{1}\n#elif !__has_builtin({1})\n{0}{1}\n#endif\n", kLacking, name);
+  const std::string path = folder + "/builtins.c";
+  writePrivateFile(path, text);
+  const ScopedFile file(path);
+  const std::string said = questions.answerTo({"-x", "c", "-E", path});
+  std::vector<std::string> lacking;
+  for (const std::string_view line : linesOf(said))
+    if (line.starts_with(kLacking)) lacking.emplace_back(line.substr(kLacking.size()));
+  return lacking;
+}
+
 }  // namespace
 
 CCompilerFacts askCCompiler(const std::string& program, std::span<const std::string> extra_flags,
@@ -150,6 +174,11 @@ CCompilerFacts askCCompiler(const std::string& program, std::span<const std::str
   TK_REQUIRE(plain && (plain->contains("__GNUC__") || plain->contains("__clang__")), Compile,
              "the C compiler '{}' ({}) is neither gcc nor clang", program, facts.version);
   const bool is_clang = plain->contains("__clang__");
+  const std::vector<std::string> lacking = lackingBuiltins(questions, is_clang, folder);
+  TK_REQUIRE(lacking.empty(), Compile,
+             "the C compiler '{}' ({}) is too old for kernels: it lacks {}; gcc 12 and clang 16 or later have all that "
+             "they need; TOKAMAK_CC may name another compiler",
+             program, facts.version, fmt::join(lacking, ", "));
   facts.flags = flagsOf(is_clang);
   const FlagWords off = takenOf(questions, flagsOff(is_clang));
   facts.flags.insert(facts.flags.end(), off.begin(), off.end());
@@ -171,8 +200,9 @@ CCompilerFacts askCCompiler(const std::string& program, std::span<const std::str
 }
 
 std::string flagChoices() {
-  return fmt::format("{} {}\n{} {}", fmt::join(flagsOf(true), " "), fmt::join(joined(flagsOff(true)), " "),
-                     fmt::join(flagsOf(false), " "), fmt::join(joined(flagsOff(false)), " "));
+  return fmt::format("{}\n{} {}\n{} {}", fmt::join(neededBuiltins(true), " "), fmt::join(flagsOf(true), " "),
+                     fmt::join(joined(flagsOff(true)), " "), fmt::join(flagsOf(false), " "),
+                     fmt::join(joined(flagsOff(false)), " "));
 }
 
 std::string textOf(const CCompilerFacts& facts) {

@@ -19,12 +19,12 @@ struct CCompilerFacts {
   bool operator==(const CCompilerFacts&) const = default;
 };
 
-/// Asks the compiler: five short runs, and one for each flag where it lacks some. `folder` takes its temporary files.
-/// Errors: Compile when it does not answer like a C compiler.
+/// Asks the compiler: six short runs, and one for each flag where it lacks some. `folder` takes its temporary files.
+/// Errors: Compile when it does not answer like a C compiler, or lacks what kernels are written with.
 CCompilerFacts askCCompiler(const std::string& program, std::span<const std::string> extra_flags,
                             const std::string& folder, const ProcessLimits& limits);
 
-/// All flags that askCCompiler may choose from, for the key under which its answers are kept.
+/// All flags that askCCompiler may choose from, and what it asks for, for the key under which its answers are kept.
 std::string flagChoices();
 
 /// Facts as a text of the kernel cache, and back; nothing where the text is another one.
