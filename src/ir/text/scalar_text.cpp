@@ -175,10 +175,24 @@ ScalarReading ScalarParser::binary(int lowest_level) {
 
 ScalarReading ScalarParser::combine(const Token& at, const InfixOperator& row, const ScalarReading& left,
                                     const ScalarReading& right) {
-  const ScalarReading& first = row.is_swapped ? right : left;
-  const ScalarReading& second = row.is_swapped ? left : right;
-  const ScalarReading operands[] = {left, right};
-  return madeOf(operands, make(at, *row.scalar_op, first.scalar, second.scalar));
+  ScalarReading operands[] = {row.is_swapped ? right : left, row.is_swapped ? left : right};
+  adaptPlainLiterals(operands);
+  return madeOf(operands, make(at, *row.scalar_op, operands[0].scalar, operands[1].scalar));
+}
+
+// Beside constants that have a type; symbols are computed with as exactly as before.
+void ScalarParser::adaptPlainLiterals(std::span<ScalarReading> operands) {
+  std::optional<DataType> type;
+  for (const ScalarReading& operand : operands) {
+    if (form_ == ScalarForm::AsWritten || !operand.scalar->isConstant()) return;
+    const DataType own = operand.scalar->dtype();
+    if (!operand.is_plain_literal) type = type ? promoteTypes(*type, own) : own;
+  }
+  if (!type) return;
+  for (ScalarReading& operand : operands) {
+    const bool fits = isFloatingType(*type) || (isIntegerType(*type) && isIntegerType(operand.scalar->dtype()));
+    if (operand.is_plain_literal && fits) operand.scalar = fusion_->constant(operand.scalar->value(), *type);
+  }
 }
 
 ScalarReading ScalarParser::unary() {
@@ -298,9 +312,10 @@ ScalarReading ScalarParser::call(const Token& name) {
     const auto* row = std::ranges::find(kCalls, called.text, &CallRow::name);
     if (row != kCalls.end()) {
       requireCount(row->arity);
+      const auto values = std::span(operands).subspan(row->op == ScalarOp::Select ? 1 : 0);
+      adaptPlainLiterals(values);
       Scalar* third = operands.size() > 2 ? operands[2].scalar : nullptr;
-      Scalar* made = make(called, row->op, operands[0].scalar, operands[1].scalar, third);
-      return madeOf(std::span(operands).subspan(row->op == ScalarOp::Select ? 1 : 0), made);
+      return madeOf(values, make(called, row->op, operands[0].scalar, operands[1].scalar, third));
     }
     if (const auto type = dataTypeFromName(called.text)) {
       requireCount(1);
@@ -333,6 +348,7 @@ ScalarReading ScalarParser::functionCall(const Token& name, std::vector<ScalarRe
   }
   const auto values = std::span(operands).subspan(info.rule == TypeRule::Choose ? 1 : 0);
   const bool is_plain = std::ranges::all_of(values, &ScalarReading::is_plain_literal);
+  adaptPlainLiterals(values);
   DataType promoted = values.back().scalar->dtype();
   for (const ScalarReading& operand : values) promoted = promoteTypes(promoted, operand.scalar->dtype());
   auto types = functionTypes(function, promoted);

@@ -65,6 +65,7 @@ class ScalarParser {
   ScalarReading literal(TokenStream::Sign sign);
   ScalarReading call(const Token& name);
   ScalarReading functionCall(const Token& name, std::vector<ScalarReading> operands);
+  void adaptPlainLiterals(std::span<ScalarReading> operands);
   Scalar* castOf(const Token& name, Scalar* operand, DataType dtype);
   int treeDepth(const Scalar& scalar);
   /// Errors: Parse when the scalar is too deep to be printed.
