@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <setjmp.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 
@@ -35,7 +36,8 @@ struct AsyncCopy {
 };
 
 struct Context {
-  ucontext_t state = {};
+  ucontext_t state = {};  // where it begins
+  jmp_buf left = {};      // where it goes on
   Index3 thread;
   Progress progress;
   Place place = Place::Runs;
@@ -186,7 +188,11 @@ class Grid {
     context_ = &context;
     machine_.thread = context.thread;
     machine_.block = blocks_[block].index;
-    swapcontext(&scheduler_, &context.state);
+    // Jumps keep the mask of signals, for which `swapcontext` asks the system at every turn.
+    if (_setjmp(scheduler_) != 0) return;
+    if (context.has_begun) _longjmp(context.left, 1);
+    context.has_begun = true;
+    setcontext(&context.state);
   }
   static void begin() {
     Grid& grid = *current_;
@@ -194,7 +200,9 @@ class Grid {
     grid.context_->place = Place::Ended;
     grid.leave();
   }
-  void leave() { swapcontext(&context_->state, &scheduler_); }
+  void leave() {
+    if (_setjmp(context_->left) == 0) _longjmp(scheduler_, 1);
+  }
   void stand(Place place, int line) {
     context_->place = place;
     context_->line = line;
@@ -478,7 +486,7 @@ class Grid {
   std::vector<std::pair<size_t, size_t>> order_of_contexts_;
   size_t block_ = 0;
   Context* context_ = nullptr;
-  ucontext_t scheduler_ = {};
+  jmp_buf scheduler_ = {};
   std::optional<std::string> problem_;
   ContextMachine machine_ = {{},     {},        access, barrier,        shuffle, arrive, wait,  copy,
                              commit, waitGroup, shared, launchedMemory, remote,  add,    fence, depend};
