@@ -154,19 +154,19 @@ struct WrongProgram {
 
 constexpr WrongProgram kWrongPrograms[] = {
     {"a term of a sum is dropped", "T2 = sum(T0, axes=[1])",
-     "T2 = sum(slice(T0, starts=[0, 0], stops=[64, 2046]), axes=[1])"},
+     "T2 = sum(slice(T0, starts=[0, 0], stops=[16, 2046]), axes=[1])"},
     {"terms of a long sum are rounded to f16", "T2 = sum(T0, axes=[1])",
      "T2 = sum(cast(cast(T0, dtype=f16), dtype=f32), axes=[1])"},
     {"powers are rounded to bf16 before they are added", "T2 = sum(exp(T0), axes=[1])",
      "T2 = sum(cast(cast(exp(T0), dtype=bf16), dtype=f32), axes=[1])"},
     {"a sum by which all is divided lacks a term", "T2 = div(T0, sum(T0, axes=[1], keepdim=true))",
-     "T2 = div(T0, sum(slice(T0, starts=[0, 0], stops=[64, 2046]), axes=[1], keepdim=true))"},
+     "T2 = div(T0, sum(slice(T0, starts=[0, 0], stops=[16, 2046]), axes=[1], keepdim=true))"},
     {"numerators are rounded to f16", "T2 = div(T0, sum(T0, axes=[0]))",
      "T2 = div(cast(cast(T0, dtype=f16), dtype=f32), sum(T0, axes=[0]))"},
     {"an exponent is rounded to f16", "T3 = sum(T0, axes=[0])\n  T2 = exp2(mul(T3, T3))",
      "T3 = cast(cast(sum(T0, axes=[0]), dtype=f16), dtype=f32)\n  T2 = exp2(mul(T3, T3))"},
     {"the last columns are their neighbours", "T2 = tanh(T0)",
-     "T2 = tanh(cat([slice(T0, starts=[0, 0], stops=[64, 2046]), slice(T0, starts=[0, 2045], stops=[64, 2046])], "
+     "T2 = tanh(cat([slice(T0, starts=[0, 0], stops=[16, 2046]), slice(T0, starts=[0, 2045], stops=[16, 2046])], "
      "axis=1))"},
     {"a mean is of one element too many", "T2 = sub(T0, mean(T0, axes=[1], keepdim=true))",
      "T2 = sub(T0, div(sum(T0, axes=[1], keepdim=true), 2049.0))"},
@@ -176,7 +176,7 @@ constexpr WrongProgram kWrongPrograms[] = {
 };
 
 std::unique_ptr<Fusion> judgedProgram(const std::string& body) {
-  return parseFusion(std::string("fusion f(T0: f32[64, 2047]) -> T2 {\n  ") + body + "\n}\n", "f",
+  return parseFusion(std::string("fusion f(T0: f32[16, 2047]) -> T2 {\n  ") + body + "\n}\n", "f",
                      {.resolver = &definingResolver()});
 }
 
