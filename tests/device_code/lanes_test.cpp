@@ -273,6 +273,42 @@ TEST_P(Lanes, MasksAreBools) {
   }
 }
 
+TEST_P(Lanes, RandomWordsEqualThoseOfOneLane) {
+  if (!CompiledCode::hasCompiler()) GTEST_SKIP() << "no C compiler";
+  const int most = GetParam().vector_bytes / 4;
+  std::vector<std::string> helpers = {"philox_i64"};
+  const std::string_view head =
+      "void {}(void* out, const void* x, const void* y, const void* z, const void* w, long n) {{\n"
+      "  const tk_i64* const p = x;\n  (void)y, (void)z, (void)w;\n";
+  std::string text =
+      fmt::format(fmt::runtime(head), "words") +
+      "  for (long i = 0; i < n; ++i) ((tk_u32*)out)[i] = (tk_u32)tk_philox_i64(p[0] + i, p[1], p[2], p[3]);\n}\n";
+  for (int lanes = most; lanes >= 2; lanes /= 2) {
+    helpers.push_back(fmt::format("philox_words_f32x{}", lanes));
+    text += fmt::format(fmt::runtime(head), fmt::format("words_{}", lanes)) +
+            fmt::format(
+                "  struct {{ tk_u32 room[24 * {0}], behind[64]; }} a;\n"
+                "  for (int i = 0; i < 64; ++i) a.behind[i] = 7;\n"
+                "  const tk_u32* const words = tk_philox_words_f32x{0}(a.room, p[0], n, p[1], p[2], p[3]);\n"
+                "  for (long i = 0; i < n; ++i) ((tk_u32*)out)[i] = words[i];\n"
+                "  for (int i = 0; i < 64; ++i) ((tk_u32*)out)[n + i] = a.behind[i];\n}}\n",
+                lanes);
+  }
+  const CompiledCode code(helpers, text, GetParam().flags);
+  constexpr int64_t kBehind = 64;
+  for (int lanes = most; lanes >= 2; lanes /= 2) {
+    for (const int64_t index : {int64_t{0}, int64_t{1}, int64_t{7}, (int64_t{1} << 34) - 5}) {
+      const int64_t count = int64_t{16} * lanes;
+      const int64_t arguments[] = {index, 3, int64_t{0x1234567890abcdef}, 11};
+      std::vector<uint32_t> expected(static_cast<size_t>(count + kBehind), 7);
+      std::vector<uint32_t> got(expected.size());
+      code.entry("words")(expected.data(), arguments, nullptr, nullptr, nullptr, count);
+      code.entry(fmt::format("words_{}", lanes))(got.data(), arguments, nullptr, nullptr, nullptr, count);
+      EXPECT_EQ(got, expected) << lanes << " lanes from " << index;
+    }
+  }
+}
+
 std::string machineName(const testing::TestParamInfo<Machine>& machine) {
   return fmt::format("VectorsOf{}Bytes", machine.param.vector_bytes);
 }

@@ -20,7 +20,7 @@ TK_FN TK_T tk_erf_TYPE(TK_T x) {
   large = tk_horner_TYPE(large, inside, 0.632986605f);
   large = tk_horner_TYPE(large, inside, 1.12968445f);
   large = tk_horner_TYPE(large, inside, -0.000208761849f);
-  const TK_T t = tk_exp_parts_TYPE(-large, &a, &b);
+  const TK_T t = tk_exp_parts_below_TYPE(-large, &a, &b);
   const TK_T outer = tk_copysign_TYPE(1.0f - tk_scale_TYPE(1.0f + t, a, b), x);
   return tk_select_TYPE(magnitude < 1.0f, tk_fma_TYPE(x, small, x), outer);
 }

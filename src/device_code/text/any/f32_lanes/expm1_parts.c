@@ -3,7 +3,7 @@
 TK_FN TK_T tk_expm1_parts_TYPE(TK_T x, TK_T *t) {
   TK_T n;
   TK_I k;
-  const TK_T p = tk_exp_reduced_TYPE(x, &n, &k);
-  *t = tk_from_bits_TYPE((TK_I)((TK_U)(k + 126) << 23));
+  const TK_T p = tk_exp_reduced_TYPE(x, 126.0f, &n, &k);
+  *t = tk_from_bits_TYPE((TK_I)((TK_U)k << 23));
   return p;
 }

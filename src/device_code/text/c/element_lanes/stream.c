@@ -10,5 +10,18 @@ TK_FN void tk_stream_TYPE(TK_E *at, TK_T x, tk_i32 streams) {
     return;
   }
 #endif
+#if defined(__AVX__)
+  if (sizeof(TK_T) == 32 && streams && ((tk_i64)at & 31) == 0) {
+    typedef tk_f32 v8 __attribute__((vector_size(32)));
+    union { TK_T lanes[32 / sizeof(TK_T)]; v8 v; } a;
+    a.lanes[0] = x;
+#if defined(__clang__)
+    __builtin_nontemporal_store(a.v, (v8 *)at);
+#else
+    __builtin_ia32_movntps256((tk_f32 *)at, a.v);
+#endif
+    return;
+  }
+#endif
   tk_store_TYPE(at, x);
 }

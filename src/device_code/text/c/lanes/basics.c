@@ -18,6 +18,16 @@ TK_FN TK_U tk_widen_TYPE(TK_H x) {
     return b.lanes;
   }
 #endif
+#if defined(__AVX2__) && !defined(__clang__)
+  if (LANES == 8) {
+    typedef tk_i32 v8 __attribute__((vector_size(32)));
+    typedef short h8 __attribute__((vector_size(16)));
+    union { TK_H lanes; h8 v; } a = {x};
+    union { v8 v; TK_U lanes; } b;
+    b.v = __builtin_ia32_pmovzxwd256(a.v);
+    return b.lanes;
+  }
+#endif
   return __builtin_convertvector(x, TK_U);
 }
 TK_FN TK_H tk_narrow_TYPE(TK_U x) {

@@ -18,6 +18,10 @@ TK_FN TK_T tk_scale_TYPE(TK_T x, TK_T a, TK_T b) {
 }
 TK_FN void tk_scale_parts_TYPE(TK_T n, TK_I k, TK_T *a, TK_T *b) {
   const TK_I half = k >> 1;
-  *a = TK_HAS_SCALE(LANES) ? n : tk_from_bits_TYPE((TK_I)((TK_U)(half + 127) << 23));
-  *b = TK_HAS_SCALE(LANES) ? n : tk_from_bits_TYPE((TK_I)((TK_U)(k - half + 127) << 23));
+  *a = TK_HAS_SCALE(LANES) ? n : tk_from_bits_TYPE((TK_I)((TK_U)half << 23));
+  *b = TK_HAS_SCALE(LANES) ? n : tk_from_bits_TYPE((TK_I)(((TK_U)k - (TK_U)half) << 23));
+}
+TK_FN void tk_scale_parts_below_TYPE(TK_T n, TK_I k, TK_T *a, TK_T *b) {
+  *a = TK_HAS_SCALE(LANES) ? n : tk_from_bits_TYPE((TK_I)((TK_U)k << 23));
+  *b = TK_HAS_SCALE(LANES) ? n : tk_splat_TYPE(1.08420217e-19f);
 }

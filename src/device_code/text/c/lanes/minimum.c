@@ -11,6 +11,19 @@ TK_FN TK_T tk_minimum_TYPE(TK_T x, TK_T y) {
     return c.lanes;
   }
 #endif
+#if defined(__AVX__)
+  if (LANES == 8) {
+    typedef tk_f32 v8 __attribute__((vector_size(32)));
+    union { TK_T lanes; v8 v; } a = {x}, b = {y}, c, d;
+    /* Of two zeros, and beside a NaN, the instruction gives its second operand: both orders have both, and else the same. */
+    c.v = __builtin_ia32_minps256(a.v, b.v);
+    d.v = __builtin_ia32_minps256(b.v, a.v);
+    /* Where a NaN is, all bits are set. */
+    typedef tk_i32 i8 __attribute__((vector_size(32)));
+    c.v = (v8)(((i8)c.v | (i8)d.v) | (i8)__builtin_ia32_cmpps256(a.v, b.v, 3));
+    return c.lanes;
+  }
+#endif
   TK_T smaller = tk_select_TYPE(x < y, x, y);
   smaller = tk_select_TYPE(x == y, tk_from_bits_TYPE(tk_bits_TYPE(x) | tk_bits_TYPE(y)), smaller);
   return tk_select_TYPE(x != x, x, smaller);

@@ -9,5 +9,17 @@ TK_FN void tk_stream_half_TYPE(tk_u16 *at, TK_H x, tk_i32 streams) {
     return;
   }
 #endif
+#if defined(__AVX2__)
+  if (LANES == 8 && streams && ((tk_i64)at & 15) == 0) {
+    typedef long long v2 __attribute__((vector_size(16)));
+    union { TK_H lanes; v2 v; } a = {x};
+#if defined(__clang__)
+    __builtin_nontemporal_store(a.v, (v2 *)at);
+#else
+    __builtin_ia32_movntdq((v2 *)at, a.v);
+#endif
+    return;
+  }
+#endif
   tk_store_half_TYPE(at, x);
 }
