@@ -89,6 +89,21 @@ const Value& valueOf(const kir::Statement& statement) {
   return *std::get<kir::Let>(statement.node).value;
 }
 
+// The variable x of sigmoid(x) or silu(x).
+const kir::Variable* logisticOperand(const kir::Statement& statement) {
+  const auto* let = std::get_if<kir::Let>(&statement.node);
+  if (let == nullptr || let->value->kind != ValueKind::Apply) return nullptr;
+  if (let->value->function != FunctionId::sigmoid && let->value->function != FunctionId::silu) return nullptr;
+  const Value& operand = *let->value->operands[0];
+  return operand.kind == ValueKind::Variable ? operand.variable.get() : nullptr;
+}
+
+// Most of the two is the same computation, which compilers find where one stands behind the other.
+bool sharesLogistic(const kir::Statement& first, const kir::Statement& second) {
+  const kir::Variable* operand = logisticOperand(first);
+  return operand != nullptr && operand == logisticOperand(second);
+}
+
 bool hasRandomWords(const kir::Loop& loop) {
   return std::ranges::any_of(loop.body, [](const kir::StatementRef& each) {
     const auto* let = std::get_if<kir::Let>(&each->node);
@@ -352,7 +367,10 @@ std::vector<const kir::Statement*> LaneLoop::varyingStatements() const {
   std::vector<const kir::Statement*> result;
   for (const kir::StatementRef& each : loop_.body) {
     const auto* let = std::get_if<kir::Let>(&each->node);
-    if (let == nullptr || varying_.contains(let->variable.get())) result.push_back(each.get());
+    if (let != nullptr && !varying_.contains(let->variable.get())) continue;
+    const auto isBefore = [&](const kir::Statement* earlier) { return sharesLogistic(*each, *earlier); };
+    const auto shared = std::ranges::find_if(result, isBefore);
+    result.insert(shared == result.end() ? shared : std::next(shared), each.get());
   }
   return result;
 }
@@ -453,8 +471,9 @@ std::vector<std::vector<const kir::Statement*>> LaneLoop::cutIntoStages() const 
   std::vector<std::vector<const kir::Statement*>> stages(1);
   int cost = 0;
   for (const kir::Statement* each : varyingStatements()) {
-    const int own = costOf(valueOf(*each));
-    if (cost > 0 && cost + own > kStageCost) {
+    const bool is_shared = !stages.back().empty() && sharesLogistic(*stages.back().back(), *each);
+    const int own = is_shared ? 0 : costOf(valueOf(*each));
+    if (cost > 0 && !is_shared && cost + own > kStageCost) {
       stages.emplace_back();
       cost = 0;
     }

@@ -33,6 +33,7 @@ std::optional<VectorText::Vectors> VectorText::vectorsOf(const kir::Loop& loop, 
 std::optional<VectorText::Vectors> VectorText::vectorsOf(const kir::Loop& loop, std::span<Scalar* const> outside,
                                                          LaneWidth width) {
   constexpr int64_t kUnrolled = 4;  // of the widest registers
+  constexpr int64_t kKept = 64;     // partial results, in registers beside what is added to them
   const auto start = loop.start->constantInt();
   const auto stop = loop.stop->constantInt();
   const bool is_known = start && stop;
@@ -50,7 +51,9 @@ std::optional<VectorText::Vectors> VectorText::vectorsOf(const kir::Loop& loop, 
                   .one_turn = around_.one_turn,
                   .streams = is_few ? nullptr : around_.streams});
   if (!lanes.isPossible()) return std::nullopt;
-  const bool is_short = is_few && !lanes.hasWords();
+  const bool is_kept =
+      is_known && turns <= std::min<int64_t>(kKept, int64_t{8} * lanes_) && lanes.isAccumulating() && !lanes.isLong();
+  const bool is_short = (is_few || is_kept) && !lanes.hasWords();
   const Lines prefetches = prefetchesOf(loop, lanes, is_short, turns, outside);
   Vectors result;
   result.invariants = lanes.invariants();
@@ -156,9 +159,12 @@ Lines VectorText::prefetchesOf(const kir::Loop& loop, LaneLoop& lanes, bool is_s
     return lines;
   }
   if (!is_short && turns > 0 && lanes.isAccumulating() && !outside.empty()) {
+    // Of a loop that ends before, nobody reads what would be fetched.
+    const int64_t last_turn = around_.analysis->of(*outside.back()).upper;
     lines = lanes.prefetches(*outside.back(), [&](const TensorView& tensor) {
       if (row != nullptr && passes_.isRepeated(*row, tensor)) return int64_t{0};
-      return std::clamp<int64_t>(kAhead / (turns * sizeOf(tensor.dtype())), 1, 16);
+      const int64_t ahead = std::clamp<int64_t>(kAhead / (turns * sizeOf(tensor.dtype())), 1, 16);
+      return ahead <= last_turn ? ahead : 0;
     });
   }
   if (row != nullptr) {

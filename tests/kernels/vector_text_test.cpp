@@ -13,6 +13,7 @@ namespace tokamak {
 namespace {
 
 using testing::AllOf;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -27,7 +28,8 @@ TEST(VectorText, PartialResultsAreWrittenOneAfterTheOther) {
   const std::string text = sourceOf(kSum).text;
   EXPECT_THAT(text, AllOf(HasSubstr("const tk_i64 k_3 = 0 + 48;"), HasSubstr("tk_load_half_f32x16(&T0["),
                           HasSubstr("tk_store_f32x16(&T")));
-  EXPECT_THAT(sourceOf(kSum, 8).text, HasSubstr("tk_load_half_f32x8(&T0["));
+  EXPECT_THAT(sourceOf(kSum, 8).text,
+              AllOf(HasSubstr("const tk_i64 k_3 = 0 + 56;"), HasSubstr("tk_load_half_f32x8(&T0[")));
   EXPECT_THAT(sourceOf(kSum, 1).text, Not(HasSubstr("tk_load")));
 }
 
@@ -65,6 +67,22 @@ TEST(VectorText, ShortPiecesOfMemoryAreWrittenThroughTheCaches) {
   const std::string text =
       sourceOf("fusion f(T0: bf16[i0, 32]) -> T2 { T1 = sum(T0, axes=[1], keepdim=true) T2 = div(T0, T1) }").text;
   EXPECT_THAT(text, AllOf(HasSubstr("tk_store_f32x16(&T2["), Not(HasSubstr("stream"))));
+}
+
+TEST(VectorText, NothingIsFetchedBehindTheEndOfAShortLoop) {
+  const auto sumOf = [](int rows) {
+    return sourceOf(fmt::format("fusion f(T0: f32[i0, {}, 512, 128]) -> T1 {{ T1 = sum(T0, axes=[1]) }}", rows)).text;
+  };
+  EXPECT_THAT(sumOf(16), Not(HasSubstr("prefetch")));
+  EXPECT_THAT(sumOf(17), HasSubstr("__builtin_prefetch("));
+}
+
+TEST(VectorText, WhatSharesMostOfItsWorkStandsTogether) {
+  const std::string text = sourceOf(
+                               "fusion f(T0: f32[i0]) -> T5 { T1 = sigmoid(T0) T2 = tanh(T1) T3 = silu(T0) T4 = "
+                               "mul(T2, T1) T5 = add(T4, T3) }")
+                               .text;
+  EXPECT_THAT(text, ContainsRegex("tk_sigmoid_f32x16.t0.;[^;]*tk_silu_f32x16.t0.;"));
 }
 
 TEST(VectorText, LongLoopsGoInStages) {
