@@ -185,18 +185,21 @@ class CpuScheduler {
     if (isReduced(tensor) && !rows_.isColumnPart(tensor)) accumulateSideBySide(tensor);
   }
 
-  // What takes long to compute and is needed several times in a row is computed once, if a row of it has a known length and is no longer than the cache.
+  // What takes long to compute and is needed several times in a row is computed once, if a row of it has a known length and all that is kept fits in a
+  // processor's own cache.
   void keepValues() {
+    int64_t room = parameters_.kept_bytes;
     for (const KeptValue& value : findKeptValues(rows_, {.bytes = parameters_.kept_bytes})) {
       if (fusion_.isInput(value.tensor)) continue;
       const Axes shape = shapeOf(*value.tensor);
       int64_t bytes = sizeOf(value.tensor->dtype());
       for (const int64_t axis : value.rest) {
         const auto extent = shape[static_cast<size_t>(axis)]->extent()->constantInt();
-        bytes = extent && *extent <= parameters_.kept_bytes ? bytes * *extent : parameters_.kept_bytes + 1;
-        if (bytes > parameters_.kept_bytes) break;
+        bytes = extent && *extent <= room ? bytes * *extent : room + 1;
+        if (bytes > room) break;
       }
-      if (bytes > parameters_.kept_bytes) continue;
+      if (bytes > room) continue;
+      room -= bytes;
       TensorView* kept = fusion_.isOutput(value.tensor) ? cache_fork(value.tensor) : value.tensor;
       kept->setMemoryType(MemoryType::Local);
       Numbers order = value.rows;

@@ -26,8 +26,8 @@ struct CpuScheduleParameters {
   /// blocks that are at most.
   int64_t part_elements = 64 * 1024;
   int64_t most_parts = 64;
-  /// What a value may take that is kept for a row.
-  int64_t kept_bytes = 128 * 1024;
+  /// What values may take that are kept for a row, together.
+  int64_t kept_bytes = 512 * 1024;
   /// Bytes of the output along each side of a tile, where what is read and what is written are neighbours along different axes: some cache lines, so that
   /// memory is not read a line here and a line there.
   int64_t tile_bytes = 256;
@@ -35,7 +35,7 @@ struct CpuScheduleParameters {
   bool operator==(const CpuScheduleParameters&) const = default;
 };
 
-/// "chunk 8192, columns 2048, lanes 64, last lanes 16, terms 32, part elements 65536, most parts 64, kept bytes 131072, tile bytes 256"
+/// "chunk 8192, columns 2048, lanes 64, last lanes 16, terms 32, part elements 65536, most parts 64, kept bytes 524288, tile bytes 256"
 std::string toString(const CpuScheduleParameters& parameters);
 
 /// A pure function of the fusion, the sizes and the target. The fusion has no schedule yet; `rows` were found.
