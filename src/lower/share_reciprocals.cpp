@@ -3,9 +3,14 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
+#include "ir/interval_analysis.h"
+#include "kernel/index_assumptions.h"
 #include "kernel/kernel_walk.h"
 #include "kernel/rewrite.h"
+#include "lower/known_choices.h"
+#include "lower/loop_changes.h"
 
 namespace tokamak {
 
@@ -15,6 +20,7 @@ using kir::Let;
 using kir::Loop;
 using kir::StatementRef;
 using kir::Statements;
+using kir::Store;
 using kir::Value;
 using kir::ValueKind;
 using kir::ValueRef;
@@ -28,12 +34,19 @@ bool isQuotient(const Value& value) {
 
 class ReciprocalSharer {
  public:
-  explicit ReciprocalSharer(const kir::Kernel& kernel) : fusion_(*kernel.fusion), new_values_(kernel) {}
+  explicit ReciprocalSharer(const kir::Kernel& kernel) : fusion_(*kernel.fusion), new_values_(kernel) {
+    kir::assumeIndices(kernel, analysis_);
+  }
 
   Statements rewrite(const Statements& statements) {
     return kir::withLoops(statements, [&](const Loop& loop, Statements& result) {
       Loop copy = loop;
-      copy.body = isInnermost(loop) ? withProducts(loop, result) : rewrite(loop.body);
+      if (isInnermost(loop)) {
+        copy.body = withProducts(loop, result);
+      } else {
+        Tables tables;
+        copy.body = rewrite(withTables(loop.body, changesOf(loop), tables, result));
+      }
       result.push_back(kir::statement(std::move(copy)));
     });
   }
@@ -44,6 +57,104 @@ class ReciprocalSharer {
     kir::VariableRef scale;
     kir::VariableRef reciprocal;
   };
+
+  // Of each element of an array, which is a result of a column.
+  struct FactorTables {
+    const TensorView* scales = nullptr;
+    const TensorView* reciprocals = nullptr;
+  };
+  using Tables = std::map<std::pair<const TensorView*, const Scalar*>, FactorTables>;  // by how many elements as well
+
+  // What the innermost loops of `body` divide by as they go over an array that the loop around `body` does not change.
+  // The tables are filled by statements added to `before`.
+  Statements withTables(const Statements& body, const LoopChanges& changes, Tables& tables, Statements& before) {
+    Statements result;
+    for (const StatementRef& each : body) {
+      if (const auto* guard = std::get_if<kir::If>(&each->node)) {
+        // Behind other guards the array may have nothing yet.
+        const bool is_of_turn = kir::mentionsAny(*guard->predicate, changes.indices);
+        result.push_back(
+            !is_of_turn ? each
+                        : kir::statement(kir::If{guard->predicate, withTables(guard->body, changes, tables, before)}));
+        continue;
+      }
+      const auto* loop = std::get_if<Loop>(&each->node);
+      if (loop == nullptr) {
+        result.push_back(each);
+        continue;
+      }
+      Loop copy = *loop;
+      copy.body = isInnermost(*loop) ? withTabulatedProducts(*loop, changes, tables, before)
+                                     : withTables(loop->body, changes, tables, before);
+      result.push_back(kir::statement(std::move(copy)));
+    }
+    return result;
+  }
+
+  Statements withTabulatedProducts(const Loop& loop, const LoopChanges& changes, Tables& tables, Statements& before) {
+    const auto turns = loop.stop->constantInt();
+    const std::set<const kir::Variable*> quotients = roundedQuotients(loop.body);
+    if (quotients.empty() || !loop.start->isConstantInt(0) || !turns) return loop.body;
+    std::map<const kir::Variable*, const TensorView*> arrays;
+    for (const StatementRef& each : loop.body) {
+      const auto* let = std::get_if<Let>(&each->node);
+      if (let == nullptr || let->value->kind != ValueKind::Load || let->value->scalar != loop.index) continue;
+      const TensorView* array = let->value->tensor;
+      const bool is_kept = array->memoryType() == MemoryType::Local && !changes.tensors.contains(array);
+      if (is_kept && array->dtype() == DataType::F32) arrays[let->variable.get()] = array;
+    }
+    Statements body;
+    for (const StatementRef& each : loop.body) {
+      const auto* let = std::get_if<Let>(&each->node);
+      const Value* divisor =
+          let != nullptr && quotients.contains(let->variable.get()) ? let->value->operands[1].get() : nullptr;
+      const auto array = divisor != nullptr && divisor->kind == ValueKind::Variable
+                             ? arrays.find(divisor->variable.get())
+                             : arrays.end();
+      if (array == arrays.end()) {
+        body.push_back(each);
+        continue;
+      }
+      const FactorTables& factors = tablesOf(*array->second, loop, tables, before);
+      const auto factor = [&](const TensorView& table, const char* name) {
+        Let read{.variable = new_values_.named(divisor->variable->name + name, DataType::F32),
+                 .value = kir::load(table, loop.index)};
+        const kir::VariableRef variable = read.variable;
+        body.push_back(kir::statement(std::move(read)));
+        return kir::use(variable);
+      };
+      const ValueRef scale = factor(*factors.scales, "_scale");
+      const ValueRef reciprocal = factor(*factors.reciprocals, "_reciprocal");
+      Let product = *let;
+      product.value = times(times(let->value->operands[0], scale), reciprocal);
+      body.push_back(kir::statement(std::move(product)));
+    }
+    return withoutUnusedValues(body);
+  }
+
+  const FactorTables& tablesOf(const TensorView& array, const Loop& loop, Tables& tables, Statements& before) {
+    const auto [found, is_new] = tables.try_emplace({&array, loop.stop});
+    if (!is_new) return found->second;
+    const auto newTable = [&] {
+      TensorView* table = fusion_.tensor(DataType::F32, {fusion_.axis({.extent = loop.stop})});
+      table->setMemoryType(MemoryType::Local);
+      before.push_back(kir::statement(kir::Allocate{table, loop.stop}));
+      return table;
+    };
+    const TensorView* scales = newTable();
+    const TensorView* reciprocals = newTable();
+    Loop filling = loop;
+    filling.index = indexLike(*loop.index, *loop.stop, fusion_, analysis_);
+    filling.body.clear();
+    const kir::VariableRef divisor = new_values_.named("divisor", DataType::F32);
+    filling.body.push_back(kir::statement(Let{.variable = divisor, .value = kir::load(array, filling.index)}));
+    const Factors factors = factorsOf(divisor, filling.body);
+    filling.body.push_back(kir::statement(Store{scales, filling.index, kir::use(factors.scale)}));
+    filling.body.push_back(kir::statement(Store{reciprocals, filling.index, kir::use(factors.reciprocal)}));
+    before.push_back(kir::statement(std::move(filling)));
+    found->second = {scales, reciprocals};
+    return found->second;
+  }
 
   static bool isInnermost(const Loop& loop) {
     return std::ranges::none_of(loop.body, [](const StatementRef& each) {
@@ -128,6 +239,7 @@ class ReciprocalSharer {
 
   Fusion& fusion_;
   kir::NewValues new_values_;
+  IntervalAnalysis analysis_;
 };
 
 }  // namespace
