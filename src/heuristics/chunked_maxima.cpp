@@ -266,4 +266,26 @@ std::vector<ChunkTensor> chunkMaximum(const KernelRows& rows, const RowMaximum& 
   return tensors;
 }
 
+void shortenTerms(const KernelRows& rows, const std::set<const TensorView*>& kept) {
+  const auto isKept = [&](const SumOfExponentials& match) {
+    const TensorView* tensor = match.reduction->in;
+    for (; tensor != match.exponential->out; tensor = definitionOf<CastOp>(*tensor)->in) {
+      if (kept.contains(tensor)) return true;
+    }
+    return kept.contains(tensor);
+  };
+  for (const RowMaximum& row : findRowMaxima(rows)) {
+    for (TensorView* sum : row.sums) {
+      const SumOfExponentials match = *matchSum(*sum);
+      if (match.exponential->function != FunctionId::exp || isKept(match)) continue;
+      Fusion& fusion = rows.fusion();
+      ChunkWriter writer(fusion, sum->definition());
+      TensorView* term = writer.apply(FunctionId::exp_term, match.exponential->ins);
+      ReductionOp shortened = *match.reduction;
+      shortened.in = writer.cast(term, match.reduction->in->dtype());
+      fusion.replaceExpr(sum->definition(), std::make_unique<OpNode<ReductionOp>>(std::move(shortened)));
+    }
+  }
+}
+
 }  // namespace tokamak

@@ -5,6 +5,7 @@
 // row's. All of that are ordinary ops, which take the place of the two reductions.
 #pragma once
 
+#include <set>
 #include <vector>
 
 #include "heuristics/kernel_rows.h"
@@ -52,5 +53,9 @@ struct ChunkTensor {
 /// Replaces the maximum and its sums; they are the same tensors as before, but for their reduced axes. Elements behind the end of a row count as
 /// -inf. Gives the tensors that need a schedule: the chunks' ones and the reductions over chunks.
 std::vector<ChunkTensor> chunkMaximum(const KernelRows& rows, const RowMaximum& maximum, const ChunkSize& size);
+
+/// Sums of exponentials of differences to a maximum are made of exp_term, as those of chunks, where the exponentials
+/// are not among what is kept: they are computed for the sum alone. They have a term of 1, too.
+void shortenTerms(const KernelRows& rows, const std::set<const TensorView*>& kept);
 
 }  // namespace tokamak

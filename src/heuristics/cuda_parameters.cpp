@@ -58,7 +58,7 @@ constexpr int64_t kMostTogether = 8;
 constexpr int64_t kMostColumnThreads = 128;
 constexpr int64_t kThreadPerRow = 4;  // elements
 
-// Whether a thread may have whole rows, in registers. Parts of columns have loops of their own between rows and threads.
+// Whether a thread may have whole rows, in registers. Parts of columns have a loop of their own around the rows.
 static bool hasTinyRows(const KernelRows& rows, const RowFacts& facts) {
   const bool is_tiny = facts.is_constant && facts.rest > 0 && facts.rest <= kThreadPerRow;
   return is_tiny && rows.columnParts().empty() && !rows.isSingleBlock();
@@ -307,7 +307,7 @@ static int64_t bytesRead(const KernelRows& rows) {
   return bytes;
 }
 
-// A thread has whole rows in registers, so many that it reads 16 bytes at a time, unless that leaves multiprocessors idle.
+// A thread has whole rows in registers, so many that it reads 16 bytes at a time, unless multiprocessors would be idle.
 static void chooseTinyRows(const KernelRows& rows, const RowFacts& facts, const KernelTarget& target,
                            CudaScheduleParameters& parameters) {
   parameters.threads = 1;

@@ -49,6 +49,7 @@ class CudaScheduler {
     if (has_columns_ && !all_columns) parameters_.batches = 0;
     std::set<const TensorView*> caches;
     if (columns.empty() || all_columns) caches = cacheKeptValues(all_columns);
+    if (all_columns) shortenTerms(rows_, caches);
     std::vector<ChunkTensor> chunks;
     if (parameters_.chunk > 0 && columns.empty()) chunks = chunkRows();
     const auto isChunked = [&](const TensorView* tensor) {
@@ -197,7 +198,7 @@ class CudaScheduler {
     reorder(&tensor, order);
   }
 
-  // [BIDx] [together] [TIDx] [rest] -> [BIDx] [TIDx] [together] [rest]: a thread has several rows, neighbours of which are in its neighbours.
+  // [BIDx] [together] [TIDx] [rest] -> [BIDx] [TIDx] [together] [rest]: neighbours of a thread's rows are its neighbours'.
   void scheduleTinyRow(TensorView& tensor, const RowLoops& loops, int64_t inner) {
     if (!loops.rows.empty() && parameters_.rows_together > 1 && parameters_.rows_per_block > 1) {
       AxisNumbers order = axisRange(0, tensor.axisCount());

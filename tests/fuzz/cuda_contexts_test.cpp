@@ -9,6 +9,7 @@
 #include <map>
 #include <random>
 #include <regex>
+#include <span>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -86,14 +87,20 @@ constexpr std::string_view kWrittenPrograms[] = {
     "T3 = permute(T0, order=[1, 0]) T1 = neg(T3)",
 };
 
-std::unique_ptr<ContextCase> writtenCase(uint64_t seed) {
+// Columns that a block has whole.
+constexpr std::string_view kColumnPrograms[] = {
+    "T3 = softmax(T0, axis=0) T1 = cast(T3, dtype=bf16)",
+    "T3 = cast(T0, dtype=f32) T4 = max(T3, axes=[0], keepdim=true) T1 = log(sum(exp(sub(T3, T4)), axes=[0]))",
+};
+
+std::unique_ptr<ContextCase> writtenCase(uint64_t seed, std::span<const std::string_view> bodies = kWrittenPrograms) {
   std::mt19937_64 random(seed * 0x9E3779B97F4A7C15U);
   const auto pick = [&](std::initializer_list<int64_t> values) { return values.begin()[random() % values.size()]; };
   const int64_t drawn_rows = pick({1, 2, 3, 5, 8, 17, 32});
   const int64_t columns = pick({16, 33, 64, 128, 256, 512, 1024, 4096, 2, 3, 4});
   const int64_t rows = columns == 4096 ? std::min<int64_t>(drawn_rows, 3) : drawn_rows;
   const std::string_view type = std::array{"f32", "f16", "bf16", "f64", "i32"}[random() % 5];
-  const std::string_view body = kWrittenPrograms[random() % std::size(kWrittenPrograms)];
+  const std::string_view body = bodies[random() % bodies.size()];
   const bool takes_two = body.find("T2") != std::string_view::npos;
   const std::string second = takes_two ? fmt::format(", T2: {}[rows, columns]", type) : "";
   const std::string text =
@@ -262,10 +269,18 @@ TEST(CudaContexts, RandomKernelsAgreeWithTheReference) {
 TEST(CudaContexts, EveryScheduleAgreesWithTheReference) {
   if (!mayRunContexts()) GTEST_SKIP() << "contexts need g++ and a build without sanitizers";
   const uint64_t wanted = fromEnvironment("TOKAMAK_CONTEXT_KERNELS", 200);
-  const ContextTally tally = runAll(fromEnvironment("TOKAMAK_FUZZ_SEED", 1), wanted, writtenCase);
+  const ContextTally tally =
+      runAll(fromEnvironment("TOKAMAK_FUZZ_SEED", 1), wanted, [](uint64_t seed) { return writtenCase(seed); });
   constexpr uint64_t kMany = 200;
   if (wanted < kMany) return;
   for (const auto& [name, number] : tally.seen) EXPECT_GE(number, name == kRarest ? 1 : 3) << name;
+}
+
+TEST(CudaContexts, WholeColumnsAgreeWithTheReference) {
+  if (!mayRunContexts()) GTEST_SKIP() << "contexts need g++ and a build without sanitizers";
+  const uint64_t wanted = fromEnvironment("TOKAMAK_CONTEXT_KERNELS", 12);
+  runAll(fromEnvironment("TOKAMAK_FUZZ_SEED", 1), wanted,
+         [](uint64_t seed) { return writtenCase(seed, kColumnPrograms); });
 }
 
 // --- mutants ---
