@@ -40,6 +40,14 @@ TensorView* HostIrContainer::resolveAlias(TensorView* tensor) const {
   return tensor;
 }
 
+void HostIrContainer::addDemand(ExtentDemand demand) {
+  const bool is_known = std::ranges::any_of(demands_, [&](const ExtentDemand& known) {
+    return known.first == demand.first && known.second == demand.second && known.op == demand.op &&
+           known.unless_zero == demand.unless_zero;
+  });
+  if (!is_known) demands_.push_back(std::move(demand));
+}
+
 void HostIrContainer::addKernel(int64_t number, std::shared_ptr<const kir::Kernel> kernel) {
   TK_REQUIRE(kernels_.emplace(number, std::move(kernel)).second, HostProgram, "there is a Kernel{} already", number);
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "host/extent_demands.h"
 #include "ir/fields.h"
 #include "ir/fusion.h"
 
@@ -46,6 +47,10 @@ class HostIrContainer final : public Fusion {
   const std::map<TensorView*, TensorView*, ById>& views() const { return views_; }
   bool isView(TensorView* tensor) const { return views_.contains(tensor); }
 
+  /// What has to hold of extents besides what the statements ask for. One that is there already is not added again.
+  void addDemand(ExtentDemand demand);
+  const std::vector<ExtentDemand>& demands() const { return demands_; }
+
   /// The kernels that LaunchKernel names, by number. Errors: HostProgram where there is one of this number.
   void addKernel(int64_t number, std::shared_ptr<const kir::Kernel> kernel);
   const std::map<int64_t, std::shared_ptr<const kir::Kernel>>& kernels() const { return kernels_; }
@@ -57,6 +62,7 @@ class HostIrContainer final : public Fusion {
   Scalar* number_of_streams_;
   std::map<TensorView*, TensorView*, ById> aliases_;
   std::map<TensorView*, TensorView*, ById> views_;
+  std::vector<ExtentDemand> demands_;
   std::map<int64_t, std::shared_ptr<const kir::Kernel>> kernels_;
 };
 

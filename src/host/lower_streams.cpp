@@ -7,6 +7,7 @@
 #include <span>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -15,6 +16,7 @@
 #include "compute/axis_map.h"
 #include "host/apart_operands.h"
 #include "host/dropped_axes.h"
+#include "host/extent_demands.h"
 #include "host/moved_parts.h"
 #include "host/restrict_op.h"
 #include "host/stream_axis.h"
@@ -251,6 +253,7 @@ class StreamLowering {
 
   void addStatement(const Expr& expr, const StreamAxis& axis) {
     for (TensorView* operand : tensorsOf(expr.inputs())) loop_->read.insert(program_.resolveAlias(operand));
+    keepDemands(expr);
     const auto* post = expr.as<PostOnStream>();
     loop_->body.push_back(post != nullptr ? restrictUnit(*post, axis) : restrict(expr, axis));
     for (TensorView* output : tensorsOf(expr.outputs())) {
@@ -260,6 +263,17 @@ class StreamLowering {
       axes = {own.logical};
       if (own.inner != nullptr) axes.push_back(own.inner);
     }
+  }
+
+  // What the whole op asks of extents, which its slices do not show.
+  void keepDemands(const Expr& expr) {
+    std::vector<const Scalar*> along;
+    for (const TensorView* output : tensorsOf(expr.outputs())) {
+      const std::optional<StreamAxis> axis = findStreamAxis(*output);
+      if (axis) along.push_back(axis->logical->visibleExtent());
+      if (axis && axis->inner != nullptr) along.push_back(axis->inner->visibleExtent());
+    }
+    for (ExtentDemand& demand : demandsOf(program_, expr, along)) program_.addDemand(std::move(demand));
   }
 
   Expr* restrict(const Expr& expr, const StreamAxis& axis) {

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "compute/rules.h"
 #include "device/device.h"
+#include "host/extent_demands.h"
 #include "ir/fields.h"
 #include "ir/ops/host/post_on_stream.h"
 
@@ -14,6 +15,11 @@ ScalarParameters::ScalarParameters(const HostIrContainer& program, UnitMode unit
   takeInputs(program);
   if (inputs_.empty()) return;
   surveyTensors(program);
+  for (const ExtentDemand& demand : program.demands()) {
+    for (const Scalar* scalar : {demand.first, demand.second, demand.unless_zero}) {
+      if (scalar != nullptr) steer(*scalar);
+    }
+  }
   forEachStatement(program.topLevel(), [&](const Expr& expr) { surveyStatement(expr); });
   settle();
 }

@@ -9,6 +9,7 @@
 #include "analysis/bind_shape.h"
 #include "base/error.h"
 #include "compute/fitting_sizes.h"
+#include "host/extent_demands.h"
 #include "host/recorder.h"
 #include "host/scalar_parameters.h"
 #include "host/view_of.h"
@@ -101,6 +102,7 @@ const RunTensor& StatementRunner::value(TensorView* tensor) const {
 }
 
 void StatementRunner::run() {
+  requireDemands(*program_, scalars_);
   requireFewIterations(program_->topLevel(), scalars_, most_iterations_);
   runBlock(program_->topLevel());
 }

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "host/extent_demands.h"
 #include "host/value_flow.h"
 #include "ir/all_ops.h"
 #include "kernel/bind_kernel.h"
@@ -187,6 +188,30 @@ void checkViews(const HostIrContainer& program, const Report& report) {
     if (const auto* op = expr.as<HirAliasSelect>()) check(expr, *op->out, *op->in, op->axis, 1);
     if (const auto* op = expr.as<HirAliasSlice>()) check(expr, *op->out, *op->in, op->axis, 0);
   });
+}
+
+void checkDemands(const HostIrContainer& program, const Report& report) {
+  std::unordered_set<const Scalar*> indices;
+  forEachStatement(program.topLevel(), [&](const Expr& expr) {
+    if (const auto* loop = expr.as<ForLoop>()) indices.insert(loop->index);
+  });
+  std::unordered_set<const Scalar*> seen;
+  const std::function<void(const ExtentDemand&, const Scalar&)> check = [&](const ExtentDemand& demand,
+                                                                            const Scalar& scalar) {
+    if (!seen.insert(&scalar).second) return;
+    if (&scalar.fusion() != &program) report(fmt::format("a demand of {} names a value of another program", demand.op));
+    if (indices.contains(&scalar))
+      report(fmt::format("a demand of {} names the loop index {}", demand.op, toString(scalar)));
+    for (const Scalar* operand : scalar.operands()) check(demand, *operand);
+  };
+  for (const ExtentDemand& demand : program.demands()) {
+    for (const Scalar* scalar : {demand.first, demand.second, demand.unless_zero}) {
+      if (scalar == nullptr) continue;
+      if (!isIntegerType(scalar->dtype()))
+        report(fmt::format("a demand of {} names {}, which is no integer", demand.op, toString(*scalar)));
+      check(demand, *scalar);
+    }
+  }
 }
 
 void checkMarkedViews(const HostIrContainer& program, const Report& report) {
@@ -382,6 +407,8 @@ constexpr LegalityRow kLegalityRows[] = {
      "A tensor that is marked as a view is given by an op of its source whose result may be a view, and allocated by "
      "nothing.",
      checkMarkedViews},
+    {"demands", "Extents that must be equal are integers of the program, and no loop's index tells them.",
+     checkDemands},
     {"units", "A PostOnStream has operands and results as its sub-fusion has inputs and outputs.", checkUnits},
     {"launches",
      "A LaunchKernel names a legal kernel of the program; it has the kernel's tensors, then its scalars that no extent "

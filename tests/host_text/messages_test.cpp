@@ -53,8 +53,8 @@ constexpr Refused kRefused[] = {
 }
 StartCoalescing
 )",
-     "a:3:1: unexpected 'StartCoalescing'; expected Aliases, Views, OutputAliases, Domains, Scalars, HostUnit<number>, "
-     "or the end of the text"},
+     "a:3:1: unexpected 'StartCoalescing'; expected Aliases, Views, Demands, OutputAliases, Domains, Scalars, "
+     "HostUnit<number>, or the end of the text"},
     {"AByteWithoutMeaning", R"(%HostIrContainer { () -> () :
   ~
 }

@@ -169,6 +169,10 @@ const std::vector<Mutant>& mutants() {
        [](Sample& s) { s.push(HirAliasSlice{s.row(), s.in, 0, s.program.constant(0), s.rows}); }},
       {"marked-views", "a view that is allocated", [](Sample& s) { s.program.markView(s.in, s.copied); }},
       {"marked-views", "a view that a copy gives", [](Sample& s) { s.program.markView(s.row_in, s.row_out); }},
+      {"demands", "an extent that a loop's index tells",
+       [](Sample& s) {
+         s.program.addDemand({.op = "add", .first = s.rows, .second = s.program.mul(s.index, s.rows)});
+       }},
       {"units", "an operand too many", [](Sample& s) { M::op<PostOnStream>(s.post).ins.push_back(s.in); }},
       {"units", "a result of another type", [](Sample& s) { M::dtype(s.posted) = DataType::F64; }},
       {"launches", "a kernel that is not there", [](Sample& s) { s.push(s.launch(3, {s.in}, {s.matrix()})); }},

@@ -67,8 +67,8 @@ void skipBraces(TokenStream& tokens) {
 
 std::optional<std::string> ProgramReader::atSection() const {
   const Token& token = tokens_->peek();
-  const bool is_section = token.is("Aliases") || token.is("Views") || token.is("OutputAliases") ||
-                          token.is("Domains") || token.is("Scalars");
+  const bool is_section = token.is("Aliases") || token.is("Views") || token.is("Demands") ||
+                          token.is("OutputAliases") || token.is("Domains") || token.is("Scalars");
   const bool is_numbered = numberAfter("HostUnit", token) || numberAfter("Kernel", token);
   if (!is_section && !is_numbered) return std::nullopt;
   return std::string(token.text);
@@ -171,14 +171,16 @@ void ProgramReader::readRemaining() {
   while (const auto name = atSection()) {
     const Token& at = tokens_->peek();
     if (!seen.insert(*name).second) tokens_->fail(at, fmt::format("there are two sections {}", *name));
-    const bool is_host_only =
-        *name == "Aliases" || *name == "Views" || name->starts_with("HostUnit") || name->starts_with("Kernel");
+    const bool is_host_only = *name == "Aliases" || *name == "Views" || *name == "Demands" ||
+                              name->starts_with("HostUnit") || name->starts_with("Kernel");
     if (is_host_only && reader_.host() == nullptr) tokens_->fail(at, fmt::format("a fusion has no section {}", *name));
     expectSectionStart(*tokens_, *name);
     if (*name == "Aliases")
       readAliases(reader_);
     else if (*name == "Views")
       readViews(reader_);
+    else if (*name == "Demands")
+      readDemands(reader_);
     else if (*name == "OutputAliases")
       readOutputAliases(reader_);
     else
@@ -234,7 +236,8 @@ std::unique_ptr<HostIrContainer> parseHostProgram(std::string_view text, std::st
   // Most errors know their place; this one is the last resort.
   tokens.placed(title, [&] { reader.read(columnOf(tokens, title)); });
   if (!tokens.atEnd()) {
-    tokens.failExpected("Aliases, Views, OutputAliases, Domains, Scalars, HostUnit<number>, or the end of the text");
+    tokens.failExpected(
+        "Aliases, Views, Demands, OutputAliases, Domains, Scalars, HostUnit<number>, or the end of the text");
   }
   return program;
 }

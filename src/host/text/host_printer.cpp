@@ -56,6 +56,7 @@ std::string markedText(const Fusion& program, TextWriter& writer, const std::str
     const auto& host_program = static_cast<const HostIrContainer&>(program);
     out += aliasesText(writer, host_program, margin);
     out += viewsText(writer, host_program, margin);
+    out += demandsText(writer, host_program, margin);
   }
   out += outputAliasesText(writer, program, margin);
   out += domainsText(writer, statements, margin);

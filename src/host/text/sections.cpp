@@ -4,10 +4,12 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "host/extent_demands.h"
 #include "host/text/program_names.h"
 #include "ir/ops/host/allocate.h"
 
@@ -258,6 +260,35 @@ std::string viewsText(TextWriter& writer, const HostIrContainer& program, const 
 
 void readViews(TextReader& reader) {
   readPairs(reader, [&](TensorView* view, TensorView* source) { reader.host()->markView(source, view); });
+}
+
+std::string demandsText(TextWriter& writer, const HostIrContainer& program, const std::string& margin) {
+  std::vector<std::string> lines;
+  for (const ExtentDemand& demand : program.demands()) {
+    lines.push_back(fmt::format("{}: {} == {}", demand.op, writer.scalar(demand.first), writer.scalar(demand.second)));
+    if (demand.unless_zero != nullptr) lines.back() += fmt::format(" or {} == 0", writer.scalar(demand.unless_zero));
+  }
+  return section("Demands", lines, margin);
+}
+
+void readDemands(TextReader& reader) {
+  TokenStream& tokens = reader.tokens();
+  while (!tokens.accept("}")) {
+    const Token& op = tokens.peek();
+    if (op.kind != TokenKind::Identifier) tokens.failExpected("the name of an op, or '}'");
+    tokens.next();
+    tokens.expect(":");
+    ExtentDemand demand{.op = std::string(op.text)};
+    demand.first = reader.scalar("an extent");
+    tokens.expect("==");
+    demand.second = reader.scalar("an extent");
+    if (tokens.accept("or")) {
+      demand.unless_zero = reader.scalar("a number of elements");
+      tokens.expect("==");
+      if (tokens.expectInteger("0") != 0) tokens.fail(op, "what makes a demand void is a comparison with 0");
+    }
+    reader.host()->addDemand(std::move(demand));
+  }
 }
 
 std::string outputAliasesText(TextWriter& writer, const Fusion& program, const std::string& margin) {

@@ -21,6 +21,10 @@ void readAliases(TextReader& reader);
 std::string viewsText(TextWriter& writer, const HostIrContainer& program, const std::string& margin);
 void readViews(TextReader& reader);
 
+/// "Demands:{..}": extents that must be equal for ops of which the statements do parts.
+std::string demandsText(TextWriter& writer, const HostIrContainer& program, const std::string& margin);
+void readDemands(TextReader& reader);
+
 /// "OutputAliases:{..}": outputs that are written into inputs.
 std::string outputAliasesText(TextWriter& writer, const Fusion& program, const std::string& margin);
 void readOutputAliases(TextReader& reader);
