@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <span>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "base/ranges.h"
+#include "device/failure.h"
 #include "ir/data_type.h"
 #include "ir/memory_kind.h"
 #include "ir/scalar.h"
@@ -129,7 +131,9 @@ DataType parameterType(const Scalar& parameter);
 
 /// A failure of asynchronous work is remembered by its stream: later work there, and on streams that waited for it, is
 /// skipped (waits for events and flag writes still happen, so that nobody hangs), until a synchronize raises the cause.
-/// It is raised once; work enqueued after that runs again, on all these streams.
+/// Work enqueued after that runs again, on all these streams, unless it waits for an event behind what failed or was
+/// skipped. Whoever waits for such work is told: the first who asks gets the cause, each other one a SkippedError, each
+/// recorded event once, and a stream once for what was skipped since somebody was told of it.
 /// Thread safety: any threads may use a CpuDevice or CudaDevice side by side; what they do to one stream is in the
 /// order in which they come. prepare() may make scalars in the fusion of its op: the ops of one fusion are prepared by
 /// one thread at a time. A device that only records (host/recorder.h) belongs to one thread.
@@ -142,6 +146,8 @@ class Device {
 
   /// Who accessed which memory last. A device with events of its own has it forget them before it goes.
   HazardTracker& hazards() { return *hazards_; }
+  /// How often a failure was raised.
+  RaiseCount& raiseCount() { return raise_count_; }
 
   virtual const DeviceProperties& properties() const = 0;
   /// What programs are grouped for and kernels are scheduled for.
@@ -163,10 +169,12 @@ class Device {
   virtual void requireMemory(const void* /*address*/, MemoryKind /*kind*/) {}
 
   virtual void record(Event& event, Stream& stream) = 0;
-  /// Work enqueued on `stream` from now on starts after `event`.
+  /// Work enqueued on `stream` from now on starts after `event`, and is skipped where work before that failed or was.
   virtual void wait(Stream& stream, const Event& event) = 0;
   /// The same for work that relies on nothing that was written before the event: a failure there is not this stream's.
   virtual void waitOver(Stream& stream, const Event& event) { wait(stream, event); }
+  /// The opposite, for an event that the stream's work comes after anyway: only what failed or was skipped before counts.
+  virtual void takeFailure(Stream& stream, const Event& event) { wait(stream, event); }
   /// Work enqueued on `stream` from now on runs, whatever failed there before: the stream gets a new user.
   virtual void startAnew(Stream& /*stream*/) {}
 
@@ -180,10 +188,10 @@ class Device {
   virtual void launch(Stream& stream, const Work& work, std::span<void* const> addresses) = 0;
   /// Makes a plan's steps ready to be enqueued many times. The works and the streams that it is run with outlive it.
   virtual std::unique_ptr<Replay> prepareReplay(ReplaySteps steps);
-  /// Runs `function` on the host when the stream gets there; the stream goes on when it returns.
   /// The recording that a caller makes of the stream at present; null when its work runs. Events that are recorded meanwhile stand for nothing, and waits
   /// for others are left out: what was enqueued before has to be over when the recording runs.
   virtual std::unique_ptr<Capture> joinCapture(Stream& /*stream*/) { return nullptr; }
+  /// Runs `function` on the host when the stream gets there; the stream goes on when it returns.
   virtual void callback(Stream& stream, std::function<void()> function) = 0;
   /// Stores `value` into the 8-byte `flag` after all earlier work of the stream.
   virtual void writeFlag(Stream& stream, uint64_t* flag, uint64_t value) = 0;
@@ -195,8 +203,8 @@ class Device {
   virtual void synchronize(const Event& event) = 0;
   /// Whether what the event stands for is done; never blocks.
   virtual bool isDone(const Event& event) = 0;
-  /// Whether it is done, and work before it met no failure that nobody was told of; never blocks.
-  virtual bool hasSucceeded(const Event& /*event*/) { return false; }
+  /// Of an event that is done: why work before it failed or was skipped, whoever was told of that; or null.
+  virtual std::exception_ptr failureOf(const Event& /*event*/) { return nullptr; }
   /// From now on, until leaveStream(), launches, fills and copies that this thread gives to the stream run at once, on
   /// this thread, as long as it
   /// gives nothing else. Their failures are the stream's. False, with nothing changed, where the device cannot do that
@@ -208,6 +216,7 @@ class Device {
 
  private:
   std::unique_ptr<HazardTracker> hazards_;
+  RaiseCount raise_count_;
 };
 
 }  // namespace tokamak

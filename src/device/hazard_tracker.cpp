@@ -25,7 +25,10 @@ bool covers(uintptr_t begin, uintptr_t end, const TrackedMemory::Entry& entry) {
 
 // From the first to the last byte; empty without elements.
 TrackedAccess accessOf(const Tensor& tensor, MemoryAccess access) {
-  TrackedAccess made{.buffer = tensor.buffer().get(), .access = access};
+  TrackedAccess made{.buffer = tensor.buffer().get(),
+                     .access = access == MemoryAccess::Read ? MemoryAccess::Read : MemoryAccess::Write};
+  // Of what lies between its elements nothing is written.
+  made.relies = access != MemoryAccess::Write || !tensor.isContiguous();
   made.begin = reinterpret_cast<uintptr_t>(tensor.data());
   made.end = made.begin;
   if (tensor.numel() == 0) return made;
@@ -62,12 +65,12 @@ void HazardTracker::Waits::clear() {
   allocations.clear();
 }
 
-void HazardTracker::Waits::add(const std::shared_ptr<CallPoint>& point, MemoryAccess access) {
-  const auto known = std::ranges::find(conflicts, point, &Conflict::point);
-  if (known == conflicts.end())
-    conflicts.push_back({point, access});
-  else if (access == MemoryAccess::Write)
-    known->access = access;
+void HazardTracker::Waits::add(Conflict conflict) {
+  const auto known = std::ranges::find(conflicts, conflict.point, &Conflict::point);
+  if (known == conflicts.end()) return conflicts.push_back(std::move(conflict));
+  known->is_write = known->is_write || conflict.is_write;
+  known->relies = known->relies || conflict.relies;
+  known->is_in_order = known->is_in_order && conflict.is_in_order;
 }
 
 HazardTracker::~HazardTracker() = default;
@@ -142,7 +145,8 @@ void HazardTracker::absorb(TrackedMemory& into, TrackedMemory& other) {
   other.entries.clear();
 }
 
-// Memory belongs to the stream that it was allocated on: a first use elsewhere comes after what is there now.
+// Memory belongs to the stream that it was allocated on: a first use elsewhere comes after what is there now. Where no
+// call has written it that may be what the caller gave the stream to write it.
 void HazardTracker::settleAllocation(const Buffer& buffer, TrackedMemory& memory, const Stream* stream, Waits& waits) {
   if (buffer.is_settled_ || buffer.stream_.get() == stream) return;
   buffer.is_settled_ = true;
@@ -154,6 +158,7 @@ void HazardTracker::settleAllocation(const Buffer& buffer, TrackedMemory& memory
                             .number = ++calls_,
                             .access = MemoryAccess::Write,
                             .is_hull = true,  // it has waited for nothing
+                            .is_order_only = buffer.is_written_by_calls_,
                             .point = point});
 }
 
@@ -175,8 +180,11 @@ void HazardTracker::collect(const TrackedMemory& memory, const TrackedAccess& ac
     if (!has_write || entry.point.get() == own || !isOverlapping(access.begin, access.end, entry)) continue;
     const bool is_known =
         entry.number < after_write || (entry.access == MemoryAccess::Write && entry.number < after_read);
-    const bool is_in_order = is_known || entry.point->stream() == stream;
-    if (!is_in_order || !entry.point->isIssued()) waits.add(entry.point, entry.access);
+    const bool is_write = entry.access == MemoryAccess::Write;
+    const bool relies = is_write && access.relies && !entry.is_order_only;
+    const bool is_in_order = (is_known || entry.point->stream() == stream) && entry.point->isIssued();
+    if (relies || !is_in_order)
+      waits.add({.point = entry.point, .is_write = is_write, .relies = relies, .is_in_order = is_in_order});
   }
 }
 
@@ -193,20 +201,26 @@ void HazardTracker::insert(TrackedMemory& memory, const TrackedAccess& access, u
            access.end <= entry.end;
   });
   if (is_written_here) return;  // the same call writes it
+  if (access.access == MemoryAccess::Write) access.buffer->is_written_by_calls_ = true;
   std::erase_if(memory.entries, isStoodFor);
   if (memory.entries.size() >= memory.limit) compact(memory);
   memory.entries.push_back(
       {.begin = access.begin, .end = access.end, .number = number, .access = access.access, .point = point});
 }
 
-// On one stream a later point stands for an earlier one, over the bytes of both.
+// On one stream a later read stands for an earlier one, over the bytes of both. A write's point tells whether its bytes
+// are there, so it is kept until it has succeeded.
 void HazardTracker::compact(TrackedMemory& memory) {
   std::vector<TrackedMemory::Entry> kept;
   std::ranges::sort(memory.entries, {}, &TrackedMemory::Entry::number);
   for (TrackedMemory::Entry& entry : memory.entries) {
-    const bool is_over =
-        entry.access == MemoryAccess::Read && entry.point->isIssued() && device_.isDone(entry.point->event());
+    const bool is_over = entry.point->isIssued() && device_.isDone(entry.point->event()) &&
+                         (entry.access == MemoryAccess::Read || device_.failureOf(entry.point->event()) == nullptr);
     if (is_over) continue;
+    if (entry.access == MemoryAccess::Write) {
+      kept.push_back(std::move(entry));
+      continue;
+    }
     const auto found = std::ranges::find_if(kept, [&](const TrackedMemory::Entry& other) {
       return other.access == entry.access && other.point->stream() == entry.point->stream() &&
              other.point->isIssued() && other.point->issued_as_.load(std::memory_order_relaxed) < entry.number;
@@ -302,39 +316,73 @@ void HazardTracker::issueWaits(Waits& waits, Stream* stream) {
     markIssued(*point);
   }
   if (failure != nullptr) std::rethrow_exception(failure);
-  for (const auto& [point, access] : waits.conflicts) {
-    point->waitUntilIssued();
-    if (stream != nullptr && point->stream() != stream) device_.wait(*stream, point->event());
+  for (const Waits::Conflict& conflict : waits.conflicts) {
+    conflict.point->waitUntilIssued();
+    if (stream == nullptr) continue;
+    Event& event = conflict.point->event();
+    const bool is_in_order = conflict.is_in_order || conflict.point->stream() == stream;
+    if (is_in_order && conflict.relies)
+      device_.takeFailure(*stream, event);
+    else if (!is_in_order && conflict.relies)
+      device_.wait(*stream, event);
+    else if (!is_in_order)
+      device_.waitOver(*stream, event);
   }
+}
+
+HazardTracker::Waits HazardTracker::conflictsOnHost(const TrackedAccess& wanted) {
+  Waits waits;
+  const std::lock_guard lock(lock_);
+  TrackedMemory& memory = memoryOf(*wanted.buffer);
+  try {
+    settleAllocation(*wanted.buffer, memory, nullptr, waits);
+    collect(memory, wanted, nullptr, nullptr, waits);
+  } catch (...) {
+    giveUp(waits);
+    throw;
+  }
+  return waits;
+}
+
+// Whether nobody was told yet why the call did not write these bytes.
+bool HazardTracker::takeTelling(const TrackedAccess& wanted, const CallPoint& point) {
+  const std::lock_guard lock(lock_);
+  bool is_told = false;
+  bool is_untold = false;
+  for (TrackedMemory::Entry& entry : memoryOf(*wanted.buffer).entries) {
+    const bool is_meant = entry.point.get() == &point && entry.access == MemoryAccess::Write &&
+                          isOverlapping(wanted.begin, wanted.end, entry);
+    if (!is_meant) continue;
+    (entry.is_told ? is_told : is_untold) = true;
+    entry.is_told = true;
+  }
+  return is_untold || !is_told;
+}
+
+void HazardTracker::raiseFailureOf(const TrackedAccess& wanted, const CallPoint& point) {
+  const std::exception_ptr failure = device_.failureOf(point.event());
+  if (failure == nullptr || !takeTelling(wanted, point)) return;
+  device_.synchronize(point.event());  // the first who asks gets the cause
+  std::rethrow_exception(skippedBecauseOf(failure));
 }
 
 void HazardTracker::waitOnHost(const Tensor& tensor, MemoryAccess access) {
   const TrackedAccess wanted = accessOf(tensor, access);
   if (wanted.begin == wanted.end) return;
-  Waits waits;
-  {
-    const std::lock_guard lock(lock_);
-    TrackedMemory& memory = memoryOf(*wanted.buffer);
-    try {
-      settleAllocation(*wanted.buffer, memory, nullptr, waits);
-      collect(memory, wanted, nullptr, nullptr, waits);
-    } catch (...) {
-      giveUp(waits);
-      throw;
-    }
-  }
+  Waits waits = conflictsOnHost(wanted);
   issueWaits(waits, nullptr);
   if (waits.conflicts.empty()) return;
+  for (const Waits::Conflict& conflict : waits.conflicts) device_.waitDone(conflict.point->event());
   // A reader's failure belongs to those who wait for what it made.
-  for (const auto& [point, kind] : waits.conflicts) {
-    if (kind == MemoryAccess::Write)
-      device_.synchronize(point->event());
-    else
-      device_.waitDone(point->event());
+  for (const Waits::Conflict& conflict : waits.conflicts) {
+    if (conflict.relies) raiseFailureOf(wanted, *conflict.point);
   }
   const std::lock_guard lock(lock_);
+  // Bytes that are not there stay so until somebody writes them.
   std::erase_if(memoryOf(*wanted.buffer).entries, [&](const TrackedMemory::Entry& entry) {
-    return std::ranges::find(waits.conflicts, entry.point, &Waits::Conflict::point) != waits.conflicts.end();
+    const bool is_met =
+        std::ranges::find(waits.conflicts, entry.point, &Waits::Conflict::point) != waits.conflicts.end();
+    return is_met && (wanted.access == MemoryAccess::Write || device_.failureOf(entry.point->event()) == nullptr);
   });
 }
 
@@ -344,6 +392,14 @@ void HazardTracker::shareWithHost(const Tensor& tensor) {
 }
 
 void HazardTracker::accessOn(Stream& stream, const Tensor& tensor, MemoryAccess access) {
+  const TrackedAccess wanted = accessOf(tensor, access);
+  if (wanted.begin != wanted.end) {
+    Waits waits = conflictsOnHost(wanted);
+    issueWaits(waits, nullptr);
+    for (const Waits::Conflict& conflict : waits.conflicts) {
+      if (conflict.relies) raiseFailureOf(wanted, *conflict.point);
+    }
+  }
   OrderedCall call(device_);
   call.add(tensor, access);
   call.run(stream, [] {});
@@ -365,20 +421,35 @@ void OrderedCall::add(const Tensor& tensor, MemoryAccess access) {
 
 void OrderedCall::add(const Buffer& buffer, MemoryAccess access) {
   const auto begin = reinterpret_cast<uintptr_t>(buffer.address());
-  accesses_.push_back({&buffer, begin, begin + static_cast<uintptr_t>(buffer.bytes()), access});
+  accesses_.push_back({.buffer = &buffer,
+                       .begin = begin,
+                       .end = begin + static_cast<uintptr_t>(buffer.bytes()),
+                       .access = access == MemoryAccess::Read ? MemoryAccess::Read : MemoryAccess::Write,
+                       .relies = access != MemoryAccess::Write});
 }
 
 bool OrderedCall::waitsForNothing() const {
+  Device& device = tracker_.device_;
   const auto isOver = [&](const HazardTracker::Waits::Conflict& conflict) {
-    return conflict.point->isIssued() && tracker_.device_.hasSucceeded(conflict.point->event());
+    Event& event = conflict.point->event();
+    return conflict.point->isIssued() && device.isDone(event) &&
+           (!conflict.relies || device.failureOf(event) == nullptr);
   };
   return waits_.allocations.empty() && std::ranges::all_of(waits_.conflicts, isOver) &&
-         std::ranges::all_of(given_events_, [&](const Event* event) { return tracker_.device_.hasSucceeded(*event); });
+         std::ranges::all_of(given_events_, [&](const Event* event) {
+           return device.isDone(*event) && device.failureOf(*event) == nullptr;
+         });
 }
 
 RunPlace OrderedCall::begin(Stream& stream, RunPlace wanted) {
+  pin_.emplace(tracker_.device_.raiseCount());
   point_ = nullptr;  // so that it may be taken again
-  point_ = tracker_.begin(accesses_, stream, waits_, is_shared_with_host_);
+  try {
+    point_ = tracker_.begin(accesses_, stream, waits_, is_shared_with_host_);
+  } catch (...) {
+    pin_.reset();
+    throw;
+  }
   is_under_way_ = true;
   if (wanted == RunPlace::Here && waitsForNothing() && tracker_.device_.tryEnterStream(stream)) {
     entered_ = &stream;
@@ -418,6 +489,7 @@ void OrderedCall::finish() {
   if (Stream* const entered = std::exchange(entered_, nullptr)) tracker_.device_.leaveStream(*entered);
   tracker_.markIssued(*point_);
   is_under_way_ = false;
+  pin_.reset();
   waits_.clear();
 }
 

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/spin_lock.h"
@@ -17,7 +19,11 @@ namespace tokamak {
 class Buffer;
 class Tensor;
 
-enum class MemoryAccess : uint8_t { Read, Write };
+enum class MemoryAccess : uint8_t {
+  Read,
+  Write,   ///< whatever was there before
+  Update,  ///< of what is there: a read and a write
+};
 
 /// The end of a call, as later accesses wait for it. Others may find it before the call's work was enqueued; they wait
 /// on the host until
@@ -49,10 +55,13 @@ struct TrackedMemory {
   struct Entry {
     uintptr_t begin = 0;
     uintptr_t end = 0;
-    uint64_t number = 0;  ///< of the call: later ones have larger numbers
-    MemoryAccess access = MemoryAccess::Read;
-    bool is_hull =
-        false;  ///< of several accesses of one stream, or of none: it does not tell what its stream has waited for
+    uint64_t number = 0;                       ///< of the call: later ones have larger numbers
+    MemoryAccess access = MemoryAccess::Read;  ///< or a write
+    /// Of several accesses of one stream, or of none: it does not tell what its stream has waited for.
+    bool is_hull = false;
+    /// What failed before its point is not why these bytes are not there.
+    bool is_order_only = false;
+    bool is_told = false;  ///< somebody who waited for these bytes was told why they were not written
     std::shared_ptr<CallPoint> point;
   };
   uintptr_t begin = 0;
@@ -73,7 +82,8 @@ struct TrackedAccess {
   const Buffer* buffer = nullptr;
   uintptr_t begin = 0;
   uintptr_t end = 0;
-  MemoryAccess access = MemoryAccess::Read;
+  MemoryAccess access = MemoryAccess::Read;  ///< or a write
+  bool relies = true;  ///< on what is there: where a failed call should have written it, it is skipped
 };
 
 /// Of one device. An access waits for the last writer of its bytes, and a write for the readers since. It
@@ -86,11 +96,13 @@ class HazardTracker {
   HazardTracker& operator=(const HazardTracker&) = delete;
   ~HazardTracker();
 
-  /// Blocks until host code may access the tensor's elements. Errors: of the work that wrote them.
+  /// Blocks until host code may access the tensor's elements. Errors: those of the work that should have written them,
+  /// once for each call and tensor.
   void waitOnHost(const Tensor& tensor, MemoryAccess access);
   /// Host code beyond this library knows the tensor's address from now on.
   void shareWithHost(const Tensor& tensor);
-  /// What `stream` was given so far is an access; later ones wait for it, and it comes after earlier ones.
+  /// What `stream` was given so far is an access; later ones wait for it, and it comes after earlier ones. Errors: as
+  /// waitOnHost(), as far as failures are known by now; others become the stream's.
   void accessOn(Stream& stream, const Tensor& tensor, MemoryAccess access);
   /// The buffer goes: its range is forgotten when the memory is the device's, and when its calls are over otherwise.
   void letGo(Buffer& buffer);
@@ -105,12 +117,14 @@ class HazardTracker {
   struct Waits {
     struct Conflict {
       std::shared_ptr<CallPoint> point;
-      MemoryAccess access;  ///< a write when one of several is
+      bool is_write = false;     ///< of one access at least
+      bool relies = false;       ///< on what was written
+      bool is_in_order = false;  ///< the stream comes after the point anyway
     };
     std::vector<Conflict> conflicts;
     std::vector<std::pair<std::shared_ptr<CallPoint>, std::shared_ptr<Stream>>> allocations;
     void clear();
-    void add(const std::shared_ptr<CallPoint>& point, MemoryAccess access);
+    void add(Conflict conflict);
   };
 
   std::shared_ptr<CallPoint> takePoint(const Stream* stream);
@@ -118,6 +132,9 @@ class HazardTracker {
                                    bool& is_shared_with_host);
   void enterFresh(const TrackedAccess& access, const std::shared_ptr<CallPoint>& point);
   void giveUp(Waits& waits);
+  Waits conflictsOnHost(const TrackedAccess& wanted);
+  bool takeTelling(const TrackedAccess& wanted, const CallPoint& point);
+  void raiseFailureOf(const TrackedAccess& wanted, const CallPoint& point);
   void issueWaits(Waits& waits, Stream* stream);
   void markIssued(CallPoint& point) { point.markIssued(++calls_); }
 
@@ -200,6 +217,7 @@ class OrderedCall {
   bool is_shared_with_host_ = false;
   bool is_under_way_ = false;
   Stream* entered_ = nullptr;
+  std::optional<RaiseCount::Pin> pin_;  ///< while it is under way
 };
 
 }  // namespace tokamak

@@ -215,14 +215,14 @@ Tensor Tensor::slice(int64_t axis, int64_t start, int64_t stop) const {
 }
 
 void Tensor::waitReady() const {
-  if (ready_ != nullptr) device().synchronize(*ready_);
   device().hazards().waitOnHost(*this, MemoryAccess::Read);
+  if (ready_ != nullptr) device().synchronize(*ready_);
 }
 
 void* Tensor::hostData() const {
   requireHostReadable();
+  device().hazards().waitOnHost(*this, MemoryAccess::Update);
   if (ready_ != nullptr) device().synchronize(*ready_);
-  device().hazards().waitOnHost(*this, MemoryAccess::Write);
   return data();
 }
 

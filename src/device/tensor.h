@@ -70,6 +70,7 @@ class Buffer {
   bool is_callers_ = false;
   // The tracker's, guarded by its lock.
   mutable bool is_settled_ = true;
+  mutable bool is_written_by_calls_ = false;
   mutable std::shared_ptr<TrackedMemory> tracked_;
 };
 

@@ -65,6 +65,12 @@ void CallContext::startAfterLastCall(Stream& stream) {
   workers_->startAnew();
 }
 
+// What a call reads tells which failures are its own, also those of calls before it on this stream.
+void CallContext::startAnew() {
+  device_.startAnew(*home_);
+  workers_->startAnew();
+}
+
 void CallContext::noteCall(Stream& stream, const std::shared_ptr<Event>& done) {
   last_stream_ = &stream;
   last_call_ = done;
@@ -78,7 +84,7 @@ void CallContext::replay(Plan& plan, Stream& stream, const std::shared_ptr<Event
   startAfterLastCall(stream);
   if (std::exchange(has_fresh_arena_, false) && &stream != home_.get()) {
     device_.record(*done, *home_);
-    device_.wait(stream, *done);
+    device_.waitOver(stream, *done);
   }
   streams_.clear();
   streams_.push_back(&stream);

@@ -37,6 +37,8 @@ class CallContext {
   void replay(Plan& plan, Stream& stream, const std::shared_ptr<Event>& done);
   /// The same into what a caller records of `stream`, with intermediates of its own, which the recording holds.
   void replayInto(Plan& plan, Capture& capture, Stream& stream);
+  /// For a call on the context's own stream: what failed there was another call's.
+  void startAnew();
   /// For a call without a plan: `stream` goes on behind the last call, and `done` stands for the new one.
   void startAfterLastCall(Stream& stream);
   void noteCall(Stream& stream, const std::shared_ptr<Event>& done);

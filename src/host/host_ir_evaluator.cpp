@@ -420,6 +420,7 @@ std::vector<Tensor> HostIrEvaluator::runWithInput(const std::vector<std::pair<Va
 std::vector<Tensor> HostIrEvaluator::runOn(const CallValues& call, CallContext& context,
                                            const std::shared_ptr<Stream>& stream, std::shared_ptr<Event>& done) {
   const bool is_direct = params_.mode == HostIrEvaluatorParams::Mode::Direct;
+  if (stream == context.home()) context.startAnew();
   try {
     std::vector<Tensor> outputs = is_direct ? runDirect(call, context, stream) : runPlan(call, context, stream);
     done = context.ordered.event();

@@ -175,7 +175,7 @@ void ProgramSignature::addAccesses(OrderedCall& ordered, std::span<const Tensor>
                                    std::span<const Tensor> outputs) const {
   ordered.clear();
   for (size_t i = 0; i < inputs.size(); ++i)
-    ordered.add(inputs[i], is_updated_[i] ? MemoryAccess::Write : MemoryAccess::Read);
+    ordered.add(inputs[i], is_updated_[i] ? MemoryAccess::Update : MemoryAccess::Read);
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i].isDefined() && !isInPlace(i)) ordered.add(outputs[i], MemoryAccess::Write);
   }

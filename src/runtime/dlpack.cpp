@@ -201,7 +201,7 @@ Tensor takeArray(Device& device, Given* given, const std::shared_ptr<Stream>& st
       Tensor::borrow(device, checked.address, checked.dtype, checked.sizes, checked.strides, checked.kind, taken);
   if (access == Access::ReadOnly) tensor.buffer()->forbidWriting();
   // What is on the stream may be what makes the data.
-  device.hazards().accessOn(*stream, tensor, MemoryAccess::Write);
+  device.hazards().accessOn(*stream, tensor, MemoryAccess::Update);
   taken->given = given;
   return tensor;
 }
@@ -232,7 +232,7 @@ void makeReady(Device& device, const Tensor& tensor, const std::shared_ptr<Strea
   TK_REQUIRE(tensor.isDefined() && &tensor.device() == &device, Bind,
              "DLPack: a tensor that is none of {}'s cannot be given away by it", device.properties().name);
   // Whoever gets it may write it, unless it says otherwise.
-  const MemoryAccess access = tensor.buffer()->isReadOnly() ? MemoryAccess::Read : MemoryAccess::Write;
+  const MemoryAccess access = tensor.buffer()->isReadOnly() ? MemoryAccess::Read : MemoryAccess::Update;
   const bool is_for_host = tensor.buffer()->isHostReadable();
   if (stream == nullptr || is_for_host) {
     tensor.waitReady();

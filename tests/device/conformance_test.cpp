@@ -247,7 +247,7 @@ TEST_P(DeviceTest, TheHostMayWriteAFlagThatAStreamWaitsFor) {
   device_->synchronize(*stream);
 }
 
-TEST_P(DeviceTest, AFailureIsRaisedOnceAndLaterWorkIsSkippedUntilThen) {
+TEST_P(DeviceTest, AFailureIsRaisedOnceToEachAndLaterWorkIsSkippedUntilThen) {
   const auto stream = device_->createStream();
   int runs = 0;
   device_->callback(*stream, [&] { ++runs; });
@@ -268,7 +268,19 @@ TEST_P(DeviceTest, AFailureIsRaisedOnceAndLaterWorkIsSkippedUntilThen) {
   EXPECT_EQ(runs, 2);
 }
 
-TEST_P(DeviceTest, AFailureTravelsWithEventsAndIsRaisedOnce) {
+// What was skipped is told by an error of its own, which has the first cause.
+void expectSkipped(const std::function<void()>& wait, const std::string& text) {
+  try {
+    wait();
+    ADD_FAILURE() << "nothing was raised";
+  } catch (const SkippedError& error) {
+    EXPECT_EQ(error.code(), ErrorCode::Device);
+    EXPECT_EQ(error.message(), "skipped, or not run to its end, because of an earlier failure: " + text);
+    EXPECT_THROW(std::rethrow_exception(error.cause()), std::runtime_error);
+  }
+}
+
+TEST_P(DeviceTest, AFailureTravelsWithEventsAndEachWhoWaitsIsToldOnce) {
   const auto a = device_->createStream();
   const auto b = device_->createStream();
   const auto c = device_->createStream();
@@ -283,7 +295,9 @@ TEST_P(DeviceTest, AFailureTravelsWithEventsAndIsRaisedOnce) {
   device_->callback(*c, [&] { ++runs; });
   EXPECT_THROW(device_->synchronize(*c), std::runtime_error);
   EXPECT_EQ(runs, 0);
-  device_->synchronize(*a);
+  device_->synchronize(*a);  // of its failure somebody was told, and it skipped nothing
+  expectSkipped([&] { device_->synchronize(*b); }, "first");
+  expectSkipped([&] { device_->synchronize(*event); }, "first");
   device_->synchronize(*b);
   device_->synchronize(*event);
   for (Stream* stream : {a.get(), b.get(), c.get()}) device_->callback(*stream, [&] { ++runs; });
@@ -320,8 +334,56 @@ TEST_P(DeviceTest, AWaitThatRunsAfterTheFailureWasRaisedStillSkipsWhatWasIssuedB
     device_->synchronize(*a);
     device_->callback(*b, [&] { runs += 10; });
   }
-  device_->synchronize(*b);
+  expectSkipped([&] { device_->synchronize(*b); }, "first");
   EXPECT_EQ(runs, 10);
+  device_->synchronize(*b);
+}
+
+// An event of failed work stands for it whoever was told; one that is recorded when somebody was does not.
+TEST_P(DeviceTest, WhoWaitsForFailedWorkLaterIsSkippedToo) {
+  const auto a = device_->createStream();
+  const auto b = device_->createStream();
+  const auto failed = device_->createEvent();
+  const auto later = device_->createEvent();
+  int runs = 0;
+  device_->callback(*a, [] { throw std::runtime_error("first"); });
+  device_->record(*failed, *a);
+  EXPECT_THROW(device_->synchronize(*a), std::runtime_error);
+  device_->record(*later, *a);
+  device_->wait(*b, *later);
+  device_->waitOver(*b, *failed);
+  device_->callback(*b, [&] { ++runs; });
+  device_->synchronize(*b);
+  EXPECT_EQ(runs, 1);
+  device_->wait(*b, *failed);
+  device_->callback(*b, [&] { ++runs; });
+  device_->takeFailure(*a, *failed);
+  device_->callback(*a, [&] { ++runs; });
+  for (Stream* stream : {a.get(), b.get()}) expectSkipped([&] { device_->synchronize(*stream); }, "first");
+  EXPECT_NE(device_->failureOf(*failed), nullptr);
+  EXPECT_EQ(device_->failureOf(*later), nullptr);
+  EXPECT_EQ(runs, 1);
+  for (Stream* stream : {a.get(), b.get()}) device_->callback(*stream, [&] { ++runs; });
+  for (Stream* stream : {a.get(), b.get()}) device_->synchronize(*stream);
+  EXPECT_EQ(runs, 3);
+}
+
+// However many failures nobody asked for.
+TEST_P(DeviceTest, NoFailureIsForgotten) {
+  const auto stream = device_->createStream();
+  std::vector<std::unique_ptr<Event>> events;
+  constexpr int kFailures = 200;
+  for (int i = 0; i < kFailures; ++i) {
+    device_->callback(*stream, [] { throw std::runtime_error("one of many"); });
+    device_->record(*events.emplace_back(device_->createEvent()), *stream);
+    device_->startAnew(*stream);
+    device_->callback(*stream, [] {});
+    device_->record(*events.emplace_back(device_->createEvent()), *stream);
+  }
+  for (size_t i = 0; i < events.size(); i += 2) {
+    EXPECT_THROW(device_->synchronize(*events[i]), std::runtime_error) << i;
+    device_->synchronize(*events[i + 1]);
+  }
 }
 
 TEST_P(DeviceTest, AFailureOutlivesItsStreamWhereSomebodyWaitedForIt) {

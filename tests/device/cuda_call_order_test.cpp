@@ -39,5 +39,15 @@ TEST(CudaCallOrder, IsKeptInChainsAndRandomSequences) {
   }
 }
 
+TEST(CudaCallOrder, TellsEachReaderOfAFailureAndLeavesOthersAlone) {
+  const FakeSettings settings("memory=2000000000");
+  for (const bool uses_graphs : {true, false}) {
+    const auto device = openFakeDevice({.products_library = TOKAMAK_FAKE_DRIVER, .uses_graphs = uses_graphs});
+    CallSequence sequence(targetOn(*device), {.calls_in_flight = 2});
+    EXPECT_EQ(countWrongFailures(sequence, repetitions(5) * 10, 12, 1), 0);
+    EXPECT_GT(sequence.told(), 0);
+  }
+}
+
 }  // namespace
 }  // namespace tokamak

@@ -158,6 +158,7 @@ TEST_F(CudaDeviceTest, WhatStandsBehindAFailedCallbackIsNotLaunched) {
   EXPECT_THROW(device_->synchronize(*other), std::runtime_error);
   device_->launch(*other, work, addresses);
   device_->synchronize(*other);
+  EXPECT_THROW(device_->synchronize(*stream_), SkippedError);
   EXPECT_EQ(read<double>(memory, 2), (std::vector<double>{2, 2}));
   device_->release(memory, 16, MemoryKind::Device, *stream_);
 }

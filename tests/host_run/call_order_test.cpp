@@ -43,6 +43,13 @@ TEST_P(CallOrder, IsKeptInRandomSequences) {
   EXPECT_EQ(countWrongSequences(sequence, repetitions(10) * 20, 12, 1), 0);
 }
 
+TEST_P(CallOrder, TellsEachReaderOfAFailureAndLeavesOthersAlone) {
+  CpuDevice device({.threads = 2, .poisons_memory = true});
+  CallSequence sequence(targetOn(device, 32), GetParam().evaluator);
+  EXPECT_EQ(countWrongFailures(sequence, repetitions(10) * 20, 12, 1), 0);
+  EXPECT_GT(sequence.told(), 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(Evaluators, CallOrder,
                          testing::Values(CallCase{"plan", {}, 200}, CallCase{"direct", {.mode = Mode::Direct}},
                                          CallCase{"one_at_a_time", {.calls_in_flight = 1}},

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "base/error.h"
+#include "device/hazard_tracker.h"
 #include "device/tensor_copies.h"
 #include "host/sanitized_share.h"
 #include "host_run/program_text.h"
@@ -84,6 +86,7 @@ void CallSequence::refill(const Tensor& tensor, float number) {
   }
   target_.device->copy(*host_stream_, tensor.data(), elements.data(),
                        static_cast<int64_t>(elements.size() * sizeof(float)));
+  if (has_failures_) target_.device->hazards().accessOn(*host_stream_, tensor, MemoryAccess::Write);
 }
 
 Tensor CallSequence::handleOf(const Tensor& tensor, HandleKind handle) {
@@ -92,7 +95,17 @@ Tensor CallSequence::handleOf(const Tensor& tensor, HandleKind handle) {
     case HandleKind::Wrap:
       return Tensor::borrow(*target_.device, tensor.data(), tensor.dtype(), tensor.sizes(), tensor.strides(),
                             tensor.kind(), tensor.buffer());
-    case HandleKind::Import: return exchange_.take(arrayOf(tensor, target_.dlpack_device), import_stream_);
+    case HandleKind::Import: {
+      // A stream that takes a failure over passes it on to what is imported on it next.
+      const std::shared_ptr<Stream> own = has_failures_ ? target_.device->createStream() : import_stream_;
+      dlpack::ManagedVersioned* const array = arrayOf(tensor, target_.dlpack_device);
+      try {
+        return exchange_.take(array, own);
+      } catch (const Error&) {
+        array->deleter(array);
+        throw;
+      }
+    }
     default: return tensor;
   }
 }
@@ -107,10 +120,67 @@ Tensor CallSequence::readable(const Tensor& tensor) {
   return target_.host_reads ? tensor : toHost(tensor, host_stream_);
 }
 
+// What uses a memory raises where it is lost, and never where it is there.
+bool CallSequence::mayUse(Memory& memory, const std::function<void()>& use) {
+  try {
+    use();
+    return true;
+  } catch (const Error& error) {
+    ++told_;
+    if (memory.state == State::There || error.message().find("lost on purpose") == std::string::npos) ++wrong_;
+    memory.is_told = true;
+    return false;
+  }
+}
+
+void CallSequence::checkOne(Memory& memory, HandleKind handle) {
+  if (memory.is_told) return;
+  const int64_t wrong_before = wrong_;
+  const bool is_read = mayUse(memory, [&] {
+    Tensor read = handleOf(memory.tensor, handle);
+    if (!target_.host_reads) read = toHost(read, target_.device->createStream());
+    check(read, memory.number);
+  });
+  if (is_read && memory.state == State::Lost) wrong_ = wrong_before + 1;
+}
+
+void CallSequence::lose(size_t memory) {
+  has_failures_ = true;
+  is_under_way_ = true;
+  const std::shared_ptr<Stream> stream = failing_.emplace_back(target_.device->createStream());
+  target_.device->callback(*stream, [] { throw Error(ErrorCode::Definition, "lost on purpose"); });
+  target_.device->hazards().accessOn(*stream, memories_[memory].tensor, MemoryAccess::Write);
+  memories_[memory].state = State::Lost;
+  memories_[memory].is_told = false;
+}
+
+// A stream that somebody was told of runs what comes next.
+void CallSequence::tellStreams() {
+  for (const std::shared_ptr<Stream>& stream : {streams_[1], streams_[2], host_stream_}) {
+    try {
+      target_.device->synchronize(*stream);
+    } catch (const Error&) {
+      ++told_;
+    }
+  }
+  std::ranges::fill(is_infected_, false);
+  failing_.clear();
+}
+
 void CallSequence::restart(size_t memories) {
   if (is_under_way_) countWrong();
+  if (has_failures_) tellStreams();
   wrong_ = 0;
   memories_.resize(memories);
+  for (Memory& memory : memories_) {
+    // Whoever writes all of a memory need not know what was there; hostData() tells him all the same.
+    for (int tries = 0; tries < 4 && has_failures_ && memory.tensor.isDefined() && target_.host_reads; ++tries)
+      if (mayUse(memory, [&] { memory.tensor.hostData(); })) break;
+    memory.tensor.setCallEvent(nullptr);
+    memory.state = State::There;
+    memory.is_told = false;
+  }
+  wrong_ = 0;
   for (size_t m = 0; m < memories; ++m) {
     memories_[m].number = static_cast<float>(m + 1);
     if (memories_[m].tensor.isDefined())
@@ -126,35 +196,66 @@ void CallSequence::call(CallKind kind, HandleKind handle, StreamKind stream, siz
   Memory& source = memories_[from];
   float made = source.number;
   for (int i = 0; i < target_.steps; ++i) made = target_.step(made);
-  const RunValue inputs[] = {handleOf(source.tensor, handle), operand_};
+  Tensor in;
   std::vector<Tensor> outputs;
-  if (kind == CallKind::Given) outputs.push_back(handleOf(memories_[to].tensor, handle));
-  const std::vector<Tensor> given =
-      programs_[static_cast<size_t>(kind)]->runWithInput(inputs, outputs, streams_[static_cast<size_t>(stream)]);
+  if (!mayUse(source, [&] { in = handleOf(source.tensor, handle); })) return;
+  const auto takeOutput = [&] { outputs.push_back(handleOf(memories_[to].tensor, handle)); };
+  if (kind == CallKind::Given && !mayUse(memories_[to], takeOutput)) return;
+  const RunValue inputs[] = {in, operand_};
+  const auto on = static_cast<size_t>(stream);
+  State state = source.state;
+  if (state == State::There && is_infected_[on]) state = State::Unknown;
+  if (state != State::There && stream != StreamKind::None) is_infected_[on] = true;
+  std::vector<Tensor> given;
+  Memory result{.tensor = {}, .number = made, .state = state};
+  if (!mayUse(result,
+              [&] { given = programs_[static_cast<size_t>(kind)]->runWithInput(inputs, outputs, streams_[on]); }))
+    result.state = State::Lost;
+  result.is_told = false;  // the call was, not those who read
   if (kind == CallKind::Returned) {
+    if (given.empty()) return;
     results_.push_back(memories_[to]);
-    memories_[to] = {given.at(0), made};
-  } else if (kind == CallKind::Given) {
-    memories_[to].number = made;
-  } else {
-    source.number = made;
+    result.tensor = given.at(0);
+    memories_[to] = result;
+    return;
   }
+  Memory& written = kind == CallKind::Given ? memories_[to] : source;
+  result.tensor = written.tensor;
+  result.tensor.setCallEvent(nullptr);  // of a call before, whose failure is over for this memory
+  written = result;
 }
 
 void CallSequence::hostRead(size_t memory, HandleKind handle) {
+  if (has_failures_) return checkOne(memories_[memory], handle);
   check(readable(handleOf(memories_[memory].tensor, handle)), memories_[memory].number);
 }
 
 void CallSequence::hostWrite(size_t memory, HandleKind handle, float number) {
   if (!target_.host_reads) return;
-  const Tensor tensor = handleOf(memories_[memory].tensor, handle);
-  target_.fill(static_cast<float*>(tensor.hostData()), target_.size, number);
-  memories_[memory].number = number;
+  Memory& written = memories_[memory];
+  Tensor tensor;
+  const auto write = [&] {
+    // An import of lost memory is one more that is lost.
+    if (!tensor.isDefined()) tensor = handleOf(written.tensor, handle);
+    target_.fill(static_cast<float*>(tensor.hostData()), target_.size, number);
+  };
+  int tries = 0;
+  while (!mayUse(written, write) && ++tries < 4) {
+  }
+  if (tries == 4) ++wrong_;
+  written = {.tensor = written.tensor, .number = number};
+  if (has_failures_) written.tensor.setCallEvent(nullptr);
 }
 
 int64_t CallSequence::countWrong() {
   // All copies first, so that they are waited for once.
   results_.insert(results_.end(), memories_.begin(), memories_.end());
+  if (has_failures_) {
+    for (Memory& memory : results_) checkOne(memory, HandleKind::Own);
+    results_.clear();
+    is_under_way_ = false;
+    return wrong_;
+  }
   std::vector<Tensor> reads;
   for (const Memory& memory : results_) reads.push_back(readable(memory.tensor));
   for (size_t i = 0; i < reads.size(); ++i) check(reads[i], results_[i].number);
@@ -207,6 +308,35 @@ int64_t countWrongSequences(CallSequence& sequence, int64_t sequences, int64_t c
         default: sequence.call(kCallKinds[below(4)], handle, kStreamKinds[below(3)], from, (from + 1 + below(2)) % 3);
       }
     }
+    wrong += sequence.countWrong();
+  }
+  return wrong;
+}
+
+int64_t countWrongFailures(CallSequence& sequence, int64_t sequences, int64_t calls, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto below = [&](uint64_t limit) { return static_cast<size_t>(random() % limit); };
+  int64_t wrong = 0;
+  for (int64_t s = 0; s < sequences; ++s) {
+    const size_t streams = s % 2 == 0 ? 1 : 3;
+    const auto anyCall = [&] {
+      const size_t from = below(3);
+      sequence.call(kCallKinds[below(4)], kHandleKinds[below(4)], kStreamKinds[below(streams)], from,
+                    (from + 1 + below(2)) % 3);
+    };
+    sequence.restart(3);
+    for (int64_t c = 0; c < calls; ++c) {
+      switch (below(12)) {
+        case 0: sequence.hostRead(below(3), kHandleKinds[below(4)]); break;
+        case 1: sequence.hostWrite(below(3), kHandleKinds[below(4)], static_cast<float>(1 + below(8))); break;
+        case 2:
+        case 3: sequence.lose(below(3)); break;
+        default: anyCall();
+      }
+    }
+    wrong += sequence.countWrong();
+    sequence.restart(3);
+    for (int i = 0; i < 3; ++i) anyCall();
     wrong += sequence.countWrong();
   }
   return wrong;

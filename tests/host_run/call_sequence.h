@@ -51,13 +51,23 @@ class CallSequence {
   /// The host reads, or writes, a memory by a handle of this kind.
   void hostRead(size_t memory, HandleKind handle);
   void hostWrite(size_t memory, HandleKind handle, float number);
-  /// Reads all that is left; how many reads were wrong since restart().
+  /// A call of somebody else's writes a memory, by a stream of its own, and fails. What reads it must be skipped, and
+  /// who reads that must be told.
+  void lose(size_t memory);
+  /// Reads all that is left; how many reads were wrong since restart(): of other numbers, of what was never written, or
+  /// raised though it was.
   int64_t countWrong();
+  /// How many reads and calls were told of a failure, ever.
+  int64_t told() const { return told_; }
 
  private:
+  /// Of Unknown a stream decides: what follows a failure there is skipped until somebody was told.
+  enum class State : uint8_t { There, Lost, Unknown };
   struct Memory {
     Tensor tensor;
     float number = 0;
+    State state = State::There;
+    bool is_told = false;  ///< who reads it knows that it is lost
   };
 
   std::unique_ptr<MultiDeviceExecutor> program(CallKind kind, const HostIrEvaluatorParams& evaluator) const;
@@ -66,6 +76,9 @@ class CallSequence {
   void refill(const Tensor& tensor, float number);
   Tensor readable(const Tensor& tensor);
   void check(const Tensor& read, float number);
+  void checkOne(Memory& memory, HandleKind handle);
+  bool mayUse(Memory& memory, const std::function<void()>& use);
+  void tellStreams();
 
   CallTarget target_;
   DlpackExchange exchange_;
@@ -79,7 +92,11 @@ class CallSequence {
   std::map<float, std::vector<float>> staged_;  // elements on their way, by number
   std::vector<float> expected_;
   bool is_under_way_ = false;
+  bool has_failures_ = false;
+  bool is_infected_[3] = {};  ///< streams, by failures that perhaps nobody was told of
+  std::vector<std::shared_ptr<Stream>> failing_;
   int64_t wrong_ = 0;
+  int64_t told_ = 0;
 };
 
 /// Every pair of calls by every pair of handles in which the second reads what the first wrote, and in which it
@@ -88,6 +105,10 @@ class CallSequence {
 int64_t countWrongChains(CallSequence& sequence, int64_t turns);
 /// Sequences of `calls` calls on three memories, with reads and writes of the host, from a seed.
 int64_t countWrongSequences(CallSequence& sequence, int64_t sequences, int64_t calls, uint64_t seed);
+
+/// The same where calls fail: every other one without streams, so that it is known what each read must give. After each
+/// sequence good calls must go well.
+int64_t countWrongFailures(CallSequence& sequence, int64_t sequences, int64_t calls, uint64_t seed);
 
 /// How often a test repeats itself: $TOKAMAK_CALL_ORDER_RUNS, or `few`; under a sanitizer, where a turn takes seconds,
 /// hardly ever.

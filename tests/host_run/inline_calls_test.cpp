@@ -95,12 +95,13 @@ TEST_F(EnteredStream, FailsLikeOneThatWasNot) {
   device.record(*event, *stream);
   device.leaveStream(*stream);
   EXPECT_EQ(threads.size(), 2U);
-  EXPECT_TRUE(device.hasSucceeded(*before));
+  EXPECT_EQ(device.failureOf(*before), nullptr);
   work.fails = false;
   launch();  // skipped: nobody was told yet
   device.waitDone(*event);
-  EXPECT_FALSE(device.hasSucceeded(*event));
+  EXPECT_NE(device.failureOf(*event), nullptr);
   EXPECT_THROW(device.synchronize(*event), std::runtime_error);
+  EXPECT_THROW(device.synchronize(*stream), SkippedError);  // of the third
   launch();
   device.synchronize(*stream);
   EXPECT_EQ(threads.size(), 3U);

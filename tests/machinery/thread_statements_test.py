@@ -17,6 +17,7 @@ PUBLIC = {
     "src/ir/val.h": ["Val", "StreamVal"],
     "src/device/arena.h": ["StreamClock", "MemorySource", "Arena"],
     "src/device/device.h": ["Stream", "Event", "Work", "Capture", "Device"],
+    "src/device/failure.h": ["SkippedError", "RaiseCount"],
     "src/device/hazard_tracker.h": ["CallPoint", "HazardTracker", "OrderedCall"],
     "src/device/kernel_observer.h": ["KernelObserver"],
     "src/device/output_allocator.h": ["OutputAllocator"],

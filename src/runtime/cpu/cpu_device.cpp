@@ -6,6 +6,7 @@
 #include <fstream>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 #include <sched.h>
@@ -87,11 +88,19 @@ class CpuDevice::CpuEvent final : public Event {
     const HideFromSanitizer hide;
     const std::lock_guard lock(lock_);
     point_ = point;
+    is_told_ = false;
+  }
+  /// Whether nobody was told yet of what failed before the event; from now on somebody was.
+  bool takeTelling() const {
+    const HideFromSanitizer hide;
+    const std::lock_guard lock(lock_);
+    return !std::exchange(is_told_, true);
   }
 
  private:
   mutable SpinLock lock_;
   StreamPoint point_;
+  mutable bool is_told_ = false;
 };
 
 // Large blocks take huge pages: first use of 4 KiB pages costs more than the work done on them.
@@ -139,7 +148,7 @@ std::unique_ptr<Stream> CpuDevice::createStream() {
                                               .threads = options_.threads,
                                               .ring_bytes = static_cast<uint32_t>(options_.ring_bytes),
                                               .trace = options_.trace,
-                                              .raise_count = &raise_count_};
+                                              .raise_count = &raiseCount()};
     const auto index = static_cast<int64_t>(queues_.size());
     idle_queues_.reserve(queues_.size() + 1);  // so that giving a stream back needs no memory
     idle_queues_.push_back(queues_.emplace_back(std::make_unique<StreamQueue>(index, queue_options)).get());
@@ -172,7 +181,7 @@ void* CpuDevice::allocate(int64_t bytes, MemoryKind kind, Stream& stream) {
   }
   // The other stream is past that point, so there is nothing to wait for; but it is an edge of the model.
   if (kThreadSanitizer && block.freed_on != nullptr) {
-    queue.issueWait({static_cast<StreamQueue*>(block.freed_on), block.freed_at});
+    queue.issueWait({static_cast<StreamQueue*>(block.freed_on), block.freed_at}, WaitFor::Order);
   }
   if (options_.poisons_memory && bytes > 0) queue.issueFill(block.address, kPoison, bytes);
   return block.address;
@@ -197,21 +206,28 @@ void CpuDevice::trimMemory() {
 
 void CpuDevice::record(Event& event, Stream& stream) {
   StreamQueue& queue = queueOf(stream);
-  static_cast<CpuEvent&>(event).set({&queue, queue.mark()});
+  const uint32_t raise_count = raiseCount().load();
+  static_cast<CpuEvent&>(event).set({&queue, queue.mark(), raise_count});
 }
 
-void CpuDevice::wait(Stream& stream, const Event& event) {
+void CpuDevice::waitFor(Stream& stream, const Event& event, WaitFor what) {
   const StreamPoint point = static_cast<const CpuEvent&>(event).point();
   StreamQueue& queue = queueOf(stream);
-  const bool is_in_order_anyway = point.queue == nullptr || point.queue == &queue;
-  if (!is_in_order_anyway) queue.issueWait(point);
+  if (point.queue == nullptr) return;
+  if (point.queue == &queue) what = what == WaitFor::Everything ? WaitFor::Failure : what;
+  if (point.queue == &queue && what == WaitFor::Order) return;
+  if (what == WaitFor::Failure) {
+    const HideFromSanitizer hide;
+    if (point.queue->isDone(point.position) && point.queue->failureAt(point) == nullptr) return;
+  }
+  queue.issueWait(point, what);
 }
 
-void CpuDevice::waitOver(Stream& stream, const Event& event) {
-  const StreamPoint point = static_cast<const CpuEvent&>(event).point();
-  StreamQueue& queue = queueOf(stream);
-  if (point.queue != nullptr && point.queue != &queue) queue.issueWait(point, true);
-}
+void CpuDevice::wait(Stream& stream, const Event& event) { waitFor(stream, event, WaitFor::Everything); }
+
+void CpuDevice::waitOver(Stream& stream, const Event& event) { waitFor(stream, event, WaitFor::Order); }
+
+void CpuDevice::takeFailure(Stream& stream, const Event& event) { waitFor(stream, event, WaitFor::Failure); }
 
 void CpuDevice::startAnew(Stream& stream) { queueOf(stream).issueReset(); }
 
@@ -246,14 +262,18 @@ void CpuDevice::synchronize(Stream& stream) {
   StreamQueue& queue = queueOf(stream);
   const StreamPoint point = {&queue, queue.mark()};
   waitFor(point, "synchronize");
-  raiseFailureAt(point);
+  if (const auto failure = queue.takeUntold(point)) raiseCount().raise(*failure);
 }
 
 void CpuDevice::synchronize(const Event& event) {
-  const StreamPoint point = static_cast<const CpuEvent&>(event).point();
+  const auto& cpu_event = static_cast<const CpuEvent&>(event);
+  const StreamPoint point = cpu_event.point();
   if (point.queue == nullptr) return;
   waitFor(point, "synchronize");
-  raiseFailureAt(point);
+  const auto failure = point.queue->failureAt(point);
+  if (failure == nullptr || !cpu_event.takeTelling()) return;
+  point.queue->noteTold(point.position);
+  raiseCount().raise(*failure);
 }
 
 void CpuDevice::waitDone(const Event& event) {
@@ -272,12 +292,10 @@ bool CpuDevice::isDone(const Event& event) {
   return true;
 }
 
-bool CpuDevice::hasSucceeded(const Event& event) {
-  if (!isDone(event)) return false;
+std::exception_ptr CpuDevice::failureOf(const Event& event) {
   const StreamPoint point = static_cast<const CpuEvent&>(event).point();
-  if (point.queue == nullptr) return true;
-  const auto failure = point.queue->failureAt(point.position);
-  return failure == nullptr || failure->raised.load() != 0;
+  const auto failure = point.queue == nullptr ? nullptr : point.queue->failureAt(point);
+  return failure == nullptr ? nullptr : failure->cause;
 }
 
 bool CpuDevice::tryEnterStream(Stream& stream) { return queueOf(stream).tryEnter(); }
@@ -289,15 +307,6 @@ void CpuDevice::waitFor(const StreamPoint& point, const char* operation) {
              "{}: a callback of stream {} waits for its own stream, which would never end", operation,
              point.queue->index());
   point.queue->receive(point.position);
-}
-
-// Only the first to get here raises; everything issued from then on runs again.
-void CpuDevice::raiseFailureAt(const StreamPoint& point) {
-  const auto failure = point.queue->failureAt(point.position);
-  if (failure == nullptr || failure->raised.load() != 0) return;
-  uint32_t not_raised = 0;
-  if (!failure->raised.compare_exchange_strong(not_raised, raise_count_.fetch_add(1) + 1)) return;
-  std::rethrow_exception(failure->cause);
 }
 
 }  // namespace tokamak

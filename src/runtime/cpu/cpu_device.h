@@ -1,8 +1,8 @@
 // The processor as a device: asynchronous streams (a thread each), a pool of threads for blocks, stream-ordered memory.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -53,6 +53,7 @@ class CpuDevice final : public Device {
   void record(Event& event, Stream& stream) override;
   void wait(Stream& stream, const Event& event) override;
   void waitOver(Stream& stream, const Event& event) override;
+  void takeFailure(Stream& stream, const Event& event) override;
   void startAnew(Stream& stream) override;
 
   void copy(Stream& stream, void* to, const void* from, int64_t bytes) override;
@@ -68,7 +69,7 @@ class CpuDevice final : public Device {
   void synchronize(const Event& event) override;
   bool isDone(const Event& event) override;
   void waitDone(const Event& event) override;
-  bool hasSucceeded(const Event& event) override;
+  std::exception_ptr failureOf(const Event& event) override;
   /// Not with a timeline, which tells work by its stream.
   bool tryEnterStream(Stream& stream) override;
   void leaveStream(Stream& stream) override;
@@ -90,7 +91,7 @@ class CpuDevice final : public Device {
   static StreamQueue& queueOf(Stream& stream);
   void giveBack(StreamQueue& queue);
   static void waitFor(const StreamPoint& point, const char* operation);
-  void raiseFailureAt(const StreamPoint& point);
+  static void waitFor(Stream& stream, const Event& event, WaitFor what);
 
   const CpuDeviceOptions options_;
   DeviceProperties properties_;
@@ -98,7 +99,6 @@ class CpuDevice final : public Device {
   HostMemory memory_;
   Arena arena_;
   BlockPool pool_;
-  std::atomic<uint32_t> raise_count_ = 0;
   SpinLock queues_lock_;
   std::vector<std::unique_ptr<StreamQueue>> queues_;
   std::vector<StreamQueue*> idle_queues_;

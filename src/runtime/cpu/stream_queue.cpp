@@ -17,7 +17,7 @@ namespace tokamak {
 
 namespace {
 
-constexpr size_t kFailuresKept = 64;
+constexpr size_t kFailuresKept = 4096;
 constexpr int64_t kBytesPerBlock = 256 * 1024;  // of a copy or fill that the pool shares out
 
 thread_local const StreamQueue* queue_run_here = nullptr;
@@ -74,7 +74,7 @@ void waitForFlag(const uint64_t* flag, uint64_t value) {
 
 struct StreamQueue::WaitRecord : Record {
   StreamPoint point;
-  bool only_order = false;
+  WaitFor what = WaitFor::Everything;
 };
 struct StreamQueue::CopyRecord : Record {
   void* to = nullptr;
@@ -121,7 +121,8 @@ bool StreamQueue::tryEnter() {
   {
     const HideFromSanitizer hide;
     const std::lock_guard lock(issue_lock_);
-    if (has_guest_.load() != 0 || !ring_.isDone(ring_.end()) || failure_ != nullptr) return false;
+    if (has_guest_.load() != 0 || !ring_.isDone(ring_.end())) return false;
+    if (failure_ != nullptr && !failure_->isOverAt(options_.raise_count->load())) return false;
     has_guest_.store(1);
   }
   receiveEdge(&ring_);
@@ -182,7 +183,7 @@ uint64_t StreamQueue::issue(RecordKind kind, size_t extra_bytes, const Build& bu
     R* const record = new (place) R;
     record->bytes = bytes;
     record->kind = kind;
-    record->raise_count = options_.raise_count->load(std::memory_order_relaxed);
+    record->raise_count = options_.raise_count->load();
     build(*record);
   }
   sendEdge(place);
@@ -193,10 +194,10 @@ uint64_t StreamQueue::issue(RecordKind kind, size_t extra_bytes, const Build& bu
   return end;
 }
 
-void StreamQueue::issueWait(const StreamPoint& point, bool only_order) {
+void StreamQueue::issueWait(const StreamPoint& point, WaitFor what) {
   issue<WaitRecord>(RecordKind::Wait, 0, [&](WaitRecord& record) {
     record.point = point;
-    record.only_order = only_order;
+    record.what = what;
   });
 }
 
@@ -261,6 +262,11 @@ void StreamQueue::issueWaitFlag(const uint64_t* flag, uint64_t value) {
 }
 
 void StreamQueue::issueReset() {
+  {
+    const HideFromSanitizer hide;
+    const std::lock_guard lock(issue_lock_);
+    if (has_guest_.load() == 0 && ring_.isDone(ring_.end()) && failure_ == nullptr) return;
+  }
   issue<Record>(RecordKind::Reset, 0, [](Record&) {});
 }
 
@@ -298,7 +304,7 @@ void StreamQueue::runAll() {
     waitForGuest();
     receiveEdge(record);
     receiveEdge(&has_guest_);
-    if (options_.trace == nullptr) {
+    if (!isToldToTrace(*record)) {
       execute(*record);
     } else {
       const int64_t begin = traceNow();
@@ -324,24 +330,23 @@ void StreamQueue::execute(Record& record) {
         options_.trace->flowBegin(index_, (static_cast<uint64_t>(index_) << 40U) + point, traceNow());
       }
       return;
-    case RecordKind::Wait: return runWait(static_cast<WaitRecord&>(record));
+    case RecordKind::Wait: return runWait(static_cast<WaitRecord&>(record), is_skipping);
     case RecordKind::WriteFlag: {
       const auto& write = static_cast<FlagRecord&>(record);
       return storeFlag(write.flag, write.value);
     }
-    case RecordKind::Reset: return recover();
-    case RecordKind::Callback:
-      if (is_skipping) return static_cast<CallbackRecord&>(record).~CallbackRecord();
-      break;
-    default:
-      if (is_skipping) return;
+    case RecordKind::Reset: return startAnew();
+    default: break;
+  }
+  if (is_skipping) {
+    noteSkipped(record);
+    if (record.kind == RecordKind::Callback) static_cast<CallbackRecord&>(record).~CallbackRecord();
+    return;
   }
   try {
     runWork(record);
   } catch (...) {
-    auto failure = std::make_shared<StreamFailure>();
-    failure->cause = std::current_exception();
-    fail(std::move(failure));
+    fail(std::make_shared<AsyncFailure>(std::current_exception()));
   }
 }
 
@@ -362,19 +367,22 @@ void StreamQueue::runWork(Record& record) {
   }
 }
 
-void StreamQueue::runWait(const WaitRecord& record) {
+void StreamQueue::runWait(const WaitRecord& record, bool is_skipping) {
   StreamQueue& other = *record.point.queue;
-  other.waitDone(record.point.position);
-  other.receive(record.point.position);
-  if (options_.trace != nullptr) {
-    const uint64_t flow = (static_cast<uint64_t>(other.index()) << 40U) + record.point.position;
-    options_.trace->flowEnd(index_, flow, traceNow());
+  if (record.what != WaitFor::Failure) {
+    other.waitDone(record.point.position);
+    other.receive(record.point.position);
+    if (options_.trace != nullptr) {
+      const uint64_t flow = (static_cast<uint64_t>(other.index()) << 40U) + record.point.position;
+      options_.trace->flowEnd(index_, flow, traceNow());
+    }
   }
-  if (record.only_order || failure_ != nullptr) return;  // the first cause is kept
-  std::shared_ptr<StreamFailure> failure = other.failureAt(record.point.position);
+  if (record.what == WaitFor::Order || is_skipping) return;  // the first cause is kept
+  std::shared_ptr<AsyncFailure> failure = other.failureAt(record.point);
   if (failure == nullptr) return;
-  const uint32_t raised = failure->raised.load();
-  if (raised == 0 || record.raise_count < raised) fail(std::move(failure));
+  // Somebody was told, but what was to be written before the point is not there.
+  if (failure->isOverAt(record.raise_count)) failure = std::make_shared<AsyncFailure>(skippedBecauseOf(failure->cause));
+  fail(std::move(failure));
 }
 
 void StreamQueue::runCopy(const CopyRecord& record) {
@@ -401,40 +409,97 @@ void StreamQueue::runCallback(CallbackRecord& record) {
   function();
 }
 
-// A failure that was raised is over for work issued since.
+// A failure that was raised is over for work issued since. A call of another thread's that began before may still issue
+// work behind that.
 bool StreamQueue::isSkipping(const Record& record) {
   if (failure_ == nullptr) return false;
   const HideFromSanitizer hide;
-  const uint32_t raised = failure_->raised.load();
-  if (raised == 0 || record.raise_count < raised) return true;
-  recover();
-  return false;
+  const bool is_over = failure_->isOverAt(record.raise_count);
+  if (is_over && is_range_open_) closeRange();
+  if (!is_over && !is_range_open_) openRange();
+  return !is_over;
 }
 
-void StreamQueue::recover() {
+void StreamQueue::noteSkipped(const Record& record) {
   const HideFromSanitizer hide;
-  if (failure_ == nullptr) return;
+  const std::lock_guard lock(failed_lock_);
+  failed_.back().skipped = ring_.runPosition() + record.bytes;
+}
+
+void StreamQueue::closeRange() {
   const std::lock_guard lock(failed_lock_);
   failed_.back().end = ring_.runPosition();
-  failure_ = nullptr;
+  is_range_open_ = false;
 }
 
-void StreamQueue::fail(std::shared_ptr<StreamFailure> failure) {
-  const HideFromSanitizer hide;
-  failure_ = failure;
+// Where too many are kept, the two oldest become one, and all between fails: nothing that failed is forgotten.
+void StreamQueue::openRange() {
   const std::lock_guard lock(failed_lock_);
-  if (failed_.size() == kFailuresKept) failed_.erase(failed_.begin());
-  failed_.push_back({ring_.runPosition(), std::numeric_limits<uint64_t>::max(), std::move(failure)});
+  if (failed_.size() == kFailuresKept) {
+    FailedRange& kept = failed_[1];
+    kept.begin = failed_[0].begin;
+    kept.failure = std::make_shared<AsyncFailure>(skippedBecauseOf(failed_[0].failure->cause));
+    failed_.erase(failed_.begin());
+  }
+  failed_.push_back({.begin = ring_.runPosition(), .end = std::numeric_limits<uint64_t>::max(), .failure = failure_});
+  is_range_open_ = true;
   has_failed_.store(true);
 }
 
-std::shared_ptr<StreamFailure> StreamQueue::failureAt(uint64_t point) const {
+// The new user is told nothing of what was before.
+void StreamQueue::startAnew() {
+  const HideFromSanitizer hide;
+  if (failure_ == nullptr) return;
+  if (is_range_open_) closeRange();
+  failure_ = nullptr;
+  noteTold(ring_.runPosition());
+}
+
+void StreamQueue::fail(std::shared_ptr<AsyncFailure> failure) {
+  const HideFromSanitizer hide;
+  failure_ = std::move(failure);
+  if (is_range_open_) closeRange();
+  openRange();
+}
+
+std::shared_ptr<AsyncFailure> StreamQueue::failureAt(const StreamPoint& point) const {
   const HideFromSanitizer hide;
   if (!has_failed_.load()) return nullptr;
   const std::lock_guard lock(failed_lock_);
-  const auto found = std::find_if(failed_.rbegin(), failed_.rend(),
-                                  [&](const FailedRange& range) { return range.begin < point && point <= range.end; });
-  return found == failed_.rend() ? nullptr : found->failure;
+  auto found = std::ranges::lower_bound(failed_, point.position, {}, &FailedRange::begin);
+  if (found == failed_.begin()) return nullptr;
+  --found;  // the last that begins before the point
+  return point.position <= found->end && !found->failure->isOverAt(point.raise_count) ? found->failure : nullptr;
+}
+
+void StreamQueue::noteTold(uint64_t position) {
+  const HideFromSanitizer hide;
+  const std::lock_guard lock(failed_lock_);
+  told_until_ = std::max(told_until_, position);
+}
+
+std::shared_ptr<AsyncFailure> StreamQueue::takeUntold(const StreamPoint& point) {
+  const HideFromSanitizer hide;
+  if (!has_failed_.load()) return nullptr;
+  const std::lock_guard lock(failed_lock_);
+  const auto isAtPoint = [&](const FailedRange& range) {
+    return range.begin < point.position && point.position <= range.end && range.failure->raised.load() == 0;
+  };
+  const auto hasUntold = [&](const FailedRange& range) {
+    return range.begin < point.position && std::min(range.skipped, point.position) > told_until_;
+  };
+  // Because of the failure at the point work is skipped until it is raised.
+  auto found = std::ranges::find_if(failed_, isAtPoint);
+  if (found == failed_.end()) found = std::ranges::find_if(failed_, hasUntold);
+  const std::shared_ptr<AsyncFailure> failure = found == failed_.end() ? nullptr : found->failure;
+  told_until_ = std::max(told_until_, point.position);
+  return failure;
+}
+
+// What only takes a failure over is nothing that a timeline shows.
+bool StreamQueue::isToldToTrace(const Record& record) const {
+  if (options_.trace == nullptr) return false;
+  return record.kind != RecordKind::Wait || static_cast<const WaitRecord&>(record).what != WaitFor::Failure;
 }
 
 std::string_view StreamQueue::traceName(const Record& record) {

@@ -15,6 +15,7 @@
 #include "base/spin_lock.h"
 #include "base/trace.h"
 #include "device/arena.h"
+#include "device/failure.h"
 #include "runtime/cpu/block_pool.h"
 #include "runtime/cpu/cpu_work.h"
 #include "runtime/cpu/work_ring.h"
@@ -27,13 +28,7 @@ class StreamQueue;
 struct StreamPoint {
   StreamQueue* queue = nullptr;  ///< null: nothing to wait for
   uint64_t position = 0;
-};
-
-/// An exception out of asynchronous work, shared by all streams that it reaches.
-struct StreamFailure {
-  std::exception_ptr cause;
-  /// The device's raise count with which a synchronize raised the cause; 0 until then. Work issued since runs again.
-  std::atomic<uint32_t> raised = 0;
+  uint32_t raise_count = 0;  ///< when it was recorded: what was raised before is not its failure
 };
 
 /// What the queues of one device share.
@@ -42,7 +37,7 @@ struct StreamQueueOptions {
   int64_t threads = 1;
   uint32_t ring_bytes = 1U << 16U;
   TraceObserver* trace = nullptr;
-  std::atomic<uint32_t>* raise_count = nullptr;  ///< how often a failure of this device was raised
+  const RaiseCount* raise_count = nullptr;  ///< of the device
 };
 
 /// Issuing functions may be called from any thread, callbacks of this very stream included; they block while the ring is
@@ -54,15 +49,15 @@ class StreamQueue final : public StreamClock {
   StreamQueue& operator=(const StreamQueue&) = delete;
   ~StreamQueue() override;
 
-  /// With `only_order`, a failure before the point is not this stream's.
-  void issueWait(const StreamPoint& point, bool only_order = false);
+  void issueWait(const StreamPoint& point, WaitFor what);
   void issueCopy(void* to, const void* from, int64_t bytes);
   void issueFill(void* to, uint8_t byte, int64_t bytes);
   void issueLaunch(const CpuWork& work, std::span<void* const> addresses);
   void issueCallback(std::function<void()> function);
   void issueWriteFlag(uint64_t* flag, uint64_t value);
   void issueWaitFlag(const uint64_t* flag, uint64_t value);
-  /// Later work runs, whatever failed before: the queue gets a new user.
+  /// Later work runs, whatever failed before: the queue gets a new user. Costs nothing where all is done and nothing
+  /// failed.
   void issueReset();
 
   /// The calling thread becomes the queue's guest when nothing is left to run and nothing failed: launches, fills and
@@ -81,8 +76,13 @@ class StreamQueue final : public StreamClock {
 
   /// Whether the calling thread is the one that runs this queue.
   bool isRunHere() const;
-  /// The failure that work before `point` met, or null.
-  std::shared_ptr<StreamFailure> failureAt(uint64_t point) const;
+  /// The failure that work before a point of this queue met, or because of which it was skipped; or null.
+  std::shared_ptr<AsyncFailure> failureAt(const StreamPoint& point) const;
+  /// Somebody was told of what failed or was skipped before `position`.
+  void noteTold(uint64_t position);
+  /// The failure before `point` of which nobody was told, or because of which work was skipped since somebody was; or
+  /// null. Who asks is told.
+  std::shared_ptr<AsyncFailure> takeUntold(const StreamPoint& point);
 
  private:
   enum class RecordKind : uint8_t { Mark, Wait, Copy, Fill, Launch, Callback, WriteFlag, WaitFlag, Reset };
@@ -100,7 +100,8 @@ class StreamQueue final : public StreamClock {
   struct FailedRange {
     uint64_t begin = 0;  // points after `begin` up to `end` are behind failed or skipped work
     uint64_t end = 0;
-    std::shared_ptr<StreamFailure> failure;
+    uint64_t skipped = 0;  // the point after the last work that was skipped; 0: none
+    std::shared_ptr<AsyncFailure> failure;
   };
 
   template <class R, class Build>
@@ -113,13 +114,17 @@ class StreamQueue final : public StreamClock {
   void runAll();
   void execute(Record& record);
   void runWork(Record& record);
-  void runWait(const WaitRecord& record);
+  void runWait(const WaitRecord& record, bool is_skipping);
   void runCopy(const CopyRecord& record);
   void runFill(const FillRecord& record);
   void runCallback(CallbackRecord& record);
   bool isSkipping(const Record& record);
-  void recover();
-  void fail(std::shared_ptr<StreamFailure> failure);
+  void noteSkipped(const Record& record);
+  void closeRange();
+  void openRange();
+  void startAnew();
+  void fail(std::shared_ptr<AsyncFailure> failure);
+  bool isToldToTrace(const Record& record) const;
   static std::string_view traceName(const Record& record);
   static RangeName rangeName(const Record& record);
 
@@ -131,14 +136,16 @@ class StreamQueue final : public StreamClock {
 
   std::unique_ptr<BlockPool> own_pool_;
   BlockPool& pool_;
-  std::shared_ptr<StreamFailure> failure_;  // the worker's, or the guest's: why it skips
+  std::shared_ptr<AsyncFailure> failure_;  // the worker's: why it skips what was issued before that was raised
+  bool is_range_open_ = false;             // the last of failed_ has no end yet
 
   std::atomic<uint32_t> has_guest_ = 0;
   std::exception_ptr guests_failure_;  // not yet issued
 
   std::atomic<bool> has_failed_ = false;  // ever
   mutable SpinLock failed_lock_;
-  std::vector<FailedRange> failed_;
+  std::vector<FailedRange> failed_;  // in their order
+  uint64_t told_until_ = 0;
 
   std::thread worker_;
 };

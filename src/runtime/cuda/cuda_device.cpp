@@ -141,7 +141,7 @@ std::unique_ptr<Stream> CudaDevice::createStream() {
   const std::lock_guard lock(queues_mutex_);
   if (idle_queues_.empty()) {
     const auto index = static_cast<int64_t>(queues_.size());
-    auto queue = std::make_unique<CudaQueue>(index, *context_, raise_count_);
+    auto queue = std::make_unique<CudaQueue>(index, *context_, raiseCount());
     if (trace_ != nullptr) {
       queue->observe(*trace_);
       options_.trace->nameTrack(index, fmt::format("stream {}", index));
@@ -161,7 +161,7 @@ std::unique_ptr<Stream> CudaDevice::adoptStream(void* stream) {
   const auto known = std::ranges::find_if(queues_, [&](const auto& queue) { return queue->isAdopted(handle); });
   if (known != queues_.end()) return std::make_unique<CudaStream>(*this, **known);
   const auto index = static_cast<int64_t>(queues_.size());
-  queues_.push_back(std::make_unique<CudaQueue>(index, *context_, raise_count_, handle));
+  queues_.push_back(std::make_unique<CudaQueue>(index, *context_, raiseCount(), handle));
   return std::make_unique<CudaStream>(*this, *queues_.back());
 }
 
@@ -223,18 +223,19 @@ void CudaDevice::record(Event& event, Stream& stream) {
   static_cast<CudaEvent&>(event).set(std::move(point));
 }
 
-void CudaDevice::wait(Stream& stream, const Event& event) {
+void CudaDevice::waitFor(Stream& stream, const Event& event, WaitFor what) {
   const CudaPointRef point = static_cast<const CudaEvent&>(event).point();
   CudaQueue& queue = queueOf(stream);
-  const bool is_in_order_anyway = !point || point->queue == &queue;
-  if (!is_in_order_anyway && queue.capturedGraph() == nullptr) queue.wait(point);
+  if (!point || queue.capturedGraph() != nullptr) return;
+  if (point->queue == &queue) what = what == WaitFor::Everything ? WaitFor::Failure : what;
+  if (point->queue != &queue || what == WaitFor::Failure) queue.wait(point, what);
 }
 
-void CudaDevice::waitOver(Stream& stream, const Event& event) {
-  const CudaPointRef point = static_cast<const CudaEvent&>(event).point();
-  CudaQueue& queue = queueOf(stream);
-  if (point && point->queue != &queue && queue.capturedGraph() == nullptr) queue.wait(point, true);
-}
+void CudaDevice::wait(Stream& stream, const Event& event) { waitFor(stream, event, WaitFor::Everything); }
+
+void CudaDevice::waitOver(Stream& stream, const Event& event) { waitFor(stream, event, WaitFor::Order); }
+
+void CudaDevice::takeFailure(Stream& stream, const Event& event) { waitFor(stream, event, WaitFor::Failure); }
 
 void CudaDevice::startAnew(Stream& stream) { queueOf(stream).startAnew(); }
 
@@ -270,13 +271,17 @@ void CudaDevice::waitFlag(Stream& stream, const uint64_t* flag, uint64_t value) 
   queueOf(stream).waitFlag(flag, value);
 }
 
-void CudaDevice::synchronize(Stream& stream) { raise(queueOf(stream).synchronize().get()); }
+void CudaDevice::synchronize(Stream& stream) {
+  if (const auto failure = queueOf(stream).synchronize()) raiseCount().raise(*failure);
+}
 
 void CudaDevice::synchronize(const Event& event) {
   const CudaPointRef point = static_cast<const CudaEvent&>(event).point();
   if (!point) return;
   point->queue->synchronize(*point.get());
-  raise(point->failure.get());
+  if (point->failure == nullptr || point->is_told.exchange(true)) return;
+  point->queue->noteTold(*point.get());
+  raiseCount().raise(*point->failure);
 }
 
 void CudaDevice::waitDone(const Event& event) {
@@ -289,12 +294,9 @@ bool CudaDevice::isDone(const Event& event) {
   return !point || point->queue->isDone(*point.get());
 }
 
-// Only the first to get here raises; everything issued from then on runs again.
-void CudaDevice::raise(CudaFailure* failure) {
-  if (failure == nullptr || failure->raised.load() != 0) return;
-  uint32_t not_raised = 0;
-  if (!failure->raised.compare_exchange_strong(not_raised, raise_count_.fetch_add(1) + 1)) return;
-  std::rethrow_exception(failure->cause);
+std::exception_ptr CudaDevice::failureOf(const Event& event) {
+  const CudaPointRef point = static_cast<const CudaEvent&>(event).point();
+  return point && point->is_issued.load() && point->failure != nullptr ? point->failure->cause : nullptr;
 }
 
 }  // namespace tokamak

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -70,6 +71,7 @@ class CudaDevice final : public Device {
   void record(Event& event, Stream& stream) override;
   void wait(Stream& stream, const Event& event) override;
   void waitOver(Stream& stream, const Event& event) override;
+  void takeFailure(Stream& stream, const Event& event) override;
   void startAnew(Stream& stream) override;
 
   /// Between any memory of this device, pinned and pageable host memory, and memory of other devices.
@@ -93,6 +95,7 @@ class CudaDevice final : public Device {
   void synchronize(const Event& event) override;
   bool isDone(const Event& event) override;
   void waitDone(const Event& event) override;
+  std::exception_ptr failureOf(const Event& event) override;
 
   /// Whether kernels are launched before the work in front of them has ended (programmatic dependent launch). TOKAMAK_CUDA_OVERLAP=0 says no.
   bool overlapsLaunches() const;
@@ -124,7 +127,7 @@ class CudaDevice final : public Device {
 
   Arena& arenaOf(MemoryKind kind) { return kind == MemoryKind::Device ? device_memory_ : host_memory_; }
   void giveBack(CudaQueue& queue);
-  void raise(CudaFailure* failure);
+  static void waitFor(Stream& stream, const Event& event, WaitFor what);
 
   const CudaDeviceOptions options_;
   std::shared_ptr<DriverContext> context_;
@@ -136,7 +139,6 @@ class CudaDevice final : public Device {
   CudaPointPool points_;
   std::shared_ptr<StreamPool> capture_streams_;
   std::shared_ptr<CaptureRemains> capture_remains_;
-  std::atomic<uint32_t> raise_count_ = 0;
   std::atomic<int64_t> fail_in_ = 0;
   std::mutex kernels_mutex_;
   std::shared_ptr<Kernels> kernels_;        // made when the first kernel is

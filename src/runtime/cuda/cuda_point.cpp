@@ -40,6 +40,7 @@ void CudaPointPool::giveBack(CudaPoint& point) {
   point.failure = nullptr;
   point.queue = nullptr;
   point.is_issued.store(false, std::memory_order_relaxed);
+  point.is_told.store(false, std::memory_order_relaxed);
   const std::lock_guard lock(lock_);
   unused_.push_back(&point);
 }

@@ -3,12 +3,12 @@
 
 #include <atomic>
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "base/spin_lock.h"
+#include "device/failure.h"
 #include "runtime/cuda/driver_context.h"
 
 namespace tokamak {
@@ -16,21 +16,15 @@ namespace tokamak {
 class CudaQueue;
 class CudaPointPool;
 
-/// An exception out of asynchronous work, shared by all streams that it reaches.
-struct CudaFailure {
-  std::exception_ptr cause;
-  /// The device's raise count with which a synchronize raised the cause; 0 until then. Work issued since runs again.
-  std::atomic<uint32_t> raised = 0;
-};
-
 /// Written by the stream that records it, read by others once `is_issued`.
 struct CudaPoint {
   CudaPointPool* pool = nullptr;
   driver::Event event = nullptr;
   CudaQueue* queue = nullptr;
   uint64_t position = 0;
-  std::shared_ptr<CudaFailure> failure;  ///< what work before the point met, or null
-  std::atomic<bool> is_issued = false;   ///< the driver has been told
+  std::shared_ptr<AsyncFailure> failure;  ///< what work before the point met, or why it was skipped; or null
+  std::atomic<bool> is_issued = false;    ///< the driver has been told
+  std::atomic<bool> is_told = false;      ///< somebody was told of the failure
   std::atomic<int32_t> users = 0;
 };
 

@@ -34,14 +34,14 @@ void waitForFlag(const DriverContext& context, const uint64_t* flag, uint64_t va
 
 }  // namespace
 
-CudaQueue::CudaQueue(int64_t index, DriverContext& context, std::atomic<uint32_t>& raise_count)
+CudaQueue::CudaQueue(int64_t index, DriverContext& context, const RaiseCount& raise_count)
     : index_(index), context_(context), raise_count_(raise_count) {
   const CurrentContext current(context_);
   const auto create = [&] { return context_.driver().stream_create(&stream_, driver::kStreamNonBlocking); };
   context_.check(context_.withRoom(create), "{}: creating a stream", context_.name());
 }
 
-CudaQueue::CudaQueue(int64_t index, DriverContext& context, std::atomic<uint32_t>& raise_count, driver::Stream adopted)
+CudaQueue::CudaQueue(int64_t index, DriverContext& context, const RaiseCount& raise_count, driver::Stream adopted)
     : index_(index), context_(context), raise_count_(raise_count), stream_(adopted), is_adopted_(true) {}
 
 driver::Graph CudaQueue::askForGraph() const {
@@ -78,7 +78,7 @@ void CudaQueue::issue(Kind kind, const Run& run) {
       run();
     });
   }
-  if (kind == Kind::Work && isSkipping(raise_count_.load())) return;
+  if (kind == Kind::Work && skips(raise_count_.load(), position_)) return;
   const CurrentContext current(context_);
   gpu_position_.store(++position_);
   run();
@@ -108,7 +108,7 @@ void CudaQueue::runAll() {
     {
       Command command = std::move(commands_.front());
       commands_.pop_front();
-      const bool runs = command.kind == Kind::Always || !isSkipping(command.raise_count);
+      const bool runs = command.kind == Kind::Always || !skips(command.raise_count, command.position);
       lock.unlock();
       if (runs) execute(command);
       command.run = nullptr;  // what it holds is given up before the stream goes on
@@ -128,27 +128,31 @@ void CudaQueue::execute(Command& command) {
   }
 }
 
-// A failure that was raised is over for work issued since.
-bool CudaQueue::isSkipping(uint32_t raise_count) {
-  if (failure_ == nullptr) return false;
-  const uint32_t raised = failure_->raised.load();
-  if (raised == 0 || raise_count < raised) return true;
-  failure_ = nullptr;
-  return false;
+// A failure that was raised is over for work issued since. A call of another thread's that began before may still issue
+// work behind that, so the failure is kept.
+bool CudaQueue::isSkipping(uint32_t raise_count) const {
+  return failure_ != nullptr && !failure_->isOverAt(raise_count);
 }
 
-void CudaQueue::adopt(const std::shared_ptr<CudaFailure>& failure, uint32_t raise_count) {
+// Whether work is skipped, of which somebody will be told then.
+bool CudaQueue::skips(uint32_t raise_count, uint64_t position) {
+  if (!isSkipping(raise_count)) return false;
+  untold_ = failure_;
+  untold_at_ = position;
+  return true;
+}
+
+void CudaQueue::adopt(const std::shared_ptr<AsyncFailure>& failure, uint32_t raise_count) {
   if (failure == nullptr || isSkipping(raise_count)) return;
-  const uint32_t raised = failure->raised.load();
-  if (raised == 0 || raise_count < raised) failure_ = failure;
+  // Somebody was told, but what was to be written before the point is not there.
+  failure_ =
+      failure->isOverAt(raise_count) ? std::make_shared<AsyncFailure>(skippedBecauseOf(failure->cause)) : failure;
 }
 
 // The first cause is kept.
 void CudaQueue::keepFailure(std::exception_ptr cause) {
-  auto failure = std::make_shared<CudaFailure>();
-  failure->cause = std::move(cause);
   const Lock lock(mutex_);
-  if (failure_ == nullptr || failure_->raised.load() != 0) failure_ = std::move(failure);
+  if (failure_ == nullptr || failure_->raised.load() != 0) failure_ = std::make_shared<AsyncFailure>(std::move(cause));
 }
 
 // `tell` tells the driver of work: a range of the host's time, and a span of the GPU's where that is traced.
@@ -191,7 +195,7 @@ void CudaQueue::record(const CudaPointRef& point) {
     const CurrentContext current(context_);
     recordNow(*point.get());
     gpu_position_.store(++position_);
-    point->failure = failure_;
+    if (isSkipping(raise_count_.load())) point->failure = failure_;
     point->is_issued.store(true);
     return;
   }
@@ -206,42 +210,46 @@ void CudaQueue::record(const CudaPointRef& point) {
     }
     {
       const Lock inner(mutex_);
-      point->failure = failure_;
+      if (isSkipping(command.raise_count)) point->failure = failure_;
     }
     point->is_issued.store(true);
     point->is_issued.notify_all();
   });
 }
 
-void CudaQueue::wait(const CudaPointRef& point, bool only_order) {
-  Lock lock(mutex_);
+void CudaQueue::wait(const CudaPointRef& point, WaitFor what) {
+  const Lock lock(mutex_);
   if (point->is_issued.load() && !isDeferring()) {
-    if (!only_order) adopt(point->failure, raise_count_.load());
+    if (what != WaitFor::Order) adopt(point->failure, raise_count_.load());
+    if (what == WaitFor::Failure) return;
     const CurrentContext current(context_);
     gpu_position_.store(++position_);
     return waitNow(*point.get());
   }
-  deferLocked(Kind::Always, [this, point, only_order](const Command& command) {
+  deferLocked(Kind::Always, [this, point, what](const Command& command) {
     point->is_issued.wait(false);
-    if (!only_order) {
+    if (what != WaitFor::Order) {
       const Lock inner(mutex_);
       adopt(point->failure, command.raise_count);
     }
+    if (what == WaitFor::Failure) return;
     const CurrentContext current(context_);
     gpu_position_.store(command.position);
     waitNow(*point.get());
   });
 }
 
+void CudaQueue::startAnewLocked() {
+  failure_ = nullptr;
+  untold_ = nullptr;
+}
+
 void CudaQueue::startAnew() {
-  Lock lock(mutex_);
-  if (!isDeferring()) {
-    failure_ = nullptr;
-    return;
-  }
+  const Lock lock(mutex_);
+  if (!isDeferring()) return startAnewLocked();
   deferLocked(Kind::Always, [this](const Command&) {
     const Lock inner(mutex_);
-    failure_ = nullptr;
+    startAnewLocked();
   });
 }
 
@@ -277,7 +285,7 @@ void CudaQueue::fill(void* to, uint8_t byte, int64_t bytes) {
 void CudaQueue::launch(const CudaWork& work, std::span<void* const> addresses) {
   const Lock lock(mutex_);
   if (!isDeferring()) {
-    if (isSkipping(raise_count_.load())) return;
+    if (skips(raise_count_.load(), position_)) return;
     const CurrentContext current(context_);
     gpu_position_.store(++position_);
     return told(work.name(), work.rangeName(), [&] { work.enqueue(context_, stream_, addresses); });
@@ -358,15 +366,17 @@ void CudaQueue::requireNotRunHere(const char* operation) const {
              operation, index_);
 }
 
-std::shared_ptr<CudaFailure> CudaQueue::synchronize() {
+std::shared_ptr<AsyncFailure> CudaQueue::synchronize() {
   requireNotRunHere("synchronize");
   uint64_t target = 0;
-  std::shared_ptr<CudaFailure> failure;
+  std::shared_ptr<AsyncFailure> failure;
   {
     Lock lock(mutex_);
     target = position_;
     processed_changed_.wait(lock, [&] { return !isDeferring() || processed_ >= target; });
-    failure = failure_;
+    const bool is_raised = failure_ == nullptr || failure_->raised.load() != 0;
+    failure = !is_raised ? failure_ : untold_;
+    untold_ = nullptr;
   }
   if (gpu_position_.load() > done_.load()) {
     const CurrentContext current(context_);
@@ -406,7 +416,12 @@ void CudaQueue::reset() {
     noteDone(mark());
   }
   const Lock lock(mutex_);
-  failure_ = nullptr;
+  startAnewLocked();
+}
+
+void CudaQueue::noteTold(const CudaPoint& point) {
+  const Lock lock(mutex_);
+  if (point.position > untold_at_) untold_ = nullptr;
 }
 
 uint64_t CudaQueue::mark() {

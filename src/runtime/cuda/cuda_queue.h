@@ -14,6 +14,7 @@
 
 #include "base/ranges.h"
 #include "device/arena.h"
+#include "device/failure.h"
 #include "runtime/cuda/cuda_point.h"
 #include "runtime/cuda/cuda_work.h"
 #include "runtime/cuda/driver_context.h"
@@ -33,9 +34,9 @@ struct PackedStep;
 class CudaQueue final : public StreamClock {
  public:
   /// `raise_count`: how often a failure of this device was raised. Errors: Device.
-  CudaQueue(int64_t index, DriverContext& context, std::atomic<uint32_t>& raise_count);
+  CudaQueue(int64_t index, DriverContext& context, const RaiseCount& raise_count);
   /// Of a driver's stream that somebody else made. It may be gone once the queue was reset.
-  CudaQueue(int64_t index, DriverContext& context, std::atomic<uint32_t>& raise_count, driver::Stream adopted);
+  CudaQueue(int64_t index, DriverContext& context, const RaiseCount& raise_count, driver::Stream adopted);
   CudaQueue(const CudaQueue&) = delete;
   CudaQueue& operator=(const CudaQueue&) = delete;
   ~CudaQueue() override;
@@ -45,8 +46,7 @@ class CudaQueue final : public StreamClock {
 
   /// `point` becomes the one after everything issued so far.
   void record(const CudaPointRef& point);
-  /// With `only_order`, a failure before the point is not this stream's.
-  void wait(const CudaPointRef& point, bool only_order = false);
+  void wait(const CudaPointRef& point, WaitFor what);
   /// Later work runs, whatever failed before.
   void startAnew();
   void copy(void* to, const void* from, int64_t bytes);
@@ -60,7 +60,7 @@ class CudaQueue final : public StreamClock {
   bool tryIssue(const Tell& tell) {
     const Lock lock(mutex_);
     if (isDeferring()) return false;
-    if (failure_ != nullptr && isSkipping(raise_count_.load())) return true;
+    if (failure_ != nullptr && skips(raise_count_.load(), position_)) return true;
     gpu_position_.store(++position_);
     tell();
     return true;
@@ -69,12 +69,15 @@ class CudaQueue final : public StreamClock {
   void writeFlag(uint64_t* flag, uint64_t value);
   void waitFlag(const uint64_t* flag, uint64_t value);
 
-  /// Waits for everything issued so far; the failure that it met, or null. Errors: Device.
-  std::shared_ptr<CudaFailure> synchronize();
+  /// Waits for everything issued so far; the failure of which nobody was told, or because of which work was skipped since
+  /// somebody was, or null. Who asks is told. Errors: Device.
+  std::shared_ptr<AsyncFailure> synchronize();
   /// Waits for a point of this queue. Errors: Device.
   void synchronize(const CudaPoint& point);
   /// Never blocks.
   bool isDone(const CudaPoint& point);
+  /// Somebody was told of what failed or was skipped before `point`.
+  void noteTold(const CudaPoint& point);
   /// Waits for all work and forgets its failure: the queue gets a new user.
   void reset();
 
@@ -109,8 +112,10 @@ class CudaQueue final : public StreamClock {
 
   void runAll();
   void execute(Command& command);
-  bool isSkipping(uint32_t raise_count);
-  void adopt(const std::shared_ptr<CudaFailure>& failure, uint32_t raise_count);
+  bool isSkipping(uint32_t raise_count) const;
+  bool skips(uint32_t raise_count, uint64_t position);
+  void startAnewLocked();
+  void adopt(const std::shared_ptr<AsyncFailure>& failure, uint32_t raise_count);
   void keepFailure(std::exception_ptr cause);
   template <class Tell>
   void told(std::string_view name, RangeName range, const Tell& tell);
@@ -125,7 +130,7 @@ class CudaQueue final : public StreamClock {
 
   const int64_t index_;
   DriverContext& context_;
-  std::atomic<uint32_t>& raise_count_;
+  const RaiseCount& raise_count_;
   driver::Stream stream_ = nullptr;
   const bool is_adopted_ = false;
   CudaTrace* trace_ = nullptr;
@@ -142,7 +147,9 @@ class CudaQueue final : public StreamClock {
   mutable std::atomic<uint64_t> done_ = 0;  // everything up to here is over
   mutable driver::Event probe_ = nullptr;   // asks the driver how far it is, on behalf of the arena
   mutable uint64_t probed_ = 0;             // where it was recorded; 0: nowhere
-  std::shared_ptr<CudaFailure> failure_;    // why work is skipped
+  std::shared_ptr<AsyncFailure> failure_;   // why work is skipped that was issued before it was raised
+  std::shared_ptr<AsyncFailure> untold_;    // why work was skipped that nobody was told of
+  uint64_t untold_at_ = 0;                  // the position before which that stood
   std::thread thread_;
 };
 
