@@ -21,8 +21,8 @@ class EqualExprs {
  public:
   explicit EqualExprs(const Fusion& fusion) : fusion_(&fusion) {}
 
-  /// An earlier expression whose results may stand in this one's place, or null; then it is remembered itself. Where this
-  /// one's result is an output, the earlier one's becomes it.
+  /// An earlier expression whose results may stand in this one's place, or null; then it is remembered itself. Where
+  /// this one's result is an output, the earlier one's becomes it.
   const Expr* findEarlier(const Expr& expr) {
     const Expr* found =
         findEarlier(expr, [&](const Expr& earlier) { return canReplace(expr, earlier) || canBeGiven(expr, earlier); });
