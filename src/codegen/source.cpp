@@ -36,6 +36,7 @@ class SourceWriter {
       : kernel_(kernel),
         dialect_(dialect),
         index_type_(index_type),
+        lanes_(lanes),
         scalars_([this](const Scalar& symbol) { return names_.at(&symbol); }, analysis_, helpers_),
         vectors_(dialect == Dialect::C ? lanes : 1,
                  {.kernel = &kernel,
@@ -115,14 +116,19 @@ class SourceWriter {
   }
   std::string streamFlags() {
     constexpr int64_t kLarge = int64_t{16} << 20;
+    // Where a vector is less than a line, the lines of two outputs get in each other's way: a processor has few that are half written.
+    constexpr int kLanesOfLine = 16;
+    bool has_streamed = false;
     std::string text;
     for (size_t i = 0; i < kernel_.tensors.size(); ++i) {
       const TensorView& tensor = *kernel_.tensors[i];
       if (!streamed_.contains(&tensor)) continue;
-      if (kernel_.updates.contains(&tensor)) {
-        text += fmt::format("  const tk_i32 streams_{} = 0;\n", bufferName(tensor));  // it has just been read
+      // What is updated has just been read.
+      if (kernel_.updates.contains(&tensor) || (has_streamed && lanes_ < kLanesOfLine)) {
+        text += fmt::format("  const tk_i32 streams_{} = 0;\n", bufferName(tensor));
         continue;
       }
+      has_streamed = true;
       Scalar* bytes = kernel_.fusion->constant(sizeOf(tensor.dtype()));
       for (const IterDomain* axis : shapeOf(tensor)) bytes = kernel_.fusion->mul(bytes, axis->visibleExtent());
       text +=
@@ -615,6 +621,7 @@ class SourceWriter {
   const kir::SharedMemory shared_ = kir::sharedMemoryOf(kernel_);
   Dialect dialect_;
   DataType index_type_;
+  int lanes_;
   std::vector<Scalar*> around_;          // indices of the loops that are being written
   std::vector<std::string> turn_lines_;  // at the beginning of each turn of the next loop
   int combines_ = 0;                     // in the kernel

@@ -63,6 +63,12 @@ TEST(VectorText, LargeOutputsAreWrittenPastTheCaches) {
                     HasSubstr(", streams_T2);"), HasSubstr("  tk_settle_f32();\n}")));
 }
 
+TEST(VectorText, OneOutputIsWrittenPastTheCachesByVectorsShorterThanALine) {
+  constexpr std::string_view kTwo = "fusion f(T0: f32[i0]) -> (T1, T2) { T1 = mul(T0, T0) T2 = neg(T0) }";
+  EXPECT_THAT(sourceOf(kTwo, 16).text, AllOf(HasSubstr("streams_T1 = i0"), HasSubstr("streams_T2 = i0")));
+  EXPECT_THAT(sourceOf(kTwo, 8).text, AllOf(HasSubstr("streams_T1 = i0"), HasSubstr("streams_T2 = 0;")));
+}
+
 TEST(VectorText, ShortPiecesOfMemoryAreWrittenThroughTheCaches) {
   const std::string text =
       sourceOf("fusion f(T0: bf16[i0, 32]) -> T2 { T1 = sum(T0, axes=[1], keepdim=true) T2 = div(T0, T1) }").text;
