@@ -1,3 +1,5 @@
+// The checked longjmp of fortified builds takes a switch to another stack for an error.
+#undef _FORTIFY_SOURCE
 #include "contexts/context_grid.h"
 
 #include <algorithm>
@@ -6,6 +8,7 @@
 #include <memory>
 #include <numeric>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
