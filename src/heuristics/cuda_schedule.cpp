@@ -213,7 +213,8 @@ class CudaScheduler {
       split(&tensor, inner, fusion_.constant(vector));
       parallelize(&tensor, inner++, ParallelType::Unroll);
     }
-    parallelize(&tensor, inner, is_vector ? ParallelType::Vectorize : ParallelType::Unroll);
+    // An extent such as 2 + 2 is known, but no number that can be unrolled.
+    if (rest) parallelize(&tensor, inner, is_vector ? ParallelType::Vectorize : ParallelType::Unroll);
   }
 
   // [rows] or, where blocks take rows in turns, [blocks][turns], of which the innermost is shared by the threads across, or has several rows together. Gives how
