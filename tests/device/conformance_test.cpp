@@ -345,7 +345,7 @@ TEST_P(DeviceTest, WhoWaitsForFailedWorkLaterIsSkippedToo) {
   const auto b = device_->createStream();
   const auto failed = device_->createEvent();
   const auto later = device_->createEvent();
-  int runs = 0;
+  std::atomic<int> runs = 0;
   device_->callback(*a, [] { throw std::runtime_error("first"); });
   device_->record(*failed, *a);
   EXPECT_THROW(device_->synchronize(*a), std::runtime_error);

@@ -456,6 +456,7 @@ void StreamQueue::startAnew() {
 }
 
 void StreamQueue::fail(std::shared_ptr<AsyncFailure> failure) {
+  sendEdge(failure.get());  // the lock hands it over, which is hidden
   const HideFromSanitizer hide;
   failure_ = std::move(failure);
   if (is_range_open_) closeRange();
@@ -463,6 +464,12 @@ void StreamQueue::fail(std::shared_ptr<AsyncFailure> failure) {
 }
 
 std::shared_ptr<AsyncFailure> StreamQueue::failureAt(const StreamPoint& point) const {
+  std::shared_ptr<AsyncFailure> failure = failureKeptFor(point);
+  if (failure != nullptr) receiveEdge(failure.get());
+  return failure;
+}
+
+std::shared_ptr<AsyncFailure> StreamQueue::failureKeptFor(const StreamPoint& point) const {
   const HideFromSanitizer hide;
   if (!has_failed_.load()) return nullptr;
   const std::lock_guard lock(failed_lock_);

@@ -121,6 +121,7 @@ class StreamQueue final : public StreamClock {
   bool isSkipping(const Record& record);
   void noteSkipped(const Record& record);
   void closeRange();
+  std::shared_ptr<AsyncFailure> failureKeptFor(const StreamPoint& point) const;
   void openRange();
   void startAnew();
   void fail(std::shared_ptr<AsyncFailure> failure);
