@@ -364,13 +364,21 @@ std::string LaneLoop::line(const kir::Statement& statement) {
 }
 
 std::vector<const kir::Statement*> LaneLoop::varyingStatements() const {
-  std::vector<const kir::Statement*> result;
+  std::vector<const kir::Statement*> varying;
+  std::map<const kir::Variable*, std::vector<const kir::Statement*>> logistics;  // by their operand
   for (const kir::StatementRef& each : loop_.body) {
     const auto* let = std::get_if<kir::Let>(&each->node);
     if (let != nullptr && !varying_.contains(let->variable.get())) continue;
-    const auto isBefore = [&](const kir::Statement* earlier) { return sharesLogistic(*each, *earlier); };
-    const auto shared = std::ranges::find_if(result, isBefore);
-    result.insert(shared == result.end() ? shared : std::next(shared), each.get());
+    varying.push_back(each.get());
+    if (const kir::Variable* operand = logisticOperand(*each)) logistics[operand].push_back(each.get());
+  }
+  std::vector<const kir::Statement*> result;
+  for (const kir::Statement* each : varying) {
+    const kir::Variable* operand = logisticOperand(*each);
+    if (operand == nullptr)
+      result.push_back(each);
+    else if (const auto& together = logistics.at(operand); each == together[0])
+      result.insert(result.end(), together.begin(), together.end());
   }
   return result;
 }
