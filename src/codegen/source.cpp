@@ -116,7 +116,8 @@ class SourceWriter {
   }
   std::string streamFlags() {
     constexpr int64_t kLarge = int64_t{16} << 20;
-    // Where a vector is less than a line, the lines of two outputs get in each other's way: a processor has few that are half written.
+    // Where a vector is less than a line, the lines of two outputs get in each other's way: a processor has few that are
+    // half written.
     constexpr int kLanesOfLine = 16;
     bool has_streamed = false;
     std::string text;

@@ -173,7 +173,8 @@ class Device {
   virtual void wait(Stream& stream, const Event& event) = 0;
   /// The same for work that relies on nothing that was written before the event: a failure there is not this stream's.
   virtual void waitOver(Stream& stream, const Event& event) { wait(stream, event); }
-  /// The opposite, for an event that the stream's work comes after anyway: only what failed or was skipped before counts.
+  /// The opposite, for an event that the stream's work comes after anyway: only what failed or was skipped before it
+  /// counts.
   virtual void takeFailure(Stream& stream, const Event& event) { wait(stream, event); }
   /// Work enqueued on `stream` from now on runs, whatever failed there before: the stream gets a new user.
   virtual void startAnew(Stream& /*stream*/) {}

@@ -196,8 +196,8 @@ std::unique_ptr<Fusion> foldOnce(const Fusion& fusion) {
 std::unique_ptr<Fusion> foldRanges(const Fusion& fusion) {
   std::unique_ptr<Fusion> folded = foldOnce(fusion);
   if (isEqual(fusion, *folded)) return folded;
-  // What a fold brings together may be folded again: ranges of a concatenation of ranges, casts of what had been cast in
-  // parts.
+  // What a fold brings together may be folded again: ranges of a concatenation of ranges, casts of what had been cast
+  // in parts.
   while (true) {
     std::unique_ptr<Fusion> again = foldOnce(*foldMovement(*foldCasts(*folded)));
     if (isEqual(*folded, *again)) return folded;

@@ -185,8 +185,8 @@ class CpuScheduler {
     if (isReduced(tensor) && !rows_.isColumnPart(tensor)) accumulateSideBySide(tensor);
   }
 
-  // What takes long to compute and is needed several times in a row is computed once, if a row of it has a known length and all that is kept fits in a
-  // processor's own cache.
+  // What takes long to compute and is needed several times in a row is computed once, if a row of it has a known length
+  // and all that is kept fits in a processor's own cache.
   void keepValues() {
     int64_t room = parameters_.kept_bytes;
     for (const KeptValue& value : findKeptValues(rows_, {.bytes = parameters_.kept_bytes})) {

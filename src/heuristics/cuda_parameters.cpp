@@ -69,7 +69,6 @@ static int64_t vectorOfTinyRow(const RowFacts& facts, int64_t vector) {
   return vector;
 }
 
-// Whether a thread's part of the columns fits into its registers.
 // Whether the threads of a block have all of each column, in so many batches.
 static bool areColumnsWithin(const KernelRows& rows, const CudaScheduleParameters& parameters) {
   return std::ranges::all_of(rows.stored(), [&](const TensorView* tensor) {

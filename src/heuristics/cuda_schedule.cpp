@@ -198,7 +198,8 @@ class CudaScheduler {
     reorder(&tensor, order);
   }
 
-  // [BIDx] [together] [TIDx] [rest] -> [BIDx] [TIDx] [together] [rest]: neighbours of a thread's rows are its neighbours'.
+  // [BIDx] [together] [TIDx] [rest] -> [BIDx] [TIDx] [together] [rest]: neighbours of a thread's rows are its
+  // neighbours'.
   void scheduleTinyRow(TensorView& tensor, const RowLoops& loops, int64_t inner) {
     if (!loops.rows.empty() && parameters_.rows_together > 1 && parameters_.rows_per_block > 1) {
       AxisNumbers order = axisRange(0, tensor.axisCount());

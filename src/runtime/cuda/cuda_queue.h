@@ -69,8 +69,8 @@ class CudaQueue final : public StreamClock {
   void writeFlag(uint64_t* flag, uint64_t value);
   void waitFlag(const uint64_t* flag, uint64_t value);
 
-  /// Waits for everything issued so far; the failure of which nobody was told, or because of which work was skipped since
-  /// somebody was, or null. Who asks is told. Errors: Device.
+  /// Waits for everything issued so far. Gives the failure of which nobody was told, or because of which work was
+  /// skipped since somebody was, or null; the caller counts as told. Errors: Device.
   std::shared_ptr<AsyncFailure> synchronize();
   /// Waits for a point of this queue. Errors: Device.
   void synchronize(const CudaPoint& point);

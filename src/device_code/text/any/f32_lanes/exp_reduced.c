@@ -1,5 +1,6 @@
 // needs: basics_TYPE
-/* e^x = (1 + t) 2^n: t in [-0.3, 0.42] is given, n is whole; the lowest 9 bits of k are those of n + bias, an even number. A NaN gives t = NaN. */
+/* e^x = (1 + t) 2^n: t in [-0.3, 0.42] is given, n is whole; the lowest 9 bits of k are those of n + bias, an even
+   number. A NaN gives t = NaN. */
 TK_FN TK_T tk_exp_reduced_TYPE(TK_T x, tk_f32 bias, TK_T *n, TK_I *k) {
   /* Adding 1.5 * 2^23 rounds to an integer, which then stands in the low bits. */
   const TK_T shifted = tk_fma_TYPE(x, tk_splat_TYPE(1.44269502f), tk_splat_TYPE(12582912.0f + bias));

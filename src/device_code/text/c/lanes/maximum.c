@@ -15,7 +15,8 @@ TK_FN TK_T tk_maximum_TYPE(TK_T x, TK_T y) {
   if (LANES == 8) {
     typedef tk_f32 v8 __attribute__((vector_size(32)));
     union { TK_T lanes; v8 v; } a = {x}, b = {y}, c, d;
-    /* Of two zeros, and beside a NaN, the instruction gives its second operand: both orders have both, and else the same. */
+    /* Of two zeros, and where one is NaN, the instruction gives its second operand: both orders have both, and else
+       the same. */
     c.v = __builtin_ia32_maxps256(a.v, b.v);
     d.v = __builtin_ia32_maxps256(b.v, a.v);
     /* Where a NaN is, all bits are set. */
