@@ -101,7 +101,7 @@ class Grid {
   }
 
   std::optional<std::string> run() {
-    current_ = this;
+    current = this;
     *kernel_.machine = &machine_;
     const int64_t blocks = shape_.blocks[0] * shape_.blocks[1] * shape_.blocks[2];
     std::vector<int64_t> clusters(static_cast<size_t>(blocks / shape_.cluster));
@@ -155,9 +155,9 @@ class Grid {
     return stacks;
   }
   static std::byte* launched(Block& block) {
-    auto address = reinterpret_cast<uintptr_t>(block.shared.data());
-    address = (address + kSharedAlignment - 1) / kSharedAlignment * kSharedAlignment;
-    return reinterpret_cast<std::byte*>(address);
+    const auto address = reinterpret_cast<uintptr_t>(block.shared.data());
+    const uintptr_t aligned = (address + kSharedAlignment - 1) / kSharedAlignment * kSharedAlignment;
+    return block.shared.data() + (aligned - address);
   }
   void addShared(size_t block, std::byte* begin, int64_t bytes, std::string name) {
     watch_.add({begin, bytes, false, true, fmt::format("{} of block {} of the cluster", name, block)});
@@ -198,7 +198,7 @@ class Grid {
     setcontext(&context.state);
   }
   static void begin() {
-    Grid& grid = *current_;
+    Grid& grid = *current;
     grid.kernel_.call(grid.arguments_);
     grid.context_->place = Place::Ended;
     grid.leave();
@@ -352,7 +352,7 @@ class Grid {
   // --- what the text calls ---
 
   static void access(const void* place, unsigned long bytes, bool is_write) {
-    Grid& grid = *current_;
+    Grid& grid = *current;
     const auto* at = static_cast<const char*>(place);
     const auto* stack = static_cast<const char*>(grid.context_->state.uc_stack.ss_sp);
     if (at >= stack && at < stack + kStackBytes) return;
@@ -365,10 +365,10 @@ class Grid {
       grid.fail(std::move(*problem));
   }
 
-  static void barrier(int line) { current_->stand(Place::Barrier, line); }
+  static void barrier(int line) { current->stand(Place::Barrier, line); }
 
   static unsigned long long shuffle(unsigned mask, unsigned long long bits, int lanes, int line) {
-    Grid& grid = *current_;
+    Grid& grid = *current;
     Context& context = *grid.context_;
     context.mask = mask;
     context.value = bits;
@@ -382,34 +382,34 @@ class Grid {
   }
 
   static void arrive(int line) {
-    Progress& progress = current_->context_->progress;
+    Progress& progress = current->context_->progress;
     if (progress.arrivals != progress.waits)
-      current_->fail(fmt::format("{} arrives twice at the cluster's barrier, at {}", toString(progress),
-                                 current_->kernel_.line(line)));
+      current->fail(fmt::format("{} arrives twice at the cluster's barrier, at {}", toString(progress),
+                                current->kernel_.line(line)));
     ++progress.arrivals;
   }
   static void wait(int line) {
-    const Progress& progress = current_->context_->progress;
+    const Progress& progress = current->context_->progress;
     if (progress.arrivals == progress.waits)
-      current_->fail(fmt::format("{} waits for a cluster at which it has not arrived, at {}", toString(progress),
-                                 current_->kernel_.line(line)));
-    current_->stand(Place::ClusterWait, line);
+      current->fail(fmt::format("{} waits for a cluster at which it has not arrived, at {}", toString(progress),
+                                current->kernel_.line(line)));
+    current->stand(Place::ClusterWait, line);
   }
 
   static void copy(void* to, const void* from, int bytes) {
-    Grid& grid = *current_;
+    Grid& grid = *current;
     access(from, static_cast<unsigned long>(bytes), false);
     if (auto problem = grid.watch_.launch(to, bytes, grid.context_->progress)) grid.fail(std::move(*problem));
     if (grid.order_.copies == GridOrder::Copies::Early) std::memcpy(to, from, static_cast<size_t>(bytes));
     grid.context_->open.push_back({to, from, bytes});
   }
   static void commit() {
-    Context& context = *current_->context_;
+    Context& context = *current->context_;
     context.groups.push_back(std::move(context.open));
     context.open.clear();
   }
   static void waitGroup(int pending) {
-    Grid& grid = *current_;
+    Grid& grid = *current;
     std::vector<std::vector<AsyncCopy>>& groups = grid.context_->groups;
     while (groups.size() > static_cast<size_t>(pending)) {
       for (const AsyncCopy& each : groups.front()) {
@@ -422,7 +422,7 @@ class Grid {
   }
 
   static void* shared(int site, unsigned long bytes) {
-    Grid& grid = *current_;
+    Grid& grid = *current;
     Block& block = grid.blocks_[grid.block_];
     const auto [found, is_new] = block.sites.try_emplace(site, block.used);
     std::byte* const begin = launched(block) + grid.shape_.shared_bytes + found->second;
@@ -435,10 +435,10 @@ class Grid {
     grid.addShared(grid.block_, begin, size, fmt::format("declaration {}", site));
     return begin;
   }
-  static void* launchedMemory() { return launched(current_->blocks_[current_->block_]); }
+  static void* launchedMemory() { return launched(current->blocks_[current->block_]); }
 
   static void* remote(void* place, unsigned number) {
-    Grid& grid = *current_;
+    Grid& grid = *current;
     if (number >= grid.blocks_.size()) grid.fail(fmt::format("the cluster has no block {}", number));
     Block& own = grid.blocks_[grid.block_];
     Block& block = grid.blocks_[number];
@@ -464,7 +464,7 @@ class Grid {
   }
 
   static unsigned add(unsigned* place, unsigned value) {
-    Grid& grid = *current_;
+    Grid& grid = *current;
     if (!grid.context_->depends) grid.fail("memory is accessed before what the stream did before is over");
     if (!grid.watch_.contains(place)) grid.fail("an atomic operation outside of every buffer");
     std::vector<uint32_t> fences;
@@ -472,10 +472,10 @@ class Grid {
     grid.watch_.synchronize(place, grid.context_->progress, std::move(fences));
     return std::exchange(*place, *place + value);
   }
-  static void fence() { ++current_->context_->progress.fences; }
-  static void depend() { current_->context_->depends = true; }
+  static void fence() { ++current->context_->progress.fences; }
+  static void depend() { current->context_->depends = true; }
 
-  static Grid* current_;
+  static Grid* current;
 
   const ContextKernel& kernel_;
   const GridShape& shape_;
@@ -495,7 +495,7 @@ class Grid {
                              commit, waitGroup, shared, launchedMemory, remote,  add,    fence, depend};
 };
 
-Grid* Grid::current_ = nullptr;
+Grid* Grid::current = nullptr;
 
 }  // namespace
 

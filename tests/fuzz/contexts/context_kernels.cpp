@@ -39,7 +39,7 @@ const std::vector<Rule>& rules() {
             R"(asm volatile\("cp\.async\.c[ga]\.shared\.global \[%0\], \[%1\], (\d+);" :: "r"\(\(tk_u32\)__cvta_generic_to_shared\((.*)\)\), "l"\((.*)\) : "memory"\);)",
             "tk_now->copy((void*)$2, $3, $1);"),
         rule(R"(asm volatile\("cp\.async\.commit_group;" ::: "memory"\);)", "tk_now->commit();"),
-        rule(R"(asm volatile\("cp\.async\.wait_group (\d+);" ::: "memory"\);)", "tk_now->waitGroup($1);"),
+        rule(R"(asm volatile\("cp\.async\.wait_group (\d+);" ::: "memory"\);)", "tk_now->wait_group($1);"),
         rule(R"(asm volatile\("barrier\.cluster\.arrive\.release\.aligned;" ::: "memory"\);)",
              "tk_now->arrive(__LINE__);"),
         rule(R"(asm volatile\("barrier\.cluster\.wait\.acquire\.aligned;" ::: "memory"\);)", "tk_now->wait(__LINE__);"),
@@ -245,14 +245,14 @@ std::optional<std::string> ContextKernels::runOnce(const Kernel& kernel, Memory&
   }
   std::vector<int64_t> symbols = symbolBits(lowered, bindings);
   std::vector<void*> arguments;
-  for (std::byte*& place : memory.places) arguments.push_back(&place);
+  for (std::byte*& place : memory.places) arguments.push_back(static_cast<void*>(&place));
   const kir::Workspace workspace = kir::workspaceOf(lowered, bindings);
   if (workspace.bytes > 0) {
     const int64_t counters = workspace.counters * 4;
     watch.add({memory.workspace_place, counters, true, false, "the counters"});
     const int64_t values = (counters + 15) / 16 * 16;
     watch.add({memory.workspace_place + values, workspace.bytes - values, false, false, "the workspace"});
-    arguments.push_back(&memory.workspace_place);
+    arguments.push_back(static_cast<void*>(&memory.workspace_place));
   }
   for (int64_t& symbol : symbols) arguments.push_back(&symbol);
   return runGrid(kernel.compiled, shape, order, watch, arguments.data());

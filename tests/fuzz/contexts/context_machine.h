@@ -17,7 +17,7 @@ struct ContextMachine {
   void (*wait)(int line);
   void (*copy)(void* to, const void* from, int bytes);  ///< asynchronous
   void (*commit)();
-  void (*waitGroup)(int pending);
+  void (*wait_group)(int pending);
   void* (*shared)(int site, unsigned long bytes);  ///< the block's memory of a declaration
   void* (*launched)();                             ///< what the launch gives the block
   void* (*remote)(void* place, unsigned block);
