@@ -396,8 +396,9 @@ void HazardTracker::accessOn(Stream& stream, const Tensor& tensor, MemoryAccess 
   if (wanted.begin != wanted.end) {
     Waits waits = conflictsOnHost(wanted);
     issueWaits(waits, nullptr);
+    // Of what is not done it is not known whose failures the stream's are: a user before this one may have left them.
     for (const Waits::Conflict& conflict : waits.conflicts) {
-      if (conflict.relies) raiseFailureOf(wanted, *conflict.point);
+      if (conflict.relies && device_.isDone(conflict.point->event())) raiseFailureOf(wanted, *conflict.point);
     }
   }
   OrderedCall call(device_);

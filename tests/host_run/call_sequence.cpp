@@ -113,7 +113,8 @@ Tensor CallSequence::handleOf(const Tensor& tensor, HandleKind handle) {
 void CallSequence::check(const Tensor& read, float number) {
   expected_.resize(static_cast<size_t>(read.numel()));
   target_.fill(expected_.data(), target_.size, number);
-  if (!std::equal(expected_.begin(), expected_.end(), static_cast<const float*>(read.hostDataToRead()))) ++wrong_;
+  if (!std::equal(expected_.begin(), expected_.end(), static_cast<const float*>(read.hostDataToRead())))
+    noteWrong(fmt::format("a read of {} gave {}", number, *static_cast<const float*>(read.hostDataToRead())));
 }
 
 Tensor CallSequence::readable(const Tensor& tensor) {
@@ -127,7 +128,10 @@ bool CallSequence::mayUse(Memory& memory, const std::function<void()>& use) {
     return true;
   } catch (const Error& error) {
     ++told_;
-    if (memory.state == State::There || error.message().find("lost on purpose") == std::string::npos) ++wrong_;
+    if (memory.state == State::There || error.message().find("lost on purpose") == std::string::npos)
+      noteWrong(fmt::format("told of '{}' for memory that is there", error.message()));
+    else
+      story_.emplace_back("  told");
     memory.is_told = true;
     return false;
   }
@@ -141,12 +145,24 @@ void CallSequence::checkOne(Memory& memory, HandleKind handle) {
     if (!target_.host_reads) read = toHost(read, target_.device->createStream());
     check(read, memory.number);
   });
-  if (is_read && memory.state == State::Lost) wrong_ = wrong_before + 1;
+  if (!is_read || memory.state != State::Lost) return;
+  wrong_ = wrong_before;
+  noteWrong("a read of lost memory was not told");
+}
+
+// The first few wrong reads tell their sequence.
+void CallSequence::noteWrong(std::string_view what) {
+  ++wrong_;
+  constexpr int kMostStories = 3;
+  if (++stories_ > kMostStories) return;
+  for (const std::string& line : story_) fmt::print("{}\n", line);
+  fmt::print("wrong: {}\n", what);
 }
 
 void CallSequence::lose(size_t memory) {
   has_failures_ = true;
   is_under_way_ = true;
+  story_.push_back(fmt::format("lose {}", memory));
   const std::shared_ptr<Stream> stream = failing_.emplace_back(target_.device->createStream());
   target_.device->callback(*stream, [] { throw Error(ErrorCode::Definition, "lost on purpose"); });
   target_.device->hazards().accessOn(*stream, memories_[memory].tensor, MemoryAccess::Write);
@@ -171,6 +187,7 @@ void CallSequence::restart(size_t memories) {
   if (is_under_way_) countWrong();
   if (has_failures_) tellStreams();
   wrong_ = 0;
+  story_.assign({fmt::format("{} memories{}", memories, has_failures_ ? ", after failures" : "")});
   memories_.resize(memories);
   for (Memory& memory : memories_) {
     // Whoever writes all of a memory need not know what was there; hostData() tells him all the same.
@@ -194,6 +211,8 @@ void CallSequence::restart(size_t memories) {
 void CallSequence::call(CallKind kind, HandleKind handle, StreamKind stream, size_t from, size_t to) {
   is_under_way_ = true;
   Memory& source = memories_[from];
+  story_.push_back(fmt::format("call {} by handle {} on stream {}, {} -> {}", static_cast<int>(kind),
+                               static_cast<int>(handle), static_cast<int>(stream), from, to));
   float made = source.number;
   for (int i = 0; i < target_.steps; ++i) made = target_.step(made);
   Tensor in;
@@ -226,12 +245,14 @@ void CallSequence::call(CallKind kind, HandleKind handle, StreamKind stream, siz
 }
 
 void CallSequence::hostRead(size_t memory, HandleKind handle) {
+  story_.push_back(fmt::format("read {} by handle {}", memory, static_cast<int>(handle)));
   if (has_failures_) return checkOne(memories_[memory], handle);
   check(readable(handleOf(memories_[memory].tensor, handle)), memories_[memory].number);
 }
 
 void CallSequence::hostWrite(size_t memory, HandleKind handle, float number) {
   if (!target_.host_reads) return;
+  story_.push_back(fmt::format("write {} by handle {}: {}", memory, static_cast<int>(handle), number));
   Memory& written = memories_[memory];
   Tensor tensor;
   const auto write = [&] {
@@ -242,7 +263,7 @@ void CallSequence::hostWrite(size_t memory, HandleKind handle, float number) {
   int tries = 0;
   while (!mayUse(written, write) && ++tries < 4) {
   }
-  if (tries == 4) ++wrong_;
+  if (tries == 4) noteWrong("a write is told again and again");
   written = {.tensor = written.tensor, .number = number};
   if (has_failures_) written.tensor.setCallEvent(nullptr);
 }
@@ -251,6 +272,7 @@ int64_t CallSequence::countWrong() {
   // All copies first, so that they are waited for once.
   results_.insert(results_.end(), memories_.begin(), memories_.end());
   if (has_failures_) {
+    story_.emplace_back("read all");
     for (Memory& memory : results_) checkOne(memory, HandleKind::Own);
     results_.clear();
     is_under_way_ = false;

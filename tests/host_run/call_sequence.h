@@ -78,6 +78,7 @@ class CallSequence {
   void check(const Tensor& read, float number);
   void checkOne(Memory& memory, HandleKind handle);
   bool mayUse(Memory& memory, const std::function<void()>& use);
+  void noteWrong(std::string_view what);
   void tellStreams();
 
   CallTarget target_;
@@ -95,6 +96,8 @@ class CallSequence {
   bool has_failures_ = false;
   bool is_infected_[3] = {};  ///< streams, by failures that perhaps nobody was told of
   std::vector<std::shared_ptr<Stream>> failing_;
+  std::vector<std::string> story_;  ///< of this sequence, told where a read is wrong
+  int stories_ = 0;
   int64_t wrong_ = 0;
   int64_t told_ = 0;
 };
