@@ -72,6 +72,7 @@ void layOut(const Node& node, StoredData& data, Random& random) {
     next *= std::max<int64_t>(1, node.sizes[axis]) * step + (has_gaps ? random.between(0, 2) : 0);
   }
   data.offset = node.layout == Layout::Sliced ? random.between(0, 5) : 0;
+  if (std::ranges::find(node.sizes, 0) != node.sizes.end()) next = 1;  // no element, whatever the strides are
   data.bytes.assign(static_cast<size_t>((next + data.offset) * sizeOf(node.dtype)), kPoison);
 }
 
