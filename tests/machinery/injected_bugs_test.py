@@ -43,7 +43,7 @@ class InjectedBugs(unittest.TestCase):
         bug = self.bug(head, diff)
         body = f"#!/bin/sh\nif grep -q one '{self.copy}/src/toy.txt'; then {BEGIN} exit 0; fi\n{with_bug}\n"
         self.write("build/release/tests/toy/tests_toy", body).chmod(0o755)
-        script.build = lambda copy, executables: builds and executables == {"tests_toy"}
+        script.build = lambda copy, executables, jobs: builds and executables == {"tests_toy"}
         result = script.look_for(bug, self.copy, seconds)
         self.assertEqual((self.copy / "src/toy.txt").read_text(), "zero\none\n")
         return result
@@ -76,7 +76,7 @@ class InjectedBugs(unittest.TestCase):
     def test_a_bug_that_hangs_needs_a_run_without_it_that_ends_in_time(self):
         hanging = self.bug(HEAD + "Hang: 1 seconds\n")
         self.write("build/release/tests/toy/tests_toy", "#!/bin/sh\n" + NEVER_ENDS).chmod(0o755)
-        [result] = script.clean_runs([hanging], self.copy, 20)
+        result = script.clean_run([hanging], self.copy, 20)
         self.assertEqual(result["outcome"], "does not end")
         self.assertLess(result["test_seconds"], 10)
 
@@ -104,6 +104,48 @@ class InjectedBugs(unittest.TestCase):
         line = "0 of 0 injected bugs are seen; tests do not pass without a bug"
         self.assertEqual(summary(clean="fails"), (line, False))
         self.assertEqual(self.bug(HEAD + "Harmless: nobody reads it.\n").harmless, "nobody reads it.")
+
+    def test_a_copy_takes_what_runs_to_its_end_and_then_bugs_of_one_run(self):
+        counts = {"a": 3, "b": 5, "h": 1, "z": 1}
+        bugs = [script.Bug(f"{run}{number}", pathlib.Path(), "", run, "Toy.*", {}, 60 if run == "h" else 0)
+                for run, count in counts.items() for number in range(1, count + 1)]
+        work = script.Work(bugs, {1: {"a", "b", "h", "z"}, 2: {"a", "b", "h"}, 3: {"a", "b", "h"}})
+        self.assertEqual([work.next_run(copy)[0].name for copy in (1, 2, 3, 1)], ["z1", "a1", "b1", "h1"])
+        self.assertIsNone(work.next_run(1))
+        copies = (1, 1, 1, 2, 3, 3, 3, 2, 1, 1)
+        self.assertEqual([work.next_bug(copy).name for copy in copies],
+                         ["z1", "h1", "b1", "a1", "b2", "b3", "b4", "a2", "b5", "a3"])
+        self.assertIsNone(work.next_bug(1))
+        work = script.Work(bugs, {1: {"z"}, 2: {"a", "b", "h"}})
+        self.assertEqual([len(work.next_run(2)) for _ in range(3)], [3, 5, 1])
+        self.assertIsNone(work.next_run(2))
+        self.assertEqual(len([bug for _ in bugs if (bug := work.next_bug(2))]), 9)
+
+    def test_bugs_that_are_not_run_keep_what_they_have_of_the_same_commit(self):
+        clean = [{"outcome": "passes"}]
+        found = [{"name": name, "seen": True, "harmless": "", "outcome": outcome}
+                 for name, outcome in (("a", "fails"), ("b", "crashes"))]
+        facts = {"commit": "1", "has_changes": False, "compiler": "c++ 1"}
+        file = self.write("results.json", script.json.dumps({**facts, "clean": clean, "bugs": found}))
+
+        def names(**changed):
+            report = script.kept({**facts, "clean": [], "bugs": [], **changed}, {"b"}, file)
+            return [each["name"] for each in report["bugs"]], report["clean"]
+
+        self.assertEqual(names(), (["a"], clean))
+        for changed in ({"commit": "2"}, {"has_changes": True}, {"compiler": "c++ 2"}):
+            self.assertEqual(names(**changed), ([], []), changed)
+        file.write_text(file.read_text().replace("false", "true"))
+        self.assertEqual(names(has_changes=True), ([], []))
+        self.assertEqual(script.figures({"bugs": found}, 3),
+                         {"patches": 3, "not_run": 1, "bugs": 2, "seen": 2, "harmless": 0,
+                          "outcomes": {"crashes": 1, "fails": 1}})
+
+    def test_without_git_the_tree_is_all_but_what_is_built(self):
+        for name in ("build/a", "build-x/a", "carry/a", "out/a", "src/__pycache__/a", "src/build/a", "toy.patch"):
+            self.write(name, "")
+        self.assertEqual(script.files_of(self.copy), {"src/toy.txt", "tests/toy/toy_test.cpp", "docs/injected_bugs.md",
+                                                      "src/build/a", "toy.patch"})
 
     def test_the_check_finds_what_is_not_there(self):
         def complaints(**changed):
