@@ -501,7 +501,8 @@ Grid* Grid::current = nullptr;
 
 std::optional<std::string> runGrid(const ContextKernel& kernel, const GridShape& shape, const GridOrder& order,
                                    MemoryWatch& watch, void* const* arguments) {
-  return Grid(kernel, shape, order, watch, arguments).run();
+  // On the heap: gcc 13 takes `current` for a pointer to what has left the stack.
+  return std::make_unique<Grid>(kernel, shape, order, watch, arguments)->run();
 }
 
 }  // namespace tokamak::contexts
