@@ -1,6 +1,8 @@
 #include "program.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -41,10 +43,19 @@ Scalar* ProgramBuilder::extent(int64_t size) const {
 }
 
 // Sizes that are a product of two neighbours of the operand's are written as such, so that merged axes stay symbolic.
+// With as many elements as the operand only because there are none, a reshape has constants: it is one for no other
+// sizes.
 std::vector<Scalar*> ProgramBuilder::shapeFor(const Node& node) const {
   std::vector<Scalar*> shape;
-  for (const int64_t size : node.sizes) shape.push_back(extent(size));
-  if (node.operands.empty() || node.op != OpKind::ReshapeOp) return shape;
+  const bool is_reshape = !node.operands.empty() && node.op == OpKind::ReshapeOp;
+  const auto elements = [](const std::vector<int64_t>& sizes) {
+    constexpr int64_t kForNone = 1'000'003;
+    return std::transform_reduce(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>(),
+                                 [](int64_t size) { return size == 0 ? kForNone : size; });
+  };
+  const bool has_symbols = !is_reshape || elements(node.sizes) == elements(sizes(node.operands[0].node));
+  for (const int64_t size : node.sizes) shape.push_back(has_symbols ? extent(size) : fusion_->constant(size));
+  if (!is_reshape || !has_symbols) return shape;
   const Axes axes = shapeOf(*tensor(node.operands[0].node));
   const std::vector<int64_t>& have = sizes(node.operands[0].node);
   for (size_t i = 0; i < shape.size(); ++i) {
