@@ -5,7 +5,7 @@ TK_FN void tk_trig_parts_TYPE(tk_f32xHALF x, tk_f64xHALF *sine, tk_f64xHALF *cos
   const tk_i32xHALF exponent = (bits >> 23) & 255;
   const tk_i32xHALF k = (exponent - 150) & (exponent > 150);
   const tk_f64xHALF m = __builtin_convertvector((tk_f32xHALF)(bits - (k << 23)), tk_f64xHALF);
-  tk_f64xHALF turn, lost;
+  tk_f64xHALF turn = {0}, lost = {0};
 #pragma GCC unroll 16
   for (int i = 0; i < HALF; ++i) {
     turn[i] = tk_powers_mod_turn[2 * k[i]];
