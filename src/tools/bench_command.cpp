@@ -206,8 +206,11 @@ int benchCommand(const BenchOptions& options) {
           values.emplace_back(symbol, value);
       }
     }
+    // On a processor whoever measures waits for each result: the calls run on this thread, as those of peers do.
     HostIrEvaluator evaluator(std::move(program), *device,
-                              {.number_of_streams = options.streams, .units = unitModeOf(options.grouping)});
+                              {.number_of_streams = options.streams,
+                               .units = unitModeOf(options.grouping),
+                               .place = is_cuda ? RunPlace::OnStream : RunPlace::Here});
     const PlanSummary summary =
         withOwnSizeErrors(file, inputs.bindings, [&] { return evaluator.planFor(values).summary(); });
     const std::chrono::duration<double, std::milli> compile = SteadyClock::now() - compile_start;
