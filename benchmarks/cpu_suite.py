@@ -279,6 +279,16 @@ def one_row_per_line(result):
     return "{\n" + ",\n".join(field(*item) for item in result.items()) + "\n}\n"
 
 
+def commitHere() -> str:
+    git = subprocess.run(["git", "-C", str(HERE), "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
+    return git.stdout.strip()
+
+
+def processorName() -> str:
+    names = re.findall(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    return names[0] if names else "unknown"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tokamak", default=str(HERE.parent / "build" / "release" / "bin" / "tokamak"))
@@ -288,6 +298,7 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=11, help="runs of ours and of the copy per round; the best of many is right on a busy machine, too")
     parser.add_argument("--no-peers", action="store_true")
     parser.add_argument("--out", default="")
+    parser.add_argument("--commit", default="", help="of the tree that was measured, where there is no git")
     options = parser.parse_args()
     global np, jax, torch
     if options.no_peers:
@@ -318,6 +329,8 @@ def main() -> None:
     print("geomeans:", ", ".join(f"{name} {value:.2f}" for name, value in summary.items()))
     if options.out:
         result = {
+            "commit": options.commit or commitHere(),
+            "processor": processorName(),
             "processors": len(os.sched_getaffinity(0)),
             "rounds": options.rounds,
             "repeat": options.repeat,
