@@ -101,6 +101,15 @@ struct Start {
   }
 };
 
+// Sums only read: asked for ahead of its time memory gives half as much again to one thread. What lies behind the end
+// is asked for, too, which is allowed.
+constexpr int64_t kAheadBytes = 2048;
+
+template <class T>
+TK_LANES void askAhead(const T* x) {
+  __builtin_prefetch(reinterpret_cast<const char*>(x) + kAheadBytes);
+}
+
 template <class T, class A, class Op>
 struct AddEach {
   template <int64_t bytes>
@@ -144,6 +153,7 @@ struct AddAll {
     V parts[] = {(static_cast<void>(p), lanes::splat<V>(Op::template identity<A>()))...};
     int64_t i = 0;
     for (; i + kResults <= n; i += kResults) {
+      askAhead(x + i);
       ((parts[p] = combine<Op>(parts[p], lanes::converted<A, T>(lanes::load<T, count>(x + i + count * p)))), ...);
     }
     (lanes::store(results + count * p, parts[p]), ...);
