@@ -56,6 +56,14 @@ if(TOKAMAK_FUZZERS)
   endif()
 endif()
 
+# References and random programs judge the library; the address sanitizer looks at the library, and waits for them.
+# Not so the thread sanitizer, which has to see every count of references.
+function(tokamak_unsanitized target)
+  if(TOKAMAK_SANITIZE STREQUAL "address")
+    target_compile_options(${target} PRIVATE -fno-sanitize=all -O2)
+  endif()
+endfunction()
+
 # Which edges an input reaches guides the fuzzers; comparisons do not, whose instrumentation took a quarter of their time: mutators know the
 # words of the texts.
 function(tokamak_guide_fuzzers target)
