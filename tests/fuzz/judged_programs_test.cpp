@@ -23,7 +23,7 @@ namespace {
 using namespace generator;
 
 // TOKAMAK_JUDGED_PROGRAMS raises it for longer runs; TOKAMAK_JUDGED_RESULTS is then a file for their figures.
-const uint64_t kJudgedPrograms = fromEnvironment("TOKAMAK_JUDGED_PROGRAMS", 2000);
+const uint64_t kJudgedPrograms = fromEnvironment("TOKAMAK_JUDGED_PROGRAMS", 1200);
 const uint64_t kFirstJudged = fromEnvironment("TOKAMAK_JUDGED_SEED", 1);
 
 struct Judged {
