@@ -132,8 +132,7 @@ class CompilerRuns {
         auto compiler = std::make_unique<KernelCompiler>(KernelCompilerOptions{.compiler = {.program = name}});
         if (std::ranges::count(versions(), compiler->compiler().version()) == 0)
           compilers_.push_back(std::move(compiler));
-      } catch (const Error&) {
-        // It is not there.
+      } catch (const Error&) {  // NOLINT(bugprone-empty-catch): it is not there
       }
     }
   }
