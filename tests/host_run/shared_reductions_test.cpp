@@ -32,7 +32,8 @@ constexpr SharedCase kShared[] = {
 
 class SharedReductions : public testing::TestWithParam<SharedCase> {};
 
-// By rows and columns. Sanitizers look at one that shares; whether they are right, and the others, is other builds' to say.
+// By rows and columns. Sanitizers look at one that shares; whether they are right, and the others, is other builds' to
+// say.
 const std::vector<std::pair<int64_t, int64_t>>& sharedSizes() {
   static const std::vector<std::pair<int64_t, int64_t>> all = {{400, 350}, {1, 140000}, {70000, 2}, {0, 40}, {40, 0}};
   static const std::vector<std::pair<int64_t, int64_t>> few(all.begin(), all.begin() + 1);

@@ -101,15 +101,6 @@ struct Start {
   }
 };
 
-// Sums only read: asked for ahead of its time memory gives half as much again to one thread. What lies behind the end
-// is asked for, too, which is allowed.
-constexpr int64_t kAheadBytes = 2048;
-
-template <class T>
-TK_LANES void askAhead(const T* x) {
-  __builtin_prefetch(reinterpret_cast<const char*>(x) + kAheadBytes);
-}
-
 template <class T, class A, class Op>
 struct AddEach {
   template <int64_t bytes>
@@ -130,6 +121,9 @@ struct AddEach {
 template <class T, class A, class Op>
 struct AddAll {
   static constexpr int64_t kResults = 16;
+  // A reduction of a row only reads: memory that is asked for so far ahead comes half as fast again to one thread. What
+  // lies behind the end may be asked for, too.
+  static constexpr int64_t kAheadBytes = 2048;
 
   template <int64_t bytes>
   TK_LANES static void run(void* accumulator, const void* in, int64_t n) {
@@ -153,7 +147,7 @@ struct AddAll {
     V parts[] = {(static_cast<void>(p), lanes::splat<V>(Op::template identity<A>()))...};
     int64_t i = 0;
     for (; i + kResults <= n; i += kResults) {
-      askAhead(x + i);
+      __builtin_prefetch(reinterpret_cast<const char*>(x + i) + kAheadBytes);
       ((parts[p] = combine<Op>(parts[p], lanes::converted<A, T>(lanes::load<T, count>(x + i + count * p)))), ...);
     }
     (lanes::store(results + count * p, parts[p]), ...);
