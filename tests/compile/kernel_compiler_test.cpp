@@ -123,6 +123,23 @@ TEST(KernelCompiler, whatTakesTooLongIsCompiledAtTheLowestLevel) {
   EXPECT_EQ(again.counts().compiled, 0);
 }
 
+TEST(KernelCompiler, aLargeSourceIsCompiledAtTheLowestLevelAtOnce) {
+  const CacheFolder folder;
+  KernelCompilerOptions options = optionsFor(folder);
+  options.compiler.large = sourceReturning(1).size();
+  KernelCompiler compiler(options);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(answerOf(*compiler.compile(sourceReturning(1))), 1);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  const std::string large = sourceReturning(2) + "\n";
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(answerOf(*compiler.compile(large)), 2);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "tokamak: a kernel of 2 lines is compiled without optimisation, which would take too long\n");
+  EXPECT_FALSE(compiler.cache().find(compiler.compiler().keyOf(large)).has_value());
+  EXPECT_TRUE(compiler.cache().find(compiler.compiler().keyOf(large, CompileLevel::Lowest)).has_value());
+}
+
 TEST(KernelCompiler, whatTakesTooLongAtTheLowestLevelTooIsAnError) {
   const TemporaryFolder bin;
   const std::string program = writeScript(bin / "cc",

@@ -97,6 +97,7 @@ CCompiler::CCompiler(const CCompilerOptions& options, KernelCache* cache)
       identity_(fileIdentity(program_)),
       limits_(options.limits),
       slow_(options.slow),
+      large_(options.large),
       folder_(std::make_shared<PrivateDirectory>()) {
   const CCompilerFacts facts = factsOf(program_, options, identity_, cache, folder_->path());
   version_ = facts.version;

@@ -81,10 +81,15 @@ std::shared_ptr<const SharedObject> KernelCompiler::loadOrCompile(const CacheKey
 
 KernelCompiler::Image KernelCompiler::compileImage(std::string_view source) {
   const Turn turn(processes_);
+  const auto lines = std::ranges::count(source, '\n');
+  if (compiler_.isLarge(source)) {
+    say("a kernel of {} lines is compiled without optimisation, which would take too long", lines);
+    return {compiler_.compile(source, CompileLevel::Lowest), CompileLevel::Lowest};
+  }
   if (std::optional<std::string> image = compiler_.compileUnlessSlow(source))
     return {std::move(*image), CompileLevel::Usual};
-  say("a kernel of {} lines took {} more than {} s; it is compiled without optimisation",
-      std::ranges::count(source, '\n'), compiler_.program(), compiler_.slowTime().count());
+  say("a kernel of {} lines took {} more than {} s; it is compiled without optimisation", lines, compiler_.program(),
+      compiler_.slowTime().count());
   return {compiler_.compile(source, CompileLevel::Lowest), CompileLevel::Lowest};
 }
 

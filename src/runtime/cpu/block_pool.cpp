@@ -21,7 +21,9 @@ BlockPool::~BlockPool() {
 
 void BlockPool::start() {
   workers_.reserve(static_cast<size_t>(threads_ - 1));
-  while (static_cast<int64_t>(workers_.size()) < threads_ - 1) workers_.emplace_back([this] { help(); });
+  while (static_cast<int64_t>(workers_.size()) < threads_ - 1) {
+    workers_.emplace_back([this, thread = workers_.size() + 1] { help(thread); });
+  }
 }
 
 void BlockPool::run(int64_t blocks, const void* function, RangeFunction run_range) {
@@ -31,8 +33,12 @@ void BlockPool::run(int64_t blocks, const void* function, RangeFunction run_rang
   Job job;
   job.function = function;
   job.run_range = run_range;
-  job.blocks = blocks;
   job.grain = std::max<int64_t>(1, blocks / (threads_ * 8));  // small enough to even out, large enough to be cheap
+  const int64_t shares = std::min({threads_, blocks, static_cast<int64_t>(kMaxShares)});
+  job.shares = std::span(job.share_memory).first(static_cast<size_t>(shares));
+  for (int64_t i = 0; i < shares; ++i) {
+    job.shares[static_cast<size_t>(i)] = {.next = blocks * i / shares, .end = blocks * (i + 1) / shares};
+  }
   lock_.lock();
   job.following = jobs_;
   jobs_ = &job;
@@ -42,7 +48,7 @@ void BlockPool::run(int64_t blocks, const void* function, RangeFunction run_rang
     futexWake(&posts_, static_cast<int>(std::min<int64_t>(blocks - 1, threads_ - 1)));
   }
 
-  takePart(job);
+  takePart(job, 0);
   lock_.lock();  // from here on nobody joins
   Job** link = &jobs_;
   while (*link != &job) link = &(*link)->following;
@@ -55,16 +61,20 @@ void BlockPool::run(int64_t blocks, const void* function, RangeFunction run_rang
   if (job.failure != nullptr) std::rethrow_exception(job.failure);
 }
 
-void BlockPool::takePart(Job& job) {
-  while (true) {
-    const int64_t begin = job.next.fetch_add(job.grain, std::memory_order_relaxed);
-    if (begin >= job.blocks) return;
+void BlockPool::takePart(Job& job, size_t thread) {
+  for (size_t i = 0; i < job.shares.size(); ++i) takeFrom(job.shares[(thread + i) % job.shares.size()], job);
+}
+
+void BlockPool::takeFrom(Share& share, Job& job) {
+  while (!share.isTaken()) {
+    const int64_t begin = share.cursor().fetch_add(job.grain, std::memory_order_relaxed);
+    if (begin >= share.end) return;
     try {
-      job.run_range(job.function, begin, std::min(begin + job.grain, job.blocks));
+      job.run_range(job.function, begin, std::min(begin + job.grain, share.end));
     } catch (...) {
       const std::lock_guard lock(job.failure_lock);
       if (job.failure == nullptr) job.failure = std::current_exception();
-      job.next.store(job.blocks, std::memory_order_relaxed);
+      for (Share& each : job.shares) each.drop();
     }
   }
 }
@@ -78,20 +88,20 @@ void BlockPool::leave(Job& job) {
 BlockPool::Job* BlockPool::join() {
   const std::lock_guard lock(lock_);
   for (Job* job = jobs_; job != nullptr; job = job->following) {
-    if (job->next.load(std::memory_order_relaxed) >= job->blocks) continue;
+    if (std::ranges::all_of(job->shares, [](Share& share) { return share.isTaken(); })) continue;
     job->helpers.fetch_add(1, std::memory_order_relaxed);
     return job;
   }
   return nullptr;
 }
 
-void BlockPool::help() {
+void BlockPool::help(size_t thread) {
   uint32_t seen = 0;
   while (true) {
     if (stop_.load()) return;
     seen = posts_.load(std::memory_order_seq_cst);
     if (Job* const job = join()) {
-      takePart(*job);
+      takePart(*job, thread);
       leave(*job);
       continue;
     }

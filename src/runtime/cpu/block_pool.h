@@ -1,10 +1,12 @@
 // The threads that share out the blocks of a kernel.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <exception>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -35,12 +37,22 @@ class BlockPool {
 
  private:
   using RangeFunction = void (*)(const void* function, int64_t begin, int64_t end);
+  // Consecutive blocks, in a cache line of their own. A thread takes from its own share first, so that it meets in the
+  // next call what this one left in its caches; then from the shares of others. Trivial: calls set only those they use.
+  struct alignas(64) Share {
+    int64_t next;
+    int64_t end;
+    std::atomic_ref<int64_t> cursor() { return std::atomic_ref(next); }
+    bool isTaken() { return cursor().load(std::memory_order_relaxed) >= end; }
+    void drop() { cursor().store(end, std::memory_order_relaxed); }
+  };
+  static constexpr size_t kMaxShares = 64;
   struct Job {
     const void* function = nullptr;
     RangeFunction run_range = nullptr;
-    int64_t blocks = 0;
     int64_t grain = 1;
-    std::atomic<int64_t> next = 0;
+    std::array<Share, kMaxShares> share_memory;
+    std::span<Share> shares;
     std::atomic<uint32_t> helpers = 0;
     SpinLock failure_lock;
     std::exception_ptr failure;
@@ -48,10 +60,11 @@ class BlockPool {
   };
 
   void run(int64_t blocks, const void* function, RangeFunction run_range);
-  void help();
+  void help(size_t thread);
   void start();
   Job* join();
-  static void takePart(Job& job);
+  static void takePart(Job& job, size_t thread);
+  static void takeFrom(Share& share, Job& job);
   static void leave(Job& job);
 
   const int64_t threads_;
