@@ -88,6 +88,11 @@ class Stopwatch {
     return {timesOf(std::move(of_one)), timesOf(std::move(of_other))};
   }
 
+  /// The median of `repeat` calls, each waited for and none of anything else between them: caches hold what the last one left there.
+  double latency(int64_t repeat, const std::function<void()>& call) {
+    return time(repeat, call, [] {}).first.median;
+  }
+
   /// How many calls take about as long as handing work over and waiting for it is little of: 1 where one call does.
   int64_t trainOf(const std::function<void()>& call) {
     constexpr double kLong = 1000;
@@ -233,7 +238,7 @@ int benchCommand(const BenchOptions& options) {
     const auto run_program = [&] { evaluator.run(in, out, *stream, scalars); };
     CallTimes times;
     CallTimes copy_times;
-    // Of one run: from the call until the host knows that it is done.
+    // Of one run of many: from the call until the host knows that it is done.
     double latency_us = 0;
     if (is_cuda) {
       const int64_t half = std::max<int64_t>(1, bytes / 2);
@@ -247,7 +252,7 @@ int benchCommand(const BenchOptions& options) {
       const auto run_copy = [&] { copy.run(); };
       const int64_t train = watch.trainOf(run_program);
       std::tie(times, copy_times) = watch.time(options.repeat, run_program, run_copy, train);
-      latency_us = train == 1 ? times.median : watch.time(options.repeat, run_program, run_copy).first.median;
+      latency_us = watch.latency(options.repeat, run_program);
     }
     const double program_us = times.median;
     const double copy_us = copy_times.median;
