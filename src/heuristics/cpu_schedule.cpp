@@ -77,6 +77,28 @@ bool isColumns(const KernelRows& rows, const Directions& directions) {
   return !directions.has_along && directions.column && !rows.isSingleBlock() && rows.columnParts().empty();
 }
 
+// How many of the rows before the column one loop can go over together with it, in all tensors of a kernel of columns.
+size_t rowsBesideColumn(const KernelRows& rows, size_t column, const Strides& strides) {
+  size_t most = column;
+  for (const TensorView* tensor : rows.stored()) {
+    const Numbers numbers = rows.rowsOf(*tensor);
+    if (numbers.empty()) continue;
+    if (column + 1 != numbers.size()) return 0;
+    std::vector<AxisGroups> groups = {AxisGroups(rows.fusion(), *tensor, strides)};
+    for (const TensorView* other : besideUpdates(rows, *tensor)) groups.emplace_back(rows.fusion(), *other, strides);
+    const Numbers loops = loopsOf(*tensor, numbers);
+    const auto isBeside = [&](size_t i) {
+      return loops[i] + 1 == loops[i + 1] && std::ranges::all_of(groups, [&](const AxisGroups& each) {
+               return each.mayMerge(static_cast<size_t>(loops[i]));
+             });
+    };
+    size_t count = 0;
+    while (count < most && isBeside(column - count - 1)) ++count;
+    most = count;
+  }
+  return most;
+}
+
 class CpuScheduler {
  public:
   CpuScheduler(const KernelRows& rows, CpuScheduleParameters parameters)
@@ -85,6 +107,7 @@ class CpuScheduler {
   void run() {
     const Directions directions = directionsOf(rows_, strides_);
     const bool is_columns = isColumns(rows_, directions);
+    if (is_columns) beside_column_ = rowsBesideColumn(rows_, *directions.column, strides_);
     if (sharesReductions(rows_)) parts_ = partsOf(is_columns ? directions.column : std::nullopt);
     if (!is_columns && !rows_.isSingleBlock()) keepValues();
     for (TensorView* tensor : rows_.stored()) {
@@ -120,10 +143,16 @@ class CpuScheduler {
         if (axis->isReduction()) terms = fusion_.mul(terms, axis->extent());
       }
       const AxisNumbers& rows = rows_.rowsOf(*tensor);
+      Scalar* width = fusion_.constant(parameters_.columns);
+      Scalar* columns = fusion_.constant(1);
       for (size_t i = 0; i < rows.size(); ++i) {
         Scalar* extent = shapeOf(*tensor)[static_cast<size_t>(rows[i])]->visibleExtent();
-        Scalar* width = fusion_.constant(parameters_.columns);
         const bool is_column = column == i;
+        if (column && i < *column && i + beside_column_ >= *column) {
+          columns = fusion_.mul(columns, extent);
+          continue;
+        }
+        if (is_column) extent = fusion_.mul(columns, extent);
         if (is_column) terms = fusion_.mul(terms, fusion_.scalar(ScalarOp::Min, extent, width));
         blocks = fusion_.mul(blocks, is_column ? fusion_.ceilDiv(extent, width) : extent);
       }
@@ -210,9 +239,12 @@ class CpuScheduler {
     }
   }
 
-  // A block takes some columns and goes through them side by side.
+  // A block takes some columns, of as many rows as lie side by side, and goes through them in one loop.
   void scheduleColumns(TensorView& tensor, size_t column) {
-    const int64_t rows = rowsFirst(tensor, column);
+    int64_t rows = rowsFirst(tensor, column);
+    const auto beside = static_cast<int64_t>(beside_column_);
+    mergeRange(tensor, rows - 1 - beside, rows);
+    rows -= beside;
     split(&tensor, rows - 1, fusion_.constant(parameters_.columns));
     mergeRange(tensor, 0, rows);
     parallelize(&tensor, 0, ParallelType::BIDx);
@@ -333,6 +365,7 @@ class CpuScheduler {
   const KernelRows& rows_;
   CpuScheduleParameters parameters_;
   Strides strides_;
+  size_t beside_column_ = 0;                       // rows that are columns, too
   Scalar* parts_ = nullptr;                        // of what is reduced, over blocks
   std::map<const TensorView*, int64_t> partials_;  // and the loops that they share with what reads them
 };
@@ -390,8 +423,21 @@ static int64_t widthOf(int64_t columns, int64_t most) {
 CpuScheduleParameters chooseCpuParameters(const KernelRows& rows, const KernelTarget& target,
                                           const ScalarBindings& sizes) {
   CpuScheduleParameters parameters;
-  if (!isColumns(rows, directionsOf(rows, globalStrides(rows.fusion())))) return parameters;
+  const Strides strides = globalStrides(rows.fusion());
+  const Directions directions = directionsOf(rows, strides);
+  if (!isColumns(rows, directions)) return parameters;
+  const size_t beside = rowsBesideColumn(rows, *directions.column, strides);
   int64_t columns = 0;
+  for (const TensorView* tensor : rows.stored()) {
+    const Numbers& numbers = rows.rowsOf(*tensor);
+    if (beside == 0 || numbers.empty()) continue;
+    int64_t product = 1;
+    for (size_t i = *directions.column - beside; i <= *directions.column; ++i) {
+      const auto extent = evaluate(*shapeOf(*tensor)[static_cast<size_t>(numbers[i])]->visibleExtent(), sizes);
+      product *= extent ? std::max<int64_t>(asInt(*extent), 1) : 1;
+    }
+    columns = std::max(columns, product);
+  }
   for (const TensorView* tensor : rows.fusion().outputs()) {
     const Axes shape = shapeOf(*tensor);
     const auto extent = shape.empty() ? std::nullopt : evaluate(*shape.back()->visibleExtent(), sizes);

@@ -149,18 +149,20 @@ class LoopJammer {
 
   bool jam(const Loop& loop, const Addition& addition, Statements& result) {
     Scalar* length = simplify(fusion_.sub(loop.stop, loop.start), analysis_);
-    if (analysis_.of(*length).upper < kRows) return false;
+    // A known number of few rows at once, with none left.
+    const int64_t at_once = std::min(length->constantInt().value_or(kRows), kRows);
+    if (at_once < 2 || analysis_.of(*length).upper < at_once) return false;
     // Blocks behind the last rows have fewer than none.
     if (analysis_.of(*length).lower < 0) length = fusion_.scalar(ScalarOp::Max, length, fusion_.constant(0));
-    Scalar* rows = fusion_.constant(kRows);
+    Scalar* rows = fusion_.constant(at_once);
     Scalar* whole = simplify(fusion_.floorDiv(length, rows), analysis_);
     Loop jammed = loop;
     jammed.start = fusion_.constant(0);
     jammed.stop = whole;
     jammed.index = indexLike(*loop.index, *whole, fusion_, analysis_);
-    jammed.body = {kir::statement(columnsOf(loop, addition, *jammed.index))};
+    jammed.body = {kir::statement(columnsOf(loop, addition, *jammed.index, at_once))};
     result.push_back(kir::statement(std::move(jammed)));
-    if (analysis_.of(*length).isDivisibleBy(kRows)) return true;
+    if (analysis_.of(*length).isDivisibleBy(at_once)) return true;
     Loop left = loop;
     left.start = simplify(fusion_.add(loop.start, fusion_.mul(whole, rows)), analysis_);
     result.push_back(kir::statement(std::move(left)));
@@ -168,15 +170,15 @@ class LoopJammer {
   }
 
   // The loop over the columns, for the rows of turn `turn`.
-  Loop columnsOf(const Loop& loop, const Addition& addition, Scalar& turn) {
+  Loop columnsOf(const Loop& loop, const Addition& addition, Scalar& turn, int64_t rows) {
     const auto& columns = std::get<Loop>(loop.body.front()->node);
     Loop result = columns;
     result.index = indexLike(*columns.index, *columns.stop, fusion_, analysis_);
     result.body.clear();
     std::map<const TensorView*, ValueRef> sums;
-    for (int64_t row = 0; row < kRows; ++row) {
+    for (int64_t row = 0; row < rows; ++row) {
       Substitution moved(fusion_);
-      Scalar* first = fusion_.add(loop.start, fusion_.mul(&turn, fusion_.constant(kRows)));
+      Scalar* first = fusion_.add(loop.start, fusion_.mul(&turn, fusion_.constant(rows)));
       moved.set(*loop.index, fusion_.add(first, fusion_.constant(row)));
       moved.set(*columns.index, result.index);
       const auto place = [&](Scalar* scalar) { return simplify(moved(scalar), analysis_); };
