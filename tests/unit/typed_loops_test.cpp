@@ -198,25 +198,27 @@ class TypedReductions : public ::testing::Test {
 
 TEST_F(TypedReductions, GiveTheSameByVectorsAsOneByOne) {
   ofAll([&](const ReductionLoops& loops, const ReductionLoops& of_one, DataType dtype, DataType accumulator) {
-    Elements expected(accumulator, kElements);
-    Elements got(accumulator, kElements);
-    for (int64_t i = 0; i < kElements; ++i) of_one.start(expected.at(i), 1);
-    loops.start(got.at(0), kElements);
+    // With what rounding loses behind them.
+    Elements expected(accumulator, 2 * kElements);
+    Elements got(accumulator, 2 * kElements);
+    const int64_t distance = kElements * sizeOf(accumulator);
+    for (int64_t i = 0; i < kElements; ++i) of_one.start(expected.at(i), distance, 1);
+    loops.start(got.at(0), distance, kElements);
     expectSame(got, expected, "start");
     for (int turn = 0; turn < 2; ++turn) {
       const Elements in = samples(dtype, kElements, random_);
-      for (int64_t i = 0; i < kElements; ++i) of_one.add_each(expected.at(i), in.at(i), 1);
-      loops.add_each(got.at(0), in.at(0), kElements);
+      for (int64_t i = 0; i < kElements; ++i) of_one.add_each(expected.at(i), distance, in.at(i), 1);
+      loops.add_each(got.at(0), distance, in.at(0), kElements);
       expectSame(got, expected, "add_each");
     }
-    const Elements others = samples(accumulator, kElements, random_);
-    for (int64_t i = 0; i < kElements; ++i) of_one.merge(expected.at(i), others.at(i), 1);
-    loops.merge(got.at(0), others.at(0), kElements);
+    const Elements others = samples(accumulator, 2 * kElements, random_);
+    for (int64_t i = 0; i < kElements; ++i) of_one.merge(expected.at(i), distance, others.at(i), distance, 1);
+    loops.merge(got.at(0), distance, others.at(0), distance, kElements);
     expectSame(got, expected, "merge");
     Elements expected_out(dtype, kElements);
     Elements out(dtype, kElements);
-    for (int64_t i = 0; i < kElements; ++i) of_one.finish(expected_out.at(i), expected.at(i), 1);
-    loops.finish(out.at(0), got.at(0), kElements);
+    for (int64_t i = 0; i < kElements; ++i) of_one.finish(expected_out.at(i), expected.at(i), distance, 1);
+    loops.finish(out.at(0), got.at(0), distance, kElements);
     expectSame(out, expected_out, "finish");
   });
 }
@@ -225,21 +227,52 @@ TEST_F(TypedReductions, AddARowInSixteenPartsThatAreCombinedAsATree) {
   ofAll([&](const ReductionLoops& loops, const ReductionLoops& of_one, DataType dtype, DataType accumulator) {
     for (const int64_t n : {1, 15, 16, 17, 40, 1024}) {
       const Elements in = smallSamples(dtype, n, random_);
-      Elements parts(accumulator, 16);
-      of_one.start(parts.at(0), 16);
-      for (int64_t i = 0; i < n; ++i) of_one.add_each(parts.at(i % 16), in.at(i), 1);
+      Elements parts(accumulator, 32);
+      const int64_t distance = 16 * sizeOf(accumulator);
+      of_one.start(parts.at(0), distance, 16);
+      for (int64_t i = 0; i < n; ++i) of_one.add_each(parts.at(i % 16), distance, in.at(i), 1);
       for (int64_t width = 8; width > 0; width /= 2) {
-        for (int64_t i = 0; i < width; ++i) of_one.merge(parts.at(i), parts.at(i + width), 1);
+        for (int64_t i = 0; i < width; ++i) of_one.merge(parts.at(i), distance, parts.at(i + width), distance, 1);
       }
-      Elements expected(accumulator, 1);
-      Elements got(accumulator, 1);
-      of_one.start(expected.at(0), 1);
-      of_one.merge(expected.at(0), parts.at(0), 1);
-      loops.start(got.at(0), 1);
-      loops.add_all(got.at(0), in.at(0), n);
+      // Within a row nothing is kept of what rounding loses.
+      std::memset(parts.at(16), 0, static_cast<size_t>(distance));
+      Elements expected(accumulator, 2);
+      Elements got(accumulator, 2);
+      const int64_t beside = sizeOf(accumulator);
+      of_one.start(expected.at(0), beside, 1);
+      of_one.merge(expected.at(0), beside, parts.at(0), distance, 1);
+      loops.start(got.at(0), beside, 1);
+      loops.add_all(got.at(0), beside, in.at(0), n);
       expectSame(got, expected, std::to_string(n) + " elements");
     }
   });
+}
+
+// The worst for a chain of additions: each of them rounds to the same side.
+TEST(TypedLoops, SumsOfManyEqualNumbersAreExactToTheLastPlace) {
+  constexpr int64_t kCount = 1 << 20;
+  const std::vector<double> ones(kCount, 0.1);
+  const auto expected = static_cast<double>(0.1L * kCount);
+  for (const VectorWidth width : widths()) {
+    const ReductionLoops& loops = reductionLoops(ReductionKind::Sum, DataType::F64, width);
+    double row[2];
+    double result = 0;
+    loops.start(row, sizeof(double), 1);
+    loops.add_all(row, sizeof(double), ones.data(), kCount);
+    loops.finish(&result, row, sizeof(double), 1);
+    EXPECT_NEAR(result, expected, 16 * 0x1p-53 * expected);  // within its blocks
+    double columns[2];
+    loops.start(columns, sizeof(double), 1);
+    for (const double& one : ones) loops.add_each(columns, sizeof(double), &one, 1);
+    loops.finish(&result, columns, sizeof(double), 1);
+    EXPECT_NEAR(result, expected, 0x1p-53 * expected);
+    // What is not finite stays what it is.
+    const double infinity = std::numeric_limits<double>::infinity();
+    loops.add_each(columns, sizeof(double), &infinity, 1);
+    loops.add_each(columns, sizeof(double), ones.data(), 1);
+    loops.finish(&result, columns, sizeof(double), 1);
+    EXPECT_EQ(result, infinity);
+  }
 }
 
 TEST(TypedLoops, TransposedCopiesPutEveryElementInItsPlace) {

@@ -157,7 +157,7 @@ void ElementWork::cutReduction() {
   if (wanted < 2 || extent < 2) return;
   piece_length_ = ceilDivide(extent, std::min(wanted, extent));
   pieces_ = ceilDivide(extent, piece_length_);
-  chunk_bytes_ = grid_.chunkLength() * 8;
+  chunk_bytes_ = grid_.chunkLength() * 2 * 8;
 }
 
 // With the memory for pieces of one run.
@@ -207,7 +207,7 @@ void ElementWork::runCut(void* const* addresses, BlockPool& pool) const {
     grid_.seek(unit, row.at());
     const ReducedRange range{cut_dimension_, begin,
                              std::min(begin + piece_length_, program_.dimensions[cut_dimension_].extent)};
-    row.accumulate(range, grid_.length(program_.row, row.at()), memory.get() + block * chunk_bytes_);
+    row.accumulate(range, grid_.length(program_.row, row.at()), memory.get() + block * chunk_bytes_, chunk_bytes_);
   });
   pool.parallelFor(grid_.units(), [&](int64_t unit) {
     ElementRow row(program_, addresses);

@@ -251,11 +251,11 @@ void Binder::assignBuffers(ElementProgram& program) const {
   }
   for (size_t i = 0; i < program.steps.size(); ++i) {
     ElementStep& step = program.steps[i];
-    // The accumulators of a Reduce are always in its buffer, its results in the next one.
+    // The accumulators of a Reduce are always in its buffer and the next one, its results in the one behind these.
     const bool is_reduce = step.kind == ElementKind::Reduce;
     if (is_chosen[i] && !is_reduce) continue;
     step.buffer = program.buffers;
-    program.buffers += is_reduce ? 2 : 1;
+    program.buffers += is_reduce ? 3 : 1;
   }
 }
 

@@ -222,22 +222,23 @@ const void* ElementRow::choose(size_t number, size_t along, int64_t n, char* to)
 const void* ElementRow::reduce(const ElementStep& step, int64_t n, void* to) {
   char* const accumulators = buffer(step.buffer);
   if (partials_ == nullptr) {
-    accumulateAll(step, n, accumulators);
+    accumulateAll(step, n, accumulators, kBufferBytes);
   } else {
-    step.reduction->start(accumulators, n);
+    step.reduction->start(accumulators, kBufferBytes, n);
     for (int64_t i = 0; i < partials_->pieces; ++i) {
-      step.reduction->merge(accumulators, partials_->first + i * partials_->stride, n);
+      step.reduction->merge(accumulators, kBufferBytes, partials_->first + i * partials_->stride, partials_->stride / 2,
+                            n);
     }
   }
-  void* const out = to != nullptr ? to : buffer(step.buffer + 1);
-  step.reduction->finish(out, accumulators, n);
+  void* const out = to != nullptr ? to : buffer(step.buffer + 2);
+  step.reduction->finish(out, accumulators, kBufferBytes, n);
   return out;
 }
 
-void ElementRow::accumulate(const ReducedRange& range, int64_t n, void* accumulators) {
+void ElementRow::accumulate(const ReducedRange& range, int64_t n, void* accumulators, int64_t bytes) {
   const auto step = std::ranges::find(program_.steps, ElementKind::Reduce, &ElementStep::kind);
   range_ = &range;
-  accumulateAll(*step, n, static_cast<char*>(accumulators));
+  accumulateAll(*step, n, static_cast<char*>(accumulators), bytes / 2);
   range_ = nullptr;
 }
 
@@ -271,23 +272,23 @@ void ElementRow::overReduced(size_t except, const Body& body) {
   }
 }
 
-void ElementRow::accumulateAll(const ElementStep& step, int64_t n, char* accumulators) {
-  step.reduction->start(accumulators, n);
+void ElementRow::accumulateAll(const ElementStep& step, int64_t n, char* accumulators, int64_t distance) {
+  step.reduction->start(accumulators, distance, n);
   if (program_.reduced_row < 0) {
     overReduced(program_.dimensions.size(), [&] {
-      step.reduction->add_each(accumulators, evaluate(step.operands[0], program_.row, n, nullptr), n);
+      step.reduction->add_each(accumulators, distance, evaluate(step.operands[0], program_.row, n, nullptr), n);
     });
     return;
   }
   const int64_t begin = at_[program_.row];
   for (int64_t i = 0; i < n; ++i) {
     at_[program_.row] = begin + i;
-    accumulateElement(step, accumulators + i * step.reduction->accumulator_size);
+    accumulateElement(step, accumulators + i * step.reduction->accumulator_size, distance);
   }
   at_[program_.row] = begin;
 }
 
-void ElementRow::accumulateElement(const ElementStep& step, char* accumulator) {
+void ElementRow::accumulateElement(const ElementStep& step, char* accumulator, int64_t distance) {
   const auto along = static_cast<size_t>(program_.reduced_row);
   const ElementStep& body = program_.steps[step.operands[0]];
   const bool is_in_place = body.kind == ElementKind::Load && program_.accesses[body.access].atoms.empty() &&
@@ -298,7 +299,7 @@ void ElementRow::accumulateElement(const ElementStep& step, char* accumulator) {
     for (int64_t r = reducedBegin(along); r < end; r += longest) {
       at_[along] = r;
       const int64_t length = std::min(longest, end - r);
-      step.reduction->add_all(accumulator, evaluate(step.operands[0], along, length, nullptr), length);
+      step.reduction->add_all(accumulator, distance, evaluate(step.operands[0], along, length, nullptr), length);
     }
     at_[along] = reducedBegin(along);
   });

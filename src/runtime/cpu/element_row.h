@@ -17,7 +17,8 @@ struct ReducedRange {
   int64_t end = 0;
 };
 
-/// The results of a cut reduction: `pieces` arrays of accumulators, `stride` bytes apart.
+/// The results of a cut reduction: `pieces` arrays of accumulators, `stride` bytes apart; the second half of each is for
+/// what rounding lost.
 struct Partials {
   const char* first = nullptr;
   int64_t pieces = 0;
@@ -34,8 +35,9 @@ class ElementRow {
   /// Computes `n` elements from at() along the row dimension, for `tile_rows` positions along the tile dimension. n is at
   /// most maxRow(). A cut reduction takes its accumulators from `partials`.
   void run(int64_t n, int64_t tile_rows, const Partials* partials = nullptr);
-  /// Of a program with one reduction: accumulates `n` elements over a part of the reduced elements only.
-  void accumulate(const ReducedRange& range, int64_t n, void* accumulators);
+  /// Of a program with one reduction: accumulates `n` elements over a part of the reduced elements only, in an array of so many
+  /// bytes.
+  void accumulate(const ReducedRange& range, int64_t n, void* accumulators, int64_t bytes);
 
   static int64_t maxRow(const ElementProgram& program);
 
@@ -48,8 +50,8 @@ class ElementRow {
   const void* indexed(const ElementStep& step, size_t along, int64_t n, char* to);
   const void* choose(size_t number, size_t along, int64_t n, char* to);
   const void* reduce(const ElementStep& step, int64_t n, void* to);
-  void accumulateAll(const ElementStep& step, int64_t n, char* accumulators);
-  void accumulateElement(const ElementStep& step, char* accumulator);
+  void accumulateAll(const ElementStep& step, int64_t n, char* accumulators, int64_t distance);
+  void accumulateElement(const ElementStep& step, char* accumulator, int64_t distance);
   void runRow(int64_t n);
   template <class Body>
   void overReduced(size_t except, const Body& body);

@@ -88,32 +88,85 @@ TK_LANES A combine(A x, A y) {
     return Op::ofLanes(x, y);
 }
 
-template <class A, class Op>
+// Of f64 there is no wider type: what rounding loses of a sum is kept beside it, so that its error does not grow with the
+// number of terms.
+template <class T, class Op>
+inline constexpr bool kKeepsLosses = std::is_same_v<T, double> && std::is_same_v<Op, SumOf>;
+
+// Beside each accumulator, so many bytes behind it.
+double* lossesOf(void* accumulators, int64_t distance) {
+  return reinterpret_cast<double*>(static_cast<char*>(accumulators) + distance);
+}
+const double* lossesOf(const void* accumulators, int64_t distance) {
+  return reinterpret_cast<const double*>(static_cast<const char*>(accumulators) + distance);
+}
+
+// Adds x to the sum and what rounding loses, exactly (D. E. Knuth's two-sum), to the losses. Elements or vectors.
+template <class V>
+TK_LANES void addKeeping(V& sum, V& losses, V x) {
+  const V total = sum + x;
+  const V part = total - sum;
+  losses = losses + ((sum - (total - part)) + (x - part));
+  sum = total;
+}
+
+template <class T, class A, class Op>
 struct Start {
   template <int64_t bytes>
-  TK_LANES static void run(void* accumulators, int64_t n) {
-    auto* const a = static_cast<A*>(accumulators);
+  TK_LANES static void fill(A* a, A value, int64_t n) {
     constexpr int64_t count = lanes::kLaneCount<bytes, A>;
-    const auto identity = lanes::splat<lanes::Vector<A, count>>(Op::template identity<A>());
+    const auto identity = lanes::splat<lanes::Vector<A, count>>(value);
     int64_t i = 0;
     for (; i + count <= n; i += count) lanes::store(a + i, identity);
-    for (; i < n; ++i) a[i] = Op::template identity<A>();
+    for (; i < n; ++i) a[i] = value;
+  }
+  template <int64_t bytes>
+  TK_LANES static void run(void* accumulators, int64_t distance, int64_t n) {
+    fill<bytes>(static_cast<A*>(accumulators), Op::template identity<A>(), n);
+    if constexpr (kKeepsLosses<T, Op>) fill<bytes>(lossesOf(accumulators, distance), 0.0, n);
   }
 };
 
-template <class T, class A, class Op>
+template <class T, class A, class Op, bool keeps_losses = kKeepsLosses<T, Op>>
 struct AddEach {
   template <int64_t bytes>
-  TK_LANES static void run(void* accumulators, const void* in, int64_t n) {
+  TK_LANES static void run(void* accumulators, int64_t distance, const void* in, int64_t n) {
     auto* const a = static_cast<A*>(accumulators);
     const auto* const x = static_cast<const T*>(in);
     constexpr int64_t count = lanes::kLaneCount<bytes, A, T>;
     int64_t i = 0;
-    for (; i + count <= n; i += count) {
-      const auto added = lanes::converted<A, T>(lanes::load<T, count>(x + i));
-      lanes::store(a + i, combine<Op>(lanes::load<A, count>(a + i), added));
+    if constexpr (keeps_losses) {
+      double* const losses = lossesOf(accumulators, distance);
+      for (; i + count <= n; i += count) {
+        auto sum = lanes::load<A, count>(a + i);
+        auto lost = lanes::load<A, count>(losses + i);
+        addKeeping(sum, lost, lanes::load<T, count>(x + i));
+        lanes::store(a + i, sum);
+        lanes::store(losses + i, lost);
+      }
+      for (; i < n; ++i) addKeeping(a[i], losses[i], x[i]);
+    } else {
+      for (; i + count <= n; i += count) {
+        const auto added = lanes::converted<A, T>(lanes::load<T, count>(x + i));
+        lanes::store(a + i, combine<Op>(lanes::load<A, count>(a + i), added));
+      }
+      for (; i < n; ++i) a[i] = combine<Op>(a[i], static_cast<A>(x[i]));
     }
-    for (; i < n; ++i) a[i] = combine<Op>(a[i], static_cast<A>(x[i]));
+  }
+};
+
+// The accumulators of others, with their losses.
+template <class T, class A, class Op>
+struct Merge {
+  template <int64_t bytes>
+  TK_LANES static void run(void* accumulators, int64_t distance, const void* others, int64_t others_distance,
+                           int64_t n) {
+    AddEach<A, A, Op, kKeepsLosses<T, Op>>::template run<bytes>(accumulators, distance, others, n);
+    if constexpr (kKeepsLosses<T, Op>) {
+      double* const losses = lossesOf(accumulators, distance);
+      const double* const more = lossesOf(others, others_distance);
+      for (int64_t i = 0; i < n; ++i) losses[i] += more[i];
+    }
   }
 };
 
@@ -124,22 +177,34 @@ struct AddAll {
   // A reduction of a row only reads: memory that is asked for so far ahead comes half as fast again to one thread. What
   // lies behind the end may be asked for, too.
   static constexpr int64_t kAheadBytes = 2048;
+  // Elements after which results are combined, where rounding errors would add up.
+  static constexpr int64_t kBlock = 1024;
 
   template <int64_t bytes>
-  TK_LANES static void run(void* accumulator, const void* in, int64_t n) {
-    constexpr int64_t count = std::min(kResults, lanes::kLaneCount<bytes, A, T>);
+  TK_LANES static void run(void* accumulator, int64_t distance, const void* in, int64_t n) {
+    auto* const a = static_cast<A*>(accumulator);
     const auto* const x = static_cast<const T*>(in);
+    if constexpr (kKeepsLosses<T, Op>) {
+      double* const losses = lossesOf(accumulator, distance);
+      for (int64_t i = 0; i < n; i += kBlock) addKeeping(*a, *losses, ofBlock<bytes>(x + i, std::min(kBlock, n - i)));
+    } else {
+      *a = combine<Op>(*a, ofBlock<bytes>(x, n));
+    }
+  }
+
+ private:
+  template <int64_t bytes>
+  TK_LANES static A ofBlock(const T* x, int64_t n) {
+    constexpr int64_t count = std::min(kResults, lanes::kLaneCount<bytes, A, T>);
     A results[kResults];
     int64_t i = addWhole<count>(results, x, n, std::make_index_sequence<kResults / count>());
     for (int64_t j = 0; i < n; ++i, ++j) results[j] = combine<Op>(results[j], static_cast<A>(x[i]));
     for (int64_t width = kResults / 2; width > 0; width /= 2) {
       for (int64_t j = 0; j < width; ++j) results[j] = combine<Op>(results[j], results[j + width]);
     }
-    auto* const a = static_cast<A*>(accumulator);
-    *a = combine<Op>(*a, results[0]);
+    return results[0];
   }
 
- private:
   // Whole groups of elements; the number added. A vector is named by its number p, so that it stays in a register.
   template <int64_t count, size_t... p>
   TK_LANES static int64_t addWhole(A* results, const T* x, int64_t n, std::index_sequence<p...>) {
@@ -155,29 +220,35 @@ struct AddAll {
   }
 };
 
-template <class T, class A>
+template <class T, class A, class Op>
 struct Finish {
   template <int64_t bytes>
-  TK_LANES static void run(void* out, const void* accumulators, int64_t n) {
+  TK_LANES static void run(void* out, const void* accumulators, int64_t distance, int64_t n) {
     const auto* const a = static_cast<const A*>(accumulators);
     auto* const to = static_cast<T*>(out);
-    constexpr int64_t count = lanes::kLaneCount<bytes, A, T>;
-    int64_t i = 0;
-    for (; i + count <= n; i += count) {
-      lanes::store(to + i, lanes::converted<T, A>(lanes::load<A, count>(a + i)));
+    if constexpr (kKeepsLosses<T, Op>) {
+      const double* const losses = lossesOf(accumulators, distance);
+      // The losses of what is not finite say nothing.
+      for (int64_t i = 0; i < n; ++i) to[i] = a[i] - a[i] == 0 ? a[i] + losses[i] : a[i];
+    } else {
+      constexpr int64_t count = lanes::kLaneCount<bytes, A, T>;
+      int64_t i = 0;
+      for (; i + count <= n; i += count) {
+        lanes::store(to + i, lanes::converted<T, A>(lanes::load<A, count>(a + i)));
+      }
+      for (; i < n; ++i) to[i] = formula::convert<T>(a[i]);
     }
-    for (; i < n; ++i) to[i] = formula::convert<T>(a[i]);
   }
 };
 
 // T: the elements' type; A: the accumulators'.
 template <class T, class A, class Op, VectorWidth width>
 inline constexpr ReductionLoops kLoops{sizeof(A),
-                                       lanes::loopOf<Start<A, Op>, decltype(ReductionLoops::start)>(width),
+                                       lanes::loopOf<Start<T, A, Op>, decltype(ReductionLoops::start)>(width),
                                        lanes::loopOf<AddEach<T, A, Op>, decltype(ReductionLoops::add_each)>(width),
                                        lanes::loopOf<AddAll<T, A, Op>, decltype(ReductionLoops::add_all)>(width),
-                                       lanes::loopOf<AddEach<A, A, Op>, decltype(ReductionLoops::merge)>(width),
-                                       lanes::loopOf<Finish<T, A>, decltype(ReductionLoops::finish)>(width)};
+                                       lanes::loopOf<Merge<T, A, Op>, decltype(ReductionLoops::merge)>(width),
+                                       lanes::loopOf<Finish<T, A, Op>, decltype(ReductionLoops::finish)>(width)};
 
 template <class T, class A, class Op>
 const ReductionLoops& loopsOfWidth(VectorWidth width) {

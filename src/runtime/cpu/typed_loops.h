@@ -38,19 +38,20 @@ void copyGathered(void* out, const void* in, int64_t in_stride, const int64_t* p
 void copyTransposed(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t rows, int64_t columns,
                     int64_t size, VectorWidth width = widestVectors());
 
-/// How a reduction accumulates: floating sums and products in f64, the rest in its own type.
+/// How a reduction accumulates: floating sums and products in f64, the rest in its own type. Sums of f64 keep beside each
+/// accumulator what rounding has lost, `distance` bytes behind it: accumulators take up two arrays then, in all calls.
 struct ReductionLoops {
   int64_t accumulator_size;  ///< bytes, at most 8
   /// accumulators[i] = the identity.
-  void (*start)(void* accumulators, int64_t n);
+  void (*start)(void* accumulators, int64_t distance, int64_t n);
   /// accumulators[i] is combined with in[i].
-  void (*add_each)(void* accumulators, const void* in, int64_t n);
+  void (*add_each)(void* accumulators, int64_t distance, const void* in, int64_t n);
   /// *accumulator is combined with in[0], ..., in[n - 1], in an order that depends on n alone.
-  void (*add_all)(void* accumulator, const void* in, int64_t n);
+  void (*add_all)(void* accumulator, int64_t distance, const void* in, int64_t n);
   /// accumulators[i] is combined with others[i].
-  void (*merge)(void* accumulators, const void* others, int64_t n);
+  void (*merge)(void* accumulators, int64_t distance, const void* others, int64_t others_distance, int64_t n);
   /// out[i] = accumulators[i] in the reduction's type; apart from the accumulators.
-  void (*finish)(void* out, const void* accumulators, int64_t n);
+  void (*finish)(void* out, const void* accumulators, int64_t distance, int64_t n);
 };
 const ReductionLoops& reductionLoops(ReductionKind kind, DataType dtype, VectorWidth width = widestVectors());
 

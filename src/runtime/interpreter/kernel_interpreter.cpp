@@ -391,11 +391,11 @@ class Interpreter {
         readElement(dtype, values.data() + i * static_cast<size_t>(size), place);
       }
       const auto combined = [&](const std::byte* first, int64_t count) {
-        uint64_t accumulator = 0;
+        std::array<uint64_t, 2> accumulator = {};
         uint64_t result = 0;
-        loops.start(&accumulator, 1);
-        loops.add_all(&accumulator, first, count);
-        loops.finish(&result, &accumulator, 1);
+        loops.start(accumulator.data(), sizeof(uint64_t), 1);
+        loops.add_all(accumulator.data(), sizeof(uint64_t), first, count);
+        loops.finish(&result, accumulator.data(), sizeof(uint64_t), 1);
         return result;
       };
       // Each block of a cluster has a result, rounded; these are combined one after the other.
@@ -463,11 +463,12 @@ class Interpreter {
       const ReductionLoops& loops = reductionLoops(value.kind, value.tensor->dtype());
       for (int64_t k = 0; k < value.count; ++k, ++row) {
         forEachPlace(value, k, rank, AccessKind::Write, [&](size_t lane, std::byte* place, int64_t size) {
-          uint64_t accumulator = 0;
-          loops.start(&accumulator, 1);
-          for (const auto& [number, values] : gathered.of_member) loops.add_all(&accumulator, &values[row][lane], 1);
+          std::array<uint64_t, 2> accumulator = {};
+          loops.start(accumulator.data(), sizeof(uint64_t), 1);
+          for (const auto& [number, values] : gathered.of_member)
+            loops.add_all(accumulator.data(), sizeof(uint64_t), &values[row][lane], 1);
           uint64_t result = 0;
-          loops.finish(&result, &accumulator, 1);
+          loops.finish(&result, accumulator.data(), sizeof(uint64_t), 1);
           std::memcpy(place, &result, static_cast<size_t>(size));
         });
       }
