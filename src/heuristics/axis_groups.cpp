@@ -67,11 +67,11 @@ std::optional<size_t> AxisGroups::unitAxis() const {
   return best;
 }
 
-bool AxisGroups::mayMerge(size_t axis) const {
+bool AxisGroups::mayMerge(size_t outer, size_t inner) const {
   return std::ranges::all_of(accesses_, [&](const Access& access) {
-    Scalar* outer = access.strides[axis];
-    Scalar* inner = access.strides[axis + 1];
-    return outer != nullptr && inner != nullptr && outer == fusion_->mul(inner, extents_[axis + 1]);
+    Scalar* far = access.strides[outer];
+    Scalar* near = access.strides[inner];
+    return far != nullptr && near != nullptr && far == fusion_->mul(near, extents_[inner]);
   });
 }
 

@@ -22,7 +22,9 @@ class AxisGroups {
   AxisGroups(Fusion& fusion, const TensorView& tensor, const Strides& strides);
 
   /// Axes `axis` and `axis + 1` merge into one along which each access has one stride (0 for what does not move).
-  bool mayMerge(size_t axis) const;
+  bool mayMerge(size_t axis) const { return mayMerge(axis, axis + 1); }
+  /// The same of two axes anywhere, for loops that may come in any order.
+  bool mayMerge(size_t outer, size_t inner) const;
   /// The first axis of the longest tail that may become one axis.
   size_t innermostGroup() const;
   /// The axis along which neighbours in memory are accessed by most, weighed by the axes that an access depends on; nothing where there is none.

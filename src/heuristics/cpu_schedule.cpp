@@ -195,16 +195,48 @@ class CpuScheduler {
     for (const int64_t i : axisRange(0, tensor.axisCount())) {
       if (std::ranges::find(rows, i) == rows.end()) rest.push_back(i);
     }
+    const auto mayMerge = [&](int64_t outer, int64_t inner) {
+      return std::ranges::all_of(groups, [&](const AxisGroups& each) {
+        return each.mayMerge(static_cast<size_t>(outer), static_cast<size_t>(inner));
+      });
+    };
+    if (std::ranges::all_of(rest, [&](int64_t i) { return tensor.axis(i)->isReduction(); }))
+      rest = asInMemory(rest, groups.front().unitAxis(), mayMerge);
     order.insert(order.end(), rest.begin(), rest.end());
     if (order != axisRange(0, tensor.axisCount())) reorder(&tensor, order);
     const auto first = static_cast<int64_t>(rows.size());
     for (size_t i = rest.size(); i-- > 1;) {
-      const auto mayMerge = [&](const AxisGroups& each) { return each.mayMerge(static_cast<size_t>(rest[i - 1])); };
-      const bool may_merge = rest[i - 1] + 1 == rest[i] && std::ranges::all_of(groups, mayMerge);
+      const bool may_merge = mayMerge(rest[i - 1], rest[i]);
       const int64_t loop = first + static_cast<int64_t>(i) - 1;
       if (may_merge && tensor.axis(loop)->isReduction() == tensor.axis(loop + 1)->isReduction()) merge(&tensor, loop);
     }
     return first;
+  }
+
+  // Loops whose order is free, so that one loop can go over as many as possible, and that over neighbours is the last.
+  template <class MayMerge>
+  static Numbers asInMemory(const Numbers& loops, std::optional<size_t> unit, const MayMerge& mayMerge) {
+    std::vector<Numbers> chains;
+    for (const int64_t loop : loops) chains.push_back({loop});
+    const auto join = [&] {
+      for (size_t i = 0; i < chains.size(); ++i) {
+        for (size_t k = 0; k < chains.size(); ++k) {
+          if (i == k || !mayMerge(chains[i].back(), chains[k].front())) continue;
+          chains[k].insert(chains[k].begin(), chains[i].begin(), chains[i].end());
+          chains.erase(chains.begin() + static_cast<std::ptrdiff_t>(i));
+          return true;
+        }
+      }
+      return false;
+    };
+    while (join()) continue;
+    const auto hasUnit = [&](const Numbers& chain) {
+      return unit && std::ranges::find(chain, static_cast<int64_t>(*unit)) != chain.end();
+    };
+    std::ranges::stable_partition(chains, [&](const Numbers& chain) { return !hasUnit(chain); });
+    Numbers order;
+    for (const Numbers& chain : chains) order.insert(order.end(), chain.begin(), chain.end());
+    return order;
   }
 
   // One block per row, or per part of the rows.

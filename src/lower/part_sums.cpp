@@ -1,10 +1,13 @@
 #include "lower/part_sums.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <set>
 #include <vector>
 
+#include "ir/interval_analysis.h"
+#include "kernel/index_assumptions.h"
 #include "kernel/kernel_walk.h"
 #include "kernel/rewrite.h"
 
@@ -23,10 +26,12 @@ using kir::ValueKind;
 constexpr int64_t kLongestRow = 64;
 constexpr int64_t kParts = 8;
 
-// Whether the store adds something to the f32 that it writes, at a place without the `indices`.
+// Whether the store adds something to the f32 or f64 that it writes, at a place without the `indices`.
 bool isAddition(const Store& store, const std::set<const Scalar*>& indices) {
   const Value& value = *store.value;
-  if (store.tensor->dtype() != DataType::F32 || store.tensor->memoryType() != MemoryType::Local) return false;
+  const DataType dtype = store.tensor->dtype();
+  if ((dtype != DataType::F32 && dtype != DataType::F64) || store.tensor->memoryType() != MemoryType::Local)
+    return false;
   if (value.kind != ValueKind::Apply || value.function != FunctionId::add) return false;
   const Value& before = *value.operands[0];
   return before.kind == ValueKind::Load && before.tensor == store.tensor && before.scalar == store.index &&
@@ -79,10 +84,10 @@ class SumParter {
       // Read once and written once in the loop around: its parts are nobody's business, and it is not a part itself.
       if (store == nullptr || !isAddition(*store, indices) || mentionsOf(*store->tensor, around) != 2) continue;
       Scalar* count = fusion_.constant(kParts);
-      TensorView* parts = fusion_.tensor(DataType::F32, {fusion_.axis({.extent = count})});
+      TensorView* parts = fusion_.tensor(store->tensor->dtype(), {fusion_.axis({.extent = count})});
       parts->setMemoryType(MemoryType::Local);
       result.push_back(kir::statement(kir::Allocate{parts, count}));
-      const kir::ValueRef none = kir::number(fusion_.constant(0.0, DataType::F64), DataType::F32);
+      const kir::ValueRef none = kir::number(fusion_.constant(0.0, DataType::F64), parts->dtype());
       result.push_back(forEachPart(0, [&](Scalar* part) { return Store{parts, part, none}; }));
       Scalar* first = fusion_.constant(0);
       after.push_back(forEachPart(1, [&](Scalar* part) { return addition(*parts, first, kir::load(*parts, part)); }));
@@ -95,7 +100,7 @@ class SumParter {
   }
 
   static Store addition(const TensorView& tensor, Scalar* index, kir::ValueRef more) {
-    return {&tensor, index, kir::apply(FunctionId::add, DataType::F32, {kir::load(tensor, index), std::move(more)})};
+    return {&tensor, index, kir::apply(FunctionId::add, tensor.dtype(), {kir::load(tensor, index), std::move(more)})};
   }
 
   template <class Make>
@@ -112,6 +117,7 @@ class SumParter {
 class ChainCutter {
  public:
   explicit ChainCutter(const kir::Kernel& kernel) : fusion_(*kernel.fusion) {
+    kir::assumeIndices(kernel, analysis_);
     kir::visitStatements(kernel.body, [&](const Statement& each) {
       if (const auto* made = std::get_if<kir::Allocate>(&each.node)) sizes_[made->tensor] = made->size;
     });
@@ -121,43 +127,134 @@ class ChainCutter {
     const std::set<const TensorView*> made = madeIn(statements);
     return kir::withLoops(statements, [&](const Loop& loop, Statements& result) {
       Loop copy = loop;
-      const std::vector<const TensorView*> sums = isLong(loop) ? sumsOf(loop, made) : std::vector<const TensorView*>{};
-      if (sums.empty()) {
-        copy.body = rewrite(loop.body);
+      const std::vector<const TensorView*> sums = sumsOf(loop, made);
+      std::vector<const TensorView*> of_turns;
+      for (const TensorView* sum : sums) {
+        if (additionsIn(loop.body, *sum) >= kLongTurn) of_turns.push_back(sum);
+      }
+      if (!of_turns.empty() && isRepeated(loop)) copy.body = addByTurns(copy.body, of_turns);
+      copy.body = rewrite(copy.body);
+      if (sums.empty() || !isLong(copy, sums)) {
         result.push_back(kir::statement(std::move(copy)));
         return;
       }
-      std::map<const TensorView*, const TensorView*> parts;
-      for (const TensorView* sum : sums) {
-        TensorView* part = fusion_.tensor(DataType::F32, {fusion_.axis({.extent = sizes_.at(sum)})});
-        part->setMemoryType(MemoryType::Local);
-        parts[sum] = part;
-        result.push_back(kir::statement(kir::Allocate{part, sizes_.at(sum)}));
-        result.push_back(forEach(*sum, [&](Scalar* k) { return Statements{none(*part, k)}; }));
-      }
-      copy.body = into(copy.body, parts);
-      Statements addition;
-      Statements last;
-      for (const TensorView* sum : sums) {
-        const TensorView& part = *parts[sum];
-        addition.push_back(forEach(*sum, [&](Scalar* k) { return Statements{sumOf(*sum, part, k), none(part, k)}; }));
-        last.push_back(forEach(*sum, [&](Scalar* k) { return Statements{sumOf(*sum, part, k)}; }));
-      }
-      Scalar* turn = fusion_.scalar(ScalarOp::Mod, loop.index, fusion_.constant(kTurns));
-      Scalar* is_last = fusion_.scalar(ScalarOp::Equal, turn, fusion_.constant(kTurns - 1));
-      copy.body.push_back(kir::statement(kir::If{is_last, std::move(addition)}));
-      result.push_back(kir::statement(std::move(copy)));
-      result.insert(result.end(), last.begin(), last.end());
+      cut(std::move(copy), sums, result);
     });
   }
 
  private:
   static constexpr int64_t kTurns = 64;
+  static constexpr int64_t kFewestTurns = 8;
   static constexpr int64_t kMostSums = 1024;
+  // So many additions in a turn of a loop are worth a sum of their own.
+  static constexpr int64_t kLongTurn = 16;
+  static constexpr int64_t kUnknown = 1024;
 
-  static bool isLong(const Loop& loop) {
-    const auto stop = loop.stop->constantInt();
-    return loop.type == ParallelType::Serial && loop.start->isConstantInt(0) && (!stop || *stop > kTurns);
+  // At most; of parts of loops those of the whole.
+  int64_t turnsOf(const Loop& loop) { return std::max<int64_t>(0, analysis_.of(*loop.stop).upper); }
+  bool isRepeated(const Loop& loop) { return loop.type == ParallelType::Serial && turnsOf(loop) > 1; }
+
+  // How many numbers the statements add to one place of the sum, one after the other.
+  int64_t additionsIn(const Statements& statements, const TensorView& sum) {
+    int64_t count = 0;
+    for (const StatementRef& each : statements) {
+      if (const auto* store = std::get_if<Store>(&each->node)) count += store->tensor == &sum ? 1 : 0;
+      if (const auto* guard = std::get_if<kir::If>(&each->node)) count += additionsIn(guard->body, sum);
+      if (const auto* loop = std::get_if<Loop>(&each->node)) {
+        const int64_t of_turn = additionsIn(loop->body, sum);
+        const bool adds_to_same = loop->type == ParallelType::Serial && of_turn > 0 && !movesIn(*loop, sum);
+        count += adds_to_same ? of_turn * std::min(turnsOf(*loop), kUnknown) : of_turn;
+      }
+      if (count > kUnknown) return kUnknown;
+    }
+    return count;
+  }
+
+  static bool movesIn(const Loop& loop, const TensorView& sum) {
+    bool moves = false;
+    const std::set<const Scalar*> index = {loop.index};
+    kir::visitStatements(loop.body, [&](const Statement& each) {
+      const auto* store = std::get_if<Store>(&each.node);
+      moves = moves || (store != nullptr && store->tensor == &sum && kir::mentionsAny(*store->index, index));
+    });
+    return moves;
+  }
+
+  TensorView* partOf(const TensorView& sum, Statements& result) {
+    TensorView* part = fusion_.tensor(sum.dtype(), {fusion_.axis({.extent = sizes_.at(&sum)})});
+    part->setMemoryType(MemoryType::Local);
+    sizes_[part] = sizes_.at(&sum);
+    result.push_back(kir::statement(kir::Allocate{part, sizes_.at(&sum)}));
+    forEach(sum, result, [&](Scalar* k) { return Statements{none(*part, k)}; });
+    return part;
+  }
+
+  // What a turn adds is summed first.
+  Statements addByTurns(const Statements& body, const std::vector<const TensorView*>& sums) {
+    Statements result;
+    std::map<const TensorView*, const TensorView*> parts;
+    for (const TensorView* sum : sums) parts[sum] = partOf(*sum, result);
+    const Statements changed = into(body, parts);
+    result.insert(result.end(), changed.begin(), changed.end());
+    for (const TensorView* sum : sums)
+      forEach(*sum, result, [&](Scalar* k) { return Statements{sumOf(*sum, *parts[sum], k)}; });
+    return result;
+  }
+
+  int64_t mostAdditions(const Loop& loop, const std::vector<const TensorView*>& sums) {
+    int64_t additions = 1;
+    for (const TensorView* sum : sums) additions = std::max(additions, additionsIn(loop.body, *sum));
+    return additions;
+  }
+
+  // After how many turns a sum of some turns begins anew, how many of these the next one has, and so on.
+  std::vector<int64_t> periodsOf(const Loop& loop, const std::vector<const TensorView*>& sums) {
+    const int64_t additions = mostAdditions(loop, sums);
+    const auto turns = static_cast<uint64_t>(std::max(kTurns / additions, kFewestTurns));
+    const auto first = static_cast<int64_t>(std::bit_floor(turns));
+    std::vector<int64_t> periods = {first};
+    // Lanes side by side share the turns of a loop of any length; a single number adds them all.
+    const auto isSingle = [&](const TensorView* sum) { return sizes_.at(sum)->isConstantInt(1); };
+    const size_t most = std::ranges::all_of(sums, isSingle) ? 3 : 1;
+    while (periods.size() < most && periods.back() * kTurns < turnsOf(loop)) periods.push_back(periods.back() * kTurns);
+    return periods;
+  }
+
+  // Some turns are summed first, then some of these sums, and so on.
+  void cut(Loop loop, const std::vector<const TensorView*>& sums, Statements& result) {
+    std::map<const TensorView*, const TensorView*> parts;
+    std::map<const TensorView*, const TensorView*> wholes;
+    for (const TensorView* sum : sums) wholes[sum] = sum;
+    Statements addition;
+    Statements last;
+    const std::vector<int64_t> periods = periodsOf(loop, sums);
+    for (size_t level = periods.size(); level-- > 0;) {
+      Statements at_end;
+      Statements behind;
+      for (const TensorView* sum : sums) {
+        const TensorView& whole = *wholes[sum];
+        const TensorView* part = partOf(whole, result);
+        forEach(whole, at_end, [&](Scalar* k) { return Statements{sumOf(whole, *part, k), none(*part, k)}; });
+        forEach(whole, behind, [&](Scalar* k) { return Statements{sumOf(whole, *part, k)}; });
+        parts[sum] = wholes[sum] = part;
+      }
+      Scalar* turn = fusion_.scalar(ScalarOp::Mod, loop.index, fusion_.constant(periods[level]));
+      Scalar* is_last = fusion_.scalar(ScalarOp::Equal, turn, fusion_.constant(periods[level] - 1));
+      // Those of fewer turns come first.
+      at_end.insert(at_end.end(), addition.begin(), addition.end());
+      addition = {kir::statement(kir::If{is_last, std::move(at_end)})};
+      last.insert(last.begin(), behind.begin(), behind.end());
+    }
+    loop.body = into(loop.body, parts);
+    loop.body.insert(loop.body.end(), addition.begin(), addition.end());
+    result.push_back(kir::statement(std::move(loop)));
+    result.insert(result.end(), last.begin(), last.end());
+  }
+
+  bool isLong(const Loop& loop, const std::vector<const TensorView*>& sums) {
+    if (loop.type != ParallelType::Serial || !loop.start->isConstantInt(0)) return false;
+    const int64_t turns = std::min(turnsOf(loop), kUnknown);
+    return turns > kTurns || turns * mostAdditions(loop, sums) > kTurns;
   }
 
   // The buffers of these statements, without those of loops among them.
@@ -189,16 +286,20 @@ class ChainCutter {
   }
 
   template <class Make>
-  StatementRef forEach(const TensorView& sum, const Make& make) {
+  void forEach(const TensorView& sum, Statements& result, const Make& make) {
+    if (sizes_.at(&sum)->isConstantInt(1)) {
+      for (StatementRef& each : make(fusion_.constant(0))) result.push_back(std::move(each));
+      return;
+    }
     Scalar* k = fusion_.symbol("k");
-    return kir::statement(Loop{k, fusion_.constant(0), sizes_.at(&sum), ParallelType::Serial, make(k)});
+    result.push_back(kir::statement(Loop{k, fusion_.constant(0), sizes_.at(&sum), ParallelType::Serial, make(k)}));
   }
   StatementRef none(const TensorView& part, Scalar* k) {
-    return kir::statement(Store{&part, k, kir::number(fusion_.constant(0.0, DataType::F64), DataType::F32)});
+    return kir::statement(Store{&part, k, kir::number(fusion_.constant(0.0, DataType::F64), part.dtype())});
   }
   static StatementRef sumOf(const TensorView& sum, const TensorView& part, Scalar* k) {
     return kir::statement(
-        Store{&sum, k, kir::apply(FunctionId::add, DataType::F32, {kir::load(sum, k), kir::load(part, k)})});
+        Store{&sum, k, kir::apply(FunctionId::add, sum.dtype(), {kir::load(sum, k), kir::load(part, k)})});
   }
 
   using Parts = std::map<const TensorView*, const TensorView*>;
@@ -230,6 +331,7 @@ class ChainCutter {
   }
 
   Fusion& fusion_;
+  IntervalAnalysis analysis_;
   std::map<const TensorView*, Scalar*> sizes_;
 };
 
