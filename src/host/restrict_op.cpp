@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "ir/scalar_simplifier.h"
 
 namespace tokamak {
 
@@ -42,6 +43,13 @@ void dropAxis(Field& field, int64_t axis) {
   TK_RAISE(Internal, "'{}' cannot lose an axis", field.name);
 }
 
+// In f64 if it is a floating number: what is computed of it is rounded once, by the op.
+Scalar* exactly(Fusion& program, Scalar* scalar) {
+  if (!isFloatingType(scalar->dtype()) || scalar->dtype() == DataType::F64) return scalar;
+  if (scalar->isConstant()) return program.constant(scalar->value(), DataType::F64);
+  return simplify(program.rawScalar(ScalarOp::Cast, DataType::F64, {&scalar, 1}));
+}
+
 void cutAxis(Fusion& program, Fields& fields, Field& field, const AxisSlice& slice) {
   if (field.relation == AxisRelation::Extents) {
     if (auto* list = std::get_if<std::vector<Scalar*>>(&field.value))
@@ -51,8 +59,8 @@ void cutAxis(Fusion& program, Fields& fields, Field& field, const AxisSlice& sli
   } else if (field.relation == AxisRelation::Origin) {
     const auto step = std::ranges::find(fields, "step", &Field::name);
     TK_CHECK(step != fields.end(), "'{}' has no step", field.name);
-    Scalar* moved = program.mul(slice.start, std::get<Scalar*>(step->value));
-    field.value = program.add(std::get<Scalar*>(field.value), moved);
+    Scalar* moved = program.mul(slice.start, exactly(program, std::get<Scalar*>(step->value)));
+    field.value = program.add(exactly(program, std::get<Scalar*>(field.value)), moved);
   }
 }
 

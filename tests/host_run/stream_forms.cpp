@@ -97,6 +97,9 @@ void addMovement(std::vector<OpForm>& forms) {
                    "exp(cat([slice(T0, axis=1, start=2), slice(T0, axis=1, start=0, stop=2)], axis=1))"});
   forms.push_back({"full", "T0: f32[a, b]", "full(shape=[a, b], value=3.0)"});
   forms.push_back({"iota", "T0: f32[a]", "iota(a, start=2, step=3)"});
+  // Start and step of as many bits as the type has, so that no sum or product of them is exact.
+  forms.push_back({"iota of bf16", "T0: f32[a]", "iota((a * 20), start=3.015625, step=-3.015625, dtype=bf16)"});
+  forms.push_back({"iota of f32", "T0: f32[a]", "iota((a * 20), start=16777215, step=1.0000001, dtype=f32)"});
 }
 
 void addReductions(std::vector<OpForm>& forms) {

@@ -5,7 +5,7 @@
 
 namespace tokamak {
 
-/// out[c] = start + c * step for c in [0, length), computed in `dtype`; start is 0 and step 1 when left out.
+/// out[c] = start + c * step for c in [0, length), of floating types rounded once; start is 0 and step 1 when left out.
 struct IotaOp {
   static constexpr OpInfo info{.name = "iota"};
   TensorView* out = nullptr;
