@@ -1,9 +1,11 @@
 #include "heuristics/tiles.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "heuristics/axis_groups.h"
 #include "heuristics/kernel_rows.h"
+#include "ir/interval_analysis.h"
 #include "schedule/cache.h"
 #include "schedule/memory.h"
 #include "schedule/transforms.h"
@@ -29,17 +31,37 @@ std::optional<size_t> unitAxisOf(const AxisGroups::Access& access) {
   return std::nullopt;
 }
 
-// [..., a, b], a and b being the axes `first` and `second` of the shape: [tiles][a][b], with both cut into tiles.
-void tile(TensorView& tensor, const AxisNumbers& others, int64_t first, int64_t second, int64_t vector) {
+// A tile's elements along in_axis and along out_axis.
+struct TileShape {
+  int64_t in = 0;
+  int64_t out = 0;
+  int64_t vector = 1;  // the elements that a thread takes together
+};
+
+TileShape squareTile(int64_t vector) {
+  const int64_t width = threadsAlong(vector) * vector;
+  return {.in = width, .out = width, .vector = vector};
+}
+
+// Of what is narrow, 256 bytes are read at a time.
+TileShape resultTile(int64_t vector) {
+  constexpr int64_t kWide = 128;
+  TileShape shape = squareTile(vector);
+  if (vector > 4) shape.in = kWide;
+  return shape;
+}
+
+// [..., a, b], a and b being these axes of the shape: [tiles][a][b], with both cut into tiles of so many elements.
+void tile(TensorView& tensor, const AxisNumbers& others, std::pair<int64_t, int64_t> a_and_b,
+          std::pair<int64_t, int64_t> sides) {
   Fusion& fusion = tensor.fusion();
   AxisNumbers order = others;
-  order.push_back(first);
-  order.push_back(second);
+  order.push_back(a_and_b.first);
+  order.push_back(a_and_b.second);
   if (order != axisRange(0, tensor.axisCount())) reorder(&tensor, order);
   const int64_t a = tensor.axisCount() - 2;
-  Scalar* width = fusion.constant(threadsAlong(vector) * vector);
-  split(&tensor, a + 1, width);
-  split(&tensor, a, width);
+  split(&tensor, a + 1, fusion.constant(sides.second));
+  split(&tensor, a, fusion.constant(sides.first));
   // [others][a tiles][a][b tiles][b]
   AxisNumbers tiles_first = axisRange(0, a + 1);
   tiles_first.insert(tiles_first.end(), {a + 2, a + 1, a + 3});
@@ -47,17 +69,53 @@ void tile(TensorView& tensor, const AxisNumbers& others, int64_t first, int64_t 
 }
 
 // The last two loops, a and b, over the threads of a block.
-void spread(TensorView& tensor, int64_t tiles, int64_t vector) {
+void spread(TensorView& tensor, const TileShape& shape, std::pair<int64_t, int64_t> sides) {
   Fusion& fusion = tensor.fusion();
-  mergeRange(tensor, 0, tiles);
+  mergeRange(tensor, 0, tensor.axisCount() - 2);
   parallelize(&tensor, 0, ParallelType::BIDx);
-  split(&tensor, 2, fusion.constant(vector));
-  split(&tensor, 1, fusion.constant(std::min(kThreadsAcross, threadsAlong(vector) * vector)));
+  split(&tensor, 2, fusion.constant(shape.vector));
+  // Along x threads have the shorter side; the others of a longer one are neighbours along y.
+  const int64_t along = std::min(shape.in, shape.out) / shape.vector;
+  const int64_t lines = sides.second / shape.vector / along;
+  const int64_t down = kThreadsAcross * shape.in / std::min(shape.in, shape.out);
+  if (lines > 1) split(&tensor, 2, fusion.constant(along));
+  split(&tensor, 1, fusion.constant(std::min(down / lines, sides.first)));
+  if (lines > 1) merge(&tensor, 2);
   // [BIDx][unroll][TIDy][TIDx][vector]
   parallelize(&tensor, 1, ParallelType::Unroll);
   parallelize(&tensor, 2, ParallelType::TIDy);
   parallelize(&tensor, 3, ParallelType::TIDx);
   parallelize(&tensor, 4, ParallelType::Vectorize);
+}
+
+// A copy in shared memory, of which these are the axes: the others, out_axis, in_axis.
+void scheduleShared(TensorView& cache, const AxisNumbers& others, std::pair<int64_t, int64_t> out_and_in,
+                    const TileShape& shape) {
+  cache.setMemoryType(MemoryType::Shared);
+  tile(cache, others, out_and_in, {shape.out, shape.in});
+  // Tiles are numbered as those of the output: along in_axis first.
+  const int64_t tiles = cache.axisCount() - 2;
+  AxisNumbers as_output = axisRange(0, cache.axisCount());
+  std::swap(as_output[static_cast<size_t>(tiles) - 2], as_output[static_cast<size_t>(tiles) - 1]);
+  reorder(&cache, as_output);
+  spread(cache, shape, {shape.out, shape.in});
+  pad_buffer(&cache, 2, 1);
+}
+
+// Whether the output's elements go through shared memory, computed as their inputs are read, because that is less. Of
+// one input that is as narrow wide tiles are a little faster as long as all are whole.
+bool isResultTiled(const TransposedOutput& transposed, int64_t vector) {
+  const TensorView& output = *transposed.output;
+  if (transposed.has_near) return false;
+  int64_t read_bytes = 0;
+  for (const TransposedOutput::Input& input : transposed.inputs) read_bytes += sizeOf(input.tensor->dtype());
+  if (read_bytes != sizeOf(output.dtype())) return read_bytes > sizeOf(output.dtype());
+  const TileShape shape = resultTile(vector);
+  Fusion& fusion = output.fusion();
+  IntervalAnalysis analysis;
+  analysis.assumeExtents(fusion);
+  Scalar* extent = output.logical()[transposed.in_axis]->extent();
+  return shape.in > shape.out && analysis.isProvablyDivisible(*extent, *fusion.constant(shape.in));
 }
 
 }  // namespace
@@ -77,7 +135,10 @@ std::optional<TransposedOutput> findTranspose(Fusion& fusion, TensorView& output
     const AxisGroups::Access& read = groups.accesses()[i];
     const Scalar* along_out = read.strides[*out_axis];
     const bool is_far = along_out == nullptr || !(along_out->isConstantInt(0) || along_out->isConstantInt(1));
-    if (!is_far) continue;
+    if (!is_far) {
+      result.has_near |= movingAxes(read) == movingAxes(written);
+      continue;
+    }
     const auto unit = unitAxisOf(read);
     if (!unit || (in_axis && *in_axis != *unit) || movingAxes(read) != movingAxes(written)) return std::nullopt;
     in_axis = unit;
@@ -111,16 +172,22 @@ std::optional<TransposedOutput> findTranspose(Fusion& fusion, TensorView& output
 
 std::vector<TensorView*> scheduleTiles(const TransposedOutput& transposed, int64_t vector) {
   TensorView& output = *transposed.output;
+  const auto out_axis = static_cast<int64_t>(transposed.out_axis);
+  const auto in_axis = static_cast<int64_t>(transposed.in_axis);
+  const bool is_result_tiled = isResultTiled(transposed, vector);
+  const TileShape shape = is_result_tiled ? resultTile(vector) : squareTile(vector);
   std::vector<TensorView*> caches;
-  const auto rank = static_cast<int64_t>(output.logical().size());
   AxisNumbers others;
-  for (const int64_t i : axisRange(0, rank)) {
-    if (static_cast<size_t>(i) != transposed.out_axis && static_cast<size_t>(i) != transposed.in_axis)
-      others.push_back(i);
+  for (const int64_t i : axisRange(0, static_cast<int64_t>(output.logical().size()))) {
+    if (i != out_axis && i != in_axis) others.push_back(i);
+  }
+  if (is_result_tiled) {
+    caches.push_back(cache_before(&output));
+    scheduleShared(*caches[0], others, {out_axis, in_axis}, shape);
   }
   for (const TransposedOutput::Input& input : transposed.inputs) {
+    if (is_result_tiled) break;
     TensorView* cache = cache_after(input.tensor);
-    cache->setMemoryType(MemoryType::Shared);
     const auto axisOf = [&](int64_t axis) { return std::ranges::find(input.axes, axis) - input.axes.begin(); };
     AxisNumbers order;
     for (size_t i = 0; i < input.axes.size(); ++i) {
@@ -130,20 +197,11 @@ std::vector<TensorView*> scheduleTiles(const TransposedOutput& transposed, int64
     for (const int64_t other : others) {
       if (std::ranges::find(input.axes, other) != input.axes.end()) order.push_back(axisOf(other));
     }
-    const auto out = axisOf(static_cast<int64_t>(transposed.out_axis));
-    const auto in = axisOf(static_cast<int64_t>(transposed.in_axis));
-    tile(*cache, order, out, in, vector);
-    // Tiles are numbered as those of the output: along in_axis first.
-    const int64_t tiles = cache->axisCount() - 2;
-    AxisNumbers as_output = axisRange(0, cache->axisCount());
-    std::swap(as_output[static_cast<size_t>(tiles) - 2], as_output[static_cast<size_t>(tiles) - 1]);
-    reorder(cache, as_output);
-    spread(*cache, tiles, vector);
-    pad_buffer(cache, 2, 1);
+    scheduleShared(*cache, order, {axisOf(out_axis), axisOf(in_axis)}, shape);
     caches.push_back(cache);
   }
-  tile(output, others, static_cast<int64_t>(transposed.in_axis), static_cast<int64_t>(transposed.out_axis), vector);
-  spread(output, output.axisCount() - 2, vector);
+  tile(output, others, {in_axis, out_axis}, {shape.in, shape.out});
+  spread(output, shape, {shape.in, shape.out});
   return caches;
 }
 

@@ -9,7 +9,7 @@
 
 namespace tokamak {
 
-/// An output that is computed in square tiles of two of its axes.
+/// An output that is computed in tiles of two of its axes.
 struct TransposedOutput {
   TensorView* output = nullptr;
   size_t out_axis = 0;  ///< neighbours along it are neighbours in the output's memory
@@ -20,13 +20,15 @@ struct TransposedOutput {
     std::vector<int64_t> axes;
   };
   std::vector<Input> inputs;
+  bool has_near = false;  ///< an input that has all axes is read along out_axis
 };
 
 /// Nothing where neighbours in the output are neighbours in all large inputs, or where an input is read in another way.
 std::optional<TransposedOutput> findTranspose(Fusion& fusion, TensorView& output, const Strides& strides);
 
-/// Gives the output and caches of those inputs their schedule: a block makes a tile of 8 * vector elements squared, with 8 x 32 threads; it is
-/// loaded along in_axis, and stored along out_axis, `vector` elements at a time. The caches are to be inlined at 1. Gives them.
+/// Gives the output its schedule, and what goes through shared memory: the output's elements where that is less than
+/// the inputs', or caches of those inputs. A block makes a tile, which is loaded along in_axis, and stored along
+/// out_axis, `vector` elements at a time. What is in shared memory is to be inlined at 1. Gives it.
 std::vector<TensorView*> scheduleTiles(const TransposedOutput& transposed, int64_t vector);
 
 }  // namespace tokamak
