@@ -188,25 +188,37 @@ static int64_t narrowed(const ColumnFacts& facts, const KernelTarget& target, in
   return column_threads;
 }
 
-// Blocks that have whole columns. Threads have few rows each, and keep them; or else as many as possible have them, and read them again.
+// Blocks that have whole columns. A thread keeps as many elements as it has registers for: of more rows fewer
+// neighbouring columns, in blocks of more threads. Longer columns are read again, by as many threads as possible.
 static void chooseWholeColumns(const KernelRows& all, ColumnFacts facts, const KernelTarget& target,
                                CudaScheduleParameters& parameters) {
-  constexpr int64_t kThreads = 128;
-  constexpr int64_t kMostKeptRows = 16;
-  parameters.across =
-      std::min(2 * kThreads / kFewestColumnThreads, powerFor(ceilDivide(facts.most_rows, kShortColumn)));
-  if (facts.most_rows > parameters.across * kMostKeptRows)
-    parameters.across = kColumnBlockThreads / kFewestColumnThreads;
-  const int64_t rows = ceilDivide(facts.most_rows, parameters.across);
-  if (facts.is_constant && rows <= kMostKeptRows) parameters.batches = rows;
-  // What is not reduced may have more rows.
-  if (!areColumnsWithin(all, parameters)) parameters.batches = 0;
+  struct Shape {
+    int64_t vector;  // at most, of what is kept
+    int64_t across;
+    int64_t threads;
+  };
+  constexpr std::array<Shape, 3> kShapes = {{{4, 32, 256}, {2, 32, 512}, {2, 64, 512}}};
+  constexpr int64_t kFewestThreads = 128;
+  const int64_t parts = powerFor(ceilDivide(facts.most_rows, kShortColumn));
+  const auto isKeptBy = [&](const Shape& shape) {
+    parameters.across = std::min(shape.across, parts);
+    parameters.batches = ceilDivide(facts.most_rows, parameters.across);
+    // What is not reduced may have more rows.
+    return parameters.batches * shape.vector <= kMostKept && areColumnsWithin(all, parameters);
+  };
+  const auto* shape = std::ranges::find_if(kShapes, isKeptBy);
+  const bool is_kept = shape != kShapes.end();
+  if (!is_kept) {
+    const Shape& first = kShapes.front();
+    shape = facts.most_rows * first.vector <= kMostKept * first.across ? &first : &kShapes.back();
+    parameters.across = std::min(shape->across, parts);
+    parameters.batches = 0;
+  }
   // What is kept, and what is known of a column, take registers, and blocks that wait for their threads have to be many.
-  constexpr int64_t kFewElements = 4;
-  for (; parameters.batches > 0 && parameters.across > 1 && parameters.vector > kFewElements; parameters.vector /= 2)
+  for (; is_kept && parameters.across > 1 && parameters.vector > shape->vector; parameters.vector /= 2)
     facts.vectors *= 2;
-  const int64_t warp = std::min(kWarp, 2 * kThreads / parameters.across);
-  const int64_t most = std::max({kThreads / parameters.across, warp, kFewestColumnThreads});
+  const int64_t warp = std::min(kWarp, shape->threads / parameters.across);
+  const int64_t most = std::max({kFewestThreads / parameters.across, warp, kFewestColumnThreads});
   parameters.column_threads = narrowed(facts, target, std::min(powerFor(facts.vectors), most));
 }
 
