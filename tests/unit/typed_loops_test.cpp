@@ -207,8 +207,8 @@ TEST_F(TypedReductions, GiveTheSameByVectorsAsOneByOne) {
     expectSame(got, expected, "start");
     for (int turn = 0; turn < 2; ++turn) {
       const Elements in = samples(dtype, kElements, random_);
-      for (int64_t i = 0; i < kElements; ++i) of_one.add_each(expected.at(i), distance, in.at(i), 1);
-      loops.add_each(got.at(0), distance, in.at(0), kElements);
+      for (int64_t i = 0; i < kElements; ++i) of_one.add_each(expected.at(i), in.at(i), 1);
+      loops.add_each(got.at(0), in.at(0), kElements);
       expectSame(got, expected, "add_each");
     }
     const Elements others = samples(accumulator, 2 * kElements, random_);
@@ -223,19 +223,20 @@ TEST_F(TypedReductions, GiveTheSameByVectorsAsOneByOne) {
   });
 }
 
-TEST_F(TypedReductions, AddARowInSixteenPartsThatAreCombinedAsATree) {
+TEST_F(TypedReductions, AddARowInPartsThatAreCombinedAsATree) {
   ofAll([&](const ReductionLoops& loops, const ReductionLoops& of_one, DataType dtype, DataType accumulator) {
-    for (const int64_t n : {1, 15, 16, 17, 40, 1024}) {
+    for (const int64_t n : {1, 15, 16, 17, 31, 32, 33, 70, 1024}) {
       const Elements in = smallSamples(dtype, n, random_);
-      Elements parts(accumulator, 32);
-      const int64_t distance = 16 * sizeOf(accumulator);
-      of_one.start(parts.at(0), distance, 16);
-      for (int64_t i = 0; i < n; ++i) of_one.add_each(parts.at(i % 16), distance, in.at(i), 1);
-      for (int64_t width = 8; width > 0; width /= 2) {
+      constexpr int64_t kParts = ReductionLoops::kResults;
+      Elements parts(accumulator, 2 * kParts);
+      const int64_t distance = kParts * sizeOf(accumulator);
+      of_one.start(parts.at(0), distance, kParts);
+      for (int64_t i = 0; i < n; ++i) of_one.add_each(parts.at(i % kParts), in.at(i), 1);
+      for (int64_t width = kParts / 2; width > 0; width /= 2) {
         for (int64_t i = 0; i < width; ++i) of_one.merge(parts.at(i), distance, parts.at(i + width), distance, 1);
       }
       // Within a row nothing is kept of what rounding loses.
-      std::memset(parts.at(16), 0, static_cast<size_t>(distance));
+      std::memset(parts.at(kParts), 0, static_cast<size_t>(distance));
       Elements expected(accumulator, 2);
       Elements got(accumulator, 2);
       const int64_t beside = sizeOf(accumulator);
@@ -263,13 +264,18 @@ TEST(TypedLoops, SumsOfManyEqualNumbersAreExactToTheLastPlace) {
     EXPECT_NEAR(result, expected, 16 * 0x1p-53 * expected);  // within its blocks
     double columns[2];
     loops.start(columns, sizeof(double), 1);
-    for (const double& one : ones) loops.add_each(columns, sizeof(double), &one, 1);
+    for (int64_t i = 0; i < kCount; i += 64) {
+      double block = 0;
+      loops.start(&block, 0, 1);
+      for (int64_t k = i; k < i + 64; ++k) loops.add_each(&block, &ones[static_cast<size_t>(k)], 1);
+      loops.merge(columns, sizeof(double), &block, 0, 1);
+    }
     loops.finish(&result, columns, sizeof(double), 1);
-    EXPECT_NEAR(result, expected, 0x1p-53 * expected);
+    EXPECT_NEAR(result, expected, 16 * 0x1p-53 * expected);
     // What is not finite stays what it is.
     const double infinity = std::numeric_limits<double>::infinity();
-    loops.add_each(columns, sizeof(double), &infinity, 1);
-    loops.add_each(columns, sizeof(double), ones.data(), 1);
+    loops.merge(columns, sizeof(double), &infinity, 0, 1);
+    loops.merge(columns, sizeof(double), ones.data(), 0, 1);
     loops.finish(&result, columns, sizeof(double), 1);
     EXPECT_EQ(result, infinity);
   }

@@ -274,18 +274,36 @@ void ElementRow::overReduced(size_t except, const Body& body) {
 
 void ElementRow::accumulateAll(const ElementStep& step, int64_t n, char* accumulators, int64_t distance) {
   step.reduction->start(accumulators, distance, n);
-  if (program_.reduced_row < 0) {
-    overReduced(program_.dimensions.size(), [&] {
-      step.reduction->add_each(accumulators, distance, evaluate(step.operands[0], program_.row, n, nullptr), n);
-    });
-    return;
-  }
+  if (program_.reduced_row < 0) return accumulateRows(step, n, accumulators, distance);
   const int64_t begin = at_[program_.row];
   for (int64_t i = 0; i < n; ++i) {
     at_[program_.row] = begin + i;
     accumulateElement(step, accumulators + i * step.reduction->accumulator_size, distance);
   }
   at_[program_.row] = begin;
+}
+
+void ElementRow::accumulateRows(const ElementStep& step, int64_t n, char* accumulators, int64_t distance) {
+  const ReductionLoops& loops = *step.reduction;
+  if (!loops.keeps_losses) {
+    overReduced(program_.dimensions.size(),
+                [&] { loops.add_each(accumulators, evaluate(step.operands[0], program_.row, n, nullptr), n); });
+    return;
+  }
+  // Some rows are added before losses are kept, where the results will be.
+  constexpr int64_t kBlock = 64;
+  char* const block = buffer(step.buffer + 2);
+  int64_t rows = 0;
+  const auto finishBlock = [&] {
+    if (rows > 0) loops.merge(accumulators, distance, block, 0, n);
+    rows = 0;
+  };
+  overReduced(program_.dimensions.size(), [&] {
+    if (rows == 0) loops.start(block, 0, n);
+    loops.add_each(block, evaluate(step.operands[0], program_.row, n, nullptr), n);
+    if (++rows == kBlock) finishBlock();
+  });
+  finishBlock();
 }
 
 void ElementRow::accumulateElement(const ElementStep& step, char* accumulator, int64_t distance) {

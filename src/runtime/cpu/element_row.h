@@ -51,6 +51,7 @@ class ElementRow {
   const void* choose(size_t number, size_t along, int64_t n, char* to);
   const void* reduce(const ElementStep& step, int64_t n, void* to);
   void accumulateAll(const ElementStep& step, int64_t n, char* accumulators, int64_t distance);
+  void accumulateRows(const ElementStep& step, int64_t n, char* accumulators, int64_t distance);
   void accumulateElement(const ElementStep& step, char* accumulator, int64_t distance);
   void runRow(int64_t n);
   template <class Body>

@@ -123,57 +123,60 @@ struct Start {
   template <int64_t bytes>
   TK_LANES static void run(void* accumulators, int64_t distance, int64_t n) {
     fill<bytes>(static_cast<A*>(accumulators), Op::template identity<A>(), n);
-    if constexpr (kKeepsLosses<T, Op>) fill<bytes>(lossesOf(accumulators, distance), 0.0, n);
-  }
-};
-
-template <class T, class A, class Op, bool keeps_losses = kKeepsLosses<T, Op>>
-struct AddEach {
-  template <int64_t bytes>
-  TK_LANES static void run(void* accumulators, int64_t distance, const void* in, int64_t n) {
-    auto* const a = static_cast<A*>(accumulators);
-    const auto* const x = static_cast<const T*>(in);
-    constexpr int64_t count = lanes::kLaneCount<bytes, A, T>;
-    int64_t i = 0;
-    if constexpr (keeps_losses) {
-      double* const losses = lossesOf(accumulators, distance);
-      for (; i + count <= n; i += count) {
-        auto sum = lanes::load<A, count>(a + i);
-        auto lost = lanes::load<A, count>(losses + i);
-        addKeeping(sum, lost, lanes::load<T, count>(x + i));
-        lanes::store(a + i, sum);
-        lanes::store(losses + i, lost);
-      }
-      for (; i < n; ++i) addKeeping(a[i], losses[i], x[i]);
-    } else {
-      for (; i + count <= n; i += count) {
-        const auto added = lanes::converted<A, T>(lanes::load<T, count>(x + i));
-        lanes::store(a + i, combine<Op>(lanes::load<A, count>(a + i), added));
-      }
-      for (; i < n; ++i) a[i] = combine<Op>(a[i], static_cast<A>(x[i]));
+    if constexpr (kKeepsLosses<T, Op>) {
+      if (distance != 0) fill<bytes>(lossesOf(accumulators, distance), 0.0, n);
     }
   }
 };
 
-// The accumulators of others, with their losses.
+template <class T, class A, class Op>
+struct AddEach {
+  template <int64_t bytes>
+  TK_LANES static void run(void* accumulators, const void* in, int64_t n) {
+    auto* const a = static_cast<A*>(accumulators);
+    const auto* const x = static_cast<const T*>(in);
+    constexpr int64_t count = lanes::kLaneCount<bytes, A, T>;
+    int64_t i = 0;
+    for (; i + count <= n; i += count) {
+      const auto added = lanes::converted<A, T>(lanes::load<T, count>(x + i));
+      lanes::store(a + i, combine<Op>(lanes::load<A, count>(a + i), added));
+    }
+    for (; i < n; ++i) a[i] = combine<Op>(a[i], static_cast<A>(x[i]));
+  }
+};
+
 template <class T, class A, class Op>
 struct Merge {
   template <int64_t bytes>
   TK_LANES static void run(void* accumulators, int64_t distance, const void* others, int64_t others_distance,
                            int64_t n) {
-    AddEach<A, A, Op, kKeepsLosses<T, Op>>::template run<bytes>(accumulators, distance, others, n);
-    if constexpr (kKeepsLosses<T, Op>) {
+    if constexpr (!kKeepsLosses<T, Op>) {
+      AddEach<A, A, Op>::template run<bytes>(accumulators, others, n);
+    } else {
+      auto* const a = static_cast<double*>(accumulators);
+      const auto* const x = static_cast<const double*>(others);
       double* const losses = lossesOf(accumulators, distance);
+      constexpr int64_t count = lanes::kLaneCount<bytes, double>;
+      int64_t i = 0;
+      for (; i + count <= n; i += count) {
+        auto sum = lanes::load<double, count>(a + i);
+        auto lost = lanes::load<double, count>(losses + i);
+        addKeeping(sum, lost, lanes::load<double, count>(x + i));
+        lanes::store(a + i, sum);
+        lanes::store(losses + i, lost);
+      }
+      for (; i < n; ++i) addKeeping(a[i], losses[i], x[i]);
+      if (others_distance == 0) return;
       const double* const more = lossesOf(others, others_distance);
-      for (int64_t i = 0; i < n; ++i) losses[i] += more[i];
+      for (int64_t k = 0; k < n; ++k) losses[k] += more[k];
     }
   }
 };
 
-// Sixteen running results, for vectors of every width, hide the latency of one operation; they are combined as a tree.
+// So many running results, for vectors of every width, hide the latency of one operation; they are combined as a tree.
 template <class T, class A, class Op>
 struct AddAll {
-  static constexpr int64_t kResults = 16;
+  static constexpr int64_t kResults = ReductionLoops::kResults;
   // A reduction of a row only reads: memory that is asked for so far ahead comes half as fast again to one thread. What
   // lies behind the end may be asked for, too.
   static constexpr int64_t kAheadBytes = 2048;
@@ -244,6 +247,7 @@ struct Finish {
 // T: the elements' type; A: the accumulators'.
 template <class T, class A, class Op, VectorWidth width>
 inline constexpr ReductionLoops kLoops{sizeof(A),
+                                       kKeepsLosses<T, Op>,
                                        lanes::loopOf<Start<T, A, Op>, decltype(ReductionLoops::start)>(width),
                                        lanes::loopOf<AddEach<T, A, Op>, decltype(ReductionLoops::add_each)>(width),
                                        lanes::loopOf<AddAll<T, A, Op>, decltype(ReductionLoops::add_all)>(width),

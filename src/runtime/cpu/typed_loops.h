@@ -38,19 +38,23 @@ void copyGathered(void* out, const void* in, int64_t in_stride, const int64_t* p
 void copyTransposed(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t rows, int64_t columns,
                     int64_t size, VectorWidth width = widestVectors());
 
-/// How a reduction accumulates: floating sums and products in f64, the rest in its own type. Sums of f64 keep beside each
-/// accumulator what rounding has lost, `distance` bytes behind it: accumulators take up two arrays then, in all calls.
+/// How a reduction accumulates: floating sums and products in f64, the rest in its own type. Sums of f64 may keep beside
+/// each accumulator what rounding has lost, `distance` bytes behind it: accumulators take up two arrays then. A distance of
+/// 0 says that there is no second array.
 struct ReductionLoops {
+  static constexpr int64_t kResults = 32;  ///< that add_all has of its own
+
   int64_t accumulator_size;  ///< bytes, at most 8
+  bool keeps_losses;
   /// accumulators[i] = the identity.
   void (*start)(void* accumulators, int64_t distance, int64_t n);
-  /// accumulators[i] is combined with in[i].
-  void (*add_each)(void* accumulators, int64_t distance, const void* in, int64_t n);
+  /// accumulators[i] is combined with in[i]; no losses are kept.
+  void (*add_each)(void* accumulators, const void* in, int64_t n);
   /// *accumulator is combined with in[0], ..., in[n - 1], in an order that depends on n alone.
   void (*add_all)(void* accumulator, int64_t distance, const void* in, int64_t n);
-  /// accumulators[i] is combined with others[i].
+  /// accumulators[i] is combined with others[i]. The distance is not 0.
   void (*merge)(void* accumulators, int64_t distance, const void* others, int64_t others_distance, int64_t n);
-  /// out[i] = accumulators[i] in the reduction's type; apart from the accumulators.
+  /// out[i] = accumulators[i] in the reduction's type; apart from the accumulators. The distance is not 0.
   void (*finish)(void* out, const void* accumulators, int64_t distance, int64_t n);
 };
 const ReductionLoops& reductionLoops(ReductionKind kind, DataType dtype, VectorWidth width = widestVectors());
