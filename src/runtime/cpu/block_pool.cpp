@@ -55,7 +55,7 @@ void BlockPool::run(int64_t blocks, const void* function, RangeFunction run_rang
   *link = job.following;
   lock_.unlock();
   const auto isAlone = [&] { return job.helpers.load(std::memory_order_acquire) == 0; };
-  if (!spinUntil(isAlone)) {
+  if (!lingerUntil(isAlone)) {
     while (const uint32_t helpers = job.helpers.load(std::memory_order_acquire)) futexWait(job.helpers, helpers);
   }
   if (job.failure != nullptr) std::rethrow_exception(job.failure);
@@ -106,7 +106,7 @@ void BlockPool::help(size_t thread) {
       continue;
     }
     const auto hasNews = [&] { return posts_.load(std::memory_order_seq_cst) != seen; };
-    if (spinUntil(hasNews)) continue;
+    if (lingerUntil(hasNews)) continue;
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
     if (!hasNews()) futexWait(posts_, seen);
     sleepers_.fetch_sub(1, std::memory_order_seq_cst);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <thread>
 
 #include "base/spin_lock.h"
 
@@ -24,6 +25,20 @@ bool spinUntil(const IsReady& isReady) {
     if (isReady()) return true;
     spinPause();
   }
+  return false;
+}
+
+/// The same for up to 50 us, in which other threads may have the processor: being woken takes as long, in a virtual machine
+/// longer, and calls that follow each other find their helpers awake.
+template <class IsReady>
+bool lingerUntil(const IsReady& isReady) {
+  constexpr std::chrono::microseconds kLongest{50};
+  if (spinUntil(isReady)) return true;
+  const auto end = std::chrono::steady_clock::now() + kLongest;
+  do {
+    std::this_thread::yield();
+    if (isReady()) return true;
+  } while (std::chrono::steady_clock::now() < end);
   return false;
 }
 
