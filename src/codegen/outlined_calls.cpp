@@ -2,14 +2,16 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdio>
 #include <map>
+#include <string>
 #include <vector>
 
 namespace tokamak {
 
 namespace {
 
-// Characters of expanded helpers in a unit: about a second of a compiler's time. The kernels of the suite's programs
+// Length of expanded helpers in a unit: about a second of a compiler's time. The kernels of the suite's programs
 // have at most a quarter.
 constexpr size_t kMostExpanded = 96 << 10;
 // A call takes about as many instructions as a helper of this length.
@@ -34,9 +36,52 @@ void forEachCall(std::string_view text, const Visit& visit) {
 struct Helper {
   std::string_view name;
   size_t place = 0;     // of its definition in the text
-  size_t expanded = 0;  // characters, with all that it calls
+  size_t expanded = 0;  // its length, with all that it calls
   size_t calls = 0;     // in kernels
 };
+
+// Whether a line is `if (A == B ...` with two different numbers: what follows is for other numbers of lanes.
+bool startsDeadBranch(std::string_view line) {
+  int a = 0;
+  int b = 0;
+  return std::sscanf(std::string(line).c_str(), " if (%d == %d", &a, &b) == 2 && a != b;
+}
+
+// Statements that a compiler makes code of, of the alternatives of each #if those of the longest one, in characters.
+size_t lengthOf(std::string_view text) {
+  constexpr size_t kStatement = 48;
+  size_t length = 0;
+  struct Alternatives {
+    size_t before;   // the length before the #if
+    size_t longest;  // of those that have ended
+  };
+  std::vector<Alternatives> open;
+  std::string end_of_dead;  // the line at which a dead branch ends
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(end);
+    const size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    const std::string_view code = line.substr(indent);
+    if (!end_of_dead.empty()) {
+      if (line.starts_with(end_of_dead)) end_of_dead.clear();
+    } else if (code.starts_with("#if")) {
+      open.push_back({length, 0});
+    } else if (code.starts_with("#el") || code.starts_with("#endif")) {
+      if (open.empty()) continue;
+      open.back().longest = std::max(open.back().longest, length - open.back().before);
+      length = open.back().before;
+      if (!code.starts_with("#endif")) continue;
+      length += open.back().longest;
+      open.pop_back();
+    } else if (startsDeadBranch(line)) {
+      end_of_dead = std::string(indent, ' ') + "}";
+    } else if (!code.starts_with("typedef") && !code.starts_with("/")) {
+      length += kStatement * static_cast<size_t>(std::ranges::count(code, ';'));
+    }
+  }
+  return length;
+}
 
 // In the order of the text: what a helper calls stands above it.
 std::vector<Helper> helpersOf(std::string_view text) {
@@ -46,7 +91,7 @@ std::vector<Helper> helpersOf(std::string_view text) {
     if (at > 0 && text[at - 1] != '\n') continue;
     const size_t end = std::min({text.find("\nTK_FN ", at), text.find("\nTK_SLOW ", at), text.size()});
     const std::string_view definition = text.substr(at, end - at);
-    Helper helper{.name = {}, .place = at, .expanded = definition.size(), .calls = 0};
+    Helper helper{.name = {}, .place = at, .expanded = lengthOf(definition), .calls = 0};
     forEachCall(definition, [&](std::string_view called) {
       if (helper.name.empty()) {
         helper.name = called;
