@@ -6,8 +6,5 @@ TK_FN TK_T tk_sigmoid_TYPE(TK_T x) {
   const TK_T t = tk_exp_parts_below_TYPE(tk_at_least_TYPE(falling, -127.0f), &a, &b);
   const TK_T z = tk_scale_TYPE(1.0f + t, a, b);
   const TK_T below = 1.0f + z;
-  /* What rounding 1 + z lost goes into t, where it costs no further rounding; 1 - z/2 is near enough to 1 / (1 + z). */
-  const TK_T lost = (z - (below - 1.0f)) * tk_fma_TYPE(tk_splat_TYPE(-0.5f), z, tk_splat_TYPE(1.0f));
-  const TK_T above = tk_scale_TYPE(1.0f + tk_fma_TYPE(-lost, 1.0f + t, t), a, b);
-  return tk_select_TYPE(x < 0.0f, above, tk_splat_TYPE(1.0f)) / below;
+  return tk_select_TYPE(x < 0.0f, z, tk_splat_TYPE(1.0f)) / below;
 }

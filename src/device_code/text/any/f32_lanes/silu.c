@@ -6,9 +6,7 @@ TK_FN TK_T tk_silu_TYPE(TK_T x) {
   const TK_T t = tk_exp_parts_below_TYPE(tk_at_least_TYPE(falling, -127.0f), &a, &b);
   const TK_T z = tk_scale_TYPE(1.0f + t, a, b);
   const TK_T below = 1.0f + z;
-  /* What rounding 1 + z lost goes into t, where it costs no further rounding; 1 - z/2 is near enough to 1 / (1 + z). */
-  const TK_T lost = (z - (below - 1.0f)) * tk_fma_TYPE(tk_splat_TYPE(-0.5f), z, tk_splat_TYPE(1.0f));
-  const TK_T top = tk_scale_TYPE(tk_fma_TYPE(x, tk_fma_TYPE(-lost, 1.0f + t, t), x), a, b);
+  const TK_T top = tk_scale_TYPE(tk_fma_TYPE(x, t, x), a, b);
   /* Beyond -127 the result is below half the smallest number. */
   const TK_T left = tk_select_TYPE(falling < -127.0f, x * 0.0f, top);
   return tk_select_TYPE(x < 0.0f, left, x) / below;

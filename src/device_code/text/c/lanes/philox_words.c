@@ -12,7 +12,7 @@ TK_SLOW const tk_u32 *tk_philox_words_TYPE(tk_u32 *restrict room, tk_i64 index, 
     k[i] = (tk_u32)seed + 0x9E3779B9u * (tk_u32)i;
     l[i] = (tk_u32)((tk_u64)seed >> 32) + 0xBB67AE85u * (tk_u32)i;
   }
-#if defined(__AVX512F__) && !defined(__clang__)
+#if defined(__AVX512F__) && !defined(__clang__) && LANES >= 4
   /* A lane of 64 bits has a word in its lower half; what is above is not looked at. */
   typedef tk_u64 v8 __attribute__((vector_size(64)));
   typedef long long s8 __attribute__((vector_size(64)));
