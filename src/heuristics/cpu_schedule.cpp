@@ -341,39 +341,84 @@ class CpuScheduler {
     keepPartial(*rfactor(&tensor, {lane}), position);
   }
 
-  // Square tiles of the axes along which it is read and written: a tile is computed as it is read, and turned on the way out.
+  // Square tiles of the axes along which it is read and written: a tile is computed as it is read, and turned on the way
+  // out. Where an input is updated, its elements are read as they are written: then it is the others that are turned.
   bool scheduleTransposed(TensorView& tensor) {
     if (rows_.stored().size() != 1 || rows_.hasRows(tensor)) return false;
     const auto transposed = findTranspose(fusion_, tensor, strides_);
     if (!transposed) return false;
-    Numbers others;
-    for (const int64_t i : axisRange(0, tensor.axisCount())) {
-      if (static_cast<size_t>(i) != transposed->out_axis && static_cast<size_t>(i) != transposed->in_axis)
-        others.push_back(i);
+    const TileAxes axes = tileAxesOf(*transposed);
+    if (!readsUpdated()) {
+      TensorView* tile = cache_before(&tensor);
+      scheduleTile(tensor, axes, /*is_turned=*/false);
+      keepTile(*tile, axes);
+      return true;
     }
-    TensorView* tile = cache_before(&tensor);
-    tile->setMemoryType(MemoryType::Local);
-    Scalar* side = fusion_.constant(std::max<int64_t>(8, parameters_.tile_bytes / sizeOf(tensor.dtype())));
-    const auto schedule = [&](TensorView& each, bool is_turned) {
-      Numbers order = others;
-      order.push_back(static_cast<int64_t>(transposed->in_axis));
-      order.push_back(static_cast<int64_t>(transposed->out_axis));
-      if (order != axisRange(0, each.axisCount())) reorder(&each, order);
-      const int64_t first = each.axisCount() - 2;
-      split(&each, first + 1, side);
-      split(&each, first, side);
-      Numbers tiles_first = axisRange(0, first + 1);
-      tiles_first.insert(tiles_first.end(), {first + 2, first + 1, first + 3});
-      if (is_turned)
-        std::swap(tiles_first[static_cast<size_t>(first) + 2], tiles_first[static_cast<size_t>(first) + 3]);
-      reorder(&each, tiles_first);
-      mergeRange(each, 0, first + 2);
-      parallelize(&each, 0, ParallelType::BIDx);
-    };
-    schedule(tensor, false);
-    schedule(*tile, true);
-    keepPartial(*tile, 1);
+    for (const TransposedOutput::Input& input : transposed->inputs)
+      keepTile(*cache_after(input.tensor), tileAxesOf(input, axes));
+    scheduleTile(tensor, axes, /*is_turned=*/false);
     return true;
+  }
+
+  // Axes of a tensor that is computed in tiles.
+  struct TileAxes {
+    Numbers others;
+    int64_t in = 0;
+    int64_t out = 0;
+    Scalar* side = nullptr;
+  };
+
+  TileAxes tileAxesOf(const TransposedOutput& transposed) const {
+    const int64_t side = std::max<int64_t>(8, parameters_.tile_bytes / sizeOf(transposed.output->dtype()));
+    TileAxes axes{.in = static_cast<int64_t>(transposed.in_axis),
+                  .out = static_cast<int64_t>(transposed.out_axis),
+                  .side = fusion_.constant(side)};
+    for (const int64_t i : axisRange(0, transposed.output->axisCount())) {
+      if (i != axes.in && i != axes.out) axes.others.push_back(i);
+    }
+    return axes;
+  }
+
+  // The same axes of an input. Those of the output that it does not have are 1 long, and so are those that only it has.
+  static TileAxes tileAxesOf(const TransposedOutput::Input& input, const TileAxes& of_output) {
+    TileAxes axes{.side = of_output.side};
+    for (const int64_t i : axisRange(0, std::ssize(input.axes))) {
+      if (input.axes[static_cast<size_t>(i)] < 0) axes.others.push_back(i);
+    }
+    const auto axisOf = [&](int64_t axis) { return std::ranges::find(input.axes, axis) - input.axes.begin(); };
+    for (const int64_t other : of_output.others) {
+      if (axisOf(other) < std::ssize(input.axes)) axes.others.push_back(axisOf(other));
+    }
+    axes.in = axisOf(of_output.in);
+    axes.out = axisOf(of_output.out);
+    return axes;
+  }
+
+  bool readsUpdated() const {
+    return std::ranges::any_of(fusion_.outputAliases(),
+                               [](const auto& alias) { return !asTensor(alias.second.target)->uses().empty(); });
+  }
+
+  void keepTile(TensorView& tile, const TileAxes& axes) {
+    tile.setMemoryType(MemoryType::Local);
+    scheduleTile(tile, axes, /*is_turned=*/true);
+    keepPartial(tile, 1);
+  }
+
+  // [tiles][in][out], or [tiles][out][in] where it is turned.
+  void scheduleTile(TensorView& tensor, const TileAxes& axes, bool is_turned) {
+    Numbers order = axes.others;
+    order.insert(order.end(), {axes.in, axes.out});
+    if (order != axisRange(0, tensor.axisCount())) reorder(&tensor, order);
+    const int64_t first = tensor.axisCount() - 2;
+    split(&tensor, first + 1, axes.side);
+    split(&tensor, first, axes.side);
+    Numbers tiles_first = axisRange(0, first + 1);
+    tiles_first.insert(tiles_first.end(), {first + 2, first + 1, first + 3});
+    if (is_turned) std::swap(tiles_first[static_cast<size_t>(first) + 2], tiles_first[static_cast<size_t>(first) + 3]);
+    reorder(&tensor, tiles_first);
+    mergeRange(tensor, 0, first + 2);
+    parallelize(&tensor, 0, ParallelType::BIDx);
   }
 
   void schedulePointwise(TensorView& tensor) {

@@ -127,6 +127,15 @@ const UpdateCase kUpdateCases[] = {
     {"through_another_shape_that_repeats",
      "(T0: f32[A, 1]) -> (T3, T4 aliases T0) { T1 = reshape(T0, shape=[1, A]) T3 = add(T0, T1) T4 = "
      "reshape(add(T1, 1.0), shape=[A, 1]) }"},
+    {"beside_an_operand_of_another_order",
+     "(T0: f32[A, B], T1: f32[A, B] stride_order(0, 1), T2: f32[B]) -> (T5 aliases T0) { T3 = broadcast(T2, "
+     "flags=[true, false]) T4 = add(T0, T1) T5 = exp(mul(T4, T3)) }",
+     1},
+    {"beside_operands_of_other_orders_and_types",
+     "(T0: f32[A, B, 3], T1: f16[A, B, 3] stride_order(0, 1, 2), T2: f32[A, B, 3] stride_order(1, 0, 2)) -> (T5 "
+     "aliases "
+     "T0) { T3 = add(T0, T1) T4 = add(T3, T2) T5 = mul(T4, T0) }",
+     1},
     {"read_later_in_the_kernel",
      "(T0: f32[A], T1: f32[A]) -> (T2 aliases T0, T3 aliases T1) { T2 = add(T1, 1.0) T3 = mul(T0, 2.0) }"},
     {"read_elsewhere",
@@ -214,7 +223,8 @@ TEST_P(InputUpdates, AreRightWhereTheOpsOfKernelsRunOneByOne) {
 INSTANTIATE_TEST_SUITE_P(Cases, InputUpdates, testing::ValuesIn(kUpdateCases),
                          [](const auto& instance) { return instance.param.name; });
 
-// Statements over vectors and square matrices, whose last results go into inputs at random.
+// Statements over square matrices, some of which lie in memory in the other order, whose last results go into inputs at
+// random. Half of the programs go element by element, and so are kernels that update what they read.
 class RandomUpdates {
  public:
   explicit RandomUpdates(uint64_t seed) : random_(seed) {}
@@ -222,7 +232,8 @@ class RandomUpdates {
   std::string text() {
     const size_t inputs = 2 + below(3);
     std::string takes;
-    for (size_t i = 0; i < inputs; ++i) takes += fmt::format("{}T{}: f32[B, B]", i == 0 ? "" : ", ", i);
+    for (size_t i = 0; i < inputs; ++i)
+      takes += fmt::format("{}T{}: f32[B, B]{}", i == 0 ? "" : ", ", i, below(3) == 0 ? " stride_order(0, 1)" : "");
     const size_t statements = 2 + below(6);
     std::string body;
     for (size_t i = 0; i < statements; ++i) body += fmt::format("T{} = {} ", inputs + i, statement(inputs + i));
@@ -248,7 +259,8 @@ class RandomUpdates {
   std::string statement(size_t number) {
     const size_t a = below(number);
     const size_t b = below(number);
-    switch (below(11)) {
+    constexpr size_t elementwise[] = {0, 1, 5, 7};
+    switch (is_elementwise_ ? elementwise[below(std::size(elementwise))] : below(11)) {
       case 0: return fmt::format("add(T{}, T{})", a, b);
       case 1: return fmt::format("mul(T{}, 0.5)", a);
       case 2: return fmt::format("permute(T{}, order=[1, 0])", a);
@@ -269,11 +281,12 @@ class RandomUpdates {
   }
 
   std::mt19937_64 random_;
+  bool is_elementwise_ = below(2) == 0;
 };
 
 TEST(InputUpdate, OfRandomPrograms) {
   RunBench bench;
-  for (uint64_t seed = 0; seed < 60 / kShare; ++seed) {
+  for (uint64_t seed = 0; seed < 120 / kShare; ++seed) {
     const std::string text = RandomUpdates(seed).text();
     SCOPED_TRACE(text);
     const auto fusion = fusionOf(text);
@@ -293,8 +306,8 @@ fusion f(T0: f32[i0, 24], T1: bf16[i0, 24]) -> (T4 aliases T0, T5, T6, T7) {
   T5 = cast(T4, dtype=bf16)
 })");
   for (const KernelTarget& target : {cpuTarget(2), hopperTarget()}) {
-    RunBench bench({.threads = 2, .poisons_memory = true, .runner = KernelRunner::Interpreted});
-    MultiDeviceExecutor executor(*fusion, bench.device, {.lowering = {.target = target}});
+    RunBench bench({.threads = 2, .poisons_memory = true, .runner = KernelRunner::Interpreted, .target = target});
+    MultiDeviceExecutor executor(*fusion, bench.device, {});
     for (const int64_t rows : {1, 8, 37}) {
       for (const std::vector<int64_t>& strides : {std::vector<int64_t>{24, 1}, {30, 1}, {1, rows}, {2 * 24, 2}}) {
         const auto inputs = bench.inputsOf(*fusion, {{"i0", rows}});
