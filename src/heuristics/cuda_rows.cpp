@@ -1,6 +1,7 @@
 #include "heuristics/cuda_rows.h"
 
 #include <algorithm>
+#include <functional>
 
 #include <fmt/format.h>
 
@@ -33,6 +34,15 @@ RowLoops rowLoopsOf(const KernelRows& rows, const TensorView& tensor) {
         isReduced(tensor) ? tensor.axis(i)->isReduction() : !tensor.axis(i)->isBroadcast() || is_expanded;
     const bool is_rest = is_along && !is_one;
     (is_rest ? loops.rest : loops.once).push_back(i);
+  }
+  // Beside others, an expanded axis is gone through once: the rest is then cut into threads like what is kept of it.
+  const auto isExpanded = [&](int64_t i) {
+    return !tensor.axis(i)->isReduction() && tensor.axis(i)->expandedExtent() != nullptr;
+  };
+  const auto expanded = std::ranges::stable_partition(loops.rest, std::not_fn(isExpanded));
+  if (expanded.size() < loops.rest.size()) {
+    loops.once.insert(loops.once.end(), expanded.begin(), expanded.end());
+    loops.rest.erase(expanded.begin(), expanded.end());
   }
   return loops;
 }
