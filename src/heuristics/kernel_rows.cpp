@@ -21,6 +21,11 @@ bool isOneElement(const TensorView& tensor) {
       shapeOf(tensor), [](const IterDomain* axis) { return axis->expandedExtent() == nullptr && !mayBeRow(*axis); });
 }
 
+bool hasNoElements(const TensorView& tensor) {
+  return std::ranges::any_of(shapeOf(tensor),
+                             [](const IterDomain* axis) { return axis->visibleExtent()->isConstantInt(0); });
+}
+
 bool isInDeviceCode(const PointwiseOp& op) {
   const auto types = functionTypes(op.function, op.ins.back()->dtype());
   return types && hasFunction(op.function, types->operand);
@@ -274,6 +279,13 @@ int64_t KernelRows::termsOfNestedExpressions() const {
   return most;
 }
 
+// Whether it has no elements, or is a reduction of none: then it reads nothing, wherever that would be.
+bool KernelRows::computesNothing(const ElementRule& rule) {
+  const auto isNone = [&](Scalar* extent) { return analysis_.of(*extent).upper <= 0; };
+  return std::ranges::any_of(rule.extents, isNone) ||
+         std::ranges::any_of(rule.value->axes, isNone, &ReducedAxis::extent);
+}
+
 // Its rows are the axes (of the visible shape) along which it follows the reductions that it reads; a reduction that reads none has all
 // its axes as rows.
 std::optional<std::string> KernelRows::findRowsOf(const TensorView& tensor, WholeReductions whole) {
@@ -288,20 +300,25 @@ std::optional<std::string> KernelRows::findRowsOf(const TensorView& tensor, Whol
   for (const TensorRead& read : reads.of(*rule.value, same)) {
     if (!isReduced(*read.tensor)) continue;
     AxisNumbers follows;
+    const Scalar* elsewhere = nullptr;
     for (const int64_t row : rows_[read.tensor]) {
       const auto found = std::ranges::find(rule.coordinates, read.index[static_cast<size_t>(row)]);
       const auto axis = static_cast<size_t>(found - rule.coordinates.begin());
       // (An expanded axis of what reads it is gone through once, for all that it shows.)
       const bool is_whole = found != rule.coordinates.end() && !shapeOf(tensor)[axis]->isBroadcast() &&
                             rule.extents[axis] == shapeOf(*read.tensor)[static_cast<size_t>(row)]->visibleExtent();
-      if (!is_whole)
-        return problemWith(*read.tensor,
-                           fmt::format("{} reads the reduction {} at {}", nameOf(tensor), nameOf(*read.tensor),
-                                       toString(*read.index[static_cast<size_t>(row)])));
+      if (!is_whole) elsewhere = read.index[static_cast<size_t>(row)];
+      if (!is_whole) break;
       follows.push_back(found - rule.coordinates.begin());
     }
+    // A part of columns over no rows, apart from who goes over them.
+    const bool is_nothing = !may_have_parts_ && hasNoElements(*read.tensor) && computesNothing(rule);
+    if (elsewhere != nullptr && !is_nothing)
+      return problemWith(*read.tensor, fmt::format("{} reads the reduction {} at {}", nameOf(tensor),
+                                                   nameOf(*read.tensor), toString(*elsewhere)));
     followed_.insert(read.tensor);
     following_.insert(&tensor);
+    if (elsewhere != nullptr) continue;
     const bool is_for_last = !isReduced(tensor) && isOneElement(tensor);
     if (follows.empty() && !is_for_last && whole == WholeReductions::SingleBlock) {
       is_single_block_ = true;

@@ -81,6 +81,7 @@ class KernelRows {
   void joinRows();
   std::optional<std::string> problemWith(const TensorView& read, std::string problem);
   int64_t termsOfNestedExpressions() const;
+  bool computesNothing(const ElementRule& rule);
 
   Fusion* fusion_;
   IntervalAnalysis analysis_;

@@ -37,6 +37,9 @@ const std::string kRowCases[] = {
     "(v: f32[m, n]) -> y { y = broadcast_in_dim(softmax(v), shape=[m, 4, n], axes=[0, 2]) }",
     "(v: f32[m, n], g: f32[n]) -> y { y = broadcast_in_dim(layer_norm(v, g), shape=[m, n, 2], axes=[0, 1]) }",
     "(v: f32[m, n]) -> y { y = lt(broadcast_in_dim(rms_norm(v), shape=[3, m, n], axes=[1, 2]), 0.5) }",
+    // Parts of columns over no rows.
+    "(x: f32[m, n]) -> (a, b) { a = rms_norm(x) b = sum(a * x, axes=[0]) }",
+    "(x: f32[m, n]) -> (a, b) { a = softmax(x) b = sum(a * x, axes=[0]) }",
 };
 
 TEST(RowPrograms, OfKnownFaults) {
