@@ -81,7 +81,7 @@ bool isColumns(const KernelRows& rows, const Directions& directions) {
 size_t rowsBesideColumn(const KernelRows& rows, size_t column, const Strides& strides) {
   size_t most = column;
   for (const TensorView* tensor : rows.stored()) {
-    const Numbers numbers = rows.rowsOf(*tensor);
+    const Numbers& numbers = rows.rowsOf(*tensor);
     if (numbers.empty()) continue;
     if (column + 1 != numbers.size()) return 0;
     std::vector<AxisGroups> groups = {AxisGroups(rows.fusion(), *tensor, strides)};
@@ -116,7 +116,7 @@ class CpuScheduler {
       else if (is_columns && !rows_.rowsOf(*tensor).empty())
         scheduleColumns(*tensor, *directions.column);
       else
-        scheduleRow(*tensor);
+        scheduleRowOf(*tensor);
     }
     // Reductions that are followed are computed in their row; what is not stored is computed where it is read.
     for (TensorView* tensor : fusion_.allTensors()) {
@@ -183,10 +183,10 @@ class CpuScheduler {
 
   // The loops of rows come first (the one numbered `last` at their end), then the others; neighbours among these that one loop can go over become one.
   // Gives how many loops are rows.
-  int64_t rowsFirst(TensorView& tensor, std::optional<size_t> last) {
+  int64_t rowsFirst(TensorView& tensor, const Numbers& row_axes, std::optional<size_t> last) {
     std::vector<AxisGroups> groups = {AxisGroups(fusion_, tensor, strides_)};
     for (const TensorView* other : besideUpdates(rows_, tensor)) groups.emplace_back(fusion_, *other, strides_);
-    Numbers rows = loopsOf(tensor, rows_.rowsOf(tensor));
+    Numbers rows = loopsOf(tensor, row_axes);
     if (last)
       std::rotate(rows.begin() + static_cast<std::ptrdiff_t>(*last),
                   rows.begin() + static_cast<std::ptrdiff_t>(*last) + 1, rows.end());
@@ -239,9 +239,22 @@ class CpuScheduler {
     return order;
   }
 
+  // A result of a row that is an output, read in the row, and made of values that are kept in a turn, is made in that turn.
+  void scheduleRowOf(TensorView& tensor) {
+    const Numbers& rows = rows_.rowsOf(tensor);
+    const bool is_needed_in_turns = rowLoops() > 1 && !partials_.empty() && fusion_.isOutput(&tensor) &&
+                                    isReduced(tensor) && rows_.isFollowed(tensor) && !rows.empty();
+    if (is_needed_in_turns) {
+      TensorView* result = cache_fork(&tensor);
+      scheduleRow(*result, rows);
+      keepPartial(*result, rowLoops());
+    }
+    scheduleRow(tensor, rows);
+  }
+
   // One block per row, or per part of the rows.
-  void scheduleRow(TensorView& tensor) {
-    const int64_t rows = rowsFirst(tensor, std::nullopt);
+  void scheduleRow(TensorView& tensor, const Numbers& row_axes) {
+    const int64_t rows = rowsFirst(tensor, row_axes, std::nullopt);
     if (rows > 0) spreadRows(tensor, rows);
     if (isReduced(tensor) && !rows_.isColumnPart(tensor)) accumulateSideBySide(tensor);
   }
@@ -273,7 +286,7 @@ class CpuScheduler {
 
   // A block takes some columns, of as many rows as lie side by side, and goes through them in one loop.
   void scheduleColumns(TensorView& tensor, size_t column) {
-    int64_t rows = rowsFirst(tensor, column);
+    int64_t rows = rowsFirst(tensor, rows_.rowsOf(tensor), column);
     const auto beside = static_cast<int64_t>(beside_column_);
     mergeRange(tensor, rows - 1 - beside, rows);
     rows -= beside;
