@@ -80,7 +80,7 @@ constexpr OpReference kStructured[] = {
     {"normal", "normally distributed numbers of a floating type (f32 by default)", "seed: i64, offset: i64",
      "y = normal([4, 8], mean=1.0, std=0.5, seed=seed, offset=offset, dtype=f16)"},
     {"ones", "a tensor of ones", "n: i64", "y = ones([n, 8])"},
-    {"pad", "puts a value around: two widths for each axis from the last one on, before and behind it", "x: f32[4, 8]",
+    {"pad", "puts a value around: two widths for each axis from the first one on, before and behind it", "x: f32[4, 8]",
      "y = pad(x, widths=[1, 2, 0, 0], value=0.5)"},
     {"permute", "axis i of the result is axis order[i] of the input", "x: f32[4, 8, 2]",
      "y = permute(x, order=[2, 0, 1])"},
