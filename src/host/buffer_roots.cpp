@@ -7,21 +7,26 @@
 
 namespace tokamak {
 
+// What has memory keeps it: a second statement that gives it writes there.
+void BufferRoots::bind(const TensorView* view, TensorView* source) {
+  if (root(source) != view) sources_.emplace(view, source);
+}
+
 BufferRoots::BufferRoots(const HostIrContainer& program) : program_(&program) {
   forEachStatement(program.topLevel(), [&](const Expr& expr) {
     if (const auto* allocate = expr.as<Allocate>()) allocated_.insert(program.resolveAlias(allocate->buffer));
-    if (const auto* select = expr.as<HirAliasSelect>()) sources_[select->out] = select->in;
-    if (const auto* slice = expr.as<HirAliasSlice>()) sources_[slice->out] = slice->in;
+    if (const auto* select = expr.as<HirAliasSelect>()) bind(select->out, select->in);
+    if (const auto* slice = expr.as<HirAliasSlice>()) bind(slice->out, slice->in);
   });
   forEachStatement(program.topLevel(), [&](const Expr& expr) {
     const auto* set = expr.as<LoadStoreOp>();
     if (set == nullptr || sources_.contains(set->out) || program.isInput(program.resolveAlias(set->out))) return;
     const bool binds =
         !allocated_.contains(program.resolveAlias(set->out)) && set->in->memoryKind() == set->out->memoryKind();
-    if (binds) sources_[set->out] = set->in;
+    if (binds) bind(set->out, set->in);
   });
   for (const auto& [view, source] : program.views()) {
-    if (!allocated_.contains(program.resolveAlias(view))) sources_.emplace(view, source);
+    if (!allocated_.contains(program.resolveAlias(view))) bind(view, source);
   }
   for (Val* input : program.inputs()) {
     if (TensorView* tensor = asTensor(input)) callers_.insert(root(tensor));

@@ -20,6 +20,8 @@ class BufferRoots {
   bool isCallers(const TensorView* root) const { return callers_.contains(root); }
 
  private:
+  void bind(const TensorView* view, TensorView* source);
+
   const HostIrContainer* program_;
   std::unordered_set<const TensorView*> allocated_;
   std::unordered_map<const TensorView*, TensorView*> sources_;

@@ -17,6 +17,7 @@
 #include "host/kernel_groups.h"
 #include "host/stream_scalars.h"
 #include "host/unit_slices.h"
+#include "host/verifier.h"
 #include "ir/clone.h"
 #include "ir/ops/host/allocate.h"
 #include "ir/ops/host/post_on_stream.h"
@@ -314,7 +315,7 @@ std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& definition, const
   return program;
 }
 
-void finishHostProgram(HostIrContainer& program, const HostLoweringOptions& options) {
+static void runPasses(HostIrContainer& program, const HostLoweringOptions& options) {
   static const RangeName range_name("lower host program");
   const Range range(range_name);
   labelTensors(program);  // also those of programs that are read, or came from graph passes
@@ -326,9 +327,14 @@ void finishHostProgram(HostIrContainer& program, const HostLoweringOptions& opti
   labelTensors(program);
 }
 
+void finishHostProgram(HostIrContainer& program, const HostLoweringOptions& options) {
+  verifyHostProgram(program, HostStage::Written);
+  runPasses(program, options);
+}
+
 std::unique_ptr<HostIrContainer> lowerToHostProgram(const Fusion& fusion, const HostLoweringOptions& options) {
   std::unique_ptr<HostIrContainer> program = makeHostProgram(fusion, options);
-  finishHostProgram(*program, options);
+  runPasses(*program, options);
   return program;
 }
 

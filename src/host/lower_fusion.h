@@ -45,6 +45,7 @@ struct HostLoweringOptions {
 std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& fusion, const HostLoweringOptions& options = {});
 
 /// lower-streams and the passes after it, on a program that makeHostProgram made or a text holds.
+/// Errors: HostProgram for a malformed program; those of the passes.
 void finishHostProgram(HostIrContainer& program, const HostLoweringOptions& options);
 
 /// The whole way: makeHostProgram, lower-streams, rotate-stream-buffers, place-allocations, insert-deallocations.

@@ -13,6 +13,7 @@
 #include "host/extent_demands.h"
 #include "host/value_flow.h"
 #include "ir/all_ops.h"
+#include "ir/type_rule.h"
 #include "kernel/bind_kernel.h"
 #include "kernel/verify_kernel.h"
 
@@ -230,12 +231,28 @@ void checkMarkedViews(const HostIrContainer& program, const Report& report) {
   });
 }
 
+void checkShapes(const HostIrContainer& program, const Report& report) {
+  TypeRuleChecker checker(ShapeMatch::Ranks);
+  forEachStatement(program.topLevel(), [&](const Expr& expr) {
+    if (expr.list() != OpList::Math) return;
+    const auto* op = expr.as<PointwiseOp>();
+    std::string problem = op == nullptr ? std::string() : operandTypeProblem(*op);
+    if (problem.empty()) problem = checker.problemOf(expr);
+    if (!problem.empty()) report(std::move(problem));
+  });
+}
+
 void checkUnits(const HostIrContainer& program, const Report& report) {
   forEachStatement(program.topLevel(), [&](const Expr& expr) {
     const auto* post = expr.as<PostOnStream>();
     if (post == nullptr) return;
     const Fusion& unit = *post->unit->fusion;
-    const auto differs = [](const Val* a, const Val* b) { return a->kind() != b->kind() || a->dtype() != b->dtype(); };
+    if (const auto violations = violationsOf(unit, Stage::Unit); !violations.empty())
+      return report(fmt::format("HostUnit{}: {}", post->unit->number, violations[0].message));
+    const auto differs = [](Val* a, Val* b) {
+      return a->kind() != b->kind() || a->dtype() != b->dtype() ||
+             (asTensor(a) != nullptr && shapeOf(*asTensor(a)).size() != shapeOf(*asTensor(b)).size());
+    };
     bool fits = post->ins.size() == unit.inputs().size() && post->outs.size() == unit.outputs().size();
     for (size_t i = 0; fits && i < post->ins.size(); ++i) fits = !differs(post->ins[i], unit.inputs()[i]);
     for (size_t i = 0; fits && i < post->outs.size(); ++i) fits = !differs(post->outs[i], unit.outputs()[i]);
@@ -390,6 +407,7 @@ struct LegalityRow {
   std::string_view name;
   std::string_view sentence;
   Check check;
+  HostStage from = HostStage::Written;
 };
 
 // The legality spec. A row relies on those above it.
@@ -409,7 +427,11 @@ constexpr LegalityRow kLegalityRows[] = {
      checkMarkedViews},
     {"demands", "Extents that must be equal are integers of the program, and no loop's index tells them.",
      checkDemands},
-    {"units", "A PostOnStream has operands and results as its sub-fusion has inputs and outputs.", checkUnits},
+    {"shapes", "A result of an op has the type, and as many axes and reductions, as the op's type rule gives.",
+     checkShapes},
+    {"units",
+     "A PostOnStream has a legal sub-fusion, and operands and results as its sub-fusion has inputs and outputs.",
+     checkUnits},
     {"launches",
      "A LaunchKernel names a legal kernel of the program; it has the kernel's tensors, then its scalars that no extent "
      "or "
@@ -433,7 +455,7 @@ constexpr LegalityRow kLegalityRows[] = {
     {"frees", "Deallocate gives back a buffer that the program has, once, and no input.",
      checkFlow<FlowFault::BadFree>},
     {"all-or-none-preallocated", "The results of a PostOnStream all have a buffer before it, or none has.",
-     checkFlow<FlowFault::PartlyPreallocated>},
+     checkFlow<FlowFault::PartlyPreallocated>, HostStage::Finished},
     {"outputs-given", "Every output is an input or given by a statement.", checkFlow<FlowFault::OutputMissing>},
 };
 
@@ -451,9 +473,10 @@ std::string hostLegalitySpec() {
   return text;
 }
 
-std::vector<Violation> violationsOf(const HostIrContainer& program) {
+std::vector<Violation> violationsOf(const HostIrContainer& program, HostStage stage) {
   std::vector<Violation> violations;
   for (const LegalityRow& row : kLegalityRows) {
+    if (row.from > stage) continue;
     row.check(program, [&](std::string message) {
       violations.push_back({row.name, ErrorCode::HostProgram, std::move(message)});
     });
@@ -462,8 +485,8 @@ std::vector<Violation> violationsOf(const HostIrContainer& program) {
   return violations;
 }
 
-void verifyHostProgram(const HostIrContainer& program) {
-  const std::vector<Violation> violations = violationsOf(program);
+void verifyHostProgram(const HostIrContainer& program, HostStage stage) {
+  const std::vector<Violation> violations = violationsOf(program, stage);
   TK_REQUIRE(violations.empty(), HostProgram, "host program {}: {} ({})", program.name(), violations.front().message,
              violations.front().invariant);
 }

@@ -9,10 +9,8 @@
 
 #include "ir/clone.h"
 #include "ir/domain_transform.h"
-#include "ir/fields.h"
-#include "ir/functions.h"
 #include "ir/ops/math/pointwise_op.h"
-#include "ir/scalar_simplifier.h"
+#include "ir/type_rule.h"
 
 namespace tokamak {
 
@@ -21,12 +19,6 @@ namespace {
 /// Takes the sentences that say what is wrong.
 using Report = std::function<void(std::string)>;
 using Check = void (*)(const Fusion& fusion, const Report& report);
-
-std::string describeVal(const Val* val) {
-  if (val->kind() == ValKind::Tensor) return toString(*static_cast<const TensorView*>(val));
-  if (val->kind() == ValKind::Scalar) return toString(*static_cast<const Scalar*>(val));
-  return fmt::format("stream {}", val->id());
-}
 
 void forEachAxis(const TensorView& tensor, const std::function<void(IterDomain*)>& visit) {
   const TensorDomain& domain = tensor.domain();
@@ -158,25 +150,8 @@ void checkOutputsGiven(const Fusion& fusion, const Report& report) {
 
 void checkFunctionTypes(const Fusion& fusion, const Report& report) {
   for (const Expr* expr : fusion.allExprs()) {
-    const auto* op = expr->as<PointwiseOp>();
-    if (op == nullptr) continue;
-    const FunctionInfo& info = functionInfo(op->function);
-    if (static_cast<int>(op->ins.size()) != info.arity) {
-      report(fmt::format("{} takes {} operands, not {}", info.name, info.arity, op->ins.size()));
-      continue;
-    }
-    const DataType type = op->ins.back()->dtype();
-    const auto types = functionTypes(op->function, type);
-    for (size_t i = 0; i < op->ins.size(); ++i) {
-      const bool is_condition = info.rule == TypeRule::Choose && i == 0;
-      const DataType wanted = is_condition ? DataType::Bool : types ? types->operand : type;
-      const bool is_refused = !types || op->ins[i]->dtype() != wanted;
-      if (is_refused) {
-        report(fmt::format("operand {} of {}, {}, has type {}; it must be cast to {} first", i, info.name,
-                           describeVal(op->ins[i]), dataTypeName(op->ins[i]->dtype()),
-                           types ? dataTypeName(wanted) : "a type that the function takes"));
-      }
-    }
+    if (const auto* op = expr->as<PointwiseOp>())
+      if (const std::string problem = operandTypeProblem(*op); !problem.empty()) report(problem);
   }
 }
 
@@ -197,61 +172,11 @@ void checkExtents(const Fusion& fusion, const Report& report) {
   }
 }
 
-bool isSameAxis(const IterDomain& a, const IterDomain& b) {
-  const auto same = [](Scalar* x, Scalar* y) {
-    return x == y || (x != nullptr && y != nullptr && simplify(x) == simplify(y));
-  };
-  return a.kind() == b.kind() && same(a.extent(), b.extent()) && same(a.expandedExtent(), b.expandedExtent());
-}
-
-bool isSameShape(const TensorView& a, const TensorView& b) {
-  return a.dtype() == b.dtype() &&
-         std::ranges::equal(a.logical(), b.logical(),
-                            [](const IterDomain* x, const IterDomain* y) { return isSameAxis(*x, *y); });
-}
-
-// The op's fields over nodes of the cloner's target, without results.
-Fields cloneOperands(const Expr& expr, Cloner& cloner) {
-  Fields fields = fieldsOf(expr);
-  for (Field& field : fields) {
-    if (field.role == FieldRole::Result || field.role == FieldRole::ResultList) field.value = std::monostate{};
-    if (auto* val = std::get_if<Val*>(&field.value)) *val = cloner.clone(*val);
-    if (auto* scalar = std::get_if<Scalar*>(&field.value)) *scalar = cloner.clone(*scalar);
-    if (auto* list = std::get_if<std::vector<Val*>>(&field.value)) {
-      for (Val*& val : *list) val = cloner.clone(val);
-    }
-    if (auto* list = std::get_if<std::vector<Scalar*>>(&field.value)) {
-      for (Scalar*& scalar : *list) scalar = cloner.clone(scalar);
-    }
-  }
-  return fields;
-}
-
-// Each op is defined once more, over copies of its operands.
+template <ShapeMatch match>
 void checkTypeRules(const Fusion& fusion, const Report& report) {
-  Fusion scratch;
-  Cloner cloner(scratch);
-  for (const Expr* expr : fusion.allExprs()) {
-    const auto isTransformed = [](const TensorView* tensor) {
-      return !tensor->domain().root.empty() ||
-             std::ranges::any_of(tensor->logical(), [](const IterDomain* axis) { return axis->isRFactor(); });
-    };
-    // A schedule's rfactor gives results of its own shape.
-    if (std::ranges::any_of(tensorsOf(expr->outputs()), isTransformed)) continue;
-    try {
-      const Expr* again = defineExpr(scratch, expr->kind(), cloneOperands(*expr, cloner));
-      for (size_t i = 0; i < expr->outputs().size(); ++i) {
-        TensorView* have = asTensor(expr->output(i));
-        const TensorView* want = asTensor(again->output(i));
-        if (!isSameShape(*cloner.clone(have), *want)) {
-          report(fmt::format("the result of {} is {}, its type rule gives {}", callName(*expr), toString(*have),
-                             toString(*want)));
-        }
-      }
-    } catch (const Error& error) {
-      report(fmt::format("the type rule of {} refuses its operands: {}", callName(*expr), error.message()));
-    }
-  }
+  TypeRuleChecker checker(match);
+  for (const Expr* expr : fusion.allExprs())
+    if (const std::string problem = checker.problemOf(*expr); !problem.empty()) report(problem);
 }
 
 // --- domains ---
@@ -415,7 +340,7 @@ void checkAliases(const Fusion& fusion, const Report& report) {
   }
 }
 
-enum class Stages : uint8_t { Both, DefinitionOnly, ScheduledOnly };
+enum class Stages : uint8_t { All, DefinitionOnly, Scheduled, Whole, UnitOnly };
 
 struct Row {
   std::string_view name;
@@ -427,60 +352,69 @@ struct Row {
 
 // The legality spec. A row relies on those above it.
 constexpr Row kRows[] = {
-    {"vals-owned", "Every value that an op, the inputs or the outputs name belongs to the fusion.", Stages::Both,
+    {"vals-owned", "Every value that an op, the inputs or the outputs name belongs to the fusion.", Stages::All,
      ErrorCode::Internal, checkValsOwned},
-    {"axes-owned", "Every axis of a tensor, and its extents, belong to the fusion.", Stages::Both, ErrorCode::Internal,
+    {"axes-owned", "Every axis of a tensor, and its extents, belong to the fusion.", Stages::All, ErrorCode::Internal,
      checkAxesOwned},
-    {"ops-are-math", "Every op is of the math list.", Stages::Both, ErrorCode::Internal, checkOpsAreMath},
-    {"one-definition", "No value is the result of two ops.", Stages::Both, ErrorCode::Internal, checkOneDefinition},
-    {"definition-links", "A value's definition is the op that gives it.", Stages::Both, ErrorCode::Internal,
+    {"ops-are-math", "Every op is of the math list.", Stages::All, ErrorCode::Internal, checkOpsAreMath},
+    {"one-definition", "No value is the result of two ops.", Stages::All, ErrorCode::Internal, checkOneDefinition},
+    {"definition-links", "A value's definition is the op that gives it.", Stages::All, ErrorCode::Internal,
      checkDefinitionLinks},
-    {"use-links", "A value's uses are the ops that read it, each once.", Stages::Both, ErrorCode::Internal,
+    {"use-links", "A value's uses are the ops that read it, each once.", Stages::All, ErrorCode::Internal,
      checkUseLinks},
-    {"inputs-undefined", "An input is given once and computed by nothing.", Stages::Both, ErrorCode::Internal,
+    {"inputs-undefined", "An input is given once and computed by nothing.", Stages::All, ErrorCode::Internal,
      checkInputsUndefined},
-    {"operands-before", "An op's operands are computed by earlier ops; so there is no cycle.", Stages::Both,
+    {"operands-before", "An op's operands are computed by earlier ops; so there is no cycle.", Stages::All,
      ErrorCode::Internal, checkOperandsBefore},
-    {"operands-given", "A tensor that an op reads is an input or computed.", Stages::Both, ErrorCode::Definition,
+    {"operands-given", "A tensor that an op reads is an input or computed.", Stages::All, ErrorCode::Definition,
      checkOperandsGiven},
-    {"outputs-given", "An output is an input or computed.", Stages::Both, ErrorCode::Definition, checkOutputsGiven},
+    {"outputs-given", "An output is an input or computed.", Stages::All, ErrorCode::Definition, checkOutputsGiven},
     {"function-types", "The operands of an elementwise function have the type that its type rule computes in.",
-     Stages::Both, ErrorCode::Internal, checkFunctionTypes},
-    {"extents", "An extent is an i64 and not a negative constant; only broadcast axes are expanded.", Stages::Both,
+     Stages::All, ErrorCode::Internal, checkFunctionTypes},
+    {"extents", "An extent is an i64 and not a negative constant; only broadcast axes are expanded.", Stages::All,
      ErrorCode::Internal, checkExtents},
     {"type-rules", "Defining an op once more over its operands gives results of the same types and shapes.",
-     Stages::Both, ErrorCode::Internal, checkTypeRules},
-    {"axes-unshared", "No two tensors share an axis.", Stages::Both, ErrorCode::Internal, checkAxesUnshared},
+     Stages::Whole, ErrorCode::Internal, checkTypeRules<ShapeMatch::Equal>},
+    {"type-rules-of-slices", "An op's results have the type, and as many axes and reductions, as its type rule gives.",
+     Stages::UnitOnly, ErrorCode::Internal, checkTypeRules<ShapeMatch::Ranks>},
+    {"axes-unshared", "No two tensors share an axis.", Stages::All, ErrorCode::Internal, checkAxesUnshared},
     {"loop-is-logical", "A tensor's loop domain is its logical domain.", Stages::DefinitionOnly, ErrorCode::Internal,
      checkLoopIsLogical},
     {"transforms",
      "Each domain comes from the one before (root, logical, loop; logical, allocation) by steps that use every axis "
      "exactly once.",
-     Stages::Both, ErrorCode::Internal, checkTransforms},
-    {"step-extents", "The axes that a split or merge makes have the extents that it says.", Stages::Both,
+     Stages::All, ErrorCode::Internal, checkTransforms},
+    {"step-extents", "The axes that a split or merge makes have the extents that it says.", Stages::All,
      ErrorCode::Internal, checkStepExtents},
     {"contiguity", "There is one contiguity flag per axis in memory, empty for reduction and broadcast axes alone.",
-     Stages::Both, ErrorCode::Internal, checkContiguity},
+     Stages::All, ErrorCode::Internal, checkContiguity},
     {"stride-orders", "A stride order, required or hinted, is a permutation of the axes without reductions.",
-     Stages::Both, ErrorCode::Definition, checkStrideOrders},
+     Stages::All, ErrorCode::Definition, checkStrideOrders},
     {"serial", "Before scheduling only device axes are marked.", Stages::DefinitionOnly, ErrorCode::Internal,
      checkSerial},
     {"parallel-types-once", "A device, block or thread dimension is given to one loop axis of a tensor at most.",
-     Stages::Both, ErrorCode::Schedule, checkParallelTypesOnce},
-    {"vectorized", "A vectorized axis is the innermost one and has a constant extent.", Stages::ScheduledOnly,
+     Stages::All, ErrorCode::Schedule, checkParallelTypesOnce},
+    {"vectorized", "A vectorized axis is the innermost one and has a constant extent.", Stages::Scheduled,
      ErrorCode::Schedule, checkVectorized},
     {"inline-positions",
      "The loops that a tensor shares with its consumers are loops of its own without reduction and vectorized axes; "
      "inputs and "
      "tensors that nothing reads share none.",
-     Stages::ScheduledOnly, ErrorCode::Schedule, checkInlinePositions},
-    {"labels", "No two tensors have the same name T<n>.", Stages::Both, ErrorCode::Definition, checkLabels},
+     Stages::Scheduled, ErrorCode::Schedule, checkInlinePositions},
+    {"labels", "No two tensors have the same name T<n>.", Stages::All, ErrorCode::Definition, checkLabels},
     {"aliases", "An aliased output is an output and is written alone into an input tensor of its type and rank.",
-     Stages::Both, ErrorCode::Definition, checkAliases},
+     Stages::All, ErrorCode::Definition, checkAliases},
 };
 
 bool isDemanded(const Row& row, Stage stage) {
-  return row.stages == Stages::Both || (row.stages == Stages::DefinitionOnly) == (stage == Stage::Definition);
+  switch (row.stages) {
+    case Stages::All: return true;
+    case Stages::DefinitionOnly: return stage == Stage::Definition;
+    case Stages::Scheduled: return stage != Stage::Definition;
+    case Stages::Whole: return stage != Stage::Unit;
+    case Stages::UnitOnly: return stage == Stage::Unit;
+  }
+  return true;
 }
 
 }  // namespace
@@ -514,7 +448,9 @@ void verify(const Fusion& fusion, Stage stage) {
   const std::vector<Violation> violations = violationsOf(fusion, stage);
   if (violations.empty()) return;
   const Violation& first = violations.front();
-  const std::string_view stage_name = stage == Stage::Definition ? "definition" : "scheduled";
+  const std::string_view stage_name = stage == Stage::Definition  ? "definition"
+                                      : stage == Stage::Scheduled ? "scheduled"
+                                                                  : "unit";
   raise(TK_SITE, first.code, "fusion {} breaks {} ({} stage): {}", fusion.name(), first.invariant, stage_name,
         first.message);
 }

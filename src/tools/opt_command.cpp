@@ -80,7 +80,7 @@ void verifyProgram(const ProgramFile& file) {
   else if (file.fusion != nullptr)
     verify(*file.fusion, Stage::Scheduled);
   else
-    verifyHostProgram(*file.host_program);
+    verifyHostProgram(*file.host_program, HostStage::Written);
 }
 
 void listPasses() {
@@ -93,7 +93,7 @@ void listPasses() {
 
 void applyPasses(ProgramFile& file, const OptOptions& options) {
   std::string before = print(file);
-  if (options.verify_each) verifyProgram(file);
+  if (options.verify_each || file.host_program != nullptr) verifyProgram(file);
   for (const std::string& name : splitList(options.passes)) {
     applyPass(file, name);
     if (options.verify_each) {

@@ -173,6 +173,16 @@ const std::vector<Mutant>& mutants() {
        [](Sample& s) {
          s.program.addDemand({.op = "add", .first = s.rows, .second = s.program.mul(s.index, s.rows)});
        }},
+      {"shapes", "a copy of another rank", [](Sample& s) { s.push(LoadStoreOp{.out = s.row(), .in = s.in}); }},
+      {"shapes", "a cast of another type",
+       [](Sample& s) { s.push(CastOp{.out = s.matrix(), .in = s.in, .dtype = DataType::F64}); }},
+      {"units", "a sub-fusion whose copy has another rank",
+       [](Sample& s) {
+         auto& unit = const_cast<Fusion&>(*M::op<PostOnStream>(s.post).unit->fusion);
+         TensorView* row = unit.tensor(DataType::F32, Axes{unit.axis({.extent = unit.constant(8)})});
+         unit.appendOp(LoadStoreOp{.out = row, .in = asTensor(unit.inputs()[0])});
+       }},
+      {"units", "an operand of another rank", [](Sample& s) { M::op<PostOnStream>(s.post).ins[0] = s.row_in; }},
       {"units", "an operand too many", [](Sample& s) { M::op<PostOnStream>(s.post).ins.push_back(s.in); }},
       {"units", "a result of another type", [](Sample& s) { M::dtype(s.posted) = DataType::F64; }},
       {"launches", "a kernel that is not there", [](Sample& s) { s.push(s.launch(3, {s.in}, {s.matrix()})); }},

@@ -263,6 +263,23 @@ TEST(Verifier, EveryInvariantKillsAMutant) {
   }
 }
 
+TEST(Verifier, OfAUnitExtentsMayBeOtherFormulasAndNothingElse) {
+  const auto invariantOfCopy = [](const std::vector<IterKind>& kinds, DataType dtype) {
+    Fusion fusion("unit");
+    TensorView* in = fusion.tensor(DataType::F32, {fusion.axis({.extent = fusion.symbol("n")})});
+    fusion.addInput(in);
+    Axes axes;
+    for (const IterKind kind : kinds) axes.push_back(fusion.axis({.kind = kind, .extent = fusion.symbol("chunk")}));
+    fusion.appendOp(LoadStoreOp{.out = fusion.tensor(dtype, axes), .in = in});
+    const auto violations = violationsOf(fusion, Stage::Unit);
+    return violations.empty() ? std::string() : std::string(violations.front().invariant);
+  };
+  EXPECT_EQ(invariantOfCopy({IterKind::Iteration}, DataType::F32), "");
+  EXPECT_EQ(invariantOfCopy({IterKind::Iteration, IterKind::Iteration}, DataType::F32), "type-rules-of-slices");
+  EXPECT_EQ(invariantOfCopy({IterKind::Reduction}, DataType::F32), "type-rules-of-slices");
+  EXPECT_EQ(invariantOfCopy({IterKind::Iteration}, DataType::F64), "type-rules-of-slices");
+}
+
 TEST(Verifier, DoesNotChangeTheFusion) {
   Sample sample;
   sample.schedule();
@@ -286,7 +303,7 @@ TEST(Verifier, AViolationIsRaisedWithItsInvariantAndStage) {
 }
 
 TEST(Verifier, TheLegalitySpecNamesEveryInvariantOnce) {
-  for (const Stage stage : {Stage::Definition, Stage::Scheduled}) {
+  for (const Stage stage : {Stage::Definition, Stage::Scheduled, Stage::Unit}) {
     const std::string spec = legalitySpec(stage);
     const auto invariants = invariantsOf(stage);
     EXPECT_EQ(std::ranges::count(spec, '\n'), static_cast<int64_t>(invariants.size()));
