@@ -4,6 +4,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -35,7 +36,10 @@ void forEachPart(int64_t count, const std::function<void(int64_t)>& part) {
     }
   };
   std::vector<std::thread> threads;
-  for (int64_t i = 1; i < std::min(count, usableProcessors()); ++i) threads.emplace_back(work);
+  try {
+    for (int64_t i = 1; i < std::min(count, usableProcessors()); ++i) threads.emplace_back(work);
+  } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch): fewer threads do the same work
+  }
   work();
   for (std::thread& thread : threads) thread.join();
   if (failure != nullptr) std::rethrow_exception(failure);

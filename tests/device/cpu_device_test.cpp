@@ -10,8 +10,11 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include "base/error.h"
+#include "error_of.h"
+#include "runtime/cpu/block_pool.h"
 #include "runtime/cpu/cpu_device.h"
 
 namespace tokamak {
@@ -29,6 +32,51 @@ TEST(CpuDevice, FreshMemoryIsPoisonedWithNotANumber) {
     device.fill(*stream, memory, 0, 800);
     device.release(memory, 800, MemoryKind::Device, *stream);
   }
+}
+
+// A stack of 64 TiB: no thread can be started.
+class NoFurtherThreads {
+ public:
+  NoFurtherThreads() {
+    pthread_getattr_default_np(&before_);
+    pthread_attr_t huge;
+    pthread_attr_init(&huge);
+    pthread_attr_setstacksize(&huge, size_t{1} << 46U);
+    pthread_setattr_default_np(&huge);
+    pthread_attr_destroy(&huge);
+  }
+  NoFurtherThreads(const NoFurtherThreads&) = delete;
+  NoFurtherThreads& operator=(const NoFurtherThreads&) = delete;
+  ~NoFurtherThreads() {
+    pthread_setattr_default_np(&before_);
+    pthread_attr_destroy(&before_);
+  }
+
+ private:
+  pthread_attr_t before_;
+};
+
+TEST(CpuDevice, WithoutFurtherThreadsThoseThereAreRunBlocks) {
+  const NoFurtherThreads scope;
+  BlockPool pool(4);
+  std::atomic<int64_t> sum = 0;
+  testing::internal::CaptureStderr();
+  pool.parallelFor(100, [&](int64_t block) { sum += block; });
+  EXPECT_EQ(testing::internal::GetCapturedStderr().substr(0, 49), "tokamak: 1 of 4 threads run blocks: no further on");
+  EXPECT_EQ(sum, 4950);
+}
+
+TEST(CpuDevice, AStreamWithoutAThreadIsAnErrorOfTheDevice) {
+  CpuDevice device;
+  std::shared_ptr<Stream> before = device.createStream();
+  {
+    const NoFurtherThreads scope;
+    const Error error = errorOf([&] { device.createStream(); });
+    EXPECT_EQ(error.code(), ErrorCode::Device);
+    EXPECT_EQ(error.message().substr(0, 39), "cpu stream: no thread can be started: R");
+  }
+  device.synchronize(*before);
+  device.synchronize(*device.createStream());
 }
 
 TEST(CpuDevice, TheMemoryLimitCountsAllKindsAndTheCacheMakesRoom) {

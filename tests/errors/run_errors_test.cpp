@@ -100,7 +100,7 @@ TEST(DeviceErrors, SayWhatWasAskedFor) {
       HasSubstr("one stride per axis is legal"));
   EXPECT_THAT(errorOf([] { Timeline().write("/nonexistent-folder/t.json"); }).message(),
               HasSubstr("cannot be written"));
-  EXPECT_THAT(errorOf([] { BlockPool(0); }).message(), HasSubstr("at least 1 is needed"));
+  EXPECT_THAT(errorOf([] { BlockPool(0); }).message(), HasSubstr("legal are 1 to 4096"));
   Recorder recorder(nullptr);
   EXPECT_THAT(errorOf([&] { recorder.copy(recorder.callerStream(), nullptr, nullptr, 0); }).message(),
               HasSubstr("recording: a raw copy is not part of a host program that is planned"));

@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <climits>
+#include <system_error>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "runtime/cpu/futex.h"
 
 namespace tokamak {
 
 BlockPool::BlockPool(int64_t threads) : threads_(threads) {
-  TK_REQUIRE(threads >= 1, Usage, "block pool: {} threads were asked for; at least 1 is needed", threads);
+  TK_REQUIRE(threads >= 1 && threads <= kMostThreads, Usage, "block pool: {} threads were asked for; legal are 1 to {}",
+             threads, kMostThreads);
 }
 
 BlockPool::~BlockPool() {
@@ -21,8 +24,13 @@ BlockPool::~BlockPool() {
 
 void BlockPool::start() {
   workers_.reserve(static_cast<size_t>(threads_ - 1));
-  while (static_cast<int64_t>(workers_.size()) < threads_ - 1) {
-    workers_.emplace_back([this, thread = workers_.size() + 1] { help(thread); });
+  try {
+    while (static_cast<int64_t>(workers_.size()) < threads_ - 1) {
+      workers_.emplace_back([this, thread = workers_.size() + 1] { help(thread); });
+    }
+  } catch (const std::system_error& error) {
+    say("{} of {} threads run blocks: no further one can be started: {}", workers_.size() + 1, threads_,
+        error.code().message());
   }
 }
 

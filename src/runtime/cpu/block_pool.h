@@ -18,7 +18,10 @@ namespace tokamak {
 /// pool's threads start with the first call that can use them, and sleep when there is nothing to do.
 class BlockPool {
  public:
-  /// `threads`: how many may work on one call, the caller included; at least 1.
+  static constexpr int64_t kMostThreads = 4096;
+
+  /// `threads`: how many may work on one call, the caller included; 1 to kMostThreads. Where the system starts fewer,
+  /// these do the work, and a line on standard error tells. Errors: Usage.
   explicit BlockPool(int64_t threads);
   BlockPool(const BlockPool&) = delete;
   BlockPool& operator=(const BlockPool&) = delete;

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "device/hazard_tracker.h"
+#include "runtime/cpu/block_pool.h"
 #include "runtime/cpu/stream_edges.h"
 
 namespace tokamak {
@@ -38,8 +39,9 @@ std::string processorName() {
 }
 
 CpuDeviceOptions checked(CpuDeviceOptions options) {
-  TK_REQUIRE(options.threads >= 0, Usage, "cpu device: {} threads were asked for; 0 means one per usable processor",
-             options.threads);
+  TK_REQUIRE(options.threads >= 0 && options.threads <= BlockPool::kMostThreads, Usage,
+             "cpu device: {} threads were asked for; legal are 1 to {}, and 0 for one per usable processor",
+             options.threads, BlockPool::kMostThreads);
   TK_REQUIRE(options.memory_limit >= 0, Usage, "cpu device: a memory limit of {} bytes was asked for; 0 means no limit",
              options.memory_limit);
   TK_REQUIRE(options.ring_bytes >= 256 && options.ring_bytes <= (1 << 30) &&

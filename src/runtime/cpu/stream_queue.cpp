@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/start_thread.h"
 #include "runtime/cpu/futex.h"
 #include "runtime/cpu/stream_edges.h"
 
@@ -104,7 +105,7 @@ StreamQueue::StreamQueue(int64_t index, const StreamQueueOptions& options)
       ring_(options.ring_bytes),
       own_pool_(options.pool == nullptr ? std::make_unique<BlockPool>(options.threads) : nullptr),
       pool_(options.pool == nullptr ? *own_pool_ : *options.pool) {
-  worker_ = std::thread([this] { runAll(); });
+  worker_ = startThread("cpu stream", [this] { runAll(); });
 }
 
 StreamQueue::~StreamQueue() {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/start_thread.h"
 #include "runtime/cuda/cuda_trace.h"
 #include "runtime/cuda/packed_steps.h"
 
@@ -90,7 +91,7 @@ void CudaQueue::defer(Kind kind, std::function<void(const Command&)> run) {
 }
 
 void CudaQueue::deferLocked(Kind kind, std::function<void(const Command&)> run) {
-  if (!thread_.joinable()) thread_ = std::thread([this] { runAll(); });
+  if (!thread_.joinable()) thread_ = startThread("cuda stream", [this] { runAll(); });
   if (!isDeferring()) processed_ = position_;
   commands_.push_back(
       {.kind = kind, .raise_count = raise_count_.load(), .position = position_ + 1, .run = std::move(run)});
