@@ -1,5 +1,10 @@
 #include "tools/command_line.h"
 
+#include <charconv>
+#include <limits>
+
+#include <fmt/format.h>
+
 #include "tools/completion.h"
 
 namespace tokamak::tools {
@@ -10,6 +15,22 @@ namespace {
 template <class T>
 void addOption(CLI::App& app, const std::string& name, T& value, const std::string& form, const std::string& text) {
   app.add_option(name, value, text)->type_name(form)->capture_default_str();
+}
+
+// Digits, and a sign where T has one: what is no such number, or too large for T, is refused and not cut off.
+template <class T>
+std::string numberProblem(const std::string& text) {
+  T value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error == std::errc() && rest == end) return {};
+  return fmt::format("'{}' is no integer from {} to {}", text, std::numeric_limits<T>::min(),
+                     std::numeric_limits<T>::max());
+}
+
+template <class T>
+CLI::Option* addNumber(CLI::App& app, const std::string& name, T& value, const std::string& text) {
+  return app.add_option(name, value, text)->type_name("N")->check(numberProblem<T>);
 }
 
 constexpr const char* kGroupings = "fused|single|units";
@@ -29,7 +50,7 @@ void addInputs(CLI::App& app, Options& options) {
          "an input: a .npy file, - for one on standard input, ones, zeros, rand (uniform), randn (normal, the default) "
          "or a number")
       ->type_name("NAME=FROM");
-  addOption(app, "--seed", options.seed, "N", "of the random inputs");
+  addNumber(app, "--seed", options.seed, "of the random inputs")->capture_default_str();
 }
 
 void addRunReport(CLI::App& run, RunOptions& options) {
@@ -56,7 +77,7 @@ void addRun(CLI::App& app, RunOptions& options) {
   addOption(*run, "--device", options.device, "cpu|interpreter|cuda", "where it runs");
   addInputs(*run, options);
   addRunReport(*run, options);
-  addOption(*run, "--repeat", options.repeat, "N", "number of runs");
+  addNumber(*run, "--repeat", options.repeat, "number of runs")->capture_default_str();
   addOption(*run, "--grouping", options.grouping, kGroupings,
             "fused: ops merged into kernels; single: each op alone; units: merged into host units, run op by op");
   addOption(*run, "--output-layouts", options.output_layouts, kLayouts,
@@ -64,11 +85,10 @@ void addRun(CLI::App& app, RunOptions& options) {
   addOption(
       *run, "--kernels", options.kernels, kKernels,
       "of the processor. compiled: where there is no C compiler, units run op by op; compiled-only: that is an error");
-  addOption(*run, "--streams", options.streams, "N", "number of worker streams");
-  run->add_option("--threads", options.threads, "number of threads [the processors this process may use]")
-      ->type_name("N");
-  addOption(*run, "--most-iterations", options.most_iterations, "N",
-            "of a stream loop; a program with more is refused");
+  addNumber(*run, "--streams", options.streams, "number of worker streams")->capture_default_str();
+  addNumber(*run, "--threads", options.threads, "number of threads [the processors this process may use]");
+  addNumber(*run, "--most-iterations", options.most_iterations, "of a stream loop; a program with more is refused")
+      ->capture_default_str();
   addOption(*run, "--stream-sync", options.stream_sync, "hoisted|in-loop", "where streams wait for one another");
 }
 
@@ -89,9 +109,8 @@ void addBench(CLI::App& app, BenchOptions& options) {
   addOption(*bench, "--grouping", options.grouping, kGroupings, "how ops are merged, as of run");
   addOption(*bench, "--output-layouts", options.output_layouts, kLayouts, "as of run");
   addOption(*bench, "--kernels", options.kernels, kKernels, "of the processor, as of run");
-  addOption(*bench, "--repeat", options.repeat, "N", "how many calls the median is taken of");
-  bench->add_option("--bytes", options.bytes, "what the program moves [its inputs and outputs once each]")
-      ->type_name("N");
+  addNumber(*bench, "--repeat", options.repeat, "how many calls the median is taken of")->capture_default_str();
+  addNumber(*bench, "--bytes", options.bytes, "what the program moves [its inputs and outputs once each]");
   bench->add_option("--json", options.json, "a file to which a line with the figures is added")->type_name("FILE");
   bench->add_option("--label", options.label, "the name of that line [the program's]")->type_name("NAME");
 }
