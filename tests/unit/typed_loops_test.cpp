@@ -115,11 +115,11 @@ Elements samples(DataType dtype, int64_t count, std::mt19937_64& random) {
   return elements;
 }
 
-// Without numbers that swallow others.
-Elements smallSamples(DataType dtype, int64_t count, std::mt19937_64& random) {
+// Without numbers that swallow others: from -1 on, floating ones in steps of 1 / parts.
+Elements smallSamples(DataType dtype, int64_t count, std::mt19937_64& random, double parts = 1999) {
   std::vector<double> numbers;
   for (int64_t i = 0; i < count; ++i)
-    numbers.push_back(static_cast<double>(random() % 4001) / (isFloatingType(dtype) ? 1999.0 : 1.0) - 1);
+    numbers.push_back(static_cast<double>(random() % 4001) / (isFloatingType(dtype) ? parts : 1.0) - 1);
   Elements elements(dtype, count);
   castLoop(dtype, DataType::F64, VectorWidth::Narrow)(elements.at(0), numbers.data(), count);
   return elements;
@@ -221,6 +221,26 @@ TEST_F(TypedReductions, GiveTheSameByVectorsAsOneByOne) {
     for (int64_t i = 0; i < kElements; ++i) of_one.finish(expected_out.at(i), expected.at(i), distance, 1);
     loops.finish(out.at(0), got.at(0), distance, kElements);
     expectSame(out, expected_out, "finish");
+  });
+}
+
+// Rows that lie apart; of f32 they are added in f32 first, so numbers are small integers.
+TEST_F(TypedReductions, AddEightRowsAsOneAfterTheOther) {
+  ofAll([&](const ReductionLoops& loops, const ReductionLoops& of_one, DataType dtype, DataType accumulator) {
+    constexpr int64_t kTogether = ReductionLoops::kRows;
+    for (const int64_t n : {1, 7, 8, 15, 16, 33, 61}) {
+      const int64_t stride = n + 3;
+      const Elements in = smallSamples(dtype, kTogether * stride, random_, 1);
+      Elements expected(accumulator, n);
+      Elements got(accumulator, n);
+      of_one.start(expected.at(0), 0, n);
+      loops.start(got.at(0), 0, n);
+      for (int64_t row = 0; row < kTogether; ++row) {
+        for (int64_t i = 0; i < n; ++i) of_one.add_each(expected.at(i), in.at(row * stride + i), 1);
+      }
+      loops.add_rows(got.at(0), in.at(0), stride * sizeOf(dtype), n);
+      expectSame(got, expected, std::to_string(n) + " columns");
+    }
   });
 }
 

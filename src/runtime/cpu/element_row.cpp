@@ -285,33 +285,61 @@ void ElementRow::accumulateAll(const ElementStep& step, int64_t n, char* accumul
 
 void ElementRow::accumulateRows(const ElementStep& step, int64_t n, char* accumulators, int64_t distance) {
   const ReductionLoops& loops = *step.reduction;
-  if (!loops.keeps_losses) {
-    overReduced(program_.dimensions.size(),
-                [&] { loops.add_each(accumulators, evaluate(step.operands[0], program_.row, n, nullptr), n); });
-    return;
-  }
   // Some rows are added before losses are kept, where the results will be.
   constexpr int64_t kBlock = 64;
-  char* const block = buffer(step.buffer + 2);
+  char* const sums = loops.keeps_losses ? buffer(step.buffer + 2) : accumulators;
   int64_t rows = 0;
+  const auto beginRows = [&] {
+    if (loops.keeps_losses && rows == 0) loops.start(sums, 0, n);
+  };
   const auto finishBlock = [&] {
-    if (rows > 0) loops.merge(accumulators, distance, block, 0, n);
+    if (loops.keeps_losses && rows > 0) loops.merge(accumulators, distance, sums, 0, n);
     rows = 0;
   };
-  overReduced(program_.dimensions.size(), [&] {
-    if (rows == 0) loops.start(block, 0, n);
-    loops.add_each(block, evaluate(step.operands[0], program_.row, n, nullptr), n);
-    if (++rows == kBlock) finishBlock();
+  const auto endRows = [&](int64_t added) {
+    rows += added;
+    if (rows >= kBlock) finishBlock();
+  };
+  const auto addOne = [&](const void* row) {
+    beginRows();
+    loops.add_each(sums, row, n);
+    endRows(1);
+  };
+  const size_t body = step.operands[0];
+  const size_t end = program_.dimensions.size();
+  const size_t last = end - 1;
+  if (end == program_.result_dimensions || !isInPlace(body, program_.row)) {
+    overReduced(end, [&] { addOne(evaluate(body, program_.row, n, nullptr)); });
+    return finishBlock();
+  }
+  // In memory rows follow each other at one distance, and accumulators are loaded and stored once for several of them.
+  const OperandAccess& access = program_.accesses[program_.steps[body].access];
+  const int64_t stride = access.strides[last] * access.size;
+  overReduced(last, [&] {
+    const auto* row = static_cast<const char*>(evaluate(body, program_.row, n, nullptr));
+    int64_t left = reducedEnd(last) - reducedBegin(last);
+    for (; left >= ReductionLoops::kRows; left -= ReductionLoops::kRows) {
+      beginRows();
+      loops.add_rows(sums, row, stride, n);
+      endRows(ReductionLoops::kRows);
+      row += ReductionLoops::kRows * stride;
+    }
+    for (; left > 0; --left, row += stride) addOne(row);
   });
   finishBlock();
 }
 
+// Whether a step's elements along a dimension are found in memory as they are.
+bool ElementRow::isInPlace(size_t step, size_t along) const {
+  const ElementStep& body = program_.steps[step];
+  if (body.kind != ElementKind::Load) return false;
+  const OperandAccess& access = program_.accesses[body.access];
+  return access.atoms.empty() && access.stage < 0 && access.strides[along] == 1;
+}
+
 void ElementRow::accumulateElement(const ElementStep& step, char* accumulator, int64_t distance) {
   const auto along = static_cast<size_t>(program_.reduced_row);
-  const ElementStep& body = program_.steps[step.operands[0]];
-  const bool is_in_place = body.kind == ElementKind::Load && program_.accesses[body.access].atoms.empty() &&
-                           program_.accesses[body.access].strides[along] == 1;
-  const int64_t longest = is_in_place ? program_.dimensions[along].extent : kChunk;
+  const int64_t longest = isInPlace(step.operands[0], along) ? program_.dimensions[along].extent : kChunk;
   overReduced(along, [&] {
     const int64_t end = reducedEnd(along);
     for (int64_t r = reducedBegin(along); r < end; r += longest) {

@@ -52,6 +52,7 @@ class ElementRow {
   const void* reduce(const ElementStep& step, int64_t n, void* to);
   void accumulateAll(const ElementStep& step, int64_t n, char* accumulators, int64_t distance);
   void accumulateRows(const ElementStep& step, int64_t n, char* accumulators, int64_t distance);
+  bool isInPlace(size_t step, size_t along) const;
   void accumulateElement(const ElementStep& step, char* accumulator, int64_t distance);
   void runRow(int64_t n);
   template <class Body>

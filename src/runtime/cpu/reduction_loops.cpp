@@ -145,6 +145,57 @@ struct AddEach {
   }
 };
 
+// Of f32 so many numbers that lie apart are added in f32 first, as a tree of three levels: conversions take longer than
+// memory.
+template <class T, class Op>
+inline constexpr bool kAddsTrees = std::is_same_v<T, float> && std::is_same_v<Op, SumOf>;
+
+// number(0), ..., number(7), elements or vectors.
+template <class Number>
+TK_LANES auto treeOf(const Number& number) {
+  return ((number(0) + number(1)) + (number(2) + number(3))) + ((number(4) + number(5)) + (number(6) + number(7)));
+}
+
+template <class T, class A, class Op>
+struct AddRows {
+  static constexpr int64_t kRows = ReductionLoops::kRows;
+  static_assert(kRows == 8, "as many as a tree has");
+
+  template <int64_t bytes>
+  TK_LANES static void run(void* accumulators, const void* first, int64_t stride, int64_t n) {
+    auto* const a = static_cast<A*>(accumulators);
+    constexpr int64_t count = lanes::kLaneCount<bytes, A, T>;
+    const auto* const rows = static_cast<const char*>(first);
+    int64_t i = 0;
+    for (; i + count <= n; i += count)
+      lanes::store(a + i, addedTo<count>(lanes::load<A, count>(a + i), rows + i * sizeof(T), stride));
+    for (; i < n; ++i) a[i] = addedTo(a[i], rows + i * sizeof(T), stride);
+  }
+
+ private:
+  template <int64_t count, class V>
+  TK_LANES static V addedTo(V sum, const char* rows, int64_t stride) {
+    const auto number = [&](int64_t row) {
+      return lanes::load<T, count>(reinterpret_cast<const T*>(rows + row * stride));
+    };
+    if constexpr (kAddsTrees<T, Op>) {
+      sum = combine<Op>(sum, lanes::converted<A, T>(treeOf(number)));
+    } else {
+      for (int64_t row = 0; row < kRows; ++row) sum = combine<Op>(sum, lanes::converted<A, T>(number(row)));
+    }
+    return sum;
+  }
+  TK_LANES static A addedTo(A sum, const char* rows, int64_t stride) {
+    const auto number = [&](int64_t row) { return *reinterpret_cast<const T*>(rows + row * stride); };
+    if constexpr (kAddsTrees<T, Op>) {
+      sum = combine<Op>(sum, static_cast<A>(treeOf(number)));
+    } else {
+      for (int64_t row = 0; row < kRows; ++row) sum = combine<Op>(sum, static_cast<A>(number(row)));
+    }
+    return sum;
+  }
+};
+
 template <class T, class A, class Op>
 struct Merge {
   template <int64_t bytes>
@@ -180,6 +231,8 @@ struct AddAll {
   // A reduction of a row only reads: memory that is asked for so far ahead comes half as fast again to one thread. What
   // lies behind the end may be asked for, too.
   static constexpr int64_t kAheadBytes = 2048;
+  // Trees of f32 take every line faster than the processor asks by itself; others lose by asking for each.
+  static constexpr int64_t kAskedBytes = kAddsTrees<T, Op> ? 64 : kResults * sizeof(T);
   // Elements after which results are combined, where rounding errors would add up.
   static constexpr int64_t kBlock = 1024;
 
@@ -208,9 +261,7 @@ struct AddAll {
     return results[0];
   }
 
-  // Of f32 so many numbers that lie apart are added in f32 first, as a tree of three levels: conversions take longer than
-  // memory.
-  static constexpr int64_t kTogether = std::is_same_v<T, float> && std::is_same_v<Op, SumOf> ? 8 : 1;
+  static constexpr int64_t kTogether = kAddsTrees<T, Op> ? 8 : 1;
 
   template <int64_t count>
   TK_LANES static auto of(const T* x) {
@@ -218,8 +269,7 @@ struct AddAll {
     if constexpr (kTogether == 1)
       return lanes::converted<A, T>(number(0));
     else
-      return lanes::converted<A, T>(((number(0) + number(1)) + (number(2) + number(3))) +
-                                    ((number(4) + number(5)) + (number(6) + number(7))));
+      return lanes::converted<A, T>(treeOf(number));
   }
 
   // Whole groups of elements; the number added. A vector is named by its number p, so that it stays in a register.
@@ -229,8 +279,8 @@ struct AddAll {
     V parts[] = {(static_cast<void>(p), lanes::splat<V>(Op::template identity<A>()))...};
     int64_t i = 0;
     for (; i + kTogether * kResults <= n; i += kTogether * kResults) {
-      for (int64_t k = 0; k < kTogether; ++k)
-        __builtin_prefetch(reinterpret_cast<const char*>(x + i + k * kResults) + kAheadBytes);
+      for (int64_t line = 0; line < kTogether * kResults * int64_t{sizeof(T)}; line += kAskedBytes)
+        __builtin_prefetch(reinterpret_cast<const char*>(x + i) + line + kAheadBytes);
       ((parts[p] = combine<Op>(parts[p], of<count>(x + i + count * p))), ...);
     }
     if constexpr (kTogether > 1) {
@@ -269,6 +319,7 @@ inline constexpr ReductionLoops kLoops{sizeof(A),
                                        kKeepsLosses<T, Op>,
                                        lanes::loopOf<Start<T, A, Op>, decltype(ReductionLoops::start)>(width),
                                        lanes::loopOf<AddEach<T, A, Op>, decltype(ReductionLoops::add_each)>(width),
+                                       lanes::loopOf<AddRows<T, A, Op>, decltype(ReductionLoops::add_rows)>(width),
                                        lanes::loopOf<AddAll<T, A, Op>, decltype(ReductionLoops::add_all)>(width),
                                        lanes::loopOf<Merge<T, A, Op>, decltype(ReductionLoops::merge)>(width),
                                        lanes::loopOf<Finish<T, A, Op>, decltype(ReductionLoops::finish)>(width)};

@@ -43,6 +43,7 @@ void copyTransposed(void* out, int64_t out_stride, const void* in, int64_t in_st
 /// 0 says that there is no second array.
 struct ReductionLoops {
   static constexpr int64_t kResults = 32;  ///< that add_all has of its own
+  static constexpr int64_t kRows = 8;      ///< that add_rows takes
 
   int64_t accumulator_size;  ///< bytes, at most 8
   bool keeps_losses;
@@ -50,6 +51,9 @@ struct ReductionLoops {
   void (*start)(void* accumulators, int64_t distance, int64_t n);
   /// accumulators[i] is combined with in[i]; no losses are kept.
   void (*add_each)(void* accumulators, const void* in, int64_t n);
+  /// accumulators[i] is combined with element i of kRows rows, each `stride` bytes behind the one before; no losses are
+  /// kept.
+  void (*add_rows)(void* accumulators, const void* first, int64_t stride, int64_t n);
   /// *accumulator is combined with in[0], ..., in[n - 1], in an order that depends on n alone.
   void (*add_all)(void* accumulator, int64_t distance, const void* in, int64_t n);
   /// accumulators[i] is combined with others[i]. The distance is not 0.
