@@ -275,10 +275,24 @@ void ElementRow::overReduced(size_t except, const Body& body) {
 void ElementRow::accumulateAll(const ElementStep& step, int64_t n, char* accumulators, int64_t distance) {
   step.reduction->start(accumulators, distance, n);
   if (program_.reduced_row < 0) return accumulateRows(step, n, accumulators, distance);
+  const auto along = static_cast<size_t>(program_.reduced_row);
+  const size_t body = step.operands[0];
+  const int64_t width = step.reduction->accumulator_size;
+  if (program_.dimensions.size() == program_.result_dimensions + 1 && isInPlace(body, along)) {
+    // One row per result, at one distance.
+    const OperandAccess& access = program_.accesses[program_.steps[body].access];
+    const int64_t stride = access.strides[program_.row] * access.size;
+    const int64_t length = reducedEnd(along) - reducedBegin(along);
+    at_[along] = reducedBegin(along);
+    const auto* row = static_cast<const char*>(evaluate(body, along, length, nullptr));
+    for (int64_t i = 0; i < n; ++i, row += stride)
+      step.reduction->add_all(accumulators + i * width, distance, row, length);
+    return;
+  }
   const int64_t begin = at_[program_.row];
   for (int64_t i = 0; i < n; ++i) {
     at_[program_.row] = begin + i;
-    accumulateElement(step, accumulators + i * step.reduction->accumulator_size, distance);
+    accumulateElement(step, accumulators + i * width, distance);
   }
   at_[program_.row] = begin;
 }
