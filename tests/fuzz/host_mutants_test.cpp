@@ -30,7 +30,7 @@ namespace {
 
 using namespace generator;
 
-const uint64_t kHostMutants = fromEnvironment("TOKAMAK_HOST_MUTANTS", 6000);
+const uint64_t kHostMutants = fromEnvironment("TOKAMAK_HOST_MUTANTS", 3000);
 const uint64_t kFirstHostMutant = fromEnvironment("TOKAMAK_FUZZ_SEED", 1);
 
 // Sets without memory bind their operands: of one alone, of one after the other, and in a loop's views.

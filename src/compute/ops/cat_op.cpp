@@ -37,6 +37,8 @@ void rule(const CatOp& op, ElementBuilder& b) {
     }
     begins.push_back(b.fusion().add(begins.back(), shape[axis]->visibleExtent()));
   }
+  // No condition says where the last operand ends but the result's extent.
+  b.requireEqual(begins.back(), b.extent(axis));
   b.result(elementOf(op, b, begins, 0, op.ins.size()));
 }
 

@@ -13,9 +13,12 @@ void rule(const PadOp& op, ElementBuilder& b) {
     const auto before_width = before->constantInt();
     const auto after_width = op.widths[2 * i + 1]->constantInt();
     Scalar* c = b.coordinate(i);
+    // Where nothing is added behind, no condition says where the operand ends but the result's extent.
+    Scalar* end = b.fusion().add(before, shape[i]->visibleExtent());
+    b.requireEqual(b.fusion().add(end, op.widths[2 * i + 1]), b.extent(i));
     if (!before_width || *before_width > 0) is_inside = b.both(is_inside, b.lessEqual(before, c));
     if (!after_width || *after_width > 0) {
-      is_inside = b.both(is_inside, b.less(c, b.fusion().add(before, shape[i]->visibleExtent())));
+      is_inside = b.both(is_inside, b.less(c, end));
     }
     index.push_back(b.fusion().sub(c, before));
   }
