@@ -11,9 +11,9 @@ namespace tokamak {
 
 namespace {
 
-// Length of expanded helpers in a unit: about a second of a compiler's time. The kernels of the suite's programs
-// have at most a quarter.
-constexpr size_t kMostExpanded = 96 << 10;
+// Length of expanded helpers in a unit, some seconds of a compiler's time at most. No kernel of the suite's programs has
+// more: rope_bwd in bf16, with 330 conversions, takes twice as long where they are calls.
+constexpr size_t kMostExpanded = 320 << 10;
 // A call takes about as many instructions as a helper of this length.
 constexpr size_t kLeastOutlined = 160;
 constexpr std::string_view kExpanded = "TK_FN ";
