@@ -4,11 +4,12 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <vector>
 
 #include <sched.h>
+
+#include "base/start_threads.h"
 
 namespace tokamak::oracle {
 
@@ -36,10 +37,7 @@ void forEachPart(int64_t count, const std::function<void(int64_t)>& part) {
     }
   };
   std::vector<std::thread> threads;
-  try {
-    for (int64_t i = 1; i < std::min(count, usableProcessors()); ++i) threads.emplace_back(work);
-  } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch): fewer threads do the same work
-  }
+  startThreads(threads, std::min(count, usableProcessors()) - 1, [&](int64_t) { work(); });
   work();
   for (std::thread& thread : threads) thread.join();
   if (failure != nullptr) std::rethrow_exception(failure);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -10,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/say.h"
+#include "base/start_threads.h"
 
 namespace tokamak {
 
@@ -111,13 +111,11 @@ std::vector<std::shared_ptr<const SharedObject>> KernelCompiler::compileAll(std:
       }
     }
   };
-  std::vector<std::jthread> threads;
-  try {
-    for (size_t i = 1; i < std::min(sources.size(), static_cast<size_t>(parallel_)); ++i) threads.emplace_back(work);
-  } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch): fewer threads do the same work
-  }
+  std::vector<std::thread> threads;
+  const int64_t helpers = std::min(std::ssize(sources), static_cast<std::ptrdiff_t>(parallel_)) - 1;
+  startThreads(threads, helpers, [&](int64_t) { work(); });
   work();
-  threads.clear();
+  for (std::thread& thread : threads) thread.join();
   for (const std::exception_ptr& failure : failures)
     if (failure != nullptr) std::rethrow_exception(failure);
   return objects;

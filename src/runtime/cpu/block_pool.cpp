@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <climits>
-#include <system_error>
 
 #include "base/error.h"
 #include "base/say.h"
+#include "base/start_threads.h"
 #include "runtime/cpu/futex.h"
 
 namespace tokamak {
@@ -23,14 +23,10 @@ BlockPool::~BlockPool() {
 }
 
 void BlockPool::start() {
-  workers_.reserve(static_cast<size_t>(threads_ - 1));
-  try {
-    while (static_cast<int64_t>(workers_.size()) < threads_ - 1) {
-      workers_.emplace_back([this, thread = workers_.size() + 1] { help(thread); });
-    }
-  } catch (const std::system_error& error) {
-    say("{} of {} threads run blocks: no further one can be started: {}", workers_.size() + 1, threads_,
-        error.code().message());
+  const std::string why =
+      startThreads(workers_, threads_ - 1, [this](int64_t number) { help(static_cast<size_t>(number)); });
+  if (!why.empty()) {
+    say("{} of {} threads run blocks: no further one can be started: {}", workers_.size() + 1, threads_, why);
   }
 }
 

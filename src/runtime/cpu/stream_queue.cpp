@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/start_thread.h"
+#include "base/start_threads.h"
 #include "runtime/cpu/futex.h"
 #include "runtime/cpu/stream_edges.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/start_thread.h"
+#include "base/start_threads.h"
 #include "runtime/cuda/cuda_trace.h"
 #include "runtime/cuda/packed_steps.h"
 
