@@ -242,6 +242,12 @@ void checkShapes(const HostIrContainer& program, const Report& report) {
   });
 }
 
+// Whether what is given may stand for what is expected.
+bool isLike(Val* a, Val* b) {
+  return a->kind() == b->kind() && a->dtype() == b->dtype() &&
+         (asTensor(a) == nullptr || shapeOf(*asTensor(a)).size() == shapeOf(*asTensor(b)).size());
+}
+
 void checkUnits(const HostIrContainer& program, const Report& report) {
   forEachStatement(program.topLevel(), [&](const Expr& expr) {
     const auto* post = expr.as<PostOnStream>();
@@ -249,13 +255,8 @@ void checkUnits(const HostIrContainer& program, const Report& report) {
     const Fusion& unit = *post->unit->fusion;
     if (const auto violations = violationsOf(unit, Stage::Unit); !violations.empty())
       return report(fmt::format("HostUnit{}: {}", post->unit->number, violations[0].message));
-    const auto differs = [](Val* a, Val* b) {
-      return a->kind() != b->kind() || a->dtype() != b->dtype() ||
-             (asTensor(a) != nullptr && shapeOf(*asTensor(a)).size() != shapeOf(*asTensor(b)).size());
-    };
-    bool fits = post->ins.size() == unit.inputs().size() && post->outs.size() == unit.outputs().size();
-    for (size_t i = 0; fits && i < post->ins.size(); ++i) fits = !differs(post->ins[i], unit.inputs()[i]);
-    for (size_t i = 0; fits && i < post->outs.size(); ++i) fits = !differs(post->outs[i], unit.outputs()[i]);
+    const bool fits =
+        std::ranges::equal(post->ins, unit.inputs(), isLike) && std::ranges::equal(post->outs, unit.outputs(), isLike);
     if (!fits) report(fmt::format("the operands of {} are not those of HostUnit{}", expr.name(), post->unit->number));
   });
 }
@@ -276,10 +277,6 @@ void checkLaunch(const HostIrContainer& program, const LaunchKernel& launch, con
   expected.insert(expected.end() - outputs, scalars.begin(), scalars.end());
   std::vector<Val*> given = launch.ins;
   given.insert(given.end(), launch.outs.begin(), launch.outs.end());
-  const auto isLike = [](Val* a, Val* b) {
-    return a->kind() == b->kind() && a->dtype() == b->dtype() &&
-           (asTensor(a) == nullptr || shapeOf(*asTensor(a)).size() == shapeOf(*asTensor(b)).size());
-  };
   if (std::ssize(launch.outs) == outputs && std::ranges::equal(given, expected, isLike)) return;
   const auto text = [](Val* val) {
     if (const TensorView* tensor = asTensor(val)) return toString(*tensor);
