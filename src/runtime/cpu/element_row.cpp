@@ -299,46 +299,43 @@ void ElementRow::accumulateAll(const ElementStep& step, int64_t n, char* accumul
 
 void ElementRow::accumulateRows(const ElementStep& step, int64_t n, char* accumulators, int64_t distance) {
   const ReductionLoops& loops = *step.reduction;
+  const size_t body = step.operands[0];
+  const size_t end = program_.dimensions.size();
+  // In memory rows of the last dimension follow each other at one distance: accumulators are loaded and stored once for
+  // several of them.
+  const size_t last = end - 1;
+  const bool is_in_place = end > program_.result_dimensions && isInPlace(body, program_.row);
+  int64_t stride = 0;
+  if (is_in_place) {
+    const OperandAccess& access = program_.accesses[program_.steps[body].access];
+    stride = access.strides[last] * access.size;
+  }
   // Some rows are added before losses are kept, where the results will be.
   constexpr int64_t kBlock = 64;
   char* const sums = loops.keeps_losses ? buffer(step.buffer + 2) : accumulators;
   int64_t rows = 0;
-  const auto beginRows = [&] {
-    if (loops.keeps_losses && rows == 0) loops.start(sums, 0, n);
-  };
   const auto finishBlock = [&] {
     if (loops.keeps_losses && rows > 0) loops.merge(accumulators, distance, sums, 0, n);
     rows = 0;
   };
-  const auto endRows = [&](int64_t added) {
-    rows += added;
+  const auto add = [&](const void* first, int64_t count) {
+    if (loops.keeps_losses && rows == 0) loops.start(sums, 0, n);
+    if (count == 1)
+      loops.add_each(sums, first, n);
+    else
+      loops.add_rows(sums, first, stride, n);
+    rows += count;
     if (rows >= kBlock) finishBlock();
   };
-  const auto addOne = [&](const void* row) {
-    beginRows();
-    loops.add_each(sums, row, n);
-    endRows(1);
-  };
-  const size_t body = step.operands[0];
-  const size_t end = program_.dimensions.size();
-  const size_t last = end - 1;
-  if (end == program_.result_dimensions || !isInPlace(body, program_.row)) {
-    overReduced(end, [&] { addOne(evaluate(body, program_.row, n, nullptr)); });
-    return finishBlock();
-  }
-  // In memory rows follow each other at one distance, and accumulators are loaded and stored once for several of them.
-  const OperandAccess& access = program_.accesses[program_.steps[body].access];
-  const int64_t stride = access.strides[last] * access.size;
-  overReduced(last, [&] {
+  overReduced(is_in_place ? last : end, [&] {
     const auto* row = static_cast<const char*>(evaluate(body, program_.row, n, nullptr));
-    int64_t left = reducedEnd(last) - reducedBegin(last);
-    for (; left >= ReductionLoops::kRows; left -= ReductionLoops::kRows) {
-      beginRows();
-      loops.add_rows(sums, row, stride, n);
-      endRows(ReductionLoops::kRows);
-      row += ReductionLoops::kRows * stride;
+    int64_t left = is_in_place ? reducedEnd(last) - reducedBegin(last) : 1;
+    while (left > 0) {
+      const int64_t count = left >= ReductionLoops::kRows ? ReductionLoops::kRows : 1;
+      add(row, count);
+      row += count * stride;
+      left -= count;
     }
-    for (; left > 0; --left, row += stride) addOne(row);
   });
   finishBlock();
 }
