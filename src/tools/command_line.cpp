@@ -1,11 +1,11 @@
 #include "tools/command_line.h"
 
-#include <charconv>
 #include <limits>
 
 #include <fmt/format.h>
 
 #include "tools/completion.h"
+#include "tools/integer_in.h"
 
 namespace tokamak::tools {
 
@@ -20,10 +20,7 @@ void addOption(CLI::App& app, const std::string& name, T& value, const std::stri
 // Digits, and a sign where T has one: what is no such number, or too large for T, is refused and not cut off.
 template <class T>
 std::string numberProblem(const std::string& text) {
-  T value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  if (error == std::errc() && rest == end) return {};
+  if (integerIn<T>(text)) return {};
   return fmt::format("'{}' is no integer from {} to {}", text, std::numeric_limits<T>::min(),
                      std::numeric_limits<T>::max());
 }

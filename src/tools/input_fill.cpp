@@ -2,14 +2,14 @@
 
 #include <charconv>
 
+#include "tools/integer_in.h"
+
 namespace tokamak::tools {
 
 std::optional<ScalarValue> numberIn(const std::string& text) {
-  const char* const last = text.data() + text.size();
   // Integers beyond 2^53 are no doubles.
-  int64_t integer = 0;
-  const auto of_integer = std::from_chars(text.data(), last, integer);
-  if (of_integer.ec == std::errc() && of_integer.ptr == last) return integer;
+  if (const auto integer = integerIn<int64_t>(text)) return *integer;
+  const char* const last = text.data() + text.size();
   double number = 0;
   const auto of_number = std::from_chars(text.data(), last, number);
   if (of_number.ec == std::errc() && of_number.ptr == last) return number;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -15,6 +14,7 @@
 #include "ir/text/fusion_parser.h"
 #include "kernel/parse_kernel.h"
 #include "schedule/commands.h"
+#include "tools/integer_in.h"
 
 namespace tokamak::tools {
 
@@ -98,14 +98,12 @@ std::map<std::string, int64_t> readSizes(const Fusion& program, const std::vecto
   std::map<std::string, int64_t> sizes;
   for (const auto& [name, number] : readAssignments("--size", texts)) {
     const std::string text = fmt::format("{}={}", name, number);
-    int64_t value = 0;
-    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-    TK_REQUIRE(error == std::errc() && end == number.data() + number.size(), Usage,
-               "--size {}: '{}' is not an integer of 64 bits", text, number);
-    TK_REQUIRE(value >= 0, Usage, "--size {}: sizes cannot be negative", text);
+    const auto value = integerIn<int64_t>(number);
+    TK_REQUIRE(value.has_value(), Usage, "--size {}: '{}' is not an integer of 64 bits", text, number);
+    TK_REQUIRE(*value >= 0, Usage, "--size {}: sizes cannot be negative", text);
     TK_REQUIRE(names.contains(name), Usage, "--size {}: the program has no extent '{}'; it has {}", text, name,
                fmt::join(names, ", "));
-    sizes[name] = value;
+    sizes[name] = *value;
   }
   return sizes;
 }
