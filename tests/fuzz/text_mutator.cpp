@@ -71,6 +71,10 @@ constexpr const char* kWords[] = {"i0",
                                   "__half",
                                   "int"};
 
+size_t below(size_t count, std::minstd_rand& random) {
+  return std::uniform_int_distribution<size_t>(0, count - 1)(random);
+}
+
 // Every token that is written like `at`, written as `word`: all mentions of a part still agree.
 std::string replacedEverywhere(std::string_view text, const std::vector<Token>& tokens, const Token& at,
                                std::string_view word) {
@@ -83,10 +87,6 @@ std::string replacedEverywhere(std::string_view text, const std::vector<Token>& 
     done = token.offset + token.text.size();
   }
   return result + std::string(text.substr(done));
-}
-
-size_t below(size_t count, std::minstd_rand& random) {
-  return std::uniform_int_distribution<size_t>(0, count - 1)(random);
 }
 
 // A tensor's mention: T2_g_float[iS0{i0}, iS1{i2}].
@@ -184,38 +184,39 @@ std::string mutatedHostProgram(std::string_view source, std::minstd_rand& random
 }
 
 std::string mutatedHostText(std::string_view text, std::minstd_rand& random) {
-  const auto below = [&](size_t count) { return std::uniform_int_distribution<size_t>(0, count - 1)(random); };
   const std::vector<Token> tokens = tokensOf(text);
-  const Token& at = tokens[below(tokens.size())];
-  const Token& other = tokens[below(tokens.size())];
+  const Token& at = tokens[below(tokens.size(), random)];
+  const Token& other = tokens[below(tokens.size(), random)];
   std::string result(text);
-  switch (below(10)) {
+  switch (below(10, random)) {
     case 0: return result.replace(at.offset, at.text.size(), other.text);
-    case 1: return result.replace(at.offset, at.text.size(), kWords[below(std::size(kWords))]);
-    case 2: return result.insert(at.offset, std::string(kWords[below(std::size(kWords))]) + " ");
+    case 1: return result.replace(at.offset, at.text.size(), kWords[below(std::size(kWords), random)]);
+    case 2: return result.insert(at.offset, std::string(kWords[below(std::size(kWords), random)]) + " ");
     case 3: return result.erase(at.offset, at.text.size());
     case 4: {  // a line moves or is said twice
       const size_t begin = at.offset == 0 ? 0 : text.rfind('\n', at.offset - 1) + 1;
       const size_t end = std::min(text.find('\n', begin), text.size() - 1) + 1;
       const std::string line(text.substr(begin, end > begin ? end - begin : 0));
-      if (below(2) == 0) result.erase(begin, line.size());
+      if (below(2, random) == 0) result.erase(begin, line.size());
       const size_t target = std::min(other.offset, result.size());
       const size_t newline = target == 0 ? std::string::npos : result.rfind('\n', target - 1);
       return result.insert(newline == std::string::npos ? 0 : newline + 1, line);
     }
     case 5:
-    case 6: return replacedEverywhere(text, tokens, at, below(2) == 0 ? other.text : kWords[below(std::size(kWords))]);
+    case 6:
+      return replacedEverywhere(text, tokens, at,
+                                below(2, random) == 0 ? other.text : kWords[below(std::size(kWords), random)]);
     case 7: {
       std::string word(at.text);
       for (char& c : word) {
-        if (c >= '0' && c <= '9') c = static_cast<char>('0' + below(10));
+        if (c >= '0' && c <= '9') c = static_cast<char>('0' + below(10, random));
       }
       return replacedEverywhere(text, tokens, at, word);
     }
     default: {  // the digits of a name or number
       const size_t digits = at.text.find_first_of("0123456789");
       if (digits == std::string_view::npos) return result.insert(at.offset, "  ");
-      return result.replace(at.offset + digits, 1, std::to_string(below(10)));
+      return result.replace(at.offset + digits, 1, std::to_string(below(10, random)));
     }
   }
 }
