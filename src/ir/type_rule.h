@@ -16,7 +16,7 @@ struct PointwiseOp;
 /// A value in a message: a tensor with its type and shape, a scalar's formula, or a stream's number.
 std::string describeVal(const Val* val);
 
-/// What is wrong with the types of an elementwise op's operands: how many they are and which it computes in; else empty.
+/// What is wrong with the operands of an elementwise op: their number, or the types it computes in; else empty.
 std::string operandTypeProblem(const PointwiseOp& op);
 
 enum class ShapeMatch : uint8_t {
