@@ -62,6 +62,27 @@ def failed_tools(lines):
     return f"{len(lines)} runs under {len({line['tool'] for line in lines})} tools, {wrong} with errors"
 
 
+def random_kernels(lines):
+    return (f"{total(lines, 'kernels'):,} kernels of {total(lines, 'programs'):,} programs in {len(lines)} runs, "
+            f"{total(lines, 'processes that found something wrong')} processes that found something wrong")
+
+
+def same_bits(lines):
+    return ", ".join(f"{line['programs']:,} programs, {line['runs']:,} runs, "
+                     f"{line['processes that found something wrong']} differences"
+                     for line in lines if line["gate"] == "R13")
+
+
+def capsules(lines):
+    return "on a GPU " + " and ".join(line["said"].split(":")[0].replace("100000", "100,000") for line in lines
+                                      if line.get("what") == "capsules_on_the_gpu")
+
+
+def on_gpus(name, says):
+    """The results of scripts/gpu on each kind of GPU that was measured."""
+    return tuple(Kept(f"{GPU}{name}_{gpu}.json", says) for gpu in ("h100", "h200"))
+
+
 def passed(*tests):
     return [Ran(each) for each in tests]
 
@@ -98,9 +119,7 @@ ROWS = [
               lambda d: f"{d['kernels']:,} kernels, {d['mismatches']} mismatches"),)),
     Row("R3", "the same on a GPU", "", [Ran("fuzz.KernelPrograms.KernelsAgreeOnTheGpu")],
         "50,000 kernels (`scripts/gpu random`)",
-        (Kept(GPU + "random_kernels_h200.json",
-              lambda d: f"{total(d, 'kernels'):,} kernels of {total(d, 'programs'):,} programs in {len(d)} runs, "
-                        f"{total(d, 'processes that found something wrong')} processes that found something wrong"),)),
+        on_gpus("random_kernels", random_kernels)),
     Row("R4", "no choice changes a result: schedule, segmentation, widths, index type, streams, layouts", "500 groups",
         [Ran("fuzz.KernelPrograms.ChoicesDoNotChangeResults",
              r"(?P<groups>\d+) groups of choices, (?P<kernels>\d+) kernels.* (?P<narrow>\d+) with indices of few",
@@ -134,7 +153,7 @@ ROWS = [
              r"\| all \| (?P<mutants>\d+) \|.* (?P<missed>\d+) \| (?P<equivalent>\d+) \|",
              lambda n: f"{n.mutants:,} mutants, {n.missed} true ones missed, {n.equivalent} change nothing")]),
     Row("R9", "the same under compute-sanitizer", "", [], "300 kernels, 0 errors (`scripts/gpu sanitize`)",
-        (Kept(GPU + "sanitize_h200.json", failed_tools),)),
+        on_gpus("sanitize", failed_tools)),
     Row("R10", "host programs are free of races, which a checker of happens-before shows",
         "2,000 mutants, 5,000 programs without a false alarm, 1,000 by all orders",
         [Ran("host.HostCheckerProperty.RaisesNoFalseAlarmOnCorrectPrograms",
@@ -162,10 +181,7 @@ ROWS = [
     Row("R13", "the same bits 100 times", "200 programs on the processor",
         [Ran("fuzz.StreamPrograms.GiveTheSameBitsAHundredTimes", PROGRAMS, runs_of_programs)],
         "2,000 programs on a GPU (`scripts/gpu gates`)",
-        (Kept(GPU + "gates_h200.json",
-              lambda d: ", ".join(f"{line['programs']:,} programs, {line['runs']:,} runs, "
-                                  f"{line['processes that found something wrong']} differences"
-                                  for line in d if line["gate"] == "R13")),)),
+        on_gpus("gates", same_bits)),
     Row("R14", "every output element is written: buffers are poisoned before every run", "always",
         passed("device.CpuDevice.FreshMemoryIsPoisonedWithNotANumber")),
     Row("R15", "bad input gives a typed error, under address and undefined behaviour sanitizers", "10^5 inputs",
@@ -185,9 +201,7 @@ ROWS = [
         [Ran("fuzz.DlpackCapsules.AreDeletedOnceAndReadBefore", r"(?P<arrays>\d+) capsules",
              lambda n: f"{n.arrays:,} arrays"), *passed("device.Dlpack.*")],
         "numpy, torch, cupy, jax",
-        (Kept(GPU + "gates_h200.json",
-              lambda d: "on a GPU " + " and ".join(line["said"].split(":")[0].replace("100000", "100,000") for line in d
-                                                   if line.get("what") == "capsules_on_the_gpu")),)),
+        on_gpus("gates", capsules)),
     Row("R18", "out of memory anywhere is a typed error, and the same call then works", "20 programs",
         passed("host_run.Exhaustion.*", "device.CudaMemory.*"), "200 programs"),
     Row("R19-24", "the kernel cache: never a wrong kernel, whatever is damaged, killed, parallel, full or foreign",
