@@ -1,4 +1,5 @@
 // Child processes: what they say, how they end, and that nothing of them is left.
+#include <atomic>
 #include <csignal>
 #include <ctime>
 #include <thread>
@@ -103,6 +104,25 @@ TEST(ChildProcess, memoryIsLimited) {
   const ProcessResult result = runScript("sleep 0.1; x=xxxxxxxx; while :; do x=$x$x; done", limits);
   EXPECT_TRUE(result.end == ProcessEnd::Exited || result.end == ProcessEnd::Signalled) << describeEnd(result, limits);
   EXPECT_FALSE(result.isSuccess());
+}
+
+// What a compiler driver starts at once would be without limits where these came later.
+TEST(ChildProcess, limitsAreThereBeforeTheProgramStarts) {
+  std::atomic<int> limited{0};
+  constexpr int kThreads = 8;
+  constexpr int kTimes = 25;
+  {
+    std::vector<std::jthread> threads;
+    for (int thread = 0; thread < kThreads; ++thread)
+      threads.emplace_back([&] {
+        for (int i = 0; i < kTimes; ++i) {
+          const std::vector<std::string> arguments = {"/bin/cat", "/proc/self/limits"};
+          const ProcessResult result = runProcess(arguments, {}, {.memory_bytes = 12345 << 12});
+          if (result.said.find(std::to_string(12345 << 12)) != std::string::npos) ++limited;
+        }
+      });
+  }
+  EXPECT_EQ(limited, kThreads * kTimes);
 }
 
 TEST(ChildProcess, whatCannotBeStartedIsAnError) {

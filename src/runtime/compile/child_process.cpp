@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -31,21 +30,6 @@ constexpr size_t kKeptBytes = 64 << 10;
 // After the child has ended, what it started may still hold its output open; nobody waits for that.
 constexpr std::chrono::milliseconds kLastWords{20};
 
-struct SpawnSetup {
-  SpawnSetup() {
-    posix_spawn_file_actions_init(&actions);
-    posix_spawnattr_init(&attributes);
-  }
-  SpawnSetup(const SpawnSetup&) = delete;
-  SpawnSetup& operator=(const SpawnSetup&) = delete;
-  ~SpawnSetup() {
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-  }
-  posix_spawn_file_actions_t actions = {};
-  posix_spawnattr_t attributes = {};
-};
-
 std::vector<char*> pointersTo(std::span<const std::string> texts) {
   std::vector<char*> result;
   for (const std::string& text : texts) result.push_back(const_cast<char*>(text.c_str()));
@@ -53,34 +37,100 @@ std::vector<char*> pointersTo(std::span<const std::string> texts) {
   return result;
 }
 
-// A group of its own, so that all that the child starts is killed with it; no signal blocked or ignored.
-void prepareAttributes(posix_spawnattr_t& attributes) {
-  sigset_t all;
-  sigset_t none;
-  sigfillset(&all);
-  sigemptyset(&none);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-}
+struct ResourceLimit {
+  __rlimit_resource resource;
+  rlimit limit;
+};
 
-void limitTo(pid_t child, int resource, int64_t value) {
-  const auto amount = static_cast<rlim_t>(value);
-  const rlimit limit = {amount, amount};
-  prlimit(child, static_cast<__rlimit_resource>(resource), &limit, nullptr);
-}
-
-// posix_spawn cannot set limits in the child. It returns when the program has been loaded, before a compiler driver has
-// started what it drives; processes started later inherit the limits.
-void limitProcess(pid_t child, const ProcessLimits& limits) {
-  limitTo(child, RLIMIT_AS, limits.memory_bytes);
-  limitTo(child, RLIMIT_FSIZE, limits.file_bytes);
-  limitTo(child, RLIMIT_CORE, 0);
-  // Ends the child even when this process is no longer there to do it.
+std::array<ResourceLimit, 4> resourceLimits(const ProcessLimits& limits) {
+  // No more than this process may have itself.
+  const auto exactly = [](__rlimit_resource resource, int64_t value) {
+    rlimit own = {RLIM_INFINITY, RLIM_INFINITY};
+    getrlimit(resource, &own);
+    const rlim_t amount = std::min(static_cast<rlim_t>(value), own.rlim_max);
+    return ResourceLimit{resource, {amount, amount}};
+  };
+  // Of the processor's time: it ends the child even when this process is no longer there to do it.
   const int64_t most = std::chrono::ceil<std::chrono::seconds>(limits.time_out).count() + 1;
   const int64_t asked = limits.processor_time.count();
-  limitTo(child, RLIMIT_CPU, asked > 0 ? std::min(asked, most) : most);
+  return {exactly(RLIMIT_AS, limits.memory_bytes), exactly(RLIMIT_FSIZE, limits.file_bytes), exactly(RLIMIT_CORE, 0),
+          exactly(RLIMIT_CPU, asked > 0 ? std::min(asked, most) : most)};
+}
+
+// What a child needs before its program starts; made beforehand, as the child may call nothing that allocates.
+struct Start {
+  std::vector<char*> arguments;
+  std::vector<char*> environment;
+  std::array<ResourceLimit, 4> limits;
+  int output;  // of the child
+  int fault;   // where it writes errno, if its program cannot be started; closed when it is
+};
+
+// In the child: a group of its own, so that all that it starts is killed with it; no signal blocked or ignored; its
+// limits, which what it starts inherits. Set from outside they would come too late for a compiler driver that starts its
+// compiler at once.
+[[noreturn]] void becomeProgram(const Start& start) {
+  setpgid(0, 0);
+  for (int signal = 1; signal < NSIG; ++signal) {
+    struct sigaction usual = {};
+    usual.sa_handler = SIG_DFL;
+    sigaction(signal, &usual, nullptr);
+  }
+  sigset_t none;
+  sigemptyset(&none);
+  pthread_sigmask(SIG_SETMASK, &none, nullptr);
+  const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  bool is_ready = dup2(nothing, STDIN_FILENO) >= 0 && dup2(start.output, STDOUT_FILENO) >= 0 &&
+                  dup2(start.output, STDERR_FILENO) >= 0;
+  for (const ResourceLimit& each : start.limits) is_ready = is_ready && setrlimit(each.resource, &each.limit) == 0;
+  if (is_ready) execve(start.arguments[0], start.arguments.data(), start.environment.data());
+  const int fault = errno;
+  [[maybe_unused]] const ssize_t written = write(start.fault, &fault, sizeof(fault));
+  _exit(127);
+}
+
+// The child shares this process's memory until its program starts: fork() would copy the page tables of what embeds us.
+[[gnu::noinline]] pid_t startChild(const Start& start) {
+  const pid_t pid = vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork): the child calls the system only
+  if (pid == 0) becomeProgram(start);
+  return pid;
+}
+
+// No handler of this process runs in the child.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_ = {};
+};
+
+// Why the program could not be started, as errno; 0: it was.
+int faultOf(int fault) {
+  int number = 0;
+  ssize_t count = -1;
+  do count = read(fault, &number, sizeof(number));
+  while (count < 0 && errno == EINTR);
+  return count == sizeof(number) ? number : 0;
+}
+
+struct Pipe {
+  FileDescriptor read_end;
+  FileDescriptor write_end;
+};
+
+Pipe makePipe(const std::string& program) {
+  std::array<int, 2> ends = {-1, -1};
+  TK_REQUIRE(pipe2(ends.data(), O_CLOEXEC) == 0, Io, "running '{}': no pipe for its output: {}", program,
+             std::strerror(errno));
+  return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
 }
 
 std::chrono::milliseconds durationOf(const timeval& time) {
@@ -193,29 +243,25 @@ std::string describeEnd(const ProcessResult& result, const ProcessLimits& limits
 ProcessResult runProcess(std::span<const std::string> arguments, std::span<const std::string> environment,
                          const ProcessLimits& limits) {
   TK_CHECK(!arguments.empty(), "a process has a program");
-  std::array<int, 2> ends = {-1, -1};
-  TK_REQUIRE(pipe2(ends.data(), O_CLOEXEC) == 0, Io, "running '{}': no pipe for its output: {}", arguments[0],
-             std::strerror(errno));
-  FileDescriptor output(ends[0]);
-  FileDescriptor input(ends[1]);
-  fcntl(output.get(), F_SETFL, O_NONBLOCK);
-
-  SpawnSetup setup;
-  posix_spawn_file_actions_addopen(&setup.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&setup.actions, input.get(), STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&setup.actions, input.get(), STDERR_FILENO);
-  prepareAttributes(setup.attributes);
+  Pipe output = makePipe(arguments[0]);
+  Pipe fault = makePipe(arguments[0]);
+  fcntl(output.read_end.get(), F_SETFL, O_NONBLOCK);
+  const Start start = {pointersTo(arguments), pointersTo(environment), resourceLimits(limits), output.write_end.get(),
+                       fault.write_end.get()};
   pid_t pid = 0;
   int failure = 0;
   LeftoverProcess leftover([&] {
-    failure = posix_spawn(&pid, arguments[0].c_str(), &setup.actions, &setup.attributes, pointersTo(arguments).data(),
-                          pointersTo(environment).data());
-    return failure == 0 ? pid : 0;
+    const SignalsBlocked blocked;
+    pid = startChild(start);
+    failure = pid < 0 ? errno : 0;
+    return std::max(pid, 0);
   });
   TK_REQUIRE(failure == 0, Io, "running '{}': it cannot be started: {}", arguments[0], std::strerror(failure));
-  limitProcess(pid, limits);
-  input = FileDescriptor();  // else the output would never end
-  Child child(pid, std::move(output), leftover);
+  output.write_end = FileDescriptor();  // else the output would never end
+  fault.write_end = FileDescriptor();
+  Child child(pid, std::move(output.read_end), leftover);
+  failure = faultOf(fault.read_end.get());
+  TK_REQUIRE(failure == 0, Io, "running '{}': it cannot be started: {}", arguments[0], std::strerror(failure));
   return child.run(limits);
 }
 
