@@ -3,6 +3,7 @@
 
 #include <thread>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -110,8 +111,8 @@ TEST(KernelCompiler, whatTakesTooLongIsCompiledAtTheLowestLevel) {
     KernelCompiler compiler(options);
     testing::internal::CaptureStderr();
     EXPECT_EQ(answerOf(*compiler.compile(sourceReturning(1))), 1);
-    EXPECT_EQ(testing::internal::GetCapturedStderr(),
-              "tokamak: a kernel of 1 lines took " + program + " more than 1 s; it is compiled without optimisation\n");
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "tokamak: a kernel of 1 lines took " + program +
+                                                          " more than 1 s; it was compiled without optimisation\n");
     EXPECT_EQ(compiler.counts().compiled, 1);
     // Its key is its own: code of the usual level is not found under it.
     EXPECT_FALSE(compiler.cache().find(compiler.compiler().keyOf(sourceReturning(1))).has_value());
@@ -121,6 +122,33 @@ TEST(KernelCompiler, whatTakesTooLongIsCompiledAtTheLowestLevel) {
   KernelCompiler again(options);
   EXPECT_EQ(answerOf(*again.compile(sourceReturning(1))), 1);
   EXPECT_EQ(again.counts().compiled, 0);
+}
+
+// A compiler whose optimiser is at fault.
+TEST(KernelCompiler, whatTheCompilerFailsAtIsCompiledAtTheLowestLevel) {
+  const TemporaryFolder bin;
+  for (const auto& [fault, said] : {std::pair("echo 'k.c:1: error: could not split insn'; exit 1",
+                                              "exited with code 1: error: could not split insn"),
+                                    std::pair("kill -SEGV $$", "was ended by signal 11")}) {
+    const CacheFolder folder;
+    const std::string program = writeScript(bin / "cc", fmt::format("case \" $* \" in\n"
+                                                                    "*\" -O0 \"*) exec cc \"$@\";;\n"
+                                                                    "*\" -o \"*) {};;\n"
+                                                                    "*) exec cc \"$@\";;\nesac",
+                                                                    fault));
+    KernelCompilerOptions options = optionsFor(folder);
+    options.compiler.program = program;
+    KernelCompiler compiler(options);
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(answerOf(*compiler.compile(sourceReturning(1))), 1);
+    EXPECT_THAT(testing::internal::GetCapturedStderr(),
+                testing::AllOf(HasSubstr("tokamak: a kernel of 1 lines makes " + program + " fail (" + said),
+                               HasSubstr("; it was compiled without optimisation\n")));
+    EXPECT_FALSE(compiler.cache().find(compiler.compiler().keyOf(sourceReturning(1))).has_value());
+    KernelCompiler again(options);
+    EXPECT_EQ(answerOf(*again.compile(sourceReturning(1))), 1);
+    EXPECT_EQ(again.counts().compiled, 0);
+  }
 }
 
 TEST(KernelCompiler, aLargeSourceIsCompiledAtTheLowestLevelAtOnce) {

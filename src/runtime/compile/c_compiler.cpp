@@ -135,6 +135,13 @@ CCompiler::Attempt CCompiler::attempt(const std::string& text_path, CompileLevel
   return attempt;
 }
 
+// Its first line that speaks of an error: ": ...".
+std::string CCompiler::complaintOf(const ProcessResult& result) {
+  const size_t error = result.said.find("error: ");
+  if (error == std::string::npos) return {};
+  return ": " + result.said.substr(error, result.said.find('\n', error) - error);
+}
+
 // The image, or the error that says what is wrong with it; then the source is kept.
 std::string CCompiler::imageOf(const Attempt& attempt, ScopedFile& text) const {
   const auto& [result, image] = attempt;
@@ -148,16 +155,22 @@ std::string CCompiler::imageOf(const Attempt& attempt, ScopedFile& text) const {
            fault, text.path(), firstLines(result.said));
 }
 
-std::optional<std::string> CCompiler::compileUnlessSlow(std::string_view source) const {
+CCompiler::FirstTry CCompiler::tryToCompile(std::string_view source) const {
   ScopedFile text(folder_->freshPath(".c"));
   writePrivateFile(text.path(), source);
   ProcessLimits limits = limits_;
   limits.processor_time = slow_;
   const Attempt attempt = this->attempt(text.path(), CompileLevel::Usual, limits);
+  const ProcessResult& result = attempt.result;
   // What was killed for it has used less as the system counts in the end: by milliseconds, or by a tenth and more where
   // the machine is a busy virtual one.
-  const bool is_slow = !attempt.result.isSuccess() && attempt.result.processor_time >= slow_ / 2.0;
-  return is_slow ? std::nullopt : std::optional(imageOf(attempt, text));
+  if (!result.isSuccess() && result.processor_time >= slow_ / 2.0)
+    return {.image = {}, .why_not = fmt::format("took {} more than {} s", program_, slow_.count())};
+  const bool has_failed = result.end == ProcessEnd::Exited && result.code != 0;
+  if (has_failed || result.end == ProcessEnd::Signalled)
+    return {.image = {},
+            .why_not = fmt::format("makes {} fail ({}{})", program_, describeEnd(result, limits), complaintOf(result))};
+  return {.image = imageOf(attempt, text), .why_not = {}};
 }
 
 std::string CCompiler::compile(std::string_view source, CompileLevel level) const {

@@ -61,9 +61,14 @@ class CCompiler {
   std::string compile(std::string_view source, CompileLevel level = CompileLevel::Usual) const;
   /// Whether a source is larger than CCompilerOptions::large: gcc 12 takes 4 to 14 s for 600 kB, 0.5 to 1.4 s at the lowest level.
   bool isLarge(std::string_view source) const { return source.size() > large_; }
-  /// The same at the usual level; nothing when that takes more processor time than CCompilerOptions::slow.
-  std::optional<std::string> compileUnlessSlow(std::string_view source) const;
-  std::chrono::seconds slowTime() const { return slow_; }
+  /// What became of a source at the usual level: its image, or why it is to be tried at the lowest one.
+  struct FirstTry {
+    std::optional<std::string> image;
+    std::string why_not;  ///< "took /usr/bin/cc more than 5 s", "makes /usr/bin/cc fail (exited with code 1: ...)"
+  };
+  /// compile() at the usual level, where what takes more processor time than CCompilerOptions::slow, and what the compiler
+  /// ends itself, is no error yet: optimisers have faults that no source can foresee.
+  FirstTry tryToCompile(std::string_view source) const;
 
   /// Writes a source into a file that outlives this process, for a message that names it.
   std::string keepSource(std::string_view source) const;
@@ -76,6 +81,7 @@ class CCompiler {
     ProcessResult result;
     std::optional<std::string> image;
   };
+  static std::string complaintOf(const ProcessResult& result);
   std::string imageOf(const Attempt& attempt, ScopedFile& text) const;
   Attempt attempt(const std::string& text_path, CompileLevel level, const ProcessLimits& limits) const;
 

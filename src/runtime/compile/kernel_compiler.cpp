@@ -86,11 +86,11 @@ KernelCompiler::Image KernelCompiler::compileImage(std::string_view source) {
     say("a kernel of {} lines is compiled without optimisation, which would take too long", lines);
     return {compiler_.compile(source, CompileLevel::Lowest), CompileLevel::Lowest};
   }
-  if (std::optional<std::string> image = compiler_.compileUnlessSlow(source))
-    return {std::move(*image), CompileLevel::Usual};
-  say("a kernel of {} lines took {} more than {} s; it is compiled without optimisation", lines, compiler_.program(),
-      compiler_.slowTime().count());
-  return {compiler_.compile(source, CompileLevel::Lowest), CompileLevel::Lowest};
+  CCompiler::FirstTry first = compiler_.tryToCompile(source);
+  if (first.image) return {std::move(*first.image), CompileLevel::Usual};
+  Image image = {compiler_.compile(source, CompileLevel::Lowest), CompileLevel::Lowest};
+  say("a kernel of {} lines {}; it was compiled without optimisation", lines, first.why_not);
+  return image;
 }
 
 std::shared_ptr<const SharedObject> KernelCompiler::compile(const std::string& source) {

@@ -20,12 +20,14 @@ TK_FN TK_T tk_widen_bools_TYPE(tk_i8xLANES x) {
     typedef tk_i32 w8 __attribute__((vector_size(32)));
     union { w8 v; TK_T lanes; } b;
     b.v = __builtin_ia32_pmovsxbd256_mask(eight, (w8){0}, (unsigned char)-1);
+    __asm__("" : "+v"(b.v)); /* gcc 12 joins it to a mask behind it, and then "could not split insn" */
     return b.lanes;
   }
   if (LANES == 8 && sizeof(TK_E) == 8) {
     typedef tk_i64 l8 __attribute__((vector_size(64)));
     union { l8 v; TK_T lanes; } b;
     b.v = __builtin_ia32_pmovsxbq512_mask(eight, (l8){0}, (unsigned char)-1);
+    __asm__("" : "+v"(b.v)); /* the same */
     return b.lanes;
   }
 #endif
