@@ -23,7 +23,7 @@ TensorView* SliceParser::parse(TensorView& tensor) {
   TensorView* result = ranges(open, tensor, entries);
   for (size_t axis = entries.size(); axis-- > 0;) {
     if (entries[axis].is_range) continue;
-    Scalar* index = fromStart(entries[axis].start, shapeOf(*result)[axis]->visibleExtent());
+    Scalar* index = fromStart(open, *result, axis, entries[axis].start);
     result =
         call(open, "select", {{{}, static_cast<Val*>(result)}, {"axis", static_cast<int64_t>(axis)}, {"index", index}});
   }
@@ -53,9 +53,16 @@ Scalar* SliceParser::bound() {
   return scalar;
 }
 
-Scalar* SliceParser::fromStart(Scalar* position, Scalar* size) const {
+// What is still below zero would be counted from the end once more by the op.
+Scalar* SliceParser::fromStart(const Token& at, const TensorView& tensor, size_t axis, Scalar* position) const {
   const auto constant = position->constantInt();
-  return constant && *constant < 0 ? position->fusion().add(size, position) : position;
+  if (!constant || *constant >= 0) return position;
+  Scalar* size = shapeOf(tensor)[axis]->visibleExtent();
+  if (const auto length = size->constantInt(); length && *constant < -*length) {
+    tokens_.fail(at, fmt::format("{} is outside axis {} of {}; counted from the end it must be at least {}", *constant,
+                                 axis, toString(tensor), -*length));
+  }
+  return position->fusion().add(size, position);
 }
 
 TensorView* SliceParser::call(const Token& at, std::string_view name, std::vector<CallArgument> arguments) {
@@ -76,8 +83,8 @@ TensorView* SliceParser::ranges(const Token& at, TensorView& tensor, const std::
     const Entry entry = axis < entries.size() && entries[axis].is_range ? entries[axis] : Entry{};
     Scalar* size = shape[axis]->visibleExtent();
     Fusion& fusion = tensor.fusion();
-    starts.push_back(entry.start != nullptr ? fromStart(entry.start, size) : fusion.constant(0));
-    stops.push_back(entry.stop != nullptr ? fromStart(entry.stop, size) : size);
+    starts.push_back(entry.start != nullptr ? fromStart(at, tensor, axis, entry.start) : fusion.constant(0));
+    stops.push_back(entry.stop != nullptr ? fromStart(at, tensor, axis, entry.stop) : size);
     steps.push_back(entry.step != nullptr ? entry.step : fusion.constant(1));
   }
   return call(at, "slice", {{{}, static_cast<Val*>(&tensor)}, {"starts", starts}, {"stops", stops}, {"steps", steps}});

@@ -27,7 +27,7 @@ class SliceParser {
 
   Entry entry();
   Scalar* bound();
-  Scalar* fromStart(Scalar* position, Scalar* size) const;
+  Scalar* fromStart(const Token& at, const TensorView& tensor, size_t axis, Scalar* position) const;
   TensorView* call(const Token& at, std::string_view name, std::vector<CallArgument> arguments);
   TensorView* ranges(const Token& at, TensorView& tensor, const std::vector<Entry>& entries);
 
