@@ -18,6 +18,8 @@ void ScheduleSection::read() {
 
 void ScheduleSection::commandOrErrors(int64_t step) {
   const size_t start = tokens_.position();
+  const bool has_label = tokens_.peek().kind == TokenKind::Identifier && tokens_.peek(1).is("=");
+  const std::string label = has_label ? std::string(tokens_.peek().text) : "";
   const auto names = skipCommand(tokens_);
   const size_t end = tokens_.position();
   const auto isRefused = [this](const std::string& name) { return scope_.refused.contains(name); };
@@ -31,7 +33,7 @@ void ScheduleSection::commandOrErrors(int64_t step) {
   if (!names) errors_.raise();
   tokens_.setPosition(end);
   for (const std::string& name : *names) {
-    if (tensorNumber(name) || scope_.findTensor(name) != nullptr) scope_.refused.insert(name);
+    if (name == label || tensorNumber(name) || scope_.findTensor(name) != nullptr) scope_.refused.insert(name);
   }
 }
 
