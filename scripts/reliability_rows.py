@@ -113,7 +113,11 @@ ROWS = [
                        f"remainders, {n.wrong} mismatches"),
          Ran("fuzz.StreamPrograms.OfCompiledKernelsGiveTheReferencesResults", PROGRAMS, runs_of_programs),
          Ran("fuzz.StreamPrograms.OfKernelsForGpusGiveTheReferencesResults", PROGRAMS, runs_of_programs),
-         Ran("fuzz.StreamPrograms.OfManyOpsAsKernelsForGpusGiveTheReferencesResults", PROGRAMS, runs_of_programs)],
+         Ran("fuzz.StreamPrograms.OfManyOpsAsKernelsForGpusGiveTheReferencesResults", PROGRAMS, runs_of_programs),
+         Ran("fuzz.CommandedPrograms.GiveTheReferencesResultsOrAreRefused",
+             r"(?P<programs>\d+) programs, (?P<updating>\d+) update inputs, (?P<commands>\d+) commands, (?P<refused>\d+)",
+             lambda n: f"{n.programs:,} programs under {n.commands:,} commands by hand, {n.updating} of them in place, "
+                       f"{n.refused} refused")],
         "20,000 kernels",
         (Kept(RESULTS + "compiled_kernels.json",
               lambda d: f"{d['kernels']:,} kernels, {d['mismatches']} mismatches"),)),

@@ -11,6 +11,7 @@
 #include "ir/ops/math/full_op.h"
 #include "ir/ops/math/load_store_op.h"
 #include "ir/ops/math/reshape_op.h"
+#include "schedule/transforms.h"
 
 namespace tokamak {
 
@@ -99,7 +100,7 @@ class UpdatePlanner {
     return !has_other_name && isOneLoop(group, output, input);
   }
 
-  // Whether the kernel computes all its outputs element by element in one loop, where what is made of the input's element
+  // Whether the kernel computes all its outputs element by element in one loop (none of its tensors has one by hand), where what is made of the input's element
   // is made in one turn (order-updates sees to its being read first); and whether output and input have their elements in
   // the same places. On the way they may have another shape: the same places, counted from the first one.
   static bool isOneLoop(const SegmentedGroup& group, const TensorView& output, const TensorView& input) {
@@ -115,7 +116,7 @@ class UpdatePlanner {
       const bool is_in_step = isElementwise(*expr) || (depends ? expr->is<ReshapeOp>() : is_repeated);
       if (!is_in_step) return false;
       for (const TensorView* result : tensorsOf(expr->outputs())) {
-        if (depends && !holdsEachOnce(*result)) return false;
+        if (isScheduled(*result) || (depends && !holdsEachOnce(*result))) return false;
         if (depends) made_of_input.insert(result);
       }
     }

@@ -138,6 +138,10 @@ Expr* makeUnit(const Fusion& fusion, const SegmentedGroup& group, const InputUpd
     if (std::ranges::find(group.inputs, alias->second.target) != group.inputs.end())
       unit->fusion->aliasOutput(inner.clone(output), inner.clone(alias->second.target));
   }
+  // A place in the loops of a reader says nothing where the reader is in another unit.
+  for (TensorView* tensor : unit->fusion->allTensors()) {
+    if (unit->fusion->isInput(tensor) || tensor->uses().empty()) tensor->mutableDomain().inline_position = 0;
+  }
   post.unit = std::move(unit);
   return program.target().appendOp(std::move(post));
 }

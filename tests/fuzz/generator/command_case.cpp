@@ -52,14 +52,6 @@ bool hasBarrierInLoop(const kir::Statements& statements) {
   return found;
 }
 
-void giveLabels(Fusion& fusion) {
-  int64_t last = -1;
-  for (const TensorView* tensor : fusion.allTensors()) last = std::max(last, tensor->label());
-  for (TensorView* tensor : fusion.allTensors()) {
-    if (tensor->label() < 0) tensor->setLabel(++last);
-  }
-}
-
 // One sequence: commands from nothing, or on what the heuristics chose. Gives what is wrong.
 class Sequence {
  public:

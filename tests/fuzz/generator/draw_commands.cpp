@@ -292,4 +292,12 @@ void applyCommand(Fusion& fusion, const DrawnCommand& command) {
   if (made != nullptr) made->setLabel(command.result);
 }
 
+void giveLabels(Fusion& fusion) {
+  int64_t last = -1;
+  for (const TensorView* tensor : fusion.allTensors()) last = std::max(last, tensor->label());
+  for (TensorView* tensor : fusion.allTensors()) {
+    if (tensor->label() < 0) tensor->setLabel(++last);
+  }
+}
+
 }  // namespace tokamak::generator

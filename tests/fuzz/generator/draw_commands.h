@@ -27,6 +27,9 @@ struct DrawnCommand {
 /// "T9 = rfactor(T3, axes=[1])"
 std::string toString(const DrawnCommand& command);
 
+/// To every tensor that has none.
+void giveLabels(Fusion& fusion);
+
 /// About one in six has an argument that is illegal whatever the state; others are illegal by what came before. Tensors must have labels.
 DrawnCommand drawCommand(const Fusion& fusion, Random& random);
 
