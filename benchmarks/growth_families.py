@@ -109,6 +109,22 @@ STRUCTURED = {
 }
 
 
+# Moves of the elements of f32[6, 4], each to other places: alone, and each followed by each other one.
+MOVES = {
+    "transposed": "reshape(permute({}, order=[1, 0]), [6, 4])",
+    "in three axes": "reshape(permute(reshape({}, [2, 3, 4]), order=[1, 0, 2]), [6, 4])",
+    "turned": "cat([slice({0}, axis=0, start=1, stop=6), slice({0}, axis=0, start=0, stop=1)], axis=0)",
+    "shifted": "slice(pad({}, [1, 0, 0, 0]), axis=0, start=0, stop=6)",
+    "taken": "take_along_axis({}, T2, axis=0)",
+}
+
+
+def moves(first, second):
+    """n statements, by turns one move and another."""
+    inputs = "T0: f32[6, 4], T2: i64[6, 4]"
+    return chain(lambda t, i: (MOVES[first], MOVES[second])[i % 2].format(t), inputs=inputs, sizes="")
+
+
 def wide_outputs(n):
     return program([f"T{i + 10} = add(T0, {i}.5)" for i in range(n)], [f"T{i + 10}" for i in range(n)])
 
@@ -290,6 +306,8 @@ def reorders(n):
 def all_families(tool):
     families = function_chains(tool)
     families += [Family(f"op {name}", square(call), size) for name, (call, size) in STRUCTURED.items()]
+    # Statements of one to three ops: 1,000 ops at least.
+    families += [Family(f"moves {first}, {second}", moves(first, second), 500) for first in MOVES for second in MOVES]
     families += [
         Family("wide outputs", wide_outputs, 1000),
         Family("unlike outputs", unlike_outputs, 1000),

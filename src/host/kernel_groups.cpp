@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "analysis/domain_graph.h"
@@ -14,6 +15,7 @@
 #include "ir/ops/math/cat_op.h"
 #include "ir/ops/math/pad_op.h"
 #include "ir/ops/math/reduction_op.h"
+#include "ir/ops/math/reshape_op.h"
 #include "schedule/redo_steps.h"
 #include "schedule/transforms.h"
 #include "segment/group_border.h"
@@ -133,13 +135,43 @@ bool hasManyConditions(const SegmentedGroup& group) {
   return concatenations > kMostConcatenations || operands > kMostConcatenated || pads > kMostPads;
 }
 
+// How many reshapes lie one behind the other. Each reads at an index that has the index of its result in it twice, in a
+// quotient and in a remainder, unless axes lie as they lay before.
+size_t reshapesInARow(const SegmentedGroup& group) {
+  std::unordered_map<const Val*, size_t> before;
+  size_t most = 0;
+  for (const Expr* expr : group.exprs) {
+    size_t count = 0;
+    for (const Val* input : expr->inputs()) {
+      if (const auto found = before.find(input); found != before.end()) count = std::max(count, found->second);
+    }
+    if (expr->is<ReshapeOp>()) ++count;
+    for (const Val* output : expr->outputs()) before[output] = count;
+    most = std::max(most, count);
+  }
+  return most;
+}
+
+// Whether tensors lie in the order of axes that their shapes have, not of loops that somebody made of these.
+bool haveLayoutsOfTheirAxes(const Fusion& unit) {
+  return std::ranges::none_of(unit.allTensors(), [](const TensorView* tensor) {
+    const Axes& logical = tensor->domain().logical;
+    return std::ranges::any_of(tensor->domain().allocation, [&](const IterDomain* axis) {
+      return std::ranges::find(logical, axis) == logical.end();
+    });
+  });
+}
+
 bool mayBeOneKernel(const Fusion& fusion, const SegmentedGroup& group, const KernelTarget& target) {
   const size_t buffers = group.inputs.size() + group.outputs.size();
   if (group.exprs.size() > kMostOps || (group.exprs.size() > 1 && buffers > kMostBuffers)) return false;
   const std::unique_ptr<Fusion> unit = unitOf(fusion, group);
   if (group.exprs.size() > 1 && !canBeDealtOut(*unit)) return false;
   if (isScheduledAsOne(*unit)) return true;
+  if (!haveLayoutsOfTheirAxes(*unit)) return false;
   if (group.exprs.size() > 1 && hasManyConditions(group)) return false;
+  constexpr size_t kMostReshapes = 8;
+  if (reshapesInARow(group) > kMostReshapes) return false;
   // Each place is code of its own.
   constexpr int64_t kMostPlaces = 16;
   if (countPlacesRead(*unit, kMostPlaces) > kMostPlaces) return false;
