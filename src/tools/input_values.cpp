@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <new>
 #include <numbers>
 
 #include <fmt/format.h>
@@ -220,9 +221,24 @@ void requireRandom(const InputValues& inputs, uint64_t seed) {
   TK_REQUIRE(inputs.is_drawn, Usage, "--seed {}: it has no effect, as no input is random; leave it out", seed);
 }
 
+// As many bytes as the elements take side by side: more than they take in memory where axes are expanded.
+static std::vector<std::byte> roomFor(const Tensor& tensor) {
+  const auto described = [&] {
+    return fmt::format("{}[{}]", dataTypeName(tensor.dtype()), fmt::join(tensor.sizes(), ", "));
+  };
+  int64_t bytes = 0;
+  TK_REQUIRE(!__builtin_mul_overflow(tensor.numel(), sizeOf(tensor.dtype()), &bytes), OutOfMemory,
+             "reading {}: its elements take more bytes than any memory has", described());
+  try {
+    return std::vector<std::byte>(static_cast<size_t>(bytes));
+  } catch (const std::bad_alloc&) {
+    TK_RAISE(OutOfMemory, "reading {}: there is no host memory for its {} bytes", described(), bytes);
+  }
+}
+
 std::vector<std::byte> denseBytes(const Tensor& tensor) {
   const int64_t bytes = sizeOf(tensor.dtype());
-  std::vector<std::byte> dense(static_cast<size_t>(tensor.numel() * bytes));
+  std::vector<std::byte> dense = roomFor(tensor);
   const auto* data = static_cast<const std::byte*>(tensor.hostDataToRead());
   if (tensor.isContiguous()) {
     std::memcpy(dense.data(), data, dense.size());
@@ -361,9 +377,15 @@ InputValues makeInputs(const Fusion& program, const InputSources& sources, Devic
     }
     const auto* scalar = static_cast<const Scalar*>(input);
     const auto given = unused.find(scalar->name());
+    const auto bound = result.bindings.find(scalar);
     if (given != unused.end()) {
+      TK_REQUIRE(!sources.sizes.contains(scalar->name()), Usage,
+                 "--input {}={}: --size gives {} a value, too; leave it out", given->first, given->second,
+                 scalar->name());
       result.values.emplace_back(readNumber(given->first, given->second, scalar->dtype()));
       unused.erase(given);
+    } else if (bound != result.bindings.end()) {  // by `sizes` or --size
+      result.values.emplace_back(convertValue(bound->second, scalar->dtype()));
     } else {
       result.is_drawn = true;
       RandomBits bits = random;

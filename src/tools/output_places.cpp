@@ -1,6 +1,8 @@
 #include "tools/output_places.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -23,6 +25,17 @@ OutputPlaces::OutputPlaces(const std::vector<std::string>& texts) : files_(readA
 }
 
 void OutputPlaces::require(const std::vector<std::string>& outputs) const {
+  std::map<std::filesystem::path, std::string> written;
+  for (const auto& [name, file] : files_) {
+    std::error_code unknown;
+    const std::filesystem::path path =
+        std::filesystem::weakly_canonical(std::filesystem::absolute(file, unknown), unknown);
+    const bool is_device = std::filesystem::exists(path, unknown) && !std::filesystem::is_regular_file(path, unknown);
+    if (file == "-" || is_device) continue;
+    const auto [first, is_new] = written.emplace(path, name);
+    TK_REQUIRE(is_new, Usage, "--output {}={}: --output {}={} is written there as well; give one of them another file",
+               name, file, first->second, files_.at(first->second));
+  }
   for (const auto& [name, file] : files_) {
     TK_REQUIRE(std::ranges::find(outputs, name) != outputs.end(), Usage,
                "--output {}={}: the program has no such output", name, file);

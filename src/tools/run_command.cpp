@@ -246,11 +246,23 @@ ReportForm reportForm(const RunOptions& options) {
 void requireLoops(const RunOptions& options, const ProgramFile& file, const HostIrContainer& program) {
   bool has_loop = file.fusion == nullptr;
   forEachStatement(program.topLevel(), [&](const Expr& expr) { has_loop = has_loop || expr.is<ForLoop>(); });
+  const auto isMarked = [](const TensorView* tensor) {
+    return std::ranges::any_of(tensor->domain().loop,
+                               [](const IterDomain* axis) { return axis->parallelType() == ParallelType::Stream; });
+  };
   for (const char* option : {"--streams", "--stream-sync", "--most-iterations"}) {
-    TK_REQUIRE(has_loop || !options.written.contains(option), Usage,
-               "{}: it has no effect, as the program has no stream loop; leave it out, or mark an axis by "
-               "parallelize(T1, axis=0, type=Stream)",
-               option);
+    if (has_loop || !options.written.contains(option)) continue;
+    const std::vector<TensorView*> tensors = file.fusion->allTensors();
+    const auto marked = std::ranges::find_if(tensors, isMarked);
+    TK_REQUIRE(
+        marked == tensors.end(), Usage,
+        "{}: it has no effect, as the program has no stream loop: what {} is computed by is no op of parts along "
+        "the axis that is marked (docs/streams.md); leave it out, or mark another axis",
+        option, toString(**marked));
+    TK_RAISE(Usage,
+             "{}: it has no effect, as the program has no stream loop; leave it out, or mark an axis by "
+             "parallelize(T1, axis=0, type=Stream)",
+             option);
   }
 }
 
