@@ -109,12 +109,12 @@ class CpuScheduler {
     const bool is_columns = isColumns(rows_, directions);
     if (is_columns) beside_column_ = rowsBesideColumn(rows_, *directions.column, strides_);
     if (sharesReductions(rows_)) parts_ = partsOf(is_columns ? directions.column : std::nullopt);
-    if (!is_columns && !rows_.isSingleBlock()) keepValues();
+    if (!rows_.isSingleBlock()) keepValues(is_columns ? directions.column : std::nullopt);
     for (TensorView* tensor : rows_.stored()) {
       if (!rows_.hasRows(*tensor) && !isReduced(*tensor))
         schedulePointwise(*tensor);
       else if (is_columns && !rows_.rowsOf(*tensor).empty())
-        scheduleColumns(*tensor, *directions.column);
+        scheduleColumns(*tensor, *directions.column, rows_.rowsOf(*tensor));
       else
         scheduleRowOf(*tensor);
     }
@@ -261,12 +261,12 @@ class CpuScheduler {
 
   // What takes long to compute and is needed several times in a row is computed once, if a row of it has a known length
   // and all that is kept fits in a processor's own cache.
-  void keepValues() {
+  void keepValues(std::optional<size_t> column) {
     int64_t room = parameters_.kept_bytes;
     for (const KeptValue& value : findKeptValues(rows_, {.bytes = parameters_.kept_bytes})) {
       if (fusion_.isInput(value.tensor)) continue;
       const Axes shape = shapeOf(*value.tensor);
-      int64_t bytes = sizeOf(value.tensor->dtype());
+      int64_t bytes = sizeOf(value.tensor->dtype()) * (column ? parameters_.columns : 1);
       for (const int64_t axis : value.rest) {
         const auto extent = shape[static_cast<size_t>(axis)]->extent()->constantInt();
         bytes = extent && *extent <= room ? bytes * *extent : room + 1;
@@ -276,6 +276,11 @@ class CpuScheduler {
       room -= bytes;
       TensorView* kept = fusion_.isOutput(value.tensor) ? cache_fork(value.tensor) : value.tensor;
       kept->setMemoryType(MemoryType::Local);
+      if (column) {
+        scheduleColumns(*kept, *column, value.rows);
+        keepPartial(*kept, 1);
+        continue;
+      }
       Numbers order = value.rows;
       order.insert(order.end(), value.rest.begin(), value.rest.end());
       if (order != axisRange(0, kept->axisCount())) reorder(kept, order);
@@ -285,8 +290,8 @@ class CpuScheduler {
   }
 
   // A block takes some columns, of as many rows as lie side by side, and goes through them in one loop.
-  void scheduleColumns(TensorView& tensor, size_t column) {
-    int64_t rows = rowsFirst(tensor, rows_.rowsOf(tensor), column);
+  void scheduleColumns(TensorView& tensor, size_t column, const Numbers& row_axes) {
+    int64_t rows = rowsFirst(tensor, row_axes, column);
     const auto beside = static_cast<int64_t>(beside_column_);
     mergeRange(tensor, rows - 1 - beside, rows);
     rows -= beside;

@@ -379,10 +379,12 @@ InputValues makeInputs(const Fusion& program, const InputSources& sources, Devic
     const auto given = unused.find(scalar->name());
     const auto bound = result.bindings.find(scalar);
     if (given != unused.end()) {
-      TK_REQUIRE(!sources.sizes.contains(scalar->name()), Usage,
-                 "--input {}={}: --size gives {} a value, too; leave it out", given->first, given->second,
-                 scalar->name());
-      result.values.emplace_back(readNumber(given->first, given->second, scalar->dtype()));
+      const ScalarValue value = readNumber(given->first, given->second, scalar->dtype());
+      const auto size = sources.sizes.find(scalar->name());
+      TK_REQUIRE(size == sources.sizes.end() || asDouble(value) == static_cast<double>(size->second), Usage,
+                 "--input {}={}: --size {}={} gives it another value; leave one of them out", given->first,
+                 given->second, scalar->name(), size->second);
+      result.values.emplace_back(value);
       unused.erase(given);
     } else if (bound != result.bindings.end()) {  // by `sizes` or --size
       result.values.emplace_back(convertValue(bound->second, scalar->dtype()));
