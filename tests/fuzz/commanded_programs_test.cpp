@@ -82,7 +82,7 @@ TEST(CommandedPrograms, GiveTheReferencesResultsOrAreRefused) {
   std::cout << tally.programs << " programs, " << updating << " update inputs, " << commands << " commands, " << refused
             << " refused; " << tally.steps << " plan steps, " << tally.runs << " runs, " << tally.elements
             << " elements\n";
-  EXPECT_GT(updating, tally.programs / 20);
+  EXPECT_GT(updating, tally.programs / 30);
   EXPECT_LT(refused, tally.programs / 2);
   EXPECT_GT(commands, tally.programs);
 }

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -258,13 +259,13 @@ ProcessResult runProcess(std::span<const std::string> arguments, std::span<const
     failure = pid < 0 ? errno : 0;
     return std::max(pid, 0);
   });
-  TK_REQUIRE(failure == 0, Io, "running '{}': it cannot be started: {}", arguments[0], std::strerror(failure));
   output.write_end = FileDescriptor();  // else the output would never end
   fault.write_end = FileDescriptor();
-  Child child(pid, std::move(output.read_end), leftover);
-  failure = faultOf(fault.read_end.get());
+  std::optional<Child> child;
+  if (pid > 0) child.emplace(pid, std::move(output.read_end), leftover);
+  if (failure == 0) failure = faultOf(fault.read_end.get());
   TK_REQUIRE(failure == 0, Io, "running '{}': it cannot be started: {}", arguments[0], std::strerror(failure));
-  return child.run(limits);
+  return child->run(limits);
 }
 
 }  // namespace tokamak
