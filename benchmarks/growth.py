@@ -30,7 +30,8 @@ MOST_EXPONENT = 1.3
 # A program of each kind of growth, small enough for every test run.
 GATE = {
     "function sin": 120, "function atan2": 60, "op softmax": 200, "output chain": 100, "cat of many": 200,
-    "moves transposed, transposed": 60, "growing pad": 60, "growing cat": 40, "doubled where": 24, "doubling cat": 1024, "unlike outputs": 100,
+    "growing pad": 60, "growing cat": 40, "doubled where": 24, "doubling cat": 1024, "unlike outputs": 100,
+    "moves transposed, transposed": 60,
     "nested where": 30, "nested cat": 30, "schedule splits": 60, "schedule splits of softmax": 60,
     "stream rows": 4096, "stream columns": 4096, "stream middle axis": 4096, "stream merged square": 4096,
     "stream merged distant axes": 4096, "stream merged turned axes": 4096,

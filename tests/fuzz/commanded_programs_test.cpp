@@ -1,5 +1,6 @@
-// Random programs, in-place outputs among them, with random schedule commands on some of their tensors: cut into kernels as the pipeline cuts them, they
-// give the reference's results or are refused. (illegal_schedules_test.cpp makes one kernel of each.)
+// Random programs, in-place outputs among them, with random schedule commands on some of their tensors: cut into kernels
+// as the pipeline cuts them, they give the reference's results or are refused. (illegal_schedules_test.cpp makes one
+// kernel of each.)
 #include <iostream>
 #include <string>
 
@@ -42,8 +43,8 @@ Commanded commandedProgram(const Program& program, uint64_t seed) {
   return result;
 }
 
-// What a schedule may be refused with when it is lowered: by its own mistake, for a mark that gives no stream loop, or for
-// a layout that memory does not have.
+// What a schedule may be refused with when it is lowered: by its own mistake, for a mark that gives no stream loop, or
+// for a layout that memory does not have.
 bool isRefusal(const Problem& problem) {
   return problem.text.starts_with("Stream on axis ") || problem.kind.ends_with("error schedule") ||
          problem.kind.ends_with("error unsupported") || problem.text.find("has stride") != std::string::npos;

@@ -66,8 +66,8 @@ class CCompiler {
     std::optional<std::string> image;
     std::string why_not;  ///< "took /usr/bin/cc more than 5 s", "makes /usr/bin/cc fail (exited with code 1: ...)"
   };
-  /// compile() at the usual level, where what takes more processor time than CCompilerOptions::slow, and what the compiler
-  /// ends itself, is no error yet: optimisers have faults that no source can foresee.
+  /// compile() at the usual level, where what takes more processor time than CCompilerOptions::slow, and what the
+  /// compiler ends itself, is no error yet: optimisers have faults that no source can foresee.
   FirstTry tryToCompile(std::string_view source) const;
 
   /// Writes a source into a file that outlives this process, for a message that names it.

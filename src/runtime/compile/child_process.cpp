@@ -68,8 +68,8 @@ struct Start {
 };
 
 // In the child: a group of its own, so that all that it starts is killed with it; no signal blocked or ignored; its
-// limits, which what it starts inherits. Set from outside they would come too late for a compiler driver that starts its
-// compiler at once.
+// limits, which what it starts inherits. Set from outside they would come too late for a compiler driver that starts
+// its compiler at once.
 [[noreturn]] void becomeProgram(const Start& start) {
   setpgid(0, 0);
   for (int signal = 1; signal < NSIG; ++signal) {
@@ -81,7 +81,7 @@ struct Start {
   sigemptyset(&none);
   pthread_sigmask(SIG_SETMASK, &none, nullptr);
   const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-  bool is_ready = dup2(nothing, STDIN_FILENO) >= 0 && dup2(start.output, STDOUT_FILENO) >= 0 &&
+  bool is_ready = nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 && dup2(start.output, STDOUT_FILENO) >= 0 &&
                   dup2(start.output, STDERR_FILENO) >= 0;
   for (const ResourceLimit& each : start.limits) is_ready = is_ready && setrlimit(each.resource, &each.limit) == 0;
   if (is_ready) execve(start.arguments[0], start.arguments.data(), start.environment.data());
