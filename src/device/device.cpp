@@ -4,10 +4,12 @@
 #include <thread>
 
 #include "device/hazard_tracker.h"
+#include "device/in_flight_calls.h"
 
 namespace tokamak {
 
-Device::Device() : hazards_(std::make_unique<HazardTracker>(*this)) {}
+Device::Device()
+    : hazards_(std::make_unique<HazardTracker>(*this)), in_flight_calls_(std::make_unique<InFlightCalls>(*this)) {}
 
 Device::~Device() = default;
 

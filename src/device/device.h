@@ -105,6 +105,7 @@ class Capture {
 
 class Expr;
 class HazardTracker;
+class InFlightCalls;
 class Replay;
 struct ReplaySteps;
 
@@ -146,6 +147,8 @@ class Device {
 
   /// Who accessed which memory last. A device with events of its own has it forget them before it goes.
   HazardTracker& hazards() { return *hazards_; }
+  /// What calls hold on to until they are done.
+  InFlightCalls& inFlightCalls() { return *in_flight_calls_; }
   /// How often a failure was raised.
   RaiseCount& raiseCount() { return raise_count_; }
 
@@ -199,7 +202,8 @@ class Device {
   /// Later work of the stream starts once the 8-byte `flag` is >= `value`.
   virtual void waitFlag(Stream& stream, const uint64_t* flag, uint64_t value) = 0;
 
-  /// Blocks the calling thread until the work enqueued so far is done. A failure of that work is raised here, once.
+  /// Blocks the calling thread until the work enqueued so far is done, and lets go of what done calls used. A failure of that
+  /// work is raised here, once.
   virtual void synchronize(Stream& stream) = 0;
   virtual void synchronize(const Event& event) = 0;
   /// Whether what the event stands for is done; never blocks.
@@ -217,6 +221,7 @@ class Device {
 
  private:
   std::unique_ptr<HazardTracker> hazards_;
+  std::unique_ptr<InFlightCalls> in_flight_calls_;
   RaiseCount raise_count_;
 };
 

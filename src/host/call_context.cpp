@@ -12,7 +12,8 @@ CallContext::CallContext(Device& device, size_t index, int64_t worker_count)
       device_(device),
       index_(index),
       home_(device.createStream()),
-      workers_(std::make_shared<RunStreams>(device, worker_count)) {}
+      workers_(std::make_shared<RunStreams>(device, worker_count)),
+      in_flight_(device.inFlightCalls()) {}
 
 CallContext::~CallContext() {
   if (last_call_ != nullptr) device_.waitOver(*home_, *last_call_);  // the arenas go back there
@@ -20,24 +21,18 @@ CallContext::~CallContext() {
 
 void CallContext::waitUntilIdle() {
   if (last_call_ != nullptr) device_.waitDone(*last_call_);
-  for (const InFlight& call : in_flight_) device_.waitDone(*call.done);
+  in_flight_.waitUntilDone();
 }
 
 bool CallContext::dropMemory() {
   waitUntilIdle();
-  bool had_any = !in_flight_.empty();
-  in_flight_.clear();
+  bool had_any = in_flight_.letGoOfAll();
   for (std::shared_ptr<Buffer>& arena : arenas_) {
     had_any = had_any || arena != nullptr;
     arena = nullptr;
   }
+  arena_bytes_ = 0;
   return had_any;
-}
-
-int64_t CallContext::arenaBytes() const {
-  int64_t bytes = 0;
-  for (const std::shared_ptr<Buffer>& arena : arenas_) bytes += arena == nullptr ? 0 : arena->bytes();
-  return bytes;
 }
 
 void CallContext::reserve(const Plan& plan) {
@@ -53,8 +48,10 @@ void CallContext::reserve(const Plan& plan) {
 void CallContext::growArena(const PlanArena& needed) {
   std::shared_ptr<Buffer>& arena = arenas_[static_cast<size_t>(needed.kind)];
   if (arena != nullptr && last_call_ != nullptr && last_stream_ != home_.get()) device_.waitOver(*home_, *last_call_);
+  if (arena != nullptr) arena_bytes_ -= arena->bytes();
   arena = nullptr;
   arena = Buffer::allocate(device_, home_, needed.bytes, needed.kind);
+  arena_bytes_ += arena->bytes();
   has_fresh_arena_ = true;
 }
 
@@ -130,16 +127,6 @@ void CallContext::replayInto(Plan& plan, Capture& capture, Stream& stream) {
   plan.fillBases(inputs, outputs, used->arenas, bases_);
   capture.keep(used);
   plan.replayFor(index_).runInto(capture, stream, bases_, parameters.bitsOf(plan.parameters()));
-}
-
-void CallContext::keepUntilDone(InFlight call) {
-  letGoOfWhatIsDone();
-  in_flight_.push_back(std::move(call));
-}
-
-// In the order of the calls, so that looking costs little when many are under way.
-void CallContext::letGoOfWhatIsDone() {
-  while (!in_flight_.empty() && device_.isDone(*in_flight_.front().done)) in_flight_.pop_front();
 }
 
 }  // namespace tokamak

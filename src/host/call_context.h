@@ -3,12 +3,14 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
-#include <deque>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "device/hazard_tracker.h"
+#include "device/in_flight_calls.h"
 #include "device/tensor.h"
 #include "host/plan.h"
 #include "host/scalar_parameters.h"
@@ -18,7 +20,7 @@ namespace tokamak {
 
 /// The memory and the worker streams are shared by all calls that are enqueued with the context, of whatever plan:
 /// each starts after the one before.
-/// Thread safety: one thread at a time, which has it by a lease.
+/// Thread safety: one thread at a time, which has it by a lease, but for arenaBytes().
 class CallContext {
  public:
   /// `index`: among the contexts of its evaluator.
@@ -45,14 +47,8 @@ class CallContext {
   /// Makes memory for the plan's intermediates. Errors: OutOfMemory.
   void reserve(const Plan& plan);
 
-  /// What a call uses until `done`.
-  struct InFlight {
-    std::shared_ptr<Event> done;
-    std::vector<Tensor> tensors;
-    std::shared_ptr<WorkCache> works;
-  };
-  void keepUntilDone(InFlight call);
-  void letGoOfWhatIsDone();
+  /// Holds on to what a call uses.
+  void keepUntilDone(InFlightCalls::Call call) { in_flight_.add(std::move(call)); }
   /// The last call with this context; null before the first.
   const Event* lastCall() const { return last_call_.get(); }
   const Stream* lastStream() const { return last_stream_; }
@@ -60,7 +56,8 @@ class CallContext {
   void waitUntilIdle();
   /// Waits, and gives memory for intermediates and tensors that were kept back; false when there was nothing.
   bool dropMemory();
-  int64_t arenaBytes() const;
+  /// Any thread may ask.
+  int64_t arenaBytes() const { return arena_bytes_.load(std::memory_order_relaxed); }
 
   // Of the call that is being enqueued.
   std::vector<int64_t> key;
@@ -78,10 +75,11 @@ class CallContext {
   std::shared_ptr<Stream> home_;
   std::shared_ptr<RunStreams> workers_;
   std::array<std::shared_ptr<Buffer>, kAllMemoryKinds.size()> arenas_;
+  std::atomic<int64_t> arena_bytes_ = 0;
   bool has_fresh_arena_ = false;  ///< that no call has used
   std::shared_ptr<Event> last_call_;
   Stream* last_stream_ = nullptr;
-  std::deque<InFlight> in_flight_;
+  InFlightCalls::Sequence in_flight_;
   std::vector<void*> bases_;
   std::vector<Stream*> streams_;
 };

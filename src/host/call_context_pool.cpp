@@ -1,6 +1,7 @@
 #include "host/call_context_pool.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tokamak {
 
@@ -40,18 +41,33 @@ CallContext* CallContextPool::choose(const Stream* stream, std::span<const Tenso
 void CallContextPool::release(CallContext& context) {
   {
     const std::lock_guard lock(mutex_);
-    std::ranges::find(slots_, &context, [](const Slot& it) { return it.context.get(); })->is_taken = false;
+    slotOf(context).is_taken = false;
   }
   is_free_.notify_one();
 }
 
 bool CallContextPool::dropMemory(CallContext& own) {
-  const std::lock_guard lock(mutex_);
   bool has_dropped = own.dropMemory();
-  for (const Slot& slot : slots_) {
-    if (!slot.is_taken) has_dropped = slot.context->dropMemory() || has_dropped;
+  std::vector<CallContext*> others;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Slot& slot : slots_) others.push_back(slot.context.get());
+  }
+  for (CallContext* other : others) {
+    if (!tryTake(*other)) continue;
+    has_dropped = other->dropMemory() || has_dropped;
+    release(*other);
   }
   return has_dropped;
+}
+
+bool CallContextPool::tryTake(CallContext& context) {
+  const std::lock_guard lock(mutex_);
+  return !std::exchange(slotOf(context).is_taken, true);
+}
+
+CallContextPool::Slot& CallContextPool::slotOf(const CallContext& context) {
+  return *std::ranges::find(slots_, &context, [](const Slot& it) { return it.context.get(); });
 }
 
 void CallContextPool::waitUntilIdle() {

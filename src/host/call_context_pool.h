@@ -34,10 +34,12 @@ class CallContextPool {
     CallContext& context_;
   };
 
-  /// Gives memory for intermediates back to the device, that of `own` and of every context that is not taken; waits
-  /// for their last calls. False when there was none. The calling thread has `own` by a lease.
+  /// Gives memory for intermediates back to the device, that of `own` and of every context that is not taken; takes
+  /// one after the other, and waits for its last call. False when there was none. The calling thread has `own` by a
+  /// lease.
   bool dropMemory(CallContext& own);
-  /// Asking does not take a failure from those who wait for outputs, as synchronizing would.
+  /// For when no context is taken. Asking does not take a failure from those who wait for outputs, as synchronizing
+  /// would.
   void waitUntilIdle();
 
   int64_t size() const;
@@ -52,6 +54,8 @@ class CallContextPool {
   CallContext& acquire(const Stream* stream, std::span<const Tensor> inputs);
   CallContext* choose(const Stream* stream, std::span<const Tensor> inputs);
   void release(CallContext& context);
+  bool tryTake(CallContext& context);
+  Slot& slotOf(const CallContext& context);
 
   Device& device_;
   const int64_t most_contexts_;

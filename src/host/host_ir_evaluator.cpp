@@ -102,13 +102,11 @@ HostIrEvaluator::HostIrEvaluator(std::unique_ptr<HostIrContainer> program, Devic
 HostIrEvaluator::~HostIrEvaluator() { contexts_.waitUntilIdle(); }
 
 HostIrEvaluatorStatistics HostIrEvaluator::stats() const {
+  HostIrEvaluatorStatistics now = {.contexts = contexts_.size(), .arena_bytes = contexts_.arenaBytes()};
   const std::lock_guard lock(mutex_);
-  int64_t retired_bytes = 0;
-  for (const std::shared_ptr<Plan>& plan : retired_) retired_bytes += plan->hostBytes();
-  return {.plans = plans_.statistics(),
-          .retired_bytes = retired_bytes,
-          .contexts = contexts_.size(),
-          .arena_bytes = contexts_.arenaBytes()};
+  now.plans = plans_.statistics();
+  for (const std::shared_ptr<Plan>& plan : retired_) now.retired_bytes += plan->hostBytes();
+  return now;
 }
 
 void HostIrEvaluator::makeKey(const CallValues& call, std::vector<int64_t>& key) const {
@@ -148,22 +146,31 @@ std::shared_ptr<Plan> HostIrEvaluator::findPlan(const CallValues& call, std::vec
 std::shared_ptr<Plan> HostIrEvaluator::recordAndKeep(const CallValues& call, const std::vector<int64_t>& key) {
   const std::lock_guard record_lock(record_mutex_);
   if (std::shared_ptr<Plan> plan = knownPlan(key)) return plan;  // another thread was faster
-  const std::shared_ptr<Plan> plan = record(call);
-  const std::lock_guard lock(mutex_);
-  retire(plans_.insert(key, plan));
+  std::shared_ptr<Plan> plan = record(call);
+  retire(keep(key, plan));
   return plan;
 }
 
-// A plan that is forgotten may still be under way. So many wait for that at most: then the oldest is waited for.
+std::vector<std::shared_ptr<Plan>> HostIrEvaluator::keep(const std::vector<int64_t>& key, std::shared_ptr<Plan> plan) {
+  const std::lock_guard lock(mutex_);
+  plans_.countMiss();
+  return plans_.insert(key, std::move(plan));
+}
+
+// A plan that is forgotten may still be under way. Nobody waits for that: the calls of other streams, and who asks how
+// many there are, would wait, too. The first ones go as soon as they are over, those behind one that is not when there
+// are twice as many as the last time. They are destroyed outside the lock.
 void HostIrEvaluator::retire(std::vector<std::shared_ptr<Plan>> plans) {
-  constexpr size_t kMostRetired = 16;
+  std::vector<std::shared_ptr<Plan>> over;
+  const std::lock_guard lock(mutex_);
   std::ranges::move(plans, std::back_inserter(retired_));
-  std::erase_if(retired_, [&](const auto& plan) { return plan.use_count() == 1 && plan->isOver(); });
-  for (size_t i = 0; i < retired_.size() && retired_.size() > kMostRetired; ++i) {
-    if (retired_[i].use_count() == 1) retired_[i]->waitUntilOver();
-  }
-  if (retired_.size() > kMostRetired)
-    std::erase_if(retired_, [&](const auto& plan) { return plan.use_count() == 1 && plan->isOver(); });
+  const auto isOver = [](const std::shared_ptr<Plan>& plan) { return plan.use_count() == 1 && plan->isOver(); };
+  const bool looks_at_all = retired_.size() >= 2 * retired_left_;
+  const auto gone = looks_at_all ? std::ranges::stable_partition(retired_, isOver).begin()
+                                 : std::ranges::find_if_not(retired_, isOver);
+  over.assign(std::move_iterator(retired_.begin()), std::move_iterator(gone));
+  retired_.erase(retired_.begin(), gone);
+  if (looks_at_all) retired_left_ = retired_.size();
 }
 
 // An output that a statement makes a view of another tensor lies there, not in the memory that the caller gave.
@@ -438,8 +445,6 @@ std::vector<Tensor> HostIrEvaluator::runOn(const CallValues& call, CallContext& 
   }
 }
 
-// The caller's tensors may be let go as soon as it has the outputs. Their memory would go back on a stream that knows nothing of
-// the work here, so they are held until that is done: a later call lets go of what is.
 void HostIrEvaluator::keepUntilDone(const CallValues& call, CallContext& context, std::shared_ptr<Event> done) const {
   std::vector<Tensor> tensors = call.inputs;
   for (const Tensor& output : call.outputs) {

@@ -96,6 +96,7 @@ class HostIrEvaluator {
   /// HostIrEvaluatorParams::plans
   /// says how many others may be used meanwhile.
   Plan& planFor(const std::vector<std::pair<Val*, RunValue>>& values);
+  /// Never waits for a call.
   HostIrEvaluatorStatistics stats() const;
 
  private:
@@ -106,6 +107,8 @@ class HostIrEvaluator {
   std::shared_ptr<Plan> knownPlan(const std::vector<int64_t>& key);
   std::shared_ptr<Plan> findPlan(const CallValues& call, std::vector<int64_t>& key);
   std::shared_ptr<Plan> recordAndKeep(const CallValues& call, const std::vector<int64_t>& key);
+  /// Gives the plans that are forgotten for it.
+  std::vector<std::shared_ptr<Plan>> keep(const std::vector<int64_t>& key, std::shared_ptr<Plan> plan);
   void retire(std::vector<std::shared_ptr<Plan>> plans);
   std::unique_ptr<Plan> record(const CallValues& call);
   std::vector<Tensor> runOn(const CallValues& call, CallContext& context, const std::shared_ptr<Stream>& stream,
@@ -139,6 +142,7 @@ class HostIrEvaluator {
   mutable std::mutex mutex_;                    // of all below
   PlanCache plans_;                             // their replays go before the streams of the contexts
   std::vector<std::shared_ptr<Plan>> retired_;  ///< forgotten, and perhaps under way
+  size_t retired_left_ = 0;                     ///< when all were looked at
 };
 
 }  // namespace tokamak

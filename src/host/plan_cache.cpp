@@ -17,10 +17,7 @@ PlanCache::Entries::iterator PlanCache::entryOf(std::span<const int64_t> key, ui
 
 std::shared_ptr<Plan> PlanCache::find(std::span<const int64_t> key) {
   const auto found = entryOf(key, hashOfKey(key));
-  if (found == entries_.end()) {
-    ++statistics_.misses;
-    return nullptr;
-  }
+  if (found == entries_.end()) return nullptr;
   ++statistics_.hits;
   entries_.splice(entries_.begin(), entries_, found);
   return found->plan;

@@ -21,8 +21,8 @@ struct PlanCacheLimits {
 struct PlanCacheStatistics {
   int64_t plans = 0;
   int64_t bytes = 0;
-  int64_t hits = 0;
-  int64_t misses = 0;
+  int64_t hits = 0;    ///< calls whose plan was there
+  int64_t misses = 0;  ///< calls that recorded theirs
   int64_t evictions = 0;
 };
 
@@ -32,10 +32,11 @@ class PlanCache {
  public:
   explicit PlanCache(const PlanCacheLimits& limits) : limits_(limits) {}
 
-  /// Null when there is none. Takes nothing from the heap.
+  /// Null when there is none, which countMiss() counts where nobody else may have been faster. Takes nothing from the heap.
   std::shared_ptr<Plan> find(std::span<const int64_t> key);
   /// Gives the plans that had to go; the new one stays whatever it takes.
   std::vector<std::shared_ptr<Plan>> insert(std::span<const int64_t> key, std::shared_ptr<Plan> plan);
+  void countMiss() { ++statistics_.misses; }
   PlanCacheStatistics statistics() const;
 
   template <class Visit>

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "device/hazard_tracker.h"
+#include "device/in_flight_calls.h"
 
 namespace tokamak {
 
@@ -250,7 +251,10 @@ DlpackExchange::DlpackExchange(Device& device) : device_(device), retired_(std::
 
 DlpackExchange::~DlpackExchange() { retired_->close(); }
 
-void DlpackExchange::collect() { retired_->collect(); }
+void DlpackExchange::collect() {
+  device_.inFlightCalls().letGoOfWhatIsDone();
+  retired_->collect();
+}
 
 Tensor DlpackExchange::take(dlpack::ManagedVersioned* given, const std::shared_ptr<Stream>& stream) {
   requireGiven(given, stream);

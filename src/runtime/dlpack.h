@@ -31,7 +31,7 @@ class DlpackExchange {
   dlpack::ManagedVersioned* give(const Tensor& tensor, const std::shared_ptr<Stream>& stream = nullptr) const;
   dlpack::Managed* giveUnversioned(const Tensor& tensor, const std::shared_ptr<Stream>& stream = nullptr) const;
 
-  /// Calls the deleters of what was let go and is not used any more; take() does so, too.
+  /// Calls the deleters of what was let go, also by calls that are done, and is not used any more; take() does so, too.
   void collect();
 
  private:

@@ -92,7 +92,8 @@ const BadCall kCalls[] = {
        static RunBench other;
        v[0].second = other.random(DataType::F32, {4, 2}, 1);
      },
-     "bind: T0: f32[i0, i2]: the given tensor is on device cpu, the program runs on cpu"},
+     "bind: T0: f32[i0, i2]: the given tensor is on device cpu, the program runs on another Device "
+     "object of that name"},
     {"output_of_another_size",
      [](RunBench& b, const HostIrContainer& p, Values& v) {
        v.emplace_back(p.outputs()[0], b.empty(DataType::F32, {4, 3}));
@@ -113,7 +114,8 @@ const BadCall kCalls[] = {
        static RunBench other;
        v.emplace_back(p.outputs()[0], other.empty(DataType::F32, {4, 2}));
      },
-     "bind: T2: f32[i0, i2]: the given tensor is on device cpu, the program runs on cpu"},
+     "bind: T2: f32[i0, i2]: the given tensor is on device cpu, the program runs on another Device "
+     "object of that name"},
     {"output_whose_rows_are_one",
      [](RunBench& b, const HostIrContainer& p, Values& v) {
        v.emplace_back(p.outputs()[0], b.empty(DataType::F32, {4, 2}, {0, 1}));

@@ -19,6 +19,7 @@ PUBLIC = {
     "src/device/device.h": ["Stream", "Event", "Work", "Capture", "Device"],
     "src/device/failure.h": ["SkippedError", "RaiseCount"],
     "src/device/hazard_tracker.h": ["CallPoint", "HazardTracker", "OrderedCall"],
+    "src/device/in_flight_calls.h": ["InFlightCalls"],
     "src/device/kernel_observer.h": ["KernelObserver"],
     "src/device/output_allocator.h": ["OutputAllocator"],
     "src/device/replay.h": ["Replay"],

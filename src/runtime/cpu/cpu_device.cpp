@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "device/hazard_tracker.h"
+#include "device/in_flight_calls.h"
 #include "runtime/cpu/block_pool.h"
 #include "runtime/cpu/stream_edges.h"
 
@@ -264,6 +265,7 @@ void CpuDevice::synchronize(Stream& stream) {
   StreamQueue& queue = queueOf(stream);
   const StreamPoint point = {&queue, queue.mark()};
   waitFor(point, "synchronize");
+  inFlightCalls().letGoOfWhatIsDone();
   if (const auto failure = queue.takeUntold(point)) raiseCount().raise(*failure);
 }
 
@@ -272,6 +274,7 @@ void CpuDevice::synchronize(const Event& event) {
   const StreamPoint point = cpu_event.point();
   if (point.queue == nullptr) return;
   waitFor(point, "synchronize");
+  inFlightCalls().letGoOfWhatIsDone();
   const auto failure = point.queue->failureAt(point);
   if (failure == nullptr || !cpu_event.takeTelling()) return;
   point.queue->noteTold(point.position);

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "device/hazard_tracker.h"
+#include "device/in_flight_calls.h"
 #include "runtime/compile/nvrtc.h"
 #include "runtime/cuda/cuda_capture.h"
 #include "runtime/cuda/cuda_trace.h"
@@ -272,13 +273,16 @@ void CudaDevice::waitFlag(Stream& stream, const uint64_t* flag, uint64_t value) 
 }
 
 void CudaDevice::synchronize(Stream& stream) {
-  if (const auto failure = queueOf(stream).synchronize()) raiseCount().raise(*failure);
+  const auto failure = queueOf(stream).synchronize();
+  inFlightCalls().letGoOfWhatIsDone();
+  if (failure != nullptr) raiseCount().raise(*failure);
 }
 
 void CudaDevice::synchronize(const Event& event) {
   const CudaPointRef point = static_cast<const CudaEvent&>(event).point();
   if (!point) return;
   point->queue->synchronize(*point.get());
+  inFlightCalls().letGoOfWhatIsDone();
   if (point->failure == nullptr || point->is_told.exchange(true)) return;
   point->queue->noteTold(*point.get());
   raiseCount().raise(*point->failure);
