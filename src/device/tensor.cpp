@@ -130,7 +130,16 @@ Tensor::Tensor(std::shared_ptr<Buffer> buffer, int64_t offset, DataType dtype, s
       Bind, "tensor: {}{} with strides {} at byte {} does not fit a buffer of {} bytes", dataTypeName(dtype),
       bracketed(sizes), bracketed(strides), offset, buffer_->bytes());
   std::ranges::copy(sizes, sizes_.begin());
-  std::ranges::copy(strides, strides_.begin());
+  // Where nothing moves along an axis, its stride does not matter, and other libraries leave there what reversing made
+  // of it, or what no memory has.
+  constexpr int64_t kMost = int64_t{1} << 40;
+  std::array<int64_t, kMaxRank> usual = {};
+  fillRowMajorStrides(sizes, std::span(usual).first(rank_));
+  for (size_t axis = 0; axis < rank_; ++axis) {
+    const bool is_moved_along = sizes[axis] > 1 && numel_ > 0;
+    const bool is_usable = is_moved_along || (strides[axis] >= 0 && strides[axis] <= kMost);
+    strides_[axis] = is_usable ? strides[axis] : usual[axis];
+  }
 }
 
 Tensor Tensor::empty(Device& device, std::shared_ptr<Stream> stream, DataType dtype, std::span<const int64_t> sizes,

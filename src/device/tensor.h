@@ -105,6 +105,7 @@ class Tensor {
   int64_t rank() const { return static_cast<int64_t>(rank_); }
   std::span<const int64_t> sizes() const { return {sizes_.data(), rank_}; }
   /// In elements.
+  /// As given, but for negative and huge ones of axes along which nothing moves: these are row-major ones.
   std::span<const int64_t> strides() const { return {strides_.data(), rank_}; }
   int64_t size(int64_t axis) const;
   int64_t numel() const { return numel_; }

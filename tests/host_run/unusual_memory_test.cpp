@@ -17,6 +17,16 @@ MultiDeviceExecutor kernelsOf(const Fusion& fusion, Device& device) {
                              {.lowering = {.grouping = Grouping::Fused}, .evaluator = {.units = UnitMode::Kernels}});
 }
 
+// The same elements, by strides that mean nothing where nothing moves along an axis: reversing makes negative ones.
+RunValue withStrangeStrides(const RunValue& input, int64_t strange) {
+  const auto& tensor = std::get<Tensor>(input);
+  std::vector<int64_t> strides(tensor.strides().begin(), tensor.strides().end());
+  for (size_t axis = 0; axis < strides.size(); ++axis) {
+    if (tensor.numel() == 0 || tensor.sizes()[axis] == 1) strides[axis] = strange;
+  }
+  return Tensor(tensor.buffer(), tensor.offsetBytes(), tensor.dtype(), tensor.sizes(), strides);
+}
+
 TEST(UnusualMemory, SizesZeroAndOneOnAnyAxis) {
   const auto fusion = fusionOf(R"(
 fusion f(T0: f32[i0, i1, i2], T1: f32[i2]) -> (T2, T4, T5, T6, T8) {
@@ -37,6 +47,12 @@ fusion f(T0: f32[i0, i1, i2], T1: f32[i2]) -> (T2, T4, T5, T6, T8) {
           const auto inputs = bench.inputsOf(*fusion, {{"i0", rows}, {"i1", middle}, {"i2", columns}});
           EXPECT_EQ(differenceFromOracle(*fusion, oracleInputsOf(inputs), executor.runWithInput(inputs)), "")
               << rows << ", " << middle << ", " << columns;
+          for (const int64_t strange : {int64_t{-1}, int64_t{-24}, int64_t{7}, INT64_MIN, INT64_MAX}) {
+            std::vector<RunValue> others;
+            for (const RunValue& input : inputs) others.push_back(withStrangeStrides(input, strange));
+            EXPECT_EQ(differenceFromOracle(*fusion, oracleInputsOf(inputs), executor.runWithInput(others)), "")
+                << rows << ", " << middle << ", " << columns << ", strides " << strange;
+          }
         }
       }
     }
