@@ -8,6 +8,7 @@ namespace tokamak::tools {
 
 namespace {
 
+constexpr const char* kEntryName = "copy_words";
 constexpr std::string_view kSource = R"(
 void copy_words(unsigned long long* restrict to, const unsigned long long* restrict from, long long begin, long long end) {
   for (long long i = begin; i < end; ++i) to[i] = from[i];
@@ -24,8 +25,8 @@ CopyLoop::CopyLoop(Device& device, const std::shared_ptr<Stream>& stream, int64_
   for (const Tensor* tensor : {&from_, &to_}) device.fill(*stream, tensor->data(), 1, words_ * sizeOf(DataType::I64));
   device.synchronize(*stream);
   KernelCompiler compiler;
-  code_ = compiler.compile(std::string(kSource));
-  entry_ = reinterpret_cast<Entry>(code_->symbol("copy_words"));
+  code_ = compiler.compile(std::string(kSource), kEntryName);
+  entry_ = reinterpret_cast<Entry>(code_->symbol(kEntryName));
 }
 
 void CopyLoop::run() {

@@ -195,6 +195,28 @@ TEST(KernelCompiler, codeThatCannotBeLoadedIsNotKeptAndItsSourceIs) {
   std::filesystem::remove_all(compiler.compiler().folder().path());
 }
 
+// A compiler that compiles something else once: the next one finds nothing of it.
+TEST(KernelCompiler, codeWithoutTheEntryIsNotKept) {
+  const CacheFolder folder;
+  {
+    KernelCompiler compiler(optionsFor(folder));
+    const size_t before = folder.numberOfFiles();
+    const Error error = errorOf([&] { compiler.compile(sourceReturning(1), "question"); });
+    EXPECT_EQ(error.code(), ErrorCode::Compile);
+    EXPECT_THAT(error.message(), testing::AllOf(HasSubstr("no symbol 'question'"), HasSubstr("it was made by /"),
+                                                HasSubstr("the source is kept in ")));
+    EXPECT_EQ(folder.numberOfFiles(), before);
+    std::filesystem::remove_all(compiler.compiler().folder().path());
+  }
+  // One that somebody kept before is compiled again.
+  KernelCompiler other(optionsFor(folder));
+  KernelCache(folder.path())
+      .store(other.compiler().keyOf(sourceReturning(2)),
+             other.compiler().compile("int question(void) { return 0; }\n"));
+  EXPECT_EQ(answerOf(*other.compile(sourceReturning(2), "answer")), 2);
+  EXPECT_EQ(other.counts().compiled, 1);
+}
+
 TEST(KernelCompiler, aDamagedOrUnloadableEntryIsCompiledAgain) {
   const CacheFolder folder;
   KernelCompiler compiler(optionsFor(folder));

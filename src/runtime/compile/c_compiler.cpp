@@ -130,8 +130,13 @@ CCompiler::Attempt CCompiler::attempt(const std::string& text_path, CompileLevel
   arguments.insert(arguments.end(), flags_.begin(), flags_.end());
   if (level == CompileLevel::Lowest) arguments.emplace_back(kLowest);  // the last level counts
   arguments.insert(arguments.end(), {"-o", image.path(), text_path});
-  Attempt attempt = {.result = runProcess(arguments, compilerEnvironment(folder_->path()), limits), .image = {}};
-  if (attempt.result.isSuccess()) attempt.image = contentsOf(image.path());
+  Attempt attempt = {
+      .result = runProcess(arguments, compilerEnvironment(folder_->path()), limits), .image = {}, .why_no_image = {}};
+  if (!attempt.result.isSuccess()) return attempt;
+  attempt.image = contentsOf(image.path());
+  struct stat status = {};
+  const bool is_there = lstat(image.path().c_str(), &status) == 0;
+  if (!attempt.image) attempt.why_no_image = is_there ? "it made a link, a folder or a FIFO" : "it made no file";
   return attempt;
 }
 
@@ -144,8 +149,8 @@ std::string CCompiler::complaintOf(const ProcessResult& result) {
 
 // The image, or the error that says what is wrong with it; then the source is kept.
 std::string CCompiler::imageOf(const Attempt& attempt, ScopedFile& text) const {
-  const auto& [result, image] = attempt;
-  const std::string fault = image ? faultOfImage(*image) : "it made no file";
+  const auto& [result, image, why_no_image] = attempt;
+  const std::string fault = image ? faultOfImage(*image) : why_no_image;
   if (image && fault.empty()) return *image;
   text.keep();
   folder_->keep();

@@ -80,6 +80,7 @@ class CCompiler {
   struct Attempt {
     ProcessResult result;
     std::optional<std::string> image;
+    std::string why_no_image;
   };
   static std::string complaintOf(const ProcessResult& result);
   std::string imageOf(const Attempt& attempt, ScopedFile& text) const;

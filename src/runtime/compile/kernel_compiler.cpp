@@ -38,11 +38,17 @@ KernelCompiler::KernelCompiler(const KernelCompilerOptions& options)
       parallel_(processesOf(options)),
       processes_(parallel_) {}
 
-std::shared_ptr<const SharedObject> KernelCompiler::loadFromDisk(const CacheKey& key) const {
+std::shared_ptr<const SharedObject> KernelCompiler::load(std::string_view image, const std::string& entry) const {
+  std::shared_ptr<const SharedObject> object = SharedObject::load(image, compiler_.folder());
+  if (!entry.empty()) object->symbol(entry.c_str());
+  return object;
+}
+
+std::shared_ptr<const SharedObject> KernelCompiler::loadFromDisk(const CacheKey& key, const std::string& entry) const {
   const std::optional<std::string> image = cache_->find(key);
   if (!image) return nullptr;
   try {
-    return SharedObject::load(*image, compiler_.folder());
+    return load(*image, entry);
   } catch (const Error& error) {
     // What was loaded when it was kept may need a library that is gone; it is compiled again.
     if (error.code() == ErrorCode::Compile) return nullptr;
@@ -50,30 +56,31 @@ std::shared_ptr<const SharedObject> KernelCompiler::loadFromDisk(const CacheKey&
   }
 }
 
-std::shared_ptr<const SharedObject> KernelCompiler::loadOrKeepSource(std::string_view image,
-                                                                     std::string_view source) const {
+std::shared_ptr<const SharedObject> KernelCompiler::loadOrKeepSource(std::string_view image, std::string_view source,
+                                                                     const std::string& entry) const {
   try {
-    return SharedObject::load(image, compiler_.folder());
+    return load(image, entry);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::Compile) throw;
-    TK_RAISE(Compile, "{}; the source is kept in {}", error.message(), compiler_.keepSource(source));
+    TK_RAISE(Compile, "{}; it was made by {}, and the source is kept in {}", error.message(), compiler_.program(),
+             compiler_.keepSource(source));
   }
 }
 
-std::shared_ptr<const SharedObject> KernelCompiler::loadOrCompile(const CacheKey& key) {
-  if (std::shared_ptr<const SharedObject> kept = loadFromDisk(key)) {
+std::shared_ptr<const SharedObject> KernelCompiler::loadOrCompile(const CacheKey& key, const std::string& entry) {
+  if (std::shared_ptr<const SharedObject> kept = loadFromDisk(key, entry)) {
     ++from_disk_;
     return kept;
   }
   const std::string_view source = key.part("source");
   const CacheKey slow_key = compiler_.keyOf(source, CompileLevel::Lowest);
-  if (std::shared_ptr<const SharedObject> kept = loadFromDisk(slow_key)) {
+  if (std::shared_ptr<const SharedObject> kept = loadFromDisk(slow_key, entry)) {
     ++from_disk_;
     return kept;
   }
   const auto [image, level] = compileImage(source);
   ++compiled_;
-  std::shared_ptr<const SharedObject> object = loadOrKeepSource(image, source);
+  std::shared_ptr<const SharedObject> object = loadOrKeepSource(image, source, entry);
   // Kept only now: what cannot be loaded here would be tried again by everybody.
   cache_->store(level == CompileLevel::Usual ? key : slow_key, image);
   return object;
@@ -93,9 +100,9 @@ KernelCompiler::Image KernelCompiler::compileImage(std::string_view source) {
   return image;
 }
 
-std::shared_ptr<const SharedObject> KernelCompiler::compile(const std::string& source) {
+std::shared_ptr<const SharedObject> KernelCompiler::compile(const std::string& source, const std::string& entry) {
   // The compiler and its flags are the same for all: the source is the key in memory.
-  return objects_.get(source, [&] { return loadOrCompile(compiler_.keyOf(source)); });
+  return objects_.get(source, [&] { return loadOrCompile(compiler_.keyOf(source), entry); });
 }
 
 std::vector<std::shared_ptr<const SharedObject>> KernelCompiler::compileAll(std::span<const std::string> sources) {

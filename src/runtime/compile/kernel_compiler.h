@@ -37,8 +37,9 @@ class KernelCompiler {
   const CCompiler& compiler() const { return compiler_; }
   const KernelCache& cache() const { return *cache_; }
 
-  /// The loaded code of `source`; unloaded when nobody holds it. Errors: Compile, Io.
-  std::shared_ptr<const SharedObject> compile(const std::string& source);
+  /// The loaded code of `source`; unloaded when nobody holds it. Code without the symbol `entry` (if one is named) is
+  /// none, and kept nowhere. Errors: Compile, Io.
+  std::shared_ptr<const SharedObject> compile(const std::string& source, const std::string& entry = {});
   /// The same for several sources, compiled side by side. The first failure in their order is raised.
   std::vector<std::shared_ptr<const SharedObject>> compileAll(std::span<const std::string> sources);
 
@@ -50,9 +51,11 @@ class KernelCompiler {
     CompileLevel level;
   };
   Image compileImage(std::string_view source);
-  std::shared_ptr<const SharedObject> loadOrCompile(const CacheKey& key);
-  std::shared_ptr<const SharedObject> loadFromDisk(const CacheKey& key) const;
-  std::shared_ptr<const SharedObject> loadOrKeepSource(std::string_view image, std::string_view source) const;
+  std::shared_ptr<const SharedObject> load(std::string_view image, const std::string& entry) const;
+  std::shared_ptr<const SharedObject> loadOrCompile(const CacheKey& key, const std::string& entry);
+  std::shared_ptr<const SharedObject> loadFromDisk(const CacheKey& key, const std::string& entry) const;
+  std::shared_ptr<const SharedObject> loadOrKeepSource(std::string_view image, std::string_view source,
+                                                       const std::string& entry) const;
 
   std::shared_ptr<KernelCache> cache_;
   CCompiler compiler_;

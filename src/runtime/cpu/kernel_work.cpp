@@ -53,9 +53,9 @@ class CompiledCode final : public Executable {
   CompiledCode(CpuCompiler& compiler, const KernelSource& source)
       : compiler_(compiler),
         entry_name_(source.entry),
-        object_(compiler.queue.add<Object>([&compiler, text = compilationUnit({&source, 1}, Dialect::C)] {
-          return compiler.compiler.compile(text);
-        })) {}
+        object_(compiler.queue.add<Object>([&compiler, text = compilationUnit({&source, 1}, Dialect::C),
+                                            entry = source.entry] { return compiler.compiler.compile(text, entry); })) {
+  }
 
   void waitUntilReady() const override { entry(); }
 
