@@ -44,19 +44,19 @@ void Timeline::add(Event event) {
   events_.push_back(std::move(event));
 }
 
-void Timeline::span(int64_t track, std::string_view name, int64_t begin_ns, int64_t end_ns) {
+void Timeline::span(int64_t track, std::string_view name, int64_t begin_ns, int64_t end_ns) noexcept {
   add({.kind = EventKind::Span, .track = track, .name = std::string(name), .begin_ns = begin_ns, .end_ns = end_ns});
 }
 
-void Timeline::flowBegin(int64_t track, uint64_t flow, int64_t at_ns) {
+void Timeline::flowBegin(int64_t track, uint64_t flow, int64_t at_ns) noexcept {
   add({.kind = EventKind::FlowBegin, .track = track, .name = {}, .begin_ns = at_ns, .end_ns = at_ns, .flow = flow});
 }
 
-void Timeline::flowEnd(int64_t track, uint64_t flow, int64_t at_ns) {
+void Timeline::flowEnd(int64_t track, uint64_t flow, int64_t at_ns) noexcept {
   add({.kind = EventKind::FlowEnd, .track = track, .name = {}, .begin_ns = at_ns, .end_ns = at_ns, .flow = flow});
 }
 
-void Timeline::nameTrack(int64_t track, std::string_view name) {
+void Timeline::nameTrack(int64_t track, std::string_view name) noexcept {
   add({.kind = EventKind::TrackName, .track = track, .name = std::string(name)});
 }
 

@@ -11,17 +11,18 @@ namespace tokamak {
 
 /// Told what happens on each track (a stream, or the host). Called from many threads at once; times are in nanoseconds of
 /// one steady clock (traceNow).
+/// They raise nothing: there is nobody whose failure it could be.
 /// Thread safety: its functions are called from many threads side by side and have to bear that.
 class TraceObserver {
  public:
   virtual ~TraceObserver() = default;
   /// `name` is valid during the call only.
-  virtual void span(int64_t track, std::string_view name, int64_t begin_ns, int64_t end_ns) = 0;
+  virtual void span(int64_t track, std::string_view name, int64_t begin_ns, int64_t end_ns) noexcept = 0;
   /// A point that others may wait for; `flow` names it.
-  virtual void flowBegin(int64_t track, uint64_t flow, int64_t at_ns) = 0;
+  virtual void flowBegin(int64_t track, uint64_t flow, int64_t at_ns) noexcept = 0;
   /// The end of one wait for the point `flow`.
-  virtual void flowEnd(int64_t track, uint64_t flow, int64_t at_ns) = 0;
-  virtual void nameTrack(int64_t track, std::string_view name) = 0;
+  virtual void flowEnd(int64_t track, uint64_t flow, int64_t at_ns) noexcept = 0;
+  virtual void nameTrack(int64_t track, std::string_view name) noexcept = 0;
 };
 
 /// Nanoseconds of the steady clock.
@@ -32,10 +33,10 @@ int64_t traceNow();
 /// Thread safety: any threads may use it side by side.
 class Timeline final : public TraceObserver {
  public:
-  void span(int64_t track, std::string_view name, int64_t begin_ns, int64_t end_ns) override;
-  void flowBegin(int64_t track, uint64_t flow, int64_t at_ns) override;
-  void flowEnd(int64_t track, uint64_t flow, int64_t at_ns) override;
-  void nameTrack(int64_t track, std::string_view name) override;
+  void span(int64_t track, std::string_view name, int64_t begin_ns, int64_t end_ns) noexcept override;
+  void flowBegin(int64_t track, uint64_t flow, int64_t at_ns) noexcept override;
+  void flowEnd(int64_t track, uint64_t flow, int64_t at_ns) noexcept override;
+  void nameTrack(int64_t track, std::string_view name) noexcept override;
 
   /// The whole timeline as JSON; times count from its first event.
   std::string json() const;

@@ -18,16 +18,16 @@ using Kind = StreamEntry::Kind;
 
 class Listener final : public TraceObserver {
  public:
-  void span(int64_t track, std::string_view name, int64_t begin_ns, int64_t end_ns) override {
+  void span(int64_t track, std::string_view name, int64_t begin_ns, int64_t end_ns) noexcept override {
     told.push_back(fmt::format("{} {} {}-{}", track, name, begin_ns, end_ns));
   }
-  void flowBegin(int64_t track, uint64_t flow, int64_t at_ns) override {
+  void flowBegin(int64_t track, uint64_t flow, int64_t at_ns) noexcept override {
     told.push_back(fmt::format("{} point {} at {}", track, flow, at_ns));
   }
-  void flowEnd(int64_t track, uint64_t flow, int64_t at_ns) override {
+  void flowEnd(int64_t track, uint64_t flow, int64_t at_ns) noexcept override {
     told.push_back(fmt::format("{} waited for {} at {}", track, flow, at_ns));
   }
-  void nameTrack(int64_t /*track*/, std::string_view /*name*/) override {}
+  void nameTrack(int64_t /*track*/, std::string_view /*name*/) noexcept override {}
 
   std::vector<std::string> told;
 };

@@ -35,12 +35,12 @@ struct Span {
 
 class Spans final : public TraceObserver {
  public:
-  void span(int64_t track, std::string_view name, int64_t begin_ns, int64_t end_ns) override {
+  void span(int64_t track, std::string_view name, int64_t begin_ns, int64_t end_ns) noexcept override {
     all.push_back({track, std::string(name), begin_ns, end_ns});
   }
-  void flowBegin(int64_t /*track*/, uint64_t /*flow*/, int64_t /*at_ns*/) override { ++points; }
-  void flowEnd(int64_t /*track*/, uint64_t /*flow*/, int64_t /*at_ns*/) override { ++waits; }
-  void nameTrack(int64_t /*track*/, std::string_view /*name*/) override {}
+  void flowBegin(int64_t /*track*/, uint64_t /*flow*/, int64_t /*at_ns*/) noexcept override { ++points; }
+  void flowEnd(int64_t /*track*/, uint64_t /*flow*/, int64_t /*at_ns*/) noexcept override { ++waits; }
+  void nameTrack(int64_t /*track*/, std::string_view /*name*/) noexcept override {}
 
   std::vector<std::string> namesOf(int64_t track) const {
     std::vector<std::string> names;
