@@ -43,7 +43,10 @@ Target followLinks(const std::string& path) {
 Target targetOf(std::string_view operation, const std::string& path) {
   Target target = followLinks(path);
   struct stat status = {};
-  if (stat(target.path.c_str(), &status) != 0) return target;
+  if (stat(target.path.c_str(), &status) != 0) {
+    TK_REQUIRE(errno != ELOOP, Io, "{}: '{}' cannot be written: {}", operation, path, std::strerror(ELOOP));
+    return target;
+  }
   const bool is_regular = S_ISREG(status.st_mode);
   const bool is_stream = S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode) || S_ISFIFO(status.st_mode);
   TK_REQUIRE(is_regular || is_stream, Io,

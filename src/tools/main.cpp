@@ -18,6 +18,8 @@ namespace {
 using tokamak::ErrorCode;
 using tokamak::say;
 
+int print_error = 0;  // why printing failed first: later attempts tell another reason, or none
+
 int exitCode(ErrorCode code) {
   switch (code) {
     case ErrorCode::Usage: return 2;
@@ -42,7 +44,9 @@ int runCommandLine(int argc, char** argv) {
   try {
     command_line.app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
+    errno = 0;
     const int code = command_line.app.exit(error);
+    if (!std::cout.good()) print_error = errno;
     return code == 0 ? 0 : 2;
   }
   try {
@@ -53,7 +57,10 @@ int runCommandLine(int argc, char** argv) {
     return exitCode(error.code());
   } catch (const std::system_error& error) {
     // What printing raises; main() says what is wrong with the standard output.
-    if (std::ferror(stdout) != 0) return 4;
+    if (std::ferror(stdout) != 0) {
+      print_error = error.code().value();
+      return 4;
+    }
     say("internal error: {}", error.what());
     return 70;
   } catch (const std::bad_alloc&) {
@@ -69,7 +76,7 @@ int runCommandLine(int argc, char** argv) {
 bool hasPrintedAll() {
   errno = 0;
   const bool is_flushed = std::cout.flush().good() && std::fflush(stdout) == 0;
-  const int error = errno;
+  const int error = print_error != 0 ? print_error : errno;
   if (is_flushed && std::ferror(stdout) == 0) return true;
   say("the standard output cannot be written: {}", error == 0 ? "an earlier write failed" : std::strerror(error));
   return false;

@@ -24,18 +24,19 @@ OutputPlaces::OutputPlaces(const std::vector<std::string>& texts) : files_(readA
   if (!first.empty()) standard_output_.emplace(fmt::format("--output {}=-", first));
 }
 
-void OutputPlaces::require(const std::vector<std::string>& outputs) const {
-  std::map<std::filesystem::path, std::string> written;
-  for (const auto& [name, file] : files_) {
+void OutputPlaces::require(const std::vector<std::string>& outputs, const std::vector<OtherFile>& others) const {
+  std::map<std::filesystem::path, std::string> used;
+  const auto use = [&](const std::string& file, const std::string& what) {
     std::error_code unknown;
     const std::filesystem::path path =
         std::filesystem::weakly_canonical(std::filesystem::absolute(file, unknown), unknown);
     const bool is_device = std::filesystem::exists(path, unknown) && !std::filesystem::is_regular_file(path, unknown);
-    if (file == "-" || is_device) continue;
-    const auto [first, is_new] = written.emplace(path, name);
-    TK_REQUIRE(is_new, Usage, "--output {}={}: --output {}={} is written there as well; give one of them another file",
-               name, file, first->second, files_.at(first->second));
-  }
+    if (file.empty() || file == "-" || is_device) return;
+    const auto [first, is_new] = used.emplace(path, what);
+    TK_REQUIRE(is_new, Usage, "{}: {} is that file as well; name another one", what, first->second);
+  };
+  for (const auto& [what, path] : others) use(path, what);
+  for (const auto& [name, file] : files_) use(file, fmt::format("--output {}={}", name, file));
   for (const auto& [name, file] : files_) {
     TK_REQUIRE(std::ranges::find(outputs, name) != outputs.end(), Usage,
                "--output {}={}: the program has no such output", name, file);

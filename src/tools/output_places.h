@@ -15,8 +15,14 @@ class OutputPlaces {
   /// Of texts such as "y=y.npy" and "y=-". Errors: Usage, also for two arrays on standard output.
   explicit OutputPlaces(const std::vector<std::string>& texts);
 
-  /// For before the program runs. Errors: Usage for what is no output; Io for what cannot be written.
-  void require(const std::vector<std::string>& outputs) const;
+  /// A file that the run uses otherwise: "--trace run.json" and "run.json".
+  struct OtherFile {
+    std::string what;
+    std::string path;
+  };
+  /// For before the program runs. Errors: Usage for what is no output, and for two outputs, or an output and one of
+  /// `others`, in one file; Io for what cannot be written.
+  void require(const std::vector<std::string>& outputs, const std::vector<OtherFile>& others) const;
   /// Writes the output of this name if it has a place. Errors: Io.
   void put(const std::string& name, const Tensor& tensor);
 

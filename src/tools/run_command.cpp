@@ -290,7 +290,8 @@ int runProgram(ProgramFile& file, const RunOptions& options, const DumpOptions& 
   const std::shared_ptr<Stream> stream = device.createStream();
   const std::vector<std::string> output_names = outputNames(file.fusion != nullptr ? *file.fusion : *program);
   requireLoops(options, file, *program);
-  places.require(output_names);
+  places.require(output_names, {{.what = "the program", .path = options.file},
+                                {.what = "--trace " + options.trace, .path = options.trace}});
   if (!options.trace.empty()) OutputFile::requireWritable("--trace", options.trace);
   const InputValues inputs = makeInputs(file.fusion != nullptr ? *file.fusion : *program, sources, device, stream);
   if (options.written.contains("--seed")) requireRandom(inputs, options.seed);

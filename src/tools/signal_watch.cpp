@@ -39,7 +39,7 @@ void watchSignals() {
   std::signal(SIGXFSZ, SIG_IGN);
   sigset_t watched;
   sigemptyset(&watched);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2, SIGXCPU}) {
     if (!isIgnored(number)) sigaddset(&watched, number);
   }
   pthread_sigmask(SIG_BLOCK, &watched, nullptr);

@@ -2,6 +2,7 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <thread>
 
 #include <fcntl.h>
@@ -84,6 +85,16 @@ TEST(OutputFile, followsALinkToWhatIsNotThereYet) {
   write(folder / "link", "new");
   EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
   EXPECT_EQ(contentsOf(folder / "a"), "new");
+}
+
+TEST(OutputFile, refusesLinksThatLeadNowhere) {
+  const TemporaryFolder folder;
+  std::filesystem::create_symlink("self", folder / "self");
+  for (const auto& fails : {std::function<void()>([&] { write(folder / "self", "new"); }),
+                            std::function<void()>([&] { OutputFile::requireWritable("test", folder / "self"); })})
+    EXPECT_THAT(errorOf(fails).message(), HasSubstr("self' cannot be written: Too many levels of symbolic links"));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "self"));
+  EXPECT_EQ(filesIn(folder / ""), 1);
 }
 
 TEST(OutputFile, writesFifosDirectly) {

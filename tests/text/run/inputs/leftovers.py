@@ -101,14 +101,19 @@ def full_and_closed_outputs():
                 [tool, *command], env=environment(temporary), stdout=full, stderr=subprocess.PIPE, text=True, check=False
             )
         sentence = "the standard output cannot be written: "
-        expect(result.returncode == 4 and sentence in result.stderr, f"full output: {command}: {result}")
+        expect(
+            result.returncode == 4 and sentence + "No space left on device" in result.stderr,
+            f"full output: {command}: {result}",
+        )
         reader, writer = os.pipe()
         os.close(reader)
         result = subprocess.run(
             [tool, *command], env=environment(temporary), stdout=writer, stderr=subprocess.PIPE, text=True, check=False
         )
         os.close(writer)
-        expect(result.returncode == 4 and sentence in result.stderr, f"closed pipe: {command}: {result}")
+        expect(
+            result.returncode == 4 and sentence + "Broken pipe" in result.stderr, f"closed pipe: {command}: {result}"
+        )
     expect(os.listdir(temporary) == [], f"full output: left {os.listdir(temporary)}")
 
 
@@ -122,7 +127,10 @@ def ignored_signal():
     expect(result.returncode == 0, f"ignored SIGHUP: {result}")
 
 
-for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+for number in (
+    signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGALRM, signal.SIGUSR1, signal.SIGUSR2,
+    signal.SIGXCPU,
+):
     interrupted(number)
 beyond_a_file_limit()
 full_and_closed_outputs()
