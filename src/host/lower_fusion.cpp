@@ -7,6 +7,7 @@
 #include "analysis/device_marks.h"
 #include "base/error.h"
 #include "base/ranges.h"
+#include "device/tensor.h"
 #include "graph/fusion_passes.h"
 #include "graph/infer_stride_order.h"
 #include "graph/share_outputs.h"
@@ -259,6 +260,17 @@ void labelTensors(HostIrContainer& program) {
   }
 }
 
+// Callers' tensors have fewer axes than there may be inside.
+void requireTensorsWithPlace(const Fusion& fusion) {
+  const auto require = [](const char* what, const TensorView* tv) {
+    const size_t axes = tv == nullptr ? 0 : shapeOf(*tv).size();
+    TK_REQUIRE(axes <= Tensor::kMaxRank, Unsupported, "{} {} has {} axes; inputs and outputs have at most {}", what,
+               toString(*tv), axes, Tensor::kMaxRank);
+  };
+  for (Val* input : fusion.inputs()) require("input", asTensor(input));
+  for (const TensorView* output : fusion.outputs()) require("output", output);
+}
+
 }  // namespace
 
 std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& definition, const HostLoweringOptions& options) {
@@ -337,6 +349,7 @@ void finishHostProgram(HostIrContainer& program, const HostLoweringOptions& opti
 }
 
 std::unique_ptr<HostIrContainer> lowerToHostProgram(const Fusion& fusion, const HostLoweringOptions& options) {
+  requireTensorsWithPlace(fusion);
   std::unique_ptr<HostIrContainer> program = makeHostProgram(fusion, options);
   runPasses(*program, options);
   return program;

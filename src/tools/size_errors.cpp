@@ -31,9 +31,17 @@ std::map<std::string, int64_t> extentsIn(const ScalarBindings& sizes) {
 // "add: n = 4 and m = 5; they must be equal", for the first two extents of the op that are not.
 std::optional<std::string> unequalExtents(const Expr& expr, const ScalarBindings& sizes) {
   const ElementRule rule = ruleOf(expr);
+  // What has no value, such as a quotient by 0, is not unequal.
+  const auto valueOf = [&](const Scalar& extent) {
+    try {
+      return evaluate(extent, sizes);
+    } catch (const Error&) {
+      return std::optional<ScalarValue>();
+    }
+  };
   for (const auto& [a, b] : rule.equal_extents) {
-    const auto x = evaluate(*a, sizes);
-    const auto y = evaluate(*b, sizes);
+    const auto x = valueOf(*a);
+    const auto y = valueOf(*b);
     if (!x || !y || asInt(*x) == asInt(*y)) continue;
     if (a->isConstant())
       return fmt::format("{}: {} = {}; it must be {}", callName(expr), toString(*b), asInt(*y), asInt(*x));

@@ -254,8 +254,10 @@ std::shared_ptr<const CpuWork> CpuKernels::prepare(const WorkRequest& request) {
   FoundKernel found = library_->find(request);
   if (!isCompiled(runner_)) return makeInterpretedWork(std::move(found), request.operands.size());
   const kir::LaunchSize size = found.bound->size();
-  TK_REQUIRE(size.threads == 1, Unsupported,
-             "a kernel for the processor has one thread per block; this schedule has {}", size.threads);
+  TK_REQUIRE(
+      size.threads == 1, Unsupported,
+      "{}: a kernel for the processor has one thread per block; this schedule has {} (of types TIDx, TIDy, TIDz)",
+      found.name, size.threads);
   return std::make_shared<CompiledWork>(std::move(found), request.operands.size());
 }
 
