@@ -48,8 +48,7 @@ bool InFlightCalls::Sequence::letGoOfAll() {
   return !all.empty();
 }
 
-void InFlightCalls::letGoOfWhatIsDone() {
-  if (count_ == 0) return;
+void InFlightCalls::letGo() {
   std::vector<Call> done;
   const std::lock_guard lock(mutex_);
   for (Sequence* sequence : sequences_) sequence->takeDone(done);

@@ -50,9 +50,13 @@ class InFlightCalls {
   explicit InFlightCalls(Device& device) : device_(device) {}
 
   /// Costs a look at a counter when nothing is held.
-  void letGoOfWhatIsDone();
+  void letGoOfWhatIsDone() {
+    if (count_.load(std::memory_order_relaxed) != 0) letGo();
+  }
 
  private:
+  void letGo();
+
   Device& device_;
   std::atomic<int64_t> count_ = 0;
   mutable std::mutex mutex_;
