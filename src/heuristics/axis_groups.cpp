@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/extent_assumptions.h"
 #include "ir/ops/math/reduction_op.h"
 #include "ir/scalar_simplifier.h"
 
@@ -9,7 +10,7 @@ namespace tokamak {
 
 AxisGroups::AxisGroups(Fusion& fusion, const TensorView& tensor, const Strides& strides) : fusion_(&fusion) {
   IntervalAnalysis analysis;
-  analysis.assumeExtents(fusion);
+  assumeExtents(analysis, fusion);
   RuleTable rules;
   const ElementRule& rule = rules.of(*tensor.definition());
   size_t next_coordinate = 0;

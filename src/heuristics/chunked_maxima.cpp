@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "ir/extent_assumptions.h"
 #include "ir/ops/math/broadcast_op.h"
 #include "ir/ops/math/cast_op.h"
 #include "ir/ops/math/load_store_op.h"
@@ -77,7 +78,7 @@ std::optional<SumOfExponentials> matchSum(const TensorView& sum) {
 // Whether each element of the sum needs the value at its own place and the maximum of its own row.
 bool isReadInPlace(Fusion& fusion, const SumOfExponentials& match) {
   IntervalAnalysis analysis;
-  analysis.assumeExtents(fusion);
+  assumeExtents(analysis, fusion);
   RuleTable rules;
   const ElementRule& rule = rules.of(*match.reduction->out->definition());
   std::vector<Scalar*> row = rule.coordinates;

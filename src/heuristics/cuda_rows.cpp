@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "heuristics/axis_groups.h"
+#include "ir/extent_assumptions.h"
 
 namespace tokamak {
 
@@ -137,7 +138,7 @@ int64_t vectorOf(Fusion& fusion, const TensorView& tensor, const Strides& stride
   Scalar* extent = fusion.constant(1);
   for (size_t i = first; i < groups.extents().size(); ++i) extent = fusion.mul(extent, groups.extents()[i]);
   IntervalAnalysis analysis;
-  analysis.assumeExtents(fusion);
+  assumeExtents(analysis, fusion);
   int64_t vector = 1;
   for (const AxisGroups::Access& access : groups.accesses()) {
     const Scalar* stride = access.strides.back();

@@ -10,6 +10,7 @@
 #include "heuristics/cuda_rows.h"
 #include "heuristics/kept_values.h"
 #include "heuristics/tiles.h"
+#include "ir/extent_assumptions.h"
 #include "schedule/cache.h"
 #include "schedule/memory.h"
 #include "schedule/transforms.h"
@@ -382,7 +383,7 @@ class CudaScheduler {
   }
   int64_t vectorOfColumns(const TensorView& tensor) const {
     IntervalAnalysis analysis;
-    analysis.assumeExtents(fusion_);
+    assumeExtents(analysis, fusion_);
     int64_t vector = parameters_.vector;
     while (vector > 1 && !analysis.isProvablyDivisible(*tensor.axis(0)->extent(), *fusion_.constant(vector)))
       vector /= 2;

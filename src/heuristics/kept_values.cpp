@@ -6,6 +6,7 @@
 #include <set>
 
 #include "ir/elementwise.h"
+#include "ir/extent_assumptions.h"
 #include "ir/ops/math/pointwise_op.h"
 #include "ir/ops/math/reduction_op.h"
 
@@ -102,7 +103,7 @@ std::optional<KeptValue> readInEveryRow(const TensorRead& read, const Coordinate
 class KeptValueFinder {
  public:
   KeptValueFinder(const KernelRows& rows, const KeptRoom& room) : rows_(rows), fusion_(rows.fusion()), room_(room) {
-    analysis_.assumeExtents(fusion_);
+    assumeExtents(analysis_, fusion_);
     for (const TensorView* tensor : rows.stored())
       addNest(*tensor, coordinatesOf(rows, *tensor, rules_.of(*tensor->definition())));
   }

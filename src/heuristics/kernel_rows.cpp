@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "device_code/device_code.h"
+#include "ir/extent_assumptions.h"
 #include "ir/ops/math/pad_op.h"
 #include "ir/ops/math/pointwise_op.h"
 #include "ir/ops/math/reduction_op.h"
@@ -68,7 +69,7 @@ AxisNumbers axisRange(int64_t first, int64_t last) {
   return numbers;
 }
 
-KernelRows::KernelRows(Fusion& fusion) : fusion_(&fusion) { analysis_.assumeExtents(fusion); }
+KernelRows::KernelRows(Fusion& fusion) : fusion_(&fusion) { assumeExtents(analysis_, fusion); }
 
 const AxisNumbers& KernelRows::rowsOf(const TensorView& tensor) const {
   static const AxisNumbers none;

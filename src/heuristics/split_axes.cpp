@@ -12,6 +12,7 @@
 #include "heuristics/kernel_rows.h"
 #include "ir/clone.h"
 #include "ir/elementwise.h"
+#include "ir/extent_assumptions.h"
 #include "ir/ops/math/cast_op.h"
 #include "ir/ops/math/load_store_op.h"
 #include "ir/ops/math/pointwise_op.h"
@@ -78,7 +79,7 @@ std::optional<SplitAxes> splitsOf(const ReshapeOp& reshape) {
 class AxisSplitter {
  public:
   explicit AxisSplitter(Fusion& program) : program_(&program) {
-    analysis_.assumeExtents(program);
+    assumeExtents(analysis_, program);
     for (Expr* expr : program.exprs()) {
       live_.insert(expr);
       const auto isBelow = [&](const Val* val) { return below_reductions_.contains(val); };

@@ -5,6 +5,7 @@
 
 #include "heuristics/axis_groups.h"
 #include "heuristics/kernel_rows.h"
+#include "ir/extent_assumptions.h"
 #include "ir/interval_analysis.h"
 #include "schedule/cache.h"
 #include "schedule/memory.h"
@@ -113,7 +114,7 @@ bool isResultTiled(const TransposedOutput& transposed, int64_t vector) {
   const TileShape shape = resultTile(vector);
   Fusion& fusion = output.fusion();
   IntervalAnalysis analysis;
-  analysis.assumeExtents(fusion);
+  assumeExtents(analysis, fusion);
   Scalar* extent = output.logical()[transposed.in_axis]->extent();
   return shape.in > shape.out && analysis.isProvablyDivisible(*extent, *fusion.constant(shape.in));
 }

@@ -5,11 +5,10 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "ir/expr.h"
-#include "ir/scalar.h"
+#include "ir/scalar_arena.h"
 #include "ir/tensor_view.h"
 
 namespace tokamak {
@@ -30,33 +29,13 @@ struct ById {
 /// changes the fusion. All else is for one thread at a time. Whoever makes a scalar changes the fusion, constants and
 /// sums of scalars that are there included: so do simplification, the rules of ops, analyses and lowering, which reach
 /// it by Val::fusion() of a const node, too. Threads that lower one fusion each take a clone.
-class Fusion {
+class Fusion : public ScalarArena {
  public:
   explicit Fusion(std::string name = "fusion");
-  virtual ~Fusion();
-  Fusion(const Fusion&) = delete;
-  Fusion& operator=(const Fusion&) = delete;
+  ~Fusion() override;
 
   const std::string& name() const { return name_; }
   void setName(std::string name) { name_ = std::move(name); }
-
-  // --- scalars (interned; results are simplified) ---
-  Scalar* constant(int64_t value);
-  Scalar* constant(ScalarValue value, DataType dtype);
-  Scalar* symbol(std::string name, DataType dtype = DataType::I64);
-  /// The symbol for the coordinate along axis `number` in the element rules of this fusion's ops (compute/element.h): always
-  /// the same one, and not among allSymbols().
-  Scalar* coordinate(size_t number);
-  /// An interned node of exactly this form, without simplification.
-  Scalar* rawScalar(ScalarOp op, DataType dtype, std::span<Scalar* const> operands, FunctionId function = {});
-  /// The simplified scalar of this form. Comparisons and logic give bool, the others the promoted type of the operands.
-  Scalar* scalar(ScalarOp op, Scalar* a, Scalar* b = nullptr, Scalar* c = nullptr);
-  Scalar* add(Scalar* a, Scalar* b) { return scalar(ScalarOp::Add, a, b); }
-  Scalar* sub(Scalar* a, Scalar* b) { return scalar(ScalarOp::Sub, a, b); }
-  Scalar* mul(Scalar* a, Scalar* b) { return scalar(ScalarOp::Mul, a, b); }
-  Scalar* floorDiv(Scalar* a, Scalar* b) { return scalar(ScalarOp::FloorDiv, a, b); }
-  Scalar* ceilDiv(Scalar* a, Scalar* b) { return scalar(ScalarOp::CeilDiv, a, b); }
-  Scalar* mod(Scalar* a, Scalar* b) { return scalar(ScalarOp::Mod, a, b); }
 
   // --- axes, tensors, streams ---
   struct AxisSpec {
@@ -122,33 +101,21 @@ class Fusion {
 
  private:
   friend class FusionMutator;
-  template <class T>
-  T* own(std::unique_ptr<T> val);
-
-  struct ScalarKeyHash {
-    size_t operator()(const Scalar* scalar) const;
-  };
-  struct ScalarKeyEqual {
-    bool operator()(const Scalar* a, const Scalar* b) const;
-  };
-  Scalar* intern(std::unique_ptr<Scalar> scalar);
   void collectOperands(Expr& expr);
   void link(Expr* expr);
   void renumber();
 
   std::string name_;
-  int64_t next_id_ = 0;
-  std::vector<std::unique_ptr<Val>> vals_;
   std::vector<std::unique_ptr<IterDomain>> axes_;
   std::vector<std::unique_ptr<DomainExpr>> domain_exprs_;
   std::vector<std::unique_ptr<Expr>> exprs_;
   std::vector<std::unique_ptr<Expr>> replaced_exprs_;
-  std::unordered_map<const Scalar*, Scalar*, ScalarKeyHash, ScalarKeyEqual> interned_;
-  std::vector<Scalar*> coordinates_;
   std::vector<Val*> inputs_;
   std::vector<TensorView*> outputs_;
   std::map<TensorView*, OutputAlias, ById> output_aliases_;
   std::map<Scalar*, int64_t, ById> default_sizes_;
 };
+
+inline Fusion& Val::fusion() const { return static_cast<Fusion&>(*arena_); }
 
 }  // namespace tokamak

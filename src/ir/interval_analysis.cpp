@@ -4,8 +4,6 @@
 #include <functional>
 #include <numeric>
 
-#include "ir/fusion.h"
-
 namespace tokamak {
 
 namespace {
@@ -74,18 +72,6 @@ void IntervalAnalysis::assumeExtent(const Scalar& extent) {
   const bool is_less = extent.op() == ScalarOp::Sub && extent.operand(0)->isSymbol();
   const auto less = is_less ? extent.operand(1)->constantInt() : std::nullopt;
   if (less && *less > 0) assume(*extent.operand(0), Interval::atLeast(*less));
-}
-
-void IntervalAnalysis::assumeExtents(const Fusion& fusion) {
-  for (const TensorView* tensor : fusion.allTensors()) {
-    for (const Axes* axes :
-         {&tensor->domain().root, &tensor->domain().logical, &tensor->domain().loop, &tensor->domain().allocation}) {
-      for (const IterDomain* axis : *axes) {
-        assumeExtent(*axis->extent());
-        if (axis->expandedExtent() != nullptr) assumeExtent(*axis->expandedExtent());
-      }
-    }
-  }
 }
 
 Interval IntervalAnalysis::of(Scalar& scalar) {

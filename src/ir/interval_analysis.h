@@ -22,8 +22,8 @@ class IntervalAnalysis {
   void assume(const Scalar& scalar, const Interval& interval);
   /// 0 <= index < extent.
   void assumeIndex(const Scalar& index, Scalar& extent);
-  /// Every extent of an axis of the fusion's tensors is >= 0.
-  void assumeExtents(const Fusion& fusion);
+  /// extent >= 0.
+  void assumeExtent(const Scalar& extent);
 
   /// Integers and bool; everything for floating types.
   Interval of(Scalar& scalar);
@@ -65,7 +65,6 @@ class IntervalAnalysis {
     int64_t enough_lower = std::numeric_limits<int64_t>::max();
   };
 
-  void assumeExtent(const Scalar& extent);
   template <class Holds>
   bool isRefuted(const Scalar& a, const Scalar& b, const Holds& holds);
   Interval differenceOf(Scalar& a, Scalar& b, int64_t enough_lower = std::numeric_limits<int64_t>::max());

@@ -1,7 +1,7 @@
 // Applies a rule to a scalar: matching, proof of the conditions, making of the result.
 #include <algorithm>
 
-#include "ir/fusion.h"
+#include "ir/scalar_arena.h"
 #include "ir/scalar_rules.h"
 
 namespace tokamak {
@@ -21,7 +21,7 @@ bool canStandFor(RuleVariable variable, const Scalar& scalar) {
 // Conditions and results are given by the rule; a failure of constant arithmetic means that the rule does not apply.
 struct Application {
   const ScalarRule& rule;
-  Fusion& fusion;
+  ScalarArena& arena;
   IntervalAnalysis& analysis;
   const ScalarMaker& make;
   RuleBindings bindings{};
@@ -95,7 +95,7 @@ struct Application {
     if (isConstant(expr)) {
       const auto value = constantOf(expr);
       if (!value) return nullptr;
-      return fusion.constant(*value, std::holds_alternative<bool>(*value) ? DataType::Bool : DataType::I64);
+      return arena.constant(*value, std::holds_alternative<bool>(*value) ? DataType::Bool : DataType::I64);
     }
     if (expr.kind == RuleExpr::Kind::Variable) return bindings[expr.variable];
     Scalar* operands[3] = {};
@@ -113,10 +113,10 @@ struct Application {
 
 }  // namespace
 
-Scalar* applyRule(const ScalarRule& rule, Fusion& fusion, std::span<Scalar* const> operands, IntervalAnalysis& analysis,
-                  const ScalarMaker& make) {
+Scalar* applyRule(const ScalarRule& rule, ScalarArena& arena, std::span<Scalar* const> operands,
+                  IntervalAnalysis& analysis, const ScalarMaker& make) {
   for (const RuleExpr& variant : rule.variants) {
-    Application application{rule, fusion, analysis, make};
+    Application application{rule, arena, analysis, make};
     if (!application.matchOperands(variant, operands)) continue;
     const auto holds = [&](const RuleExpr& condition) { return application.holds(condition); };
     if (!std::ranges::all_of(rule.conditions, holds)) continue;
@@ -125,17 +125,17 @@ Scalar* applyRule(const ScalarRule& rule, Fusion& fusion, std::span<Scalar* cons
   return nullptr;
 }
 
-Scalar* buildRuleExpr(const RuleExpr& expr, Fusion& fusion, const RuleBindings& bindings) {
+Scalar* buildRuleExpr(const RuleExpr& expr, ScalarArena& arena, const RuleBindings& bindings) {
   if (expr.kind == RuleExpr::Kind::Variable) return bindings[expr.variable];
   if (expr.kind == RuleExpr::Kind::Literal) {
-    return fusion.constant(expr.literal, std::holds_alternative<bool>(expr.literal) ? DataType::Bool : DataType::I64);
+    return arena.constant(expr.literal, std::holds_alternative<bool>(expr.literal) ? DataType::Bool : DataType::I64);
   }
   std::vector<Scalar*> operands;
-  for (const RuleExpr& operand : expr.operands) operands.push_back(buildRuleExpr(operand, fusion, bindings));
+  for (const RuleExpr& operand : expr.operands) operands.push_back(buildRuleExpr(operand, arena, bindings));
   const DataType dtype = expr.op == ScalarOp::Select  ? operands[1]->dtype()
                          : expr.op >= ScalarOp::Equal ? DataType::Bool
                                                       : DataType::I64;
-  return fusion.rawScalar(expr.op, dtype, operands);
+  return arena.rawScalar(expr.op, dtype, operands);
 }
 
 }  // namespace tokamak

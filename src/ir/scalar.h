@@ -74,10 +74,9 @@ class Scalar final : public Val {
   static constexpr int kSizeShift = 24;
 
  private:
-  friend class Fusion;
-  friend class FusionMutator;  // breaks fusions on purpose, in tests
+  friend class ScalarArena;
   friend class Simplifier;
-  Scalar(Fusion& fusion, DataType dtype, ScalarOp op) : Val(fusion, ValKind::Scalar, dtype), op_(op) {}
+  Scalar(ScalarArena& arena, DataType dtype, ScalarOp op) : Val(arena, ValKind::Scalar, dtype), op_(op) {}
 
   ScalarOp op_;
   uint8_t operand_count_ = 0;

@@ -56,10 +56,10 @@ using RuleBindings = std::array<Scalar*, kMostRuleVariables>;
 using ScalarMaker = std::function<Scalar*(ScalarOp, DataType, std::span<Scalar* const>)>;
 
 /// The result of the rule for an operation on these operands, made by `make`; null when the rule does not apply.
-Scalar* applyRule(const ScalarRule& rule, Fusion& fusion, std::span<Scalar* const> operands, IntervalAnalysis& analysis,
-                  const ScalarMaker& make);
+Scalar* applyRule(const ScalarRule& rule, ScalarArena& arena, std::span<Scalar* const> operands,
+                  IntervalAnalysis& analysis, const ScalarMaker& make);
 
 /// The raw scalar of a rule's expression, e.g. to prove the rule by evaluation.
-Scalar* buildRuleExpr(const RuleExpr& expr, Fusion& fusion, const RuleBindings& bindings);
+Scalar* buildRuleExpr(const RuleExpr& expr, ScalarArena& arena, const RuleBindings& bindings);
 
 }  // namespace tokamak

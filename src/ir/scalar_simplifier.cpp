@@ -5,8 +5,8 @@
 #include <numeric>
 #include <unordered_map>
 
-#include "ir/fusion.h"
 #include "ir/interval_analysis.h"
+#include "ir/scalar_arena.h"
 #include "ir/scalar_rules.h"
 #include "ir/sum_form.h"
 
@@ -15,8 +15,8 @@ namespace tokamak {
 class Simplifier {
  public:
   enum class Remainders : uint8_t { Stay, Leave };
-  explicit Simplifier(Fusion& fusion, IntervalAnalysis* given = nullptr, Remainders remainders = Remainders::Stay)
-      : fusion_(fusion),
+  explicit Simplifier(ScalarArena& arena, IntervalAnalysis* given = nullptr, Remainders remainders = Remainders::Stay)
+      : arena_(arena),
         remembers_in_nodes_(given == nullptr),
         remainders_(remainders),
         analysis_(given != nullptr ? *given : own_analysis_),
@@ -47,10 +47,10 @@ class Simplifier {
   Scalar* tryRules(ScalarOp op, std::span<Scalar* const> operands, int64_t limit);
   Scalar* raw(ScalarOp op, DataType dtype, Scalar* a, Scalar* b) {
     Scalar* operands[] = {a, b};
-    return fusion_.rawScalar(op, dtype, operands);
+    return arena_.rawScalar(op, dtype, operands);
   }
 
-  Fusion& fusion_;
+  ScalarArena& arena_;
   bool remembers_in_nodes_;
   Remainders remainders_;
   IntervalAnalysis own_analysis_;
@@ -114,7 +114,7 @@ Scalar* Simplifier::simplifyOperands(Scalar* scalar) {
     operands[i] = simplify(scalar->operand(i));
     is_same = is_same && operands[i] == scalar->operand(i);
   }
-  return is_same ? scalar : fusion_.rawScalar(scalar->op(), scalar->dtype(), {operands, count}, scalar->function());
+  return is_same ? scalar : arena_.rawScalar(scalar->op(), scalar->dtype(), {operands, count}, scalar->function());
 }
 
 Scalar* Simplifier::rewrite(Scalar* scalar) {
@@ -138,7 +138,7 @@ Scalar* Simplifier::fold(Scalar* scalar) {
   const auto value = is_binary_integer ? applyChecked(scalar->op(), asInt(scalar->operand(0)->value()),
                                                       asInt(scalar->operand(1)->value()))
                                        : evaluate(*scalar, {});
-  return value && convertValue(*value, scalar->dtype()) == *value ? fusion_.constant(*value, scalar->dtype()) : scalar;
+  return value && convertValue(*value, scalar->dtype()) == *value ? arena_.constant(*value, scalar->dtype()) : scalar;
 }
 
 namespace {
@@ -176,10 +176,10 @@ Scalar* Simplifier::collectSum(Scalar* scalar) {
     while (combineTerms(*form, distribution)) {
     }
     term_count = std::max(term_count, form->terms.size());
-    offer(form->build(fusion_));
+    offer(form->build(arena_));
     const int64_t content = form->content();
     if (content > 1 && form->terms.size() + static_cast<size_t>(form->constant != 0) > 1) {
-      offer(raw(ScalarOp::Mul, DataType::I64, form->dividedBy(content).build(fusion_), fusion_.constant(content)));
+      offer(raw(ScalarOp::Mul, DataType::I64, form->dividedBy(content).build(arena_), arena_.constant(content)));
     }
     if (!hasSumFactor(*form)) break;
   }
@@ -200,7 +200,7 @@ bool Simplifier::combineTerms(SumForm& form, Distribution distribution) {
 }
 
 bool Simplifier::combinePair(SumForm& form, size_t i, size_t j, Distribution distribution) {
-  Scalar* terms[] = {buildTerm(fusion_, form.terms[i]), buildTerm(fusion_, form.terms[j])};
+  Scalar* terms[] = {buildTerm(arena_, form.terms[i]), buildTerm(arena_, form.terms[j])};
   Scalar* combined = tryRules(ScalarOp::Add, terms, terms[0]->weight() + terms[1]->weight());
   if (combined == nullptr) return false;
   SumForm rest = form;
@@ -244,16 +244,16 @@ Scalar* Simplifier::balanceComparison(Scalar* scalar) {
     less.constant = -difference->constant;
   else
     more.constant = difference->constant;
-  Scalar* balanced = raw(scalar->op(), DataType::Bool, more.build(fusion_), less.build(fusion_));
+  Scalar* balanced = raw(scalar->op(), DataType::Bool, more.build(arena_), less.build(arena_));
   return balanced->weight() < scalar->weight() ? balanced : scalar;
 }
 
 Scalar* Simplifier::tryRules(ScalarOp op, std::span<Scalar* const> operands, int64_t limit) {
   const ScalarMaker make = [this](ScalarOp made_op, DataType dtype, std::span<Scalar* const> made_operands) {
-    return simplify(fusion_.rawScalar(made_op, dtype, made_operands));
+    return simplify(arena_.rawScalar(made_op, dtype, made_operands));
   };
   for (const ScalarRule* rule : scalarRulesFor(op)) {
-    Scalar* result = applyRule(*rule, fusion_, operands, analysis_, make);
+    Scalar* result = applyRule(*rule, arena_, operands, analysis_, make);
     if (result != nullptr && result->weight() < limit) return result;
   }
   return nullptr;
@@ -298,12 +298,12 @@ Scalar* Simplifier::splitDividend(Scalar* scalar) {
     return std::ranges::lexicographical_compare(a.factors, b.factors,
                                                 [](Scalar* x, Scalar* y) { return compareScalars(*x, *y) < 0; });
   });
-  Scalar* whole = quotient.build(fusion_);
+  Scalar* whole = quotient.build(arena_);
   if (constant > 1) whole = lighterAsWritten(scalar->operand(0), constant, whole);
   Scalar* multiple = raw(ScalarOp::Mul, DataType::I64, whole, divisor);
   Scalar* dividend = rest.isConstant() && rest.constant == 0
                          ? multiple
-                         : raw(ScalarOp::Add, DataType::I64, multiple, rest.build(fusion_));
+                         : raw(ScalarOp::Add, DataType::I64, multiple, rest.build(arena_));
   Scalar* operands[] = {dividend, divisor};
   // Of two forms of the same weight the sum is better: more can cancel there, as in (a * 64 + b) / 8 * 8 + b % 8.
   Scalar* result = tryRules(scalar->op(), operands, scalar->weight() + 1);
@@ -340,7 +340,7 @@ Scalar* Simplifier::multipleAsWritten(Scalar* sum, int64_t unit) {
     const int64_t factor = sum->operand(1)->constantInt().value_or(0);
     if (factor <= 0 || factor % unit != 0) return nullptr;
     if (factor == unit) return sum->operand(0);
-    return raw(ScalarOp::Mul, DataType::I64, sum->operand(0), fusion_.constant(factor / unit));
+    return raw(ScalarOp::Mul, DataType::I64, sum->operand(0), arena_.constant(factor / unit));
   }
   if (sum->op() != ScalarOp::Add) return nullptr;
   Scalar* a = multipleAsWritten(sum->operand(0), unit);
@@ -354,7 +354,7 @@ Scalar* Simplifier::lighterAsWritten(Scalar* sum, int64_t unit, Scalar* multiple
   Scalar* written = multipleAsWritten(sum, unit);
   if (written == nullptr || written->weight() >= multiple->weight()) return multiple;
   const auto form = SumForm::of(written, Distribution::Constants);
-  return form && compareScalars(*form->build(fusion_), *multiple) == 0 ? written : multiple;
+  return form && compareScalars(*form->build(arena_), *multiple) == 0 ? written : multiple;
 }
 
 // With 0 <= r < g: (a * g + r) / (b * g) is a / b, (a * g + r) % (b * g) is a % b * g + r, and a * g + r < 0 is a < 0.
@@ -386,21 +386,21 @@ Scalar* Simplifier::splitRemainder(Scalar* scalar) {
     if (unit <= 1) break;
     const auto parts = partsOf(*form, unit);
     if (!parts) continue;
-    Scalar* rest = parts->rest.build(fusion_);
+    Scalar* rest = parts->rest.build(arena_);
     const Interval interval = analysis_.of(*rest);
     if (interval.lower < 0 || interval.upper >= unit) continue;
-    Scalar* multiple = parts->multiple.build(fusion_);
+    Scalar* multiple = parts->multiple.build(arena_);
     if (divides) multiple = lighterAsWritten(scalar->operand(0), unit, multiple);
-    Scalar* zero = fusion_.constant(0);
+    Scalar* zero = arena_.constant(0);
     Scalar* result = nullptr;
     if (scalar->op() == ScalarOp::Less) {
       result = raw(ScalarOp::Less, DataType::Bool, multiple, zero);
     } else if (compares) {
       result = raw(ScalarOp::LessEqual, DataType::Bool, zero, multiple);
     } else {
-      result = raw(scalar->op(), DataType::I64, multiple, fusion_.constant(divisor / unit));
+      result = raw(scalar->op(), DataType::I64, multiple, arena_.constant(divisor / unit));
       if (scalar->op() == ScalarOp::Mod) {
-        result = raw(ScalarOp::Mul, DataType::I64, result, fusion_.constant(unit));
+        result = raw(ScalarOp::Mul, DataType::I64, result, arena_.constant(unit));
         result = raw(ScalarOp::Add, DataType::I64, result, rest);
       }
     }
@@ -410,14 +410,14 @@ Scalar* Simplifier::splitRemainder(Scalar* scalar) {
   return scalar;
 }
 
-Scalar* simplify(Scalar* scalar) { return Simplifier(scalar->fusion()).simplify(scalar); }
+Scalar* simplify(Scalar* scalar) { return Simplifier(scalar->arena()).simplify(scalar); }
 
 Scalar* simplify(Scalar* scalar, IntervalAnalysis& analysis) {
-  return Simplifier(scalar->fusion(), &analysis).simplify(scalar);
+  return Simplifier(scalar->arena(), &analysis).simplify(scalar);
 }
 
 Scalar* simplifyRemainders(Scalar* scalar, IntervalAnalysis& analysis) {
-  return Simplifier(scalar->fusion(), &analysis, Simplifier::Remainders::Leave).simplify(scalar);
+  return Simplifier(scalar->arena(), &analysis, Simplifier::Remainders::Leave).simplify(scalar);
 }
 
 }  // namespace tokamak

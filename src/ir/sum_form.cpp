@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "ir/fusion.h"
+#include "ir/scalar_arena.h"
 
 namespace tokamak {
 
@@ -167,42 +167,42 @@ SumForm SumForm::dividedBy(int64_t divisor) const {
   return quotient;
 }
 
-Scalar* buildTerm(Fusion& fusion, const SumTerm& term) {
+Scalar* buildTerm(ScalarArena& arena, const SumTerm& term) {
   Scalar* product = term.factors.front();
   const auto multiply = [&](Scalar* factor) {
     Scalar* operands[] = {product, factor};
-    product = fusion.rawScalar(ScalarOp::Mul, DataType::I64, operands);
+    product = arena.rawScalar(ScalarOp::Mul, DataType::I64, operands);
   };
   for (size_t i = 1; i < term.factors.size(); ++i) multiply(term.factors[i]);
-  if (term.coefficient != 1) multiply(fusion.constant(term.coefficient));
+  if (term.coefficient != 1) multiply(arena.constant(term.coefficient));
   return product;
 }
 
-Scalar* SumForm::build(Fusion& fusion) const {
+Scalar* SumForm::build(ScalarArena& arena) const {
   constexpr int64_t kLowest = std::numeric_limits<int64_t>::min();
   Scalar* sum = nullptr;
   const auto combine = [&](ScalarOp op, Scalar* part) {
     Scalar* operands[] = {sum, part};
-    sum = sum == nullptr ? part : fusion.rawScalar(op, DataType::I64, operands);
+    sum = sum == nullptr ? part : arena.rawScalar(op, DataType::I64, operands);
   };
   const auto isSubtracted = [](int64_t coefficient) { return coefficient < 0 && coefficient != kLowest; };
   for (const SumTerm& term : terms) {
-    if (!isSubtracted(term.coefficient)) combine(ScalarOp::Add, buildTerm(fusion, term));
+    if (!isSubtracted(term.coefficient)) combine(ScalarOp::Add, buildTerm(arena, term));
   }
   const bool starts_with_constant = sum == nullptr && (constant != 0 || terms.empty());
-  if (starts_with_constant) sum = fusion.constant(constant);
+  if (starts_with_constant) sum = arena.constant(constant);
   for (const SumTerm& term : terms) {
     if (!isSubtracted(term.coefficient)) continue;
     if (sum == nullptr)
-      sum = buildTerm(fusion, term);
+      sum = buildTerm(arena, term);
     else
-      combine(ScalarOp::Sub, buildTerm(fusion, {-term.coefficient, term.factors}));
+      combine(ScalarOp::Sub, buildTerm(arena, {-term.coefficient, term.factors}));
   }
   if (starts_with_constant || constant == 0) return sum;
   if (isSubtracted(constant))
-    combine(ScalarOp::Sub, fusion.constant(-constant));
+    combine(ScalarOp::Sub, arena.constant(-constant));
   else
-    combine(ScalarOp::Add, fusion.constant(constant));
+    combine(ScalarOp::Add, arena.constant(constant));
   return sum;
 }
 

@@ -41,11 +41,11 @@ struct SumForm {
   SumForm dividedBy(int64_t divisor) const;
 
   /// The canonical scalar of this sum: positive terms, then subtracted ones, the constant last. Without simplification.
-  Scalar* build(Fusion& fusion) const;
+  Scalar* build(ScalarArena& arena) const;
 };
 
 /// The canonical scalar of one term.
-Scalar* buildTerm(Fusion& fusion, const SumTerm& term);
+Scalar* buildTerm(ScalarArena& arena, const SumTerm& term);
 
 /// An integer scalar whose operands are 64-bit integers too: the scalars that integer rules are about.
 bool isIndexArithmetic(const Scalar& scalar);

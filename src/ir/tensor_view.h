@@ -104,8 +104,8 @@ class TensorView final : public Val {
  private:
   friend class Fusion;
   friend class FusionMutator;  // breaks fusions on purpose, in tests
-  TensorView(Fusion& fusion, DataType dtype, TensorDomain domain)
-      : Val(fusion, ValKind::Tensor, dtype), domain_(std::move(domain)) {}
+  TensorView(ScalarArena& arena, DataType dtype, TensorDomain domain)
+      : Val(arena, ValKind::Tensor, dtype), domain_(std::move(domain)) {}
 
   TensorDomain domain_;
   int64_t label_ = -1;

@@ -12,6 +12,7 @@ namespace tokamak {
 
 class Expr;
 class Fusion;
+class ScalarArena;
 
 enum class ValKind : uint8_t { Tensor, Scalar, Stream };
 
@@ -26,7 +27,9 @@ class Val {
 
   ValKind kind() const { return kind_; }
   DataType dtype() const { return dtype_; }
-  Fusion& fusion() const { return *fusion_; }
+  /// The fusion whose arena it is. Declared for those that know fusions: ir/fusion.h defines it.
+  Fusion& fusion() const;
+  ScalarArena& arena() const { return *arena_; }
   /// Creation order within the fusion, counted over all vals; never reused.
   int64_t id() const { return id_; }
 
@@ -37,12 +40,13 @@ class Val {
   std::span<Expr* const> uses() const { return uses_; }
 
  protected:
-  Val(Fusion& fusion, ValKind kind, DataType dtype) : fusion_(&fusion), kind_(kind), dtype_(dtype) {}
+  Val(ScalarArena& arena, ValKind kind, DataType dtype) : arena_(&arena), kind_(kind), dtype_(dtype) {}
 
  private:
   friend class Fusion;
+  friend class ScalarArena;
   friend class FusionMutator;  // breaks fusions on purpose, in tests
-  Fusion* fusion_;
+  ScalarArena* arena_;
   int64_t id_ = 0;
   Expr* definition_ = nullptr;
   std::vector<Expr*> uses_;
@@ -62,7 +66,7 @@ class StreamVal final : public Val {
  private:
   friend class Fusion;
   friend class FusionMutator;  // breaks fusions on purpose, in tests
-  StreamVal(Fusion& fusion, Scalar* index) : Val(fusion, ValKind::Stream, DataType::I64), index_(index) {}
+  StreamVal(ScalarArena& arena, Scalar* index) : Val(arena, ValKind::Stream, DataType::I64), index_(index) {}
   Scalar* index_;
 };
 

@@ -1,9 +1,10 @@
 #include "kernel/index_assumptions.h"
+#include "ir/extent_assumptions.h"
 
 namespace tokamak::kir {
 
 void assumeIndices(const Kernel& kernel, IntervalAnalysis& analysis) {
-  analysis.assumeExtents(*kernel.fusion);
+  assumeExtents(analysis, *kernel.fusion);
   for (const LaunchDimension& dimension : kernel.dimensions) analysis.assumeIndex(*dimension.index, *dimension.extent);
   visitStatements(kernel.body, [&](const Statement& statement) {
     if (const auto* loop = std::get_if<Loop>(&statement.node)) analysis.assumeIndex(*loop->index, *loop->stop);

@@ -1,6 +1,7 @@
 #include "lower/group_combines.h"
 
 #include "analysis/substitute.h"
+#include "ir/extent_assumptions.h"
 #include "ir/interval_analysis.h"
 #include "ir/scalar_simplifier.h"
 #include "kernel/rewrite.h"
@@ -17,7 +18,7 @@ using kir::Statements;
 
 class Grouper {
  public:
-  explicit Grouper(Fusion& fusion) : fusion_(fusion) { analysis_.assumeExtents(fusion); }
+  explicit Grouper(Fusion& fusion) : fusion_(fusion) { assumeExtents(analysis_, fusion); }
 
   Statements rewrite(const Statements& statements) {
     return kir::withLoops(statements, [&](const Loop& loop, Statements& result) {

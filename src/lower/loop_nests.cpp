@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "ir/extent_assumptions.h"
 #include "ir/ops/math/load_store_op.h"
 #include "ir/ops/math/reduction_op.h"
 #include "ir/scalar_simplifier.h"
@@ -43,7 +44,7 @@ void requireLoopType(const TensorView& tensor, size_t j) {
 }  // namespace
 
 LoopNests::LoopNests(Fusion& fusion) : fusion_(&fusion) {
-  analysis_.assumeExtents(fusion);
+  assumeExtents(analysis_, fusion);
   for (Expr* expr : fusion.exprs()) {
     for (TensorView* tensor : tensorsOf(expr->outputs())) {
       const bool is_reduction = expr->is<ReductionOp>();

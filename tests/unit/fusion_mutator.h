@@ -11,7 +11,7 @@ class FusionMutator {
   static Expr*& definition(Val* val) { return val->definition_; }
   static std::vector<Expr*>& uses(Val* val) { return val->uses_; }
   static DataType& dtype(Val* val) { return val->dtype_; }
-  static Fusion*& owner(Val* val) { return val->fusion_; }
+  static ScalarArena*& owner(Val* val) { return val->arena_; }
 
   static std::vector<Val*>& inputs(Expr* expr) { return expr->inputs_; }
   static std::vector<Val*>& outputs(Expr* expr) { return expr->outputs_; }
