@@ -4,8 +4,8 @@
 
 #include <benchmark/benchmark.h>
 
-#include "host/access_overlap.h"
-#include "host/checker.h"
+#include "host/check/access_overlap.h"
+#include "host/check/checker.h"
 
 namespace tokamak {
 

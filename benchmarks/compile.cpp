@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "runtime/compile/kernel_compiler.h"
-#include "runtime/compile/nvrtc.h"
+#include "toolchain/kernel_compiler.h"
+#include "toolchain/nvrtc.h"
 
 namespace {
 

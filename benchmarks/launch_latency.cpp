@@ -27,11 +27,11 @@
 #include "base/error.h"
 #include "define/functions.h"
 #include "device/replay.h"
-#include "host/multi_device_executor.h"
-#include "runtime/compile/nvrtc.h"
+#include "host/run/multi_device_executor.h"
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/cuda_graph.h"
 #include "runtime/cuda/cuda_queue.h"
+#include "toolchain/nvrtc.h"
 
 namespace tokamak {
 namespace {

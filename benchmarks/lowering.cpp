@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "define/callables.h"
-#include "host/lower_fusion.h"
+#include "host/lower/lower_fusion.h"
 #include "ir/text/fusion_parser.h"
 #include "schedule/commands.h"
 

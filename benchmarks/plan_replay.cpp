@@ -9,7 +9,7 @@
 #include <chrono>
 
 #include "define/structured.h"
-#include "host/multi_device_executor.h"
+#include "host/run/multi_device_executor.h"
 #include "runtime/cpu/cpu_device.h"
 
 namespace tokamak {

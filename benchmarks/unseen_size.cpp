@@ -9,10 +9,10 @@
 
 #include "define/callables.h"
 #include "device/kernel_observer.h"
-#include "host/multi_device_executor.h"
+#include "host/run/multi_device_executor.h"
 #include "ir/text/fusion_parser.h"
+#include "jit/kernel_collector.h"
 #include "runtime/cpu/cpu_device.h"
-#include "runtime/kernel/kernel_collector.h"
 
 namespace tokamak {
 namespace {

@@ -1,5 +1,5 @@
 # The installed package: find_package(tokamak) gives tokamak::tokamak. Headers keep their rooms' names, so their folder
-# include/tokamak is itself the include directory: #include "ir/data_type.h".
+# include/tokamak is itself the include directory: #include "symbolic/data_type.h".
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tokamak)

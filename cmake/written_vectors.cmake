@@ -1,6 +1,6 @@
-# The library's loops over elements: vectors are written in their sources (src/runtime/cpu/lanes.h), and nothing is left to those optimisations
+# The library's loops over elements: vectors are written in their sources (src/loops/lanes.h), and nothing is left to those optimisations
 # of loops by which compilers have miscompiled: vectorisers, peeling, threading of jumps, copies of loops. The same as for generated C
-# (src/runtime/compile/c_compiler_probe.cpp).
+# (src/toolchain/c_compiler_probe.cpp).
 include(CheckCXXSourceCompiles)
 
 # Those of the options that the compiler takes: all of them by one question, as a rule, else each by its own.

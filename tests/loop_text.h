@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "ir/scalar.h"
 #include "ir/tensor_view.h"
+#include "symbolic/scalar.h"
 
 namespace tokamak {
 

@@ -4,8 +4,8 @@
 
 #include "define/functions.h"
 #include "define/structured.h"
-#include "host/multi_device_executor.h"
-#include "host/text/host_printer.h"
+#include "host/ir/text/host_printer.h"
+#include "host/run/multi_device_executor.h"
 #include "runtime/cpu/cpu_device.h"
 
 using namespace tokamak;

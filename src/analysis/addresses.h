@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ir/fusion.h"
-#include "ir/interval_analysis.h"
+#include "symbolic/interval_analysis.h"
 
 namespace tokamak {
 

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "ir/scalar.h"
 #include "ir/tensor_view.h"
+#include "symbolic/scalar.h"
 
 namespace tokamak {
 

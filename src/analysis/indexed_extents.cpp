@@ -3,8 +3,8 @@
 #include <ranges>
 
 #include "compute/rule_table.h"
-#include "ir/data_type.h"
 #include "ir/fields.h"
+#include "symbolic/data_type.h"
 
 namespace tokamak {
 

@@ -1,6 +1,6 @@
 #include "analysis/substitute.h"
 
-#include "ir/scalar_simplifier.h"
+#include "symbolic/scalar_simplifier.h"
 
 namespace tokamak {
 

@@ -9,7 +9,7 @@
 
 #include "analysis/substitute.h"
 #include "compute/rule_table.h"
-#include "ir/interval_analysis.h"
+#include "symbolic/interval_analysis.h"
 
 namespace tokamak {
 

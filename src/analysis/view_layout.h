@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "ir/expr.h"
-#include "ir/scalar.h"
 #include "ir/tensor_view.h"
+#include "symbolic/scalar.h"
 
 namespace tokamak {
 

@@ -10,7 +10,7 @@
 #include "compute/element.h"
 #include "device_code/device_code.h"
 #include "ir/expr_summary.h"
-#include "ir/scalar_simplifier.h"
+#include "symbolic/scalar_simplifier.h"
 
 namespace tokamak {
 

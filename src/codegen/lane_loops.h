@@ -1,5 +1,5 @@
 // LaneLoop: a loop whose iterations are done several at a time, on explicit vectors. C compilers are told to vectorise nothing themselves
-// (runtime/compile/c_compiler_probe.cpp).
+// (toolchain/c_compiler_probe.cpp).
 #pragma once
 
 #include <array>

@@ -6,8 +6,8 @@
 #include <set>
 #include <string>
 
-#include "ir/functions.h"
-#include "ir/interval_analysis.h"
+#include "symbolic/functions.h"
+#include "symbolic/interval_analysis.h"
 
 namespace tokamak {
 

@@ -15,11 +15,11 @@
 #include "codegen/scalar_source.h"
 #include "codegen/vector_text.h"
 #include "ir/expr_summary.h"
-#include "ir/scalar_simplifier.h"
 #include "kernel/index_assumptions.h"
 #include "kernel/plus_one.h"
 #include "kernel/rewrite.h"
 #include "kernel/shared_memory.h"
+#include "symbolic/scalar_simplifier.h"
 
 namespace tokamak {
 

@@ -2,7 +2,7 @@
 
 #include "analysis/substitute.h"
 #include "compute/element.h"
-#include "ir/scalar_simplifier.h"
+#include "symbolic/scalar_simplifier.h"
 
 namespace tokamak {
 

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "ir/interval_analysis.h"
 #include "kernel/kernel.h"
+#include "symbolic/interval_analysis.h"
 
 namespace tokamak {
 

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "ir/functions.h"
 #include "ir/fusion.h"
 #include "ir/ops/math/reduction_op.h"
+#include "symbolic/functions.h"
 
 namespace tokamak {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "ir/scalar.h"
+#include "symbolic/scalar.h"
 
 namespace tokamak {
 

@@ -19,7 +19,7 @@ Operand operandOf(std::string_view call, std::string_view name, const FieldValue
 }
 
 Callable callableOf(const FunctionInfo& info) {
-  // As the formulas of ir/functions.h call them.
+  // As the formulas of symbolic/functions.h call them.
   static constexpr std::string_view names[] = {"x", "y", "z", "w"};
   Callable callable{.name = info.name, .parameters = {}, .function = {}};
   for (int i = 0; i < info.arity; ++i) callable.parameters.push_back({names[i], {}, /*is_required=*/true});

@@ -9,7 +9,7 @@
 #include "ir/fusion.h"
 #include "ir/ops/math/broadcast_op.h"
 #include "ir/ops/math/pointwise_op.h"
-#include "ir/scalar_simplifier.h"
+#include "symbolic/scalar_simplifier.h"
 
 namespace tokamak {
 

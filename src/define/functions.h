@@ -1,16 +1,16 @@
-// The elementwise functions as a user calls them: one C++ function per row of ir/functions.h.
+// The elementwise functions as a user calls them: one C++ function per row of symbolic/functions.h.
 //
 //   TensorView* y = mul(add(x, bias), 0.5);
 //
 // Operands are tensors, scalars of the fusion and C++ numbers; at least one belongs to a fusion. The result is a tensor if an
-// operand is one, else a scalar. What happens on the way (see define/promotion.h and the type rules of ir/functions.h):
+// operand is one, else a scalar. What happens on the way (see define/promotion.h and the type rules of symbolic/functions.h):
 // operands become one type, half types compute in f32 and give f32, tensors of lower rank get leading broadcast axes.
 #pragma once
 
 #include <initializer_list>
 
 #include "define/operand.h"
-#include "ir/functions.h"
+#include "symbolic/functions.h"
 
 namespace tokamak {
 

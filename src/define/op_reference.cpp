@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "ir/functions.h"
+#include "symbolic/functions.h"
 
 namespace tokamak {
 

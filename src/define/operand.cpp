@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "ir/fusion.h"
 #include "ir/ops/math/cast_op.h"
-#include "ir/scalar_simplifier.h"
+#include "symbolic/scalar_simplifier.h"
 
 namespace tokamak {
 

@@ -8,8 +8,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "ir/scalar.h"
 #include "ir/tensor_view.h"
+#include "symbolic/scalar.h"
 
 namespace tokamak {
 

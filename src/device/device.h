@@ -13,9 +13,9 @@
 
 #include "base/ranges.h"
 #include "device/failure.h"
-#include "ir/data_type.h"
 #include "ir/memory_kind.h"
-#include "ir/scalar.h"
+#include "symbolic/data_type.h"
+#include "symbolic/scalar.h"
 
 namespace tokamak {
 
@@ -137,7 +137,7 @@ DataType parameterType(const Scalar& parameter);
 /// recorded event once, and a stream once for what was skipped since somebody was told of it.
 /// Thread safety: any threads may use a CpuDevice or CudaDevice side by side; what they do to one stream is in the
 /// order in which they come. prepare() may make scalars in the fusion of its op: the ops of one fusion are prepared by
-/// one thread at a time. A device that only records (host/recorder.h) belongs to one thread.
+/// one thread at a time. A device that only records (host/plan/recorder.h) belongs to one thread.
 class Device {
  public:
   Device();

@@ -8,8 +8,8 @@
 #include <span>
 
 #include "device/device.h"
-#include "ir/data_type.h"
 #include "ir/memory_kind.h"
+#include "symbolic/data_type.h"
 
 namespace tokamak {
 

@@ -4,7 +4,7 @@
 
 #include "ir/extent_assumptions.h"
 #include "ir/ops/math/reduction_op.h"
-#include "ir/scalar_simplifier.h"
+#include "symbolic/scalar_simplifier.h"
 
 namespace tokamak {
 

@@ -6,10 +6,10 @@
 #include "heuristics/axis_groups.h"
 #include "heuristics/kernel_rows.h"
 #include "ir/extent_assumptions.h"
-#include "ir/interval_analysis.h"
 #include "schedule/cache.h"
 #include "schedule/memory.h"
 #include "schedule/transforms.h"
+#include "symbolic/interval_analysis.h"
 
 namespace tokamak {
 

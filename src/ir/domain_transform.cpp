@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "ir/clone.h"
-#include "ir/scalar_simplifier.h"
+#include "symbolic/scalar_simplifier.h"
 
 namespace tokamak {
 

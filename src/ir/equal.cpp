@@ -6,12 +6,12 @@
 #include <fmt/format.h>
 
 #include "ir/fields.h"
-#include "ir/functions.h"
 #include "ir/fusion.h"
 #include "ir/ops/host/post_on_stream.h"
 #include "ir/text/fusion_printer.h"
 #include "ir/text/names.h"
 #include "ir/text/type_text.h"
+#include "symbolic/functions.h"
 
 namespace tokamak {
 

@@ -1,8 +1,8 @@
 #include "ir/expr.h"
 
 #include "ir/fields.h"
-#include "ir/scalar.h"
 #include "ir/tensor_view.h"
+#include "symbolic/scalar.h"
 
 namespace tokamak {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ir/op_lists.h"
-#include "ir/val.h"
+#include "symbolic/val.h"
 
 namespace tokamak {
 

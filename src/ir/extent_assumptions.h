@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ir/fusion.h"
-#include "ir/interval_analysis.h"
+#include "symbolic/interval_analysis.h"
 
 namespace tokamak {
 

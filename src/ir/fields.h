@@ -13,8 +13,8 @@
 
 #include "ir/expr.h"
 #include "ir/iter_domain.h"
-#include "ir/scalar.h"
 #include "ir/tensor_view.h"
+#include "symbolic/scalar.h"
 
 namespace tokamak {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "ir/expr.h"
-#include "ir/scalar_arena.h"
 #include "ir/tensor_view.h"
+#include "symbolic/scalar_arena.h"
 
 namespace tokamak {
 

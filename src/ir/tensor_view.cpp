@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "ir/scalar.h"
+#include "symbolic/scalar.h"
 
 namespace tokamak {
 

@@ -7,7 +7,7 @@
 
 #include "ir/iter_domain.h"
 #include "ir/memory_kind.h"
-#include "ir/val.h"
+#include "symbolic/val.h"
 
 namespace tokamak {
 

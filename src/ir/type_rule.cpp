@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "ir/clone.h"
 #include "ir/fields.h"
-#include "ir/functions.h"
 #include "ir/ops/math/pointwise_op.h"
-#include "ir/scalar_simplifier.h"
+#include "symbolic/functions.h"
+#include "symbolic/scalar_simplifier.h"
 
 namespace tokamak {
 

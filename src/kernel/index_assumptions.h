@@ -1,8 +1,8 @@
 // What holds of the indices in a kernel.
 #pragma once
 
-#include "ir/interval_analysis.h"
 #include "kernel/kernel.h"
+#include "symbolic/interval_analysis.h"
 
 namespace tokamak::kir {
 

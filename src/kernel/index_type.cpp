@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "compute/element.h"
-#include "ir/interval_analysis.h"
 #include "kernel/index_assumptions.h"
 #include "kernel/rewrite.h"
+#include "symbolic/interval_analysis.h"
 
 namespace tokamak::kir {
 

@@ -4,8 +4,8 @@
 #include <functional>
 #include <optional>
 
-#include "ir/interval.h"
 #include "kernel/kernel.h"
+#include "symbolic/interval.h"
 
 namespace tokamak::kir {
 

@@ -1,8 +1,8 @@
 #include "kernel/shared_memory.h"
 
-#include "ir/interval_analysis.h"
-#include "ir/scalar_simplifier.h"
 #include "kernel/index_assumptions.h"
+#include "symbolic/interval_analysis.h"
+#include "symbolic/scalar_simplifier.h"
 
 namespace tokamak::kir {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "ir/functions.h"
 #include "ir/ops/math/reduction_op.h"
-#include "ir/scalar.h"
 #include "ir/tensor_view.h"
+#include "symbolic/functions.h"
+#include "symbolic/scalar.h"
 
 namespace tokamak::kir {
 

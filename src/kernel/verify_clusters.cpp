@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "ir/interval_analysis.h"
 #include "kernel/index_assumptions.h"
 #include "kernel/kernel_walk.h"
+#include "symbolic/interval_analysis.h"
 
 namespace tokamak::kir {
 

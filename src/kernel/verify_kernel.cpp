@@ -6,11 +6,11 @@
 
 #include <fmt/format.h>
 
-#include "ir/interval_analysis.h"
 #include "kernel/index_assumptions.h"
 #include "kernel/kernel_walk.h"
 #include "kernel/value_types.h"
 #include "kernel/verify_clusters.h"
+#include "symbolic/interval_analysis.h"
 
 namespace tokamak::kir {
 

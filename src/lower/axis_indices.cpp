@@ -3,7 +3,7 @@
 #include "analysis/addresses.h"
 #include "base/error.h"
 #include "ir/fusion.h"
-#include "ir/scalar_simplifier.h"
+#include "symbolic/scalar_simplifier.h"
 
 namespace tokamak {
 

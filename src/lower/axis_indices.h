@@ -5,8 +5,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ir/interval_analysis.h"
 #include "ir/tensor_view.h"
+#include "symbolic/interval_analysis.h"
 
 namespace tokamak {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "ir/scalar_simplifier.h"
 #include "kernel/index_assumptions.h"
 #include "kernel/rewrite.h"
+#include "symbolic/scalar_simplifier.h"
 
 namespace tokamak {
 

@@ -6,12 +6,12 @@
 
 #include "analysis/substitute.h"
 #include "compute/element.h"
-#include "ir/interval_analysis.h"
-#include "ir/scalar_simplifier.h"
 #include "kernel/index_assumptions.h"
 #include "kernel/kernel_walk.h"
 #include "kernel/rewrite.h"
 #include "lower/known_choices.h"
+#include "symbolic/interval_analysis.h"
+#include "symbolic/scalar_simplifier.h"
 
 namespace tokamak {
 

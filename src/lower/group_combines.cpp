@@ -2,9 +2,9 @@
 
 #include "analysis/substitute.h"
 #include "ir/extent_assumptions.h"
-#include "ir/interval_analysis.h"
-#include "ir/scalar_simplifier.h"
 #include "kernel/rewrite.h"
+#include "symbolic/interval_analysis.h"
+#include "symbolic/scalar_simplifier.h"
 
 namespace tokamak {
 

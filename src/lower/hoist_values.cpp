@@ -4,11 +4,11 @@
 #include <map>
 #include <set>
 
-#include "ir/interval_analysis.h"
 #include "kernel/index_assumptions.h"
 #include "kernel/kernel_walk.h"
 #include "kernel/rewrite.h"
 #include "lower/loop_changes.h"
+#include "symbolic/interval_analysis.h"
 
 namespace tokamak {
 

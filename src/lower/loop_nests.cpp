@@ -9,8 +9,8 @@
 #include "ir/extent_assumptions.h"
 #include "ir/ops/math/load_store_op.h"
 #include "ir/ops/math/reduction_op.h"
-#include "ir/scalar_simplifier.h"
 #include "kernel/rewrite.h"
+#include "symbolic/scalar_simplifier.h"
 
 namespace tokamak {
 

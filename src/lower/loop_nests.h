@@ -18,9 +18,9 @@
 
 #include "analysis/tensor_reads.h"
 #include "ir/fusion.h"
-#include "ir/interval_analysis.h"
 #include "kernel/kernel.h"
 #include "lower/axis_indices.h"
+#include "symbolic/interval_analysis.h"
 
 namespace tokamak {
 

@@ -6,10 +6,10 @@
 #include <set>
 #include <vector>
 
-#include "ir/interval_analysis.h"
 #include "kernel/index_assumptions.h"
 #include "kernel/kernel_walk.h"
 #include "kernel/rewrite.h"
+#include "symbolic/interval_analysis.h"
 
 namespace tokamak {
 

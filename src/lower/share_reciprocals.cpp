@@ -5,12 +5,12 @@
 #include <set>
 #include <utility>
 
-#include "ir/interval_analysis.h"
 #include "kernel/index_assumptions.h"
 #include "kernel/kernel_walk.h"
 #include "kernel/rewrite.h"
 #include "lower/known_choices.h"
 #include "lower/loop_changes.h"
+#include "symbolic/interval_analysis.h"
 
 namespace tokamak {
 

@@ -1,9 +1,9 @@
 #include "lower/split_remainders.h"
 
-#include "ir/interval_analysis.h"
-#include "ir/scalar_simplifier.h"
 #include "kernel/index_assumptions.h"
 #include "kernel/rewrite.h"
+#include "symbolic/interval_analysis.h"
+#include "symbolic/scalar_simplifier.h"
 
 namespace tokamak {
 

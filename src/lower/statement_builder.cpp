@@ -7,8 +7,8 @@
 
 #include "analysis/substitute.h"
 #include "base/error.h"
-#include "ir/scalar_simplifier.h"
 #include "kernel/rewrite.h"
+#include "symbolic/scalar_simplifier.h"
 
 namespace tokamak {
 

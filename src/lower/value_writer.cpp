@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "ir/interval_analysis.h"
-#include "ir/scalar_simplifier.h"
+#include "symbolic/interval_analysis.h"
+#include "symbolic/scalar_simplifier.h"
 
 namespace tokamak {
 

@@ -1,7 +1,7 @@
 // Calls a row of the function table by its name in oracle/library.h.
 #pragma once
 
-#include "ir/functions.h"
+#include "symbolic/functions.h"
 
 namespace tokamak::oracle {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "ir/functions.h"
+#include "symbolic/functions.h"
 
 namespace tokamak::oracle {
 

@@ -3,9 +3,9 @@
 
 #include <span>
 
-#include "ir/functions.h"
 #include "oracle/rounding.h"
 #include "oracle/tensor.h"
+#include "symbolic/functions.h"
 
 namespace tokamak::oracle {
 

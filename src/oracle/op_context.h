@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "ir/op_lists.h"
-#include "ir/scalar.h"
 #include "ir/tensor_view.h"
 #include "oracle/rounding.h"
 #include "oracle/tensor.h"
+#include "symbolic/scalar.h"
 
 namespace tokamak::oracle {
 

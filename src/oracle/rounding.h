@@ -1,8 +1,8 @@
 // Rounding to the floating types, and the distance of their neighbours.
 #pragma once
 
-#include "ir/data_type.h"
 #include "oracle/tensor.h"
+#include "symbolic/data_type.h"
 
 namespace tokamak::oracle {
 

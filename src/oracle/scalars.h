@@ -1,9 +1,9 @@
 // The values of scalars: symbols as bound, integers in 64 bits, floating expressions by the oracle's own functions.
 #pragma once
 
-#include "ir/scalar.h"
 #include "oracle/rounding.h"
 #include "oracle/tensor.h"
+#include "symbolic/scalar.h"
 
 namespace tokamak::oracle {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "ir/data_type.h"
+#include "symbolic/data_type.h"
 
 namespace tokamak::oracle {
 

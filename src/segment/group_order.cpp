@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "ir/scalar.h"
+#include "symbolic/scalar.h"
 
 namespace tokamak {
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "runtime/npy.h"
+#include "interop/npy.h"
 
 namespace tokamak::tools {
 

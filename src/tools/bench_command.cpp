@@ -15,8 +15,8 @@
 
 #include "base/error.h"
 #include "define/callables.h"
-#include "host/host_ir_evaluator.h"
-#include "host/lower_fusion.h"
+#include "host/lower/lower_fusion.h"
+#include "host/run/host_ir_evaluator.h"
 #include "ir/text/fusion_parser.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/cuda/cuda_timer.h"

@@ -9,10 +9,10 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "runtime/compile/c_compiler.h"
-#include "runtime/compile/cache_compare.h"
-#include "runtime/compile/kernel_cache.h"
-#include "runtime/compile/nvrtc.h"
+#include "toolchain/c_compiler.h"
+#include "toolchain/cache_compare.h"
+#include "toolchain/kernel_cache.h"
+#include "toolchain/nvrtc.h"
 
 namespace tokamak::tools {
 

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "device/tensor.h"
-#include "runtime/compile/kernel_compiler.h"
 #include "runtime/cpu/block_pool.h"
+#include "toolchain/kernel_compiler.h"
 
 namespace tokamak::tools {
 

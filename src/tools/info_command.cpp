@@ -12,12 +12,12 @@
 #include "base/ranges.h"
 #include "device_code/device_code.h"
 #include "ir/fields.h"
-#include "ir/functions.h"
 #include "oracle/exceptions.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/cpu/open_blas.h"
 #include "runtime/cuda/cupti_records.h"
 #include "runtime/cuda/find_cuda.h"
+#include "symbolic/functions.h"
 #include "tools/ops_page.h"
 
 namespace tokamak::tools {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "ir/scalar.h"
+#include "symbolic/scalar.h"
 
 namespace tokamak::tools {
 

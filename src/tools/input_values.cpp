@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "base/half.h"
 #include "device/tensor_copies.h"
-#include "runtime/npy.h"
+#include "interop/npy.h"
 #include "tools/input_fill.h"
 
 namespace tokamak::tools {

@@ -9,11 +9,11 @@
 
 #include "base/error.h"
 #include "define/op_reference.h"
-#include "ir/functions.h"
 #include "ir/text/foreign_names.h"
 #include "ir/text/fusion_parser.h"
 #include "ir/text/infix.h"
 #include "ir/text/scalar_text.h"
+#include "symbolic/functions.h"
 
 namespace tokamak::tools {
 

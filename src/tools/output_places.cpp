@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/output_file.h"
-#include "runtime/npy.h"
+#include "interop/npy.h"
 #include "tools/program_file.h"
 
 namespace tokamak::tools {

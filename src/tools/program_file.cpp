@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "define/callables.h"
-#include "host/text/host_parser.h"
+#include "host/ir/text/host_parser.h"
 #include "ir/text/fusion_parser.h"
 #include "kernel/parse_kernel.h"
 #include "schedule/commands.h"

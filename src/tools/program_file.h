@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "host/host_ir_container.h"
+#include "host/ir/host_ir_container.h"
 #include "kernel/kernel.h"
 
 namespace tokamak::tools {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "host/loop_limit.h"
+#include "host/ir/loop_limit.h"
 
 namespace tokamak::tools {
 

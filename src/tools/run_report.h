@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "device/tensor.h"
-#include "host/plan.h"
+#include "host/plan/plan.h"
 #include "oracle/compare.h"
 
 namespace tokamak::tools {

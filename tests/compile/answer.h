@@ -1,7 +1,7 @@
 // Compiled code that answers one question.
 #pragma once
 
-#include "runtime/compile/shared_object.h"
+#include "toolchain/shared_object.h"
 
 namespace tokamak {
 

@@ -1,5 +1,5 @@
 // The C compiler: found, asked, driven; and what becomes of compilers that hang, crash, talk, grow or make nonsense.
-#include "runtime/compile/c_compiler.h"
+#include "toolchain/c_compiler.h"
 
 #include <thread>
 
@@ -7,10 +7,10 @@
 #include <gtest/gtest.h>
 
 #include "error_of.h"
-#include "runtime/compile/c_compiler_probe.h"
-#include "runtime/compile/program_search.h"
-#include "runtime/compile/shared_object.h"
 #include "temporary_folder.h"
+#include "toolchain/c_compiler_probe.h"
+#include "toolchain/program_search.h"
+#include "toolchain/shared_object.h"
 
 namespace tokamak {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "cache_folder.h"
 #include "error_of.h"
-#include "runtime/compile/kernel_cache.h"
+#include "toolchain/kernel_cache.h"
 
 namespace tokamak {
 namespace {

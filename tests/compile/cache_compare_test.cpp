@@ -1,5 +1,5 @@
 // Why a kernel is not in the cache: the nearest entry and the lines in which its key differs.
-#include "runtime/compile/cache_compare.h"
+#include "toolchain/cache_compare.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/compile/cache_entry.h"
+#include "toolchain/cache_entry.h"
 
 namespace tokamak {
 namespace {

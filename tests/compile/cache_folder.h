@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/compile/kernel_cache.h"
 #include "temporary_folder.h"
+#include "toolchain/kernel_cache.h"
 
 namespace tokamak {
 

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "error_of.h"
-#include "runtime/compile/child_process.h"
-#include "runtime/compile/file_descriptor.h"
 #include "temporary_folder.h"
+#include "toolchain/child_process.h"
+#include "toolchain/file_descriptor.h"
 
 namespace tokamak {
 namespace {

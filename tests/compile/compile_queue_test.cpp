@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "runtime/compile/compile_queue.h"
+#include "toolchain/compile_queue.h"
 
 namespace tokamak {
 namespace {

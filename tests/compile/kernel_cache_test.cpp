@@ -1,5 +1,5 @@
 // The kernel cache by itself: what is stored is found, by its whole key only; what is listed, collected and refused.
-#include "runtime/compile/kernel_cache.h"
+#include "toolchain/kernel_cache.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // The front: what is in use is found, what is kept is loaded, the rest is compiled, each source once.
-#include "runtime/compile/kernel_compiler.h"
+#include "toolchain/kernel_compiler.h"
 
 #include <thread>
 

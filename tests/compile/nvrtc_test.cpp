@@ -1,5 +1,5 @@
 // NVRTC: found or its absence explained, cubins for sm_90a with what their kernels take, kept on disk.
-#include "runtime/compile/nvrtc.h"
+#include "toolchain/nvrtc.h"
 
 #include <thread>
 

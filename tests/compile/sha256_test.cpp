@@ -1,7 +1,7 @@
 // The digest against the examples of FIPS 180-4, and in pieces.
 #include <gtest/gtest.h>
 
-#include "runtime/compile/sha256.h"
+#include "toolchain/sha256.h"
 
 namespace tokamak {
 namespace {

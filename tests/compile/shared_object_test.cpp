@@ -1,5 +1,5 @@
 // Loading compiled code: under names never used again, unloaded with its last user; damaged images are refused.
-#include "runtime/compile/shared_object.h"
+#include "toolchain/shared_object.h"
 
 #include <elf.h>
 #include <gmock/gmock.h>
@@ -7,8 +7,8 @@
 
 #include "answer.h"
 #include "error_of.h"
-#include "runtime/compile/c_compiler.h"
 #include "temporary_folder.h"
+#include "toolchain/c_compiler.h"
 
 namespace tokamak {
 namespace {

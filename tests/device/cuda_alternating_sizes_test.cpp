@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "fake_cuda.h"
-#include "host/multi_device_executor.h"
+#include "host/run/multi_device_executor.h"
 #include "host_run/program_text.h"
 
 namespace tokamak {

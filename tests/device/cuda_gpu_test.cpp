@@ -19,9 +19,9 @@
 #include "base/error.h"
 #include "device/tensor_copies.h"
 #include "error_of.h"
-#include "runtime/compile/nvrtc.h"
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/find_cuda.h"
+#include "toolchain/nvrtc.h"
 
 namespace tokamak {
 

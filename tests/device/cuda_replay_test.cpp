@@ -14,9 +14,9 @@
 
 #include "error_of.h"
 #include "fake_cuda.h"
-#include "runtime/compile/nvrtc.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/cuda/find_cuda.h"
+#include "toolchain/nvrtc.h"
 
 namespace tokamak {
 

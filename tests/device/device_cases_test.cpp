@@ -4,10 +4,10 @@
 
 #include "base/error.h"
 #include "device_fixture.h"
-#include "runtime/compile/nvrtc.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/find_cuda.h"
+#include "toolchain/nvrtc.h"
 
 namespace tokamak {
 

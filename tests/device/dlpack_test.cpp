@@ -1,5 +1,5 @@
 // DLPack: what other libraries give, and what they get.
-#include "runtime/dlpack.h"
+#include "interop/dlpack.h"
 
 #include <algorithm>
 #include <array>

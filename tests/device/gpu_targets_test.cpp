@@ -7,8 +7,8 @@
 #include "define/callables.h"
 #include "device/fake_cuda.h"
 #include "heuristics/kernel_target.h"
-#include "host/multi_device_executor.h"
-#include "host/text/host_printer.h"
+#include "host/ir/text/host_printer.h"
+#include "host/run/multi_device_executor.h"
 #include "ir/text/fusion_parser.h"
 
 namespace tokamak {

@@ -11,8 +11,8 @@
 
 #include "compile/temporary_folder.h"
 #include "product_group_bench.h"
-#include "runtime/compile/kernel_cache.h"
 #include "runtime/cuda/find_cuda.h"
+#include "toolchain/kernel_cache.h"
 
 namespace tokamak {
 namespace {

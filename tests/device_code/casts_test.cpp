@@ -7,7 +7,7 @@
 #include "base/half.h"
 #include "device_code/compiled_code.h"
 #include "device_code/samples.h"
-#include "runtime/cpu/typed_loops.h"
+#include "loops/typed_loops.h"
 
 namespace tokamak::test {
 namespace {

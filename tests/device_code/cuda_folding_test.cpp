@@ -15,8 +15,8 @@
 
 #include "base/error.h"
 #include "device_code/device_code.h"
-#include "runtime/compile/nvrtc.h"
-#include "runtime/cpu/typed_loops.h"
+#include "loops/typed_loops.h"
+#include "toolchain/nvrtc.h"
 
 namespace tokamak::test {
 namespace {

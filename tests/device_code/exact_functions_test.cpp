@@ -6,7 +6,7 @@
 
 #include "device_code/compiled_code.h"
 #include "device_code/samples.h"
-#include "runtime/cpu/typed_loops.h"
+#include "loops/typed_loops.h"
 
 namespace tokamak::test {
 namespace {

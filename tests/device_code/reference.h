@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "ir/formulas.h"
-#include "ir/functions.h"
+#include "symbolic/formulas.h"
+#include "symbolic/functions.h"
 
 namespace tokamak::test {
 

@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "error_of.h"
-#include "host/host_ir_evaluator.h"
-#include "host/recorder.h"
-#include "host/text/host_parser.h"
+#include "host/ir/text/host_parser.h"
+#include "host/plan/recorder.h"
+#include "host/run/host_ir_evaluator.h"
 #include "runtime/cpu/cpu_device.h"
 
 namespace tokamak {

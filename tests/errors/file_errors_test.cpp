@@ -7,8 +7,8 @@
 
 #include "base/trace.h"
 #include "error_of.h"
+#include "interop/npy.h"
 #include "runtime/cpu/cpu_device.h"
-#include "runtime/npy.h"
 
 namespace tokamak {
 namespace {

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "error_of.h"
-#include "ir/functions.h"
 #include "ir/fusion.h"
 #include "oracle/evaluate.h"
 #include "oracle/scalars.h"
 #include "oracle/tensor.h"
+#include "symbolic/functions.h"
 
 namespace tokamak {
 namespace {

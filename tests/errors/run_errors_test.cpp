@@ -6,9 +6,9 @@
 #include "base/trace.h"
 #include "define/structured.h"
 #include "error_of.h"
-#include "host/multi_device_executor.h"
-#include "host/recorder.h"
-#include "host/text/host_parser.h"
+#include "host/ir/text/host_parser.h"
+#include "host/plan/recorder.h"
+#include "host/run/multi_device_executor.h"
 #include "ir/text/fusion_parser.h"
 #include "runtime/cpu/cpu_device.h"
 

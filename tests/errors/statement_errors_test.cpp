@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "error_of.h"
-#include "host/plan.h"
-#include "host/recorder.h"
-#include "host/statement_runner.h"
+#include "host/plan/plan.h"
+#include "host/plan/recorder.h"
+#include "host/run/statement_runner.h"
 #include "ir/all_ops.h"
 #include "ir/text/fusion_parser.h"
 #include "oracle/evaluate.h"

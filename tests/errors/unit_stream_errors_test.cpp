@@ -4,7 +4,7 @@
 
 #include "define/callables.h"
 #include "error_of.h"
-#include "host/lower_fusion.h"
+#include "host/lower/lower_fusion.h"
 #include "ir/text/fusion_parser.h"
 
 namespace tokamak {

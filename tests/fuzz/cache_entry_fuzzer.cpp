@@ -15,9 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/compile/cache_entry.h"
-#include "runtime/compile/cubin_report.h"
-#include "runtime/compile/kernel_cache.h"
+#include "toolchain/cache_entry.h"
+#include "toolchain/cubin_report.h"
+#include "toolchain/kernel_cache.h"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 

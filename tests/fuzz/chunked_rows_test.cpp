@@ -24,9 +24,9 @@
 #include "lower/lower_kernel.h"
 #include "oracle/index.h"
 #include "oracle/reference.h"
-#include "runtime/compile/kernel_compiler.h"
-#include "runtime/compile/nvrtc.h"
 #include "schedule/commands.h"
+#include "toolchain/kernel_compiler.h"
+#include "toolchain/nvrtc.h"
 
 namespace tokamak {
 namespace {

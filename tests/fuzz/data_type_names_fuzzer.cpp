@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "ir/data_type.h"
+#include "symbolic/data_type.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view name(reinterpret_cast<const char*>(data), size);

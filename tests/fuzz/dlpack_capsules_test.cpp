@@ -17,9 +17,9 @@
 #include "device/tensor.h"
 #include "generator/environment.h"
 #include "generator/random.h"
+#include "interop/dlpack.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/cuda/find_cuda.h"
-#include "runtime/dlpack.h"
 
 namespace tokamak {
 namespace {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "interop/dlpack.h"
 #include "runtime/cpu/cpu_device.h"
-#include "runtime/dlpack.h"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 

@@ -19,9 +19,9 @@
 #include "generator/draw_schedule.h"
 #include "generator/environment.h"
 #include "generator/run_case.h"
-#include "host/host_ir_evaluator.h"
-#include "host/text/host_parser.h"
-#include "host/text/host_printer.h"
+#include "host/ir/text/host_parser.h"
+#include "host/ir/text/host_printer.h"
+#include "host/run/host_ir_evaluator.h"
 #include "runtime/cpu/cpu_device.h"
 #include "text_mutator.h"
 

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "base/error.h"
-#include "host/host_equal.h"
-#include "host/host_ir_container.h"
-#include "host/text/host_parser.h"
-#include "host/text/host_printer.h"
+#include "host/ir/host_equal.h"
+#include "host/ir/host_ir_container.h"
+#include "host/ir/text/host_parser.h"
+#include "host/ir/text/host_printer.h"
 #include "text_mutator.h"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);

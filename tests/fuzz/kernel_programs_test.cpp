@@ -16,8 +16,8 @@
 #include "ir/text/fusion_printer.h"
 #include "kernel/bind_kernel.h"
 #include "kernel/index_type.h"
-#include "runtime/compile/nvrtc.h"
 #include "runtime/cuda/find_cuda.h"
+#include "toolchain/nvrtc.h"
 
 namespace tokamak {
 namespace {

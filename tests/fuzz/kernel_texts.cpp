@@ -17,12 +17,12 @@
 #include "generator/draw_numeric.h"
 #include "generator/draw_program.h"
 #include "heuristics/kernel_target.h"
-#include "host/host_ir_evaluator.h"
-#include "host/lower_fusion.h"
+#include "host/lower/lower_fusion.h"
+#include "host/run/host_ir_evaluator.h"
 #include "ir/text/fusion_parser.h"
 #include "ir/text/fusion_printer.h"
+#include "jit/kernel_collector.h"
 #include "kernel/index_type.h"
-#include "runtime/kernel/kernel_collector.h"
 
 namespace tokamak {
 namespace {

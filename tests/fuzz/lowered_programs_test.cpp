@@ -19,7 +19,7 @@
 #include "generator/run_case.h"
 #include "heuristics/kernel_target.h"
 #include "ir/text/fusion_printer.h"
-#include "runtime/kernel/kernel_collector.h"
+#include "jit/kernel_collector.h"
 
 namespace tokamak {
 namespace {

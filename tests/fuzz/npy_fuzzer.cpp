@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "interop/npy.h"
 #include "runtime/cpu/cpu_device.h"
-#include "runtime/npy.h"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 

@@ -8,10 +8,10 @@
 
 #include "generator/environment.h"
 #include "generator/run_case.h"
-#include "host/checker.h"
+#include "host/check/checker.h"
 #include "host/mutants.h"
+#include "host/plan/step_clocks.h"
 #include "host/race_judge.h"
-#include "host/step_clocks.h"
 #include "host/step_closure.h"
 
 namespace tokamak {

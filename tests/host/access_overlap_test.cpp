@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "host/access_overlap.h"
+#include "host/check/access_overlap.h"
 #include "host/sanitized_share.h"
 
 namespace tokamak {

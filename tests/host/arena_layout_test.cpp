@@ -1,5 +1,5 @@
 // Places in one piece of memory: who may share bytes, and what a loop's iterations take.
-#include "host/arena_layout.h"
+#include "host/plan/arena_layout.h"
 
 #include <chrono>
 

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "host/checker.h"
+#include "host/check/checker.h"
 #include "host/mutants.h"
 #include "host/race_judge.h"
 #include "host/sanitized_share.h"

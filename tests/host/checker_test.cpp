@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "host/checker.h"
+#include "host/check/checker.h"
 #include "host/step_list_builder.h"
 
 namespace tokamak {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "host/step_list.h"
+#include "host/check/step_list.h"
 
 namespace tokamak {
 

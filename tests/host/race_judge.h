@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "host/step_list.h"
+#include "host/check/step_list.h"
 
 namespace tokamak {
 

@@ -5,11 +5,11 @@
 
 #include <gtest/gtest.h>
 
-#include "host/checker.h"
-#include "host/place_buffers.h"
+#include "host/check/checker.h"
+#include "host/plan/place_buffers.h"
+#include "host/plan/step_clocks.h"
 #include "host/race_judge.h"
 #include "host/sanitized_share.h"
-#include "host/step_clocks.h"
 #include "host/step_closure.h"
 #include "host/step_list_generator.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "host/step_list.h"
+#include "host/check/step_list.h"
 
 namespace tokamak {
 

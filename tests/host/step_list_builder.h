@@ -7,7 +7,7 @@
 
 #include <fmt/core.h>
 
-#include "host/step_list.h"
+#include "host/check/step_list.h"
 
 namespace tokamak {
 

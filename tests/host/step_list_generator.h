@@ -4,7 +4,7 @@
 #include <random>
 #include <string>
 
-#include "host/step_list.h"
+#include "host/check/step_list.h"
 
 namespace tokamak {
 

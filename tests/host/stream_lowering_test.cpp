@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "define/structured.h"
-#include "host/lower_fusion.h"
-#include "host/text/host_printer.h"
+#include "host/ir/text/host_printer.h"
+#include "host/lower/lower_fusion.h"
 #include "program_of.h"
 
 namespace tokamak {

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "host/checker.h"
+#include "host/check/checker.h"
 #include "host/race_judge.h"
 #include "host/sanitized_share.h"
 #include "host/step_list_builder.h"

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "host/multi_device_executor.h"
-#include "runtime/dlpack.h"
+#include "host/run/multi_device_executor.h"
+#include "interop/dlpack.h"
 
 namespace tokamak {
 

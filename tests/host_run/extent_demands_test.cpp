@@ -15,10 +15,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "host/host_equal.h"
+#include "host/ir/host_equal.h"
+#include "host/ir/text/host_parser.h"
+#include "host/ir/text/host_printer.h"
 #include "host/sanitized_share.h"
-#include "host/text/host_parser.h"
-#include "host/text/host_printer.h"
 #include "host_run/program_text.h"
 #include "host_run/run_bench.h"
 #include "host_run/stream_forms.h"

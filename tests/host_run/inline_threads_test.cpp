@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "host/text/host_parser.h"
+#include "host/ir/text/host_parser.h"
 #include "host_run/program_text.h"
 #include "host_run/run_bench.h"
 #include "ir/clone.h"

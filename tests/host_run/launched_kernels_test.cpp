@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "analysis/bind_shape.h"
-#include "host/text/host_parser.h"
-#include "host/text/host_printer.h"
-#include "host/verifier.h"
+#include "host/ir/text/host_parser.h"
+#include "host/ir/text/host_printer.h"
+#include "host/ir/verifier.h"
 #include "host_run/program_text.h"
 #include "host_run/run_bench.h"
 #include "ir/ops/host/launch_kernel.h"

@@ -9,10 +9,10 @@
 #include <gtest/gtest.h>
 
 #include "analysis/bind_shape.h"
-#include "host/checker.h"
-#include "host/recorder.h"
-#include "host/step_clocks.h"
-#include "host/text/host_parser.h"
+#include "host/check/checker.h"
+#include "host/ir/text/host_parser.h"
+#include "host/plan/recorder.h"
+#include "host/plan/step_clocks.h"
 #include "host_run/program_text.h"
 #include "host_run/run_bench.h"
 

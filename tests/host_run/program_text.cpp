@@ -4,7 +4,7 @@
 #include <map>
 
 #include "base/error.h"
-#include "host/text/host_parser.h"
+#include "host/ir/text/host_parser.h"
 #include "program_of.h"
 
 namespace tokamak {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "error_of.h"
-#include "host/host_ir_container.h"
-#include "host/lower_fusion.h"
+#include "host/ir/host_ir_container.h"
+#include "host/lower/lower_fusion.h"
 
 namespace tokamak {
 

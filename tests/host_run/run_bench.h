@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "device/tensor.h"
-#include "host/host_ir_evaluator.h"
-#include "host/multi_device_executor.h"
+#include "host/run/host_ir_evaluator.h"
+#include "host/run/multi_device_executor.h"
 #include "oracle/evaluate.h"
 #include "runtime/cpu/cpu_device.h"
 

@@ -5,10 +5,10 @@
 #include <gtest/gtest.h>
 
 #include "define/callables.h"
-#include "ir/functions.h"
 #include "ir/text/fusion_parser.h"
 #include "run_bench.h"
 #include "schedule/commands.h"
+#include "symbolic/functions.h"
 
 namespace tokamak {
 namespace {

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "heuristics/kernel_target.h"
-#include "host/lower_fusion.h"
-#include "host/text/host_printer.h"
+#include "host/ir/text/host_printer.h"
+#include "host/lower/lower_fusion.h"
 #include "host_run/program_text.h"
 #include "ir/ops/host/for_loop.h"
 

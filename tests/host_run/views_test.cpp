@@ -6,7 +6,7 @@
 
 #include "host_run/program_text.h"
 #include "host_run/run_bench.h"
-#include "runtime/dlpack.h"
+#include "interop/dlpack.h"
 
 namespace tokamak {
 namespace {

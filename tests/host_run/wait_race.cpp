@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "define/callables.h"
-#include "host/checker.h"
-#include "host/multi_device_executor.h"
+#include "host/check/checker.h"
+#include "host/run/multi_device_executor.h"
 #include "host_run/two_sets.h"
 #include "ir/text/fusion_parser.h"
 #include "runtime/cpu/cpu_device.h"

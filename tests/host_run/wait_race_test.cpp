@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
-#include "host/checker.h"
+#include "host/check/checker.h"
 #include "host_run/program_text.h"
 #include "host_run/run_bench.h"
 #include "host_run/two_sets.h"

@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "host/host_ir_container.h"
-#include "host/text/host_parser.h"
-#include "host/text/host_printer.h"
+#include "host/ir/host_ir_container.h"
+#include "host/ir/text/host_parser.h"
+#include "host/ir/text/host_printer.h"
 
 namespace tokamak {
 namespace {

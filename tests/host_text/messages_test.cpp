@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "host/host_ir_container.h"
-#include "host/text/host_parser.h"
+#include "host/ir/host_ir_container.h"
+#include "host/ir/text/host_parser.h"
 
 namespace tokamak {
 namespace {

@@ -11,10 +11,10 @@
 #include "heuristics/schedule_parameters.h"
 #include "ir/text/fusion_parser.h"
 #include "kernel/bind_kernel.h"
+#include "kernel/interpreter/kernel_interpreter.h"
 #include "kernel/parse_kernel.h"
 #include "kernels/kernel_case.h"
 #include "lower/lower_kernel.h"
-#include "runtime/interpreter/kernel_interpreter.h"
 #include "schedule/commands.h"
 
 namespace tokamak {

@@ -9,8 +9,8 @@
 #include "codegen/source.h"
 #include "define/callables.h"
 #include "ir/text/fusion_parser.h"
+#include "jit/kernel_executor.h"
 #include "kernels/kernel_case.h"
-#include "runtime/kernel/kernel_executor.h"
 #include "schedule/commands.h"
 
 namespace tokamak {

@@ -11,16 +11,16 @@
 #include "define/callables.h"
 #include "heuristics/cpu_schedule.h"
 #include "heuristics/cuda_schedule.h"
-#include "host/lower_fusion.h"
+#include "host/lower/lower_fusion.h"
 #include "ir/text/fusion_parser.h"
 #include "kernel/bind_kernel.h"
 #include "kernel/index_type.h"
+#include "kernel/interpreter/kernel_interpreter.h"
 #include "kernel/parse_kernel.h"
 #include "kernels/kernel_case.h"
 #include "lower/insert_barriers.h"
 #include "lower/lower_kernel.h"
 #include "runtime/cpu/kernel_work.h"
-#include "runtime/interpreter/kernel_interpreter.h"
 #include "schedule/commands.h"
 
 namespace tokamak {

@@ -11,11 +11,11 @@
 #include "analysis/bind_shape.h"
 #include "base/error.h"
 #include "define/callables.h"
-#include "host/host_ir_evaluator.h"
-#include "host/lower_fusion.h"
+#include "host/lower/lower_fusion.h"
+#include "host/run/host_ir_evaluator.h"
 #include "ir/text/fusion_parser.h"
+#include "jit/kernel_collector.h"
 #include "kernel/verify_kernel.h"
-#include "runtime/kernel/kernel_collector.h"
 #include "schedule/commands.h"
 
 namespace tokamak {

@@ -11,11 +11,13 @@ import sys
 
 import cpp_source
 
-# A room includes itself and what stands before it.
-ROOMS = ["base", "ir", "compute", "analysis", "define", "oracle", "graph", "schedule", "device", "device_code",
-         "heuristics", "segment", "kernel", "lower", "codegen", "host", "runtime", "dist", "python", "tools"]
+# A room includes itself and what stands before it. A room of rooms holds no sources itself.
+ROOMS = ["base", "symbolic", "ir", "compute", "analysis", "define", "oracle", "graph", "schedule", "device",
+         "device_code", "heuristics", "segment", "loops", "kernel", "lower", "codegen", "host/ir", "host/lower",
+         "host/check", "host/plan", "host/run", "toolchain", "jit", "runtime", "interop", "dist", "compile", "python",
+         "tools"]
 # The oracle shares nothing with what it judges, and the library does not link it.
-ONLY = {"oracle": {"base", "ir", "oracle"}}
+ONLY = {"oracle": {"base", "symbolic", "ir", "oracle"}}
 MAY_INCLUDE_ORACLE = {"oracle", "tools"}
 FORBIDDEN_WORDS = {"util", "utils", "helper", "helpers", "common", "misc", "internal", "new", "v2", "impl"}
 # What precompiled headers (cmake/precompiled.cmake) would make visible to sources that do not include it: a name, and the headers that give it,
@@ -30,7 +32,7 @@ GIVEN_BY = {
     r"std::(stable_)?(sort|partition)\b|std::(find|find_if|copy_n|max_element|all_of|any_of|none_of)\(|"
     r"std::ranges::(sort|find|find_if|all_of|any_of|none_of|copy)\b": "algorithm",
     r"fmt::(format|join|formatter)\b": "fmt/core.h fmt/format.h fmt/ranges.h",
-    r"\bTK_(CHECK|REQUIRE|RAISE)\(": "base/error.h", r"\bDataType::": "ir/data_type.h", r"\bMemoryKind::": "ir/memory_kind.h",
+    r"\bTK_(CHECK|REQUIRE|RAISE)\(": "base/error.h", r"\bDataType::": "symbolic/data_type.h", r"\bMemoryKind::": "ir/memory_kind.h",
 }
 CODE = {".cpp", ".h", ".cu", ".cuh", ".c", ".py", ".cmake", ".txt", ".sh"}
 NOT_APPLICABLE = 77
@@ -121,25 +123,40 @@ def check_no_abort(tree):
                 yield f"{file}:{number}: {match[1]}: raise an error (TK_CHECK, TK_REQUIRE) instead"
 
 
+def room_of(path):
+    """The room of a file below src/, or None."""
+    return next((room for room in ROOMS if path.startswith(room + "/")), None)
+
+
 def check_room_layers(tree):
     """A room of src/ includes only itself and the rooms before it."""
     for file in tree.sources("src"):
-        room = pathlib.PurePath(file).parts[1]
-        if room not in ROOMS:
-            yield f"{file}:1: src/{room} is no room; rooms: {' '.join(ROOMS)}"
+        room = room_of(file.removeprefix("src/"))
+        if room is None:
+            yield f"{file}:1: {pathlib.PurePath(file).parent} is no room; rooms: {' '.join(ROOMS)}"
             continue
         code = cpp_source.without_comments(tree.text(file), keep_strings=True)
         for number, line in enumerate(code.splitlines(), 1):
             match = re.match(r'\s*#\s*include\s*"([^"]+)"', line)
             if not match:
                 continue
-            included = match[1].split("/")[0]
-            if included not in ROOMS:
-                yield f'{file}:{number}: #include "{match[1]}": an include names its room, as in "ir/val.h"'
+            included = room_of(match[1])
+            if included is None:
+                yield f'{file}:{number}: #include "{match[1]}": an include names its room, as in "ir/expr.h"'
             elif included not in ONLY.get(room, set(ROOMS[:ROOMS.index(room) + 1])):
                 yield f"{file}:{number}: {room} includes {included}, which it must not know"
             elif included == "oracle" and room not in MAY_INCLUDE_ORACLE:
                 yield f"{file}:{number}: {room} includes oracle, which only tools and tests link"
+
+
+def check_flat_folders(tree):
+    """No folder of src/ holds more than 40 sources: it would be several rooms."""
+    sources = {}
+    for file in tree.sources("src", suffixes=(".cpp",)):
+        sources.setdefault(str(pathlib.PurePath(file).parent), []).append(file)
+    for folder, files in sources.items():
+        if len(files) > 40:
+            yield f"{folder}:1: {len(files)} sources in one folder: cut it into rooms of at most 40"
 
 
 def check_nothing_hidden(tree):

@@ -4,10 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include "ir/functions.h"
 #include "ir/fusion.h"
 #include "oracle/compare.h"
 #include "oracle/functions.h"
+#include "symbolic/functions.h"
 
 namespace tokamak {
 namespace {

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "ir/functions.h"
 #include "small_fusion.h"
+#include "symbolic/functions.h"
 
 namespace tokamak {
 namespace {

@@ -1,4 +1,4 @@
-#include "ir/data_type.h"
+#include "symbolic/data_type.h"
 
 #include <gtest/gtest.h>
 

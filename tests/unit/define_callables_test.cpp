@@ -3,8 +3,8 @@
 
 #include "define/callables.h"
 #include "error_of.h"
-#include "ir/functions.h"
 #include "program_of.h"
+#include "symbolic/functions.h"
 
 namespace tokamak {
 namespace {

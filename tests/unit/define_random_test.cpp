@@ -5,9 +5,9 @@
 
 #include "define/functions.h"
 #include "error_of.h"
-#include "ir/formulas.h"
 #include "ir/ops/math/cast_op.h"
 #include "program_of.h"
+#include "symbolic/formulas.h"
 
 namespace tokamak {
 namespace {

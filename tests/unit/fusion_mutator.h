@@ -1,7 +1,7 @@
 // FusionMutator: breaks the invariants of a fusion on purpose; what the public interface refuses is reached directly.
 #pragma once
 
-#include "host/host_ir_container.h"
+#include "host/ir/host_ir_container.h"
 #include "ir/fusion.h"
 
 namespace tokamak {

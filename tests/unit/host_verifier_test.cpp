@@ -1,4 +1,4 @@
-#include "host/verifier.h"
+#include "host/ir/verifier.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,10 +1,10 @@
-#include "ir/interval.h"
+#include "symbolic/interval.h"
 
 #include <algorithm>
 
 #include <gtest/gtest.h>
 
-#include "ir/interval_analysis.h"
+#include "symbolic/interval_analysis.h"
 #include "unit/random_scalars.h"
 
 namespace tokamak {

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "interop/npy.h"
 #include "runtime/cpu/cpu_device.h"
-#include "runtime/npy.h"
 
 namespace tokamak {
 

@@ -4,7 +4,7 @@
 #include <random>
 #include <string>
 
-#include "ir/scalar_rules.h"
+#include "symbolic/scalar_rules.h"
 
 namespace tokamak::test {
 

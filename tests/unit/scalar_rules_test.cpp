@@ -1,4 +1,4 @@
-#include "ir/scalar_rules.h"
+#include "symbolic/scalar_rules.h"
 
 #include <algorithm>
 #include <chrono>
@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "ir/clone.h"
-#include "ir/scalar_simplifier.h"
+#include "symbolic/scalar_simplifier.h"
 #include "unit/random_scalars.h"
 #include "unit/rule_prover.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/cpu/typed_loops.h"
+#include "loops/typed_loops.h"
 
 namespace tokamak {
 namespace {

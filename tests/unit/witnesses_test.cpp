@@ -1,8 +1,8 @@
-#include "ir/witnesses.h"
+#include "symbolic/witnesses.h"
 
 #include <gtest/gtest.h>
 
-#include "ir/interval_analysis.h"
+#include "symbolic/interval_analysis.h"
 #include "unit/random_scalars.h"
 
 namespace tokamak {

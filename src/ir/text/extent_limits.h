@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <unordered_map>
 
-#include "ir/scalar.h"
+#include "symbolic/scalar.h"
 
 namespace tokamak {
 

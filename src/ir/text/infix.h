@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "ir/scalar.h"
+#include "symbolic/scalar.h"
 
 namespace tokamak {
 

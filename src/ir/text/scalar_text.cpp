@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "ir/functions.h"
 #include "ir/fusion.h"
 #include "ir/text/infix.h"
+#include "symbolic/functions.h"
 
 namespace tokamak {
 

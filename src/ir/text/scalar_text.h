@@ -6,9 +6,9 @@
 #include <string>
 #include <unordered_map>
 
-#include "ir/scalar.h"
 #include "ir/text/infix.h"
 #include "ir/text/lexer.h"
+#include "symbolic/scalar.h"
 
 namespace tokamak {
 

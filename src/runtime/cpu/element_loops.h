@@ -5,8 +5,8 @@
 #include <span>
 
 #include "ir/expr.h"
-#include "ir/scalar.h"
 #include "runtime/cpu/cpu_work.h"
+#include "symbolic/scalar.h"
 
 namespace tokamak {
 

@@ -8,9 +8,9 @@
 
 #include "compute/element.h"
 #include "device/device.h"
+#include "loops/typed_loops.h"
 #include "runtime/cpu/index_lines.h"
 #include "runtime/cpu/linear_index.h"
-#include "runtime/cpu/typed_loops.h"
 
 namespace tokamak {
 

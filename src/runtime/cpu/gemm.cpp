@@ -10,9 +10,9 @@
 #include "base/error.h"
 #include "ir/expr_summary.h"
 #include "ir/fields.h"
+#include "loops/typed_loops.h"
 #include "runtime/cpu/element_loops.h"
 #include "runtime/cpu/thread_scratch.h"
-#include "runtime/cpu/typed_loops.h"
 #include "runtime/gemm_problem.h"
 
 namespace tokamak {

@@ -5,9 +5,9 @@
 #include <span>
 
 #include "ir/expr.h"
-#include "ir/scalar.h"
 #include "runtime/cpu/cpu_work.h"
 #include "runtime/cpu/open_blas.h"
+#include "symbolic/scalar.h"
 
 namespace tokamak {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "ir/scalar.h"
+#include "symbolic/scalar.h"
 
 namespace tokamak {
 

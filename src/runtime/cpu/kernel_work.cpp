@@ -12,12 +12,12 @@
 #include "base/say.h"
 #include "codegen/source.h"
 #include "ir/expr_summary.h"
+#include "jit/kernel_library.h"
 #include "kernel/bind_kernel.h"
 #include "kernel/index_type.h"
-#include "runtime/compile/compile_queue.h"
+#include "runtime/cpu/interpreted_work.h"
 #include "runtime/cpu/thread_scratch.h"
-#include "runtime/interpreter/interpreted_work.h"
-#include "runtime/kernel/kernel_library.h"
+#include "toolchain/compile_queue.h"
 
 namespace tokamak {
 

@@ -8,8 +8,8 @@
 #include "device/device.h"
 #include "device/kernel_observer.h"
 #include "heuristics/kernel_target.h"
-#include "runtime/compile/kernel_compiler.h"
 #include "runtime/cpu/cpu_work.h"
+#include "toolchain/kernel_compiler.h"
 
 namespace tokamak {
 

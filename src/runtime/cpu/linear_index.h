@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "ir/scalar.h"
+#include "symbolic/scalar.h"
 
 namespace tokamak {
 

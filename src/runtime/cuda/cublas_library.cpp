@@ -8,7 +8,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include "runtime/compile/library_search.h"
+#include "toolchain/library_search.h"
 
 namespace tokamak {
 

@@ -11,9 +11,9 @@
 #include "base/error.h"
 #include "device/hazard_tracker.h"
 #include "device/in_flight_calls.h"
-#include "runtime/compile/nvrtc.h"
 #include "runtime/cuda/cuda_capture.h"
 #include "runtime/cuda/cuda_trace.h"
+#include "toolchain/nvrtc.h"
 
 namespace tokamak {
 

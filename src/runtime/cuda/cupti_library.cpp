@@ -11,8 +11,8 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "runtime/compile/library_search.h"
 #include "runtime/cuda/cupti_records.h"
+#include "toolchain/library_search.h"
 
 namespace tokamak {
 

@@ -10,16 +10,16 @@
 #include "ir/expr_memory.h"
 #include "ir/ops/host/launch_kernel.h"
 #include "ir/ops/host/post_on_stream.h"
+#include "jit/kernel_library.h"
+#include "jit/prepared_kernel.h"
 #include "kernel/bind_kernel.h"
 #include "kernel/shared_memory.h"
-#include "runtime/compile/compile_queue.h"
-#include "runtime/compile/nvrtc.h"
 #include "runtime/cuda/copy_work.h"
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/cuda_workspace.h"
-#include "runtime/kernel/kernel_library.h"
-#include "runtime/kernel/prepared_kernel.h"
 #include "segment/product_group.h"
+#include "toolchain/compile_queue.h"
+#include "toolchain/nvrtc.h"
 
 namespace tokamak {
 

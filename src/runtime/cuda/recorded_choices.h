@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "runtime/compile/kernel_cache.h"
 #include "runtime/cuda/cublas_library.h"
+#include "toolchain/kernel_cache.h"
 
 namespace tokamak {
 

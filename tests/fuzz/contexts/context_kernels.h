@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "contexts/context_grid.h"
-#include "runtime/interpreter/kernel_interpreter.h"
-#include "runtime/kernel/prepared_kernel.h"
+#include "jit/prepared_kernel.h"
+#include "kernel/interpreter/kernel_interpreter.h"
 
 namespace tokamak::contexts {
 

@@ -8,7 +8,7 @@
 
 #include "codegen/source.h"
 #include "generator/kernel_launch.h"
-#include "runtime/compile/kernel_compiler.h"
+#include "toolchain/kernel_compiler.h"
 
 namespace tokamak::generator {
 

@@ -4,9 +4,9 @@
 #include <memory>
 #include <span>
 
+#include "jit/prepared_kernel.h"
+#include "kernel/interpreter/kernel_interpreter.h"
 #include "runtime/cuda/cuda_device.h"
-#include "runtime/interpreter/kernel_interpreter.h"
-#include "runtime/kernel/prepared_kernel.h"
 
 namespace tokamak::generator {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <span>
 
-#include "ir/functions.h"
+#include "symbolic/functions.h"
 
 namespace tokamak::generator {
 

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "generator/run_case.h"
+#include "jit/prepared_kernel.h"
+#include "kernel/interpreter/kernel_interpreter.h"
 #include "oracle/reference.h"
-#include "runtime/interpreter/kernel_interpreter.h"
-#include "runtime/kernel/prepared_kernel.h"
 
 namespace tokamak::generator {
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "generator/draw_data.h"
-#include "runtime/interpreter/kernel_interpreter.h"
-#include "runtime/kernel/prepared_kernel.h"
+#include "jit/prepared_kernel.h"
+#include "kernel/interpreter/kernel_interpreter.h"
 
 namespace tokamak::generator {
 

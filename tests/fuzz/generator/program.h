@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "ir/functions.h"
 #include "ir/fusion.h"
 #include "ir/ops/math/reduction_op.h"
+#include "symbolic/functions.h"
 
 namespace tokamak::generator {
 

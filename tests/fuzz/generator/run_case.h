@@ -8,7 +8,7 @@
 
 #include "draw_data.h"
 #include "draw_program.h"
-#include "host/multi_device_executor.h"
+#include "host/run/multi_device_executor.h"
 #include "program.h"
 
 namespace tokamak::generator {

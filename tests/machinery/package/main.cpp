@@ -2,8 +2,8 @@
 #include <cstring>
 
 #include <base/error.h>
-#include <ir/data_type.h>
 #include <ir/op_lists.h>
+#include <symbolic/data_type.h>
 
 int main() {
   try {

@@ -1,8 +1,8 @@
 // PointwiseOp: a row of the function table applied element by element.
 #pragma once
 
-#include "ir/functions.h"
 #include "ir/shape_rule.h"
+#include "symbolic/functions.h"
 
 namespace tokamak {
 

@@ -1,0 +1,32 @@
+#include "host/lower/host_passes.h"
+
+#include <algorithm>
+
+#include "host/lower/buffer_passes.h"
+#include "host/lower/lower_streams.h"
+
+namespace tokamak {
+
+namespace {
+
+constexpr HostPass kPasses[] = {
+    {"lower-streams", "turns axes marked Stream into host loops whose iterations are dealt out to streams",
+     [](HostIrContainer& program) { lowerStreams(program, StreamSync::Hoisted); }},
+    {"lower-streams-in-loop", "the same, tied to the caller's stream in every iteration (for comparison)",
+     [](HostIrContainer& program) { lowerStreams(program, StreamSync::InLoop); }},
+    {"rotate-stream-buffers", "allocates intermediates of a stream loop slice by slice, in its iterations",
+     rotateStreamBuffers},
+    {"place-allocations", "allocates every result that nothing else allocates", placeAllocations},
+    {"insert-deallocations", "gives buffers back after their last use", insertDeallocations},
+};
+
+}  // namespace
+
+std::span<const HostPass> hostPasses() { return kPasses; }
+
+const HostPass* findHostPass(std::string_view name) {
+  const auto* found = std::ranges::find(kPasses, name, &HostPass::name);
+  return found == std::end(kPasses) ? nullptr : found;
+}
+
+}  // namespace tokamak

@@ -1,0 +1,54 @@
+// From a fusion to a host program: docs/host_programs.md tells the steps.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "heuristics/kernel_target.h"
+#include "host/ir/host_ir_container.h"
+#include "host/lower/lower_streams.h"
+
+namespace tokamak {
+
+enum class Grouping : uint8_t {
+  Single,  ///< each op alone
+  Units,   ///< ops that need not stand alone are merged maximally into host units
+  Fused,   ///< the fusion is simplified (graph/), then ops are merged as long as they can be one kernel
+};
+
+/// What becomes of outputs that could be views of an input or of another output (docs/views.md). Fused only: elsewhere each op computes.
+enum class OutputViews : uint8_t {
+  Give,  ///< they are views, unless the caller gives memory for them
+  Copy,  ///< kernels write them: for callers that give memory for all outputs
+};
+
+/// How outputs lie in memory of which nothing is said (docs/layouts.md). Fused only: elsewhere they are row-major.
+enum class OutputLayouts : uint8_t {
+  Inferred,  ///< like the inputs that they follow
+  RowMajor,
+};
+
+struct HostLoweringOptions {
+  /// What Fused makes is meant for UnitMode::Kernels.
+  Grouping grouping = Grouping::Fused;
+  StreamSync stream_sync = StreamSync::Hoisted;
+  std::optional<KernelTarget> target = std::nullopt;  ///< what Fused merges for; by default a processor
+  OutputViews output_views = OutputViews::Give;
+  OutputLayouts output_layouts = OutputLayouts::Inferred;
+  /// Called with the program as lower-streams left it, before the buffer passes.
+  std::function<void(const HostIrContainer&)> after_streams = {};
+};
+
+/// Clones the fusion's live ops, in topological order, into a program: ops that stand alone as statements, other groups (of
+/// more than one op) as PostOnStream. All its tensors are Global; outputs that update an input become aliases of it.
+std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& fusion, const HostLoweringOptions& options = {});
+
+/// lower-streams and the passes after it, on a program that makeHostProgram made or a text holds.
+/// Errors: HostProgram for a malformed program; those of the passes.
+void finishHostProgram(HostIrContainer& program, const HostLoweringOptions& options);
+
+/// The whole way: makeHostProgram, lower-streams, rotate-stream-buffers, place-allocations, insert-deallocations.
+std::unique_ptr<HostIrContainer> lowerToHostProgram(const Fusion& fusion, const HostLoweringOptions& options);
+
+}  // namespace tokamak

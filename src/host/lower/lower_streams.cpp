@@ -1,0 +1,556 @@
+#include "host/lower/lower_streams.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "analysis/domain_graph.h"
+#include "base/error.h"
+#include "compute/axis_map.h"
+#include "host/ir/extent_demands.h"
+#include "host/ir/restrict_op.h"
+#include "host/lower/apart_operands.h"
+#include "host/lower/dropped_axes.h"
+#include "host/lower/moved_parts.h"
+#include "host/lower/stream_axis.h"
+#include "host/lower/stream_scalars.h"
+#include "host/lower/unit_slices.h"
+#include "ir/ops/host/allocate.h"
+#include "ir/ops/host/for_loop.h"
+#include "ir/ops/host/get_current_stream.h"
+#include "ir/ops/host/hir_alias_select.h"
+#include "ir/ops/host/hir_alias_slice.h"
+#include "ir/ops/host/set_current_stream.h"
+#include "ir/ops/host/synchronize.h"
+#include "ir/ops/math/cat_op.h"
+#include "ir/ops/math/pad_op.h"
+#include "ir/ops/math/reshape_op.h"
+
+namespace tokamak {
+
+namespace {
+
+// A loop under construction.
+struct StreamLoop {
+  StreamAxis axis;                   // of the first statement's output
+  std::vector<TensorView*> outputs;  // in body order
+  std::vector<Expr*> body;
+  std::unordered_map<const TensorView*, std::vector<const IterDomain*>>
+      streamed;                                // tensors made in the body -> their streamed logical axes
+  std::unordered_set<const TensorView*> read;  // by the body
+  std::vector<Expr*> waiting;                  // statements behind the loop that may come before it
+  std::map<std::tuple<int64_t, const IterDomain*, const Scalar*, const Scalar*>, TensorView*>
+      views;  // (tensor, axis, index or start, stop where the axis is kept) -> slice made already
+};
+
+class StreamLowering {
+ public:
+  StreamLowering(HostIrContainer& program, StreamSync sync)
+      : program_(program), sync_(sync), graph_(program), index_(streamIndex(program)) {}
+
+  // Marked results of ops that run whole all the same.
+  std::vector<TensorView*> wholes() {
+    std::vector<TensorView*> found;
+    std::unordered_set<const TensorView*> computed;  // whole, or to be
+    for (const Expr* expr : program_.topLevel().exprs) {
+      const std::vector<TensorView*> outputs = tensorsOf(expr->outputs());
+      const std::optional<StreamAxis> axis = outputAxis(*expr);
+      if (axis && !goesWithOperands(*expr, *axis, computed)) continue;
+      computed.insert(outputs.begin(), outputs.end());
+      if (axis || markedAxis(*expr)) found.insert(found.end(), outputs.begin(), outputs.end());
+    }
+    return found;
+  }
+
+  Block run() {
+    for (Expr* expr : program_.topLevel().exprs) {
+      const std::optional<StreamAxis> axis = outputAxis(*expr);
+      if (!axis) {
+        addUnmarked(*expr);
+        continue;
+      }
+      if (loop_ && !joins(*expr, *axis)) close();
+      // What stands between two statements of one loop and does not depend on it moves before the loop.
+      moveWaiting();
+      if (!loop_)
+        loop_ = StreamLoop{
+            .axis = *axis, .outputs = {}, .body = {}, .streamed = {}, .read = {}, .waiting = {}, .views = {}};
+      addStatement(*expr, *axis);
+    }
+    close();
+    requireInputsCovered();
+    return std::move(result_);
+  }
+
+ private:
+  // The Stream axis of the statement's outputs, which must agree. None for an op that cannot be dealt out: it is computed
+  // whole, before the loop that reads it.
+  std::optional<StreamAxis> outputAxis(const Expr& expr) {
+    const std::optional<StreamAxis> found = markedAxis(expr);
+    return found && (expr.list() != OpList::Math || canBeDealtOut(expr, *found)) ? found : std::nullopt;
+  }
+
+  // What only moves elements that are computed whole, for others to read, is computed with them: one kernel instead of one
+  // more in each iteration.
+  bool goesWithOperands(const Expr& expr, const StreamAxis& axis, const std::unordered_set<const TensorView*>& whole) {
+    const auto isWhole = [&](const TensorView* tensor) { return whole.contains(tensor); };
+    const auto isGiven = [&](const TensorView* tensor) { return program_.isOutput(tensor); };
+    if (!std::ranges::all_of(tensorsOf(expr.inputs()), isWhole) ||
+        std::ranges::any_of(tensorsOf(expr.outputs()), isGiven))
+      return false;
+    if (!expr.is<ReshapeOp>() && !expr.is<PadOp>() && !expr.is<CatOp>()) return false;
+    const Expr& apart = apartOf(expr).expr();
+    return std::ranges::any_of(std::array{axis.logical, axis.inner}, [&](const IterDomain* logical) {
+      if (logical == nullptr) return false;
+      const AxisRange part{visibleAxisNumber(*asTensor(apart.output(0)), *logical), index_, program_.constant(1)};
+      return movedParts(apart, part, chunkOf(axis)).has_value();
+    });
+  }
+
+  std::optional<StreamAxis> markedAxis(const Expr& expr) {
+    if (expr.list() != OpList::Math && !expr.is<PostOnStream>()) return std::nullopt;
+    std::optional<StreamAxis> found;
+    const std::vector<TensorView*> outputs = tensorsOf(expr.outputs());
+    for (const TensorView* output : outputs) {
+      const std::optional<StreamAxis> axis = findStreamAxis(*output);
+      if (!axis) continue;
+      TK_REQUIRE(!found || areTogether(found->logical, axis->logical), HostProgram,
+                 "Stream on {}: another output of {} is streamed along an axis that does not map to it",
+                 describeAxis(*output, *axis->loop_axis), callName(expr));
+      // A repeated element is written once; memory that the caller gives for it may have a place for each.
+      TK_REQUIRE(!program_.isOutput(output) || axis->logical->expandedExtent() == nullptr, HostProgram,
+                 "Stream on {}: it repeats one element of an output, so there is nothing to deal out",
+                 describeAxis(*output, *axis->loop_axis));
+      if (!found) found = axis;
+    }
+    return found;
+  }
+
+  const ApartOperands& apartOf(const Expr& expr) {
+    const auto found = apart_.find(&expr);
+    return found != apart_.end() ? found->second : apart_.emplace(&expr, ApartOperands(program_, expr)).first->second;
+  }
+
+  // Whether iterations can do the op, each for its own part.
+  bool canBeDealtOut(const Expr& expr, const StreamAxis& axis) {
+    const ApartOperands& apart = apartOf(expr);
+    const AxisMap map(apart.expr());
+    for (const IterDomain* logical : {axis.logical, axis.inner}) {
+      if (logical != nullptr && !canBeDealtOut(apart, map, axis, visibleAxisNumber(*map.rule().result, *logical)))
+        return false;
+    }
+    return true;
+  }
+
+  bool canBeDealtOut(const ApartOperands& apart, const AxisMap& map, const StreamAxis& axis, int64_t number) {
+    const Expr& expr = apart.expr();
+    if (movedParts(expr, {number, index_, program_.constant(1)}, chunkOf(axis))) return true;
+    const std::vector<std::vector<OperandAxis>> along = operandAxesAlong(expr, number);
+    for (size_t i = 0; i < expr.inputs().size(); ++i) {
+      TensorView* operand = asTensor(expr.input(i));
+      if (operand == nullptr) continue;
+      const OperandCoordinateUse use = map.use(*operand, number);
+      // No op reads along a diagonal.
+      TK_CHECK(use.axes.size() < 2, "Stream on {}: {} reads {} with two axes ({}) along the loop; a slice has one",
+               describeAxis(*map.rule().result, *axis.loop_axis), callName(expr), toString(*apart.originalOf(operand)),
+               fmt::join(use.axes, ", "));
+      const Axes shape = shapeOf(*operand);
+      const bool shows_other_part = std::ranges::any_of(along[i], [&](const OperandAxis& own) {
+        return !own.is_whole && shape[static_cast<size_t>(own.axis)]->expandedExtent() != nullptr;
+      });
+      if (use.use == CoordinateUse::Other || (use.use == CoordinateUse::NotUsed && shows_other_part)) return false;
+    }
+    const bool depends = map.dependsOnPosition(number);
+    // What depends on positions and has an origin (iota) has one axis, which is merged with no other.
+    TK_CHECK(axis.form != StreamAxis::Form::Merged || !depends || !hasOrigin(expr),
+             "Stream on {}: {} depends on positions along it, which a merged axis does not tell",
+             describeAxis(*map.rule().result, *axis.loop_axis), callName(expr));
+    return !depends || hasOrigin(expr);
+  }
+
+  Scalar& chunkOf(const StreamAxis& axis) { return axis.chunk != nullptr ? *axis.chunk : *program_.constant(1); }
+
+  static bool hasOrigin(const Expr& expr) {
+    const Fields fields = fieldsOf(expr);
+    return std::ranges::any_of(fields, [](const Field& field) { return field.relation == AxisRelation::Origin; });
+  }
+
+  bool areTogether(const IterDomain* a, const IterDomain* b) const {
+    return a == b || graph_.mapsTo(*a, *b, AxisMapping::Exact);
+  }
+
+  bool isSameLoop(const StreamAxis& a, const StreamAxis& b) {
+    return a.form == b.form && a.chunk == b.chunk && a.may_pass_end == b.may_pass_end &&
+           areTogether(a.logical, b.logical) && (a.inner == nullptr || areTogether(a.inner, b.inner));
+  }
+
+  // A statement joins the open loop if its axis maps to the loop's, and it reads what the body made at its own
+  // iteration only.
+  bool joins(const Expr& expr, const StreamAxis& axis) {
+    if (!isSameLoop(loop_->axis, axis)) return false;
+    for (size_t i = 0; i < expr.inputs().size(); ++i) {
+      TensorView* operand = asTensor(expr.input(i));
+      if (operand == nullptr) continue;
+      const auto made = loop_->streamed.find(program_.resolveAlias(operand));
+      if (made != loop_->streamed.end() && streamedAxesOf(expr, i, axis) != made->second) return false;
+    }
+    return true;
+  }
+
+  // The logical axes of operand `i` that the loop's index runs over when the statement is streamed along `axis`.
+  std::vector<const IterDomain*> streamedAxesOf(const Expr& expr, size_t i, const StreamAxis& axis) {
+    const Axes shape = shapeOf(*asTensor(expr.input(i)));
+    std::vector<const IterDomain*> axes;
+    if (const auto* post = expr.as<PostOnStream>()) {
+      for (const auto part : {&StreamAxis::logical, &StreamAxis::inner}) {
+        if (axis.*part == nullptr) continue;
+        const UnitSlices unit(*post, markedAxesOf(*post, part));
+        if (unit.inputAxes()[i]) axes.push_back(shape[static_cast<size_t>(*unit.inputAxes()[i])]);
+      }
+      return axes;
+    }
+    const ApartOperands& apart = apartOf(expr);
+    const AxisMap map(apart.expr());
+    for (const IterDomain* logical : {axis.logical, axis.inner}) {
+      if (logical == nullptr) continue;
+      const OperandCoordinateUse use =
+          map.use(*asTensor(apart.expr().input(i)), visibleAxisNumber(*map.rule().result, *logical));
+      if (use.use == CoordinateUse::Identity) axes.push_back(shape[static_cast<size_t>(use.axes[0])]);
+    }
+    return axes;
+  }
+
+  // It separates loops, unless the open loop has no part in it.
+  void addUnmarked(Expr& expr) {
+    if (loop_ && !mayComeBefore(expr, *loop_)) close();
+    (loop_ ? loop_->waiting : result_.exprs).push_back(&expr);
+  }
+
+  // Whether nothing that the loop reads or writes is written by the statement, and it reads nothing that the loop
+  // writes.
+  bool mayComeBefore(const Expr& expr, const StreamLoop& loop) const {
+    if (expr.list() != OpList::Math && !expr.is<PostOnStream>()) return false;
+    const auto isWritten = [&](TensorView* tensor) { return loop.streamed.contains(program_.resolveAlias(tensor)); };
+    const auto isUsed = [&](TensorView* tensor) {
+      return isWritten(tensor) || loop.read.contains(program_.resolveAlias(tensor));
+    };
+    return std::ranges::none_of(tensorsOf(expr.inputs()), isWritten) &&
+           std::ranges::none_of(tensorsOf(expr.outputs()), isUsed);
+  }
+
+  void moveWaiting() {
+    if (!loop_) return;
+    result_.exprs.insert(result_.exprs.end(), loop_->waiting.begin(), loop_->waiting.end());
+    loop_->waiting.clear();
+  }
+
+  void addStatement(const Expr& expr, const StreamAxis& axis) {
+    for (TensorView* operand : tensorsOf(expr.inputs())) loop_->read.insert(program_.resolveAlias(operand));
+    keepDemands(expr);
+    const auto* post = expr.as<PostOnStream>();
+    loop_->body.push_back(post != nullptr ? restrictUnit(*post, axis) : restrict(expr, axis));
+    for (TensorView* output : tensorsOf(expr.outputs())) {
+      loop_->outputs.push_back(output);
+      const StreamAxis own = findStreamAxis(*output).value_or(axis);
+      auto& axes = loop_->streamed[program_.resolveAlias(output)];
+      axes = {own.logical};
+      if (own.inner != nullptr) axes.push_back(own.inner);
+    }
+  }
+
+  // What the whole op asks of extents, which its slices do not show.
+  void keepDemands(const Expr& expr) {
+    std::vector<const Scalar*> along;
+    for (const TensorView* output : tensorsOf(expr.outputs())) {
+      const std::optional<StreamAxis> axis = findStreamAxis(*output);
+      if (axis) along.push_back(axis->logical->visibleExtent());
+      if (axis && axis->inner != nullptr) along.push_back(axis->inner->visibleExtent());
+    }
+    for (ExtentDemand& demand : demandsOf(program_, expr, along)) program_.addDemand(std::move(demand));
+  }
+
+  Expr* restrict(const Expr& expr, const StreamAxis& axis) {
+    const TensorView& out = *asTensor(expr.output(0));
+    const int64_t outer_number = visibleAxisNumber(out, *axis.logical);
+    if (axis.form != StreamAxis::Form::Merged) return restrictAlong(expr, axis, outer_number, index_);
+    // A merged axis takes two slices: first along the outer axis, then along the inner one of what is left.
+    Scalar* inner_extent = axis.inner->visibleExtent();
+    const Expr& outer_slice = *restrictAlong(expr, axis, outer_number, program_.floorDiv(index_, inner_extent));
+    const bool is_dropped = shapeOf(*asTensor(outer_slice.output(0))).size() < shapeOf(out).size();
+    const int64_t inner_number = visibleAxisNumber(out, *axis.inner);
+    const int64_t left = inner_number - (is_dropped && inner_number > outer_number ? 1 : 0);
+    return restrictAlong(outer_slice, axis, left, program_.mod(index_, inner_extent));
+  }
+
+  // Every output of a streamed unit is cut along the axis of its own mark.
+  static std::vector<int64_t> markedAxesOf(const PostOnStream& post, IterDomain* StreamAxis::* part) {
+    std::vector<int64_t> axes;
+    for (TensorView* out : post.outs) {
+      const std::optional<StreamAxis> axis = findStreamAxis(*out);
+      TK_REQUIRE(axis.has_value() && (*axis).*part != nullptr, HostProgram,
+                 "Stream over a host unit: its output {} is not marked like the others; mark all outputs or none",
+                 toString(*out));
+      axes.push_back(visibleAxisNumber(*out, *((*axis).*part)));
+    }
+    return axes;
+  }
+
+  Expr* restrictUnit(const PostOnStream& post, const StreamAxis& axis) {
+    std::vector<int64_t> outer = markedAxesOf(post, &StreamAxis::logical);
+    if (axis.form != StreamAxis::Form::Merged) return restrictUnitAlong(post, axis, outer, index_);
+    std::vector<int64_t> inner = markedAxesOf(post, &StreamAxis::inner);
+    Scalar* inner_extent = axis.inner->visibleExtent();
+    const Expr& slices = *restrictUnitAlong(post, axis, outer, program_.floorDiv(index_, inner_extent));
+    for (size_t i = 0; i < inner.size(); ++i) {
+      const bool is_dropped = shapeOf(*asTensor(slices.output(i))).size() < shapeOf(*asTensor(post.outs[i])).size();
+      if (is_dropped && inner[i] > outer[i]) --inner[i];
+    }
+    return restrictUnitAlong(*slices.as<PostOnStream>(), axis, inner, program_.mod(index_, inner_extent));
+  }
+
+  Expr* restrictUnitAlong(const PostOnStream& post, const StreamAxis& axis, std::span<const int64_t> output_axes,
+                          Scalar* index) {
+    const UnitSlices unit(post, output_axes);
+    const bool keeps_axis = axis.form == StreamAxis::Form::Chunk || !unit.mayDropAxes();
+    const Part part = partOf(axis, index, keeps_axis);
+    PostOnStream restricted;
+    const std::shared_ptr<HostUnit> slices = unit.restricted(!keeps_axis);
+    for (size_t i = 0; i < post.ins.size(); ++i) {
+      if (!unit.inputAxes()[i]) {
+        restricted.ins.push_back(post.ins[i]);
+        continue;
+      }
+      TensorView* in = asTensor(post.ins[i]);
+      const IterDomain& along = axisOf(*in, *unit.inputAxes()[i]);
+      used_.insert({in, &along});
+      restricted.ins.push_back(slice(*in, along, part).slice);
+    }
+    for (size_t i = 0; i < post.outs.size(); ++i)
+      restricted.outs.push_back(slice(*post.outs[i], axisOf(*post.outs[i], output_axes[i]), part).slice);
+    // A size that only the axis told that is cut.
+    addScalarInputs(program_, restricted, *slices, [](Scalar* scalar) { return scalar; });
+    restricted.unit = slices;
+    return program_.appendOp(std::move(restricted));
+  }
+
+  // What one iteration has of an axis.
+  struct Part {
+    Scalar* index = nullptr;   ///< the one index, of a slice that lacks the axis
+    Scalar* start = nullptr;   ///< else the elements from here
+    Scalar* stop = nullptr;    ///< to here
+    Scalar* extent = nullptr;  ///< their count
+    bool is_range = false;     ///< which may have no elements, also of an axis of one
+  };
+
+  // The axis that an operand or result is cut along, and where.
+  struct Cut {
+    TensorView* tensor = nullptr;
+    int64_t axis = 0;  ///< of its visible shape
+    Scalar* at = nullptr;
+  };
+
+  Expr* restrictAlong(const Expr& whole, const StreamAxis& axis, int64_t number, Scalar* index) {
+    const ApartOperands& apart = apartOf(whole);
+    const Expr& expr = apart.expr();
+    const Part own = partOf(axis, index, /*keeps_axis=*/true);
+    if (const auto moved = movedParts(expr, {number, own.start, own.extent}, chunkOf(axis)))
+      return restrictMoved(apart, *moved, number, own);
+    const AxisMap map(expr);
+    const bool keeps_axis = axis.form == StreamAxis::Form::Chunk || map.dependsOnPosition(number) ||
+                            !isSameWithout(expr, cutsOf(expr, map, number, index, /*keeps_axis=*/false), number);
+    AxisSlices slices;
+    for (const Cut& cut : cutsOf(expr, map, number, index, keeps_axis)) {
+      TensorView& tensor = *apart.originalOf(cut.tensor);
+      const IterDomain& along = axisOf(tensor, cut.axis);
+      slices[cut.tensor] = slice(tensor, along, partOf(axis, cut.at, keeps_axis));
+      used_.insert({&tensor, &along});
+    }
+    return restrictOp(program_, expr, slices, apart.twins());
+  }
+
+  Expr* restrictMoved(const ApartOperands& apart, const MovedParts& moved, int64_t number, const Part& own) {
+    AxisSlices slices;
+    for (const auto& [operand, ranges] : moved.operands) {
+      TensorView* part = apart.originalOf(const_cast<TensorView*>(operand));
+      for (const AxisRange& range : ranges) {
+        Scalar* stop = program_.add(range.start, range.extent);
+        const Part read{.start = range.start, .stop = stop, .extent = range.extent, .is_range = true};
+        slices[operand] = slice(*part, axisOf(*part, range.axis), read);
+        part = slices[operand].slice;
+      }
+    }
+    TensorView& out = *asTensor(apart.expr().output(0));
+    slices[&out] = slice(out, axisOf(out, number), own);
+    return restrictOp(program_, apart.expr(), slices, apart.twins(), moved.attributes);
+  }
+
+  static const IterDomain& axisOf(const TensorView& tensor, int64_t number) {
+    return *shapeOf(tensor)[static_cast<size_t>(number)];
+  }
+
+  static bool isSameWithout(const Expr& expr, const std::vector<Cut>& cuts, int64_t number) {
+    DroppedAxes dropped;
+    for (const Cut& cut : cuts) dropped[cut.tensor] = cut.axis;
+    return isSameWithoutAxis(expr, number, dropped);
+  }
+
+  std::vector<Cut> cutsOf(const Expr& expr, const AxisMap& map, int64_t number, Scalar* index, bool keeps_axis) {
+    std::vector<Cut> cuts;
+    const std::vector<std::vector<OperandAxis>> along = operandAxesAlong(expr, number);
+    for (size_t i = 0; i < expr.inputs().size(); ++i) {
+      TensorView* operand = asTensor(expr.input(i));
+      if (operand == nullptr) continue;
+      const OperandCoordinateUse use = map.use(*operand, number);
+      if (use.use == CoordinateUse::Identity)
+        cuts.push_back({operand, use.axes[0], index});
+      else if (const auto cut = cutOfBroadcast(*operand, along[i], index, keeps_axis))
+        cuts.push_back(*cut);
+    }
+    for (TensorView* output : tensorsOf(expr.outputs())) cuts.push_back({output, number, index});
+    return cuts;
+  }
+
+  // A broadcast axis of an operand goes with the result's: where that is dropped, it is, too; an expanded one shows
+  // the chunk's size.
+  std::optional<Cut> cutOfBroadcast(TensorView& operand, const std::vector<OperandAxis>& numbers, Scalar* index,
+                                    bool keeps_axis) {
+    const Axes shape = shapeOf(operand);
+    const OperandAxis* chosen = nullptr;
+    for (const OperandAxis& number : numbers) {
+      const IterDomain& along = *shape[static_cast<size_t>(number.axis)];
+      const bool is_expanded = along.expandedExtent() != nullptr;
+      if (is_expanded || (chosen == nullptr && along.isBroadcast() && number.is_alone && !keeps_axis)) chosen = &number;
+    }
+    if (chosen == nullptr) return std::nullopt;
+    const IterDomain& along = *shape[static_cast<size_t>(chosen->axis)];
+    return Cut{&operand, chosen->axis, along.expandedExtent() != nullptr ? index : program_.constant(0)};
+  }
+
+  Part partOf(const StreamAxis& axis, Scalar* index, bool keeps_axis) {
+    if (!keeps_axis) return {.index = index};
+    Scalar* one = program_.constant(1);
+    if (axis.chunk == nullptr) return {.start = index, .stop = program_.add(index, one), .extent = one};
+    Scalar* size = axis.logical->visibleExtent();
+    Scalar* start = program_.mul(index, axis.chunk);
+    if (axis.may_pass_end) start = program_.scalar(ScalarOp::Min, start, size);
+    return {.start = start,
+            .stop = program_.scalar(ScalarOp::Min, program_.add(start, axis.chunk), size),
+            .extent = program_.scalar(ScalarOp::Min, axis.chunk, program_.sub(size, start))};
+  }
+
+  AxisSlice slice(TensorView& tensor, const IterDomain& along, const Part& part) {
+    const bool drops_axis = part.index != nullptr;
+    auto& made = loop_->views[{tensor.id(), &along, drops_axis ? part.index : part.start, part.stop}];
+    if (made == nullptr) {
+      const int64_t logical_axis = logicalAxisNumber(tensor, along);
+      const CutAxis cut = part.is_range ? CutAxis::Counted : CutAxis::LikeWhole;
+      made = makeSliceTensor(program_, tensor, logical_axis, part.extent, cut);
+      loop_->body.push_back(drops_axis
+                                ? program_.appendOp(HirAliasSelect{made, &tensor, logical_axis, part.index})
+                                : program_.appendOp(HirAliasSlice{made, &tensor, logical_axis, part.start, part.stop}));
+    }
+    return {.slice = made,
+            .axis = visibleAxisNumber(tensor, along),
+            .drops_axis = drops_axis,
+            .start = part.start,
+            .extent = part.extent};
+  }
+
+  Expr* allocate(TensorView& tensor) {
+    return program_.appendOp(Allocate{&tensor, elementCount(program_, tensor), false, false});
+  }
+
+  void close() {
+    if (!loop_) return;
+    for (TensorView* output : loop_->outputs) result_.exprs.push_back(allocate(*output));
+    StreamVal* caller = program_.stream();
+    StreamVal* worker = program_.stream(
+        program_.rawScalar(ScalarOp::Mod, DataType::I64, std::vector<Scalar*>{index_, program_.numberOfStreams()}));
+    Expr* get = program_.appendOp(GetCurrentStream{caller});
+    const auto setTo = [&](StreamVal* stream) { return program_.appendOp(SetCurrentStream{stream}); };
+    const auto waitFor = [&](StreamVal* stream) { return program_.appendOp(Synchronize{stream}); };
+    Block body;
+    if (sync_ == StreamSync::Hoisted) {
+      result_.exprs.push_back(get);
+      result_.exprs.push_back(loopOver({{setTo(worker), waitFor(caller)}}));
+      body.exprs = {setTo(worker)};
+    } else {
+      body.exprs = {get, setTo(worker), waitFor(caller)};
+    }
+    body.exprs.insert(body.exprs.end(), loop_->body.begin(), loop_->body.end());
+    body.exprs.push_back(setTo(caller));
+    body.exprs.push_back(waitFor(worker));
+    result_.exprs.push_back(loopOver(std::move(body)));
+    const std::vector<Expr*> waiting = std::move(loop_->waiting);
+    loop_.reset();
+    result_.exprs.insert(result_.exprs.end(), waiting.begin(), waiting.end());
+  }
+
+  Expr* loopOver(Block body) {
+    const IterDomain& axis = *loop_->axis.loop_axis;
+    // The single element of an expanded axis is there unless the axis shows none.
+    Scalar* stop = axis.expandedExtent() == nullptr
+                       ? axis.extent()
+                       : program_.scalar(ScalarOp::Min, axis.extent(), axis.expandedExtent());
+    return program_.appendOp(
+        ForLoop{index_, program_.constant(0), stop, program_.constant(1), loop_->axis.loop_axis, std::move(body)});
+  }
+
+  void requireInputsCovered() {
+    for (TensorView* input : tensorsOf(program_.inputs())) {
+      const std::optional<StreamAxis> axis = findStreamAxis(*input);
+      TK_REQUIRE(
+          !axis || used_.contains({input, axis->logical}), HostProgram,
+          "Stream on {}: it is an input, and no stream loop runs along this axis of it; {}; mark the output that "
+          "reads it",
+          describeAxis(*input, *axis->loop_axis), readersOf(*input));
+    }
+  }
+
+  // "it is read by sum (T1), pad (T2)"
+  std::string readersOf(TensorView& input) const {
+    std::vector<std::string> readers;
+    for (const Expr* expr : program_.topLevel().exprs) {
+      if (std::ranges::find(expr->inputs(), &input) == expr->inputs().end()) continue;
+      for (const TensorView* output : tensorsOf(expr->outputs()))
+        readers.push_back(fmt::format("{} ({})", callName(*expr), nameOf(*output)));
+    }
+    return readers.empty() ? "nothing reads it" : fmt::format("it is read by {}", fmt::join(readers, ", "));
+  }
+
+  struct PairHash {
+    size_t operator()(const std::pair<const TensorView*, const IterDomain*>& pair) const {
+      return std::hash<const void*>{}(pair.first) * 31 + std::hash<const void*>{}(pair.second);
+    }
+  };
+
+  HostIrContainer& program_;
+  StreamSync sync_;
+  DomainGraph graph_;
+  Scalar* index_;
+  Block result_;
+  std::optional<StreamLoop> loop_;
+  std::unordered_map<const Expr*, ApartOperands> apart_;
+  std::unordered_set<std::pair<const TensorView*, const IterDomain*>, PairHash> used_;
+};
+
+}  // namespace
+
+std::vector<TensorView*> computedWhole(HostIrContainer& program) {
+  std::vector<TensorView*> wholes = StreamLowering(program, StreamSync::Hoisted).wholes();
+  StreamLowering(program, StreamSync::Hoisted).run();  // whose loops nobody takes
+  return wholes;
+}
+
+void lowerStreams(HostIrContainer& program, StreamSync sync) {
+  program.setTopLevel(StreamLowering(program, sync).run());
+}
+
+}  // namespace tokamak

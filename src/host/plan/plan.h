@@ -1,0 +1,128 @@
+// Plan: a host program recorded at one set of sizes, ready to be replayed without evaluating an expression, looking up a map
+// or allocating on the heap.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/spin_lock.h"
+#include "device/device.h"
+#include "device/replay.h"
+#include "device/tensor.h"
+#include "host/check/step_list.h"
+
+namespace tokamak {
+
+/// An output of a plan: where it lies and what it looks like.
+struct PlanOutput {
+  StepAddress at;  ///< in a buffer of origin Output or, for outputs that are views of an input, Input
+  DataType dtype = DataType::F32;
+  MemoryKind kind = MemoryKind::Device;
+  std::vector<int64_t> sizes;
+  std::vector<int64_t> strides;
+  std::string name = {};
+  bool is_view = false;  ///< of an input or of another output, whose memory it shares
+};
+
+struct PlanSummary {
+  int64_t steps = 0;
+  int64_t streams = 0;        ///< that have work, the caller's included
+  int64_t waits_written = 0;  ///< in the program
+  int64_t waits_kept = 0;
+  int64_t arena_bytes = 0;   ///< of intermediates, held as long as the plan
+  int64_t output_bytes = 0;  ///< of outputs that the program allocates, per call
+  int64_t peakBytes() const { return arena_bytes + output_bytes; }
+};
+
+/// Memory that a call needs for intermediates of one kind.
+struct PlanArena {
+  MemoryKind kind = MemoryKind::Device;
+  int64_t bytes = 0;
+};
+
+/// What is known before a call.
+/// Thread safety: any threads may read it side by side, and note and wait for calls. replayFor() and the replays that
+/// it gives belong to the one who holds that context; tellCopiedViews() comes before all that.
+class Plan {
+ public:
+  /// `recorded` as it came from the recorder; workers[i]: which worker recorded stream i + 1 is. `contexts`: how many
+  /// may replay it.
+  /// The device and the works outlive the plan.
+  Plan(Device& device, StepList recorded, std::vector<PlanOutput> outputs, std::vector<int64_t> workers = {},
+       size_t contexts = 1);
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
+
+  const PlanSummary& summary() const { return summary_; }
+  const std::vector<PlanOutput>& outputs() const { return outputs_; }
+  /// The steps as they are replayed.
+  const StepList& steps() const { return list_; }
+  /// The steps as they were recorded.
+  const StepList& recorded() const { return recorded_; }
+  /// The scalars whose values every call gives.
+  std::span<const Scalar* const> parameters() const { return parameters_; }
+  /// Bytes of the buffer that output buffer `number` needs when the caller does not give it.
+  int64_t outputBufferBytes(int64_t number) const;
+
+  /// Which worker streams it runs on, besides the caller's.
+  std::span<const int64_t> workers() const { return workers_; }
+  std::span<const PlanArena> arenas() const { return arenas_; }
+  /// "while allocating 4096 bytes of intermediates, the largest of them T1 (2048 bytes), T3 (2048 bytes)"
+  std::string describeIntermediates() const;
+  /// What it takes on the host's heap, by estimate: the steps, the works (those that plans share count for each), and
+  /// a replay per context that has called it so far.
+  int64_t hostBytes() const { return host_bytes_.load(std::memory_order_relaxed); }
+
+  /// Where each buffer starts, by the addresses of inputs, output buffers and, per memory kind, arenas.
+  void fillBases(std::span<void* const> inputs, std::span<void* const> output_buffers,
+                 std::span<const std::shared_ptr<Buffer>> arenas, std::vector<void*>& bases) const;
+  /// That of context `index`, for calls with it one after the other.
+  Replay& replayFor(size_t index);
+
+  /// Context `index` enqueues a call that ends with `done`.
+  void noteCall(size_t index, const std::shared_ptr<Event>& done);
+  /// The event of the last call; null when there was none. Valid until the next call.
+  const Event* lastCall() const;
+  /// Whether all calls are over.
+  bool isOver() const;
+  void waitUntilOver() const;
+
+  /// A sentence for each output that could have been a view and is copied.
+  const std::vector<std::string>& copiedViews() const { return copied_views_; }
+  void tellCopiedViews(std::vector<std::string> sentences) { copied_views_ = std::move(sentences); }
+  /// Where an output that is a view lies, in words: "a view of T0".
+  std::string describeView(const PlanOutput& output) const;
+
+  /// The steps in words, a line each.
+  std::string toString() const;
+
+ private:
+  void compile();
+  void addPassed(const Step& step, ReplaySteps& replay);
+
+  Device* device_;
+  StepList recorded_;
+  StepList list_;
+  std::vector<PlanOutput> outputs_;
+  std::vector<int64_t> workers_;
+  PlanSummary summary_;
+
+  std::vector<std::string> copied_views_;
+
+  ReplaySteps replay_steps_;
+  std::vector<std::unique_ptr<Replay>> replays_;  // by context
+  std::vector<const Scalar*> parameters_;
+  std::vector<PlanArena> arenas_;
+  std::atomic<int64_t> host_bytes_ = 0;
+
+  mutable SpinLock calls_lock_;
+  std::vector<std::shared_ptr<Event>> calls_;  // the last one by context
+  std::shared_ptr<Event> last_call_;
+};
+
+}  // namespace tokamak

@@ -1,0 +1,65 @@
+// PlanCache: the plans of one evaluator by their keys, as many as count and bytes allow; the one not used for longest
+// goes first.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "host/plan/plan.h"
+
+namespace tokamak {
+
+struct PlanCacheLimits {
+  int64_t plans = 128;
+  int64_t bytes = int64_t{64} << 20;  ///< of the host's memory, as Plan::hostBytes() estimates them
+};
+
+struct PlanCacheStatistics {
+  int64_t plans = 0;
+  int64_t bytes = 0;
+  int64_t hits = 0;    ///< calls whose plan was there
+  int64_t misses = 0;  ///< calls that recorded theirs
+  int64_t evictions = 0;
+};
+
+/// Plans by key.
+/// Thread safety: one thread at a time; the evaluator's lock guards it.
+class PlanCache {
+ public:
+  explicit PlanCache(const PlanCacheLimits& limits) : limits_(limits) {}
+
+  /// Null when there is none, which countMiss() counts where nobody else may have been faster. Takes nothing from the heap.
+  std::shared_ptr<Plan> find(std::span<const int64_t> key);
+  /// Gives the plans that had to go; the new one stays whatever it takes.
+  std::vector<std::shared_ptr<Plan>> insert(std::span<const int64_t> key, std::shared_ptr<Plan> plan);
+  void countMiss() { ++statistics_.misses; }
+  PlanCacheStatistics statistics() const;
+
+  template <class Visit>
+  void forEach(const Visit& visit) const {
+    for (const Entry& entry : entries_) visit(*entry.plan);
+  }
+
+ private:
+  struct Entry {
+    std::vector<int64_t> key;
+    uint64_t hash = 0;
+    std::shared_ptr<Plan> plan;
+  };
+  using Entries = std::list<Entry>;
+
+  Entries::iterator entryOf(std::span<const int64_t> key, uint64_t hash);
+  std::shared_ptr<Plan> takeOldest();
+  int64_t bytes() const;  // plans grow with the contexts that call them
+
+  const PlanCacheLimits limits_;
+  Entries entries_;  ///< the one used last comes first
+  std::unordered_multimap<uint64_t, Entries::iterator> by_hash_;
+  PlanCacheStatistics statistics_;
+};
+
+}  // namespace tokamak

@@ -1,0 +1,80 @@
+// Recorder: the device that runs nothing and writes down what it was told: a StepList.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "device/device.h"
+#include "host/check/step_list.h"
+
+namespace tokamak {
+
+/// Addresses it gives are not memory: they only tell the buffers apart. Work is prepared by the device that will replay it
+/// (without one, steps have no work and can only be checked).
+/// Thread safety: one thread at a time, though devices are else for many.
+class Recorder final : public Device {
+ public:
+  /// `replay_device` may be null.
+  explicit Recorder(Device* replay_device) : replay_device_(replay_device) {}
+
+  /// An address range that stands for a tensor of the caller.
+  void* registerBuffer(StepBuffer buffer);
+  /// What the next steps are called in messages; the next allocation takes `name`.
+  void describeNext(std::string text, std::string name = "");
+  /// The stream that createStream() gave as number `i`; 0 is the caller's.
+  Stream& callerStream() { return caller_; }
+
+  /// Which buffer and byte an address given by this recorder means.
+  StepAddress resolve(const void* address) const;
+  StepList& steps() { return steps_; }
+
+  /// Starts communication number `communication` with these accesses (read, written).
+  void post(Stream& stream, int32_t communication, std::span<const OperandDesc> operands,
+            std::span<void* const> addresses, size_t result_count);
+  void join(Stream& stream, int32_t communication);
+  int32_t newEvent() { return steps_.event_count++; }
+
+  const DeviceProperties& properties() const override;
+  KernelTarget kernelTarget() const override;
+  std::unique_ptr<Stream> createStream() override;
+  std::unique_ptr<Event> createEvent() override;
+  void* allocate(int64_t bytes, MemoryKind kind, Stream& stream) override;
+  void release(void* address, int64_t bytes, MemoryKind kind, Stream& stream) override;
+  MemoryStatistics memoryStatistics(MemoryKind kind) const override;
+  void record(Event& event, Stream& stream) override;
+  void wait(Stream& stream, const Event& event) override;
+  std::shared_ptr<const Work> prepare(const WorkRequest& request) override;
+  void copy(Stream& stream, void* to, const void* from, int64_t bytes) override;
+  void fill(Stream& stream, void* to, uint8_t byte, int64_t bytes) override;
+  void launch(Stream& stream, const Work& work, std::span<void* const> addresses) override;
+  void callback(Stream& stream, std::function<void()> function) override;
+  void writeFlag(Stream& stream, uint64_t* flag, uint64_t value) override;
+  void waitFlag(Stream& stream, const uint64_t* flag, uint64_t value) override;
+  void synchronize(Stream& stream) override;
+  void synchronize(const Event& event) override;
+  bool isDone(const Event& event) override;
+
+ private:
+  struct RecordedStream final : Stream {
+    int32_t number = 0;
+  };
+  struct RecordedEvent final : Event {
+    int32_t number = 0;
+  };
+
+  Step& append(StepKind kind, Stream& stream);
+  Access wholeBuffer(int32_t buffer) const;
+  Access accessOf(const OperandDesc& operand, const void* address, bool is_write) const;
+
+  Device* replay_device_;
+  StepList steps_;
+  RecordedStream caller_;
+  std::map<uintptr_t, int32_t> bases_;
+  uintptr_t next_address_ = uintptr_t{1} << 44U;
+  int64_t intermediates_ = 0;
+  std::string text_;
+  std::string next_name_;
+};
+
+}  // namespace tokamak

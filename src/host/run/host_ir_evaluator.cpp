@@ -1,0 +1,531 @@
+#include "host/run/host_ir_evaluator.h"
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "analysis/device_marks.h"
+#include "base/error.h"
+#include "base/ranges.h"
+#include "host/check/checker.h"
+#include "host/ir/verifier.h"
+#include "host/plan/plan_key.h"
+#include "host/plan/recorder.h"
+#include "ir/ops/host/post_on_stream.h"
+
+namespace tokamak {
+
+namespace {
+
+// How many works are kept for further plans, or direct runs: those of a few sizes.
+size_t mostWorks(const HostIrContainer& program) {
+  constexpr size_t kSizes = 8;
+  constexpr size_t kLeast = 256;
+  size_t works = 0;
+  forEachStatement(program.topLevel(), [&](const Expr& expr) {
+    const auto* post = expr.as<PostOnStream>();
+    works += post == nullptr ? 1 : post->unit->fusion->exprs().size();
+  });
+  return std::max(kLeast, kSizes * works);
+}
+
+std::unique_ptr<HostIrContainer> verified(std::unique_ptr<HostIrContainer> program) {
+  verifyHostProgram(*program);
+  requireOneDevice("run " + program->name(), *program);
+  return program;
+}
+
+RunTensor describe(const Tensor& tensor, void* address) {
+  RunTensor value;
+  value.address = address;
+  value.dtype = tensor.dtype();
+  value.kind = tensor.kind();
+  value.sizes.assign(tensor.sizes().begin(), tensor.sizes().end());
+  value.strides.assign(tensor.strides().begin(), tensor.strides().end());
+  value.alignment = alignmentOf(tensor);
+  return value;
+}
+
+// The storage of an output of a direct run goes back on a stream, which therefore lives as long, and so do the works
+// that may still run on it. Let go from the last to the first.
+struct DirectOutput {
+  std::shared_ptr<WorkCache> works;
+  std::shared_ptr<Stream> home;
+  std::shared_ptr<RunStreams> streams;
+  std::shared_ptr<RunStorage> storage;
+};
+
+void waitForCompilers(const StepList& list) {
+  static const RangeName range_name("wait for compilers");
+  const Range range(range_name);
+  for (const Step& step : list.steps) {
+    if (step.work != nullptr) step.work->waitUntilReady();
+  }
+}
+
+// A device that makes no kernels is given the ops of units; it is asked only where there are some.
+UnitMode unitModeOn(Device& device, const HostIrContainer& program, UnitMode wanted) {
+  bool has_units = false;
+  forEachStatement(program.topLevel(), [&](const Expr& expr) { has_units = has_units || expr.is<PostOnStream>(); });
+  return wanted == UnitMode::Kernels && has_units && !device.makesKernels() ? UnitMode::OpByOp : wanted;
+}
+
+}  // namespace
+
+HostIrEvaluator::HostIrEvaluator(std::unique_ptr<HostIrContainer> program, Device& device, HostIrEvaluatorParams params)
+    : program_(verified(std::move(program))),
+      device_(&device),
+      params_(params),
+      units_(unitModeOn(device, *program_, params.units.value_or(UnitMode::OpByOp))),
+      signature_(*program_, device),
+      run_name_("run " + program_->name()),
+      works_(std::make_shared<WorkCache>()),
+      contexts_(device, params.calls_in_flight, params.number_of_streams),
+      plans_(params.plans) {
+  TK_REQUIRE(params.number_of_streams > 0, Usage, "the number of streams is {}; it must be positive",
+             params.number_of_streams);
+  TK_REQUIRE(params.calls_in_flight > 0 && params.plans.plans > 0 && params.plans.bytes > 0, Usage,
+             "an evaluator with {} calls in flight and {} plans of {} bytes was asked for; all must be positive",
+             params.calls_in_flight, params.plans.plans, params.plans.bytes);
+  TK_REQUIRE(params.output_allocator == nullptr || params.mode == HostIrEvaluatorParams::Mode::Plan, Usage,
+             "an allocator for outputs was given to an evaluator without plans, which allocates them as it goes");
+  scalars_by_id_.resize(signature_.scalars().size());
+  std::iota(scalars_by_id_.begin(), scalars_by_id_.end(), size_t{0});
+  std::ranges::sort(scalars_by_id_, {}, [&](size_t i) { return signature_.scalars()[i]->id(); });
+  if (params.mode == HostIrEvaluatorParams::Mode::Plan && device.properties().takes_parameters)
+    parameters_ = std::make_unique<ScalarParameters>(*program_, units_);
+}
+
+// Works and plans go with the evaluator, so what uses them must be done.
+HostIrEvaluator::~HostIrEvaluator() { contexts_.waitUntilIdle(); }
+
+HostIrEvaluatorStatistics HostIrEvaluator::stats() const {
+  HostIrEvaluatorStatistics now = {.contexts = contexts_.size(), .arena_bytes = contexts_.arenaBytes()};
+  const std::lock_guard lock(mutex_);
+  now.plans = plans_.statistics();
+  for (const std::shared_ptr<Plan>& plan : retired_) now.retired_bytes += plan->hostBytes();
+  return now;
+}
+
+void HostIrEvaluator::makeKey(const CallValues& call, std::vector<int64_t>& key) const {
+  key.clear();
+  for (const Tensor& input : call.inputs) addToKey(input, key);
+  for (const auto& [scalar, value] : call.scalars) {
+    if (!isParameter(*scalar)) addToKey(*scalar, value, key);
+  }
+  for (const Tensor& output : call.outputs) {
+    key.push_back(output.isDefined() ? 1 : 0);
+    if (output.isDefined()) addToKey(output, key);
+  }
+}
+
+// Parameters are passed with the launches: one plan serves all values.
+bool HostIrEvaluator::isParameter(const Scalar& scalar) const {
+  return parameters_ != nullptr && parameters_->contains(&scalar);
+}
+
+std::shared_ptr<Plan> HostIrEvaluator::knownPlan(const std::vector<int64_t>& key) {
+  const std::lock_guard lock(mutex_);
+  return plans_.find(key);
+}
+
+std::shared_ptr<Plan> HostIrEvaluator::findPlan(const CallValues& call, std::vector<int64_t>& key) {
+  // A value that no key asks for must be there, too.
+  for (const Scalar* input : signature_.scalars()) {
+    const bool is_given =
+        std::ranges::find(call.scalars, input, &std::pair<Scalar*, ScalarValue>::first) != call.scalars.end();
+    TK_REQUIRE(is_given || !isParameter(*input), Bind, "input {} is missing", toString(*input));
+  }
+  makeKey(call, key);
+  if (std::shared_ptr<Plan> plan = knownPlan(key)) return plan;
+  return recordAndKeep(call, key);
+}
+
+std::shared_ptr<Plan> HostIrEvaluator::recordAndKeep(const CallValues& call, const std::vector<int64_t>& key) {
+  const std::lock_guard record_lock(record_mutex_);
+  if (std::shared_ptr<Plan> plan = knownPlan(key)) return plan;  // another thread was faster
+  std::shared_ptr<Plan> plan = record(call);
+  retire(keep(key, plan));
+  return plan;
+}
+
+std::vector<std::shared_ptr<Plan>> HostIrEvaluator::keep(const std::vector<int64_t>& key, std::shared_ptr<Plan> plan) {
+  const std::lock_guard lock(mutex_);
+  plans_.countMiss();
+  return plans_.insert(key, std::move(plan));
+}
+
+// A plan that is forgotten may still be under way. Nobody waits for that: the calls of other streams, and who asks how
+// many there are, would wait, too. The first ones go as soon as they are over, those behind one that is not when there
+// are twice as many as the last time. They are destroyed outside the lock.
+void HostIrEvaluator::retire(std::vector<std::shared_ptr<Plan>> plans) {
+  std::vector<std::shared_ptr<Plan>> over;
+  const std::lock_guard lock(mutex_);
+  std::ranges::move(plans, std::back_inserter(retired_));
+  const auto isOver = [](const std::shared_ptr<Plan>& plan) { return plan.use_count() == 1 && plan->isOver(); };
+  const bool looks_at_all = retired_.size() >= 2 * retired_left_;
+  const auto gone = looks_at_all ? std::ranges::stable_partition(retired_, isOver).begin()
+                                 : std::ranges::find_if_not(retired_, isOver);
+  over.assign(std::move_iterator(retired_.begin()), std::move_iterator(gone));
+  retired_.erase(retired_.begin(), gone);
+  if (looks_at_all) retired_left_ = retired_.size();
+}
+
+// An output that a statement makes a view of another tensor lies there, not in the memory that the caller gave.
+void HostIrEvaluator::requireGivenWritten(const CallValues& call, const StatementRunner& runner,
+                                          std::span<void* const> addresses) const {
+  for (size_t i = 0; i < call.outputs.size(); ++i) {
+    TensorView* tv = program_->outputs()[i];
+    const bool is_last_of_its_name = std::ranges::none_of(
+        std::span(program_->outputs()).subspan(i + 1),
+        [&](TensorView* later) { return program_->resolveAlias(later) == program_->resolveAlias(tv); });
+    TK_REQUIRE(!signature_.isGiven(call, i) || !is_last_of_its_name || runner.value(tv).address == addresses[i], Bind,
+               "output {} is a view of another tensor, so that it cannot be written into memory of the caller's; give "
+               "none for it",
+               toString(*tv));
+  }
+}
+
+std::unique_ptr<Plan> HostIrEvaluator::record(const CallValues& call) {
+  static const RangeName range_name("record plan");
+  const Range range(range_name);
+  ScalarBindings scalars;
+  signature_.validate(call, scalars);
+  if (recorded_works_.size() > mostWorks(*program_)) recorded_works_.clear();  // plans hold on to theirs
+  Recorder recorder(device_);
+  RunStreams recorded_streams(recorder, params_.number_of_streams);
+  StatementRunner runner(*program_, recorder, recorder.callerStream(), recorded_streams, recorded_works_);
+  runner.setUnitMode(units_);
+  runner.setMostIterations(params_.most_iterations);
+  runner.scalars().insert(scalars.begin(), scalars.end());
+  if (parameters_ != nullptr) runner.prepareParameters(*parameters_);
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    void* address = recorder.registerBuffer({.origin = StepBuffer::Origin::Input,
+                                             .number = static_cast<int64_t>(i),
+                                             .bytes = spanBytes(call.inputs[i]),
+                                             .kind = call.inputs[i].kind(),
+                                             .name = nameOf(*signature_.tensors()[i])});
+    runner.bind(signature_.tensors()[i], describe(call.inputs[i], address));
+  }
+  int64_t output_buffers = 0;
+  std::vector<void*> given(call.outputs.size(), nullptr);
+  for (size_t i = 0; i < call.outputs.size(); ++i) {
+    if (!signature_.isGiven(call, i)) continue;
+    TensorView* tv = program_->outputs()[i];
+    void* address = recorder.registerBuffer({.origin = StepBuffer::Origin::Output,
+                                             .number = output_buffers++,
+                                             .bytes = spanBytes(call.outputs[i]),
+                                             .kind = call.outputs[i].kind(),
+                                             .name = nameOf(*tv)});
+    runner.bind(tv, describe(call.outputs[i], address));
+    given[i] = address;
+  }
+  runner.run();
+  requireGivenWritten(call, runner, given);
+
+  StepList& list = recorder.steps();
+  std::vector<PlanOutput> outputs;
+  std::vector<std::shared_ptr<RunStorage>> given_out;
+  for (TensorView* tv : program_->outputs()) {
+    const RunTensor& value = runner.value(tv);
+    PlanOutput output{recorder.resolve(value.address), value.dtype, value.kind, value.sizes, value.strides};
+    output.name = nameOf(*tv);
+    output.is_view = program_->isView(tv) && runner.isBoundView(tv);
+    StepBuffer& buffer = list.buffers[static_cast<size_t>(output.at.buffer)];
+    if (buffer.origin == StepBuffer::Origin::Intermediate) {
+      // What the program allocated and gives out becomes a buffer of the call; its Allocate step has nothing left to do.
+      buffer.origin = StepBuffer::Origin::Output;
+      buffer.number = output_buffers++;
+      given_out.push_back(value.storage);
+    }
+    outputs.push_back(std::move(output));
+  }
+  std::erase_if(list.steps, [&](const Step& step) {
+    return step.kind == StepKind::Allocate &&
+           list.buffers[static_cast<size_t>(step.accesses[0].buffer)].origin == StepBuffer::Origin::Output;
+  });
+  // Not before all outputs are known: several may lie in one buffer.
+  for (const auto& storage : given_out) storage->disown();
+  StepList recorded = list;
+  if (params_.checks_plans) requireRaceFree(recorded);
+  std::vector<int64_t> workers;
+  for (int32_t i = 1; i < recorded.stream_count; ++i) workers.push_back(recorded_streams.indexOf(i - 1));
+  // Compilers worked side by side since the first statement was walked.
+  waitForCompilers(recorded);
+  auto plan = std::make_unique<Plan>(*device_, std::move(recorded), std::move(outputs), std::move(workers),
+                                     static_cast<size_t>(params_.calls_in_flight));
+  plan->tellCopiedViews(runner.copiedViews());
+  if (params_.checks_plans) requireRaceFree(plan->steps());
+  return plan;
+}
+
+RunPlace HostIrEvaluator::placeOf(const Plan& plan) const {
+  return plan.workers().empty() ? params_.place : RunPlace::OnStream;
+}
+
+// Sets the addresses of the call, too: output buffers in the order of their numbers, those that the caller gave first.
+HostIrEvaluator::FreshOutputs HostIrEvaluator::allocateOutputs(const Plan& plan, const CallValues& call,
+                                                               CallContext& context,
+                                                               const std::shared_ptr<Stream>& stream) const {
+  FreshOutputs fresh(plan.steps().buffers.size());
+  context.inputs.clear();
+  context.outputs.clear();
+  for (const Tensor& input : call.inputs) context.inputs.push_back(input.data());
+  for (size_t i = 0; i < call.outputs.size(); ++i) {
+    if (signature_.isGiven(call, i)) context.outputs.push_back(call.outputs[i].data());
+  }
+  for (size_t i = 0; i < call.outputs.size(); ++i) {
+    const auto b = static_cast<size_t>(plan.outputs()[i].at.buffer);
+    const StepBuffer& buffer = plan.steps().buffers[b];
+    const bool is_fresh = buffer.origin == StepBuffer::Origin::Output && !call.outputs[i].isDefined() &&
+                          fresh[b] == nullptr && buffer.number >= static_cast<int64_t>(context.outputs.size());
+    if (!is_fresh) continue;
+    const auto describe = [&] {
+      return fmt::format("while allocating {} bytes for output {}", buffer.bytes, buffer.name);
+    };
+    const ErrorNote note(describe);
+    fresh[b] = allocateOutput(buffer.bytes, buffer.kind, stream);
+    context.outputs.push_back(fresh[b]->address());
+  }
+  return fresh;
+}
+
+std::shared_ptr<Buffer> HostIrEvaluator::allocateOutput(int64_t bytes, MemoryKind kind,
+                                                        const std::shared_ptr<Stream>& stream) const {
+  if (params_.output_allocator == nullptr) return Buffer::allocate(*device_, stream, bytes, kind);
+  constexpr uintptr_t kAlignment = 256;
+  OutputAllocator::Block block = params_.output_allocator->allocate(bytes, kind, *stream);
+  TK_REQUIRE(block.address != nullptr && reinterpret_cast<uintptr_t>(block.address) % kAlignment == 0, Bind,
+             "allocating an output of {} bytes: the caller's allocator gave {}; a multiple of {} is legal", bytes,
+             block.address, kAlignment);
+  return Buffer::borrow(*device_, block.address, bytes, kind, std::move(block.keeper), Buffer::Lender::Allocator);
+}
+
+std::vector<Tensor> HostIrEvaluator::runPlan(const CallValues& call, CallContext& context,
+                                             const std::shared_ptr<Stream>& stream) {
+  const std::shared_ptr<Plan> found = findPlan(call, context.key);
+  Plan& plan = *found;
+  FreshOutputs fresh;
+  const auto allocate = [&] {
+    context.reserve(plan);
+    fresh = allocateOutputs(plan, call, context, stream);
+  };
+  try {
+    allocate();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::OutOfMemory || !contexts_.dropMemory(context)) throw;
+    allocate();
+  }
+  for (const auto& [scalar, value] : call.scalars) context.parameters.set(*scalar, value);
+  for (const std::shared_ptr<Buffer>& buffer : fresh) {
+    if (buffer != nullptr) context.ordered.add(*buffer, MemoryAccess::Write);
+  }
+  context.ordered.begin(*stream, placeOf(plan));
+  const std::shared_ptr<Event> done = context.ordered.event();
+  context.replay(plan, *stream, done);
+  std::vector<Tensor> outputs;
+  for (size_t i = 0; i < call.outputs.size(); ++i) {
+    const PlanOutput& output = plan.outputs()[i];
+    const auto b = static_cast<size_t>(output.at.buffer);
+    if (call.outputs[i].isDefined()) {
+      outputs.push_back(call.outputs[i]);
+    } else if (fresh[b] != nullptr) {
+      outputs.emplace_back(fresh[b], output.at.offset, output.dtype, output.sizes, output.strides);
+    } else if (plan.steps().buffers[b].origin == StepBuffer::Origin::Input) {
+      const Tensor& input = call.inputs[static_cast<size_t>(plan.steps().buffers[b].number)];
+      outputs.emplace_back(input.buffer(), input.offsetBytes() + output.at.offset, output.dtype, output.sizes,
+                           output.strides);
+    } else {
+      const Tensor& shared = givenOutput(plan, call, output.at.buffer);
+      outputs.emplace_back(shared.buffer(), shared.offsetBytes() + output.at.offset, output.dtype, output.sizes,
+                           output.strides);
+    }
+    outputs.back().setCallEvent(done);
+  }
+  return outputs;
+}
+
+// The caller's memory that a view of another output lies in.
+const Tensor& HostIrEvaluator::givenOutput(const Plan& plan, const CallValues& call, int32_t buffer) {
+  for (size_t i = 0; i < call.outputs.size(); ++i) {
+    if (call.outputs[i].isDefined() && plan.outputs()[i].at.buffer == buffer) return call.outputs[i];
+  }
+  TK_RAISE(Internal, "no output was given for buffer {} of the plan", buffer);
+}
+
+std::vector<Tensor> HostIrEvaluator::runDirect(const CallValues& call, CallContext& context,
+                                               const std::shared_ptr<Stream>& stream) {
+  const std::lock_guard lock(record_mutex_);
+  ScalarBindings scalars;
+  signature_.validate(call, scalars);
+  if (works_->size() > mostWorks(*program_)) works_ = std::make_shared<WorkCache>();  // calls hold on to theirs
+  context.ordered.begin(*stream);
+  context.startAfterLastCall(*stream);
+  context.noteCall(*stream, context.ordered.event());
+  StatementRunner runner(*program_, *device_, *stream, *context.workers(), *works_);
+  runner.setUnitMode(units_);
+  runner.setMostIterations(params_.most_iterations);
+  runner.scalars().insert(scalars.begin(), scalars.end());
+  for (size_t i = 0; i < call.inputs.size(); ++i)
+    runner.bind(signature_.tensors()[i], describe(call.inputs[i], call.inputs[i].data()));
+  std::vector<void*> given(call.outputs.size(), nullptr);
+  for (size_t i = 0; i < call.outputs.size(); ++i) {
+    if (!signature_.isGiven(call, i)) continue;
+    given[i] = call.outputs[i].data();
+    runner.bind(program_->outputs()[i], describe(call.outputs[i], given[i]));
+  }
+  runner.run();
+  requireGivenWritten(call, runner, given);
+  const std::shared_ptr<Event> done = context.ordered.event();
+  device_->record(*done, *stream);
+  std::vector<Tensor> outputs;
+  for (size_t i = 0; i < call.outputs.size(); ++i) {
+    const RunTensor& value = runner.value(program_->outputs()[i]);
+    if (call.outputs[i].isDefined()) {
+      outputs.push_back(call.outputs[i]);
+    } else if (value.storage == nullptr) {
+      const Tensor& memory = memoryAt(call, value.address);
+      const auto offset =
+          static_cast<const std::byte*>(value.address) - static_cast<const std::byte*>(memory.buffer()->address());
+      outputs.emplace_back(memory.buffer(), offset, value.dtype, value.sizes, value.strides);
+    } else {
+      outputs.push_back(
+          Tensor::borrow(*device_, value.address, value.dtype, value.sizes, value.strides, value.kind,
+                         std::make_shared<DirectOutput>(DirectOutput{works_, stream, context.workers(), value.storage}),
+                         Buffer::Lender::Allocator));
+      context.ordered.addFresh(outputs.back());
+    }
+    outputs.back().setCallEvent(done);
+  }
+  return outputs;
+}
+
+std::vector<Tensor> HostIrEvaluator::runWithInput(const std::vector<std::pair<Val*, RunValue>>& values,
+                                                  const std::shared_ptr<Stream>& stream) {
+  const Range range(run_name_);
+  const CallValues call = signature_.bind(values);
+  signature_.requirePlaces(call.inputs, call.outputs);
+  TK_REQUIRE(stream == nullptr || device_->joinCapture(*stream) == nullptr, Unsupported,
+             "{}: the caller records the stream; run(), with all outputs given, becomes part of a recording",
+             program_->name());
+  std::shared_ptr<Event> done;
+  std::vector<Tensor> outputs;
+  bool is_waited_for = false;
+  {
+    const CallContextPool::Lease lease(contexts_, stream.get(), call.inputs);
+    CallContext& context = *lease;
+    signature_.addAccesses(context.ordered, call.inputs, call.outputs);
+    outputs = runOn(call, context, stream != nullptr ? stream : context.home(), done);
+    is_waited_for = stream == nullptr && context.ordered.isSharedWithHost();
+  }
+  if (is_waited_for) device_->synchronize(*done);
+  return outputs;
+}
+
+std::vector<Tensor> HostIrEvaluator::runOn(const CallValues& call, CallContext& context,
+                                           const std::shared_ptr<Stream>& stream, std::shared_ptr<Event>& done) {
+  const bool is_direct = params_.mode == HostIrEvaluatorParams::Mode::Direct;
+  if (stream == context.home()) context.startAnew();
+  try {
+    std::vector<Tensor> outputs = is_direct ? runDirect(call, context, stream) : runPlan(call, context, stream);
+    done = context.ordered.event();
+    context.ordered.finish();
+    keepUntilDone(call, context, done);
+    return outputs;
+  } catch (...) {
+    if (!context.ordered.isUnderWay()) throw;
+    // A direct run may have got half way: what it enqueued still uses the caller's memory.
+    if (is_direct) context.workers()->joinInto(*stream);
+    done = context.ordered.event();
+    context.ordered.abandon(*stream);
+    keepUntilDone(call, context, done);
+    throw;
+  }
+}
+
+void HostIrEvaluator::keepUntilDone(const CallValues& call, CallContext& context, std::shared_ptr<Event> done) const {
+  std::vector<Tensor> tensors = call.inputs;
+  for (const Tensor& output : call.outputs) {
+    if (output.isDefined()) tensors.push_back(output);
+  }
+  const bool is_direct = params_.mode == HostIrEvaluatorParams::Mode::Direct;
+  context.keepUntilDone(
+      {.done = std::move(done), .tensors = std::move(tensors), .works = is_direct ? works_ : nullptr});
+}
+
+Plan& HostIrEvaluator::planFor(const std::vector<std::pair<Val*, RunValue>>& values) {
+  const CallValues call = signature_.bind(values);
+  signature_.requirePlaces(call.inputs, call.outputs);
+  std::vector<int64_t> key;
+  return *findPlan(call, key);
+}
+
+void HostIrEvaluator::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, Stream& stream,
+                          std::span<const ScalarValue> scalars) {
+  const Range range(run_name_);
+  TK_REQUIRE(inputs.size() == signature_.tensors().size() && outputs.size() == program_->outputs().size(), Bind,
+             "run: {} inputs and {} outputs given; the program has {} and {}", inputs.size(), outputs.size(),
+             signature_.tensors().size(), program_->outputs().size());
+  TK_REQUIRE(scalars.size() == signature_.scalars().size(), Bind, "run: {} scalars given; the program takes {}",
+             scalars.size(), signature_.scalars().size());
+  for (const Tensor& output : outputs) {
+    TK_REQUIRE(output.isDefined(), Bind, "run: an output has no storage; runWithInput allocates outputs");
+  }
+  signature_.requirePlaces(inputs, outputs);
+  const std::unique_ptr<Capture> capture = device_->joinCapture(stream);
+  const CallContextPool::Lease lease(contexts_, &stream, inputs);
+  CallContext& context = *lease;
+  std::vector<int64_t>& key = context.key;
+  key.clear();
+  for (const Tensor& input : inputs) addToKey(input, key);
+  for (const size_t i : scalars_by_id_) {
+    const ScalarValue value = convertValue(scalars[i], signature_.scalars()[i]->dtype());
+    if (!isParameter(*signature_.scalars()[i])) addToKey(*signature_.scalars()[i], value, key);
+    context.parameters.set(*signature_.scalars()[i], value);
+  }
+  for (const Tensor& output : outputs) {
+    key.push_back(1);
+    addToKey(output, key);
+  }
+  std::shared_ptr<Plan> plan = knownPlan(key);
+  if (plan == nullptr) {
+    CallValues call;
+    call.inputs.assign(inputs.begin(), inputs.end());
+    for (const size_t i : scalars_by_id_)
+      call.scalars.emplace_back(signature_.scalars()[i], convertValue(scalars[i], signature_.scalars()[i]->dtype()));
+    call.outputs.assign(outputs.begin(), outputs.end());
+    plan = findPlan(call, key);
+  }
+  context.inputs.clear();
+  context.outputs.clear();
+  for (const Tensor& input : inputs) context.inputs.push_back(input.data());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!signature_.isInPlace(i)) context.outputs.push_back(outputs[i].data());
+  }
+  if (capture != nullptr) {
+    context.replayInto(*plan, *capture, stream);
+    for (Tensor& output : outputs) output.setReadyEvent(nullptr);
+    return;
+  }
+  try {
+    context.reserve(*plan);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::OutOfMemory || !contexts_.dropMemory(context)) throw;
+    context.reserve(*plan);
+  }
+  signature_.addAccesses(context.ordered, inputs, outputs);
+  context.ordered.begin(stream, placeOf(*plan));
+  const std::shared_ptr<Event> done = context.ordered.event();
+  try {
+    context.replay(*plan, stream, done);
+  } catch (...) {
+    context.ordered.abandon(stream);
+    throw;
+  }
+  context.ordered.finish();
+  for (Tensor& output : outputs) output.setCallEvent(done);
+}
+
+}  // namespace tokamak

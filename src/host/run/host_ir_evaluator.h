@@ -1,0 +1,148 @@
+// HostIrEvaluator: runs a host program on a device: records it once per set of sizes, then replays the plan.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/ranges.h"
+#include "device/output_allocator.h"
+#include "device/tensor.h"
+#include "host/ir/host_ir_container.h"
+#include "host/ir/unit_mode.h"
+#include "host/plan/plan.h"
+#include "host/plan/plan_cache.h"
+#include "host/run/call_context_pool.h"
+#include "host/run/program_signature.h"
+#include "host/run/scalar_parameters.h"
+#include "host/run/statement_runner.h"
+
+namespace tokamak {
+
+struct HostIrEvaluatorParams {
+  enum class Mode : uint8_t {
+    Plan,    ///< record once per plan key, then replay
+    Direct,  ///< evaluate every statement on every call
+  };
+  int64_t number_of_streams = 4;
+  Mode mode = Mode::Plan;
+  /// Nothing: op by op; for a MultiDeviceExecutor, kernels where its grouping is Fused.
+  std::optional<UnitMode> units = std::nullopt;
+  /// A call whose loops have more iterations is refused: plans unroll them. Errors: Bind.
+  int64_t most_iterations = kMostIterations;
+  /// Prove every new plan free of races, as recorded and as replayed. Errors: Race.
+  bool checks_plans = true;
+  /// Where outputs come from that the caller does not give; null: the device. Outlives the evaluator and its outputs. Not in direct mode.
+  OutputAllocator* output_allocator = nullptr;
+  /// How many plans are kept. A call whose plan was forgotten records it again.
+  PlanCacheLimits plans = {};
+  /// How many calls may be under way at a time, each with streams and memory for intermediates of its own. Further
+  /// ones start after one of these.
+  int64_t calls_in_flight = 4;
+  /// Here: calls of plans that use one stream run on the caller's thread where what they wait for is over and their
+  /// stream is idle, and return
+  /// when they are done; others are enqueued. Where the device can do that (CpuDevice). For small programs: waking a
+  /// stream's thread takes longer.
+  RunPlace place = RunPlace::OnStream;
+};
+
+/// What an evaluator holds, and did since it was made.
+struct HostIrEvaluatorStatistics {
+  PlanCacheStatistics plans;
+  int64_t retired_bytes = 0;  ///< of plans that were forgotten and may still be under way, as Plan::hostBytes()
+  int64_t contexts = 0;       ///< for calls under way
+  int64_t arena_bytes = 0;    ///< of their intermediates, all kinds of memory together
+};
+
+/// A host program on a device, with its plans. Calls overlap unless the memory that they access orders them.
+/// Thread safety: any threads may call run(), runWithInput(), planFor() and stats() side by side. Calls that record a
+/// plan, and those of direct mode, do so one after the other. Recording may make scalars in program(): it is read while
+/// no call may record. Units that two programs share are recorded by one thread at a time. It is destroyed when no call
+/// is being enqueued.
+class HostIrEvaluator {
+ public:
+  /// Errors: HostProgram when an input is an alias, or an output is computed by nothing; those of makesKernels().
+  HostIrEvaluator(std::unique_ptr<HostIrContainer> program, Device& device, HostIrEvaluatorParams params = {});
+  ~HostIrEvaluator();
+
+  const HostIrContainer& program() const { return *program_; }
+  Device& device() const { return *device_; }
+  /// What was asked for, or OpByOp where the device makes no kernels.
+  UnitMode unitMode() const { return units_; }
+
+  /// Runs with every input bound, and as many outputs as the caller likes (results land there). Gives the outputs in order; each
+  /// carries its ready event. The caller may let go of the tensors it gave. Calls are ordered by the memory that they
+  /// access (docs/call_order.md).
+  /// With `stream` the work is enqueued there, and the call returns at once. Without, it is enqueued on a stream of
+  /// the evaluator's, and the call
+  /// returns at once, too, unless it accesses memory that host code reads and was wrapped, imported or exported: then
+  /// it returns when it is done.
+  /// Errors: Bind for missing, extra or ill-fitting values, before anything is enqueued; Unsupported for a stream that
+  /// the caller records.
+  std::vector<Tensor> runWithInput(const std::vector<std::pair<Val*, RunValue>>& values,
+                                   const std::shared_ptr<Stream>& stream = nullptr);
+
+  /// The hot entry: input tensors in the program's order, outputs all given, on the caller's stream; scalar inputs in the program's
+  /// order. Returns at once, and is ordered like the other calls. Outputs get a ready event. After the first call with
+  /// the same sizes, strides, alignments and steering scalars it takes nothing
+  /// from the heap. The caller holds on to the tensors until the work is done. On a stream that the caller records (Device::joinCapture()) the call becomes
+  /// part of the recording, with the scalars of this call; then outputs get no ready event, and the caller holds on to the tensors as long as it is run.
+  void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, Stream& stream,
+           std::span<const ScalarValue> scalars = {});
+
+  /// The plan that these values would run; records it if it is new, runs nothing. Good until it is forgotten:
+  /// HostIrEvaluatorParams::plans
+  /// says how many others may be used meanwhile.
+  Plan& planFor(const std::vector<std::pair<Val*, RunValue>>& values);
+  /// Never waits for a call.
+  HostIrEvaluatorStatistics stats() const;
+
+ private:
+  void requireGivenWritten(const CallValues& call, const StatementRunner& runner,
+                           std::span<void* const> addresses) const;
+  void makeKey(const CallValues& call, std::vector<int64_t>& key) const;
+  bool isParameter(const Scalar& scalar) const;
+  std::shared_ptr<Plan> knownPlan(const std::vector<int64_t>& key);
+  std::shared_ptr<Plan> findPlan(const CallValues& call, std::vector<int64_t>& key);
+  std::shared_ptr<Plan> recordAndKeep(const CallValues& call, const std::vector<int64_t>& key);
+  /// Gives the plans that are forgotten for it.
+  std::vector<std::shared_ptr<Plan>> keep(const std::vector<int64_t>& key, std::shared_ptr<Plan> plan);
+  void retire(std::vector<std::shared_ptr<Plan>> plans);
+  std::unique_ptr<Plan> record(const CallValues& call);
+  std::vector<Tensor> runOn(const CallValues& call, CallContext& context, const std::shared_ptr<Stream>& stream,
+                            std::shared_ptr<Event>& done);
+  std::vector<Tensor> runPlan(const CallValues& call, CallContext& context, const std::shared_ptr<Stream>& stream);
+  std::vector<Tensor> runDirect(const CallValues& call, CallContext& context, const std::shared_ptr<Stream>& stream);
+  /// Per buffer of the plan's steps: an output's that the program allocates, else null.
+  using FreshOutputs = std::vector<std::shared_ptr<Buffer>>;
+  FreshOutputs allocateOutputs(const Plan& plan, const CallValues& call, CallContext& context,
+                               const std::shared_ptr<Stream>& stream) const;
+  RunPlace placeOf(const Plan& plan) const;
+  static const Tensor& givenOutput(const Plan& plan, const CallValues& call, int32_t buffer);
+  std::shared_ptr<Buffer> allocateOutput(int64_t bytes, MemoryKind kind, const std::shared_ptr<Stream>& stream) const;
+  void keepUntilDone(const CallValues& call, CallContext& context, std::shared_ptr<Event> done) const;
+
+  std::unique_ptr<HostIrContainer> program_;
+  Device* device_;
+  HostIrEvaluatorParams params_;
+  const UnitMode units_;
+  const ProgramSignature signature_;
+  const RangeName run_name_;                            ///< of a call: "run softmax"
+  std::vector<size_t> scalars_by_id_;                   ///< numbers of input scalars
+  std::unique_ptr<const ScalarParameters> parameters_;  ///< none in direct mode, or where the device takes none
+
+  // Of what is recorded, or run without a plan: one at a time.
+  std::mutex record_mutex_;
+  std::shared_ptr<WorkCache> works_;  ///< for direct runs; lives as long as the streams they run on
+  WorkCache recorded_works_;          ///< as the recorder prepared it
+
+  CallContextPool contexts_;
+  mutable std::mutex mutex_;                    // of all below
+  PlanCache plans_;                             // their replays go before the streams of the contexts
+  std::vector<std::shared_ptr<Plan>> retired_;  ///< forgotten, and perhaps under way
+  size_t retired_left_ = 0;                     ///< when all were looked at
+};
+
+}  // namespace tokamak

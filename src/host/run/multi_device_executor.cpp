@@ -1,0 +1,61 @@
+#include "host/run/multi_device_executor.h"
+
+#include "base/error.h"
+
+namespace tokamak {
+
+namespace {
+
+HostLoweringOptions loweringFor(const Device& device, HostLoweringOptions options) {
+  if (!options.target) options.target = device.kernelTarget();
+  return options;
+}
+
+HostIrEvaluatorParams evaluationOf(const MultiDeviceExecutorParams& params) {
+  HostIrEvaluatorParams evaluator = params.evaluator;
+  if (!evaluator.units)
+    evaluator.units = params.lowering.grouping == Grouping::Fused ? UnitMode::Kernels : UnitMode::OpByOp;
+  return evaluator;
+}
+
+}  // namespace
+
+MultiDeviceExecutor::MultiDeviceExecutor(const Fusion& fusion, Device& device, const MultiDeviceExecutorParams& params)
+    : evaluator_(std::make_unique<HostIrEvaluator>(lowerToHostProgram(fusion, loweringFor(device, params.lowering)),
+                                                   device, evaluationOf(params))) {
+  for (TensorView* output : fusion.outputs()) {
+    const auto alias = fusion.outputAliases().find(output);
+    is_hidden_.push_back(alias != fusion.outputAliases().end() && alias->second.is_hidden);
+  }
+}
+
+std::vector<std::pair<Val*, RunValue>> MultiDeviceExecutor::bind(std::span<const RunValue> inputs,
+                                                                 std::span<const Tensor> outputs) const {
+  const HostIrContainer& target = evaluator_->program();
+  TK_REQUIRE(inputs.size() == target.inputs().size(), Bind, "{}: takes {} inputs, {} were given", target.name(),
+             target.inputs().size(), inputs.size());
+  TK_REQUIRE(outputs.size() <= target.outputs().size(), Bind, "{}: gives {} outputs, storage for {} was given",
+             target.name(), target.outputs().size(), outputs.size());
+  std::vector<std::pair<Val*, RunValue>> values;
+  for (size_t i = 0; i < inputs.size(); ++i) values.emplace_back(target.inputs()[i], inputs[i]);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].isDefined()) values.emplace_back(target.outputs()[i], outputs[i]);
+  }
+  return values;
+}
+
+std::vector<Tensor> MultiDeviceExecutor::runWithInput(std::span<const RunValue> inputs, std::span<const Tensor> outputs,
+                                                      const std::shared_ptr<Stream>& stream) {
+  std::vector<Tensor> all = evaluator_->runWithInput(bind(inputs, outputs), stream);
+  std::vector<Tensor> visible;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (!is_hidden_[i]) visible.push_back(std::move(all[i]));
+  }
+  return visible;
+}
+
+Plan& MultiDeviceExecutor::planFor(std::span<const RunValue> inputs, std::span<const Tensor> outputs) {
+  return evaluator_->planFor(bind(inputs, outputs));
+}
+
+}  // namespace tokamak

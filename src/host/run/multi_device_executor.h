@@ -1,0 +1,46 @@
+// MultiDeviceExecutor: a fusion, lowered to a host program and run: as kernels, unless asked for something else.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "host/lower/lower_fusion.h"
+#include "host/run/host_ir_evaluator.h"
+
+namespace tokamak {
+
+struct MultiDeviceExecutorParams {
+  HostLoweringOptions lowering;     ///< without a target: for the device
+  HostIrEvaluatorParams evaluator;  ///< without `units`: Kernels where the grouping is Fused, else op by op
+};
+
+/// A fusion as a host program, with its evaluator.
+/// Thread safety: that of its evaluator: any threads may call side by side. Making one may make scalars in the fusion
+/// that is given: threads that make executors of one fusion do so one after the other, or each of a clone.
+class MultiDeviceExecutor {
+ public:
+  /// The fusion is cloned; `device` outlives the executor. Errors: those of the lowering.
+  MultiDeviceExecutor(const Fusion& fusion, Device& device, const MultiDeviceExecutorParams& params = {});
+
+  /// The program that runs.
+  const HostIrContainer& program() const { return evaluator_->program(); }
+  HostIrEvaluator& evaluator() { return *evaluator_; }
+
+  /// `inputs` in the fusion's order; `outputs`: storage for results, as many first ones as the caller likes (an undefined tensor
+  /// leaves one out). Gives all outputs that are not hidden. The stream, the order of calls and when they return: as
+  /// HostIrEvaluator::runWithInput() says.
+  /// Errors: Bind.
+  std::vector<Tensor> runWithInput(std::span<const RunValue> inputs, std::span<const Tensor> outputs = {},
+                                   const std::shared_ptr<Stream>& stream = nullptr);
+  /// The plan these inputs would run.
+  Plan& planFor(std::span<const RunValue> inputs, std::span<const Tensor> outputs = {});
+
+ private:
+  std::vector<std::pair<Val*, RunValue>> bind(std::span<const RunValue> inputs, std::span<const Tensor> outputs) const;
+
+  std::unique_ptr<HostIrEvaluator> evaluator_;
+  std::vector<bool> is_hidden_;
+};
+
+}  // namespace tokamak

@@ -1,0 +1,136 @@
+// KernelExecutor: all kernels of one program for one target. Code is made once per choice, launches are bound once per size.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "device/device.h"
+#include "device/kernel_observer.h"
+#include "heuristics/split_axes.h"
+#include "ir/structural_form.h"
+#include "jit/kernel_choice.h"
+#include "jit/shaped_program.h"
+#include "kernel/bind_kernel.h"
+#include "kernel/kernel.h"
+#include "lower/pipeline.h"
+
+namespace tokamak {
+
+/// Code in the form that a device runs.
+/// Thread safety: any threads may ask and wait side by side.
+class Executable {
+ public:
+  virtual ~Executable() = default;
+  /// Returns when it may be launched. Errors: those of its compilation, every time.
+  virtual void waitUntilReady() const {}
+  /// Whether waiting is known to raise; then whoever asks for the code again has it compiled again.
+  virtual bool hasFailed() const { return false; }
+};
+
+/// A lowered program, and what became of it on the device.
+struct KernelCode {
+  KernelChoice choice;
+  std::string reason;  ///< why there was no such code yet
+  kir::Kernel kernel;  ///< its parameters come first among its symbols
+  std::vector<ShapedProgram::Symbol> symbols;
+  std::vector<size_t> parameters;  ///< per parameter of the kernel its number among the program's symbols
+  std::shared_ptr<const Executable> executable;
+};
+
+/// Code with everything that a launch at one size passes and has as its geometry.
+struct BoundKernel {
+  std::shared_ptr<const KernelCode> code;
+  ScalarBindings bindings;  ///< of the kernel's symbols, without parameters
+  std::vector<int64_t>
+      symbols;  ///< as kernel.symbols, each as 8 bytes: the bits of an f64 for floating types, else an i64; 0 for parameters
+  std::vector<int64_t> extents;   ///< as kernel.dimensions
+  std::vector<int64_t> elements;  ///< per tensor of the kernel: how many may be accessed
+
+  kir::LaunchSize size() const;
+  /// On the host's heap, by estimate, without the code.
+  int64_t hostBytes() const;
+};
+
+struct KernelExecutorOptions {
+  KernelTarget target;
+  enum class Indices : uint8_t {
+    Wide,    ///< 64 bits, always
+    Chosen,  ///< 32 bits where they are enough
+  };
+  Indices indices = Indices::Wide;
+  /// Makes code runnable; null: it is not run. May return while a compiler still runs.
+  std::function<std::shared_ptr<const Executable>(const KernelCode& code)> compile;
+  KernelPassOptions passes = {};
+  KernelObserver* observer = nullptr;  ///< told about new choices; outlives the executor
+};
+
+/// The code of one program, by choice, and its launches, by size.
+/// Thread safety: any threads may use it side by side; new code is lowered by one after the other.
+class KernelExecutor {
+ public:
+  /// Takes a copy of the program; `is_parameter`: per symbol of the program (as structuralFormOf() numbers them), whether it only gives
+  /// values to elements, other ones in every launch.
+  KernelExecutor(const Fusion& program, std::vector<bool> is_parameter, const KernelExecutorOptions& options);
+
+  /// `operands`: the program's tensor inputs, then its outputs; `values`: of its symbols, nothing for those that are not known and for parameters.
+  /// Errors: Schedule or Unsupported when it cannot be one kernel; Bind; those of `compile`.
+  std::shared_ptr<const BoundKernel> bind(std::span<const OperandDesc> operands,
+                                          std::span<const std::optional<ScalarValue>> values);
+
+  /// Of the program that it was made for.
+  const std::string& name() const { return program_->name(); }
+  /// All code so far, oldest first.
+  std::vector<std::shared_ptr<const KernelCode>> codes() const;
+  std::string describe(const KernelChoice& choice) const { return chooser_.describe(choice); }
+
+ private:
+  /// The program in one shape, unscheduled, to choose parameters with.
+  struct Shaped {
+    KernelShape shape;
+    ShapedProgram program;
+    std::unique_ptr<KernelRows> rows;
+  };
+  /// What was lowered, with all index types that it was needed with.
+  struct Lowered {
+    KernelShape shape;
+    std::optional<ScheduleParameters> parameters;
+    std::shared_ptr<KernelCode> wide;  ///< with 64-bit indices
+    std::shared_ptr<KernelCode> narrow;
+    std::vector<int64_t> narrow_limits;  ///< 32-bit indices are enough while no symbol of the kernel is above these
+  };
+
+  std::shared_ptr<const BoundKernel> bindNew(std::span<const OperandDesc> given,
+                                             std::span<const std::optional<ScalarValue>> values);
+  ScalarBindings sizesOf(std::span<const std::optional<ScalarValue>> values) const;
+  /// Per symbol of the program, whether this value of it is no constant.
+  std::vector<bool> openSymbols(std::span<const std::optional<ScalarValue>> values);
+  const Shaped& shapedFor(const KernelShape& shape);
+  Lowered& loweredFor(const KernelShape& shape, const std::optional<ScheduleParameters>& parameters);
+  void lower(Lowered& lowered);
+  bool areNarrowIndicesEnough(Lowered& lowered, const BoundKernel& bound) const;
+  void finish(KernelCode& code);
+  std::string reasonFor(const KernelChoice& choice) const;
+
+  std::unique_ptr<Fusion> program_;
+  std::vector<Scalar*> symbols_;
+  std::vector<AxisParts> parts_;  ///< what became of the axes of what it takes and gives
+  std::vector<bool> is_parameter_;
+  KernelExecutorOptions options_;
+  ShapeChooser chooser_;
+  mutable std::mutex mutex_;
+  std::vector<std::vector<int64_t>> constants_;  ///< per symbol of the program, the values that have been constants
+  std::vector<std::unique_ptr<Shaped>> shaped_;
+  std::vector<std::unique_ptr<Lowered>> lowered_;
+  std::vector<std::shared_ptr<const KernelCode>> codes_;
+  std::unordered_map<std::vector<int64_t>, std::shared_ptr<const BoundKernel>, FormHash> bound_;
+  std::vector<int64_t> key_;
+};
+
+}  // namespace tokamak

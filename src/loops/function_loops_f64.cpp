@@ -1,0 +1,7 @@
+#include "loops/function_loops.h"
+
+namespace tokamak {
+
+template struct FunctionLoops<double>;
+
+}  // namespace tokamak

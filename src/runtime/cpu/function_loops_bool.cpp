@@ -1,7 +1,0 @@
-#include "runtime/cpu/function_loops.h"
-
-namespace tokamak {
-
-template struct FunctionLoops<bool>;
-
-}  // namespace tokamak

@@ -1,7 +1,0 @@
-#include "runtime/cpu/function_loops.h"
-
-namespace tokamak {
-
-template struct FunctionLoops<int32_t>;
-
-}  // namespace tokamak

@@ -1,0 +1,131 @@
+#include "toolchain/kernel_compiler.h"
+
+#include <algorithm>
+#include <exception>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/say.h"
+#include "base/start_threads.h"
+
+namespace tokamak {
+
+namespace {
+
+int64_t processesOf(const KernelCompilerOptions& options) {
+  return options.parallel > 0 ? options.parallel : std::max<int64_t>(1, std::thread::hardware_concurrency());
+}
+
+class Turn {
+ public:
+  explicit Turn(std::counting_semaphore<>& turns) : turns_(turns) { turns_.acquire(); }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn() { turns_.release(); }
+
+ private:
+  std::counting_semaphore<>& turns_;
+};
+
+}  // namespace
+
+KernelCompiler::KernelCompiler(const KernelCompilerOptions& options)
+    : cache_(options.cache != nullptr ? options.cache : KernelCache::openDefault()),
+      compiler_(options.compiler, cache_.get()),
+      parallel_(processesOf(options)),
+      processes_(parallel_) {}
+
+std::shared_ptr<const SharedObject> KernelCompiler::load(std::string_view image, const std::string& entry) const {
+  std::shared_ptr<const SharedObject> object = SharedObject::load(image, compiler_.folder());
+  if (!entry.empty()) object->symbol(entry.c_str());
+  return object;
+}
+
+std::shared_ptr<const SharedObject> KernelCompiler::loadFromDisk(const CacheKey& key, const std::string& entry) const {
+  const std::optional<std::string> image = cache_->find(key);
+  if (!image) return nullptr;
+  try {
+    return load(*image, entry);
+  } catch (const Error& error) {
+    // What was loaded when it was kept may need a library that is gone; it is compiled again.
+    if (error.code() == ErrorCode::Compile) return nullptr;
+    throw;
+  }
+}
+
+std::shared_ptr<const SharedObject> KernelCompiler::loadOrKeepSource(std::string_view image, std::string_view source,
+                                                                     const std::string& entry) const {
+  try {
+    return load(image, entry);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::Compile) throw;
+    TK_RAISE(Compile, "{}; it was made by {}, and the source is kept in {}", error.message(), compiler_.program(),
+             compiler_.keepSource(source));
+  }
+}
+
+std::shared_ptr<const SharedObject> KernelCompiler::loadOrCompile(const CacheKey& key, const std::string& entry) {
+  if (std::shared_ptr<const SharedObject> kept = loadFromDisk(key, entry)) {
+    ++from_disk_;
+    return kept;
+  }
+  const std::string_view source = key.part("source");
+  const CacheKey slow_key = compiler_.keyOf(source, CompileLevel::Lowest);
+  if (std::shared_ptr<const SharedObject> kept = loadFromDisk(slow_key, entry)) {
+    ++from_disk_;
+    return kept;
+  }
+  const auto [image, level] = compileImage(source);
+  ++compiled_;
+  std::shared_ptr<const SharedObject> object = loadOrKeepSource(image, source, entry);
+  // Kept only now: what cannot be loaded here would be tried again by everybody.
+  cache_->store(level == CompileLevel::Usual ? key : slow_key, image);
+  return object;
+}
+
+KernelCompiler::Image KernelCompiler::compileImage(std::string_view source) {
+  const Turn turn(processes_);
+  const auto lines = std::ranges::count(source, '\n');
+  if (compiler_.isLarge(source)) {
+    say("a kernel of {} lines is compiled without optimisation, which would take too long", lines);
+    return {compiler_.compile(source, CompileLevel::Lowest), CompileLevel::Lowest};
+  }
+  CCompiler::FirstTry first = compiler_.tryToCompile(source);
+  if (first.image) return {std::move(*first.image), CompileLevel::Usual};
+  Image image = {compiler_.compile(source, CompileLevel::Lowest), CompileLevel::Lowest};
+  say("a kernel of {} lines {}; it was compiled without optimisation", lines, first.why_not);
+  return image;
+}
+
+std::shared_ptr<const SharedObject> KernelCompiler::compile(const std::string& source, const std::string& entry) {
+  // The compiler and its flags are the same for all: the source is the key in memory.
+  return objects_.get(source, [&] { return loadOrCompile(compiler_.keyOf(source), entry); });
+}
+
+std::vector<std::shared_ptr<const SharedObject>> KernelCompiler::compileAll(std::span<const std::string> sources) {
+  std::vector<std::shared_ptr<const SharedObject>> objects(sources.size());
+  std::vector<std::exception_ptr> failures(sources.size());
+  std::atomic<size_t> next{0};
+  const auto work = [&] {
+    for (size_t i = next++; i < sources.size(); i = next++) {
+      try {
+        objects[i] = compile(sources[i]);
+      } catch (...) {
+        failures[i] = std::current_exception();
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  const int64_t helpers = std::min(std::ssize(sources), static_cast<std::ptrdiff_t>(parallel_)) - 1;
+  startThreads(threads, helpers, [&](int64_t) { work(); });
+  work();
+  for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& failure : failures)
+    if (failure != nullptr) std::rethrow_exception(failure);
+  return objects;
+}
+
+}  // namespace tokamak
