@@ -21,7 +21,7 @@ using defining::required;
 using defining::row;
 using defining::T;
 
-std::vector<T> resultsOf(const VarMean& both) { return {both.var, both.mean}; }
+std::vector<T> callableResults(const VarMean& both) { return {both.var, both.mean}; }
 
 std::vector<Callable> reductions() {
   const auto reduction = [](std::string_view name, T (*function)(F, T, Ints, bool, Maybe<DataType>)) {
@@ -43,7 +43,7 @@ std::vector<Callable> reductions() {
       row(
           "var_mean", {required("in"), {"axes", std::vector<int64_t>{}}, {"correction", 1.0}, {"keepdim", false}},
           +[](F, T in, Ints axes, double correction, bool keep) {
-            return resultsOf(var_mean(in, axes, {correction, keep}));
+            return callableResults(var_mean(in, axes, {correction, keep}));
           }),
       row(
           "welford", {required("in"), {"axes", std::vector<int64_t>{}}, {"keepdim", false}},

@@ -69,7 +69,7 @@ std::vector<Callable> plainComposites() {
   };
 }
 
-std::vector<T> resultsOf(const NormGradients& all) { return {all.in, all.weight, all.bias}; }
+std::vector<T> compositeResults(const NormGradients& all) { return {all.in, all.weight, all.bias}; }
 
 std::vector<Callable> gradients() {
   const auto ofActivation = [](std::string_view name, T (*function)(F, T, T)) {
@@ -94,13 +94,13 @@ std::vector<Callable> gradients() {
            {"weight", kNone},
            {"norm_axes", int64_t{1}}},
           +[](F, T grad, T in, T mean, T rstd, T weight, int64_t axes) {
-            return resultsOf(layer_norm_backward(grad, in, mean, rstd, weight, {.norm_axes = axes}));
+            return compositeResults(layer_norm_backward(grad, in, mean, rstd, weight, {.norm_axes = axes}));
           }),
       row(
           "rms_norm_backward",
           {required("grad"), required("in"), required("rstd"), {"weight", kNone}, {"norm_axes", int64_t{1}}},
           +[](F, T grad, T in, T rstd, T weight, int64_t axes) {
-            return resultsOf(rms_norm_backward(grad, in, rstd, weight, {.norm_axes = axes}));
+            return compositeResults(rms_norm_backward(grad, in, rstd, weight, {.norm_axes = axes}));
           }),
       row(
           "batch_norm_backward",
@@ -111,7 +111,7 @@ std::vector<Callable> gradients() {
            {"weight", kNone},
            {"axis", int64_t{1}}},
           +[](F, T grad, T in, T mean, T rstd, T weight, int64_t axis) {
-            return resultsOf(batch_norm_backward(grad, in, mean, rstd, weight, {.axis = axis}));
+            return compositeResults(batch_norm_backward(grad, in, mean, rstd, weight, {.axis = axis}));
           }),
       row(
           "rope_backward", {required("grad"), required("cos"), required("sin")},

@@ -16,14 +16,14 @@ struct Step {
 
 Step helper(std::string name) { return {Step::Kind::Helper, std::move(name)}; }
 
-std::string suffixOf(DataType type, int lanes) {
+std::string castSuffix(DataType type, int lanes) {
   return lanes == 1 ? std::string(dataTypeName(type)) : fmt::format("{}x{}", dataTypeName(type), lanes);
 }
 
 // A cast of the language, of lanes its builtin.
 Step cast(DataType to, LaneType from) {
   if (from.lanes == 1) return {Step::Kind::Cast, deviceTypeName(to)};
-  std::string own = fmt::format("to_{}_{}", dataTypeName(to), suffixOf(from.type, from.lanes));
+  std::string own = fmt::format("to_{}_{}", dataTypeName(to), castSuffix(from.type, from.lanes));
   if (from.type != DataType::Bool && hasHelper(Dialect::C, own)) return helper(std::move(own));
   const Step::Kind kind = from.type == DataType::Bool ? Step::Kind::MaskToNumber : Step::Kind::Convert;
   return {kind, deviceTypeName(LaneType(to, from.lanes))};
@@ -32,12 +32,12 @@ Step cast(DataType to, LaneType from) {
 // From a type that is no half type to f32, so that rounding again to 16 bits rounds once.
 Step toRoundedOnce(LaneType from) {
   if (from.type == DataType::Bool) return cast(DataType::F32, from);
-  return helper(fmt::format("to_odd_{}", suffixOf(from.type, from.lanes)));
+  return helper(fmt::format("to_odd_{}", castSuffix(from.type, from.lanes)));
 }
 
 std::vector<Step> steps(DataType to, LaneType from) {
   if (to == from.type) return {};
-  const std::string f32 = suffixOf(DataType::F32, from.lanes);
+  const std::string f32 = castSuffix(DataType::F32, from.lanes);
   std::vector<Step> result;
   LaneType type = from;
   if (isHalfType(type.type)) {
@@ -53,7 +53,7 @@ std::vector<Step> steps(DataType to, LaneType from) {
     result.push_back({is_one ? Step::Kind::IsNotZero : Step::Kind::IsNotZeroMask,
                       deviceTypeName(LaneType(DataType::Bool, from.lanes, from.mask_bytes))});
   } else if (isFloatingType(type.type) && isIntegerType(to)) {
-    result.push_back(helper(fmt::format("to_{}_{}", dataTypeName(to), suffixOf(type.type, type.lanes))));
+    result.push_back(helper(fmt::format("to_{}_{}", dataTypeName(to), castSuffix(type.type, type.lanes))));
   } else {
     result.push_back(cast(to, type));
   }

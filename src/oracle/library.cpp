@@ -8,7 +8,7 @@ namespace tokamak::oracle::library {
 
 namespace {
 
-constexpr long double kInfinity = std::numeric_limits<long double>::infinity();
+constexpr long double kLongInfinity = std::numeric_limits<long double>::infinity();
 constexpr long double kTwoOverSqrtPi = 2 * std::numbers::inv_sqrtpi_v<long double>;
 
 // S. Winitzki's approximation of the inverse of erf, good to 2e-3; `product` is (1 - x)(1 + x).
@@ -48,15 +48,15 @@ long double centralRoot(long double x) {
 
 long double inverseOfErf(long double x) {
   const long double magnitude = std::fabs(x);
-  if (magnitude == 1) return std::copysign(kInfinity, x);
+  if (magnitude == 1) return std::copysign(kLongInfinity, x);
   if (!(magnitude < 1)) return std::numeric_limits<long double>::quiet_NaN();
   if (magnitude <= 0.5L) return x == 0 ? x : centralRoot(x);
   return std::copysign(tailRoot(1 - magnitude), x);
 }
 
 long double inverseOfErfc(long double x) {
-  if (x == 0) return kInfinity;
-  if (x == 2) return -kInfinity;
+  if (x == 0) return kLongInfinity;
+  if (x == 2) return -kLongInfinity;
   if (!(x > 0 && x < 2)) return std::numeric_limits<long double>::quiet_NaN();
   if (x < 0.5L) return tailRoot(x);
   if (x > 1.5L) return -tailRoot(2 - x);

@@ -11,7 +11,7 @@ namespace tokamak::oracle {
 
 namespace {
 
-constexpr long double kInfinity = std::numeric_limits<double>::infinity();
+constexpr long double kNoBound = std::numeric_limits<double>::infinity();
 
 // What orders of multiplication have in common: the product of the large factors and that of the small ones bound every
 // partial product; the bits of all factors' odd parts bound those of every partial product.
@@ -59,8 +59,8 @@ Element productOf(std::span<const Element> terms, DataType accumulator, DataType
   for (const Element& term : terms) factors.add(term);
   const bool may_leave_range =
       factors.large >= overflowLimit(accumulator) || factors.small < smallestNormal(accumulator);
-  if (may_leave_range || factors.bound == kInfinity || (factors.has_special && factors.bound > 0)) {
-    return finish(result, factors.product, kInfinity, mode);
+  if (may_leave_range || factors.bound == kNoBound || (factors.has_special && factors.bound > 0)) {
+    return finish(result, factors.product, kNoBound, mode);
   }
   const bool is_exact = factors.bound == 0 &&
                         (factors.has_special || factors.odd_part <= std::ldexp(1.0L, formatOf(accumulator).precision));

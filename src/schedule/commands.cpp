@@ -44,7 +44,7 @@ constexpr std::string_view kSwizzleTypes[] = {"xor", "cyclic_shift"};
 CacheOp cacheOp(const Arguments& a, size_t i) { return static_cast<CacheOp>(a.oneOf(i, EnumNames<CacheOp>::names)); }
 std::string cacheDefault() { return std::string(enumName(LoadStoreOp{}.cache_op)); }
 
-void inlineMost(const Arguments& a) {
+void inlineMostOf(const Arguments& a) {
   if (a.isGiven(0))
     inline_most(a.tensors(0));
   else
@@ -119,7 +119,7 @@ const std::vector<Command>& commands() {
       {"inline_at",
        {required("tensor"), required("position")},
        only<[](const Arguments& a) { inline_at(a.tensor(), a.integer(1)); }>},
-      {"inline_most", {optional("tensors")}, only<inlineMost>},
+      {"inline_most", {optional("tensors")}, only<inlineMostOf>},
   };
   return rows;
 }

@@ -41,7 +41,7 @@ AxisPairs pairsOf(const DomainGraph& graph, const Expr& expr, const TensorView& 
 }
 
 // The mapped axes take the consumer's order among the places that they hold; others keep theirs.
-bool arrange(TensorView& producer, const Axes& mapped) {
+bool arrangeLike(TensorView& producer, const Axes& mapped) {
   Axes order = producer.loop();
   size_t next = 0;
   for (IterDomain*& axis : order) {
@@ -67,7 +67,7 @@ bool takeOver(const DomainGraph& graph, const Expr& expr, const TensorView& cons
     own->parallelize(axis->parallelType());
     has_changed = true;
   }
-  if (sharedLoopCount(producer) == 0 && isReordered(consumer)) has_changed |= arrange(producer, mapped);
+  if (sharedLoopCount(producer) == 0 && isReordered(consumer)) has_changed |= arrangeLike(producer, mapped);
   return has_changed;
 }
 

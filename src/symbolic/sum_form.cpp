@@ -43,7 +43,7 @@ bool mergeTerms(std::vector<SumTerm>& terms, const std::vector<SumTerm>& others,
   return true;
 }
 
-std::optional<SumForm> productOf(Scalar* a, Scalar* b, Distribution distribution) {
+std::optional<SumForm> distributedProduct(Scalar* a, Scalar* b, Distribution distribution) {
   auto x = SumForm::of(a, distribution);
   auto y = SumForm::of(b, distribution);
   if (!x || !y) return std::nullopt;
@@ -85,7 +85,7 @@ struct Collector {
              visit(scalar->operand(1), scalar->op() == ScalarOp::Add ? scale : -scale);
     }
     if (!is_arithmetic || scalar->op() != ScalarOp::Mul) return add(factorForm(scalar), scale);
-    const auto product = productOf(scalar->operand(0), scalar->operand(1), distribution);
+    const auto product = distributedProduct(scalar->operand(0), scalar->operand(1), distribution);
     return product && add(*product, scale);
   }
 

@@ -72,7 +72,7 @@ CTarget targetOf(const CCompilerFacts& facts) {
 }
 
 // The file's bytes, or nothing when there is no such file.
-std::optional<std::string> contentsOf(const std::string& path) {
+std::optional<std::string> fileContents(const std::string& path) {
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat status = {};
   std::string bytes;
@@ -133,7 +133,7 @@ CCompiler::Attempt CCompiler::attempt(const std::string& text_path, CompileLevel
   Attempt attempt = {
       .result = runProcess(arguments, compilerEnvironment(folder_->path()), limits), .image = {}, .why_no_image = {}};
   if (!attempt.result.isSuccess()) return attempt;
-  attempt.image = contentsOf(image.path());
+  attempt.image = fileContents(image.path());
   struct stat status = {};
   const bool is_there = lstat(image.path().c_str(), &status) == 0;
   if (!attempt.image) attempt.why_no_image = is_there ? "it made a link, a folder or a FIFO" : "it made no file";

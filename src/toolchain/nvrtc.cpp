@@ -20,7 +20,7 @@ namespace {
 constexpr int kInvalidOption = 5;
 
 // Every operation is rounded by itself, as on the CPU: what is to be fused is written as fused.
-std::vector<std::string> flagsOf(const NvrtcOptions& options) {
+std::vector<std::string> nvrtcFlags(const NvrtcOptions& options) {
   std::vector<std::string> flags = {"--gpu-architecture=" + options.architecture, "--std=c++17", "--fmad=false",
                                     "--disable-warnings", "--ptxas-options=-v"};
   flags.insert(flags.end(), options.extra_flags.begin(), options.extra_flags.end());
@@ -97,7 +97,7 @@ std::optional<Cubin> parseCubin(const std::string& text) {
 NvrtcCompiler::NvrtcCompiler(NvrtcOptions options, std::shared_ptr<KernelCache> cache)
     : architecture_(options.architecture),
       cache_(cache != nullptr ? std::move(cache) : std::make_shared<KernelCache>()),
-      flags_(flagsOf(options)) {
+      flags_(nvrtcFlags(options)) {
   library_ = NvrtcLibrary::alreadyLoaded();
   const CacheKey key(std::vector<CacheKey::Part>{{"kind", "NVRTC library"}, {"environment", nvrtcEnvironment()}});
   if (!library_ && remember(key)) return;

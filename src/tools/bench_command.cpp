@@ -139,7 +139,7 @@ class Stopwatch {
   Tensor flush_out_;
 };
 
-int64_t bytesOf(const Tensor& tensor) { return tensor.numel() * sizeOf(tensor.dtype()); }
+int64_t denseBytesOf(const Tensor& tensor) { return tensor.numel() * sizeOf(tensor.dtype()); }
 
 // The compiler is found and asked what it is before the first kernel of a process; that is no part of a program's time.
 void makeAnyKernel(Device& device, const std::shared_ptr<Stream>& stream) {
@@ -150,7 +150,7 @@ void makeAnyKernel(Device& device, const std::shared_ptr<Stream>& stream) {
   const int64_t size = 4;
   Tensor in = Tensor::empty(device, stream, DataType::F32, {&size, 1}, MemoryKind::Device);
   Tensor out = Tensor::empty(device, stream, DataType::F32, {&size, 1}, MemoryKind::Device);
-  device.fill(*stream, in.data(), 0, bytesOf(in));
+  device.fill(*stream, in.data(), 0, denseBytesOf(in));
   evaluator.run({&in, 1}, {&out, 1}, *stream);
   device.synchronize(*stream);
 }
@@ -230,7 +230,7 @@ int benchCommand(const BenchOptions& options) {
     std::vector<Tensor> out = evaluator.runWithInput(values);
     int64_t bytes = 0;
     for (const auto* tensors : {&in, &out})
-      for (const Tensor& tensor : *tensors) bytes += bytesOf(tensor);
+      for (const Tensor& tensor : *tensors) bytes += denseBytesOf(tensor);
     if (options.bytes > 0) bytes = options.bytes;
     for (const Tensor& tensor : out) tensor.waitReady();
 

@@ -66,7 +66,7 @@ int verifyEntries(const KernelCache& cache) {
   return damaged == 0 ? 0 : 1;
 }
 
-int64_t bytesOf(const std::string& text) {
+int64_t readBytes(const std::string& text) {
   int64_t number = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
   const std::string_view unit(end, text.data() + text.size());
@@ -129,7 +129,7 @@ int cacheCommand(const CacheCommandOptions& options) {
   TK_REQUIRE(options.architecture.empty() || options.file.ends_with(".cu"), Usage,
              "tokamak cache {}: --arch {} has no effect; it is for why and a CUDA source, *.cu", options.action,
              options.architecture);
-  const int64_t limit_bytes = bytesOf(options.limit.empty() ? "1G" : options.limit);
+  const int64_t limit_bytes = readBytes(options.limit.empty() ? "1G" : options.limit);
   KernelCache cache(defaultCacheDirectory());
   if (options.action == "ls") return listEntries(cache);
   if (options.action == "verify") return verifyEntries(cache);

@@ -50,7 +50,7 @@ std::string_view accuracyName(Accuracy accuracy) {
 }
 
 // The legal operand types, each with the type that the function then computes in and the one it gives.
-std::string typesOf(FunctionId id) {
+std::string functionTypesText(FunctionId id) {
   std::vector<std::string> rows;
   for (const DataType type : kAllDataTypes) {
     const std::optional<FunctionTypes> types = functionTypes(id, type);
@@ -74,7 +74,7 @@ void printFunctions() {
   for (const FunctionInfo& row : kFunctions) {
     rows.push_back(fmt::format(
         R"(  {{"name": "{}", "operands": {}, "rule": "{}", "accuracy": "{}", "types": {}, "exception": {}}})", row.name,
-        row.arity, ruleName(row.rule), accuracyName(row.accuracy), typesOf(row.id), exceptionOf(row.id)));
+        row.arity, ruleName(row.rule), accuracyName(row.accuracy), functionTypesText(row.id), exceptionOf(row.id)));
   }
   fmt::print("[\n{}\n]\n", fmt::join(rows, ",\n"));
 }

@@ -24,7 +24,7 @@ Json headOf(const std::string& name, const Tensor& tensor) {
           {"shape", std::vector<int64_t>(tensor.sizes().begin(), tensor.sizes().end())}};
 }
 
-std::string textOf(const std::optional<double>& number) { return number ? numberText(*number) : "none"; }
+std::string optionalText(const std::optional<double>& number) { return number ? numberText(*number) : "none"; }
 
 Json numberJson(const std::optional<double>& number) {
   if (!number) return nullptr;
@@ -53,8 +53,8 @@ void RunReport::values(const std::string& name, const Tensor& tensor) {
   const TensorStatistics statistics = statisticsOf(tensor);
   if (form_ != ReportForm::Json) {
     fmt::print("{}: {} =\n{}\n", name, typeText(tensor), valuesText(tensor));
-    fmt::print("  min {}, max {}, mean {}, NaN {}\n", textOf(statistics.min), textOf(statistics.max),
-               textOf(statistics.mean), statistics.nans);
+    fmt::print("  min {}, max {}, mean {}, NaN {}\n", optionalText(statistics.min), optionalText(statistics.max),
+               optionalText(statistics.mean), statistics.nans);
     return;
   }
   Json entry = headOf(name, tensor);

@@ -222,6 +222,34 @@ def check_one_definition(tree):
             yield f"{file}:{number}: {name} is defined in {first}:{line} too"
 
 
+def hidden_names(text):
+    """The names that a source gives in its unnamed namespaces and as static: name -> (line number, line)."""
+    declared = (r"(?:struct|class|enum class|enum|union) (\w+)(?! *;)",
+                r"(?:template.*> )?(?:static |inline |constexpr |const )*[\w:<>,&*\s]*?\b(\w+)\(",
+                r"(?:static |inline |constexpr |const )+[\w:<>,&*\s]*?\b(\w+)(?:\[.*\])? ?[={]",
+                r"using (\w+) =")
+    names, is_inside = {}, False
+    for number, line in enumerate(text.splitlines(), 1):
+        if line in ("namespace {", "}  // namespace"):
+            is_inside = line == "namespace {"
+        elif (is_inside or line.startswith("static ")) and re.match(r"\w", line):
+            match = next(filter(None, (re.match(pattern, line) for pattern in declared)), None)
+            if match and match[1] != "static_assert":
+                names.setdefault(match[1], (number, line))
+    return names
+
+
+def check_batch_names(tree):
+    """Sources of one folder, which may be compiled together, hide different things under different names."""
+    places = {}
+    for file in tree.sources("src", suffixes=(".cpp",)):
+        folder = pathlib.PurePath(file).parent
+        for name, (number, line) in hidden_names(tree.text(file)).items():
+            first, first_number, first_line = places.setdefault((folder, name), (file, number, line))
+            if first != file and not (line == first_line and line.startswith("using ")):
+                yield f"{file}:{number}: {name} is a name in {first}:{first_number} too, of the same unity batch"
+
+
 def check_open_ends(tree):
     """Every mark of unfinished work names its issue."""
     mark = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b(?!\(#\d+\))")

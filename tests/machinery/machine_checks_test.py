@@ -16,6 +16,7 @@ CLEAN = {
     "src/tools/main.cpp": '#include "oracle/oracle.h"\n',
     "src/oracle/oracle.h": '// The reference.\n#pragma once\n#include "ir/val.h"\n',
     **{f"src/compute/rule_{number}.cpp": "" for number in range(40)},
+    "src/ir/b.cpp": "static bool isSo(double x) { return x > 0; }\n",
     "notes.md": "a TO" "DO in prose is not code\n",
 }
 # One file more (or another text for one), and the check and place that must be reported.
@@ -43,6 +44,7 @@ VIOLATIONS = [
     ("headers", "src/ir/a.h", "// A thing that lacks its guard.\n", "no #pragma once"),
     ("one_definition", "src/ir/a.cpp", "namespace ir {\nnamespace {\nstruct V {};\n}  // namespace\nvoid f() {\n}\nclass V final : X {\n};\n"
      "}  // namespace ir\n", "src/ir/val.h:5: ir::V is defined in src/ir/a.cpp:7 too"),
+    ("batch_names", "src/ir/a.cpp", "namespace {\nbool isSo(int x) {\n}\n}  // namespace\n", "src/ir/b.cpp:1: isSo is a name in src/ir/a.cpp:2"),
     ("open_ends", "src/ir/a.cpp", "// TO" "DO: later\n", "src/ir/a.cpp:1:"),
 ]
 

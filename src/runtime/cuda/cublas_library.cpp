@@ -15,7 +15,7 @@ namespace tokamak {
 namespace {
 
 // Takes all functions; false when one is missing.
-bool takeFunctions(void* handle, CublasLibrary& library) {
+bool takeCublasFunctions(void* handle, CublasLibrary& library) {
   bool has_all = true;
   const auto get = [&]<class Function>(const char* name, Function& function) {
     function = reinterpret_cast<Function>(dlsym(handle, name));
@@ -41,7 +41,7 @@ bool takeFunctions(void* handle, CublasLibrary& library) {
 }
 
 // What is found goes to `found`.
-LibrarySearch searchFor(CublasLibrary& found) {
+LibrarySearch searchForCublas(CublasLibrary& found) {
   return {{.title = "cuBLASLt",
            .purpose = "multiplies matrices on CUDA devices",
            .variable = "TOKAMAK_CUBLASLT",
@@ -50,7 +50,7 @@ LibrarySearch searchFor(CublasLibrary& found) {
            .packages = {"cublas", "cu1[0-9]"}},
           "it lacks functions of cuBLASLt 12 or later",
           [&found](void* handle, const std::string& name) {
-            if (!takeFunctions(handle, found)) return false;
+            if (!takeCublasFunctions(handle, found)) return false;
             found.path = fileOfFunction(reinterpret_cast<void*>(found.create), name);
             return true;
           }};
@@ -60,7 +60,7 @@ LibrarySearch searchFor(CublasLibrary& found) {
 
 std::vector<std::string> cublasCandidates() {
   CublasLibrary found;
-  return searchFor(found).candidates();
+  return searchForCublas(found).candidates();
 }
 
 const CublasLibrary& CublasLibrary::load(const std::string& named) {
@@ -71,7 +71,7 @@ const CublasLibrary& CublasLibrary::load(const std::string& named) {
   std::unique_ptr<CublasLibrary>& library = loaded[named.empty() && given != nullptr ? given : named];
   if (library != nullptr) return *library;
   CublasLibrary found;
-  const LibrarySearch search = searchFor(found);
+  const LibrarySearch search = searchForCublas(found);
   if (named.empty())
     search.search();
   else

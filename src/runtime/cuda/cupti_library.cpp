@@ -37,7 +37,7 @@ bool isOfHeader(const CuptiLibrary& library) {
 }
 
 // Takes all functions; false when one is missing or the records are not those of the header.
-bool takeFunctions(void* handle, CuptiLibrary& library) {
+bool takeCuptiFunctions(void* handle, CuptiLibrary& library) {
   bool has_all = true;
   const auto get = [&]<class Function>(const char* name, Function& function) {
     function = reinterpret_cast<Function>(dlsym(handle, name));
@@ -60,7 +60,7 @@ bool takeFunctions(void* handle, CuptiLibrary& library) {
 uint32_t majorOf(uint32_t version) { return version < 130000 ? 12 : version / 10000; }
 
 // What is found goes to `found`.
-LibrarySearch searchFor(CuptiLibrary& found) {
+LibrarySearch searchForCupti(CuptiLibrary& found) {
   const std::string soname = fmt::format("libcupti.so.{}", majorOf(cuptiHeaderVersion()));
   return {{.title = "CUPTI",
            .purpose = fmt::format("has version {} of CUPTI's interface", cuptiHeaderVersion()),
@@ -72,7 +72,7 @@ LibrarySearch searchFor(CuptiLibrary& found) {
           fmt::format("its version or its records are not those of the header that this was built with, {}",
                       cuptiHeaderVersion()),
           [&found](void* handle, const std::string& name) {
-            if (!takeFunctions(handle, found)) return false;
+            if (!takeCuptiFunctions(handle, found)) return false;
             found.path = fileOfFunction(reinterpret_cast<void*>(found.version), name);
             return true;
           }};
@@ -89,7 +89,7 @@ const CuptiLibrary& CuptiLibrary::load() {
   std::unique_ptr<CuptiLibrary>& library = loaded[given == nullptr ? "" : given];
   if (library != nullptr) return *library;
   CuptiLibrary found;
-  searchFor(found).search();
+  searchForCupti(found).search();
   library = std::make_unique<CuptiLibrary>(std::move(found));
   return *library;
 }
