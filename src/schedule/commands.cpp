@@ -32,9 +32,9 @@ Parameter required(std::string_view name) { return {name, {}, /*is_required=*/tr
 Parameter optional(std::string_view name) { return {name, {}, /*is_required=*/false}; }
 
 // A row's function for a command that gives no tensor.
-template <auto Run>
+template <auto run>
 TensorView* only(const Arguments& a) {
-  Run(a);
+  run(a);
   return nullptr;
 }
 
