@@ -16,9 +16,9 @@
 #include <thread>
 #include <vector>
 
+#include "compile/multi_device_executor.h"
 #include "define/functions.h"
 #include "define/structured.h"
-#include "host/run/multi_device_executor.h"
 #include "runtime/cpu/cpu_device.h"
 
 namespace tokamak {

@@ -14,8 +14,8 @@
 
 #include "analysis/bind_shape.h"
 #include "base/error.h"
+#include "compile/lower_fusion.h"
 #include "define/callables.h"
-#include "host/lower/lower_fusion.h"
 #include "host/run/host_ir_evaluator.h"
 #include "ir/text/fusion_parser.h"
 #include "runtime/cuda/cuda_device.h"

@@ -25,9 +25,9 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "compile/multi_device_executor.h"
 #include "define/functions.h"
 #include "device/replay.h"
-#include "host/run/multi_device_executor.h"
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/cuda_graph.h"
 #include "runtime/cuda/cuda_queue.h"

@@ -8,8 +8,8 @@
 
 #include <chrono>
 
+#include "compile/multi_device_executor.h"
 #include "define/structured.h"
-#include "host/run/multi_device_executor.h"
 #include "runtime/cpu/cpu_device.h"
 
 namespace tokamak {

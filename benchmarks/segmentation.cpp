@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "compile/lower_fusion.h"
 #include "define/callables.h"
-#include "host/lower/lower_fusion.h"
 #include "ir/text/fusion_parser.h"
 #include "schedule/commands.h"
 

@@ -7,9 +7,9 @@
 // that were lowered while the clock ran.
 #include <benchmark/benchmark.h>
 
+#include "compile/multi_device_executor.h"
 #include "define/callables.h"
 #include "device/kernel_observer.h"
-#include "host/run/multi_device_executor.h"
 #include "ir/text/fusion_parser.h"
 #include "jit/kernel_collector.h"
 #include "runtime/cpu/cpu_device.h"

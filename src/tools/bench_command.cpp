@@ -14,8 +14,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "compile/lower_fusion.h"
 #include "define/callables.h"
-#include "host/lower/lower_fusion.h"
 #include "host/run/host_ir_evaluator.h"
 #include "ir/text/fusion_parser.h"
 #include "runtime/cpu/cpu_device.h"

@@ -10,7 +10,7 @@
 #include "base/dump_options.h"
 #include "base/error.h"
 #include "codegen/source.h"
-#include "host/lower/lower_fusion.h"
+#include "compile/lower_fusion.h"
 #include "host/run/host_ir_evaluator.h"
 #include "jit/kernel_collector.h"
 #include "kernel/access_widths.h"

@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "compile/lower_fusion.h"
 #include "host/ir/unit_mode.h"
-#include "host/lower/lower_fusion.h"
 
 namespace tokamak::tools {
 

@@ -6,11 +6,11 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "compile/lower_fusion.h"
 #include "graph/fusion_passes.h"
 #include "host/ir/text/host_printer.h"
 #include "host/ir/verifier.h"
 #include "host/lower/host_passes.h"
-#include "host/lower/lower_fusion.h"
 #include "ir/text/fusion_printer.h"
 #include "ir/verifier.h"
 #include "kernel/verify_kernel.h"

@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "compile/multi_device_executor.h"
 #include "fake_cuda.h"
-#include "host/run/multi_device_executor.h"
 #include "host_run/program_text.h"
 
 namespace tokamak {

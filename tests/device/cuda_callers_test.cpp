@@ -5,11 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include "compile/multi_device_executor.h"
 #include "define/structured.h"
 #include "device/tensor.h"
 #include "error_of.h"
 #include "fake_cuda.h"
-#include "host/run/multi_device_executor.h"
 #include "program_of.h"
 #include "runtime/cuda/capture_lanes.h"
 #include "runtime/cuda/find_cuda.h"

@@ -4,11 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include "compile/multi_device_executor.h"
 #include "define/callables.h"
 #include "device/fake_cuda.h"
 #include "heuristics/kernel_target.h"
 #include "host/ir/text/host_printer.h"
-#include "host/run/multi_device_executor.h"
 #include "ir/text/fusion_parser.h"
 
 namespace tokamak {

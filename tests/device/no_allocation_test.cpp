@@ -9,10 +9,10 @@
 
 #include <gtest/gtest.h>
 
+#include "compile/multi_device_executor.h"
 #include "define/structured.h"
 #include "device/replay.h"
 #include "fake_cuda.h"
-#include "host/run/multi_device_executor.h"
 #include "host_run/counting_heap.h"
 #include "program_of.h"
 #include "runtime/cpu/cpu_device.h"

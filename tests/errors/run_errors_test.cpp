@@ -4,11 +4,11 @@
 
 #include "analysis/bind_shape.h"
 #include "base/trace.h"
+#include "compile/multi_device_executor.h"
 #include "define/structured.h"
 #include "error_of.h"
 #include "host/ir/text/host_parser.h"
 #include "host/plan/recorder.h"
-#include "host/run/multi_device_executor.h"
 #include "ir/text/fusion_parser.h"
 #include "runtime/cpu/cpu_device.h"
 

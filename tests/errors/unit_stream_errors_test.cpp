@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "compile/lower_fusion.h"
 #include "define/callables.h"
 #include "error_of.h"
-#include "host/lower/lower_fusion.h"
 #include "ir/text/fusion_parser.h"
 
 namespace tokamak {

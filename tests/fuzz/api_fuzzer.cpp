@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "base/error.h"
+#include "compile/lower_fusion.h"
 #include "define/callables.h"
 #include "graph/fusion_passes.h"
 #include "host/ir/text/host_printer.h"
 #include "host/ir/verifier.h"
-#include "host/lower/lower_fusion.h"
 #include "ir/clone.h"
 #include "ir/equal.h"
 #include "ir/text/fusion_printer.h"

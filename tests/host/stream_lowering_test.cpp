@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "compile/lower_fusion.h"
 #include "define/structured.h"
 #include "host/ir/text/host_printer.h"
-#include "host/lower/lower_fusion.h"
 #include "program_of.h"
 
 namespace tokamak {

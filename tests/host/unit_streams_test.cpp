@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "host/run/multi_device_executor.h"
+#include "compile/multi_device_executor.h"
 #include "program_of.h"
 #include "runtime/cpu/cpu_device.h"
 

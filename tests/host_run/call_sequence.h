@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "host/run/multi_device_executor.h"
+#include "compile/multi_device_executor.h"
 #include "interop/dlpack.h"
 
 namespace tokamak {

@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include "compile/lower_fusion.h"
 #include "compile/temporary_folder.h"
-#include "host/lower/lower_fusion.h"
 #include "host_run/program_text.h"
 #include "host_run/run_bench.h"
 #include "runtime/cpu/stream_edges.h"

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "compile/lower_fusion.h"
 #include "error_of.h"
 #include "host/ir/host_ir_container.h"
-#include "host/lower/lower_fusion.h"
 
 namespace tokamak {
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "compile/multi_device_executor.h"
 #include "device/tensor.h"
 #include "host/run/host_ir_evaluator.h"
-#include "host/run/multi_device_executor.h"
 #include "oracle/evaluate.h"
 #include "runtime/cpu/cpu_device.h"
 

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "compile/multi_device_executor.h"
 #include "define/callables.h"
 #include "host/check/checker.h"
-#include "host/run/multi_device_executor.h"
 #include "host_run/two_sets.h"
 #include "ir/text/fusion_parser.h"
 #include "runtime/cpu/cpu_device.h"

@@ -8,10 +8,10 @@
 
 #include "base/error.h"
 #include "codegen/source.h"
+#include "compile/lower_fusion.h"
 #include "define/callables.h"
 #include "heuristics/cpu_schedule.h"
 #include "heuristics/cuda_schedule.h"
-#include "host/lower/lower_fusion.h"
 #include "ir/text/fusion_parser.h"
 #include "kernel/bind_kernel.h"
 #include "kernel/index_type.h"

@@ -7,10 +7,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "compile/lower_fusion.h"
 #include "define/callables.h"
 #include "error_of.h"
 #include "graph/fusion_passes.h"
-#include "host/lower/lower_fusion.h"
 #include "ir/ops/host/post_on_stream.h"
 #include "ir/text/fusion_parser.h"
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "compile/multi_device_executor.h"
 #include "draw_data.h"
 #include "draw_program.h"
-#include "host/run/multi_device_executor.h"
 #include "program.h"
 
 namespace tokamak::generator {

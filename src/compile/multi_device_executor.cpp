@@ -1,4 +1,4 @@
-#include "host/run/multi_device_executor.h"
+#include "compile/multi_device_executor.h"
 
 #include "base/error.h"
 
@@ -27,6 +27,14 @@ MultiDeviceExecutor::MultiDeviceExecutor(const Fusion& fusion, Device& device, c
     const auto alias = fusion.outputAliases().find(output);
     is_hidden_.push_back(alias != fusion.outputAliases().end() && alias->second.is_hidden);
   }
+}
+
+std::vector<const TensorView*> MultiDeviceExecutor::givenOutputs() const {
+  std::vector<const TensorView*> given;
+  for (size_t i = 0; i < is_hidden_.size(); ++i) {
+    if (!is_hidden_[i]) given.push_back(program().outputs()[i]);
+  }
+  return given;
 }
 
 std::vector<std::pair<Val*, RunValue>> MultiDeviceExecutor::bind(std::span<const RunValue> inputs,

@@ -1,4 +1,4 @@
-#include "host/lower/lower_fusion.h"
+#include "compile/lower_fusion.h"
 
 #include <algorithm>
 #include <map>
@@ -7,6 +7,8 @@
 #include "analysis/device_marks.h"
 #include "base/error.h"
 #include "base/ranges.h"
+#include "compile/input_marks.h"
+#include "compile/kernel_groups.h"
 #include "device/tensor.h"
 #include "graph/fusion_passes.h"
 #include "graph/infer_stride_order.h"
@@ -15,8 +17,6 @@
 #include "host/ir/input_updates.h"
 #include "host/ir/verifier.h"
 #include "host/lower/buffer_passes.h"
-#include "host/lower/input_marks.h"
-#include "host/lower/kernel_groups.h"
 #include "host/lower/stream_scalars.h"
 #include "host/lower/unit_slices.h"
 #include "ir/clone.h"

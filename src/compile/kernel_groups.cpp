@@ -1,4 +1,4 @@
-#include "host/lower/kernel_groups.h"
+#include "compile/kernel_groups.h"
 
 #include <algorithm>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "host/lower/input_marks.h"
+#include "compile/input_marks.h"
 
 #include <algorithm>
 #include <set>

@@ -1,4 +1,4 @@
-// From a fusion to a host program: docs/host_programs.md tells the steps.
+// From a fusion to a host program: graph passes, segments, streams, buffers.
 #pragma once
 
 #include <functional>

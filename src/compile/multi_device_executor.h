@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "host/lower/lower_fusion.h"
+#include "compile/lower_fusion.h"
 #include "host/run/host_ir_evaluator.h"
 
 namespace tokamak {
@@ -26,6 +26,8 @@ class MultiDeviceExecutor {
   /// The program that runs.
   const HostIrContainer& program() const { return evaluator_->program(); }
   HostIrEvaluator& evaluator() { return *evaluator_; }
+  /// What a call gives: the program's outputs but for hidden ones.
+  std::vector<const TensorView*> givenOutputs() const;
 
   /// `inputs` in the fusion's order; `outputs`: storage for results, as many first ones as the caller likes (an undefined tensor
   /// leaves one out). Gives all outputs that are not hidden. The stream, the order of calls and when they return: as
