@@ -179,6 +179,27 @@ Tensor Tensor::borrow(Device& device, void* address, DataType dtype, std::span<c
   return {std::move(buffer), -touched.begin, dtype, sizes, strides};
 }
 
+Tensor Tensor::wrapHost(Device& device, void* address, int64_t count, DataType dtype, std::span<const int64_t> sizes,
+                        bool is_read_only) {
+  const int64_t numel = checkedNumel(sizes);
+  TK_REQUIRE(numel == count, Bind, "tensor: sizes {} have {} elements, and {} were given to be wrapped",
+             bracketed(sizes), numel, count);
+  std::array<int64_t, kMaxRank> strides = {};
+  fillRowMajorStrides(sizes, std::span(strides).first(sizes.size()));
+  const MemoryKind kind = device.properties().host_reads_device_memory ? MemoryKind::Device : MemoryKind::Host;
+  Tensor tensor = borrow(device, address, dtype, sizes, std::span<const int64_t>(strides).first(sizes.size()), kind);
+  if (is_read_only) tensor.buffer()->forbidWriting();
+  return tensor;
+}
+
+void Tensor::requireElements(DataType dtype) const {
+  TK_REQUIRE(buffer_ != nullptr && dtype == dtype_ && isContiguous(), Bind,
+             "read: a tensor of type {} with sizes {} and strides {} is not read as elements of type {} in row-major "
+             "order",
+             buffer_ == nullptr ? "none" : dataTypeName(dtype_), bracketed(sizes()), bracketed(strides()),
+             dataTypeName(dtype));
+}
+
 int64_t Tensor::size(int64_t axis) const {
   requireAxis("size", *this, axis);
   return sizes_[static_cast<size_t>(axis)];

@@ -4,12 +4,16 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
+#include <ranges>
 #include <span>
+#include <type_traits>
 
 #include "device/device.h"
 #include "ir/memory_kind.h"
 #include "symbolic/data_type.h"
+#include "symbolic/element_type.h"
 
 namespace tokamak {
 
@@ -100,12 +104,26 @@ class Tensor {
                        std::span<const int64_t> strides, MemoryKind kind, std::shared_ptr<void> keeper = nullptr,
                        Buffer::Lender lender = Buffer::Lender::Caller);
 
+  /// The caller's elements (a vector, a span, an array) as a row-major tensor, without a copy; they stay until all work on
+  /// them is done. Those of a const range may only be read. They are memory of the host: for a GPU, of kind Host.
+  /// Errors: Bind when `sizes` do not have as many elements.
+  template <std::ranges::contiguous_range Range>
+    requires std::ranges::borrowed_range<Range> && ElementType<std::ranges::range_value_t<Range>>
+  static Tensor wrap(Device& device, Range&& elements,  // NOLINT(cppcoreguidelines-missing-std-forward)
+                     std::initializer_list<int64_t> sizes) {
+    using Given = std::remove_reference_t<std::ranges::range_reference_t<Range>>;
+    return wrapHost(device,
+                    const_cast<std::remove_const_t<Given>*>(
+                        std::ranges::data(elements)),  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+                    static_cast<int64_t>(std::ranges::size(elements)), dataTypeOf<std::ranges::range_value_t<Range>>(),
+                    {sizes.begin(), sizes.size()}, std::is_const_v<Given>);
+  }
+
   bool isDefined() const { return buffer_ != nullptr; }
   DataType dtype() const { return dtype_; }
   int64_t rank() const { return static_cast<int64_t>(rank_); }
   std::span<const int64_t> sizes() const { return {sizes_.data(), rank_}; }
-  /// In elements.
-  /// As given, but for negative and huge ones of axes along which nothing moves: these are row-major ones.
+  /// In elements. As given, but for negative and huge ones of axes along which nothing moves: these are row-major ones.
   std::span<const int64_t> strides() const { return {strides_.data(), rank_}; }
   int64_t size(int64_t axis) const;
   int64_t numel() const { return numel_; }
@@ -144,8 +162,17 @@ class Tensor {
   void* hostData() const;
   /// The same for host code that only reads: calls that read this memory, too, may still run.
   const void* hostDataToRead() const;
+  /// The same as C++ elements in row-major order. Errors: Bind for another type, and where there are gaps.
+  template <ElementType T>
+  std::span<const T> read() const {
+    requireElements(dataTypeOf<T>());
+    return {static_cast<const T*>(hostDataToRead()), static_cast<size_t>(numel_)};
+  }
 
  private:
+  static Tensor wrapHost(Device& device, void* address, int64_t count, DataType dtype, std::span<const int64_t> sizes,
+                         bool is_read_only);
+  void requireElements(DataType dtype) const;
   void requireHostReadable() const;
 
   std::shared_ptr<Buffer> buffer_;

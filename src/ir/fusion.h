@@ -1,10 +1,14 @@
 // Fusion: the container that owns a tensor program's nodes, and its inputs, outputs and aliases.
 #pragma once
 
+#include <concepts>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "ir/expr.h"
@@ -22,6 +26,20 @@ struct OutputAlias {
 /// Orders vals by creation, so that iteration never depends on addresses.
 struct ById {
   bool operator()(const Val* a, const Val* b) const;
+};
+
+/// A size of an input: a number, or the name of an extent.
+class NamedSize {
+ public:
+  template <std::integral T>
+  NamedSize(T size) : value_(static_cast<int64_t>(size)) {}   // NOLINT(google-explicit-constructor)
+  NamedSize(const char* name) : value_(std::string(name)) {}  // NOLINT(google-explicit-constructor)
+  NamedSize(std::string name) : value_(std::move(name)) {}    // NOLINT(google-explicit-constructor)
+  const int64_t* number() const { return std::get_if<int64_t>(&value_); }
+  const std::string* name() const { return std::get_if<std::string>(&value_); }
+
+ private:
+  std::variant<int64_t, std::string> value_;
 };
 
 /// A tensor program: owns all of its nodes.
@@ -73,6 +91,15 @@ class Fusion : public ScalarArena {
   }
 
   // --- the program ---
+  /// An input tensor, dense and row-major, in two words: input("x", DataType::F32, {"n", "m", 64}). A name among the
+  /// sizes is an extent: one for all inputs that use it. The tensor has its name in texts and messages.
+  /// Errors: Definition for a name that is taken or cannot stand in a text, and negative sizes.
+  TensorView* input(std::string_view name, DataType dtype, std::initializer_list<NamedSize> sizes);
+  /// An input scalar. Errors: as above.
+  Scalar* scalarInput(std::string_view name, DataType dtype);
+  /// Makes a tensor an output of this name. Errors: Definition for a name that is taken or cannot stand in a text, and
+  /// for a tensor that has a name: set() makes another of it.
+  void output(std::string_view name, TensorView* tensor);
   void addInput(Val* input);
   void addOutput(TensorView* output);
   /// Puts `by` in the place of an output that updates no input.
@@ -101,6 +128,8 @@ class Fusion : public ScalarArena {
 
  private:
   friend class FusionMutator;
+  void requireFreeName(std::string_view what, std::string_view name) const;
+  Scalar* extentNamed(const std::string& name);
   void collectOperands(Expr& expr);
   void link(Expr* expr);
   void renumber();

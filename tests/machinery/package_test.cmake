@@ -20,8 +20,10 @@ run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/package -B ${WORK}/user -G Nin
 run(${CMAKE_COMMAND} --build ${WORK}/user)
 run(${WORK}/user/tokamak_user)
 
-# The C++ example is a user of the installed package, too.
+# The C++ examples are users of the installed package, too.
 run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/../../examples/cpp -B ${WORK}/example -G Ninja -DCMAKE_BUILD_TYPE=Debug
   -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_PREFIX_PATH=${WORK}/prefix)
 run(${CMAKE_COMMAND} --build ${WORK}/example)
-run(${WORK}/example/stream_program)
+foreach(example softmax stream_program)
+  run(${WORK}/example/${example})
+endforeach()

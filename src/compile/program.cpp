@@ -1,0 +1,114 @@
+#include "compile/program.h"
+
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "analysis/bind_shape.h"
+#include "base/error.h"
+#include "define/callables.h"
+#include "ir/text/fusion_parser.h"
+#include "ir/text/names.h"
+#include "schedule/commands.h"
+
+namespace tokamak {
+
+namespace {
+
+// A tensor that says how memory will look, and has none: a plan is made of its sizes, strides and alignment. Places are
+// apart, as memory of two inputs is.
+Tensor tensorWithoutMemory(Device& device, const TensorView& tv, const ScalarBindings& sizes, size_t number) {
+  constexpr uintptr_t kFirst = uintptr_t{1} << 44;
+  constexpr uintptr_t kApart = uintptr_t{1} << 40;
+  const std::vector<int64_t> shape = sizesOf(tv, sizes);
+  const std::vector<int64_t> strides = freshStrides(tv, shape);
+  auto* const address = reinterpret_cast<void*>(kFirst + number * kApart);  // NOLINT(performance-no-int-to-ptr)
+  return Tensor::borrow(device, address, tv.dtype(), shape, strides, tv.memoryKind(), nullptr,
+                        Buffer::Lender::Allocator);
+}
+
+// What a call's inputs tell: their extents, and the scalars among them.
+std::vector<const Scalar*> givenSymbols(const HostIrContainer& program) {
+  std::vector<const Scalar*> symbols;
+  for (Val* input : program.inputs()) {
+    if (const Scalar* scalar = asScalar(input)) symbols.push_back(scalar);
+    const TensorView* tv = asTensor(input);
+    if (tv == nullptr) continue;
+    for (const IterDomain* axis : shapeOf(*tv)) symbols.push_back(axis->visibleExtent());
+  }
+  std::erase_if(symbols, [](const Scalar* it) { return !it->isSymbol() || it->name().empty(); });
+  return symbols;
+}
+
+}  // namespace
+
+Program::Program(const Fusion& fusion, Device& device, const CompileOptions& options)
+    : executor_(std::make_unique<MultiDeviceExecutor>(fusion, device, options)) {}
+
+std::vector<std::string> Program::inputNames() const {
+  const FusionNames names(hostProgram());
+  std::vector<std::string> result;
+  for (Val* input : hostProgram().inputs()) {
+    const TensorView* tv = asTensor(input);
+    result.push_back(tv != nullptr ? names.nameOf(*tv) : names.nameOf(*asScalar(input)));
+  }
+  return result;
+}
+
+std::vector<std::string> Program::outputNames() const {
+  const FusionNames names(hostProgram());
+  std::vector<std::string> result;
+  for (const TensorView* output : executor_->givenOutputs()) result.push_back(names.nameOf(*output));
+  return result;
+}
+
+void Program::prepare(const std::map<std::string, ScalarValue>& sizes) {
+  const HostIrContainer& program = hostProgram();
+  ScalarBindings bindings;
+  std::set<std::string> known;
+  for (const Scalar* symbol : givenSymbols(program)) {
+    known.insert(symbol->name());
+    const auto size = sizes.find(symbol->name());
+    if (size != sizes.end()) bindings[symbol] = convertValue(size->second, symbol->dtype());
+  }
+  for (const auto& [name, size] : sizes) {
+    TK_REQUIRE(known.contains(name), Bind, "prepare: {} has no extent or scalar '{}'; it has {}", program.name(), name,
+               known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")));
+  }
+  std::vector<RunValue> inputs;
+  for (size_t i = 0; i < program.inputs().size(); ++i) {
+    Val* const input = program.inputs()[i];
+    if (const TensorView* tv = asTensor(input)) {
+      inputs.emplace_back(tensorWithoutMemory(device(), *tv, bindings, i));
+      continue;
+    }
+    const Scalar* scalar = asScalar(input);
+    const auto value = bindings.find(scalar);
+    TK_REQUIRE(value != bindings.end() || isFloatingType(scalar->dtype()), Bind,
+               "prepare: the scalar {} of {} has no value; plans may depend on it", toString(*scalar), program.name());
+    inputs.emplace_back(value != bindings.end() ? value->second : ScalarValue{1.0});
+  }
+  executor_->planFor(inputs);
+}
+
+std::vector<Tensor> Program::run(std::span<const RunValue> inputs, std::span<const Tensor> outputs,
+                                 const std::shared_ptr<Stream>& stream) {
+  return executor_->runWithInput(inputs, outputs, stream);
+}
+
+std::vector<Tensor> Program::run(std::initializer_list<RunValue> inputs, std::initializer_list<Tensor> outputs,
+                                 const std::shared_ptr<Stream>& stream) {
+  return run(std::span<const RunValue>(inputs.begin(), inputs.size()),
+             std::span<const Tensor>(outputs.begin(), outputs.size()), stream);
+}
+
+Program compile(const Fusion& fusion, Device& device, const CompileOptions& options) {
+  return {fusion, device, options};
+}
+
+std::unique_ptr<Fusion> readFusion(std::string_view text, std::string_view file) {
+  return parseFusion(text, file, {.resolver = &definingResolver(), .scheduler = &scheduleCommands()});
+}
+
+}  // namespace tokamak

@@ -1,0 +1,205 @@
+// The front door: fusions with named inputs and outputs, compiled programs, the caller's memory as tensors.
+#include <array>
+#include <cmath>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "compile/program.h"
+#include "define/functions.h"
+#include "define/reductions.h"
+#include "define/softmax.h"
+#include "error_of.h"
+#include "ir/text/fusion_printer.h"
+#include "runtime/cpu/cpu_device.h"
+
+namespace tokamak {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<double> softmaxOf(std::span<const float> x, int64_t columns) {
+  std::vector<double> y(x.size());
+  for (size_t row = 0; row < x.size(); row += static_cast<size_t>(columns)) {
+    double sum = 0;
+    for (size_t i = 0; i < static_cast<size_t>(columns); ++i) sum += std::exp(static_cast<double>(x[row + i]));
+    for (size_t i = 0; i < static_cast<size_t>(columns); ++i)
+      y[row + i] = std::exp(static_cast<double>(x[row + i])) / sum;
+  }
+  return y;
+}
+
+std::vector<float> someNumbers(size_t count) {
+  std::vector<float> numbers(count);
+  for (size_t i = 0; i < count; ++i) numbers[i] = 0.25F * static_cast<float>(i * 7 % 23) - 2;
+  return numbers;
+}
+
+void expectSoftmax(std::span<const float> y, std::span<const float> x, int64_t columns) {
+  const std::vector<double> expected = softmaxOf(x, columns);
+  ASSERT_EQ(y.size(), expected.size());
+  for (size_t i = 0; i < y.size(); ++i) ASSERT_NEAR(y[i], expected[i], 1e-6) << i;
+}
+
+TEST(FrontDoor, SoftmaxOfTheCallersMemory) {
+  const std::vector<float> x = someNumbers(4 * 9);
+  std::vector<float> y(x.size());
+
+  Fusion fusion("softmax_rows");
+  fusion.output("y", softmax(fusion.input("x", DataType::F32, {"n", "m"}), 1));
+  CpuDevice device;
+  Program program = compile(fusion, device);
+  program.run({Tensor::wrap(device, x, {4, 9})}, {Tensor::wrap(device, y, {4, 9})});
+
+  expectSoftmax(y, x, 9);
+  EXPECT_EQ(program.name(), "softmax_rows");
+  EXPECT_THAT(program.inputNames(), ElementsAre("x"));
+  EXPECT_THAT(program.outputNames(), ElementsAre("y"));
+  const std::vector<Tensor> fresh = program.run({Tensor::wrap(device, std::span(x).first(18), {2, 9})});
+  expectSoftmax(fresh.at(0).read<float>(), std::span(x).first(18), 9);
+}
+
+TEST(FrontDoor, NamesStandInTextsAndMessages) {
+  Fusion fusion("scaled");
+  TensorView* x = fusion.input("x", DataType::F32, {"n", "m"});
+  TensorView* bias = fusion.input("bias", DataType::F32, {"m"});
+  Scalar* scale = fusion.scalarInput("scale", DataType::F64);
+  fusion.output("y", mul(add(x, bias), scale));
+  const std::string text = printFusion(fusion);
+  EXPECT_THAT(text, HasSubstr("fusion scaled(x: f32[n, m], bias: f32[m], scale: f64) -> y {"));
+  const std::unique_ptr<Fusion> read = readFusion(text, "scaled.fusion");
+  EXPECT_EQ(printFusion(*read), text);
+
+  CpuDevice device;
+  Program program = compile(*read, device);
+  EXPECT_THAT(program.inputNames(), ElementsAre("x", "bias", "scale"));
+  const std::vector<float> numbers = someNumbers(12);
+  const auto run = [&](int64_t columns) {
+    return program.run({Tensor::wrap(device, numbers, {4, 3}),
+                        Tensor::wrap(device, std::span(numbers).first(static_cast<size_t>(columns)), {columns}), 2.0});
+  };
+  const std::vector<Tensor> outputs = run(3);
+  EXPECT_EQ(outputs.at(0).read<float>()[4], (numbers[4] + numbers[1]) * 2);
+  EXPECT_EQ(errorOf([&] { run(4); }).message(), "bias: f32[m]: axis 0 has size 4, but m is 3 elsewhere");
+}
+
+TEST(FrontDoor, RefusesNamesThatAreTakenOrNone) {
+  Fusion fusion("names");
+  TensorView* x = fusion.input("x", DataType::F32, {"n", 4});
+  const auto said = [&](const auto& action) {
+    const Error error = errorOf(action);
+    EXPECT_EQ(error.code(), ErrorCode::Definition);
+    return error.message();
+  };
+  EXPECT_EQ(said([&] { fusion.input("x", DataType::F32, {"n"}); }),
+            "input 'x': the fusion has a tensor of that name; give it another one");
+  EXPECT_EQ(said([&] { fusion.input("n", DataType::F32, {"n"}); }),
+            "input 'n': the fusion has an extent or a scalar of that name; give it another one");
+  EXPECT_EQ(said([&] { fusion.input("k", DataType::F32, {"k"}); }),
+            "input 'k': an extent has its name; give one of them another name");
+  EXPECT_EQ(said([&] { fusion.input("z", DataType::F32, {"x"}); }),
+            "extent 'x': the fusion has a tensor of that name; give it another one");
+  EXPECT_THAT(said([&] { fusion.input("T0", DataType::F32, {"n"}); }), HasSubstr("input 'T0': no name; "));
+  EXPECT_THAT(said([&] { fusion.scalarInput("a b", DataType::F32); }), HasSubstr("input 'a b': no name; "));
+  EXPECT_THAT(said([&] { fusion.input("w", DataType::F32, {-3}); }), HasSubstr("the extent -3 is negative"));
+  fusion.scalarInput("s", DataType::F64);
+  EXPECT_EQ(said([&] { fusion.input("v", DataType::F32, {"s"}); }),
+            "extent 's': the fusion has a scalar of type f64 of that name");
+  EXPECT_EQ(said([&] { fusion.output("y", x); }), "output 'y': the tensor is x already; set() makes another of it");
+  EXPECT_EQ(said([&] { fusion.output("y", nullptr); }),
+            "output 'y': the tensor is null; it must be a tensor of the fusion");
+  Fusion other;
+  TensorView* far = other.input("x", DataType::F32, {2});
+  EXPECT_EQ(said([&] { fusion.output("y", far); }),
+            "output 'y': the tensor is of another fusion; it must be a tensor of the fusion");
+  EXPECT_EQ(fusion.inputs().size(), 2U);
+}
+
+TEST(FrontDoor, PreparedSizesAreRecordedOnce) {
+  Fusion fusion("prepared");
+  TensorView* x = fusion.input("x", DataType::F32, {"n", "m"});
+  Scalar* shift = fusion.scalarInput("shift", DataType::F32);
+  fusion.output("y", exp(add(x, shift)));
+  fusion.output("sums", sum(x, {1}));
+  CpuDevice device;
+  Program program = compile(fusion, device);
+  program.prepare({{"n", 6}, {"m", 32}});
+  program.prepare({{"n", 5}, {"m", 32}, {"shift", 1.0}});
+  EXPECT_EQ(program.executor().evaluator().stats().plans.misses, 2);
+  alignas(64) std::array<float, 6 * 32> numbers = {};
+  for (int64_t rows : {6, 5, 6}) {
+    const std::vector<Tensor> outputs =
+        program.run({Tensor::wrap(device, std::span(numbers).first(static_cast<size_t>(rows * 32)), {rows, 32}), 2.0});
+    EXPECT_NEAR(outputs.at(0).read<float>()[3], std::exp(2.0), 1e-5);
+    EXPECT_EQ(outputs.at(1).read<float>()[2], 0);
+  }
+  EXPECT_EQ(program.executor().evaluator().stats().plans.misses, 2);
+  EXPECT_EQ(program.executor().evaluator().stats().plans.hits, 3);
+  EXPECT_EQ(errorOf([&] { program.prepare({{"n", 6}, {"k", 2}}); }).message(),
+            "prepare: prepared has no extent or scalar 'k'; it has m, n, shift");
+  EXPECT_EQ(errorOf([&] { program.prepare({{"n", 6}}); }).code(), ErrorCode::Bind);
+  EXPECT_EQ(errorOf([&] { program.prepare({{"n", -6}, {"m", 2}}); }).code(), ErrorCode::Bind);
+}
+
+TEST(FrontDoor, ElementsOfEveryType) {
+  CpuDevice device;
+  const auto roundTrip = [&]<class T>(const std::vector<T>& elements) {
+    const Tensor tensor = Tensor::wrap(device, elements, {static_cast<int64_t>(elements.size())});
+    EXPECT_EQ(tensor.template read<T>().data(), elements.data());
+    EXPECT_TRUE(tensor.buffer()->isReadOnly());
+    return tensor.dtype();
+  };
+  EXPECT_EQ(roundTrip(std::vector<float>(3)), DataType::F32);
+  EXPECT_EQ(roundTrip(std::vector<double>(3)), DataType::F64);
+  EXPECT_EQ(roundTrip(std::vector<int32_t>(3)), DataType::I32);
+  EXPECT_EQ(roundTrip(std::vector<int64_t>(3)), DataType::I64);
+  EXPECT_EQ(roundTrip(std::vector<long long>(3)), DataType::I64);
+  EXPECT_EQ(roundTrip(std::vector<Half>(3)), DataType::F16);
+  EXPECT_EQ(roundTrip(std::vector<BFloat16>(3)), DataType::BF16);
+  std::array<bool, 4> flags = {};
+  EXPECT_EQ(Tensor::wrap(device, flags, {2, 2}).dtype(), DataType::Bool);
+  EXPECT_FALSE(Tensor::wrap(device, flags, {2, 2}).buffer()->isReadOnly());
+
+  const std::vector<float> six(6);
+  EXPECT_EQ(errorOf([&] { Tensor::wrap(device, six, {2, 4}); }).message(),
+            "tensor: sizes [2, 4] have 8 elements, and 6 were given to be wrapped");
+  const Tensor tensor = Tensor::wrap(device, six, {2, 3});
+  EXPECT_EQ(errorOf([&] { tensor.read<double>(); }).message(),
+            "read: a tensor of type f32 with sizes [2, 3] and strides [3, 1] is not read as elements of type f64 in "
+            "row-major order");
+  EXPECT_EQ(errorOf([&] { tensor.slice(1, 0, 2).read<float>(); }).code(), ErrorCode::Bind);
+  EXPECT_EQ(errorOf([&] { Tensor().read<float>(); }).code(), ErrorCode::Bind);
+}
+
+// A const range is not written: neither as an output nor in place.
+TEST(FrontDoor, ConstMemoryIsRefusedAsAnOutput) {
+  Fusion fusion("copy");
+  fusion.output("y", neg(fusion.input("x", DataType::F32, {"n"})));
+  CpuDevice device;
+  Program program = compile(fusion, device);
+  const std::vector<float> x = {1, 2}, y(2);
+  EXPECT_EQ(errorOf([&] { program.run({Tensor::wrap(device, x, {2})}, {Tensor::wrap(device, y, {2})}); }).message(),
+            "output y: f32[n]: the given tensor may not be written");
+}
+
+TEST(FrontDoor, EightThreadsCompileAndRun) {
+  CpuDevice device({.threads = 2});
+  std::vector<std::thread> threads;
+  for (int64_t t = 0; t < 8; ++t) {
+    threads.emplace_back([&device, t] {
+      const std::vector<float> x = someNumbers(static_cast<size_t>(3 * (t + 4)));
+      Fusion fusion("rows");
+      fusion.output("y", softmax(fusion.input("x", DataType::F32, {"n", "m"}), 1));
+      Program program = compile(fusion, device);
+      for (int call = 0; call < 5; ++call)
+        expectSoftmax(program.run({Tensor::wrap(device, x, {3, t + 4})}).at(0).read<float>(), x, t + 4);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace tokamak
