@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "analysis/bind_shape.h"
-#include "base/error.h"
+#include "base/require.h"
 #include "compile/lower_fusion.h"
 #include "define/callables.h"
 #include "host/run/host_ir_evaluator.h"

@@ -24,7 +24,7 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "compile/multi_device_executor.h"
 #include "define/functions.h"
 #include "device/replay.h"

@@ -3,7 +3,7 @@
 option(TOKAMAK_PRECOMPILED_HEADERS "Parse often included headers once" ${PROJECT_IS_TOP_LEVEL})
 
 set(TOKAMAK_OFTEN_INCLUDED <algorithm> <array> <functional> <map> <memory> <optional> <set> <span> <string> <string_view>
-  <unordered_map> <utility> <variant> <vector> <fmt/format.h> <base/error.h> <ir/fusion.h>)
+  <unordered_map> <utility> <variant> <vector> <fmt/format.h> <base/require.h> <ir/fusion.h>)
 
 function(tokamak_precompile target) # [HEADER...]: what this kind of target includes often besides
   if(NOT TOKAMAK_PRECOMPILED_HEADERS)

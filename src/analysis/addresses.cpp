@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "symbolic/scalar_simplifier.h"
 
 namespace tokamak {

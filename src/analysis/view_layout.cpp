@@ -5,7 +5,7 @@
 #include <span>
 
 #include "analysis/bind_shape.h"
-#include "base/error.h"
+#include "base/require.h"
 #include "ir/fusion.h"
 #include "ir/ops/math/broadcast_op.h"
 #include "ir/ops/math/permute_op.h"

@@ -1,4 +1,4 @@
-#include "base/error.h"
+#include "base/require.h"
 
 #include <cstdio>
 #include <cstdlib>

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "analysis/substitute.h"
-#include "base/error.h"
+#include "base/require.h"
 #include "compute/element.h"
 #include "device_code/device_code.h"
 #include "ir/expr_summary.h"

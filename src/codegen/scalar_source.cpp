@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
 #include "base/half.h"
+#include "base/require.h"
 #include "device_code/device_code.h"
 
 namespace tokamak {

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "codegen/combine_source.h"
 #include "codegen/grid_combine_source.h"
 #include "codegen/outlined_calls.h"

@@ -6,7 +6,7 @@
 #include <unordered_set>
 
 #include "analysis/domain_graph.h"
-#include "base/error.h"
+#include "base/require.h"
 #include "host/ir/restrict_op.h"
 #include "host/lower/stream_axis.h"
 #include "host/lower/unit_slices.h"

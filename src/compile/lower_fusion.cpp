@@ -5,8 +5,8 @@
 #include <set>
 
 #include "analysis/device_marks.h"
-#include "base/error.h"
 #include "base/ranges.h"
+#include "base/require.h"
 #include "compile/input_marks.h"
 #include "compile/kernel_groups.h"
 #include "device/tensor.h"

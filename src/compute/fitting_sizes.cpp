@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "compute/rules.h"
 #include "ir/fields.h"
 #include "ir/ops/math/reshape_op.h"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "define/callables.h"
 #include "define/operand.h"
 

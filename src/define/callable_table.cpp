@@ -1,7 +1,7 @@
 // The hand-written rows of the callables: a function, and its parameters with their fallbacks.
 #include <optional>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "define/callable_row.h"
 #include "define/indexing.h"
 #include "define/random.h"

@@ -1,6 +1,6 @@
 #include "define/channel_norm.h"
 
-#include "base/error.h"
+#include "base/require.h"
 #include "define/functions.h"
 #include "define/operand.h"
 #include "define/statistics.h"

@@ -1,6 +1,6 @@
 #include "define/cross_entropy.h"
 
-#include "base/error.h"
+#include "base/require.h"
 #include "define/functions.h"
 #include "define/operand.h"
 #include "define/softmax.h"

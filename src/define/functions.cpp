@@ -4,7 +4,7 @@
 #include <array>
 #include <map>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "define/promotion.h"
 #include "ir/fusion.h"
 #include "ir/ops/math/broadcast_op.h"

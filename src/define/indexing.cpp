@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "define/functions.h"
 #include "define/operand.h"
 #include "define/reductions.h"

@@ -1,6 +1,6 @@
 #include "define/operand.h"
 
-#include "base/error.h"
+#include "base/require.h"
 #include "ir/fusion.h"
 #include "ir/ops/math/cast_op.h"
 #include "symbolic/scalar_simplifier.h"

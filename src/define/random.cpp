@@ -5,8 +5,8 @@
 #include <limits>
 #include <numbers>
 
-#include "base/error.h"
 #include "base/half.h"
+#include "base/require.h"
 #include "define/functions.h"
 #include "define/operand.h"
 #include "define/structured.h"

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <span>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "define/operand.h"
 #include "define/promotion.h"
 #include "ir/fusion.h"

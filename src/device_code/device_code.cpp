@@ -9,7 +9,7 @@
 #include <set>
 #include <utility>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "device_code/texts.h"
 
 namespace tokamak {

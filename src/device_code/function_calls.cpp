@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "device_code/device_code.h"
 
 namespace tokamak {

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
 #include "base/ranges.h"
+#include "base/require.h"
 #include "graph/fold_casts.h"
 #include "graph/fold_empties.h"
 #include "graph/fold_movement.h"

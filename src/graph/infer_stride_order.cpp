@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "compute/axis_map.h"
 #include "ir/clone.h"
 

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/ceil_divide.h"
-#include "base/error.h"
+#include "base/require.h"
 #include "heuristics/axis_groups.h"
 #include "heuristics/cuda_rows.h"
 #include "heuristics/kept_values.h"

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "graph/split_column_sums.h"
 #include "heuristics/cpu_schedule.h"
 #include "heuristics/cuda_schedule.h"

@@ -1,7 +1,7 @@
 #include "heuristics/schedule_parameters.h"
 
-#include "base/error.h"
 #include "base/ranges.h"
+#include "base/require.h"
 
 namespace tokamak {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <unordered_set>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "compute/reshape_groups.h"
 #include "graph/rebuild.h"
 #include "heuristics/cuda_rows.h"

@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "device/hazard_tracker.h"
 #include "device/in_flight_calls.h"
 

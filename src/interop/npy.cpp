@@ -10,8 +10,8 @@
 #include <fmt/ranges.h>
 #include <sys/stat.h>
 
-#include "base/error.h"
 #include "base/output_file.h"
+#include "base/require.h"
 
 namespace tokamak {
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "ir/all_ops.h"
 #include "ir/fields.h"
 #include "ir/shape_rule.h"

@@ -4,7 +4,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "ir/fields.h"
 
 namespace tokamak {

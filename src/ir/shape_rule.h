@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "ir/fusion.h"
 
 namespace tokamak {

@@ -3,7 +3,7 @@
 #include <bit>
 #include <unordered_map>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "ir/fields.h"
 
 namespace tokamak {

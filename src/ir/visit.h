@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "ir/all_ops.h"
 #include "ir/expr.h"
 

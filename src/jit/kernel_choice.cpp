@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "ir/ops/math/reduction_op.h"
 #include "schedule/transforms.h"
 

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "ir/clone.h"
 #include "jit/prepared_kernel.h"
 #include "kernel/index_type.h"

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "compute/fitting_sizes.h"
 #include "ir/clone.h"
 #include "ir/ops/host/launch_kernel.h"

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "analysis/bind_shape.h"
-#include "base/error.h"
+#include "base/require.h"
 #include "compute/fitting_sizes.h"
 #include "heuristics/split_axes.h"
 #include "ir/clone.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "analysis/bind_shape.h"
-#include "base/error.h"
+#include "base/require.h"
 
 namespace tokamak::kir {
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "ir/text/names.h"
 #include "ir/text/scalar_text.h"
 #include "kernel/kernel.h"

@@ -1,6 +1,6 @@
 #include "kernel/value.h"
 
-#include "base/error.h"
+#include "base/require.h"
 
 namespace tokamak::kir {
 

@@ -2,7 +2,7 @@
 // so that no file takes long to compile.
 #pragma once
 
-#include "base/error.h"
+#include "base/require.h"
 #include "loops/lane_formulas.h"
 #include "symbolic/formulas.h"
 

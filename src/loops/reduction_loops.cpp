@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "loops/lane_casts.h"
 #include "loops/lane_formulas.h"
 #include "symbolic/formulas.h"

@@ -1,7 +1,7 @@
 #include "lower/axis_indices.h"
 
 #include "analysis/addresses.h"
-#include "base/error.h"
+#include "base/require.h"
 #include "ir/fusion.h"
 #include "symbolic/scalar_simplifier.h"
 

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "lower/own_places.h"
 
 namespace tokamak {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "ir/extent_assumptions.h"
 #include "ir/ops/math/load_store_op.h"
 #include "ir/ops/math/reduction_op.h"

@@ -6,8 +6,8 @@
 
 #include "analysis/addresses.h"
 #include "analysis/device_marks.h"
-#include "base/error.h"
 #include "base/ranges.h"
+#include "base/require.h"
 #include "kernel/complete_kernel.h"
 #include "lower/loop_nests.h"
 #include "lower/pipeline.h"

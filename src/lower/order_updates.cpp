@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "kernel/kernel_walk.h"
 #include "kernel/rewrite.h"
 

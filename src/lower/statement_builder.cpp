@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "analysis/substitute.h"
-#include "base/error.h"
+#include "base/require.h"
 #include "kernel/rewrite.h"
 #include "symbolic/scalar_simplifier.h"
 

@@ -1,6 +1,6 @@
 #include "oracle/call_row.h"
 
-#include "base/error.h"
+#include "base/require.h"
 #include "oracle/library.h"
 
 namespace tokamak::oracle {

@@ -2,7 +2,7 @@
 
 #include <unordered_map>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "ir/ops/math/reduction_op.h"
 #include "ir/rfactor_chain.h"
 #include "ir/visit.h"

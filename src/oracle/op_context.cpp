@@ -1,6 +1,6 @@
 #include "oracle/op_context.h"
 
-#include "base/error.h"
+#include "base/require.h"
 #include "oracle/scalars.h"
 
 namespace tokamak::oracle {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "oracle/functions.h"
 
 namespace tokamak::oracle {

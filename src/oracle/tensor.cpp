@@ -4,8 +4,8 @@
 
 #include <fmt/ranges.h>
 
-#include "base/error.h"
 #include "base/half.h"
+#include "base/require.h"
 #include "oracle/index.h"
 #include "oracle/rounding.h"
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "ir/fields.h"
 #include "ir/ops/math/linear_op.h"
 #include "ir/ops/math/matmul_op.h"

@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "define/operand.h"
 #include "ir/fusion.h"
 #include "ir/ops/math/load_store_op.h"

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "define/operand.h"
 #include "ir/fusion.h"
 #include "ir/ops/math/reduction_op.h"

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "define/operand.h"
 #include "ir/fusion.h"
 #include "ir/ops/math/load_store_op.h"

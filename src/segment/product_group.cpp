@@ -5,7 +5,7 @@
 #include <map>
 #include <memory>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "define/activations.h"
 #include "define/functions.h"
 #include "graph/rebuild.h"

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
 #include "base/half.h"
+#include "base/require.h"
 #include "symbolic/formulas.h"
 #include "symbolic/functions.h"
 

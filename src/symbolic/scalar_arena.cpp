@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "symbolic/functions.h"
 #include "symbolic/scalar_simplifier.h"
 

@@ -11,8 +11,8 @@
 #include <fmt/ranges.h>
 #include <sys/stat.h>
 
-#include "base/error.h"
 #include "base/ranges.h"
+#include "base/require.h"
 #include "toolchain/c_compiler_probe.h"
 #include "toolchain/program_search.h"
 #include "toolchain/shared_object.h"

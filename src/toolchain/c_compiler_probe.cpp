@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "base/text.h"
 #include "toolchain/cache_entry.h"
 #include "toolchain/private_directory.h"

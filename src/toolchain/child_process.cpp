@@ -17,8 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "base/leftovers.h"
+#include "base/require.h"
 #include "toolchain/file_descriptor.h"
 
 namespace tokamak {

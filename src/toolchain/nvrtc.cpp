@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/error.h"
 #include "base/ranges.h"
+#include "base/require.h"
 #include "toolchain/c_compiler_probe.h"
 #include "toolchain/program_search.h"
 

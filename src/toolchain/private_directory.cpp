@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "toolchain/file_descriptor.h"
 
 namespace tokamak {

@@ -16,7 +16,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "base/error.h"
+#include "base/require.h"
 
 namespace tokamak {
 

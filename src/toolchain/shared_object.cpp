@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
-#include "base/error.h"
+#include "base/require.h"
 
 namespace tokamak {
 

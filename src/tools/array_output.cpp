@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "interop/npy.h"
 
 namespace tokamak::tools {

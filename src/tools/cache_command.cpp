@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "toolchain/c_compiler.h"
 #include "toolchain/cache_compare.h"
 #include "toolchain/kernel_cache.h"

@@ -8,7 +8,7 @@
 
 #include "analysis/bind_shape.h"
 #include "base/dump_options.h"
-#include "base/error.h"
+#include "base/require.h"
 #include "codegen/source.h"
 #include "compile/lower_fusion.h"
 #include "host/run/host_ir_evaluator.h"

@@ -8,7 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "base/dump_options.h"
-#include "base/error.h"
+#include "base/require.h"
 #include "define/callables.h"
 #include "tools/opt_command.h"
 

@@ -13,8 +13,8 @@
 
 #include "analysis/bind_shape.h"
 #include "analysis/indexed_extents.h"
-#include "base/error.h"
 #include "base/half.h"
+#include "base/require.h"
 #include "device/tensor_copies.h"
 #include "interop/npy.h"
 #include "tools/input_fill.h"

@@ -1,6 +1,6 @@
 #include "tools/kernels_option.h"
 
-#include "base/error.h"
+#include "base/require.h"
 
 namespace tokamak::tools {
 

@@ -1,6 +1,6 @@
 #include "tools/lowering_options.h"
 
-#include "base/error.h"
+#include "base/require.h"
 
 namespace tokamak::tools {
 

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "define/op_reference.h"
 #include "ir/text/foreign_names.h"
 #include "ir/text/fusion_parser.h"

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "compile/lower_fusion.h"
 #include "graph/fusion_passes.h"
 #include "host/ir/text/host_printer.h"

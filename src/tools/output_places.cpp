@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
 #include "base/output_file.h"
+#include "base/require.h"
 #include "interop/npy.h"
 #include "tools/program_file.h"
 

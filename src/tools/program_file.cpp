@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "define/callables.h"
 #include "host/ir/text/host_parser.h"
 #include "ir/text/fusion_parser.h"

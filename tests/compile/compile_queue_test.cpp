@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "toolchain/compile_queue.h"
 
 namespace tokamak {

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "device_fixture.h"
 
 namespace tokamak {

@@ -15,7 +15,7 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "codegen/source.h"
 #include "contexts/context_kernels.h"
 #include "define/callables.h"

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "analysis/bind_shape.h"
-#include "base/error.h"
+#include "base/require.h"
 #include "codegen/source.h"
 #include "compile/lower_fusion.h"
 #include "define/callables.h"

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/require.h"
 #include "error_of.h"
 #include "host_run/program_text.h"
 #include "host_run/run_bench.h"

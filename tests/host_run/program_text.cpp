@@ -3,7 +3,7 @@
 #include <cctype>
 #include <map>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "host/ir/text/host_parser.h"
 #include "program_of.h"
 

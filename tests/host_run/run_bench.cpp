@@ -1,7 +1,7 @@
 #include "host_run/run_bench.h"
 
 #include "analysis/bind_shape.h"
-#include "base/error.h"
+#include "base/require.h"
 #include "oracle/compare.h"
 
 namespace tokamak {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "ir/fusion.h"
 #include "ir/text/schedule_applier.h"
 

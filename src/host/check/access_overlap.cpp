@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "base/error.h"
+#include "base/require.h"
 
 namespace tokamak {
 

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
 #include "base/ranges.h"
+#include "base/require.h"
 #include "host/check/race_report.h"
 #include "host/check/step_order.h"
 #include "host/check/step_rules.h"

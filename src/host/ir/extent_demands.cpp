@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "compute/rules.h"
 #include "host/ir/host_ir_container.h"
 #include "ir/clone.h"

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "host/ir/host_ir_container.h"
 #include "host/ir/text/host_printer.h"
 #include "host/ir/text/text_writer.h"

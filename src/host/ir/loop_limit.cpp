@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "ir/fusion.h"
 #include "ir/iter_domain.h"
 #include "ir/ops/host/for_loop.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "symbolic/scalar_simplifier.h"
 
 namespace tokamak {

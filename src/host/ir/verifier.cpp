@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "host/ir/extent_demands.h"
 #include "host/ir/value_flow.h"
 #include "ir/all_ops.h"

@@ -1,6 +1,6 @@
 #include "host/lower/stream_axis.h"
 
-#include "base/error.h"
+#include "base/require.h"
 
 namespace tokamak {
 

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "analysis/domain_graph.h"
-#include "base/error.h"
+#include "base/require.h"
 #include "compute/axis_map.h"
 #include "graph/remove_dead.h"
 #include "host/ir/restrict_op.h"

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
 #include "base/ranges.h"
+#include "base/require.h"
 #include "host/plan/place_buffers.h"
 #include "host/plan/step_clocks.h"
 

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "analysis/device_marks.h"
-#include "base/error.h"
 #include "base/ranges.h"
+#include "base/require.h"
 #include "host/check/checker.h"
 #include "host/ir/verifier.h"
 #include "host/plan/plan_key.h"

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "analysis/bind_shape.h"
-#include "base/error.h"
+#include "base/require.h"
 #include "host/run/given_memory.h"
 #include "ir/ops/host/post_on_stream.h"
 

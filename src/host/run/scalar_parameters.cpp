@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "compute/rules.h"
 #include "device/device.h"
 #include "host/ir/extent_demands.h"

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "analysis/bind_shape.h"
-#include "base/error.h"
+#include "base/require.h"
 #include "compute/fitting_sizes.h"
 #include "host/ir/extent_demands.h"
 #include "host/plan/recorder.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "analysis/bind_shape.h"
-#include "base/error.h"
+#include "base/require.h"
 #include "compute/fitting_sizes.h"
 #include "ir/ops/math/broadcast_op.h"
 #include "ir/ops/math/permute_op.h"

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "ir/fusion.h"
 #include "ir/ops/math/pointwise_op.h"
 #include "ir/rfactor_chain.h"

@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "base/error.h"
+#include "base/require.h"
 
 namespace tokamak {
 

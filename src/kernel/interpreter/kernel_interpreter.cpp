@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "compute/element.h"
 #include "ir/fields.h"
 #include "kernel/bind_kernel.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <climits>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "base/say.h"
 #include "base/start_threads.h"
 #include "runtime/cpu/futex.h"

@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "device/hazard_tracker.h"
 #include "device/in_flight_calls.h"
 #include "runtime/cpu/block_pool.h"

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "runtime/cpu/element_program.h"
 
 namespace tokamak {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "compute/rules.h"
 #include "ir/fields.h"
 #include "ir/ops/math/reshape_op.h"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/ceil_divide.h"
-#include "base/error.h"
+#include "base/require.h"
 #include "ir/expr_summary.h"
 #include "ir/fields.h"
 #include "loops/typed_loops.h"

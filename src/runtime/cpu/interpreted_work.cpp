@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "kernel/interpreter/kernel_interpreter.h"
 
 namespace tokamak {

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "base/say.h"
 #include "codegen/source.h"
 #include "ir/expr_summary.h"

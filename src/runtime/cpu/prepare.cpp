@@ -1,4 +1,4 @@
-#include "base/error.h"
+#include "base/require.h"
 #include "ir/expr.h"
 #include "ir/ops/host/launch_kernel.h"
 #include "ir/ops/host/post_on_stream.h"

@@ -9,7 +9,7 @@
 #include <new>
 #include <utility>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "base/start_threads.h"
 #include "runtime/cpu/futex.h"
 #include "runtime/cpu/stream_edges.h"

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <new>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "runtime/cpu/futex.h"
 
 namespace tokamak {

@@ -1,6 +1,6 @@
 #include "runtime/cuda/copy_work.h"
 
-#include "base/error.h"
+#include "base/require.h"
 #include "ir/expr_summary.h"
 #include "ir/ops/math/load_store_op.h"
 

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "device/hazard_tracker.h"
 #include "device/in_flight_calls.h"
 #include "runtime/cuda/cuda_capture.h"

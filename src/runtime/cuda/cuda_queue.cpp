@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "base/start_threads.h"
 #include "runtime/cuda/cuda_trace.h"
 #include "runtime/cuda/packed_steps.h"

@@ -6,7 +6,7 @@
 
 #include <dlfcn.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "runtime/cuda/activity_trace.h"
 #include "runtime/cuda/event_trace.h"
 

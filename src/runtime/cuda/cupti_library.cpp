@@ -10,7 +10,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "runtime/cuda/cupti_records.h"
 #include "toolchain/library_search.h"
 

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "base/trace.h"
 #include "runtime/cuda/cupti_records.h"
 

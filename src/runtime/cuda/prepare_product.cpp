@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "ir/expr.h"
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/cuda_products.h"

@@ -17,7 +17,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-#include "base/error.h"
+#include "base/require.h"
 
 namespace tokamak::contexts {
 

@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "codegen/source.h"
 #include "kernel/bind_kernel.h"
 #include "kernel/shared_memory.h"

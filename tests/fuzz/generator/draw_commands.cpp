@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "ir/ops/math/load_store_op.h"
 #include "schedule/commands.h"
 

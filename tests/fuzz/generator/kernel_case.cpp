@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "generator/draw_data.h"
 #include "generator/kernel_launch.h"
 #include "heuristics/cpu_schedule.h"

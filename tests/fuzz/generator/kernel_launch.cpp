@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "analysis/bind_shape.h"
-#include "base/error.h"
+#include "base/require.h"
 #include "kernel/bind_kernel.h"
 #include "oracle/compare.h"
 

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "ir/all_ops.h"
 #include "ir/describe.h"
 #include "schedule/propagate.h"

@@ -2,7 +2,7 @@
 // the linker then leaves out.
 #include "ir/ops/math/squeeze_op.h"
 
-#include "base/error.h"
+#include "base/require.h"
 #include "compute/rules.h"
 
 namespace tokamak {

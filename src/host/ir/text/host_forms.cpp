@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "host/ir/text/communication_forms.h"
 #include "host/ir/text/math_forms.h"
 #include "ir/ops/host/allocate.h"
