@@ -1,11 +1,14 @@
-# The installed package: find_package(tokamak) gives tokamak::tokamak. Headers keep their rooms' names, so their folder
-# include/tokamak is itself the include directory: #include "symbolic/data_type.h".
+# The installed package: find_package(tokamak) gives tokamak::tokamak, and #include <tokamak/tokamak.h> all of it.
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tokamak)
 install(TARGETS tokamak EXPORT tokamak
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
-  FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tokamak)
+  INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\"
+  \"-DFOLDERS=${PROJECT_SOURCE_DIR}/src,${PROJECT_BINARY_DIR}/generated\"
+  \"-DINTO=\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}\"
+  -P \"${CMAKE_CURRENT_LIST_DIR}/public_headers.cmake\" COMMAND_ERROR_IS_FATAL ANY)")
 if(TARGET tokamak_cli)
   install(TARGETS tokamak_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()

@@ -1,11 +1,10 @@
 // Softmax over the caller's memory: a fusion is built, compiled for the processor, and called.
 #include <cmath>
 #include <cstdio>
+#include <memory>
 #include <vector>
 
-#include "compile/program.h"
-#include "define/softmax.h"
-#include "runtime/cpu/cpu_device.h"
+#include <tokamak/tokamak.h>
 
 using namespace tokamak;
 
@@ -15,9 +14,9 @@ int main() {
 
   Fusion fusion("softmax_rows");
   fusion.output("y", softmax(fusion.input("x", DataType::F32, {"n", "m"}), 1));
-  CpuDevice device;
-  Program program = compile(fusion, device);
-  program.run({Tensor::wrap(device, x, {2, 4})}, {Tensor::wrap(device, y, {2, 4})});
+  const std::unique_ptr<Device> device = openCpuDevice();
+  Program program = compile(fusion, *device);
+  program.run({Tensor::wrap(*device, x, {2, 4})}, {Tensor::wrap(*device, y, {2, 4})});
 
   std::printf("y = %.4f %.4f %.4f %.4f\n", y[0], y[1], y[2], y[3]);
   const double sum = std::exp(1.0) + std::exp(2.0) + std::exp(3.0) + std::exp(4.0);

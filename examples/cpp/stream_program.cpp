@@ -1,13 +1,11 @@
 // Builds a fusion by the C++ API, marks a Stream axis, runs it on the CPU and checks one element by hand.
 #include <cmath>
 #include <cstdio>
+#include <memory>
 #include <span>
 #include <vector>
 
-#include "compile/program.h"
-#include "define/functions.h"
-#include "host/ir/text/host_printer.h"
-#include "runtime/cpu/cpu_device.h"
+#include <tokamak/tokamak.h>
 
 using namespace tokamak;
 
@@ -20,13 +18,13 @@ int main() {
   exponential->axis(0)->parallelize(ParallelType::Stream);
   out->axis(0)->parallelize(ParallelType::Stream);
 
-  CpuDevice device;
-  Program program = compile(fusion, device);
-  std::printf("%s", printHostProgram(program.hostProgram()).c_str());
+  const std::unique_ptr<Device> device = openCpuDevice();
+  Program program = compile(fusion, *device);
+  std::printf("%s", program.hostText().c_str());
 
   std::vector<float> values(size_t{6} * 64);
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 7) * 0.25F;
-  const std::vector<Tensor> outputs = program.run({Tensor::wrap(device, values, {6, 64})});
+  const std::vector<Tensor> outputs = program.run({Tensor::wrap(*device, values, {6, 64})});
   const std::span<const float> results = outputs[0].read<float>();  // waits for the result
   const double expected = std::exp(static_cast<double>(values[65])) * 0.5;
   std::printf("out[1, 1] = %g, expected %g\n", static_cast<double>(results[65]), expected);

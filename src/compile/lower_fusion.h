@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "compile/compile_options.h"
 #include "heuristics/kernel_target.h"
 #include "host/ir/host_ir_container.h"
 #include "host/lower/lower_streams.h"
@@ -15,18 +16,6 @@ enum class Grouping : uint8_t {
   Single,  ///< each op alone
   Units,   ///< ops that need not stand alone are merged maximally into host units
   Fused,   ///< the fusion is simplified (graph/), then ops are merged as long as they can be one kernel
-};
-
-/// What becomes of outputs that could be views of an input or of another output (docs/views.md). Fused only: elsewhere each op computes.
-enum class OutputViews : uint8_t {
-  Give,  ///< they are views, unless the caller gives memory for them
-  Copy,  ///< kernels write them: for callers that give memory for all outputs
-};
-
-/// How outputs lie in memory of which nothing is said (docs/layouts.md). Fused only: elsewhere they are row-major.
-enum class OutputLayouts : uint8_t {
-  Inferred,  ///< like the inputs that they follow
-  RowMajor,
 };
 
 struct HostLoweringOptions {

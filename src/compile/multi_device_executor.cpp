@@ -1,6 +1,6 @@
 #include "compile/multi_device_executor.h"
 
-#include "base/error.h"
+#include "base/require.h"
 
 namespace tokamak {
 
@@ -29,8 +29,8 @@ MultiDeviceExecutor::MultiDeviceExecutor(const Fusion& fusion, Device& device, c
   }
 }
 
-std::vector<const TensorView*> MultiDeviceExecutor::givenOutputs() const {
-  std::vector<const TensorView*> given;
+std::vector<TensorView*> MultiDeviceExecutor::givenOutputs() const {
+  std::vector<TensorView*> given;
   for (size_t i = 0; i < is_hidden_.size(); ++i) {
     if (!is_hidden_[i]) given.push_back(program().outputs()[i]);
   }
@@ -42,12 +42,13 @@ std::vector<std::pair<Val*, RunValue>> MultiDeviceExecutor::bind(std::span<const
   const HostIrContainer& target = evaluator_->program();
   TK_REQUIRE(inputs.size() == target.inputs().size(), Bind, "{}: takes {} inputs, {} were given", target.name(),
              target.inputs().size(), inputs.size());
-  TK_REQUIRE(outputs.size() <= target.outputs().size(), Bind, "{}: gives {} outputs, storage for {} was given",
-             target.name(), target.outputs().size(), outputs.size());
+  const std::vector<TensorView*> given = givenOutputs();
+  TK_REQUIRE(outputs.size() <= given.size(), Bind, "{}: gives {} outputs, storage for {} was given", target.name(),
+             given.size(), outputs.size());
   std::vector<std::pair<Val*, RunValue>> values;
   for (size_t i = 0; i < inputs.size(); ++i) values.emplace_back(target.inputs()[i], inputs[i]);
   for (size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i].isDefined()) values.emplace_back(target.outputs()[i], outputs[i]);
+    if (outputs[i].isDefined()) values.emplace_back(given[i], outputs[i]);
   }
   return values;
 }

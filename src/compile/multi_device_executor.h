@@ -27,9 +27,9 @@ class MultiDeviceExecutor {
   const HostIrContainer& program() const { return evaluator_->program(); }
   HostIrEvaluator& evaluator() { return *evaluator_; }
   /// What a call gives: the program's outputs but for hidden ones.
-  std::vector<const TensorView*> givenOutputs() const;
+  std::vector<TensorView*> givenOutputs() const;
 
-  /// `inputs` in the fusion's order; `outputs`: storage for results, as many first ones as the caller likes (an undefined tensor
+  /// `inputs` in the fusion's order; `outputs`: storage for results that are not hidden, as many first ones as the caller likes (an undefined tensor
   /// leaves one out). Gives all outputs that are not hidden. The stream, the order of calls and when they return: as
   /// HostIrEvaluator::runWithInput() says.
   /// Errors: Bind.

@@ -1,13 +1,17 @@
 #include "compile/program.h"
 
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "analysis/bind_shape.h"
-#include "base/error.h"
+#include "base/require.h"
+#include "compile/multi_device_executor.h"
 #include "define/callables.h"
+#include "host/ir/text/host_printer.h"
+#include "ir/clone.h"
 #include "ir/text/fusion_parser.h"
 #include "ir/text/names.h"
 #include "schedule/commands.h"
@@ -43,8 +47,26 @@ std::vector<const Scalar*> givenSymbols(const HostIrContainer& program) {
 
 }  // namespace
 
-Program::Program(const Fusion& fusion, Device& device, const CompileOptions& options)
-    : executor_(std::make_unique<MultiDeviceExecutor>(fusion, device, options)) {}
+Program::Program(std::unique_ptr<MultiDeviceExecutor> executor) : executor_(std::move(executor)) {}
+Program::Program(Program&& other) noexcept = default;
+Program& Program::operator=(Program&& other) noexcept = default;
+Program::~Program() = default;
+
+const std::string& Program::name() const { return hostProgram().name(); }
+Device& Program::device() const { return executor_->evaluator().device(); }
+const HostIrContainer& Program::hostProgram() const { return executor_->program(); }
+std::string Program::hostText() const { return printHostProgram(hostProgram()); }
+
+ProgramStatistics Program::statistics() const {
+  const HostIrEvaluatorStatistics now = executor_->evaluator().stats();
+  return {.plans = now.plans.plans,
+          .plan_bytes = now.plans.bytes + now.retired_bytes,
+          .known_calls = now.plans.hits,
+          .new_calls = now.plans.misses,
+          .forgotten = now.plans.evictions,
+          .contexts = now.contexts,
+          .device_bytes = now.arena_bytes};
+}
 
 std::vector<std::string> Program::inputNames() const {
   const FusionNames names(hostProgram());
@@ -97,6 +119,12 @@ std::vector<Tensor> Program::run(std::span<const RunValue> inputs, std::span<con
   return executor_->runWithInput(inputs, outputs, stream);
 }
 
+std::vector<Tensor> Program::run(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+                                 const std::shared_ptr<Stream>& stream) {
+  const std::vector<RunValue> values(inputs.begin(), inputs.end());
+  return run(std::span<const RunValue>(values), outputs, stream);
+}
+
 std::vector<Tensor> Program::run(std::initializer_list<RunValue> inputs, std::initializer_list<Tensor> outputs,
                                  const std::shared_ptr<Stream>& stream) {
   return run(std::span<const RunValue>(inputs.begin(), inputs.size()),
@@ -104,7 +132,21 @@ std::vector<Tensor> Program::run(std::initializer_list<RunValue> inputs, std::in
 }
 
 Program compile(const Fusion& fusion, Device& device, const CompileOptions& options) {
-  return {fusion, device, options};
+  HostLoweringOptions lowering;
+  lowering.grouping = options.makes_kernels ? Grouping::Fused : Grouping::Single;
+  lowering.output_views = options.output_views;
+  lowering.output_layouts = options.output_layouts;
+  HostIrEvaluatorParams evaluator;
+  evaluator.number_of_streams = options.streams;
+  evaluator.checks_plans = options.proves_plans;
+  evaluator.output_allocator = options.output_allocator;
+  evaluator.plans = {.plans = options.most_plans, .bytes = options.most_plan_bytes};
+  evaluator.calls_in_flight = options.calls_in_flight;
+  evaluator.place = options.runs_on_callers_thread ? RunPlace::Here : RunPlace::OnStream;
+  // Lowering may make scalars in what it is given: threads may compile one fusion side by side.
+  const std::unique_ptr<Fusion> own = cloneFusion(fusion);
+  return Program(std::make_unique<MultiDeviceExecutor>(
+      *own, device, MultiDeviceExecutorParams{.lowering = std::move(lowering), .evaluator = std::move(evaluator)}));
 }
 
 std::unique_ptr<Fusion> readFusion(std::string_view text, std::string_view file) {

@@ -110,13 +110,19 @@ class Tensor {
   template <std::ranges::contiguous_range Range>
     requires std::ranges::borrowed_range<Range> && ElementType<std::ranges::range_value_t<Range>>
   static Tensor wrap(Device& device, Range&& elements,  // NOLINT(cppcoreguidelines-missing-std-forward)
-                     std::initializer_list<int64_t> sizes) {
+                     std::span<const int64_t> sizes) {
     using Given = std::remove_reference_t<std::ranges::range_reference_t<Range>>;
     return wrapHost(device,
                     const_cast<std::remove_const_t<Given>*>(
                         std::ranges::data(elements)),  // NOLINT(cppcoreguidelines-pro-type-const-cast)
                     static_cast<int64_t>(std::ranges::size(elements)), dataTypeOf<std::ranges::range_value_t<Range>>(),
-                    {sizes.begin(), sizes.size()}, std::is_const_v<Given>);
+                    sizes, std::is_const_v<Given>);
+  }
+  template <std::ranges::contiguous_range Range>
+    requires std::ranges::borrowed_range<Range> && ElementType<std::ranges::range_value_t<Range>>
+  static Tensor wrap(Device& device, Range&& elements,  // NOLINT(cppcoreguidelines-missing-std-forward)
+                     std::initializer_list<int64_t> sizes) {
+    return wrap(device, elements, std::span<const int64_t>(sizes.begin(), sizes.size()));
   }
 
   bool isDefined() const { return buffer_ != nullptr; }

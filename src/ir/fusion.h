@@ -2,9 +2,11 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,9 +34,13 @@ struct ById {
 class NamedSize {
  public:
   template <std::integral T>
-  NamedSize(T size) : value_(static_cast<int64_t>(size)) {}   // NOLINT(google-explicit-constructor)
-  NamedSize(const char* name) : value_(std::string(name)) {}  // NOLINT(google-explicit-constructor)
-  NamedSize(std::string name) : value_(std::move(name)) {}    // NOLINT(google-explicit-constructor)
+  NamedSize(T size) : value_(static_cast<int64_t>(size)) {}        // NOLINT(google-explicit-constructor)
+  NamedSize(const char* name) : value_(std::string(name)) {}       // NOLINT(google-explicit-constructor)
+  NamedSize(std::string name) : value_(std::move(name)) {}         // NOLINT(google-explicit-constructor)
+  NamedSize(std::string_view name) : value_(std::string(name)) {}  // NOLINT(google-explicit-constructor)
+  NamedSize(char) = delete;
+  NamedSize(bool) = delete;
+  NamedSize(std::nullptr_t) = delete;
   const int64_t* number() const { return std::get_if<int64_t>(&value_); }
   const std::string* name() const { return std::get_if<std::string>(&value_); }
 
@@ -94,12 +100,17 @@ class Fusion : public ScalarArena {
   /// An input tensor, dense and row-major, in two words: input("x", DataType::F32, {"n", "m", 64}). A name among the
   /// sizes is an extent: one for all inputs that use it. The tensor has its name in texts and messages.
   /// Errors: Definition for a name that is taken or cannot stand in a text, and negative sizes.
-  TensorView* input(std::string_view name, DataType dtype, std::initializer_list<NamedSize> sizes);
+  TensorView* input(std::string_view name, DataType dtype, std::span<const NamedSize> sizes);
+  TensorView* input(std::string_view name, DataType dtype, std::initializer_list<NamedSize> sizes) {
+    return input(name, dtype, std::span<const NamedSize>(sizes.begin(), sizes.size()));
+  }
   /// An input scalar. Errors: as above.
   Scalar* scalarInput(std::string_view name, DataType dtype);
-  /// Makes a tensor an output of this name. Errors: Definition for a name that is taken or cannot stand in a text, and
-  /// for a tensor that has a name: set() makes another of it.
-  void output(std::string_view name, TensorView* tensor);
+  /// Makes a tensor an output of this name, and gives it back. Errors: Definition for a name that is taken or cannot
+  /// stand in a text, and for a tensor that has a name: set() makes another of it.
+  TensorView* output(std::string_view name, TensorView* tensor);
+  /// Calls write `value`, of its type and sizes, into the memory of `input`, and do not give it. Errors: Definition.
+  void update(TensorView* input, TensorView* value);
   void addInput(Val* input);
   void addOutput(TensorView* output);
   /// Puts `by` in the place of an output that updates no input.

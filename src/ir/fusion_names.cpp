@@ -1,7 +1,7 @@
 // What users of the C++ interface call by name: inputs, their extents, outputs.
 #include <algorithm>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "ir/fusion.h"
 #include "ir/text/names.h"
 
@@ -31,7 +31,7 @@ Scalar* Fusion::extentNamed(const std::string& name) {
   return *known;
 }
 
-TensorView* Fusion::input(std::string_view name, DataType dtype, std::initializer_list<NamedSize> sizes) {
+TensorView* Fusion::input(std::string_view name, DataType dtype, std::span<const NamedSize> sizes) {
   requireFreeName("input", name);
   const bool is_own_size =
       std::ranges::any_of(sizes, [&](const NamedSize& it) { return it.name() != nullptr && *it.name() == name; });
@@ -60,7 +60,7 @@ Scalar* Fusion::scalarInput(std::string_view name, DataType dtype) {
   return made;
 }
 
-void Fusion::output(std::string_view name, TensorView* tensor) {
+TensorView* Fusion::output(std::string_view name, TensorView* tensor) {
   TK_REQUIRE(tensor != nullptr && &tensor->fusion() == this, Definition,
              "output '{}': {}; it must be a tensor of the fusion", name,
              tensor == nullptr ? "the tensor is null" : "the tensor is of another fusion");
@@ -69,6 +69,9 @@ void Fusion::output(std::string_view name, TensorView* tensor) {
   requireFreeName("output", name);
   tensor->setName(std::string(name));
   addOutput(tensor);
+  return tensor;
 }
+
+void Fusion::update(TensorView* input, TensorView* value) { aliasOutput(value, input, /*is_hidden=*/true); }
 
 }  // namespace tokamak

@@ -1,4 +1,4 @@
-// How the tools choose: a CUDA device, or the reason why there is none. One binary runs with and without a GPU.
+// The devices of this machine, behind the interface that all share.
 #pragma once
 
 #include <cstdint>
@@ -6,11 +6,16 @@
 #include <string>
 
 #include "device/device.h"
-#include "runtime/cuda/cuda_device.h"
+#include "runtime/cpu/cpu_device_options.h"
+#include "runtime/cuda/cuda_device_options.h"
 
 namespace tokamak {
 
-/// Errors: as of CudaDevice.
+/// The processor. Errors: Usage for options that cannot be; Compile for a compiler that does not work.
+std::unique_ptr<Device> openCpuDevice(const CpuDeviceOptions& options = {});
+
+/// A GPU. Errors: Unsupported without a driver or when the GPU lacks what is needed, Usage for a number that no device
+/// has, Device.
 std::unique_ptr<Device> openCudaDevice(int64_t ordinal, const CudaDeviceOptions& options = {});
 
 /// How many devices the driver sees; 0 without a driver. Errors: none.

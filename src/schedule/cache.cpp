@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "define/operand.h"
 #include "ir/fusion.h"
+#include "ir/ops/math/load_store_op.h"
 #include "ir/rewrite.h"
 #include "schedule/inline.h"
 

@@ -4,8 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "ir/fusion.h"
+#include "ir/ops/math/load_store_op.h"
 #include "schedule/cache.h"
 #include "schedule/command_arguments.h"
 #include "schedule/inline.h"

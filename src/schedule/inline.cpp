@@ -6,7 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
+#include "analysis/domain_graph.h"
+#include "base/require.h"
 #include "define/operand.h"
 #include "ir/fusion.h"
 #include "schedule/transforms.h"

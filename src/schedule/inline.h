@@ -9,10 +9,11 @@
 #include <span>
 #include <string>
 
-#include "analysis/domain_graph.h"
 #include "ir/tensor_view.h"
 
 namespace tokamak {
+
+class DomainGraph;
 
 /// The tensor's first `position` loops are those of its consumers; -1 means all, -2 all but one. Errors: Schedule, saying the largest legal
 /// position and what limits it.

@@ -4,6 +4,7 @@
 #include <ranges>
 #include <set>
 
+#include "analysis/domain_graph.h"
 #include "define/operand.h"
 #include "schedule/inline.h"
 #include "schedule/transform_replay.h"

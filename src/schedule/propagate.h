@@ -1,10 +1,11 @@
 // Propagate: one tensor's schedule carried over to the tensors it is computed from.
 #pragma once
 
-#include "analysis/domain_graph.h"
 #include "ir/tensor_view.h"
 
 namespace tokamak {
+
+class DomainGraph;
 
 /// Gives every producer, producers of producers and so on, the splits, merges, order and marks of `tensor` on those axes that
 /// go along. It ends at an op along whose result's scheduled axes no operand axis goes (a reshape, a broadcast), and at inputs,

@@ -13,14 +13,15 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "compile/lower_fusion.h"
 #include "define/callables.h"
 #include "host/run/host_ir_evaluator.h"
 #include "ir/text/fusion_parser.h"
 #include "runtime/cpu/cpu_device.h"
+#include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/cuda_timer.h"
-#include "runtime/cuda/find_cuda.h"
+#include "runtime/open_device.h"
 #include "tools/copy_loop.h"
 #include "tools/error_place.h"
 #include "tools/input_values.h"

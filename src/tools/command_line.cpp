@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "tokamak/version.h"
 #include "tools/completion.h"
 #include "tools/integer_in.h"
 

@@ -8,16 +8,18 @@
 #include <string_view>
 #include <vector>
 
-#include "base/error.h"
 #include "base/ranges.h"
+#include "base/require.h"
 #include "device_code/device_code.h"
 #include "ir/fields.h"
 #include "oracle/exceptions.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/cpu/open_blas.h"
+#include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/cupti_records.h"
-#include "runtime/cuda/find_cuda.h"
+#include "runtime/open_device.h"
 #include "symbolic/functions.h"
+#include "tokamak/version.h"
 #include "tools/ops_page.h"
 
 namespace tokamak::tools {

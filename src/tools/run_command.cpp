@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "base/dump_options.h"
-#include "base/error.h"
 #include "base/output_file.h"
+#include "base/require.h"
 #include "base/say.h"
 #include "base/trace.h"
 #include "compile/lower_fusion.h"
@@ -24,7 +24,8 @@
 #include "ir/text/fusion_printer.h"
 #include "oracle/reference.h"
 #include "runtime/cpu/cpu_device.h"
-#include "runtime/cuda/find_cuda.h"
+#include "runtime/cuda/cuda_device.h"
+#include "runtime/open_device.h"
 #include "segment/product_group.h"
 #include "tools/error_place.h"
 #include "tools/input_values.h"

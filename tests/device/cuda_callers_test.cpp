@@ -12,7 +12,8 @@
 #include "fake_cuda.h"
 #include "program_of.h"
 #include "runtime/cuda/capture_lanes.h"
-#include "runtime/cuda/find_cuda.h"
+#include "runtime/cuda/cuda_device.h"
+#include "runtime/open_device.h"
 
 namespace tokamak {
 

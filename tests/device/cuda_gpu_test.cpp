@@ -20,7 +20,7 @@
 #include "device/tensor_copies.h"
 #include "error_of.h"
 #include "runtime/cuda/cuda_device.h"
-#include "runtime/cuda/find_cuda.h"
+#include "runtime/open_device.h"
 #include "toolchain/nvrtc.h"
 
 namespace tokamak {

@@ -14,9 +14,10 @@
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/cpu/gemm.h"
 #include "runtime/cuda/cublas_library.h"
-#include "runtime/cuda/find_cuda.h"
+#include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/library_product.h"
 #include "runtime/cuda/matrix_programs.h"
+#include "runtime/open_device.h"
 #include "unit/op_by_op.h"
 #include "unit/products.h"
 

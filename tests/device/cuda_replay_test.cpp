@@ -15,7 +15,8 @@
 #include "error_of.h"
 #include "fake_cuda.h"
 #include "runtime/cpu/cpu_device.h"
-#include "runtime/cuda/find_cuda.h"
+#include "runtime/cuda/cuda_device.h"
+#include "runtime/open_device.h"
 #include "toolchain/nvrtc.h"
 
 namespace tokamak {

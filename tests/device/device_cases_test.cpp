@@ -6,7 +6,7 @@
 #include "device_fixture.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/cuda/cuda_device.h"
-#include "runtime/cuda/find_cuda.h"
+#include "runtime/open_device.h"
 #include "toolchain/nvrtc.h"
 
 namespace tokamak {

@@ -21,7 +21,7 @@
 #include "error_of.h"
 #include "fake_cuda.h"
 #include "runtime/cpu/cpu_device.h"
-#include "runtime/cuda/find_cuda.h"
+#include "runtime/open_device.h"
 
 namespace tokamak {
 

@@ -11,7 +11,8 @@
 
 #include "compile/temporary_folder.h"
 #include "product_group_bench.h"
-#include "runtime/cuda/find_cuda.h"
+#include "runtime/cuda/cuda_device.h"
+#include "runtime/open_device.h"
 #include "toolchain/kernel_cache.h"
 
 namespace tokamak {

@@ -19,7 +19,7 @@
 #include "generator/random.h"
 #include "interop/dlpack.h"
 #include "runtime/cpu/cpu_device.h"
-#include "runtime/cuda/find_cuda.h"
+#include "runtime/open_device.h"
 
 namespace tokamak {
 namespace {

@@ -16,7 +16,7 @@
 #include "ir/text/fusion_printer.h"
 #include "kernel/bind_kernel.h"
 #include "kernel/index_type.h"
-#include "runtime/cuda/find_cuda.h"
+#include "runtime/open_device.h"
 #include "toolchain/nvrtc.h"
 
 namespace tokamak {

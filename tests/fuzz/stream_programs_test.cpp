@@ -8,7 +8,7 @@
 #include "generator/environment.h"
 #include "generator/run_case.h"
 #include "runtime/cpu/cpu_device.h"
-#include "runtime/cuda/find_cuda.h"
+#include "runtime/open_device.h"
 
 namespace tokamak {
 namespace {

@@ -1,7 +1,10 @@
 // The front door: fusions with named inputs and outputs, compiled programs, the caller's memory as tensors.
 #include <array>
 #include <cmath>
+#include <string>
+#include <string_view>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -118,6 +121,59 @@ TEST(FrontDoor, RefusesNamesThatAreTakenOrNone) {
   EXPECT_EQ(fusion.inputs().size(), 2U);
 }
 
+static_assert(std::is_convertible_v<int, NamedSize> && std::is_convertible_v<size_t, NamedSize>);
+static_assert(std::is_convertible_v<const char*, NamedSize> && std::is_convertible_v<std::string_view, NamedSize>);
+static_assert(!std::is_convertible_v<char, NamedSize> && !std::is_convertible_v<bool, NamedSize> &&
+              !std::is_convertible_v<std::nullptr_t, NamedSize>);
+
+// A state that calls update is an input and no output: memory for outputs is that of the others.
+TEST(FrontDoor, UpdatesInPlaceComeBeforeOutputsWithoutMovingThem) {
+  for (const bool makes_kernels : {true, false}) {
+    Fusion fusion("momentum");
+    TensorView* state = fusion.input("state", DataType::F32, {"n"});
+    TensorView* gradient = fusion.input("gradient", DataType::F32, {"n"});
+    TensorView* next = add(mul(state, 0.5), gradient);
+    fusion.update(state, next);
+    TensorView* step = fusion.output("step", neg(next));
+    fusion.output("size", abs(step));
+    CpuDevice device;
+    Program program = compile(fusion, device, {.makes_kernels = makes_kernels});
+    EXPECT_THAT(program.outputNames(), ElementsAre("step", "size"));
+    std::vector<float> state_memory = {2, 4}, step_memory(2), size_memory(2);
+    const std::vector<float> ones = {1, 1};
+    const std::vector<Tensor> inputs = {Tensor::wrap(device, state_memory, {2}), Tensor::wrap(device, ones, {2})};
+    const std::vector<Tensor> outputs = {Tensor::wrap(device, step_memory, {2}),
+                                         Tensor::wrap(device, size_memory, {2})};
+    EXPECT_EQ(program.run(inputs, outputs).size(), 2U);
+    EXPECT_THAT(state_memory, ElementsAre(2, 3));
+    EXPECT_THAT(step_memory, ElementsAre(-2, -3));
+    EXPECT_THAT(size_memory, ElementsAre(2, 3));
+    EXPECT_EQ(program.run(inputs, std::span(outputs).first(1)).at(1).read<float>()[0], 2);
+    EXPECT_THAT(step_memory, ElementsAre(-2, -2.5));
+    const std::vector<Tensor> three(3, outputs[0]);
+    EXPECT_EQ(errorOf([&] { program.run(inputs, three); }).message(),
+              "momentum: gives 2 outputs, storage for 3 was given");
+  }
+}
+
+// Rank and sizes that are known when the program runs; one program's outputs are the next one's inputs.
+TEST(FrontDoor, SizesAreListsToo) {
+  CpuDevice device;
+  for (int64_t rank = 1; rank <= 4; ++rank) {
+    std::vector<NamedSize> names;
+    for (int64_t axis = 0; axis < rank; ++axis) names.emplace_back("n" + std::to_string(axis));
+    const std::vector<int64_t> sizes(static_cast<size_t>(rank), 2);
+    Fusion fusion("negated");
+    fusion.output("y", neg(fusion.input("x", DataType::F32, names)));
+    Program program = compile(fusion, device);
+    const std::vector<float> x = someNumbers(size_t{1} << static_cast<size_t>(rank));
+    const std::vector<Tensor> once = program.run({Tensor::wrap(device, x, sizes)});
+    const std::vector<Tensor> twice = program.run(once);
+    EXPECT_EQ(twice.at(0).read<float>()[1], x[1]);
+    EXPECT_EQ(twice.at(0).rank(), rank);
+  }
+}
+
 TEST(FrontDoor, PreparedSizesAreRecordedOnce) {
   Fusion fusion("prepared");
   TensorView* x = fusion.input("x", DataType::F32, {"n", "m"});
@@ -128,7 +184,7 @@ TEST(FrontDoor, PreparedSizesAreRecordedOnce) {
   Program program = compile(fusion, device);
   program.prepare({{"n", 6}, {"m", 32}});
   program.prepare({{"n", 5}, {"m", 32}, {"shift", 1.0}});
-  EXPECT_EQ(program.executor().evaluator().stats().plans.misses, 2);
+  EXPECT_EQ(program.statistics().new_calls, 2);
   alignas(64) std::array<float, 6 * 32> numbers = {};
   for (int64_t rows : {6, 5, 6}) {
     const std::vector<Tensor> outputs =
@@ -136,8 +192,8 @@ TEST(FrontDoor, PreparedSizesAreRecordedOnce) {
     EXPECT_NEAR(outputs.at(0).read<float>()[3], std::exp(2.0), 1e-5);
     EXPECT_EQ(outputs.at(1).read<float>()[2], 0);
   }
-  EXPECT_EQ(program.executor().evaluator().stats().plans.misses, 2);
-  EXPECT_EQ(program.executor().evaluator().stats().plans.hits, 3);
+  EXPECT_EQ(program.statistics().new_calls, 2);
+  EXPECT_EQ(program.statistics().known_calls, 3);
   EXPECT_EQ(errorOf([&] { program.prepare({{"n", 6}, {"k", 2}}); }).message(),
             "prepare: prepared has no extent or scalar 'k'; it has m, n, shift");
   EXPECT_EQ(errorOf([&] { program.prepare({{"n", 6}}); }).code(), ErrorCode::Bind);
@@ -187,12 +243,12 @@ TEST(FrontDoor, ConstMemoryIsRefusedAsAnOutput) {
 
 TEST(FrontDoor, EightThreadsCompileAndRun) {
   CpuDevice device({.threads = 2});
+  Fusion fusion("rows");
+  fusion.output("y", softmax(fusion.input("x", DataType::F32, {"n", "m"}), 1));
   std::vector<std::thread> threads;
   for (int64_t t = 0; t < 8; ++t) {
-    threads.emplace_back([&device, t] {
+    threads.emplace_back([&device, &fusion, t] {
       const std::vector<float> x = someNumbers(static_cast<size_t>(3 * (t + 4)));
-      Fusion fusion("rows");
-      fusion.output("y", softmax(fusion.input("x", DataType::F32, {"n", "m"}), 1));
       Program program = compile(fusion, device);
       for (int call = 0; call < 5; ++call)
         expectSoftmax(program.run({Tensor::wrap(device, x, {3, t + 4})}).at(0).read<float>(), x, t + 4);

@@ -14,8 +14,13 @@ import cpp_source
 # A room includes itself and what stands before it. A room of rooms holds no sources itself.
 ROOMS = ["base", "symbolic", "ir", "compute", "analysis", "define", "oracle", "graph", "schedule", "device",
          "device_code", "heuristics", "segment", "loops", "kernel", "lower", "codegen", "host/ir", "host/lower",
-         "host/check", "host/plan", "host/run", "toolchain", "jit", "runtime", "interop", "dist", "compile", "python",
-         "tools"]
+         "host/check", "host/plan", "host/run", "toolchain", "jit", "runtime", "interop", "dist", "compile", "tokamak",
+         "python", "tools"]
+# What users of the library see: rooms, and a few headers of others. All else is included by sources alone.
+PUBLIC = re.compile(r"(tokamak|symbolic|ir|define|schedule|device)/|interop/|compile/(compile_options|program)\.h$|"
+                    r"base/(error|half|ranges|spin_lock|trace)\.h$|heuristics/kernel_target\.h$|runtime/\w+/\w+_options\.h$|"
+                    r"runtime/open_device\.h$")
+GENERATED = {"ir/op_lists.h", "tokamak/version.h"}
 # The oracle shares nothing with what it judges, and the library does not link it.
 ONLY = {"oracle": {"base", "symbolic", "ir", "oracle"}}
 MAY_INCLUDE_ORACLE = {"oracle", "tools"}
@@ -32,7 +37,7 @@ GIVEN_BY = {
     r"std::(stable_)?(sort|partition)\b|std::(find|find_if|copy_n|max_element|all_of|any_of|none_of)\(|"
     r"std::ranges::(sort|find|find_if|all_of|any_of|none_of|copy)\b": "algorithm",
     r"fmt::(format|join|formatter)\b": "fmt/core.h fmt/format.h fmt/ranges.h",
-    r"\bTK_(CHECK|REQUIRE|RAISE)\(": "base/error.h", r"\bDataType::": "symbolic/data_type.h", r"\bMemoryKind::": "ir/memory_kind.h",
+    r"\bTK_(CHECK|REQUIRE|RAISE)\(": "base/require.h", r"\bDataType::": "symbolic/data_type.h", r"\bMemoryKind::": "ir/memory_kind.h",
 }
 CODE = {".cpp", ".h", ".cu", ".cuh", ".c", ".py", ".cmake", ".txt", ".sh"}
 NOT_APPLICABLE = 77
@@ -147,6 +152,24 @@ def check_room_layers(tree):
                 yield f"{file}:{number}: {room} includes {included}, which it must not know"
             elif included == "oracle" and room not in MAY_INCLUDE_ORACLE:
                 yield f"{file}:{number}: {room} includes oracle, which only tools and tests link"
+
+
+def check_public_headers(tree):
+    """What tokamak/tokamak.h includes, directly or not, are headers for users, and of the standard library alone."""
+    todo, known = ["tokamak/tokamak.h"], set()
+    while todo:
+        header = todo.pop()
+        if header in known or header in GENERATED or f"src/{header}" not in tree.files:
+            continue
+        known.add(header)
+        for number, line in enumerate(tree.text(f"src/{header}").splitlines(), 1):
+            match = re.match(r'#include ([<"])([^>"]+)[>"]', line)
+            if match and match[1] == "<" and not re.fullmatch(r"[a-z_]+", match[2]):
+                yield f"src/{header}:{number}: users would need <{match[2]}>: include it in sources alone"
+            elif match and match[1] == '"' and not PUBLIC.match(match[2]):
+                yield f"src/{header}:{number}: users would see {match[2]}, which is not for them"
+            elif match and match[1] == '"':
+                todo.append(match[2])
 
 
 def check_flat_folders(tree):

@@ -9,8 +9,8 @@ CHECKS = pathlib.Path(__file__).with_name("machine_checks.py")
 CLEAN = {
     "tests/machinery/long_files.txt": "src/ir/long.cpp | generated table\n",
     "src/ir/long.cpp": "int x;\n" * 1001,
-    "src/base/error.h": "// What went wrong.\n#pragma once\n#define TK_CHECK(c, ...) f(c, __VA_ARGS__)\n",
-    "src/ir/val.h": '// A value.\n#pragma once\n#include "base/error.h"\nnamespace ir {\nstruct V {};\n}  // namespace ir\n',
+    "src/base/require.h": "// What went wrong.\n#pragma once\n#define TK_CHECK(c, ...) f(c, __VA_ARGS__)\n",
+    "src/ir/val.h": '// A value.\n#pragma once\n#include "base/require.h"\nnamespace ir {\nstruct V {};\n}  // namespace ir\n',
     "src/ir/val.cpp": '#include "ir/val.h"\n#include <vector>\nstd::vector<int> v;\n// abort() is what we never call; TK_CHECK(x)\n'
                       'static_assert(1);\nvoid g() { TK_CHECK(a, "the list is sorted, (really)"); f("assert(x)"); }\n',
     "src/tools/main.cpp": '#include "oracle/oracle.h"\n',
@@ -39,12 +39,14 @@ VIOLATIONS = [
     ("room_layers", "src/ir/a.cpp", '#include "val.h"\n', "an include names its room"),
     ("room_layers", "src/attic/a.cpp", "", "src/attic is no room"),
     ("includes", "src/ir/a.cpp", '#include "ir/val.h"\n\nstd::vector<int> v;\n', "src/ir/a.cpp:3: std::vector without vector"),
-    ("includes", "src/ir/a.cpp", 'void f() { TK_CHECK(a, "b is so"); }\n', "src/ir/a.cpp:1: TK_CHECK( without base/error.h"),
+    ("includes", "src/ir/a.cpp", 'void f() { TK_CHECK(a, "b is so"); }\n', "src/ir/a.cpp:1: TK_CHECK( without base/require.h"),
     ("headers", "src/ir/a.h", "#pragma once\n", "src/ir/a.h:1: the first line"),
     ("headers", "src/ir/a.h", "// A thing that lacks its guard.\n", "no #pragma once"),
     ("one_definition", "src/ir/a.cpp", "namespace ir {\nnamespace {\nstruct V {};\n}  // namespace\nvoid f() {\n}\nclass V final : X {\n};\n"
      "}  // namespace ir\n", "src/ir/val.h:5: ir::V is defined in src/ir/a.cpp:7 too"),
     ("batch_names", "src/ir/a.cpp", "namespace {\nbool isSo(int x) {\n}\n}  // namespace\n", "src/ir/b.cpp:1: isSo is a name in src/ir/a.cpp:2"),
+    ("public_headers", "src/tokamak/tokamak.h", "#include <fmt/core.h>\n", "tokamak.h:1: users would need <fmt/core.h>"),
+    ("public_headers", "src/tokamak/tokamak.h", '#include "lower/a.h"\n', "tokamak.h:1: users would see lower/a.h"),
     ("open_ends", "src/ir/a.cpp", "// TO" "DO: later\n", "src/ir/a.cpp:1:"),
 ]
 

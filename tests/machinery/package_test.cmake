@@ -15,6 +15,16 @@ foreach(completion bash-completion/completions/tokamak zsh/site-functions/_tokam
     message(FATAL_ERROR "${completion} is installed without run's options")
   endif()
 endforeach()
+# Headers are those of one folder, and need the standard library alone.
+file(GLOB_RECURSE headers ${WORK}/prefix/include/*)
+foreach(header IN LISTS headers)
+  file(STRINGS ${header} lines REGEX "^#include")
+  foreach(line IN LISTS lines)
+    if(NOT header MATCHES "/include/tokamak/" OR NOT line MATCHES "^#include (<[a-z_]+>|\"tokamak/)")
+      message(FATAL_ERROR "${header}: ${line}")
+    endif()
+  endforeach()
+endforeach()
 run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/package -B ${WORK}/user -G Ninja -DCMAKE_BUILD_TYPE=Debug
   -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_PREFIX_PATH=${WORK}/prefix)
 run(${CMAKE_COMMAND} --build ${WORK}/user)

@@ -6,6 +6,7 @@
 
 #include "define/functions.h"
 #include "define/structured.h"
+#include "ir/ops/math/load_store_op.h"
 #include "program_of.h"
 #include "schedule/cache.h"
 #include "schedule/memory.h"

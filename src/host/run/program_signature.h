@@ -8,13 +8,11 @@
 #include <vector>
 
 #include "device/hazard_tracker.h"
+#include "device/run_value.h"
 #include "device/tensor.h"
 #include "host/ir/host_ir_container.h"
 
 namespace tokamak {
-
-/// A value for an input or, to be written into, an output.
-using RunValue = std::variant<Tensor, ScalarValue>;
 
 /// The values of one call, in the program's order.
 struct CallValues {

@@ -13,24 +13,12 @@
 #include "device/device.h"
 #include "device/kernel_observer.h"
 #include "runtime/cpu/block_pool.h"
+#include "runtime/cpu/cpu_device_options.h"
 #include "runtime/cpu/cpu_work.h"
 #include "runtime/cpu/kernel_work.h"
 #include "runtime/cpu/stream_queue.h"
 
 namespace tokamak {
-
-struct CpuDeviceOptions {
-  int64_t threads = 0;                ///< that share out blocks; 0: as many processors as this process may use
-  int64_t memory_limit = 0;           ///< in bytes, all memory kinds together; 0: the machine's memory
-  int64_t ring_bytes = 65536;         ///< work that may wait per stream; a power of two of at least 256
-  bool poisons_memory = false;        ///< fresh allocations are filled with 0xFF: NaN in every floating-point type
-  TraceObserver* trace = nullptr;     ///< told about all work; outlives the device
-  KernelObserver* kernels = nullptr;  ///< told about kernels; outlives the device
-  /// Of host units; with Interpreted every other op but library calls is a kernel, too.
-  KernelRunner runner = KernelRunner::Compiled;
-  /// What kernels are scheduled for; nothing: this processor, or a GPU when they are interpreted.
-  std::optional<KernelTarget> target;
-};
 
 /// Streams that were destroyed leave their thread for the next one. Streams, events and buffers must be gone before the
 /// device goes.

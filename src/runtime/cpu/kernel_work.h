@@ -8,20 +8,13 @@
 #include "device/device.h"
 #include "device/kernel_observer.h"
 #include "heuristics/kernel_target.h"
+#include "runtime/cpu/cpu_device_options.h"
 #include "runtime/cpu/cpu_work.h"
 #include "toolchain/kernel_compiler.h"
 
 namespace tokamak {
 
 class KernelLibrary;
-
-/// What host units become.
-enum class KernelRunner : uint8_t {
-  Compiled,      ///< kernels by the C compiler; where there is none, as OpByOp, which is told
-  CompiledOnly,  ///< the same; where there is no compiler, an error
-  OpByOp,        ///< no kernels: each op by itself on the loops that the library has compiled (element_loops.h)
-  Interpreted,   ///< kernels with the interpreter's checks, of every target; thousands of times slower
-};
 
 /// "compiled by /usr/bin/cc (its version)", "interpreted", or "none, units run op by op: why". May ask the compiler what
 /// it is.

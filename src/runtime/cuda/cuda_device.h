@@ -14,6 +14,7 @@
 #include "device/device.h"
 #include "device/kernel_observer.h"
 #include "heuristics/kernel_target.h"
+#include "runtime/cuda/cuda_device_options.h"
 #include "runtime/cuda/cuda_memory.h"
 #include "runtime/cuda/cuda_point.h"
 #include "runtime/cuda/cuda_properties.h"
@@ -29,17 +30,6 @@ class CudaTrace;
 class StreamPool;
 struct PreparedKernel;
 struct ProductGroup;
-
-struct CudaDeviceOptions {
-  std::string driver;                 ///< the driver's file; empty: found as DriverLibrary::start() says
-  std::string products_library;       ///< cuBLASLt's file; empty: found as CublasLibrary::load() says
-  int64_t memory_limit = 0;           ///< of the GPU's memory, in bytes; 0: all of it
-  bool poisons_memory = false;        ///< fresh allocations are filled with 0xFF: NaN in every floating-point type
-  bool uses_graphs = true;            ///< plans of more than one launch become graphs of the driver
-  bool overlaps_launches = true;      ///< kernels begin while the one before ends, and wait for it themselves
-  KernelObserver* kernels = nullptr;  ///< told about kernels; outlives the device
-  TraceObserver* trace = nullptr;     ///< told by reportTrace(); outlives the device, which makes no graphs then
-};
 
 /// Streams that were destroyed leave their driver stream for the next one. Streams, events, buffers and work must be gone before the
 /// device goes.

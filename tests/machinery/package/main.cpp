@@ -1,15 +1,15 @@
-// Uses the installed headers, the generated ones and the library.
+// Uses the installed headers and the library.
 #include <cstring>
 
-#include <base/error.h>
-#include <ir/op_lists.h>
-#include <symbolic/data_type.h>
+#include <tokamak/tokamak.h>
 
 int main() {
   try {
-    TK_RAISE(Usage, "user: {} is no element type", "f8");
+    tokamak::readFusion("fusion f(x: f8[n]) -> y { y = neg(x) }", "f.fusion");
+    return 1;
   } catch (const tokamak::Error& error) {
-    if (std::strcmp(error.what(), "user: f8 is no element type") != 0) return 1;
+    if (error.code() != tokamak::ErrorCode::Parse || std::strstr(error.what(), "f.fusion:1:13") == nullptr) return 2;
   }
-  return tokamak::dataTypeName(tokamak::DataType::F32) == "f32" ? 0 : 1;
+  if (std::strcmp(tokamak::versionOfLibrary(), TOKAMAK_VERSION) != 0) return 3;
+  return tokamak::dataTypeName(tokamak::DataType::F32) == "f32" ? 0 : 4;
 }

@@ -1,12 +1,12 @@
 // LoadStoreOp: a copy with the same shape ("set").
 #pragma once
 
+#include "ir/cache_op.h"
 #include "ir/describe.h"
 #include "ir/shape_rule.h"
 
 namespace tokamak {
 
-enum class CacheOp : uint8_t { Unspecified, AllLevels, Streaming, Global };
 template <>
 struct EnumNames<CacheOp> {
   static constexpr std::string_view names[] = {"Unspecified", "AllLevels", "Streaming", "Global"};
@@ -17,7 +17,7 @@ struct LoadStoreOp {
   static constexpr OpInfo info{.name = "set", .stands_alone = true, .may_be_view = true};
   TensorView* out = nullptr;
   TensorView* in = nullptr;
-  CacheOp cache_op = CacheOp::Streaming;
+  CacheOp cache_op = kUsualCacheOp;
 
   template <class V, class Self>
   static void describe(V& v, Self& self) {

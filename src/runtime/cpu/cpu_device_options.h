@@ -1,0 +1,34 @@
+// How the processor is used as a device.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/trace.h"
+#include "device/kernel_observer.h"
+#include "heuristics/kernel_target.h"
+
+namespace tokamak {
+
+/// What host units become.
+enum class KernelRunner : uint8_t {
+  Compiled,      ///< kernels by the C compiler; where there is none, as OpByOp, which is told
+  CompiledOnly,  ///< the same; where there is no compiler, an error
+  OpByOp,        ///< no kernels: each op by itself on the loops that the library has compiled (element_loops.h)
+  Interpreted,   ///< kernels with the interpreter's checks, of every target; thousands of times slower
+};
+
+struct CpuDeviceOptions {
+  int64_t threads = 0;                ///< that share out blocks; 0: as many processors as this process may use
+  int64_t memory_limit = 0;           ///< in bytes, all memory kinds together; 0: the machine's memory
+  int64_t ring_bytes = 65536;         ///< work that may wait per stream; a power of two of at least 256
+  bool poisons_memory = false;        ///< fresh allocations are filled with 0xFF: NaN in every floating-point type
+  TraceObserver* trace = nullptr;     ///< told about all work; outlives the device
+  KernelObserver* kernels = nullptr;  ///< told about kernels; outlives the device
+  /// Of host units; with Interpreted every other op but library calls is a kernel, too.
+  KernelRunner runner = KernelRunner::Compiled;
+  /// What kernels are scheduled for; nothing: this processor, or a GPU when they are interpreted.
+  std::optional<KernelTarget> target;
+};
+
+}  // namespace tokamak

@@ -1,0 +1,4 @@
+// Arrays of other libraries, by DLPack, without a copy.
+#pragma once
+
+#include "interop/dlpack.h"

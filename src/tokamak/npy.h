@@ -1,0 +1,4 @@
+// Arrays in .npy files.
+#pragma once
+
+#include "interop/npy.h"

@@ -1,0 +1,4 @@
+// Compiled fusions: compile, prepare, run.
+#pragma once
+
+#include "compile/program.h"
