@@ -146,7 +146,7 @@ Program compile(const Fusion& fusion, Device& device, const CompileOptions& opti
   // Lowering may make scalars in what it is given: threads may compile one fusion side by side.
   const std::unique_ptr<Fusion> own = cloneFusion(fusion);
   return Program(std::make_unique<MultiDeviceExecutor>(
-      *own, device, MultiDeviceExecutorParams{.lowering = std::move(lowering), .evaluator = std::move(evaluator)}));
+      *own, device, MultiDeviceExecutorParams{.lowering = std::move(lowering), .evaluator = evaluator}));
 }
 
 std::unique_ptr<Fusion> readFusion(std::string_view text, std::string_view file) {

@@ -13,6 +13,7 @@
 #include "compile/program.h"
 #include "define/functions.h"
 #include "define/reductions.h"
+#include "define/shapes.h"
 #include "define/softmax.h"
 #include "error_of.h"
 #include "ir/text/fusion_printer.h"
@@ -228,6 +229,23 @@ TEST(FrontDoor, ElementsOfEveryType) {
             "row-major order");
   EXPECT_EQ(errorOf([&] { tensor.slice(1, 0, 2).read<float>(); }).code(), ErrorCode::Bind);
   EXPECT_EQ(errorOf([&] { Tensor().read<float>(); }).code(), ErrorCode::Bind);
+}
+
+// Repetitions of elements depend on the scalar: there is no plan without it.
+TEST(FrontDoor, PreparedIntegersAreTold) {
+  Fusion fusion("grown");
+  TensorView* x = fusion.input("x", DataType::F32, {"n"});
+  Scalar* count = fusion.scalarInput("count", DataType::I64);
+  fusion.output("y", expand(unsqueeze(x, 0), {count, x->axis(0)->extent()}));
+  CpuDevice device;
+  Program program = compile(fusion, device);
+  EXPECT_EQ(errorOf([&] { program.prepare({{"n", 6}}); }).message(),
+            "prepare: the scalar count of grown has no value; plans may depend on it");
+  program.prepare({{"n", 3}, {"count", 2}});
+  alignas(64) const std::array<float, 3> numbers = {1, 2, 3};
+  const std::vector<Tensor> outputs = program.run({Tensor::wrap(device, numbers, {3}), int64_t{2}});
+  EXPECT_EQ(outputs.at(0).size(0), 2);
+  EXPECT_EQ(program.statistics().new_calls, 1);
 }
 
 // A const range is not written: neither as an output nor in place.
