@@ -37,16 +37,8 @@ TensorView* Fusion::input(std::string_view name, DataType dtype, std::span<const
       std::ranges::any_of(sizes, [&](const NamedSize& it) { return it.name() != nullptr && *it.name() == name; });
   TK_REQUIRE(!is_own_size, Definition, "input '{}': an extent has its name; give one of them another name", name);
   Axes axes;
-  std::vector<std::pair<std::string, Scalar*>> fresh;  // extents that no input has yet
-  for (const NamedSize& size : sizes) {
-    const auto known =
-        std::ranges::find_if(fresh, [&](const auto& it) { return size.name() != nullptr && it.first == *size.name(); });
-    Scalar* const extent = size.number() != nullptr ? constant(*size.number())
-                           : known != fresh.end()   ? known->second
-                                                    : extentNamed(*size.name());
-    if (size.name() != nullptr && known == fresh.end()) fresh.emplace_back(*size.name(), extent);
-    axes.push_back(axis({.extent = extent}));
-  }
+  for (const NamedSize& size : sizes)
+    axes.push_back(axis({.extent = size.number() != nullptr ? constant(*size.number()) : extentNamed(*size.name())}));
   TensorView* const made = tensor(dtype, std::move(axes));
   made->setName(std::string(name));
   addInput(made);
