@@ -7,13 +7,14 @@ namespace tokamak {
 
 class OutputAllocator;
 
-/// What becomes of outputs that could be views of an input or of another output (docs/views.md). Fused only: elsewhere each op computes.
+/// What becomes of outputs that could be views of an input or of another output (docs/views.md). Kernels only: elsewhere
+/// each op computes.
 enum class OutputViews : uint8_t {
   Give,  ///< they are views, unless the caller gives memory for them
   Copy,  ///< kernels write them: for callers that give memory for all outputs
 };
 
-/// How outputs lie in memory of which nothing is said (docs/layouts.md). Fused only: elsewhere they are row-major.
+/// How outputs lie in memory of which nothing is said (docs/layouts.md). Kernels only: elsewhere they are row-major.
 enum class OutputLayouts : uint8_t {
   Inferred,  ///< like the inputs that they follow
   RowMajor,

@@ -23,17 +23,15 @@ HostIrEvaluatorParams evaluationOf(const MultiDeviceExecutorParams& params) {
 MultiDeviceExecutor::MultiDeviceExecutor(const Fusion& fusion, Device& device, const MultiDeviceExecutorParams& params)
     : evaluator_(std::make_unique<HostIrEvaluator>(lowerToHostProgram(fusion, loweringFor(device, params.lowering)),
                                                    device, evaluationOf(params))) {
-  for (TensorView* output : fusion.outputs()) {
-    const auto alias = fusion.outputAliases().find(output);
-    is_hidden_.push_back(alias != fusion.outputAliases().end() && alias->second.is_hidden);
+  for (size_t i = 0; i < fusion.outputs().size(); ++i) {
+    const auto alias = fusion.outputAliases().find(fusion.outputs()[i]);
+    if (alias == fusion.outputAliases().end() || !alias->second.is_hidden) given_.push_back(i);
   }
 }
 
 std::vector<TensorView*> MultiDeviceExecutor::givenOutputs() const {
   std::vector<TensorView*> given;
-  for (size_t i = 0; i < is_hidden_.size(); ++i) {
-    if (!is_hidden_[i]) given.push_back(program().outputs()[i]);
-  }
+  for (const size_t i : given_) given.push_back(program().outputs()[i]);
   return given;
 }
 
@@ -42,13 +40,12 @@ std::vector<std::pair<Val*, RunValue>> MultiDeviceExecutor::bind(std::span<const
   const HostIrContainer& target = evaluator_->program();
   TK_REQUIRE(inputs.size() == target.inputs().size(), Bind, "{}: takes {} inputs, {} were given", target.name(),
              target.inputs().size(), inputs.size());
-  const std::vector<TensorView*> given = givenOutputs();
-  TK_REQUIRE(outputs.size() <= given.size(), Bind, "{}: gives {} outputs, storage for {} was given", target.name(),
-             given.size(), outputs.size());
+  TK_REQUIRE(outputs.size() <= given_.size(), Bind, "{}: gives {} outputs, storage for {} was given", target.name(),
+             given_.size(), outputs.size());
   std::vector<std::pair<Val*, RunValue>> values;
   for (size_t i = 0; i < inputs.size(); ++i) values.emplace_back(target.inputs()[i], inputs[i]);
   for (size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i].isDefined()) values.emplace_back(given[i], outputs[i]);
+    if (outputs[i].isDefined()) values.emplace_back(target.outputs()[given_[i]], outputs[i]);
   }
   return values;
 }
@@ -57,9 +54,7 @@ std::vector<Tensor> MultiDeviceExecutor::runWithInput(std::span<const RunValue> 
                                                       const std::shared_ptr<Stream>& stream) {
   std::vector<Tensor> all = evaluator_->runWithInput(bind(inputs, outputs), stream);
   std::vector<Tensor> visible;
-  for (size_t i = 0; i < all.size(); ++i) {
-    if (!is_hidden_[i]) visible.push_back(std::move(all[i]));
-  }
+  for (const size_t i : given_) visible.push_back(std::move(all[i]));
   return visible;
 }
 

@@ -29,8 +29,8 @@ class MultiDeviceExecutor {
   /// What a call gives: the program's outputs but for hidden ones.
   std::vector<TensorView*> givenOutputs() const;
 
-  /// `inputs` in the fusion's order; `outputs`: storage for results that are not hidden, as many first ones as the caller likes (an undefined tensor
-  /// leaves one out). Gives all outputs that are not hidden. The stream, the order of calls and when they return: as
+  /// `inputs` in the fusion's order; `outputs`: storage for results that are not hidden, as many first ones as the caller
+  /// likes (an undefined tensor leaves one out). Gives all outputs that are not hidden. The stream, the order of calls and when they return: as
   /// HostIrEvaluator::runWithInput() says.
   /// Errors: Bind.
   std::vector<Tensor> runWithInput(std::span<const RunValue> inputs, std::span<const Tensor> outputs = {},
@@ -42,7 +42,7 @@ class MultiDeviceExecutor {
   std::vector<std::pair<Val*, RunValue>> bind(std::span<const RunValue> inputs, std::span<const Tensor> outputs) const;
 
   std::unique_ptr<HostIrEvaluator> evaluator_;
-  std::vector<bool> is_hidden_;
+  std::vector<size_t> given_;  ///< numbers of the outputs that are not hidden
 };
 
 }  // namespace tokamak

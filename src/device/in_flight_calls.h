@@ -12,9 +12,9 @@
 
 namespace tokamak {
 
-/// The calls of one device that may be under way. A caller may let go of its tensors as soon as it has enqueued a call; their memory would
-/// go back on a stream that knows nothing of the work. Waits for streams and events (Device::synchronize), DlpackExchange::collect() and
-/// later calls let go of what is done.
+/// The calls of one device that may be under way. A caller may let go of its tensors as soon as it has enqueued a call;
+/// their memory would go back on a stream that knows nothing of the work. Waits for streams and events
+/// (Device::synchronize), DlpackExchange::collect() and later calls let go of what is done.
 /// Thread safety: any threads may use it side by side. What is held is let go without the lock, on any of them.
 class InFlightCalls {
  public:
@@ -59,7 +59,7 @@ class InFlightCalls {
 
   Device& device_;
   std::atomic<int64_t> count_ = 0;
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::vector<Sequence*> sequences_;
 };
 

@@ -5,8 +5,8 @@
 namespace tokamak::tools {
 
 /// For the first line of main(): threads made later leave the signals that others send to end a process to the watch
-/// (SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2, SIGXCPU; unless they were ignored). A write to a closed pipe, or beyond a limit of file sizes, is an error of that write then, and no
-/// signal.
+/// (SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2, SIGXCPU; unless they were ignored).
+/// A write to a closed pipe, or beyond a limit of file sizes, is an error of that write then, and no signal.
 void watchSignals();
 
 }  // namespace tokamak::tools

@@ -24,6 +24,7 @@ std::shared_ptr<Plan> PlanCache::find(std::span<const int64_t> key) {
 }
 
 std::vector<std::shared_ptr<Plan>> PlanCache::insert(std::span<const int64_t> key, std::shared_ptr<Plan> plan) {
+  ++statistics_.misses;  // whoever finds none records one
   const uint64_t hash = hashOfKey(key);
   entries_.push_front({{key.begin(), key.end()}, hash, std::move(plan)});
   by_hash_.emplace(hash, entries_.begin());

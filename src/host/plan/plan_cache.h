@@ -32,11 +32,10 @@ class PlanCache {
  public:
   explicit PlanCache(const PlanCacheLimits& limits) : limits_(limits) {}
 
-  /// Null when there is none, which countMiss() counts where nobody else may have been faster. Takes nothing from the heap.
+  /// Null when there is none. Takes nothing from the heap.
   std::shared_ptr<Plan> find(std::span<const int64_t> key);
   /// Gives the plans that had to go; the new one stays whatever it takes.
   std::vector<std::shared_ptr<Plan>> insert(std::span<const int64_t> key, std::shared_ptr<Plan> plan);
-  void countMiss() { ++statistics_.misses; }
   PlanCacheStatistics statistics() const;
 
   template <class Visit>

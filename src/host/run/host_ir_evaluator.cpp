@@ -147,14 +147,11 @@ std::shared_ptr<Plan> HostIrEvaluator::recordAndKeep(const CallValues& call, con
   const std::lock_guard record_lock(record_mutex_);
   if (std::shared_ptr<Plan> plan = knownPlan(key)) return plan;  // another thread was faster
   std::shared_ptr<Plan> plan = record(call);
-  retire(keep(key, plan));
+  std::unique_lock lock(mutex_);
+  std::vector<std::shared_ptr<Plan>> forgotten = plans_.insert(key, plan);
+  lock.unlock();
+  retire(std::move(forgotten));
   return plan;
-}
-
-std::vector<std::shared_ptr<Plan>> HostIrEvaluator::keep(const std::vector<int64_t>& key, std::shared_ptr<Plan> plan) {
-  const std::lock_guard lock(mutex_);
-  plans_.countMiss();
-  return plans_.insert(key, std::move(plan));
 }
 
 // A plan that is forgotten may still be under way. Nobody waits for that: the calls of other streams, and who asks how

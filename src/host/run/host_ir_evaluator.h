@@ -107,8 +107,6 @@ class HostIrEvaluator {
   std::shared_ptr<Plan> knownPlan(const std::vector<int64_t>& key);
   std::shared_ptr<Plan> findPlan(const CallValues& call, std::vector<int64_t>& key);
   std::shared_ptr<Plan> recordAndKeep(const CallValues& call, const std::vector<int64_t>& key);
-  /// Gives the plans that are forgotten for it.
-  std::vector<std::shared_ptr<Plan>> keep(const std::vector<int64_t>& key, std::shared_ptr<Plan> plan);
   void retire(std::vector<std::shared_ptr<Plan>> plans);
   std::unique_ptr<Plan> record(const CallValues& call);
   std::vector<Tensor> runOn(const CallValues& call, CallContext& context, const std::shared_ptr<Stream>& stream,
