@@ -19,7 +19,7 @@ Operand operandOf(std::string_view call, std::string_view name, const FieldValue
 }
 
 Callable callableOf(const FunctionInfo& info) {
-  // As the formulas of symbolic/functions.h call them.
+  // As the formulas of symbolic/function_table.h call them.
   static constexpr std::string_view names[] = {"x", "y", "z", "w"};
   Callable callable{.name = info.name, .parameters = {}, .function = {}};
   for (int i = 0; i < info.arity; ++i) callable.parameters.push_back({names[i], {}, /*is_required=*/true});
@@ -52,7 +52,7 @@ std::vector<Callable> makeCallables() {
   const auto isMissing = [&](std::string_view name) {
     return std::ranges::find(callables, name, &Callable::name) == callables.end();
   };
-  for (const FunctionInfo& info : kFunctions) callables.push_back(callableOf(info));
+  for (const FunctionInfo& info : allFunctions()) callables.push_back(callableOf(info));
   for (const OpKind kind : allOpKinds()) {
     if (opList(kind) == OpList::Math && !hasSpelling(kind) && isMissing(opInfo(kind).name))
       callables.push_back(callableOf(kind));

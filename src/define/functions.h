@@ -1,16 +1,16 @@
-// The elementwise functions as a user calls them: one C++ function per row of symbolic/functions.h.
+// The elementwise functions as a user calls them: one C++ function per row of symbolic/function_table.h.
 //
 //   TensorView* y = mul(add(x, bias), 0.5);
 //
-// Operands are tensors, scalars of the fusion and C++ numbers; at least one belongs to a fusion. The result is a tensor if an
-// operand is one, else a scalar. What happens on the way (see define/promotion.h and the type rules of symbolic/functions.h):
-// operands become one type, half types compute in f32 and give f32, tensors of lower rank get leading broadcast axes.
+// Operands are tensors, scalars of the fusion and C++ numbers; at least one belongs to a fusion. The result is a tensor if
+// an operand is one, else a scalar. Operands become one type (define/promotion.h, and the type rules of the table), half
+// types compute in f32 and give f32, and tensors of lower rank get leading broadcast axes.
 #pragma once
 
 #include <initializer_list>
 
 #include "define/operand.h"
-#include "symbolic/functions.h"
+#include "symbolic/function_table.h"
 
 namespace tokamak {
 
@@ -40,12 +40,12 @@ using ResultOf = decltype(resultOf<Ts...>());
 }  // namespace defining
 
 /// C++'s own functions of the same names are not meant by calls without a node of a fusion: those do not compile.
-#define TK_DEFINE_FUNCTION(name, arity, ...)                                              \
-  template <defining::IsOperand... Ts>                                                    \
-    requires(sizeof...(Ts) == (arity) && (defining::IsNode<Ts> || ...))                   \
-  defining::ResultOf<Ts...> name(Ts... operands) {                                        \
-    const Operand list[] = {Operand(operands)...};                                        \
-    return static_cast<defining::ResultOf<Ts...>>(applyFunction(FunctionId::name, list)); \
+#define TK_DEFINE_FUNCTION(name, arity, ...)                                               \
+  template <defining::IsOperand... Ts>                                                     \
+    requires(sizeof...(Ts) == (arity) && (defining::IsNode<Ts> || ...))                    \
+  defining::ResultOf<Ts...> name(Ts... operands) {                                         \
+    const Operand list[] = {Operand(operands)...};                                         \
+    return static_cast<defining::ResultOf<Ts...>>(applyFunction(function_id::name, list)); \
   }
 TK_FUNCTIONS(TK_DEFINE_FUNCTION)
 #undef TK_DEFINE_FUNCTION

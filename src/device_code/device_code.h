@@ -1,5 +1,5 @@
 // Device code: the C and CUDA C++ functions that a generated kernel may call, as source text. A kernel includes exactly those it
-// needs. They give the results of the function table's formulas (symbolic/functions.h) and of the conversions between types.
+// needs. They give the results of the function table's formulas (symbolic/function_table.h) and of the conversions between types.
 //
 // A helper is named like its function without "tk_": exp_f32 is `tk_f32 tk_exp_f32(tk_f32 x)`. How a text is written:
 // src/device_code/README.md.
@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "symbolic/functions.h"
+#include "symbolic/function_table.h"
 
 namespace tokamak {
 

@@ -17,12 +17,7 @@ concept AnyVal = std::is_base_of_v<Val, T>;
 template <class Enum>
 std::span<const std::string_view> namesOf() {
   if constexpr (std::is_same_v<Enum, FunctionId>) {
-    static const auto names = [] {
-      std::array<std::string_view, std::size(kFunctions)> list;
-      std::ranges::transform(kFunctions, list.begin(), &FunctionInfo::name);
-      return list;
-    }();
-    return names;
+    return functionNames();
   } else {
     return EnumNames<Enum>::names;
   }

@@ -5,6 +5,7 @@
 #include "base/require.h"
 #include "loops/lane_formulas.h"
 #include "symbolic/formulas.h"
+#include "symbolic/function_table.h"
 
 namespace tokamak {
 
@@ -27,7 +28,7 @@ constexpr bool takesType(TypeRule rule) {
 }
 
 // A row's loop. Formula: of one element; R and C: the types of the result and of the first operand.
-template <FunctionId id, int arity, class R, class C, class T, class Formula>
+template <FunctionId id, int arity, TypeRule kRule, class R, class C, class T, class Formula>
 struct FunctionBody {
   template <int64_t bytes>
   TK_LANES static void run(void* out, const void* const* in, int64_t n) {
@@ -50,8 +51,6 @@ struct FunctionBody {
   }
 
  private:
-  static constexpr TypeRule kRule = functionInfo(id).rule;
-
   template <int64_t count>
   TK_LANES static auto ofLanes(const C* x, const T* y, const T* z, const T* w, int64_t i) {
     using V = lanes::Vector<T, count>;
@@ -87,18 +86,19 @@ struct FunctionLoops {
 
 template <class T>
 FunctionLoop FunctionLoops<T>::find(FunctionId id, VectorWidth width) {
-  switch (id) {
-#define TK_ROW(name, arity, rule, accuracy, infix, ...)                                                      \
-  case FunctionId::name:                                                                                     \
-    if constexpr (takesType<T>(TypeRule::rule)) {                                                            \
-      constexpr bool gives_bool = TypeRule::rule == TypeRule::Test || TypeRule::rule == TypeRule::Compare || \
-                                  TypeRule::rule == TypeRule::Logical;                                       \
-      using R = std::conditional_t<gives_bool, bool, T>;                                                     \
-      using C = std::conditional_t<TypeRule::rule == TypeRule::Choose, bool, T>;                             \
-      constexpr auto of_one = TK_FORMULA(name, R, __VA_ARGS__);                                              \
-      using Body = FunctionBody<FunctionId::name, arity, R, C, T, std::remove_const_t<decltype(of_one)>>;    \
-      return lanes::loopOf<Body, FunctionLoop>(width);                                                       \
-    }                                                                                                        \
+  switch (function_table::rowOf(id)) {
+#define TK_ROW(name, arity, rule, accuracy, infix, ...)                                                           \
+  case function_table::Row::name:                                                                                 \
+    if constexpr (takesType<T>(TypeRule::rule)) {                                                                 \
+      constexpr bool gives_bool = TypeRule::rule == TypeRule::Test || TypeRule::rule == TypeRule::Compare ||      \
+                                  TypeRule::rule == TypeRule::Logical;                                            \
+      using R = std::conditional_t<gives_bool, bool, T>;                                                          \
+      using C = std::conditional_t<TypeRule::rule == TypeRule::Choose, bool, T>;                                  \
+      constexpr auto of_one = TK_FORMULA(name, R, __VA_ARGS__);                                                   \
+      using Body =                                                                                                \
+          FunctionBody<function_id::name, arity, TypeRule::rule, R, C, T, std::remove_const_t<decltype(of_one)>>; \
+      return lanes::loopOf<Body, FunctionLoop>(width);                                                            \
+    }                                                                                                             \
     break;
     TK_FUNCTIONS(TK_ROW)  // NOLINT(google-build-using-namespace): the table's formulas are written in its words
 #undef TK_ROW

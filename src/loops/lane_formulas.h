@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "loops/lanes.h"
-#include "symbolic/functions.h"
+#include "symbolic/function_table.h"
 
 namespace tokamak::lanes {
 
@@ -299,7 +299,7 @@ struct LaneFormula {
 
 #define TK_ROW(name, over, ...)                                                                      \
   template <class T, int64_t count>                                                                  \
-  struct LaneFormula<FunctionId::name, T, count> {                                                   \
+  struct LaneFormula<function_id::name, T, count> {                                                  \
     static constexpr bool is_bool = std::is_same_v<T, bool>;                                         \
     static constexpr bool kExists = over;                                                            \
     template <class X, class V>                                                                      \

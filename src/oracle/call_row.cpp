@@ -2,6 +2,7 @@
 
 #include "base/require.h"
 #include "oracle/library.h"
+#include "symbolic/function_table.h"
 
 namespace tokamak::oracle {
 
@@ -37,9 +38,9 @@ T callWith(const T* v, Call call) {
 
 template <class T>
 T callRow(FunctionId function, const T* operands) {
-  switch (function) {
+  switch (function_table::rowOf(function)) {
 #define TK_ROW(name, arity, rule, ...)                                                                 \
-  case FunctionId::name:                                                                               \
+  case function_table::Row::name:                                                                      \
     if constexpr (TypeRule::rule == TypeRule::Choose) {                                                \
       return callWith<arity>(operands, [](T c, auto... v) { return library::name(c != T(0), v...); }); \
     } else if constexpr (isTaken<T>(TypeRule::rule)) {                                                 \

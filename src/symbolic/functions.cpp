@@ -2,7 +2,30 @@
 
 #include <algorithm>
 
+#include "symbolic/function_table.h"
+
 namespace tokamak {
+
+namespace {
+
+#define TK_ROW(name, arity, rule, accuracy, infix, ...) \
+  FunctionInfo{function_id::name, #name, arity, TypeRule::rule, Accuracy::accuracy, infix},
+constexpr auto kFunctions = std::to_array<FunctionInfo>({TK_FUNCTIONS(TK_ROW)});
+#undef TK_ROW
+
+constexpr auto kNames = [] {
+  std::array<std::string_view, kFunctions.size()> names;
+  for (const FunctionInfo& function : kFunctions) names[static_cast<size_t>(function.id)] = function.name;
+  return names;
+}();
+
+}  // namespace
+
+std::span<const FunctionInfo> allFunctions() { return kFunctions; }
+
+std::span<const std::string_view> functionNames() { return kNames; }
+
+const FunctionInfo& functionInfo(FunctionId id) { return kFunctions[static_cast<size_t>(function_table::rowOf(id))]; }
 
 std::optional<FunctionId> functionFromName(std::string_view name) {
   const auto* found = std::ranges::find(kFunctions, name, &FunctionInfo::name);

@@ -9,7 +9,7 @@
 #include "base/half.h"
 #include "base/require.h"
 #include "symbolic/formulas.h"
-#include "symbolic/functions.h"
+#include "symbolic/function_table.h"
 
 namespace tokamak {
 
@@ -75,9 +75,9 @@ ScalarValue applyRow(FunctionId id, C x, T y, T z, T w) {
     else
       return static_cast<double>(value);
   };
-  switch (id) {
+  switch (function_table::rowOf(id)) {
 #define TK_ROW(name, arity, rule, accuracy, infix, ...)                                         \
-  case FunctionId::name:                                                                        \
+  case function_table::Row::name:                                                               \
     if constexpr ((TypeRule::rule == TypeRule::Choose) != std::is_same_v<C, T>) {               \
       constexpr bool is_floating = std::is_floating_point_v<T>;                                 \
       constexpr bool is_bool = std::is_same_v<T, bool>;                                         \

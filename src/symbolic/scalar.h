@@ -35,7 +35,7 @@ enum class ScalarOp : uint8_t {
   Not,
   Select,    ///< operand 0 ? operand 1 : operand 2
   Cast,      ///< operand 0 converted to dtype()
-  Function,  ///< a row of functions.h applied to scalars, e.g. rsqrt
+  Function,  ///< a row of function_table.h applied to scalars, e.g. rsqrt
 };
 
 using ScalarValue = std::variant<int64_t, double, bool>;

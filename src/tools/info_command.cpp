@@ -73,7 +73,7 @@ std::string exceptionOf(FunctionId id) {
 // Names and reasons hold no character that JSON would have escaped.
 void printFunctions() {
   std::vector<std::string> rows;
-  for (const FunctionInfo& row : kFunctions) {
+  for (const FunctionInfo& row : allFunctions()) {
     rows.push_back(fmt::format(
         R"(  {{"name": "{}", "operands": {}, "rule": "{}", "accuracy": "{}", "types": {}, "exception": {}}})", row.name,
         row.arity, ruleName(row.rule), accuracyName(row.accuracy), functionTypesText(row.id), exceptionOf(row.id)));
@@ -151,7 +151,7 @@ int infoCommand(const InfoOptions& options) {
   fmt::print("times of GPU timelines: {}\n",
              cuptiHeaderVersion() == 0 ? "the driver's events (built without cupti.h)"
                                        : fmt::format("CUPTI {}, else the driver's events", cuptiHeaderVersion()));
-  fmt::print("ops: {} structured, {} elementwise functions\n", allOpKinds().size(), std::size(kFunctions));
+  fmt::print("ops: {} structured, {} elementwise functions\n", allOpKinds().size(), allFunctions().size());
   return 0;
 }
 

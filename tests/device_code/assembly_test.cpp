@@ -4,6 +4,7 @@
 
 #include "device_code/compiled_code.h"
 #include "error_of.h"
+#include "symbolic/function_table.h"
 
 namespace tokamak::test {
 namespace {
@@ -66,26 +67,26 @@ TEST(Assembly, TypesHaveNames) {
 
 TEST(Calls, AFunctionIsAnExpressionOrACall) {
   const std::vector<std::string> x = {"x"}, xy = {"x", "y"};
-  EXPECT_EQ(functionCall(FunctionId::add, DataType::F32, xy), "(x + y)");
-  EXPECT_EQ(functionCall(FunctionId::add, DataType::I32, xy), "tk_add_i32(x, y)");
-  EXPECT_EQ(functionCall(FunctionId::exp, LaneType(DataType::F32, 16), x), "tk_exp_f32x16(x)");
-  EXPECT_EQ(functionCall(FunctionId::add, LaneType(DataType::I64, 8), xy), "tk_add_i64x8(x, y)");
-  EXPECT_EQ(functionCall(FunctionId::lt, LaneType(DataType::I32, 16), xy), "(x < y)");
-  EXPECT_EQ(functionCall(FunctionId::ne, LaneType(DataType::Bool, 64, 1), xy), "(x ^ y)");
-  EXPECT_THAT(functionHelpers(FunctionId::exp, DataType::F64), testing::ElementsAre("exp_f64"));
-  EXPECT_THAT(functionHelpers(FunctionId::add, DataType::F32), testing::IsEmpty());
+  EXPECT_EQ(functionCall(function_id::add, DataType::F32, xy), "(x + y)");
+  EXPECT_EQ(functionCall(function_id::add, DataType::I32, xy), "tk_add_i32(x, y)");
+  EXPECT_EQ(functionCall(function_id::exp, LaneType(DataType::F32, 16), x), "tk_exp_f32x16(x)");
+  EXPECT_EQ(functionCall(function_id::add, LaneType(DataType::I64, 8), xy), "tk_add_i64x8(x, y)");
+  EXPECT_EQ(functionCall(function_id::lt, LaneType(DataType::I32, 16), xy), "(x < y)");
+  EXPECT_EQ(functionCall(function_id::ne, LaneType(DataType::Bool, 64, 1), xy), "(x ^ y)");
+  EXPECT_THAT(functionHelpers(function_id::exp, DataType::F64), testing::ElementsAre("exp_f64"));
+  EXPECT_THAT(functionHelpers(function_id::add, DataType::F32), testing::IsEmpty());
 }
 
 TEST(Calls, WhatKernelsCannotComputeIsRefused) {
   const std::vector<std::string> x = {"x"};
-  EXPECT_FALSE(hasFunction(FunctionId::lgamma, LaneType(DataType::F32, 16)));
-  EXPECT_FALSE(hasFunction(FunctionId::exp, DataType::BF16));
-  EXPECT_FALSE(hasFunction(FunctionId::exp, DataType::I32));
-  EXPECT_THAT(messageOf([&] { functionCall(FunctionId::lgamma, LaneType(DataType::F32, 16), x); }),
+  EXPECT_FALSE(hasFunction(function_id::lgamma, LaneType(DataType::F32, 16)));
+  EXPECT_FALSE(hasFunction(function_id::exp, DataType::BF16));
+  EXPECT_FALSE(hasFunction(function_id::exp, DataType::I32));
+  EXPECT_THAT(messageOf([&] { functionCall(function_id::lgamma, LaneType(DataType::F32, 16), x); }),
               HasSubstr("lgamma: kernels do not compute it with f32x16; run it op by op"));
   // A mask is no number.
-  EXPECT_TRUE(hasFunction(FunctionId::where, LaneType(DataType::Bool, 16)));
-  EXPECT_FALSE(hasFunction(FunctionId::clamp, LaneType(DataType::Bool, 16)));
+  EXPECT_TRUE(hasFunction(function_id::where, LaneType(DataType::Bool, 16)));
+  EXPECT_FALSE(hasFunction(function_id::clamp, LaneType(DataType::Bool, 16)));
 }
 
 TEST(Casts, ChainsRoundOnce) {

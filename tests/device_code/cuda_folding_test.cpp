@@ -124,7 +124,7 @@ struct Kernels {
 template <class T>
 void expectNothingFolded(DataType type, NvrtcCompiler& compiler) {
   Kernels<T> kernels;
-  for (const FunctionInfo& info : kFunctions) {
+  for (const FunctionInfo& info : allFunctions()) {
     if (hasFunction(info.id, type) && functionTypes(info.id, type)->result == type) kernels.add(info, type);
   }
   const auto code = codeIn(compiler.compile(deviceCode(Dialect::Cuda, kernels.helpers) + "\n" + kernels.text)->image);

@@ -30,7 +30,7 @@ bool isExact(const FunctionInfo& info, DataType type) {
 CompiledCode compileExact(DataType type) {
   std::vector<std::string> helpers;
   std::string loops;
-  for (const FunctionInfo& info : kFunctions) {
+  for (const FunctionInfo& info : allFunctions()) {
     if (!isExact(info, type)) continue;
     for (const std::string& helper : functionHelpers(info.id, type)) helpers.push_back(helper);
     loops += functionLoopText(info.id, type);
@@ -90,7 +90,7 @@ void compareAll(const std::vector<std::vector<Stored<T>>>& operands) {
   std::vector<uint8_t> conditions(n);
   for (size_t i = 0; i < n; ++i) conditions[i] = static_cast<uint8_t>(i % 3 == 0);
   int count = 0;
-  for (const FunctionInfo& info : kFunctions) {
+  for (const FunctionInfo& info : allFunctions()) {
     if (!isExact(info, type)) continue;
     const void* in[4] = {operands[0].data(), operands[1].data(), operands[2].data(), operands[3].data()};
     if (info.rule == TypeRule::Choose) in[0] = conditions.data();
@@ -158,7 +158,7 @@ TEST(ExactFunctions, BoolFunctionsEqualTheFormulas) {
 }
 
 TEST(ExactFunctions, EveryFunctionOfTheTableIsThereForEveryTypeItComputesWith) {
-  for (const FunctionInfo& info : kFunctions) {
+  for (const FunctionInfo& info : allFunctions()) {
     for (const DataType type : {DataType::F32, DataType::F64, DataType::I32, DataType::I64, DataType::Bool}) {
       const auto types = functionTypes(info.id, type);
       EXPECT_EQ(hasFunction(info.id, type), types.has_value() && types->operand == type)

@@ -11,7 +11,7 @@ namespace {
 
 std::vector<FunctionId> approximated(int arity) {
   std::vector<FunctionId> ids;
-  for (const FunctionInfo& info : kFunctions) {
+  for (const FunctionInfo& info : allFunctions()) {
     if (info.accuracy == Accuracy::Approx && info.arity == arity) ids.push_back(info.id);
   }
   return ids;

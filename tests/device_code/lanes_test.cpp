@@ -144,7 +144,7 @@ TEST_P(Lanes, FunctionsOfLanesEqualThoseOfOneLane) {
     return names;
   };
   for (const DataType dtype : {DataType::F32, DataType::F64, DataType::I32, DataType::I64}) {
-    for (const FunctionInfo& info : kFunctions) {
+    for (const FunctionInfo& info : allFunctions()) {
       if (!hasFunction(info.id, LaneType(dtype, 4))) continue;
       const std::vector<LaneType> types(4, dtype);
       loops.need(functionHelpers(info.id, dtype));
@@ -155,7 +155,7 @@ TEST_P(Lanes, FunctionsOfLanesEqualThoseOfOneLane) {
   }
   for (const Width width : widthsOf(GetParam())) {
     const LaneType type(width.dtype, width.lanes);
-    for (const FunctionInfo& info : kFunctions) {
+    for (const FunctionInfo& info : allFunctions()) {
       if (!hasFunction(info.id, type)) continue;
       loops.need(functionHelpers(info.id, type));
       addLanes(loops, laneName(info.id, width), type, functionTypes(info.id, width.dtype)->result,
@@ -168,7 +168,7 @@ TEST_P(Lanes, FunctionsOfLanesEqualThoseOfOneLane) {
     const Bytes x = operand(width.dtype, 0), y = operand(width.dtype, 1), z = operand(width.dtype, 2),
                 w = operand(width.dtype, 3);
     const auto n = static_cast<int64_t>(x.size()) / sizeOf(width.dtype);
-    for (const FunctionInfo& info : kFunctions) {
+    for (const FunctionInfo& info : allFunctions()) {
       if (!hasFunction(info.id, LaneType(width.dtype, width.lanes))) continue;
       const DataType result = functionTypes(info.id, width.dtype)->result;
       Bytes expected(static_cast<size_t>(n * sizeOf(result))), got(expected.size());

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "symbolic/formulas.h"
-#include "symbolic/functions.h"
+#include "symbolic/function_table.h"
 
 namespace tokamak::test {
 
@@ -36,37 +36,38 @@ inline long double inverseErfcOf(long double x) {
 
 template <class W>
 W reference(FunctionId id, W x, W y) {
-  switch (id) {
-    case FunctionId::acos: return std::acos(x);
-    case FunctionId::acosh: return std::acosh(x);
-    case FunctionId::asin: return std::asin(x);
-    case FunctionId::asinh: return std::asinh(x);
-    case FunctionId::atan: return std::atan(x);
-    case FunctionId::atan2: return std::atan2(x, y);
-    case FunctionId::atanh: return std::atanh(x);
-    case FunctionId::cos: return std::cos(x);
-    case FunctionId::cosh: return std::cosh(x);
-    case FunctionId::erf: return std::erf(x);
-    case FunctionId::erfc: return std::erfc(x);
-    case FunctionId::erfcinv: return inverseErfcOf(x);
-    case FunctionId::erfinv: return inverseErfOf(x);
-    case FunctionId::exp: return std::exp(x);
-    case FunctionId::exp_term: return std::exp(x);
-    case FunctionId::exp2: return std::exp2(x);
-    case FunctionId::expm1: return std::expm1(x);
-    case FunctionId::lgamma: return logGammaOf(x);
-    case FunctionId::log: return std::log(x);
-    case FunctionId::log10: return std::log10(x);
-    case FunctionId::log1p: return std::log1p(x);
-    case FunctionId::log2: return std::log2(x);
-    case FunctionId::pow: return std::pow(x, y);
-    case FunctionId::rsqrt: return 1 / std::sqrt(x);
-    case FunctionId::sigmoid: return 1 / (1 + std::exp(-x));
-    case FunctionId::silu: return x / (1 + std::exp(-x));
-    case FunctionId::sin: return std::sin(x);
-    case FunctionId::sinh: return std::sinh(x);
-    case FunctionId::tan: return std::tan(x);
-    case FunctionId::tanh: return std::tanh(x);
+  using function_table::Row;
+  switch (function_table::rowOf(id)) {
+    case Row::acos: return std::acos(x);
+    case Row::acosh: return std::acosh(x);
+    case Row::asin: return std::asin(x);
+    case Row::asinh: return std::asinh(x);
+    case Row::atan: return std::atan(x);
+    case Row::atan2: return std::atan2(x, y);
+    case Row::atanh: return std::atanh(x);
+    case Row::cos: return std::cos(x);
+    case Row::cosh: return std::cosh(x);
+    case Row::erf: return std::erf(x);
+    case Row::erfc: return std::erfc(x);
+    case Row::erfcinv: return inverseErfcOf(x);
+    case Row::erfinv: return inverseErfOf(x);
+    case Row::exp: return std::exp(x);
+    case Row::exp_term: return std::exp(x);
+    case Row::exp2: return std::exp2(x);
+    case Row::expm1: return std::expm1(x);
+    case Row::lgamma: return logGammaOf(x);
+    case Row::log: return std::log(x);
+    case Row::log10: return std::log10(x);
+    case Row::log1p: return std::log1p(x);
+    case Row::log2: return std::log2(x);
+    case Row::pow: return std::pow(x, y);
+    case Row::rsqrt: return 1 / std::sqrt(x);
+    case Row::sigmoid: return 1 / (1 + std::exp(-x));
+    case Row::silu: return x / (1 + std::exp(-x));
+    case Row::sin: return std::sin(x);
+    case Row::sinh: return std::sinh(x);
+    case Row::tan: return std::tan(x);
+    case Row::tanh: return std::tanh(x);
     default: return std::numeric_limits<W>::signaling_NaN();
   }
 }

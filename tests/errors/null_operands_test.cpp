@@ -144,7 +144,7 @@ TEST_F(NullOperands, OfStructuredOpsAreRefused) {
 
 TEST_F(NullOperands, OfElementwiseFunctionsAreRefusedAndNoZeros) {
   TensorView* const none = nullptr;
-  for (const FunctionInfo& info : kFunctions) {
+  for (const FunctionInfo& info : allFunctions()) {
     for (int i = 0; i < info.arity; ++i) {
       const Error error = errorOf([&] {
         std::vector<Operand> operands;

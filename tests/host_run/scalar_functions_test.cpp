@@ -27,7 +27,7 @@ struct Program {
 Program programOf(DataType dtype, bool extents) {
   const auto typed = dataTypeName(dtype);
   std::vector<std::string> calls;
-  for (const FunctionInfo& info : kFunctions) {
+  for (const FunctionInfo& info : allFunctions()) {
     const auto types = functionTypes(info.id, dtype);
     if (!types || info.arity > 3) continue;
     constexpr const char* operands[] = {"s", "s, t", "s, t, u"};

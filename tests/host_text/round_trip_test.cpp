@@ -174,7 +174,7 @@ TEST(HostTextRoundTrip, NumbersAreGivenWhenPrinting) {
 }
 
 TEST(HostTextRoundTrip, EveryFunctionOnTensorsAndScalars) {
-  for (const FunctionInfo& function : kFunctions) {
+  for (const FunctionInfo& function : allFunctions()) {
     for (const DataType dtype : {DataType::F32, DataType::F64, DataType::I64, DataType::I32, DataType::Bool}) {
       const auto types = functionTypes(function.id, dtype);
       if (!types || types->operand != dtype) continue;

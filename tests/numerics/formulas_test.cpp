@@ -36,7 +36,7 @@ void forEachTuple(int arity, const std::vector<ScalarValue>& points, const Visit
 
 int64_t compareOn(DataType dtype, const std::vector<ScalarValue>& points) {
   int64_t compared = 0;
-  for (const FunctionInfo& info : kFunctions) {
+  for (const FunctionInfo& info : allFunctions()) {
     const auto types = functionTypes(info.id, dtype);
     // Rows that do not compute in this type are compared in the type that they compute in; scalars have up to 3 operands.
     if (!types || types->operand != dtype || info.arity > 3) continue;

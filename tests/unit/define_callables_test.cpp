@@ -32,7 +32,7 @@ class DefineCallables : public testing::Test {
 };
 
 TEST_F(DefineCallables, EveryFunctionAndEveryOpHasAName) {
-  for (const FunctionInfo& info : kFunctions) {
+  for (const FunctionInfo& info : allFunctions()) {
     const Callable* callable = findCallable(info.name);
     ASSERT_NE(callable, nullptr) << info.name;
     EXPECT_EQ(callable->parameters.size(), static_cast<size_t>(info.arity)) << info.name;

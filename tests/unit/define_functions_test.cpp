@@ -112,7 +112,7 @@ TEST_F(DefineFunctions, ATensorWithoutAxesBroadcasts) {
 }
 
 TEST_F(DefineFunctions, EveryRowGivesTheTypesOfItsRuleOnEveryType) {
-  for (const FunctionInfo& info : kFunctions) {
+  for (const FunctionInfo& info : allFunctions()) {
     for (const DataType dtype : kAllDataTypes) {
       Fusion fusion;
       const std::vector<Operand> operands(static_cast<size_t>(info.arity), Operand(inputOf(fusion, dtype, {4, 8})));

@@ -201,7 +201,7 @@ INSTANTIATE_TEST_SUITE_P(Ops, ElementLoops, testing::ValuesIn(kCases),
 
 TEST(ElementLoopsOf, EveryFunctionOnEveryTypeItTakes) {
   int count = 0;
-  for (const FunctionInfo& info : kFunctions) {
+  for (const FunctionInfo& info : allFunctions()) {
     for (const DataType type : kAllDataTypes) {
       if (!functionTypes(info.id, type)) continue;
       for (const Values values : {Values::Normal, Values::Special}) {

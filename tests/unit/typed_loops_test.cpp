@@ -134,7 +134,7 @@ void expectSame(const Elements& got, const Elements& expected, const std::string
 
 TEST(TypedLoops, FunctionsGiveTheSameByVectorsAsOneByOne) {
   std::mt19937_64 random(1);
-  for (const FunctionInfo& info : kFunctions) {
+  for (const FunctionInfo& info : allFunctions()) {
     for (const DataType dtype : kComputed) {
       const auto types = functionTypes(info.id, dtype);
       if (!types || types->operand != dtype) continue;

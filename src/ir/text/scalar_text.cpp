@@ -52,7 +52,7 @@ std::vector<std::string_view> scalarCallNames() {
   std::vector<std::string_view> names;
   for (const CallRow& row : kCalls) names.push_back(row.name);
   for (const DataType type : kAllDataTypes) names.push_back(dataTypeName(type));
-  for (const FunctionInfo& function : kFunctions) names.push_back(function.name);
+  for (const FunctionInfo& function : allFunctions()) names.push_back(function.name);
   return names;
 }
 

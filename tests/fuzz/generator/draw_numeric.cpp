@@ -79,7 +79,7 @@ class NumericDrawer {
 
   TensorView* drawFunction() {
     while (true) {
-      const FunctionInfo info = random_.pick(kFunctions);
+      const FunctionInfo info = random_.pick(allFunctions());
       std::vector<tokamak::Operand> operands = {tokamak::Operand(pick())};
       DataType promoted = operands[0].dtype();
       while (static_cast<int>(operands.size()) < info.arity) {

@@ -80,7 +80,7 @@ int Drawer::drawOperand(std::vector<int>& tensors, bool needs_tensor) {
 int Drawer::drawPointwiseOn(int first) {
   const DataType promoted = dtypeOf(first);
   for (int attempt = 0; attempt < 20; ++attempt) {
-    const FunctionInfo info = random_.pick(kFunctions);
+    const FunctionInfo info = random_.pick(allFunctions());
     const auto types = functionTypes(info.id, promoted);
     if (!types) continue;
     // Which are taken does not depend on the limits, so that a refused function costs nothing but its draws.

@@ -2,37 +2,40 @@
 
 #include <algorithm>
 
+#include "symbolic/function_table.h"
+
 namespace tokamak::generator {
 
 namespace {
 
 // The magnitude of the exact result, or nothing for functions that leave the integers.
 std::optional<double> magnitude(FunctionId function, std::span<const double> v) {
-  switch (function) {
-    case FunctionId::add:
-    case FunctionId::sub: return v[0] + v[1];
-    case FunctionId::mul: return v[0] * v[1];
-    case FunctionId::add_alpha:
-    case FunctionId::sub_alpha: return v[0] + v[1] * v[2];
-    case FunctionId::addcmul: return v[0] + v[1] * v[2] * v[3];
-    case FunctionId::neg:
-    case FunctionId::abs:
-    case FunctionId::relu:
-    case FunctionId::ceil:
-    case FunctionId::floor:
-    case FunctionId::round:
-    case FunctionId::trunc: return v[0];
-    case FunctionId::sign:
-    case FunctionId::frac: return 1;
-    case FunctionId::maximum:
-    case FunctionId::minimum:
-    case FunctionId::fmax:
-    case FunctionId::fmin:
-    case FunctionId::fmod:
-    case FunctionId::remainder: return std::max(v[0], v[1]);
-    case FunctionId::clamp:
-    case FunctionId::threshold: return std::max({v[0], v[1], v[2]});
-    case FunctionId::where: return std::max(v[1], v[2]);
+  using function_table::Row;
+  switch (function_table::rowOf(function)) {
+    case Row::add:
+    case Row::sub: return v[0] + v[1];
+    case Row::mul: return v[0] * v[1];
+    case Row::add_alpha:
+    case Row::sub_alpha: return v[0] + v[1] * v[2];
+    case Row::addcmul: return v[0] + v[1] * v[2] * v[3];
+    case Row::neg:
+    case Row::abs:
+    case Row::relu:
+    case Row::ceil:
+    case Row::floor:
+    case Row::round:
+    case Row::trunc: return v[0];
+    case Row::sign:
+    case Row::frac: return 1;
+    case Row::maximum:
+    case Row::minimum:
+    case Row::fmax:
+    case Row::fmin:
+    case Row::fmod:
+    case Row::remainder: return std::max(v[0], v[1]);
+    case Row::clamp:
+    case Row::threshold: return std::max({v[0], v[1], v[2]});
+    case Row::where: return std::max(v[1], v[2]);
     default: return std::nullopt;
   }
 }
@@ -51,7 +54,7 @@ double exactCapacity(DataType dtype) {
 
 std::optional<double> exactLimit(FunctionId function, DataType result, std::span<const double> limits) {
   // Sums leave the sign of zero open: it is the one test that can tell.
-  if (function == FunctionId::signbit) return std::nullopt;
+  if (function == function_id::signbit) return std::nullopt;
   if (result == DataType::Bool) return 1;
   const auto limit = magnitude(function, limits);
   if (isIntegerType(result)) return limit && *limit < 0x1p31 ? *limit : kNoLimit;
