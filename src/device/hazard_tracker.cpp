@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "device/in_flight_calls.h"
 #include "device/tensor.h"
 
 namespace tokamak {
@@ -373,6 +374,7 @@ void HazardTracker::waitOnHost(const Tensor& tensor, MemoryAccess access) {
   issueWaits(waits, nullptr);
   if (waits.conflicts.empty()) return;
   for (const Waits::Conflict& conflict : waits.conflicts) device_.waitDone(conflict.point->event());
+  device_.inFlightCalls().letGoOfWhatIsDone();
   // A reader's failure belongs to those who wait for what it made.
   for (const Waits::Conflict& conflict : waits.conflicts) {
     if (conflict.relies) raiseFailureOf(wanted, *conflict.point);

@@ -12,22 +12,11 @@
 #include "error_of.h"
 #include "host_run/program_text.h"
 #include "host_run/run_bench.h"
+#include "host_run/short_chain.h"
 #include "runtime/cpu/stream_edges.h"
 
 namespace tokamak {
 namespace {
-
-const char* const kShortChain =
-    "fusion f(T0: f32[i0, i2]) -> T3 { T1 = mul(T0, 2.0) T2 = add(T1, 1.0) T3 = mul(T2, T1) } sizes { i0 = 8, i2 = 8 }";
-
-Tensor threes(RunBench& bench, int64_t rows, int64_t columns) {
-  return bench.numbers(DataType::F32, {rows, columns}, std::vector<double>(static_cast<size_t>(rows * columns), 3));
-}
-
-void expectAnswer(const Tensor& output) {
-  const auto* data = static_cast<const float*>(output.hostDataToRead());
-  for (int64_t i = 0; i < output.numel(); ++i) ASSERT_EQ(data[i], 42.0F);
-}
 
 TEST(PlanBounds, KeepThePlansThatWereUsedLast) {
   RunBench bench;
