@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "symbolic/function_table.h"
+#include "symbolic/functions.h"
 
 namespace tokamak {
 
