@@ -1,4 +1,4 @@
-// Three pointwise ops, inputs for them, and what they make of them: enough where a test is about calls and not about values.
+// Three pointwise ops, inputs for them, and what they make of them: enough where a test is about calls, not values.
 #pragma once
 
 #include <vector>
