@@ -2,9 +2,9 @@
 //
 //   TensorView* y = mul(add(x, bias), 0.5);
 //
-// Operands are tensors, scalars of the fusion and C++ numbers; at least one belongs to a fusion. The result is a tensor if
-// an operand is one, else a scalar. Operands become one type (define/promotion.h, and the type rules of the table), half
-// types compute in f32 and give f32, and tensors of lower rank get leading broadcast axes.
+// Operands are tensors, scalars of the fusion and C++ numbers; at least one belongs to a fusion. The result is a tensor
+// if an operand is one, else a scalar. Operands become one type (define/promotion.h, and the type rules of the table),
+// half types compute in f32 and give f32, and tensors of lower rank get leading broadcast axes.
 #pragma once
 
 #include <initializer_list>

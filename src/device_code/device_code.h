@@ -1,5 +1,5 @@
-// Device code: the C and CUDA C++ functions that a generated kernel may call, as source text. A kernel includes exactly those it
-// needs. They give the results of the function table's formulas (symbolic/function_table.h) and of the conversions between types.
+// Device code: the C and CUDA C++ functions that a generated kernel may call, as source text. A kernel includes exactly
+// those it needs. They give the results of the formulas (symbolic/function_table.h) and of conversions between types.
 //
 // A helper is named like its function without "tk_": exp_f32 is `tk_f32 tk_exp_f32(tk_f32 x)`. How a text is written:
 // src/device_code/README.md.

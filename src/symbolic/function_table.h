@@ -152,7 +152,7 @@ constexpr Row rowOf(FunctionId id) { return kRows[static_cast<size_t>(id)]; }
 namespace function_id {
 #define TK_ROW(name, ...) \
   inline constexpr FunctionId name = function_table::kIds[static_cast<size_t>(function_table::Row::name)];
-TK_FUNCTIONS(TK_ROW)
+TK_FUNCTIONS(TK_ROW)  // NOLINT(readability-identifier-naming): named like their rows
 #undef TK_ROW
 }  // namespace function_id
 

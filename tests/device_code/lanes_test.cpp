@@ -9,6 +9,7 @@
 
 #include "device_code/compiled_code.h"
 #include "device_code/samples.h"
+#include "symbolic/function_table.h"
 
 namespace tokamak::test {
 namespace {
@@ -226,11 +227,11 @@ TEST_P(Lanes, MasksAreBools) {
   };
   constexpr Mask masks[] = {{64, 1}, {32, 1}, {16, 1}, {16, 4}, {8, 4}, {8, 8}, {4, 4}, {4, 8}, {2, 8}};
   constexpr FunctionId ids[] = {
-      FunctionId::eq,          FunctionId::ne,          FunctionId::lt,          FunctionId::le,
-      FunctionId::gt,          FunctionId::ge,          FunctionId::logical_and, FunctionId::logical_or,
-      FunctionId::logical_not, FunctionId::bitwise_xor, FunctionId::maximum,     FunctionId::minimum,
-      FunctionId::fmax,        FunctionId::fmin,        FunctionId::bitwise_not, FunctionId::where,
-      FunctionId::isreal,      FunctionId::isfinite,    FunctionId::isnan,       FunctionId::signbit};
+      function_id::eq,          function_id::ne,          function_id::lt,          function_id::le,
+      function_id::gt,          function_id::ge,          function_id::logical_and, function_id::logical_or,
+      function_id::logical_not, function_id::bitwise_xor, function_id::maximum,     function_id::minimum,
+      function_id::fmax,        function_id::fmin,        function_id::bitwise_not, function_id::where,
+      function_id::isreal,      function_id::isfinite,    function_id::isnan,       function_id::signbit};
   const auto nameOf = [](FunctionId id, Mask mask) {
     return fmt::format("mask_{}_{}_{}", functionInfo(id).name, mask.lanes, mask.bytes);
   };

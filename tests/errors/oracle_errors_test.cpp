@@ -9,7 +9,7 @@
 #include "oracle/evaluate.h"
 #include "oracle/scalars.h"
 #include "oracle/tensor.h"
-#include "symbolic/functions.h"
+#include "symbolic/function_table.h"
 
 namespace tokamak {
 namespace {
@@ -44,7 +44,7 @@ TEST(OracleErrors, ScalarsThatHaveNoMeaning) {
   const Error division = refusal(ScalarOp::FloorDiv);
   EXPECT_EQ(division.code(), ErrorCode::Unsupported);
   EXPECT_NE(division.message().find("the reference has no floor division on floating scalars"), std::string::npos);
-  const Error bits = refusal(ScalarOp::Function, FunctionId::bitwise_and);
+  const Error bits = refusal(ScalarOp::Function, function_id::bitwise_and);
   EXPECT_EQ(bits.code(), ErrorCode::Definition);
   EXPECT_EQ(bits.message(), "bitwise_and: not defined on operands of type f32");
 }
