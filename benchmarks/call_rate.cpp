@@ -19,7 +19,7 @@
 #include "compile/multi_device_executor.h"
 #include "define/functions.h"
 #include "define/structured.h"
-#include "runtime/cpu/cpu_device.h"
+#include "jit/jit_device.h"
 
 namespace tokamak {
 namespace {
@@ -72,7 +72,7 @@ struct Rate {
 };
 
 Rate measure(RunPlace place, int rounds) {
-  CpuDevice device;
+  JitCpuDevice device;
   Rate rate{place == RunPlace::Here ? "here" : "enqueued"};
   {
     const auto fusion = programOf(1);

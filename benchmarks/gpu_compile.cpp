@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "gpu_program.h"
+#include "jit/jit_device.h"
 
 namespace tokamak {
 namespace {
@@ -89,7 +90,7 @@ double planTime(CudaDevice& device, const std::string& text, const std::map<std:
 }
 
 double timeOnFreshDevice(const Program& program, const std::string& text) {
-  CudaDevice device(0);
+  JitCudaDevice device(0);
   planTime(device, "fusion any(T0: f32[4]) -> T1 { T1 = neg(T0) }", {});
   return planTime(device, text, program.sizes);
 }
@@ -102,7 +103,7 @@ double medianOf(std::vector<double> values) {
 int run(int count, char** arguments) {
   const std::string suite = argumentOf(count, arguments, "--suite", "benchmarks/suite_cases.txt");
   const std::string folder = argumentOf(count, arguments, "--programs", "examples/suite");
-  const CudaDevice kept(0);  // the driver's context stays
+  const JitCudaDevice kept(0);  // the driver's context stays
   const std::string cache =
       fmt::format("{}/tokamak-gpu-compile-{}", std::filesystem::temp_directory_path().string(), getpid());
   std::vector<double> cold;

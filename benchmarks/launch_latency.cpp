@@ -28,7 +28,7 @@
 #include "compile/multi_device_executor.h"
 #include "define/functions.h"
 #include "device/replay.h"
-#include "runtime/cuda/cuda_device.h"
+#include "jit/jit_device.h"
 #include "runtime/cuda/cuda_graph.h"
 #include "runtime/cuda/cuda_queue.h"
 #include "toolchain/nvrtc.h"
@@ -68,7 +68,7 @@ CudaFunction emptyKernel(const CudaDevice& device, int64_t arguments) {
 
 class Latency {
  public:
-  Latency() : device_(std::make_unique<CudaDevice>(0)), stream_(device_->createStream()) {
+  Latency() : device_(std::make_unique<JitCudaDevice>(0)), stream_(device_->createStream()) {
     memory_ = static_cast<char*>(device_->allocate(kBytes, MemoryKind::Device, *stream_));
   }
   Latency(const Latency&) = delete;

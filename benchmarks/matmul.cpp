@@ -19,6 +19,7 @@
 #include <fmt/format.h>
 
 #include "gpu_program.h"
+#include "jit/jit_device.h"
 #include "runtime/cuda/cublas_library.h"
 #include "runtime/cuda/cuda_queue.h"
 #include "runtime/cuda/driver_context.h"
@@ -182,7 +183,7 @@ std::string measure(CudaDevice& device, const std::shared_ptr<Stream>& stream, c
 }
 
 int run(int count, char** arguments) {
-  CudaDevice device(0);
+  JitCudaDevice device(0);
   const std::shared_ptr<Stream> stream = device.createStream();
   std::string rows;
   int failed = 0;

@@ -22,6 +22,7 @@
 #include <fmt/format.h>
 
 #include "gpu_program.h"
+#include "jit/jit_device.h"
 
 namespace tokamak {
 namespace {
@@ -116,7 +117,7 @@ std::string measureBlocks(CudaDevice& device, const std::shared_ptr<Stream>& str
 }
 
 int run(int count, char** arguments) {
-  CudaDevice device(0);
+  JitCudaDevice device(0);
   const std::shared_ptr<Stream> stream = device.createStream();
   // The bus, as much of both, and the GPU the longest; and examples/mlp_streams.fusion, larger.
   const Layers mlp = {.rows = 16384, .model = 1024, .hidden = 4096, .block = 256, .activates = true};

@@ -10,7 +10,7 @@
 
 #include "compile/multi_device_executor.h"
 #include "define/structured.h"
-#include "runtime/cpu/cpu_device.h"
+#include "jit/jit_device.h"
 
 namespace tokamak {
 namespace {
@@ -43,7 +43,7 @@ std::unique_ptr<HostIrContainer> chainedSets() {
 }
 
 void replay(benchmark::State& state, std::unique_ptr<HostIrContainer> program, std::vector<int64_t> sizes) {
-  CpuDevice device;
+  JitCpuDevice device;
   HostIrEvaluator evaluator(std::move(program), device);
   const std::shared_ptr<Stream> stream = device.createStream();
   const Tensor input = Tensor::emptyOnHost(device, stream, DataType::F32, sizes);

@@ -11,8 +11,8 @@
 #include "define/callables.h"
 #include "device/kernel_observer.h"
 #include "ir/text/fusion_parser.h"
+#include "jit/jit_device.h"
 #include "jit/kernel_collector.h"
-#include "runtime/cpu/cpu_device.h"
 
 namespace tokamak {
 namespace {
@@ -66,7 +66,7 @@ void planNewSizes(benchmark::State& state, const Fusion& fusion, Device& device,
 void newSize(benchmark::State& state, const char* text) {
   const std::unique_ptr<Fusion> fusion = parseFusion(text, "benchmark", {.resolver = &definingResolver()});
   KernelCounter counter;
-  CpuDevice device({.threads = 1, .kernels = &counter});
+  JitCpuDevice device({.threads = 1, .kernels = &counter});
   planNewSizes(state, *fusion, device, cpuTarget(), counter, [](int64_t call) { return 64 + 8 * call; });
 }
 
@@ -79,7 +79,7 @@ void newRowsOfAGpu(benchmark::State& state, const char* text) {
 
 void repeatedSize(benchmark::State& state, const char* text) {
   const std::unique_ptr<Fusion> fusion = parseFusion(text, "benchmark", {.resolver = &definingResolver()});
-  CpuDevice device({.threads = 1});
+  JitCpuDevice device({.threads = 1});
   const std::shared_ptr<Stream> stream = device.createStream();
   const auto memory = Buffer::allocate(device, stream, int64_t{1} << 26, MemoryKind::Device);
   MultiDeviceExecutor executor(*fusion, device,

@@ -7,6 +7,8 @@
 
 #include "analysis/domain_graph.h"
 #include "base/require.h"
+#include "graph/product_group.h"
+#include "heuristics/schedule_kernel.h"
 #include "host/ir/restrict_op.h"
 #include "host/lower/stream_axis.h"
 #include "host/lower/unit_slices.h"
@@ -19,7 +21,6 @@
 #include "schedule/redo_steps.h"
 #include "schedule/transforms.h"
 #include "segment/group_border.h"
-#include "segment/product_group.h"
 #include "segment/repeated_values.h"
 
 namespace tokamak {

@@ -14,6 +14,7 @@
 #include "graph/infer_stride_order.h"
 #include "graph/share_outputs.h"
 #include "graph/view_outputs.h"
+#include "heuristics/schedule_kernel.h"
 #include "host/ir/input_updates.h"
 #include "host/ir/verifier.h"
 #include "host/lower/buffer_passes.h"

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "compile/compile_options.h"
-#include "heuristics/kernel_target.h"
+#include "device/kernel_target.h"
 #include "host/ir/host_ir_container.h"
 #include "host/lower/lower_streams.h"
 

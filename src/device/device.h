@@ -19,7 +19,7 @@
 
 namespace tokamak {
 
-struct KernelTarget;  // heuristics/kernel_target.h
+struct KernelTarget;  // device/kernel_target.h
 namespace kir {
 struct Kernel;  // kernel/kernel.h
 }
@@ -32,7 +32,7 @@ struct DeviceProperties {
   bool host_reads_device_memory = false;  ///< host code may dereference MemoryKind::Device addresses
   int64_t ordinal = -1;                   ///< of a GPU; -1: the device's memory is the host's
   bool takes_parameters = false;          ///< WorkRequest::parameters may be given
-  bool activates_products = false;        ///< a unit that is a product group (segment/product_group.h) is one work
+  bool activates_products = false;        ///< a unit that is a product group (graph/product_group.h) is one work
 };
 
 /// What the allocations of one memory kind take, in bytes.
@@ -106,6 +106,7 @@ class Capture {
 class Expr;
 class HazardTracker;
 class InFlightCalls;
+class KernelMaker;
 class Replay;
 struct ReplaySteps;
 
@@ -157,7 +158,11 @@ class Device {
   virtual KernelTarget kernelTarget() const = 0;
   /// Whether a host unit can be one work, a kernel. Where not, its ops are given one by one. May look for a compiler.
   /// Errors: Unsupported where the device was told to have one.
-  virtual bool makesKernels() { return true; }
+  virtual bool makesKernels();
+  /// Where the device gets its kernels from, from now on: before it is given anything that may be a kernel.
+  void useKernels(std::unique_ptr<KernelMaker> maker);
+  /// Null: the device has no kernels.
+  KernelMaker* kernelMaker() const { return kernel_maker_.get(); }
 
   virtual std::unique_ptr<Stream> createStream() = 0;
   virtual std::unique_ptr<Event> createEvent() = 0;
@@ -222,6 +227,7 @@ class Device {
  private:
   std::unique_ptr<HazardTracker> hazards_;
   std::unique_ptr<InFlightCalls> in_flight_calls_;
+  std::unique_ptr<KernelMaker> kernel_maker_;
   RaiseCount raise_count_;
 };
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "device/kernel_target.h"
 #include "heuristics/kernel_rows.h"
-#include "heuristics/kernel_target.h"
 #include "ir/fusion.h"
 
 namespace tokamak {

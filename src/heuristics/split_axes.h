@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "device/device.h"
-#include "heuristics/kernel_target.h"
+#include "device/kernel_target.h"
 #include "ir/fusion.h"
 
 namespace tokamak {

@@ -1,7 +1,7 @@
 #include "jit/kernel_collector.h"
 
+#include "graph/product_group.h"
 #include "ir/ops/host/post_on_stream.h"
-#include "segment/product_group.h"
 
 namespace tokamak {
 
@@ -9,8 +9,7 @@ KernelCollector::KernelCollector(const KernelTarget& target, std::function<void(
                                  KernelPassOptions passes, KernelObserver* observer)
     : target_(target),
       library_({.target = target,
-                .indices = target.kind == TargetKind::Cuda ? KernelExecutorOptions::Indices::Chosen
-                                                           : KernelExecutorOptions::Indices::Wide,
+                .indices = indicesFor(target),
                 .compile =
                     [this](const KernelCode&) {
                       ++codes_made_;

@@ -57,7 +57,7 @@ void requireFewTerms(const TensorView& tensor, const ScalarBindings& sizes) {
   }
 }
 
-bool hasFailed(const KernelCode& code) { return code.executable != nullptr && code.executable->hasFailed(); }
+bool hasFailed(const KernelCode& code) { return code.image != nullptr && code.image->hasFailed(); }
 
 }  // namespace
 
@@ -136,7 +136,7 @@ std::shared_ptr<const BoundKernel> KernelExecutor::bindNew(std::span<const Opera
   std::shared_ptr<KernelCode>& code = areNarrowIndicesEnough(lowered, *bound) ? lowered.narrow : lowered.wide;
   if (code == nullptr) {
     code = std::make_shared<KernelCode>(*lowered.wide);
-    code->executable = nullptr;
+    code->image = nullptr;
     code->reason.clear();
     code->choice.index_type = DataType::I32;
   }
@@ -280,7 +280,7 @@ void KernelExecutor::finish(KernelCode& code) {
   const std::string reason = reasonFor(code.choice);
   if (options_.observer != nullptr)
     options_.observer->onChoice({program_->name(), chooser_.describe(code.choice), reason});
-  if (options_.compile) code.executable = options_.compile(code);
+  if (options_.compile) code.image = options_.compile(code);
   code.reason = reason;
 }
 

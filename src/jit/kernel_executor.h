@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "device/device.h"
+#include "device/kernel_launch.h"
 #include "device/kernel_observer.h"
 #include "heuristics/split_axes.h"
 #include "ir/structural_form.h"
@@ -23,25 +24,14 @@
 
 namespace tokamak {
 
-/// Code in the form that a device runs.
-/// Thread safety: any threads may ask and wait side by side.
-class Executable {
- public:
-  virtual ~Executable() = default;
-  /// Returns when it may be launched. Errors: those of its compilation, every time.
-  virtual void waitUntilReady() const {}
-  /// Whether waiting is known to raise; then whoever asks for the code again has it compiled again.
-  virtual bool hasFailed() const { return false; }
-};
-
 /// A lowered program, and what became of it on the device.
 struct KernelCode {
   KernelChoice choice;
   std::string reason;  ///< why there was no such code yet
   kir::Kernel kernel;  ///< its parameters come first among its symbols
   std::vector<ShapedProgram::Symbol> symbols;
-  std::vector<size_t> parameters;  ///< per parameter of the kernel its number among the program's symbols
-  std::shared_ptr<const Executable> executable;
+  std::vector<size_t> parameters;            ///< per parameter of the kernel its number among the program's symbols
+  std::shared_ptr<const KernelImage> image;  ///< null: it is not run, or it is interpreted
 };
 
 /// Code with everything that a launch at one size passes and has as its geometry.
@@ -66,10 +56,16 @@ struct KernelExecutorOptions {
   };
   Indices indices = Indices::Wide;
   /// Makes code runnable; null: it is not run. May return while a compiler still runs.
-  std::function<std::shared_ptr<const Executable>(const KernelCode& code)> compile;
+  std::function<std::shared_ptr<const KernelImage>(const KernelCode& code)> compile;
   KernelPassOptions passes = {};
   KernelObserver* observer = nullptr;  ///< told about new choices; outlives the executor
 };
+
+/// The indices that kernels of the target have as a rule.
+inline KernelExecutorOptions::Indices indicesFor(const KernelTarget& target) {
+  using Indices = KernelExecutorOptions::Indices;
+  return target.kind == TargetKind::Cuda ? Indices::Chosen : Indices::Wide;
+}
 
 /// The code of one program, by choice, and its launches, by size.
 /// Thread safety: any threads may use it side by side; new code is lowered by one after the other.

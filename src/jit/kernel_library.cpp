@@ -102,13 +102,13 @@ std::shared_ptr<const KernelCode> KernelLibrary::codeOf(const std::shared_ptr<co
   LaunchedCode& known = launched_[kernel.get()];
   known.kernel = kernel;
   std::shared_ptr<KernelCode>& code = known.codes[index_type];
-  if (code != nullptr && (code->executable == nullptr || !code->executable->hasFailed())) return code;
+  if (code != nullptr && (code->image == nullptr || !code->image->hasFailed())) return code;
   code = std::make_shared<KernelCode>();
   code->choice.index_type = index_type;
   code->reason = "brought by a program";
   code->kernel = *kernel;
   code->kernel.parameter_count = 0;
-  if (options_.compile) code->executable = options_.compile(*code);
+  if (options_.compile) code->image = options_.compile(*code);
   return code;
 }
 

@@ -28,12 +28,6 @@ struct FoundKernel {
   bool is_given = false;           ///< the program brought it: what is wrong with it is no fault of the lowering
   /// Holds on to the code of other sizes.
   std::shared_ptr<KernelExecutor> executor;
-
-  /// On the host's heap, by estimate, without the code.
-  int64_t hostBytes() const {
-    return bound->hostBytes() +
-           static_cast<int64_t>((operands.size() + parameters.size()) * sizeof(size_t) + name.size());
-  }
 };
 
 /// The executors of a device's programs, by structure.

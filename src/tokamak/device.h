@@ -5,4 +5,4 @@
 #include "device/device.h"
 #include "device/kernel_observer.h"
 #include "device/output_allocator.h"
-#include "runtime/open_device.h"
+#include "jit/open_device.h"

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/error.h"
+
 namespace tokamak {
 
 CompileQueue::CompileQueue(const CompileQueueOptions& options)
@@ -18,13 +20,19 @@ CompileQueue::~CompileQueue() {
   {
     const std::lock_guard lock(mutex_);
     is_ending_ = true;
+    for (const Task& task : tasks_) task.drop();
     tasks_.clear();
   }
   changed_.notify_all();
   for (std::thread& thread : threads_) thread.join();
 }
 
-void CompileQueue::push(std::function<void()> task) {
+std::exception_ptr CompileQueue::whyDropped() {
+  return std::make_exception_ptr(
+      Error(ErrorCode::Compile, "the device of a kernel was given up before the kernel was compiled"));
+}
+
+void CompileQueue::push(Task task) {
   {
     const std::lock_guard lock(mutex_);
     if (added_ == done_) {
@@ -47,7 +55,7 @@ void CompileQueue::push(std::function<void()> task) {
     task = std::move(tasks_.back());
     tasks_.pop_back();
   }
-  task();
+  task.run();
   const std::lock_guard lock(mutex_);
   ++done_;
 }
@@ -60,10 +68,10 @@ void CompileQueue::work() {
     --idle_threads_;
     if (is_ending_) return;
     {
-      const std::function<void()> task = std::move(tasks_.front());
+      const Task task = std::move(tasks_.front());
       tasks_.pop_front();
       lock.unlock();
-      task();
+      task.run();
     }
     lock.lock();
     ++done_;

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <future>
 #include <memory>
@@ -20,7 +21,7 @@ struct CompileQueueOptions {
   std::chrono::milliseconds patience{2000};  ///< before it is shown
 };
 
-/// Destroying it waits for what is running and drops what is not.
+/// Destroying it waits for what is running and drops what is not: who waits for that gets an Error (Compile).
 /// Thread safety: any threads may use it side by side.
 class CompileQueue {
  public:
@@ -34,13 +35,15 @@ class CompileQueue {
   std::shared_future<T> add(std::function<T()> make) {
     auto promise = std::make_shared<std::promise<T>>();
     std::shared_future<T> future = promise->get_future().share();
-    push([promise, make = std::move(make)] {
-      try {
-        promise->set_value(make());
-      } catch (...) {
-        promise->set_exception(std::current_exception());
-      }
-    });
+    push({.run =
+              [promise, make = std::move(make)] {
+                try {
+                  promise->set_value(make());
+                } catch (...) {
+                  promise->set_exception(std::current_exception());
+                }
+              },
+          .drop = [promise] { promise->set_exception(whyDropped()); }});
     return future;
   }
 
@@ -53,7 +56,13 @@ class CompileQueue {
  private:
   using Clock = std::chrono::steady_clock;
 
-  void push(std::function<void()> task);
+  struct Task {
+    std::function<void()> run;
+    std::function<void()> drop;  ///< says so to who waits
+  };
+
+  static std::exception_ptr whyDropped();
+  void push(Task task);
   void work();
   void waitWhile(const std::function<bool(std::chrono::milliseconds)>& isPending);
   void showProgress();
@@ -63,7 +72,7 @@ class CompileQueue {
   const bool is_terminal_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::function<void()>> tasks_;
+  std::deque<Task> tasks_;
   std::vector<std::thread> threads_;
   int64_t most_threads_;
   int64_t idle_threads_ = 0;
@@ -74,5 +83,17 @@ class CompileQueue {
   Clock::time_point start_;
   bool is_shown_ = false;
 };
+
+/// Whether what was added is known to have ended in an error.
+template <class T>
+bool hasFailure(const std::shared_future<T>& future) {
+  if (future.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return false;
+  try {
+    future.get();
+    return false;
+  } catch (...) {
+    return true;
+  }
+}
 
 }  // namespace tokamak

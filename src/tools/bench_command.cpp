@@ -18,10 +18,10 @@
 #include "define/callables.h"
 #include "host/run/host_ir_evaluator.h"
 #include "ir/text/fusion_parser.h"
+#include "jit/open_device.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/cuda_timer.h"
-#include "runtime/open_device.h"
 #include "tools/copy_loop.h"
 #include "tools/error_place.h"
 #include "tools/input_values.h"
@@ -174,7 +174,7 @@ int benchCommand(const BenchOptions& options) {
   try {
     const CpuDeviceOptions cpu = {.runner = kernelRunnerNamed(options.kernels),
                                   .target = cpuTarget(usableProcessors())};
-    const std::unique_ptr<Device> device = is_cuda ? openCudaDevice(0) : std::make_unique<CpuDevice>(cpu);
+    const std::unique_ptr<Device> device = is_cuda ? openCudaDevice(0) : openCpuDevice(cpu);
     const std::shared_ptr<Stream> stream = device->createStream();
     InputSources sources;
     sources.drawn_elements = int64_t{1} << 20;

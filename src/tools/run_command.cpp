@@ -15,6 +15,8 @@
 #include "base/trace.h"
 #include "compile/lower_fusion.h"
 #include "device/tensor_copies.h"
+#include "graph/product_group.h"
+#include "heuristics/schedule_kernel.h"
 #include "host/ir/text/host_printer.h"
 #include "host/run/host_ir_evaluator.h"
 #include "interop/npy.h"
@@ -22,11 +24,11 @@
 #include "ir/ops/host/for_loop.h"
 #include "ir/ops/host/post_on_stream.h"
 #include "ir/text/fusion_printer.h"
+#include "jit/jit_device.h"
+#include "jit/open_device.h"
 #include "oracle/reference.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/cuda/cuda_device.h"
-#include "runtime/open_device.h"
-#include "segment/product_group.h"
 #include "tools/error_place.h"
 #include "tools/input_values.h"
 #include "tools/kernels_option.h"
@@ -145,7 +147,7 @@ std::unique_ptr<Device> openDevice(const RunOptions& options, TraceObserver* tra
   CpuDeviceOptions cpu = {.threads = options.threads, .poisons_memory = true, .trace = trace, .kernels = kernels};
   cpu.runner = runnerOf(options);
   if (options.device == "cpu") cpu.target = cpuTarget(options.threads > 0 ? options.threads : usableProcessors());
-  return std::make_unique<CpuDevice>(cpu);
+  return openCpuDevice(cpu);
 }
 
 oracle::StoredTensor stored(const Tensor& tensor) {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/require.h"
+#include "error_of.h"
 #include "toolchain/compile_queue.h"
 
 namespace tokamak {
@@ -56,7 +57,7 @@ TEST(CompileQueue, DropsWhatHasNotBegunWhenItEnds) {
     for (int i = 0; i < 100; ++i) last = queue.add<int>([&] { return std::this_thread::sleep_for(1ms), ++made; });
   }
   EXPECT_LT(made, 100);
-  EXPECT_THROW(last.get(), std::future_error);
+  EXPECT_EQ(errorOf([&] { last.get(); }).code(), ErrorCode::Compile);
 }
 
 // A pseudo terminal: what is written to `terminal` can be read.

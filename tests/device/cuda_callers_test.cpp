@@ -10,10 +10,10 @@
 #include "device/tensor.h"
 #include "error_of.h"
 #include "fake_cuda.h"
+#include "jit/jit_device.h"
+#include "jit/open_device.h"
 #include "program_of.h"
 #include "runtime/cuda/capture_lanes.h"
-#include "runtime/cuda/cuda_device.h"
-#include "runtime/open_device.h"
 
 namespace tokamak {
 
@@ -128,7 +128,7 @@ class CudaCallers : public testing::TestWithParam<const char*> {
       return;
     }
     if (const std::string reason = reasonForNoCuda(); !reason.empty()) GTEST_SKIP() << reason;
-    device_ = std::make_unique<CudaDevice>(0);
+    device_ = std::make_unique<JitCudaDevice>(0);
   }
   static bool isFake() { return std::string(GetParam()) == "cuda_fake"; }
 

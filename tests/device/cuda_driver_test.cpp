@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "error_of.h"
 #include "fake_cuda.h"
-#include "runtime/open_device.h"
+#include "jit/open_device.h"
 
 namespace tokamak {
 

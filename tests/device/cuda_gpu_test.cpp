@@ -19,8 +19,8 @@
 #include "base/error.h"
 #include "device/tensor_copies.h"
 #include "error_of.h"
-#include "runtime/cuda/cuda_device.h"
-#include "runtime/open_device.h"
+#include "jit/jit_device.h"
+#include "jit/open_device.h"
 #include "toolchain/nvrtc.h"
 
 namespace tokamak {
@@ -71,7 +71,7 @@ class CudaGpu : public testing::Test {
  protected:
   void SetUp() override {
     if (const std::string reason = reasonForNoCuda(); !reason.empty()) GTEST_SKIP() << reason;
-    device_ = std::make_unique<CudaDevice>(0);
+    device_ = std::make_unique<JitCudaDevice>(0);
     stream_ = device_->createStream();
     const CudaProperties& gpu = device_->cudaProperties();
     const auto cubin = compiled(fmt::format("sm_{}{}", gpu.capability_major, gpu.capability_minor));
@@ -238,7 +238,7 @@ TEST_F(CudaGpu, MemoryThatIsOutIsATypedErrorAndTheNextRequestWorks) {
 // In a process of its own: the context is lost with it.
 void provokeIllegalAddress() {
   try {
-    CudaDevice device(0);
+    JitCudaDevice device(0);
     const auto stream = device.createStream();
     const CudaProperties& gpu = device.cudaProperties();
     const auto cubin = compiled(fmt::format("sm_{}{}", gpu.capability_major, gpu.capability_minor));

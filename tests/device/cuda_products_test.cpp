@@ -10,14 +10,13 @@
 #include "device/replay.h"
 #include "error_of.h"
 #include "fake_cuda.h"
+#include "jit/jit_device.h"
+#include "jit/open_device.h"
 #include "program_of.h"
-#include "runtime/cpu/cpu_device.h"
 #include "runtime/cpu/gemm.h"
 #include "runtime/cuda/cublas_library.h"
-#include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/library_product.h"
 #include "runtime/cuda/matrix_programs.h"
-#include "runtime/open_device.h"
 #include "unit/op_by_op.h"
 #include "unit/products.h"
 
@@ -155,7 +154,7 @@ TEST(CudaProducts, OfAllShapesAndLayoutsThatTheLibraryTakesAreTheOracles) {
 }
 
 TEST(CudaProducts, WhatTheLibraryHasNotIsAProgramOfItsOwn) {
-  CpuDevice device({.threads = 2});
+  JitCpuDevice device({.threads = 2});
   const std::array<size_t, 7> numbers = {0, 4, 5, 9, 11, 14, 17};
   const std::array<ProductType, 4> types = {DataType::F32, DataType::BF16, DataType::I64,
                                             ProductType(DataType::BF16, DataType::F32)};
@@ -211,7 +210,7 @@ TEST(CudaProducts, ABiasOfHalvesIsWidenedBeforeAProductThatGivesSingles) {
   EXPECT_THAT(product->toString(), testing::HasSubstr(", giving f32"));
   const MatrixProgram program = biasProgram(problem, operands);
   EXPECT_THAT(program.numbers, testing::ElementsAre(2, 3));
-  CpuDevice device({.threads = 1});
+  JitCpuDevice device({.threads = 1});
   const auto stream = device.createStream();
   const auto work = device.prepare(program.request());
   alignas(64) std::array<uint16_t, 4> bias = {0x3F80, 0x4000, 0xC040, 0x3F00};  // 1, 2, -3, 0.5
@@ -413,13 +412,13 @@ TEST(CudaProducts, InAGraphAreCapturedAgainWhenAddressesRepeat) {
 
 TEST(CudaProductsGpu, InAGraphAreThoseOfTheCall) {
   if (const std::string reason = reasonForNoCuda(); !reason.empty()) GTEST_SKIP() << reason;
-  CudaDevice device(0);
+  JitCudaDevice device(0);
   expectChainsRight(device);
 }
 
 TEST(CudaProductsGpu, OfAllShapesLayoutsAndTypesAreTheOracles) {
   if (const std::string reason = reasonForNoCuda(); !reason.empty()) GTEST_SKIP() << reason;
-  CudaDevice device(0);
+  JitCudaDevice device(0);
   const std::array<ProductType, 7> types = {DataType::F32,
                                             DataType::F64,
                                             DataType::F16,

@@ -14,9 +14,8 @@
 
 #include "error_of.h"
 #include "fake_cuda.h"
-#include "runtime/cpu/cpu_device.h"
-#include "runtime/cuda/cuda_device.h"
-#include "runtime/open_device.h"
+#include "jit/jit_device.h"
+#include "jit/open_device.h"
 #include "toolchain/nvrtc.h"
 
 namespace tokamak {
@@ -74,7 +73,7 @@ class CudaReplayTest : public testing::TestWithParam<const char*> {
       device_ = openFakeDevice();
     } else {
       if (const std::string reason = reasonForNoCuda(); !reason.empty()) GTEST_SKIP() << reason;
-      device_ = std::make_unique<CudaDevice>(0);
+      device_ = std::make_unique<JitCudaDevice>(0);
       const CudaProperties& gpu = device_->cudaProperties();
       NvrtcCompiler compiler({.architecture = fmt::format("sm_{}{}", gpu.capability_major, gpu.capability_minor)});
       image = compiler.compile(kStepSource)->image;
@@ -363,7 +362,7 @@ TEST(ReplayErrors, ADeviceThatRecordsNoStreamsSaysSo) {
   struct Recording final : Capture {
     void keep(std::shared_ptr<void> /*used*/) override {}
   };
-  CpuDevice device({.threads = 1});
+  JitCpuDevice device({.threads = 1});
   const auto stream = device.createStream();
   EXPECT_EQ(device.joinCapture(*stream), nullptr);
   Recording recording;

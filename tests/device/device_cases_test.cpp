@@ -4,9 +4,8 @@
 
 #include "base/error.h"
 #include "device_fixture.h"
-#include "runtime/cpu/cpu_device.h"
-#include "runtime/cuda/cuda_device.h"
-#include "runtime/open_device.h"
+#include "jit/jit_device.h"
+#include "jit/open_device.h"
 #include "toolchain/nvrtc.h"
 
 namespace tokamak {
@@ -33,7 +32,7 @@ class CpuAddOne final : public CpuWork {
 
 DeviceCase cpuCase(const char* name, const CpuDeviceOptions& options) {
   return {.name = name,
-          .make = [options] { return std::make_unique<CpuDevice>(options); },
+          .make = [options] { return std::make_unique<JitCpuDevice>(options); },
           .make_add_one = [](Device&, int64_t count) { return std::make_unique<CpuAddOne>(count); },
           .fail_allocation = [](Device& device, int64_t n) { static_cast<CpuDevice&>(device).failAllocation(n); }};
 }

@@ -20,8 +20,8 @@
 
 #include "error_of.h"
 #include "fake_cuda.h"
+#include "jit/open_device.h"
 #include "runtime/cpu/cpu_device.h"
-#include "runtime/open_device.h"
 
 namespace tokamak {
 

@@ -8,7 +8,7 @@
 #include <dlfcn.h>
 
 #include "compile/temporary_folder.h"
-#include "runtime/cuda/cuda_device.h"
+#include "jit/jit_device.h"
 
 namespace tokamak {
 
@@ -20,7 +20,7 @@ class FakeSettings : ScopedVariable {
 
 inline std::unique_ptr<CudaDevice> openFakeDevice(CudaDeviceOptions options = {}, int64_t ordinal = 0) {
   options.driver = TOKAMAK_FAKE_DRIVER;
-  return std::make_unique<CudaDevice>(ordinal, options);
+  return std::make_unique<JitCudaDevice>(ordinal, options);
 }
 
 inline int64_t askFakeDriver(const char* question) {

@@ -7,7 +7,8 @@
 #include "compile/multi_device_executor.h"
 #include "define/callables.h"
 #include "device/fake_cuda.h"
-#include "heuristics/kernel_target.h"
+#include "device/kernel_target.h"
+#include "error_of.h"
 #include "host/ir/text/host_printer.h"
 #include "ir/text/fusion_parser.h"
 
@@ -43,6 +44,19 @@ TEST_P(GpuTargets, AProgramIsGroupedForItsDevice) {
 INSTANTIATE_TEST_SUITE_P(Gpus, GpuTargets,
                          testing::Values("attribute=16:4", "attribute=16:64 attribute=120:0",
                                          "attribute=16:40 attribute=120:0 attribute=97:49152"));
+
+TEST(GpuTarget, ComputesNothingWithoutAMakerOfKernels) {
+  CudaDevice device(0, {.driver = TOKAMAK_FAKE_DRIVER});
+  const std::unique_ptr<Fusion> fusion = parseFusion("fusion f(T0: f32[4]) -> T1 { T1 = exp(T0) }", "f");
+  const Expr& op = *fusion->exprs().front();
+  const OperandDesc desc{DataType::F32, {4}, {1}, 256};
+  const std::vector<OperandDesc> operands = {desc, desc};
+  const ScalarBindings none;
+  EXPECT_FALSE(device.makesKernels());
+  const Error error = errorOf([&] { device.prepare({.expr = op, .operands = operands, .bindings = none}); });
+  EXPECT_EQ(error.code(), ErrorCode::Unsupported);
+  EXPECT_EQ(error.message(), "T1 = exp(T0): this device makes no kernels, and a GPU computes with nothing else");
+}
 
 TEST(GpuTarget, IsWhatTheDriverSays) {
   const FakeSettings settings("attribute=16:40 attribute=120:0 attribute=97:49152");

@@ -14,8 +14,8 @@
 #include "device/replay.h"
 #include "fake_cuda.h"
 #include "host_run/counting_heap.h"
+#include "jit/jit_device.h"
 #include "program_of.h"
-#include "runtime/cpu/cpu_device.h"
 
 namespace tokamak {
 
@@ -30,7 +30,7 @@ class Share final : public CpuWork {
 };
 
 TEST(CpuDevice, AWarmDeviceTakesNothingFromTheHeap) {
-  CpuDevice device({.threads = 3});
+  JitCpuDevice device({.threads = 3});
   const auto a = device.createStream();
   const auto b = device.createStream();
   const auto event = device.createEvent();

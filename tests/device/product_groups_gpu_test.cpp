@@ -10,9 +10,9 @@
 #include <gtest/gtest.h>
 
 #include "compile/temporary_folder.h"
+#include "jit/jit_device.h"
+#include "jit/open_device.h"
 #include "product_group_bench.h"
-#include "runtime/cuda/cuda_device.h"
-#include "runtime/open_device.h"
 #include "toolchain/kernel_cache.h"
 
 namespace tokamak {
@@ -22,7 +22,7 @@ class CudaGpuProductGroups : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     if (const std::string reason = reasonForNoCuda(); !reason.empty()) GTEST_SKIP() << reason;
-    device_ = std::make_unique<CudaDevice>(0);
+    device_ = std::make_unique<JitCudaDevice>(0);
   }
   std::unique_ptr<CudaDevice> device_;
 };
@@ -123,7 +123,7 @@ TEST_P(CudaGpuProductGroups, TakeRecordedChoicesAndGiveTheSameBits) {
   std::map<std::string, uint64_t> files;
   std::vector<std::vector<std::byte>> results;
   for (const bool is_first : {true, false}) {
-    CudaDevice device(0);
+    JitCudaDevice device(0);
     GroupBench bench(device);
     size_t number = 0;
     for (const GroupProgram& program : programsOf(GetParam())) {

@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "compile/temporary_folder.h"
 #include "fake_cuda.h"
+#include "graph/product_group.h"
 #include "product_group_bench.h"
 #include "runtime/cuda/matrix_programs.h"
-#include "segment/product_group.h"
 
 namespace tokamak {
 namespace {

@@ -5,7 +5,7 @@
 #include "host/ir/text/host_parser.h"
 #include "host/plan/recorder.h"
 #include "host/run/host_ir_evaluator.h"
-#include "runtime/cpu/cpu_device.h"
+#include "jit/jit_device.h"
 
 namespace tokamak {
 namespace {
@@ -50,7 +50,7 @@ class EvaluatorErrors : public testing::TestWithParam<Mode> {
     return error.message();
   }
 
-  mutable CpuDevice device_{{.threads = 1, .poisons_memory = true}};
+  mutable JitCpuDevice device_{{.threads = 1, .poisons_memory = true}};
   std::shared_ptr<Stream> stream_ = device_.createStream();
 };
 

@@ -10,7 +10,7 @@
 #include "host/ir/text/host_parser.h"
 #include "host/plan/recorder.h"
 #include "ir/text/fusion_parser.h"
-#include "runtime/cpu/cpu_device.h"
+#include "jit/jit_device.h"
 
 namespace tokamak {
 namespace {
@@ -78,7 +78,7 @@ TEST(StatementErrors, NameTheStatementAndWhatIsLegal) {
 
 TEST(ExecutorErrors, CountInputsAndOutputs) {
   const auto fusion = parse("fusion f(T0: f32[n]) -> T1 {\n  T1 = set(T0)\n}\n");
-  CpuDevice device;
+  JitCpuDevice device;
   MultiDeviceExecutor executor(*fusion, device);
   EXPECT_EQ(errorOf([&] { executor.runWithInput({}); }).message(), "f: takes 1 inputs, 0 were given");
   const std::shared_ptr<Stream> stream = device.createStream();
@@ -90,7 +90,7 @@ TEST(ExecutorErrors, CountInputsAndOutputs) {
 }
 
 TEST(DeviceErrors, SayWhatWasAskedFor) {
-  CpuDevice device;
+  JitCpuDevice device;
   EXPECT_THAT(errorOf([&] { Buffer::allocate(device, nullptr, 8, MemoryKind::Host); }).message(),
               HasSubstr("8 bytes were asked for without a stream"));
   const std::shared_ptr<Stream> stream = device.createStream();

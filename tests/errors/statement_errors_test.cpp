@@ -10,8 +10,8 @@
 #include "host/run/statement_runner.h"
 #include "ir/all_ops.h"
 #include "ir/text/fusion_parser.h"
+#include "jit/jit_device.h"
 #include "oracle/evaluate.h"
-#include "runtime/cpu/cpu_device.h"
 
 namespace tokamak {
 namespace {
@@ -147,7 +147,7 @@ TEST_F(StatementError, OfCommunicationsWithoutACommunicator) {
   TensorView* in = tensor({4}, 0);
   TensorView* out = tensor({4}, 1);
   add(Communication{.out = out, .in = in});
-  CpuDevice device;
+  JitCpuDevice device;
   RunStreams streams(device, 1);
   const std::unique_ptr<Stream> stream = device.createStream();
   StatementRunner runner(program_, device, *stream, streams, works_);
@@ -184,7 +184,7 @@ TEST(ReferenceErrors, SizesThatDoNotGoTogether) {
 }
 
 TEST(TensorErrors, BorrowedMemoryNeedsAStridePerAxis) {
-  CpuDevice device;
+  JitCpuDevice device;
   float value = 0;
   EXPECT_THAT(errorOf([&] {
                 Tensor::borrow(device, &value, DataType::F32, std::vector<int64_t>{1, 1}, std::vector<int64_t>{1},

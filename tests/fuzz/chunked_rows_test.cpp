@@ -12,8 +12,8 @@
 #include "base/error.h"
 #include "codegen/source.h"
 #include "define/callables.h"
+#include "generator/case_launch.h"
 #include "generator/kernel_case.h"
-#include "generator/kernel_launch.h"
 #include "generator/random.h"
 #include "graph/fusion_passes.h"
 #include "heuristics/chunked_maxima.h"
@@ -237,9 +237,9 @@ struct ChunkCase {
                                    scheduleForCuda(rows, legal);
                                  }};
     const std::vector<InputData> inputs = drawRows(*fusion, seed);
-    const KernelLaunch launch(*fusion, inputs, recipe);
+    const CaseLaunch launch(*fusion, inputs, recipe);
     const PreparedKernel& prepared = launch.prepared();
-    const KernelLaunch::Result result = launch.run(prepared.kernel, prepared.bindings, {.seed = 1});
+    const CaseLaunch::Result result = launch.run(prepared.kernel, prepared.bindings, {.seed = 1});
     const std::string kernel = kir::printKernel(prepared.kernel);
     if (!result.findings.empty()) return Problem{"finding", result.findings[0] + "\n" + kernel};
     auto problem = compareOutputs(result.outputs, oracle::Reference(*fusion, toOracle(inputs)));

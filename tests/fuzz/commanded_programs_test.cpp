@@ -8,12 +8,12 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "device/kernel_target.h"
 #include "generator/draw_commands.h"
 #include "generator/environment.h"
 #include "generator/run_case.h"
-#include "heuristics/kernel_target.h"
 #include "ir/text/fusion_printer.h"
-#include "runtime/cpu/cpu_device.h"
+#include "jit/jit_device.h"
 
 namespace tokamak {
 namespace {
@@ -52,7 +52,7 @@ bool isRefusal(const Problem& problem) {
 
 // TOKAMAK_COMMANDED_PROGRAMS raises the number.
 TEST(CommandedPrograms, GiveTheReferencesResultsOrAreRefused) {
-  CpuDevice device({.threads = 2, .poisons_memory = true, .runner = KernelRunner::Interpreted});
+  JitCpuDevice device({.threads = 2, .poisons_memory = true, .runner = KernelRunner::Interpreted});
   const uint64_t programs = fromEnvironment("TOKAMAK_COMMANDED_PROGRAMS", 1500);
   const uint64_t first = fromEnvironment("TOKAMAK_FUZZ_SEED", 1) + 9000000;
   RunTally tally;

@@ -23,6 +23,7 @@
 #include "generator/random.h"
 #include "generator/run_case.h"
 #include "heuristics/cpu_schedule.h"
+#include "heuristics/schedule_kernel.h"
 #include "ir/clone.h"
 #include "ir/text/fusion_parser.h"
 #include "ir/text/fusion_printer.h"
@@ -112,7 +113,7 @@ std::optional<CompiledCase> caseOf(uint64_t seed) {
     return std::nullopt;
   if (whyNoKernel(*cloneFusion(fusion), way.target)) return std::nullopt;
   result.inputs = is_composite ? drawDataFor(fusion, seed) : drawData(result.program, seed);
-  result.launch = std::make_unique<KernelLaunch>(fusion, result.inputs, way.recipe);
+  result.launch = std::make_unique<CaseLaunch>(fusion, result.inputs, way.recipe);
   return result;
 }
 
@@ -373,7 +374,7 @@ TEST(CompiledKernels, EveryRemainderOfEveryNumberOfLanes) {
                         dtype, is_bool ? "bitwise_xor" : "sub", is_bool ? "logical_and" : "maximum", columns),
             "test", {.resolver = &definingResolver()});
         each.inputs = drawDataFor(*each.fusion, each.seed);
-        each.launch = std::make_unique<KernelLaunch>(*each.fusion, each.inputs, wideCpuWay(0).recipe);
+        each.launch = std::make_unique<CaseLaunch>(*each.fusion, each.inputs, wideCpuWay(0).recipe);
         batch.add(std::move(each), lanes);
       }
       const auto results = by.run(batch);
@@ -404,7 +405,7 @@ TEST(CompiledKernels, ChoicesAroundCopiedSigns) {
                                   dtype, function),
                       "test", {.resolver = &definingResolver()});
       each.inputs = drawDataFor(*each.fusion, each.seed);
-      each.launch = std::make_unique<KernelLaunch>(*each.fusion, each.inputs, wideCpuWay(0).recipe);
+      each.launch = std::make_unique<CaseLaunch>(*each.fusion, each.inputs, wideCpuWay(0).recipe);
       batch.add(std::move(each), 16);
     }
   }

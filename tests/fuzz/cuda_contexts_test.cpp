@@ -19,12 +19,13 @@
 #include "codegen/source.h"
 #include "contexts/context_kernels.h"
 #include "define/callables.h"
+#include "generator/case_launch.h"
 #include "generator/draw_data.h"
 #include "generator/draw_program.h"
 #include "generator/environment.h"
 #include "generator/kernel_case.h"
-#include "generator/kernel_launch.h"
 #include "heuristics/cuda_schedule.h"
+#include "heuristics/schedule_kernel.h"
 #include "ir/clone.h"
 #include "ir/text/fusion_parser.h"
 #include "ir/text/fusion_printer.h"
@@ -52,7 +53,7 @@ struct ContextCase {
   uint64_t seed;
   std::unique_ptr<Fusion> fusion;
   std::vector<InputData> inputs;
-  std::optional<KernelLaunch> launch;
+  std::optional<CaseLaunch> launch;
   std::optional<oracle::Reference> reference;
   size_t number = 0;
 };
@@ -160,7 +161,7 @@ DataType indexTypeOf(const ContextCase& each) {
 }
 
 std::optional<std::string> contextProblemOf(contexts::ContextKernels& kernels, const ContextCase& each, size_t number) {
-  KernelLaunch::Result result = each.launch->poisoned();
+  CaseLaunch::Result result = each.launch->poisoned();
   if (auto problem = kernels.run(number, each.launch->buffersOf(result), each.seed | 1)) return problem;
   if (const auto problem = compareOutputs(result.outputs, *each.reference)) return problem->text;
   return std::nullopt;

@@ -18,8 +18,8 @@
 #include "generator/environment.h"
 #include "generator/random.h"
 #include "interop/dlpack.h"
-#include "runtime/cpu/cpu_device.h"
-#include "runtime/open_device.h"
+#include "jit/jit_device.h"
+#include "jit/open_device.h"
 
 namespace tokamak {
 namespace {
@@ -319,7 +319,7 @@ class Exchanges {
 uint64_t capsules() { return generator::fromEnvironment("TOKAMAK_DLPACK_CAPSULES", 100'000); }
 
 TEST(DlpackCapsules, AreDeletedOnceAndReadBefore) {
-  CpuDevice device({.threads = 2});
+  JitCpuDevice device({.threads = 2});
   Exchanges(device, 17).run(capsules());
 }
 

@@ -22,7 +22,7 @@
 #include "host/ir/text/host_parser.h"
 #include "host/ir/text/host_printer.h"
 #include "host/run/host_ir_evaluator.h"
-#include "runtime/cpu/cpu_device.h"
+#include "jit/jit_device.h"
 #include "text_mutator.h"
 
 namespace tokamak {
@@ -106,7 +106,7 @@ std::string outcomeOf(const std::string& text, Device& device) {
 }
 
 TEST(HostMutants, RunOrAreRefused) {
-  CpuDevice device({.threads = 2, .poisons_memory = true});
+  JitCpuDevice device({.threads = 2, .poisons_memory = true});
   const auto before = std::signal(SIGALRM, tellTried);
   std::map<std::string, uint64_t> outcomes;
   for (uint64_t seed = kFirstHostMutant; seed < kFirstHostMutant + kHostMutants && !HasFailure(); ++seed) {

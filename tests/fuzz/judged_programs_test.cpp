@@ -14,8 +14,8 @@
 #include "generator/run_case.h"
 #include "ir/text/fusion_parser.h"
 #include "ir/text/fusion_printer.h"
+#include "jit/jit_device.h"
 #include "oracle/reference.h"
-#include "runtime/cpu/cpu_device.h"
 
 namespace tokamak {
 namespace {
@@ -89,7 +89,7 @@ class Judge {
     }
   }
 
-  CpuDevice device_{{.threads = 1, .poisons_memory = true, .runner = KernelRunner::Interpreted}};
+  JitCpuDevice device_{{.threads = 1, .poisons_memory = true, .runner = KernelRunner::Interpreted}};
   Judged judged_;
 };
 

@@ -14,13 +14,14 @@
 
 #include "base/error.h"
 #include "define/callables.h"
+#include "generator/case_launch.h"
 #include "generator/draw_data.h"
 #include "generator/draw_program.h"
 #include "generator/environment.h"
 #include "generator/kernel_case.h"
-#include "generator/kernel_launch.h"
 #include "generator/kernel_mutants.h"
 #include "generator/written_kernels.h"
+#include "heuristics/schedule_kernel.h"
 #include "ir/clone.h"
 #include "ir/text/fusion_parser.h"
 #include "kernel/parse_kernel.h"
@@ -34,7 +35,7 @@ using namespace generator;
 struct Run {
   std::shared_ptr<const Fusion> fusion;
   std::vector<InputData> inputs;
-  KernelLaunch launch;
+  CaseLaunch launch;
   oracle::Reference reference;
 };
 
@@ -43,7 +44,7 @@ struct Subject {
   std::vector<Run> runs;
 };
 
-Run makeRun(const std::shared_ptr<const Fusion>& fusion, const std::vector<InputData>& inputs, KernelLaunch launch) {
+Run makeRun(const std::shared_ptr<const Fusion>& fusion, const std::vector<InputData>& inputs, CaseLaunch launch) {
   return {fusion, inputs, std::move(launch), oracle::Reference(*fusion, toOracle(inputs))};
 }
 
@@ -58,7 +59,7 @@ Subject written(const WrittenKernel& source) {
       if (symbol->name() == "i2") fusion->defaultSizes()[symbol] = sizes[1];
     }
     const std::vector<InputData> inputs = drawDataFor(*fusion, 1 + subject.runs.size());
-    subject.runs.push_back(makeRun(fusion, inputs, KernelLaunch(*fusion, inputs, subject.kernel)));
+    subject.runs.push_back(makeRun(fusion, inputs, CaseLaunch(*fusion, inputs, subject.kernel)));
   }
   return subject;
 }
@@ -86,11 +87,11 @@ int64_t mostElements(const Program& program) {
   return most;
 }
 
-std::optional<KernelLaunch> launchOf(const Fusion& fusion, const std::vector<InputData>& inputs, const KernelWay& way) {
+std::optional<CaseLaunch> launchOf(const Fusion& fusion, const std::vector<InputData>& inputs, const KernelWay& way) {
   const bool gives_input = std::ranges::any_of(fusion.outputs(), [&](TensorView* t) { return fusion.isInput(t); });
   if (gives_input || whyNoKernel(*cloneFusion(fusion), way.target)) return std::nullopt;
   try {
-    return KernelLaunch(fusion, inputs, way.recipe);
+    return CaseLaunch(fusion, inputs, way.recipe);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::Schedule) throw;
     return std::nullopt;  // KernelPrograms tells
@@ -103,7 +104,7 @@ std::optional<Subject> random(uint64_t seed, const KernelWay& way) {
   if (program.values != Values::Exact && program.values != Values::Positions) return std::nullopt;
   std::shared_ptr<const Fusion> fusion = build(program);
   const std::vector<InputData> inputs = drawData(program, seed);
-  std::optional<KernelLaunch> launch = launchOf(*fusion, inputs, way);
+  std::optional<CaseLaunch> launch = launchOf(*fusion, inputs, way);
   if (!launch) return std::nullopt;
   const std::string text = kir::printKernel(launch->prepared().kernel);
   Subject subject{kir::parseKernel(text, "random"), {}};
@@ -122,7 +123,7 @@ std::optional<Subject> random(uint64_t seed, const KernelWay& way) {
         if (mostElements(changed) > 1024) continue;
         fusion = build(changed);
         const std::vector<InputData> data = drawData(changed, seed);
-        std::optional<KernelLaunch> again = launchOf(*fusion, data, way);
+        std::optional<CaseLaunch> again = launchOf(*fusion, data, way);
         if (again && kir::printKernel(again->prepared().kernel) == text)
           subject.runs.push_back(makeRun(fusion, data, std::move(*again)));
       } catch (const Error& error) {
@@ -136,7 +137,7 @@ std::optional<Subject> random(uint64_t seed, const KernelWay& way) {
 
 // --- judging ---
 
-bool areEqual(const KernelLaunch::Result& a, const KernelLaunch::Result& b) {
+bool areEqual(const CaseLaunch::Result& a, const CaseLaunch::Result& b) {
   return std::ranges::equal(a.outputs, b.outputs,
                             [](const StoredData& x, const StoredData& y) { return x.bytes == y.bytes; });
 }
@@ -152,9 +153,9 @@ Verdict judge(const Subject& subject, const kir::Kernel& mutant) {
   Verdict verdict;
   for (const Run& run : subject.runs) {
     const ScalarBindings bindings = run.launch.bindingsFor(subject.kernel);
-    const KernelLaunch::Result expected = run.launch.run(subject.kernel, bindings, {});
+    const CaseLaunch::Result expected = run.launch.run(subject.kernel, bindings, {});
     for (const uint64_t seed : {uint64_t{0}, uint64_t{1}}) {
-      const KernelLaunch::Result result = run.launch.run(mutant, bindings, {.seed = seed, .most_findings = SIZE_MAX});
+      const CaseLaunch::Result result = run.launch.run(mutant, bindings, {.seed = seed, .most_findings = SIZE_MAX});
       verdict.is_found |= !result.findings.empty();
       verdict.is_mismatch |= compareOutputs(result.outputs, run.reference).has_value();
       verdict.is_changed |= !areEqual(result, expected);
@@ -163,10 +164,10 @@ Verdict judge(const Subject& subject, const kir::Kernel& mutant) {
   if (verdict.is_mismatch) return verdict;
   for (const Run& run : subject.runs) {
     const ScalarBindings bindings = run.launch.bindingsFor(subject.kernel);
-    const KernelLaunch::Result expected = run.launch.run(subject.kernel, bindings, {});
+    const CaseLaunch::Result expected = run.launch.run(subject.kernel, bindings, {});
     for (const ThreadOrder order : {ThreadOrder::Forwards, ThreadOrder::Backwards}) {
       const uint64_t seed = order == ThreadOrder::Forwards ? 0 : 2;
-      const KernelLaunch::Result result =
+      const CaseLaunch::Result result =
           run.launch.run(mutant, bindings, {.seed = seed, .most_findings = SIZE_MAX, .threads = order});
       verdict.is_changed |= !areEqual(result, expected);
     }

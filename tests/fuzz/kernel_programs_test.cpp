@@ -6,17 +6,17 @@
 
 #include "base/error.h"
 #include "codegen/source.h"
+#include "generator/case_launch.h"
 #include "generator/cuda_runner.h"
 #include "generator/draw_data.h"
 #include "generator/draw_program.h"
 #include "generator/environment.h"
 #include "generator/kernel_case.h"
-#include "generator/kernel_launch.h"
 #include "generator/minimise.h"
 #include "ir/text/fusion_printer.h"
+#include "jit/open_device.h"
 #include "kernel/bind_kernel.h"
 #include "kernel/index_type.h"
-#include "runtime/open_device.h"
 #include "toolchain/nvrtc.h"
 
 namespace tokamak {
@@ -138,7 +138,7 @@ TEST(KernelPrograms, IndicesOfTooFewBitsAreSeen) {
       while (bits > 3 && kir::areIndicesWithin(prepared.kernel, prepared.bindings, bits - 1)) --bits;
       const std::vector<InputData> inputs = drawData(program, program.seed);
       const std::unique_ptr<Fusion> fusion = build(program);
-      const KernelLaunch launch(*fusion, inputs, way.recipe);
+      const CaseLaunch launch(*fusion, inputs, way.recipe);
       const auto findings = [&](int index_bits) {
         return launch.run(launch.prepared().kernel, launch.prepared().bindings, {.index_bits = index_bits}).findings;
       };

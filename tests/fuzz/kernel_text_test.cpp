@@ -8,12 +8,13 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "generator/case_launch.h"
 #include "generator/draw_data.h"
 #include "generator/draw_program.h"
 #include "generator/environment.h"
 #include "generator/kernel_case.h"
-#include "generator/kernel_launch.h"
 #include "generator/written_kernels.h"
+#include "heuristics/schedule_kernel.h"
 #include "ir/clone.h"
 #include "kernel/parse_kernel.h"
 #include "kernel/verify_kernel.h"
@@ -28,14 +29,14 @@ bool canBeKernel(const Fusion& fusion, const KernelWay& way) {
   return !gives_input && !whyNoKernel(*cloneFusion(fusion), way.target);
 }
 
-void expectSameBits(const KernelLaunch::Result& a, const KernelLaunch::Result& b, const std::string& text) {
+void expectSameBits(const CaseLaunch::Result& a, const CaseLaunch::Result& b, const std::string& text) {
   EXPECT_EQ(a.findings, b.findings) << text;
   for (size_t i = 0; i < a.outputs.size(); ++i) EXPECT_EQ(a.outputs[i].bytes, b.outputs[i].bytes) << text;
 }
 
 // Calls `check` for the kernels of random programs, on the processor and on a GPU.
 void forEachKernel(uint64_t count, KernelPassOptions passes,
-                   const std::function<void(const KernelLaunch& launch, uint64_t seed)>& check) {
+                   const std::function<void(const CaseLaunch& launch, uint64_t seed)>& check) {
   const uint64_t first = fromEnvironment("TOKAMAK_FUZZ_SEED", 1);
   for (uint64_t seed = first; seed < first + count; ++seed) {
     const Program program = drawProgram(seed, {.max_ops = 12, .max_elements = 512});
@@ -44,7 +45,7 @@ void forEachKernel(uint64_t count, KernelPassOptions passes,
       if (!canBeKernel(*fusion, way)) continue;
       way.recipe.passes = passes;
       const std::vector<InputData> inputs = drawData(program, seed);
-      std::optional<KernelLaunch> launch;
+      std::optional<CaseLaunch> launch;
       try {
         launch.emplace(*fusion, inputs, way.recipe);
       } catch (const Error& error) {
@@ -60,7 +61,7 @@ void forEachKernel(uint64_t count, KernelPassOptions passes,
 
 TEST(KernelText, RoundTripsAndMeansTheSame) {
   int64_t kernels = 0;
-  forEachKernel(fromEnvironment("TOKAMAK_FUZZ_PROGRAMS", 1100), {}, [&](const KernelLaunch& launch, uint64_t) {
+  forEachKernel(fromEnvironment("TOKAMAK_FUZZ_PROGRAMS", 1100), {}, [&](const CaseLaunch& launch, uint64_t) {
     const PreparedKernel& prepared = launch.prepared();
     const std::string text = kir::printKernel(prepared.kernel);
     const kir::Kernel parsed = kir::parseKernel(text, "kernel");
@@ -109,9 +110,8 @@ TEST(KernelText, DamagedTextsAreRefusedOrRead) {
   const uint64_t count = fromEnvironment("TOKAMAK_DAMAGED_TEXTS", 20000);
   std::vector<std::string> texts;
   for (const WrittenKernel& written : writtenKernels()) texts.emplace_back(written.kernel);
-  forEachKernel(20, {}, [&](const KernelLaunch& launch, uint64_t) {
-    texts.push_back(kir::printKernel(launch.prepared().kernel));
-  });
+  forEachKernel(
+      20, {}, [&](const CaseLaunch& launch, uint64_t) { texts.push_back(kir::printKernel(launch.prepared().kernel)); });
   std::mt19937_64 random(fromEnvironment("TOKAMAK_FUZZ_SEED", 1));
   int64_t read = 0;
   int64_t legal = 0;
@@ -157,9 +157,9 @@ TEST(KernelPasses, KeepTheMeaning) {
                                       if (pass == "lower") stages.clear();
                                       stages.push_back({std::string(pass), kernel});
                                     }};
-  forEachKernel(fromEnvironment("TOKAMAK_FUZZ_PASS_PROGRAMS", 200), passes, [&](const KernelLaunch& launch, uint64_t) {
+  forEachKernel(fromEnvironment("TOKAMAK_FUZZ_PASS_PROGRAMS", 200), passes, [&](const CaseLaunch& launch, uint64_t) {
     const PreparedKernel& prepared = launch.prepared();
-    const KernelLaunch::Result last = launch.run(prepared.kernel, prepared.bindings, {});
+    const CaseLaunch::Result last = launch.run(prepared.kernel, prepared.bindings, {});
     ASSERT_TRUE(last.findings.empty()) << last.findings[0];
     std::string before;
     for (const StageOfKernel& stage : stages) {

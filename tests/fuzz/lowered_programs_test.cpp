@@ -12,12 +12,12 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "device/kernel_target.h"
 #include "generator/draw_data.h"
 #include "generator/draw_numeric.h"
 #include "generator/draw_program.h"
 #include "generator/environment.h"
 #include "generator/run_case.h"
-#include "heuristics/kernel_target.h"
 #include "ir/text/fusion_printer.h"
 #include "jit/kernel_collector.h"
 

@@ -5,7 +5,7 @@
 
 #include "generator/environment.h"
 #include "generator/run_case.h"
-#include "runtime/cpu/cpu_device.h"
+#include "jit/jit_device.h"
 
 namespace tokamak {
 namespace {
@@ -14,7 +14,7 @@ using namespace generator;
 
 // TOKAMAK_OP_BY_OP_PROGRAMS raises the number.
 TEST(OpByOpPrograms, GiveTheReferencesResults) {
-  CpuDevice device({.threads = 2, .poisons_memory = true, .runner = KernelRunner::OpByOp});
+  JitCpuDevice device({.threads = 2, .poisons_memory = true, .runner = KernelRunner::OpByOp});
   const uint64_t programs = fromEnvironment("TOKAMAK_OP_BY_OP_PROGRAMS", 300);
   const uint64_t first = fromEnvironment("TOKAMAK_FUZZ_SEED", 1) + 6000000;
   RunTally tally;

@@ -7,8 +7,8 @@
 
 #include "generator/environment.h"
 #include "generator/run_case.h"
-#include "runtime/cpu/cpu_device.h"
-#include "runtime/open_device.h"
+#include "jit/jit_device.h"
+#include "jit/open_device.h"
 
 namespace tokamak {
 namespace {
@@ -57,7 +57,7 @@ TEST(StreamPrograms, OfCompiledKernelsGiveTheReferencesResults) {
 
 // Every unit a kernel for a GPU, as programs are cut for one, run by the interpreter.
 TEST(StreamPrograms, OfKernelsForGpusGiveTheReferencesResults) {
-  CpuDevice device({.threads = 2, .poisons_memory = true, .runner = KernelRunner::Interpreted});
+  JitCpuDevice device({.threads = 2, .poisons_memory = true, .runner = KernelRunner::Interpreted});
   runSeeds(kFirstStreamSeed + 4000000, kStreamPrograms,
            {.program = {.max_ops = 10, .max_elements = 128}, .grouping = Grouping::Fused, .target = hopperTarget()},
            {.place = {&device, device.createStream()}, .runs_direct = false, .runs_unstreamed = false});
@@ -65,7 +65,7 @@ TEST(StreamPrograms, OfKernelsForGpusGiveTheReferencesResults) {
 
 // Deep and wide programs: what `compile` makes, and the interpreter runs. TOKAMAK_GPU_PROGRAMS raises the number.
 TEST(StreamPrograms, OfManyOpsAsKernelsForGpusGiveTheReferencesResults) {
-  CpuDevice device({.threads = 2, .poisons_memory = true, .runner = KernelRunner::Interpreted});
+  JitCpuDevice device({.threads = 2, .poisons_memory = true, .runner = KernelRunner::Interpreted});
   runSeeds(kFirstStreamSeed + 5000000, fromEnvironment("TOKAMAK_GPU_PROGRAMS", 25),
            {.program = {.max_ops = 60, .max_elements = 1024}, .grouping = Grouping::Fused, .target = hopperTarget()},
            {.place = {&device, device.createStream()}, .replays = 1, .runs_direct = false, .runs_unstreamed = false});
@@ -92,7 +92,7 @@ TEST(StreamPrograms, GiveTheSameBitsAHundredTimesOnTheGpu) {
 
 // What the test above does with memory, on the processor.
 TEST(StreamPrograms, GiveTheReferencesResultsOnMemoryOfTheDevice) {
-  CpuDevice device({.threads = 2, .poisons_memory = true});
+  JitCpuDevice device({.threads = 2, .poisons_memory = true});
   runSeeds(kFirstStreamSeed + 3000000, 20, {},
            {.place = {&device, device.createStream()}, .replays = 3, .runs_direct = false, .runs_unstreamed = false});
 }

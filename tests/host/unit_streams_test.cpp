@@ -2,14 +2,14 @@
 
 #include "base/error.h"
 #include "compile/multi_device_executor.h"
+#include "jit/jit_device.h"
 #include "program_of.h"
-#include "runtime/cpu/cpu_device.h"
 
 namespace tokamak {
 namespace {
 
 std::vector<float> run(const Fusion& fusion, Grouping grouping, const std::vector<int64_t>& sizes) {
-  CpuDevice device({.poisons_memory = true});
+  JitCpuDevice device({.poisons_memory = true});
   MultiDeviceExecutor executor(fusion, device, {.lowering = {.grouping = grouping}});
   const std::shared_ptr<Stream> stream = device.createStream();
   const Tensor input = Tensor::emptyOnHost(device, stream, DataType::F32, sizes);

@@ -10,6 +10,7 @@
 #include "host_run/call_sequence.h"
 #include "host_run/program_text.h"
 #include "host_run/run_bench.h"
+#include "jit/jit_device.h"
 
 namespace tokamak {
 namespace {
@@ -34,19 +35,19 @@ struct CallCase {
 class CallOrder : public testing::TestWithParam<CallCase> {};
 
 TEST_P(CallOrder, IsKeptInChainsOfTwoAndThreePrograms) {
-  CpuDevice device({.threads = 2, .poisons_memory = true});
+  JitCpuDevice device({.threads = 2, .poisons_memory = true});
   CallSequence sequence(targetOn(device, 96), GetParam().evaluator);
   EXPECT_EQ(countWrongChains(sequence, repetitions(GetParam().turns)), 0);
 }
 
 TEST_P(CallOrder, IsKeptInRandomSequences) {
-  CpuDevice device({.threads = 2, .poisons_memory = true});
+  JitCpuDevice device({.threads = 2, .poisons_memory = true});
   CallSequence sequence(targetOn(device, 128), GetParam().evaluator);
   EXPECT_EQ(countWrongSequences(sequence, repetitions(10) * 20, 12, 1), 0);
 }
 
 TEST_P(CallOrder, TellsEachReaderOfAFailureAndLeavesOthersAlone) {
-  CpuDevice device({.threads = 2, .poisons_memory = true});
+  JitCpuDevice device({.threads = 2, .poisons_memory = true});
   CallSequence sequence(targetOn(device, 32), GetParam().evaluator);
   EXPECT_EQ(countWrongFailures(sequence, repetitions(10) * 20, 12, 1), 0);
   EXPECT_GT(sequence.told(), 0);

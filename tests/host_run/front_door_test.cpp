@@ -17,7 +17,7 @@
 #include "define/softmax.h"
 #include "error_of.h"
 #include "ir/text/fusion_printer.h"
-#include "runtime/cpu/cpu_device.h"
+#include "jit/jit_device.h"
 
 namespace tokamak {
 namespace {
@@ -54,7 +54,7 @@ TEST(FrontDoor, SoftmaxOfTheCallersMemory) {
 
   Fusion fusion("softmax_rows");
   fusion.output("y", softmax(fusion.input("x", DataType::F32, {"n", "m"}), 1));
-  CpuDevice device;
+  JitCpuDevice device;
   Program program = compile(fusion, device);
   program.run({Tensor::wrap(device, x, {4, 9})}, {Tensor::wrap(device, y, {4, 9})});
 
@@ -77,7 +77,7 @@ TEST(FrontDoor, NamesStandInTextsAndMessages) {
   const std::unique_ptr<Fusion> read = readFusion(text, "scaled.fusion");
   EXPECT_EQ(printFusion(*read), text);
 
-  CpuDevice device;
+  JitCpuDevice device;
   Program program = compile(*read, device);
   EXPECT_THAT(program.inputNames(), ElementsAre("x", "bias", "scale"));
   const std::vector<float> numbers = someNumbers(12);
@@ -137,7 +137,7 @@ TEST(FrontDoor, UpdatesInPlaceComeBeforeOutputsWithoutMovingThem) {
     fusion.update(state, next);
     TensorView* step = fusion.output("step", neg(next));
     fusion.output("size", abs(step));
-    CpuDevice device;
+    JitCpuDevice device;
     Program program = compile(fusion, device, {.makes_kernels = makes_kernels});
     EXPECT_THAT(program.outputNames(), ElementsAre("step", "size"));
     std::vector<float> state_memory = {2, 4}, step_memory(2), size_memory(2);
@@ -159,7 +159,7 @@ TEST(FrontDoor, UpdatesInPlaceComeBeforeOutputsWithoutMovingThem) {
 
 // Rank and sizes that are known when the program runs; one program's outputs are the next one's inputs.
 TEST(FrontDoor, SizesAreListsToo) {
-  CpuDevice device;
+  JitCpuDevice device;
   for (int64_t rank = 1; rank <= 4; ++rank) {
     std::vector<NamedSize> names;
     for (int64_t axis = 0; axis < rank; ++axis) names.emplace_back("n" + std::to_string(axis));
@@ -181,7 +181,7 @@ TEST(FrontDoor, PreparedSizesAreRecordedOnce) {
   Scalar* shift = fusion.scalarInput("shift", DataType::F32);
   fusion.output("y", exp(add(x, shift)));
   fusion.output("sums", sum(x, {1}));
-  CpuDevice device;
+  JitCpuDevice device;
   Program program = compile(fusion, device);
   program.prepare({{"n", 6}, {"m", 32}});
   program.prepare({{"n", 5}, {"m", 32}, {"shift", 1.0}});
@@ -202,7 +202,7 @@ TEST(FrontDoor, PreparedSizesAreRecordedOnce) {
 }
 
 TEST(FrontDoor, ElementsOfEveryType) {
-  CpuDevice device;
+  JitCpuDevice device;
   const auto roundTrip = [&]<class T>(const std::vector<T>& elements) {
     const Tensor tensor = Tensor::wrap(device, elements, {static_cast<int64_t>(elements.size())});
     EXPECT_EQ(tensor.template read<T>().data(), elements.data());
@@ -237,7 +237,7 @@ TEST(FrontDoor, PreparedIntegersAreTold) {
   TensorView* x = fusion.input("x", DataType::F32, {"n"});
   Scalar* count = fusion.scalarInput("count", DataType::I64);
   fusion.output("y", expand(unsqueeze(x, 0), {count, x->axis(0)->extent()}));
-  CpuDevice device;
+  JitCpuDevice device;
   Program program = compile(fusion, device);
   EXPECT_EQ(errorOf([&] { program.prepare({{"n", 6}}); }).message(),
             "prepare: the scalar count of grown has no value; plans may depend on it");
@@ -252,7 +252,7 @@ TEST(FrontDoor, PreparedIntegersAreTold) {
 TEST(FrontDoor, ConstMemoryIsRefusedAsAnOutput) {
   Fusion fusion("copy");
   fusion.output("y", neg(fusion.input("x", DataType::F32, {"n"})));
-  CpuDevice device;
+  JitCpuDevice device;
   Program program = compile(fusion, device);
   const std::vector<float> x = {1, 2}, y(2);
   EXPECT_EQ(errorOf([&] { program.run({Tensor::wrap(device, x, {2})}, {Tensor::wrap(device, y, {2})}); }).message(),
@@ -260,7 +260,7 @@ TEST(FrontDoor, ConstMemoryIsRefusedAsAnOutput) {
 }
 
 TEST(FrontDoor, EightThreadsCompileAndRun) {
-  CpuDevice device({.threads = 2});
+  JitCpuDevice device({.threads = 2});
   Fusion fusion("rows");
   fusion.output("y", softmax(fusion.input("x", DataType::F32, {"n", "m"}), 1));
   std::vector<std::thread> threads;

@@ -7,6 +7,7 @@
 
 #include "host_run/program_text.h"
 #include "host_run/run_bench.h"
+#include "jit/jit_device.h"
 #include "runtime/cpu/stream_edges.h"
 
 namespace tokamak {
@@ -32,7 +33,7 @@ class EnteredStream : public testing::Test {
   }
   std::vector<std::thread::id> threads;
   NotingWork work;
-  CpuDevice device{{.threads = 2}};
+  JitCpuDevice device{{.threads = 2}};
   std::unique_ptr<Stream> stream = device.createStream();
   std::unique_ptr<Event> event = device.createEvent();
 };

@@ -11,8 +11,8 @@
 #include "host_run/counting_heap.h"
 #include "host_run/program_text.h"
 #include "host_run/run_bench.h"
+#include "jit/cpu_jit.h"
 #include "jit/kernel_collector.h"
-#include "runtime/cpu/kernel_work.h"
 #include "runtime/cpu/stream_edges.h"
 
 namespace tokamak {

@@ -7,7 +7,7 @@
 #include "error_of.h"
 #include "host_run/program_text.h"
 #include "host_run/run_bench.h"
-#include "runtime/cpu/kernel_work.h"
+#include "runtime/cpu/cpu_device.h"
 
 namespace tokamak {
 namespace {
@@ -82,11 +82,18 @@ TEST(OpByOp, MakesNoKernelOfAUnitThatSomebodyPreparesAllTheSame) {
   const auto program = makeHostProgram(*fusion);
   const ScalarBindings no_sizes;
   const Expr& unit = *program->topLevel().exprs.at(0);
-  const Error error = errorOf([&] {
-    CpuKernels(cpuTarget(), KernelRunner::OpByOp).prepare({.expr = unit, .operands = {}, .bindings = no_sizes});
-  });
+  const Error error =
+      errorOf([&] { CpuDevice({.threads = 1}).prepare({.expr = unit, .operands = {}, .bindings = no_sizes}); });
   EXPECT_EQ(error.code(), ErrorCode::Unsupported);
   EXPECT_THAT(error.message(), HasSubstr("this device makes no kernels; units run op by op here"));
+}
+
+TEST(OpByOp, IsWhatADeviceDoesThatNobodyGaveKernels) {
+  CpuDevice device({.threads = 2, .poisons_memory = true});
+  const auto fusion = fusionOf(kNormalise);
+  MultiDeviceExecutor executor(*fusion, device, {});
+  EXPECT_FALSE(device.makesKernels());
+  EXPECT_EQ(executor.evaluator().unitMode(), UnitMode::OpByOp);
 }
 
 // Of a chain of ops two results are there at a time.

@@ -10,8 +10,8 @@
 #include "compile/multi_device_executor.h"
 #include "device/tensor.h"
 #include "host/run/host_ir_evaluator.h"
+#include "jit/jit_device.h"
 #include "oracle/evaluate.h"
-#include "runtime/cpu/cpu_device.h"
 
 namespace tokamak {
 
@@ -23,7 +23,7 @@ class RunBench {
  public:
   explicit RunBench(const CpuDeviceOptions& options = {.threads = 2, .poisons_memory = true});
 
-  CpuDevice device;
+  JitCpuDevice device;
   std::shared_ptr<Stream> stream;
 
   /// Memory that the host may touch at once; row-major unless strides (in elements) are given. Every byte is 0xFF.

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "compile/lower_fusion.h"
-#include "heuristics/kernel_target.h"
+#include "device/kernel_target.h"
 #include "host/ir/text/host_printer.h"
 #include "host_run/program_text.h"
 #include "ir/ops/host/for_loop.h"

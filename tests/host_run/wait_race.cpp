@@ -13,7 +13,7 @@
 #include "host/check/checker.h"
 #include "host_run/two_sets.h"
 #include "ir/text/fusion_parser.h"
-#include "runtime/cpu/cpu_device.h"
+#include "jit/jit_device.h"
 #include "schedule/commands.h"
 
 namespace tokamak {
@@ -51,7 +51,7 @@ StepList withoutNecessaryWait(StepList list, int64_t number) {
 int run(std::string_view which) {
   // What the works use outlives the streams, whose end waits for them.
   std::vector<char> input(kBytes), output(kBytes), result(kBytes), arena;
-  CpuDevice device({.threads = 2});
+  JitCpuDevice device({.threads = 2});
   const auto fusion =
       parseFusion(kTwoSets, "two_sets", {.resolver = &definingResolver(), .scheduler = &scheduleCommands()});
   MultiDeviceExecutor executor(*fusion, device, {.lowering = {.grouping = Grouping::Single}, .evaluator = {}});

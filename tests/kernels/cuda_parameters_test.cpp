@@ -3,6 +3,7 @@
 
 #include "define/callables.h"
 #include "heuristics/cuda_schedule.h"
+#include "heuristics/schedule_kernel.h"
 #include "heuristics/schedule_parameters.h"
 #include "ir/text/fusion_parser.h"
 #include "kernels/kernel_case.h"

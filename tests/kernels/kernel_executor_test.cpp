@@ -207,16 +207,18 @@ TEST(KernelExecutor, RefusesLibraryCalls) {
 }
 
 TEST(KernelExecutor, HasCodeThatFailedCompiledAgain) {
-  struct Failing final : Executable {
-    bool hasFailed() const override { return true; }
+  struct Image final : KernelImage {
+    explicit Image(bool fails) : has_failed(fails) {}
+    void waitUntilReady() const override {}
+    bool hasFailed() const override { return has_failed; }
+    const bool has_failed;
   };
   const auto fusion = parseScheduled(kExp);
   int compiled = 0;
   KernelExecutor executor(
       *fusion, {false, false},
-      {.target = cpuTarget(), .compile = [&](const KernelCode&) -> std::shared_ptr<const Executable> {
-         if (++compiled < 3) return std::make_shared<Failing>();
-         return std::make_shared<Executable>();
+      {.target = cpuTarget(), .compile = [&](const KernelCode&) -> std::shared_ptr<const KernelImage> {
+         return std::make_shared<Image>(++compiled < 3);
        }});
   const OperandDesc operand{DataType::F32, {2, 3}, {3, 1}, 64};
   const std::vector<OperandDesc> operands = {operand, operand};

@@ -13,6 +13,7 @@
 #include "heuristics/cpu_schedule.h"
 #include "heuristics/cuda_schedule.h"
 #include "ir/text/fusion_parser.h"
+#include "jit/jit_device.h"
 #include "kernel/bind_kernel.h"
 #include "kernel/index_type.h"
 #include "kernel/interpreter/kernel_interpreter.h"
@@ -20,7 +21,6 @@
 #include "kernels/kernel_case.h"
 #include "lower/insert_barriers.h"
 #include "lower/lower_kernel.h"
-#include "runtime/cpu/kernel_work.h"
 #include "schedule/commands.h"
 
 namespace tokamak {
@@ -376,8 +376,7 @@ TEST(KernelWork, NeedsBlocksOfOneThread) {
   const Expr& expr = *program->topLevel().exprs.at(0);
   const std::vector<OperandDesc> operands = {desc, desc};
   const ScalarBindings none;
-  EXPECT_THAT(messageOf(ErrorCode::Unsupported,
-                        [&] { CpuKernels(cpuTarget(), KernelRunner::Compiled).prepare({expr, operands, none}); }),
+  EXPECT_THAT(messageOf(ErrorCode::Unsupported, [&] { JitCpuDevice({.threads = 1}).prepare({expr, operands, none}); }),
               HasSubstr("a kernel for the processor has one thread per block; this schedule has 4"));
 }
 

@@ -1,7 +1,7 @@
 // What kernels take and give in more axes than the program does.
 #include <gtest/gtest.h>
 
-#include "heuristics/kernel_target.h"
+#include "heuristics/schedule_kernel.h"
 #include "heuristics/split_axes.h"
 #include "ir/clone.h"
 #include "kernels/kernel_case.h"

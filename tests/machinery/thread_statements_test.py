@@ -44,10 +44,15 @@ PUBLIC = {
     "src/toolchain/nvrtc.h": ["NvrtcCompiler"],
     "src/toolchain/once_map.h": ["OnceMap"],
     "src/runtime/cpu/cpu_device.h": ["CpuDevice"],
-    "src/runtime/cpu/kernel_work.h": ["CpuKernels"],
     "src/runtime/cuda/cuda_device.h": ["CudaDevice"],
+    "src/jit/jit_device.h": ["JitCpuDevice", "JitCudaDevice"],
     "src/interop/dlpack.h": ["DlpackExchange"],
-    "src/jit/kernel_executor.h": ["Executable", "KernelExecutor"],
+    "src/device/kernel_launch.h": ["KernelImage", "CpuImage", "CudaImage"],
+    "src/device/kernel_maker.h": ["KernelMaker"],
+    "src/jit/cpu_jit.h": ["CpuJit"],
+    "src/jit/cuda_jit.h": ["CudaJit"],
+    "src/jit/jit.h": ["InterpreterJit"],
+    "src/jit/kernel_executor.h": ["KernelExecutor"],
     "src/jit/kernel_library.h": ["KernelLibrary"],
 }
 # All classes of these headers are for users: one that is added is to be listed.

@@ -1,5 +1,5 @@
 // Product groups: which products and activations are one, and which are not.
-#include "segment/product_group.h"
+#include "graph/product_group.h"
 #include "program_of.h"
 
 #include <cstdlib>

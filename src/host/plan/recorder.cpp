@@ -4,7 +4,7 @@
 
 #include "analysis/bind_shape.h"
 #include "base/require.h"
-#include "heuristics/kernel_target.h"
+#include "device/kernel_target.h"
 #include "ir/expr.h"
 
 namespace tokamak {

@@ -9,13 +9,13 @@
 #include "analysis/bind_shape.h"
 #include "base/require.h"
 #include "compute/fitting_sizes.h"
+#include "graph/product_group.h"
 #include "host/ir/extent_demands.h"
 #include "host/plan/recorder.h"
 #include "host/run/scalar_parameters.h"
 #include "host/run/view_of.h"
 #include "ir/expr_summary.h"
 #include "ir/visit.h"
-#include "segment/product_group.h"
 
 namespace tokamak {
 

@@ -127,10 +127,7 @@ static KernelTarget targetOf(const CpuDeviceOptions& options) {
 KernelTarget CpuDevice::kernelTarget() const { return targetOf(options_); }
 
 CpuDevice::CpuDevice(const CpuDeviceOptions& options)
-    : options_(checked(options)),
-      kernels_(targetOf(options_), options_.runner, options_.kernels),
-      arena_(memory_, options_.memory_limit),
-      pool_(options_.threads) {
+    : options_(checked(options)), arena_(memory_, options_.memory_limit), pool_(options_.threads) {
   const bool is_interpreter = options_.runner == KernelRunner::Interpreted;
   properties_ = {.name = is_interpreter ? "interpreter" : "cpu",
                  .description = processorName(),

@@ -15,7 +15,6 @@
 #include "runtime/cpu/block_pool.h"
 #include "runtime/cpu/cpu_device_options.h"
 #include "runtime/cpu/cpu_work.h"
-#include "runtime/cpu/kernel_work.h"
 #include "runtime/cpu/stream_queue.h"
 
 namespace tokamak {
@@ -23,14 +22,13 @@ namespace tokamak {
 /// Streams that were destroyed leave their thread for the next one. Streams, events and buffers must be gone before the
 /// device goes.
 /// Thread safety: any threads may use it side by side, as Device says.
-class CpuDevice final : public Device {
+class CpuDevice : public Device {
  public:
   explicit CpuDevice(const CpuDeviceOptions& options = {});
   ~CpuDevice() override;
 
   const DeviceProperties& properties() const override { return properties_; }
   KernelTarget kernelTarget() const override;
-  bool makesKernels() override { return kernels_.makesKernels(); }
   std::unique_ptr<Stream> createStream() override;
   std::unique_ptr<Event> createEvent() override;
 
@@ -83,7 +81,6 @@ class CpuDevice final : public Device {
 
   const CpuDeviceOptions options_;
   DeviceProperties properties_;
-  CpuKernels kernels_;
   HostMemory memory_;
   Arena arena_;
   BlockPool pool_;

@@ -6,7 +6,7 @@
 
 #include "base/trace.h"
 #include "device/kernel_observer.h"
-#include "heuristics/kernel_target.h"
+#include "device/kernel_target.h"
 
 namespace tokamak {
 

@@ -8,12 +8,12 @@
 
 #include "base/ceil_divide.h"
 #include "base/require.h"
+#include "device/gemm_problem.h"
 #include "ir/expr_summary.h"
 #include "ir/fields.h"
 #include "loops/typed_loops.h"
 #include "runtime/cpu/element_loops.h"
 #include "runtime/cpu/thread_scratch.h"
-#include "runtime/gemm_problem.h"
 
 namespace tokamak {
 

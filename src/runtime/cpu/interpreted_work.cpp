@@ -20,35 +20,36 @@ ScalarValue valueOf(const Scalar& parameter, void* passed) {
 
 class InterpretedWork final : public CpuWork {
  public:
-  InterpretedWork(FoundKernel found, size_t operand_count) : found_(std::move(found)), operand_count_(operand_count) {}
+  InterpretedWork(KernelLaunch launch, size_t operand_count)
+      : launch_(std::move(launch)), operand_count_(operand_count) {}
 
-  std::string_view name() const override { return found_.name; }
-  int64_t hostBytes() const override { return static_cast<int64_t>(sizeof(InterpretedWork)) + found_.hostBytes(); }
+  std::string_view name() const override { return launch_.name; }
+  int64_t hostBytes() const override { return static_cast<int64_t>(sizeof(InterpretedWork)) + launch_.hostBytes(); }
 
   void run(void* const* addresses, BlockPool&) const override {
-    const BoundKernel& bound = *found_.bound;
-    const kir::Kernel& kernel = bound.code->kernel;
+    const InterpretedKernel& bound = *launch_.interpreted;
+    const kir::Kernel& kernel = *bound.kernel;
     std::vector<KernelBuffer> buffers;
     for (size_t i = 0; i < bound.elements.size(); ++i)
       buffers.push_back(
-          {addresses[found_.operands[i]], bound.elements[i], !kernel.fusion->isOutput(kernel.tensors[i])});
+          {addresses[launch_.operands[i]], bound.elements[i], !kernel.fusion->isOutput(kernel.tensors[i])});
     ScalarBindings bindings = bound.bindings;
-    for (size_t i = 0; i < found_.parameters.size(); ++i)
-      bindings[kernel.symbols[i]] = valueOf(*kernel.symbols[i], addresses[operand_count_ + found_.parameters[i]]);
+    for (size_t i = 0; i < launch_.parameters.size(); ++i)
+      bindings[kernel.symbols[i]] = valueOf(*kernel.symbols[i], addresses[operand_count_ + launch_.parameters[i]]);
     const std::vector<std::string> findings = interpretKernel(kernel, buffers, bindings);
-    TK_REQUIRE(findings.empty() || !found_.is_given, Definition, "kernel {}: {}", found_.name, findings[0]);
-    TK_CHECK(findings.empty(), "the kernel of {} is wrong: {}", found_.name, findings[0]);
+    TK_REQUIRE(findings.empty() || !launch_.is_given, Definition, "kernel {}: {}", launch_.name, findings[0]);
+    TK_CHECK(findings.empty(), "the kernel of {} is wrong: {}", launch_.name, findings[0]);
   }
 
  private:
-  FoundKernel found_;
+  KernelLaunch launch_;
   size_t operand_count_;
 };
 
 }  // namespace
 
-std::shared_ptr<const CpuWork> makeInterpretedWork(FoundKernel found, size_t operand_count) {
-  return std::make_shared<InterpretedWork>(std::move(found), operand_count);
+std::shared_ptr<const CpuWork> makeInterpretedWork(KernelLaunch launch, size_t operand_count) {
+  return std::make_shared<InterpretedWork>(std::move(launch), operand_count);
 }
 
 }  // namespace tokamak

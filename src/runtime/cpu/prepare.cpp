@@ -1,5 +1,7 @@
 #include "base/require.h"
+#include "device/kernel_maker.h"
 #include "ir/expr.h"
+#include "ir/expr_summary.h"
 #include "ir/ops/host/launch_kernel.h"
 #include "ir/ops/host/post_on_stream.h"
 #include "ir/ops/math/reduction_op.h"
@@ -18,7 +20,12 @@ std::shared_ptr<const Work> CpuDevice::prepare(const WorkRequest& request) {
              toString(*reduction->out));
   if (request.expr.info().is_library) return prepareMatmulWork(request.expr, request.operands, request.bindings);
   const bool is_unit = request.expr.is<PostOnStream>() || request.expr.is<LaunchKernel>();
-  if (is_unit || options_.runner == KernelRunner::Interpreted) return kernels_.prepare(request);
+  if (is_unit || options_.runner == KernelRunner::Interpreted) {
+    TK_REQUIRE(makesKernels(), Unsupported,
+               "{}: this device makes no kernels; units run op by op here, which their evaluator has to ask for",
+               summaryOf(request.expr));
+    return makeKernelWork(kernelMaker()->find(request), request.operands.size());
+  }
   return prepareElementWork(request.expr, request.operands, request.bindings, {}, request.parameters);
 }
 

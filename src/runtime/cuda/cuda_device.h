@@ -13,7 +13,7 @@
 #include "device/arena.h"
 #include "device/device.h"
 #include "device/kernel_observer.h"
-#include "heuristics/kernel_target.h"
+#include "device/kernel_target.h"
 #include "runtime/cuda/cuda_device_options.h"
 #include "runtime/cuda/cuda_memory.h"
 #include "runtime/cuda/cuda_point.h"
@@ -28,7 +28,7 @@ class CaptureRemains;
 class CudaProducts;
 class CudaTrace;
 class StreamPool;
-struct PreparedKernel;
+struct KernelLaunch;
 struct ProductGroup;
 
 /// Streams that were destroyed leave their driver stream for the next one. Streams, events, buffers and work must be gone before the
@@ -37,7 +37,7 @@ struct ProductGroup;
 /// Work that the driver accepted runs on the GPU by itself. What fails there (an illegal address, say) loses the whole context: every later
 /// call raises, naming the first cause. Copies from and to pageable host memory may block the caller, as the driver pleases.
 /// Thread safety: any threads may use it side by side, as Device says.
-class CudaDevice final : public Device {
+class CudaDevice : public Device {
  public:
   /// Errors: Unsupported without a driver or when the GPU lacks what is needed, Usage for a number that no device has, Device.
   explicit CudaDevice(int64_t ordinal, const CudaDeviceOptions& options = {});
@@ -70,8 +70,10 @@ class CudaDevice final : public Device {
   std::shared_ptr<const Work> prepare(const WorkRequest& request) override;
   /// What kernels for this device are scheduled for.
   KernelTarget kernelTarget() const override;
-  /// Compiles a kernel, which is launched with so many addresses and computes indices in this type. Errors: Compile; Unsupported for what CUDA text cannot say.
-  std::shared_ptr<const Work> makeWork(const PreparedKernel& prepared, DataType index_type, size_t operand_count);
+  /// "sm_90a": what kernels for this device are compiled for, with what only this generation has.
+  std::string architecture() const;
+  /// A kernel that is launched with the addresses of so many operands and, behind them, the values of so many parameters.
+  std::shared_ptr<const Work> makeKernelWork(KernelLaunch launch, size_t operand_count, size_t parameter_count = 0);
   /// `work` is a CudaWork.
   void launch(Stream& stream, const Work& work, std::span<void* const> addresses) override;
   std::unique_ptr<Replay> prepareReplay(ReplaySteps steps) override;
@@ -107,9 +109,7 @@ class CudaDevice final : public Device {
  private:
   class CudaStream;
   class CudaEvent;
-  struct Kernels;
 
-  Kernels& kernels();
   CudaProducts& products();
   std::shared_ptr<const CudaWork> prepareKernel(const WorkRequest& request);
   std::shared_ptr<const CudaWork> prepareProduct(const WorkRequest& request);
@@ -130,8 +130,7 @@ class CudaDevice final : public Device {
   std::shared_ptr<StreamPool> capture_streams_;
   std::shared_ptr<CaptureRemains> capture_remains_;
   std::atomic<int64_t> fail_in_ = 0;
-  std::mutex kernels_mutex_;
-  std::shared_ptr<Kernels> kernels_;        // made when the first kernel is
+  std::mutex products_mutex_;
   std::shared_ptr<CudaProducts> products_;  // made when the first matrix product is
   std::mutex queues_mutex_;
   std::unique_ptr<CudaTrace> trace_;

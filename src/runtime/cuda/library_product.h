@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/gemm_problem.h"
-#include "segment/product_group.h"
+#include "device/gemm_problem.h"
+#include "graph/product_group.h"
 
 namespace tokamak {
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "device/device.h"
+#include "device/gemm_problem.h"
+#include "graph/product_group.h"
 #include "ir/fusion.h"
-#include "runtime/gemm_problem.h"
-#include "segment/product_group.h"
 
 namespace tokamak {
 

@@ -6,12 +6,12 @@
 #include <fmt/format.h>
 
 #include "base/require.h"
+#include "graph/product_group.h"
 #include "ir/expr.h"
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/cuda_products.h"
 #include "runtime/cuda/matrix_programs.h"
 #include "runtime/cuda/product_work.h"
-#include "segment/product_group.h"
 
 namespace tokamak {
 
@@ -76,7 +76,7 @@ std::optional<LibraryProduct> libraryProductFor(const GemmProblem& problem, std:
 }  // namespace
 
 CudaProducts& CudaDevice::products() {
-  const std::lock_guard lock(kernels_mutex_);
+  const std::lock_guard lock(products_mutex_);
   if (products_ == nullptr) {
     const CudaProperties& gpu = cuda_properties_;
     products_ =

@@ -7,12 +7,12 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "generator/case_launch.h"
 #include "generator/draw_commands.h"
 #include "generator/draw_data.h"
 #include "generator/draw_program.h"
 #include "generator/kernel_case.h"
-#include "generator/kernel_launch.h"
-#include "heuristics/kernel_target.h"
+#include "heuristics/schedule_kernel.h"
 #include "ir/clone.h"
 #include "ir/text/fusion_printer.h"
 
@@ -117,10 +117,10 @@ class Sequence {
   void run(const Fusion& fusion, const std::vector<InputData>& inputs, const KernelWay& way) {
     const char* stage = "prepare";
     try {
-      const KernelLaunch launch(fusion, inputs, way.recipe);
+      const CaseLaunch launch(fusion, inputs, way.recipe);
       stage = "interpret";
       const PreparedKernel& prepared = launch.prepared();
-      const KernelLaunch::Result result = launch.run(prepared.kernel, prepared.bindings, {.seed = seed_});
+      const CaseLaunch::Result result = launch.run(prepared.kernel, prepared.bindings, {.seed = seed_});
       ++tally_.kernels;
       tally_.meetings += hasBarrier(prepared.kernel.body) ? 1 : 0;
       tally_.meetings_in_loops += hasBarrierInLoop(prepared.kernel.body) ? 1 : 0;

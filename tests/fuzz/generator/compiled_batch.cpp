@@ -19,7 +19,7 @@ using Entry = void (*)(void* const* buffers, const int64_t* symbols, int64_t fir
 
 std::vector<StoredData> runCase(const CompiledCase& each, Entry entry) {
   const PreparedKernel& prepared = each.launch->prepared();
-  KernelLaunch::Result result = each.launch->poisoned();
+  CaseLaunch::Result result = each.launch->poisoned();
   std::vector<void*> addresses;
   for (const KernelBuffer& buffer : each.launch->buffersOf(result)) addresses.push_back(buffer.address);
   std::vector<int64_t> symbols;

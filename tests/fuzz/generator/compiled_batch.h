@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "codegen/source.h"
-#include "generator/kernel_launch.h"
+#include "generator/case_launch.h"
 #include "toolchain/kernel_compiler.h"
 
 namespace tokamak::generator {
@@ -18,7 +18,7 @@ struct CompiledCase {
   Program program;
   std::unique_ptr<Fusion> fusion;
   std::vector<InputData> inputs;
-  std::unique_ptr<KernelLaunch> launch;
+  std::unique_ptr<CaseLaunch> launch;
   KernelSource source;
 };
 

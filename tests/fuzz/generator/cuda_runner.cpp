@@ -4,11 +4,12 @@
 
 namespace tokamak::generator {
 
-CudaRunner::CudaRunner() : device_(0), stream_(device_.createStream()) {}
+CudaRunner::CudaRunner()
+    : device_(0), jit_(device_.kernelTarget(), device_.architecture()), stream_(device_.createStream()) {}
 CudaRunner::~CudaRunner() = default;
 
 void CudaRunner::run(const PreparedKernel& prepared, DataType index_type, std::span<const KernelBuffer> buffers) {
-  const auto work = device_.makeWork(prepared, index_type, buffers.size());
+  const auto work = device_.makeKernelWork(jit_.compile(prepared, index_type), buffers.size());
   std::vector<void*> addresses;
   std::vector<int64_t> sizes;
   for (size_t i = 0; i < buffers.size(); ++i) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 
+#include "jit/cuda_jit.h"
 #include "jit/prepared_kernel.h"
 #include "kernel/interpreter/kernel_interpreter.h"
 #include "runtime/cuda/cuda_device.h"
@@ -21,6 +22,7 @@ class CudaRunner {
 
  private:
   CudaDevice device_;
+  CudaJit jit_;
   std::unique_ptr<Stream> stream_;
 };
 

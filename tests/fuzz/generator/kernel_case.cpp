@@ -6,11 +6,11 @@
 #include <fmt/format.h>
 
 #include "base/require.h"
+#include "generator/case_launch.h"
 #include "generator/draw_data.h"
-#include "generator/kernel_launch.h"
 #include "heuristics/cpu_schedule.h"
 #include "heuristics/cuda_schedule.h"
-#include "heuristics/kernel_target.h"
+#include "heuristics/schedule_kernel.h"
 #include "ir/clone.h"
 #include "kernel/index_type.h"
 
@@ -37,7 +37,7 @@ std::optional<Problem> findKernelProblem(const Fusion& fusion, const std::vector
   const char* stage = "prepare";
   std::string text;
   try {
-    const KernelLaunch launch(fusion, inputs, way.recipe);
+    const CaseLaunch launch(fusion, inputs, way.recipe);
     const PreparedKernel& prepared = launch.prepared();
     text = kir::printKernel(prepared.kernel);
     stage = "interpret";
@@ -46,7 +46,7 @@ std::optional<Problem> findKernelProblem(const Fusion& fusion, const std::vector
       options.index_bits = way.index_bits;
       ++tally.narrow;
     }
-    const KernelLaunch::Result result = launch.run(prepared.kernel, prepared.bindings, options);
+    const CaseLaunch::Result result = launch.run(prepared.kernel, prepared.bindings, options);
     if (!result.findings.empty()) return Problem{"finding", result.findings[0] + "\n" + text};
     auto problem = compareOutputs(result.outputs, reference);
     if (problem) problem->text += "\n" + text;
@@ -55,7 +55,7 @@ std::optional<Problem> findKernelProblem(const Fusion& fusion, const std::vector
     if (!problem && way.on_kernel) way.on_kernel(prepared);
     if (!problem && way.run_elsewhere) {
       stage = "run";
-      KernelLaunch::Result elsewhere = launch.poisoned();
+      CaseLaunch::Result elsewhere = launch.poisoned();
       way.run_elsewhere(prepared, launch.buffersOf(elsewhere));
       problem = compareOutputs(elsewhere.outputs, reference);
       if (problem) problem->kind = "values elsewhere";

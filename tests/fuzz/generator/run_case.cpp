@@ -12,11 +12,11 @@
 #include "draw_schedule.h"
 #include "ir/text/fusion_printer.h"
 #include "ir/verifier.h"
+#include "jit/jit_device.h"
 #include "minimise.h"
 #include "oracle/index.h"
 #include "oracle/reference.h"
 #include "random.h"
-#include "runtime/cpu/cpu_device.h"
 
 namespace tokamak::generator {
 
@@ -225,7 +225,7 @@ Device& deviceWith(int64_t threads) {
   static std::map<int64_t, std::unique_ptr<CpuDevice>> devices;
   auto& device = devices[threads];
   if (device == nullptr)
-    device = std::make_unique<CpuDevice>(CpuDeviceOptions{.threads = threads, .poisons_memory = true});
+    device = std::make_unique<JitCpuDevice>(CpuDeviceOptions{.threads = threads, .poisons_memory = true});
   return *device;
 }
 

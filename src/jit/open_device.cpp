@@ -1,16 +1,17 @@
-#include "runtime/open_device.h"
+#include "jit/open_device.h"
 
 #include "base/error.h"
-#include "runtime/cpu/cpu_device.h"
-#include "runtime/cuda/cuda_device.h"
+#include "jit/jit_device.h"
 #include "runtime/cuda/driver_library.h"
 
 namespace tokamak {
 
-std::unique_ptr<Device> openCpuDevice(const CpuDeviceOptions& options) { return std::make_unique<CpuDevice>(options); }
+std::unique_ptr<Device> openCpuDevice(const CpuDeviceOptions& options) {
+  return std::make_unique<JitCpuDevice>(options);
+}
 
 std::unique_ptr<Device> openCudaDevice(int64_t ordinal, const CudaDeviceOptions& options) {
-  return std::make_unique<CudaDevice>(ordinal, options);
+  return std::make_unique<JitCudaDevice>(ordinal, options);
 }
 
 std::string reasonForNoCuda() {

@@ -1,4 +1,4 @@
-#include "segment/product_group.h"
+#include "graph/product_group.h"
 
 #include <algorithm>
 #include <array>
@@ -47,7 +47,7 @@ class Models {
   std::map<std::pair<DataType, ProductActivation>, std::unique_ptr<Model>> models_;
 };
 
-bool isResult(FieldRole role) { return role == FieldRole::Result || role == FieldRole::ResultList; }
+bool isResultField(FieldRole role) { return role == FieldRole::Result || role == FieldRole::ResultList; }
 
 // Walks a tensor's definition and the model's side by side, from the end.
 class Comparison {
@@ -84,7 +84,7 @@ class Comparison {
     const Fields fields = fieldsOf(expr);
     const Fields of_models = fieldsOf(of_model);
     for (size_t i = 0; i < fields.size(); ++i) {
-      if (!isResult(fields[i].role) && !isSameField(fields[i].value, of_models[i].value)) return false;
+      if (!isResultField(fields[i].role) && !isSameField(fields[i].value, of_models[i].value)) return false;
     }
     return true;
   }

@@ -1,4 +1,4 @@
-#include "runtime/gemm_problem.h"
+#include "device/gemm_problem.h"
 
 #include <utility>
 

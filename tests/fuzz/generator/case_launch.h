@@ -1,4 +1,4 @@
-// KernelLaunch: a program's kernel and its data; the kernel, or another version of it, run by the interpreter from the same inputs.
+// CaseLaunch: a program's kernel and its data; the kernel, or another version of it, run by the interpreter from the same inputs.
 #pragma once
 
 #include "generator/draw_data.h"
@@ -7,13 +7,13 @@
 
 namespace tokamak::generator {
 
-class KernelLaunch {
+class CaseLaunch {
  public:
   /// Errors: as prepareKernel. The fusion and the inputs must outlive the launch.
-  KernelLaunch(const Fusion& fusion, const std::vector<InputData>& inputs, const KernelRecipe& recipe);
+  CaseLaunch(const Fusion& fusion, const std::vector<InputData>& inputs, const KernelRecipe& recipe);
 
   /// A kernel that was written for the fusion.
-  KernelLaunch(const Fusion& fusion, const std::vector<InputData>& inputs, kir::Kernel kernel);
+  CaseLaunch(const Fusion& fusion, const std::vector<InputData>& inputs, kir::Kernel kernel);
 
   const PreparedKernel& prepared() const { return prepared_; }
 

@@ -2,11 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <optional>
 #include <string>
-
-#include "ir/fusion.h"
 
 namespace tokamak {
 
@@ -15,7 +11,7 @@ enum class TargetKind : uint8_t {
   Cuda,  ///< a block has threads, in warps of 32
 };
 
-/// Activations that may be part of a matrix product, where its library applies them as it stores the result (segment/product_group.h).
+/// Activations that may be part of a matrix product, where its library applies them as it stores the result (graph/product_group.h).
 struct ProductActivations {
   bool relu = false;
   bool gelu_tanh =
@@ -56,17 +52,5 @@ std::string cudaScheduleByHand();
 KernelTarget cpuTarget(int64_t processors = 1);
 /// An NVIDIA H200: what kernels are made for where there is no device to ask.
 KernelTarget hopperTarget();
-
-/// Why the fusion cannot or should not become one kernel on the target, or nothing. A function of its structure only. (What needs a whole
-/// reduction would run in a single block: scheduleKernel does that, but two kernels are better.)
-/// Makes scalars in the fusion, and splits its outputs where it is a kernel only so (heuristics/split_axes.h).
-std::optional<std::string> whyNoKernel(Fusion& fusion, const KernelTarget& target);
-
-/// The fusion in the form that kernels of the target are best made of: sums that blocks can make parts of on the way become two steps.
-std::unique_ptr<Fusion> prepareForKernels(const Fusion& fusion, const KernelTarget& target);
-
-/// Gives every tensor its schedule. The fusion has no schedule yet. `sizes`: of the extents that are not constant; the choice may depend on them, the
-/// result is right for all. Errors: Schedule.
-void scheduleKernel(Fusion& fusion, const KernelTarget& target, const ScalarBindings& sizes);
 
 }  // namespace tokamak

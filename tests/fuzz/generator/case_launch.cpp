@@ -1,4 +1,4 @@
-#include "generator/kernel_launch.h"
+#include "generator/case_launch.h"
 
 #include <algorithm>
 
@@ -18,13 +18,13 @@ int64_t alignmentOf(const void* address) {
 
 }  // namespace
 
-KernelLaunch::KernelLaunch(const Fusion& fusion, const std::vector<InputData>& inputs, const KernelRecipe& recipe) {
+CaseLaunch::CaseLaunch(const Fusion& fusion, const std::vector<InputData>& inputs, const KernelRecipe& recipe) {
   ScalarBindings bindings;
   const std::vector<OperandDesc> operands = makeBuffers(fusion, inputs, bindings);
   prepared_ = prepareKernel(fusion, operands, bindings, recipe);
 }
 
-KernelLaunch::KernelLaunch(const Fusion& fusion, const std::vector<InputData>& inputs, kir::Kernel kernel) {
+CaseLaunch::CaseLaunch(const Fusion& fusion, const std::vector<InputData>& inputs, kir::Kernel kernel) {
   ScalarBindings bindings;
   const std::vector<OperandDesc> operands = makeBuffers(fusion, inputs, bindings);
   prepared_.kernel = std::move(kernel);
@@ -32,8 +32,8 @@ KernelLaunch::KernelLaunch(const Fusion& fusion, const std::vector<InputData>& i
     kir::bindBuffer(prepared_.kernel, i, operands[i].sizes, operands[i].strides, prepared_.bindings);
 }
 
-std::vector<OperandDesc> KernelLaunch::makeBuffers(const Fusion& fusion, const std::vector<InputData>& inputs,
-                                                   ScalarBindings& bindings) {
+std::vector<OperandDesc> CaseLaunch::makeBuffers(const Fusion& fusion, const std::vector<InputData>& inputs,
+                                                 ScalarBindings& bindings) {
   std::vector<OperandDesc> operands;
   inputs_.reserve(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -63,15 +63,15 @@ std::vector<OperandDesc> KernelLaunch::makeBuffers(const Fusion& fusion, const s
   return operands;
 }
 
-KernelLaunch::Result KernelLaunch::run(const kir::Kernel& kernel, const ScalarBindings& bindings,
-                                       const InterpreterOptions& options) const {
+CaseLaunch::Result CaseLaunch::run(const kir::Kernel& kernel, const ScalarBindings& bindings,
+                                   const InterpreterOptions& options) const {
   Result result = poisoned();
   const std::vector<KernelBuffer> buffers = buffersOf(result);
   result.findings = interpretKernel(kernel, buffers, bindings, options);
   return result;
 }
 
-std::vector<KernelBuffer> KernelLaunch::buffersOf(Result& result) const {
+std::vector<KernelBuffer> CaseLaunch::buffersOf(Result& result) const {
   std::vector<KernelBuffer> buffers;
   for (const StoredData& input : inputs_) {
     const int64_t size = sizeOf(input.dtype);
@@ -84,7 +84,7 @@ std::vector<KernelBuffer> KernelLaunch::buffersOf(Result& result) const {
   return buffers;
 }
 
-ScalarBindings KernelLaunch::bindingsFor(const kir::Kernel& parsed) const {
+ScalarBindings CaseLaunch::bindingsFor(const kir::Kernel& parsed) const {
   const std::vector<Scalar*>& symbols = prepared_.kernel.symbols;
   TK_CHECK(parsed.symbols.size() == symbols.size(), "a kernel of {} symbols is read as one of {}", symbols.size(),
            parsed.symbols.size());

@@ -1,0 +1,108 @@
+#include "jit/cuda_jit.h"
+
+#include <string_view>
+#include <utility>
+
+#include "base/error.h"
+#include "codegen/source.h"
+#include "jit/jit.h"
+#include "jit/kernel_library.h"
+#include "jit/prepared_kernel.h"
+#include "kernel/shared_memory.h"
+#include "toolchain/compile_queue.h"
+#include "toolchain/nvrtc.h"
+
+namespace tokamak {
+
+namespace {
+
+using CubinRef = std::shared_ptr<const Cubin>;
+
+// Jobs hold the compiler, images hold the queue; no job holds an image or the queue, so that none of them ends on a thread of the queue.
+class CompiledCubin final : public CudaImage {
+ public:
+  CompiledCubin(std::shared_ptr<CompileQueue> queue, std::shared_ptr<NvrtcCompiler> compiler,
+                const KernelSource& source)
+      : CudaImage(source.entry),
+        queue_(std::move(queue)),
+        cubin_(queue_->add<CubinRef>(
+            [compiler = std::move(compiler), text = compilationUnit({&source, 1}, Dialect::Cuda)] {
+              return compiler->compile(text);
+            })) {}
+
+  bool hasFailed() const override { return hasFailure(cubin_); }
+
+  std::string_view bytes() const override {
+    queue_->wait(cubin_);
+    try {
+      return cubin_.get()->image;
+    } catch (const Error& error) {
+      throw Error(error);  // each caller adds its own notes
+    }
+  }
+
+ private:
+  std::shared_ptr<CompileQueue> queue_;
+  std::shared_future<CubinRef> cubin_;
+};
+
+}  // namespace
+
+struct CudaJit::Kernels {
+  Kernels(const KernelTarget& target, const std::string& architecture, KernelObserver* seen_by)
+      : compiler(
+            std::make_shared<NvrtcCompiler>(NvrtcOptions{.architecture = architecture}, KernelCache::openDefault())),
+        queue(std::make_shared<CompileQueue>()),
+        observer(seen_by),
+        library({.target = target,
+                 .indices = indicesFor(target),
+                 .compile = [this](const KernelCode& code) { return compile(code.kernel, code.choice.index_type); },
+                 .observer = seen_by}) {}
+
+  std::shared_ptr<const KernelImage> compile(const kir::Kernel& kernel, DataType index_type) const {
+    const KernelSource source = kernelSource(kernel, Dialect::Cuda, index_type);
+    if (observer != nullptr) observer->onKernel(*kernel.fusion, kir::printKernel(kernel), source.text);
+    return std::make_shared<CompiledCubin>(queue, compiler, source);
+  }
+
+  std::shared_ptr<NvrtcCompiler> compiler;
+  std::shared_ptr<CompileQueue> queue;
+  KernelObserver* observer;
+  KernelLibrary library;
+};
+
+CudaJit::CudaJit(const KernelTarget& target, std::string architecture, KernelObserver* observer)
+    : target_(target), architecture_(std::move(architecture)), observer_(observer) {}
+
+CudaJit::~CudaJit() = default;
+
+CudaJit::Kernels& CudaJit::kernels() {
+  const std::lock_guard lock(mutex_);
+  if (kernels_ == nullptr) kernels_ = std::make_unique<Kernels>(target_, architecture_, observer_);
+  return *kernels_;
+}
+
+KernelLaunch CudaJit::find(const WorkRequest& request) {
+  FoundKernel found = kernels().library.find(request);
+  const std::shared_ptr<const BoundKernel> bound = found.bound;
+  KernelLaunch launch = launchOf(std::move(found));
+  launch.shared_bytes = kir::launchedSharedBytes(bound->code->kernel, bound->bindings);
+  return launch;
+}
+
+KernelLaunch CudaJit::compile(const PreparedKernel& prepared, DataType index_type) {
+  auto code = std::make_shared<KernelCode>();
+  code->kernel = prepared.kernel;
+  code->image = kernels().compile(prepared.kernel, index_type);
+  auto bound = std::make_shared<BoundKernel>();
+  bound->bindings = prepared.bindings;
+  bound->symbols = symbolBits(prepared.kernel, prepared.bindings);
+  for (const kir::LaunchDimension& dimension : prepared.kernel.dimensions)
+    bound->extents.push_back(evaluateInt(*dimension.extent, prepared.bindings));
+  bound->code = std::move(code);
+  KernelLaunch launch = launchOf({.bound = std::move(bound), .operands = prepared.operands, .name = prepared.name});
+  launch.shared_bytes = kir::launchedSharedBytes(prepared.kernel, prepared.bindings);
+  return launch;
+}
+
+}  // namespace tokamak
