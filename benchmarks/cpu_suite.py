@@ -56,8 +56,9 @@ KEEPING_MALLOC = {
 }
 HERE = Path(__file__).parent
 ROW_NAMES = ("rows", "tokens", "batch")  # the first that a program has is divided
-# f32 operations per element of the first input, for programs that compute much: a fused multiply-add is 2, a division 1; conversions, choices and the
-# arithmetic on bits are not counted. exp has 26, tanh 29, sigmoid 38, silu 40; a random word has 15 integer operations, which are.
+# f32 operations per element of the first input, for programs that compute much: a fused multiply-add is 2, a division
+# 1; conversions, choices and the arithmetic on bits are not counted. exp has 26, tanh 29, sigmoid 38, silu 40; a random
+# word has 15 integer operations, which are.
 FLOPS = {
     "bias_gelu_fwd": 38,
     "gelu_bwd": 45,
@@ -229,7 +230,8 @@ def measure(case: Case, ours: Ours, rounds: int, repeat: int) -> dict[str, Any]:
         for name, call in peers.items():
             figures.setdefault(name, []).append(timed(call, 0.15))
     result = {"case": case.label, "dtype": case.dtype, "steps": row["steps"], "bytes": row["bytes"]}
-    # The time that passed holds other people's work, too; what one processor took does not. Of several it is the sum of their times.
+    # The time that passed holds other people's work, too; what one processor took does not. Of several it is the sum of
+    # their times.
     by = "best_{}processor_us" if len(os.sched_getaffinity(0)) == 1 else "best_{}us"
     best = min(figures[by.format("")]), min(figures[by.format("copy_")])
     for name in [name for name in figures if name.startswith("best_")]:

@@ -1,5 +1,6 @@
-// Op-by-op evaluation on one thread of the CPU against memcpy of as many bytes, timed alternately in one run, in processor
-// time so that other load counts little: per op on 64 MB of f32, bytes per second and the part of memcpy's speed ("of_copy").
+// Op-by-op evaluation on one thread of the CPU against memcpy of as many bytes, timed alternately in one run, in
+// processor time so that other load counts little: per op on 64 MB of f32, bytes per second and the part of memcpy's
+// speed ("of_copy").
 #include <algorithm>
 #include <cstring>
 #include <ctime>

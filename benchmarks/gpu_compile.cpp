@@ -1,10 +1,12 @@
-// How long a fusion of the memory-bound suite takes from its definition to kernels on the GPU: the first time, and from the disk cache.
+// How long a fusion of the memory-bound suite takes from its definition to kernels on the GPU: the first time, and from
+// the disk cache.
 //
 //   bench_gpu_compile [--json FILE] [--suite benchmarks/suite_cases.txt] [--programs examples/suite]
 //
-// Each program at the sizes of its first case. Both times are those of a device that has made one small kernel, so that the compiler is loaded: from the
-// fusion to a plan whose kernels can be launched (passes, schedule, lowering, NVRTC or the disk, the driver's loading). Every first time has a cache
-// folder of its own that is empty; the second, a median of three, has that folder, and nothing in memory.
+// Each program at the sizes of its first case. Both times are those of a device that has made one small kernel, so that
+// the compiler is loaded: from the fusion to a plan whose kernels can be launched (passes, schedule, lowering, NVRTC or
+// the disk, the driver's loading). Every first time has a cache folder of its own that is empty; the second, a median
+// of three, has that folder, and nothing in memory.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

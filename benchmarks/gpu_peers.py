@@ -111,7 +111,8 @@ class TorchSuite:
         for a, b in zip(as_tuple(got), as_tuple(expected), strict=True):
             if a.shape != b.shape or a.dtype != b.dtype:
                 raise ValueError(f"{a.dtype}{list(a.shape)} where {b.dtype}{list(b.shape)} is expected")
-            # A compiler may choose another order in memory. Row by row, in f32: copies of the largest outputs in f64 would not be small.
+            # A compiler may choose another order in memory. Row by row, in f32: copies of the largest outputs in f64
+            # would not be small.
             rows = zip(a.reshape(-1).split(1 << 26), b.reshape(-1).split(1 << 26), strict=True)
             parts = [(norm(x.float() - y.float()).item(), norm(y.float()).item()) for x, y in rows]
             difference, size = (math.hypot(*values) for values in zip(*parts, strict=True))

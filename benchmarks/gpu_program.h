@@ -1,4 +1,5 @@
-// GpuProgram: a fusion's text as a host program on a GPU, with tensors of its own; and the figures of benchmarks that time such programs.
+// GpuProgram: a fusion's text as a host program on a GPU, with tensors of its own; and the figures of benchmarks that
+// time such programs.
 #pragma once
 
 #include <algorithm>
@@ -81,8 +82,8 @@ class GpuProgram {
   std::unique_ptr<HostIrEvaluator> evaluator_;
 };
 
-/// Times calls that take turns on a stream, each behind a fill that empties the second-level cache and lets the host get ahead: medians, in
-/// microseconds.
+/// Times calls that take turns on a stream, each behind a fill that empties the second-level cache and lets the host
+/// get ahead: medians, in microseconds.
 class GpuTurns {
  public:
   GpuTurns(CudaDevice& device, std::shared_ptr<Stream> stream)

@@ -5,12 +5,13 @@
 // bare N:    cuLaunchKernel(Ex) of an empty kernel with N pointers, its arguments packed once
 // step N:    the same kernel as one of 100 launch steps of a plan that is replayed with the same pointers
 // patched N: the same with other pointers in every call
-// program:   a one-kernel program (T1 = T0 + 1) through HostIrEvaluator::run, beside the bare launch; where kernels can be compiled
+// program:   a one-kernel program (T1 = T0 + 1) through HostIrEvaluator::run, beside the bare launch; where kernels can
+//            be compiled
 // bare graph, 100 kernels: cuGraphLaunch of 100 empty kernels in a row, and a plan of them, per call
 //
-// The variants take turns in every round; a round is 200 launches, after which the device is waited for. Figures are medians over rounds, in
-// microseconds. TOKAMAK_CUDA_DRIVER may name the tests' fake driver, with TOKAMAK_FAKE_CUDA=ignores_launches=1: then the figures are what is
-// spent here alone.
+// The variants take turns in every round; a round is 200 launches, after which the device is waited for. Figures are
+// medians over rounds, in microseconds. TOKAMAK_CUDA_DRIVER may name the tests' fake driver, with
+// TOKAMAK_FAKE_CUDA=ignores_launches=1: then the figures are what is spent here alone.
 #include <algorithm>
 #include <array>
 #include <chrono>

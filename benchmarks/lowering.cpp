@@ -1,4 +1,5 @@
-// Parsing and lowering time by program size: a chain of n elementwise ops, read from text and lowered to a host program.
+// Parsing and lowering time by program size: a chain of n elementwise ops, read from text and lowered to a host
+// program.
 //
 //   bench_lowering --benchmark_out=FILE --benchmark_out_format=json
 #include <benchmark/benchmark.h>

@@ -2,9 +2,10 @@
 //
 //   bench_matmul [--json FILE]
 //
-// Direct calls get the library's first choice for the problem with the workspace that ours have, without our rule that sums do not depend on the
-// order of blocks. Bias, relu and gelu (of which the latter two have to be asked for) are the library's epilogue in both. Ours may take what an earlier run has recorded of the library's choices.
-// Figures are medians, in microseconds; results are compared.
+// Direct calls get the library's first choice for the problem with the workspace that ours have, without our rule that
+// sums do not depend on the order of blocks. Bias, relu and gelu (of which the latter two have to be asked for) are the
+// library's epilogue in both. Ours may take what an earlier run has recorded of the library's choices. Figures are
+// medians, in microseconds; results are compared.
 #include <algorithm>
 #include <array>
 #include <cmath>

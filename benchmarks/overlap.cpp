@@ -2,14 +2,16 @@
 //
 //   bench_overlap [--json FILE]
 //
-// pipeline:  blocks of rows are copied in from pinned memory, go through two products, and are copied out, each block on one of several
-//            streams. Beside it the same loop with the copies alone, and with the products alone (on device memory). overlap is
-//            max(copies alone, products alone) / time: 1 where the shorter one costs nothing.
-// mlp:       the same with smaller blocks and gelu between the products: a transformer's MLP, as in examples/mlp_streams.fusion.
+// pipeline:  blocks of rows are copied in from pinned memory, go through two products, and are copied out, each block
+//            on one of several streams. Beside it the same loop with the copies alone, and with the products alone (on
+//            device memory). overlap is max(copies alone, products alone) / time: 1 where the shorter one costs
+//            nothing.
+// mlp:       the same with smaller blocks and gelu between the products: a transformer's MLP, as in
+//            examples/mlp_streams.fusion.
 // blocks:    its products block by block on device memory, on 1 to 12 streams, beside all rows at once.
 //
-// The programs are fusions with a Stream schedule, run by the evaluator as any other. Figures are medians of turns, in microseconds; what the
-// pipeline gives is compared with what the products alone give for the same rows.
+// The programs are fusions with a Stream schedule, run by the evaluator as any other. Figures are medians of turns, in
+// microseconds; what the pipeline gives is compared with what the products alone give for the same rows.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>

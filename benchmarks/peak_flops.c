@@ -1,5 +1,5 @@
-// The rate of fused multiply-adds that a processor reaches: f32 vectors of its width in registers, a dozen chains side by side. Prints GFLOP/s of one thread.
-// cc -O2 -march=native peak_flops.c -o peak_flops
+// The rate of fused multiply-adds that a processor reaches: f32 vectors of its width in registers, a dozen chains side
+// by side. Prints GFLOP/s of one thread. cc -O2 -march=native peak_flops.c -o peak_flops
 #include <stdio.h>
 #include <time.h>
 

@@ -2,8 +2,9 @@
 //
 //   bench_plan_replay --benchmark_out=FILE --benchmark_out_format=json
 //
-// replay/1: 1,000 Sets of one element on the caller's stream. replay/4: the same dealt out to 4 streams with waits. Fresh output
-// pointers each call. `enqueue_ns_per_step`: until the call returns; `ns_per_step`: until the results are there.
+// replay/1: 1,000 Sets of one element on the caller's stream. replay/4: the same dealt out to 4 streams with waits.
+// Fresh output pointers each call. `enqueue_ns_per_step`: until the call returns; `ns_per_step`: until the results are
+// there.
 #include <benchmark/benchmark.h>
 
 #include <chrono>

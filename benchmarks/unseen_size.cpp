@@ -2,9 +2,10 @@
 //
 //   bench_unseen_size --benchmark_repetitions=5
 //
-// newSize: a plan for a size that is new (statements walked, kernels found and bound, plan checked and placed). newRowsOfAGpu: the same for kernels of an H200,
-// of which another number of rows needs no other ones; nothing is compiled or launched. repeatedSize: the plan is found by its key. `made`: kernels
-// that were lowered while the clock ran.
+// newSize: a plan for a size that is new (statements walked, kernels found and bound, plan checked and placed).
+// newRowsOfAGpu: the same for kernels of an H200, of which another number of rows needs no other ones; nothing is
+// compiled or launched. repeatedSize: the plan is found by its key. `made`: kernels that were lowered while the clock
+// ran.
 #include <benchmark/benchmark.h>
 
 #include "compile/multi_device_executor.h"

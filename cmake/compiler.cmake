@@ -21,7 +21,8 @@ if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
   endif()
 endif()
 
-# gcc looks for memory that it no longer needs again and again below this (KiB); a source here needs about a gigabyte. Without that it is a tenth faster.
+# gcc looks for memory that it no longer needs again and again below this (KiB); a source here needs about a gigabyte.
+# Without that it is a tenth faster.
 if(PROJECT_IS_TOP_LEVEL AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(--param=ggc-min-heapsize=800000)
 endif()
@@ -64,8 +65,8 @@ function(tokamak_unsanitized target)
   endif()
 endfunction()
 
-# Which edges an input reaches guides the fuzzers; comparisons do not, whose instrumentation took a quarter of their time: mutators know the
-# words of the texts.
+# Which edges an input reaches guides the fuzzers; comparisons do not, whose instrumentation took a quarter of their
+# time: mutators know the words of the texts.
 function(tokamak_guide_fuzzers target)
   if(TOKAMAK_FUZZERS)
     target_compile_options(${target} PRIVATE -fsanitize-coverage=inline-8bit-counters,pc-table)
@@ -78,7 +79,8 @@ function(tokamak_compile_options target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Werror -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
     -Wno-missing-field-initializers $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
     $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)  # libstdc++ 12's stable_sort uses what it deprecates
-  # Of several sources compiled as one, clang takes constants of functions for shadows of other sources' constants; gcc, and clang-tidy, see each alone.
+  # Of several sources compiled as one, clang takes constants of functions for shadows of other sources' constants; gcc,
+  # and clang-tidy, see each alone.
   if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     target_compile_options(${target} PRIVATE -Wno-shadow)
   endif()

@@ -1,5 +1,5 @@
-# Embeds src/device_code/text/**.c into the library: generated/device_code/texts.cpp holds every file as a pair (path without
-# suffix, text), sorted by path. Appends to TOKAMAK_SOURCES.
+# Embeds src/device_code/text/**.c into the library: generated/device_code/texts.cpp holds every file as a pair (path
+# without suffix, text), sorted by path. Appends to TOKAMAK_SOURCES.
 file(GLOB_RECURSE device_texts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/device_code/text/*.c)
 list(SORT device_texts)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${device_texts})

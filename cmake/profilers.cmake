@@ -1,10 +1,10 @@
-# Headers of NVIDIA's profiling interfaces. Both are optional, and nothing is linked: NVTX (named ranges) is a header alone; CUPTI (times of the
-# GPU) is loaded at run time, and its header says how its records lie in memory.
+# Headers of NVIDIA's profiling interfaces. Both are optional, and nothing is linked: NVTX (named ranges) is a header
+# alone; CUPTI (times of the GPU) is loaded at run time, and its header says how its records lie in memory.
 option(TOKAMAK_NVTX "Name ranges for profilers, where NVTX's header is found" ON)
 option(TOKAMAK_CUPTI "Take the times of --trace from CUPTI, where its header is found" ON)
 
-# What the compiler is told by the environment, toolkits, then Python's packages: those that scripts/setup installed, those of an environment,
-# those of the machine.
+# What the compiler is told by the environment, toolkits, then Python's packages: those that scripts/setup installed,
+# those of an environment, those of the machine.
 string(REPLACE ":" ";" include_patterns "$ENV{CPLUS_INCLUDE_PATH}")
 foreach(toolkit $ENV{CUDA_PATH} $ENV{CUDA_HOME} /usr/local/cuda)
   list(APPEND include_patterns ${toolkit}/include ${toolkit}/extras/CUPTI/include ${toolkit}/targets/*-linux/include)
@@ -36,8 +36,8 @@ function(tokamak_ranges source)
   endif()
 endfunction()
 
-# The newest of the structures that the header has for one kind of record, which is the one that the library writes: CUpti_ActivityKernel10, say.
-# One without a number is of the first version, and not looked for.
+# The newest of the structures that the header has for one kind of record, which is the one that the library writes:
+# CUpti_ActivityKernel10, say. One without a number is of the first version, and not looked for.
 function(tokamak_newest_record header name result)
   set(newest NOTFOUND)
   if(EXISTS ${header})
@@ -53,7 +53,8 @@ function(tokamak_newest_record header name result)
   set(${result} CUpti_Activity${name}${newest} PARENT_SCOPE)
 endfunction()
 
-# cupti.h includes the driver's header and some of the compiler's, which may be another package's: only what compiles is there.
+# cupti.h includes the driver's header and some of the compiler's, which may be another package's: only what compiles is
+# there.
 find_path(TOKAMAK_CUPTI_INCLUDE cupti.h HINTS ${cuda_include_folders})
 find_path(TOKAMAK_CUDA_INCLUDE cuda.h HINTS ${TOKAMAK_CUPTI_INCLUDE} ${TOKAMAK_CUPTI_INCLUDE}/../../../include ${cuda_include_folders})
 mark_as_advanced(TOKAMAK_CUPTI_INCLUDE TOKAMAK_CUDA_INCLUDE)

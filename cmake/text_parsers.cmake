@@ -1,6 +1,6 @@
-# Which lines of the text parsers the fuzz corpus reaches is measured with the fuzz targets (scripts/parser_coverage). The parsers are then
-# a target of their own: sources with options of their own would be compiled one by one, which takes twice as long. A profile is written
-# only where LLVM_PROFILE_FILE asks for it. Takes them out of TOKAMAK_SOURCES.
+# Which lines of the text parsers the fuzz corpus reaches is measured with the fuzz targets (scripts/parser_coverage).
+# The parsers are then a target of their own: sources with options of their own would be compiled one by one, which
+# takes twice as long. A profile is written only where LLVM_PROFILE_FILE asks for it. Takes them out of TOKAMAK_SOURCES.
 if(TOKAMAK_FUZZERS)
   file(GLOB TOKAMAK_PARSERS CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/ir/text/*.cpp ${PROJECT_SOURCE_DIR}/src/host/ir/text/*.cpp)
   list(REMOVE_ITEM TOKAMAK_SOURCES ${TOKAMAK_PARSERS})

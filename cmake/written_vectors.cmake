@@ -1,6 +1,6 @@
-# The library's loops over elements: vectors are written in their sources (src/loops/lanes.h), and nothing is left to those optimisations
-# of loops by which compilers have miscompiled: vectorisers, peeling, threading of jumps, copies of loops. The same as for generated C
-# (src/toolchain/c_compiler_probe.cpp).
+# The library's loops over elements: vectors are written in their sources (src/loops/lanes.h), and nothing is left to
+# those optimisations of loops by which compilers have miscompiled: vectorisers, peeling, threading of jumps, copies of
+# loops. The same as for generated C (src/toolchain/c_compiler_probe.cpp).
 include(CheckCXXSourceCompiles)
 
 # Those of the options that the compiler takes: all of them by one question, as a rule, else each by its own.
@@ -39,9 +39,9 @@ else()
     --param=max-jump-thread-duplication-stmts=0)
 endif()
 
-# What computes on tensors is optimised further than the rest. Nobody reads floating-point exceptions or errno; every operation is rounded.
-# How wide vectors are handed to functions, of which psabi warns, never matters: all that has them is inlined. (A source's options are set
-# once: a second call replaces them.)
+# What computes on tensors is optimised further than the rest. Nobody reads floating-point exceptions or errno; every
+# operation is rounded. How wide vectors are handed to functions, of which psabi warns, never matters: all that has them
+# is inlined. (A source's options are set once: a second call replaces them.)
 function(tokamak_written_vectors) # SOURCE...
   set_source_files_properties(${ARGN} PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
     "$<$<CONFIG:Release>:-O3>;-fno-trapping-math;-fno-math-errno;-ffp-contract=off;-Wno-psabi;${TOKAMAK_OPTIMISATIONS_OFF}")

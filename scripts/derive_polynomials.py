@@ -143,7 +143,8 @@ POLYNOMIALS = {
     # sin(r) = r + r^3 Q(r^2), cos(r) = 1 - r^2/2 + r^4 Q(r^2), in f64 for f32 results
     "sin_for_f32": (near(lambda r: (sin(r) - r) / r**3, mpf(-1) / 6), near(lambda r: r**3 / sin(r), mpf(0)), mpf(0), QUARTER_PI, 3, 53, SQUARE),
     "cos_for_f32": (near(lambda r: (cos(r) - 1 + r * r / 2) / r**4, mpf(1) / 24), lambda r: r**4 / cos(r), mpf(0), QUARTER_PI, 3, 53, SQUARE),
-    # For CUDA. exp(r) = 1 + r Q(r), used twice as large, the error in units of the last place; with one coefficient more, 2^-32 times as large, for sigmoid and silu.
+    # For CUDA. exp(r) = 1 + r Q(r), used twice as large, the error in units of the last place; with one coefficient
+    # more, 2^-32 times as large, for sigmoid and silu.
     "exp_cuda_f32": (near(lambda r: expm1(r) / r, mpf(1)), lambda r: r if r < 0 else r / 2, -HALF_LN2, HALF_LN2, 4, 24, lambda x: x, True),
     "exp_falling_cuda_f32": (near(lambda r: expm1(r) / r, mpf(1)), lambda r: r / exp(r), -HALF_LN2, HALF_LN2, 5, 24, lambda x: x, True),
     # 2^r = 1 + r Q(r), used twice as large

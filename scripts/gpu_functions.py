@@ -19,10 +19,11 @@ PROMISED = 2.0
 PROMISED_MORE = {"tanh": 4.0, "erf": 4.0, "silu": 4.0, "exp_term": 132.0}
 REFERENCES = {"sigmoid": "1.0 / (1.0 + exp(-x))", "silu": "x / (1.0 + exp(-x))",
               "exp_term": "(tk_exp_term_f32((float)x) == 0.0f && exp(x) < 1.1756e-38 ? 0.0 : exp(x))", "rsqrt": "1.0 / sqrt(x)"}
-# Sums with 1, whose errors are absolute and counted in 2^-24, half a unit in the last place of 1: what they are and what is promised.
+# Sums with 1, whose errors are absolute and counted in 2^-24, half a unit in the last place of 1: what they are and
+# what is promised.
 SUMS = {"one_plus_erf": ("erfc(-x)", 4.0), "one_plus_tanh": ("2.0 / (1.0 + exp(-2.0 * x))", 4.0)}
-# What is assumed of an instruction: its exact result, and the largest distance in floats from that result rounded, or else the
-# largest relative error.
+# What is assumed of an instruction: its exact result, and the largest distance in floats from that result rounded, or
+# else the largest relative error.
 INSTRUCTIONS = {"ex2_approx": ("exp2(x)", 2, None), "rcp_approx": ("1.0 / x", 1, None),
                 "rsqrt_approx": ("1.0 / sqrt(x)", None, 2.0**-22.9)}
 

@@ -130,7 +130,7 @@ def run_alone(test):
     elif code != 0:
         test.end("fail", reason_of(code), output, seconds)
     elif test.filter and not re.search(r"^\[  PASSED  \] 1 test\.$", output, re.M):
-        test.end("fail", "GoogleTest did not say that it passed", output, seconds)  # a filter of nothing ends with 0, too
+        test.end("fail", "GoogleTest did not say that it passed", output, seconds)  # a filter of nothing ends so, too
     else:
         test.end("run", "", output, seconds)
 

@@ -19,14 +19,15 @@ void bindShape(const TensorView& tv, std::span<const int64_t> sizes, ScalarBindi
 void requireLayout(const TensorView& tv, std::span<const int64_t> sizes, std::span<const int64_t> strides,
                    const ScalarBindings& bindings);
 
-/// The visible sizes of `tv` (reductions left out, expanded extents shown). Errors: Bind when an extent is not known or negative.
+/// The visible sizes of `tv` (reductions left out, expanded extents shown). Errors: Bind when an extent is not known or
+/// negative.
 std::vector<int64_t> sizesOf(const TensorView& tv, const ScalarBindings& bindings);
 
 /// Positions of the visible axes from the slowest to the fastest in memory, as the tensor declares them.
 std::vector<size_t> memoryOrder(const TensorView& tv);
 
-/// Strides in elements of a fresh buffer for `tv`: dense in the order of its layout decision, requirement or hint, else row-major; 0 along
-/// broadcast axes, whose single element is stored once.
+/// Strides in elements of a fresh buffer for `tv`: dense in the order of its layout decision, requirement or hint, else
+/// row-major; 0 along broadcast axes, whose single element is stored once.
 std::vector<int64_t> freshStrides(const TensorView& tv, std::span<const int64_t> sizes);
 
 /// The number of elements that an access with these sizes and strides (>= 0) spans: the index of the last one plus 1.

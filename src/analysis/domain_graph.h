@@ -4,11 +4,12 @@
 //   producerAxis(expr, T, axis)   which axis of operand T does this expression read along    (this expression only)
 //                                 with that axis of its result?
 //
-// Both answer for loop axes too: axes made by splits and merges are the same when the steps are of one form (kind, factor,
-// side) and start from axes that are the same.
+// Both answer for loop axes too: axes made by splits and merges are the same when the steps are of one form (kind,
+// factor, side) and start from axes that are the same.
 //
-// Nothing here knows an op: which coordinates go along follows from how an element is computed (compute/axis_map.h), asked of
-// a copy of the expression in which broadcast axes are ordinary ones, so that they are seen to go along as well.
+// Nothing here knows an op: which coordinates go along follows from how an element is computed (compute/axis_map.h),
+// asked of a copy of the expression in which broadcast axes are ordinary ones, so that they are seen to go along as
+// well.
 #pragma once
 
 #include <map>
@@ -30,8 +31,8 @@ enum class AxisMapping : uint8_t {
 
 class DomainGraph {
  public:
-  /// Of all math expressions of a fusion or host program, those inside its host units included. Stays valid while tensors are scheduled; expressions added later
-  /// are not in it.
+  /// Of all math expressions of a fusion or host program, those inside its host units included. Stays valid while
+  /// tensors are scheduled; expressions added later are not in it.
   explicit DomainGraph(const Fusion& fusion);
   /// Of these math expressions alone.
   explicit DomainGraph(std::span<Expr* const> exprs);
@@ -39,9 +40,10 @@ class DomainGraph {
   /// Classes are transitive over the whole program: axes that one tensor shows to different readers become one.
   bool mapsTo(const IterDomain& a, const IterDomain& b, AxisMapping mapping = AxisMapping::Broadcast) const;
 
-  /// The loop or logical axis of `operand` that goes along with this axis of the expression's result, or null: there is none,
-  /// or `operand` is scheduled in another way. A tensor that the expression reads in two ways has none. A broadcast axis that the expression
-  /// makes has no part in the operand: merged with it, an axis goes along with what it went along with before.
+  /// The loop or logical axis of `operand` that goes along with this axis of the expression's result, or null: there is
+  /// none, or `operand` is scheduled in another way. A tensor that the expression reads in two ways has none. A
+  /// broadcast axis that the expression makes has no part in the operand: merged with it, an axis goes along with what
+  /// it went along with before.
   IterDomain* producerAxis(const Expr& expr, const TensorView& operand, const IterDomain& consumer_axis,
                            AxisMapping mapping = AxisMapping::Broadcast) const;
 
@@ -85,8 +87,8 @@ struct OperandAxis {
   bool is_alone = false;  ///< on no other coordinate
   bool is_whole = false;  ///< the index is the coordinate, along the whole axis
 };
-/// For each input of a math expression the axes that depend on axis `axis` of the result's visible shape, broadcast axes taken as ordinary
-/// ones.
+/// For each input of a math expression the axes that depend on axis `axis` of the result's visible shape, broadcast
+/// axes taken as ordinary ones.
 std::vector<std::vector<OperandAxis>> operandAxesAlong(const Expr& expr, int64_t axis);
 
 }  // namespace tokamak

@@ -14,7 +14,8 @@ bool isInteger(const TensorView& tensor) { return tensor.dtype() == DataType::I3
 
 }  // namespace
 
-// Readers come after what they read: from the last op to the first one, each operand hears of all its readers' axes in time.
+// Readers come after what they read: from the last op to the first one, each operand hears of all its readers' axes in
+// time.
 IndexedExtents::IndexedExtents(const Fusion& fusion) {
   RuleTable rules;
   for (const Expr* expr : fusion.exprs() | std::views::reverse) {

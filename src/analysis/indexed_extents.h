@@ -8,7 +8,8 @@
 
 namespace tokamak {
 
-/// For each tensor whose elements become indices of an axis, directly or through integer ops, the extents of these axes.
+/// For each tensor whose elements become indices of an axis, directly or through integer ops, the extents of these
+/// axes.
 class IndexedExtents {
  public:
   explicit IndexedExtents(const Fusion& fusion);

@@ -28,9 +28,11 @@ class TensorReads {
   TensorReads(Fusion& fusion, IntervalAnalysis& analysis, RuleTable& rules,
               std::function<bool(const TensorView&)> is_stored);
 
-  /// What computing the element with the rule's coordinates replaced reads: each tensor and index once, in order of their places.
+  /// What computing the element with the rule's coordinates replaced reads: each tensor and index once, in order of
+  /// their places.
   std::vector<TensorRead> of(const Element& element, Substitution& coordinates);
-  /// The same with the expressions between: each tensor and index at which the element is computed from it, stored or not.
+  /// The same with the expressions between: each tensor and index at which the element is computed from it, stored or
+  /// not.
   std::vector<TensorRead> onTheWay(const Element& element, Substitution& coordinates);
 
  private:

@@ -7,7 +7,8 @@
 
 namespace tokamak {
 
-/// Parsed from "stage,stage:name*": a stage alone or with a pattern ('*' stands for anything) that the program's name must match.
+/// Parsed from "stage,stage:name*": a stage alone or with a pattern ('*' stands for anything) that the program's name
+/// must match.
 /// Thread safety: does not change once it is made: any threads may ask side by side.
 class DumpOptions {
  public:

@@ -46,8 +46,8 @@ class Error : public std::exception {
   std::string text_;
 };
 
-/// While it lives, errors raised on this thread carry its text: "while applying schedule step 3: split(T1, axis=2, factor=4)".
-/// The text is made only when an error is raised, so a note costs two pointers.
+/// While it lives, errors raised on this thread carry its text: "while applying schedule step 3: split(T1, axis=2,
+/// factor=4)". The text is made only when an error is raised, so a note costs two pointers.
 /// Thread safety: belongs to the thread that made it, whose errors alone it is added to.
 class ErrorNote {
  public:

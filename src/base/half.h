@@ -1,4 +1,5 @@
-// The 16-bit floating-point formats as bit patterns: IEEE binary16 (f16) and bfloat16, with round-to-nearest-even conversions.
+// The 16-bit floating-point formats as bit patterns: IEEE binary16 (f16) and bfloat16, with round-to-nearest-even
+// conversions.
 #pragma once
 
 #include <bit>
@@ -38,8 +39,8 @@ inline float toFloat(Half value) {
   return std::bit_cast<float>(bits | sign);
 }
 
-/// Nearest even; values above 65519.99 become infinity, a NaN stays a quiet NaN. All cases are computed and one is chosen, so
-/// that loops of it vectorise.
+/// Nearest even; values above 65519.99 become infinity, a NaN stays a quiet NaN. All cases are computed and one is
+/// chosen, so that loops of it vectorise.
 inline Half toHalf(float value) {
   const auto bits = std::bit_cast<uint32_t>(value);
   const uint32_t sign = (bits >> 16U) & 0x8000U;
@@ -54,8 +55,8 @@ inline Half toHalf(float value) {
   return {static_cast<uint16_t>(sign | (magnitude > 0x7f800000U ? nan : number))};
 }
 
-/// The nearest number of a binary format with `precision` bits and exponents from `min_exponent` to `max_exponent`; ties
-/// to even. Rounds once, where a conversion by way of float rounds twice.
+/// The nearest number of a binary format with `precision` bits and exponents from `min_exponent` to `max_exponent`;
+/// ties to even. Rounds once, where a conversion by way of float rounds twice.
 inline double roundedToFormat(double value, int precision, int min_exponent, int max_exponent) {
   if (value == 0 || !std::isfinite(value)) return value;
   const int exponent = std::ilogb(value);

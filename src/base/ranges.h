@@ -1,4 +1,5 @@
-// Ranges: stretches of the host's time with a name, which profilers such as Nsight Systems show beside what the GPU does (NVTX).
+// Ranges: stretches of the host's time with a name, which profilers such as Nsight Systems show beside what the GPU
+// does (NVTX).
 #pragma once
 
 #include <array>
@@ -7,8 +8,9 @@
 
 namespace tokamak {
 
-/// What ranges are called. The profiler is told the text once, when the name is made; a range then copies and formats nothing. Made once per
-/// place in the code, program or work, not per call: profilers keep every text. Small, to be copied; equal for all threads.
+/// What ranges are called. The profiler is told the text once, when the name is made; a range then copies and formats
+/// nothing. Made once per place in the code, program or work, not per call: profilers keep every text. Small, to be
+/// copied; equal for all threads.
 class RangeName {
  public:
   /// No name: its ranges are not told.
@@ -48,7 +50,8 @@ class Range {
   const bool is_open_;
 };
 
-/// One name per text, in their order. (Names have no destructors: threads may still use static ones when the process ends.)
+/// One name per text, in their order. (Names have no destructors: threads may still use static ones when the process
+/// ends.)
 template <size_t count>
 std::array<RangeName, count> rangeNames(const std::string_view (&texts)[count]) {
   std::array<RangeName, count> names;

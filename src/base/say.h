@@ -7,7 +7,8 @@
 
 namespace tokamak {
 
-/// Writes "tokamak: ", the text and a line end. A standard error that is closed or full loses the line and nothing else.
+/// Writes "tokamak: ", the text and a line end. A standard error that is closed or full loses the line and nothing
+/// else.
 void say(std::string_view text) noexcept;
 
 /// The same of a formatted text.

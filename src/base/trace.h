@@ -9,9 +9,8 @@
 
 namespace tokamak {
 
-/// Told what happens on each track (a stream, or the host). Called from many threads at once; times are in nanoseconds of
-/// one steady clock (traceNow).
-/// They raise nothing: there is nobody whose failure it could be.
+/// Told what happens on each track (a stream, or the host). Called from many threads at once; times are in nanoseconds
+/// of one steady clock (traceNow). They raise nothing: there is nobody whose failure it could be.
 /// Thread safety: its functions are called from many threads side by side and have to bear that.
 class TraceObserver {
  public:
@@ -28,8 +27,8 @@ class TraceObserver {
 /// Nanoseconds of the steady clock.
 int64_t traceNow();
 
-/// Collects a timeline and writes it as Chrome trace events, which ui.perfetto.dev opens: a track per stream, an arrow per
-/// wait.
+/// Collects a timeline and writes it as Chrome trace events, which ui.perfetto.dev opens: a track per stream, an arrow
+/// per wait.
 /// Thread safety: any threads may use it side by side.
 class Timeline final : public TraceObserver {
  public:

@@ -98,8 +98,9 @@ class CombineWriter {
     return number;
   }
 
-  // Each warp's values go to shared memory, and every warp takes those of all: by lanes and shuffles, where the warps are a power of two (for 18 that
-  // was slower). To save the second barrier of what is repeated by two places, by turns, takes a register that norm backward does not have.
+  // Each warp's values go to shared memory, and every warp takes those of all: by lanes and shuffles, where the warps
+  // are a power of two (for 18 that was slower). To save the second barrier of what is repeated by two places, by
+  // turns, takes a register that norm backward does not have.
   void overWarps(int64_t x) {
     const int64_t warps = x / kWarp;
     const int64_t all_rows = *threads_ / x;

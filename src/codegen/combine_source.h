@@ -37,11 +37,13 @@ struct CombineLines {
   int64_t scratch_bytes = 0;  ///< of shared memory at `tk_scratch`, aligned to 16 bytes
 };
 
-/// Lines after which every thread has the combination of the values of the threads that differ from it along the combined dimensions only. Within a
-/// warp by shuffles; along x, over warps by shared memory; else by a tree in shared memory. The order is always the same.
+/// Lines after which every thread has the combination of the values of the threads that differ from it along the
+/// combined dimensions only. Within a warp by shuffles; along x, over warps by shared memory; else by a tree in shared
+/// memory. The order is always the same.
 CombineLines combineSource(const CombineText& text);
 
-/// The same of values that follow one another and have the same dimensions: where they can, threads wait once for all of them.
+/// The same of values that follow one another and have the same dimensions: where they can, threads wait once for all
+/// of them.
 CombineLines combineSource(const std::vector<CombineText>& texts);
 
 }  // namespace tokamak

@@ -25,9 +25,10 @@ struct GridCombineText {
   std::vector<Value> values;
 };
 
-/// Lines after which only the last block of each group goes on, with the combinations in all its threads. `tk_workspace` is the kernel's workspace
-/// (kernel/bind_kernel.h); the blocks' values are laid out as [group][block][element][thread]. Threads whose values are equal share the blocks among
-/// them, then combine what they have; the order is always the same. In C a block is a turn of the loop around it, and has no threads.
+/// Lines after which only the last block of each group goes on, with the combinations in all its threads.
+/// `tk_workspace` is the kernel's workspace (kernel/bind_kernel.h); the blocks' values are laid out as
+/// [group][block][element][thread]. Threads whose values are equal share the blocks among them, then combine what they
+/// have; the order is always the same. In C a block is a turn of the loop around it, and has no threads.
 CombineLines gridCombineSource(const GridCombineText& text, Dialect dialect);
 
 }  // namespace tokamak

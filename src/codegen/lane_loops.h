@@ -1,5 +1,5 @@
-// LaneLoop: a loop whose iterations are done several at a time, on explicit vectors. C compilers are told to vectorise nothing themselves
-// (toolchain/c_compiler_probe.cpp).
+// LaneLoop: a loop whose iterations are done several at a time, on explicit vectors. C compilers are told to vectorise
+// nothing themselves (toolchain/c_compiler_probe.cpp).
 #pragma once
 
 #include <array>
@@ -28,15 +28,15 @@ struct LaneSurroundings {
       streams;  ///< whether it is written past the caches: "streams_T3"; empty: nothing is
 };
 
-/// How many lanes a loop's vectors have, and the bytes of its widest elements: half types count as the f32 that they are computed in; bools are bytes in
-/// memory and as wide as the rest in registers.
+/// How many lanes a loop's vectors have, and the bytes of its widest elements: half types count as the f32 that they
+/// are computed in; bools are bytes in memory and as wide as the rest in registers.
 struct LaneWidth {
   int lanes;
   int element_bytes;
   bool is_narrow;  ///< for loops of a known length that is less than what a vector holds
 };
-/// For loops over bool alone; over f32, i32 and half types, too; over f64 and i64, too. The first that a loop fits in is taken.
-/// `f32_lanes`: of the widest vector registers.
+/// For loops over bool alone; over f32, i32 and half types, too; over f64 and i64, too. The first that a loop fits in
+/// is taken. `f32_lanes`: of the widest vector registers.
 constexpr std::array<LaneWidth, 5> laneWidths(int f32_lanes) {
   return {{{4 * f32_lanes, 1, false},
            {f32_lanes, 4, false},
@@ -45,8 +45,8 @@ constexpr std::array<LaneWidth, 5> laneWidths(int f32_lanes) {
            {f32_lanes / 4, 8, true}}};
 }
 
-/// Lets and stores, and random words on their way to these, where each access to memory is at an index that the loop's index does not change, or that moves with it, and no iteration
-/// reads what another one writes.
+/// Lets and stores, and random words on their way to these, where each access to memory is at an index that the loop's
+/// index does not change, or that moves with it, and no iteration reads what another one writes.
 class LaneLoop {
  public:
   /// `lanes`: how many iterations at a time; `element_bytes`: 1, 4 or 8, of the widest elements that the loop may have.
@@ -61,19 +61,23 @@ class LaneLoop {
 
   /// What is the same in all turns, to stand before them: "const tk_f32 t5 = T5;"
   const std::vector<const kir::Let*>& invariants() const { return invariants_; }
-  /// Whether one turn takes so long that turns are better done in stages: a processor looks at some two hundred instructions at a time, and has little to do
-  /// where all of these wait for each other. What is only added up does not: the rows of one turn are read side by side.
+  /// Whether one turn takes so long that turns are better done in stages: a processor looks at some two hundred
+  /// instructions at a time, and has little to do where all of these wait for each other. What is only added up does
+  /// not: the rows of one turn are read side by side.
   bool isLong() const { return cost_ >= kLongCost && (has_long_values_ || !is_accumulating_); }
-  /// What will be read `turns` turns of a loop around (or blocks) later, whose index is `around`, is fetched while this loop computes: processors foresee what is read
-  /// along memory, but not that it goes on in another row, and wait for the next row while they do nothing but compute. Nothing for 0 turns, nor
-  /// where places do not move by a constant number of elements.
+  /// What will be read `turns` turns of a loop around (or blocks) later, whose index is `around`, is fetched while this
+  /// loop computes: processors foresee what is read along memory, but not that it goes on in another row, and wait for
+  /// the next row while they do nothing but compute. Nothing for 0 turns, nor where places do not move by a constant
+  /// number of elements.
   std::vector<std::string> prefetches(Scalar& around, const std::function<int64_t(const TensorView&)>& turns);
   /// The next row of tensors that are wanted, into the second cache: it may be longer than the first one.
   /// `row`: the index whose next value is the next row.
   std::vector<std::string> prefetchesOfRow(Scalar& row, const std::function<bool(const TensorView&)>& isWanted);
-  /// For a loop over short rows inside of one with the index `outer`, whose rows lie apart: the row that the next block has in place of each.
+  /// For a loop over short rows inside of one with the index `outer`, whose rows lie apart: the row that the next block
+  /// has in place of each.
   std::vector<std::string> rowPrefetches(Scalar& block, Scalar& outer, int64_t length);
-  /// For a loop that stands in no other one: what the block `ahead` of this one reads in place of each row, where that is not on the same page.
+  /// For a loop that stands in no other one: what the block `ahead` of this one reads in place of each row, where that
+  /// is not on the same page.
   std::vector<std::pair<const TensorView*, std::string>> blockPrefetches(Scalar& block, int64_t ahead);
   /// The tensors in global memory that the loop goes along.
   std::vector<const TensorView*> streamed() const;
@@ -83,8 +87,9 @@ class LaneLoop {
   /// Text of as many turns as there are lanes, from the index that the loop's name has. Not where there are words.
   std::vector<std::string> turns();
 
-  /// The same in stages, each for a strip of turns before the next one begins: what stages pass on is in arrays of a strip's length, indexed by `strip_index`. Random
-  /// words are made for a whole strip, `turns` long, before: the index has its first value there.
+  /// The same in stages, each for a strip of turns before the next one begins: what stages pass on is in arrays of a
+  /// strip's length, indexed by `strip_index`. Random words are made for a whole strip, `turns` long, before: the index
+  /// has its first value there.
   struct Stages {
     std::vector<std::string> arrays;  ///< types and names
     std::vector<std::string> rooms;   ///< for random words

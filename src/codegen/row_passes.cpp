@@ -12,7 +12,8 @@ namespace {
 
 using Turns = std::map<const TensorView*, int64_t>;
 
-// How many turns a loop takes, with those inside of it, that read something at places that move with them; -1 where that is not known.
+// How many turns a loop takes, with those inside of it, that read something at places that move with them; -1 where
+// that is not known.
 void addTurns(const kir::Statements& statements, std::set<const Scalar*>& indices, int64_t turns, Turns& result) {
   for (const kir::StatementRef& each : statements) {
     if (const auto* loop = std::get_if<kir::Loop>(&each->node)) {

@@ -1,5 +1,5 @@
-// RowPasses: what a kernel with one thread per block goes over several times. The memory would read nothing while a row that is in the cache is gone
-// over again: meanwhile the next row can be fetched.
+// RowPasses: what a kernel with one thread per block goes over several times. The memory would read nothing while a row
+// that is in the cache is gone over again: meanwhile the next row can be fetched.
 #pragma once
 
 #include <map>
@@ -11,16 +11,19 @@
 
 namespace tokamak {
 
-/// A row is what a turn of a loop does (or a block) if several loops in it go over the same tensor in memory, each over as much of it.
+/// A row is what a turn of a loop does (or a block) if several loops in it go over the same tensor in memory, each over
+/// as much of it.
 class RowPasses {
  public:
   explicit RowPasses(const kir::Kernel& kernel);
 
-  /// The index whose next value is the next row, of a loop inside of those with the indices `outside`; null where there are no rows.
+  /// The index whose next value is the next row, of a loop inside of those with the indices `outside`; null where there
+  /// are no rows.
   Scalar* rowAround(std::span<Scalar* const> outside) const;
   /// Whether several loops of the row go over the tensor.
   bool isRepeated(const Scalar& row, const TensorView& tensor) const { return fetching_.contains({&row, &tensor}); }
-  /// Whether the loop is (part of) the last of these: the next row is fetched in it, beside what is written, and late enough not to be gone again.
+  /// Whether the loop is (part of) the last of these: the next row is fetched in it, beside what is written, and late
+  /// enough not to be gone again.
   bool isFetchedIn(const kir::Loop& loop, std::span<Scalar* const> outside, const Scalar& row,
                    const TensorView& tensor) const;
 

@@ -11,8 +11,9 @@
 
 namespace tokamak {
 
-/// Writes integer, bool and floating scalars as expressions of C. Floor division and remainder are C's own where the dividend is proved
-/// not to be negative and the divisor to be positive, else helpers, for which a division by 0 (an index along an empty axis) is 0.
+/// Writes integer, bool and floating scalars as expressions of C. Floor division and remainder are C's own where the
+/// dividend is proved not to be negative and the divisor to be positive, else helpers, for which a division by 0 (an
+/// index along an empty axis) is 0.
 class ScalarSource {
  public:
   using Namer = std::function<std::string(const Scalar&)>;
@@ -33,7 +34,8 @@ class ScalarSource {
   std::string write(Scalar& scalar, int outer);
   std::string division(Scalar& scalar, int outer);
   std::string call(const std::string& helper, Scalar& scalar);
-  /// Operands, in any mix of types, are brought to those that the table has the function for, and its result to the scalar's.
+  /// Operands, in any mix of types, are brought to those that the table has the function for, and its result to the
+  /// scalar's.
   std::string callFunction(FunctionId function, Scalar& scalar);
   /// The scalar converted to the type.
   std::string writeAs(DataType type, Scalar& scalar, int outer);

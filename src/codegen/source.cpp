@@ -109,15 +109,16 @@ class SourceWriter {
   bool isUpdated(const TensorView& input) const { return kernel_.updateOf(input) != nullptr; }
   bool isOutput(size_t tensor) const { return kernel_.fusion->isOutput(kernel_.tensors[tensor]); }
 
-  // An output that is as large as half of a processor's last cache is not there any more when somebody reads it: it is written past the caches.
+  // An output that is as large as half of a processor's last cache is not there any more when somebody reads it: it is
+  // written past the caches.
   std::string streamsOf(const TensorView& tensor) {
     streamed_.insert(&tensor);
     return fmt::format("streams_{}", bufferName(tensor));
   }
   std::string streamFlags() {
     constexpr int64_t kLarge = int64_t{16} << 20;
-    // Where a vector is less than a line, the lines of two outputs get in each other's way: a processor has few that are
-    // half written.
+    // Where a vector is less than a line, the lines of two outputs get in each other's way: a processor has few that
+    // are half written.
     constexpr int kLanesOfLine = 16;
     bool has_streamed = false;
     std::string text;
@@ -240,7 +241,8 @@ class SourceWriter {
       if (!kir::isThreadType(dimension.type)) continue;
       const auto extent = dimension.extent->constantInt();
       threads *= extent.value_or(kMostThreads);
-      // Guards at the end of a row are left out of the copies of an unrolled loop that they hold in; compilers do not know.
+      // Guards at the end of a row are left out of the copies of an unrolled loop that they hold in; compilers do not
+      // know.
       if (extent) constants += fmt::format("  __builtin_assume({} < {});\n", names_.at(dimension.index), *extent);
     }
     // Blocks may begin while what the stream did before is ending; nothing in memory is touched until it is over.
@@ -254,11 +256,12 @@ class SourceWriter {
 
   // So many blocks are to run at once on a multiprocessor; compilers have to spare registers for that.
   int64_t blocksAtOnce(int64_t threads) const {
-    // Blocks that combine what they have are as many as run at once with 1,024 threads per multiprocessor (heuristics/cuda_parameters.cpp).
+    // Blocks that combine what they have are as many as run at once with 1,024 threads per multiprocessor
+    // (heuristics/cuda_parameters.cpp).
     constexpr int64_t kThreadsAtOnce = 1024;
     if (kir::gridCombineOf(kernel_) != nullptr) return std::max<int64_t>(1, kThreadsAtOnce / threads);
-    // Of large blocks one more or less is much. What is kept of a row, and about as many others as arithmetic takes, decide; where shared memory is
-    // asked of the launch, that does.
+    // Of large blocks one more or less is much. What is kept of a row, and about as many others as arithmetic takes,
+    // decide; where shared memory is asked of the launch, that does.
     constexpr int64_t kLargeBlock = 256;
     if (threads <= kLargeBlock || shared_.bytes != nullptr) return 1;
     constexpr int64_t kRegisters = 65536;
@@ -377,7 +380,8 @@ class SourceWriter {
     for (; hoisted_.size() > known; hoisted_.pop_back()) scalars_.forget(*hoisted_.back());
   }
 
-  // Divisions and the like that stay the same in a loop get a name before it: compilers copy loops for each case in them, and vectorise few.
+  // Divisions and the like that stay the same in a loop get a name before it: compilers copy loops for each case in
+  // them, and vectorise few.
   void hoist(const kir::Loop& loop, size_t indent) {
     const kir::Statements whole = {kir::statement(loop)};
     std::set<const Scalar*> inside;

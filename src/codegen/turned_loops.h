@@ -1,4 +1,5 @@
-// TurnedLoops: two loops that do nothing but write a buffer's columns as rows, which compilers make single loads and stores of.
+// TurnedLoops: two loops that do nothing but write a buffer's columns as rows, which compilers make single loads and
+// stores of.
 #pragma once
 
 #include <optional>
@@ -24,7 +25,8 @@ struct TurnedLoops {
 /// What the loop and the only one in it do, if they are such loops from a Local buffer.
 std::optional<TurnedLoops> findTurnedLoops(const kir::Loop& loop, Fusion& fusion, IntervalAnalysis& analysis);
 
-/// What two loops read row by row: elements first + i * stride + j of a tensor in global memory, i and j being their indices.
+/// What two loops read row by row: elements first + i * stride + j of a tensor in global memory, i and j being their
+/// indices.
 struct RowsRead {
   const TensorView* tensor = nullptr;
   Scalar* first = nullptr;

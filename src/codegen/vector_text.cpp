@@ -144,8 +144,8 @@ Lines VectorText::strips(const kir::Loop& loop, LaneLoop& lanes, const Lines& pr
   return lines;
 }
 
-// What several loops of a row go over is fetched for the next row by one of them. Other loops over `turns` elements, if that is known and there are many,
-// inside of another one fetch the other one's next turns.
+// What several loops of a row go over is fetched for the next row by one of them. Other loops over `turns` elements, if
+// that is known and there are many, inside of another one fetch the other one's next turns.
 Lines VectorText::prefetchesOf(const kir::Loop& loop, LaneLoop& lanes, bool is_short, int64_t turns,
                                std::span<Scalar* const> outside) {
   constexpr int64_t kAhead = 8192;  // bytes

@@ -1,5 +1,5 @@
-// VectorText: what C is written with where compilers do not find it by themselves: explicit vectors, tiles turned by shuffles, and fetching
-// ahead what a processor does not foresee.
+// VectorText: what C is written with where compilers do not find it by themselves: explicit vectors, tiles turned by
+// shuffles, and fetching ahead what a processor does not foresee.
 #pragma once
 
 #include <functional>
@@ -49,8 +49,8 @@ class VectorText {
 
   /// The call for two loops that turn a tile.
   std::optional<std::string> turnOf(const kir::Loop& loop);
-  /// Loops that fill a tile which a loop among `rest` turns fetch, with each row, a row of where the tile will go, and with each vector what the next tile has
-  /// there.
+  /// Loops that fill a tile which a loop among `rest` turns fetch, with each row, a row of where the tile will go, and
+  /// with each vector what the next tile has there.
   struct Fetches {
     std::vector<std::string> before;
     std::vector<std::string> each_turn;

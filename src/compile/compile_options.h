@@ -7,8 +7,8 @@ namespace tokamak {
 
 class OutputAllocator;
 
-/// What becomes of outputs that could be views of an input or of another output (docs/views.md). Kernels only: elsewhere
-/// each op computes.
+/// What becomes of outputs that could be views of an input or of another output (docs/views.md). Kernels only:
+/// elsewhere each op computes.
 enum class OutputViews : uint8_t {
   Give,  ///< they are views, unless the caller gives memory for them
   Copy,  ///< kernels write them: for callers that give memory for all outputs

@@ -40,7 +40,8 @@ void storeInFull(TensorView& output) {
   exchangeAxes(output, std::move(full));
 }
 
-// Compilers take more than twice as long for twice as large a kernel, and what is nested as deeply as there are ops takes stack.
+// Compilers take more than twice as long for twice as large a kernel, and what is nested as deeply as there are ops
+// takes stack.
 constexpr size_t kMostOps = 2000;
 // Compilers ask of each pair of buffers whether they overlap.
 constexpr size_t kMostBuffers = 128;
@@ -81,7 +82,8 @@ std::unique_ptr<Fusion> unitOf(const Fusion& fusion, const SegmentedGroup& group
   return unit;
 }
 
-// Whether somebody scheduled all of it, or cut a reduction in it in two: then it is one kernel, or an error says why not.
+// Whether somebody scheduled all of it, or cut a reduction in it in two: then it is one kernel, or an error says why
+// not.
 bool isScheduledAsOne(const Fusion& unit) {
   if (!isScheduled(unit)) return false;
   const std::vector<Expr*> exprs = unit.exprs();
@@ -90,7 +92,8 @@ bool isScheduledAsOne(const Fusion& unit) {
          std::ranges::any_of(unit.allTensors(), isCut);
 }
 
-// Whether the group, which is a kernel, is one whichever of the program's expanded outputs are given memory for every element.
+// Whether the group, which is a kernel, is one whichever of the program's expanded outputs are given memory for every
+// element.
 bool isKernelInAnyMemory(const Fusion& fusion, const SegmentedGroup& group, const KernelTarget& target) {
   constexpr size_t kMostExpanded = 3;
   std::vector<size_t> expanded;

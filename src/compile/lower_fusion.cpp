@@ -201,7 +201,8 @@ void copyUpdatedInputs(HostIrContainer& program, const Fusion& fusion, Cloner& c
   }
 }
 
-// Views stand behind everything else: what they are of has been computed then. What a kernel gives anyway stays as it is.
+// Views stand behind everything else: what they are of has been computed then. What a kernel gives anyway stays as it
+// is.
 void appendViews(HostIrContainer& program, const FusionWithoutViews& parts, Cloner& cloner,
                  std::set<const Val*> given) {
   for (const ViewOutput& view : parts.views) {

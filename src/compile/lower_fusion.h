@@ -29,8 +29,9 @@ struct HostLoweringOptions {
   std::function<void(const HostIrContainer&)> after_streams = {};
 };
 
-/// Clones the fusion's live ops, in topological order, into a program: ops that stand alone as statements, other groups (of
-/// more than one op) as PostOnStream. All its tensors are Global; outputs that update an input become aliases of it.
+/// Clones the fusion's live ops, in topological order, into a program: ops that stand alone as statements, other groups
+/// (of more than one op) as PostOnStream. All its tensors are Global; outputs that update an input become aliases of
+/// it.
 std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& fusion, const HostLoweringOptions& options = {});
 
 /// lower-streams and the passes after it, on a program that makeHostProgram made or a text holds.

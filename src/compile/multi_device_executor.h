@@ -29,9 +29,9 @@ class MultiDeviceExecutor {
   /// What a call gives: the program's outputs but for hidden ones.
   std::vector<TensorView*> givenOutputs() const;
 
-  /// `inputs` in the fusion's order; `outputs`: storage for results that are not hidden, as many first ones as the caller
-  /// likes (an undefined tensor leaves one out). Gives all outputs that are not hidden. The stream, the order of calls and when they return: as
-  /// HostIrEvaluator::runWithInput() says.
+  /// `inputs` in the fusion's order; `outputs`: storage for results that are not hidden, as many first ones as the
+  /// caller likes (an undefined tensor leaves one out). Gives all outputs that are not hidden. The stream, the order of
+  /// calls and when they return: as HostIrEvaluator::runWithInput() says.
   /// Errors: Bind.
   std::vector<Tensor> runWithInput(std::span<const RunValue> inputs, std::span<const Tensor> outputs = {},
                                    const std::shared_ptr<Stream>& stream = nullptr);

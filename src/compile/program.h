@@ -59,10 +59,10 @@ class Program {
   /// Errors: Bind for an extent that is missing, or that the program does not have; of compilers.
   void prepare(const std::map<std::string, ScalarValue>& sizes);
 
-  /// Runs with tensors and scalars for all inputs, and memory for as many outputs as the caller likes; gives the outputs
-  /// that are not hidden. Without a stream the call returns when it is done if it accesses memory that the host may read
-  /// and that somebody else owns; else at once: Tensor::read(), hostData() and waitReady() wait. With a stream, the work
-  /// is done there.
+  /// Runs with tensors and scalars for all inputs, and memory for as many outputs as the caller likes; gives the
+  /// outputs that are not hidden. Without a stream the call returns when it is done if it accesses memory that the host
+  /// may read and that somebody else owns; else at once: Tensor::read(), hostData() and waitReady() wait. With a
+  /// stream, the work is done there.
   /// Errors: Bind for what does not fit the program, before anything runs; others as the work raises them, here or
   /// where somebody waits.
   std::vector<Tensor> run(std::span<const RunValue> inputs, std::span<const Tensor> outputs = {},

@@ -13,8 +13,8 @@ enum class CoordinateUse : uint8_t {
 
 struct OperandCoordinateUse {
   CoordinateUse use = CoordinateUse::NotUsed;
-  /// The axes (of the operand's visible shape) whose index is exactly this coordinate, sorted. One for Identity; more than
-  /// one when the operand is read along a diagonal; with Other also those of a part of an axis.
+  /// The axes (of the operand's visible shape) whose index is exactly this coordinate, sorted. One for Identity; more
+  /// than one when the operand is read along a diagonal; with Other also those of a part of an axis.
   std::vector<int64_t> axes;
   bool operator==(const OperandCoordinateUse&) const = default;
 };
@@ -26,11 +26,11 @@ class AxisMap {
   explicit AxisMap(ElementRule rule);
 
   const ElementRule& rule() const { return rule_; }
-  /// How `operand` is indexed by the coordinate of axis `axis` of the result's visible shape, over all places where the op
-  /// reads it. A tensor that is no operand is NotUsed.
+  /// How `operand` is indexed by the coordinate of axis `axis` of the result's visible shape, over all places where the
+  /// op reads it. A tensor that is no operand is NotUsed.
   OperandCoordinateUse use(const TensorView& operand, int64_t axis) const;
-  /// Every operand is NotUsed or Identity along the axis: the op can be done for parts of the axis on the same parts of the
-  /// operands.
+  /// Every operand is NotUsed or Identity along the axis: the op can be done for parts of the axis on the same parts of
+  /// the operands.
   bool isIndependentAlong(int64_t axis) const;
   /// The coordinate itself steers or enters the result's elements (iota): parts of the axis must know where they lie.
   bool dependsOnPosition(int64_t axis) const;

@@ -1,5 +1,5 @@
-// Element: how one element of an op's result is computed from elements of its operands, as an immutable expression over the
-// result's coordinates. ElementRule: the one place that says how an op computes; ElementBuilder makes it.
+// Element: how one element of an op's result is computed from elements of its operands, as an immutable expression over
+// the result's coordinates. ElementRule: the one place that says how an op computes; ElementBuilder makes it.
 #pragma once
 
 #include <functional>
@@ -22,8 +22,8 @@ enum class ElementKind : uint8_t {
   Cast,    ///< operand 0 converted to dtype
   Choose,  ///< operand 0 where `scalar` holds, else operand 1; the other one is not computed there
   Reduce,  ///< operand 0 combined by `reduction` over `axes`
-  /// Operand 1, in whose indices the symbol `scalar` stands for the value of operand 0: an i64 that is within [0, `extent`) wherever
-  /// `extent` is positive, so that an index of such an axis is in bounds whatever the data are.
+  /// Operand 1, in whose indices the symbol `scalar` stands for the value of operand 0: an i64 that is within [0,
+  /// `extent`) wherever `extent` is positive, so that an index of such an axis is in bounds whatever the data are.
   Indexed,
 };
 
@@ -92,7 +92,8 @@ class ElementBuilder {
   ReducedAxis reduced(Scalar* extent);
   /// The body is converted to `accumulate` first.
   ElementRef reduce(ReductionKind kind, std::vector<ReducedAxis> axes, ElementRef body, DataType accumulate) const;
-  /// What `body` gives for the index that `position` (an integer) tells: it is clamped to [0, extent - 1]; 0 when the extent is 0.
+  /// What `body` gives for the index that `position` (an integer) tells: it is clamped to [0, extent - 1]; 0 when the
+  /// extent is 0.
   ElementRef indexed(ElementRef position, Scalar* extent, const std::function<ElementRef(Scalar* index)>& body);
 
   /// States that two extents are equal in every legal run (checked when sizes are bound).

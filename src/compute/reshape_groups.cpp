@@ -69,7 +69,8 @@ std::optional<std::pair<size_t, size_t>> nextGroup(const Side& in, const Side& o
     for (size_t i = 1; i < std::min(total, in_products.size()); ++i) {
       const size_t j = total - i;
       if (j >= out_products.size() || in_products[i] != out_products[j]) continue;
-      // Once a size is 0 all further products are equal, whatever the other sizes are; then axes of one extent go together.
+      // Once a size is 0 all further products are equal, whatever the other sizes are; then axes of one extent go
+      // together.
       const bool is_axis = total == 2 && in.extents[in.axes[in.next]] == out.extents[out.axes[out.next]];
       if (in_products[i].constant != 0 || is_axis) return std::pair{i, j};
     }

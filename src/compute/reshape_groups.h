@@ -15,8 +15,8 @@ struct ReshapeGroup {
   bool is_proved = false;  ///< that the products are equal
 };
 
-/// The smallest groups whose products are provably equal, from the outermost axes on. What is left over in the end is a group too, if need be with an
-/// empty side.
+/// The smallest groups whose products are provably equal, from the outermost axes on. What is left over in the end is a
+/// group too, if need be with an empty side.
 std::vector<ReshapeGroup> reshapeGroups(const std::vector<Scalar*>& in, const std::vector<Scalar*>& out);
 
 }  // namespace tokamak

@@ -1,5 +1,5 @@
-// Rules: how each math op computes an element of its result. An op's rule stands in compute/ops/<op>.cpp; a missing one does
-// not link.
+// Rules: how each math op computes an element of its result. An op's rule stands in compute/ops/<op>.cpp; a missing one
+// does not link.
 #pragma once
 
 #include "compute/element.h"

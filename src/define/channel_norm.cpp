@@ -81,8 +81,8 @@ TensorView* elementAt(TensorView* value, int64_t part, int64_t parts, const std:
   return broadcast(value, flags);
 }
 
-// A number near the mean along `axes`, if that is far from 0: the mean of four elements, unless one of them is as far from it as it is from 0; then, and
-// where they are not finite, 0.
+// A number near the mean along `axes`, if that is far from 0: the mean of four elements, unless one of them is as far
+// from it as it is from 0; then, and where they are not finite, 0.
 TensorView* numberAmong(TensorView* value, const std::vector<int64_t>& axes) {
   constexpr int64_t kSamples = 4;
   std::vector<TensorView*> samples;
@@ -93,8 +93,8 @@ TensorView* numberAmong(TensorView* value, const std::vector<int64_t>& axes) {
   return where(gt(abs(center), spread), center, 0.0);
 }
 
-// Both in one pass over the data, which are large and far apart for a channel, as sums of differences from a number near the mean (channel_norm.h says what that costs). Of f64 values
-// in two passes.
+// Both in one pass over the data, which are large and far apart for a channel, as sums of differences from a number
+// near the mean (channel_norm.h says what that costs). Of f64 values in two passes.
 Moments momentsOf(TensorView* value, Scalar* count, const std::vector<int64_t>& axes) {
   const auto total = [&](TensorView* of) { return sum(of, axes, {.keepdim = true}); };
   if (value->dtype() == DataType::F64) {

@@ -18,13 +18,13 @@ struct CrossEntropyOptions {
   int64_t ignore_index = -100;  ///< targets of this number count for nothing
 };
 
-/// log(sum(exp(logits))) - logits[target] per target. The classes are axis 1 of `logits` (axis 0 of one of rank 1); `target` (i32 or
-/// i64) has the other axes. The mean is that of the targets that are not ignored. Half types are computed in f32; the result has the
-/// type of `logits`. Errors: Definition.
+/// log(sum(exp(logits))) - logits[target] per target. The classes are axis 1 of `logits` (axis 0 of one of rank 1);
+/// `target` (i32 or i64) has the other axes. The mean is that of the targets that are not ignored. Half types are
+/// computed in f32; the result has the type of `logits`. Errors: Definition.
 TensorView* cross_entropy(TensorView* logits, TensorView* target, CrossEntropyOptions options = {});
 
-/// The gradient of `logits`, of their type. `grad` is that of the loss and has its shape; `log_sum_exp` is that of the logits along the
-/// classes (define/softmax.h).
+/// The gradient of `logits`, of their type. `grad` is that of the loss and has its shape; `log_sum_exp` is that of the
+/// logits along the classes (define/softmax.h).
 TensorView* cross_entropy_backward(TensorView* grad, TensorView* logits, TensorView* target, TensorView* log_sum_exp,
                                    CrossEntropyOptions options = {});
 

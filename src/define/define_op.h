@@ -1,7 +1,7 @@
 // define<Op>: a structured op called with arguments in the order of its description; what named functions derive from.
 //
 //   TensorView* y = define<RollOp>(x, 3, /*axis=*/1);            // operands and attributes as describe() lists them
-//   TensorView* z = define<FullOp>(fusion, sizes, 0.5, DataType::F32);  // no tensor among the arguments: name the fusion
+//   TensorView* z = define<FullOp>(fusion, sizes, 0.5, DataType::F32);  // no tensor given: name the fusion
 //
 // Trailing arguments may be left out and keep their defaults.
 #pragma once
@@ -23,20 +23,22 @@ struct Parameter {
   bool is_required = false;
 };
 
-/// The arguments in the order of the parameters, fallbacks for those left out. axis= and dim= also name the parameter `axes`, and dim= the
-/// parameter `axis`; one number is a list of one axis. Errors: Definition, naming `call`, for an
+/// The arguments in the order of the parameters, fallbacks for those left out. axis= and dim= also name the parameter
+/// `axes`, and dim= the parameter `axis`; one number is a list of one axis. Errors: Definition, naming `call`, for an
 /// argument too many, of unknown name or given twice, and for a required one that is missing.
 std::vector<FieldValue> bindArguments(std::string_view call, std::span<const Parameter> parameters,
                                       std::span<const CallArgument> arguments);
 
-/// `value` in the form that `pattern` has: numbers become scalars, lists of integers lists of scalars, names enumerators.
+/// `value` in the form that `pattern` has: numbers become scalars, lists of integers lists of scalars, names
+/// enumerators.
 /// Errors: Definition, naming the call, the parameter and the legal form.
 FieldValue fitArgument(Fusion& fusion, std::string_view call, std::string_view parameter, const FieldValue& pattern,
                        const FieldValue& value);
 
 /// The parameters of an op: its operands and attributes as described, without a spelling.
 std::vector<Parameter> parametersOf(OpKind kind);
-/// The expression of the op with these arguments, with inferred results, appended. Errors: Definition, also the op's own.
+/// The expression of the op with these arguments, with inferred results, appended. Errors: Definition, also the op's
+/// own.
 Expr* defineOp(Fusion& fusion, const OpName& name, std::span<const CallArgument> arguments);
 
 namespace defining {

@@ -9,7 +9,8 @@
 
 namespace tokamak {
 
-/// out[.., j, ..] = in[.., index[.., j, ..], ..] along `axis`; along the other axes both broadcast to a common shape, as in NumPy.
+/// out[.., j, ..] = in[.., index[.., j, ..], ..] along `axis`; along the other axes both broadcast to a common shape,
+/// as in NumPy.
 TensorView* take_along_axis(TensorView* in, TensorView* index, int64_t axis);
 /// The same along `axis`. As PyTorch's gather the result has the shape of `index`, whose other axes
 /// may be shorter than those of `in`; a part of `in` is read then.

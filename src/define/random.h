@@ -1,10 +1,11 @@
-// Random numbers that are a function of their position, a seed and an offset: the same on every device and in every order.
+// Random numbers that are a function of their position, a seed and an offset: the same on every device and in every
+// order.
 //
-// Number i of an op is made of word i % 4 of Philox 4x32-10 with the seed as key and a counter whose low 64 bits are i / 4 + offset and whose
-// high 64 bits are the op's number. A call of a program with the same seed and offset gives the same numbers; who wants others moves the
-// offset on by a quarter of the elements of the largest tensor (rounded up), or changes the seed; an f64 number takes
-// two words (2 i and 2 i + 1) and counts as two elements. Ops are numbered in the order of their definition in the
-// fusion; a number may be given, and the next op has one more than the largest.
+// Number i of an op is made of word i % 4 of Philox 4x32-10 with the seed as key and a counter whose low 64 bits are i
+// / 4 + offset and whose high 64 bits are the op's number. A call of a program with the same seed and offset gives the
+// same numbers; who wants others moves the offset on by a quarter of the elements of the largest tensor (rounded up),
+// or changes the seed; an f64 number takes two words (2 i and 2 i + 1) and counts as two elements. Ops are numbered in
+// the order of their definition in the fusion; a number may be given, and the next op has one more than the largest.
 #pragma once
 
 #include <optional>
@@ -43,7 +44,8 @@ struct Dropout {
   TensorView* out;   ///< of the operand's type
   TensorView* mask;  ///< true where an element stays
 };
-/// Elements become 0 with the given probability, the others are scaled by 1 / (1 - probability). Half types are computed in f32.
+/// Elements become 0 with the given probability, the others are scaled by 1 / (1 - probability). Half types are
+/// computed in f32.
 /// Errors: Definition for a probability outside of [0, 1].
 Dropout dropout(TensorView* in, double probability, const RandomState& state);
 /// The gradient of the operand, given that of the result, of the latter's type.

@@ -15,10 +15,10 @@ struct ReductionOptions {
   std::optional<DataType> dtype = {};  ///< the operand is converted to it first (half types: computed in f32)
 };
 
-/// The combination of `in` over `axes` (negative ones count from the end; none: all). sum and prod of bool and integers give
-/// i64; half types give f32. Axes that need no loop get none: a broadcast axis is squeezed; over an expanded one of constant
-/// size a sum is a product by the size, a prod a power, max and min take one element; over a constant 0 elements the result is
-/// the reduction's identity. Errors: Definition for an axis out of range or named twice.
+/// The combination of `in` over `axes` (negative ones count from the end; none: all). sum and prod of bool and integers
+/// give i64; half types give f32. Axes that need no loop get none: a broadcast axis is squeezed; over an expanded one
+/// of constant size a sum is a product by the size, a prod a power, max and min take one element; over a constant 0
+/// elements the result is the reduction's identity. Errors: Definition for an axis out of range or named twice.
 TensorView* reduce(ReductionKind kind, TensorView* in, const std::vector<int64_t>& axes = {},
                    ReductionOptions options = {});
 

@@ -5,8 +5,8 @@
 
 namespace tokamak {
 
-/// x * cos + (-b, a) * sin where (a, b) are the halves of x along its last axis, whose size is even; cos and sin broadcast to the shape of
-/// x. Half types are computed in f32; the result has the type of x. Errors: Definition.
+/// x * cos + (-b, a) * sin where (a, b) are the halves of x along its last axis, whose size is even; cos and sin
+/// broadcast to the shape of x. Half types are computed in f32; the result has the type of x. Errors: Definition.
 TensorView* rope(TensorView* in, TensorView* cos, TensorView* sin);
 /// The gradient of x, given that of the result, of the latter's type.
 TensorView* rope_backward(TensorView* grad, TensorView* cos, TensorView* sin);

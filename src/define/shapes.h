@@ -1,7 +1,7 @@
 // Data movement as a user calls it: types, shapes, ranges, and tensors made of nothing.
 //
-// Sizes and positions are integers or scalars of the fusion. Axes may be negative and then count from the end. Every function
-// makes a new tensor. Errors: Definition, naming the function and the tensor.
+// Sizes and positions are integers or scalars of the fusion. Axes may be negative and then count from the end. Every
+// function makes a new tensor. Errors: Definition, naming the function and the tensor.
 #pragma once
 
 #include <vector>
@@ -35,8 +35,8 @@ TensorView* permute(TensorView* in, const std::vector<int64_t>& order);
 /// Two axes exchanged.
 TensorView* transpose(TensorView* in, int64_t a = -2, int64_t b = -1);
 
-/// Elements starts[i], starts[i] + steps[i], ... before stops[i] along every axis; steps are 1 when left out. Negative integers
-/// count from the end; 0 <= start <= stop <= size.
+/// Elements starts[i], starts[i] + steps[i], ... before stops[i] along every axis; steps are 1 when left out. Negative
+/// integers count from the end; 0 <= start <= stop <= size.
 TensorView* slice(TensorView* in, const Operands& starts, const Operands& stops, const Operands& steps = {});
 /// A range of one axis, all of the others.
 TensorView* slice(TensorView* in, int64_t axis, Operand start, Operand stop, Operand step = 1);

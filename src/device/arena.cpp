@@ -157,7 +157,8 @@ Arena::Block* Arena::takeFromSource(std::unique_lock<SpinLock>& lock, MemoryKind
   return block;
 }
 
-// Gives back what is cached and done; if nothing is, waits for one cached block that is not. False when nothing is left.
+// Gives back what is cached and done; if nothing is, waits for one cached block that is not. False when nothing is
+// left.
 bool Arena::makeRoom(std::unique_lock<SpinLock>& lock) {
   if (trimLocked() > 0) return true;
   for (Kind& kind : kinds_) {

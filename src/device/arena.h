@@ -56,10 +56,11 @@ class Arena {
   ~Arena();
 
   /// Before a request fails, what is cached is given back, and work is waited for that still uses some of it.
-  /// Errors: OutOfMemory, which names the request and the largest blocks in use, with the arena as it was; Usage for negative sizes.
+  /// Errors: OutOfMemory, which names the request and the largest blocks in use, with the arena as it was; Usage for
+  /// negative sizes.
   ArenaBlock allocate(int64_t bytes, MemoryKind kind, StreamClock& stream);
-  /// The memory is free on `stream` now, elsewhere once its `point` is done. Errors: Usage when `address` is not in use with
-  /// that size and kind.
+  /// The memory is free on `stream` now, elsewhere once its `point` is done. Errors: Usage when `address` is not in use
+  /// with that size and kind.
   void release(void* address, int64_t bytes, MemoryKind kind, StreamClock& stream, uint64_t point);
   /// Gives cached blocks that nobody uses any more back to the source.
   void trim();

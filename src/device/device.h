@@ -43,8 +43,8 @@ struct MemoryStatistics {
   int64_t system_allocations = 0;  ///< requests that went to the system, ever
 };
 
-/// A FIFO of work: what is enqueued later runs later. Two streams are unordered but for events. Destroying a stream waits
-/// for its work; a failure that nobody synchronized for is dropped then.
+/// A FIFO of work: what is enqueued later runs later. Two streams are unordered but for events. Destroying a stream
+/// waits for its work; a failure that nobody synchronized for is dropped then.
 /// Thread safety: any threads may give work to one stream side by side, by its device; who comes first is up to them.
 /// Nobody uses it any more when it is destroyed.
 class Stream {
@@ -83,8 +83,8 @@ class Work {
       range_name_.store(known = RangeName(name()), std::memory_order_release);
     return known;
   }
-  /// Compilers may still run when a work has been prepared: returns when none has to be waited for in a launch. Errors: those of the
-  /// compilation.
+  /// Compilers may still run when a work has been prepared: returns when none has to be waited for in a launch. Errors:
+  /// those of the compilation.
   virtual void waitUntilReady() const {}
   /// What it takes on the host's heap, by estimate, without the code that works share.
   virtual int64_t hostBytes() const { return 0; }
@@ -93,8 +93,8 @@ class Work {
   mutable std::atomic<RangeName> range_name_{RangeName()};
 };
 
-/// A caller's recording of a stream's work, which is not run but becomes part of something that he runs later, as often as he likes (a CUDA
-/// graph). While it lives, the calling thread may use the device as always.
+/// A caller's recording of a stream's work, which is not run but becomes part of something that he runs later, as often
+/// as he likes (a CUDA graph). While it lives, the calling thread may use the device as always.
 /// Thread safety: belongs to the thread that joined.
 class Capture {
  public:
@@ -110,23 +110,24 @@ class KernelMaker;
 class Replay;
 struct ReplaySteps;
 
-/// One op to be run by itself. `operands` describes its tensor operands in order, then its tensor results, each by its visible
-/// shape; a result's axis of stride 0 has size 1.
+/// One op to be run by itself. `operands` describes its tensor operands in order, then its tensor results, each by its
+/// visible shape; a result's axis of stride 0 has size 1.
 struct WorkRequest {
   const Expr& expr;
   std::span<const OperandDesc> operands;
   const ScalarBindings& bindings;  ///< of every symbol that the op's extents and attributes mention
-  /// Scalars that only give values to elements and may have other ones in every launch: behind the addresses come theirs, each as
-  /// parameterBits().
+  /// Scalars that only give values to elements and may have other ones in every launch: behind the addresses come
+  /// theirs, each as parameterBits().
   std::span<const Scalar* const> parameters = {};
-  /// How many works like this one may run at a time, on a stream each: one that fills the device alone keeps the others waiting.
+  /// How many works like this one may run at a time, on a stream each: one that fills the device alone keeps the others
+  /// waiting.
   int64_t concurrency = 1;
   /// Of a LaunchKernel: what it launches.
   std::shared_ptr<const kir::Kernel> kernel = nullptr;
 };
 
-/// The 8 bytes of a launch that stand for a parameter: a double for a scalar of a floating type, a bool for one that is true or
-/// false, else an int64_t.
+/// The 8 bytes of a launch that stand for a parameter: a double for a scalar of a floating type, a bool for one that is
+/// true or false, else an int64_t.
 void* parameterBits(const Scalar& parameter, const ScalarValue& value);
 /// F64, Bool or I64: what these bytes are.
 DataType parameterType(const Scalar& parameter);
@@ -167,13 +168,14 @@ class Device {
   virtual std::unique_ptr<Stream> createStream() = 0;
   virtual std::unique_ptr<Event> createEvent() = 0;
 
-  /// Memory that work enqueued on `stream` from now on may use, aligned to 256 bytes; contents are undefined. Zero bytes
-  /// give a unique non-null address. Errors: OutOfMemory, with the device unharmed.
+  /// Memory that work enqueued on `stream` from now on may use, aligned to 256 bytes; contents are undefined. Zero
+  /// bytes give a unique non-null address. Errors: OutOfMemory, with the device unharmed.
   virtual void* allocate(int64_t bytes, MemoryKind kind, Stream& stream) = 0;
   /// Gives memory back once the work enqueued on `stream` so far is done.
   virtual void release(void* address, int64_t bytes, MemoryKind kind, Stream& stream) = 0;
   virtual MemoryStatistics memoryStatistics(MemoryKind kind) const = 0;
-  /// Errors: Bind when somebody else's memory at `address` is, as far as the device can tell, none of this kind that its work reaches.
+  /// Errors: Bind when somebody else's memory at `address` is, as far as the device can tell, none of this kind that
+  /// its work reaches.
   virtual void requireMemory(const void* /*address*/, MemoryKind /*kind*/) {}
 
   virtual void record(Event& event, Stream& stream) = 0;
@@ -192,13 +194,14 @@ class Device {
 
   virtual void copy(Stream& stream, void* to, const void* from, int64_t bytes) = 0;
   virtual void fill(Stream& stream, void* to, uint8_t byte, int64_t bytes) = 0;
-  /// Runs `work` with these operand addresses, in the order in which the work was prepared, and its parameters' values. They are copied; `work`
-  /// must live until it has run.
+  /// Runs `work` with these operand addresses, in the order in which the work was prepared, and its parameters' values.
+  /// They are copied; `work` must live until it has run.
   virtual void launch(Stream& stream, const Work& work, std::span<void* const> addresses) = 0;
   /// Makes a plan's steps ready to be enqueued many times. The works and the streams that it is run with outlive it.
   virtual std::unique_ptr<Replay> prepareReplay(ReplaySteps steps);
-  /// The recording that a caller makes of the stream at present; null when its work runs. Events that are recorded meanwhile stand for nothing, and waits
-  /// for others are left out: what was enqueued before has to be over when the recording runs.
+  /// The recording that a caller makes of the stream at present; null when its work runs. Events that are recorded
+  /// meanwhile stand for nothing, and waits for others are left out: what was enqueued before has to be over when the
+  /// recording runs.
   virtual std::unique_ptr<Capture> joinCapture(Stream& /*stream*/) { return nullptr; }
   /// Runs `function` on the host when the stream gets there; the stream goes on when it returns.
   virtual void callback(Stream& stream, std::function<void()> function) = 0;
@@ -207,8 +210,8 @@ class Device {
   /// Later work of the stream starts once the 8-byte `flag` is >= `value`.
   virtual void waitFlag(Stream& stream, const uint64_t* flag, uint64_t value) = 0;
 
-  /// Blocks the calling thread until the work enqueued so far is done, and lets go of what done calls used. A failure of that
-  /// work is raised here, once.
+  /// Blocks the calling thread until the work enqueued so far is done, and lets go of what done calls used. A failure
+  /// of that work is raised here, once.
   virtual void synchronize(Stream& stream) = 0;
   virtual void synchronize(const Event& event) = 0;
   /// Whether what the event stands for is done; never blocks.

@@ -36,8 +36,8 @@ struct GemmProblem {
   int64_t batchCount() const;
 };
 
-/// Of a MatmulOp or LinearOp, else nothing. Batches that are rows of one matrix are made so; a result that is dense along its
-/// columns becomes the transposed product. Errors: Bind when sizes do not fit.
+/// Of a MatmulOp or LinearOp, else nothing. Batches that are rows of one matrix are made so; a result that is dense
+/// along its columns becomes the transposed product. Errors: Bind when sizes do not fit.
 std::optional<GemmProblem> gemmProblemOf(const Expr& expr, std::span<const OperandDesc> operands);
 
 /// The same product with rows and columns exchanged: transposed(c) = transposed(b) * transposed(a).

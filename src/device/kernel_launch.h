@@ -36,8 +36,8 @@ class KernelImage {
 /// Thread safety: as KernelImage.
 class CpuImage : public KernelImage {
  public:
-  /// Runs the blocks [first_block, last_block). `buffers`: per tensor of the kernel its address, then the workspace if there is one.
-  /// `symbols`: KernelLaunch::symbols, with the parameters' values.
+  /// Runs the blocks [first_block, last_block). `buffers`: per tensor of the kernel its address, then the workspace if
+  /// there is one. `symbols`: KernelLaunch::symbols, with the parameters' values.
   using Entry = void (*)(void* const* buffers, const int64_t* symbols, int64_t first_block, int64_t last_block);
 
   void waitUntilReady() const override { entry(); }
@@ -91,7 +91,8 @@ struct KernelLaunch {
   bool is_given = false;         ///< the program brought the kernel: what is wrong with it is no fault of the compiler
   std::vector<size_t> operands;  ///< per tensor of the kernel: which operand of the work it is
   std::vector<size_t> parameters;  ///< per parameter of the kernel: which parameter of the work it is
-  /// What the kernel takes behind its tensors, parameters first: each as 8 bytes, the bits of an f64 for floating types, else an i64; 0 for parameters.
+  /// What the kernel takes behind its tensors, parameters first: each as 8 bytes, the bits of an f64 for floating
+  /// types, else an i64; 0 for parameters.
   std::vector<int64_t> symbols;
   std::array<int64_t, 3> grid = {1, 1, 1};     ///< in blocks, or in clusters where these have several blocks
   std::array<int64_t, 3> block = {1, 1, 1};    ///< in threads

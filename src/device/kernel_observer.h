@@ -20,8 +20,8 @@ struct KernelNews {
 class KernelObserver {
  public:
   virtual ~KernelObserver() = default;
-  /// The scheduled fusion, the kernel's text, and the source text that is compiled (empty where the kernel is interpreted). May be called from many
-  /// threads.
+  /// The scheduled fusion, the kernel's text, and the source text that is compiled (empty where the kernel is
+  /// interpreted). May be called from many threads.
   virtual void onKernel(const Fusion& fusion, const std::string& kernel, const std::string& source) = 0;
   /// Before onKernel. May be called from many threads.
   virtual void onChoice(const KernelNews&) {}
@@ -30,8 +30,8 @@ class KernelObserver {
   /// The kernel's text as it was lowered ("lower") and after each pass; asked for by `wantsPasses`.
   virtual void onKernelPass(std::string_view /*pass*/, const std::string& /*kernel*/) {}
   virtual bool wantsPasses() const { return false; }
-  /// The device makes no kernels because there is no C compiler, for this reason: host units run op by op, several times
-  /// slower. Once per device, when the first program with units is given to it. May be called from any thread.
+  /// The device makes no kernels because there is no C compiler, for this reason: host units run op by op, several
+  /// times slower. Once per device, when the first program with units is given to it. May be called from any thread.
   virtual void onNoCompiler(const std::string& /*reason*/) {}
 };
 

@@ -11,7 +11,8 @@ enum class TargetKind : uint8_t {
   Cuda,  ///< a block has threads, in warps of 32
 };
 
-/// Activations that may be part of a matrix product, where its library applies them as it stores the result (graph/product_group.h).
+/// Activations that may be part of a matrix product, where its library applies them as it stores the result
+/// (graph/product_group.h).
 struct ProductActivations {
   bool relu = false;
   bool gelu_tanh =
@@ -28,7 +29,8 @@ inline constexpr ProductActivations kExactProductActivations = {.relu = true};
 inline constexpr ProductActivations kAllProductActivations = {
     .relu = true, .gelu_tanh = true, .gelu_tanh_of_halves = true};
 
-/// kExactProductActivations, unless the environment variable TOKAMAK_PRODUCT_ACTIVATIONS says otherwise: names from above by commas, "all" or "none".
+/// kExactProductActivations, unless the environment variable TOKAMAK_PRODUCT_ACTIVATIONS says otherwise: names from
+/// above by commas, "all" or "none".
 /// Errors: Usage.
 ProductActivations chosenProductActivations();
 

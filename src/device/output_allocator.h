@@ -18,8 +18,9 @@ class OutputAllocator {
     std::shared_ptr<void> keeper;  ///< let go with the last tensor that lies there
   };
   virtual ~OutputAllocator() = default;
-  /// Memory for work on `stream` from now on. The keeper may be let go while work on `stream` still uses the memory, so that only later work of the same stream,
-  /// or what waits for it, may get it next, as with Device::release(). What this raises, the call raises, before anything of it runs.
+  /// Memory for work on `stream` from now on. The keeper may be let go while work on `stream` still uses the memory, so
+  /// that only later work of the same stream, or what waits for it, may get it next, as with Device::release(). What
+  /// this raises, the call raises, before anything of it runs.
   virtual Block allocate(int64_t bytes, MemoryKind kind, Stream& stream) = 0;
 };
 

@@ -46,10 +46,12 @@ struct ReplaySteps {
 class Replay {
  public:
   virtual ~Replay() = default;
-  /// Enqueues all steps. streams[i]: the step list's stream i; bases[i]: where buffer i starts; parameters[i]: parameterBits() of parameter i.
+  /// Enqueues all steps. streams[i]: the step list's stream i; bases[i]: where buffer i starts; parameters[i]:
+  /// parameterBits() of parameter i.
   virtual void run(std::span<Stream* const> streams, std::span<void* const> bases,
                    std::span<void* const> parameters) = 0;
-  /// Records all steps into what a caller records of `stream`; the memory at the bases is held by others. Errors: Unsupported, Device.
+  /// Records all steps into what a caller records of `stream`; the memory at the bases is held by others. Errors:
+  /// Unsupported, Device.
   virtual void runInto(Capture& capture, Stream& stream, std::span<void* const> bases,
                        std::span<void* const> parameters);
   /// What it takes on the host's heap, by estimate, without what a driver keeps for it.

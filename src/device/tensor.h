@@ -55,8 +55,8 @@ class Buffer {
   bool isCallers() const { return is_callers_; }
   /// The stream that it was allocated on was synchronized: uses elsewhere need not wait for it.
   void settle() { is_settled_ = true; }
-  /// Work on `stream` uses the memory from now on, and the memory is given back there. The caller orders it after the uses
-  /// on other streams.
+  /// Work on `stream` uses the memory from now on, and the memory is given back there. The caller orders it after the
+  /// uses on other streams.
   void moveTo(std::shared_ptr<Stream> stream);
 
  private:
@@ -78,8 +78,8 @@ class Buffer {
   mutable std::shared_ptr<TrackedMemory> tracked_;
 };
 
-/// A typed view of a buffer: element [i0, i1, ...] lies at offset + sum(i * stride) * sizeOf(dtype). Copies share the buffer.
-/// At most kMaxRank axes, so that a tensor needs no heap of its own.
+/// A typed view of a buffer: element [i0, i1, ...] lies at offset + sum(i * stride) * sizeOf(dtype). Copies share the
+/// buffer. At most kMaxRank axes, so that a tensor needs no heap of its own.
 /// Thread safety: that of a value: threads may use copies of one tensor side by side, and one object while none of them
 /// changes it. Calls order their accesses of the elements; host code that asked by hostData() orders its own.
 class Tensor {
@@ -104,8 +104,8 @@ class Tensor {
                        std::span<const int64_t> strides, MemoryKind kind, std::shared_ptr<void> keeper = nullptr,
                        Buffer::Lender lender = Buffer::Lender::Caller);
 
-  /// The caller's elements (a vector, a span, an array) as a row-major tensor, without a copy; they stay until all work on
-  /// them is done. Those of a const range may only be read. They are memory of the host: for a GPU, of kind Host.
+  /// The caller's elements (a vector, a span, an array) as a row-major tensor, without a copy; they stay until all work
+  /// on them is done. Those of a const range may only be read. They are memory of the host: for a GPU, of kind Host.
   /// Errors: Bind when `sizes` do not have as many elements.
   template <std::ranges::contiguous_range Range>
     requires std::ranges::borrowed_range<Range> && ElementType<std::ranges::range_value_t<Range>>

@@ -4,8 +4,9 @@
 //   cast(x, type of x)   ->  x
 //   cast(f(cast(x, A)), type of x)  ->  f(x)   the same, where f moves elements (permute, reshape, slice, ...)
 //
-// A cast that loses something (f32 to bf16 and back) stays: folding it would change the numbers. Before: any fusion. After: no
-// expression reads a value-preserving cast only to cast it again. It stands early, since definitions insert casts freely.
+// A cast that loses something (f32 to bf16 and back) stays: folding it would change the numbers. Before: any fusion.
+// After: no expression reads a value-preserving cast only to cast it again. It stands early, since definitions insert
+// casts freely.
 #pragma once
 
 #include <memory>

@@ -5,8 +5,8 @@
 //   pad of a tensor without elements                     ->  full of the border
 //   cat with parts without elements                      ->  cat of the others, or the only other one
 //
-// Before: any fusion. After: tensors with a constant extent 0 come from full or are inputs, and are read by what cannot do without them. It
-// stands early: what only an empty tensor needed is dead.
+// Before: any fusion. After: tensors with a constant extent 0 come from full or are inputs, and are read by what cannot
+// do without them. It stands early: what only an empty tensor needed is dead.
 #pragma once
 
 #include <memory>

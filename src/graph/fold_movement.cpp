@@ -20,7 +20,8 @@ using Flags = std::vector<bool>;
 
 bool isAny(const Flags& flags) { return std::ranges::find(flags, true) != flags.end(); }
 
-// What is added by `inner` (one flag per axis of the middle) and then by `outer`, whose unset flags are the axes of the middle.
+// What is added by `inner` (one flag per axis of the middle) and then by `outer`, whose unset flags are the axes of the
+// middle.
 Flags addedByBoth(const Flags& inner, const Flags& outer) {
   Flags both;
   size_t middle = 0;

@@ -58,7 +58,8 @@ class RangeFolder {
     for (Scalar* scalar : scalars) copies.push_back(cloner_.clone(scalar));
     return copies;
   }
-  // Types are kept or the expression is: then what is not a whole axis any more must not become one, and the other way round.
+  // Types are kept or the expression is: then what is not a whole axis any more must not become one, and the other way
+  // round.
   bool put(SliceOp op) {
     if (isWhole(op) && readInstead(source_, expr_, cloner_, op.in)) return true;
     return putInPlace(source_, expr_, cloner_, std::move(op));

@@ -10,9 +10,10 @@
 //   cat([x[0], x[1], ..])       ->  x, or the range: positions with a new axis, permuted where it is another one
 //   cat([x])                    ->  x
 //
-// Positions are compared where they are constants, or the same expressions. Before: any fusion. After: none of these forms, apart from results
-// that are outputs or have been spoken about: an output that is x is a slice that cuts nothing. It stands after
-// fold-movement, which brings such ops together; where it changes something, casts and movement are folded again.
+// Positions are compared where they are constants, or the same expressions. Before: any fusion. After: none of these
+// forms, apart from results that are outputs or have been spoken about: an output that is x is a slice that cuts
+// nothing. It stands after fold-movement, which brings such ops together; where it changes something, casts and
+// movement are folded again.
 #pragma once
 
 #include <memory>

@@ -97,8 +97,8 @@ class Orders {
     return std::ranges::count_if(shapeOf(tensor), [](const IterDomain* axis) { return !axis->isBroadcast(); });
   }
 
-  // The result's axes in the order of the operand's; broadcast axes, which the operand need not have, stand in front of the axis that they stand
-  // in front of in the shape.
+  // The result's axes in the order of the operand's; broadcast axes, which the operand need not have, stand in front of
+  // the axis that they stand in front of in the shape.
   std::optional<Order> followed(const AxisMap& map, const TensorView& in, const TensorView& out) const {
     const Axes shape = shapeOf(out);
     const Axes in_shape = shapeOf(in);

@@ -15,9 +15,9 @@ namespace tokamak {
 
 std::unique_ptr<Fusion> mergeEqual(const Fusion& fusion);
 
-/// The fusion in which outputs that are computed as an earlier one is are all of that, by a slice that cuts nothing, and
-/// what reads them reads that one; or null if there are none. Of outputs that update inputs, that something was said
-/// about, and sets nothing changes. For callers who take views.
+/// The fusion in which outputs that are computed as an earlier one is are all of that, by a slice that cuts nothing,
+/// and what reads them reads that one; or null if there are none. Of outputs that update inputs, that something was
+/// said about, and sets nothing changes. For callers who take views.
 std::unique_ptr<Fusion> showEqualOutputs(const Fusion& fusion);
 
 }  // namespace tokamak

@@ -1,4 +1,5 @@
-// Product groups: a matrix product and the activation behind it, which a library of products applies as it stores the result.
+// Product groups: a matrix product and the activation behind it, which a library of products applies as it stores the
+// result.
 #pragma once
 
 #include <cstdint>
@@ -30,17 +31,19 @@ struct ProductGroup {
   TensorView* result = nullptr;
 };
 
-/// The group that gives `result`, or nothing. Its ops are exactly those that define/ makes of the activation, with casts to the type that half types
-/// compute in and back; nobody but them reads what is between product and result, and it is no output.
+/// The group that gives `result`, or nothing. Its ops are exactly those that define/ makes of the activation, with
+/// casts to the type that half types compute in and back; nobody but them reads what is between product and result, and
+/// it is no output.
 ///
-/// A library that does all of it rounds to the type once, where the ops one by one round the product as well. For relu that is the same.
+/// A library that does all of it rounds to the type once, where the ops one by one round the product as well. For relu
+/// that is the same.
 std::optional<ProductGroup> productGroupOf(const Fusion& fusion, TensorView& result);
 
 /// The group that a host unit is, or nothing: then it is none, or has other ops, too.
 std::optional<ProductGroup> productGroupOf(const HostUnit& unit);
 
-/// All groups of the fusion of which nothing is said about what is between product and result (loops, layout, memory), in the order of their results.
-/// No op is in two of them.
+/// All groups of the fusion of which nothing is said about what is between product and result (loops, layout, memory),
+/// in the order of their results. No op is in two of them.
 std::vector<ProductGroup> productGroups(const Fusion& fusion);
 
 }  // namespace tokamak

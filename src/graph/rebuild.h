@@ -8,9 +8,9 @@
 
 namespace tokamak {
 
-/// Copies everything that outputs depend on, in order. `replace(expr, cloner)` may put something else in an expression's
-/// place: it gives every result a counterpart in the target (Cloner::substitute, or an expression that it appends) and returns
-/// true; false copies the expression. Inputs stay, used or not.
+/// Copies everything that outputs depend on, in order. `replace(expr, cloner)` may put something else in an
+/// expression's place: it gives every result a counterpart in the target (Cloner::substitute, or an expression that it
+/// appends) and returns true; false copies the expression. Inputs stay, used or not.
 std::unique_ptr<Fusion> rebuild(const Fusion& source, const std::function<bool(const Expr&, Cloner&)>& replace);
 
 /// The op that gives the tensor, if it is one of this kind; of a copy, what has been put in its place.

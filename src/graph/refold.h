@@ -9,8 +9,8 @@ namespace tokamak {
 /// Whether consumers of `a` could read `b` and be of the same types: element type, and the axes without reductions.
 bool hasSameShape(const TensorView& a, const TensorView& b);
 
-/// Appends `op`, whose operands are nodes of the target, as what gives the copy of the expression's result, or a result of its own if the old
-/// one has reduction axes. False, with nothing done, if types would change.
+/// Appends `op`, whose operands are nodes of the target, as what gives the copy of the expression's result, or a result
+/// of its own if the old one has reduction axes. False, with nothing done, if types would change.
 template <class Op>
 bool putInPlace(const Fusion& source, const Expr& expr, Cloner& cloner, Op op) {
   TensorView* old = asTensor(expr.output(0));
@@ -28,7 +28,8 @@ bool putInPlace(const Fusion& source, const Expr& expr, Cloner& cloner, Op op) {
   return true;
 }
 
-/// Lets consumers read `by`, a tensor of the target, instead of the expression's result. False, with nothing done, if they may not.
+/// Lets consumers read `by`, a tensor of the target, instead of the expression's result. False, with nothing done, if
+/// they may not.
 bool readInstead(const Fusion& source, const Expr& expr, Cloner& cloner, TensorView* by);
 
 /// The same; but where the expression's result is an output, which updates no input, it becomes all of `by`, a slice

@@ -86,8 +86,8 @@ bool isPartOrRepeated(const Expr* step) {
          std::ranges::any_of(shapeOf(*asTensor(step->inputs()[0])), isExpanded);
 }
 
-// The output that is computed: of those that hold the whole value one that is stored anyway, or else one whose elements lie
-// in the value's order, if there is one.
+// The output that is computed: of those that hold the whole value one that is stored anyway, or else one whose elements
+// lie in the value's order, if there is one.
 const Moved* chooseComputed(const std::vector<Moved>& all) {
   const Moved* chosen = nullptr;
   int most = -1;

@@ -67,7 +67,8 @@ class ColumnSums {
     return result;
   }
 
-  // At least two rows make a part, so that the parts are no more than half of what is summed; but two parts, so that they are an axis.
+  // At least two rows make a part, so that the parts are no more than half of what is summed; but two parts, so that
+  // they are an axis.
   Scalar* partsOf(Fusion& fusion, Scalar* rows, Scalar* columns) const {
     Scalar* parts = fusion.constant(parts_.of_long_rows);
     if (parts_.most_times > 1) parts = fusion.mul(parts, timesOf(fusion, columns));
@@ -109,8 +110,8 @@ class ColumnSums {
     return sources;
   }
 
-  // Whether an output of the operand's shape depends on its sources (if that is asked for, by sums along rows), but not on sums over rows: it would wait
-  // for all of them.
+  // Whether an output of the operand's shape depends on its sources (if that is asked for, by sums along rows), but not
+  // on sums over rows: it would wait for all of them.
   bool hasCompany(const ReductionOp& op) const {
     Tensors shared = sourcesOf(op);
     Tensors of_sums;

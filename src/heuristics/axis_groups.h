@@ -9,7 +9,8 @@
 
 namespace tokamak {
 
-/// How a tensor (if it is in memory) and everything in memory that it reads move along the tensor's logical axes, reductions included.
+/// How a tensor (if it is in memory) and everything in memory that it reads move along the tensor's logical axes,
+/// reductions included.
 class AxisGroups {
  public:
   struct Access {
@@ -27,7 +28,8 @@ class AxisGroups {
   bool mayMerge(size_t outer, size_t inner) const;
   /// The first axis of the longest tail that may become one axis.
   size_t innermostGroup() const;
-  /// The axis along which neighbours in memory are accessed by most, weighed by the axes that an access depends on; nothing where there is none.
+  /// The axis along which neighbours in memory are accessed by most, weighed by the axes that an access depends on;
+  /// nothing where there is none.
   std::optional<size_t> unitAxis() const;
 
   const std::vector<Access>& accesses() const { return accesses_; }

@@ -12,9 +12,11 @@ bool areChunksBetter(bool is_row_written, const CudaScheduleParameters& kept) {
 }
 
 void chooseChunks(const RowMaximum& row, bool is_row_written, CudaScheduleParameters& parameters) {
-  // More of a long row than this for each thread, and the text of all its chunks is longer than what instruction caches hold.
+  // More of a long row than this for each thread, and the text of all its chunks is longer than what instruction caches
+  // hold.
   constexpr int64_t kMostElements = 512;
-  // Of a row that is read again a multiprocessor's cache has one, or two short ones with half the registers; of others blocks of few threads wait least.
+  // Of a row that is read again a multiprocessor's cache has one, or two short ones with half the registers; of others
+  // blocks of few threads wait least.
   const int64_t least_threads = is_row_written ? 1024 : row.length > 1 << 16 ? 512 : 256;
   const bool is_short = is_row_written && row.length <= 1 << 16;
   if (is_short) parameters.unroll = 2;

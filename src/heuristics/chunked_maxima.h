@@ -1,8 +1,9 @@
 // Chunked maxima: the maximum of a row and the sum of exponentials of differences to it, in one reading of the row.
 //
-// A row is cut into chunks that a thread holds in registers. A chunk has a maximum and a sum of exponentials of differences to that maximum; the
-// row's maximum is that of the chunks' maxima, its sum that of the chunks' sums, each times the exponential of its maximum's difference to the
-// row's. All of that are ordinary ops, which take the place of the two reductions.
+// A row is cut into chunks that a thread holds in registers. A chunk has a maximum and a sum of exponentials of
+// differences to that maximum; the row's maximum is that of the chunks' maxima, its sum that of the chunks' sums, each
+// times the exponential of its maximum's difference to the row's. All of that are ordinary ops, which take the place of
+// the two reductions.
 #pragma once
 
 #include <set>
@@ -50,8 +51,9 @@ struct ChunkTensor {
   AxisNumbers rows;  ///< logical axes
 };
 
-/// Replaces the maximum and its sums; they are the same tensors as before, but for their reduced axes. Elements behind the end of a row count as
-/// -inf. Gives the tensors that need a schedule: the chunks' ones and the reductions over chunks.
+/// Replaces the maximum and its sums; they are the same tensors as before, but for their reduced axes. Elements behind
+/// the end of a row count as -inf. Gives the tensors that need a schedule: the chunks' ones and the reductions over
+/// chunks.
 std::vector<ChunkTensor> chunkMaximum(const KernelRows& rows, const RowMaximum& maximum, const ChunkSize& size);
 
 /// Sums of exponentials of differences to a maximum are made of exp_term, as those of chunks, where the exponentials

@@ -131,8 +131,8 @@ class CpuScheduler {
   }
 
  private:
-  // In how many parts blocks take what is reduced, the same for all reductions; null: in one. Enough for many processors, and of these each has much
-  // to do. A function of the sizes only: so are the results.
+  // In how many parts blocks take what is reduced, the same for all reductions; null: in one. Enough for many
+  // processors, and of these each has much to do. A function of the sizes only: so are the results.
   Scalar* partsOf(std::optional<size_t> column) const {
     Scalar* parts = fusion_.constant(1);
     for (const TensorView* tensor : rows_.stored()) {
@@ -166,7 +166,8 @@ class CpuScheduler {
     return parts->isConstantInt(1) ? nullptr : parts;
   }
 
-  // Loops that all of a row shares: the block, and in it the turn where a block has several rows and sums their columns.
+  // Loops that all of a row shares: the block, and in it the turn where a block has several rows and sums their
+  // columns.
   int64_t rowLoops() const { return rows_.columnParts().empty() ? 1 : 2; }
 
   // One loop for `count` loops of rows, or two.
@@ -181,8 +182,8 @@ class CpuScheduler {
     if (!rows_.isSingleBlock()) parallelize(&tensor, 0, ParallelType::BIDx);
   }
 
-  // The loops of rows come first (the one numbered `last` at their end), then the others; neighbours among these that one loop can go over become one.
-  // Gives how many loops are rows.
+  // The loops of rows come first (the one numbered `last` at their end), then the others; neighbours among these that
+  // one loop can go over become one. Gives how many loops are rows.
   int64_t rowsFirst(TensorView& tensor, const Numbers& row_axes, std::optional<size_t> last) {
     std::vector<AxisGroups> groups = {AxisGroups(fusion_, tensor, strides_)};
     for (const TensorView* other : besideUpdates(rows_, tensor)) groups.emplace_back(fusion_, *other, strides_);
@@ -239,7 +240,8 @@ class CpuScheduler {
     return order;
   }
 
-  // A result of a row that is an output, read in the row, and made of values that are kept in a turn, is made in that turn.
+  // A result of a row that is an output, read in the row, and made of values that are kept in a turn, is made in that
+  // turn.
   void scheduleRowOf(TensorView& tensor) {
     const Numbers& rows = rows_.rowsOf(tensor);
     const bool is_needed_in_turns = rowLoops() > 1 && !partials_.empty() && fusion_.isOutput(&tensor) &&
@@ -309,7 +311,8 @@ class CpuScheduler {
     if (has_terms) keepPartial(*rfactor(&tensor, {reduced + 1}), reduced + 1);
   }
 
-  // The outermost loop of a reduction that is not 1 long becomes [parts][turns], the parts over blocks, as loop `first`.
+  // The outermost loop of a reduction that is not 1 long becomes [parts][turns], the parts over blocks, as loop
+  // `first`.
   bool spreadParts(TensorView& tensor, int64_t first) {
     if (parts_ == nullptr) return false;
     int64_t axis = first;
@@ -332,8 +335,8 @@ class CpuScheduler {
   }
   void keepPartial(const TensorView& partial, int64_t position) { partials_[&partial] = position; }
 
-  // Several partial results along the innermost reduction axis, combined at the end of the row: the compiler makes vectors of them. Each is summed in
-  // two steps, which is more exact.
+  // Several partial results along the innermost reduction axis, combined at the end of the row: the compiler makes
+  // vectors of them. Each is summed in two steps, which is more exact.
   void accumulateSideBySide(TensorView& tensor) {
     int64_t last = tensor.axisCount() - 1;
     if (last < 0 || isShort(*tensor.axis(last), parameters_.lanes)) return;
@@ -359,8 +362,9 @@ class CpuScheduler {
     keepPartial(*rfactor(&tensor, {lane}), position);
   }
 
-  // Square tiles of the axes along which it is read and written: a tile is computed as it is read, and turned on the way
-  // out. Where an input is updated, its elements are read as they are written: then it is the others that are turned.
+  // Square tiles of the axes along which it is read and written: a tile is computed as it is read, and turned on the
+  // way out. Where an input is updated, its elements are read as they are written: then it is the others that are
+  // turned.
   bool scheduleTransposed(TensorView& tensor) {
     if (rows_.stored().size() != 1 || rows_.hasRows(tensor)) return false;
     const auto transposed = findTranspose(fusion_, tensor, strides_);

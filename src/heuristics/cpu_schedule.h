@@ -22,20 +22,21 @@ struct CpuScheduleParameters {
   int64_t last_lanes = 16;
   /// Elements that a partial sum takes up before it is added to the whole one.
   int64_t terms = 32;
-  /// Elements of what is reduced that a block takes at least, where blocks share it and the last to be done combines what they have; and how many
-  /// blocks that are at most.
+  /// Elements of what is reduced that a block takes at least, where blocks share it and the last to be done combines
+  /// what they have; and how many blocks that are at most.
   int64_t part_elements = 64 * 1024;
   int64_t most_parts = 64;
   /// What values may take that are kept for a row, together.
   int64_t kept_bytes = 512 * 1024;
-  /// Bytes of the output along each side of a tile, where what is read and what is written are neighbours along different axes: some cache lines, so that
-  /// memory is not read a line here and a line there.
+  /// Bytes of the output along each side of a tile, where what is read and what is written are neighbours along
+  /// different axes: some cache lines, so that memory is not read a line here and a line there.
   int64_t tile_bytes = 256;
 
   bool operator==(const CpuScheduleParameters&) const = default;
 };
 
-/// "chunk 8192, columns 2048, lanes 64, last lanes 16, terms 32, part elements 65536, most parts 64, kept bytes 524288, tile bytes 256"
+/// "chunk 8192, columns 2048, lanes 64, last lanes 16, terms 32, part elements 65536, most parts 64, kept bytes 524288,
+/// tile bytes 256"
 std::string toString(const CpuScheduleParameters& parameters);
 
 /// A pure function of the fusion, the sizes and the target. The fusion has no schedule yet; `rows` were found.
@@ -45,8 +46,8 @@ CpuScheduleParameters chooseCpuParameters(const KernelRows& rows, const KernelTa
 /// Why the fusion should be more than one kernel, or nothing.
 std::optional<std::string> whyNoCpuKernel(const KernelRows& rows);
 
-/// Gives every tensor its schedule: a row (or chunk, or some columns) per block; what follows a reduction goes over the same rows. The fusion has no
-/// schedule yet. Errors: Schedule.
+/// Gives every tensor its schedule: a row (or chunk, or some columns) per block; what follows a reduction goes over the
+/// same rows. The fusion has no schedule yet. Errors: Schedule.
 void scheduleForCpu(Fusion& fusion, const CpuScheduleParameters& parameters);
 
 }  // namespace tokamak

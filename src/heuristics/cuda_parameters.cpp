@@ -214,7 +214,8 @@ static void chooseWholeColumns(const KernelRows& all, ColumnFacts facts, const K
     parameters.across = std::min(shape->across, parts);
     parameters.batches = 0;
   }
-  // What is kept, and what is known of a column, take registers, and blocks that wait for their threads have to be many.
+  // What is kept, and what is known of a column, take registers, and blocks that wait for their threads have to be
+  // many.
   for (; is_kept && parameters.across > 1 && parameters.vector > shape->vector; parameters.vector /= 2)
     facts.vectors *= 2;
   const int64_t warp = std::min(kWarp, shape->threads / parameters.across);
@@ -222,7 +223,8 @@ static void chooseWholeColumns(const KernelRows& all, ColumnFacts facts, const K
   parameters.column_threads = narrowed(facts, target, std::min(powerFor(facts.vectors), most));
 }
 
-// How many threads go along columns, and how many blocks share a column: so that there are enough for the GPU and each still has much to do.
+// How many threads go along columns, and how many blocks share a column: so that there are enough for the GPU and each
+// still has much to do.
 static void chooseColumns(const KernelRows& rows, const ColumnFacts& facts, const KernelTarget& target,
                           CudaScheduleParameters& parameters) {
   if (facts.vectors == 0) return;
@@ -359,14 +361,16 @@ static CudaScheduleParameters chooseParametersOf(const KernelRows& rows, const K
   constexpr int64_t kBatches = 4;
   const bool is_warp_per_row = vectors <= kWarp * kBatches;
   if (is_warp_per_row) {
-    // Of short rows a warp has several: threads that have nothing of a row do not keep others from reading, but there are too few under way.
+    // Of short rows a warp has several: threads that have nothing of a row do not keep others from reading, but there
+    // are too few under way.
     constexpr int64_t kThreads = 128;
     parameters.threads = std::min(kWarp, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(vectors))));
     parameters.batches = (vectors + parameters.threads - 1) / parameters.threads;
     parameters.rows_per_block = kThreads / parameters.threads;
   } else {
     parameters.threads = std::min(target.threads_per_block, roundUp((vectors + kBatches - 1) / kBatches, kWarp));
-    // Batches that come out even, if there are any. Where rows leave multiprocessors idle, as many threads as possible: they wait for memory once.
+    // Batches that come out even, if there are any. Where rows leave multiprocessors idle, as many threads as possible:
+    // they wait for memory once.
     const bool are_few = facts.rows <= target.multiprocessors;
     const std::array<int64_t, 8> usual = {4, 3, 5, 6, 2, 7, 8, 1};
     const std::array<int64_t, 8> of_few = {1, 2, 3, 4, 5, 6, 7, 8};

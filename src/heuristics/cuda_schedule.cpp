@@ -165,14 +165,16 @@ class CudaScheduler {
     return std::max<int64_t>(room, 0) / elements;
   }
 
-  // One loop for the rows (or none), those of axes that are 1 long, one for the rest (or none). Gives the number of the latter.
+  // One loop for the rows (or none), those of axes that are 1 long, one for the rest (or none). Gives the number of the
+  // latter.
   int64_t mergeRowsAndRest(TensorView& tensor, const RowLoops& loops) {
     const int64_t first_rest = mergeRows(tensor, loops);
     mergeRange(tensor, first_rest, tensor.axisCount());
     return first_rest;
   }
 
-  // One loop for the rows (or none), those of axes that are 1 long, the rest. Gives the number of the first of the latter.
+  // One loop for the rows (or none), those of axes that are 1 long, the rest. Gives the number of the first of the
+  // latter.
   int64_t mergeRows(TensorView& tensor, const RowLoops& loops) {
     AxisNumbers order = loops.rows;
     order.insert(order.end(), loops.once.begin(), loops.once.end());
@@ -193,7 +195,8 @@ class CudaScheduler {
     const bool has_rest = !loops.rest.empty() && parameters_.threads > 1;
     if (has_rest) splitRest(tensor, inner, is_kept);
     if (loops.rows.empty() || parameters_.rows_together == 1 || !has_rest) return;
-    // Rows together go inside of the batches, so that vectors of all of them are under way and threads meet once for all.
+    // Rows together go inside of the batches, so that vectors of all of them are under way and threads meet once for
+    // all.
     AxisNumbers order = axisRange(0, tensor.axisCount());
     std::rotate(order.begin() + row_loop_count_, order.begin() + row_loop_count_ + 1, order.begin() + inner + 1);
     reorder(&tensor, order);
@@ -219,8 +222,8 @@ class CudaScheduler {
     if (rest) parallelize(&tensor, inner, is_vector ? ParallelType::Vectorize : ParallelType::Unroll);
   }
 
-  // [rows] or, where blocks take rows in turns, [blocks][turns], of which the innermost is shared by the threads across, or has several rows together. Gives how
-  // many loops more than one.
+  // [rows] or, where blocks take rows in turns, [blocks][turns], of which the innermost is shared by the threads
+  // across, or has several rows together. Gives how many loops more than one.
   int64_t spreadRows(TensorView& tensor, const RowLoops& loops) {
     int64_t row = 0;
     if (Scalar* blocks = blocksOfTurns()) {
@@ -262,7 +265,8 @@ class CudaScheduler {
     return computed;
   }
 
-  // What is computed in the row, and written to the output in the same turn. (The results of all turns would be an array.)
+  // What is computed in the row, and written to the output in the same turn. (The results of all turns would be an
+  // array.)
   TensorView* forkResult(TensorView& output) {
     TensorView* result = cache_fork(&output);
     RowLoops written{.rows = loopsOf(output, rows_.rowsOf(output))};
@@ -318,7 +322,8 @@ class CudaScheduler {
     return is_result ? 0 : chunk.part == Part::Elements ? first + 1 : shared;
   }
 
-  // [rest] -> [batches] [CIDx] [TIDx] [vector] or [BIDy] [turns] [unroll] [TIDx] [vector], with those that are 1 left out of the vector.
+  // [rest] -> [batches] [CIDx] [TIDx] [vector] or [BIDy] [turns] [unroll] [TIDx] [vector], with those that are 1 left
+  // out of the vector.
   void splitRest(TensorView& tensor, int64_t axis, bool is_kept) {
     int64_t threads_axis = axis + 1;
     split(&tensor, axis, fusion_.constant(parameters_.vector));
@@ -390,7 +395,8 @@ class CudaScheduler {
     return vector;
   }
 
-  // In kernels that update their inputs tensors of one shape share their loops: an element is not written before all have read it.
+  // In kernels that update their inputs tensors of one shape share their loops: an element is not written before all
+  // have read it.
   int64_t vectorOfElements(TensorView& tensor) const {
     int64_t vector = vectorOf(fusion_, tensor, strides_, parameters_.vector);
     for (TensorView* other : besideUpdates(rows_, tensor))

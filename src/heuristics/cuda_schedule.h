@@ -23,9 +23,11 @@ struct CudaScheduleParameters {
       1;  ///< blocks that share the elements of a row, of which the last to be done combines what they have
   int64_t column_threads = 32;  ///< of a block that reduces columns, along these; a power of two
   int64_t across = 16;          ///< and so many times that many across: threads that share a column; a power of two
-  /// Vectors of a chunk (heuristics/chunked_maxima.h), of rows that are not kept; 0: a maximum is complete before a sum of exponentials begins.
+  /// Vectors of a chunk (heuristics/chunked_maxima.h), of rows that are not kept; 0: a maximum is complete before a sum
+  /// of exponentials begins.
   int64_t chunk = 0;
-  /// Buffers in shared memory for the inputs that are kept of a row, filled asynchronously, all but one of them ahead; 0: these are kept in registers.
+  /// Buffers in shared memory for the inputs that are kept of a row, filled asynchronously, all but one of them ahead;
+  /// 0: these are kept in registers.
   int64_t stages = 0;
   bool keeps_columns = false;  ///< beside stages, inputs that are the same for all rows are in shared memory, too
   bool spreads_rows = false;   ///< a row's batches are blocks side by side: nothing needs all of it
@@ -49,8 +51,8 @@ std::optional<std::string> whyNoCudaKernel(const KernelRows& rows);
 CudaScheduleParameters chooseCudaParameters(const KernelRows& rows, const KernelTarget& target,
                                             const ScalarBindings& sizes);
 
-/// The parameters with those values that do not fit the fusion and the target made smaller: vectors that divide, batches that are kept only where sizes are
-/// constant, stages that shared memory has room for.
+/// The parameters with those values that do not fit the fusion and the target made smaller: vectors that divide,
+/// batches that are kept only where sizes are constant, stages that shared memory has room for.
 CudaScheduleParameters legalParameters(const KernelRows& rows, CudaScheduleParameters parameters,
                                        const ScalarBindings& sizes, const KernelTarget& target = hopperTarget());
 

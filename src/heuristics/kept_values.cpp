@@ -52,7 +52,8 @@ Coordinates coordinatesOf(const KernelRows& rows, const TensorView& tensor, cons
   return result;
 }
 
-// Which of the tensor's axes are which of the coordinates; nothing unless each is one of them, and all are there in their order.
+// Which of the tensor's axes are which of the coordinates; nothing unless each is one of them, and all are there in
+// their order.
 std::optional<KeptValue> readInPlace(const TensorRead& read, const Coordinates& at) {
   KeptValue input;
   input.tensor = const_cast<TensorView*>(read.tensor);

@@ -14,8 +14,8 @@ struct KeptValue {
   AxisNumbers rest;  ///< the others, in the order in which those of its readers are
 };
 
-/// Of too many for a block, inputs are dropped first: they are in a cache at least. A cluster is there so that they are not read again: they are dropped
-/// last, and some elements may be read elsewhere, too.
+/// Of too many for a block, inputs are dropped first: they are in a cache at least. A cluster is there so that they are
+/// not read again: they are dropped last, and some elements may be read elsewhere, too.
 enum class KeptBy : uint8_t { Block, Cluster };
 
 /// What there is room for.
@@ -27,8 +27,9 @@ struct KeptRoom {
   bool has_columns_apart = false;  ///< so have those that are the same for all rows
 };
 
-/// Tensors that at least two stored tensors need at their own coordinates, in the same order of axes, and that no other one needs: values that take an
-/// approximated function or a random number to compute, or more than one input; and inputs. No more than there is room for. Producers first.
+/// Tensors that at least two stored tensors need at their own coordinates, in the same order of axes, and that no other
+/// one needs: values that take an approximated function or a random number to compute, or more than one input; and
+/// inputs. No more than there is room for. Producers first.
 std::vector<KeptValue> findKeptValues(const KernelRows& rows, const KeptRoom& room);
 
 /// An approximated function or a random number: it costs more than reading its operands again.

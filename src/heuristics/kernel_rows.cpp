@@ -106,7 +106,8 @@ std::optional<std::string> KernelRows::findAll(WholeReductions whole) {
   return std::nullopt;
 }
 
-// sum(reshape(pad(in))), in which the outermost axis became [turns, parts]; `in` may have several axes that are rows, which a reshape makes one of.
+// sum(reshape(pad(in))), in which the outermost axis became [turns, parts]; `in` may have several axes that are rows,
+// which a reshape makes one of.
 std::optional<ColumnPart> KernelRows::columnPartOf(const TensorView& tensor) {
   const auto definedBy = [&]<class Op>(const TensorView* result, const Op*& op) {
     op = result->definition() == nullptr ? nullptr : result->definition()->as<Op>();
@@ -198,7 +199,8 @@ bool KernelRows::areBesideOneAnother() const {
   });
 }
 
-// Outputs that follow no reduction but have the shape of something that goes over rows go along with it: both read the same.
+// Outputs that follow no reduction but have the shape of something that goes over rows go along with it: both read the
+// same.
 void KernelRows::joinRows() {
   const auto extentsOf = [](const Axes& axes) {
     std::vector<const Scalar*> extents;
@@ -287,8 +289,8 @@ bool KernelRows::computesNothing(const ElementRule& rule) {
          std::ranges::any_of(rule.value->axes, isNone, &ReducedAxis::extent);
 }
 
-// Its rows are the axes (of the visible shape) along which it follows the reductions that it reads; a reduction that reads none has all
-// its axes as rows.
+// Its rows are the axes (of the visible shape) along which it follows the reductions that it reads; a reduction that
+// reads none has all its axes as rows.
 std::optional<std::string> KernelRows::findRowsOf(const TensorView& tensor, WholeReductions whole) {
   if (const auto part = column_parts_.find(&tensor); part != column_parts_.end())
     return findRowsOfPart(tensor, part->second);

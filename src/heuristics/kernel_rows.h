@@ -1,4 +1,5 @@
-// KernelRows: which tensors of a kernel are stored, and along which of their axes those that read reductions go with them.
+// KernelRows: which tensors of a kernel are stored, and along which of their axes those that read reductions go with
+// them.
 #pragma once
 
 #include <functional>
@@ -17,8 +18,8 @@ namespace tokamak {
 /// Axis numbers.
 using AxisNumbers = std::vector<int64_t>;
 
-/// A partial sum over some of the rows, for each column and each of `count` parts: what graph/split_column_sums makes. Turn i of part p is row
-/// i * count + p.
+/// A partial sum over some of the rows, for each column and each of `count` parts: what graph/split_column_sums makes.
+/// Turn i of part p is row i * count + p.
 struct ColumnPart {
   Scalar* count = nullptr;
   std::vector<Scalar*> rows;     ///< where it reads the axes that are the rows, in the coordinates of its rule
@@ -26,7 +27,8 @@ struct ColumnPart {
   std::vector<Scalar*> columns;  ///< the extents of the other axes
 };
 
-/// What reads a reduction that has no rows is complete only after all blocks. (A single element is not what is meant: the last block computes it.)
+/// What reads a reduction that has no rows is complete only after all blocks. (A single element is not what is meant:
+/// the last block computes it.)
 enum class WholeReductions : uint8_t {
   Refused,      ///< that is no kernel
   SingleBlock,  ///< the kernel has one block
@@ -35,8 +37,8 @@ enum class WholeReductions : uint8_t {
 /// Whether sums over some of the rows for each column (ColumnPart) go with who goes over the rows.
 enum class ColumnParts : uint8_t { Beside, Apart };
 
-/// A row is what a block computes for itself: a stored tensor that reads a reduction needs all of it at one place along the reduction's axes, so the
-/// two go over these axes together.
+/// A row is what a block computes for itself: a stored tensor that reads a reduction needs all of it at one place along
+/// the reduction's axes, so the two go over these axes together.
 class KernelRows {
  public:
   explicit KernelRows(Fusion& fusion);
@@ -47,8 +49,9 @@ class KernelRows {
   Fusion& fusion() const { return *fusion_; }
   /// Outputs and reductions, producers first.
   const std::vector<TensorView*>& stored() const { return stored_; }
-  /// The axes (of the visible shape) that are the rows of a stored tensor: of a reduction all that are longer than 1, of others those along which they follow
-  /// reductions, none if they follow none; of a part of columns the axis of the parts.
+  /// The axes (of the visible shape) that are the rows of a stored tensor: of a reduction all that are longer than 1,
+  /// of others those along which they follow reductions, none if they follow none; of a part of columns the axis of the
+  /// parts.
   const AxisNumbers& rowsOf(const TensorView& tensor) const;
   /// Sums of columns that are made by who goes over the rows for something else.
   const std::map<const TensorView*, ColumnPart>& columnParts() const { return column_parts_; }

@@ -10,8 +10,8 @@ struct RowFacts {
   bool is_followed = false;
   bool is_whole = false;    ///< something needs whole rows
   bool is_written = false;  ///< row by row: what reads reductions is as long as what they reduce
-  bool may_split =
-      true;  ///< reductions of rows that follow none, and single elements computed from them: blocks may have parts of a row
+  /// Reductions of rows that follow none, and single elements computed from them: blocks may have parts of a row.
+  bool may_split = true;
   bool is_constant = true;  ///< how much is in a row
   int64_t rest = 0;         ///< that much, in elements
   int64_t rows = 0;

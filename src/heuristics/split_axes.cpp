@@ -89,7 +89,8 @@ class AxisSplitter {
   }
 
   bool hasReductions() const { return !below_reductions_.empty(); }
-  /// Whether there is a reshape that merges axes of what was computed from reductions: only then may an output be split.
+  /// Whether there is a reshape that merges axes of what was computed from reductions: only then may an output be
+  /// split.
   bool hasMerges() const {
     return std::ranges::any_of(live_, [&](const Expr* expr) {
       const auto* reshape = expr->as<ReshapeOp>();
@@ -110,7 +111,8 @@ class AxisSplitter {
     return true;
   }
 
-  /// Whether another input is there in its place now: where all that is computed of it element by element goes on in split axes.
+  /// Whether another input is there in its place now: where all that is computed of it element by element goes on in
+  /// split axes.
   bool splitInput(TensorView& input, AxisParts& parts) {
     const bool is_updated = std::ranges::any_of(program_->outputAliases(),
                                                 [&](const auto& alias) { return alias.second.target == &input; });
@@ -189,8 +191,8 @@ class AxisSplitter {
     return axes;
   }
 
-  // The reshapes that all ways from the tensor, element by element, lead to, if they split its axes in one way. No output may be one of them: what it is
-  // a copy of then, others may keep.
+  // The reshapes that all ways from the tensor, element by element, lead to, if they split its axes in one way. No
+  // output may be one of them: what it is a copy of then, others may keep.
   bool findSplits(const TensorView& tensor, std::optional<SplitAxes>& axes, std::unordered_set<const Expr*>& reshapes) {
     return std::ranges::all_of(tensor.uses(), [&](const Expr* use) {
       const TensorView& result = *asTensor(use->output(0));

@@ -93,8 +93,8 @@ bool stageRow(const KernelRows& rows, const RowFacts& facts, const KernelTarget&
   if (bytes == 0) return false;
   CudaScheduleParameters staged = parameters;
   staged.stages = 1;
-  // Several small blocks run on a multiprocessor, so that some read while others compute. A row of which it has room for one is better taken by as many
-  // threads as there can be, the rows in turns.
+  // Several small blocks run on a multiprocessor, so that some read while others compute. A row of which it has room
+  // for one is better taken by as many threads as there can be, the rows in turns.
   constexpr int64_t kOfTwo = 112 * kKiB;
   constexpr int64_t kOfThree = 72 * kKiB;
   constexpr int64_t kOfFour = 56 * kKiB;
@@ -129,7 +129,8 @@ bool stageRow(const KernelRows& rows, const RowFacts& facts, const KernelTarget&
 
 bool stageKeptRow(const KernelRows& rows, const RowFacts& facts, const KernelTarget& target,
                   CudaScheduleParameters& parameters) {
-  // Longer ones leave so few registers that one block of them runs on a multiprocessor, whose threads all read, and then all compute.
+  // Longer ones leave so few registers that one block of them runs on a multiprocessor, whose threads all read, and
+  // then all compute.
   constexpr int64_t kInRegisters = 36 * kKiB;
   const std::vector<KeptValue> kept =
       findKeptValues(rows, {.bytes = kMostKept, .has_inputs_apart = true, .has_columns_apart = true});
@@ -152,7 +153,8 @@ bool stageKeptRow(const KernelRows& rows, const RowFacts& facts, const KernelTar
 
 void stageRowsWithParts(const KernelRows& rows, const RowFacts& facts, const KernelTarget& target,
                         CudaScheduleParameters& parameters) {
-  // Of few columns warps take rows side by side. Where two blocks run at once that together have more columns than a long row, registers for one sum are left.
+  // Of few columns warps take rows side by side. Where two blocks run at once that together have more columns than a
+  // long row, registers for one sum are left.
   constexpr int64_t kFewColumns = 768;
   constexpr int64_t kHalfOfLong = 4096;
   constexpr int64_t kLong = 8192;

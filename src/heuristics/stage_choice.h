@@ -6,23 +6,24 @@
 
 namespace tokamak {
 
-/// Makes the stages no more than shared memory has room for, and one where each block has one row only; columns are kept where blocks take rows in turns, and
-/// beside the stages is room for them.
+/// Makes the stages no more than shared memory has room for, and one where each block has one row only; columns are
+/// kept where blocks take rows in turns, and beside the stages is room for them.
 void chooseLegalStages(const KernelRows& rows, const RowFacts& facts, const KernelTarget& target,
                        CudaScheduleParameters& parameters);
 
-/// For rows that registers do not hold, and that are read again after they were reduced: keeps their inputs in shared memory, of a cluster of blocks where
-/// one has not the room. Whether the parameters are such now. (docs/gpu_performance.md: what was measured.)
+/// For rows that registers do not hold, and that are read again after they were reduced: keeps their inputs in shared
+/// memory, of a cluster of blocks where one has not the room. Whether the parameters are such now.
+/// (docs/gpu_performance.md: what was measured.)
 bool stageRow(const KernelRows& rows, const RowFacts& facts, const KernelTarget& target, bool may_chunk,
               CudaScheduleParameters& parameters);
 
-/// For long rows that registers could hold: keeps their one input in shared memory instead, if nothing that is computed of it is worth keeping. Whether the
-/// parameters are such now.
+/// For long rows that registers could hold: keeps their one input in shared memory instead, if nothing that is computed
+/// of it is worth keeping. Whether the parameters are such now.
 bool stageKeptRow(const KernelRows& rows, const RowFacts& facts, const KernelTarget& target,
                   CudaScheduleParameters& parameters);
 
-/// For rows that blocks take in turns and make sums of columns of: keeps their inputs, and what is the same for all rows, in shared memory, one row ahead, where all
-/// blocks have room for that at once.
+/// For rows that blocks take in turns and make sums of columns of: keeps their inputs, and what is the same for all
+/// rows, in shared memory, one row ahead, where all blocks have room for that at once.
 void stageRowsWithParts(const KernelRows& rows, const RowFacts& facts, const KernelTarget& target,
                         CudaScheduleParameters& parameters);
 

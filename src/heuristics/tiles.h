@@ -14,7 +14,8 @@ struct TransposedOutput {
   TensorView* output = nullptr;
   size_t out_axis = 0;  ///< neighbours along it are neighbours in the output's memory
   size_t in_axis = 0;   ///< and along this one in the inputs' memory
-  /// Inputs that are read at a permutation of the output's coordinates: per axis of the input the axis of the output, or -1 for a broadcast one.
+  /// Inputs that are read at a permutation of the output's coordinates: per axis of the input the axis of the output,
+  /// or -1 for a broadcast one.
   struct Input {
     TensorView* tensor = nullptr;
     std::vector<int64_t> axes;

@@ -10,7 +10,8 @@ namespace tokamak {
 /// The parameters with those of `values`: "threads=1024,batches=0,chunk=4". Errors: Usage, naming what is no value.
 CudaScheduleParameters withValues(CudaScheduleParameters parameters, std::string_view values);
 
-/// In how many parts sums of columns are made on the way, by `values` ("parts=264"), else as many as are `chosen`. Errors: as above.
+/// In how many parts sums of columns are made on the way, by `values` ("parts=264"), else as many as are `chosen`.
+/// Errors: as above.
 int64_t partsByHand(int64_t chosen, std::string_view values);
 
 }  // namespace tokamak

@@ -1,4 +1,5 @@
-// The header of a .npy file: "\x93NUMPY", a version, a length, and a Python dictionary of three entries in that many bytes.
+// The header of a .npy file: "\x93NUMPY", a version, a length, and a Python dictionary of three entries in that many
+// bytes.
 #include "interop/npy.h"
 
 #include <algorithm>

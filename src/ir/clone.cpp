@@ -115,7 +115,8 @@ void cloneInto(const Fusion& source, Cloner& cloner) {
     // A constant may have been put in its place.
     if (scalar == nullptr || !scalar->isConstant()) target.addInput(copy);
   }
-  // A schedule may have put later tensors in front of earlier ones; copies are made in the same order, which names unnamed ones.
+  // A schedule may have put later tensors in front of earlier ones; copies are made in the same order, which names
+  // unnamed ones.
   std::vector<TensorView*> results;
   for (const Expr* expr : source.allExprs()) std::ranges::copy(tensorsOf(expr->outputs()), std::back_inserter(results));
   if (!source.isHostProgram() && !std::ranges::is_sorted(results, {}, &TensorView::id)) {

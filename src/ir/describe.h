@@ -8,7 +8,7 @@
 //     v.operands("in", self.ins);                // std::vector of tensors or vals
 //     v.results("outs", self.outs);
 //     v.spelling("op", self.op);                 // an enum whose names are the op's names in calls: sum, prod, ...
-//     v.axis("axis", self.axis, self.in);        // an axis of a tensor's shape without reductions; negative in calls allowed
+//     v.axis("axis", self.axis, self.in);        // of a tensor's shape without reductions; negative in calls allowed
 //     v.axes("axes", self.axes, self.in);        // (for this and the next ones see AxisRelation in ir/fields.h)
 //     v.perAxis("flags", self.flags, self.out);
 //     v.extents("shape", self.shape, self.out);

@@ -8,7 +8,8 @@
 
 namespace tokamak {
 
-/// A function, a cast or a copy: element i of the results is computed from element i of the operands, which repeat along broadcast axes.
+/// A function, a cast or a copy: element i of the results is computed from element i of the operands, which repeat
+/// along broadcast axes.
 inline bool isElementwise(const Expr& expr) {
   return expr.is<PointwiseOp>() || expr.is<CastOp>() || expr.is<LoadStoreOp>();
 }

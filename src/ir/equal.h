@@ -12,9 +12,9 @@ class Expr;
 class Fusion;
 class Val;
 
-/// Empty when the fusions are the same program: inputs, outputs and aliases in order, ops with their attributes, domains with
-/// their transforms, parallel types, contiguity, layout, memory; labels too. Else the first difference, in words. Tensors and
-/// symbols without names compare under those that a text gives them.
+/// Empty when the fusions are the same program: inputs, outputs and aliases in order, ops with their attributes,
+/// domains with their transforms, parallel types, contiguity, layout, memory; labels too. Else the first difference, in
+/// words. Tensors and symbols without names compare under those that a text gives them.
 std::string firstDifference(const Fusion& a, const Fusion& b);
 inline bool isEqual(const Fusion& a, const Fusion& b) { return firstDifference(a, b).empty(); }
 

@@ -1,5 +1,5 @@
-// Fields: an op as a list of named values by role, made from and turned back into the op struct. What is generic about ops
-// is written once over fields.
+// Fields: an op as a list of named values by role, made from and turned back into the op struct. What is generic about
+// ops is written once over fields.
 #pragma once
 
 #include <cstdint>
@@ -50,8 +50,8 @@ using FieldValue = std::variant<std::monostate, Val*, std::vector<Val*>, Scalar*
                                 int64_t, bool, double, std::string, DataType, EnumValue, std::vector<int64_t>,
                                 std::vector<bool>, Block, std::shared_ptr<const HostUnit>>;
 
-/// How an attribute depends on the axes of a tensor of the op (an operand or the result, by its visible shape). What changes
-/// when an axis is taken away or cut is derived from that.
+/// How an attribute depends on the axes of a tensor of the op (an operand or the result, by its visible shape). What
+/// changes when an axis is taken away or cut is derived from that.
 enum class AxisRelation : uint8_t {
   None,
   Number,       ///< an axis' number
@@ -94,7 +94,8 @@ std::optional<OpName> findOp(std::string_view name, OpList list = OpList::Math);
 /// The name a call of this op is written with: its spelling if it has one, else the op's name.
 std::string_view callName(const Expr& expr);
 
-/// Every val and scalar the expression mentions, results and attributes included, in order of description; not those in bodies.
+/// Every val and scalar the expression mentions, results and attributes included, in order of description; not those in
+/// bodies.
 std::vector<Val*> valsOf(const Expr& expr);
 
 }  // namespace tokamak

@@ -87,9 +87,9 @@ class Fusion : public ScalarArena {
   Expr* append(std::unique_ptr<Expr> expr);
   /// As append, in front of `place` in the program's order. What it reads must be given before.
   Expr* insertBefore(const Expr* place, std::unique_ptr<Expr> expr);
-  /// Puts `by` in the place of `expr`, which is no part of the fusion any more (pointers to it stay valid). The results of
-  /// `expr` that `by` does not give are left without a definition. `by` may read what stands behind that place: exprs()
-  /// is in order all the same, creation order is not.
+  /// Puts `by` in the place of `expr`, which is no part of the fusion any more (pointers to it stay valid). The results
+  /// of `expr` that `by` does not give are left without a definition. `by` may read what stands behind that place:
+  /// exprs() is in order all the same, creation order is not.
   Expr* replaceExpr(Expr* expr, std::unique_ptr<Expr> by);
   template <class Op>
   Expr* appendOp(Op op) {

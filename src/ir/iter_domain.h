@@ -59,10 +59,10 @@ enum class SwizzleType : uint8_t { Xor, CyclicShift };
 std::string_view swizzleTypeName(SwizzleType type);
 std::optional<SwizzleType> swizzleTypeFromName(std::string_view name);
 
-/// A step from axes to axes. Split: in[0] of extent n becomes out[0] (outer) and out[1] (inner); with `is_inner_factor` the
-/// inner extent is `factor` and the outer ceilDiv(n, factor), else the other way round. Merge: in[0] (outer) and in[1]
-/// (inner) become out[0], row-major. Swizzle: in[0] (x) and in[1] (y) become out[0] and out[1] of the same extents: with the
-/// loops at out[0] = a and out[1] = b the indices are x = a and y = b ^ a or ( b + a ) % extent(y).
+/// A step from axes to axes. Split: in[0] of extent n becomes out[0] (outer) and out[1] (inner); with `is_inner_factor`
+/// the inner extent is `factor` and the outer ceilDiv(n, factor), else the other way round. Merge: in[0] (outer) and
+/// in[1] (inner) become out[0], row-major. Swizzle: in[0] (x) and in[1] (y) become out[0] and out[1] of the same
+/// extents: with the loops at out[0] = a and out[1] = b the indices are x = a and y = b ^ a or ( b + a ) % extent(y).
 struct DomainExpr {
   DomainExprKind kind = DomainExprKind::Split;
   IterDomain* in[2] = {nullptr, nullptr};

@@ -32,8 +32,8 @@ struct TensorDomain {
   int64_t inline_position = 0;
   /// The layout *decision*: axes from the slowest to the fastest in memory. Empty: logical order.
   Axes allocation;
-  /// Per axis of the layout (allocation, or logical when that is empty): true when dense with the next one in memory, nothing for broadcast and
-  /// reduction axes.
+  /// Per axis of the layout (allocation, or logical when that is empty): true when dense with the next one in memory,
+  /// nothing for broadcast and reduction axes.
   std::vector<std::optional<bool>> contiguity;
   /// The layout *requirement*: a permutation of the axes without reductions, stride_order[i] = rank of axis i, 0 the
   /// fastest. Always honoured.
@@ -50,14 +50,16 @@ struct DeviceMesh {
   bool operator==(const DeviceMesh&) const = default;
 };
 
-/// A tensor that is loaded ahead of its use: `stages` buffers in turn, each filled `prefetch` iterations before it is read.
+/// A tensor that is loaded ahead of its use: `stages` buffers in turn, each filled `prefetch` iterations before it is
+/// read.
 struct CircularBuffer {
   int64_t stages = 2;
   int64_t prefetch = 1;
   bool operator==(const CircularBuffer&) const = default;
 };
 
-/// In a buffer of a kernel: neighbours along the loop axis are `elements` further apart than what is inside of it takes.
+/// In a buffer of a kernel: neighbours along the loop axis are `elements` further apart than what is inside of it
+/// takes.
 struct BufferPadding {
   int64_t axis = 0;
   int64_t elements = 0;
@@ -120,7 +122,8 @@ class TensorView final : public Val {
 /// The axes without reductions: what a consumer sees.
 Axes withoutReductions(const Axes& axes);
 inline Axes shapeOf(const TensorView& tv) { return withoutReductions(tv.logical()); }
-/// The axes as the tensor's own op makes them: root axes if the tensor has any (it comes from an rfactor), else logical ones.
+/// The axes as the tensor's own op makes them: root axes if the tensor has any (it comes from an rfactor), else logical
+/// ones.
 inline const Axes& computedAxes(const TensorView& tv) {
   return tv.domain().root.empty() ? tv.logical() : tv.domain().root;
 }

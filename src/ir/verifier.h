@@ -38,7 +38,8 @@ std::string legalitySpec(Stage stage);
 
 /// Every violation of the first invariant that does not hold; empty for a legal fusion. The fusion is not changed.
 std::vector<Violation> violationsOf(const Fusion& fusion, Stage stage);
-/// Errors: with the first violation's message, naming the invariant: Definition for what a caller can cause, else Internal.
+/// Errors: with the first violation's message, naming the invariant: Definition for what a caller can cause, else
+/// Internal.
 void verify(const Fusion& fusion, Stage stage);
 
 }  // namespace tokamak

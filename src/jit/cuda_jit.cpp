@@ -18,7 +18,8 @@ namespace {
 
 using CubinRef = std::shared_ptr<const Cubin>;
 
-// Jobs hold the compiler, images hold the queue; no job holds an image or the queue, so that none of them ends on a thread of the queue.
+// Jobs hold the compiler, images hold the queue; no job holds an image or the queue, so that none of them ends on a
+// thread of the queue.
 class CompiledCubin final : public CudaImage {
  public:
   CompiledCubin(std::shared_ptr<CompileQueue> queue, std::shared_ptr<NvrtcCompiler> compiler,

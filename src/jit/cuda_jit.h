@@ -14,7 +14,8 @@ namespace tokamak {
 
 struct PreparedKernel;
 
-/// NVRTC is looked for when the first kernel is asked for. Code that was made outlives its maker as long as somebody uses it.
+/// NVRTC is looked for when the first kernel is asked for. Code that was made outlives its maker as long as somebody
+/// uses it.
 /// Thread safety: as KernelMaker.
 class CudaJit final : public KernelMaker {
  public:
@@ -23,7 +24,8 @@ class CudaJit final : public KernelMaker {
   ~CudaJit() override;
 
   KernelLaunch find(const WorkRequest& request) override;
-  /// Compiles a kernel that somebody else lowered, which computes indices in this type. Errors: Compile; Unsupported for what CUDA text cannot say.
+  /// Compiles a kernel that somebody else lowered, which computes indices in this type. Errors: Compile; Unsupported
+  /// for what CUDA text cannot say.
   KernelLaunch compile(const PreparedKernel& prepared, DataType index_type);
 
  private:

@@ -44,7 +44,8 @@ SymbolPlaces symbolPlaces(const Fusion& program) {
   return places;
 }
 
-// Axes of the same extents, none of them broadcast or reduced: then all goes element by element, in one loop where memory is dense.
+// Axes of the same extents, none of them broadcast or reduced: then all goes element by element, in one loop where
+// memory is dense.
 bool haveOneShape(const std::vector<TensorView*>& tensors) {
   const auto extents = [](const TensorView& tensor) {
     std::vector<const Scalar*> result;
@@ -92,8 +93,8 @@ std::string orderText(const LayoutChoice& layout) {
 
 }  // namespace
 
-// Whether a schedule leaves a tensor, or the results of a reduction, outside of loops of their readers: each block has a buffer for it, whose size a C
-// compiler has to know.
+// Whether a schedule leaves a tensor, or the results of a reduction, outside of loops of their readers: each block has
+// a buffer for it, whose size a C compiler has to know.
 static bool keepsWhole(const Fusion& program) {
   const auto isKept = [](const IterDomain* axis) {
     return !axis->isReduction() && axis->parallelType() == ParallelType::Serial;
@@ -106,9 +107,10 @@ static bool keepsWhole(const Fusion& program) {
   });
 }
 
-// That of the first output's outermost axis stays as it is, so that the kernel is the same for every length of that; where it may be the innermost one as
-// well, what is known of its divisors becomes part of it. The others are constants: divisions by them are cheap then, registers can hold what has such a
-// size, and accesses are known to be aligned. Where nothing would be gained - all tensors have one shape - they are not.
+// That of the first output's outermost axis stays as it is, so that the kernel is the same for every length of that;
+// where it may be the innermost one as well, what is known of its divisors becomes part of it. The others are
+// constants: divisions by them are cheap then, registers can hold what has such a size, and accesses are known to be
+// aligned. Where nothing would be gained - all tensors have one shape - they are not.
 ShapeChooser::ShapeChooser(const Fusion& program, std::vector<Scalar*> symbols, ExtentPolicy policy)
     : symbols_(std::move(symbols)),
       roles_(symbols_.size(), Role::Any),
@@ -151,8 +153,8 @@ ExtentChoice ShapeChooser::extentOf(Role role, const std::optional<ScalarValue>&
   return {ExtentChoice::Form::Multiple, divisor};
 }
 
-// The axes in the order of their strides, and which are dense. Axes without a stride of their own stay where they are. Where there are no elements
-// no stride matters.
+// The axes in the order of their strides, and which are dense. Axes without a stride of their own stay where they are.
+// Where there are no elements no stride matters.
 LayoutChoice ShapeChooser::layoutOf(size_t tensor, const OperandDesc& operand) const {
   const Axes shape = shapeOf(*tensors_[tensor]);
   LayoutChoice layout;

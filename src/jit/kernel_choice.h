@@ -56,7 +56,8 @@ struct KernelChoice {
 enum class ExtentPolicy : uint8_t {
   Open,       ///< nothing: the kernel fits all sizes
   Constants,  ///< all but the outermost are constants, unless everything goes element by element
-  Divisors,  ///< as Constants; and those that are not constants, but an innermost axis, have known divisors, so that accesses are wide
+  /// As Constants; and those that are not constants, but an innermost axis, have known divisors: accesses are wide.
+  Divisors,
 };
 
 /// Chooses the shapes of one program's kernels.
@@ -80,7 +81,8 @@ class ShapeChooser {
 
   /// "i2 = 4096, T0 dense, T1 (1, 0) dense along 0, alignment 16, vector 8, ..., 32-bit indices"
   std::string describe(const KernelChoice& choice) const;
-  /// What is different, a sentence each: "extent i2 was 4096, is 4104", "T0 is not dense along axis 1", "alignment 2 instead of 16".
+  /// What is different, a sentence each: "extent i2 was 4096, is 4104", "T0 is not dense along axis 1", "alignment 2
+  /// instead of 16".
   std::vector<std::string> differences(const KernelChoice& known, const KernelChoice& asked) const;
 
  private:

@@ -12,7 +12,8 @@ namespace tokamak {
 /// Programs can be planned on it, not run: addresses are never looked at, nothing is computed.
 class KernelCollector final : public Device {
  public:
-  /// `take` is called for every kernel that is prepared, whether its code is new or not; for library calls, nothing is. `observer` may be null.
+  /// `take` is called for every kernel that is prepared, whether its code is new or not; for library calls, nothing is.
+  /// `observer` may be null.
   KernelCollector(const KernelTarget& target, std::function<void(const PreparedKernel&)> take,
                   KernelPassOptions passes = {}, KernelObserver* observer = nullptr);
 

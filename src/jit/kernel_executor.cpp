@@ -162,7 +162,8 @@ ScalarBindings KernelExecutor::sizesOf(std::span<const std::optional<ScalarValue
   return sizes;
 }
 
-// A program that comes with ever new sizes gets code for all of them in the end: an extent that has been many constants is none for further values.
+// A program that comes with ever new sizes gets code for all of them in the end: an extent that has been many constants
+// is none for further values.
 std::vector<bool> KernelExecutor::openSymbols(std::span<const std::optional<ScalarValue>> values) {
   constexpr size_t kMostConstants = 4;
   std::vector<bool> is_open(values.size());
@@ -231,7 +232,8 @@ void KernelExecutor::lower(Lowered& lowered) {
   lowered.wide = std::move(code);
 }
 
-// Asking the kernel takes long. So what it says of large sizes is remembered: twice these, four times, ... as long as 32 bits are enough.
+// Asking the kernel takes long. So what it says of large sizes is remembered: twice these, four times, ... as long as
+// 32 bits are enough.
 bool KernelExecutor::areNarrowIndicesEnough(Lowered& lowered, const BoundKernel& bound) const {
   if (options_.indices == KernelExecutorOptions::Indices::Wide) return false;
   // What is not launched may be anything.

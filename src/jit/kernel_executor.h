@@ -1,4 +1,5 @@
-// KernelExecutor: all kernels of one program for one target. Code is made once per choice, launches are bound once per size.
+// KernelExecutor: all kernels of one program for one target. Code is made once per choice, launches are bound once per
+// size.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +39,8 @@ struct KernelCode {
 struct BoundKernel {
   std::shared_ptr<const KernelCode> code;
   ScalarBindings bindings;  ///< of the kernel's symbols, without parameters
-  std::vector<int64_t>
-      symbols;  ///< as kernel.symbols, each as 8 bytes: the bits of an f64 for floating types, else an i64; 0 for parameters
+  /// As kernel.symbols, each as 8 bytes: the bits of an f64 for floating types, else an i64; 0 for parameters.
+  std::vector<int64_t> symbols;
   std::vector<int64_t> extents;   ///< as kernel.dimensions
   std::vector<int64_t> elements;  ///< per tensor of the kernel: how many may be accessed
 
@@ -71,11 +72,12 @@ inline KernelExecutorOptions::Indices indicesFor(const KernelTarget& target) {
 /// Thread safety: any threads may use it side by side; new code is lowered by one after the other.
 class KernelExecutor {
  public:
-  /// Takes a copy of the program; `is_parameter`: per symbol of the program (as structuralFormOf() numbers them), whether it only gives
-  /// values to elements, other ones in every launch.
+  /// Takes a copy of the program; `is_parameter`: per symbol of the program (as structuralFormOf() numbers them),
+  /// whether it only gives values to elements, other ones in every launch.
   KernelExecutor(const Fusion& program, std::vector<bool> is_parameter, const KernelExecutorOptions& options);
 
-  /// `operands`: the program's tensor inputs, then its outputs; `values`: of its symbols, nothing for those that are not known and for parameters.
+  /// `operands`: the program's tensor inputs, then its outputs; `values`: of its symbols, nothing for those that are
+  /// not known and for parameters.
   /// Errors: Schedule or Unsupported when it cannot be one kernel; Bind; those of `compile`.
   std::shared_ptr<const BoundKernel> bind(std::span<const OperandDesc> operands,
                                           std::span<const std::optional<ScalarValue>> values);

@@ -37,7 +37,8 @@ class KernelLibrary {
   explicit KernelLibrary(KernelExecutorOptions options) : options_(std::move(options)) {}
 
   /// The request's operands: its tensor inputs, then its outputs.
-  /// Errors: Schedule or Unsupported when it cannot be one kernel; Bind, also where a launch does not fit its kernel; Compile.
+  /// Errors: Schedule or Unsupported when it cannot be one kernel; Bind, also where a launch does not fit its kernel;
+  /// Compile.
   FoundKernel find(const WorkRequest& request);
 
   /// How many executors were made so far.

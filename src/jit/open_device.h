@@ -21,7 +21,8 @@ std::unique_ptr<Device> openCudaDevice(int64_t ordinal, const CudaDeviceOptions&
 /// How many devices the driver sees; 0 without a driver. Errors: none.
 int64_t countCudaDevices();
 
-/// The first reason found: no driver library, one that is too old or does not start, no device. Empty when there is a device.
+/// The first reason found: no driver library, one that is too old or does not start, no device. Empty when there is a
+/// device.
 std::string reasonForNoCuda();
 
 }  // namespace tokamak

@@ -32,19 +32,22 @@ struct KernelRecipe {
   KernelPassOptions passes = {};
 };
 
-/// Once, for one size; KernelExecutor does the same for many. Operands: the program's tensor inputs, then its outputs. `bindings`: of its symbols.
+/// Once, for one size; KernelExecutor does the same for many. Operands: the program's tensor inputs, then its outputs.
+/// `bindings`: of its symbols.
 /// Errors: Schedule or Unsupported when it cannot be one kernel; Bind.
 PreparedKernel prepareKernel(const Fusion& program, std::span<const OperandDesc> operands,
                              const ScalarBindings& bindings, const KernelRecipe& recipe);
 
-/// Gives the kernel's extents and strides their values. Gives how many elements of each operand may be accessed. Errors: Bind.
+/// Gives the kernel's extents and strides their values. Gives how many elements of each operand may be accessed.
+/// Errors: Bind.
 std::vector<int64_t> bindOperands(const kir::Kernel& kernel, std::span<const OperandDesc> operands,
                                   ScalarBindings& bindings);
 
 /// Passes that the observer sees, if there is one and it wants to.
 KernelPassOptions passesSeenBy(KernelObserver* observer);
 
-/// What a launch passes for the kernel's symbols, in order, each as 8 bytes: the bits of an f64 for floating types, else an i64; 0 for parameters.
+/// What a launch passes for the kernel's symbols, in order, each as 8 bytes: the bits of an f64 for floating types,
+/// else an i64; 0 for parameters.
 std::vector<int64_t> symbolBits(const kir::Kernel& kernel, const ScalarBindings& bindings);
 
 }  // namespace tokamak

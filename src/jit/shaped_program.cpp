@@ -25,7 +25,8 @@ void setLayout(TensorView& tensor, const LayoutChoice& choice) {
   domain.contiguity = std::move(contiguity);
 }
 
-// The caller's memory holds every element of an expanded axis: then it is an ordinary one, and so are the loops that a schedule made of it.
+// The caller's memory holds every element of an expanded axis: then it is an ordinary one, and so are the loops that a
+// schedule made of it.
 void storeInFull(Fusion& fusion, TensorView& output, const LayoutChoice& choice) {
   const Axes shape = shapeOf(output);
   AxisCopies full;

@@ -24,7 +24,8 @@ struct ShapedProgram {
 
 ShapedProgram shapeProgram(const Fusion& program, const ShapeChooser& chooser, const KernelShape& shape);
 
-/// What the symbols that are left have as values; `values`: as ShapeChooser::symbols(), nothing for those that are not known.
+/// What the symbols that are left have as values; `values`: as ShapeChooser::symbols(), nothing for those that are not
+/// known.
 ScalarBindings bindingsOf(std::span<const ShapedProgram::Symbol> symbols,
                           std::span<const std::optional<ScalarValue>> values);
 

@@ -9,13 +9,14 @@
 
 namespace tokamak::kir {
 
-/// Gives the extents and strides that buffer number `tensor` tells their values. Sizes and strides (in elements) are those of its visible shape;
-/// an expanded axis has its shown size. Errors: Bind when they do not fit the kernel: another size, or an axis that was compiled as dense and is not.
+/// Gives the extents and strides that buffer number `tensor` tells their values. Sizes and strides (in elements) are
+/// those of its visible shape; an expanded axis has its shown size. Errors: Bind when they do not fit the kernel:
+/// another size, or an axis that was compiled as dense and is not.
 void bindBuffer(const Kernel& kernel, size_t tensor, std::span<const int64_t> sizes, std::span<const int64_t> strides,
                 ScalarBindings& bindings);
 
-/// The kernel's symbols that are neither an extent nor a stride of its buffers, in order: whoever launches it says what they
-/// are.
+/// The kernel's symbols that are neither an extent nor a stride of its buffers, in order: whoever launches it says what
+/// they are.
 std::vector<Scalar*> givenSymbols(const Kernel& kernel);
 
 /// The number of blocks and of threads per block that a launch has.
@@ -25,8 +26,9 @@ struct LaunchSize {
 };
 LaunchSize launchSize(const Kernel& kernel, const ScalarBindings& bindings);
 
-/// Device memory that a launch of a kernel that combines blocks needs: a counter of 4 bytes per group of blocks, 0 before the first launch and again after
-/// each, then, from the next multiple of 16 bytes on, the blocks' values (codegen/grid_combine_source.h).
+/// Device memory that a launch of a kernel that combines blocks needs: a counter of 4 bytes per group of blocks, 0
+/// before the first launch and again after each, then, from the next multiple of 16 bytes on, the blocks' values
+/// (codegen/grid_combine_source.h).
 struct Workspace {
   int64_t counters = 0;
   int64_t bytes = 0;  ///< in all; 0: no workspace

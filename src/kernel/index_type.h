@@ -9,11 +9,12 @@
 
 namespace tokamak::kir {
 
-/// I32 when no integer scalar of the kernel, nor a part of one, can leave the range of 32-bit integers under these values of its symbols; else I64.
-/// Parameters are no indices, whatever their values.
+/// I32 when no integer scalar of the kernel, nor a part of one, can leave the range of 32-bit integers under these
+/// values of its symbols; else I64. Parameters are no indices, whatever their values.
 DataType indexTypeOf(const Kernel& kernel, const ScalarBindings& bindings);
 
-/// Whether `bits` bits are enough for them, by the same rule: 32 is what kernels are asked, fewer is for tests, whose extents are small.
+/// Whether `bits` bits are enough for them, by the same rule: 32 is what kernels are asked, fewer is for tests, whose
+/// extents are small.
 bool areIndicesWithin(const Kernel& kernel, const ScalarBindings& bindings, int bits);
 
 /// As the first when all that is known of an integer symbol is the interval that it is in.

@@ -1,5 +1,5 @@
-// Kernel: a fusion lowered to loops, guards and stores over buffers; the one form that the interpreter runs and that source
-// text is printed from. docs/kernels.md tells how it comes about.
+// Kernel: a fusion lowered to loops, guards and stores over buffers; the one form that the interpreter runs and that
+// source text is printed from. docs/kernels.md tells how it comes about.
 #pragma once
 
 #include <array>
@@ -20,8 +20,9 @@ struct Statement;
 using StatementRef = std::shared_ptr<const Statement>;
 using Statements = std::vector<StatementRef>;
 
-/// Runs the body for index = start, start + 1, ... < stop, with start >= 0 and each loop an index of its own. The type is Serial, Unroll or Vectorize. In a Vectorize loop each
-/// access to memory is at a place that does not depend on the index, or at one plus the index.
+/// Runs the body for index = start, start + 1, ... < stop, with start >= 0 and each loop an index of its own. The type
+/// is Serial, Unroll or Vectorize. In a Vectorize loop each access to memory is at a place that does not depend on the
+/// index, or at one plus the index.
 struct Loop {
   Scalar* index = nullptr;
   Scalar* start = nullptr;
@@ -35,13 +36,15 @@ struct If {
   Statements body;
 };
 
-/// Makes a buffer of `size` elements for a Local or Shared tensor, undefined at first, until the end of the body it stands in.
+/// Makes a buffer of `size` elements for a Local or Shared tensor, undefined at first, until the end of the body it
+/// stands in.
 struct Allocate {
   const TensorView* tensor = nullptr;
   Scalar* size = nullptr;
 };
 
-/// With an `index` the value is an i64 in [0, `extent`) (or the extent is 0), and this symbol stands for it in what follows.
+/// With an `index` the value is an i64 in [0, `extent`) (or the extent is 0), and this symbol stands for it in what
+/// follows.
 struct Let {
   VariableRef variable;
   ValueRef value;
@@ -49,7 +52,8 @@ struct Let {
   Scalar* extent = nullptr;
 };
 
-/// Writes element `index` of the tensor's buffer; of a Shared one with a `block` in the buffer of that block of the cluster (an index along CIDx).
+/// Writes element `index` of the tensor's buffer; of a Shared one with a `block` in the buffer of that block of the
+/// cluster (an index along CIDx).
 struct Store {
   const TensorView* tensor = nullptr;
   Scalar* index = nullptr;
@@ -57,9 +61,10 @@ struct Store {
   Scalar* block = nullptr;
 };
 
-/// Moves `count` neighbouring elements in one access: count * size of an element is a power of two of at most 16 bytes, both places are
-/// multiples of count, and one of the tensors is Local, or it goes from an input to a Shared tensor. An asynchronous one, which does that with 4 bytes at least,
-/// begins here; its elements are there for the thread once it has waited for the copy (CopyGroup), and until then nobody touches them.
+/// Moves `count` neighbouring elements in one access: count * size of an element is a power of two of at most 16 bytes,
+/// both places are multiples of count, and one of the tensors is Local, or it goes from an input to a Shared tensor. An
+/// asynchronous one, which does that with 4 bytes at least, begins here; its elements are there for the thread once it
+/// has waited for the copy (CopyGroup), and until then nobody touches them.
 struct Copy {
   const TensorView* to = nullptr;
   Scalar* to_index = nullptr;
@@ -69,17 +74,17 @@ struct Copy {
   bool is_async = false;
 };
 
-/// A thread makes a group of the asynchronous copies that it has begun since the last one (maybe none), or waits until at most `pending` of its groups are
-/// under way, those that it made last.
+/// A thread makes a group of the asynchronous copies that it has begun since the last one (maybe none), or waits until
+/// at most `pending` of its groups are under way, those that it made last.
 struct CopyGroup {
   enum class Step : uint8_t { Commit, Wait };
   Step step = Step::Commit;
   int64_t pending = 0;
 };
 
-/// Elements index, ..., index + count - 1 of a Local tensor become, in every thread, the combination of their values in the threads of the block
-/// that differ along `dimensions` (TIDx, ...), and of the blocks of the cluster where CIDx is one of these. Reached by all threads of the block,
-/// or cluster.
+/// Elements index, ..., index + count - 1 of a Local tensor become, in every thread, the combination of their values in
+/// the threads of the block that differ along `dimensions` (TIDx, ...), and of the blocks of the cluster where CIDx is
+/// one of these. Reached by all threads of the block, or cluster.
 struct Combine {
   const TensorView* tensor = nullptr;
   Scalar* index = nullptr;
@@ -91,16 +96,17 @@ struct Combine {
 /// Orders all accesses of the block's threads before it before those after it. Reached by all threads of the block.
 struct Barrier {};
 
-/// A half of a barrier between the threads of all blocks of a cluster: what they did before they arrived is ordered before what any of them does after it has
-/// waited. Halves take turns, an arrival first. Reached by all threads of the cluster. A block's buffers may be written by others after it has arrived once.
+/// A half of a barrier between the threads of all blocks of a cluster: what they did before they arrived is ordered
+/// before what any of them does after it has waited. Halves take turns, an arrival first. Reached by all threads of the
+/// cluster. A block's buffers may be written by others after it has arrived once.
 struct ClusterBarrier {
   enum class Half : uint8_t { Arrive, Wait };
   Half half = Half::Arrive;
 };
 
-/// Blocks that differ along `dimensions` of the grid (BIDx, ...) give their values; the last of them to get here has, in every thread, the combinations
-/// of all, in an order that is always the same, and runs the body; the others are done. Stands in no loop or guard and is reached by all threads. A kernel has one at most,
-/// its last statement.
+/// Blocks that differ along `dimensions` of the grid (BIDx, ...) give their values; the last of them to get here has,
+/// in every thread, the combinations of all, in an order that is always the same, and runs the body; the others are
+/// done. Stands in no loop or guard and is reached by all threads. A kernel has one at most, its last statement.
 struct GridCombine {
   struct Value {
     const TensorView* tensor = nullptr;  ///< Local

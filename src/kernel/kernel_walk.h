@@ -46,10 +46,12 @@ struct Scope {
   bool is_cluster_uniform = true;
 };
 
-/// Calls `visit` for every statement, those inside after those around them. The scope is without what the statement itself defines.
+/// Calls `visit` for every statement, those inside after those around them. The scope is without what the statement
+/// itself defines.
 void walkKernel(const Kernel& kernel, const std::function<void(const Statement&, const Scope&)>& visit);
 
-/// The index scalars of a statement without those inside of it and without those of its values: places, bounds, sizes, extents.
+/// The index scalars of a statement without those inside of it and without those of its values: places, bounds, sizes,
+/// extents.
 std::vector<Scalar*> indicesOf(const Statement& statement);
 /// The statement's value and everything below it; nothing for statements without one.
 std::vector<const Value*> valuesOf(const Statement& statement);

@@ -8,8 +8,9 @@
 
 namespace tokamak::kir {
 
-/// Reads a whole text; `file` is its name in messages. The kernel owns a fusion of its own without expressions: the tensors, with label, type, shape,
-/// strides and memory type, and the scalars exactly as written. What holds of a kernel beyond its grammar is for verifyKernel to say.
+/// Reads a whole text; `file` is its name in messages. The kernel owns a fusion of its own without expressions: the
+/// tensors, with label, type, shape, strides and memory type, and the scalars exactly as written. What holds of a
+/// kernel beyond its grammar is for verifyKernel to say.
 /// Errors: Parse, with "file:line:column: ...".
 Kernel parseKernel(std::string_view text, std::string_view file);
 

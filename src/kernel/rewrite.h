@@ -1,4 +1,5 @@
-// What passes make changed kernels with: copies of statements with scalars or loops replaced, values with names of their own.
+// What passes make changed kernels with: copies of statements with scalars or loops replaced, values with names of
+// their own.
 #pragma once
 
 #include <functional>
@@ -27,8 +28,8 @@ Statements withValues(const Statements& statements, const std::function<Statemen
 /// Calls `visit` for every scalar that the statements mention, indices of loops included.
 void visitScalars(const Statements& statements, const std::function<void(Scalar&)>& visit);
 
-/// The statements, where `replace(loop, result)` adds to `result` what stands for each loop that is in no other one. Those inside of guards and of
-/// what the last block does are replaced there.
+/// The statements, where `replace(loop, result)` adds to `result` what stands for each loop that is in no other one.
+/// Those inside of guards and of what the last block does are replaced there.
 Statements withLoops(const Statements& statements,
                      const std::function<void(const Loop& loop, Statements& result)>& replace);
 
@@ -50,7 +51,8 @@ class NewValues {
   std::set<std::string> names_;
 };
 
-/// The kernel's statements, where a Let whose name is known already, as after a Let of that name left the loop that it stood in, has a name of its own.
+/// The kernel's statements, where a Let whose name is known already, as after a Let of that name left the loop that it
+/// stood in, has a name of its own.
 Statements withDistinctNames(const Kernel& kernel);
 
 }  // namespace tokamak::kir

@@ -14,7 +14,8 @@ std::vector<Invariant> kernelInvariants();
 /// Every violation of the first invariant that does not hold; empty for a legal kernel.
 std::vector<Violation> violationsOf(const Kernel& kernel);
 
-/// Errors: `code`, with the first violation's message, naming the invariant: Internal for what passes made, Definition for what a caller wrote.
+/// Errors: `code`, with the first violation's message, naming the invariant: Internal for what passes made, Definition
+/// for what a caller wrote.
 void verifyKernel(const Kernel& kernel, ErrorCode code = ErrorCode::Internal);
 
 }  // namespace tokamak::kir

@@ -1,6 +1,6 @@
-// The rows of the function table that are computed on vectors, with the meaning of their formulas (symbolic/formulas.h), bit
-// for bit. What is not here is computed element by element: functions of the C library, remainders, integer division
-// and powers.
+// The rows of the function table that are computed on vectors, with the meaning of their formulas
+// (symbolic/formulas.h), bit for bit. What is not here is computed element by element: functions of the C library,
+// remainders, integer division and powers.
 #pragma once
 
 #include <limits>

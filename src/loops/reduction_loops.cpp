@@ -88,8 +88,8 @@ TK_LANES A combine(A x, A y) {
     return Op::ofLanes(x, y);
 }
 
-// Of f64 there is no wider type: what rounding loses of a sum is kept beside it, so that its error does not grow with the
-// number of terms.
+// Of f64 there is no wider type: what rounding loses of a sum is kept beside it, so that its error does not grow with
+// the number of terms.
 template <class T, class Op>
 inline constexpr bool kKeepsLosses = std::is_same_v<T, double> && std::is_same_v<Op, SumOf>;
 

@@ -38,9 +38,9 @@ void copyGathered(void* out, const void* in, int64_t in_stride, const int64_t* p
 void copyTransposed(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t rows, int64_t columns,
                     int64_t size, VectorWidth width = widestVectors());
 
-/// How a reduction accumulates: floating sums and products in f64, the rest in its own type. Sums of f64 may keep beside
-/// each accumulator what rounding has lost, `distance` bytes behind it: accumulators take up two arrays then. A distance of
-/// 0 says that there is no second array.
+/// How a reduction accumulates: floating sums and products in f64, the rest in its own type. Sums of f64 may keep
+/// beside each accumulator what rounding has lost, `distance` bytes behind it: accumulators take up two arrays then. A
+/// distance of 0 says that there is no second array.
 struct ReductionLoops {
   static constexpr int64_t kResults = 32;  ///< that add_all has of its own
   static constexpr int64_t kRows = 8;      ///< that add_rows takes

@@ -1,5 +1,5 @@
-// AxisIndices: the index along any axis of a tensor, from the indices of its loops (backwards through splits, merges and swizzles) or
-// from those of its shape (forwards). There is no other way in which kernels get an index.
+// AxisIndices: the index along any axis of a tensor, from the indices of its loops (backwards through splits, merges
+// and swizzles) or from those of its shape (forwards). There is no other way in which kernels get an index.
 #pragma once
 
 #include <unordered_map>
@@ -24,7 +24,8 @@ class AxisIndices {
 
   void set(const IterDomain& axis, Scalar* index) { known_[&axis] = index; }
 
-  /// The index of an axis from those of the axes that were made from it. A split that is not proved to divide adds a bound.
+  /// The index of an axis from those of the axes that were made from it. A split that is not proved to divide adds a
+  /// bound.
   Scalar* backwards(const IterDomain& axis);
   /// The index of an axis from those of the axes that it was made from.
   Scalar* forwards(const IterDomain& axis);

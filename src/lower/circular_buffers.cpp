@@ -89,7 +89,8 @@ class Rotation {
     return kinds;
   }
 
-  // `let t = T0[i]; A[j] = t` becomes `A[j] = T0[i]`, where A is marked, T0 an input and t used for nothing else: a name is no part of what fills.
+  // `let t = T0[i]; A[j] = t` becomes `A[j] = T0[i]`, where A is marked, T0 an input and t used for nothing else: a
+  // name is no part of what fills.
   Statements withUnnamedLoads(const Statements& body) const {
     std::map<const kir::Variable*, int> uses;
     kir::visitStatements(body, [&](const Statement& each) {
@@ -123,7 +124,8 @@ class Rotation {
     return result;
   }
 
-  // In shared memory the buffers of several turns lie one after the other, and copies to those ahead are under way. `before`: what stands before the loop.
+  // In shared memory the buffers of several turns lie one after the other, and copies to those ahead are under way.
+  // `before`: what stands before the loop.
   void stage(Loop& loop, const Tensors& tensors, Statements& before) {
     const auto [stages, prefetch] = *(*tensors.begin())->circularBuffer();
     staged_.insert(tensors.begin(), tensors.end());
@@ -245,7 +247,8 @@ class Rotation {
     return tensors;
   }
 
-  // Those that several statements fill, apart from one another: what is read in between is not what is there in the end.
+  // Those that several statements fill, apart from one another: what is read in between is not what is there in the
+  // end.
   Tensors filledTwice(const Loop& loop, const Tensors& tensors) const {
     Tensors seen;
     Tensors twice;

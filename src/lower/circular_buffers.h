@@ -5,8 +5,9 @@
 
 namespace tokamak {
 
-/// Of tensors marked as circular buffers (schedule/memory.h) of which a Serial loop has a new one each turn, filled by statements of its body that read
-/// nothing but inputs. Elsewhere the mark changes nothing. Local ones that are filled one turn ahead:
+/// Of tensors marked as circular buffers (schedule/memory.h) of which a Serial loop has a new one each turn, filled by
+/// statements of its body that read nothing but inputs. Elsewhere the mark changes nothing. Local ones that are filled
+/// one turn ahead:
 ///
 ///   for k { A[j] = T0[f(k, j)]; ... A ... }
 ///
@@ -18,8 +19,8 @@ namespace tokamak {
 ///
 ///   fill(0); commit; ... fill(p - 1); commit; for k { fill(k + p); commit; wait but p; ... A[k % S] ... }
 ///
-/// What fills them becomes asynchronous where it can (vectorize-accesses). Who waits has its own copies; where threads read what others have copied, the
-/// barriers that were there before order it.
+/// What fills them becomes asynchronous where it can (vectorize-accesses). Who waits has its own copies; where threads
+/// read what others have copied, the barriers that were there before order it.
 kir::Kernel circularBuffers(kir::Kernel kernel);
 
 }  // namespace tokamak

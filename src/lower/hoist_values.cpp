@@ -100,7 +100,8 @@ class ValueHoister {
     return result;
   }
 
-  // Moves what the loop does not change out of it, to the end of `before`. `known`: what was moved there from the loops before.
+  // Moves what the loop does not change out of it, to the end of `before`. `known`: what was moved there from the loops
+  // before.
   void takeOut(Loop& loop, Statements& known, Statements& before) {
     LoopChanges changes = changesOf(loop);
     const bool has_turn = analysis_.isProvablyLess(*loop.start, *loop.stop);

@@ -31,8 +31,8 @@ struct Accesses {
   Tensors written;
   Tensors allocated;
 
-  // A tensor that both touch, so that threads have to meet in between, or null. Who writes a place of a buffer, an accumulator say, writes it again
-  // himself; but the memory of an older buffer was everybody's.
+  // A tensor that both touch, so that threads have to meet in between, or null. Who writes a place of a buffer, an
+  // accumulator say, writes it again himself; but the memory of an older buffer was everybody's.
   const TensorView* conflictWith(const Accesses& later) const {
     const std::pair<const Tensors*, const Tensors*> pairs[] = {
         {&written, &later.read}, {&read, &later.written}, {&read, &later.allocated}, {&written, &later.allocated}};

@@ -15,10 +15,12 @@ void visitChoices(const kir::Statements& statements, const std::function<void(Sc
 /// The scalar, its operands, theirs, ...: each once, however many share it.
 void visitNodesOf(Scalar& scalar, const std::function<void(Scalar&)>& visit);
 
-/// Choices whose predicate is a constant become what they choose; what is guarded by a constant that does not hold goes.
+/// Choices whose predicate is a constant become what they choose; what is guarded by a constant that does not hold
+/// goes.
 kir::Statements foldChoices(const kir::Statements& statements);
 
-/// Without the values that nobody uses, from the last one on. Values of two loops may have the same names, each for itself.
+/// Without the values that nobody uses, from the last one on. Values of two loops may have the same names, each for
+/// itself.
 kir::Statements withoutUnusedValues(const kir::Statements& statements);
 
 /// A new index of this name, in [0, stop).
@@ -32,8 +34,8 @@ struct KnownComparison {
   bool holds = false;
 };
 
-/// The loop from `start` to `stop`, with indices of its own, where the comparison, its negation and what follows for other comparisons
-/// with the index are known: choices are folded.
+/// The loop from `start` to `stop`, with indices of its own, where the comparison, its negation and what follows for
+/// other comparisons with the index are known: choices are folded.
 kir::Loop loopKnowing(const kir::Loop& loop, Scalar* start, Scalar* stop, KnownComparison fact, Fusion& fusion,
                       IntervalAnalysis& analysis);
 

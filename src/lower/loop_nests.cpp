@@ -271,7 +271,8 @@ void LoopNests::shareLoops(LoopNest& nest, const std::vector<Read>& reads) {
   }
 }
 
-// Whether two loops (or a loop and a tensor outside of it) would each need the other's results if `nest` were in `node`.
+// Whether two loops (or a loop and a tensor outside of it) would each need the other's results if `nest` were in
+// `node`.
 bool LoopNests::makesCycle(const LoopNest& nest, const LoopNode& node) {
   std::map<const void*, std::vector<const LoopNest*>> groups;
   const size_t depth = nest.path.size();
@@ -392,8 +393,9 @@ void LoopNests::findReads(const LoopNest& nest) {
     reads_[read.tensor].push_back({&nest, std::move(read.index)});
 }
 
-// Whether those threads (or blocks) that are at `index` of the reader are the ones that computed it. A constant index may be the only one of a
-// short axis, and then it is the index of any thread that the axis has a place for, but not of the others that are launched.
+// Whether those threads (or blocks) that are at `index` of the reader are the ones that computed it. A constant index
+// may be the only one of a short axis, and then it is the index of any thread that the axis has a place for, but not of
+// the others that are launched.
 bool LoopNests::isItsOwn(const LoopNest& nest, size_t j, Scalar& index, const LoopNest& reader) {
   Scalar* own = nest.indices[j];
   if (!analysis_.isProvablyEqual(index, *own)) return false;

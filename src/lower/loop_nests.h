@@ -1,11 +1,11 @@
 // LoopNests: the loops of every tensor of a kernel that is stored somewhere, and which of them are one.
 //
-// Only stored tensors have loops: outputs, reductions, and tensors whose schedule keeps loops of their own (inline position below the
-// number of loops). All others are expressions inside the values of their readers.
+// Only stored tensors have loops: outputs, reductions, and tensors whose schedule keeps loops of their own (inline
+// position below the number of loops). All others are expressions inside the values of their readers.
 //
-// Loop j of a stored tensor P below its inline position is the loop of its readers whose index is the index along loop j at which they
-// read P; so which loops go together follows from the indices. Other loops are P's own; two tensors that do not depend on one another
-// share loops of one type over one extent.
+// Loop j of a stored tensor P below its inline position is the loop of its readers whose index is the index along loop
+// j at which they read P; so which loops go together follows from the indices. Other loops are P's own; two tensors
+// that do not depend on one another share loops of one type over one extent.
 #pragma once
 
 #include <map>
@@ -36,10 +36,11 @@ struct LoopNode {
 struct LoopNest {
   TensorView* tensor = nullptr;
   const Expr* expr = nullptr;
-  /// What it is computed in and read from: itself, a local accumulator of a reduction that is an output, or null for other outputs, which
-  /// nobody reads.
+  /// What it is computed in and read from: itself, a local accumulator of a reduction that is an output, or null for
+  /// other outputs, which nobody reads.
   TensorView* buffer = nullptr;
-  /// The input that it is a copy of, or null: elements that a thread (or, in shared memory, a block) does not have are read there.
+  /// The input that it is a copy of, or null: elements that a thread (or, in shared memory, a block) does not have are
+  /// read there.
   const TensorView* source = nullptr;
   bool is_reduction = false;
 
@@ -49,7 +50,8 @@ struct LoopNest {
   size_t shared = 0;               ///< the first so many of the path are its readers' loops
   std::vector<IndexBound> bounds;  ///< what has to hold where it is computed, reductions included
   std::vector<Scalar*> choices;    ///< and of a reduction: predicates without which it would combine the identity
-  /// Per axis that an element rule has a coordinate for: those of the root or logical domain, without reductions; then the reductions.
+  /// Per axis that an element rule has a coordinate for: those of the root or logical domain, without reductions; then
+  /// the reductions.
   std::vector<Scalar*> coordinates;
   std::vector<Scalar*> reduced;
 
@@ -71,8 +73,8 @@ class LoopNests {
   /// The nest a tensor is read from, or null: it is an input or an expression.
   const LoopNest* storageOf(const TensorView& tensor) const;
   bool isStored(const TensorView& tensor) const;
-  /// The place in its buffer of the element at `index` (of the visible shape), which the threads of `reader` read. Errors: Schedule, when they
-  /// are not those that have it.
+  /// The place in its buffer of the element at `index` (of the visible shape), which the threads of `reader` read.
+  /// Errors: Schedule, when they are not those that have it.
   Scalar* placeOf(const LoopNest& nest, std::span<Scalar* const> index, const LoopNest& reader);
   /// Whether the threads of `reader` have the element at `index` themselves.
   bool isKept(const LoopNest& nest, std::span<Scalar* const> index, const LoopNest& reader);
@@ -89,8 +91,9 @@ class LoopNests {
   /// The number of elements of its buffer.
   Scalar* sizeOf(const LoopNest& nest);
   LoopNode* makeNode(Scalar* extent, ParallelType type, LoopNode* parent);
-  /// A tensor whose axis is shorter than the launched dimension has an index of its own for it: it is less than the axis' extent, which the
-  /// guards of the tensor see to. This is the dimension's index again; any other scalar as it is.
+  /// A tensor whose axis is shorter than the launched dimension has an index of its own for it: it is less than the
+  /// axis' extent, which the guards of the tensor see to. This is the dimension's index again; any other scalar as it
+  /// is.
   Scalar* launchedIndex(Scalar* index) const;
   /// The statements with launched indices only.
   kir::Statements withLaunchedIndices(const kir::Statements& statements);

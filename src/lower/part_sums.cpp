@@ -267,8 +267,8 @@ class ChainCutter {
     return made;
   }
 
-  // What the loop only adds to, at the same places in all turns; in the order of the additions. Not what other loops around it have a part of: the
-  // other parts may not be there yet.
+  // What the loop only adds to, at the same places in all turns; in the order of the additions. Not what other loops
+  // around it have a part of: the other parts may not be there yet.
   std::vector<const TensorView*> sumsOf(const Loop& loop, const std::set<const TensorView*>& made) const {
     std::vector<const TensorView*> sums;
     std::map<const TensorView*, int> additions;

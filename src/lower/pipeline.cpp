@@ -58,7 +58,8 @@ void finishPass(std::string_view pass, const kir::Kernel& kernel, const KernelPa
   if (options.after) options.after(pass, kernel);
 }
 
-// Sums are cut as long as their loops are what the schedule says. Barriers come before the rest: the passes after them leave loops around barriers alone. Guards leave vector loops before accesses are looked at.
+// Sums are cut as long as their loops are what the schedule says. Barriers come before the rest: the passes after them
+// leave loops around barriers alone. Guards leave vector loops before accesses are looked at.
 constexpr KernelPass kPasses[] = {
     {"part-sums", "long sums of single threads are made in parts", partSums},
     {"order-updates", "what is written into an input is stored behind what reads the input", orderUpdates},

@@ -25,7 +25,8 @@ const KernelPass* findKernelPass(std::string_view name);
 struct KernelPassOptions {
   /// The verifier runs on what each pass gives (and on what the first is given).
   enum class Verify : uint8_t {
-    ByBuild,  ///< in debug builds and in those that have the tests, unless the environment says TOKAMAK_VERIFY_KERNELS=0 (or 1)
+    /// In debug builds and in those that have the tests, unless the environment says TOKAMAK_VERIFY_KERNELS=0 (or 1).
+    ByBuild,
     Always,
     Never,
   };

@@ -176,7 +176,8 @@ class ReciprocalSharer {
       const auto* let = std::get_if<Let>(&each->node);
       const Value* divisor =
           let != nullptr && quotients.contains(let->variable.get()) ? let->value->operands[1].get() : nullptr;
-      // Others are numbers, which the compiler knows how to divide by, or read memory, which is not done earlier than before.
+      // Others are numbers, which the compiler knows how to divide by, or read memory, which is not done earlier than
+      // before.
       if (divisor == nullptr || divisor->kind != ValueKind::Variable || own.contains(divisor->variable.get())) {
         body.push_back(each);
         continue;

@@ -14,7 +14,8 @@ namespace tokamak {
 
 namespace {
 
-// A broadcast axis may be merged with reductions: then it has no index of its own where their loops are over, and needs none.
+// A broadcast axis may be merged with reductions: then it has no index of its own where their loops are over, and needs
+// none.
 bool isPartOfReduction(const IterDomain& axis) {
   if (axis.isReduction()) return true;
   const DomainExpr* step = axis.use();
@@ -315,8 +316,8 @@ void StatementBuilder::flush(kir::Statements& into) {
     into.push_back(kir::statement(kir::If{condition, std::move(open)}));
 }
 
-// What has to hold where a part is done, or null. Identities are stored for all places of a thread's buffer and threads combine together; a
-// reduction's result is written by one thread of those that have it.
+// What has to hold where a part is done, or null. Identities are stored for all places of a thread's buffer and threads
+// combine together; a reduction's result is written by one thread of those that have it.
 Scalar* StatementBuilder::guard(const Part& part) {
   const LoopNest& nest = *part.nest;
   const bool writes_shared = nest.buffer != nullptr && nest.buffer->memoryType() == MemoryType::Shared;

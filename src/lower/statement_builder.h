@@ -10,9 +10,9 @@
 
 namespace tokamak {
 
-/// The loops and statements of a kernel, from the nests of its tensors. What a tensor needs is a few parts (its buffer, a reduction's identity, the
-/// computation, combining across threads, writing an output), each inside some loops; parts that share a loop come together,
-/// ordered by what they depend on.
+/// The loops and statements of a kernel, from the nests of its tensors. What a tensor needs is a few parts (its buffer,
+/// a reduction's identity, the computation, combining across threads, writing an output), each inside some loops; parts
+/// that share a loop come together, ordered by what they depend on.
 class StatementBuilder {
  public:
   StatementBuilder(Fusion& fusion, LoopNests& nests, const Strides& strides);

@@ -1,7 +1,7 @@
 // ValueWriter: the values of one place in a kernel, composed from element rules.
 //
-// A tensor that has no buffer is an expression: reading it at an index means its rule with the coordinates replaced by that index. Each
-// one that is met becomes a Let, once per index, so that what several readers share is computed once.
+// A tensor that has no buffer is an expression: reading it at an index means its rule with the coordinates replaced by
+// that index. Each one that is met becomes a Let, once per index, so that what several readers share is computed once.
 #pragma once
 
 #include <functional>
@@ -28,8 +28,8 @@ class ValueWriter {
   kir::ValueRef write(const Element& element, Substitution& coordinates) {
     return write(element, coordinates, nullptr);
   }
-  /// `value`, which the element of `tensor` with these coordinates of its rule was just computed as, under a name: later
-  /// values that read the element use it.
+  /// `value`, which the element of `tensor` with these coordinates of its rule was just computed as, under a name:
+  /// later values that read the element use it.
   kir::ValueRef keep(const TensorView& tensor, Substitution& coordinates, kir::ValueRef value);
   /// These predicates hold wherever what is written from now on is computed.
   void assume(std::vector<Scalar*> predicates) { assumed_ = std::move(predicates); }

@@ -48,7 +48,8 @@ class Vectorizer {
   }
 
  private:
-  // The neighbouring elements that a loop accesses, so many at a time, under a condition that those of one access share.
+  // The neighbouring elements that a loop accesses, so many at a time, under a condition that those of one access
+  // share.
   struct Place {
     const TensorView* tensor;
     Scalar* first;
@@ -93,8 +94,9 @@ class Vectorizer {
     });
   }
 
-  // A body that only takes elements to where threads keep them: no lane is looked at, so that compilers leave narrow elements side by side in registers.
-  // What goes from an input to shared memory is one Copy, too (async-copies makes it asynchronous).
+  // A body that only takes elements to where threads keep them: no lane is looked at, so that compilers leave narrow
+  // elements side by side in registers. What goes from an input to shared memory is one Copy, too (async-copies makes
+  // it asynchronous).
   bool appendMoves(const Statements& body, Statements& result) {
     Moves moves;
     Statements statements;
@@ -265,9 +267,9 @@ class Vectorizer {
     return std::nullopt;
   }
 
-  // Whether the condition is the same for all lanes of each access of `width` lanes. What a comparison asks is e + k >= 0 or e - k >= 0
-  // for lane k: with k = width j + r and r from 0 to width - 1 that is e + width j >= 0 where e is a multiple of width, and
-  // e - width j >= 0 where e is one less than such a multiple.
+  // Whether the condition is the same for all lanes of each access of `width` lanes. What a comparison asks is e + k >=
+  // 0 or e - k >= 0 for lane k: with k = width j + r and r from 0 to width - 1 that is e + width j >= 0 where e is a
+  // multiple of width, and e - width j >= 0 where e is one less than such a multiple.
   bool isSharedBy(int64_t width, Scalar& condition) {
     if (!mentions(condition, *loop_->index)) return true;
     const ScalarOp op = condition.op();

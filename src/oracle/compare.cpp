@@ -72,7 +72,8 @@ bool hasBound(const Element& expected) {
 }
 
 // The root of the mean of part(i)^2 over the elements with a bound. Elements of which the same number is expected share
-// their error, as the largest of each row may: they count as one. Of few numbers, or where a part is no number, nothing.
+// their error, as the largest of each row may: they count as one. Of few numbers, or where a part is no number,
+// nothing.
 template <class Part>
 std::optional<double> rootOfMean(const OracleTensor& expected, const Part& part) {
   std::vector<std::pair<double, long double>> squares;  // by the number that is expected

@@ -19,8 +19,8 @@ struct Mismatch {
   std::string reason;  ///< "differs by 3.1e-05, more than the bound", "NaN is expected", ...
 };
 
-/// What a comparison found. Elements pass within the reference's bound; NaN, infinities, zeros without a bound, integers and
-/// bool are the same.
+/// What a comparison found. Elements pass within the reference's bound; NaN, infinities, zeros without a bound,
+/// integers and bool are the same.
 ///
 /// Errors within their bounds may still be larger, all in all, than those of right programs: the root of the mean
 /// squared error, each error as a part of its element's bound, is at most `rmse_limit`. That is 1.5 times what typed
@@ -34,8 +34,8 @@ struct Comparison {
   std::optional<Mismatch> first;
   double max_ulps = 0;      ///< the largest error, in ulps of the type at the expected value
   double max_of_bound = 0;  ///< the largest error as a part of its bound
-  std::optional<double>
-      rmse;  ///< over finite elements with a bound, 32 different ones at least; f16, bf16 and f32 with typed evaluations only
+  /// Over finite elements with a bound, 32 different ones at least; f16, bf16 and f32 with typed evaluations only.
+  std::optional<double> rmse;
   double rmse_limit = 0;
   bool limit_is_varied = false;  ///< varied evaluations decided it, not the one that is rounded to nearest
 

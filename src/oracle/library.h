@@ -1,5 +1,5 @@
-// The functions of the table by name: those of the C++ mathematical library, and our own where it has none of that name or
-// one with another meaning. A row whose name the library has needs nothing here.
+// The functions of the table by name: those of the C++ mathematical library, and our own where it has none of that name
+// or one with another meaning. A row whose name the library has needs nothing here.
 #pragma once
 
 #include <array>
@@ -348,7 +348,8 @@ T lerp(T x, T y, T t) {
 
 // --- random bits ---
 
-/// Philox 4x32-10 of a counter and a key, as published (Salmon and others, 2011): ten rounds, the key moves on between them.
+/// Philox 4x32-10 of a counter and a key, as published (Salmon and others, 2011): ten rounds, the key moves on between
+/// them.
 std::array<uint32_t, 4> philoxBlock(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
 
 template <class T>

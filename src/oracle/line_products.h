@@ -7,7 +7,8 @@
 
 namespace tokamak::oracle {
 
-/// The lines of a right operand, in panels of kPanel lines with the same inner position side by side; missing lines are 0.
+/// The lines of a right operand, in panels of kPanel lines with the same inner position side by side; missing lines are
+/// 0.
 template <class T>
 class Panels {
  public:
@@ -31,8 +32,8 @@ class Panels {
 /// Rows of a left operand that are multiplied at once.
 inline constexpr int64_t kRowsAtOnce = 4;
 
-/// out[r, j] = sum over k of rows[r, k] * panel[k, j], added one after the other in double. `rows` is kRowsAtOnce x inner,
-/// `out` kRowsAtOnce x Panels<double>::kPanel.
+/// out[r, j] = sum over k of rows[r, k] * panel[k, j], added one after the other in double. `rows` is kRowsAtOnce x
+/// inner, `out` kRowsAtOnce x Panels<double>::kPanel.
 void sumProducts(const double* rows, const double* panel, int64_t inner, double* out);
 
 /// out[j] = the sum over k of row[k] * panel[k, j], each product rounded to f32, added pairwise in f32. `out` has

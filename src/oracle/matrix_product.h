@@ -22,9 +22,9 @@ struct ProductTypes {
   DataType result = DataType::F32;
 };
 
-/// out[i, j] = a's line i times b's line j, plus bias[j] unless there is no bias: the same values, exactness and promises as
-/// Dot gives (in exact mode sums are in double, whose own error is added to the bound; in typed mode pairwise in f32).
-/// Integers and f64 go through Dot. `out` is row-major.
+/// out[i, j] = a's line i times b's line j, plus bias[j] unless there is no bias: the same values, exactness and
+/// promises as Dot gives (in exact mode sums are in double, whose own error is added to the bound; in typed mode
+/// pairwise in f32). Integers and f64 go through Dot. `out` is row-major.
 void multiplyLines(const ProductTypes& types, Mode mode, const Lines& a, const Lines& b, std::span<const Element> bias,
                    std::span<Element> out);
 

@@ -23,7 +23,8 @@ class OpContext {
   const OracleTensor& operator[](const TensorView* tensor) const { return values_->at(tensor); }
   int64_t integer(const Scalar* scalar) const;
   Element scalarAs(DataType dtype, const Scalar* scalar) const;
-  /// The sizes a consumer of `tensor` sees: no reduction axes, expanded axes as expanded. Errors: Bind when one is negative.
+  /// The sizes a consumer of `tensor` sees: no reduction axes, expanded axes as expanded. Errors: Bind when one is
+  /// negative.
   std::vector<int64_t> sizesOf(const TensorView& tensor) const;
   /// A tensor of zeros for the result `tensor`.
   OracleTensor result(const TensorView& tensor) const;
@@ -34,8 +35,8 @@ class OpContext {
   Mode mode_;
 };
 
-/// The reference of each op, in oracle/ops/<op>.cpp: an op without one does not link. Errors: Bind for sizes and indices
-/// that do not fit.
+/// The reference of each op, in oracle/ops/<op>.cpp: an op without one does not link. Errors: Bind for sizes and
+/// indices that do not fit.
 #define TK_DECLARE(Op) OracleTensor compute(const Op& op, const OpContext& context);
 TK_MATH_OPS(TK_DECLARE)
 #undef TK_DECLARE

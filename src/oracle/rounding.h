@@ -58,8 +58,8 @@ long double roundTo(DataType floating, long double value, Mode mode);
 /// The smallest double that is not below a bound.
 double roundedUp(long double bound);
 
-/// The element for the real result `value`, known within `bound`, of a floating type: rounded in typed mode; in exact mode
-/// infinite if it certainly overflows, and without promise if it might.
+/// The element for the real result `value`, known within `bound`, of a floating type: rounded in typed mode; in exact
+/// mode infinite if it certainly overflows, and without promise if it might.
 Element finish(DataType floating, long double value, long double bound, Mode mode);
 
 }  // namespace tokamak::oracle

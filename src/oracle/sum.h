@@ -13,9 +13,9 @@ namespace tokamak::oracle {
 int quantumOf(double number);
 
 /// Collects floating terms; finish() gives their sum as accumulated in `accumulator` and stored as `result`, with the
-/// numerics policy's bound for any order of additions: ulp/2 + (2 ceil(log2 n) + 8) epsilon sum|x| + the terms' own bounds.
-/// Where no order of additions can round, the sum is exact. In typed mode terms are added pairwise, rounded each time: adding
-/// 1,024 equal terms one by one in f32 would already break the bound.
+/// numerics policy's bound for any order of additions: ulp/2 + (2 ceil(log2 n) + 8) epsilon sum|x| + the terms' own
+/// bounds. Where no order of additions can round, the sum is exact. In typed mode terms are added pairwise, rounded
+/// each time: adding 1,024 equal terms one by one in f32 would already break the bound.
 class Summation {
  public:
   Summation(DataType accumulator, Mode mode);
@@ -27,8 +27,8 @@ class Summation {
   void addProduct(const Element& a, const Element& b);
   Element finish(DataType result) const;
 
-  /// What was summed elsewhere: in exact mode finite terms not all zero, of which `quantum` says that each is a multiple of
-  /// 2^quantum (it matters where bound is 0); in typed mode a sum that is rounded already.
+  /// What was summed elsewhere: in exact mode finite terms not all zero, of which `quantum` says that each is a
+  /// multiple of 2^quantum (it matters where bound is 0); in typed mode a sum that is rounded already.
   struct Collected {
     int64_t count = 0;
     double sum = 0;

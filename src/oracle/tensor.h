@@ -13,9 +13,9 @@ namespace tokamak::oracle {
 
 /// One element. Floating types use `number`, integers and bool `integer`.
 ///
-/// A correct result differs from the value by at most `bound`; 0 means the same bits (of zeros the sign too), infinity that
-/// nothing is promised (an uncertain operand met a discontinuity). A bound above 0 on a zero leaves its sign open; kOpenSign
-/// leaves nothing but the sign open.
+/// A correct result differs from the value by at most `bound`; 0 means the same bits (of zeros the sign too), infinity
+/// that nothing is promised (an uncertain operand met a discontinuity). A bound above 0 on a zero leaves its sign open;
+/// kOpenSign leaves nothing but the sign open.
 struct Element {
   double number = 0;
   int64_t integer = 0;

@@ -1,5 +1,5 @@
-// Caches: copies that a schedule puts before or after a tensor, so that each side has loops and memory of its own. They are ops of
-// the fusion. Caches are made before the tensors at hand are scheduled and inlined. Errors: Schedule.
+// Caches: copies that a schedule puts before or after a tensor, so that each side has loops and memory of its own. They
+// are ops of the fusion. Caches are made before the tensors at hand are scheduled and inlined. Errors: Schedule.
 #pragma once
 
 #include "ir/cache_op.h"
@@ -13,7 +13,8 @@ TensorView* cache_before(TensorView* tensor, CacheOp op = kUsualCacheOp);
 /// N = set(T); all that read T read N; gives N. T is an input or computed, and no output.
 TensorView* cache_after(TensorView* tensor, CacheOp op = kUsualCacheOp);
 
-/// For an output that is read inside as well: as cache_before, and what read T reads N; gives N. T only is the output then.
+/// For an output that is read inside as well: as cache_before, and what read T reads N; gives N. T only is the output
+/// then.
 TensorView* cache_fork(TensorView* tensor);
 
 }  // namespace tokamak

@@ -8,7 +8,8 @@
 
 namespace tokamak {
 
-/// Values bound to the parameters of a command. Getters raise Definition, naming the command, the parameter and the legal form.
+/// Values bound to the parameters of a command. Getters raise Definition, naming the command, the parameter and the
+/// legal form.
 class CommandArguments {
  public:
   CommandArguments(Fusion& fusion, std::string_view command, std::span<const Parameter> parameters,

@@ -87,8 +87,8 @@ class SharedLoops {
     }
   }
 
-  /// What is wrong with the loop that the tensor has at `depth`, or empty: it is to be run in two ways, or a tensor in it depends on another one
-  /// in it by a way that leaves it.
+  /// What is wrong with the loop that the tensor has at `depth`, or empty: it is to be run in two ways, or a tensor in
+  /// it depends on another one in it by a way that leaves it.
   std::string problem(TensorView* tensor, int64_t depth) {
     if (!numbers_.contains(tensor)) return "";
     const std::vector<size_t> members = membersOf(tensor, depth);

@@ -7,9 +7,10 @@ namespace tokamak {
 
 class DomainGraph;
 
-/// Gives every producer, producers of producers and so on, the splits, merges, order and marks of `tensor` on those axes that
-/// go along. It ends at an op along whose result's scheduled axes no operand axis goes (a reshape, a broadcast), and at inputs,
-/// which stay as the caller gives them. Where a producer is scheduled in another way already, that stays.
+/// Gives every producer, producers of producers and so on, the splits, merges, order and marks of `tensor` on those
+/// axes that go along. It ends at an op along whose result's scheduled axes no operand axis goes (a reshape, a
+/// broadcast), and at inputs, which stay as the caller gives them. Where a producer is scheduled in another way
+/// already, that stays.
 void propagate(TensorView* tensor);
 /// The same with a graph made before.
 void propagate(TensorView* tensor, const DomainGraph& graph);

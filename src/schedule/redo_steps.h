@@ -23,7 +23,8 @@ void redoSteps(const std::vector<const DomainExpr*>& steps, AxisCopies& copies);
 /// Marks the copies as the old axes are marked.
 void copyMarks(const AxisCopies& copies);
 
-/// Exchanges axes of the tensor's shape, and with them the loops that come from them. (An allocation domain stays as it is.)
+/// Exchanges axes of the tensor's shape, and with them the loops that come from them. (An allocation domain stays as it
+/// is.)
 void exchangeAxes(TensorView& tensor, AxisCopies copies);
 
 }  // namespace tokamak

@@ -42,7 +42,8 @@ class Neighborhood {
  public:
   explicit Neighborhood(const Fusion& fusion) : fusion_(fusion), graph_(fusion) {}
 
-  /// Tensors that an expression reads or gives together with this one, those behind an input (which is not scheduled) included.
+  /// Tensors that an expression reads or gives together with this one, those behind an input (which is not scheduled)
+  /// included.
   std::vector<Neighbor> of(TensorView* tensor) const {
     std::vector<Neighbor> all = direct(tensor);
     const size_t count = all.size();

@@ -1,4 +1,5 @@
-// TransformReplay: the steps that made one tensor's loop axes, found or done on the axes of another tensor that go along.
+// TransformReplay: the steps that made one tensor's loop axes, found or done on the axes of another tensor that go
+// along.
 #pragma once
 
 #include <map>

@@ -1,6 +1,7 @@
 // The schedule commands on one tensor's loop nest: split, merge, reorder, swizzle, parallelize.
 //
-// They edit the loop domain only, and of that no loop that is shared with another tensor (schedule/inline.h). Axes are positions in the loop domain, reductions included; negative ones count from the end.
+// They edit the loop domain only, and of that no loop that is shared with another tensor (schedule/inline.h). Axes are
+// positions in the loop domain, reductions included; negative ones count from the end.
 // Errors: Schedule, naming the command, the tensor, the axis and what is legal.
 #pragma once
 
@@ -16,24 +17,26 @@ namespace tokamak {
 /// Which of the two axes that a split makes has the factor as its extent.
 enum class SplitSide : uint8_t { Inner, Outer };
 
-/// Axis a of extent n becomes a and a + 1: with Inner of extents ceilDiv(n, factor) and factor, with Outer of extents factor
-/// and ceilDiv(n, factor). The factor is positive; the last part may be short.
+/// Axis a of extent n becomes a and a + 1: with Inner of extents ceilDiv(n, factor) and factor, with Outer of extents
+/// factor and ceilDiv(n, factor). The factor is positive; the last part may be short.
 void split(TensorView* tensor, int64_t axis, Operand factor, SplitSide side = SplitSide::Inner);
 void inner_split(TensorView* tensor, int64_t axis, Operand factor);
 void outer_split(TensorView* tensor, int64_t axis, Operand factor);
 
-/// Axes a (outer) and a + 1 (inner) become axis a, row-major. A reduction axis merges with reduction and broadcast axes only.
+/// Axes a (outer) and a + 1 (inner) become axis a, row-major. A reduction axis merges with reduction and broadcast axes
+/// only.
 void merge(TensorView* tensor, int64_t axis);
 
 /// The new axis i is the old axis order[i]; a permutation of all axes.
 void reorder(TensorView* tensor, const std::vector<int64_t>& order);
 
-/// Axes x and y (two different ones) become axes of the same extents at their places, in which the elements are dealt out in another way: see
-/// DomainExpr. Xor takes constant extents, that of y a power of two and that of x no larger.
+/// Axes x and y (two different ones) become axes of the same extents at their places, in which the elements are dealt
+/// out in another way: see DomainExpr. Xor takes constant extents, that of y a power of two and that of x no larger.
 void swizzle(TensorView* tensor, int64_t axis_x, int64_t axis_y, SwizzleType type);
 
-/// Marks the axis. A device, block or thread dimension is given to one axis of a tensor; Vectorize to the innermost one, of constant extent;
-/// Unroll to axes of constant extent; Bulk to copies; Vectorize, Group, Mma and Bulk to no shared loop. The rest is the lowering's question.
+/// Marks the axis. A device, block or thread dimension is given to one axis of a tensor; Vectorize to the innermost
+/// one, of constant extent; Unroll to axes of constant extent; Bulk to copies; Vectorize, Group, Mma and Bulk to no
+/// shared loop. The rest is the lowering's question.
 void parallelize(TensorView* tensor, int64_t axis, ParallelType type);
 
 /// Whether a loop of this type can be shared by several tensors: not when it is run lane by lane or as one instruction.
@@ -63,7 +66,8 @@ bool keepsVectorInnermost(const TensorView& tensor, const std::vector<IterDomain
 /// Does one step on a loop nest in place: parts of a split side by side, a merged axis where its outer one was.
 void replaceAxes(std::vector<IterDomain*>& loop, const DomainExpr& step);
 
-/// Whether somebody said how a kernel of the fusion is to be made. Loops that are dealt out over streams do not say that, nor steps that lead to them.
+/// Whether somebody said how a kernel of the fusion is to be made. Loops that are dealt out over streams do not say
+/// that, nor steps that lead to them.
 bool isScheduled(const Fusion& fusion);
 /// Whether somebody said it of this tensor.
 bool isScheduled(const TensorView& tensor);
@@ -72,7 +76,8 @@ void requireLegalFactors(const Fusion& fusion, const ScalarBindings& bindings);
 /// Loops of splits that do not divide go beyond the elements: no tensor's may have over 2^30 iterations and over 1,024
 /// for each element. Errors: Schedule.
 void requireFewIterations(const Fusion& fusion, const ScalarBindings& bindings);
-/// Loops as they were before anything was said of them, those over streams included. Tensors that come from an rfactor stay.
+/// Loops as they were before anything was said of them, those over streams included. Tensors that come from an rfactor
+/// stay.
 void dropSchedule(Fusion& fusion);
 
 }  // namespace tokamak

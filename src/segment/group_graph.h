@@ -1,4 +1,5 @@
-// GroupGraph: groups of ops and what they read of one another, while groups grow and are taken apart again; it has no cycles.
+// GroupGraph: groups of ops and what they read of one another, while groups grow and are taken apart again; it has no
+// cycles.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +8,9 @@
 
 namespace tokamak {
 
-/// Ops and groups are numbers. Ops are added in a topological order. Groups know levels: a group's is greater than those of the groups it
-/// reads, so that a search for a path looks only at groups whose levels lie between those of its ends.
+/// Ops and groups are numbers. Ops are added in a topological order. Groups know levels: a group's is greater than
+/// those of the groups it reads, so that a search for a path looks only at groups whose levels lie between those of its
+/// ends.
 class GroupGraph {
  public:
   /// `operands`: per op the ops that it reads, all with smaller numbers, each once.
@@ -24,12 +26,14 @@ class GroupGraph {
   /// The groups that the group reads, each once.
   std::vector<size_t> producersOf(size_t group);
 
-  /// Whether `consumer` depends on `producer`, which it reads, through a third group as well: together they would be part of a cycle.
+  /// Whether `consumer` depends on `producer`, which it reads, through a third group as well: together they would be
+  /// part of a cycle.
   bool hasOtherPath(size_t producer, size_t consumer);
   /// Puts the ops of the smaller group behind those of the larger one, whose number stays. Gives that number.
   size_t merge(size_t producer, size_t consumer);
-  /// The group keeps its ops before starts[0]; those from each start to the next become groups of their own, whose numbers come back. Each
-  /// beginning must have been a group before, or be the first ops of a part, which stand in the program's order.
+  /// The group keeps its ops before starts[0]; those from each start to the next become groups of their own, whose
+  /// numbers come back. Each beginning must have been a group before, or be the first ops of a part, which stand in the
+  /// program's order.
   std::vector<size_t> split(size_t group, const std::vector<size_t>& starts);
 
  private:

@@ -128,7 +128,8 @@ std::vector<size_t> leastFirst(const std::vector<SegmentedGroup>& groups, Memory
       readers[from->second].push_back(g);
     }
   }
-  // By what a group adds to memory, then by its place; an entry is out of date once the group frees more, and a newer one stands before it.
+  // By what a group adds to memory, then by its place; an entry is out of date once the group frees more, and a newer
+  // one stands before it.
   using Choice = std::pair<int64_t, size_t>;
   std::priority_queue<Choice, std::vector<Choice>, std::greater<>> ready;
   const auto offer = [&](size_t group) { ready.emplace(ledger.allocatedBy(group) - ledger.freedBy(group), group); };

@@ -166,8 +166,8 @@ class Recomputation {
     return functions > kMostOps || (outputs_.contains(&tensor) && std::ranges::any_of(chain, isDear));
   }
 
-  // The ops that group `g` computes the tensor with, from inputs and stored tensors; none for an input of the fusion, nothing where it has
-  // to be read.
+  // The ops that group `g` computes the tensor with, from inputs and stored tensors; none for an input of the fusion,
+  // nothing where it has to be read.
   std::optional<Chain> chainOf(TensorView& tensor, size_t g) const {
     Expr* expr = tensor.definition();
     if (expr == nullptr) return updated_.contains(&tensor) ? std::nullopt : std::optional(Chain{});
@@ -186,7 +186,8 @@ class Recomputation {
     return Chain{expr};
   }
 
-  // The ops that group `g` computes the tensor's elements with, from what is stored, if that is cheaper than passing them.
+  // The ops that group `g` computes the tensor's elements with, from what is stored, if that is cheaper than passing
+  // them.
   std::optional<Chain> elementsOf(TensorView& tensor, size_t g) const {
     Chain chain;
     std::unordered_set<const TensorView*> sources;

@@ -18,7 +18,8 @@ static bool readsInPlace(const Expr& expr) {
   return isElementwise(expr) || expr.is<BroadcastOp>() || expr.is<SqueezeOp>();
 }
 
-// A place is a number: an op that moves elements makes another one, for each of its operands, of each at which its result is read.
+// A place is a number: an op that moves elements makes another one, for each of its operands, of each at which its
+// result is read.
 int64_t countPlacesRead(const Fusion& fusion, int64_t most) {
   std::map<const Val*, std::set<int64_t>> places;
   int64_t next = 0;

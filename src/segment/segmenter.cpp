@@ -29,9 +29,9 @@ std::vector<std::vector<size_t>> operandsOf(const std::vector<Expr*>& exprs) {
   return operands;
 }
 
-// Asking about a group costs as much as the group is large. So a group may grow by as much again as is known to be accepted (the *kernel* of
-// the group, its first ops) before it is asked about. Is it refused then, the longest accepted beginning is found by halving, and what
-// joined after it is taken out and looks for a group again.
+// Asking about a group costs as much as the group is large. So a group may grow by as much again as is known to be
+// accepted (the *kernel* of the group, its first ops) before it is asked about. Is it refused then, the longest
+// accepted beginning is found by halving, and what joined after it is taken out and looks for a group again.
 class Segmenter {
  public:
   Segmenter(const Fusion& fusion, const MergeRules& rules)

@@ -9,7 +9,8 @@ namespace tokamak::formula {
 
 namespace {
 
-// Giles' single-precision polynomial for erfinv gives a start value good to 1e-7; two Halley steps end at double precision.
+// Giles' single-precision polynomial for erfinv gives a start value good to 1e-7; two Halley steps end at double
+// precision.
 double startOfInverseErf(double x, double w) {
   constexpr double central[] = {2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087,
                                 -0.00125372503, -0.00417768164, 0.246640727,    1.50140941};
@@ -23,7 +24,8 @@ double startOfInverseErf(double x, double w) {
 }
 
 // Where erfc is subnormal it has too few bits to be iterated: Newton steps on its logarithm, by the asymptotic series
-// erfc(y) = exp(-y^2) / (y sqrt(pi)) * (1 - 1/t + 3/t^2 - 15/t^3 + ...), t = 2 y^2, whose terms are below 1e-17 from the seventh on.
+// erfc(y) = exp(-y^2) / (y sqrt(pi)) * (1 - 1/t + 3/t^2 - 15/t^3 + ...), t = 2 y^2, whose terms are below 1e-17 from
+// the seventh on.
 double inverseErfcOfSubnormal(double x) {
   const double logarithm = std::log(x) + std::log(std::numbers::pi) / 2;
   double y = 26.5;

@@ -1,7 +1,7 @@
 // The words the function table's formulas are written in, with one meaning on every device.
 //
-// Integers wrap. x / 0 and x mod 0 are 0; the smallest integer / -1 wraps to itself. A shift count outside [0, width) shifts
-// everything out (right shifts keep the sign). Rounding functions are the identity on integers.
+// Integers wrap. x / 0 and x mod 0 are 0; the smallest integer / -1 wraps to itself. A shift count outside [0, width)
+// shifts everything out (right shifts keep the sign). Rounding functions are the identity on integers.
 #pragma once
 
 #include <cmath>
@@ -218,8 +218,9 @@ T power(T x, T y) {
   }
 }
 
-/// 32 random bits, as T: word index % 4 of Philox 4x32-10 (Salmon and others, "Parallel random numbers: as easy as 1, 2, 3", 2011)
-/// with the seed as key and the counter whose low half is index / 4 + offset and whose high half is `number`. Operands are 64 bits.
+/// 32 random bits, as T: word index % 4 of Philox 4x32-10 (Salmon and others, "Parallel random numbers: as easy as 1,
+/// 2, 3", 2011) with the seed as key and the counter whose low half is index / 4 + offset and whose high half is
+/// `number`. Operands are 64 bits.
 template <class T>
 T philoxWord(T index, T number, T seed, T offset) {
   const uint64_t position = static_cast<uint64_t>(static_cast<int64_t>(index));

@@ -50,8 +50,8 @@ struct Residue {
 };
 Residue residueOf(const Interval& x) { return {x.divisor, x.remainder}; }
 
-// Bounds are clamped to 64 bits (no other value is ever computed) and moved inwards to the next member of the residue class. A set that
-// turns out empty describes no computation; any answer is right for it.
+// Bounds are clamped to 64 bits (no other value is ever computed) and moved inwards to the next member of the residue
+// class. A set that turns out empty describes no computation; any answer is right for it.
 Interval make(Wide lower, Wide upper, Residue residue) {
   if (residue.divisor > kLargestDivisor) residue = {1, 0};
   if (residue.divisor == 0) {

@@ -10,9 +10,9 @@
 
 namespace tokamak {
 
-/// The set of 64-bit integers v with lower <= v <= upper and v = remainder (mod divisor); divisor 0 means v = remainder.
-/// Arithmetic on intervals describes arithmetic that does not overflow and divides by positive divisors, as evaluate() does: what would
-/// raise there gives no value that an interval had to contain.
+/// The set of 64-bit integers v with lower <= v <= upper and v = remainder (mod divisor); divisor 0 means v =
+/// remainder. Arithmetic on intervals describes arithmetic that does not overflow and divides by positive divisors, as
+/// evaluate() does: what would raise there gives no value that an interval had to contain.
 struct Interval {
   int64_t lower = std::numeric_limits<int64_t>::min();
   int64_t upper = std::numeric_limits<int64_t>::max();
@@ -40,7 +40,8 @@ Interval join(const Interval& a, const Interval& b);
 /// Contains what is in both.
 Interval meet(const Interval& a, const Interval& b);
 
-/// A sum of products, exact until its total is asked for: parts of the sum may be outside 64 bits when the total is not.
+/// A sum of products, exact until its total is asked for: parts of the sum may be outside 64 bits when the total is
+/// not.
 class IntervalSum {
  public:
   void add(int64_t constant) { addProduct(constant, {}); }

@@ -177,7 +177,8 @@ Interval IntervalAnalysis::ofForm(const SumForm& form, int64_t enough_lower) {
   Search search{kBudget, enough_lower};
   const Interval direct = refine({form, {}, reached ? &*reached : nullptr}, kMostReplacements, search);
   if (direct.lower >= enough_lower || (reached && reached->isAllOf(direct))) return direct;
-  // x / 4 alone says little of x, 4 * (x / 4) much: i / 4 < ceilDiv(n, 4) follows from i < n on a sum four times as large.
+  // x / 4 alone says little of x, 4 * (x / 4) much: i / 4 < ceilDiv(n, 4) follows from i < n on a sum four times as
+  // large.
   const int64_t scale = divisorsOf(form);
   const auto scaled = scale > 1 ? SumForm{}.plus(form, scale) : std::nullopt;
   if (!scaled) return direct;

@@ -14,9 +14,9 @@
 
 namespace tokamak {
 
-/// Answers for every binding that meets the assumptions and under which the scalar has a value (no overflow, positive divisors): the
-/// value is in the interval. Without assumptions nothing is supposed of a symbol, not even that it is >= 0. Answers are remembered, so
-/// assumptions come first.
+/// Answers for every binding that meets the assumptions and under which the scalar has a value (no overflow, positive
+/// divisors): the value is in the interval. Without assumptions nothing is supposed of a symbol, not even that it is >=
+/// 0. Answers are remembered, so assumptions come first.
 class IntervalAnalysis {
  public:
   void assume(const Scalar& scalar, const Interval& interval);

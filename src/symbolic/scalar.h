@@ -13,8 +13,8 @@ namespace tokamak {
 
 enum class FunctionId : uint8_t;
 
-/// How a scalar is made of its operands. Integer arithmetic is 64-bit without overflow; FloorDiv, CeilDiv and Mod take a
-/// positive divisor and round towards minus infinity (Mod is never negative), plus infinity, minus infinity.
+/// How a scalar is made of its operands. Integer arithmetic is 64-bit without overflow; FloorDiv, CeilDiv and Mod take
+/// a positive divisor and round towards minus infinity (Mod is never negative), plus infinity, minus infinity.
 enum class ScalarOp : uint8_t {
   Constant,
   Symbol,
@@ -65,7 +65,8 @@ class Scalar final : public Val {
   /// The name a symbol was given in the text ("i0", "StreamIdx"); may be empty.
   const std::string& name() const { return name_; }
 
-  /// The creation number of the first symbol in it: the smallest; constants come last. Canonical sums and products are in this order.
+  /// The creation number of the first symbol in it: the smallest; constants come last. Canonical sums and products are
+  /// in this order.
   int64_t firstLeaf() const { return first_leaf_; }
   /// What simplification makes smaller: the nodes of the scalar written as a tree, then the digits of its constants.
   int64_t weight() const { return weight_; }
@@ -89,7 +90,8 @@ class Scalar final : public Val {
   Scalar* simplified_ = nullptr;  // remembered by the simplifier
 };
 
-/// A total order of one fusion's scalars that does not depend on when composites were made: by first leaf, then by form.
+/// A total order of one fusion's scalars that does not depend on when composites were made: by first leaf, then by
+/// form.
 int compareScalars(const Scalar& a, const Scalar& b);
 
 /// Values given to symbols.

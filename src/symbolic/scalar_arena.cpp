@@ -55,7 +55,8 @@ Scalar* operandOf(ScalarOp op, size_t number, Scalar* operand) {
   return simplify(operand->arena().rawScalar(ScalarOp::Cast, dtype, {&operand, 1}));
 }
 
-// The digits a constant is written with in binary; negative ones count more, so that equal forms prefer positive constants.
+// The digits a constant is written with in binary; negative ones count more, so that equal forms prefer positive
+// constants.
 int64_t digitsOf(const ScalarValue& value) {
   const auto* integer = std::get_if<int64_t>(&value);
   if (integer == nullptr) return 0;

@@ -11,7 +11,8 @@
 
 namespace tokamak {
 
-/// The part of a fusion that knows no tensors: it owns values, numbers them, and interns scalars. Results are simplified.
+/// The part of a fusion that knows no tensors: it owns values, numbers them, and interns scalars. Results are
+/// simplified.
 /// Thread safety: that of its fusion.
 class ScalarArena {
  public:
@@ -22,8 +23,8 @@ class ScalarArena {
   Scalar* constant(int64_t value);
   Scalar* constant(ScalarValue value, DataType dtype);
   Scalar* symbol(std::string name, DataType dtype = DataType::I64);
-  /// The symbol for the coordinate along axis `number` in the element rules of the fusion's ops (compute/element.h): always
-  /// the same one, and not among allSymbols().
+  /// The symbol for the coordinate along axis `number` in the element rules of the fusion's ops (compute/element.h):
+  /// always the same one, and not among allSymbols().
   Scalar* coordinate(size_t number);
   /// An interned node of exactly this form, without simplification.
   Scalar* rawScalar(ScalarOp op, DataType dtype, std::span<Scalar* const> operands, FunctionId function = {});

@@ -7,8 +7,9 @@ namespace tokamak {
 
 namespace {
 
-// Sums are flattened, ordered and collected by SumForm before any of this, constants are folded and operands of commutative operations
-// are in canonical order. A rule of a sum is about two of its terms. A rule is used only where it makes the scalar's weight smaller.
+// Sums are flattened, ordered and collected by SumForm before any of this, constants are folded and operands of
+// commutative operations are in canonical order. A rule of a sum is about two of its terms. A rule is used only where
+// it makes the scalar's weight smaller.
 constexpr std::string_view kRules[] = {
     // Sums.
     "a % b + a / b * b -> a",

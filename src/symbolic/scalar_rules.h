@@ -14,8 +14,8 @@
 
 namespace tokamak {
 
-/// An expression of a rule's line. By its name a variable stands for: a b c d an integer; c0 c1 c2 an integer constant; p q r a truth
-/// value; x y z any scalar.
+/// An expression of a rule's line. By its name a variable stands for: a b c d an integer; c0 c1 c2 an integer constant;
+/// p q r a truth value; x y z any scalar.
 struct RuleExpr {
   enum class Kind : uint8_t { Variable, Literal, Operation };
   Kind kind = Kind::Literal;
@@ -27,8 +27,9 @@ struct RuleExpr {
 
 enum class RuleVariable : uint8_t { Integer, IntegerConstant, Truth, Any };
 
-/// "pattern -> result if condition && condition": wherever the conditions hold, the pattern has a value and the result's parts of constants
-/// alone have one, the result has the pattern's value: no rule adds an overflow. Conditions are proved by IntervalAnalysis.
+/// "pattern -> result if condition && condition": wherever the conditions hold, the pattern has a value and the
+/// result's parts of constants alone have one, the result has the pattern's value: no rule adds an overflow. Conditions
+/// are proved by IntervalAnalysis.
 struct ScalarRule {
   std::string text;
   std::vector<RuleVariable> variables;

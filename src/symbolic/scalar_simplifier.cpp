@@ -74,8 +74,8 @@ void Simplifier::remember(Scalar* scalar, Scalar* simplified) {
 Scalar* Simplifier::simplify(Scalar* scalar) {
   if (scalar->operands().empty()) return scalar;
   if (Scalar* known = remembered(scalar)) return known;
-  // Weights never grow and there are finitely many scalars of one weight over the same leaves, so a chain ends or returns to itself;
-  // its least scalar is then the result for all of them.
+  // Weights never grow and there are finitely many scalars of one weight over the same leaves, so a chain ends or
+  // returns to itself; its least scalar is then the result for all of them.
   std::vector<Scalar*> chain = {scalar};
   Scalar* result = nullptr;
   while (result == nullptr) {
@@ -334,7 +334,8 @@ std::optional<UnitParts> partsOf(const SumForm& form, int64_t unit) {
 
 }  // namespace
 
-// (a + b) * 8 + c is a + b times 8, and c: what is written with fewer constants than the sum of all terms is. Null when it is not written so.
+// (a + b) * 8 + c is a + b times 8, and c: what is written with fewer constants than the sum of all terms is. Null when
+// it is not written so.
 Scalar* Simplifier::multipleAsWritten(Scalar* sum, int64_t unit) {
   if (sum->op() == ScalarOp::Mul) {
     const int64_t factor = sum->operand(1)->constantInt().value_or(0);

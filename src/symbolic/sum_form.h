@@ -10,7 +10,8 @@ namespace tokamak {
 
 class Fusion;
 
-/// coefficient * factors[0] * factors[1] * ...; factors are neither constants nor products, in the order of compareScalars.
+/// coefficient * factors[0] * factors[1] * ...; factors are neither constants nor products, in the order of
+/// compareScalars.
 struct SumTerm {
   int64_t coefficient = 1;
   std::vector<Scalar*> factors;
@@ -23,8 +24,8 @@ enum class Distribution : uint8_t {
   All,        ///< products of sums are multiplied out
 };
 
-/// terms + constant. Terms have different factors, no coefficient is 0, and they are in the order of their factors. Equal as unbounded
-/// integers to the scalar it was made of; operations give nothing when a coefficient would overflow.
+/// terms + constant. Terms have different factors, no coefficient is 0, and they are in the order of their factors.
+/// Equal as unbounded integers to the scalar it was made of; operations give nothing when a coefficient would overflow.
 struct SumForm {
   std::vector<SumTerm> terms;
   int64_t constant = 0;

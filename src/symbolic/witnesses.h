@@ -1,4 +1,5 @@
-// Witnesses: values of a scalar at a few points that meet all assumptions about its symbols. What is not so at one of them cannot be proved.
+// Witnesses: values of a scalar at a few points that meet all assumptions about its symbols. What is not so at one of
+// them cannot be proved.
 #pragma once
 
 #include <array>
@@ -10,8 +11,9 @@
 
 namespace tokamak {
 
-/// Asking them costs an evaluation of each scalar; a proof that does not exist would cost a whole search. They say nothing where no point was found
-/// that meets the assumptions, or where the scalar has no value (overflow, divisors that are not positive, floating types).
+/// Asking them costs an evaluation of each scalar; a proof that does not exist would cost a whole search. They say
+/// nothing where no point was found that meets the assumptions, or where the scalar has no value (overflow, divisors
+/// that are not positive, floating types).
 class Witnesses {
  public:
   static constexpr size_t kPoints = 4;

@@ -1,4 +1,5 @@
-// CCompiler: the machine's C compiler, found and asked about itself once; makes shared objects from C text without headers.
+// CCompiler: the machine's C compiler, found and asked about itself once; makes shared objects from C text without
+// headers.
 #pragma once
 
 #include <chrono>
@@ -42,8 +43,10 @@ std::string reasonForNoCCompiler(const CCompilerOptions& options = {});
 /// Thread safety: does not change once it is made: any threads may compile side by side.
 class CCompiler {
  public:
-  /// Finds the compiler and asks what it is; the answers are kept in `cache` under the identities of compiler and processor.
-  /// Errors: Unsupported when there is no compiler (the message lists what was looked for); Compile when it does not work.
+  /// Finds the compiler and asks what it is; the answers are kept in `cache` under the identities of compiler and
+  /// processor.
+  /// Errors: Unsupported when there is no compiler (the message lists what was looked for); Compile when it does not
+  /// work.
   explicit CCompiler(const CCompilerOptions& options = {}, KernelCache* cache = nullptr);
 
   const std::string& program() const { return program_; }
@@ -56,10 +59,11 @@ class CCompiler {
   CacheKey keyOf(std::string_view source, CompileLevel level = CompileLevel::Usual) const;
 
   /// The image of a shared object. May be called from many threads at once; each call is a process of its own.
-  /// Errors: Compile with the compiler's first lines and the file that keeps the source, when it refuses the source, crashes,
-  /// takes longer or more memory than the limits allow, or makes no file; Io.
+  /// Errors: Compile with the compiler's first lines and the file that keeps the source, when it refuses the source,
+  /// crashes, takes longer or more memory than the limits allow, or makes no file; Io.
   std::string compile(std::string_view source, CompileLevel level = CompileLevel::Usual) const;
-  /// Whether a source is larger than CCompilerOptions::large: gcc 12 takes 4 to 14 s for 600 kB, 0.5 to 1.4 s at the lowest level.
+  /// Whether a source is larger than CCompilerOptions::large: gcc 12 takes 4 to 14 s for 600 kB, 0.5 to 1.4 s at the
+  /// lowest level.
   bool isLarge(std::string_view source) const { return source.size() > large_; }
   /// What became of a source at the usual level: its image, or why it is to be tried at the lowest one.
   struct FirstTry {

@@ -59,8 +59,8 @@ class Questions {
   ProcessLimits limits_;
 };
 
-// Every operation is rounded by itself and nobody reads errno or exceptions. Loops stay loops: a call of memcpy or memset would be one out of the kernel.
-// No warnings: nobody writes this source.
+// Every operation is rounded by itself and nobody reads errno or exceptions. Loops stay loops: a call of memcpy or
+// memset would be one out of the kernel. No warnings: nobody writes this source.
 std::vector<std::string> flagsOf(bool is_clang) {
   std::vector<std::string> flags = {"-x",
                                     "c",
@@ -87,11 +87,11 @@ std::vector<std::string> flagsOf(bool is_clang) {
   return flags;
 }
 
-// What is turned off, each with the words that it takes. Vectorisers, peeling, threading of jumps and copies of loops have miscompiled
-// kernels and taken minutes (gcc 12 and 13); vectors are written, so nothing is lost. gcc's second elimination of common values (gcse)
-// takes time with the square of a kernel's length and finds little behind the first, which asks about 100 stores before a load instead
-// of 1,000; so do its ranges of values (vrp, and what dominates a use), which know no more than the kernel's text.
-// A compiler may lack some of them.
+// What is turned off, each with the words that it takes. Vectorisers, peeling, threading of jumps and copies of loops
+// have miscompiled kernels and taken minutes (gcc 12 and 13); vectors are written, so nothing is lost. gcc's second
+// elimination of common values (gcse) takes time with the square of a kernel's length and finds little behind the
+// first, which asks about 100 stores before a load instead of 1,000; so do its ranges of values (vrp, and what
+// dominates a use), which know no more than the kernel's text. A compiler may lack some of them.
 using FlagWords = std::vector<std::string>;
 std::vector<FlagWords> flagsOff(bool is_clang) {
   if (is_clang) {

@@ -22,8 +22,8 @@ struct KeyDifference {
 /// The first differing line of each part in which the keys differ, in the order of `asked`.
 std::vector<KeyDifference> differencesOf(const CacheKey& kept, const CacheKey& asked);
 
-/// The whole entry of the same kind with the fewest differing parts; of those, the one whose source has most lines in common
-/// with the asked one at its start and end. Null when there is none of this kind.
+/// The whole entry of the same kind with the fewest differing parts; of those, the one whose source has most lines in
+/// common with the asked one at its start and end. Null when there is none of this kind.
 const CacheListing* nearestEntry(std::span<const CacheListing> entries, const CacheKey& asked);
 
 }  // namespace tokamak

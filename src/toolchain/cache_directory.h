@@ -27,14 +27,15 @@ struct DirectoryFile {
 class CacheDirectory {
  public:
   /// Opens the folder, which is made with mode 0700 (and so are its parents) if it is not there.
-  /// Errors: Io when it cannot be made or opened, is a symbolic link, belongs to another user or can be written by others.
+  /// Errors: Io when it cannot be made or opened, is a symbolic link, belongs to another user or can be written by
+  /// others.
   explicit CacheDirectory(const std::string& path);
 
   const std::string& path() const { return path_; }
   int descriptor() const { return folder_.get(); }
 
-  /// Reads a file of the folder unless it is a link, no regular file, somebody else's or writable by others, and marks it
-  /// as used now.
+  /// Reads a file of the folder unless it is a link, no regular file, somebody else's or writable by others, and marks
+  /// it as used now.
   TrustedFile read(const std::string& name) const;
   /// The same, leaving no mark.
   TrustedFile peek(const std::string& name) const;

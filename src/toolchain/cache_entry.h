@@ -1,4 +1,5 @@
-// Cache entries: what one file of the kernel cache holds, a key of named parts and a value, and the bytes it is written as.
+// Cache entries: what one file of the kernel cache holds, a key of named parts and a value, and the bytes it is written
+// as.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +10,8 @@
 
 namespace tokamak {
 
-/// What a compiled kernel depends on: named parts in an order ("compiler", "flags", "target", "source"). Two keys are equal
-/// when all parts are.
+/// What a compiled kernel depends on: named parts in an order ("compiler", "flags", "target", "source"). Two keys are
+/// equal when all parts are.
 class CacheKey {
  public:
   struct Part {

@@ -1,4 +1,5 @@
-// A child process with limits: runs a program without a shell, captures what it says, and ends it when it takes too much.
+// A child process with limits: runs a program without a shell, captures what it says, and ends it when it takes too
+// much.
 #pragma once
 
 #include <chrono>
@@ -35,7 +36,8 @@ struct ProcessResult {
   bool isSuccess() const { return end == ProcessEnd::Exited && code == 0; }
 };
 
-/// "exited with code 1", "crashed with signal 11 (Segmentation fault)", "did not end within 2000 ms and was killed", ...
+/// "exited with code 1", "crashed with signal 11 (Segmentation fault)", "did not end within 2000 ms and was killed",
+/// ...
 std::string describeEnd(const ProcessResult& result, const ProcessLimits& limits);
 
 /// Runs `arguments` (the first is the program's path) with exactly this environment and an empty standard input, in a

@@ -1,5 +1,5 @@
-// KernelCache: compiled kernels, and what was found out about compilers and libraries, on disk, by everything that they depend on. Never a wrong kernel, never
-// an error.
+// KernelCache: compiled kernels, and what was found out about compilers and libraries, on disk, by everything that they
+// depend on. Never a wrong kernel, never an error.
 #pragma once
 
 #include <atomic>
@@ -39,9 +39,9 @@ struct CacheCollection {
   int64_t bytes = 0;
 };
 
-/// An entry is a file of its own, written under another name and renamed, so that readers see all of it or nothing, however
-/// many processes write. Nothing is synced to the disk: a file that a crash of the machine cut short has a wrong checksum and
-/// is a miss.
+/// An entry is a file of its own, written under another name and renamed, so that readers see all of it or nothing,
+/// however many processes write. Nothing is synced to the disk: a file that a crash of the machine cut short has a
+/// wrong checksum and is a miss.
 /// Thread safety: any threads, and any processes on one folder, may use it side by side.
 class KernelCache {
  public:
@@ -52,8 +52,8 @@ class KernelCache {
   KernelCache(const KernelCache&) = delete;
   KernelCache& operator=(const KernelCache&) = delete;
 
-  /// The cache in defaultCacheDirectory(); where that is refused, one that keeps nothing, and the reason is said once on
-  /// standard error.
+  /// The cache in defaultCacheDirectory(); where that is refused, one that keeps nothing, and the reason is said once
+  /// on standard error.
   static std::shared_ptr<KernelCache> openDefault();
 
   bool isOn() const { return directory_ != nullptr; }
@@ -67,7 +67,8 @@ class KernelCache {
 
   /// All entries, the last used first.
   std::vector<CacheListing> list() const;
-  /// Removes damaged entries and what dead writers left, then the entries not used for longest until `limit_bytes` are left.
+  /// Removes damaged entries and what dead writers left, then the entries not used for longest until `limit_bytes` are
+  /// left.
   CacheCollection collect(int64_t limit_bytes);
 
  private:

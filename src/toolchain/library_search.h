@@ -31,8 +31,8 @@ class LibrarySearch {
   std::vector<std::string> candidates() const;
   /// Takes a library that this process has loaded already, by whomever, if the variable does not name one.
   bool takeLoaded() const;
-  /// The variable's file if it is set, else what is loaded already, the loader's usual names, the folders of a CUDA toolkit, those of Python
-  /// packages. What was loaded stays. Errors: Unsupported, with everything that was tried.
+  /// The variable's file if it is set, else what is loaded already, the loader's usual names, the folders of a CUDA
+  /// toolkit, those of Python packages. What was loaded stays. Errors: Unsupported, with everything that was tried.
   void search() const;
   /// Errors: Unsupported.
   void open(const std::string& file) const;

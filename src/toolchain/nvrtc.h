@@ -42,7 +42,8 @@ class NvrtcCompiler {
   /// Everything that the cubin of `source` depends on.
   CacheKey keyOf(std::string_view source) const;
 
-  /// The cubin of `source`: one that is in use, one kept on disk, else compiled. May be called from many threads at once.
+  /// The cubin of `source`: one that is in use, one kept on disk, else compiled. May be called from many threads at
+  /// once.
   /// Errors: Compile with the compiler's first lines; Unsupported for an architecture that it does not know.
   std::shared_ptr<const Cubin> compile(const std::string& source);
 

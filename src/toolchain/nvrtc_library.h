@@ -1,4 +1,5 @@
-// NvrtcLibrary: NVIDIA's run-time compiler, loaded where it is found; own declarations of the few functions that are used.
+// NvrtcLibrary: NVIDIA's run-time compiler, loaded where it is found; own declarations of the few functions that are
+// used.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +27,9 @@ struct NvrtcLibrary {
 
   /// The library that this process has loaded already, by whomever, if $TOKAMAK_NVRTC does not name one.
   static std::optional<NvrtcLibrary> alreadyLoaded();
-  /// Loads the library and keeps it for ever: $TOKAMAK_NVRTC if it is set, else what is loaded already, the loader's usual
-  /// names, the folders of a CUDA toolkit, those of Python packages. Errors: Unsupported, with everything that was tried.
+  /// Loads the library and keeps it for ever: $TOKAMAK_NVRTC if it is set, else what is loaded already, the loader's
+  /// usual names, the folders of a CUDA toolkit, those of Python packages. Errors: Unsupported, with everything that
+  /// was tried.
   static NvrtcLibrary search();
   /// Loads this file. Errors: Unsupported.
   static NvrtcLibrary open(const std::string& file);

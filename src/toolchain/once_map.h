@@ -1,4 +1,5 @@
-// OnceMap: values made on demand by key; those who ask for one that is being made wait for it. Values live with their users.
+// OnceMap: values made on demand by key; those who ask for one that is being made wait for it. Values live with their
+// users.
 #pragma once
 
 #include <functional>
@@ -19,8 +20,8 @@ class OnceMap {
  public:
   using Pointer = std::shared_ptr<const Value>;
 
-  /// The value of `key`: one that somebody holds, or the result of `make`, which runs once for all who ask meanwhile. What
-  /// it raises, all of them get; the next one to ask tries again.
+  /// The value of `key`: one that somebody holds, or the result of `make`, which runs once for all who ask meanwhile.
+  /// What it raises, all of them get; the next one to ask tries again.
   Pointer get(const std::string& key, const std::function<Pointer()>& make) {
     std::promise<Outcome> promise;
     std::shared_future<Outcome> made_elsewhere;

@@ -1,4 +1,5 @@
-// PrivateDirectory: a folder that nobody else may read or write, for the files of one compiler; removed with its last user.
+// PrivateDirectory: a folder that nobody else may read or write, for the files of one compiler; removed with its last
+// user.
 #pragma once
 
 #include <atomic>

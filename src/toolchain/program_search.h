@@ -7,8 +7,8 @@
 
 namespace tokamak {
 
-/// The executable file that `name` stands for: a path with a slash stands for itself, any other name is looked for in the
-/// absolute folders of $PATH.
+/// The executable file that `name` stands for: a path with a slash stands for itself, any other name is looked for in
+/// the absolute folders of $PATH.
 std::optional<std::string> findProgram(std::string_view name);
 
 /// Path behind all links, size, time of last change and file number: different for another version of the file.

@@ -13,10 +13,11 @@ namespace tokamak {
 
 class SharedObject {
  public:
-  /// Loads the image of a shared object. Each image gets a file name of its own in `folder`, never used again: the loader
-  /// tells objects apart by name and would return the earlier one. Where files of `folder` cannot be executed, a memory file
-  /// is loaded that stays open as long as the object, so that its name stays its own.
-  /// Errors: Compile when the image is damaged, is of another machine or needs symbols that this process does not have; Io.
+  /// Loads the image of a shared object. Each image gets a file name of its own in `folder`, never used again: the
+  /// loader tells objects apart by name and would return the earlier one. Where files of `folder` cannot be executed, a
+  /// memory file is loaded that stays open as long as the object, so that its name stays its own.
+  /// Errors: Compile when the image is damaged, is of another machine or needs symbols that this process does not have;
+  /// Io.
   static std::shared_ptr<const SharedObject> load(std::string_view image, PrivateDirectory& folder);
 
   SharedObject(const SharedObject&) = delete;
@@ -32,8 +33,8 @@ class SharedObject {
   FileDescriptor memory_file_;
 };
 
-/// What is wrong with `image` as a shared object of this machine, or an empty text: parts beyond its end would crash the
-/// process when they are touched.
+/// What is wrong with `image` as a shared object of this machine, or an empty text: parts beyond its end would crash
+/// the process when they are touched.
 std::string faultOfImage(std::string_view image);
 
 }  // namespace tokamak

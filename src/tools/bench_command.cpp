@@ -42,8 +42,8 @@ struct Taken {
   double processor = 0;  // of all threads of the process together
 };
 
-// Of many calls, in microseconds. On a busy machine the best one says more than the median, and what the processors took, which others do not add
-// to, more than the time that passed.
+// Of many calls, in microseconds. On a busy machine the best one says more than the median, and what the processors
+// took, which others do not add to, more than the time that passed.
 struct CallTimes {
   double median = 0;
   double best = 0;
@@ -72,8 +72,8 @@ class Stopwatch {
     }
   }
 
-  /// Two calls over `repeat` turns, after some that do not count. They take turns, so that what else the machine does meets both. In a
-  /// turn each is made `train` times, one right after the other.
+  /// Two calls over `repeat` turns, after some that do not count. They take turns, so that what else the machine does
+  /// meets both. In a turn each is made `train` times, one right after the other.
   std::pair<CallTimes, CallTimes> time(int64_t repeat, const std::function<void()>& one,
                                        const std::function<void()>& other, int64_t train = 1) {
     constexpr int64_t kWarm = 3;
@@ -89,7 +89,8 @@ class Stopwatch {
     return {timesOf(std::move(of_one)), timesOf(std::move(of_other))};
   }
 
-  /// The median of `repeat` calls, each waited for and none of anything else between them: caches hold what the last one left there.
+  /// The median of `repeat` calls, each waited for and none of anything else between them: caches hold what the last
+  /// one left there.
   double latency(int64_t repeat, const std::function<void()>& call) {
     return time(repeat, call, [] {}).first.median;
   }

@@ -25,9 +25,8 @@ struct BenchOptions {
   std::set<std::string> written;  ///< the options that are given, also with their defaults: "--seed"
 };
 
-/// Prints the medians. On a GPU the time is between two points of the stream, with a cold cache; on the processor that of the whole
-/// call, and the copy is a plain loop with as many threads.
-/// The exit code: 0. Errors are raised.
+/// Prints the medians. On a GPU the time is between two points of the stream, with a cold cache; on the processor that
+/// of the whole call, and the copy is a plain loop with as many threads. The exit code: 0. Errors are raised.
 int benchCommand(const BenchOptions& options);
 
 }  // namespace tokamak::tools

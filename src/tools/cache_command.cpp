@@ -33,7 +33,8 @@ std::string timeOf(const timespec& time) {
   return text;
 }
 
-// What an entry is about, in a line: its source's first line, the product that something was chosen for, or the compiler that it describes.
+// What an entry is about, in a line: its source's first line, the product that something was chosen for, or the
+// compiler that it describes.
 std::string subjectOf(const CacheListing& listing) {
   for (const char* const part : {"source", "product", "compiler", "environment"})
     if (const std::string_view text = listing.key.part(part); !text.empty()) return shortened(text);

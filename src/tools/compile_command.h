@@ -15,7 +15,8 @@ struct CompileOptions {
   std::string dump;
 };
 
-/// Prints per kernel its launch, registers, shared memory, spills, and the narrowest access to global memory. The exit code: 0. Errors are raised.
+/// Prints per kernel its launch, registers, shared memory, spills, and the narrowest access to global memory. The exit
+/// code: 0. Errors are raised.
 int compileCommand(const CompileOptions& options);
 
 }  // namespace tokamak::tools

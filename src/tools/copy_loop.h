@@ -10,8 +10,9 @@
 
 namespace tokamak::tools {
 
-/// Reads and writes half of `bytes` each: a loop over words in C, compiled as kernels are, in parts that as many threads as kernels have share out. Its memory is the
-/// device's, as that of kernels: large pages are worth a third of the time where pages are nested.
+/// Reads and writes half of `bytes` each: a loop over words in C, compiled as kernels are, in parts that as many
+/// threads as kernels have share out. Its memory is the device's, as that of kernels: large pages are worth a third of
+/// the time where pages are nested.
 class CopyLoop {
  public:
   /// Errors: Unsupported where there is no C compiler.

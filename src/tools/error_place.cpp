@@ -28,7 +28,8 @@ std::string_view firstNumbered(std::string_view text) {
   return {};
 }
 
-// The first tensor of the program that a text shows with its type, as "x: f32[n]"; empty if there is none. A name alone may be any word.
+// The first tensor of the program that a text shows with its type, as "x: f32[n]"; empty if there is none. A name alone
+// may be any word.
 std::string_view firstNamed(std::string_view text, const Fusion& program) {
   size_t first = std::string_view::npos;
   size_t length = 0;
@@ -47,7 +48,8 @@ bool isInComment(std::string_view text, size_t at) {
   return text.substr(line, at - line).find("//") != std::string_view::npos;
 }
 
-// Where `tensor` is defined: followed by its type or by what it is, in host programs ("T3_l_float[...]") at its first place.
+// Where `tensor` is defined: followed by its type or by what it is, in host programs ("T3_l_float[...]") at its first
+// place.
 std::optional<size_t> definitionOf(std::string_view tensor, std::string_view text) {
   std::optional<size_t> first;
   for (size_t at = text.find(tensor); at != std::string_view::npos; at = text.find(tensor, at + 1)) {

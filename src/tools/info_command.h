@@ -1,4 +1,5 @@
-// tokamak info: the version and what this machine offers; or the table of elementwise functions, or device code, for programs to read.
+// tokamak info: the version and what this machine offers; or the table of elementwise functions, or device code, for
+// programs to read.
 #pragma once
 
 #include <set>

@@ -15,8 +15,8 @@ struct InputFill {
   ScalarValue value = int64_t{0};  ///< of Same
 };
 
-/// "ones", "zeros", "rand" (uniform between 0 and 1), "randn" (normal, as without --input) or a number; nothing for any other
-/// text, which names a file.
+/// "ones", "zeros", "rand" (uniform between 0 and 1), "randn" (normal, as without --input) or a number; nothing for any
+/// other text, which names a file.
 std::optional<InputFill> inputFillOf(const std::string& text);
 
 /// The number that a text is, as int64_t or double; nothing when it is none.

@@ -26,13 +26,15 @@ struct InputValues {
   bool is_drawn = false;    ///< whether any of them is random
 };
 
-/// Tensors are laid out as the program requires. Random elements are normal for floating types (never zero by chance), small
-/// integers, indices of the whole axis where integers become indices, and even odds for bool; the same seed gives the same elements for the same sizes.
+/// Tensors are laid out as the program requires. Random elements are normal for floating types (never zero by chance),
+/// small integers, indices of the whole axis where integers become indices, and even odds for bool; the same seed gives
+/// the same elements for the same sizes.
 /// Errors: Usage for a name that is no input or an extent without a value; Io; Bind when a file does not fit its input.
 InputValues makeInputs(const Fusion& program, const InputSources& sources, Device& device,
                        const std::shared_ptr<Stream>& stream);
 
-/// That the extents of all inputs have values; scalar inputs stand for themselves. Errors: Usage, naming all that have none.
+/// That the extents of all inputs have values; scalar inputs stand for themselves. Errors: Usage, naming all that have
+/// none.
 void requireExtents(const Fusion& program, ScalarBindings bindings);
 
 /// For a seed that is given. Errors: Usage where no input is random.

@@ -10,8 +10,8 @@
 
 namespace tokamak::tools {
 
-/// Outputs and inputs of a program and, of a fusion, any other tensor, which becomes an output of it: what is computed within a
-/// kernel could not be seen. Inputs are shown as they were given.
+/// Outputs and inputs of a program and, of a fusion, any other tensor, which becomes an output of it: what is computed
+/// within a kernel could not be seen. Inputs are shown as they were given.
 class PrintedTensors {
  public:
   enum class Inner : uint8_t { Refuse, BecomeOutputs };

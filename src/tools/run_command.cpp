@@ -301,7 +301,8 @@ int runProgram(ProgramFile& file, const RunOptions& options, const DumpOptions& 
   std::vector<std::pair<Val*, RunValue>> values;
   for (size_t i = 0; i < program->inputs().size(); ++i) values.emplace_back(program->inputs()[i], inputs.values[i]);
   const std::string name = program->name();
-  // Extents that no input has (of full, iota, ...) are given like scalar inputs. The compiled program has symbols of its own.
+  // Extents that no input has (of full, iota, ...) are given like scalar inputs. The compiled program has symbols of
+  // its own.
   std::map<std::string, ScalarValue> sizes;
   for (const auto& [symbol, value] : inputs.bindings) sizes.emplace(symbol->name(), value);
   for (Scalar* symbol : program->allSymbols()) {

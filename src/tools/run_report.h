@@ -1,4 +1,5 @@
-// RunReport: what `tokamak run` says about a run: lines for people, one JSON object for programs, or only what was asked for.
+// RunReport: what `tokamak run` says about a run: lines for people, one JSON object for programs, or only what was
+// asked for.
 #pragma once
 
 #include <optional>

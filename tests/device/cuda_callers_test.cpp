@@ -1,4 +1,5 @@
-// Work on a caller's stream, and inside what a caller captures of it; on the fake driver, and where there is a GPU, there.
+// Work on a caller's stream, and inside what a caller captures of it; on the fake driver, and where there is a GPU,
+// there.
 #include <array>
 #include <functional>
 #include <memory>

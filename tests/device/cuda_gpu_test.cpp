@@ -1,4 +1,5 @@
-// What only a GPU can show: kernels that were compiled for it, its shared memory and clusters, its faults. Skipped by name without one.
+// What only a GPU can show: kernels that were compiled for it, its shared memory and clusters, its faults. Skipped by
+// name without one.
 #include <algorithm>
 #include <array>
 #include <atomic>

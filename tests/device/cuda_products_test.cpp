@@ -1,4 +1,5 @@
-// Matrix products on the CUDA device: by the fake library on the fake driver, and, where there is a GPU, by cuBLASLt and generated kernels.
+// Matrix products on the CUDA device: by the fake library on the fake driver, and, where there is a GPU, by cuBLASLt
+// and generated kernels.
 #include <array>
 
 #include <fmt/format.h>

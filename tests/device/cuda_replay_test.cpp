@@ -1,4 +1,5 @@
-// A plan's steps on the CUDA device, replayed with other addresses, parameters and streams: on the fake driver, and where there is a GPU, there.
+// A plan's steps on the CUDA device, replayed with other addresses, parameters and streams: on the fake driver, and
+// where there is a GPU, there.
 #include "device/replay.h"
 
 #include <algorithm>
@@ -43,7 +44,8 @@ extern "C" __global__ void store_4(long long* out, long long a, long long b, lon
 constexpr const char* kStepImage =
     "fake module\nadd_one add_one 8 8 8\nstore_2 store_arguments 8 8\nstore_4 store_arguments 8 8 8 8\n";
 
-// base 1 = base 0 + 1 on the caller's stream, base 2 = base 1 + 1 and base 3 = base 2 + 1 on a worker that waits and is waited for.
+// base 1 = base 0 + 1 on the caller's stream, base 2 = base 1 + 1 and base 3 = base 2 + 1 on a worker that waits and is
+// waited for.
 ReplaySteps chainOf(const CudaWork& work) {
   ReplaySteps list{.stream_count = 2, .event_count = 2, .base_count = 4};
   const auto launch = [&](int32_t stream, int32_t from, int32_t to) {

@@ -286,7 +286,8 @@ TEST(DlpackCuda, ArraysOfTheGpuAndOfPinnedMemoryAreTakenAndGiven) {
   EXPECT_EQ(producer.deletions, 0);
 }
 
-// The maker's stream stands still while the tensor is given away: only an event can tell the taker's stream when the data is there.
+// The maker's stream stands still while the tensor is given away: only an event can tell the taker's stream when the
+// data is there.
 void expectHandshakeByEvent(Device& device) {
   const std::shared_ptr<Stream> maker = device.createStream();
   const std::shared_ptr<Stream> taker = device.createStream();

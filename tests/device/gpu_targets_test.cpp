@@ -1,4 +1,5 @@
-// Programs are grouped for the GPU that runs them: one of few multiprocessors, without clusters, with little shared memory.
+// Programs are grouped for the GPU that runs them: one of few multiprocessors, without clusters, with little shared
+// memory.
 #include <fstream>
 #include <sstream>
 

@@ -89,7 +89,8 @@ TEST(CudaDevice, AWarmDeviceTakesNothingFromTheHeap) {
   device->release(flag, 8, MemoryKind::Pinned, *a);
 }
 
-// Twenty kernels of eight addresses each, the half of them on a worker; every call brings other addresses and another parameter.
+// Twenty kernels of eight addresses each, the half of them on a worker; every call brings other addresses and another
+// parameter.
 TEST(CudaReplay, TakesNothingFromTheHeap) {
   const auto device = openFakeDevice();
   const auto stream = device->createStream();

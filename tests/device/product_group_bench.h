@@ -56,7 +56,8 @@ inline KernelTarget activatingTarget() {
   return target;
 }
 
-/// Runs a program with numbers for extents, of which products are of ordinary size, and compares with the reference in both modes.
+/// Runs a program with numbers for extents, of which products are of ordinary size, and compares with the reference in
+/// both modes.
 class GroupBench {
  public:
   explicit GroupBench(CudaDevice& device, ProductActivations activations = kAllProductActivations)

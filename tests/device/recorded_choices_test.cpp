@@ -1,5 +1,5 @@
-// What cuBLASLt chose is kept on disk: later devices take it, after the library has looked at it; what is damaged, refused or of another
-// version is asked for again.
+// What cuBLASLt chose is kept on disk: later devices take it, after the library has looked at it; what is damaged,
+// refused or of another version is asked for again.
 #include "runtime/cuda/recorded_choices.h"
 
 #include <array>
@@ -35,7 +35,8 @@ OperandDesc matrix(int64_t rows, int64_t columns) {
   return {.dtype = DataType::F32, .sizes = {rows, columns}, .strides = {columns, 1}, .alignment = 256};
 }
 
-// Prepares a product of matrices of twos on a new device, which gives what it should, and says what the library was asked.
+// Prepares a product of matrices of twos on a new device, which gives what it should, and says what the library was
+// asked.
 Asked askedOnANewDevice(int64_t rows = 8) {
   const auto device = openFakeDevice({.products_library = TOKAMAK_FAKE_DRIVER});
   const Asked before = {libraryQuestions(), libraryExaminations()};

@@ -1,5 +1,5 @@
-// A small program per way to order, or to forget to order, two streams. Built with ThreadSanitizer, it exits with that tool's
-// code exactly when the stream model leaves two conflicting accesses unordered: `stream_race SCENARIO`.
+// A small program per way to order, or to forget to order, two streams. Built with ThreadSanitizer, it exits with that
+// tool's code exactly when the stream model leaves two conflicting accesses unordered: `stream_race SCENARIO`.
 #include <array>
 #include <chrono>
 #include <cstdio>

@@ -32,7 +32,8 @@ std::vector<double> interestingNumbers() {
   return values;
 }
 
-// The samples as elements of `type`: all bit patterns of 16-bit types, else numbers converted from f64 and (integers) all over the range.
+// The samples as elements of `type`: all bit patterns of 16-bit types, else numbers converted from f64 and (integers)
+// all over the range.
 std::vector<char> samplesOf(DataType type) {
   std::vector<char> bytes;
   const auto append = [&](const void* data, size_t size) {
@@ -97,7 +98,8 @@ TEST(Casts, EveryPairOfTypesConvertsAsOpByOpExecutionDoes) {
   }
 }
 
-// Compilers know rules for a conversion of a conversion: (float)(long long)x is no truncation where x is above -1 and below 0, since that gives -0.
+// Compilers know rules for a conversion of a conversion: (float)(long long)x is no truncation where x is above -1 and
+// below 0, since that gives -0.
 TEST(Casts, TwoInOneExpressionAreTheTwoInTurn) {
   if (!CompiledCode::hasCompiler()) GTEST_SKIP() << "no C compiler";
   const auto nameOf = [](DataType to, DataType by, DataType from) {

@@ -1,4 +1,5 @@
-// Device code in C, compiled by the machine's C compiler into a shared object and loaded: what a kernel on the CPU sees.
+// Device code in C, compiled by the machine's C compiler into a shared object and loaded: what a kernel on the CPU
+// sees.
 #pragma once
 
 #include <cstdint>

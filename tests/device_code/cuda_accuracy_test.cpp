@@ -1,5 +1,6 @@
-// The CUDA texts of f32 functions without a GPU: compiled as C, with models of the instructions that approximate. A model gives the exact
-// result moved by the largest error that the instruction's documentation allows, up, down or not at all.
+// The CUDA texts of f32 functions without a GPU: compiled as C, with models of the instructions that approximate. A
+// model gives the exact result moved by the largest error that the instruction's documentation allows, up, down or not
+// at all.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -47,7 +48,8 @@ static inline float towards(double exact, double x) {
 static inline float ptx_ex2_approx_ftz_f32(float x) {
   const double exact = __builtin_exp2((double)flushed(x));
   if (flushed(x) == 0.0f) return 1.0f;
-  /* Measured: between 0 and 2 at most 1.4 units, 1.325 from 0.6 on; just above 1, where the table has a node, the rounded result; just below 0 -1.85 to -0.2 units. */
+  /* Measured: between 0 and 2 at most 1.4 units, 1.325 from 0.6 on; just above 1, where the table has a node, the
+     rounded result; just below 0 -1.85 to -0.2 units. */
   if (x >= 1.0f && x < 1.0f + 0x1p-14f) return (float)exact;
   if (x > 0.0f && x < 2.0f) return towards(exact, exact + (x < 0.6f ? 1.4 : 1.325) * errors.ex2 * (x < 1.0f ? 0x1p-23 : 0x1p-22));
   if (x < 0.0f && x > -0x1p-6f) return towards(exact, exact + (errors.ex2 < 0 ? -1.85 : -0.2) * 0x1p-24);
@@ -82,7 +84,8 @@ std::string withModels(const std::string& cuda) {
   return result.append(rest, cuda.cend());
 }
 
-// The function itself, whose error is counted in ulp, or its sum with 1, whose error is absolute and counted in 2^-24: half an ulp of 1.
+// The function itself, whose error is counted in ulp, or its sum with 1, whose error is absolute and counted in 2^-24:
+// half an ulp of 1.
 enum class Form : uint8_t { Function, OnePlus };
 
 struct Promise {

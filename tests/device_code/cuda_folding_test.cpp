@@ -1,6 +1,7 @@
-// What the CUDA compiler believes of integer results, seen without a GPU: a comparison that can be true and can be false must leave other
-// machine code than a constant. ptxas takes abs.s32 and abs.s64 for never negative, which the most negative integer refutes. And it
-// loses the minus of one operand where it makes one instruction of two maxima or minima.
+// What the CUDA compiler believes of integer results, seen without a GPU: a comparison that can be true and can be
+// false must leave other machine code than a constant. ptxas takes abs.s32 and abs.s64 for never negative, which the
+// most negative integer refutes. And it loses the minus of one operand where it makes one instruction of two maxima or
+// minima.
 #include <elf.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -80,7 +81,8 @@ std::array<bool, kComparisons.size()> openComparisons(const FunctionInfo& info, 
   return open;
 }
 
-// NVVM decides a comparison of abs(x) by x where nothing else needs abs(x): so the kernel gives either the result or `other`.
+// NVVM decides a comparison of abs(x) by x where nothing else needs abs(x): so the kernel gives either the result or
+// `other`.
 std::string kernelText(const std::string& name, DataType type, const std::string& call, const std::string& given) {
   return fmt::format(
       "extern \"C\" __global__ void {}({} (*out), const tk_bool* c, const {} (*in)[4], {} other) {{\n"
@@ -136,8 +138,8 @@ void expectNothingFolded(DataType type, NvrtcCompiler& compiler) {
   EXPECT_GT(kernels.cases.size(), kFewest);
 }
 
-// Kernels in which one operand of outer(inner(x, y), z) is changed by a function first. Where that leaves the machine code of the kernel
-// without the function, the compiler has dropped it.
+// Kernels in which one operand of outer(inner(x, y), z) is changed by a function first. Where that leaves the machine
+// code of the kernel without the function, the compiler has dropped it.
 std::vector<std::string> changedOperands(const std::string& outer, const std::string& inner,
                                          const std::string& change) {
   const auto call = [](const std::string& function, const std::string& a, const std::string& b) {

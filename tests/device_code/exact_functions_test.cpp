@@ -38,7 +38,8 @@ CompiledCode compileExact(DataType type) {
   return CompiledCode(helpers, loops);
 }
 
-// Operands side by side: all pairs of the special values (the third and fourth from elsewhere in the list), then random ones.
+// Operands side by side: all pairs of the special values (the third and fourth from elsewhere in the list), then random
+// ones.
 template <class T>
 std::vector<std::vector<T>> operandsOf(const std::vector<T>& special, int random_count, auto draw) {
   std::vector<std::vector<T>> operands(4);

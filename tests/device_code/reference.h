@@ -1,4 +1,5 @@
-// Reference values of the approximated functions in a wider format: f64 for f32, the 64-bit mantissa of long double for f64.
+// Reference values of the approximated functions in a wider format: f64 for f32, the 64-bit mantissa of long double for
+// f64.
 #pragma once
 
 #include <math.h>

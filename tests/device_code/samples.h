@@ -61,7 +61,8 @@ void addNeighbours(std::vector<T>& values, double centre, int reach) {
   }
 }
 
-/// Special values, the surroundings of the places where algorithms change, and (f32) a walk over all bit patterns or (f64) random ones.
+/// Special values, the surroundings of the places where algorithms change, and (f32) a walk over all bit patterns or
+/// (f64) random ones.
 template <class T>
 std::vector<T> sweep(int random_count) {
   std::vector<T> values = specialValues<T>();

@@ -1,5 +1,6 @@
-// Any bytes as a program that calls the API: define, schedule, pass over, clone, print, lower. Every refusal is a typed error and leaves the
-// fusion as legal as before. Most inputs are programs that made no error, with a few bytes exchanged.
+// Any bytes as a program that calls the API: define, schedule, pass over, clone, print, lower. Every refusal is a typed
+// error and leaves the fusion as legal as before. Most inputs are programs that made no error, with a few bytes
+// exchanged.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

@@ -1,5 +1,6 @@
-// Any bytes as an entry of the kernel cache: a miss, or exactly what was stored with its key. Most inputs are entries with a few bytes exchanged,
-// cut or repeated, of which some are sealed again with a right checksum, so that what reads keys and logs sees damage, too.
+// Any bytes as an entry of the kernel cache: a miss, or exactly what was stored with its key. Most inputs are entries
+// with a few bytes exchanged, cut or repeated, of which some are sealed again with a right checksum, so that what reads
+// keys and logs sees damage, too.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

@@ -1,4 +1,5 @@
-// Maxima and sums of exponentials in one reading: which rows are cut into chunks, and that the results are those of the plain formula.
+// Maxima and sums of exponentials in one reading: which rows are cut into chunks, and that the results are those of the
+// plain formula.
 #include <algorithm>
 #include <cmath>
 #include <iostream>

@@ -1,6 +1,6 @@
-// Random programs, in-place outputs among them, with random schedule commands on some of their tensors: cut into kernels
-// as the pipeline cuts them, they give the reference's results or are refused. (illegal_schedules_test.cpp makes one
-// kernel of each.)
+// Random programs, in-place outputs among them, with random schedule commands on some of their tensors: cut into
+// kernels as the pipeline cuts them, they give the reference's results or are refused. (illegal_schedules_test.cpp
+// makes one kernel of each.)
 #include <iostream>
 #include <string>
 

@@ -1,5 +1,6 @@
-// The CUDA text of random kernels, run without a GPU: threads are contexts of one processor. Results are right in every order of threads, nothing is read before
-// it is there, accesses are ordered by barriers, and all threads come to an end.
+// The CUDA text of random kernels, run without a GPU: threads are contexts of one processor. Results are right in every
+// order of threads, nothing is read before it is there, accesses are ordered by barriers, and all threads come to an
+// end.
 #include <algorithm>
 #include <array>
 #include <cstdlib>

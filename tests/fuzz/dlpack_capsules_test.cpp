@@ -1,5 +1,6 @@
-// DLPack by the thousand (R17): arrays of all types, strides and versions come in and go out again, in views, over two exchanges and streams, and are let
-// go in any order. Each is deleted once, after the work that reads it; what is read is what was written; memory that may not be written says so.
+// DLPack by the thousand (R17): arrays of all types, strides and versions come in and go out again, in views, over two
+// exchanges and streams, and are let go in any order. Each is deleted once, after the work that reads it; what is read
+// is what was written; memory that may not be written says so.
 #include <algorithm>
 #include <array>
 #include <cstring>

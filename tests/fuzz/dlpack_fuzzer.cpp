@@ -1,5 +1,6 @@
-// Any bytes as what another library gives through DLPack: refused with a typed error, after which it is still the caller's, or a tensor of just these
-// sizes, whose elements can be read, that goes out again as it came in, and whose deleter is called once.
+// Any bytes as what another library gives through DLPack: refused with a typed error, after which it is still the
+// caller's, or a tensor of just these sizes, whose elements can be read, that goes out again as it came in, and whose
+// deleter is called once.
 #include <algorithm>
 #include <array>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Any text as a .fusion file: refused with an error of the caller's, or a program whose text reads back as the same program.
-// Three of four inputs are mutations of valid programs: tokens exchanged, doubled, left out or replaced.
+// Any text as a .fusion file: refused with an error of the caller's, or a program whose text reads back as the same
+// program. Three of four inputs are mutations of valid programs: tokens exchanged, doubled, left out or replaced.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

@@ -43,7 +43,8 @@ std::string differenceBeyondRounding(const Fusion& before, const Fusion& after,
   return "";
 }
 
-// The outputs of both on the same data, in float64 and rounded wherever there is a type; nothing that a pass may do changes a number.
+// The outputs of both on the same data, in float64 and rounded wherever there is a type; nothing that a pass may do
+// changes a number.
 std::string difference(const Fusion& before, const Fusion& after, const std::vector<oracle::Input>& inputs) {
   for (const oracle::Mode mode : {oracle::Mode::exact(), oracle::Mode::typed()}) {
     const oracle::Evaluation want = oracle::evaluate(before, inputs, {.mode = mode, .bindings = {}});

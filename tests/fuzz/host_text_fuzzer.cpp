@@ -1,5 +1,5 @@
-// Any text as a host program: refused with a parse error, or read as a program whose print is read back as an equal one.
-// Most inputs are valid programs with a few tokens or lines exchanged.
+// Any text as a host program: refused with a parse error, or read as a program whose print is read back as an equal
+// one. Most inputs are valid programs with a few tokens or lines exchanged.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

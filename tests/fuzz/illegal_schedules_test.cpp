@@ -1,5 +1,5 @@
-// Random commands on random fusions, most sequences with illegal ones among them: each is refused by a sentence that names the step and a tensor, or
-// what it leads to is right.
+// Random commands on random fusions, most sequences with illegal ones among them: each is refused by a sentence that
+// names the step and a tensor, or what it leads to is right.
 #include <algorithm>
 #include <iostream>
 

@@ -1,8 +1,9 @@
-// Mutants of kernels: every one that changes a result is reported, by the interpreter or by the comparison with the reference.
+// Mutants of kernels: every one that changes a result is reported, by the interpreter or by the comparison with the
+// reference.
 //
-// A mutant is a true one when some run of it gives other bits than the kernel, at some size, order of blocks or order of threads, or when
-// the interpreter finds something wrong with it. It is reported when the runs that every kernel test makes (threads together, blocks in order and
-// shuffled) have a finding or differ from the reference.
+// A mutant is a true one when some run of it gives other bits than the kernel, at some size, order of blocks or order
+// of threads, or when the interpreter finds something wrong with it. It is reported when the runs that every kernel
+// test makes (threads together, blocks in order and shuffled) have a finding or differ from the reference.
 #include <algorithm>
 #include <iostream>
 #include <map>

@@ -63,7 +63,8 @@ void expectKernelsAgree(const std::function<KernelWay(uint64_t seed)>& wayOf) {
   }
 }
 
-// TOKAMAK_FUZZ_PROGRAMS raises the number for longer runs (TOKAMAK_KERNEL_PROGRAMS that of kernels only); TOKAMAK_FUZZ_SEED is the first seed.
+// TOKAMAK_FUZZ_PROGRAMS raises the number for longer runs (TOKAMAK_KERNEL_PROGRAMS that of kernels only);
+// TOKAMAK_FUZZ_SEED is the first seed.
 TEST(KernelPrograms, InterpretedKernelsAgreeWithTheReference) { expectKernelsAgree(cpuWay); }
 
 // They have a CUDA text, too: arrays of each thread have sizes that are known.
@@ -93,8 +94,10 @@ Program withInputs(Program program, Layout layout) {
 
 TEST(KernelPrograms, InterpretedKernelsInSmallBlocksAgreeWithTheReference) { expectKernelsAgree(smallCudaWay); }
 
-// What is chosen for a kernel never shows in its results: target, schedule and its parameters (widths of accesses, threads, batches, chunks), what is
-// known of extents, whether inputs are contiguous, and how many bits indices have. Extents are small: so the rule that chooses 32 bits is asked about fewer, too. All are compared with the reference, whose bounds are 0 where programs are exact.
+// What is chosen for a kernel never shows in its results: target, schedule and its parameters (widths of accesses,
+// threads, batches, chunks), what is known of extents, whether inputs are contiguous, and how many bits indices have.
+// Extents are small: so the rule that chooses 32 bits is asked about fewer, too. All are compared with the reference,
+// whose bounds are 0 where programs are exact.
 TEST(KernelPrograms, ChoicesDoNotChangeResults) {
   const uint64_t first = fromEnvironment("TOKAMAK_FUZZ_SEED", 1) + 3000000;
   const int64_t wanted = static_cast<int64_t>(fromEnvironment("TOKAMAK_CHOICE_PROGRAMS", 500));
@@ -169,7 +172,8 @@ TEST(KernelPrograms, KernelsAgreeOnTheGpu) {
   });
 }
 
-// What NVRTC makes of the CUDA text of random kernels: it compiles, and nothing is kept in local memory for want of registers.
+// What NVRTC makes of the CUDA text of random kernels: it compiles, and nothing is kept in local memory for want of
+// registers.
 TEST(KernelPrograms, CudaTextCompiles) {
   std::unique_ptr<NvrtcCompiler> compiler;
   try {

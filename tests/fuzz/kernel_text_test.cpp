@@ -105,7 +105,8 @@ std::string damaged(std::string text, std::mt19937_64& random) {
   return text;
 }
 
-// Whatever the text, it is refused at its place or it is a kernel that can be printed, verified and, if it is legal, passed through passes.
+// Whatever the text, it is refused at its place or it is a kernel that can be printed, verified and, if it is legal,
+// passed through passes.
 TEST(KernelText, DamagedTextsAreRefusedOrRead) {
   const uint64_t count = fromEnvironment("TOKAMAK_DAMAGED_TEXTS", 20000);
   std::vector<std::string> texts;

@@ -1,4 +1,5 @@
-// kernel_texts: the C and CUDA text of the kernels that programs become, for scripts/kernel_texts; nothing is compiled or run.
+// kernel_texts: the C and CUDA text of the kernels that programs become, for scripts/kernel_texts; nothing is compiled
+// or run.
 #include <filesystem>
 #include <fstream>
 #include <iostream>

@@ -1,5 +1,5 @@
-// Any bytes as a .npy file: refused with an Io or OutOfMemory error, or a tensor that is written and read back with the same bits. Three of
-// four inputs are valid files with a few bytes or words exchanged.
+// Any bytes as a .npy file: refused with an Io or OutOfMemory error, or a tensor that is written and read back with the
+// same bits. Three of four inputs are valid files with a few bytes or words exchanged.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

@@ -1,4 +1,5 @@
-// Any text as values of command line options: refused with a Usage error, or an option that does what it says. The first byte tells which.
+// Any text as values of command line options: refused with a Usage error, or an option that does what it says. The
+// first byte tells which.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -55,11 +56,32 @@ void assignment(const std::string& text) {
     require(!name.empty() && name + "=" + value == text, "the parts are not the whole", text);
 }
 
-constexpr const char* kPieces[] = {"fusion",   "host_ir",   "host_ir_final", "plan",   "segments",
-                                   "schedule", "kernel_passes", "kernel_ir", "source",        ":",      ",",
-                                   "*",        "soft*",     "a*a*a*a*a*a*b", "i0=4",   "i2=",
-                                   "=",        " ",         "i0=-1",         "i9=3",   "i0=99999999999999999999",
-                                   "0x10",     "T0=x.npy",  "i0 = 3",        "i0=3.5", "i0=+3"};
+constexpr const char* kPieces[] = {"fusion",
+                                   "host_ir",
+                                   "host_ir_final",
+                                   "plan",
+                                   "segments",
+                                   "schedule",
+                                   "kernel_passes",
+                                   "kernel_ir",
+                                   "source",
+                                   ":",
+                                   ",",
+                                   "*",
+                                   "soft*",
+                                   "a*a*a*a*a*a*b",
+                                   "i0=4",
+                                   "i2=",
+                                   "=",
+                                   " ",
+                                   "i0=-1",
+                                   "i9=3",
+                                   "i0=99999999999999999999",
+                                   "0x10",
+                                   "T0=x.npy",
+                                   "i0 = 3",
+                                   "i0=3.5",
+                                   "i0=+3"};
 
 }  // namespace
 

@@ -1,5 +1,6 @@
-// The step lists of random programs: free of races by the checker and by a judge that shares nothing with it, their mutants reported exactly
-// when the judge finds a race, waits dropped and buffers placed without a change of meaning (R10, R11).
+// The step lists of random programs: free of races by the checker and by a judge that shares nothing with it, their
+// mutants reported exactly when the judge finds a race, waits dropped and buffers placed without a change of meaning
+// (R10, R11).
 #include <iostream>
 #include <random>
 #include <stdexcept>

@@ -1,4 +1,5 @@
-// random_kernels: random fusions under random schedules as kernels, run by the interpreter and compared with the reference.
+// random_kernels: random fusions under random schedules as kernels, run by the interpreter and compared with the
+// reference.
 #include <array>
 #include <chrono>
 #include <fstream>

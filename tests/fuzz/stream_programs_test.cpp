@@ -1,4 +1,5 @@
-// Random fusions with random Stream schedules on the processor and on a GPU, against the reference (R2, R3, R12, R13, R14).
+// Random fusions with random Stream schedules on the processor and on a GPU, against the reference (R2, R3, R12, R13,
+// R14).
 #include <iostream>
 #include <memory>
 #include <string>

@@ -33,14 +33,16 @@ TEST(ArenaLayout, OffsetsAreMultiplesOf256) {
   for (const int64_t offset : layout.offsets) EXPECT_EQ(offset % 256, 0);
 }
 
-// A worker's buffer before a join, the caller's behind it: the worker's bytes serve again. Without the join they do not.
+// A worker's buffer before a join, the caller's behind it: the worker's bytes serve again. Without the join they do
+// not.
 TEST(ArenaLayout, FollowsJoins) {
   const ArenaItem worker{.start = {1, 0}, .last = {0, 2}, .bytes = 512};
   EXPECT_EQ(layOut(std::vector{worker, ArenaItem{.start = {1, 2}, .last = {3, 0}, .bytes = 512}}).bytes, 512);
   EXPECT_EQ(layOut(std::vector{worker, ArenaItem{.start = {1, 1}, .last = {3, 0}, .bytes = 512}}).bytes, 1024);
 }
 
-// What a long block leaves free for a time is used by others: T1 .. T3 one after the other, and a buffer of two streams behind them.
+// What a long block leaves free for a time is used by others: T1 .. T3 one after the other, and a buffer of two streams
+// behind them.
 TEST(ArenaLayout, UsesWhatABlockLeavesFree) {
   const std::vector<ArenaItem> items = {onCaller(1, 3, 1024), onCaller(2, 4, 1024), onCaller(3, 5, 1024),
                                         ArenaItem{.start = {4, 0}, .last = {6, 2}, .bytes = 1024}};

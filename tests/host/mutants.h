@@ -45,8 +45,8 @@ StepList withShiftedAccess(const StepList& list, size_t step, size_t access, int
 /// The record that a Wait step waits for: the last one of its event before it in list order.
 std::optional<size_t> recordOf(const StepList& list, size_t wait);
 
-/// Every step whose loss weakens the order (Record, Wait, Join) dropped, and for each step that another kind applies to one
-/// mutant with drawn details.
+/// Every step whose loss weakens the order (Record, Wait, Join) dropped, and for each step that another kind applies to
+/// one mutant with drawn details.
 std::vector<Mutant> mutantsOf(const StepList& list, std::mt19937& random);
 
 }  // namespace tokamak

@@ -1,4 +1,5 @@
-// Judges of host programs that share nothing with the checker: bytes are sets, orders are enumerated or closed transitively.
+// Judges of host programs that share nothing with the checker: bytes are sets, orders are enumerated or closed
+// transitively.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,8 @@ StepPairs racesByAllOrders(const StepList& list, int64_t& order_count);
 /// Conflicting pairs without a path of edges between them, by the transitive closure of all edges.
 StepPairs racesByClosure(const StepList& list);
 
-/// What is wrong apart from races, by definition: bounds, life times, overlap inside a step, joins. Empty when nothing is.
+/// What is wrong apart from races, by definition: bounds, life times, overlap inside a step, joins. Empty when nothing
+/// is.
 std::set<std::string> otherProblems(const StepList& list);
 
 }  // namespace tokamak

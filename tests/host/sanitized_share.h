@@ -1,4 +1,5 @@
-// Of how many random programs a build looks at one: sanitizers make the judges slow; a tenth of the programs shows them as much.
+// Of how many random programs a build looks at one: sanitizers make the judges slow; a tenth of the programs shows them
+// as much.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Dropping waits and placing buffers on random lists of steps: the order of the work stays, no wait is too many, and bytes are shared only
-// by buffers that are used one after the other.
+// Dropping waits and placing buffers on random lists of steps: the order of the work stays, no wait is too many, and
+// bytes are shared only by buffers that are used one after the other.
 #include <cstdio>
 #include <random>
 

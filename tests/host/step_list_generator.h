@@ -11,8 +11,8 @@ namespace tokamak {
 /// At most 8 asynchronous steps on 1 to 4 streams with arbitrary synchronisation; most of them race.
 StepList smallProgram(std::mt19937& random);
 
-/// Random work on random slices, with every stream waiting for all others before each step; then synchronisation is dropped
-/// in random order while the program stays free of races (by the transitive closure).
+/// Random work on random slices, with every stream waiting for all others before each step; then synchronisation is
+/// dropped in random order while the program stays free of races (by the transitive closure).
 StepList synchronisedProgram(std::mt19937& random);
 
 /// What the lowering of streamed axes makes: loops over rows or columns dealt out to streams, hoisted or in-loop

@@ -1,5 +1,5 @@
-// Values that do not fit a program are refused with a message that names them, before anything runs, on the first call and once a
-// plan is there; the next good call gives the right values.
+// Values that do not fit a program are refused with a message that names them, before anything runs, on the first call
+// and once a plan is there; the next good call gives the right values.
 #include <functional>
 
 #include <gmock/gmock.h>

@@ -1,5 +1,6 @@
-// Statistics of batch_norm and group_norm, made in one pass over f32 and half types, against two passes in long double: where the mean is far from 0, where
-// elements that the pass begins with are far from the others, where all are equal, and where some are infinite or NaN.
+// Statistics of batch_norm and group_norm, made in one pass over f32 and half types, against two passes in long double:
+// where the mean is far from 0, where elements that the pass begins with are far from the others, where all are equal,
+// and where some are infinite or NaN.
 #include <cmath>
 #include <random>
 
@@ -22,7 +23,8 @@ struct Box {
     for (const int64_t size : sizes) count *= size;
     return count;
   }
-  // The place of the element at `part` quarters of each size: the mean of the four is what the pass takes differences from.
+  // The place of the element at `part` quarters of each size: the mean of the four is what the pass takes differences
+  // from.
   size_t sample(int64_t part) const {
     int64_t place = 0;
     for (const int64_t size : sizes) place = place * size + size * part / 4;
@@ -123,7 +125,8 @@ struct Largest {
   double variance = 0;
 };
 
-// The promise at batch_norm: of the variance in 1e-6 (1 + k^2), of the mean in 1e-6 (1 + k) standard deviations and an ulp of its own.
+// The promise at batch_norm: of the variance in 1e-6 (1 + k^2), of the mean in 1e-6 (1 + k) standard deviations and an
+// ulp of its own.
 void expectAccurate(const Statistics& got, const std::vector<Row>& rows, const Box& box, double unit,
                     Largest& largest) {
   for (size_t i = 0; i < rows.size(); ++i) {

@@ -1,4 +1,5 @@
-// Sums over rows beside what goes over the rows: blocks make parts of them on the way, a small second kernel adds these up.
+// Sums over rows beside what goes over the rows: blocks make parts of them on the way, a small second kernel adds these
+// up.
 #include <string_view>
 
 #include <fmt/format.h>

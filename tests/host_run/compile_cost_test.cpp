@@ -1,4 +1,5 @@
-// What it takes to compile large programs: from the fusion to the results of its first run, kernels compiled for this machine, into an empty cache.
+// What it takes to compile large programs: from the fusion to the results of its first run, kernels compiled for this
+// machine, into an empty cache.
 #include <algorithm>
 #include <cmath>
 #include <functional>

@@ -1,4 +1,5 @@
-// Programs whose kernels C compilers have translated wrongly, or not at all, while they vectorised and peeled loops (flags of toolchain/c_compiler_probe.cpp).
+// Programs whose kernels C compilers have translated wrongly, or not at all, while they vectorised and peeled loops
+// (flags of toolchain/c_compiler_probe.cpp).
 #include <chrono>
 #include <string>
 

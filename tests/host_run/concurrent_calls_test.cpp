@@ -101,7 +101,8 @@ TEST(ConcurrentCalls, RunWithInputByTwoThreads) {
   }
 }
 
-// What the first evaluator gives is let go while the second may still read it; the first then makes more of the same size.
+// What the first evaluator gives is let go while the second may still read it; the first then makes more of the same
+// size.
 TEST(ConcurrentCalls, ATensorMayBeLetGoOnceItIsHandedOn) {
   for (const Mode mode : {Mode::Plan, Mode::Direct}) {
     RunBench bench;

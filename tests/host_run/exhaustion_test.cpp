@@ -1,4 +1,5 @@
-// Sizes that no memory holds, values that do not exist (yet, or any more): typed errors, after which the process goes on.
+// Sizes that no memory holds, values that do not exist (yet, or any more): typed errors, after which the process goes
+// on.
 #include <tuple>
 
 #include <gmock/gmock.h>
@@ -57,8 +58,8 @@ TEST_F(Exhaustion, StreamedSizesThatDoNotFitAreATypedErrorToo) {
   for (const Mode mode : kModes) {
     MultiDeviceExecutor executor(*fusion, bench_.device,
                                  {.lowering = {.grouping = Grouping::Single}, .evaluator = {.mode = mode}});
-    // More elements than 63 bits count in 4,096 iterations: each is recorded before the outputs are allocated. More iterations than a
-    // loop may have are refused before.
+    // More elements than 63 bits count in 4,096 iterations: each is recorded before the outputs are allocated. More
+    // iterations than a loop may have are refused before.
     using Case = std::tuple<int64_t, int64_t, ErrorCode>;
     for (const auto& [rows, columns, code] :
          {Case{1 << 14, 1 << 14, ErrorCode::OutOfMemory},

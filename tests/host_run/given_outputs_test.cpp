@@ -1,4 +1,5 @@
-// Outputs that the caller gives: every op writes into that memory, whatever its strides, and the same memory comes back.
+// Outputs that the caller gives: every op writes into that memory, whatever its strides, and the same memory comes
+// back.
 #include <algorithm>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// A stream that does not go on holds up no call on other streams, and nobody who asks; what calls used is let go when they are done.
+// A stream that does not go on holds up no call on other streams, and nobody who asks; what calls used is let go when
+// they are done.
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -13,7 +14,8 @@
 namespace tokamak {
 namespace {
 
-// Keeps a stream from going on. If that holds up the test, the stream goes on after some seconds, and the test has failed.
+// Keeps a stream from going on. If that holds up the test, the stream goes on after some seconds, and the test has
+// failed.
 class Hold {
  public:
   Hold(CpuDevice& device, Stream& stream) : device_(device), opener_(device.createStream()) {
@@ -45,7 +47,8 @@ class Hold {
   std::thread watch_;
 };
 
-// More shapes than plans are kept are enqueued behind the hold, by any number of calls in flight, and everything else goes on.
+// More shapes than plans are kept are enqueued behind the hold, by any number of calls in flight, and everything else
+// goes on.
 TEST(HeldStream, HoldsUpNeitherOtherCallsNorWhoAsks) {
   for (const Mode mode : kModes) {
     for (const int64_t plans : {1, 8, 128}) {

@@ -1,4 +1,5 @@
-// Outputs that update inputs: what an input was is there for all who read it, views and copies that share its memory included.
+// Outputs that update inputs: what an input was is there for all who read it, views and copies that share its memory
+// included.
 #include <algorithm>
 #include <numeric>
 #include <random>

@@ -1,5 +1,5 @@
-// Units that run as kernels: any size runs code that is there, a new seed makes no plan, blocks of one structure are compiled once, and input that
-// does not suit a kernel makes another one or is refused.
+// Units that run as kernels: any size runs code that is there, a new seed makes no plan, blocks of one structure are
+// compiled once, and input that does not suit a kernel makes another one or is refused.
 #include <algorithm>
 #include <mutex>
 

@@ -1,4 +1,5 @@
-// Devices that make no kernels: units run op by op on the library's own loops, who asked for kernels is told, or an error is raised.
+// Devices that make no kernels: units run op by op on the library's own loops, who asked for kernels is told, or an
+// error is raised.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

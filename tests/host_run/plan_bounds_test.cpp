@@ -86,7 +86,8 @@ int64_t allocatedBytes(const Device& device) {
          device.memoryStatistics(MemoryKind::Device).bytes_reserved;
 }
 
-// $TOKAMAK_SHAPE_CALLS over 10,000 shapes, or 100,000, in four ways together: what is allocated after the first 1,000 calls is all there ever is.
+// $TOKAMAK_SHAPE_CALLS over 10,000 shapes, or 100,000, in four ways together: what is allocated after the first 1,000
+// calls is all there ever is.
 TEST(PlanBounds, KeepMemoryFlatOverChangingSizes) {
   if (kThreadSanitizer) GTEST_SKIP() << "its heap is another";
   const char* const given = std::getenv("TOKAMAK_SHAPE_CALLS");

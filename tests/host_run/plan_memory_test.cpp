@@ -1,4 +1,5 @@
-// What plans need for intermediates: those whose uses are ordered share bytes, within an iteration and between iterations.
+// What plans need for intermediates: those whose uses are ordered share bytes, within an iteration and between
+// iterations.
 #include <iostream>
 
 #include <fmt/format.h>
@@ -53,8 +54,8 @@ std::unique_ptr<Fusion> unstreamed(const MemoryCase& it) {
   return fusionOf(fmt::format("{} sizes {{ {} }}", it.head, it.sizes));
 }
 
-// Intermediates of a run at these rows; its values are compared with the oracle's, but for sanitizers, which look at how
-// they come about.
+// Intermediates of a run at these rows; its values are compared with the oracle's, but for sanitizers, which look at
+// how they come about.
 int64_t arenaOf(const Fusion& fusion, int64_t rows, int64_t streams, StreamSync sync = StreamSync::Hoisted) {
   RunBench bench;
   HostLoweringOptions lowering{.grouping = Grouping::Single};
@@ -160,7 +161,8 @@ HostText rowsBy(const std::string& zero_init, const std::string& views, const st
 const char* const kView = "    @T4 = HirAliasSelect( @T1, axis = iS2{i0}, index = StreamIdx )\n";
 const char* const kOtherView = "    @T6 = HirAliasSelect( @T1, axis = iS2{i0}, index = StreamIdx )\n";
 
-// The plan's intermediates for nine rows of 64 on two streams; every element must come out as `factor` times the input's.
+// The plan's intermediates for nine rows of 64 on two streams; every element must come out as `factor` times the
+// input's.
 int64_t arenaOfRows(const HostText& text, double factor) {
   int64_t arena = 0;
   for (const Mode mode : {Mode::Direct, Mode::Plan}) {

@@ -15,8 +15,8 @@ namespace tokamak {
 /// A `.fusion` text with everything that the command line knows: composites and schedules.
 std::unique_ptr<Fusion> fusionOf(std::string_view text);
 
-/// A host program's text in parts. In `signature`, `body` and `sections` @T3 stands for the tensor of `tensors` whose text
-/// begins with "T3_"; statements of the body are indented by two blanks.
+/// A host program's text in parts. In `signature`, `body` and `sections` @T3 stands for the tensor of `tensors` whose
+/// text begins with "T3_"; statements of the body are indented by two blanks.
 struct HostText {
   std::vector<std::string> tensors;
   std::string signature;  ///< "(@T0) -> (@T1)"

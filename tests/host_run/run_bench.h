@@ -1,4 +1,5 @@
-// RunBench: a device that poisons fresh memory, tensors on it with known elements, and runs that are compared with the oracle.
+// RunBench: a device that poisons fresh memory, tensors on it with known elements, and runs that are compared with the
+// oracle.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,8 @@ class RunBench {
   Tensor numbers(DataType dtype, std::vector<int64_t> sizes, const std::vector<double>& elements);
   /// The same with elements from a seed: multiples of 1/64 between -4 and 4 for floating types, -8 to 8 for integers.
   Tensor random(DataType dtype, std::vector<int64_t> sizes, uint64_t seed, std::vector<int64_t> strides = {});
-  /// One random tensor for each tensor that the fusion takes, dense in its stride order. Extents are the text's defaults but for `sizes`.
+  /// One random tensor for each tensor that the fusion takes, dense in its stride order. Extents are the text's
+  /// defaults but for `sizes`.
   std::vector<RunValue> inputsOf(const Fusion& fusion, const Sizes& sizes = {}, uint64_t seed = 1);
 };
 

@@ -1,4 +1,5 @@
-// What the statements of host programs do when they run: loops over units, conditions, streams by index, memory in loops.
+// What the statements of host programs do when they run: loops over units, conditions, streams by index, memory in
+// loops.
 #include <gtest/gtest.h>
 
 #include "host_run/program_text.h"

@@ -1,5 +1,5 @@
-// Every program with a Stream axis that must work: the structure of its top level, and its values against the oracle, from a
-// fusion and from a program written by hand, in both forms of synchronisation and both modes.
+// Every program with a Stream axis that must work: the structure of its top level, and its values against the oracle,
+// from a fusion and from a program written by hand, in both forms of synchronisation and both modes.
 #include <gtest/gtest.h>
 
 #include "host_run/stream_cases.h"
@@ -26,7 +26,8 @@ TEST_P(StreamLoops, HaveThisTopLevel) {
   EXPECT_EQ(loweredTopLevel(*hostProgramOf(GetParam().program), StreamSync::InLoop), GetParam().in_loop);
 }
 
-// Three calls of one evaluator; all must give the oracle's values, and the same bits as `expected`, which the first ever sets.
+// Three calls of one evaluator; all must give the oracle's values, and the same bits as `expected`, which the first
+// ever sets.
 void expectRuns(const Fusion& fusion, HostIrEvaluator& evaluator, const std::vector<RunValue>& inputs,
                 std::vector<std::vector<std::byte>>& expected) {
   const auto reference = oracleInputsOf(inputs);

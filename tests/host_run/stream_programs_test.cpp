@@ -1,5 +1,5 @@
-// Random programs over all op forms with random Stream marks: an op form at random sizes, ops behind it, marks on any of
-// them, run in a random way. TOKAMAK_STREAM_PROGRAMS says how many, TOKAMAK_STREAM_SEED the first seed;
+// Random programs over all op forms with random Stream marks: an op form at random sizes, ops behind it, marks on any
+// of them, run in a random way. TOKAMAK_STREAM_PROGRAMS says how many, TOKAMAK_STREAM_SEED the first seed;
 // scripts/stream_programs writes the tally of a long run.
 #include <cstdlib>
 #include <fstream>

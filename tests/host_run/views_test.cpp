@@ -1,4 +1,5 @@
-// Outputs that are views: they lie in the memory of an input or of another output, cost no step, and are copied where they must be.
+// Outputs that are views: they lie in the memory of an input or of another output, cost no step, and are copied where
+// they must be.
 #include <algorithm>
 
 #include <gmock/gmock.h>

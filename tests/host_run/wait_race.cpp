@@ -1,5 +1,6 @@
-// Replays the plan of two streamed copies without one of its necessary waits, input made and output used on the caller's stream. Built
-// with ThreadSanitizer, it exits with that tool's code exactly when a wait is missing: `wait_race none` or `wait_race NUMBER`.
+// Replays the plan of two streamed copies without one of its necessary waits, input made and output used on the
+// caller's stream. Built with ThreadSanitizer, it exits with that tool's code exactly when a wait is missing:
+// `wait_race none` or `wait_race NUMBER`.
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>

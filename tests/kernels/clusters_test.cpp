@@ -1,4 +1,5 @@
-// Rows that the blocks of a cluster share: how they are lowered and written, and what the interpreter finds where a barrier is missing.
+// Rows that the blocks of a cluster share: how they are lowered and written, and what the interpreter finds where a
+// barrier is missing.
 #include <functional>
 
 #include <fmt/format.h>

@@ -13,7 +13,8 @@ int64_t columnsOf(std::string_view text, int64_t processors) {
   return chooseCpuParameters(requireRows(*fusion), cpuTarget(processors), {}).columns;
 }
 
-// Blocks have whole rows, or pieces of about one length, whatever the number of processors: they share rows, not columns.
+// Blocks have whole rows, or pieces of about one length, whatever the number of processors: they share rows, not
+// columns.
 TEST(CpuParameters, BlocksTakeWholeRows) {
   const auto sumOf = [](int64_t columns) {
     return fmt::format("fusion f(T0: f32[i0, {}]) -> T1 {{ T1 = sum(neg(T0), axes=[0]) }}", columns);

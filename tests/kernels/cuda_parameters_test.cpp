@@ -103,7 +103,8 @@ TEST(CudaParameters, ThreadsAcrossByHandFitABlock) {
   EXPECT_EQ(parameters.column_blocks, 1);
 }
 
-// So many blocks as run at once have the rows together, in parts that come out even where there are such; of short ones each block has its own.
+// So many blocks as run at once have the rows together, in parts that come out even where there are such; of short ones
+// each block has its own.
 TEST(CudaParameters, BlocksShareFewLongRows) {
   EXPECT_EQ(chosenFor("fusion f(T0: f32[4096, 4096]) -> T1 { T1 = sum(neg(T0), axes=[0, 1]) }").row_parts, 256);
   EXPECT_EQ(chosenFor("fusion f(T0: f32[100, 1000]) -> T1 { T1 = max(abs(T0), axes=[0, 1]) }").row_parts, 12);
@@ -169,7 +170,8 @@ std::string softmaxOf(int64_t columns) {
   return fmt::format("fusion f(T0: bf16[4096, {}]) -> T1 {{ T1 = cast(softmax(T0), dtype=bf16) }}", columns);
 }
 
-// What registers do not hold is kept in shared memory: of one block, of one that has a multiprocessor for itself and takes rows in turns, of a cluster.
+// What registers do not hold is kept in shared memory: of one block, of one that has a multiprocessor for itself and
+// takes rows in turns, of a cluster.
 TEST(CudaParameters, LongRowsAreInSharedMemory) {
   struct Case {
     int64_t columns;
@@ -217,7 +219,8 @@ TEST(CudaParameters, LongRowsOfOneInputAreInSharedMemory) {
   EXPECT_EQ(normOf(kRandom, 24576).stages, 0);
 }
 
-// So many threads as a short row has vectors: a warp takes several rows. A block has at most as many threads as the target lets it have.
+// So many threads as a short row has vectors: a warp takes several rows. A block has at most as many threads as the
+// target lets it have.
 TEST(CudaParameters, ShortRowsShareWarps) {
   struct Case {
     int64_t columns;

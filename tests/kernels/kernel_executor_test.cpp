@@ -170,7 +170,8 @@ TEST(KernelExecutor, HasWideIndicesWhereElementsAreMany) {
   EXPECT_EQ(small->code->choice.index_type, DataType::I32);
   EXPECT_EQ(many->code->choice.index_type, DataType::I64);
   EXPECT_THAT(bench.reasons(), ElementsAre(kFirst, "64-bit indices instead of 32-bit ones"));
-  // Sizes between them are known to be small without another analysis; the last one that is small and the first one that is not are told apart.
+  // Sizes between them are known to be small without another analysis; the last one that is small and the first one
+  // that is not are told apart.
   EXPECT_EQ(bench.bind({{"i0", 500'000}, {"i2", 1024}})->code, small->code);
   EXPECT_EQ(bench.bind({{"i0", (int64_t{1} << 21) - 1024}, {"i2", 1024}})->code, small->code);
   EXPECT_EQ(bench.bind({{"i0", int64_t{1} << 22}, {"i2", 1024}})->code, many->code);

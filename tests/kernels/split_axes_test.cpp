@@ -43,8 +43,8 @@ fusion f(T0: f32[a, b, c, d]) -> T5 {
   EXPECT_EQ(describe(*fusion->outputs()[0]), "f32[a, b, c, d]");
 }
 
-// A sum of a few elements that is read in parts of an axis is computed wherever it is read, or, on a GPU, by the thread that has the column, in the axes of
-// the sum.
+// A sum of a few elements that is read in parts of an axis is computed wherever it is read, or, on a GPU, by the thread
+// that has the column, in the axes of the sum.
 TEST(SplitAxes, SumsOfAFewElementsAreColumnsOnAGpu) {
   constexpr std::string_view kGroups = R"(
 fusion f(T0: f32[rows, 6, 4, 64]) -> T4 {
@@ -64,7 +64,8 @@ fusion f(T0: f32[rows, 6, 4, 64]) -> T4 {
   EXPECT_EQ(whyNoKernel(*fusionFrom(kGroups), cpuTarget()), std::nullopt);
 }
 
-// Sums over many rows of nothing are no sums of a few elements, which the lowering would refuse to compute wherever they are read.
+// Sums over many rows of nothing are no sums of a few elements, which the lowering would refuse to compute wherever
+// they are read.
 TEST(SplitAxes, EmptySumsAreNotComputedWhereverTheyAreRead) {
   constexpr std::string_view kEmpty = R"(
 fusion f(T0: f32[65, 2, 0]) -> T4 {

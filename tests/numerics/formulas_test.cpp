@@ -38,7 +38,8 @@ int64_t compareOn(DataType dtype, const std::vector<ScalarValue>& points) {
   int64_t compared = 0;
   for (const FunctionInfo& info : allFunctions()) {
     const auto types = functionTypes(info.id, dtype);
-    // Rows that do not compute in this type are compared in the type that they compute in; scalars have up to 3 operands.
+    // Rows that do not compute in this type are compared in the type that they compute in; scalars have up to 3
+    // operands.
     if (!types || types->operand != dtype || info.arity > 3) continue;
     Fusion fusion;
     forEachTuple(info.arity, points, [&](const std::vector<ScalarValue>& values) {

@@ -158,7 +158,8 @@ TEST(OracleFunctions, ApproximationsHaveTheirValuesAndBounds) {
 }
 
 // Exponents around the range of int64_t, where mathematical libraries tell odd from even by integers.
-// Products that are only added to something may be multiplied and added in one step, which does not see that they overflow.
+// Products that are only added to something may be multiplied and added in one step, which does not see that they
+// overflow.
 TEST(OracleFunctions, PromiseNothingOfSumsWithAProductThatOverflows) {
   const Element product = apply(F::mul, DataType::F32, {3e38, 2});
   EXPECT_EQ(product.number, kInf);
@@ -281,8 +282,8 @@ TEST(OracleFunctions, TypedResultsOfMovedOperandsLieWithinTheBound) {
   EXPECT_GT(checked, 4000);
 }
 
-// Whatever number within its bound an operand is, what the cast gives of it lies within the bound of the result; above a
-// power of two, too, where numbers are further apart than at the operand itself.
+// Whatever number within its bound an operand is, what the cast gives of it lies within the bound of the result; above
+// a power of two, too, where numbers are further apart than at the operand itself.
 TEST(OracleFunctions, CastsOfMovedOperandsLieWithinTheBound) {
   int64_t crossed = 0;
   for (const DataType to : {DataType::F16, DataType::BF16, DataType::F32}) {

@@ -1,8 +1,9 @@
-# The text tests: every .fusion, .host_ir, .kernel and .test file below this folder is a test that its RUN lines describe.
+# The text tests: every .fusion, .host_ir, .kernel and .test file below this folder is a test that its RUN lines
+# describe.
 #   %tokamak          the command line under test          (parameter tokamak=PATH)
 #   %tokamak_with_planted_faults  the same, with wrong rules of some ops (planted_faults/), from the same folder
 #   %fake_cuda        a CUDA driver without a GPU, for TOKAMAK_CUDA_DRIVER to name, from the same build
-#   %nvtx_recorder    a profiler that writes down the ranges it is told, from the same build, where that has NVTX (REQUIRES: nvtx)
+#   %nvtx_recorder    a profiler that writes down the ranges it is told, where the build has NVTX (REQUIRES: nvtx)
 #   FileCheck         LLVM's FileCheck                     (parameter filecheck=PATH)
 #   %root             the root of the source tree
 #   %python           the Python that runs lit

@@ -1,4 +1,5 @@
-// Texts that call functions beyond the ops, with schedules: read with the resolvers of define/ and schedule/, printed, read back.
+// Texts that call functions beyond the ops, with schedules: read with the resolvers of define/ and schedule/, printed,
+// read back.
 #include <algorithm>
 #include <regex>
 
@@ -67,8 +68,8 @@ schedule {
     EXPECT_TRUE(asTensor(expr->output(0))->axis(0)->isStream()) << callName(*expr);
 }
 
-// What the program prints must read back as the same program with the same text, op by op and through the functions that
-// users call. Gives what is wrong, or nothing.
+// What the program prints must read back as the same program with the same text, op by op and through the functions
+// that users call. Gives what is wrong, or nothing.
 std::string whatReadsBackWrongly(const Fusion& fusion) {
   const std::string printed = printFusion(fusion);
   const std::pair<std::string_view, const CallResolver*> readers[] = {{"the ops", &opResolver()},
@@ -100,7 +101,8 @@ std::vector<std::string> withShapes(const std::string& inputs) {
   return all;
 }
 
-// The example's call, with each number and each operand of an elementwise function as other literals, and with attributes.
+// The example's call, with each number and each operand of an elementwise function as other literals, and with
+// attributes.
 std::vector<std::string> withArguments(const std::string& call) {
   static const std::regex number("([ =(\\[])(-?\\d+(?:\\.\\d+)?|[yzw])(?=[,)\\]])");
   std::vector<std::string> all = {call};

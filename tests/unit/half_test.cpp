@@ -34,7 +34,8 @@ double decode(Format format, uint32_t bits) {
   return sign * std::ldexp(hidden + fraction, std::max(exponent, 1) - bias - format.mantissa_bits);
 }
 
-// The pattern of the value nearest to `value` (no NaN), ties to the even pattern: by bisection over the ordered patterns.
+// The pattern of the value nearest to `value` (no NaN), ties to the even pattern: by bisection over the ordered
+// patterns.
 uint16_t encode(Format format, double value) {
   const uint32_t infinity = ((1U << format.exponent_bits) - 1U) << format.mantissa_bits;
   const double magnitude = std::fabs(value);

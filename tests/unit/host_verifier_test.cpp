@@ -17,7 +17,8 @@ namespace {
 
 using M = FusionMutator;
 
-// A set streamed over its rows, a collective of its result, and a sub-fusion of that. The statements are kept by name, for mutants.
+// A set streamed over its rows, a collective of its result, and a sub-fusion of that. The statements are kept by name,
+// for mutants.
 struct Sample {
   Sample() {
     HostIrContainer& p = program;

@@ -1,4 +1,5 @@
-// Concatenations of parts of one tensor: every axis, place, distance, cast and copy, against the meaning of the program.
+// Concatenations of parts of one tensor: every axis, place, distance, cast and copy, against the meaning of the
+// program.
 #include <algorithm>
 #include <initializer_list>
 #include <string>

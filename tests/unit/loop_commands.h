@@ -1,5 +1,5 @@
-// Carries out the commands of canonical schedules by the letter of ir/text/schedule_applier.h, without any legality check, so
-// that the text is tested apart from scheduling.
+// Carries out the commands of canonical schedules by the letter of ir/text/schedule_applier.h, without any legality
+// check, so that the text is tested apart from scheduling.
 #pragma once
 
 #include <algorithm>

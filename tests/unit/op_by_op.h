@@ -127,8 +127,8 @@ struct OpByOpOptions {
       };
 };
 
-/// Runs every expression of the fusion with `symbols` bound, on random inputs, and expects every tensor to be within the
-/// oracle's bounds. Returns the bytes of the outputs.
+/// Runs every expression of the fusion with `symbols` bound, on random inputs, and expects every tensor to be within
+/// the oracle's bounds. Returns the bytes of the outputs.
 inline std::vector<std::vector<std::byte>> expectAsOracle(const Fusion& fusion, const ScalarBindings& symbols,
                                                           const OpByOpOptions& options = {}) {
   std::mt19937 random(options.seed);

@@ -40,7 +40,8 @@ Groups labelsOfGroups(const std::string& ops) {
   return names;
 }
 
-// What is made of a reduction is computed for each element that reads it if that takes one instruction, otherwise once, by the group of the reduction.
+// What is made of a reduction is computed for each element that reads it if that takes one instruction, otherwise once,
+// by the group of the reduction.
 TEST(Recompute, WhatIsRepeatedTakesOneInstructionAtMost) {
   EXPECT_EQ(labelsOfGroups("T1 = sum(T0, axes=[0]) T8 = mul(T1, T1)"), (Groups{{"T1"}, {"T9"}}));
   EXPECT_EQ(labelsOfGroups("T1 = sum(T0, axes=[0]) T2 = mul(T1, T1) T8 = add(T2, T1)"), (Groups{{"T8"}, {"T9"}}));

@@ -1,5 +1,5 @@
-// Fusions with schedules as texts, for tests of schedule commands: read with the real commands, checked to be legal and to print as something
-// that reads back as itself.
+// Fusions with schedules as texts, for tests of schedule commands: read with the real commands, checked to be legal and
+// to print as something that reads back as itself.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// Random schedules: commands with random arguments on random fusions. A legal one leaves the fusion legal and its text readable; an illegal
-// one is a Schedule error that changes nothing.
+// Random schedules: commands with random arguments on random fusions. A legal one leaves the fusion legal and its text
+// readable; an illegal one is a Schedule error that changes nothing.
 #include <algorithm>
 #include <map>
 #include <random>

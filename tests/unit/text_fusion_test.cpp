@@ -164,7 +164,8 @@ std::vector<std::string> formsWithLiterals() {
   return forms;
 }
 
-// Operands of the result's type are not converted, so that each is one op, also along axes that the functions take away.
+// Operands of the result's type are not converted, so that each is one op, also along axes that the functions take
+// away.
 std::vector<std::string> formsOfReductions() {
   std::vector<std::string> forms;
   for (const DataType dtype : kAllDataTypes) {

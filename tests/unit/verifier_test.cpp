@@ -20,7 +20,8 @@ namespace {
 
 using M = FusionMutator;
 
-// T0, T1 -> T2 = T0 + T1; T3 = max(T2) over axis 1; T4 = T2 as f64; T5 = set(T2), written into T0. With parts by name, for mutants.
+// T0, T1 -> T2 = T0 + T1; T3 = max(T2) over axis 1; T4 = T2 as f64; T5 = set(T2), written into T0. With parts by name,
+// for mutants.
 struct Sample {
   Sample() {
     rows = fusion.symbol("i0");

@@ -78,7 +78,8 @@ TEST(WorkRing, AClosedRingGivesItsRestAndThenNothing) {
   EXPECT_EQ(ring.waitForRecord(), nullptr);
 }
 
-// Both sides fall asleep again and again: the producer on a full ring, the consumer on an empty one, a third on positions.
+// Both sides fall asleep again and again: the producer on a full ring, the consumer on an empty one, a third on
+// positions.
 TEST(WorkRing, NobodyOversleeps) {
   WorkRing ring(128);
   constexpr uint64_t kCount = 20000;

@@ -6,8 +6,8 @@ namespace tokamak {
 
 namespace {
 
-// The element of operands [first, last), which are where `begins` says. Of many operands the half is chosen first: each is under as many conditions
-// as there are halvings instead of as there are operands before it.
+// The element of operands [first, last), which are where `begins` says. Of many operands the half is chosen first: each
+// is under as many conditions as there are halvings instead of as there are operands before it.
 ElementRef elementOf(const CatOp& op, ElementBuilder& b, const std::vector<Scalar*>& begins, size_t first,
                      size_t last) {
   constexpr size_t kMostInOrder = 4;

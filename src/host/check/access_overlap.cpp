@@ -76,7 +76,8 @@ uint64_t floorSum(uint64_t n, uint64_t m, uint64_t a, uint64_t b) {
   return sum;
 }
 
-// Whether a sum of x_k * stride_k with 0 <= x_k < size_k falls into an interval. Strides are larger than the interval is wide.
+// Whether a sum of x_k * stride_k with 0 <= x_k < size_k falls into an interval. Strides are larger than the interval
+// is wide.
 class SumSearch {
  public:
   explicit SumSearch(Dims dims) : dims_(std::move(dims)), reach_(dims_.size() + 1, 0), divisor_(dims_.size() + 1, 0) {
@@ -110,8 +111,8 @@ class SumSearch {
     return false;
   }
 
-  // s x + t y in [low, high]: the largest y for an x misses by (high - s x) mod t, which must be less than the width. Counts the
-  // x for which it is: a window of x where y is in range, then a difference of two floor sums.
+  // s x + t y in [low, high]: the largest y for an x misses by (high - s x) mod t, which must be less than the width.
+  // Counts the x for which it is: a window of x where y is in range, then a difference of two floor sums.
   bool hitsWithTwo(size_t k, int64_t low, int64_t high) const {
     const auto [size, stride] = dims_[k];
     const auto [inner_size, inner_stride] = dims_[k + 1];
@@ -193,8 +194,8 @@ ByteBox wholeBox(int64_t bytes) { return {.begin = 0, .end = bytes, .run = bytes
 
 bool overlaps(const ByteBox& a, const ByteBox& b) {
   if (const auto quick = quickOverlap(a, b)) return *quick;
-  // a.begin + sum over a + [0, a.run) meets b.begin + sum over b + [0, b.run): with a's indices counted from their ends this
-  // is one sum over the dims of both in an interval.
+  // a.begin + sum over a + [0, a.run) meets b.begin + sum over b + [0, b.run): with a's indices counted from their ends
+  // this is one sum over the dims of both in an interval.
   Dims dims = a.dims;
   dims.insert(dims.end(), b.dims.begin(), b.dims.end());
   const int64_t distance = a.end - a.run - b.begin;  // from b's first run to a's last one

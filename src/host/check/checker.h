@@ -1,11 +1,12 @@
 // The host checker: proves that a list of steps is free of races, early frees and overlapping writes.
 //
-// Two accesses conflict when they share a byte and one of them writes. They must be ordered by a chain of edges: the order of a
-// stream, record to wait (the event's last record in list order; an event that was never recorded orders nothing), post to
-// communication, communication to join. A communication runs on its own: two of them are ordered only through a stream.
-// The caller takes part on stream 0: before the first step it has written every input and output, after the last one it uses
-// every buffer again, intermediates included, whose memory serves the next call. (Memory that outlives the program, such as
-// an arena, is presented as a buffer that stream 0 allocates first: then every use has to come after the caller's start, too.)
+// Two accesses conflict when they share a byte and one of them writes. They must be ordered by a chain of edges: the
+// order of a stream, record to wait (the event's last record in list order; an event that was never recorded orders
+// nothing), post to communication, communication to join. A communication runs on its own: two of them are ordered only
+// through a stream. The caller takes part on stream 0: before the first step it has written every input and output,
+// after the last one it uses every buffer again, intermediates included, whose memory serves the next call. (Memory
+// that outlives the program, such as an arena, is presented as a buffer that stream 0 allocates first: then every use
+// has to come after the caller's start, too.)
 #pragma once
 
 #include <cstdint>
@@ -50,8 +51,8 @@ struct CheckOptions {
   int64_t report_limit = 1000;  ///< stop after so many races; a program that lost all its waits has millions
 };
 
-/// Everything wrong with `list`, by second step: every pair of steps that races on a buffer is one report. Raises HostProgram
-/// for a list that is no program: buffer, stream or event numbers that do not exist, sizes below 0.
+/// Everything wrong with `list`, by second step: every pair of steps that races on a buffer is one report. Raises
+/// HostProgram for a list that is no program: buffer, stream or event numbers that do not exist, sizes below 0.
 std::vector<RaceReport> checkStepList(const StepList& list, CheckOptions options = {});
 
 /// Raises Race with the first reports in words unless there are none.

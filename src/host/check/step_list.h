@@ -1,5 +1,5 @@
-// StepList: a host program unrolled at the run's sizes: a flat list of what is enqueued on which stream, with the memory it
-// touches. The recorder makes it, the checker proves it, the plan is built from it.
+// StepList: a host program unrolled at the run's sizes: a flat list of what is enqueued on which stream, with the
+// memory it touches. The recorder makes it, the checker proves it, the plan is built from it.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,8 @@ enum class StepKind : uint8_t {
   Release,   ///< accesses[0] is a write of the whole buffer; no later access may follow
   Record,    ///< the event `event` now stands for this point of the stream
   Wait,      ///< later steps of the stream run after the last recorded point of `event` (in list order)
-  Post,  ///< starts communication `event` on its own agent, ordered after the stream so far; accesses are the communication's
+  /// Starts communication `event` on its own agent, ordered after the stream so far; accesses are the communication's.
+  Post,
   Join,  ///< later steps of the stream run after communication `event`
 };
 
@@ -67,8 +68,8 @@ struct Step {
   std::vector<const Scalar*> parameters = {};  ///< whose values a Work step passes behind the addresses
 };
 
-/// Steps in the order in which the host enqueues them. Entry: before all steps the caller has read and written every input and
-/// output on stream 0. Exit: after all steps the caller reads and writes them on stream 0 again.
+/// Steps in the order in which the host enqueues them. Entry: before all steps the caller has read and written every
+/// input and output on stream 0. Exit: after all steps the caller reads and writes them on stream 0 again.
 struct StepList {
   std::vector<StepBuffer> buffers;
   std::vector<Step> steps;

@@ -8,14 +8,15 @@
 
 namespace tokamak {
 
-/// A moment of an in-order executor. Streams are executors 0 .. stream_count - 1, each posted communication is one of its own.
+/// A moment of an in-order executor. Streams are executors 0 .. stream_count - 1, each posted communication is one of
+/// its own.
 struct StepPoint {
   int32_t executor = 0;
   uint32_t clock = 0;
 };
 
-/// Walks a list of steps and knows, for the step taken last, what has certainly finished before it. Edges: the order of a stream,
-/// record to wait, post to communication, communication to join.
+/// Walks a list of steps and knows, for the step taken last, what has certainly finished before it. Edges: the order of
+/// a stream, record to wait, post to communication, communication to join.
 class StepOrder {
  public:
   explicit StepOrder(const StepList& list);

@@ -12,7 +12,8 @@ namespace tokamak {
 
 enum class AccessMode : uint8_t { Read, Write };
 
-/// A use of a buffer by a step. Accesses that leave their buffer are empty here: they are reported, and take part in nothing else.
+/// A use of a buffer by a step. Accesses that leave their buffer are empty here: they are reported, and take part in
+/// nothing else.
 struct StepUse {
   ByteBox box;
   int64_t step = 0;

@@ -63,7 +63,8 @@ struct Side {
   TextWriter writer;
 };
 
-// First of the texts, then of what the text does not show because it follows from other parts: the fields of every statement.
+// First of the texts, then of what the text does not show because it follows from other parts: the fields of every
+// statement.
 std::string firstProgramDifference(const Fusion& a, const Fusion& b);
 
 std::string fieldDifference(Side& left, const Expr& a, Side& right, const Expr& b) {

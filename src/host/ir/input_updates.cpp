@@ -141,7 +141,8 @@ class UpdatePlanner {
     });
   }
 
-  // A copy runs when no other one reads what it overwrites. Where there is none such, all that are left go round in circles.
+  // A copy runs when no other one reads what it overwrites. Where there is none such, all that are left go round in
+  // circles.
   void orderLateUpdates() {
     std::vector<LateUpdate> waiting;
     for (TensorView* output : fusion_.outputs()) {

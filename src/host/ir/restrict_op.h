@@ -25,8 +25,9 @@ using OtherTensors = std::unordered_map<const TensorView*, TensorView*>;
 /// Attributes that have other values on the part, by name; then what is said below of slices is done with these.
 using OtherAttributes = std::map<std::string_view, FieldValue>;
 
-/// The op on the slices, appended to the program. Attributes that speak of axes follow (AxisRelation in ir/fields.h); the op must be
-/// independent along the sliced axes, and if it depends on positions its result's slice must keep its axis.
+/// The op on the slices, appended to the program. Attributes that speak of axes follow (AxisRelation in ir/fields.h);
+/// the op must be independent along the sliced axes, and if it depends on positions its result's slice must keep its
+/// axis.
 Expr* restrictOp(Fusion& program, const Expr& expr, const AxisSlices& slices, const OtherTensors& others = {},
                  const OtherAttributes& attributes = {});
 

@@ -19,8 +19,9 @@ enum class FlowFault : uint8_t {
   OutputMissing,
 };
 
-/// Walks the program as it would run: bodies of loops twice, so that what one iteration leaves behind meets the next; of the two bodies
-/// of a condition, each from the same start, and what only one of them gives counts as not given. Tells faults by `report`.
+/// Walks the program as it would run: bodies of loops twice, so that what one iteration leaves behind meets the next;
+/// of the two bodies of a condition, each from the same start, and what only one of them gives counts as not given.
+/// Tells faults by `report`.
 class ValueFlow {
  public:
   using Report = std::function<void(FlowFault, std::string)>;

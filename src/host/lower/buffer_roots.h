@@ -8,7 +8,8 @@
 
 namespace tokamak {
 
-/// Follows aliases, views (select, slice, and results that are marked as views) and Sets that bind their operand because nothing allocates their result.
+/// Follows aliases, views (select, slice, and results that are marked as views) and Sets that bind their operand
+/// because nothing allocates their result.
 class BufferRoots {
  public:
   explicit BufferRoots(const HostIrContainer& program);

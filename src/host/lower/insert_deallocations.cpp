@@ -85,7 +85,8 @@ class DeallocationInserter {
         return true;
       });
     }
-    // At the program's end the caller's stream comes after everything; what a body cannot order lives as long as its storage.
+    // At the program's end the caller's stream comes after everything; what a body cannot order lives as long as its
+    // storage.
     if (loop != nullptr || used_up.empty()) return result;
     if (!order.isOnCallersStream())
       result.exprs.push_back(program_.appendOp(SetCurrentStream{program_.defaultStream()}));

@@ -90,15 +90,15 @@ class StreamLowering {
   }
 
  private:
-  // The Stream axis of the statement's outputs, which must agree. None for an op that cannot be dealt out: it is computed
-  // whole, before the loop that reads it.
+  // The Stream axis of the statement's outputs, which must agree. None for an op that cannot be dealt out: it is
+  // computed whole, before the loop that reads it.
   std::optional<StreamAxis> outputAxis(const Expr& expr) {
     const std::optional<StreamAxis> found = markedAxis(expr);
     return found && (expr.list() != OpList::Math || canBeDealtOut(expr, *found)) ? found : std::nullopt;
   }
 
-  // What only moves elements that are computed whole, for others to read, is computed with them: one kernel instead of one
-  // more in each iteration.
+  // What only moves elements that are computed whole, for others to read, is computed with them: one kernel instead of
+  // one more in each iteration.
   bool goesWithOperands(const Expr& expr, const StreamAxis& axis, const std::unordered_set<const TensorView*>& whole) {
     const auto isWhole = [&](const TensorView* tensor) { return whole.contains(tensor); };
     const auto isGiven = [&](const TensorView* tensor) { return program_.isOutput(tensor); };

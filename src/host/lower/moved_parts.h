@@ -1,5 +1,5 @@
-// Moved parts: ops that put elements elsewhere along an axis (slice, pad, cat, reshape), each of whose parts is the op on
-// other parts of its operands.
+// Moved parts: ops that put elements elsewhere along an axis (slice, pad, cat, reshape), each of whose parts is the op
+// on other parts of its operands.
 #pragma once
 
 #include <map>
@@ -26,8 +26,8 @@ struct MovedParts {
 };
 
 /// What the op reads for this range of an axis of its result, or nothing where the op moves nothing along the axis, or
-/// reads more than one range of an axis. `chunk` is a bound of the range's extent, and its start is a multiple of that (or the axis' end). The op
-/// reads no tensor twice (host/lower/apart_operands.h).
+/// reads more than one range of an axis. `chunk` is a bound of the range's extent, and its start is a multiple of that
+/// (or the axis' end). The op reads no tensor twice (host/lower/apart_operands.h).
 std::optional<MovedParts> movedParts(const Expr& expr, const AxisRange& part, const Scalar& chunk);
 
 }  // namespace tokamak

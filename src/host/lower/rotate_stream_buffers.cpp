@@ -96,8 +96,8 @@ class BufferRotator {
     return in;
   }
 
-  // Whether the slice is [StreamIdx * chunk, at most StreamIdx * chunk + chunk), perhaps cut off at the end of the axis: no two
-  // iterations have an element in common.
+  // Whether the slice is [StreamIdx * chunk, at most StreamIdx * chunk + chunk), perhaps cut off at the end of the
+  // axis: no two iterations have an element in common.
   bool isOwnChunk(const HirAliasSlice& slice) {
     Scalar* chunk = chunkOfStart(*slice.start);
     if (chunk == nullptr) return false;

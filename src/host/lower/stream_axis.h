@@ -21,8 +21,8 @@ struct StreamAxis {
   bool may_pass_end = false;        ///< of Chunk: the last iterations may start behind the end and have nothing to do
 };
 
-/// The Stream axis of `tensor`'s loop domain, if it has one. Errors: HostProgram for two of them, for a reduction axis, for an
-/// inner part of a split (its indices are not consecutive), and for splits of merged axes.
+/// The Stream axis of `tensor`'s loop domain, if it has one. Errors: HostProgram for two of them, for a reduction axis,
+/// for an inner part of a split (its indices are not consecutive), and for splits of merged axes.
 std::optional<StreamAxis> findStreamAxis(const TensorView& tensor);
 
 }  // namespace tokamak

@@ -16,8 +16,8 @@ namespace tokamak {
 class UnitSlices {
  public:
   /// `output_axes`: per output of the unit, the axis (of its visible shape) the loop runs along.
-  /// Errors: HostProgram when an op of the unit is not independent along the axis, depends on positions along it, or reads a
-  /// tensor of the unit both whole and in slices.
+  /// Errors: HostProgram when an op of the unit is not independent along the axis, depends on positions along it, or
+  /// reads a tensor of the unit both whole and in slices.
   UnitSlices(const PostOnStream& post, std::span<const int64_t> output_axes);
 
   /// Per input the axis (of its visible shape) that is cut, or nothing where it is used whole or is a scalar.
@@ -38,8 +38,8 @@ class UnitSlices {
 /// Why the unit has no slices along those axes (one per output, of its visible shape), or nothing.
 std::optional<std::string> whyNoSlices(const Fusion& unit, std::span<const int64_t> output_axes);
 
-/// Makes symbols of the unit that the shapes of its tensor inputs do not tell inputs as well, given by the scalars of the same name of
-/// `outer`, as `toProgram` maps them to the program in which it is posted.
+/// Makes symbols of the unit that the shapes of its tensor inputs do not tell inputs as well, given by the scalars of
+/// the same name of `outer`, as `toProgram` maps them to the program in which it is posted.
 void addScalarInputs(const Fusion& outer, PostOnStream& post, HostUnit& unit,
                      const std::function<Scalar*(Scalar*)>& toProgram);
 

@@ -12,9 +12,9 @@ namespace tokamak {
 
 struct ForLoop;
 
-/// Walks the statements of a block. Streams are told apart by what is written for them: Stream ( i % n ) in a loop over i stands
-/// for the streams of all iterations together once the loop is over, and a loop over the same range that waits for each of them has waited for all.
-/// What cannot be told counts as not ordered.
+/// Walks the statements of a block. Streams are told apart by what is written for them: Stream ( i % n ) in a loop over
+/// i stands for the streams of all iterations together once the loop is over, and a loop over the same range that waits
+/// for each of them has waited for all. What cannot be told counts as not ordered.
 class UseOrder {
  public:
   /// For the program's top level, before its first statement.

@@ -79,8 +79,8 @@ bool knowsTheSame(const ArenaItem& a, const ArenaItem& b, size_t own_stream) {
   return true;
 }
 
-// The blocks of what one stream alone uses. Its steps run one after the other, so that whatever comes after a moment at which
-// nothing is in use may have all bytes of what came before: iterations of a loop share one block.
+// The blocks of what one stream alone uses. Its steps run one after the other, so that whatever comes after a moment at
+// which nothing is in use may have all bytes of what came before: iterations of a loop share one block.
 class StreamBlocks {
  public:
   StreamBlocks(std::span<const ArenaItem> items, size_t stream) : items_(items), stream_(stream) {}

@@ -47,7 +47,8 @@ BufferUses usesOf(const StepList& list, const StepClocks& clocks) {
   return uses;
 }
 
-// The arena serves one call after the other: a stream that uses it without having waited for the caller's start waits for that first.
+// The arena serves one call after the other: a stream that uses it without having waited for the caller's start waits
+// for that first.
 StepList withEntryWaits(StepList list) {
   const StepClocks clocks = computeClocks(list);
   const auto isArena = [&](const Access& access) {

@@ -1,5 +1,5 @@
-// Plan: a host program recorded at one set of sizes, ready to be replayed without evaluating an expression, looking up a map
-// or allocating on the heap.
+// Plan: a host program recorded at one set of sizes, ready to be replayed without evaluating an expression, looking up
+// a map or allocating on the heap.
 #pragma once
 
 #include <array>

@@ -10,7 +10,8 @@
 
 namespace tokamak {
 
-/// Element type, memory kind, sizes, strides and the alignment of the address. Takes nothing from the heap beyond the key's growth.
+/// Element type, memory kind, sizes, strides and the alignment of the address. Takes nothing from the heap beyond the
+/// key's growth.
 void addToKey(const Tensor& tensor, std::vector<int64_t>& key);
 /// That of the address in bytes, as far as a key tells it: at most 16, the widest access of kernels.
 int64_t alignmentOf(const Tensor& tensor);

@@ -10,8 +10,8 @@
 
 namespace tokamak {
 
-/// Addresses it gives are not memory: they only tell the buffers apart. Work is prepared by the device that will replay it
-/// (without one, steps have no work and can only be checked).
+/// Addresses it gives are not memory: they only tell the buffers apart. Work is prepared by the device that will replay
+/// it (without one, steps have no work and can only be checked).
 /// Thread safety: one thread at a time, though devices are else for many.
 class Recorder final : public Device {
  public:

@@ -11,8 +11,8 @@ namespace tokamak {
 /// Per stream, how many of its steps are done; every stream starts at 0 but the caller's, whose entry counts as one.
 using DoneCounts = std::vector<int32_t>;
 
-/// before[i][s]: how many steps of stream s are done when step i starts (of its own stream: all earlier ones). Records and waits do not
-/// count as steps. position[i]: the number of step i on its stream, from 1 (from 2 on the caller's).
+/// before[i][s]: how many steps of stream s are done when step i starts (of its own stream: all earlier ones). Records
+/// and waits do not count as steps. position[i]: the number of step i on its stream, from 1 (from 2 on the caller's).
 struct StepClocks {
   std::vector<DoneCounts> before;
   std::vector<int32_t> position;
@@ -22,8 +22,8 @@ struct StepClocks {
 /// For lists without communications.
 StepClocks computeClocks(const StepList& list);
 
-/// The same steps with as few waits as the order of the steps allows: waits implied by others are gone, and a point that
-/// several streams wait for is recorded once. Lists with communications are returned as they are.
+/// The same steps with as few waits as the order of the steps allows: waits implied by others are gone, and a point
+/// that several streams wait for is recorded once. Lists with communications are returned as they are.
 StepList dropImpliedWaits(const StepList& list);
 
 /// The number of Wait steps.

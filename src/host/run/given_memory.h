@@ -5,8 +5,8 @@
 
 namespace tokamak {
 
-/// Whether some element of `a` shares a byte with one of `b`, decided exactly. Takes from the heap only when the one lies between
-/// the other's elements.
+/// Whether some element of `a` shares a byte with one of `b`, decided exactly. Takes from the heap only when the one
+/// lies between the other's elements.
 bool sharesBytes(const Tensor& a, const Tensor& b);
 
 /// Whether both are the same elements at the same addresses.

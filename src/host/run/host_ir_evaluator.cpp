@@ -232,7 +232,8 @@ std::unique_ptr<Plan> HostIrEvaluator::record(const CallValues& call) {
     output.is_view = program_->isView(tv) && runner.isBoundView(tv);
     StepBuffer& buffer = list.buffers[static_cast<size_t>(output.at.buffer)];
     if (buffer.origin == StepBuffer::Origin::Intermediate) {
-      // What the program allocated and gives out becomes a buffer of the call; its Allocate step has nothing left to do.
+      // What the program allocated and gives out becomes a buffer of the call; its Allocate step has nothing left to
+      // do.
       buffer.origin = StepBuffer::Origin::Output;
       buffer.number = output_buffers++;
       given_out.push_back(value.storage);

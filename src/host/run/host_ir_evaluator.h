@@ -34,7 +34,8 @@ struct HostIrEvaluatorParams {
   int64_t most_iterations = kMostIterations;
   /// Prove every new plan free of races, as recorded and as replayed. Errors: Race.
   bool checks_plans = true;
-  /// Where outputs come from that the caller does not give; null: the device. Outlives the evaluator and its outputs. Not in direct mode.
+  /// Where outputs come from that the caller does not give; null: the device. Outlives the evaluator and its outputs.
+  /// Not in direct mode.
   OutputAllocator* output_allocator = nullptr;
   /// How many plans are kept. A call whose plan was forgotten records it again.
   PlanCacheLimits plans = {};
@@ -72,23 +73,22 @@ class HostIrEvaluator {
   /// What was asked for, or OpByOp where the device makes no kernels.
   UnitMode unitMode() const { return units_; }
 
-  /// Runs with every input bound, and as many outputs as the caller likes (results land there). Gives the outputs in order; each
-  /// carries its ready event. The caller may let go of the tensors it gave. Calls are ordered by the memory that they
-  /// access (docs/call_order.md).
-  /// With `stream` the work is enqueued there, and the call returns at once. Without, it is enqueued on a stream of
-  /// the evaluator's, and the call
-  /// returns at once, too, unless it accesses memory that host code reads and was wrapped, imported or exported: then
-  /// it returns when it is done.
+  /// Runs with every input bound, and as many outputs as the caller likes (results land there). Gives the outputs in
+  /// order; each carries its ready event. The caller may let go of the tensors it gave. Calls are ordered by the memory
+  /// that they access (docs/call_order.md). With `stream` the work is enqueued there, and the call returns at once.
+  /// Without, it is enqueued on a stream of the evaluator's, and the call returns at once, too, unless it accesses
+  /// memory that host code reads and was wrapped, imported or exported: then it returns when it is done.
   /// Errors: Bind for missing, extra or ill-fitting values, before anything is enqueued; Unsupported for a stream that
   /// the caller records.
   std::vector<Tensor> runWithInput(const std::vector<std::pair<Val*, RunValue>>& values,
                                    const std::shared_ptr<Stream>& stream = nullptr);
 
-  /// The hot entry: input tensors in the program's order, outputs all given, on the caller's stream; scalar inputs in the program's
-  /// order. Returns at once, and is ordered like the other calls. Outputs get a ready event. After the first call with
-  /// the same sizes, strides, alignments and steering scalars it takes nothing
-  /// from the heap. The caller holds on to the tensors until the work is done. On a stream that the caller records (Device::joinCapture()) the call becomes
-  /// part of the recording, with the scalars of this call; then outputs get no ready event, and the caller holds on to the tensors as long as it is run.
+  /// The hot entry: input tensors in the program's order, outputs all given, on the caller's stream; scalar inputs in
+  /// the program's order. Returns at once, and is ordered like the other calls. Outputs get a ready event. After the
+  /// first call with the same sizes, strides, alignments and steering scalars it takes nothing from the heap. The
+  /// caller holds on to the tensors until the work is done. On a stream that the caller records (Device::joinCapture())
+  /// the call becomes part of the recording, with the scalars of this call; then outputs get no ready event, and the
+  /// caller holds on to the tensors as long as it is run.
   void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, Stream& stream,
            std::span<const ScalarValue> scalars = {});
 

@@ -1,4 +1,5 @@
-// ScalarParameters: the scalar inputs of a host program that only give values to elements, so that one plan serves all their values.
+// ScalarParameters: the scalar inputs of a host program that only give values to elements, so that one plan serves all
+// their values.
 #pragma once
 
 #include <span>
@@ -17,8 +18,8 @@ struct PostOnStream;
 /// Thread safety: does not change once it is made: any threads may ask side by side.
 class ScalarParameters {
  public:
-  /// Looks at how every statement computes. A scalar that steers an extent, an index, a predicate or a stream is none, nor is one that a host unit
-  /// takes that is run op by op. Makes scalars in the program and its units.
+  /// Looks at how every statement computes. A scalar that steers an extent, an index, a predicate or a stream is none,
+  /// nor is one that a host unit takes that is run op by op. Makes scalars in the program and its units.
   ScalarParameters(const HostIrContainer& program, UnitMode units);
 
   bool contains(const Scalar* input) const { return inputs_.contains(input); }

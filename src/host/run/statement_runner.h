@@ -1,4 +1,5 @@
-// StatementRunner: the meaning of a host program: walks its statements and drives a device (a real one, or the recorder).
+// StatementRunner: the meaning of a host program: walks its statements and drives a device (a real one, or the
+// recorder).
 #pragma once
 
 #include <map>
@@ -53,7 +54,8 @@ struct RunTensor {
   MemoryKind kind = MemoryKind::Device;
   std::vector<int64_t> sizes;
   std::vector<int64_t> strides;
-  /// Of the first byte of the buffer that it lies in: a plan is recorded with other addresses, and replayed for all that are multiples of this.
+  /// Of the first byte of the buffer that it lies in: a plan is recorded with other addresses, and replayed for all
+  /// that are multiples of this.
   int64_t alignment = 64;
   std::shared_ptr<RunStorage> storage;  ///< null: the caller's memory
 };
@@ -88,7 +90,8 @@ class StatementRunner {
                   WorkCache& works);
 
   ScalarBindings& scalars() { return scalars_; }
-  /// Works are prepared for values that come with their launches. For the recorder only: nothing is passed with launches here.
+  /// Works are prepared for values that come with their launches. For the recorder only: nothing is passed with
+  /// launches here.
   void prepareParameters(const ScalarParameters& parameters) { parameters_ = &parameters; }
   void setUnitMode(UnitMode mode) { unit_mode_ = mode; }
   /// Loops with more iterations in all are refused (host/ir/loop_limit.h).

@@ -37,8 +37,8 @@ class CallResolver {
   virtual std::vector<std::string_view> names() const = 0;
 };
 
-/// Knows the ops themselves, without any conversion: operands and attributes as described, absent ones by default. An op
-/// whose only arguments are a list of operands takes them one by one: add(T0, T1), but cat([T0, T1], axis=0).
+/// Knows the ops themselves, without any conversion: operands and attributes as described, absent ones by default. An
+/// op whose only arguments are a list of operands takes them one by one: add(T0, T1), but cat([T0, T1], axis=0).
 const CallResolver& opResolver();
 
 }  // namespace tokamak

@@ -8,7 +8,8 @@
 namespace tokamak {
 
 /// Reads one expression. Between scalars an operator makes a scalar; where an operand is a tensor it is the call of the
-/// same meaning (infix.h). Signs bind tighter than infix operators; slices and `**` (the call `pow`) bind tighter than signs.
+/// same meaning (infix.h). Signs bind tighter than infix operators; slices and `**` (the call `pow`) bind tighter than
+/// signs.
 class ExpressionParser {
  public:
   ExpressionParser(TokenStream& tokens, const TextScope& scope, ArgumentParser& arguments)

@@ -7,13 +7,13 @@
 
 namespace tokamak {
 
-/// "; did you mean 'clamp(x, low, high)'?" for the name of a call that does not exist: a function of another library that is
-/// called otherwise here, else the candidate that is spelled most like it; empty when there is neither. Of a function that
-/// nothing here replaces it says so.
+/// "; did you mean 'clamp(x, low, high)'?" for the name of a call that does not exist: a function of another library
+/// that is called otherwise here, else the candidate that is spelled most like it; empty when there is neither. Of a
+/// function that nothing here replaces it says so.
 std::string suggestionForCall(std::string_view name, const std::vector<std::string_view>& candidates);
 
-/// For the name of a method or of what a module holds: "; did you mean 'cast(x, dtype=f32)'?" for astype, and 'exp(x)' for a
-/// candidate of that name.
+/// For the name of a method or of what a module holds: "; did you mean 'cast(x, dtype=f32)'?" for astype, and 'exp(x)'
+/// for a candidate of that name.
 std::string suggestionForMethod(std::string_view name, const std::vector<std::string_view>& candidates);
 
 /// The same for the name of a type: "; did you mean 'f32'?" for float32.

@@ -99,7 +99,8 @@ class FusionParser {
     tokens_.next();
   }
 
-  // Reads a statement. One that is refused is skipped, so that the errors of those that do not read its results are told with its own.
+  // Reads a statement. One that is refused is skipped, so that the errors of those that do not read its results are
+  // told with its own.
   void statementOrErrors() {
     const size_t start = tokens_.position();
     try {

@@ -13,9 +13,9 @@
 
 namespace tokamak {
 
-/// Tensors and symbols keep their names. Tensors without, or with one that is taken or cannot be written, are T<label>; those
-/// without a label are numbered after the largest one, in creation order. Such symbols are i0, i2, i3, ... (f0, ..., b0, ...)
-/// in order of their first appearance, around the names that are taken.
+/// Tensors and symbols keep their names. Tensors without, or with one that is taken or cannot be written, are T<label>;
+/// those without a label are numbered after the largest one, in creation order. Such symbols are i0, i2, i3, ... (f0,
+/// ..., b0, ...) in order of their first appearance, around the names that are taken.
 class FusionNames {
  public:
   explicit FusionNames(const Fusion& fusion);
@@ -48,7 +48,8 @@ class FusionNames {
   std::unordered_map<const Scalar*, std::string> symbol_names_;
 };
 
-/// Whether a symbol or a tensor may have this name: an identifier that means nothing else in a text (T0, f32, true, none, ...).
+/// Whether a symbol or a tensor may have this name: an identifier that means nothing else in a text (T0, f32, true,
+/// none, ...).
 bool canNameSymbol(std::string_view name);
 
 /// The number of a tensor's name, T3: 3; nothing when the name is none.

@@ -167,8 +167,8 @@ Fields spreadFields(Fusion& fusion, const OpName& op, const Field& field, std::s
   return {{field.role, field.name, std::move(operands)}};
 }
 
-// Whether a call may count from the end of an axis, or leave a size open, with a negative number. In pads and in tensors
-// made of nothing negative numbers are widths that cut, and values.
+// Whether a call may count from the end of an axis, or leave a size open, with a negative number. In pads and in
+// tensors made of nothing negative numbers are widths that cut, and values.
 bool mayCountFromEnd(OpKind kind) { return kind != kindOf<PadOp> && kind != kindOf<FullOp> && kind != kindOf<IotaOp>; }
 
 // A reduction over all axes is written without any.

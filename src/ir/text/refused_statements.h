@@ -15,8 +15,8 @@ struct ReadsRefused {};
 
 class RefusedStatements {
  public:
-  /// For a catch (...): notes the error that is being handled, but no ReadsRefused; what is neither goes on. Raises all of
-  /// them when they are too many to be read.
+  /// For a catch (...): notes the error that is being handled, but no ReadsRefused; what is neither goes on. Raises all
+  /// of them when they are too many to be read.
   void addCurrent();
   bool empty() const { return errors_.empty(); }
   /// Raises the only error as it is; of several the first one's code, with all their texts and their count.
@@ -26,8 +26,9 @@ class RefusedStatements {
   std::vector<std::exception_ptr> errors_;
 };
 
-/// What a statement that begins at the next token names on its left side, with the tokens behind it taken up to the next
-/// statement or the body's end; nothing, with no token taken, where its end cannot be told: parentheses are not closed, or no '='.
+/// What a statement that begins at the next token names on its left side, with the tokens behind it taken up to the
+/// next statement or the body's end; nothing, with no token taken, where its end cannot be told: parentheses are not
+/// closed, or no '='.
 std::optional<std::vector<std::string>> skipStatement(TokenStream& tokens);
 
 /// The names in an input that begins at the next token, its own first; its tokens are taken up to the ',' or ')' behind

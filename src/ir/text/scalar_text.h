@@ -15,12 +15,12 @@ namespace tokamak {
 /// The name a symbol is printed with.
 using SymbolNamer = std::function<std::string(const Scalar&)>;
 
-/// The canonical text: every operation in parentheses with blanks inside. What is no symbol needs no name; a constant has
-/// its type as a suffix unless it is that of its form (4: i64, 0.5: f64, true: bool).
+/// The canonical text: every operation in parentheses with blanks inside. What is no symbol needs no name; a constant
+/// has its type as a suffix unless it is that of its form (4: i64, 0.5: f64, true: bool).
 std::string scalarText(const Scalar& scalar, const SymbolNamer& name);
 
-/// A constant: "4", "0.5", "-0.0", "inf", "nan", "nan(0x7ff0000000000001)" (a NaN with other bits), "true", "0.5_f32". The
-/// suffix is left out when the type is `plain_type`, or, without one, the type of the form.
+/// A constant: "4", "0.5", "-0.0", "inf", "nan", "nan(0x7ff0000000000001)" (a NaN with other bits), "true", "0.5_f32".
+/// The suffix is left out when the type is `plain_type`, or, without one, the type of the form.
 std::string literalText(const ScalarValue& value, DataType dtype, std::optional<DataType> plain_type = std::nullopt);
 
 /// A scalar read from a text.

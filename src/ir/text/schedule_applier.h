@@ -1,5 +1,5 @@
-// ScheduleApplier: who carries out the commands of a schedule section. Scheduling belongs to a later room, which gives it
-// through this interface.
+// ScheduleApplier: who carries out the commands of a schedule section. Scheduling belongs to a later room, which gives
+// it through this interface.
 #pragma once
 
 #include <string>
@@ -23,8 +23,9 @@ class ScheduleApplier {
  public:
   virtual ~ScheduleApplier() = default;
 
-  /// Changes the schedule of the fusion's tensors; gives the tensor that the command made, or null. docs/text.md lists the commands and those that
-  /// canonical schedules use. Errors: Schedule, and the fusion is unchanged; Unsupported for a command that it knows but cannot carry out.
+  /// Changes the schedule of the fusion's tensors; gives the tensor that the command made, or null. docs/text.md lists
+  /// the commands and those that canonical schedules use. Errors: Schedule, and the fusion is unchanged; Unsupported
+  /// for a command that it knows but cannot carry out.
   virtual TensorView* apply(Fusion& fusion, const ScheduleCommand& command) const = 0;
   virtual std::vector<std::string_view> names() const = 0;
 };

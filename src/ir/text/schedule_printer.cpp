@@ -218,7 +218,8 @@ std::string scheduleText(const Fusion& fusion, const FusionNames& names) {
     }
     text += tensorText(*tensor, names);
   }
-  // Consumers before producers: a loop is shared by whole groups of tensors, and such an order never makes an illegal one on the way.
+  // Consumers before producers: a loop is shared by whole groups of tensors, and such an order never makes an illegal
+  // one on the way.
   for (const TensorView* tensor : tensors | std::views::reverse) {
     if (tensor->inlinePosition() != 0)
       text += fmt::format("  inline_at({}, position={})\n", names.nameOf(*tensor), tensor->inlinePosition());

@@ -8,8 +8,8 @@
 
 namespace tokamak {
 
-/// One entry per axis from the first on: `start:stop:step`, of which each may be left out, keeps a range of the axis (the op
-/// `slice`); a scalar takes the axis away (the op `select`). Constants below zero count from the axis' end.
+/// One entry per axis from the first on: `start:stop:step`, of which each may be left out, keeps a range of the axis
+/// (the op `slice`); a scalar takes the axis away (the op `select`). Constants below zero count from the axis' end.
 class SliceParser {
  public:
   SliceParser(TokenStream& tokens, ArgumentParser& arguments) : tokens_(tokens), arguments_(arguments) {}

@@ -42,7 +42,8 @@ WrittenType parseTensorType(TokenStream& tokens, ScalarParser& scalars);
 TensorView* makeTensor(Fusion& fusion, const TokenStream& tokens, const WrittenType& type);
 
 /// Gives `tensor`, which an op made, what was written: layout, memory, mesh. An axis may have the extent that another
-/// operand has there. Axes without reductions may be written as well as all. Errors: Parse when the type is not that of the tensor.
+/// operand has there. Axes without reductions may be written as well as all. Errors: Parse when the type is not that of
+/// the tensor.
 void applyType(const TokenStream& tokens, TensorView& tensor, const WrittenType& type);
 
 /// The canonical text.
@@ -50,7 +51,8 @@ std::string tensorTypeText(const TensorView& tensor, const SymbolNamer& name);
 /// The same with these axes, of which those numbered are reduction axes, instead of the tensor's; dense.
 std::string reducedTypeText(const TensorView& tensor, const Axes& axes, std::span<const int64_t> reduced,
                             const SymbolNamer& name);
-/// Whether the allocation domain is made of logical axes: it is written as a mark of the type then, and else as a command.
+/// Whether the allocation domain is made of logical axes: it is written as a mark of the type then, and else as a
+/// command.
 bool isAllocationOfLogical(const TensorDomain& domain);
 
 }  // namespace tokamak

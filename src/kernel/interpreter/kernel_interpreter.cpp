@@ -624,7 +624,8 @@ class Interpreter {
                                [&](const Scalar* parameter) { return mentions(scalar, *parameter); });
   }
 
-  // The element's address, or null when the access is wrong. `rank`: of the block whose shared memory it is, if that is another one.
+  // The element's address, or null when the access is wrong. `rank`: of the block whose shared memory it is, if that is
+  // another one.
   std::byte* access(const TensorView& tensor, int64_t index, int64_t lane, AccessKind kind,
                     std::optional<int64_t> rank = std::nullopt) {
     const auto found = storage_.find(&tensor);

@@ -1,8 +1,9 @@
-// The kernel interpreter: runs kernel IR, whatever its schedule, and reports what hardware would not: accesses outside of buffers, uninitialised
-// reads, races, and barriers that some threads do not reach.
+// The kernel interpreter: runs kernel IR, whatever its schedule, and reports what hardware would not: accesses outside
+// of buffers, uninitialised reads, races, and barriers that some threads do not reach.
 //
-// All threads of a block do one statement after the other, each for the threads that reach it, unless another order is asked for. Races do not depend on that order: two accesses
-// conflict unless one thread makes both or a barrier of their block stands between.
+// All threads of a block do one statement after the other, each for the threads that reach it, unless another order is
+// asked for. Races do not depend on that order: two accesses conflict unless one thread makes both or a barrier of
+// their block stands between.
 #pragma once
 
 #include <span>
@@ -35,8 +36,8 @@ struct KernelBuffer {
   bool is_written = false;  ///< reading it is legal before a thread has written it
 };
 
-/// Runs all blocks. `buffers`: as kernel.tensors; `bindings`: values of kernel.symbols. Gives what was wrong, each once per place, empty for a
-/// correct kernel; results are in the buffers.
+/// Runs all blocks. `buffers`: as kernel.tensors; `bindings`: values of kernel.symbols. Gives what was wrong, each once
+/// per place, empty for a correct kernel; results are in the buffers.
 std::vector<std::string> interpretKernel(const kir::Kernel& kernel, std::span<const KernelBuffer> buffers,
                                          const ScalarBindings& bindings, const InterpreterOptions& options = {});
 

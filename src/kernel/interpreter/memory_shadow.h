@@ -1,4 +1,5 @@
-// MemoryShadow: what the interpreter knows of every element of a buffer: whether it was written, and who touched it last.
+// MemoryShadow: what the interpreter knows of every element of a buffer: whether it was written, and who touched it
+// last.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +9,9 @@
 
 namespace tokamak {
 
-/// A thread at a moment: threads of one block are ordered by the block's barriers, which begin a new epoch; those of one cluster by its barriers: what is
-/// done before the arrival number n, before what is done after that many waits; others by nothing.
+/// A thread at a moment: threads of one block are ordered by the block's barriers, which begin a new epoch; those of
+/// one cluster by its barriers: what is done before the arrival number n, before what is done after that many waits;
+/// others by nothing.
 struct ThreadMoment {
   int32_t block = 0;
   int32_t thread = 0;
@@ -19,7 +21,8 @@ struct ThreadMoment {
   int32_t waits = 0;
 };
 
-/// What is done to an element. An asynchronous copy to it begins, and lands when the thread that began it has waited; in between nobody may touch it.
+/// What is done to an element. An asynchronous copy to it begins, and lands when the thread that began it has waited;
+/// in between nobody may touch it.
 enum class AccessKind : uint8_t { Read, Write, BeginCopy, LandCopy };
 
 class MemoryShadow {
@@ -35,9 +38,11 @@ class MemoryShadow {
 
   /// The values are gone; who touched them stays known.
   void forgetValues();
-  /// The memory is there from now on, for threads that come after this moment of some thread of its block, and for those of the block.
+  /// The memory is there from now on, for threads that come after this moment of some thread of its block, and for
+  /// those of the block.
   void begin(const ThreadMoment& by) { beginning_ = by; }
-  /// The memory is not there any more after this moment of a thread of its block; what is wrong with that: another block may not have written yet.
+  /// The memory is not there any more after this moment of a thread of its block; what is wrong with that: another
+  /// block may not have written yet.
   std::optional<std::string> end(const ThreadMoment& by) const;
 
   /// Notes the access; what is wrong with it, in words: an uninitialised read, a race.

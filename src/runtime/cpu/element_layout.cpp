@@ -19,7 +19,8 @@ std::vector<OperandAccess*> allAccesses(ElementProgram& program) {
   return all;
 }
 
-// Slowest first by the result's strides (reduced ones by the first load's), so that neighbours in memory are neighbours here.
+// Slowest first by the result's strides (reduced ones by the first load's), so that neighbours in memory are neighbours
+// here.
 std::vector<size_t> memoryOrder(const ElementProgram& program) {
   std::vector<size_t> order(program.dimensions.size());
   std::iota(order.begin(), order.end(), 0);
@@ -130,7 +131,8 @@ void chooseTile(ElementProgram& program) {
   }
 }
 
-// Inside a reduction the loops run along a reduced dimension or along the result's row, whichever is cheaper per element.
+// Inside a reduction the loops run along a reduced dimension or along the result's row, whichever is cheaper per
+// element.
 void chooseReducedRow(ElementProgram& program) {
   const auto bodyCost = [&](size_t d) {
     double cost = rowCost(program.dimensions[d]);

@@ -242,7 +242,8 @@ size_t Binder::addStep(const Element& element, bool has_choice_above, bool is_in
   return program_.steps.size() - 1;
 }
 
-// A Choose always says where its operands go, and an Indexed where its second one goes; others say so only to the last step.
+// A Choose always says where its operands go, and an Indexed where its second one goes; others say so only to the last
+// step.
 void Binder::assignBuffers(ElementProgram& program) const {
   std::vector<bool> is_chosen(program.steps.size(), false);
   for (const ElementStep& step : program.steps) {

@@ -1,5 +1,5 @@
-// ElementProgram: an element rule bound to sizes and strides: a tree of typed loops over dimensions that were merged where
-// memory allows, ready to be run row by row.
+// ElementProgram: an element rule bound to sizes and strides: a tree of typed loops over dimensions that were merged
+// where memory allows, ready to be run row by row.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ namespace tokamak {
 inline constexpr int64_t kChunk = 1024;
 inline constexpr size_t kMaxDimensions = 32;
 
-/// Elements of an operand, at address + size * (constant + sum of strides * dimensions + sum of atoms + sum of gathers).
+/// Elements of an operand, at address + size * (constant + sum of strides * dimensions + sum of atoms + sum of
+/// gathers).
 struct OperandAccess {
   size_t operand = 0;         ///< position among the addresses
   bool is_parameter = false;  ///< the one element stands where an operand has its address
@@ -68,8 +69,8 @@ struct ElementProgram {
   int32_t reduced_row = -1;  ///< the reduced dimension that loops run along, or -1: they run along `row`
 };
 
-/// `operands`: the tensor operands of `expr` in order of its inputs, then its outputs. `parameters`: scalars whose values come
-/// with the addresses. Errors: Bind when sizes do not fit.
+/// `operands`: the tensor operands of `expr` in order of its inputs, then its outputs. `parameters`: scalars whose
+/// values come with the addresses. Errors: Bind when sizes do not fit.
 ElementProgram makeElementProgram(const Expr& expr, std::span<const OperandDesc> operands,
                                   const ScalarBindings& bindings, std::span<const int64_t> coordinate_offsets,
                                   std::span<const Scalar* const> parameters);

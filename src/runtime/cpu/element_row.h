@@ -5,8 +5,9 @@
 
 namespace tokamak {
 
-/// A transposed operand is read in tiles of this many bytes (one line) along the one and elements along the other dimension.
-/// Writing such squares straight into a result was slower: its rows are far apart and meet in few lines of the cache.
+/// A transposed operand is read in tiles of this many bytes (one line) along the one and elements along the other
+/// dimension. Writing such squares straight into a result was slower: its rows are far apart and meet in few lines of
+/// the cache.
 inline constexpr int64_t kTileBytes = 64;
 inline constexpr int64_t kTileColumns = 256;
 
@@ -17,8 +18,8 @@ struct ReducedRange {
   int64_t end = 0;
 };
 
-/// The results of a cut reduction: `pieces` arrays of accumulators, `stride` bytes apart; the second half of each is for
-/// what rounding lost.
+/// The results of a cut reduction: `pieces` arrays of accumulators, `stride` bytes apart; the second half of each is
+/// for what rounding lost.
 struct Partials {
   const char* first = nullptr;
   int64_t pieces = 0;
@@ -32,11 +33,11 @@ class ElementRow {
   /// Where in the result the next row starts; the caller moves it. Entries of reduced dimensions are the row's own.
   int64_t* at() { return at_; }
 
-  /// Computes `n` elements from at() along the row dimension, for `tile_rows` positions along the tile dimension. n is at
-  /// most maxRow(). A cut reduction takes its accumulators from `partials`.
+  /// Computes `n` elements from at() along the row dimension, for `tile_rows` positions along the tile dimension. n is
+  /// at most maxRow(). A cut reduction takes its accumulators from `partials`.
   void run(int64_t n, int64_t tile_rows, const Partials* partials = nullptr);
-  /// Of a program with one reduction: accumulates `n` elements over a part of the reduced elements only, in an array of so many
-  /// bytes.
+  /// Of a program with one reduction: accumulates `n` elements over a part of the reduced elements only, in an array of
+  /// so many bytes.
   void accumulate(const ReducedRange& range, int64_t n, void* accumulators, int64_t bytes);
 
   static int64_t maxRow(const ElementProgram& program);

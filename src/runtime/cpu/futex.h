@@ -28,8 +28,8 @@ bool spinUntil(const IsReady& isReady) {
   return false;
 }
 
-/// The same for up to 50 us, in which other threads may have the processor: being woken takes as long, in a virtual machine
-/// longer, and calls that follow each other find their helpers awake.
+/// The same for up to 50 us, in which other threads may have the processor: being woken takes as long, in a virtual
+/// machine longer, and calls that follow each other find their helpers awake.
 template <class IsReady>
 bool lingerUntil(const IsReady& isReady) {
   constexpr std::chrono::microseconds kLongest{50};

@@ -19,7 +19,8 @@ namespace tokamak {
 
 namespace {
 
-// A block of the result is one task. Where operands must be converted or packed, it is done for kBlockInner of k at a time.
+// A block of the result is one task. Where operands must be converted or packed, it is done for kBlockInner of k at a
+// time.
 constexpr int64_t kBlockRows = 256;
 constexpr int64_t kBlockColumns = 512;
 constexpr int64_t kBlockInner = 1024;

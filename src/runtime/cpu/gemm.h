@@ -11,10 +11,10 @@
 
 namespace tokamak {
 
-/// Work for a MatmulOp or LinearOp, with operands as for prepareElementWork. Half types are converted block by block and
-/// accumulated in f32, the bias is added before the one rounding to the result's type. Integers, and everything where
-/// `library` is null, are computed by the element rule. Results do not depend on the number of threads. Errors: Bind
-/// when sizes do not fit.
+/// Work for a MatmulOp or LinearOp, with operands as for prepareElementWork. Half types are converted block by block
+/// and accumulated in f32, the bias is added before the one rounding to the result's type. Integers, and everything
+/// where `library` is null, are computed by the element rule. Results do not depend on the number of threads. Errors:
+/// Bind when sizes do not fit.
 std::shared_ptr<const CpuWork> prepareMatmulWork(const Expr& expr, std::span<const OperandDesc> operands,
                                                  const ScalarBindings& bindings,
                                                  const OpenBlas* library = OpenBlas::load());

@@ -1,5 +1,6 @@
-// IndexLines: integer expressions over coordinates, followed along a row as straight lines for as long as they are straight.
-// That is how div, mod and comparisons cost nothing per element: they say where along the row their value bends.
+// IndexLines: integer expressions over coordinates, followed along a row as straight lines for as long as they are
+// straight. That is how div, mod and comparisons cost nothing per element: they say where along the row their value
+// bends.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +25,11 @@ class IndexLines {
 
   /// Makes an integer or boolean expression ready; the number is for `at`. Errors: Bind for a symbol without a value.
   int32_t add(const Scalar& scalar);
-  /// Follows expression `number` from the point `dimensions` along dimension `along`. `length` is cut to how far the line is
-  /// straight (at least 1).
+  /// Follows expression `number` from the point `dimensions` along dimension `along`. `length` is cut to how far the
+  /// line is straight (at least 1).
   Line at(int32_t number, const int64_t* dimensions, size_t along, int64_t& length) const;
-  /// Dimension i becomes dimension numbers[i] in all expressions (dimensions that no expression mentions have any number).
+  /// Dimension i becomes dimension numbers[i] in all expressions (dimensions that no expression mentions have any
+  /// number).
   void renumber(std::span<const size_t> numbers);
   /// Whether an expression mentions dimension i.
   bool mentionsDimension(size_t i) const;

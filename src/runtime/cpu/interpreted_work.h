@@ -8,8 +8,8 @@
 
 namespace tokamak {
 
-/// `operand_count`: of the request; its parameters' values come behind so many addresses. What the interpreter finds wrong becomes an Internal
-/// error of the stream.
+/// `operand_count`: of the request; its parameters' values come behind so many addresses. What the interpreter finds
+/// wrong becomes an Internal error of the stream.
 std::shared_ptr<const CpuWork> makeInterpretedWork(KernelLaunch launch, size_t operand_count);
 
 }  // namespace tokamak

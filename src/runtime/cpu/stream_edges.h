@@ -1,5 +1,6 @@
-// What ThreadSanitizer is told: exactly the stream model's edges. The queues' own synchronisation is hidden from it, since
-// it orders more than the model promises, and a missing wait would go unseen. Nothing of this exists in other builds.
+// What ThreadSanitizer is told: exactly the stream model's edges. The queues' own synchronisation is hidden from it,
+// since it orders more than the model promises, and a missing wait would go unseen. Nothing of this exists in other
+// builds.
 #pragma once
 
 #if defined(__SANITIZE_THREAD__)

@@ -40,8 +40,8 @@ struct StreamQueueOptions {
   const RaiseCount* raise_count = nullptr;  ///< of the device
 };
 
-/// Issuing functions may be called from any thread, callbacks of this very stream included; they block while the ring is
-/// full. They allocate nothing on the heap.
+/// Issuing functions may be called from any thread, callbacks of this very stream included; they block while the ring
+/// is full. They allocate nothing on the heap.
 class StreamQueue final : public StreamClock {
  public:
   StreamQueue(int64_t index, const StreamQueueOptions& options);

@@ -14,8 +14,8 @@ struct RingRecord {
   uint32_t bytes = 0;
 };
 
-/// One producer at a time (the caller locks), one consumer. Positions count bytes and only grow, so "the work enqueued so
-/// far is done" is one comparison. Threads that wait look for a few microseconds, then sleep.
+/// One producer at a time (the caller locks), one consumer. Positions count bytes and only grow, so "the work enqueued
+/// so far is done" is one comparison. Threads that wait look for a few microseconds, then sleep.
 class WorkRing {
  public:
   static constexpr uint32_t kAlignment = 16;
@@ -26,8 +26,8 @@ class WorkRing {
   /// The largest record that fits.
   uint32_t maxRecordBytes() const { return capacity_ / 2; }
 
-  /// Producer: room for a record of `bytes` (a multiple of 16, at most maxRecordBytes()), or null while the ring is full;
-  /// then roomPosition() says which position must be done before it is worth another try.
+  /// Producer: room for a record of `bytes` (a multiple of 16, at most maxRecordBytes()), or null while the ring is
+  /// full; then roomPosition() says which position must be done before it is worth another try.
   std::byte* tryReserve(uint32_t bytes);
   uint64_t roomPosition() const { return room_position_; }
   /// Producer: hands the reserved record over.

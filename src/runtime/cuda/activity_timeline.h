@@ -27,14 +27,15 @@ struct StreamEntry {
   int64_t issued_ns = 0;  ///< of a wait: when the driver was told
 };
 
-/// Work has the GPU's own times. Waits are no activities of the GPU and follow from those: a wait lasts from the end of what the stream did
-/// before it (or from when it was issued, if that is later) until the point is reached, but not into what the stream did next; a point is
-/// reached when the work before it is over. A kernel that the GPU started before the previous one of its stream was over (programmatic
-/// dependent launches) is shown from then on, so that the spans of a track do not overlap.
+/// Work has the GPU's own times. Waits are no activities of the GPU and follow from those: a wait lasts from the end of
+/// what the stream did before it (or from when it was issued, if that is later) until the point is reached, but not
+/// into what the stream did next; a point is reached when the work before it is over. A kernel that the GPU started
+/// before the previous one of its stream was over (programmatic dependent launches) is shown from then on, so that the
+/// spans of a track do not overlap.
 class ActivityTimeline {
  public:
-  /// Tells the observer; may be called again with what came later. `entries`: those of a track in the order in which it was given them, and points before the
-  /// waits for them.
+  /// Tells the observer; may be called again with what came later. `entries`: those of a track in the order in which it
+  /// was given them, and points before the waits for them.
   void tell(std::span<const StreamEntry> entries, std::vector<GpuActivity> activities, TraceObserver& observer);
 
  private:

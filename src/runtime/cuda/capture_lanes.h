@@ -29,8 +29,8 @@ class StreamPool {
   std::vector<driver::Stream> idle_;
 };
 
-/// A lane per stream of the plan. Works that keep something per stream (workspaces) keep it per lane, so that a graph shares nothing with
-/// what is launched one by one. One capture at a time.
+/// A lane per stream of the plan. Works that keep something per stream (workspaces) keep it per lane, so that a graph
+/// shares nothing with what is launched one by one. One capture at a time.
 class CaptureLanes {
  public:
   /// Errors: Device, OutOfMemory.
@@ -41,8 +41,9 @@ class CaptureLanes {
 
   /// Makes the steps' works ready on the lanes, and waits until they are. Before the capture; the context is current.
   void makeReady(PackedSteps& packed);
-  /// Captures the steps behind what `origin`, which is being captured, has so far; what comes after them there waits for them. Gives the graph's
-  /// node of every step that is one kernel, else null. The context is current. Errors: Device.
+  /// Captures the steps behind what `origin`, which is being captured, has so far; what comes after them there waits
+  /// for them. Gives the graph's node of every step that is one kernel, else null. The context is current. Errors:
+  /// Device.
   std::vector<driver::GraphNode> capture(PackedSteps& packed, driver::Stream origin);
   driver::Stream lane(const PackedStep& step) const { return streams_[static_cast<size_t>(step.stream)]; }
 

@@ -7,8 +7,8 @@
 
 namespace tokamak {
 
-/// The copy that an op is which reads or writes memory of the host, where kernels do not reach: as few copies of bytes as the strides of both sides
-/// allow. Errors: Unsupported when it is more than a copy, or would be very many.
+/// The copy that an op is which reads or writes memory of the host, where kernels do not reach: as few copies of bytes
+/// as the strides of both sides allow. Errors: Unsupported when it is more than a copy, or would be very many.
 std::shared_ptr<const CudaWork> prepareCopy(const WorkRequest& request);
 
 }  // namespace tokamak

@@ -101,8 +101,9 @@ struct CublasLibrary {
 
   std::string path;  ///< the file that was loaded
 
-  /// The library in the file `named`; if that is empty, in the one that $TOKAMAK_CUBLASLT names; if that is not set either, what is loaded
-  /// already, the loader's usual names, the folders of a CUDA toolkit, those of Python packages. Loaded once and kept for ever.
+  /// The library in the file `named`; if that is empty, in the one that $TOKAMAK_CUBLASLT names; if that is not set
+  /// either, what is loaded already, the loader's usual names, the folders of a CUDA toolkit, those of Python packages.
+  /// Loaded once and kept for ever.
   /// Errors: Unsupported, with everything that was tried.
   static const CublasLibrary& load(const std::string& named = {});
 

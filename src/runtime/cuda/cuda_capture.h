@@ -13,15 +13,16 @@
 
 namespace tokamak {
 
-/// What graphs used that are gone. The driver says so on a thread that may not call it: whoever comes next lets go of these things.
+/// What graphs used that are gone. The driver says so on a thread that may not call it: whoever comes next lets go of
+/// these things.
 class CaptureRemains {
  public:
   /// A graph holds on to something: `add` will follow.
   void expect();
   void add(std::shared_ptr<void> used);
   void letGo();
-  /// The device goes: waits a second at most for what graphs that are gone have held, and lets go of it. What living graphs hold, which a caller
-  /// must not have then, is never freed.
+  /// The device goes: waits a second at most for what graphs that are gone have held, and lets go of it. What living
+  /// graphs hold, which a caller must not have then, is never freed.
   void close();
 
  private:

@@ -31,15 +31,17 @@ class StreamPool;
 struct KernelLaunch;
 struct ProductGroup;
 
-/// Streams that were destroyed leave their driver stream for the next one. Streams, events, buffers and work must be gone before the
-/// device goes.
+/// Streams that were destroyed leave their driver stream for the next one. Streams, events, buffers and work must be
+/// gone before the device goes.
 ///
-/// Work that the driver accepted runs on the GPU by itself. What fails there (an illegal address, say) loses the whole context: every later
-/// call raises, naming the first cause. Copies from and to pageable host memory may block the caller, as the driver pleases.
+/// Work that the driver accepted runs on the GPU by itself. What fails there (an illegal address, say) loses the whole
+/// context: every later call raises, naming the first cause. Copies from and to pageable host memory may block the
+/// caller, as the driver pleases.
 /// Thread safety: any threads may use it side by side, as Device says.
 class CudaDevice : public Device {
  public:
-  /// Errors: Unsupported without a driver or when the GPU lacks what is needed, Usage for a number that no device has, Device.
+  /// Errors: Unsupported without a driver or when the GPU lacks what is needed, Usage for a number that no device has,
+  /// Device.
   explicit CudaDevice(int64_t ordinal, const CudaDeviceOptions& options = {});
   ~CudaDevice() override;
 
@@ -49,8 +51,9 @@ class CudaDevice : public Device {
 
   std::unique_ptr<Stream> createStream() override;
   std::unique_ptr<Event> createEvent() override;
-  /// A stream (CUstream or cudaStream_t) that somebody else made in the primary context, and keeps until it was given back: work of ours goes there in order with
-  /// his. He may capture it; graphs that he makes of it must be gone before the device. Null is the default stream.
+  /// A stream (CUstream or cudaStream_t) that somebody else made in the primary context, and keeps until it was given
+  /// back: work of ours goes there in order with his. He may capture it; graphs that he makes of it must be gone before
+  /// the device. Null is the default stream.
   std::unique_ptr<Stream> adoptStream(void* stream);
 
   void* allocate(int64_t bytes, MemoryKind kind, Stream& stream) override;
@@ -72,14 +75,16 @@ class CudaDevice : public Device {
   KernelTarget kernelTarget() const override;
   /// "sm_90a": what kernels for this device are compiled for, with what only this generation has.
   std::string architecture() const;
-  /// A kernel that is launched with the addresses of so many operands and, behind them, the values of so many parameters.
+  /// A kernel that is launched with the addresses of so many operands and, behind them, the values of so many
+  /// parameters.
   std::shared_ptr<const Work> makeKernelWork(KernelLaunch launch, size_t operand_count, size_t parameter_count = 0);
   /// `work` is a CudaWork.
   void launch(Stream& stream, const Work& work, std::span<void* const> addresses) override;
   std::unique_ptr<Replay> prepareReplay(ReplaySteps steps) override;
   std::unique_ptr<Capture> joinCapture(Stream& stream) override;
   void callback(Stream& stream, std::function<void()> function) override;
-  /// The GPU itself writes and reads flags in its memory and in pinned or registered host memory; others are left to the host.
+  /// The GPU itself writes and reads flags in its memory and in pinned or registered host memory; others are left to
+  /// the host.
   void writeFlag(Stream& stream, uint64_t* flag, uint64_t value) override;
   void waitFlag(Stream& stream, const uint64_t* flag, uint64_t value) override;
 
@@ -89,10 +94,12 @@ class CudaDevice : public Device {
   void waitDone(const Event& event) override;
   std::exception_ptr failureOf(const Event& event) override;
 
-  /// Whether kernels are launched before the work in front of them has ended (programmatic dependent launch). TOKAMAK_CUDA_OVERLAP=0 says no.
+  /// Whether kernels are launched before the work in front of them has ended (programmatic dependent launch).
+  /// TOKAMAK_CUDA_OVERLAP=0 says no.
   bool overlapsLaunches() const;
   bool usesGraphs() const { return options_.uses_graphs && trace_ == nullptr; }
-  /// Waits for what streams were given that this device made, and tells the observer of options.trace when the GPU did it. Errors: Device.
+  /// Waits for what streams were given that this device made, and tells the observer of options.trace when the GPU did
+  /// it. Errors: Device.
   void reportTrace();
   /// Where the times of reportTrace() come from, in words; empty without options.trace.
   std::string traceSource() const;

@@ -1,4 +1,5 @@
-// CudaGraph: a plan's steps as one executable graph of the driver, whose kernels take other addresses without being captured again.
+// CudaGraph: a plan's steps as one executable graph of the driver, whose kernels take other addresses without being
+// captured again.
 #pragma once
 
 #include <memory>
@@ -12,7 +13,8 @@ namespace tokamak {
 
 class CudaGraph {
  public:
-  /// Captures the steps with their present values, which it takes (PackedSteps::takeChanges()). Errors: Device, OutOfMemory.
+  /// Captures the steps with their present values, which it takes (PackedSteps::takeChanges()). Errors: Device,
+  /// OutOfMemory.
   CudaGraph(std::shared_ptr<StreamPool> pool, PackedSteps& packed);
   CudaGraph(const CudaGraph&) = delete;
   CudaGraph& operator=(const CudaGraph&) = delete;
@@ -23,7 +25,8 @@ class CudaGraph {
   void captureAgain(PackedSteps& packed);
   /// Whether this step's values can be changed without capturing again.
   bool canUpdate(const PackedSteps& packed, uint32_t step) const;
-  /// Gives the kernels of the steps that changed their new values; all of them can be updated. Launches so far keep the old ones. Errors: Device.
+  /// Gives the kernels of the steps that changed their new values; all of them can be updated. Launches so far keep the
+  /// old ones. Errors: Device.
   void update(PackedSteps& packed);
   /// The context is current. Errors: Device.
   void launch(driver::Stream stream);

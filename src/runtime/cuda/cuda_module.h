@@ -40,7 +40,8 @@ class CudaModule : public std::enable_shared_from_this<CudaModule> {
   /// Errors: Compile when there is none of that name.
   CudaFunction function(const std::string& name) const;
 
-  /// The function may be launched with that much dynamic shared memory from now on; what was allowed before stays allowed.
+  /// The function may be launched with that much dynamic shared memory from now on; what was allowed before stays
+  /// allowed.
   /// Errors: Device when the GPU has less.
   void requireSharedBytes(const CudaFunction& function, int64_t bytes) const;
   /// Clusters of more than 8 blocks may be launched, where the GPU can.

@@ -1,4 +1,5 @@
-// CudaProducts: a device's matrix products by cuBLASLt: the library's handle, what it chose for which product, its workspaces.
+// CudaProducts: a device's matrix products by cuBLASLt: the library's handle, what it chose for which product, its
+// workspaces.
 #pragma once
 
 #include <map>
@@ -20,19 +21,21 @@ namespace tokamak {
 
 class CublasDescriptors;
 
-/// What the library is asked for once per product is kept and recorded, so that equal products always run the same kernel, in every plan, on every
-/// stream, and in later processes. A stream that runs products which need one gets a workspace, and keeps it as long as the device lives. Thread-safe.
+/// What the library is asked for once per product is kept and recorded, so that equal products always run the same
+/// kernel, in every plan, on every stream, and in later processes. A stream that runs products which need one gets a
+/// workspace, and keeps it as long as the device lives. Thread-safe.
 class CudaProducts {
  public:
-  /// Loads the library (CublasLibrary::load()) and opens it for the context's device; `target` tells that device from others that the library may
-  /// choose something else for. Errors: Unsupported without a library; Device.
+  /// Loads the library (CublasLibrary::load()) and opens it for the context's device; `target` tells that device from
+  /// others that the library may choose something else for. Errors: Unsupported without a library; Device.
   CudaProducts(std::shared_ptr<DriverContext> context, Arena& memory, const std::string& library, std::string target,
                std::shared_ptr<KernelCache> records);
   CudaProducts(const CudaProducts&) = delete;
   CudaProducts& operator=(const CudaProducts&) = delete;
   ~CudaProducts();
 
-  /// Takes the addresses of the op that the product was made from. Null where the library has no kernel for the product. `name`: of the work.
+  /// Takes the addresses of the op that the product was made from. Null where the library has no kernel for the
+  /// product. `name`: of the work.
   std::shared_ptr<const CudaWork> make(const LibraryProduct& product, std::string name);
   const CublasLibrary& library() const { return library_; }
   cublas::Handle handle() const { return handle_; }

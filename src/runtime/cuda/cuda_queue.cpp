@@ -20,7 +20,8 @@ uint64_t loadDeviceFlag(const uint64_t* flag) {
   return std::atomic_ref(*const_cast<uint64_t*>(flag)).load(std::memory_order_acquire);
 }
 
-// Whoever writes the flag may be another process or a device, and wake nobody. On a lost device perhaps nobody writes it any more.
+// Whoever writes the flag may be another process or a device, and wake nobody. On a lost device perhaps nobody writes
+// it any more.
 void waitForFlag(const DriverContext& context, const uint64_t* flag, uint64_t value) {
   constexpr int kSpins = 2000;
   for (int tries = 0; loadDeviceFlag(flag) < value; ++tries) {

@@ -24,13 +24,14 @@ namespace tokamak {
 class CudaTrace;
 struct PackedStep;
 
-/// Work goes to the driver at once, on the caller's thread. A callback cannot: the driver's host functions may not call the driver, run
-/// one after the other for all streams, and nothing behind them could be skipped when they fail. So a callback, and what else the host
-/// has to do (fills and flags in pageable memory), is done by the stream's own thread once the GPU got there, and what is issued until
-/// then waits its turn in a queue of the host. Without callbacks there is no such thread.
+/// Work goes to the driver at once, on the caller's thread. A callback cannot: the driver's host functions may not call
+/// the driver, run one after the other for all streams, and nothing behind them could be skipped when they fail. So a
+/// callback, and what else the host has to do (fills and flags in pageable memory), is done by the stream's own thread
+/// once the GPU got there, and what is issued until then waits its turn in a queue of the host. Without callbacks there
+/// is no such thread.
 ///
-/// Issuing functions may be called from any thread, callbacks of this very stream included. They raise what the driver says at once;
-/// what it says to the stream's thread, or later, is a failure of the stream.
+/// Issuing functions may be called from any thread, callbacks of this very stream included. They raise what the driver
+/// says at once; what it says to the stream's thread, or later, is a failure of the stream.
 class CudaQueue final : public StreamClock {
  public:
   /// `raise_count`: how often a failure of this device was raised. Errors: Device.
@@ -54,8 +55,8 @@ class CudaQueue final : public StreamClock {
   void launch(const CudaWork& work, std::span<void* const> addresses);
   /// The same with arguments that are packed; the device's context is current.
   void launch(PackedStep& step);
-  /// Calls `tell`, which tells the driver of work, unless work before is to be skipped; the device's context is current. False, without the
-  /// call, while work before waits for its turn.
+  /// Calls `tell`, which tells the driver of work, unless work before is to be skipped; the device's context is
+  /// current. False, without the call, while work before waits for its turn.
   template <class Tell>
   bool tryIssue(const Tell& tell) {
     const Lock lock(mutex_);

@@ -85,7 +85,8 @@ bool CudaReplay::runGraph(std::span<Stream* const> streams) {
   return queue.tryIssue([&] { graph_->launch(queue.stream()); });
 }
 
-// A graph runs on the caller's stream alone: what comes after it on the workers waits for it, and it for what is on them.
+// A graph runs on the caller's stream alone: what comes after it on the workers waits for it, and it for what is on
+// them.
 void CudaReplay::changeMode(Mode mode, std::span<Stream* const> streams) {
   if (std::exchange(mode_, mode) == mode) return;
   for (Stream* const worker : streams.subspan(1)) {

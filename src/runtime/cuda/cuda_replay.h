@@ -1,4 +1,5 @@
-// CudaReplay: a plan's steps on a CUDA device, one by one or as a graph: arguments packed once, only addresses that changed are patched.
+// CudaReplay: a plan's steps on a CUDA device, one by one or as a graph: arguments packed once, only addresses that
+// changed are patched.
 #pragma once
 
 #include <memory>
@@ -12,9 +13,9 @@
 
 namespace tokamak {
 
-/// A plan of more than one launch becomes a graph at its second call. Calls that bring other addresses or parameters give them to the graph's
-/// kernels, or are issued step by step where that costs less. What only capturing can change (calls of libraries, fills) is captured
-/// again once a call repeats the addresses of the one before.
+/// A plan of more than one launch becomes a graph at its second call. Calls that bring other addresses or parameters
+/// give them to the graph's kernels, or are issued step by step where that costs less. What only capturing can change
+/// (calls of libraries, fills) is captured again once a call repeats the addresses of the one before.
 class CudaReplay final : public Replay {
  public:
   CudaReplay(CudaDevice& device, ReplaySteps steps);

@@ -14,7 +14,8 @@ namespace tokamak {
 
 namespace {
 
-// CUPTI watches the driver that the loader finds. Of another one, which somebody named, it sees nothing, unless he names a CUPTI for it, too.
+// CUPTI watches the driver that the loader finds. Of another one, which somebody named, it sees nothing, unless he
+// names a CUPTI for it, too.
 void requireWatchedDriver(const DriverLibrary& driver) {
   if (std::getenv("TOKAMAK_CUPTI") != nullptr) return;
   void* const loaded = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);

@@ -12,7 +12,8 @@
 
 namespace tokamak {
 
-/// What is told of streams is kept until report(). Thread-safe. The context is current wherever the driver is told of work.
+/// What is told of streams is kept until report(). Thread-safe. The context is current wherever the driver is told of
+/// work.
 class CudaTrace {
  public:
   /// Tells the driver of work.

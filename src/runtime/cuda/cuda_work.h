@@ -26,7 +26,8 @@ struct CudaKernelLaunch {
 /// Work that the driver is told about when the stream's turn comes; the context is current then.
 class CudaWork : public Work {
  public:
-  /// Called before work is issued on a stream, without any lock: makes what launches there need besides their operands, once per stream.
+  /// Called before work is issued on a stream, without any lock: makes what launches there need besides their operands,
+  /// once per stream.
   virtual void makeReadyOn(DriverContext& /*context*/, driver::Stream /*stream*/) const {}
   /// `addresses`: one per operand, in the order in which the work was prepared, then the parameters' values.
   virtual void enqueue(DriverContext& context, driver::Stream stream, std::span<void* const> addresses) const = 0;
@@ -44,8 +45,9 @@ struct CudaLaunch {
   bool may_overlap_previous = false;           ///< programmatic dependent launch: the kernel waits itself
 };
 
-/// A kernel that takes `address_count` slots of 8 bytes from the launch (tensors' addresses, then parameters' bits), then scalars known
-/// since it was prepared, each in a slot of 8 bytes of which the kernel reads as many as its own type has.
+/// A kernel that takes `address_count` slots of 8 bytes from the launch (tensors' addresses, then parameters' bits),
+/// then scalars known since it was prepared, each in a slot of 8 bytes of which the kernel reads as many as its own
+/// type has.
 class CudaKernelWork final : public CudaWork {
  public:
   /// `slots`: the number of the address that each of the kernel's slots takes; empty: one after the other.
@@ -57,7 +59,8 @@ class CudaKernelWork final : public CudaWork {
   void enqueue(DriverContext& context, driver::Stream stream, std::span<void* const> addresses) const override;
   CudaKernelLaunch kernelLaunch() const override { return {.kernel = this}; }
 
-  /// What the driver takes: where each argument lies: in `addresses`, in `last` for an address behind them, in this work. Good as long as these are.
+  /// What the driver takes: where each argument lies: in `addresses`, in `last` for an address behind them, in this
+  /// work. Good as long as these are.
   std::vector<void*> argumentsOf(std::span<void*> addresses, void** last) const;
   /// Launches with such arguments. Errors: Device.
   void launch(DriverContext& context, driver::Stream stream, void** arguments) const;

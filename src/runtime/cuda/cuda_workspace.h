@@ -8,8 +8,9 @@
 
 namespace tokamak {
 
-/// Launches a kernel with the address of a workspace behind its operands. Streams run side by side, so each gets a workspace of its own when it
-/// first comes here; it is zero then, and the kernel leaves it as the next launch needs it.
+/// Launches a kernel with the address of a workspace behind its operands. Streams run side by side, so each gets a
+/// workspace of its own when it first comes here; it is zero then, and the kernel leaves it as the next launch needs
+/// it.
 class CudaWorkspaceWork final : public CudaWork {
  public:
   CudaWorkspaceWork(std::shared_ptr<DriverContext> context, std::unique_ptr<CudaKernelWork> kernel, int64_t bytes)

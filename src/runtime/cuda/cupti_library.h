@@ -36,8 +36,9 @@ struct CuptiLibrary {
 
   std::string path;  ///< the file that was loaded
 
-  /// The library in the file that $TOKAMAK_CUPTI names; if that is not set, what is loaded already, the loader's usual names, the folders of a
-  /// CUDA toolkit, those of Python packages: the first whose version is cuptiHeaderVersion(). Loaded once and kept for ever.
+  /// The library in the file that $TOKAMAK_CUPTI names; if that is not set, what is loaded already, the loader's usual
+  /// names, the folders of a CUDA toolkit, those of Python packages: the first whose version is cuptiHeaderVersion().
+  /// Loaded once and kept for ever.
   /// Errors: Unsupported, with everything that was tried.
   static const CuptiLibrary& load();
 

@@ -1,5 +1,6 @@
-// CuptiRecord: what a record of CUPTI says of the GPU's work. How records lie in memory is said by cupti.h alone, which need not be there when
-// this is built; it changes with CUPTI's version, so that a library is only used that has the header's.
+// CuptiRecord: what a record of CUPTI says of the GPU's work. How records lie in memory is said by cupti.h alone, which
+// need not be there when this is built; it changes with CUPTI's version, so that a library is only used that has the
+// header's.
 #pragma once
 
 #include <cstddef>

@@ -15,8 +15,8 @@
 
 namespace tokamak {
 
-/// Retains the primary context as long as it lives. Some errors (an illegal address, say) take the whole context with them: all
-/// later calls then fail, and what they raise names the first cause. Thread-safe.
+/// Retains the primary context as long as it lives. Some errors (an illegal address, say) take the whole context with
+/// them: all later calls then fail, and what they raise names the first cause. Thread-safe.
 class DriverContext {
  public:
   /// Errors: Usage for a device that is not there, Device.
@@ -50,8 +50,8 @@ class DriverContext {
   /// How a shortage of memory may be mended; set before others use the context.
   void onShortage(std::function<void()> give_back_cache) { give_back_cache_ = std::move(give_back_cache); }
 
-  /// Calls `use(driver)` with the context current, for what must not raise: giving things back, asking how far work is. False, without the
-  /// call, when the context cannot be made current.
+  /// Calls `use(driver)` with the context current, for what must not raise: giving things back, asking how far work is.
+  /// False, without the call, when the context cannot be made current.
   template <class Use>
   bool quietly(const Use& use) {
     bool is_pushed = false;
@@ -65,8 +65,8 @@ class DriverContext {
   int attribute(int number);
   /// Whether a call has said that the context is lost.
   bool isLost() const { return is_lost_.load(); }
-  /// Whether the driver knows this address: then the device reaches it. Pageable host memory is not known. Errors: Device; what a lost
-  /// context says of addresses means nothing.
+  /// Whether the driver knows this address: then the device reaches it. Pageable host memory is not known. Errors:
+  /// Device; what a lost context says of addresses means nothing.
   bool isKnown(const void* address);
   /// The device that memory belongs to; nothing for memory of the host, and for what the driver does not know.
   std::optional<int64_t> ownerOf(const void* address);
@@ -90,7 +90,8 @@ class DriverContext {
   std::string lost_;  // the first cause, when the context is lost
 };
 
-/// While it lives, the context is this thread's current one. A thread that has none keeps it; a caller's own comes back.
+/// While it lives, the context is this thread's current one. A thread that has none keeps it; a caller's own comes
+/// back.
 class CurrentContext {
  public:
   explicit CurrentContext(DriverContext& context);

@@ -74,10 +74,11 @@ struct DriverLibrary {
 
   std::string path;  ///< the file that was loaded
 
-  /// The driver in the file `named`; if that is empty, in the one that $TOKAMAK_CUDA_DRIVER names; if that is not set either, the
-  /// one that this process has loaded already, the loader's, or one in the usual folders. Loaded once and kept for ever; started
-  /// (cuInit) by every call, which costs nothing the second time.
-  /// Errors: Unsupported when there is none (with what was searched), it is too old, it does not start, or sees no device.
+  /// The driver in the file `named`; if that is empty, in the one that $TOKAMAK_CUDA_DRIVER names; if that is not set
+  /// either, the one that this process has loaded already, the loader's, or one in the usual folders. Loaded once and
+  /// kept for ever; started (cuInit) by every call, which costs nothing the second time.
+  /// Errors: Unsupported when there is none (with what was searched), it is too old, it does not start, or sees no
+  /// device.
   static const DriverLibrary& start(const std::string& named = {});
 
   /// "CUDA_ERROR_NO_DEVICE (100): no CUDA-capable device is detected".

@@ -1,4 +1,5 @@
-// The CUDA driver's types and numbers that are used here: own declarations of a stable binary interface, no CUDA header.
+// The CUDA driver's types and numbers that are used here: own declarations of a stable binary interface, no CUDA
+// header.
 #pragma once
 
 #include <cstdint>

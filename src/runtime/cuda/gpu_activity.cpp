@@ -21,7 +21,8 @@ constexpr uint64_t kLabels = uint64_t{1} << 32U;
 constexpr size_t kBufferBytes = size_t{1} << 20U;
 constexpr std::align_val_t kBufferAlignment{64};  // CUPTI asks for 8
 
-// CUPTI calls plain functions, from threads of its own, perhaps while the process ends: what they use is never destroyed.
+// CUPTI calls plain functions, from threads of its own, perhaps while the process ends: what they use is never
+// destroyed.
 struct Delivery {
   std::mutex mutex;
   const CuptiLibrary* library = nullptr;

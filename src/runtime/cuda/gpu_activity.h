@@ -17,10 +17,12 @@ struct GpuActivity {
   int64_t end_ns = 0;
 };
 
-/// CUPTI records for the whole process, and so there is one recorder, which all timelines share: each has labels of its own. Thread-safe.
+/// CUPTI records for the whole process, and so there is one recorder, which all timelines share: each has labels of its
+/// own. Thread-safe.
 class GpuActivityRecorder {
  public:
-  /// Recording goes on until the last one lets go. Errors: Unsupported where there is no CUPTI that can be used, with the reason.
+  /// Recording goes on until the last one lets go. Errors: Unsupported where there is no CUPTI that can be used, with
+  /// the reason.
   static std::shared_ptr<GpuActivityRecorder> start();
   GpuActivityRecorder(const GpuActivityRecorder&) = delete;
   GpuActivityRecorder& operator=(const GpuActivityRecorder&) = delete;
@@ -34,8 +36,8 @@ class GpuActivityRecorder {
   /// Nanoseconds of traceNow(), by the clock that times the GPU.
   int64_t now() const;
 
-  /// What has run with labels from `first` on, which takeLabels() gave, and has not been collected before; in no order. Work that the
-  /// streams have been waited for is among it. Errors: Device.
+  /// What has run with labels from `first` on, which takeLabels() gave, and has not been collected before; in no order.
+  /// Work that the streams have been waited for is among it. Errors: Device.
   std::vector<GpuActivity> collect(uint64_t first);
 
   /// "CUPTI 130001".

@@ -1,4 +1,5 @@
-// LibraryProduct: a matrix product in the form that cuBLASLt takes: column-major, one stride between the matrices of a batch.
+// LibraryProduct: a matrix product in the form that cuBLASLt takes: column-major, one stride between the matrices of a
+// batch.
 #pragma once
 
 #include <cstdint>
@@ -49,12 +50,14 @@ struct LibraryProduct {
   std::string toString() const;
 };
 
-/// Nothing where the library cannot take the operands as they lie: types that are not floating, two strides that are not 1, elements that are
-/// stored more than once, sizes beyond 31 bits, nothing to add up. `operands` as the problem was made from.
+/// Nothing where the library cannot take the operands as they lie: types that are not floating, two strides that are
+/// not 1, elements that are stored more than once, sizes beyond 31 bits, nothing to add up. `operands` as the problem
+/// was made from.
 std::optional<LibraryProduct> libraryProductOf(const GemmProblem& problem, std::span<const OperandDesc> operands);
 
-/// How many of a GPU's multiprocessors a product had better use where `concurrency` like it run at a time; 0: all. One that is large enough for all of
-/// them is as fast alone; smaller ones get a third more than their share, since streams wait between launches (docs/gpu_performance.md).
+/// How many of a GPU's multiprocessors a product had better use where `concurrency` like it run at a time; 0: all. One
+/// that is large enough for all of them is as fast alone; smaller ones get a third more than their share, since streams
+/// wait between launches (docs/gpu_performance.md).
 int32_t multiprocessorsFor(const LibraryProduct& product, int64_t concurrency, int64_t multiprocessors);
 
 }  // namespace tokamak

@@ -26,11 +26,12 @@ struct MatrixProgram {
 /// Stores the bias into every element of the result. The problem has a bias.
 MatrixProgram biasProgram(const GemmProblem& problem, std::span<const OperandDesc> operands);
 
-/// The whole product as sums of products, for any type and layout. Slow: operands are read again for every element of the result.
+/// The whole product as sums of products, for any type and layout. Slow: operands are read again for every element of
+/// the result.
 MatrixProgram productProgram(const GemmProblem& problem, std::span<const OperandDesc> operands);
 
-/// The group's activation of a product that is in memory. Its operands are the product and the group's result, which `numbers` leaves out;
-/// `bindings`: of the symbols of the group's fusion.
+/// The group's activation of a product that is in memory. Its operands are the product and the group's result, which
+/// `numbers` leaves out; `bindings`: of the symbols of the group's fusion.
 MatrixProgram activationProgram(const ProductGroup& group, OperandDesc product, OperandDesc result,
                                 const ScalarBindings& bindings);
 

@@ -1,4 +1,5 @@
-// PackedSteps: a plan's steps with the values that they pass, and the arguments of their kernels, packed once and patched where they change.
+// PackedSteps: a plan's steps with the values that they pass, and the arguments of their kernels, packed once and
+// patched where they change.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// How a matmul or linear op, alone or with an activation, becomes work: a call of the library, or generated kernels where the library has none.
+// How a matmul or linear op, alone or with an activation, becomes work: a call of the library, or generated kernels
+// where the library has none.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -117,7 +118,8 @@ std::shared_ptr<const CudaWork> CudaDevice::prepareProduct(const WorkRequest& re
   return work;
 }
 
-// What the library does not give with the activation is given without it, into memory of the work's own, and a kernel does the rest.
+// What the library does not give with the activation is given without it, into memory of the work's own, and a kernel
+// does the rest.
 std::shared_ptr<const CudaWork> CudaDevice::prepareProductGroup(const WorkRequest& request, const ProductGroup& group) {
   auto [operands, numbers] = operandsOf(group, request.operands);
   const std::optional<GemmProblem> problem = gemmProblemOf(*group.product, operands);

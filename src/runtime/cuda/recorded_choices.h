@@ -17,8 +17,9 @@ struct ChoiceConditions {
   std::string preference;  ///< what the library is asked for
 };
 
-/// Entries of the kernel cache: the library's bytes for an algorithm, which mean the same to every process with this version of it. A choice is
-/// never wrong for being old, but who takes it has it examined by the library: a file may say anything.
+/// Entries of the kernel cache: the library's bytes for an algorithm, which mean the same to every process with this
+/// version of it. A choice is never wrong for being old, but who takes it has it examined by the library: a file may
+/// say anything.
 class RecordedChoices {
  public:
   RecordedChoices(std::shared_ptr<KernelCache> cache, ChoiceConditions conditions);

@@ -19,7 +19,8 @@ class StreamMemory {
   StreamMemory& operator=(const StreamMemory&) = delete;
   ~StreamMemory();
 
-  /// The stream's block, which is zero when work that is enqueued there now first runs. `user`: for messages. Errors: OutOfMemory, Device.
+  /// The stream's block, which is zero when work that is enqueued there now first runs. `user`: for messages. Errors:
+  /// OutOfMemory, Device.
   void* on(driver::Stream stream, std::string_view user);
 
  private:

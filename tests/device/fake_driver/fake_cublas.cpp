@@ -1,5 +1,5 @@
-// cuBLASLt without a GPU: products of f32, f64 and bf16 matrices on the fake driver's streams, one loop at a time. It has no kernel for f16 and
-// for epilogues of doubles, and demands its workspace, as the real one may.
+// cuBLASLt without a GPU: products of f32, f64 and bf16 matrices on the fake driver's streams, one loop at a time. It
+// has no kernel for f16 and for epilogues of doubles, and demands its workspace, as the real one may.
 #include <atomic>
 #include <bit>
 #include <cmath>

@@ -1,5 +1,6 @@
-// CUPTI's activity records of what the fake driver's streams run; nothing where its header was not there. As strict as the real one where that
-// matters: labels are told only while the driver's calls are recorded, records come in buffers of the caller's, and its clock is its own.
+// CUPTI's activity records of what the fake driver's streams run; nothing where its header was not there. As strict as
+// the real one where that matters: labels are told only while the driver's calls are recorded, records come in buffers
+// of the caller's, and its clock is its own.
 #include "fake_cupti.h"
 
 #ifdef TOKAMAK_HAS_CUPTI

@@ -1,5 +1,6 @@
-// A CUDA driver without a GPU: the functions that Tokamak's CUDA device calls, on host memory, with a thread per stream. It is as strict
-// as the real one where that matters: contexts have to be current, device memory has to be allocated, a lost context stays lost.
+// A CUDA driver without a GPU: the functions that Tokamak's CUDA device calls, on host memory, with a thread per
+// stream. It is as strict as the real one where that matters: contexts have to be current, device memory has to be
+// allocated, a lost context stays lost.
 #include <algorithm>
 #include <atomic>
 #include <bit>

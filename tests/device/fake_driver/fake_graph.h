@@ -1,5 +1,5 @@
-// The fake driver's stream capture and graphs. What a captured stream is told becomes a node behind those that it was told before; events that
-// were recorded in a capture bring other streams into it.
+// The fake driver's stream capture and graphs. What a captured stream is told becomes a node behind those that it was
+// told before; events that were recorded in a capture bring other streams into it.
 #pragma once
 
 #include <cstdint>
@@ -71,7 +71,8 @@ int beginCapture(Stream& stream, int mode);
 int endCapture(Stream& stream, Graph** graph);
 /// Adds a node behind the stream's tail; false when the stream is not captured.
 bool capture(Stream& stream, Node node);
-/// 0, or why the wait is illegal. `is_captured`: whether the stream is (now) part of a capture, which then holds the wait.
+/// 0, or why the wait is illegal. `is_captured`: whether the stream is (now) part of a capture, which then holds the
+/// wait.
 int captureWait(Stream& stream, const std::shared_ptr<Capture>& of_event, const Tail& tail, bool& is_captured);
 /// The capture that the stream is part of, or null.
 std::shared_ptr<Capture> captureOf(Stream& stream);

@@ -1,5 +1,5 @@
-// The fake driver's own heap functions (exports.map keeps them its own), so that a test that counts the requests of Tokamak does not
-// count those of its driver.
+// The fake driver's own heap functions (exports.map keeps them its own), so that a test that counts the requests of
+// Tokamak does not count those of its driver.
 #include <cstdlib>
 #include <new>
 

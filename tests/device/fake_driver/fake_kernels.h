@@ -1,5 +1,5 @@
-// The fake driver's compiled code: a text whose lines name a kernel, one of the functions that are built in here, and the bytes of
-// each argument:
+// The fake driver's compiled code: a text whose lines name a kernel, one of the functions that are built in here, and
+// the bytes of each argument:
 //   fake module
 //   my_kernel add_one 8 8 8
 #pragma once

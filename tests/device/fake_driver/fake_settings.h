@@ -1,8 +1,8 @@
 // What $TOKAMAK_FAKE_CUDA asks of the fake driver, read at every cuInit.
-//   devices=2 version=12080 memory=1000000 lacks=122   how many devices, which version, bytes per device, a device attribute that is 0
+//   devices=2 version=12080 memory=1000000 lacks=122   devices, version, bytes per device, an attribute that is 0
 //   attribute=16:128 attribute=120:0                   values of device attributes
 //   cublas=130000                                      the version that the fake library says
-//   ignores_launches=1                                 launches do nothing: to see what they cost those who ask for them
+//   ignores_launches=1                                 launches do nothing: to see what they cost who asks for them
 //   cupti_is_newer=1                                   CUPTI's version is not the header's
 //   fail=cuStreamCreate:2 fail=cuMemAlloc_v2:2:3       the function fails with that status, in its third call
 #pragma once

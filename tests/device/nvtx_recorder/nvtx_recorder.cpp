@@ -1,4 +1,5 @@
-// A profiler for tests: NVTX loads it when $NVTX_INJECTION64_PATH names it, and it writes what it is told to the file $TOKAMAK_RANGES_LOG, a line each:
+// A profiler for tests: NVTX loads it when $NVTX_INJECTION64_PATH names it, and it writes what it is told to the file
+// $TOKAMAK_RANGES_LOG, a line each:
 //   register DOMAIN TEXT          a text becomes a name
 //   push THREAD DOMAIN TEXT       TEXT is "?" where the name is not a registered one
 //   pop THREAD DOMAIN

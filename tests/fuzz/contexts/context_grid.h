@@ -1,4 +1,5 @@
-// ContextGrid: runs a grid of CUDA threads as contexts on one processor, cluster by cluster, and sees what is wrong with how they meet.
+// ContextGrid: runs a grid of CUDA threads as contexts on one processor, cluster by cluster, and sees what is wrong
+// with how they meet.
 #pragma once
 
 #include <array>
@@ -35,7 +36,8 @@ struct ContextKernel {
   std::function<std::string(int line)> line;  ///< of its text
 };
 
-/// Runs it; gives what was found wrong first, or nothing. The watch has the regions of global memory. What is found stops the run.
+/// Runs it; gives what was found wrong first, or nothing. The watch has the regions of global memory. What is found
+/// stops the run.
 std::optional<std::string> runGrid(const ContextKernel& kernel, const GridShape& shape, const GridOrder& order,
                                    MemoryWatch& watch, void* const* arguments);
 

@@ -13,7 +13,8 @@
 
 namespace tokamak::contexts {
 
-/// The text of a kernel for CUDA with its assembly and its shared declarations in the words of cuda_words.h. Errors: Internal where assembly is left.
+/// The text of a kernel for CUDA with its assembly and its shared declarations in the words of cuda_words.h. Errors:
+/// Internal where assembly is left.
 std::string contextText(const std::string& cuda);
 
 class ContextKernels {
@@ -32,7 +33,8 @@ class ContextKernels {
   /// Compiles what was added since the last time. Gives the compiler's messages where it fails, else nothing.
   std::optional<std::string> compile();
 
-  /// Runs it in order with early copies, then twice from a seed with late ones. Gives what is wrong, or nothing; then the buffers have the results.
+  /// Runs it in order with early copies, then twice from a seed with late ones. Gives what is wrong, or nothing; then
+  /// the buffers have the results.
   std::optional<std::string> run(size_t number, std::span<const KernelBuffer> buffers, uint64_t seed);
 
  private:

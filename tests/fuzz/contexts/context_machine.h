@@ -1,4 +1,5 @@
-// ContextMachine: what CUDA text asks of the machine that runs its threads as contexts. Kernels and the machine share it; it includes nothing.
+// ContextMachine: what CUDA text asks of the machine that runs its threads as contexts. Kernels and the machine share
+// it; it includes nothing.
 #pragma once
 
 namespace tokamak::contexts {

@@ -1,5 +1,6 @@
-// CUDA's words in C++ for one processor: threads are contexts, and `tk_now` is the machine that switches between them. Compiled with -fsanitize=thread,
-// whose calls before each access to memory come here: no library of the sanitizer is linked.
+// CUDA's words in C++ for one processor: threads are contexts, and `tk_now` is the machine that switches between them.
+// Compiled with -fsanitize=thread, whose calls before each access to memory come here: no library of the sanitizer is
+// linked.
 #pragma once
 
 #include "context_machine.h"

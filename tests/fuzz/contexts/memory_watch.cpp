@@ -101,7 +101,8 @@ void MemoryWatch::synchronize(const void* place, const Progress& now, std::vecto
   releases.push_back({now, std::move(fences)});
 }
 
-// Barriers order the accesses of a block and of a cluster; those of different clusters are ordered by fences around atomic operations.
+// Barriers order the accesses of a block and of a cluster; those of different clusters are ordered by fences around
+// atomic operations.
 bool MemoryWatch::isOrdered(const Progress& earlier, const Progress& now) const {
   if (isSame(earlier, now)) return true;
   if (earlier.block == now.block && earlier.barriers < now.barriers) return true;

@@ -1,4 +1,5 @@
-// MemoryWatch: which context wrote and read each byte of global and shared memory last, and whether barriers order these accesses.
+// MemoryWatch: which context wrote and read each byte of global and shared memory last, and whether barriers order
+// these accesses.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +35,8 @@ class MemoryWatch {
   /// Without those of shared memory.
   void forgetShared();
 
-  /// What is wrong with the access, or nothing: it is misaligned, outside of every region, of what nobody has written, or not ordered after another one.
+  /// What is wrong with the access, or nothing: it is misaligned, outside of every region, of what nobody has written,
+  /// or not ordered after another one.
   std::optional<std::string> access(const void* place, int64_t bytes, bool is_write, const Progress& now);
   bool contains(const void* place) const { return find(place) != nullptr; }
 
@@ -42,7 +44,8 @@ class MemoryWatch {
   std::optional<std::string> launch(const void* place, int64_t bytes, const Progress& now);
   std::optional<std::string> land(const void* place, int64_t bytes, const Progress& now);
 
-  /// An atomic operation: ordered after those before it at the same place, with all that the fences before it order. `fences`: of the block's contexts.
+  /// An atomic operation: ordered after those before it at the same place, with all that the fences before it order.
+  /// `fences`: of the block's contexts.
   void synchronize(const void* place, const Progress& now, std::vector<uint32_t> fences);
 
  private:

@@ -1,4 +1,5 @@
-// CaseLaunch: a program's kernel and its data; the kernel, or another version of it, run by the interpreter from the same inputs.
+// CaseLaunch: a program's kernel and its data; the kernel, or another version of it, run by the interpreter from the
+// same inputs.
 #pragma once
 
 #include "generator/draw_data.h"
@@ -28,7 +29,8 @@ class CaseLaunch {
   Result poisoned() const { return {{}, outputs_}; }
   std::vector<KernelBuffer> buffersOf(Result& result) const;
 
-  /// Values for the symbols of a kernel that was read from the text of the prepared one: symbols are told by their place.
+  /// Values for the symbols of a kernel that was read from the text of the prepared one: symbols are told by their
+  /// place.
   ScalarBindings bindingsFor(const kir::Kernel& parsed) const;
 
  private:

@@ -1,5 +1,6 @@
-// Cases of random schedule commands: a random program, a schedule that the heuristics chose or none, commands with random arguments on top of it.
-// Whatever they are, each is refused by a sentence that names the step and a tensor, or what they lead to is right.
+// Cases of random schedule commands: a random program, a schedule that the heuristics chose or none, commands with
+// random arguments on top of it. Whatever they are, each is refused by a sentence that names the step and a tensor, or
+// what they lead to is right.
 #pragma once
 
 #include <cstdint>

@@ -31,7 +31,8 @@ class CompiledBatch {
   const CompiledCase& at(size_t i) const { return cases_[i]; }
   std::string text() const;
 
-  /// What every case gives, run by the code that the compiler makes of text(); outputs are poisoned before. Errors: Compile.
+  /// What every case gives, run by the code that the compiler makes of text(); outputs are poisoned before. Errors:
+  /// Compile.
   std::vector<std::vector<StoredData>> run(KernelCompiler& compiler) const;
 
  private:

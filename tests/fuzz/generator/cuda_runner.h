@@ -17,7 +17,8 @@ class CudaRunner {
   CudaRunner();
   ~CudaRunner();
 
-  /// Runs the kernel on copies of the buffers, of which those that are not inputs hold garbage at first, and copies these back.
+  /// Runs the kernel on copies of the buffers, of which those that are not inputs hold garbage at first, and copies
+  /// these back.
   void run(const PreparedKernel& prepared, DataType index_type, std::span<const KernelBuffer> buffers);
 
  private:

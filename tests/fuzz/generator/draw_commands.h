@@ -30,11 +30,13 @@ std::string toString(const DrawnCommand& command);
 /// To every tensor that has none.
 void giveLabels(Fusion& fusion);
 
-/// About one in six has an argument that is illegal whatever the state; others are illegal by what came before. Tensors must have labels.
+/// About one in six has an argument that is illegal whatever the state; others are illegal by what came before. Tensors
+/// must have labels.
 DrawnCommand drawCommand(const Fusion& fusion, Random& random);
 
-/// Commands that let threads give one another elements of an operand through shared memory, within loops that the operand shares with its reader; one
-/// after the other, as some may turn out illegal. Nothing where the fusion computes nothing.
+/// Commands that let threads give one another elements of an operand through shared memory, within loops that the
+/// operand shares with its reader; one after the other, as some may turn out illegal. Nothing where the fusion computes
+/// nothing.
 std::vector<DrawnCommand> drawExchange(const Fusion& fusion, Random& random);
 
 /// Errors: Schedule when it is illegal, or names a tensor that is not there; the fusion is unchanged then.

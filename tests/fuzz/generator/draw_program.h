@@ -19,8 +19,8 @@ struct DrawOptions {
 };
 
 /// The program of a seed: the same one on every machine. Extents and weights as in the reliability plan: 60 % of the
-/// programs are exact; reductions that are broadcast back, cat, pad and slice, reshapes before reductions, outputs that read
-/// one another, in-place outputs and integers near the limits of their type come often.
+/// programs are exact; reductions that are broadcast back, cat, pad and slice, reshapes before reductions, outputs that
+/// read one another, in-place outputs and integers near the limits of their type come often.
 Program drawProgram(uint64_t seed, const DrawOptions& options = {});
 
 }  // namespace tokamak::generator

@@ -431,7 +431,8 @@ int Drawer::drawIota() {
   return append({.dtype = dtype, .sizes = {length}, .op = OpKind::IotaOp, .numbers = {start, step}}, limit);
 }
 
-// The leading axes of a right operand that go along with the left one's: as many as those, fewer or one more, each of their size or 1.
+// The leading axes of a right operand that go along with the left one's: as many as those, fewer or one more, each of
+// their size or 1.
 std::vector<int64_t> Drawer::pickBatch(const std::vector<int64_t>& left) {
   std::vector<int64_t> batch(left.begin(), left.end() - std::min<std::ptrdiff_t>(2, std::ssize(left)));
   if (random_.chance(40)) return {};

@@ -20,7 +20,8 @@ struct KernelTally {
 struct KernelWay {
   KernelTarget target;
   KernelRecipe recipe;
-  /// Of the integers that the interpreter computes indices with, where the rule of kernel/index_type says that so many are enough: else they have 64.
+  /// Of the integers that the interpreter computes indices with, where the rule of kernel/index_type says that so many
+  /// are enough: else they have 64.
   int index_bits = 64;
   std::function<void(const PreparedKernel&)> on_kernel;  ///< called for kernels that are right
   /// Runs a kernel that is right once more, elsewhere; its results are compared as well.

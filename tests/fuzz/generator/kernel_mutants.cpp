@@ -125,8 +125,8 @@ class Maker {
     }
   }
 
-  // Whole barriers of a cluster go: an arrival and the wait that comes next; if that begins the body of a loop, also the arrival at the body's end and the wait
-  // behind the loop.
+  // Whole barriers of a cluster go: an arrival and the wait that comes next; if that begins the body of a loop, also
+  // the arrival at the body's end and the wait behind the loop.
   void clusterBarriers() {
     struct Half {
       const Statement* statement;

@@ -1,5 +1,5 @@
-// Program: a fusion as a list of choices with concrete sizes, from which the fusion is built; what the generator draws and
-// the minimiser cuts.
+// Program: a fusion as a list of choices with concrete sizes, from which the fusion is built; what the generator draws
+// and the minimiser cuts.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
-// Random: numbers reproducible from one seed on every machine (xoshiro256** seeded by splitmix64; D. Blackman, S. Vigna).
+// Random: numbers reproducible from one seed on every machine (xoshiro256** seeded by splitmix64; D. Blackman, S.
+// Vigna).
 #pragma once
 
 #include <bit>

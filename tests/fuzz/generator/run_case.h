@@ -1,4 +1,5 @@
-// Case: a program, its schedule and how it is run; runs it on the processor or a GPU and says what is wrong with the results.
+// Case: a program, its schedule and how it is run; runs it on the processor or a GPU and says what is wrong with the
+// results.
 #pragma once
 
 #include <memory>
@@ -40,8 +41,8 @@ struct CaseOptions {
       std::nullopt;  ///< that kernels are for: which ops are one unit decides what may be streamed
 };
 
-/// The case of a seed. Every refused attempt must have raised an error of code Schedule, HostProgram or Definition and have left the fusion
-/// as it was; else `problem` tells.
+/// The case of a seed. Every refused attempt must have raised an error of code Schedule, HostProgram or Definition and
+/// have left the fusion as it was; else `problem` tells.
 Case drawCase(uint64_t seed, const CaseOptions& options, std::string& problem);
 
 /// What went wrong: `kind` is the same for failures of one cause, as the minimiser needs it.
@@ -50,7 +51,8 @@ struct Problem {
   std::string text;
 };
 
-/// Where memory of its own is needed, with copies by a stream; without a device: the processor of the configuration, on the test's memory.
+/// Where memory of its own is needed, with copies by a stream; without a device: the processor of the configuration, on
+/// the test's memory.
 struct RunPlace {
   Device* device = nullptr;
   std::shared_ptr<Stream> stream = nullptr;
@@ -76,8 +78,8 @@ struct RunTally {
   int64_t refused = 0;
 };
 
-/// Runs the case and compares: plan mode with the oracle by the numerics policy, then each run again with the others. Buffers are poisoned;
-/// inputs that nothing updates, and what lies between the elements of given outputs, must stay.
+/// Runs the case and compares: plan mode with the oracle by the numerics policy, then each run again with the others.
+/// Buffers are poisoned; inputs that nothing updates, and what lies between the elements of given outputs, must stay.
 std::optional<Problem> findProblem(const Case& drawn, const RunOptions& options, RunTally& tally);
 /// The same for any fusion with these inputs.
 std::optional<Problem> findProblem(const Fusion& streamed, const Fusion& plain, const std::vector<InputData>& inputs,

@@ -1,4 +1,5 @@
-// Kernels written by hand, with shared memory, barriers, combining and wide accesses, each beside the fusion that it computes.
+// Kernels written by hand, with shared memory, barriers, combining and wide accesses, each beside the fusion that it
+// computes.
 #pragma once
 
 #include <cstdint>

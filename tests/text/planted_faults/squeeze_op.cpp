@@ -1,5 +1,5 @@
-// A planted fault: the element rule of `squeeze` breaks an invariant of ours. It stands in place of the library's rule, which
-// the linker then leaves out.
+// A planted fault: the element rule of `squeeze` breaks an invariant of ours. It stands in place of the library's rule,
+// which the linker then leaves out.
 #include "ir/ops/math/squeeze_op.h"
 
 #include "base/require.h"

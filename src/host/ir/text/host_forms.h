@@ -1,4 +1,5 @@
-// Host forms: how the statements of host programs are written, each printed and read in one place; blocks of statements.
+// Host forms: how the statements of host programs are written, each printed and read in one place; blocks of
+// statements.
 #pragma once
 
 #include <string>

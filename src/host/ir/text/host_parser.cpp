@@ -16,8 +16,8 @@ namespace tokamak {
 
 namespace {
 
-/// Reads a program and the sections behind it. What the sections say of tensors, scalars and units is needed to read the
-/// statements, so those sections are read first.
+/// Reads a program and the sections behind it. What the sections say of tensors, scalars and units is needed to read
+/// the statements, so those sections are read first.
 class ProgramReader {
  public:
   ProgramReader(TokenStream& tokens, Fusion& program, HostIrContainer* host)

@@ -8,8 +8,8 @@ namespace tokamak {
 
 class HostIrContainer;
 
-/// Reads the form that printHostProgram writes; comments may stand anywhere. `file` is named in messages. Errors: Parse, as
-/// "file:line:column: what was expected", the line and a caret.
+/// Reads the form that printHostProgram writes; comments may stand anywhere. `file` is named in messages. Errors:
+/// Parse, as "file:line:column: what was expected", the line and a caret.
 std::unique_ptr<HostIrContainer> parseHostProgram(std::string_view text, std::string_view file);
 
 }  // namespace tokamak

@@ -9,8 +9,8 @@ class Fusion;
 class HostIrContainer;
 class ProgramNames;
 
-/// The whole text, which parseHostProgram reads back into an equal program. Numbers are assigned here: equal programs have the
-/// same text. Errors: HostProgram for a loop without an index.
+/// The whole text, which parseHostProgram reads back into an equal program. Numbers are assigned here: equal programs
+/// have the same text. Errors: HostProgram for a loop without an index.
 std::string printHostProgram(const HostIrContainer& program);
 
 /// The text of a host program or of a unit's fusion, every line after `margin`; names the symbols of `names`.

@@ -155,8 +155,8 @@ Fields readMatmul(TextReader& reader, TensorView* out) {
   return fields;
 }
 
-// The bias stands at column 10 whatever the indentation, and what follows an operand keeps the indentation's distance: so
-// the dumps have it.
+// The bias stands at column 10 whatever the indentation, and what follows an operand keeps the indentation's distance:
+// so the dumps have it.
 std::string printLinear(TextWriter& writer, const Expr& expr, const std::string& indent) {
   const auto& op = *expr.as<LinearOp>();
   std::string text =

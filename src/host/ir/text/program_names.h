@@ -23,9 +23,10 @@ Block statementsOf(const Fusion& program);
 /// Labels and numbers beyond this are no names: a tensor with such a label counts as unnamed.
 inline constexpr int64_t kLargestNumber = 1'000'000'000;
 
-/// Assigned when the program is printed; only what the program mentions has a name. Tensors: the label, or, without one,
-/// following the largest label in creation order. Axes: from 0 in the order of tensors, logical axes first. Streams that
-/// are caught: 0, 2, 4, ... in order of appearance. Communications and units: from 0 in order of appearance.
+/// Assigned when the program is printed; only what the program mentions has a name. Tensors: the label, or, without
+/// one, following the largest label in creation order. Axes: from 0 in the order of tensors, logical axes first.
+/// Streams that are caught: 0, 2, 4, ... in order of appearance. Communications and units: from 0 in order of
+/// appearance.
 class ProgramNames {
  public:
   ProgramNames(const Fusion& program, const Block& statements);
@@ -42,9 +43,9 @@ class ProgramNames {
   const std::vector<const HostUnit*>& units() const { return units_; }
   int64_t unit(const HostUnit& unit) const;
 
-  /// Symbols are named in the order of the finished text, so a text is first written with marks in their place. A symbol
-  /// without a name, or with one that is a letter and a number, is numbered: 0, 2, 3, 4, ... A name that is taken gets a
-  /// suffix; the name of a loop's index may be used again after the loop.
+  /// Symbols are named in the order of the finished text, so a text is first written with marks in their place. A
+  /// symbol without a name, or with one that is a letter and a number, is numbered: 0, 2, 3, 4, ... A name that is
+  /// taken gets a suffix; the name of a loop's index may be used again after the loop.
   std::string symbol(const Scalar& symbol);
   /// Marks without text: where a loop begins and where it ends.
   std::string loopBegin(const Scalar& index);

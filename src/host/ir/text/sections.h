@@ -8,7 +8,8 @@
 
 namespace tokamak {
 
-/// "Domains:{..}" with an entry for every tensor whose domain or memory the program's statements do not tell; or nothing.
+/// "Domains:{..}" with an entry for every tensor whose domain or memory the program's statements do not tell; or
+/// nothing.
 std::string domainsText(TextWriter& writer, const Block& statements, const std::string& margin);
 /// After "Domains:{", up to its '}'.
 void readDomains(TextReader& reader);

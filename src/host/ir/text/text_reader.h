@@ -23,7 +23,8 @@ struct DomainEntry {
   bool is_used = false;  ///< the tensor was met
 };
 
-/// Reads one program's parts and remembers them by number and name: a part that is mentioned again must be written as before.
+/// Reads one program's parts and remembers them by number and name: a part that is mentioned again must be written as
+/// before.
 class TextReader {
  public:
   /// `host` is null for the fusion of a unit.

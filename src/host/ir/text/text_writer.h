@@ -28,7 +28,8 @@ class TextWriter {
   std::string val(const Val* val);
   /// A field's value, as attributes are written: "{1, 2}", "true", "Streaming".
   std::string value(const FieldValue& value);
-  /// What `axis` is called that a statement names by its position in `axes`: its text, or the number if there is no such axis.
+  /// What `axis` is called that a statement names by its position in `axes`: its text, or the number if there is no
+  /// such axis.
   std::string axisAt(const Axes& axes, int64_t position) const;
 
  private:

@@ -7,8 +7,8 @@
 namespace tokamak {
 
 /// Gives `buffer` memory on the current stream; does nothing when the tensor already has some. `size` is the number of
-/// elements. In a loop: once per iteration. A freshly given buffer is undefined unless `zero_init`; `resets_to_zero` promises that whoever uses it
-/// leaves zeros behind.
+/// elements. In a loop: once per iteration. A freshly given buffer is undefined unless `zero_init`; `resets_to_zero`
+/// promises that whoever uses it leaves zeros behind.
 struct Allocate {
   static constexpr OpInfo info{.name = "ALLOCATE"};
   TensorView* buffer = nullptr;

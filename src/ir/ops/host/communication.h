@@ -29,8 +29,8 @@ struct EnumNames<CommunicatorBackend> {
   static constexpr std::string_view names[] = {"Local", "MPI", "NCCL", "CUDA"};
 };
 
-/// Posts a collective from `in` to `out` on the current stream; it runs beside the stream until a Wait orders it. `root` is
-/// a member of `team` for Gather, Scatter, Reduce, Broadcast and SendRecv, else -1.
+/// Posts a collective from `in` to `out` on the current stream; it runs beside the stream until a Wait orders it.
+/// `root` is a member of `team` for Gather, Scatter, Reduce, Broadcast and SendRecv, else -1.
 struct Communication {
   static constexpr OpInfo info{.name = "Communication", .stands_alone = true, .is_communication = true};
   TensorView* out = nullptr;

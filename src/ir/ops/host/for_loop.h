@@ -5,8 +5,8 @@
 
 namespace tokamak {
 
-/// Runs `body` for index = start, start + step, ... < stop. Each iteration rebinds `index` and forgets what was computed
-/// from it. `axis`, if there is one, is the axis whose elements the iterations stand for.
+/// Runs `body` for index = start, start + step, ... < stop. Each iteration rebinds `index` and forgets what was
+/// computed from it. `axis`, if there is one, is the axis whose elements the iterations stand for.
 struct ForLoop {
   static constexpr OpInfo info{.name = "FOR"};
   Scalar* index = nullptr;

@@ -5,8 +5,8 @@
 
 namespace tokamak {
 
-/// `out` is the view of `in` at `index` along logical axis `axis` (reduction axes count); no copy. The result has the other
-/// axes, reductions included.
+/// `out` is the view of `in` at `index` along logical axis `axis` (reduction axes count); no copy. The result has the
+/// other axes, reductions included.
 struct HirAliasSelect {
   static constexpr OpInfo info{.name = "HirAliasSelect"};
   TensorView* out = nullptr;

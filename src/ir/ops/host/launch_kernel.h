@@ -5,8 +5,8 @@
 
 namespace tokamak {
 
-/// Launches kernel number `kernel` of the program over `grid` blocks of `block` threads (three extents each, expressions of
-/// the program), reading `ins` and writing `outs`.
+/// Launches kernel number `kernel` of the program over `grid` blocks of `block` threads (three extents each,
+/// expressions of the program), reading `ins` and writing `outs`.
 struct LaunchKernel {
   static constexpr OpInfo info{.name = "LaunchKernel"};
   int64_t kernel = 0;

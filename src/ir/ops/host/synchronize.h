@@ -5,7 +5,8 @@
 
 namespace tokamak {
 
-/// Work enqueued on the current stream from now on starts after what is queued on `stream` now. The host does not block.
+/// Work enqueued on the current stream from now on starts after what is queued on `stream` now. The host does not
+/// block.
 struct Synchronize {
   static constexpr OpInfo info{.name = "Synchronize"};
   StreamVal* stream = nullptr;

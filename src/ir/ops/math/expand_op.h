@@ -5,8 +5,8 @@
 
 namespace tokamak {
 
-/// Axis i of the result shows shape[i] elements; where that differs from the operand's size, the operand's axis must be a
-/// broadcast axis, and stays one (its elements are not copied).
+/// Axis i of the result shows shape[i] elements; where that differs from the operand's size, the operand's axis must be
+/// a broadcast axis, and stays one (its elements are not copied).
 struct ExpandOp {
   static constexpr OpInfo info{.name = "expand", .may_be_view = true};
   TensorView* out = nullptr;

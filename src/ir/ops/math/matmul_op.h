@@ -7,9 +7,9 @@
 
 namespace tokamak {
 
-/// out[.., m, n] = sum over k of a[.., m, k] * b[.., k, n]. Leading axes broadcast as in NumPy; an operand of rank 1 is a row
-/// (a) or a column (b) whose axis is missing in the result. Operands and result have one type, unless halves give f32
-/// (`dtype`): then the sums are not rounded to the halves' type. Floating types are accumulated in f32 or wider,
+/// out[.., m, n] = sum over k of a[.., m, k] * b[.., k, n]. Leading axes broadcast as in NumPy; an operand of rank 1 is
+/// a row (a) or a column (b) whose axis is missing in the result. Operands and result have one type, unless halves give
+/// f32 (`dtype`): then the sums are not rounded to the halves' type. Floating types are accumulated in f32 or wider,
 /// integers wrap. The result carries a trailing reduction axis for k.
 struct MatmulOp {
   static constexpr OpInfo info{.name = "matmul", .stands_alone = true, .is_library = true};

@@ -5,8 +5,8 @@
 
 namespace tokamak {
 
-/// Axis i of the result has widths[2i] elements of `value` before and widths[2i + 1] after those of the operand; negative
-/// widths cut. `value` has the operand's type; left out, it is 0.
+/// Axis i of the result has widths[2i] elements of `value` before and widths[2i + 1] after those of the operand;
+/// negative widths cut. `value` has the operand's type; left out, it is 0.
 struct PadOp {
   static constexpr OpInfo info{.name = "pad"};
   TensorView* out = nullptr;

@@ -7,7 +7,8 @@
 namespace tokamak {
 
 /// out[c] = function(in0[c], in1[c], ...). Tensors among the operands have equal rank and equal sizes but for broadcast
-/// axes; scalars apply to every element. Operand types are already those of the function's type rule: define/ inserts the casts.
+/// axes; scalars apply to every element. Operand types are already those of the function's type rule: define/ inserts
+/// the casts.
 struct PointwiseOp {
   static constexpr OpInfo info{.name = "pointwise"};
   TensorView* out = nullptr;

@@ -13,12 +13,13 @@ struct EnumNames<ReductionKind> {
 };
 /// The name in host program dumps: add mul max min.
 std::string_view reductionDumpName(ReductionKind kind);
-/// The value a reduction over no elements gives: 0, 1, and the lowest and highest value of the type (infinite if it can be).
+/// The value a reduction over no elements gives: 0, 1, and the lowest and highest value of the type (infinite if it can
+/// be).
 ScalarValue reductionIdentity(ReductionKind kind, DataType dtype);
 
 /// out[c] = the combination of in over `axes` (numbers of the operand's shape without its own reductions, sorted). The
-/// result keeps them as reduction axes; consumers do not see them. max and min propagate NaN. Sums and products of bool and
-/// integers are i64; half types are computed in f32 and give f32 (define/ inserts the casts).
+/// result keeps them as reduction axes; consumers do not see them. max and min propagate NaN. Sums and products of bool
+/// and integers are i64; half types are computed in f32 and give f32 (define/ inserts the casts).
 struct ReductionOp {
   static constexpr OpInfo info{.name = "reduction"};
   TensorView* out = nullptr;

@@ -5,8 +5,8 @@
 
 namespace tokamak {
 
-/// out[c] = in[start + c * step], of ceilDiv(stop - start, step) elements along each axis; 0 <= start <= stop <= size and
-/// step > 0 per axis (checked on constants at once, on symbols when sizes are known).
+/// out[c] = in[start + c * step], of ceilDiv(stop - start, step) elements along each axis; 0 <= start <= stop <= size
+/// and step > 0 per axis (checked on constants at once, on symbols when sizes are known).
 struct SliceOp {
   static constexpr OpInfo info{.name = "slice", .may_be_view = true};
   TensorView* out = nullptr;

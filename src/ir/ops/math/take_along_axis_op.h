@@ -5,9 +5,9 @@
 
 namespace tokamak {
 
-/// out[.., j, ..] = in[.., index[.., j, ..], ..] along `axis`, whose size is that of `index`; along the other axes in and index (of one
-/// rank) broadcast to a common shape. A position outside of [0, size) is clamped into it; where the size is 0 the result is 0.
-/// Positions are i32 or i64.
+/// out[.., j, ..] = in[.., index[.., j, ..], ..] along `axis`, whose size is that of `index`; along the other axes in
+/// and index (of one rank) broadcast to a common shape. A position outside of [0, size) is clamped into it; where the
+/// size is 0 the result is 0. Positions are i32 or i64.
 struct TakeAlongAxisOp {
   static constexpr OpInfo info{.name = "take_along_axis"};
   TensorView* out = nullptr;
