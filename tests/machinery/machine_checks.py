@@ -25,8 +25,8 @@ GENERATED = {"ir/op_lists.h", "tokamak/version.h"}
 ONLY = {"oracle": {"base", "symbolic", "ir", "oracle"}}
 MAY_INCLUDE_ORACLE = {"oracle", "tools"}
 FORBIDDEN_WORDS = {"util", "utils", "helper", "helpers", "common", "misc", "internal", "new", "v2", "impl"}
-# What precompiled headers (cmake/precompiled.cmake) would make visible to sources that do not include it: a name, and the headers that give it,
-# themselves or because the standard says so of them.
+# What precompiled headers (cmake/precompiled.cmake) would make visible to sources that do not include it: a name, and
+# the headers that give it, themselves or because the standard says so of them.
 GIVEN_BY = {
     r"std::vector\b": "vector", r"std::array\b": "array span", r"std::span\b": "span", r"std::optional\b": "optional",
     r"std::(multi)?map\b": "map", r"std::(multi)?set\b": "set", r"std::unordered_map\b": "unordered_map",
@@ -41,6 +41,7 @@ GIVEN_BY = {
 }
 CODE = {".cpp", ".h", ".cu", ".cuh", ".c", ".py", ".cmake", ".txt", ".sh"}
 NOT_APPLICABLE = 77
+MOST_COLUMNS = 120
 
 
 class NotApplicable(Exception):
@@ -213,6 +214,20 @@ def check_includes(tree):
             match = re.search(name, code)
             if match and not given_to(file) & set(headers.split()):
                 yield f"{file}:{code.count(chr(10), 0, match.start()) + 1}: {match[0]} without {headers.split()[0]}"
+
+
+def check_comment_length(tree):
+    """No line of a comment is longer than 120 columns: clang-format leaves comments alone."""
+    for file in tree.files:
+        path = pathlib.PurePath(file)
+        is_script = path.suffix in {".py", ".sh", ".cmake"} or path.name == "CMakeLists.txt" or (
+            path.parts[0] in {"scripts", ".ci"} and not path.suffix)
+        marker = r"//" if path.suffix in {".cpp", ".h", ".cu", ".cuh"} else r"#" if is_script else None
+        if marker is None:
+            continue
+        for number, line in enumerate(tree.text(file).splitlines(), 1):
+            if len(line) > MOST_COLUMNS and re.match(rf"\s*{marker}(?!include)|.*[;,{{}})] +{marker}[ /]", line):
+                yield f"{file}:{number}: a comment of {len(line)} columns, more than {MOST_COLUMNS}"
 
 
 def check_headers(tree):
