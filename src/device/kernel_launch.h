@@ -28,7 +28,7 @@ class KernelImage {
   virtual ~KernelImage() = default;
   /// Returns when the code is there. Errors: those of its compilation, every time.
   virtual void waitUntilReady() const = 0;
-  /// Whether waiting is known to raise. Who asks for the code again then has it compiled again.
+  /// Whether waiting is known to raise. The next request for the code compiles it again.
   virtual bool hasFailed() const { return false; }
 };
 
@@ -78,7 +78,7 @@ struct InterpretedKernel {
   std::vector<int64_t> elements;  ///< per tensor of the kernel: how many may be accessed
 };
 
-/// Device memory that a launch needs besides its operands (kir::workspaceOf).
+/// Device memory that a launch needs besides its operands (kir::workspaceOf says how much).
 struct KernelWorkspace {
   int64_t counters = 0;  ///< at its begin, of 4 bytes each; 0 before the first launch, and again after each
   int64_t bytes = 0;     ///< in all; 0: no workspace

@@ -8,7 +8,6 @@
 #include "jit/jit.h"
 #include "jit/kernel_library.h"
 #include "jit/prepared_kernel.h"
-#include "kernel/shared_memory.h"
 #include "toolchain/compile_queue.h"
 #include "toolchain/nvrtc.h"
 
@@ -83,13 +82,7 @@ CudaJit::Kernels& CudaJit::kernels() {
   return *kernels_;
 }
 
-KernelLaunch CudaJit::find(const WorkRequest& request) {
-  FoundKernel found = kernels().library.find(request);
-  const std::shared_ptr<const BoundKernel> bound = found.bound;
-  KernelLaunch launch = launchOf(std::move(found));
-  launch.shared_bytes = kir::launchedSharedBytes(bound->code->kernel, bound->bindings);
-  return launch;
-}
+KernelLaunch CudaJit::find(const WorkRequest& request) { return launchOf(kernels().library.find(request)); }
 
 KernelLaunch CudaJit::compile(const PreparedKernel& prepared, DataType index_type) {
   auto code = std::make_shared<KernelCode>();
@@ -101,9 +94,7 @@ KernelLaunch CudaJit::compile(const PreparedKernel& prepared, DataType index_typ
   for (const kir::LaunchDimension& dimension : prepared.kernel.dimensions)
     bound->extents.push_back(evaluateInt(*dimension.extent, prepared.bindings));
   bound->code = std::move(code);
-  KernelLaunch launch = launchOf({.bound = std::move(bound), .operands = prepared.operands, .name = prepared.name});
-  launch.shared_bytes = kir::launchedSharedBytes(prepared.kernel, prepared.bindings);
-  return launch;
+  return launchOf({.bound = std::move(bound), .operands = prepared.operands, .name = prepared.name});
 }
 
 }  // namespace tokamak

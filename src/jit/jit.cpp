@@ -10,6 +10,7 @@
 #include "codegen/source.h"
 #include "jit/kernel_library.h"
 #include "kernel/bind_kernel.h"
+#include "kernel/shared_memory.h"
 
 namespace tokamak {
 
@@ -57,7 +58,6 @@ KernelExecutorOptions interpreterOptions(const KernelTarget& target, KernelObser
 KernelLaunch launchOf(FoundKernel found) {
   const BoundKernel& bound = *found.bound;
   const kir::Kernel& kernel = bound.code->kernel;
-  const kir::Workspace workspace = kir::workspaceOf(kernel, bound.bindings);
   KernelLaunch launch;
   launch.name = std::move(found.name);
   launch.image = bound.code->image;
@@ -66,7 +66,8 @@ KernelLaunch launchOf(FoundKernel found) {
   launch.parameters = std::move(found.parameters);
   launch.symbols = bound.symbols;
   setGeometry(launch, kernel.dimensions, bound.extents);
-  launch.workspace = {workspace.counters, workspace.bytes};
+  launch.shared_bytes = kir::launchedSharedBytes(kernel, bound.bindings);
+  launch.workspace = kir::workspaceOf(kernel, bound.bindings);
   launch.origin = std::move(found.executor);
   return launch;
 }

@@ -61,20 +61,6 @@ bool hasFailed(const KernelCode& code) { return code.image != nullptr && code.im
 
 }  // namespace
 
-int64_t BoundKernel::hostBytes() const {
-  constexpr size_t kNodeBytes = 32;  // of a map, besides its value
-  return static_cast<int64_t>(sizeof(BoundKernel) +
-                              bindings.size() * (sizeof(ScalarBindings::value_type) + kNodeBytes) +
-                              (symbols.size() + extents.size() + elements.size()) * sizeof(int64_t));
-}
-
-kir::LaunchSize BoundKernel::size() const {
-  kir::LaunchSize size;
-  for (size_t i = 0; i < extents.size(); ++i)
-    (kir::isThreadType(code->kernel.dimensions[i].type) ? size.threads : size.blocks) *= extents[i];
-  return size;
-}
-
 KernelExecutor::KernelExecutor(const Fusion& program, std::vector<bool> is_parameter,
                                const KernelExecutorOptions& options)
     : program_(cloneFusion(program)),

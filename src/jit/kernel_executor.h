@@ -43,10 +43,6 @@ struct BoundKernel {
   std::vector<int64_t> symbols;
   std::vector<int64_t> extents;   ///< as kernel.dimensions
   std::vector<int64_t> elements;  ///< per tensor of the kernel: how many may be accessed
-
-  kir::LaunchSize size() const;
-  /// On the host's heap, by estimate, without the code.
-  int64_t hostBytes() const;
 };
 
 struct KernelExecutorOptions {

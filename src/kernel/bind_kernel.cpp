@@ -42,10 +42,10 @@ LaunchSize launchSize(const Kernel& kernel, const ScalarBindings& bindings) {
   return size;
 }
 
-Workspace workspaceOf(const Kernel& kernel, const ScalarBindings& bindings) {
+KernelWorkspace workspaceOf(const Kernel& kernel, const ScalarBindings& bindings) {
   const GridCombine* grid = gridCombineOf(kernel);
   if (grid == nullptr) return {};
-  Workspace workspace{.counters = 1};
+  KernelWorkspace workspace{.counters = 1};
   int64_t members = 1;
   for (const LaunchDimension& dimension : kernel.dimensions) {
     if (isThreadType(dimension.type)) continue;

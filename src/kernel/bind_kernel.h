@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "device/kernel_launch.h"
 #include "kernel/kernel.h"
 
 namespace tokamak::kir {
@@ -26,13 +27,8 @@ struct LaunchSize {
 };
 LaunchSize launchSize(const Kernel& kernel, const ScalarBindings& bindings);
 
-/// Device memory that a launch of a kernel that combines blocks needs: a counter of 4 bytes per group of blocks, 0
-/// before the first launch and again after each, then, from the next multiple of 16 bytes on, the blocks' values
-/// (codegen/grid_combine_source.h).
-struct Workspace {
-  int64_t counters = 0;
-  int64_t bytes = 0;  ///< in all; 0: no workspace
-};
-Workspace workspaceOf(const Kernel& kernel, const ScalarBindings& bindings);
+/// A counter per group of blocks that a kernel combines, then, from the next multiple of 16 bytes on, the values of the
+/// blocks (codegen/grid_combine_source.h).
+KernelWorkspace workspaceOf(const Kernel& kernel, const ScalarBindings& bindings);
 
 }  // namespace tokamak::kir

@@ -22,7 +22,7 @@ struct CompileQueueOptions {
   std::chrono::milliseconds patience{2000};  ///< before it is shown
 };
 
-/// Destroying it waits for what is running and drops what is not: who waits for that gets an Error (Compile).
+/// Destroying it waits for running tasks and drops the others: waiting for one of those raises an Error (Compile).
 /// Thread safety: any threads may use it side by side.
 class CompileQueue {
  public:
@@ -59,7 +59,7 @@ class CompileQueue {
 
   struct Task {
     std::function<void()> run;
-    std::function<void()> drop;  ///< says so to who waits
+    std::function<void()> drop;  ///< sets the error of a dropped task
   };
 
   static std::exception_ptr whyDropped();

@@ -10,6 +10,7 @@
 #include "define/callables.h"
 #include "ir/text/fusion_parser.h"
 #include "jit/kernel_executor.h"
+#include "kernel/bind_kernel.h"
 #include "kernels/kernel_case.h"
 #include "schedule/commands.h"
 
@@ -124,7 +125,8 @@ TEST(KernelExecutor, OfAGpuHasRowsOpenAndColumnsConstant) {
   ExecutorBench bench(kSoftmax, hopperTarget());
   const auto code = bench.bind({{"i0", 8}, {"i2", 4096}})->code;
   EXPECT_EQ(bench.bind({{"i0", 100}, {"i2", 4096}})->code, code);
-  EXPECT_EQ(bench.bind({{"i0", 100}, {"i2", 4096}})->size().blocks, 100);
+  const auto of_100_rows = bench.bind({{"i0", 100}, {"i2", 4096}});
+  EXPECT_EQ(kir::launchSize(of_100_rows->code->kernel, of_100_rows->bindings).blocks, 100);
   EXPECT_EQ(bench.bind({{"i0", 0}, {"i2", 4096}})->code, code);
   EXPECT_EQ(bench.bind({{"i0", 1}, {"i2", 4096}})->code, code);
   EXPECT_NE(bench.bind({{"i0", 8}, {"i2", 4104}})->code, code);

@@ -13,7 +13,6 @@
 #include "device/in_flight_calls.h"
 #include "runtime/cuda/cuda_capture.h"
 #include "runtime/cuda/cuda_trace.h"
-#include "toolchain/nvrtc.h"
 
 namespace tokamak {
 

@@ -77,7 +77,7 @@ class CudaDevice : public Device {
   std::string architecture() const;
   /// A kernel that is launched with the addresses of so many operands and, behind them, the values of so many
   /// parameters.
-  std::shared_ptr<const Work> makeKernelWork(KernelLaunch launch, size_t operand_count, size_t parameter_count = 0);
+  std::shared_ptr<const CudaWork> makeKernelWork(KernelLaunch launch, size_t operand_count, size_t parameter_count = 0);
   /// `work` is a CudaWork.
   void launch(Stream& stream, const Work& work, std::span<void* const> addresses) override;
   std::unique_ptr<Replay> prepareReplay(ReplaySteps steps) override;

@@ -134,12 +134,11 @@ std::shared_ptr<const Work> CudaDevice::prepare(const WorkRequest& request) {
 std::shared_ptr<const CudaWork> CudaDevice::prepareKernel(const WorkRequest& request) {
   TK_REQUIRE(makesKernels(), Unsupported, "{}: this device makes no kernels, and a GPU computes with nothing else",
              summaryOf(request.expr));
-  return std::make_shared<CudaBoundWork>(context_, kernelMaker()->find(request), request.operands.size(),
-                                         request.parameters.size(), overlapsLaunches());
+  return makeKernelWork(kernelMaker()->find(request), request.operands.size(), request.parameters.size());
 }
 
-std::shared_ptr<const Work> CudaDevice::makeKernelWork(KernelLaunch launch, size_t operand_count,
-                                                       size_t parameter_count) {
+std::shared_ptr<const CudaWork> CudaDevice::makeKernelWork(KernelLaunch launch, size_t operand_count,
+                                                           size_t parameter_count) {
   return std::make_shared<CudaBoundWork>(context_, std::move(launch), operand_count, parameter_count,
                                          overlapsLaunches());
 }

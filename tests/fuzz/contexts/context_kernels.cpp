@@ -181,7 +181,7 @@ std::optional<std::string> ContextKernels::compile() {
 
 std::optional<std::string> ContextKernels::run(size_t number, std::span<const KernelBuffer> buffers, uint64_t seed) {
   const Kernel& kernel = *kernels_[number];
-  const kir::Workspace workspace = kir::workspaceOf(kernel.prepared.kernel, kernel.prepared.bindings);
+  const KernelWorkspace workspace = kir::workspaceOf(kernel.prepared.kernel, kernel.prepared.bindings);
   Memory memory;
   memory.workspace.assign(static_cast<size_t>(workspace.bytes) + 2 * kMargin, std::byte{0});
   const auto aligned = [](std::byte* place) {
@@ -246,7 +246,7 @@ std::optional<std::string> ContextKernels::runOnce(const Kernel& kernel, Memory&
   std::vector<int64_t> symbols = symbolBits(lowered, bindings);
   std::vector<void*> arguments;
   for (std::byte*& place : memory.places) arguments.push_back(static_cast<void*>(&place));
-  const kir::Workspace workspace = kir::workspaceOf(lowered, bindings);
+  const KernelWorkspace workspace = kir::workspaceOf(lowered, bindings);
   if (workspace.bytes > 0) {
     const int64_t counters = workspace.counters * 4;
     watch.add({memory.workspace_place, counters, true, false, "the counters"});

@@ -27,7 +27,7 @@ std::vector<StoredData> runCase(const CompiledCase& each, Entry entry) {
     const ScalarValue& value = prepared.bindings.at(symbol);
     symbols.push_back(isFloatingType(symbol->dtype()) ? std::bit_cast<int64_t>(asDouble(value)) : asInt(value));
   }
-  const kir::Workspace workspace = kir::workspaceOf(prepared.kernel, prepared.bindings);
+  const KernelWorkspace workspace = kir::workspaceOf(prepared.kernel, prepared.bindings);
   std::vector<uint64_t> memory(static_cast<size_t>(workspace.bytes) / sizeof(uint64_t) + 1);
   addresses.push_back(memory.data());
   std::vector<int64_t> blocks(static_cast<size_t>(kir::launchSize(prepared.kernel, prepared.bindings).blocks));

@@ -1,5 +1,5 @@
-/* The kernel of sum_i32_gcc12_O3_miscompiled.c for other extents and types: ROWS 35, COLUMNS 5 and ELEMENT int give that
-   one again. */
+/* The kernel of sum_i32_gcc12_O3_miscompiled.c for other extents and types: ROWS 35, COLUMNS 5 and ELEMENT int give
+   that one again. */
 typedef ELEMENT tk_i32; typedef long long tk_i64; typedef unsigned long long tk_u64;
 static inline tk_i64 tk_add_i64(tk_i64 x, tk_i64 y) { return (tk_i64)((tk_u64)x + (tk_u64)y); }
 static inline tk_i64 tk_minimum_i64(tk_i64 x, tk_i64 y) { return x < y ? x : y; }
