@@ -44,8 +44,7 @@ void CompileQueue::push(Task task) {
     if (idle_threads_ < static_cast<int64_t>(tasks_.size()) && static_cast<int64_t>(threads_.size()) < most_threads_) {
       try {
         threads_.emplace_back([this] { work(); });
-      } catch (const std::system_error&) {
-        // Those that are there do the same work.
+      } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch): the threads that run do the same work
       }
     }
     if (!threads_.empty()) {
