@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/export.h"
+
 namespace tokamak {
 
 /// Stable classes of failures. The names appear in messages and in tests; the command line maps them to exit codes.
@@ -27,11 +29,11 @@ enum class ErrorCode : uint8_t {
 };
 
 /// The stable lower-case name of `code`, e.g. "definition".
-std::string_view errorCodeName(ErrorCode code);
+TOKAMAK_EXPORT std::string_view errorCodeName(ErrorCode code);
 
 /// The one exception type. `what()` is the sentence followed by the notes, innermost first.
 /// Thread safety: a value: each thread has copies of its own.
-class Error : public std::exception {
+class TOKAMAK_EXPORT Error : public std::exception {
  public:
   Error(ErrorCode code, std::string message);
 
@@ -49,7 +51,7 @@ class Error : public std::exception {
 /// While it lives, errors raised on this thread carry its text: "while applying schedule step 3: split(T1, axis=2,
 /// factor=4)". The text is made only when an error is raised, so a note costs two pointers.
 /// Thread safety: belongs to the thread that made it, whose errors alone it is added to.
-class ErrorNote {
+class TOKAMAK_EXPORT ErrorNote {
  public:
   using Writer = std::string (*)(const void*);
   /// `describe()` returns the note's text; it must outlive the note.

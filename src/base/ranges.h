@@ -6,12 +6,14 @@
 #include <cstddef>
 #include <string_view>
 
+#include "base/export.h"
+
 namespace tokamak {
 
 /// What ranges are called. The profiler is told the text once, when the name is made; a range then copies and formats
 /// nothing. Made once per place in the code, program or work, not per call: profilers keep every text. Small, to be
 /// copied; equal for all threads.
-class RangeName {
+class TOKAMAK_EXPORT RangeName {
  public:
   /// No name: its ranges are not told.
   constexpr RangeName() = default;
@@ -30,7 +32,7 @@ class RangeName {
 };
 
 /// Open while it lives, on the thread that made it; ranges of a thread nest. Without a profiler that is a comparison.
-class Range {
+class TOKAMAK_EXPORT Range {
  public:
   explicit Range(RangeName name) : is_open_(name.isHeard()) {
     if (is_open_) [[unlikely]]
@@ -60,6 +62,6 @@ std::array<RangeName, count> rangeNames(const std::string_view (&texts)[count]) 
 }
 
 /// Who is told of ranges, in words: "NVTX 3, domain tokamak", or why nobody is.
-std::string_view describeRanges();
+TOKAMAK_EXPORT std::string_view describeRanges();
 
 }  // namespace tokamak

@@ -7,12 +7,14 @@
 #include <string_view>
 #include <vector>
 
+#include "base/export.h"
+
 namespace tokamak {
 
 /// Told what happens on each track (a stream, or the host). Called from many threads at once; times are in nanoseconds
 /// of one steady clock (traceNow). They raise nothing: there is nobody whose failure it could be.
 /// Thread safety: its functions are called from many threads side by side and have to bear that.
-class TraceObserver {
+class TOKAMAK_EXPORT TraceObserver {
  public:
   virtual ~TraceObserver() = default;
   /// `name` is valid during the call only.
@@ -25,12 +27,12 @@ class TraceObserver {
 };
 
 /// Nanoseconds of the steady clock.
-int64_t traceNow();
+TOKAMAK_EXPORT int64_t traceNow();
 
 /// Collects a timeline and writes it as Chrome trace events, which ui.perfetto.dev opens: a track per stream, an arrow
 /// per wait.
 /// Thread safety: any threads may use it side by side.
-class Timeline final : public TraceObserver {
+class TOKAMAK_EXPORT Timeline final : public TraceObserver {
  public:
   void span(int64_t track, std::string_view name, int64_t begin_ns, int64_t end_ns) noexcept override;
   void flowBegin(int64_t track, uint64_t flow, int64_t at_ns) noexcept override;

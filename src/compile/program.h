@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/export.h"
 #include "compile/compile_options.h"
 #include "device/run_value.h"
 #include "ir/fusion.h"
@@ -40,7 +41,7 @@ struct ProgramStatistics {
 /// A compiled fusion. What depends on sizes (kernels, the plan) is made when they are first met, and kept.
 /// Thread safety: any threads may use one program side by side. Calls overlap unless the memory that they access orders
 /// them (docs/call_order.md).
-class Program {
+class TOKAMAK_EXPORT Program {
  public:
   Program(Program&& other) noexcept;
   Program& operator=(Program&& other) noexcept;
@@ -92,10 +93,10 @@ class Program {
 /// Compiles what does not depend on sizes: the fusion is simplified, cut into segments, and lowered to a host program.
 /// The fusion may go, and threads may compile one side by side; the device outlives the program, and all tensors.
 /// Errors: Definition and others of what the fusion says.
-Program compile(const Fusion& fusion, Device& device, const CompileOptions& options = {});
+TOKAMAK_EXPORT Program compile(const Fusion& fusion, Device& device, const CompileOptions& options = {});
 
 /// A fusion from its text (docs/text.md); `file` is its name in messages. Errors: Parse, Definition, Schedule, with the
 /// place.
-std::unique_ptr<Fusion> readFusion(std::string_view text, std::string_view file = "fusion");
+TOKAMAK_EXPORT std::unique_ptr<Fusion> readFusion(std::string_view text, std::string_view file = "fusion");
 
 }  // namespace tokamak

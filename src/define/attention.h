@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "base/export.h"
 #include "ir/tensor_view.h"
 
 namespace tokamak {
@@ -30,8 +31,9 @@ struct Attention {
 ///
 /// Errors: Definition for ranks below 2, types that differ or are not floating, a bias that is not floating, a mask
 /// that is not bool, more axes of these than the scores have, and matmul's own.
-TensorView* attention(TensorView* q, TensorView* k, TensorView* v, AttentionOptions options = {});
+TOKAMAK_EXPORT TensorView* attention(TensorView* q, TensorView* k, TensorView* v, AttentionOptions options = {});
 /// The same, with the logarithms that a gradient is computed from.
-Attention attention_with_logsumexp(TensorView* q, TensorView* k, TensorView* v, AttentionOptions options = {});
+TOKAMAK_EXPORT Attention attention_with_logsumexp(TensorView* q, TensorView* k, TensorView* v,
+                                                  AttentionOptions options = {});
 
 }  // namespace tokamak

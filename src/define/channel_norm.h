@@ -14,6 +14,7 @@
 
 #include <optional>
 
+#include "base/export.h"
 #include "ir/tensor_view.h"
 
 namespace tokamak {
@@ -34,12 +35,13 @@ struct BatchNorm {
 };
 /// (x - mean) * rstd * weight + bias with the batch's own statistics over all axes but the channels'. weight, bias and
 /// the running statistics have one element per channel; any may be null, the running ones together. Errors: Definition.
-BatchNorm batch_norm(TensorView* in, TensorView* weight = nullptr, TensorView* bias = nullptr,
-                     TensorView* running_mean = nullptr, TensorView* running_var = nullptr,
-                     BatchNormOptions options = {});
+TOKAMAK_EXPORT BatchNorm batch_norm(TensorView* in, TensorView* weight = nullptr, TensorView* bias = nullptr,
+                                    TensorView* running_mean = nullptr, TensorView* running_var = nullptr,
+                                    BatchNormOptions options = {});
 /// The same with given statistics.
-TensorView* batch_norm_inference(TensorView* in, TensorView* mean, TensorView* var, TensorView* weight = nullptr,
-                                 TensorView* bias = nullptr, BatchNormOptions options = {});
+TOKAMAK_EXPORT TensorView* batch_norm_inference(TensorView* in, TensorView* mean, TensorView* var,
+                                                TensorView* weight = nullptr, TensorView* bias = nullptr,
+                                                BatchNormOptions options = {});
 
 /// Null where the forward function had no such operand.
 struct NormGradients {
@@ -48,12 +50,12 @@ struct NormGradients {
   TensorView* bias;
 };
 /// Of batch_norm with the batch's own statistics, given those and the gradient of its result.
-NormGradients batch_norm_backward(TensorView* grad, TensorView* in, TensorView* mean, TensorView* rstd,
-                                  TensorView* weight = nullptr, BatchNormOptions options = {});
+TOKAMAK_EXPORT NormGradients batch_norm_backward(TensorView* grad, TensorView* in, TensorView* mean, TensorView* rstd,
+                                                 TensorView* weight = nullptr, BatchNormOptions options = {});
 
 /// Each of `groups` equal parts of the channels (axis 1) of each element of the batch (axis 0), with all further axes,
 /// has its own mean and variance; then * weight + bias per channel. Errors: Definition.
-TensorView* group_norm(TensorView* in, int64_t groups, TensorView* weight = nullptr, TensorView* bias = nullptr,
-                       double eps = 1e-5);
+TOKAMAK_EXPORT TensorView* group_norm(TensorView* in, int64_t groups, TensorView* weight = nullptr,
+                                      TensorView* bias = nullptr, double eps = 1e-5);
 
 }  // namespace tokamak

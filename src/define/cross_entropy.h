@@ -1,6 +1,7 @@
 // Cross entropy of logits and class numbers.
 #pragma once
 
+#include "base/export.h"
 #include "ir/describe.h"
 #include "ir/tensor_view.h"
 
@@ -21,11 +22,11 @@ struct CrossEntropyOptions {
 /// log(sum(exp(logits))) - logits[target] per target. The classes are axis 1 of `logits` (axis 0 of one of rank 1);
 /// `target` (i32 or i64) has the other axes. The mean is that of the targets that are not ignored. Half types are
 /// computed in f32; the result has the type of `logits`. Errors: Definition.
-TensorView* cross_entropy(TensorView* logits, TensorView* target, CrossEntropyOptions options = {});
+TOKAMAK_EXPORT TensorView* cross_entropy(TensorView* logits, TensorView* target, CrossEntropyOptions options = {});
 
 /// The gradient of `logits`, of their type. `grad` is that of the loss and has its shape; `log_sum_exp` is that of the
 /// logits along the classes (define/softmax.h).
-TensorView* cross_entropy_backward(TensorView* grad, TensorView* logits, TensorView* target, TensorView* log_sum_exp,
-                                   CrossEntropyOptions options = {});
+TOKAMAK_EXPORT TensorView* cross_entropy_backward(TensorView* grad, TensorView* logits, TensorView* target,
+                                                  TensorView* log_sum_exp, CrossEntropyOptions options = {});
 
 }  // namespace tokamak

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/export.h"
 #include "define/operand.h"
 #include "ir/describe.h"
 #include "ir/fields.h"
@@ -26,20 +27,20 @@ struct Parameter {
 /// The arguments in the order of the parameters, fallbacks for those left out. axis= and dim= also name the parameter
 /// `axes`, and dim= the parameter `axis`; one number is a list of one axis. Errors: Definition, naming `call`, for an
 /// argument too many, of unknown name or given twice, and for a required one that is missing.
-std::vector<FieldValue> bindArguments(std::string_view call, std::span<const Parameter> parameters,
-                                      std::span<const CallArgument> arguments);
+TOKAMAK_EXPORT std::vector<FieldValue> bindArguments(std::string_view call, std::span<const Parameter> parameters,
+                                                     std::span<const CallArgument> arguments);
 
 /// `value` in the form that `pattern` has: numbers become scalars, lists of integers lists of scalars, names
 /// enumerators.
 /// Errors: Definition, naming the call, the parameter and the legal form.
-FieldValue fitArgument(Fusion& fusion, std::string_view call, std::string_view parameter, const FieldValue& pattern,
-                       const FieldValue& value);
+TOKAMAK_EXPORT FieldValue fitArgument(Fusion& fusion, std::string_view call, std::string_view parameter,
+                                      const FieldValue& pattern, const FieldValue& value);
 
 /// The parameters of an op: its operands and attributes as described, without a spelling.
-std::vector<Parameter> parametersOf(OpKind kind);
+TOKAMAK_EXPORT std::vector<Parameter> parametersOf(OpKind kind);
 /// The expression of the op with these arguments, with inferred results, appended. Errors: Definition, also the op's
 /// own.
-Expr* defineOp(Fusion& fusion, const OpName& name, std::span<const CallArgument> arguments);
+TOKAMAK_EXPORT Expr* defineOp(Fusion& fusion, const OpName& name, std::span<const CallArgument> arguments);
 
 namespace defining {
 
@@ -76,7 +77,7 @@ template <class Op>
 inline constexpr bool has_own_function = false;
 
 /// Appends the op's result. One result is required.
-TensorView* defineOne(Fusion* fusion, OpKind kind, std::vector<CallArgument> arguments);
+TOKAMAK_EXPORT TensorView* defineOne(Fusion* fusion, OpKind kind, std::vector<CallArgument> arguments);
 
 }  // namespace defining
 

@@ -9,6 +9,7 @@
 
 #include <initializer_list>
 
+#include "base/export.h"
 #include "define/operand.h"
 #include "symbolic/function_table.h"
 
@@ -16,7 +17,7 @@ namespace tokamak {
 
 /// The function applied to the operands: casts, broadcasts and the op itself; scalars alone give a Scalar.
 /// Errors: Definition for a wrong number of operands, a type the rule refuses, and sizes that do not broadcast.
-Val* applyFunction(FunctionId id, std::span<const Operand> operands);
+TOKAMAK_EXPORT Val* applyFunction(FunctionId id, std::span<const Operand> operands);
 
 namespace defining {
 

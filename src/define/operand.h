@@ -8,12 +8,13 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/export.h"
 #include "ir/tensor_view.h"
 #include "symbolic/scalar.h"
 
 namespace tokamak {
 
-class Operand {
+class TOKAMAK_EXPORT Operand {
  public:
   /// Errors: Definition for null, which is no number.
   Operand(Val* val);
@@ -63,25 +64,26 @@ struct GivenTensor {
   const TensorView* tensor;
 };
 /// Errors: Definition for a null tensor, naming call and parameter.
-void requireGiven(std::string_view call, std::initializer_list<GivenTensor> tensors);
-void requireGiven(std::string_view call, std::string_view parameter, std::span<TensorView* const> tensors);
+TOKAMAK_EXPORT void requireGiven(std::string_view call, std::initializer_list<GivenTensor> tensors);
+TOKAMAK_EXPORT void requireGiven(std::string_view call, std::string_view parameter,
+                                 std::span<TensorView* const> tensors);
 
 /// The fusion of the first operand that has one, or null.
-Fusion* fusionOf(std::span<const Operand> operands);
+TOKAMAK_EXPORT Fusion* fusionOf(std::span<const Operand> operands);
 
 /// The operand as a scalar of `fusion`. Errors: Definition, naming `op`, for a tensor.
-Scalar* scalarOf(Fusion& fusion, std::string_view op, const Operand& operand);
-std::vector<Scalar*> scalarsOf(Fusion& fusion, std::string_view op, std::span<const Operand> operands);
+TOKAMAK_EXPORT Scalar* scalarOf(Fusion& fusion, std::string_view op, const Operand& operand);
+TOKAMAK_EXPORT std::vector<Scalar*> scalarsOf(Fusion& fusion, std::string_view op, std::span<const Operand> operands);
 
 /// The value as `dtype`: the value itself if it has that type already, a constant, a cast scalar or a CastOp's result.
-Val* castTo(Val* val, DataType dtype);
-TensorView* castTo(TensorView* tensor, DataType dtype);
-Scalar* castTo(Scalar* scalar, DataType dtype);
+TOKAMAK_EXPORT Val* castTo(Val* val, DataType dtype);
+TOKAMAK_EXPORT TensorView* castTo(TensorView* tensor, DataType dtype);
+TOKAMAK_EXPORT Scalar* castTo(Scalar* scalar, DataType dtype);
 /// As castTo its computeType: half types become f32.
-TensorView* toComputeType(TensorView* tensor);
+TOKAMAK_EXPORT TensorView* toComputeType(TensorView* tensor);
 /// As toComputeType, and integers and bool become f32.
-TensorView* toFloating(TensorView* tensor);
+TOKAMAK_EXPORT TensorView* toFloating(TensorView* tensor);
 /// As castTo the type of `like`, if that is floating.
-TensorView* toTypeOf(const TensorView& like, TensorView* tensor);
+TOKAMAK_EXPORT TensorView* toTypeOf(const TensorView& like, TensorView* tensor);
 
 }  // namespace tokamak

@@ -10,6 +10,7 @@
 
 #include <optional>
 
+#include "base/export.h"
 #include "define/operand.h"
 
 namespace tokamak {
@@ -22,23 +23,23 @@ struct RandomState {
 };
 
 /// 32 random bits per element, as i64 in [0, 2^32).
-TensorView* random_bits(Fusion& fusion, const Operands& shape, const RandomState& state);
+TOKAMAK_EXPORT TensorView* random_bits(Fusion& fusion, const Operands& shape, const RandomState& state);
 /// Uniformly distributed multiples of 2^-24 in [0, 1), f32.
-TensorView* rand(Fusion& fusion, const Operands& shape, const RandomState& state);
-TensorView* rand_like(TensorView* like, const RandomState& state);
+TOKAMAK_EXPORT TensorView* rand(Fusion& fusion, const Operands& shape, const RandomState& state);
+TOKAMAK_EXPORT TensorView* rand_like(TensorView* like, const RandomState& state);
 /// Uniformly distributed in [low, high), where low and high are first rounded to `dtype`: low + u * (high - low) with
 /// u a multiple of 2^-24 in [0, 1) (of 2^-53 for f64), computed in f32 (f64) and rounded once more for halves. What
 /// would be rounded up to high is the largest value below it; low = high gives low.
 /// Errors: Definition for a type that is not floating, and for limits that are not finite, far apart or exchanged.
-TensorView* uniform(Fusion& fusion, const Operands& shape, double low, double high, const RandomState& state,
-                    DataType dtype = DataType::F32);
+TOKAMAK_EXPORT TensorView* uniform(Fusion& fusion, const Operands& shape, double low, double high,
+                                   const RandomState& state, DataType dtype = DataType::F32);
 /// Normally distributed: mean + std * z with z = sqrt(2) erfinv(2 u - 1), where u is an odd multiple of 2^-25 (of
 /// 2^-54 for f64) in (0, 1): one number of the generator gives one result. z is symmetric, finite, and at most 5.42
 /// (8.29 for f64). Computed in f32 (f64) and rounded once more for halves.
 /// Errors: Definition for a type that is not floating, a mean that is not finite, and a deviation that is negative or
 /// not finite.
-TensorView* normal(Fusion& fusion, const Operands& shape, double mean, double std, const RandomState& state,
-                   DataType dtype = DataType::F32);
+TOKAMAK_EXPORT TensorView* normal(Fusion& fusion, const Operands& shape, double mean, double std,
+                                  const RandomState& state, DataType dtype = DataType::F32);
 
 struct Dropout {
   TensorView* out;   ///< of the operand's type
@@ -47,8 +48,8 @@ struct Dropout {
 /// Elements become 0 with the given probability, the others are scaled by 1 / (1 - probability). Half types are
 /// computed in f32.
 /// Errors: Definition for a probability outside of [0, 1].
-Dropout dropout(TensorView* in, double probability, const RandomState& state);
+TOKAMAK_EXPORT Dropout dropout(TensorView* in, double probability, const RandomState& state);
 /// The gradient of the operand, given that of the result, of the latter's type.
-TensorView* dropout_backward(TensorView* grad, TensorView* mask, double probability);
+TOKAMAK_EXPORT TensorView* dropout_backward(TensorView* grad, TensorView* mask, double probability);
 
 }  // namespace tokamak

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/export.h"
 #include "base/ranges.h"
 #include "device/failure.h"
 #include "ir/memory_kind.h"
@@ -47,7 +48,7 @@ struct MemoryStatistics {
 /// waits for its work; a failure that nobody synchronized for is dropped then.
 /// Thread safety: any threads may give work to one stream side by side, by its device; who comes first is up to them.
 /// Nobody uses it any more when it is destroyed.
-class Stream {
+class TOKAMAK_EXPORT Stream {
  public:
   virtual ~Stream() = default;
 };
@@ -56,7 +57,7 @@ class Stream {
 /// waits that were enqueued before keep the old one.
 /// Thread safety: any threads may record it and wait for it side by side, by its device. Nobody uses it any more when
 /// it is destroyed.
-class Event {
+class TOKAMAK_EXPORT Event {
  public:
   virtual ~Event() = default;
 };
@@ -71,7 +72,7 @@ struct OperandDesc {
 
 /// A piece of work made ready for one device: launched any number of times with different addresses.
 /// Thread safety: does not change once it is prepared, as far as its users see: any threads may launch it side by side.
-class Work {
+class TOKAMAK_EXPORT Work {
  public:
   virtual ~Work() = default;
   /// What a timeline calls this work; the text lives as long as the work.
@@ -96,7 +97,7 @@ class Work {
 /// A caller's recording of a stream's work, which is not run but becomes part of something that he runs later, as often
 /// as he likes (a CUDA graph). While it lives, the calling thread may use the device as always.
 /// Thread safety: belongs to the thread that joined.
-class Capture {
+class TOKAMAK_EXPORT Capture {
  public:
   virtual ~Capture() = default;
   /// What the recorded work uses; let go some time after the last thing that was made of the recording is gone.
@@ -128,9 +129,9 @@ struct WorkRequest {
 
 /// The 8 bytes of a launch that stand for a parameter: a double for a scalar of a floating type, a bool for one that is
 /// true or false, else an int64_t.
-void* parameterBits(const Scalar& parameter, const ScalarValue& value);
+TOKAMAK_EXPORT void* parameterBits(const Scalar& parameter, const ScalarValue& value);
 /// F64, Bool or I64: what these bytes are.
-DataType parameterType(const Scalar& parameter);
+TOKAMAK_EXPORT DataType parameterType(const Scalar& parameter);
 
 /// A failure of asynchronous work is remembered by its stream: later work there, and on streams that waited for it, is
 /// skipped (waits for events and flag writes still happen, so that nobody hangs), until a synchronize raises the cause.
@@ -140,7 +141,7 @@ DataType parameterType(const Scalar& parameter);
 /// Thread safety: any threads may use a CpuDevice or CudaDevice side by side; what they do to one stream is in the
 /// order in which they come. prepare() may make scalars in the fusion of its op: the ops of one fusion are prepared by
 /// one thread at a time. A device that only records (host/plan/recorder.h) belongs to one thread.
-class Device {
+class TOKAMAK_EXPORT Device {
  public:
   Device();
   Device(const Device&) = delete;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/export.h"
 #include "base/spin_lock.h"
 
 namespace tokamak {
@@ -15,7 +16,7 @@ namespace tokamak {
 /// Raised to who waits for work that was skipped, or for work that failed when somebody else was told of the failure
 /// before. Its code is that of the failure.
 /// Thread safety: a value, as Error; the cause is shared by all who are told of it.
-class SkippedError final : public Error {
+class TOKAMAK_EXPORT SkippedError final : public Error {
  public:
   SkippedError(ErrorCode code, const std::string& text, std::exception_ptr cause);
   /// The failure because of which the work did not run, or not to its end: the first one, never a SkippedError.
@@ -26,7 +27,7 @@ class SkippedError final : public Error {
 };
 
 /// The SkippedError of this failure; one that is a SkippedError stays as it is.
-std::exception_ptr skippedBecauseOf(const std::exception_ptr& failure);
+TOKAMAK_EXPORT std::exception_ptr skippedBecauseOf(const std::exception_ptr& failure);
 
 /// What a stream waits for an event for.
 enum class WaitFor : uint8_t {
@@ -52,7 +53,7 @@ struct AsyncFailure {
 /// How often a failure of one device was raised, which tells work that was issued before from work that was issued
 /// since.
 /// Thread safety: any threads may use it side by side.
-class RaiseCount {
+class TOKAMAK_EXPORT RaiseCount {
  public:
   RaiseCount() = default;
   RaiseCount(const RaiseCount&) = delete;

@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/export.h"
+
 namespace tokamak {
 
 class Fusion;
@@ -17,9 +19,9 @@ struct KernelNews {
 
 /// Told of kernels as they are made.
 /// Thread safety: its functions are called from many threads side by side and have to bear that.
-class KernelObserver {
+class TOKAMAK_EXPORT KernelObserver {
  public:
-  virtual ~KernelObserver() = default;
+  virtual ~KernelObserver();
   /// The scheduled fusion, the kernel's text, and the source text that is compiled (empty where the kernel is
   /// interpreted). May be called from many threads.
   virtual void onKernel(const Fusion& fusion, const std::string& kernel, const std::string& source) = 0;

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "base/export.h"
+
 namespace tokamak {
 
 enum class TargetKind : uint8_t {
@@ -32,7 +34,7 @@ inline constexpr ProductActivations kAllProductActivations = {
 /// kExactProductActivations, unless the environment variable TOKAMAK_PRODUCT_ACTIVATIONS says otherwise: names from
 /// above by commas, "all" or "none".
 /// Errors: Usage.
-ProductActivations chosenProductActivations();
+TOKAMAK_EXPORT ProductActivations chosenProductActivations();
 
 struct KernelTarget {
   TargetKind kind = TargetKind::Cpu;
@@ -50,9 +52,9 @@ struct KernelTarget {
 };
 
 /// What the environment variable TOKAMAK_CUDA_SCHEDULE says, for KernelTarget::by_hand.
-std::string cudaScheduleByHand();
-KernelTarget cpuTarget(int64_t processors = 1);
+TOKAMAK_EXPORT std::string cudaScheduleByHand();
+TOKAMAK_EXPORT KernelTarget cpuTarget(int64_t processors = 1);
 /// An NVIDIA H200: what kernels are made for where there is no device to ask.
-KernelTarget hopperTarget();
+TOKAMAK_EXPORT KernelTarget hopperTarget();
 
 }  // namespace tokamak

@@ -10,6 +10,7 @@
 #include <span>
 #include <type_traits>
 
+#include "base/export.h"
 #include "device/device.h"
 #include "ir/memory_kind.h"
 #include "symbolic/data_type.h"
@@ -25,7 +26,7 @@ struct TrackedMemory;
 /// Thread safety: threads may use it side by side, but for moveTo(), settle() and forbidWriting(), which need it alone.
 /// The last owner may be any thread. Accesses of the memory are ordered by the tracker, those of host code by
 /// hostData().
-class Buffer {
+class TOKAMAK_EXPORT Buffer {
  public:
   /// Memory for work on `stream`. Errors: OutOfMemory.
   static std::shared_ptr<Buffer> allocate(Device& device, std::shared_ptr<Stream> stream, int64_t bytes,
@@ -82,7 +83,7 @@ class Buffer {
 /// buffer. At most kMaxRank axes, so that a tensor needs no heap of its own.
 /// Thread safety: that of a value: threads may use copies of one tensor side by side, and one object while none of them
 /// changes it. Calls order their accesses of the elements; host code that asked by hostData() orders its own.
-class Tensor {
+class TOKAMAK_EXPORT Tensor {
  public:
   static constexpr size_t kMaxRank = 16;
 
@@ -193,9 +194,9 @@ class Tensor {
 };
 
 /// The number of elements. Errors: Bind for a negative size or rank over 16, OutOfMemory when it does not fit 63 bits.
-int64_t checkedNumel(std::span<const int64_t> sizes);
+TOKAMAK_EXPORT int64_t checkedNumel(std::span<const int64_t> sizes);
 
 /// Row-major strides in elements for `sizes`, written to `strides`. Of the same length; sizes as for checkedNumel.
-void fillRowMajorStrides(std::span<const int64_t> sizes, std::span<int64_t> strides);
+TOKAMAK_EXPORT void fillRowMajorStrides(std::span<const int64_t> sizes, std::span<int64_t> strides);
 
 }  // namespace tokamak

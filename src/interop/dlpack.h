@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "base/export.h"
 #include "device/tensor.h"
 #include "interop/dlpack_types.h"
 
@@ -10,7 +11,7 @@ namespace tokamak {
 
 /// Of one device, which outlives it.
 /// Thread safety: any threads may use it side by side; deleters are called on any of them.
-class DlpackExchange {
+class TOKAMAK_EXPORT DlpackExchange {
  public:
   explicit DlpackExchange(Device& device);
   DlpackExchange(const DlpackExchange&) = delete;

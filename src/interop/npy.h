@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/export.h"
 #include "device/tensor.h"
 
 namespace tokamak {
@@ -29,18 +30,21 @@ struct NpyHeader {
 
 /// Reads the header off `bytes`, the beginning of the file named `name`; `file_bytes`: the whole file's size.
 /// Errors: Io, naming the file and what is wrong with it.
-NpyHeader parseNpyHeader(std::span<const unsigned char> bytes, int64_t file_bytes, std::string_view name, NpyHalf half);
+TOKAMAK_EXPORT NpyHeader parseNpyHeader(std::span<const unsigned char> bytes, int64_t file_bytes, std::string_view name,
+                                        NpyHalf half);
 
 /// Reads a file of version 1 to 3 into fresh Host memory that the host may use at once: f8 f4 f2 i4 i8 b1, and u2 as
 /// bf16, little-endian, in either order (the tensor has column-major strides for Fortran order). Takes no more memory
 /// than the file justifies. Errors: Io; OutOfMemory.
-Tensor readNpy(const std::string& path, Device& device, std::shared_ptr<Stream> stream, NpyHalf half = NpyHalf::Refuse);
+TOKAMAK_EXPORT Tensor readNpy(const std::string& path, Device& device, std::shared_ptr<Stream> stream,
+                              NpyHalf half = NpyHalf::Refuse);
 
 /// The same from standard input up to its end. Errors: Io; OutOfMemory.
-Tensor readNpyFromStandardInput(Device& device, std::shared_ptr<Stream> stream, NpyHalf half = NpyHalf::Refuse);
+TOKAMAK_EXPORT Tensor readNpyFromStandardInput(Device& device, std::shared_ptr<Stream> stream,
+                                               NpyHalf half = NpyHalf::Refuse);
 
 /// Writes a tensor that host code can reach, any strides; bf16 as u2. Waits for its data first. A regular file appears
 /// whole or not at all; links are followed, devices and FIFOs written directly. Errors: Io, Bind.
-void writeNpy(const std::string& path, const Tensor& tensor);
+TOKAMAK_EXPORT void writeNpy(const std::string& path, const Tensor& tensor);
 
 }  // namespace tokamak

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/export.h"
 #include "ir/op_lists.h"
 #include "symbolic/val.h"
 
@@ -49,7 +50,7 @@ class OpNode;
 /// Immutable once made. The op's own fields are reached by `as<Op>()` or by visiting (ir/visit.h).
 /// Thread safety: that of its fusion. Its op, operands and results stay as they are once it is appended; its number
 /// does not.
-class Expr {
+class TOKAMAK_EXPORT Expr {
  public:
   virtual ~Expr() = default;
   Expr(const Expr&) = delete;
@@ -105,8 +106,8 @@ class OpNode final : public Expr {
 };
 
 /// Allows `expr.as<Op>()` results to be tested for the tensors of an expression.
-std::vector<class TensorView*> tensorsOf(std::span<Val* const> vals);
-class TensorView* asTensor(Val* val);
-class Scalar* asScalar(Val* val);
+TOKAMAK_EXPORT std::vector<class TensorView*> tensorsOf(std::span<Val* const> vals);
+TOKAMAK_EXPORT class TensorView* asTensor(Val* val);
+TOKAMAK_EXPORT class Scalar* asScalar(Val* val);
 
 }  // namespace tokamak

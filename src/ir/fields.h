@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/export.h"
 #include "ir/expr.h"
 #include "ir/iter_domain.h"
 #include "ir/tensor_view.h"
@@ -72,30 +73,30 @@ struct Field {
 using Fields = std::vector<Field>;
 
 /// The op's fields in the order of its description.
-Fields fieldsOf(const Expr& expr);
+TOKAMAK_EXPORT Fields fieldsOf(const Expr& expr);
 /// The fields of an op that was just default-constructed: what absent attributes mean.
-const Fields& defaultFields(OpKind kind);
+TOKAMAK_EXPORT const Fields& defaultFields(OpKind kind);
 /// An expression of this kind with these fields (absent ones keep their defaults), not yet in a fusion.
 /// Errors: Definition when a value has the wrong form for its field or a required operand is missing.
-std::unique_ptr<Expr> makeExpr(OpKind kind, const Fields& fields);
+TOKAMAK_EXPORT std::unique_ptr<Expr> makeExpr(OpKind kind, const Fields& fields);
 /// The same, with its results inferred in `fusion` and appended to it. Math ops only.
-Expr* defineExpr(Fusion& fusion, OpKind kind, const Fields& fields);
+TOKAMAK_EXPORT Expr* defineExpr(Fusion& fusion, OpKind kind, const Fields& fields);
 
-const OpInfo& opInfo(OpKind kind);
-OpList opList(OpKind kind);
-std::span<const OpKind> allOpKinds();
+TOKAMAK_EXPORT const OpInfo& opInfo(OpKind kind);
+TOKAMAK_EXPORT OpList opList(OpKind kind);
+TOKAMAK_EXPORT std::span<const OpKind> allOpKinds();
 
 /// What a call's name stands for: an op, and for ops with a spelling which one.
 struct OpName {
   OpKind kind;
   std::optional<EnumValue> spelling;
 };
-std::optional<OpName> findOp(std::string_view name, OpList list = OpList::Math);
+TOKAMAK_EXPORT std::optional<OpName> findOp(std::string_view name, OpList list = OpList::Math);
 /// The name a call of this op is written with: its spelling if it has one, else the op's name.
-std::string_view callName(const Expr& expr);
+TOKAMAK_EXPORT std::string_view callName(const Expr& expr);
 
 /// Every val and scalar the expression mentions, results and attributes included, in order of description; not those in
 /// bodies.
-std::vector<Val*> valsOf(const Expr& expr);
+TOKAMAK_EXPORT std::vector<Val*> valsOf(const Expr& expr);
 
 }  // namespace tokamak

@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/export.h"
 #include "ir/expr.h"
 #include "ir/tensor_view.h"
 #include "symbolic/scalar_arena.h"
@@ -53,7 +54,7 @@ class NamedSize {
 /// changes the fusion. All else is for one thread at a time. Whoever makes a scalar changes the fusion, constants and
 /// sums of scalars that are there included: so do simplification, the rules of ops, analyses and lowering, which reach
 /// it by Val::fusion() of a const node, too. Threads that lower one fusion each take a clone.
-class Fusion : public ScalarArena {
+class TOKAMAK_EXPORT Fusion : public ScalarArena {
  public:
   explicit Fusion(std::string name = "fusion");
   ~Fusion() override;

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string_view>
 
+#include "base/export.h"
+
 namespace tokamak {
 
 class Fusion;
@@ -13,8 +15,8 @@ class Scalar;
 enum class IterKind : uint8_t { Iteration, Reduction, Broadcast, Stride, GatherScatter, VectorComponent, Symbolic };
 
 /// The letter in dumps: i r b s n v ?.
-char iterKindLetter(IterKind kind);
-std::optional<IterKind> iterKindFromLetter(char letter);
+TOKAMAK_EXPORT char iterKindLetter(IterKind kind);
+TOKAMAK_EXPORT std::optional<IterKind> iterKindFromLetter(char letter);
 
 enum class ParallelType : uint8_t {
   Serial,
@@ -41,11 +43,11 @@ enum class ParallelType : uint8_t {
 inline constexpr int64_t kMostClusterBlocks = 8;
 
 /// The name in schedules: Serial, Stream, DIDx, ...
-std::string_view parallelTypeName(ParallelType type);
-std::optional<ParallelType> parallelTypeFromName(std::string_view name);
+TOKAMAK_EXPORT std::string_view parallelTypeName(ParallelType type);
+TOKAMAK_EXPORT std::optional<ParallelType> parallelTypeFromName(std::string_view name);
 /// The name in dumps: S, StreamIdx, deviceIdx.x, ...
-std::string_view parallelTypeDumpName(ParallelType type);
-std::optional<ParallelType> parallelTypeFromDumpName(std::string_view name);
+TOKAMAK_EXPORT std::string_view parallelTypeDumpName(ParallelType type);
+TOKAMAK_EXPORT std::optional<ParallelType> parallelTypeFromDumpName(std::string_view name);
 
 class IterDomain;
 
@@ -56,8 +58,8 @@ enum class DomainExprKind : uint8_t { Split, Merge, Swizzle };
 enum class SwizzleType : uint8_t { Xor, CyclicShift };
 
 /// The name in schedules: xor, cyclic_shift.
-std::string_view swizzleTypeName(SwizzleType type);
-std::optional<SwizzleType> swizzleTypeFromName(std::string_view name);
+TOKAMAK_EXPORT std::string_view swizzleTypeName(SwizzleType type);
+TOKAMAK_EXPORT std::optional<SwizzleType> swizzleTypeFromName(std::string_view name);
 
 /// A step from axes to axes. Split: in[0] of extent n becomes out[0] (outer) and out[1] (inner); with `is_inner_factor`
 /// the inner extent is `factor` and the outer ceilDiv(n, factor), else the other way round. Merge: in[0] (outer) and
@@ -73,7 +75,7 @@ struct DomainExpr {
 };
 
 /// Whether two steps are of one form: what they do, apart from the axes that they do it to.
-bool isSameForm(const DomainExpr& a, const DomainExpr& b);
+TOKAMAK_EXPORT bool isSameForm(const DomainExpr& a, const DomainExpr& b);
 
 /// One axis of a tensor.
 /// Thread safety: that of its fusion. parallelize(), and schedule steps that take the axis, change it.

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/export.h"
 #include "ir/iter_domain.h"
 #include "ir/memory_kind.h"
 #include "symbolic/val.h"
@@ -16,8 +17,8 @@ namespace tokamak {
 enum class MemoryType : uint8_t { Local, Shared, Global, Tensor };
 
 /// The letter in dumps: l s g t.
-char memoryTypeLetter(MemoryType type);
-std::optional<MemoryType> memoryTypeFromLetter(char letter);
+TOKAMAK_EXPORT char memoryTypeLetter(MemoryType type);
+TOKAMAK_EXPORT std::optional<MemoryType> memoryTypeFromLetter(char letter);
 
 using Axes = std::vector<IterDomain*>;
 
@@ -68,7 +69,7 @@ struct BufferPadding {
 
 /// A tensor of a fusion, with its schedule.
 /// Thread safety: that of its fusion. Schedule commands, the setters and mutableDomain() change it.
-class TensorView final : public Val {
+class TOKAMAK_EXPORT TensorView final : public Val {
  public:
   const TensorDomain& domain() const { return domain_; }
   const Axes& logical() const { return domain_.logical; }
@@ -120,7 +121,7 @@ class TensorView final : public Val {
 };
 
 /// The axes without reductions: what a consumer sees.
-Axes withoutReductions(const Axes& axes);
+TOKAMAK_EXPORT Axes withoutReductions(const Axes& axes);
 inline Axes shapeOf(const TensorView& tv) { return withoutReductions(tv.logical()); }
 /// The axes as the tensor's own op makes them: root axes if the tensor has any (it comes from an rfactor), else logical
 /// ones.
@@ -129,10 +130,10 @@ inline const Axes& computedAxes(const TensorView& tv) {
 }
 
 /// The tensor's name, or "T3", or without a label "T?12" with the creation number; for messages.
-std::string nameOf(const TensorView& tv);
+TOKAMAK_EXPORT std::string nameOf(const TensorView& tv);
 /// "T3: f32[i0, ( i2 * 4 )]"; for messages.
-std::string toString(const TensorView& tv);
+TOKAMAK_EXPORT std::string toString(const TensorView& tv);
 /// "axis 1 (iStream{i0}) of T3"; for messages.
-std::string describeAxis(const TensorView& tv, const IterDomain& axis);
+TOKAMAK_EXPORT std::string describeAxis(const TensorView& tv, const IterDomain& axis);
 
 }  // namespace tokamak

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "base/export.h"
 #include "device/device.h"
 #include "runtime/cpu/cpu_device_options.h"
 #include "runtime/cuda/cuda_device_options.h"
@@ -12,17 +13,17 @@
 namespace tokamak {
 
 /// The processor. Errors: Usage for options that cannot be; Compile for a compiler that does not work.
-std::unique_ptr<Device> openCpuDevice(const CpuDeviceOptions& options = {});
+TOKAMAK_EXPORT std::unique_ptr<Device> openCpuDevice(const CpuDeviceOptions& options = {});
 
 /// A GPU. Errors: Unsupported without a driver or when the GPU lacks what is needed, Usage for a number that no device
 /// has, Device.
-std::unique_ptr<Device> openCudaDevice(int64_t ordinal, const CudaDeviceOptions& options = {});
+TOKAMAK_EXPORT std::unique_ptr<Device> openCudaDevice(int64_t ordinal, const CudaDeviceOptions& options = {});
 
 /// How many devices the driver sees; 0 without a driver. Errors: none.
-int64_t countCudaDevices();
+TOKAMAK_EXPORT int64_t countCudaDevices();
 
 /// The first reason found: no driver library, one that is too old or does not start, no device. Empty when there is a
 /// device.
-std::string reasonForNoCuda();
+TOKAMAK_EXPORT std::string reasonForNoCuda();
 
 }  // namespace tokamak

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include "base/export.h"
 #include "ir/tensor_view.h"
 
 namespace tokamak {
@@ -17,23 +18,23 @@ class DomainGraph;
 
 /// The tensor's first `position` loops are those of its consumers; -1 means all, -2 all but one. Errors: Schedule,
 /// saying the largest legal position and what limits it.
-void inline_at(TensorView* tensor, int64_t position);
+TOKAMAK_EXPORT void inline_at(TensorView* tensor, int64_t position);
 
 /// Gives each tensor the largest legal position, consumers before producers; inputs and tensors that nothing reads keep
 /// 0.
-void inline_most(Fusion& fusion);
+TOKAMAK_EXPORT void inline_most(Fusion& fusion);
 /// The same for these tensors alone.
-void inline_most(std::span<TensorView* const> tensors);
+TOKAMAK_EXPORT void inline_most(std::span<TensorView* const> tensors);
 
 /// How many of its first loops the tensor shares with its consumers or with tensors that it reads.
-int64_t sharedLoopCount(const TensorView& tensor);
+TOKAMAK_EXPORT int64_t sharedLoopCount(const TensorView& tensor);
 
 /// Why the loop at `position`, if it is shared, cannot be run in this way: another tensor in it has another type. Or
 /// empty.
-std::string sharedTypeProblem(TensorView* tensor, int64_t position, ParallelType type);
+TOKAMAK_EXPORT std::string sharedTypeProblem(TensorView* tensor, int64_t position, ParallelType type);
 
 /// What is wrong with the inline positions of a fusion, or empty. The commands keep them legal; this is for who changes
 /// domains in another way.
-std::string inlineProblem(const Fusion& fusion, const DomainGraph& graph);
+TOKAMAK_EXPORT std::string inlineProblem(const Fusion& fusion, const DomainGraph& graph);
 
 }  // namespace tokamak

@@ -1,6 +1,7 @@
 // Propagate: one tensor's schedule carried over to the tensors it is computed from.
 #pragma once
 
+#include "base/export.h"
 #include "ir/tensor_view.h"
 
 namespace tokamak {
@@ -11,8 +12,8 @@ class DomainGraph;
 /// axes that go along. It ends at an op along whose result's scheduled axes no operand axis goes (a reshape, a
 /// broadcast), and at inputs, which stay as the caller gives them. Where a producer is scheduled in another way
 /// already, that stays.
-void propagate(TensorView* tensor);
+TOKAMAK_EXPORT void propagate(TensorView* tensor);
 /// The same with a graph made before.
-void propagate(TensorView* tensor, const DomainGraph& graph);
+TOKAMAK_EXPORT void propagate(TensorView* tensor, const DomainGraph& graph);
 
 }  // namespace tokamak

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "base/export.h"
 #include "ir/tensor_view.h"
 
 namespace tokamak {
@@ -16,6 +17,6 @@ namespace tokamak {
 ///   T3: root [i0, r{i2}], logical [i0, r{ceilDiv(i2, 4)}rf, i{4}rf]        T2: [i0, r{4}]
 ///
 /// At least one reduction loop axis is left. Errors: Schedule.
-TensorView* rfactor(TensorView* tensor, const std::vector<int64_t>& axes);
+TOKAMAK_EXPORT TensorView* rfactor(TensorView* tensor, const std::vector<int64_t>& axes);
 
 }  // namespace tokamak

@@ -6,6 +6,8 @@
 #include <optional>
 #include <string_view>
 
+#include "base/export.h"
+
 namespace tokamak {
 
 enum class DataType : uint8_t { F64, F32, F16, BF16, I32, I64, Bool };
@@ -37,14 +39,14 @@ constexpr bool isIntegerType(DataType type) { return type == DataType::I32 || ty
 constexpr DataType computeType(DataType type) { return isHalfType(type) ? DataType::F32 : type; }
 
 /// The name in .fusion text and in messages: f64 f32 f16 bf16 i32 i64 bool.
-std::string_view dataTypeName(DataType type);
-std::optional<DataType> dataTypeFromName(std::string_view name);
+TOKAMAK_EXPORT std::string_view dataTypeName(DataType type);
+TOKAMAK_EXPORT std::optional<DataType> dataTypeFromName(std::string_view name);
 
 /// The name in host program dumps: double float __half __bfloat int int64_t bool.
-std::string_view dumpName(DataType type);
-std::optional<DataType> dataTypeFromDumpName(std::string_view name);
+TOKAMAK_EXPORT std::string_view dumpName(DataType type);
+TOKAMAK_EXPORT std::optional<DataType> dataTypeFromDumpName(std::string_view name);
 
 /// The type that holds both: bool < i32 < i64 < f16, bf16 < f32 < f64; f16 with bf16 gives f32.
-DataType promoteTypes(DataType a, DataType b);
+TOKAMAK_EXPORT DataType promoteTypes(DataType a, DataType b);
 
 }  // namespace tokamak

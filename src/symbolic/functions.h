@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/export.h"
 #include "symbolic/data_type.h"
 
 namespace tokamak {
@@ -105,13 +106,13 @@ struct FunctionInfo {
 };
 
 /// All functions, in the order of the table: by arity, then by name.
-std::span<const FunctionInfo> allFunctions();
+TOKAMAK_EXPORT std::span<const FunctionInfo> allFunctions();
 /// The names, by id.
-std::span<const std::string_view> functionNames();
+TOKAMAK_EXPORT std::span<const std::string_view> functionNames();
 
-const FunctionInfo& functionInfo(FunctionId id);
-std::optional<FunctionId> functionFromName(std::string_view name);
-std::optional<FunctionId> functionFromInfix(std::string_view symbol, int arity);
+TOKAMAK_EXPORT const FunctionInfo& functionInfo(FunctionId id);
+TOKAMAK_EXPORT std::optional<FunctionId> functionFromName(std::string_view name);
+TOKAMAK_EXPORT std::optional<FunctionId> functionFromInfix(std::string_view symbol, int arity);
 
 /// The types a function computes with: of operand `i` and of the result, given the promoted type of all operands (for
 /// Choose: of all but operand 0). Nothing when the rule refuses the type.
@@ -119,6 +120,6 @@ struct FunctionTypes {
   DataType operand;
   DataType result;
 };
-std::optional<FunctionTypes> functionTypes(FunctionId id, DataType promoted);
+TOKAMAK_EXPORT std::optional<FunctionTypes> functionTypes(FunctionId id, DataType promoted);
 
 }  // namespace tokamak

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <variant>
 
+#include "base/export.h"
 #include "symbolic/val.h"
 
 namespace tokamak {
@@ -41,13 +42,13 @@ enum class ScalarOp : uint8_t {
 using ScalarValue = std::variant<int64_t, double, bool>;
 
 /// Whether the values have one type and one bit pattern: -0.0 is not 0.0, a NaN is itself.
-bool isSameValue(const ScalarValue& a, const ScalarValue& b);
+TOKAMAK_EXPORT bool isSameValue(const ScalarValue& a, const ScalarValue& b);
 
 /// Immutable and interned: within one fusion two scalars of the same form are the same node, so equality is identity.
 /// Symbols are equal only to themselves.
 /// Thread safety: that of its fusion. What it says never changes, but simplifying it writes into it what was found, and
 /// whatever computes with it makes scalars in the fusion. evaluate() and toString() only read.
-class Scalar final : public Val {
+class TOKAMAK_EXPORT Scalar final : public Val {
  public:
   ScalarOp op() const { return op_; }
   std::span<Scalar* const> operands() const { return {operands_, operand_count_}; }
@@ -92,27 +93,27 @@ class Scalar final : public Val {
 
 /// A total order of one fusion's scalars that does not depend on when composites were made: by first leaf, then by
 /// form.
-int compareScalars(const Scalar& a, const Scalar& b);
+TOKAMAK_EXPORT int compareScalars(const Scalar& a, const Scalar& b);
 
 /// Values given to symbols.
 using ScalarBindings = std::unordered_map<const Scalar*, ScalarValue>;
 
 /// The result of a binary `op` on integers; nothing when 64-bit arithmetic overflows or a divisor is not positive.
-std::optional<ScalarValue> applyChecked(ScalarOp op, int64_t a, int64_t b);
+TOKAMAK_EXPORT std::optional<ScalarValue> applyChecked(ScalarOp op, int64_t a, int64_t b);
 
 /// The value of `scalar` under `bindings`, or nothing when a symbol in it is unbound.
 /// Errors: Bind when 64-bit arithmetic overflows or a divisor is not positive.
-std::optional<ScalarValue> evaluate(const Scalar& scalar, const ScalarBindings& bindings);
+TOKAMAK_EXPORT std::optional<ScalarValue> evaluate(const Scalar& scalar, const ScalarBindings& bindings);
 
 /// As evaluate, for an integer that must be known. Errors: Bind, naming the symbol without a value.
-int64_t evaluateInt(const Scalar& scalar, const ScalarBindings& bindings);
+TOKAMAK_EXPORT int64_t evaluateInt(const Scalar& scalar, const ScalarBindings& bindings);
 
 /// The inline text used in messages: "( i0 * 8 )". Symbols print their names.
-std::string toString(const Scalar& scalar);
+TOKAMAK_EXPORT std::string toString(const Scalar& scalar);
 
 /// Converts a value between the three representations as a cast to `dtype` would.
-ScalarValue convertValue(const ScalarValue& value, DataType dtype);
-int64_t asInt(const ScalarValue& value);
-double asDouble(const ScalarValue& value);
+TOKAMAK_EXPORT ScalarValue convertValue(const ScalarValue& value, DataType dtype);
+TOKAMAK_EXPORT int64_t asInt(const ScalarValue& value);
+TOKAMAK_EXPORT double asDouble(const ScalarValue& value);
 
 }  // namespace tokamak

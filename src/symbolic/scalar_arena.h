@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/export.h"
 #include "symbolic/scalar.h"
 
 namespace tokamak {
@@ -14,7 +15,7 @@ namespace tokamak {
 /// The part of a fusion that knows no tensors: it owns values, numbers them, and interns scalars. Results are
 /// simplified.
 /// Thread safety: that of its fusion.
-class ScalarArena {
+class TOKAMAK_EXPORT ScalarArena {
  public:
   ScalarArena(const ScalarArena&) = delete;
   ScalarArena& operator=(const ScalarArena&) = delete;

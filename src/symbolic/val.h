@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/export.h"
 #include "symbolic/data_type.h"
 
 namespace tokamak {
@@ -19,7 +20,7 @@ enum class ValKind : uint8_t { Tensor, Scalar, Stream };
 /// A node owned by a fusion's arena; it is referred to by raw pointer as long as the fusion lives.
 /// Thread safety: that of its fusion. Appending an expression changes the uses of what it reads and the definition of
 /// what it gives.
-class Val {
+class TOKAMAK_EXPORT Val {
  public:
   virtual ~Val() = default;
   Val(const Val&) = delete;

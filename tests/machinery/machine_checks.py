@@ -18,7 +18,7 @@ ROOMS = ["base", "symbolic", "ir", "compute", "analysis", "define", "oracle", "g
          "python", "tools"]
 # What users of the library see: rooms, and a few headers of others. All else is included by sources alone.
 PUBLIC = re.compile(r"(tokamak|symbolic|ir|define|schedule|device)/|interop/|compile/(compile_options|program)\.h$|"
-                    r"base/(error|half|ranges|spin_lock|trace)\.h$|runtime/\w+/\w+_options\.h$|"
+                    r"base/(error|export|half|ranges|spin_lock|trace)\.h$|runtime/\w+/\w+_options\.h$|"
                     r"jit/open_device\.h$")
 GENERATED = {"ir/op_lists.h", "tokamak/version.h"}
 # The oracle shares nothing with what it judges, and the library does not link it.
@@ -234,6 +234,11 @@ def check_headers(tree):
     """Every header starts with the concept it holds and is included once."""
     for file in tree.sources("src", "tests", "benchmarks", "examples", suffixes=(".h",)):
         lines = tree.text(file).splitlines()
+        if lines and lines[0].startswith("/*"):  # for C
+            guarded = re.search(r"(?m)^#ifndef (\w+)\n#define \1$", tree.text(file))
+            if not guarded or not re.match(r"/\* \S+ +\S+", lines[0]):
+                yield f"{file}:1: a header for C starts with what it holds, and is guarded by #ifndef"
+            continue
         if not lines or not re.match(r"//+ \S+ +\S+", lines[0]):
             yield f"{file}:1: the first line does not say what the concept is"
         if "#pragma once" not in lines:
@@ -251,7 +256,7 @@ def check_one_definition(tree):
                 around.append(opened[1])
             elif line.startswith("}  // namespace") and around:
                 around.pop()
-            defined = re.match(r"(?:class|struct|union|enum class) (\w+)(?: final)?(?: :[^:].*)? ?\{", line)
+            defined = re.match(r"(?:class|struct|union|enum class) (?:TOKAMAK_EXPORT )?(\w+)(?: final)?(?: :[^:].*)? ?\{", line)
             if defined and "" not in around:
                 places.setdefault("::".join(around + [defined[1]]), {}).setdefault(file, number)  # a file may choose
     for name, found in places.items():

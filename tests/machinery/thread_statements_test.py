@@ -58,7 +58,7 @@ PUBLIC = {
 # All classes of these headers are for users: one that is added is to be listed.
 WHOLE = ["src/device/*.h"]
 # The comment that stands right above a class, and the class's name.
-CLASS = re.compile(r"(?m)^(?P<comment>(?:///[^\n]*\n)*)(?:template <[^\n]*>\n)?class (?P<name>\w+)(?: final)?(?: :[^\n]*)? \{")
+CLASS = re.compile(r"(?m)^(?P<comment>(?:///[^\n]*\n)*)(?:template <[^\n]*>\n)?class (?:TOKAMAK_EXPORT )?(?P<name>\w+)(?: final)?(?: :[^\n]*)? \{")
 STATEMENT = re.compile(r"(?m)^/// Thread safety: [a-z].+(?:\n/// .+)*\.$")
 
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/export.h"
 #include "ir/fields.h"
 
 namespace tokamak {
@@ -25,7 +26,7 @@ struct CallArgument {
   FieldValue value;
 };
 
-class CallResolver {
+class TOKAMAK_EXPORT CallResolver {
  public:
   virtual ~CallResolver() = default;
 
@@ -39,6 +40,6 @@ class CallResolver {
 
 /// Knows the ops themselves, without any conversion: operands and attributes as described, absent ones by default. An
 /// op whose only arguments are a list of operands takes them one by one: add(T0, T1), but cat([T0, T1], axis=0).
-const CallResolver& opResolver();
+TOKAMAK_EXPORT const CallResolver& opResolver();
 
 }  // namespace tokamak

@@ -1,0 +1,7 @@
+#include "device/kernel_observer.h"
+
+namespace tokamak {
+
+KernelObserver::~KernelObserver() = default;
+
+}  // namespace tokamak

@@ -1,0 +1,7 @@
+#include "device/output_allocator.h"
+
+namespace tokamak {
+
+OutputAllocator::~OutputAllocator() = default;
+
+}  // namespace tokamak
