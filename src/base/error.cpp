@@ -44,8 +44,8 @@ std::string_view errorCodeName(ErrorCode code) {
   return "unknown";
 }
 
-ErrorNote::ErrorNote(const void* describe, Writer writer)
-    : describe_(describe), writer_(writer), outer_(innermost_note) {
+ErrorNote::ErrorNote(const void* describe, Writer writer, Placer placer)
+    : describe_(describe), writer_(writer), placer_(placer), outer_(innermost_note) {
   innermost_note = this;
 }
 
@@ -53,8 +53,9 @@ ErrorNote::~ErrorNote() { innermost_note = outer_; }
 
 Error::Error(ErrorCode code, std::string message) : code_(code), message_(std::move(message)), text_(message_) {
   for (const ErrorNote* note = innermost_note; note != nullptr; note = note->outer_) {
-    text_ += "\n  ";
-    text_ += note->writer_(note->describe_);
+    if (place_.line == 0 && note->placer_ != nullptr) place_ = note->placer_(note->describe_);
+    const std::string text = note->writer_(note->describe_);
+    if (!text.empty()) text_ += "\n  " + text;
   }
 }
 

@@ -31,6 +31,12 @@ enum class ErrorCode : uint8_t {
 /// The stable lower-case name of `code`, e.g. "definition".
 TOKAMAK_EXPORT std::string_view errorCodeName(ErrorCode code);
 
+/// A place in a text that somebody gave; from 1, columns count characters. No line: none.
+struct TextPlace {
+  int64_t line = 0;
+  int64_t column = 0;
+};
+
 /// The one exception type. `what()` is the sentence followed by the notes, innermost first.
 /// Thread safety: a value: each thread has copies of its own.
 class TOKAMAK_EXPORT Error : public std::exception {
@@ -41,11 +47,14 @@ class TOKAMAK_EXPORT Error : public std::exception {
   ErrorCode code() const { return code_; }
   /// The sentence without its notes.
   const std::string& message() const { return message_; }
+  /// Of what the error is about in the text that was read, as the message tells it, too.
+  TextPlace place() const { return place_; }
 
  private:
   ErrorCode code_;
   std::string message_;
   std::string text_;
+  TextPlace place_;
 };
 
 /// While it lives, errors raised on this thread carry its text: "while applying schedule step 3: split(T1, axis=2,
@@ -54,19 +63,32 @@ class TOKAMAK_EXPORT Error : public std::exception {
 class TOKAMAK_EXPORT ErrorNote {
  public:
   using Writer = std::string (*)(const void*);
-  /// `describe()` returns the note's text; it must outlive the note.
+  using Placer = TextPlace (*)(const void*);
+  /// `describe()` returns the note's text; it must outlive the note. Where it has a function place(), that is the place
+  /// of errors that have none.
   template <class Describe>
   explicit ErrorNote(const Describe& describe)
-      : ErrorNote(&describe, [](const void* d) -> std::string { return (*static_cast<const Describe*>(d))(); }) {}
+      : ErrorNote(
+            &describe, [](const void* d) -> std::string { return (*static_cast<const Describe*>(d))(); },
+            placerOf<Describe>()) {}
   ErrorNote(const ErrorNote&) = delete;
   ErrorNote& operator=(const ErrorNote&) = delete;
   ~ErrorNote();
 
  private:
   friend class Error;
-  ErrorNote(const void* describe, Writer writer);
+  ErrorNote(const void* describe, Writer writer, Placer placer);
+  template <class Describe>
+  static constexpr Placer placerOf() {
+    if constexpr (requires(const Describe& d) { d.place(); })
+      return [](const void* d) { return static_cast<const Describe*>(d)->place(); };
+    else
+      return nullptr;
+  }
+
   const void* describe_;
   Writer writer_;
+  Placer placer_;
   ErrorNote* outer_;
 };
 

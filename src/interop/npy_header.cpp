@@ -129,12 +129,12 @@ std::vector<int64_t> readShape(HeaderText& text) {
   return sizes;
 }
 
-struct TextPlace {
+struct HeaderExtent {
   int64_t begin = 0;
   int64_t bytes = 0;
 };
 
-TextPlace findText(std::span<const unsigned char> bytes, std::string_view name) {
+HeaderExtent findText(std::span<const unsigned char> bytes, std::string_view name) {
   const auto size = static_cast<int64_t>(bytes.size());
   TK_REQUIRE(size >= 8 && std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) == 0, Io,
              "npy: '{}': it does not start with the bytes of a .npy file", name);
@@ -152,7 +152,7 @@ TextPlace findText(std::span<const unsigned char> bytes, std::string_view name) 
 
 NpyHeader parseNpyHeader(std::span<const unsigned char> bytes, int64_t file_bytes, std::string_view name,
                          NpyHalf half) {
-  const TextPlace place = findText(bytes, name);
+  const HeaderExtent place = findText(bytes, name);
   TK_REQUIRE(place.begin + place.bytes <= file_bytes, Io,
              "npy: '{}': its header claims {} bytes, the whole file has {}", name, place.bytes, file_bytes);
   TK_REQUIRE(place.bytes <= kLongestHeader, Io, "npy: '{}': its header has {} bytes; at most {} are legal", name,

@@ -289,13 +289,18 @@ int64_t TokenStream::integerOf(const Token& token, Sign sign) const {
   return static_cast<int64_t>(is_negative ? 0 - token.integer : token.integer);
 }
 
-std::string TokenStream::place(size_t offset) const {
+TextPlace TokenStream::textPlace(size_t offset) const {
   const std::string_view before = text_.substr(0, offset);
   const auto line = 1 + std::ranges::count(before, '\n');
   const size_t newline = before.rfind('\n');
   const std::string_view in_line = newline == std::string_view::npos ? before : before.substr(newline + 1);
   const auto column = 1 + std::ranges::count_if(in_line, [](char c) { return !isContinuationByte(c); });
-  return fmt::format("{}:{}:{}", file_, line, column);
+  return {.line = line, .column = column};
+}
+
+std::string TokenStream::place(size_t offset) const {
+  const TextPlace at = textPlace(offset);
+  return fmt::format("{}:{}:{}", file_, at.line, at.column);
 }
 
 std::string TokenStream::placeNote(const Token& token) const {
@@ -319,6 +324,8 @@ std::string TokenStream::excerpt(size_t offset, size_t indent) const {
 }
 
 void TokenStream::fail(size_t offset, std::string_view what) const {
+  const PlaceNote describe{*this, offset, nullptr};
+  const ErrorNote note(describe);
   TK_RAISE(Parse, "{}: {}\n{}", place(offset), what, excerpt(offset));
 }
 

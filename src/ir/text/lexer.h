@@ -75,7 +75,7 @@ class TokenStream {
   /// Runs `action`; errors in it carry a note with the place of `token`.
   template <class Action>
   std::invoke_result_t<Action> noted(const Token& token, const Action& action) const {
-    const auto describe = [&] { return placeNote(token); };
+    const PlaceNote describe{*this, token.offset, &token};
     const ErrorNote note(describe);
     return action();
   }
@@ -92,6 +92,16 @@ class TokenStream {
   std::string_view text() const { return text_; }
 
  private:
+  // Gives errors their place, and tells it where there is a token.
+  struct PlaceNote {
+    const TokenStream& tokens;
+    size_t offset;
+    const Token* told;
+    std::string operator()() const { return told == nullptr ? std::string() : tokens.placeNote(*told); }
+    TextPlace place() const { return tokens.textPlace(offset); }
+  };
+
+  TextPlace textPlace(size_t offset) const;
   std::string placeNote(const Token& token) const;
 
   std::string_view text_;
