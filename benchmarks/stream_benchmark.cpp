@@ -86,7 +86,7 @@ BENCHMARK(drainOneStream)->UseRealTime();
 void launchFourStreamsWithEvents(benchmark::State& state) {
   const int64_t per_turn = state.range(0);
   CpuDevice device;
-  std::vector<std::unique_ptr<Stream>> streams;
+  std::vector<std::shared_ptr<Stream>> streams;
   std::vector<std::unique_ptr<Event>> events;
   for (int i = 0; i < 4; ++i) {
     streams.push_back(device.createStream());
@@ -113,7 +113,7 @@ BENCHMARK(launchFourStreamsWithEvents)->Arg(1)->Arg(10)->Arg(100)->UseRealTime()
 // The shape of a streamed loop: four streams wait for the caller's, work by themselves, and are waited for.
 void forkAndJoinFourStreams(benchmark::State& state) {
   CpuDevice device;
-  std::vector<std::unique_ptr<Stream>> streams;
+  std::vector<std::shared_ptr<Stream>> streams;
   for (int i = 0; i < 5; ++i) streams.push_back(device.createStream());
   const auto event = device.createEvent();
   const Trivial work;

@@ -14,7 +14,7 @@ int main() {
 
   Fusion fusion("softmax_rows");
   fusion.output("y", softmax(fusion.input("x", DataType::F32, {"n", "m"}), 1));
-  const std::unique_ptr<Device> device = openCpuDevice();
+  const std::shared_ptr<Device> device = openCpuDevice();
   Program program = compile(fusion, *device);
   program.run({Tensor::wrap(*device, x, {2, 4})}, {Tensor::wrap(*device, y, {2, 4})});
 

@@ -18,7 +18,7 @@ int main() {
   exponential->axis(0)->parallelize(ParallelType::Stream);
   out->axis(0)->parallelize(ParallelType::Stream);
 
-  const std::unique_ptr<Device> device = openCpuDevice();
+  const std::shared_ptr<Device> device = openCpuDevice();
   Program program = compile(fusion, *device);
   std::printf("%s", program.hostText().c_str());
 

@@ -4,11 +4,16 @@
 #include <thread>
 #include <utility>
 
+#include "base/require.h"
 #include "device/hazard_tracker.h"
 #include "device/in_flight_calls.h"
 #include "device/kernel_maker.h"
 
 namespace tokamak {
+
+Stream::~Stream() = default;
+
+void Stream::synchronize() { device_->synchronize(*this); }
 
 Device::Device()
     : hazards_(std::make_unique<HazardTracker>(*this)), in_flight_calls_(std::make_unique<InFlightCalls>(*this)) {}
@@ -18,6 +23,17 @@ Device::~Device() = default;
 bool Device::makesKernels() { return kernel_maker_ != nullptr && kernel_maker_->makesKernels(); }
 
 void Device::useKernels(std::unique_ptr<KernelMaker> maker) { kernel_maker_ = std::move(maker); }
+
+std::shared_ptr<Stream> Device::owned(std::unique_ptr<Stream> stream) {
+  stream->device_ = this;
+  // The stream goes before what keeps its device.
+  return {stream.release(), [device = holder()](const Stream* it) { delete it; }};
+}
+
+void Device::requireOwn(const Stream& stream, std::string_view operation) const {
+  TK_REQUIRE(stream.device_ == this, Bind, "{}: a stream of {} was given; one of {} is legal", operation,
+             stream.device_ == nullptr ? "no device" : stream.device_->properties().name, properties().name);
+}
 
 void Device::waitDone(const Event& event) {
   while (!isDone(event)) std::this_thread::sleep_for(std::chrono::microseconds(20));

@@ -44,13 +44,27 @@ struct MemoryStatistics {
   int64_t system_allocations = 0;  ///< requests that went to the system, ever
 };
 
-/// A FIFO of work: what is enqueued later runs later. Two streams are unordered but for events. Destroying a stream
-/// waits for its work; a failure that nobody synchronized for is dropped then.
+class Device;
+
+/// A FIFO of work: what is enqueued later runs later. Two streams are unordered but for events. The last owner of a
+/// stream waits for its work; a failure that nobody synchronized for is dropped then.
 /// Thread safety: any threads may give work to one stream side by side, by its device; who comes first is up to them.
 /// Nobody uses it any more when it is destroyed.
 class TOKAMAK_EXPORT Stream {
  public:
-  virtual ~Stream() = default;
+  Stream() = default;
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  virtual ~Stream();
+
+  /// Whose stream it is; it lives as long as the stream where it is counted (openCpuDevice(), openCudaDevice()).
+  Device& device() const { return *device_; }
+  /// Blocks until the work enqueued so far is done. Errors: of that work, once; Device in a callback of this stream.
+  void synchronize();
+
+ private:
+  friend class Device;
+  Device* device_ = nullptr;
 };
 
 /// A point in a stream. Waiting for an event that was never recorded does not wait. Recording again moves the point;
@@ -141,7 +155,10 @@ TOKAMAK_EXPORT DataType parameterType(const Scalar& parameter);
 /// Thread safety: any threads may use a CpuDevice or CudaDevice side by side; what they do to one stream is in the
 /// order in which they come. prepare() may make scalars in the fusion of its op: the ops of one fusion are prepared by
 /// one thread at a time. A device that only records (host/plan/recorder.h) belongs to one thread.
-class TOKAMAK_EXPORT Device {
+///
+/// A device that openCpuDevice() or openCudaDevice() gave is counted: buffers, streams and programs hold it, so that
+/// they may go in any order. Whoever makes one in another way keeps it until they are gone.
+class TOKAMAK_EXPORT Device : public std::enable_shared_from_this<Device> {
  public:
   Device();
   Device(const Device&) = delete;
@@ -166,8 +183,14 @@ class TOKAMAK_EXPORT Device {
   /// Null: the device has no kernels.
   KernelMaker* kernelMaker() const { return kernel_maker_.get(); }
 
-  virtual std::unique_ptr<Stream> createStream() = 0;
+  std::shared_ptr<Stream> createStream() { return owned(makeStream()); }
   virtual std::unique_ptr<Event> createEvent() = 0;
+  /// Errors: Bind, naming `operation`, for a stream of another device.
+  void requireOwn(const Stream& stream, std::string_view operation) const;
+  /// What keeps the device, or null for one that is not counted.
+  std::shared_ptr<Device> holder() { return weak_from_this().lock(); }
+  /// Whether the calling thread runs work of this device: it must not wait for all of that.
+  virtual bool isWorkThread() const { return false; }
 
   /// Memory that work enqueued on `stream` from now on may use, aligned to 256 bytes; contents are undefined. Zero
   /// bytes give a unique non-null address. Errors: OutOfMemory, with the device unharmed.
@@ -227,6 +250,11 @@ class TOKAMAK_EXPORT Device {
   virtual void leaveStream(Stream& /*stream*/) {}
   /// Blocks like synchronize(), but leaves a failure to those who do.
   virtual void waitDone(const Event& event);
+
+ protected:
+  virtual std::unique_ptr<Stream> makeStream() = 0;
+  /// The stream as its users hold it: it knows the device, and keeps it.
+  std::shared_ptr<Stream> owned(std::unique_ptr<Stream> stream);
 
  private:
   std::unique_ptr<HazardTracker> hazards_;

@@ -81,6 +81,7 @@ void fillRowMajorStrides(std::span<const int64_t> sizes, std::span<int64_t> stri
 Buffer::Buffer(Device& device, std::shared_ptr<Stream> stream, void* address, int64_t bytes, MemoryKind kind,
                std::shared_ptr<void> keeper)
     : device_(&device),
+      device_holder_(device.holder()),
       stream_(std::move(stream)),
       address_(address),
       bytes_(bytes),
@@ -95,6 +96,7 @@ Buffer::~Buffer() {
 std::shared_ptr<Buffer> Buffer::allocate(Device& device, std::shared_ptr<Stream> stream, int64_t bytes,
                                          MemoryKind kind) {
   TK_REQUIRE(stream != nullptr, Usage, "buffer: {} bytes were asked for without a stream", bytes);
+  device.requireOwn(*stream, "buffer");
   // The owner comes first, so that the memory cannot be lost between the two.
   std::shared_ptr<Buffer> buffer(new Buffer(device, nullptr, nullptr, bytes, kind, nullptr));
   buffer->address_ = device.allocate(bytes, kind, *stream);

@@ -22,7 +22,7 @@ struct TrackedMemory;
 
 /// A piece of a device's memory. Calls that access it are ordered by the device's HazardTracker. The last owner gives
 /// it back, ordered after the work of the stream that it then belongs to.
-/// The device outlives its buffers.
+/// It keeps its device, where that is counted.
 /// Thread safety: threads may use it side by side, but for moveTo(), settle() and forbidWriting(), which need it alone.
 /// The last owner may be any thread. Accesses of the memory are ordered by the tracker, those of host code by
 /// hostData().
@@ -66,6 +66,7 @@ class TOKAMAK_EXPORT Buffer {
          std::shared_ptr<void> keeper);
 
   Device* device_;
+  std::shared_ptr<Device> device_holder_;
   std::shared_ptr<Stream> stream_;  // null: borrowed
   void* address_;
   int64_t bytes_;

@@ -20,7 +20,7 @@ namespace tokamak {
 /// What was let go while work may still use it.
 class DlpackExchange::Retired {
  public:
-  explicit Retired(Device& device) : device_(device) {}
+  explicit Retired(Device& device) : device_holder_(device.holder()), device_(device) {}
 
   void add(Stream& stream, std::function<void()> deleter) {
     std::unique_ptr<Event> done;
@@ -72,6 +72,7 @@ class DlpackExchange::Retired {
     }
   }
 
+  const std::shared_ptr<Device> device_holder_;
   Device& device_;
   std::atomic<bool> is_closed_ = false;
   std::mutex mutex_;
@@ -170,9 +171,10 @@ Checked checkedOf(Device& device, const dlpack::Array& array) {
   return checked;
 }
 
-void requireGiven(const void* given, const std::shared_ptr<Stream>& stream) {
+void requireGiven(const Device& device, const void* given, const std::shared_ptr<Stream>& stream) {
   TK_REQUIRE(given != nullptr, Usage, "DLPack: no array was given");
   TK_REQUIRE(stream != nullptr, Usage, "DLPack: an array was given without a stream to use it on");
+  device.requireOwn(*stream, "DLPack");
 }
 
 // Calls the deleter of what was taken, once nobody uses it.
@@ -241,6 +243,7 @@ void makeReady(Device& device, const Tensor& tensor, const std::shared_ptr<Strea
   }
   if (is_for_host) device.hazards().shareWithHost(tensor);
   if (stream == nullptr) return;
+  device.requireOwn(*stream, "DLPack");
   if (!is_for_host) device.hazards().accessOn(*stream, tensor, access);
   tensor.buffer()->moveTo(stream);
 }
@@ -257,7 +260,7 @@ void DlpackExchange::collect() {
 }
 
 Tensor DlpackExchange::take(dlpack::ManagedVersioned* given, const std::shared_ptr<Stream>& stream) {
-  requireGiven(given, stream);
+  requireGiven(device_, given, stream);
   TK_REQUIRE(given->version.major == 1, Unsupported, "DLPack: an array of version {}.{} was given; 1.x is understood",
              given->version.major, given->version.minor);
   collect();
@@ -266,7 +269,7 @@ Tensor DlpackExchange::take(dlpack::ManagedVersioned* given, const std::shared_p
 }
 
 Tensor DlpackExchange::take(dlpack::Managed* given, const std::shared_ptr<Stream>& stream) {
-  requireGiven(given, stream);
+  requireGiven(device_, given, stream);
   collect();
   return takeArray(device_, given, stream, retired_, Access::Free);
 }

@@ -24,7 +24,7 @@ KernelCollector::KernelCollector(const KernelTarget& target, std::function<void(
                    .takes_parameters = true,
                    .activates_products = true}) {}
 
-std::unique_ptr<Stream> KernelCollector::createStream() { return std::make_unique<Stream>(); }
+std::unique_ptr<Stream> KernelCollector::makeStream() { return std::make_unique<Stream>(); }
 std::unique_ptr<Event> KernelCollector::createEvent() { return std::make_unique<Event>(); }
 
 void* KernelCollector::allocate(int64_t bytes, MemoryKind, Stream&) {

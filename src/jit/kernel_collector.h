@@ -23,7 +23,7 @@ class KernelCollector final : public Device {
   const DeviceProperties& properties() const override { return properties_; }
   KernelTarget kernelTarget() const override { return target_; }
   bool makesKernels() override { return true; }
-  std::unique_ptr<Stream> createStream() override;
+  std::unique_ptr<Stream> makeStream() override;
   std::unique_ptr<Event> createEvent() override;
   /// A multiple of 256 that is no memory.
   void* allocate(int64_t bytes, MemoryKind kind, Stream& stream) override;

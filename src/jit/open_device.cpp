@@ -1,17 +1,29 @@
 #include "jit/open_device.h"
 
+#include <thread>
+
 #include "base/error.h"
 #include "jit/jit_device.h"
 #include "runtime/cuda/driver_library.h"
 
 namespace tokamak {
 
-std::unique_ptr<Device> openCpuDevice(const CpuDeviceOptions& options) {
-  return std::make_unique<JitCpuDevice>(options);
+namespace {
+
+// A device waits for its work when it goes. Whoever lets go of it last may be that work: another thread waits then.
+void close(Device* device) {
+  if (device->isWorkThread())
+    std::thread([device] { delete device; }).detach();
+  else
+    delete device;
 }
 
-std::unique_ptr<Device> openCudaDevice(int64_t ordinal, const CudaDeviceOptions& options) {
-  return std::make_unique<JitCudaDevice>(ordinal, options);
+}  // namespace
+
+std::shared_ptr<Device> openCpuDevice(const CpuDeviceOptions& options) { return {new JitCpuDevice(options), close}; }
+
+std::shared_ptr<Device> openCudaDevice(int64_t ordinal, const CudaDeviceOptions& options) {
+  return {new JitCudaDevice(ordinal, options), close};
 }
 
 std::string reasonForNoCuda() {

@@ -13,11 +13,11 @@
 namespace tokamak {
 
 /// The processor. Errors: Usage for options that cannot be; Compile for a compiler that does not work.
-TOKAMAK_EXPORT std::unique_ptr<Device> openCpuDevice(const CpuDeviceOptions& options = {});
+TOKAMAK_EXPORT std::shared_ptr<Device> openCpuDevice(const CpuDeviceOptions& options = {});
 
 /// A GPU. Errors: Unsupported without a driver or when the GPU lacks what is needed, Usage for a number that no device
 /// has, Device.
-TOKAMAK_EXPORT std::unique_ptr<Device> openCudaDevice(int64_t ordinal, const CudaDeviceOptions& options = {});
+TOKAMAK_EXPORT std::shared_ptr<Device> openCudaDevice(int64_t ordinal, const CudaDeviceOptions& options = {});
 
 /// How many devices the driver sees; 0 without a driver. Errors: none.
 TOKAMAK_EXPORT int64_t countCudaDevices();

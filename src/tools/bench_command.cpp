@@ -175,7 +175,7 @@ int benchCommand(const BenchOptions& options) {
   try {
     const CpuDeviceOptions cpu = {.runner = kernelRunnerNamed(options.kernels),
                                   .target = cpuTarget(usableProcessors())};
-    const std::unique_ptr<Device> device = is_cuda ? openCudaDevice(0) : openCpuDevice(cpu);
+    const std::shared_ptr<Device> device = is_cuda ? openCudaDevice(0) : openCpuDevice(cpu);
     const std::shared_ptr<Stream> stream = device->createStream();
     InputSources sources;
     sources.drawn_elements = int64_t{1} << 20;

@@ -142,7 +142,7 @@ KernelRunner runnerOf(const RunOptions& options) {
   return options.device == "interpreter" ? KernelRunner::Interpreted : kernelRunnerNamed(options.kernels);
 }
 
-std::unique_ptr<Device> openDevice(const RunOptions& options, TraceObserver* trace, KernelObserver* kernels) {
+std::shared_ptr<Device> openDevice(const RunOptions& options, TraceObserver* trace, KernelObserver* kernels) {
   if (options.device == "cuda") return openCudaDevice(0, {.poisons_memory = true, .kernels = kernels, .trace = trace});
   CpuDeviceOptions cpu = {.threads = options.threads, .poisons_memory = true, .trace = trace, .kernels = kernels};
   cpu.runner = runnerOf(options);
@@ -283,7 +283,7 @@ int runProgram(ProgramFile& file, const RunOptions& options, const DumpOptions& 
 
   Timeline timeline;
   KernelPrinter kernels(dump, file.program().name(), options.explain ? Explain::Yes : Explain::No);
-  const std::unique_ptr<Device> opened = openDevice(options, options.trace.empty() ? nullptr : &timeline, &kernels);
+  const std::shared_ptr<Device> opened = openDevice(options, options.trace.empty() ? nullptr : &timeline, &kernels);
   Device& device = *opened;
   if (options.explain && options.device != "cuda") fmt::print("kernels: {}\n", describeKernels(runnerOf(options)));
   const auto lowering_start = SteadyClock::now();

@@ -473,7 +473,7 @@ TEST_P(DeviceTest, ManyThreadsMayEnqueueOnOneStream) {
 
 TEST_P(DeviceTest, RandomChainsOfWaitsKeepTheirOrder) {
   constexpr int kStreams = 4;
-  std::vector<std::unique_ptr<Stream>> streams;
+  std::vector<std::shared_ptr<Stream>> streams;
   for (int i = 0; i < kStreams; ++i) streams.push_back(device_->createStream());
   const auto event = device_->createEvent();
   int64_t value = 0;  // every step multiplies and adds, so that order shows

@@ -39,7 +39,7 @@ class CudaDeviceTest : public testing::Test {
   }
 
   std::unique_ptr<CudaDevice> device_ = openFakeDevice();
-  std::unique_ptr<Stream> stream_ = device_->createStream();
+  std::shared_ptr<Stream> stream_ = device_->createStream();
 };
 
 ErrorCode codeOf(const std::function<void()>& run) {

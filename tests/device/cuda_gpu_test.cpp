@@ -89,7 +89,7 @@ class CudaGpu : public testing::Test {
   }
 
   std::unique_ptr<CudaDevice> device_;
-  std::unique_ptr<Stream> stream_;
+  std::shared_ptr<Stream> stream_;
   std::shared_ptr<const CudaModule> module_;
 };
 

@@ -359,7 +359,7 @@ class ProductChain {
   static constexpr int64_t kSize = 16;
   static constexpr int64_t kBytes = kSize * kSize * 4;
   CudaDevice& device_;
-  std::unique_ptr<Stream> stream_;
+  std::shared_ptr<Stream> stream_;
   Fusion fusion_;
   std::shared_ptr<const Work> work_;
   std::unique_ptr<Replay> replay_;

@@ -142,8 +142,8 @@ class CudaReplayTest : public testing::TestWithParam<const char*> {
 
   std::unique_ptr<CudaDevice> device_;
   std::shared_ptr<const CudaModule> module_;
-  std::unique_ptr<Stream> stream_;
-  std::unique_ptr<Stream> worker_;
+  std::shared_ptr<Stream> stream_;
+  std::shared_ptr<Stream> worker_;
 };
 
 TEST_P(CudaReplayTest, ChangedAddressesArePatchedAndOthersStay) {

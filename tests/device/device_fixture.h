@@ -15,7 +15,7 @@ namespace tokamak {
 /// One device under test. A device that cannot run work of its own kind leaves `make_add_one` out, or makes none.
 struct DeviceCase {
   std::string name;
-  std::function<std::unique_ptr<Device>()> make;
+  std::function<std::shared_ptr<Device>()> make;
   /// Work on (in, out), `count` doubles each: out = in + 1, sharing out its elements over blocks.
   std::function<std::unique_ptr<Work>(Device&, int64_t count)> make_add_one;
   std::function<void(Device&, int64_t n)> fail_allocation;
@@ -33,7 +33,7 @@ class DeviceTest : public testing::TestWithParam<DeviceCase> {
     if (!reason.empty()) GTEST_SKIP() << reason;
     device_ = GetParam().make();
   }
-  std::unique_ptr<Device> device_;
+  std::shared_ptr<Device> device_;
 };
 
 }  // namespace tokamak

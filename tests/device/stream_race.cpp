@@ -41,9 +41,9 @@ struct Bench {
   Produce produce_work;
   Consume consume_work;
   CpuDevice device{{.threads = 2}};
-  std::unique_ptr<Stream> a = device.createStream();
-  std::unique_ptr<Stream> b = device.createStream();
-  std::unique_ptr<Stream> c = device.createStream();
+  std::shared_ptr<Stream> a = device.createStream();
+  std::shared_ptr<Stream> b = device.createStream();
+  std::shared_ptr<Stream> c = device.createStream();
   std::unique_ptr<Event> event = device.createEvent();
 
   void produce(Stream& stream) {

@@ -149,7 +149,7 @@ TEST_F(StatementError, OfCommunicationsWithoutACommunicator) {
   add(Communication{.out = out, .in = in});
   JitCpuDevice device;
   RunStreams streams(device, 1);
-  const std::unique_ptr<Stream> stream = device.createStream();
+  const std::shared_ptr<Stream> stream = device.createStream();
   StatementRunner runner(program_, device, *stream, streams, works_);
   EXPECT_EQ(errorOf([&] { runner.run(); }).message(), "Communication: there is no communicator here");
 

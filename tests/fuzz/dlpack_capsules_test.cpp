@@ -326,7 +326,7 @@ TEST(DlpackCapsules, AreDeletedOnceAndReadBefore) {
 
 TEST(DlpackCapsules, AreDeletedOnceAndReadBeforeOnTheGpu) {
   if (const std::string reason = reasonForNoCuda(); !reason.empty()) GTEST_SKIP() << reason;
-  const std::unique_ptr<Device> device = openCudaDevice(0);
+  const std::shared_ptr<Device> device = openCudaDevice(0);
   Exchanges(*device, 18).run(capsules());
 }
 

@@ -80,7 +80,7 @@ TEST(StreamPrograms, GiveTheSameBitsAHundredTimes) {
 // Every unit a kernel; from the second run on, plans of several launches are graphs.
 TEST(StreamPrograms, GiveTheSameBitsAHundredTimesOnTheGpu) {
   if (const std::string reason = reasonForNoCuda(); !reason.empty()) GTEST_SKIP() << reason;
-  const std::unique_ptr<Device> device = openCudaDevice(0, {.poisons_memory = true});
+  const std::shared_ptr<Device> device = openCudaDevice(0, {.poisons_memory = true});
   const RunTally tally =
       runSeeds(kFirstStreamSeed + 2000000, kStreamPrograms,
                {.program = {.max_ops = 6, .max_elements = 128}, .grouping = Grouping::Fused, .target = hopperTarget()},

@@ -34,7 +34,7 @@ class EnteredStream : public testing::Test {
   std::vector<std::thread::id> threads;
   NotingWork work;
   JitCpuDevice device{{.threads = 2}};
-  std::unique_ptr<Stream> stream = device.createStream();
+  std::shared_ptr<Stream> stream = device.createStream();
   std::unique_ptr<Event> event = device.createEvent();
 };
 

@@ -72,7 +72,7 @@ int run(std::string_view which) {
                       : buffer.origin == StepBuffer::Origin::Output ? output.data()
                                                                     : arena.data());
   }
-  std::vector<std::unique_ptr<Stream>> owned;
+  std::vector<std::shared_ptr<Stream>> owned;
   std::vector<Stream*> streams;
   for (int32_t i = 0; i < steps.stream_count; ++i) streams.push_back(owned.emplace_back(device.createStream()).get());
   device.fill(*streams[0], input.data(), 1, kBytes);

@@ -94,7 +94,7 @@ KernelTarget Recorder::kernelTarget() const {
   return replay_device_ != nullptr ? replay_device_->kernelTarget() : KernelTarget{};
 }
 
-std::unique_ptr<Stream> Recorder::createStream() {
+std::unique_ptr<Stream> Recorder::makeStream() {
   auto stream = std::make_unique<RecordedStream>();
   stream->number = steps_.stream_count++;
   return stream;

@@ -37,7 +37,7 @@ class Recorder final : public Device {
 
   const DeviceProperties& properties() const override;
   KernelTarget kernelTarget() const override;
-  std::unique_ptr<Stream> createStream() override;
+  std::unique_ptr<Stream> makeStream() override;
   std::unique_ptr<Event> createEvent() override;
   void* allocate(int64_t bytes, MemoryKind kind, Stream& stream) override;
   void release(void* address, int64_t bytes, MemoryKind kind, Stream& stream) override;

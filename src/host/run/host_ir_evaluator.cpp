@@ -76,6 +76,7 @@ UnitMode unitModeOn(Device& device, const HostIrContainer& program, UnitMode wan
 
 HostIrEvaluator::HostIrEvaluator(std::unique_ptr<HostIrContainer> program, Device& device, HostIrEvaluatorParams params)
     : program_(verified(std::move(program))),
+      device_holder_(device.holder()),
       device_(&device),
       params_(params),
       units_(unitModeOn(device, *program_, params.units.value_or(UnitMode::OpByOp))),
@@ -405,6 +406,7 @@ std::vector<Tensor> HostIrEvaluator::runWithInput(const std::vector<std::pair<Va
   const Range range(run_name_);
   const CallValues call = signature_.bind(values);
   signature_.requirePlaces(call.inputs, call.outputs);
+  if (stream != nullptr) device_->requireOwn(*stream, "run");
   TK_REQUIRE(stream == nullptr || device_->joinCapture(*stream) == nullptr, Unsupported,
              "{}: the caller records the stream; run(), with all outputs given, becomes part of a recording",
              program_->name());
@@ -472,6 +474,7 @@ void HostIrEvaluator::run(std::span<const Tensor> inputs, std::span<Tensor> outp
     TK_REQUIRE(output.isDefined(), Bind, "run: an output has no storage; runWithInput allocates outputs");
   }
   signature_.requirePlaces(inputs, outputs);
+  device_->requireOwn(stream, "run");
   const std::unique_ptr<Capture> capture = device_->joinCapture(stream);
   const CallContextPool::Lease lease(contexts_, &stream, inputs);
   CallContext& context = *lease;

@@ -123,6 +123,7 @@ class HostIrEvaluator {
   void keepUntilDone(const CallValues& call, CallContext& context, std::shared_ptr<Event> done) const;
 
   std::unique_ptr<HostIrContainer> program_;
+  std::shared_ptr<Device> device_holder_;
   Device* device_;
   HostIrEvaluatorParams params_;
   const UnitMode units_;

@@ -77,7 +77,7 @@ class RunStreams {
  private:
   Device* device_;
   int64_t worker_count_;
-  std::map<int64_t, std::unique_ptr<Stream>> workers_;
+  std::map<int64_t, std::shared_ptr<Stream>> workers_;
   std::vector<int64_t> order_;
 };
 

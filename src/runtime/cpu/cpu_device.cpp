@@ -139,7 +139,7 @@ CpuDevice::CpuDevice(const CpuDeviceOptions& options)
 
 CpuDevice::~CpuDevice() { hazards().forgetAll(); }
 
-std::unique_ptr<Stream> CpuDevice::createStream() {
+std::unique_ptr<Stream> CpuDevice::makeStream() {
   const HideFromSanitizer hide;
   const std::lock_guard lock(queues_lock_);
   if (idle_queues_.empty()) {
@@ -157,6 +157,11 @@ std::unique_ptr<Stream> CpuDevice::createStream() {
   auto stream = std::make_unique<CpuStream>(*this, *idle_queues_.back());
   idle_queues_.pop_back();
   return stream;
+}
+
+bool CpuDevice::isWorkThread() const {
+  const std::lock_guard lock(queues_lock_);
+  return std::ranges::any_of(queues_, [](const auto& queue) { return queue->isRunHere(); });
 }
 
 void CpuDevice::giveBack(StreamQueue& queue) {

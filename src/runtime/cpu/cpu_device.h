@@ -29,7 +29,7 @@ class CpuDevice : public Device {
 
   const DeviceProperties& properties() const override { return properties_; }
   KernelTarget kernelTarget() const override;
-  std::unique_ptr<Stream> createStream() override;
+  std::unique_ptr<Stream> makeStream() override;
   std::unique_ptr<Event> createEvent() override;
 
   void* allocate(int64_t bytes, MemoryKind kind, Stream& stream) override;
@@ -55,6 +55,7 @@ class CpuDevice : public Device {
   void synchronize(const Event& event) override;
   bool isDone(const Event& event) override;
   void waitDone(const Event& event) override;
+  bool isWorkThread() const override;
   std::exception_ptr failureOf(const Event& event) override;
   /// Not with a timeline, which tells work by its stream.
   bool tryEnterStream(Stream& stream) override;
@@ -84,7 +85,7 @@ class CpuDevice : public Device {
   HostMemory memory_;
   Arena arena_;
   BlockPool pool_;
-  SpinLock queues_lock_;
+  mutable SpinLock queues_lock_;
   std::vector<std::unique_ptr<StreamQueue>> queues_;
   std::vector<StreamQueue*> idle_queues_;
 };

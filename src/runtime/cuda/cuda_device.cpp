@@ -137,7 +137,7 @@ void CudaDevice::reportTrace() {
 
 std::string CudaDevice::traceSource() const { return trace_ == nullptr ? "" : trace_->describe(); }
 
-std::unique_ptr<Stream> CudaDevice::createStream() {
+std::unique_ptr<Stream> CudaDevice::makeStream() {
   const std::lock_guard lock(queues_mutex_);
   if (idle_queues_.empty()) {
     const auto index = static_cast<int64_t>(queues_.size());
@@ -155,14 +155,19 @@ std::unique_ptr<Stream> CudaDevice::createStream() {
 }
 
 // The same stream gets the same queue again: memory that was released on it may still be waited for by its name.
-std::unique_ptr<Stream> CudaDevice::adoptStream(void* stream) {
+std::shared_ptr<Stream> CudaDevice::adoptStream(void* stream) {
   auto* const handle = static_cast<driver::Stream>(stream);
   const std::lock_guard lock(queues_mutex_);
   const auto known = std::ranges::find_if(queues_, [&](const auto& queue) { return queue->isAdopted(handle); });
-  if (known != queues_.end()) return std::make_unique<CudaStream>(*this, **known);
+  if (known != queues_.end()) return owned(std::make_unique<CudaStream>(*this, **known));
   const auto index = static_cast<int64_t>(queues_.size());
   queues_.push_back(std::make_unique<CudaQueue>(index, *context_, raiseCount(), handle));
-  return std::make_unique<CudaStream>(*this, *queues_.back());
+  return owned(std::make_unique<CudaStream>(*this, *queues_.back()));
+}
+
+bool CudaDevice::isWorkThread() const {
+  const std::lock_guard lock(queues_mutex_);
+  return std::ranges::any_of(queues_, [](const auto& queue) { return queue->isRunHere(); });
 }
 
 void CudaDevice::giveBack(CudaQueue& queue) {

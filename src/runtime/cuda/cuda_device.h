@@ -49,12 +49,13 @@ class CudaDevice : public Device {
   const CudaProperties& cudaProperties() const { return cuda_properties_; }
   const std::shared_ptr<DriverContext>& context() const { return context_; }
 
-  std::unique_ptr<Stream> createStream() override;
+  std::unique_ptr<Stream> makeStream() override;
   std::unique_ptr<Event> createEvent() override;
+  bool isWorkThread() const override;
   /// A stream (CUstream or cudaStream_t) that somebody else made in the primary context, and keeps until it was given
   /// back: work of ours goes there in order with his. He may capture it; graphs that he makes of it must be gone before
   /// the device. Null is the default stream.
-  std::unique_ptr<Stream> adoptStream(void* stream);
+  std::shared_ptr<Stream> adoptStream(void* stream);
 
   void* allocate(int64_t bytes, MemoryKind kind, Stream& stream) override;
   void release(void* address, int64_t bytes, MemoryKind kind, Stream& stream) override;
@@ -139,7 +140,7 @@ class CudaDevice : public Device {
   std::atomic<int64_t> fail_in_ = 0;
   std::mutex products_mutex_;
   std::shared_ptr<CudaProducts> products_;  // made when the first matrix product is
-  std::mutex queues_mutex_;
+  mutable std::mutex queues_mutex_;
   std::unique_ptr<CudaTrace> trace_;
   std::vector<std::unique_ptr<CudaQueue>> queues_;
   std::vector<CudaQueue*> idle_queues_;

@@ -92,6 +92,8 @@ class CudaQueue final : public StreamClock {
   uint64_t mark();
   bool isDone(uint64_t position) const override;
   bool waitDone(uint64_t position) override;
+  /// Whether the calling thread is the one that runs what the GPU does not.
+  bool isRunHere() const;
 
  private:
   /// Work is skipped behind a failure; what others wait for happens in any case.
@@ -127,7 +129,6 @@ class CudaQueue final : public StreamClock {
   void noteDone(uint64_t position) const;
   driver::Result probe(const DriverLibrary& driver, uint64_t issued) const;
   void requireNotRunHere(const char* operation) const;
-  bool isRunHere() const;
 
   const int64_t index_;
   DriverContext& context_;

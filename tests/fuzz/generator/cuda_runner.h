@@ -24,7 +24,7 @@ class CudaRunner {
  private:
   CudaDevice device_;
   CudaJit jit_;
-  std::unique_ptr<Stream> stream_;
+  std::shared_ptr<Stream> stream_;
 };
 
 }  // namespace tokamak::generator
