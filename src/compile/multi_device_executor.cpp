@@ -1,5 +1,7 @@
 #include "compile/multi_device_executor.h"
 
+#include <algorithm>
+
 #include "base/require.h"
 
 namespace tokamak {
@@ -25,7 +27,13 @@ MultiDeviceExecutor::MultiDeviceExecutor(const Fusion& fusion, Device& device, c
                                                    device, evaluationOf(params))) {
   for (size_t i = 0; i < fusion.outputs().size(); ++i) {
     const auto alias = fusion.outputAliases().find(fusion.outputs()[i]);
-    if (alias == fusion.outputAliases().end() || !alias->second.is_hidden) given_.push_back(i);
+    if (alias == fusion.outputAliases().end() || !alias->second.is_hidden) {
+      given_.push_back(i);
+      continue;
+    }
+    const std::vector<TensorView*> inputs = tensorsOf(fusion.inputs());
+    const auto updated = std::ranges::find(inputs, alias->second.target);
+    in_place_.emplace_back(i, static_cast<size_t>(updated - inputs.begin()));
   }
 }
 
@@ -56,6 +64,20 @@ std::vector<Tensor> MultiDeviceExecutor::runWithInput(std::span<const RunValue> 
   std::vector<Tensor> visible;
   for (const size_t i : given_) visible.push_back(std::move(all[i]));
   return visible;
+}
+
+void MultiDeviceExecutor::runInto(std::span<const Tensor> inputs, std::span<Tensor> outputs, Stream& stream,
+                                  std::span<const ScalarValue> scalars) {
+  if (in_place_.empty()) return evaluator_->run(inputs, outputs, stream, scalars);
+  TK_REQUIRE(outputs.size() == given_.size(), Bind, "{}: gives {} outputs, storage for {} was given", program().name(),
+             given_.size(), outputs.size());
+  std::vector<Tensor> all(program().outputs().size());
+  for (size_t i = 0; i < given_.size(); ++i) all[given_[i]] = outputs[i];
+  for (const auto& [output, input] : in_place_) {
+    if (input < inputs.size()) all[output] = inputs[input];
+  }
+  evaluator_->run(inputs, all, stream, scalars);
+  for (size_t i = 0; i < given_.size(); ++i) outputs[i] = std::move(all[given_[i]]);
 }
 
 Plan& MultiDeviceExecutor::planFor(std::span<const RunValue> inputs, std::span<const Tensor> outputs) {

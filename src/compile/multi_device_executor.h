@@ -35,6 +35,9 @@ class MultiDeviceExecutor {
   /// Errors: Bind.
   std::vector<Tensor> runWithInput(std::span<const RunValue> inputs, std::span<const Tensor> outputs = {},
                                    const std::shared_ptr<Stream>& stream = nullptr);
+  /// HostIrEvaluator::run() with the outputs that are not hidden. Errors: Bind.
+  void runInto(std::span<const Tensor> inputs, std::span<Tensor> outputs, Stream& stream,
+               std::span<const ScalarValue> scalars = {});
   /// The plan these inputs would run.
   Plan& planFor(std::span<const RunValue> inputs, std::span<const Tensor> outputs = {});
 
@@ -42,7 +45,8 @@ class MultiDeviceExecutor {
   std::vector<std::pair<Val*, RunValue>> bind(std::span<const RunValue> inputs, std::span<const Tensor> outputs) const;
 
   std::unique_ptr<HostIrEvaluator> evaluator_;
-  std::vector<size_t> given_;  ///< numbers of the outputs that are not hidden
+  std::vector<size_t> given_;                        ///< numbers of the outputs that are not hidden
+  std::vector<std::pair<size_t, size_t>> in_place_;  ///< hidden outputs, and which input tensors they are
 };
 
 }  // namespace tokamak

@@ -1,5 +1,7 @@
 #include "compile/program.h"
 
+#include <algorithm>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -32,6 +34,22 @@ Tensor tensorWithoutMemory(Device& device, const TensorView& tv, const ScalarBin
                         Buffer::Lender::Allocator);
 }
 
+// Errors: Bind for a number that becomes another one in an integer type.
+void requireFitting(const Scalar& input, const ScalarValue& number) {
+  if (!isIntegerType(input.dtype())) return;
+  const bool is_narrow = input.dtype() == DataType::I32;
+  const auto isWithin = [&](int64_t integer) { return !is_narrow || (INT32_MIN <= integer && integer <= INT32_MAX); };
+  const auto fits = [&](auto value) {
+    if constexpr (std::is_same_v<decltype(value), double>)
+      return std::trunc(value) == value && -0x1p63 <= value && value < 0x1p63 && isWithin(static_cast<int64_t>(value));
+    else
+      return isWithin(value);
+  };
+  TK_REQUIRE(std::visit(fits, number), Bind, "input {}: {} was given; an {} is a whole number from {} - 1",
+             toString(input), std::visit([](auto value) { return fmt::format("{}", value); }, number),
+             dataTypeName(input.dtype()), is_narrow ? "-2^31 to 2^31" : "-2^63 to 2^63");
+}
+
 // What a call's inputs tell: their extents, and the scalars among them.
 std::vector<const Scalar*> givenSymbols(const HostIrContainer& program) {
   std::vector<const Scalar*> symbols;
@@ -46,6 +64,12 @@ std::vector<const Scalar*> givenSymbols(const HostIrContainer& program) {
 }
 
 }  // namespace
+
+int64_t Argument::checked(uint64_t number) {
+  TK_REQUIRE(number <= static_cast<uint64_t>(INT64_MAX), Bind, "argument: {} was given; integers are below 2^63",
+             number);
+  return static_cast<int64_t>(number);
+}
 
 Program::Program(std::unique_ptr<MultiDeviceExecutor> executor) : executor_(std::move(executor)) {}
 Program::Program(Program&& other) noexcept = default;
@@ -114,20 +138,63 @@ void Program::prepare(const std::map<std::string, ScalarValue>& sizes) {
   executor_->planFor(inputs);
 }
 
-std::vector<Tensor> Program::run(std::span<const RunValue> inputs, std::span<const Tensor> outputs,
+// Errors: Bind.
+void Program::requireNumbersFit(std::span<const RunValue> values) const {
+  const std::vector<Val*>& inputs = hostProgram().inputs();
+  for (size_t i = 0; i < std::min(values.size(), inputs.size()); ++i) {
+    const auto* number = std::get_if<ScalarValue>(&values[i]);
+    if (const Scalar* scalar = asScalar(inputs[i]); scalar != nullptr && number != nullptr)
+      requireFitting(*scalar, *number);
+  }
+}
+
+// By position as long as there are no names, then by name.
+std::vector<RunValue> Program::inOrder(std::span<const Argument> inputs) const {
+  const auto first_named = std::ranges::find_if(inputs, [](const Argument& it) { return !it.name().empty(); });
+  const auto positional = static_cast<size_t>(first_named - inputs.begin());
+  std::vector<RunValue> values;
+  for (const Argument& argument : inputs.first(positional)) values.push_back(argument.value());
+  if (positional == inputs.size()) return values;
+  const std::vector<std::string> names = inputNames();
+  TK_REQUIRE(inputs.size() == names.size() && positional < names.size(), Bind, "{}: takes {} inputs, {} were given",
+             name(), names.size(), inputs.size());
+  std::vector<const RunValue*> named(names.size());
+  for (const Argument& argument : inputs.subspan(positional)) {
+    TK_REQUIRE(!argument.name().empty(), Bind,
+               "{}: an input without a name was given behind named ones; those by position come first", name());
+    const auto input = std::ranges::find(names, argument.name());
+    TK_REQUIRE(input != names.end(), Bind, "{}: it has no input '{}'; it has {}", name(), argument.name(),
+               fmt::join(names, ", "));
+    const auto number = static_cast<size_t>(input - names.begin());
+    TK_REQUIRE(number >= positional && named[number] == nullptr, Bind, "{}: the input '{}' is given twice", name(),
+               argument.name());
+    named[number] = &argument.value();
+  }
+  for (const RunValue* value : std::span(named).subspan(positional)) values.push_back(*value);
+  return values;
+}
+
+std::vector<Tensor> Program::run(std::span<const Argument> inputs, std::span<const Tensor> outputs,
                                  const std::shared_ptr<Stream>& stream) {
-  return executor_->runWithInput(inputs, outputs, stream);
+  const std::vector<RunValue> values = inOrder(inputs);
+  requireNumbersFit(values);
+  return executor_->runWithInput(values, outputs, stream);
 }
 
 std::vector<Tensor> Program::run(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
                                  const std::shared_ptr<Stream>& stream) {
   const std::vector<RunValue> values(inputs.begin(), inputs.end());
-  return run(std::span<const RunValue>(values), outputs, stream);
+  return executor_->runWithInput(values, outputs, stream);
 }
 
-std::vector<Tensor> Program::run(std::initializer_list<RunValue> inputs, std::initializer_list<Tensor> outputs,
+void Program::runInto(std::span<const Tensor> inputs, std::span<Tensor> outputs, Stream& stream,
+                      std::span<const ScalarValue> scalars) {
+  executor_->runInto(inputs, outputs, stream, scalars);
+}
+
+std::vector<Tensor> Program::run(std::initializer_list<Argument> inputs, std::initializer_list<Tensor> outputs,
                                  const std::shared_ptr<Stream>& stream) {
-  return run(std::span<const RunValue>(inputs.begin(), inputs.size()),
+  return run(std::span<const Argument>(inputs.begin(), inputs.size()),
              std::span<const Tensor>(outputs.begin(), outputs.size()), stream);
 }
 

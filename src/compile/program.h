@@ -2,7 +2,7 @@
 //
 //   Fusion fusion("softmax_rows");
 //   fusion.output("y", softmax(fusion.input("x", DataType::F32, {"n", "m"}), 1));
-//   const std::unique_ptr<Device> device = openCpuDevice();
+//   const std::shared_ptr<Device> device = openCpuDevice();
 //   Program program = compile(fusion, *device);
 //   const std::vector<Tensor> outputs = program.run({Tensor::wrap(*device, data, {4, 8})});
 //   std::span<const float> y = outputs[0].read<float>();
@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "base/export.h"
+#include "compile/argument.h"
 #include "compile/compile_options.h"
-#include "device/run_value.h"
 #include "ir/fusion.h"
 
 namespace tokamak {
@@ -60,19 +60,31 @@ class TOKAMAK_EXPORT Program {
   /// Errors: Bind for an extent that is missing, or that the program does not have; of compilers.
   void prepare(const std::map<std::string, ScalarValue>& sizes);
 
-  /// Runs with tensors and scalars for all inputs, and memory for as many outputs as the caller likes; gives the
-  /// outputs that are not hidden. Without a stream the call returns when it is done if it accesses memory that the host
-  /// may read and that somebody else owns; else at once: Tensor::read(), hostData() and waitReady() wait. With a
-  /// stream, the work is done there.
+  /// Runs with tensors and numbers for all inputs, first those by position, then those by name, and memory for as many
+  /// outputs as the caller likes (a tensor that is not defined leaves one out); gives the outputs that are not hidden.
+  /// Numbers become the type of the input: integers take no fractions, and i32 only what fits. Without a stream the
+  /// call returns when it is done if it accesses memory that the host may read and that somebody else owns; else at
+  /// once: Tensor::read(), hostData() and waitReady() wait. With a stream, the work is done there.
   /// Errors: Bind for what does not fit the program, before anything runs; others as the work raises them, here or
   /// where somebody waits.
-  std::vector<Tensor> run(std::span<const RunValue> inputs, std::span<const Tensor> outputs = {},
+  std::vector<Tensor> run(std::span<const Argument> inputs, std::span<const Tensor> outputs = {},
                           const std::shared_ptr<Stream>& stream = nullptr);
   /// For programs that take tensors alone, such as those that another program gave.
   std::vector<Tensor> run(std::span<const Tensor> inputs, std::span<const Tensor> outputs = {},
                           const std::shared_ptr<Stream>& stream = nullptr);
-  std::vector<Tensor> run(std::initializer_list<RunValue> inputs, std::initializer_list<Tensor> outputs = {},
+  std::vector<Tensor> run(std::initializer_list<Argument> inputs, std::initializer_list<Tensor> outputs = {},
                           const std::shared_ptr<Stream>& stream = nullptr);
+
+  /// The fast way: tensors for all inputs and outputs, in the program's order; scalar inputs in theirs. The work is
+  /// enqueued on the caller's stream, and the call returns at once. After the first call with the same sizes, strides,
+  /// alignments and scalars that steer the program it takes nothing from the heap, unless outputs are hidden. The
+  /// caller holds on to the tensors until the work is done; outputs get a ready event. On a stream that the caller
+  /// records as a CUDA graph, the call becomes part of the recording with the scalars of this call: outputs then get no
+  /// ready event, and the tensors are held on to as long as the graph is run.
+  /// Errors: Bind for what does not fit the program or a stream of another device, before anything is enqueued; others
+  /// as the work raises them, where somebody waits.
+  void runInto(std::span<const Tensor> inputs, std::span<Tensor> outputs, Stream& stream,
+               std::span<const ScalarValue> scalars = {});
 
   /// Never waits.
   ProgramStatistics statistics() const;
@@ -86,6 +98,8 @@ class TOKAMAK_EXPORT Program {
   friend Program compile(const Fusion& fusion, Device& device, const CompileOptions& options);
   explicit Program(std::unique_ptr<MultiDeviceExecutor> executor);
   const HostIrContainer& hostProgram() const;
+  std::vector<RunValue> inOrder(std::span<const Argument> inputs) const;
+  void requireNumbersFit(std::span<const RunValue> values) const;
 
   std::unique_ptr<MultiDeviceExecutor> executor_;
 };

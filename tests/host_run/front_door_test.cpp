@@ -275,5 +275,65 @@ TEST(FrontDoor, EightThreadsCompileAndRun) {
   for (std::thread& thread : threads) thread.join();
 }
 
+TEST(FrontDoor, InputsAreGivenByNameAndNumbersOfAnyType) {
+  Fusion fusion("scaled");
+  TensorView* x = fusion.input("x", DataType::F32, {"n"});
+  Scalar* scale = fusion.scalarInput("scale", DataType::F64);
+  Scalar* shift = fusion.scalarInput("shift", DataType::I32);
+  fusion.output("y", add(mul(x, scale), shift));
+  JitCpuDevice device;
+  Program program = compile(fusion, device);
+  const std::vector<float> numbers = {1, 2};
+  const Tensor in = Tensor::wrap(device, numbers, {2});
+  const auto secondOf = [](const std::vector<Tensor>& outputs) { return outputs.at(0).read<float>()[1]; };
+  EXPECT_EQ(secondOf(program.run({in, 2.5, 1})), 6);
+  EXPECT_EQ(secondOf(program.run({in, 2.5F, uint8_t{1}})), 6);
+  EXPECT_EQ(secondOf(program.run({in, 3, 1.0})), 7);
+  EXPECT_EQ(secondOf(program.run({in, true, size_t{1}})), 3);
+  EXPECT_EQ(secondOf(program.run({{"shift", 1}, {"x", in}, {"scale", 2.5}})), 6);
+  EXPECT_EQ(secondOf(program.run({in, {"shift", 1}, {"scale", 2.5}})), 6);
+  const auto said = [&](std::initializer_list<Argument> arguments) {
+    const Error error = errorOf([&] { program.run(arguments); });
+    EXPECT_EQ(error.code(), ErrorCode::Bind);
+    return error.message();
+  };
+  EXPECT_EQ(said({in, 1, {"scal", 2}}), "scaled: it has no input 'scal'; it has x, scale, shift");
+  EXPECT_EQ(said({in, {"x", in}, {"shift", 1}}), "scaled: the input 'x' is given twice");
+  EXPECT_EQ(said({in, {"shift", 2}, {"shift", 1}}), "scaled: the input 'shift' is given twice");
+  EXPECT_EQ(said({{"x", in}, 1, 1}),
+            "scaled: an input without a name was given behind named ones; those by position come first");
+  EXPECT_EQ(said({{"x", in}, {"scale", 1}}), "scaled: takes 3 inputs, 2 were given");
+  EXPECT_EQ(said({in, 1, 0.5}), "input shift: 0.5 was given; an i32 is a whole number from -2^31 to 2^31 - 1");
+  EXPECT_EQ(said({in, 1, int64_t{1} << 31}),
+            "input shift: 2147483648 was given; an i32 is a whole number from -2^31 to 2^31 - 1");
+  EXPECT_EQ(said({in, 1, std::nan("")}), "input shift: nan was given; an i32 is a whole number from -2^31 to 2^31 - 1");
+  EXPECT_EQ(errorOf([&] { Argument(UINT64_MAX); }).message(),
+            "argument: 18446744073709551615 was given; integers are below 2^63");
+  EXPECT_EQ(said({1, 1, 1}), "x: f32[n] is a tensor, but a scalar was given");
+}
+
+// The fast way gives what run() gives, with outputs that are hidden, too.
+TEST(FrontDoor, RunIntoTakesAllOutputs) {
+  Fusion fusion("momentum");
+  TensorView* state = fusion.input("state", DataType::F32, {"n"});
+  Scalar* rate = fusion.scalarInput("rate", DataType::F32);
+  TensorView* next = mul(state, rate);
+  fusion.update(state, next);
+  fusion.output("step", neg(next));
+  JitCpuDevice device;
+  Program program = compile(fusion, device);
+  std::vector<float> state_memory = {2, 4}, step_memory(2);
+  const std::vector<Tensor> inputs = {Tensor::wrap(device, state_memory, {2})};
+  std::vector<Tensor> outputs = {Tensor::wrap(device, step_memory, {2})};
+  const std::shared_ptr<Stream> stream = device.createStream();
+  const std::vector<ScalarValue> scalars = {0.5};
+  for (int i = 0; i < 2; ++i) program.runInto(inputs, outputs, *stream, scalars);
+  ASSERT_NE(outputs[0].readyEvent(), nullptr);
+  stream->synchronize();
+  EXPECT_THAT(state_memory, ElementsAre(0.5, 1));
+  EXPECT_THAT(step_memory, ElementsAre(-0.5, -1));
+  EXPECT_EQ(errorOf([&] { program.runInto(inputs, {}, *stream, scalars); }).code(), ErrorCode::Bind);
+}
+
 }  // namespace
 }  // namespace tokamak

@@ -29,6 +29,7 @@ PUBLIC = {
     "src/host/ir/host_ir_container.h": ["HostIrContainer"],
     "src/host/run/host_ir_evaluator.h": ["HostIrEvaluator"],
     "src/compile/multi_device_executor.h": ["MultiDeviceExecutor"],
+    "src/compile/argument.h": ["Argument"],
     "src/compile/program.h": ["Program"],
     "src/host/plan/plan.h": ["Plan"],
     "src/host/plan/plan_cache.h": ["PlanCache"],
