@@ -1,5 +1,5 @@
-# Installs the public headers, which are those that tokamak/tokamak.h includes, directly or not: as <tokamak/ROOM/...>,
-# with their includes of each other rewritten to that.
+# Installs the public headers, which are c.h and those that tokamak/tokamak.h includes, directly or not: as
+# <tokamak/ROOM/...>, with their includes of each other rewritten to that.
 #   cmake -DFOLDERS=<src>,<generated> -DINTO=<prefix>/include -P public_headers.cmake
 cmake_minimum_required(VERSION 3.25)
 string(REPLACE "," ";" FOLDERS "${FOLDERS}")
@@ -30,3 +30,4 @@ function(install_public header)
 endfunction()
 
 install_public(tokamak/tokamak.h)
+install_public(tokamak/c.h)

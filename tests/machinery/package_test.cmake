@@ -38,6 +38,18 @@ foreach(example softmax stream_program)
   run(${WORK}/example/${example})
 endforeach()
 
+# The program in C, by CMake and by pkg-config; it links the shared library alone.
+run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/../../examples/c -B ${WORK}/c -G Ninja
+  -DCMAKE_PREFIX_PATH=${WORK}/prefix)
+run(${CMAKE_COMMAND} --build ${WORK}/c)
+run(${WORK}/c/softmax_c)
+file(GLOB_RECURSE pc ${WORK}/prefix/*/tokamak.pc)
+get_filename_component(pc_folder ${pc} DIRECTORY)
+find_program(PKG_CONFIG NAMES pkg-config pkgconf REQUIRED)
+run(sh -c "export PKG_CONFIG_PATH=${pc_folder} && cc ${CMAKE_CURRENT_LIST_DIR}/../../examples/c/softmax.c \
+  $(${PKG_CONFIG} --cflags --libs tokamak) -lm -Wl,-rpath,$(${PKG_CONFIG} --variable=libdir tokamak) -o ${WORK}/softmax_c")
+run(${WORK}/softmax_c)
+
 # What the shared library shows is what its headers declare.
 file(GLOB_RECURSE library ${WORK}/prefix/lib*/libtokamak.so)
 run(${PYTHON} -B ${CMAKE_CURRENT_LIST_DIR}/exported_names.py ${library} ${WORK}/prefix/include/tokamak)

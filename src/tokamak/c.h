@@ -1,0 +1,276 @@
+/* The interface for C, and for languages that call C: fusions by text or call by call, compiled and run on arrays of
+ * the caller, with DLPack in and out.
+ *
+ *   tokamak_device* device = NULL;
+ *   tokamak_error* error = tokamak_device_open_cpu(NULL, &device);
+ *
+ * Every function that can fail gives an error object, or null. Whoever gets one frees it. On an error nothing is
+ * written to the results, and nothing that was given has changed hands.
+ *
+ * Objects are opaque. Whoever is given one frees it by its _free function, which takes null, too; objects may be freed
+ * in any order, as what an object needs is kept by it. Texts that functions give live as long as the object that was
+ * asked. Names and texts are UTF-8 that ends with a zero byte, unless a length is given.
+ *
+ * Threads: any threads may use different objects side by side, and one device, stream, program or tensor, too. A fusion
+ * is for one thread at a time. An object is freed when nobody else uses it. */
+#ifndef TOKAMAK_C_H
+#define TOKAMAK_C_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define TOKAMAK_C_EXPORT __attribute__((visibility("default")))
+#else
+#define TOKAMAK_C_EXPORT
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tokamak_error tokamak_error;
+typedef struct tokamak_device tokamak_device;
+typedef struct tokamak_stream tokamak_stream;
+typedef struct tokamak_tensor tokamak_tensor;
+typedef struct tokamak_fusion tokamak_fusion;
+typedef struct tokamak_program tokamak_program;
+/* A tensor or scalar of a fusion, which owns it: it is not freed, and goes with the fusion. */
+typedef struct tokamak_value tokamak_value;
+
+/* --- the library --- */
+
+/* "0.1.0". */
+TOKAMAK_C_EXPORT const char* tokamak_version(void);
+
+/* --- errors --- */
+
+/* The numbers stay as they are. A library of a later version may give others. */
+typedef enum tokamak_error_code {
+  TOKAMAK_ERROR_USAGE = 1,         /* an option or an argument is wrong */
+  TOKAMAK_ERROR_PARSE = 2,         /* a text cannot be read */
+  TOKAMAK_ERROR_DEFINITION = 3,    /* a fusion is built wrongly: type, rank, shape, axis */
+  TOKAMAK_ERROR_SCHEDULE = 4,      /* a schedule command is illegal where it stands */
+  TOKAMAK_ERROR_HOST_PROGRAM = 5,  /* a host program is malformed */
+  TOKAMAK_ERROR_RACE = 6,          /* a host program is not free of races */
+  TOKAMAK_ERROR_BIND = 7,          /* what was given to a call does not fit the program */
+  TOKAMAK_ERROR_OUT_OF_MEMORY = 8, /* an allocation cannot be served */
+  TOKAMAK_ERROR_IO = 9,            /* a file cannot be read or written */
+  TOKAMAK_ERROR_DEVICE = 10,       /* a device reports a fault */
+  TOKAMAK_ERROR_UNSUPPORTED = 11,  /* legal, but not available here */
+  TOKAMAK_ERROR_COMPILE = 12,      /* a compiler failed on generated source */
+  TOKAMAK_ERROR_INTERNAL = 13      /* a broken invariant of the library */
+} tokamak_error_code;
+
+TOKAMAK_C_EXPORT tokamak_error_code tokamak_error_get_code(const tokamak_error* error);
+/* "parse", "out of memory", ...; for ever. */
+TOKAMAK_C_EXPORT const char* tokamak_error_code_name(tokamak_error_code code);
+/* The sentence, and lines that say where it happened. */
+TOKAMAK_C_EXPORT const char* tokamak_error_message(const tokamak_error* error);
+/* Where in a text, from 1; 0 where the error is about no text. */
+TOKAMAK_C_EXPORT int64_t tokamak_error_line(const tokamak_error* error);
+TOKAMAK_C_EXPORT int64_t tokamak_error_column(const tokamak_error* error);
+TOKAMAK_C_EXPORT void tokamak_error_free(tokamak_error* error);
+
+/* --- devices and streams --- */
+
+/* Options are structs that begin with their size, sizeof as the caller knows it: members that a later version adds
+ * have defaults. tokamak_cpu_options options = {sizeof options}; leaves all to their defaults. */
+typedef struct tokamak_cpu_options {
+  size_t struct_size;
+  int64_t threads;      /* that share out blocks; 0: as many processors as this process may use */
+  int64_t memory_limit; /* in bytes; 0: the machine's memory */
+  int32_t op_by_op;     /* 1: nothing is compiled, each op runs on the library's own loops */
+} tokamak_cpu_options;
+
+/* The processor. `options` may be null. */
+TOKAMAK_C_EXPORT tokamak_error* tokamak_device_open_cpu(const tokamak_cpu_options* options, tokamak_device** device);
+/* The GPU of this number. Errors: UNSUPPORTED without a driver or such a GPU. */
+TOKAMAK_C_EXPORT tokamak_error* tokamak_device_open_cuda(int64_t ordinal, tokamak_device** device);
+/* 0 without a driver. */
+TOKAMAK_C_EXPORT int64_t tokamak_cuda_device_count(void);
+/* "cpu", "cuda:0". */
+TOKAMAK_C_EXPORT const char* tokamak_device_name(const tokamak_device* device);
+/* Whether code of the host may use addresses of the device's memory. */
+TOKAMAK_C_EXPORT int tokamak_device_host_reads_memory(const tokamak_device* device);
+/* Blocks until the work of the streams that are freed is done, if nothing else keeps the device. */
+TOKAMAK_C_EXPORT void tokamak_device_free(tokamak_device* device);
+
+TOKAMAK_C_EXPORT tokamak_error* tokamak_stream_create(tokamak_device* device, tokamak_stream** stream);
+/* A stream (CUstream, cudaStream_t; null: the default one) that somebody else made in the primary context, and keeps
+ * until the tokamak_stream is freed. Errors: UNSUPPORTED on a device that is no GPU. */
+TOKAMAK_C_EXPORT tokamak_error* tokamak_stream_adopt_cuda(tokamak_device* device, void* cuda_stream,
+                                                          tokamak_stream** stream);
+/* Blocks until the work enqueued so far is done. Errors: of that work, once. */
+TOKAMAK_C_EXPORT tokamak_error* tokamak_stream_synchronize(tokamak_stream* stream);
+TOKAMAK_C_EXPORT void tokamak_stream_free(tokamak_stream* stream);
+
+/* --- tensors --- */
+
+typedef enum tokamak_dtype {
+  TOKAMAK_F64 = 1,
+  TOKAMAK_F32 = 2,
+  TOKAMAK_F16 = 3,
+  TOKAMAK_BF16 = 4,
+  TOKAMAK_I32 = 5,
+  TOKAMAK_I64 = 6,
+  TOKAMAK_BOOL = 7 /* a byte of 0 or 1 */
+} tokamak_dtype;
+
+/* The caller's memory of the host, which stays until the calls that use it are done. Sizes and strides in elements,
+ * `strides` null for row-major; at most 16 axes. With `is_read_only` calls do not write it. Errors: BIND. */
+TOKAMAK_C_EXPORT tokamak_error* tokamak_tensor_wrap(tokamak_device* device, void* data, tokamak_dtype dtype,
+                                                    int32_t rank, const int64_t* sizes, const int64_t* strides,
+                                                    int is_read_only, tokamak_tensor** tensor);
+/* Memory of the device, row-major; its contents are undefined. `stream` may be null: the memory may then be used on any
+ * stream at once. Errors: OUT_OF_MEMORY, BIND. */
+TOKAMAK_C_EXPORT tokamak_error* tokamak_tensor_empty(tokamak_device* device, tokamak_dtype dtype, int32_t rank,
+                                                     const int64_t* sizes, tokamak_stream* stream,
+                                                     tokamak_tensor** tensor);
+TOKAMAK_C_EXPORT tokamak_dtype tokamak_tensor_dtype(const tokamak_tensor* tensor);
+TOKAMAK_C_EXPORT int32_t tokamak_tensor_rank(const tokamak_tensor* tensor);
+/* `rank` numbers, which live as long as the tensor; strides in elements. */
+TOKAMAK_C_EXPORT const int64_t* tokamak_tensor_sizes(const tokamak_tensor* tensor);
+TOKAMAK_C_EXPORT const int64_t* tokamak_tensor_strides(const tokamak_tensor* tensor);
+/* The address of element [0, 0, ...] for code of the host that reads (or writes, with `for_writing`), once the calls
+ * that access the memory are done. Errors: BIND where the host cannot reach the memory; of the work that wrote it. */
+TOKAMAK_C_EXPORT tokamak_error* tokamak_tensor_host_data(const tokamak_tensor* tensor, int for_writing, void** data);
+/* Blocks until the calls that write the tensor are done. Errors: of these calls. */
+TOKAMAK_C_EXPORT tokamak_error* tokamak_tensor_wait(const tokamak_tensor* tensor);
+/* Copies all elements, row-major, between host memory of `bytes` bytes and the tensor, and waits. Errors: BIND for
+ * another number of bytes. */
+TOKAMAK_C_EXPORT tokamak_error* tokamak_tensor_read(const tokamak_tensor* tensor, void* to, int64_t bytes);
+TOKAMAK_C_EXPORT void tokamak_tensor_free(tokamak_tensor* tensor);
+
+/* DLPack 1.x: a DLManagedTensorVersioned, whose header the caller brings. Taken without a copy: on success the array is
+ * the tensor's, and its deleter is called once, on any thread, when the tensor and the calls that use it are gone. The
+ * data is there for work on `stream`; null: it is there. Errors: BIND, UNSUPPORTED; the array then stays the caller's. */
+struct DLManagedTensorVersioned;
+TOKAMAK_C_EXPORT tokamak_error* tokamak_tensor_from_dlpack(tokamak_device* device,
+                                                           struct DLManagedTensorVersioned* array,
+                                                           tokamak_stream* stream, tokamak_tensor** tensor);
+/* For another library, which calls the deleter once. With a stream the data is there for work on it; with null, and for
+ * memory that the host reads, this waits until it is there. */
+TOKAMAK_C_EXPORT tokamak_error* tokamak_tensor_to_dlpack(const tokamak_tensor* tensor, tokamak_stream* stream,
+                                                         struct DLManagedTensorVersioned** array);
+
+/* --- fusions --- */
+
+/* From its text (docs/text.md), of `length` bytes; `file` is its name in messages. Errors: PARSE, DEFINITION, SCHEDULE. */
+TOKAMAK_C_EXPORT tokamak_error* tokamak_fusion_parse(const char* text, size_t length, const char* file,
+                                                     tokamak_fusion** fusion);
+TOKAMAK_C_EXPORT tokamak_error* tokamak_fusion_create(const char* name, tokamak_fusion** fusion);
+
+/* A size of an input: the name of an extent, or, without a name, a number. */
+typedef struct tokamak_size {
+  const char* name;
+  int64_t number;
+} tokamak_size;
+
+TOKAMAK_C_EXPORT tokamak_error* tokamak_fusion_input(tokamak_fusion* fusion, const char* name, tokamak_dtype dtype,
+                                                     int32_t rank, const tokamak_size* sizes, tokamak_value** value);
+TOKAMAK_C_EXPORT tokamak_error* tokamak_fusion_scalar_input(tokamak_fusion* fusion, const char* name,
+                                                            tokamak_dtype dtype, tokamak_value** value);
+
+/* What a call in a fusion is given, as in a text: softmax(x, axis=-1). */
+typedef enum tokamak_operand_kind {
+  TOKAMAK_OPERAND_NONE = 0,
+  TOKAMAK_OPERAND_VALUE = 1,    /* .value */
+  TOKAMAK_OPERAND_INTEGER = 2,  /* .integer */
+  TOKAMAK_OPERAND_FLOAT = 3,    /* .floating */
+  TOKAMAK_OPERAND_BOOL = 4,     /* .integer, 0 or 1 */
+  TOKAMAK_OPERAND_TEXT = 5,     /* .text: a name of an enumerator */
+  TOKAMAK_OPERAND_DTYPE = 6,    /* .integer, a tokamak_dtype */
+  TOKAMAK_OPERAND_INTEGERS = 7, /* .integers, .count of them */
+  TOKAMAK_OPERAND_VALUES = 8,   /* .values, .count of them: tensors, or scalars */
+  TOKAMAK_OPERAND_BOOLS = 9     /* .integers of 0 or 1, .count of them */
+} tokamak_operand_kind;
+
+typedef struct tokamak_operand {
+  const char* name; /* null: by position */
+  tokamak_operand_kind kind;
+  size_t count;
+  union {
+    tokamak_value* value;
+    int64_t integer;
+    double floating;
+    const char* text;
+    const int64_t* integers;
+    tokamak_value* const* values;
+  } of;
+} tokamak_operand;
+
+/* Appends the call of a function of docs/ops.md by its name, and gives its results, at most `capacity` of them;
+ * `count` (may be null) says how many there are. Errors: DEFINITION, USAGE for too small a capacity. */
+TOKAMAK_C_EXPORT tokamak_error* tokamak_fusion_call(tokamak_fusion* fusion, const char* function,
+                                                    const tokamak_operand* operands, size_t operand_count,
+                                                    tokamak_value** results, size_t capacity, size_t* count);
+TOKAMAK_C_EXPORT tokamak_error* tokamak_fusion_output(tokamak_fusion* fusion, const char* name, tokamak_value* tensor);
+/* Calls write `value` into the memory of `input`, and do not give it. */
+TOKAMAK_C_EXPORT tokamak_error* tokamak_fusion_update(tokamak_fusion* fusion, tokamak_value* input,
+                                                      tokamak_value* value);
+/* The fusion as text, which reads back; lives until the next call of this function, or the fusion's end. */
+TOKAMAK_C_EXPORT tokamak_error* tokamak_fusion_text(tokamak_fusion* fusion, const char** text);
+TOKAMAK_C_EXPORT void tokamak_fusion_free(tokamak_fusion* fusion);
+
+/* --- programs --- */
+
+typedef struct tokamak_compile_options {
+  size_t struct_size;
+  int64_t streams;         /* of each call, for axes that are marked as Stream; 0: 4 */
+  int64_t calls_in_flight; /* 0: 4 */
+  int64_t most_plans;      /* that are kept, one for each set of sizes; 0: 128 */
+  int64_t most_plan_bytes; /* 0: 64 MiB */
+  int32_t copies_views;    /* 1: outputs are never views of inputs or of each other */
+  int32_t row_major;       /* 1: outputs are row-major, however inputs lie */
+} tokamak_compile_options;
+
+/* What does not depend on sizes is compiled. The fusion may change, and go. `options` may be null. */
+TOKAMAK_C_EXPORT tokamak_error* tokamak_compile(const tokamak_fusion* fusion, tokamak_device* device,
+                                                const tokamak_compile_options* options, tokamak_program** program);
+TOKAMAK_C_EXPORT size_t tokamak_program_input_count(const tokamak_program* program);
+TOKAMAK_C_EXPORT size_t tokamak_program_output_count(const tokamak_program* program);
+/* Null beyond the last one. */
+TOKAMAK_C_EXPORT const char* tokamak_program_input_name(const tokamak_program* program, size_t i);
+TOKAMAK_C_EXPORT const char* tokamak_program_output_name(const tokamak_program* program, size_t i);
+/* The host program in words; lives as long as the program. */
+TOKAMAK_C_EXPORT tokamak_error* tokamak_program_text(tokamak_program* program, const char** text);
+
+/* All that may be slow, for inputs whose extents (and integer scalars) have these values: a later call with such inputs
+ * compiles nothing. Errors: BIND for an extent that is missing or unknown; COMPILE. */
+TOKAMAK_C_EXPORT tokamak_error* tokamak_program_prepare(tokamak_program* program, const char* const* names,
+                                                        const int64_t* values, size_t count);
+
+/* What a program's call is given for an input: a tensor, or a number. */
+typedef enum tokamak_argument_kind {
+  TOKAMAK_ARGUMENT_TENSOR = 1,
+  TOKAMAK_ARGUMENT_INTEGER = 2,
+  TOKAMAK_ARGUMENT_FLOAT = 3,
+  TOKAMAK_ARGUMENT_BOOL = 4 /* .integer, 0 or 1 */
+} tokamak_argument_kind;
+
+typedef struct tokamak_argument {
+  const char* name; /* null: by position; those come first */
+  tokamak_argument_kind kind;
+  union {
+    const tokamak_tensor* tensor;
+    int64_t integer;
+    double floating;
+  } of;
+} tokamak_argument;
+
+/* `given` (may be null) are tensors that outputs are written to, one for each output, null where the call is to make
+ * one. `results` (may be null if all outputs are given) takes one tensor for each output, to be freed by the caller;
+ * those that were given are new handles of the same memory. With a stream the work is enqueued there, and what was
+ * given may be freed at once, but memory that was wrapped stays until the work is done. Without one the call returns
+ * when it is done. */
+TOKAMAK_C_EXPORT tokamak_error* tokamak_program_run(tokamak_program* program, const tokamak_argument* inputs,
+                                                    size_t input_count, const tokamak_tensor* const* given,
+                                                    tokamak_stream* stream, tokamak_tensor** results);
+TOKAMAK_C_EXPORT void tokamak_program_free(tokamak_program* program);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TOKAMAK_C_H */

@@ -1,0 +1,99 @@
+// What stands behind the objects of the interface for C, and how its functions run.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/require.h"
+#include "compile/program.h"
+#include "interop/dlpack.h"
+#include "tokamak/c.h"
+
+struct tokamak_error {
+  tokamak_error_code code = TOKAMAK_ERROR_INTERNAL;
+  std::string message;
+  tokamak::TextPlace place;
+};
+
+/// Exchanges keep what other libraries' arrays need, after the handle has gone, too.
+struct tokamak_device {
+  explicit tokamak_device(std::shared_ptr<tokamak::Device> opened)
+      : device(std::move(opened)), arrays(std::make_shared<tokamak::DlpackExchange>(*device)) {}
+  std::shared_ptr<tokamak::Device> device;
+  std::shared_ptr<tokamak::DlpackExchange> arrays;
+};
+
+struct tokamak_stream {
+  std::shared_ptr<tokamak::Stream> stream;
+};
+
+struct tokamak_tensor {
+  tokamak::Tensor tensor;
+};
+
+struct tokamak_fusion {
+  std::unique_ptr<tokamak::Fusion> fusion;
+  std::string text;
+};
+
+struct tokamak_program {
+  explicit tokamak_program(tokamak::Program compiled)
+      : program(std::move(compiled)), inputs(program.inputNames()), outputs(program.outputNames()) {}
+  tokamak::Program program;
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
+  std::string text;
+};
+
+namespace tokamak::c {
+
+tokamak_error* errorOf(const std::exception& error) noexcept;
+/// There is always one: of memory that was set aside, where there is no other. _free() knows it.
+tokamak_error* outOfMemory() noexcept;
+
+/// Runs the body of a function; what it raises becomes the value that the function gives.
+template <class Body>
+tokamak_error* guarded(const Body& body) noexcept {
+  try {
+    body();
+    return nullptr;
+  } catch (const std::bad_alloc&) {
+    return outOfMemory();
+  } catch (const std::exception& error) {
+    return errorOf(error);
+  }
+}
+
+/// Errors: Usage, naming the parameter, for null.
+template <class T>
+T& required(T* pointer, const char* parameter) {
+  TK_REQUIRE(pointer != nullptr, Usage, "{} is null", parameter);
+  return *pointer;
+}
+
+/// Errors: Usage for a number that is none of tokamak_dtype.
+DataType dataTypeOf(int64_t dtype);
+tokamak_dtype dtypeOf(DataType type);
+
+/// The options as the caller's version has them; members that it does not know are zero, their default.
+/// Errors: Usage for a size that no version has.
+template <class Options>
+Options known(const Options* given, const char* parameter) {
+  Options options = {};
+  if (given == nullptr) return options;
+  TK_REQUIRE(given->struct_size >= sizeof(size_t), Usage, "{}: struct_size is {}; it must be the size of the struct",
+             parameter, given->struct_size);
+  std::memcpy(&options, given, std::min(given->struct_size, sizeof(Options)));
+  return options;
+}
+
+}  // namespace tokamak::c

@@ -1,0 +1,495 @@
+/* The interface for C, from C: c_api_test NAME runs the test of that name. */
+#include <math.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tokamak/c.h"
+
+/* DLPack 1.x, as its users declare it. */
+typedef struct DLManagedTensorVersioned {
+  uint32_t major, minor;
+  void* context;
+  void (*deleter)(struct DLManagedTensorVersioned*);
+  uint64_t flags;
+  struct {
+    void* data;
+    int32_t device_type, device_id;
+    int32_t rank;
+    uint8_t code, bits;
+    uint16_t lanes;
+    int64_t* sizes;
+    int64_t* strides;
+    uint64_t byte_offset;
+  } array;
+} DLManagedTensorVersioned;
+
+static void fail(int line, const char* what) {
+  fprintf(stderr, "line %d: %s\n", line, what);
+  exit(1);
+}
+#define CHECK(condition) \
+  if (!(condition)) fail(__LINE__, #condition)
+
+static void okAt(int line, tokamak_error* error) {
+  if (error == NULL) return;
+  fail(line, tokamak_error_message(error));
+}
+#define OK(call) okAt(__LINE__, call)
+
+/* That the call fails so, with a message that contains the text. */
+static void failsAt(int line, tokamak_error* error, tokamak_error_code code, const char* text) {
+  if (error == NULL) fail(line, "no error");
+  if (tokamak_error_get_code(error) != code || strstr(tokamak_error_message(error), text) == NULL) {
+    fprintf(stderr, "%s: %s\n", tokamak_error_code_name(tokamak_error_get_code(error)), tokamak_error_message(error));
+    fail(line, text);
+  }
+  tokamak_error_free(error);
+}
+#define FAILS(call, code, text) failsAt(__LINE__, call, code, text)
+
+static tokamak_device* openedCpu(void) {
+  tokamak_device* device = NULL;
+  tokamak_cpu_options options = {sizeof options, 2, 0, 0};
+  OK(tokamak_device_open_cpu(&options, &device));
+  return device;
+}
+
+static tokamak_fusion* parsed(const char* text) {
+  tokamak_fusion* fusion = NULL;
+  OK(tokamak_fusion_parse(text, strlen(text), "test.fusion", &fusion));
+  return fusion;
+}
+
+static tokamak_program* compiled(const tokamak_fusion* fusion, tokamak_device* device) {
+  tokamak_program* program = NULL;
+  OK(tokamak_compile(fusion, device, NULL, &program));
+  return program;
+}
+
+static tokamak_tensor* wrapped(tokamak_device* device, float* data, int64_t rows, int64_t columns) {
+  const int64_t sizes[2] = {rows, columns};
+  tokamak_tensor* tensor = NULL;
+  OK(tokamak_tensor_wrap(device, data, TOKAMAK_F32, 2, sizes, NULL, 0, &tensor));
+  return tensor;
+}
+
+static tokamak_argument tensorArgument(const char* name, const tokamak_tensor* tensor) {
+  tokamak_argument argument;
+  memset(&argument, 0, sizeof argument);
+  argument.name = name;
+  argument.kind = TOKAMAK_ARGUMENT_TENSOR;
+  argument.of.tensor = tensor;
+  return argument;
+}
+
+static void fillNumbers(float* x, int count, int seed) {
+  for (int i = 0; i < count; ++i) x[i] = 0.25f * (float)((i * 7 + seed) % 23) - 2.0f;
+}
+
+static void expectSoftmax(const float* y, const float* x, int rows, int columns) {
+  for (int row = 0; row < rows; ++row) {
+    double sum = 0;
+    for (int i = 0; i < columns; ++i) sum += exp((double)x[row * columns + i]);
+    for (int i = 0; i < columns; ++i)
+      CHECK(fabs(y[row * columns + i] - exp((double)x[row * columns + i]) / sum) < 1e-6);
+  }
+}
+
+static const char* const kSoftmax = "fusion rows(x: f32[n, m]) -> y { y = softmax(x, axis=1) }";
+
+/* Softmax over the caller's memory, and into memory that the call makes. */
+static void testText(void) {
+  float x[4 * 9], y[4 * 9];
+  fillNumbers(x, 36, 0);
+  tokamak_device* device = openedCpu();
+  tokamak_fusion* fusion = parsed(kSoftmax);
+  tokamak_program* program = compiled(fusion, device);
+  CHECK(tokamak_program_input_count(program) == 1 && tokamak_program_output_count(program) == 1);
+  CHECK(strcmp(tokamak_program_input_name(program, 0), "x") == 0);
+  CHECK(strcmp(tokamak_program_output_name(program, 0), "y") == 0);
+  CHECK(tokamak_program_input_name(program, 1) == NULL);
+
+  tokamak_tensor* in = wrapped(device, x, 4, 9);
+  tokamak_tensor* out = wrapped(device, y, 4, 9);
+  tokamak_argument argument = tensorArgument(NULL, in);
+  const tokamak_tensor* given[1] = {out};
+  OK(tokamak_program_run(program, &argument, 1, given, NULL, NULL));
+  expectSoftmax(y, x, 4, 9);
+
+  tokamak_tensor* made = NULL;
+  OK(tokamak_program_run(program, &argument, 1, NULL, NULL, &made));
+  CHECK(tokamak_tensor_rank(made) == 2 && tokamak_tensor_sizes(made)[1] == 9 && tokamak_tensor_strides(made)[0] == 9);
+  CHECK(tokamak_tensor_dtype(made) == TOKAMAK_F32);
+  float copy[36];
+  OK(tokamak_tensor_read(made, copy, sizeof copy));
+  CHECK(memcmp(copy, y, sizeof y) == 0);
+  FAILS(tokamak_tensor_read(made, copy, 8), TOKAMAK_ERROR_BIND, "8 bytes were given for a tensor of 144");
+  void* data = NULL;
+  OK(tokamak_tensor_host_data(made, 0, &data));
+  CHECK(memcmp(data, y, sizeof y) == 0);
+
+  const char* text = NULL;
+  OK(tokamak_program_text(program, &text));
+  CHECK(strstr(text, "LaunchKernel") != NULL || strstr(text, "HostUnit") != NULL);
+  tokamak_tensor_free(made);
+  tokamak_tensor_free(out);
+  tokamak_tensor_free(in);
+  tokamak_program_free(program);
+  tokamak_fusion_free(fusion);
+  tokamak_device_free(device);
+}
+
+/* The same fusion, built call by call, reads back from its text. */
+static void testBuild(void) {
+  tokamak_fusion* fusion = NULL;
+  OK(tokamak_fusion_create("rows", &fusion));
+  const tokamak_size sizes[2] = {{"n", 0}, {NULL, 8}};
+  tokamak_value *x = NULL, *scale = NULL, *y = NULL, *parts[2] = {NULL, NULL};
+  OK(tokamak_fusion_input(fusion, "x", TOKAMAK_F32, 2, sizes, &x));
+  OK(tokamak_fusion_scalar_input(fusion, "scale", TOKAMAK_F64, &scale));
+  tokamak_operand operands[3];
+  memset(operands, 0, sizeof operands);
+  operands[0].kind = TOKAMAK_OPERAND_VALUE;
+  operands[0].of.value = x;
+  operands[1].name = "axis";
+  operands[1].kind = TOKAMAK_OPERAND_INTEGER;
+  operands[1].of.integer = -1;
+  OK(tokamak_fusion_call(fusion, "softmax", operands, 2, &y, 1, NULL));
+  operands[0].of.value = y;
+  operands[1].name = NULL;
+  operands[1].kind = TOKAMAK_OPERAND_VALUE;
+  operands[1].of.value = scale;
+  OK(tokamak_fusion_call(fusion, "mul", operands, 2, &y, 1, NULL));
+  OK(tokamak_fusion_output(fusion, "y", y));
+  size_t count = 0;
+  const int64_t axes[1] = {1};
+  operands[1].name = "axes";
+  operands[1].kind = TOKAMAK_OPERAND_INTEGERS;
+  operands[1].of.integers = axes;
+  operands[1].count = 1;
+  OK(tokamak_fusion_call(fusion, "var_mean", operands, 2, parts, 2, &count));
+  CHECK(count == 2);
+  OK(tokamak_fusion_output(fusion, "spread", parts[0]));
+  FAILS(tokamak_fusion_call(fusion, "var_mean", operands, 2, parts, 1, &count), TOKAMAK_ERROR_USAGE,
+        "var_mean gives 2 results; there is room for 1");
+  FAILS(tokamak_fusion_call(fusion, "softmix", operands, 2, parts, 1, &count), TOKAMAK_ERROR_DEFINITION,
+        "no function 'softmix'");
+  tokamak_value* pair[2] = {x, x};
+  operands[0].kind = TOKAMAK_OPERAND_VALUES;
+  operands[0].of.values = pair;
+  operands[0].count = 2;
+  operands[1].name = "axis";
+  operands[1].kind = TOKAMAK_OPERAND_INTEGER;
+  operands[1].of.integer = 0;
+  OK(tokamak_fusion_call(fusion, "cat", operands, 2, &y, 1, NULL));
+  operands[0].kind = TOKAMAK_OPERAND_VALUE;
+  operands[0].of.value = y;
+  operands[1].name = NULL;
+  operands[1].kind = TOKAMAK_OPERAND_DTYPE;
+  operands[1].of.integer = TOKAMAK_F64;
+  OK(tokamak_fusion_call(fusion, "cast", operands, 2, &y, 1, NULL));
+  OK(tokamak_fusion_output(fusion, "twice", y));
+
+  const char* text = NULL;
+  OK(tokamak_fusion_text(fusion, &text));
+  tokamak_fusion* again = parsed(text);
+  const char* read = NULL;
+  OK(tokamak_fusion_text(again, &read));
+  CHECK(strcmp(text, read) == 0);
+  tokamak_fusion_free(again);
+
+  float numbers[16];
+  fillNumbers(numbers, 16, 3);
+  tokamak_device* device = openedCpu();
+  tokamak_program* program = compiled(fusion, device);
+  tokamak_fusion_free(fusion); /* it is not needed any more */
+  tokamak_tensor* in = wrapped(device, numbers, 2, 8);
+  tokamak_argument arguments[2] = {{"scale", TOKAMAK_ARGUMENT_FLOAT, {NULL}}, tensorArgument("x", in)};
+  arguments[0].of.floating = 2.0;
+  tokamak_tensor* results[3] = {NULL, NULL, NULL};
+  OK(tokamak_program_run(program, arguments, 2, NULL, NULL, results));
+  float scaled[16];
+  OK(tokamak_tensor_read(results[0], scaled, sizeof scaled));
+  for (int i = 0; i < 16; ++i) scaled[i] /= 2;
+  expectSoftmax(scaled, numbers, 2, 8);
+  double twice[32];
+  OK(tokamak_tensor_read(results[2], twice, sizeof twice));
+  CHECK(twice[3] == numbers[3] && twice[16 + 5] == numbers[5]);
+  for (int i = 0; i < 3; ++i) tokamak_tensor_free(results[i]);
+  tokamak_tensor_free(in);
+  tokamak_program_free(program);
+  tokamak_device_free(device);
+}
+
+/* What is wrong is told, and nothing changes hands. */
+static void testErrors(void) {
+  tokamak_device* device = openedCpu();
+  tokamak_fusion* fusion = NULL;
+  const char* bad = "fusion f(x: f32[n]) -> y {\n  y = exq(x)\n}";
+  tokamak_error* error = tokamak_fusion_parse(bad, strlen(bad), "bad.fusion", &fusion);
+  CHECK(error != NULL && fusion == NULL);
+  CHECK(tokamak_error_get_code(error) == TOKAMAK_ERROR_PARSE);
+  CHECK(tokamak_error_line(error) == 2 && tokamak_error_column(error) == 7);
+  CHECK(strncmp(tokamak_error_message(error), "bad.fusion:2:7: ", 16) == 0);
+  tokamak_error_free(error);
+  const char* shape = "fusion f(x: f32[n]) -> y {\n  y = x\n\n  z = sum(x, axes=[3])\n}";
+  error = tokamak_fusion_parse(shape, strlen(shape), NULL, &fusion);
+  CHECK(error != NULL && tokamak_error_line(error) == 4);
+  tokamak_error_free(error);
+  CHECK(strcmp(tokamak_error_code_name(TOKAMAK_ERROR_OUT_OF_MEMORY), "out of memory") == 0);
+  CHECK(strcmp(tokamak_error_code_name((tokamak_error_code)99), "unknown") == 0);
+
+  FAILS(tokamak_fusion_parse(NULL, 5, NULL, &fusion), TOKAMAK_ERROR_USAGE, "text is null");
+  FAILS(tokamak_fusion_parse(kSoftmax, strlen(kSoftmax), NULL, NULL), TOKAMAK_ERROR_USAGE, "fusion is null");
+  fusion = parsed(kSoftmax);
+  tokamak_program* program = NULL;
+  FAILS(tokamak_compile(fusion, NULL, NULL, &program), TOKAMAK_ERROR_USAGE, "device is null");
+  tokamak_compile_options options = {3, 0, 0, 0, 0, 0, 0};
+  FAILS(tokamak_compile(fusion, device, &options, &program), TOKAMAK_ERROR_USAGE, "struct_size is 3");
+  options.struct_size = sizeof options;
+  options.streams = -1;
+  FAILS(tokamak_compile(fusion, device, &options, &program), TOKAMAK_ERROR_USAGE, "number of streams is -1");
+  options.struct_size = sizeof(size_t); /* a caller who knows no options */
+  OK(tokamak_compile(fusion, device, &options, &program));
+
+  float x[8];
+  fillNumbers(x, 8, 1);
+  tokamak_tensor* tensor = NULL;
+  const int64_t sizes[2] = {2, 4}, negative[2] = {2, -4};
+  FAILS(tokamak_tensor_wrap(device, NULL, TOKAMAK_F32, 2, sizes, NULL, 0, &tensor), TOKAMAK_ERROR_BIND,
+        "8 elements lie at a null address");
+  FAILS(tokamak_tensor_wrap(device, x, (tokamak_dtype)9, 2, sizes, NULL, 0, &tensor), TOKAMAK_ERROR_USAGE,
+        "dtype 9 was given");
+  FAILS(tokamak_tensor_wrap(device, x, TOKAMAK_F32, 17, sizes, NULL, 0, &tensor), TOKAMAK_ERROR_BIND, "rank 17");
+  FAILS(tokamak_tensor_wrap(device, x, TOKAMAK_F32, -1, sizes, NULL, 0, &tensor), TOKAMAK_ERROR_BIND, "rank -1");
+  FAILS(tokamak_tensor_wrap(device, x, TOKAMAK_F32, 2, negative, NULL, 0, &tensor), TOKAMAK_ERROR_BIND,
+        "not negative");
+  FAILS(tokamak_tensor_wrap(device, (char*)x + 1, TOKAMAK_F32, 2, sizes, NULL, 0, &tensor), TOKAMAK_ERROR_BIND,
+        "a multiple of their size is legal");
+  tensor = wrapped(device, x, 2, 4);
+  tokamak_argument arguments[2] = {tensorArgument(NULL, tensor), tensorArgument("x", tensor)};
+  tokamak_tensor* result = NULL;
+  FAILS(tokamak_program_run(program, arguments, 2, NULL, NULL, &result), TOKAMAK_ERROR_BIND, "takes 1 inputs, 2");
+  FAILS(tokamak_program_run(program, arguments, 0, NULL, NULL, &result), TOKAMAK_ERROR_BIND, "takes 1 inputs, 0");
+  FAILS(tokamak_program_run(program, arguments, 1, NULL, NULL, NULL), TOKAMAK_ERROR_USAGE, "results is null");
+  arguments[0].name = "z";
+  FAILS(tokamak_program_run(program, arguments, 1, NULL, NULL, &result), TOKAMAK_ERROR_BIND, "no input 'z'; it has x");
+  arguments[0].name = NULL;
+  arguments[0].kind = (tokamak_argument_kind)0;
+  FAILS(tokamak_program_run(program, arguments, 1, NULL, NULL, &result), TOKAMAK_ERROR_USAGE, "kind 0");
+  tokamak_device* other = openedCpu();
+  tokamak_stream* stream = NULL;
+  OK(tokamak_stream_create(other, &stream));
+  FAILS(tokamak_program_run(program, arguments + 1, 1, NULL, stream, &result), TOKAMAK_ERROR_BIND, "a stream of cpu");
+  CHECK(result == NULL);
+  FAILS(tokamak_stream_adopt_cuda(device, NULL, &stream), TOKAMAK_ERROR_UNSUPPORTED, "cpu has no CUDA streams");
+  const char* names[2] = {"n", "k"};
+  const int64_t values[2] = {2, 4};
+  FAILS(tokamak_program_prepare(program, names, values, 2), TOKAMAK_ERROR_BIND, "no extent or scalar 'k'");
+  tokamak_stream_free(stream);
+  tokamak_device_free(other);
+  tokamak_tensor_free(tensor);
+  tokamak_program_free(program);
+  tokamak_fusion_free(fusion);
+  tokamak_device_free(device);
+  /* Nothing is freed without harm. */
+  tokamak_error_free(NULL);
+  tokamak_device_free(NULL);
+  tokamak_stream_free(NULL);
+  tokamak_tensor_free(NULL);
+  tokamak_fusion_free(NULL);
+  tokamak_program_free(NULL);
+}
+
+/* Objects are freed in every order of device, stream, program, input and result; the others are used meanwhile. */
+static void testAnyOrder(void) {
+  for (int order = 0; order < 120; ++order) {
+    float x[12];
+    fillNumbers(x, 12, order);
+    tokamak_device* device = openedCpu();
+    tokamak_stream* stream = NULL;
+    OK(tokamak_stream_create(device, &stream));
+    tokamak_fusion* fusion = parsed(kSoftmax);
+    tokamak_program* program = compiled(fusion, device);
+    tokamak_fusion_free(fusion);
+    tokamak_tensor* in = wrapped(device, x, 3, 4);
+    tokamak_tensor* result = NULL;
+    tokamak_argument argument = tensorArgument(NULL, in);
+    OK(tokamak_program_run(program, &argument, 1, NULL, stream, &result));
+    int left[5] = {0, 1, 2, 3, 4};
+    for (int count = 5, rest = order; count > 0; --count) {
+      const int pick = rest % count;
+      rest /= count;
+      switch (left[pick]) {
+        case 0: tokamak_device_free(device); break;
+        case 1: OK(tokamak_stream_synchronize(stream)); tokamak_stream_free(stream); break;
+        case 2: tokamak_program_free(program); break;
+        case 3: tokamak_tensor_free(in); break;
+        default: {
+          float y[12];
+          OK(tokamak_tensor_read(result, y, sizeof y));
+          expectSoftmax(y, x, 3, 4);
+          tokamak_tensor_free(result);
+        }
+      }
+      left[pick] = left[count - 1];
+    }
+  }
+}
+
+static int deleted = 0;
+static void countDeleted(DLManagedTensorVersioned* array) {
+  __atomic_add_fetch(&deleted, 1, __ATOMIC_SEQ_CST);
+  free(array);
+}
+
+/* Arrays go in and out without a copy; deleters are called once, also when the device's handle is gone. */
+static void testDlpack(void) {
+  static float x[6] = {1, 2, 3, 4, 5, 6};
+  static int64_t sizes[2] = {2, 3}, strides[2] = {1, 2};
+  tokamak_device* device = openedCpu();
+  DLManagedTensorVersioned* given = calloc(1, sizeof *given);
+  given->major = 1;
+  given->deleter = countDeleted;
+  given->array.data = x;
+  given->array.device_type = 1;
+  given->array.rank = 2;
+  given->array.code = 2;
+  given->array.bits = 32;
+  given->array.lanes = 2;
+  given->array.sizes = sizes;
+  given->array.strides = strides;
+  tokamak_tensor* in = NULL;
+  FAILS(tokamak_tensor_from_dlpack(device, given, NULL, &in), TOKAMAK_ERROR_BIND, "2 lanes");
+  CHECK(deleted == 0);
+  given->array.lanes = 1;
+  OK(tokamak_tensor_from_dlpack(device, given, NULL, &in));
+  CHECK(tokamak_tensor_strides(in)[1] == 2);
+  float row_major[6];
+  OK(tokamak_tensor_read(in, row_major, sizeof row_major));
+  CHECK(row_major[1] == 3 && row_major[3] == 2);
+
+  tokamak_fusion* fusion = parsed("fusion neg(x: f32[n, m] strided) -> y { y = neg(x) }");
+  tokamak_program* program = compiled(fusion, device);
+  tokamak_argument argument = tensorArgument(NULL, in);
+  tokamak_tensor* result = NULL;
+  OK(tokamak_program_run(program, &argument, 1, NULL, NULL, &result));
+  DLManagedTensorVersioned* out = NULL;
+  OK(tokamak_tensor_to_dlpack(result, NULL, &out));
+  tokamak_tensor_free(result);
+  tokamak_tensor_free(in);
+  tokamak_program_free(program);
+  tokamak_fusion_free(fusion);
+  tokamak_device_free(device);
+  CHECK(deleted == 1);
+  CHECK(out->major == 1 && out->array.rank == 2 && out->array.sizes[1] == 3);
+  const float* y = (const float*)((const char*)out->array.data + out->array.byte_offset);
+  for (int i = 0; i < 2; ++i)
+    for (int j = 0; j < 3; ++j) CHECK(y[i * out->array.strides[0] + j * out->array.strides[1]] == -x[i + 2 * j]);
+  out->deleter(out);
+}
+
+/* A call on a stream: what it was given is freed at once. What was prepared compiles nothing. */
+static void testStream(void) {
+  static float x[64 * 32], y[64 * 32];
+  fillNumbers(x, 64 * 32, 5);
+  tokamak_device* device = openedCpu();
+  tokamak_stream* stream = NULL;
+  OK(tokamak_stream_create(device, &stream));
+  tokamak_fusion* fusion = parsed(kSoftmax);
+  tokamak_program* program = compiled(fusion, device);
+  const char* names[2] = {"m", "n"};
+  const int64_t values[2] = {32, 64};
+  OK(tokamak_program_prepare(program, names, values, 2));
+  for (int call = 0; call < 10; ++call) {
+    memset(y, 0, sizeof y);
+    tokamak_tensor* in = wrapped(device, x, 64, 32);
+    tokamak_tensor* out = wrapped(device, y, 64, 32);
+    tokamak_argument argument = tensorArgument(NULL, in);
+    const tokamak_tensor* given[1] = {out};
+    OK(tokamak_program_run(program, &argument, 1, given, stream, NULL));
+    tokamak_tensor_free(in);
+    tokamak_tensor_free(out);
+    OK(tokamak_stream_synchronize(stream));
+    expectSoftmax(y, x, 64, 32);
+  }
+  const int64_t sizes[2] = {64, 32};
+  tokamak_tensor* fresh = NULL;
+  OK(tokamak_tensor_empty(device, TOKAMAK_F32, 2, sizes, NULL, &fresh));
+  tokamak_tensor* in = wrapped(device, x, 64, 32);
+  tokamak_argument argument = tensorArgument(NULL, in);
+  const tokamak_tensor* given[1] = {fresh};
+  OK(tokamak_program_run(program, &argument, 1, given, stream, NULL));
+  OK(tokamak_tensor_read(fresh, y, sizeof y));
+  expectSoftmax(y, x, 64, 32);
+  tokamak_tensor_free(in);
+  tokamak_tensor_free(fresh);
+  tokamak_program_free(program);
+  tokamak_fusion_free(fusion);
+  tokamak_stream_free(stream);
+  tokamak_device_free(device);
+}
+
+enum { kThreads = 8, kCalls = 20 };
+static tokamak_device* shared_device = NULL;
+static tokamak_program* shared_program = NULL;
+
+static void* compileAndRun(void* number) {
+  const int thread = (int)(intptr_t)number;
+  char text[160];
+  snprintf(text, sizeof text, "fusion own(x: f32[n, m]) -> y { y = softmax(x * %d.0, axis=1) }", 1 + thread % 3);
+  tokamak_fusion* fusion = parsed(text);
+  tokamak_program* own = compiled(fusion, shared_device);
+  tokamak_fusion_free(fusion);
+  for (int call = 0; call < kCalls; ++call) {
+    float x[5 * 12], y[5 * 12], scaled[5 * 12];
+    const int columns = 3 + (thread + call) % 10;
+    fillNumbers(x, 5 * columns, call);
+    for (int i = 0; i < 5 * columns; ++i) scaled[i] = x[i] * (float)(1 + thread % 3);
+    tokamak_tensor* in = wrapped(shared_device, x, 5, columns);
+    tokamak_argument argument = tensorArgument(NULL, in);
+    tokamak_tensor *mine = NULL, *shared = NULL;
+    OK(tokamak_program_run(own, &argument, 1, NULL, NULL, &mine));
+    OK(tokamak_program_run(shared_program, &argument, 1, NULL, NULL, &shared));
+    OK(tokamak_tensor_read(mine, y, (int64_t)sizeof(float) * 5 * columns));
+    expectSoftmax(y, scaled, 5, columns);
+    OK(tokamak_tensor_read(shared, y, (int64_t)sizeof(float) * 5 * columns));
+    expectSoftmax(y, x, 5, columns);
+    tokamak_tensor_free(mine);
+    tokamak_tensor_free(shared);
+    tokamak_tensor_free(in);
+  }
+  tokamak_program_free(own);
+  return NULL;
+}
+
+/* Eight threads compile programs of their own, and run these and one that all share. */
+static void testThreads(void) {
+  shared_device = openedCpu();
+  tokamak_fusion* fusion = parsed(kSoftmax);
+  shared_program = compiled(fusion, shared_device);
+  tokamak_fusion_free(fusion);
+  pthread_t threads[kThreads];
+  for (int i = 0; i < kThreads; ++i) CHECK(pthread_create(&threads[i], NULL, compileAndRun, (void*)(intptr_t)i) == 0);
+  for (int i = 0; i < kThreads; ++i) CHECK(pthread_join(threads[i], NULL) == 0);
+  tokamak_program_free(shared_program);
+  tokamak_device_free(shared_device);
+}
+
+int main(int argc, char** argv) {
+  static const struct {
+    const char* name;
+    void (*run)(void);
+  } tests[] = {{"text", testText},         {"build", testBuild},   {"errors", testErrors},  {"any_order", testAnyOrder},
+               {"dlpack", testDlpack}, {"stream", testStream}, {"threads", testThreads}};
+  CHECK(strcmp(tokamak_version(), TOKAMAK_EXPECTED_VERSION) == 0);
+  for (size_t i = 0; i < sizeof tests / sizeof *tests; ++i) {
+    if (argc == 2 && strcmp(argv[1], tests[i].name) != 0) continue;
+    tests[i].run();
+    if (argc == 2) return 0;
+  }
+  return argc == 2 ? 2 : 0;
+}
