@@ -16,7 +16,7 @@
 #include "codegen/vector_text.h"
 #include "ir/expr_summary.h"
 #include "kernel/index_assumptions.h"
-#include "kernel/plus_one.h"
+#include "kernel/one_plus.h"
 #include "kernel/rewrite.h"
 #include "kernel/shared_memory.h"
 #include "symbolic/scalar_simplifier.h"
@@ -521,7 +521,7 @@ class SourceWriter {
     TK_REQUIRE(dialect_ == Dialect::Cuda, Unsupported,
                "on the processor a block has one thread; {} is combined across threads", bufferName(*combine.tensor));
     TK_CHECK(std::ranges::count(combine.dimensions, ParallelType::CIDx) == 0,
-             "{} is combined across a cluster, which combine-clusters is to make an exchange of",
+             "{} is combined across a cluster, which cluster-reduction is to make an exchange of",
              bufferName(*combine.tensor));
     CombineText text;
     constexpr int kFewCombines = 8;

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/require.h"
-#include "lower/own_places.h"
+#include "lower/thread_private_memory.h"
 
 namespace tokamak {
 
@@ -54,7 +54,7 @@ struct Accesses {
 
 class BarrierInserter {
  public:
-  explicit BarrierInserter(const Kernel& kernel) : own_(tensorsInOwnPlaces(kernel)) {}
+  explicit BarrierInserter(const Kernel& kernel) : own_(threadPrivateTensors(kernel)) {}
 
   // `open` is what happened before and becomes what is so afterwards.
   Statements rewrite(const Statements& statements, Accesses& open) {

@@ -195,7 +195,7 @@ void LoopNests::place(LoopNest& nest) {
   for (size_t j = 0; j < loop.size(); ++j) {
     if (nest.indices[j] != nullptr) continue;
     requireLoopType(*nest.tensor, j);
-    // Guards leave all loops that they can leave (lower/tighten_loops, lower/unswitch_loops).
+    // Guards leave all loops that they can leave (lower/guard_elimination, lower/unswitch_loops).
     const bool is_unswitched = loop[j]->parallelType() == ParallelType::Unswitch;
     const ParallelType type = is_unswitched ? ParallelType::Serial : loop[j]->parallelType();
     last = ownLoop(nest, simplified(loop[j]->extent()), type, last);

@@ -9,23 +9,23 @@
 #include "base/ranges.h"
 #include "kernel/complete_kernel.h"
 #include "kernel/verify_kernel.h"
+#include "lower/array_expansion.h"
 #include "lower/async_copies.h"
+#include "lower/batched_block_reductions.h"
+#include "lower/blocked_summation.h"
 #include "lower/circular_buffers.h"
-#include "lower/combine_clusters.h"
-#include "lower/cut_loops.h"
-#include "lower/fuse_products.h"
-#include "lower/group_combines.h"
-#include "lower/hoist_values.h"
+#include "lower/cluster_reduction.h"
+#include "lower/div_mod_simplification.h"
+#include "lower/fma_contraction.h"
+#include "lower/guard_elimination.h"
+#include "lower/in_place_store_ordering.h"
+#include "lower/index_set_splitting.h"
 #include "lower/insert_barriers.h"
-#include "lower/jam_loops.h"
-#include "lower/join_ones.h"
-#include "lower/merge_choices.h"
-#include "lower/order_updates.h"
-#include "lower/part_sums.h"
-#include "lower/share_reciprocals.h"
-#include "lower/split_remainders.h"
-#include "lower/tabulate_values.h"
-#include "lower/tighten_loops.h"
+#include "lower/invariant_reciprocals.h"
+#include "lower/loop_invariant_code_motion.h"
+#include "lower/one_plus_rules.h"
+#include "lower/select_sinking.h"
+#include "lower/unroll_and_jam.h"
 #include "lower/unswitch_loops.h"
 #include "lower/vectorize_accesses.h"
 
@@ -61,36 +61,42 @@ void finishPass(std::string_view pass, const kir::Kernel& kernel, const KernelPa
 // Sums are cut as long as their loops are what the schedule says. Barriers come before the rest: the passes after them
 // leave loops around barriers alone. Guards leave vector loops before accesses are looked at.
 constexpr KernelPass kPasses[] = {
-    {"part-sums", "long sums of single threads are made in parts", partSums},
-    {"order-updates", "what is written into an input is stored behind what reads the input", orderUpdates},
-    {"group-combines", "values that threads combine side by side are combined together", groupCombines},
+    {"blocked-summation", "blocked summation: long sums of single threads are made of sums of blocks",
+     blockedSummation},
+    {"in-place-store-ordering", "stores into an updated input come after the loads of it", inPlaceStoreOrdering},
+    {"batched-block-reductions", "block reductions of a loop become one block reduction of several values",
+     batchedBlockReductions},
     {"insert-barriers", "barriers where threads of a block exchange values through shared memory", insertBarriers},
-    {"circular-buffers", "buffers are filled for the next turns of a loop while this one computes", circularBuffers},
-    {"tighten-loops", "guards leave the loops around them, or become their ends", tightenLoops},
-    {"cut-loops", "loops of single threads are cut where choices by their index change", cutLoops},
-    {"split-remainders", "what is less than a common unit of all else leaves the divisions and comparisons of indices",
-     splitRemainders},
+    {"circular-buffers", "buffers are filled for the next iterations of a loop while this one computes",
+     circularBuffers},
+    {"guard-elimination", "guards leave the loops around them, or become loop bounds", guardElimination},
+    {"index-set-splitting", "loops of single threads are split where a choice by their index changes",
+     indexSetSplitting},
+    {"div-mod-simplification",
+     "terms that are less than a common divisor of all others leave divisions, remainders and comparisons",
+     divModSimplification},
     {"unswitch-loops", "vector loops that choose by what they do not change become one loop per choice", unswitchLoops},
-    {"merge-choices", "choices between like computations become one computation of chosen operands", mergeChoices},
-    {"tabulate-values", "what only depends on the index of an innermost loop is computed before the loops around it",
-     tabulateValues},
+    {"select-sinking", "a choice between like computations becomes one computation of chosen operands", selectSinking},
+    {"array-expansion",
+     "loop-invariant code motion with array expansion: values that depend on an inner index alone get a table",
+     arrayExpansion},
     {"vectorize-accesses", "what a Vectorize loop reads and writes in memory moves in wide accesses",
      vectorizeAccesses},
     {"async-copies",
      "copies from inputs to shared memory are asynchronous, and waited for before what they bring is read",
      asyncCopies},
-    {"share-reciprocals", "quotients by what a loop does not change become products where they are rounded anyway",
-     shareReciprocals},
-    {"join-ones", "erf and tanh that are only added to 1, or squared and taken from 1, are computed together with it",
-     joinOnes},
-    {"fuse-products", "products that are only added to something are multiplied and added in one step", fuseProducts},
-    {"jam-loops", "loops of single threads over rows that add to a result per column take several rows at a time",
-     jamLoops},
-    {"hoist-values",
-     "what the loops of single threads do not change is computed before them, what others read by choice as well",
-     hoistValues},
-    {"combine-clusters", "what is combined across a cluster goes through the shared memory of its blocks",
-     combineClusters},
+    {"invariant-reciprocals",
+     "division by a loop-invariant divisor becomes a product, where the result is rounded to a half type anyway",
+     invariantReciprocals},
+    {"one-plus-rules", "rules for 1 + erf(x), 1 + tanh(x) and 1 - tanh(x)^2: each is one function", onePlusRules},
+    {"fma-contraction", "FMA contraction: a product that is only added to something becomes one multiply-add",
+     fmaContraction},
+    {"unroll-and-jam", "unroll-and-jam: an outer reduction of single threads takes several rows in one iteration",
+     unrollAndJam},
+    {"loop-invariant-code-motion",
+     "loop-invariant values of single threads, and guarded loads of others, are computed before the loop",
+     loopInvariantCodeMotion},
+    {"cluster-reduction", "reductions over a cluster go through distributed shared memory", clusterReduction},
 };
 
 std::array<RangeName, std::size(kPasses)> passNames() {

@@ -8,7 +8,7 @@
 #include "kernel/index_assumptions.h"
 #include "kernel/kernel_walk.h"
 #include "kernel/rewrite.h"
-#include "lower/known_choices.h"
+#include "lower/predicate_folding.h"
 #include "symbolic/interval_analysis.h"
 #include "symbolic/scalar_simplifier.h"
 

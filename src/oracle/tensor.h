@@ -21,7 +21,7 @@ struct Element {
   int64_t integer = 0;
   double bound = 0;
   bool is_overflow =
-      false;  ///< an f32 product of finite numbers beyond f32's: in a sum it may be finite (lower/fuse_products.h)
+      false;  ///< an f32 product of finite numbers beyond f32's: in a sum it may be finite (lower/fma_contraction.h)
 };
 
 /// The bound of a zero that is exact but for its sign (as of a sum of -0s, which may start from +0).

@@ -101,9 +101,9 @@ class UpdatePlanner {
   }
 
   // Whether the kernel computes all its outputs element by element in one loop (none of its tensors has one by hand),
-  // where what is made of the input's element is made in one turn (order-updates sees to its being read first); and
-  // whether output and input have their elements in the same places. On the way they may have another shape: the same
-  // places, counted from the first one.
+  // where what is made of the input's element is made in one turn (in-place-store-ordering sees to its being read
+  // first); and whether output and input have their elements in the same places. On the way they may have another
+  // shape: the same places, counted from the first one.
   static bool isOneLoop(const SegmentedGroup& group, const TensorView& output, const TensorView& input) {
     const auto isLikeOutput = [&](const TensorView* tensor) { return haveSameExtents(*tensor, output); };
     if (!isPlain(input) || !isPlain(output) || !isLikeOutput(&input)) return false;

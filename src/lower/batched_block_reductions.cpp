@@ -1,0 +1,59 @@
+#include "lower/batched_block_reductions.h"
+
+#include "analysis/substitute.h"
+#include "ir/extent_assumptions.h"
+#include "kernel/rewrite.h"
+#include "symbolic/interval_analysis.h"
+#include "symbolic/scalar_simplifier.h"
+
+namespace tokamak {
+
+namespace {
+
+using kir::Combine;
+using kir::Loop;
+using kir::statement;
+using kir::StatementRef;
+using kir::Statements;
+
+class Grouper {
+ public:
+  explicit Grouper(Fusion& fusion) : fusion_(fusion) { assumeExtents(analysis_, fusion); }
+
+  Statements rewrite(const Statements& statements) {
+    return kir::withLoops(statements, [&](const Loop& loop, Statements& result) {
+      Loop copy = loop;
+      copy.body = rewrite(loop.body);
+      result.push_back(grouped(std::move(copy)));
+    });
+  }
+
+ private:
+  StatementRef grouped(Loop loop) {
+    const Combine* combine = loop.body.size() == 1 ? std::get_if<Combine>(&loop.body[0]->node) : nullptr;
+    const auto count = loop.stop->constantInt();
+    if (combine == nullptr || !count || !loop.start->isConstantInt(0)) return statement(std::move(loop));
+    Substitution at_first(fusion_);
+    at_first.set(*loop.index, fusion_.constant(0));
+    Scalar* first = simplify(at_first(combine->index), analysis_);
+    // Several elements per iteration come one after another, too.
+    Scalar* place = fusion_.add(first, fusion_.mul(loop.index, fusion_.constant(combine->count)));
+    if (!simplify(fusion_.sub(combine->index, place), analysis_)->isConstantInt(0)) return statement(std::move(loop));
+    Combine all = *combine;
+    all.index = first;
+    all.count *= *count;
+    return statement(std::move(all));
+  }
+
+  Fusion& fusion_;
+  IntervalAnalysis analysis_;
+};
+
+}  // namespace
+
+kir::Kernel batchedBlockReductions(kir::Kernel kernel) {
+  kernel.body = Grouper(*kernel.fusion).rewrite(kernel.body);
+  return kernel;
+}
+
+}  // namespace tokamak

@@ -1,0 +1,12 @@
+// batched-block-reductions: block reductions of a loop become one block reduction of several values.
+#pragma once
+
+#include "kernel/kernel.h"
+
+namespace tokamak {
+
+/// `for k in 0..n { combine T[b + k] }`, n a constant, becomes `combine T[b .. +n]`: one exchange between threads
+/// instead of n.
+kir::Kernel batchedBlockReductions(kir::Kernel kernel);
+
+}  // namespace tokamak
