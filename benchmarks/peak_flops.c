@@ -17,7 +17,7 @@ static double now(void) {
 }
 
 int main(void) {
-  enum { kTurns = 200000, kChains = 12 };
+  enum { kIterations = 200000, kChains = 12 };
   const Vector factor = (Vector){0} + 0.999f, term = (Vector){0} + 0.001f;
   double best = 1e9;
   for (int round = 0; round < 100; ++round) {
@@ -26,10 +26,10 @@ int main(void) {
 #define STEP(i) x##i = x##i * factor + term; __asm__ volatile("" : "+v"(x##i));
     EACH(START)
     const double start = now();
-    for (int turn = 0; turn < kTurns; ++turn) { EACH(STEP) }
+    for (int turn = 0; turn < kIterations; ++turn) { EACH(STEP) }
     const double seconds = now() - start;
     if (seconds < best) best = seconds;
   }
-  printf("%.1f\n", 2.0 * kLanes * kChains * kTurns / best / 1e9);
+  printf("%.1f\n", 2.0 * kLanes * kChains * kIterations / best / 1e9);
   return 0;
 }

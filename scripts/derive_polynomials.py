@@ -194,7 +194,7 @@ POLYNOMIALS = {
 }
 
 
-def print_turns():
+def print_iterations():
     """2^k mod 2 pi for k = 1, ..., 104, nearest to 0: a multiple of 2^-27 and the rest, for the f32 reduction of sin and cos."""
     print("powers_mod_turn: 2^k mod 2 pi in two parts")
     for k in range(1, 105):
@@ -228,7 +228,7 @@ def literal(value, bits):
 def main():
     mp.prec = 1500 if sys.argv[1:] == ["constants"] else 400
     if sys.argv[1:] == ["constants"]:
-        print_turns()
+        print_iterations()
         print_constants()
         return
     for name in sys.argv[1:] or POLYNOMIALS:

@@ -9,11 +9,11 @@
 #include <fmt/format.h>
 
 #include "base/require.h"
-#include "codegen/combine_source.h"
-#include "codegen/grid_combine_source.h"
+#include "codegen/block_reduce_source.h"
+#include "codegen/grid_reduce_source.h"
 #include "codegen/outlined_calls.h"
 #include "codegen/scalar_source.h"
-#include "codegen/vector_text.h"
+#include "codegen/vector_emission.h"
 #include "ir/expr_summary.h"
 #include "kernel/index_assumptions.h"
 #include "kernel/one_plus.h"
@@ -46,7 +46,7 @@ class SourceWriter {
                   .value = [this](const Value& each) { return value(each); },
                   .place = [this](const TensorView& tensor, Scalar& index) { return place(tensor, index); },
                   .name = [this](const Scalar& index) { return names_.at(&index); },
-                  .one_turn =
+                  .one_iteration =
                       [this](const kir::Statement& each) {
                         const auto* let = std::get_if<kir::Let>(&each.node);
                         return let != nullptr ? text(*let) : text(std::get<kir::Store>(each.node));
@@ -55,7 +55,7 @@ class SourceWriter {
     kir::assumeIndices(kernel, analysis_);
     kir::visitStatements(kernel.body, [&](const kir::Statement& statement) {
       if (const auto* let = std::get_if<kir::Let>(&statement.node)) taken_.insert(let->variable->name);
-      combines_ += std::holds_alternative<kir::Combine>(statement.node) ? 1 : 0;
+      block_reductions_ += std::holds_alternative<kir::BlockReduce>(statement.node) ? 1 : 0;
     });
     for (const kir::LaunchDimension& dimension : kernel.dimensions) {
       std::string name = dimension.index->name();
@@ -163,7 +163,7 @@ class SourceWriter {
     }
     for (const Scalar* symbol : kernel_.symbols)
       parameters.push_back(fmt::format("const {} {}", typeSource(symbol->dtype()), names_.at(symbol)));
-    if (kir::gridCombineOf(kernel_) != nullptr) parameters.emplace_back("unsigned char* const tk_workspace");
+    if (kir::gridReduceOf(kernel_) != nullptr) parameters.emplace_back("unsigned char* const tk_workspace");
     std::string text =
         fmt::format("static __attribute__((noinline)) void {}_blocks({}, tk_i64 first_block, tk_i64 last_block) {{\n",
                     kernel_.name, fmt::join(parameters, ", "));
@@ -197,7 +197,7 @@ class SourceWriter {
       const std::string bits = fmt::format("((union {{ tk_i64 bits; double number; }}){{symbols[{}]}}).number", i);
       arguments.push_back(castCall(symbol.dtype(), DataType::F64, bits));
     }
-    if (kir::gridCombineOf(kernel_) != nullptr)
+    if (kir::gridReduceOf(kernel_) != nullptr)
       arguments.push_back(fmt::format("(unsigned char*)buffers[{}]", kernel_.tensors.size()));
     return fmt::format(
         "void {}(void* const* buffers, const tk_i64* symbols, tk_i64 first_block, tk_i64 last_block) {{\n"
@@ -214,7 +214,7 @@ class SourceWriter {
                                              : fmt::format("{}{}* __restrict__ {}", isOutput(i) ? "" : "const ",
                                                            typeSource(tensor.dtype()), bufferName(tensor)));
     }
-    if (kir::gridCombineOf(kernel_) != nullptr) parameters.emplace_back("unsigned char* tk_workspace");
+    if (kir::gridReduceOf(kernel_) != nullptr) parameters.emplace_back("unsigned char* tk_workspace");
     std::string constants;
     const std::string index(typeSource(index_type_));
     for (size_t i = 0; i < kernel_.symbols.size(); ++i) {
@@ -259,7 +259,7 @@ class SourceWriter {
     // Blocks that combine what they have are as many as run at once with 1,024 threads per multiprocessor
     // (heuristics/cuda_parameters.cpp).
     constexpr int64_t kThreadsAtOnce = 1024;
-    if (kir::gridCombineOf(kernel_) != nullptr) return std::max<int64_t>(1, kThreadsAtOnce / threads);
+    if (kir::gridReduceOf(kernel_) != nullptr) return std::max<int64_t>(1, kThreadsAtOnce / threads);
     // Of large blocks one more or less is much. What is kept of a row, and about as many others as arithmetic takes,
     // decide; where shared memory is asked of the launch, that does.
     constexpr int64_t kLargeBlock = 256;
@@ -366,15 +366,15 @@ class SourceWriter {
     const size_t known = hoisted_.size();
     for (size_t i = 0; i < list.size(); ++i) {
       if (const auto* loop = std::get_if<kir::Loop>(&list[i]->node)) {
-        VectorText::Fetches fetches = vectors_.tileFetches(*loop, std::span(list).subspan(i + 1));
+        VectorEmission::Fetches fetches = vectors_.tileFetches(*loop, std::span(list).subspan(i + 1));
         for (const std::string& each : fetches.before) line(indent, each);
-        turn_lines_ = std::move(fetches.each_turn);
+        iteration_lines_ = std::move(fetches.each_iteration);
       }
-      if (std::holds_alternative<kir::Combine>(list[i]->node))
-        i += writeCombines(std::span(list).subspan(i), indent) - 1;
+      if (std::holds_alternative<kir::BlockReduce>(list[i]->node))
+        i += writeBlockReductions(std::span(list).subspan(i), indent) - 1;
       else
         std::visit([&](const auto& node) { write(node, indent); }, list[i]->node);
-      turn_lines_.clear();
+      iteration_lines_.clear();
     }
     // Names end with the braces around them.
     for (; hoisted_.size() > known; hoisted_.pop_back()) scalars_.forget(*hoisted_.back());
@@ -416,16 +416,16 @@ class SourceWriter {
 
   void write(const kir::Loop& loop, size_t indent) {
     if (dialect_ == Dialect::C) hoist(loop, indent);
-    if (const auto turn = vectors_.turnOf(loop)) return line(indent, *turn);
+    if (const auto iteration = vectors_.transposeOf(loop)) return line(indent, *iteration);
     const auto vectors = vectors_.vectorsOf(loop, around_);
-    if (!vectors) return writeTurns(loop, indent);
+    if (!vectors) return writeIterations(loop, indent);
     line(indent, "{");
     for (const kir::Let* let : vectors->invariants) write(*let, indent + 2);
     for (const std::string& each : vectors->lines) line(indent + 2, each);
     line(indent, "}");
-    if (vectors->rest) writeTurns(*vectors->rest, indent);
+    if (vectors->rest) writeIterations(*vectors->rest, indent);
   }
-  void writeTurns(const kir::Loop& loop, size_t indent) {
+  void writeIterations(const kir::Loop& loop, size_t indent) {
     const std::string& name = names_.at(loop.index);
     if (loop.type != ParallelType::Serial && dialect_ == Dialect::Cuda) line(indent, "#pragma unroll");
     const std::string type = dialect_ == Dialect::C ? "tk_i64" : typeSource(index_type_);
@@ -439,7 +439,7 @@ class SourceWriter {
     line(indent,
          fmt::format("for ({} {} = {}; {} < {}; ++{}) {{", type, name, scalars_.write(*loop.start), name, stop, name));
     around_.push_back(loop.index);
-    for (const std::string& each : std::exchange(turn_lines_, {})) line(indent + 2, each);
+    for (const std::string& each : std::exchange(iteration_lines_, {})) line(indent + 2, each);
     statements(loop.body, indent + 2);
     around_.pop_back();
     line(indent, "}");
@@ -504,41 +504,41 @@ class SourceWriter {
     line(indent, "}");
   }
   // The first one and those that follow it with the same dimensions; gives how many.
-  size_t writeCombines(std::span<const kir::StatementRef> list, size_t indent) {
-    const auto combineAt = [&](size_t i) {
-      return i < list.size() ? std::get_if<kir::Combine>(&list[i]->node) : nullptr;
+  size_t writeBlockReductions(std::span<const kir::StatementRef> list, size_t indent) {
+    const auto blockReduceAt = [&](size_t i) {
+      return i < list.size() ? std::get_if<kir::BlockReduce>(&list[i]->node) : nullptr;
     };
-    std::vector<CombineText> texts;
-    for (const kir::Combine* each = combineAt(0); each != nullptr && each->dimensions == combineAt(0)->dimensions;
-         each = combineAt(texts.size()))
-      texts.push_back(combineText(*each));
-    const CombineLines combined = combineSource(texts);
+    std::vector<BlockReduceValue> texts;
+    for (const kir::BlockReduce* each = blockReduceAt(0);
+         each != nullptr && each->dimensions == blockReduceAt(0)->dimensions; each = blockReduceAt(texts.size()))
+      texts.push_back(blockReduceValue(*each));
+    const BlockReduceLines combined = blockReduceSource(texts);
     scratch_bytes_ = std::max(scratch_bytes_, combined.scratch_bytes);
     for (const std::string& each : combined.lines) line(indent, each);
     return texts.size();
   }
-  CombineText combineText(const kir::Combine& combine) {
+  BlockReduceValue blockReduceValue(const kir::BlockReduce& reduce) {
     TK_REQUIRE(dialect_ == Dialect::Cuda, Unsupported,
-               "on the processor a block has one thread; {} is combined across threads", bufferName(*combine.tensor));
-    TK_CHECK(std::ranges::count(combine.dimensions, ParallelType::CIDx) == 0,
+               "on the processor a block has one thread; {} is combined across threads", bufferName(*reduce.tensor));
+    TK_CHECK(std::ranges::count(reduce.dimensions, ParallelType::CIDx) == 0,
              "{} is combined across a cluster, which cluster-reduction is to make an exchange of",
-             bufferName(*combine.tensor));
-    CombineText text;
-    constexpr int kFewCombines = 8;
-    text.shares_scratch = !around_.empty() || combines_ > 1;
+             bufferName(*reduce.tensor));
+    BlockReduceValue text;
+    constexpr int kFewBlockReductions = 8;
+    text.shares_scratch = !around_.empty() || block_reductions_ > 1;
     text.is_repeated = !around_.empty();
-    text.may_own_scratch = combines_ <= kFewCombines;
-    text.type = typeSource(combine.tensor->dtype());
-    text.bytes = sizeOf(combine.tensor->dtype());
-    text.count = combine.count;
-    text.dimensions = dimensionsOf(/*of_threads=*/true, combine.dimensions);
-    text.place = placesOf(*combine.tensor, *combine.index);
-    text.combined = combiningOf(combine.kind, combine.tensor->dtype());
+    text.may_own_scratch = block_reductions_ <= kFewBlockReductions;
+    text.type = typeSource(reduce.tensor->dtype());
+    text.bytes = sizeOf(reduce.tensor->dtype());
+    text.count = reduce.count;
+    text.dimensions = dimensionsOf(/*of_threads=*/true, reduce.dimensions);
+    text.place = placesOf(*reduce.tensor, *reduce.index);
+    text.combined = combiningOf(reduce.kind, reduce.tensor->dtype());
     return text;
   }
-  void write(const kir::Combine&, size_t) { TK_CHECK(false, "combinations are written by writeCombines"); }
-  std::vector<CombineText::Dimension> dimensionsOf(bool of_threads, const std::vector<ParallelType>& combined) {
-    std::vector<CombineText::Dimension> dimensions;
+  void write(const kir::BlockReduce&, size_t) { TK_CHECK(false, "combinations are written by writeBlockReductions"); }
+  std::vector<BlockReduceValue::Dimension> dimensionsOf(bool of_threads, const std::vector<ParallelType>& combined) {
+    std::vector<BlockReduceValue::Dimension> dimensions;
     for (const kir::LaunchDimension& dimension : kernel_.dimensions) {
       if (kir::isThreadType(dimension.type) != of_threads) continue;
       dimensions.push_back({.index = names_.at(dimension.index),
@@ -561,13 +561,13 @@ class SourceWriter {
       return functionCall(function, dtype, std::vector{a, b});
     };
   }
-  void write(const kir::GridCombine& grid, size_t indent) {
-    GridCombineText text;
+  void write(const kir::GridReduce& grid, size_t indent) {
+    GridReduceForm text;
     text.blocks = dimensionsOf(/*of_threads=*/false, grid.dimensions);
     text.threads = dimensionsOf(/*of_threads=*/true, {});
-    for (const kir::GridCombine::Value& value : grid.values) {
+    for (const kir::GridReduce::Value& value : grid.values) {
       const DataType dtype = value.tensor->dtype();
-      GridCombineText::Value& each = text.values.emplace_back();
+      GridReduceForm::Value& each = text.values.emplace_back();
       each.type = typeSource(dtype);
       each.bytes = sizeOf(dtype);
       each.count = value.count;
@@ -578,7 +578,7 @@ class SourceWriter {
       each.place = placesOf(*value.tensor, *value.index);
       each.combined = combiningOf(value.kind, dtype);
     }
-    const CombineLines combined = gridCombineSource(text, dialect_);
+    const BlockReduceLines combined = gridReduceSource(text, dialect_);
     scratch_bytes_ = std::max(scratch_bytes_, combined.scratch_bytes);
     for (const std::string& each : combined.lines) line(indent, each);
     statements(grid.body, indent);
@@ -627,9 +627,9 @@ class SourceWriter {
   Dialect dialect_;
   DataType index_type_;
   int lanes_;
-  std::vector<Scalar*> around_;          // indices of the loops that are being written
-  std::vector<std::string> turn_lines_;  // at the beginning of each turn of the next loop
-  int combines_ = 0;                     // in the kernel
+  std::vector<Scalar*> around_;               // indices of the loops that are being written
+  std::vector<std::string> iteration_lines_;  // at the beginning of each iteration of the next loop
+  int block_reductions_ = 0;                  // in the kernel
   int64_t scratch_bytes_ = 0;
   int hoists_ = 0;
   std::vector<const Scalar*> hoisted_;
@@ -641,7 +641,7 @@ class SourceWriter {
   std::set<const TensorView*> variables_;
   std::set<const TensorView*> streamed_;  // outputs that may be written past the caches
   ScalarSource scalars_;
-  VectorText vectors_;
+  VectorEmission vectors_;
   std::string body_;
 };
 

@@ -26,7 +26,7 @@ struct KernelSource {
 /// has one, its counters 0 before the first block of a launch. CUDA: `__global__ void entry(buffers..., symbols...)`,
 /// each symbol as 8 bytes. `index_type`: of indices, I32 or I64 (kernel/index_type.h); C always computes them in 64
 /// bits. `lanes`: of the explicit vectors of f32 that loops of C are written with (4, 8 or 16; other types:
-/// codegen/lane_loops.h; 1: none).
+/// codegen/loop_vectoriser.h; 1: none).
 /// Errors: Unsupported when the dialect cannot say what the kernel does.
 KernelSource kernelSource(const kir::Kernel& kernel, Dialect dialect, DataType index_type = DataType::I64,
                           int lanes = 1);

@@ -10,8 +10,8 @@
 #include "graph/product_group.h"
 #include "heuristics/schedule_kernel.h"
 #include "host/ir/restrict_op.h"
+#include "host/lower/segment_slices.h"
 #include "host/lower/stream_axis.h"
-#include "host/lower/unit_slices.h"
 #include "ir/clone.h"
 #include "ir/expr_memory.h"
 #include "ir/ops/math/cat_op.h"
@@ -20,8 +20,8 @@
 #include "ir/ops/math/reshape_op.h"
 #include "schedule/redo_steps.h"
 #include "schedule/transforms.h"
-#include "segment/group_border.h"
-#include "segment/repeated_values.h"
+#include "segment/group_inputs_outputs.h"
+#include "segment/recompute_factor.h"
 
 namespace tokamak {
 
@@ -108,7 +108,7 @@ bool isKernelInAnyMemory(const Fusion& fusion, const SegmentedGroup& group, cons
     for (size_t i = 0; i < expanded.size(); ++i) {
       if ((choice >> i & 1) != 0) storeInFull(*unit->outputs()[expanded[i]]);
     }
-    if (whyNoKernel(*unit, target)) return false;
+    if (!canSchedule(*unit, target)) return false;
   }
   return true;
 }
@@ -178,9 +178,9 @@ bool mayBeOneKernel(const Fusion& fusion, const SegmentedGroup& group, const Ker
   if (reshapesInARow(group) > kMostReshapes) return false;
   // Each place is code of its own.
   constexpr int64_t kMostPlaces = 16;
-  if (countPlacesRead(*unit, kMostPlaces) > kMostPlaces) return false;
+  if (recomputeFactor(*unit, kMostPlaces) > kMostPlaces) return false;
   dropSchedule(*unit);
-  return !whyNoKernel(*unit, target) && isKernelInAnyMemory(fusion, group, target);
+  return canSchedule(*unit, target) && isKernelInAnyMemory(fusion, group, target);
 }
 
 bool mayBeOneCall(const ProductGroup& group, const ProductActivations& activations) {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "analysis/device_marks.h"
-#include "base/ranges.h"
+#include "base/profiler_range.h"
 #include "base/require.h"
 #include "compile/input_marks.h"
 #include "compile/kernel_groups.h"
@@ -18,16 +18,16 @@
 #include "host/ir/input_updates.h"
 #include "host/ir/verifier.h"
 #include "host/lower/buffer_passes.h"
+#include "host/lower/segment_slices.h"
 #include "host/lower/stream_scalars.h"
-#include "host/lower/unit_slices.h"
 #include "ir/clone.h"
 #include "ir/ops/host/allocate.h"
 #include "ir/ops/host/post_on_stream.h"
 #include "ir/ops/math/load_store_op.h"
 #include "ir/text/names.h"
 #include "schedule/transforms.h"
+#include "segment/group_merging.h"
 #include "segment/group_order.h"
-#include "segment/neighbours.h"
 #include "segment/recompute.h"
 
 namespace tokamak {
@@ -112,7 +112,7 @@ std::vector<SegmentedGroup> groupsOf(const Fusion& fusion, Grouping grouping, co
   std::vector<SegmentedGroup> groups = segment(fusion, rules);
   if (grouping == Grouping::Fused)
     groups = moveSmallOpsToProducers(
-        fusion, mergeNeighbours(fusion, recomputeCheap(fusion, std::move(groups), rules), rules), rules);
+        fusion, mergeGroups(fusion, recomputeCheap(fusion, std::move(groups), rules), rules), rules);
   return orderForMemory(fusion, std::move(groups));
 }
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/export.h"
-#include "base/ranges.h"
+#include "base/profiler_range.h"
 #include "device/failure.h"
 #include "ir/memory_kind.h"
 #include "symbolic/data_type.h"

@@ -7,7 +7,7 @@
 
 namespace tokamak {
 
-std::string cudaScheduleByHand() {
+std::string cudaParameterOverrides() {
   const char* const given = std::getenv("TOKAMAK_CUDA_SCHEDULE");
   return given == nullptr ? "" : given;
 }
@@ -43,7 +43,7 @@ KernelTarget hopperTarget() {
           .registers_per_multiprocessor = 65536,
           .has_clusters = true,
           .product_activations = chosenProductActivations(),
-          .by_hand = cudaScheduleByHand()};
+          .parameter_overrides = cudaParameterOverrides()};
 }
 
 }  // namespace tokamak

@@ -45,14 +45,15 @@ struct KernelTarget {
   int64_t registers_per_multiprocessor = 0;  ///< of 4 bytes
   bool has_clusters = false;                 ///< blocks may share their shared memory
   ProductActivations product_activations;    ///< which ones may be part of a product
-  /// Schedule parameters of CUDA kernels that are not to be chosen, "threads=1024,batches=0,chunk=4", for measurements.
-  std::string by_hand;
+  /// Schedule parameters of CUDA kernels that are not to be chosen, "threads=1024,persistent_batches=0,chunk=4", for
+  /// measurements.
+  std::string parameter_overrides;
 
   bool operator==(const KernelTarget&) const = default;
 };
 
 /// What the environment variable TOKAMAK_CUDA_SCHEDULE says, for KernelTarget::by_hand.
-TOKAMAK_EXPORT std::string cudaScheduleByHand();
+TOKAMAK_EXPORT std::string cudaParameterOverrides();
 TOKAMAK_EXPORT KernelTarget cpuTarget(int64_t processors = 1);
 /// An NVIDIA H200: what kernels are made for where there is no device to ask.
 TOKAMAK_EXPORT KernelTarget hopperTarget();

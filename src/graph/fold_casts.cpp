@@ -1,9 +1,9 @@
 #include "graph/fold_casts.h"
 
 #include "graph/movement.h"
-#include "graph/rebuild.h"
-#include "graph/refold.h"
 #include "graph/remove_dead.h"
+#include "graph/replacement.h"
+#include "graph/rewriter.h"
 #include "ir/ops/math/cast_op.h"
 
 namespace tokamak {
@@ -65,7 +65,7 @@ bool preservesValues(DataType from, DataType to) {
 
 std::unique_ptr<Fusion> foldCasts(const Fusion& fusion) {
   const auto folded =
-      rebuild(fusion, [&](const Expr& expr, Cloner& cloner) { return CastFolder(fusion, expr, cloner).fold(); });
+      rewriteFusion(fusion, [&](const Expr& expr, Cloner& cloner) { return CastFolder(fusion, expr, cloner).fold(); });
   return removeDead(*folded);
 }
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "graph/refold.h"
 #include "graph/remove_dead.h"
+#include "graph/replacement.h"
 #include "ir/ops/math/cat_op.h"
 #include "ir/ops/math/full_op.h"
 #include "ir/ops/math/iota_op.h"
@@ -64,7 +64,8 @@ bool fold(const Fusion& source, const Expr& expr, Cloner& cloner) {
 }  // namespace
 
 std::unique_ptr<Fusion> foldEmpties(const Fusion& fusion) {
-  const auto folded = rebuild(fusion, [&](const Expr& expr, Cloner& cloner) { return fold(fusion, expr, cloner); });
+  const auto folded =
+      rewriteFusion(fusion, [&](const Expr& expr, Cloner& cloner) { return fold(fusion, expr, cloner); });
   return removeDead(*folded);
 }
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "graph/rebuild.h"
-#include "graph/refold.h"
 #include "graph/remove_dead.h"
+#include "graph/replacement.h"
+#include "graph/rewriter.h"
 #include "ir/ops/math/broadcast_op.h"
 #include "ir/ops/math/expand_op.h"
 #include "ir/ops/math/permute_op.h"
@@ -148,8 +148,8 @@ class MovementFolder {
 }  // namespace
 
 std::unique_ptr<Fusion> foldMovement(const Fusion& fusion) {
-  const auto folded =
-      rebuild(fusion, [&](const Expr& expr, Cloner& cloner) { return MovementFolder(fusion, expr, cloner).fold(); });
+  const auto folded = rewriteFusion(
+      fusion, [&](const Expr& expr, Cloner& cloner) { return MovementFolder(fusion, expr, cloner).fold(); });
   return removeDead(*folded);
 }
 

@@ -6,9 +6,9 @@
 #include "graph/fold_movement.h"
 #include "graph/joined_parts.h"
 #include "graph/movement.h"
-#include "graph/rebuild.h"
-#include "graph/refold.h"
 #include "graph/remove_dead.h"
+#include "graph/replacement.h"
+#include "graph/rewriter.h"
 #include "ir/equal.h"
 #include "ir/ops/math/broadcast_op.h"
 #include "ir/ops/math/cat_op.h"
@@ -188,7 +188,7 @@ class RangeFolder {
 
 std::unique_ptr<Fusion> foldOnce(const Fusion& fusion) {
   const auto folded =
-      rebuild(fusion, [&](const Expr& expr, Cloner& cloner) { return RangeFolder(fusion, expr, cloner).fold(); });
+      rewriteFusion(fusion, [&](const Expr& expr, Cloner& cloner) { return RangeFolder(fusion, expr, cloner).fold(); });
   return removeDead(*folded);
 }
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "base/ranges.h"
+#include "base/profiler_range.h"
 #include "base/require.h"
 #include "graph/fold_casts.h"
 #include "graph/fold_empties.h"
@@ -14,7 +14,7 @@
 #include "graph/infer_stride_order.h"
 #include "graph/merge_equal.h"
 #include "graph/remove_dead.h"
-#include "graph/split_column_sums.h"
+#include "graph/two_stage_outer_reduction.h"
 #include "graph/unify_extents.h"
 #include "ir/clone.h"
 
@@ -30,9 +30,9 @@ constexpr FusionPass kPasses[] = {
     {"fold-ranges", "Takes away parts, borders and concatenations that meet one another.", foldRanges},
     {"merge-equal", "Computes once what is computed several times in the same way.", mergeEqual},
     {"remove-dead", "Takes away expressions that no output depends on.", removeDead},
-    {"split-column-sums",
+    {"two-stage-outer-reduction",
      "Makes sums over rows in parts, for who goes over the rows anyway, as for a GPU of 132 multiprocessors.",
-     [](const Fusion& fusion) { return splitColumnSums(fusion, columnSumPartsOfGpu(132)); }, false},
+     [](const Fusion& fusion) { return twoStageOuterReduction(fusion, twoStagePartsOfGpu(132)); }, false},
     {"infer-stride-order", "Lays outputs out like the inputs that they follow, as a hint.", inferStrideOrder, false},
 };
 

@@ -7,8 +7,8 @@
 #include <unordered_set>
 
 #include "graph/movement.h"
-#include "graph/rebuild.h"
-#include "graph/refold.h"
+#include "graph/replacement.h"
+#include "graph/rewriter.h"
 #include "ir/fields.h"
 
 namespace tokamak {
@@ -129,7 +129,7 @@ class EqualExprs {
 
 std::unique_ptr<Fusion> mergeEqual(const Fusion& fusion) {
   EqualExprs equal(fusion);
-  return rebuild(fusion, [&](const Expr& expr, Cloner& cloner) {
+  return rewriteFusion(fusion, [&](const Expr& expr, Cloner& cloner) {
     const Expr* earlier = expr.kind() == OpKind::LoadStoreOp ? nullptr : equal.findEarlier(expr);
     if (earlier == nullptr) return false;
     for (size_t i = 0; i < expr.outputs().size(); ++i)
@@ -162,7 +162,7 @@ void readOther(TensorView* from, TensorView* to) {
 std::unique_ptr<Fusion> showEqualOutputs(const Fusion& fusion) {
   EqualExprs equal(fusion);
   std::vector<std::pair<const Val*, const Val*>> shown;  // with what they are all of
-  std::unique_ptr<Fusion> result = rebuild(fusion, [&](const Expr& expr, Cloner& cloner) {
+  std::unique_ptr<Fusion> result = rewriteFusion(fusion, [&](const Expr& expr, Cloner& cloner) {
     const Expr* earlier = equal.findShown(expr);
     if (earlier == nullptr || !readOrShow(fusion, expr, cloner, asTensor(cloner.clone(earlier->output(0)))))
       return false;

@@ -1,6 +1,6 @@
 #include "graph/movement.h"
 
-#include "graph/refold.h"
+#include "graph/replacement.h"
 
 namespace tokamak {
 

@@ -1,10 +1,10 @@
-// Movement: ops that give their operand's elements at other places, done again to another operand.
+// Movement: ops that give their operand's elements at other indices, done again to another operand.
 #pragma once
 
 #include <memory>
 #include <optional>
 
-#include "graph/rebuild.h"
+#include "graph/rewriter.h"
 
 namespace tokamak {
 

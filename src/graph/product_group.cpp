@@ -8,7 +8,7 @@
 #include "base/require.h"
 #include "define/activations.h"
 #include "define/functions.h"
-#include "graph/rebuild.h"
+#include "graph/rewriter.h"
 #include "ir/fields.h"
 #include "ir/ops/host/post_on_stream.h"
 

@@ -1,11 +1,11 @@
 #include "graph/remove_dead.h"
 
-#include "graph/rebuild.h"
+#include "graph/rewriter.h"
 
 namespace tokamak {
 
 std::unique_ptr<Fusion> removeDead(const Fusion& fusion) {
-  return rebuild(fusion, [](const Expr&, Cloner&) { return false; });
+  return rewriteFusion(fusion, [](const Expr&, Cloner&) { return false; });
 }
 
 }  // namespace tokamak

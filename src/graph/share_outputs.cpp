@@ -12,8 +12,8 @@
 
 #include "graph/merge_equal.h"
 #include "graph/movement.h"
-#include "graph/rebuild.h"
-#include "graph/refold.h"
+#include "graph/replacement.h"
+#include "graph/rewriter.h"
 #include "graph/view_outputs.h"
 #include "ir/ops/math/broadcast_op.h"
 #include "ir/ops/math/load_store_op.h"

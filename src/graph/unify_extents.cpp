@@ -5,7 +5,7 @@
 
 #include "analysis/substitute.h"
 #include "compute/rules.h"
-#include "graph/rebuild.h"
+#include "graph/rewriter.h"
 #include "ir/fields.h"
 #include "ir/ops/math/pad_op.h"
 #include "ir/ops/math/slice_op.h"

@@ -7,11 +7,11 @@
 
 #include "base/ceil_divide.h"
 #include "base/require.h"
-#include "heuristics/axis_groups.h"
-#include "heuristics/cuda_rows.h"
-#include "heuristics/kept_values.h"
-#include "heuristics/kernel_rows.h"
-#include "heuristics/tiles.h"
+#include "heuristics/access_contiguity.h"
+#include "heuristics/outer_reductions.h"
+#include "heuristics/persistent_buffers.h"
+#include "heuristics/reduction_structure.h"
+#include "heuristics/transpose_template.h"
 #include "ir/ops/math/reduction_op.h"
 #include "schedule/cache.h"
 #include "schedule/memory.h"
@@ -25,10 +25,11 @@ namespace {
 using Numbers = AxisNumbers;
 
 // For a reduction across rows: which of its rows lies side by side in memory; nothing where what is reduced does.
-std::optional<size_t> columnRow(const KernelRows& rows, const TensorView& reduction, const Strides& strides) {
-  const auto unit = AxisGroups(rows.fusion(), reduction, strides).unitAxis();
+std::optional<size_t> outerReductionRow(const ReductionStructure& structure, const TensorView& reduction,
+                                        const Strides& strides) {
+  const auto unit = AccessContiguity(structure.fusion(), reduction, strides).unitAxis();
   if (!unit || reduction.logical()[*unit]->isReduction()) return std::nullopt;
-  const Numbers loops = loopsOf(reduction, rows.rowsOf(reduction));
+  const Numbers loops = loopsOf(reduction, structure.rowsOf(reduction));
   const auto found = std::ranges::find(loops, static_cast<int64_t>(*unit));
   return found == loops.end() ? std::nullopt : std::optional(static_cast<size_t>(found - loops.begin()));
 }
@@ -36,21 +37,21 @@ std::optional<size_t> columnRow(const KernelRows& rows, const TensorView& reduct
 // Whether the reductions of a kernel run along rows of memory, or across them.
 struct Directions {
   bool has_along = false;
-  bool has_across = false;
+  bool has_block_y = false;
   std::optional<size_t> column;  // of those across, if it is the same one for all of as many rows
 };
 
-Directions directionsOf(const KernelRows& rows, const Strides& strides) {
+Directions directionsOf(const ReductionStructure& structure, const Strides& strides) {
   Directions result;
   std::optional<size_t> count;
   bool is_same = true;
-  for (const TensorView* tensor : rows.stored()) {
-    if (!isReduced(*tensor) || rows.isColumnPart(*tensor)) continue;
-    const auto column = columnRow(rows, *tensor, strides);
-    (column ? result.has_across : result.has_along) = true;
+  for (const TensorView* tensor : structure.stored()) {
+    if (!isReduced(*tensor) || structure.isPartialOuterReduction(*tensor)) continue;
+    const auto column = outerReductionRow(structure, *tensor, strides);
+    (column ? result.has_block_y : result.has_along) = true;
     if (!column) continue;
-    is_same = is_same && (!count || (*count == rows.rowsOf(*tensor).size() && *result.column == *column));
-    count = rows.rowsOf(*tensor).size();
+    is_same = is_same && (!count || (*count == structure.rowsOf(*tensor).size() && *result.column == *column));
+    count = structure.rowsOf(*tensor).size();
     result.column = column;
   }
   if (!is_same) result.column.reset();
@@ -66,29 +67,31 @@ bool reducesRepeated(const TensorView& reduction) {
 }
 
 // Whether blocks may have parts of what is reduced: the last to be done computes what needs all of it, which is little.
-bool sharesReductions(const KernelRows& rows) {
-  return mayShareReductions(rows) && std::ranges::none_of(rows.stored(), [](const TensorView* tensor) {
+bool sharesReductions(const ReductionStructure& structure) {
+  return mayShareReductions(structure) && std::ranges::none_of(structure.stored(), [](const TensorView* tensor) {
            return isReduced(*tensor) && reducesRepeated(*tensor);
          });
 }
 
 // Whether blocks take columns side by side.
-bool isColumns(const KernelRows& rows, const Directions& directions) {
-  return !directions.has_along && directions.column && !rows.isSingleBlock() && rows.columnParts().empty();
+bool isAllOuterReductions(const ReductionStructure& structure, const Directions& directions) {
+  return !directions.has_along && directions.column && !structure.isSingleBlock() &&
+         structure.partialOuterReductions().empty();
 }
 
 // How many of the rows before the column one loop can go over together with it, in all tensors of a kernel of columns.
-size_t rowsBesideColumn(const KernelRows& rows, size_t column, const Strides& strides) {
+size_t rowsBesideOuterReduction(const ReductionStructure& structure, size_t column, const Strides& strides) {
   size_t most = column;
-  for (const TensorView* tensor : rows.stored()) {
-    const Numbers& numbers = rows.rowsOf(*tensor);
+  for (const TensorView* tensor : structure.stored()) {
+    const Numbers& numbers = structure.rowsOf(*tensor);
     if (numbers.empty()) continue;
     if (column + 1 != numbers.size()) return 0;
-    std::vector<AxisGroups> groups = {AxisGroups(rows.fusion(), *tensor, strides)};
-    for (const TensorView* other : besideUpdates(rows, *tensor)) groups.emplace_back(rows.fusion(), *other, strides);
+    std::vector<AccessContiguity> groups = {AccessContiguity(structure.fusion(), *tensor, strides)};
+    for (const TensorView* other : besideUpdates(structure, *tensor))
+      groups.emplace_back(structure.fusion(), *other, strides);
     const Numbers loops = loopsOf(*tensor, numbers);
     const auto isBeside = [&](size_t i) {
-      return loops[i] + 1 == loops[i + 1] && std::ranges::all_of(groups, [&](const AxisGroups& each) {
+      return loops[i] + 1 == loops[i + 1] && std::ranges::all_of(groups, [&](const AccessContiguity& each) {
                return each.mayMerge(static_cast<size_t>(loops[i]));
              });
     };
@@ -101,28 +104,28 @@ size_t rowsBesideColumn(const KernelRows& rows, size_t column, const Strides& st
 
 class CpuScheduler {
  public:
-  CpuScheduler(const KernelRows& rows, CpuScheduleParameters parameters)
-      : fusion_(rows.fusion()), rows_(rows), parameters_(parameters), strides_(globalStrides(fusion_)) {}
+  CpuScheduler(const ReductionStructure& structure, CpuScheduleParameters parameters)
+      : fusion_(structure.fusion()), structure_(structure), parameters_(parameters), strides_(globalStrides(fusion_)) {}
 
   void run() {
-    const Directions directions = directionsOf(rows_, strides_);
-    const bool is_columns = isColumns(rows_, directions);
-    if (is_columns) beside_column_ = rowsBesideColumn(rows_, *directions.column, strides_);
-    if (sharesReductions(rows_)) parts_ = partsOf(is_columns ? directions.column : std::nullopt);
-    if (!rows_.isSingleBlock()) keepValues(is_columns ? directions.column : std::nullopt);
-    for (TensorView* tensor : rows_.stored()) {
-      if (!rows_.hasRows(*tensor) && !isReduced(*tensor))
+    const Directions directions = directionsOf(structure_, strides_);
+    const bool is_outer_reductions = isAllOuterReductions(structure_, directions);
+    if (is_outer_reductions) beside_outer_ = rowsBesideOuterReduction(structure_, *directions.column, strides_);
+    if (sharesReductions(structure_)) parts_ = partsOf(is_outer_reductions ? directions.column : std::nullopt);
+    if (!structure_.isSingleBlock()) makePersistent(is_outer_reductions ? directions.column : std::nullopt);
+    for (TensorView* tensor : structure_.stored()) {
+      if (!structure_.hasRows(*tensor) && !isReduced(*tensor))
         schedulePointwise(*tensor);
-      else if (is_columns && !rows_.rowsOf(*tensor).empty())
-        scheduleColumns(*tensor, *directions.column, rows_.rowsOf(*tensor));
+      else if (is_outer_reductions && !structure_.rowsOf(*tensor).empty())
+        scheduleOuterReduction(*tensor, *directions.column, structure_.rowsOf(*tensor));
       else
         scheduleRowOf(*tensor);
     }
     // Reductions that are followed are computed in their row; what is not stored is computed where it is read.
     for (TensorView* tensor : fusion_.allTensors()) {
       if (fusion_.isInput(tensor) || fusion_.isOutput(tensor)) continue;
-      const bool is_stored = isReduced(*tensor) && !rows_.isExpression(*tensor);
-      const bool is_row = is_stored && rows_.isFollowed(*tensor) && !rows_.rowsOf(*tensor).empty();
+      const bool is_stored = isReduced(*tensor) && !structure_.isExpression(*tensor);
+      const bool is_row = is_stored && structure_.isFollowed(*tensor) && !structure_.rowsOf(*tensor).empty();
       if (const auto partial = partials_.find(tensor); partial != partials_.end())
         tensor->mutableDomain().inline_position = partial->second;
       else if (is_row || !is_stored)
@@ -135,26 +138,26 @@ class CpuScheduler {
   // processors, and of these each has much to do. A function of the sizes only: so are the results.
   Scalar* partsOf(std::optional<size_t> column) const {
     Scalar* parts = fusion_.constant(1);
-    for (const TensorView* tensor : rows_.stored()) {
+    for (const TensorView* tensor : structure_.stored()) {
       if (!isReduced(*tensor)) continue;
       Scalar* terms = fusion_.constant(1);
       Scalar* blocks = fusion_.constant(1);
       for (const IterDomain* axis : tensor->logical()) {
         if (axis->isReduction()) terms = fusion_.mul(terms, axis->extent());
       }
-      const AxisNumbers& rows = rows_.rowsOf(*tensor);
-      Scalar* width = fusion_.constant(parameters_.columns);
+      const AxisNumbers& rows = structure_.rowsOf(*tensor);
+      Scalar* width = fusion_.constant(parameters_.outer_elements);
       Scalar* columns = fusion_.constant(1);
       for (size_t i = 0; i < rows.size(); ++i) {
         Scalar* extent = shapeOf(*tensor)[static_cast<size_t>(rows[i])]->visibleExtent();
-        const bool is_column = column == i;
-        if (column && i < *column && i + beside_column_ >= *column) {
+        const bool is_outer = column == i;
+        if (column && i < *column && i + beside_outer_ >= *column) {
           columns = fusion_.mul(columns, extent);
           continue;
         }
-        if (is_column) extent = fusion_.mul(columns, extent);
-        if (is_column) terms = fusion_.mul(terms, fusion_.scalar(ScalarOp::Min, extent, width));
-        blocks = fusion_.mul(blocks, is_column ? fusion_.ceilDiv(extent, width) : extent);
+        if (is_outer) extent = fusion_.mul(columns, extent);
+        if (is_outer) terms = fusion_.mul(terms, fusion_.scalar(ScalarOp::Min, extent, width));
+        blocks = fusion_.mul(blocks, is_outer ? fusion_.ceilDiv(extent, width) : extent);
       }
       const auto atLeastOne = [&](Scalar* scalar) {
         return fusion_.scalar(ScalarOp::Max, scalar, fusion_.constant(1));
@@ -166,48 +169,48 @@ class CpuScheduler {
     return parts->isConstantInt(1) ? nullptr : parts;
   }
 
-  // Loops that all of a row shares: the block, and in it the turn where a block has several rows and sums their
+  // Loops that all of a row shares: the block, and in it the iteration where a block has several rows and sums their
   // columns.
-  int64_t rowLoops() const { return rows_.columnParts().empty() ? 1 : 2; }
+  int64_t rowLoops() const { return structure_.partialOuterReductions().empty() ? 1 : 2; }
 
   // One loop for `count` loops of rows, or two.
   void spreadRows(TensorView& tensor, int64_t count) {
     mergeRange(tensor, 0, count);
-    if (rowLoops() > 1 && !rows_.isColumnPart(tensor)) {
-      split(&tensor, 0, rows_.columnParts().begin()->second.count);
+    if (rowLoops() > 1 && !structure_.isPartialOuterReduction(tensor)) {
+      split(&tensor, 0, structure_.partialOuterReductions().begin()->second.count);
       Numbers order = axisRange(0, tensor.axisCount());
       std::swap(order[0], order[1]);
       reorder(&tensor, order);
     }
-    if (!rows_.isSingleBlock()) parallelize(&tensor, 0, ParallelType::BIDx);
+    if (!structure_.isSingleBlock()) parallelize(&tensor, 0, ParallelType::BIDx);
   }
 
   // The loops of rows come first (the one numbered `last` at their end), then the others; neighbours among these that
   // one loop can go over become one. Gives how many loops are rows.
   int64_t rowsFirst(TensorView& tensor, const Numbers& row_axes, std::optional<size_t> last) {
-    std::vector<AxisGroups> groups = {AxisGroups(fusion_, tensor, strides_)};
-    for (const TensorView* other : besideUpdates(rows_, tensor)) groups.emplace_back(fusion_, *other, strides_);
+    std::vector<AccessContiguity> groups = {AccessContiguity(fusion_, tensor, strides_)};
+    for (const TensorView* other : besideUpdates(structure_, tensor)) groups.emplace_back(fusion_, *other, strides_);
     Numbers rows = loopsOf(tensor, row_axes);
     if (last)
       std::rotate(rows.begin() + static_cast<std::ptrdiff_t>(*last),
                   rows.begin() + static_cast<std::ptrdiff_t>(*last) + 1, rows.end());
     Numbers order = rows;
-    Numbers rest;
+    Numbers inner_domain;
     for (const int64_t i : axisRange(0, tensor.axisCount())) {
-      if (std::ranges::find(rows, i) == rows.end()) rest.push_back(i);
+      if (std::ranges::find(rows, i) == rows.end()) inner_domain.push_back(i);
     }
     const auto mayMerge = [&](int64_t outer, int64_t inner) {
-      return std::ranges::all_of(groups, [&](const AxisGroups& each) {
+      return std::ranges::all_of(groups, [&](const AccessContiguity& each) {
         return each.mayMerge(static_cast<size_t>(outer), static_cast<size_t>(inner));
       });
     };
-    if (std::ranges::all_of(rest, [&](int64_t i) { return tensor.axis(i)->isReduction(); }))
-      rest = asInMemory(rest, groups.front().unitAxis(), mayMerge);
-    order.insert(order.end(), rest.begin(), rest.end());
+    if (std::ranges::all_of(inner_domain, [&](int64_t i) { return tensor.axis(i)->isReduction(); }))
+      inner_domain = asInMemory(inner_domain, groups.front().unitAxis(), mayMerge);
+    order.insert(order.end(), inner_domain.begin(), inner_domain.end());
     if (order != axisRange(0, tensor.axisCount())) reorder(&tensor, order);
     const auto first = static_cast<int64_t>(rows.size());
-    for (size_t i = rest.size(); i-- > 1;) {
-      const bool may_merge = mayMerge(rest[i - 1], rest[i]);
+    for (size_t i = inner_domain.size(); i-- > 1;) {
+      const bool may_merge = mayMerge(inner_domain[i - 1], inner_domain[i]);
       const int64_t loop = first + static_cast<int64_t>(i) - 1;
       if (may_merge && tensor.axis(loop)->isReduction() == tensor.axis(loop + 1)->isReduction()) merge(&tensor, loop);
     }
@@ -240,13 +243,13 @@ class CpuScheduler {
     return order;
   }
 
-  // A result of a row that is an output, read in the row, and made of values that are kept in a turn, is made in that
-  // turn.
+  // A result of a row that is an output, read in the row, and made of values that are persistent in an iteration, is
+  // made in that iteration.
   void scheduleRowOf(TensorView& tensor) {
-    const Numbers& rows = rows_.rowsOf(tensor);
-    const bool is_needed_in_turns = rowLoops() > 1 && !partials_.empty() && fusion_.isOutput(&tensor) &&
-                                    isReduced(tensor) && rows_.isFollowed(tensor) && !rows.empty();
-    if (is_needed_in_turns) {
+    const Numbers& rows = structure_.rowsOf(tensor);
+    const bool is_needed_in_persistent_grid = rowLoops() > 1 && !partials_.empty() && fusion_.isOutput(&tensor) &&
+                                              isReduced(tensor) && structure_.isFollowed(tensor) && !rows.empty();
+    if (is_needed_in_persistent_grid) {
       TensorView* result = cache_fork(&tensor);
       scheduleRow(*result, rows);
       keepPartial(*result, rowLoops());
@@ -258,46 +261,46 @@ class CpuScheduler {
   void scheduleRow(TensorView& tensor, const Numbers& row_axes) {
     const int64_t rows = rowsFirst(tensor, row_axes, std::nullopt);
     if (rows > 0) spreadRows(tensor, rows);
-    if (isReduced(tensor) && !rows_.isColumnPart(tensor)) accumulateSideBySide(tensor);
+    if (isReduced(tensor) && !structure_.isPartialOuterReduction(tensor)) accumulateSideBySide(tensor);
   }
 
   // What takes long to compute and is needed several times in a row is computed once, if a row of it has a known length
-  // and all that is kept fits in a processor's own cache.
-  void keepValues(std::optional<size_t> column) {
-    int64_t room = parameters_.kept_bytes;
-    for (const KeptValue& value : findKeptValues(rows_, {.bytes = parameters_.kept_bytes})) {
+  // and all that is persistent fits in a processor's own cache.
+  void makePersistent(std::optional<size_t> column) {
+    int64_t room = parameters_.persistent_bytes;
+    for (const PersistentBuffer& value : findPersistentBuffers(structure_, {.bytes = parameters_.persistent_bytes})) {
       if (fusion_.isInput(value.tensor)) continue;
       const Axes shape = shapeOf(*value.tensor);
-      int64_t bytes = sizeOf(value.tensor->dtype()) * (column ? parameters_.columns : 1);
-      for (const int64_t axis : value.rest) {
+      int64_t bytes = sizeOf(value.tensor->dtype()) * (column ? parameters_.outer_elements : 1);
+      for (const int64_t axis : value.inner) {
         const auto extent = shape[static_cast<size_t>(axis)]->extent()->constantInt();
         bytes = extent && *extent <= room ? bytes * *extent : room + 1;
         if (bytes > room) break;
       }
       if (bytes > room) continue;
       room -= bytes;
-      TensorView* kept = fusion_.isOutput(value.tensor) ? cache_fork(value.tensor) : value.tensor;
-      kept->setMemoryType(MemoryType::Local);
+      TensorView* persistent = fusion_.isOutput(value.tensor) ? cache_fork(value.tensor) : value.tensor;
+      persistent->setMemoryType(MemoryType::Local);
       if (column) {
-        scheduleColumns(*kept, *column, value.rows);
-        keepPartial(*kept, 1);
+        scheduleOuterReduction(*persistent, *column, value.rows);
+        keepPartial(*persistent, 1);
         continue;
       }
       Numbers order = value.rows;
-      order.insert(order.end(), value.rest.begin(), value.rest.end());
-      if (order != axisRange(0, kept->axisCount())) reorder(kept, order);
-      spreadRows(*kept, static_cast<int64_t>(value.rows.size()));
-      keepPartial(*kept, rowLoops());
+      order.insert(order.end(), value.inner.begin(), value.inner.end());
+      if (order != axisRange(0, persistent->axisCount())) reorder(persistent, order);
+      spreadRows(*persistent, static_cast<int64_t>(value.rows.size()));
+      keepPartial(*persistent, rowLoops());
     }
   }
 
   // A block takes some columns, of as many rows as lie side by side, and goes through them in one loop.
-  void scheduleColumns(TensorView& tensor, size_t column, const Numbers& row_axes) {
+  void scheduleOuterReduction(TensorView& tensor, size_t column, const Numbers& row_axes) {
     int64_t rows = rowsFirst(tensor, row_axes, column);
-    const auto beside = static_cast<int64_t>(beside_column_);
+    const auto beside = static_cast<int64_t>(beside_outer_);
     mergeRange(tensor, rows - 1 - beside, rows);
     rows -= beside;
-    split(&tensor, rows - 1, fusion_.constant(parameters_.columns));
+    split(&tensor, rows - 1, fusion_.constant(parameters_.outer_elements));
     mergeRange(tensor, 0, rows);
     parallelize(&tensor, 0, ParallelType::BIDx);
     Numbers order = axisRange(0, tensor.axisCount());
@@ -311,7 +314,7 @@ class CpuScheduler {
     if (has_terms) keepPartial(*rfactor(&tensor, {reduced + 1}), reduced + 1);
   }
 
-  // The outermost loop of a reduction that is not 1 long becomes [parts][turns], the parts over blocks, as loop
+  // The outermost loop of a reduction that is not 1 long becomes [parts][iterations], the parts over blocks, as loop
   // `first`.
   bool spreadParts(TensorView& tensor, int64_t first) {
     if (parts_ == nullptr) return false;
@@ -339,9 +342,9 @@ class CpuScheduler {
   // vectors of them. Each is summed in two steps, which is more exact.
   void accumulateSideBySide(TensorView& tensor) {
     int64_t last = tensor.axisCount() - 1;
-    if (last < 0 || isShort(*tensor.axis(last), parameters_.lanes)) return;
-    const bool is_long = isSum(tensor) && !isShort(*tensor.axis(last), parameters_.lanes * parameters_.terms);
-    split(&tensor, last, fusion_.constant(parameters_.lanes));
+    if (last < 0 || isShort(*tensor.axis(last), parameters_.accumulators)) return;
+    const bool is_long = isSum(tensor) && !isShort(*tensor.axis(last), parameters_.accumulators * parameters_.terms);
+    split(&tensor, last, fusion_.constant(parameters_.accumulators));
     if (is_long) split(&tensor, last, fusion_.constant(parameters_.terms));
     const bool has_row = tensor.axis(0)->parallelType() == ParallelType::BIDx;
     const int64_t first = has_row ? 1 : 0;
@@ -352,21 +355,21 @@ class CpuScheduler {
     for (const int64_t i : axisRange(0, tensor.axisCount() - 1)) {
       if (tensor.axis(i)->isReduction() && tensor.axis(i)->parallelType() == ParallelType::Serial) others.push_back(i);
     }
-    int64_t position = has_row && (rows_.isFollowed(tensor) || rowLoops() > 1) ? rowLoops() : 0;
+    int64_t position = has_row && (structure_.isFollowed(tensor) || rowLoops() > 1) ? rowLoops() : 0;
     if (has_parts) position = first + 1;
     keepPartial(*rfactor(&tensor, others), position);
     // A few at a time: one after the other they would wait for each other.
     const int64_t lane = tensor.axisCount() - 1;
-    if (parameters_.lanes <= parameters_.last_lanes) return;
-    split(&tensor, lane, fusion_.constant(parameters_.last_lanes));
+    if (parameters_.accumulators <= parameters_.last_accumulators) return;
+    split(&tensor, lane, fusion_.constant(parameters_.last_accumulators));
     keepPartial(*rfactor(&tensor, {lane}), position);
   }
 
-  // Square tiles of the axes along which it is read and written: a tile is computed as it is read, and turned on the
-  // way out. Where an input is updated, its elements are read as they are written: then it is the others that are
-  // turned.
+  // Square tiles of the axes along which it is read and written: a tile is computed as it is read, and transposed on
+  // the way out. Where an input is updated, its elements are read as they are written: then it is the others that are
+  // transposed.
   bool scheduleTransposed(TensorView& tensor) {
-    if (rows_.stored().size() != 1 || rows_.hasRows(tensor)) return false;
+    if (structure_.stored().size() != 1 || structure_.hasRows(tensor)) return false;
     const auto transposed = findTranspose(fusion_, tensor, strides_);
     if (!transposed) return false;
     const TileAxes axes = tileAxesOf(*transposed);
@@ -427,7 +430,7 @@ class CpuScheduler {
     keepPartial(tile, 1);
   }
 
-  // [tiles][in][out], or [tiles][out][in] where it is turned.
+  // [tiles][in][out], or [tiles][out][in] where it is transposed.
   void scheduleTile(TensorView& tensor, const TileAxes& axes, bool is_turned) {
     Numbers order = axes.others;
     order.insert(order.end(), {axes.in, axes.out});
@@ -445,10 +448,10 @@ class CpuScheduler {
 
   void schedulePointwise(TensorView& tensor) {
     if (scheduleTransposed(tensor)) return;
-    const AxisGroups groups(fusion_, tensor, strides_);
+    const AccessContiguity groups(fusion_, tensor, strides_);
     size_t innermost = groups.innermostGroup();
-    for (TensorView* other : besideUpdates(rows_, tensor))
-      innermost = std::max(innermost, AxisGroups(fusion_, *other, strides_).innermostGroup());
+    for (TensorView* other : besideUpdates(structure_, tensor))
+      innermost = std::max(innermost, AccessContiguity(fusion_, *other, strides_).innermostGroup());
     const auto inner = static_cast<int64_t>(innermost);
     const int64_t count = tensor.axisCount();
     if (count == 0) return;
@@ -457,14 +460,14 @@ class CpuScheduler {
     const int64_t last = tensor.axisCount() - 1;
     split(&tensor, last, fusion_.constant(parameters_.chunk));
     mergeRange(tensor, 0, last + 1);
-    if (!rows_.isSingleBlock()) parallelize(&tensor, 0, ParallelType::BIDx);
+    if (!structure_.isSingleBlock()) parallelize(&tensor, 0, ParallelType::BIDx);
   }
 
   Fusion& fusion_;
-  const KernelRows& rows_;
+  const ReductionStructure& structure_;
   CpuScheduleParameters parameters_;
   Strides strides_;
-  size_t beside_column_ = 0;                       // rows that are columns, too
+  size_t beside_outer_ = 0;                        // rows that are columns, too
   Scalar* parts_ = nullptr;                        // of what is reduced, over blocks
   std::map<const TensorView*, int64_t> partials_;  // and the loops that they share with what reads them
 };
@@ -473,16 +476,17 @@ class CpuScheduler {
 
 std::string toString(const CpuScheduleParameters& parameters) {
   return fmt::format(
-      "chunk {}, columns {}, lanes {}, last lanes {}, terms {}, part elements {}, most parts {}, kept bytes {}, tile "
-      "bytes {}",
-      parameters.chunk, parameters.columns, parameters.lanes, parameters.last_lanes, parameters.terms,
-      parameters.part_elements, parameters.most_parts, parameters.kept_bytes, parameters.tile_bytes);
+      "chunk {}, outer elements {}, accumulators {}, last accumulators {}, terms {}, part elements {}, most parts {}, "
+      "persistent bytes {}, tile bytes {}",
+      parameters.chunk, parameters.outer_elements, parameters.accumulators, parameters.last_accumulators,
+      parameters.terms, parameters.part_elements, parameters.most_parts, parameters.persistent_bytes,
+      parameters.tile_bytes);
 }
 
 // A block has a sum of each column on its stack. Indices of loops over no rows say nothing about which row it is.
-static bool mayHaveParts(const KernelRows& rows) {
+static bool mayHaveParts(const ReductionStructure& structure) {
   constexpr int64_t kMostColumns = 128 * 1024;
-  return std::ranges::all_of(rows.columnParts(), [](const auto& part) {
+  return std::ranges::all_of(structure.partialOuterReductions(), [](const auto& part) {
     if (std::ranges::any_of(part.second.extents, [](const Scalar* extent) { return extent->isConstantInt(0); }))
       return false;
     int64_t columns = 1;
@@ -493,21 +497,21 @@ static bool mayHaveParts(const KernelRows& rows) {
 }
 
 void scheduleForCpu(Fusion& fusion, const CpuScheduleParameters& parameters) {
-  KernelRows rows(fusion);
-  auto problem = rows.find(WholeReductions::SingleBlock);
-  if (!problem && !mayHaveParts(rows)) problem = rows.find(WholeReductions::SingleBlock, ColumnParts::Apart);
+  ReductionStructure structure(fusion);
+  auto problem = structure.find(WholeReductions::SingleBlock);
+  if (!problem && !mayHaveParts(structure))
+    problem = structure.find(WholeReductions::SingleBlock, PartialOuterReductions::Apart);
   TK_REQUIRE(!problem, Schedule, "no kernel for the processor: {}", *problem);
-  CpuScheduler(rows, parameters).run();
+  CpuScheduler(structure, parameters).run();
 }
 
-std::optional<std::string> whyNoCpuKernel(const KernelRows& rows) {
-  const Directions directions = directionsOf(rows, globalStrides(rows.fusion()));
-  if (directions.has_along && directions.has_across)
-    return "some reductions run along rows of memory, others across them";
-  if (!directions.has_across || !areColumnsAll(rows)) return std::nullopt;
-  for (const TensorView* tensor : rows.stored()) {
-    if (rows.isFollowing(*tensor) && !rowLoopsOf(rows, *tensor).rest.empty())
-      return fmt::format("{} needs whole columns for each of its elements", nameOf(*tensor));
+std::optional<std::string> whyNotForCpu(const ReductionStructure& structure) {
+  const Directions directions = directionsOf(structure, globalStrides(structure.fusion()));
+  if (directions.has_along && directions.has_block_y) return "some reductions are inner, others are outer";
+  if (!directions.has_block_y || !hasOnlyOuterReductions(structure)) return std::nullopt;
+  for (const TensorView* tensor : structure.stored()) {
+    if (structure.isFollowing(*tensor) && !rowLoopsOf(structure, *tensor).inner.empty())
+      return fmt::format("{} needs whole outer reductions for each of its elements", nameOf(*tensor));
   }
   return std::nullopt;
 }
@@ -519,16 +523,16 @@ static int64_t widthOf(int64_t columns, int64_t most) {
   return ceilDivide(ceilDivide(std::max<int64_t>(columns, 1), pieces), kLanes) * kLanes;
 }
 
-CpuScheduleParameters chooseCpuParameters(const KernelRows& rows, const KernelTarget& target,
+CpuScheduleParameters chooseCpuParameters(const ReductionStructure& structure, const KernelTarget& target,
                                           const ScalarBindings& sizes) {
   CpuScheduleParameters parameters;
-  const Strides strides = globalStrides(rows.fusion());
-  const Directions directions = directionsOf(rows, strides);
-  if (!isColumns(rows, directions)) return parameters;
-  const size_t beside = rowsBesideColumn(rows, *directions.column, strides);
+  const Strides strides = globalStrides(structure.fusion());
+  const Directions directions = directionsOf(structure, strides);
+  if (!isAllOuterReductions(structure, directions)) return parameters;
+  const size_t beside = rowsBesideOuterReduction(structure, *directions.column, strides);
   int64_t columns = 0;
-  for (const TensorView* tensor : rows.stored()) {
-    const Numbers& numbers = rows.rowsOf(*tensor);
+  for (const TensorView* tensor : structure.stored()) {
+    const Numbers& numbers = structure.rowsOf(*tensor);
     if (beside == 0 || numbers.empty()) continue;
     int64_t product = 1;
     for (size_t i = *directions.column - beside; i <= *directions.column; ++i) {
@@ -537,17 +541,17 @@ CpuScheduleParameters chooseCpuParameters(const KernelRows& rows, const KernelTa
     }
     columns = std::max(columns, product);
   }
-  for (const TensorView* tensor : rows.fusion().outputs()) {
+  for (const TensorView* tensor : structure.fusion().outputs()) {
     const Axes shape = shapeOf(*tensor);
     const auto extent = shape.empty() ? std::nullopt : evaluate(*shape.back()->visibleExtent(), sizes);
     if (extent) columns = std::max(columns, asInt(*extent));
   }
-  parameters.columns = widthOf(columns, parameters.columns);
+  parameters.outer_elements = widthOf(columns, parameters.outer_elements);
   // Narrower ones where there would not be enough blocks for all processors and these cannot share rows.
   constexpr int64_t kFewest = 256;
-  while (!sharesReductions(rows) && parameters.columns > kFewest &&
-         columns < parameters.columns * target.multiprocessors)
-    parameters.columns = widthOf(parameters.columns, parameters.columns / 2);
+  while (!sharesReductions(structure) && parameters.outer_elements > kFewest &&
+         columns < parameters.outer_elements * target.multiprocessors)
+    parameters.outer_elements = widthOf(parameters.outer_elements, parameters.outer_elements / 2);
   return parameters;
 }
 

@@ -6,10 +6,10 @@
 #include <set>
 
 #include "base/error.h"
-#include "heuristics/chunked_maxima.h"
-#include "heuristics/cuda_rows.h"
-#include "heuristics/kept_values.h"
-#include "heuristics/tiles.h"
+#include "heuristics/online_softmax.h"
+#include "heuristics/outer_reductions.h"
+#include "heuristics/persistent_buffers.h"
+#include "heuristics/transpose_template.h"
 #include "ir/extent_assumptions.h"
 #include "schedule/cache.h"
 #include "schedule/memory.h"
@@ -21,67 +21,69 @@ namespace {
 
 class CudaScheduler {
  public:
-  CudaScheduler(const KernelRows& rows, const CudaScheduleParameters& parameters)
-      : fusion_(rows.fusion()), rows_(rows), parameters_(parameters), strides_(globalStrides(fusion_)) {}
+  CudaScheduler(const ReductionStructure& structure, const CudaScheduleParameters& parameters)
+      : fusion_(structure.fusion()), structure_(structure), parameters_(parameters), strides_(globalStrides(fusion_)) {}
 
   void run() {
-    const bool all_columns = isInColumns(rows_, strides_);
-    std::set<const TensorView*> columns;
-    for (TensorView* tensor : rows_.stored()) {
-      const bool is_alone = !rows_.isFollowed(*tensor) && !rows_.isFollowing(*tensor);
-      const bool is_column = all_columns ? !rows_.rowsOf(*tensor).empty()
-                                         : isReduced(*tensor) && is_alone && !rows_.rowsOf(*tensor).empty() &&
-                                               !rows_.isColumnPart(*tensor) && !isAlongRows(rows_, *tensor, strides_);
-      if (is_column) columns.insert(tensor);
+    const bool all_outer_reductions = isOuterReduction(structure_, strides_);
+    std::set<const TensorView*> outer;
+    for (TensorView* tensor : structure_.stored()) {
+      const bool is_alone = !structure_.isFollowed(*tensor) && !structure_.isFollowing(*tensor);
+      const bool is_outer = all_outer_reductions
+                                ? !structure_.rowsOf(*tensor).empty()
+                                : isReduced(*tensor) && is_alone && !structure_.rowsOf(*tensor).empty() &&
+                                      !structure_.isPartialOuterReduction(*tensor) &&
+                                      !isAlongRows(structure_, *tensor, strides_);
+      if (is_outer) outer.insert(tensor);
     }
-    has_columns_ = !columns.empty();
+    has_outer_reductions_ = !outer.empty();
     // What is known of whole columns takes registers.
-    if (needsWholeColumns(rows_, all_columns)) column_unroll_ = kColumnUnroll / 2;
-    if (has_columns_) parameters_.cluster = parameters_.rows_together = 1;
-    if (has_columns_) parameters_.row_blocks = parameters_.stages = 0;
-    parameters_.keeps_columns = parameters_.keeps_columns && !has_columns_;
-    has_tiny_rows_ = parameters_.threads == 1 && parameters_.batches > 0 && !has_columns_;
+    if (needsWholeOuterReductions(structure_, all_outer_reductions)) outer_unroll_ = kOuterUnroll / 2;
+    if (has_outer_reductions_) parameters_.cluster = parameters_.rows_together = 1;
+    if (has_outer_reductions_) parameters_.persistent_grid = parameters_.stages = 0;
+    parameters_.persistent_outer = parameters_.persistent_outer && !has_outer_reductions_;
+    has_tiny_rows_ = parameters_.threads == 1 && parameters_.persistent_batches > 0 && !has_outer_reductions_;
     // Reductions of rows beside columns take no more threads than these have.
-    if (has_columns_ && parameters_.threads == 1) parameters_.rows_per_block = parameters_.column_threads;
-    if (has_columns_ && parameters_.threads > 1) {
-      parameters_.threads = parameters_.column_threads;
+    if (has_outer_reductions_ && parameters_.threads == 1) parameters_.rows_per_block = parameters_.block_x;
+    if (has_outer_reductions_ && parameters_.threads > 1) {
+      parameters_.threads = parameters_.block_x;
       parameters_.rows_per_block = 1;
     }
-    if (has_columns_ && !all_columns) parameters_.batches = 0;
+    if (has_outer_reductions_ && !all_outer_reductions) parameters_.persistent_batches = 0;
     std::set<const TensorView*> caches;
-    if (columns.empty() || all_columns) caches = cacheKeptValues(all_columns);
-    if (all_columns) shortenTerms(rows_, caches);
+    if (outer.empty() || all_outer_reductions) caches = cachePersistentBuffers(all_outer_reductions);
+    if (all_outer_reductions) shortenTerms(structure_, caches);
     std::vector<ChunkTensor> chunks;
-    if (parameters_.chunk > 0 && columns.empty()) chunks = chunkRows();
+    if (parameters_.chunk > 0 && outer.empty()) chunks = makeRowsOnlineSoftmax();
     const auto isChunked = [&](const TensorView* tensor) {
       return std::ranges::find(chunks, tensor, &ChunkTensor::tensor) != chunks.end();
     };
     // Tiles need the threads for themselves.
-    may_tile_ = rows_.stored().size() == 1 && !rows_.hasRows(*rows_.stored()[0]);
-    for (TensorView* tensor : rows_.stored()) {
+    may_tile_ = structure_.stored().size() == 1 && !structure_.hasRows(*structure_.stored()[0]);
+    for (TensorView* tensor : structure_.stored()) {
       if (isChunked(tensor)) continue;
-      if (columns.contains(tensor))
-        scheduleColumns(*tensor, rowLoopsOf(rows_, *tensor));
-      else if (!rows_.hasRows(*tensor))
+      if (outer.contains(tensor))
+        scheduleOuterReduction(*tensor, rowLoopsOf(structure_, *tensor));
+      else if (!structure_.hasRows(*tensor))
         schedulePointwise(*tensor);
       else if (TensorView* computed = scheduleRowOf(*tensor); computed != tensor)
         caches.insert(computed);
     }
     std::map<TensorView*, int64_t> positions;
     for (ChunkTensor& chunk : chunks) {
-      if (chunk.part == ChunkTensor::Part::Row && isNeededInTurns(*chunk.tensor))
+      if (chunk.part == ChunkTensor::Part::Row && isNeededInPersistentGrid(*chunk.tensor))
         chunk.tensor = forkResult(*chunk.tensor);
       positions[chunk.tensor] = scheduleChunk(chunk);
     }
     // Reductions that are followed are computed in their row; what is not stored is computed where it is read.
     for (TensorView* tensor : fusion_.allTensors()) {
       if (fusion_.isInput(tensor) || fusion_.isOutput(tensor)) continue;
-      const bool is_stored = isReduced(*tensor) && !rows_.isExpression(*tensor);
-      const bool is_row =
-          caches.contains(tensor) || (is_stored && rows_.isFollowed(*tensor) && !rows_.rowsOf(*tensor).empty());
+      const bool is_stored = isReduced(*tensor) && !structure_.isExpression(*tensor);
+      const bool is_row = caches.contains(tensor) ||
+                          (is_stored && structure_.isFollowed(*tensor) && !structure_.rowsOf(*tensor).empty());
       if (std::ranges::find(tiles_, tensor) != tiles_.end())
         tensor->mutableDomain().inline_position = 1;
-      else if (kept_columns_.contains(tensor))
+      else if (persistent_outer_.contains(tensor))
         tensor->mutableDomain().inline_position = 0;
       else if (is_row || !is_stored)
         tensor->mutableDomain().inline_position = is_row ? row_loop_count_ : tensor->axisCount();
@@ -90,29 +92,29 @@ class CudaScheduler {
   }
 
  private:
-  // What is kept of a row, each scheduled as its readers are. Gives the caches.
-  std::set<const TensorView*> cacheKeptValues(bool are_columns) {
+  // What is persistent of a row, each scheduled as its readers are. Gives the caches.
+  std::set<const TensorView*> cachePersistentBuffers(bool are_outer_reductions) {
     std::set<const TensorView*> caches;
     const bool has_stages = parameters_.stages > 0;
-    if (parameters_.batches == 0 && !has_stages) return caches;
-    for (const KeptValue& value :
-         findKeptValues(rows_, {.bytes = parameters_.batches > 0 ? keptBytes() : 0,
-                                .by = parameters_.cluster > 1 ? KeptBy::Cluster : KeptBy::Block,
-                                .has_inputs_apart = has_stages,
-                                .has_columns_apart = parameters_.keeps_columns})) {
+    if (parameters_.persistent_batches == 0 && !has_stages) return caches;
+    for (const PersistentBuffer& value : findPersistentBuffers(
+             structure_, {.bytes = parameters_.persistent_batches > 0 ? persistentBytes() : 0,
+                          .by = parameters_.cluster > 1 ? PersistentScope::Cluster : PersistentScope::Block,
+                          .has_inputs_apart = has_stages,
+                          .has_outer_apart = parameters_.persistent_outer})) {
       const bool is_input = fusion_.isInput(value.tensor);
       if (is_input && value.rows.empty()) {
-        keepColumns(*value.tensor, value.rest);
+        makeOuterInputPersistent(*value.tensor, value.inner);
         continue;
       }
-      const bool is_once_per_row = value.rest.empty();
+      const bool is_once_per_row = value.inner.empty();
       if (is_once_per_row && (parameters_.stages == 1 || parameters_.rows_per_block > 1)) continue;
       TensorView* cache = value.tensor;
       if (is_input)
         cache = cache_after(cache);
       else if (fusion_.isOutput(cache))
         cache = cache_fork(cache);
-      // What belongs to a row as a whole is in a register of each thread, one turn ahead.
+      // What belongs to a row as a whole is in a register of each thread, one iteration ahead.
       if (is_input && is_once_per_row) {
         circular_buffer(cache, 2, 1);
       } else if (is_input && has_stages) {
@@ -120,12 +122,12 @@ class CudaScheduler {
         if (parameters_.stages > 1) circular_buffer(cache, parameters_.stages, parameters_.stages - 1);
       }
       caches.insert(cache);
-      const RowLoops loops = loopsOfKept(*cache, value);
-      if (are_columns) {
-        scheduleColumns(*cache, loops);
+      const RowLoops loops = loopsOfPersistent(*cache, value);
+      if (are_outer_reductions) {
+        scheduleOuterReduction(*cache, loops);
         continue;
       }
-      scheduleRow(*cache, loops, /*is_kept=*/true);
+      scheduleRow(*cache, loops, /*is_persistent=*/true);
       // A loop of its own, so that it is stored.
       if (is_once_per_row && cache->axisCount() == row_loop_count_) split(cache, -1, fusion_.constant(1));
     }
@@ -133,44 +135,45 @@ class CudaScheduler {
   }
 
   // The rest without what is 1 long.
-  static RowLoops loopsOfKept(const TensorView& cache, const KeptValue& value) {
-    RowLoops loops{.rows = value.rows, .rest = value.rest};
-    std::erase_if(loops.rest, [&](int64_t axis) { return cache.axis(axis)->extent()->isConstantInt(1); });
+  static RowLoops loopsOfPersistent(const TensorView& cache, const PersistentBuffer& value) {
+    RowLoops loops{.rows = value.rows, .inner = value.inner};
+    std::erase_if(loops.inner, [&](int64_t axis) { return cache.axis(axis)->extent()->isConstantInt(1); });
     for (const int64_t i : axisRange(0, cache.axisCount())) {
-      if (std::ranges::count(loops.rows, i) + std::ranges::count(loops.rest, i) == 0) loops.once.push_back(i);
+      if (std::ranges::count(loops.rows, i) + std::ranges::count(loops.inner, i) == 0) loops.once.push_back(i);
     }
     return loops;
   }
 
-  // In shared memory before the first turn; each thread has what it reads itself.
-  void keepColumns(TensorView& input, const AxisNumbers& columns) {
+  // In shared memory before the first iteration; each thread has what it reads itself.
+  void makeOuterInputPersistent(TensorView& input, const AxisNumbers& outer) {
     TensorView* cache = cache_after(&input);
     set_memory_type(cache, MemoryType::Shared);
-    scheduleRow(*cache, {.rest = columns}, /*is_kept=*/true);
-    kept_columns_.insert(cache);
+    scheduleRow(*cache, {.inner = outer}, /*is_persistent=*/true);
+    persistent_outer_.insert(cache);
   }
 
   // What a thread has room for in registers, in bytes for each of its elements.
-  int64_t keptBytes() const {
+  int64_t persistentBytes() const {
     const int64_t threads = parameters_.threads * parameters_.rows_per_block;
-    const int64_t of_row = parameters_.spreads_rows ? parameters_.vector : parameters_.batches * parameters_.vector;
+    const int64_t of_row =
+        parameters_.splits_row_over_grid ? parameters_.vector : parameters_.persistent_batches * parameters_.vector;
     const int64_t elements = of_row * parameters_.rows_together;
-    if (rows_.columnParts().empty()) return (threads > 512 ? 128 : 256) / elements;
-    // Sums of columns are there as well; of short rows several blocks are under way.
+    if (structure_.partialOuterReductions().empty()) return (threads > 512 ? 128 : 256) / elements;
+    // Outer sums are there as well; of short rows several blocks are under way.
     constexpr int64_t kRegisters = 65536;
     constexpr int64_t kOthers = 24;
     constexpr int64_t kAtOnce = 768;
     int64_t room = 4 * (kRegisters / std::max(threads, threads <= kAtOnce / 2 ? kAtOnce : threads) / 8 * 8 - kOthers);
-    for (const auto& [sum, part] : rows_.columnParts()) room -= sizeOf(sum->dtype()) * of_row;
+    for (const auto& [sum, part] : structure_.partialOuterReductions()) room -= sizeOf(sum->dtype()) * of_row;
     return std::max<int64_t>(room, 0) / elements;
   }
 
   // One loop for the rows (or none), those of axes that are 1 long, one for the rest (or none). Gives the number of the
   // latter.
-  int64_t mergeRowsAndRest(TensorView& tensor, const RowLoops& loops) {
-    const int64_t first_rest = mergeRows(tensor, loops);
-    mergeRange(tensor, first_rest, tensor.axisCount());
-    return first_rest;
+  int64_t mergeRowsAndInner(TensorView& tensor, const RowLoops& loops) {
+    const int64_t first_inner = mergeRows(tensor, loops);
+    mergeRange(tensor, first_inner, tensor.axisCount());
+    return first_inner;
   }
 
   // One loop for the rows (or none), those of axes that are 1 long, the rest. Gives the number of the first of the
@@ -178,23 +181,23 @@ class CudaScheduler {
   int64_t mergeRows(TensorView& tensor, const RowLoops& loops) {
     AxisNumbers order = loops.rows;
     order.insert(order.end(), loops.once.begin(), loops.once.end());
-    order.insert(order.end(), loops.turns.begin(), loops.turns.end());
-    const auto first_rest = static_cast<int64_t>(order.size());
-    order.insert(order.end(), loops.rest.begin(), loops.rest.end());
+    order.insert(order.end(), loops.iterations.begin(), loops.iterations.end());
+    const auto first_inner = static_cast<int64_t>(order.size());
+    order.insert(order.end(), loops.inner.begin(), loops.inner.end());
     if (order != axisRange(0, tensor.axisCount())) reorder(&tensor, order);
     const auto rows = static_cast<int64_t>(loops.rows.size());
     mergeRange(tensor, 0, rows);
-    return first_rest - std::max<int64_t>(rows - 1, 0);
+    return first_inner - std::max<int64_t>(rows - 1, 0);
   }
 
   // Rows over blocks; the rest over the threads of the block, in vectors.
-  void scheduleRow(TensorView& tensor, const RowLoops& loops, bool is_kept = false) {
-    int64_t inner = mergeRowsAndRest(tensor, loops);
+  void scheduleRow(TensorView& tensor, const RowLoops& loops, bool is_persistent = false) {
+    int64_t inner = mergeRowsAndInner(tensor, loops);
     if (!loops.rows.empty()) inner += spreadRows(tensor, loops);
     if (has_tiny_rows_) return scheduleTinyRow(tensor, loops, inner);
-    const bool has_rest = !loops.rest.empty() && parameters_.threads > 1;
-    if (has_rest) splitRest(tensor, inner, is_kept);
-    if (loops.rows.empty() || parameters_.rows_together == 1 || !has_rest) return;
+    const bool has_inner = !loops.inner.empty() && parameters_.threads > 1;
+    if (has_inner) splitInner(tensor, inner, is_persistent);
+    if (loops.rows.empty() || parameters_.rows_together == 1 || !has_inner) return;
     // Rows together go inside of the batches, so that vectors of all of them are under way and threads meet once for
     // all.
     AxisNumbers order = axisRange(0, tensor.axisCount());
@@ -210,24 +213,24 @@ class CudaScheduler {
       std::swap(order[1], order[2]);
       reorder(&tensor, order);
     }
-    if (loops.rest.empty()) return;
+    if (loops.inner.empty()) return;
     const int64_t vector = parameters_.vector;
-    const auto rest = tensor.axis(inner)->visibleExtent()->constantInt();
-    const bool is_vector = vector > 1 && rest && *rest % vector == 0;
-    if (is_vector && *rest > vector) {
+    const auto inner_domain = tensor.axis(inner)->visibleExtent()->constantInt();
+    const bool is_vector = vector > 1 && inner_domain && *inner_domain % vector == 0;
+    if (is_vector && *inner_domain > vector) {
       split(&tensor, inner, fusion_.constant(vector));
       parallelize(&tensor, inner++, ParallelType::Unroll);
     }
     // An extent such as 2 + 2 is known, but no number that can be unrolled.
-    if (rest) parallelize(&tensor, inner, is_vector ? ParallelType::Vectorize : ParallelType::Unroll);
+    if (inner_domain) parallelize(&tensor, inner, is_vector ? ParallelType::Vectorize : ParallelType::Unroll);
   }
 
-  // [rows] or, where blocks take rows in turns, [blocks][turns], of which the innermost is shared by the threads
+  // [rows] or, where the grid is persistent, [blocks][iterations], of which the innermost is shared by the threads
   // across, or has several rows together. Gives how many loops more than one.
   int64_t spreadRows(TensorView& tensor, const RowLoops& loops) {
     int64_t row = 0;
-    if (Scalar* blocks = blocksOfTurns()) {
-      if (loops.turns.empty()) {
+    if (Scalar* blocks = blocksOfPersistentGrid()) {
+      if (loops.iterations.empty()) {
         split(&tensor, 0, blocks);
         AxisNumbers order = axisRange(0, tensor.axisCount());
         std::swap(order[0], order[1]);
@@ -246,30 +249,30 @@ class CudaScheduler {
       split(&tensor, row, fusion_.constant(parameters_.rows_together));
       parallelize(&tensor, row + 1, ParallelType::Unroll);
     }
-    if (!rows_.isSingleBlock()) parallelize(&tensor, 0, ParallelType::BIDx);
-    // The turns of a part were among the loops before.
-    return row_loop_count_ - 1 + (is_together ? 1 : 0) - static_cast<int64_t>(loops.turns.size());
+    if (!structure_.isSingleBlock()) parallelize(&tensor, 0, ParallelType::BIDx);
+    // The iterations of a part were among the loops before.
+    return row_loop_count_ - 1 + (is_together ? 1 : 0) - static_cast<int64_t>(loops.iterations.size());
   }
 
-  // A result of a row that is an output and read in the row, by blocks that take rows in turns.
-  bool isNeededInTurns(const TensorView& tensor) const {
-    return blocksOfTurns() != nullptr && fusion_.isOutput(&tensor) && isReduced(tensor) && rows_.isFollowed(tensor) &&
-           !rows_.rowsOf(tensor).empty();
+  // A result of a row that is an output and read in the row, by a persistent grid.
+  bool isNeededInPersistentGrid(const TensorView& tensor) const {
+    return blocksOfPersistentGrid() != nullptr && fusion_.isOutput(&tensor) && isReduced(tensor) &&
+           structure_.isFollowed(tensor) && !structure_.rowsOf(tensor).empty();
   }
 
   // Gives the tensor, or what is computed in its place.
   TensorView* scheduleRowOf(TensorView& tensor) {
-    const RowLoops loops = rowLoopsOf(rows_, tensor);
-    TensorView* computed = isNeededInTurns(tensor) ? forkResult(tensor) : &tensor;
+    const RowLoops loops = rowLoopsOf(structure_, tensor);
+    TensorView* computed = isNeededInPersistentGrid(tensor) ? forkResult(tensor) : &tensor;
     scheduleRow(*computed, loops);
     return computed;
   }
 
-  // What is computed in the row, and written to the output in the same turn. (The results of all turns would be an
-  // array.)
+  // What is computed in the row, and written to the output in the same iteration. (The results of all iterations would
+  // be an array.)
   TensorView* forkResult(TensorView& output) {
     TensorView* result = cache_fork(&output);
-    RowLoops written{.rows = loopsOf(output, rows_.rowsOf(output))};
+    RowLoops written{.rows = loopsOf(output, structure_.rowsOf(output))};
     for (const int64_t i : axisRange(0, output.axisCount())) {
       if (std::ranges::find(written.rows, i) == written.rows.end()) written.once.push_back(i);
     }
@@ -277,17 +280,17 @@ class CudaScheduler {
     return result;
   }
 
-  // So many that take rows in turns, or null.
-  Scalar* blocksOfTurns() const {
-    if (!rows_.columnParts().empty()) return rows_.columnParts().begin()->second.count;
-    return parameters_.row_blocks == 0 ? nullptr : fusion_.constant(parameters_.row_blocks);
+  // So many of a persistent grid, or null.
+  Scalar* blocksOfPersistentGrid() const {
+    if (!structure_.partialOuterReductions().empty()) return structure_.partialOuterReductions().begin()->second.count;
+    return parameters_.persistent_grid == 0 ? nullptr : fusion_.constant(parameters_.persistent_grid);
   }
 
-  std::vector<ChunkTensor> chunkRows() {
+  std::vector<ChunkTensor> makeRowsOnlineSoftmax() {
     std::vector<ChunkTensor> all;
-    for (const RowMaximum& row : findRowMaxima(rows_)) {
-      const auto chunks =
-          chunkMaximum(rows_, row, {parameters_.chunk, parameters_.threads * parameters_.cluster, parameters_.vector});
+    for (const SoftmaxReductions& row : findSoftmaxReductions(structure_)) {
+      const auto chunks = makeOnlineSoftmax(
+          structure_, row, {parameters_.chunk, parameters_.threads * parameters_.cluster, parameters_.vector});
       all.insert(all.end(), chunks.begin(), chunks.end());
     }
     return all;
@@ -298,9 +301,9 @@ class CudaScheduler {
     using Part = ChunkTensor::Part;
     TensorView& tensor = *chunk.tensor;
     const bool has_elements = chunk.part == Part::Elements || chunk.part == Part::Sum;
-    RowLoops loops{.rows = chunk.rows, .rest = axisRange(chunk.axis, chunk.axis + (has_elements ? 4 : 2))};
+    RowLoops loops{.rows = chunk.rows, .inner = axisRange(chunk.axis, chunk.axis + (has_elements ? 4 : 2))};
     for (const int64_t i : axisRange(0, tensor.axisCount())) {
-      const bool is_known = std::ranges::count(loops.rows, i) + std::ranges::count(loops.rest, i) > 0;
+      const bool is_known = std::ranges::count(loops.rows, i) + std::ranges::count(loops.inner, i) > 0;
       if (!is_known) loops.once.push_back(i);
     }
     int64_t first = mergeRows(tensor, loops);
@@ -322,9 +325,9 @@ class CudaScheduler {
     return is_result ? 0 : chunk.part == Part::Elements ? first + 1 : shared;
   }
 
-  // [rest] -> [batches] [CIDx] [TIDx] [vector] or [BIDy] [turns] [unroll] [TIDx] [vector], with those that are 1 left
-  // out of the vector.
-  void splitRest(TensorView& tensor, int64_t axis, bool is_kept) {
+  // [inner] -> [persistent batches] [CIDx] [TIDx] [vector] or [BIDy] [iterations] [unroll] [TIDx] [vector], with those
+  // that are 1 left out of the vector.
+  void splitInner(TensorView& tensor, int64_t axis, bool is_persistent) {
     int64_t threads_axis = axis + 1;
     split(&tensor, axis, fusion_.constant(parameters_.vector));
     split(&tensor, axis, fusion_.constant(parameters_.threads));
@@ -333,14 +336,14 @@ class CudaScheduler {
       parallelize(&tensor, axis + 1, ParallelType::CIDx);
       ++threads_axis;
     }
-    if (parameters_.batches > 0 || is_kept) {
-      parallelizeBatches(tensor, axis);
+    if (parameters_.persistent_batches > 0 || is_persistent) {
+      parallelizePersistentBatches(tensor, axis);
     } else {
       split(&tensor, axis, fusion_.constant(parameters_.unroll));
       if (parameters_.unroll > 1) parallelize(&tensor, axis + 1, ParallelType::Unroll);
       ++threads_axis;
-      if (parameters_.row_parts > 1) {
-        split(&tensor, axis, fusion_.constant(parameters_.row_parts), SplitSide::Outer);
+      if (parameters_.inner_grid_split > 1) {
+        split(&tensor, axis, fusion_.constant(parameters_.inner_grid_split), SplitSide::Outer);
         parallelize(&tensor, axis, ParallelType::BIDy);
         ++threads_axis;
       }
@@ -349,36 +352,36 @@ class CudaScheduler {
     if (parameters_.vector > 1) parallelize(&tensor, threads_axis + 1, ParallelType::Vectorize);
   }
 
-  void parallelizeBatches(TensorView& tensor, int64_t axis) {
-    if (parameters_.spreads_rows)
+  void parallelizePersistentBatches(TensorView& tensor, int64_t axis) {
+    if (parameters_.splits_row_over_grid)
       parallelize(&tensor, axis, ParallelType::BIDy);
     else if (tensor.axis(axis)->visibleExtent()->isConstant())
       parallelize(&tensor, axis, ParallelType::Unroll);
   }
 
   // Columns over the threads along x, what is reduced over those along y.
-  void scheduleColumns(TensorView& tensor, const RowLoops& loops) {
-    const int64_t reduced = mergeRowsAndRest(tensor, loops) + 2;
-    const int64_t vector = vectorOfColumns(tensor);
+  void scheduleOuterReduction(TensorView& tensor, const RowLoops& loops) {
+    const int64_t reduced = mergeRowsAndInner(tensor, loops) + 2;
+    const int64_t vector = vectorOfOuterReduction(tensor);
     split(&tensor, 0, fusion_.constant(vector));
-    split(&tensor, 0, fusion_.constant(parameters_.column_threads));
+    split(&tensor, 0, fusion_.constant(parameters_.block_x));
     parallelize(&tensor, 0, ParallelType::BIDx);
     parallelize(&tensor, 1, ParallelType::TIDx);
     row_loop_count_ = 1;
     // [BIDx][TIDx][vector] ... [serial][unroll][TIDy]: the vector becomes the innermost loop.
-    if (!loops.rest.empty()) {
+    if (!loops.inner.empty()) {
       int64_t inner = reduced;
-      if (parameters_.column_blocks > 1) {
-        split(&tensor, inner, fusion_.constant(parameters_.column_blocks), SplitSide::Outer);
+      if (parameters_.outer_grid_split > 1) {
+        split(&tensor, inner, fusion_.constant(parameters_.outer_grid_split), SplitSide::Outer);
         parallelize(&tensor, inner++, ParallelType::BIDy);
       }
-      if (parameters_.across > 1) {
-        split(&tensor, inner, fusion_.constant(parameters_.across));
+      if (parameters_.block_y > 1) {
+        split(&tensor, inner, fusion_.constant(parameters_.block_y));
         parallelize(&tensor, inner + 1, ParallelType::TIDy);
       }
-      const auto turns = tensor.axis(inner)->visibleExtent()->constantInt();
-      const bool is_short = turns && *turns <= std::max(kShortColumn, parameters_.batches);
-      if (!is_short) split(&tensor, inner++, fusion_.constant(column_unroll_));
+      const auto iterations = tensor.axis(inner)->visibleExtent()->constantInt();
+      const bool is_short = iterations && *iterations <= std::max(kShortOuterReduction, parameters_.persistent_batches);
+      if (!is_short) split(&tensor, inner++, fusion_.constant(outer_unroll_));
       parallelize(&tensor, inner, ParallelType::Unroll);
     }
     AxisNumbers order = axisRange(0, tensor.axisCount());
@@ -386,7 +389,7 @@ class CudaScheduler {
     reorder(&tensor, order);
     if (vector > 1) parallelize(&tensor, tensor.axisCount() - 1, ParallelType::Vectorize);
   }
-  int64_t vectorOfColumns(const TensorView& tensor) const {
+  int64_t vectorOfOuterReduction(const TensorView& tensor) const {
     IntervalAnalysis analysis;
     assumeExtents(analysis, fusion_);
     int64_t vector = parameters_.vector;
@@ -399,7 +402,7 @@ class CudaScheduler {
   // have read it.
   int64_t vectorOfElements(TensorView& tensor) const {
     int64_t vector = vectorOf(fusion_, tensor, strides_, parameters_.vector);
-    for (TensorView* other : besideUpdates(rows_, tensor))
+    for (TensorView* other : besideUpdates(structure_, tensor))
       vector = std::min(vector, vectorOf(fusion_, *other, strides_, parameters_.vector));
     return vector;
   }
@@ -410,46 +413,48 @@ class CudaScheduler {
     if (may_tile_) {
       if (const auto transposed = findTranspose(fusion_, tensor, strides_)) {
         const int64_t vector = std::max<int64_t>(1, kAccessBytes / sizeOf(tensor.dtype()));
-        for (TensorView* cache : scheduleTiles(*transposed, vector)) tiles_.push_back(cache);
+        for (TensorView* cache : scheduleTranspose(*transposed, vector)) tiles_.push_back(cache);
         return;
       }
     }
     mergeRange(tensor, 0, count);
     const int64_t vector = vectorOfElements(tensor);
     // The threads that the block has anyway.
-    const int64_t across = has_columns_ ? parameters_.across : parameters_.threads > 1 ? parameters_.rows_per_block : 1;
-    const int64_t along = has_columns_              ? parameters_.column_threads
+    const int64_t block_y = has_outer_reductions_     ? parameters_.block_y
+                            : parameters_.threads > 1 ? parameters_.rows_per_block
+                                                      : 1;
+    const int64_t along = has_outer_reductions_     ? parameters_.block_x
                           : parameters_.threads > 1 ? parameters_.threads
                                                     : 128;
     split(&tensor, 0, fusion_.constant(vector));
     split(&tensor, 0, fusion_.constant(along));
     int64_t next = 1;
-    if (across > 1) {
-      split(&tensor, 0, fusion_.constant(across));
+    if (block_y > 1) {
+      split(&tensor, 0, fusion_.constant(block_y));
       parallelize(&tensor, next++, ParallelType::TIDy);
     }
-    if (!rows_.isSingleBlock()) parallelize(&tensor, 0, ParallelType::BIDx);
+    if (!structure_.isSingleBlock()) parallelize(&tensor, 0, ParallelType::BIDx);
     parallelize(&tensor, next++, ParallelType::TIDx);
     if (vector > 1) parallelize(&tensor, next, ParallelType::Vectorize);
   }
 
   Fusion& fusion_;
-  const KernelRows& rows_;
+  const ReductionStructure& structure_;
   CudaScheduleParameters parameters_;
   Strides strides_;
-  bool has_columns_ = false;
+  bool has_outer_reductions_ = false;
   bool has_tiny_rows_ = false;  // a thread has all of a row
-  int64_t column_unroll_ = kColumnUnroll;
+  int64_t outer_unroll_ = kOuterUnroll;
   bool may_tile_ = false;
   std::vector<TensorView*> tiles_;
-  std::set<const TensorView*> kept_columns_;
+  std::set<const TensorView*> persistent_outer_;
   int64_t row_loop_count_ = 1;
 };
 
 }  // namespace
 
-void scheduleForCuda(const KernelRows& rows, const CudaScheduleParameters& parameters) {
-  CudaScheduler(rows, parameters).run();
+void scheduleForCuda(const ReductionStructure& structure, const CudaScheduleParameters& parameters) {
+  CudaScheduler(structure, parameters).run();
 }
 
 }  // namespace tokamak

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "device/kernel_target.h"
-#include "heuristics/kernel_rows.h"
+#include "heuristics/reduction_structure.h"
 
 namespace tokamak {
 
@@ -14,49 +14,49 @@ namespace tokamak {
 struct CudaScheduleParameters {
   int64_t vector = 1;     ///< neighbouring elements that a thread takes together
   int64_t threads = 128;  ///< of a block, along a row or over the elements of a pointwise output
-  int64_t batches =
+  int64_t persistent_batches =
       0;  ///< vectors that a thread keeps of a row in registers; 0: rows are read again for every reduction
-  int64_t rows_per_block = 1;  ///< rows that a block takes side by side
-  int64_t unroll = 1;          ///< vectors that a thread has under way in a row that is not kept
-  int64_t column_blocks = 1;   ///< blocks that share the elements of a column
-  int64_t row_parts =
+  int64_t rows_per_block = 1;    ///< rows that a block takes side by side
+  int64_t unroll = 1;            ///< vectors that a thread has under way in a row that is not persistent
+  int64_t outer_grid_split = 1;  ///< blocks that share the elements of a column
+  int64_t inner_grid_split =
       1;  ///< blocks that share the elements of a row, of which the last to be done combines what they have
-  int64_t column_threads = 32;  ///< of a block that reduces columns, along these; a power of two
-  int64_t across = 16;          ///< and so many times that many across: threads that share a column; a power of two
-  /// Vectors of a chunk (heuristics/chunked_maxima.h), of rows that are not kept; 0: a maximum is complete before a sum
-  /// of exponentials begins.
+  int64_t block_x = 32;  ///< of a block that makes outer reductions, along these; a power of two
+  int64_t block_y = 16;  ///< and so many times that many across: threads that share a column; a power of two
+  /// Vectors of a chunk (heuristics/online_softmax.h), of rows that are not persistent; 0: a maximum is complete before
+  /// a sum of exponentials begins.
   int64_t chunk = 0;
-  /// Buffers in shared memory for the inputs that are kept of a row, filled asynchronously, all but one of them ahead;
-  /// 0: these are kept in registers.
+  /// Buffers in shared memory for the inputs that are persistent of a row, filled asynchronously, all but one of them
+  /// ahead; 0: these are persistent in registers.
   int64_t stages = 0;
-  bool keeps_columns = false;  ///< beside stages, inputs that are the same for all rows are in shared memory, too
-  bool spreads_rows = false;   ///< a row's batches are blocks side by side: nothing needs all of it
-  int64_t cluster = 1;         ///< blocks that share a row, as a cluster
-  int64_t row_blocks = 0;      ///< blocks (or clusters) that take the rows in turns; 0: one for each row
-  int64_t rows_together = 1;   ///< rows that the threads of a block compute in one turn
+  bool persistent_outer = false;  ///< beside stages, inputs that are the same for all rows are in shared memory, too
+  bool splits_row_over_grid = false;  ///< a row's batches are blocks side by side: nothing needs all of it
+  int64_t cluster = 1;                ///< blocks that share a row, as a cluster
+  int64_t persistent_grid = 0;        ///< blocks (or clusters) of a persistent grid; 0: one for each row
+  int64_t rows_together = 1;          ///< rows that the threads of a block compute in one iteration
 
   bool operator==(const CudaScheduleParameters&) const = default;
 };
 
 /// Elements of a row that a thread keeps at most; registers for as much again are left.
-inline constexpr int64_t kMostKept = 64;
+inline constexpr int64_t kMostPersistent = 64;
 
-/// "vector 8, threads 128, batches 4, rows 1, unroll 1"
+/// "vector 8, threads 128, persistent batches 4, rows 1, unroll 1, outer grid split 1"
 std::string toString(const CudaScheduleParameters& parameters);
 
 /// What such a kernel is not good at, or nothing.
-std::optional<std::string> whyNoCudaKernel(const KernelRows& rows);
+std::optional<std::string> whyNotForCuda(const ReductionStructure& structure);
 
 /// A pure function of the fusion, the sizes and the target. The fusion has no schedule yet.
-CudaScheduleParameters chooseCudaParameters(const KernelRows& rows, const KernelTarget& target,
+CudaScheduleParameters chooseCudaParameters(const ReductionStructure& structure, const KernelTarget& target,
                                             const ScalarBindings& sizes);
 
 /// The parameters with those values that do not fit the fusion and the target made smaller: vectors that divide,
-/// batches that are kept only where sizes are constant, stages that shared memory has room for.
-CudaScheduleParameters legalParameters(const KernelRows& rows, CudaScheduleParameters parameters,
+/// batches that are persistent only where sizes are constant, stages that shared memory has room for.
+CudaScheduleParameters legalParameters(const ReductionStructure& structure, CudaScheduleParameters parameters,
                                        const ScalarBindings& sizes, const KernelTarget& target = hopperTarget());
 
 /// Gives every tensor its schedule. Errors: Schedule.
-void scheduleForCuda(const KernelRows& rows, const CudaScheduleParameters& parameters);
+void scheduleForCuda(const ReductionStructure& structure, const CudaScheduleParameters& parameters);
 
 }  // namespace tokamak

@@ -3,23 +3,23 @@
 #include <fmt/format.h>
 
 #include "base/require.h"
-#include "graph/split_column_sums.h"
+#include "graph/two_stage_outer_reduction.h"
 #include "heuristics/cpu_schedule.h"
 #include "heuristics/cuda_schedule.h"
-#include "heuristics/kernel_rows.h"
+#include "heuristics/parameter_overrides.h"
+#include "heuristics/reduction_structure.h"
 #include "heuristics/schedule_parameters.h"
-#include "heuristics/split_axes.h"
-#include "heuristics/values_by_hand.h"
+#include "heuristics/unmerge_reshapes.h"
 
 namespace tokamak {
 
 // All blocks share a reduction of everything to one element; beside something else one of them would do it alone.
-static std::optional<std::string> whyNotTogether(const KernelRows& rows) {
+static std::optional<std::string> whyNotOneGrid(const ReductionStructure& structure) {
   constexpr int64_t kFewTerms = 4096;
   const TensorView* whole = nullptr;
   const TensorView* other = nullptr;
-  for (const TensorView* tensor : rows.stored()) {
-    if (!rows.hasRows(*tensor) || !rows.rowsOf(*tensor).empty())
+  for (const TensorView* tensor : structure.stored()) {
+    if (!structure.hasRows(*tensor) || !structure.rowsOf(*tensor).empty())
       other = tensor;
     else if (isReduced(*tensor) && termsOf(*tensor).value_or(kFewTerms + 1) > kFewTerms)
       whole = tensor;
@@ -29,23 +29,23 @@ static std::optional<std::string> whyNotTogether(const KernelRows& rows) {
                      nameOf(*other));
 }
 
-std::optional<std::string> whyNoKernel(Fusion& fusion, const KernelTarget& target) {
-  splitOutputs(fusion, target.kind);
-  KernelRows rows(fusion);
-  if (auto problem = rows.find(WholeReductions::Refused)) return problem;
-  if (auto problem = whyNotTogether(rows)) return problem;
-  return target.kind == TargetKind::Cuda ? whyNoCudaKernel(rows) : whyNoCpuKernel(rows);
+Schedulability canSchedule(Fusion& fusion, const KernelTarget& target) {
+  unmergeOutputs(fusion, target.kind);
+  ReductionStructure structure(fusion);
+  if (auto problem = structure.find(WholeReductions::Refused)) return {problem};
+  if (auto problem = whyNotOneGrid(structure)) return {problem};
+  return {target.kind == TargetKind::Cuda ? whyNotForCuda(structure) : whyNotForCpu(structure)};
 }
 
 std::unique_ptr<Fusion> prepareForKernels(const Fusion& fusion, const KernelTarget& target) {
-  if (target.kind == TargetKind::Cpu) return splitColumnSums(fusion, columnSumPartsOfProcessors());
-  ColumnSumParts parts = columnSumPartsOfGpu(target.multiprocessors);
-  if (const int64_t by_hand = partsByHand(0, target.by_hand); by_hand > 0) parts = {.of_long_rows = by_hand};
-  return splitColumnSums(fusion, parts);
+  if (target.kind == TargetKind::Cpu) return twoStageOuterReduction(fusion, twoStagePartsOfProcessors());
+  TwoStageParts parts = twoStagePartsOfGpu(target.multiprocessors);
+  if (const int64_t count = overriddenParts(0, target.parameter_overrides); count > 0) parts = {.of_long_rows = count};
+  return twoStageOuterReduction(fusion, parts);
 }
 
 void scheduleKernel(Fusion& fusion, const KernelTarget& target, const ScalarBindings& sizes) {
-  scheduleKernel(fusion, chooseParameters(requireRows(fusion), target, sizes));
+  scheduleKernel(fusion, chooseParameters(requireReductionStructure(fusion), target, sizes));
 }
 
 }  // namespace tokamak

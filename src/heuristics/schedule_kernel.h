@@ -1,4 +1,4 @@
-// How a fusion becomes one kernel: whether it can, in which form, and with which schedule.
+// How a fusion becomes one kernel: whether it can (canSchedule), in which form, and with which schedule.
 #pragma once
 
 #include <memory>
@@ -10,10 +10,16 @@
 
 namespace tokamak {
 
-/// Why the fusion cannot or should not become one kernel on the target, or nothing. A function of its structure only.
+/// Whether a fusion can and should become one kernel, with the reason where it should not.
+struct Schedulability {
+  std::optional<std::string> reason = std::nullopt;  ///< against it; nothing: it can be one kernel
+  explicit operator bool() const { return !reason; }
+};
+
+/// Whether the fusion can and should become one kernel on the target. A function of its structure only.
 /// (What needs a whole reduction would run in a single block: scheduleKernel does that, but two kernels are better.)
-/// Makes scalars in the fusion, and splits its outputs where it is a kernel only so (heuristics/split_axes.h).
-std::optional<std::string> whyNoKernel(Fusion& fusion, const KernelTarget& target);
+/// Makes scalars in the fusion, and splits its outputs where it is a kernel only so (heuristics/unmerge_reshapes.h).
+Schedulability canSchedule(Fusion& fusion, const KernelTarget& target);
 
 /// The fusion in the form that kernels of the target are best made of: sums that blocks can make parts of on the way
 /// become two steps.

@@ -1,13 +1,14 @@
 #include "heuristics/schedule_parameters.h"
 
-#include "base/ranges.h"
+#include "base/profiler_range.h"
 #include "base/require.h"
 
 namespace tokamak {
 
-ScheduleParameters chooseParameters(const KernelRows& rows, const KernelTarget& target, const ScalarBindings& sizes) {
-  if (target.kind == TargetKind::Cpu) return chooseCpuParameters(rows, target, sizes);
-  return chooseCudaParameters(rows, target, sizes);
+ScheduleParameters chooseParameters(const ReductionStructure& structure, const KernelTarget& target,
+                                    const ScalarBindings& sizes) {
+  if (target.kind == TargetKind::Cpu) return chooseCpuParameters(structure, target, sizes);
+  return chooseCudaParameters(structure, target, sizes);
 }
 
 std::string toString(const ScheduleParameters& parameters) {
@@ -20,7 +21,7 @@ void scheduleKernel(Fusion& fusion, const ScheduleParameters& parameters) {
   if (const auto* cpu = std::get_if<CpuScheduleParameters>(&parameters))
     scheduleForCpu(fusion, *cpu);
   else
-    scheduleForCuda(requireRows(fusion), std::get<CudaScheduleParameters>(parameters));
+    scheduleForCuda(requireReductionStructure(fusion), std::get<CudaScheduleParameters>(parameters));
   // The fusion may come from a host program, where all is in memory.
   for (TensorView* tensor : fusion.allTensors()) {
     const bool is_given = fusion.isInput(tensor) || fusion.isOutput(tensor);
@@ -28,11 +29,11 @@ void scheduleKernel(Fusion& fusion, const ScheduleParameters& parameters) {
   }
 }
 
-KernelRows requireRows(Fusion& fusion) {
-  KernelRows rows(fusion);
-  const auto problem = rows.find(WholeReductions::SingleBlock);
+ReductionStructure requireReductionStructure(Fusion& fusion) {
+  ReductionStructure structure(fusion);
+  const auto problem = structure.find(WholeReductions::SingleBlock);
   TK_REQUIRE(!problem, Schedule, "no kernel: {}", *problem);
-  return rows;
+  return structure;
 }
 
 }  // namespace tokamak

@@ -11,16 +11,17 @@ namespace tokamak {
 
 using ScheduleParameters = std::variant<CpuScheduleParameters, CudaScheduleParameters>;
 
-/// A pure function of the fusion, the sizes and the target. The fusion has no schedule yet; `rows` were found.
-ScheduleParameters chooseParameters(const KernelRows& rows, const KernelTarget& target, const ScalarBindings& sizes);
+/// A pure function of the fusion, the sizes and the target. The fusion has no schedule yet; `structure` was found.
+ScheduleParameters chooseParameters(const ReductionStructure& structure, const KernelTarget& target,
+                                    const ScalarBindings& sizes);
 
-/// "vector 8, threads 128, batches 4, rows 1, unroll 1"
+/// "vector 8, threads 128, persistent batches 4, rows 1, unroll 1, outer grid split 1"
 std::string toString(const ScheduleParameters& parameters);
 
 /// Gives every tensor its schedule. Errors: Schedule.
 void scheduleKernel(Fusion& fusion, const ScheduleParameters& parameters);
 
 /// The rows of a fusion that may become one kernel. Errors: Schedule when it may not.
-KernelRows requireRows(Fusion& fusion);
+ReductionStructure requireReductionStructure(Fusion& fusion);
 
 }  // namespace tokamak

@@ -65,7 +65,7 @@ KernelExecutor::KernelExecutor(const Fusion& program, std::vector<bool> is_param
                                const KernelExecutorOptions& options)
     : program_(cloneFusion(program)),
       symbols_(structuralFormOf(*program_).symbols),
-      parts_(splitAxes(*program_, options.target.kind)),
+      parts_(unmergeReshapes(*program_, options.target.kind)),
       is_parameter_(std::move(is_parameter)),
       options_(options),
       chooser_(*program_, symbols_, policyFor(options.target)),
@@ -101,10 +101,10 @@ std::shared_ptr<const BoundKernel> KernelExecutor::bindNew(std::span<const Opera
     requireFewIterations(*program_, sizes);
   }
   for (const TensorView* tensor : program_->allTensors()) requireFewTerms(*tensor, sizes);
-  const std::vector<OperandDesc> operands = splitOperands(*program_, parts_, given, sizes);
+  const std::vector<OperandDesc> operands = unmergeOperands(*program_, parts_, given, sizes);
   KernelShape shape = chooser_.choose(operands, values, openSymbols(values));
-  // Registers hold sums of columns, as many as there are.
-  if (!chooser_.isScheduled() && !shapedFor(shape).rows->columnParts().empty())
+  // Registers hold outer sums, as many as there are.
+  if (!chooser_.isScheduled() && !shapedFor(shape).rows->partialOuterReductions().empty())
     shape = chooser_.choose(operands, values);
   std::optional<ScheduleParameters> parameters;
   if (!chooser_.isScheduled()) {
@@ -171,7 +171,7 @@ const KernelExecutor::Shaped& KernelExecutor::shapedFor(const KernelShape& shape
   auto shaped = std::make_unique<Shaped>();
   shaped->shape = shape;
   shaped->program = shapeProgram(*program_, chooser_, shape);
-  shaped->rows = std::make_unique<KernelRows>(requireRows(*shaped->program.fusion));
+  shaped->rows = std::make_unique<ReductionStructure>(requireReductionStructure(*shaped->program.fusion));
   shaped_.push_back(std::move(shaped));
   return *shaped_.back();
 }

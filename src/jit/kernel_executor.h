@@ -15,7 +15,7 @@
 #include "device/device.h"
 #include "device/kernel_launch.h"
 #include "device/kernel_observer.h"
-#include "heuristics/split_axes.h"
+#include "heuristics/unmerge_reshapes.h"
 #include "ir/structural_form.h"
 #include "jit/kernel_choice.h"
 #include "jit/shaped_program.h"
@@ -89,7 +89,7 @@ class KernelExecutor {
   struct Shaped {
     KernelShape shape;
     ShapedProgram program;
-    std::unique_ptr<KernelRows> rows;
+    std::unique_ptr<ReductionStructure> rows;
   };
   /// What was lowered, with all index types that it was needed with.
   struct Lowered {

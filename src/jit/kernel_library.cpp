@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/require.h"
-#include "compute/fitting_sizes.h"
+#include "compute/shape_constraints.h"
 #include "ir/clone.h"
 #include "ir/ops/host/launch_kernel.h"
 #include "ir/ops/host/post_on_stream.h"
@@ -156,7 +156,7 @@ KernelLibrary::Program KernelLibrary::programOf(const Fusion& fusion,
   StructuralForm form = structuralFormOf(fusion);
   Program program;
   program.name = fusion.name();
-  program.demanding = demandingExprs(fusion);
+  program.demanding = constrainedExprs(fusion);
   std::vector<bool> is_parameter;
   for (const Scalar* symbol : form.symbols) {
     const auto found = parameters.find(symbol);
@@ -187,7 +187,7 @@ FoundKernel KernelLibrary::bind(const Program& program, std::span<const OperandD
   if (!program.demanding.empty()) {
     // Rules make scalars in the program.
     const std::lock_guard lock(mutex_);
-    requireFittingSizes(program.demanding, bindings);
+    requireShapeConstraints(program.demanding, bindings);
   }
   std::vector<std::optional<ScalarValue>> values(program.symbols.size());
   for (size_t i = 0; i < program.symbols.size(); ++i) {

@@ -5,8 +5,8 @@
 
 #include "analysis/bind_shape.h"
 #include "base/require.h"
-#include "compute/fitting_sizes.h"
-#include "heuristics/split_axes.h"
+#include "compute/shape_constraints.h"
+#include "heuristics/unmerge_reshapes.h"
 #include "ir/clone.h"
 #include "jit/shaped_program.h"
 #include "kernel/bind_kernel.h"
@@ -51,7 +51,7 @@ std::vector<int64_t> symbolBits(const kir::Kernel& kernel, const ScalarBindings&
 
 PreparedKernel prepareKernel(const Fusion& program, std::span<const OperandDesc> operands,
                              const ScalarBindings& bindings, const KernelRecipe& recipe) {
-  requireFittingSizes(program, bindings);
+  requireShapeConstraints(program, bindings);
   Fusion split(program.name());
   Cloner cloner(split);
   cloneInto(program, cloner);
@@ -64,8 +64,8 @@ PreparedKernel prepareKernel(const Fusion& program, std::span<const OperandDesc>
     values.push_back(found == bindings.end() ? std::nullopt : std::optional(found->second));
     if (values.back()) sizes[symbols.back()] = *values.back();
   }
-  const std::vector<AxisParts> parts = splitAxes(split, recipe.target);
-  const std::vector<OperandDesc> given = splitOperands(split, parts, operands, sizes);
+  const std::vector<AxisParts> parts = unmergeReshapes(split, recipe.target);
+  const std::vector<OperandDesc> given = unmergeOperands(split, parts, operands, sizes);
   const ShapeChooser chooser(split, symbols, recipe.extents);
   const KernelShape shape = chooser.choose(given, values);
   const ShapedProgram shaped = shapeProgram(split, chooser, shape);

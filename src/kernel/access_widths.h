@@ -7,7 +7,7 @@
 
 namespace tokamak::kir {
 
-/// Per global tensor that the threads of a block read or write at different places: the bytes of the narrowest such
+/// Per global tensor that the threads of a block read or write at different indices: the bytes of the narrowest such
 /// access. What all threads read together, once per row, say, does not count.
 std::map<const TensorView*, int64_t, ById> narrowestAccesses(const Kernel& kernel);
 

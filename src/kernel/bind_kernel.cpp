@@ -43,7 +43,7 @@ LaunchSize launchSize(const Kernel& kernel, const ScalarBindings& bindings) {
 }
 
 KernelWorkspace workspaceOf(const Kernel& kernel, const ScalarBindings& bindings) {
-  const GridCombine* grid = gridCombineOf(kernel);
+  const GridReduce* grid = gridReduceOf(kernel);
   if (grid == nullptr) return {};
   KernelWorkspace workspace{.counters = 1};
   int64_t members = 1;
@@ -55,7 +55,7 @@ KernelWorkspace workspaceOf(const Kernel& kernel, const ScalarBindings& bindings
   constexpr int64_t kAlignment = 16;
   const auto aligned = [](int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; };
   workspace.bytes = aligned(workspace.counters * 4);
-  for (const GridCombine::Value& value : grid->values) {
+  for (const GridReduce::Value& value : grid->values) {
     int64_t threads = 1;
     for (const ParallelType type : value.spread) threads *= evaluateInt(*kernel.dimension(type)->extent, bindings);
     workspace.bytes += aligned(workspace.counters * members * threads * value.count * sizeOf(value.tensor->dtype()));

@@ -28,7 +28,7 @@ struct LaunchSize {
 LaunchSize launchSize(const Kernel& kernel, const ScalarBindings& bindings);
 
 /// A counter per group of blocks that a kernel combines, then, from the next multiple of 16 bytes on, the values of the
-/// blocks (codegen/grid_combine_source.h).
+/// blocks (codegen/grid_reduce_source.h).
 KernelWorkspace workspaceOf(const Kernel& kernel, const ScalarBindings& bindings);
 
 }  // namespace tokamak::kir

@@ -13,7 +13,7 @@ namespace {
 const Statements* bodyOf(const Statement& statement) {
   if (const auto* loop = std::get_if<Loop>(&statement.node)) return &loop->body;
   if (const auto* guard = std::get_if<If>(&statement.node)) return &guard->body;
-  if (const auto* grid = std::get_if<GridCombine>(&statement.node)) return &grid->body;
+  if (const auto* grid = std::get_if<GridReduce>(&statement.node)) return &grid->body;
   return nullptr;
 }
 
@@ -61,8 +61,8 @@ class Renamer {
       return statement(std::move(copy));
     }
     if (const auto* guard = std::get_if<If>(&each->node)) return statement(If{guard->predicate, rewrite(guard->body)});
-    if (const auto* grid = std::get_if<GridCombine>(&each->node)) {
-      GridCombine copy = *grid;
+    if (const auto* grid = std::get_if<GridReduce>(&each->node)) {
+      GridReduce copy = *grid;
       copy.body = rewrite(grid->body);
       return statement(std::move(copy));
     }

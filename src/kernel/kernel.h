@@ -21,7 +21,7 @@ using StatementRef = std::shared_ptr<const Statement>;
 using Statements = std::vector<StatementRef>;
 
 /// Runs the body for index = start, start + 1, ... < stop, with start >= 0 and each loop an index of its own. The type
-/// is Serial, Unroll or Vectorize. In a Vectorize loop each access to memory is at a place that does not depend on the
+/// is Serial, Unroll or Vectorize. In a Vectorize loop each access to memory is at an index that does not depend on the
 /// index, or at one plus the index.
 struct Loop {
   Scalar* index = nullptr;
@@ -62,9 +62,9 @@ struct Store {
 };
 
 /// Moves `count` neighbouring elements in one access: count * size of an element is a power of two of at most 16 bytes,
-/// both places are multiples of count, and one of the tensors is Local, or it goes from an input to a Shared tensor. An
-/// asynchronous one, which does that with 4 bytes at least, begins here; its elements are there for the thread once it
-/// has waited for the copy (CopyGroup), and until then nobody touches them.
+/// both offsets are multiples of count, and one of the tensors is Local, or it goes from an input to a Shared tensor.
+/// An asynchronous one, which does that with 4 bytes at least, begins here; its elements are there for the thread once
+/// it has waited for the copy (CopyGroup), and until then nobody touches them.
 struct Copy {
   const TensorView* to = nullptr;
   Scalar* to_index = nullptr;
@@ -85,7 +85,7 @@ struct CopyGroup {
 /// Elements index, ..., index + count - 1 of a Local tensor become, in every thread, the combination of their values in
 /// the threads of the block that differ along `dimensions` (TIDx, ...), and of the blocks of the cluster where CIDx is
 /// one of these. Reached by all threads of the block, or cluster.
-struct Combine {
+struct BlockReduce {
   const TensorView* tensor = nullptr;
   Scalar* index = nullptr;
   int64_t count = 1;
@@ -107,7 +107,7 @@ struct ClusterBarrier {
 /// Blocks that differ along `dimensions` of the grid (BIDx, ...) give their values; the last of them to get here has,
 /// in every thread, the combinations of all, in an order that is always the same, and runs the body; the others are
 /// done. Stands in no loop or guard and is reached by all threads. A kernel has one at most, its last statement.
-struct GridCombine {
+struct GridReduce {
   struct Value {
     const TensorView* tensor = nullptr;  ///< Local
     Scalar* index = nullptr;             ///< of the first element
@@ -122,7 +122,7 @@ struct GridCombine {
 };
 
 struct Statement {
-  std::variant<Loop, If, Allocate, Let, Store, Copy, CopyGroup, Combine, GridCombine, Barrier, ClusterBarrier> node;
+  std::variant<Loop, If, Allocate, Let, Store, Copy, CopyGroup, BlockReduce, GridReduce, Barrier, ClusterBarrier> node;
 };
 
 template <class Node>
@@ -179,12 +179,12 @@ void visitStatements(const Statements& statements, const Visit& visit) {
     visit(*statement);
     if (const auto* loop = std::get_if<Loop>(&statement->node)) visitStatements(loop->body, visit);
     if (const auto* guard = std::get_if<If>(&statement->node)) visitStatements(guard->body, visit);
-    if (const auto* grid = std::get_if<GridCombine>(&statement->node)) visitStatements(grid->body, visit);
+    if (const auto* grid = std::get_if<GridReduce>(&statement->node)) visitStatements(grid->body, visit);
   }
 }
 
 /// The statement of the kernel that combines blocks, or null.
-const GridCombine* gridCombineOf(const Kernel& kernel);
+const GridReduce* gridReduceOf(const Kernel& kernel);
 
 /// The element index of a block's buffer is private to each thread (Local) or the block's (Shared).
 inline bool isGlobal(const TensorView& tensor) { return tensor.memoryType() == MemoryType::Global; }

@@ -25,7 +25,7 @@ class Walker {
       visit_(*each, scope_);
       if (const auto* loop = std::get_if<Loop>(&each->node)) enter(*loop, *each);
       if (const auto* guard = std::get_if<If>(&each->node)) enter(*guard, *each);
-      if (const auto* grid = std::get_if<GridCombine>(&each->node)) {
+      if (const auto* grid = std::get_if<GridReduce>(&each->node)) {
         scope_.around.push_back(each.get());
         walk(grid->body);
         scope_.around.pop_back();
@@ -37,7 +37,7 @@ class Walker {
   }
 
  private:
-  // What tells the scope at one place from that at a later one inside of it.
+  // What tells a scope from one at a later point inside of it.
   struct Place {
     std::array<size_t, 8> sizes;
     size_t around;
@@ -141,10 +141,10 @@ struct IndexLister {
   }
   std::vector<Scalar*> operator()(const Copy& copy) const { return {copy.to_index, copy.from_index}; }
   std::vector<Scalar*> operator()(const CopyGroup&) const { return {}; }
-  std::vector<Scalar*> operator()(const Combine& combine) const { return {combine.index}; }
-  std::vector<Scalar*> operator()(const GridCombine& grid) const {
+  std::vector<Scalar*> operator()(const BlockReduce& reduce) const { return {reduce.index}; }
+  std::vector<Scalar*> operator()(const GridReduce& grid) const {
     std::vector<Scalar*> indices;
-    for (const GridCombine::Value& value : grid.values) indices.push_back(value.index);
+    for (const GridReduce::Value& value : grid.values) indices.push_back(value.index);
     return indices;
   }
   std::vector<Scalar*> operator()(const Barrier&) const { return {}; }
@@ -173,8 +173,8 @@ std::vector<const TensorView*> tensorsOf(const Statement& statement) {
     if (value->kind == ValueKind::Load) tensors.push_back(value->tensor);
   }
   if (const auto* copy = std::get_if<Copy>(&statement.node)) tensors.push_back(copy->from);
-  if (const auto* grid = std::get_if<GridCombine>(&statement.node)) {
-    for (const GridCombine::Value& value : grid->values) tensors.push_back(value.tensor);
+  if (const auto* grid = std::get_if<GridReduce>(&statement.node)) {
+    for (const GridReduce::Value& value : grid->values) tensors.push_back(value.tensor);
   }
   if (const TensorView* written = writtenBy(statement)) tensors.push_back(written);
   return tensors;
@@ -183,7 +183,7 @@ std::vector<const TensorView*> tensorsOf(const Statement& statement) {
 const TensorView* writtenBy(const Statement& statement) {
   if (const auto* store = std::get_if<Store>(&statement.node)) return store->tensor;
   if (const auto* copy = std::get_if<Copy>(&statement.node)) return copy->to;
-  if (const auto* combine = std::get_if<Combine>(&statement.node)) return combine->tensor;
+  if (const auto* reduce = std::get_if<BlockReduce>(&statement.node)) return reduce->tensor;
   return nullptr;
 }
 

@@ -50,7 +50,7 @@ struct Scope {
 /// itself defines.
 void walkKernel(const Kernel& kernel, const std::function<void(const Statement&, const Scope&)>& visit);
 
-/// The index scalars of a statement without those inside of it and without those of its values: places, bounds, sizes,
+/// The index scalars of a statement without those inside of it and without those of its values: indices, bounds, sizes,
 /// extents.
 std::vector<Scalar*> indicesOf(const Statement& statement);
 /// The statement's value and everything below it; nothing for statements without one.

@@ -209,7 +209,7 @@ class Parser {
       return statement(If{predicate, body()});
     }
     if (tokens_.accept("let")) return let();
-    if (tokens_.accept("combine")) return combine();
+    if (tokens_.accept("reduce")) return reduce();
     if (tokens_.accept("barrier")) return statement(Barrier{});
     if (tokens_.accept("arrive")) return clusterBarrier(ClusterBarrier::Half::Arrive);
     if (tokens_.accept("wait")) return wait();
@@ -220,7 +220,7 @@ class Parser {
     if (tokens_.accept("async")) return asyncCopy();
     if (first.kind != TokenKind::Identifier || !tensorNumber(first.text))
       tokens_.failExpected(
-          "a statement: for, if, let, combine, barrier, arrive, wait, async, commit, a tensor T<number>, or '}'");
+          "a statement: for, if, let, reduce, barrier, arrive, wait, async, commit, a tensor T<number>, or '}'");
     if (tokens_.peek(1).is(":")) return allocate();
     return store();
   }
@@ -296,15 +296,15 @@ class Parser {
     return statement(std::move(let));
   }
 
-  // combine blocks over BIDx: sum T1[0 .. +4] spread (TIDx), ... { BODY }
-  StatementRef combineBlocks() {
-    GridCombine grid;
+  // reduce blocks over BIDx: sum T1[0 .. +4] spread (TIDx), ... { BODY }
+  StatementRef gridReduce() {
+    GridReduce grid;
     tokens_.expect("over");
     do grid.dimensions.push_back(dimensionName());
     while (tokens_.accept(","));
     tokens_.expect(":");
     do {
-      GridCombine::Value value;
+      GridReduce::Value value;
       value.kind = reductionKind();
       const Place place = this->place();
       value.tensor = place.tensor;
@@ -338,15 +338,15 @@ class Parser {
     return *type;
   }
 
-  StatementRef combine() {
-    if (tokens_.accept("blocks")) return combineBlocks();
+  StatementRef reduce() {
+    if (tokens_.accept("blocks")) return gridReduce();
     const ReductionKind kind = reductionKind();
     const Place place = this->place();
-    Combine combine{place.tensor, place.index, place.count.value_or(1), kind, {}};
+    BlockReduce reduce{place.tensor, place.index, place.count.value_or(1), kind, {}};
     tokens_.expect("over");
-    do combine.dimensions.push_back(dimensionName());
+    do reduce.dimensions.push_back(dimensionName());
     while (tokens_.accept(","));
-    return statement(std::move(combine));
+    return statement(std::move(reduce));
   }
 
   // T1: f32[size] local. A tensor may be allocated again, as the same one.
@@ -368,7 +368,7 @@ class Parser {
       circular.emplace();
       circular->stages = tokens_.expectInteger("the number of buffers");
       tokens_.expect("ahead");
-      circular->prefetch = tokens_.expectInteger("how many turns ahead they are filled");
+      circular->prefetch = tokens_.expectInteger("how many iterations ahead they are filled");
     }
     const auto found = tensors_.find(number);
     if (found == tensors_.end()) {

@@ -148,20 +148,20 @@ class Printer {
       body_ +=
           fmt::format("{}wait copies{}\n", margin, group.pending == 0 ? "" : fmt::format(" but {}", group.pending));
   }
-  void print(const Combine& combine, const std::string& margin, size_t) {
+  void print(const BlockReduce& reduce, const std::string& margin, size_t) {
     std::vector<std::string_view> dimensions;
-    for (const ParallelType type : combine.dimensions) dimensions.push_back(parallelTypeName(type));
-    body_ += fmt::format("{}combine {} {} over {}\n", margin, enumName(combine.kind),
-                         combine.count == 1 ? place(*combine.tensor, *combine.index)
-                                            : places(*combine.tensor, *combine.index, combine.count),
-                         fmt::join(dimensions, ", "));
+    for (const ParallelType type : reduce.dimensions) dimensions.push_back(parallelTypeName(type));
+    body_ += fmt::format(
+        "{}reduce {} {} over {}\n", margin, enumName(reduce.kind),
+        reduce.count == 1 ? place(*reduce.tensor, *reduce.index) : places(*reduce.tensor, *reduce.index, reduce.count),
+        fmt::join(dimensions, ", "));
   }
-  void print(const GridCombine& grid, const std::string& margin, size_t indent) {
+  void print(const GridReduce& grid, const std::string& margin, size_t indent) {
     std::vector<std::string> values;
-    for (const GridCombine::Value& value : grid.values)
+    for (const GridReduce::Value& value : grid.values)
       values.push_back(fmt::format("{} {} spread ({})", enumName(value.kind),
                                    places(*value.tensor, *value.index, value.count), dimensionNames(value.spread)));
-    body_ += fmt::format("{}combine blocks over {}: {} {{\n", margin, dimensionNames(grid.dimensions),
+    body_ += fmt::format("{}reduce blocks over {}: {} {{\n", margin, dimensionNames(grid.dimensions),
                          fmt::join(values, ", "));
     statements(grid.body, indent + 2);
     body_ += margin + "}\n";
@@ -203,8 +203,8 @@ bool Kernel::hasThreads() const {
   return std::ranges::any_of(dimensions, [](const LaunchDimension& each) { return isThreadType(each.type); });
 }
 
-const GridCombine* gridCombineOf(const Kernel& kernel) {
-  return kernel.body.empty() ? nullptr : std::get_if<GridCombine>(&kernel.body.back()->node);
+const GridReduce* gridReduceOf(const Kernel& kernel) {
+  return kernel.body.empty() ? nullptr : std::get_if<GridReduce>(&kernel.body.back()->node);
 }
 
 std::string printKernel(const Kernel& kernel) { return Printer(kernel).print(); }

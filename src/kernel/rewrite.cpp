@@ -46,12 +46,12 @@ struct Mover {
     copy.from_index = move(*copy.from, copy.from_index);
     return statement(copy);
   }
-  StatementRef operator()(Combine combine) const {
-    combine.index = move(*combine.tensor, combine.index);
-    return statement(std::move(combine));
+  StatementRef operator()(BlockReduce reduce) const {
+    reduce.index = move(*reduce.tensor, reduce.index);
+    return statement(std::move(reduce));
   }
-  StatementRef operator()(GridCombine grid) const {
-    for (GridCombine::Value& value : grid.values) value.index = move(*value.tensor, value.index);
+  StatementRef operator()(GridReduce grid) const {
+    for (GridReduce::Value& value : grid.values) value.index = move(*value.tensor, value.index);
     grid.body = kir::withPlaces(grid.body, move);
     return statement(std::move(grid));
   }
@@ -93,12 +93,12 @@ struct Copier {
     return statement(copy);
   }
   StatementRef operator()(const CopyGroup& group) const { return statement(group); }
-  StatementRef operator()(Combine combine) const {
-    combine.index = replace(combine.index);
-    return statement(std::move(combine));
+  StatementRef operator()(BlockReduce reduce) const {
+    reduce.index = replace(reduce.index);
+    return statement(std::move(reduce));
   }
-  StatementRef operator()(GridCombine grid) const {
-    for (GridCombine::Value& value : grid.values) value.index = replace(value.index);
+  StatementRef operator()(GridReduce grid) const {
+    for (GridReduce::Value& value : grid.values) value.index = replace(value.index);
     grid.body = kir::withScalars(grid.body, replace);
     return statement(std::move(grid));
   }
@@ -129,8 +129,8 @@ Statements withLeaves(const Statements& statements, const std::function<Statemen
       result.push_back(statement(std::move(copy)));
     } else if (const auto* guard = std::get_if<If>(&each->node)) {
       result.push_back(statement(If{guard->predicate, withLeaves(guard->body, replace)}));
-    } else if (const auto* grid = std::get_if<GridCombine>(&each->node)) {
-      GridCombine copy = *grid;
+    } else if (const auto* grid = std::get_if<GridReduce>(&each->node)) {
+      GridReduce copy = *grid;
       copy.body = withLeaves(grid->body, replace);
       result.push_back(statement(std::move(copy)));
     } else if (StatementRef leaf = replace(each)) {
@@ -140,8 +140,8 @@ Statements withLeaves(const Statements& statements, const std::function<Statemen
   return result;
 }
 
-Statements withValues(const Statements& statements, const std::function<StatementRef(const Let&)>& let,
-                      const std::function<ValueRef(const ValueRef&)>& value) {
+Statements withOverrides(const Statements& statements, const std::function<StatementRef(const Let&)>& let,
+                         const std::function<ValueRef(const ValueRef&)>& value) {
   return withLeaves(statements, [&](const StatementRef& each) {
     if (const auto* named = std::get_if<Let>(&each->node)) return let(*named);
     const auto* store = std::get_if<Store>(&each->node);
@@ -166,8 +166,8 @@ Statements withLoops(const Statements& statements, const std::function<void(cons
       replace(*loop, result);
     } else if (const auto* guard = std::get_if<If>(&each->node)) {
       result.push_back(statement(If{guard->predicate, withLoops(guard->body, replace)}));
-    } else if (const auto* grid = std::get_if<GridCombine>(&each->node)) {
-      GridCombine copy = *grid;
+    } else if (const auto* grid = std::get_if<GridReduce>(&each->node)) {
+      GridReduce copy = *grid;
       copy.body = withLoops(grid->body, replace);
       result.push_back(statement(std::move(copy)));
     } else {
@@ -215,8 +215,8 @@ class NameScopes {
         result.push_back(statement(std::move(copy)));
       } else if (const auto* guard = std::get_if<If>(&each->node)) {
         result.push_back(statement(If{guard->predicate, rewrite(guard->body, known, renamed)}));
-      } else if (const auto* grid = std::get_if<GridCombine>(&each->node)) {
-        GridCombine copy = *grid;
+      } else if (const auto* grid = std::get_if<GridReduce>(&each->node)) {
+        GridReduce copy = *grid;
         copy.body = rewrite(grid->body, known, renamed);
         result.push_back(statement(std::move(copy)));
       } else {

@@ -14,7 +14,7 @@ namespace tokamak::kir {
 /// Every scalar of the statements (indices of loops included) goes through `replace`.
 Statements withScalars(const Statements& statements, const std::function<Scalar*(Scalar*)>& replace);
 
-/// Every place of a tensor that the statements read or write goes through `replace`.
+/// Every index of a tensor that the statements read or write goes through `replace`.
 Statements withPlaces(const Statements& statements,
                       const std::function<Scalar*(const TensorView& tensor, Scalar* index)>& replace);
 
@@ -22,8 +22,8 @@ Statements withPlaces(const Statements& statements,
 Statements withLeaves(const Statements& statements, const std::function<StatementRef(const StatementRef&)>& replace);
 
 /// Every Let goes through `let`, the value of every Store through `value`, in order.
-Statements withValues(const Statements& statements, const std::function<StatementRef(const Let&)>& let,
-                      const std::function<ValueRef(const ValueRef&)>& value);
+Statements withOverrides(const Statements& statements, const std::function<StatementRef(const Let&)>& let,
+                         const std::function<ValueRef(const ValueRef&)>& value);
 
 /// Calls `visit` for every scalar that the statements mention, indices of loops included.
 void visitScalars(const Statements& statements, const std::function<void(Scalar&)>& visit);

@@ -34,9 +34,9 @@ bool haveArrived(const Statements& statements, bool have_arrived, const Report& 
   return have_arrived;
 }
 
-bool isInGridCombine(const Scope& scope) {
+bool isInGridReduce(const Scope& scope) {
   return std::ranges::any_of(scope.around,
-                             [](const Statement* around) { return std::holds_alternative<GridCombine>(around->node); });
+                             [](const Statement* around) { return std::holds_alternative<GridReduce>(around->node); });
 }
 
 }  // namespace
@@ -44,16 +44,16 @@ bool isInGridCombine(const Scope& scope) {
 void checkClusterTogether(const Kernel& kernel, const Report& report) {
   walkKernel(kernel, [&](const Statement& statement, const Scope& scope) {
     // Of the blocks of a cluster, each may be the last one of its group or not.
-    const bool is_together = scope.is_cluster_uniform && !isInGridCombine(scope);
+    const bool is_together = scope.is_cluster_uniform && !isInGridReduce(scope);
     if (std::holds_alternative<ClusterBarrier>(statement.node)) {
       if (kernel.dimension(ParallelType::CIDx) == nullptr)
         report("there is a barrier of a cluster, but there are no clusters");
       else if (!is_together)
         report("a barrier of a cluster stands where some threads may not come");
     }
-    const auto* combine = std::get_if<Combine>(&statement.node);
-    if (combine != nullptr && !is_together && std::ranges::count(combine->dimensions, ParallelType::CIDx) > 0)
-      report(fmt::format("{} is combined across a cluster where some threads may not come", nameOf(*combine->tensor)));
+    const auto* reduce = std::get_if<BlockReduce>(&statement.node);
+    if (reduce != nullptr && !is_together && std::ranges::count(reduce->dimensions, ParallelType::CIDx) > 0)
+      report(fmt::format("{} is combined across a cluster where some threads may not come", nameOf(*reduce->tensor)));
   });
 }
 

@@ -76,9 +76,9 @@ void checkComplete(const Kernel& kernel, const Report& report) {
       require(copy->to, "a tensor that is written");
       require(copy->from, "a tensor that is read");
     }
-    if (const auto* combine = std::get_if<Combine>(&statement.node)) require(combine->tensor, "a combined tensor");
-    if (const auto* grid = std::get_if<GridCombine>(&statement.node)) {
-      for (const GridCombine::Value& value : grid->values) require(value.tensor, "a tensor that blocks combine");
+    if (const auto* reduce = std::get_if<BlockReduce>(&statement.node)) require(reduce->tensor, "a combined tensor");
+    if (const auto* grid = std::get_if<GridReduce>(&statement.node)) {
+      for (const GridReduce::Value& value : grid->values) require(value.tensor, "a tensor that blocks combine");
     }
     if (const auto* let = std::get_if<Let>(&statement.node)) {
       if (let->variable == nullptr) report("a variable is missing");
@@ -343,18 +343,18 @@ void checkCopyPlaces(const Kernel& kernel, const Report& report) {
   });
 }
 
-void checkCombines(const Kernel& kernel, const Report& report) {
-  forEach<Combine>(kernel, [&](const Combine& combine) {
-    const std::string name = nameOf(*combine.tensor);
-    if (combine.tensor->memoryType() != MemoryType::Local) report(fmt::format("{} is combined, but not local", name));
-    const DataType dtype = combine.tensor->dtype();
-    const auto types = functionTypes(combiningFunction(combine.kind), dtype);
+void checkBlockReductions(const Kernel& kernel, const Report& report) {
+  forEach<BlockReduce>(kernel, [&](const BlockReduce& reduce) {
+    const std::string name = nameOf(*reduce.tensor);
+    if (reduce.tensor->memoryType() != MemoryType::Local) report(fmt::format("{} is combined, but not local", name));
+    const DataType dtype = reduce.tensor->dtype();
+    const auto types = functionTypes(combiningFunction(reduce.kind), dtype);
     if (!types || types->operand != dtype)
       report(fmt::format("{} of {} is not accumulated in this type", name, dataTypeName(dtype)));
-    if (combine.count < 1) report(fmt::format("{} elements of {} are combined", combine.count, name));
-    if (combine.dimensions.empty()) report(fmt::format("{} is combined over no dimension", name));
+    if (reduce.count < 1) report(fmt::format("{} elements of {} are combined", reduce.count, name));
+    if (reduce.dimensions.empty()) report(fmt::format("{} is combined over no dimension", name));
     std::set<ParallelType> seen;
-    for (const ParallelType type : combine.dimensions) {
+    for (const ParallelType type : reduce.dimensions) {
       if (isGridType(type) || kernel.dimension(type) == nullptr)
         report(
             fmt::format("{} is combined over {}, which neither block nor cluster has", name, parallelTypeName(type)));
@@ -363,7 +363,7 @@ void checkCombines(const Kernel& kernel, const Report& report) {
   });
 }
 
-void checkGridCombines(const Kernel& kernel, const Report& report) {
+void checkGridReductions(const Kernel& kernel, const Report& report) {
   const auto requireDimensions = [&](const std::vector<ParallelType>& types, bool (*is_legal)(ParallelType)) {
     std::set<ParallelType> seen;
     for (const ParallelType type : types) {
@@ -372,11 +372,11 @@ void checkGridCombines(const Kernel& kernel, const Report& report) {
                            parallelTypeName(type)));
     }
   };
-  forEach<GridCombine>(kernel, [&](const GridCombine& grid) {
-    if (&grid != gridCombineOf(kernel)) report("blocks are combined elsewhere than in the last statement of a kernel");
+  forEach<GridReduce>(kernel, [&](const GridReduce& grid) {
+    if (&grid != gridReduceOf(kernel)) report("blocks are combined elsewhere than in the last statement of a kernel");
     if (grid.dimensions.empty() || grid.values.empty()) report("blocks are combined over no dimension, or no values");
     requireDimensions(grid.dimensions, [](ParallelType type) { return isGridType(type); });
-    for (const GridCombine::Value& value : grid.values) {
+    for (const GridReduce::Value& value : grid.values) {
       const std::string name = nameOf(*value.tensor);
       if (value.tensor->memoryType() != MemoryType::Local || value.count < 1)
         report(fmt::format("{} elements of {} are combined across blocks, or it is not local", value.count, name));
@@ -392,8 +392,8 @@ void checkTogether(const Kernel& kernel, const Report& report) {
   walkKernel(kernel, [&](const Statement& statement, const Scope& scope) {
     if (scope.is_uniform) return;
     if (std::holds_alternative<Barrier>(statement.node)) report("a barrier stands where some threads may not come");
-    if (const auto* combine = std::get_if<Combine>(&statement.node))
-      report(fmt::format("{} is combined where some threads may not come", nameOf(*combine->tensor)));
+    if (const auto* reduce = std::get_if<BlockReduce>(&statement.node))
+      report(fmt::format("{} is combined where some threads may not come", nameOf(*reduce->tensor)));
     const auto* allocate = std::get_if<Allocate>(&statement.node);
     if (allocate != nullptr && allocate->tensor->memoryType() == MemoryType::Shared)
       report(fmt::format("the shared {} is allocated where some threads may not come", nameOf(*allocate->tensor)));
@@ -441,9 +441,10 @@ constexpr Row kInvariants[] = {
      "than their alignment",
      checkCopyWidths},
     {"copy-places", "both places of a Copy are proved multiples of its count", checkCopyPlaces},
-    {"combines", "local tensors are combined, over dimensions that the block or cluster has, each once", checkCombines},
-    {"grid-combines", "blocks are combined once, last, over dimensions of the grid; their values are local",
-     checkGridCombines},
+    {"block-reductions", "local tensors are combined, over dimensions that the block or cluster has, each once",
+     checkBlockReductions},
+    {"grid-reductions", "blocks are combined once, last, over dimensions of the grid; their values are local",
+     checkGridReductions},
     {"together", "barriers, combining and shared allocations stand where all threads of a block come together",
      checkTogether},
     {"cluster-together",

@@ -29,7 +29,7 @@ using kir::ValueKind;
 using kir::Variable;
 
 constexpr int kLeastOperations = 12;
-constexpr int64_t kMostTurns = 1024;
+constexpr int64_t kMostIterations = 1024;
 
 class Tabulator {
  public:
@@ -80,8 +80,8 @@ class Tabulator {
   }
 
   bool isTabulated(const Loop& loop) const {
-    const auto turns = loop.stop->constantInt();
-    if (!loop.start->isConstantInt(0) || !turns || *turns < 2 || *turns > kMostTurns) return false;
+    const auto iterations = loop.stop->constantInt();
+    if (!loop.start->isConstantInt(0) || !iterations || *iterations < 2 || *iterations > kMostIterations) return false;
     if (has_threads_ && loop.type != ParallelType::Vectorize) return false;
     return std::ranges::all_of(loop.body, [](const StatementRef& each) {
       const auto* let = std::get_if<Let>(&each->node);
@@ -101,7 +101,7 @@ class Tabulator {
     for (const StatementRef& each : loop.body) {
       const auto* let = std::get_if<Let>(&each->node);
       if (let == nullptr) continue;
-      if (auto facts = keptOf(*let->value, *loop.index, changes, kept)) {
+      if (auto facts = persistentOf(*let->value, *loop.index, changes, kept)) {
         facts->made_of.insert(let->variable.get());
         operations[let->variable.get()] = static_cast<int>(kir::valuesOf(*each).size());
         kept[let->variable.get()] = std::move(*facts);
@@ -131,8 +131,8 @@ class Tabulator {
   }
 
   // Nothing if the value changes in the loops around.
-  static std::optional<Kept> keptOf(const Value& value, const Scalar& index, const LoopChanges& changes,
-                                    const std::map<const Variable*, Kept>& known) {
+  static std::optional<Kept> persistentOf(const Value& value, const Scalar& index, const LoopChanges& changes,
+                                          const std::map<const Variable*, Kept>& known) {
     Kept kept;
     bool is_kept = true;
     std::set<const Scalar*> others = changes.indices;
@@ -183,8 +183,8 @@ class Tabulator {
     filling.body.push_back(kir::statement(Store{table, filling.index, kir::use(let.variable)}));
     StatementRef statement = kir::statement(std::move(filling));
     if (!analysis_.isProvablyLess(*around.start, *around.stop)) {
-      Scalar* has_turn = fusion_.scalar(ScalarOp::Less, around.start, around.stop);
-      statement = kir::statement(kir::If{has_turn, {std::move(statement)}});
+      Scalar* does_loop_run = fusion_.scalar(ScalarOp::Less, around.start, around.stop);
+      statement = kir::statement(kir::If{does_loop_run, {std::move(statement)}});
     }
     before.push_back(std::move(statement));
     return *table;

@@ -25,7 +25,7 @@ bool isAsync(const Statement& each) {
 
 bool isTogether(const Statement& each) {
   return std::holds_alternative<kir::Barrier>(each.node) || std::holds_alternative<kir::ClusterBarrier>(each.node) ||
-         std::holds_alternative<kir::GridCombine>(each.node);
+         std::holds_alternative<kir::GridReduce>(each.node);
 }
 
 // A buffer whose copies circular-buffers has put into groups and waits for.
@@ -61,7 +61,7 @@ Statements rewrite(const Statements& statements, Tensors& open) {
       kir::Loop copy = *loop;
       Tensors inside;
       copy.body = rewrite(loop->body, inside);
-      // The next turn may be the one that reads.
+      // The next iteration may be the one that reads.
       if (!inside.empty() && std::ranges::any_of(copy.body, [&](const auto& part) { return needs(part, inside); })) {
         appendWait(copy.body);
         inside.clear();
@@ -73,8 +73,8 @@ Statements rewrite(const Statements& statements, Tensors& open) {
       Tensors inside;
       result.push_back(statement(kir::If{guard->predicate, rewrite(guard->body, inside)}));
       open.insert(inside.begin(), inside.end());
-    } else if (const auto* grid = std::get_if<kir::GridCombine>(&each->node)) {
-      kir::GridCombine copy = *grid;
+    } else if (const auto* grid = std::get_if<kir::GridReduce>(&each->node)) {
+      kir::GridReduce copy = *grid;
       copy.body = rewrite(grid->body, open);
       result.push_back(statement(std::move(copy)));
     } else {

@@ -9,7 +9,7 @@ namespace tokamak {
 
 Scalar* AxisIndices::simplified(Scalar* scalar) { return simplify(scalar, *analysis_); }
 
-// Bit by bit, as there is no such scalar: of places below `extent`, a power of two.
+// Bit by bit, as there is no such scalar: of indices below `extent`, a power of two.
 Scalar* AxisIndices::exclusiveOr(Scalar* a, Scalar* b, int64_t extent) {
   Scalar* result = fusion_->constant(0);
   for (int64_t bit = 1; bit < extent; bit *= 2) {

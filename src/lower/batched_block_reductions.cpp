@@ -10,7 +10,7 @@ namespace tokamak {
 
 namespace {
 
-using kir::Combine;
+using kir::BlockReduce;
 using kir::Loop;
 using kir::statement;
 using kir::StatementRef;
@@ -30,16 +30,16 @@ class Grouper {
 
  private:
   StatementRef grouped(Loop loop) {
-    const Combine* combine = loop.body.size() == 1 ? std::get_if<Combine>(&loop.body[0]->node) : nullptr;
+    const BlockReduce* reduce = loop.body.size() == 1 ? std::get_if<BlockReduce>(&loop.body[0]->node) : nullptr;
     const auto count = loop.stop->constantInt();
-    if (combine == nullptr || !count || !loop.start->isConstantInt(0)) return statement(std::move(loop));
+    if (reduce == nullptr || !count || !loop.start->isConstantInt(0)) return statement(std::move(loop));
     Substitution at_first(fusion_);
     at_first.set(*loop.index, fusion_.constant(0));
-    Scalar* first = simplify(at_first(combine->index), analysis_);
+    Scalar* first = simplify(at_first(reduce->index), analysis_);
     // Several elements per iteration come one after another, too.
-    Scalar* place = fusion_.add(first, fusion_.mul(loop.index, fusion_.constant(combine->count)));
-    if (!simplify(fusion_.sub(combine->index, place), analysis_)->isConstantInt(0)) return statement(std::move(loop));
-    Combine all = *combine;
+    Scalar* place = fusion_.add(first, fusion_.mul(loop.index, fusion_.constant(reduce->count)));
+    if (!simplify(fusion_.sub(reduce->index, place), analysis_)->isConstantInt(0)) return statement(std::move(loop));
+    BlockReduce all = *reduce;
     all.index = first;
     all.count *= *count;
     return statement(std::move(all));

@@ -26,7 +26,7 @@ using kir::ValueKind;
 constexpr int64_t kLongestRow = 64;
 constexpr int64_t kParts = 8;
 
-// Whether the store adds something to the f32 or f64 that it writes, at a place without the `indices`.
+// Whether the store adds something to the f32 or f64 that it writes, at an index without the `indices`.
 bool isAddition(const Store& store, const std::set<const Scalar*>& indices) {
   const Value& value = *store.value;
   const DataType dtype = store.tensor->dtype();
@@ -128,11 +128,11 @@ class ChainCutter {
     return kir::withLoops(statements, [&](const Loop& loop, Statements& result) {
       Loop copy = loop;
       const std::vector<const TensorView*> sums = sumsOf(loop, made);
-      std::vector<const TensorView*> of_turns;
+      std::vector<const TensorView*> of_iterations;
       for (const TensorView* sum : sums) {
-        if (additionsIn(loop.body, *sum) >= kLongTurn) of_turns.push_back(sum);
+        if (additionsIn(loop.body, *sum) >= kLongIteration) of_iterations.push_back(sum);
       }
-      if (!of_turns.empty() && isRepeated(loop)) copy.body = addByTurns(copy.body, of_turns);
+      if (!of_iterations.empty() && isRepeated(loop)) copy.body = addByIterations(copy.body, of_iterations);
       copy.body = rewrite(copy.body);
       if (sums.empty() || !isLong(copy, sums)) {
         result.push_back(kir::statement(std::move(copy)));
@@ -143,27 +143,27 @@ class ChainCutter {
   }
 
  private:
-  static constexpr int64_t kTurns = 64;
-  static constexpr int64_t kFewestTurns = 8;
+  static constexpr int64_t kIterations = 64;
+  static constexpr int64_t kFewestIterations = 8;
   static constexpr int64_t kMostSums = 1024;
-  // So many additions in a turn of a loop are worth a sum of their own.
-  static constexpr int64_t kLongTurn = 16;
+  // So many additions in an iteration of a loop are worth a sum of their own.
+  static constexpr int64_t kLongIteration = 16;
   static constexpr int64_t kUnknown = 1024;
 
   // At most; of parts of loops those of the whole.
-  int64_t turnsOf(const Loop& loop) { return std::max<int64_t>(0, analysis_.of(*loop.stop).upper); }
-  bool isRepeated(const Loop& loop) { return loop.type == ParallelType::Serial && turnsOf(loop) > 1; }
+  int64_t iterationsOf(const Loop& loop) { return std::max<int64_t>(0, analysis_.of(*loop.stop).upper); }
+  bool isRepeated(const Loop& loop) { return loop.type == ParallelType::Serial && iterationsOf(loop) > 1; }
 
-  // How many numbers the statements add to one place of the sum, one after the other.
+  // How many numbers the statements add to one element of the sum, one after the other.
   int64_t additionsIn(const Statements& statements, const TensorView& sum) {
     int64_t count = 0;
     for (const StatementRef& each : statements) {
       if (const auto* store = std::get_if<Store>(&each->node)) count += store->tensor == &sum ? 1 : 0;
       if (const auto* guard = std::get_if<kir::If>(&each->node)) count += additionsIn(guard->body, sum);
       if (const auto* loop = std::get_if<Loop>(&each->node)) {
-        const int64_t of_turn = additionsIn(loop->body, sum);
-        const bool adds_to_same = loop->type == ParallelType::Serial && of_turn > 0 && !movesIn(*loop, sum);
-        count += adds_to_same ? of_turn * std::min(turnsOf(*loop), kUnknown) : of_turn;
+        const int64_t of_iteration = additionsIn(loop->body, sum);
+        const bool adds_to_same = loop->type == ParallelType::Serial && of_iteration > 0 && !movesIn(*loop, sum);
+        count += adds_to_same ? of_iteration * std::min(iterationsOf(*loop), kUnknown) : of_iteration;
       }
       if (count > kUnknown) return kUnknown;
     }
@@ -189,8 +189,8 @@ class ChainCutter {
     return part;
   }
 
-  // What a turn adds is summed first.
-  Statements addByTurns(const Statements& body, const std::vector<const TensorView*>& sums) {
+  // What an iteration adds is summed first.
+  Statements addByIterations(const Statements& body, const std::vector<const TensorView*>& sums) {
     Statements result;
     std::map<const TensorView*, const TensorView*> parts;
     for (const TensorView* sum : sums) parts[sum] = partOf(*sum, result);
@@ -207,20 +207,21 @@ class ChainCutter {
     return additions;
   }
 
-  // After how many turns a sum of some turns begins anew, how many of these the next one has, and so on.
+  // After how many iterations a sum of some iterations begins anew, how many of these the next one has, and so on.
   std::vector<int64_t> periodsOf(const Loop& loop, const std::vector<const TensorView*>& sums) {
     const int64_t additions = mostAdditions(loop, sums);
-    const auto turns = static_cast<uint64_t>(std::max(kTurns / additions, kFewestTurns));
-    const auto first = static_cast<int64_t>(std::bit_floor(turns));
+    const auto iterations = static_cast<uint64_t>(std::max(kIterations / additions, kFewestIterations));
+    const auto first = static_cast<int64_t>(std::bit_floor(iterations));
     std::vector<int64_t> periods = {first};
-    // Lanes side by side share the turns of a loop of any length; a single number adds them all.
+    // Lanes side by side share the iterations of a loop of any length; a single number adds them all.
     const auto isSingle = [&](const TensorView* sum) { return sizes_.at(sum)->isConstantInt(1); };
     const size_t most = std::ranges::all_of(sums, isSingle) ? 3 : 1;
-    while (periods.size() < most && periods.back() * kTurns < turnsOf(loop)) periods.push_back(periods.back() * kTurns);
+    while (periods.size() < most && periods.back() * kIterations < iterationsOf(loop))
+      periods.push_back(periods.back() * kIterations);
     return periods;
   }
 
-  // Some turns are summed first, then some of these sums, and so on.
+  // Some iterations are summed first, then some of these sums, and so on.
   void cut(Loop loop, const std::vector<const TensorView*>& sums, Statements& result) {
     std::map<const TensorView*, const TensorView*> parts;
     std::map<const TensorView*, const TensorView*> wholes;
@@ -238,9 +239,9 @@ class ChainCutter {
         forEach(whole, behind, [&](Scalar* k) { return Statements{sumOf(whole, *part, k)}; });
         parts[sum] = wholes[sum] = part;
       }
-      Scalar* turn = fusion_.scalar(ScalarOp::Mod, loop.index, fusion_.constant(periods[level]));
-      Scalar* is_last = fusion_.scalar(ScalarOp::Equal, turn, fusion_.constant(periods[level] - 1));
-      // Those of fewer turns come first.
+      Scalar* iteration = fusion_.scalar(ScalarOp::Mod, loop.index, fusion_.constant(periods[level]));
+      Scalar* is_last = fusion_.scalar(ScalarOp::Equal, iteration, fusion_.constant(periods[level] - 1));
+      // Those of fewer iterations come first.
       at_end.insert(at_end.end(), addition.begin(), addition.end());
       addition = {kir::statement(kir::If{is_last, std::move(at_end)})};
       last.insert(last.begin(), behind.begin(), behind.end());
@@ -253,8 +254,8 @@ class ChainCutter {
 
   bool isLong(const Loop& loop, const std::vector<const TensorView*>& sums) {
     if (loop.type != ParallelType::Serial || !loop.start->isConstantInt(0)) return false;
-    const int64_t turns = std::min(turnsOf(loop), kUnknown);
-    return turns > kTurns || turns * mostAdditions(loop, sums) > kTurns;
+    const int64_t iterations = std::min(iterationsOf(loop), kUnknown);
+    return iterations > kIterations || iterations * mostAdditions(loop, sums) > kIterations;
   }
 
   // The buffers of these statements, without those of loops among them.
@@ -267,15 +268,15 @@ class ChainCutter {
     return made;
   }
 
-  // What the loop only adds to, at the same places in all turns; in the order of the additions. Not what other loops
-  // around it have a part of: the other parts may not be there yet.
+  // What the loop only adds to, at the same indices in all iterations; in the order of the additions. Not what other
+  // loops around it have a part of: the other parts may not be there yet.
   std::vector<const TensorView*> sumsOf(const Loop& loop, const std::set<const TensorView*>& made) const {
     std::vector<const TensorView*> sums;
     std::map<const TensorView*, int> additions;
-    const std::set<const Scalar*> turn = {loop.index};
+    const std::set<const Scalar*> iteration = {loop.index};
     kir::visitStatements(loop.body, [&](const Statement& each) {
       const auto* store = std::get_if<Store>(&each.node);
-      if (store == nullptr || !isAddition(*store, turn)) return;
+      if (store == nullptr || !isAddition(*store, iteration)) return;
       if (additions[store->tensor]++ == 0) sums.push_back(store->tensor);
     });
     std::erase_if(sums, [&](const TensorView* sum) {

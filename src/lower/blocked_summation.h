@@ -7,11 +7,11 @@ namespace tokamak {
 
 /// For kernels whose blocks have one thread, as they are lowered; of additions to f32 or f64 in loops that do not go
 /// along what is added to:
-/// - In a loop of at most 64 turns, a constant number, inside of another loop, `for o { for i { T[0] = T[0] + x } }`,
-///   turns add to eight values of their own, which are then added to T. (Longer rows have partial results side by side
+/// - In a loop of at most 64 iterations, a constant number, inside of another loop, `for o { for i { T[0] = T[0] + x }
+///   }`, iterations add to eight values of their own, which are then added to T. (Longer rows have vector accumulators
 ///   by their schedule.)
-/// - In a loop whose every turn adds 16 numbers or more, each turn adds to values of its own.
-/// - In a loop of more than 64 turns, every 64 add to values of their own.
+/// - In a loop whose every iteration adds 16 numbers or more, each iteration adds to values of its own.
+/// - In a loop of more than 64 iterations, every 64 add to values of their own.
 /// So a chain of n additions becomes chains of some hundred: the rounding errors of numbers of few bits may all have
 /// the same sign, and the error of a sum is that of its longest chain.
 kir::Kernel blockedSummation(kir::Kernel kernel);

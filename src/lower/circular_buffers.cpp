@@ -26,7 +26,7 @@ using kir::Statements;
 using kir::Store;
 using Tensors = std::set<const TensorView*>;
 
-// In registers there is room for one turn ahead.
+// In registers there is room for one iteration ahead.
 bool isFilledAhead(const TensorView& tensor) {
   return tensor.circularBuffer() &&
          (tensor.memoryType() == MemoryType::Shared || tensor.circularBuffer()->prefetch == 1);
@@ -124,8 +124,8 @@ class Rotation {
     return result;
   }
 
-  // In shared memory the buffers of several turns lie one after the other, and copies to those ahead are under way.
-  // `before`: what stands before the loop.
+  // In shared memory the buffers of several iterations lie one after the other, and copies to those ahead are under
+  // way. `before`: what stands before the loop.
   void stage(Loop& loop, const Tensors& tensors, Statements& before) {
     const auto [stages, prefetch] = *(*tensors.begin())->circularBuffer();
     staged_.insert(tensors.begin(), tensors.end());
@@ -137,25 +137,25 @@ class Rotation {
       sizes[allocate->tensor] = allocate->size;
       before.push_back(statement(Allocate{allocate->tensor, fusion_.mul(fusion_.constant(stages), allocate->size)}));
     }
-    const auto inStage = [&](const Statements& statements, Scalar* turn) {
+    const auto inStage = [&](const Statements& statements, Scalar* iteration) {
       return kir::withPlaces(statements, [&](const TensorView& tensor, Scalar* place) {
         const auto size = sizes.find(&tensor);
         if (size == sizes.end()) return place;
-        Scalar* stage = fusion_.scalar(ScalarOp::Mod, turn, fusion_.constant(stages));
+        Scalar* stage = fusion_.scalar(ScalarOp::Mod, iteration, fusion_.constant(stages));
         return fusion_.add(fusion_.mul(simplify(stage, analysis_), size->second), place);
       });
     };
-    const auto begin = [&](const Statements& fill, Scalar* turn, Statements& into) {
-      Statements whole = inStage(at(fill, loop, turn), turn);
-      append(into, onlyIf(fusion_.scalar(ScalarOp::Less, turn, loop.stop), std::move(whole)));
+    const auto begin = [&](const Statements& fill, Scalar* iteration, Statements& into) {
+      Statements whole = inStage(at(fill, loop, iteration), iteration);
+      append(into, onlyIf(fusion_.scalar(ScalarOp::Less, iteration, loop.stop), std::move(whole)));
       into.push_back(statement(CopyGroup{CopyGroup::Step::Commit, 0}));
     };
     // Who still reads what an earlier time around left there comes to a barrier first.
     if (std::ranges::any_of(loop.body,
                             [](const auto& each) { return std::holds_alternative<kir::Barrier>(each->node); }))
       before.push_back(statement(kir::Barrier{}));
-    for (int64_t turn = 0; turn < prefetch; ++turn) {
-      for (const Statements& fill : fills) begin(fill, fusion_.add(loop.start, fusion_.constant(turn)), before);
+    for (int64_t iteration = 0; iteration < prefetch; ++iteration) {
+      for (const Statements& fill : fills) begin(fill, fusion_.add(loop.start, fusion_.constant(iteration)), before);
     }
     Statements body;
     size_t next = 0;
@@ -287,7 +287,7 @@ class Rotation {
     return is_fill && writes && !mentionsOtherPositions(each);
   }
 
-  // Positions that other statements of a turn have read from memory are not known in the turn before.
+  // Positions that other statements of an iteration have read from memory are not known in the iteration before.
   bool mentionsOtherPositions(const Statement& each) const {
     const Statements whole = {std::make_shared<const Statement>(each)};
     const std::set<const Scalar*> own = kir::indicesIn(whole);
@@ -300,7 +300,7 @@ class Rotation {
     return found;
   }
 
-  // What fills the next turn's registers.
+  // What fills the next iteration's registers.
   Statements filling(const Statements& fill) const {
     return kir::withLeaves(fill, [&](const StatementRef& each) {
       const auto* store = std::get_if<Store>(&each->node);
@@ -308,7 +308,7 @@ class Rotation {
     });
   }
 
-  // This turn takes them over; values that are not needed for that are gone.
+  // This iteration takes them over; values that are not needed for that are gone.
   Statements taking(const Statements& fill) const {
     return kir::withLeaves(fill, [&](const StatementRef& each) -> StatementRef {
       const auto* store = std::get_if<Store>(&each->node);
@@ -356,7 +356,7 @@ class Rotation {
   std::map<const TensorView*, int> allocations_;
   std::set<const Scalar*> positions_;
   Tensors staged_;
-  std::map<const TensorView*, TensorView*> next_;  // where the next turn's elements are
+  std::map<const TensorView*, TensorView*> next_;  // where the next iteration's elements are
 };
 
 }  // namespace

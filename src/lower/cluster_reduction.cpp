@@ -11,8 +11,8 @@ namespace tokamak {
 
 namespace {
 
+using kir::BlockReduce;
 using kir::ClusterBarrier;
-using kir::Combine;
 using kir::Kernel;
 using kir::Loop;
 using kir::statement;
@@ -21,9 +21,9 @@ using kir::StatementRef;
 using kir::Statements;
 using Half = ClusterBarrier::Half;
 
-const Combine* clusterCombineOf(const Statement& statement) {
-  const auto* combine = std::get_if<Combine>(&statement.node);
-  return combine != nullptr && std::ranges::count(combine->dimensions, ParallelType::CIDx) > 0 ? combine : nullptr;
+const BlockReduce* clusterReduceOf(const Statement& statement) {
+  const auto* reduce = std::get_if<BlockReduce>(&statement.node);
+  return reduce != nullptr && std::ranges::count(reduce->dimensions, ParallelType::CIDx) > 0 ? reduce : nullptr;
 }
 
 bool hasBarrier(const Statement& statement) {
@@ -52,7 +52,7 @@ class Exchanger {
  private:
   // What the threads that combine a value have in common.
   struct Exchange {
-    Combine combine;
+    BlockReduce reduce;
     const TensorView* buffer = nullptr;  // [block][value][group]
     Scalar* group = nullptr;             // among the threads of a block that get different results
     Scalar* groups = nullptr;
@@ -64,7 +64,7 @@ class Exchanger {
     for (size_t i = 0; i < statements.size();) {
       const Statement& each = *statements[i];
       size_t end = i;
-      while (end < statements.size() && clusterCombineOf(*statements[end]) != nullptr) ++end;
+      while (end < statements.size() && clusterReduceOf(*statements[end]) != nullptr) ++end;
       if (end > i) {
         exchange(std::span(statements).subspan(i, end - i), result);
         i = end;
@@ -92,15 +92,15 @@ class Exchanger {
       body.erase(std::next(last).base());
       return;
     }
-    const bool has_grid = std::holds_alternative<kir::GridCombine>(body.back()->node);
+    const bool has_grid = std::holds_alternative<kir::GridReduce>(body.back()->node);
     body.insert(has_grid ? std::prev(body.end()) : body.end(), statement(ClusterBarrier{Half::Wait}));
   }
 
   void exchange(std::span<const StatementRef> combines, Statements& result) {
     std::vector<Exchange> exchanges;
     for (const StatementRef& each : combines) {
-      exchanges.push_back(exchangeOf(*clusterCombineOf(*each)));
-      const Combine& in_block = exchanges.back().combine;
+      exchanges.push_back(exchangeOf(*clusterReduceOf(*each)));
+      const BlockReduce& in_block = exchanges.back().reduce;
       if (!in_block.dimensions.empty()) result.push_back(statement(in_block));
     }
     result.push_back(statement(ClusterBarrier{Half::Wait}));
@@ -111,12 +111,12 @@ class Exchanger {
     result.push_back(statement(ClusterBarrier{Half::Arrive}));
   }
 
-  Exchange exchangeOf(const Combine& combine) {
-    Exchange exchange{.combine = combine, .group = fusion_.constant(0), .groups = fusion_.constant(1)};
-    std::erase(exchange.combine.dimensions, ParallelType::CIDx);
+  Exchange exchangeOf(const BlockReduce& reduce) {
+    Exchange exchange{.reduce = reduce, .group = fusion_.constant(0), .groups = fusion_.constant(1)};
+    std::erase(exchange.reduce.dimensions, ParallelType::CIDx);
     for (const kir::LaunchDimension& dimension : kernel_.dimensions) {
       if (!kir::isThreadType(dimension.type)) continue;
-      if (std::ranges::count(combine.dimensions, dimension.type) > 0) {
+      if (std::ranges::count(reduce.dimensions, dimension.type) > 0) {
         Scalar* is_first = fusion_.scalar(ScalarOp::Equal, dimension.index, fusion_.constant(0));
         exchange.is_giver =
             exchange.is_giver == nullptr ? is_first : fusion_.scalar(ScalarOp::And, exchange.is_giver, is_first);
@@ -125,8 +125,8 @@ class Exchanger {
         exchange.groups = fusion_.mul(exchange.groups, dimension.extent);
       }
     }
-    Scalar* size = fusion_.mul(fusion_.constant(kernel_.clusterBlocks() * combine.count), exchange.groups);
-    TensorView* buffer = fusion_.tensor(combine.tensor->dtype(), {fusion_.axis({.extent = size})});
+    Scalar* size = fusion_.mul(fusion_.constant(kernel_.clusterBlocks() * reduce.count), exchange.groups);
+    TensorView* buffer = fusion_.tensor(reduce.tensor->dtype(), {fusion_.axis({.extent = size})});
     buffer->setMemoryType(MemoryType::Shared);
     buffers_.push_back(statement(kir::Allocate{buffer, size}));
     exchange.buffer = buffer;
@@ -135,14 +135,14 @@ class Exchanger {
 
   // The result of a block, into its place in every block.
   void give(const Exchange& exchange, Statements& result) {
-    const Combine& combine = exchange.combine;
+    const BlockReduce& reduce = exchange.reduce;
     Scalar* own = kernel_.dimension(ParallelType::CIDx)->index;
     Scalar* to = fusion_.symbol("k");
     analysis_.assumeIndex(*to, *fusion_.constant(kernel_.clusterBlocks()));
     Loop loop{to, fusion_.constant(0), fusion_.constant(kernel_.clusterBlocks()), ParallelType::Unroll, {}};
-    loop.body.push_back(forEachValue(combine, [&](Scalar* value) {
+    loop.body.push_back(forEachValue(reduce, [&](Scalar* value) {
       return kir::Store{exchange.buffer, placeOf(exchange, own, value),
-                        kir::load(*combine.tensor, fusion_.add(combine.index, value)), to};
+                        kir::load(*reduce.tensor, fusion_.add(reduce.index, value)), to};
     }));
     StatementRef all = statement(std::move(loop));
     result.push_back(exchange.is_giver == nullptr ? all : statement(kir::If{exchange.is_giver, {all}}));
@@ -150,27 +150,27 @@ class Exchanger {
 
   // Always in the same order, so that all blocks get the same bits.
   void take(const Exchange& exchange, Statements& result) {
-    const Combine& combine = exchange.combine;
-    result.push_back(forEachValue(combine, [&](Scalar* value) {
+    const BlockReduce& reduce = exchange.reduce;
+    result.push_back(forEachValue(reduce, [&](Scalar* value) {
       kir::ValueRef all;
       for (int64_t block = 0; block < kernel_.clusterBlocks(); ++block) {
         kir::ValueRef part = kir::load(*exchange.buffer, placeOf(exchange, fusion_.constant(block), value));
-        const FunctionId function = kir::combiningFunction(combine.kind);
-        all = block == 0 ? part : kir::apply(function, combine.tensor->dtype(), {all, part});
+        const FunctionId function = kir::combiningFunction(reduce.kind);
+        all = block == 0 ? part : kir::apply(function, reduce.tensor->dtype(), {all, part});
       }
-      return kir::Store{combine.tensor, fusion_.add(combine.index, value), all};
+      return kir::Store{reduce.tensor, fusion_.add(reduce.index, value), all};
     }));
   }
 
   Scalar* placeOf(const Exchange& exchange, Scalar* block, Scalar* value) {
-    Scalar* row = fusion_.add(fusion_.mul(block, fusion_.constant(exchange.combine.count)), value);
+    Scalar* row = fusion_.add(fusion_.mul(block, fusion_.constant(exchange.reduce.count)), value);
     return simplify(fusion_.add(fusion_.mul(row, exchange.groups), exchange.group), analysis_);
   }
 
   template <class Make>
-  StatementRef forEachValue(const Combine& combine, const Make& make) {
-    if (combine.count == 1) return statement(make(fusion_.constant(0)));
-    Loop loop{fusion_.symbol("k"), fusion_.constant(0), fusion_.constant(combine.count), ParallelType::Unroll, {}};
+  StatementRef forEachValue(const BlockReduce& reduce, const Make& make) {
+    if (reduce.count == 1) return statement(make(fusion_.constant(0)));
+    Loop loop{fusion_.symbol("k"), fusion_.constant(0), fusion_.constant(reduce.count), ParallelType::Unroll, {}};
     analysis_.assumeIndex(*loop.index, *loop.stop);
     loop.body.push_back(statement(make(loop.index)));
     return statement(std::move(loop));

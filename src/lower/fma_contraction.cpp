@@ -58,7 +58,7 @@ class ProductFuser {
   bool findsAny() const { return !used_once_.empty(); }
 
   Statements rewrite(const Statements& statements) {
-    return kir::withValues(
+    return kir::withOverrides(
         statements, [this](const Let& let) { return rewritten(let); },
         [this](const ValueRef& value) { return rewritten(value); });
   }

@@ -16,7 +16,7 @@ namespace tokamak {
 namespace {
 
 using kir::Barrier;
-using kir::Combine;
+using kir::BlockReduce;
 using kir::If;
 using kir::Kernel;
 using kir::Loop;
@@ -30,7 +30,7 @@ using kir::withScalars;
 bool isForAllThreads(const Statements& statements) {
   bool found = false;
   visitStatements(statements, [&](const Statement& statement) {
-    found |= std::holds_alternative<Barrier>(statement.node) || std::holds_alternative<Combine>(statement.node);
+    found |= std::holds_alternative<Barrier>(statement.node) || std::holds_alternative<BlockReduce>(statement.node);
     found |= std::holds_alternative<kir::ClusterBarrier>(statement.node);
     const auto* allocate = std::get_if<kir::Allocate>(&statement.node);
     found |= allocate != nullptr && allocate->tensor->memoryType() == MemoryType::Shared;

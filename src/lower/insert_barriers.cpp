@@ -31,7 +31,7 @@ struct Accesses {
   Tensors written;
   Tensors allocated;
 
-  // A tensor that both touch, so that threads have to meet in between, or null. Who writes a place of a buffer, an
+  // A tensor that both touch, so that threads have to meet in between, or null. Who writes an element of a buffer, an
   // accumulator say, writes it again himself; but the memory of an older buffer was everybody's.
   const TensorView* conflictWith(const Accesses& later) const {
     const std::pair<const Tensors*, const Tensors*> pairs[] = {
@@ -78,10 +78,10 @@ class BarrierInserter {
         result.push_back(statement(std::move(copy)));
         continue;
       }
-      if (const auto* grid = std::get_if<kir::GridCombine>(&each->node)) {
+      if (const auto* grid = std::get_if<kir::GridReduce>(&each->node)) {
         // Its threads meet before the body begins.
         open = {};
-        kir::GridCombine copy = *grid;
+        kir::GridReduce copy = *grid;
         copy.body = rewrite(grid->body, open);
         result.push_back(statement(std::move(copy)));
         continue;

@@ -72,10 +72,10 @@ class ReciprocalSharer {
     for (const StatementRef& each : body) {
       if (const auto* guard = std::get_if<kir::If>(&each->node)) {
         // Behind other guards the array may have nothing yet.
-        const bool is_of_turn = kir::mentionsAny(*guard->predicate, changes.indices);
-        result.push_back(
-            !is_of_turn ? each
-                        : kir::statement(kir::If{guard->predicate, withTables(guard->body, changes, tables, before)}));
+        const bool is_of_iteration = kir::mentionsAny(*guard->predicate, changes.indices);
+        result.push_back(!is_of_iteration ? each
+                                          : kir::statement(kir::If{guard->predicate,
+                                                                   withTables(guard->body, changes, tables, before)}));
         continue;
       }
       const auto* loop = std::get_if<Loop>(&each->node);
@@ -92,9 +92,9 @@ class ReciprocalSharer {
   }
 
   Statements withTabulatedProducts(const Loop& loop, const LoopChanges& changes, Tables& tables, Statements& before) {
-    const auto turns = loop.stop->constantInt();
+    const auto iterations = loop.stop->constantInt();
     const std::set<const kir::Variable*> quotients = roundedQuotients(loop.body);
-    if (quotients.empty() || !loop.start->isConstantInt(0) || !turns) return loop.body;
+    if (quotients.empty() || !loop.start->isConstantInt(0) || !iterations) return loop.body;
     std::map<const kir::Variable*, const TensorView*> arrays;
     for (const StatementRef& each : loop.body) {
       const auto* let = std::get_if<Let>(&each->node);

@@ -1,4 +1,4 @@
-// LoopChanges: what the turns of a loop may change.
+// LoopChanges: what the iterations of a loop may change.
 #pragma once
 
 #include <set>

@@ -87,8 +87,8 @@ class InvariantHoister {
     return chooses && readsMemory(value) && dependsOnInputsOnly(value) && !has_updates_;
   }
 
-  // The value where the loop has a turn; else it is not used.
-  ValueRef ifThereIsATurn(const Loop& loop, const ValueRef& value) {
+  // The value where the loop runs; else it is not used.
+  ValueRef ifTheLoopRuns(const Loop& loop, const ValueRef& value) {
     Scalar* zero = fusion_.constant(0);
     return kir::choose(fusion_.scalar(ScalarOp::Less, loop.start, loop.stop), value, kir::number(zero, value->dtype));
   }
@@ -104,7 +104,7 @@ class InvariantHoister {
   // before.
   void takeOut(Loop& loop, Statements& known, Statements& before) {
     LoopChanges changes = changesOf(loop);
-    const bool has_turn = analysis_.isProvablyLess(*loop.start, *loop.stop);
+    const bool does_loop_run = analysis_.isProvablyLess(*loop.start, *loop.stop);
     Statements body;
     kir::Renamed renamed;
     for (const StatementRef& each : loop.body) {
@@ -112,14 +112,14 @@ class InvariantHoister {
       const auto* let = std::get_if<Let>(&statement->node);
       const bool may_move = let != nullptr && let->index == nullptr && !isChanged(*let->value, changes);
       const bool is_by_choice = may_move && readsByChoice(*let->value);
-      const bool is_safe = may_move && (has_turn || !readsMemory(*let->value));
+      const bool is_safe = may_move && (does_loop_run || !readsMemory(*let->value));
       if (!is_by_choice && (!is_safe || has_threads_)) {
         body.push_back(statement);
         continue;
       }
       changes.variables.erase(let->variable.get());
       Let moved = *let;
-      if (!is_safe) moved.value = ifThereIsATurn(loop, let->value);
+      if (!is_safe) moved.value = ifTheLoopRuns(loop, let->value);
       renamed[let->variable.get()] = hoisted(moved, known, before);
     }
     loop.body = std::move(body);

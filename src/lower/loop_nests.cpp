@@ -394,8 +394,8 @@ void LoopNests::findReads(const LoopNest& nest) {
 }
 
 // Whether those threads (or blocks) that are at `index` of the reader are the ones that computed it. A constant index
-// may be the only one of a short axis, and then it is the index of any thread that the axis has a place for, but not of
-// the others that are launched.
+// may be the only one of a short axis, and then it is the index of any thread that the axis has an index for, but not
+// of the others that are launched.
 bool LoopNests::isItsOwn(const LoopNest& nest, size_t j, Scalar& index, const LoopNest& reader) {
   Scalar* own = nest.indices[j];
   if (!analysis_.isProvablyEqual(index, *own)) return false;
@@ -439,7 +439,7 @@ Scalar* LoopNests::placeOf(const LoopNest& nest, std::span<Scalar* const> index,
                nameOf(*nest.tensor), isThreadType(loop[j]->parallelType()) ? "thread" : "block",
                toString(*loop_indices[j]));
   }
-  return ownPlace(nest, loop_indices);
+  return ownIndex(nest, loop_indices);
 }
 
 // The stored axes from the outside: those up to the padded one, if there is one, and those inside of it.
@@ -452,7 +452,7 @@ std::pair<std::span<const size_t>, std::span<const size_t>> LoopNests::storedPar
   return {all.first(outer), all.subspan(outer)};
 }
 
-Scalar* LoopNests::ownPlace(const LoopNest& nest, const std::vector<Scalar*>& loop_indices) {
+Scalar* LoopNests::ownIndex(const LoopNest& nest, const std::vector<Scalar*>& loop_indices) {
   const auto [outer, inner] = storedParts(nest);
   const auto placeAlong = [&](std::span<const size_t> axes) {
     Scalar* place = fusion_->constant(0);
@@ -470,7 +470,7 @@ Scalar* LoopNests::countOf(const LoopNest& nest, std::span<const size_t> axes) {
   return count;
 }
 
-// From one place along the padded axis to the next.
+// From one index along the padded axis to the next.
 Scalar* LoopNests::pitchOf(const LoopNest& nest, std::span<const size_t> inner) {
   return fusion_->add(countOf(nest, inner), fusion_->constant(nest.tensor->bufferPadding()->elements));
 }

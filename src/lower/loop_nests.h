@@ -55,7 +55,7 @@ struct LoopNest {
   std::vector<Scalar*> coordinates;
   std::vector<Scalar*> reduced;
 
-  /// Loop axes that its buffer has places along.
+  /// Loop axes that its buffer has elements along.
   std::vector<size_t> stored_axes;
 };
 
@@ -73,13 +73,13 @@ class LoopNests {
   /// The nest a tensor is read from, or null: it is an input or an expression.
   const LoopNest* storageOf(const TensorView& tensor) const;
   bool isStored(const TensorView& tensor) const;
-  /// The place in its buffer of the element at `index` (of the visible shape), which the threads of `reader` read.
+  /// The index in its buffer of the element at `index` (of the visible shape), which the threads of `reader` read.
   /// Errors: Schedule, when they are not those that have it.
   Scalar* placeOf(const LoopNest& nest, std::span<Scalar* const> index, const LoopNest& reader);
   /// Whether the threads of `reader` have the element at `index` themselves.
   bool isKept(const LoopNest& nest, std::span<Scalar* const> index, const LoopNest& reader);
   /// The same from its own loops' indices.
-  Scalar* ownPlace(const LoopNest& nest, const std::vector<Scalar*>& loop_indices);
+  Scalar* ownIndex(const LoopNest& nest, const std::vector<Scalar*>& loop_indices);
   /// The indices of all axes of its tensor from those of its loops.
   AxisIndices indicesOf(const LoopNest& nest, const std::vector<Scalar*>& loop_indices);
   /// What it computes for one element (of a reduction: combines), with the coordinates that stand for its loops.

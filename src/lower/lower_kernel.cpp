@@ -6,7 +6,7 @@
 
 #include "analysis/addresses.h"
 #include "analysis/device_marks.h"
-#include "base/ranges.h"
+#include "base/profiler_range.h"
 #include "base/require.h"
 #include "kernel/complete_kernel.h"
 #include "lower/loop_nests.h"

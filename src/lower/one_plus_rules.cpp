@@ -56,7 +56,7 @@ class OneJoiner {
   bool findsAny() const { return finds_any_; }
 
   Statements rewrite(const Statements& statements) const {
-    return kir::withValues(
+    return kir::withOverrides(
         statements, [this](const Let& let) { return rewritten(let); },
         [this](const ValueRef& value) { return rewritten(value); });
   }

@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "base/error.h"
-#include "base/ranges.h"
+#include "base/profiler_range.h"
 #include "kernel/complete_kernel.h"
 #include "kernel/verify_kernel.h"
 #include "lower/array_expansion.h"

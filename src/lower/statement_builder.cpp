@@ -44,7 +44,7 @@ kir::Statements StatementBuilder::build() {
   Order last;
   for (size_t i = 0; i < parts_.size(); ++i) {
     const Part& part = parts_[i];
-    if (part.kind == PartKind::GridCombine) {
+    if (part.kind == PartKind::GridReduce) {
       TK_REQUIRE(!part.is_last, Schedule,
                  "{} is combined across blocks, and so is a tensor that it is computed from; that takes two kernels",
                  nameOf(*part.nest->tensor));
@@ -57,7 +57,7 @@ kir::Statements StatementBuilder::build() {
   }
   kir::Statements statements = emit(first, 0);
   if (!combined.empty()) {
-    kir::GridCombine grid = combineBlocks(combined, last);
+    kir::GridReduce grid = gridReduce(combined, last);
     grid.body = withOwnIndices(grid.body, statements);
     statements.push_back(kir::statement(std::move(grid)));
   }
@@ -68,7 +68,7 @@ kir::Statements StatementBuilder::build() {
 void StatementBuilder::findLastParts() {
   for (Part& part : parts_) {
     for (const size_t before : part.after)
-      part.is_last |= parts_[before].is_last || parts_[before].kind == PartKind::GridCombine;
+      part.is_last |= parts_[before].is_last || parts_[before].kind == PartKind::GridReduce;
   }
   for (const Part& part : parts_) {
     if (part.kind != PartKind::Compute || !part.is_last) continue;
@@ -95,11 +95,11 @@ kir::Statements StatementBuilder::withOwnIndices(const kir::Statements& body, co
   return kir::withScalars(body, [&](Scalar* scalar) { return own(scalar); });
 }
 
-kir::GridCombine StatementBuilder::combineBlocks(const Order& combined, const Order& last) {
-  kir::GridCombine grid;
+kir::GridReduce StatementBuilder::gridReduce(const Order& combined, const Order& last) {
+  kir::GridReduce grid;
   for (const size_t each : combined) {
     const LoopNest& nest = *parts_[each].nest;
-    kir::GridCombine::Value value;
+    kir::GridReduce::Value value;
     value.tensor = nest.buffer;
     value.index = fusion_->constant(0);
     value.kind = nest.expr->as<ReductionOp>()->op;
@@ -211,16 +211,16 @@ void StatementBuilder::makeParts(const LoopNest& nest) {
       TK_REQUIRE(nest.buffer->memoryType() == MemoryType::Local, Schedule,
                  "{} is combined across threads; legal is local memory, where each thread has its part",
                  nameOf(*nest.tensor));
-      Part combine = outsideOfReduction(PartKind::Combine, nest);
-      combine.after = {last};
-      last = add(std::move(combine));
+      Part reduce = outsideOfReduction(PartKind::BlockReduce, nest);
+      reduce.after = {last};
+      last = add(std::move(reduce));
     }
     if (!is_empty && std::ranges::any_of(loop, [](const IterDomain* axis) {
           return axis->isReduction() && kir::isGridType(axis->parallelType());
         })) {
       const std::vector<LoopNode*> shared(nest.path.begin(),
                                           nest.path.begin() + static_cast<std::ptrdiff_t>(nest.shared));
-      last = addPart(PartKind::GridCombine, nest, shared, nest.indices, {last});
+      last = addPart(PartKind::GridReduce, nest, shared, nest.indices, {last});
     }
     if (nest.buffer != nest.tensor) {
       Part write = outsideOfReduction(PartKind::Write, nest);
@@ -281,7 +281,7 @@ kir::Statements StatementBuilder::emit(const Order& parts, size_t depth) {
   for (const Order& group : groups(parts, depth)) {
     const Part& first = parts_[group.front()];
     if (first.path.size() <= depth) {
-      if (first.kind == PartKind::Allocate || first.kind == PartKind::Combine) flush(statements);
+      if (first.kind == PartKind::Allocate || first.kind == PartKind::BlockReduce) flush(statements);
       if (first.kind == PartKind::Allocate) {
         statements.push_back(kir::statement(kir::Allocate{first.nest->buffer, nests_->sizeOf(*first.nest)}));
       } else {
@@ -292,7 +292,7 @@ kir::Statements StatementBuilder::emit(const Order& parts, size_t depth) {
         emitLeaf(first);
         // Threads may have to meet between what is put into shared memory and what reads it.
         const bool is_shared = first.nest->buffer != nullptr && first.nest->buffer->memoryType() == MemoryType::Shared;
-        if (first.kind == PartKind::Combine || is_shared) flush(statements);
+        if (first.kind == PartKind::BlockReduce || is_shared) flush(statements);
       }
       continue;
     }
@@ -316,12 +316,12 @@ void StatementBuilder::flush(kir::Statements& into) {
     into.push_back(kir::statement(kir::If{condition, std::move(open)}));
 }
 
-// What has to hold where a part is done, or null. Identities are stored for all places of a thread's buffer and threads
-// combine together; a reduction's result is written by one thread of those that have it.
+// What has to hold where a part is done, or null. Identities are stored for all elements of a thread's buffer and
+// threads combine together; a reduction's result is written by one thread of those that have it.
 Scalar* StatementBuilder::guard(const Part& part) {
   const LoopNest& nest = *part.nest;
   const bool writes_shared = nest.buffer != nullptr && nest.buffer->memoryType() == MemoryType::Shared;
-  if (part.kind == PartKind::Combine || (part.kind == PartKind::Identity && !writes_shared)) return nullptr;
+  if (part.kind == PartKind::BlockReduce || (part.kind == PartKind::Identity && !writes_shared)) return nullptr;
   Scalar* all = nullptr;
   const auto require = [&](Scalar* condition) {
     condition = simplify(condition, nests_->analysis());
@@ -330,7 +330,7 @@ Scalar* StatementBuilder::guard(const Part& part) {
   };
   AxisIndices indices = nests_->indicesOf(nest, part.indices);
   if (part.kind == PartKind::Identity) {
-    // The places of other threads are theirs.
+    // The elements of other threads are theirs.
     const Axes& loop = nest.tensor->loop();
     for (size_t j = 0; j < loop.size(); ++j) {
       if (!loop[j]->isReduction() && kir::isThreadType(loop[j]->parallelType()))
@@ -390,7 +390,7 @@ void StatementBuilder::emitLeaf(const Part& part) {
     case PartKind::Identity: {
       const DataType dtype = nest.buffer->dtype();
       Scalar* identity = fusion_->constant(reductionIdentity(reduction->op, dtype), dtype);
-      return store(*nest.buffer, nests_->ownPlace(nest, part.indices), kir::number(identity, dtype));
+      return store(*nest.buffer, nests_->ownIndex(nest, part.indices), kir::number(identity, dtype));
     }
     case PartKind::Compute: {
       kir::ValueRef value = valueOf(nest);
@@ -399,7 +399,7 @@ void StatementBuilder::emitLeaf(const Part& part) {
         value = writer_.keep(*nest.tensor, coordinates, std::move(value));
       }
       if (nest.buffer == nullptr) return store(*nest.tensor, address(*nest.tensor), std::move(value));
-      Scalar* place = nests_->ownPlace(nest, part.indices);
+      Scalar* place = nests_->ownIndex(nest, part.indices);
       if (reduction != nullptr) {
         const DataType dtype = nest.buffer->dtype();
         value = kir::apply(kir::combiningFunction(reduction->op), dtype,
@@ -407,24 +407,24 @@ void StatementBuilder::emitLeaf(const Part& part) {
       }
       return store(*nest.buffer, place, std::move(value));
     }
-    case PartKind::GridCombine: return;
-    case PartKind::Combine: {
-      kir::Combine combine{nest.buffer, nests_->ownPlace(nest, part.indices), 1, reduction->op, {}};
+    case PartKind::GridReduce: return;
+    case PartKind::BlockReduce: {
+      kir::BlockReduce reduce{nest.buffer, nests_->ownIndex(nest, part.indices), 1, reduction->op, {}};
       for (const IterDomain* axis : nest.tensor->loop()) {
         if (axis->isReduction() && isTogetherType(axis->parallelType()))
-          combine.dimensions.push_back(axis->parallelType());
+          reduce.dimensions.push_back(axis->parallelType());
       }
-      open_.push_back(kir::statement(std::move(combine)));
+      open_.push_back(kir::statement(std::move(reduce)));
       return;
     }
     case PartKind::Write:
-      return store(*nest.tensor, address(*nest.tensor), kir::load(*nest.buffer, nests_->ownPlace(nest, part.indices)));
+      return store(*nest.tensor, address(*nest.tensor), kir::load(*nest.buffer, nests_->ownIndex(nest, part.indices)));
   }
 }
 
 bool StatementBuilder::isCombinedOverBlocks(ParallelType type) const {
   return kir::isGridType(type) && std::ranges::any_of(parts_, [&](const Part& part) {
-           return part.kind == PartKind::GridCombine &&
+           return part.kind == PartKind::GridReduce &&
                   std::ranges::any_of(part.nest->tensor->loop(), [&](const IterDomain* axis) {
                     return axis->isReduction() && axis->parallelType() == type;
                   });

@@ -21,7 +21,7 @@ class StatementBuilder {
   kir::Statements build();
 
  private:
-  enum class PartKind : uint8_t { Allocate, Identity, Compute, Combine, GridCombine, Write };
+  enum class PartKind : uint8_t { Allocate, Identity, Compute, BlockReduce, GridReduce, Write };
   struct Part {
     PartKind kind;
     const LoopNest* nest;
@@ -39,7 +39,7 @@ class StatementBuilder {
   Part outsideOfReduction(PartKind kind, const LoopNest& nest);
 
   kir::Statements emit(const Order& parts, size_t depth);
-  kir::GridCombine combineBlocks(const Order& combined, const Order& last);
+  kir::GridReduce gridReduce(const Order& combined, const Order& last);
   kir::Statements withOwnIndices(const kir::Statements& body, const kir::Statements& before);
   std::vector<Order> groups(const Order& parts, size_t depth) const;
   void emitLeaf(const Part& part);

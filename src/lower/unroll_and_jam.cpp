@@ -69,7 +69,7 @@ ValueRef withLoad(const ValueRef& value, const TensorView& tensor, const ValueRe
   return std::make_shared<const Value>(std::move(copy));
 }
 
-// Whether the value is another one in each turn of the index' loop; `names`: the variables that are.
+// Whether the value is another one in each iteration of the index' loop; `names`: the variables that are.
 bool changes(const Value& value, const Scalar& index, const std::map<const Variable*, VariableRef>& names) {
   bool found = false;
   kir::visitValues(value, [&](const Value& each) {
@@ -169,8 +169,8 @@ class LoopUnrollerAndJammer {
     return true;
   }
 
-  // The loop over the columns, for the rows of turn `turn`.
-  Loop columnsOf(const Loop& loop, const Addition& addition, Scalar& turn, int64_t rows) {
+  // The loop over the columns, for the rows of `iteration`.
+  Loop columnsOf(const Loop& loop, const Addition& addition, Scalar& iteration, int64_t rows) {
     const auto& columns = std::get<Loop>(loop.body.front()->node);
     Loop result = columns;
     result.index = indexLike(*columns.index, *columns.stop, fusion_, analysis_);
@@ -178,7 +178,7 @@ class LoopUnrollerAndJammer {
     std::map<const TensorView*, ValueRef> sums;
     for (int64_t row = 0; row < rows; ++row) {
       Substitution moved(fusion_);
-      Scalar* first = fusion_.add(loop.start, fusion_.mul(&turn, fusion_.constant(rows)));
+      Scalar* first = fusion_.add(loop.start, fusion_.mul(&iteration, fusion_.constant(rows)));
       moved.set(*loop.index, fusion_.add(first, fusion_.constant(row)));
       moved.set(*columns.index, result.index);
       const auto place = [&](Scalar* scalar) { return simplify(moved(scalar), analysis_); };

@@ -22,7 +22,7 @@ using kir::Statements;
 using kir::Value;
 using kir::ValueKind;
 
-// What a turn of a loop computes and reads.
+// What an iteration of a loop computes and reads.
 int64_t workOf(const Statements& statements) {
   int64_t work = 0;
   kir::visitStatements(statements, [&](const Statement& statement) {

@@ -1,4 +1,4 @@
-// ValueWriter: the values of one place in a kernel, composed from element rules.
+// ValueWriter: the values of one index in a kernel, composed from element rules.
 //
 // A tensor that has no buffer is an expression: reading it at an index means its rule with the coordinates replaced by
 // that index. Each one that is met becomes a Let, once per index, so that what several readers share is computed once.

@@ -80,7 +80,7 @@ class Vectorizer {
     result.insert(result.end(), after_.begin(), after_.end());
   }
 
-  // What is both read and written stays where it is: a read may be of what the same turn has written.
+  // What is both read and written stays where it is: a read may be of what the same iteration has written.
   void findAccumulated(const Statements& body) {
     std::set<const TensorView*> stored;
     accumulated_.clear();

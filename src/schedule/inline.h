@@ -1,6 +1,6 @@
 // Inlining: how many of its outer loops a tensor shares with the tensors that read it (docs/kernels.md).
 //
-// A tensor may share its first p loops when each of them goes along with the loop at the same place of every tensor
+// A tensor may share its first p loops when each of them goes along with the loop at the same index of every tensor
 // that reads it, is no reduction loop of its own and is run lane by lane in neither (Vectorize, Group, Mma, Bulk); when
 // all tensors in a loop that have a parallel type there have the same one; and when no tensor in a shared loop depends
 // on another one in it by a way that leaves the loop: that would be read before it is complete.

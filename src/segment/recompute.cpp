@@ -7,8 +7,8 @@
 #include <unordered_set>
 
 #include "graph/fold_casts.h"
-#include "graph/rebuild.h"
-#include "heuristics/kept_values.h"
+#include "graph/rewriter.h"
+#include "heuristics/persistent_buffers.h"
 #include "ir/ops/math/broadcast_op.h"
 #include "ir/ops/math/cast_op.h"
 #include "ir/ops/math/expand_op.h"

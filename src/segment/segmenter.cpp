@@ -6,8 +6,8 @@
 #include <set>
 #include <unordered_map>
 
-#include "segment/group_border.h"
 #include "segment/group_graph.h"
+#include "segment/group_inputs_outputs.h"
 
 namespace tokamak {
 

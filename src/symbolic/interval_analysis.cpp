@@ -50,18 +50,18 @@ std::vector<Scalar*> without(std::vector<Scalar*> factors, size_t position) {
 }  // namespace
 
 Scalar* IntervalAnalysis::extentOf(const Scalar& index) const {
-  const auto& extents = witnesses_.assumptions().extents;
+  const auto& extents = sample_points_.assumptions().extents;
   const auto found = extents.find(&index);
   return found == extents.end() ? nullptr : found->second;
 }
 
 void IntervalAnalysis::assume(const Scalar& scalar, const Interval& interval) {
-  witnesses_.assume(scalar, interval);
+  sample_points_.assume(scalar, interval);
   for (auto& simplified : simplified_) simplified.clear();
 }
 
 void IntervalAnalysis::assumeIndex(const Scalar& index, Scalar& extent) {
-  witnesses_.assumeIndex(index, extent);
+  sample_points_.assumeIndex(index, extent);
   assume(index, Interval::atLeast(0));
   if (const auto size = extent.constantInt(); size && *size > 0) assume(index, Interval::between(0, *size - 1));
 }
@@ -77,7 +77,7 @@ void IntervalAnalysis::assumeExtent(const Scalar& extent) {
 Interval IntervalAnalysis::of(Scalar& scalar) {
   if (const auto found = known_.find(&scalar); found != known_.end()) return found->second;
   Interval interval = compute(scalar);
-  const auto& assumed = witnesses_.assumptions().intervals;
+  const auto& assumed = sample_points_.assumptions().intervals;
   if (const auto found = assumed.find(&scalar); found != assumed.end()) interval = meet(found->second, interval);
   known_.emplace(&scalar, interval);
   return interval;
@@ -141,14 +141,14 @@ Interval IntervalAnalysis::ofDivision(Scalar& scalar) {
 }
 
 std::optional<IntervalAnalysis::Reached> IntervalAnalysis::reachedBy(const SumForm& form) {
-  Witnesses::Values sum;
-  sum.known = (1U << Witnesses::kPoints) - 1;
+  SamplePoints::Values sum;
+  sum.known = (1U << SamplePoints::kPoints) - 1;
   sum.at.fill(form.constant);
   for (const SumTerm& term : form.terms) {
-    std::array<int64_t, Witnesses::kPoints> products;
+    std::array<int64_t, SamplePoints::kPoints> products;
     products.fill(term.coefficient);
     for (const Scalar* factor : term.factors) {
-      const Witnesses::Values values = witnesses_.of(*factor);
+      const SamplePoints::Values values = sample_points_.of(*factor);
       sum.known &= values.known;
       for (size_t i = 0; i < products.size(); ++i) {
         if (__builtin_mul_overflow(products[i], values.at[i], &products[i])) return std::nullopt;
@@ -327,9 +327,9 @@ Interval IntervalAnalysis::differenceOf(Scalar& a, Scalar& b, int64_t enough_low
 // Whether it does not hold at some point that meets the assumptions: then there is no proof to look for.
 template <class Holds>
 bool IntervalAnalysis::isRefuted(const Scalar& a, const Scalar& b, const Holds& holds) {
-  const Witnesses::Values x = witnesses_.of(a);
-  const Witnesses::Values y = witnesses_.of(b);
-  for (size_t i = 0; i < Witnesses::kPoints; ++i) {
+  const SamplePoints::Values x = sample_points_.of(a);
+  const SamplePoints::Values y = sample_points_.of(b);
+  for (size_t i = 0; i < SamplePoints::kPoints; ++i) {
     if (x.has(i) && y.has(i) && !holds(x.at[i], y.at[i])) return true;
   }
   return false;
@@ -381,8 +381,8 @@ bool IntervalAnalysis::isWithin(Scalar& scalar, int bits) {
 bool IntervalAnalysis::isValueWithin(Scalar& scalar, int bits) {
   const int64_t bound = int64_t{1} << (bits - 1);
   const auto contains = [&](int64_t value) { return value >= -bound && value < bound; };
-  const Witnesses::Values values = witnesses_.of(scalar);
-  for (size_t i = 0; i < Witnesses::kPoints; ++i) {
+  const SamplePoints::Values values = sample_points_.of(scalar);
+  for (size_t i = 0; i < SamplePoints::kPoints; ++i) {
     if (values.has(i) && !contains(values.at[i])) return false;
   }
   // Bounds that are simply added up are mostly enough.

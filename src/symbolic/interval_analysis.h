@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "symbolic/interval.h"
+#include "symbolic/sample_points.h"
 #include "symbolic/sum_form.h"
-#include "symbolic/witnesses.h"
 
 namespace tokamak {
 
@@ -37,7 +37,7 @@ class IntervalAnalysis {
   bool isWithin(Scalar& scalar, int bits);
 
   /// What the scalar is at some points that meet the assumptions: nothing else than what holds there can be proved.
-  Witnesses::Values witnessesOf(const Scalar& scalar) { return witnesses_.of(scalar); }
+  SamplePoints::Values witnessesOf(const Scalar& scalar) { return sample_points_.of(scalar); }
 
  private:
   friend class Simplifier;
@@ -82,7 +82,7 @@ class IntervalAnalysis {
   Interval plainTotal(const State& state);
   Interval productOf(const SumTerm& term);
 
-  Witnesses witnesses_;
+  SamplePoints sample_points_;
   std::unordered_map<const Scalar*, Interval> known_;
   std::map<std::pair<const Scalar*, int>, bool> within_;
   // What the simplifier has found under these assumptions; with remainders that stay, and that leave.

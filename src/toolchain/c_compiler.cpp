@@ -11,7 +11,7 @@
 #include <fmt/ranges.h>
 #include <sys/stat.h>
 
-#include "base/ranges.h"
+#include "base/profiler_range.h"
 #include "base/require.h"
 #include "toolchain/c_compiler_probe.h"
 #include "toolchain/program_search.h"

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/ranges.h"
+#include "base/profiler_range.h"
 #include "base/require.h"
 #include "device_code/device_code.h"
 #include "ir/fields.h"

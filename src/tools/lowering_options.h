@@ -4,7 +4,7 @@
 #include <string>
 
 #include "compile/lower_fusion.h"
-#include "host/ir/unit_mode.h"
+#include "host/ir/segment_mode.h"
 
 namespace tokamak::tools {
 

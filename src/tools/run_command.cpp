@@ -235,7 +235,7 @@ UnitMode unitModeFor(const HostIrContainer& program, const RunOptions& options, 
   forEachStatement(program.topLevel(), [&](const Expr& expr) {
     const auto* post = expr.as<PostOnStream>();
     if (post == nullptr || !may_be_kernels || productGroupOf(*post->unit)) return;
-    may_be_kernels = !whyNoKernel(*cloneFusion(*post->unit->fusion), target);
+    may_be_kernels = !canSchedule(*cloneFusion(*post->unit->fusion), target).reason;
   });
   return may_be_kernels ? UnitMode::Kernels : UnitMode::OpByOp;
 }

@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "compute/fitting_sizes.h"
 #include "compute/rules.h"
+#include "compute/shape_constraints.h"
 #include "define/callables.h"
 #include "ir/text/fusion_parser.h"
 #include "schedule/commands.h"
@@ -57,7 +57,7 @@ std::optional<std::string> unequalExtents(const Expr& expr, const ScalarBindings
 std::optional<std::string> refusalBy(const Expr& expr, const ScalarBindings& sizes) {
   const Expr* const one = &expr;
   try {
-    requireFittingSizes(std::span(&one, 1), sizes);
+    requireShapeConstraints(std::span(&one, 1), sizes);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::Bind) throw;
     const auto unequal = unequalExtents(expr, sizes);

@@ -111,7 +111,7 @@ std::optional<CompiledCase> caseOf(uint64_t seed) {
   const Fusion& fusion = *result.fusion;
   if (std::ranges::any_of(fusion.outputs(), [&](TensorView* each) { return fusion.isInput(each); }))
     return std::nullopt;
-  if (whyNoKernel(*cloneFusion(fusion), way.target)) return std::nullopt;
+  if (!canSchedule(*cloneFusion(fusion), way.target)) return std::nullopt;
   result.inputs = is_composite ? drawDataFor(fusion, seed) : drawData(result.program, seed);
   result.launch = std::make_unique<CaseLaunch>(fusion, result.inputs, way.recipe);
   return result;
@@ -224,7 +224,7 @@ struct Tally {
     deep += count > kManyOps ? 1 : 0;
     wide += std::ssize(each.fusion->outputs()) >= kManyOutputs ? 1 : 0;
     composites += each.program.nodes.empty() ? 1 : 0;
-    together += kir::gridCombineOf(each.launch->prepared().kernel) != nullptr ? 1 : 0;
+    together += kir::gridReduceOf(each.launch->prepared().kernel) != nullptr ? 1 : 0;
     const bool has_vectors = hasVectors(each.source);
     with_vectors += has_vectors ? 1 : 0;
     for (const StoredData& output : each.launch->poisoned().outputs) {
@@ -301,9 +301,9 @@ class CompiledRun {
   CompiledBatch nextFile() {
     CompiledBatch batch;
     const int lanes = tally_.kernels % 4 == 0 ? 8 : 16;
-    const bool is_rest = tally_.kernels >= wanted_;
+    const bool is_inner = tally_.kernels >= wanted_;
     for (; batch.size() < kPerFile; ++seed_) {
-      if (is_rest && !isMissing(seed_)) continue;
+      if (is_inner && !isMissing(seed_)) continue;
       ++tally_.programs;
       if (auto each = caseOf(seed_)) batch.add(std::move(*each), lanes);
     }

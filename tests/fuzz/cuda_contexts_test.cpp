@@ -68,7 +68,7 @@ std::unique_ptr<ContextCase> drawnCase(uint64_t seed) {
   result->fusion = build(program);
   const Fusion& fusion = *result->fusion;
   const bool gives_input = std::ranges::any_of(fusion.outputs(), [&](TensorView* t) { return fusion.isInput(t); });
-  if (gives_input || whyNoKernel(*cloneFusion(fusion), way.target)) return nullptr;
+  if (gives_input || !canSchedule(*cloneFusion(fusion), way.target)) return nullptr;
   result->inputs = drawData(program, program.seed);
   result->launch.emplace(fusion, result->inputs, way.recipe);
   result->reference.emplace(*result->fusion, toOracle(result->inputs));
@@ -113,37 +113,38 @@ std::unique_ptr<ContextCase> writtenCase(uint64_t seed, std::span<const std::str
   // A long sum by one thread is less exact than the reference allows for; of equal terms all its roundings go one way.
   constexpr int64_t kLongSum = 128;
   parameters.threads = columns >= kLongSum ? pick({32, 64, 96, 128}) : pick({1, 4, 16, 32, 64, 96, 128});
-  parameters.batches = pick({0, 1, 2, 4});
+  parameters.persistent_batches = pick({0, 1, 2, 4});
   parameters.rows_per_block = pick({1, 1, 2, 4});
   parameters.unroll = pick({1, 2});
-  parameters.column_blocks = pick({1, 2, 3});
-  parameters.row_parts = pick({1, 1, 1, 2, 3});
-  parameters.column_threads = pick({32, 16, 8, 1});
-  parameters.across = pick({1, 2, 4, 16});
+  parameters.outer_grid_split = pick({1, 2, 3});
+  parameters.inner_grid_split = pick({1, 1, 1, 2, 3});
+  parameters.block_x = pick({32, 16, 8, 1});
+  parameters.block_y = pick({1, 2, 4, 16});
   parameters.chunk = pick({0, 1, 2, 3});
   parameters.stages = pick({0, 1, 2, 3, 4});
-  parameters.keeps_columns = random() % 2 == 0;
-  parameters.spreads_rows = random() % 4 == 0;
+  parameters.persistent_outer = random() % 2 == 0;
+  parameters.splits_row_over_grid = random() % 4 == 0;
   parameters.cluster = pick({1, 1, 2, 3, 4, 8});
-  parameters.row_blocks = pick({0, 2, 3});
+  parameters.persistent_grid = pick({0, 2, 3});
   parameters.rows_together = pick({1, 1, 2, 3});
   auto result = std::make_unique<ContextCase>();
   result->seed = seed;
   try {
     result->fusion = parseFusion(text, "written", {.resolver = &definingResolver()});
     const KernelTarget target = hopperTarget();
-    if (whyNoKernel(*cloneFusion(*result->fusion), target)) return nullptr;
+    if (!canSchedule(*cloneFusion(*result->fusion), target)) return nullptr;
     result->inputs = drawDataFor(*result->fusion, seed);
     result->launch.emplace(*result->fusion, result->inputs,
                            KernelRecipe{.target = TargetKind::Cuda,
                                         .extents = random() % 4 != 0 ? ExtentPolicy::Constants : ExtentPolicy::Divisors,
                                         .schedule = [&](Fusion& fusion, const ScalarBindings& sizes) {
-                                          KernelRows kernel_rows(fusion);
-                                          const auto problem = kernel_rows.find(WholeReductions::SingleBlock);
+                                          ReductionStructure reduction_structure(fusion);
+                                          const auto problem = reduction_structure.find(WholeReductions::SingleBlock);
                                           TK_CHECK(!problem, "{}", *problem);
-                                          scheduleForCuda(kernel_rows, legalParameters(kernel_rows, parameters, sizes));
+                                          scheduleForCuda(reduction_structure,
+                                                          legalParameters(reduction_structure, parameters, sizes));
                                         }});
-    // Results of all turns of a row loop are arrays, which CUDA text has with constant lengths only.
+    // Results of all iterations of a row loop are arrays, which CUDA text has with constant lengths only.
     kernelSource(result->launch->prepared().kernel, Dialect::Cuda, DataType::I64);
   } catch (const Error& error) {
     const bool is_refused = error.code() == ErrorCode::Schedule || error.code() == ErrorCode::Unsupported ||

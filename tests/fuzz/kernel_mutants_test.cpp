@@ -90,7 +90,7 @@ int64_t mostElements(const Program& program) {
 
 std::optional<CaseLaunch> launchOf(const Fusion& fusion, const std::vector<InputData>& inputs, const KernelWay& way) {
   const bool gives_input = std::ranges::any_of(fusion.outputs(), [&](TensorView* t) { return fusion.isInput(t); });
-  if (gives_input || whyNoKernel(*cloneFusion(fusion), way.target)) return std::nullopt;
+  if (gives_input || !canSchedule(*cloneFusion(fusion), way.target)) return std::nullopt;
   try {
     return CaseLaunch(fusion, inputs, way.recipe);
   } catch (const Error& error) {

@@ -70,9 +70,9 @@ std::vector<std::pair<int64_t, int64_t>> sizesFor(KernelRunner runner) {
   return {{398, 128}, {1, 1}, {7, 131}, {0, 8}, {5, 0}, {61, 1}, {64, 3}, {800, 24}, {3, 4104}, {140, 520}};
 }
 
-class ColumnSums : public testing::TestWithParam<ColumnSumCase> {};
+class OuterSums : public testing::TestWithParam<ColumnSumCase> {};
 
-TEST_P(ColumnSums, AreRightForAnySize) {
+TEST_P(OuterSums, AreRightForAnySize) {
   for (const KernelRunner runner : {KernelRunner::Compiled, KernelRunner::Interpreted}) {
     // Sanitizers make the interpreter slow, which has one thread.
     if (kShare > 1 && runner == KernelRunner::Interpreted) continue;
@@ -98,7 +98,7 @@ TEST_P(ColumnSums, AreRightForAnySize) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Programs, ColumnSums, testing::ValuesIn(kColumnSums),
+INSTANTIATE_TEST_SUITE_P(Programs, OuterSums, testing::ValuesIn(kColumnSums),
                          [](const auto& each) { return std::string(each.param.name); });
 
 }  // namespace

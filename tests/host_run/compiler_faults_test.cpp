@@ -99,7 +99,7 @@ fusion f() -> (T0, T1, T2, T3) {
 }
 
 // What is turned into a block's own buffer is not written past the caches.
-TEST(CompilerFaults, TurnedBuffers) {
+TEST(CompilerFaults, TransposedBuffers) {
   expectAsOracle(
       "fusion f(T0: f32[2, 2, 2]) -> T3 { T1 = cast(T0, dtype=f32) T2 = permute(T1, order=[1, 2, 0]) T3 = max(T2, "
       "axes=[1, 2]) } schedule { split(T3, axis=0, factor=5) }");

@@ -1,4 +1,4 @@
-// Random programs of rows: norms and softmaxes beside sums of columns, repeated along new axes, compared, updated in
+// Random programs of rows: norms and softmaxes beside outer sums, repeated along new axes, compared, updated in
 // place. Whatever is grouped into a kernel while sizes are symbols is one at all sizes, none and one included.
 #include <random>
 
@@ -104,14 +104,14 @@ void forEachTarget(const Visit& visit) {
 }
 
 const std::string kRowCases[] = {
-    // Of a row there is one element for all that an axis repeats; rows end within a turn of the threads.
+    // Of a row there is one element for all that an axis repeats; rows end within an iteration of the threads.
     "(v: f32[m, n]) -> y { y = broadcast_in_dim(softmax(v), shape=[m, 4, n], axes=[0, 2]) }",
     "(v: f32[m, n], g: f32[n]) -> y { y = broadcast_in_dim(layer_norm(v, g), shape=[m, n, 2], axes=[0, 1]) }",
     "(v: f32[m, n]) -> y { y = lt(broadcast_in_dim(rms_norm(v), shape=[3, m, n], axes=[1, 2]), 0.5) }",
-    // Parts of columns over no rows.
+    // Partial outer reductions over no rows.
     "(x: f32[m, n]) -> (a, b) { a = rms_norm(x) b = sum(a * x, axes=[0]) }",
     "(x: f32[m, n]) -> (a, b) { a = softmax(x) b = sum(a * x, axes=[0]) }",
-    // A result of a row that is an output, made of values that are kept in the row's turn.
+    // A result of a row that is an output, made of values that are kept in the row's iteration.
     R"((x: f32[m, n], w: f32[m, n]) -> (a, b, c) {
   v = exp(w)
   a = v - mean(v, axes=[1], keepdim=true)

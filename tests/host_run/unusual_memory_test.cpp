@@ -294,7 +294,7 @@ TEST(UnusualMemory, ExpandedReductionsInFull) {
 }
 
 // Rows of the result lie across what is read, which goes in parts from one position each.
-TEST(UnusualMemory, PositionsAlongTurnedRows) {
+TEST(UnusualMemory, PositionsAlongTransposedRows) {
   const auto fusion = fusionOf(R"(
 fusion f(T0: f32[1, 10, 8], T2: f32[1, 1, 1], T4: i32[2, 10, 8]) -> T5 {
   T1 = expand(T0, shape=[2, 10, 8])

@@ -33,12 +33,12 @@ std::string softmaxOfRows(int64_t columns) {
 
 TEST(Clusters, MayBeChosenByHand) {
   KernelTarget target = hopperTarget();
-  target.by_hand = "cluster=2,threads=256,batches=2,row_blocks=30,together=2";
-  EXPECT_EQ(
-      toString(chosenFor(softmaxOfRows(8192), target)),
-      "vector 8, threads 256, batches 2, rows 1, unroll 1, column blocks 1, cluster 2, row blocks 30, together 2");
-  // There are none so large; a row that is not kept is read by turns.
-  target.by_hand = "cluster=100,threads=32,batches=8,together=2";
+  target.parameter_overrides = "cluster=2,threads=256,persistent_batches=2,persistent_grid=30,together=2";
+  EXPECT_EQ(toString(chosenFor(softmaxOfRows(8192), target)),
+            "vector 8, threads 256, persistent batches 2, rows 1, unroll 1, outer grid split 1, cluster 2, persistent "
+            "grid 30, together 2");
+  // There are none so large; a row that is not kept is read in several iterations.
+  target.parameter_overrides = "cluster=100,threads=32,persistent_batches=8,together=2";
   EXPECT_EQ(chosenFor(softmaxOfRows(131072), target).cluster, 8);
   EXPECT_EQ(chosenFor(softmaxOfRows(131072), target).rows_together, 1);
   KernelTarget older = target;

@@ -10,7 +10,7 @@ namespace {
 
 int64_t columnsOf(std::string_view text, int64_t processors) {
   const auto fusion = parseScheduled(text);
-  return chooseCpuParameters(requireRows(*fusion), cpuTarget(processors), {}).columns;
+  return chooseCpuParameters(requireReductionStructure(*fusion), cpuTarget(processors), {}).outer_elements;
 }
 
 // Blocks have whole rows, or pieces of about one length, whatever the number of processors: they share rows, not
@@ -39,7 +39,7 @@ TEST(CpuParameters, ColumnsAreNarrowerWhereRowsAreNotShared) {
 // Which loops of T1's schedule are blocks that share what it reduces.
 std::string partsOf(std::string_view text) {
   const auto fusion = parseScheduled(text);
-  scheduleForCpu(*fusion, chooseCpuParameters(requireRows(*fusion), cpuTarget(), {}));
+  scheduleForCpu(*fusion, chooseCpuParameters(requireReductionStructure(*fusion), cpuTarget(), {}));
   for (const TensorView* tensor : fusion->allTensors()) {
     if (!isReduced(*tensor)) continue;
     for (const IterDomain* axis : tensor->loop()) {

@@ -19,7 +19,7 @@ namespace tokamak {
 inline std::shared_ptr<Fusion> parseScheduled(std::string_view text) { return fusionFrom(text); }
 
 inline CudaScheduleParameters chosenFor(std::string_view text, const KernelTarget& target = hopperTarget()) {
-  return chooseCudaParameters(requireRows(*parseScheduled(text)), target, {});
+  return chooseCudaParameters(requireReductionStructure(*parseScheduled(text)), target, {});
 }
 
 /// The message of the error that the action raises, which is of this kind.

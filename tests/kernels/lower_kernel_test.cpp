@@ -282,7 +282,7 @@ fusion f(T0: f32[64, 32]) -> T1 {
 }
 )";
 
-TEST(GridCombine, TheLastBlockWritesTheResult) {
+TEST(GridReduce, TheLastBlockWritesTheResult) {
   const auto fusion = parseScheduled(std::string(kColumns) + R"(schedule {
   split(T1, axis=0, factor=4, inner_split=false)
   parallelize(T1, axis=0, type=BIDy)
@@ -290,7 +290,7 @@ TEST(GridCombine, TheLastBlockWritesTheResult) {
 })");
   const kir::Kernel kernel = lowerKernel(fusion, "k");
   const std::string text = kir::printKernel(kernel);
-  EXPECT_THAT(text, HasSubstr("combine blocks over BIDy: sum T"));
+  EXPECT_THAT(text, HasSubstr("reduce blocks over BIDy: sum T"));
   std::vector<float> in(64 * 32, 1.0F);
   std::vector<float> out(32, 0.0F);
   const std::vector<KernelBuffer> buffers = {{in.data(), 64 * 32, true}, {out.data(), 32, false}};
@@ -300,7 +300,7 @@ TEST(GridCombine, TheLastBlockWritesTheResult) {
   }
 }
 
-TEST(GridCombine, RefusesWhatTakesTwoKernels) {
+TEST(GridReduce, RefusesWhatTakesTwoKernels) {
   const auto refusal = [](const std::string& text) {
     return messageOf(ErrorCode::Schedule, [&] { lowerKernel(parseScheduled(text), "k"); });
   };

@@ -41,7 +41,7 @@ constexpr WrongText kWrongBodies[] = {
     {"T1[0 .. +2] = T0[0]", "k:2:15: 2 elements are moved to the left side; expected as many on the right"},
     {"T1[0 .. 2] = T0[0]", "k:2:9: unexpected '2'; expected '+'"},
     {"x = 3",
-     "k:2:1: unexpected 'x'; expected a statement: for, if, let, combine, barrier, arrive, wait, async, commit, a "
+     "k:2:1: unexpected 'x'; expected a statement: for, if, let, reduce, barrier, arrive, wait, async, commit, a "
      "tensor T<number>, or '}'"},
     {"async T1[0] = T0[0]", "k:2:7: one element is stored; expected a copy of several, T1[i .. +n]"},
     {"commit cluster", "k:2:8: unexpected 'cluster'; expected 'copies'"},
@@ -51,13 +51,13 @@ constexpr WrongText kWrongBodies[] = {
     {"for k in 0 4 {}", "k:2:12: unexpected '4'; expected '.'"},
     {"let f32: f32 = 0.0", "k:2:5: 'f32' cannot name a value; expected a name that means nothing else"},
     {"let t0: f31 = 0.0", "k:2:9: unknown type 'f31'; expected f64, f32, f16, bf16, i32, i64 or bool"},
-    {"combine mean T1[0] over TIDx", "k:2:9: unexpected 'mean'; expected sum, prod, max or min"},
-    {"combine sum T1[0] over all", "k:2:24: unexpected 'all'; expected CIDx, BIDx, ... or TIDx, ..."},
+    {"reduce mean T1[0] over TIDx", "k:2:8: unexpected 'mean'; expected sum, prod, max or min"},
+    {"reduce sum T1[0] over all", "k:2:23: unexpected 'all'; expected CIDx, BIDx, ... or TIDx, ..."},
     {"T2: f32[4] global", "k:2:12: unexpected 'global'; expected 'local' or 'shared'"},
     {"T0: f32[4] local", "k:2:1: 'T0' is there already with another type or memory; expected another number"},
     {"T2: f32[-4] local", "k:2:9: axis: the extent -4 is negative"},
-    {"combine sum 4", "k:2:13: unexpected '4'; expected a tensor T<number>"},
-    {"combine sum n[0]", "k:2:13: unexpected 'n'; expected a tensor T<number>"},
+    {"reduce sum 4", "k:2:12: unexpected '4'; expected a tensor T<number>"},
+    {"reduce sum n[0]", "k:2:12: unexpected 'n'; expected a tensor T<number>"},
 };
 
 constexpr WrongText kWrongTexts[] = {

@@ -24,7 +24,7 @@ kernel base(T0: f32[n:8, 8:1], T1: i64[n:1], T7: bool[4:1], n: i64) -> T2: f32[n
     let t0: f32 = T0[k * 8]
     T4[0] = add(T4[0], t0)
   }
-  combine sum T4[0 .. +2] over TIDx
+  reduce sum T4[0 .. +2] over TIDx
   T3[TIDx] = T4[0]
   barrier
   let at: i64 in n = T1[BIDx]
@@ -90,24 +90,24 @@ constexpr TextMutant kTextMutants[] = {
     {"copy-widths", "  barrier", "  T8: bool[4] shared\n  async T8[0 .. +2] = T7[0 .. +2]\n  barrier"},
     {"copy-places", "T0[BIDx * 8 .. +4]", "T0[BIDx * 6 .. +4]"},
     {"copy-places", "T4[0 .. +4]", "T4[2 .. +4]"},
-    {"combines", "over TIDx", "over TIDy"},
-    {"combines", "over TIDx", "over BIDx"},
-    {"combines", "over TIDx", "over CIDx"},
-    {"combines", "over TIDx", "over TIDx, TIDx"},
-    {"combines", "combine sum T4[0 .. +2]", "combine sum T3[0 .. +2]"},
-    {"combines", "combine sum T4[0 .. +2]", "combine sum T4[0 .. +0]"},
-    {"combines", "  combine sum", "  T5: bool[1] local\n  combine sum T5[0] over TIDx\n  combine sum"},
-    {"grid-combines", "  if TIDx == 0 {", "  combine blocks over BIDx: sum T4[0] spread () {}\n  if TIDx == 0 {"},
-    {"grid-combines", "f32(at))\n  }", "f32(at))\n  }\n  combine blocks over TIDx: sum T4[0] spread () {}"},
-    {"grid-combines", "f32(at))\n  }", "f32(at))\n  }\n  combine blocks over BIDy: sum T4[0] spread () {}"},
-    {"grid-combines", "f32(at))\n  }", "f32(at))\n  }\n  combine blocks over BIDx, BIDx: sum T4[0] spread () {}"},
-    {"grid-combines", "f32(at))\n  }", "f32(at))\n  }\n  combine blocks over BIDx: sum T3[0] spread (TIDx) {}"},
-    {"grid-combines", "f32(at))\n  }", "f32(at))\n  }\n  combine blocks over BIDx: sum T4[0 .. +0] spread (TIDx) {}"},
-    {"grid-combines", "f32(at))\n  }", "f32(at))\n  }\n  combine blocks over BIDx: sum T4[0] spread (BIDx) {}"},
+    {"block-reductions", "over TIDx", "over TIDy"},
+    {"block-reductions", "over TIDx", "over BIDx"},
+    {"block-reductions", "over TIDx", "over CIDx"},
+    {"block-reductions", "over TIDx", "over TIDx, TIDx"},
+    {"block-reductions", "reduce sum T4[0 .. +2]", "reduce sum T3[0 .. +2]"},
+    {"block-reductions", "reduce sum T4[0 .. +2]", "reduce sum T4[0 .. +0]"},
+    {"block-reductions", "  reduce sum", "  T5: bool[1] local\n  reduce sum T5[0] over TIDx\n  reduce sum"},
+    {"grid-reductions", "  if TIDx == 0 {", "  reduce blocks over BIDx: sum T4[0] spread () {}\n  if TIDx == 0 {"},
+    {"grid-reductions", "f32(at))\n  }", "f32(at))\n  }\n  reduce blocks over TIDx: sum T4[0] spread () {}"},
+    {"grid-reductions", "f32(at))\n  }", "f32(at))\n  }\n  reduce blocks over BIDy: sum T4[0] spread () {}"},
+    {"grid-reductions", "f32(at))\n  }", "f32(at))\n  }\n  reduce blocks over BIDx, BIDx: sum T4[0] spread () {}"},
+    {"grid-reductions", "f32(at))\n  }", "f32(at))\n  }\n  reduce blocks over BIDx: sum T3[0] spread (TIDx) {}"},
+    {"grid-reductions", "f32(at))\n  }", "f32(at))\n  }\n  reduce blocks over BIDx: sum T4[0 .. +0] spread (TIDx) {}"},
+    {"grid-reductions", "f32(at))\n  }", "f32(at))\n  }\n  reduce blocks over BIDx: sum T4[0] spread (BIDx) {}"},
     {"buffers-defined", "f32(at))\n  }",
-     "f32(at))\n    T5: f32[1] local\n  }\n  combine blocks over BIDx: sum T5[0] spread () {}"},
+     "f32(at))\n    T5: f32[1] local\n  }\n  reduce blocks over BIDx: sum T5[0] spread () {}"},
     {"together", "  barrier", "  if TIDx < 3 {\n    barrier\n  }"},
-    {"together", "  combine sum", "  for j in 0..TIDx {\n  combine sum T4[0] over TIDx\n  }\n  combine sum"},
+    {"together", "  reduce sum", "  for j in 0..TIDx {\n  reduce sum T4[0] over TIDx\n  }\n  reduce sum"},
     {"together", "  barrier", "  let b: i64 in n = i64(T4[0])\n  if b < 3 {\n    barrier\n  }"},
     {"together", "  barrier", "  let a: f32 = T4[0]\n  let b: i64 in n = i64(a)\n  if b < 3 {\n    barrier\n  }"},
     {"together", "  barrier", "  for j in 0..TIDx {\n    for l in 0..4 {\n      barrier\n    }\n  }"},
@@ -119,7 +119,7 @@ constexpr TextMutant kTextMutants[] = {
      "CIDx in 2 BIDx in n TIDx in 32 {\n  T3: f32[32] shared\n  let s: f32 = T3[0]\n  let b: i64 in n = i64(s)\n"
      "  for j in 0..b {\n    arrive cluster\n    wait cluster\n  }"},
     {"cluster-together", "BIDx in n TIDx in 32 {",
-     "CIDx in 2 BIDx in n TIDx in 32 {\n  T6: f32[1] local\n  if CIDx < 1 {\n    combine sum T6[0] over CIDx\n  }"},
+     "CIDx in 2 BIDx in n TIDx in 32 {\n  T6: f32[1] local\n  if CIDx < 1 {\n    reduce sum T6[0] over CIDx\n  }"},
     {"cluster-barriers", "BIDx in n TIDx in 32 {", "CIDx in 2 BIDx in n TIDx in 32 {\n  arrive cluster"},
     {"cluster-barriers", "BIDx in n TIDx in 32 {", "CIDx in 2 BIDx in n TIDx in 32 {\n  wait cluster"},
     {"cluster-barriers", "BIDx in n TIDx in 32 {",
@@ -165,7 +165,7 @@ std::vector<BuiltMutant> builtMutants() {
       {"complete", [](Kernel& k) { k.body.push_back(statement(kir::If{})); }},
       {"complete", [](Kernel& k) { k.body.push_back(statement(kir::Let{})); }},
       {"complete", [](Kernel& k) { k.body.push_back(statement(kir::Copy{k.tensors[3], k.symbols[0]})); }},
-      {"complete", [](Kernel& k) { k.body.push_back(statement(kir::Combine{})); }},
+      {"complete", [](Kernel& k) { k.body.push_back(statement(kir::BlockReduce{})); }},
       {"complete", [](Kernel& k) { k.body.push_back(statement(kir::Allocate{})); }},
       {"complete", [](Kernel& k) { k.body.push_back(statement(kir::If{other.symbol("p", DataType::Bool), {}})); }},
       {"complete", [](Kernel& k) { k.symbols[0] = other.symbol("n"); }},
@@ -227,7 +227,7 @@ TEST(VerifyKernel, TheErrorNamesTheInvariant) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::Definition);
     EXPECT_EQ(error.message(),
-              "kernel base breaks combines: T4 is combined over TIDy, which neither block nor cluster has");
+              "kernel base breaks block-reductions: T4 is combined over TIDy, which neither block nor cluster has");
   }
 }
 

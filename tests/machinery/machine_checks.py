@@ -18,7 +18,7 @@ ROOMS = ["base", "symbolic", "ir", "compute", "analysis", "define", "oracle", "g
          "python", "tools"]
 # What users of the library see: rooms, and a few headers of others. All else is included by sources alone.
 PUBLIC = re.compile(r"(tokamak|symbolic|ir|define|schedule|device)/|interop/|compile/(argument|compile_options|program)\.h$|"
-                    r"base/(error|export|half|ranges|spin_lock|trace)\.h$|runtime/\w+/\w+_options\.h$|"
+                    r"base/(error|export|half|profiler_range|spin_lock|trace)\.h$|runtime/\w+/\w+_options\.h$|"
                     r"jit/open_device\.h$")
 GENERATED = {"ir/op_lists.h", "tokamak/version.h"}
 # The oracle shares nothing with what it judges, and the library does not link it.

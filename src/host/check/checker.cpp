@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "base/ranges.h"
+#include "base/profiler_range.h"
 #include "base/require.h"
 #include "host/check/race_report.h"
 #include "host/check/step_order.h"

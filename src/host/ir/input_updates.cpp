@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "graph/rebuild.h"
+#include "graph/rewriter.h"
 #include "ir/elementwise.h"
 #include "ir/ops/math/broadcast_op.h"
 #include "ir/ops/math/expand_op.h"
@@ -101,9 +101,9 @@ class UpdatePlanner {
   }
 
   // Whether the kernel computes all its outputs element by element in one loop (none of its tensors has one by hand),
-  // where what is made of the input's element is made in one turn (in-place-store-ordering sees to its being read
-  // first); and whether output and input have their elements in the same places. On the way they may have another
-  // shape: the same places, counted from the first one.
+  // where what is made of the input's element is made in one iteration (in-place-store-ordering sees to its being read
+  // first); and whether output and input have their elements at the same offsets. On the way they may have another
+  // shape: the same offsets, counted from the first one.
   static bool isOneLoop(const SegmentedGroup& group, const TensorView& output, const TensorView& input) {
     const auto isLikeOutput = [&](const TensorView* tensor) { return haveSameExtents(*tensor, output); };
     if (!isPlain(input) || !isPlain(output) || !isLikeOutput(&input)) return false;

@@ -1,4 +1,4 @@
-// ApartOperands: an op that reads one tensor at several places, as if each place read a tensor of its own.
+// ApartOperands: an op that reads one tensor at several indices, as if each index read a tensor of its own.
 #pragma once
 
 #include <unordered_map>
@@ -7,7 +7,7 @@
 
 namespace tokamak {
 
-/// matmul(T0, T0) as matmul(T0, twin): one place (the rows of a product) may be read in slices while another (its
+/// matmul(T0, T0) as matmul(T0, twin): one operand (the rows of a product) may be read in slices while another (its
 /// columns) is read whole.
 class ApartOperands {
  public:

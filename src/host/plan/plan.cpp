@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "base/ranges.h"
+#include "base/profiler_range.h"
 #include "base/require.h"
 #include "host/plan/place_buffers.h"
 #include "host/plan/step_clocks.h"

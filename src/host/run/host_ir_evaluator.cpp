@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "analysis/device_marks.h"
-#include "base/ranges.h"
+#include "base/profiler_range.h"
 #include "base/require.h"
 #include "host/check/checker.h"
 #include "host/ir/verifier.h"

@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/ranges.h"
+#include "base/profiler_range.h"
 #include "device/output_allocator.h"
 #include "device/tensor.h"
 #include "host/ir/host_ir_container.h"
-#include "host/ir/unit_mode.h"
+#include "host/ir/segment_mode.h"
 #include "host/plan/plan.h"
 #include "host/plan/plan_cache.h"
 #include "host/run/call_context_pool.h"

@@ -6,7 +6,7 @@
 
 #include "analysis/bind_shape.h"
 #include "base/require.h"
-#include "host/run/given_memory.h"
+#include "host/run/alias_checks.h"
 #include "ir/ops/host/post_on_stream.h"
 
 namespace tokamak {

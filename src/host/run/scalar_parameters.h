@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "host/ir/host_ir_container.h"
-#include "host/ir/unit_mode.h"
+#include "host/ir/segment_mode.h"
 
 namespace tokamak {
 

@@ -8,7 +8,7 @@
 
 #include "analysis/bind_shape.h"
 #include "base/require.h"
-#include "compute/fitting_sizes.h"
+#include "compute/shape_constraints.h"
 #include "graph/product_group.h"
 #include "host/ir/extent_demands.h"
 #include "host/plan/recorder.h"
@@ -278,7 +278,7 @@ void StatementRunner::runMath(const Expr& expr) {
                fmt::join(known.sizes, ", "), fmt::join(sizesOf(*result, scalars_), ", "));
   }
   const Expr* const exprs[] = {&expr};
-  if (givesNothing(expr, operands)) return requireFittingSizes(exprs, scalars_);
+  if (givesNothing(expr, operands)) return requireShapeConstraints(exprs, scalars_);
   launch(requestFor(expr, operands), operands);
 }
 
@@ -401,7 +401,7 @@ void StatementRunner::launchUnit(const Expr& expr, const PostOnStream& post) {
   for (size_t i = 0; i < post.outs.size(); ++i) bindShape(*unit.outputs()[i], value(post.outs[i]).sizes, scalars_);
   const Operands operands = operandsOf(expr);
   if (givesNothing(expr, operands))
-    requireFittingSizes(unit, scalars_);
+    requireShapeConstraints(unit, scalars_);
   else
     launch(requestFor(expr, operands), operands);
   for (const Scalar* symbol : unit.allSymbols()) scalars_.erase(symbol);

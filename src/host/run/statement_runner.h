@@ -12,7 +12,7 @@
 #include "device/device.h"
 #include "host/ir/host_ir_container.h"
 #include "host/ir/loop_limit.h"
-#include "host/ir/unit_mode.h"
+#include "host/ir/segment_mode.h"
 #include "host/plan/work_cache.h"
 
 namespace tokamak {

@@ -4,7 +4,7 @@
 
 #include "analysis/bind_shape.h"
 #include "base/require.h"
-#include "compute/fitting_sizes.h"
+#include "compute/shape_constraints.h"
 #include "ir/ops/math/broadcast_op.h"
 #include "ir/ops/math/permute_op.h"
 #include "ir/ops/math/reshape_op.h"
@@ -96,7 +96,7 @@ Place placeOf(const Expr& expr, const RunTensor& in, const ScalarBindings& scala
 std::optional<RunTensor> viewOf(const Expr& expr, const RunTensor& in, const ScalarBindings& scalars) {
   TK_CHECK(expr.info().may_be_view, "{} gives no view", expr.name());
   const Expr* const exprs[] = {&expr};
-  requireFittingSizes(exprs, scalars);
+  requireShapeConstraints(exprs, scalars);
   const TensorView& out = *asTensor(expr.output(0));
   RunTensor view = in;
   view.sizes = sizesOf(out, scalars);

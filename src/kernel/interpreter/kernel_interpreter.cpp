@@ -15,9 +15,9 @@
 #include "compute/element.h"
 #include "ir/fields.h"
 #include "kernel/bind_kernel.h"
-#include "kernel/interpreter/copies_under_way.h"
 #include "kernel/interpreter/lane_scalars.h"
 #include "kernel/interpreter/memory_shadow.h"
+#include "kernel/interpreter/pending_copies.h"
 #include "loops/typed_loops.h"
 
 namespace tokamak {
@@ -25,8 +25,8 @@ namespace tokamak {
 namespace {
 
 using kir::Barrier;
+using kir::BlockReduce;
 using kir::ClusterBarrier;
-using kir::Combine;
 using kir::If;
 using kir::isThreadType;
 using kir::Kernel;
@@ -96,7 +96,7 @@ class Interpreter {
     arrivals_ = 0;
     waits_ = 0;
     former_.clear();
-    std::ranges::fill(copies_, CopiesUnderWay());
+    std::ranges::fill(copies_, PendingCopies());
     int64_t rest = cluster;
     int64_t stride = 1;
     for (const LaunchDimension& dimension : kernel_.dimensions) {
@@ -169,8 +169,8 @@ class Interpreter {
     for (; end < statements.size(); ++end) {
       bool is_together = std::holds_alternative<kir::Allocate>(statements[end]->node);
       kir::visitStatements({statements[end]}, [&](const kir::Statement& inside) {
-        is_together |= std::holds_alternative<Barrier>(inside.node) || std::holds_alternative<Combine>(inside.node);
-        is_together |= std::holds_alternative<kir::GridCombine>(inside.node);
+        is_together |= std::holds_alternative<Barrier>(inside.node) || std::holds_alternative<BlockReduce>(inside.node);
+        is_together |= std::holds_alternative<kir::GridReduce>(inside.node);
         is_together |= std::holds_alternative<ClusterBarrier>(inside.node);
       });
       if (is_together) break;
@@ -331,12 +331,12 @@ class Interpreter {
   void run(const kir::CopyGroup& group, const Mask& mask) {
     for (int64_t lane = 0; lane < lanes_; ++lane) {
       if (mask[static_cast<size_t>(lane)] == 0) continue;
-      CopiesUnderWay& copies = copies_[static_cast<size_t>(lane)];
+      PendingCopies& copies = copies_[static_cast<size_t>(lane)];
       if (group.step == kir::CopyGroup::Step::Commit) {
         copies.commit();
         continue;
       }
-      for (const CopiesUnderWay::Arrival& each : copies.wait(group.pending))
+      for (const PendingCopies::Arrival& each : copies.wait(group.pending))
         std::ranges::copy(each.value, access(*each.to, each.index, lane, AccessKind::LandCopy));
     }
   }
@@ -352,19 +352,19 @@ class Interpreter {
                       nameOf(tensor), index, count, sizeOf(tensor.dtype()), threadOf(lane), blockOf(lane)));
   }
 
-  void run(const Combine& combine, const Mask& mask) {
-    const bool is_of_cluster = std::ranges::count(combine.dimensions, ParallelType::CIDx) > 0;
-    if (!(is_of_cluster ? isReachedByCluster(mask, "combine") : isReachedByAll(mask, "combine"))) return;
-    for (int64_t k = 0; k < combine.count; ++k) run(combine, k, mask);
+  void run(const BlockReduce& reduce, const Mask& mask) {
+    const bool is_of_cluster = std::ranges::count(reduce.dimensions, ParallelType::CIDx) > 0;
+    if (!(is_of_cluster ? isReachedByCluster(mask, "reduce") : isReachedByAll(mask, "reduce"))) return;
+    for (int64_t k = 0; k < reduce.count; ++k) run(reduce, k, mask);
   }
 
-  void run(const Combine& combine, int64_t offset, const Mask& mask) {
-    const DataType dtype = combine.tensor->dtype();
+  void run(const BlockReduce& reduce, int64_t offset, const Mask& mask) {
+    const DataType dtype = reduce.tensor->dtype();
     const int64_t size = sizeOf(dtype);
-    const std::span<const int64_t> index = indices(*combine.index);
+    const std::span<const int64_t> index = indices(*reduce.index);
     // Threads that differ along the combined dimensions only are one group.
     std::vector<int64_t> groups(static_cast<size_t>(lanes_), 0);
-    const auto isCombined = [&](ParallelType type) { return std::ranges::count(combine.dimensions, type) > 0; };
+    const auto isCombined = [&](ParallelType type) { return std::ranges::count(reduce.dimensions, type) > 0; };
     int64_t stride = 1;
     for (const LaunchDimension& dimension : kernel_.dimensions) {
       if (!isThreadType(dimension.type)) continue;
@@ -375,7 +375,7 @@ class Interpreter {
     }
     for (int64_t lane = 0; lane < lanes_ && !isCombined(ParallelType::CIDx); ++lane)
       groups[static_cast<size_t>(lane)] += rankOf(lane) * stride;
-    const ReductionLoops& loops = reductionLoops(combine.kind, dtype);
+    const ReductionLoops& loops = reductionLoops(reduce.kind, dtype);
     std::map<int64_t, std::vector<int64_t>> members;
     for (int64_t lane = 0; lane < lanes_; ++lane) {
       if (mask[static_cast<size_t>(lane)] != 0) members[groups[static_cast<size_t>(lane)]].push_back(lane);
@@ -385,7 +385,7 @@ class Interpreter {
       std::vector<std::byte*> places;
       for (size_t i = 0; i < lanes.size(); ++i) {
         std::byte* place =
-            access(*combine.tensor, index[static_cast<size_t>(lanes[i])] + offset, lanes[i], AccessKind::Read);
+            access(*reduce.tensor, index[static_cast<size_t>(lanes[i])] + offset, lanes[i], AccessKind::Read);
         if (place == nullptr) return;
         places.push_back(place);
         readElement(dtype, values.data() + i * static_cast<size_t>(size), place);
@@ -418,7 +418,7 @@ class Interpreter {
     std::map<int64_t, std::vector<std::vector<uint64_t>>> of_member;
   };
 
-  void run(const kir::GridCombine& grid, const Mask& mask) {
+  void run(const kir::GridReduce& grid, const Mask& mask) {
     if (!isReachedByAll(mask, "combination of blocks")) return;
     Mask last(mask.size(), 0);
     for (int64_t rank = 0; rank < cluster_; ++rank) {
@@ -430,7 +430,7 @@ class Interpreter {
   }
 
   // What a block of the cluster gives; whether it was the last one of its group, which then has the combinations.
-  bool give(const kir::GridCombine& grid, int64_t rank) {
+  bool give(const kir::GridReduce& grid, int64_t rank) {
     ++epochs_[static_cast<size_t>(rank)];
     int64_t rest = cluster_number_;
     int64_t group = 0;
@@ -448,7 +448,7 @@ class Interpreter {
     }
     Gathered& gathered = gathered_[{&grid, group}];
     std::vector<std::vector<uint64_t>>& mine = gathered.of_member[member];
-    for (const kir::GridCombine::Value& value : grid.values) {
+    for (const kir::GridReduce::Value& value : grid.values) {
       for (int64_t k = 0; k < value.count; ++k) {
         std::vector<uint64_t>& lanes = mine.emplace_back(static_cast<size_t>(size_.threads), 0);
         forEachPlace(value, k, rank, AccessKind::Read, [&](size_t lane, std::byte* place, int64_t) {
@@ -459,7 +459,7 @@ class Interpreter {
     }
     if (static_cast<int64_t>(gathered.of_member.size()) < members) return false;
     size_t row = 0;
-    for (const kir::GridCombine::Value& value : grid.values) {
+    for (const kir::GridReduce::Value& value : grid.values) {
       const ReductionLoops& loops = reductionLoops(value.kind, value.tensor->dtype());
       for (int64_t k = 0; k < value.count; ++k, ++row) {
         forEachPlace(value, k, rank, AccessKind::Write, [&](size_t lane, std::byte* place, int64_t size) {
@@ -477,7 +477,7 @@ class Interpreter {
   }
 
   // Of threads that differ along other dimensions only, one gives the value.
-  void requireSpread(const kir::GridCombine::Value& value, int64_t rank, const std::vector<uint64_t>& lanes) {
+  void requireSpread(const kir::GridReduce::Value& value, int64_t rank, const std::vector<uint64_t>& lanes) {
     std::map<int64_t, uint64_t> given;
     for (int64_t lane = 0; lane < size_.threads; ++lane) {
       int64_t giver = 0;
@@ -499,7 +499,7 @@ class Interpreter {
   }
 
   template <class Use>
-  void forEachPlace(const kir::GridCombine::Value& value, int64_t offset, int64_t rank, AccessKind kind,
+  void forEachPlace(const kir::GridReduce::Value& value, int64_t offset, int64_t rank, AccessKind kind,
                     const Use& use) {
     const std::span<const int64_t> span = indices(*value.index);
     const std::vector<int64_t> index(span.begin(), span.end());
@@ -662,10 +662,10 @@ class Interpreter {
   LaneScalars scalars_;
   std::map<const TensorView*, Storage> storage_;
   std::map<const TensorView*, std::vector<MemoryShadow>> former_;  // of shared buffers that ended
-  std::vector<CopiesUnderWay> copies_;                             // of each thread
+  std::vector<PendingCopies> copies_;                              // of each thread
   std::map<const Variable*, Lanes> variables_;
   std::set<std::string> findings_;
-  std::map<std::pair<const kir::GridCombine*, int64_t>, Gathered> gathered_;
+  std::map<std::pair<const kir::GridReduce*, int64_t>, Gathered> gathered_;
   int64_t cluster_number_ = 0;
   bool is_alone_ = false;        // one thread has its turn
   std::vector<int32_t> epochs_;  // of the blocks of the cluster

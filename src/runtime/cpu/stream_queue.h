@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/ranges.h"
+#include "base/profiler_range.h"
 #include "base/spin_lock.h"
 #include "base/trace.h"
 #include "device/arena.h"

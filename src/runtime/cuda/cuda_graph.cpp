@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/ranges.h"
+#include "base/profiler_range.h"
 
 namespace tokamak {
 

@@ -1,6 +1,6 @@
 #include "runtime/cuda/cuda_module.h"
 
-#include "base/ranges.h"
+#include "base/profiler_range.h"
 
 namespace tokamak {
 

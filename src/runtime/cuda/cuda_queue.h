@@ -12,7 +12,7 @@
 #include <string_view>
 #include <thread>
 
-#include "base/ranges.h"
+#include "base/profiler_range.h"
 #include "device/arena.h"
 #include "device/failure.h"
 #include "runtime/cuda/cuda_point.h"

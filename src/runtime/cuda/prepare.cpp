@@ -29,7 +29,7 @@ KernelTarget targetOf(const CudaProperties& properties) {
           .registers_per_multiprocessor = properties.registers_per_multiprocessor,
           .has_clusters = properties.has_clusters,
           .product_activations = chosenProductActivations(),
-          .by_hand = cudaScheduleByHand()};
+          .parameter_overrides = cudaParameterOverrides()};
 }
 
 // "sm_90a": with what only this generation has.

@@ -28,7 +28,7 @@ std::optional<Problem> findKernelProblem(const Fusion& fusion, const std::vector
                                          const KernelWay& way, KernelTally& tally) {
   ++tally.programs;
   const bool gives_input = std::ranges::any_of(fusion.outputs(), [&](TensorView* t) { return fusion.isInput(t); });
-  if (gives_input || whyNoKernel(*cloneFusion(fusion), way.target)) {
+  if (gives_input || !canSchedule(*cloneFusion(fusion), way.target)) {
     ++tally.refused;
     return std::nullopt;
   }
@@ -73,9 +73,9 @@ KernelWay cpuWay(uint64_t seed) {
           .recipe = {.extents = seed % 2 == 0 ? ExtentPolicy::Open : ExtentPolicy::Constants,
                      .schedule = [](Fusion& fusion, const ScalarBindings&) {
                        scheduleForCpu(fusion, {.chunk = 16,
-                                               .columns = 4,
-                                               .lanes = 4,
-                                               .last_lanes = 2,
+                                               .outer_elements = 4,
+                                               .accumulators = 4,
+                                               .last_accumulators = 2,
                                                .terms = 3,
                                                .part_elements = 5,
                                                .most_parts = 4,
@@ -89,9 +89,9 @@ KernelWay wideCpuWay(uint64_t seed) {
           .recipe = {.extents = seed % 2 == 0 ? ExtentPolicy::Open : ExtentPolicy::Constants,
                      .schedule = [lanes](Fusion& fusion, const ScalarBindings&) {
                        scheduleForCpu(fusion, {.chunk = 300,
-                                               .columns = 40,
-                                               .lanes = lanes,
-                                               .last_lanes = 16,
+                                               .outer_elements = 40,
+                                               .accumulators = lanes,
+                                               .last_accumulators = 16,
                                                .terms = 3,
                                                .part_elements = 50,
                                                .most_parts = 3,
@@ -99,17 +99,17 @@ KernelWay wideCpuWay(uint64_t seed) {
                      }}};
 }
 
-// Threads across columns. Clusters, turns, rows together, inputs in shared memory; half of the seeds have none.
+// Threads across columns. Clusters, iterations, rows together, inputs in shared memory; half of the seeds have none.
 static void shareRows(CudaScheduleParameters& parameters, uint64_t seed) {
   std::mt19937_64 random(~seed);
   const auto pick = [&](std::initializer_list<int64_t> values) { return values.begin()[random() % values.size()]; };
-  parameters.across = pick({1, 2, 4, 16});
+  parameters.block_y = pick({1, 2, 4, 16});
   if (random() % 2 == 0) return;
   parameters.cluster = pick({1, 2, 3, 4, 8});
-  parameters.row_blocks = pick({0, 0, 2, 3});
+  parameters.persistent_grid = pick({0, 0, 2, 3});
   parameters.rows_together = pick({1, 1, 2, 3});
   parameters.stages = pick({0, 1, 2, 3, 4});
-  parameters.row_parts = pick({1, 1, 2, 3});
+  parameters.inner_grid_split = pick({1, 1, 2, 3});
 }
 
 KernelWay smallCudaWay(uint64_t seed) {
@@ -118,21 +118,21 @@ KernelWay smallCudaWay(uint64_t seed) {
   CudaScheduleParameters parameters;
   parameters.vector = pick({1, 2, 4, 8, 16});
   parameters.threads = pick({2, 4, 8, 16});
-  parameters.batches = pick({0, 0, 1, 2});
+  parameters.persistent_batches = pick({0, 0, 1, 2});
   parameters.rows_per_block = pick({1, 2});
   parameters.unroll = pick({1, 2});
-  parameters.column_blocks = pick({1, 2, 3});
+  parameters.outer_grid_split = pick({1, 2, 3});
   parameters.chunk = pick({0, 1, 2, 3});
-  parameters.column_threads = pick({32, 16, 8, 1});
+  parameters.block_x = pick({32, 16, 8, 1});
   shareRows(parameters, seed);
   return {.target = hopperTarget(),
           .recipe = {.target = TargetKind::Cuda,
                      .extents = random() % 4 == 0 ? ExtentPolicy::Divisors : ExtentPolicy::Open,
                      .schedule = [parameters](Fusion& fusion, const ScalarBindings& sizes) {
-                       KernelRows rows(fusion);
-                       const auto problem = rows.find(WholeReductions::SingleBlock);
+                       ReductionStructure structure(fusion);
+                       const auto problem = structure.find(WholeReductions::SingleBlock);
                        TK_CHECK(!problem, "{}", *problem);
-                       scheduleForCuda(rows, legalParameters(rows, parameters, sizes));
+                       scheduleForCuda(structure, legalParameters(structure, parameters, sizes));
                      }}};
 }
 
@@ -142,25 +142,25 @@ KernelWay cudaWay(uint64_t seed) {
   CudaScheduleParameters parameters;
   parameters.vector = pick({1, 2, 4, 8, 16});
   parameters.threads = pick({1, 4, 16, 32, 64, 96});
-  parameters.batches = pick({0, 0, 1, 2});
+  parameters.persistent_batches = pick({0, 0, 1, 2});
   parameters.rows_per_block = pick({1, 2, 4, 8});
   parameters.unroll = pick({1, 2});
-  parameters.column_blocks = pick({1, 2, 3});
+  parameters.outer_grid_split = pick({1, 2, 3});
   parameters.chunk = pick({0, 1, 2, 3});
-  parameters.column_threads = pick({32, 16, 8, 1});
+  parameters.block_x = pick({32, 16, 8, 1});
   shareRows(parameters, seed);
-  // Results of all turns that are read elsewhere are arrays, which in CUDA have constant lengths.
-  parameters.row_blocks = 0;
+  // Results of all iterations that are read elsewhere are arrays, which in CUDA have constant lengths.
+  parameters.persistent_grid = 0;
   const bool is_chosen = random() % 2 == 0;
   return {.target = hopperTarget(),
           .recipe = {.target = TargetKind::Cuda,
                      .extents = random() % 4 != 0 ? ExtentPolicy::Divisors : ExtentPolicy::Open,
                      .schedule = [parameters, is_chosen](Fusion& fusion, const ScalarBindings& sizes) {
-                       KernelRows rows(fusion);
-                       const auto problem = rows.find(WholeReductions::SingleBlock);
+                       ReductionStructure structure(fusion);
+                       const auto problem = structure.find(WholeReductions::SingleBlock);
                        TK_CHECK(!problem, "{}", *problem);
-                       scheduleForCuda(rows, is_chosen ? chooseCudaParameters(rows, hopperTarget(), sizes)
-                                                       : legalParameters(rows, parameters, sizes));
+                       scheduleForCuda(structure, is_chosen ? chooseCudaParameters(structure, hopperTarget(), sizes)
+                                                            : legalParameters(structure, parameters, sizes));
                      }}};
 }
 

@@ -14,11 +14,11 @@ namespace {
 
 using kir::Allocate;
 using kir::Barrier;
+using kir::BlockReduce;
 using kir::ClusterBarrier;
-using kir::Combine;
 using kir::Copy;
 using kir::CopyGroup;
-using kir::GridCombine;
+using kir::GridReduce;
 using kir::If;
 using kir::Kernel;
 using kir::Let;
@@ -49,8 +49,8 @@ Statements replaced(const Statements& statements, const Statement* target, const
       Loop copy = *loop;
       copy.body = replaced(loop->body, target, by);
       result.push_back(statement(std::move(copy)));
-    } else if (const auto* grid = std::get_if<GridCombine>(&each->node)) {
-      GridCombine copy = *grid;
+    } else if (const auto* grid = std::get_if<GridReduce>(&each->node)) {
+      GridReduce copy = *grid;
       copy.body = replaced(grid->body, target, by);
       result.push_back(statement(std::move(copy)));
     } else if (const auto* guard = std::get_if<If>(&each->node)) {
@@ -262,39 +262,39 @@ class Maker {
       add(Kind::WaitLess, each, {statement(CopyGroup{group.step, group.pending + 1})});
   }
 
-  void of(const Combine& combine, const Statement& each) {
+  void of(const BlockReduce& combine, const Statement& each) {
     add(Kind::DropCombine, each, {});
-    Combine shifted_place = combine;
+    BlockReduce shifted_place = combine;
     shifted_place.index = shifted(combine.index, 1);
     add(Kind::ShiftIndex, each, {statement(std::move(shifted_place))});
     for (size_t i = 0; combine.dimensions.size() > 1 && i < combine.dimensions.size(); ++i) {
-      Combine fewer = combine;
+      BlockReduce fewer = combine;
       fewer.dimensions.erase(fewer.dimensions.begin() + static_cast<std::ptrdiff_t>(i));
       add(Kind::DropDimension, each, {statement(std::move(fewer))});
     }
-    Combine other = combine;
+    BlockReduce other = combine;
     other.kind = combine.kind == ReductionKind::Max ? ReductionKind::Min : ReductionKind::Max;
     add(Kind::ChangeCombine, each, {statement(std::move(other))});
   }
 
-  void of(const GridCombine& grid, const Statement& each) {
+  void of(const GridReduce& grid, const Statement& each) {
     add(Kind::DropCombine, each, grid.body);
-    const auto with = [&](Kind kind, const std::function<void(GridCombine&)>& change) {
-      GridCombine copy = grid;
+    const auto with = [&](Kind kind, const std::function<void(GridReduce&)>& change) {
+      GridReduce copy = grid;
       change(copy);
       add(kind, each, {statement(std::move(copy))});
     };
     for (size_t i = 0; i < grid.values.size(); ++i) {
-      with(Kind::ShiftIndex, [&](GridCombine& copy) { copy.values[i].index = shifted(copy.values[i].index, 1); });
-      with(Kind::ChangeCombine, [&](GridCombine& copy) {
+      with(Kind::ShiftIndex, [&](GridReduce& copy) { copy.values[i].index = shifted(copy.values[i].index, 1); });
+      with(Kind::ChangeCombine, [&](GridReduce& copy) {
         ReductionKind& kind = copy.values[i].kind;
         kind = kind == ReductionKind::Max ? ReductionKind::Min : ReductionKind::Max;
       });
       if (grid.values.size() > 1)
         with(Kind::DropCombine,
-             [&](GridCombine& copy) { copy.values.erase(copy.values.begin() + static_cast<std::ptrdiff_t>(i)); });
+             [&](GridReduce& copy) { copy.values.erase(copy.values.begin() + static_cast<std::ptrdiff_t>(i)); });
       if (!grid.values[i].spread.empty())
-        with(Kind::DropDimension, [&](GridCombine& copy) { copy.values[i].spread.pop_back(); });
+        with(Kind::DropDimension, [&](GridReduce& copy) { copy.values[i].spread.pop_back(); });
     }
     body(grid.body);
   }

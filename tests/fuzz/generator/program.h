@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "define/operand.h"  // before tests use this namespace, which has an Operand, too
 #include "ir/fusion.h"
 #include "ir/ops/math/reduction_op.h"
 #include "symbolic/functions.h"

@@ -4,7 +4,7 @@ namespace tokamak::generator {
 
 std::span<const WrittenKernel> writtenKernels() {
   static const std::vector<WrittenKernel> kKernels = {
-      // Blocks of a cluster exchange their parts of a row; then the same in turns.
+      // Blocks of a cluster exchange their parts of a row; then the same with a persistent grid.
       {R"(fusion f(T0: i64[i0, i2]) -> T2 {
   T1 = max(T0, axes=[1], keepdim=true)
   T2 = sub(T0, T1)
@@ -20,7 +20,7 @@ kernel shared_row(T0: i64[n:m, m:1], n: i64, m: i64) -> T2: i64[n:m, m:1] CIDx i
       T4[0] = maximum(T4[0], T0[BIDx * m + k * 8 + CIDx * 4 + TIDx])
     }
   }
-  combine max T4[0] over TIDx
+  reduce max T4[0] over TIDx
   wait cluster
   if TIDx == 0 {
     for r in 0..2 Unroll {
@@ -50,7 +50,7 @@ kernel shared_rows(T0: f32[n:m, m:1], n: i64, m: i64) -> T1: f32[n:1] CIDx in 4 
         T2[0] = add(T2[0], T0[(j * 2 + BIDx) * m + k * 8 + CIDx * 2 + TIDx])
       }
     }
-    combine sum T2[0] over TIDx
+    reduce sum T2[0] over TIDx
     wait cluster
     if TIDx == 0 {
       for r in 0..4 Unroll {
@@ -79,7 +79,7 @@ kernel combined_row(T0: f32[n:m, m:1], n: i64, m: i64) -> T1: f32[n:1] CIDx in 2
       T2[0] = add(T2[0], T0[BIDx * m + k * 8 + CIDx * 4 + TIDx])
     }
   }
-  combine sum T2[0] over CIDx, TIDx
+  reduce sum T2[0] over CIDx, TIDx
   if CIDx == 0 && TIDx == 0 {
     T1[BIDx] = T2[0]
   }
@@ -115,7 +115,7 @@ kernel transpose_async(T0: f32[n:m, m:1], n: i64, m: i64) -> T1: f32[m:n, n:1] a
   }
 })",
        {{5, 7}, {4, 4}, {1, 9}, {8, 3}}},
-      // Rows that a block takes in turns: two of three buffers are filled ahead.
+      // Rows that a block takes in iterations: two of three buffers are filled ahead.
       {R"(fusion f(T0: i64[i0, i2]) -> T2 {
   T1 = max(T0, axes=[1], keepdim=true)
   T2 = sub(T0, T1)
@@ -158,7 +158,7 @@ kernel stages(T0: i64[n:m, m:1], n: i64, m: i64) -> T2: i64[n:m, m:1] align 8 BI
         }
       }
     }
-    combine max T4[0] over TIDx
+    reduce max T4[0] over TIDx
     if j * 2 + BIDx < n {
       for k in 0..2 {
         if k * 4 + TIDx < m {
@@ -181,7 +181,7 @@ kernel row_sum(T0: f32[n:m, m:1], n: i64, m: i64) -> T1: f32[n:1] BIDx in n TIDx
       T2[0] = add(T2[0], t0)
     }
   }
-  combine sum T2[0] over TIDx
+  reduce sum T2[0] over TIDx
   if TIDx == 0 {
     T1[BIDx] = T2[0]
   }
@@ -310,7 +310,7 @@ kernel given_back(T0: i64[n:m, m:1], n: i64, m: i64) -> T2: i64[n:m, m:1] TIDx i
         T1[0] = maximum(T1[0], T0[r * m + k * 8 + TIDx])
       }
     }
-    combine max T1[0] over TIDx
+    reduce max T1[0] over TIDx
     if TIDx == 0 {
       T3[0] = T1[0]
     }
@@ -356,7 +356,7 @@ kernel persistent(T0: f32[n:24, 24:1], n: i64) -> T1: f32[n:24, 24:1] BIDx in ce
       T3[0] = maximum(T3[0], T2[k])
     }
   }
-  combine max T3[0] over TIDx
+  reduce max T3[0] over TIDx
   if BIDx * 2 + TIDy < n {
     for k in 0..3 Unroll {
       T1[(BIDx * 2 + TIDy) * 24 + k * 8 + TIDx] = sub(T2[k], T3[0])
@@ -375,7 +375,7 @@ kernel columns(T0: f32[n:m, m:1], n: i64, m: i64) -> T1: f32[m:1] BIDx in ceilDi
       T2[0] = add(T2[0], T0[(k * 4 + TIDy) * m + BIDx * 4 + TIDx])
     }
   }
-  combine sum T2[0] over TIDy
+  reduce sum T2[0] over TIDy
   if TIDy == 0 && BIDx * 4 + TIDx < m {
     T1[BIDx * 4 + TIDx] = T2[0]
   }
@@ -392,8 +392,8 @@ kernel across_blocks(T0: f32[n:m, m:1], n: i64, m: i64) -> T1: f32[m:1] BIDx in 
       T2[0] = add(T2[0], T0[((k * 3 + BIDy) * 2 + TIDy) * m + BIDx * 4 + TIDx])
     }
   }
-  combine sum T2[0] over TIDy
-  combine blocks over BIDy: sum T2[0 .. +1] spread (TIDx) {
+  reduce sum T2[0] over TIDy
+  reduce blocks over BIDy: sum T2[0 .. +1] spread (TIDx) {
     if TIDy == 0 && BIDx * 4 + TIDx < m {
       T1[BIDx * 4 + TIDx] = T2[0]
     }
@@ -419,7 +419,7 @@ kernel moments(T0: f32[n:1], n: i64) -> (T1: f32[], T2: f32[]) TIDx in 4 TIDy in
       T4[1] = add(T4[1], mul(t0, t0))
     }
   }
-  combine sum T4[0 .. +2] over TIDx, TIDy
+  reduce sum T4[0 .. +2] over TIDx, TIDy
   if TIDx == 0 && TIDy == 0 {
     T1[0] = T4[0]
     T2[0] = T4[1]

@@ -1,0 +1,46 @@
+// AccessContiguity: the strides of what a stored tensor reads and writes, along each of its axes.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "analysis/addresses.h"
+#include "analysis/tensor_reads.h"
+
+namespace tokamak {
+
+/// How a tensor (if it is in memory) and everything in memory that it reads move along the tensor's logical axes,
+/// reductions included.
+class AccessContiguity {
+ public:
+  struct Access {
+    const TensorView* tensor = nullptr;
+    std::vector<Scalar*> index;    ///< per axis of the tensor's visible shape, in terms of coordinates()
+    Scalar* address = nullptr;     ///< the offset in memory
+    std::vector<Scalar*> strides;  ///< per axis; null where the access is not linear
+  };
+
+  AccessContiguity(Fusion& fusion, const TensorView& tensor, const Strides& strides);
+
+  /// Axes `axis` and `axis + 1` merge into one along which each access has one stride (0 for what does not move).
+  bool mayMerge(size_t axis) const { return mayMerge(axis, axis + 1); }
+  /// The same of two axes anywhere, for loops that may come in any order.
+  bool mayMerge(size_t outer, size_t inner) const;
+  /// The first axis of the longest tail that may become one axis.
+  size_t innermostGroup() const;
+  /// The axis along which neighbours in memory are accessed by most, weighed by the axes that an access depends on;
+  /// nothing where there is none.
+  std::optional<size_t> unitAxis() const;
+
+  const std::vector<Access>& accesses() const { return accesses_; }
+  const std::vector<Scalar*>& coordinates() const { return coordinates_; }
+  const std::vector<Scalar*>& extents() const { return extents_; }
+
+ private:
+  Fusion* fusion_;
+  std::vector<Scalar*> coordinates_;
+  std::vector<Scalar*> extents_;
+  std::vector<Access> accesses_;
+};
+
+}  // namespace tokamak

@@ -1,0 +1,79 @@
+#include "heuristics/parameter_overrides.h"
+
+#include <algorithm>
+#include <charconv>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/require.h"
+
+namespace tokamak {
+
+namespace {
+
+struct ParameterOverride {
+  std::string_view name;
+  std::variant<int64_t*, bool*> place;
+};
+
+// Everything that a value may be given for.
+std::vector<ParameterOverride> parameterOverrides(CudaScheduleParameters& parameters, int64_t& parts) {
+  return {{"vector", &parameters.vector},
+          {"threads", &parameters.threads},
+          {"persistent_batches", &parameters.persistent_batches},
+          {"rows", &parameters.rows_per_block},
+          {"unroll", &parameters.unroll},
+          {"outer_grid_split", &parameters.outer_grid_split},
+          {"block_x", &parameters.block_x},
+          {"block_y", &parameters.block_y},
+          {"inner_grid_split", &parameters.inner_grid_split},
+          {"chunk", &parameters.chunk},
+          {"stages", &parameters.stages},
+          {"persistent_outer", &parameters.persistent_outer},
+          {"cluster", &parameters.cluster},
+          {"persistent_grid", &parameters.persistent_grid},
+          {"together", &parameters.rows_together},
+          {"parts", &parts}};
+}
+
+void take(std::string_view values, CudaScheduleParameters& parameters, int64_t& parts) {
+  const std::vector<ParameterOverride> known = parameterOverrides(parameters, parts);
+  while (!values.empty()) {
+    const std::string_view each = values.substr(0, values.find(','));
+    values.remove_prefix(std::min(values.size(), each.size() + 1));
+    const size_t sign = each.find('=');
+    const auto found = std::ranges::find(known, each.substr(0, sign), &ParameterOverride::name);
+    int64_t value = -1;
+    const std::string_view digits = sign == std::string_view::npos ? "" : each.substr(sign + 1);
+    const auto end = std::from_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+    if (found == known.end() || value < 0 || end != digits.data() + digits.size()) {
+      std::vector<std::string_view> names;
+      for (const ParameterOverride& legal : known) names.push_back(legal.name);
+      TK_RAISE(Usage, "schedule by hand: {} is no value; legal are {} with = and a number, separated by commas", each,
+               fmt::join(names, ", "));
+    }
+    if (auto* const* number = std::get_if<int64_t*>(&found->place))
+      **number = value;
+    else
+      *std::get<bool*>(found->place) = value != 0;
+  }
+}
+
+}  // namespace
+
+CudaScheduleParameters withOverrides(CudaScheduleParameters parameters, std::string_view values) {
+  int64_t parts = 0;
+  take(values, parameters, parts);
+  return parameters;
+}
+
+int64_t overriddenParts(int64_t chosen, std::string_view values) {
+  CudaScheduleParameters parameters;
+  take(values, parameters, chosen);
+  return chosen;
+}
+
+}  // namespace tokamak
