@@ -85,7 +85,7 @@ double planTime(CudaDevice& device, const std::string& text, const std::map<std:
       if (known->name() == symbol->name() && !symbol->name().empty() && !program->isInput(symbol))
         values.emplace_back(symbol, value);
   }
-  HostIrEvaluator evaluator(std::move(program), device, {.units = UnitMode::Kernels});
+  HostIrEvaluator evaluator(std::move(program), device, {.segments = SegmentMode::Kernels});
   evaluator.planFor(values);
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
   return took.count();

@@ -64,7 +64,7 @@ class GpuProgram {
     target.product_activations = activations;
     evaluator_ = std::make_unique<HostIrEvaluator>(
         lowerToHostProgram(*fusion, {.target = target, .output_views = OutputViews::Copy}), device,
-        HostIrEvaluatorParams{.number_of_streams = streams, .units = UnitMode::Kernels});
+        HostIrEvaluatorParams{.number_of_streams = streams, .segments = SegmentMode::Kernels});
     std::vector<std::pair<Val*, RunValue>> values;
     for (size_t i = 0; i < inputs_.size(); ++i) values.emplace_back(evaluator_->program().inputs()[i], inputs_[i]);
     outputs_ = evaluator_->runWithInput(values);

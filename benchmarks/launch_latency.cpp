@@ -100,10 +100,10 @@ class Latency {
     TensorView* in = fusion->tensor(DataType::F32, {fusion->axis({.extent = fusion->symbol("i0")})});
     fusion->addInput(in);
     fusion->addOutput(add1(in));
-    auto executor =
-        std::make_shared<MultiDeviceExecutor>(*fusion, *device_,
-                                              MultiDeviceExecutorParams{.lowering = {.grouping = Grouping::Single},
-                                                                        .evaluator = {.units = UnitMode::Kernels}});
+    auto executor = std::make_shared<MultiDeviceExecutor>(
+        *fusion, *device_,
+        MultiDeviceExecutorParams{.lowering = {.grouping = Grouping::Single},
+                                  .evaluator = {.segments = SegmentMode::Kernels}});
     const std::array<int64_t, 1> sizes = {32};
     const auto tensor = [&] { return Tensor::empty(*device_, stream_, DataType::F32, sizes, MemoryKind::Device); };
     auto inputs = std::make_shared<std::vector<Tensor>>(1, tensor());

@@ -52,7 +52,7 @@ void planNewSizes(benchmark::State& state, const Fusion& fusion, Device& device,
   const auto memory = Buffer::allocate(device, stream, int64_t{1} << 30, MemoryKind::Device);
   MultiDeviceExecutor executor(
       fusion, device,
-      {.lowering = {.grouping = Grouping::Fused, .target = target}, .evaluator = {.units = UnitMode::Kernels}});
+      {.lowering = {.grouping = Grouping::Fused, .target = target}, .evaluator = {.segments = SegmentMode::Kernels}});
   executor.planFor(inputsAt(fusion, memory, 16, columnsAt(0)));
   const int64_t before = counter.count;
   int64_t call = 0;
@@ -83,8 +83,8 @@ void repeatedSize(benchmark::State& state, const char* text) {
   JitCpuDevice device({.threads = 1});
   const std::shared_ptr<Stream> stream = device.createStream();
   const auto memory = Buffer::allocate(device, stream, int64_t{1} << 26, MemoryKind::Device);
-  MultiDeviceExecutor executor(*fusion, device,
-                               {.lowering = {.grouping = Grouping::Fused}, .evaluator = {.units = UnitMode::Kernels}});
+  MultiDeviceExecutor executor(
+      *fusion, device, {.lowering = {.grouping = Grouping::Fused}, .evaluator = {.segments = SegmentMode::Kernels}});
   const std::vector<RunValue> inputs = inputsAt(*fusion, memory, 16, 64);
   for (auto _ : state) benchmark::DoNotOptimize(&executor.planFor(inputs));
 }

@@ -137,9 +137,9 @@ void DomainGraph::addProgram(const Fusion& fusion) {
   }
 }
 
-// A unit's inputs and outputs are the tensors it is posted with.
+// A segment's inputs and outputs are the tensors it is posted with.
 void DomainGraph::joinUnit(const PostOnStream& post) {
-  const Fusion& unit = *post.unit->fusion;
+  const Fusion& unit = *post.segment->fusion;
   addProgram(unit);
   const auto joinShapes = [&](const TensorView* outer, const TensorView* inner) {
     if (outer == nullptr || inner == nullptr) return;

@@ -31,7 +31,7 @@ enum class AxisMapping : uint8_t {
 
 class DomainGraph {
  public:
-  /// Of all math expressions of a fusion or host program, those inside its host units included. Stays valid while
+  /// Of all math expressions of a fusion or host program, those inside its segments included. Stays valid while
   /// tensors are scheduled; expressions added later are not in it.
   explicit DomainGraph(const Fusion& fusion);
   /// Of these math expressions alone.

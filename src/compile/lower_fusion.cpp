@@ -118,7 +118,7 @@ std::vector<SegmentedGroup> groupsOf(const Fusion& fusion, Grouping grouping, co
 
 Expr* makeUnit(const Fusion& fusion, const SegmentedGroup& group, const InputUpdates& updates, int64_t number,
                Cloner& program) {
-  auto unit = std::make_shared<HostUnit>();
+  auto unit = std::make_shared<HostSegment>();
   unit->number = number;
   unit->fusion = std::make_unique<Fusion>(fusion.name());
   Cloner inner(*unit->fusion);
@@ -144,7 +144,7 @@ Expr* makeUnit(const Fusion& fusion, const SegmentedGroup& group, const InputUpd
   for (TensorView* tensor : unit->fusion->allTensors()) {
     if (unit->fusion->isInput(tensor) || tensor->uses().empty()) tensor->mutableDomain().inline_position = 0;
   }
-  post.unit = std::move(unit);
+  post.segment = std::move(unit);
   return program.target().appendOp(std::move(post));
 }
 

@@ -14,12 +14,12 @@ namespace tokamak {
 
 enum class Grouping : uint8_t {
   Single,  ///< each op alone
-  Units,   ///< ops that need not stand alone are merged maximally into host units
+  Units,   ///< ops that need not stand alone are merged maximally into segments
   Fused,   ///< the fusion is simplified (graph/), then ops are merged as long as they can be one kernel
 };
 
 struct HostLoweringOptions {
-  /// What Fused makes is meant for UnitMode::Kernels.
+  /// What Fused makes is meant for SegmentMode::Kernels.
   Grouping grouping = Grouping::Fused;
   StreamSync stream_sync = StreamSync::Hoisted;
   std::optional<KernelTarget> target = std::nullopt;  ///< what Fused merges for; by default a processor

@@ -15,8 +15,8 @@ HostLoweringOptions loweringFor(const Device& device, HostLoweringOptions option
 
 HostIrEvaluatorParams evaluationOf(const MultiDeviceExecutorParams& params) {
   HostIrEvaluatorParams evaluator = params.evaluator;
-  if (!evaluator.units)
-    evaluator.units = params.lowering.grouping == Grouping::Fused ? UnitMode::Kernels : UnitMode::OpByOp;
+  if (!evaluator.segments)
+    evaluator.segments = params.lowering.grouping == Grouping::Fused ? SegmentMode::Kernels : SegmentMode::OpByOp;
   return evaluator;
 }
 

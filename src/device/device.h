@@ -33,7 +33,7 @@ struct DeviceProperties {
   bool host_reads_device_memory = false;  ///< host code may dereference MemoryKind::Device addresses
   int64_t ordinal = -1;                   ///< of a GPU; -1: the device's memory is the host's
   bool takes_parameters = false;          ///< WorkRequest::parameters may be given
-  bool activates_products = false;        ///< a unit that is a product group (graph/product_group.h) is one work
+  bool activates_products = false;        ///< a segment that is a product group (graph/product_group.h) is one work
 };
 
 /// What the allocations of one memory kind take, in bytes.
@@ -175,7 +175,7 @@ class TOKAMAK_EXPORT Device : public std::enable_shared_from_this<Device> {
   virtual const DeviceProperties& properties() const = 0;
   /// What programs are grouped for and kernels are scheduled for.
   virtual KernelTarget kernelTarget() const = 0;
-  /// Whether a host unit can be one work, a kernel. Where not, its ops are given one by one. May look for a compiler.
+  /// Whether a segment can be one work, a kernel. Where not, its ops are given one by one. May look for a compiler.
   /// Errors: Unsupported where the device was told to have one.
   virtual bool makesKernels();
   /// Where the device gets its kernels from, from now on: before it is given anything that may be a kernel.

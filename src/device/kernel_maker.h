@@ -17,7 +17,7 @@ class KernelMaker {
 
   /// Whether there are kernels at all. May look for a compiler. Errors: Unsupported where there have to be.
   virtual bool makesKernels() { return true; }
-  /// The kernel of a unit or an op for these operands, or the one that the program brings. It may still be compiled
+  /// The kernel of a segment or an op for these operands, or the one that the program brings. It may still be compiled
   /// when this returns.
   /// Errors: Schedule or Unsupported when it cannot be one kernel; Bind, also where a launch does not fit its kernel;
   /// Compile.

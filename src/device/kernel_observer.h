@@ -27,19 +27,19 @@ class TOKAMAK_EXPORT KernelObserver {
   virtual void onKernel(const Fusion& fusion, const std::string& kernel, const std::string& source) = 0;
   /// Before onKernel. May be called from many threads.
   virtual void onChoice(const KernelNews&) {}
-  /// A unit or an op that is like one whose kernels are known shares them. May be called from many threads.
+  /// A segment or an op that is like one whose kernels are known shares them. May be called from many threads.
   virtual void onShared(const std::string& /*program*/, const std::string& /*known*/) {}
   /// The kernel's text as it was lowered ("lower") and after each pass; asked for by `wantsPasses`.
   virtual void onKernelPass(std::string_view /*pass*/, const std::string& /*kernel*/) {}
   virtual bool wantsPasses() const { return false; }
-  /// The device makes no kernels because there is no C compiler, for this reason: host units run op by op, several
-  /// times slower. Once per device, when the first program with units is given to it. May be called from any thread.
+  /// The device makes no kernels because there is no C compiler, for this reason: segments run op by op, several
+  /// times slower. Once per device, when the first program with segments is given to it. May be called from any thread.
   virtual void onNoCompiler(const std::string& /*reason*/) {}
 };
 
 /// What a person is told then, without an end.
 inline std::string sentenceOnNoCompiler(const std::string& reason) {
-  return "units run op by op, several times slower than as kernels: " + reason;
+  return "segments run op by op, several times slower than as kernels: " + reason;
 }
 
 }  // namespace tokamak

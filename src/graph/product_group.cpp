@@ -168,8 +168,8 @@ std::optional<ProductGroup> productGroupOf(const Fusion& fusion, TensorView& res
   return groupOf(fusion, result, models);
 }
 
-std::optional<ProductGroup> productGroupOf(const HostUnit& unit) {
-  const Fusion& fusion = *unit.fusion;
+std::optional<ProductGroup> productGroupOf(const HostSegment& segment) {
+  const Fusion& fusion = *segment.fusion;
   if (fusion.outputs().size() != 1) return std::nullopt;
   auto group = productGroupOf(fusion, *fusion.outputs()[0]);
   return group && group->exprs.size() == fusion.exprs().size() ? std::move(group) : std::nullopt;

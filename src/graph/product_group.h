@@ -11,7 +11,7 @@
 
 namespace tokamak {
 
-struct HostUnit;
+struct HostSegment;
 
 /// What is done to each element of a product (and bias) before it is stored.
 enum class ProductActivation : uint8_t {
@@ -39,8 +39,8 @@ struct ProductGroup {
 /// that is the same.
 std::optional<ProductGroup> productGroupOf(const Fusion& fusion, TensorView& result);
 
-/// The group that a host unit is, or nothing: then it is none, or has other ops, too.
-std::optional<ProductGroup> productGroupOf(const HostUnit& unit);
+/// The group that a segment is, or nothing: then it is none, or has other ops, too.
+std::optional<ProductGroup> productGroupOf(const HostSegment& segment);
 
 /// All groups of the fusion of which nothing is said about what is between product and result (loops, layout, memory),
 /// in the order of their results. No op is in two of them.

@@ -198,7 +198,7 @@ class ProgramComparison::Pairing {
   std::string sameForm(const EnumValue& a, const EnumValue& b) {
     return a == b ? "" : fmt::format("{} and {}", a.name(), b.name());
   }
-  std::string sameForm(const std::shared_ptr<const HostUnit>& a, const std::shared_ptr<const HostUnit>& b) {
+  std::string sameForm(const std::shared_ptr<const HostSegment>& a, const std::shared_ptr<const HostSegment>& b) {
     if (a == nullptr || b == nullptr) return a == b ? "" : "one is missing";
     return a->number != b->number ? counts("as numbers", static_cast<size_t>(a->number), static_cast<size_t>(b->number))
                                   : firstDifference(*a->fusion, *b->fusion);

@@ -19,7 +19,7 @@
 
 namespace tokamak {
 
-struct HostUnit;
+struct HostSegment;
 
 /// A list of statements of a host or kernel program.
 struct Block {
@@ -49,7 +49,7 @@ enum class FieldRole : uint8_t {
 
 using FieldValue = std::variant<std::monostate, Val*, std::vector<Val*>, Scalar*, std::vector<Scalar*>, IterDomain*,
                                 int64_t, bool, double, std::string, DataType, EnumValue, std::vector<int64_t>,
-                                std::vector<bool>, Block, std::shared_ptr<const HostUnit>>;
+                                std::vector<bool>, Block, std::shared_ptr<const HostSegment>>;
 
 /// How an attribute depends on the axes of a tensor of the op (an operand or the result, by its visible shape). What
 /// changes when an axis is taken away or cut is derived from that.

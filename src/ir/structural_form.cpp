@@ -67,7 +67,7 @@ class FormWriter {
     for (const T value : values) field(value);
   }
   void field(const Block&) { TK_CHECK(false, "the form of a fusion with a body was asked for"); }
-  void field(const std::shared_ptr<const HostUnit>&) {
+  void field(const std::shared_ptr<const HostSegment>&) {
     TK_CHECK(false, "the form of a host program was asked for; it is one of fusions");
   }
 

@@ -95,7 +95,7 @@ CompileCounts kernelCompileCounts() {
 
 std::string describeCpuJit() {
   const std::string reason = reasonForNoCCompiler();
-  if (!reason.empty()) return fmt::format("none, units run op by op: {}", reason);
+  if (!reason.empty()) return fmt::format("none, segments run op by op: {}", reason);
   try {
     const CCompiler& compiler = cpuCompiler().compiler.compiler();
     return fmt::format("compiled by {} ({})", compiler.program(), compiler.version());
@@ -122,7 +122,7 @@ bool CpuJit::makesKernels() {
   });
   TK_REQUIRE(why_no_compiler_.empty() || compiler_ == Compiler::Wanted, Unsupported,
              "kernels: they must be compiled (compiled-only), and nothing here compiles: {}; install gcc or clang "
-             "(apt-get install gcc, dnf install gcc), or allow that units run op by op",
+             "(apt-get install gcc, dnf install gcc), or allow that segments run op by op",
              why_no_compiler_);
   return why_no_compiler_.empty();
 }

@@ -42,7 +42,7 @@ class CpuJit final : public KernelMaker {
   std::string why_no_compiler_;  ///< empty where there is one
 };
 
-/// "compiled by /usr/bin/cc (its version)", or "none, units run op by op: why". May ask the compiler what it is.
+/// "compiled by /usr/bin/cc (its version)", or "none, segments run op by op: why". May ask the compiler what it is.
 std::string describeCpuJit();
 
 /// Where the code of this process' kernels came from so far.

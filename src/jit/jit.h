@@ -1,5 +1,5 @@
-// Kernel makers that compile: a unit at given sizes is specialised, scheduled, lowered, generated and compiled when it
-// is asked for.
+// Kernel makers that compile: a segment at given sizes is specialised, scheduled, lowered, generated and compiled when
+// it is asked for.
 #pragma once
 
 #include <memory>

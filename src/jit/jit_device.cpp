@@ -32,7 +32,7 @@ JitCudaDevice::JitCudaDevice(int64_t ordinal, const CudaDeviceOptions& options) 
 
 std::string describeKernels(KernelRunner runner) {
   if (runner == KernelRunner::Interpreted) return "interpreted";
-  if (runner == KernelRunner::OpByOp) return "none, units run op by op, as was asked for";
+  if (runner == KernelRunner::OpByOp) return "none, segments run op by op, as was asked for";
   return describeCpuJit();
 }
 

@@ -23,8 +23,8 @@ class JitCudaDevice final : public CudaDevice {
   explicit JitCudaDevice(int64_t ordinal, const CudaDeviceOptions& options = {});
 };
 
-/// What units become on the processor: "compiled by /usr/bin/cc (its version)", "interpreted", or "none, units run op
-/// by op: why". May ask the compiler what it is.
+/// What segments become on the processor: "compiled by /usr/bin/cc (its version)", "interpreted", or "none, segments
+/// run op by op: why". May ask the compiler what it is.
 std::string describeKernels(KernelRunner runner);
 
 }  // namespace tokamak

@@ -192,7 +192,7 @@ LayoutChoice ShapeChooser::layoutOf(size_t tensor, const OperandDesc& operand) c
 KernelShape ShapeChooser::choose(std::span<const OperandDesc> operands,
                                  std::span<const std::optional<ScalarValue>> values,
                                  const std::vector<bool>& is_open) const {
-  TK_CHECK(tensors_.size() == operands.size(), "a unit of {} tensors is given {}", tensors_.size(), operands.size());
+  TK_CHECK(tensors_.size() == operands.size(), "a segment of {} tensors is given {}", tensors_.size(), operands.size());
   constexpr int64_t kWidestAccess = 16;
   KernelShape shape;
   shape.alignment = kWidestAccess;

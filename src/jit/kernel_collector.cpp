@@ -36,7 +36,7 @@ void* KernelCollector::allocate(int64_t bytes, MemoryKind, Stream&) {
 
 std::shared_ptr<const Work> KernelCollector::prepare(const WorkRequest& request) {
   const auto* post = request.expr.as<PostOnStream>();
-  if (request.expr.info().is_library || (post != nullptr && productGroupOf(*post->unit)))
+  if (request.expr.info().is_library || (post != nullptr && productGroupOf(*post->segment)))
     return std::make_shared<const Work>();
   FoundKernel found = library_.find(request);
   const BoundKernel& bound = *found.bound;

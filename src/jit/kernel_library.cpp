@@ -18,7 +18,7 @@
 namespace tokamak {
 
 FoundKernel KernelLibrary::find(const WorkRequest& request) {
-  if (const auto* post = request.expr.as<PostOnStream>()) return findUnit(*post, request);
+  if (const auto* post = request.expr.as<PostOnStream>()) return findSegment(*post, request);
   if (const auto* launch = request.expr.as<LaunchKernel>()) return findLaunched(*launch, request);
   return findOp(request);
 }
@@ -117,17 +117,18 @@ int64_t KernelLibrary::executorCount() const {
   return executor_count_;
 }
 
-FoundKernel KernelLibrary::findUnit(const PostOnStream& post, const WorkRequest& request) {
+FoundKernel KernelLibrary::findSegment(const PostOnStream& post, const WorkRequest& request) {
   const std::shared_ptr<const Program> program = programOf(post, request.parameters);
   FoundKernel found = bind(*program, request.operands, request.bindings);
   for (size_t i = 0; i < request.operands.size(); ++i) found.operands.push_back(i);
   return found;
 }
 
-// A unit is looked at once: it does not change, and its number in memory is not given to another one while it is held.
+// A segment is looked at once: it does not change, and its number in memory is not given to another one while it is
+// held.
 std::shared_ptr<const KernelLibrary::Program> KernelLibrary::programOf(const PostOnStream& post,
                                                                        std::span<const Scalar* const> parameters) {
-  const Fusion& fusion = *post.unit->fusion;
+  const Fusion& fusion = *post.segment->fusion;
   std::vector<std::optional<size_t>> input_parameters(post.ins.size());
   std::map<const Scalar*, size_t> parameter_symbols;
   for (size_t i = 0; i < post.ins.size() && !parameters.empty(); ++i) {
@@ -138,16 +139,16 @@ std::shared_ptr<const KernelLibrary::Program> KernelLibrary::programOf(const Pos
     parameter_symbols[symbol] = *input_parameters[i];
   }
   const std::lock_guard lock(mutex_);
-  if (const auto found = units_.find(post.unit.get()); found != units_.end()) {
-    const KnownUnit& known = found->second;
-    if (known.unit.lock() == post.unit && known.input_parameters == input_parameters) return known.program;
+  if (const auto found = segments_.find(post.segment.get()); found != segments_.end()) {
+    const KnownSegment& known = found->second;
+    if (known.segment.lock() == post.segment && known.input_parameters == input_parameters) return known.program;
   }
-  if (units_.size() >= next_sweep_) {
-    std::erase_if(units_, [](const auto& entry) { return entry.second.unit.expired(); });
-    next_sweep_ = 2 * units_.size() + 64;
+  if (segments_.size() >= next_sweep_) {
+    std::erase_if(segments_, [](const auto& entry) { return entry.second.segment.expired(); });
+    next_sweep_ = 2 * segments_.size() + 64;
   }
   auto program = std::make_shared<const Program>(programOf(fusion, parameter_symbols));
-  units_[post.unit.get()] = {post.unit, std::move(input_parameters), program};
+  segments_[post.segment.get()] = {post.segment, std::move(input_parameters), program};
   return program;
 }
 

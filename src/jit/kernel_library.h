@@ -1,4 +1,4 @@
-// KernelLibrary: the kernels of a device: units and ops of one structure share an executor, whatever their names.
+// KernelLibrary: the kernels of a device: segments and ops of one structure share an executor, whatever their names.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace tokamak {
 
-struct HostUnit;
+struct HostSegment;
 struct LaunchKernel;
 struct PostOnStream;
 
@@ -53,9 +53,9 @@ class KernelLibrary {
     std::vector<const Expr*> demanding;
     std::shared_ptr<KernelExecutor> executor;
   };
-  struct KnownUnit {
-    std::weak_ptr<const HostUnit> unit;
-    std::vector<std::optional<size_t>> input_parameters;  ///< per input of the unit
+  struct KnownSegment {
+    std::weak_ptr<const HostSegment> segment;
+    std::vector<std::optional<size_t>> input_parameters;  ///< per input of the segment
     std::shared_ptr<const Program> program;
   };
 
@@ -69,14 +69,14 @@ class KernelLibrary {
 
   FoundKernel findLaunched(const LaunchKernel& launch, const WorkRequest& request);
   std::shared_ptr<const KernelCode> codeOf(const std::shared_ptr<const kir::Kernel>& kernel, DataType index_type);
-  FoundKernel findUnit(const PostOnStream& post, const WorkRequest& request);
+  FoundKernel findSegment(const PostOnStream& post, const WorkRequest& request);
   FoundKernel findOp(const WorkRequest& request);
   FoundKernel bind(const Program& program, std::span<const OperandDesc> operands, const ScalarBindings& bindings) const;
 
   KernelExecutorOptions options_;
   mutable std::mutex mutex_;
   std::unordered_map<std::vector<int64_t>, std::weak_ptr<KernelExecutor>, FormHash> executors_;
-  std::map<const HostUnit*, KnownUnit> units_;
+  std::map<const HostSegment*, KnownSegment> segments_;
   std::map<const kir::Kernel*, LaunchedCode> launched_;
   std::deque<std::shared_ptr<KernelExecutor>> recent_;  ///< kept though nobody may need them any more
   int64_t executor_count_ = 0;

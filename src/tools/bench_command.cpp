@@ -125,7 +125,7 @@ class Stopwatch {
     const auto fusion = parseFusion(kFlush, "flush", {.resolver = &definingResolver()});
     flush_ = std::make_unique<HostIrEvaluator>(
         lowerToHostProgram(*fusion, {.grouping = Grouping::Fused, .target = device_.kernelTarget()}), device_,
-        HostIrEvaluatorParams{.units = UnitMode::Kernels});
+        HostIrEvaluatorParams{.segments = SegmentMode::Kernels});
     const std::vector<int64_t> sizes = {16384, 16384};
     flush_in_ = Tensor::empty(device_, stream_, DataType::F32, sizes, MemoryKind::Device);
     flush_out_ = Tensor::empty(device_, stream_, DataType::F32, {sizes.data(), 1}, MemoryKind::Device);
@@ -148,7 +148,7 @@ void makeAnyKernel(Device& device, const std::shared_ptr<Stream>& stream) {
   constexpr std::string_view kAny = "fusion any(T0: f32[4]) -> T1 { T1 = neg(T0) }";
   const auto fusion = parseFusion(kAny, "any", {.resolver = &definingResolver()});
   HostIrEvaluator evaluator(lowerToHostProgram(*fusion, {.grouping = Grouping::Fused}), device,
-                            {.units = UnitMode::Kernels});
+                            {.segments = SegmentMode::Kernels});
   const int64_t size = 4;
   Tensor in = Tensor::empty(device, stream, DataType::F32, {&size, 1}, MemoryKind::Device);
   Tensor out = Tensor::empty(device, stream, DataType::F32, {&size, 1}, MemoryKind::Device);
@@ -216,7 +216,7 @@ int benchCommand(const BenchOptions& options) {
     // On a processor whoever measures waits for each result: the calls run on this thread, as those of peers do.
     HostIrEvaluator evaluator(std::move(program), *device,
                               {.number_of_streams = options.streams,
-                               .units = unitModeOf(options.grouping),
+                               .segments = segmentModeOf(options.grouping),
                                .place = is_cuda ? RunPlace::OnStream : RunPlace::Here});
     const PlanSummary summary =
         withOwnSizeErrors(file, inputs.bindings, [&] { return evaluator.planFor(values).summary(); });

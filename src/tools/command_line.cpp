@@ -77,12 +77,12 @@ void addRun(CLI::App& app, RunOptions& options) {
   addRunReport(*run, options);
   addNumber(*run, "--repeat", options.repeat, "number of runs")->capture_default_str();
   addOption(*run, "--grouping", options.grouping, kGroupings,
-            "fused: ops merged into kernels; single: each op alone; units: merged into host units, run op by op");
+            "fused: ops merged into kernels; single: each op alone; units: merged into segments, run op by op");
   addOption(*run, "--output-layouts", options.output_layouts, kLayouts,
             "inferred: outputs lie in memory like the inputs that they follow; row-major: whatever inputs do");
-  addOption(
-      *run, "--kernels", options.kernels, kKernels,
-      "of the processor. compiled: where there is no C compiler, units run op by op; compiled-only: that is an error");
+  addOption(*run, "--kernels", options.kernels, kKernels,
+            "of the processor. compiled: where there is no C compiler, segments run op by op; compiled-only: that is "
+            "an error");
   addNumber(*run, "--streams", options.streams, "number of worker streams")->capture_default_str();
   addNumber(*run, "--threads", options.threads, "number of threads [the processors this process may use]");
   addNumber(*run, "--most-iterations", options.most_iterations, "of a stream loop; a program with more is refused")

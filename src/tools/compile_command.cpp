@@ -150,7 +150,7 @@ int compileCommand(const CompileOptions& options) {
           values.emplace_back(symbol, value);
       }
     }
-    HostIrEvaluator evaluator(std::move(program), device, {.units = unitModeOf(options.grouping)});
+    HostIrEvaluator evaluator(std::move(program), device, {.segments = segmentModeOf(options.grouping)});
     withOwnSizeErrors(file, bindings, [&] { evaluator.planFor(values); });
     return 0;
   } catch (const Error& error) {

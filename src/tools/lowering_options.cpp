@@ -17,8 +17,8 @@ OutputLayouts outputLayoutsNamed(const std::string& text) {
   return OutputLayouts::RowMajor;
 }
 
-UnitMode unitModeOf(const std::string& text) {
-  return groupingNamed(text) == Grouping::Fused ? UnitMode::Kernels : UnitMode::OpByOp;
+SegmentMode segmentModeOf(const std::string& text) {
+  return groupingNamed(text) == Grouping::Fused ? SegmentMode::Kernels : SegmentMode::OpByOp;
 }
 
 }  // namespace tokamak::tools

@@ -14,7 +14,7 @@ Grouping groupingNamed(const std::string& text);
 /// inferred or row-major. Errors: Usage.
 OutputLayouts outputLayoutsNamed(const std::string& text);
 
-/// How the units that this grouping makes are run. Errors: Usage.
-UnitMode unitModeOf(const std::string& text);
+/// How the segments that this grouping makes are run. Errors: Usage.
+SegmentMode segmentModeOf(const std::string& text);
 
 }  // namespace tokamak::tools

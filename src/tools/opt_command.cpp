@@ -86,7 +86,7 @@ void verifyProgram(const ProgramFile& file) {
 void listPasses() {
   for (const FusionPass& pass : fusionPasses()) fmt::print("{:<24} {}\n", pass.name, pass.sentence);
   fmt::print("{:<24} clones a fusion's ops into a host program, each op alone\n", kLowering);
-  fmt::print("{:<24} the same, ops that need not stand alone merged into host units\n", kLoweringUnits);
+  fmt::print("{:<24} the same, ops that need not stand alone merged into segments\n", kLoweringUnits);
   for (const HostPass& pass : hostPasses()) fmt::print("{:<24} {}\n", pass.name, pass.sentence);
   for (const KernelPass& pass : kernelPasses()) fmt::print("{:<24} {}\n", pass.name, pass.sentence);
 }

@@ -227,17 +227,17 @@ void requireEffect(const RunOptions& options, const ProgramFile& file) {
              options.grouping);
 }
 
-// Units of a host program that was written by hand, or for --grouping units, need not be kernels.
-UnitMode unitModeFor(const HostIrContainer& program, const RunOptions& options, const Device& device) {
-  if (groupingNamed(options.grouping) != Grouping::Fused) return UnitMode::OpByOp;
+// Segments of a host program that was written by hand, or for --grouping units, need not be kernels.
+SegmentMode segmentModeFor(const HostIrContainer& program, const RunOptions& options, const Device& device) {
+  if (groupingNamed(options.grouping) != Grouping::Fused) return SegmentMode::OpByOp;
   const KernelTarget target = device.kernelTarget();
   bool may_be_kernels = true;
   forEachStatement(program.topLevel(), [&](const Expr& expr) {
     const auto* post = expr.as<PostOnStream>();
-    if (post == nullptr || !may_be_kernels || productGroupOf(*post->unit)) return;
-    may_be_kernels = !canSchedule(*cloneFusion(*post->unit->fusion), target).reason;
+    if (post == nullptr || !may_be_kernels || productGroupOf(*post->segment)) return;
+    may_be_kernels = !canSchedule(*cloneFusion(*post->segment->fusion), target).reason;
   });
-  return may_be_kernels ? UnitMode::Kernels : UnitMode::OpByOp;
+  return may_be_kernels ? SegmentMode::Kernels : SegmentMode::OpByOp;
 }
 
 ReportForm reportForm(const RunOptions& options) {
@@ -288,7 +288,8 @@ int runProgram(ProgramFile& file, const RunOptions& options, const DumpOptions& 
   if (options.explain && options.device != "cuda") fmt::print("kernels: {}\n", describeKernels(runnerOf(options)));
   const auto lowering_start = SteadyClock::now();
   std::unique_ptr<HostIrContainer> program = compile(file, options, dump, device);
-  const UnitMode units = file.fusion == nullptr ? unitModeFor(*program, options, device) : unitModeOf(options.grouping);
+  const SegmentMode segments =
+      file.fusion == nullptr ? segmentModeFor(*program, options, device) : segmentModeOf(options.grouping);
   const double lowering_ms = millisecondsSince(lowering_start);
   const std::shared_ptr<Stream> stream = device.createStream();
   const std::vector<std::string> output_names = outputNames(file.fusion != nullptr ? *file.fusion : *program);
@@ -319,7 +320,7 @@ int runProgram(ProgramFile& file, const RunOptions& options, const DumpOptions& 
   params.number_of_streams = options.streams;
   params.most_iterations = options.most_iterations;
   const auto plan_start = SteadyClock::now();
-  params.units = units;
+  params.segments = segments;
   HostIrEvaluator evaluator(std::move(program), device, params);
   Plan& plan = withOwnSizeErrors(file, inputs.bindings, [&]() -> Plan& { return evaluator.planFor(values); });
   RunTimes times{.compile = lowering_ms + millisecondsSince(plan_start), .first = 0, .later = {}};

@@ -25,7 +25,7 @@ struct RunOptions {
   std::string kernels = "compiled";
   int64_t streams = 4;
   int64_t threads = 0;
-  bool explain = false;  ///< what units become, and why kernels were made
+  bool explain = false;  ///< what segments become, and why kernels were made
   int64_t most_iterations = kMostIterations;
   std::string stream_sync = "hoisted";
   std::string trace;

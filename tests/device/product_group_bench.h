@@ -198,11 +198,11 @@ class GroupRequest {
       return OperandDesc{.dtype = dtype_, .sizes = {of_rows, columns}, .strides = {columns, 1}, .alignment = 256};
     };
     const std::vector<OperandDesc> operands = {matrix(rows, 16), matrix(24, 16), matrix(rows, 24)};
-    const Expr& unit = *program_->topLevel().exprs.at(0);
+    const Expr& segment = *program_->topLevel().exprs.at(0);
     ScalarBindings bindings;
-    for (const Scalar* symbol : unit.as<PostOnStream>()->unit->fusion->allSymbols()) bindings[symbol] = rows;
+    for (const Scalar* symbol : segment.as<PostOnStream>()->segment->fusion->allSymbols()) bindings[symbol] = rows;
     return std::static_pointer_cast<const ProductWork>(
-        device.prepare({.expr = unit, .operands = operands, .bindings = bindings}));
+        device.prepare({.expr = segment, .operands = operands, .bindings = bindings}));
   }
 
  private:

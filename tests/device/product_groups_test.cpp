@@ -81,7 +81,7 @@ TEST(CudaProductGroups, AreGroupsWhateverTheLibrarySays) {
       const auto host = makeHostProgram(*fusionOf(program.text), {.target = activatingTarget()});
       ASSERT_EQ(host->topLevel().exprs.size(), 1U) << program.text;
       const auto* post = host->topLevel().exprs[0]->as<PostOnStream>();
-      EXPECT_TRUE(post != nullptr && productGroupOf(*post->unit)) << program.text;
+      EXPECT_TRUE(post != nullptr && productGroupOf(*post->segment)) << program.text;
     }
   }
 }

@@ -1,4 +1,4 @@
-// Messages of statements, units, plans and the reference, on programs made by hand that no verifier has seen.
+// Messages of statements, segments, plans and the reference, on programs made by hand that no verifier has seen.
 #include <limits>
 
 #include <gmock/gmock.h>
@@ -46,10 +46,10 @@ class StatementError : public testing::Test {
     return errorOf([&] { runner.run(); }).message();
   }
   PostOnStream post(const char* text) {
-    auto unit = std::make_shared<HostUnit>();
-    unit->fusion = parseFusion(text, "unit.fusion");
+    auto segment = std::make_shared<HostSegment>();
+    segment->fusion = parseFusion(text, "unit.fusion");
     PostOnStream statement;
-    statement.unit = std::move(unit);
+    statement.segment = std::move(segment);
     return statement;
   }
 

@@ -60,7 +60,7 @@ class Judge {
     MultiDeviceExecutor executor(
         fusion, device_,
         {.lowering = {.grouping = grouping},
-         .evaluator = {.units = grouping == Grouping::Fused ? UnitMode::Kernels : UnitMode::OpByOp}});
+         .evaluator = {.segments = grouping == Grouping::Fused ? SegmentMode::Kernels : SegmentMode::OpByOp}});
     const BoundInputs bound(inputs, device_);
     const std::vector<Tensor> outputs = executor.runWithInput(bound.values());
     for (size_t i = 0; i < outputs.size(); ++i) {

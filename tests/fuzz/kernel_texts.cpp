@@ -115,7 +115,7 @@ std::string kernelsOf(const TextCase& each, const KernelTarget& target, std::set
     });
     auto program = lowerToHostProgram(*fusion, {.grouping = Grouping::Fused, .target = target});
     const auto values = valuesOf(*fusion, *program, sizesOfCase(*fusion, each), device);
-    HostIrEvaluator(std::move(program), device, {.units = UnitMode::Kernels}).planFor(values);
+    HostIrEvaluator(std::move(program), device, {.segments = SegmentMode::Kernels}).planFor(values);
   } catch (const Error& error) {
     text += fmt::format("refused: {}\n", errorCodeName(error.code()));
   }

@@ -111,9 +111,9 @@ class Lowerings {
       const KernelTarget target = program.target();
       KernelCollector device(target, [&](const PreparedKernel&) { ++tally.kernels; },
                              {.verify = KernelPassOptions::Verify::Always});
-      MultiDeviceExecutor executor(
-          *program.fusion, device,
-          {.lowering = {.grouping = Grouping::Fused, .target = target}, .evaluator = {.units = UnitMode::Kernels}});
+      MultiDeviceExecutor executor(*program.fusion, device,
+                                   {.lowering = {.grouping = Grouping::Fused, .target = target},
+                                    .evaluator = {.segments = SegmentMode::Kernels}});
       const BoundInputs bound(program.inputs, device);
       executor.planFor(bound.values());
     } catch (const Error& error) {

@@ -1,4 +1,4 @@
-// Random programs, cut into units for kernels, on a device that makes none: op by op, against the reference.
+// Random programs, cut into segments for kernels, on a device that makes none: op by op, against the reference.
 #include <iostream>
 
 #include <gtest/gtest.h>

@@ -47,7 +47,7 @@ TEST(StreamPrograms, GiveTheReferencesResultsInEveryMode) {
   EXPECT_GT(tally.refused, tally.programs / 20);
 }
 
-// Every unit a kernel, compiled for this machine.
+// Every segment a kernel, compiled for this machine.
 TEST(StreamPrograms, OfCompiledKernelsGiveTheReferencesResults) {
   const RunTally tally =
       runSeeds(kFirstStreamSeed + 2000000, fromEnvironment("TOKAMAK_STREAM_KERNEL_PROGRAMS", kStreamPrograms),
@@ -56,7 +56,7 @@ TEST(StreamPrograms, OfCompiledKernelsGiveTheReferencesResults) {
   EXPECT_GT(tally.streamed_programs, tally.programs / 3);
 }
 
-// Every unit a kernel for a GPU, as programs are cut for one, run by the interpreter.
+// Every segment a kernel for a GPU, as programs are cut for one, run by the interpreter.
 TEST(StreamPrograms, OfKernelsForGpusGiveTheReferencesResults) {
   JitCpuDevice device({.threads = 2, .poisons_memory = true, .runner = KernelRunner::Interpreted});
   runSeeds(kFirstStreamSeed + 4000000, kStreamPrograms,
@@ -77,7 +77,7 @@ TEST(StreamPrograms, GiveTheSameBitsAHundredTimes) {
            {.replays = 100, .runs_direct = false, .runs_unstreamed = false});
 }
 
-// Every unit a kernel; from the second run on, plans of several launches are graphs.
+// Every segment a kernel; from the second run on, plans of several launches are graphs.
 TEST(StreamPrograms, GiveTheSameBitsAHundredTimesOnTheGpu) {
   if (const std::string reason = reasonForNoCuda(); !reason.empty()) GTEST_SKIP() << reason;
   const std::shared_ptr<Device> device = openCudaDevice(0, {.poisons_memory = true});

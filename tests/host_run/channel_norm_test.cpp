@@ -113,8 +113,9 @@ Statistics statisticsOf(RunBench& bench, const Tensor& in, size_t count, Channel
                            "batch_norm(T0, none, none, T1, T2, "
                            "momentum=1, axis={}) }}",
                            dataTypeName(in.dtype()), extents, dataTypeName(statistic), dataTypeName(statistic), axis));
-  MultiDeviceExecutor executor(*fusion, bench.device,
-                               {.lowering = {.grouping = Grouping::Fused}, .evaluator = {.units = UnitMode::Kernels}});
+  MultiDeviceExecutor executor(
+      *fusion, bench.device,
+      {.lowering = {.grouping = Grouping::Fused}, .evaluator = {.segments = SegmentMode::Kernels}});
   const Tensor none = bench.numbers(statistic, {static_cast<int64_t>(count)}, Row(count, 0.0));
   const std::vector<Tensor> results = executor.runWithInput(std::vector<RunValue>{in, none, none});
   return {numbersOf(results[0]), numbersOf(results[1]), numbersOf(results[3])};

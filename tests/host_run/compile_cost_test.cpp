@@ -89,8 +89,9 @@ Cost costOf(const std::string& text) {
   const Cost start = costSoFar();
   RunBench bench({.threads = 1, .poisons_memory = true});
   const auto fusion = fusionOf(text);
-  MultiDeviceExecutor executor(*fusion, bench.device,
-                               {.lowering = {.grouping = Grouping::Fused}, .evaluator = {.units = UnitMode::Kernels}});
+  MultiDeviceExecutor executor(
+      *fusion, bench.device,
+      {.lowering = {.grouping = Grouping::Fused}, .evaluator = {.segments = SegmentMode::Kernels}});
   for (const Tensor& output : executor.runWithInput(bench.inputsOf(*fusion))) output.waitReady();
   const Cost end = costSoFar();
   return {end.own - start.own, end.compiler - start.compiler};

@@ -214,7 +214,7 @@ TEST_P(InputUpdates, AreRightAndCopiedNoMoreThanTheyMust) {
 
 // What was cut into kernels may also run op by op.
 TEST_P(InputUpdates, AreRightWhereTheOpsOfKernelsRunOneByOne) {
-  HostIrEvaluator evaluator(lowerToHostProgram(*fusion_, {}), bench_.device, {.units = UnitMode::OpByOp});
+  HostIrEvaluator evaluator(lowerToHostProgram(*fusion_, {}), bench_.device, {.segments = SegmentMode::OpByOp});
   const std::vector<RunValue> inputs = bench_.inputsOf(*fusion_);
   const auto reference = oracleInputsOf(inputs);
   const std::vector<Tensor> outputs = evaluator.runWithInput(bound(evaluator.program(), inputs));

@@ -236,16 +236,16 @@ TEST(UnitsOfAnExecutor, RunAsTheCallerSaysElseAsTheGroupingAsks) {
   RunBench bench;
   const auto fusion = fusionOf("fusion f(T0: f32[37, 5]) -> T1 { T1 = exp(neg(T0)) }");
   const std::vector<RunValue> inputs = bench.inputsOf(*fusion);
-  const auto modeOf = [&](Grouping grouping, std::optional<UnitMode> units) {
+  const auto modeOf = [&](Grouping grouping, std::optional<SegmentMode> segments) {
     MultiDeviceExecutor executor(*fusion, bench.device,
-                                 {.lowering = {.grouping = grouping}, .evaluator = {.units = units}});
+                                 {.lowering = {.grouping = grouping}, .evaluator = {.segments = segments}});
     EXPECT_EQ(differenceFromOracle(*fusion, oracleInputsOf(inputs), executor.runWithInput(inputs)), "");
-    return executor.evaluator().unitMode();
+    return executor.evaluator().segmentMode();
   };
-  EXPECT_EQ(modeOf(Grouping::Fused, std::nullopt), UnitMode::Kernels);
-  EXPECT_EQ(modeOf(Grouping::Units, std::nullopt), UnitMode::OpByOp);
-  EXPECT_EQ(modeOf(Grouping::Fused, UnitMode::OpByOp), UnitMode::OpByOp);
-  EXPECT_EQ(modeOf(Grouping::Units, UnitMode::Kernels), UnitMode::Kernels);
+  EXPECT_EQ(modeOf(Grouping::Fused, std::nullopt), SegmentMode::Kernels);
+  EXPECT_EQ(modeOf(Grouping::Units, std::nullopt), SegmentMode::OpByOp);
+  EXPECT_EQ(modeOf(Grouping::Fused, SegmentMode::OpByOp), SegmentMode::OpByOp);
+  EXPECT_EQ(modeOf(Grouping::Units, SegmentMode::Kernels), SegmentMode::Kernels);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Devices that make no kernels: units run op by op on the library's own loops, who asked for kernels is told, or an
+// Devices that make no kernels: segments run op by op on the library's own loops, who asked for kernels is told, or an
 // error is raised.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ TEST(OpByOp, IsWhatADeviceDoesWithoutACompilerAndItsObserverIsToldOnce) {
   const auto fusion = fusionOf(kNormalise);
   for (const Mode mode : kModes) {
     MultiDeviceExecutor executor(*fusion, bench.device, {.evaluator = {.mode = mode}});
-    EXPECT_EQ(executor.evaluator().unitMode(), UnitMode::OpByOp);
+    EXPECT_EQ(executor.evaluator().segmentMode(), SegmentMode::OpByOp);
     expectRight(bench, executor, *fusion);
   }
   EXPECT_EQ(listener.kernels, 0);
@@ -82,11 +82,11 @@ TEST(OpByOp, MakesNoKernelOfAUnitThatSomebodyPreparesAllTheSame) {
   const auto fusion = fusionOf(kNormalise);
   const auto program = makeHostProgram(*fusion);
   const ScalarBindings no_sizes;
-  const Expr& unit = *program->topLevel().exprs.at(0);
+  const Expr& segment = *program->topLevel().exprs.at(0);
   const Error error =
-      errorOf([&] { CpuDevice({.threads = 1}).prepare({.expr = unit, .operands = {}, .bindings = no_sizes}); });
+      errorOf([&] { CpuDevice({.threads = 1}).prepare({.expr = segment, .operands = {}, .bindings = no_sizes}); });
   EXPECT_EQ(error.code(), ErrorCode::Unsupported);
-  EXPECT_THAT(error.message(), HasSubstr("this device makes no kernels; units run op by op here"));
+  EXPECT_THAT(error.message(), HasSubstr("this device makes no kernels; segments run op by op here"));
 }
 
 TEST(OpByOp, IsWhatADeviceDoesThatNobodyGaveKernels) {
@@ -94,7 +94,7 @@ TEST(OpByOp, IsWhatADeviceDoesThatNobodyGaveKernels) {
   const auto fusion = fusionOf(kNormalise);
   MultiDeviceExecutor executor(*fusion, device, {});
   EXPECT_FALSE(device.makesKernels());
-  EXPECT_EQ(executor.evaluator().unitMode(), UnitMode::OpByOp);
+  EXPECT_EQ(executor.evaluator().segmentMode(), SegmentMode::OpByOp);
 }
 
 // Of a chain of ops two results are there at a time.
@@ -110,7 +110,7 @@ TEST(OpByOp, GivesTheMemoryOfIntermediatesBackWhenTheyAreDead) {
   expectRight(bench, executor, *fusion);
 }
 
-// Slices, permutations, broadcasts and reshapes inside of a unit are views.
+// Slices, permutations, broadcasts and reshapes inside of a segment are views.
 TEST(OpByOp, CopiesNothingForViewsInUnits) {
   RunBench bench({.threads = 2, .poisons_memory = true, .runner = KernelRunner::OpByOp});
   const auto fusion = fusionOf(

@@ -1,4 +1,4 @@
-// What the statements of host programs do when they run: loops over units, conditions, streams by index, memory in
+// What the statements of host programs do when they run: loops over segments, conditions, streams by index, memory in
 // loops.
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ class Statements : public testing::Test {
   }
 };
 
-// T1 = T0 + 1 + 3 + 5: the unit adds the loop's index to T1, in place.
+// T1 = T0 + 1 + 3 + 5: the segment adds the loop's index to T1, in place.
 TEST_F(Statements, ALoopOverAUnitAccumulatesInPlace) {
   const HostText text{{"T0_g_int64_t[iS0{i0}]", "T1_g_int64_t[iS1{i0}]"},
                       "(@T0) -> (@T1)",

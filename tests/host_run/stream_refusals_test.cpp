@@ -93,7 +93,7 @@ const Refusal kRefusals[] = {
 
 class StreamRefusals : public testing::TestWithParam<Refusal> {};
 
-// Ways to lower a fusion: which ops become one unit must not change what a mark means.
+// Ways to lower a fusion: which ops become one segment must not change what a mark means.
 std::vector<HostLoweringOptions> groupings() {
   return {{.grouping = Grouping::Single},
           {.grouping = Grouping::Single, .stream_sync = StreamSync::InLoop},

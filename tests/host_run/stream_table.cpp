@@ -116,7 +116,7 @@ class Table {
 bool isRefusal(const Error& error) {
   if (error.code() == ErrorCode::Schedule) return true;
   const bool names_place =
-      error.message().starts_with("Stream on axis ") || error.message().starts_with("Stream over a host unit: ");
+      error.message().starts_with("Stream on axis ") || error.message().starts_with("Stream over a segment: ");
   return error.code() == ErrorCode::HostProgram && names_place;
 }
 

@@ -13,8 +13,8 @@ namespace tokamak {
 namespace {
 
 MultiDeviceExecutor kernelsOf(const Fusion& fusion, Device& device) {
-  return MultiDeviceExecutor(fusion, device,
-                             {.lowering = {.grouping = Grouping::Fused}, .evaluator = {.units = UnitMode::Kernels}});
+  return MultiDeviceExecutor(
+      fusion, device, {.lowering = {.grouping = Grouping::Fused}, .evaluator = {.segments = SegmentMode::Kernels}});
 }
 
 // The same elements, by strides that mean nothing where nothing moves along an axis: reversing makes negative ones.
@@ -199,7 +199,7 @@ fusion f(T0: f32[i0 strided, i2 strided]) -> (T1, T2, T4) {
     MultiDeviceExecutor executor(
         *fusion, bench.device,
         {.lowering = {.grouping = grouping},
-         .evaluator = {.units = grouping == Grouping::Fused ? UnitMode::Kernels : UnitMode::OpByOp}});
+         .evaluator = {.segments = grouping == Grouping::Fused ? SegmentMode::Kernels : SegmentMode::OpByOp}});
     for (const bool is_turned : {false, true}) {
       const std::vector<int64_t> sizes = is_turned ? std::vector{kColumns, kRows} : std::vector{kRows, kColumns};
       const std::vector<int64_t> strides =
@@ -306,7 +306,7 @@ fusion f(T0: f32[1, 10, 8], T2: f32[1, 1, 1], T4: i32[2, 10, 8]) -> T5 {
     MultiDeviceExecutor executor(
         *fusion, bench.device,
         {.lowering = {.grouping = grouping},
-         .evaluator = {.units = grouping == Grouping::Fused ? UnitMode::Kernels : UnitMode::OpByOp}});
+         .evaluator = {.segments = grouping == Grouping::Fused ? SegmentMode::Kernels : SegmentMode::OpByOp}});
     const auto inputs = bench.inputsOf(*fusion);
     for (const std::vector<int64_t>& strides :
          {std::vector<int64_t>{80, 8, 1}, {1, 2, 20}, {160, 16, 2}, {80, 1, 10}, {2, 4, 40}, {8, 16, 1}}) {

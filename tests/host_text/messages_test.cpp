@@ -437,7 +437,7 @@ StartCoalescing
   PostOnStream (Inputs:{}, Outputs:{})
 } // %HostIrContainer
 )",
-     "a:2:17: unexpected 'Inputs'; expected a unit such as HostUnit0"},
+     "a:2:17: unexpected 'Inputs'; expected a segment such as HostUnit0"},
     {"AScalarAsAnOutputOfAPost", R"(%HostIrContainer { (T0_g_float[iS0{i0}]) -> () :
   PostOnStream (none, Inputs:{}, Outputs:{i0, })
 } // %HostIrContainer

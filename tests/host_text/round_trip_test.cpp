@@ -713,11 +713,11 @@ Domains:{
 
 TEST(HostTextRoundTrip, Units) {
   Builder b;
-  auto unit = std::make_shared<HostUnit>();
-  unit->number = 12;
-  unit->fusion = std::make_unique<Fusion>("double it");
+  auto segment = std::make_shared<HostSegment>();
+  segment->number = 12;
+  segment->fusion = std::make_unique<Fusion>("double it");
   {
-    Fusion& f = *unit->fusion;
+    Fusion& f = *segment->fusion;
     TensorView* in = f.tensor(DataType::F32, {f.axis({.extent = f.symbol("rows")})});
     in->setMemoryKind(MemoryKind::Pinned);
     f.addInput(in);
@@ -726,14 +726,14 @@ TEST(HostTextRoundTrip, Units) {
                             {FieldRole::OperandList, "in", std::vector<Val*>{in, in}}});
     f.addOutput(asTensor(sum->output(0)));
   }
-  auto plain = std::make_shared<HostUnit>();
+  auto plain = std::make_shared<HostSegment>();
   plain->fusion = std::make_unique<Fusion>("plain");
   TensorView* x = b.input({b.n});
   TensorView* y = b.tensor({b.n});
-  b.add(PostOnStream{.unit = unit, .ins = {x, b.n}, .outs = {y}});
-  b.add(PostOnStream{.unit = std::make_shared<HostUnit>(), .ins = {}, .outs = {}});
-  b.add(PostOnStream{.unit = unit, .ins = {y}, .outs = {x}});
-  b.add(PostOnStream{.unit = plain, .ins = {b.program.defaultStream()}, .outs = {}});
+  b.add(PostOnStream{.segment = segment, .ins = {x, b.n}, .outs = {y}});
+  b.add(PostOnStream{.segment = std::make_shared<HostSegment>(), .ins = {}, .outs = {}});
+  b.add(PostOnStream{.segment = segment, .ins = {y}, .outs = {x}});
+  b.add(PostOnStream{.segment = plain, .ins = {b.program.defaultStream()}, .outs = {}});
   b.add(PostOnStream{});
   expectRoundTrip(b.program, R"(%HostIrContainer { (T0_g_float[iS0{i0}]) -> () :
   PostOnStream (HostUnit0, Inputs:{T0_g_float[iS0{i0}], i0, }, Outputs:{T1_g_float[iS1{i0}], })

@@ -163,7 +163,7 @@ void forEachKernelOf(const Fusion& fusion, const KernelTarget& target,
         values.emplace_back(symbol, value);
     }
   }
-  HostIrEvaluator(std::move(program), device, {.units = UnitMode::Kernels}).planFor(values);
+  HostIrEvaluator(std::move(program), device, {.segments = SegmentMode::Kernels}).planFor(values);
 }
 
 TEST(ParseKernel, KernelsOfTheExamplesRoundTrip) {

@@ -87,7 +87,7 @@ struct Sample {
                          "kernel"));
   }
 
-  static std::shared_ptr<const HostUnit> makeUnit() {
+  static std::shared_ptr<const HostSegment> makeUnit() {
     auto fusion = std::make_unique<Fusion>("unit");
     TensorView* tensor = fusion->tensor(
         DataType::F32, {fusion->axis({.extent = fusion->symbol("i0")}), fusion->axis({.extent = fusion->constant(8)})});
@@ -95,7 +95,7 @@ struct Sample {
     CastOp op{nullptr, tensor, DataType::F32};
     op.infer(ShapeRule(*fusion, "cast"));
     fusion->addOutput(asTensor(fusion->appendOp(op)->output(0)));
-    return std::make_shared<const HostUnit>(HostUnit{0, std::move(fusion)});
+    return std::make_shared<const HostSegment>(HostSegment{0, std::move(fusion)});
   }
 
   std::vector<Expr*>& loopBody() { return M::op<ForLoop>(loop).body.exprs; }
@@ -138,7 +138,7 @@ const std::vector<Mutant>& mutants() {
       {"fields", "a loop without an index", [](Sample& s) { M::op<ForLoop>(s.loop).index = nullptr; }},
       {"fields", "a view without an index", [](Sample& s) { M::op<HirAliasSelect>(s.select_in).index = nullptr; }},
       {"fields", "an allocation without a size", [](Sample& s) { M::op<Allocate>(s.allocate).size = nullptr; }},
-      {"fields", "a post of nothing", [](Sample& s) { M::op<PostOnStream>(s.post).unit = nullptr; }},
+      {"fields", "a post of nothing", [](Sample& s) { M::op<PostOnStream>(s.post).segment = nullptr; }},
       {"fields", "a choice without a predicate", [](Sample& s) { s.push(IfThenElse{}); }},
       {"vals-owned", "a scalar of another program",
        [](Sample& s) { M::op<ForLoop>(s.loop).stop = s.stranger.symbol("x"); }},
@@ -177,15 +177,15 @@ const std::vector<Mutant>& mutants() {
       {"shapes", "a copy of another rank", [](Sample& s) { s.push(LoadStoreOp{.out = s.row(), .in = s.in}); }},
       {"shapes", "a cast of another type",
        [](Sample& s) { s.push(CastOp{.out = s.matrix(), .in = s.in, .dtype = DataType::F64}); }},
-      {"units", "a sub-fusion whose copy has another rank",
+      {"segments", "a sub-fusion whose copy has another rank",
        [](Sample& s) {
-         auto& unit = const_cast<Fusion&>(*M::op<PostOnStream>(s.post).unit->fusion);
+         auto& unit = const_cast<Fusion&>(*M::op<PostOnStream>(s.post).segment->fusion);
          TensorView* row = unit.tensor(DataType::F32, Axes{unit.axis({.extent = unit.constant(8)})});
          unit.appendOp(LoadStoreOp{.out = row, .in = asTensor(unit.inputs()[0])});
        }},
-      {"units", "an operand of another rank", [](Sample& s) { M::op<PostOnStream>(s.post).ins[0] = s.row_in; }},
-      {"units", "an operand too many", [](Sample& s) { M::op<PostOnStream>(s.post).ins.push_back(s.in); }},
-      {"units", "a result of another type", [](Sample& s) { M::dtype(s.posted) = DataType::F64; }},
+      {"segments", "an operand of another rank", [](Sample& s) { M::op<PostOnStream>(s.post).ins[0] = s.row_in; }},
+      {"segments", "an operand too many", [](Sample& s) { M::op<PostOnStream>(s.post).ins.push_back(s.in); }},
+      {"segments", "a result of another type", [](Sample& s) { M::dtype(s.posted) = DataType::F64; }},
       {"launches", "a kernel that is not there", [](Sample& s) { s.push(s.launch(3, {s.in}, {s.matrix()})); }},
       {"launches", "an operand too many", [](Sample& s) { s.push(s.launch(0, {s.in, s.in}, {s.matrix()})); }},
       {"launches", "a scalar in the place of a tensor", [](Sample& s) { s.push(s.launch(0, {s.rows}, {s.matrix()})); }},
@@ -198,11 +198,11 @@ const std::vector<Mutant>& mutants() {
        }},
       {"launch-updates", "an update of an operand of its own memory",
        [](Sample& s) { s.push(s.launch(1, {s.in}, {s.matrix()})); }},
-      {"unit-updates", "an update of an operand of its own memory",
+      {"segment-updates", "an update of an operand of its own memory",
        [](Sample& s) {
-         const std::shared_ptr<const HostUnit> unit = Sample::makeUnit();
+         const std::shared_ptr<const HostSegment> unit = Sample::makeUnit();
          unit->fusion->aliasOutput(unit->fusion->outputs()[0], unit->fusion->inputs()[0]);
-         M::op<PostOnStream>(s.post).unit = unit;
+         M::op<PostOnStream>(s.post).segment = unit;
        }},
       {"streams-caught", "an indexed stream caught",
        [](Sample& s) { s.push(GetCurrentStream{s.program.stream(s.program.constant(1))}); }},
@@ -275,7 +275,7 @@ const std::vector<Mutant>& mutants() {
          auto& op = M::op<PostOnStream>(s.post);
          TensorView* second = s.matrix();
          op.outs.push_back(second);
-         const_cast<Fusion&>(*op.unit->fusion).addOutput(op.unit->fusion->outputs()[0]);
+         const_cast<Fusion&>(*op.segment->fusion).addOutput(op.segment->fusion->outputs()[0]);
          M::outputs(s.post).push_back(second);
          s.putBefore(s.program.appendOp(Allocate{second, s.rows}), s.post);
        }},

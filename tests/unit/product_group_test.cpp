@@ -122,8 +122,8 @@ std::string statementsFor(const std::string& text, const KernelTarget& target, G
     const auto* post = expr->as<PostOnStream>();
     words += words.empty() ? "" : " ";
     words +=
-        post == nullptr ? std::string(callName(*expr)) : fmt::format("unit:{}", post->unit->fusion->exprs().size());
-    if (post != nullptr && productGroupOf(*post->unit)) words += "*";
+        post == nullptr ? std::string(callName(*expr)) : fmt::format("unit:{}", post->segment->fusion->exprs().size());
+    if (post != nullptr && productGroupOf(*post->segment)) words += "*";
   }
   return words;
 }

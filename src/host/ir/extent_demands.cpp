@@ -54,20 +54,20 @@ void addDemands(HostIrContainer& program, const Expr& expr, std::span<const Scal
   }
 }
 
-// The scalars of a unit, as what it is posted with tells them.
-class UnitScalars {
+// The scalars of a segment, as what it is posted with tells them.
+class SegmentScalars {
  public:
-  UnitScalars(HostIrContainer& program, const PostOnStream& post) : cloner_(program) {
-    const Fusion& unit = *post.unit->fusion;
-    for (size_t i = 0; i < std::min(post.ins.size(), unit.inputs().size()); ++i) {
-      Val* inner = unit.inputs()[i];
+  SegmentScalars(HostIrContainer& program, const PostOnStream& post) : cloner_(program) {
+    const Fusion& segment = *post.segment->fusion;
+    for (size_t i = 0; i < std::min(post.ins.size(), segment.inputs().size()); ++i) {
+      Val* inner = segment.inputs()[i];
       if (asScalar(inner) != nullptr)
         set(asScalar(inner), asScalar(post.ins[i]));
       else
         setExtents(asTensor(inner), asTensor(post.ins[i]));
     }
-    for (size_t i = 0; i < std::min(post.outs.size(), unit.outputs().size()); ++i)
-      setExtents(unit.outputs()[i], post.outs[i]);
+    for (size_t i = 0; i < std::min(post.outs.size(), segment.outputs().size()); ++i)
+      setExtents(segment.outputs()[i], post.outs[i]);
   }
 
   Scalar* inProgram(Scalar* scalar) { return isKnown(*scalar) ? cloner_.clone(scalar) : nullptr; }
@@ -126,8 +126,8 @@ std::vector<ExtentDemand> demandsOf(HostIrContainer& program, const Expr& statem
                                     std::span<const Scalar* const> along) {
   std::vector<ExtentDemand> demands;
   if (const auto* post = statement.as<PostOnStream>()) {
-    UnitScalars scalars(program, *post);
-    for (const Expr* expr : post->unit->fusion->exprs())
+    SegmentScalars scalars(program, *post);
+    for (const Expr* expr : post->segment->fusion->exprs())
       addDemands(program, *expr, along, [&](Scalar* scalar) { return scalars.inProgram(scalar); }, demands);
   } else if (statement.list() == OpList::Math) {
     addDemands(program, statement, along, [](Scalar* scalar) { return scalar; }, demands);

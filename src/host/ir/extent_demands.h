@@ -21,8 +21,8 @@ struct ExtentDemand {
   Scalar* unless_zero = nullptr;  ///< nothing is asked for while this is 0; may be null
 };
 
-/// What a statement, a math op or a host unit with its ops, asks for when a loop runs along its results' axes of the
-/// extents `along`; in scalars of the program. Interns scalars in the program and the unit.
+/// What a statement, a math op or a segment with its ops, asks for when a loop runs along its results' axes of the
+/// extents `along`; in scalars of the program. Interns scalars in the program and the segment.
 std::vector<ExtentDemand> demandsOf(HostIrContainer& program, const Expr& statement,
                                     std::span<const Scalar* const> along);
 

@@ -73,10 +73,10 @@ std::string fieldDifference(Side& left, const Expr& a, Side& right, const Expr& 
   const Fields fields_b = fieldsOf(b);
   for (size_t i = 0; i < fields_a.size(); ++i) {
     if (std::holds_alternative<Block>(fields_a[i].value)) continue;
-    if (const auto* unit = std::get_if<std::shared_ptr<const HostUnit>>(&fields_a[i].value)) {
-      const auto& other = std::get<std::shared_ptr<const HostUnit>>(fields_b[i].value);
-      if (*unit == nullptr || (*unit)->fusion == nullptr) continue;
-      std::string difference = firstProgramDifference(*(*unit)->fusion, *other->fusion);
+    if (const auto* segment = std::get_if<std::shared_ptr<const HostSegment>>(&fields_a[i].value)) {
+      const auto& other = std::get<std::shared_ptr<const HostSegment>>(fields_b[i].value);
+      if (*segment == nullptr || (*segment)->fusion == nullptr) continue;
+      std::string difference = firstProgramDifference(*(*segment)->fusion, *other->fusion);
       if (!difference.empty()) return difference;
       continue;
     }

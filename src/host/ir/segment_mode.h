@@ -1,11 +1,11 @@
-// UnitMode: what a host unit becomes when a program runs; its meaning is the same.
+// SegmentMode: what a segment becomes when a program runs; its meaning is the same.
 #pragma once
 
 #include <cstdint>
 
 namespace tokamak {
 
-enum class UnitMode : uint8_t {
+enum class SegmentMode : uint8_t {
   OpByOp,   ///< each op by itself
   Kernels,  ///< one kernel, or, on a device that makes none, each op by itself
 };

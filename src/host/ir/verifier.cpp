@@ -152,22 +152,22 @@ void checkAliasesEnd(const HostIrContainer& program, const Report& report) {
 }
 
 // Kernels know the memory of such an output and of the input by one name.
-void checkUnitUpdates(const HostIrContainer& program, const Report& report) {
+void checkSegmentUpdates(const HostIrContainer& program, const Report& report) {
   forEachStatement(program.topLevel(), [&](const Expr& expr) {
     const auto* post = expr.as<PostOnStream>();
-    if (post == nullptr || post->unit == nullptr) return;
-    const Fusion& unit = *post->unit->fusion;
-    const size_t outputs = std::min(unit.outputs().size(), post->outs.size());
-    const size_t inputs = std::min(unit.inputs().size(), post->ins.size());
+    if (post == nullptr || post->segment == nullptr) return;
+    const Fusion& segment = *post->segment->fusion;
+    const size_t outputs = std::min(segment.outputs().size(), post->outs.size());
+    const size_t inputs = std::min(segment.inputs().size(), post->ins.size());
     for (size_t i = 0; i < outputs; ++i) {
-      const auto alias = unit.outputAliases().find(unit.outputs()[i]);
-      if (alias == unit.outputAliases().end()) continue;
+      const auto alias = segment.outputAliases().find(segment.outputs()[i]);
+      if (alias == segment.outputAliases().end()) continue;
       const auto number =
-          static_cast<size_t>(std::ranges::find(unit.inputs(), alias->second.target) - unit.inputs().begin());
+          static_cast<size_t>(std::ranges::find(segment.inputs(), alias->second.target) - segment.inputs().begin());
       TensorView* input = number < inputs ? asTensor(post->ins[number]) : nullptr;
       if (input != nullptr && program.resolveAlias(post->outs[i]) == program.resolveAlias(input)) continue;
       report(fmt::format("HostUnit{} writes {} into its input {}, but {} is no alias of what is given for that",
-                         post->unit->number, nameOf(*alias->first), nameOf(*asTensor(alias->second.target)),
+                         post->segment->number, nameOf(*alias->first), nameOf(*asTensor(alias->second.target)),
                          toString(*post->outs[i])));
     }
   });
@@ -248,16 +248,17 @@ bool isLike(Val* a, Val* b) {
          (asTensor(a) == nullptr || shapeOf(*asTensor(a)).size() == shapeOf(*asTensor(b)).size());
 }
 
-void checkUnits(const HostIrContainer& program, const Report& report) {
+void checkSegments(const HostIrContainer& program, const Report& report) {
   forEachStatement(program.topLevel(), [&](const Expr& expr) {
     const auto* post = expr.as<PostOnStream>();
     if (post == nullptr) return;
-    const Fusion& unit = *post->unit->fusion;
-    if (const auto violations = violationsOf(unit, Stage::Unit); !violations.empty())
-      return report(fmt::format("HostUnit{}: {}", post->unit->number, violations[0].message));
-    const bool fits =
-        std::ranges::equal(post->ins, unit.inputs(), isLike) && std::ranges::equal(post->outs, unit.outputs(), isLike);
-    if (!fits) report(fmt::format("the operands of {} are not those of HostUnit{}", expr.name(), post->unit->number));
+    const Fusion& segment = *post->segment->fusion;
+    if (const auto violations = violationsOf(segment, Stage::Unit); !violations.empty())
+      return report(fmt::format("HostUnit{}: {}", post->segment->number, violations[0].message));
+    const bool fits = std::ranges::equal(post->ins, segment.inputs(), isLike) &&
+                      std::ranges::equal(post->outs, segment.outputs(), isLike);
+    if (!fits)
+      report(fmt::format("the operands of {} are not those of HostUnit{}", expr.name(), post->segment->number));
   });
 }
 
@@ -426,16 +427,16 @@ constexpr LegalityRow kLegalityRows[] = {
      checkDemands},
     {"shapes", "A result of an op has the type, and as many axes and reductions, as the op's type rule gives.",
      checkShapes},
-    {"units",
+    {"segments",
      "A PostOnStream has a legal sub-fusion, and operands and results as its sub-fusion has inputs and outputs.",
-     checkUnits},
+     checkSegments},
     {"launches",
      "A LaunchKernel names a legal kernel of the program; it has the kernel's tensors, then its scalars that no extent "
      "or "
      "stride of these tells, and three extents of grid and block.",
      checkLaunches},
     {"launch-updates", "What a kernel writes into its input is an alias of the operand.", checkLaunchUpdates},
-    {"unit-updates", "What a sub-fusion writes into its input is an alias of the operand.", checkUnitUpdates},
+    {"segment-updates", "What a sub-fusion writes into its input is an alias of the operand.", checkSegmentUpdates},
     {"streams-caught", "GetCurrentStream names a stream that is neither indexed nor the default.", checkStreamsCaught},
     {"streams-known", "A stream is indexed, the default one, or caught by an earlier GetCurrentStream.",
      checkStreamsKnown},

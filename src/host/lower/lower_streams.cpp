@@ -211,8 +211,8 @@ class StreamLowering {
     if (const auto* post = expr.as<PostOnStream>()) {
       for (const auto part : {&StreamAxis::logical, &StreamAxis::inner}) {
         if (axis.*part == nullptr) continue;
-        const UnitSlices unit(*post, markedAxesOf(*post, part));
-        if (unit.inputAxes()[i]) axes.push_back(shape[static_cast<size_t>(*unit.inputAxes()[i])]);
+        const SegmentSlices segment(*post, markedAxesOf(*post, part));
+        if (segment.inputAxes()[i]) axes.push_back(shape[static_cast<size_t>(*segment.inputAxes()[i])]);
       }
       return axes;
     }
@@ -255,7 +255,7 @@ class StreamLowering {
     for (TensorView* operand : tensorsOf(expr.inputs())) loop_->read.insert(program_.resolveAlias(operand));
     keepDemands(expr);
     const auto* post = expr.as<PostOnStream>();
-    loop_->body.push_back(post != nullptr ? restrictUnit(*post, axis) : restrict(expr, axis));
+    loop_->body.push_back(post != nullptr ? restrictSegment(*post, axis) : restrict(expr, axis));
     for (TensorView* output : tensorsOf(expr.outputs())) {
       loop_->outputs.push_back(output);
       const StreamAxis own = findStreamAxis(*output).value_or(axis);
@@ -289,46 +289,46 @@ class StreamLowering {
     return restrictAlong(outer_slice, axis, left, program_.mod(index_, inner_extent));
   }
 
-  // Every output of a streamed unit is cut along the axis of its own mark.
+  // Every output of a streamed segment is cut along the axis of its own mark.
   static std::vector<int64_t> markedAxesOf(const PostOnStream& post, IterDomain* StreamAxis::* part) {
     std::vector<int64_t> axes;
     for (TensorView* out : post.outs) {
       const std::optional<StreamAxis> axis = findStreamAxis(*out);
       TK_REQUIRE(axis.has_value() && (*axis).*part != nullptr, HostProgram,
-                 "Stream over a host unit: its output {} is not marked like the others; mark all outputs or none",
+                 "Stream over a segment: its output {} is not marked like the others; mark all outputs or none",
                  toString(*out));
       axes.push_back(visibleAxisNumber(*out, *((*axis).*part)));
     }
     return axes;
   }
 
-  Expr* restrictUnit(const PostOnStream& post, const StreamAxis& axis) {
+  Expr* restrictSegment(const PostOnStream& post, const StreamAxis& axis) {
     std::vector<int64_t> outer = markedAxesOf(post, &StreamAxis::logical);
-    if (axis.form != StreamAxis::Form::Merged) return restrictUnitAlong(post, axis, outer, index_);
+    if (axis.form != StreamAxis::Form::Merged) return restrictSegmentAlong(post, axis, outer, index_);
     std::vector<int64_t> inner = markedAxesOf(post, &StreamAxis::inner);
     Scalar* inner_extent = axis.inner->visibleExtent();
-    const Expr& slices = *restrictUnitAlong(post, axis, outer, program_.floorDiv(index_, inner_extent));
+    const Expr& slices = *restrictSegmentAlong(post, axis, outer, program_.floorDiv(index_, inner_extent));
     for (size_t i = 0; i < inner.size(); ++i) {
       const bool is_dropped = shapeOf(*asTensor(slices.output(i))).size() < shapeOf(*asTensor(post.outs[i])).size();
       if (is_dropped && inner[i] > outer[i]) --inner[i];
     }
-    return restrictUnitAlong(*slices.as<PostOnStream>(), axis, inner, program_.mod(index_, inner_extent));
+    return restrictSegmentAlong(*slices.as<PostOnStream>(), axis, inner, program_.mod(index_, inner_extent));
   }
 
-  Expr* restrictUnitAlong(const PostOnStream& post, const StreamAxis& axis, std::span<const int64_t> output_axes,
-                          Scalar* index) {
-    const UnitSlices unit(post, output_axes);
-    const bool keeps_axis = axis.form == StreamAxis::Form::Chunk || !unit.mayDropAxes();
+  Expr* restrictSegmentAlong(const PostOnStream& post, const StreamAxis& axis, std::span<const int64_t> output_axes,
+                             Scalar* index) {
+    const SegmentSlices segment(post, output_axes);
+    const bool keeps_axis = axis.form == StreamAxis::Form::Chunk || !segment.mayDropAxes();
     const Part part = partOf(axis, index, keeps_axis);
     PostOnStream restricted;
-    const std::shared_ptr<HostUnit> slices = unit.restricted(!keeps_axis);
+    const std::shared_ptr<HostSegment> slices = segment.restricted(!keeps_axis);
     for (size_t i = 0; i < post.ins.size(); ++i) {
-      if (!unit.inputAxes()[i]) {
+      if (!segment.inputAxes()[i]) {
         restricted.ins.push_back(post.ins[i]);
         continue;
       }
       TensorView* in = asTensor(post.ins[i]);
-      const IterDomain& along = axisOf(*in, *unit.inputAxes()[i]);
+      const IterDomain& along = axisOf(*in, *segment.inputAxes()[i]);
       used_.insert({in, &along});
       restricted.ins.push_back(slice(*in, along, part).slice);
     }
@@ -336,7 +336,7 @@ class StreamLowering {
       restricted.outs.push_back(slice(*post.outs[i], axisOf(*post.outs[i], output_axes[i]), part).slice);
     // A size that only the axis told that is cut.
     addScalarInputs(program_, restricted, *slices, [](Scalar* scalar) { return scalar; });
-    restricted.unit = slices;
+    restricted.segment = slices;
     return program_.appendOp(std::move(restricted));
   }
 

@@ -19,7 +19,7 @@ namespace tokamak {
 
 namespace {
 
-// The axis each tensor of the unit is cut along; tensors that are used whole are not in it.
+// The axis each tensor of the segment is cut along; tensors that are used whole are not in it.
 using CutAxes = std::map<const TensorView*, int64_t, ById>;
 
 std::optional<std::string> cut(CutAxes& axes, const TensorView& tensor, int64_t axis) {
@@ -43,12 +43,12 @@ bool readsExpandedAlong(const Expr& expr, const TensorView& operand, int64_t axi
 }
 
 // Finds them; why there are none, or nothing.
-std::optional<std::string> findCutAxes(const Fusion& unit, std::span<const int64_t> output_axes, CutAxes& axes) {
+std::optional<std::string> findCutAxes(const Fusion& segment, std::span<const int64_t> output_axes, CutAxes& axes) {
   for (size_t i = 0; i < output_axes.size(); ++i) {
-    if (auto problem = cut(axes, *unit.outputs()[i], output_axes[i])) return problem;
+    if (auto problem = cut(axes, *segment.outputs()[i], output_axes[i])) return problem;
   }
   std::map<const TensorView*, const Expr*, ById> whole;  // what is read whole, by whom
-  std::vector<Expr*> exprs = unit.exprs();
+  std::vector<Expr*> exprs = segment.exprs();
   for (auto expr = exprs.rbegin(); expr != exprs.rend(); ++expr) {
     const AxisMap map(**expr);
     const auto found = axes.find(map.rule().result);
@@ -87,48 +87,48 @@ std::optional<std::string> findCutAxes(const Fusion& unit, std::span<const int64
 
 }  // namespace
 
-static CutAxes cutAxesOf(const Fusion& unit, std::span<const int64_t> output_axes) {
+static CutAxes cutAxesOf(const Fusion& segment, std::span<const int64_t> output_axes) {
   CutAxes axes;
-  const auto problem = findCutAxes(unit, output_axes, axes);
-  TK_REQUIRE(!problem, HostProgram, "Stream over a host unit: {}", *problem);
+  const auto problem = findCutAxes(segment, output_axes, axes);
+  TK_REQUIRE(!problem, HostProgram, "Stream over a segment: {}", *problem);
   return axes;
 }
 
-std::optional<std::string> whyNoSlices(const Fusion& unit, std::span<const int64_t> output_axes) {
+std::optional<std::string> whyNoSlices(const Fusion& segment, std::span<const int64_t> output_axes) {
   CutAxes axes;
-  return findCutAxes(unit, output_axes, axes);
+  return findCutAxes(segment, output_axes, axes);
 }
 
-UnitSlices::UnitSlices(const PostOnStream& post, std::span<const int64_t> output_axes)
+SegmentSlices::SegmentSlices(const PostOnStream& post, std::span<const int64_t> output_axes)
     : post_(&post), output_axes_(output_axes.begin(), output_axes.end()) {
-  const Fusion& unit = *post.unit->fusion;
-  const CutAxes axes = cutAxesOf(unit, output_axes);
-  for (Val* input : unit.inputs()) {
+  const Fusion& segment = *post.segment->fusion;
+  const CutAxes axes = cutAxesOf(segment, output_axes);
+  for (Val* input : segment.inputs()) {
     const auto found = input->kind() == ValKind::Tensor ? axes.find(asTensor(input)) : axes.end();
     input_axes_.push_back(found == axes.end() ? std::nullopt : std::optional(found->second));
   }
 }
 
-void addScalarInputs(const Fusion& outer, PostOnStream& post, HostUnit& unit,
+void addScalarInputs(const Fusion& outer, PostOnStream& post, HostSegment& segment,
                      const std::function<Scalar*(Scalar*)>& toProgram) {
   std::set<const Scalar*> told;
   const auto tell = [&](const TensorView& tensor) {
     for (const IterDomain* axis : shapeOf(tensor)) told.insert(axis->visibleExtent());
   };
-  for (const TensorView* input : tensorsOf(unit.fusion->inputs())) tell(*input);
+  for (const TensorView* input : tensorsOf(segment.fusion->inputs())) tell(*input);
   const std::vector<Scalar*> known = outer.allSymbols();
-  for (Scalar* symbol : unit.fusion->allSymbols()) {
+  for (Scalar* symbol : segment.fusion->allSymbols()) {
     const auto same = std::ranges::find(known, symbol->name(), &Scalar::name);
-    if (told.contains(symbol) || unit.fusion->isInput(symbol) || same == known.end()) continue;
-    unit.fusion->addInput(symbol);
+    if (told.contains(symbol) || segment.fusion->isInput(symbol) || same == known.end()) continue;
+    segment.fusion->addInput(symbol);
     post.ins.push_back(toProgram(*same));
   }
 }
 
-bool UnitSlices::mayDropAxes() const {
-  const Fusion& unit = *post_->unit->fusion;
-  const CutAxes axes = cutAxesOf(unit, output_axes_);
-  return std::ranges::all_of(unit.exprs(), [&](const Expr* expr) {
+bool SegmentSlices::mayDropAxes() const {
+  const Fusion& segment = *post_->segment->fusion;
+  const CutAxes axes = cutAxesOf(segment, output_axes_);
+  return std::ranges::all_of(segment.exprs(), [&](const Expr* expr) {
     const auto result = axes.find(asTensor(expr->output(0)));
     if (result == axes.end()) return true;
     DroppedAxes dropped;
@@ -141,13 +141,13 @@ bool UnitSlices::mayDropAxes() const {
   });
 }
 
-std::shared_ptr<HostUnit> UnitSlices::restricted(bool drops_axis) const {
-  auto unit = std::make_shared<HostUnit>();
-  unit->number = post_->unit->number;
-  const std::unique_ptr<Fusion> whole = cloneFusion(*post_->unit->fusion);
-  unit->fusion = std::make_unique<Fusion>(whole->name());
-  Fusion& target = *unit->fusion;
-  // The slices' common extent is bound from the actual sizes when the unit runs.
+std::shared_ptr<HostSegment> SegmentSlices::restricted(bool drops_axis) const {
+  auto segment = std::make_shared<HostSegment>();
+  segment->number = post_->segment->number;
+  const std::unique_ptr<Fusion> whole = cloneFusion(*post_->segment->fusion);
+  segment->fusion = std::make_unique<Fusion>(whole->name());
+  Fusion& target = *segment->fusion;
+  // The slices' common extent is bound from the actual sizes when the segment runs.
   Scalar* extent = drops_axis ? nullptr : target.symbol("chunk");
   Cloner cloner(target);
   AxisSlices slices;
@@ -169,8 +169,8 @@ std::shared_ptr<HostUnit> UnitSlices::restricted(bool drops_axis) const {
     if (is_cut) restrictOp(target, *copy, slices);
   }
   for (TensorView* output : whole->outputs()) target.addOutput(asTensor(sliceOf(output)));
-  unit->fusion = removeDead(target);  // the ops on whole tensors
-  return unit;
+  segment->fusion = removeDead(target);  // the ops on whole tensors
+  return segment;
 }
 
 }  // namespace tokamak

@@ -26,7 +26,7 @@ size_t mostWorks(const HostIrContainer& program) {
   size_t works = 0;
   forEachStatement(program.topLevel(), [&](const Expr& expr) {
     const auto* post = expr.as<PostOnStream>();
-    works += post == nullptr ? 1 : post->unit->fusion->exprs().size();
+    works += post == nullptr ? 1 : post->segment->fusion->exprs().size();
   });
   return std::max(kLeast, kSizes * works);
 }
@@ -65,11 +65,12 @@ void waitForCompilers(const StepList& list) {
   }
 }
 
-// A device that makes no kernels is given the ops of units; it is asked only where there are some.
-UnitMode unitModeOn(Device& device, const HostIrContainer& program, UnitMode wanted) {
-  bool has_units = false;
-  forEachStatement(program.topLevel(), [&](const Expr& expr) { has_units = has_units || expr.is<PostOnStream>(); });
-  return wanted == UnitMode::Kernels && has_units && !device.makesKernels() ? UnitMode::OpByOp : wanted;
+// A device that makes no kernels is given the ops of segments; it is asked only where there are some.
+SegmentMode segmentModeOn(Device& device, const HostIrContainer& program, SegmentMode wanted) {
+  bool has_segments = false;
+  forEachStatement(program.topLevel(),
+                   [&](const Expr& expr) { has_segments = has_segments || expr.is<PostOnStream>(); });
+  return wanted == SegmentMode::Kernels && has_segments && !device.makesKernels() ? SegmentMode::OpByOp : wanted;
 }
 
 }  // namespace
@@ -79,7 +80,7 @@ HostIrEvaluator::HostIrEvaluator(std::unique_ptr<HostIrContainer> program, Devic
       device_holder_(device.holder()),
       device_(&device),
       params_(params),
-      units_(unitModeOn(device, *program_, params.units.value_or(UnitMode::OpByOp))),
+      segments_(segmentModeOn(device, *program_, params.segments.value_or(SegmentMode::OpByOp))),
       signature_(*program_, device),
       run_name_("run " + program_->name()),
       works_(std::make_shared<WorkCache>()),
@@ -96,7 +97,7 @@ HostIrEvaluator::HostIrEvaluator(std::unique_ptr<HostIrContainer> program, Devic
   std::iota(scalars_by_id_.begin(), scalars_by_id_.end(), size_t{0});
   std::ranges::sort(scalars_by_id_, {}, [&](size_t i) { return signature_.scalars()[i]->id(); });
   if (params.mode == HostIrEvaluatorParams::Mode::Plan && device.properties().takes_parameters)
-    parameters_ = std::make_unique<ScalarParameters>(*program_, units_);
+    parameters_ = std::make_unique<ScalarParameters>(*program_, segments_);
 }
 
 // Works and plans go with the evaluator, so what uses them must be done.
@@ -195,7 +196,7 @@ std::unique_ptr<Plan> HostIrEvaluator::record(const CallValues& call) {
   Recorder recorder(device_);
   RunStreams recorded_streams(recorder, params_.number_of_streams);
   StatementRunner runner(*program_, recorder, recorder.callerStream(), recorded_streams, recorded_works_);
-  runner.setUnitMode(units_);
+  runner.setSegmentMode(segments_);
   runner.setMostIterations(params_.most_iterations);
   runner.scalars().insert(scalars.begin(), scalars.end());
   if (parameters_ != nullptr) runner.prepareParameters(*parameters_);
@@ -364,7 +365,7 @@ std::vector<Tensor> HostIrEvaluator::runDirect(const CallValues& call, CallConte
   context.startAfterLastCall(*stream);
   context.noteCall(*stream, context.ordered.event());
   StatementRunner runner(*program_, *device_, *stream, *context.workers(), *works_);
-  runner.setUnitMode(units_);
+  runner.setSegmentMode(segments_);
   runner.setMostIterations(params_.most_iterations);
   runner.scalars().insert(scalars.begin(), scalars.end());
   for (size_t i = 0; i < call.inputs.size(); ++i)

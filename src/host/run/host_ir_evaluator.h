@@ -29,7 +29,7 @@ struct HostIrEvaluatorParams {
   int64_t number_of_streams = 4;
   Mode mode = Mode::Plan;
   /// Nothing: op by op; for a MultiDeviceExecutor, kernels where its grouping is Fused.
-  std::optional<UnitMode> units = std::nullopt;
+  std::optional<SegmentMode> segments = std::nullopt;
   /// A call whose loops have more iterations is refused: plans unroll them. Errors: Bind.
   int64_t most_iterations = kMostIterations;
   /// Prove every new plan free of races, as recorded and as replayed. Errors: Race.
@@ -60,8 +60,8 @@ struct HostIrEvaluatorStatistics {
 /// A host program on a device, with its plans. Calls overlap unless the memory that they access orders them.
 /// Thread safety: any threads may call run(), runWithInput(), planFor() and stats() side by side. Calls that record a
 /// plan, and those of direct mode, do so one after the other. Recording may make scalars in program(): it is read while
-/// no call may record. Units that two programs share are recorded by one thread at a time. It is destroyed when no call
-/// is being enqueued.
+/// no call may record. Segments that two programs share are recorded by one thread at a time. It is destroyed when no
+/// call is being enqueued.
 class HostIrEvaluator {
  public:
   /// Errors: HostProgram when an input is an alias, or an output is computed by nothing; those of makesKernels().
@@ -71,7 +71,7 @@ class HostIrEvaluator {
   const HostIrContainer& program() const { return *program_; }
   Device& device() const { return *device_; }
   /// What was asked for, or OpByOp where the device makes no kernels.
-  UnitMode unitMode() const { return units_; }
+  SegmentMode segmentMode() const { return segments_; }
 
   /// Runs with every input bound, and as many outputs as the caller likes (results land there). Gives the outputs in
   /// order; each carries its ready event. The caller may let go of the tensors it gave. Calls are ordered by the memory
@@ -126,7 +126,7 @@ class HostIrEvaluator {
   std::shared_ptr<Device> device_holder_;
   Device* device_;
   HostIrEvaluatorParams params_;
-  const UnitMode units_;
+  const SegmentMode segments_;
   const ProgramSignature signature_;
   const RangeName run_name_;                            ///< of a call: "run softmax"
   std::vector<size_t> scalars_by_id_;                   ///< numbers of input scalars

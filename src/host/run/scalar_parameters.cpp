@@ -11,7 +11,7 @@
 
 namespace tokamak {
 
-ScalarParameters::ScalarParameters(const HostIrContainer& program, UnitMode units) : units_(units) {
+ScalarParameters::ScalarParameters(const HostIrContainer& program, SegmentMode segments) : segments_(segments) {
   takeInputs(program);
   if (inputs_.empty()) return;
   surveyTensors(program);
@@ -24,11 +24,11 @@ ScalarParameters::ScalarParameters(const HostIrContainer& program, UnitMode unit
   settle();
 }
 
-ScalarParameters::ScalarParameters(const Fusion& unit) {
-  takeInputs(unit);
+ScalarParameters::ScalarParameters(const Fusion& segment) {
+  takeInputs(segment);
   if (inputs_.empty()) return;
-  surveyTensors(unit);
-  for (const Expr* expr : unit.allExprs()) surveyStatement(*expr);
+  surveyTensors(segment);
+  for (const Expr* expr : segment.allExprs()) surveyStatement(*expr);
   settle();
 }
 
@@ -95,8 +95,8 @@ void ScalarParameters::surveyTensors(const Fusion& program) {
 void ScalarParameters::surveyStatement(const Expr& expr) {
   const bool has_rule = expr.list() == OpList::Math && !expr.info().is_library;
   if (has_rule) surveyRule(expr);
-  if (const auto* post = expr.as<PostOnStream>(); post != nullptr && units_ == UnitMode::Kernels)
-    return surveyUnit(expr, *post);
+  if (const auto* post = expr.as<PostOnStream>(); post != nullptr && segments_ == SegmentMode::Kernels)
+    return surveySegment(expr, *post);
   const auto found = values_.find(&expr);
   for (Val* val : valsOf(expr)) {
     if (val->kind() == ValKind::Stream) {
@@ -111,14 +111,14 @@ void ScalarParameters::surveyStatement(const Expr& expr) {
 }
 
 // What a kernel does with a scalar, its ops do.
-void ScalarParameters::surveyUnit(const Expr& expr, const PostOnStream& post) {
-  const Fusion& unit = *post.unit->fusion;
-  const ScalarParameters inner(unit);
+void ScalarParameters::surveySegment(const Expr& expr, const PostOnStream& post) {
+  const Fusion& segment = *post.segment->fusion;
+  const ScalarParameters inner(segment);
   std::vector<const Scalar*>& values = values_[&expr];
   for (size_t i = 0; i < post.ins.size(); ++i) {
     const Scalar* given = asScalar(post.ins[i]);
     if (given == nullptr) continue;
-    const Scalar* symbol = asScalar(unit.inputs()[i]);
+    const Scalar* symbol = asScalar(segment.inputs()[i]);
     if (symbol == nullptr || !inner.contains(symbol) || parameterType(*symbol) != parameterType(*given))
       steer(*given);
     else if (std::ranges::find(values, given) == values.end())

@@ -19,29 +19,29 @@ struct PostOnStream;
 class ScalarParameters {
  public:
   /// Looks at how every statement computes. A scalar that steers an extent, an index, a predicate or a stream is none,
-  /// nor is one that a host unit takes that is run op by op. Makes scalars in the program and its units.
-  ScalarParameters(const HostIrContainer& program, UnitMode units);
+  /// nor is one that a segment takes that is run op by op. Makes scalars in the program and its segments.
+  ScalarParameters(const HostIrContainer& program, SegmentMode segments);
 
   bool contains(const Scalar* input) const { return inputs_.contains(input); }
   /// The scalars (inputs, or expressions of inputs) whose values a statement's launch takes.
   std::span<const Scalar* const> of(const Expr& expr) const;
 
  private:
-  /// Of a unit.
-  explicit ScalarParameters(const Fusion& unit);
+  /// Of a segment.
+  explicit ScalarParameters(const Fusion& segment);
 
   void takeInputs(const Fusion& program);
   /// Leaves what is of parameters alone.
   void settle();
   void surveyTensors(const Fusion& program);
-  void surveyUnit(const Expr& expr, const PostOnStream& post);
+  void surveySegment(const Expr& expr, const PostOnStream& post);
   void surveyStatement(const Expr& expr);
   void surveyRule(const Expr& expr);
   /// The inputs in it are not parameters.
   void steer(const Scalar& scalar);
   bool isOfInputs(const Scalar& scalar) const;
 
-  UnitMode units_ = UnitMode::OpByOp;
+  SegmentMode segments_ = SegmentMode::OpByOp;
   std::unordered_set<const Scalar*> inputs_;
   std::unordered_map<const Expr*, std::vector<const Scalar*>> values_;
 };

@@ -81,7 +81,7 @@ StatementRunner::StatementRunner(const HostIrContainer& program, Device& device,
   scalars_[program.numberOfStreams()] = streams.workerCount();
 }
 
-// Aliases are the program's; a tensor of a unit may have the same number as one of them.
+// Aliases are the program's; a tensor of a segment may have the same number as one of them.
 TensorView* StatementRunner::root(TensorView* tensor) const {
   return &tensor->fusion() == program_ ? program_->resolveAlias(tensor) : tensor;
 }
@@ -146,7 +146,7 @@ void StatementRunner::runStatement(const Expr& expr) {
                                    evaluateInt(*op.stop, scalars_), false);
                       },
                       [&](const LaunchKernel& op) { launchKernel(expr, op); },
-                      [&](const PostOnStream& op) { isOneWork(op) ? launchUnit(expr, op) : runUnit(expr, op); },
+                      [&](const PostOnStream& op) { isOneWork(op) ? launchSegment(expr, op) : runSegment(expr, op); },
                       [&](const Communication& op) { postCommunication(expr, op.number); },
                       [&](const P2pCommunication& op) { postCommunication(expr, op.number); },
                       [&](const CollectivePermute& op) { postCommunication(expr, op.number); },
@@ -293,7 +293,7 @@ bool StatementRunner::givesNothing(const Expr& expr, const Operands& operands) {
 // Why not, where a view was asked for, is told by copiedViews().
 bool StatementRunner::bindView(const Expr& expr, TensorView* out) {
   const bool is_inner = &out->fusion() != program_;
-  // Of a unit that runs op by op, whatever is its own affair.
+  // Of a segment that runs op by op, whatever is its own affair.
   const bool is_wanted = is_inner ? expr.info().may_be_view && !expr.is<LoadStoreOp>() && !out->fusion().isOutput(out)
                                   : program_->isView(out);
   if (!is_wanted) return false;
@@ -334,44 +334,45 @@ void StatementRunner::launch(const WorkRequest& request, const Operands& operand
   device_->launch(*current_, work, operands.addresses);
 }
 
-void StatementRunner::bindUnitScalar(const PostOnStream& post, size_t input) {
+void StatementRunner::bindSegmentScalar(const PostOnStream& post, size_t input) {
   const auto given = evaluate(*asScalar(post.ins[input]), scalars_);
-  TK_REQUIRE(given.has_value(), HostProgram, "HostUnit{}: the value of its input {} is not known", post.unit->number,
+  TK_REQUIRE(given.has_value(), HostProgram, "HostUnit{}: the value of its input {} is not known", post.segment->number,
              toString(*asScalar(post.ins[input])));
-  scalars_[asScalar(post.unit->fusion->inputs()[input])] = *given;
+  scalars_[asScalar(post.segment->fusion->inputs()[input])] = *given;
 }
 
 // A product with an activation is no kernel: where the device's library does not have it, it is done op by op.
 bool StatementRunner::isOneWork(const PostOnStream& post) const {
-  return unit_mode_ == UnitMode::Kernels && (device_->properties().activates_products || !productGroupOf(*post.unit));
+  return segment_mode_ == SegmentMode::Kernels &&
+         (device_->properties().activates_products || !productGroupOf(*post.segment));
 }
 
-void StatementRunner::runUnit(const Expr& expr, const PostOnStream& post) {
-  const Fusion& unit = *post.unit->fusion;
-  TK_REQUIRE(unit.inputs().size() == post.ins.size() && unit.outputs().size() == post.outs.size(), HostProgram,
-             "HostUnit{}: takes {} inputs and gives {} outputs, but is posted with {} and {}", post.unit->number,
-             unit.inputs().size(), unit.outputs().size(), post.ins.size(), post.outs.size());
+void StatementRunner::runSegment(const Expr& expr, const PostOnStream& post) {
+  const Fusion& segment = *post.segment->fusion;
+  TK_REQUIRE(segment.inputs().size() == post.ins.size() && segment.outputs().size() == post.outs.size(), HostProgram,
+             "HostUnit{}: takes {} inputs and gives {} outputs, but is posted with {} and {}", post.segment->number,
+             segment.inputs().size(), segment.outputs().size(), post.ins.size(), post.outs.size());
   const auto known = std::ranges::count_if(post.outs, [&](TensorView* out) { return isKnown(out); });
   TK_REQUIRE(known == 0 || known == static_cast<int64_t>(post.outs.size()), HostProgram,
              "outputs must be all or none preallocated in expr {}", summaryOf(expr));
   std::vector<const TensorView*> local;
   for (size_t i = 0; i < post.ins.size(); ++i) {
-    if (TensorView* tensor = asTensor(unit.inputs()[i])) {
+    if (TensorView* tensor = asTensor(segment.inputs()[i])) {
       RunTensor in = value(asTensor(post.ins[i]));
       bindShape(*tensor, in.sizes, scalars_);
       values_[tensor] = std::move(in);
       local.push_back(tensor);
     } else {
-      bindUnitScalar(post, i);
+      bindSegmentScalar(post, i);
     }
   }
   for (size_t i = 0; i < post.outs.size() && known > 0; ++i) {
     RunTensor out = value(post.outs[i]);
-    bindShape(*unit.outputs()[i], out.sizes, scalars_);  // the size of a slice that no input has
-    values_[unit.outputs()[i]] = std::move(out);
-    local.push_back(unit.outputs()[i]);
+    bindShape(*segment.outputs()[i], out.sizes, scalars_);  // the size of a slice that no input has
+    values_[segment.outputs()[i]] = std::move(out);
+    local.push_back(segment.outputs()[i]);
   }
-  const std::vector<Expr*> ops = unit.exprs();
+  const std::vector<Expr*> ops = segment.exprs();
   std::unordered_map<const TensorView*, size_t> last_reads;
   for (size_t i = 0; i < ops.size(); ++i)
     for (const TensorView* read : tensorsOf(ops[i]->inputs())) last_reads[read] = i;
@@ -380,31 +381,31 @@ void StatementRunner::runUnit(const Expr& expr, const PostOnStream& post) {
     for (TensorView* out : tensorsOf(ops[i]->outputs())) local.push_back(out);
     // What nobody reads any more gives its memory back.
     for (TensorView* read : tensorsOf(ops[i]->inputs()))
-      if (last_reads.at(read) == i && !unit.isOutput(read)) values_.erase(read);
+      if (last_reads.at(read) == i && !segment.isOutput(read)) values_.erase(read);
   }
-  for (size_t i = 0; i < post.outs.size() && known == 0; ++i) setValue(post.outs[i], value(unit.outputs()[i]));
+  for (size_t i = 0; i < post.outs.size() && known == 0; ++i) setValue(post.outs[i], value(segment.outputs()[i]));
   for (const TensorView* tensor : local) values_.erase(tensor);
-  for (const Scalar* symbol : unit.allSymbols()) scalars_.erase(symbol);
+  for (const Scalar* symbol : segment.allSymbols()) scalars_.erase(symbol);
 }
 
-// The unit as one piece of work. Its own symbols are known while the work is prepared.
-void StatementRunner::launchUnit(const Expr& expr, const PostOnStream& post) {
-  const Fusion& unit = *post.unit->fusion;
+// The segment as one piece of work. Its own symbols are known while the work is prepared.
+void StatementRunner::launchSegment(const Expr& expr, const PostOnStream& post) {
+  const Fusion& segment = *post.segment->fusion;
   for (TensorView* out : post.outs) allocate(out, nullptr);
   for (size_t i = 0; i < post.ins.size(); ++i) {
-    if (const TensorView* tensor = asTensor(unit.inputs()[i])) {
+    if (const TensorView* tensor = asTensor(segment.inputs()[i])) {
       bindShape(*tensor, value(asTensor(post.ins[i])).sizes, scalars_);
       continue;
     }
-    bindUnitScalar(post, i);
+    bindSegmentScalar(post, i);
   }
-  for (size_t i = 0; i < post.outs.size(); ++i) bindShape(*unit.outputs()[i], value(post.outs[i]).sizes, scalars_);
+  for (size_t i = 0; i < post.outs.size(); ++i) bindShape(*segment.outputs()[i], value(post.outs[i]).sizes, scalars_);
   const Operands operands = operandsOf(expr);
   if (givesNothing(expr, operands))
-    requireShapeConstraints(unit, scalars_);
+    requireShapeConstraints(segment, scalars_);
   else
     launch(requestFor(expr, operands), operands);
-  for (const Scalar* symbol : unit.allSymbols()) scalars_.erase(symbol);
+  for (const Scalar* symbol : segment.allSymbols()) scalars_.erase(symbol);
 }
 
 // Its results have memory: nothing tells a new one's extents but the program, which allocates it.

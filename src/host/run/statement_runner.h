@@ -93,7 +93,7 @@ class StatementRunner {
   /// Works are prepared for values that come with their launches. For the recorder only: nothing is passed with
   /// launches here.
   void prepareParameters(const ScalarParameters& parameters) { parameters_ = &parameters; }
-  void setUnitMode(UnitMode mode) { unit_mode_ = mode; }
+  void setSegmentMode(SegmentMode mode) { segment_mode_ = mode; }
   /// Loops with more iterations in all are refused (host/ir/loop_limit.h).
   void setMostIterations(int64_t most) { most_iterations_ = most; }
   /// Makes `tensor` known (through its alias) before the program starts.
@@ -119,9 +119,9 @@ class StatementRunner {
   void runMath(const Expr& expr);
   bool bindView(const Expr& expr, TensorView* out);
   bool isOneWork(const PostOnStream& post) const;
-  void runUnit(const Expr& expr, const PostOnStream& post);
-  void bindUnitScalar(const PostOnStream& post, size_t input);
-  void launchUnit(const Expr& expr, const PostOnStream& post);
+  void runSegment(const Expr& expr, const PostOnStream& post);
+  void bindSegmentScalar(const PostOnStream& post, size_t input);
+  void launchSegment(const Expr& expr, const PostOnStream& post);
   void launchKernel(const Expr& expr, const LaunchKernel& op);
   static bool givesNothing(const Expr& expr, const Operands& operands);
   WorkRequest requestFor(const Expr& expr, const Operands& operands) const;
@@ -147,7 +147,7 @@ class StatementRunner {
   Stream* current_;
   RunStreams* streams_;
   WorkCache* works_;
-  UnitMode unit_mode_ = UnitMode::OpByOp;
+  SegmentMode segment_mode_ = SegmentMode::OpByOp;
   const ScalarParameters* parameters_ = nullptr;
   int64_t most_iterations_ = kMostIterations;
   int64_t iterations_ = 1;   ///< of the innermost loop

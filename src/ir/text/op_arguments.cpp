@@ -36,7 +36,7 @@ constexpr std::string_view kForms[] = {"nothing",
                                        "a list of integers",
                                        "a list of true and false",
                                        "a body",
-                                       "a host unit"};
+                                       "a segment"};
 static_assert(std::size(kForms) == std::variant_size_v<FieldValue>);
 
 Scalar* toScalar(Fusion& fusion, const FieldValue& value) {

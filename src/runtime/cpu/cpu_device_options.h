@@ -10,7 +10,7 @@
 
 namespace tokamak {
 
-/// What host units become.
+/// What segments become.
 enum class KernelRunner : uint8_t {
   Compiled,      ///< kernels by the C compiler; where there is none, as OpByOp, which is told
   CompiledOnly,  ///< the same; where there is no compiler, an error
@@ -25,7 +25,7 @@ struct CpuDeviceOptions {
   bool poisons_memory = false;        ///< fresh allocations are filled with 0xFF: NaN in every floating-point type
   TraceObserver* trace = nullptr;     ///< told about all work; outlives the device
   KernelObserver* kernels = nullptr;  ///< told about kernels; outlives the device
-  /// Of host units; with Interpreted every other op but library calls is a kernel, too.
+  /// Of segments; with Interpreted every other op but library calls is a kernel, too.
   KernelRunner runner = KernelRunner::Compiled;
   /// What kernels are scheduled for; nothing: this processor, or a GPU when they are interpreted.
   std::optional<KernelTarget> target;

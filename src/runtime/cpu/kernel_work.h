@@ -1,4 +1,4 @@
-// Kernel work: host units and ops as kernels on the processor, compiled or interpreted.
+// Kernel work: segments and ops as kernels on the processor, compiled or interpreted.
 #pragma once
 
 #include <cstddef>

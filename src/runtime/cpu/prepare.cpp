@@ -19,10 +19,10 @@ std::shared_ptr<const Work> CpuDevice::prepare(const WorkRequest& request) {
              "{} comes from an rfactor: a part of a reduction is computed by a kernel, not as an op of its own",
              toString(*reduction->out));
   if (request.expr.info().is_library) return prepareMatmulWork(request.expr, request.operands, request.bindings);
-  const bool is_unit = request.expr.is<PostOnStream>() || request.expr.is<LaunchKernel>();
-  if (is_unit || options_.runner == KernelRunner::Interpreted) {
+  const bool is_segment = request.expr.is<PostOnStream>() || request.expr.is<LaunchKernel>();
+  if (is_segment || options_.runner == KernelRunner::Interpreted) {
     TK_REQUIRE(makesKernels(), Unsupported,
-               "{}: this device makes no kernels; units run op by op here, which their evaluator has to ask for",
+               "{}: this device makes no kernels; segments run op by op here, which their evaluator has to ask for",
                summaryOf(request.expr));
     return makeKernelWork(kernelMaker()->find(request), request.operands.size());
   }

@@ -21,8 +21,8 @@ struct View {
 class ProgramMaker {
  public:
   ProgramMaker(const GemmProblem& problem, std::span<const OperandDesc> operands, const char* name)
-      : problem_(problem), operands_(operands), unit_(std::make_shared<HostUnit>()) {
-    unit_->fusion = std::make_unique<Fusion>(name);
+      : problem_(problem), operands_(operands), segment_(std::make_shared<HostSegment>()) {
+    segment_->fusion = std::make_unique<Fusion>(name);
     program_.owner = std::make_unique<Fusion>(name);
     for (size_t i = 0; i < problem.batches.size(); ++i) addAxis(fmt::format("b{}", i), problem.batches[i].size);
     addAxis("m", problem.m);
@@ -37,15 +37,15 @@ class ProgramMaker {
   TensorView* input(const View& view) {
     Axes axes;
     for (const std::string& name : names_)
-      axes.push_back(unit_->fusion->axis({.extent = symbolOf(*unit_->fusion, name)}));
-    TensorView* tensor = unit_->fusion->tensor(problem_.dtype, std::move(axes));
-    unit_->fusion->addInput(tensor);
+      axes.push_back(segment_->fusion->axis({.extent = symbolOf(*segment_->fusion, name)}));
+    TensorView* tensor = segment_->fusion->tensor(problem_.dtype, std::move(axes));
+    segment_->fusion->addInput(tensor);
     describe(view, names_.size(), problem_.dtype);
     return tensor;
   }
 
   MatrixProgram finish(TensorView* result, const View& view) {
-    unit_->fusion->addOutput(result);
+    segment_->fusion->addOutput(result);
     describe(view, view.strides.size(), problem_.result);
     Fusion& owner = *program_.owner;
     PostOnStream post;
@@ -54,12 +54,12 @@ class ProgramMaker {
       for (size_t i = 0; i < rank; ++i) axes.push_back(owner.axis({.extent = symbolOf(owner, names_[i])}));
       return owner.tensor(dtype, std::move(axes));
     };
-    for (size_t i = 0; i < unit_->fusion->inputs().size(); ++i)
+    for (size_t i = 0; i < segment_->fusion->inputs().size(); ++i)
       post.ins.push_back(placeholder(names_.size(), problem_.dtype));
     post.outs.push_back(placeholder(view.strides.size(), problem_.result));
     for (size_t i = 0; i < names_.size(); ++i)
-      program_.bindings[symbolOf(*unit_->fusion, names_[i])] = ScalarValue{sizes_[i]};
-    post.unit = std::move(unit_);
+      program_.bindings[symbolOf(*segment_->fusion, names_[i])] = ScalarValue{sizes_[i]};
+    post.segment = std::move(segment_);
     program_.expr = owner.appendOp(std::move(post));
     return std::move(program_);
   }
@@ -89,7 +89,7 @@ class ProgramMaker {
 
   const GemmProblem& problem_;
   std::span<const OperandDesc> operands_;
-  std::shared_ptr<HostUnit> unit_;
+  std::shared_ptr<HostSegment> segment_;
   MatrixProgram program_;
   std::vector<std::string> names_;
   std::vector<int64_t> sizes_;
@@ -128,13 +128,13 @@ MatrixProgram activationProgram(const ProductGroup& group, OperandDesc product, 
                                 const ScalarBindings& bindings) {
   TensorView* in = asTensor(group.product->output(0));
   const std::string name(activationName(group.activation));
-  auto unit = std::make_shared<HostUnit>();
-  unit->fusion = std::make_unique<Fusion>(name);
-  Cloner inner(*unit->fusion);
-  unit->fusion->addInput(inner.clone(in));
+  auto segment = std::make_shared<HostSegment>();
+  segment->fusion = std::make_unique<Fusion>(name);
+  Cloner inner(*segment->fusion);
+  segment->fusion->addInput(inner.clone(in));
   for (const Expr* expr : group.exprs)
     if (expr != group.product) inner.clone(*expr);
-  unit->fusion->addOutput(inner.clone(group.result));
+  segment->fusion->addOutput(inner.clone(group.result));
   MatrixProgram program{.owner = std::make_unique<Fusion>(name),
                         .operands = {std::move(product), std::move(result)},
                         .numbers = {},
@@ -147,7 +147,7 @@ MatrixProgram activationProgram(const ProductGroup& group, OperandDesc product, 
   PostOnStream post;
   post.ins = {outer.clone(static_cast<Val*>(in))};
   post.outs = {outer.clone(group.result)};
-  post.unit = std::move(unit);
+  post.segment = std::move(segment);
   program.expr = program.owner->appendOp(std::move(post));
   return program;
 }

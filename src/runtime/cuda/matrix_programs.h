@@ -12,10 +12,10 @@
 
 namespace tokamak {
 
-/// A program that a device can prepare as a unit of its own.
+/// A program that a device can prepare as a segment of its own.
 struct MatrixProgram {
   std::unique_ptr<Fusion> owner;
-  const Expr* expr = nullptr;  ///< the unit
+  const Expr* expr = nullptr;  ///< the segment
   std::vector<OperandDesc> operands;
   std::vector<size_t> numbers;  ///< which operand of the product each of them is
   ScalarBindings bindings;

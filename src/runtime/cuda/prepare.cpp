@@ -124,7 +124,7 @@ std::string CudaDevice::architecture() const { return architectureOf(cuda_proper
 std::shared_ptr<const Work> CudaDevice::prepare(const WorkRequest& request) {
   if (request.expr.info().is_library) return prepareProduct(request);
   if (const auto* post = request.expr.as<PostOnStream>()) {
-    const auto group = productGroupOf(*post->unit);
+    const auto group = productGroupOf(*post->segment);
     return group ? prepareProductGroup(request, *group) : prepareKernel(request);
   }
   if (request.expr.is<LaunchKernel>()) return prepareKernel(request);

@@ -43,19 +43,19 @@ int64_t bytesOf(const OperandDesc& operand) {
   return bytes;
 }
 
-// The operands of a group's product, its result last, and which operands of the unit they are.
+// The operands of a group's product, its result last, and which operands of the segment they are.
 struct GroupOperands {
   std::vector<OperandDesc> descs;
   std::vector<size_t> numbers;
 };
 
-GroupOperands operandsOf(const ProductGroup& group, std::span<const OperandDesc> of_unit) {
+GroupOperands operandsOf(const ProductGroup& group, std::span<const OperandDesc> of_segment) {
   const std::vector<TensorView*> inputs = tensorsOf(group.product->fusion().inputs());
-  TK_CHECK(of_unit.size() == inputs.size() + 1, "a product group with {} inputs has {} operands", inputs.size(),
-           of_unit.size());
+  TK_CHECK(of_segment.size() == inputs.size() + 1, "a product group with {} inputs has {} operands", inputs.size(),
+           of_segment.size());
   GroupOperands operands;
   const auto add = [&](size_t number) {
-    operands.descs.push_back(of_unit[number]);
+    operands.descs.push_back(of_segment[number]);
     operands.numbers.push_back(number);
   };
   for (const TensorView* operand : tensorsOf(group.product->inputs())) {

@@ -123,10 +123,10 @@ class Runner {
         stream_(place.stream),
         executor_(fusion, device_,
                   {.lowering = loweringOf(config),
-                   .evaluator = {.number_of_streams = config.streams,
-                                 .mode = mode,
-                                 .units = config.grouping == Grouping::Fused ? UnitMode::Kernels : UnitMode::OpByOp}}) {
-  }
+                   .evaluator = {
+                       .number_of_streams = config.streams,
+                       .mode = mode,
+                       .segments = config.grouping == Grouping::Fused ? SegmentMode::Kernels : SegmentMode::OpByOp}}) {}
 
   /// Empty problem when the run itself is right; the values are not looked at.
   std::optional<Problem> run(Results& results) {

@@ -38,7 +38,7 @@ struct CaseOptions {
   DrawOptions program = {.max_ops = 20, .max_elements = 512};
   std::optional<Grouping> grouping = std::nullopt;  ///< of all cases, or drawn
   std::optional<KernelTarget> target =
-      std::nullopt;  ///< that kernels are for: which ops are one unit decides what may be streamed
+      std::nullopt;  ///< that kernels are for: which ops are one segment decides what may be streamed
 };
 
 /// The case of a seed. Every refused attempt must have raised an error of code Schedule, HostProgram or Definition and

@@ -16,8 +16,8 @@ bool isResult(FieldRole role) { return role == FieldRole::Result || role == Fiel
 bool isAbsent(const FieldValue& value) {
   return std::visit(
       []<class T>(const T& v) {
-        constexpr bool is_unit = std::is_same_v<T, std::shared_ptr<const HostUnit>>;
-        if constexpr (std::is_pointer_v<T> || is_unit)
+        constexpr bool is_segment = std::is_same_v<T, std::shared_ptr<const HostSegment>>;
+        if constexpr (std::is_pointer_v<T> || is_segment)
           return v == nullptr;
         else
           return std::is_same_v<T, std::monostate>;

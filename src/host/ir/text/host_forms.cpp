@@ -228,7 +228,7 @@ std::vector<TensorView*> readOutputs(TextReader& reader) {
 void printPost(BlockPrinter& printer, const Expr& expr, size_t level) {
   const auto& op = *expr.as<PostOnStream>();
   TextWriter& writer = printer.writer();
-  printer.line(level, fmt::format("PostOnStream ({}, Inputs:{}, Outputs:{})", writer.value(op.unit),
+  printer.line(level, fmt::format("PostOnStream ({}, Inputs:{}, Outputs:{})", writer.value(op.segment),
                                   closedList(writer, op.ins), closedList(writer, op.outs)));
 }
 
@@ -236,7 +236,7 @@ Expr* readPost(BlockReader& block, const Token&, size_t) {
   TokenStream& tokens = block.tokens();
   PostOnStream op;
   tokens.expect("(");
-  if (!tokens.accept("none")) op.unit = block.reader().unit();
+  if (!tokens.accept("none")) op.segment = block.reader().segment();
   tokens.expect(",");
   op.ins = readClosedList(block.reader(), "Inputs");
   tokens.expect(",");

@@ -16,7 +16,7 @@ namespace tokamak {
 
 namespace {
 
-/// Reads a program and the sections behind it. What the sections say of tensors, scalars and units is needed to read
+/// Reads a program and the sections behind it. What the sections say of tensors, scalars and segments is needed to read
 /// the statements, so those sections are read first.
 class ProgramReader {
  public:
@@ -31,8 +31,8 @@ class ProgramReader {
     size_t begin = 0;  // the token after '{'
     size_t end = 0;    // the token after '}', once read
     size_t offset = 0;
-    std::optional<int64_t> unit;    // of HostUnit<number>
-    std::optional<int64_t> kernel;  // of Kernel<number>
+    std::optional<int64_t> segment;  // of HostUnit<number>
+    std::optional<int64_t> kernel;   // of Kernel<number>
   };
 
   void findSections();
@@ -41,7 +41,7 @@ class ProgramReader {
   void readStatements(size_t column);
   void readRemaining();
   void requireSectionsUsed();
-  std::shared_ptr<const HostUnit> readUnit(int64_t number);
+  std::shared_ptr<const HostSegment> readSegment(int64_t number);
   std::optional<std::string> atSection() const;
 
   TokenStream* tokens_;
@@ -80,7 +80,7 @@ void ProgramReader::findSections() {
   skipBraces(*tokens_);
   while (const auto name = atSection()) {
     Section section{.offset = tokens_->peek().offset,
-                    .unit = numberAfter("HostUnit", tokens_->peek()),
+                    .segment = numberAfter("HostUnit", tokens_->peek()),
                     .kernel = numberAfter("Kernel", tokens_->peek())};
     tokens_->setPosition(tokens_->position() + 1);
     if (tokens_->at(":")) tokens_->setPosition(tokens_->position() + 1);
@@ -100,10 +100,10 @@ void ProgramReader::readSection(std::string_view name) {
   tokens_->setPosition(section.begin);
   if (name == "Scalars") readScalarTypes(reader_);
   if (name == "Domains") readDomains(reader_);
-  if (section.unit) {
-    if (reader_.hasUnit(*section.unit))
-      tokens_->fail(section.offset, fmt::format("there is a HostUnit{} already", *section.unit));
-    reader_.addUnit(*section.unit, readUnit(*section.unit));
+  if (section.segment) {
+    if (reader_.hasSegment(*section.segment))
+      tokens_->fail(section.offset, fmt::format("there is a HostUnit{} already", *section.segment));
+    reader_.addSegment(*section.segment, readSegment(*section.segment));
   }
   if (section.kernel) {
     if (reader_.host()->kernels().contains(*section.kernel))
@@ -115,21 +115,21 @@ void ProgramReader::readSection(std::string_view name) {
   tokens_->setPosition(start);
 }
 
-std::shared_ptr<const HostUnit> ProgramReader::readUnit(int64_t number) {
-  auto unit = std::make_shared<HostUnit>();
-  unit->number = number;
-  if (tokens_->accept("}")) return unit;
+std::shared_ptr<const HostSegment> ProgramReader::readSegment(int64_t number) {
+  auto segment = std::make_shared<HostSegment>();
+  segment->number = number;
+  if (tokens_->accept("}")) return segment;
   const Token& title = tokens_->expect("%");
   tokens_->expect("Fusion");
   const Token& name = tokens_->peek();
   if (name.kind != TokenKind::String && name.kind != TokenKind::Identifier)
     tokens_->failExpected("the name of the fusion");
   tokens_->next();
-  unit->fusion = std::make_unique<Fusion>(name.kind == TokenKind::String ? name.string : std::string(name.text));
-  ProgramReader inner(*tokens_, *unit->fusion, nullptr);
+  segment->fusion = std::make_unique<Fusion>(name.kind == TokenKind::String ? name.string : std::string(name.text));
+  ProgramReader inner(*tokens_, *segment->fusion, nullptr);
   inner.read(columnOf(*tokens_, title));
   tokens_->expect("}");
-  return unit;
+  return segment;
 }
 
 void ProgramReader::readHeader() {
@@ -195,13 +195,13 @@ void ProgramReader::requireSectionsUsed() {
   std::set<int64_t> posted;
   forEachStatement(reader_.host()->topLevel(), [&](const Expr& expr) {
     if (const auto* launch = expr.as<LaunchKernel>()) launched.insert(launch->kernel);
-    if (const auto* post = expr.as<PostOnStream>(); post != nullptr && post->unit != nullptr)
-      posted.insert(post->unit->number);
+    if (const auto* post = expr.as<PostOnStream>(); post != nullptr && post->segment != nullptr)
+      posted.insert(post->segment->number);
   });
   for (const auto& [name, section] : sections_) {
     if (section.kernel && !launched.contains(*section.kernel))
       tokens_->fail(section.offset, fmt::format("no statement launches {}; launch it or leave it out", name));
-    if (section.unit && !posted.contains(*section.unit))
+    if (section.segment && !posted.contains(*section.segment))
       tokens_->fail(section.offset, fmt::format("no statement posts {}; post it or leave it out", name));
   }
 }
@@ -212,7 +212,7 @@ void ProgramReader::read(size_t column) {
   readSection("Scalars");
   readSection("Domains");
   for (const auto& [name, section] : sections_) {
-    if ((section.unit || section.kernel) && reader_.host() != nullptr) readSection(name);
+    if ((section.segment || section.kernel) && reader_.host() != nullptr) readSection(name);
   }
   tokens_->expect("{");
   readHeader();

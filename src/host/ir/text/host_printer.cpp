@@ -21,13 +21,13 @@ std::string titleOf(const Fusion& program) {
   return fmt::format("%Fusion {}", isProgramSymbolName(name) ? name : quoted(name));
 }
 
-void printUnit(const HostUnit& unit, size_t number, const std::string& margin, std::string& out) {
+void printSegment(const HostSegment& segment, size_t number, const std::string& margin, std::string& out) {
   out += fmt::format("{}HostUnit{}{{\n", margin, number);
-  if (unit.fusion != nullptr) {
-    // A unit is a program of its own, with names of its own.
-    const Block statements = statementsOf(*unit.fusion);
-    ProgramNames names(*unit.fusion, statements);
-    out += programText(*unit.fusion, names, margin + "  ");
+  if (segment.fusion != nullptr) {
+    // A segment is a program of its own, with names of its own.
+    const Block statements = statementsOf(*segment.fusion);
+    ProgramNames names(*segment.fusion, statements);
+    out += programText(*segment.fusion, names, margin + "  ");
   }
   out += margin + "}\n";
 }
@@ -69,7 +69,7 @@ std::string programText(const Fusion& program, ProgramNames& names, const std::s
   TextWriter marking(names);
   std::string out = names.withNames(markedText(program, marking, margin));
   out += scalarsText(TextWriter(names), margin);
-  for (size_t i = 0; i < names.units().size(); ++i) printUnit(*names.units()[i], i, margin, out);
+  for (size_t i = 0; i < names.segments().size(); ++i) printSegment(*names.segments()[i], i, margin, out);
   if (program.isHostProgram()) printKernels(static_cast<const HostIrContainer&>(program), out);
   return out;
 }

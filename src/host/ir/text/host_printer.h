@@ -13,7 +13,7 @@ class ProgramNames;
 /// have the same text. Errors: HostProgram for a loop without an index.
 std::string printHostProgram(const HostIrContainer& program);
 
-/// The text of a host program or of a unit's fusion, every line after `margin`; names the symbols of `names`.
+/// The text of a host program or of a segment's fusion, every line after `margin`; names the symbols of `names`.
 std::string programText(const Fusion& program, ProgramNames& names, const std::string& margin);
 
 }  // namespace tokamak

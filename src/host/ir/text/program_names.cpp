@@ -131,9 +131,9 @@ void ProgramNames::numberStatement(const Expr& expr) {
   for (const Val* val : valsOf(expr)) numberStream(val);
   for (const Field& field : fieldsOf(expr)) {
     if (const auto* axis = std::get_if<IterDomain*>(&field.value)) numberAxes({*axis});
-    const auto* unit = std::get_if<std::shared_ptr<const HostUnit>>(&field.value);
-    if (unit != nullptr && *unit != nullptr && std::ranges::find(units_, unit->get()) == units_.end()) {
-      units_.push_back(unit->get());
+    const auto* segment = std::get_if<std::shared_ptr<const HostSegment>>(&field.value);
+    if (segment != nullptr && *segment != nullptr && std::ranges::find(segments_, segment->get()) == segments_.end()) {
+      segments_.push_back(segment->get());
     }
   }
   numberCommunication(expr);
@@ -146,7 +146,9 @@ void ProgramNames::numberCommunication(const Expr& expr) {
   if (number) communication_numbers_.try_emplace(*number, static_cast<int64_t>(communication_numbers_.size()));
 }
 
-int64_t ProgramNames::unit(const HostUnit& unit) const { return std::ranges::find(units_, &unit) - units_.begin(); }
+int64_t ProgramNames::segment(const HostSegment& segment) const {
+  return std::ranges::find(segments_, &segment) - segments_.begin();
+}
 
 std::string ProgramNames::symbol(const Scalar& symbol) {
   return are_symbols_named_ ? nameOf(symbol) : mark(kSymbolMark, symbol);

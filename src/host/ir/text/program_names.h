@@ -25,7 +25,7 @@ inline constexpr int64_t kLargestNumber = 1'000'000'000;
 
 /// Assigned when the program is printed; only what the program mentions has a name. Tensors: the label, or, without
 /// one, following the largest label in creation order. Axes: from 0 in the order of tensors, logical axes first.
-/// Streams that are caught: 0, 2, 4, ... in order of appearance. Communications and units: from 0 in order of
+/// Streams that are caught: 0, 2, 4, ... in order of appearance. Communications and segments: from 0 in order of
 /// appearance.
 class ProgramNames {
  public:
@@ -40,8 +40,8 @@ class ProgramNames {
   int64_t communication(int64_t number) const { return communication_numbers_.at(number); }
   /// True when a Wait names this number.
   bool isAwaited(int64_t number) const { return awaited_.contains(number); }
-  const std::vector<const HostUnit*>& units() const { return units_; }
-  int64_t unit(const HostUnit& unit) const;
+  const std::vector<const HostSegment*>& segments() const { return segments_; }
+  int64_t segment(const HostSegment& segment) const;
 
   /// Symbols are named in the order of the finished text, so a text is first written with marks in their place. A
   /// symbol without a name, or with one that is a letter and a number, is numbered: 0, 2, 3, 4, ... A name that is
@@ -70,7 +70,7 @@ class ProgramNames {
   std::unordered_map<const StreamVal*, int64_t> stream_numbers_;
   std::map<int64_t, int64_t> communication_numbers_;
   std::map<int64_t, bool> awaited_;
-  std::vector<const HostUnit*> units_;
+  std::vector<const HostSegment*> segments_;
   std::vector<const Scalar*> marked_;
   std::unordered_map<const Scalar*, size_t> marks_;
   std::vector<const Scalar*> symbols_;

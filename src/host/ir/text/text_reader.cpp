@@ -377,13 +377,13 @@ void TextReader::expectClosing(std::string_view closing) {
   tokens_->next();
 }
 
-std::shared_ptr<const HostUnit> TextReader::unit() {
+std::shared_ptr<const HostSegment> TextReader::segment() {
   const Token& token = tokens_->peek();
   const auto number = numberAfter("HostUnit", token);
-  if (!number) tokens_->failExpected("a unit such as HostUnit0");
+  if (!number) tokens_->failExpected("a segment such as HostUnit0");
   tokens_->next();
-  const auto found = units_.find(*number);
-  if (found == units_.end()) {
+  const auto found = segments_.find(*number);
+  if (found == segments_.end()) {
     tokens_->fail(token, fmt::format("{} is not in the text; expected a section {}{{..}} after the program", token.text,
                                      token.text));
   }
@@ -415,8 +415,8 @@ FieldValue TextReader::value(const FieldValue& like, std::string_view name) {
           return braced([this] { return tokens_->expectInteger("an integer"); });
         else if constexpr (std::is_same_v<T, std::vector<bool>>)
           return braced([this] { return flag(); });
-        else if constexpr (std::is_same_v<T, std::shared_ptr<const HostUnit>>) {
-          return tokens_->accept("none") ? nullptr : unit();
+        else if constexpr (std::is_same_v<T, std::shared_ptr<const HostSegment>>) {
+          return tokens_->accept("none") ? nullptr : segment();
         } else if constexpr (std::is_same_v<T, double>) {
           ScalarParser parser(*tokens_, *program_, [](std::string_view) { return nullptr; }, ScalarForm::AsWritten);
           if (!parser.atLiteral()) tokens_->failExpected(fmt::format("a number for '{}'", name));

@@ -27,7 +27,7 @@ struct DomainEntry {
 /// before.
 class TextReader {
  public:
-  /// `host` is null for the fusion of a unit.
+  /// `host` is null for the fusion of a segment.
   TextReader(TokenStream& tokens, Fusion& program, HostIrContainer* host);
 
   TokenStream& tokens() const { return *tokens_; }
@@ -73,9 +73,11 @@ class TextReader {
   void setSymbolType(std::string_view name, DataType dtype) { symbol_types_[std::string(name)] = dtype; }
 
   std::map<int64_t, DomainEntry>& domains() { return domains_; }
-  void addUnit(int64_t number, std::shared_ptr<const HostUnit> unit) { units_[number] = std::move(unit); }
-  std::shared_ptr<const HostUnit> unit();
-  bool hasUnit(int64_t number) const { return units_.contains(number); }
+  void addSegment(int64_t number, std::shared_ptr<const HostSegment> segment) {
+    segments_[number] = std::move(segment);
+  }
+  std::shared_ptr<const HostSegment> segment();
+  bool hasSegment(int64_t number) const { return segments_.contains(number); }
   /// True for an axis that had been mentioned when `axisCount()` was `since`.
   bool isKnownAxis(const IterDomain* axis, size_t since) const;
   size_t axisCount() const { return axis_order_.size(); }
@@ -114,7 +116,7 @@ class TextReader {
   std::map<int64_t, StreamVal*> streams_;
   std::map<Scalar*, StreamVal*, ById> workers_;
   std::map<int64_t, DomainEntry> domains_;
-  std::map<int64_t, std::shared_ptr<const HostUnit>> units_;
+  std::map<int64_t, std::shared_ptr<const HostSegment>> segments_;
   std::map<const TensorView*, MemoryKind> memories_;
 };
 

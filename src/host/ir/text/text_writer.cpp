@@ -113,8 +113,8 @@ std::string TextWriter::value(const FieldValue& value) {
           [](const std::vector<int64_t>& v) { return fmt::format("{{{}}}", fmt::join(v, ", ")); },
           [&](const std::vector<bool>& v) { return braced(textsOf(v, flag)); },
           [](const Block&) -> std::string { TK_RAISE(Internal, "a body of statements is no attribute"); },
-          [&](const std::shared_ptr<const HostUnit>& v) {
-            return v == nullptr ? "none" : fmt::format("HostUnit{}", names_->unit(*v));
+          [&](const std::shared_ptr<const HostSegment>& v) {
+            return v == nullptr ? "none" : fmt::format("HostUnit{}", names_->segment(*v));
           },
       },
       value);

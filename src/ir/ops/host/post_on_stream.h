@@ -1,4 +1,4 @@
-// PostOnStream: a sub-fusion run op by op on the current stream; HostUnit: that sub-fusion.
+// PostOnStream: a sub-fusion run op by op on the current stream; HostSegment: that sub-fusion.
 #pragma once
 
 #include "ir/fields.h"
@@ -7,21 +7,21 @@
 namespace tokamak {
 
 /// A fusion that is one step of a host program.
-struct HostUnit {
+struct HostSegment {
   int64_t number = 0;  ///< its number in dumps
   std::unique_ptr<Fusion> fusion;
 };
 
-/// Runs `unit` with `ins` as its inputs (in order); `outs` are its outputs, all of them preallocated or none.
+/// Runs `segment` with `ins` as its inputs (in order); `outs` are its outputs, all of them preallocated or none.
 struct PostOnStream {
   static constexpr OpInfo info{.name = "PostOnStream"};
-  std::shared_ptr<const HostUnit> unit;
+  std::shared_ptr<const HostSegment> segment;
   std::vector<Val*> ins;
   std::vector<TensorView*> outs;
 
   template <class V, class Self>
   static void describe(V& v, Self& self) {
-    v.attribute("unit", self.unit);
+    v.attribute("unit", self.segment);
     v.operands("ins", self.ins);
     v.results("outs", self.outs);
   }

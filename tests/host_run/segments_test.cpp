@@ -1,4 +1,4 @@
-// Host units: ops merged into one statement give the same values as one by one.
+// segments: ops merged into one statement give the same values as one by one.
 #include <gtest/gtest.h>
 
 #include "host_run/program_text.h"
@@ -67,7 +67,7 @@ TEST_P(HostUnits, GiveTheBitsOfSingleOps) {
 INSTANTIATE_TEST_SUITE_P(Cases, HostUnits, testing::ValuesIn(kUnitCases),
                          [](const auto& instance) { return instance.param.name; });
 
-TEST(HostUnit, MayUseScalarsOfTheProgram) {
+TEST(HostSegment, MayUseScalarsOfTheProgram) {
   RunBench bench;
   const auto fusion = fusionOf("fusion f(T0: f32[i0], factor: f32) -> T2 { T1 = mul(T0, factor) T2 = neg(T1) }");
   const std::vector<RunValue> inputs = {bench.numbers(DataType::F32, {2}, {1, 2}), ScalarValue{3.0}};
@@ -81,7 +81,7 @@ TEST(HostUnit, MayUseScalarsOfTheProgram) {
   }
 }
 
-TEST(HostUnit, MayHaveSizesThatNoneOfItsInputsHas) {
+TEST(HostSegment, MayHaveSizesThatNoneOfItsInputsHas) {
   RunBench bench;
   const auto fusion = fusionOf(
       "fusion f(T0: f32[m, k], T1: f32[k, n]) -> T6 { T2 = matmul(T0, T1) T3 = full([m, n], 2.0) T4 = neg(T3) T5 = "

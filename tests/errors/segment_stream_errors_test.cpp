@@ -1,4 +1,4 @@
-// Stream axes over host units: what cannot be cut is refused by name.
+// Stream axes over segments: what cannot be cut is refused by name.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,8 +17,8 @@ struct Mark {
   int64_t axis = 0;
 };
 
-// All ops are one unit, as a program written by hand may have it: units that are made of a fusion with marks end where
-// a loop could not cut them.
+// All ops are one segment, as a program written by hand may have it: segments that are made of a fusion with marks end
+// where a loop could not cut them.
 std::string refusal(const std::string& ops, const std::string& outputs, const std::vector<Mark>& marks) {
   const std::string text = "fusion f(T0: f32[n, n]) -> " + outputs + " { " + ops + " }";
   const auto fusion = parseFusion(text, "f.fusion", {.resolver = &definingResolver()});

@@ -1,4 +1,4 @@
-// Units that run as kernels: any size runs code that is there, a new seed makes no plan, blocks of one structure are
+// Segments that run as kernels: any size runs code that is there, a new seed makes no plan, blocks of one structure are
 // compiled once, and input that does not suit a kernel makes another one or is refused.
 #include <algorithm>
 #include <mutex>
@@ -35,8 +35,9 @@ struct KernelBench {
       : bench({.threads = 2, .poisons_memory = true, .kernels = &news, .runner = runner}) {}
 
   MultiDeviceExecutor executorOf(const Fusion& fusion) {
-    return MultiDeviceExecutor(fusion, bench.device,
-                               {.lowering = {.grouping = Grouping::Fused}, .evaluator = {.units = UnitMode::Kernels}});
+    return MultiDeviceExecutor(
+        fusion, bench.device,
+        {.lowering = {.grouping = Grouping::Fused}, .evaluator = {.segments = SegmentMode::Kernels}});
   }
   // Runs the fusion and compares.
   static void expectRight(const Fusion& fusion, MultiDeviceExecutor& executor, const std::vector<RunValue>& inputs) {
@@ -63,7 +64,7 @@ TEST(KernelUnits, OfOneProgramRunAnySizeWithFewKernels) {
 }
 
 // Rows of up to 16, which compilers unroll.
-// What one loop cannot deal out together is not one unit, whatever the kernel could be.
+// What one loop cannot deal out together is not one segment, whatever the kernel could be.
 TEST(KernelUnits, AreDealtOutByTheirStreamLoops) {
   const char* programs[] = {
       "fusion f(T0: f32[6, 3]) -> T1, T2 { T1 = cast(T0, dtype=i32) T2 = cast(T1, dtype=i64) } "
@@ -156,7 +157,7 @@ TEST(KernelUnits, TakeNewSeedsWithoutANewPlan) {
   }
 }
 
-// What steers an extent is not a parameter, though the same unit takes it as a value, too.
+// What steers an extent is not a parameter, though the same segment takes it as a value, too.
 TEST(KernelUnits, KnowWhatTheirScalarsSteer) {
   KernelBench it;
   const auto fusion = fusionOf(
@@ -217,9 +218,9 @@ TEST(KernelUnits, OfOneStructureAreCompiledOnceForAGpu) {
   KernelCollector device(hopperTarget(), [&](const PreparedKernel&) { ++prepared; });
   const std::shared_ptr<Stream> stream = device.createStream();
   const auto fusion = fusionOf(transformerBlocks());
-  MultiDeviceExecutor executor(
-      *fusion, device,
-      {.lowering = {.grouping = Grouping::Fused, .target = hopperTarget()}, .evaluator = {.units = UnitMode::Kernels}});
+  MultiDeviceExecutor executor(*fusion, device,
+                               {.lowering = {.grouping = Grouping::Fused, .target = hopperTarget()},
+                                .evaluator = {.segments = SegmentMode::Kernels}});
   const std::map<std::string, int64_t> sizes = {{"rows", 6}, {"model", 16}, {"hidden", 24}};
   std::vector<RunValue> inputs;
   for (const TensorView* tensor : tensorsOf(fusion->inputs())) {
