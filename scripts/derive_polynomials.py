@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Derives the polynomials of src/device_code/text: weighted least squares on Chebyshev points, in 400-bit
+"""Derives the polynomials of src/device_code/source: weighted least squares on Chebyshev points, in 400-bit
 arithmetic; those for CUDA with weights that make the largest error small ("even").
 
     scripts/derive_polynomials.py [NAME...]

@@ -1,4 +1,4 @@
-// Index arithmetic as source text.
+// Index arithmetic as source.
 #pragma once
 
 #include <functional>

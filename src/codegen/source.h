@@ -1,4 +1,4 @@
-// Source text of kernels: C for the processor, CUDA C++ for NVRTC. One emitter; a dialect says how launches, buffers
+// Source of kernels: C for the processor, CUDA C++ for NVRTC. One emitter; a dialect says how launches, buffers
 // and combining across threads are written.
 #pragma once
 

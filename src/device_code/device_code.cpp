@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/require.h"
-#include "device_code/texts.h"
+#include "device_code/sources.h"
 
 namespace tokamak {
 
@@ -27,7 +27,7 @@ Name split(std::string_view helper) {
   return {helper.substr(0, at), helper.substr(at + 1)};
 }
 
-// "f32x16" in its parts; an element's name may be empty: "x16" is a text for all vectors of as many lanes.
+// "f32x16" in its parts; an element's name may be empty: "x16" is a source for all vectors of as many lanes.
 struct LanesName {
   std::string_view element;
   std::string_view count;
@@ -50,7 +50,7 @@ std::vector<std::string_view> laneFolders(std::string_view element) {
   return {"c/vectors"};
 }
 
-// Folders that may hold the text, the first that does is taken: a dialect's own before what all share.
+// Folders that may hold the source, the first that does is taken: a dialect's own before what all share.
 std::vector<std::string_view> folders(Dialect dialect, std::string_view type) {
   const bool is_c = dialect == Dialect::C;
   const std::string_view own = is_c ? "c/element" : "";
@@ -65,21 +65,21 @@ std::vector<std::string_view> folders(Dialect dialect, std::string_view type) {
   return {};
 }
 
-const DeviceText* textAt(std::string_view path) {
-  const auto texts = deviceTexts();
-  const auto found = std::ranges::lower_bound(texts, path, {}, &DeviceText::path);
-  return found != texts.end() && found->path == path ? &*found : nullptr;
+const DeviceSource* sourceAt(std::string_view path) {
+  const auto sources = deviceSources();
+  const auto found = std::ranges::lower_bound(sources, path, {}, &DeviceSource::path);
+  return found != sources.end() && found->path == path ? &*found : nullptr;
 }
 
-const DeviceText* findText(Dialect dialect, std::string_view helper) {
+const DeviceSource* findSource(Dialect dialect, std::string_view helper) {
   const auto [stem, type] = split(helper);
   for (const std::string_view folder : folders(dialect, type)) {
-    if (const DeviceText* text = textAt(fmt::format("{}/{}", folder, stem))) return text;
+    if (const DeviceSource* source = sourceAt(fmt::format("{}/{}", folder, stem))) return source;
   }
   return nullptr;
 }
 
-// The words that stand for the type a text is made for, and what they become.
+// The words that stand for the type a source is made for, and what they become.
 using Words = std::vector<std::pair<std::string_view, std::string>>;
 
 Words wordsOf(std::string_view type) {
@@ -102,16 +102,16 @@ Words wordsOf(std::string_view type) {
 bool isWordCharacter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 // Replaces words where they end an identifier.
-std::string replaceWords(std::string_view text, const Words& words) {
+std::string replaceWords(std::string_view source, const Words& words) {
   std::string result;
-  for (size_t i = 0; i < text.size();) {
-    const std::string_view rest = text.substr(i);
+  for (size_t i = 0; i < source.size();) {
+    const std::string_view rest = source.substr(i);
     const auto found = std::ranges::find_if(words, [&](const auto& word) {
       return rest.starts_with(word.first) &&
              (rest.size() == word.first.size() || !isWordCharacter(rest[word.first.size()]));
     });
     if (found == words.end()) {
-      result += text[i++];
+      result += source[i++];
     } else {
       result += found->second;
       i += found->first.size();
@@ -120,46 +120,46 @@ std::string replaceWords(std::string_view text, const Words& words) {
   return result;
 }
 
-// A text made for one type: what it needs, and the code below the first line, which says so.
+// A source made for one type: what it needs, and the code below the first line, which says so.
 struct Helper {
   std::vector<std::string> needs;
   std::string code;
 };
 
-Helper parse(std::string_view text) {
+Helper parse(std::string_view source) {
   const std::string_view mark = "// needs:";
-  const size_t end = text.find('\n');
-  TK_CHECK(text.starts_with(mark) && end != std::string_view::npos,
+  const size_t end = source.find('\n');
+  TK_CHECK(source.starts_with(mark) && end != std::string_view::npos,
            "device code: a text's first line says what it needs");
   Helper helper;
-  std::string_view line = text.substr(mark.size(), end - mark.size());
+  std::string_view line = source.substr(mark.size(), end - mark.size());
   while (!line.empty()) {
     const size_t length = std::min(line.find(' '), line.size());
     if (length > 0) helper.needs.emplace_back(line.substr(0, length));
     line.remove_prefix(std::min(length + 1, line.size()));
   }
-  helper.code = text.substr(end + 1);
+  helper.code = source.substr(end + 1);
   return helper;
 }
 
 class Assembly {
  public:
   explicit Assembly(Dialect dialect) : dialect_(dialect) {
-    const DeviceText* text = textAt(dialect == Dialect::C ? "c/dialect" : "cuda/dialect");
-    TK_CHECK(text != nullptr, "device code: the dialect's own text is embedded");
-    code_ = parse(text->text).code;
+    const DeviceSource* source = sourceAt(dialect == Dialect::C ? "c/dialect" : "cuda/dialect");
+    TK_CHECK(source != nullptr, "device code: the dialect's own text is embedded");
+    code_ = parse(source->source).code;
   }
 
   void add(std::string_view name) {
     if (!begun_.emplace(name).second) return;
-    const DeviceText* text = findText(dialect_, name);
-    if (text == nullptr) {
+    const DeviceSource* source = findSource(dialect_, name);
+    if (source == nullptr) {
       TK_RAISE(Internal, "device code: there is no helper {} for {}", name, dialect_ == Dialect::C ? "C" : "CUDA");
     }
     // What has lanes has the types of all vectors of as many lanes.
     if (const auto lanes = lanesNameOf(split(name).type); lanes && !lanes->element.empty())
       add(fmt::format("vectors_x{}", lanes->count));
-    const Helper helper = parse(replaceWords(text->text, wordsOf(split(name).type)));
+    const Helper helper = parse(replaceWords(source->source, wordsOf(split(name).type)));
     for (const std::string& need : helper.needs) add(need);
     code_ += "\n" + helper.code;
   }
@@ -188,12 +188,12 @@ std::string deviceCode(Dialect dialect, std::span<const std::string> helpers) {
   return std::move(assembly).finish();
 }
 
-bool hasHelper(Dialect dialect, std::string_view name) { return findText(dialect, name) != nullptr; }
+bool hasHelper(Dialect dialect, std::string_view name) { return findSource(dialect, name) != nullptr; }
 
 std::vector<std::string> allHelpers(Dialect dialect) {
   std::set<std::string> names;
-  for (const DeviceText& text : deviceTexts()) {
-    const std::string_view stem = text.path.substr(text.path.rfind('/') + 1);
+  for (const DeviceSource& source : deviceSources()) {
+    const std::string_view stem = source.path.substr(source.path.rfind('/') + 1);
     for (const std::string_view type : {"f32", "f64", "i32", "i64"}) {
       const std::string name = fmt::format("{}_{}", stem, type);
       if (hasHelper(dialect, name)) names.insert(name);

@@ -1,7 +1,7 @@
-// Device code: the C and CUDA C++ functions that a generated kernel may call, as source text. A kernel includes exactly
+// Device code: the C and CUDA C++ functions that a generated kernel may call, as source. A kernel includes exactly
 // those it needs. They give the results of the formulas (symbolic/function_table.h) and of conversions between types.
 //
-// A helper is named like its function without "tk_": exp_f32 is `tk_f32 tk_exp_f32(tk_f32 x)`. How a text is written:
+// A helper is named like its function without "tk_": exp_f32 is `tk_f32 tk_exp_f32(tk_f32 x)`. How a source is written:
 // src/device_code/README.md.
 #pragma once
 
@@ -35,7 +35,7 @@ struct LaneType {
 /// masks "tk_i8x64", "tk_i32x16", "tk_i64x8".
 std::string deviceTypeName(LaneType type);
 
-/// The dialect's types and macros, then the helpers and all that they need, each once, what is needed first. The text
+/// The dialect's types and macros, then the helpers and all that they need, each once, what is needed first. The source
 /// has no #include. An unknown helper is an Internal error; CUDA has no lanes.
 std::string deviceCode(Dialect dialect, std::span<const std::string> helpers);
 

@@ -1,4 +1,4 @@
-// CCompiler: the machine's C compiler, found and asked about itself once; makes shared objects from C text without
+// CCompiler: the machine's C compiler, found and asked about itself once; makes shared objects from C source without
 // headers.
 #pragma once
 

@@ -1,4 +1,4 @@
-// KernelCompiler: C text to code in this process: what is loaded, else what is kept on disk, else compiled.
+// KernelCompiler: C source to code in this process: what is loaded, else what is kept on disk, else compiled.
 #pragma once
 
 #include <cstdint>

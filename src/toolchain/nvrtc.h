@@ -1,4 +1,4 @@
-// NvrtcCompiler: CUDA C++ text without headers to a cubin of one architecture, with what its kernels take.
+// NvrtcCompiler: CUDA C++ source without headers to a cubin of one architecture, with what its kernels take.
 #pragma once
 
 #include <memory>

@@ -14,7 +14,7 @@ namespace tokamak::test {
 /// out[i] = f(in[0][i], ...) over n elements side by side; bool is a byte.
 using LoopEntry = void (*)(void* out, const void* x, const void* y, const void* z, const void* w, int64_t n);
 
-/// The source text of an exported loop that computes `expression` of x[i], y[i], z[i], w[i].
+/// The source of an exported loop that computes `expression` of x[i], y[i], z[i], w[i].
 std::string loopText(const std::string& name, LaneType result, std::span<const LaneType> operands,
                      const std::string& expression);
 /// The loop of one function of the table, named loop_<function>_<type>.
