@@ -39,6 +39,51 @@ GIVEN_BY = {
     r"fmt::(format|join|formatter)\b": "fmt/core.h fmt/format.h fmt/ranges.h",
     r"\bTK_(CHECK|REQUIRE|RAISE)\(": "base/require.h", r"\bDataType::": "symbolic/data_type.h", r"\bMemoryKind::": "ir/memory_kind.h",
 }
+# Words of a private dialect, and those of the field that took their place (docs/glossary.md). A pattern is as narrow as
+# it has to be: a row of a matrix stays a row. (A word, what to write, and for some the paths.)
+RETIRED_WORDS = [
+    (r"[Kk]ept[ _-](?:values?|columns?|bytes)|KeptValues?|findKeptValues|keeps?_columns|kMostKept", "persistent (buffers, inputs)"),
+    (r"kernel_rows|KernelRows|row_facts|RowFacts", "reduction structure, reduction sizes"),
+    (r"is_?[Ii]n_?[Cc]olumns|whyNotInColumns|in blocks of columns|[Rr]eductions? of columns|[Ss]ums of columns", "outer reduction"),
+    (r"[Pp]arts? of columns|[Cc]olumn_?[Pp]arts?\b|columnParts?(?:Of)?|ColumnSumParts|column_threads|column_blocks",
+     "partial outer reduction, block_x, outer_grid_split"),
+    (r"split[_-]column[_-]sums|[Ss]plitColumnSums", "two-stage outer reduction"),
+    (r"[Cc]hunked[_ -]?[Mm]axima|legalChunk|chunkMaximum|chunk_choice", "online softmax"),
+    (r"stage_choice|stage(?:Kept)?Row|stageRowsWithParts", "shared-memory persistent"),
+    (r"row_blocks|(?:take|takes|taken by blocks|blocks that take|rows) in turns", "persistent grid"),
+    (r"row_parts|spreads_rows", "inner_grid_split, splits_row_over_grid"),
+    (r"split_axes|splitAxes", "unmerge_reshapes"),
+    (r"values?_by_hand|[Hh]andValues?|partsByHand|\.by_hand", "parameter overrides"),
+    (r"axis_groups|AxisGroups", "access contiguity"),
+    (r"own_places|[Oo]wnPlaces?|tensorsInOwnPlaces", "thread-private shared memory"),
+    (r"(?:kir::)?(?:Grid)?Combine|combine blocks over|[Gg]rid_?combine_?(?:of|source)|gridCombineOf|combine_source", "block reduce, grid reduce"),
+    (r"[Cc]opies(?: |_)?(?:under|Under)(?: |_)?(?:way|Way)", "pending copies"),
+    (r"[Ww]itness(?:es)?", "sample points"),
+    (r"segment/neighbours|mergeNeighbours|group_border|repeated_values|countPlacesRead", "group merging, segment inputs and outputs, recompute factor"),
+    (r"whyNoKernel|whyNoC(?:pu|uda)Kernel", "canSchedule"),
+    (r"[Hh]ost[ -]units?|[Uu]nit(?:Mode|Slices)|unit_(?:mode|slices)", "segment"),
+    (r"(?:a|an|each|every|next|last|first|same|one|per|no|this|whose|of the loop's) turn|loop's turns?|turnsOf|\w+Turns?Of|kTurns|(?:of|has|each|last)_turns?",
+     "iteration", r"src/(?:codegen|heuristics|kernel|lower|schedule)/|docs/kernels\.md|tests/text/(?:kernels|passes)/"),
+    (r"[Tt]urned_?[Ll]oops|(?:tiles?|buffers?) (?:is|are) turned|tiles? turned", "in-register transpose, transposed"),
+    (r"(?:at|of) (?:a|one|the same|every|each|several|different) places?(?! in)", "index, offset", r"src/(?:codegen|heuristics|kernel|lower)/"),
+    (r"row_passes|RowPasses", "prefetch insertion"),
+    (r"lane_loops|LaneLoops?|vector_text|VectorText", "loop vectoriser, vector emission"),
+    (r"jam[_-]loops|jamLoops|LoopJammer", "unroll-and-jam"),
+    (r"cut[_-]loops|cutLoops|LoopCutter", "index-set splitting"),
+    (r"tighten[_-]loops|tightenLoops|Tightener", "guard elimination"),
+    (r"hoist[_-]values|hoistValues|ValueHoister", "loop-invariant code motion"),
+    (r"tabulate[_-]values|tabulateValues", "array expansion"),
+    (r"merge[_-]choices|mergeChoices|known_choices", "select sinking, predicate folding"),
+    (r"share[_-]reciprocals|shareReciprocals", "invariant reciprocals"),
+    (r"join[_-]ones|joinOnes|plus_one", "rules for 1 + erf, 1 + tanh (one_plus_rules)"),
+    (r"fuse[_-]products|fuseProducts", "FMA contraction"),
+    (r"part[_-]sums|partSums|SumParter", "blocked summation"),
+    (r"group[_-]combines|groupCombines|combine[_-]clusters|combineClusters", "batched block reductions, cluster reduction"),
+    (r"split[_-]remainders|splitRemainders", "div/mod simplification"),
+    (r"order[_-]updates|orderUpdates", "ordering of in-place stores"),
+    (r"device_code/texts?|DeviceText", "source"),
+    (r"given_memory|fitting_sizes|requireFittingSizes|graph/(?:rebuild|refold)|base/ranges", "alias checks, shape constraints, rewriter, profiler range"),
+]
 CODE = {".cpp", ".h", ".cu", ".cuh", ".c", ".py", ".cmake", ".txt", ".sh"}
 NOT_APPLICABLE = 77
 MOST_COLUMNS = 120
@@ -303,6 +348,25 @@ def check_open_ends(tree):
             match = mark.search(line)
             if match:
                 yield f"{file}:{number}: {match[1]} without an issue: write {match[1]}(#123)"
+
+
+def check_retired_words(tree):
+    """No word of the private dialect comes back: the field's words are in docs/glossary.md."""
+    patterns = [(re.compile(rf"(?:{pattern})(?![\w-])"), use, re.compile(*where or [""]))
+                for pattern, use, *where in RETIRED_WORDS]
+    for file in tree.files:
+        path = pathlib.PurePath(file)
+        is_searched = path.parts[0] in {"src", "docs", "tests"} or file in {"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"}
+        if not is_searched or file.startswith(("tests/machinery/machine_checks", "tests/fuzz/results/", "tests/fuzz/corpus/",
+                                               "src/device_code/source/")) or path.suffix == ".svg":
+            continue
+        text = f" {file}\n{tree.text(file)}"
+        for pattern, use in [(pattern, use) for pattern, use, where in patterns if where.match(file)]:
+            for match in pattern.finditer(text):
+                if re.match(r"[\w-]", text[match.start() - 1]):
+                    continue  # the end of a longer word; a lookbehind would make the search several times slower
+                line = max(text.count("\n", 0, match.start()), 1)  # 0: the file's name
+                yield f"{file}:{line}: '{match[0]}' is not a word of this project any more: {use}"
 
 
 CHECKS = {name.removeprefix("check_"): function for name, function in list(globals().items())

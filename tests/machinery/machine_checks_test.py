@@ -1,5 +1,6 @@
 """Each machine check finds a planted violation, and nothing in a tree that keeps the rules."""
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,7 @@ CLEAN = {
     "src/oracle/oracle.h": '// The reference.\n#pragma once\n#include "ir/val.h"\n',
     **{f"src/compute/rule_{number}.cpp": "" for number in range(40)},
     "src/ir/b.cpp": "static bool isSo(double x) { return x > 0; }\n",
+    "docs/words.md": "rows and columns of a matrix, in turn; threads take turns; a unit test; kept in the first place\n",
     "notes.md": "a TO" "DO in prose is not code\n",
 }
 # One file more (or another text for one), and the check and place that must be reported.
@@ -54,7 +56,20 @@ VIOLATIONS = [
     ("batch_names", "src/ir/a.cpp", "namespace {\nbool isSo(int x) {\n}\n}  // namespace\n", "src/ir/b.cpp:1: isSo is a name in src/ir/a.cpp:2"),
     ("public_headers", "src/tokamak/tokamak.h", "#include <fmt/core.h>\n", "tokamak.h:1: users would need <fmt/core.h>"),
     ("public_headers", "src/tokamak/tokamak.h", '#include "lower/a.h"\n', "tokamak.h:1: users would see lower/a.h"),
+    ("retired_words", "docs/a.md", "\nWhat is kept: kept values.\n", "docs/a.md:2: 'kept values' is not a word"),
+    ("retired_words", "src/lower/jam_loops.cpp", "", "src/lower/jam_loops.cpp:1: 'jam_loops' is not a word"),
+    ("retired_words", "README.md", "Each of these\nis a host unit.\n", "README.md:2: 'host unit' is not a word"),
     ("open_ends", "src/ir/a.cpp", "// TO" "DO: later\n", "src/ir/a.cpp:1:"),
+]
+
+# One retired word for each pattern, in the order of RETIRED_WORDS.
+RETIRED = [
+    "kept values", "KernelRows", "isInColumns", "parts of columns", "split-column-sums", "chunked_maxima",
+    "stageKeptRow", "rows in turns", "row_parts", "splitAxes", "values_by_hand", "AxisGroups", "ownPlace",
+    "GridCombine", "copies under way", "witnesses", "mergeNeighbours", "whyNoKernel", "host units", "each turn",
+    "TurnedLoops", "at the same place", "row_passes", "LaneLoop", "jam-loops", "cut-loops", "tightenLoops",
+    "hoist_values", "tabulate-values", "known_choices", "shareReciprocals", "join-ones", "fuse-products", "partSums",
+    "combine-clusters", "split_remainders", "order-updates", "DeviceText", "given_memory",
 ]
 
 
@@ -81,6 +96,14 @@ class MachineChecks(unittest.TestCase):
                 code, output = report({**CLEAN, file: text}, check)
                 self.assertEqual(code, 1, output)
                 self.assertIn(expected, output)
+
+    def test_each_pattern_of_retired_words_finds_one(self):
+        table = re.search(r"RETIRED_WORDS = \[(.*?)^\]", CHECKS.read_text(encoding="utf-8"), re.S | re.M)[1]
+        self.assertEqual(len(RETIRED), len(re.findall(r"^    \(", table, re.M)))
+        code, output = report({**CLEAN, "src/lower/words.cpp": "".join(f"// {word}\n" for word in RETIRED)}, "retired_words")
+        self.assertEqual(code, 1, output)
+        for number, word in enumerate(RETIRED, 1):
+            self.assertRegex(output, rf"src/lower/words.cpp:{number}: '[^']*{word}'")
 
     def test_a_tracked_file_under_an_ignore_rule_is_found(self):
         with tempfile.TemporaryDirectory() as folder:
