@@ -67,10 +67,10 @@ class BlockReduceWriter {
   }
   void forEachValue(const BlockReduceValue& text,
                     const std::function<void(const std::string& place, const std::string& k)>& body) {
-    if (text.count == 1) return body(text.place("0"), "0");
+    if (text.count == 1) return body(text.element("0"), "0");
     line("#pragma unroll");
     line(fmt::format("for (int v = 0; v < {}; ++v) {{", text.count));
-    body(text.place("v"), "v");
+    body(text.element("v"), "v");
     line("}");
   }
 
@@ -180,10 +180,10 @@ class BlockReduceWriter {
     if (is_chunked) line("#pragma unroll");
     if (is_chunked) line(fmt::format("for (int first = 0; first < {}; first += {}) {{", text_.count, chunk));
     const auto forEachOfChunk = [&](const std::function<void(const std::string&, const std::string&)>& body) {
-      if (chunk == 1) return body(text_.place(is_chunked ? "first" : "0"), "0");
+      if (chunk == 1) return body(text_.element(is_chunked ? "first" : "0"), "0");
       line("#pragma unroll");
       line(fmt::format("for (int v = 0; v < {}; ++v) {{", chunk));
-      body(text_.place(is_chunked ? "first + v" : "v"), "v");
+      body(text_.element(is_chunked ? "first + v" : "v"), "v");
       line("}");
     };
     forEachOfChunk([&](const std::string& value, const std::string& k) {

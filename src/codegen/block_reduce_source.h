@@ -28,7 +28,7 @@ struct BlockReduceValue {
   int64_t bytes = 4;                  ///< of a value
   int64_t count = 1;                  ///< values per thread
   std::vector<Dimension> dimensions;  ///< of the block, x first
-  std::function<std::string(const std::string& k)> place;  ///< the thread's value number k
+  std::function<std::string(const std::string& k)> element;  ///< the thread's value number k
   std::function<std::string(const std::string& a, const std::string& b)> combined;
 };
 

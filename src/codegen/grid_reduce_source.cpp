@@ -92,7 +92,7 @@ class GridReduceWriter {
     line(is_first.empty() ? "{" : fmt::format("if ({}) {{", is_first));
     placeValues(value);
     forEachElement(value, [&](const std::string& k) {
-      line(fmt::format("    {} = {};", element(value, "grid_member", k), value.place(k)));
+      line(fmt::format("    {} = {};", element(value, "grid_member", k), value.element(k)));
     });
     line("}");
     nextValues(value);
@@ -127,7 +127,7 @@ class GridReduceWriter {
     line("  }");
     line("  }");
     forEachElement(value, [&](const std::string& k) {
-      line(fmt::format("    {} = {};", value.place(k), element(value, "0", k)));
+      line(fmt::format("    {} = {};", value.element(k), element(value, "0", k)));
     });
     line("}");
     nextValues(value);
@@ -153,13 +153,13 @@ class GridReduceWriter {
     }
     // All elements of a block, then those of the next, so that loads are under way together.
     forEachElement(value, [&](const std::string& k) {
-      line(fmt::format("    {} = {};", value.place(k), loaded(is_shared ? "first_block" : "0", k)));
+      line(fmt::format("    {} = {};", value.element(k), loaded(is_shared ? "first_block" : "0", k)));
     });
     line("  #pragma unroll 8");
     line(is_shared ? "  for (tk_i64 block = first_block + sharers; block < grid_members; block += sharers) {"
                    : "  for (tk_i64 block = 1; block < grid_members; ++block) {");
     forEachElement(value, [&](const std::string& k) {
-      line(fmt::format("    {} = {};", value.place(k), value.combined(value.place(k), loaded("block", k))));
+      line(fmt::format("    {} = {};", value.element(k), value.combined(value.element(k), loaded("block", k))));
     });
     line("  }");
     if (is_shared) combineSharers(value);
@@ -176,7 +176,7 @@ class GridReduceWriter {
     sharers.count = value.count;
     sharers.dimensions = text_.threads;
     for (size_t i = 0; i < sharers.dimensions.size(); ++i) sharers.dimensions[i].is_combined = !value.is_spread[i];
-    sharers.place = value.place;
+    sharers.element = value.element;
     sharers.combined = value.combined;
     BlockReduceLines combined = blockReduceSource(sharers);
     for (std::string& each : combined.lines) line("  " + each);

@@ -17,7 +17,7 @@ struct GridReduceForm {
     int64_t bytes = 4;            ///< of an element
     int64_t count = 1;            ///< elements per thread
     std::vector<bool> is_spread;  ///< per dimension of a block: threads along it have different values
-    std::function<std::string(const std::string& k)> place;
+    std::function<std::string(const std::string& k)> element;
     std::function<std::string(const std::string& a, const std::string& b)> combined;
   };
   std::vector<BlockReduceValue::Dimension> blocks;  ///< of the grid, x first; is_combined: along it blocks are combined

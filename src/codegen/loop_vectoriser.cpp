@@ -320,7 +320,7 @@ std::string LoopVectoriser::lanes(const Value& value) {
   if (relationOf(value) != nullptr && acceptRelation(value)) return relation(value);
   switch (value.kind) {
     case ValueKind::Load:
-      return fmt::format("{}(&{})", access("load", value.dtype), around_.place(*value.tensor, *value.scalar));
+      return fmt::format("{}(&{})", access("load", value.dtype), around_.element(*value.tensor, *value.scalar));
     case ValueKind::Variable: return value.variable->name;
     case ValueKind::Apply: return applied(value);
     case ValueKind::Cast: {
@@ -350,10 +350,10 @@ std::string LoopVectoriser::line(const kir::Statement& statement) {
       helpers_wanted_.insert(
           fmt::format("{}_{}", is_half ? "stream_half" : "stream", laneName(store->tensor->dtype())));
       return fmt::format("{}(&{}, {}, {});", access("stream", store->tensor->dtype()),
-                         around_.place(*store->tensor, *store->index), value, around_.streams(*store->tensor));
+                         around_.element(*store->tensor, *store->index), value, around_.streams(*store->tensor));
     }
     return fmt::format("{}(&{}, {});", access("store", store->tensor->dtype()),
-                       around_.place(*store->tensor, *store->index), value);
+                       around_.element(*store->tensor, *store->index), value);
   }
   const auto& let = std::get<kir::Let>(statement.node);
   const kir::Variable& variable = *let.variable;
@@ -396,8 +396,8 @@ std::vector<LoopVectoriser::Access> LoopVectoriser::streamedAccesses() const {
   for (const kir::Statement* each : varyingStatements()) {
     kir::visitValues(valueOf(*each), [&](const Value& value) {
       if (value.kind != ValueKind::Load || !kir::isGlobal(*value.tensor) || !varies(value)) return;
-      const Access place(value.tensor, value.scalar);
-      if (std::ranges::find(accesses, place) == accesses.end()) accesses.push_back(place);
+      const Access read(value.tensor, value.scalar);
+      if (std::ranges::find(accesses, read) == accesses.end()) accesses.push_back(read);
     });
   }
   return accesses;
@@ -421,7 +421,7 @@ std::vector<std::string> LoopVectoriser::prefetches(Scalar& around,
     if (count == 0 || !mentions(*index, around)) continue;
     const auto step = difference(*index, around, &around, fusion.add(&around, fusion.constant(count)));
     if (!step || *step == 0) continue;
-    lines.push_back(fmt::format("__builtin_prefetch(&{} + {});", around_.place(*tensor, *index), *step));
+    lines.push_back(fmt::format("__builtin_prefetch(&{} + {});", around_.element(*tensor, *index), *step));
   }
   return lines;
 }
@@ -434,7 +434,7 @@ std::vector<std::string> LoopVectoriser::prefetchesOfRow(Scalar& row,
     if (!isWanted(*tensor) || !mentions(*index, row)) continue;
     const auto step = difference(*index, row, &row, next);
     if (step && *step != 0)
-      lines.push_back(fmt::format("__builtin_prefetch(&{} + {}, 0, 2);", around_.place(*tensor, *index), *step));
+      lines.push_back(fmt::format("__builtin_prefetch(&{} + {}, 0, 2);", around_.element(*tensor, *index), *step));
   }
   return lines;
 }
@@ -458,7 +458,7 @@ std::vector<std::string> LoopVectoriser::rowPrefetches(Scalar& block, Scalar& ou
     // Divided into coordinates a block does not move by a constant; its first steps are those of nearly all.
     const auto step = difference(*index, block, fusion.constant(0), fusion.constant(1));
     if (!step || *step <= 0) continue;
-    lines.push_back(fmt::format("__builtin_prefetch(&{} + {});", around_.place(*tensor, *index), *step));
+    lines.push_back(fmt::format("__builtin_prefetch(&{} + {});", around_.element(*tensor, *index), *step));
   }
   return lines;
 }
@@ -471,7 +471,7 @@ std::vector<std::pair<const TensorView*, std::string>> LoopVectoriser::blockPref
     const auto step = difference(*index, block, around_.fusion->constant(0), around_.fusion->constant(1));
     if (!step || *step * sizeOf(tensor->dtype()) < kPage) continue;
     lines.emplace_back(tensor,
-                       fmt::format("__builtin_prefetch(&{} + {});", around_.place(*tensor, *index), *step * ahead));
+                       fmt::format("__builtin_prefetch(&{} + {});", around_.element(*tensor, *index), *step * ahead));
   }
   return lines;
 }

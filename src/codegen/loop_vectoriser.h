@@ -21,8 +21,8 @@ struct LaneSurroundings {
   IntervalAnalysis* analysis = nullptr;
   ScalarSource* scalars = nullptr;
   std::set<std::string>* helpers = nullptr;
-  std::function<std::string(const kir::Value&)> one_lane;        ///< the text of a value that is the same for all lanes
-  std::function<std::string(const TensorView&, Scalar&)> place;  ///< "T3[k * 4]"
+  std::function<std::string(const kir::Value&)> one_lane;  ///< the text of a value that is the same for all lanes
+  std::function<std::string(const TensorView&, Scalar&)> element;   ///< "T3[k * 4]"
   std::function<std::string(const kir::Statement&)> one_iteration;  ///< a Let or Store of one iteration
   std::function<std::string(const TensorView&)>
       streams;  ///< whether it is written past the caches: "streams_T3"; empty: nothing is

@@ -35,7 +35,7 @@ void forEachCall(std::string_view text, const Visit& visit) {
 
 struct Helper {
   std::string_view name;
-  size_t place = 0;     // of its definition in the text
+  size_t offset = 0;    // of its definition in the text
   size_t expanded = 0;  // its length, with all that it calls
   size_t calls = 0;     // in kernels
 };
@@ -91,7 +91,7 @@ std::vector<Helper> helpersOf(std::string_view text) {
     if (at > 0 && text[at - 1] != '\n') continue;
     const size_t end = std::min({text.find("\nTK_FN ", at), text.find("\nTK_SLOW ", at), text.size()});
     const std::string_view definition = text.substr(at, end - at);
-    Helper helper{.name = {}, .place = at, .expanded = lengthOf(definition), .calls = 0};
+    Helper helper{.name = {}, .offset = at, .expanded = lengthOf(definition), .calls = 0};
     forEachCall(definition, [&](std::string_view called) {
       if (helper.name.empty()) {
         helper.name = called;
@@ -122,13 +122,13 @@ std::string outlineHelpers(std::string text, std::span<const std::string_view> k
   }
   std::erase_if(helpers, [](const Helper& helper) { return helper.calls < 2 || helper.expanded < kLeastOutlined; });
   std::ranges::stable_sort(helpers, {}, [](const Helper& helper) { return helper.calls * helper.expanded; });
-  std::vector<size_t> places;
+  std::vector<size_t> offsets;
   for (; expanded > kMostExpanded && !helpers.empty(); helpers.pop_back()) {
-    places.push_back(helpers.back().place);
+    offsets.push_back(helpers.back().offset);
     expanded -= helpers.back().calls * helpers.back().expanded;
   }
-  std::ranges::sort(places);
-  for (size_t i = places.size(); i-- > 0;) text.replace(places[i], kExpanded.size(), kOutlined);
+  std::ranges::sort(offsets);
+  for (size_t i = offsets.size(); i-- > 0;) text.replace(offsets[i], kExpanded.size(), kOutlined);
   return text;
 }
 

@@ -44,7 +44,7 @@ class SourceWriter {
                   .scalars = &scalars_,
                   .helpers = &helpers_,
                   .value = [this](const Value& each) { return value(each); },
-                  .place = [this](const TensorView& tensor, Scalar& index) { return place(tensor, index); },
+                  .element = [this](const TensorView& tensor, Scalar& index) { return element(tensor, index); },
                   .name = [this](const Scalar& index) { return names_.at(&index); },
                   .one_iteration =
                       [this](const kir::Statement& each) {
@@ -286,7 +286,7 @@ class SourceWriter {
   }
 
   // A buffer of one element is a variable.
-  std::string place(const TensorView& tensor, Scalar& index) {
+  std::string element(const TensorView& tensor, Scalar& index) {
     if (variables_.contains(&tensor)) return bufferName(tensor);
     return fmt::format("{}[{}]", bufferName(tensor), scalars_.write(index));
   }
@@ -295,7 +295,7 @@ class SourceWriter {
     std::vector<std::string> operands;
     for (const kir::ValueRef& operand : value.operands) operands.push_back(this->value(*operand));
     switch (value.kind) {
-      case ValueKind::Load: return place(*value.tensor, *value.scalar);
+      case ValueKind::Load: return element(*value.tensor, *value.scalar);
       case ValueKind::Variable: return value.variable->name;
       case ValueKind::Number: {
         Scalar& scalar = *value.scalar;
@@ -457,9 +457,9 @@ class SourceWriter {
       return line(indent, fmt::format("{} {};", type, bufferName(tensor)));
     }
     const bool is_shared = tensor.memoryType() == MemoryType::Shared;
-    if (const auto place = shared_.places.find(&tensor); dialect_ == Dialect::Cuda && place != shared_.places.end())
+    if (const auto offset = shared_.offsets.find(&tensor); dialect_ == Dialect::Cuda && offset != shared_.offsets.end())
       return line(indent, fmt::format("{}* const {} = ({}*)(tk_shared + {});  // [{}]", type, bufferName(tensor), type,
-                                      scalars_.writeOperand(*place->second), scalars_.write(*allocate.size)));
+                                      scalars_.writeOperand(*offset->second), scalars_.write(*allocate.size)));
     constexpr int64_t kMostOnStack = int64_t{4} << 20;
     const auto size_known = allocate.size->constantInt();
     TK_REQUIRE(
@@ -491,13 +491,13 @@ class SourceWriter {
     return text;
   }
   std::string text(const kir::Store& store) {
-    return fmt::format("{} = {};", place(*store.tensor, *store.index), value(*store.value));
+    return fmt::format("{} = {};", element(*store.tensor, *store.index), value(*store.value));
   }
-  // The address of the same place in the other block's shared memory.
+  // The address of the same element in the other block's shared memory.
   void writeRemote(const kir::Store& store, size_t indent) {
     line(indent, "{");
     line(indent + 2,
-         fmt::format("{}* remote = &{};", typeSource(store.tensor->dtype()), place(*store.tensor, *store.index)));
+         fmt::format("{}* remote = &{};", typeSource(store.tensor->dtype()), element(*store.tensor, *store.index)));
     line(indent + 2, fmt::format(R"(asm("mapa.u64 %0, %0, %1;" : "+l"(remote) : "r"((tk_u32)({})));)",
                                  scalars_.write(*store.block)));
     line(indent + 2, fmt::format("*remote = {};", value(*store.value)));
@@ -532,7 +532,7 @@ class SourceWriter {
     text.bytes = sizeOf(reduce.tensor->dtype());
     text.count = reduce.count;
     text.dimensions = dimensionsOf(/*of_threads=*/true, reduce.dimensions);
-    text.place = placesOf(*reduce.tensor, *reduce.index);
+    text.element = elementsOf(*reduce.tensor, *reduce.index);
     text.combined = combiningOf(reduce.kind, reduce.tensor->dtype());
     return text;
   }
@@ -548,7 +548,7 @@ class SourceWriter {
     }
     return dimensions;
   }
-  std::function<std::string(const std::string&)> placesOf(const TensorView& tensor, Scalar& first) {
+  std::function<std::string(const std::string&)> elementsOf(const TensorView& tensor, Scalar& first) {
     return [this, &tensor, &first](const std::string& k) {
       if (variables_.contains(&tensor)) return bufferName(tensor);
       return fmt::format("{}[{} + {}]", bufferName(tensor), scalars_.write(first), k);
@@ -575,7 +575,7 @@ class SourceWriter {
         if (kir::isThreadType(dimension.type))
           each.is_spread.push_back(std::ranges::find(value.spread, dimension.type) != value.spread.end());
       }
-      each.place = placesOf(*value.tensor, *value.index);
+      each.element = elementsOf(*value.tensor, *value.index);
       each.combined = combiningOf(value.kind, dtype);
     }
     const BlockReduceLines combined = gridReduceSource(text, dialect_);

@@ -48,7 +48,7 @@ std::optional<VectorEmission::Vectors> VectorEmission::vectorsOf(const kir::Loop
                         .scalars = around_.scalars,
                         .helpers = around_.helpers,
                         .one_lane = around_.value,
-                        .place = around_.place,
+                        .element = around_.element,
                         .one_iteration = around_.one_iteration,
                         .streams = is_few ? nullptr : around_.streams});
   if (!lanes.isPossible()) return std::nullopt;
@@ -92,7 +92,7 @@ Lines VectorEmission::iterationsInStages(const kir::Loop& rest, LoopVectoriser& 
   return lines;
 }
 
-// Places that are constant keep partial results in registers.
+// Constant indices keep partial results in registers.
 Lines VectorEmission::unrolled(const kir::Loop& loop, LoopVectoriser& lanes, int64_t count, const Lines& prefetches) {
   const Lines iterations = lanes.iterations();
   const std::string start = around_.scalars->write(*loop.start);
@@ -203,8 +203,8 @@ std::optional<std::string> VectorEmission::transposeOf(const kir::Loop& loop) {
   const auto text = [&](Scalar* scalar) { return around_.scalars->write(*scalar); };
   const std::string streams = is_bool ? "" : ", " + around_.streams(*transposed->to);
   return fmt::format("tk_{}(&{}, {}, &{}, {}, {}, {}{});", helper,
-                     around_.place(*transposed->to, *transposed->first_to), text(transposed->to_stride),
-                     around_.place(*transposed->from, *transposed->first_from), text(transposed->from_stride),
+                     around_.element(*transposed->to, *transposed->first_to), text(transposed->to_stride),
+                     around_.element(*transposed->from, *transposed->first_from), text(transposed->from_stride),
                      text(transposed->rows), text(transposed->columns), streams);
 }
 

@@ -24,7 +24,7 @@ struct VectorSurroundings {
   ScalarSource* scalars = nullptr;
   std::set<std::string>* helpers = nullptr;
   std::function<std::string(const kir::Value&)> value;
-  std::function<std::string(const TensorView&, Scalar&)> place;
+  std::function<std::string(const TensorView&, Scalar&)> element;
   std::function<std::string(const Scalar&)> name;                   ///< of an index
   std::function<std::string(const kir::Statement&)> one_iteration;  ///< a Let or Store
   std::function<std::string(const TensorView&)> streams;            ///< whether an output is written past the caches

@@ -34,7 +34,7 @@ std::optional<size_t> outerReductionRow(const ReductionStructure& structure, con
   return found == loops.end() ? std::nullopt : std::optional(static_cast<size_t>(found - loops.begin()));
 }
 
-// Whether the reductions of a kernel run along rows of memory, or across them.
+// Whether the reductions of a kernel are inner or outer ones.
 struct Directions {
   bool has_along = false;
   bool has_block_y = false;
@@ -73,7 +73,7 @@ bool sharesReductions(const ReductionStructure& structure) {
          });
 }
 
-// Whether blocks take columns side by side.
+// Whether the kernel makes outer reductions only: blocks take columns side by side.
 bool isAllOuterReductions(const ReductionStructure& structure, const Directions& directions) {
   return !directions.has_along && directions.column && !structure.isSingleBlock() &&
          structure.partialOuterReductions().empty();

@@ -50,7 +50,7 @@ std::optional<std::string> whyNotForCuda(const ReductionStructure& structure) {
   return whyNoOuterReduction(structure, strides);
 }
 
-// Whether the batches hold a row, in registers.
+// Whether the persistent batches hold a row, in registers.
 static bool canKeep(const ReductionSizes& facts, const CudaScheduleParameters& parameters) {
   return facts.is_constant && parameters.persistent_batches * parameters.vector <= kMostPersistent &&
          parameters.persistent_batches * parameters.vector * parameters.threads * parameters.cluster >= facts.inner;
@@ -72,7 +72,7 @@ static int64_t vectorOfTinyRow(const ReductionSizes& facts, int64_t vector) {
   return vector;
 }
 
-// Whether the threads of a block have all of each column, in so many batches.
+// Whether the threads of a block have all terms of each outer reduction, in so many persistent batches.
 static bool areOuterReductionsWithin(const ReductionStructure& structure, const CudaScheduleParameters& parameters) {
   return std::ranges::all_of(structure.stored(), [&](const TensorView* tensor) {
     if (!structure.hasRows(*tensor)) return true;
@@ -139,7 +139,7 @@ CudaScheduleParameters legalParameters(const ReductionStructure& structure, Cuda
   return parameters;
 }
 
-// Reductions across what lies side by side in memory, of which there are many beside one another.
+// Outer reductions: across contiguous memory, many beside one another.
 static std::vector<const TensorView*> outerReductions(const ReductionStructure& structure) {
   const Strides strides = globalStrides(structure.fusion());
   std::vector<const TensorView*> reductions;
@@ -194,8 +194,9 @@ static int64_t narrowed(const OuterReductionSizes& facts, const KernelTarget& ta
   return block_x;
 }
 
-// Blocks that have whole columns. A thread keeps as many elements as it has registers for: of more rows fewer
-// neighbouring columns, in blocks of more threads. Longer columns are read again, by as many threads as possible.
+// Outer persistent kernels: blocks have whole columns. A thread keeps as many elements as it has registers for: of more
+// rows fewer neighbouring columns, in blocks of more threads. Longer columns are read again, by as many threads as
+// possible.
 static void chooseOuterPersistent(const ReductionStructure& all, OuterReductionSizes facts, const KernelTarget& target,
                                   CudaScheduleParameters& parameters) {
   struct Shape {

@@ -134,7 +134,7 @@ class CudaScheduler {
     return caches;
   }
 
-  // The rest without what is 1 long.
+  // The inner domain without what is 1 long.
   static RowLoops loopsOfPersistent(const TensorView& cache, const PersistentBuffer& value) {
     RowLoops loops{.rows = value.rows, .inner = value.inner};
     std::erase_if(loops.inner, [&](int64_t axis) { return cache.axis(axis)->extent()->isConstantInt(1); });
@@ -168,16 +168,16 @@ class CudaScheduler {
     return std::max<int64_t>(room, 0) / elements;
   }
 
-  // One loop for the rows (or none), those of axes that are 1 long, one for the rest (or none). Gives the number of the
-  // latter.
+  // One loop for the rows (or none), those of axes that are 1 long, one for the inner domain (or none). Gives the
+  // number of the latter.
   int64_t mergeRowsAndInner(TensorView& tensor, const RowLoops& loops) {
     const int64_t first_inner = mergeRows(tensor, loops);
     mergeRange(tensor, first_inner, tensor.axisCount());
     return first_inner;
   }
 
-  // One loop for the rows (or none), those of axes that are 1 long, the rest. Gives the number of the first of the
-  // latter.
+  // One loop for the rows (or none), those of axes that are 1 long, the inner domain. Gives the number of the first of
+  // the latter.
   int64_t mergeRows(TensorView& tensor, const RowLoops& loops) {
     AxisNumbers order = loops.rows;
     order.insert(order.end(), loops.once.begin(), loops.once.end());
@@ -190,7 +190,7 @@ class CudaScheduler {
     return first_inner - std::max<int64_t>(rows - 1, 0);
   }
 
-  // Rows over blocks; the rest over the threads of the block, in vectors.
+  // Rows over blocks; the inner domain over the threads of the block, in vectors.
   void scheduleRow(TensorView& tensor, const RowLoops& loops, bool is_persistent = false) {
     int64_t inner = mergeRowsAndInner(tensor, loops);
     if (!loops.rows.empty()) inner += spreadRows(tensor, loops);
@@ -205,7 +205,7 @@ class CudaScheduler {
     reorder(&tensor, order);
   }
 
-  // [BIDx] [together] [TIDx] [rest] -> [BIDx] [TIDx] [together] [rest]: neighbours of a thread's rows are its
+  // [BIDx] [together] [TIDx] [inner] -> [BIDx] [TIDx] [together] [inner]: neighbours of a thread's rows are its
   // neighbours'.
   void scheduleTinyRow(TensorView& tensor, const RowLoops& loops, int64_t inner) {
     if (!loops.rows.empty() && parameters_.rows_together > 1 && parameters_.rows_per_block > 1) {

@@ -14,26 +14,31 @@ namespace tokamak {
 struct CudaScheduleParameters {
   int64_t vector = 1;     ///< neighbouring elements that a thread takes together
   int64_t threads = 128;  ///< of a block, along a row or over the elements of a pointwise output
-  int64_t persistent_batches =
-      0;  ///< vectors that a thread keeps of a row in registers; 0: rows are read again for every reduction
-  int64_t rows_per_block = 1;    ///< rows that a block takes side by side
-  int64_t unroll = 1;            ///< vectors that a thread has under way in a row that is not persistent
-  int64_t outer_grid_split = 1;  ///< blocks that share the elements of a column
-  int64_t inner_grid_split =
-      1;  ///< blocks that share the elements of a row, of which the last to be done combines what they have
-  int64_t block_x = 32;  ///< of a block that makes outer reductions, along these; a power of two
-  int64_t block_y = 16;  ///< and so many times that many across: threads that share a column; a power of two
+  /// Persistent batches per thread: vectors of a row that a thread keeps in registers; 0: rows are read again for every
+  /// reduction.
+  int64_t persistent_batches = 0;
+  int64_t rows_per_block = 1;  ///< rows that a block takes side by side
+  int64_t unroll = 1;          ///< vectors that a thread has under way in a row that is not persistent
+  /// Split (grid) reductions: blocks that reduce parts of one result of an outer or of an inner reduction; the last one
+  /// to be done combines the parts.
+  int64_t outer_grid_split = 1;
+  int64_t inner_grid_split = 1;
+  /// Block dimensions of an outer reduction, powers of two: x along contiguous memory, one result (column) each; the
+  /// threads along y share a column.
+  int64_t block_x = 32;
+  int64_t block_y = 16;
   /// Vectors of a chunk (heuristics/online_softmax.h), of rows that are not persistent; 0: a maximum is complete before
   /// a sum of exponentials begins.
   int64_t chunk = 0;
-  /// Buffers in shared memory for the inputs that are persistent of a row, filled asynchronously, all but one of them
-  /// ahead; 0: these are persistent in registers.
+  /// Pipeline stages of a shared-memory persistent kernel: buffers for a row's persistent inputs, filled
+  /// asynchronously, all but one of them ahead; 0: the inputs are persistent in registers.
   int64_t stages = 0;
-  bool persistent_outer = false;  ///< beside stages, inputs that are the same for all rows are in shared memory, too
-  bool splits_row_over_grid = false;  ///< a row's batches are blocks side by side: nothing needs all of it
+  bool persistent_outer = false;      ///< inputs that are the same for all rows are in shared memory, too
+  bool splits_row_over_grid = false;  ///< blocks side by side have a row's batches: nothing needs all of it
   int64_t cluster = 1;                ///< blocks that share a row, as a cluster
-  int64_t persistent_grid = 0;        ///< blocks (or clusters) of a persistent grid; 0: one for each row
-  int64_t rows_together = 1;          ///< rows that the threads of a block compute in one iteration
+  int64_t persistent_grid =
+      0;  ///< blocks (or clusters) of a persistent grid, each with several rows; 0: one for each row
+  int64_t rows_together = 1;  ///< rows that the threads of a block compute in one iteration
 
   bool operator==(const CudaScheduleParameters&) const = default;
 };

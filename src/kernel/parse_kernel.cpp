@@ -306,10 +306,10 @@ class Parser {
     do {
       GridReduce::Value value;
       value.kind = reductionKind();
-      const Place place = this->place();
-      value.tensor = place.tensor;
-      value.index = place.index;
-      value.count = place.count.value_or(1);
+      const Element element = this->element();
+      value.tensor = element.tensor;
+      value.index = element.index;
+      value.count = element.count.value_or(1);
       tokens_.expect("spread");
       tokens_.expect("(");
       while (!tokens_.at(")")) {
@@ -341,8 +341,8 @@ class Parser {
   StatementRef reduce() {
     if (tokens_.accept("blocks")) return gridReduce();
     const ReductionKind kind = reductionKind();
-    const Place place = this->place();
-    BlockReduce reduce{place.tensor, place.index, place.count.value_or(1), kind, {}};
+    const Element element = this->element();
+    BlockReduce reduce{element.tensor, element.index, element.count.value_or(1), kind, {}};
     tokens_.expect("over");
     do reduce.dimensions.push_back(dimensionName());
     while (tokens_.accept(","));
@@ -384,7 +384,7 @@ class Parser {
   }
 
   StatementRef store() {
-    const Place to = place();
+    const Element to = element();
     Scalar* block = nullptr;
     if (!to.count && tokens_.accept("of")) {
       tokens_.expect("block");
@@ -393,34 +393,34 @@ class Parser {
     tokens_.expect("=");
     if (!to.count) return statement(Store{to.tensor, to.index, value(), block});
     const Token& from_token = tokens_.peek();
-    const Place from = place();
+    const Element from = element();
     if (from.count != to.count)
       tokens_.fail(from_token,
                    fmt::format("{} elements are moved to the left side; expected as many on the right", *to.count));
     return statement(Copy{to.tensor, to.index, from.tensor, from.index, *to.count});
   }
 
-  struct Place {
+  struct Element {
     const TensorView* tensor;
     Scalar* index;
     std::optional<int64_t> count;  // of T0[index .. +count]
   };
 
-  Place place() {
+  Element element() {
     const Token& name = tokens_.peek();
     const auto found = tensors_.find(tensorName());
     if (found == tensors_.end())
       tokens_.fail(name, fmt::format("unknown tensor {}; expected a parameter or one that was allocated before",
                                      describeToken(name)));
     tokens_.expect("[");
-    Place place{found->second, scalars().parse(), std::nullopt};
+    Element element{found->second, scalars().parse(), std::nullopt};
     if (tokens_.at(".")) {
       dots();
       tokens_.expect("+");
-      place.count = tokens_.expectInteger("a number of elements");
+      element.count = tokens_.expectInteger("a number of elements");
     }
     tokens_.expect("]");
-    return place;
+    return element;
   }
 
   // --- values ---
@@ -442,9 +442,9 @@ class Parser {
     if (first.kind != TokenKind::Identifier && first.kind != TokenKind::Float)
       tokens_.failExpected("a value: a number, a name, T<number>[...] or a call");
     if (tensorNumber(first.text)) {
-      const Place place = this->place();
-      if (place.count) tokens_.fail(first, "several elements are no value; expected one element of a tensor");
-      return load(*place.tensor, place.index);
+      const Element element = this->element();
+      if (element.count) tokens_.fail(first, "several elements are no value; expected one element of a tensor");
+      return load(*element.tensor, element.index);
     }
     tokens_.next();
     if (!tokens_.at("(")) return variable(first);

@@ -73,7 +73,7 @@ class Printer {
 
   static std::string tensorName(const TensorView& tensor) { return fmt::format("T{}", tensor.label()); }
 
-  std::string place(const TensorView& tensor, const Scalar& index) {
+  std::string element(const TensorView& tensor, const Scalar& index) {
     return fmt::format("{}[{}]", tensorName(tensor), scalar(index));
   }
 
@@ -81,7 +81,7 @@ class Printer {
     std::vector<std::string> operands;
     for (const ValueRef& operand : value.operands) operands.push_back(this->value(*operand));
     switch (value.kind) {
-      case ValueKind::Load: return place(*value.tensor, *value.scalar);
+      case ValueKind::Load: return element(*value.tensor, *value.scalar);
       case ValueKind::Variable: return value.variable->name;
       case ValueKind::Number: return number(value);
       case ValueKind::Apply: return fmt::format("{}({})", functionInfo(value.function).name, fmt::join(operands, ", "));
@@ -131,15 +131,15 @@ class Printer {
   }
   void print(const Store& store, const std::string& margin, size_t) {
     const std::string block = store.block == nullptr ? "" : fmt::format(" of block {}", scalar(*store.block));
-    body_ += fmt::format("{}{}{} = {}\n", margin, place(*store.tensor, *store.index), block, value(*store.value));
+    body_ += fmt::format("{}{}{} = {}\n", margin, element(*store.tensor, *store.index), block, value(*store.value));
   }
-  std::string places(const TensorView& tensor, const Scalar& first, int64_t count) {
+  std::string elements(const TensorView& tensor, const Scalar& first, int64_t count) {
     return fmt::format("{}[{} .. +{}]", tensorName(tensor), scalar(first), count);
   }
   void print(const Copy& copy, const std::string& margin, size_t) {
     body_ +=
         fmt::format("{}{}{} = {}\n", margin, copy.is_async ? "async " : "",
-                    places(*copy.to, *copy.to_index, copy.count), places(*copy.from, *copy.from_index, copy.count));
+                    elements(*copy.to, *copy.to_index, copy.count), elements(*copy.from, *copy.from_index, copy.count));
   }
   void print(const CopyGroup& group, const std::string& margin, size_t) {
     if (group.step == CopyGroup::Step::Commit)
@@ -151,16 +151,16 @@ class Printer {
   void print(const BlockReduce& reduce, const std::string& margin, size_t) {
     std::vector<std::string_view> dimensions;
     for (const ParallelType type : reduce.dimensions) dimensions.push_back(parallelTypeName(type));
-    body_ += fmt::format(
-        "{}reduce {} {} over {}\n", margin, enumName(reduce.kind),
-        reduce.count == 1 ? place(*reduce.tensor, *reduce.index) : places(*reduce.tensor, *reduce.index, reduce.count),
-        fmt::join(dimensions, ", "));
+    body_ += fmt::format("{}reduce {} {} over {}\n", margin, enumName(reduce.kind),
+                         reduce.count == 1 ? element(*reduce.tensor, *reduce.index)
+                                           : elements(*reduce.tensor, *reduce.index, reduce.count),
+                         fmt::join(dimensions, ", "));
   }
   void print(const GridReduce& grid, const std::string& margin, size_t indent) {
     std::vector<std::string> values;
     for (const GridReduce::Value& value : grid.values)
       values.push_back(fmt::format("{} {} spread ({})", enumName(value.kind),
-                                   places(*value.tensor, *value.index, value.count), dimensionNames(value.spread)));
+                                   elements(*value.tensor, *value.index, value.count), dimensionNames(value.spread)));
     body_ += fmt::format("{}reduce blocks over {}: {} {{\n", margin, dimensionNames(grid.dimensions),
                          fmt::join(values, ", "));
     statements(grid.body, indent + 2);

@@ -28,11 +28,11 @@ struct Mover {
   const Move& move;
 
   StatementRef operator()(Loop loop) const {
-    loop.body = kir::withPlaces(loop.body, move);
+    loop.body = kir::withIndices(loop.body, move);
     return statement(std::move(loop));
   }
   StatementRef operator()(const If& guard) const {
-    return statement(If{guard.predicate, kir::withPlaces(guard.body, move)});
+    return statement(If{guard.predicate, kir::withIndices(guard.body, move)});
   }
   StatementRef operator()(Let let) const {
     let.value = movedValue(let.value, move);
@@ -52,7 +52,7 @@ struct Mover {
   }
   StatementRef operator()(GridReduce grid) const {
     for (GridReduce::Value& value : grid.values) value.index = move(*value.tensor, value.index);
-    grid.body = kir::withPlaces(grid.body, move);
+    grid.body = kir::withIndices(grid.body, move);
     return statement(std::move(grid));
   }
   template <class Other>
@@ -114,7 +114,7 @@ Statements withScalars(const Statements& statements, const Replace& replace) {
   return result;
 }
 
-Statements withPlaces(const Statements& statements, const Move& replace) {
+Statements withIndices(const Statements& statements, const Move& replace) {
   Statements result;
   for (const StatementRef& each : statements) result.push_back(std::visit(Mover{replace}, each->node));
   return result;

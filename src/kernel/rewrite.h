@@ -15,8 +15,8 @@ namespace tokamak::kir {
 Statements withScalars(const Statements& statements, const std::function<Scalar*(Scalar*)>& replace);
 
 /// Every index of a tensor that the statements read or write goes through `replace`.
-Statements withPlaces(const Statements& statements,
-                      const std::function<Scalar*(const TensorView& tensor, Scalar* index)>& replace);
+Statements withIndices(const Statements& statements,
+                       const std::function<Scalar*(const TensorView& tensor, Scalar* index)>& replace);
 
 /// Every statement without a body goes through `replace`, in order; null: it goes.
 Statements withLeaves(const Statements& statements, const std::function<StatementRef(const StatementRef&)>& replace);

@@ -45,9 +45,9 @@ SharedMemory sharedMemoryOf(const Kernel& kernel) {
   Fusion& fusion = *kernel.fusion;
   IntervalAnalysis analysis;
   assumeIndices(kernel, analysis);
-  SharedMemory memory{.places = {}, .bytes = fusion.constant(0)};
+  SharedMemory memory{.offsets = {}, .bytes = fusion.constant(0)};
   for (const auto& [tensor, size] : buffers) {
-    memory.places[tensor] = memory.bytes;
+    memory.offsets[tensor] = memory.bytes;
     Scalar* bytes = fusion.mul(size, fusion.constant(sizeOf(tensor->dtype())));
     Scalar* units = fusion.ceilDiv(bytes, fusion.constant(kAlignment));
     memory.bytes = simplify(fusion.add(memory.bytes, fusion.mul(units, fusion.constant(kAlignment))), analysis);

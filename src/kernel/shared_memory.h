@@ -7,13 +7,13 @@
 
 namespace tokamak::kir {
 
-/// Places of the shared buffers in what a launch gives each block, in bytes.
+/// Offsets of the shared buffers in what a launch gives each block, in bytes.
 struct SharedMemory {
-  std::map<const TensorView*, Scalar*, ById> places;
+  std::map<const TensorView*, Scalar*, ById> offsets;
   Scalar* bytes = nullptr;  ///< that a launch gives; null: the buffers are in the code, which has room for 48 KiB
 };
 
-/// Of many bytes, or of a number that is known at launch; of few there are no places, and nothing is asked of the
+/// Of many bytes, or of a number that is known at launch; of few there are no offsets, and nothing is asked of the
 /// launch. Makes scalars in the kernel's fusion.
 SharedMemory sharedMemoryOf(const Kernel& kernel);
 

@@ -64,7 +64,7 @@ void checkComplete(const Kernel& kernel, const Report& report) {
     for (const ValueRef& operand : value->operands) self(self, operand);
   };
   visitStatements(kernel.body, [&](const Statement& statement) {
-    for (const Scalar* scalar : indicesOf(statement)) require(scalar, "a place, bound or size");
+    for (const Scalar* scalar : indicesOf(statement)) require(scalar, "an index, bound or size");
     if (const auto* loop = std::get_if<Loop>(&statement.node)) require(loop->index, "the index of a loop");
     if (const auto* guard = std::get_if<If>(&statement.node)) require(guard->predicate, "a guard");
     if (const auto* allocate = std::get_if<Allocate>(&statement.node)) require(allocate->tensor, "a buffer");
@@ -225,7 +225,7 @@ void checkIndexTypes(const Kernel& kernel, const Report& report) {
   const auto requireInteger = [&](const Scalar& scalar) {
     if (!isIntegerType(scalar.dtype()))
       report(
-          fmt::format("{} is a place, bound or size, but of type {}", toString(scalar), dataTypeName(scalar.dtype())));
+          fmt::format("{} is an index, bound or size, but of type {}", toString(scalar), dataTypeName(scalar.dtype())));
   };
   const auto requireBool = [&](const Scalar& scalar) {
     if (scalar.dtype() != DataType::Bool)
@@ -331,7 +331,7 @@ void checkCopyWidths(const Kernel& kernel, const Report& report) {
   });
 }
 
-void checkCopyPlaces(const Kernel& kernel, const Report& report) {
+void checkCopyOffsets(const Kernel& kernel, const Report& report) {
   IntervalAnalysis analysis;
   assumeIndices(kernel, analysis);
   forEach<Copy>(kernel, [&](const Copy& copy) {
@@ -425,7 +425,7 @@ constexpr Row kInvariants[] = {
      checkAllocations},
     {"inputs-kept", "inputs are not written", checkInputsKept},
     {"index-types",
-     "places, bounds and sizes are integers, conditions bool; logic is done on conditions, arithmetic on numbers",
+     "indices, bounds and sizes are integers, conditions bool; logic is done on conditions, arithmetic on numbers",
      checkIndexTypes},
     {"value-types", "functions get and give their types, casts change the type, choices keep it", checkValueTypes},
     {"store-types", "what is stored, named or copied has the type of its destination; positions are i64",
@@ -440,7 +440,7 @@ constexpr Row kInvariants[] = {
      "a Copy moves a power of two of at most 16 bytes (an asynchronous one of at least 4), and of parameters not more "
      "than their alignment",
      checkCopyWidths},
-    {"copy-places", "both places of a Copy are proved multiples of its count", checkCopyPlaces},
+    {"copy-offsets", "both offsets of a Copy are proved multiples of its count", checkCopyOffsets},
     {"block-reductions", "local tensors are combined, over dimensions that the block or cluster has, each once",
      checkBlockReductions},
     {"grid-reductions", "blocks are combined once, last, over dimensions of the grid; their values are local",

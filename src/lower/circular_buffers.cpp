@@ -138,11 +138,11 @@ class Rotation {
       before.push_back(statement(Allocate{allocate->tensor, fusion_.mul(fusion_.constant(stages), allocate->size)}));
     }
     const auto inStage = [&](const Statements& statements, Scalar* iteration) {
-      return kir::withPlaces(statements, [&](const TensorView& tensor, Scalar* place) {
+      return kir::withIndices(statements, [&](const TensorView& tensor, Scalar* index) {
         const auto size = sizes.find(&tensor);
-        if (size == sizes.end()) return place;
+        if (size == sizes.end()) return index;
         Scalar* stage = fusion_.scalar(ScalarOp::Mod, iteration, fusion_.constant(stages));
-        return fusion_.add(fusion_.mul(simplify(stage, analysis_), size->second), place);
+        return fusion_.add(fusion_.mul(simplify(stage, analysis_), size->second), index);
       });
     };
     const auto begin = [&](const Statements& fill, Scalar* iteration, Statements& into) {

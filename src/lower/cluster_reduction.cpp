@@ -141,7 +141,7 @@ class Exchanger {
     analysis_.assumeIndex(*to, *fusion_.constant(kernel_.clusterBlocks()));
     Loop loop{to, fusion_.constant(0), fusion_.constant(kernel_.clusterBlocks()), ParallelType::Unroll, {}};
     loop.body.push_back(forEachValue(reduce, [&](Scalar* value) {
-      return kir::Store{exchange.buffer, placeOf(exchange, own, value),
+      return kir::Store{exchange.buffer, indexOf(exchange, own, value),
                         kir::load(*reduce.tensor, fusion_.add(reduce.index, value)), to};
     }));
     StatementRef all = statement(std::move(loop));
@@ -154,7 +154,7 @@ class Exchanger {
     result.push_back(forEachValue(reduce, [&](Scalar* value) {
       kir::ValueRef all;
       for (int64_t block = 0; block < kernel_.clusterBlocks(); ++block) {
-        kir::ValueRef part = kir::load(*exchange.buffer, placeOf(exchange, fusion_.constant(block), value));
+        kir::ValueRef part = kir::load(*exchange.buffer, indexOf(exchange, fusion_.constant(block), value));
         const FunctionId function = kir::combiningFunction(reduce.kind);
         all = block == 0 ? part : kir::apply(function, reduce.tensor->dtype(), {all, part});
       }
@@ -162,7 +162,7 @@ class Exchanger {
     }));
   }
 
-  Scalar* placeOf(const Exchange& exchange, Scalar* block, Scalar* value) {
+  Scalar* indexOf(const Exchange& exchange, Scalar* block, Scalar* value) {
     Scalar* row = fusion_.add(fusion_.mul(block, fusion_.constant(exchange.reduce.count)), value);
     return simplify(fusion_.add(fusion_.mul(row, exchange.groups), exchange.group), analysis_);
   }

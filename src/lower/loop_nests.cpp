@@ -423,7 +423,7 @@ bool LoopNests::isKept(const LoopNest& nest, std::span<Scalar* const> index, con
   return true;
 }
 
-Scalar* LoopNests::placeOf(const LoopNest& nest, std::span<Scalar* const> index, const LoopNest& reader) {
+Scalar* LoopNests::bufferIndexOf(const LoopNest& nest, std::span<Scalar* const> index, const LoopNest& reader) {
   const Axes shape = shapeOf(*nest.tensor);
   const Axes& loop = nest.tensor->loop();
   AxisIndices indices(*fusion_, analysis_);

@@ -75,7 +75,7 @@ class LoopNests {
   bool isStored(const TensorView& tensor) const;
   /// The index in its buffer of the element at `index` (of the visible shape), which the threads of `reader` read.
   /// Errors: Schedule, when they are not those that have it.
-  Scalar* placeOf(const LoopNest& nest, std::span<Scalar* const> index, const LoopNest& reader);
+  Scalar* bufferIndexOf(const LoopNest& nest, std::span<Scalar* const> index, const LoopNest& reader);
   /// Whether the threads of `reader` have the element at `index` themselves.
   bool isKept(const LoopNest& nest, std::span<Scalar* const> index, const LoopNest& reader);
   /// The same from its own loops' indices.

@@ -442,7 +442,7 @@ kir::ValueRef StatementBuilder::load(const TensorView& tensor, std::span<Scalar*
   const LoopNest* nest = nests_->storageOf(tensor);
   if (nest != nullptr && nest->source != nullptr && !nests_->isKept(*nest, index, *reader_))
     return load(*nest->source, index);
-  if (nest != nullptr) return kir::load(*nest->buffer, nests_->placeOf(*nest, index, *reader_));
+  if (nest != nullptr) return kir::load(*nest->buffer, nests_->bufferIndexOf(*nest, index, *reader_));
   return kir::load(tensor, linearIndex(*fusion_, nests_->analysis(), tensor, strides_->at(&tensor), index));
 }
 

@@ -22,9 +22,9 @@ class ThreadPrivateMemory {
 
   std::set<const TensorView*> find() {
     std::set<const TensorView*> own;
-    for (const auto& [tensor, places] : places_) {
+    for (const auto& [tensor, accesses] : accesses_) {
       if (!foreign_.contains(tensor) && std::ranges::all_of(kernel_.dimensions, [&](const auto& dimension) {
-            return !kir::isThreadType(dimension.type) || tellsIndex(places, dimension);
+            return !kir::isThreadType(dimension.type) || tellsIndex(accesses, dimension);
           }))
         own.insert(tensor);
     }
@@ -34,7 +34,7 @@ class ThreadPrivateMemory {
  private:
   void collect(const kir::Statement& each) {
     const auto add = [&](const TensorView& tensor, Scalar* index) {
-      if (tensor.memoryType() == MemoryType::Shared) places_[&tensor].push_back(index);
+      if (tensor.memoryType() == MemoryType::Shared) accesses_[&tensor].push_back(index);
     };
     const auto addReads = [&](const kir::Value& value) {
       kir::visitValues(value, [&](const kir::Value& inside) {
@@ -51,14 +51,14 @@ class ThreadPrivateMemory {
     if (const auto* copy = std::get_if<kir::Copy>(&each.node)) foreign_.insert({copy->to, copy->from});
   }
 
-  // Whether index = place / step % extent for all of the places, with one step.
-  bool tellsIndex(const std::vector<Scalar*>& places, const kir::LaunchDimension& dimension) {
+  // Whether index = access / step % extent for all accesses, with one step.
+  bool tellsIndex(const std::vector<Scalar*>& accesses, const kir::LaunchDimension& dimension) {
     Substitution next(fusion_);
     next.set(*dimension.index, fusion_.add(dimension.index, fusion_.constant(1)));
-    Scalar* step = simplify(fusion_.sub(next(places.front()), places.front()), analysis_);
+    Scalar* step = simplify(fusion_.sub(next(accesses.front()), accesses.front()), analysis_);
     if (step->constantInt().value_or(0) < 1) return false;
-    return std::ranges::all_of(places, [&](Scalar* place) {
-      Scalar* index = fusion_.scalar(ScalarOp::Mod, fusion_.scalar(ScalarOp::FloorDiv, place, step), dimension.extent);
+    return std::ranges::all_of(accesses, [&](Scalar* access) {
+      Scalar* index = fusion_.scalar(ScalarOp::Mod, fusion_.scalar(ScalarOp::FloorDiv, access, step), dimension.extent);
       return simplify(index, analysis_) == dimension.index;
     });
   }
@@ -66,7 +66,7 @@ class ThreadPrivateMemory {
   const kir::Kernel& kernel_;
   Fusion& fusion_;
   IntervalAnalysis analysis_;
-  std::map<const TensorView*, std::vector<Scalar*>> places_;
+  std::map<const TensorView*, std::vector<Scalar*>> accesses_;
   std::set<const TensorView*> foreign_;
 };
 

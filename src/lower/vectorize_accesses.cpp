@@ -50,12 +50,12 @@ class Vectorizer {
  private:
   // The neighbouring elements that a loop accesses, so many at a time, under a condition that those of one access
   // share.
-  struct Place {
+  struct WideAccess {
     const TensorView* tensor;
     Scalar* first;
     Scalar* condition;  // null: always
     int64_t width;
-    auto operator<=>(const Place&) const = default;
+    auto operator<=>(const WideAccess&) const = default;
   };
 
   void rewriteVector(const Loop& loop, Statements& result) {
@@ -153,10 +153,10 @@ class Vectorizer {
     const bool is_shared = store.tensor->memoryType() == MemoryType::Shared;
     if (is_shared && !kir::isFill(fusion_, *store.tensor, *from.tensor)) return false;
     for (int64_t k = 0; k < lanes_; k += width) {
-      const auto place = [&](Scalar* first) {
+      const auto access = [&](Scalar* first) {
         return simplifyRemainders(fusion_.add(first, fusion_.constant(k)), analysis_);
       };
-      moves.push_back(statement(kir::Copy{store.tensor, place(to_first), from.tensor, place(from_first), width}));
+      moves.push_back(statement(kir::Copy{store.tensor, access(to_first), from.tensor, access(from_first), width}));
     }
     return true;
   }
@@ -227,8 +227,8 @@ class Vectorizer {
 
   ValueRef rewriteValue(const ValueRef& value, Scalar* condition) {
     if (value->kind == ValueKind::Load) {
-      const auto place = placeOf(*value->tensor, *value->scalar, condition);
-      return place ? kir::load(loaded(*place), loop_->index) : value;
+      const auto access = wideAccessOf(*value->tensor, *value->scalar, condition);
+      return access ? kir::load(loaded(*access), loop_->index) : value;
     }
     Value copy = *value;
     if (value->kind == ValueKind::Choose) {
@@ -244,9 +244,9 @@ class Vectorizer {
   StatementRef rewriteStore(const Store& store, Scalar* condition) {
     Store copy = store;
     copy.value = rewriteValue(store.value, condition);
-    if (const auto place = placeOf(*store.tensor, *store.index, condition)) {
-      const TensorView& buffer = makeBuffer(*place);
-      for (StatementRef& move : copies(*place, buffer, /*is_load=*/false)) after_.push_back(std::move(move));
+    if (const auto access = wideAccessOf(*store.tensor, *store.index, condition)) {
+      const TensorView& buffer = makeBuffer(*access);
+      for (StatementRef& move : copies(*access, buffer, /*is_load=*/false)) after_.push_back(std::move(move));
       copy.tensor = &buffer;
       copy.index = loop_->index;
     }
@@ -254,7 +254,7 @@ class Vectorizer {
   }
 
   // Where the access begins, if it can be a wide one.
-  std::optional<Place> placeOf(const TensorView& tensor, Scalar& index, Scalar* condition) {
+  std::optional<WideAccess> wideAccessOf(const TensorView& tensor, Scalar& index, Scalar* condition) {
     if (lanes_ < 2 || tensor.memoryType() == MemoryType::Local || accumulated_.contains(&tensor)) return std::nullopt;
     Scalar* first = firstOf(index);
     if (first == nullptr || mentionsInside(*first)) return std::nullopt;
@@ -262,7 +262,7 @@ class Vectorizer {
     if (condition != nullptr && mentionsInside(*condition)) return std::nullopt;
     for (int64_t width = widthOf(tensor); width > 1; width /= 2) {
       const bool is_shared = condition == nullptr || isSharedBy(width, *condition);
-      if (is_shared && analysis_.of(*first).isDivisibleBy(width)) return Place{&tensor, first, condition, width};
+      if (is_shared && analysis_.of(*first).isDivisibleBy(width)) return WideAccess{&tensor, first, condition, width};
     }
     return std::nullopt;
   }
@@ -305,34 +305,34 @@ class Vectorizer {
                                [&](const Scalar* symbol) { return symbol != nullptr && mentions(scalar, *symbol); });
   }
 
-  const TensorView& loaded(const Place& place) {
-    const auto [found, is_new] = loads_.try_emplace(place, nullptr);
+  const TensorView& loaded(const WideAccess& access) {
+    const auto [found, is_new] = loads_.try_emplace(access, nullptr);
     if (is_new) {
-      found->second = &makeBuffer(place);
-      for (StatementRef& move : copies(place, *found->second, /*is_load=*/true)) before_.push_back(std::move(move));
+      found->second = &makeBuffer(access);
+      for (StatementRef& move : copies(access, *found->second, /*is_load=*/true)) before_.push_back(std::move(move));
     }
     return *found->second;
   }
 
-  const TensorView& makeBuffer(const Place& place) {
-    TensorView* buffer = fusion_.tensor(place.tensor->dtype(), {fusion_.axis({.extent = fusion_.constant(lanes_)})});
+  const TensorView& makeBuffer(const WideAccess& access) {
+    TensorView* buffer = fusion_.tensor(access.tensor->dtype(), {fusion_.axis({.extent = fusion_.constant(lanes_)})});
     buffer->setMemoryType(MemoryType::Local);
     before_.push_back(statement(Allocate{buffer, fusion_.constant(lanes_)}));
     return *buffer;
   }
 
-  Statements copies(const Place& place, const TensorView& buffer, bool is_load) {
-    const bool has_own_conditions = place.condition != nullptr && mentions(*place.condition, *loop_->index);
+  Statements copies(const WideAccess& access, const TensorView& buffer, bool is_load) {
+    const bool has_own_conditions = access.condition != nullptr && mentions(*access.condition, *loop_->index);
     Statements moves;
-    for (int64_t k = 0; k < lanes_; k += place.width) {
-      Scalar* far = simplifyRemainders(fusion_.add(place.first, fusion_.constant(k)), analysis_);
+    for (int64_t k = 0; k < lanes_; k += access.width) {
+      Scalar* far = simplifyRemainders(fusion_.add(access.first, fusion_.constant(k)), analysis_);
       Scalar* near = fusion_.constant(k);
-      Statements move = {statement(is_load ? kir::Copy{&buffer, near, place.tensor, far, place.width}
-                                           : kir::Copy{place.tensor, far, &buffer, near, place.width})};
-      if (has_own_conditions) move = under(at(*place.condition, near), std::move(move));
+      Statements move = {statement(is_load ? kir::Copy{&buffer, near, access.tensor, far, access.width}
+                                           : kir::Copy{access.tensor, far, &buffer, near, access.width})};
+      if (has_own_conditions) move = under(at(*access.condition, near), std::move(move));
       moves.insert(moves.end(), move.begin(), move.end());
     }
-    return has_own_conditions ? moves : under(place.condition, std::move(moves));
+    return has_own_conditions ? moves : under(access.condition, std::move(moves));
   }
 
   static Statements under(Scalar* condition, Statements statements) {
@@ -354,7 +354,7 @@ class Vectorizer {
   IntervalAnalysis analysis_;
   const Loop* loop_ = nullptr;
   int64_t lanes_ = 0;
-  std::map<Place, const TensorView*> loads_;
+  std::map<WideAccess, const TensorView*> loads_;
   Statements before_;
   Statements after_;
   std::set<const Scalar*> defined_;  // inside of the loop

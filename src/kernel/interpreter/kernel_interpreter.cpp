@@ -346,10 +346,10 @@ class Interpreter {
     const auto address = reinterpret_cast<uintptr_t>(storage_.contains(&tensor) ? storage_.at(&tensor).data : nullptr);
     const bool is_base_aligned = !kir::isGlobal(tensor) || address % static_cast<uintptr_t>(bytes) == 0;
     if (bytes > 16 || index % count != 0 || !is_base_aligned)
-      report(
-          fmt::format("{}[{}]: {} elements of {} bytes are moved at once from a place that is no multiple of that, by "
-                      "thread {} of block {}",
-                      nameOf(tensor), index, count, sizeOf(tensor.dtype()), threadOf(lane), blockOf(lane)));
+      report(fmt::format(
+          "{}[{}]: {} elements of {} bytes are moved at once from an offset that is no multiple of that, by "
+          "thread {} of block {}",
+          nameOf(tensor), index, count, sizeOf(tensor.dtype()), threadOf(lane), blockOf(lane)));
   }
 
   void run(const BlockReduce& reduce, const Mask& mask) {
@@ -451,7 +451,7 @@ class Interpreter {
     for (const kir::GridReduce::Value& value : grid.values) {
       for (int64_t k = 0; k < value.count; ++k) {
         std::vector<uint64_t>& lanes = mine.emplace_back(static_cast<size_t>(size_.threads), 0);
-        forEachPlace(value, k, rank, AccessKind::Read, [&](size_t lane, std::byte* place, int64_t) {
+        forEachElement(value, k, rank, AccessKind::Read, [&](size_t lane, std::byte* place, int64_t) {
           readElement(value.tensor->dtype(), &lanes[lane], place);
         });
         requireSpread(value, rank, lanes);
@@ -462,7 +462,7 @@ class Interpreter {
     for (const kir::GridReduce::Value& value : grid.values) {
       const ReductionLoops& loops = reductionLoops(value.kind, value.tensor->dtype());
       for (int64_t k = 0; k < value.count; ++k, ++row) {
-        forEachPlace(value, k, rank, AccessKind::Write, [&](size_t lane, std::byte* place, int64_t size) {
+        forEachElement(value, k, rank, AccessKind::Write, [&](size_t lane, std::byte* place, int64_t size) {
           std::array<uint64_t, 2> accumulator = {};
           loops.start(accumulator.data(), sizeof(uint64_t), 1);
           for (const auto& [number, values] : gathered.of_member)
@@ -499,8 +499,8 @@ class Interpreter {
   }
 
   template <class Use>
-  void forEachPlace(const kir::GridReduce::Value& value, int64_t offset, int64_t rank, AccessKind kind,
-                    const Use& use) {
+  void forEachElement(const kir::GridReduce::Value& value, int64_t offset, int64_t rank, AccessKind kind,
+                      const Use& use) {
     const std::span<const int64_t> span = indices(*value.index);
     const std::vector<int64_t> index(span.begin(), span.end());
     for (int64_t thread = 0; thread < size_.threads; ++thread) {
