@@ -39,7 +39,7 @@ std::optional<std::string> whyNotForCuda(const ReductionStructure& structure) {
   const Strides strides = globalStrides(structure.fusion());
   const auto isAcross = [&](const TensorView* tensor) {
     return isReduced(*tensor) && !structure.isPartialOuterReduction(*tensor) &&
-           !isAlongRows(structure, *tensor, strides);
+           !isInnerReduction(structure, *tensor, strides);
   };
   if (!structure.partialOuterReductions().empty()) {
     const auto found = std::ranges::find_if(structure.stored(), isAcross);
@@ -146,7 +146,7 @@ static std::vector<const TensorView*> outerReductions(const ReductionStructure& 
   for (const TensorView* tensor : structure.stored()) {
     if (!isReduced(*tensor) || structure.isPartialOuterReduction(*tensor) || structure.rowsOf(*tensor).empty())
       continue;
-    if (!isAlongRows(structure, *tensor, strides)) reductions.push_back(tensor);
+    if (!isInnerReduction(structure, *tensor, strides)) reductions.push_back(tensor);
   }
   return reductions;
 }

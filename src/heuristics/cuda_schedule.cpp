@@ -33,7 +33,7 @@ class CudaScheduler {
                                 ? !structure_.rowsOf(*tensor).empty()
                                 : isReduced(*tensor) && is_alone && !structure_.rowsOf(*tensor).empty() &&
                                       !structure_.isPartialOuterReduction(*tensor) &&
-                                      !isAlongRows(structure_, *tensor, strides_);
+                                      !isInnerReduction(structure_, *tensor, strides_);
       if (is_outer) outer.insert(tensor);
     }
     has_outer_reductions_ = !outer.empty();
@@ -280,7 +280,7 @@ class CudaScheduler {
     return result;
   }
 
-  // So many of a persistent grid, or null.
+  // The number of blocks of a persistent grid, or null.
   Scalar* blocksOfPersistentGrid() const {
     if (!structure_.partialOuterReductions().empty()) return structure_.partialOuterReductions().begin()->second.count;
     return parameters_.persistent_grid == 0 ? nullptr : fusion_.constant(parameters_.persistent_grid);

@@ -36,8 +36,8 @@ struct CudaScheduleParameters {
   bool persistent_outer = false;      ///< inputs that are the same for all rows are in shared memory, too
   bool splits_row_over_grid = false;  ///< blocks side by side have a row's batches: nothing needs all of it
   int64_t cluster = 1;                ///< blocks that share a row, as a cluster
-  int64_t persistent_grid =
-      0;  ///< blocks (or clusters) of a persistent grid, each with several rows; 0: one for each row
+  /// Blocks (or clusters) of a persistent grid, each with several rows; 0: one for each row.
+  int64_t persistent_grid = 0;
   int64_t rows_together = 1;  ///< rows that the threads of a block compute in one iteration
 
   bool operator==(const CudaScheduleParameters&) const = default;

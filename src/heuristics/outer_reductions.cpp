@@ -57,7 +57,7 @@ bool mayShareReductions(const ReductionStructure& structure) {
          });
 }
 
-bool isAlongRows(const ReductionStructure& structure, const TensorView& reduction, const Strides& strides) {
+bool isInnerReduction(const ReductionStructure& structure, const TensorView& reduction, const Strides& strides) {
   return structure.remembered(reduction, [&] {
     const auto unit = AccessContiguity(structure.fusion(), reduction, strides).unitAxis();
     return !unit || reduction.logical()[*unit]->isReduction();
@@ -67,7 +67,7 @@ bool isAlongRows(const ReductionStructure& structure, const TensorView& reductio
 bool areOuterReductionsShort(const ReductionStructure& structure, const Strides& strides) {
   return std::ranges::all_of(structure.stored(), [&](const TensorView* tensor) {
     if (!structure.hasRows(*tensor)) return true;
-    if (structure.rowsOf(*tensor).empty() || (isReduced(*tensor) && isAlongRows(structure, *tensor, strides)))
+    if (structure.rowsOf(*tensor).empty() || (isReduced(*tensor) && isInnerReduction(structure, *tensor, strides)))
       return false;
     return productOf(*tensor, rowLoopsOf(structure, *tensor).inner, {}).value_or(kShortOuterReduction + 1) <=
            kShortOuterReduction;
@@ -99,7 +99,7 @@ static bool areOuterReductionsMany(const ReductionStructure& structure) {
 
 std::optional<std::string> whyNoOuterReduction(const ReductionStructure& structure, const Strides& strides) {
   for (const TensorView* tensor : structure.stored()) {
-    if (structure.hasRows(*tensor) && isReduced(*tensor) && isAlongRows(structure, *tensor, strides))
+    if (structure.hasRows(*tensor) && isReduced(*tensor) && isInnerReduction(structure, *tensor, strides))
       return fmt::format("{} is an inner reduction, others are outer", nameOf(*tensor));
   }
   if (areOuterReductionsMany(structure) || areOuterReductionsShort(structure, strides)) return std::nullopt;

@@ -35,7 +35,7 @@ RowLoops rowLoopsOf(const ReductionStructure& structure, const TensorView& tenso
 bool mayShareReductions(const ReductionStructure& structure);
 
 /// Whether the reduction is an inner one: neighbours in memory belong to one result. Otherwise it is an outer one.
-bool isAlongRows(const ReductionStructure& structure, const TensorView& reduction, const Strides& strides);
+bool isInnerReduction(const ReductionStructure& structure, const TensorView& reduction, const Strides& strides);
 
 /// Terms of an outer reduction that a thread may have all.
 inline constexpr int64_t kShortOuterReduction = 8;

@@ -12,7 +12,7 @@ ReductionSizes reductionSizesOf(const ReductionStructure& structure, const Scala
     if (!structure.hasRows(*tensor)) continue;
     const RowLoops loops = rowLoopsOf(structure, *tensor);
     if (loops.inner.empty()) continue;
-    facts.may_split = facts.may_split && isAlongRows(structure, *tensor, strides);
+    facts.may_split = facts.may_split && isInnerReduction(structure, *tensor, strides);
     facts.vector = std::min(facts.vector, vectorOf(fusion, *tensor, strides, kAccessBytes));
     facts.has_rows = true;
     facts.is_followed |= structure.isFollowed(*tensor);

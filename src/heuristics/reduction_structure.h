@@ -66,7 +66,8 @@ class ReductionStructure {
   /// A reduction over a few elements that is read otherwise than row by row: it is computed wherever it is read.
   bool isExpression(const TensorView& tensor) const { return expressions_.contains(&tensor); }
   bool hasExpressions() const { return !expressions_.empty(); }
-  /// What `find` says of the reduction, asked once. For one question only: isAlongRows (heuristics/outer_reductions).
+  /// What `find` says of the reduction, asked once. For one question only: isInnerReduction
+  /// (heuristics/outer_reductions).
   bool remembered(const TensorView& reduction, const std::function<bool()>& find) const {
     const auto [known, is_new] = remembered_.try_emplace(&reduction);
     if (is_new) known->second = find();

@@ -6,8 +6,8 @@
 
 namespace tokamak {
 
-/// Makes the stages no more than shared memory has room for, and one where each block has one row only; columns are
-/// kept where the grid is persistent, and beside the stages is room for them.
+/// Makes the stages no more than shared memory has room for, and one where each block has one row only; inputs that are
+/// the same for all rows are persistent where the grid is, and beside the stages is room for them.
 void legaliseStages(const ReductionStructure& structure, const ReductionSizes& facts, const KernelTarget& target,
                     CudaScheduleParameters& parameters);
 
