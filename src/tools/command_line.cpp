@@ -124,6 +124,19 @@ void addCompile(CLI::App& app, CompileOptions& options) {
   compile->add_option("--dump", options.dump, "texts to print on the way")->type_name("kernel_passes|kernel_ir|source");
 }
 
+void addDraw(CLI::App& app, DrawOptions& options) {
+  CLI::App* draw = app.add_subcommand("draw", "draw a program as SVG files, without running it");
+  draw->add_option("FILE", options.file, "a .fusion text or a host program")->required();
+  draw->add_option("--svg", options.pictures,
+                   "a picture into a file, or by - to standard output: fusion (data flow), segments (kernels, and why "
+                   "they are apart), host (the host program), plan (what is enqueued at these sizes), memory")
+      ->type_name("WHAT=FILE")
+      ->required();
+  addSizes(*draw, options.sizes);
+  addOption(*draw, "--grouping", options.grouping, kGroupings, "how ops are merged, as of run");
+  addNumber(*draw, "--streams", options.streams, "number of worker streams")->capture_default_str();
+}
+
 void addCache(CLI::App& app, CacheCommandOptions& options) {
   CLI::App* cache = app.add_subcommand("cache", "look after the kernels that are kept on disk");
   cache
@@ -161,6 +174,7 @@ CommandLine::CommandLine() {
   addOpt(app, opt_options);
   addCompile(app, compile_options);
   addBench(app, bench_options);
+  addDraw(app, draw_options);
   addCache(app, cache_options);
   addInfo(app, info_options);
 }
@@ -184,6 +198,7 @@ int CommandLine::run() {
   if (app.got_subcommand("run")) return runCommand(run_options);
   if (app.got_subcommand("opt")) return optCommand(opt_options);
   if (app.got_subcommand("bench")) return benchCommand(bench_options);
+  if (app.got_subcommand("draw")) return drawCommand(draw_options);
   if (app.got_subcommand("compile")) return compileCommand(compile_options);
   if (app.got_subcommand("cache")) return cacheCommand(cache_options);
   requireOneAnswer(info_options);

@@ -6,6 +6,7 @@
 #include "tools/bench_command.h"
 #include "tools/cache_command.h"
 #include "tools/compile_command.h"
+#include "tools/draw_command.h"
 #include "tools/info_command.h"
 #include "tools/opt_command.h"
 #include "tools/run_command.h"
@@ -23,6 +24,7 @@ struct CommandLine {
   OptOptions opt_options;
   CompileOptions compile_options;
   BenchOptions bench_options;
+  DrawOptions draw_options;
   CacheCommandOptions cache_options;
   InfoOptions info_options;
 };

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "runtime/cpu/kernel_work.h"
+#include "runtime/cpu/cpu_device_options.h"
 
 namespace tokamak::tools {
 
