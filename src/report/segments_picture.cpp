@@ -18,7 +18,8 @@ namespace {
 
 constexpr double kBorder = 20;
 constexpr double kInnerMargin = 14;
-constexpr double kTabHeight = 20;  // less than the distance of layers: the first ops stand below
+constexpr double kTabHeight = 20;
+constexpr double kTopMargin = 12;  // with the distance of layers more than the tab: the first ops stand below it
 constexpr double kReasonWidth = 250;
 constexpr double kReasonSize = 9.5;
 constexpr size_t kMostReasonLines = 6;
@@ -193,7 +194,7 @@ class SegmentGraph {
     const SegmentInside& inside = insides_.back();
     const double tab = textWidth(tabOf(number), 11, FontWeight::Bold) + 16;
     const double width = std::max(inside.width(), tab) + 2 * kInnerMargin;
-    const size_t node = add({}, width, inside.height(), LayerChoice::Free);
+    const size_t node = add({}, width, inside.height() + kTopMargin, LayerChoice::Free);
     segment_of_[node] = number;
     const double left = (width - inside.width()) / 2 - width / 2;
     const auto inputs = segment.statement->inputs();
@@ -253,7 +254,7 @@ class SegmentGraph {
     const SegmentInside& inside = insides_[number];
     svg.beginGroup("segment", fmt::format("{}", number), tabOf(number));
     svg.rectangle(at, {.fill = colour.fill, .stroke = colour.stroke, .stroke_width = 1.6, .corner = 8});
-    inside.draw(svg, {at.x + (at.width - inside.width()) / 2, at.y}, at);
+    inside.draw(svg, {at.x + (at.width - inside.width()) / 2, at.y + kTopMargin}, at);
     const double tab = textWidth(tabOf(number), 11, FontWeight::Bold) + 16;
     svg.rectangle({at.x, at.y, tab, kTabHeight}, {.fill = colour.stroke, .corner = 8});
     svg.text({at.x + 8, at.y + 14}, tabOf(number), {.weight = FontWeight::Bold, .colour = "#ffffff"});

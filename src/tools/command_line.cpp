@@ -137,6 +137,16 @@ void addDraw(CLI::App& app, DrawOptions& options) {
   addNumber(*draw, "--streams", options.streams, "number of worker streams")->capture_default_str();
 }
 
+void addReport(CLI::App& app, ReportOptions& options) {
+  CLI::App* report = app.add_subcommand("report", "run a program on the processor and write a page about it");
+  report->add_option("FILE", options.file, "a .fusion text")->required();
+  report->add_option("-o,--output", options.output, "the HTML file, or - for standard output")
+      ->type_name("FILE")
+      ->required();
+  addInputs(*report, options);
+  addNumber(*report, "--streams", options.streams, "number of worker streams")->capture_default_str();
+}
+
 void addCache(CLI::App& app, CacheCommandOptions& options) {
   CLI::App* cache = app.add_subcommand("cache", "look after the kernels that are kept on disk");
   cache
@@ -175,6 +185,7 @@ CommandLine::CommandLine() {
   addCompile(app, compile_options);
   addBench(app, bench_options);
   addDraw(app, draw_options);
+  addReport(app, report_options);
   addCache(app, cache_options);
   addInfo(app, info_options);
 }
@@ -199,6 +210,7 @@ int CommandLine::run() {
   if (app.got_subcommand("opt")) return optCommand(opt_options);
   if (app.got_subcommand("bench")) return benchCommand(bench_options);
   if (app.got_subcommand("draw")) return drawCommand(draw_options);
+  if (app.got_subcommand("report")) return reportCommand(report_options);
   if (app.got_subcommand("compile")) return compileCommand(compile_options);
   if (app.got_subcommand("cache")) return cacheCommand(cache_options);
   requireOneAnswer(info_options);

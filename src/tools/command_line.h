@@ -9,6 +9,7 @@
 #include "tools/draw_command.h"
 #include "tools/info_command.h"
 #include "tools/opt_command.h"
+#include "tools/report_command.h"
 #include "tools/run_command.h"
 
 namespace tokamak::tools {
@@ -25,6 +26,7 @@ struct CommandLine {
   CompileOptions compile_options;
   BenchOptions bench_options;
   DrawOptions draw_options;
+  ReportOptions report_options;
   CacheCommandOptions cache_options;
   InfoOptions info_options;
 };
