@@ -147,6 +147,7 @@ void drawMemory(Svg& svg, const Rectangle& chart, const std::vector<int64_t>& li
   const double step = chart.width / static_cast<double>(std::max<size_t>(live.size(), 1));
   for (int tick = 0; tick <= 4; ++tick) {
     const int64_t bytes = most * tick / 4;
+    if (tick > 0 && bytes == most * (tick - 1) / 4) continue;
     svg.line({chart.x, yOf(bytes)}, {chart.right(), yOf(bytes)}, {.stroke = "#e3e8ec"});
     svg.text({chart.x - 8, yOf(bytes) + 4}, bytesText(static_cast<double>(bytes)),
              {.size = 10, .anchor = TextAnchor::End});

@@ -36,7 +36,8 @@ struct ReportParts {
   std::string why_no_cuda;  ///< where there are none
 };
 
-/// One self-contained file: pictures, texts, tables; nothing is loaded, nothing is a script. Errors: none but of memory.
+/// One self-contained file: pictures, texts, tables; nothing is loaded, nothing is a script. Errors: none but of
+/// memory.
 std::string reportPage(const ReportParts& parts);
 
 }  // namespace tokamak

@@ -31,6 +31,7 @@ void RunRecord::onNoCompiler(const std::string& reason) {
 
 void RunRecord::span(int64_t track, std::string_view name, int64_t begin_ns, int64_t end_ns) noexcept {
   const std::lock_guard lock(mutex_);
+  if (!is_running_) return;
   try {
     spans_.push_back({track, std::string(name), begin_ns, end_ns});
   } catch (const std::exception&) {
@@ -53,6 +54,12 @@ void RunRecord::nameTrack(int64_t track, std::string_view name) noexcept {
 void RunRecord::startRun() {
   const std::lock_guard lock(mutex_);
   spans_.clear();
+  is_running_ = true;
+}
+
+void RunRecord::endRun() {
+  const std::lock_guard lock(mutex_);
+  is_running_ = false;
 }
 
 std::vector<KernelTexts> RunRecord::kernels() const {

@@ -41,8 +41,9 @@ class RunRecord final : public KernelObserver, public TraceObserver {
   void flowEnd(int64_t track, uint64_t flow, int64_t at_ns) noexcept override;
   void nameTrack(int64_t track, std::string_view name) noexcept override;
 
-  /// Forgets what ran so far, not the kernels.
+  /// Forgets what ran so far, not the kernels. Spans are kept up to endRun().
   void startRun();
+  void endRun();
 
   /// In the order in which they were made.
   std::vector<KernelTexts> kernels() const;
@@ -59,6 +60,7 @@ class RunRecord final : public KernelObserver, public TraceObserver {
   std::vector<RunSpan> spans_;
   std::map<int64_t, std::string> tracks_;
   std::string no_kernels_;
+  bool is_running_ = false;
 };
 
 }  // namespace tokamak

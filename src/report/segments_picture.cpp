@@ -43,7 +43,10 @@ std::string inPicture(const TensorView& tensor, const FusionNames& names) {
 // What a segment looks like inside, and where on its borders values go in and out.
 class SegmentInside {
  public:
-  SegmentInside(const Segment& segment, const FusionNames& names) : names_(names) {
+  /// `computed_in`: per tensor that is inside of a segment the first such segment; this one is `number`.
+  SegmentInside(const Segment& segment, size_t number, const FusionNames& names,
+                std::map<std::string, size_t>& computed_in)
+      : number_(number), names_(names), computed_in_(computed_in) {
     const auto inputs = segment.statement->inputs();
     for (size_t i = 0; i < inputs.size(); ++i) {
       input_nodes_.push_back(addNode({}, LayerChoice::Top));
@@ -95,10 +98,25 @@ class SegmentInside {
     return nodes_.size() - 1;
   }
 
+  // What is cheap is computed in each segment that reads it.
+  void noteRepetition(const Expr& expr, const std::set<const Val*>& results, Card& card) {
+    for (const TensorView* result : tensorsOf(expr.outputs())) {
+      if (results.contains(result)) continue;
+      const auto [first, is_new] = computed_in_.try_emplace(inPicture(*result, names_), number_);
+      if (is_new) continue;
+      card.lines.push_back({.bold = "",
+                            .plain = fmt::format("computed again, as in segment {}", first->second),
+                            .size = kReasonSize,
+                            .colour = kReasonColour});
+    }
+  }
+
   void addOp(const Expr& expr, const std::set<const Val*>& results) {
     const auto isInner = [&](const TensorView& tensor) { return !results.contains(&tensor); };
     const TensorNamer namer = [&](const TensorView& tensor) { return inPicture(tensor, names_); };
-    const size_t node = addNode(opCard(expr, names_, namer, isInner), LayerChoice::Free);
+    Card card = opCard(expr, names_, namer, isInner);
+    noteRepetition(expr, results, card);
+    const size_t node = addNode(std::move(card), LayerChoice::Free);
     if (std::ranges::find(colours_, &colourOf(expr)) == colours_.end()) colours_.push_back(&colourOf(expr));
     std::vector<std::pair<size_t, double>> operands;
     for (const Val* operand : expr.inputs()) {
@@ -117,7 +135,9 @@ class SegmentInside {
     for (size_t i = 0; i < expr.outputs().size(); ++i) places_[expr.output(i)] = {node, port(i, expr.outputs().size())};
   }
 
+  size_t number_;
   FusionNames names_;
+  std::map<std::string, size_t>& computed_in_;
   std::vector<GraphNode> nodes_;
   std::vector<Card> cards_;  // without lines: where a value goes in or out
   std::vector<GraphEdge> edges_;
@@ -190,7 +210,7 @@ class SegmentGraph {
     const Fusion& own = segment.isUnit()
                             ? segment.exprs.empty() ? static_cast<const Fusion&>(program_) : segment.exprs[0]->fusion()
                             : static_cast<const Fusion&>(program_);
-    insides_.emplace_back(segment, FusionNames(own));
+    insides_.emplace_back(segment, number, FusionNames(own), computed_in_);
     const SegmentInside& inside = insides_.back();
     const double tab = textWidth(tabOf(number), 11, FontWeight::Bold) + 16;
     const double width = std::max(inside.width(), tab) + 2 * kInnerMargin;
@@ -272,6 +292,7 @@ class SegmentGraph {
   KernelTarget target_;
   std::vector<Segment> segments_;
   FusionNames names_;
+  std::map<std::string, size_t> computed_in_;
   std::vector<SegmentInside> insides_;  // per segment
   std::vector<GraphNode> nodes_;
   std::vector<Card> cards_;

@@ -64,8 +64,9 @@ std::vector<Track> tracksOf(const RunRecord& record) {
 void drawBar(Svg& svg, const RunSpan& span, const Rectangle& bar, size_t colour) {
   svg.beginGroup("span", span.name,
                  fmt::format("{}\n{}", span.name, timeText(static_cast<double>(span.end_ns - span.begin_ns))));
-  svg.rectangle(bar, {.fill = kBarFills[colour % std::size(kBarFills)],
-                      .stroke = kBarStrokes[colour % std::size(kBarStrokes)],
+  const bool is_idle = span.name.starts_with("wait");
+  svg.rectangle(bar, {.fill = is_idle ? "#f4f6f8" : kBarFills[colour % std::size(kBarFills)],
+                      .stroke = is_idle ? "#9aa5b1" : kBarStrokes[colour % std::size(kBarStrokes)],
                       .stroke_width = 0.8,
                       .corner = 2});
   if (bar.width > 34) {

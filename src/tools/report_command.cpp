@@ -31,10 +31,10 @@ namespace tokamak::tools {
 
 namespace {
 
-using Values = std::vector<std::pair<Val*, RunValue>>;
+using GivenValues = std::vector<std::pair<Val*, RunValue>>;
 
 // Extents that no input has are given like scalar inputs. The program has symbols of its own.
-void addExtents(const HostIrContainer& program, const ScalarBindings& bindings, Values& values) {
+void addExtents(const HostIrContainer& program, const ScalarBindings& bindings, GivenValues& values) {
   for (Scalar* symbol : program.allSymbols()) {
     if (symbol->name().empty() || program.isInput(symbol)) continue;
     for (const auto& [known, value] : bindings) {
@@ -65,7 +65,7 @@ void addCudaKernels(const Fusion& fusion, const ScalarBindings& bindings, int64_
     const std::shared_ptr<Stream> stream = device.createStream();
     std::unique_ptr<HostIrContainer> program =
         lowerToHostProgram(fusion, {.target = target, .output_views = OutputViews::Copy});
-    Values values;
+    GivenValues values;
     for (size_t i = 0; i < fusion.inputs().size(); ++i) {
       Val* input = program->inputs()[i];
       if (const TensorView* tensor = asTensor(fusion.inputs()[i]))
@@ -98,7 +98,7 @@ std::string makeReport(ProgramFile& file, const ReportOptions& options) {
   const InputValues inputs = makeInputs(fusion, sources, *device, stream);
   const std::unique_ptr<HostIrContainer> segments = makeHostProgram(fusion);
   std::unique_ptr<HostIrContainer> program = lowerToHostProgram(fusion, {});
-  Values values;
+  GivenValues values;
   for (size_t i = 0; i < program->inputs().size(); ++i) values.emplace_back(program->inputs()[i], inputs.values[i]);
   addExtents(*program, inputs.bindings, values);
   HostIrEvaluatorParams params;
@@ -108,7 +108,9 @@ std::string makeReport(ProgramFile& file, const ReportOptions& options) {
   const Plan& plan = withOwnSizeErrors(file, inputs.bindings, [&]() -> Plan& { return evaluator.planFor(values); });
   for (int run = 0; run < 2; ++run) {
     record.startRun();
-    for (const Tensor& output : evaluator.runWithInput(values)) output.waitReady();
+    const std::vector<Tensor> outputs = evaluator.runWithInput(values);
+    for (const Tensor& output : outputs) output.waitReady();
+    record.endRun();  // before outputs are released
   }
   device->synchronize(*stream);
 
