@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <string>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -65,14 +67,19 @@ class Layout {
       for (int layer = layer_[edge.from] + 1; layer < layer_[edge.to]; ++layer)
         through.push_back(passage(edge.from, edge.from_port, layer));
       through.push_back(edge.to);
+      size_t shared = 0;  // links that an earlier edge has
       for (size_t i = 0; i + 1 < through.size(); ++i) {
         const bool is_first = i == 0;
         const bool is_last = i + 2 == through.size();
-        if (!is_last && !linked_.insert({{through[i], through[i + 1]}, 0}).second) continue;
+        if (!is_last && !linked_.emplace(through[i], through[i + 1]).second) {
+          shared = i + 1;
+          continue;
+        }
         graph_.links.push_back({through[i], through[i + 1], is_first ? share(edge.from, edge.from_port) : 0,
                                 is_last ? share(edge.to, edge.to_port) : 0});
       }
       through_.push_back(std::move(through));
+      shared_.push_back(shared);
     }
   }
 
@@ -182,7 +189,10 @@ class Layout {
       layout.nodes.push_back(
           {middles_[node] - box.width / 2, band.y + (band.height - box.height) / 2, box.width, box.height});
     }
-    for (size_t edge = 0; edge < edges_.size(); ++edge) layout.routes.push_back(route(edge, bands, layout.nodes));
+    for (size_t edge = 0; edge < edges_.size(); ++edge) {
+      layout.routes.push_back(route(edge, bands, layout.nodes));
+      layout.is_branch.push_back(shared_[edge] > 0);
+    }
     return layout;
   }
 
@@ -191,7 +201,7 @@ class Layout {
     const GraphEdge& edge = edges_[number];
     const std::vector<size_t>& through = through_[number];
     std::vector<Point> points;
-    for (size_t i = 0; i < through.size(); ++i) {
+    for (size_t i = shared_[number]; i < through.size(); ++i) {
       const Rectangle& band = bands[static_cast<size_t>(bandOf(through[i]))];
       if (i == 0) {
         const double x = portX(edge.from, edge.from_port);
@@ -217,8 +227,9 @@ class Layout {
   std::vector<double> middles_;  // of its nodes
   std::map<std::tuple<size_t, long, int>, size_t> passages_;
   std::map<size_t, int> passage_layer_;
-  std::map<std::pair<size_t, size_t>, int> linked_;
+  std::set<std::pair<size_t, size_t>> linked_;
   std::vector<std::vector<size_t>> through_;  // per edge
+  std::vector<size_t> shared_;                // per edge: how many of its first links an earlier one has
 };
 
 }  // namespace

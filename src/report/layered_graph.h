@@ -34,6 +34,8 @@ struct GraphEdge {
 struct GraphLayout {
   std::vector<Rectangle> nodes;
   std::vector<std::vector<Point>> routes;  ///< per edge: points that it runs through, two per layer
+  /// Per edge: whether its route begins where that of an earlier edge of the same port passes, not at the port.
+  std::vector<bool> is_branch;
   double width = 0;
   double height = 0;
 };

@@ -78,7 +78,7 @@ class SegmentInside {
       for (Point& point : route) point = {point.x + corner.x, point.y + corner.y};
       const bool is_from_outside = cards_[edges_[i].from].lines.empty();
       const bool is_to_outside = cards_[edges_[i].to].lines.empty();
-      if (is_from_outside) route.front().y = frame.y;
+      if (is_from_outside && !layout_.is_branch[i]) route.front().y = frame.y;
       if (is_to_outside) route.back().y = frame.bottom();
       svg.path(routePath(route),
                {.stroke = kLineColour, .stroke_width = 1.1, .marker = is_to_outside ? std::string_view() : "data"});
