@@ -39,8 +39,8 @@ class Layout {
 
  private:
   void addNodes() {
-    const int last = layer_.empty() ? -1 : *std::ranges::max_element(layer_);
-    graph_.layers.resize(static_cast<size_t>(last + 1));
+    const size_t count = layer_.empty() ? 0 : static_cast<size_t>(*std::ranges::max_element(layer_)) + 1;
+    graph_.layers.resize(count);
     for (size_t node = 0; node < nodes_.size(); ++node) {
       graph_.layers[static_cast<size_t>(layer_[node])].push_back(node);
       widths_.push_back(nodes_[node].width);

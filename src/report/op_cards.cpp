@@ -63,7 +63,7 @@ std::string callText(const Expr& expr, const FusionNames& names) {
   std::set<std::string> tensors;
   for (const TensorView* tensor : tensorsOf(expr.inputs())) tensors.insert(names.nameOf(*tensor));
   const std::string statement = statementText(expr, names);
-  const std::string call(callName(expr));
+  std::string call(callName(expr));
   const size_t begin = statement.find("= " + call + "(");
   if (begin == std::string::npos) return call;
   const std::string_view inside =

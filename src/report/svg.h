@@ -39,8 +39,8 @@ struct ShapeStyle {
   std::string_view stroke = "none";
   double stroke_width = 1;
   double corner = 0;             ///< radius of a rectangle's corners
-  std::string_view dash = "";    ///< "4 3"
-  std::string_view marker = "";  ///< id of the marker at the end of a path
+  std::string_view dash = {};    ///< "4 3"
+  std::string_view marker = {};  ///< id of the marker at the end of a path
 };
 
 /// The text with what XML gives a meaning escaped, for contents and for values of attributes.

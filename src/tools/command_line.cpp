@@ -205,6 +205,7 @@ std::set<std::string> writtenOptions(const CLI::App& command) {
 int CommandLine::run() {
   run_options.written = writtenOptions(*app.get_subcommand("run"));
   bench_options.written = writtenOptions(*app.get_subcommand("bench"));
+  draw_options.written = writtenOptions(*app.get_subcommand("draw"));
   info_options.written = writtenOptions(*app.get_subcommand("info"));
   if (app.got_subcommand("run")) return runCommand(run_options);
   if (app.got_subcommand("opt")) return optCommand(opt_options);

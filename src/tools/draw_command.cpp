@@ -33,12 +33,29 @@ namespace {
 std::map<std::string, std::string> readPictures(const std::vector<std::string>& texts) {
   std::map<std::string, std::string> pictures = readAssignments("--svg", texts);
   const std::vector<std::string> known = pictureNames();
+  std::map<std::string, std::string> places;
   for (const auto& [name, path] : pictures) {
     TK_REQUIRE(std::ranges::find(known, name) != known.end(), Usage,
                "--svg {}={}: there is no such picture; it must be one of {}", name, path, fmt::join(known, ", "));
+    const auto [first, is_new] = places.emplace(path, name);
+    TK_REQUIRE(is_new, Usage, "--svg {}={}: picture {} goes there as well; give each a place of its own", name, path,
+               first->second);
     if (path != "-") OutputFile::requireWritable("--svg " + name, path);
   }
   return pictures;
+}
+
+// An option that nothing can come of is a mistake.
+void requireUseOfOptions(const DrawOptions& options, const std::map<std::string, std::string>& pictures) {
+  const bool has_plan = pictures.contains("plan") || pictures.contains("memory");
+  for (const char* option : {"--size", "--streams"}) {
+    TK_REQUIRE(has_plan || !options.written.contains(option), Usage,
+               "{}: it has no effect, as only plan and memory depend on it; leave it out, or draw one of these",
+               option);
+  }
+  const bool is_fusion_alone = pictures.size() == 1 && pictures.contains("fusion");
+  TK_REQUIRE(!is_fusion_alone || !options.written.contains("--grouping"), Usage,
+             "--grouping: it has no effect, as fusion shows ops before they are grouped; leave it out");
 }
 
 // Draws pictures of one file; what several of them need is made once.
@@ -134,6 +151,7 @@ std::vector<std::string> pictureNames() { return {"fusion", "segments", "host", 
 
 int drawCommand(const DrawOptions& options) {
   const std::map<std::string, std::string> wanted = readPictures(options.pictures);
+  requireUseOfOptions(options, wanted);
   ProgramFile file = readProgram(options.file);
   try {
     Pictures pictures(file, options);

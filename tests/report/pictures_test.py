@@ -123,6 +123,15 @@ class Pictures(unittest.TestCase):
                 picture = svg_geometry.Picture(self.draw(file, "host")["host"])
                 self.assertEqual(list(picture.faults())[:5], [])
 
+    def test_pictures_of_the_docs_are_what_is_drawn(self):
+        files = sorted((ROOT / "docs" / "pictures").glob("*.svg"))
+        self.assertGreater(len(files), 1)
+        for file in files:
+            program, what, _ = file.name.split(".")
+            command = ("draw", ROOT / "examples" / f"{program}.fusion", "--svg")
+            self.assertEqual(file.read_text(), tokamak(*command, f"{what}=-"),
+                             f"write it again: tokamak draw examples/{program}.fusion --svg {what}={file}")
+
     def test_faults_are_found(self):
         text = self.draw(ROOT / "examples" / "mlp_streams.fusion", "segments")["segments"]
         rect = re.search(r'<g data-op="erf">.*?<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)"', text, re.S)
