@@ -11,17 +11,14 @@ namespace tokamak {
 void RunRecord::onKernel(const Fusion& fusion, const std::string& kernel, const std::string& source) {
   const std::string schedule = printFusion(fusion);
   const std::lock_guard lock(mutex_);
-  std::string choice;
-  if (auto& waiting = choices_[fusion.name()]; !waiting.empty()) {
-    choice = std::move(waiting.front());
-    waiting.erase(waiting.begin());
-  }
-  kernels_.push_back({fusion.name(), std::move(choice), schedule, kernel, source});
+  std::string& choice = choices_[std::this_thread::get_id()];
+  kernels_.push_back({fusion.name(), choice, schedule, kernel, source});
+  choice.clear();
 }
 
 void RunRecord::onChoice(const KernelNews& news) {
   const std::lock_guard lock(mutex_);
-  choices_[news.program].push_back(news.choice);
+  choices_[std::this_thread::get_id()] = news.choice;
 }
 
 void RunRecord::onNoCompiler(const std::string& reason) {

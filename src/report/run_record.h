@@ -5,6 +5,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "base/trace.h"
@@ -55,7 +56,7 @@ class RunRecord final : public KernelObserver, public TraceObserver {
 
  private:
   mutable std::mutex mutex_;
-  std::map<std::string, std::vector<std::string>> choices_;  // by program, those without a kernel yet
+  std::map<std::thread::id, std::string> choices_;  // per thread the last one: it makes that kernel next
   std::vector<KernelTexts> kernels_;
   std::vector<RunSpan> spans_;
   std::map<int64_t, std::string> tracks_;
