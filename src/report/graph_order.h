@@ -1,6 +1,7 @@
 // Graph order: the order of nodes within the layers of a layered graph.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 namespace tokamak {

@@ -1,6 +1,7 @@
 // HTML page: a page of sections with a table of contents, in one file, readable without scripts.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>

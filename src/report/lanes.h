@@ -1,6 +1,7 @@
 // Lanes: a picture of work on streams: a column per stream, time downwards, arrows where one thing follows another.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -1,7 +1,9 @@
 // Layered graph: where the boxes of a directed acyclic graph stand, and how its edges run between them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "report/svg.h"

@@ -1,6 +1,7 @@
 // Report page: all that is known of a program and of a run of it, on one HTML page.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>

@@ -1,6 +1,7 @@
 // Run record: what a device says of its kernels and of a run, kept for a report.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <string>

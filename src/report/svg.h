@@ -1,6 +1,7 @@
 // Svg: a picture as the text of an SVG file, without scripts, fonts or other files.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>

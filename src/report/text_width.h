@@ -1,6 +1,7 @@
 // Text width: how wide a text is in the sans-serif font of pictures, so that boxes are made to fit without a renderer.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
