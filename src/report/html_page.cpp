@@ -24,7 +24,10 @@ details details { margin-left: 16px; }
 summary { cursor: pointer; font-weight: bold; }
 .picture { overflow-x: auto; border: 1px solid #e3e8ec; border-radius: 5px; margin: 8px 0; }
 table { border-collapse: collapse; margin: 8px 0; }
-th, td { text-align: left; vertical-align: top; padding: 3px 16px 3px 0; border-bottom: 1px solid #e3e8ec; }
+th, td { text-align: left; vertical-align: top; padding: 3px 16px 3px 0; border-bottom: 1px solid #e3e8ec;
+  overflow-wrap: anywhere; }
+th, td:first-child { overflow-wrap: normal; }
+p, summary { overflow-wrap: anywhere; }
 @media print { .picture svg { max-width: 100%; height: auto; } pre { white-space: pre-wrap; } }
 )";
 

@@ -24,6 +24,11 @@ HOSTILE = """fusion %s(x: f32[n, m]) -> y {
 }
 sizes { n = 8, m = 16 }
 """ % json.dumps(NAME)
+LONG = """fusion %s(%s: f32[%s, m]) -> %s {
+  %s = softmax(%s, axis=-1)
+}
+sizes { %s = 8, m = 16 }
+""" % tuple(word * 12 for word in ("fusion_", "input_", "rows_", "output_", "output_", "input_", "rows_"))
 HTML = ""  # elements of the page have no namespace, those of pictures have SVG's
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -117,7 +122,8 @@ for (const group of document.querySelectorAll('[data-op], [data-tensor-box], [da
 }
 const result = document.createElement('p');
 result.id = 'measured';
-result.textContent = JSON.stringify({count, faults});
+const isTooWide = document.documentElement.scrollWidth > document.documentElement.clientWidth;
+result.textContent = JSON.stringify({count, faults, isTooWide});
 document.body.append(result);
 </script>"""
 
@@ -146,6 +152,11 @@ class InBrowser(unittest.TestCase):
             measured = json.loads(re.search(r'<p id="measured">(.*?)</p>', dom, re.S)[1].replace("&amp;", "&"))
             self.assertGreater(measured["count"], 60)
             self.assertEqual(measured["faults"], [])
+
+    def test_long_names_do_not_widen_the_page(self):
+        dom = self.dump(report(LONG).replace("</body>", MEASURE + "</body>"))
+        measured = json.loads(re.search(r'<p id="measured">(.*?)</p>', dom, re.S)[1].replace("&amp;", "&"))
+        self.assertEqual((measured["faults"], measured["isTooWide"]), ([], False))
 
 
 if __name__ == "__main__":
