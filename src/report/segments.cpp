@@ -215,7 +215,7 @@ std::string whyCut(const HostIrContainer& program, const Segment& producer, cons
   }
   try {
     Together both(program, producer, consumer);
-    if (const auto reason = canSchedule(both.fusion(), target)) return "as one kernel: " + *reason;
+    if (const auto reason = canSchedule(both.fusion(), target).reason) return "as one kernel: " + *reason;
     if (!mayBeDealtOut(both.fusion(), groupOf(both.fusion(), both.fusion().exprs())))
       return "the stream loop cannot deal out both as one";
   } catch (const Error& error) {

@@ -130,7 +130,7 @@ class Pictures {
   const DrawOptions& options_;
   HostLoweringOptions lowering_;
   std::unique_ptr<HostIrContainer> program_;  // until the evaluator has it
-  std::unique_ptr<Device> device_;
+  std::shared_ptr<Device> device_;
   std::unique_ptr<HostIrEvaluator> evaluator_;
   const Plan* plan_ = nullptr;
 };

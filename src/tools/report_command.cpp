@@ -92,7 +92,7 @@ std::string makeReport(ProgramFile& file, const ReportOptions& options) {
   sources.given = readAssignments("--input", options.inputs);
   RunRecord record;
   const int64_t threads = usableProcessors();
-  const std::unique_ptr<Device> device =
+  const std::shared_ptr<Device> device =
       openCpuDevice({.threads = threads, .trace = &record, .kernels = &record, .target = cpuTarget(threads)});
   const std::shared_ptr<Stream> stream = device->createStream();
   const InputValues inputs = makeInputs(fusion, sources, *device, stream);
