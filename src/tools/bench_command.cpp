@@ -8,7 +8,6 @@
 #include <ctime>
 #include <fstream>
 #include <functional>
-#include <tuple>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -157,12 +156,182 @@ void makeAnyKernel(Device& device, const std::shared_ptr<Stream>& stream) {
   device.synchronize(*stream);
 }
 
-}  // namespace
+// Extents that no input has by itself are given like scalar inputs.
+void giveOtherExtents(Fusion& fusion, InputSources& sources) {
+  for (Scalar* symbol : fusion.allSymbols()) {
+    const bool is_extent = std::ranges::any_of(tensorsOf(fusion.inputs()), [&](const TensorView* tensor) {
+      return std::ranges::any_of(shapeOf(*tensor),
+                                 [&](const IterDomain* axis) { return axis->visibleExtent() == symbol; });
+    });
+    if (is_extent || fusion.isInput(symbol)) continue;
+    fusion.addInput(symbol);
+    if (const auto size = sources.sizes.find(symbol->name()); size != sources.sizes.end())
+      sources.given[symbol->name()] = std::to_string(size->second);
+    else if (const auto known = fusion.defaultSizes().find(symbol); known != fusion.defaultSizes().end())
+      sources.given[symbol->name()] = std::to_string(known->second);
+  }
+}
 
-int benchCommand(const BenchOptions& options) {
+InputSources sourcesOf(const BenchOptions& options, ProgramFile& file) {
+  InputSources sources;
+  sources.drawn_elements = int64_t{1} << 20;
+  sources.sizes = readSizes(file.program(), options.sizes);
+  sources.seed = options.seed;
+  sources.given = readAssignments("--input", options.inputs);
+  giveOtherExtents(*file.fusion, sources);
+  return sources;
+}
+
+// A program that is called again and again, with memory for all.
+struct Calls {
+  Calls(HostIrEvaluator& called, const InputValues& inputs, const std::vector<std::pair<Val*, RunValue>>& values,
+        const std::shared_ptr<Stream>& on)
+      : evaluator(called), stream(on) {
+    for (const auto& value : inputs.values) {
+      if (const auto* tensor = std::get_if<Tensor>(&value))
+        in.push_back(*tensor);
+      else
+        scalars.push_back(std::get<ScalarValue>(value));
+    }
+    out = evaluator.runWithInput(values);
+    for (const Tensor& tensor : out) tensor.waitReady();
+  }
+  void run() { evaluator.run(in, out, *stream, scalars); }
+  int64_t bytes() const {
+    int64_t sum = 0;
+    for (const auto* tensors : {&in, &out})
+      for (const Tensor& tensor : *tensors) sum += denseBytesOf(tensor);
+    return sum;
+  }
+
+  HostIrEvaluator& evaluator;
+  std::shared_ptr<Stream> stream;
+  std::vector<Tensor> in;
+  std::vector<Tensor> out;
+  std::vector<ScalarValue> scalars;
+};
+
+struct Measured {
+  CallTimes times;
+  CallTimes copy_times;
+  double latency_us = 0;  // of one run of many on a processor: from the call until the host knows that it is done
+};
+
+Measured measureOnGpu(Device& device, Calls& calls, int64_t bytes, int64_t repeat) {
+  Stopwatch watch(device, calls.stream);
+  const int64_t half = std::max<int64_t>(1, bytes / 2);
+  const Tensor from = Tensor::empty(device, calls.stream, DataType::Bool, {&half, 1}, MemoryKind::Device);
+  const Tensor to = Tensor::empty(device, calls.stream, DataType::Bool, {&half, 1}, MemoryKind::Device);
+  device.fill(*calls.stream, from.data(), 1, half);
+  const auto [times, copy_times] =
+      watch.time(repeat, [&] { calls.run(); }, [&] { device.copy(*calls.stream, to.data(), from.data(), half); });
+  return {.times = times, .copy_times = copy_times};
+}
+
+Measured measureOnProcessor(Device& device, Calls& calls, int64_t bytes, int64_t repeat) {
+  Stopwatch watch(device, calls.stream);
+  CopyLoop copy(device, calls.stream, bytes);
+  const auto run_program = [&] { calls.run(); };
+  const int64_t train = watch.trainOf(run_program);
+  const auto [times, copy_times] = watch.time(repeat, run_program, [&] { copy.run(); }, train);
+  return {.times = times, .copy_times = copy_times, .latency_us = watch.latency(repeat, run_program)};
+}
+
+// What is told of a program.
+struct Row {
+  std::string label;
+  std::string device;
+  bool is_gpu = false;
+  int64_t steps = 0;
+  int64_t bytes = 0;
+  double compile_ms = 0;
+  Measured measured;
+};
+
+void print(const Row& row) {
+  const CallTimes& times = row.measured.times;
+  const CallTimes& copy = row.measured.copy_times;
+  fmt::print(
+      "{}: {} steps, {:.2f} MB, {:.2f} us, {:.0f} GB/s; copy of as many bytes {:.2f} us: {:.1f} % (best of "
+      "each: {:.1f} %); compile {:.1f} ms\n",
+      row.label, row.steps, static_cast<double>(row.bytes) / 1e6, times.median,
+      static_cast<double>(row.bytes) / times.median / 1e3, copy.median, 100.0 * copy.median / times.median,
+      100.0 * copy.best / times.best, row.compile_ms);
+}
+
+void append(const Row& row, const std::string& path) {
+  const CallTimes& times = row.measured.times;
+  const CallTimes& copy = row.measured.copy_times;
+  nlohmann::json line = {{"case", row.label},
+                         {"device", row.device},
+                         {"steps", row.steps},
+                         {"bytes", row.bytes},
+                         {"us", times.median},
+                         {"copy_us", copy.median},
+                         {"best_us", times.best},
+                         {"best_copy_us", copy.best},
+                         {"percent_of_copy", 100.0 * copy.median / times.median},
+                         {"compile_ms", row.compile_ms}};
+  if (!row.is_gpu) {
+    line["latency_us"] = row.measured.latency_us;
+    line["best_processor_us"] = times.best_processor;
+    line["best_copy_processor_us"] = copy.best_processor;
+  }
+  std::ofstream rows(path, std::ios::app);
+  rows << line.dump() << "\n" << std::flush;
+  TK_REQUIRE(rows.good(), Io, "bench: '{}' cannot be written: {}", path, std::strerror(errno));
+}
+
+void requireBenchable(const BenchOptions& options) {
   TK_REQUIRE(options.device == "cpu" || options.device == "cuda", Usage, "--device {}: it must be one of cpu, cuda",
              options.device);
   TK_REQUIRE(options.repeat >= 1, Usage, "--repeat {}: it must be at least 1", options.repeat);
+}
+
+std::shared_ptr<Device> openDevice(const BenchOptions& options) {
+  if (options.device == "cuda") return openCudaDevice(0);
+  return openCpuDevice({.runner = kernelRunnerNamed(options.kernels), .target = cpuTarget(usableProcessors())});
+}
+
+Row bench(const BenchOptions& options, ProgramFile& file) {
+  const bool is_cuda = options.device == "cuda";
+  const std::shared_ptr<Device> device = openDevice(options);
+  const std::shared_ptr<Stream> stream = device->createStream();
+  const InputSources sources = sourcesOf(options, file);
+  const InputValues inputs = makeInputs(*file.fusion, sources, *device, stream);
+  if (options.written.contains("--seed")) requireRandom(inputs, options.seed);
+  if (!is_cuda) makeAnyKernel(*device, stream);
+  const auto compile_start = SteadyClock::now();
+  std::unique_ptr<HostIrContainer> program =
+      lowerToHostProgram(*file.fusion, {.grouping = groupingNamed(options.grouping),
+                                        .target = is_cuda ? device->kernelTarget() : KernelTarget{},
+                                        .output_views = OutputViews::Copy,
+                                        .output_layouts = outputLayoutsNamed(options.output_layouts)});
+  const std::vector<std::pair<Val*, RunValue>> values = boundValues(*program, inputs.values, inputs.bindings);
+  // On a processor whoever measures waits for each result: the calls run on this thread, as those of peers do.
+  HostIrEvaluator evaluator(std::move(program), *device,
+                            {.number_of_streams = options.streams,
+                             .segments = segmentModeOf(options.grouping),
+                             .place = is_cuda ? RunPlace::OnStream : RunPlace::Here});
+  const PlanSummary summary =
+      withOwnSizeErrors(file, inputs.bindings, [&] { return evaluator.planFor(values).summary(); });
+  const std::chrono::duration<double, std::milli> compile = SteadyClock::now() - compile_start;
+  Calls calls(evaluator, inputs, values, stream);
+  const int64_t bytes = options.bytes > 0 ? options.bytes : calls.bytes();
+  return {.label = options.label.empty() ? file.fusion->name() : options.label,
+          .device = device->properties().description,
+          .is_gpu = is_cuda,
+          .steps = summary.steps,
+          .bytes = bytes,
+          .compile_ms = compile.count(),
+          .measured = is_cuda ? measureOnGpu(*device, calls, bytes, options.repeat)
+                              : measureOnProcessor(*device, calls, bytes, options.repeat)};
+}
+
+}  // namespace
+
+int benchCommand(const BenchOptions& options) {
+  requireBenchable(options);
   ProgramFile file = readProgram(options.file);
   TK_REQUIRE(file.fusion != nullptr, Usage, "{}: it holds a host program; only fusions are measured", options.file);
   const bool is_cuda = options.device == "cuda";
@@ -173,118 +342,9 @@ int benchCommand(const BenchOptions& options) {
     TK_REQUIRE(reason.empty(), Unsupported, "--device cuda: no CUDA device: {}", reason);
   }
   try {
-    const CpuDeviceOptions cpu = {.runner = kernelRunnerNamed(options.kernels),
-                                  .target = cpuTarget(usableProcessors())};
-    const std::shared_ptr<Device> device = is_cuda ? openCudaDevice(0) : openCpuDevice(cpu);
-    const std::shared_ptr<Stream> stream = device->createStream();
-    InputSources sources;
-    sources.drawn_elements = int64_t{1} << 20;
-    sources.sizes = readSizes(file.program(), options.sizes);
-    sources.seed = options.seed;
-    sources.given = readAssignments("--input", options.inputs);
-    // Extents that no input has by itself are given like scalar inputs.
-    for (Scalar* symbol : file.fusion->allSymbols()) {
-      const bool is_extent = std::ranges::any_of(tensorsOf(file.fusion->inputs()), [&](const TensorView* tensor) {
-        return std::ranges::any_of(shapeOf(*tensor),
-                                   [&](const IterDomain* axis) { return axis->visibleExtent() == symbol; });
-      });
-      if (is_extent || file.fusion->isInput(symbol)) continue;
-      file.fusion->addInput(symbol);
-      if (const auto size = sources.sizes.find(symbol->name()); size != sources.sizes.end())
-        sources.given[symbol->name()] = std::to_string(size->second);
-      else if (const auto known = file.fusion->defaultSizes().find(symbol); known != file.fusion->defaultSizes().end())
-        sources.given[symbol->name()] = std::to_string(known->second);
-    }
-    const InputValues inputs = makeInputs(*file.fusion, sources, *device, stream);
-    if (options.written.contains("--seed")) requireRandom(inputs, options.seed);
-    if (!is_cuda) makeAnyKernel(*device, stream);
-    const auto compile_start = SteadyClock::now();
-    const KernelTarget target = is_cuda ? device->kernelTarget() : KernelTarget{};
-    std::unique_ptr<HostIrContainer> program =
-        lowerToHostProgram(*file.fusion, {.grouping = groupingNamed(options.grouping),
-                                          .target = target,
-                                          .output_views = OutputViews::Copy,
-                                          .output_layouts = outputLayoutsNamed(options.output_layouts)});
-    std::vector<std::pair<Val*, RunValue>> values;
-    for (size_t i = 0; i < program->inputs().size(); ++i) values.emplace_back(program->inputs()[i], inputs.values[i]);
-    for (Scalar* symbol : program->allSymbols()) {
-      for (const auto& [known, value] : inputs.bindings) {
-        if (known->name() == symbol->name() && !symbol->name().empty() && !program->isInput(symbol))
-          values.emplace_back(symbol, value);
-      }
-    }
-    // On a processor whoever measures waits for each result: the calls run on this thread, as those of peers do.
-    HostIrEvaluator evaluator(std::move(program), *device,
-                              {.number_of_streams = options.streams,
-                               .segments = segmentModeOf(options.grouping),
-                               .place = is_cuda ? RunPlace::OnStream : RunPlace::Here});
-    const PlanSummary summary =
-        withOwnSizeErrors(file, inputs.bindings, [&] { return evaluator.planFor(values).summary(); });
-    const std::chrono::duration<double, std::milli> compile = SteadyClock::now() - compile_start;
-    std::vector<Tensor> in;
-    std::vector<ScalarValue> scalars;
-    for (const auto& value : inputs.values) {
-      if (const auto* tensor = std::get_if<Tensor>(&value))
-        in.push_back(*tensor);
-      else
-        scalars.push_back(std::get<ScalarValue>(value));
-    }
-    std::vector<Tensor> out = evaluator.runWithInput(values);
-    int64_t bytes = 0;
-    for (const auto* tensors : {&in, &out})
-      for (const Tensor& tensor : *tensors) bytes += denseBytesOf(tensor);
-    if (options.bytes > 0) bytes = options.bytes;
-    for (const Tensor& tensor : out) tensor.waitReady();
-
-    Stopwatch watch(*device, stream);
-    const auto run_program = [&] { evaluator.run(in, out, *stream, scalars); };
-    CallTimes times;
-    CallTimes copy_times;
-    // Of one run of many: from the call until the host knows that it is done.
-    double latency_us = 0;
-    if (is_cuda) {
-      const int64_t half = std::max<int64_t>(1, bytes / 2);
-      const Tensor from = Tensor::empty(*device, stream, DataType::Bool, {&half, 1}, MemoryKind::Device);
-      const Tensor to = Tensor::empty(*device, stream, DataType::Bool, {&half, 1}, MemoryKind::Device);
-      device->fill(*stream, from.data(), 1, half);
-      std::tie(times, copy_times) =
-          watch.time(options.repeat, run_program, [&] { device->copy(*stream, to.data(), from.data(), half); });
-    } else {
-      CopyLoop copy(*device, stream, bytes);
-      const auto run_copy = [&] { copy.run(); };
-      const int64_t train = watch.trainOf(run_program);
-      std::tie(times, copy_times) = watch.time(options.repeat, run_program, run_copy, train);
-      latency_us = watch.latency(options.repeat, run_program);
-    }
-    const double program_us = times.median;
-    const double copy_us = copy_times.median;
-    const std::string label = options.label.empty() ? file.fusion->name() : options.label;
-    fmt::print(
-        "{}: {} steps, {:.2f} MB, {:.2f} us, {:.0f} GB/s; copy of as many bytes {:.2f} us: {:.1f} % (best of "
-        "each: {:.1f} %); compile {:.1f} ms\n",
-        label, summary.steps, static_cast<double>(bytes) / 1e6, program_us,
-        static_cast<double>(bytes) / program_us / 1e3, copy_us, 100.0 * copy_us / program_us,
-        100.0 * copy_times.best / times.best, compile.count());
-    if (!options.json.empty()) {
-      nlohmann::json row = {{"case", label},
-                            {"device", device->properties().description},
-                            {"steps", summary.steps},
-                            {"bytes", bytes},
-                            {"us", program_us},
-                            {"copy_us", copy_us},
-                            {"best_us", times.best},
-                            {"best_copy_us", copy_times.best},
-                            {"percent_of_copy", 100.0 * copy_us / program_us},
-                            {"compile_ms", compile.count()}};
-      if (!is_cuda) {
-        row["latency_us"] = latency_us;
-        row["best_processor_us"] = times.best_processor;
-        row["best_copy_processor_us"] = copy_times.best_processor;
-      }
-      std::ofstream rows(options.json, std::ios::app);
-      rows << row.dump() << "\n" << std::flush;
-      TK_REQUIRE(rows.good(), Io, "bench: '{}' cannot be written: {}", options.json, std::strerror(errno));
-    }
+    const Row row = bench(options, file);
+    print(row);
+    if (!options.json.empty()) append(row, options.json);
     return 0;
   } catch (const Error& error) {
     throw withPlace(error, file);

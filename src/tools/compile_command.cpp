@@ -118,13 +118,7 @@ int compileCommand(const CompileOptions& options) {
   TK_REQUIRE(file.fusion != nullptr, Usage, "{}: it holds a host program; only fusions are compiled", options.file);
   try {
     Fusion& fusion = *file.fusion;
-    const std::map<std::string, int64_t> sizes = readSizes(fusion, options.sizes);
-    ScalarBindings bindings;
-    for (const auto& [symbol, size] : fusion.defaultSizes()) bindings[symbol] = size;
-    for (Scalar* symbol : fusion.allSymbols()) {
-      if (const auto found = sizes.find(symbol->name()); found != sizes.end()) bindings[symbol] = found->second;
-    }
-    requireExtents(fusion, bindings);
+    const ScalarBindings bindings = givenExtents(fusion, options.sizes);
     Reporter reporter(options, fusion.name());
     const KernelTarget target = targetFor(options.architecture);
     KernelCollector device(target, [&](const PreparedKernel& prepared) { reporter.take(prepared); }, reporter.passes());
@@ -134,22 +128,7 @@ int compileCommand(const CompileOptions& options) {
                                     .target = target,
                                     .output_views = OutputViews::Copy,
                                     .output_layouts = outputLayoutsNamed(options.output_layouts)});
-    std::vector<std::pair<Val*, RunValue>> values;
-    for (size_t i = 0; i < fusion.inputs().size(); ++i) {
-      Val* input = program->inputs()[i];
-      if (const TensorView* tensor = asTensor(fusion.inputs()[i])) {
-        const std::vector<int64_t> extents = sizesOf(*tensor, bindings);
-        values.emplace_back(input, emptyInput(*tensor, extents, tensor->memoryKind(), device, stream));
-      } else {
-        values.emplace_back(input, convertValue(int64_t{1}, input->dtype()));
-      }
-    }
-    for (Scalar* symbol : program->allSymbols()) {
-      for (const auto& [known, value] : bindings) {
-        if (known->name() == symbol->name() && !symbol->name().empty() && !program->isInput(symbol))
-          values.emplace_back(symbol, value);
-      }
-    }
+    const auto values = boundValues(*program, emptyInputs(fusion, bindings, device, stream), bindings);
     HostIrEvaluator evaluator(std::move(program), device, {.segments = segmentModeOf(options.grouping)});
     withOwnSizeErrors(file, bindings, [&] { evaluator.planFor(values); });
     return 0;

@@ -98,26 +98,10 @@ class Pictures {
   const Plan& plan() {
     if (plan_ != nullptr) return *plan_;
     program();
-    const std::map<std::string, int64_t> sizes = readSizes(*program_, options_.sizes);
-    ScalarBindings bindings;
-    for (const auto& [symbol, size] : program_->defaultSizes()) bindings[symbol] = size;
-    for (Scalar* symbol : program_->allSymbols()) {
-      if (const auto found = sizes.find(symbol->name()); found != sizes.end()) bindings[symbol] = found->second;
-    }
-    requireExtents(*program_, bindings);
+    const ScalarBindings bindings = givenExtents(*program_, options_.sizes);
     device_ = openCpuDevice({.runner = KernelRunner::Interpreted, .target = cpuTarget(1)});
     const std::shared_ptr<Stream> stream = device_->createStream();
-    std::vector<std::pair<Val*, RunValue>> values;
-    for (Val* input : program_->inputs()) {
-      if (const TensorView* tensor = asTensor(input))
-        values.emplace_back(input,
-                            emptyInput(*tensor, sizesOf(*tensor, bindings), tensor->memoryKind(), *device_, stream));
-      else
-        values.emplace_back(input, convertValue(int64_t{1}, input->dtype()));
-    }
-    for (const auto& [symbol, value] : bindings) {
-      if (!program_->isInput(symbol)) values.emplace_back(const_cast<Scalar*>(symbol), value);
-    }
+    const auto values = boundValues(*program_, emptyInputs(*program_, bindings, *device_, stream), bindings);
     HostIrEvaluatorParams params;
     params.number_of_streams = options_.streams;
     params.segments = segmentModeOf(options_.grouping);

@@ -18,6 +18,7 @@
 #include "device/tensor_copies.h"
 #include "interop/npy.h"
 #include "tools/input_fill.h"
+#include "tools/program_file.h"
 
 namespace tokamak::tools {
 
@@ -234,6 +235,42 @@ static std::vector<std::byte> roomFor(const Tensor& tensor) {
   } catch (const std::bad_alloc&) {
     TK_RAISE(OutOfMemory, "reading {}: there is no host memory for its {} bytes", described(), bytes);
   }
+}
+
+ScalarBindings givenExtents(Fusion& program, const std::vector<std::string>& sizes) {
+  const std::map<std::string, int64_t> given = readSizes(program, sizes);
+  ScalarBindings extents;
+  for (const auto& [symbol, size] : program.defaultSizes()) extents[symbol] = size;
+  for (Scalar* symbol : program.allSymbols()) {
+    if (const auto found = given.find(symbol->name()); found != given.end()) extents[symbol] = found->second;
+  }
+  requireExtents(program, extents);
+  return extents;
+}
+
+std::vector<RunValue> emptyInputs(const Fusion& program, const ScalarBindings& extents, Device& device,
+                                  const std::shared_ptr<Stream>& stream) {
+  std::vector<RunValue> values;
+  for (Val* input : program.inputs()) {
+    if (const TensorView* tensor = asTensor(input))
+      values.emplace_back(emptyInput(*tensor, sizesOf(*tensor, extents), tensor->memoryKind(), device, stream));
+    else
+      values.emplace_back(convertValue(int64_t{1}, input->dtype()));
+  }
+  return values;
+}
+
+std::vector<std::pair<Val*, RunValue>> boundValues(const HostIrContainer& program, std::span<const RunValue> inputs,
+                                                   const ScalarBindings& extents) {
+  std::vector<std::pair<Val*, RunValue>> values;
+  for (size_t i = 0; i < inputs.size(); ++i) values.emplace_back(program.inputs()[i], inputs[i]);
+  for (Scalar* symbol : program.allSymbols()) {
+    if (symbol->name().empty() || program.isInput(symbol)) continue;
+    for (const auto& [known, value] : extents) {
+      if (known->name() == symbol->name()) values.emplace_back(symbol, value);
+    }
+  }
+  return values;
 }
 
 std::vector<std::byte> denseBytes(const Tensor& tensor) {

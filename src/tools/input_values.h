@@ -3,10 +3,13 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "device/tensor.h"
+#include "device/run_value.h"
+#include "host/ir/host_ir_container.h"
 #include "ir/fusion.h"
 
 namespace tokamak::tools {
@@ -21,7 +24,7 @@ struct InputSources {
 
 /// One value per input of a program, in the memory that the program takes.
 struct InputValues {
-  std::vector<std::variant<Tensor, ScalarValue>> values;
+  std::vector<RunValue> values;
   ScalarBindings bindings;  ///< of the extents
   bool is_drawn = false;    ///< whether any of them is random
 };
@@ -44,6 +47,19 @@ void requireRandom(const InputValues& inputs, uint64_t seed);
 /// Errors: OutOfMemory.
 Tensor emptyInput(const TensorView& input, std::span<const int64_t> sizes, MemoryKind kind, Device& device,
                   const std::shared_ptr<Stream>& stream);
+
+/// The extents of a program as its defaults and the options say. Errors: Usage for options that are none, and naming all
+/// extents of inputs that have no value.
+ScalarBindings givenExtents(Fusion& program, const std::vector<std::string>& sizes);
+
+/// A value per input where nobody looks at elements: memory that is not written, and ones.
+std::vector<RunValue> emptyInputs(const Fusion& program, const ScalarBindings& extents, Device& device,
+                                  const std::shared_ptr<Stream>& stream);
+
+/// What an evaluator of the program is given: its inputs, and extents that no input has (of full, iota, ...). The
+/// extents may be another program's, of the same names.
+std::vector<std::pair<Val*, RunValue>> boundValues(const HostIrContainer& program, std::span<const RunValue> inputs,
+                                                   const ScalarBindings& extents);
 
 /// A contiguous copy of the elements of a tensor that host code can read, row-major. The data must be ready.
 std::vector<std::byte> denseBytes(const Tensor& tensor);

@@ -31,18 +31,6 @@ namespace tokamak::tools {
 
 namespace {
 
-using GivenValues = std::vector<std::pair<Val*, RunValue>>;
-
-// Extents that no input has are given like scalar inputs. The program has symbols of its own.
-void addExtents(const HostIrContainer& program, const ScalarBindings& bindings, GivenValues& values) {
-  for (Scalar* symbol : program.allSymbols()) {
-    if (symbol->name().empty() || program.isInput(symbol)) continue;
-    for (const auto& [known, value] : bindings) {
-      if (known->name() == symbol->name()) values.emplace_back(symbol, value);
-    }
-  }
-}
-
 CudaKernelTexts textsOf(const PreparedKernel& prepared) {
   const kir::Kernel& kernel = prepared.kernel;
   const KernelSource source = kernelSource(kernel, Dialect::Cuda, kir::indexTypeOf(kernel, prepared.bindings));
@@ -65,16 +53,7 @@ void addCudaKernels(const Fusion& fusion, const ScalarBindings& bindings, int64_
     const std::shared_ptr<Stream> stream = device.createStream();
     std::unique_ptr<HostIrContainer> program =
         lowerToHostProgram(fusion, {.target = target, .output_views = OutputViews::Copy});
-    GivenValues values;
-    for (size_t i = 0; i < fusion.inputs().size(); ++i) {
-      Val* input = program->inputs()[i];
-      if (const TensorView* tensor = asTensor(fusion.inputs()[i]))
-        values.emplace_back(input,
-                            emptyInput(*tensor, sizesOf(*tensor, bindings), tensor->memoryKind(), device, stream));
-      else
-        values.emplace_back(input, convertValue(int64_t{1}, input->dtype()));
-    }
-    addExtents(*program, bindings, values);
+    const auto values = boundValues(*program, emptyInputs(fusion, bindings, device, stream), bindings);
     HostIrEvaluatorParams params;
     params.segments = SegmentMode::Kernels;
     params.number_of_streams = streams;
@@ -98,9 +77,7 @@ std::string makeReport(ProgramFile& file, const ReportOptions& options) {
   const InputValues inputs = makeInputs(fusion, sources, *device, stream);
   const std::unique_ptr<HostIrContainer> segments = makeHostProgram(fusion);
   std::unique_ptr<HostIrContainer> program = lowerToHostProgram(fusion, {});
-  GivenValues values;
-  for (size_t i = 0; i < program->inputs().size(); ++i) values.emplace_back(program->inputs()[i], inputs.values[i]);
-  addExtents(*program, inputs.bindings, values);
+  const auto values = boundValues(*program, inputs.values, inputs.bindings);
   HostIrEvaluatorParams params;
   params.segments = SegmentMode::Kernels;
   params.number_of_streams = options.streams;

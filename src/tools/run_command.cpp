@@ -269,6 +269,17 @@ void requireLoops(const RunOptions& options, const ProgramFile& file, const Host
   }
 }
 
+void writeTrace(const RunOptions& options, Device& device, Timeline& timeline, RunReport& report) {
+  std::string source;
+  if (options.device == "cuda") {
+    auto& cuda = static_cast<CudaDevice&>(device);
+    cuda.reportTrace();
+    source = cuda.traceSource();
+  }
+  timeline.write(options.trace);
+  report.trace(options.trace, source);
+}
+
 int runProgram(ProgramFile& file, const RunOptions& options, const DumpOptions& dump) {
   requireCheckable(options, file);
   requireEffect(options, file);
@@ -299,18 +310,8 @@ int runProgram(ProgramFile& file, const RunOptions& options, const DumpOptions& 
   if (!options.trace.empty()) OutputFile::requireWritable("--trace", options.trace);
   const InputValues inputs = makeInputs(file.fusion != nullptr ? *file.fusion : *program, sources, device, stream);
   if (options.written.contains("--seed")) requireRandom(inputs, options.seed);
-  std::vector<std::pair<Val*, RunValue>> values;
-  for (size_t i = 0; i < program->inputs().size(); ++i) values.emplace_back(program->inputs()[i], inputs.values[i]);
   const std::string name = program->name();
-  // Extents that no input has (of full, iota, ...) are given like scalar inputs. The compiled program has symbols of
-  // its own.
-  std::map<std::string, ScalarValue> sizes;
-  for (const auto& [symbol, value] : inputs.bindings) sizes.emplace(symbol->name(), value);
-  for (Scalar* symbol : program->allSymbols()) {
-    const auto size = sizes.find(symbol->name());
-    if (size != sizes.end() && !symbol->name().empty() && !program->isInput(symbol))
-      values.emplace_back(symbol, size->second);
-  }
+  const std::vector<std::pair<Val*, RunValue>> values = boundValues(*program, inputs.values, inputs.bindings);
   const std::map<std::string, Tensor> printed_inputs = printed.copiesOf(*program, inputs, stream);
   // Taken before the run: an in-place update changes its input.
   std::vector<oracle::Input> reference_inputs =
@@ -338,16 +339,7 @@ int runProgram(ProgramFile& file, const RunOptions& options, const DumpOptions& 
   printed.report(printed_inputs, output_names, outputs, report);
   if (options.explain) explainViews(plan);
   report.plan(plan.summary(), std::move(times));
-  if (!options.trace.empty()) {
-    std::string source;
-    if (options.device == "cuda") {
-      auto& cuda = static_cast<CudaDevice&>(device);
-      cuda.reportTrace();
-      source = cuda.traceSource();
-    }
-    timeline.write(options.trace);
-    report.trace(options.trace, source);
-  }
+  if (!options.trace.empty()) writeTrace(options, device, timeline, report);
   const bool is_ok =
       !options.check || check(*file.fusion, std::move(reference_inputs), outputs, inputs.bindings, report);
   report.finish();

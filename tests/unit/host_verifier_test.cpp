@@ -127,163 +127,157 @@ struct Mutant {
   std::function<void(Sample&)> make;
 };
 
-const std::vector<Mutant>& mutants() {
-  static const std::vector<Mutant> list = {
-      {"statement-forms", "a statement twice", [](Sample& s) { s.program.pushBack(s.wait); }},
-      {"statement-forms", "a statement in two bodies", [](Sample& s) { s.loopBody().push_back(s.wait); }},
-      {"statement-forms", "a statement of another program",
-       [](Sample& s) { s.program.pushBack(s.stranger.appendOp(Wait{4})); }},
-      {"statement-forms", "no statement", [](Sample& s) { s.loopBody().push_back(nullptr); }},
-      {"fields", "a loop without an end", [](Sample& s) { M::op<ForLoop>(s.loop).stop = nullptr; }},
-      {"fields", "a loop without an index", [](Sample& s) { M::op<ForLoop>(s.loop).index = nullptr; }},
-      {"fields", "a view without an index", [](Sample& s) { M::op<HirAliasSelect>(s.select_in).index = nullptr; }},
-      {"fields", "an allocation without a size", [](Sample& s) { M::op<Allocate>(s.allocate).size = nullptr; }},
-      {"fields", "a post of nothing", [](Sample& s) { M::op<PostOnStream>(s.post).segment = nullptr; }},
-      {"fields", "a choice without a predicate", [](Sample& s) { s.push(IfThenElse{}); }},
-      {"vals-owned", "a scalar of another program",
-       [](Sample& s) { M::op<ForLoop>(s.loop).stop = s.stranger.symbol("x"); }},
-      {"vals-owned", "an output of another program",
-       [](Sample& s) { M::outputs(s.program).push_back(s.stranger.tensor(DataType::F32, Axes{})); }},
-      {"loops", "a loop that does not advance", [](Sample& s) { M::op<ForLoop>(s.loop).step = s.program.constant(0); }},
-      {"loops", "a loop over a constant", [](Sample& s) { M::op<ForLoop>(s.loop).index = s.program.constant(3); }},
-      {"index-scopes", "an index after its loop", [](Sample& s) { s.push(HirAliasSelect{s.row(), s.in, 0, s.index}); }},
-      {"index-scopes", "a stream of an index before its loop",
-       [](Sample& s) { s.putBefore(s.program.appendOp(SetCurrentStream{s.worker}), s.loop); }},
-      {"index-scopes", "a loop over the index of the loop around it",
-       [](Sample& s) {
-         s.loopBody().push_back(
-             s.program.appendOp(ForLoop{s.index, s.program.constant(0), s.rows, s.program.constant(1), nullptr, {}}));
-       }},
-      {"inputs-not-aliased", "an aliased input", [](Sample& s) { s.program.markAlias(s.gathered, s.in); }},
-      {"aliases-end", "a circle of aliases",
-       [](Sample& s) {
-         M::aliases(s.program)[s.copied] = s.gathered;
-         M::aliases(s.program)[s.gathered] = s.copied;
-       }},
-      {"aliases-end", "an alias of another type",
-       [](Sample& s) { s.program.markAlias(s.program.tensor(DataType::F64, Axes{}), s.copied); }},
-      {"views", "a view along an axis that is not there",
-       [](Sample& s) { M::op<HirAliasSelect>(s.select_in).axis = 2; }},
-      {"views", "a view of another rank", [](Sample& s) { M::op<HirAliasSelect>(s.select_in).out = s.gathered; }},
-      {"views", "a view of another type", [](Sample& s) { M::dtype(s.row_in) = DataType::I64; }},
-      {"views", "a slice that loses an axis",
-       [](Sample& s) { s.push(HirAliasSlice{s.row(), s.in, 0, s.program.constant(0), s.rows}); }},
-      {"marked-views", "a view that is allocated", [](Sample& s) { s.program.markView(s.in, s.copied); }},
-      {"marked-views", "a view that a copy gives", [](Sample& s) { s.program.markView(s.row_in, s.row_out); }},
-      {"demands", "an extent that a loop's index tells",
-       [](Sample& s) {
-         s.program.addDemand({.op = "add", .first = s.rows, .second = s.program.mul(s.index, s.rows)});
-       }},
-      {"shapes", "a copy of another rank", [](Sample& s) { s.push(LoadStoreOp{.out = s.row(), .in = s.in}); }},
-      {"shapes", "a cast of another type",
-       [](Sample& s) { s.push(CastOp{.out = s.matrix(), .in = s.in, .dtype = DataType::F64}); }},
-      {"segments", "a sub-fusion whose copy has another rank",
-       [](Sample& s) {
-         auto& unit = const_cast<Fusion&>(*M::op<PostOnStream>(s.post).segment->fusion);
-         TensorView* row = unit.tensor(DataType::F32, Axes{unit.axis({.extent = unit.constant(8)})});
-         unit.appendOp(LoadStoreOp{.out = row, .in = asTensor(unit.inputs()[0])});
-       }},
-      {"segments", "an operand of another rank", [](Sample& s) { M::op<PostOnStream>(s.post).ins[0] = s.row_in; }},
-      {"segments", "an operand too many", [](Sample& s) { M::op<PostOnStream>(s.post).ins.push_back(s.in); }},
-      {"segments", "a result of another type", [](Sample& s) { M::dtype(s.posted) = DataType::F64; }},
-      {"launches", "a kernel that is not there", [](Sample& s) { s.push(s.launch(3, {s.in}, {s.matrix()})); }},
-      {"launches", "an operand too many", [](Sample& s) { s.push(s.launch(0, {s.in, s.in}, {s.matrix()})); }},
-      {"launches", "a scalar in the place of a tensor", [](Sample& s) { s.push(s.launch(0, {s.rows}, {s.matrix()})); }},
-      {"launches", "a result of another rank", [](Sample& s) { s.push(s.launch(0, {s.in}, {s.row()})); }},
-      {"launches", "a grid of one extent",
-       [](Sample& s) {
-         LaunchKernel launch = s.launch(0, {s.in}, {s.matrix()});
-         launch.grid.resize(1);
-         s.push(std::move(launch));
-       }},
-      {"launch-updates", "an update of an operand of its own memory",
-       [](Sample& s) { s.push(s.launch(1, {s.in}, {s.matrix()})); }},
-      {"segment-updates", "an update of an operand of its own memory",
-       [](Sample& s) {
-         const std::shared_ptr<const HostSegment> unit = Sample::makeUnit();
-         unit->fusion->aliasOutput(unit->fusion->outputs()[0], unit->fusion->inputs()[0]);
-         M::op<PostOnStream>(s.post).segment = unit;
-       }},
-      {"streams-caught", "an indexed stream caught",
-       [](Sample& s) { s.push(GetCurrentStream{s.program.stream(s.program.constant(1))}); }},
-      {"streams-known", "a stream that nothing caught", [](Sample& s) { s.drop(s.get); }},
-      {"streams-known", "a stream caught too late",
-       [](Sample& s) {
-         s.drop(s.get);
-         s.program.pushBack(s.get);
-       }},
-      {"waits", "a wait for nothing", [](Sample& s) { M::op<Wait>(s.wait).communication = 9; }},
-      {"waits", "a wait before its communication",
-       [](Sample& s) {
-         s.drop(s.wait);
-         s.putBefore(s.wait, s.start);
-       }},
-      {"coalescing", "an end without a start", [](Sample& s) { s.drop(s.start); }},
-      {"coalescing", "a start without an end",
-       [](Sample& s) {
-         s.drop(s.end);
-         M::op<Wait>(s.wait).communication = 3;
-       }},
-      {"coalescing", "a start in a start",
-       [](Sample& s) { s.putBefore(s.program.appendOp(StartCoalescing{}), s.gather); }},
-      {"teams", "a device twice", [](Sample& s) { M::op<Communication>(s.gather).team = {1, 1}; }},
-      {"teams", "a root outside its team", [](Sample& s) { M::op<Communication>(s.gather).root = 7; }},
-      {"teams", "a root that is not asked for",
-       [](Sample& s) { M::op<Communication>(s.gather).type = CommunicationType::Allreduce; }},
-      {"given-before-read", "a view of nothing", [](Sample& s) { M::inputs(s.program).clear(); }},
-      {"given-before-read", "a result read before it is given",
-       [](Sample& s) {
-         s.drop(s.post);
-         s.putBefore(s.post, s.start);
-       }},
-      {"given-before-read", "a buffer that is allocated and not written",
-       [](Sample& s) { std::erase(s.loopBody(), s.set); }},
-      {"given-before-read", "a result that only one branch gives",
-       [](Sample& s) {
-         s.drop(s.gather);
-         s.putBefore(s.program.appendOp(IfThenElse{s.program.symbol("p", DataType::Bool), Block{{s.gather}}, {}}),
-                     s.wait);
-       }},
-      {"not-used-after-free", "a read after the free",
-       [](Sample& s) {
-         s.drop(s.free);
-         s.putBefore(s.free, s.post);
-       }},
-      {"not-used-after-free", "a read through a view after the free",
-       [](Sample& s) { s.push(HirAliasSelect{s.row(), s.gathered, 0, s.program.constant(0)}); }},
-      {"not-used-after-free", "a free in a loop whose next iteration uses the buffer",
-       [](Sample& s) {
-         s.drop(s.free);
-         s.putBefore(s.program.appendOp(Allocate{s.gathered, s.rows}), s.get);
-         TensorView* view = s.row();
-         s.loopBody().push_back(s.program.appendOp(HirAliasSelect{view, s.gathered, 0, s.index}));
-         s.loopBody().push_back(s.free);
-       }},
-      {"not-used-after-free", "an output freed", [](Sample& s) { s.push(Deallocate{s.posted}); }},
-      {"not-used-after-free", "a tensor freed under the name of what a set bound",
-       [](Sample& s) {
-         TensorView* same = s.matrix();
-         s.putBefore(s.program.appendOp(LoadStoreOp{same, s.gathered}), s.post);
-         s.putBefore(s.program.appendOp(Deallocate{same}), s.post);
-         s.drop(s.free);
-       }},
-      {"frees", "a second free", [](Sample& s) { s.push(Deallocate{s.gathered}); }},
-      {"frees", "a free of an input", [](Sample& s) { s.push(Deallocate{s.in}); }},
-      {"frees", "a free of nothing", [](Sample& s) { s.push(Deallocate{s.matrix()}); }},
-      {"all-or-none-preallocated", "one of two results has a buffer",
-       [](Sample& s) {
-         auto& op = M::op<PostOnStream>(s.post);
-         TensorView* second = s.matrix();
-         op.outs.push_back(second);
-         const_cast<Fusion&>(*op.segment->fusion).addOutput(op.segment->fusion->outputs()[0]);
-         M::outputs(s.post).push_back(second);
-         s.putBefore(s.program.appendOp(Allocate{second, s.rows}), s.post);
-       }},
-      {"outputs-given", "an output that nothing computes", [](Sample& s) { s.program.addOutput(s.matrix()); }},
-      {"outputs-given", "an output of a dropped statement", [](Sample& s) { s.drop(s.post); }},
-  };
-  return list;
-}
+const std::vector<Mutant> kMutants = {
+    {"statement-forms", "a statement twice", [](Sample& s) { s.program.pushBack(s.wait); }},
+    {"statement-forms", "a statement in two bodies", [](Sample& s) { s.loopBody().push_back(s.wait); }},
+    {"statement-forms", "a statement of another program",
+     [](Sample& s) { s.program.pushBack(s.stranger.appendOp(Wait{4})); }},
+    {"statement-forms", "no statement", [](Sample& s) { s.loopBody().push_back(nullptr); }},
+    {"fields", "a loop without an end", [](Sample& s) { M::op<ForLoop>(s.loop).stop = nullptr; }},
+    {"fields", "a loop without an index", [](Sample& s) { M::op<ForLoop>(s.loop).index = nullptr; }},
+    {"fields", "a view without an index", [](Sample& s) { M::op<HirAliasSelect>(s.select_in).index = nullptr; }},
+    {"fields", "an allocation without a size", [](Sample& s) { M::op<Allocate>(s.allocate).size = nullptr; }},
+    {"fields", "a post of nothing", [](Sample& s) { M::op<PostOnStream>(s.post).segment = nullptr; }},
+    {"fields", "a choice without a predicate", [](Sample& s) { s.push(IfThenElse{}); }},
+    {"vals-owned", "a scalar of another program",
+     [](Sample& s) { M::op<ForLoop>(s.loop).stop = s.stranger.symbol("x"); }},
+    {"vals-owned", "an output of another program",
+     [](Sample& s) { M::outputs(s.program).push_back(s.stranger.tensor(DataType::F32, Axes{})); }},
+    {"loops", "a loop that does not advance", [](Sample& s) { M::op<ForLoop>(s.loop).step = s.program.constant(0); }},
+    {"loops", "a loop over a constant", [](Sample& s) { M::op<ForLoop>(s.loop).index = s.program.constant(3); }},
+    {"index-scopes", "an index after its loop", [](Sample& s) { s.push(HirAliasSelect{s.row(), s.in, 0, s.index}); }},
+    {"index-scopes", "a stream of an index before its loop",
+     [](Sample& s) { s.putBefore(s.program.appendOp(SetCurrentStream{s.worker}), s.loop); }},
+    {"index-scopes", "a loop over the index of the loop around it",
+     [](Sample& s) {
+       s.loopBody().push_back(
+           s.program.appendOp(ForLoop{s.index, s.program.constant(0), s.rows, s.program.constant(1), nullptr, {}}));
+     }},
+    {"inputs-not-aliased", "an aliased input", [](Sample& s) { s.program.markAlias(s.gathered, s.in); }},
+    {"aliases-end", "a circle of aliases",
+     [](Sample& s) {
+       M::aliases(s.program)[s.copied] = s.gathered;
+       M::aliases(s.program)[s.gathered] = s.copied;
+     }},
+    {"aliases-end", "an alias of another type",
+     [](Sample& s) { s.program.markAlias(s.program.tensor(DataType::F64, Axes{}), s.copied); }},
+    {"views", "a view along an axis that is not there", [](Sample& s) { M::op<HirAliasSelect>(s.select_in).axis = 2; }},
+    {"views", "a view of another rank", [](Sample& s) { M::op<HirAliasSelect>(s.select_in).out = s.gathered; }},
+    {"views", "a view of another type", [](Sample& s) { M::dtype(s.row_in) = DataType::I64; }},
+    {"views", "a slice that loses an axis",
+     [](Sample& s) { s.push(HirAliasSlice{s.row(), s.in, 0, s.program.constant(0), s.rows}); }},
+    {"marked-views", "a view that is allocated", [](Sample& s) { s.program.markView(s.in, s.copied); }},
+    {"marked-views", "a view that a copy gives", [](Sample& s) { s.program.markView(s.row_in, s.row_out); }},
+    {"demands", "an extent that a loop's index tells",
+     [](Sample& s) { s.program.addDemand({.op = "add", .first = s.rows, .second = s.program.mul(s.index, s.rows)}); }},
+    {"shapes", "a copy of another rank", [](Sample& s) { s.push(LoadStoreOp{.out = s.row(), .in = s.in}); }},
+    {"shapes", "a cast of another type",
+     [](Sample& s) { s.push(CastOp{.out = s.matrix(), .in = s.in, .dtype = DataType::F64}); }},
+    {"segments", "a sub-fusion whose copy has another rank",
+     [](Sample& s) {
+       auto& unit = const_cast<Fusion&>(*M::op<PostOnStream>(s.post).segment->fusion);
+       TensorView* row = unit.tensor(DataType::F32, Axes{unit.axis({.extent = unit.constant(8)})});
+       unit.appendOp(LoadStoreOp{.out = row, .in = asTensor(unit.inputs()[0])});
+     }},
+    {"segments", "an operand of another rank", [](Sample& s) { M::op<PostOnStream>(s.post).ins[0] = s.row_in; }},
+    {"segments", "an operand too many", [](Sample& s) { M::op<PostOnStream>(s.post).ins.push_back(s.in); }},
+    {"segments", "a result of another type", [](Sample& s) { M::dtype(s.posted) = DataType::F64; }},
+    {"launches", "a kernel that is not there", [](Sample& s) { s.push(s.launch(3, {s.in}, {s.matrix()})); }},
+    {"launches", "an operand too many", [](Sample& s) { s.push(s.launch(0, {s.in, s.in}, {s.matrix()})); }},
+    {"launches", "a scalar in the place of a tensor", [](Sample& s) { s.push(s.launch(0, {s.rows}, {s.matrix()})); }},
+    {"launches", "a result of another rank", [](Sample& s) { s.push(s.launch(0, {s.in}, {s.row()})); }},
+    {"launches", "a grid of one extent",
+     [](Sample& s) {
+       LaunchKernel launch = s.launch(0, {s.in}, {s.matrix()});
+       launch.grid.resize(1);
+       s.push(std::move(launch));
+     }},
+    {"launch-updates", "an update of an operand of its own memory",
+     [](Sample& s) { s.push(s.launch(1, {s.in}, {s.matrix()})); }},
+    {"segment-updates", "an update of an operand of its own memory",
+     [](Sample& s) {
+       const std::shared_ptr<const HostSegment> unit = Sample::makeUnit();
+       unit->fusion->aliasOutput(unit->fusion->outputs()[0], unit->fusion->inputs()[0]);
+       M::op<PostOnStream>(s.post).segment = unit;
+     }},
+    {"streams-caught", "an indexed stream caught",
+     [](Sample& s) { s.push(GetCurrentStream{s.program.stream(s.program.constant(1))}); }},
+    {"streams-known", "a stream that nothing caught", [](Sample& s) { s.drop(s.get); }},
+    {"streams-known", "a stream caught too late",
+     [](Sample& s) {
+       s.drop(s.get);
+       s.program.pushBack(s.get);
+     }},
+    {"waits", "a wait for nothing", [](Sample& s) { M::op<Wait>(s.wait).communication = 9; }},
+    {"waits", "a wait before its communication",
+     [](Sample& s) {
+       s.drop(s.wait);
+       s.putBefore(s.wait, s.start);
+     }},
+    {"coalescing", "an end without a start", [](Sample& s) { s.drop(s.start); }},
+    {"coalescing", "a start without an end",
+     [](Sample& s) {
+       s.drop(s.end);
+       M::op<Wait>(s.wait).communication = 3;
+     }},
+    {"coalescing", "a start in a start",
+     [](Sample& s) { s.putBefore(s.program.appendOp(StartCoalescing{}), s.gather); }},
+    {"teams", "a device twice", [](Sample& s) { M::op<Communication>(s.gather).team = {1, 1}; }},
+    {"teams", "a root outside its team", [](Sample& s) { M::op<Communication>(s.gather).root = 7; }},
+    {"teams", "a root that is not asked for",
+     [](Sample& s) { M::op<Communication>(s.gather).type = CommunicationType::Allreduce; }},
+    {"given-before-read", "a view of nothing", [](Sample& s) { M::inputs(s.program).clear(); }},
+    {"given-before-read", "a result read before it is given",
+     [](Sample& s) {
+       s.drop(s.post);
+       s.putBefore(s.post, s.start);
+     }},
+    {"given-before-read", "a buffer that is allocated and not written",
+     [](Sample& s) { std::erase(s.loopBody(), s.set); }},
+    {"given-before-read", "a result that only one branch gives",
+     [](Sample& s) {
+       s.drop(s.gather);
+       s.putBefore(s.program.appendOp(IfThenElse{s.program.symbol("p", DataType::Bool), Block{{s.gather}}, {}}),
+                   s.wait);
+     }},
+    {"not-used-after-free", "a read after the free",
+     [](Sample& s) {
+       s.drop(s.free);
+       s.putBefore(s.free, s.post);
+     }},
+    {"not-used-after-free", "a read through a view after the free",
+     [](Sample& s) { s.push(HirAliasSelect{s.row(), s.gathered, 0, s.program.constant(0)}); }},
+    {"not-used-after-free", "a free in a loop whose next iteration uses the buffer",
+     [](Sample& s) {
+       s.drop(s.free);
+       s.putBefore(s.program.appendOp(Allocate{s.gathered, s.rows}), s.get);
+       TensorView* view = s.row();
+       s.loopBody().push_back(s.program.appendOp(HirAliasSelect{view, s.gathered, 0, s.index}));
+       s.loopBody().push_back(s.free);
+     }},
+    {"not-used-after-free", "an output freed", [](Sample& s) { s.push(Deallocate{s.posted}); }},
+    {"not-used-after-free", "a tensor freed under the name of what a set bound",
+     [](Sample& s) {
+       TensorView* same = s.matrix();
+       s.putBefore(s.program.appendOp(LoadStoreOp{same, s.gathered}), s.post);
+       s.putBefore(s.program.appendOp(Deallocate{same}), s.post);
+       s.drop(s.free);
+     }},
+    {"frees", "a second free", [](Sample& s) { s.push(Deallocate{s.gathered}); }},
+    {"frees", "a free of an input", [](Sample& s) { s.push(Deallocate{s.in}); }},
+    {"frees", "a free of nothing", [](Sample& s) { s.push(Deallocate{s.matrix()}); }},
+    {"all-or-none-preallocated", "one of two results has a buffer",
+     [](Sample& s) {
+       auto& op = M::op<PostOnStream>(s.post);
+       TensorView* second = s.matrix();
+       op.outs.push_back(second);
+       const_cast<Fusion&>(*op.segment->fusion).addOutput(op.segment->fusion->outputs()[0]);
+       M::outputs(s.post).push_back(second);
+       s.putBefore(s.program.appendOp(Allocate{second, s.rows}), s.post);
+     }},
+    {"outputs-given", "an output that nothing computes", [](Sample& s) { s.program.addOutput(s.matrix()); }},
+    {"outputs-given", "an output of a dropped statement", [](Sample& s) { s.drop(s.post); }},
+};
 
 TEST(HostVerifier, ALegalProgramHasNoViolation) {
   Sample sample;
@@ -292,7 +286,7 @@ TEST(HostVerifier, ALegalProgramHasNoViolation) {
 
 TEST(HostVerifier, EveryInvariantKillsAMutant) {
   std::set<std::string> killing;
-  for (const Mutant& mutant : mutants()) {
+  for (const Mutant& mutant : kMutants) {
     Sample sample;
     mutant.make(sample);
     const auto violations = violationsOf(sample.program);

@@ -83,104 +83,99 @@ struct Mutant {
 DomainExpr& step(IterDomain* axis) { return const_cast<DomainExpr&>(*axis->definition()); }
 
 // Mutants that break the fusion in both stages.
-const std::vector<Mutant>& mutants() {
-  static const std::vector<Mutant> list = {
-      {"vals-owned", "an operand of another fusion",
-       [](Sample& s) { M::op<PointwiseOp>(s.sum->definition()).ins[0] = s.stranger.tensor(DataType::F32, Axes{}); }},
-      {"vals-owned", "an input of another fusion",
-       [](Sample& s) { M::inputs(s.fusion).push_back(s.stranger.symbol("x")); }},
-      {"vals-owned", "an output of another fusion",
-       [](Sample& s) { M::outputs(s.fusion).push_back(s.stranger.tensor(DataType::F32, Axes{})); }},
-      {"axes-owned", "an axis of another fusion", [](Sample& s) { M::owner(s.sum->logical()[0]) = &s.stranger; }},
-      {"axes-owned", "an extent of another fusion",
-       [](Sample& s) { M::extent(s.in->logical()[0]) = s.stranger.symbol("x"); }},
-      {"ops-are-math", "a host op", [](Sample& s) { s.fusion.appendOp(StartCoalescing{}); }},
-      {"one-definition", "a result of two ops", [](Sample& s) { M::outputs(s.copy->definition()) = {s.wide}; }},
-      {"definition-links", "a definition that gives something else",
-       [](Sample& s) { M::definition(s.wide) = s.copy->definition(); }},
-      {"definition-links", "a lost definition", [](Sample& s) { M::definition(s.wide) = nullptr; }},
-      {"definition-links", "an input with a definition", [](Sample& s) { M::definition(s.in) = s.wide->definition(); }},
-      {"use-links", "a lost use", [](Sample& s) { M::uses(s.sum).pop_back(); }},
-      {"use-links", "a use named twice", [](Sample& s) { M::uses(s.in).push_back(M::uses(s.in).front()); }},
-      {"use-links", "a use by an op that reads something else",
-       [](Sample& s) { M::uses(s.wide).push_back(s.copy->definition()); }},
-      {"inputs-undefined", "a computed input", [](Sample& s) { M::inputs(s.fusion).push_back(s.sum); }},
-      {"inputs-undefined", "an input twice", [](Sample& s) { M::inputs(s.fusion).push_back(s.in); }},
-      {"operands-before", "a cycle",
-       [](Sample& s) {
-         Expr* expr = s.sum->definition();
-         M::inputs(expr) = {s.in, s.copy};
-         M::uses(s.other).clear();
-         M::uses(s.copy) = {expr};
-       }},
-      {"operands-before", "an op before its operand's", [](Sample& s) { M::number(s.sum->definition()) = 100; }},
-      {"operands-given", "an operand that nothing computes",
-       [](Sample& s) { M::inputs(s.fusion).erase(M::inputs(s.fusion).begin() + 1); }},
-      {"outputs-given", "an output that nothing computes",
-       [](Sample& s) { s.fusion.addOutput(s.fusion.tensor(DataType::F32, Axes{})); }},
-      {"function-types", "operands of two types", [](Sample& s) { M::dtype(s.other) = DataType::F64; }},
-      {"function-types", "operands of a half type",
-       [](Sample& s) { M::dtype(s.in) = M::dtype(s.other) = DataType::BF16; }},
-      {"function-types", "an operand too many",
-       [](Sample& s) { M::op<PointwiseOp>(s.sum->definition()).ins.push_back(s.in); }},
-      {"extents", "an extent of a floating type",
-       [](Sample& s) { M::extent(s.in->logical()[0]) = s.fusion.symbol("f", DataType::F32); }},
-      {"extents", "a negative extent", [](Sample& s) { M::extent(s.in->logical()[0]) = s.fusion.constant(-1); }},
-      {"extents", "an expanded axis that is no broadcast axis",
-       [](Sample& s) { M::expandedExtent(s.in->logical()[0]) = s.rows; }},
-      {"type-rules", "a result of another type", [](Sample& s) { M::dtype(s.wide) = DataType::F32; }},
-      {"type-rules", "a result of another size",
-       [](Sample& s) { M::extent(s.copy->logical()[1]) = s.fusion.constant(9); }},
-      {"type-rules", "an attribute that the result does not follow",
-       [](Sample& s) { M::op<ReductionOp>(s.largest->definition()).axes = {0}; }},
-      {"type-rules", "an attribute that the type rule refuses",
-       [](Sample& s) { M::op<ReductionOp>(s.largest->definition()).axes = {7}; }},
-      {"axes-unshared", "two tensors with one axis",
-       [](Sample& s) { s.copy->mutableDomain().logical = s.copy->mutableDomain().loop = s.wide->logical(); }},
-      {"contiguity", "a flag too few", [](Sample& s) { s.in->mutableDomain().contiguity.pop_back(); }},
-      {"contiguity", "a flag of a reduction axis", [](Sample& s) { s.largest->mutableDomain().contiguity[1] = true; }},
-      {"contiguity", "a missing flag", [](Sample& s) { s.in->mutableDomain().contiguity[0] = std::nullopt; }},
-      {"stride-orders", "an axis twice", [](Sample& s) { s.in->mutableDomain().stride_order = {1, 1}; }},
-      {"stride-orders", "a hint of the wrong rank",
-       [](Sample& s) { s.largest->mutableDomain().stride_order_hint = {1, 0}; }},
-      {"parallel-types-once", "two axes of one device dimension",
-       [](Sample& s) {
-         for (IterDomain* axis : s.in->loop()) axis->parallelize(ParallelType::DIDx);
-       }},
-      {"labels", "a name of two tensors", [](Sample& s) { s.copy->setLabel(s.in->label()); }},
-      {"aliases", "an aliased tensor that is no output",
-       [](Sample& s) { M::outputAliases(s.fusion)[s.sum] = {s.other, false}; }},
-      {"aliases", "an alias of a computed tensor",
-       [](Sample& s) { M::outputAliases(s.fusion)[s.copy] = {s.sum, false}; }},
-      {"aliases", "an alias of another type", [](Sample& s) { M::outputAliases(s.fusion)[s.wide] = {s.other, false}; }},
-      {"aliases", "an alias of another rank",
-       [](Sample& s) { M::outputAliases(s.fusion)[s.largest] = {s.other, false}; }},
-      {"aliases", "two outputs in one buffer",
-       [](Sample& s) {
-         TensorView* second = s.give(LoadStoreOp{nullptr, s.sum});
-         s.fusion.addOutput(second);
-         M::outputAliases(s.fusion)[second] = {s.in, false};
-       }},
-      {"transforms", "an allocation axis from elsewhere",
-       [](Sample& s) {
-         s.wide->mutableDomain().allocation = {s.wide->logical()[0], s.fusion.axis({.extent = s.rows})};
-       }},
-      {"transforms", "an axis missing in memory",
-       [](Sample& s) { s.wide->mutableDomain().allocation = {s.wide->logical()[0]}; }},
-      {"transforms", "a root that does not give the shape",
-       [](Sample& s) { s.wide->mutableDomain().root = {s.fusion.axis({.extent = s.rows})}; }},
-      {"step-extents", "a shape split from a root of another size",
-       [](Sample& s) {
-         IterDomain* root = s.fusion.axis({.extent = s.rows});
-         s.wide->mutableDomain().root = {root};
-         s.fusion.domainExpr({DomainExprKind::Split,
-                              {root, nullptr},
-                              {s.wide->logical()[0], s.wide->logical()[1]},
-                              s.fusion.constant(8)});
-       }},
-  };
-  return list;
-}
+const std::vector<Mutant> kMutants = {
+    {"vals-owned", "an operand of another fusion",
+     [](Sample& s) { M::op<PointwiseOp>(s.sum->definition()).ins[0] = s.stranger.tensor(DataType::F32, Axes{}); }},
+    {"vals-owned", "an input of another fusion",
+     [](Sample& s) { M::inputs(s.fusion).push_back(s.stranger.symbol("x")); }},
+    {"vals-owned", "an output of another fusion",
+     [](Sample& s) { M::outputs(s.fusion).push_back(s.stranger.tensor(DataType::F32, Axes{})); }},
+    {"axes-owned", "an axis of another fusion", [](Sample& s) { M::owner(s.sum->logical()[0]) = &s.stranger; }},
+    {"axes-owned", "an extent of another fusion",
+     [](Sample& s) { M::extent(s.in->logical()[0]) = s.stranger.symbol("x"); }},
+    {"ops-are-math", "a host op", [](Sample& s) { s.fusion.appendOp(StartCoalescing{}); }},
+    {"one-definition", "a result of two ops", [](Sample& s) { M::outputs(s.copy->definition()) = {s.wide}; }},
+    {"definition-links", "a definition that gives something else",
+     [](Sample& s) { M::definition(s.wide) = s.copy->definition(); }},
+    {"definition-links", "a lost definition", [](Sample& s) { M::definition(s.wide) = nullptr; }},
+    {"definition-links", "an input with a definition", [](Sample& s) { M::definition(s.in) = s.wide->definition(); }},
+    {"use-links", "a lost use", [](Sample& s) { M::uses(s.sum).pop_back(); }},
+    {"use-links", "a use named twice", [](Sample& s) { M::uses(s.in).push_back(M::uses(s.in).front()); }},
+    {"use-links", "a use by an op that reads something else",
+     [](Sample& s) { M::uses(s.wide).push_back(s.copy->definition()); }},
+    {"inputs-undefined", "a computed input", [](Sample& s) { M::inputs(s.fusion).push_back(s.sum); }},
+    {"inputs-undefined", "an input twice", [](Sample& s) { M::inputs(s.fusion).push_back(s.in); }},
+    {"operands-before", "a cycle",
+     [](Sample& s) {
+       Expr* expr = s.sum->definition();
+       M::inputs(expr) = {s.in, s.copy};
+       M::uses(s.other).clear();
+       M::uses(s.copy) = {expr};
+     }},
+    {"operands-before", "an op before its operand's", [](Sample& s) { M::number(s.sum->definition()) = 100; }},
+    {"operands-given", "an operand that nothing computes",
+     [](Sample& s) { M::inputs(s.fusion).erase(M::inputs(s.fusion).begin() + 1); }},
+    {"outputs-given", "an output that nothing computes",
+     [](Sample& s) { s.fusion.addOutput(s.fusion.tensor(DataType::F32, Axes{})); }},
+    {"function-types", "operands of two types", [](Sample& s) { M::dtype(s.other) = DataType::F64; }},
+    {"function-types", "operands of a half type",
+     [](Sample& s) { M::dtype(s.in) = M::dtype(s.other) = DataType::BF16; }},
+    {"function-types", "an operand too many",
+     [](Sample& s) { M::op<PointwiseOp>(s.sum->definition()).ins.push_back(s.in); }},
+    {"extents", "an extent of a floating type",
+     [](Sample& s) { M::extent(s.in->logical()[0]) = s.fusion.symbol("f", DataType::F32); }},
+    {"extents", "a negative extent", [](Sample& s) { M::extent(s.in->logical()[0]) = s.fusion.constant(-1); }},
+    {"extents", "an expanded axis that is no broadcast axis",
+     [](Sample& s) { M::expandedExtent(s.in->logical()[0]) = s.rows; }},
+    {"type-rules", "a result of another type", [](Sample& s) { M::dtype(s.wide) = DataType::F32; }},
+    {"type-rules", "a result of another size",
+     [](Sample& s) { M::extent(s.copy->logical()[1]) = s.fusion.constant(9); }},
+    {"type-rules", "an attribute that the result does not follow",
+     [](Sample& s) { M::op<ReductionOp>(s.largest->definition()).axes = {0}; }},
+    {"type-rules", "an attribute that the type rule refuses",
+     [](Sample& s) { M::op<ReductionOp>(s.largest->definition()).axes = {7}; }},
+    {"axes-unshared", "two tensors with one axis",
+     [](Sample& s) { s.copy->mutableDomain().logical = s.copy->mutableDomain().loop = s.wide->logical(); }},
+    {"contiguity", "a flag too few", [](Sample& s) { s.in->mutableDomain().contiguity.pop_back(); }},
+    {"contiguity", "a flag of a reduction axis", [](Sample& s) { s.largest->mutableDomain().contiguity[1] = true; }},
+    {"contiguity", "a missing flag", [](Sample& s) { s.in->mutableDomain().contiguity[0] = std::nullopt; }},
+    {"stride-orders", "an axis twice", [](Sample& s) { s.in->mutableDomain().stride_order = {1, 1}; }},
+    {"stride-orders", "a hint of the wrong rank",
+     [](Sample& s) { s.largest->mutableDomain().stride_order_hint = {1, 0}; }},
+    {"parallel-types-once", "two axes of one device dimension",
+     [](Sample& s) {
+       for (IterDomain* axis : s.in->loop()) axis->parallelize(ParallelType::DIDx);
+     }},
+    {"labels", "a name of two tensors", [](Sample& s) { s.copy->setLabel(s.in->label()); }},
+    {"aliases", "an aliased tensor that is no output",
+     [](Sample& s) { M::outputAliases(s.fusion)[s.sum] = {s.other, false}; }},
+    {"aliases", "an alias of a computed tensor",
+     [](Sample& s) { M::outputAliases(s.fusion)[s.copy] = {s.sum, false}; }},
+    {"aliases", "an alias of another type", [](Sample& s) { M::outputAliases(s.fusion)[s.wide] = {s.other, false}; }},
+    {"aliases", "an alias of another rank",
+     [](Sample& s) { M::outputAliases(s.fusion)[s.largest] = {s.other, false}; }},
+    {"aliases", "two outputs in one buffer",
+     [](Sample& s) {
+       TensorView* second = s.give(LoadStoreOp{nullptr, s.sum});
+       s.fusion.addOutput(second);
+       M::outputAliases(s.fusion)[second] = {s.in, false};
+     }},
+    {"transforms", "an allocation axis from elsewhere",
+     [](Sample& s) { s.wide->mutableDomain().allocation = {s.wide->logical()[0], s.fusion.axis({.extent = s.rows})}; }},
+    {"transforms", "an axis missing in memory",
+     [](Sample& s) { s.wide->mutableDomain().allocation = {s.wide->logical()[0]}; }},
+    {"transforms", "a root that does not give the shape",
+     [](Sample& s) { s.wide->mutableDomain().root = {s.fusion.axis({.extent = s.rows})}; }},
+    {"step-extents", "a shape split from a root of another size",
+     [](Sample& s) {
+       IterDomain* root = s.fusion.axis({.extent = s.rows});
+       s.wide->mutableDomain().root = {root};
+       s.fusion.domainExpr({DomainExprKind::Split,
+                            {root, nullptr},
+                            {s.wide->logical()[0], s.wide->logical()[1]},
+                            s.fusion.constant(8)});
+     }},
+};
 
 const std::vector<Mutant>& definitionMutants() {
   static const std::vector<Mutant> list = {
@@ -256,7 +251,7 @@ TEST(Verifier, ALegalFusionHasNoViolation) {
 TEST(Verifier, EveryInvariantKillsAMutant) {
   for (const Stage stage : {Stage::Definition, Stage::Scheduled}) {
     std::set<std::string> killing;
-    expectKilled(mutants(), stage, killing);
+    expectKilled(kMutants, stage, killing);
     expectKilled(stage == Stage::Definition ? definitionMutants() : scheduledMutants(), stage, killing);
     for (const Invariant& invariant : invariantsOf(stage)) {
       EXPECT_TRUE(killing.contains(std::string(invariant.name))) << invariant.name << " has no mutant that it kills";
