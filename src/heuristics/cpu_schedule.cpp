@@ -36,8 +36,8 @@ std::optional<size_t> outerReductionRow(const ReductionStructure& structure, con
 
 // Whether the reductions of a kernel are inner or outer ones.
 struct Directions {
-  bool has_along = false;
-  bool has_block_y = false;
+  bool has_inner = false;
+  bool has_outer = false;
   std::optional<size_t> column;  // of those across, if it is the same one for all of as many rows
 };
 
@@ -48,7 +48,7 @@ Directions directionsOf(const ReductionStructure& structure, const Strides& stri
   for (const TensorView* tensor : structure.stored()) {
     if (!isReduced(*tensor) || structure.isPartialOuterReduction(*tensor)) continue;
     const auto column = outerReductionRow(structure, *tensor, strides);
-    (column ? result.has_block_y : result.has_along) = true;
+    (column ? result.has_outer : result.has_inner) = true;
     if (!column) continue;
     is_same = is_same && (!count || (*count == structure.rowsOf(*tensor).size() && *result.column == *column));
     count = structure.rowsOf(*tensor).size();
@@ -75,7 +75,7 @@ bool sharesReductions(const ReductionStructure& structure) {
 
 // Whether the kernel makes outer reductions only: blocks take columns side by side.
 bool isAllOuterReductions(const ReductionStructure& structure, const Directions& directions) {
-  return !directions.has_along && directions.column && !structure.isSingleBlock() &&
+  return !directions.has_inner && directions.column && !structure.isSingleBlock() &&
          structure.partialOuterReductions().empty();
 }
 
@@ -507,8 +507,8 @@ void scheduleForCpu(Fusion& fusion, const CpuScheduleParameters& parameters) {
 
 std::optional<std::string> whyNotForCpu(const ReductionStructure& structure) {
   const Directions directions = directionsOf(structure, globalStrides(structure.fusion()));
-  if (directions.has_along && directions.has_block_y) return "some reductions are inner, others are outer";
-  if (!directions.has_block_y || !hasOnlyOuterReductions(structure)) return std::nullopt;
+  if (directions.has_inner && directions.has_outer) return "some reductions are inner, others are outer";
+  if (!directions.has_outer || !hasOnlyOuterReductions(structure)) return std::nullopt;
   for (const TensorView* tensor : structure.stored()) {
     if (structure.isFollowing(*tensor) && !rowLoopsOf(structure, *tensor).inner.empty())
       return fmt::format("{} needs whole outer reductions for each of its elements", nameOf(*tensor));
