@@ -115,7 +115,7 @@ class Pictures(unittest.TestCase):
             file.write_text(MANY)
             text = tokamak("draw", file, "--svg", "segments=-")
         self.assertIn("cut before segment 1: matmul is a library call", text)
-        self.assertIn("some reductions run along rows of memory, others across them", text)
+        self.assertIn("some reductions are inner, others are outer", text)
 
     def test_host_programs(self):
         for file in sorted((ROOT / "tests" / "golden").glob("*.host_ir")):
