@@ -73,7 +73,9 @@ tokamak_dtype dtypeOf(DataType type) {
 
 }  // namespace tokamak::c
 
-using namespace tokamak;
+namespace c = tokamak::c;
+using tokamak::errorCodeName;
+using tokamak::versionOfLibrary;
 
 const char* tokamak_version(void) { return versionOfLibrary(); }
 

@@ -139,9 +139,18 @@ void run(tokamak_program& program, std::span<const tokamak_argument> inputs, con
 
 }  // namespace tokamak::c
 
-using namespace tokamak;
-using c::guarded;
-using c::required;
+namespace c = tokamak::c;
+using tokamak::Argument;
+using tokamak::CallArgument;
+using tokamak::compile;
+using tokamak::definingResolver;
+using tokamak::Fusion;
+using tokamak::printFusion;
+using tokamak::readFusion;
+using tokamak::ScalarValue;
+using tokamak::Val;
+using tokamak::c::guarded;
+using tokamak::c::required;
 
 tokamak_error* tokamak_fusion_parse(const char* text, size_t length, const char* file, tokamak_fusion** fusion) {
   return guarded([&] {

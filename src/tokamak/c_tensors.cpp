@@ -66,9 +66,20 @@ void readTo(const Tensor& tensor, std::byte* to, int64_t bytes) {
 
 }  // namespace tokamak::c
 
-using namespace tokamak;
-using c::guarded;
-using c::required;
+namespace c = tokamak::c;
+using tokamak::countCudaDevices;
+using tokamak::CpuDeviceOptions;
+using tokamak::CudaDevice;
+using tokamak::Device;
+using tokamak::DlpackExchange;
+using tokamak::KernelRunner;
+using tokamak::MemoryKind;
+using tokamak::openCpuDevice;
+using tokamak::openCudaDevice;
+using tokamak::Stream;
+using tokamak::Tensor;
+using tokamak::c::guarded;
+using tokamak::c::required;
 
 tokamak_error* tokamak_device_open_cpu(const tokamak_cpu_options* options, tokamak_device** device) {
   return guarded([&] {
@@ -195,7 +206,7 @@ tokamak_error* tokamak_tensor_from_dlpack(tokamak_device* device, DLManagedTenso
     std::shared_ptr<Stream> used = c::streamOf(stream);
     if (used == nullptr) used = on.device->createStream();
     auto handle = std::make_unique<tokamak_tensor>();
-    handle->tensor = on.arrays->take(reinterpret_cast<dlpack::ManagedVersioned*>(array), used);
+    handle->tensor = on.arrays->take(reinterpret_cast<tokamak::dlpack::ManagedVersioned*>(array), used);
     *tensor = handle.release();
   });
 }
