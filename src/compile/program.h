@@ -91,9 +91,6 @@ class TOKAMAK_EXPORT Program {
   /// The host program in words (docs/host_text.md).
   std::string hostText() const;
 
-  /// For code of this library: compile/multi_device_executor.h.
-  MultiDeviceExecutor& executor() { return *executor_; }
-
  private:
   friend Program compile(const Fusion& fusion, Device& device, const CompileOptions& options);
   explicit Program(std::unique_ptr<MultiDeviceExecutor> executor);

@@ -248,7 +248,7 @@ struct Row {
   Measured measured;
 };
 
-void print(const Row& row) {
+void printRow(const Row& row) {
   const CallTimes& times = row.measured.times;
   const CallTimes& copy = row.measured.copy_times;
   fmt::print(
@@ -259,7 +259,7 @@ void print(const Row& row) {
       100.0 * copy.best / times.best, row.compile_ms);
 }
 
-void append(const Row& row, const std::string& path) {
+void appendRow(const Row& row, const std::string& path) {
   const CallTimes& times = row.measured.times;
   const CallTimes& copy = row.measured.copy_times;
   nlohmann::json line = {{"case", row.label},
@@ -288,14 +288,14 @@ void requireBenchable(const BenchOptions& options) {
   TK_REQUIRE(options.repeat >= 1, Usage, "--repeat {}: it must be at least 1", options.repeat);
 }
 
-std::shared_ptr<Device> openDevice(const BenchOptions& options) {
+std::shared_ptr<Device> openToBench(const BenchOptions& options) {
   if (options.device == "cuda") return openCudaDevice(0);
   return openCpuDevice({.runner = kernelRunnerNamed(options.kernels), .target = cpuTarget(usableProcessors())});
 }
 
 Row bench(const BenchOptions& options, ProgramFile& file) {
   const bool is_cuda = options.device == "cuda";
-  const std::shared_ptr<Device> device = openDevice(options);
+  const std::shared_ptr<Device> device = openToBench(options);
   const std::shared_ptr<Stream> stream = device->createStream();
   const InputSources sources = sourcesOf(options, file);
   const InputValues inputs = makeInputs(*file.fusion, sources, *device, stream);
@@ -343,8 +343,8 @@ int benchCommand(const BenchOptions& options) {
   }
   try {
     const Row row = bench(options, file);
-    print(row);
-    if (!options.json.empty()) append(row, options.json);
+    printRow(row);
+    if (!options.json.empty()) appendRow(row, options.json);
     return 0;
   } catch (const Error& error) {
     throw withPlace(error, file);

@@ -48,8 +48,8 @@ void requireRandom(const InputValues& inputs, uint64_t seed);
 Tensor emptyInput(const TensorView& input, std::span<const int64_t> sizes, MemoryKind kind, Device& device,
                   const std::shared_ptr<Stream>& stream);
 
-/// The extents of a program as its defaults and the options say. Errors: Usage for options that are none, and naming all
-/// extents of inputs that have no value.
+/// The extents of a program as its defaults and the options say. Errors: Usage for options that are none, and naming
+/// all extents of inputs that have no value.
 ScalarBindings givenExtents(Fusion& program, const std::vector<std::string>& sizes);
 
 /// A value per input where nobody looks at elements: memory that is not written, and ones.
