@@ -1,17 +1,19 @@
 #include "define/op_reference.h"
 
 #include <algorithm>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "ir/fields.h"
 #include "symbolic/functions.h"
 
 namespace tokamak {
 
 namespace {
 
-// Sorted by name.
-constexpr OpReference kStructured[] = {
+// Composites, and structured ops whose calls are written by hand. Sorted by name.
+constexpr OpReference kWritten[] = {
     {"attention",
      "softmax(q k^T * scale + bias) v per batch and head, 0 for queries that the mask hides every key from; scores and "
      "softmax are f32 or f64, the scale is 1 / sqrt(head size) unless given; logsumexp=true gives the logarithms, too",
@@ -63,17 +65,11 @@ constexpr OpReference kStructured[] = {
      "grad: f32[4, 8], x: f32[4, 8], mean: f32[4, 1], rstd: f32[4, 1], weight: f32[8]",
      "grad_x, grad_weight, grad_bias = layer_norm_backward(grad, x, mean, rstd, weight)"},
     {"leaky_relu", "x, but slope * x where x is negative", "x: f32[4, 8]", "y = leaky_relu(x, slope=0.1)"},
-    {"linear",
-     "x w^T + bias: the weight has a row per feature of the result; dtype=f32 keeps the sums of halves in f32",
-     "x: f32[4, 8], weight: f32[6, 8], bias: f32[6]", "y = linear(x, weight, bias=bias)"},
     {"log_softmax", "the logarithm of softmax", "x: f32[4, 8]", "y = log_softmax(x, axis=-1)"},
     {"log_softmax_backward", "the gradient of log_softmax's input, from its result", "grad: f32[4, 8], out: f32[4, 8]",
      "y = log_softmax_backward(grad, out)"},
     {"log_sum_exp", "the logarithm of the sum of exp(x) along an axis, without overflow", "x: f32[4, 8]",
      "y = log_sum_exp(x, axis=-1)"},
-    {"matmul",
-     "the matrix product of the last two axes, batched over those before; dtype=f32 keeps the sums of halves in f32",
-     "x: f32[4, 8], w: f32[8, 6]", "y = matmul(x, w)"},
     {"max", "the largest element along axes, all by default; NaN if one is", "x: f32[4, 8]", "y = max(x, axis=1)"},
     {"mean", "the mean along axes, all by default", "x: f32[4, 8]", "y = mean(x, axis=1, keepdim=true)"},
     {"min", "the smallest element along axes, all by default; NaN if one is", "x: f32[4, 8]", "y = min(x, axis=1)"},
@@ -99,8 +95,6 @@ constexpr OpReference kStructured[] = {
      "x: f32[2, 4, 8], cos: f32[4, 8], sin: f32[4, 8]", "y = rope(x, cos, sin)"},
     {"rope_backward", "the gradient of rope's input", "grad: f32[2, 4, 8], cos: f32[4, 8], sin: f32[4, 8]",
      "y = rope_backward(grad, cos, sin)"},
-    {"segment_set", "a copy at which the program is cut: nothing that reads it is in the same kernel", "x: f32[4, 8]",
-     "y = sin(segment_set(exp(x)))"},
     {"select", "one position of an axis, which goes away; also x[2]", "x: f32[4, 8]", "y = select(x, axis=0, index=2)"},
     {"set", "a copy", "x: f32[4, 8]", "y = set(x)"},
     {"silu_backward", "the gradient of silu's input", "grad: f32[4], x: f32[4]", "y = silu_backward(grad, x)"},
@@ -127,6 +121,19 @@ constexpr OpReference kStructured[] = {
     {"zeros", "a tensor of zeros", "n: i64", "y = zeros([n, 8])"},
 };
 
+// Of every function of the table and of every op whose header says what it means. Sorted by name.
+std::vector<OpReference> derivedReferences() {
+  std::vector<OpReference> rows;
+  for (const FunctionInfo& info : allFunctions())
+    rows.push_back({.name = info.name, .meaning = info.meaning, .inputs = {}, .call = {}});
+  for (const OpKind kind : allOpKinds()) {
+    const OpInfo& info = opInfo(kind);
+    if (!info.meaning.empty()) rows.push_back({info.name, info.meaning, info.example_inputs, info.example_call});
+  }
+  std::ranges::sort(rows, {}, &OpReference::name);
+  return rows;
+}
+
 const OpReference* findIn(std::span<const OpReference> rows, std::string_view name) {
   const auto found = std::ranges::lower_bound(rows, name, {}, &OpReference::name);
   return found != rows.end() && found->name == name ? &*found : nullptr;
@@ -134,11 +141,12 @@ const OpReference* findIn(std::span<const OpReference> rows, std::string_view na
 
 }  // namespace
 
-std::span<const OpReference> structuredReferences() { return kStructured; }
+std::span<const OpReference> writtenReferences() { return kWritten; }
 
 const OpReference* findReference(std::string_view name) {
-  const OpReference* structured = findIn(kStructured, name);
-  return structured != nullptr ? structured : findIn(elementwiseReferences(), name);
+  static const std::vector<OpReference> derived = derivedReferences();
+  const OpReference* written = findIn(kWritten, name);
+  return written != nullptr ? written : findIn(derived, name);
 }
 
 std::string exampleInputs(const OpReference& reference) {

@@ -17,11 +17,10 @@ struct OpReference {
   std::string_view call;  ///< of the example, "y = softmax(x, axis=1)"; empty as well then
 };
 
-/// The rows of structured ops and composites, and those of elementwise functions; each sorted by name.
-std::span<const OpReference> structuredReferences();
-std::span<const OpReference> elementwiseReferences();
+/// The rows of composites, and of structured ops whose calls are written by hand; sorted by name.
+std::span<const OpReference> writtenReferences();
 
-/// The row of this name; null: there is none.
+/// The row of this name: a written one, or what the table of functions or the op's header says. Null: there is none.
 const OpReference* findReference(std::string_view name);
 
 /// The inputs of the example.

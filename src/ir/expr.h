@@ -29,6 +29,11 @@ struct OpInfo {
   bool may_be_view = false;       ///< the result can be a view of the first operand
   bool is_communication = false;  ///< moves data between devices
   bool ends_group = false;        ///< what reads the result is in another group (segment_set)
+  /// For docs/ops.md: what it does in words, and an example that runs: "x: f32[4, 8]", "y = flip(x, axes=[1])". Empty
+  /// for ops whose calls have rows of their own (define/op_reference.cpp).
+  std::string_view meaning = {};
+  std::string_view example_inputs = {};
+  std::string_view example_call = {};
 };
 
 template <class Op>

@@ -87,7 +87,7 @@ struct FunctionLoops {
 template <class T>
 FunctionLoop FunctionLoops<T>::find(FunctionId id, VectorWidth width) {
   switch (function_table::rowOf(id)) {
-#define TK_ROW(name, arity, rule, accuracy, infix, ...)                                                           \
+#define TK_ROW(name, arity, rule, accuracy, infix, meaning, ...)                                                  \
   case function_table::Row::name:                                                                                 \
     if constexpr (takesType<T>(TypeRule::rule)) {                                                                 \
       constexpr bool gives_bool = TypeRule::rule == TypeRule::Test || TypeRule::rule == TypeRule::Compare ||      \

@@ -8,8 +8,8 @@ namespace tokamak {
 
 namespace {
 
-#define TK_ROW(name, arity, rule, accuracy, infix, ...) \
-  FunctionInfo{function_id::name, #name, arity, TypeRule::rule, Accuracy::accuracy, infix},
+#define TK_ROW(name, arity, rule, accuracy, infix, meaning, ...) \
+  FunctionInfo{function_id::name, #name, arity, TypeRule::rule, Accuracy::accuracy, infix, meaning},
 constexpr auto kFunctions = std::to_array<FunctionInfo>({TK_FUNCTIONS(TK_ROW)});
 #undef TK_ROW
 

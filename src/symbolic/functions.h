@@ -102,7 +102,8 @@ struct FunctionInfo {
   int arity;
   TypeRule rule;
   Accuracy accuracy;
-  std::string_view infix;  ///< the symbol in dumps, or ""
+  std::string_view infix;    ///< the symbol in dumps, or ""
+  std::string_view meaning;  ///< in words, for docs/ops.md
 };
 
 /// All functions, in the order of the table: by arity, then by name.

@@ -76,7 +76,7 @@ ScalarValue applyRow(FunctionId id, C x, T y, T z, T w) {
       return static_cast<double>(value);
   };
   switch (function_table::rowOf(id)) {
-#define TK_ROW(name, arity, rule, accuracy, infix, ...)                                         \
+#define TK_ROW(name, arity, rule, accuracy, infix, meaning, ...)                                \
   case function_table::Row::name:                                                               \
     if constexpr ((TypeRule::rule == TypeRule::Choose) != std::is_same_v<C, T>) {               \
       constexpr bool is_floating = std::is_floating_point_v<T>;                                 \

@@ -12,7 +12,14 @@ namespace tokamak {
 /// type. Floating types are accumulated in f32 or wider, integers wrap. The result carries a trailing reduction axis
 /// for k.
 struct LinearOp {
-  static constexpr OpInfo info{.name = "linear", .stands_alone = true, .is_library = true};
+  static constexpr OpInfo info{
+      .name = "linear",
+      .stands_alone = true,
+      .is_library = true,
+      .meaning =
+          "x w^T + bias: the weight has a row per feature of the result; dtype=f32 keeps the sums of halves in f32",
+      .example_inputs = "x: f32[4, 8], weight: f32[6, 8], bias: f32[6]",
+      .example_call = "y = linear(x, weight, bias=bias)"};
   TensorView* out = nullptr;
   TensorView* in = nullptr;
   TensorView* weight = nullptr;

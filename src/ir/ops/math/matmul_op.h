@@ -12,7 +12,14 @@ namespace tokamak {
 /// f32 (`dtype`): then the sums are not rounded to the halves' type. Floating types are accumulated in f32 or wider,
 /// integers wrap. The result carries a trailing reduction axis for k.
 struct MatmulOp {
-  static constexpr OpInfo info{.name = "matmul", .stands_alone = true, .is_library = true};
+  static constexpr OpInfo info{.name = "matmul",
+                               .stands_alone = true,
+                               .is_library = true,
+                               .meaning =
+                                   "the matrix product of the last two axes, batched over those before; dtype=f32 "
+                                   "keeps the sums of halves in f32",
+                               .example_inputs = "x: f32[4, 8], w: f32[8, 6]",
+                               .example_call = "y = matmul(x, w)"};
   TensorView* out = nullptr;
   TensorView* a = nullptr;
   TensorView* b = nullptr;

@@ -8,7 +8,12 @@ namespace tokamak {
 /// out[c] = in[c]. Nothing that reads the result is in the same unit (or kernel) as this op: it is a border that a
 /// user draws. The unit that computes the operand may store the result, so that no copy is made.
 struct SegmentSetOp {
-  static constexpr OpInfo info{.name = "segment_set", .ends_group = true};
+  static constexpr OpInfo info{
+      .name = "segment_set",
+      .ends_group = true,
+      .meaning = "a copy at which the program is cut: nothing that reads it is in the same kernel",
+      .example_inputs = "x: f32[4, 8]",
+      .example_call = "y = sin(segment_set(exp(x)))"};
   TensorView* out = nullptr;
   TensorView* in = nullptr;
 
