@@ -60,6 +60,7 @@ class Drawer {
   int drawSqueeze();
   int drawExpand();
   int drawPermute();
+  int drawDescribed();
   int drawReshape();
   int drawSlice();
   int drawSelect();

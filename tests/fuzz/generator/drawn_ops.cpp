@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "described_ops.h"
 #include "drawer.h"
 #include "exact_limits.h"
 #include "oracle/tensor.h"
@@ -37,7 +38,7 @@ int Drawer::drawOp() {
                                 {&Drawer::drawPad, 6},           {&Drawer::drawCat, 7},
                                 {&Drawer::drawFull, 2},          {&Drawer::drawIota, 2},
                                 {&Drawer::drawMatmul, 3},        {&Drawer::drawLinear, 3},
-                                {&Drawer::drawTakeAlongAxis, 4}};
+                                {&Drawer::drawTakeAlongAxis, 4}, {&Drawer::drawDescribed, 4}};
   std::array<int, std::size(choices)> weights{};
   std::ranges::transform(choices, weights.begin(), &Choice::weight);
   // What passes fold is neither pointwise nor a reduction.
@@ -266,6 +267,23 @@ int Drawer::drawPermute() {
   for (size_t i = order.size(); i > 1; --i)
     std::swap(order[i - 1], order[static_cast<size_t>(random_.below(static_cast<int64_t>(i)))]);
   return append({.op = OpKind::PermuteOp, .operands = {{.node = node}}, .numbers = std::move(order)}, limitOf(node));
+}
+
+int Drawer::drawDescribed() {
+  std::vector<DescribedOp> ops = describedOps();
+  // Of what computes, nobody knows here how large its results are.
+  if (isExact()) std::erase_if(ops, [](const DescribedOp& op) { return !op.only_moves; });
+  const int node = pickTensor(1);
+  if (ops.empty() || node == kNone) return kNone;
+  const DescribedOp op = random_.pick(ops);
+  const auto rank = static_cast<int64_t>(sizesOf(node).size());
+  std::vector<int64_t> numbers;
+  switch (op.relation) {
+    case AxisRelation::Number: numbers = {random_.below(rank)}; break;
+    case AxisRelation::Numbers: numbers = pickAxes(rank); break;
+    default: break;
+  }
+  return append({.op = op.kind, .operands = {{.node = node}}, .numbers = std::move(numbers)}, limitOf(node));
 }
 
 // Merges neighbours, splits by a divisor, or inserts ones.

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "base/require.h"
+#include "described_ops.h"
 #include "ir/all_ops.h"
 #include "ir/describe.h"
 #include "schedule/propagate.h"
@@ -191,7 +192,7 @@ TensorView* ProgramBuilder::addOp(const Node& node) {
       }
       return define(fusion, std::move(op));
     }
-    default: TK_RAISE(Internal, "{} is not generated", opInfo(node.op).name);
+    default: return defineDescribed(fusion, node.op, *tensorAt(0), node.numbers);
   }
 }
 
