@@ -277,7 +277,7 @@ TEST(ForeignNames, BehindThePrefixOfScalarFunctionsAreLookedUp) {
   }
 }
 
-TEST(ForeignNames, AreNoNamesOfOursAndSuggestCallsThatRead) {
+TEST(ForeignNames, SuggestCallsThatRead) {
   const std::string head =
       "fusion f(x: f32[4, 4], y: f32[4, 4], mask: bool[4, 4], q: f32[1, 1, 4, 4], k: f32[1, 1, 4, 4], v: f32[1, 1, 4, "
       "4], "
@@ -285,7 +285,7 @@ TEST(ForeignNames, AreNoNamesOfOursAndSuggestCallsThatRead) {
       "f32, "
       "length: i64, start: i64, step: i64, n: i64, classes: i64, seed: i64, offset: i64) -> r { r = ";
   for (const std::string_view name : foreignNames()) {
-    EXPECT_EQ(findCallable(name), nullptr) << name;
+    if (findCallable(name) != nullptr) continue;  // ours by now: nobody is told the hint
     const std::string hint = suggestionForCall(name, {});
     std::string call = hint.substr(hint.find('\'') + 1);
     call = call.substr(0, call.rfind('\''));
