@@ -182,6 +182,8 @@ def movements(dtype):
         f"slice({x_label}, starts=[1, 0, -2], stops=[5, 7, 3], steps=[2, 3, 1])", dtype, x[1:5:2, 0:7:3, -2:3]
     )
     program.expect(f"slice({x_label}, axis=1, start=2, stop=2)", dtype, x[:, 2:2])
+    program.expect(f"flip({x_label}, axes=[0, -1])", dtype, np.flip(x, (0, -1)))
+    program.expect(f"flip(slice({x_label}, axis=1, start=2, stop=2), axes=[1])", dtype, x[:, 2:2])
     program.expect(f"select({x_label}, axis=1, index=-2)", dtype, x[:, -2])
     program.expect(f"cat([{x_label}, {y_label}, {x_label}], axis=1)", dtype, np.concatenate([x, y, x], axis=1))
     value = {"bool": "true"}.get(dtype, "3")

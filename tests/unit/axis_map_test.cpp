@@ -119,6 +119,15 @@ TEST_F(AxisMapTest, ASelectedAxisIsGone) {
   EXPECT_EQ(map.use(*a, 1), identity(2));
 }
 
+TEST_F(AxisMapTest, AFlippedAxisIsReadFromItsEnd) {
+  TensorView* a = input({n, m});
+  const AxisMap map = mapOf(FlipOp{.in = a, .axes = {-1}});
+  EXPECT_EQ(map.use(*a, 0), identity(0));
+  EXPECT_NE(map.use(*a, 1), identity(1));
+  EXPECT_TRUE(map.isIndependentAlong(0));
+  EXPECT_FALSE(map.isIndependentAlong(1));
+}
+
 TEST_F(AxisMapTest, APositionThatATensorTellsIsNoCoordinate) {
   TensorView* a = input({n, m});
   TensorView* index = input({n, k}, DataType::I64);

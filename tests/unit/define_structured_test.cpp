@@ -190,6 +190,15 @@ TEST_F(DefineStructured, AnOpWithoutOwnFunctionsHasOneFromItsDescription) {
   EXPECT_THAT(messageOf([&] { matmul(floats({2, 3}), 2); }), HasSubstr("'b' must be a tensor"));
 }
 
+TEST_F(DefineStructured, FlipCountsNegativeAxesAndRefusesThoseNamedTwice) {
+  TensorView* x = floats({2, 3});
+  EXPECT_EQ(describe(*flip(x, std::vector<int64_t>{-1, 0})), "f32[2, 3]");
+  EXPECT_EQ(describe(*flip(floats({}), std::vector<int64_t>{})), "f32[]");
+  EXPECT_EQ(describe(*flip(tensor(DataType::Bool, {0, 3}), std::vector<int64_t>{0, 1})), "bool[0, 3]");
+  EXPECT_THAT(messageOf([&] { flip(x, std::vector<int64_t>{0, -2}); }), HasSubstr("flip"));
+  EXPECT_THAT(messageOf([&] { flip(x, std::vector<int64_t>{2}); }), HasSubstr("flip"));
+}
+
 TEST_F(DefineStructured, ADescribedOpTakesNumbersNamesAndLists) {
   const TensorView* filled = define<FullOp>(fusion_, std::vector<int64_t>{2, 3}, 1.5, DataType::F64);
   EXPECT_EQ(describe(*filled), "f64[2, 3]");
