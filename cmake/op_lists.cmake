@@ -1,5 +1,5 @@
 # Gathers the structured ops: one header per op in src/ir/ops/<list>/, named like its struct in lower_snake. Writes
-# ir/op_lists.h: forward declarations, one X-macro per list, and TK_MATH_OP_NAMES(X): X(RollOp, roll) for every math op.
+# ir/op_lists.h: forward declarations, one X-macro per list, and TK_MATH_OP_NAMES(X): X(FlipOp, flip) for every math op.
 set(TOKAMAK_OP_LISTS math kernel host)
 set(op_text "// The structured ops, gathered by the build from ir/ops/<list>/*.h.\n#pragma once\n\nnamespace tokamak {\n")
 set(op_names "#define TK_MATH_OP_NAMES(X)")

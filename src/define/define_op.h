@@ -1,6 +1,6 @@
 // define<Op>: a structured op called with arguments in the order of its description; what named functions derive from.
 //
-//   TensorView* y = define<RollOp>(x, 3, /*axis=*/1);            // operands and attributes as describe() lists them
+//   TensorView* y = define<FlipOp>(x, axes);  // operands and attributes as describe() lists them
 //   TensorView* z = define<FullOp>(fusion, sizes, 0.5, DataType::F32);  // no tensor given: name the fusion
 //
 // Trailing arguments may be left out and keep their defaults.

@@ -1,6 +1,6 @@
 // The structured ops as a user calls them: one C++ function per header in ir/ops/math/.
 //
-// An op without functions of its own gets one from its description: `roll(in, ...)` is define<RollOp>(in, ...), see
+// An op without functions of its own gets one from its description: `flip(in, ...)` is define<FlipOp>(in, ...), see
 // define/define_op.h. Ops whose calls do more (negative numbers, keepdim, promotion) have theirs in shapes.h,
 // indexing.h and reductions.h.
 #pragma once
