@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Regenerates the expectations of text tests from what the command line prints now; review the result as a diff.
 
-    scripts/update_goldens.py [--tokamak PATH] [FILE or FOLDER]...     (default: tests/text)
+    scripts/update_goldens.py [--tokamak PATH] [FILE or FOLDER]...     (default: tests/text docs/ops.md)
 
 For each line `// RUN: COMMAND | FileCheck [--check-prefix=P] %s` the command is run and the block of P's lines (CHECK by
 default) is replaced: `CHECK:` for the first line printed, `CHECK-NEXT:` for those after it, `CHECK-EMPTY:` for empty
-ones. The block stays where it was; a file without one gets it at its end. Files whose expectations are more than such
+ones. docs/ops.md, which lists what can be called, is written whole. The block stays where it was; a file without one gets it at its end. Files whose expectations are more than such
 a block (CHECK-DAG, CHECK-NOT, patterns) are written by hand: they are named and left alone, as are those that say
 `// GOLDEN: by hand`. Exit code 1: some command failed where it should not, or the other way round.
 """
@@ -17,6 +17,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+WRITTEN = {ROOT / "docs" / "ops.md": ["info", "--ops", "--markdown"]}  # pages that the command line prints
 SUFFIXES = {".fusion", ".host_ir", ".kernel", ".test"}
 RUN = re.compile(r"^(?P<comment>\s*(?://|#)\s*)RUN:\s*(?P<command>.*)$")
 FILECHECK = re.compile(r"^(?P<command>.*?)\|\s*FileCheck\b(?P<arguments>.*)$")
@@ -97,6 +98,10 @@ def replace_block(lines, block, prefix, path):
 def update(path, tokamak):
     """Rewrites one file; returns whether it changed."""
     before = path.read_text()
+    if path in WRITTEN:
+        after = subprocess.run([tokamak, *WRITTEN[path]], capture_output=True, text=True, check=True).stdout
+        path.write_text(after)
+        return after != before
     lines = before.splitlines()
     if any(re.match(r"^\s*(//|#)\s*GOLDEN: by hand", line) for line in lines):
         raise ByHand(f"{path}: says so")
@@ -122,7 +127,7 @@ def update(path, tokamak):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tokamak", default=str(ROOT / "build" / "release" / "bin" / "tokamak"))
-    parser.add_argument("paths", nargs="*", type=pathlib.Path, default=[ROOT / "tests" / "text"])
+    parser.add_argument("paths", nargs="*", type=pathlib.Path, default=[ROOT / "tests" / "text", *WRITTEN])
     arguments = parser.parse_args()
     files = []
     for path in arguments.paths:
