@@ -369,6 +369,50 @@ def check_retired_words(tree):
                 yield f"{file}:{line}: '{match[0]}' is not a word of this project any more: {use}"
 
 
+def pages(tree):
+    """The Markdown files, and their text with code blocks blanked."""
+    for file in tree.files:
+        if file.endswith(".md"):
+            yield file, re.sub(r"(?ms)^```.*?^```", lambda block: "\n" * block[0].count("\n"), tree.text(file))
+
+
+def check_links(tree):
+    """A relative link of a page leads to a file or a folder."""
+    for file, text in pages(tree):
+        for match in re.finditer(r"\]\(([^)\s]+)\)", text):
+            target = match[1].split("#")[0]
+            if target and "://" not in target and not (tree.root / file).parent.joinpath(target).exists():
+                yield f"{file}:{text.count(chr(10), 0, match.start()) + 1}: the link {match[1]} leads nowhere"
+
+
+def check_named_files(tree):
+    """A path in backticks is that of a file or a folder, from the root or any folder on; its ending may be left out."""
+    known = "".join(f"/{file}/\n" for file in tree.files)
+    for file, text in pages(tree):
+        for match in re.finditer(r"`([^`\n]+)`", text):
+            path = re.sub(r":\d+$|[.,:;/]+$", "", match[1].split()[0])
+            is_path = "/" in path and re.fullmatch(r"\w[\w./-]*", path) and not re.match(r"(build|include|lib)\b", path)
+            if is_path and f"/{path}/" not in known and f"/{path}." not in known:
+                yield f"{file}:{text.count(chr(10), 0, match.start()) + 1}: there is no {path}"
+
+
+def check_named_identifiers(tree):
+    """An identifier that CONTRIBUTING.md has in backticks is one of the code, the tests or the build."""
+    if "CONTRIBUTING.md" not in tree.files:
+        return
+    named = [match for match in re.finditer(r"`([A-Za-z_][\w:]*)(?:\(\))?`", tree.text("CONTRIBUTING.md"))
+             if re.search(r"_|::|[a-z][A-Z]|[A-Z]{4}|\(", match[0])]
+    left = {word for match in named for word in match[1].split("::")}
+    for file in tree.files:
+        if left and pathlib.PurePath(file).parts[0] in {"src", "tests", "cmake", "scripts", "CMakeLists.txt"}:
+            text = tree.text(file)
+            left -= {word for word in left if re.search(rf"\b{word}\b", text)}
+    for match in named:
+        if left & set(match[1].split("::")):
+            line = tree.text("CONTRIBUTING.md").count("\n", 0, match.start()) + 1
+            yield f"CONTRIBUTING.md:{line}: nothing is called {match[1]}"
+
+
 CHECKS = {name.removeprefix("check_"): function for name, function in list(globals().items())
           if name.startswith("check_")}
 

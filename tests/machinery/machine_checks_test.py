@@ -59,6 +59,9 @@ VIOLATIONS = [
     ("retired_words", "docs/a.md", "\nWhat is kept: kept values.\n", "docs/a.md:2: 'kept values' is not a word"),
     ("retired_words", "src/lower/jam_loops.cpp", "", "src/lower/jam_loops.cpp:1: 'jam_loops' is not a word"),
     ("retired_words", "README.md", "Each of these\nis a host unit.\n", "README.md:2: 'host unit' is not a word"),
+    ("links", "docs/a.md", "\n[words](words.md), [site](https://a.b/c), [gone](../gone.md#part)\n", "docs/a.md:2: the link ../gone.md#part"),
+    ("named_files", "docs/a.md", "`src/ir/val.h`, `ir/val`, `a / b`, `src/<name>.h`, `ir/vals.h`\n", "docs/a.md:1: there is no ir/vals.h"),
+    ("named_identifiers", "CONTRIBUTING.md", "`isSo` `TK_CHECK`\n`isNotSo()`\n", "CONTRIBUTING.md:2: nothing is called isNotSo"),
     ("open_ends", "src/ir/a.cpp", "// TO" "DO: later\n", "src/ir/a.cpp:1:"),
 ]
 
