@@ -34,24 +34,30 @@ std::span<const T> listOf(const T* values, size_t count, const char* parameter) 
   return {values, count};
 }
 
-FieldValue valuesOf(std::span<tokamak_value* const> values) {
+// Errors: Definition for a value of another fusion.
+Val* ownVal(const Fusion& fusion, const tokamak_value* value, const char* parameter) {
+  Val* const val = valOf(&required(value, parameter));
+  TK_REQUIRE(&val->arena() == &fusion, Definition, "{}: it belongs to another fusion", parameter);
+  return val;
+}
+
+FieldValue valuesOf(const Fusion& fusion, std::span<tokamak_value* const> values) {
   std::vector<Val*> vals;
   std::vector<Scalar*> scalars;
   for (const tokamak_value* value : values) {
-    required(value, "operand: a value of a list");
-    vals.push_back(valOf(value));
+    vals.push_back(ownVal(fusion, value, "operand: a value of a list"));
     if (Scalar* scalar = asScalar(vals.back())) scalars.push_back(scalar);
   }
   if (!scalars.empty() && scalars.size() == vals.size()) return scalars;
   return vals;
 }
 
-FieldValue fieldOf(const tokamak_operand& operand) {
+FieldValue fieldOf(const Fusion& fusion, const tokamak_operand& operand) {
   const auto integers = [&] { return listOf(operand.of.integers, operand.count, "operand: integers"); };
   switch (operand.kind) {
     case TOKAMAK_OPERAND_NONE: return std::monostate();
     case TOKAMAK_OPERAND_VALUE: {
-      Val* const val = valOf(&required(operand.of.value, "operand: value"));
+      Val* const val = ownVal(fusion, operand.of.value, "operand: value");
       if (Scalar* scalar = asScalar(val)) return scalar;
       return val;
     }
@@ -61,7 +67,7 @@ FieldValue fieldOf(const tokamak_operand& operand) {
     case TOKAMAK_OPERAND_TEXT: return std::string(textOf(operand.of.text, "operand: text"));
     case TOKAMAK_OPERAND_DTYPE: return dataTypeOf(operand.of.integer);
     case TOKAMAK_OPERAND_INTEGERS: return std::vector<int64_t>(integers().begin(), integers().end());
-    case TOKAMAK_OPERAND_VALUES: return valuesOf(listOf(operand.of.values, operand.count, "operand: values"));
+    case TOKAMAK_OPERAND_VALUES: return valuesOf(fusion, listOf(operand.of.values, operand.count, "operand: values"));
     case TOKAMAK_OPERAND_BOOLS: {
       std::vector<bool> flags;
       for (const int64_t flag : integers()) flags.push_back(flag != 0);
@@ -192,7 +198,7 @@ tokamak_error* tokamak_fusion_call(tokamak_fusion* fusion, const char* function,
     const std::string_view name = c::textOf(function, "function");
     std::vector<CallArgument> arguments;
     for (const tokamak_operand& operand : c::listOf(operands, operand_count, "operands"))
-      arguments.push_back({operand.name == nullptr ? std::string_view() : operand.name, c::fieldOf(operand)});
+      arguments.push_back({operand.name == nullptr ? std::string_view() : operand.name, c::fieldOf(owner, operand)});
     if (capacity > 0) required(results, "results");
     const std::optional<std::vector<Val*>> made = definingResolver().call(owner, name, arguments);
     TK_REQUIRE(made.has_value(), Definition, "there is no function '{}'", name);

@@ -177,6 +177,23 @@ static void testBuild(void) {
         "var_mean gives 2 results; there is room for 1");
   FAILS(tokamak_fusion_call(fusion, "softmix", operands, 2, parts, 1, &count), TOKAMAK_ERROR_DEFINITION,
         "no function 'softmix'");
+  tokamak_fusion* other = NULL;
+  tokamak_value *far = NULL, *mixed[2] = {x, NULL};
+  OK(tokamak_fusion_create("other", &other));
+  OK(tokamak_fusion_input(other, "x", TOKAMAK_F32, 2, sizes, &far));
+  operands[0].of.value = far;
+  FAILS(tokamak_fusion_call(fusion, "neg", operands, 1, &y, 1, NULL), TOKAMAK_ERROR_DEFINITION, "another fusion");
+  FAILS(tokamak_fusion_output(fusion, "far", far), TOKAMAK_ERROR_DEFINITION, "another fusion");
+  FAILS(tokamak_fusion_output(fusion, "far", scale), TOKAMAK_ERROR_USAGE, "tensor: it must be a tensor of the fusion");
+  FAILS(tokamak_fusion_input(fusion, "z", TOKAMAK_F32, -1, sizes, &far), TOKAMAK_ERROR_USAGE, "rank -1 was given");
+  operands[0].kind = (tokamak_operand_kind)77;
+  FAILS(tokamak_fusion_call(fusion, "neg", operands, 1, &y, 1, NULL), TOKAMAK_ERROR_USAGE, "kind 77 was given");
+  mixed[1] = far;
+  operands[0].kind = TOKAMAK_OPERAND_VALUES;
+  operands[0].of.values = mixed;
+  operands[0].count = 2;
+  FAILS(tokamak_fusion_call(fusion, "cat", operands, 1, &y, 1, NULL), TOKAMAK_ERROR_DEFINITION, "another fusion");
+  tokamak_fusion_free(other);
   tokamak_value* pair[2] = {x, x};
   operands[0].kind = TOKAMAK_OPERAND_VALUES;
   operands[0].of.values = pair;
@@ -289,6 +306,9 @@ static void testErrors(void) {
   const char* names[2] = {"n", "k"};
   const int64_t values[2] = {2, 4};
   FAILS(tokamak_program_prepare(program, names, values, 2), TOKAMAK_ERROR_BIND, "no extent or scalar 'k'");
+  names[1] = "n";
+  FAILS(tokamak_program_prepare(program, names, values, 2), TOKAMAK_ERROR_BIND, "'n' is given twice");
+  FAILS(tokamak_tensor_read(tensor, NULL, 32), TOKAMAK_ERROR_USAGE, "to is null");
   tokamak_stream_free(stream);
   tokamak_device_free(other);
   tokamak_tensor_free(tensor);
