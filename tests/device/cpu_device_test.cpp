@@ -34,14 +34,14 @@ TEST(CpuDevice, FreshMemoryIsPoisonedWithNotANumber) {
   }
 }
 
-// A stack of 64 TiB: no thread can be started.
+// A stack of 128 TiB, more addresses than a process has left: no thread can be started.
 class NoFurtherThreads {
  public:
   NoFurtherThreads() {
     pthread_getattr_default_np(&before_);
     pthread_attr_t huge;
     pthread_attr_init(&huge);
-    pthread_attr_setstacksize(&huge, size_t{1} << 46U);
+    pthread_attr_setstacksize(&huge, size_t{1} << 47U);
     pthread_setattr_default_np(&huge);
     pthread_attr_destroy(&huge);
   }
