@@ -211,7 +211,7 @@ ROWS = [
     Row("R19-24", "the kernel cache: never a wrong kernel, whatever is damaged, killed, parallel, full or foreign",
         "10^4 flipped bits, every truncation, every step", passed("compile.CacheAttacks.*", "compile.CacheEntry.*"),
         "10^6 flips, 64 processes"),
-    Row("R25", "a compiler that hangs, crashes or grows is a typed error; without one units run op by op",
+    Row("R25", "a compiler that hangs, crashes or grows is a typed error; without one segments run op by op",
         "5 pathological compilers",
         [*passed("compile.PathologicalCompilers.*"),
          Ran("fuzz.OpByOpPrograms.GiveTheReferencesResults", PROGRAMS, runs_of_programs)], "20"),
