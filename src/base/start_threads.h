@@ -35,4 +35,9 @@ std::string startThreads(std::vector<std::thread>& threads, int64_t count, const
   return {};
 }
 
+/// Of a forked child, which has the parent's thread objects and not the threads: lets go of them.
+inline void abandonThread(std::thread& thread) {
+  if (thread.joinable()) static_cast<void>(new std::thread(std::move(thread)));  // neither joined nor destroyed
+}
+
 }  // namespace tokamak

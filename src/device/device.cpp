@@ -4,6 +4,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/process_number.h"
 #include "base/require.h"
 #include "device/hazard_tracker.h"
 #include "device/in_flight_calls.h"
@@ -16,13 +17,27 @@ Stream::~Stream() = default;
 void Stream::synchronize() { device_->synchronize(*this); }
 
 Device::Device()
-    : hazards_(std::make_unique<HazardTracker>(*this)), in_flight_calls_(std::make_unique<InFlightCalls>(*this)) {}
+    : hazards_(std::make_unique<HazardTracker>(*this)),
+      in_flight_calls_(std::make_unique<InFlightCalls>(*this)),
+      process_(processNumber()) {}
 
 Device::~Device() = default;
 
 bool Device::makesKernels() { return kernel_maker_ != nullptr && kernel_maker_->makesKernels(); }
 
 void Device::useKernels(std::unique_ptr<KernelMaker> maker) { kernel_maker_ = std::move(maker); }
+
+void Device::requireProcess() const {
+  TK_REQUIRE(process_ == processNumber(), Device,
+             "{}: the process was forked since the device was opened, whose threads are the parent's; open one in the "
+             "child",
+             properties().name);
+}
+
+std::shared_ptr<Stream> Device::createStream() {
+  requireProcess();
+  return owned(makeStream());
+}
 
 std::shared_ptr<Stream> Device::owned(std::unique_ptr<Stream> stream) {
   stream->device_ = this;
@@ -33,6 +48,7 @@ std::shared_ptr<Stream> Device::owned(std::unique_ptr<Stream> stream) {
 void Device::requireOwn(const Stream& stream, std::string_view operation) const {
   TK_REQUIRE(stream.device_ == this, Bind, "{}: a stream of {} was given; one of {} is legal", operation,
              stream.device_ == nullptr ? "no device" : stream.device_->properties().name, properties().name);
+  requireProcess();
 }
 
 void Device::waitDone(const Event& event) {

@@ -183,10 +183,13 @@ class TOKAMAK_EXPORT Device : public std::enable_shared_from_this<Device> {
   /// Null: the device has no kernels.
   KernelMaker* kernelMaker() const { return kernel_maker_.get(); }
 
-  std::shared_ptr<Stream> createStream() { return owned(makeStream()); }
+  std::shared_ptr<Stream> createStream();
   virtual std::unique_ptr<Event> createEvent() = 0;
-  /// Errors: Bind, naming `operation`, for a stream of another device.
+  /// Errors: Bind, naming `operation`, for a stream of another device; as requireProcess().
   void requireOwn(const Stream& stream, std::string_view operation) const;
+  /// Errors: Device in a process that was forked since the device was opened: its threads, and the GPU's context, are
+  /// the parent's.
+  void requireProcess() const;
   /// What keeps the device, or null for one that is not counted.
   std::shared_ptr<Device> holder() { return weak_from_this().lock(); }
   /// Whether the calling thread runs work of this device: it must not wait for all of that.
@@ -261,6 +264,7 @@ class TOKAMAK_EXPORT Device : public std::enable_shared_from_this<Device> {
   std::unique_ptr<InFlightCalls> in_flight_calls_;
   std::unique_ptr<KernelMaker> kernel_maker_;
   RaiseCount raise_count_;
+  const uint32_t process_;
 };
 
 }  // namespace tokamak

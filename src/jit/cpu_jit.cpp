@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/process_number.h"
 #include "base/require.h"
 #include "base/say.h"
 #include "codegen/source.h"
@@ -20,15 +21,24 @@ namespace {
 
 using Object = std::shared_ptr<const SharedObject>;
 
-// One for the process.
 struct CpuCompiler {
   KernelCompiler compiler;
   CompileQueue queue;
 };
 
+// One for the process. A forked child has one of its own: the threads of the parent's are not there.
 CpuCompiler& cpuCompiler() {
-  static CpuCompiler compiler;
-  return compiler;
+  static const uint32_t first_process = processNumber();
+  static CpuCompiler first;
+  if (processNumber() == first_process) return first;
+  static std::atomic<CpuCompiler*> current = nullptr;
+  static std::atomic<uint32_t> process = first_process;
+  CpuCompiler* known = process.load(std::memory_order_acquire) == processNumber() ? current.load() : nullptr;
+  if (known != nullptr) return *known;
+  auto* const made = new CpuCompiler();
+  current.store(made);
+  process.store(processNumber(), std::memory_order_release);
+  return *made;
 }
 
 // A program that runs much slower than it could does not do so in silence.

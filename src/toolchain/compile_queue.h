@@ -70,6 +70,7 @@ class CompileQueue {
   void eraseProgress();
 
   const CompileQueueOptions options_;
+  const uint32_t process_;
   const bool is_terminal_;
   std::mutex mutex_;
   std::condition_variable changed_;

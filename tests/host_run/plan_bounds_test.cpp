@@ -92,7 +92,7 @@ TEST(PlanBounds, KeepMemoryFlatOverChangingSizes) {
   if (kThreadSanitizer) GTEST_SKIP() << "its heap is another";
   const char* const given = std::getenv("TOKAMAK_SHAPE_CALLS");
   const int64_t calls = given == nullptr ? 100'000 : std::atoll(given);
-  constexpr int64_t kShapes = 10'000;
+  constexpr int64_t kManyShapes = 10'000;
   constexpr int64_t kWarmUp = 1000;
   for (const Grouping grouping : {Grouping::Single, Grouping::Fused}) {
     for (const Mode mode : kModes) {
@@ -105,7 +105,7 @@ TEST(PlanBounds, KeepMemoryFlatOverChangingSizes) {
       int64_t most = 0;
       for (int64_t call = 0; call < of_this_way; ++call) {
         // The largest shape is among the first 1,000.
-        const int64_t shape = kShapes - 1 - call * 7 % kShapes;
+        const int64_t shape = kManyShapes - 1 - call * 7 % kManyShapes;
         executor.runWithInput(std::vector<RunValue>{threes(bench, 1 + shape / 100, 1 + shape % 100)}).at(0).waitReady();
         if (call == kWarmUp) before = allocatedBytes(bench.device);
         if (call > kWarmUp && call % 256 == 0) most = std::max(most, allocatedBytes(bench.device));
@@ -114,7 +114,7 @@ TEST(PlanBounds, KeepMemoryFlatOverChangingSizes) {
                                         << static_cast<int>(mode);
       std::cout << fmt::format(
           "[  memory  ] grouping {}, mode {}: {} calls over {} shapes: {} bytes more than after {} calls\n",
-          static_cast<int>(grouping), static_cast<int>(mode), of_this_way, kShapes, most - before, kWarmUp);
+          static_cast<int>(grouping), static_cast<int>(mode), of_this_way, kManyShapes, most - before, kWarmUp);
     }
   }
 }

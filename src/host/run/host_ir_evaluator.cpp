@@ -405,6 +405,7 @@ std::vector<Tensor> HostIrEvaluator::runDirect(const CallValues& call, CallConte
 std::vector<Tensor> HostIrEvaluator::runWithInput(const std::vector<std::pair<Val*, RunValue>>& values,
                                                   const std::shared_ptr<Stream>& stream) {
   const Range range(run_name_);
+  device_->requireProcess();
   const CallValues call = signature_.bind(values);
   signature_.requirePlaces(call.inputs, call.outputs);
   if (stream != nullptr) device_->requireOwn(*stream, "run");
@@ -457,6 +458,7 @@ void HostIrEvaluator::keepUntilDone(const CallValues& call, CallContext& context
 }
 
 Plan& HostIrEvaluator::planFor(const std::vector<std::pair<Val*, RunValue>>& values) {
+  device_->requireProcess();
   const CallValues call = signature_.bind(values);
   signature_.requirePlaces(call.inputs, call.outputs);
   std::vector<int64_t> key;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <climits>
 
+#include "base/process_number.h"
 #include "base/require.h"
 #include "base/say.h"
 #include "base/start_threads.h"
@@ -10,12 +11,16 @@
 
 namespace tokamak {
 
-BlockPool::BlockPool(int64_t threads) : threads_(threads) {
+BlockPool::BlockPool(int64_t threads) : threads_(threads), process_(processNumber()) {
   TK_REQUIRE(threads >= 1 && threads <= kMostThreads, Usage, "block pool: {} threads were asked for; legal are 1 to {}",
              threads, kMostThreads);
 }
 
 BlockPool::~BlockPool() {
+  if (process_ != processNumber()) {
+    for (std::thread& worker : workers_) abandonThread(worker);
+    return;
+  }
   stop_.store(true);
   posts_.fetch_add(1);
   futexWake(&posts_, INT_MAX);

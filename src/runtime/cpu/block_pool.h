@@ -71,6 +71,7 @@ class BlockPool {
   static void leave(Job& job);
 
   const int64_t threads_;
+  const uint32_t process_;
   SpinLock lock_;  // of jobs_ and of joining one
   Job* jobs_ = nullptr;
   std::atomic<uint32_t> posts_ = 0;  // counts jobs; idle threads sleep on it

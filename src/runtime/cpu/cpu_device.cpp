@@ -165,6 +165,7 @@ bool CpuDevice::isWorkThread() const {
 }
 
 void CpuDevice::giveBack(StreamQueue& queue) {
+  if (queue.isOfAnotherProcess()) return;
   const uint64_t end = queue.mark();
   if (queue.waitDone(end)) queue.receive(end);
   queue.issueReset();

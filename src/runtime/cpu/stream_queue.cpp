@@ -100,6 +100,7 @@ struct StreamQueue::FlagRecord : Record {
 
 StreamQueue::StreamQueue(int64_t index, const StreamQueueOptions& options)
     : index_(index),
+      process_(processNumber()),
       options_(options),
       makes_marks_(kThreadSanitizer || options.trace != nullptr),
       ring_(options.ring_bytes),
@@ -109,6 +110,10 @@ StreamQueue::StreamQueue(int64_t index, const StreamQueueOptions& options)
 }
 
 StreamQueue::~StreamQueue() {
+  if (isOfAnotherProcess()) {
+    abandonThread(worker_);
+    return;
+  }
   ring_.close();
   worker_.join();
 }
@@ -282,6 +287,7 @@ uint64_t StreamQueue::mark() {
 
 bool StreamQueue::waitDone(uint64_t point) {
   if (isRunHere()) return ring_.isDone(point);
+  if (isOfAnotherProcess()) return true;
   const HideFromSanitizer hide;
   ring_.waitDone(point);
   return true;

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/process_number.h"
 #include "base/require.h"
 #include "base/start_threads.h"
 #include "runtime/cuda/cuda_trace.h"
@@ -57,6 +58,10 @@ driver::Graph CudaQueue::askForGraph() const {
 }
 
 CudaQueue::~CudaQueue() {
+  if (process_ != processNumber()) {  // the driver's context is the parent's, too
+    abandonThread(thread_);
+    return;
+  }
   {
     const Lock lock(mutex_);
     is_closing_ = true;

@@ -1,0 +1,110 @@
+// Processes that fork: threads do not come along, so devices of the parent are refused, and new ones work.
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "compile/program.h"
+#include "define/functions.h"
+#include "error_of.h"
+#include "jit/open_device.h"
+#include "runtime/cpu/stream_edges.h"
+
+namespace tokamak {
+namespace {
+
+// What the child gives, which is ended after 30 seconds. It leaves without handlers of the parent's.
+int inChild(const std::function<bool()>& is_ok) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(30);
+    int code = 2;
+    try {
+      code = is_ok() ? 0 : 1;
+    } catch (const Error&) {
+    }
+    _exit(code);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+Program programOf(Device& device, double factor) {
+  Fusion fusion("scaled");
+  fusion.output("y", mul(exp(fusion.input("x", DataType::F32, {"n"})), factor));
+  return compile(fusion, device);
+}
+
+float firstOf(Program& program, Device& device) {
+  const std::vector<float> numbers(20'000, 0.0F);
+  return program.run({Tensor::wrap(device, numbers, {20'000})}).at(0).read<float>()[19'999];
+}
+
+class ForkedProcess : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (kThreadSanitizer) GTEST_SKIP() << "the thread sanitizer lets no forked child have threads";
+  }
+};
+
+TEST_F(ForkedProcess, IsRefusedDevicesOfItsParent) {
+  std::shared_ptr<Device> device = openCpuDevice({.threads = 4});
+  auto program = std::make_unique<Program>(programOf(*device, 2));
+  ASSERT_EQ(firstOf(*program, *device), 2);
+  const std::shared_ptr<Stream> stream = device->createStream();
+  const std::vector<float> numbers = {0};
+  const Tensor in = Tensor::wrap(*device, numbers, {1});
+  const auto isRefused = [&](const std::function<void()>& action) {
+    const Error error = errorOf(action);
+    return error.code() == ErrorCode::Device && error.message().find("the process was forked") != std::string::npos;
+  };
+  EXPECT_EQ(inChild([&] { return isRefused([&] { program->run({in}); }); }), 0);
+  EXPECT_EQ(inChild([&] { return isRefused([&] { program->run({in}, {}, stream); }); }), 0);
+  EXPECT_EQ(inChild([&] { return isRefused([&] { program->prepare({{"n", 3}}); }); }), 0);
+  EXPECT_EQ(inChild([&] { return isRefused([&] { device->createStream(); }); }), 0);
+  EXPECT_EQ(firstOf(*program, *device), 2);
+}
+
+// Work may be under way when the process forks; the child neither has its threads nor waits for them.
+TEST_F(ForkedProcess, LetsGoOfWhatItsParentHad) {
+  std::shared_ptr<Device> device = openCpuDevice({.threads = 4});
+  auto program = std::make_unique<Program>(programOf(*device, 3));
+  ASSERT_EQ(firstOf(*program, *device), 3);
+  std::shared_ptr<Stream> stream = device->createStream();
+  device->callback(*stream, [] { usleep(200'000); });
+  const std::vector<float> numbers(100, 0.0F);
+  Tensor output = program->run({Tensor::wrap(*device, numbers, {100})}, {}, stream).at(0);
+  EXPECT_EQ(inChild([&] {
+              output = Tensor();
+              program = nullptr;
+              stream = nullptr;
+              device = nullptr;
+              return true;
+            }),
+            0);
+  EXPECT_EQ(output.read<float>()[99], 3);
+}
+
+TEST_F(ForkedProcess, OpensDevicesOfItsOwn) {
+  const std::shared_ptr<Device> parents = openCpuDevice({.threads = 4});
+  Program before = programOf(*parents, 5);
+  ASSERT_EQ(firstOf(before, *parents), 5);
+  const auto compilesAndRuns = [&](double factor) {
+    const std::shared_ptr<Device> device = openCpuDevice({.threads = 4});
+    Program program = programOf(*device, factor);
+    return firstOf(program, *device) == static_cast<float>(factor);
+  };
+  // A kernel that nobody has compiled, that of the parent, and one in a child of the child.
+  const double fresh = 7 + static_cast<double>(getpid() % 100'000) / 8;
+  EXPECT_EQ(inChild([&] { return compilesAndRuns(fresh) && compilesAndRuns(5); }), 0);
+  EXPECT_EQ(inChild([&] { return compilesAndRuns(6) && inChild([&] { return compilesAndRuns(fresh + 1); }) == 0; }), 0);
+  EXPECT_TRUE(compilesAndRuns(fresh + 2));
+}
+
+}  // namespace
+}  // namespace tokamak
