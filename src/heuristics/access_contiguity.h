@@ -9,7 +9,7 @@
 
 namespace tokamak {
 
-/// How a tensor (if it is in memory) and everything in memory that it reads move along the tensor's logical axes,
+/// How a tensor (if it is in memory) and the memory that it reads are accessed along the tensor's logical axes,
 /// reductions included.
 class AccessContiguity {
  public:
@@ -22,14 +22,15 @@ class AccessContiguity {
 
   AccessContiguity(Fusion& fusion, const TensorView& tensor, const Strides& strides);
 
-  /// Axes `axis` and `axis + 1` merge into one along which each access has one stride (0 for what does not move).
+  /// Whether axes `axis` and `axis + 1` merge into one axis along which each access has one stride (0 where it is
+  /// invariant).
   bool mayMerge(size_t axis) const { return mayMerge(axis, axis + 1); }
-  /// The same of two axes anywhere, for loops that may come in any order.
+  /// The same for any two axes, for loops that may come in any order.
   bool mayMerge(size_t outer, size_t inner) const;
-  /// The first axis of the longest tail that may become one axis.
+  /// The first axis of the longest run of innermost axes that merge into one.
   size_t innermostGroup() const;
-  /// The axis along which neighbours in memory are accessed by most, weighed by the axes that an access depends on;
-  /// nothing where there is none.
+  /// The axis along which most accesses have stride 1, each weighed by the number of axes that it depends on. Nothing
+  /// where no access has stride 1.
   std::optional<size_t> unitAxis() const;
 
   const std::vector<Access>& accesses() const { return accesses_; }

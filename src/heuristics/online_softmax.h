@@ -1,9 +1,9 @@
 // Online softmax: the maximum of a row and the sum of exponentials of differences to it, in one reading of the row.
 //
-// A row is cut into chunks that a thread holds in registers. A chunk has a maximum and a sum of exponentials of
-// differences to that maximum; the row's maximum is that of the chunks' maxima, its sum that of the chunks' sums, each
-// times the exponential of its maximum's difference to the row's. All of that are ordinary ops, which take the place of
-// the two reductions.
+// A row is cut into chunks that a thread holds in registers. Each chunk has a maximum, and a sum of exponentials of
+// differences to that maximum.
+// The row's maximum is the maximum of these. The row's sum adds the chunks' sums, each times exp(chunk's maximum -
+// row's maximum). All of these are ordinary ops, which replace the two reductions.
 #pragma once
 
 #include <set>
@@ -13,19 +13,20 @@
 
 namespace tokamak {
 
-/// maximum = max(values), and for each of the sums: sum = sum(exp(values - maximum)); over one axis, which is the row.
+/// maximum = max(values) along one axis, the row, and each sum = sum(exp(values - maximum)) along it.
 struct SoftmaxReductions {
   TensorView* maximum = nullptr;
   std::vector<TensorView*> sums;
-  TensorView* values = nullptr;  ///< both read these, through casts to wider types
-  int64_t axis = 0;              ///< of the values
+  TensorView* values = nullptr;  ///< what both read, through casts to wider types
+  int64_t axis = 0;              ///< the row's axis among those of the values
   int64_t length = 0;
 };
 
-/// Those of a kernel whose length is a constant.
+/// The softmax reductions of a kernel that have a constant length.
 std::vector<SoftmaxReductions> findSoftmaxReductions(const ReductionStructure& structure);
 
-/// A chunk is `vectors` times `vector` neighbours; the vectors of a thread are those of all threads apart.
+/// A chunk is `vectors` vectors for each of `threads` threads; a vector is `vector` neighbours. The vectors of one
+/// thread lie `threads` vectors apart.
 struct ChunkSize {
   int64_t vectors = 1;
   int64_t threads = 1;
@@ -34,7 +35,7 @@ struct ChunkSize {
   int64_t elements() const { return vectors * threads * vector; }
 };
 
-/// How many chunks each thread has.
+/// The number of chunks that a row is cut into.
 int64_t chunksOf(int64_t length, const ChunkSize& size);
 
 /// A tensor that chunking made or changed, and where its loops belong.
@@ -51,14 +52,13 @@ struct ChunkTensor {
   AxisNumbers rows;  ///< logical axes
 };
 
-/// Replaces the maximum and its sums; they are the same tensors as before, but for their reduced axes. Elements behind
-/// the end of a row count as -inf. Gives the tensors that need a schedule: the chunks' ones and the reductions over
-/// chunks.
+/// Replaces the maximum and its sums, which stay the same tensors but for their reduced axes. Elements beyond the end
+/// of a row count as -inf. Gives the tensors that need a schedule: those of the chunks and the reductions over chunks.
 std::vector<ChunkTensor> makeOnlineSoftmax(const ReductionStructure& structure, const SoftmaxReductions& maximum,
                                            const ChunkSize& size);
 
-/// Sums of exponentials of differences to a maximum are made of exp_term, as those of chunks, where the exponentials
-/// are not among what is persistent: they are computed for the sum alone. They have a term of 1, too.
+/// Sums of exponentials of differences to a maximum are computed by exp_term, as within chunks, where the exponentials
+/// are not persistent. Such exponentials are computed for the sum alone. Each sum has one term that is exactly 1, too.
 void shortenTerms(const ReductionStructure& structure, const std::set<const TensorView*>& persistent);
 
 }  // namespace tokamak

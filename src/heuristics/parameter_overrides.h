@@ -1,4 +1,4 @@
-// Parameter overrides: schedule parameters that somebody gives instead of those that are chosen, to measure both.
+// Parameter overrides: schedule parameters that a person gives instead of the chosen ones, to measure both.
 #pragma once
 
 #include <string_view>
@@ -7,12 +7,12 @@
 
 namespace tokamak {
 
-/// The parameters with those of `values`: "threads=1024,persistent_batches=0,chunk=4". Errors: Usage, naming what is no
-/// value.
+/// The parameters with the values of `values`: "threads=1024,persistent_batches=0,chunk=4". Errors: Usage, naming what
+/// is no parameter or no value.
 CudaScheduleParameters withOverrides(CudaScheduleParameters parameters, std::string_view values);
 
-/// In how many parts outer sums are made on the way, by `values` ("parts=264"), else as many as are `chosen`.
-/// Errors: as above.
+/// The number of parts of a two-stage outer reduction: that of `values` ("parts=264"), or else `chosen`. Errors: as
+/// above.
 int64_t overriddenParts(int64_t chosen, std::string_view values);
 
 }  // namespace tokamak

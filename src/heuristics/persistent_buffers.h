@@ -1,4 +1,4 @@
-// Persistent buffers: what a kernel of rows reads several times at one index, and a thread may keep.
+// Persistent buffers: tensors that a kernel with rows reads several times at one index, and that a thread may keep.
 #pragma once
 
 #include <vector>
@@ -7,32 +7,33 @@
 
 namespace tokamak {
 
-/// An input, or a tensor whose elements are worth more than the room that they take.
+/// An input, or a computed tensor that is worth the registers or shared memory that it takes.
 struct PersistentBuffer {
   TensorView* tensor = nullptr;
-  AxisNumbers rows;   ///< the tensor's axes that are rows, in the order of the rows; none: it is the same for all rows
-  AxisNumbers inner;  ///< the others, in the order in which those of its readers are
+  AxisNumbers rows;   ///< the tensor's axes that are rows, in their order; none: it is the same for all rows
+  AxisNumbers inner;  ///< its other axes, in the order of its readers
 };
 
-/// Of too many for a block, inputs are dropped first: they are in a cache at least. A cluster is there so that they are
-/// not read again: they are dropped last, and some elements may be read elsewhere, too.
+/// What is dropped where persistent buffers do not fit. A block drops inputs first, as a cache has them at least.
+/// A cluster exists so that inputs are not read again: it drops them last, and may read some elements elsewhere.
 enum class PersistentScope : uint8_t { Block, Cluster };
 
-/// What there is room for.
+/// The room for persistent buffers.
 struct PersistentRoom {
-  int64_t bytes = 0;  ///< per element of a row, for all together
+  int64_t bytes = 0;  ///< per element of a row, for all buffers together
   PersistentScope by = PersistentScope::Block;
-  /// Inputs have room elsewhere, all of them, as for a cluster. Those of which a row has one element count, too.
+  /// Whether all inputs have room of their own, as in a cluster. Inputs with one element per row count, too.
   bool has_inputs_apart = false;
-  bool has_outer_apart = false;  ///< so have those that are the same for all rows
+  bool has_outer_apart = false;  ///< whether inputs that all rows share have room of their own
 };
 
-/// Tensors that at least two stored tensors need at their own coordinates, in the same order of axes, and that no other
-/// one needs: values that take an approximated function or a random number to compute, or more than one input; and
-/// inputs. No more than there is room for. Producers first.
+/// Tensors that at least two stored tensors need at their own coordinates, in one order of axes, and that nothing needs
+/// elsewhere. They are inputs, and values that take an approximated function, a random number or more than one input to
+/// compute. Gives no more than there is room for, producers first.
 std::vector<PersistentBuffer> findPersistentBuffers(const ReductionStructure& structure, const PersistentRoom& room);
 
-/// An approximated function or a random number: it costs more than reading its operands again.
+/// Whether the expression is an approximated function or a random number: these cost more than reading their operands
+/// again.
 bool isExpensive(const Expr& expr);
 
 }  // namespace tokamak

@@ -1,5 +1,5 @@
-// ReductionStructure: which tensors of a kernel are stored, which are reduced, and along which axes ("rows") those that
-// read reductions go with them.
+// ReductionStructure: which tensors of a kernel are stored, which are reduced, and which axes ("rows") reductions share
+// with the tensors that read them.
 #pragma once
 
 #include <functional>
@@ -18,55 +18,57 @@ namespace tokamak {
 /// Axis numbers.
 using AxisNumbers = std::vector<int64_t>;
 
-/// A partial sum over some of the rows, for each column and each of `count` parts: what graph/two_stage_outer_reduction
-/// makes. Iteration i of part p is row i * count + p.
+/// A partial sum over some of the rows, for each column and each of `count` parts. graph/two_stage_outer_reduction
+/// makes it. Iteration i of part p adds row i * count + p.
 struct PartialOuterReduction {
   Scalar* count = nullptr;
-  std::vector<Scalar*> rows;     ///< where it reads the axes that are the rows, in the coordinates of its rule
+  std::vector<Scalar*> rows;     ///< the indices of the row axes at which it reads, in the coordinates of its rule
   std::vector<Scalar*> extents;  ///< of these axes
   std::vector<Scalar*> columns;  ///< the extents of the other axes
 };
 
-/// What reads a reduction that has no rows is complete only after all blocks. (A single element is not what is meant:
-/// the last block computes it.)
+/// What to do where something reads a whole reduction, which is complete only after all blocks. (A single element that
+/// is read for a single element is not meant: the last block computes that.)
 enum class WholeReductions : uint8_t {
-  Refused,      ///< that is no kernel
+  Refused,      ///< such a fusion is no kernel
   SingleBlock,  ///< the kernel has one block
 };
 
-/// Whether sums over some of the rows for each column (PartialOuterReduction) go with who goes over the rows.
+/// Whether partial outer reductions are made by the blocks that go over the rows for something else, or apart from
+/// these.
 enum class PartialOuterReductions : uint8_t { Beside, Apart };
 
-/// A row is what a block computes for itself: a stored tensor that reads a reduction needs all of it at one index along
-/// the reduction's axes, so the two go over these axes together.
+/// A row is what a block computes for itself. A stored tensor that reads a reduction needs all of it at one index along
+/// the axes that are not reduced, so both share the loops over these axes.
 class ReductionStructure {
  public:
   explicit ReductionStructure(Fusion& fusion);
 
-  /// Why the fusion cannot be one kernel, or nothing; then what follows is known.
+  /// Why the fusion cannot be one kernel, or nothing. The functions below are valid once it has given nothing.
   std::optional<std::string> find(WholeReductions whole, PartialOuterReductions parts = PartialOuterReductions::Beside);
 
   Fusion& fusion() const { return *fusion_; }
   /// Outputs and reductions, producers first.
   const std::vector<TensorView*>& stored() const { return stored_; }
-  /// The axes (of the visible shape) that are the rows of a stored tensor: of a reduction all that are longer than 1,
-  /// of others those along which they follow reductions, none if they follow none; of a partial outer reduction the
-  /// axis of the parts.
+  /// The axes (of the visible shape) that are the rows of a stored tensor. For a reduction: all that are longer than 1
+  /// and not reduced.
+  /// For a tensor that follows reductions: the axes along which it does; for others: none. For a partial outer
+  /// reduction: the axis of the parts.
   const AxisNumbers& rowsOf(const TensorView& tensor) const;
-  /// Outer sums that are made by who goes over the rows for something else.
+  /// Outer sums made in parts by the blocks that go over the rows for something else.
   const std::map<const TensorView*, PartialOuterReduction>& partialOuterReductions() const { return partial_outer_; }
   bool isPartialOuterReduction(const TensorView& tensor) const { return partial_outer_.contains(&tensor); }
-  /// Reads a reduction, or is one.
+  /// Whether the tensor is a reduction or reads one.
   bool hasRows(const TensorView& tensor) const { return rows_.contains(&tensor); }
-  /// A reduction that stored tensors read, row by row.
+  /// Whether it is a reduction that stored tensors read, row by row.
   bool isFollowed(const TensorView& tensor) const { return followed_.contains(&tensor); }
   bool isFollowing(const TensorView& tensor) const { return following_.contains(&tensor); }
-  /// Something is complete only when all of it has been reduced.
+  /// Whether something needs a reduction over everything, so that the kernel has one block.
   bool isSingleBlock() const { return is_single_block_; }
-  /// A reduction over a few elements that is read otherwise than row by row: it is computed wherever it is read.
+  /// Whether it is a reduction over a few elements that is not read row by row: it is recomputed wherever it is read.
   bool isExpression(const TensorView& tensor) const { return expressions_.contains(&tensor); }
   bool hasExpressions() const { return !expressions_.empty(); }
-  /// What `find` says of the reduction, asked once. For one question only: isInnerReduction
+  /// Remembers what `find` says of the reduction, so that it is computed once. For one question only: isInnerReduction
   /// (heuristics/outer_reductions).
   bool remembered(const TensorView& reduction, const std::function<bool()>& find) const {
     const auto [known, is_new] = remembered_.try_emplace(&reduction);
@@ -104,9 +106,9 @@ class ReductionStructure {
 
 /// Whether an op of the fusion computes the tensor as a reduction.
 bool isReduced(const TensorView& tensor);
-/// Whether an axis may have several elements.
+/// Whether an axis may have more than one element.
 bool mayBeRow(const IterDomain& axis);
-/// How many elements each result of a reduction is made of, if that is known; an axis without elements counts as 1.
+/// How many elements one result of a reduction combines, if that is known; an axis without elements counts as 1.
 std::optional<int64_t> termsOf(const TensorView& reduction);
 /// Positions among the loops of axes of the visible shape.
 AxisNumbers loopsOf(const TensorView& tensor, const AxisNumbers& axes);

@@ -16,17 +16,18 @@ struct Schedulability {
   explicit operator bool() const { return !reason; }
 };
 
-/// Whether the fusion can and should become one kernel on the target. A function of its structure only.
-/// (What needs a whole reduction would run in a single block: scheduleKernel does that, but two kernels are better.)
-/// Makes scalars in the fusion, and splits its outputs where it is a kernel only so (heuristics/unmerge_reshapes.h).
+/// Whether the fusion can and should become one kernel on the target, by its structure only. (scheduleKernel also
+/// schedules what needs a whole reduction, in a single block, but two kernels are better.)
+/// Makes scalars in the fusion. Splits axes of its outputs where it is a kernel only so
+/// (heuristics/unmerge_reshapes.h).
 Schedulability canSchedule(Fusion& fusion, const KernelTarget& target);
 
-/// The fusion in the form that kernels of the target are best made of: sums that blocks can make parts of on the way
-/// become two steps.
+/// The fusion in the form that makes the best kernels for the target: outer reductions become two-stage where blocks
+/// can make partial sums while they compute rows.
 std::unique_ptr<Fusion> prepareForKernels(const Fusion& fusion, const KernelTarget& target);
 
-/// Gives every tensor its schedule. The fusion has no schedule yet. `sizes`: of the extents that are not constant; the
-/// choice may depend on them, the result is right for all. Errors: Schedule.
+/// Gives every tensor its schedule. The fusion has no schedule yet. `sizes`: of the extents that are not constant. The
+/// choice may depend on them; the result is right for all sizes. Errors: Schedule.
 void scheduleKernel(Fusion& fusion, const KernelTarget& target, const ScalarBindings& sizes);
 
 }  // namespace tokamak

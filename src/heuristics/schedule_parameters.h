@@ -1,4 +1,5 @@
-// ScheduleParameters: what the schedule of a kernel is made from on any target: chosen, printed, compared, carried out.
+// ScheduleParameters: what the schedule of a kernel is made from, on any target. They are chosen, printed, compared and
+// applied.
 #pragma once
 
 #include <string>
@@ -11,7 +12,8 @@ namespace tokamak {
 
 using ScheduleParameters = std::variant<CpuScheduleParameters, CudaScheduleParameters>;
 
-/// A pure function of the fusion, the sizes and the target. The fusion has no schedule yet; `structure` was found.
+/// A pure function of the fusion, the sizes and the target. The fusion has no schedule yet, and `structure.find()` has
+/// succeeded.
 ScheduleParameters chooseParameters(const ReductionStructure& structure, const KernelTarget& target,
                                     const ScalarBindings& sizes);
 
@@ -21,7 +23,7 @@ std::string toString(const ScheduleParameters& parameters);
 /// Gives every tensor its schedule. Errors: Schedule.
 void scheduleKernel(Fusion& fusion, const ScheduleParameters& parameters);
 
-/// The rows of a fusion that may become one kernel. Errors: Schedule when it may not.
+/// The reduction structure of a fusion that may become one kernel. Errors: Schedule when it may not.
 ReductionStructure requireReductionStructure(Fusion& fusion);
 
 }  // namespace tokamak

@@ -1,12 +1,12 @@
-// Un-merging of reshapes at inputs and outputs: a kernel takes and gives tensors in more axes than its program, where
-// it goes over these.
+// Un-merging of reshapes at inputs and outputs: a kernel takes and gives tensors in more axes than its program, so that
+// its rows are whole axes.
 //
 //   T2 = f(reshape(y - sum(y, axis of p), shape=[b, g * p]))        y = h(reshape(T0, shape=[b, g, p]))
 //
-// The sum is read at [b, c / p]: its row (b, g) is a part of T2's axis c. With f(y - sum(..)), what was reshaped and
-// what follows element by element in the axes [b, g, p], as the output the rows are whole axes. So are they of the
-// input where it is given as [b, g, p], and what a block needs of it twice is persistent. An axis that is split is a
-// view of any memory: the outer part has the inner one's extent times its stride.
+// The sum is read at [b, c / p]: its row (b, g) is a part of T2's axis c. If the reshape is undone, and f(y - sum(..))
+// is given in the axes [b, g, p], then rows are whole axes.
+// The same holds for the input if it is given as [b, g, p]; what a block needs of it twice is persistent. Any memory
+// can be viewed so: the stride of the outer part is the inner part's extent times its stride.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +22,17 @@ namespace tokamak {
 /// How many axes each axis (of the visible shape) of a tensor became.
 using AxisParts = std::vector<size_t>;
 
-/// Gives outputs in more axes if the program is a kernel with rows only then. False, with nothing changed, if it is one
-/// anyway, is none, or has a schedule. On a GPU also if reductions of a few elements are columns then that a thread has
-/// whole, instead of being computed wherever they are read.
+/// Gives outputs in more axes if the program is a kernel with rows only then. On a GPU also if reductions of a few
+/// elements then become outer reductions that one thread computes, instead of being recomputed wherever they are read.
+/// False, with nothing changed, if the program is such a kernel anyway, cannot be one, or has a schedule.
 bool unmergeOutputs(Fusion& program, TargetKind target);
 
-/// The same, and takes inputs in more axes where all that reads them does. What became of the axes of the tensors that
-/// it takes and gives, the inputs first; empty where nothing was changed.
+/// As unmergeOutputs, and takes inputs in more axes where everything that reads them does. Gives what the axes of
+/// inputs and outputs became, inputs first; empty where nothing changed.
 std::vector<AxisParts> unmergeReshapes(Fusion& program, TargetKind target);
 
-/// The operands of the changed program for those of the unchanged one. Errors: Bind when an axis has not as many
-/// elements as its parts.
+/// The operands of the changed program, from those of the unchanged one. Errors: Bind when an axis has not as many
+/// elements as its parts together.
 std::vector<OperandDesc> unmergeOperands(const Fusion& program, std::span<const AxisParts> parts,
                                          std::span<const OperandDesc> operands, const ScalarBindings& bindings);
 
