@@ -1,5 +1,5 @@
-// In-register transposes: two loops that do nothing but write a buffer's columns as rows. Compilers would make single
-// loads and stores of them.
+// In-register transposes: two nested loops that only write a buffer's columns as rows. Compilers would turn them into
+// single loads and stores.
 #pragma once
 
 #include <optional>

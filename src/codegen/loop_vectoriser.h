@@ -15,7 +15,7 @@
 
 namespace tokamak {
 
-/// What the text around the loop says: the loop's writer asks it.
+/// What the loop's writer tells about the source around the loop.
 struct LaneSurroundings {
   Fusion* fusion = nullptr;  ///< scalars are made in it
   IntervalAnalysis* analysis = nullptr;
@@ -45,8 +45,8 @@ constexpr std::array<LaneWidth, 5> laneWidths(int f32_lanes) {
            {f32_lanes / 4, 8, true}}};
 }
 
-/// Lets and stores, and random words on their way to these, where each access to memory is at an index that the loop's
-/// index does not change, or that moves with it, and no iteration reads what another one writes.
+/// A vectorisable loop has only Lets and Stores, and random words that feed them. Every access to memory is invariant
+/// or unit-stride, and no iteration reads what another one writes.
 class LoopVectoriser {
  public:
   /// `lanes`: how many iterations at a time; `element_bytes`: 1, 4 or 8, of the widest elements that the loop may have.
@@ -54,12 +54,12 @@ class LoopVectoriser {
 
   int laneCount() const { return lanes_; }
   int64_t elementBytes() const { return element_bytes_; }
-  /// Whether the loop's body is one of lanes.
+  /// Whether the loop is vectorisable.
   bool isPossible() const { return is_possible_; }
-  /// Whether values are added up from iteration to iteration of loops around: the loop reads elements that it writes.
+  /// Whether loops around accumulate into what this loop writes: it reads elements that it writes.
   bool isAccumulating() const { return is_accumulating_; }
 
-  /// What is the same in all iterations, to stand before them: "const tk_f32 t5 = T5;"
+  /// Loop-invariant values, to be written before the loop: "const tk_f32 t5 = T5;"
   const std::vector<const kir::Let*>& invariants() const { return invariants_; }
   /// Whether one iteration takes so long that iterations are better done in stages: a processor looks at some two
   /// hundred instructions at a time, and has little to do where all of these wait for each other. What is only added up

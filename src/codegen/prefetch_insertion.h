@@ -11,8 +11,7 @@
 
 namespace tokamak {
 
-/// A row is what an iteration of a loop does (or a block) if several loops in it go over the same tensor in memory,
-/// each over as much of it.
+/// A row is one iteration of a loop (or a block) in which several loops read one tensor in memory, each as much of it.
 class PrefetchInsertion {
  public:
   explicit PrefetchInsertion(const kir::Kernel& kernel);

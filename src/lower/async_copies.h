@@ -5,10 +5,11 @@
 
 namespace tokamak {
 
-/// Copies of 4 bytes or more from an input to shared memory, and stores of such elements to circular buffers, begin
-/// where they stand. Those that no group has taken (circular-buffers makes groups of those that are ahead) become one
-/// before the next barrier, or the next statement that touches what they fill, and are waited for there. Where nothing
-/// is copied asynchronously groups go.
+/// Asynchronous copies are copies of 4 bytes or more from an input to shared memory, and stores of such elements to
+/// circular buffers. They begin where they stand.
+/// Copies that belong to no group yet form one before the next barrier, or before the next statement that touches what
+/// they fill, and are waited for there. (circular-buffers groups those that are ahead.) Where nothing is copied
+/// asynchronously, groups are removed.
 kir::Kernel asyncCopies(kir::Kernel kernel);
 
 }  // namespace tokamak

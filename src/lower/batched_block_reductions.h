@@ -1,4 +1,4 @@
-// batched-block-reductions: block reductions of a loop become one block reduction of several values.
+// batched-block-reductions: the block reductions of a loop become one block reduction of several values.
 #pragma once
 
 #include "kernel/kernel.h"

@@ -5,8 +5,9 @@
 
 namespace tokamak {
 
-/// Of tensors marked as circular buffers (schedule/memory.h) of which a Serial loop has a new one each iteration,
-/// filled by statements of its body that read nothing but inputs. Elsewhere the mark changes nothing. Local ones that
+/// A circular buffer is a tensor that is marked as one (schedule/memory.h), that a Serial loop allocates anew in each
+/// iteration, and that statements of its body fill from inputs alone. Elsewhere the mark changes nothing. A local
+/// buffer that is filled one iteration ahead:
 /// are filled one iteration ahead:
 ///
 ///   for k { A[j] = T0[f(k, j)]; ... A ... }
@@ -19,8 +20,8 @@ namespace tokamak {
 ///
 ///   fill(0); commit; ... fill(p - 1); commit; for k { fill(k + p); commit; wait but p; ... A[k % S] ... }
 ///
-/// What fills them becomes asynchronous where it can (vectorize-accesses). Who waits has its own copies; where threads
-/// read what others have copied, the barriers that were there before order it.
+/// The filling copies become asynchronous where they can (vectorize-accesses). A thread that waits has only its own
+/// copies; where threads read what others copied, the barriers that were there before order it.
 kir::Kernel circularBuffers(kir::Kernel kernel);
 
 }  // namespace tokamak

@@ -6,11 +6,11 @@
 
 namespace tokamak {
 
-/// Every BlockReduce over CIDx becomes one in the block, stores of the block's result into the shared memory of every
-/// block of the cluster, and a combination of what came, in the order of the blocks. Blocks wait before they write
-/// until all have begun, or have read what was there before; they have arrived at that barrier long before, so that
-/// only the barrier between writing and reading takes time. Block reductions that follow each other share both. It is
-/// the last pass: the others know barriers of blocks only.
+/// Every BlockReduce over CIDx becomes three steps: a reduction within the block, stores of its result into the shared
+/// memory of every block of the cluster, and a combination of the results in the order of the blocks.
+/// Blocks write only after all blocks have begun, or have read what was there before. They arrive at that barrier
+/// early, so that only the barrier between writing and reading takes time; consecutive reductions share both.
+/// It is the last pass, as the others know barriers of blocks only.
 kir::Kernel clusterReduction(kir::Kernel kernel);
 
 }  // namespace tokamak

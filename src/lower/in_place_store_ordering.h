@@ -5,9 +5,9 @@
 
 namespace tokamak {
 
-/// Where outputs lie in the memory of inputs (Kernel::updates): an element of such an output is stored behind what
-/// reads the input in the same body. First: what reads the input's element for an output stands in one body with what
-/// stores the other ones.
+/// Where outputs lie in the memory of inputs (Kernel::updates), an element of such an output is stored after the
+/// statements of the same body that read the input.
+/// It runs early: the loads of an input's element then stand in one body with the stores of the output.
 kir::Kernel inPlaceStoreOrdering(kir::Kernel kernel);
 
 }  // namespace tokamak

@@ -12,8 +12,8 @@ namespace tokamak {
 /// - `for i in s..t { ... P ? x : y ... }` with P a comparison that changes once, at f, as i grows, is a loop from s to
 ///   f and one from f to t, in which P is known; so are choices then, and what nobody needs any more goes.
 ///
-/// Comparisons that follow from what is known are known, too (i < 2 * n where i < n). A loop is cut into a few parts at
-/// most, which have twice its statements at most: choices within choices need nearly all of them in each part.
+/// Comparisons that follow from a known one are known, too (i < 2 * n where i < n). A loop is split into a few parts at
+/// most, with at most twice its statements in all: nested choices would need nearly all statements in each part.
 kir::Kernel indexSetSplitting(kir::Kernel kernel);
 
 }  // namespace tokamak

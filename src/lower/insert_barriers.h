@@ -6,9 +6,10 @@
 namespace tokamak {
 
 /// Puts a Barrier where a shared tensor is read after it was written, written after it was read, or allocated anew
-/// after both, with none between; in loops also from one iteration to the next. Barriers stand outside of guards. Which
-/// thread accesses what is not looked at, but for one thing: a tensor's elements are each written by one thread.
-/// Errors: Schedule when both accesses stand under one guard that threads may not all pass.
+/// after both, with no barrier between. In loops this holds from one iteration to the next, too. Barriers stand outside
+/// of guards.
+/// Threads are not told apart; it is only assumed that each element is written by one thread. Errors: Schedule when
+/// both accesses stand under one guard that not all threads may pass.
 kir::Kernel insertBarriers(kir::Kernel kernel);
 
 }  // namespace tokamak

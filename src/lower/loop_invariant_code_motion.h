@@ -10,7 +10,8 @@ namespace tokamak {
 /// loops proved to run. A guarded load of an input may leave any loop if "the loop runs" is added to its guard: that
 /// alone is done for kernels with threads, too. Compilers do the same where there are no branches; but square roots,
 /// maxima and divisions have some, and what is left in a loop may keep it from being vectorised.
-/// Values of several loops that only depend on inputs are computed once. Last: values have been given their places.
+/// Values of several loops that depend on inputs only are computed once. The pass runs after those that decide where
+/// values stand.
 kir::Kernel loopInvariantCodeMotion(kir::Kernel kernel);
 
 }  // namespace tokamak

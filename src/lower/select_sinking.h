@@ -5,11 +5,11 @@
 
 namespace tokamak {
 
-/// For kernels whose blocks have threads: in a loop, `P ? f(T[i], ...) : f(T[j], ...)`, P without the loop's index and
-/// i - j a constant d, becomes `f(T[j + d * (P ? 1 : 0)], ...)`, and where one side is the negative of the like of the
-/// other, the result is negated by choice. Halves that are exchanged (rotary embeddings) are read and computed once,
-/// instead of both for each element. Done only where a load becomes one of two; the memory that is read is that of the
-/// chosen side.
+/// For kernels whose blocks have threads. In a loop, `P ? f(T[i], ...) : f(T[j], ...)` becomes `f(T[j + d * (P ? 1 :
+/// 0)], ...)`, where P does not mention the loop's index and i - j is a constant d.
+/// If one side is the negative of the other's form, the result is negated where P chooses that side. So halves that are
+/// exchanged (rotary embeddings) are read and computed once.
+/// Done only where two loads become one. Only the memory of the chosen side is read.
 kir::Kernel selectSinking(kir::Kernel kernel);
 
 }  // namespace tokamak
