@@ -59,7 +59,8 @@ typedef enum tokamak_error_code {
   TOKAMAK_ERROR_DEVICE = 10,       /* a device reports a fault */
   TOKAMAK_ERROR_UNSUPPORTED = 11,  /* legal, but not available here */
   TOKAMAK_ERROR_COMPILE = 12,      /* a compiler failed on generated source */
-  TOKAMAK_ERROR_INTERNAL = 13      /* a broken invariant of the library */
+  TOKAMAK_ERROR_INTERNAL = 13,     /* a broken invariant of the library */
+  TOKAMAK_ERROR_ANY = 0x7fffffff   /* none: any number may be asked about */
 } tokamak_error_code;
 
 TOKAMAK_C_EXPORT tokamak_error_code tokamak_error_get_code(const tokamak_error* error);
@@ -114,7 +115,8 @@ typedef enum tokamak_dtype {
   TOKAMAK_BF16 = 4,
   TOKAMAK_I32 = 5,
   TOKAMAK_I64 = 6,
-  TOKAMAK_BOOL = 7 /* a byte of 0 or 1 */
+  TOKAMAK_BOOL = 7,              /* a byte of 0 or 1 */
+  TOKAMAK_DTYPE_ANY = 0x7fffffff /* none, as TOKAMAK_ERROR_ANY */
 } tokamak_dtype;
 
 /* The caller's memory of the host, which stays until the calls that use it are done. Sizes and strides in elements,
@@ -183,7 +185,8 @@ typedef enum tokamak_operand_kind {
   TOKAMAK_OPERAND_DTYPE = 6,    /* .integer, a tokamak_dtype */
   TOKAMAK_OPERAND_INTEGERS = 7, /* .integers, .count of them */
   TOKAMAK_OPERAND_VALUES = 8,   /* .values, .count of them: tensors, or scalars */
-  TOKAMAK_OPERAND_BOOLS = 9     /* .integers of 0 or 1, .count of them */
+  TOKAMAK_OPERAND_BOOLS = 9,    /* .integers of 0 or 1, .count of them */
+  TOKAMAK_OPERAND_ANY = 0x7fffffff
 } tokamak_operand_kind;
 
 typedef struct tokamak_operand {
@@ -246,7 +249,8 @@ typedef enum tokamak_argument_kind {
   TOKAMAK_ARGUMENT_TENSOR = 1,
   TOKAMAK_ARGUMENT_INTEGER = 2,
   TOKAMAK_ARGUMENT_FLOAT = 3,
-  TOKAMAK_ARGUMENT_BOOL = 4 /* .integer, 0 or 1 */
+  TOKAMAK_ARGUMENT_BOOL = 4, /* .integer, 0 or 1 */
+  TOKAMAK_ARGUMENT_ANY = 0x7fffffff
 } tokamak_argument_kind;
 
 typedef struct tokamak_argument {

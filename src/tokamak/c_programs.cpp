@@ -73,6 +73,7 @@ FieldValue fieldOf(const Fusion& fusion, const tokamak_operand& operand) {
       for (const int64_t flag : integers()) flags.push_back(flag != 0);
       return flags;
     }
+    case TOKAMAK_OPERAND_ANY: break;
   }
   TK_RAISE(Usage, "operand: kind {} was given; legal are 0 to 9", static_cast<int>(operand.kind));
 }
@@ -96,6 +97,7 @@ Argument argumentOf(const tokamak_argument& given) {
       case TOKAMAK_ARGUMENT_INTEGER: return given.of.integer;
       case TOKAMAK_ARGUMENT_FLOAT: return given.of.floating;
       case TOKAMAK_ARGUMENT_BOOL: return given.of.integer != 0;
+      case TOKAMAK_ARGUMENT_ANY: break;
     }
     TK_RAISE(Usage, "inputs: kind {} was given; legal are 1 to 4", static_cast<int>(given.kind));
   };
