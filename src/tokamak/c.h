@@ -40,7 +40,7 @@ typedef struct tokamak_value tokamak_value;
 
 /* --- the library --- */
 
-/* "0.1.0". */
+/* The version of the library that runs, "MAJOR.MINOR.PATCH"; the text is the library's and stays. Any thread may ask. */
 TOKAMAK_C_EXPORT const char* tokamak_version(void);
 
 /* --- errors --- */

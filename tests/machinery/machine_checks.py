@@ -413,6 +413,27 @@ def check_named_identifiers(tree):
             yield f"CONTRIBUTING.md:{line}: nothing is called {match[1]}"
 
 
+def check_version(tree):
+    """CMakeLists.txt alone states the version: all else is configured from it. CHANGELOG.md has a heading for it."""
+    stated = re.search(r"(?m)^project\(.*\bVERSION ((\d+)\.(\d+)\.\d+)",
+                       tree.text("CMakeLists.txt")) if "CMakeLists.txt" in tree.files else None
+    if stated is None:
+        if "CMakeLists.txt" in tree.files:
+            yield "CMakeLists.txt:1: project() has no VERSION MAJOR.MINOR.PATCH"
+        return
+    if "CHANGELOG.md" not in tree.files or not re.search(rf"(?m)^## {re.escape(stated[1])}\b", tree.text("CHANGELOG.md")):
+        yield f"CHANGELOG.md:1: no heading '## {stated[1]}' for the version of CMakeLists.txt"
+    minor = re.escape(f"{stated[2]}.{stated[3]}")
+    statement = re.compile(rf"(?<![\w.-]){re.escape(stated[1])}(?!\.?\w|-)|"
+                           rf"(?i:tokamak|\.so)(?:-dev)?[ ._-]?v?{minor}(?!\d)|find_package\(tokamak {minor}")
+    for file in tree.files:
+        if file in {"CMakeLists.txt", "CHANGELOG.md"} or file.endswith((".svg", ".json", ".npy")):
+            continue
+        text = tree.text(file)
+        for match in statement.finditer(text):
+            yield f"{file}:{text.count(chr(10), 0, match.start()) + 1}: '{match[0]}' states the version: take it from the build"
+
+
 CHECKS = {name.removeprefix("check_"): function for name, function in list(globals().items())
           if name.startswith("check_")}
 

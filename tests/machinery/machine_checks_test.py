@@ -19,6 +19,9 @@ CLEAN = {
     **{f"src/compute/rule_{number}.cpp": "" for number in range(40)},
     "src/ir/b.cpp": "static bool isSo(double x) { return x > 0; }\n",
     "docs/words.md": "rows and columns of a matrix, in turn; threads take turns; a unit test; kept in the first place\n",
+    "CMakeLists.txt": "project(tokamak VERSION 3.14.15)\n",
+    "CHANGELOG.md": "## Unreleased\n## 3.14.15 - someday\n",
+    "docs/others.md": "glue 13.14.15, 3.14.150 and 3.14.15-rc; 3.14 in itself is a number; libtokamak.so.3.2\n",
     "notes.md": "a TO" "DO in prose is not code\n",
 }
 # One file more (or another text for one), and the check and place that must be reported.
@@ -62,6 +65,12 @@ VIOLATIONS = [
     ("links", "docs/a.md", "\n[words](words.md), [site](https://a.b/c), [gone](../gone.md#part)\n", "docs/a.md:2: the link ../gone.md#part"),
     ("named_files", "docs/a.md", "`src/ir/val.h`, `ir/val`, `a / b`, `src/<name>.h`, `ir/vals.h`\n", "docs/a.md:1: there is no ir/vals.h"),
     ("named_identifiers", "CONTRIBUTING.md", "`isSo` `TK_CHECK`\n`isNotSo()`\n", "CONTRIBUTING.md:2: nothing is called isNotSo"),
+    ("version", "CMakeLists.txt", "project(tokamak)\n", "CMakeLists.txt:1: project() has no VERSION"),
+    ("version", "CHANGELOG.md", "## Unreleased\n## 3.14.1\n", "CHANGELOG.md:1: no heading '## 3.14.15'"),
+    ("version", "docs/a.md", "\nThis is 3.14.15.\n", "docs/a.md:2: '3.14.15' states the version"),
+    ("version", "docs/a.md", "`libtokamak.so.3.14`\n", "docs/a.md:1: '.so.3.14' states the version"),
+    ("version", "scripts/a", "libtokamak3.14\n", "scripts/a:1: 'tokamak3.14' states the version"),
+    ("version", "tests/a/CMakeLists.txt", "find_package(tokamak 3.14 REQUIRED)\n", "tests/a/CMakeLists.txt:1: '"),
     ("open_ends", "src/ir/a.cpp", "// TO" "DO: later\n", "src/ir/a.cpp:1:"),
 ]
 

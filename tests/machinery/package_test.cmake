@@ -1,5 +1,5 @@
 # Installs a build and builds and runs a user of the installed package:
-#   cmake -DBUILD=<build folder> -DWORK=<folder to use> -DCOMPILER=<c++> -P package_test.cmake
+#   cmake -DBUILD=<build folder> -DWORK=<folder to use> -DCOMPILER=<c++> -DVERSION=<the project's> -P package_test.cmake
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
   if(NOT code EQUAL 0)
@@ -26,6 +26,7 @@ foreach(header IN LISTS headers)
   endforeach()
 endforeach()
 run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/package -B ${WORK}/user -G Ninja -DCMAKE_BUILD_TYPE=Debug
+  -DVERSION=${VERSION}
   -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_PREFIX_PATH=${WORK}/prefix)
 run(${CMAKE_COMMAND} --build ${WORK}/user)
 run(${WORK}/user/tokamak_user)
