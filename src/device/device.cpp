@@ -4,7 +4,6 @@
 #include <thread>
 #include <utility>
 
-#include "base/process_number.h"
 #include "base/require.h"
 #include "device/hazard_tracker.h"
 #include "device/in_flight_calls.h"
@@ -17,9 +16,7 @@ Stream::~Stream() = default;
 void Stream::synchronize() { device_->synchronize(*this); }
 
 Device::Device()
-    : hazards_(std::make_unique<HazardTracker>(*this)),
-      in_flight_calls_(std::make_unique<InFlightCalls>(*this)),
-      process_(processNumber()) {}
+    : hazards_(std::make_unique<HazardTracker>(*this)), in_flight_calls_(std::make_unique<InFlightCalls>(*this)) {}
 
 Device::~Device() = default;
 
@@ -28,7 +25,7 @@ bool Device::makesKernels() { return kernel_maker_ != nullptr && kernel_maker_->
 void Device::useKernels(std::unique_ptr<KernelMaker> maker) { kernel_maker_ = std::move(maker); }
 
 void Device::requireProcess() const {
-  TK_REQUIRE(process_ == processNumber(), Device,
+  TK_REQUIRE(home_.isHere(), Device,
              "{}: the process was forked since the device was opened, whose threads are the parent's; open one in the "
              "child",
              properties().name);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/export.h"
+#include "base/home_process.h"
 #include "base/profiler_range.h"
 #include "device/failure.h"
 #include "ir/memory_kind.h"
@@ -157,7 +158,7 @@ TOKAMAK_EXPORT DataType parameterType(const Scalar& parameter);
 /// one thread at a time. A device that only records (host/plan/recorder.h) belongs to one thread.
 ///
 /// A device that openCpuDevice() or openCudaDevice() gave is counted: buffers, streams and programs hold it, so that
-/// they may go in any order. Whoever makes one in another way keeps it until they are gone.
+/// they may go in any order. A device that is made in another way has to outlive them.
 class TOKAMAK_EXPORT Device : public std::enable_shared_from_this<Device> {
  public:
   Device();
@@ -264,7 +265,7 @@ class TOKAMAK_EXPORT Device : public std::enable_shared_from_this<Device> {
   std::unique_ptr<InFlightCalls> in_flight_calls_;
   std::unique_ptr<KernelMaker> kernel_maker_;
   RaiseCount raise_count_;
-  const uint32_t process_;
+  const HomeProcess home_;
 };
 
 }  // namespace tokamak

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "base/process_number.h"
+#include "base/home_process.h"
 #include "base/require.h"
 #include "base/say.h"
 #include "codegen/source.h"
@@ -22,23 +22,18 @@ namespace {
 using Object = std::shared_ptr<const SharedObject>;
 
 struct CpuCompiler {
+  HomeProcess home;
   KernelCompiler compiler;
   CompileQueue queue;
 };
 
-// One for the process. A forked child has one of its own: the threads of the parent's are not there.
+// One for the process. A forked child makes another: the threads of the parent's are not there.
 CpuCompiler& cpuCompiler() {
-  static const uint32_t first_process = processNumber();
   static CpuCompiler first;
-  if (processNumber() == first_process) return first;
-  static std::atomic<CpuCompiler*> current = nullptr;
-  static std::atomic<uint32_t> process = first_process;
-  CpuCompiler* known = process.load(std::memory_order_acquire) == processNumber() ? current.load() : nullptr;
-  if (known != nullptr) return *known;
-  auto* const made = new CpuCompiler();
-  current.store(made);
-  process.store(processNumber(), std::memory_order_release);
-  return *made;
+  static std::atomic<CpuCompiler*> current = &first;
+  CpuCompiler* known = current.load(std::memory_order_acquire);
+  if (!known->home.isHere()) current.store(known = new CpuCompiler(), std::memory_order_release);
+  return *known;
 }
 
 // A program that runs much slower than it could does not do so in silence.

@@ -10,7 +10,7 @@ namespace tokamak {
 
 namespace {
 
-// A device waits for its work when it goes. Whoever lets go of it last may be that work: another thread waits then.
+// A device waits for its work when it goes. Its last owner may be that work itself: another thread waits then.
 void close(Device* device) {
   if (device->isWorkThread())
     std::thread([device] { delete device; }).detach();

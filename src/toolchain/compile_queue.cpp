@@ -7,20 +7,18 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/process_number.h"
 #include "base/start_threads.h"
 
 namespace tokamak {
 
 CompileQueue::CompileQueue(const CompileQueueOptions& options)
     : options_(options),
-      process_(processNumber()),
       is_terminal_(isatty(options.terminal) == 1),
       most_threads_(options.threads > 0 ? options.threads : std::max<int64_t>(1, std::thread::hardware_concurrency())) {
 }
 
 CompileQueue::~CompileQueue() {
-  if (process_ != processNumber()) {
+  if (!home_.isHere()) {
     for (std::thread& thread : threads_) abandonThread(thread);
     return;
   }

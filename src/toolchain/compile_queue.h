@@ -14,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/home_process.h"
+
 namespace tokamak {
 
 struct CompileQueueOptions {
@@ -70,7 +72,7 @@ class CompileQueue {
   void eraseProgress();
 
   const CompileQueueOptions options_;
-  const uint32_t process_;
+  const HomeProcess home_;
   const bool is_terminal_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -18,7 +18,7 @@ ROOMS = ["base", "symbolic", "ir", "compute", "analysis", "define", "oracle", "g
          "tokamak", "python", "tools"]
 # What users of the library see: rooms, and a few headers of others. All else is included by sources alone.
 PUBLIC = re.compile(r"(tokamak|symbolic|ir|define|schedule|device)/|interop/|compile/(argument|compile_options|program)\.h$|"
-                    r"base/(error|export|half|profiler_range|spin_lock|trace)\.h$|runtime/\w+/\w+_options\.h$|"
+                    r"base/(error|export|half|home_process|profiler_range|spin_lock|trace)\.h$|runtime/\w+/\w+_options\.h$|"
                     r"jit/open_device\.h$")
 GENERATED = {"ir/op_lists.h", "tokamak/version.h"}
 # The oracle shares nothing with what it judges, and the library does not link it.
@@ -270,6 +270,8 @@ def check_comment_length(tree):
         marker = r"//" if path.suffix in {".cpp", ".h", ".cu", ".cuh"} else r"#" if is_script else None
         if marker is None:
             continue
+        if path.suffix == ".h" and tree.text(file).startswith("/*"):  # for C
+            marker = r"/?\*"
         for number, line in enumerate(tree.text(file).splitlines(), 1):
             if len(line) > MOST_COLUMNS and re.match(rf"\s*{marker}(?!include)|.*[;,{{}})] +{marker}[ /]", line):
                 yield f"{file}:{number}: a comment of {len(line)} columns, more than {MOST_COLUMNS}"
@@ -442,7 +444,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[2])
     parser.add_argument("checks", nargs="*", metavar="CHECK", help=" ".join(CHECKS))
+    parser.add_argument("--list", action="store_true", help="the names of the checks")
     arguments = parser.parse_args()
+    if arguments.list:
+        print(";".join(CHECKS), end="")
+        return 0
     unknown = [name for name in arguments.checks if name not in CHECKS]
     if unknown:
         parser.error(f"no check {unknown[0]}; checks: {' '.join(CHECKS)}")

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <climits>
 
-#include "base/process_number.h"
 #include "base/require.h"
 #include "base/say.h"
 #include "base/start_threads.h"
@@ -11,13 +10,13 @@
 
 namespace tokamak {
 
-BlockPool::BlockPool(int64_t threads) : threads_(threads), process_(processNumber()) {
+BlockPool::BlockPool(int64_t threads) : threads_(threads) {
   TK_REQUIRE(threads >= 1 && threads <= kMostThreads, Usage, "block pool: {} threads were asked for; legal are 1 to {}",
              threads, kMostThreads);
 }
 
 BlockPool::~BlockPool() {
-  if (process_ != processNumber()) {
+  if (!home_.isHere()) {
     for (std::thread& worker : workers_) abandonThread(worker);
     return;
   }

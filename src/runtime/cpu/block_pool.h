@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/home_process.h"
 #include "base/spin_lock.h"
 
 namespace tokamak {
@@ -71,7 +72,7 @@ class BlockPool {
   static void leave(Job& job);
 
   const int64_t threads_;
-  const uint32_t process_;
+  const HomeProcess home_;
   SpinLock lock_;  // of jobs_ and of joining one
   Job* jobs_ = nullptr;
   std::atomic<uint32_t> posts_ = 0;  // counts jobs; idle threads sleep on it

@@ -100,7 +100,6 @@ struct StreamQueue::FlagRecord : Record {
 
 StreamQueue::StreamQueue(int64_t index, const StreamQueueOptions& options)
     : index_(index),
-      process_(processNumber()),
       options_(options),
       makes_marks_(kThreadSanitizer || options.trace != nullptr),
       ring_(options.ring_bytes),

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/process_number.h"
+#include "base/home_process.h"
 #include "base/profiler_range.h"
 #include "base/spin_lock.h"
 #include "base/trace.h"
@@ -78,7 +78,7 @@ class StreamQueue final : public StreamClock {
   /// Whether the calling thread is the one that runs this queue.
   bool isRunHere() const;
   /// Whether the process was forked since, and the thread that runs the queue is the parent's: waits return at once.
-  bool isOfAnotherProcess() const { return process_ != processNumber(); }
+  bool isOfAnotherProcess() const { return !home_.isHere(); }
   /// The failure that work before a point of this queue met, or because of which it was skipped; or null.
   std::shared_ptr<AsyncFailure> failureAt(const StreamPoint& point) const;
   /// Somebody was told of what failed or was skipped before `position`.
@@ -133,7 +133,7 @@ class StreamQueue final : public StreamClock {
   static RangeName rangeName(const Record& record);
 
   const int64_t index_;
-  const uint32_t process_;
+  const HomeProcess home_;
   const StreamQueueOptions options_;
   const bool makes_marks_;
   WorkRing ring_;

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/process_number.h"
 #include "base/require.h"
 #include "base/start_threads.h"
 #include "runtime/cuda/cuda_trace.h"
@@ -58,7 +57,7 @@ driver::Graph CudaQueue::askForGraph() const {
 }
 
 CudaQueue::~CudaQueue() {
-  if (process_ != processNumber()) {  // the driver's context is the parent's, too
+  if (!home_.isHere()) {  // the driver's context is the parent's, too
     abandonThread(thread_);
     return;
   }

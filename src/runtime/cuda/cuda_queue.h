@@ -12,7 +12,7 @@
 #include <string_view>
 #include <thread>
 
-#include "base/process_number.h"
+#include "base/home_process.h"
 #include "base/profiler_range.h"
 #include "device/arena.h"
 #include "device/failure.h"
@@ -132,7 +132,7 @@ class CudaQueue final : public StreamClock {
   void requireNotRunHere(const char* operation) const;
 
   const int64_t index_;
-  const uint32_t process_ = processNumber();
+  const HomeProcess home_;
   DriverContext& context_;
   const RaiseCount& raise_count_;
   driver::Stream stream_ = nullptr;
