@@ -99,6 +99,10 @@ void OutputFile::write(std::span<const unsigned char> bytes) {
   }
 }
 
+void OutputFile::write(std::string_view text) {
+  write({reinterpret_cast<const unsigned char*>(text.data()), text.size()});
+}
+
 void OutputFile::finish() {
   // Some file systems report a full disk only here.
   if (close(std::exchange(descriptor_, -1)) != 0) fail(errno);

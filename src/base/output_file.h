@@ -21,6 +21,7 @@ class OutputFile {
   ~OutputFile();
 
   void write(std::span<const unsigned char> bytes);
+  void write(std::string_view text);
   /// The file has its contents and its name now. What is not finished leaves nothing. Errors: Io.
   void finish();
 

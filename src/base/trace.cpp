@@ -108,7 +108,7 @@ std::string Timeline::json() const {
 void Timeline::write(const std::string& path) const {
   const std::string text = json();
   OutputFile file("trace", path);
-  file.write({reinterpret_cast<const unsigned char*>(text.data()), text.size()});
+  file.write(text);
   file.finish();
 }
 

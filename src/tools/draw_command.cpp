@@ -22,6 +22,7 @@
 #include "tools/error_place.h"
 #include "tools/input_values.h"
 #include "tools/lowering_options.h"
+#include "tools/output_places.h"
 #include "tools/program_file.h"
 #include "tools/size_errors.h"
 
@@ -119,16 +120,6 @@ class Pictures {
   const Plan* plan_ = nullptr;
 };
 
-void write(const std::string& name, const std::string& path, const std::string& picture) {
-  if (path == "-") {
-    fmt::print("{}", picture);
-    return;
-  }
-  OutputFile file("--svg " + name, path);
-  file.write({reinterpret_cast<const unsigned char*>(picture.data()), picture.size()});
-  file.finish();
-}
-
 }  // namespace
 
 std::vector<std::string> pictureNames() { return {"fusion", "segments", "host", "plan", "memory"}; }
@@ -139,7 +130,7 @@ int drawCommand(const DrawOptions& options) {
   ProgramFile file = readProgram(options.file);
   try {
     Pictures pictures(file, options);
-    for (const auto& [name, path] : wanted) write(name, path, pictures.draw(name));
+    for (const auto& [name, path] : wanted) writeText("--svg " + name, path, pictures.draw(name));
   } catch (const Error& error) {
     throw withPlace(error, file);
   }

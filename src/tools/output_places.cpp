@@ -53,4 +53,14 @@ void OutputPlaces::put(const std::string& name, const Tensor& tensor) {
     writeNpy(file->second, tensor);
 }
 
+void writeText(const std::string& option, const std::string& path, const std::string& text) {
+  if (path == "-") {
+    fmt::print("{}", text);
+    return;
+  }
+  OutputFile file(option, path);
+  file.write(text);
+  file.finish();
+}
+
 }  // namespace tokamak::tools

@@ -31,4 +31,7 @@ class OutputPlaces {
   std::optional<ArrayOutput> standard_output_;
 };
 
+/// Writes a text to the file that an option names, or for "-" to standard output. Errors: Io.
+void writeText(const std::string& option, const std::string& path, const std::string& text);
+
 }  // namespace tokamak::tools

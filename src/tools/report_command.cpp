@@ -24,6 +24,7 @@
 #include "tokamak/version.h"
 #include "tools/error_place.h"
 #include "tools/input_values.h"
+#include "tools/output_places.h"
 #include "tools/program_file.h"
 #include "tools/size_errors.h"
 
@@ -123,13 +124,7 @@ int reportCommand(const ReportOptions& options) {
   } catch (const Error& error) {
     throw withPlace(error, file);
   }
-  if (options.output == "-") {
-    fmt::print("{}", page);
-    return 0;
-  }
-  OutputFile output("--output", options.output);
-  output.write({reinterpret_cast<const unsigned char*>(page.data()), page.size()});
-  output.finish();
+  writeText("--output", options.output, page);
   return 0;
 }
 
