@@ -186,10 +186,19 @@ Tensor Tensor::wrapHost(Device& device, void* address, int64_t count, DataType d
   const int64_t numel = checkedNumel(sizes);
   TK_REQUIRE(numel == count, Bind, "tensor: sizes {} have {} elements, and {} were given to be wrapped",
              bracketed(sizes), numel, count);
-  std::array<int64_t, kMaxRank> strides = {};
-  fillRowMajorStrides(sizes, std::span(strides).first(sizes.size()));
+  return borrowHost(device, address, dtype, sizes, nullptr, is_read_only);
+}
+
+Tensor Tensor::borrowHost(Device& device, void* address, DataType dtype, std::span<const int64_t> sizes,
+                          const int64_t* strides, bool is_read_only) {
+  checkedNumel(sizes);  // as many axes as there is room for
+  std::array<int64_t, kMaxRank> row_major = {};
+  if (strides == nullptr) {
+    fillRowMajorStrides(sizes, std::span(row_major).first(sizes.size()));
+    strides = row_major.data();
+  }
   const MemoryKind kind = device.properties().host_reads_device_memory ? MemoryKind::Device : MemoryKind::Host;
-  Tensor tensor = borrow(device, address, dtype, sizes, std::span<const int64_t>(strides).first(sizes.size()), kind);
+  Tensor tensor = borrow(device, address, dtype, sizes, {strides, sizes.size()}, kind);
   if (is_read_only) tensor.buffer()->forbidWriting();
   return tensor;
 }

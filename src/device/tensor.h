@@ -127,6 +127,10 @@ class TOKAMAK_EXPORT Tensor {
     return wrap(device, elements, std::span<const int64_t>(sizes.begin(), sizes.size()));
   }
 
+  /// The same for elements at an address; row-major where `strides` (in elements) is null. Errors: Bind.
+  static Tensor borrowHost(Device& device, void* address, DataType dtype, std::span<const int64_t> sizes,
+                           const int64_t* strides, bool is_read_only);
+
   bool isDefined() const { return buffer_ != nullptr; }
   DataType dtype() const { return dtype_; }
   int64_t rank() const { return static_cast<int64_t>(rank_); }

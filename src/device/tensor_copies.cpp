@@ -1,5 +1,6 @@
 #include "device/tensor_copies.h"
 
+#include <cstring>
 #include <utility>
 
 #include "device/hazard_tracker.h"
@@ -54,6 +55,20 @@ Tensor toHost(const Tensor& tensor, const std::shared_ptr<Stream>& stream) {
 Tensor toDevice(const Tensor& tensor, Device& device, const std::shared_ptr<Stream>& stream, MemoryKind kind) {
   if (tensor.kind() == kind && &tensor.device() == &device) return tensor;
   return copyOf(tensor, device, stream, kind);
+}
+
+void copyDense(const Tensor& tensor, std::byte* to) {
+  const auto bytes = sizeOf(tensor.dtype());
+  const auto* const from = static_cast<const std::byte*>(tensor.hostDataToRead());
+  if (tensor.numel() == 0) return;
+  if (tensor.isContiguous()) {
+    std::memcpy(to, from, static_cast<size_t>(tensor.numel() * bytes));
+    return;
+  }
+  forEachElement(tensor.sizes(), tensor.strides(), [&](int64_t offset) {
+    std::memcpy(to, from + offset * bytes, static_cast<size_t>(bytes));
+    to += bytes;
+  });
 }
 
 }  // namespace tokamak

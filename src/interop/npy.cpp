@@ -12,6 +12,7 @@
 
 #include "base/output_file.h"
 #include "base/require.h"
+#include "device/tensor_copies.h"
 
 namespace tokamak {
 
@@ -110,25 +111,17 @@ std::string headerBytes(const Tensor& tensor, std::string_view fortran_order) {
 void writeElements(OutputFile& file, const Tensor& tensor) {
   const auto element = static_cast<size_t>(sizeOf(tensor.dtype()));
   const auto* const first = static_cast<const unsigned char*>(tensor.data());
-  const auto rank = static_cast<size_t>(tensor.rank());
-  std::vector<int64_t> index(rank, 0);
   std::vector<unsigned char> piece;
   constexpr size_t kPiece = 1 << 20;
   piece.reserve(kPiece + element);
-  for (int64_t n = 0; n < tensor.numel(); ++n) {
-    int64_t at = 0;
-    for (size_t axis = 0; axis < rank; ++axis) at += index[axis] * tensor.strides()[axis];
-    const unsigned char* const from = first + at * static_cast<int64_t>(element);
+  forEachElement(tensor.sizes(), tensor.strides(), [&](int64_t offset) {
+    const unsigned char* const from = first + offset * static_cast<int64_t>(element);
     piece.insert(piece.end(), from, from + element);
     if (piece.size() >= kPiece) {
       file.write(piece);
       piece.clear();
     }
-    for (size_t axis = rank; axis-- > 0;) {
-      if (++index[axis] < tensor.sizes()[axis]) break;
-      index[axis] = 0;
-    }
-  }
+  });
   file.write(piece);
 }
 
@@ -181,7 +174,7 @@ void writeNpy(const std::string& path, const Tensor& tensor) {
   const bool is_column_major = !is_row_major && isColumnMajor(tensor);
   OutputFile file("npy", path);
   const std::string header = headerBytes(tensor, is_column_major ? "True" : "False");
-  file.write({reinterpret_cast<const unsigned char*>(header.data()), header.size()});
+  file.write(header);
   if (is_row_major || is_column_major) {
     file.write({data, static_cast<size_t>(tensor.numel() * sizeOf(tensor.dtype()))});
   } else {

@@ -1,6 +1,5 @@
 // The interface for C: devices, streams and tensors.
-#include <array>
-#include <cstring>
+#include <cstddef>
 #include <span>
 
 #include "device/tensor_copies.h"
@@ -21,33 +20,13 @@ std::span<const int64_t> numbersOf(const int64_t* numbers, int32_t rank, const c
   return {numbers, static_cast<size_t>(rank)};
 }
 
-Tensor wrapped(Device& device, void* data, DataType dtype, std::span<const int64_t> sizes, const int64_t* strides) {
+Tensor wrapped(Device& device, void* data, DataType dtype, std::span<const int64_t> sizes, const int64_t* strides,
+               bool is_read_only) {
   const bool has_elements = checkedNumel(sizes) > 0;
   TK_REQUIRE(data != nullptr || !has_elements, Bind, "{} elements lie at a null address", checkedNumel(sizes));
   TK_REQUIRE(reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(sizeOf(dtype)) == 0, Bind,
              "elements of {} bytes lie at {}; a multiple of their size is legal", sizeOf(dtype), data);
-  const MemoryKind kind = device.properties().host_reads_device_memory ? MemoryKind::Device : MemoryKind::Host;
-  std::array<int64_t, Tensor::kMaxRank> row_major = {};
-  if (strides == nullptr) fillRowMajorStrides(sizes, std::span(row_major).first(sizes.size()));
-  return Tensor::borrow(device, data, dtype, sizes, {strides == nullptr ? row_major.data() : strides, sizes.size()},
-                        kind);
-}
-
-// The elements one by one, the last axis fastest.
-void copyElements(const Tensor& from, std::byte* to) {
-  const auto bytes = static_cast<size_t>(sizeOf(from.dtype()));
-  std::array<int64_t, Tensor::kMaxRank> index = {};
-  const auto* element = static_cast<const std::byte*>(from.data());
-  for (int64_t i = 0; i < from.numel(); ++i, to += bytes) {
-    std::memcpy(to, element, bytes);
-    for (auto axis = static_cast<size_t>(from.rank()); axis-- > 0;) {
-      const int64_t step = from.strides()[axis] * static_cast<int64_t>(bytes);
-      element += step;
-      if (++index[axis] < from.sizes()[axis]) break;
-      element -= step * index[axis];
-      index[axis] = 0;
-    }
-  }
+  return Tensor::borrowHost(device, data, dtype, sizes, strides, is_read_only);
 }
 
 void readTo(const Tensor& tensor, std::byte* to, int64_t bytes) {
@@ -55,11 +34,7 @@ void readTo(const Tensor& tensor, std::byte* to, int64_t bytes) {
   TK_REQUIRE(bytes == wanted, Bind, "read: {} bytes were given for a tensor of {}", bytes, wanted);
   if (wanted == 0) return;
   const Tensor source = tensor.buffer()->isHostReadable() ? tensor : toHost(tensor, tensor.device().createStream());
-  source.hostDataToRead();
-  if (source.isContiguous())
-    std::memcpy(to, source.data(), static_cast<size_t>(bytes));
-  else
-    copyElements(source, to);
+  copyDense(source, to);
 }
 
 }  // namespace
@@ -144,10 +119,8 @@ tokamak_error* tokamak_tensor_wrap(tokamak_device* device, void* data, tokamak_d
                                    tokamak_tensor** tensor) {
   return guarded([&] {
     required(tensor, "tensor");
-    Tensor made = c::wrapped(*required(device, "device").device, data, c::dataTypeOf(dtype),
-                             c::numbersOf(sizes, rank, "sizes"), strides);
-    if (is_read_only != 0) made.buffer()->forbidWriting();
-    *tensor = new tokamak_tensor{std::move(made)};
+    *tensor = new tokamak_tensor{c::wrapped(*required(device, "device").device, data, c::dataTypeOf(dtype),
+                                            c::numbersOf(sizes, rank, "sizes"), strides, is_read_only != 0)};
   });
 }
 

@@ -107,24 +107,6 @@ void putElement(const InputFill& fill, Draw& draw, DataType dtype, std::byte* to
   }
 }
 
-// Calls visit(byte offset) for every element in row-major order.
-template <class Visit>
-void forEachElement(std::span<const int64_t> sizes, std::span<const int64_t> strides, int64_t element_bytes,
-                    const Visit& visit) {
-  for (const int64_t size : sizes) {
-    if (size == 0) return;
-  }
-  std::vector<int64_t> index(sizes.size(), 0);
-  for (;;) {
-    int64_t offset = 0;
-    for (size_t i = 0; i < sizes.size(); ++i) offset += index[i] * strides[i];
-    visit(offset * element_bytes);
-    size_t axis = sizes.size();
-    while (axis > 0 && ++index[axis - 1] == sizes[axis - 1]) index[--axis] = 0;
-    if (axis == 0) return;
-  }
-}
-
 // In memory that host code may fill; where that is not the program's, the elements are copied there afterwards.
 Tensor emptyLike(const TensorView& tv, std::span<const int64_t> sizes, Device& device,
                  const std::shared_ptr<Stream>& stream) {
@@ -156,8 +138,8 @@ Tensor filledTensor(const TensorView& tv, const InputFill& fill, const ScalarBin
     for (int64_t done = draw.elements * width; done < all; done *= 2)
       std::memcpy(data + done, data, static_cast<size_t>(std::min(done, all - done)));
   } else {
-    forEachElement(sizes, tensor.strides(), width,
-                   [&](int64_t offset) { putElement(fill, draw, tv.dtype(), data + offset); });
+    forEachElement(sizes, tensor.strides(),
+                   [&](int64_t offset) { putElement(fill, draw, tv.dtype(), data + offset * width); });
   }
   return toDevice(tensor, device, stream, tv.memoryKind());
 }
@@ -172,8 +154,8 @@ Tensor fittingTensor(const TensorView& tv, const Tensor& read, Device& device, c
   auto* data = static_cast<std::byte*>(tensor.hostData());
   const int64_t bytes = sizeOf(tv.dtype());
   int64_t next = 0;
-  forEachElement(read.sizes(), tensor.strides(), bytes, [&](int64_t offset) {
-    std::memcpy(data + offset, dense.data() + next, static_cast<size_t>(bytes));
+  forEachElement(read.sizes(), tensor.strides(), [&](int64_t offset) {
+    std::memcpy(data + offset * bytes, dense.data() + next, static_cast<size_t>(bytes));
     next += bytes;
   });
   return toDevice(tensor, device, stream, tv.memoryKind());
@@ -274,18 +256,8 @@ std::vector<std::pair<Val*, RunValue>> boundValues(const HostIrContainer& progra
 }
 
 std::vector<std::byte> denseBytes(const Tensor& tensor) {
-  const int64_t bytes = sizeOf(tensor.dtype());
   std::vector<std::byte> dense = roomFor(tensor);
-  const auto* data = static_cast<const std::byte*>(tensor.hostDataToRead());
-  if (tensor.isContiguous()) {
-    std::memcpy(dense.data(), data, dense.size());
-    return dense;
-  }
-  int64_t next = 0;
-  forEachElement(tensor.sizes(), tensor.strides(), bytes, [&](int64_t offset) {
-    std::memcpy(dense.data() + next, data + offset, static_cast<size_t>(bytes));
-    next += bytes;
-  });
+  copyDense(tensor, dense.data());
   return dense;
 }
 
