@@ -139,7 +139,7 @@ CudaScheduleParameters legalParameters(const ReductionStructure& structure, Cuda
   return parameters;
 }
 
-// Outer reductions: across contiguous memory, many beside one another.
+// Outer reductions: across contiguous memory; their results are neighbours.
 static std::vector<const TensorView*> outerReductions(const ReductionStructure& structure) {
   const Strides strides = globalStrides(structure.fusion());
   std::vector<const TensorView*> reductions;

@@ -315,7 +315,7 @@ std::optional<std::string> ReductionStructure::findRowsOf(const TensorView& tens
       if (!is_whole) break;
       follows.push_back(found - rule.coordinates.begin());
     }
-    // A partial outer reduction over no rows, apart from who goes over them.
+    // A partial outer reduction over no rows, apart from a kernel that loops over them.
     const bool is_nothing = !may_have_parts_ && hasNoElements(*read.tensor) && computesNothing(rule);
     if (elsewhere != nullptr && !is_nothing)
       return problemWith(*read.tensor, fmt::format("{} reads the reduction {} at {}", nameOf(tensor),
