@@ -4,10 +4,10 @@
  *   tokamak_device* device = NULL;
  *   tokamak_error* error = tokamak_device_open_cpu(NULL, &device);
  *
- * Every function that can fail gives an error object, or null. Whoever gets one frees it. On an error nothing is
+ * Every function that can fail gives an error object, or null. The caller frees it. On an error nothing is
  * written to the results, and nothing that was given has changed hands.
  *
- * Objects are opaque. Whoever is given one frees it by its _free function, which takes null, too; objects may be freed
+ * Objects are opaque. The caller frees each by its _free function, which takes null, too; objects may be freed
  * in any order, as what an object needs is kept by it. Texts that functions give live as long as the object that was
  * asked. Names and texts are UTF-8 that ends with a zero byte, unless a length is given.
  *
@@ -40,7 +40,8 @@ typedef struct tokamak_value tokamak_value;
 
 /* --- the library --- */
 
-/* The version of the library that runs, "MAJOR.MINOR.PATCH"; the text is the library's and stays. Any thread may ask. */
+/* The version of the library that runs, "MAJOR.MINOR.PATCH"; the text is the library's and stays. Any thread may
+ * ask. */
 TOKAMAK_C_EXPORT const char* tokamak_version(void);
 
 /* --- errors --- */
@@ -146,7 +147,8 @@ TOKAMAK_C_EXPORT void tokamak_tensor_free(tokamak_tensor* tensor);
 
 /* DLPack 1.x: a DLManagedTensorVersioned, whose header the caller brings. Taken without a copy: on success the array is
  * the tensor's, and its deleter is called once, on any thread, when the tensor and the calls that use it are gone. The
- * data is there for work on `stream`; null: it is there. Errors: BIND, UNSUPPORTED; the array then stays the caller's. */
+ * data is there for work on `stream`; null: it is there. Errors: BIND, UNSUPPORTED; the array then stays the
+ * caller's. */
 struct DLManagedTensorVersioned;
 TOKAMAK_C_EXPORT tokamak_error* tokamak_tensor_from_dlpack(tokamak_device* device,
                                                            struct DLManagedTensorVersioned* array,
@@ -158,7 +160,8 @@ TOKAMAK_C_EXPORT tokamak_error* tokamak_tensor_to_dlpack(const tokamak_tensor* t
 
 /* --- fusions --- */
 
-/* From its text (docs/text.md), of `length` bytes; `file` is its name in messages. Errors: PARSE, DEFINITION, SCHEDULE. */
+/* From its text (docs/text.md), of `length` bytes; `file` is its name in messages. Errors: PARSE, DEFINITION,
+ * SCHEDULE. */
 TOKAMAK_C_EXPORT tokamak_error* tokamak_fusion_parse(const char* text, size_t length, const char* file,
                                                      tokamak_fusion** fusion);
 TOKAMAK_C_EXPORT tokamak_error* tokamak_fusion_create(const char* name, tokamak_fusion** fusion);
