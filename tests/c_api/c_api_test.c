@@ -300,7 +300,8 @@ static void testErrors(void) {
   tokamak_device* other = openedCpu();
   tokamak_stream* stream = NULL;
   OK(tokamak_stream_create(other, &stream));
-  FAILS(tokamak_program_run(program, arguments + 1, 1, NULL, stream, &result), TOKAMAK_ERROR_BIND, "a stream of cpu");
+  FAILS(tokamak_program_run(program, arguments + 1, 1, NULL, stream, &result), TOKAMAK_ERROR_BIND,
+        "a stream of another Device object");
   CHECK(result == NULL);
   FAILS(tokamak_stream_adopt_cuda(device, NULL, &stream), TOKAMAK_ERROR_UNSUPPORTED, "cpu has no CUDA streams");
   const char* names[2] = {"n", "k"};

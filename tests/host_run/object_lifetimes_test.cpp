@@ -103,13 +103,15 @@ TEST(ObjectLifetimes, StreamsBelongToTheirDevice) {
   };
   const std::vector<Tensor> in = {Tensor::wrap(device, numbers, {2})};
   std::vector<Tensor> out = {Tensor::wrap(device, results, {2})};
-  EXPECT_EQ(said([&] { program.run(in, {}, far); }), "run: a stream of cpu was given; one of cpu is legal");
-  EXPECT_EQ(said([&] { program.runInto(in, out, *far); }), "run: a stream of cpu was given; one of cpu is legal");
+  EXPECT_EQ(said([&] { program.run(in, {}, far); }),
+            "run: a stream of another Device object (cpu) was given; one of this device (cpu) is legal");
+  EXPECT_EQ(said([&] { program.runInto(in, out, *far); }),
+            "run: a stream of another Device object (cpu) was given; one of this device (cpu) is legal");
   const int64_t size = 2;
   EXPECT_EQ(said([&] { Tensor::empty(device, far, DataType::F32, {&size, 1}, MemoryKind::Device); }),
-            "buffer: a stream of cpu was given; one of cpu is legal");
+            "buffer: a stream of another Device object (cpu) was given; one of this device (cpu) is legal");
   EXPECT_EQ(said([&] { DlpackExchange(device).give(in[0], far); }),
-            "DLPack: a stream of cpu was given; one of cpu is legal");
+            "DLPack: a stream of another Device object (cpu) was given; one of this device (cpu) is legal");
 }
 
 }  // namespace
