@@ -262,6 +262,9 @@ void Tensor::waitReady() const {
 
 void* Tensor::hostData() const {
   requireHostReadable();
+  TK_REQUIRE(!buffer_->isReadOnly(), Bind,
+             "host data: a tensor of sizes {} lies in memory that may only be read, and is to be written",
+             bracketed(sizes()));
   device().hazards().waitOnHost(*this, MemoryAccess::Update);
   if (ready_ != nullptr) device().synchronize(*ready_);
   return data();

@@ -170,7 +170,7 @@ class TOKAMAK_EXPORT Tensor {
   void waitReady() const;
   /// data() for host code that may write it: after all calls that access this memory. What later calls do is the
   /// caller's to wait for by asking again.
-  /// Errors: Bind when host code cannot reach the memory; of the work that wrote it.
+  /// Errors: Bind when host code cannot reach the memory, or may only read it; of the work that wrote it.
   void* hostData() const;
   /// The same for host code that only reads: calls that read this memory, too, may still run.
   const void* hostDataToRead() const;

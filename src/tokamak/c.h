@@ -136,7 +136,8 @@ TOKAMAK_C_EXPORT int32_t tokamak_tensor_rank(const tokamak_tensor* tensor);
 TOKAMAK_C_EXPORT const int64_t* tokamak_tensor_sizes(const tokamak_tensor* tensor);
 TOKAMAK_C_EXPORT const int64_t* tokamak_tensor_strides(const tokamak_tensor* tensor);
 /* The address of element [0, 0, ...] for code of the host that reads (or writes, with `for_writing`), once the calls
- * that access the memory are done. Errors: BIND where the host cannot reach the memory; of the work that wrote it. */
+ * that access the memory are done. Errors: BIND where the host cannot reach the memory, or may only read it and
+ * `for_writing` is set; of the work that wrote it. */
 TOKAMAK_C_EXPORT tokamak_error* tokamak_tensor_host_data(const tokamak_tensor* tensor, int for_writing, void** data);
 /* Blocks until the calls that write the tensor are done. Errors: of these calls. */
 TOKAMAK_C_EXPORT tokamak_error* tokamak_tensor_wait(const tokamak_tensor* tensor);
