@@ -228,13 +228,25 @@ std::vector<TensorView*> passedOn(const Fusion& fusion, const std::vector<Segmen
   return tensors;
 }
 
-// What is given for an output, such as a copy into the input that it updates, has the output's number; what had it gets
-// another one.
+// Gives the output this name, which an intermediate may have had.
+void takeName(HostIrContainer& program, TensorView* output, const std::string& name) {
+  if (name.empty() || output->name() == name) return;
+  for (TensorView* holder : program.allTensors()) {
+    if (holder->name() != name) continue;
+    if (program.isInput(holder) || program.isOutput(holder)) return;
+    holder->setName("");
+  }
+  output->setName(name);
+}
+
+// What is given for an output, such as a copy into the input that it updates, has the output's name and number; what
+// had them has no name and gets another number.
 void keepOutputNames(const Fusion& definition, HostIrContainer& program) {
   std::map<int64_t, TensorView*> holders;
   for (TensorView* tensor : program.allTensors()) holders.try_emplace(tensor->label(), tensor);
   for (size_t i = 0; i < program.outputs().size(); ++i) {
     TensorView* output = program.outputs()[i];
+    takeName(program, output, definition.outputs()[i]->name());
     const int64_t label = definition.outputs()[i]->label();
     if (label < 0 || output->label() == label) continue;
     const auto holder = holders.find(label);
