@@ -7,6 +7,7 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <string>
 #include <utility>
@@ -51,6 +52,7 @@ struct tokamak_program {
   tokamak::Program program;
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
+  std::once_flag text_is_made;
   std::string text;
 };
 

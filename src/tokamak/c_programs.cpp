@@ -1,5 +1,6 @@
 // The interface for C: fusions and programs.
 #include <map>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -257,7 +258,7 @@ tokamak_error* tokamak_program_text(tokamak_program* program, const char** text)
   return guarded([&] {
     required(text, "text");
     tokamak_program& asked = required(program, "program");
-    if (asked.text.empty()) asked.text = asked.program.hostText();
+    std::call_once(asked.text_is_made, [&] { asked.text = asked.program.hostText(); });
     *text = asked.text.c_str();
   });
 }

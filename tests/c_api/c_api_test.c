@@ -464,6 +464,9 @@ static void* compileAndRun(void* number) {
   snprintf(text, sizeof text, "fusion own(x: f32[n, m]) -> y { y = softmax(x * %d.0, axis=1) }", 1 + thread % 3);
   tokamak_fusion* fusion = parsed(text);
   tokamak_program* own = compiled(fusion, shared_device);
+  const char* words = NULL;
+  OK(tokamak_program_text(shared_program, &words));
+  CHECK(strstr(words, "HostIrContainer") != NULL);
   tokamak_fusion_free(fusion);
   for (int call = 0; call < kCalls; ++call) {
     float x[5 * 12], y[5 * 12], scaled[5 * 12];
