@@ -77,12 +77,14 @@ TOKAMAK_C_EXPORT void tokamak_error_free(tokamak_error* error);
 /* --- devices and streams --- */
 
 /* Options are structs that begin with their size, sizeof as the caller knows it: members that a later version adds
- * have defaults. tokamak_cpu_options options = {sizeof options}; leaves all to their defaults. */
+ * have defaults, and are refused (UNSUPPORTED) by a library that does not know them, unless they are 0.
+ * tokamak_cpu_options options = {sizeof options}; leaves all to their defaults. */
 typedef struct tokamak_cpu_options {
   size_t struct_size;
   int64_t threads;      /* that share out blocks; 0: as many processors as this process may use */
   int64_t memory_limit; /* in bytes; 0: the machine's memory */
   int32_t op_by_op;     /* 1: nothing is compiled, each op runs on the library's own loops */
+  int32_t reserved;     /* 0 */
 } tokamak_cpu_options;
 
 /* The processor. `options` may be null. */

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <new>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -87,14 +88,23 @@ DataType dataTypeOf(int64_t dtype);
 tokamak_dtype dtypeOf(DataType type);
 
 /// The options as the caller's version has them; members that it does not know are zero, their default.
-/// Errors: Usage for a size that no version has.
+/// Errors: Usage for a size that no version has; Unsupported where a member of a later version is set.
 template <class Options>
 Options known(const Options* given, const char* parameter) {
+  constexpr size_t kMostBytes = 4096;
+  static_assert(std::has_unique_object_representations_v<Options>, "padding would become members of a later version");
   Options options = {};
   if (given == nullptr) return options;
-  TK_REQUIRE(given->struct_size >= sizeof(size_t), Usage, "{}: struct_size is {}; it must be the size of the struct",
-             parameter, given->struct_size);
-  std::memcpy(&options, given, std::min(given->struct_size, sizeof(Options)));
+  const size_t size = given->struct_size;
+  TK_REQUIRE(size >= sizeof(size_t) && size <= kMostBytes && size % sizeof(int32_t) == 0, Usage,
+             "{}: struct_size is {}; it must be the size of the struct", parameter, size);
+  std::memcpy(&options, given, std::min(size, sizeof(Options)));
+  const auto* const bytes = reinterpret_cast<const std::byte*>(given);
+  for (size_t i = sizeof(Options); i < size; ++i) {
+    TK_REQUIRE(bytes[i] == std::byte(0), Unsupported,
+               "{}: the member at byte {} is set, which a later version of the library has; this one knows {} bytes",
+               parameter, i, sizeof(Options));
+  }
   return options;
 }
 

@@ -60,6 +60,7 @@ tokamak_error* tokamak_device_open_cpu(const tokamak_cpu_options* options, tokam
   return guarded([&] {
     required(device, "device");
     const tokamak_cpu_options known = c::known(options, "options");
+    TK_REQUIRE(known.reserved == 0, Usage, "options: reserved is {}; it must be 0", known.reserved);
     CpuDeviceOptions cpu;
     cpu.threads = known.threads;
     cpu.memory_limit = known.memory_limit;

@@ -52,7 +52,7 @@ static void failsAt(int line, tokamak_error* error, tokamak_error_code code, con
 
 static tokamak_device* openedCpu(void) {
   tokamak_device* device = NULL;
-  tokamak_cpu_options options = {sizeof options, 2, 0, 0};
+  tokamak_cpu_options options = {sizeof options, 2, 0, 0, 0};
   OK(tokamak_device_open_cpu(&options, &device));
   return device;
 }
@@ -282,8 +282,7 @@ static void testErrors(void) {
         "dtype 9 was given");
   FAILS(tokamak_tensor_wrap(device, x, TOKAMAK_F32, 17, sizes, NULL, 0, &tensor), TOKAMAK_ERROR_BIND, "rank 17");
   FAILS(tokamak_tensor_wrap(device, x, TOKAMAK_F32, -1, sizes, NULL, 0, &tensor), TOKAMAK_ERROR_BIND, "rank -1");
-  FAILS(tokamak_tensor_wrap(device, x, TOKAMAK_F32, 2, negative, NULL, 0, &tensor), TOKAMAK_ERROR_BIND,
-        "not negative");
+  FAILS(tokamak_tensor_wrap(device, x, TOKAMAK_F32, 2, negative, NULL, 0, &tensor), TOKAMAK_ERROR_BIND, "not negative");
   FAILS(tokamak_tensor_wrap(device, (char*)x + 1, TOKAMAK_F32, 2, sizes, NULL, 0, &tensor), TOKAMAK_ERROR_BIND,
         "a multiple of their size is legal");
   tensor = wrapped(device, x, 2, 4);
@@ -346,7 +345,10 @@ static void testAnyOrder(void) {
       rest /= count;
       switch (left[pick]) {
         case 0: tokamak_device_free(device); break;
-        case 1: OK(tokamak_stream_synchronize(stream)); tokamak_stream_free(stream); break;
+        case 1:
+          OK(tokamak_stream_synchronize(stream));
+          tokamak_stream_free(stream);
+          break;
         case 2: tokamak_program_free(program); break;
         case 3: tokamak_tensor_free(in); break;
         default: {
@@ -358,6 +360,30 @@ static void testAnyOrder(void) {
       }
       left[pick] = left[count - 1];
     }
+  }
+}
+
+/* Options of every version: those of a later one are refused where they say something. */
+static void testOptions(void) {
+  tokamak_device* device = NULL;
+  struct {
+    tokamak_cpu_options known;
+    int64_t later[2];
+  } options;
+  memset(&options, 0, sizeof options);
+  options.known.struct_size = sizeof options;
+  OK(tokamak_device_open_cpu(&options.known, &device));
+  tokamak_device_free(device);
+  options.later[1] = 1;
+  FAILS(tokamak_device_open_cpu(&options.known, &device), TOKAMAK_ERROR_UNSUPPORTED, "a later version");
+  options.known.struct_size = sizeof options.known;
+  options.known.reserved = 3;
+  FAILS(tokamak_device_open_cpu(&options.known, &device), TOKAMAK_ERROR_USAGE, "reserved is 3");
+  options.known.reserved = 0;
+  const size_t wrong[4] = {0, 3, 14, (size_t)-1};
+  for (int i = 0; i < 4; ++i) {
+    options.known.struct_size = wrong[i];
+    FAILS(tokamak_device_open_cpu(&options.known, &device), TOKAMAK_ERROR_USAGE, "it must be the size of the struct");
   }
 }
 
@@ -507,8 +533,8 @@ int main(int argc, char** argv) {
   static const struct {
     const char* name;
     void (*run)(void);
-  } tests[] = {{"text", testText},         {"build", testBuild},   {"errors", testErrors},  {"any_order", testAnyOrder},
-               {"dlpack", testDlpack}, {"stream", testStream}, {"threads", testThreads}};
+  } tests[] = {{"text", testText},          {"build", testBuild},   {"errors", testErrors}, {"options", testOptions},
+               {"any_order", testAnyOrder}, {"dlpack", testDlpack}, {"stream", testStream}, {"threads", testThreads}};
   CHECK(strcmp(tokamak_version(), TOKAMAK_EXPECTED_VERSION) == 0);
   for (size_t i = 0; i < sizeof tests / sizeof *tests; ++i) {
     if (argc == 2 && strcmp(argv[1], tests[i].name) != 0) continue;
