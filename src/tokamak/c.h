@@ -9,7 +9,9 @@
  *
  * Objects are opaque. The caller frees each by its _free function, which takes null, too; objects may be freed
  * in any order, as what an object needs is kept by it. Texts that functions give live as long as the object that was
- * asked. Names and texts are UTF-8 that ends with a zero byte, unless a length is given.
+ * asked. Names and texts are UTF-8 that ends with a zero byte, unless a length is given. Messages are UTF-8 whatever
+ * was given: of other bytes they have \xff and the like. Functions that give no error object take no null for an
+ * object, but for the _free functions.
  *
  * Threads: any threads may use different objects side by side, and one device, stream, program or tensor, too. A fusion
  * is for one thread at a time. An object is freed when nobody else uses it. */
@@ -210,7 +212,8 @@ typedef struct tokamak_operand {
 } tokamak_operand;
 
 /* Appends the call of a function of docs/ops.md by its name, and gives its results, at most `capacity` of them;
- * `count` (may be null) says how many there are. Errors: DEFINITION, USAGE for too small a capacity. */
+ * `count` (may be null) says how many there are. After an error the fusion may hold steps of the call, which nothing
+ * reads and no program computes. Errors: DEFINITION, USAGE for too small a capacity. */
 TOKAMAK_C_EXPORT tokamak_error* tokamak_fusion_call(tokamak_fusion* fusion, const char* function,
                                                     const tokamak_operand* operands, size_t operand_count,
                                                     tokamak_value** results, size_t capacity, size_t* count);

@@ -1,7 +1,11 @@
 #include "tokamak/c_objects.h"
 
+#include <algorithm>
 #include <array>
+#include <string_view>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "tokamak/version.h"
 
@@ -47,6 +51,36 @@ tokamak_error_code numberOf(ErrorCode code) {
   return row == kCodes.end() ? TOKAMAK_ERROR_INTERNAL : row->number;
 }
 
+// The bytes of the UTF-8 character that the text begins with; 0 where there is none (RFC 3629).
+size_t lengthOfCharacter(std::string_view text) {
+  const auto byte = [&](size_t i) { return i < text.size() ? static_cast<uint8_t>(text[i]) : 0; };
+  const int first = byte(0);
+  if (first < 0x80) return 1;
+  if (first < 0xc2 || first > 0xf4) return 0;
+  const int low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
+  const int high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
+  if (byte(1) < low || byte(1) > high) return 0;
+  const size_t length = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+  for (size_t i = 2; i < length; ++i) {
+    if (byte(i) < 0x80 || byte(i) > 0xbf) return 0;
+  }
+  return length;
+}
+
+// The text with \xff and the like for bytes that are no UTF-8.
+std::string validText(std::string_view text) {
+  std::string valid;
+  while (!text.empty()) {
+    const size_t length = lengthOfCharacter(text);
+    if (length == 0)
+      valid += fmt::format("\\x{:02x}", static_cast<uint8_t>(text[0]));
+    else
+      valid += text.substr(0, length);
+    text.remove_prefix(std::max<size_t>(length, 1));
+  }
+  return valid;
+}
+
 }  // namespace
 
 tokamak_error* outOfMemory() noexcept { return &no_memory; }
@@ -54,8 +88,8 @@ tokamak_error* outOfMemory() noexcept { return &no_memory; }
 tokamak_error* errorOf(const std::exception& error) noexcept {
   try {
     const auto* const own = dynamic_cast<const Error*>(&error);
-    if (own == nullptr) return new tokamak_error{TOKAMAK_ERROR_INTERNAL, error.what(), {}};
-    return new tokamak_error{numberOf(own->code()), own->what(), own->place()};
+    if (own == nullptr) return new tokamak_error{TOKAMAK_ERROR_INTERNAL, validText(error.what()), {}};
+    return new tokamak_error{numberOf(own->code()), validText(own->what()), own->place()};
   } catch (const std::exception&) {
     return outOfMemory();
   }

@@ -387,6 +387,23 @@ static void testOptions(void) {
   }
 }
 
+/* Messages are UTF-8, whatever bytes they tell of; counts that no array has are told. */
+static void testMessages(void) {
+  tokamak_fusion* fusion = NULL;
+  FAILS(tokamak_fusion_create("f", NULL), TOKAMAK_ERROR_USAGE, "fusion is null");
+  OK(tokamak_fusion_create("f", &fusion));
+  tokamak_value* value = NULL;
+  FAILS(tokamak_fusion_scalar_input(fusion, "a\xff\xc0\x80", TOKAMAK_F32, &value), TOKAMAK_ERROR_DEFINITION,
+        "input 'a\\xff\\xc0\\x80'");
+  FAILS(tokamak_fusion_scalar_input(fusion, "\xed\xa0\x80 \xf4\x90\x80\x80 \xe2\x82", TOKAMAK_F32, &value),
+        TOKAMAK_ERROR_DEFINITION, "input '\\xed\\xa0\\x80 \\xf4\\x90\\x80\\x80 \\xe2\\x82'");
+  FAILS(tokamak_fusion_scalar_input(fusion, "\xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80", TOKAMAK_F32, &value),
+        TOKAMAK_ERROR_DEFINITION, "input '\xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80'");
+  tokamak_fusion* read = NULL;
+  FAILS(tokamak_fusion_parse("x", (size_t)-1, NULL, &read), TOKAMAK_ERROR_USAGE, "no array has as many");
+  tokamak_fusion_free(fusion);
+}
+
 static int deleted = 0;
 static void countDeleted(DLManagedTensorVersioned* array) {
   __atomic_add_fetch(&deleted, 1, __ATOMIC_SEQ_CST);
@@ -533,8 +550,9 @@ int main(int argc, char** argv) {
   static const struct {
     const char* name;
     void (*run)(void);
-  } tests[] = {{"text", testText},          {"build", testBuild},   {"errors", testErrors}, {"options", testOptions},
-               {"any_order", testAnyOrder}, {"dlpack", testDlpack}, {"stream", testStream}, {"threads", testThreads}};
+  } tests[] = {{"text", testText},       {"build", testBuild},       {"errors", testErrors},
+               {"options", testOptions}, {"messages", testMessages}, {"any_order", testAnyOrder},
+               {"dlpack", testDlpack},   {"stream", testStream},     {"threads", testThreads}};
   CHECK(strcmp(tokamak_version(), TOKAMAK_EXPECTED_VERSION) == 0);
   for (size_t i = 0; i < sizeof tests / sizeof *tests; ++i) {
     if (argc == 2 && strcmp(argv[1], tests[i].name) != 0) continue;
