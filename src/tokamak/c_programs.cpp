@@ -142,6 +142,10 @@ void run(tokamak_program& program, std::span<const tokamak_argument> inputs, con
   for (size_t i = 0; i < count; ++i) handles[i]->tensor = std::move(made[i]);
   if (stream == nullptr) {
     for (const std::unique_ptr<tokamak_tensor>& handle : handles) handle->tensor.waitReady();
+    // Those that are updated in place, and not given.
+    for (const tokamak_argument& input : inputs) {
+      if (input.kind == TOKAMAK_ARGUMENT_TENSOR) input.of.tensor->tensor.waitReady();
+    }
   }
   for (size_t i = 0; results != nullptr && i < count; ++i) results[i] = handles[i].release();
 }

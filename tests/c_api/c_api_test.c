@@ -404,6 +404,57 @@ static void testMessages(void) {
   tokamak_fusion_free(fusion);
 }
 
+/* Inputs that are updated in place: the call returns when they are, and outputs keep their names. */
+static void testUpdates(void) {
+  enum { kRows = 512 };
+  tokamak_device* device = openedCpu();
+  tokamak_fusion* fusion =
+      parsed("fusion hidden(x: f32[n, m]) -> (z aliases x hidden) { z = exp(sin(x) - x) * 0.0 + 2.0 }");
+  tokamak_program* program = compiled(fusion, device);
+  tokamak_fusion_free(fusion);
+  CHECK(tokamak_program_output_count(program) == 0);
+  const int64_t sizes[2] = {kRows, kRows};
+  tokamak_tensor* state = NULL;
+  OK(tokamak_tensor_empty(device, TOKAMAK_F32, 2, sizes, NULL, &state));
+  tokamak_argument argument = tensorArgument("x", state);
+  for (int call = 0; call < 5; ++call) {
+    void* data = NULL;
+    OK(tokamak_tensor_host_data(state, 1, &data));
+    float* elements = data;
+    for (int i = 0; i < kRows * kRows; ++i) elements[i] = 1;
+    OK(tokamak_program_run(program, &argument, 1, NULL, NULL, NULL));
+    CHECK(elements[kRows * kRows - 1] == 2 && elements[0] == 2);
+  }
+  tokamak_tensor_free(state);
+  tokamak_program_free(program);
+
+  fusion = parsed("fusion late(x: f32[n, m]) -> (z aliases x, y) {\n  z = x + 1.0\n  y = x * 2.0\n}");
+  program = compiled(fusion, device);
+  tokamak_fusion_free(fusion);
+  CHECK(strcmp(tokamak_program_output_name(program, 0), "z") == 0);
+  CHECK(strcmp(tokamak_program_output_name(program, 1), "y") == 0);
+  float x[4] = {1, 2, 3, 4};
+  tokamak_tensor *in = wrapped(device, x, 2, 2), *results[2] = {NULL, NULL};
+  argument.of.tensor = in;
+  FAILS(tokamak_program_run(program, &argument, 1, NULL, NULL, NULL), TOKAMAK_ERROR_USAGE, "for the output z");
+  OK(tokamak_program_run(program, &argument, 1, NULL, NULL, results));
+  float y[4];
+  OK(tokamak_tensor_read(results[1], y, sizeof y));
+  CHECK(x[3] == 5 && y[3] == 8);
+  const int64_t two[2] = {2, 2};
+  tokamak_tensor* read_only = NULL;
+  void* data = NULL;
+  OK(tokamak_tensor_wrap(device, x, TOKAMAK_F32, 2, two, NULL, 1, &read_only));
+  FAILS(tokamak_tensor_host_data(read_only, 1, &data), TOKAMAK_ERROR_BIND, "may only be read");
+  OK(tokamak_tensor_host_data(read_only, 0, &data));
+  CHECK(data == x);
+  tokamak_tensor_free(read_only);
+  for (int i = 0; i < 2; ++i) tokamak_tensor_free(results[i]);
+  tokamak_tensor_free(in);
+  tokamak_program_free(program);
+  tokamak_device_free(device);
+}
+
 static int deleted = 0;
 static void countDeleted(DLManagedTensorVersioned* array) {
   __atomic_add_fetch(&deleted, 1, __ATOMIC_SEQ_CST);
@@ -550,9 +601,10 @@ int main(int argc, char** argv) {
   static const struct {
     const char* name;
     void (*run)(void);
-  } tests[] = {{"text", testText},       {"build", testBuild},       {"errors", testErrors},
-               {"options", testOptions}, {"messages", testMessages}, {"any_order", testAnyOrder},
-               {"dlpack", testDlpack},   {"stream", testStream},     {"threads", testThreads}};
+  } tests[] = {{"text", testText},          {"build", testBuild},       {"errors", testErrors},
+               {"options", testOptions},    {"messages", testMessages}, {"updates", testUpdates},
+               {"any_order", testAnyOrder}, {"dlpack", testDlpack},     {"stream", testStream},
+               {"threads", testThreads}};
   CHECK(strcmp(tokamak_version(), TOKAMAK_EXPECTED_VERSION) == 0);
   for (size_t i = 0; i < sizeof tests / sizeof *tests; ++i) {
     if (argc == 2 && strcmp(argv[1], tests[i].name) != 0) continue;
