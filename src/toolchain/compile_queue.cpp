@@ -20,6 +20,7 @@ CompileQueue::CompileQueue(const CompileQueueOptions& options)
 CompileQueue::~CompileQueue() {
   if (!home_.isHere()) {
     for (std::thread& thread : threads_) abandonThread(thread);
+    static_cast<void>(changed_.release());
     return;
   }
   {
@@ -28,7 +29,7 @@ CompileQueue::~CompileQueue() {
     for (const Task& task : tasks_) task.drop();
     tasks_.clear();
   }
-  changed_.notify_all();
+  changed_->notify_all();
   for (std::thread& thread : threads_) thread.join();
 }
 
@@ -53,7 +54,7 @@ void CompileQueue::push(Task task) {
       }
     }
     if (!threads_.empty()) {
-      changed_.notify_one();
+      changed_->notify_one();
       return;
     }
     task = std::move(tasks_.back());
@@ -68,7 +69,7 @@ void CompileQueue::work() {
   std::unique_lock lock(mutex_);
   while (true) {
     ++idle_threads_;
-    changed_.wait(lock, [&] { return is_ending_ || !tasks_.empty(); });
+    changed_->wait(lock, [&] { return is_ending_ || !tasks_.empty(); });
     --idle_threads_;
     if (is_ending_) return;
     {

@@ -75,7 +75,8 @@ class CompileQueue {
   const HomeProcess home_;
   const bool is_terminal_;
   std::mutex mutex_;
-  std::condition_variable changed_;
+  // Of a forked child it is never destroyed: that would wait for the parent's threads.
+  std::unique_ptr<std::condition_variable> changed_ = std::make_unique<std::condition_variable>();
   std::deque<Task> tasks_;
   std::vector<std::thread> threads_;
   int64_t most_threads_;

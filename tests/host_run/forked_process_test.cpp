@@ -90,6 +90,15 @@ TEST_F(ForkedProcess, LetsGoOfWhatItsParentHad) {
   EXPECT_EQ(output.read<float>()[99], 3);
 }
 
+// The threads that compiled wait for more to do when the process forks.
+TEST_F(ForkedProcess, ExitsWithTheHandlersOfItsParent) {
+  std::shared_ptr<Device> device = openCpuDevice({.threads = 4});
+  Program program = programOf(*device, 9 + static_cast<double>(getpid() % 100'000) / 8);
+  program.prepare({{"n", 20'000}});
+  usleep(50'000);
+  EXPECT_EQ(inChild([]() -> bool { std::exit(EXIT_SUCCESS); }), 0);
+}
+
 TEST_F(ForkedProcess, OpensDevicesOfItsOwn) {
   const std::shared_ptr<Device> parents = openCpuDevice({.threads = 4});
   Program before = programOf(*parents, 5);

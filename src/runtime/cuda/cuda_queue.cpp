@@ -59,13 +59,15 @@ driver::Graph CudaQueue::askForGraph() const {
 CudaQueue::~CudaQueue() {
   if (!home_.isHere()) {  // the driver's context is the parent's, too
     abandonThread(thread_);
+    static_cast<void>(wake_.release());
+    static_cast<void>(processed_changed_.release());
     return;
   }
   {
     const Lock lock(mutex_);
     is_closing_ = true;
   }
-  wake_.notify_all();
+  wake_->notify_all();
   if (thread_.joinable()) thread_.join();
   context_.quietly([&](const DriverLibrary& driver) {
     if (probe_ != nullptr) driver.event_destroy(probe_);
@@ -101,14 +103,14 @@ void CudaQueue::deferLocked(Kind kind, std::function<void(const Command&)> run) 
   commands_.push_back(
       {.kind = kind, .raise_count = raise_count_.load(), .position = position_ + 1, .run = std::move(run)});
   ++position_;
-  wake_.notify_one();
+  wake_->notify_one();
 }
 
 void CudaQueue::runAll() {
   cuda_queue_run_here = this;
   Lock lock(mutex_);
   while (true) {
-    wake_.wait(lock, [this] { return is_closing_ || !commands_.empty(); });
+    wake_->wait(lock, [this] { return is_closing_ || !commands_.empty(); });
     if (commands_.empty()) return;
     is_running_ = true;
     {
@@ -122,7 +124,7 @@ void CudaQueue::runAll() {
       processed_ = command.position;
     }
     is_running_ = false;
-    processed_changed_.notify_all();
+    processed_changed_->notify_all();
   }
 }
 
@@ -379,7 +381,7 @@ std::shared_ptr<AsyncFailure> CudaQueue::synchronize() {
   {
     Lock lock(mutex_);
     target = position_;
-    processed_changed_.wait(lock, [&] { return !isDeferring() || processed_ >= target; });
+    processed_changed_->wait(lock, [&] { return !isDeferring() || processed_ >= target; });
     const bool is_raised = failure_ == nullptr || failure_->raised.load() != 0;
     failure = !is_raised ? failure_ : untold_;
     untold_ = nullptr;
@@ -479,7 +481,7 @@ bool CudaQueue::waitDone(uint64_t position) {
   if (isRunHere()) return isDone(position);
   {
     Lock lock(mutex_);
-    processed_changed_.wait(lock, [&] { return issuedPosition() >= position; });
+    processed_changed_->wait(lock, [&] { return issuedPosition() >= position; });
   }
   const CurrentContext current(context_);
   if (context_.driver().stream_synchronize(stream_) == driver::kSuccess) noteDone(position);

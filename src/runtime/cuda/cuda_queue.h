@@ -139,9 +139,10 @@ class CudaQueue final : public StreamClock {
   const bool is_adopted_ = false;
   CudaTrace* trace_ = nullptr;
 
-  mutable std::mutex mutex_;      // guards all below, but for what the thread does while is_running_
-  std::condition_variable wake_;  // of the thread
-  std::condition_variable processed_changed_;
+  mutable std::mutex mutex_;  // guards all below, but for what the thread does while is_running_
+  // Of a forked child they are never destroyed: that would wait for the parent's threads.
+  std::unique_ptr<std::condition_variable> wake_ = std::make_unique<std::condition_variable>();  // of the thread
+  std::unique_ptr<std::condition_variable> processed_changed_ = std::make_unique<std::condition_variable>();
   std::deque<Command> commands_;  // not yet told to the driver
   bool is_running_ = false;       // the thread is at a command
   bool is_closing_ = false;
