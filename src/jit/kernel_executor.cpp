@@ -42,21 +42,6 @@ ExtentPolicy policyFor(const KernelTarget& target) {
   return target.kind == TargetKind::Cuda ? ExtentPolicy::Divisors : ExtentPolicy::Constants;
 }
 
-// More would not end within days, and its number may not fit an index.
-void requireFewTerms(const TensorView& tensor, const ScalarBindings& sizes) {
-  constexpr int64_t kMostTerms = int64_t{1} << 50;
-  int64_t terms = 1;
-  for (size_t i = 0; i < tensor.logical().size(); ++i) {
-    if (!tensor.logical()[i]->isReduction()) continue;
-    const auto extent = evaluate(*tensor.logical()[i]->visibleExtent(), sizes);
-    const bool fits = !extent || (!__builtin_mul_overflow(terms, asInt(*extent), &terms) && terms <= kMostTerms);
-    TK_REQUIRE(fits, Bind,
-               "{}: with axis {}, of {} elements, the terms of a reduction are too many; at most {} of all its "
-               "axes are legal",
-               toString(tensor), i, asInt(*extent), kMostTerms);
-  }
-}
-
 bool hasFailed(const KernelCode& code) { return code.image != nullptr && code.image->hasFailed(); }
 
 }  // namespace
@@ -77,6 +62,7 @@ KernelExecutor::KernelExecutor(const Fusion& program, std::vector<bool> is_param
 std::shared_ptr<const BoundKernel> KernelExecutor::bind(std::span<const OperandDesc> operands,
                                                         std::span<const std::optional<ScalarValue>> values) {
   const std::lock_guard lock(mutex_);
+  if (options_.open_symbols != nullptr) return bindNew(operands, values);
   writeKey(operands, values, key_);
   if (const auto found = bound_.find(key_); found != bound_.end() && !hasFailed(*found->second->code))
     return found->second;
@@ -96,29 +82,16 @@ std::vector<std::shared_ptr<const KernelCode>> KernelExecutor::codes() const {
 std::shared_ptr<const BoundKernel> KernelExecutor::bindNew(std::span<const OperandDesc> given,
                                                            std::span<const std::optional<ScalarValue>> values) {
   const ScalarBindings sizes = sizesOf(values);
-  if (chooser_.isScheduled()) {
-    requireLegalFactors(*program_, sizes);
-    requireFewIterations(*program_, sizes);
-  }
-  for (const TensorView* tensor : program_->allTensors()) requireFewTerms(*tensor, sizes);
+  requireBindable(*program_, chooser_.isScheduled(), sizes);
   const std::vector<OperandDesc> operands = unmergeOperands(*program_, parts_, given, sizes);
-  KernelShape shape = chooser_.choose(operands, values, openSymbols(values));
-  // Registers hold outer sums, as many as there are.
-  if (!chooser_.isScheduled() && !shapedFor(shape).rows->partialOuterReductions().empty())
-    shape = chooser_.choose(operands, values);
+  const KernelShape shape = shapeOf(operands, values);
   std::optional<ScheduleParameters> parameters;
   if (!chooser_.isScheduled()) {
     const Shaped& shaped = shapedFor(shape);
     parameters = chooseParameters(*shaped.rows, options_.target, bindingsOf(shaped.program.symbols, values));
   }
   Lowered& lowered = loweredFor(shape, parameters);
-  const kir::Kernel& kernel = lowered.wide->kernel;
-  auto bound = std::make_shared<BoundKernel>();
-  bound->bindings = bindingsOf(lowered.wide->symbols, values);
-  bound->elements = bindOperands(kernel, operands, bound->bindings);
-  for (const kir::LaunchDimension& dimension : kernel.dimensions)
-    bound->extents.push_back(evaluateInt(*dimension.extent, bound->bindings));
-  bound->symbols = symbolBits(kernel, bound->bindings);
+  auto bound = std::make_shared<BoundKernel>(bindCode(*lowered.wide, operands, values));
   std::shared_ptr<KernelCode>& code = areNarrowIndicesEnough(lowered, *bound) ? lowered.narrow : lowered.wide;
   if (code == nullptr) {
     code = std::make_shared<KernelCode>(*lowered.wide);
@@ -140,6 +113,26 @@ std::shared_ptr<const BoundKernel> KernelExecutor::bindNew(std::span<const Opera
   return bound;
 }
 
+KernelShape KernelExecutor::shapeOf(std::span<const OperandDesc> operands,
+                                    std::span<const std::optional<ScalarValue>> values) {
+  const std::vector<bool> is_open = openSymbols(values);
+  KernelShape shape = chooser_.choose(operands, values, is_open);
+  // Registers hold outer sums, as many as there are.
+  if (!chooser_.isScheduled() && !shapedFor(shape).rows->partialOuterReductions().empty())
+    shape = chooser_.choose(operands, values);
+  if (options_.open_symbols == nullptr) return shape;
+  for (size_t i = 0; i < is_open.size(); ++i) {
+    TK_REQUIRE(
+        !is_open[i] || shape.extents[i].form != ExtentChoice::Form::Constant, Unsupported,
+        "{}: the extent {} has to be a constant of the kernel, as registers hold the sums along it; it cannot be "
+        "a range",
+        name(), symbols_[i]->name());
+    // Divisors of this value are not those of others.
+    if (is_open[i]) shape.extents[i] = {};
+  }
+  return shape;
+}
+
 ScalarBindings KernelExecutor::sizesOf(std::span<const std::optional<ScalarValue>> values) const {
   ScalarBindings sizes;
   for (size_t i = 0; i < values.size(); ++i) {
@@ -151,6 +144,7 @@ ScalarBindings KernelExecutor::sizesOf(std::span<const std::optional<ScalarValue
 // A program that comes with ever new sizes gets code for all of them in the end: an extent that has been many constants
 // is none for further values.
 std::vector<bool> KernelExecutor::openSymbols(std::span<const std::optional<ScalarValue>> values) {
+  if (options_.open_symbols != nullptr) return options_.open_symbols();
   constexpr size_t kMostConstants = 4;
   std::vector<bool> is_open(values.size());
   for (size_t i = 0; i < values.size(); ++i) {

@@ -13,37 +13,13 @@
 #include <vector>
 
 #include "device/device.h"
-#include "device/kernel_launch.h"
 #include "device/kernel_observer.h"
 #include "heuristics/unmerge_reshapes.h"
 #include "ir/structural_form.h"
-#include "jit/kernel_choice.h"
-#include "jit/shaped_program.h"
-#include "kernel/bind_kernel.h"
-#include "kernel/kernel.h"
+#include "jit/bound_kernel.h"
 #include "lower/pipeline.h"
 
 namespace tokamak {
-
-/// A lowered program, and what became of it on the device.
-struct KernelCode {
-  KernelChoice choice;
-  std::string reason;  ///< why there was no such code yet
-  kir::Kernel kernel;  ///< its parameters come first among its symbols
-  std::vector<ShapedProgram::Symbol> symbols;
-  std::vector<size_t> parameters;            ///< per parameter of the kernel its number among the program's symbols
-  std::shared_ptr<const KernelImage> image;  ///< null: it is not run, or it is interpreted
-};
-
-/// Code with everything that a launch at one size passes and has as its geometry.
-struct BoundKernel {
-  std::shared_ptr<const KernelCode> code;
-  ScalarBindings bindings;  ///< of the kernel's symbols, without parameters
-  /// As kernel.symbols, each as 8 bytes: the bits of an f64 for floating types, else an i64; 0 for parameters.
-  std::vector<int64_t> symbols;
-  std::vector<int64_t> extents;   ///< as kernel.dimensions
-  std::vector<int64_t> elements;  ///< per tensor of the kernel: how many may be accessed
-};
 
 struct KernelExecutorOptions {
   KernelTarget target;
@@ -55,6 +31,9 @@ struct KernelExecutorOptions {
   /// Makes code runnable; null: it is not run. May return while a compiler still runs.
   std::function<std::shared_ptr<const KernelImage>(const KernelCode& code)> compile;
   KernelPassOptions passes = {};
+  /// Says for a launch which symbols of the program are no constants, though they could be; null: those that have had
+  /// many values. Errors of bind() then: Unsupported where such a symbol has to be one.
+  std::function<std::vector<bool>()> open_symbols;
   KernelObserver* observer = nullptr;  ///< told about new choices; outlives the executor
 };
 
@@ -66,20 +45,15 @@ inline KernelExecutorOptions::Indices indicesFor(const KernelTarget& target) {
 
 /// The code of one program, by choice, and its launches, by size.
 /// Thread safety: any threads may use it side by side; new code is lowered by one after the other.
-class KernelExecutor {
+class KernelExecutor final : public ProgramKernels {
  public:
   /// Takes a copy of the program; `is_parameter`: per symbol of the program (as structuralFormOf() numbers them),
   /// whether it only gives values to elements, other ones in every launch.
   KernelExecutor(const Fusion& program, std::vector<bool> is_parameter, const KernelExecutorOptions& options);
 
-  /// `operands`: the program's tensor inputs, then its outputs; `values`: of its symbols, nothing for those that are
-  /// not known and for parameters.
-  /// Errors: Schedule or Unsupported when it cannot be one kernel; Bind; those of `compile`.
   std::shared_ptr<const BoundKernel> bind(std::span<const OperandDesc> operands,
-                                          std::span<const std::optional<ScalarValue>> values);
-
-  /// Of the program that it was made for.
-  const std::string& name() const { return program_->name(); }
+                                          std::span<const std::optional<ScalarValue>> values) override;
+  const std::string& name() const override { return program_->name(); }
   /// All code so far, oldest first.
   std::vector<std::shared_ptr<const KernelCode>> codes() const;
   std::string describe(const KernelChoice& choice) const { return chooser_.describe(choice); }
@@ -105,6 +79,7 @@ class KernelExecutor {
   ScalarBindings sizesOf(std::span<const std::optional<ScalarValue>> values) const;
   /// Per symbol of the program, whether this value of it is no constant.
   std::vector<bool> openSymbols(std::span<const std::optional<ScalarValue>> values);
+  KernelShape shapeOf(std::span<const OperandDesc> operands, std::span<const std::optional<ScalarValue>> values);
   const Shaped& shapedFor(const KernelShape& shape);
   Lowered& loweredFor(const KernelShape& shape, const std::optional<ScheduleParameters>& parameters);
   void lower(Lowered& lowered);

@@ -17,6 +17,12 @@
 
 namespace tokamak {
 
+KernelLibrary::KernelLibrary(KernelExecutorOptions options) : options_(std::move(options)) {
+  programs_ = [this](const Fusion& program, const std::vector<int64_t>&, std::vector<bool> is_parameter) {
+    return std::make_shared<KernelExecutor>(program, std::move(is_parameter), options_);
+  };
+}
+
 FoundKernel KernelLibrary::find(const WorkRequest& request) {
   if (const auto* post = request.expr.as<PostOnStream>()) return findSegment(*post, request);
   if (const auto* launch = request.expr.as<LaunchKernel>()) return findLaunched(*launch, request);
@@ -165,10 +171,10 @@ KernelLibrary::Program KernelLibrary::programOf(const Fusion& fusion,
     program.parameters.push_back(found == parameters.end() ? std::nullopt : std::optional(found->second));
     form.words.push_back(is_parameter.back() ? 1 : 0);
   }
-  std::weak_ptr<KernelExecutor>& known = executors_[form.words];
+  std::weak_ptr<ProgramKernels>& known = executors_[form.words];
   program.executor = known.lock();
   if (program.executor == nullptr) {
-    program.executor = std::make_shared<KernelExecutor>(fusion, std::move(is_parameter), options_);
+    program.executor = programs_(fusion, form.words, std::move(is_parameter));
     known = program.executor;
     ++executor_count_;
     constexpr size_t kMostRecent = 128;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -27,14 +28,22 @@ struct FoundKernel {
   std::string name;                ///< of the program that the work is part of
   bool is_given = false;           ///< the program brought it: what is wrong with it is no fault of the lowering
   /// Holds on to the code of other sizes.
-  std::shared_ptr<KernelExecutor> executor;
+  std::shared_ptr<ProgramKernels> executor;
 };
+
+/// Gives the kernels of a program, of this structural form (ir/structural_form.h); `is_parameter`: per symbol of it,
+/// whether it only gives values to elements, other ones in every launch.
+using FindProgramKernels = std::function<std::shared_ptr<ProgramKernels>(
+    const Fusion& program, const std::vector<int64_t>& form, std::vector<bool> is_parameter)>;
 
 /// The executors of a device's programs, by structure.
 /// Thread safety: any threads may ask side by side, for ops of one fusion one at a time.
 class KernelLibrary {
  public:
-  explicit KernelLibrary(KernelExecutorOptions options) : options_(std::move(options)) {}
+  explicit KernelLibrary(KernelExecutorOptions options);
+  /// Of kernels that somebody else has: `options` say only how kernels that programs bring are compiled.
+  KernelLibrary(KernelExecutorOptions options, FindProgramKernels programs)
+      : options_(std::move(options)), programs_(std::move(programs)) {}
 
   /// The request's operands: its tensor inputs, then its outputs.
   /// Errors: Schedule or Unsupported when it cannot be one kernel; Bind, also where a launch does not fit its kernel;
@@ -51,7 +60,7 @@ class KernelLibrary {
     std::vector<Scalar*> symbols;                   ///< as the executor numbers them
     std::vector<std::optional<size_t>> parameters;  ///< per symbol: which parameter of the work it is
     std::vector<const Expr*> demanding;
-    std::shared_ptr<KernelExecutor> executor;
+    std::shared_ptr<ProgramKernels> executor;
   };
   struct KnownSegment {
     std::weak_ptr<const HostSegment> segment;
@@ -74,11 +83,12 @@ class KernelLibrary {
   FoundKernel bind(const Program& program, std::span<const OperandDesc> operands, const ScalarBindings& bindings) const;
 
   KernelExecutorOptions options_;
+  FindProgramKernels programs_;
   mutable std::mutex mutex_;
-  std::unordered_map<std::vector<int64_t>, std::weak_ptr<KernelExecutor>, FormHash> executors_;
+  std::unordered_map<std::vector<int64_t>, std::weak_ptr<ProgramKernels>, FormHash> executors_;
   std::map<const HostSegment*, KnownSegment> segments_;
   std::map<const kir::Kernel*, LaunchedCode> launched_;
-  std::deque<std::shared_ptr<KernelExecutor>> recent_;  ///< kept though nobody may need them any more
+  std::deque<std::shared_ptr<ProgramKernels>> recent_;  ///< kept though nobody may need them any more
   int64_t executor_count_ = 0;
   size_t next_sweep_ = 64;
 };

@@ -14,6 +14,7 @@
 #include "host/run/host_ir_evaluator.h"
 #include "jit/kernel_collector.h"
 #include "kernel/access_widths.h"
+#include "kernel/bind_kernel.h"
 #include "kernel/index_type.h"
 #include "kernel/shared_memory.h"
 #include "toolchain/nvrtc.h"
