@@ -42,17 +42,18 @@ std::string findCCompiler(const std::string& asked) {
 
 CCompilerFacts factsOf(const std::string& program, const CCompilerOptions& options, const std::string& identity,
                        KernelCache* cache, const std::string& folder) {
-  const CacheKey key({{"kind", "C compiler"},
-                      {"compiler", identity},
-                      {"processor", processorIdentity()},
-                      {"environment", fmt::format("{}", fmt::join(compilerEnvironment({}), "\n"))},
-                      {"flags", fmt::format("{}\n{}", flagChoices(), fmt::join(options.extra_flags, " "))}});
+  const CacheKey key(
+      {{"kind", "C compiler"},
+       {"compiler", identity},
+       {"processor", processorIdentity()},
+       {"environment", fmt::format("{}", fmt::join(compilerEnvironment({}), "\n"))},
+       {"flags", fmt::format("{}\n{}\n{}", flagChoices(), fmt::join(options.extra_flags, " "), options.processor)}});
   if (cache != nullptr) {
     const std::optional<std::string> kept = cache->find(key);
     std::optional<CCompilerFacts> facts = kept ? parseFacts(*kept) : std::nullopt;
     if (facts) return std::move(*facts);
   }
-  CCompilerFacts facts = askCCompiler(program, options.extra_flags, folder, options.limits);
+  CCompilerFacts facts = askCCompiler(program, options.processor, options.extra_flags, folder, options.limits);
   if (cache != nullptr) cache->store(key, textOf(facts));
   return facts;
 }

@@ -18,6 +18,7 @@ namespace tokamak {
 
 struct CCompilerOptions {
   std::string program;  ///< a path or a name in $PATH; empty: $TOKAMAK_CC, else the first of cc, gcc, clang
+  std::string processor = "native";      ///< that code is for: native, x86-64-v3, ...; as -march takes it
   std::vector<std::string> extra_flags;  ///< behind all others, e.g. "-fsanitize=thread"
   ProcessLimits limits;                  ///< of each compilation
   std::chrono::seconds slow{3};          ///< of processor time: what takes longer is compiled at the lowest level
@@ -30,7 +31,7 @@ enum class CompileLevel : uint8_t { Usual, Lowest };
 /// What generated C may use, as the compiler says for this machine and these flags.
 struct CTarget {
   std::string machine;        ///< "x86_64-linux-gnu"
-  std::string features;       ///< what -march=native adds, as macros: "__AVX2__ __FMA__ ..."; part of the key
+  std::string features;       ///< what -march adds, as macros: "__AVX2__ __FMA__ ..."; part of the key
   bool has_fma = false;       ///< __builtin_fma is one instruction
   bool has_f16c = false;      ///< conversions from and to _Float16 are instructions
   int64_t vector_bytes = 16;  ///< width of the widest vector registers

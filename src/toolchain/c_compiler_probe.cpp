@@ -167,8 +167,9 @@ std::vector<std::string> lackingBuiltins(const Questions& questions, bool is_cla
 
 }  // namespace
 
-CCompilerFacts askCCompiler(const std::string& program, std::span<const std::string> extra_flags,
-                            const std::string& folder, const ProcessLimits& limits) {
+CCompilerFacts askCCompiler(const std::string& program, const std::string& processor,
+                            std::span<const std::string> extra_flags, const std::string& folder,
+                            const ProcessLimits& limits) {
   const Questions questions(program, folder, limits);
   CCompilerFacts facts;
   facts.version = linesOf(questions.answerTo({"--version"})).front();
@@ -186,14 +187,19 @@ CCompilerFacts askCCompiler(const std::string& program, std::span<const std::str
   const FlagWords off = takenOf(questions, flagsOff(is_clang));
   facts.flags.insert(facts.flags.end(), off.begin(), off.end());
   facts.flags.insert(facts.flags.end(), extra_flags.begin(), extra_flags.end());
-  std::vector<std::string> native_flags(facts.flags.begin() + 2, facts.flags.end());  // without "-x c"
-  native_flags.emplace_back("-march=native");
-  const auto native = questions.macros(native_flags);
-  if (native) facts.flags.emplace_back("-march=native");
-  if (!native) native_flags.pop_back();
-  const auto used = native ? native : questions.macros(native_flags);
+  std::vector<std::string> all_flags(facts.flags.begin() + 2, facts.flags.end());  // without "-x c"
+  all_flags.push_back("-march=" + processor);
+  const auto wanted = questions.macros(all_flags);
+  TK_REQUIRE(
+      wanted || processor == "native", Unsupported,
+      "processor '{}': the C compiler '{}' ({}) does not know it; native and its -march names are legal, such as "
+      "x86-64-v2, x86-64-v3 and x86-64-v4",
+      processor, program, facts.version);
+  if (wanted) facts.flags.push_back(all_flags.back());
+  if (!wanted) all_flags.pop_back();
+  const auto used = wanted ? wanted : questions.macros(all_flags);
   TK_REQUIRE(used, Compile, "the C compiler '{}' ({}) does not take the flags {}", program, facts.version,
-             fmt::join(native_flags, " "));
+             fmt::join(all_flags, " "));
   for (const auto& [name, value] : *used) {
     const auto before = plain->find(name);
     if (before != plain->end() && before->second == value) continue;

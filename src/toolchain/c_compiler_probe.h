@@ -19,10 +19,12 @@ struct CCompilerFacts {
   bool operator==(const CCompilerFacts&) const = default;
 };
 
-/// Asks the compiler: six short runs, and one for each flag where it lacks some. `folder` takes its temporary files.
-/// Errors: Compile when it does not answer like a C compiler, or lacks what kernels are written with.
-CCompilerFacts askCCompiler(const std::string& program, std::span<const std::string> extra_flags,
-                            const std::string& folder, const ProcessLimits& limits);
+/// Asks the compiler: six short runs, and one for each flag where it lacks some. `processor`: as -march takes it;
+/// "native" is left out where the compiler does not take it. `folder` takes its temporary files.
+/// Errors: Unsupported for a processor that it does not know; Compile when it does not answer like a C compiler, or lacks what kernels are written with.
+CCompilerFacts askCCompiler(const std::string& program, const std::string& processor,
+                            std::span<const std::string> extra_flags, const std::string& folder,
+                            const ProcessLimits& limits);
 
 /// All flags that askCCompiler may choose from, and what it asks for, for the key under which its answers are kept.
 std::string flagChoices();

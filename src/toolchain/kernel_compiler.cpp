@@ -100,6 +100,18 @@ KernelCompiler::Image KernelCompiler::compileImage(std::string_view source) {
   return image;
 }
 
+std::string KernelCompiler::imageOf(const std::string& source) {
+  const CacheKey key = compiler_.keyOf(source);
+  if (std::optional<std::string> kept = cache_->find(key); kept && faultOfImage(*kept).empty()) {
+    ++from_disk_;
+    return *std::move(kept);
+  }
+  auto [image, level] = compileImage(source);
+  ++compiled_;
+  cache_->store(level == CompileLevel::Usual ? key : compiler_.keyOf(source, CompileLevel::Lowest), image);
+  return std::move(image);
+}
+
 std::shared_ptr<const SharedObject> KernelCompiler::compile(const std::string& source, const std::string& entry) {
   // The compiler and its flags are the same for all: the source is the key in memory.
   return objects_.get(source, [&] { return loadOrCompile(compiler_.keyOf(source), entry); });

@@ -40,6 +40,8 @@ class KernelCompiler {
   /// The loaded code of `source`; unloaded when nobody holds it. Code without the symbol `entry` (if one is named) is
   /// none, and kept nowhere. Errors: Compile, Io.
   std::shared_ptr<const SharedObject> compile(const std::string& source, const std::string& entry = {});
+  /// The image of a shared object, which may be for another processor: kept on disk, or compiled. Errors: Compile, Io.
+  std::string imageOf(const std::string& source);
   /// The same for several sources, compiled side by side. The first failure in their order is raised.
   std::vector<std::shared_ptr<const SharedObject>> compileAll(std::span<const std::string> sources);
 

@@ -58,23 +58,33 @@ std::string faultOfImage(std::string_view image) {
   return {};
 }
 
+std::shared_ptr<const SharedObject> SharedObject::loadFromMemory(std::string_view image) {
+  const std::string fault = faultOfImage(image);
+  TK_REQUIRE(fault.empty(), Compile, "loading compiled code of {} bytes: {}", image.size(), fault);
+  FileDescriptor file(memfd_create("tokamak-kernel", MFD_CLOEXEC));
+  TK_REQUIRE(file.isOpen() && writeAll(file.get(), image), Io, "loading compiled code of {} bytes: a memory file: {}",
+             image.size(), std::strerror(errno));
+  void* const handle = dlopen(fmt::format("/proc/self/fd/{}", file.get()).c_str(), RTLD_NOW | RTLD_LOCAL);
+  TK_REQUIRE(handle != nullptr, Compile, "loading compiled code of {} bytes: {}", image.size(), loaderFault());
+  return std::shared_ptr<const SharedObject>(new SharedObject(handle, std::move(file)));
+}
+
 std::shared_ptr<const SharedObject> SharedObject::load(std::string_view image, PrivateDirectory& folder) {
   const std::string fault = faultOfImage(image);
   TK_REQUIRE(fault.empty(), Compile, "loading compiled code of {} bytes: {}", image.size(), fault);
 
   const ScopedFile file(folder.freshPath(".so"));
   writePrivateFile(file.path(), image);
-  void* handle = dlopen(file.path().c_str(), RTLD_NOW | RTLD_LOCAL);
-  FileDescriptor memory_file;
-  std::string reason;
+  void* const handle = dlopen(file.path().c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
-    reason = loaderFault();
-    memory_file = FileDescriptor(memfd_create("tokamak-kernel", MFD_CLOEXEC));
-    const bool is_written = memory_file.isOpen() && writeAll(memory_file.get(), image);
-    if (is_written) handle = dlopen(fmt::format("/proc/self/fd/{}", memory_file.get()).c_str(), RTLD_NOW | RTLD_LOCAL);
+    const std::string reason = loaderFault();
+    try {
+      return loadFromMemory(image);
+    } catch (const Error&) {
+      TK_RAISE(Compile, "loading compiled code of {} bytes: {}", image.size(), reason);
+    }
   }
-  TK_REQUIRE(handle != nullptr, Compile, "loading compiled code of {} bytes: {}", image.size(), reason);
-  return std::shared_ptr<const SharedObject>(new SharedObject(handle, std::move(memory_file)));
+  return std::shared_ptr<const SharedObject>(new SharedObject(handle, {}));
 }
 
 SharedObject::~SharedObject() { dlclose(handle_); }

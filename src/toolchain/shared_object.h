@@ -20,6 +20,9 @@ class SharedObject {
   /// Io.
   static std::shared_ptr<const SharedObject> load(std::string_view image, PrivateDirectory& folder);
 
+  /// The same without a folder: the image is a memory file. Errors: as load().
+  static std::shared_ptr<const SharedObject> loadFromMemory(std::string_view image);
+
   SharedObject(const SharedObject&) = delete;
   SharedObject& operator=(const SharedObject&) = delete;
   ~SharedObject();
