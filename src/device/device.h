@@ -21,6 +21,7 @@
 
 namespace tokamak {
 
+class KernelMaker;    // device/kernel_maker.h
 struct KernelTarget;  // device/kernel_target.h
 namespace kir {
 struct Kernel;  // kernel/kernel.h
@@ -122,7 +123,6 @@ class TOKAMAK_EXPORT Capture {
 class Expr;
 class HazardTracker;
 class InFlightCalls;
-class KernelMaker;
 class Replay;
 struct ReplaySteps;
 
@@ -140,6 +140,8 @@ struct WorkRequest {
   int64_t concurrency = 1;
   /// Of a LaunchKernel: what it launches.
   std::shared_ptr<const kir::Kernel> kernel = nullptr;
+  /// Who is asked for kernels; null: the device's own.
+  KernelMaker* kernels = nullptr;
 };
 
 /// The 8 bytes of a launch that stand for a parameter: a double for a scalar of a floating type, a bool for one that is
@@ -183,6 +185,10 @@ class TOKAMAK_EXPORT Device : public std::enable_shared_from_this<Device> {
   void useKernels(std::unique_ptr<KernelMaker> maker);
   /// Null: the device has no kernels.
   KernelMaker* kernelMaker() const { return kernel_maker_.get(); }
+  /// Who gives the request's kernels.
+  KernelMaker& kernelsFor(const WorkRequest& request) const {
+    return request.kernels != nullptr ? *request.kernels : *kernel_maker_;
+  }
 
   std::shared_ptr<Stream> createStream();
   virtual std::unique_ptr<Event> createEvent() = 0;

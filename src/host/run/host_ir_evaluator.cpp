@@ -9,6 +9,7 @@
 #include "analysis/device_marks.h"
 #include "base/profiler_range.h"
 #include "base/require.h"
+#include "device/kernel_maker.h"
 #include "host/check/checker.h"
 #include "host/ir/verifier.h"
 #include "host/plan/plan_key.h"
@@ -65,12 +66,16 @@ void waitForCompilers(const StepList& list) {
   }
 }
 
-// A device that makes no kernels is given the ops of segments; it is asked only where there are some.
-SegmentMode segmentModeOn(Device& device, const HostIrContainer& program, SegmentMode wanted) {
+// Where nobody makes kernels the device is given the ops of segments; it is asked only where there are some.
+SegmentMode segmentModeOn(Device& device, const HostIrContainer& program, const HostIrEvaluatorParams& params) {
+  const SegmentMode wanted = params.segments.value_or(SegmentMode::OpByOp);
+  const auto makesKernels = [&] {
+    return params.kernels != nullptr ? params.kernels->makesKernels() : device.makesKernels();
+  };
   bool has_segments = false;
   forEachStatement(program.topLevel(),
                    [&](const Expr& expr) { has_segments = has_segments || expr.is<PostOnStream>(); });
-  return wanted == SegmentMode::Kernels && has_segments && !device.makesKernels() ? SegmentMode::OpByOp : wanted;
+  return wanted == SegmentMode::Kernels && has_segments && !makesKernels() ? SegmentMode::OpByOp : wanted;
 }
 
 }  // namespace
@@ -80,7 +85,7 @@ HostIrEvaluator::HostIrEvaluator(std::unique_ptr<HostIrContainer> program, Devic
       device_holder_(device.holder()),
       device_(&device),
       params_(params),
-      segments_(segmentModeOn(device, *program_, params.segments.value_or(SegmentMode::OpByOp))),
+      segments_(segmentModeOn(device, *program_, params)),
       signature_(*program_, device),
       run_name_("run " + program_->name()),
       works_(std::make_shared<WorkCache>()),
@@ -197,6 +202,7 @@ std::unique_ptr<Plan> HostIrEvaluator::record(const CallValues& call) {
   RunStreams recorded_streams(recorder, params_.number_of_streams);
   StatementRunner runner(*program_, recorder, recorder.callerStream(), recorded_streams, recorded_works_);
   runner.setSegmentMode(segments_);
+  runner.setKernels(params_.kernels.get());
   runner.setMostIterations(params_.most_iterations);
   runner.scalars().insert(scalars.begin(), scalars.end());
   if (parameters_ != nullptr) runner.prepareParameters(*parameters_);
@@ -366,6 +372,7 @@ std::vector<Tensor> HostIrEvaluator::runDirect(const CallValues& call, CallConte
   context.noteCall(*stream, context.ordered.event());
   StatementRunner runner(*program_, *device_, *stream, *context.workers(), *works_);
   runner.setSegmentMode(segments_);
+  runner.setKernels(params_.kernels.get());
   runner.setMostIterations(params_.most_iterations);
   runner.scalars().insert(scalars.begin(), scalars.end());
   for (size_t i = 0; i < call.inputs.size(); ++i)

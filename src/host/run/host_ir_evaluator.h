@@ -47,6 +47,8 @@ struct HostIrEvaluatorParams {
   /// when they are done; others are enqueued. Where the device can do that (CpuDevice). For small programs: waking a
   /// stream's thread takes longer.
   RunPlace place = RunPlace::OnStream;
+  /// Who is asked for kernels; null: the device's own maker.
+  std::shared_ptr<KernelMaker> kernels = nullptr;
 };
 
 /// What an evaluator holds, and did since it was made.

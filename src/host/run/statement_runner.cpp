@@ -320,7 +320,8 @@ WorkRequest StatementRunner::requestFor(const Expr& expr, const Operands& operan
           .operands = operands.descs,
           .bindings = scalars_,
           .parameters = parameters_ == nullptr ? std::span<const Scalar* const>() : parameters_->of(expr),
-          .concurrency = concurrency_};
+          .concurrency = concurrency_,
+          .kernels = kernels_};
 }
 
 // What the recorder was told has its compilation waited for when all of it is known.

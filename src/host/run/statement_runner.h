@@ -93,6 +93,8 @@ class StatementRunner {
   /// Works are prepared for values that come with their launches. For the recorder only: nothing is passed with
   /// launches here.
   void prepareParameters(const ScalarParameters& parameters) { parameters_ = &parameters; }
+  /// Who is asked for kernels; null: the device's own maker.
+  void setKernels(KernelMaker* kernels) { kernels_ = kernels; }
   void setSegmentMode(SegmentMode mode) { segment_mode_ = mode; }
   /// Loops with more iterations in all are refused (host/ir/loop_limit.h).
   void setMostIterations(int64_t most) { most_iterations_ = most; }
@@ -148,6 +150,7 @@ class StatementRunner {
   RunStreams* streams_;
   WorkCache* works_;
   SegmentMode segment_mode_ = SegmentMode::OpByOp;
+  KernelMaker* kernels_ = nullptr;
   const ScalarParameters* parameters_ = nullptr;
   int64_t most_iterations_ = kMostIterations;
   int64_t iterations_ = 1;   ///< of the innermost loop

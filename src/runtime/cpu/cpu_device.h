@@ -61,6 +61,8 @@ class CpuDevice : public Device {
   bool tryEnterStream(Stream& stream) override;
   void leaveStream(Stream& stream) override;
 
+  /// What segments become.
+  KernelRunner runner() const { return options_.runner; }
   /// Makes the n-th allocation from now on fail with OutOfMemory (1 is the next one); 0 takes that back.
   void failAllocation(int64_t n) { arena_.failAllocation(n); }
   /// Gives cached memory that nobody uses any more back to the system.

@@ -20,11 +20,12 @@ std::shared_ptr<const Work> CpuDevice::prepare(const WorkRequest& request) {
              toString(*reduction->out));
   if (request.expr.info().is_library) return prepareMatmulWork(request.expr, request.operands, request.bindings);
   const bool is_segment = request.expr.is<PostOnStream>() || request.expr.is<LaunchKernel>();
-  if (is_segment || options_.runner == KernelRunner::Interpreted) {
-    TK_REQUIRE(makesKernels(), Unsupported,
+  // Kernels of another maker are of segments alone.
+  if (is_segment || (options_.runner == KernelRunner::Interpreted && request.kernels == nullptr)) {
+    TK_REQUIRE(request.kernels != nullptr || makesKernels(), Unsupported,
                "{}: this device makes no kernels; segments run op by op here, which their evaluator has to ask for",
                summaryOf(request.expr));
-    return makeKernelWork(kernelMaker()->find(request), request.operands.size());
+    return makeKernelWork(kernelsFor(request).find(request), request.operands.size());
   }
   return prepareElementWork(request.expr, request.operands, request.bindings, {}, request.parameters);
 }

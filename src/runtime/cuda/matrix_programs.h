@@ -20,7 +20,10 @@ struct MatrixProgram {
   std::vector<size_t> numbers;  ///< which operand of the product each of them is
   ScalarBindings bindings;
 
-  WorkRequest request() const { return {.expr = *expr, .operands = operands, .bindings = bindings}; }
+  /// `kernels`: as in the request that it is a part of.
+  WorkRequest request(KernelMaker* kernels = nullptr) const {
+    return {.expr = *expr, .operands = operands, .bindings = bindings, .kernels = kernels};
+  }
 };
 
 /// Stores the bias into every element of the result. The problem has a bias.

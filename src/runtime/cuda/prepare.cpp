@@ -132,9 +132,9 @@ std::shared_ptr<const Work> CudaDevice::prepare(const WorkRequest& request) {
 }
 
 std::shared_ptr<const CudaWork> CudaDevice::prepareKernel(const WorkRequest& request) {
-  TK_REQUIRE(makesKernels(), Unsupported, "{}: this device makes no kernels, and a GPU computes with nothing else",
-             summaryOf(request.expr));
-  return makeKernelWork(kernelMaker()->find(request), request.operands.size(), request.parameters.size());
+  TK_REQUIRE(request.kernels != nullptr || makesKernels(), Unsupported,
+             "{}: this device makes no kernels, and a GPU computes with nothing else", summaryOf(request.expr));
+  return makeKernelWork(kernelsFor(request).find(request), request.operands.size(), request.parameters.size());
 }
 
 std::shared_ptr<const CudaWork> CudaDevice::makeKernelWork(KernelLaunch launch, size_t operand_count,

@@ -95,7 +95,7 @@ std::shared_ptr<const CudaWork> CudaDevice::prepareProduct(const WorkRequest& re
   auto work = std::make_shared<ProductWork>(workName(request.expr, *problem, ProductActivation::None));
   if (isEmpty(*problem)) return work;
   const auto addKernel = [&](const MatrixProgram& program) {
-    work->add(prepareKernel(program.request()), program.numbers);
+    work->add(prepareKernel(program.request(request.kernels)), program.numbers);
   };
   if (auto product =
           libraryProductFor(*problem, request.operands, request.concurrency, cuda_properties_.multiprocessors)) {
@@ -143,9 +143,10 @@ std::shared_ptr<const CudaWork> CudaDevice::prepareProductGroup(const WorkReques
   work->add(prepareProduct({.expr = *group.product,
                             .operands = operands,
                             .bindings = request.bindings,
-                            .concurrency = request.concurrency}),
+                            .concurrency = request.concurrency,
+                            .kernels = request.kernels}),
             std::move(numbers));
-  work->add(prepareKernel(activationProgram(group, between, result, request.bindings).request()),
+  work->add(prepareKernel(activationProgram(group, between, result, request.bindings).request(request.kernels)),
             {ProductWork::kBetween, result_number});
   return work;
 }
