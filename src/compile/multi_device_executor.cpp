@@ -23,23 +23,31 @@ HostIrEvaluatorParams evaluationOf(const MultiDeviceExecutorParams& params) {
 }  // namespace
 
 MultiDeviceExecutor::MultiDeviceExecutor(const Fusion& fusion, Device& device, const MultiDeviceExecutorParams& params)
-    : evaluator_(std::make_unique<HostIrEvaluator>(lowerToHostProgram(fusion, loweringFor(device, params.lowering)),
-                                                   device, evaluationOf(params))) {
+    : MultiDeviceExecutor(lowerToHostProgram(fusion, loweringFor(device, params.lowering)), outputsOf(fusion), device,
+                          evaluationOf(params)) {}
+
+MultiDeviceExecutor::MultiDeviceExecutor(std::unique_ptr<HostIrContainer> program, Outputs outputs, Device& device,
+                                         const HostIrEvaluatorParams& params)
+    : evaluator_(std::make_unique<HostIrEvaluator>(std::move(program), device, params)), outputs_(std::move(outputs)) {}
+
+MultiDeviceExecutor::Outputs MultiDeviceExecutor::outputsOf(const Fusion& fusion) {
+  Outputs outputs;
   for (size_t i = 0; i < fusion.outputs().size(); ++i) {
     const auto alias = fusion.outputAliases().find(fusion.outputs()[i]);
     if (alias == fusion.outputAliases().end() || !alias->second.is_hidden) {
-      given_.push_back(i);
+      outputs.given.push_back(i);
       continue;
     }
     const std::vector<TensorView*> inputs = tensorsOf(fusion.inputs());
     const auto updated = std::ranges::find(inputs, alias->second.target);
-    in_place_.emplace_back(i, static_cast<size_t>(updated - inputs.begin()));
+    outputs.in_place.emplace_back(i, static_cast<size_t>(updated - inputs.begin()));
   }
+  return outputs;
 }
 
 std::vector<TensorView*> MultiDeviceExecutor::givenOutputs() const {
   std::vector<TensorView*> given;
-  for (const size_t i : given_) given.push_back(program().outputs()[i]);
+  for (const size_t i : outputs_.given) given.push_back(program().outputs()[i]);
   return given;
 }
 
@@ -48,12 +56,12 @@ std::vector<std::pair<Val*, RunValue>> MultiDeviceExecutor::bind(std::span<const
   const HostIrContainer& target = evaluator_->program();
   TK_REQUIRE(inputs.size() == target.inputs().size(), Bind, "{}: takes {} inputs, {} were given", target.name(),
              target.inputs().size(), inputs.size());
-  TK_REQUIRE(outputs.size() <= given_.size(), Bind, "{}: gives {} outputs, storage for {} was given", target.name(),
-             given_.size(), outputs.size());
+  TK_REQUIRE(outputs.size() <= outputs_.given.size(), Bind, "{}: gives {} outputs, storage for {} was given",
+             target.name(), outputs_.given.size(), outputs.size());
   std::vector<std::pair<Val*, RunValue>> values;
   for (size_t i = 0; i < inputs.size(); ++i) values.emplace_back(target.inputs()[i], inputs[i]);
   for (size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i].isDefined()) values.emplace_back(target.outputs()[given_[i]], outputs[i]);
+    if (outputs[i].isDefined()) values.emplace_back(target.outputs()[outputs_.given[i]], outputs[i]);
   }
   return values;
 }
@@ -62,22 +70,22 @@ std::vector<Tensor> MultiDeviceExecutor::runWithInput(std::span<const RunValue> 
                                                       const std::shared_ptr<Stream>& stream) {
   std::vector<Tensor> all = evaluator_->runWithInput(bind(inputs, outputs), stream);
   std::vector<Tensor> visible;
-  for (const size_t i : given_) visible.push_back(std::move(all[i]));
+  for (const size_t i : outputs_.given) visible.push_back(std::move(all[i]));
   return visible;
 }
 
 void MultiDeviceExecutor::runInto(std::span<const Tensor> inputs, std::span<Tensor> outputs, Stream& stream,
                                   std::span<const ScalarValue> scalars) {
-  if (in_place_.empty()) return evaluator_->run(inputs, outputs, stream, scalars);
-  TK_REQUIRE(outputs.size() == given_.size(), Bind, "{}: gives {} outputs, storage for {} was given", program().name(),
-             given_.size(), outputs.size());
+  if (outputs_.in_place.empty()) return evaluator_->run(inputs, outputs, stream, scalars);
+  TK_REQUIRE(outputs.size() == outputs_.given.size(), Bind, "{}: gives {} outputs, storage for {} was given",
+             program().name(), outputs_.given.size(), outputs.size());
   std::vector<Tensor> all(program().outputs().size());
-  for (size_t i = 0; i < given_.size(); ++i) all[given_[i]] = outputs[i];
-  for (const auto& [output, input] : in_place_) {
+  for (size_t i = 0; i < outputs_.given.size(); ++i) all[outputs_.given[i]] = outputs[i];
+  for (const auto& [output, input] : outputs_.in_place) {
     if (input < inputs.size()) all[output] = inputs[input];
   }
   evaluator_->run(inputs, all, stream, scalars);
-  for (size_t i = 0; i < given_.size(); ++i) outputs[i] = std::move(all[given_[i]]);
+  for (size_t i = 0; i < outputs_.given.size(); ++i) outputs[i] = std::move(all[outputs_.given[i]]);
 }
 
 Plan& MultiDeviceExecutor::planFor(std::span<const RunValue> inputs, std::span<const Tensor> outputs) {

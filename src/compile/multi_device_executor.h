@@ -20,8 +20,20 @@ struct MultiDeviceExecutorParams {
 /// that is given: threads that make executors of one fusion do so one after the other, or each of a clone.
 class MultiDeviceExecutor {
  public:
+  /// Which outputs of a host program calls give, and where the others come from.
+  struct Outputs {
+    std::vector<size_t> given;                        ///< numbers of those that are not hidden
+    std::vector<std::pair<size_t, size_t>> in_place;  ///< the others, and which input tensors they are
+  };
+  /// Those of a program that a fusion was lowered to.
+  static Outputs outputsOf(const Fusion& fusion);
+
   /// The fusion is cloned; `device` outlives the executor. Errors: those of the lowering.
   MultiDeviceExecutor(const Fusion& fusion, Device& device, const MultiDeviceExecutorParams& params = {});
+
+  /// A program that was lowered before, with the outputs of its fusion.
+  MultiDeviceExecutor(std::unique_ptr<HostIrContainer> program, Outputs outputs, Device& device,
+                      const HostIrEvaluatorParams& params);
 
   /// The program that runs.
   const HostIrContainer& program() const { return evaluator_->program(); }
@@ -45,8 +57,7 @@ class MultiDeviceExecutor {
   std::vector<std::pair<Val*, RunValue>> bind(std::span<const RunValue> inputs, std::span<const Tensor> outputs) const;
 
   std::unique_ptr<HostIrEvaluator> evaluator_;
-  std::vector<size_t> given_;                        ///< numbers of the outputs that are not hidden
-  std::vector<std::pair<size_t, size_t>> in_place_;  ///< hidden outputs, and which input tensors they are
+  Outputs outputs_;
 };
 
 }  // namespace tokamak

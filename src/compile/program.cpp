@@ -10,6 +10,7 @@
 
 #include "analysis/bind_shape.h"
 #include "base/require.h"
+#include "compile/make_program.h"
 #include "compile/multi_device_executor.h"
 #include "define/callables.h"
 #include "host/ir/text/host_printer.h"
@@ -198,11 +199,9 @@ std::vector<Tensor> Program::run(std::initializer_list<Argument> inputs, std::in
              std::span<const Tensor>(outputs.begin(), outputs.size()), stream);
 }
 
-Program compile(const Fusion& fusion, Device& device, const CompileOptions& options) {
-  HostLoweringOptions lowering;
-  lowering.grouping = options.makes_kernels ? Grouping::Fused : Grouping::Single;
-  lowering.output_views = options.output_views;
-  lowering.output_layouts = options.output_layouts;
+Program makeProgram(std::unique_ptr<MultiDeviceExecutor> executor) { return Program(std::move(executor)); }
+
+HostIrEvaluatorParams evaluatorParamsOf(const CompileOptions& options) {
   HostIrEvaluatorParams evaluator;
   evaluator.number_of_streams = options.streams;
   evaluator.checks_plans = options.proves_plans;
@@ -210,10 +209,19 @@ Program compile(const Fusion& fusion, Device& device, const CompileOptions& opti
   evaluator.plans = {.plans = options.most_plans, .bytes = options.most_plan_bytes};
   evaluator.calls_in_flight = options.calls_in_flight;
   evaluator.place = options.runs_on_callers_thread ? RunPlace::Here : RunPlace::OnStream;
+  return evaluator;
+}
+
+Program compile(const Fusion& fusion, Device& device, const CompileOptions& options) {
+  HostLoweringOptions lowering;
+  lowering.grouping = options.makes_kernels ? Grouping::Fused : Grouping::Single;
+  lowering.output_views = options.output_views;
+  lowering.output_layouts = options.output_layouts;
   // Lowering may make scalars in what it is given: threads may compile one fusion side by side.
   const std::unique_ptr<Fusion> own = cloneFusion(fusion);
-  return Program(std::make_unique<MultiDeviceExecutor>(
-      *own, device, MultiDeviceExecutorParams{.lowering = std::move(lowering), .evaluator = evaluator}));
+  return makeProgram(std::make_unique<MultiDeviceExecutor>(
+      *own, device,
+      MultiDeviceExecutorParams{.lowering = std::move(lowering), .evaluator = evaluatorParamsOf(options)}));
 }
 
 std::unique_ptr<Fusion> readFusion(std::string_view text, std::string_view file) {

@@ -92,7 +92,7 @@ class TOKAMAK_EXPORT Program {
   std::string hostText() const;
 
  private:
-  friend Program compile(const Fusion& fusion, Device& device, const CompileOptions& options);
+  friend Program makeProgram(std::unique_ptr<MultiDeviceExecutor> executor);
   explicit Program(std::unique_ptr<MultiDeviceExecutor> executor);
   const HostIrContainer& hostProgram() const;
   std::vector<RunValue> inOrder(std::span<const Argument> inputs) const;

@@ -72,6 +72,11 @@ KernelLaunch launchOf(FoundKernel found) {
   return launch;
 }
 
+std::shared_ptr<const InterpretedKernel> interpretedOf(const std::shared_ptr<const BoundKernel>& bound) {
+  return std::make_shared<InterpretedKernel>(InterpretedKernel{
+      std::shared_ptr<const kir::Kernel>(bound->code, &bound->code->kernel), bound->bindings, bound->elements});
+}
+
 InterpreterJit::InterpreterJit(const KernelTarget& target, KernelObserver* observer)
     : library_(std::make_unique<KernelLibrary>(interpreterOptions(target, observer))) {}
 
@@ -81,8 +86,7 @@ KernelLaunch InterpreterJit::find(const WorkRequest& request) {
   FoundKernel found = library_->find(request);
   const std::shared_ptr<const BoundKernel> bound = found.bound;
   KernelLaunch launch = launchOf(std::move(found));
-  launch.interpreted = std::make_shared<InterpretedKernel>(InterpretedKernel{
-      std::shared_ptr<const kir::Kernel>(bound->code, &bound->code->kernel), bound->bindings, bound->elements});
+  launch.interpreted = interpretedOf(bound);
   return launch;
 }
 

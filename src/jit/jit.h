@@ -11,10 +11,14 @@
 namespace tokamak {
 
 class KernelLibrary;
+struct BoundKernel;
 struct FoundKernel;
 
 /// What a device takes of a found kernel.
 KernelLaunch launchOf(FoundKernel found);
+
+/// What the interpreter takes of it.
+std::shared_ptr<const InterpretedKernel> interpretedOf(const std::shared_ptr<const BoundKernel>& bound);
 
 /// Kernels that the interpreter runs.
 /// Thread safety: as KernelMaker.

@@ -23,7 +23,9 @@ std::vector<int64_t> bindOperands(const kir::Kernel& kernel, std::span<const Ope
     sizes = operands[i].sizes;
     const Axes axes = shapeOf(*kernel.tensors[i]);
     for (size_t k = 0; k < axes.size(); ++k) {
-      if (axes[k]->isBroadcast()) sizes[k] = evaluateInt(*axes[k]->visibleExtent(), bindings);
+      if (!axes[k]->isBroadcast()) continue;
+      // What nobody else knows is as large as it is shown.
+      if (const auto extent = evaluate(*axes[k]->visibleExtent(), bindings)) sizes[k] = asInt(*extent);
     }
     kir::bindBuffer(kernel, i, sizes, operands[i].strides, bindings);
     elements.push_back(spanOf(operands[i].sizes, operands[i].strides));

@@ -65,6 +65,8 @@ class TOKAMAK_EXPORT Scalar final : public Val {
 
   /// The name a symbol was given in the text ("i0", "StreamIdx"); may be empty.
   const std::string& name() const { return name_; }
+  /// Another name for a symbol, in texts and messages: nothing is computed by it.
+  void setName(std::string name) { name_ = std::move(name); }
 
   /// The creation number of the first symbol in it: the smallest; constants come last. Canonical sums and products are
   /// in this order.

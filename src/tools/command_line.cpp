@@ -124,6 +124,26 @@ void addCompile(CLI::App& app, CompileOptions& options) {
   compile->add_option("--dump", options.dump, "texts to print on the way")->type_name("kernel_passes|kernel_ir|source");
 }
 
+void addExport(CLI::App& app, ExportCommandOptions& options) {
+  CLI::App* command = app.add_subcommand("export", "compile a program into a file that runs where nothing compiles");
+  command->add_option("FILE", options.file, "a .fusion text")->required();
+  command->add_option("-o,--output", options.output, "the file, model.tk by custom")->type_name("FILE")->required();
+  command
+      ->add_option(
+          "--size", options.sizes,
+          "the sizes of an extent: m=128,4096 (constants of kernels, the fastest) or n=1..65536 (one kernel for "
+          "all of them)")
+      ->type_name("NAME=N,...|N..N");
+  command
+      ->add_option("--cpu", options.processors,
+                   "what the code is for: native (processors with all that this one has), x86-64-v3 or another name of "
+                   "-march; the first that the processor can run is taken [native]")
+      ->type_name("PROCESSOR");
+  addNumber(*command, "--threads", options.threads,
+            "number of threads that kernels are cut for; any number may run them [the processors here]");
+  addOption(*command, "--output-layouts", options.output_layouts, kLayouts, "as of run");
+}
+
 void addDraw(CLI::App& app, DrawOptions& options) {
   CLI::App* draw = app.add_subcommand("draw", "draw a program as SVG files, without running it");
   draw->add_option("FILE", options.file, "a .fusion text or a host program")->required();
@@ -185,6 +205,7 @@ CommandLine::CommandLine() {
   addCompile(app, compile_options);
   addBench(app, bench_options);
   addDraw(app, draw_options);
+  addExport(app, export_options);
   addReport(app, report_options);
   addCache(app, cache_options);
   addInfo(app, info_options);
@@ -210,6 +231,7 @@ int CommandLine::run() {
   if (app.got_subcommand("run")) return runCommand(run_options);
   if (app.got_subcommand("opt")) return optCommand(opt_options);
   if (app.got_subcommand("bench")) return benchCommand(bench_options);
+  if (app.got_subcommand("export")) return exportCommand(export_options);
   if (app.got_subcommand("draw")) return drawCommand(draw_options);
   if (app.got_subcommand("report")) return reportCommand(report_options);
   if (app.got_subcommand("compile")) return compileCommand(compile_options);

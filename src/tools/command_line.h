@@ -7,6 +7,7 @@
 #include "tools/cache_command.h"
 #include "tools/compile_command.h"
 #include "tools/draw_command.h"
+#include "tools/export_command.h"
 #include "tools/info_command.h"
 #include "tools/opt_command.h"
 #include "tools/report_command.h"
@@ -26,6 +27,7 @@ struct CommandLine {
   CompileOptions compile_options;
   BenchOptions bench_options;
   DrawOptions draw_options;
+  ExportCommandOptions export_options;
   ReportOptions report_options;
   CacheCommandOptions cache_options;
   InfoOptions info_options;

@@ -25,10 +25,8 @@
 #include "ir/ops/host/post_on_stream.h"
 #include "ir/text/fusion_printer.h"
 #include "jit/jit_device.h"
-#include "jit/open_device.h"
 #include "oracle/reference.h"
 #include "runtime/cpu/cpu_device.h"
-#include "runtime/cuda/cuda_device.h"
 #include "tools/error_place.h"
 #include "tools/input_values.h"
 #include "tools/kernels_option.h"
@@ -36,19 +34,15 @@
 #include "tools/output_places.h"
 #include "tools/printed_tensors.h"
 #include "tools/program_file.h"
+#include "tools/run_exported.h"
 #include "tools/run_report.h"
+#include "tools/run_steps.h"
 #include "tools/size_errors.h"
 #include "tools/tensor_numbers.h"
 
 namespace tokamak::tools {
 
 namespace {
-
-using SteadyClock = std::chrono::steady_clock;
-
-double millisecondsSince(SteadyClock::time_point start) {
-  return std::chrono::duration<double, std::milli>(SteadyClock::now() - start).count();
-}
 
 template <class Value>
 Value choose(const std::string& option, const std::string& text,
@@ -128,28 +122,6 @@ std::unique_ptr<HostIrContainer> compile(ProgramFile& file, const RunOptions& op
   return program;
 }
 
-// What can be said before the program is read.
-void requireDevice(const RunOptions& options) {
-  const std::string& name = options.device;
-  TK_REQUIRE(name == "cpu" || name == "cuda" || name == "interpreter", Usage,
-             "--device {}: it must be one of cpu, cuda, interpreter", name);
-  if (name != "cuda") return;
-  const std::string reason = reasonForNoCuda();
-  TK_REQUIRE(reason.empty(), Unsupported, "--device cuda: no CUDA device: {}", reason);
-}
-
-KernelRunner runnerOf(const RunOptions& options) {
-  return options.device == "interpreter" ? KernelRunner::Interpreted : kernelRunnerNamed(options.kernels);
-}
-
-std::shared_ptr<Device> openDevice(const RunOptions& options, TraceObserver* trace, KernelObserver* kernels) {
-  if (options.device == "cuda") return openCudaDevice(0, {.poisons_memory = true, .kernels = kernels, .trace = trace});
-  CpuDeviceOptions cpu = {.threads = options.threads, .poisons_memory = true, .trace = trace, .kernels = kernels};
-  cpu.runner = runnerOf(options);
-  if (options.device == "cpu") cpu.target = cpuTarget(options.threads > 0 ? options.threads : usableProcessors());
-  return openCpuDevice(cpu);
-}
-
 oracle::StoredTensor stored(const Tensor& tensor) {
   return {tensor.dtype(), tensor.sizes(), tensor.strides(), static_cast<const std::byte*>(tensor.hostDataToRead())};
 }
@@ -182,14 +154,6 @@ std::vector<std::string> outputNames(const Fusion& program) {
   std::vector<std::string> names;
   for (const TensorView* output : program.outputs()) names.push_back(nameOf(*output));
   return names;
-}
-
-void reportOutputs(const std::vector<std::string>& names, const std::vector<Tensor>& outputs, OutputPlaces& places,
-                   RunReport& report) {
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    report.output(names[i], outputs[i]);
-    places.put(names[i], outputs[i]);
-  }
 }
 
 void explainViews(const Plan& plan) {
@@ -240,11 +204,6 @@ SegmentMode segmentModeFor(const HostIrContainer& program, const RunOptions& opt
   return may_be_kernels ? SegmentMode::Kernels : SegmentMode::OpByOp;
 }
 
-ReportForm reportForm(const RunOptions& options) {
-  if (options.json) return ReportForm::Json;
-  return options.quiet ? ReportForm::Quiet : ReportForm::Text;
-}
-
 // Of a program that is compiled. Host programs that were written by hand may use streams without a loop.
 void requireLoops(const RunOptions& options, const ProgramFile& file, const HostIrContainer& program) {
   bool has_loop = file.fusion == nullptr;
@@ -267,17 +226,6 @@ void requireLoops(const RunOptions& options, const ProgramFile& file, const Host
              "parallelize(T1, axis=0, type=Stream)",
              option);
   }
-}
-
-void writeTrace(const RunOptions& options, Device& device, Timeline& timeline, RunReport& report) {
-  std::string source;
-  if (options.device == "cuda") {
-    auto& cuda = static_cast<CudaDevice&>(device);
-    cuda.reportTrace();
-    source = cuda.traceSource();
-  }
-  timeline.write(options.trace);
-  report.trace(options.trace, source);
 }
 
 int runProgram(ProgramFile& file, const RunOptions& options, const DumpOptions& dump) {
@@ -355,6 +303,7 @@ int runCommand(const RunOptions& options) {
              "--json: standard output is one JSON object, and --dump and --explain print texts there; leave them out");
   TK_REQUIRE(!options.json || !options.quiet, Usage,
              "--quiet: it has no effect with --json, which prints one object; leave one of them out");
+  if (isExportedFile(options.file)) return runExported(options);
   const DumpOptions dump = dumpOptions(options);
   ProgramFile file = readProgram(options.file);
   try {

@@ -22,9 +22,10 @@ enum class ReportForm : uint8_t {
 
 /// In milliseconds.
 struct RunTimes {
-  double compile = 0;
+  double compile = 0;  ///< or loading, of an exported program
   double first = 0;
   std::vector<double> later;
+  bool is_loaded = false;
 };
 
 class RunReport {

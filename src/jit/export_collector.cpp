@@ -1,0 +1,168 @@
+#include "jit/export_collector.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "ir/expr_memory.h"
+#include "ir/ops/host/post_on_stream.h"
+#include "ir/structural_form.h"
+
+namespace tokamak {
+
+namespace {
+
+void collectNumbers(const Scalar& scalar, const std::vector<Scalar*>& symbols, std::set<size_t>& into) {
+  const auto found = std::ranges::find(symbols, &scalar);
+  if (found != symbols.end()) into.insert(static_cast<size_t>(found - symbols.begin()));
+  for (const Scalar* operand : scalar.operands()) collectNumbers(*operand, symbols, into);
+}
+
+// Numbers of the symbols that the extents of its tensors have.
+std::set<size_t> extentSymbols(const Fusion& program) {
+  const std::vector<Scalar*> symbols = structuralFormOf(program).symbols;
+  std::set<size_t> numbers;
+  for (const TensorView* tensor : program.allTensors()) {
+    for (const IterDomain* axis : tensor->logical()) collectNumbers(*axis->visibleExtent(), symbols, numbers);
+  }
+  return numbers;
+}
+
+// The same elements with gaps along every axis, at addresses that are aligned to an element.
+std::vector<OperandDesc> withGaps(std::span<const OperandDesc> operands) {
+  std::vector<OperandDesc> result(operands.begin(), operands.end());
+  for (OperandDesc& operand : result) {
+    std::vector<size_t> order(operand.strides.size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::ranges::stable_sort(order, {}, [&](size_t i) { return operand.strides[i]; });
+    int64_t next = 2;
+    for (const size_t i : order) {
+      if (operand.strides[i] == 0) continue;
+      operand.strides[i] = next;
+      next = next * std::max<int64_t>(operand.sizes[i], 1) + 2;
+    }
+    operand.alignment = sizeOf(operand.dtype);
+  }
+  return result;
+}
+
+}  // namespace
+
+// A program's kernels, or while nothing is made, what is asked of them.
+class ExportCollector::SurveyedKernels final : public ProgramKernels {
+ public:
+  SurveyedKernels(ExportCollector& collector, const Fusion& program, const std::vector<int64_t>& form,
+                  const std::vector<bool>& is_parameter)
+      : collector_(collector),
+        digest_(digestOfForm(form)),
+        extents_(extentSymbols(program)),
+        dense_(program, is_parameter, collector.options_),
+        loose_(program, is_parameter, withWideIndices(collector.options_)),
+        none_(std::make_shared<BoundKernel>()) {
+    none_->code = std::make_shared<const KernelCode>();
+  }
+
+  const std::string& name() const override { return dense_.name(); }
+
+  std::shared_ptr<const BoundKernel> bind(std::span<const OperandDesc> operands,
+                                          std::span<const std::optional<ScalarValue>> values) override {
+    Ranges& ranges = collector_.surveyed_[{collector_.current_, digest_}];
+    if (collector_.is_survey_) {
+      look(values, ranges);
+      return none_;
+    }
+    ranges.resize(values.size());
+    collector_.open_symbols_.assign(values.size(), false);
+    for (size_t i = 0; i < values.size(); ++i)
+      collector_.open_symbols_[i] = extents_.contains(i) && ranges[i] && ranges[i]->least != ranges[i]->most;
+    collector_.add(digest_, extents_, ranges, dense_.bind(operands, values));
+    collector_.add(digest_, extents_, ranges, loose_.bind(withGaps(operands), values));
+    return none_;
+  }
+
+ private:
+  static KernelExecutorOptions withWideIndices(KernelExecutorOptions options) {
+    options.indices = KernelExecutorOptions::Indices::Wide;
+    return options;
+  }
+
+  static void look(std::span<const std::optional<ScalarValue>> values, Ranges& ranges) {
+    ranges.resize(values.size());
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (!values[i] || !std::holds_alternative<int64_t>(*values[i])) continue;
+      const int64_t value = asInt(*values[i]);
+      if (!ranges[i]) ranges[i] = {value, value};
+      ranges[i] = SymbolRange{std::min(ranges[i]->least, value), std::max(ranges[i]->most, value)};
+    }
+  }
+
+  ExportCollector& collector_;
+  std::string digest_;
+  std::set<size_t> extents_;
+  KernelExecutor dense_;
+  KernelExecutor loose_;
+  std::shared_ptr<BoundKernel> none_;
+};
+
+ExportCollector::ExportCollector(const KernelTarget& target)
+    : PlanningDevice(target),
+      options_({.target = target,
+                .indices = indicesFor(target),
+                .compile = [](const KernelCode&) { return nullptr; },
+                .open_symbols = [this] { return open_symbols_; }}),
+      library_(options_,
+               [this](const Fusion& program, const std::vector<int64_t>& form, const std::vector<bool>& is_parameter) {
+                 return std::make_shared<SurveyedKernels>(*this, program, form, is_parameter);
+               }) {}
+
+ExportCollector::~ExportCollector() = default;
+
+void ExportCollector::startSurvey() {
+  is_survey_ = true;
+  surveyed_.clear();
+}
+
+void ExportCollector::startCollecting() { is_survey_ = false; }
+
+std::shared_ptr<const Work> ExportCollector::prepare(const WorkRequest& request) {
+  // What the device does without a kernel: on a processor all but segments, on a GPU copies from and to the host.
+  const bool is_kernel =
+      request.expr.is<PostOnStream>() || (kernelTarget().kind == TargetKind::Cuda && !touchesHostMemory(request.expr));
+  if (isLibraryCall(request) || !is_kernel) return std::make_shared<const Work>();
+  const auto* post = request.expr.as<PostOnStream>();
+  current_ = post != nullptr ? fmt::format("HostUnit{}", post->segment->number)
+                             : toString(*tensorsOf(request.expr.outputs()).front());
+  library_.find(request);
+  return std::make_shared<const Work>();
+}
+
+void ExportCollector::add(const std::string& program, const std::set<size_t>& extents, const Ranges& ranges,
+                          const std::shared_ptr<const BoundKernel>& bound) {
+  const KernelCode& code = *bound->code;
+  ExportedLaunch launch;
+  launch.program = program;
+  launch.shape = code.choice.shape;
+  launch.parameters = code.parameters;
+  launch.ranges.resize(ranges.size());
+  for (const size_t i : extents) {
+    if (launch.shape.extents[i].form == ExtentChoice::Form::Constant || !ranges[i]) continue;
+    launch.ranges[i] = ranges[i];
+    // Nothing is asked for where sizes are so small that there are no results: kernels are right for fewer elements.
+    if (ranges[i]->least != ranges[i]->most) launch.ranges[i]->least = std::min<int64_t>(ranges[i]->least, 0);
+  }
+  for (const Scalar* symbol : code.kernel.symbols) {
+    const auto source = std::ranges::find(code.symbols, symbol, &ShapedProgram::Symbol::to);
+    launch.symbols.push_back(source == code.symbols.end() ? std::nullopt
+                                                          : std::optional(SymbolSource{source->from, source->divisor}));
+  }
+  if (code.choice.index_type == DataType::I32) launch.limits = bound->symbols;
+  const auto known = std::ranges::find(sources_, bound->code);
+  launch.code = static_cast<size_t>(known - sources_.begin());
+  if (known == sources_.end()) {
+    sources_.push_back(bound->code);
+    codes_.push_back({code.kernel, code.choice.index_type});
+  }
+  if (std::ranges::find(launches_, launch) == launches_.end()) launches_.push_back(std::move(launch));
+}
+
+}  // namespace tokamak
