@@ -23,7 +23,10 @@ void ScheduleSection::commandOrErrors(int64_t step) {
   const auto names = skipCommand(tokens_);
   const size_t end = tokens_.position();
   const auto isRefused = [this](const std::string& name) { return scope_.refused.contains(name); };
-  if (names && std::ranges::any_of(*names, isRefused)) return;
+  if (names && std::ranges::any_of(*names, isRefused)) {
+    if (has_label) scope_.refused.insert(label);
+    return;
+  }
   tokens_.setPosition(start);
   try {
     return command(step);
