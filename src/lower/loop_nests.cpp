@@ -250,7 +250,11 @@ void LoopNests::shareLoops(LoopNest& nest, const std::vector<Read>& reads) {
         continue;
       }
       LoopNode* node = nodeOf(*read.reader, index);
-      TK_REQUIRE(node != nullptr, Schedule, "{}, which reads it at {} there", describe(), toString(*index));
+      TK_REQUIRE(
+          node != nullptr, Schedule,
+          "{}, which reads it at {} there; legal are the steps and types of its reader's loops (propagate({})), or "
+          "inline_at at position {} at most",
+          describe(), toString(*index), nameOf(*read.reader->tensor), j);
       TK_REQUIRE(nest.nodes[j] == nullptr || nest.nodes[j] == node, Schedule,
                  "{}, but another reader has another loop there", describe());
       nest.nodes[j] = node;

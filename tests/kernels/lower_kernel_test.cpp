@@ -145,13 +145,16 @@ fusion f(T0: f32[i0, i1, i2]) -> T2 {
       lower(std::string(kTwoOps) + "schedule { parallelize(T1, axis=0, type=BIDx) }", {{1, 1}, {2, 0}}),
       HasSubstr(
           "T1 inline: its loop 0 has to be one of its reader T2, which reads it at k0 there and not at its own BIDx"));
-  EXPECT_THAT(lower(R"(
+  EXPECT_THAT(
+      lower(R"(
 fusion f(T0: f32[i0, i2]) -> T2 {
   T1 = exp(T0)
   T2 = slice(T1, starts=[1, 0], stops=[i0, i2], steps=[1, 1])
 })",
-                    {{1, 1}, {2, 0}}),
-              HasSubstr("T1 inline: its loop 0 has to be one of its reader T2, which reads it at ( k0 + 1 ) there"));
+            {{1, 1}, {2, 0}}),
+      HasSubstr("T1 inline: its loop 0 has to be one of its reader T2, which reads it at ( k0 + 1 ) there; legal "
+                "are the steps and types of its reader's loops (propagate(T2)), or inline_at at position 0 at "
+                "most"));
   EXPECT_THAT(lower(R"(
 fusion f(T0: f32[i0, i2]) -> T4 {
   T1 = exp(T0)
