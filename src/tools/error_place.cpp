@@ -62,6 +62,31 @@ std::optional<size_t> definitionOf(std::string_view tensor, std::string_view tex
   return first;
 }
 
+// The result of the second step that the first race of a message names, "`T2 = neg(T1)`"; empty where it is the caller.
+std::string_view secondOfRace(std::string_view message) {
+  const size_t start = message.find("race on ");
+  if (start == std::string_view::npos) return {};
+  const std::string_view race = message.substr(start, message.find('\n', start) - start);
+  const size_t end = race.rfind('`');
+  if (end == std::string_view::npos || end == 0) return {};
+  const std::string_view step = race.substr(race.rfind('`', end - 1) + 1);
+  const size_t equals = step.find(" = ");
+  return equals < step.find('`') ? firstNumbered(step.substr(0, equals)) : std::string_view();
+}
+
+// Where a host program computes `tensor`: the first line that begins with it and is no ALLOCATE.
+std::optional<size_t> statementOf(std::string_view tensor, std::string_view text) {
+  if (tensor.empty()) return std::nullopt;
+  for (size_t at = text.find(tensor); at != std::string_view::npos; at = text.find(tensor, at + 1)) {
+    const size_t line = text.rfind('\n', at) + 1;
+    const bool is_first = text.find_first_not_of(' ', line) == at;
+    if (is_first && isWhole(text, at, at + tensor.size()) &&
+        text.substr(at, text.find('\n', at) - at).find(" = ALLOCATE(") == std::string_view::npos)
+      return at;
+  }
+  return std::nullopt;
+}
+
 bool isOfProgram(ErrorCode code) {
   return code == ErrorCode::Definition || code == ErrorCode::Schedule || code == ErrorCode::HostProgram ||
          code == ErrorCode::Race || code == ErrorCode::Bind;
@@ -75,7 +100,8 @@ Error withPlace(const Error& error, const ProgramFile& file) {
   if (!isOfProgram(error.code()) || message.find(file.path + ":") != std::string_view::npos) return error;
   std::string_view tensor = file.fusion != nullptr ? firstNamed(message, *file.fusion) : std::string_view();
   if (tensor.empty()) tensor = firstNumbered(message);
-  const auto at = tensor.empty() ? std::nullopt : definitionOf(tensor, text);
+  auto at = error.code() == ErrorCode::Race ? statementOf(secondOfRace(message), text) : std::nullopt;
+  if (!at && !tensor.empty()) at = definitionOf(tensor, text);
   if (!at) return error;
   const size_t line_start = text.rfind('\n', *at) + 1;
   const auto line_number = std::ranges::count(text.substr(0, *at), '\n') + 1;
