@@ -7,6 +7,7 @@ import subprocess
 
 EXAMPLES = "/examples"
 PROGRAM = f"{EXAMPLES}/suite/softmax_fwd.fusion"
+LESSONS = f"{EXAMPLES}/lessons"
 # What is asked of the packages, in this order: a sentence, and a command that has to end well.
 WITHOUT_A_COMPILER = [
     ("no C compiler is there", "! command -v cc && ! command -v gcc && ! command -v clang"),
@@ -15,6 +16,8 @@ WITHOUT_A_COMPILER = [
                               "-s /usr/share/zsh/vendor-completions/_tokamak"),
     ("the linker finds the shared library", "ldconfig -p | grep 'libtokamak[.]so[.]'"),
     ("a program runs without a C compiler", f"tokamak run {PROGRAM} --check"),
+    ("a lesson's program runs", f"tokamak run {LESSONS}/streams.fusion --check"),
+    ("a lesson's race is refused", f"tokamak run {LESSONS}/race.host_ir --size n=8; test $? = 3"),
     ("compiled kernels are refused without one", f"tokamak run {PROGRAM} --kernels compiled-only; test $? = 4"),
 ]
 WITH_A_COMPILER = [
@@ -22,6 +25,8 @@ WITH_A_COMPILER = [
     ("the C++ examples are built", f"cmake -S {EXAMPLES}/cpp -B /tmp/cpp -G Ninja && cmake --build /tmp/cpp"),
     ("softmax.cpp runs", "/tmp/cpp/softmax"),
     ("stream_program.cpp runs", "/tmp/cpp/stream_program"),
+    ("the lessons' C++ programs are built", f"cmake -S {LESSONS} -B /tmp/lessons -G Ninja && cmake --build /tmp/lessons"),
+    ("the lessons' C++ programs run", "/tmp/lessons/first_fusion && /tmp/lessons/schedule_by_hand && /tmp/lessons/own_memory"),
     ("the C example is built", f"cmake -S {EXAMPLES}/c -B /tmp/c -G Ninja && cmake --build /tmp/c"),
     ("softmax.c runs", "/tmp/c/softmax_c"),
     ("pkg-config has the version", 'test "$(pkg-config --modversion tokamak)" = VERSION'),

@@ -39,6 +39,14 @@ foreach(example softmax stream_program)
   run(${WORK}/example/${example})
 endforeach()
 
+# So are those of the lessons, whose pages show what the installed command line and these programs print.
+set(root ${CMAKE_CURRENT_LIST_DIR}/../..)
+run(${CMAKE_COMMAND} -S ${root}/examples/lessons -B ${WORK}/lessons -G Ninja -DCMAKE_BUILD_TYPE=Debug
+  -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_PREFIX_PATH=${WORK}/prefix)
+run(${CMAKE_COMMAND} --build ${WORK}/lessons)
+file(GLOB pages ${root}/docs/lessons/*.md)
+run(${PYTHON} -B ${root}/scripts/pages.py --check --tokamak ${WORK}/prefix/bin/tokamak --programs ${WORK}/lessons ${pages})
+
 # The program in C, by CMake and by pkg-config; it links the shared library alone.
 run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/../../examples/c -B ${WORK}/c -G Ninja
   -DCMAKE_PREFIX_PATH=${WORK}/prefix)
