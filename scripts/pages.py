@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes into pages what their programs are and what their commands print; review the result as a diff.
 
-    scripts/pages.py [--check] [--tokamak PATH] [--programs FOLDER] [PAGE]...     (default: docs/lessons/*.md)
+    scripts/pages.py [--check] [--tokamak PATH] [--programs FOLDER] [PAGE]...     (default: all that have such blocks)
 
 A page is Markdown. Two kinds of fenced blocks are written from their sources, all else is left alone:
 
@@ -33,6 +33,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LESSONS = ROOT / "docs" / "lessons"
 PROGRAMS = ROOT / "build" / "release" / "examples" / "lessons"
+ALL = [*sorted(LESSONS.glob("*.md")), ROOT / "README.md", ROOT / "docs" / "command_line.md"]
 FENCE = re.compile(r"^```(\S+)(?: (\S+))?$")
 NUMBER = r"[-+.0-9e]+"
 # What is not compared: (pattern, what is shown in its place).
@@ -172,7 +173,7 @@ def main():
     parser.add_argument("pages", nargs="*", type=pathlib.Path)
     options = parser.parse_args()
     failures = 0
-    for page in options.pages or sorted(LESSONS.glob("*.md")):
+    for page in options.pages or ALL:
         try:
             changed = update(page.resolve(), options)
         except (Wrong, OSError, subprocess.TimeoutExpired) as reason:

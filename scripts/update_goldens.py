@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Regenerates the expectations of text tests from what the command line prints now; review the result as a diff.
 
-    scripts/update_goldens.py [--tokamak PATH] [FILE or FOLDER]...     (default: tests/text docs/ops.md docs/lessons)
+    scripts/update_goldens.py [--tokamak PATH] [FILE or FOLDER]...     (default: tests/text docs/ops.md and pages)
 
 For each line `// RUN: COMMAND | FileCheck [--check-prefix=P] %s` the command is run and the block of P's lines (CHECK by
 default) is replaced: `CHECK:` for the first line printed, `CHECK-NEXT:` for those after it, `CHECK-EMPTY:` for empty
-ones. docs/ops.md, which lists what can be called, is written whole; pages of docs/lessons are written by
+ones. docs/ops.md, which lists what can be called, is written whole; other pages are written as by
 scripts/pages.py. The block stays where it was; a file without one gets it at its end. Files whose expectations are more than such
 a block (CHECK-DAG, CHECK-NOT, patterns) are written by hand: they are named and left alone, as are those that say
 `// GOLDEN: by hand`. Exit code 1: some command failed where it should not, or the other way round.
@@ -102,7 +102,7 @@ def replace_block(lines, block, prefix, path):
 
 def update(path, tokamak):
     """Rewrites one file; returns whether it changed."""
-    if path.parent == pages.LESSONS:
+    if path in pages.ALL:
         return bool(pages.update(path, argparse.Namespace(tokamak=pathlib.Path(tokamak), programs=pages.PROGRAMS, check=False)))
     before = path.read_text()
     if path in WRITTEN:
@@ -134,12 +134,11 @@ def update(path, tokamak):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tokamak", default=str(ROOT / "build" / "release" / "bin" / "tokamak"))
-    parser.add_argument("paths", nargs="*", type=pathlib.Path, default=[ROOT / "tests" / "text", *WRITTEN, pages.LESSONS])
+    parser.add_argument("paths", nargs="*", type=pathlib.Path, default=[ROOT / "tests" / "text", *WRITTEN, *pages.ALL])
     arguments = parser.parse_args()
     files = []
     for path in arguments.paths:
-        suffixes = {".md"} if path.resolve() == pages.LESSONS else SUFFIXES
-        files += sorted(p for p in path.rglob("*") if p.suffix in suffixes) if path.is_dir() else [path]
+        files += sorted(p for p in path.rglob("*") if p.suffix in SUFFIXES) if path.is_dir() else [path]
     failures = 0
     for path in files:
         try:
