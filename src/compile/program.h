@@ -55,8 +55,9 @@ class TOKAMAK_EXPORT Program {
   std::vector<std::string> outputNames() const;
 
   /// All that may be slow, for inputs of these sizes, by the names of extents: {{"n", 4096}, {"m", 512}}. A later run()
-  /// with such inputs compiles nothing, as long as they are dense and aligned to 16 bytes. Scalar inputs of integer and
-  /// bool types are told by name, too.
+  /// with such inputs compiles nothing, as long as they are dense and aligned to 16 bytes. The first call that is given
+  /// memory for outputs makes a plan of its own, of the same kernels. Scalar inputs of integer and bool types are told
+  /// by name, too.
   /// Errors: Bind for an extent that is missing, or that the program does not have; of compilers.
   void prepare(const std::map<std::string, ScalarValue>& sizes);
 
