@@ -13,6 +13,7 @@
 #include "graph/product_group.h"
 #include "heuristics/schedule_kernel.h"
 #include "ir/clone.h"
+#include "ir/ops/host/allocate.h"
 #include "ir/ops/host/post_on_stream.h"
 #include "segment/group_inputs_outputs.h"
 
@@ -184,6 +185,7 @@ std::vector<Segment> segmentsOf(const HostIrContainer& program) {
   };
   note(program);
   for (Expr* statement : program.topLevel().exprs) {
+    if (statement->is<Allocate>()) continue;
     Segment segment{.statement = statement, .exprs = {}, .form = formOf(program, *statement)};
     if (const auto* post = statement->as<PostOnStream>()) {
       note(*post->segment->fusion);

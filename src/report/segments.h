@@ -20,9 +20,9 @@ struct Segment {
   TensorView* insideResult(size_t output) const;
 };
 
-/// In the order in which they run. Gives the tensors inside of segments names: what a segment takes and gives is called
-/// what the program calls it, and what has no name and no number is numbered after all others. Errors: none but of
-/// memory.
+/// In the order in which they run, allocations left out. Gives the tensors inside of segments names: what a segment
+/// takes and gives is called what the program calls it, and what has no name and no number is numbered after all
+/// others. Errors: none but of memory.
 std::vector<Segment> segmentsOf(const HostIrContainer& program);
 
 /// Why `consumer`, which reads what `producer` gives, is another segment: what the rules say of the two together. The

@@ -10,7 +10,7 @@ import svg_geometry
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOKAMAK = sys.argv.pop(1)
-EXAMPLES = sorted(file for folder in (".", "suite", "streams") for file in (ROOT / "examples" / folder).glob("*.fusion"))
+EXAMPLES = sorted(file for folder in (".", "suite", "streams", "lessons") for file in (ROOT / "examples" / folder).glob("*.fusion"))
 WHAT = ("fusion", "segments", "host", "plan", "memory")
 
 LONG = """fusion "<script>alert(1)</script> & 'quotes' \\"twice\\""(
