@@ -1,7 +1,7 @@
 """Runs programs with each of their extents at 0 and at 1: small_extents.py TOKAMAK DEVICE all|last FOLDER
 
 One extent at a time; the others are those that the program names, or fewer where that takes long. `last` takes only the last extent of each program,
-which is its columns. Fails where a run does not end well or an output is not checked.
+which is its columns. Schedules for a GPU are left out on the processor. Fails where a run does not end well or an output is not checked.
 """
 import pathlib
 import re
@@ -36,13 +36,16 @@ def main():
     programs = sorted(pathlib.Path(folder).rglob("*.fusion"))
     runs = wrong = 0
     for program in programs:
-        outputs = re.search(r"->\s*(T\d+(?:,\s*T\d+)*)", program.read_text())[1]
+        text = program.read_text()
+        if device == "cpu" and "TIDx" in text:
+            continue  # a schedule by hand for a GPU
+        outputs = [output.split()[0] for output in re.search(r"->\s*\(?([^{)]+)", text)[1].split(",")]
         for sizes in small_sizes(program, chosen):
             command = [tokamak, "run", str(program), "--device", device, "--check"]
             command += [word for name, value in sizes.items() for word in ("--size", f"{name}={value}")]
             done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
             runs += 1
-            unchecked = [name for name in re.findall(r"T\d+", outputs) if f"\ncheck {name}: ok\n" not in done.stdout]
+            unchecked = [name for name in outputs if f"\ncheck {name}: ok\n" not in done.stdout]
             if done.returncode != 0 or unchecked:
                 wrong += 1
                 print(f"exit code {done.returncode}, not found right: {', '.join(unchecked) or 'nothing'}: {' '.join(command)}\n{done.stdout}")
