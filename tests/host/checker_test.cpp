@@ -83,6 +83,17 @@ TEST(HostChecker, NamesAWorkerThatTheCallerDoesNotWaitFor) {
               HasSubstr("record an event on stream 1 after step 2 and let stream 0 wait for it at the end"));
 }
 
+TEST(HostChecker, SaysThatTheCallerTakesBackTheMemoryOfIntermediates) {
+  StepListBuilder builder(2);
+  const int32_t scratch = builder.intermediate(32);
+  builder.allocate(0, scratch);
+  builder.synchronise(1, 0);
+  builder.work(1, {builder.whole(scratch, writeOf)});
+  const auto reports = checkStepList(builder.list);
+  ASSERT_EQ(reports.size(), 1U);
+  EXPECT_THAT(reports[0].message, HasSubstr("and the caller after the program (stream 0) takes back bytes [0, 32)"));
+}
+
 TEST(HostChecker, NamesRowsThatTwoWorkersWrite) {
   Streamed p;
   p.builder.synchronise(1, 0);

@@ -51,9 +51,10 @@ std::string nameOf(const StepBuffer& buffer) {
 
 std::string inWords(ByteRange bytes) { return fmt::format("bytes [{}, {})", bytes.begin, bytes.end); }
 
-std::string verbOf(const StepList& list, int64_t step, AccessMode mode) {
+std::string verbOf(const StepList& list, int64_t step, AccessMode mode, const StepBuffer& buffer) {
   const Step* it = stepAt(list, step);
-  if (it == nullptr) return "uses";
+  const bool is_callers = buffer.origin == StepBuffer::Origin::Input || buffer.origin == StepBuffer::Origin::Output;
+  if (it == nullptr) return is_callers || !isExit(list, step) ? "uses" : "takes back";
   if (it->kind == StepKind::Allocate) return "allocates";
   if (it->kind == StepKind::Release) return "releases";
   return mode == AccessMode::Write ? "writes" : "reads";
@@ -77,10 +78,10 @@ std::string remedy(const StepList& list, const RaceReport& report) {
 }
 
 std::string raceInWords(const StepList& list, const StepBuffer& buffer, const RaceReport& report, AccessModes modes) {
-  return fmt::format("race on {}: {} {} {} and {} {} {}, and nothing orders them; {}", nameOf(buffer),
-                     nameOf(list, report.first), verbOf(list, report.first, modes.first), inWords(report.first_bytes),
-                     nameOf(list, report.second), verbOf(list, report.second, modes.second),
-                     inWords(report.second_bytes), remedy(list, report));
+  return fmt::format(
+      "race on {}: {} {} {} and {} {} {}, and nothing orders them; {}", nameOf(buffer), nameOf(list, report.first),
+      verbOf(list, report.first, modes.first, buffer), inWords(report.first_bytes), nameOf(list, report.second),
+      verbOf(list, report.second, modes.second, buffer), inWords(report.second_bytes), remedy(list, report));
 }
 
 std::string overlapInWords(const StepList& list, const StepBuffer& buffer, const RaceReport& report,
@@ -93,7 +94,7 @@ std::string overlapInWords(const StepList& list, const StepBuffer& buffer, const
   }
   return fmt::format(
       "overlap in {}: {} {} {} and writes {} of it; a result may lie in an operand only element by element",
-      nameOf(buffer), step, verbOf(list, report.first, modes.first), inWords(report.first_bytes),
+      nameOf(buffer), step, verbOf(list, report.first, modes.first, buffer), inWords(report.first_bytes),
       inWords(report.second_bytes));
 }
 
