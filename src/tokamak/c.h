@@ -282,6 +282,53 @@ TOKAMAK_C_EXPORT tokamak_error* tokamak_program_run(tokamak_program* program, co
                                                     tokamak_stream* stream, tokamak_tensor** results);
 TOKAMAK_C_EXPORT void tokamak_program_free(tokamak_program* program);
 
+/* --- exported programs --- */
+
+/* The sizes of an extent that a program is exported for. */
+typedef struct tokamak_export_size {
+  const char* name;
+  const int64_t* sizes; /* each a constant of its kernels; of a range its two ends, for which one kernel is made */
+  size_t count;
+  int32_t is_range;
+  int32_t reserved; /* 0 */
+} tokamak_export_size;
+
+typedef struct tokamak_export_options {
+  size_t struct_size;
+  const char* const* processors; /* native, x86-64-v3, ...: what the code is for; null: native */
+  size_t processor_count;
+  int64_t threads;      /* that kernels are cut for; 0: as many as processors here */
+  int32_t copies_views; /* as in tokamak_compile_options */
+  int32_t row_major;
+} tokamak_export_options;
+
+/* Compiles a program for all these sizes into a file, which runs where nothing compiles (docs/exported_programs.md).
+ * `options` may be null. Errors: BIND for an extent without sizes; USAGE for sizes that are none; UNSUPPORTED where an
+ * extent has to be a constant and is a range, or without a C compiler; IO. */
+TOKAMAK_C_EXPORT tokamak_error* tokamak_export(const tokamak_fusion* fusion, const tokamak_export_size* sizes,
+                                               size_t size_count, const tokamak_export_options* options,
+                                               const char* path);
+
+typedef struct tokamak_load_options {
+  size_t struct_size;
+  int64_t streams; /* as in tokamak_compile_options */
+  int64_t calls_in_flight;
+  int64_t most_plans;
+  int64_t most_plan_bytes;
+  int32_t trusts_any_owner; /* 1: the file may belong to others, and be written by them. It is code. */
+  int32_t compiles; /* 1: what the file has no kernel for is compiled; else that is an error (BIND) of the call */
+} tokamak_load_options;
+
+/* A program from its file, which may change, and go. Nothing is compiled. `options` may be null. Errors: IO for a file
+ * that cannot be read, is damaged, or belongs to others; UNSUPPORTED for a file of a later version, or without code for
+ * the device. */
+TOKAMAK_C_EXPORT tokamak_error* tokamak_program_load(tokamak_device* device, const char* path,
+                                                     const tokamak_load_options* options, tokamak_program** program);
+/* The same for the bytes of a file; `name` in messages. They may go. */
+TOKAMAK_C_EXPORT tokamak_error* tokamak_program_load_bytes(tokamak_device* device, const void* bytes, size_t size,
+                                                           const char* name, const tokamak_load_options* options,
+                                                           tokamak_program** program);
+
 #ifdef __cplusplus
 }
 #endif

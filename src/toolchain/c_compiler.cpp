@@ -179,6 +179,30 @@ CCompiler::FirstTry CCompiler::tryToCompile(std::string_view source) const {
   return {.image = imageOf(attempt, text), .why_not = {}};
 }
 
+std::string CCompiler::embed(std::string_view bytes, const std::string& symbol) const {
+  const ScopedFile contents(folder_->freshPath(".bin"));
+  writePrivateFile(contents.path(), bytes);
+  const ScopedFile text(folder_->freshPath(".c"));
+  // The path is in quotes twice: of C and of the assembler.
+  std::string quoted_path;
+  for (const char c : contents.path()) {
+    if (c == '"' || c == '\\') quoted_path += "\\\\\\";
+    quoted_path += c;
+  }
+  writePrivateFile(text.path(),
+                   fmt::format(R"(__asm__(".section .rodata\n.globl {0}\n.balign 64\n{0}:\n.incbin \"{1}\"\n"
+        ".globl {0}_size\n.balign 8\n{0}_size:\n.quad {2}\n.text\n");
+)",
+                               symbol, quoted_path, bytes.size()));
+  const ScopedFile object(folder_->freshPath(".o"));
+  const std::vector<std::string> arguments = {program_, "-x", "c", "-c", "-fPIC", "-o", object.path(), text.path()};
+  const ProcessResult result = runProcess(arguments, compilerEnvironment(folder_->path()), limits_);
+  const std::optional<std::string> made = result.isSuccess() ? fileContents(object.path()) : std::nullopt;
+  TK_REQUIRE(made, Compile, "embedding {} bytes: {} {}{}", bytes.size(), program_, describeEnd(result, limits_),
+             firstLines(result.said));
+  return *made;
+}
+
 std::string CCompiler::compile(std::string_view source, CompileLevel level) const {
   ScopedFile text(folder_->freshPath(".c"));
   writePrivateFile(text.path(), source);

@@ -127,7 +127,12 @@ void addCompile(CLI::App& app, CompileOptions& options) {
 void addExport(CLI::App& app, ExportCommandOptions& options) {
   CLI::App* command = app.add_subcommand("export", "compile a program into a file that runs where nothing compiles");
   command->add_option("FILE", options.file, "a .fusion text")->required();
-  command->add_option("-o,--output", options.output, "the file, model.tk by custom")->type_name("FILE")->required();
+  command->add_option("-o,--output", options.output, "the file, model.tk by custom")->type_name("FILE");
+  command
+      ->add_option(
+          "--c", options.c_prefix,
+          "an object file PREFIX.o with the program in it, and PREFIX.h with functions of C that load and run it")
+      ->type_name("PREFIX");
   command
       ->add_option(
           "--size", options.sizes,

@@ -1,5 +1,6 @@
 #include "tools/export_command.h"
 
+#include <filesystem>
 #include <map>
 #include <string_view>
 
@@ -7,6 +8,7 @@
 
 #include "base/output_file.h"
 #include "base/require.h"
+#include "compile/export_for_c.h"
 #include "compile/exported_program.h"
 #include "tools/error_place.h"
 #include "tools/integer_in.h"
@@ -46,26 +48,38 @@ std::map<std::string, ExportedExtent> extentsOf(const Fusion& fusion, const std:
   return extents;
 }
 
+void writeFile(const std::string& option, const std::string& path, const std::string& bytes) {
+  OutputFile file(option, path);
+  file.write(bytes);
+  file.finish();
+}
+
 }  // namespace
 
 int exportCommand(const ExportCommandOptions& options) {
   ProgramFile file = readProgram(options.file);
   TK_REQUIRE(file.fusion != nullptr, Usage, "{}: it holds a host program; only fusions are exported", options.file);
   try {
-    OutputFile::requireWritable("--output", options.output);
+    TK_REQUIRE(!options.output.empty() || !options.c_prefix.empty(), Usage,
+               "export: nothing is to be written; give --output FILE or --c PREFIX");
+    if (!options.output.empty()) OutputFile::requireWritable("--output", options.output);
     ExportOptions exported{.sizes = extentsOf(*file.fusion, options.sizes)};
     if (!options.processors.empty()) exported.processors = options.processors;
     exported.threads = options.threads;
     exported.output_layouts = outputLayoutsNamed(options.output_layouts);
     std::vector<ExportReport> report;
     const std::string bytes = exportProgram(*file.fusion, exported, &report);
-    OutputFile output("--output", options.output);
-    output.write(bytes);
-    output.finish();
+    if (!options.output.empty()) writeFile("--output", options.output, bytes);
+    if (!options.c_prefix.empty()) {
+      const CExport c = exportForC(*file.fusion, bytes, std::filesystem::path(options.c_prefix).filename());
+      writeFile("--c", options.c_prefix + ".o", c.object);
+      writeFile("--c", options.c_prefix + ".h", c.header);
+    }
     for (const ExportReport& target : report)
       fmt::print("{}: {} kernels for {} sets of sizes and layouts, {} bytes of code\n", target.target, target.kernels,
                  target.launches, target.code_bytes);
-    fmt::print("{}: {} bytes\n", options.output, bytes.size());
+    if (!options.output.empty()) fmt::print("{}: {} bytes\n", options.output, bytes.size());
+    if (!options.c_prefix.empty()) fmt::print("{0}.o and {0}.h: to be linked with the library\n", options.c_prefix);
     return 0;
   } catch (const Error& error) {
     throw withPlace(error, file);

@@ -9,7 +9,8 @@ namespace tokamak::tools {
 
 struct ExportCommandOptions {
   std::string file;
-  std::string output;
+  std::string output;                   ///< empty: none
+  std::string c_prefix;                 ///< of an object file and a header; empty: none
   std::vector<std::string> sizes;       ///< "n=1..65536", "m=128,4096"
   std::vector<std::string> processors;  ///< none: native
   int64_t threads = 0;

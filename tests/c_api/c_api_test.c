@@ -597,6 +597,60 @@ static void testThreads(void) {
   tokamak_device_free(shared_device);
 }
 
+/* A program goes into a file, and comes out of it as it was. */
+static void testExported(void) {
+  tokamak_device* device = openedCpu();
+  tokamak_fusion* fusion = parsed(kSoftmax);
+  const char* path = "c_api_exported.tk";
+  const int64_t ends[2] = {1, 64}, columns[1] = {9};
+  const tokamak_export_size sizes[2] = {{"n", ends, 2, 1, 0}, {"m", columns, 1, 0, 0}};
+  const char* processors[1] = {"native"};
+  const tokamak_export_options options = {sizeof options, processors, 1, 2, 0, 0};
+  OK(tokamak_export(fusion, sizes, 2, &options, path));
+  FAILS(tokamak_export(fusion, sizes, 1, NULL, path), TOKAMAK_ERROR_BIND, "m");
+  const tokamak_export_size twice[2] = {sizes[1], sizes[1]};
+  FAILS(tokamak_export(fusion, twice, 2, NULL, path), TOKAMAK_ERROR_USAGE, "'m' is given twice");
+  const tokamak_export_size half[1] = {{"n", ends, 1, 1, 0}};
+  FAILS(tokamak_export(fusion, half, 1, NULL, path), TOKAMAK_ERROR_USAGE, "two ends");
+  tokamak_fusion_free(fusion);
+
+  tokamak_program* program = NULL;
+  OK(tokamak_program_load(device, path, NULL, &program));
+  float x[36];
+  fillNumbers(x, 36, 3);
+  tokamak_tensor* in = wrapped(device, x, 4, 9);
+  tokamak_argument argument = tensorArgument("x", in);
+  tokamak_tensor* made = NULL;
+  OK(tokamak_program_run(program, &argument, 1, NULL, NULL, &made));
+  float y[36];
+  OK(tokamak_tensor_read(made, y, sizeof y));
+  expectSoftmax(y, x, 4, 9);
+  tokamak_tensor_free(made);
+  tokamak_tensor* other = wrapped(device, x, 6, 6);
+  argument.of.tensor = other;
+  FAILS(tokamak_program_run(program, &argument, 1, NULL, NULL, &made), TOKAMAK_ERROR_BIND, "m is 6, not 9");
+  tokamak_program_free(program);
+
+  static unsigned char bytes[1 << 20];
+  FILE* file = fopen(path, "rb");
+  CHECK(file != NULL);
+  const size_t size = fread(bytes, 1, sizeof bytes, file);
+  fclose(file);
+  CHECK(size > 0 && size < sizeof bytes);
+  const tokamak_load_options load = {sizeof load, 0, 0, 0, 0, 0, 1};
+  OK(tokamak_program_load_bytes(device, bytes, size, "bytes", &load, &program));
+  bytes[size / 2] ^= 1;
+  OK(tokamak_program_run(program, &argument, 1, NULL, NULL, &made)); /* which is compiled */
+  tokamak_tensor_free(made);
+  tokamak_program_free(program);
+  FAILS(tokamak_program_load_bytes(device, bytes, size, "bytes", NULL, &program), TOKAMAK_ERROR_IO, "damaged");
+  FAILS(tokamak_program_load(device, "/tmp/there is none", NULL, &program), TOKAMAK_ERROR_IO, "No such file");
+  CHECK(remove(path) == 0);
+  tokamak_tensor_free(in);
+  tokamak_tensor_free(other);
+  tokamak_device_free(device);
+}
+
 int main(int argc, char** argv) {
   static const struct {
     const char* name;
@@ -604,7 +658,7 @@ int main(int argc, char** argv) {
   } tests[] = {{"text", testText},          {"build", testBuild},       {"errors", testErrors},
                {"options", testOptions},    {"messages", testMessages}, {"updates", testUpdates},
                {"any_order", testAnyOrder}, {"dlpack", testDlpack},     {"stream", testStream},
-               {"threads", testThreads}};
+               {"threads", testThreads},    {"exported", testExported}};
   CHECK(strcmp(tokamak_version(), TOKAMAK_EXPECTED_VERSION) == 0);
   for (size_t i = 0; i < sizeof tests / sizeof *tests; ++i) {
     if (argc == 2 && strcmp(argv[1], tests[i].name) != 0) continue;

@@ -1,0 +1,224 @@
+// Exported programs: loaded files run as compiled programs do; what does not fit, is damaged or is somebody else's is
+// refused.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "compile/exported_file.h"
+#include "compile/exported_program.h"
+#include "error_of.h"
+#include "jit/cpu_jit.h"
+#include "jit/jit_device.h"
+
+namespace tokamak {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const std::string kSoftmax = "fusion softmax_rows(x: f32[n, m]) -> y { y = softmax(x, axis=1) }";
+
+std::string exported(const std::string& text, const std::map<std::string, ExportedExtent>& sizes) {
+  return exportProgram(*readFusion(text), {.sizes = sizes});
+}
+
+Program loaded(const std::string& bytes, Device& device, const LoadOptions& options = {}) {
+  return loadProgram(bytes, "test.tk", device, options);
+}
+
+std::vector<float> numbersOf(int64_t count) {
+  std::vector<float> numbers(static_cast<size_t>(count));
+  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = 0.125F * static_cast<float>(i * 11 % 37) - 2;
+  return numbers;
+}
+
+std::vector<float> elementsOf(const Tensor& tensor) {
+  const std::span<const float> read = tensor.read<float>();
+  return {read.begin(), read.end()};
+}
+
+TEST(ExportedProgram, GivesTheBitsOfTheCompiledOne) {
+  const std::string bytes = exported(kSoftmax, {{"n", ExportedExtent::range(0, 64)}, {"m", {96, 5}}});
+  JitCpuDevice device;
+  Program compiled = compile(*readFusion(kSoftmax), device);
+  Program program = loaded(bytes, device);
+  EXPECT_EQ(program.name(), "softmax_rows");
+  EXPECT_THAT(program.inputNames(), ElementsAre("x"));
+  EXPECT_THAT(program.outputNames(), ElementsAre("y"));
+  const auto compiled_before = kernelCompileCounts().compiled + kernelCompileCounts().from_disk;
+  for (const int64_t columns : {96, 5}) {
+    for (const int64_t rows : {0, 1, 7, 64}) {
+      const std::vector<float> x = numbersOf(rows * columns);
+      const std::vector<Tensor> y = program.run({Tensor::wrap(device, x, {rows, columns})});
+      EXPECT_EQ(kernelCompileCounts().compiled + kernelCompileCounts().from_disk, compiled_before);
+      (void)elementsOf(y[0]);
+    }
+  }
+  const std::vector<float> x = numbersOf(7 * 96);
+  const Tensor in = Tensor::wrap(device, x, {7, 96});
+  EXPECT_EQ(elementsOf(program.run({in})[0]), elementsOf(compiled.run({in})[0]));
+}
+
+TEST(ExportedProgram, TakesSlicesAndGivenOutputs) {
+  const std::string text = "fusion softmax_rows(x: f32[n, m] strided) -> y { y = softmax(x, axis=1) }";
+  const std::string bytes = exported(text, {{"n", ExportedExtent::range(1, 64)}, {"m", {5}}});
+  JitCpuDevice device;
+  Program compiled = compile(*readFusion(text), device);
+  Program program = loaded(bytes, device);
+  std::vector<float> x = numbersOf(9 * 8);
+  std::vector<float> y(x.size(), -1);
+  const Tensor in = Tensor::wrap(device, x, {9, 8}).slice(1, 2, 7).slice(0, 1, 6);
+  const Tensor out = Tensor::wrap(device, y, {9, 8}).slice(1, 1, 6).slice(0, 0, 5);
+  program.run({in}, {out});
+  EXPECT_EQ(y[0], -1);
+  const std::vector<float> expected = elementsOf(compiled.run({in})[0]);
+  for (size_t row = 0; row < 5; ++row) {
+    for (size_t i = 0; i < 5; ++i) EXPECT_NEAR(y[row * 8 + 1 + i], expected[row * 5 + i], 1e-6F) << row << ", " << i;
+  }
+}
+
+TEST(ExportedProgram, UpdatesInputsAndTakesScalars) {
+  const std::string text =
+      "fusion step(w: f32[n], g: f32[n], rate: f32) -> (u aliases w hidden, norm) {\n"
+      "  u = w - g * rate\n  norm = sum(u * u, axes=[0])\n}";
+  JitCpuDevice device;
+  Program compiled = compile(*readFusion(text), device);
+  Program program = loaded(exported(text, {{"n", ExportedExtent::range(1, 1000)}}), device);
+  EXPECT_EQ(program.outputNames(), compiled.outputNames());
+  std::vector<float> w = numbersOf(100);
+  std::vector<float> same = w;
+  const std::vector<float> g(100, 0.5F);
+  const std::vector<Tensor> norm = program.run({Tensor::wrap(device, w, {100}), Tensor::wrap(device, g, {100}), 0.25});
+  const std::vector<Tensor> known =
+      compiled.run({Tensor::wrap(device, same, {100}), Tensor::wrap(device, g, {100}), 0.25});
+  ASSERT_EQ(norm.size(), 1U);
+  EXPECT_NEAR(norm[0].read<float>()[0], known[0].read<float>()[0], 1e-3F);
+  EXPECT_EQ(w, same);
+  EXPECT_EQ(w[3], numbersOf(100)[3] - 0.125F);
+}
+
+TEST(ExportedProgram, RefusesSizesThatItHasNoKernelFor) {
+  const std::string bytes = exported(kSoftmax, {{"n", ExportedExtent::range(1, 64)}, {"m", {5, 8}}});
+  JitCpuDevice device;
+  Program program = loaded(bytes, device);
+  const auto run = [&](Program& asked, int64_t rows, int64_t columns) {
+    const std::vector<float> x = numbersOf(rows * columns);
+    return elementsOf(asked.run({Tensor::wrap(device, x, {rows, columns})})[0]);
+  };
+  const Error error = errorOf([&] { run(program, 65, 5); });
+  EXPECT_EQ(error.code(), ErrorCode::Bind);
+  EXPECT_THAT(error.message(), HasSubstr("test.tk"));
+  EXPECT_THAT(error.message(), HasSubstr("n is 65, not 0 to 64"));
+  EXPECT_THAT(error.message(), HasSubstr("exported for m = 5 or 8, n = 1..64"));
+  EXPECT_THAT(errorOf([&] { run(program, 3, 6); }).message(), HasSubstr("m is 6, not "));
+  Program compiling = loaded(bytes, device, {.compiles = true});
+  EXPECT_EQ(run(compiling, 65, 6).size(), 65U * 6U);
+}
+
+TEST(ExportedProgram, SizesAreAskedFor) {
+  const auto messageOf = [](const std::map<std::string, ExportedExtent>& sizes) {
+    return errorOf([&] { exported(kSoftmax, sizes); }).message();
+  };
+  EXPECT_THAT(messageOf({{"n", {4}}}), HasSubstr("m"));
+  EXPECT_THAT(messageOf({{"n", {4}}, {"m", {0}}}), HasSubstr("m is 0; listed sizes are positive"));
+  EXPECT_THAT(messageOf({{"n", {4}}, {"m", ExportedExtent(std::vector<int64_t>())}}), HasSubstr("no size of"));
+  EXPECT_THAT(messageOf({{"n", {4}}, {"m", {4}}, {"k", {4}}}), HasSubstr("no extent 'k'"));
+  EXPECT_THAT(messageOf({{"n", {4}}, {"m", ExportedExtent::range(8, 4)}}), HasSubstr("8..4"));
+  std::vector<int64_t> many(65);
+  for (size_t i = 0; i < many.size(); ++i) many[i] = static_cast<int64_t>(i) + 1;
+  EXPECT_THAT(messageOf({{"n", {4}}, {"m", ExportedExtent(many)}}), HasSubstr("more than 64 combinations"));
+  const auto processorMessage = [](const std::string& processor) {
+    return errorOf([&] {
+             exportProgram(*readFusion(kSoftmax), {.sizes = {{"n", {4}}, {"m", {4}}}, .processors = {processor}});
+           })
+        .message();
+  };
+  EXPECT_THAT(processorMessage("x86-64-v9"), HasSubstr("does not know it"));
+  EXPECT_THAT(processorMessage("../native"), HasSubstr("no name of a processor"));
+}
+
+TEST(ExportedProgram, AnExtentThatRegistersDependOnIsNoRange) {
+  const std::string text =
+      "fusion norms(x: f32[n, m]) -> (y, s) {\n"
+      "  y = x / sum(x * x, axes=[1], keepdim=true)\n  s = sum(y, axes=[0])\n}";
+  const Error error =
+      errorOf([&] { exported(text, {{"n", ExportedExtent::range(1, 4096)}, {"m", ExportedExtent::range(1, 512)}}); });
+  EXPECT_EQ(error.code(), ErrorCode::Unsupported);
+  EXPECT_THAT(error.message(), HasSubstr("has to be a constant"));
+  JitCpuDevice device;
+  Program program = loaded(exported(text, {{"n", {100}}, {"m", {12}}}), device);
+  const std::vector<float> x = numbersOf(100 * 12);
+  EXPECT_EQ(program.run({Tensor::wrap(device, x, {100, 12})}).size(), 2U);
+}
+
+TEST(ExportedProgram, DamageIsSeen) {
+  const std::string bytes = exported("fusion tiny(x: f32[n]) -> y { y = x + 1 }", {{"n", {4}}});
+  JitCpuDevice device;
+  const auto codeOf = [&](const std::string& damaged) { return errorOf([&] { loaded(damaged, device); }).code(); };
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    std::string damaged = bytes;
+    damaged[i] = static_cast<char>(damaged[i] ^ 0x11);
+    const ErrorCode code = codeOf(damaged);
+    ASSERT_TRUE(code == ErrorCode::Io || code == ErrorCode::Unsupported) << "byte " << i;
+  }
+  for (size_t size = 0; size < bytes.size(); size += size < 4096 ? 7 : 511)
+    ASSERT_EQ(codeOf(bytes.substr(0, size)), ErrorCode::Io) << size;
+  EXPECT_EQ(codeOf(bytes + '\0'), ErrorCode::Io);
+}
+
+TEST(ExportedProgram, OthersFilesAreRefused) {
+  JitCpuDevice device;
+  const std::string bytes = exported(kSoftmax, {{"n", {4}}, {"m", {4}}});
+  const std::string folder = std::filesystem::temp_directory_path() / fmt::format("tokamak_exported_{}", getpid());
+  std::filesystem::create_directory(folder);
+  const std::string path = folder + "/softmax.tk";
+  std::ofstream(path, std::ios::binary) << bytes;
+  chmod(path.c_str(), 0644);
+  EXPECT_EQ(loadProgram(path, device).name(), "softmax_rows");
+  chmod(path.c_str(), 0666);
+  EXPECT_THAT(errorOf([&] { loadProgram(path, device); }).message(), HasSubstr("others may write to it (mode 0666)"));
+  EXPECT_EQ(loadProgram(path, device, {.trusts_any_owner = true}).name(), "softmax_rows");
+  chmod(path.c_str(), 0644);
+  if (geteuid() == 0) {
+    ASSERT_EQ(chown(path.c_str(), 12345, 12345), 0);
+    EXPECT_THAT(errorOf([&] { loadProgram(path, device); }).message(), HasSubstr("belongs to user 12345"));
+    EXPECT_EQ(loadProgram(path, device, {.trusts_any_owner = true}).name(), "softmax_rows");
+  }
+  const std::string link = folder + "/link.tk";
+  ASSERT_EQ(symlink(path.c_str(), link.c_str()), 0);
+  EXPECT_THAT(errorOf([&] { loadProgram(link, device); }).message(), HasSubstr("symbolic link"));
+  const std::string fifo = folder + "/fifo.tk";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_THAT(errorOf([&] { loadProgram(fifo, device); }).message(), HasSubstr("no regular file"));
+  EXPECT_THAT(errorOf([&] { loadProgram(folder + "/none.tk", device); }).message(), HasSubstr("No such file"));
+  std::filesystem::remove_all(folder);
+}
+
+TEST(ExportedProgram, CodeThatCannotRunHereIsRefused) {
+  JitCpuDevice device;
+  const std::string bytes = exported(kSoftmax, {{"n", {4}}, {"m", {4}}});
+  ExportedFile file = readExportedFile(bytes, "test.tk");
+  file.targets[0].needs = "sse3 avx4096";
+  EXPECT_EQ(errorOf([&] { loaded(writeExportedFile(file), device); }).message(),
+            "test.tk: it has no code for the device cpu: native: this processor lacks avx4096");
+  file.targets[0].kind = TargetKind::Cuda;
+  EXPECT_THAT(errorOf([&] { loaded(writeExportedFile(file), device); }).message(),
+              HasSubstr("native: it is for a GPU"));
+  std::string newer = writeExportedFile(readExportedFile(bytes, "test.tk"));
+  newer.replace(newer.find("tokamak_program 1"), 17, "tokamak_program 2");
+  const Error error = errorOf([&] { loaded(newer, device); });
+  EXPECT_EQ(error.code(), ErrorCode::Unsupported);
+  EXPECT_THAT(error.message(), HasSubstr("version 2"));
+}
+
+}  // namespace
+}  // namespace tokamak
