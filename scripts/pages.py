@@ -12,7 +12,7 @@ A command runs in bash, in a folder of its own that looks like the root of the t
 programs of examples/lessons in build/lessons. A line that ends with a backslash goes on in the next one. Standard
 output and standard error are shown together; behind a command that fails stands `(exit code N)`. Pictures (*.svg) that
 commands write are put beside the page, which has to show them. What differs from run to run or between machines
-is shown as `_`: times, checksums, and how large an error is.
+is shown as `_`: times, checksums, how large an error is, and the bytes of compiled code.
 
 --check            changes nothing; exit code 1 if a page or a picture is not what would be written
 --tokamak PATH     the command line (default: build/release/bin/tokamak)
@@ -33,11 +33,14 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LESSONS = ROOT / "docs" / "lessons"
 PROGRAMS = ROOT / "build" / "release" / "examples" / "lessons"
-ALL = [*sorted(LESSONS.glob("*.md")), ROOT / "README.md", ROOT / "docs" / "command_line.md"]
+ALL = [*sorted(LESSONS.glob("*.md")), ROOT / "README.md", ROOT / "docs" / "command_line.md", ROOT / "docs" / "exported_programs.md"]
 FENCE = re.compile(r"^```(\S+)(?: (\S+))?$")
 NUMBER = r"[-+.0-9e]+"
 # What is not compared: (pattern, what is shown in its place).
 MASKS = [(re.compile(rf"(?m)^time: compile {NUMBER} ms, first run {NUMBER} ms"), "time: compile _ ms, first run _ ms"),
+         (re.compile(rf"(?m)^time: load {NUMBER} ms, first run {NUMBER} ms"), "time: load _ ms, first run _ ms"),
+         (re.compile(r"(?m)\b[0-9]+ bytes of code$"), "_ bytes of code"),
+         (re.compile(r"(?m)^(\S+\.tk): [0-9]+ bytes$"), r"\1: _ bytes"),
          (re.compile(r"\bchecksum [0-9a-f]{16}\b"), "checksum _"),
          (re.compile(rf"max error {NUMBER} ulp, {NUMBER} of the bound"), "max error _ ulp, _ of the bound"),
          (re.compile(rf"(?m)^  rmse {NUMBER} of the bound, limit {NUMBER}$"), "  rmse _ of the bound, limit _")]

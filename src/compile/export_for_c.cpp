@@ -7,10 +7,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/library_version.h"
 #include "base/require.h"
 #include "compile/multi_device_executor.h"
 #include "ir/text/names.h"
-#include "tokamak/version.h"
 #include "toolchain/c_compiler.h"
 
 namespace tokamak {
@@ -120,7 +120,7 @@ static inline tokamak_error* {name}_run(tokamak_program* program{parameters}, co
 
 #endif
 )",
-      fmt::arg("program", fusion.name()), fmt::arg("version", versionOfLibrary()), fmt::arg("name", name),
+      fmt::arg("program", fusion.name()), fmt::arg("version", libraryVersion()), fmt::arg("name", name),
       fmt::arg("described", described), fmt::arg("count", outputs.size()),
       fmt::arg("outputs", fmt::join(outputs, ", ")), fmt::arg("parameters", parameters),
       fmt::arg("arguments", arguments), fmt::arg("inputs", inputs.size()),

@@ -37,8 +37,8 @@ class ExportedExtent {
 struct ExportOptions {
   /// Of every extent that an input has, by name.
   std::map<std::string, ExportedExtent> sizes;
-  /// What the code is for: "native" (processors with all that this one has), or what -march of the C compiler takes, such
-  /// as "x86-64-v3". The loader takes the first that its processor can run.
+  /// What the code is for: "native" (processors with all that this one has), or what -march of the C compiler takes,
+  /// such as "x86-64-v3". The loader takes the first that its processor can run.
   std::vector<std::string> processors = {"native"};
   /// Threads that kernels of processors are cut for; 0: as many as processors here. Any number may run them.
   int64_t threads = 0;

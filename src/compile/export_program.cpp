@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/library_version.h"
 #include "base/require.h"
 #include "compile/exported_contents.h"
 #include "compile/exported_file.h"
@@ -14,7 +15,6 @@
 #include "ir/clone.h"
 #include "jit/exported_images.h"
 #include "runtime/cpu/cpu_device.h"
-#include "tokamak/version.h"
 
 namespace tokamak {
 
@@ -57,7 +57,7 @@ std::string exportProgram(const Fusion& fusion, const ExportOptions& options, st
   requireExportSizes(options.sizes);
   TK_REQUIRE(!options.processors.empty(), Usage, "export: no processor is named that the code is for");
   const std::unique_ptr<Fusion> own = cloneFusion(fusion);
-  ExportedFile file{.version = versionOfLibrary(), .names = interfaceNamesOf(*own), .sizes = options.sizes};
+  ExportedFile file{.version = libraryVersion(), .names = interfaceNamesOf(*own), .sizes = options.sizes};
   const MultiDeviceExecutor::Outputs outputs = MultiDeviceExecutor::outputsOf(*own);
   file.given = outputs.given;
   file.in_place = outputs.in_place;

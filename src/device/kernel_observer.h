@@ -39,7 +39,7 @@ class TOKAMAK_EXPORT KernelObserver {
 
 /// What a person is told then, without an end.
 inline std::string sentenceOnNoCompiler(const std::string& reason) {
-  return "segments run op by op, several times slower than as kernels: " + reason;
+  return "segments run op by op, several times slower than as kernels (exported programs bring theirs): " + reason;
 }
 
 }  // namespace tokamak

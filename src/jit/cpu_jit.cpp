@@ -127,7 +127,8 @@ bool CpuJit::makesKernels() {
   });
   TK_REQUIRE(why_no_compiler_.empty() || compiler_ == Compiler::Wanted, Unsupported,
              "kernels: they must be compiled (compiled-only), and nothing here compiles: {}; install gcc or clang "
-             "(apt-get install gcc, dnf install gcc), or allow that segments run op by op",
+             "(apt-get install gcc, dnf install gcc), run an exported program (tokamak export), or allow that segments "
+             "run op by op",
              why_no_compiler_);
   return why_no_compiler_.empty();
 }

@@ -22,7 +22,8 @@ struct CompiledImages {
 /// `processor`: native, or what -march of the C compiler takes. Errors: Unsupported where there is no compiler, or it
 /// does not know the processor; Compile.
 CompiledImages compileForProcessor(std::span<const ExportedCode> codes, const std::string& processor);
-/// `architecture`: "sm_90a". Errors: Unsupported where there is no NVRTC, or it does not know the architecture; Compile.
+/// `architecture`: "sm_90a". Errors: Unsupported where there is no NVRTC, or it does not know the architecture;
+/// Compile.
 CompiledImages compileForGpu(std::span<const ExportedCode> codes, const std::string& architecture);
 
 /// Code that is loaded when it is first run. `keeper` holds the image. Errors of running it: Compile.

@@ -75,8 +75,8 @@ class CCompiler {
   /// compiler ends itself, is no error yet: optimisers have faults that no source can foresee.
   FirstTry tryToCompile(std::string_view source) const;
 
-  /// An object file of this machine with `bytes` as the constant array `symbol`, and their number as the 64-bit constant
-  /// `symbol`_size. Errors: Compile, Io.
+  /// An object file of this machine with `bytes` as the constant array `symbol`, and their number as the constant
+  /// `symbol`_size of 64 bits. Errors: Compile, Io.
   std::string embed(std::string_view bytes, const std::string& symbol) const;
 
   /// Writes a source into a file that outlives this process, for a message that names it.

@@ -21,7 +21,8 @@ struct CCompilerFacts {
 
 /// Asks the compiler: six short runs, and one for each flag where it lacks some. `processor`: as -march takes it;
 /// "native" is left out where the compiler does not take it. `folder` takes its temporary files.
-/// Errors: Unsupported for a processor that it does not know; Compile when it does not answer like a C compiler, or lacks what kernels are written with.
+/// Errors: Unsupported for a processor that it does not know; Compile when it does not answer like a C compiler, or
+/// lacks what kernels are written with.
 CCompilerFacts askCCompiler(const std::string& program, const std::string& processor,
                             std::span<const std::string> extra_flags, const std::string& folder,
                             const ProcessLimits& limits);

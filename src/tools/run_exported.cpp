@@ -28,7 +28,7 @@ void requireUse(const RunOptions& options) {
                "{}: it has no effect on an exported program, which is compiled already; leave it out", option);
 }
 
-std::vector<std::string> namesOf(const MultiDeviceExecutor& executor) {
+std::vector<std::string> givenNames(const MultiDeviceExecutor& executor) {
   std::vector<std::string> names;
   for (const TensorView* output : executor.givenOutputs()) names.push_back(nameOf(*output));
   return names;
@@ -59,7 +59,7 @@ int runExported(const RunOptions& options) {
   sources.seed = options.seed;
   sources.given = readAssignments("--input", options.inputs);
   OutputPlaces places(options.outputs);
-  const std::vector<std::string> names = namesOf(*executor);
+  const std::vector<std::string> names = givenNames(*executor);
   places.require(names, {{.what = "the program", .path = options.file},
                          {.what = "--trace " + options.trace, .path = options.trace}});
   const std::shared_ptr<Stream> stream = device->createStream();

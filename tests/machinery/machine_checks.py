@@ -17,7 +17,7 @@ ROOMS = ["base", "symbolic", "ir", "compute", "analysis", "define", "oracle", "g
          "host/ir", "host/lower", "host/check", "host/plan", "host/run", "jit", "interop", "dist", "compile", "report",
          "tokamak", "python", "tools"]
 # What users of the library see: rooms, and a few headers of others. All else is included by sources alone.
-PUBLIC = re.compile(r"(tokamak|symbolic|ir|define|schedule|device)/|interop/|compile/(argument|compile_options|program)\.h$|"
+PUBLIC = re.compile(r"(tokamak|symbolic|ir|define|schedule|device)/|interop/|compile/(argument|compile_options|export_for_c|export_options|exported_program|program)\.h$|"
                     r"base/(error|export|half|home_process|profiler_range|spin_lock|trace)\.h$|runtime/\w+/\w+_options\.h$|"
                     r"jit/open_device\.h$")
 GENERATED = {"ir/op_lists.h", "tokamak/version.h"}

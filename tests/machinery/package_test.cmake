@@ -5,6 +5,7 @@ function(run)
   if(NOT code EQUAL 0)
     message(FATAL_ERROR "${ARGN}: ${code}\n${output}")
   endif()
+  set(output "${output}" PARENT_SCOPE)
 endfunction()
 
 file(REMOVE_RECURSE ${WORK})
@@ -58,6 +59,25 @@ find_program(PKG_CONFIG NAMES pkg-config pkgconf REQUIRED)
 run(sh -c "export PKG_CONFIG_PATH=${pc_folder} && cc ${CMAKE_CURRENT_LIST_DIR}/../../examples/c/softmax.c \
   $(${PKG_CONFIG} --cflags --libs tokamak) -lm -Wl,-rpath,$(${PKG_CONFIG} --variable=libdir tokamak) -o ${WORK}/softmax_c")
 run(${WORK}/softmax_c)
+
+# Exported programs, by processes that find no compiler: in C++, in C, and by the command line.
+set(exported ${WORK}/exported)
+file(MAKE_DIRECTORY ${exported})
+run(${WORK}/prefix/bin/tokamak export ${root}/examples/exported/softmax_rows.fusion --size rows=1..1024
+  -o ${exported}/softmax_rows.tk --c ${exported}/softmax_rows)
+run(${WORK}/prefix/bin/tokamak export ${root}/examples/mlp_streams.fusion --size rows=256 --size model=64 --size hidden=128
+  -o ${exported}/mlp.tk)
+run(${CMAKE_COMMAND} -S ${root}/examples/exported -B ${WORK}/exported_users -G Ninja -DCMAKE_BUILD_TYPE=Debug
+  -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_PREFIX_PATH=${WORK}/prefix -DEXPORTED=${exported})
+run(${CMAKE_COMMAND} --build ${WORK}/exported_users)
+function(first_result)
+  run(${PYTHON} -B ${CMAKE_CURRENT_LIST_DIR}/first_result.py 20 ${ARGN})
+  message("${output}")
+endfunction()
+first_result(${WORK}/exported_users/run_exported ${exported}/softmax_rows.tk)
+first_result(${WORK}/exported_users/linked_in)
+first_result(${WORK}/prefix/bin/tokamak run ${exported}/softmax_rows.tk --size rows=64)
+first_result(${WORK}/prefix/bin/tokamak run ${exported}/mlp.tk)
 
 # What the shared library shows is what its headers declare.
 file(GLOB_RECURSE library ${WORK}/prefix/lib*/libtokamak.so)
