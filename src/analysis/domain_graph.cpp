@@ -133,14 +133,14 @@ void DomainGraph::addProgram(const Fusion& fusion) {
   Unbroadcaster unbroadcaster;
   for (const Expr* expr : fusion.allExprs()) {
     if (expr->list() == OpList::Math) addEdges(*expr, *unbroadcaster.copy(*expr));
-    if (const auto* post = expr->as<PostOnStream>()) joinUnit(*post);
+    if (const auto* post = expr->as<PostOnStream>()) joinSegment(*post);
   }
 }
 
 // A segment's inputs and outputs are the tensors it is posted with.
-void DomainGraph::joinUnit(const PostOnStream& post) {
-  const Fusion& unit = *post.segment->fusion;
-  addProgram(unit);
+void DomainGraph::joinSegment(const PostOnStream& post) {
+  const Fusion& segment = *post.segment->fusion;
+  addProgram(segment);
   const auto joinShapes = [&](const TensorView* outer, const TensorView* inner) {
     if (outer == nullptr || inner == nullptr) return;
     const Axes left = shapeOf(*outer);
@@ -149,10 +149,10 @@ void DomainGraph::joinUnit(const PostOnStream& post) {
       for (Sets& sets : sets_) sets.join(left[i], right[i]);
     }
   };
-  for (size_t i = 0; i < std::min(post.ins.size(), unit.inputs().size()); ++i)
-    joinShapes(asTensor(post.ins[i]), asTensor(unit.inputs()[i]));
-  for (size_t i = 0; i < std::min(post.outs.size(), unit.outputs().size()); ++i)
-    joinShapes(post.outs[i], unit.outputs()[i]);
+  for (size_t i = 0; i < std::min(post.ins.size(), segment.inputs().size()); ++i)
+    joinShapes(asTensor(post.ins[i]), asTensor(segment.inputs()[i]));
+  for (size_t i = 0; i < std::min(post.outs.size(), segment.outputs().size()); ++i)
+    joinShapes(post.outs[i], segment.outputs()[i]);
 }
 
 void DomainGraph::addEdges(const Expr& expr, const Expr& copy) {

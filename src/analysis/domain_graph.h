@@ -69,7 +69,7 @@ class DomainGraph {
 
   void addProgram(const Fusion& fusion);
   void joinClasses();
-  void joinUnit(const struct PostOnStream& post);
+  void joinSegment(const struct PostOnStream& post);
   void addEdges(const Expr& expr, const Expr& copy);
   void addReductionEdges(const Expr& expr, const Expr& copy, const struct ElementRule& rule);
   static bool isNew(const std::vector<Edge>& edges, const TensorView& operand, const IterDomain& axis);

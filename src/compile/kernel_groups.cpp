@@ -46,7 +46,7 @@ constexpr size_t kMostOps = 2000;
 // Compilers ask of each pair of buffers whether they overlap.
 constexpr size_t kMostBuffers = 128;
 
-// Whether a loop that deals out outputs, if there is one, can deal out the unit.
+// Whether a loop that deals out outputs, if there is one, can deal out the segment.
 bool canBeDealtOut(const Fusion& unit) {
   std::vector<StreamAxis> marks;
   std::vector<int64_t> axes;
@@ -73,7 +73,7 @@ bool canBeDealtOut(const Fusion& unit) {
          (inner_axes.empty() || !whyNoSlices(unit, inner_axes));
 }
 
-std::unique_ptr<Fusion> unitOf(const Fusion& fusion, const SegmentedGroup& group) {
+std::unique_ptr<Fusion> segmentFusion(const Fusion& fusion, const SegmentedGroup& group) {
   auto unit = std::make_unique<Fusion>(fusion.name());
   Cloner cloner(*unit);
   for (TensorView* input : group.inputs) unit->addInput(cloner.clone(input));
@@ -103,7 +103,7 @@ bool isKernelInAnyMemory(const Fusion& fusion, const SegmentedGroup& group, cons
   if (expanded.size() > kMostExpanded && group.exprs.size() > 1) return false;
   expanded.resize(std::min(expanded.size(), kMostExpanded));
   for (size_t choice = 1; choice < size_t{1} << expanded.size(); ++choice) {
-    const std::unique_ptr<Fusion> unit = unitOf(fusion, group);
+    const std::unique_ptr<Fusion> unit = segmentFusion(fusion, group);
     dropSchedule(*unit);
     for (size_t i = 0; i < expanded.size(); ++i) {
       if ((choice >> i & 1) != 0) storeInFull(*unit->outputs()[expanded[i]]);
@@ -169,7 +169,7 @@ bool haveLayoutsOfTheirAxes(const Fusion& unit) {
 bool mayBeOneKernel(const Fusion& fusion, const SegmentedGroup& group, const KernelTarget& target) {
   const size_t buffers = group.inputs.size() + group.outputs.size();
   if (group.exprs.size() > kMostOps || (group.exprs.size() > 1 && buffers > kMostBuffers)) return false;
-  const std::unique_ptr<Fusion> unit = unitOf(fusion, group);
+  const std::unique_ptr<Fusion> unit = segmentFusion(fusion, group);
   if (group.exprs.size() > 1 && !canBeDealtOut(*unit)) return false;
   if (isScheduledAsOne(*unit)) return true;
   if (!haveLayoutsOfTheirAxes(*unit)) return false;
@@ -206,7 +206,9 @@ std::vector<std::vector<Expr*>> activatedProducts(const Fusion& fusion, const Ke
 
 }  // namespace
 
-bool mayBeDealtOut(const Fusion& fusion, const SegmentedGroup& group) { return canBeDealtOut(*unitOf(fusion, group)); }
+bool mayBeDealtOut(const Fusion& fusion, const SegmentedGroup& group) {
+  return canBeDealtOut(*segmentFusion(fusion, group));
+}
 
 MergeRules kernelRules(const Fusion& fusion, const KernelTarget& target) {
   const bool reads_host_memory = target.kind == TargetKind::Cpu;

@@ -73,7 +73,7 @@ void settleMarks(Fusion& fusion) {
 MergeRules rulesOf(const Fusion& fusion, Grouping grouping, const KernelTarget& target) {
   switch (grouping) {
     case Grouping::Single: return {.stays_alone = [](const Expr&) { return true; }, .may_be_group = {}};
-    case Grouping::Units:
+    case Grouping::Segments:
       return {.stays_alone = [](const Expr& expr) { return expr.info().stands_alone; },
               .may_be_group = [&fusion, is_marked = hasStreamMark(fusion)](
                                   const SegmentedGroup& group) { return !is_marked || mayBeDealtOut(fusion, group); }};
@@ -116,8 +116,8 @@ std::vector<SegmentedGroup> groupsOf(const Fusion& fusion, Grouping grouping, co
   return orderForMemory(fusion, std::move(groups));
 }
 
-Expr* makeUnit(const Fusion& fusion, const SegmentedGroup& group, const InputUpdates& updates, int64_t number,
-               Cloner& program) {
+Expr* makeSegment(const Fusion& fusion, const SegmentedGroup& group, const InputUpdates& updates, int64_t number,
+                  Cloner& program) {
   auto unit = std::make_shared<HostSegment>();
   unit->number = number;
   unit->fusion = std::make_unique<Fusion>(fusion.name());
@@ -140,7 +140,7 @@ Expr* makeUnit(const Fusion& fusion, const SegmentedGroup& group, const InputUpd
     if (std::ranges::find(group.inputs, alias->second.target) != group.inputs.end())
       unit->fusion->aliasOutput(inner.clone(output), inner.clone(alias->second.target));
   }
-  // A place in the loops of a reader says nothing where the reader is in another unit.
+  // A place in the loops of a reader says nothing where the reader is in another segment.
   for (TensorView* tensor : unit->fusion->allTensors()) {
     if (unit->fusion->isInput(tensor) || tensor->uses().empty()) tensor->mutableDomain().inline_position = 0;
   }
@@ -330,7 +330,7 @@ std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& definition, const
     const bool is_by_hand = grouping == Grouping::Fused && is_scheduled && isKernelByHand(*group.exprs[0]);
     const bool is_op = group.exprs.size() == 1 && !is_by_hand;
     const InputUpdates& at_once = grouping == Grouping::Fused ? updates : none;
-    program->pushBack(is_op ? cloner.clone(*group.exprs[0]) : makeUnit(fusion, group, at_once, units++, cloner));
+    program->pushBack(is_op ? cloner.clone(*group.exprs[0]) : makeSegment(fusion, group, at_once, units++, cloner));
   }
   if (has_views) appendViews(*program, parts, cloner, std::move(given));
   appendUpdates(*program, fusion, updates, cloner, results);

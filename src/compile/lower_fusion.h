@@ -13,9 +13,9 @@
 namespace tokamak {
 
 enum class Grouping : uint8_t {
-  Single,  ///< each op alone
-  Units,   ///< ops that need not stand alone are merged maximally into segments
-  Fused,   ///< the fusion is simplified (graph/), then ops are merged as long as they can be one kernel
+  Single,    ///< each op alone
+  Segments,  ///< ops that need not stand alone are merged maximally into segments
+  Fused,     ///< the fusion is simplified (graph/), then ops are merged as long as they can be one kernel
 };
 
 struct HostLoweringOptions {

@@ -340,7 +340,7 @@ void checkAliases(const Fusion& fusion, const Report& report) {
   }
 }
 
-enum class Stages : uint8_t { All, DefinitionOnly, Scheduled, Whole, UnitOnly };
+enum class Stages : uint8_t { All, DefinitionOnly, Scheduled, Whole, SegmentOnly };
 
 struct Row {
   std::string_view name;
@@ -376,7 +376,7 @@ constexpr Row kRows[] = {
     {"type-rules", "Defining an op once more over its operands gives results of the same types and shapes.",
      Stages::Whole, ErrorCode::Internal, checkTypeRules<ShapeMatch::Equal>},
     {"type-rules-of-slices", "An op's results have the type, and as many axes and reductions, as its type rule gives.",
-     Stages::UnitOnly, ErrorCode::Internal, checkTypeRules<ShapeMatch::Ranks>},
+     Stages::SegmentOnly, ErrorCode::Internal, checkTypeRules<ShapeMatch::Ranks>},
     {"axes-unshared", "No two tensors share an axis.", Stages::All, ErrorCode::Internal, checkAxesUnshared},
     {"loop-is-logical", "A tensor's loop domain is its logical domain.", Stages::DefinitionOnly, ErrorCode::Internal,
      checkLoopIsLogical},
@@ -411,8 +411,8 @@ bool isDemanded(const Row& row, Stage stage) {
     case Stages::All: return true;
     case Stages::DefinitionOnly: return stage == Stage::Definition;
     case Stages::Scheduled: return stage != Stage::Definition;
-    case Stages::Whole: return stage != Stage::Unit;
-    case Stages::UnitOnly: return stage == Stage::Unit;
+    case Stages::Whole: return stage != Stage::Segment;
+    case Stages::SegmentOnly: return stage == Stage::Segment;
   }
   return true;
 }
@@ -450,7 +450,7 @@ void verify(const Fusion& fusion, Stage stage) {
   const Violation& first = violations.front();
   const std::string_view stage_name = stage == Stage::Definition  ? "definition"
                                       : stage == Stage::Scheduled ? "scheduled"
-                                                                  : "unit";
+                                                                  : "segment";
   raise(TK_SITE, first.code, "fusion {} breaks {} ({} stage): {}", fusion.name(), first.invariant, stage_name,
         first.message);
 }

@@ -16,7 +16,7 @@ class Fusion;
 enum class Stage : uint8_t {
   Definition,  ///< a tensor program: nothing is scheduled
   Scheduled,   ///< loop domains and parallel types are chosen
-  Unit,        ///< a part of a host program, scheduled: where it works on slices, extents are formulas of their own
+  Segment,     ///< a part of a host program, scheduled: where it works on slices, extents are formulas of their own
 };
 
 struct Violation {

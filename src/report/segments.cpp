@@ -78,7 +78,7 @@ class Together {
   }
 
   void add(const Segment& segment) {
-    if (!segment.isUnit()) {
+    if (!segment.isHostSegment()) {
       outer_.clone(*segment.statement);
       return;
     }
@@ -165,7 +165,7 @@ std::optional<size_t> segmentBetween(const std::vector<Segment>& segments, size_
 
 }  // namespace
 
-bool Segment::isUnit() const { return statement->is<PostOnStream>(); }
+bool Segment::isHostSegment() const { return statement->is<PostOnStream>(); }
 
 Val* Segment::inside(size_t input) const {
   const auto* post = statement->as<PostOnStream>();
@@ -202,7 +202,7 @@ std::vector<Segment> segmentsOf(const HostIrContainer& program) {
   };
   number(program);
   for (const Segment& segment : segments) {
-    if (segment.isUnit()) nameAsOutside(segment);
+    if (segment.isHostSegment()) nameAsOutside(segment);
     if (const PostOnStream* post = postOf(segment)) number(*post->segment->fusion);
   }
   return segments;

@@ -14,7 +14,7 @@ struct Segment {
   const Expr* statement = nullptr;
   std::vector<Expr*> exprs;  ///< of its own fusion where it is a kernel or a product group, else the statement itself
   std::string form;          ///< for people: "kernel of 5 ops", "library call linear"
-  bool isUnit() const;
+  bool isHostSegment() const;
   /// Of the statement's operands and results, what the segment's own ops know them as; the same in a segment of one op.
   Val* inside(size_t input) const;
   TensorView* insideResult(size_t output) const;

@@ -207,7 +207,7 @@ class SegmentGraph {
 
   void addSegment(size_t number) {
     const Segment& segment = segments_[number];
-    const Fusion& own = segment.isUnit()
+    const Fusion& own = segment.isHostSegment()
                             ? segment.exprs.empty() ? static_cast<const Fusion&>(program_) : segment.exprs[0]->fusion()
                             : static_cast<const Fusion&>(program_);
     insides_.emplace_back(segment, number, FusionNames(own), computed_in_);

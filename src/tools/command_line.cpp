@@ -31,7 +31,7 @@ CLI::Option* addNumber(CLI::App& app, const std::string& name, T& value, const s
   return app.add_option(name, value, text)->type_name("N")->check(numberProblem<T>);
 }
 
-constexpr const char* kGroupings = "fused|single|units";
+constexpr const char* kGroupings = "fused|single|segments";
 constexpr const char* kLayouts = "inferred|row-major";
 constexpr const char* kKernels = "compiled|compiled-only|op-by-op|interpreted";
 
@@ -77,7 +77,7 @@ void addRun(CLI::App& app, RunOptions& options) {
   addRunReport(*run, options);
   addNumber(*run, "--repeat", options.repeat, "number of runs")->capture_default_str();
   addOption(*run, "--grouping", options.grouping, kGroupings,
-            "fused: ops merged into kernels; single: each op alone; units: merged into segments, run op by op");
+            "fused: ops merged into kernels; single: each op alone; segments: merged, run op by op");
   addOption(*run, "--output-layouts", options.output_layouts, kLayouts,
             "inferred: outputs lie in memory like the inputs that they follow; row-major: whatever inputs do");
   addOption(*run, "--kernels", options.kernels, kKernels,

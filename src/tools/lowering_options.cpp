@@ -6,8 +6,8 @@ namespace tokamak::tools {
 
 Grouping groupingNamed(const std::string& text) {
   if (text == "fused") return Grouping::Fused;
-  if (text == "units") return Grouping::Units;
-  TK_REQUIRE(text == "single", Usage, "--grouping {}: it must be one of single, units, fused", text);
+  if (text == "segments") return Grouping::Segments;
+  TK_REQUIRE(text == "single", Usage, "--grouping {}: it must be one of single, segments, fused", text);
   return Grouping::Single;
 }
 

@@ -8,7 +8,7 @@
 
 namespace tokamak::tools {
 
-/// single, units or fused. Errors: Usage.
+/// single, segments or fused. Errors: Usage.
 Grouping groupingNamed(const std::string& text);
 
 /// inferred or row-major. Errors: Usage.

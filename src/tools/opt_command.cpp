@@ -23,7 +23,7 @@ namespace tokamak::tools {
 namespace {
 
 constexpr std::string_view kLowering = "lower-to-host";
-constexpr std::string_view kLoweringUnits = "lower-to-host-units";
+constexpr std::string_view kLoweringSegments = "lower-to-host-segments";
 
 std::string print(const ProgramFile& file) {
   if (file.kernel != nullptr) return kir::printKernel(*file.kernel);
@@ -41,7 +41,7 @@ std::vector<std::string> splitList(std::string_view text) {
 }
 
 bool isPass(std::string_view name) {
-  return name == kLowering || name == kLoweringUnits ||
+  return name == kLowering || name == kLoweringSegments ||
          std::ranges::find(fusionPasses(), name, &FusionPass::name) != fusionPasses().end() ||
          findHostPass(name) != nullptr || findKernelPass(name) != nullptr;
 }
@@ -54,10 +54,10 @@ void applyPass(ProgramFile& file, const std::string& name) {
   }
   TK_REQUIRE(file.kernel == nullptr || !isPass(name), Usage, "--passes {}: it works on programs, and this is a kernel",
              name);
-  if (name == kLowering || name == kLoweringUnits) {
+  if (name == kLowering || name == kLoweringSegments) {
     TK_REQUIRE(file.fusion != nullptr, Usage, "--passes {}: the program already is a host program", name);
     file.host_program =
-        makeHostProgram(*file.fusion, {.grouping = name == kLowering ? Grouping::Single : Grouping::Units});
+        makeHostProgram(*file.fusion, {.grouping = name == kLowering ? Grouping::Single : Grouping::Segments});
     file.fusion.reset();
     return;
   }
@@ -86,7 +86,7 @@ void verifyProgram(const ProgramFile& file) {
 void listPasses() {
   for (const FusionPass& pass : fusionPasses()) fmt::print("{:<24} {}\n", pass.name, pass.sentence);
   fmt::print("{:<24} clones a fusion's ops into a host program, each op alone\n", kLowering);
-  fmt::print("{:<24} the same, ops that need not stand alone merged into segments\n", kLoweringUnits);
+  fmt::print("{:<24} the same, ops that need not stand alone merged into segments\n", kLoweringSegments);
   for (const HostPass& pass : hostPasses()) fmt::print("{:<24} {}\n", pass.name, pass.sentence);
   for (const KernelPass& pass : kernelPasses()) fmt::print("{:<24} {}\n", pass.name, pass.sentence);
 }
@@ -116,7 +116,7 @@ std::vector<std::string> passNames() {
   std::vector<std::string> names;
   for (const FusionPass& pass : fusionPasses()) names.emplace_back(pass.name);
   names.emplace_back(kLowering);
-  names.emplace_back(kLoweringUnits);
+  names.emplace_back(kLoweringSegments);
   for (const HostPass& pass : hostPasses()) names.emplace_back(pass.name);
   for (const KernelPass& pass : kernelPasses()) names.emplace_back(pass.name);
   return names;

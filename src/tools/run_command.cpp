@@ -191,7 +191,7 @@ void requireEffect(const RunOptions& options, const ProgramFile& file) {
              options.grouping);
 }
 
-// Segments of a host program that was written by hand, or for --grouping units, need not be kernels.
+// Segments of a host program that was written by hand, or for --grouping segments, need not be kernels.
 SegmentMode segmentModeFor(const HostIrContainer& program, const RunOptions& options, const Device& device) {
   if (groupingNamed(options.grouping) != Grouping::Fused) return SegmentMode::OpByOp;
   const KernelTarget target = device.kernelTarget();

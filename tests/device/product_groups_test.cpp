@@ -67,7 +67,7 @@ TEST(CudaProductGroups, InStreamLoopsAreAskedForWithTheirShareOfTheDevice) {
   EXPECT_EQ(libraryMultiprocessors(), 0);
 }
 
-// A unit's operands are told once each; the product takes one of them twice.
+// A segment's operands are told once each; the product takes one of them twice.
 TEST(CudaProductGroups, MayReadOneTensorTwice) {
   FakeProducts fake;
   GroupBench bench(*fake.device);

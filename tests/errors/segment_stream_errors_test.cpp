@@ -22,7 +22,7 @@ struct Mark {
 std::string refusal(const std::string& ops, const std::string& outputs, const std::vector<Mark>& marks) {
   const std::string text = "fusion f(T0: f32[n, n]) -> " + outputs + " { " + ops + " }";
   const auto fusion = parseFusion(text, "f.fusion", {.resolver = &definingResolver()});
-  const HostLoweringOptions options{.grouping = Grouping::Units};
+  const HostLoweringOptions options{.grouping = Grouping::Segments};
   const auto program = makeHostProgram(*fusion, options);
   for (const Mark& mark : marks)
     program->outputs()[static_cast<size_t>(mark.output)]->axis(mark.axis)->parallelize(ParallelType::Stream);

@@ -258,7 +258,7 @@ class Caller {
     } catch (const Error& error) {
       fail("a legal fusion is refused", error.what());
     }
-    const Grouping grouping = done_ % 2 == 0 ? Grouping::Single : Grouping::Units;
+    const Grouping grouping = done_ % 2 == 0 ? Grouping::Single : Grouping::Segments;
     const StreamSync sync = done_ % 4 < 2 ? StreamSync::Hoisted : StreamSync::InLoop;
     try {
       const auto program = lowerToHostProgram(*fusion_, {.grouping = grouping, .stream_sync = sync});

@@ -36,22 +36,22 @@ TEST(UnitStreams, AUnitRunsOnSlicesAndGivesTheSameBits) {
   const std::vector<float> whole = run(*fusionFrom(kSoftmaxRows), Grouping::Single, {7, 5});
   for (const std::string& mark : marks) {
     const auto fusion = fusionFrom(kSoftmaxRows + std::string("schedule {\n  ") + mark + "\n}\n");
-    const auto program = lowerToHostProgram(*fusion, {.grouping = Grouping::Units});
+    const auto program = lowerToHostProgram(*fusion, {.grouping = Grouping::Segments});
     bool has_loop = false;
     for (const Expr* expr : program->topLevel().exprs) has_loop = has_loop || expr->name() == "FOR";
     EXPECT_TRUE(has_loop) << mark;
-    EXPECT_EQ(run(*fusion, Grouping::Units, {7, 5}), whole) << mark;
+    EXPECT_EQ(run(*fusion, Grouping::Segments, {7, 5}), whole) << mark;
   }
 }
 
 TEST(UnitStreams, AUnitThatReducesOverTheAxisIsCutBeforeIt) {
   const auto fusion = fusionFrom(std::string(kSoftmaxRows) + "schedule {\n  parallelize(T5, axis=1, type=Stream)\n}\n");
-  const auto program = lowerToHostProgram(*fusion, {.grouping = Grouping::Units});
+  const auto program = lowerToHostProgram(*fusion, {.grouping = Grouping::Segments});
   std::string names;
   for (const Expr* expr : program->topLevel().exprs) names += std::string(expr->name()) + " ";
   EXPECT_NE(names.find("PostOnStream"), std::string::npos) << names;
   EXPECT_NE(names.find("FOR"), std::string::npos) << names;
-  EXPECT_EQ(run(*fusion, Grouping::Units, {7, 5}), run(*fusionFrom(kSoftmaxRows), Grouping::Single, {7, 5}));
+  EXPECT_EQ(run(*fusion, Grouping::Segments, {7, 5}), run(*fusionFrom(kSoftmaxRows), Grouping::Single, {7, 5}));
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ TEST_F(Aliases, AUnitInAProgramWithAliasesComputesWithItsOwnTensors) {
   const auto fusion = fusionOf(
       "fusion f(T0: f32[i0]) -> (T4 aliases T0) { T1 = mul(T0, 2.0) T2 = add(T1, 1.0) T3 = mul(T2, T1) T4 = sub(T3, "
       "T0) }");
-  for (const Grouping grouping : {Grouping::Single, Grouping::Units}) {
+  for (const Grouping grouping : {Grouping::Single, Grouping::Segments}) {
     for (const Mode mode : kModes) {
       Tensor state = bench_.numbers(DataType::F32, {3}, {1, 2, 3});
       HostLoweringOptions lowering{.grouping = Grouping::Single};

@@ -175,11 +175,12 @@ TEST_P(ExtentDemands, AreThoseOfTheProgramWithoutMarks) {
   EXPECT_GT(tally.refused, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Groupings, ExtentDemands, testing::Values(Grouping::Single, Grouping::Units, Grouping::Fused),
+INSTANTIATE_TEST_SUITE_P(Groupings, ExtentDemands,
+                         testing::Values(Grouping::Single, Grouping::Segments, Grouping::Fused),
                          [](const auto& instance) {
-                           return std::string(instance.param == Grouping::Single  ? "single"
-                                              : instance.param == Grouping::Units ? "units"
-                                                                                  : "kernels");
+                           return std::string(instance.param == Grouping::Single     ? "single"
+                                              : instance.param == Grouping::Segments ? "segments"
+                                                                                     : "kernels");
                          });
 
 // What is said, and that nothing has run then.

@@ -15,7 +15,7 @@
 namespace tokamak {
 namespace {
 
-constexpr Grouping kGroupings[] = {Grouping::Fused, Grouping::Units, Grouping::Single};
+constexpr Grouping kGroupings[] = {Grouping::Fused, Grouping::Segments, Grouping::Single};
 
 struct UpdateCase {
   std::string name;

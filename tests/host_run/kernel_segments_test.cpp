@@ -49,7 +49,7 @@ struct KernelBench {
 };
 
 // Some lengths of rows are constants of kernels, the others have one for all of them.
-TEST(KernelUnits, OfOneProgramRunAnySizeWithFewKernels) {
+TEST(KernelSegments, OfOneProgramRunAnySizeWithFewKernels) {
   for (const KernelRunner runner : {KernelRunner::Compiled, KernelRunner::Interpreted}) {
     KernelBench it(runner);
     const auto fusion = fusionOf("fusion f(T0: f32[i0, i2], T1: f32[i2]) -> T2 { T2 = softmax(mul(T0, T1)) }");
@@ -65,7 +65,7 @@ TEST(KernelUnits, OfOneProgramRunAnySizeWithFewKernels) {
 
 // Rows of up to 16, which compilers unroll.
 // What one loop cannot deal out together is not one segment, whatever the kernel could be.
-TEST(KernelUnits, AreDealtOutByTheirStreamLoops) {
+TEST(KernelSegments, AreDealtOutByTheirStreamLoops) {
   const char* programs[] = {
       "fusion f(T0: f32[6, 3]) -> T1, T2 { T1 = cast(T0, dtype=i32) T2 = cast(T1, dtype=i64) } "
       "schedule { parallelize(T2, axis=1, type=Stream) }",
@@ -89,7 +89,7 @@ TEST(KernelUnits, AreDealtOutByTheirStreamLoops) {
 }
 
 // A product with its activation is no kernel: devices without such a library do it op by op.
-TEST(KernelUnits, ThatAreProductsWithActivationsRunOnEveryDevice) {
+TEST(KernelSegments, ThatAreProductsWithActivationsRunOnEveryDevice) {
   const char* programs[] = {
       "fusion f(T0: bf16[6, 16], T1: bf16[8, 16], T2: bf16[8]) -> T4 { T3 = linear(T0, T1, T2) "
       "T4 = cast(gelu_tanh(T3), dtype=bf16) }",
@@ -116,7 +116,7 @@ TEST(KernelUnits, ThatAreProductsWithActivationsRunOnEveryDevice) {
   }
 }
 
-TEST(KernelUnits, CountTruthsInShortRows) {
+TEST(KernelSegments, CountTruthsInShortRows) {
   for (const int64_t rows : {8, 12, 16}) {
     for (const int64_t columns : {2, 4, 8, 16, 17}) {
       KernelBench it;
@@ -131,7 +131,7 @@ TEST(KernelUnits, CountTruthsInShortRows) {
 }
 
 // A seed that changes with every call.
-TEST(KernelUnits, TakeNewSeedsWithoutANewPlan) {
+TEST(KernelSegments, TakeNewSeedsWithoutANewPlan) {
   for (const KernelRunner runner : {KernelRunner::Compiled, KernelRunner::Interpreted}) {
     KernelBench it(runner);
     const auto fusion = fusionOf(
@@ -158,7 +158,7 @@ TEST(KernelUnits, TakeNewSeedsWithoutANewPlan) {
 }
 
 // What steers an extent is not a parameter, though the same segment takes it as a value, too.
-TEST(KernelUnits, KnowWhatTheirScalarsSteer) {
+TEST(KernelSegments, KnowWhatTheirScalarsSteer) {
   KernelBench it;
   const auto fusion = fusionOf(
       "fusion f(n: i64, v: f64) -> T2 { T0 = full(shape=[n], value=v, dtype=f32) T1 = exp(T0) T2 = mul(T1, n) }");
@@ -197,7 +197,7 @@ std::string transformerBlocks() {
                      ops);
 }
 
-TEST(KernelUnits, OfOneStructureAreCompiledOnce) {
+TEST(KernelSegments, OfOneStructureAreCompiledOnce) {
   KernelBench it;
   const CompileCounts before = kernelCompileCounts();
   const auto fusion = fusionOf(transformerBlocks());
@@ -213,7 +213,7 @@ TEST(KernelUnits, OfOneStructureAreCompiledOnce) {
   it.expectRight(*fusion, executor, values);
 }
 
-TEST(KernelUnits, OfOneStructureAreCompiledOnceForAGpu) {
+TEST(KernelSegments, OfOneStructureAreCompiledOnceForAGpu) {
   int64_t prepared = 0;
   KernelCollector device(hopperTarget(), [&](const PreparedKernel&) { ++prepared; });
   const std::shared_ptr<Stream> stream = device.createStream();
@@ -234,7 +234,7 @@ TEST(KernelUnits, OfOneStructureAreCompiledOnceForAGpu) {
 }
 
 // A program that is made again finds its kernels.
-TEST(KernelUnits, OfAProgramThatWasThereBeforeAreThere) {
+TEST(KernelSegments, OfAProgramThatWasThereBeforeAreThere) {
   KernelBench it;
   for (int time = 0; time < 3; ++time) {
     const auto fusion = fusionOf(fmt::format("fusion f{0}(T{0}: f32[n{0}]) -> T9 {{ T9 = neg(exp(T{0})) }}", time));
@@ -245,7 +245,7 @@ TEST(KernelUnits, OfAProgramThatWasThereBeforeAreThere) {
   EXPECT_EQ(it.news.shared, 2);
 }
 
-TEST(KernelUnits, ReadMisalignedAndStridedMemory) {
+TEST(KernelSegments, ReadMisalignedAndStridedMemory) {
   for (const KernelRunner runner : {KernelRunner::Compiled, KernelRunner::Interpreted}) {
     KernelBench it(runner);
     const auto fusion = fusionOf(
@@ -269,7 +269,7 @@ TEST(KernelUnits, ReadMisalignedAndStridedMemory) {
   }
 }
 
-TEST(KernelUnits, RefuseOutputsThatOverlapInputsInPart) {
+TEST(KernelSegments, RefuseOutputsThatOverlapInputsInPart) {
   KernelBench it;
   const auto fusion = fusionOf("fusion f(T0: f32[i0]) -> T2 { T1 = exp(T0) T2 = neg(T1) }");
   MultiDeviceExecutor executor = it.executorOf(*fusion);
@@ -284,7 +284,7 @@ TEST(KernelUnits, RefuseOutputsThatOverlapInputsInPart) {
   EXPECT_EQ(differenceFromOracle(*fusion, oracle, executor.runWithInput(inputs, std::vector<Tensor>{part(16)})), "");
 }
 
-TEST(KernelUnits, ReadInputsThatOverlapOneAnother) {
+TEST(KernelSegments, ReadInputsThatOverlapOneAnother) {
   KernelBench it;
   const auto fusion = fusionOf("fusion f(T0: f32[i0], T1: f32[i0]) -> T3 { T2 = add(T0, T1) T3 = exp(T2) }");
   MultiDeviceExecutor executor = it.executorOf(*fusion);
@@ -296,7 +296,7 @@ TEST(KernelUnits, ReadInputsThatOverlapOneAnother) {
   }
 }
 
-TEST(KernelUnits, SayWhichSizesDoNotFit) {
+TEST(KernelSegments, SayWhichSizesDoNotFit) {
   KernelBench it;
   const auto fusion =
       fusionOf("fusion f(T0: f32[i0, i2]) -> T2 { T1 = slice(T0, axis=1, start=2, stop=7) T2 = exp(T1) }");
@@ -309,7 +309,7 @@ TEST(KernelUnits, SayWhichSizesDoNotFit) {
 }
 
 #ifndef TK_THREAD_SANITIZER
-TEST(KernelUnits, TakeNothingFromTheHeapByTheHotEntry) {
+TEST(KernelSegments, TakeNothingFromTheHeapByTheHotEntry) {
   KernelBench it;
   const auto fusion = fusionOf(
       "fusion f(T0: f32[i0, i2], seed: i64, scale: f32) -> T3 { T1, T2 = dropout(T0, p=0.1, seed=seed, offset=0) T3 = "

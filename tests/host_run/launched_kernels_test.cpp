@@ -243,9 +243,9 @@ TEST(UnitsOfAnExecutor, RunAsTheCallerSaysElseAsTheGroupingAsks) {
     return executor.evaluator().segmentMode();
   };
   EXPECT_EQ(modeOf(Grouping::Fused, std::nullopt), SegmentMode::Kernels);
-  EXPECT_EQ(modeOf(Grouping::Units, std::nullopt), SegmentMode::OpByOp);
+  EXPECT_EQ(modeOf(Grouping::Segments, std::nullopt), SegmentMode::OpByOp);
   EXPECT_EQ(modeOf(Grouping::Fused, SegmentMode::OpByOp), SegmentMode::OpByOp);
-  EXPECT_EQ(modeOf(Grouping::Units, SegmentMode::Kernels), SegmentMode::Kernels);
+  EXPECT_EQ(modeOf(Grouping::Segments, SegmentMode::Kernels), SegmentMode::Kernels);
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ TEST(OpByOp, IsWhatADeviceDoesWithoutACompilerAndItsObserverIsToldOnce) {
   EXPECT_THAT(listener.reasons, ElementsAre(HasSubstr("C compiler: '/nowhere/cc' is no program that can be run")));
 }
 
-TEST(OpByOp, IsNotLookedIntoByProgramsWithoutUnits) {
+TEST(OpByOp, IsNotLookedIntoByProgramsWithoutSegments) {
   const ScopedVariable none("TOKAMAK_CC", "/nowhere/cc");
   Listener listener;
   RunBench bench({.threads = 2, .poisons_memory = true, .kernels = &listener});
@@ -78,7 +78,7 @@ TEST(OpByOp, IsAnErrorWhereKernelsMustBeCompiled) {
                                          "compiler: '/nowhere/cc' is no program that can be run"));
 }
 
-TEST(OpByOp, MakesNoKernelOfAUnitThatSomebodyPreparesAllTheSame) {
+TEST(OpByOp, MakesNoKernelOfASegmentThatSomebodyPreparesAllTheSame) {
   const auto fusion = fusionOf(kNormalise);
   const auto program = makeHostProgram(*fusion);
   const ScalarBindings no_sizes;
@@ -111,7 +111,7 @@ TEST(OpByOp, GivesTheMemoryOfIntermediatesBackWhenTheyAreDead) {
 }
 
 // Slices, permutations, broadcasts and reshapes inside of a segment are views.
-TEST(OpByOp, CopiesNothingForViewsInUnits) {
+TEST(OpByOp, CopiesNothingForViewsInSegments) {
   RunBench bench({.threads = 2, .poisons_memory = true, .runner = KernelRunner::OpByOp});
   const auto fusion = fusionOf(
       "fusion f(T0: f32[6, 8], T1: f32[4, 6], T2: f32[4]) -> T3 { "

@@ -7,14 +7,14 @@
 namespace tokamak {
 namespace {
 
-struct UnitCase {
+struct SegmentCase {
   std::string name;
   std::string fusion;
 };
 
-std::ostream& operator<<(std::ostream& out, const UnitCase& c) { return out << c.name; }
+std::ostream& operator<<(std::ostream& out, const SegmentCase& c) { return out << c.name; }
 
-const UnitCase kUnitCases[] = {
+const SegmentCase kSegmentCases[] = {
     {"pointwise",
      "fusion f(T0: f32[i0, i2]) -> T3 { T1 = exp(T0) T2 = neg(T1) T3 = add(T2, T0) } sizes { i0 = 5, i2 = 7 }"},
     {"softmax", "fusion f(T0: f32[i0, i2]) -> T1 { T1 = softmax(T0) } sizes { i0 = 5, i2 = 7 }"},
@@ -29,7 +29,7 @@ const UnitCase kUnitCases[] = {
     {"position_and_size",
      "fusion f(T0: i64[i0]) -> T3 { T1 = iota(i0) T2 = add(T0, T1) T3 = mul(T2, T1) } sizes { i0 = 9 }"},
     {"set_inside", "fusion f(T0: f32[i0]) -> T3 { T1 = exp(T0) T2 = set(T1) T3 = neg(T2) } sizes { i0 = 5 }"},
-    {"streamed_unit",
+    {"streamed_segment",
      "fusion f(T0: f32[i0, i2]) -> T3 { T1 = exp(T0) T2 = neg(T1) T3 = add(T2, T0) } sizes { i0 = 10, i2 = 7 } "
      "schedule { split(T3, axis=0, factor=3) parallelize(T3, axis=0, type=Stream) propagate(T3) }"},
     {"streamed_softmax",
@@ -42,14 +42,14 @@ const UnitCase kUnitCases[] = {
      "type=Stream) propagate(T5) }"},
 };
 
-class HostUnits : public testing::TestWithParam<UnitCase> {};
+class HostSegments : public testing::TestWithParam<SegmentCase> {};
 
-TEST_P(HostUnits, GiveTheBitsOfSingleOps) {
+TEST_P(HostSegments, GiveTheBitsOfSingleOps) {
   RunBench bench;
   const auto fusion = fusionOf(GetParam().fusion);
   const std::vector<RunValue> inputs = bench.inputsOf(*fusion);
   std::vector<std::byte> expected;
-  for (const Grouping grouping : {Grouping::Single, Grouping::Units}) {
+  for (const Grouping grouping : {Grouping::Single, Grouping::Segments}) {
     for (const Mode mode : {Mode::Plan, Mode::Direct}) {
       HostLoweringOptions lowering{.grouping = Grouping::Single};
       lowering.grouping = grouping;
@@ -64,14 +64,14 @@ TEST_P(HostUnits, GiveTheBitsOfSingleOps) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, HostUnits, testing::ValuesIn(kUnitCases),
+INSTANTIATE_TEST_SUITE_P(Cases, HostSegments, testing::ValuesIn(kSegmentCases),
                          [](const auto& instance) { return instance.param.name; });
 
 TEST(HostSegment, MayUseScalarsOfTheProgram) {
   RunBench bench;
   const auto fusion = fusionOf("fusion f(T0: f32[i0], factor: f32) -> T2 { T1 = mul(T0, factor) T2 = neg(T1) }");
   const std::vector<RunValue> inputs = {bench.numbers(DataType::F32, {2}, {1, 2}), ScalarValue{3.0}};
-  for (const Grouping grouping : {Grouping::Single, Grouping::Units}) {
+  for (const Grouping grouping : {Grouping::Single, Grouping::Segments}) {
     for (const Mode mode : {Mode::Plan, Mode::Direct}) {
       HostLoweringOptions lowering{.grouping = Grouping::Single};
       lowering.grouping = grouping;
@@ -88,7 +88,7 @@ TEST(HostSegment, MayHaveSizesThatNoneOfItsInputsHas) {
       "set(T4) T6 = matmul(T2, permute(T5, order=[1, 0])) } "
       "sizes { m = 3, k = 4, n = 5 }");
   const std::vector<RunValue> inputs = bench.inputsOf(*fusion);
-  for (const Grouping grouping : {Grouping::Single, Grouping::Units}) {
+  for (const Grouping grouping : {Grouping::Single, Grouping::Segments}) {
     HostLoweringOptions lowering{.grouping = Grouping::Single};
     lowering.grouping = grouping;
     MultiDeviceExecutor executor(*fusion, bench.device, {.lowering = lowering, .evaluator = {}});

@@ -60,7 +60,7 @@ const Way kWays[] = {
     {.name = "of_single_elements", .sizes = kOnes, .stride = 3, .input_stride = 8},
     {.name = "of_single_elements_numbers", .sizes = kOnes, .extents = Extents::Numbers, .stride = 3, .input_stride = 8},
     {.name = "of_no_elements", .sizes = kEmpty, .stride = 2},
-    {.name = "units", .sizes = kOdd, .grouping = Grouping::Units},
+    {.name = "segments", .sizes = kOdd, .grouping = Grouping::Segments},
     {.name = "kernels",
      .sizes = kOdd,
      .grouping = Grouping::Fused,

@@ -139,7 +139,7 @@ class StreamSeeds {
     if (!drawing) return;
     HostLoweringOptions lowering;
     const int64_t grouping = drawing->below(100);
-    lowering.grouping = grouping < 50 ? Grouping::Single : grouping < 65 ? Grouping::Units : Grouping::Fused;
+    lowering.grouping = grouping < 50 ? Grouping::Single : grouping < 65 ? Grouping::Segments : Grouping::Fused;
     lowering.stream_sync = drawing->chance(70) ? StreamSync::Hoisted : StreamSync::InLoop;
     const Mode mode = drawing->chance(60) ? Mode::Plan : Mode::Direct;
     const int64_t streams = 1 + drawing->below(5);

@@ -97,7 +97,7 @@ class StreamRefusals : public testing::TestWithParam<Refusal> {};
 std::vector<HostLoweringOptions> groupings() {
   return {{.grouping = Grouping::Single},
           {.grouping = Grouping::Single, .stream_sync = StreamSync::InLoop},
-          {.grouping = Grouping::Units},
+          {.grouping = Grouping::Segments},
           {.grouping = Grouping::Fused},
           {.grouping = Grouping::Fused, .target = hopperTarget()}};
 }

@@ -711,7 +711,7 @@ Domains:{
 )");
 }
 
-TEST(HostTextRoundTrip, Units) {
+TEST(HostTextRoundTrip, Segments) {
   Builder b;
   auto segment = std::make_shared<HostSegment>();
   segment->number = 12;

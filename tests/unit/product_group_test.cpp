@@ -145,7 +145,7 @@ TEST(ProductGroups, AreOneStatementWhereTheTargetAllowsIt) {
   target.product_activations = kAllProductActivations;
   EXPECT_EQ(statementsFor(mlpWith("gelu_tanh", "f32"), target), "unit:10* linear unit:2");
   EXPECT_EQ(statementsFor(mlpWith("gelu_tanh", "bf16"), target), "unit:12* linear unit:4");
-  EXPECT_EQ(statementsFor(mlpWith("relu", "bf16"), target, Grouping::Units), "linear unit:3 linear unit:4");
+  EXPECT_EQ(statementsFor(mlpWith("relu", "bf16"), target, Grouping::Segments), "linear unit:3 linear unit:4");
   EXPECT_EQ(statementsFor(mlpWith("relu", "f32"), cpuTarget()), "linear relu linear unit:2");
 }
 

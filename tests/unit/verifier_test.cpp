@@ -267,7 +267,7 @@ TEST(Verifier, OfAUnitExtentsMayBeOtherFormulasAndNothingElse) {
     Axes axes;
     for (const IterKind kind : kinds) axes.push_back(fusion.axis({.kind = kind, .extent = fusion.symbol("chunk")}));
     fusion.appendOp(LoadStoreOp{.out = fusion.tensor(dtype, axes), .in = in});
-    const auto violations = violationsOf(fusion, Stage::Unit);
+    const auto violations = violationsOf(fusion, Stage::Segment);
     return violations.empty() ? std::string() : std::string(violations.front().invariant);
   };
   EXPECT_EQ(invariantOfCopy({IterKind::Iteration}, DataType::F32), "");
@@ -299,7 +299,7 @@ TEST(Verifier, AViolationIsRaisedWithItsInvariantAndStage) {
 }
 
 TEST(Verifier, TheLegalitySpecNamesEveryInvariantOnce) {
-  for (const Stage stage : {Stage::Definition, Stage::Scheduled, Stage::Unit}) {
+  for (const Stage stage : {Stage::Definition, Stage::Scheduled, Stage::Segment}) {
     const std::string spec = legalitySpec(stage);
     const auto invariants = invariantsOf(stage);
     EXPECT_EQ(std::ranges::count(spec, '\n'), static_cast<int64_t>(invariants.size()));

@@ -253,7 +253,7 @@ void checkSegments(const HostIrContainer& program, const Report& report) {
     const auto* post = expr.as<PostOnStream>();
     if (post == nullptr) return;
     const Fusion& segment = *post->segment->fusion;
-    if (const auto violations = violationsOf(segment, Stage::Unit); !violations.empty())
+    if (const auto violations = violationsOf(segment, Stage::Segment); !violations.empty())
       return report(fmt::format("HostUnit{}: {}", post->segment->number, violations[0].message));
     const bool fits = std::ranges::equal(post->ins, segment.inputs(), isLike) &&
                       std::ranges::equal(post->outs, segment.outputs(), isLike);

@@ -29,7 +29,7 @@ RunConfig drawConfig(uint64_t seed) {
   config.threads = random.between(1, 3);
   config.sync = random.chance(70) ? StreamSync::Hoisted : StreamSync::InLoop;
   const int64_t grouping = random.below(100);
-  config.grouping = grouping < 50 ? Grouping::Single : grouping < 80 ? Grouping::Units : Grouping::Fused;
+  config.grouping = grouping < 50 ? Grouping::Single : grouping < 80 ? Grouping::Segments : Grouping::Fused;
   config.gives_outputs = random.chance(50);
   config.seed = seed;
   return config;
@@ -211,9 +211,9 @@ std::optional<Problem> compareWithOracle(const Results& results, const oracle::R
 std::string toString(const RunConfig& config) {
   return fmt::format("{} streams, {} threads, {}, {}, outputs {}", config.streams, config.threads,
                      config.sync == StreamSync::Hoisted ? "hoisted" : "in-loop",
-                     config.grouping == Grouping::Single  ? "single"
-                     : config.grouping == Grouping::Units ? "units"
-                                                          : "fused",
+                     config.grouping == Grouping::Single     ? "single"
+                     : config.grouping == Grouping::Segments ? "segments"
+                                                             : "fused",
                      config.gives_outputs ? "given" : "allocated");
 }
 

@@ -21,7 +21,7 @@ struct PostOnStream {
 
   template <class V, class Self>
   static void describe(V& v, Self& self) {
-    v.attribute("unit", self.segment);
+    v.attribute("segment", self.segment);
     v.operands("ins", self.ins);
     v.results("outs", self.outs);
   }

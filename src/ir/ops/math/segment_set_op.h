@@ -5,8 +5,8 @@
 
 namespace tokamak {
 
-/// out[c] = in[c]. Nothing that reads the result is in the same unit (or kernel) as this op: it is a border that a
-/// user draws. The unit that computes the operand may store the result, so that no copy is made.
+/// out[c] = in[c]. Nothing that reads the result is in the same segment (or kernel) as this op: it is a border that a
+/// user draws. The segment that computes the operand may store the result, so that no copy is made.
 struct SegmentSetOp {
   static constexpr OpInfo info{
       .name = "segment_set",
