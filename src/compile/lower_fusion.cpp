@@ -351,7 +351,7 @@ static void runPasses(HostIrContainer& program, const HostLoweringOptions& optio
   labelTensors(program);  // also those of programs that are read, or came from graph passes
   lowerStreams(program, options.stream_sync);
   if (options.after_streams) options.after_streams(program);
-  rotateStreamBuffers(program);
+  contractStreamBuffers(program);
   placeAllocations(program);
   insertDeallocations(program);
   labelTensors(program);

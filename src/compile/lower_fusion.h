@@ -38,7 +38,7 @@ std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& fusion, const Hos
 /// Errors: HostProgram for a malformed program; those of the passes.
 void finishHostProgram(HostIrContainer& program, const HostLoweringOptions& options);
 
-/// The whole way: makeHostProgram, lower-streams, rotate-stream-buffers, place-allocations, insert-deallocations.
+/// The whole way: makeHostProgram, lower-streams, contract-stream-buffers, place-allocations, insert-deallocations.
 std::unique_ptr<HostIrContainer> lowerToHostProgram(const Fusion& fusion, const HostLoweringOptions& options);
 
 }  // namespace tokamak

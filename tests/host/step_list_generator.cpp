@@ -100,7 +100,7 @@ class LoweredProgram {
  private:
   enum class Form : uint8_t { Hoisted, OneJoin, InLoop };
 
-  struct Rotating {
+  struct CircularBuffer {
     int32_t buffer;
     Shape slot;
   };
@@ -139,15 +139,15 @@ class LoweredProgram {
     for (int64_t i = 0; i < statements; ++i) made_.push_back(newTensor());
     if (last_result) made_.back() = *last_result;
     const int64_t chunk = pick(random_, 1, 3);
-    rotating_.reset();
+    circular_.reset();
     if (isOneIn(random_, 2)) {
       const Shape slot = axis_ == Axis::Rows ? Shape{chunk, shape_.columns} : Shape{shape_.rows, chunk};
-      rotating_ = Rotating{builder_.intermediate(slot.bytes() * workers_), slot};
-      builder_.allocate(0, rotating_->buffer);
+      circular_ = CircularBuffer{builder_.intermediate(slot.bytes() * workers_), slot};
+      builder_.allocate(0, circular_->buffer);
     }
     drawBody();
     iterate(chunk);
-    if (rotating_) builder_.release(0, rotating_->buffer);
+    if (circular_) builder_.release(0, circular_->buffer);
     for (const int32_t tensor : made_) {
       is_output_made_ = is_output_made_ || tensor == output_;
       if (tensor != output_) whole_tensors_.push_back(tensor);
@@ -162,7 +162,7 @@ class LoweredProgram {
     sources_.clear();
     for (size_t i = 0; i < made_.size(); ++i) {
       auto action = static_cast<Action>(pick(random_, 0, 4));
-      if (action == Action::ThroughSlot && !rotating_) action = Action::Work;
+      if (action == Action::ThroughSlot && !circular_) action = Action::Work;
       body_.push_back(action);
       // A slice of the tensor made just before in the same iteration, unless its communication is still under way.
       const bool can_chain = i > 0 && body_[i - 1] != Action::CommunicateLate;
@@ -203,8 +203,8 @@ class LoweredProgram {
         builder_.work(stream, {to, written(to)}, "T = op(T), in place");
         break;
       case Action::ThroughSlot: {
-        Access slot = sliceOf(rotating_->buffer, rotating_->slot, axis_, 0, count);
-        slot.offset += worker * rotating_->slot.bytes();
+        Access slot = sliceOf(circular_->buffer, circular_->slot, axis_, 0, count);
+        slot.offset += worker * circular_->slot.bytes();
         builder_.work(stream, {from, written(slot)}, "slot = op(slice)");
         builder_.work(stream, {slot, written(to)}, "T = op(slot)");
         break;
@@ -239,7 +239,7 @@ class LoweredProgram {
   std::vector<int32_t> made_;
   std::vector<int32_t> sources_;
   std::vector<Action> body_;
-  std::optional<Rotating> rotating_;
+  std::optional<CircularBuffer> circular_;
   std::vector<int32_t> late_joins_;
 };
 

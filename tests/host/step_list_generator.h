@@ -16,7 +16,8 @@ StepList smallProgram(std::mt19937& random);
 StepList synchronisedProgram(std::mt19937& random);
 
 /// What the lowering of streamed axes makes: loops over rows or columns dealt out to streams, hoisted or in-loop
-/// synchronisation or one join per worker, rotating slots, communications, in-place steps, and steps between the loops.
+/// synchronisation or one join per worker, circular buffers, communications, in-place steps, and steps between the
+/// loops.
 StepList loweredProgram(std::mt19937& random);
 
 /// Tries to drop `attempts` synchronisations, keeping each that the closure shows to be needed.

@@ -64,6 +64,7 @@ RETIRED_WORDS = [
     (r"[Hh]ost[ -]units?|[Uu]nit(?:Mode|Slices)|unit_(?:mode|slices)|(?:Kernel|Host)Units|Grouping::Units|(?:--grouping|lower-to-host)[ -]units", "segment"),
     (r"(?:a|an|the|each|every|another|same|one|no) units?", "segment",
      r"src/(?:analysis|compile|graph|host|ir|jit|lower|report|segment|tools)/|ARCHITECTURE\.md|docs/(?:host_text|kernels|pictures|streams|text|views)\.md"),
+    (r"[Rr]otating (?:buffers?|slots?)|rotate[_-]stream[_-]buffers|rotateStreamBuffers|BufferRotator", "circular buffers; contraction (of stream buffers)"),
     (r"(?:a|an|each|every|next|last|first|same|one|per|no|this|whose|of the loop's) turn|loop's turns?|turnsOf|\w+Turns?Of|kTurns|(?:of|has|each|last)_turns?",
      "iteration", r"src/(?:codegen|heuristics|kernel|lower|schedule)/|docs/kernels\.md|tests/text/(?:kernels|passes)/"),
     (r"[Tt]urned_?[Ll]oops|(?:tiles?|buffers?) (?:is|are) turned|tiles? turned", "in-register transpose, transposed"),

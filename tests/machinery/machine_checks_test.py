@@ -79,7 +79,7 @@ RETIRED = [
     "kept values", "KernelRows", "isInColumns", "parts of columns", "split-column-sums", "chunked_maxima",
     "stageKeptRow", "rows in turns", "row_parts", "splitAxes", "values_by_hand", "AxisGroups", "ownPlace",
     "GridCombine", "copies under way", "witnesses", "mergeNeighbours", "whyNoKernel", "host units", "each unit",
-    "each turn",
+    "rotating buffers", "each turn",
     "TurnedLoops", "at the same place", "row_passes", "LaneLoop", "jam-loops", "cut-loops", "tightenLoops",
     "hoist_values", "tabulate-values", "known_choices", "shareReciprocals", "join-ones", "fuse-products", "partSums",
     "combine-clusters", "split_remainders", "order-updates", "DeviceText", "given_memory",

@@ -5,10 +5,10 @@
 
 namespace tokamak {
 
-/// rotate-stream-buffers. An intermediate whose every use is an iteration's own slice within one stream loop is
+/// contract-stream-buffers. An intermediate whose every use is an iteration's own slice within one stream loop is
 /// allocated slice by slice, in the iterations, instead of as a whole: memory that an iteration gives back on its
 /// stream serves the next one there. All uses of an iteration must be on one stream.
-void rotateStreamBuffers(HostIrContainer& program);
+void contractStreamBuffers(HostIrContainer& program);
 
 /// place-allocations. Every result of a top-level op that nothing allocates gets an Allocate just before; a Set of an
 /// intermediate stays without one (it binds its operand's tensor), a Set of an output gets one.

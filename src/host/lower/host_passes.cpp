@@ -14,8 +14,8 @@ constexpr HostPass kPasses[] = {
      [](HostIrContainer& program) { lowerStreams(program, StreamSync::Hoisted); }},
     {"lower-streams-in-loop", "the same, tied to the caller's stream in every iteration (for comparison)",
      [](HostIrContainer& program) { lowerStreams(program, StreamSync::InLoop); }},
-    {"rotate-stream-buffers", "allocates intermediates of a stream loop slice by slice, in its iterations",
-     rotateStreamBuffers},
+    {"contract-stream-buffers", "allocates intermediates of a stream loop slice by slice, in its iterations",
+     contractStreamBuffers},
     {"place-allocations", "allocates every result that nothing else allocates", placeAllocations},
     {"insert-deallocations", "gives buffers back after their last use", insertDeallocations},
 };

@@ -25,19 +25,21 @@ struct Uses {
   std::vector<const Expr*> views;    ///< in the loop's body, in order
   size_t first = 0;                  ///< statement of the body that uses it
   size_t last = 0;
-  bool can_rotate = true;
+  bool can_contract = true;
 };
 
-class BufferRotator {
+class BufferContraction {
  public:
-  explicit BufferRotator(HostIrContainer& program) : program_(program), roots_(program), index_(streamIndex(program)) {}
+  explicit BufferContraction(HostIrContainer& program)
+      : program_(program), roots_(program), index_(streamIndex(program)) {}
 
   void run() {
     for (const Expr* expr : program_.topLevel().exprs) survey(*expr);
     for (auto& [tensor, uses] : uses_) {
-      uses.can_rotate = uses.can_rotate && uses.allocation != nullptr && !uses.views.empty() &&
-                        !roots_.isCallers(tensor) && !tensor->logical()[static_cast<size_t>(uses.axis)]->isBroadcast();
-      if (uses.can_rotate) prepare(*tensor, uses);
+      uses.can_contract = uses.can_contract && uses.allocation != nullptr && !uses.views.empty() &&
+                          !roots_.isCallers(tensor) &&
+                          !tensor->logical()[static_cast<size_t>(uses.axis)]->isBroadcast();
+      if (uses.can_contract) prepare(*tensor, uses);
     }
     if (replacements_.empty()) return;
     program_.setTopLevel(rewrite(program_.topLevel()));
@@ -47,18 +49,19 @@ class BufferRotator {
   void survey(const Expr& top) {
     if (const auto* allocation = top.as<Allocate>()) {
       Uses& uses = uses_[roots_.root(allocation->buffer)];
-      uses.can_rotate &= uses.allocation == nullptr && roots_.root(allocation->buffer) == allocation->buffer;
+      uses.can_contract &= uses.allocation == nullptr && roots_.root(allocation->buffer) == allocation->buffer;
       uses.allocation = &top;
       return;
     }
     const auto* loop = top.as<ForLoop>();
-    if (loop == nullptr || loop->index != index_) return forEachRoot(top, [&](Uses& uses) { uses.can_rotate = false; });
+    if (loop == nullptr || loop->index != index_)
+      return forEachRoot(top, [&](Uses& uses) { uses.can_contract = false; });
     for (size_t i = 0; i < loop->body.exprs.size(); ++i) surveyBody(*loop, i);
     // Memory is ordered by the stream it is taken and given back on: all uses of an iteration must be on one.
     for (size_t i = 0; i < loop->body.exprs.size(); ++i) {
       if (!switchesStream(*loop->body.exprs[i])) continue;
       for (auto& [tensor, uses] : uses_) {
-        if (uses.loop == loop && uses.first <= i && i <= uses.last) uses.can_rotate = false;
+        if (uses.loop == loop && uses.first <= i && i <= uses.last) uses.can_contract = false;
       }
     }
   }
@@ -69,7 +72,7 @@ class BufferRotator {
     forEachRoot(expr, [&](Uses& uses) {
       const bool is_first = uses.loop == nullptr;
       // Who comes before the views, or is no view, looks at more than the iteration's own part.
-      uses.can_rotate &= (is_first || uses.loop == &loop) && !uses.views.empty() && !expr.info().is_communication;
+      uses.can_contract &= (is_first || uses.loop == &loop) && !uses.views.empty() && !expr.info().is_communication;
       uses.loop = &loop;
       if (is_first) uses.first = statement;
       uses.last = statement;
@@ -77,7 +80,7 @@ class BufferRotator {
     // The whole buffer is named by views of the iteration's part only.
     forEachTensor(expr, [&](TensorView* tensor) {
       if (tensor == sliced) return;
-      if (roots_.root(tensor) == program_.resolveAlias(tensor)) uses_[roots_.root(tensor)].can_rotate = false;
+      if (roots_.root(tensor) == program_.resolveAlias(tensor)) uses_[roots_.root(tensor)].can_contract = false;
     });
   }
 
@@ -90,7 +93,7 @@ class BufferRotator {
     if (roots_.root(in) != in) return nullptr;  // a view of a view
     const int64_t axis = select != nullptr ? select->axis : slice->axis;
     Uses& uses = uses_[roots_.root(in)];
-    uses.can_rotate &= uses.views.empty() || uses.axis == axis;
+    uses.can_contract &= uses.views.empty() || uses.axis == axis;
     uses.axis = axis;
     uses.views.push_back(&expr);
     return in;
@@ -246,6 +249,6 @@ class BufferRotator {
 
 }  // namespace
 
-void rotateStreamBuffers(HostIrContainer& program) { BufferRotator(program).run(); }
+void contractStreamBuffers(HostIrContainer& program) { BufferContraction(program).run(); }
 
 }  // namespace tokamak
