@@ -1,4 +1,4 @@
-// AccessContiguity: the strides of what a stored tensor reads and writes, along each of its axes.
+// AccessContiguity: the strides of a stored tensor's loads and stores along each of its axes.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@
 
 namespace tokamak {
 
-/// How a tensor (if it is in memory) and the memory that it reads are accessed along the tensor's logical axes,
-/// reductions included.
+/// The accesses that compute a tensor: its loads, and its store if it is in memory. Strides are per logical axis of the
+/// tensor, reduction axes included.
 class AccessContiguity {
  public:
   struct Access {
@@ -29,8 +29,8 @@ class AccessContiguity {
   bool mayMerge(size_t outer, size_t inner) const;
   /// The first axis of the longest run of innermost axes that merge into one.
   size_t innermostGroup() const;
-  /// The axis along which most accesses have stride 1, each weighed by the number of axes that it depends on. Nothing
-  /// where no access has stride 1.
+  /// The axis along which most accesses have stride 1; an access counts as often as it depends on axes. Nothing where
+  /// no access has stride 1.
   std::optional<size_t> unitAxis() const;
 
   const std::vector<Access>& accesses() const { return accesses_; }

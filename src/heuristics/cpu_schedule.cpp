@@ -24,9 +24,9 @@ namespace {
 
 using Numbers = AxisNumbers;
 
-// For a reduction across rows: which of its rows lies side by side in memory; nothing where what is reduced does.
-std::optional<size_t> outerReductionRow(const ReductionStructure& structure, const TensorView& reduction,
-                                        const Strides& strides) {
+// Which row axis of an outer reduction is contiguous in memory. Nothing for an inner reduction.
+std::optional<size_t> contiguousRow(const ReductionStructure& structure, const TensorView& reduction,
+                                    const Strides& strides) {
   const auto unit = AccessContiguity(structure.fusion(), reduction, strides).unitAxis();
   if (!unit || reduction.logical()[*unit]->isReduction()) return std::nullopt;
   const Numbers loops = loopsOf(reduction, structure.rowsOf(reduction));
@@ -35,19 +35,19 @@ std::optional<size_t> outerReductionRow(const ReductionStructure& structure, con
 }
 
 // Whether the reductions of a kernel are inner or outer ones.
-struct Directions {
+struct ReductionDirections {
   bool has_inner = false;
   bool has_outer = false;
-  std::optional<size_t> column;  // of those across, if it is the same one for all of as many rows
+  std::optional<size_t> column;  // the contiguous row axis of the outer ones, if all have the same
 };
 
-Directions directionsOf(const ReductionStructure& structure, const Strides& strides) {
-  Directions result;
+ReductionDirections reductionDirectionsOf(const ReductionStructure& structure, const Strides& strides) {
+  ReductionDirections result;
   std::optional<size_t> count;
   bool is_same = true;
   for (const TensorView* tensor : structure.stored()) {
     if (!isReduced(*tensor) || structure.isPartialOuterReduction(*tensor)) continue;
-    const auto column = outerReductionRow(structure, *tensor, strides);
+    const auto column = contiguousRow(structure, *tensor, strides);
     (column ? result.has_outer : result.has_inner) = true;
     if (!column) continue;
     is_same = is_same && (!count || (*count == structure.rowsOf(*tensor).size() && *result.column == *column));
@@ -58,7 +58,7 @@ Directions directionsOf(const ReductionStructure& structure, const Strides& stri
   return result;
 }
 
-// Whether some of what is reduced is one element that the operand only repeats.
+// Whether the reduction combines an expanded axis: the same element several times.
 bool reducesRepeated(const TensorView& reduction) {
   const auto* op = reduction.definition()->as<ReductionOp>();
   const Axes operand = shapeOf(*op->in);
@@ -66,37 +66,37 @@ bool reducesRepeated(const TensorView& reduction) {
       op->axes, [&](int64_t axis) { return operand[static_cast<size_t>(axis)]->expandedExtent() != nullptr; });
 }
 
-// Whether blocks may have parts of what is reduced: the last to be done computes what needs all of it, which is little.
-bool sharesReductions(const ReductionStructure& structure) {
-  return mayShareReductions(structure) && std::ranges::none_of(structure.stored(), [](const TensorView* tensor) {
+// Whether a reduction may be split over blocks. What reads it is small, and the last block computes that.
+bool maySplitReductions(const ReductionStructure& structure) {
+  return maySplitOverGrid(structure) && std::ranges::none_of(structure.stored(), [](const TensorView* tensor) {
            return isReduced(*tensor) && reducesRepeated(*tensor);
          });
 }
 
-// Whether the kernel makes outer reductions only: blocks take columns side by side.
-bool isAllOuterReductions(const ReductionStructure& structure, const Directions& directions) {
+// Whether all reductions are outer ones with the same contiguous row axis, so that blocks divide the columns.
+bool hasOnlyOuterReductions(const ReductionStructure& structure, const ReductionDirections& directions) {
   return !directions.has_inner && directions.column && !structure.isSingleBlock() &&
          structure.partialOuterReductions().empty();
 }
 
-// How many of the rows before the column one loop can go over together with it, in all tensors of a kernel of columns.
-size_t rowsBesideOuterReduction(const ReductionStructure& structure, size_t column, const Strides& strides) {
+// How many row axes in front of the contiguous one merge with it, in every tensor of the kernel.
+size_t rowsMergedWithColumns(const ReductionStructure& structure, size_t column, const Strides& strides) {
   size_t most = column;
   for (const TensorView* tensor : structure.stored()) {
     const Numbers& numbers = structure.rowsOf(*tensor);
     if (numbers.empty()) continue;
     if (column + 1 != numbers.size()) return 0;
-    std::vector<AccessContiguity> groups = {AccessContiguity(structure.fusion(), *tensor, strides)};
-    for (const TensorView* other : besideUpdates(structure, *tensor))
-      groups.emplace_back(structure.fusion(), *other, strides);
+    std::vector<AccessContiguity> contiguities = {AccessContiguity(structure.fusion(), *tensor, strides)};
+    for (const TensorView* other : tensorsOfOneShape(structure, *tensor))
+      contiguities.emplace_back(structure.fusion(), *other, strides);
     const Numbers loops = loopsOf(*tensor, numbers);
-    const auto isBeside = [&](size_t i) {
-      return loops[i] + 1 == loops[i + 1] && std::ranges::all_of(groups, [&](const AccessContiguity& each) {
+    const auto isMerged = [&](size_t i) {
+      return loops[i] + 1 == loops[i + 1] && std::ranges::all_of(contiguities, [&](const AccessContiguity& each) {
                return each.mayMerge(static_cast<size_t>(loops[i]));
              });
     };
     size_t count = 0;
-    while (count < most && isBeside(column - count - 1)) ++count;
+    while (count < most && isMerged(column - count - 1)) ++count;
     most = count;
   }
   return most;
@@ -108,10 +108,10 @@ class CpuScheduler {
       : fusion_(structure.fusion()), structure_(structure), parameters_(parameters), strides_(globalStrides(fusion_)) {}
 
   void run() {
-    const Directions directions = directionsOf(structure_, strides_);
-    const bool is_outer_reductions = isAllOuterReductions(structure_, directions);
-    if (is_outer_reductions) beside_outer_ = rowsBesideOuterReduction(structure_, *directions.column, strides_);
-    if (sharesReductions(structure_)) parts_ = partsOf(is_outer_reductions ? directions.column : std::nullopt);
+    const ReductionDirections directions = reductionDirectionsOf(structure_, strides_);
+    const bool is_outer_reductions = hasOnlyOuterReductions(structure_, directions);
+    if (is_outer_reductions) merged_rows_ = rowsMergedWithColumns(structure_, *directions.column, strides_);
+    if (maySplitReductions(structure_)) grid_split_ = gridSplit(is_outer_reductions ? directions.column : std::nullopt);
     if (!structure_.isSingleBlock()) makePersistent(is_outer_reductions ? directions.column : std::nullopt);
     for (TensorView* tensor : structure_.stored()) {
       if (!structure_.hasRows(*tensor) && !isReduced(*tensor))
@@ -121,12 +121,13 @@ class CpuScheduler {
       else
         scheduleRowOf(*tensor);
     }
-    // Reductions that are followed are computed in their row; what is not stored is computed where it is read.
+    // A reduction that is followed is computed in its row's loops. A tensor that is not stored is inlined into its
+    // reader.
     for (TensorView* tensor : fusion_.allTensors()) {
       if (fusion_.isInput(tensor) || fusion_.isOutput(tensor)) continue;
-      const bool is_stored = isReduced(*tensor) && !structure_.isExpression(*tensor);
+      const bool is_stored = isReduced(*tensor) && !structure_.isRecomputed(*tensor);
       const bool is_row = is_stored && structure_.isFollowed(*tensor) && !structure_.rowsOf(*tensor).empty();
-      if (const auto partial = partials_.find(tensor); partial != partials_.end())
+      if (const auto partial = inline_positions_.find(tensor); partial != inline_positions_.end())
         tensor->mutableDomain().inline_position = partial->second;
       else if (is_row || !is_stored)
         tensor->mutableDomain().inline_position = is_row ? rowLoops() : tensor->axisCount();
@@ -134,47 +135,47 @@ class CpuScheduler {
   }
 
  private:
-  // In how many parts blocks take what is reduced, the same for all reductions; null: in one. Enough for many
-  // processors, and of these each has much to do. A function of the sizes only: so are the results.
-  Scalar* partsOf(std::optional<size_t> column) const {
+  // The number of blocks that share one reduction, the same for all reductions of the kernel; null: one. It depends on
+  // sizes only, not on the machine, so that results are the same everywhere.
+  Scalar* gridSplit(std::optional<size_t> column) const {
     Scalar* parts = fusion_.constant(1);
     for (const TensorView* tensor : structure_.stored()) {
       if (!isReduced(*tensor)) continue;
-      Scalar* terms = fusion_.constant(1);
+      Scalar* reduced = fusion_.constant(1);
       Scalar* blocks = fusion_.constant(1);
       for (const IterDomain* axis : tensor->logical()) {
-        if (axis->isReduction()) terms = fusion_.mul(terms, axis->extent());
+        if (axis->isReduction()) reduced = fusion_.mul(reduced, axis->extent());
       }
       const AxisNumbers& rows = structure_.rowsOf(*tensor);
-      Scalar* width = fusion_.constant(parameters_.outer_elements);
+      Scalar* width = fusion_.constant(parameters_.block_columns);
       Scalar* columns = fusion_.constant(1);
       for (size_t i = 0; i < rows.size(); ++i) {
         Scalar* extent = shapeOf(*tensor)[static_cast<size_t>(rows[i])]->visibleExtent();
         const bool is_outer = column == i;
-        if (column && i < *column && i + beside_outer_ >= *column) {
+        if (column && i < *column && i + merged_rows_ >= *column) {
           columns = fusion_.mul(columns, extent);
           continue;
         }
         if (is_outer) extent = fusion_.mul(columns, extent);
-        if (is_outer) terms = fusion_.mul(terms, fusion_.scalar(ScalarOp::Min, extent, width));
+        if (is_outer) reduced = fusion_.mul(reduced, fusion_.scalar(ScalarOp::Min, extent, width));
         blocks = fusion_.mul(blocks, is_outer ? fusion_.ceilDiv(extent, width) : extent);
       }
       const auto atLeastOne = [&](Scalar* scalar) {
         return fusion_.scalar(ScalarOp::Max, scalar, fusion_.constant(1));
       };
-      Scalar* wanted = fusion_.ceilDiv(fusion_.constant(parameters_.most_parts), atLeastOne(blocks));
-      Scalar* filled = atLeastOne(fusion_.floorDiv(terms, fusion_.constant(parameters_.part_elements)));
+      Scalar* wanted = fusion_.ceilDiv(fusion_.constant(parameters_.max_grid_split), atLeastOne(blocks));
+      Scalar* filled = atLeastOne(fusion_.floorDiv(reduced, fusion_.constant(parameters_.split_elements)));
       parts = fusion_.scalar(ScalarOp::Max, parts, fusion_.scalar(ScalarOp::Min, wanted, filled));
     }
     return parts->isConstantInt(1) ? nullptr : parts;
   }
 
-  // Loops that all of a row shares: the block, and in it the iteration where a block has several rows and sums their
-  // columns.
+  // The number of loops that all tensors of a row share: that over blocks, and with partial outer reductions that over
+  // the rows of a block.
   int64_t rowLoops() const { return structure_.partialOuterReductions().empty() ? 1 : 2; }
 
-  // One loop for `count` loops of rows, or two.
-  void spreadRows(TensorView& tensor, int64_t count) {
+  // Merges the `count` loops over rows, distributes them over blocks, and splits off the rows of one block if needed.
+  void distributeRows(TensorView& tensor, int64_t count) {
     mergeRange(tensor, 0, count);
     if (rowLoops() > 1 && !structure_.isPartialOuterReduction(tensor)) {
       split(&tensor, 0, structure_.partialOuterReductions().begin()->second.count);
@@ -185,11 +186,12 @@ class CpuScheduler {
     if (!structure_.isSingleBlock()) parallelize(&tensor, 0, ParallelType::BIDx);
   }
 
-  // The loops of rows come first (the one numbered `last` at their end), then the others; neighbours among these that
-  // one loop can go over become one. Gives how many loops are rows.
+  // Reorders the loops over rows to the front (row axis `last` innermost of them), and merges those of the others that
+  // may be merged. Returns the number of loops over rows.
   int64_t rowsFirst(TensorView& tensor, const Numbers& row_axes, std::optional<size_t> last) {
-    std::vector<AccessContiguity> groups = {AccessContiguity(fusion_, tensor, strides_)};
-    for (const TensorView* other : besideUpdates(structure_, tensor)) groups.emplace_back(fusion_, *other, strides_);
+    std::vector<AccessContiguity> contiguities = {AccessContiguity(fusion_, tensor, strides_)};
+    for (const TensorView* other : tensorsOfOneShape(structure_, tensor))
+      contiguities.emplace_back(fusion_, *other, strides_);
     Numbers rows = loopsOf(tensor, row_axes);
     if (last)
       std::rotate(rows.begin() + static_cast<std::ptrdiff_t>(*last),
@@ -200,12 +202,12 @@ class CpuScheduler {
       if (std::ranges::find(rows, i) == rows.end()) inner_domain.push_back(i);
     }
     const auto mayMerge = [&](int64_t outer, int64_t inner) {
-      return std::ranges::all_of(groups, [&](const AccessContiguity& each) {
+      return std::ranges::all_of(contiguities, [&](const AccessContiguity& each) {
         return each.mayMerge(static_cast<size_t>(outer), static_cast<size_t>(inner));
       });
     };
     if (std::ranges::all_of(inner_domain, [&](int64_t i) { return tensor.axis(i)->isReduction(); }))
-      inner_domain = asInMemory(inner_domain, groups.front().unitAxis(), mayMerge);
+      inner_domain = inMemoryOrder(inner_domain, contiguities.front().unitAxis(), mayMerge);
     order.insert(order.end(), inner_domain.begin(), inner_domain.end());
     if (order != axisRange(0, tensor.axisCount())) reorder(&tensor, order);
     const auto first = static_cast<int64_t>(rows.size());
@@ -217,9 +219,9 @@ class CpuScheduler {
     return first;
   }
 
-  // Loops whose order is free, so that one loop can go over as many as possible, and that over neighbours is the last.
+  // Orders loops whose order is free: those that merge come one after the other, the unit-stride one last.
   template <class MayMerge>
-  static Numbers asInMemory(const Numbers& loops, std::optional<size_t> unit, const MayMerge& mayMerge) {
+  static Numbers inMemoryOrder(const Numbers& loops, std::optional<size_t> unit, const MayMerge& mayMerge) {
     std::vector<Numbers> chains;
     for (const int64_t loop : loops) chains.push_back({loop});
     const auto join = [&] {
@@ -243,35 +245,36 @@ class CpuScheduler {
     return order;
   }
 
-  // A result of a row that is an output, read in the row, and made of values that are persistent in an iteration, is
-  // made in that iteration.
+  // An output that is a reduction of persistent values, and is read in its row, is computed within the iteration over
+  // rows; a fork stores it.
   void scheduleRowOf(TensorView& tensor) {
     const Numbers& rows = structure_.rowsOf(tensor);
-    const bool is_needed_in_persistent_grid = rowLoops() > 1 && !partials_.empty() && fusion_.isOutput(&tensor) &&
-                                              isReduced(tensor) && structure_.isFollowed(tensor) && !rows.empty();
+    const bool is_needed_in_persistent_grid = rowLoops() > 1 && !inline_positions_.empty() &&
+                                              fusion_.isOutput(&tensor) && isReduced(tensor) &&
+                                              structure_.isFollowed(tensor) && !rows.empty();
     if (is_needed_in_persistent_grid) {
       TensorView* result = cache_fork(&tensor);
       scheduleRow(*result, rows);
-      keepPartial(*result, rowLoops());
+      inlineAt(*result, rowLoops());
     }
     scheduleRow(tensor, rows);
   }
 
-  // One block per row, or per part of the rows.
+  // One block per row, or per group of rows.
   void scheduleRow(TensorView& tensor, const Numbers& row_axes) {
     const int64_t rows = rowsFirst(tensor, row_axes, std::nullopt);
-    if (rows > 0) spreadRows(tensor, rows);
-    if (isReduced(tensor) && !structure_.isPartialOuterReduction(tensor)) accumulateSideBySide(tensor);
+    if (rows > 0) distributeRows(tensor, rows);
+    if (isReduced(tensor) && !structure_.isPartialOuterReduction(tensor)) splitIntoAccumulators(tensor);
   }
 
-  // What takes long to compute and is needed several times in a row is computed once, if a row of it has a known length
-  // and all that is persistent fits in a processor's own cache.
+  // Keeps expensive values that a row reads several times in persistent buffers. A row has to have a constant length,
+  // and all buffers together have to fit in a processor's own cache.
   void makePersistent(std::optional<size_t> column) {
     int64_t room = parameters_.persistent_bytes;
     for (const PersistentBuffer& value : findPersistentBuffers(structure_, {.bytes = parameters_.persistent_bytes})) {
       if (fusion_.isInput(value.tensor)) continue;
       const Axes shape = shapeOf(*value.tensor);
-      int64_t bytes = sizeOf(value.tensor->dtype()) * (column ? parameters_.outer_elements : 1);
+      int64_t bytes = sizeOf(value.tensor->dtype()) * (column ? parameters_.block_columns : 1);
       for (const int64_t axis : value.inner) {
         const auto extent = shape[static_cast<size_t>(axis)]->extent()->constantInt();
         bytes = extent && *extent <= room ? bytes * *extent : room + 1;
@@ -283,24 +286,24 @@ class CpuScheduler {
       persistent->setMemoryType(MemoryType::Local);
       if (column) {
         scheduleOuterReduction(*persistent, *column, value.rows);
-        keepPartial(*persistent, 1);
+        inlineAt(*persistent, 1);
         continue;
       }
       Numbers order = value.rows;
       order.insert(order.end(), value.inner.begin(), value.inner.end());
       if (order != axisRange(0, persistent->axisCount())) reorder(persistent, order);
-      spreadRows(*persistent, static_cast<int64_t>(value.rows.size()));
-      keepPartial(*persistent, rowLoops());
+      distributeRows(*persistent, static_cast<int64_t>(value.rows.size()));
+      inlineAt(*persistent, rowLoops());
     }
   }
 
-  // A block takes some columns, of as many rows as lie side by side, and goes through them in one loop.
+  // A block computes neighbouring columns in one innermost loop.
   void scheduleOuterReduction(TensorView& tensor, size_t column, const Numbers& row_axes) {
     int64_t rows = rowsFirst(tensor, row_axes, column);
-    const auto beside = static_cast<int64_t>(beside_outer_);
+    const auto beside = static_cast<int64_t>(merged_rows_);
     mergeRange(tensor, rows - 1 - beside, rows);
     rows -= beside;
-    split(&tensor, rows - 1, fusion_.constant(parameters_.outer_elements));
+    split(&tensor, rows - 1, fusion_.constant(parameters_.block_columns));
     mergeRange(tensor, 0, rows);
     parallelize(&tensor, 0, ParallelType::BIDx);
     Numbers order = axisRange(0, tensor.axisCount());
@@ -308,20 +311,20 @@ class CpuScheduler {
     reorder(&tensor, order);
     if (!isReduced(tensor)) return;
     int64_t reduced = tensor.axisCount() - 2;
-    const bool has_terms = isSum(tensor) && !isShort(*tensor.axis(reduced), parameters_.terms);
-    if (has_terms) split(&tensor, reduced, fusion_.constant(parameters_.terms));
-    if (spreadParts(tensor, 1)) ++reduced;
-    if (has_terms) keepPartial(*rfactor(&tensor, {reduced + 1}), reduced + 1);
+    const bool has_terms = isSum(tensor) && !isShort(*tensor.axis(reduced), parameters_.block_terms);
+    if (has_terms) split(&tensor, reduced, fusion_.constant(parameters_.block_terms));
+    if (splitOverGrid(tensor, 1)) ++reduced;
+    if (has_terms) inlineAt(*rfactor(&tensor, {reduced + 1}), reduced + 1);
   }
 
-  // The outermost loop of a reduction that is not 1 long becomes [parts][iterations], the parts over blocks, as loop
-  // `first`.
-  bool spreadParts(TensorView& tensor, int64_t first) {
-    if (parts_ == nullptr) return false;
+  // Splits the outermost reduction loop that is longer than 1 into [blocks][iterations], and makes the former loop
+  // `first`. Returns whether there is one.
+  bool splitOverGrid(TensorView& tensor, int64_t first) {
+    if (grid_split_ == nullptr) return false;
     int64_t axis = first;
     while (axis < tensor.axisCount() && (!tensor.axis(axis)->isReduction() || isShort(*tensor.axis(axis), 1))) ++axis;
     if (axis == tensor.axisCount()) return false;
-    split(&tensor, axis, parts_, SplitSide::Outer);
+    split(&tensor, axis, grid_split_, SplitSide::Outer);
     parallelize(&tensor, axis, ParallelType::BIDy);
     Numbers order = axisRange(0, tensor.axisCount());
     std::rotate(order.begin() + first, order.begin() + axis, order.begin() + axis + 1);
@@ -336,52 +339,52 @@ class CpuScheduler {
     const auto extent = axis.extent()->constantInt();
     return !axis.isReduction() || (extent && *extent <= length);
   }
-  void keepPartial(const TensorView& partial, int64_t position) { partials_[&partial] = position; }
+  void inlineAt(const TensorView& partial, int64_t position) { inline_positions_[&partial] = position; }
 
-  // Several partial results along the innermost reduction axis, combined at the end of the row: the compiler makes
-  // vectors of them. Each is summed in two steps, which is more exact.
-  void accumulateSideBySide(TensorView& tensor) {
+  // Vector accumulators: partial results along the innermost reduction axis, combined at the end of the row. Sums are
+  // blocked, which makes them more exact.
+  void splitIntoAccumulators(TensorView& tensor) {
     int64_t last = tensor.axisCount() - 1;
     if (last < 0 || isShort(*tensor.axis(last), parameters_.accumulators)) return;
-    const bool is_long = isSum(tensor) && !isShort(*tensor.axis(last), parameters_.accumulators * parameters_.terms);
+    const bool is_long =
+        isSum(tensor) && !isShort(*tensor.axis(last), parameters_.accumulators * parameters_.block_terms);
     split(&tensor, last, fusion_.constant(parameters_.accumulators));
-    if (is_long) split(&tensor, last, fusion_.constant(parameters_.terms));
+    if (is_long) split(&tensor, last, fusion_.constant(parameters_.block_terms));
     const bool has_row = tensor.axis(0)->parallelType() == ParallelType::BIDx;
     const int64_t first = has_row ? 1 : 0;
-    const bool has_parts = spreadParts(tensor, first);
-    if (has_parts) ++last;
-    if (is_long) keepPartial(*rfactor(&tensor, {last + 1}), last + 1);
+    const bool is_grid_split = splitOverGrid(tensor, first);
+    if (is_grid_split) ++last;
+    if (is_long) inlineAt(*rfactor(&tensor, {last + 1}), last + 1);
     Numbers others;
     for (const int64_t i : axisRange(0, tensor.axisCount() - 1)) {
       if (tensor.axis(i)->isReduction() && tensor.axis(i)->parallelType() == ParallelType::Serial) others.push_back(i);
     }
     int64_t position = has_row && (structure_.isFollowed(tensor) || rowLoops() > 1) ? rowLoops() : 0;
-    if (has_parts) position = first + 1;
-    keepPartial(*rfactor(&tensor, others), position);
-    // A few at a time: one after the other they would wait for each other.
+    if (is_grid_split) position = first + 1;
+    inlineAt(*rfactor(&tensor, others), position);
+    // Combined a few at a time: one by one, each addition would wait for the one before.
     const int64_t lane = tensor.axisCount() - 1;
     if (parameters_.accumulators <= parameters_.last_accumulators) return;
     split(&tensor, lane, fusion_.constant(parameters_.last_accumulators));
-    keepPartial(*rfactor(&tensor, {lane}), position);
+    inlineAt(*rfactor(&tensor, {lane}), position);
   }
 
-  // Square tiles of the axes along which it is read and written: a tile is computed as it is read, and transposed on
-  // the way out. Where an input is updated, its elements are read as they are written: then it is the others that are
-  // transposed.
+  // Transpose template: a square tile is computed in the order of the reads, and transposed when it is stored.
+  // An updated input has to be read in the order of the stores; then tiles of the other inputs are transposed.
   bool scheduleTransposed(TensorView& tensor) {
     if (structure_.stored().size() != 1 || structure_.hasRows(tensor)) return false;
     const auto transposed = findTranspose(fusion_, tensor, strides_);
     if (!transposed) return false;
     const TileAxes axes = tileAxesOf(*transposed);
-    if (!readsUpdated()) {
+    if (!readsUpdatedInputs()) {
       TensorView* tile = cache_before(&tensor);
-      scheduleTile(tensor, axes, /*is_turned=*/false);
-      keepTile(*tile, axes);
+      scheduleTile(tensor, axes, /*is_transposed=*/false);
+      scheduleCachedTile(*tile, axes);
       return true;
     }
     for (const TransposedOutput::Input& input : transposed->inputs)
-      keepTile(*cache_after(input.tensor), tileAxesOf(input, axes));
-    scheduleTile(tensor, axes, /*is_turned=*/false);
+      scheduleCachedTile(*cache_after(input.tensor), tileAxesOf(input, axes));
+    scheduleTile(tensor, axes, /*is_transposed=*/false);
     return true;
   }
 
@@ -404,7 +407,7 @@ class CpuScheduler {
     return axes;
   }
 
-  // The same axes of an input. Those of the output that it does not have are 1 long, and so are those that only it has.
+  // The same axes of an input. Axes that only one of the two has are 1 long.
   static TileAxes tileAxesOf(const TransposedOutput::Input& input, const TileAxes& of_output) {
     TileAxes axes{.side = of_output.side};
     for (const int64_t i : axisRange(0, std::ssize(input.axes))) {
@@ -419,19 +422,19 @@ class CpuScheduler {
     return axes;
   }
 
-  bool readsUpdated() const {
+  bool readsUpdatedInputs() const {
     return std::ranges::any_of(fusion_.outputAliases(),
                                [](const auto& alias) { return !asTensor(alias.second.target)->uses().empty(); });
   }
 
-  void keepTile(TensorView& tile, const TileAxes& axes) {
+  void scheduleCachedTile(TensorView& tile, const TileAxes& axes) {
     tile.setMemoryType(MemoryType::Local);
-    scheduleTile(tile, axes, /*is_turned=*/true);
-    keepPartial(tile, 1);
+    scheduleTile(tile, axes, /*is_transposed=*/true);
+    inlineAt(tile, 1);
   }
 
   // [tiles][in][out], or [tiles][out][in] where it is transposed.
-  void scheduleTile(TensorView& tensor, const TileAxes& axes, bool is_turned) {
+  void scheduleTile(TensorView& tensor, const TileAxes& axes, bool is_transposed) {
     Numbers order = axes.others;
     order.insert(order.end(), {axes.in, axes.out});
     if (order != axisRange(0, tensor.axisCount())) reorder(&tensor, order);
@@ -440,7 +443,8 @@ class CpuScheduler {
     split(&tensor, first, axes.side);
     Numbers tiles_first = axisRange(0, first + 1);
     tiles_first.insert(tiles_first.end(), {first + 2, first + 1, first + 3});
-    if (is_turned) std::swap(tiles_first[static_cast<size_t>(first) + 2], tiles_first[static_cast<size_t>(first) + 3]);
+    if (is_transposed)
+      std::swap(tiles_first[static_cast<size_t>(first) + 2], tiles_first[static_cast<size_t>(first) + 3]);
     reorder(&tensor, tiles_first);
     mergeRange(tensor, 0, first + 2);
     parallelize(&tensor, 0, ParallelType::BIDx);
@@ -448,9 +452,9 @@ class CpuScheduler {
 
   void schedulePointwise(TensorView& tensor) {
     if (scheduleTransposed(tensor)) return;
-    const AccessContiguity groups(fusion_, tensor, strides_);
-    size_t innermost = groups.innermostGroup();
-    for (TensorView* other : besideUpdates(structure_, tensor))
+    const AccessContiguity contiguity(fusion_, tensor, strides_);
+    size_t innermost = contiguity.innermostGroup();
+    for (TensorView* other : tensorsOfOneShape(structure_, tensor))
       innermost = std::max(innermost, AccessContiguity(fusion_, *other, strides_).innermostGroup());
     const auto inner = static_cast<int64_t>(innermost);
     const int64_t count = tensor.axisCount();
@@ -458,7 +462,7 @@ class CpuScheduler {
     mergeRange(tensor, inner, count);
     mergeRange(tensor, 0, inner);
     const int64_t last = tensor.axisCount() - 1;
-    split(&tensor, last, fusion_.constant(parameters_.chunk));
+    split(&tensor, last, fusion_.constant(parameters_.block_elements));
     mergeRange(tensor, 0, last + 1);
     if (!structure_.isSingleBlock()) parallelize(&tensor, 0, ParallelType::BIDx);
   }
@@ -467,24 +471,25 @@ class CpuScheduler {
   const ReductionStructure& structure_;
   CpuScheduleParameters parameters_;
   Strides strides_;
-  size_t beside_outer_ = 0;                        // rows that are columns, too
-  Scalar* parts_ = nullptr;                        // of what is reduced, over blocks
-  std::map<const TensorView*, int64_t> partials_;  // and the loops that they share with what reads them
+  size_t merged_rows_ = 0;                                 // row axes that are merged with the contiguous one
+  Scalar* grid_split_ = nullptr;                           // blocks that share one reduction
+  std::map<const TensorView*, int64_t> inline_positions_;  // of tensors that readers compute
 };
 
 }  // namespace
 
 std::string toString(const CpuScheduleParameters& parameters) {
   return fmt::format(
-      "chunk {}, outer elements {}, accumulators {}, last accumulators {}, terms {}, part elements {}, most parts {}, "
-      "persistent bytes {}, tile bytes {}",
-      parameters.chunk, parameters.outer_elements, parameters.accumulators, parameters.last_accumulators,
-      parameters.terms, parameters.part_elements, parameters.most_parts, parameters.persistent_bytes,
+      "block elements {}, block columns {}, accumulators {}, last accumulators {}, block terms {}, split elements {}, "
+      "max grid split {}, persistent bytes {}, tile bytes {}",
+      parameters.block_elements, parameters.block_columns, parameters.accumulators, parameters.last_accumulators,
+      parameters.block_terms, parameters.split_elements, parameters.max_grid_split, parameters.persistent_bytes,
       parameters.tile_bytes);
 }
 
-// A block has a sum of each column on its stack. Indices of loops over no rows say nothing about which row it is.
-static bool mayHaveParts(const ReductionStructure& structure) {
+// Whether a block's stack has room for the sums of all columns, and there are rows. (Loops without iterations give no
+// index of a row.)
+static bool mayBePartial(const ReductionStructure& structure) {
   constexpr int64_t kMostColumns = 128 * 1024;
   return std::ranges::all_of(structure.partialOuterReductions(), [](const auto& part) {
     if (std::ranges::any_of(part.second.extents, [](const Scalar* extent) { return extent->isConstantInt(0); }))
@@ -499,16 +504,16 @@ static bool mayHaveParts(const ReductionStructure& structure) {
 void scheduleForCpu(Fusion& fusion, const CpuScheduleParameters& parameters) {
   ReductionStructure structure(fusion);
   auto problem = structure.find(WholeReductions::SingleBlock);
-  if (!problem && !mayHaveParts(structure))
-    problem = structure.find(WholeReductions::SingleBlock, PartialOuterReductions::Apart);
+  if (!problem && !mayBePartial(structure))
+    problem = structure.find(WholeReductions::SingleBlock, PartialOuterReductions::Separate);
   TK_REQUIRE(!problem, Schedule, "no kernel for the processor: {}", *problem);
   CpuScheduler(structure, parameters).run();
 }
 
 std::optional<std::string> whyNotForCpu(const ReductionStructure& structure) {
-  const Directions directions = directionsOf(structure, globalStrides(structure.fusion()));
+  const ReductionDirections directions = reductionDirectionsOf(structure, globalStrides(structure.fusion()));
   if (directions.has_inner && directions.has_outer) return "some reductions are inner, others are outer";
-  if (!directions.has_outer || !hasOnlyOuterReductions(structure)) return std::nullopt;
+  if (!directions.has_outer || !isOutermostAxisReduced(structure)) return std::nullopt;
   for (const TensorView* tensor : structure.stored()) {
     if (structure.isFollowing(*tensor) && !rowLoopsOf(structure, *tensor).inner.empty())
       return fmt::format("{} needs whole outer reductions for each of its elements", nameOf(*tensor));
@@ -516,8 +521,8 @@ std::optional<std::string> whyNotForCpu(const ReductionStructure& structure) {
   return std::nullopt;
 }
 
-// Whole rows if they are no longer than that, else pieces of about one length; in vectors, so that blocks are full.
-static int64_t widthOf(int64_t columns, int64_t most) {
+// The columns of a block: all of them if there are at most `most`, else equal pieces, rounded up to whole vectors.
+static int64_t blockColumns(int64_t columns, int64_t most) {
   constexpr int64_t kLanes = 16;
   const int64_t pieces = ceilDivide(std::max<int64_t>(columns, 1), most);
   return ceilDivide(ceilDivide(std::max<int64_t>(columns, 1), pieces), kLanes) * kLanes;
@@ -527,9 +532,9 @@ CpuScheduleParameters chooseCpuParameters(const ReductionStructure& structure, c
                                           const ScalarBindings& sizes) {
   CpuScheduleParameters parameters;
   const Strides strides = globalStrides(structure.fusion());
-  const Directions directions = directionsOf(structure, strides);
-  if (!isAllOuterReductions(structure, directions)) return parameters;
-  const size_t beside = rowsBesideOuterReduction(structure, *directions.column, strides);
+  const ReductionDirections directions = reductionDirectionsOf(structure, strides);
+  if (!hasOnlyOuterReductions(structure, directions)) return parameters;
+  const size_t beside = rowsMergedWithColumns(structure, *directions.column, strides);
   int64_t columns = 0;
   for (const TensorView* tensor : structure.stored()) {
     const Numbers& numbers = structure.rowsOf(*tensor);
@@ -546,12 +551,12 @@ CpuScheduleParameters chooseCpuParameters(const ReductionStructure& structure, c
     const auto extent = shape.empty() ? std::nullopt : evaluate(*shape.back()->visibleExtent(), sizes);
     if (extent) columns = std::max(columns, asInt(*extent));
   }
-  parameters.outer_elements = widthOf(columns, parameters.outer_elements);
-  // Narrower ones where there would not be enough blocks for all processors and these cannot share rows.
+  parameters.block_columns = blockColumns(columns, parameters.block_columns);
+  // Fewer columns per block where there are too few blocks for all processors and reductions cannot be split.
   constexpr int64_t kFewest = 256;
-  while (!sharesReductions(structure) && parameters.outer_elements > kFewest &&
-         columns < parameters.outer_elements * target.multiprocessors)
-    parameters.outer_elements = widthOf(parameters.outer_elements, parameters.outer_elements / 2);
+  while (!maySplitReductions(structure) && parameters.block_columns > kFewest &&
+         columns < parameters.block_columns * target.multiprocessors)
+    parameters.block_columns = blockColumns(parameters.block_columns, parameters.block_columns / 2);
   return parameters;
 }
 

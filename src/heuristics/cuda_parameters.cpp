@@ -50,17 +50,17 @@ std::optional<std::string> whyNotForCuda(const ReductionStructure& structure) {
   return whyNoOuterReduction(structure, strides);
 }
 
-// Whether the persistent batches hold a row, in registers.
-static bool canKeep(const ReductionSizes& facts, const CudaScheduleParameters& parameters) {
+// Whether the persistent batches of all threads hold a row, in registers.
+static bool fitsInRegisters(const ReductionSizes& facts, const CudaScheduleParameters& parameters) {
   return facts.is_constant && parameters.persistent_batches * parameters.vector <= kMostPersistent &&
          parameters.persistent_batches * parameters.vector * parameters.threads * parameters.cluster >= facts.inner;
 }
 
 constexpr int64_t kMostTogether = 8;
 constexpr int64_t kMostBlockX = 128;
-constexpr int64_t kThreadPerRow = 4;  // elements
+constexpr int64_t kThreadPerRow = 4;  // the most elements of a row that one thread computes
 
-// Whether a thread may have whole rows, in registers. Partial outer reductions have a loop of their own around the
+// Whether a thread may have whole rows, in registers. Not with partial outer reductions, which add a loop around the
 // rows.
 static bool hasTinyRows(const ReductionStructure& structure, const ReductionSizes& facts) {
   const bool is_tiny = facts.is_constant && facts.inner > 0 && facts.inner <= kThreadPerRow;
@@ -72,8 +72,8 @@ static int64_t vectorOfTinyRow(const ReductionSizes& facts, int64_t vector) {
   return vector;
 }
 
-// Whether the threads of a block have all terms of each outer reduction, in so many persistent batches.
-static bool areOuterReductionsWithin(const ReductionStructure& structure, const CudaScheduleParameters& parameters) {
+// Whether the persistent batches of a block hold all elements of each outer reduction.
+static bool holdsOuterReductions(const ReductionStructure& structure, const CudaScheduleParameters& parameters) {
   return std::ranges::all_of(structure.stored(), [&](const TensorView* tensor) {
     if (!structure.hasRows(*tensor)) return true;
     const auto inner_domain = productOf(*tensor, rowLoopsOf(structure, *tensor).inner, {});
@@ -82,8 +82,8 @@ static bool areOuterReductionsWithin(const ReductionStructure& structure, const 
 }
 
 static bool fitsOuterPersistent(const ReductionStructure& structure, const CudaScheduleParameters& parameters) {
-  constexpr int64_t kMost = 2 * kMostPersistent;  // of narrow types; what is too wide is not persistent
-  return parameters.persistent_batches * parameters.vector <= kMost && areOuterReductionsWithin(structure, parameters);
+  constexpr int64_t kMost = 2 * kMostPersistent;  // of narrow types; wider buffers are dropped later
+  return parameters.persistent_batches * parameters.vector <= kMost && holdsOuterReductions(structure, parameters);
 }
 
 CudaScheduleParameters legalParameters(const ReductionStructure& structure, CudaScheduleParameters parameters,
@@ -103,7 +103,7 @@ CudaScheduleParameters legalParameters(const ReductionStructure& structure, Cuda
     parameters.persistent_outer = false;
     return parameters;
   }
-  parameters.vector = std::min(parameters.vector, facts.vector);
+  parameters.vector = std::min(parameters.vector, facts.max_vector);
   const int64_t outer_persistent_batches =
       needs_whole_outer_reductions && fitsOuterPersistent(structure, parameters) ? parameters.persistent_batches : 0;
   parameters.rows_per_block =
@@ -115,8 +115,9 @@ CudaScheduleParameters legalParameters(const ReductionStructure& structure, Cuda
     parameters.splits_row_over_grid = parameters.persistent_outer = false;
     return parameters;
   }
-  parameters.splits_row_over_grid = parameters.splits_row_over_grid && !facts.is_whole && parameters.threads > 1;
-  const bool may_share = facts.is_whole && parameters.threads > 1;
+  parameters.splits_row_over_grid =
+      parameters.splits_row_over_grid && !facts.needs_whole_rows && parameters.threads > 1;
+  const bool may_share = facts.needs_whole_rows && parameters.threads > 1;
   parameters.cluster = may_share ? std::clamp<int64_t>(parameters.cluster, 1, kMostClusterBlocks) : 1;
   if (!canUsePersistentGrid(structure) || parameters.persistent_grid == 1) parameters.persistent_grid = 0;
   const bool has_tiny_rows = parameters.threads == 1 && !is_outer_reduction && hasTinyRows(structure, facts);
@@ -126,7 +127,7 @@ CudaScheduleParameters legalParameters(const ReductionStructure& structure, Cuda
     parameters.persistent_batches = facts.inner / parameters.vector;
   } else if (parameters.splits_row_over_grid) {
     parameters.persistent_batches = 1;
-  } else if (parameters.threads == 1 || !canKeep(facts, parameters)) {
+  } else if (parameters.threads == 1 || !fitsInRegisters(facts, parameters)) {
     parameters.persistent_batches = 0;
   }
   parameters.chunk = legalOnlineSoftmaxChunk(structure, parameters);
@@ -180,38 +181,39 @@ static OuterReductionSizes outerReductionSizesOf(const ReductionStructure& struc
   return facts;
 }
 
-static int64_t powerFor(int64_t parts) { return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(parts))); }
+static int64_t ceilToPowerOfTwo(int64_t parts) {
+  return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(parts)));
+}
 
 constexpr int64_t kFewestBlockX = 8;  // whose vectors are a line of memory
 
-static bool areBlocksEnough(const OuterReductionSizes& facts, const KernelTarget& target, int64_t block_x) {
+static bool fillGpu(const OuterReductionSizes& facts, const KernelTarget& target, int64_t block_x) {
   return facts.vectors / block_x >= target.multiprocessors * 7 / 8;
 }
 
-// Makes blocks narrower until there are enough for the GPU.
-static int64_t narrowed(const OuterReductionSizes& facts, const KernelTarget& target, int64_t block_x) {
-  while (block_x > kFewestBlockX && !areBlocksEnough(facts, target, block_x)) block_x /= 2;
+// Halves block_x until there is a block for each multiprocessor.
+static int64_t narrowedBlockX(const OuterReductionSizes& facts, const KernelTarget& target, int64_t block_x) {
+  while (block_x > kFewestBlockX && !fillGpu(facts, target, block_x)) block_x /= 2;
   return block_x;
 }
 
-// Outer persistent kernels: blocks have whole columns. A thread keeps as many elements as it has registers for: of more
-// rows fewer neighbouring columns, in blocks of more threads. Longer columns are read again, by as many threads as
-// possible.
+// Outer persistent kernels: blocks have whole columns, in registers. The more elements a column has, the narrower are
+// vectors and the larger are blocks. Columns that do not fit are read again, by as many threads as possible.
 static void chooseOuterPersistent(const ReductionStructure& all, OuterReductionSizes facts, const KernelTarget& target,
                                   CudaScheduleParameters& parameters) {
   struct Shape {
-    int64_t vector;  // at most, of what is persistent
+    int64_t vector;  // the widest, of persistent buffers
     int64_t block_y;
     int64_t threads;
   };
   constexpr std::array<Shape, 3> kShapes = {{{4, 32, 256}, {2, 32, 512}, {2, 64, 512}}};
   constexpr int64_t kFewestThreads = 128;
-  const int64_t parts = powerFor(ceilDivide(facts.most_rows, kShortOuterReduction));
+  const int64_t parts = ceilToPowerOfTwo(ceilDivide(facts.most_rows, kShortOuterReduction));
   const auto isPersistentIn = [&](const Shape& shape) {
     parameters.block_y = std::min(shape.block_y, parts);
     parameters.persistent_batches = ceilDivide(facts.most_rows, parameters.block_y);
-    // What is not reduced may have more rows.
-    return parameters.persistent_batches * shape.vector <= kMostPersistent && areOuterReductionsWithin(all, parameters);
+    // Tensors that are not reduced may have more elements per column.
+    return parameters.persistent_batches * shape.vector <= kMostPersistent && holdsOuterReductions(all, parameters);
   };
   const auto* shape = std::ranges::find_if(kShapes, isPersistentIn);
   const bool is_persistent = shape != kShapes.end();
@@ -221,42 +223,42 @@ static void chooseOuterPersistent(const ReductionStructure& all, OuterReductionS
     parameters.block_y = std::min(shape->block_y, parts);
     parameters.persistent_batches = 0;
   }
-  // What is persistent, and what is known of a column, take registers, and blocks that wait for their threads have to
-  // be many.
+  // Persistent buffers and results take registers, and block reductions stall: narrower vectors give more blocks.
   for (; is_persistent && parameters.block_y > 1 && parameters.vector > shape->vector; parameters.vector /= 2)
     facts.vectors *= 2;
   const int64_t warp = std::min(kWarp, shape->threads / parameters.block_y);
   const int64_t most = std::max({kFewestThreads / parameters.block_y, warp, kFewestBlockX});
-  parameters.block_x = narrowed(facts, target, std::min(powerFor(facts.vectors), most));
+  parameters.block_x = narrowedBlockX(facts, target, std::min(ceilToPowerOfTwo(facts.vectors), most));
 }
 
-// How many threads go along columns, and how many blocks share a column: so that there are enough for the GPU and each
-// still has much to do.
+// Chooses the block dimensions, and the number of blocks that share a column: enough blocks for the GPU, each with
+// several iterations.
 static void chooseOuterReduction(const ReductionStructure& structure, const OuterReductionSizes& facts,
                                  const KernelTarget& target, CudaScheduleParameters& parameters) {
   if (facts.vectors == 0) return;
   if (!facts.may_split) return chooseOuterPersistent(structure, facts, target, parameters);
-  // As many threads as there are vectors.
-  parameters.block_x = powerFor(std::min(facts.vectors, kWarp));
+  // As many threads along x as there are vectors of columns.
+  parameters.block_x = ceilToPowerOfTwo(std::min(facts.vectors, kWarp));
   if (facts.most_rows <= kShortOuterReduction) {
     parameters.block_y = 1;
-    parameters.block_x = areBlocksEnough(facts, target, kMostBlockX) ? kMostBlockX : kWarp;
+    parameters.block_x = fillGpu(facts, target, kMostBlockX) ? kMostBlockX : kWarp;
     return;
   }
-  // Few rows are better not shared: blocks that take narrow columns do not wait for one another.
+  // With few rows narrow blocks are better than a split: they do not wait for one another.
   constexpr int64_t kFewRows = 2048;
   const bool are_few = facts.rows <= kFewRows;
-  if (are_few) parameters.block_x = narrowed(facts, target, parameters.block_x);
+  if (are_few) parameters.block_x = narrowedBlockX(facts, target, parameters.block_x);
   const int64_t threads = parameters.block_x;
-  parameters.block_y = std::min(kOuterBlockThreads / threads, powerFor(ceilDivide(facts.most_rows, kOuterUnroll)));
-  if (are_few && areBlocksEnough(facts, target, threads)) return;
+  parameters.block_y =
+      std::min(kOuterBlockThreads / threads, ceilToPowerOfTwo(ceilDivide(facts.most_rows, kOuterUnroll)));
+  if (are_few && fillGpu(facts, target, threads)) return;
   const int64_t blocks = (facts.vectors + threads - 1) / threads;
   constexpr int64_t kBlocksPerMultiprocessor = 2;
   const int64_t rows_at_once = parameters.block_y * kOuterUnroll;
   const int64_t wanted = (kBlocksPerMultiprocessor * target.multiprocessors + blocks - 1) / blocks;
   const int64_t most = std::max<int64_t>(1, std::min(wanted, facts.rows / rows_at_once));
   parameters.outer_grid_split = most;
-  // Parts that come out even have no guards in their loops, which loads would wait for.
+  // Even parts need no guards, which loads would wait for.
   for (int64_t parts = most; 2 * parts > most; --parts) {
     if (facts.rows % (parts * rows_at_once) != 0) continue;
     parameters.outer_grid_split = parts;
@@ -264,8 +266,8 @@ static void chooseOuterReduction(const ReductionStructure& structure, const Oute
   }
 }
 
-// Blocks of 128 threads, which take a part of a row or several rows side by side.
-static CudaScheduleParameters spreadRows(CudaScheduleParameters parameters, int64_t vectors) {
+// A row split over the grid: blocks of 128 threads have a part of a row, or several short rows.
+static CudaScheduleParameters splitRowsOverGrid(CudaScheduleParameters parameters, int64_t vectors) {
   constexpr int64_t kThreads = 128;
   parameters.splits_row_over_grid = true;
   parameters.persistent_batches = 1;
@@ -274,9 +276,9 @@ static CudaScheduleParameters spreadRows(CudaScheduleParameters parameters, int6
   return parameters;
 }
 
-// Registers hold a row and, for each of its elements, the sums of the columns. Short rows go side by side.
-static CudaScheduleParameters rowsWithParts(CudaScheduleParameters parameters, int64_t vectors,
-                                            const KernelTarget& target) {
+// Inner-outer persistent: registers hold a row and the partial sums of its columns. A block has several short rows.
+static CudaScheduleParameters innerOuterPersistent(CudaScheduleParameters parameters, int64_t vectors,
+                                                   const KernelTarget& target) {
   constexpr int64_t kThreads = 256;
   const auto threadsWith = [&](int64_t persistent_batches) {
     return roundUp((vectors + persistent_batches - 1) / persistent_batches, kWarp);
@@ -294,18 +296,17 @@ static CudaScheduleParameters rowsWithParts(CudaScheduleParameters parameters, i
   return parameters;
 }
 
-// How many blocks share a row: so that there are enough for the GPU, and each has several iterations or all of them
-// one.
-static int64_t rowPartsOf(const ReductionSizes& facts, const KernelTarget& target,
-                          const CudaScheduleParameters& parameters) {
+// The number of blocks that share a row: enough for the GPU, each with several iterations.
+static int64_t innerGridSplit(const ReductionSizes& facts, const KernelTarget& target,
+                              const CudaScheduleParameters& parameters) {
   if (!facts.may_split || facts.rows <= 0) return 1;
   constexpr int64_t kBlocksPerMultiprocessor = 2;
-  constexpr int64_t kFewIterations = 4;  // take no longer than another block's reading of what was combined
+  constexpr int64_t kFewIterations = 4;  // take no longer than the grid reduction
   const int64_t iteration = parameters.threads * parameters.vector * parameters.unroll;
   const int64_t iterations = facts.inner / iteration;
   const int64_t most = std::min(kBlocksPerMultiprocessor * target.multiprocessors / facts.rows, iterations);
   if (iterations < kFewIterations || most < 2) return 1;
-  // Of lengths that differ from run to run few kernels are made.
+  // Sizes that differ from run to run get few different kernels.
   if (!facts.is_constant) return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(most)));
   for (int64_t parts = most; 2 * parts > most; --parts) {
     if (facts.inner % (parts * iteration) == 0) return parts;
@@ -313,18 +314,18 @@ static int64_t rowPartsOf(const ReductionSizes& facts, const KernelTarget& targe
   return most;
 }
 
-// The widest elements of what is read at every index of a row, in bytes.
+// The widest element type that is read at every index of a row, in bytes.
 static int64_t bytesRead(const ReductionStructure& structure) {
   const Strides strides = globalStrides(structure.fusion());
   int64_t bytes = 1;
   for (const TensorView* tensor : structure.stored()) {
     if (!structure.hasRows(*tensor) || !isReduced(*tensor)) continue;
-    const AccessContiguity groups(structure.fusion(), *tensor, strides);
-    for (const AccessContiguity::Access& access : groups.accesses()) {
+    const AccessContiguity contiguity(structure.fusion(), *tensor, strides);
+    for (const AccessContiguity::Access& access : contiguity.accesses()) {
       bool is_everywhere = access.tensor != tensor;
-      for (size_t i = 0; i < groups.extents().size(); ++i) {
+      for (size_t i = 0; i < contiguity.extents().size(); ++i) {
         const bool moves = access.strides[i] == nullptr || !access.strides[i]->isConstantInt(0);
-        is_everywhere &= moves || groups.extents()[i]->isConstantInt(1);
+        is_everywhere &= moves || contiguity.extents()[i]->isConstantInt(1);
       }
       if (is_everywhere) bytes = std::max(bytes, sizeOf(access.tensor->dtype()));
     }
@@ -332,14 +333,14 @@ static int64_t bytesRead(const ReductionStructure& structure) {
   return bytes;
 }
 
-// A thread has whole rows in registers, so many that it reads 16 bytes at a time, unless multiprocessors would be idle.
+// A thread has whole rows in registers: as many as make 16-byte accesses, unless multiprocessors would be idle.
 static void chooseTinyRows(const ReductionStructure& structure, const ReductionSizes& facts, const KernelTarget& target,
                            CudaScheduleParameters& parameters) {
   parameters.threads = 1;
   parameters.rows_per_block = 128;
   parameters.vector = 1;
   if (!hasTinyRows(structure, facts)) return;
-  parameters.vector = vectorOfTinyRow(facts, facts.vector);
+  parameters.vector = vectorOfTinyRow(facts, facts.max_vector);
   parameters.persistent_batches = facts.inner / parameters.vector;
   int64_t& together = parameters.rows_together;
   together = std::min(kMostTogether, ceilDivide(kAccessBytes, facts.inner * bytesRead(structure)));
@@ -350,7 +351,7 @@ static CudaScheduleParameters chooseParametersOf(const ReductionStructure& struc
                                                  const ScalarBindings& sizes) {
   const ReductionSizes facts = reductionSizesOf(structure, sizes);
   CudaScheduleParameters parameters;
-  parameters.vector = std::max<int64_t>(1, std::min(facts.vector, kAccessBytes));
+  parameters.vector = std::max<int64_t>(1, std::min(facts.max_vector, kAccessBytes));
   const bool is_outer_reduction = isOuterReduction(structure, globalStrides(structure.fusion()));
   chooseOuterReduction(structure, outerReductionSizesOf(structure, is_outer_reduction, sizes, parameters.vector),
                        target, parameters);
@@ -363,19 +364,18 @@ static CudaScheduleParameters chooseParametersOf(const ReductionStructure& struc
     chooseTinyRows(structure, facts, target, parameters);
     return parameters;
   }
-  parameters.vector = facts.vector;
-  const int64_t vectors = (facts.inner + facts.vector - 1) / facts.vector;
-  if (!facts.is_whole) return spreadRows(parameters, vectors);
+  parameters.vector = facts.max_vector;
+  const int64_t vectors = (facts.inner + facts.max_vector - 1) / facts.max_vector;
+  if (!facts.needs_whole_rows) return splitRowsOverGrid(parameters, vectors);
   if (!structure.partialOuterReductions().empty()) {
-    parameters = rowsWithParts(parameters, vectors, target);
+    parameters = innerOuterPersistent(parameters, vectors, target);
     chooseInnerOuterPersistent(structure, facts, target, parameters);
     return parameters;
   }
   constexpr int64_t kPersistentBatches = 4;
   const bool is_warp_per_row = vectors <= kWarp * kPersistentBatches;
   if (is_warp_per_row) {
-    // Of short rows a warp has several: threads that have nothing of a row do not keep others from reading, but there
-    // are too few under way.
+    // A warp has several short rows, because threads without elements leave too few loads in flight.
     constexpr int64_t kThreads = 128;
     parameters.threads = std::min(kWarp, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(vectors))));
     parameters.persistent_batches = (vectors + parameters.threads - 1) / parameters.threads;
@@ -383,8 +383,8 @@ static CudaScheduleParameters chooseParametersOf(const ReductionStructure& struc
   } else {
     parameters.threads =
         std::min(target.threads_per_block, roundUp((vectors + kPersistentBatches - 1) / kPersistentBatches, kWarp));
-    // Batches that come out even, if there are any. Where rows leave multiprocessors idle, as many threads as possible:
-    // they wait for memory once.
+    // Batches that divide the row evenly, if there are any. With fewer rows than multiprocessors, as many threads as
+    // possible: they wait for memory once.
     const bool are_few = facts.rows <= target.multiprocessors;
     const std::array<int64_t, 8> usual = {4, 3, 5, 6, 2, 7, 8, 1};
     const std::array<int64_t, 8> of_few = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -396,19 +396,19 @@ static CudaScheduleParameters chooseParametersOf(const ReductionStructure& struc
     }
     parameters.persistent_batches = (vectors + parameters.threads - 1) / parameters.threads;
   }
-  // Chunks are made of vectors of 16 bytes.
+  // Chunks consist of 16-byte vectors.
   const std::vector<SoftmaxReductions> maxima =
       is_warp_per_row ? std::vector<SoftmaxReductions>() : findSoftmaxReductions(structure);
-  const bool may_chunk = !maxima.empty() && facts.vector * sizeOf(maxima[0].values->dtype()) >= kAccessBytes;
-  const bool may_keep = facts.is_followed && canKeep(facts, parameters);
-  if (may_keep && !(may_chunk && isOnlineSoftmaxBetter(facts.is_written, parameters))) {
-    if (facts.is_written) preferSharedMemoryPersistent(structure, facts, target, parameters);
+  const bool may_chunk = !maxima.empty() && facts.max_vector * sizeOf(maxima[0].values->dtype()) >= kAccessBytes;
+  const bool may_persist = facts.is_followed && fitsInRegisters(facts, parameters);
+  if (may_persist && !(may_chunk && isOnlineSoftmaxBetter(facts.writes_rows, parameters))) {
+    if (facts.writes_rows) preferSharedMemoryPersistent(structure, facts, target, parameters);
     return parameters;
   }
   parameters.persistent_batches = 0;
   parameters.unroll = is_warp_per_row ? 1 : kPersistentBatches;
-  // Where rows are read again, few blocks at a time: a cache that has their rows is all the better.
-  const bool is_read_again = facts.is_followed && facts.is_written;
+  // Where rows are read again, larger blocks: fewer rows at a time stay in the cache.
+  const bool is_read_again = facts.is_followed && facts.writes_rows;
   constexpr int64_t kManyThreads = 512;
   const int64_t most_threads = is_read_again ? target.threads_per_block : kManyThreads;
   if (!is_warp_per_row) {
@@ -419,9 +419,9 @@ static CudaScheduleParameters chooseParametersOf(const ReductionStructure& struc
   if (is_read_again && !is_warp_per_row &&
       chooseSharedMemoryPersistent(structure, facts, target, may_chunk, parameters))
     return parameters;
-  parameters.inner_grid_split = rowPartsOf(facts, target, parameters);
+  parameters.inner_grid_split = innerGridSplit(facts, target, parameters);
   if (may_chunk) {
-    chooseOnlineSoftmax(maxima[0], facts.is_written, parameters);
+    chooseOnlineSoftmax(maxima[0], facts.writes_rows, parameters);
     parameters.chunk = legalOnlineSoftmaxChunk(structure, parameters);
   }
   return parameters;

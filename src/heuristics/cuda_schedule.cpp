@@ -37,13 +37,13 @@ class CudaScheduler {
       if (is_outer) outer.insert(tensor);
     }
     has_outer_reductions_ = !outer.empty();
-    // What is known of whole columns takes registers.
+    // Results that readers of whole columns need take registers.
     if (needsWholeOuterReductions(structure_, all_outer_reductions)) outer_unroll_ = kOuterUnroll / 2;
     if (has_outer_reductions_) parameters_.cluster = parameters_.rows_together = 1;
     if (has_outer_reductions_) parameters_.persistent_grid = parameters_.stages = 0;
     parameters_.persistent_outer = parameters_.persistent_outer && !has_outer_reductions_;
     has_tiny_rows_ = parameters_.threads == 1 && parameters_.persistent_batches > 0 && !has_outer_reductions_;
-    // Reductions of rows beside columns take no more threads than these have.
+    // Inner reductions beside outer ones use the threads of the latter's block.
     if (has_outer_reductions_ && parameters_.threads == 1) parameters_.rows_per_block = parameters_.block_x;
     if (has_outer_reductions_ && parameters_.threads > 1) {
       parameters_.threads = parameters_.block_x;
@@ -52,13 +52,13 @@ class CudaScheduler {
     if (has_outer_reductions_ && !all_outer_reductions) parameters_.persistent_batches = 0;
     std::set<const TensorView*> caches;
     if (outer.empty() || all_outer_reductions) caches = cachePersistentBuffers(all_outer_reductions);
-    if (all_outer_reductions) shortenTerms(structure_, caches);
+    if (all_outer_reductions) useExpTerms(structure_, caches);
     std::vector<ChunkTensor> chunks;
     if (parameters_.chunk > 0 && outer.empty()) chunks = makeRowsOnlineSoftmax();
     const auto isChunked = [&](const TensorView* tensor) {
       return std::ranges::find(chunks, tensor, &ChunkTensor::tensor) != chunks.end();
     };
-    // Tiles need the threads for themselves.
+    // A transpose needs all threads of the block.
     may_tile_ = structure_.stored().size() == 1 && !structure_.hasRows(*structure_.stored()[0]);
     for (TensorView* tensor : structure_.stored()) {
       if (isChunked(tensor)) continue;
@@ -71,37 +71,37 @@ class CudaScheduler {
     }
     std::map<TensorView*, int64_t> positions;
     for (ChunkTensor& chunk : chunks) {
-      if (chunk.part == ChunkTensor::Part::Row && isNeededInPersistentGrid(*chunk.tensor))
-        chunk.tensor = forkResult(*chunk.tensor);
+      if (chunk.part == ChunkTensor::Part::Row && needsFork(*chunk.tensor)) chunk.tensor = forkResult(*chunk.tensor);
       positions[chunk.tensor] = scheduleChunk(chunk);
     }
-    // Reductions that are followed are computed in their row; what is not stored is computed where it is read.
+    // A reduction that is followed is computed in its row's loops. A tensor that is not stored is inlined into its
+    // reader.
     for (TensorView* tensor : fusion_.allTensors()) {
       if (fusion_.isInput(tensor) || fusion_.isOutput(tensor)) continue;
-      const bool is_stored = isReduced(*tensor) && !structure_.isExpression(*tensor);
-      const bool is_row = caches.contains(tensor) ||
-                          (is_stored && structure_.isFollowed(*tensor) && !structure_.rowsOf(*tensor).empty());
+      const bool is_stored = isReduced(*tensor) && !structure_.isRecomputed(*tensor);
+      const bool is_in_row = caches.contains(tensor) ||
+                             (is_stored && structure_.isFollowed(*tensor) && !structure_.rowsOf(*tensor).empty());
       if (std::ranges::find(tiles_, tensor) != tiles_.end())
         tensor->mutableDomain().inline_position = 1;
       else if (persistent_outer_.contains(tensor))
         tensor->mutableDomain().inline_position = 0;
-      else if (is_row || !is_stored)
-        tensor->mutableDomain().inline_position = is_row ? row_loop_count_ : tensor->axisCount();
+      else if (is_in_row || !is_stored)
+        tensor->mutableDomain().inline_position = is_in_row ? row_loop_count_ : tensor->axisCount();
     }
     for (const auto& [tensor, position] : positions) tensor->mutableDomain().inline_position = position;
   }
 
  private:
-  // What is persistent of a row, each scheduled as its readers are. Gives the caches.
+  // Schedules the persistent buffers like their readers. Returns the caches.
   std::set<const TensorView*> cachePersistentBuffers(bool are_outer_reductions) {
     std::set<const TensorView*> caches;
     const bool has_stages = parameters_.stages > 0;
     if (parameters_.persistent_batches == 0 && !has_stages) return caches;
     for (const PersistentBuffer& value : findPersistentBuffers(
              structure_, {.bytes = parameters_.persistent_batches > 0 ? persistentBytes() : 0,
-                          .by = parameters_.cluster > 1 ? PersistentScope::Cluster : PersistentScope::Block,
-                          .has_inputs_apart = has_stages,
-                          .has_outer_apart = parameters_.persistent_outer})) {
+                          .scope = parameters_.cluster > 1 ? PersistentScope::Cluster : PersistentScope::Block,
+                          .has_room_for_inputs = has_stages,
+                          .has_room_for_outer_inputs = parameters_.persistent_outer})) {
       const bool is_input = fusion_.isInput(value.tensor);
       if (is_input && value.rows.empty()) {
         makeOuterInputPersistent(*value.tensor, value.inner);
@@ -114,7 +114,7 @@ class CudaScheduler {
         cache = cache_after(cache);
       else if (fusion_.isOutput(cache))
         cache = cache_fork(cache);
-      // What belongs to a row as a whole is in a register of each thread, one iteration ahead.
+      // An input with one element per row is in a register of each thread, loaded one iteration ahead.
       if (is_input && is_once_per_row) {
         circular_buffer(cache, 2, 1);
       } else if (is_input && has_stages) {
@@ -128,23 +128,23 @@ class CudaScheduler {
         continue;
       }
       scheduleRow(*cache, loops, /*is_persistent=*/true);
-      // A loop of its own, so that it is stored.
+      // An own loop makes it a buffer.
       if (is_once_per_row && cache->axisCount() == row_loop_count_) split(cache, -1, fusion_.constant(1));
     }
     return caches;
   }
 
-  // The inner domain without what is 1 long.
+  // The loops of a persistent buffer; axes of extent 1 do not count as inner.
   static RowLoops loopsOfPersistent(const TensorView& cache, const PersistentBuffer& value) {
     RowLoops loops{.rows = value.rows, .inner = value.inner};
     std::erase_if(loops.inner, [&](int64_t axis) { return cache.axis(axis)->extent()->isConstantInt(1); });
     for (const int64_t i : axisRange(0, cache.axisCount())) {
-      if (std::ranges::count(loops.rows, i) + std::ranges::count(loops.inner, i) == 0) loops.once.push_back(i);
+      if (std::ranges::count(loops.rows, i) + std::ranges::count(loops.inner, i) == 0) loops.unit_axes.push_back(i);
     }
     return loops;
   }
 
-  // In shared memory before the first iteration; each thread has what it reads itself.
+  // Loaded into shared memory before the first iteration; each thread loads what it reads itself.
   void makeOuterInputPersistent(TensorView& input, const AxisNumbers& outer) {
     TensorView* cache = cache_after(&input);
     set_memory_type(cache, MemoryType::Shared);
@@ -152,14 +152,14 @@ class CudaScheduler {
     persistent_outer_.insert(cache);
   }
 
-  // What a thread has room for in registers, in bytes for each of its elements.
+  // The registers for persistent buffers, in bytes per element of a thread.
   int64_t persistentBytes() const {
     const int64_t threads = parameters_.threads * parameters_.rows_per_block;
     const int64_t of_row =
         parameters_.splits_row_over_grid ? parameters_.vector : parameters_.persistent_batches * parameters_.vector;
     const int64_t elements = of_row * parameters_.rows_together;
     if (structure_.partialOuterReductions().empty()) return (threads > 512 ? 128 : 256) / elements;
-    // Outer sums are there as well; of short rows several blocks are under way.
+    // Partial outer sums are in registers, too. Of short rows several blocks run on a multiprocessor.
     constexpr int64_t kRegisters = 65536;
     constexpr int64_t kOthers = 24;
     constexpr int64_t kAtOnce = 768;
@@ -168,19 +168,19 @@ class CudaScheduler {
     return std::max<int64_t>(room, 0) / elements;
   }
 
-  // One loop for the rows (or none), those of axes that are 1 long, one for the inner domain (or none). Gives the
-  // number of the latter.
+  // Reorders to [rows][unit axes][inner], rows and inner domain merged into at most one loop each. Returns the number
+  // of the inner loop.
   int64_t mergeRowsAndInner(TensorView& tensor, const RowLoops& loops) {
     const int64_t first_inner = mergeRows(tensor, loops);
     mergeRange(tensor, first_inner, tensor.axisCount());
     return first_inner;
   }
 
-  // One loop for the rows (or none), those of axes that are 1 long, the inner domain. Gives the number of the first of
-  // the latter.
+  // Reorders to [rows][unit axes][iterations][inner]..., and merges the rows. Returns the number of the first inner
+  // loop.
   int64_t mergeRows(TensorView& tensor, const RowLoops& loops) {
     AxisNumbers order = loops.rows;
-    order.insert(order.end(), loops.once.begin(), loops.once.end());
+    order.insert(order.end(), loops.unit_axes.begin(), loops.unit_axes.end());
     order.insert(order.end(), loops.iterations.begin(), loops.iterations.end());
     const auto first_inner = static_cast<int64_t>(order.size());
     order.insert(order.end(), loops.inner.begin(), loops.inner.end());
@@ -190,23 +190,21 @@ class CudaScheduler {
     return first_inner - std::max<int64_t>(rows - 1, 0);
   }
 
-  // Rows over blocks; the inner domain over the threads of the block, in vectors.
+  // Distributes rows over blocks, and the inner domain over the threads of a block, in vectors.
   void scheduleRow(TensorView& tensor, const RowLoops& loops, bool is_persistent = false) {
     int64_t inner = mergeRowsAndInner(tensor, loops);
-    if (!loops.rows.empty()) inner += spreadRows(tensor, loops);
+    if (!loops.rows.empty()) inner += distributeRows(tensor, loops);
     if (has_tiny_rows_) return scheduleTinyRow(tensor, loops, inner);
     const bool has_inner = !loops.inner.empty() && parameters_.threads > 1;
     if (has_inner) splitInner(tensor, inner, is_persistent);
     if (loops.rows.empty() || parameters_.rows_together == 1 || !has_inner) return;
-    // Rows together go inside of the batches, so that vectors of all of them are under way and threads meet once for
-    // all.
+    // Rows together become the inner loop: their loads overlap, and one block reduction serves all of them.
     AxisNumbers order = axisRange(0, tensor.axisCount());
     std::rotate(order.begin() + row_loop_count_, order.begin() + row_loop_count_ + 1, order.begin() + inner + 1);
     reorder(&tensor, order);
   }
 
-  // [BIDx] [together] [TIDx] [inner] -> [BIDx] [TIDx] [together] [inner]: neighbours of a thread's rows are its
-  // neighbours'.
+  // [BIDx] [together] [TIDx] [inner] -> [BIDx] [TIDx] [together] [inner]: a thread has neighbouring rows.
   void scheduleTinyRow(TensorView& tensor, const RowLoops& loops, int64_t inner) {
     if (!loops.rows.empty() && parameters_.rows_together > 1 && parameters_.rows_per_block > 1) {
       AxisNumbers order = axisRange(0, tensor.axisCount());
@@ -221,13 +219,13 @@ class CudaScheduler {
       split(&tensor, inner, fusion_.constant(vector));
       parallelize(&tensor, inner++, ParallelType::Unroll);
     }
-    // An extent such as 2 + 2 is known, but no number that can be unrolled.
+    // (An extent such as 2 + 2 is known, but is no constant that can be unrolled.)
     if (inner_domain) parallelize(&tensor, inner, is_vector ? ParallelType::Vectorize : ParallelType::Unroll);
   }
 
-  // [rows] or, where the grid is persistent, [blocks][iterations], of which the innermost is shared by the threads
-  // across, or has several rows together. Gives how many loops more than one.
-  int64_t spreadRows(TensorView& tensor, const RowLoops& loops) {
+  // Splits the loop over rows: [blocks][iterations] for a persistent grid, then [rows per block], then [rows together].
+  // Returns the number of additional loops.
+  int64_t distributeRows(TensorView& tensor, const RowLoops& loops) {
     int64_t row = 0;
     if (Scalar* blocks = blocksOfPersistentGrid()) {
       if (loops.iterations.empty()) {
@@ -250,31 +248,31 @@ class CudaScheduler {
       parallelize(&tensor, row + 1, ParallelType::Unroll);
     }
     if (!structure_.isSingleBlock()) parallelize(&tensor, 0, ParallelType::BIDx);
-    // The iterations of a part were among the loops before.
+    // A partial outer reduction had its loop of iterations before.
     return row_loop_count_ - 1 + (is_together ? 1 : 0) - static_cast<int64_t>(loops.iterations.size());
   }
 
-  // A result of a row that is an output and read in the row, by a persistent grid.
-  bool isNeededInPersistentGrid(const TensorView& tensor) const {
+  // Whether an output is a reduction that a persistent grid reads in its row. (The results of all iterations would be
+  // an array.)
+  bool needsFork(const TensorView& tensor) const {
     return blocksOfPersistentGrid() != nullptr && fusion_.isOutput(&tensor) && isReduced(tensor) &&
            structure_.isFollowed(tensor) && !structure_.rowsOf(tensor).empty();
   }
 
-  // Gives the tensor, or what is computed in its place.
+  // Schedules the tensor, or the fork that is computed in its place, which it returns.
   TensorView* scheduleRowOf(TensorView& tensor) {
     const RowLoops loops = rowLoopsOf(structure_, tensor);
-    TensorView* computed = isNeededInPersistentGrid(tensor) ? forkResult(tensor) : &tensor;
+    TensorView* computed = needsFork(tensor) ? forkResult(tensor) : &tensor;
     scheduleRow(*computed, loops);
     return computed;
   }
 
-  // What is computed in the row, and written to the output in the same iteration. (The results of all iterations would
-  // be an array.)
+  // A tensor that is computed in the row, and stored to the output in the same iteration.
   TensorView* forkResult(TensorView& output) {
     TensorView* result = cache_fork(&output);
     RowLoops written{.rows = loopsOf(output, structure_.rowsOf(output))};
     for (const int64_t i : axisRange(0, output.axisCount())) {
-      if (std::ranges::find(written.rows, i) == written.rows.end()) written.once.push_back(i);
+      if (std::ranges::find(written.rows, i) == written.rows.end()) written.unit_axes.push_back(i);
     }
     scheduleRow(output, written);
     return result;
@@ -296,7 +294,7 @@ class CudaScheduler {
     return all;
   }
 
-  // Chunks one after the other, their elements and results in registers. Gives the inline position.
+  // Chunks are a loop; their elements and results are in registers. Returns the inline position.
   int64_t scheduleChunk(const ChunkTensor& chunk) {
     using Part = ChunkTensor::Part;
     TensorView& tensor = *chunk.tensor;
@@ -304,10 +302,10 @@ class CudaScheduler {
     RowLoops loops{.rows = chunk.rows, .inner = axisRange(chunk.axis, chunk.axis + (has_elements ? 4 : 2))};
     for (const int64_t i : axisRange(0, tensor.axisCount())) {
       const bool is_known = std::ranges::count(loops.rows, i) + std::ranges::count(loops.inner, i) > 0;
-      if (!is_known) loops.once.push_back(i);
+      if (!is_known) loops.unit_axes.push_back(i);
     }
     int64_t first = mergeRows(tensor, loops);
-    if (!loops.rows.empty()) first += spreadRows(tensor, loops);
+    if (!loops.rows.empty()) first += distributeRows(tensor, loops);
     const auto mark = [&](int64_t axis, ParallelType type) {
       if (!tensor.axis(axis)->extent()->isConstantInt(1)) parallelize(&tensor, axis, type);
     };
@@ -325,8 +323,7 @@ class CudaScheduler {
     return is_result ? 0 : chunk.part == Part::Elements ? first + 1 : shared;
   }
 
-  // [inner] -> [persistent batches] [CIDx] [TIDx] [vector] or [BIDy] [iterations] [unroll] [TIDx] [vector], with those
-  // that are 1 left out of the vector.
+  // [inner] -> [persistent batches] [CIDx] [TIDx] [vector], or [BIDy] [iterations] [unroll] [TIDx] [vector].
   void splitInner(TensorView& tensor, int64_t axis, bool is_persistent) {
     int64_t threads_axis = axis + 1;
     split(&tensor, axis, fusion_.constant(parameters_.vector));
@@ -359,7 +356,7 @@ class CudaScheduler {
       parallelize(&tensor, axis, ParallelType::Unroll);
   }
 
-  // Columns over the threads along x, what is reduced over those along y.
+  // Distributes columns over the threads along x, and the reduction over those along y.
   void scheduleOuterReduction(TensorView& tensor, const RowLoops& loops) {
     const int64_t reduced = mergeRowsAndInner(tensor, loops) + 2;
     const int64_t vector = vectorOfOuterReduction(tensor);
@@ -398,11 +395,11 @@ class CudaScheduler {
     return vector;
   }
 
-  // In kernels that update their inputs tensors of one shape share their loops: an element is not written before all
-  // have read it.
+  // In kernels that update inputs, tensors of one shape share their loops, so that an element is stored after all have
+  // read it.
   int64_t vectorOfElements(TensorView& tensor) const {
     int64_t vector = vectorOf(fusion_, tensor, strides_, parameters_.vector);
-    for (TensorView* other : besideUpdates(structure_, tensor))
+    for (TensorView* other : tensorsOfOneShape(structure_, tensor))
       vector = std::min(vector, vectorOf(fusion_, *other, strides_, parameters_.vector));
     return vector;
   }
@@ -419,15 +416,15 @@ class CudaScheduler {
     }
     mergeRange(tensor, 0, count);
     const int64_t vector = vectorOfElements(tensor);
-    // The threads that the block has anyway.
+    // The block dimensions that the other tensors have given.
     const int64_t block_y = has_outer_reductions_     ? parameters_.block_y
                             : parameters_.threads > 1 ? parameters_.rows_per_block
                                                       : 1;
-    const int64_t along = has_outer_reductions_     ? parameters_.block_x
-                          : parameters_.threads > 1 ? parameters_.threads
-                                                    : 128;
+    const int64_t block_x = has_outer_reductions_     ? parameters_.block_x
+                            : parameters_.threads > 1 ? parameters_.threads
+                                                      : 128;
     split(&tensor, 0, fusion_.constant(vector));
-    split(&tensor, 0, fusion_.constant(along));
+    split(&tensor, 0, fusion_.constant(block_x));
     int64_t next = 1;
     if (block_y > 1) {
       split(&tensor, 0, fusion_.constant(block_y));
@@ -443,7 +440,7 @@ class CudaScheduler {
   CudaScheduleParameters parameters_;
   Strides strides_;
   bool has_outer_reductions_ = false;
-  bool has_tiny_rows_ = false;  // a thread has all of a row
+  bool has_tiny_rows_ = false;  // a thread has whole rows
   int64_t outer_unroll_ = kOuterUnroll;
   bool may_tile_ = false;
   std::vector<TensorView*> tiles_;

@@ -21,7 +21,7 @@ const Op* definitionOf(const TensorView& tensor) {
   return tensor.definition() == nullptr ? nullptr : tensor.definition()->as<Op>();
 }
 
-// What a tensor is made of by casts that lose nothing.
+// The tensor before widening casts.
 TensorView* beforeCasts(TensorView* tensor) {
   for (const auto* op = definitionOf<CastOp>(*tensor); op != nullptr; op = definitionOf<CastOp>(*tensor)) {
     const bool is_widening =
@@ -65,7 +65,7 @@ std::optional<SumOfExponentials> matchSum(const TensorView& sum) {
   if (match.difference == nullptr) return std::nullopt;
   TensorView* left = asTensor(match.difference->ins[0]);
   TensorView* right = asTensor(match.difference->ins[1]);
-  // What is rounded to half a word after each step would be rounded at other indices.
+  // Differences in a half type are rounded: relative to another maximum they would be rounded otherwise.
   if (left == nullptr || right == nullptr || sizeOf(match.difference->out->dtype()) < 4) return std::nullopt;
   match.values = beforeCasts(left);
   match.maximum = beforeBroadcasts(right);
@@ -76,19 +76,19 @@ std::optional<SumOfExponentials> matchSum(const TensorView& sum) {
 }
 
 // Whether each element of the sum needs the value at its own index and the maximum of its own row.
-bool isReadInPlace(Fusion& fusion, const SumOfExponentials& match) {
+bool isReadAtOwnIndex(Fusion& fusion, const SumOfExponentials& match) {
   IntervalAnalysis analysis;
   assumeExtents(analysis, fusion);
   RuleTable rules;
   const ElementRule& rule = rules.of(*match.reduction->out->definition());
   std::vector<Scalar*> row = rule.coordinates;
-  std::vector<Scalar*> place = row;
-  place.insert(place.begin() + match.reduction->axes[0], rule.value->axes[0].coordinate);
+  std::vector<Scalar*> own_index = row;
+  own_index.insert(own_index.begin() + match.reduction->axes[0], rule.value->axes[0].coordinate);
   TensorReads reads(fusion, analysis, rules,
                     [&](const TensorView& read) { return &read == match.values || &read == match.maximum; });
   Substitution same(fusion);
   for (const TensorRead& read : reads.of(*rule.value->operands[0], same)) {
-    const std::vector<Scalar*>& own = read.tensor == match.maximum ? row : place;
+    const std::vector<Scalar*>& own = read.tensor == match.maximum ? row : own_index;
     const Axes shape = shapeOf(*read.tensor);
     if (shape.size() != own.size()) return false;
     for (size_t i = 0; i < shape.size(); ++i) {
@@ -100,19 +100,19 @@ bool isReadInPlace(Fusion& fusion, const SumOfExponentials& match) {
 
 bool isRowReduction(const ReductionStructure& structure, const TensorView& tensor) {
   return std::ranges::find(structure.stored(), &tensor) != structure.stored().end() && structure.hasRows(tensor) &&
-         !structure.isExpression(tensor) && tensor.domain().root.empty();
+         !structure.isRecomputed(tensor) && tensor.domain().root.empty();
 }
 
-// Inserts ops in front of a place in the program.
+// Inserts ops in front of an expression.
 class ChunkWriter {
  public:
-  ChunkWriter(Fusion& fusion, const Expr* place) : fusion_(fusion), place_(place) {}
+  ChunkWriter(Fusion& fusion, const Expr* insertion_point) : fusion_(fusion), insertion_point_(insertion_point) {}
 
   template <class Op>
   TensorView* insert(Op op) {
     op.infer(ShapeRule(fusion_, Op::info.name));
     TensorView* out = op.out;
-    fusion_.insertBefore(place_, std::make_unique<OpNode<Op>>(std::move(op)));
+    fusion_.insertBefore(insertion_point_, std::make_unique<OpNode<Op>>(std::move(op)));
     return out;
   }
   TensorView* cast(TensorView* in, DataType dtype) {
@@ -134,7 +134,7 @@ class ChunkWriter {
 
  private:
   Fusion& fusion_;
-  const Expr* place_;
+  const Expr* insertion_point_;
 };
 
 constexpr double kLowest = -std::numeric_limits<double>::infinity();
@@ -166,7 +166,7 @@ TensorView* cut(ChunkWriter& writer, const SoftmaxReductions& row, const ChunkSi
   return writer.insert(LoadStoreOp{.in = parts});
 }
 
-// The tensor becomes this reduction of axes that stand in the place of the one that it had.
+// Redefines a reduction: it reduces `axes` of `in` instead of the one axis before.
 void redefine(TensorView& tensor, TensorView* in, ReductionKind kind, std::vector<int64_t> axes) {
   Fusion& fusion = tensor.fusion();
   TensorDomain& domain = tensor.mutableDomain();
@@ -198,7 +198,7 @@ std::vector<SoftmaxReductions> findSoftmaxReductions(const ReductionStructure& s
     const auto length = shape[static_cast<size_t>(axis)]->extent()->constantInt();
     const bool is_expanded =
         std::ranges::any_of(shape, [](const IterDomain* each) { return each->expandedExtent() != nullptr; });
-    if (!length || *length < 2 || is_expanded || !isReadInPlace(structure.fusion(), *match)) continue;
+    if (!length || *length < 2 || is_expanded || !isReadAtOwnIndex(structure.fusion(), *match)) continue;
     const auto known = std::ranges::find(found, match->maximum, &SoftmaxReductions::maximum);
     if (known != found.end())
       known->sums.push_back(sum);
@@ -231,19 +231,19 @@ std::vector<ChunkTensor> makeOnlineSoftmax(const ReductionStructure& structure, 
   ChunkWriter writer(structure.fusion(), row.maximum->definition());
   TensorView* elements = cut(writer, row, size);
   add(elements, Part::Elements);
-  TensorView* top = writer.reduce(writer.cast(elements, type), ReductionKind::Max, within);
-  add(top, Part::Elements);
-  // Differences to -inf are no numbers; in a chunk of nothing else all exponentials are to be 0.
-  TensorView* base =
-      writer.apply(FunctionId::where, {writer.apply(FunctionId::isneginf, {top}), writer.number(0, type), top});
-  TensorView* persistent = writer.insert(LoadStoreOp{.in = top});
+  TensorView* chunk_maximum = writer.reduce(writer.cast(elements, type), ReductionKind::Max, within);
+  add(chunk_maximum, Part::Elements);
+  // Differences to -inf are NaN. In a chunk of nothing but -inf all exponentials have to be 0.
+  TensorView* finite_maximum = writer.apply(
+      FunctionId::where, {writer.apply(FunctionId::isneginf, {chunk_maximum}), writer.number(0, type), chunk_maximum});
+  TensorView* persistent = writer.insert(LoadStoreOp{.in = chunk_maximum});
   add(persistent, Part::Persistent);
   std::vector<TensorView*> partial;
   for (const SumOfExponentials& match : matches) {
     const DataType exact = match.difference->out->dtype();
     const DataType wide = match.exponential->out->dtype();
     TensorView* difference = writer.apply(
-        FunctionId::sub, {writer.cast(elements, exact), writer.broadcast(writer.cast(base, exact), within)});
+        FunctionId::sub, {writer.cast(elements, exact), writer.broadcast(writer.cast(finite_maximum, exact), within)});
     // Each sum has a term of 1, that of the chunk's maximum.
     const FunctionId function = match.exponential->function;
     TensorView* power =
@@ -251,7 +251,7 @@ std::vector<ChunkTensor> makeOnlineSoftmax(const ReductionStructure& structure, 
     partial.push_back(writer.reduce(writer.cast(power, match.reduction->in->dtype()), ReductionKind::Sum, within));
     add(partial.back(), Part::Sum);
   }
-  redefine(*row.maximum, top, ReductionKind::Max, chunks);
+  redefine(*row.maximum, chunk_maximum, ReductionKind::Max, chunks);
   add(row.maximum, Part::Row);
   for (size_t i = 0; i < matches.size(); ++i) {
     const SumOfExponentials& match = matches[i];
@@ -268,7 +268,7 @@ std::vector<ChunkTensor> makeOnlineSoftmax(const ReductionStructure& structure, 
   return tensors;
 }
 
-void shortenTerms(const ReductionStructure& structure, const std::set<const TensorView*>& persistent) {
+void useExpTerms(const ReductionStructure& structure, const std::set<const TensorView*>& persistent) {
   const auto isPersistent = [&](const SumOfExponentials& match) {
     const TensorView* tensor = match.reduction->in;
     for (; tensor != match.exponential->out; tensor = definitionOf<CastOp>(*tensor)->in) {

@@ -1,9 +1,8 @@
 // Online softmax: the maximum of a row and the sum of exponentials of differences to it, in one reading of the row.
 //
-// A row is cut into chunks that a thread holds in registers. Each chunk has a maximum, and a sum of exponentials of
-// differences to that maximum.
-// The row's maximum is the maximum of these. The row's sum adds the chunks' sums, each times exp(chunk's maximum -
-// row's maximum). All of these are ordinary ops, which replace the two reductions.
+// A row is split into chunks, which are in registers. Each chunk has a maximum m_c and a sum p_c of exp(x - m_c).
+// The row's maximum M is that of all m_c; its sum is that of all p_c exp(m_c - M). Ordinary ops say so, and replace the
+// two reductions.
 #pragma once
 
 #include <set>
@@ -25,8 +24,8 @@ struct SoftmaxReductions {
 /// The softmax reductions of a kernel that have a constant length.
 std::vector<SoftmaxReductions> findSoftmaxReductions(const ReductionStructure& structure);
 
-/// A chunk is `vectors` vectors for each of `threads` threads; a vector is `vector` neighbours. The vectors of one
-/// thread lie `threads` vectors apart.
+/// A chunk has `vectors` vectors of `vector` elements for each of `threads` threads. The vectors of one thread lie
+/// `threads` vectors apart.
 struct ChunkSize {
   int64_t vectors = 1;
   int64_t threads = 1;
@@ -35,10 +34,10 @@ struct ChunkSize {
   int64_t elements() const { return vectors * threads * vector; }
 };
 
-/// The number of chunks that a row is cut into.
+/// The number of chunks of a row.
 int64_t chunksOf(int64_t length, const ChunkSize& size);
 
-/// A tensor that chunking made or changed, and where its loops belong.
+/// A tensor that makeOnlineSoftmax made or changed, and the role of its loops.
 struct ChunkTensor {
   enum class Part : uint8_t {
     Elements,    ///< axes [chunk, vectors, thread, vector]; computed in the loop over chunks
@@ -57,8 +56,8 @@ struct ChunkTensor {
 std::vector<ChunkTensor> makeOnlineSoftmax(const ReductionStructure& structure, const SoftmaxReductions& maximum,
                                            const ChunkSize& size);
 
-/// Sums of exponentials of differences to a maximum are computed by exp_term, as within chunks, where the exponentials
-/// are not persistent. Such exponentials are computed for the sum alone. Each sum has one term that is exactly 1, too.
-void shortenTerms(const ReductionStructure& structure, const std::set<const TensorView*>& persistent);
+/// Computes sums of exp(x - maximum) by exp_term, as within chunks, unless the exponentials are persistent. (exp_term
+/// may be less exact, as each such sum has a term that is exactly 1.)
+void useExpTerms(const ReductionStructure& structure, const std::set<const TensorView*>& persistent);
 
 }  // namespace tokamak

@@ -34,22 +34,22 @@ RowLoops rowLoopsOf(const ReductionStructure& structure, const TensorView& tenso
     const bool is_along =
         isReduced(tensor) ? tensor.axis(i)->isReduction() : !tensor.axis(i)->isBroadcast() || is_expanded;
     const bool is_inner = is_along && !is_one;
-    (is_inner ? loops.inner : loops.once).push_back(i);
+    (is_inner ? loops.inner : loops.unit_axes).push_back(i);
   }
-  // Beside others, an expanded axis is gone through once: the rest is then cut into threads like what is persistent of
-  // it.
+  // An expanded axis beside others becomes a loop of its own. The inner domain is then split into threads like the
+  // persistent buffers, which do not have the expanded axis.
   const auto isExpanded = [&](int64_t i) {
     return !tensor.axis(i)->isReduction() && tensor.axis(i)->expandedExtent() != nullptr;
   };
   const auto expanded = std::ranges::stable_partition(loops.inner, std::not_fn(isExpanded));
   if (expanded.size() < loops.inner.size()) {
-    loops.once.insert(loops.once.end(), expanded.begin(), expanded.end());
+    loops.unit_axes.insert(loops.unit_axes.end(), expanded.begin(), expanded.end());
     loops.inner.erase(expanded.begin(), expanded.end());
   }
   return loops;
 }
 
-bool mayShareReductions(const ReductionStructure& structure) {
+bool maySplitOverGrid(const ReductionStructure& structure) {
   return !structure.isSingleBlock() && structure.partialOuterReductions().empty() &&
          std::ranges::all_of(structure.stored(), [&](const TensorView* tensor) {
            if (isReduced(*tensor)) return !structure.isFollowing(*tensor);
@@ -58,7 +58,7 @@ bool mayShareReductions(const ReductionStructure& structure) {
 }
 
 bool isInnerReduction(const ReductionStructure& structure, const TensorView& reduction, const Strides& strides) {
-  return structure.remembered(reduction, [&] {
+  return structure.memoised(reduction, [&] {
     const auto unit = AccessContiguity(structure.fusion(), reduction, strides).unitAxis();
     return !unit || reduction.logical()[*unit]->isReduction();
   });
@@ -74,16 +74,16 @@ bool areOuterReductionsShort(const ReductionStructure& structure, const Strides&
   });
 }
 
-bool hasOnlyOuterReductions(const ReductionStructure& structure) {
+bool isOutermostAxisReduced(const ReductionStructure& structure) {
   return std::ranges::any_of(structure.stored(), [&](const TensorView* tensor) {
     if (!isReduced(*tensor) || structure.isPartialOuterReduction(*tensor)) return false;
     const auto outermost =
-        std::ranges::find_if(tensor->logical(), [](const IterDomain* axis) { return mayBeRow(*axis); });
+        std::ranges::find_if(tensor->logical(), [](const IterDomain* axis) { return mayBeLongerThanOne(*axis); });
     return outermost != tensor->logical().end() && (*outermost)->isReduction();
   });
 }
 
-// Whether there are enough columns to keep a GPU busy, as far as is known.
+// Whether there are enough columns for all multiprocessors of a GPU, as far as sizes are known.
 static bool areOuterReductionsMany(const ReductionStructure& structure) {
   constexpr int64_t kFewestBlocks = 96;
   constexpr int64_t kLineBytes = 128;
@@ -91,7 +91,7 @@ static bool areOuterReductionsMany(const ReductionStructure& structure) {
   for (const TensorView* tensor : structure.stored()) {
     if (!isReduced(*tensor)) continue;
     const auto columns = productOf(*tensor, rowLoopsOf(structure, *tensor).rows, {});
-    if (!columns) return !hasOnlyOuterReductions(structure);
+    if (!columns) return !isOutermostAxisReduced(structure);
     bytes = std::max(bytes.value_or(0), *columns * sizeOf(tensor->dtype()));
   }
   return bytes.value_or(0) >= kFewestBlocks * kLineBytes;
@@ -122,7 +122,7 @@ bool needsWholeOuterReductions(const ReductionStructure& structure, bool is_oute
   });
 }
 
-std::vector<TensorView*> besideUpdates(const ReductionStructure& structure, const TensorView& tensor) {
+std::vector<TensorView*> tensorsOfOneShape(const ReductionStructure& structure, const TensorView& tensor) {
   std::vector<TensorView*> others;
   if (isReduced(tensor) || structure.fusion().outputAliases().empty()) return others;
   const auto extentOf = [](const IterDomain* axis) { return axis->visibleExtent(); };
@@ -134,17 +134,17 @@ std::vector<TensorView*> besideUpdates(const ReductionStructure& structure, cons
 }
 
 int64_t vectorOf(Fusion& fusion, const TensorView& tensor, const Strides& strides, int64_t most) {
-  const AccessContiguity groups(fusion, tensor, strides);
-  if (groups.extents().empty()) return 1;
-  size_t first = groups.extents().size() - 1;
-  // The longest tail along which each access is linear or does not move.
-  while (first > 0 && groups.mayMerge(first - 1)) --first;
+  const AccessContiguity contiguity(fusion, tensor, strides);
+  if (contiguity.extents().empty()) return 1;
+  size_t first = contiguity.extents().size() - 1;
+  // The innermost axes that merge into one.
+  while (first > 0 && contiguity.mayMerge(first - 1)) --first;
   Scalar* extent = fusion.constant(1);
-  for (size_t i = first; i < groups.extents().size(); ++i) extent = fusion.mul(extent, groups.extents()[i]);
+  for (size_t i = first; i < contiguity.extents().size(); ++i) extent = fusion.mul(extent, contiguity.extents()[i]);
   IntervalAnalysis analysis;
   assumeExtents(analysis, fusion);
   int64_t vector = 1;
-  for (const AccessContiguity::Access& access : groups.accesses()) {
+  for (const AccessContiguity::Access& access : contiguity.accesses()) {
     const Scalar* stride = access.strides.back();
     if (stride != nullptr && stride->isConstantInt(1))
       vector = std::max(vector, kAccessBytes / sizeOf(access.tensor->dtype()));

@@ -1,4 +1,4 @@
-// Inner and outer reductions: how the stored tensors of a kernel are cut into loops, above all for a GPU.
+// Inner and outer reductions: which of them a kernel has, and the loops of its stored tensors.
 // An inner reduction runs along contiguous memory. An outer reduction runs across it, and its results ("columns") lie
 // side by side.
 #pragma once
@@ -21,54 +21,55 @@ inline constexpr int64_t kOuterUnroll = 4;
 /// The product of the extents of these loops; nothing where one is not known.
 std::optional<int64_t> productOf(const TensorView& tensor, const AxisNumbers& loops, const ScalarBindings& sizes);
 
-/// The loops of a tensor that has rows.
+/// The loops of a tensor that has rows, by role.
 struct RowLoops {
   AxisNumbers rows;
-  AxisNumbers once;
-  AxisNumbers iterations;  ///< of a partial outer reduction, over the rows that it has
-  AxisNumbers inner;
+  AxisNumbers unit_axes;   ///< of extent 1, or expanded where the inner domain has other axes, too
+  AxisNumbers iterations;  ///< of a partial outer reduction, over the rows of a block
+  AxisNumbers inner;       ///< the inner domain
 };
 
 RowLoops rowLoopsOf(const ReductionStructure& structure, const TensorView& tensor);
 
-/// Whether blocks may share reductions: no reduction follows another, and what reads one has a single element per
-/// result.
-bool mayShareReductions(const ReductionStructure& structure);
+/// Whether each reduction may be split over the grid: no reduction follows another, and what reads one has a single
+/// element per result.
+bool maySplitOverGrid(const ReductionStructure& structure);
 
-/// Whether the reduction is an inner one: neighbours in memory belong to one result. Otherwise it is an outer one.
+/// Whether the reduction is an inner one: neighbours in memory are reduced to one result. Otherwise it is an outer one.
 bool isInnerReduction(const ReductionStructure& structure, const TensorView& reduction, const Strides& strides);
 
 /// An outer reduction is short if it has at most so many terms: a thread may then reduce all of them.
 inline constexpr int64_t kShortOuterReduction = 8;
 
-/// Whether all reductions are short outer ones, and so is what is computed from them.
+/// Whether all reductions are short outer ones, and all that follow them have as few elements per column.
 bool areOuterReductionsShort(const ReductionStructure& structure, const Strides& strides);
 
-/// Whether some reduction's outermost axis is reduced: no axis that is not reduced lies outside of it. Then there may
-/// be few results, each of so many elements that no cache holds what is being read.
-bool hasOnlyOuterReductions(const ReductionStructure& structure);
+/// Whether the outermost axis of some reduction is reduced. There may be few results then, each of more elements than a
+/// cache holds.
+bool isOutermostAxisReduced(const ReductionStructure& structure);
 
-/// Whether everything that has rows is an outer reduction.
+/// Whether all reductions of the kernel are outer ones, so that it is scheduled by columns.
 bool isOuterReduction(const ReductionStructure& structure, const Strides& strides);
 
-/// Whether something reads whole outer reductions, so that blocks cannot share them. `is_outer_reduction`: what
-/// isOuterReduction says of this kernel.
+/// Whether something reads whole outer reductions, so that they cannot be split over the grid. `is_outer_reduction`: of
+/// this kernel, from isOuterReduction.
 bool needsWholeOuterReductions(const ReductionStructure& structure, bool is_outer_reduction);
 
-/// Why the kernel should not be scheduled as an outer reduction, or nothing. The reasons: an inner reduction in it, or
-/// few columns that something reads whole.
+/// Why the kernel should not be scheduled by columns, or nothing: it has an inner reduction, or few columns that
+/// something reads whole.
 std::optional<std::string> whyNoOuterReduction(const ReductionStructure& structure, const Strides& strides);
 
-/// In a kernel that updates inputs: the other stored tensors of this one's shape, without reductions.
-std::vector<TensorView*> besideUpdates(const ReductionStructure& structure, const TensorView& tensor);
+/// In a kernel that updates inputs: the other stored tensors of the same shape, without reductions. In-place updates
+/// need all of them in one loop.
+std::vector<TensorView*> tensorsOfOneShape(const ReductionStructure& structure, const TensorView& tensor);
 
-/// How many neighbouring elements a thread can access together along the last of the loops. An access has at most 16
-/// bytes of the narrowest tensor, and divides what is contiguous in memory.
+/// The widest vector along the innermost axes: at most `most` elements, and 16 bytes of the narrowest tensor. It
+/// divides the extent of the axes that merge into one.
 int64_t vectorOf(Fusion& fusion, const TensorView& tensor, const Strides& strides, int64_t most);
 
-/// Whether the grid may be persistent. An output that is read elsewhere must not be recomputed there, as its iterations
-/// would be a loop of their own. Rows of several axes are refused: their indices do not show that the iterations of two
-/// tensors are one loop. (The grid of partial outer reductions is persistent anyway.)
+/// Whether the grid may be persistent. No output may be read by others, as its iterations would be a second loop. Rows
+/// may have one axis only: with several, two tensors' iterations are not recognised as one loop.
+/// (Partial outer reductions have a persistent grid anyway.)
 bool canUsePersistentGrid(const ReductionStructure& structure);
 
 }  // namespace tokamak

@@ -16,10 +16,10 @@ namespace {
 
 struct ParameterOverride {
   std::string_view name;
-  std::variant<int64_t*, bool*> place;
+  std::variant<int64_t*, bool*> target;
 };
 
-// Everything that a value may be given for.
+// All parameters that may be overridden.
 std::vector<ParameterOverride> parameterOverrides(CudaScheduleParameters& parameters, int64_t& parts) {
   return {{"vector", &parameters.vector},
           {"threads", &parameters.threads},
@@ -55,10 +55,10 @@ void take(std::string_view values, CudaScheduleParameters& parameters, int64_t& 
       TK_RAISE(Usage, "schedule by hand: {} is no value; legal are {} with = and a number, separated by commas", each,
                fmt::join(names, ", "));
     }
-    if (auto* const* number = std::get_if<int64_t*>(&found->place))
+    if (auto* const* number = std::get_if<int64_t*>(&found->target))
       **number = value;
     else
-      *std::get<bool*>(found->place) = value != 0;
+      *std::get<bool*>(found->target) = value != 0;
   }
 }
 
@@ -70,7 +70,7 @@ CudaScheduleParameters withOverrides(CudaScheduleParameters parameters, std::str
   return parameters;
 }
 
-int64_t overriddenParts(int64_t chosen, std::string_view values) {
+int64_t overriddenOuterStages(int64_t chosen, std::string_view values) {
   CudaScheduleParameters parameters;
   take(values, parameters, chosen);
   return chosen;

@@ -11,8 +11,8 @@ namespace tokamak {
 /// is no parameter or no value.
 CudaScheduleParameters withOverrides(CudaScheduleParameters parameters, std::string_view values);
 
-/// The number of parts of a two-stage outer reduction: that of `values` ("parts=264"), or else `chosen`. Errors: as
-/// above.
-int64_t overriddenParts(int64_t chosen, std::string_view values);
+/// The number of partial sums of a two-stage outer reduction: that of `values` ("parts=264"), or else `chosen`. Errors:
+/// as above.
+int64_t overriddenOuterStages(int64_t chosen, std::string_view values);
 
 }  // namespace tokamak

@@ -14,7 +14,7 @@ namespace tokamak {
 
 namespace {
 
-// What a stored tensor goes over: its rows, then what is in a row.
+// The coordinates of a stored tensor: along its rows, then along its inner domain.
 struct Coordinates {
   std::vector<Scalar*> rows;
   std::vector<Scalar*> row_extents;
@@ -53,9 +53,9 @@ Coordinates coordinatesOf(const ReductionStructure& structure, const TensorView&
   return result;
 }
 
-// Which of the tensor's axes are which of the coordinates; nothing unless each is one of them, and all are there in
-// their order.
-std::optional<PersistentBuffer> readInPlace(const TensorRead& read, const Coordinates& at) {
+// The axes of the tensor read that correspond to the coordinates. Nothing unless axes and coordinates correspond one to
+// one.
+std::optional<PersistentBuffer> readAtCoordinates(const TensorRead& read, const Coordinates& at) {
   PersistentBuffer input;
   input.tensor = const_cast<TensorView*>(read.tensor);
   const Axes shape = shapeOf(*read.tensor);
@@ -68,7 +68,7 @@ std::optional<PersistentBuffer> readInPlace(const TensorRead& read, const Coordi
   all.insert(all.end(), input.inner.begin(), input.inner.end());
   std::ranges::sort(all);
   const bool is_whole = all == axisRange(0, static_cast<int64_t>(shape.size()));
-  // A part that only some of the coordinates read, of a concatenation say, is shorter.
+  // An operand of a concatenation, say, is read by some of the coordinates only: it is shorter.
   const auto isWhole = [&](const AxisNumbers& axes, const std::vector<Scalar*>& extents) {
     for (size_t i = 0; i < axes.size(); ++i) {
       if (shape[static_cast<size_t>(axes[i])]->visibleExtent() != extents[i]) return false;
@@ -79,7 +79,7 @@ std::optional<PersistentBuffer> readInPlace(const TensorRead& read, const Coordi
   return is_whole ? std::optional(input) : std::nullopt;
 }
 
-// The same of a tensor of which a row has one element.
+// The same for a tensor with one element per row.
 std::optional<PersistentBuffer> readOncePerRow(const TensorRead& read, const Coordinates& at) {
   PersistentBuffer value;
   value.tensor = const_cast<TensorView*>(read.tensor);
@@ -96,10 +96,10 @@ std::optional<PersistentBuffer> readOncePerRow(const TensorRead& read, const Coo
   return value;
 }
 
-// The same of a tensor that is the same for all rows.
+// The same for a tensor that all rows share.
 std::optional<PersistentBuffer> readInEveryRow(const TensorRead& read, const Coordinates& at) {
   if (at.rows.empty() || at.inner.empty()) return std::nullopt;
-  return readInPlace(read, {.rows = {}, .row_extents = {}, .inner = at.inner, .inner_extents = at.inner_extents});
+  return readAtCoordinates(read, {.rows = {}, .row_extents = {}, .inner = at.inner, .inner_extents = at.inner_extents});
 }
 
 class PersistentBufferFinder {
@@ -117,20 +117,20 @@ class PersistentBufferFinder {
       for (TensorView* tensor : tensorsOf(expr->outputs())) {
         if (isStored(*tensor) || !isWorthKeeping(*tensor)) continue;
         TensorView* best = narrowestAfter(*tensor);
-        const auto value = readInPlaceByAll(*best);
-        // An output is also stored from there, row by row and each row in its own order.
+        const auto value = commonRead(*best);
+        // An output is stored from its buffer, so the buffer has to have the output's order of axes.
         const bool is_as_stored =
             value && structure_.rowsOf(*best) == value->rows && std::ranges::is_sorted(value->inner);
         if (value && (!fusion_.isOutput(best) || is_as_stored)) keep(*value);
       }
     }
-    dropPassedOn();
+    dropSuperseded();
     for (TensorView* input : tensorsOf(fusion_.inputs())) {
-      if (const auto value = readInPlaceByAll(*input)) keep(*value);
+      if (const auto value = commonRead(*input)) keep(*value);
     }
     // Values come before inputs.
     std::vector<PersistentBuffer> apart;
-    if (room_.has_inputs_apart) {
+    if (room_.has_room_for_inputs) {
       const auto first = std::ranges::stable_partition(
           persistent_, [&](const PersistentBuffer& value) { return !fusion_.isInput(value.tensor); });
       apart.assign(first.begin(), first.end());
@@ -140,7 +140,7 @@ class PersistentBufferFinder {
     int64_t total = 0;
     for (const PersistentBuffer& value : persistent_) total += bytes(value);
     while (!persistent_.empty() && total > room_.bytes) {
-      const auto first = room_.by == PersistentScope::Block ? std::prev(persistent_.end()) : persistent_.begin();
+      const auto first = room_.scope == PersistentScope::Block ? std::prev(persistent_.end()) : persistent_.begin();
       total -= bytes(*first);
       persistent_.erase(first);
     }
@@ -149,18 +149,18 @@ class PersistentBufferFinder {
   }
 
  private:
-  // Where a nest reads a tensor; nothing if not at its own coordinates, or at several indices.
-  using Place = std::optional<PersistentBuffer>;
+  // The axes at which a nest reads a tensor; nothing if it is read at other coordinates, or in several ways.
+  using Indices = std::optional<PersistentBuffer>;
 
   struct Nest {
     const TensorView* tensor;
     Coordinates at;
-    std::map<const TensorView*, Place> reads;  // on the way to what is stored, and that
+    std::map<const TensorView*, Indices> reads;  // stored tensors, and those inlined between them and this one
   };
 
   bool isStored(const TensorView& tensor) const {
     return persistent_tensors_.contains(&tensor) || fusion_.isInput(const_cast<TensorView*>(&tensor)) ||
-           (isReduced(tensor) && !structure_.isExpression(tensor));
+           (isReduced(tensor) && !structure_.isRecomputed(tensor));
   }
 
   void addNest(const TensorView& tensor, Coordinates at) {
@@ -168,7 +168,7 @@ class PersistentBufferFinder {
     findReads(nests_.back());
   }
 
-  // All tensors at once: asking for one after the other would visit the whole nest for each.
+  // Finds all reads of a nest in one traversal.
   void findReads(Nest& nest) {
     forgetReads(nest);
     const ElementRule& rule = rules_.of(*nest.tensor->definition());
@@ -177,27 +177,28 @@ class PersistentBufferFinder {
     Substitution same(fusion_);
     for (const TensorRead& read : reads.onTheWay(element, same)) {
       const bool is_input = fusion_.isInput(const_cast<TensorView*>(read.tensor));
-      Place place = readInPlace(read, nest.at);
-      if (!place && room_.has_inputs_apart && is_input) place = readOncePerRow(read, nest.at);
-      if (!place && room_.has_outer_apart && is_input) place = readInEveryRow(read, nest.at);
-      const bool may_read_elsewhere = room_.by == PersistentScope::Cluster || room_.has_inputs_apart;
-      if (!place && may_read_elsewhere && is_input) continue;
-      if (place && (nest.at.rows.empty() || (place->inner.empty() && !isRowInput(*place)))) place = std::nullopt;
-      const auto [known, is_new] = nest.reads.try_emplace(read.tensor, place);
-      if (!is_new && !isSame(known->second, place)) known->second = std::nullopt;
+      Indices indices = readAtCoordinates(read, nest.at);
+      if (!indices && room_.has_room_for_inputs && is_input) indices = readOncePerRow(read, nest.at);
+      if (!indices && room_.has_room_for_outer_inputs && is_input) indices = readInEveryRow(read, nest.at);
+      const bool may_read_elsewhere = room_.scope == PersistentScope::Cluster || room_.has_room_for_inputs;
+      if (!indices && may_read_elsewhere && is_input) continue;
+      if (indices && (nest.at.rows.empty() || (indices->inner.empty() && !isRowInput(*indices))))
+        indices = std::nullopt;
+      const auto [known, is_new] = nest.reads.try_emplace(read.tensor, indices);
+      if (!is_new && !isSame(known->second, indices)) known->second = std::nullopt;
       readers_[read.tensor].insert(&nest);
     }
   }
   void forgetReads(Nest& nest) {
-    for (const auto& [tensor, place] : nest.reads) readers_[tensor].erase(&nest);
+    for (const auto& [tensor, indices] : nest.reads) readers_[tensor].erase(&nest);
     nest.reads.clear();
   }
 
-  static bool isSame(const Place& a, const Place& b) {
+  static bool isSame(const Indices& a, const Indices& b) {
     return a.has_value() && b.has_value() && a->rows == b->rows && a->inner == b->inner;
   }
 
-  // Nests end at what is stored.
+  // Reads of a nest end at stored tensors, so those that read this one are searched again.
   void setStored(const TensorView& tensor, bool is_stored) {
     if (is_stored)
       persistent_tensors_.insert(&tensor);
@@ -209,7 +210,7 @@ class PersistentBufferFinder {
   void keep(const PersistentBuffer& value) {
     persistent_.push_back(value);
     setStored(*value.tensor, true);
-    // It is computed in the row as well.
+    // A persistent buffer is computed within the row, so its own reads count.
     if (value.tensor->definition() == nullptr) return;
     const ElementRule& rule = rules_.of(*value.tensor->definition());
     Coordinates at;
@@ -224,8 +225,8 @@ class PersistentBufferFinder {
     addNest(*value.tensor, std::move(at));
   }
 
-  // A value that only one later value is made of need not be kept beside that.
-  void dropPassedOn() {
+  // Drops a buffer that only one other buffer reads.
+  void dropSuperseded() {
     for (size_t i = 0; i < persistent_.size();) {
       TensorView* tensor = persistent_[i].tensor;
       if (fusion_.isOutput(tensor)) {
@@ -236,7 +237,7 @@ class PersistentBufferFinder {
       forgetReads(*own);
       Coordinates at = std::move(own->at);
       nests_.erase(own);
-      if (readInPlaceByAll(*tensor)) {
+      if (commonRead(*tensor)) {
         addNest(*tensor, std::move(at));
         ++i;
         continue;
@@ -246,17 +247,17 @@ class PersistentBufferFinder {
     }
   }
 
-  // Where the tensor stands if at least two stored tensors need it in place, and all that need it.
-  Place readInPlaceByAll(const TensorView& tensor) {
-    Place value;
+  // The axes at which all nests read the tensor, if there are at least two and they agree.
+  Indices commonRead(const TensorView& tensor) {
+    Indices value;
     size_t count = 0;
     for (const Nest* nest : readers_[&tensor]) {
-      const Place& place = nest->reads.at(&tensor);
-      if (!place || (value && !isSame(place, value))) return std::nullopt;
-      value = place;
+      const Indices& indices = nest->reads.at(&tensor);
+      if (!indices || (value && !isSame(indices, value))) return std::nullopt;
+      value = indices;
       ++count;
     }
-    // An output that is written in place needs its own value.
+    // A persistent output counts as a reader of itself: it is stored from its buffer.
     count += static_cast<size_t>(std::ranges::count(nests_, &tensor, &Nest::tensor));
     const bool is_enough = count > 1 || (value && (isRowInput(*value) || isOuterInput(*value)));
     return is_enough ? value : std::nullopt;
@@ -264,16 +265,16 @@ class PersistentBufferFinder {
 
   // An input of which each row has one element.
   bool isRowInput(const PersistentBuffer& value) const {
-    return room_.has_inputs_apart && value.inner.empty() && fusion_.isInput(value.tensor);
+    return room_.has_room_for_inputs && value.inner.empty() && fusion_.isInput(value.tensor);
   }
 
   // An input that is the same for all rows.
   bool isOuterInput(const PersistentBuffer& value) const {
-    return room_.has_outer_apart && value.rows.empty() && fusion_.isInput(value.tensor);
+    return room_.has_room_for_outer_inputs && value.rows.empty() && fusion_.isInput(value.tensor);
   }
 
   bool isWorthKeeping(TensorView& tensor) {
-    if (isReduced(tensor) || !readInPlaceByAll(tensor)) return false;
+    if (isReduced(tensor) || !commonRead(tensor)) return false;
     bool is_expensive = false;
     std::set<const TensorView*> sources;
     std::set<const TensorView*> seen;
@@ -298,7 +299,7 @@ class PersistentBufferFinder {
         std::ranges::count_if(shapeOf(tensor), [](const IterDomain* axis) { return !axis->isBroadcast(); }));
   }
 
-  // Of the tensors that are computed from this one alone, step by step, the last of those with the smallest elements.
+  // Follows elementwise uses while there is one only, and returns the last tensor with the narrowest elements.
   TensorView* narrowestAfter(TensorView& tensor) {
     TensorView* best = &tensor;
     TensorView* at = &tensor;
@@ -306,7 +307,7 @@ class PersistentBufferFinder {
       const Expr& use = **at->uses().begin();
       if (!isElementwise(use)) break;
       TensorView* next = tensorsOf(use.outputs())[0];
-      if (isStored(*next) || !readInPlaceByAll(*next)) break;
+      if (isStored(*next) || !commonRead(*next)) break;
       at = next;
       if (sizeOf(at->dtype()) <= sizeOf(best->dtype())) best = at;
     }

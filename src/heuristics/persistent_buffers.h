@@ -1,4 +1,4 @@
-// Persistent buffers: tensors that a kernel with rows reads several times at one index, and that a thread may keep.
+// Persistent buffers: tensors that a kernel with rows reads several times at one index, so that a thread may keep them.
 #pragma once
 
 #include <vector>
@@ -14,22 +14,23 @@ struct PersistentBuffer {
   AxisNumbers inner;  ///< its other axes, in the order of its readers
 };
 
-/// What is dropped where persistent buffers do not fit. A block drops inputs first, as a cache has them at least.
-/// A cluster exists so that inputs are not read again: it drops them last, and may read some elements elsewhere.
+/// What is dropped first where persistent buffers do not fit. A block drops inputs, which are in a cache at least.
+/// A cluster drops computed values, as it exists to read inputs once; it may also read inputs at other indices.
 enum class PersistentScope : uint8_t { Block, Cluster };
 
 /// The room for persistent buffers.
 struct PersistentRoom {
   int64_t bytes = 0;  ///< per element of a row, for all buffers together
-  PersistentScope by = PersistentScope::Block;
-  /// Whether all inputs have room of their own, as in a cluster. Inputs with one element per row count, too.
-  bool has_inputs_apart = false;
-  bool has_outer_apart = false;  ///< whether inputs that all rows share have room of their own
+  PersistentScope scope = PersistentScope::Block;
+  /// Whether there is room elsewhere for all inputs (in shared memory). Then inputs with one element per row count,
+  /// too.
+  bool has_room_for_inputs = false;
+  bool has_room_for_outer_inputs = false;  ///< the same for inputs that all rows share
 };
 
-/// Tensors that at least two stored tensors need at their own coordinates, in one order of axes, and that nothing needs
-/// elsewhere. They are inputs, and values that take an approximated function, a random number or more than one input to
-/// compute. Gives no more than there is room for, producers first.
+/// The tensors that at least two stored tensors read at their own coordinates, in one order of axes, and that nothing
+/// reads at others: inputs, and values that are expensive or made of several inputs.
+/// Returns no more than there is room for, producers first.
 std::vector<PersistentBuffer> findPersistentBuffers(const ReductionStructure& structure, const PersistentRoom& room);
 
 /// Whether the expression is an approximated function or a random number: these cost more than reading their operands

@@ -18,8 +18,9 @@ namespace tokamak {
 namespace {
 
 bool isOneElement(const TensorView& tensor) {
-  return std::ranges::all_of(
-      shapeOf(tensor), [](const IterDomain* axis) { return axis->expandedExtent() == nullptr && !mayBeRow(*axis); });
+  return std::ranges::all_of(shapeOf(tensor), [](const IterDomain* axis) {
+    return axis->expandedExtent() == nullptr && !mayBeLongerThanOne(*axis);
+  });
 }
 
 bool hasNoElements(const TensorView& tensor) {
@@ -38,7 +39,7 @@ bool isReduced(const TensorView& tensor) {
   return tensor.definition() != nullptr && tensor.definition()->is<ReductionOp>();
 }
 
-bool mayBeRow(const IterDomain& axis) { return !axis.isBroadcast() && !axis.extent()->isConstantInt(1); }
+bool mayBeLongerThanOne(const IterDomain& axis) { return !axis.isBroadcast() && !axis.extent()->isConstantInt(1); }
 
 std::optional<int64_t> termsOf(const TensorView& reduction) {
   int64_t terms = 1;
@@ -77,12 +78,12 @@ const AxisNumbers& ReductionStructure::rowsOf(const TensorView& tensor) const {
   return found == rows_.end() ? none : found->second;
 }
 
-// Partial outer reductions that do not go with the rest are outer sums like others.
+// Partial outer reductions whose rows differ from the rest's are treated as outer sums like others.
 std::optional<std::string> ReductionStructure::find(WholeReductions whole, PartialOuterReductions parts) {
-  may_have_parts_ = parts == PartialOuterReductions::Beside;
+  may_be_partial_ = parts == PartialOuterReductions::WithRows;
   auto problem = findAll(whole);
-  if (partial_outer_.empty() || (!problem && areBesideOneAnother())) return problem;
-  may_have_parts_ = false;
+  if (partial_outer_.empty() || (!problem && haveSameRows())) return problem;
+  may_be_partial_ = false;
   return findAll(whole);
 }
 
@@ -102,12 +103,12 @@ std::optional<std::string> ReductionStructure::findAll(WholeReductions whole) {
       if (problem) return problem;
     }
   } while (is_changed_);
-  joinRows();
+  addRowsOfSameShape();
   return std::nullopt;
 }
 
-// sum(reshape(pad(in))), in which the outermost axis became [iterations, parts]; `in` may have several axes that are
-// rows, which a reshape makes one of.
+// Matches sum(reshape(pad(in))), where the reshape splits the outermost axis into [iterations, count]. `in` may have
+// several row axes, which another reshape merges.
 std::optional<PartialOuterReduction> ReductionStructure::partialOuterReductionOf(const TensorView& tensor) {
   const auto definedBy = [&]<class Op>(const TensorView* result, const Op*& op) {
     op = result->definition() == nullptr ? nullptr : result->definition()->as<Op>();
@@ -151,23 +152,23 @@ std::optional<PartialOuterReduction> ReductionStructure::partialOuterReductionOf
   return part.rows.empty() ? std::nullopt : std::optional(part);
 }
 
-// They are parts only beside something that goes over the rows; alone they are sums over columns like others.
+// Partial outer reductions are recognised only if the kernel stores something else, too.
 void ReductionStructure::findPartialOuterReductions() {
   partial_outer_.clear();
-  if (!may_have_parts_) return;
+  if (!may_be_partial_) return;
   for (const TensorView* tensor : stored_) {
     if (auto part = partialOuterReductionOf(*tensor)) partial_outer_.emplace(tensor, *std::move(part));
   }
   if (partial_outer_.size() == stored_.size()) partial_outer_.clear();
 }
 
-// What it reads of reductions it reads row by row.
-std::optional<std::string> ReductionStructure::findRowsOfPart(const TensorView& tensor,
-                                                              const PartialOuterReduction& part) {
+// A partial outer reduction has to read other reductions at the row that it adds.
+std::optional<std::string> ReductionStructure::findRowsOfPartial(const TensorView& tensor,
+                                                                 const PartialOuterReduction& part) {
   const ElementRule& rule = rules_.of(*tensor.definition());
   Substitution same(*fusion_);
   TensorReads reads(*fusion_, analysis_, rules_,
-                    [&](const TensorView& read) { return isReduced(read) && !isExpression(read); });
+                    [&](const TensorView& read) { return isReduced(read) && !isRecomputed(read); });
   for (const TensorRead& read : reads.of(*rule.value, same)) {
     if (!isReduced(*read.tensor)) continue;
     const AxisNumbers& rows = rows_[read.tensor];
@@ -186,8 +187,8 @@ std::optional<std::string> ReductionStructure::findRowsOfPart(const TensorView& 
   return std::nullopt;
 }
 
-// Whether all that is stored goes over the same rows.
-bool ReductionStructure::areBesideOneAnother() const {
+// Whether all stored tensors have the same rows.
+bool ReductionStructure::haveSameRows() const {
   if (is_single_block_) return false;
   const PartialOuterReduction& first = partial_outer_.begin()->second;
   return std::ranges::all_of(stored_, [&](const TensorView* tensor) {
@@ -200,9 +201,9 @@ bool ReductionStructure::areBesideOneAnother() const {
   });
 }
 
-// Outputs that follow no reduction but have the shape of something that goes over rows go along with it: both read the
-// same.
-void ReductionStructure::joinRows() {
+// An output that follows no reduction, but has the shape of a tensor with rows, gets the same rows: both probably read
+// the same inputs.
+void ReductionStructure::addRowsOfSameShape() {
   const auto extentsOf = [](const Axes& axes) {
     std::vector<const Scalar*> extents;
     for (const IterDomain* axis : axes) extents.push_back(axis->isBroadcast() ? nullptr : axis->visibleExtent());
@@ -226,7 +227,7 @@ void ReductionStructure::joinRows() {
         numbers.clear();
         for (size_t i = 0; i < other->logical().size(); ++i) {
           const IterDomain& axis = *other->logical()[i];
-          if (!axis.isReduction() && mayBeRow(axis)) numbers.push_back(static_cast<int64_t>(i));
+          if (!axis.isReduction() && mayBeLongerThanOne(axis)) numbers.push_back(static_cast<int64_t>(i));
         }
         if (numbers.size() != rows->second.size()) continue;
       }
@@ -244,26 +245,26 @@ std::optional<std::string> ReductionStructure::findStored() {
     if (pointwise != nullptr && !isInDeviceCode(*pointwise))
       return fmt::format("{} has no device code", functionInfo(pointwise->function).name);
     for (TensorView* tensor : tensorsOf(expr->outputs())) {
-      if (fusion_->isOutput(tensor) || (isReduced(*tensor) && !isExpression(*tensor))) stored_.push_back(tensor);
+      if (fusion_->isOutput(tensor) || (isReduced(*tensor) && !isRecomputed(*tensor))) stored_.push_back(tensor);
     }
   }
   return std::nullopt;
 }
 
-// The problem with how a reduction is read, unless it is so small that it may be computed there.
+// Returns the problem. A reduction of few elements is marked as recomputed: then find() starts anew without it.
 std::optional<std::string> ReductionStructure::problemWith(const TensorView& read, std::string problem) {
   constexpr int64_t kMostTerms = 8;
   if (termsOf(read).value_or(kMostTerms + 1) > kMostTerms) return problem;
   if (fusion_->isOutput(const_cast<TensorView*>(&read))) return problem;
-  if (!expressions_.insert(&read).second) return problem;
-  // Expressions within expressions are computed again for each term of those.
-  is_changed_ = termsOfNestedExpressions() <= kMostTerms * kMostTerms;
-  if (!is_changed_) expressions_.erase(&read);
+  if (!recomputed_.insert(&read).second) return problem;
+  // Nested ones are recomputed for each element that an outer one combines.
+  is_changed_ = termsOfNestedRecomputed() <= kMostTerms * kMostTerms;
+  if (!is_changed_) recomputed_.erase(&read);
   return problem;
 }
 
-// The most terms that expressions within one another have together.
-int64_t ReductionStructure::termsOfNestedExpressions() const {
+// The most elements that nested recomputed reductions combine for one result.
+int64_t ReductionStructure::termsOfNestedRecomputed() const {
   constexpr int64_t kMany = int64_t{1} << 40;
   std::unordered_map<const Val*, int64_t> terms;
   int64_t most = 1;
@@ -274,31 +275,31 @@ int64_t ReductionStructure::termsOfNestedExpressions() const {
       if (found != terms.end()) within = std::max(within, found->second);
     }
     for (const TensorView* result : tensorsOf(expr->outputs())) {
-      if (isExpression(*result)) within = std::min(within * termsOf(*result).value_or(1), kMany);
+      if (isRecomputed(*result)) within = std::min(within * termsOf(*result).value_or(1), kMany);
       // What is stored is computed once.
-      terms[result] = isReduced(*result) && !isExpression(*result) ? 1 : within;
+      terms[result] = isReduced(*result) && !isRecomputed(*result) ? 1 : within;
     }
     most = std::max(most, within);
   }
   return most;
 }
 
-// Whether it has no elements, or is a reduction of none: then it reads nothing, wherever that would be.
+// Whether the tensor has no elements, or reduces none: then it reads nothing.
 bool ReductionStructure::computesNothing(const ElementRule& rule) {
   const auto isNone = [&](Scalar* extent) { return analysis_.of(*extent).upper <= 0; };
   return std::ranges::any_of(rule.extents, isNone) ||
          std::ranges::any_of(rule.value->axes, isNone, &ReducedAxis::extent);
 }
 
-// Its rows are the axes (of the visible shape) along which it follows the reductions that it reads; a reduction that
-// reads none has all its axes as rows.
+// The rows of a tensor are the axes along which it follows the reductions that it reads. A reduction that reads none
+// has all its other axes as rows.
 std::optional<std::string> ReductionStructure::findRowsOf(const TensorView& tensor, WholeReductions whole) {
   if (const auto part = partial_outer_.find(&tensor); part != partial_outer_.end())
-    return findRowsOfPart(tensor, part->second);
+    return findRowsOfPartial(tensor, part->second);
   const ElementRule& rule = rules_.of(*tensor.definition());
   Substitution same(*fusion_);
   TensorReads reads(*fusion_, analysis_, rules_,
-                    [&](const TensorView& read) { return isReduced(read) && !isExpression(read); });
+                    [&](const TensorView& read) { return isReduced(read) && !isRecomputed(read); });
   std::optional<AxisNumbers> rows;
   const TensorView* followed = nullptr;
   for (const TensorRead& read : reads.of(*rule.value, same)) {
@@ -308,15 +309,15 @@ std::optional<std::string> ReductionStructure::findRowsOf(const TensorView& tens
     for (const int64_t row : rows_[read.tensor]) {
       const auto found = std::ranges::find(rule.coordinates, read.index[static_cast<size_t>(row)]);
       const auto axis = static_cast<size_t>(found - rule.coordinates.begin());
-      // (An expanded axis of what reads it is gone through once, for all that it shows.)
+      // (A reader's expanded axis is no row: it has one element, whatever it shows.)
       const bool is_whole = found != rule.coordinates.end() && !shapeOf(tensor)[axis]->isBroadcast() &&
                             rule.extents[axis] == shapeOf(*read.tensor)[static_cast<size_t>(row)]->visibleExtent();
       if (!is_whole) elsewhere = read.index[static_cast<size_t>(row)];
       if (!is_whole) break;
       follows.push_back(found - rule.coordinates.begin());
     }
-    // A partial outer reduction over no rows, apart from a kernel that loops over them.
-    const bool is_nothing = !may_have_parts_ && hasNoElements(*read.tensor) && computesNothing(rule);
+    // A separate partial outer reduction over no rows may be read anywhere, as nothing is computed.
+    const bool is_nothing = !may_be_partial_ && hasNoElements(*read.tensor) && computesNothing(rule);
     if (elsewhere != nullptr && !is_nothing)
       return problemWith(*read.tensor, fmt::format("{} reads the reduction {} at {}", nameOf(tensor),
                                                    nameOf(*read.tensor), toString(*elsewhere)));
@@ -343,7 +344,7 @@ std::optional<std::string> ReductionStructure::findRowsOf(const TensorView& tens
     AxisNumbers all;
     const Axes shape = shapeOf(tensor);
     for (size_t i = 0; i < shape.size(); ++i) {
-      if (mayBeRow(*shape[i])) all.push_back(static_cast<int64_t>(i));
+      if (mayBeLongerThanOne(*shape[i])) all.push_back(static_cast<int64_t>(i));
     }
     if (rows && *rows != all)
       return problemWith(*followed,

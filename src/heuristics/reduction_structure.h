@@ -1,5 +1,5 @@
-// ReductionStructure: which tensors of a kernel are stored, which are reduced, and which axes ("rows") reductions share
-// with the tensors that read them.
+// ReductionStructure: which tensors of a kernel are stored, which are reductions, and which axes ("rows") a reduction
+// shares with the tensors that read it.
 #pragma once
 
 #include <functional>
@@ -18,60 +18,61 @@ namespace tokamak {
 /// Axis numbers.
 using AxisNumbers = std::vector<int64_t>;
 
-/// A partial sum over some of the rows, for each column and each of `count` parts. graph/two_stage_outer_reduction
-/// makes it. Iteration i of part p adds row i * count + p.
+/// The first stage of a two-stage outer reduction (graph/two_stage_outer_reduction.h): `count` partial sums per column.
+/// Iteration i of partial sum p adds row i * count + p.
 struct PartialOuterReduction {
   Scalar* count = nullptr;
-  std::vector<Scalar*> rows;     ///< the indices of the row axes at which it reads, in the coordinates of its rule
-  std::vector<Scalar*> extents;  ///< of these axes
+  std::vector<Scalar*> rows;     ///< its indices along the row axes, in terms of its rule's coordinates
+  std::vector<Scalar*> extents;  ///< of the row axes
   std::vector<Scalar*> columns;  ///< the extents of the other axes
 };
 
-/// What to do where something reads a whole reduction, which is complete only after all blocks. (A single element that
-/// is read for a single element is not meant: the last block computes that.)
+/// What to do where every element of a tensor needs one reduction over everything, which is complete only after all
+/// blocks. (A single element that reads it is no such case: the last block computes that.)
 enum class WholeReductions : uint8_t {
   Refused,      ///< such a fusion is no kernel
   SingleBlock,  ///< the kernel has one block
 };
 
-/// Whether partial outer reductions are made by the blocks that go over the rows for something else, or apart from
-/// these.
-enum class PartialOuterReductions : uint8_t { Beside, Apart };
+/// Whether partial outer reductions are recognised as such, and computed by the blocks that compute rows, or are outer
+/// sums like others.
+enum class PartialOuterReductions : uint8_t { WithRows, Separate };
 
-/// A row is what a block computes for itself. A stored tensor that reads a reduction needs all of it at one index along
-/// the axes that are not reduced, so both share the loops over these axes.
+/// A row is what a block computes without others. A stored tensor that reads a reduction at its own index along the
+/// axes that are not reduced (the rows) follows it: both share the loops over these axes.
 class ReductionStructure {
  public:
   explicit ReductionStructure(Fusion& fusion);
 
-  /// Why the fusion cannot be one kernel, or nothing. The functions below are valid once it has given nothing.
-  std::optional<std::string> find(WholeReductions whole, PartialOuterReductions parts = PartialOuterReductions::Beside);
+  /// Why the fusion cannot be one kernel, or nothing. The functions below are valid after it returned nothing.
+  std::optional<std::string> find(WholeReductions whole,
+                                  PartialOuterReductions parts = PartialOuterReductions::WithRows);
 
   Fusion& fusion() const { return *fusion_; }
   /// Outputs and reductions, producers first.
   const std::vector<TensorView*>& stored() const { return stored_; }
-  /// The axes (of the visible shape) that are the rows of a stored tensor. For a reduction: all that are longer than 1
-  /// and not reduced.
-  /// For a tensor that follows reductions: the axes along which it does; for others: none. For a partial outer
-  /// reduction: the axis of the parts.
+  /// The axes (of the visible shape) that are the rows of a stored tensor. Of a reduction that follows none: all that
+  /// are longer than 1 and not reduced. Of a partial outer reduction: the axis of the partial sums.
+  /// Of a tensor that follows reductions: the axes along which it does; of others: none, or those of a tensor of the
+  /// same shape that has rows.
   const AxisNumbers& rowsOf(const TensorView& tensor) const;
-  /// Outer sums made in parts by the blocks that go over the rows for something else.
+  /// Partial outer reductions that the blocks compute beside their rows.
   const std::map<const TensorView*, PartialOuterReduction>& partialOuterReductions() const { return partial_outer_; }
   bool isPartialOuterReduction(const TensorView& tensor) const { return partial_outer_.contains(&tensor); }
   /// Whether the tensor is a reduction or reads one.
   bool hasRows(const TensorView& tensor) const { return rows_.contains(&tensor); }
-  /// Whether it is a reduction that stored tensors read, row by row.
+  /// Whether the tensor is a reduction that stored tensors follow.
   bool isFollowed(const TensorView& tensor) const { return followed_.contains(&tensor); }
   bool isFollowing(const TensorView& tensor) const { return following_.contains(&tensor); }
   /// Whether something needs a reduction over everything, so that the kernel has one block.
   bool isSingleBlock() const { return is_single_block_; }
-  /// Whether it is a reduction over a few elements that is not read row by row: it is recomputed wherever it is read.
-  bool isExpression(const TensorView& tensor) const { return expressions_.contains(&tensor); }
-  bool hasExpressions() const { return !expressions_.empty(); }
-  /// Remembers what `find` says of the reduction, so that it is computed once. For one question only: isInnerReduction
-  /// (heuristics/outer_reductions).
-  bool remembered(const TensorView& reduction, const std::function<bool()>& find) const {
-    const auto [known, is_new] = remembered_.try_emplace(&reduction);
+  /// Whether the tensor is a reduction of a few elements that is not read row by row: each reader recomputes it.
+  bool isRecomputed(const TensorView& tensor) const { return recomputed_.contains(&tensor); }
+  bool hasRecomputed() const { return !recomputed_.empty(); }
+  /// The cache of isInnerReduction (heuristics/outer_reductions): the answer for this reduction, computed by `find` at
+  /// the first call.
+  bool memoised(const TensorView& reduction, const std::function<bool()>& find) const {
+    const auto [known, is_new] = inner_reductions_.try_emplace(&reduction);
     if (is_new) known->second = find();
     return known->second;
   }
@@ -82,11 +83,11 @@ class ReductionStructure {
   std::optional<std::string> findRowsOf(const TensorView& tensor, WholeReductions whole);
   void findPartialOuterReductions();
   std::optional<PartialOuterReduction> partialOuterReductionOf(const TensorView& tensor);
-  std::optional<std::string> findRowsOfPart(const TensorView& tensor, const PartialOuterReduction& part);
-  bool areBesideOneAnother() const;
-  void joinRows();
+  std::optional<std::string> findRowsOfPartial(const TensorView& tensor, const PartialOuterReduction& part);
+  bool haveSameRows() const;
+  void addRowsOfSameShape();
   std::optional<std::string> problemWith(const TensorView& read, std::string problem);
-  int64_t termsOfNestedExpressions() const;
+  int64_t termsOfNestedRecomputed() const;
   bool computesNothing(const ElementRule& rule);
 
   Fusion* fusion_;
@@ -97,18 +98,18 @@ class ReductionStructure {
   std::map<const TensorView*, PartialOuterReduction> partial_outer_;
   std::set<const TensorView*> followed_;
   std::set<const TensorView*> following_;
-  std::set<const TensorView*> expressions_;
-  mutable std::map<const TensorView*, bool> remembered_;
-  bool is_changed_ = false;  // something became an expression
+  std::set<const TensorView*> recomputed_;
+  mutable std::map<const TensorView*, bool> inner_reductions_;
+  bool is_changed_ = false;  // another reduction is recomputed
   bool is_single_block_ = false;
-  bool may_have_parts_ = true;
+  bool may_be_partial_ = true;
 };
 
 /// Whether an op of the fusion computes the tensor as a reduction.
 bool isReduced(const TensorView& tensor);
 /// Whether an axis may have more than one element.
-bool mayBeRow(const IterDomain& axis);
-/// How many elements one result of a reduction combines, if that is known; an axis without elements counts as 1.
+bool mayBeLongerThanOne(const IterDomain& axis);
+/// How many elements one result of a reduction combines, if that is constant; an axis without elements counts as 1.
 std::optional<int64_t> termsOf(const TensorView& reduction);
 /// Positions among the loops of axes of the visible shape.
 AxisNumbers loopsOf(const TensorView& tensor, const AxisNumbers& axes);

@@ -40,7 +40,8 @@ Schedulability canSchedule(Fusion& fusion, const KernelTarget& target) {
 std::unique_ptr<Fusion> prepareForKernels(const Fusion& fusion, const KernelTarget& target) {
   if (target.kind == TargetKind::Cpu) return twoStageOuterReduction(fusion, twoStagePartsOfProcessors());
   TwoStageParts parts = twoStagePartsOfGpu(target.multiprocessors);
-  if (const int64_t count = overriddenParts(0, target.parameter_overrides); count > 0) parts = {.of_long_rows = count};
+  if (const int64_t count = overriddenOuterStages(0, target.parameter_overrides); count > 0)
+    parts = {.of_long_rows = count};
   return twoStageOuterReduction(fusion, parts);
 }
 

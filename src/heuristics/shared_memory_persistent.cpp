@@ -13,11 +13,11 @@ namespace tokamak {
 namespace {
 
 constexpr int64_t kKiB = 1024;
-constexpr int64_t kOthers = 8 * kKiB;  // what is combined
-// What a block has of a row that is taken by as many threads as there can be.
+constexpr int64_t kOthers = 8 * kKiB;  // for block and grid reductions
+// The most bytes of a row that one block of the largest size holds.
 constexpr int64_t kAlone = 128 * kKiB;
 
-// Of the inputs that are persistent, in bytes for each element of a row.
+// Bytes of persistent inputs per element of a row.
 struct BytesPerElement {
   int64_t of_rows = 0;
   int64_t of_outer_reductions = 0;  // once for all rows
@@ -26,27 +26,27 @@ struct BytesPerElement {
 BytesPerElement bytesPerElement(const ReductionStructure& structure) {
   BytesPerElement bytes;
   for (const PersistentBuffer& value :
-       findPersistentBuffers(structure, {.has_inputs_apart = true, .has_outer_apart = true})) {
+       findPersistentBuffers(structure, {.has_room_for_inputs = true, .has_room_for_outer_inputs = true})) {
     if (value.inner.empty()) continue;
     (value.rows.empty() ? bytes.of_outer_reductions : bytes.of_rows) += sizeOf(value.tensor->dtype());
   }
   return bytes;
 }
 
-// So many elements of a row has a block.
+// The elements of a row that a block holds.
 int64_t elementsOfRow(const ReductionSizes& facts, const CudaScheduleParameters& parameters) {
   const int64_t at_once = parameters.vector * parameters.threads * parameters.cluster;
   return (facts.inner + at_once - 1) / at_once * parameters.vector * parameters.threads;
 }
 
-// Results of rows that are outputs. The iterations of one that chunks give are a loop of its own.
+// Whether a reduction is an output. (With an online softmax its iterations would be a loop of their own.)
 bool hasResults(const ReductionStructure& structure) {
   return std::ranges::any_of(structure.stored(), [&](const TensorView* tensor) {
     return isReduced(*tensor) && structure.fusion().isOutput(tensor) && !structure.isPartialOuterReduction(*tensor);
   });
 }
 
-// The first of these numbers of vectors by whose chunks little is wasted at a row's end, or the one by which least is.
+// The first of these chunk sizes that wastes little at a row's end, or the one that wastes least.
 int64_t chunkOf(const ReductionSizes& facts, const CudaScheduleParameters& parameters, std::array<int64_t, 4> vectors) {
   int64_t best = 0;
   int64_t least = INT64_MAX;
@@ -61,12 +61,12 @@ int64_t chunkOf(const ReductionSizes& facts, const CudaScheduleParameters& param
   return best;
 }
 
-// As legaliseStages(), where the inputs are known.
+// legaliseStages() for known bytes of inputs.
 void limitStages(const ReductionStructure& structure, const ReductionSizes& facts, const KernelTarget& target,
                  const BytesPerElement& bytes, CudaScheduleParameters& parameters) {
   const int64_t wanted = std::exchange(parameters.stages, 0);
   const bool persistent_outer = std::exchange(parameters.persistent_outer, false);
-  if (!facts.is_whole || parameters.threads == 1 || wanted == 0) return;
+  if (!facts.needs_whole_rows || parameters.threads == 1 || wanted == 0) return;
   constexpr int64_t kMostStages = 8;
   const bool is_grid_persistent = parameters.persistent_grid > 0 || !structure.partialOuterReductions().empty();
   if (is_grid_persistent && parameters.chunk > 0 && hasResults(structure)) return;
@@ -95,8 +95,8 @@ bool chooseSharedMemoryPersistent(const ReductionStructure& structure, const Red
   if (bytes == 0) return false;
   CudaScheduleParameters staged = parameters;
   staged.stages = 1;
-  // Several small blocks run on a multiprocessor, so that some read while others compute. A row of which it has room
-  // for one is better taken by as many threads as there can be, with a persistent grid.
+  // If a multiprocessor has room for several rows, small blocks let some load while others compute. If it has room for
+  // one, the largest block and a persistent grid are better.
   constexpr int64_t kOfTwo = 112 * kKiB;
   constexpr int64_t kOfThree = 72 * kKiB;
   constexpr int64_t kOfFour = 56 * kKiB;
@@ -110,8 +110,8 @@ bool chooseSharedMemoryPersistent(const ReductionStructure& structure, const Red
         facts.rows > target.multiprocessors && canUsePersistentGrid(structure) && !hasResults(structure);
     if (may_be_persistent) staged.persistent_grid = target.multiprocessors;
   } else if (bytes <= kAlone) {
-    // Few different ones: rows of ever new lengths are to share their kernels.
-    const auto vectors = static_cast<uint64_t>((facts.inner + facts.vector - 1) / facts.vector);
+    // Few different numbers of threads: kernels are shared by rows of different lengths.
+    const auto vectors = static_cast<uint64_t>((facts.inner + facts.max_vector - 1) / facts.max_vector);
     const auto most = static_cast<int64_t>(std::bit_ceil(std::max<uint64_t>(vectors, kWarp)));
     staged.threads = std::min(bytes <= kOfThree ? 512 : target.threads_per_block, most);
     staged.unroll = 1;
@@ -132,15 +132,14 @@ bool chooseSharedMemoryPersistent(const ReductionStructure& structure, const Red
 
 bool preferSharedMemoryPersistent(const ReductionStructure& structure, const ReductionSizes& facts,
                                   const KernelTarget& target, CudaScheduleParameters& parameters) {
-  // Longer ones leave so few registers that one block of them runs on a multiprocessor, whose threads all read, and
-  // then all compute.
+  // Longer rows take so many registers that one block runs on a multiprocessor: it loads or computes, never both.
   constexpr int64_t kInRegisters = 36 * kKiB;
-  const std::vector<PersistentBuffer> persistent =
-      findPersistentBuffers(structure, {.bytes = kMostPersistent, .has_inputs_apart = true, .has_outer_apart = true});
+  const std::vector<PersistentBuffer> persistent = findPersistentBuffers(
+      structure, {.bytes = kMostPersistent, .has_room_for_inputs = true, .has_room_for_outer_inputs = true});
   const TensorView* input = nullptr;
   for (const PersistentBuffer& value : persistent) {
     if (value.rows.empty() || value.inner.empty()) continue;
-    // What is computed for an element would be computed again each time.
+    // A computed value would be recomputed by each reader.
     if (input != nullptr || !structure.fusion().isInput(value.tensor)) return false;
     input = value.tensor;
   }
@@ -156,8 +155,8 @@ bool preferSharedMemoryPersistent(const ReductionStructure& structure, const Red
 
 void chooseInnerOuterPersistent(const ReductionStructure& structure, const ReductionSizes& facts,
                                 const KernelTarget& target, CudaScheduleParameters& parameters) {
-  // Of few columns warps take rows side by side. Where two blocks run at once that together have more columns than a
-  // long row, registers for one sum are left.
+  // Rows of few columns are better computed by warps side by side. With one sum and rows of medium length, two blocks
+  // at once fit in registers.
   constexpr int64_t kFewOuterElements = 768;
   constexpr int64_t kHalfOfLong = 4096;
   constexpr int64_t kLong = 8192;
@@ -170,7 +169,7 @@ void chooseInnerOuterPersistent(const ReductionStructure& structure, const Reduc
   const BytesPerElement bytes = bytesPerElement(structure);
   limitStages(structure, facts, target, bytes, staged);
   if (staged.stages < 2) return;
-  // All blocks are to run at once.
+  // All blocks have to run at once.
   const int64_t of_block =
       elementsOfRow(facts, staged) * (staged.stages * bytes.of_rows + bytes.of_outer_reductions) + kOthers;
   const int64_t blocks =

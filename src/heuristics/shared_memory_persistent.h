@@ -1,5 +1,4 @@
-// Shared-memory persistent kernels: which inputs of rows are persistent in shared memory, and in how many pipeline
-// stages.
+// Shared-memory persistent kernels: which inputs are persistent in shared memory, and with how many pipeline stages.
 #pragma once
 
 #include "heuristics/cuda_schedule.h"
@@ -7,24 +6,24 @@
 
 namespace tokamak {
 
-/// Makes the stages as few as shared memory has room for, and one where each block computes one row only. Inputs that
-/// all rows share are persistent if the grid is, and if they fit beside the stages.
+/// Reduces the stages to what shared memory has room for, and to one where each block computes one row. Inputs that all
+/// rows share are persistent only in a persistent grid, and if they fit beside the stages.
 void legaliseStages(const ReductionStructure& structure, const ReductionSizes& facts, const KernelTarget& target,
                     CudaScheduleParameters& parameters);
 
-/// For rows that registers cannot hold and that are read again after a reduction: makes their inputs persistent in
-/// shared memory, of a cluster of blocks where one block has too little. Gives whether it changed the parameters so.
+/// For rows that do not fit in registers and are read again after a reduction: makes their inputs persistent in shared
+/// memory, that of a cluster where one block has too little. Returns whether it changed the parameters.
 /// (docs/gpu_performance.md has the measurements.)
 bool chooseSharedMemoryPersistent(const ReductionStructure& structure, const ReductionSizes& facts,
                                   const KernelTarget& target, bool may_chunk, CudaScheduleParameters& parameters);
 
-/// For long rows that registers could hold: makes their one input persistent in shared memory instead, if nothing
-/// computed from it is worth keeping. Gives whether it changed the parameters so.
+/// For long rows that fit in registers: makes their one input persistent in shared memory instead, if no computed value
+/// is worth keeping. Returns whether it changed the parameters.
 bool preferSharedMemoryPersistent(const ReductionStructure& structure, const ReductionSizes& facts,
                                   const KernelTarget& target, CudaScheduleParameters& parameters);
 
-/// For inner-outer persistent kernels: makes their rows' inputs, one row ahead, and what all rows share persistent in
-/// shared memory, where all blocks at once have room for that.
+/// For inner-outer persistent kernels: makes inputs persistent in shared memory, in two stages, if all blocks fit on
+/// the GPU at once then.
 void chooseInnerOuterPersistent(const ReductionStructure& structure, const ReductionSizes& facts,
                                 const KernelTarget& target, CudaScheduleParameters& parameters);
 

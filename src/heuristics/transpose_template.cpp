@@ -36,7 +36,7 @@ std::optional<size_t> unitAxisOf(const AccessContiguity::Access& access) {
 struct TileShape {
   int64_t in = 0;
   int64_t out = 0;
-  int64_t vector = 1;  // the elements that a thread takes together
+  int64_t vector = 1;  // elements of a vectorised access
 };
 
 TileShape squareTile(int64_t vector) {
@@ -44,15 +44,15 @@ TileShape squareTile(int64_t vector) {
   return {.in = width, .out = width, .vector = vector};
 }
 
-// Of what is narrow, 256 bytes are read at a time.
-TileShape resultTile(int64_t vector) {
+// Of narrow types 256 bytes are read at a time.
+TileShape outputTile(int64_t vector) {
   constexpr int64_t kWide = 128;
   TileShape shape = squareTile(vector);
   if (vector > 4) shape.in = kWide;
   return shape;
 }
 
-// [..., a, b], a and b being these axes of the shape: [tiles][a][b], with both cut into tiles of so many elements.
+// Splits axes a and b into tiles with these sides: [tiles][a][b].
 void tile(TensorView& tensor, const AxisNumbers& others, std::pair<int64_t, int64_t> a_and_b,
           std::pair<int64_t, int64_t> sides) {
   Fusion& fusion = tensor.fusion();
@@ -69,13 +69,13 @@ void tile(TensorView& tensor, const AxisNumbers& others, std::pair<int64_t, int6
   reorder(&tensor, tiles_first);
 }
 
-// The last two loops, a and b, over the threads of a block.
-void spread(TensorView& tensor, const TileShape& shape, std::pair<int64_t, int64_t> sides) {
+// Distributes the last two loops, those of a tile, over the threads of a block.
+void distribute(TensorView& tensor, const TileShape& shape, std::pair<int64_t, int64_t> sides) {
   Fusion& fusion = tensor.fusion();
   mergeRange(tensor, 0, tensor.axisCount() - 2);
   parallelize(&tensor, 0, ParallelType::BIDx);
   split(&tensor, 2, fusion.constant(shape.vector));
-  // Along x threads have the shorter side; the others of a longer one are neighbours along y.
+  // The threads along x have the shorter side; what a longer one has more goes to threads along y.
   const int64_t along = std::min(shape.in, shape.out) / shape.vector;
   const int64_t lines = sides.second / shape.vector / along;
   const int64_t down = kBlockY * shape.in / std::min(shape.in, shape.out);
@@ -89,29 +89,29 @@ void spread(TensorView& tensor, const TileShape& shape, std::pair<int64_t, int64
   parallelize(&tensor, 4, ParallelType::Vectorize);
 }
 
-// A copy in shared memory, of which these are the axes: the others, out_axis, in_axis.
+// Schedules a cache in shared memory with the axes [others][out_axis][in_axis].
 void scheduleShared(TensorView& cache, const AxisNumbers& others, std::pair<int64_t, int64_t> out_and_in,
                     const TileShape& shape) {
   cache.setMemoryType(MemoryType::Shared);
   tile(cache, others, out_and_in, {shape.out, shape.in});
-  // Tiles are numbered as those of the output: along in_axis first.
+  // Tiles have the order of the output's: along in_axis first.
   const int64_t tiles = cache.axisCount() - 2;
   AxisNumbers as_output = axisRange(0, cache.axisCount());
   std::swap(as_output[static_cast<size_t>(tiles) - 2], as_output[static_cast<size_t>(tiles) - 1]);
   reorder(&cache, as_output);
-  spread(cache, shape, {shape.out, shape.in});
+  distribute(cache, shape, {shape.out, shape.in});
   pad_buffer(&cache, 2, 1);
 }
 
-// Whether the output's elements go through shared memory, computed as their inputs are read, because that is less. Of
-// one input that is as narrow wide tiles are a little faster as long as all are whole.
-bool isResultTiled(const TransposedOutput& transposed, int64_t vector) {
+// Whether the cache holds the output, because it has fewer bytes than the inputs. With as many bytes wide tiles of the
+// output are a little faster if all are whole.
+bool isOutputTiled(const TransposedOutput& transposed, int64_t vector) {
   const TensorView& output = *transposed.output;
-  if (transposed.has_near) return false;
+  if (transposed.has_untransposed_input) return false;
   int64_t read_bytes = 0;
   for (const TransposedOutput::Input& input : transposed.inputs) read_bytes += sizeOf(input.tensor->dtype());
   if (read_bytes != sizeOf(output.dtype())) return read_bytes > sizeOf(output.dtype());
-  const TileShape shape = resultTile(vector);
+  const TileShape shape = outputTile(vector);
   Fusion& fusion = output.fusion();
   IntervalAnalysis analysis;
   assumeExtents(analysis, fusion);
@@ -122,8 +122,8 @@ bool isResultTiled(const TransposedOutput& transposed, int64_t vector) {
 }  // namespace
 
 std::optional<TransposedOutput> findTranspose(Fusion& fusion, TensorView& output, const Strides& strides) {
-  const AccessContiguity groups(fusion, output, strides);
-  const AccessContiguity::Access& written = groups.accesses().back();
+  const AccessContiguity contiguity(fusion, output, strides);
+  const AccessContiguity::Access& written = contiguity.accesses().back();
   const auto out_axis = unitAxisOf(written);
   const auto isExpanded = [](const IterDomain* axis) { return axis->expandedExtent() != nullptr; };
   if (written.tensor != &output || !out_axis || output.logical().size() < 2) return std::nullopt;
@@ -132,12 +132,12 @@ std::optional<TransposedOutput> findTranspose(Fusion& fusion, TensorView& output
   result.output = &output;
   result.out_axis = *out_axis;
   std::optional<size_t> in_axis;
-  for (size_t i = 0; i + 1 < groups.accesses().size(); ++i) {
-    const AccessContiguity::Access& read = groups.accesses()[i];
+  for (size_t i = 0; i + 1 < contiguity.accesses().size(); ++i) {
+    const AccessContiguity::Access& read = contiguity.accesses()[i];
     const Scalar* along_out = read.strides[*out_axis];
-    const bool is_far = along_out == nullptr || !(along_out->isConstantInt(0) || along_out->isConstantInt(1));
-    if (!is_far) {
-      result.has_near |= movingAxes(read) == movingAxes(written);
+    const bool is_strided = along_out == nullptr || !(along_out->isConstantInt(0) || along_out->isConstantInt(1));
+    if (!is_strided) {
+      result.has_untransposed_input |= movingAxes(read) == movingAxes(written);
       continue;
     }
     const auto unit = unitAxisOf(read);
@@ -148,21 +148,22 @@ std::optional<TransposedOutput> findTranspose(Fusion& fusion, TensorView& output
     const Axes shape = shapeOf(*tensor);
     if (std::ranges::any_of(shape, isExpanded)) return std::nullopt;
     for (size_t k = 0; k < shape.size(); ++k) {
-      const auto found = std::ranges::find(groups.coordinates(), read.index[k]);
-      const bool is_known = found != groups.coordinates().end();
-      const int64_t axis = is_known ? found - groups.coordinates().begin() : -1;
-      // A part that only some of the output is made of has another extent.
-      const bool is_whole = is_known ? groups.extents()[static_cast<size_t>(axis)] == shape[k]->visibleExtent()
+      const auto found = std::ranges::find(contiguity.coordinates(), read.index[k]);
+      const bool is_known = found != contiguity.coordinates().end();
+      const int64_t axis = is_known ? found - contiguity.coordinates().begin() : -1;
+      // An operand of a concatenation, say, has another extent.
+      const bool is_whole = is_known ? contiguity.extents()[static_cast<size_t>(axis)] == shape[k]->visibleExtent()
                                      : read.index[k]->isConstantInt(0) && shape[k]->isBroadcast();
       if (!is_whole) return std::nullopt;
       input.axes.push_back(axis);
     }
-    if (std::ranges::count(groups.accesses(), read.tensor, &AccessContiguity::Access::tensor) > 1) return std::nullopt;
+    if (std::ranges::count(contiguity.accesses(), read.tensor, &AccessContiguity::Access::tensor) > 1)
+      return std::nullopt;
     result.inputs.push_back(std::move(input));
   }
   if (!in_axis || *in_axis == *out_axis) return std::nullopt;
   for (const TransposedOutput::Input& input : result.inputs) {
-    for (size_t i = 0; i < groups.coordinates().size(); ++i) {
+    for (size_t i = 0; i < contiguity.coordinates().size(); ++i) {
       const bool is_there = std::ranges::find(input.axes, static_cast<int64_t>(i)) != input.axes.end();
       if (!is_there && !output.logical()[i]->isBroadcast()) return std::nullopt;
     }
@@ -175,19 +176,19 @@ std::vector<TensorView*> scheduleTranspose(const TransposedOutput& transposed, i
   TensorView& output = *transposed.output;
   const auto out_axis = static_cast<int64_t>(transposed.out_axis);
   const auto in_axis = static_cast<int64_t>(transposed.in_axis);
-  const bool is_result_tiled = isResultTiled(transposed, vector);
-  const TileShape shape = is_result_tiled ? resultTile(vector) : squareTile(vector);
+  const bool is_output_tiled = isOutputTiled(transposed, vector);
+  const TileShape shape = is_output_tiled ? outputTile(vector) : squareTile(vector);
   std::vector<TensorView*> caches;
   AxisNumbers others;
   for (const int64_t i : axisRange(0, static_cast<int64_t>(output.logical().size()))) {
     if (i != out_axis && i != in_axis) others.push_back(i);
   }
-  if (is_result_tiled) {
+  if (is_output_tiled) {
     caches.push_back(cache_before(&output));
     scheduleShared(*caches[0], others, {out_axis, in_axis}, shape);
   }
   for (const TransposedOutput::Input& input : transposed.inputs) {
-    if (is_result_tiled) break;
+    if (is_output_tiled) break;
     TensorView* cache = cache_after(input.tensor);
     const auto axisOf = [&](int64_t axis) { return std::ranges::find(input.axes, axis) - input.axes.begin(); };
     AxisNumbers order;
@@ -202,7 +203,7 @@ std::vector<TensorView*> scheduleTranspose(const TransposedOutput& transposed, i
     caches.push_back(cache);
   }
   tile(output, others, {in_axis, out_axis}, {shape.in, shape.out});
-  spread(output, shape, {shape.in, shape.out});
+  distribute(output, shape, {shape.in, shape.out});
   return caches;
 }
 

@@ -21,16 +21,15 @@ struct TransposedOutput {
     std::vector<int64_t> axes;
   };
   std::vector<Input> inputs;
-  bool has_near = false;  ///< an input that has all axes is contiguous along out_axis, too
+  bool has_untransposed_input = false;  ///< another input with all axes is contiguous along out_axis
 };
 
-/// Nothing where the output and all large inputs have one contiguous axis, or where an input is read in another way.
+/// Nothing where no input is contiguous along another axis than the output, or where one is not read at a permutation.
 std::optional<TransposedOutput> findTranspose(Fusion& fusion, TensorView& output, const Strides& strides);
 
-/// Gives the output its schedule, and what goes through shared memory: the output's elements where these are fewer
-/// bytes, else caches of those inputs.
-/// A block computes a tile, which is loaded along in_axis and stored along out_axis, `vector` elements at a time.
-/// Returns the tensors in shared memory, which are to be inlined at 1.
+/// Schedules the output, and caches in shared memory: of the output where it has fewer bytes, else of those inputs.
+/// A block computes a tile, which is loaded along in_axis and stored along out_axis in vectors of `vector` elements.
+/// Returns the caches, whose inline position has to be 1.
 std::vector<TensorView*> scheduleTranspose(const TransposedOutput& transposed, int64_t vector);
 
 }  // namespace tokamak

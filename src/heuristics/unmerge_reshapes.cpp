@@ -29,7 +29,7 @@ std::vector<Scalar*> extentsOf(const TensorView& tensor) {
   return extents;
 }
 
-// Memory has each of its elements.
+// Whether no axis is a broadcast: memory has each element once.
 bool isOrdinary(const TensorView& tensor) {
   return std::ranges::none_of(shapeOf(tensor), [](const IterDomain* axis) { return axis->isBroadcast(); });
 }
@@ -53,7 +53,7 @@ std::vector<Scalar*> joined(const SplitAxes& axes) {
   return shape;
 }
 
-// Axes of a reshape's result that several axes of its operand became, with the extents of these.
+// The axes of a reshape's result that it merges, with the extents of the axes before.
 std::map<size_t, std::vector<Scalar*>> mergesOf(const ReshapeOp& reshape) {
   const std::vector<Scalar*> in = extentsOf(*reshape.in);
   std::map<size_t, std::vector<Scalar*>> merges;
@@ -64,7 +64,7 @@ std::map<size_t, std::vector<Scalar*>> mergesOf(const ReshapeOp& reshape) {
   return merges;
 }
 
-// The operand's axes in the result's, if each became one or several of them.
+// The operand's axes as a reshape splits them, if it only splits.
 std::optional<SplitAxes> splitsOf(const ReshapeOp& reshape) {
   const std::vector<Scalar*> out = extentsOf(*reshape.out);
   SplitAxes axes = unsplit(extentsOf(*reshape.in));
@@ -89,8 +89,7 @@ class AxisSplitter {
   }
 
   bool hasReductions() const { return !below_reductions_.empty(); }
-  /// Whether there is a reshape that merges axes of what was computed from reductions: only then may an output be
-  /// split.
+  /// Whether a reshape merges axes of a tensor that depends on reductions: only then may an output be split.
   bool hasMerges() const {
     return std::ranges::any_of(live_, [&](const Expr* expr) {
       const auto* reshape = expr->as<ReshapeOp>();
@@ -98,21 +97,20 @@ class AxisSplitter {
     });
   }
 
-  /// Whether something else is given in the output's place now. `parts` are those of the axes that it had at first.
+  /// Replaces the output by one with split axes, if it can. `parts`: of the original axes.
   bool splitOutput(TensorView& output, AxisParts& parts) {
     if (!maySplitOutput(output)) return false;
     const SplitAxes axes = mergedAxes(output);
     if (!isSplit(axes)) return false;
-    TensorView* const by = splitOf(output, axes);
-    if (program_->isOutput(by) || !isOrdinary(*by)) return false;
-    takeName(*by, output);
-    program_->replaceOutput(&output, by);
+    TensorView* const replacement = splitOf(output, axes);
+    if (program_->isOutput(replacement) || !isOrdinary(*replacement)) return false;
+    takeName(*replacement, output);
+    program_->replaceOutput(&output, replacement);
     addTo(parts, axes);
     return true;
   }
 
-  /// Whether another input is there in its place now: where all that is computed of it element by element goes on in
-  /// split axes.
+  /// Replaces the input by one with split axes, if all elementwise chains from it end in reshapes that split it so.
   bool splitInput(TensorView& input, AxisParts& parts) {
     const bool is_updated = std::ranges::any_of(program_->outputAliases(),
                                                 [&](const auto& alias) { return alias.second.target == &input; });
@@ -129,15 +127,15 @@ class AxisSplitter {
         domain.logical.push_back(axes[i].size() > 1 ? program_->axis({.extent = extent})
                                                     : program_->axisLike(*whole[i]));
     }
-    TensorView* const by = program_->tensor(input.dtype(), std::move(domain));
-    takeName(*by, input);
-    program_->replaceInput(&input, by);
-    program_->appendOp(ReshapeOp{.out = &input, .in = by, .shape = extentsOf(input)});
-    split_[{&input, joined(axes)}] = by;
-    // In the program's order: what the first ones are made of is there for the others.
+    TensorView* const replacement = program_->tensor(input.dtype(), std::move(domain));
+    takeName(*replacement, input);
+    program_->replaceInput(&input, replacement);
+    program_->appendOp(ReshapeOp{.out = &input, .in = replacement, .shape = extentsOf(input)});
+    split_[{&input, joined(axes)}] = replacement;
+    // In the program's order: later ones find the split operands of earlier ones.
     for (Expr* expr : program_->exprs()) {
       if (!reshapes.contains(expr)) continue;
-      place_ = expr;
+      insertion_point_ = expr;
       LoadStoreOp set{.in = splitOf(*expr->as<ReshapeOp>()->in, axes)};
       set.out = asTensor(expr->output(0));
       program_->replaceExpr(expr, std::make_unique<OpNode<LoadStoreOp>>(set));
@@ -147,14 +145,14 @@ class AxisSplitter {
   }
 
  private:
-  static void takeName(TensorView& by, TensorView& of) {
-    by.setMemoryKind(of.memoryKind());
-    by.setNamesOf(of);
+  static void takeName(TensorView& replacement, TensorView& of) {
+    replacement.setMemoryKind(of.memoryKind());
+    replacement.setNamesOf(of);
     of.setLabel(-1);
     of.setName("");
   }
 
-  // Each part became as many as the axes that it stands for did.
+  // Adds up the parts of axes that were split before.
   static void addTo(AxisParts& parts, const SplitAxes& axes) {
     auto axis = axes.begin();
     for (size_t& number : parts) {
@@ -169,7 +167,7 @@ class AxisSplitter {
            std::ranges::count(program_->outputs(), &output) == 1 && isOrdinary(output);
   }
 
-  // By the reshapes on the way whose axes are the output's.
+  // The output's axes, split as the reshapes between it and the reductions merged them.
   SplitAxes mergedAxes(const TensorView& output) {
     const ElementRule& rule = rules_.of(*output.definition());
     SplitAxes axes = unsplit(rule.extents);
@@ -191,8 +189,8 @@ class AxisSplitter {
     return axes;
   }
 
-  // The reshapes that all ways from the tensor, element by element, lead to, if they split its axes in one way. No
-  // output may be one of them: what it is a copy of then, others may keep.
+  // Collects the reshapes at the ends of all elementwise chains from the tensor, if they split its axes in one way.
+  // No output may be among them: it would become a copy of a tensor that others keep.
   bool findSplits(const TensorView& tensor, std::optional<SplitAxes>& axes, std::unordered_set<const Expr*>& reshapes) {
     return std::ranges::all_of(tensor.uses(), [&](const Expr* use) {
       const TensorView& result = *asTensor(use->output(0));
@@ -209,7 +207,7 @@ class AxisSplitter {
     });
   }
 
-  // The tensor's elements in the split axes, element by element from what is in them already.
+  // The tensor with split axes, made by elementwise ops of operands with split axes where there are any.
   TensorView* splitOf(TensorView& tensor, const SplitAxes& axes) {
     std::vector<Scalar*> shape;
     const Axes whole = shapeOf(tensor);
@@ -227,9 +225,9 @@ class AxisSplitter {
     const auto append = [&](auto op) {
       op.infer(ShapeRule(*program_, op.info.name));
       auto expr = std::make_unique<OpNode<decltype(op)>>(std::move(op));
-      return asTensor(
-          (place_ == nullptr ? program_->append(std::move(expr)) : program_->insertBefore(place_, std::move(expr)))
-              ->output(0));
+      return asTensor((insertion_point_ == nullptr ? program_->append(std::move(expr))
+                                                   : program_->insertBefore(insertion_point_, std::move(expr)))
+                          ->output(0));
     };
     const auto* reshape = madeBy<ReshapeOp>(tensor);
     if (reshape != nullptr && extentsOf(*reshape->in) == shape) return reshape->in;
@@ -247,7 +245,7 @@ class AxisSplitter {
   }
 
   Fusion* program_;
-  const Expr* place_ = nullptr;  // what is made comes before it
+  const Expr* insertion_point_ = nullptr;  // null: the program's end
   IntervalAnalysis analysis_;
   RuleTable rules_;
   std::unordered_set<const Expr*> live_;
@@ -263,7 +261,7 @@ std::vector<AxisParts> unsplitParts(const std::vector<TensorView*>& tensors) {
   return parts;
 }
 
-// Splits outputs until the program is a kernel. Whether it is one then.
+// Splits outputs until the program is a kernel. Returns whether it is one.
 bool splitOutputsOf(Fusion& program, std::span<AxisParts> parts) {
   // Axes that were merged several times are split as often.
   constexpr int kMostTimes = 4;
@@ -286,16 +284,16 @@ bool splitInputsOf(Fusion& program, std::span<AxisParts> parts) {
   return is_changed;
 }
 
-// Only then may there be something to split. Asked of every group of ops that may be a kernel, most of which have none.
+// A cheap test first: most groups of ops have no reshape.
 bool mayBeSplit(const Fusion& program) {
   return std::ranges::any_of(program.allExprs(), [](const Expr* expr) { return expr->is<ReshapeOp>(); }) &&
          !isScheduled(program);
 }
 
-// Whether reductions of a few elements are columns, none of which is computed wherever it is read.
+// Whether all reductions are short outer ones, none of which is recomputed by its readers.
 bool hasShortOuterReductions(Fusion& program) {
   ReductionStructure structure(program);
-  return !structure.find(WholeReductions::Refused) && !structure.hasExpressions() &&
+  return !structure.find(WholeReductions::Refused) && !structure.hasRecomputed() &&
          areOuterReductionsShort(structure, globalStrides(program));
 }
 
@@ -303,7 +301,7 @@ bool unmergeOutputs(Fusion& program, TargetKind target, std::span<AxisParts> par
   if (!mayBeSplit(program) || !AxisSplitter(program).hasMerges()) return false;
   ReductionStructure whole(program);
   const bool is_kernel = !whole.find(WholeReductions::Refused);
-  if (is_kernel && (target == TargetKind::Cpu || !whole.hasExpressions())) return false;
+  if (is_kernel && (target == TargetKind::Cpu || !whole.hasRecomputed())) return false;
   const std::unique_ptr<Fusion> trial = cloneFusion(program);
   std::vector<AxisParts> tried(parts.begin(), parts.end());
   if (!splitOutputsOf(*trial, tried) || (is_kernel && !hasShortOuterReductions(*trial))) return false;

@@ -1,12 +1,11 @@
-// Un-merging of reshapes at inputs and outputs: a kernel takes and gives tensors in more axes than its program, so that
-// its rows are whole axes.
+// Un-merging of reshapes at inputs and outputs: a kernel has inputs and outputs with more axes than its program, so
+// that rows are whole axes.
 //
 //   T2 = f(reshape(y - sum(y, axis of p), shape=[b, g * p]))        y = h(reshape(T0, shape=[b, g, p]))
 //
-// The sum is read at [b, c / p]: its row (b, g) is a part of T2's axis c. If the reshape is undone, and f(y - sum(..))
-// is given in the axes [b, g, p], then rows are whole axes.
-// The same holds for the input if it is given as [b, g, p]; what a block needs of it twice is persistent. Any memory
-// can be viewed so: the stride of the outer part is the inner part's extent times its stride.
+// The sum is read at [b, c / p]: its row (b, g) is a part of T2's axis c. If the reshape is undone, so that the output
+// has the axes [b, g, p], rows are whole axes. The same holds for T0, which may be persistent then.
+// Any memory can be viewed so: the stride of the outer part is the inner part's extent times its stride.
 #pragma once
 
 #include <cstdint>
@@ -19,19 +18,19 @@
 
 namespace tokamak {
 
-/// How many axes each axis (of the visible shape) of a tensor became.
+/// The number of axes that each axis (of the visible shape) of a tensor was split into.
 using AxisParts = std::vector<size_t>;
 
-/// Gives outputs in more axes if the program is a kernel with rows only then. On a GPU also if reductions of a few
-/// elements then become outer reductions that one thread computes, instead of being recomputed wherever they are read.
+/// Splits axes of outputs if only then the program is one kernel with rows. On a GPU also if reductions of a few
+/// elements become outer reductions of one thread then, instead of being recomputed by each reader.
 /// False, with nothing changed, if the program is such a kernel anyway, cannot be one, or has a schedule.
 bool unmergeOutputs(Fusion& program, TargetKind target);
 
-/// As unmergeOutputs, and takes inputs in more axes where everything that reads them does. Gives what the axes of
-/// inputs and outputs became, inputs first; empty where nothing changed.
+/// As unmergeOutputs; also splits axes of inputs where all readers split them. Returns the parts of inputs' and
+/// outputs' axes, inputs first; empty where nothing changed.
 std::vector<AxisParts> unmergeReshapes(Fusion& program, TargetKind target);
 
-/// The operands of the changed program, from those of the unchanged one. Errors: Bind when an axis has not as many
+/// The operands of the changed program, from those of the unchanged one. Errors: Bind if an axis does not have as many
 /// elements as its parts together.
 std::vector<OperandDesc> unmergeOperands(const Fusion& program, std::span<const AxisParts> parts,
                                          std::span<const OperandDesc> operands, const ScalarBindings& bindings);

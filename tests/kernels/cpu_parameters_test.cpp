@@ -10,7 +10,7 @@ namespace {
 
 int64_t columnsOf(std::string_view text, int64_t processors) {
   const auto fusion = parseScheduled(text);
-  return chooseCpuParameters(requireReductionStructure(*fusion), cpuTarget(processors), {}).outer_elements;
+  return chooseCpuParameters(requireReductionStructure(*fusion), cpuTarget(processors), {}).block_columns;
 }
 
 // Blocks have whole rows, or pieces of about one length, whatever the number of processors: they share rows, not

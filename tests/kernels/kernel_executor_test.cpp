@@ -156,10 +156,11 @@ TEST(KernelExecutor, SaysWhatIsDifferentFromTheNearestChoice) {
   EXPECT_THAT(bench.reasons(),
               ElementsAre(kFirst, "alignment 2 instead of 16", "T0 is not dense along axis 0",
                           "T0 is not dense along axis 1", "the axes of T0 lie in the order (1, 0) instead of (0, 1)"));
-  EXPECT_EQ(bench.executor.describe(bench.executor.codes().back()->choice),
-            "T0 in the order (1, 0) dense, T1 dense, alignment 16, chunk 8192, outer elements 2048, accumulators 64, "
-            "last accumulators 16, "
-            "terms 32, part elements 65536, most parts 64, persistent bytes 524288, tile bytes 256");
+  EXPECT_EQ(
+      bench.executor.describe(bench.executor.codes().back()->choice),
+      "T0 in the order (1, 0) dense, T1 dense, alignment 16, block elements 8192, block columns 2048, accumulators 64, "
+      "last accumulators 16, "
+      "block terms 32, split elements 65536, max grid split 64, persistent bytes 524288, tile bytes 256");
   // Where an axis has one element or none, its stride does not matter.
   bench.bind({{"i0", 1}, {"i2", 8}}, [](auto& operands) { operands[0].strides = {77, 1}; });
   EXPECT_EQ(bench.reasons().size(), 5U);

@@ -47,7 +47,7 @@ fusion f(T0: bf16[i0, i2], T1: bf16[i2]) -> T4 {
   T3 = add(T0, T2)
   T4 = cast(T3, dtype=bf16)
 })");
-  scheduleForCpu(*fusion, {.chunk = 64});
+  scheduleForCpu(*fusion, {.block_elements = 64});
   EXPECT_EQ(kir::printKernel(lowerKernel(fusion, "k")),
             R"(kernel k(T0: bf16[i0:i2, i2:1], T1: bf16[i2:1], i0: i64, i2: i64) -> T4: bf16[i0:i2, i2:1] )"
             R"(BIDx in ( i0 * ( ceilDiv(i2, 64) ) ) {
@@ -69,7 +69,7 @@ fusion f(T0: f32[i0], T1: f32[i0]) -> (T2 aliases T0, T3 aliases T1) {
   T2 = add(T1, 1.0)
   T3 = mul(T0, 2.0)
 })");
-  scheduleForCpu(*fusion, {.chunk = 64});
+  scheduleForCpu(*fusion, {.block_elements = 64});
   const kir::Kernel kernel = lowerKernel(fusion, "k", /*alignment=*/1, {}, UpdateMemory::Inputs);
   EXPECT_EQ(
       kir::printKernel(kernel),
@@ -430,7 +430,7 @@ kernel k(T0: f32[64:1]) -> T1: f32[64:1] align 16 BIDx in 3 TIDx in 32 {
 TEST(Interpreter, ACorrectKernelHasNoFindings) {
   Launch run;
   const auto fusion = parseScheduled(kShifted);
-  scheduleForCpu(*fusion, {.chunk = 16});
+  scheduleForCpu(*fusion, {.block_elements = 16});
   EXPECT_THAT(run.of(lowerKernel(fusion, "k")), IsEmpty());
   EXPECT_FLOAT_EQ(run.out[62], std::exp(1.0F));
   EXPECT_EQ(run.out[63], 0.0F);
@@ -438,7 +438,7 @@ TEST(Interpreter, ACorrectKernelHasNoFindings) {
 
 TEST(Interpreter, FindsAccessesOutsideAndUninitialisedReads) {
   const auto fusion = parseScheduled(kShifted);
-  scheduleForCpu(*fusion, {.chunk = 16});
+  scheduleForCpu(*fusion, {.block_elements = 16});
   const kir::Kernel kernel = lowerKernel(fusion, "k");
   EXPECT_THAT(Launch().of(kernel, 63), testing::Contains(HasSubstr("T0[63] is read outside of its 63 elements")));
   EXPECT_THAT(Launch().of(kernel, 64, false), testing::Contains(HasSubstr("uninitialised read")));

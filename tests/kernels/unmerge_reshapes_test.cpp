@@ -59,7 +59,7 @@ fusion f(T0: f32[rows, 6, 4, 64]) -> T4 {
   const auto on_gpu = fusionFrom(kGroups);
   EXPECT_EQ(unmergeReshapes(*on_gpu, TargetKind::Cuda), (std::vector<AxisParts>{{1, 1, 1, 1}, {1, 3}}));
   EXPECT_EQ(describe(*on_gpu->outputs()[0]), "f32[rows, 6, 5, 64]");
-  EXPECT_FALSE(requireReductionStructure(*on_gpu).hasExpressions());
+  EXPECT_FALSE(requireReductionStructure(*on_gpu).hasRecomputed());
   EXPECT_TRUE(canSchedule(*fusionFrom(kGroups), hopperTarget()));
   EXPECT_TRUE(canSchedule(*fusionFrom(kGroups), cpuTarget()));
 }
@@ -75,7 +75,7 @@ fusion f(T0: f32[65, 2, 0]) -> T4 {
   T4 = reshape(T3, shape=[65, 0])
 })";
   const auto fusion = fusionFrom(kEmpty);
-  EXPECT_FALSE(requireReductionStructure(*fusion).hasExpressions());
+  EXPECT_FALSE(requireReductionStructure(*fusion).hasRecomputed());
 }
 
 // A set is a copy of the same values; narrow results are casts of wide ones.

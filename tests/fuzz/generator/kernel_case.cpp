@@ -72,13 +72,13 @@ KernelWay cpuWay(uint64_t seed) {
   return {.target = cpuTarget(),
           .recipe = {.extents = seed % 2 == 0 ? ExtentPolicy::Open : ExtentPolicy::Constants,
                      .schedule = [](Fusion& fusion, const ScalarBindings&) {
-                       scheduleForCpu(fusion, {.chunk = 16,
-                                               .outer_elements = 4,
+                       scheduleForCpu(fusion, {.block_elements = 16,
+                                               .block_columns = 4,
                                                .accumulators = 4,
                                                .last_accumulators = 2,
-                                               .terms = 3,
-                                               .part_elements = 5,
-                                               .most_parts = 4,
+                                               .block_terms = 3,
+                                               .split_elements = 5,
+                                               .max_grid_split = 4,
                                                .tile_bytes = 16});
                      }}};
 }
@@ -88,13 +88,13 @@ KernelWay wideCpuWay(uint64_t seed) {
   return {.target = cpuTarget(),
           .recipe = {.extents = seed % 2 == 0 ? ExtentPolicy::Open : ExtentPolicy::Constants,
                      .schedule = [lanes](Fusion& fusion, const ScalarBindings&) {
-                       scheduleForCpu(fusion, {.chunk = 300,
-                                               .outer_elements = 40,
+                       scheduleForCpu(fusion, {.block_elements = 300,
+                                               .block_columns = 40,
                                                .accumulators = lanes,
                                                .last_accumulators = 16,
-                                               .terms = 3,
-                                               .part_elements = 50,
-                                               .most_parts = 3,
+                                               .block_terms = 3,
+                                               .split_elements = 50,
+                                               .max_grid_split = 3,
                                                .tile_bytes = 48});
                      }}};
 }
