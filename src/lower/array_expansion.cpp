@@ -42,7 +42,7 @@ class Tabulator {
     for (const StatementRef& each : statements) {
       if (const auto* loop = std::get_if<Loop>(&each->node)) {
         Loop copy = *loop;
-        if (loop->type != ParallelType::Vectorize) takeTables(copy, result);
+        if (loop->type != ParallelType::Vectorize) moveToTables(copy, result);
         copy.body = rewrite(copy.body);
         result.push_back(kir::statement(std::move(copy)));
       } else if (const auto* guard = std::get_if<kir::If>(&each->node)) {
@@ -55,8 +55,8 @@ class Tabulator {
   }
 
  private:
-  // Tables for the innermost loops in `around`; they are filled in `before`.
-  void takeTables(Loop& around, Statements& before) {
+  // Moves values of the innermost loops in `around` to tables, which statements added to `before` fill.
+  void moveToTables(Loop& around, Statements& before) {
     const LoopChanges changes = changesOf(around);
     around.body = withTables(around.body, around, changes, before);
   }
@@ -89,30 +89,30 @@ class Tabulator {
     });
   }
 
-  // What is known of a value of the loop that the loops around do not change.
-  struct Kept {
+  // A value of the innermost loop that the loops around it do not change.
+  struct Invariant {
     bool varies = false;                ///< with the loop's index
-    std::set<const Variable*> made_of;  ///< itself and the others that it takes
+    std::set<const Variable*> made_of;  ///< the variables it is computed from, itself included
   };
 
   void tabulate(Loop& loop, const Loop& around, const LoopChanges& changes, Statements& before) {
-    std::map<const Variable*, Kept> kept;
+    std::map<const Variable*, Invariant> invariants;
     std::map<const Variable*, int> operations;
     for (const StatementRef& each : loop.body) {
       const auto* let = std::get_if<Let>(&each->node);
       if (let == nullptr) continue;
-      if (auto facts = persistentOf(*let->value, *loop.index, changes, kept)) {
+      if (auto facts = invariantOf(*let->value, *loop.index, changes, invariants)) {
         facts->made_of.insert(let->variable.get());
         operations[let->variable.get()] = static_cast<int>(kir::valuesOf(*each).size());
-        kept[let->variable.get()] = std::move(*facts);
+        invariants[let->variable.get()] = std::move(*facts);
       }
     }
     Statements body;
     for (const StatementRef& each : loop.body) {
       const auto* let = std::get_if<Let>(&each->node);
-      const auto found = let == nullptr ? kept.end() : kept.find(let->variable.get());
-      if (found == kept.end() || !found->second.varies || let->variable->dtype == DataType::Bool ||
-          !isNeeded(*found->first, loop, kept) || sumOf(found->second, operations) < kLeastOperations) {
+      const auto found = let == nullptr ? invariants.end() : invariants.find(let->variable.get());
+      if (found == invariants.end() || !found->second.varies || let->variable->dtype == DataType::Bool ||
+          !isNeeded(*found->first, loop, invariants) || sumOf(found->second, operations) < kLeastOperations) {
         body.push_back(each);
         continue;
       }
@@ -124,49 +124,51 @@ class Tabulator {
     loop.body = withoutUnusedValues(body);
   }
 
-  static int sumOf(const Kept& kept, const std::map<const Variable*, int>& operations) {
+  static int sumOf(const Invariant& invariants, const std::map<const Variable*, int>& operations) {
     int sum = 0;
-    for (const Variable* each : kept.made_of) sum += operations.at(each);
+    for (const Variable* each : invariants.made_of) sum += operations.at(each);
     return sum;
   }
 
-  // Nothing if the value changes in the loops around.
-  static std::optional<Kept> persistentOf(const Value& value, const Scalar& index, const LoopChanges& changes,
-                                          const std::map<const Variable*, Kept>& known) {
-    Kept kept;
+  // Nothing if the loops around change the value.
+  static std::optional<Invariant> invariantOf(const Value& value, const Scalar& index, const LoopChanges& changes,
+                                              const std::map<const Variable*, Invariant>& known) {
+    Invariant invariants;
     bool is_kept = true;
     std::set<const Scalar*> others = changes.indices;
     others.erase(&index);
     kir::visitValues(value, [&](const Value& each) {
       if (each.scalar != nullptr) {
         is_kept &= !kir::mentionsAny(*each.scalar, others);
-        kept.varies |= mentions(*each.scalar, index);
+        invariants.varies |= mentions(*each.scalar, index);
       }
       if (each.kind == ValueKind::Load) is_kept &= !changes.tensors.contains(each.tensor);
       if (each.kind != ValueKind::Variable) return;
       const auto found = known.find(each.variable.get());
       if (found != known.end()) {
-        kept.varies |= found->second.varies;
-        kept.made_of.insert(found->second.made_of.begin(), found->second.made_of.end());
+        invariants.varies |= found->second.varies;
+        invariants.made_of.insert(found->second.made_of.begin(), found->second.made_of.end());
       } else {
         is_kept &= !changes.variables.contains(each.variable.get());
       }
     });
-    return is_kept ? std::optional(kept) : std::nullopt;
+    return is_kept ? std::optional(invariants) : std::nullopt;
   }
 
-  // Whether something in the loop that changes takes the value.
-  static bool isNeeded(const Variable& variable, const Loop& loop, const std::map<const Variable*, Kept>& kept) {
+  // Whether a statement that stays in the loop uses the value.
+  static bool isNeeded(const Variable& variable, const Loop& loop,
+                       const std::map<const Variable*, Invariant>& invariants) {
     return std::ranges::any_of(loop.body, [&](const StatementRef& each) {
       const auto* let = std::get_if<Let>(&each->node);
-      if (let != nullptr && kept.contains(let->variable.get())) return false;
+      if (let != nullptr && invariants.contains(let->variable.get())) return false;
       return std::ranges::any_of(kir::valuesOf(*each), [&](const Value* value) {
         return value->kind == ValueKind::Variable && value->variable.get() == &variable;
       });
     });
   }
 
-  const TensorView& fill(const Loop& loop, const Loop& around, const Let& let, const Kept& kept, Statements& before) {
+  const TensorView& fill(const Loop& loop, const Loop& around, const Let& let, const Invariant& invariants,
+                         Statements& before) {
     TensorView* table = fusion_.tensor(let.variable->dtype, {fusion_.axis({.extent = loop.stop})});
     table->setMemoryType(MemoryType::Local);
     before.push_back(kir::statement(kir::Allocate{table, loop.stop}));
@@ -175,7 +177,7 @@ class Tabulator {
     Statements lets;
     for (const StatementRef& each : loop.body) {
       const auto* other = std::get_if<Let>(&each->node);
-      if (other != nullptr && kept.made_of.contains(other->variable.get())) lets.push_back(each);
+      if (other != nullptr && invariants.made_of.contains(other->variable.get())) lets.push_back(each);
     }
     Substitution fresh(fusion_);
     fresh.set(*loop.index, filling.index);

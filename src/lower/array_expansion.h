@@ -5,11 +5,12 @@
 
 namespace tokamak {
 
-/// `for r { for c { .. f(c) .. } }`, where f takes at least a dozen operations, becomes `for c { table[c] = f(c) } for
-/// r { for c { .. table[c] .. } }`: a thread that goes through the rows of some columns computes what belongs to a
-/// column once. The innermost loop is one of at most 1024 iterations, a constant number, with values and stores only;
-/// where blocks have threads it is a vector loop, and the table is in registers. Done before vectorize-accesses, which
-/// widens the reading in the new loop. What leaves a loop that may not run is guarded.
+/// `for r { for c { .. f(c) .. } }` becomes `for c { table[c] = f(c) } for r { for c { .. table[c] .. } }`, where f
+/// takes at least a dozen operations. A thread that has several rows computes what depends on the column once.
+/// The innermost loop has a constant number of iterations, at most 1024, and holds values and stores only. Where blocks
+/// have threads it is a Vectorize loop, and the table is in registers.
+/// It runs before vectorize-accesses, which widens loads of the new loop. Values that leave a loop that may not run are
+/// guarded.
 kir::Kernel arrayExpansion(kir::Kernel kernel);
 
 }  // namespace tokamak

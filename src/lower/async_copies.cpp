@@ -28,10 +28,10 @@ bool isTogether(const Statement& each) {
          std::holds_alternative<kir::GridReduce>(each.node);
 }
 
-// A buffer whose copies circular-buffers has put into groups and waits for.
+// Whether circular-buffers has made the groups and waits for the copies to this buffer.
 bool isGrouped(const TensorView& tensor) { return tensor.circularBuffer().has_value(); }
 
-// Whether it comes to a barrier, touches the tensors otherwise than by copying to them, or makes groups of copies.
+// Whether the statement has a barrier or a copy group, or touches the tensors otherwise than by copying to them.
 bool needs(const StatementRef& each, const Tensors& tensors) {
   bool found = false;
   kir::visitStatements({each}, [&](const Statement& inside) {
@@ -47,7 +47,7 @@ void appendWait(Statements& statements) {
   statements.push_back(statement(CopyGroup{CopyGroup::Step::Wait, 0}));
 }
 
-// `open`: what copies that are in no group fill, before and then after the statements.
+// `open`: the destinations of copies in no group, before the statements and, on return, after them.
 Statements rewrite(const Statements& statements, Tensors& open) {
   Statements result;
   const auto wait = [&] {
@@ -61,7 +61,7 @@ Statements rewrite(const Statements& statements, Tensors& open) {
       kir::Loop copy = *loop;
       Tensors inside;
       copy.body = rewrite(loop->body, inside);
-      // The next iteration may be the one that reads.
+      // The next iteration may read them.
       if (!inside.empty() && std::ranges::any_of(copy.body, [&](const auto& part) { return needs(part, inside); })) {
         appendWait(copy.body);
         inside.clear();
@@ -69,7 +69,7 @@ Statements rewrite(const Statements& statements, Tensors& open) {
       open.insert(inside.begin(), inside.end());
       result.push_back(statement(std::move(copy)));
     } else if (const auto* guard = std::get_if<kir::If>(&each->node)) {
-      // What is waited for there is not waited for by who does not get there.
+      // A wait under a guard is no wait for threads that skip it.
       Tensors inside;
       result.push_back(statement(kir::If{guard->predicate, rewrite(guard->body, inside)}));
       open.insert(inside.begin(), inside.end());
@@ -81,7 +81,7 @@ Statements rewrite(const Statements& statements, Tensors& open) {
       result.push_back(each);
     }
   }
-  // Buffers end with the body that they stand in.
+  // Buffers live until the end of the body that allocates them.
   if (!open.empty() && std::ranges::any_of(statements, [&](const StatementRef& each) {
         const auto* allocate = std::get_if<kir::Allocate>(&each->node);
         return allocate != nullptr && open.contains(allocate->tensor);

@@ -1,15 +1,14 @@
-// AsyncCopies: copies from inputs to shared memory are asynchronous.
+// async-copies: copies from inputs to shared memory become asynchronous.
 #pragma once
 
 #include "kernel/kernel.h"
 
 namespace tokamak {
 
-/// Asynchronous copies are copies of 4 bytes or more from an input to shared memory, and stores of such elements to
-/// circular buffers. They begin where they stand.
-/// Copies that belong to no group yet form one before the next barrier, or before the next statement that touches what
-/// they fill, and are waited for there. (circular-buffers groups those that are ahead.) Where nothing is copied
-/// asynchronously, groups are removed.
+/// Makes copies of 4 bytes or more from an input to shared memory asynchronous, and so stores of such elements to
+/// circular buffers. Commits and waits for them before the next barrier, or the next statement that touches their
+/// destination. (circular-buffers has done so for copies that are ahead.) Groups without asynchronous copies are
+/// removed.
 kir::Kernel asyncCopies(kir::Kernel kernel);
 
 }  // namespace tokamak

@@ -9,7 +9,7 @@ namespace tokamak {
 
 Scalar* AxisIndices::simplified(Scalar* scalar) { return simplify(scalar, *analysis_); }
 
-// Bit by bit, as there is no such scalar: of indices below `extent`, a power of two.
+// a xor b bit by bit, as scalars have no xor. Both are below `extent`, a power of two.
 Scalar* AxisIndices::exclusiveOr(Scalar* a, Scalar* b, int64_t extent) {
   Scalar* result = fusion_->constant(0);
   for (int64_t bit = 1; bit < extent; bit *= 2) {
@@ -31,7 +31,7 @@ Scalar* AxisIndices::unswizzled(const DomainExpr& step, Scalar* x, Scalar* y_ind
   const IterDomain& y = *step.in[1];
   if (step.in[0]->isBroadcast() || y.isBroadcast()) return y_index;
   if (step.swizzle == SwizzleType::Xor) return exclusiveOr(y_index, x, *y.extent()->constantInt());
-  // Never negative on the way.
+  // (No intermediate result is negative.)
   Scalar* back = fusion_->sub(y.extent(), fusion_->mod(x, y.extent()));
   return simplified(fusion_->mod(fusion_->add(y_index, back), y.extent()));
 }
@@ -44,7 +44,7 @@ Scalar* AxisIndices::backwards(const IterDomain& axis) {
   if (step->kind == DomainExprKind::Split) {
     Scalar* outer = backwards(*step->out[0]);
     Scalar* inner_extent = step->out[1]->extent();
-    // Where the split divides, the bound on its outer part is all; else the bound on the whole axis implies that one.
+    // If the split divides, the outer part needs a bound; else the whole axis does, which implies it.
     const bool divides = analysis_->isProvablyDivisible(*axis.visibleExtent(), *step->factor);
     if (!divides && !bounds_.empty() && bounds_.back().axis == step->out[0]) bounds_.pop_back();
     index = simplified(fusion_->add(fusion_->mul(outer, inner_extent), backwards(*step->out[1])));
@@ -56,7 +56,7 @@ Scalar* AxisIndices::backwards(const IterDomain& axis) {
     Scalar* merged = backwards(*step->out[0]);
     Scalar* inner_extent = step->in[1]->visibleExtent();
     const bool is_outer = &axis == step->in[0];
-    // Where the other axis is 1 long, this one has the whole index, wherever a guard lets it be used.
+    // If the other axis has extent 1, this one has the whole index.
     if (step->in[is_outer ? 1 : 0]->visibleExtent()->isConstantInt(1))
       index = merged;
     else

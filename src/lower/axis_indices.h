@@ -1,5 +1,5 @@
 // AxisIndices: the index along any axis of a tensor, from the indices of its loops (backwards through splits, merges
-// and swizzles) or from those of its shape (forwards). There is no other way in which kernels get an index.
+// and swizzles) or from those of its shape (forwards). All indices of kernels come from here.
 #pragma once
 
 #include <unordered_map>
@@ -10,7 +10,7 @@
 
 namespace tokamak {
 
-/// 0 <= index < extent has to hold where the index is used.
+/// A bound, 0 <= index < extent, that a guard has to check where it is not proved.
 struct IndexBound {
   Scalar* index = nullptr;
   Scalar* extent = nullptr;
@@ -24,13 +24,12 @@ class AxisIndices {
 
   void set(const IterDomain& axis, Scalar* index) { known_[&axis] = index; }
 
-  /// The index of an axis from those of the axes that were made from it. A split that is not proved to divide adds a
-  /// bound.
+  /// The index of an axis from those of the axes made from it. A split that is not proved to divide adds a bound.
   Scalar* backwards(const IterDomain& axis);
   /// The index of an axis from those of the axes that it was made from.
   Scalar* forwards(const IterDomain& axis);
 
-  /// Those that splits on the way need.
+  /// The bounds that splits have added.
   const std::vector<IndexBound>& bounds() const { return bounds_; }
 
  private:

@@ -36,7 +36,7 @@ class Grouper {
     Substitution at_first(fusion_);
     at_first.set(*loop.index, fusion_.constant(0));
     Scalar* first = simplify(at_first(reduce->index), analysis_);
-    // Several elements per iteration come one after another, too.
+    // An iteration may have several elements, one after the other.
     Scalar* place = fusion_.add(first, fusion_.mul(loop.index, fusion_.constant(reduce->count)));
     if (!simplify(fusion_.sub(reduce->index, place), analysis_)->isConstantInt(0)) return statement(std::move(loop));
     BlockReduce all = *reduce;

@@ -5,8 +5,8 @@
 
 namespace tokamak {
 
-/// `for k in 0..n { combine T[b + k] }`, n a constant, becomes `combine T[b .. +n]`: one exchange between threads
-/// instead of n.
+/// `for k in 0..n { BlockReduce T[b + k] }`, n a constant, becomes `BlockReduce T[b .. +n]`: one exchange between
+/// threads instead of n.
 kir::Kernel batchedBlockReductions(kir::Kernel kernel);
 
 }  // namespace tokamak

@@ -23,10 +23,10 @@ using kir::Store;
 using kir::Value;
 using kir::ValueKind;
 
-constexpr int64_t kLongestRow = 64;
-constexpr int64_t kParts = 8;
+constexpr int64_t kLongestInnerLoop = 64;
+constexpr int64_t kAccumulators = 8;
 
-// Whether the store adds something to the f32 or f64 that it writes, at an index without the `indices`.
+// Whether the store adds to the f32 or f64 element that it writes, whose index mentions none of `indices`.
 bool isAddition(const Store& store, const std::set<const Scalar*>& indices) {
   const Value& value = *store.value;
   const DataType dtype = store.tensor->dtype();
@@ -42,8 +42,8 @@ bool isAddition(const Store& store, const std::set<const Scalar*>& indices) {
 int mentionsOf(const TensorView& tensor, const Statements& statements) {
   int count = 0;
   kir::visitStatements(statements, [&](const Statement& each) {
-    const auto* made = std::get_if<kir::Allocate>(&each.node);
-    count += made != nullptr && made->tensor == &tensor ? 1 : 0;
+    const auto* allocated = std::get_if<kir::Allocate>(&each.node);
+    count += allocated != nullptr && allocated->tensor == &tensor ? 1 : 0;
     count += static_cast<int>(std::ranges::count(kir::tensorsOf(each), &tensor));
   });
   return count;
@@ -57,40 +57,41 @@ class SumBlocker {
   Statements rewrite(const Statements& statements, const Statements* around) {
     return kir::withLoops(statements, [&](const Loop& loop, Statements& result) {
       Loop copy = loop;
-      if (around == nullptr || !isShortRow(loop)) {
+      if (around == nullptr || !isShortInnerLoop(loop)) {
         copy.body = rewrite(loop.body, &loop.body);
         result.push_back(kir::statement(std::move(copy)));
         return;
       }
-      addByParts(std::move(copy), *around, result);
+      addToAccumulators(std::move(copy), *around, result);
     });
   }
 
  private:
-  static bool isShortRow(const Loop& loop) {
+  static bool isShortInnerLoop(const Loop& loop) {
     const auto stop = loop.stop->constantInt();
-    return loop.type == ParallelType::Serial && loop.start->isConstantInt(0) && stop && *stop > kParts &&
-           *stop <= kLongestRow && std::ranges::all_of(loop.body, [](const StatementRef& each) {
+    return loop.type == ParallelType::Serial && loop.start->isConstantInt(0) && stop && *stop > kAccumulators &&
+           *stop <= kLongestInnerLoop && std::ranges::all_of(loop.body, [](const StatementRef& each) {
              return std::holds_alternative<Store>(each->node) || std::holds_alternative<kir::Let>(each->node);
            });
   }
 
-  void addByParts(Loop loop, const Statements& around, Statements& result) {
+  void addToAccumulators(Loop loop, const Statements& around, Statements& result) {
     std::set<const Scalar*> indices = kir::indicesIn(loop.body);
     indices.insert(loop.index);
     Statements after;
     for (StatementRef& each : loop.body) {
       const auto* store = std::get_if<Store>(&each->node);
-      // Read once and written once in the loop around: its parts are nobody's business, and it is not a part itself.
+      // The loop around reads and writes it once, so nothing else sees partial sums.
       if (store == nullptr || !isAddition(*store, indices) || mentionsOf(*store->tensor, around) != 2) continue;
-      Scalar* count = fusion_.constant(kParts);
+      Scalar* count = fusion_.constant(kAccumulators);
       TensorView* parts = fusion_.tensor(store->tensor->dtype(), {fusion_.axis({.extent = count})});
       parts->setMemoryType(MemoryType::Local);
       result.push_back(kir::statement(kir::Allocate{parts, count}));
       const kir::ValueRef none = kir::number(fusion_.constant(0.0, DataType::F64), parts->dtype());
-      result.push_back(forEachPart(0, [&](Scalar* part) { return Store{parts, part, none}; }));
+      result.push_back(forEachAccumulator(0, [&](Scalar* part) { return Store{parts, part, none}; }));
       Scalar* first = fusion_.constant(0);
-      after.push_back(forEachPart(1, [&](Scalar* part) { return addition(*parts, first, kir::load(*parts, part)); }));
+      after.push_back(
+          forEachAccumulator(1, [&](Scalar* part) { return addition(*parts, first, kir::load(*parts, part)); }));
       after.push_back(kir::statement(addition(*store->tensor, store->index, kir::load(*parts, first))));
       each =
           kir::statement(addition(*parts, fusion_.scalar(ScalarOp::Mod, loop.index, count), store->value->operands[1]));
@@ -104,41 +105,44 @@ class SumBlocker {
   }
 
   template <class Make>
-  StatementRef forEachPart(int64_t start, const Make& make) {
+  StatementRef forEachAccumulator(int64_t start, const Make& make) {
     Scalar* part = fusion_.symbol("k");
-    return kir::statement(Loop{
-        part, fusion_.constant(start), fusion_.constant(kParts), ParallelType::Serial, {kir::statement(make(part))}});
+    return kir::statement(Loop{part,
+                               fusion_.constant(start),
+                               fusion_.constant(kAccumulators),
+                               ParallelType::Serial,
+                               {kir::statement(make(part))}});
   }
 
   Fusion& fusion_;
 };
 
-// Cuts the chains of additions of long loops.
-class ChainCutter {
+// Gives long loops partial sums.
+class ChainSplitter {
  public:
-  explicit ChainCutter(const kir::Kernel& kernel) : fusion_(*kernel.fusion) {
+  explicit ChainSplitter(const kir::Kernel& kernel) : fusion_(*kernel.fusion) {
     kir::assumeIndices(kernel, analysis_);
     kir::visitStatements(kernel.body, [&](const Statement& each) {
-      if (const auto* made = std::get_if<kir::Allocate>(&each.node)) sizes_[made->tensor] = made->size;
+      if (const auto* allocated = std::get_if<kir::Allocate>(&each.node)) sizes_[allocated->tensor] = allocated->size;
     });
   }
 
   Statements rewrite(const Statements& statements) {
-    const std::set<const TensorView*> made = madeIn(statements);
+    const std::set<const TensorView*> allocated = allocatedIn(statements);
     return kir::withLoops(statements, [&](const Loop& loop, Statements& result) {
       Loop copy = loop;
-      const std::vector<const TensorView*> sums = sumsOf(loop, made);
+      const std::vector<const TensorView*> sums = sumsOf(loop, allocated);
       std::vector<const TensorView*> of_iterations;
       for (const TensorView* sum : sums) {
         if (additionsIn(loop.body, *sum) >= kLongIteration) of_iterations.push_back(sum);
       }
-      if (!of_iterations.empty() && isRepeated(loop)) copy.body = addByIterations(copy.body, of_iterations);
+      if (!of_iterations.empty() && isRepeated(loop)) copy.body = sumWithinIterations(copy.body, of_iterations);
       copy.body = rewrite(copy.body);
       if (sums.empty() || !isLong(copy, sums)) {
         result.push_back(kir::statement(std::move(copy)));
         return;
       }
-      cut(std::move(copy), sums, result);
+      blockSums(std::move(copy), sums, result);
     });
   }
 
@@ -146,15 +150,15 @@ class ChainCutter {
   static constexpr int64_t kIterations = 64;
   static constexpr int64_t kFewestIterations = 8;
   static constexpr int64_t kMostSums = 1024;
-  // So many additions in an iteration of a loop are worth a sum of their own.
+  // So many additions in one iteration deserve a partial sum.
   static constexpr int64_t kLongIteration = 16;
   static constexpr int64_t kUnknown = 1024;
 
-  // At most; of parts of loops those of the whole.
+  // An upper bound. A part of a loop counts as the whole loop.
   int64_t iterationsOf(const Loop& loop) { return std::max<int64_t>(0, analysis_.of(*loop.stop).upper); }
   bool isRepeated(const Loop& loop) { return loop.type == ParallelType::Serial && iterationsOf(loop) > 1; }
 
-  // How many numbers the statements add to one element of the sum, one after the other.
+  // The length of the chain of additions to one element of the sum.
   int64_t additionsIn(const Statements& statements, const TensorView& sum) {
     int64_t count = 0;
     for (const StatementRef& each : statements) {
@@ -189,8 +193,8 @@ class ChainCutter {
     return part;
   }
 
-  // What an iteration adds is summed first.
-  Statements addByIterations(const Statements& body, const std::vector<const TensorView*>& sums) {
+  // Gives each iteration a partial sum.
+  Statements sumWithinIterations(const Statements& body, const std::vector<const TensorView*>& sums) {
     Statements result;
     std::map<const TensorView*, const TensorView*> parts;
     for (const TensorView* sum : sums) parts[sum] = partOf(*sum, result);
@@ -207,13 +211,13 @@ class ChainCutter {
     return additions;
   }
 
-  // After how many iterations a sum of some iterations begins anew, how many of these the next one has, and so on.
+  // The numbers of iterations after which the partial sums of each level begin anew, innermost level first.
   std::vector<int64_t> periodsOf(const Loop& loop, const std::vector<const TensorView*>& sums) {
     const int64_t additions = mostAdditions(loop, sums);
     const auto iterations = static_cast<uint64_t>(std::max(kIterations / additions, kFewestIterations));
     const auto first = static_cast<int64_t>(std::bit_floor(iterations));
     std::vector<int64_t> periods = {first};
-    // Lanes side by side share the iterations of a loop of any length; a single number adds them all.
+    // Several elements (vector accumulators) divide the iterations among them; a single one needs more levels.
     const auto isSingle = [&](const TensorView* sum) { return sizes_.at(sum)->isConstantInt(1); };
     const size_t most = std::ranges::all_of(sums, isSingle) ? 3 : 1;
     while (periods.size() < most && periods.back() * kIterations < iterationsOf(loop))
@@ -221,8 +225,8 @@ class ChainCutter {
     return periods;
   }
 
-  // Some iterations are summed first, then some of these sums, and so on.
-  void cut(Loop loop, const std::vector<const TensorView*>& sums, Statements& result) {
+  // Adds a level of partial sums for each period.
+  void blockSums(Loop loop, const std::vector<const TensorView*>& sums, Statements& result) {
     std::map<const TensorView*, const TensorView*> parts;
     std::map<const TensorView*, const TensorView*> wholes;
     for (const TensorView* sum : sums) wholes[sum] = sum;
@@ -241,7 +245,7 @@ class ChainCutter {
       }
       Scalar* iteration = fusion_.scalar(ScalarOp::Mod, loop.index, fusion_.constant(periods[level]));
       Scalar* is_last = fusion_.scalar(ScalarOp::Equal, iteration, fusion_.constant(periods[level] - 1));
-      // Those of fewer iterations come first.
+      // Inner levels are added first.
       at_end.insert(at_end.end(), addition.begin(), addition.end());
       addition = {kir::statement(kir::If{is_last, std::move(at_end)})};
       last.insert(last.begin(), behind.begin(), behind.end());
@@ -258,19 +262,19 @@ class ChainCutter {
     return iterations > kIterations || iterations * mostAdditions(loop, sums) > kIterations;
   }
 
-  // The buffers of these statements, without those of loops among them.
-  static std::set<const TensorView*> madeIn(const Statements& statements) {
-    std::set<const TensorView*> made;
+  // The buffers that these statements allocate, outside of loops.
+  static std::set<const TensorView*> allocatedIn(const Statements& statements) {
+    std::set<const TensorView*> allocated;
     for (const StatementRef& each : statements) {
-      if (const auto* allocate = std::get_if<kir::Allocate>(&each->node)) made.insert(allocate->tensor);
-      if (const auto* guard = std::get_if<kir::If>(&each->node)) made.merge(madeIn(guard->body));
+      if (const auto* allocate = std::get_if<kir::Allocate>(&each->node)) allocated.insert(allocate->tensor);
+      if (const auto* guard = std::get_if<kir::If>(&each->node)) allocated.merge(allocatedIn(guard->body));
     }
-    return made;
+    return allocated;
   }
 
-  // What the loop only adds to, at the same indices in all iterations; in the order of the additions. Not what other
-  // loops around it have a part of: the other parts may not be there yet.
-  std::vector<const TensorView*> sumsOf(const Loop& loop, const std::set<const TensorView*>& made) const {
+  // The tensors that the loop only adds to, at the same indices in all iterations. Not those that are allocated outside
+  // of the body: other loops may add to them, too.
+  std::vector<const TensorView*> sumsOf(const Loop& loop, const std::set<const TensorView*>& allocated) const {
     std::vector<const TensorView*> sums;
     std::map<const TensorView*, int> additions;
     const std::set<const Scalar*> iteration = {loop.index};
@@ -281,7 +285,8 @@ class ChainCutter {
     });
     std::erase_if(sums, [&](const TensorView* sum) {
       const auto size = sizes_.contains(sum) ? sizes_.at(sum)->constantInt() : std::nullopt;
-      return !made.contains(sum) || !size || *size > kMostSums || mentionsOf(*sum, loop.body) != 2 * additions[sum];
+      return !allocated.contains(sum) || !size || *size > kMostSums ||
+             mentionsOf(*sum, loop.body) != 2 * additions[sum];
     });
     return sums;
   }
@@ -341,7 +346,7 @@ class ChainCutter {
 kir::Kernel blockedSummation(kir::Kernel kernel) {
   if (kernel.hasThreads()) return kernel;
   kernel.body = SumBlocker(*kernel.fusion).rewrite(kernel.body, nullptr);
-  kernel.body = ChainCutter(kernel).rewrite(kernel.body);
+  kernel.body = ChainSplitter(kernel).rewrite(kernel.body);
   return kernel;
 }
 

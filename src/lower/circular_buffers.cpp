@@ -26,20 +26,20 @@ using kir::Statements;
 using kir::Store;
 using Tensors = std::set<const TensorView*>;
 
-// In registers there is room for one iteration ahead.
+// Local buffers are filled one iteration ahead at most, as registers are few.
 bool isFilledAhead(const TensorView& tensor) {
   return tensor.circularBuffer() &&
          (tensor.memoryType() == MemoryType::Shared || tensor.circularBuffer()->prefetch == 1);
 }
 
-// Buffers that are filled in the same way.
-bool areAlike(const TensorView& a, const TensorView& b) {
+// Whether both buffers have the same memory, stages and prefetch distance.
+bool haveOneForm(const TensorView& a, const TensorView& b) {
   return a.memoryType() == b.memoryType() && a.circularBuffer() == b.circularBuffer();
 }
 
-class Rotation {
+class CircularBuffering {
  public:
-  explicit Rotation(const kir::Kernel& kernel) : fusion_(*kernel.fusion) {
+  explicit CircularBuffering(const kir::Kernel& kernel) : fusion_(*kernel.fusion) {
     kir::assumeIndices(kernel, analysis_);
     kir::visitStatements(kernel.body, [&](const Statement& each) {
       if (const TensorView* tensor = kir::writtenBy(each)) written_.insert(tensor);
@@ -49,8 +49,8 @@ class Rotation {
     });
   }
 
-  // Shared tensors whose mark changed nothing lose it: async-copies takes what is marked for what is waited for.
-  void dropOtherMarks() {
+  // Removes marks without effect: async-copies takes marked tensors for tensors that this pass waits for.
+  void dropUnusedMarks() {
     for (const auto& [tensor, count] : allocations_) {
       if (tensor->memoryType() == MemoryType::Shared && !staged_.contains(tensor))
         const_cast<TensorView*>(tensor)->setCircularBuffer(std::nullopt);
@@ -63,35 +63,35 @@ class Rotation {
       copy.body = rewrite(loop.body);
       const std::vector<const TensorView*> kinds =
           loop.type == ParallelType::Serial ? kindsIn(copy) : std::vector<const TensorView*>();
-      if (!kinds.empty()) copy.body = withUnnamedLoads(copy.body);
+      if (!kinds.empty()) copy.body = withInlinedLoads(copy.body);
       for (const TensorView* kind : kinds) {
-        const Tensors tensors = filledByWhole(copy, *kind);
+        const Tensors tensors = filledFromInputs(copy, *kind);
         if (tensors.empty()) continue;
         if (kind->memoryType() == MemoryType::Shared)
-          stage(copy, tensors, result);
+          prefetchToShared(copy, tensors, result);
         else
-          rotate(copy, tensors, result);
+          prefetchToRegisters(copy, tensors, result);
       }
       result.push_back(statement(std::move(copy)));
     });
   }
 
  private:
-  // One tensor for each kind of buffer of the loop's body.
+  // One tensor for each kind (haveOneForm) of buffer in the loop's body.
   static std::vector<const TensorView*> kindsIn(const Loop& loop) {
     std::vector<const TensorView*> kinds;
     for (const StatementRef& each : loop.body) {
       const auto* allocate = std::get_if<Allocate>(&each->node);
       if (allocate == nullptr || !isFilledAhead(*allocate->tensor)) continue;
-      if (std::ranges::none_of(kinds, [&](const TensorView* kind) { return areAlike(*kind, *allocate->tensor); }))
+      if (std::ranges::none_of(kinds, [&](const TensorView* kind) { return haveOneForm(*kind, *allocate->tensor); }))
         kinds.push_back(allocate->tensor);
     }
     return kinds;
   }
 
-  // `let t = T0[i]; A[j] = t` becomes `A[j] = T0[i]`, where A is marked, T0 an input and t used for nothing else: a
-  // name is no part of what fills.
-  Statements withUnnamedLoads(const Statements& body) const {
+  // `let t = T0[i]; A[j] = t` becomes `A[j] = T0[i]`, where A is marked, T0 is an input and t has no other use: fills
+  // contain no Let.
+  Statements withInlinedLoads(const Statements& body) const {
     std::map<const kir::Variable*, int> uses;
     kir::visitStatements(body, [&](const Statement& each) {
       for (const kir::Value* value : kir::valuesOf(each)) {
@@ -99,7 +99,7 @@ class Rotation {
       }
     });
     std::map<const kir::Variable*, kir::ValueRef> loads;
-    std::set<const kir::Variable*> unnamed;
+    std::set<const kir::Variable*> inlined;
     for (const StatementRef& each : body) {
       const auto* let = std::get_if<kir::Let>(&each->node);
       if (let != nullptr && let->index == nullptr && let->value->kind == kir::ValueKind::Load &&
@@ -109,24 +109,24 @@ class Rotation {
       const auto* store = std::get_if<Store>(&each->node);
       if (store != nullptr && isFilledAhead(*store->tensor) && store->value->kind == kir::ValueKind::Variable &&
           loads.contains(store->value->variable.get()))
-        unnamed.insert(store->value->variable.get());
+        inlined.insert(store->value->variable.get());
     }
     Statements result;
     for (const StatementRef& each : body) {
       const auto* let = std::get_if<kir::Let>(&each->node);
       const auto* store = std::get_if<Store>(&each->node);
-      if (let != nullptr && unnamed.contains(let->variable.get())) continue;
-      const bool is_unnamed = store != nullptr && store->value->kind == kir::ValueKind::Variable &&
-                              unnamed.contains(store->value->variable.get());
+      if (let != nullptr && inlined.contains(let->variable.get())) continue;
+      const bool is_inlined = store != nullptr && store->value->kind == kir::ValueKind::Variable &&
+                              inlined.contains(store->value->variable.get());
       result.push_back(
-          is_unnamed ? statement(Store{store->tensor, store->index, loads.at(store->value->variable.get())}) : each);
+          is_inlined ? statement(Store{store->tensor, store->index, loads.at(store->value->variable.get())}) : each);
     }
     return result;
   }
 
-  // In shared memory the buffers of several iterations lie one after the other, and copies to those ahead are under
-  // way. `before`: what stands before the loop.
-  void stage(Loop& loop, const Tensors& tensors, Statements& before) {
+  // Allocates all stages as one shared tensor, and moves each fill `prefetch` iterations ahead. `before`: the
+  // statements before the loop.
+  void prefetchToShared(Loop& loop, const Tensors& tensors, Statements& before) {
     const auto [stages, prefetch] = *(*tensors.begin())->circularBuffer();
     staged_.insert(tensors.begin(), tensors.end());
     const std::vector<Statements> fills = fillsOf(loop.body, tensors);
@@ -150,7 +150,7 @@ class Rotation {
       append(into, onlyIf(fusion_.scalar(ScalarOp::Less, iteration, loop.stop), std::move(whole)));
       into.push_back(statement(CopyGroup{CopyGroup::Step::Commit, 0}));
     };
-    // Who still reads what an earlier time around left there comes to a barrier first.
+    // A loop around may run again: threads may still read the last stages.
     if (std::ranges::any_of(loop.body,
                             [](const auto& each) { return std::holds_alternative<kir::Barrier>(each->node); }))
       before.push_back(statement(kir::Barrier{}));
@@ -174,7 +174,7 @@ class Rotation {
     loop.body = std::move(body);
   }
 
-  // What fills the tensors, side by side or apart. (Their allocations may stand in between.)
+  // The runs of statements that fill the tensors, with at most allocations in between.
   std::vector<Statements> fillsOf(const Statements& body, const Tensors& tensors) const {
     std::vector<Statements> fills;
     bool is_in_fill = false;
@@ -189,8 +189,8 @@ class Rotation {
     return fills;
   }
 
-  // `before`: what stands before the loop.
-  void rotate(Loop& loop, const Tensors& tensors, Statements& before) {
+  // Loads the next iteration's elements into a second tensor. `before`: the statements before the loop.
+  void prefetchToRegisters(Loop& loop, const Tensors& tensors, Statements& before) {
     next_.clear();
     for (const StatementRef& each : loop.body) {
       const auto* allocate = std::get_if<Allocate>(&each->node);
@@ -208,23 +208,24 @@ class Rotation {
         body.push_back(each);
         continue;
       }
-      const Statements fill = filling({each});
+      const Statements fill = fillOfNext({each});
       append(before, onlyIf(fusion_.scalar(ScalarOp::Less, loop.start, loop.stop), at(fill, loop, loop.start)));
-      append(body, withOwnIndices(taking({each})));
+      append(body, withOwnIndices(copyFromNext({each})));
       append(body, onlyIf(fusion_.scalar(ScalarOp::Less, following, loop.stop), at(fill, loop, following)));
     }
     loop.body = std::move(body);
   }
 
-  // Tensors of this kind that the loop's own statements fill, from inputs alone.
-  Tensors filledByWhole(const Loop& loop, const TensorView& kind) const {
+  // The tensors of this kind that statements of the loop's body fill from inputs alone.
+  Tensors filledFromInputs(const Loop& loop, const TensorView& kind) const {
     Tensors tensors;
     for (const StatementRef& each : loop.body) {
       const auto* allocate = std::get_if<Allocate>(&each->node);
-      if (allocate != nullptr && areAlike(*allocate->tensor, kind) && allocations_.at(allocate->tensor) == 1)
+      if (allocate != nullptr && haveOneForm(*allocate->tensor, kind) && allocations_.at(allocate->tensor) == 1)
         tensors.insert(allocate->tensor);
     }
-    // What another statement writes to is none of them, and what fills that as well is another statement.
+    // Drops tensors that other statements write, until no more are found: a fill of a dropped tensor is another
+    // statement, too.
     for (size_t before = 0; before != tensors.size();) {
       before = tensors.size();
       Tensors filled;
@@ -247,8 +248,7 @@ class Rotation {
     return tensors;
   }
 
-  // Those that several statements fill, apart from one another: what is read in between is not what is there in the
-  // end.
+  // The tensors that several runs of statements fill: reads in between see other elements than reads after them.
   Tensors filledTwice(const Loop& loop, const Tensors& tensors) const {
     Tensors seen;
     Tensors twice;
@@ -264,7 +264,7 @@ class Rotation {
     return twice;
   }
 
-  // Whether it does nothing but fill some of the tensors from inputs.
+  // Whether the statement only fills some of the tensors from inputs.
   bool isFill(const Statement& each, const Tensors& tensors) const {
     bool is_fill = !std::holds_alternative<Allocate>(each.node) && !std::holds_alternative<kir::Let>(each.node);
     bool writes = false;
@@ -284,11 +284,11 @@ class Rotation {
                   (value->kind != kir::ValueKind::Variable || is_own);
       }
     });
-    return is_fill && writes && !mentionsOtherPositions(each);
+    return is_fill && writes && !mentionsPositionsOfIteration(each);
   }
 
-  // Positions that other statements of an iteration have read from memory are not known in the iteration before.
-  bool mentionsOtherPositions(const Statement& each) const {
+  // Whether it uses indices that other statements load in this iteration: these are not known an iteration earlier.
+  bool mentionsPositionsOfIteration(const Statement& each) const {
     const Statements whole = {std::make_shared<const Statement>(each)};
     const std::set<const Scalar*> own = kir::indicesIn(whole);
     std::set<const Scalar*> others;
@@ -300,16 +300,16 @@ class Rotation {
     return found;
   }
 
-  // What fills the next iteration's registers.
-  Statements filling(const Statements& fill) const {
+  // The fill, with stores to the next iteration's tensors.
+  Statements fillOfNext(const Statements& fill) const {
     return kir::withLeaves(fill, [&](const StatementRef& each) {
       const auto* store = std::get_if<Store>(&each->node);
       return store == nullptr ? each : statement(Store{next_.at(store->tensor), store->index, store->value});
     });
   }
 
-  // This iteration takes them over; values that are not needed for that are gone.
-  Statements taking(const Statements& fill) const {
+  // Copies from the next iteration's tensors to this one's, without the values that were loaded.
+  Statements copyFromNext(const Statements& fill) const {
     return kir::withLeaves(fill, [&](const StatementRef& each) -> StatementRef {
       const auto* store = std::get_if<Store>(&each->node);
       if (store == nullptr) return nullptr;
@@ -323,7 +323,7 @@ class Rotation {
     return withOwnIndices(kir::withScalars(fill, [&](Scalar* scalar) { return simplify(there(scalar), analysis_); }));
   }
 
-  // Loops have an index of their own each.
+  // Copies of loops get indices of their own.
   Statements withOwnIndices(const Statements& statements) {
     Substitution fresh(fusion_);
     kir::visitStatements(statements, [&](const Statement& each) {
@@ -362,9 +362,9 @@ class Rotation {
 }  // namespace
 
 kir::Kernel circularBuffers(kir::Kernel kernel) {
-  Rotation rotation(kernel);
+  CircularBuffering rotation(kernel);
   kernel.body = rotation.rewrite(kernel.body);
-  rotation.dropOtherMarks();
+  rotation.dropUnusedMarks();
   return kernel;
 }
 

@@ -50,13 +50,13 @@ class Exchanger {
   }
 
  private:
-  // What the threads that combine a value have in common.
+  // The exchange of one BlockReduce's results between blocks.
   struct Exchange {
     BlockReduce reduce;
     const TensorView* buffer = nullptr;  // [block][value][group]
-    Scalar* group = nullptr;             // among the threads of a block that get different results
+    Scalar* group = nullptr;             // number of the result, where threads of a block have different ones
     Scalar* groups = nullptr;
-    Scalar* is_giver = nullptr;  // one thread of a group; null: there is no other
+    Scalar* is_sender = nullptr;  // holds in one thread per result; null: every thread has its own
   };
 
   Statements rewrite(const Statements& statements) {
@@ -84,7 +84,7 @@ class Exchanger {
     return result;
   }
 
-  // Nobody writes after the last exchange, unless that is in a loop.
+  // Removes the barrier after the last exchange, unless a loop repeats it: nothing is stored after it.
   static void finish(Statements& body) {
     const auto last =
         std::ranges::find_if(body.rbegin(), body.rend(), [](const auto& each) { return hasBarrier(*each); });
@@ -104,10 +104,10 @@ class Exchanger {
       if (!in_block.dimensions.empty()) result.push_back(statement(in_block));
     }
     result.push_back(statement(ClusterBarrier{Half::Wait}));
-    for (const Exchange& each : exchanges) give(each, result);
+    for (const Exchange& each : exchanges) sendToBlocks(each, result);
     result.push_back(statement(ClusterBarrier{Half::Arrive}));
     result.push_back(statement(ClusterBarrier{Half::Wait}));
-    for (const Exchange& each : exchanges) take(each, result);
+    for (const Exchange& each : exchanges) combineReceived(each, result);
     result.push_back(statement(ClusterBarrier{Half::Arrive}));
   }
 
@@ -118,8 +118,8 @@ class Exchanger {
       if (!kir::isThreadType(dimension.type)) continue;
       if (std::ranges::count(reduce.dimensions, dimension.type) > 0) {
         Scalar* is_first = fusion_.scalar(ScalarOp::Equal, dimension.index, fusion_.constant(0));
-        exchange.is_giver =
-            exchange.is_giver == nullptr ? is_first : fusion_.scalar(ScalarOp::And, exchange.is_giver, is_first);
+        exchange.is_sender =
+            exchange.is_sender == nullptr ? is_first : fusion_.scalar(ScalarOp::And, exchange.is_sender, is_first);
       } else {
         exchange.group = fusion_.add(exchange.group, fusion_.mul(exchange.groups, dimension.index));
         exchange.groups = fusion_.mul(exchange.groups, dimension.extent);
@@ -133,8 +133,8 @@ class Exchanger {
     return exchange;
   }
 
-  // The result of a block, into its place in every block.
-  void give(const Exchange& exchange, Statements& result) {
+  // Stores the result of this block to every block's shared memory.
+  void sendToBlocks(const Exchange& exchange, Statements& result) {
     const BlockReduce& reduce = exchange.reduce;
     Scalar* own = kernel_.dimension(ParallelType::CIDx)->index;
     Scalar* to = fusion_.symbol("k");
@@ -145,11 +145,11 @@ class Exchanger {
                         kir::load(*reduce.tensor, fusion_.add(reduce.index, value)), to};
     }));
     StatementRef all = statement(std::move(loop));
-    result.push_back(exchange.is_giver == nullptr ? all : statement(kir::If{exchange.is_giver, {all}}));
+    result.push_back(exchange.is_sender == nullptr ? all : statement(kir::If{exchange.is_sender, {all}}));
   }
 
-  // Always in the same order, so that all blocks get the same bits.
-  void take(const Exchange& exchange, Statements& result) {
+  // Combines the results of all blocks, in the same order everywhere, so that all get the same bits.
+  void combineReceived(const Exchange& exchange, Statements& result) {
     const BlockReduce& reduce = exchange.reduce;
     result.push_back(forEachValue(reduce, [&](Scalar* value) {
       kir::ValueRef all;

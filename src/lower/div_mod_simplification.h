@@ -1,12 +1,12 @@
-// div-mod-simplification: divisions and remainders of indices become simple.
+// div-mod-simplification: divisions and remainders of indices are simplified.
 #pragma once
 
 #include "kernel/kernel.h"
 
 namespace tokamak {
 
-/// simplifyRemainders (symbolic/scalar_simplifier.h) for every scalar of the kernel's statements: the lanes of a vector
-/// leave the divisions of its index.
+/// Applies simplifyRemainders (symbolic/scalar_simplifier.h) to every scalar of the kernel. For one, the lane of a
+/// vector access leaves the divisions of its index.
 kir::Kernel divModSimplification(kir::Kernel kernel);
 
 }  // namespace tokamak

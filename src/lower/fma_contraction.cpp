@@ -25,7 +25,7 @@ bool isOfF32(const Value& value, FunctionId function) {
   return value.kind == ValueKind::Apply && value.function == function && value.dtype == DataType::F32;
 }
 
-// What may be computed later as well as where it is named: nothing that reads memory.
+// Whether the operand may be computed later than where it is named: it reads no memory.
 bool isFixed(const Value& value) { return value.kind == ValueKind::Variable || value.kind == ValueKind::Number; }
 
 bool isProduct(const Value& value) {
@@ -49,7 +49,7 @@ class ProductFuser {
         if (value->kind == ValueKind::Variable) ++uses[value->variable.get()];
       }
     });
-    // Values of two loops may be the same one, each for itself.
+    // (Two loops may define the same variable.)
     for (const Variable* variable : candidates) {
       if (uses[variable] <= lets[variable]) used_once_.insert(variable);
     }
@@ -77,7 +77,7 @@ class ProductFuser {
     return kir::statement(std::move(let));
   }
 
-  // The product that a value stands for, or is, or null.
+  // The product that a value is or names, or null.
   ValueRef productOf(const ValueRef& value) const {
     if (isProduct(*value)) return value;
     if (value->kind != ValueKind::Variable) return nullptr;
@@ -98,7 +98,7 @@ class ProductFuser {
     if (!is_sum && !isOfF32(copy, FunctionId::sub)) return std::make_shared<const Value>(std::move(copy));
     const ValueRef& left = copy.operands[0];
     const ValueRef& right = copy.operands[1];
-    // Of equal products the difference is 0; with one of them not rounded it would not be.
+    // (The difference of equal products has to be 0, and is not if only one of them is rounded.)
     if (isAnyProduct(*left) && isAnyProduct(*right)) return std::make_shared<const Value>(std::move(copy));
     if (const ValueRef product = productOf(right))
       return kir::apply(is_sum ? FunctionId::add_alpha : FunctionId::sub_alpha, DataType::F32,
@@ -112,7 +112,7 @@ class ProductFuser {
 
   std::set<const Variable*> used_once_;
   std::set<const Variable*> all_products_;
-  std::map<const Variable*, ValueRef> products_;  // those of the last Let before
+  std::map<const Variable*, ValueRef> products_;  // by the last Let before
 };
 
 }  // namespace

@@ -44,7 +44,7 @@ class GuardEliminator {
 
   Statements rewrite(const Statements& statements) {
     return kir::withLoops(statements, [&](const Loop& loop, Statements& result) {
-      for (Loop& part : cut(loop)) {
+      for (Loop& part : split(loop)) {
         part.body = rewrite(part.body);
         result.push_back(tightened(std::move(part)));
       }
@@ -75,8 +75,8 @@ class GuardEliminator {
     return outside == nullptr ? result : statement(If{outside, {std::move(result)}});
   }
 
-  // The loop, or its part in which guards over constant inner loops always hold and the rest.
-  std::vector<Loop> cut(const Loop& loop) {
+  // The loop, or its two parts: one in which guards over constant inner loops always hold, and the rest.
+  std::vector<Loop> split(const Loop& loop) {
     if (loop.type != ParallelType::Serial || isForAllThreads(loop.body)) return {loop};
     Inner inner;
     find(loop.body, *loop.index, inner);
@@ -117,9 +117,9 @@ class GuardEliminator {
     return {std::move(whole), std::move(rest)};
   }
 
-  // Loops of constant length inside, and conjuncts of guards that depend on them and on `index`.
+  // The inner loops of constant length, and conjuncts of guards that depend on them and on the outer index.
   struct Inner {
-    std::map<Scalar*, Scalar*> indices;  // their lengths
+    std::map<Scalar*, Scalar*> indices;  // inner index -> length
     std::set<Scalar*> guards;
   };
   void find(const Statements& statements, const Scalar& index, Inner& inner) {
@@ -141,7 +141,7 @@ class GuardEliminator {
     }
   }
 
-  // Whether `left < right` is hardest where the inner indices are largest.
+  // Whether the predicate holds for all inner indices if it holds for the largest ones.
   bool growsWith(Scalar& predicate, const Inner& inner) {
     if (predicate.op() != ScalarOp::Less) return false;
     return std::ranges::all_of(inner.indices, [&](const auto& known) {
@@ -191,7 +191,7 @@ class GuardEliminator {
 
   Scalar* both(Scalar* a, Scalar* b) { return a == nullptr ? b : fusion_.scalar(ScalarOp::And, a, b); }
 
-  // The smallest index from which on the predicate does not hold, if it is index * c + d < e with c > 0; else null.
+  // The smallest index at which the predicate fails, if it is index * c + d < e with c > 0; else null.
   Scalar* firstFailure(Scalar& predicate, Scalar& index) {
     if (predicate.op() != ScalarOp::Less || mentions(*predicate.operand(1), index)) return nullptr;
     Scalar* left = predicate.operand(0);

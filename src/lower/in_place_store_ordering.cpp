@@ -69,7 +69,7 @@ class UpdateOrder {
   kir::NewValues new_values_;
 };
 
-// The bodies that read the input or write the output: there may be one only.
+// Requires that one body has all loads of the input and stores of the output.
 void requireOneBody(const Statements& statements, const TensorView& output, const TensorView& input) {
   const auto isConcerned = [&](const StatementRef& statement) {
     bool writes = false;

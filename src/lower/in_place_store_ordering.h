@@ -5,9 +5,9 @@
 
 namespace tokamak {
 
-/// Where outputs lie in the memory of inputs (Kernel::updates), an element of such an output is stored after the
-/// statements of the same body that read the input.
-/// It runs early: the loads of an input's element then stand in one body with the stores of the output.
+/// If an output is in the memory of an input (Kernel::updates), its stores move behind the statements of the same body
+/// that read the input.
+/// It runs early, while loads and stores of one element are in the same body.
 kir::Kernel inPlaceStoreOrdering(kir::Kernel kernel);
 
 }  // namespace tokamak

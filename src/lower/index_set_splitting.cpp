@@ -29,45 +29,45 @@ class IndexSetSplitter {
 
   Statements rewrite(const Statements& statements) {
     return kir::withLoops(statements, [&](const Loop& loop, Statements& result) {
-      Room room{.statements = statementsOf(loop) * (kMostCopies - 1)};
-      for (StatementRef& part : cut(loop, room)) result.push_back(std::move(part));
+      Budget budget{.statements = statementsOf(loop) * (kMostCopies - 1)};
+      for (StatementRef& part : split(loop, budget)) result.push_back(std::move(part));
     });
   }
 
  private:
   static constexpr int kMostParts = 8;
-  static constexpr int kMostCuts = 32;  // of a kernel
-  // Parts that need one of several values have few statements each; those of choices within choices have nearly all.
+  static constexpr int kMostSplits = 32;  // of a kernel
+  // Parts of a loop with nested choices would have nearly all of its statements each: they are not worth it.
   static constexpr int64_t kMostCopies = 2;
 
-  // What may be added to a loop.
-  struct Room {
+  // How much a loop may still grow.
+  struct Budget {
     int parts = kMostParts - 1;
     int64_t statements = 0;
   };
 
-  // A comparison and from where on it is different.
-  struct Cut {
+  // A comparison, and the index from which on its value differs.
+  struct SplitPoint {
     Scalar* comparison = nullptr;
     Scalar* at = nullptr;
     bool holds_before = false;
   };
 
-  Statements cut(Loop loop, Room& room) {
+  Statements split(Loop loop, Budget& budget) {
     if (loop.start == loop.stop) return {};
     if (loop.type == ParallelType::Serial) {
       if (const auto width = commonDivisor(loop)) return {kir::statement(nested(loop, *width))};
-      const bool may_cut = room.parts > 0 && cuts_ < kMostCuts;
-      if (const auto found = may_cut ? findCut(loop) : std::nullopt) {
+      const bool may_split = budget.parts > 0 && splits_ < kMostSplits;
+      if (const auto found = may_split ? findSplitPoint(loop) : std::nullopt) {
         Loop before = knowing(loop, loop.start, found->at, {found->comparison, found->holds_before});
         Loop after = knowing(loop, found->at, loop.stop, {found->comparison, !found->holds_before});
         const int64_t added = statementsOf(before) + statementsOf(after) - statementsOf(loop);
-        if (added <= room.statements) {
-          room.statements -= added;
-          --room.parts;
-          ++cuts_;
-          Statements result = cut(std::move(before), room);
-          for (StatementRef& each : cut(std::move(after), room)) result.push_back(std::move(each));
+        if (added <= budget.statements) {
+          budget.statements -= added;
+          --budget.parts;
+          ++splits_;
+          Statements result = split(std::move(before), budget);
+          for (StatementRef& each : split(std::move(after), budget)) result.push_back(std::move(each));
           return result;
         }
       }
@@ -77,7 +77,7 @@ class IndexSetSplitter {
   }
 
   Loop knowing(const Loop& loop, Scalar* start, Scalar* stop, KnownComparison fact) {
-    Loop result = loopKnowing(loop, start, stop, fact, fusion_, analysis_);
+    Loop result = loopGiven(loop, start, stop, fact, fusion_, analysis_);
     result.body = withoutUnusedValues(result.body);
     return result;
   }
@@ -115,9 +115,9 @@ class IndexSetSplitter {
                   return simplifyRemainders(parts(scalar), analysis_);
                 })};
     Loop result{outer, fusion_.constant(0), outer_stop, loop.type, {kir::statement(std::move(inside))}};
-    Room room{.statements = statementsOf(result) * (kMostCopies - 1)};
-    Statements body = cut(std::move(result), room);
-    // The outer loop may have been cut again; then all of it stands in a loop that runs once.
+    Budget budget{.statements = statementsOf(result) * (kMostCopies - 1)};
+    Statements body = split(std::move(result), budget);
+    // The outer loop may have been split, too: a loop of one iteration holds the parts.
     if (body.size() == 1) {
       if (const auto* only = std::get_if<Loop>(&body[0]->node)) return *only;
     }
@@ -126,20 +126,20 @@ class IndexSetSplitter {
                 std::move(body)};
   }
 
-  std::optional<Cut> findCut(const Loop& loop) {
+  std::optional<SplitPoint> findSplitPoint(const Loop& loop) {
     const std::set<const Scalar*> inside = kir::indicesIn(loop.body);
-    std::optional<Cut> found;
+    std::optional<SplitPoint> found;
     visitChoices(loop.body, [&](Scalar& predicate) {
       visitNodesOf(predicate, [&](Scalar& scalar) {
         if (found || !mentions(scalar, *loop.index)) return;
         if (std::ranges::any_of(inside, [&](const Scalar* index) { return mentions(scalar, *index); })) return;
-        found = cutOf(scalar, loop);
+        found = splitPointOf(scalar, loop);
       });
     });
     return found;
   }
 
-  std::optional<Cut> cutOf(Scalar& comparison, const Loop& loop) {
+  std::optional<SplitPoint> splitPointOf(Scalar& comparison, const Loop& loop) {
     if (comparison.op() != ScalarOp::Less && comparison.op() != ScalarOp::LessEqual) return std::nullopt;
     Scalar* margin = marginOf(comparison, fusion_);
     Scalar* at_zero = at(margin, *loop.index, fusion_.constant(0));
@@ -148,9 +148,9 @@ class IndexSetSplitter {
     if (!step || (*step != 1 && *step != -1)) return std::nullopt;
     Scalar* change = *step < 0 ? at_zero : fusion_.sub(fusion_.constant(1), at_zero);
     if (mentions(*change, *loop.index)) return std::nullopt;
-    // Never before the start: the stop of a loop that does not run may be.
-    Scalar* place = fusion_.scalar(ScalarOp::Max, fusion_.scalar(ScalarOp::Min, change, loop.stop), loop.start);
-    return Cut{&comparison, simplify(place, analysis_), *step < 0};
+    // (The stop of a loop that does not run may be less than the start.)
+    Scalar* position = fusion_.scalar(ScalarOp::Max, fusion_.scalar(ScalarOp::Min, change, loop.stop), loop.start);
+    return SplitPoint{&comparison, simplify(position, analysis_), *step < 0};
   }
 
   Scalar* at(Scalar* scalar, const Scalar& index, Scalar* value) {
@@ -161,7 +161,7 @@ class IndexSetSplitter {
 
   Fusion& fusion_;
   IntervalAnalysis analysis_;
-  int cuts_ = 0;
+  int splits_ = 0;
 };
 
 bool hasChoices(const kir::Kernel& kernel) {

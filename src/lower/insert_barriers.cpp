@@ -25,14 +25,14 @@ using kir::Store;
 
 using Tensors = std::set<const TensorView*>;
 
-// Shared tensors that were accessed since the last barrier.
+// The shared tensors that were accessed since the last barrier.
 struct Accesses {
   Tensors read;
   Tensors written;
   Tensors allocated;
 
-  // A tensor that both touch, so that threads have to meet in between, or null. Who writes an element of a buffer, an
-  // accumulator say, writes it again himself; but the memory of an older buffer was everybody's.
+  // A tensor whose accesses need a barrier in between, or null. Two stores need none, as one thread writes an element;
+  // a new allocation does, as other threads used the memory.
   const TensorView* conflictWith(const Accesses& later) const {
     const std::pair<const Tensors*, const Tensors*> pairs[] = {
         {&written, &later.read}, {&read, &later.written}, {&read, &later.allocated}, {&written, &later.allocated}};
@@ -56,7 +56,7 @@ class BarrierInserter {
  public:
   explicit BarrierInserter(const Kernel& kernel) : own_(threadPrivateTensors(kernel)) {}
 
-  // `open` is what happened before and becomes what is so afterwards.
+  // `open`: the accesses since the last barrier, before the statements and, on return, after them.
   Statements rewrite(const Statements& statements, Accesses& open) {
     Statements result;
     for (const StatementRef& each : statements) {
@@ -79,7 +79,7 @@ class BarrierInserter {
         continue;
       }
       if (const auto* grid = std::get_if<kir::GridReduce>(&each->node)) {
-        // Its threads meet before the body begins.
+        // (A grid reduction has a barrier before its body.)
         open = {};
         kir::GridReduce copy = *grid;
         copy.body = rewrite(grid->body, open);
@@ -119,8 +119,7 @@ class BarrierInserter {
     return known->second;
   }
 
-  // The body when `open` is what happened before. A loop asks twice, so that nested loops would ask 2^depth times;
-  // there are few different answers.
+  // The rewritten body after the accesses `open`. It is memoised: each loop asks twice, nested ones 2^depth times.
   const Rewritten& rewriteBody(const Loop& loop, const Accesses& open) {
     const auto known = rewritten_.find({&loop, open});
     if (known != rewritten_.end()) return known->second;
@@ -129,7 +128,7 @@ class BarrierInserter {
     return rewritten_.emplace(std::pair(&loop, open), std::move(body)).first->second;
   }
 
-  // Threads exchange values through it.
+  // Whether threads exchange values through the tensor.
   bool isExchanged(const TensorView& tensor) const {
     return tensor.memoryType() == MemoryType::Shared && !own_.contains(&tensor);
   }

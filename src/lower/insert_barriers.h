@@ -1,15 +1,14 @@
-// insert-barriers: threads of a block see what others have put into shared memory.
+// insert-barriers: barriers order the accesses of a block's threads to shared memory.
 #pragma once
 
 #include "kernel/kernel.h"
 
 namespace tokamak {
 
-/// Puts a Barrier where a shared tensor is read after it was written, written after it was read, or allocated anew
-/// after both, with no barrier between. In loops this holds from one iteration to the next, too. Barriers stand outside
-/// of guards.
-/// Threads are not told apart; it is only assumed that each element is written by one thread. Errors: Schedule when
-/// both accesses stand under one guard that not all threads may pass.
+/// Inserts a Barrier between a store and a later load of a shared tensor, between a load and a later store, and before
+/// a new allocation after either. In loops it also does so between iterations. Barriers are outside of guards.
+/// It assumes that one thread writes each element, and knows no more about threads. Errors: Schedule when both accesses
+/// are under one guard that not all threads may pass.
 kir::Kernel insertBarriers(kir::Kernel kernel);
 
 }  // namespace tokamak

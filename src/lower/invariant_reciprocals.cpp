@@ -52,26 +52,26 @@ class ReciprocalSharer {
   }
 
  private:
-  // m and r.
+  // m and r of one divisor.
   struct Factors {
     kir::VariableRef scale;
     kir::VariableRef reciprocal;
   };
 
-  // Of each element of an array, which is a result of a column.
+  // m and r of each element of an array, of which each column has one.
   struct FactorTables {
     const TensorView* scales = nullptr;
     const TensorView* reciprocals = nullptr;
   };
   using Tables = std::map<std::pair<const TensorView*, const Scalar*>, FactorTables>;  // by how many elements as well
 
-  // What the innermost loops of `body` divide by as they go over an array that the loop around `body` does not change.
-  // The tables are filled by statements added to `before`.
+  // Rewrites divisions of innermost loops in `body` by elements of arrays that the loop around `body` does not change.
+  // Statements added to `before` fill the tables.
   Statements withTables(const Statements& body, const LoopChanges& changes, Tables& tables, Statements& before) {
     Statements result;
     for (const StatementRef& each : body) {
       if (const auto* guard = std::get_if<kir::If>(&each->node)) {
-        // Behind other guards the array may have nothing yet.
+        // (Under other guards the array may not be filled yet.)
         const bool is_of_iteration = kir::mentionsAny(*guard->predicate, changes.indices);
         result.push_back(!is_of_iteration ? each
                                           : kir::statement(kir::If{guard->predicate,
@@ -162,7 +162,7 @@ class ReciprocalSharer {
     });
   }
 
-  // The body; the factors are named by statements added to `before`.
+  // Rewrites divisions of the body by invariant variables. Statements added to `before` define m and r.
   Statements withProducts(const Loop& loop, Statements& before) {
     const std::set<const kir::Variable*> quotients = roundedQuotients(loop.body);
     if (quotients.empty()) return loop.body;
@@ -176,8 +176,7 @@ class ReciprocalSharer {
       const auto* let = std::get_if<Let>(&each->node);
       const Value* divisor =
           let != nullptr && quotients.contains(let->variable.get()) ? let->value->operands[1].get() : nullptr;
-      // Others are numbers, which the compiler knows how to divide by, or read memory, which is not done earlier than
-      // before.
+      // Other divisors are numbers, which the compiler handles, or loads, which must not move.
       if (divisor == nullptr || divisor->kind != ValueKind::Variable || own.contains(divisor->variable.get())) {
         body.push_back(each);
         continue;

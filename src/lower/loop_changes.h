@@ -1,4 +1,4 @@
-// LoopChanges: what the iterations of a loop may change.
+// LoopChanges: the indices, variables and tensors that a loop's iterations may change.
 #pragma once
 
 #include <set>

@@ -52,7 +52,7 @@ class InvariantHoister {
       if (const auto* loop = std::get_if<Loop>(&each->node)) {
         Loop copy = *loop;
         copy.body = rewrite(loop->body);
-        takeOut(copy, known, result);
+        hoist(copy, known, result);
         result.push_back(kir::statement(std::move(copy)));
       } else if (const auto* guard = std::get_if<kir::If>(&each->node)) {
         result.push_back(kir::statement(kir::If{guard->predicate, rewrite(guard->body)}));
@@ -80,15 +80,15 @@ class InvariantHoister {
     return found;
   }
 
-  // Whether it reads memory that nobody writes, under a condition of its own: compilers leave that where it is.
-  bool readsByChoice(const Value& value) const {
+  // Whether the value is a guarded load of memory that the kernel does not write. (Compilers do not hoist those.)
+  bool hasGuardedLoad(const Value& value) const {
     bool chooses = false;
     kir::visitValues(value, [&](const Value& each) { chooses |= each.kind == ValueKind::Choose; });
     return chooses && readsMemory(value) && dependsOnInputsOnly(value) && !has_updates_;
   }
 
-  // The value where the loop runs; else it is not used.
-  ValueRef ifTheLoopRuns(const Loop& loop, const ValueRef& value) {
+  // The value with "the loop runs" added to its guard.
+  ValueRef guardedByLoop(const Loop& loop, const ValueRef& value) {
     Scalar* zero = fusion_.constant(0);
     return kir::choose(fusion_.scalar(ScalarOp::Less, loop.start, loop.stop), value, kir::number(zero, value->dtype));
   }
@@ -100,9 +100,8 @@ class InvariantHoister {
     return result;
   }
 
-  // Moves what the loop does not change out of it, to the end of `before`. `known`: what was moved there from the loops
-  // before.
-  void takeOut(Loop& loop, Statements& known, Statements& before) {
+  // Moves the loop's invariant values to the end of `before`. `known`: the values that earlier loops moved there.
+  void hoist(Loop& loop, Statements& known, Statements& before) {
     LoopChanges changes = changesOf(loop);
     const bool does_loop_run = analysis_.isProvablyLess(*loop.start, *loop.stop);
     Statements body;
@@ -111,7 +110,7 @@ class InvariantHoister {
       const StatementRef statement = withNames(each, renamed);
       const auto* let = std::get_if<Let>(&statement->node);
       const bool may_move = let != nullptr && let->index == nullptr && !isChanged(*let->value, changes);
-      const bool is_by_choice = may_move && readsByChoice(*let->value);
+      const bool is_by_choice = may_move && hasGuardedLoad(*let->value);
       const bool is_safe = may_move && (does_loop_run || !readsMemory(*let->value));
       if (!is_by_choice && (!is_safe || has_threads_)) {
         body.push_back(statement);
@@ -119,7 +118,7 @@ class InvariantHoister {
       }
       changes.variables.erase(let->variable.get());
       Let moved = *let;
-      if (!is_safe) moved.value = ifTheLoopRuns(loop, let->value);
+      if (!is_safe) moved.value = guardedByLoop(loop, let->value);
       renamed[let->variable.get()] = hoisted(moved, known, before);
     }
     loop.body = std::move(body);

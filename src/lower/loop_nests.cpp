@@ -21,14 +21,16 @@ namespace {
 
 bool isLaunchType(ParallelType type) { return isBlockType(type) || isThreadType(type); }
 
-// Nothing is computed.
+// Whether the tensor has no elements.
 bool isEmpty(const TensorView& tensor) {
   return std::ranges::any_of(
       tensor.loop(), [](const IterDomain* axis) { return !axis->isReduction() && axis->extent()->isConstantInt(0); });
 }
 
-// No loop is needed for it.
-bool isOnce(const IterDomain& axis) { return axis.extent()->isConstantInt(1) && !isLaunchType(axis.parallelType()); }
+// Whether the axis has one iteration and is not distributed.
+bool needsNoLoop(const IterDomain& axis) {
+  return axis.extent()->isConstantInt(1) && !isLaunchType(axis.parallelType());
+}
 
 void requireLoopType(const TensorView& tensor, size_t j) {
   const ParallelType type = tensor.loop()[j]->parallelType();
@@ -73,7 +75,7 @@ LoopNests::LoopNests(Fusion& fusion) : fusion_(&fusion) {
     addDependencies(*expr);
   }
   makeDimensions();
-  for (const auto& nest : nests_ | std::views::reverse) place(*nest);
+  for (const auto& nest : nests_ | std::views::reverse) makeLoops(*nest);
 }
 
 Scalar* LoopNests::simplified(Scalar* scalar) { return simplify(scalar, analysis_); }
@@ -87,7 +89,7 @@ bool LoopNests::isStored(const TensorView& tensor) const {
   return fusion_->isInput(&tensor) || by_tensor_.contains(&tensor);
 }
 
-// A bit per tensor, as there are many: sets of pointers would be most of the work on large programs.
+// (Bit sets, because sets of pointers would dominate the compile time of large programs.)
 void LoopNests::addDependencies(const Expr& expr) {
   std::vector<uint64_t> all;
   const auto join = [&](size_t word, uint64_t bits) {
@@ -112,12 +114,12 @@ bool LoopNests::dependsOn(const Expr& reader, const TensorView& tensor) {
   return word < all.size() && (all[word] >> (found->second % 64) & 1U) != 0;
 }
 
-// An output that is computed element by element is not read back: who needs its elements computes them again.
+// Whether `reader` reads `nest`'s buffer. (An elementwise output has none: its readers recompute it.)
 bool LoopNests::feeds(const LoopNest& nest, const LoopNest& reader) {
   return nest.buffer != nullptr && dependsOn(*reader.expr, *nest.tensor);
 }
 
-// The largest extent of a dimension is launched.
+// The extent of a launch dimension is the largest of all tensors'.
 void LoopNests::makeDimensions() {
   std::map<ParallelType, Scalar*> extents;
   std::map<ParallelType, size_t> users;
@@ -137,7 +139,7 @@ void LoopNests::makeDimensions() {
     TK_REQUIRE(!kir::isClusterType(type) || (blocks >= 1 && blocks <= kMostClusterBlocks), Schedule,
                "CIDx has the extent {}; a cluster has a constant number of blocks, 1 to {}", toString(*extent),
                kMostClusterBlocks);
-    // Who is not spread over it is computed at index 0, also when the others are empty; so is a reduction of nothing.
+    // At least one index, if a tensor is not distributed over it or a reduction is: both compute at index 0.
     if (users[type] < nests_.size() || reduced.contains(type))
       extent = simplified(fusion_->scalar(ScalarOp::Max, extent, fusion_->constant(1)));
     Scalar* index = fusion_->symbol(std::string(parallelTypeDumpName(type)));
@@ -179,12 +181,12 @@ LoopNode* LoopNests::makeNode(Scalar* extent, ParallelType type, LoopNode* paren
   return nodes_.emplace_back(std::move(node)).get();
 }
 
-void LoopNests::place(LoopNest& nest) {
+void LoopNests::makeLoops(LoopNest& nest) {
   const Axes& loop = nest.tensor->loop();
   nest.indices.resize(loop.size());
   nest.nodes.resize(loop.size());
   for (size_t j = 0; j < loop.size(); ++j) {
-    if (isOnce(*loop[j])) nest.indices[j] = fusion_->constant(0);
+    if (needsNoLoop(*loop[j])) nest.indices[j] = fusion_->constant(0);
     for (const kir::LaunchDimension& dimension : dimensions_) {
       if (dimension.type == loop[j]->parallelType()) nest.indices[j] = indexOf(dimension, loop[j]->extent());
     }
@@ -195,7 +197,7 @@ void LoopNests::place(LoopNest& nest) {
   for (size_t j = 0; j < loop.size(); ++j) {
     if (nest.indices[j] != nullptr) continue;
     requireLoopType(*nest.tensor, j);
-    // Guards leave all loops that they can leave (lower/guard_elimination, lower/unswitch_loops).
+    // Unswitch needs no more: guards leave loops anyway (lower/guard_elimination, lower/unswitch_loops).
     const bool is_unswitched = loop[j]->parallelType() == ParallelType::Unswitch;
     const ParallelType type = is_unswitched ? ParallelType::Serial : loop[j]->parallelType();
     last = ownLoop(nest, simplified(loop[j]->extent()), type, last);
@@ -204,7 +206,7 @@ void LoopNests::place(LoopNest& nest) {
     nest.indices[j] = last->index;
   }
   setCoordinates(nest);
-  if (nest.is_reduction) findChoices(nest);
+  if (nest.is_reduction) findIdentityPredicates(nest);
   if (nest.buffer != nullptr) {
     const bool is_shared_memory = nest.buffer->memoryType() == MemoryType::Shared;
     for (size_t j = 0; j < loop.size(); ++j) {
@@ -231,9 +233,9 @@ void LoopNests::shareLoops(LoopNest& nest, const std::vector<Read>& reads) {
   LoopNode* deepest = nullptr;
   const LoopNest* reader = nullptr;
   for (size_t j = 0; j < std::min(position, loop.size()); ++j) {
-    if (isOnce(*loop[j])) continue;
+    if (needsNoLoop(*loop[j])) continue;
     for (const Read& read : reads) {
-      if (nest.source != nullptr && !isKept(nest, read.index, *read.reader)) continue;
+      if (nest.source != nullptr && !isInOwnThread(nest, read.index, *read.reader)) continue;
       AxisIndices indices(*fusion_, analysis_);
       const Axes shape = shapeOf(*nest.tensor);
       for (size_t i = 0; i < shape.size(); ++i) indices.set(*shape[i], read.index[i]);
@@ -244,7 +246,7 @@ void LoopNests::shareLoops(LoopNest& nest, const std::vector<Read>& reads) {
       };
       TK_REQUIRE(index != nullptr, Schedule, "{}, but it is a reduction", describe());
       if (isLaunchType(loop[j]->parallelType())) {
-        TK_REQUIRE(isEmpty(*nest.tensor) || isItsOwn(nest, j, *index, *read.reader), Schedule,
+        TK_REQUIRE(isEmpty(*nest.tensor) || isComputedByReader(nest, j, *index, *read.reader), Schedule,
                    "{}, which reads it at {} there and not at its own {}", describe(), toString(*index),
                    parallelTypeName(loop[j]->parallelType()));
         continue;
@@ -275,8 +277,7 @@ void LoopNests::shareLoops(LoopNest& nest, const std::vector<Read>& reads) {
   }
 }
 
-// Whether two loops (or a loop and a tensor outside of it) would each need the other's results if `nest` were in
-// `node`.
+// Whether two loops (or a loop and a tensor outside of it) would depend on each other if `nest` were in `node`.
 bool LoopNests::makesCycle(const LoopNest& nest, const LoopNode& node) {
   std::map<const void*, std::vector<const LoopNest*>> groups;
   const size_t depth = nest.path.size();
@@ -293,7 +294,7 @@ bool LoopNests::makesCycle(const LoopNest& nest, const LoopNode& node) {
       return std::ranges::any_of(read, [&](const LoopNest* tensor) { return feeds(*tensor, *reader); });
     });
   };
-  // Everything that the loop needs, directly or not; it must not be among it.
+  // The groups that `node` depends on, transitively.
   std::set<const void*> reached;
   std::vector<const void*> pending = {&node};
   while (!pending.empty()) {
@@ -308,7 +309,7 @@ bool LoopNests::makesCycle(const LoopNest& nest, const LoopNode& node) {
   return false;
 }
 
-// A loop of the same form that a tensor has which `nest` does not feed, or a new one.
+// A loop of the same form, of a tensor that does not depend on `nest`, or a new one.
 LoopNode* LoopNests::ownLoop(const LoopNest& nest, Scalar* extent, ParallelType type, LoopNode* parent) {
   for (const auto& node : nodes_) {
     if (node->parent != parent || node->extent != extent || node->type != type) continue;
@@ -354,8 +355,8 @@ LoopNests::Computation LoopNests::computationOf(const LoopNest& nest) {
   return {value, std::move(coordinates)};
 }
 
-// Where a border of the identity is combined, nothing need be done. Not by lanes, which go together.
-void LoopNests::findChoices(LoopNest& nest) {
+// Finds the choices between a value and the reduction's identity. Not those that differ by lane, as lanes run together.
+void LoopNests::findIdentityPredicates(LoopNest& nest) {
   Computation computation = computationOf(nest);
   const Element* value = computation.value;
   Substitution coordinates = computation.coordinates;
@@ -381,7 +382,7 @@ void LoopNests::findChoices(LoopNest& nest) {
             return isLane(node) && mentions(*predicate, *node->index);
           }))
         return;
-      if (!isProved(*predicate, analysis_)) nest.choices.push_back(predicate);
+      if (!isProved(*predicate, analysis_)) nest.identity_predicates.push_back(predicate);
       value = value->operands[0].get();
     } else {
       return;
@@ -389,7 +390,7 @@ void LoopNests::findChoices(LoopNest& nest) {
   }
 }
 
-// Which tensors it reads at which indices, through expressions.
+// Finds the stored tensors that it reads, through inlined ones, and the indices.
 void LoopNests::findReads(const LoopNest& nest) {
   Computation computation = computationOf(nest);
   TensorReads reads(*fusion_, analysis_, rules_, [&](const TensorView& tensor) { return isStored(tensor); });
@@ -397,10 +398,9 @@ void LoopNests::findReads(const LoopNest& nest) {
     reads_[read.tensor].push_back({&nest, std::move(read.index)});
 }
 
-// Whether those threads (or blocks) that are at `index` of the reader are the ones that computed it. A constant index
-// may be the only one of a short axis, and then it is the index of any thread that the axis has an index for, but not
-// of the others that are launched.
-bool LoopNests::isItsOwn(const LoopNest& nest, size_t j, Scalar& index, const LoopNest& reader) {
+// Whether the thread (or block) that reads at `index` along loop j is the one that computed the element. For an axis
+// shorter than the launch dimension this holds only for threads that the reader's guards let through.
+bool LoopNests::isComputedByReader(const LoopNest& nest, size_t j, Scalar& index, const LoopNest& reader) {
   Scalar* own = nest.indices[j];
   if (!analysis_.isProvablyEqual(index, *own)) return false;
   Scalar* launched = launchedIndex(own);
@@ -408,20 +408,20 @@ bool LoopNests::isItsOwn(const LoopNest& nest, size_t j, Scalar& index, const Lo
   return own == launched || is_guarded || analysis_.isProvablyEqual(index, *launched);
 }
 
-bool LoopNests::isKept(const LoopNest& nest, std::span<Scalar* const> index, const LoopNest& reader) {
+bool LoopNests::isInOwnThread(const LoopNest& nest, std::span<Scalar* const> index, const LoopNest& reader) {
   const Axes shape = shapeOf(*nest.tensor);
   const Axes& loop = nest.tensor->loop();
   const auto position = static_cast<size_t>(nest.tensor->inlinePosition());
   AxisIndices indices(*fusion_, analysis_);
   for (size_t i = 0; i < shape.size(); ++i) indices.set(*shape[i], index[i]);
   for (size_t j = 0; j < loop.size(); ++j) {
-    if (isOnce(*loop[j])) continue;
+    if (needsNoLoop(*loop[j])) continue;
     Scalar* at = indices.forwards(*loop[j]);
     const ParallelType type = loop[j]->parallelType();
-    // Threads read what others of the block keep in shared memory.
+    // Threads may read other threads' elements in shared memory.
     const bool is_thread_of_shared = isThreadType(type) && nest.buffer->memoryType() == MemoryType::Shared;
     if (is_thread_of_shared && j >= position) continue;
-    if (isLaunchType(type) ? !isItsOwn(nest, j, *at, reader) : j < position && nodeOf(reader, at) == nullptr)
+    if (isLaunchType(type) ? !isComputedByReader(nest, j, *at, reader) : j < position && nodeOf(reader, at) == nullptr)
       return false;
   }
   return true;
@@ -438,7 +438,7 @@ Scalar* LoopNests::bufferIndexOf(const LoopNest& nest, std::span<Scalar* const> 
     loop_indices[j] = indices.forwards(*loop[j]);
     const bool is_private = isBlockType(loop[j]->parallelType()) ||
                             (isThreadType(loop[j]->parallelType()) && nest.buffer->memoryType() == MemoryType::Local);
-    TK_REQUIRE(!is_private || isEmpty(*nest.tensor) || isItsOwn(nest, j, *loop_indices[j], reader), Schedule,
+    TK_REQUIRE(!is_private || isEmpty(*nest.tensor) || isComputedByReader(nest, j, *loop_indices[j], reader), Schedule,
                "{}: is kept by each {} for itself, but one reads the part of another (at {}); store it elsewhere",
                nameOf(*nest.tensor), isThreadType(loop[j]->parallelType()) ? "thread" : "block",
                toString(*loop_indices[j]));
@@ -446,7 +446,7 @@ Scalar* LoopNests::bufferIndexOf(const LoopNest& nest, std::span<Scalar* const> 
   return ownIndex(nest, loop_indices);
 }
 
-// The stored axes from the outside: those up to the padded one, if there is one, and those inside of it.
+// The stored axes, outermost first: those up to the padded one (if any), and those inside of it.
 std::pair<std::span<const size_t>, std::span<const size_t>> LoopNests::storedParts(const LoopNest& nest) {
   const std::span<const size_t> all = nest.stored_axes;
   const auto& padding = nest.tensor->bufferPadding();
@@ -459,10 +459,10 @@ std::pair<std::span<const size_t>, std::span<const size_t>> LoopNests::storedPar
 Scalar* LoopNests::ownIndex(const LoopNest& nest, const std::vector<Scalar*>& loop_indices) {
   const auto [outer, inner] = storedParts(nest);
   const auto placeAlong = [&](std::span<const size_t> axes) {
-    Scalar* place = fusion_->constant(0);
+    Scalar* own_index = fusion_->constant(0);
     for (const size_t j : axes)
-      place = fusion_->add(fusion_->mul(place, nest.tensor->loop()[j]->extent()), loop_indices[j]);
-    return simplified(place);
+      own_index = fusion_->add(fusion_->mul(own_index, nest.tensor->loop()[j]->extent()), loop_indices[j]);
+    return simplified(own_index);
   };
   if (outer.empty()) return placeAlong(inner);
   return simplified(fusion_->add(fusion_->mul(placeAlong(outer), pitchOf(nest, inner)), placeAlong(inner)));
@@ -474,7 +474,7 @@ Scalar* LoopNests::countOf(const LoopNest& nest, std::span<const size_t> axes) {
   return count;
 }
 
-// From one index along the padded axis to the next.
+// The stride of the padded axis in its buffer.
 Scalar* LoopNests::pitchOf(const LoopNest& nest, std::span<const size_t> inner) {
   return fusion_->add(countOf(nest, inner), fusion_->constant(nest.tensor->bufferPadding()->elements));
 }

@@ -1,11 +1,11 @@
-// LoopNests: the loops of every tensor of a kernel that is stored somewhere, and which of them are one.
+// LoopNests: the loops of every stored tensor of a kernel, and which of them are shared.
 //
 // Only stored tensors have loops: outputs, reductions, and tensors whose schedule keeps loops of their own (inline
 // position below the number of loops). All others are expressions inside the values of their readers.
 //
-// Loop j of a stored tensor P below its inline position is the loop of its readers whose index is the index along loop
-// j at which they read P; so which loops go together follows from the indices. Other loops are P's own; two tensors
-// that do not depend on one another share loops of one type over one extent.
+// Loop j of a stored tensor P, j below its inline position, is the readers' loop whose index is the one at which they
+// read P along j: sharing follows from indices. The other loops are P's own.
+// Two tensors that do not depend on one another share own loops of the same type and extent.
 #pragma once
 
 #include <map>
@@ -24,7 +24,7 @@
 
 namespace tokamak {
 
-/// A loop of the kernel; those of a block's or thread's index are none.
+/// A loop of the kernel. Axes that are distributed over blocks or threads have none.
 struct LoopNode {
   Scalar* index = nullptr;
   Scalar* extent = nullptr;
@@ -36,26 +36,26 @@ struct LoopNode {
 struct LoopNest {
   TensorView* tensor = nullptr;
   const Expr* expr = nullptr;
-  /// What it is computed in and read from: itself, a local accumulator of a reduction that is an output, or null for
+  /// The tensor that holds the elements: itself, or a local accumulator if it is a reduction and an output. Null for
   /// other outputs, which nobody reads.
   TensorView* buffer = nullptr;
-  /// The input that it is a copy of, or null: elements that a thread (or, in shared memory, a block) does not have are
-  /// read there.
+  /// The input that it is a copy of, or null. Elements that the thread (in shared memory: the block) has not copied are
+  /// read from there.
   const TensorView* source = nullptr;
   bool is_reduction = false;
 
   std::vector<Scalar*> indices;    ///< per loop axis
-  std::vector<LoopNode*> nodes;    ///< per loop axis; null for a block's or thread's index and for an axis of extent 1
+  std::vector<LoopNode*> nodes;    ///< per loop axis; null for axes over blocks or threads and of extent 1
   std::vector<LoopNode*> path;     ///< the loops around its computation, from the outside
-  size_t shared = 0;               ///< the first so many of the path are its readers' loops
-  std::vector<IndexBound> bounds;  ///< what has to hold where it is computed, reductions included
-  std::vector<Scalar*> choices;    ///< and of a reduction: predicates without which it would combine the identity
-  /// Per axis that an element rule has a coordinate for: those of the root or logical domain, without reductions; then
-  /// the reductions.
+  size_t shared = 0;               ///< the number of loops in the path that are its readers' loops
+  std::vector<IndexBound> bounds;  ///< that guard its computation, reductions included
+  /// Of a reduction: predicates; where one is false, the identity would be combined, so nothing is done.
+  std::vector<Scalar*> identity_predicates;
+  /// The coordinates of its element rule: along the root or logical domain without reductions, then along reductions.
   std::vector<Scalar*> coordinates;
   std::vector<Scalar*> reduced;
 
-  /// Loop axes that its buffer has elements along.
+  /// The loop axes along which its buffer has elements.
   std::vector<size_t> stored_axes;
 };
 
@@ -70,19 +70,19 @@ class LoopNests {
   IntervalAnalysis& analysis() { return analysis_; }
   RuleTable& rules() { return rules_; }
 
-  /// The nest a tensor is read from, or null: it is an input or an expression.
+  /// The nest that a tensor is read from. Null for an input, and for a tensor that is inlined.
   const LoopNest* storageOf(const TensorView& tensor) const;
   bool isStored(const TensorView& tensor) const;
   /// The index in its buffer of the element at `index` (of the visible shape), which the threads of `reader` read.
-  /// Errors: Schedule, when they are not those that have it.
+  /// Errors: Schedule, if other threads have it.
   Scalar* bufferIndexOf(const LoopNest& nest, std::span<Scalar* const> index, const LoopNest& reader);
   /// Whether the threads of `reader` have the element at `index` themselves.
-  bool isKept(const LoopNest& nest, std::span<Scalar* const> index, const LoopNest& reader);
-  /// The same from its own loops' indices.
+  bool isInOwnThread(const LoopNest& nest, std::span<Scalar* const> index, const LoopNest& reader);
+  /// The index in its buffer from its loops' indices.
   Scalar* ownIndex(const LoopNest& nest, const std::vector<Scalar*>& loop_indices);
-  /// The indices of all axes of its tensor from those of its loops.
+  /// The indices of all axes of its tensor from its loops' indices.
   AxisIndices indicesOf(const LoopNest& nest, const std::vector<Scalar*>& loop_indices);
-  /// What it computes for one element (of a reduction: combines), with the coordinates that stand for its loops.
+  /// The value of one element (of a reduction: the value that it combines), and the coordinates in terms of loops.
   struct Computation {
     const Element* value;
     Substitution coordinates;
@@ -91,9 +91,8 @@ class LoopNests {
   /// The number of elements of its buffer.
   Scalar* sizeOf(const LoopNest& nest);
   LoopNode* makeNode(Scalar* extent, ParallelType type, LoopNode* parent);
-  /// A tensor whose axis is shorter than the launched dimension has an index of its own for it: it is less than the
-  /// axis' extent, which the guards of the tensor see to. This is the dimension's index again; any other scalar as it
-  /// is.
+  /// The launch dimension's index. (A tensor whose axis is shorter than the dimension has an index of its own, which
+  /// its guards keep below the axis' extent.) Any other scalar is returned as it is.
   Scalar* launchedIndex(Scalar* index) const;
   /// The statements with launched indices only.
   kir::Statements withLaunchedIndices(const kir::Statements& statements);
@@ -106,14 +105,14 @@ class LoopNests {
 
   void makeDimensions();
   Scalar* indexOf(const kir::LaunchDimension& dimension, Scalar* extent);
-  void place(LoopNest& nest);
+  void makeLoops(LoopNest& nest);
   void shareLoops(LoopNest& nest, const std::vector<Read>& reads);
-  bool isItsOwn(const LoopNest& nest, size_t j, Scalar& index, const LoopNest& reader);
+  bool isComputedByReader(const LoopNest& nest, size_t j, Scalar& index, const LoopNest& reader);
   LoopNode* nodeOf(const LoopNest& reader, const Scalar* index) const;
   LoopNode* ownLoop(const LoopNest& nest, Scalar* extent, ParallelType type, LoopNode* parent);
   bool makesCycle(const LoopNest& nest, const LoopNode& node);
   void setCoordinates(LoopNest& nest);
-  void findChoices(LoopNest& nest);
+  void findIdentityPredicates(LoopNest& nest);
   void findReads(const LoopNest& nest);
   void addDependencies(const Expr& expr);
   bool dependsOn(const Expr& reader, const TensorView& tensor);

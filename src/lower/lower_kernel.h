@@ -1,4 +1,4 @@
-// From a scheduled fusion to a kernel: docs/kernels.md.
+// Lowers a scheduled fusion to a kernel: docs/kernels.md.
 #pragma once
 
 #include <memory>
@@ -10,11 +10,11 @@
 
 namespace tokamak {
 
-/// Where outputs lie that update inputs.
+/// The memory of outputs that update inputs.
 enum class UpdateMemory : uint8_t {
   Own,  ///< apart from the inputs
-  /// In the inputs that they update; an element of these is read for outputs at its place only, in the loop that
-  /// computes them all.
+  /// The inputs that they update. Outputs read an element of these at its own index only, in one loop that computes
+  /// them all.
   Inputs,
 };
 
@@ -22,9 +22,9 @@ enum class UpdateMemory : uint8_t {
 /// number.
 std::string kernelNameOf(const Fusion& fusion);
 
-/// Lowers a fusion that becomes one kernel. Its inputs and outputs are buffers in global memory; contiguity flags say
-/// which strides are known. Takes part in the fusion: scalars are made in it, memory types set. Errors: Schedule when
-/// the schedule is not legal. `alignment`: of the buffers, in bytes, a power of two.
+/// Lowers a fusion to one kernel. Inputs and outputs are buffers in global memory; contiguity flags say which strides
+/// are known. It changes the fusion: makes scalars in it, and sets memory types.
+/// `alignment`: of the buffers, in bytes, a power of two. Errors: Schedule if the schedule is not legal.
 kir::Kernel lowerKernel(std::shared_ptr<Fusion> fusion, std::string name, int64_t alignment = 1,
                         const KernelPassOptions& options = {}, UpdateMemory updates = UpdateMemory::Own);
 

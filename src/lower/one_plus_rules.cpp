@@ -25,7 +25,7 @@ bool isFunctionOfF32(const Value& value) {
   return value.kind == ValueKind::Apply && value.dtype == DataType::F32 && kir::hasOnePlusFunction(value.function);
 }
 
-// v of v * v, or null.
+// The variable v if the value is v * v, or null.
 const Variable* squared(const Value& value) {
   if (value.kind != ValueKind::Apply || value.function != FunctionId::mul || value.dtype != DataType::F32)
     return nullptr;
@@ -35,8 +35,8 @@ const Variable* squared(const Value& value) {
   return is_square ? operands[0]->variable.get() : nullptr;
 }
 
-// v of 1 - v, or null.
-const Variable* takenFromOne(const Value& value) {
+// The variable v if the value is 1 - v, or null.
+const Variable* subtractedFromOne(const Value& value) {
   const bool is_difference = value.kind == ValueKind::Apply && value.function == FunctionId::sub &&
                              value.dtype == DataType::F32 && kir::isNumber(*value.operands[0], 1);
   return is_difference && value.operands[1]->kind == ValueKind::Variable ? value.operands[1]->variable.get() : nullptr;
@@ -71,16 +71,16 @@ class OneJoiner {
     return kir::statement(std::move(let));
   }
 
-  // What is known of a variable. Values of two loops may be the same one, each for itself.
+  // The definitions and uses of a variable. (Two loops may define the same variable.)
   struct Facts {
     int lets = 0;
-    int functions = 0;               ///< of these: erf or tanh
-    int squares = 0;                 ///< of these: the square of `root`
+    int functions = 0;               ///< definitions by erf or tanh
+    int squares = 0;                 ///< definitions by the square of `root`
     const Variable* root = nullptr;  ///< of the last square
     int uses = 0;
-    int beside_one = 0;    ///< of these: in 1 + t
-    int from_one = 0;      ///< of these: in 1 - t
-    kir::VariableRef sum;  ///< what t + 1 is called, if t is not needed
+    int one_plus = 0;      ///< uses in 1 + t
+    int one_minus = 0;     ///< uses in 1 - t
+    kir::VariableRef sum;  ///< the variable for t + 1, if t has no other use
   };
 
   void collect(const Statements& statements) {
@@ -97,23 +97,23 @@ class OneJoiner {
       for (const Value* value : kir::valuesOf(statement)) {
         if (value->kind == ValueKind::Variable) ++facts_[value->variable.get()].uses;
         if (const Value* other = kir::addedToOne(*value); other != nullptr && other->kind == ValueKind::Variable)
-          ++facts_[other->variable.get()].beside_one;
-        if (const Variable* other = takenFromOne(*value)) ++facts_[other].from_one;
+          ++facts_[other->variable.get()].one_plus;
+        if (const Variable* other = subtractedFromOne(*value)) ++facts_[other].one_minus;
       }
     });
   }
 
-  // Whether the variable is `root` squared, and used in 1 - root * root only.
-  static bool isTakenFromOne(const Facts& square, const Variable* root) {
-    return square.root == root && square.squares == square.lets && square.from_one == square.uses;
+  // Whether the variable is always `root` squared, and used in 1 - root * root only.
+  static bool isOneMinusSquare(const Facts& square, const Variable* root) {
+    return square.root == root && square.squares == square.lets && square.one_minus == square.uses;
   }
 
   bool isUsedBesideOnesOnly(const Variable* variable) const {
     const Facts& facts = facts_.at(variable);
-    if (facts.functions != facts.lets || facts.beside_one == 0) return false;
-    int fitting = facts.beside_one;
+    if (facts.functions != facts.lets || facts.one_plus == 0) return false;
+    int fitting = facts.one_plus;
     for (const auto& [each, square] : facts_) {
-      if (isTakenFromOne(square, variable)) fitting += 2 * square.squares;
+      if (isOneMinusSquare(square, variable)) fitting += 2 * square.squares;
     }
     return fitting == facts.uses;
   }
@@ -123,7 +123,7 @@ class OneJoiner {
     return found == facts_.end() ? nullptr : found->second.sum;
   }
 
-  // The sum with 1 of what the variable is the square of, if that is no longer needed.
+  // The variable for root + 1, if this variable is root squared and root has no other use.
   kir::VariableRef sumOfRoot(const Variable* variable) const {
     const auto found = facts_.find(variable);
     return found == facts_.end() || found->second.root == nullptr ? nullptr : sumOf(found->second.root);
@@ -133,7 +133,7 @@ class OneJoiner {
     if (const Value* other = kir::addedToOne(*value); other != nullptr && other->kind == ValueKind::Variable) {
       if (const kir::VariableRef sum = sumOf(other->variable.get())) return kir::use(sum);
     }
-    if (const Variable* square = takenFromOne(*value)) {
+    if (const Variable* square = subtractedFromOne(*value)) {
       if (const kir::VariableRef sum = sumOfRoot(square)) {
         const ValueRef rest = kir::apply(FunctionId::sub, DataType::F32, {number(2), kir::use(sum)});
         return kir::apply(FunctionId::mul, DataType::F32, {kir::use(sum), rest});

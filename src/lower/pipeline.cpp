@@ -39,7 +39,7 @@ constexpr bool kVerifiesByBuild = true;
 constexpr bool kVerifiesByBuild = false;
 #endif
 
-// In such builds that is most of the time that a kernel takes; who measures says TOKAMAK_VERIFY_KERNELS=0.
+// (Verification dominates the time of lowering then; measurements set TOKAMAK_VERIFY_KERNELS=0.)
 bool verifiesByItself() {
   static const bool verifies = [] {
     const char* const said = std::getenv("TOKAMAK_VERIFY_KERNELS");
@@ -58,8 +58,8 @@ void finishPass(std::string_view pass, const kir::Kernel& kernel, const KernelPa
   if (options.after) options.after(pass, kernel);
 }
 
-// Sums are cut as long as their loops are what the schedule says. Barriers come before the rest: the passes after them
-// leave loops around barriers alone. Guards leave vector loops before accesses are looked at.
+// Why this order: blocked-summation needs the loops of the schedule. Passes after insert-barriers leave loops around
+// barriers alone. Guards have to leave vector loops before vectorize-accesses.
 constexpr KernelPass kPasses[] = {
     {"blocked-summation", "blocked summation: long sums of single threads are made of sums of blocks",
      blockedSummation},

@@ -1,4 +1,4 @@
-// The passes over kernels, in their order.
+// The pipeline of passes over kernels.
 #pragma once
 
 #include <functional>
@@ -15,15 +15,15 @@ struct KernelPass {
   kir::Kernel (*run)(kir::Kernel kernel);
 };
 
-/// In the order in which lowerKernel runs them; each keeps what the kernel means.
+/// In the order in which lowerKernel runs them. Each keeps the kernel's meaning.
 std::span<const KernelPass> kernelPasses();
 
 /// Null when there is none of this name.
 const KernelPass* findKernelPass(std::string_view name);
 
-/// What is done between passes.
+/// What happens between passes.
 struct KernelPassOptions {
-  /// The verifier runs on what each pass gives (and on what the first is given).
+  /// Whether the verifier runs before the first pass and after each one.
   enum class Verify : uint8_t {
     /// In debug builds and in those that have the tests, unless the environment says TOKAMAK_VERIFY_KERNELS=0 (or 1).
     ByBuild,
@@ -35,7 +35,7 @@ struct KernelPassOptions {
   std::function<void(std::string_view pass, const kir::Kernel& kernel)> after = nullptr;
 };
 
-/// The pass; new tensors have names afterwards, and the kernel's symbols are those that it mentions.
+/// Runs the pass; names new tensors, and updates the kernel's list of symbols.
 kir::Kernel runKernelPass(const KernelPass& pass, kir::Kernel kernel);
 
 /// All passes. Errors: Internal when the verifier finds something wrong, with a note that names the pass.

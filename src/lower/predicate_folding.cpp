@@ -50,7 +50,7 @@ void visitNodesOf(Scalar& scalar, const std::function<void(Scalar&)>& visit) {
 
 namespace {
 
-// Choices whose predicate is a constant become what they choose.
+// Folds choices with a constant predicate.
 ValueRef foldChoices(const ValueRef& value) {
   if (value->kind == ValueKind::Choose && value->scalar->isConstant())
     return foldChoices(value->operands[asInt(value->scalar->value()) != 0 ? 0 : 1]);
@@ -136,7 +136,7 @@ void collectComparisons(Scalar& scalar, std::set<const Scalar*>& seen, std::vect
   for (Scalar* operand : scalar.operands()) collectComparisons(*operand, seen, found);
 }
 
-// Comparisons that the loop's index decides as well.
+// The loop's other comparisons that depend on its index.
 std::vector<Scalar*> otherComparisons(const Loop& loop, const KnownComparison& fact) {
   std::vector<Scalar*> found;
   if (!isComparison(*fact.comparison) || !mentions(*fact.comparison, *loop.index)) return found;
@@ -146,7 +146,7 @@ std::vector<Scalar*> otherComparisons(const Loop& loop, const KnownComparison& f
   return found;
 }
 
-// What the fact says of another comparison, if it says anything: of i < 2 * n that it holds where i < n does.
+// The value of another comparison, if the known one implies it: i < n implies i < 2 * n.
 std::optional<bool> impliedBy(const KnownComparison& fact, const Scalar& other, Fusion& fusion,
                               IntervalAnalysis& analysis) {
   Scalar* known = marginOf(*fact.comparison, fusion);
@@ -164,8 +164,8 @@ std::optional<bool> impliedBy(const KnownComparison& fact, const Scalar& other, 
 
 }  // namespace
 
-Loop loopKnowing(const Loop& loop, Scalar* start, Scalar* stop, KnownComparison fact, Fusion& fusion,
-                 IntervalAnalysis& analysis) {
+Loop loopGiven(const Loop& loop, Scalar* start, Scalar* stop, KnownComparison fact, Fusion& fusion,
+               IntervalAnalysis& analysis) {
   Substitution known(fusion);
   const auto know = [&](Scalar* truth, bool holds) {
     for (Scalar* form : {truth, simplify(truth, analysis)}) {
@@ -189,7 +189,7 @@ Loop loopKnowing(const Loop& loop, Scalar* start, Scalar* stop, KnownComparison 
     if (const auto* let = std::get_if<Let>(&each.node); let != nullptr && let->index != nullptr)
       copyIndex(let->index, let->extent);
   });
-  // The comparison may mention the old index: it goes first.
+  // Replaced before the index, which the comparison may mention.
   result.body = kir::withScalars(
       loop.body, [&](Scalar* scalar) { return simplify(known(simplify(known(scalar), analysis)), analysis); });
   Substitution fresh(fusion);

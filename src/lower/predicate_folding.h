@@ -1,4 +1,4 @@
-// Predicate folding: choices in values whose predicate a pass knows.
+// Predicate folding: a choice with a known predicate becomes one of its operands.
 #pragma once
 
 #include <functional>
@@ -9,24 +9,22 @@ namespace tokamak {
 
 class IntervalAnalysis;
 
-/// Calls `visit` for the predicates of all choices in values.
+/// Calls `visit` for the predicate of each choice in a value.
 void visitChoices(const kir::Statements& statements, const std::function<void(Scalar&)>& visit);
 
-/// The scalar, its operands, theirs, ...: each once, however many share it.
+/// Visits the scalar and its operands, transitively, each once.
 void visitNodesOf(Scalar& scalar, const std::function<void(Scalar&)>& visit);
 
-/// Choices whose predicate is a constant become what they choose; what is guarded by a constant that does not hold
-/// goes.
+/// Folds choices with a constant predicate, and removes statements under a guard that is false.
 kir::Statements foldChoices(const kir::Statements& statements);
 
-/// Without the values that nobody uses, from the last one on. Values of two loops may have the same names, each for
-/// itself.
+/// Removes unused Lets, from the last one on. (Two loops may define the same variable.)
 kir::Statements withoutUnusedValues(const kir::Statements& statements);
 
-/// A new index of this name, in [0, stop).
+/// A new index of the same name, in [0, stop).
 Scalar* indexLike(const Scalar& index, Scalar& stop, Fusion& fusion, IntervalAnalysis& analysis);
 
-/// Of a Less or LessEqual of integers: it holds where this is positive.
+/// A Less or LessEqual of integers holds if and only if this is positive.
 Scalar* marginOf(const Scalar& comparison, Fusion& fusion);
 
 struct KnownComparison {
@@ -34,9 +32,9 @@ struct KnownComparison {
   bool holds = false;
 };
 
-/// The loop from `start` to `stop`, with indices of its own, where the comparison, its negation and what follows for
-/// other comparisons with the index are known: choices are folded.
-kir::Loop loopKnowing(const kir::Loop& loop, Scalar* start, Scalar* stop, KnownComparison fact, Fusion& fusion,
-                      IntervalAnalysis& analysis);
+/// The loop from `start` to `stop`, with new indices, in which the comparison is known: choices by it, its negation and
+/// comparisons that follow are folded.
+kir::Loop loopGiven(const kir::Loop& loop, Scalar* start, Scalar* stop, KnownComparison fact, Fusion& fusion,
+                    IntervalAnalysis& analysis);
 
 }  // namespace tokamak

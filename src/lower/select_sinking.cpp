@@ -40,7 +40,7 @@ class ChoiceMerger {
   }
 
  private:
-  // A side of a choice, seen where it is known that the choice's predicate holds, or that it does not.
+  // One operand of a choice, and the predicate's value for which it is chosen.
   struct Side {
     ValueRef value;
     bool holds;
@@ -64,11 +64,11 @@ class ChoiceMerger {
         Let copy = *let;
         copy.value = withMergedChoices(let->value, is_changed);
         lets_[copy.variable.get()] = copy.value;
-        takeNamed(body);
+        moveDefinitions(body);
         body.push_back(kir::statement(std::move(copy)));
       } else if (const auto* store = std::get_if<Store>(&each->node)) {
         Store copy{store->tensor, store->index, withMergedChoices(store->value, is_changed)};
-        takeNamed(body);
+        moveDefinitions(body);
         body.push_back(kir::statement(std::move(copy)));
       } else {
         body.push_back(each);
@@ -77,8 +77,8 @@ class ChoiceMerger {
     return is_changed ? withoutUnusedValues(body) : loop.body;
   }
 
-  // The statements that name what the next one mentions.
-  void takeNamed(Statements& body) {
+  // Moves the Lets that the next statement needs to `body`.
+  void moveDefinitions(Statements& body) {
     for (StatementRef& each : named_) body.push_back(std::move(each));
     named_.clear();
   }
@@ -102,8 +102,8 @@ class ChoiceMerger {
     return copy.operands == value->operands ? value : std::make_shared<const Value>(std::move(copy));
   }
 
-  // What computes it: names and choices that are known here are looked through.
-  ValueRef seen(const Side& side) const {
+  // The value behind variables, and behind choices by the same predicate.
+  ValueRef resolved(const Side& side) const {
     ValueRef value = side.value;
     for (;;) {
       if (value->kind == ValueKind::Variable) {
@@ -118,13 +118,13 @@ class ChoiceMerger {
     }
   }
 
-  // One value for both, or null.
+  // One value for both sides, or null.
   ValueRef merge(const Side& a, const Side& b, int depth) {
     constexpr int kDeepest = 12;
     if (depth > kDeepest) return nullptr;
     if (isSameName(a.value, b.value)) return a.value;
-    const ValueRef x = seen(a);
-    const ValueRef y = seen(b);
+    const ValueRef x = resolved(a);
+    const ValueRef y = resolved(b);
     if (x->dtype != y->dtype) return nullptr;
     if (x->kind != y->kind || x->function != y->function) return mergeNegative(a, b, depth);
     switch (x->kind) {
@@ -145,8 +145,8 @@ class ChoiceMerger {
   }
 
   ValueRef mergeNegative(const Side& a, const Side& b, int depth) {
-    const ValueRef x = seen(a);
-    const ValueRef y = seen(b);
+    const ValueRef x = resolved(a);
+    const ValueRef y = resolved(b);
     const auto isNegative = [](const Value& value) {
       return value.kind == ValueKind::Apply && value.function == FunctionId::neg && isFloatingType(value.dtype);
     };
@@ -168,7 +168,7 @@ class ChoiceMerger {
   }
 
   ValueRef mergeLoads(const Value& a, const Value& b) {
-    // The loads move down to the choice: past stores to what they read, they would read something else.
+    // The loads move down to the choice, which must not be past stores to the tensor.
     if (a.tensor != b.tensor || written_.contains(a.tensor)) return nullptr;
     if (a.scalar == b.scalar) return kir::load(*a.tensor, a.scalar);
     const auto distance = simplify(fusion_.sub(a.scalar, b.scalar), analysis_)->constantInt();
@@ -189,7 +189,7 @@ class ChoiceMerger {
   std::map<const kir::Variable*, ValueRef> lets_;
   std::set<const TensorView*> written_;
   Statements named_;
-  // Of the choice that is being merged.
+  // The predicate of the choice that is being merged.
   Scalar* predicate_ = nullptr;
   Scalar* opposite_ = nullptr;
   int loads_ = 0;

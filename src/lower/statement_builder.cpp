@@ -14,16 +14,16 @@ namespace tokamak {
 
 namespace {
 
-// A broadcast axis may be merged with reductions: then it has no index of its own where their loops are over, and needs
-// none.
+// Whether the axis is a reduction, or a broadcast axis that is merged with one: it has no index after the reduction,
+// and needs none.
 bool isPartOfReduction(const IterDomain& axis) {
   if (axis.isReduction()) return true;
   const DomainExpr* step = axis.use();
   return step != nullptr && axis.isBroadcast() && isPartOfReduction(*step->out[0]);
 }
 
-// Along these, those that hold the parts of a result wait for each other.
-bool isTogetherType(ParallelType type) { return kir::isThreadType(type) || kir::isClusterType(type); }
+// Whether threads or blocks along this type exchange partial results within a launch.
+bool isExchangeType(ParallelType type) { return kir::isThreadType(type) || kir::isClusterType(type); }
 
 }  // namespace
 
@@ -38,21 +38,21 @@ StatementBuilder::StatementBuilder(Fusion& fusion, LoopNests& nests, const Strid
 
 kir::Statements StatementBuilder::build() {
   for (const auto& nest : nests_->nests()) makeParts(*nest);
-  findLastParts();
+  findPartsOfLastBlock();
   Order first;
   Order combined;
   Order last;
   for (size_t i = 0; i < parts_.size(); ++i) {
     const Part& part = parts_[i];
     if (part.kind == PartKind::GridReduce) {
-      TK_REQUIRE(!part.is_last, Schedule,
+      TK_REQUIRE(!part.is_of_last_block, Schedule,
                  "{} is combined across blocks, and so is a tensor that it is computed from; that takes two kernels",
                  nameOf(*part.nest->tensor));
       TK_REQUIRE(part.path.empty(), Schedule, "{} is combined across blocks inside of a loop of the block",
                  nameOf(*part.nest->tensor));
       combined.push_back(i);
     } else {
-      (part.is_last ? last : first).push_back(i);
+      (part.is_of_last_block ? last : first).push_back(i);
     }
   }
   kir::Statements statements = emit(first, 0);
@@ -64,24 +64,24 @@ kir::Statements StatementBuilder::build() {
   return nests_->withLaunchedIndices(statements);
 }
 
-// What depends on blocks that were combined, and the buffers of that: they stand in loops of the last block.
-void StatementBuilder::findLastParts() {
+// Marks parts that depend on a grid reduction, and their allocations: the last block does them, in loops of its own.
+void StatementBuilder::findPartsOfLastBlock() {
   for (Part& part : parts_) {
     for (const size_t before : part.after)
-      part.is_last |= parts_[before].is_last || parts_[before].kind == PartKind::GridReduce;
+      part.is_of_last_block |= parts_[before].is_of_last_block || parts_[before].kind == PartKind::GridReduce;
   }
   for (const Part& part : parts_) {
-    if (part.kind != PartKind::Compute || !part.is_last) continue;
-    for (const size_t before : part.after) parts_[before].is_last |= parts_[before].nest == part.nest;
+    if (part.kind != PartKind::Compute || !part.is_of_last_block) continue;
+    for (const size_t before : part.after) parts_[before].is_of_last_block |= parts_[before].nest == part.nest;
   }
-  // The buffer of an accumulator comes before its identity.
+  // An accumulator's allocation belongs to its identity.
   for (const Part& part : parts_) {
-    if (part.kind != PartKind::Identity || !part.is_last) continue;
-    for (const size_t before : part.after) parts_[before].is_last |= parts_[before].nest == part.nest;
+    if (part.kind != PartKind::Identity || !part.is_of_last_block) continue;
+    for (const size_t before : part.after) parts_[before].is_of_last_block |= parts_[before].nest == part.nest;
   }
 }
 
-// Tensors before and after blocks are combined may have had loops in common.
+// Gives loops of the last block new indices where loops before the grid reduction have the same.
 kir::Statements StatementBuilder::withOwnIndices(const kir::Statements& body, const kir::Statements& before) {
   std::set<const Scalar*> taken;
   kir::visitStatements(before, [&](const kir::Statement& each) {
@@ -145,7 +145,7 @@ size_t StatementBuilder::addPart(PartKind kind, const LoopNest& nest, std::vecto
   return parts_.size() - 1;
 }
 
-// In the loops around the outermost reduction loop, and fresh copies of the other loops.
+// A part in the loops around the outermost reduction loop, and in copies of the other loops that are no reductions.
 StatementBuilder::Part StatementBuilder::outsideOfReduction(PartKind kind, const LoopNest& nest) {
   const Axes& loop = nest.tensor->loop();
   Part part{kind, &nest, {}, nest.indices, {}};
@@ -175,7 +175,7 @@ StatementBuilder::Part StatementBuilder::outsideOfReduction(PartKind kind, const
 void StatementBuilder::makeParts(const LoopNest& nest) {
   std::vector<size_t> after;
   std::set<const TensorView*> seen;
-  // What the computation reads, directly or through expressions.
+  // The stored tensors that the computation reads, through inlined ones.
   const auto collect = [&](const auto& self, const Expr& expr) -> void {
     for (const TensorView* tensor : tensorsOf(expr.inputs())) {
       if (!seen.insert(tensor).second) continue;
@@ -206,7 +206,7 @@ void StatementBuilder::makeParts(const LoopNest& nest) {
     const Axes& loop = nest.tensor->loop();
     const bool is_empty = nests_->sizeOf(nest)->isConstantInt(0);
     if (!is_empty && std::ranges::any_of(loop, [](const IterDomain* axis) {
-          return axis->isReduction() && isTogetherType(axis->parallelType());
+          return axis->isReduction() && isExchangeType(axis->parallelType());
         })) {
       TK_REQUIRE(nest.buffer->memoryType() == MemoryType::Local, Schedule,
                  "{} is combined across threads; legal is local memory, where each thread has its part",
@@ -233,7 +233,7 @@ void StatementBuilder::makeParts(const LoopNest& nest) {
   if (nest.buffer != nullptr) complete_[nest.tensor] = last;
 }
 
-// Parts that share their loop at this depth are one group, and so is a part without one; groups in a legal order.
+// Groups the parts by their loop at this depth (a part without one is a group), in an order that keeps dependences.
 std::vector<StatementBuilder::Order> StatementBuilder::groups(const Order& parts, size_t depth) const {
   std::vector<Order> groups;
   std::map<const LoopNode*, size_t> of_node;
@@ -290,7 +290,7 @@ kir::Statements StatementBuilder::emit(const Order& parts, size_t depth) {
         if (condition != open_guard_) flush(statements);
         open_guard_ = condition;
         emitLeaf(first);
-        // Threads may have to meet between what is put into shared memory and what reads it.
+        // A barrier may have to come between stores to shared memory and loads.
         const bool is_shared = first.nest->buffer != nullptr && first.nest->buffer->memoryType() == MemoryType::Shared;
         if (first.kind == PartKind::BlockReduce || is_shared) flush(statements);
       }
@@ -316,8 +316,8 @@ void StatementBuilder::flush(kir::Statements& into) {
     into.push_back(kir::statement(kir::If{condition, std::move(open)}));
 }
 
-// What has to hold where a part is done, or null. Identities are stored for all elements of a thread's buffer and
-// threads combine together; a reduction's result is written by one thread of those that have it.
+// The guard of a part, or null. Identities are stored to all elements of a thread's buffer, and all threads take part
+// in a block reduction; one of the threads that have a result stores it.
 Scalar* StatementBuilder::guard(const Part& part) {
   const LoopNest& nest = *part.nest;
   const bool writes_shared = nest.buffer != nullptr && nest.buffer->memoryType() == MemoryType::Shared;
@@ -330,7 +330,7 @@ Scalar* StatementBuilder::guard(const Part& part) {
   };
   AxisIndices indices = nests_->indicesOf(nest, part.indices);
   if (part.kind == PartKind::Identity) {
-    // The elements of other threads are theirs.
+    // Other threads initialise their elements of shared memory.
     const Axes& loop = nest.tensor->loop();
     for (size_t j = 0; j < loop.size(); ++j) {
       if (!loop[j]->isReduction() && kir::isThreadType(loop[j]->parallelType()))
@@ -349,10 +349,10 @@ Scalar* StatementBuilder::guard(const Part& part) {
       require(fusion_->scalar(ScalarOp::Less, bound.index, bound.extent));
   } else {
     for (const IndexBound& bound : nest.bounds) require(fusion_->scalar(ScalarOp::Less, bound.index, bound.extent));
-    for (Scalar* choice : nest.choices) require(choice);
+    for (Scalar* choice : nest.identity_predicates) require(choice);
   }
   const bool writes_global = part.kind == PartKind::Write || nest.buffer == nullptr;
-  // An expanded axis shows one element many times; it is computed if it is shown at all, and written to memory once.
+  // An expanded axis has one element: it is computed if the axis is not empty, and stored once.
   for (const IterDomain* axis : shapeOf(*nest.tensor)) {
     if (axis->expandedExtent() == nullptr) continue;
     if (writes_global) require(fusion_->scalar(ScalarOp::Equal, indices.backwards(*axis), fusion_->constant(0)));
@@ -360,8 +360,8 @@ Scalar* StatementBuilder::guard(const Part& part) {
   }
   for (const kir::LaunchDimension& dimension : nests_->dimensions()) {
     if (!writes_global && !(writes_shared && kir::isThreadType(dimension.type))) continue;
-    // Of the blocks that were combined, there is one left.
-    if (part.is_last && isCombinedOverBlocks(dimension.type)) continue;
+    // One block is left after the grid reduction.
+    if (part.is_of_last_block && isReducedOverBlocks(dimension.type)) continue;
     const bool is_spread = std::ranges::any_of(nest.tensor->loop(), [&](const IterDomain* axis) {
       return axis->parallelType() == dimension.type && !axis->isReduction();
     });
@@ -399,19 +399,19 @@ void StatementBuilder::emitLeaf(const Part& part) {
         value = writer_.keep(*nest.tensor, coordinates, std::move(value));
       }
       if (nest.buffer == nullptr) return store(*nest.tensor, address(*nest.tensor), std::move(value));
-      Scalar* place = nests_->ownIndex(nest, part.indices);
+      Scalar* own_index = nests_->ownIndex(nest, part.indices);
       if (reduction != nullptr) {
         const DataType dtype = nest.buffer->dtype();
         value = kir::apply(kir::combiningFunction(reduction->op), dtype,
-                           {kir::load(*nest.buffer, place), kir::cast(dtype, std::move(value))});
+                           {kir::load(*nest.buffer, own_index), kir::cast(dtype, std::move(value))});
       }
-      return store(*nest.buffer, place, std::move(value));
+      return store(*nest.buffer, own_index, std::move(value));
     }
     case PartKind::GridReduce: return;
     case PartKind::BlockReduce: {
       kir::BlockReduce reduce{nest.buffer, nests_->ownIndex(nest, part.indices), 1, reduction->op, {}};
       for (const IterDomain* axis : nest.tensor->loop()) {
-        if (axis->isReduction() && isTogetherType(axis->parallelType()))
+        if (axis->isReduction() && isExchangeType(axis->parallelType()))
           reduce.dimensions.push_back(axis->parallelType());
       }
       open_.push_back(kir::statement(std::move(reduce)));
@@ -422,7 +422,7 @@ void StatementBuilder::emitLeaf(const Part& part) {
   }
 }
 
-bool StatementBuilder::isCombinedOverBlocks(ParallelType type) const {
+bool StatementBuilder::isReducedOverBlocks(ParallelType type) const {
   return kir::isGridType(type) && std::ranges::any_of(parts_, [&](const Part& part) {
            return part.kind == PartKind::GridReduce &&
                   std::ranges::any_of(part.nest->tensor->loop(), [&](const IterDomain* axis) {
@@ -434,13 +434,13 @@ bool StatementBuilder::isCombinedOverBlocks(ParallelType type) const {
 kir::ValueRef StatementBuilder::valueOf(const LoopNest& nest) {
   LoopNests::Computation computation = nests_->computationOf(nest);
   reader_ = &nest;
-  writer_.assume(nest.choices);
+  writer_.assume(nest.identity_predicates);
   return writer_.write(*computation.value, computation.coordinates);
 }
 
 kir::ValueRef StatementBuilder::load(const TensorView& tensor, std::span<Scalar* const> index) {
   const LoopNest* nest = nests_->storageOf(tensor);
-  if (nest != nullptr && nest->source != nullptr && !nests_->isKept(*nest, index, *reader_))
+  if (nest != nullptr && nest->source != nullptr && !nests_->isInOwnThread(*nest, index, *reader_))
     return load(*nest->source, index);
   if (nest != nullptr) return kir::load(*nest->buffer, nests_->bufferIndexOf(*nest, index, *reader_));
   return kir::load(tensor, linearIndex(*fusion_, nests_->analysis(), tensor, strides_->at(&tensor), index));

@@ -1,4 +1,4 @@
-// StatementBuilder: stored tensors as statements in loops.
+// StatementBuilder: the statements and loops that compute stored tensors.
 #pragma once
 
 #include <map>
@@ -10,14 +10,14 @@
 
 namespace tokamak {
 
-/// The loops and statements of a kernel, from the nests of its tensors. What a tensor needs is a few parts (its buffer,
-/// a reduction's identity, the computation, combining across threads, writing an output), each inside some loops; parts
-/// that share a loop come together, ordered by what they depend on.
+/// Makes the statements of a kernel from the loop nests of its tensors. A tensor has a few parts: its allocation, a
+/// reduction's identity, the computation, a block or grid reduction, and the store of an output.
+/// Each part is inside of some loops. Parts that share a loop are emitted together, in an order that keeps dependences.
 class StatementBuilder {
  public:
   StatementBuilder(Fusion& fusion, LoopNests& nests, const Strides& strides);
 
-  /// Errors: Schedule when a tensor would be needed before it is complete.
+  /// Errors: Schedule if a tensor would be read before it is complete.
   kir::Statements build();
 
  private:
@@ -26,13 +26,13 @@ class StatementBuilder {
     PartKind kind;
     const LoopNest* nest;
     std::vector<LoopNode*> path;
-    std::vector<Scalar*> indices;  ///< of the tensor's loops
-    std::vector<size_t> after;     ///< parts that come before it
-    bool is_last = false;          ///< done by the last block only
+    std::vector<Scalar*> indices;   ///< of the tensor's loops
+    std::vector<size_t> after;      ///< parts that have to come before it
+    bool is_of_last_block = false;  ///< only the last block of a grid reduction does it
   };
   using Order = std::vector<size_t>;
 
-  void findLastParts();
+  void findPartsOfLastBlock();
   void makeParts(const LoopNest& nest);
   size_t addPart(PartKind kind, const LoopNest& nest, std::vector<LoopNode*> path, std::vector<Scalar*> indices,
                  std::vector<size_t> after);
@@ -45,7 +45,7 @@ class StatementBuilder {
   void emitLeaf(const Part& part);
   void flush(kir::Statements& into);
 
-  bool isCombinedOverBlocks(ParallelType type) const;
+  bool isReducedOverBlocks(ParallelType type) const;
   kir::ValueRef valueOf(const LoopNest& nest);
   kir::ValueRef load(const TensorView& tensor, std::span<Scalar* const> index);
   Scalar* guard(const Part& part);
@@ -54,9 +54,9 @@ class StatementBuilder {
   LoopNests* nests_;
   const Strides* strides_;
   std::vector<Part> parts_;
-  std::map<const TensorView*, size_t> complete_;  // the part after which a tensor can be read
-  const LoopNest* reader_ = nullptr;              // whose value is written
-  // Neighbouring leaves with one guard share it, and their Lets.
+  std::map<const TensorView*, size_t> complete_;  // the last part of each tensor
+  const LoopNest* reader_ = nullptr;              // the nest whose value is being written
+  // Consecutive parts with the same guard share it, and their Lets.
   ValueWriter writer_;
   Scalar* open_guard_ = nullptr;
   kir::Statements open_;

@@ -47,7 +47,7 @@ class ThreadPrivateMemory {
       add(*store->tensor, store->index);
       if (store->block != nullptr) foreign_.insert(store->tensor);
     }
-    // Of several elements at an index; passes that make these come later.
+    // A copy has several elements. (Passes that make copies come later.)
     if (const auto* copy = std::get_if<kir::Copy>(&each.node)) foreign_.insert({copy->to, copy->from});
   }
 

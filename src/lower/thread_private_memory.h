@@ -1,4 +1,4 @@
-// Thread-private shared memory: shared buffers of which each element is touched by one thread only.
+// Thread-private shared memory: shared buffers of which one thread only touches each element.
 #pragma once
 
 #include <set>
@@ -7,9 +7,8 @@
 
 namespace tokamak {
 
-/// The shared tensors whose elements are each touched by one thread only, as far as indices tell: from the place of
-/// each access the index of the thread along every dimension of the block is computed back. Threads need not meet on
-/// account of these.
+/// The shared tensors of which one thread only touches each element: they need no barrier. This is proved by computing
+/// the thread's indices back from the index of each access.
 std::set<const TensorView*> threadPrivateTensors(const kir::Kernel& kernel);
 
 }  // namespace tokamak

@@ -28,11 +28,11 @@ using kir::Variable;
 using kir::VariableRef;
 
 constexpr int64_t kRows = 8;
-// In columns: of shorter rows processors foresee the next one, but not several at once.
+// Columns. Hardware prefetching works better with one stream of shorter rows than with several.
 constexpr int64_t kLongRow = 1024;
 constexpr int kMostCost = 8;  // of a row's values
 
-// What is added to one element, with what it is made of.
+// The stores that add to one element, and the Lets that they use.
 struct Addition {
   std::vector<const Let*> lets;
   std::vector<const Store*> stores;
@@ -60,17 +60,17 @@ int loadsOf(const TensorView& tensor, const Value& value) {
   return count;
 }
 
-// The value with `operand` in place of what it loads from the tensor.
-ValueRef withLoad(const ValueRef& value, const TensorView& tensor, const ValueRef& operand) {
+// The value with `operand` in place of its load from the tensor.
+ValueRef withLoadReplaced(const ValueRef& value, const TensorView& tensor, const ValueRef& operand) {
   if (value->kind == ValueKind::Load && value->tensor == &tensor) return operand;
   if (loadsOf(tensor, *value) == 0) return value;
   Value copy = *value;
-  for (ValueRef& each : copy.operands) each = withLoad(each, tensor, operand);
+  for (ValueRef& each : copy.operands) each = withLoadReplaced(each, tensor, operand);
   return std::make_shared<const Value>(std::move(copy));
 }
 
-// Whether the value is another one in each iteration of the index' loop; `names`: the variables that are.
-bool changes(const Value& value, const Scalar& index, const std::map<const Variable*, VariableRef>& names) {
+// Whether the value depends on the loop's index. `names`: the variables that do.
+bool varies(const Value& value, const Scalar& index, const std::map<const Variable*, VariableRef>& names) {
   bool found = false;
   kir::visitValues(value, [&](const Value& each) {
     found |= each.scalar != nullptr && mentions(*each.scalar, index);
@@ -130,7 +130,7 @@ class LoopUnrollerAndJammer {
     return addition;
   }
 
-  // Reads the element that it writes, once, which nobody else reads or writes.
+  // Whether the store reads the element that it writes, once, and nothing else in the loops accesses the tensor.
   bool isAddition(const Store& store, const Addition& addition, const Loop& rows, const Loop& columns) {
     if (mentions(*store.index, *rows.index) || !movesWith(*store.index, *columns.index)) return false;
     int loads = 0;
@@ -149,10 +149,10 @@ class LoopUnrollerAndJammer {
 
   bool jam(const Loop& loop, const Addition& addition, Statements& result) {
     Scalar* length = simplify(fusion_.sub(loop.stop, loop.start), analysis_);
-    // A known number of few rows at once, with none left.
+    // A constant number of few rows is jammed without a remainder.
     const int64_t at_once = std::min(length->constantInt().value_or(kRows), kRows);
     if (at_once < 2 || analysis_.of(*length).upper < at_once) return false;
-    // Blocks behind the last rows have fewer than none.
+    // (Blocks behind the last row have a negative number of rows.)
     if (analysis_.of(*length).lower < 0) length = fusion_.scalar(ScalarOp::Max, length, fusion_.constant(0));
     Scalar* rows = fusion_.constant(at_once);
     Scalar* whole = simplify(fusion_.floorDiv(length, rows), analysis_);
@@ -169,7 +169,7 @@ class LoopUnrollerAndJammer {
     return true;
   }
 
-  // The loop over the columns, for the rows of `iteration`.
+  // The loop over the columns, for `rows` rows from those of `iteration` on.
   Loop columnsOf(const Loop& loop, const Addition& addition, Scalar& iteration, int64_t rows) {
     const auto& columns = std::get<Loop>(loop.body.front()->node);
     Loop result = columns;
@@ -184,7 +184,7 @@ class LoopUnrollerAndJammer {
       const auto place = [&](Scalar* scalar) { return simplify(moved(scalar), analysis_); };
       std::map<const Variable*, VariableRef> names;
       for (const Let* let : addition.lets) {
-        if (row > 0 && !changes(*let->value, *loop.index, names)) continue;
+        if (row > 0 && !varies(*let->value, *loop.index, names)) continue;
         const Statements copied = kir::withScalars({kir::statement(*let)}, place);
         Let copy = std::get<Let>(copied.front()->node);
         copy.value = withVariables(copy.value, names);
@@ -199,7 +199,7 @@ class LoopUnrollerAndJammer {
         const Statements copied = kir::withScalars({kir::statement(*store)}, place);
         ValueRef value = withVariables(std::get<Store>(copied.front()->node).value, names);
         ValueRef& sum = sums[store->tensor];
-        sum = sum == nullptr ? value : withLoad(value, *store->tensor, sum);
+        sum = sum == nullptr ? value : withLoadReplaced(value, *store->tensor, sum);
       }
     }
     Substitution same(fusion_);

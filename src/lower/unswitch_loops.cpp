@@ -22,7 +22,7 @@ using kir::Statements;
 using kir::Value;
 using kir::ValueKind;
 
-// What an iteration of a loop computes and reads.
+// The number of operations and loads.
 int64_t workOf(const Statements& statements) {
   int64_t work = 0;
   kir::visitStatements(statements, [&](const Statement& statement) {
@@ -56,27 +56,27 @@ class LoopUnswitcher {
 
   static constexpr int kMostParts = 6;
   static constexpr int64_t kNeighbours = 8;
-  // Of a loop's work, in percent, that its parts may have on average.
-  static constexpr int64_t kMostLeft = 85;
+  // The most work that the parts may have on average, in percent of the loop's.
+  static constexpr int64_t kMostRemaining = 85;
   static constexpr int64_t kLeastWork = 8;
 
   struct Parts {
     Scalar* comparison = nullptr;
-    Loop holding;
-    Loop failing;
-    int64_t work = 0;  // of both
+    Loop where_true;
+    Loop where_false;
+    int64_t work = 0;  // of both loops
   };
 
-  // Adds no more than so many loops.
+  // Appends at most `most` loops to `result`.
   void unswitch(const Loop& loop, int most, Statements& result) {
     const std::optional<Parts> parts = most > 1 ? findParts(loop) : std::nullopt;
     if (!parts) return result.push_back(kir::statement(loop));
-    // The larger one may be worth more cuts.
-    const int of_holding = workOf(parts->holding.body) > workOf(parts->failing.body) ? most - most / 3 : most / 3;
+    // The larger part may be split more often.
+    const int of_true = workOf(parts->where_true.body) > workOf(parts->where_false.body) ? most - most / 3 : most / 3;
     kir::If holds{parts->comparison, {}};
     kir::If fails{simplify(fusion_.scalar(ScalarOp::Not, parts->comparison), analysis_), {}};
-    unswitch(parts->holding, of_holding, holds.body);
-    unswitch(parts->failing, most - of_holding, fails.body);
+    unswitch(parts->where_true, of_true, holds.body);
+    unswitch(parts->where_false, most - of_true, fails.body);
     result.push_back(kir::statement(std::move(holds)));
     result.push_back(kir::statement(std::move(fails)));
   }
@@ -98,10 +98,10 @@ class LoopUnswitcher {
     std::optional<Parts> best;
     for (Scalar* comparison : candidates) {
       Parts parts{comparison, knowing(loop, comparison, true), knowing(loop, comparison, false)};
-      const int64_t holding = workOf(parts.holding.body);
-      const int64_t failing = workOf(parts.failing.body);
-      parts.work = holding + failing;
-      if (parts.work * 100 > 2 * work * kMostLeft) continue;
+      const int64_t where_true = workOf(parts.where_true.body);
+      const int64_t where_false = workOf(parts.where_false.body);
+      parts.work = where_true + where_false;
+      if (parts.work * 100 > 2 * work * kMostRemaining) continue;
       if (!best || parts.work < best->work) best = std::move(parts);
     }
     return best;
@@ -115,7 +115,7 @@ class LoopUnswitcher {
   }
 
   Loop knowing(const Loop& loop, Scalar* comparison, bool holds) {
-    Loop result = loopKnowing(loop, loop.start, loop.stop, {comparison, holds}, fusion_, analysis_);
+    Loop result = loopGiven(loop, loop.start, loop.stop, {comparison, holds}, fusion_, analysis_);
     result.body = withoutUnusedValues(result.body);
     return result;
   }

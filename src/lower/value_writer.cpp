@@ -82,7 +82,7 @@ ValueRef ValueWriter::keep(const TensorView& tensor, Substitution& coordinates, 
   return value;
 }
 
-// Term by term.
+// Combines the elements one by one.
 ValueRef ValueWriter::writeReduction(const Element& element, Substitution& coordinates, Scalar* condition) {
   constexpr int64_t kMostTerms = 64;
   std::vector<int64_t> extents;
@@ -114,7 +114,7 @@ ValueRef ValueWriter::writeReduction(const Element& element, Substitution& coord
   return result;
 }
 
-// The position becomes a named integer, which later indices mention.
+// The loaded index becomes a named integer, which later indices mention.
 ValueRef ValueWriter::writeIndexed(const Element& element, Substitution& coordinates, Scalar* condition) {
   ValueRef position = write(*element.operands[0], coordinates, condition);
   auto variable = std::make_shared<const kir::Variable>(kir::Variable{freshName("at"), DataType::I64, nullptr});

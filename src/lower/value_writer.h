@@ -1,7 +1,7 @@
-// ValueWriter: the values of one index in a kernel, composed from element rules.
+// ValueWriter: kernel values of elements, composed from element rules.
 //
-// A tensor that has no buffer is an expression: reading it at an index means its rule with the coordinates replaced by
-// that index. Each one that is met becomes a Let, once per index, so that what several readers share is computed once.
+// A tensor without a buffer is inlined: reading it at an index means its rule with that index for coordinates. Each
+// such read becomes a Let, once per index, so that readers share it.
 #pragma once
 
 #include <functional>
@@ -18,24 +18,23 @@ namespace tokamak {
 
 class ValueWriter {
  public:
-  /// What reading a tensor in memory gives; called for elements that exist.
+  /// The value of a load from a stored tensor. Called with legal indices only.
   using Load = std::function<kir::ValueRef(const TensorView&, std::span<Scalar* const> index)>;
   using IsStored = std::function<bool(const TensorView&)>;
 
   ValueWriter(Fusion& fusion, IntervalAnalysis& analysis, RuleTable& rules, IsStored is_stored, Load load);
 
-  /// The element with its coordinates replaced.
+  /// The element's value at these coordinates.
   kir::ValueRef write(const Element& element, Substitution& coordinates) {
     return write(element, coordinates, nullptr);
   }
-  /// `value`, which the element of `tensor` with these coordinates of its rule was just computed as, under a name:
-  /// later values that read the element use it.
+  /// Names the value of the tensor's element at these coordinates; later values that read the element use the name.
   kir::ValueRef keep(const TensorView& tensor, Substitution& coordinates, kir::ValueRef value);
-  /// These predicates hold wherever what is written from now on is computed.
+  /// Later values are computed only where these predicates hold.
   void assume(std::vector<Scalar*> predicates) { assumed_ = std::move(predicates); }
-  /// The Lets that were written since the last call; later values may use them.
+  /// The Lets since the last call; later values may use them.
   kir::Statements takeStatements() { return std::exchange(statements_, {}); }
-  /// Later values do not use earlier Lets.
+  /// Forgets all Lets, so that later values do not use them.
   void finish() { known_.clear(); }
 
  private:

@@ -48,8 +48,7 @@ class Vectorizer {
   }
 
  private:
-  // The neighbouring elements that a loop accesses, so many at a time, under a condition that those of one access
-  // share.
+  // Accesses to neighbouring elements, `width` at a time, under a condition that is the same for all lanes of each.
   struct WideAccess {
     const TensorView* tensor;
     Scalar* first;
@@ -65,8 +64,8 @@ class Vectorizer {
     before_.clear();
     after_.clear();
     defined_.clear();
-    findAccumulated(loop.body);
-    if (appendMoves(loop.body, result)) return;
+    findReadAndWritten(loop.body);
+    if (appendCopies(loop.body, result)) return;
     Loop lanes = loop;
     lanes.type = ParallelType::Unroll;
     for (const StatementRef& each : withoutInvariants(lanes.body)) result.push_back(each);
@@ -80,95 +79,94 @@ class Vectorizer {
     result.insert(result.end(), after_.begin(), after_.end());
   }
 
-  // What is both read and written stays where it is: a read may be of what the same iteration has written.
-  void findAccumulated(const Statements& body) {
+  // Tensors that are both read and written: a load may read what the same iteration has stored.
+  void findReadAndWritten(const Statements& body) {
     std::set<const TensorView*> stored;
-    accumulated_.clear();
+    read_and_written_.clear();
     kir::visitStatements(body, [&](const Statement& each) {
       if (const auto* store = std::get_if<Store>(&each.node)) stored.insert(store->tensor);
     });
     kir::visitStatements(body, [&](const Statement& each) {
       for (const Value* value : kir::valuesOf(each)) {
-        if (value->kind == ValueKind::Load && stored.contains(value->tensor)) accumulated_.insert(value->tensor);
+        if (value->kind == ValueKind::Load && stored.contains(value->tensor)) read_and_written_.insert(value->tensor);
       }
     });
   }
 
-  // A body that only takes elements to where threads keep them: no lane is looked at, so that compilers leave narrow
-  // elements side by side in registers. What goes from an input to shared memory is one Copy, too (async-copies makes
-  // it asynchronous).
-  bool appendMoves(const Statements& body, Statements& result) {
-    Moves moves;
+  // A body that only copies elements becomes wide copies without lanes: compilers keep narrow elements packed then. A
+  // copy to shared memory may become asynchronous (async-copies).
+  bool appendCopies(const Statements& body, Statements& result) {
+    Copies copies;
     Statements statements;
-    if (!appendMoves(body, moves, statements)) return false;
-    // Lanes take turns with what is also written here.
-    if (std::ranges::any_of(moves.from, [&](const TensorView* tensor) { return moves.to.contains(tensor); }))
+    if (!appendCopies(body, copies, statements)) return false;
+    // (With a tensor on both sides the order of lanes would matter.)
+    if (std::ranges::any_of(copies.from, [&](const TensorView* tensor) { return copies.to.contains(tensor); }))
       return false;
     result.insert(result.end(), statements.begin(), statements.end());
-    return !moves.to.empty();
+    return !copies.to.empty();
   }
 
-  struct Moves {
+  struct Copies {
     std::map<const kir::Variable*, const Value*> loaded;
     std::set<const TensorView*> from;
     std::set<const TensorView*> to;
   };
 
-  bool appendMoves(const Statements& body, Moves& moves, Statements& result) {
+  bool appendCopies(const Statements& body, Copies& copies, Statements& result) {
     for (const StatementRef& each : body) {
       if (const auto* guard = std::get_if<If>(&each->node)) {
         Statements inside;
-        if (mentions(*guard->predicate, *loop_->index) || !appendMoves(guard->body, moves, inside)) return false;
+        if (mentions(*guard->predicate, *loop_->index) || !appendCopies(guard->body, copies, inside)) return false;
         result.push_back(statement(If{guard->predicate, std::move(inside)}));
         continue;
       }
       if (const auto* let = std::get_if<Let>(&each->node)) {
         if (let->index != nullptr || let->value->kind != ValueKind::Load) return false;
-        moves.loaded[let->variable.get()] = let->value.get();
+        copies.loaded[let->variable.get()] = let->value.get();
         continue;
       }
       const auto* store = std::get_if<Store>(&each->node);
       if (store == nullptr || store->block != nullptr || kir::isGlobal(*store->tensor)) return false;
       const Value* value = store->value.get();
       if (value->kind == ValueKind::Variable) {
-        const auto found = moves.loaded.find(value->variable.get());
-        if (found == moves.loaded.end()) return false;
+        const auto found = copies.loaded.find(value->variable.get());
+        if (found == copies.loaded.end()) return false;
         value = found->second;
       }
       if (value->kind != ValueKind::Load || value->tensor->dtype() != store->tensor->dtype() ||
           !appendMove(*store, *value, result))
         return false;
-      moves.from.insert(value->tensor);
-      moves.to.insert(store->tensor);
+      copies.from.insert(value->tensor);
+      copies.to.insert(store->tensor);
     }
     return true;
   }
 
-  bool appendMove(const Store& store, const Value& from, Statements& moves) {
+  bool appendMove(const Store& store, const Value& from, Statements& copies) {
     Scalar* to_first = firstOf(*store.index);
     Scalar* from_first = firstOf(*from.scalar);
     const int64_t width = std::min(widthOf(*store.tensor), widthOf(*from.tensor));
     if (width < 2 || to_first == nullptr || from_first == nullptr) return false;
     if (!analysis_.of(*to_first).isDivisibleBy(width) || !analysis_.of(*from_first).isDivisibleBy(width)) return false;
-    const bool is_shared = store.tensor->memoryType() == MemoryType::Shared;
-    if (is_shared && !kir::isFill(fusion_, *store.tensor, *from.tensor)) return false;
+    const bool is_uniform = store.tensor->memoryType() == MemoryType::Shared;
+    if (is_uniform && !kir::isFill(fusion_, *store.tensor, *from.tensor)) return false;
     for (int64_t k = 0; k < lanes_; k += width) {
       const auto access = [&](Scalar* first) {
         return simplifyRemainders(fusion_.add(first, fusion_.constant(k)), analysis_);
       };
-      moves.push_back(statement(kir::Copy{store.tensor, access(to_first), from.tensor, access(from_first), width}));
+      copies.push_back(statement(kir::Copy{store.tensor, access(to_first), from.tensor, access(from_first), width}));
     }
     return true;
   }
 
-  // Where the first lane's element is, if the other lanes' are its neighbours.
+  // The index of the first lane, if the lanes' indices are consecutive.
   Scalar* firstOf(Scalar& index) {
     Scalar* first = at(index, fusion_.constant(0));
     Scalar* step = simplifyRemainders(fusion_.sub(&index, fusion_.add(first, loop_->index)), analysis_);
     return step->isConstantInt(0) ? first : nullptr;
   }
 
-  // Takes the Lets out of the body that are the same for all lanes, and gives them.
+  // Removes the invariant Lets from the body, and returns them.
   Statements withoutInvariants(Statements& body) {
     std::set<const TensorView*> stored;
     std::set<const kir::Variable*> varying;
@@ -253,28 +251,29 @@ class Vectorizer {
     return statement(std::move(copy));
   }
 
-  // Where the access begins, if it can be a wide one.
+  // The widest legal access, if there is one of several lanes.
   std::optional<WideAccess> wideAccessOf(const TensorView& tensor, Scalar& index, Scalar* condition) {
-    if (lanes_ < 2 || tensor.memoryType() == MemoryType::Local || accumulated_.contains(&tensor)) return std::nullopt;
+    if (lanes_ < 2 || tensor.memoryType() == MemoryType::Local || read_and_written_.contains(&tensor))
+      return std::nullopt;
     Scalar* first = firstOf(index);
     if (first == nullptr || mentionsInside(*first)) return std::nullopt;
     if (condition != nullptr) condition = simplifyRemainders(condition, analysis_);
     if (condition != nullptr && mentionsInside(*condition)) return std::nullopt;
     for (int64_t width = widthOf(tensor); width > 1; width /= 2) {
-      const bool is_shared = condition == nullptr || isSharedBy(width, *condition);
-      if (is_shared && analysis_.of(*first).isDivisibleBy(width)) return WideAccess{&tensor, first, condition, width};
+      const bool is_uniform = condition == nullptr || isUniform(width, *condition);
+      if (is_uniform && analysis_.of(*first).isDivisibleBy(width)) return WideAccess{&tensor, first, condition, width};
     }
     return std::nullopt;
   }
 
-  // Whether the condition is the same for all lanes of each access of `width` lanes. What a comparison asks is e + k >=
-  // 0 or e - k >= 0 for lane k: with k = width j + r and r from 0 to width - 1 that is e + width j >= 0 where e is a
-  // multiple of width, and e - width j >= 0 where e is one less than such a multiple.
-  bool isSharedBy(int64_t width, Scalar& condition) {
+  // Whether the condition is the same for all lanes of each access of `width` lanes. For lane k a comparison is e + k
+  // >= 0 or e - k >= 0. With k = width j + r, 0 <= r < width, r has no effect if e (in the second case: e + 1) is a
+  // multiple of width.
+  bool isUniform(int64_t width, Scalar& condition) {
     if (!mentions(condition, *loop_->index)) return true;
     const ScalarOp op = condition.op();
     if (op == ScalarOp::And || op == ScalarOp::Or || op == ScalarOp::Not) {
-      return std::ranges::all_of(condition.operands(), [&](Scalar* part) { return isSharedBy(width, *part); });
+      return std::ranges::all_of(condition.operands(), [&](Scalar* part) { return isUniform(width, *part); });
     }
     if (op != ScalarOp::Less && op != ScalarOp::LessEqual) return false;
     Scalar* distance = fusion_.sub(condition.operands()[1], condition.operands()[0]);
@@ -284,13 +283,13 @@ class Vectorizer {
     };
     const bool rises = isAt(fusion_.add(first, loop_->index));
     if (!rises && !isAt(fusion_.sub(first, loop_->index))) return false;
-    // What has to be a multiple: e, or e + 1.
+    // e or e + 1, which has to be a multiple.
     const int64_t more = (rises ? 0 : 1) - (op == ScalarOp::Less ? 1 : 0);
     Scalar* multiple = simplifyRemainders(fusion_.add(first, fusion_.constant(more)), analysis_);
     return analysis_.of(*multiple).isDivisibleBy(width);
   }
 
-  // Elements of one access, at most.
+  // The largest number of elements of one access.
   int64_t widthOf(const TensorView& tensor) const {
     const int64_t size = sizeOf(tensor.dtype());
     int64_t bytes = kWidestAccess;
@@ -323,16 +322,16 @@ class Vectorizer {
 
   Statements copies(const WideAccess& access, const TensorView& buffer, bool is_load) {
     const bool has_own_conditions = access.condition != nullptr && mentions(*access.condition, *loop_->index);
-    Statements moves;
+    Statements copies;
     for (int64_t k = 0; k < lanes_; k += access.width) {
       Scalar* far = simplifyRemainders(fusion_.add(access.first, fusion_.constant(k)), analysis_);
       Scalar* near = fusion_.constant(k);
       Statements move = {statement(is_load ? kir::Copy{&buffer, near, access.tensor, far, access.width}
                                            : kir::Copy{access.tensor, far, &buffer, near, access.width})};
       if (has_own_conditions) move = under(at(*access.condition, near), std::move(move));
-      moves.insert(moves.end(), move.begin(), move.end());
+      copies.insert(copies.end(), move.begin(), move.end());
     }
-    return has_own_conditions ? moves : under(access.condition, std::move(moves));
+    return has_own_conditions ? copies : under(access.condition, std::move(copies));
   }
 
   static Statements under(Scalar* condition, Statements statements) {
@@ -357,15 +356,15 @@ class Vectorizer {
   std::map<WideAccess, const TensorView*> loads_;
   Statements before_;
   Statements after_;
-  std::set<const Scalar*> defined_;  // inside of the loop
-  std::set<const TensorView*> accumulated_;
+  std::set<const Scalar*> defined_;  // indices that are defined in the loop
+  std::set<const TensorView*> read_and_written_;
 };
 
 }  // namespace
 
 Kernel vectorizeAccesses(Kernel kernel) {
   kernel.body = Vectorizer(kernel).rewrite(kernel.body);
-  // What is the same for all lanes left their loop, and may be named like what stands in loops behind it.
+  // Variables that left a loop may have the names of later ones.
   kernel.body = kir::withDistinctNames(kernel);
   return kernel;
 }

@@ -1,4 +1,4 @@
-// vectorize-accesses: what a Vectorize loop reads and writes in memory moves in wide accesses.
+// vectorize-accesses: loads and stores of Vectorize loops become wide accesses.
 #pragma once
 
 #include "kernel/kernel.h"
@@ -6,11 +6,10 @@
 namespace tokamak {
 
 /// `for k in 0..n Vectorize { T[b + k] = f(S[a + k]) }` becomes `V[0 .. +n] = S[a .. +n]; for k in 0..n Unroll { W[k] =
-/// f(V[k]) }; T[b .. +n] = W[0 .. +n]`, where a and b do not depend on k and are proved to be multiples of what one
-/// access moves. That is as much as can be, at most 16 bytes: an access is as narrow as the multiples that a and b are,
-/// and as the lanes that what guards it is proved to be the same for. (A row padded by 2 elements is read 2 elements at
-/// a time.) Other accesses stay as they are, and so do registers. Values that are the same for all lanes are computed
-/// before the loop.
+/// f(V[k]) }; T[b .. +n] = W[0 .. +n]`, where a and b do not depend on k.
+/// An access is as wide as possible, at most 16 bytes: its index has to be a multiple of its width, and its guard has
+/// to be the same for all lanes. (A row padded by 2 elements is read 2 elements at a time.)
+/// Other accesses do not change, nor do accesses to registers. Invariant values are computed before the loop.
 kir::Kernel vectorizeAccesses(kir::Kernel kernel);
 
 }  // namespace tokamak
