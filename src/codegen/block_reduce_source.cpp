@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kWarp = 32;
 constexpr int64_t kFewWarps = 4;
 constexpr int64_t kFewBytes = 1024;
-constexpr int64_t kMostScratch = 16 * 1024;  // in bytes
+constexpr int64_t kMostScratch = 16 * 1024;  // bytes
 
 class BlockReduceWriter {
  public:
@@ -33,7 +33,7 @@ class BlockReduceWriter {
     line("{");
     const std::optional<int64_t> x = combinedAlongX();
     const bool fills_warps = threads_.value_or(1) % kWarp == 0;
-    if (!text_.contributors.empty())
+    if (!text_.active_threads.empty())
       tree();
     else if (x && *x <= kWarp && std::has_single_bit(static_cast<uint64_t>(*x)) && fills_warps)
       shuffles(*x);
@@ -47,16 +47,16 @@ class BlockReduceWriter {
 
  private:
   static bool ownsScratch(const BlockReduceValue& text, int64_t values) {
-    return values * text.bytes <= kFewBytes && text.may_own_scratch;
+    return values * text.bytes <= kFewBytes && text.may_have_own_scratch;
   }
 
-  // The extent of x where that alone is combined and known.
+  // The extent of x if x alone is combined, and the extent is constant.
   std::optional<int64_t> combinedAlongX() const {
     if (text_.dimensions.empty() || !text_.dimensions[0].is_combined || !threads_) return std::nullopt;
     for (size_t i = 1; i < text_.dimensions.size(); ++i) {
       if (text_.dimensions[i].is_combined) return std::nullopt;
     }
-    // Without x, dimension 0 is y or z; neighbours along it are neighbours all the same.
+    // (In a block without x, dimension 0 is y or z: its threads are neighbours, too.)
     return text_.dimensions[0].constant;
   }
 
@@ -86,7 +86,7 @@ class BlockReduceWriter {
     line("}");
   }
 
-  // The threads that do not differ along the combined dimensions, numbered.
+  // The number of a thread along the combined dimensions, or along the others; `extent` becomes the count.
   std::string numberOf(bool of_combined, std::string& extent) const {
     std::string number = "0";
     extent = "1";
@@ -99,9 +99,9 @@ class BlockReduceWriter {
     return number;
   }
 
-  // Each warp's values go to shared memory, and every warp takes those of all: by lanes and shuffles, where the warps
-  // are a power of two (for 18 that was slower). To save the second barrier of what is repeated by two places, by
-  // iterations, takes a register that norm backward does not have.
+  // Warps store their results to shared memory, and each warp combines all of them: by lanes and shuffles if there is a
+  // power of two of warps (for 18 that was slower).
+  // Two buffers, used alternately, would save the second barrier, but take a register that norm backward does not have.
   void overWarps(int64_t x) {
     const int64_t warps = x / kWarp;
     const int64_t all_rows = *threads_ / x;
@@ -125,7 +125,7 @@ class BlockReduceWriter {
     const bool by_lanes = std::has_single_bit(static_cast<uint64_t>(warps)) && warps > kFewWarps;
     for (const BlockReduceValue& text : texts_) {
       forEachValue(text, [&](const std::string& value, const std::string& k) {
-        // Lane i takes warp i's value: each value is read once, not once per warp and value.
+        // Lane i loads warp i's value, so that a thread loads one value.
         if (by_lanes)
           return line(fmt::format("{} = {};", value, placeOf(text, k, fmt::format("({} & {})", index, warps - 1))));
         line(fmt::format("{} = {};", value, placeOf(text, k, "0")));
@@ -143,7 +143,7 @@ class BlockReduceWriter {
     return texts_.size() == 1 ? "scratch" : fmt::format("scratch_{}", &text - texts_.data());
   }
 
-  // Few bytes are the exchange's own; then nobody waits before the next one, unless that is this one again.
+  // Small scratch memory is not shared with other exchanges: then a barrier is needed only if this one is repeated.
   void useScratch(int64_t values) {
     owns_scratch_ = ownsScratch(text_, values);
     if (!owns_scratch_) {
@@ -155,7 +155,7 @@ class BlockReduceWriter {
       line(fmt::format("__shared__ {} {}[{}];", text.type, scratchOf(text), values / text_.count * text.count));
   }
   void finishScratch() {
-    if (owns_scratch_ ? text_.is_repeated : text_.shares_scratch) line("__syncthreads();");
+    if (owns_scratch_ ? text_.is_repeated : text_.needs_barrier_before) line("__syncthreads();");
   }
 
   void tree() {
@@ -163,13 +163,13 @@ class BlockReduceWriter {
     std::string groups;
     const std::string rank = numberOf(true, members);
     const std::string group = numberOf(false, groups);
-    // So many values at a time that they fit.
+    // As many values at a time as fit.
     const int64_t threads = threads_.value_or(kMostThreads);
     int64_t chunk = std::max<int64_t>(1, std::min(text_.count, kMostScratch / (threads * text_.bytes)));
     while (text_.count % chunk != 0) --chunk;
     useScratch(chunk * threads);
     line(fmt::format("const int ranks = {};", members));
-    line(fmt::format("const int members = {};", text_.contributors.empty() ? "ranks" : text_.contributors));
+    line(fmt::format("const int members = {};", text_.active_threads.empty() ? "ranks" : text_.active_threads));
     line(fmt::format("const int groups = {};", groups));
     line(fmt::format("const int rank = {};", rank));
     line(fmt::format("const int group = {};", group));
@@ -208,7 +208,7 @@ class BlockReduceWriter {
   }
 
   std::span<const BlockReduceValue> texts_;
-  const BlockReduceValue& text_;  // the first
+  const BlockReduceValue& text_;  // the first of texts_
   int64_t scratch_bytes_ = 0;
   bool owns_scratch_ = false;
   std::optional<int64_t> threads_ = 1;

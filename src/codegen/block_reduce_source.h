@@ -1,4 +1,4 @@
-// Block reduce: values are combined across the threads of a block, as CUDA C++.
+// Block reduce: CUDA C++ that combines values of the threads of a block.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ struct BlockReduceValue {
     std::optional<int64_t> constant;  ///< the extent
     bool is_combined = false;
   };
-  bool shares_scratch = false;        ///< the statement may run several times, or there are others
+  bool needs_barrier_before = false;  ///< the statement may run several times, or there are others
   bool is_repeated = false;           ///< the statement may run several times
-  bool may_own_scratch = false;       ///< there are not many others
-  std::string contributors;           ///< unless empty: so many of the combined threads have values, the first ones
+  bool may_have_own_scratch = false;  ///< scratch memory of its own is affordable: there are few block reductions
+  std::string active_threads;         ///< unless empty: the number of combined threads that have values, the first ones
   std::string type;                   ///< of the values
   int64_t bytes = 4;                  ///< of a value
   int64_t count = 1;                  ///< values per thread
@@ -37,13 +37,12 @@ struct BlockReduceLines {
   int64_t scratch_bytes = 0;  ///< of shared memory at `tk_scratch`, aligned to 16 bytes
 };
 
-/// Lines after which every thread has the combination of the values of the threads that differ from it along the
-/// combined dimensions only. Within a warp by shuffles; along x, over warps by shared memory; else by a tree in shared
-/// memory. The order is always the same.
+/// Source after which every thread has the result of its group: the threads that differ along combined dimensions only.
+/// It uses shuffles within a warp, shared memory between warps along x, and else a tree in shared memory. The order of
+/// combination is fixed.
 BlockReduceLines blockReduceSource(const BlockReduceValue& text);
 
-/// The same of values that follow one another and have the same dimensions: where they can, threads wait once for all
-/// of them.
+/// The same for consecutive values with the same dimensions: they share barriers where possible.
 BlockReduceLines blockReduceSource(const std::vector<BlockReduceValue>& texts);
 
 }  // namespace tokamak

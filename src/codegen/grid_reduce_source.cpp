@@ -8,7 +8,7 @@ namespace tokamak {
 
 namespace {
 
-// A number for the dimensions of the wanted kind, and how many there are.
+// The linear index over some dimensions, and their number of elements.
 struct Numbering {
   std::string number = "0";
   std::string count = "1";
@@ -28,7 +28,7 @@ Numbering numberingOf(const std::vector<BlockReduceValue::Dimension>& dimensions
   return numbering;
 }
 
-// Whether a thread is the first of those that do not differ along spread dimensions; empty where each is.
+// Whether a thread is the first of those with equal values; empty where all values differ.
 std::string isFirst(const std::vector<BlockReduceValue::Dimension>& threads, const std::vector<bool>& is_spread) {
   std::string text;
   for (size_t i = 0; i < threads.size(); ++i) {
@@ -50,10 +50,10 @@ class GridReduceWriter {
     line(fmt::format("const tk_i64 grid_groups = {};", group.count));
     line("tk_u32* const grid_counter = (tk_u32*)tk_workspace + grid_group;");
     line(fmt::format("unsigned char* grid_values = {};", kFirstValue));
-    for (const GridReduceForm::Value& value : text_.values) give(value);
-    goOnWithTheLast();
+    for (const GridReduceForm::Value& value : text_.values) storeValues(value);
+    continueInLastBlock();
     line(fmt::format("grid_values = {};", kFirstValue));
-    for (const GridReduceForm::Value& value : text_.values) gather(value);
+    for (const GridReduceForm::Value& value : text_.values) combineBlocks(value);
     return {std::move(lines_), scratch_bytes_};
   }
 
@@ -87,7 +87,7 @@ class GridReduceWriter {
     return fmt::format("values[(({}) * {} + {}) * {} + {}]", block, value.count, k, thread.count, thread.number);
   }
 
-  void give(const GridReduceForm::Value& value) {
+  void storeValues(const GridReduceForm::Value& value) {
     const std::string is_first = isFirst(text_.threads, value.is_spread);
     line(is_first.empty() ? "{" : fmt::format("if ({}) {{", is_first));
     placeValues(value);
@@ -98,7 +98,7 @@ class GridReduceWriter {
     nextValues(value);
   }
 
-  void goOnWithTheLast() {
+  void continueInLastBlock() {
     if (dialect_ == Dialect::C)
       return line("if (__atomic_add_fetch(grid_counter, 1u, __ATOMIC_ACQ_REL) != grid_members) continue;");
     const std::string is_first = isFirst(text_.threads, std::vector<bool>(text_.threads.size(), false));
@@ -114,8 +114,8 @@ class GridReduceWriter {
     line("__threadfence();");
   }
 
-  // Pairs of blocks, pairs of these, and so on, which is more exact than one after the other.
-  void gatherPairs(const GridReduceForm::Value& value) {
+  // Combines blocks pairwise, which is more exact than one after the other.
+  void combineBlocksPairwise(const GridReduceForm::Value& value) {
     line("{");
     placeValues(value);
     line("  for (tk_i64 apart = 1; apart < grid_members; apart *= 2) {");
@@ -133,14 +133,14 @@ class GridReduceWriter {
     nextValues(value);
   }
 
-  // Of `sharers` threads with equal values, each combines every sharers-th block.
-  void gather(const GridReduceForm::Value& value) {
-    if (dialect_ == Dialect::C) return gatherPairs(value);
+  // Each of `sharers` threads with equal values combines every sharers-th block.
+  void combineBlocks(const GridReduceForm::Value& value) {
+    if (dialect_ == Dialect::C) return combineBlocksPairwise(value);
     const Numbering rank = threadsOf(value, false);
     const bool is_shared = rank.count != "1";
     line("{");
     placeValues(value);
-    // Past the first cache, which other blocks do not write to. There is no such load of a bool.
+    // Bypasses the L1 cache, which other blocks do not write to. (Bools have no such load.)
     const auto loaded = [&](const std::string& block, const std::string& k) {
       const std::string place = element(value, block, k);
       return value.bytes == 1 ? fmt::format("(({})__ldcg((const unsigned char*)&{}))", value.type, place)
@@ -151,7 +151,7 @@ class GridReduceWriter {
       line(fmt::format("  const tk_i64 sharers = {0} < grid_members ? {0} : grid_members;", rank.count));
       line("  const tk_i64 first_block = sharer < sharers ? sharer : 0;");
     }
-    // All elements of a block, then those of the next, so that loads are under way together.
+    // All elements of a block, then those of the next, so that loads overlap.
     forEachElement(value, [&](const std::string& k) {
       line(fmt::format("    {} = {};", value.element(k), loaded(is_shared ? "first_block" : "0", k)));
     });
@@ -169,8 +169,8 @@ class GridReduceWriter {
 
   void combineSharers(const GridReduceForm::Value& value) {
     BlockReduceValue sharers;
-    sharers.shares_scratch = true;
-    sharers.contributors = "(int)sharers";
+    sharers.needs_barrier_before = true;
+    sharers.active_threads = "(int)sharers";
     sharers.type = value.type;
     sharers.bytes = value.bytes;
     sharers.count = value.count;

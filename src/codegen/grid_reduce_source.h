@@ -1,4 +1,4 @@
-// Grid reduce: values are combined across the blocks of a grid.
+// Grid reduce: source that combines values of the blocks of a grid.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,20 @@ struct GridReduceForm {
     std::string type;
     int64_t bytes = 4;            ///< of an element
     int64_t count = 1;            ///< elements per thread
-    std::vector<bool> is_spread;  ///< per dimension of a block: threads along it have different values
+    std::vector<bool> is_spread;  ///< per dimension of a block: whether threads along it have different values
     std::function<std::string(const std::string& k)> element;
     std::function<std::string(const std::string& a, const std::string& b)> combined;
   };
-  std::vector<BlockReduceValue::Dimension> blocks;  ///< of the grid, x first; is_combined: along it blocks are combined
+  std::vector<BlockReduceValue::Dimension> blocks;   ///< of the grid, x first; is_combined: reduced over
   std::vector<BlockReduceValue::Dimension> threads;  ///< of a block, x first
   std::vector<Value> values;
 };
 
-/// Lines after which only the last block of each group goes on, with the combinations in all its threads.
-/// `tk_workspace` is the kernel's workspace (kernel/bind_kernel.h); the blocks' values are laid out as
-/// [group][block][element][thread]. Threads whose values are equal share the blocks among them, then combine what they
-/// have; the order is always the same. In C a block is an iteration of the loop around it, and has no threads.
+/// Source after which only the last block of each group continues, with the results in all its threads.
+/// `tk_workspace` is the kernel's workspace (kernel/bind_kernel.h); it has the blocks' values as
+/// [group][block][element] [thread]. Threads with equal values divide the blocks among them, and then do a block
+/// reduction.
+/// The order of combination is fixed. In C a block is an iteration of the loop around, and has no threads.
 BlockReduceLines gridReduceSource(const GridReduceForm& text, Dialect dialect);
 
 }  // namespace tokamak

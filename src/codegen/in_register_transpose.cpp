@@ -8,7 +8,7 @@ namespace tokamak {
 
 namespace {
 
-// The only store of the body, and the load that it stores, directly or by a name.
+// The only store of the body, and the load whose value it stores, directly or through a Let.
 struct Move {
   const kir::Store* store = nullptr;
   const kir::Value* load = nullptr;
@@ -39,7 +39,7 @@ class Steps {
     substitution.set(loop, value);
     return simplifyRemainders(substitution(&index), analysis_);
   }
-  // By how much the index grows with each iteration of the loop; nothing where that is not the same for all iterations.
+  // The index' step per iteration of the loop; null if it is not linear.
   Scalar* stepOf(Scalar& index, Scalar& loop) {
     if (Scalar* slope = slopeOf(index, loop)) return slope;
     Scalar* first = at(index, loop, fusion_.constant(0));
@@ -55,7 +55,7 @@ class Steps {
   }
 
  private:
-  // Of sums and products, as far as they are linear: products with symbols are not multiplied out by the simplifier.
+  // The step of linear sums and products. (The simplifier does not multiply out products with symbols.)
   Scalar* slopeOf(Scalar& index, const Scalar& loop) {
     if (&index == &loop) return fusion_.constant(1);
     if (!mentions(index, loop)) return fusion_.constant(0);

@@ -1,5 +1,5 @@
-// In-register transposes: two nested loops that only write a buffer's columns as rows. Compilers would turn them into
-// single loads and stores.
+// In-register transposes: two nested loops that only store a buffer's columns as rows. Compilers would make them scalar
+// loads and stores.
 #pragma once
 
 #include <optional>
@@ -22,11 +22,11 @@ struct InRegisterTranspose {
   Scalar* columns = nullptr;
 };
 
-/// What the loop and the only one in it do, if they are such loops from a Local buffer.
+/// The transpose that the loop and the only one in it do, if they do one from a Local buffer.
 std::optional<InRegisterTranspose> findInRegisterTranspose(const kir::Loop& loop, Fusion& fusion,
                                                            IntervalAnalysis& analysis);
 
-/// What two loops read row by row: elements first + i * stride + j of a tensor in global memory, i and j being their
+/// Rows that two nested loops read: elements first + i * stride + j of a tensor in global memory, i and j the loops'
 /// indices.
 struct RowsRead {
   const TensorView* tensor = nullptr;
@@ -35,7 +35,7 @@ struct RowsRead {
   int64_t bytes = 0;  ///< of a row
 };
 
-/// If the loop and the only one in it fill the buffer: the rows that they read; nothing otherwise.
+/// The rows that the loop and the only one in it read, if they fill the buffer.
 std::optional<std::vector<RowsRead>> findRowsRead(const kir::Loop& loop, const TensorView& buffer, Fusion& fusion,
                                                   IntervalAnalysis& analysis);
 

@@ -19,7 +19,7 @@ using kir::ValueKind;
 
 namespace {
 
-// Random words, 32 bits of an i64, and what they become on their way to an f32.
+// Random words: 32 bits of an i64, and integers made of them on the way to an f32.
 bool isWord(DataType dtype) { return dtype == DataType::I64 || dtype == DataType::I32; }
 
 bool isRandom(const Value& value) { return value.kind == ValueKind::Apply && value.function == FunctionId::philox; }
@@ -29,11 +29,11 @@ bool isRightShift(const Value& value) {
          (value.function == FunctionId::bitwise_right_shift || value.function == FunctionId::logical_right_shift);
 }
 
-// About how many instructions a value takes, without those of the variables that it mentions.
+// The approximate number of instructions of a value, without those of its variables.
 int costOf(const Value& value) {
   constexpr int kRounding = 8;
   constexpr int kLongFunction = 20;
-  if (isRandom(value)) return 1;  // made in a loop of its own
+  if (isRandom(value)) return 1;  // a loop of its own makes it
   int cost = 0;
   kir::visitValues(value, [&](const Value& each) {
     if (each.kind == ValueKind::Load) cost += 1;
@@ -66,7 +66,7 @@ int costOf(const Value& value) {
   return cost;
 }
 
-// Comparisons of indices: as they are written, and from the other side.
+// Comparisons of indices, and the same with exchanged operands.
 struct Relation {
   FunctionId id;
   std::string_view text;
@@ -98,7 +98,7 @@ const kir::Variable* logisticOperand(const kir::Statement& statement) {
   return operand.kind == ValueKind::Variable ? operand.variable.get() : nullptr;
 }
 
-// Most of the two is the same computation, which compilers find where one stands behind the other.
+// Whether both statements compute the same logistic function; compilers share it if they are in one stage.
 bool sharesLogistic(const kir::Statement& first, const kir::Statement& second) {
   const kir::Variable* operand = logisticOperand(first);
   return operand != nullptr && operand == logisticOperand(second);
@@ -113,11 +113,11 @@ bool hasRandomWords(const kir::Loop& loop) {
 
 }  // namespace
 
-LoopVectoriser::LoopVectoriser(const kir::Loop& loop, int lanes, int element_bytes, LaneSurroundings surroundings)
+LoopVectoriser::LoopVectoriser(const kir::Loop& loop, int lanes, int element_bytes, VectoriserContext context)
     : loop_(loop),
       lanes_(lanes),
       element_bytes_(element_bytes),
-      around_(std::move(surroundings)),
+      context_(std::move(context)),
       has_words_(hasRandomWords(loop)) {
   is_possible_ = !loop.body.empty() && isOrdered() &&
                  std::ranges::all_of(loop.body, [&](const kir::StatementRef& each) { return acceptStatement(*each); });
@@ -130,8 +130,8 @@ LoopVectoriser::LoopVectoriser(const kir::Loop& loop, int lanes, int element_byt
   if (has_words_) cost_ = std::max(cost_, kLongCost);
 }
 
-// Of what the loop's vectors are wide enough for; with random words, which are 32 bits of an i64, integers are these.
-bool LoopVectoriser::isLaneable(DataType dtype) const {
+// Whether vectors can hold the type. In loops with random words, integers are 32-bit words.
+bool LoopVectoriser::isVectorType(DataType dtype) const {
   if (dtype == DataType::Bool) return true;
   if (has_words_ && !isFloatingType(dtype)) return false;
   return element_bytes_ > 1 && sizeOf(dtype) <= element_bytes_;
@@ -155,14 +155,14 @@ bool LoopVectoriser::varies(const Value& value) const {
 }
 
 bool LoopVectoriser::movesWithIndex(Scalar& index) {
-  Substitution substitution(*around_.fusion);
-  substitution.set(*loop_.index, around_.fusion->constant(0));
+  Substitution substitution(*context_.fusion);
+  substitution.set(*loop_.index, context_.fusion->constant(0));
   Scalar* first = substitution(&index);
-  Scalar* step = around_.fusion->sub(&index, around_.fusion->add(first, loop_.index));
-  return step->isConstantInt(0) || simplifyRemainders(step, *around_.analysis)->isConstantInt(0);
+  Scalar* step = context_.fusion->sub(&index, context_.fusion->add(first, loop_.index));
+  return step->isConstantInt(0) || simplifyRemainders(step, *context_.analysis)->isConstantInt(0);
 }
 
-// No iteration reads what another one writes: what is written and read is so at one and the same index.
+// Whether there is no loop-carried dependence: a tensor that is written and read has one index.
 bool LoopVectoriser::isOrdered() const {
   std::map<const TensorView*, const Scalar*> written;
   for (const kir::StatementRef& each : loop_.body) {
@@ -195,7 +195,7 @@ bool LoopVectoriser::acceptStatement(const kir::Statement& statement) {
     return let->index == nullptr && accept(*let->value);
   }
   const auto* store = std::get_if<kir::Store>(&statement.node);
-  if (store == nullptr || !isLaneable(store->tensor->dtype()) || !movesWithIndex(*store->index)) return false;
+  if (store == nullptr || !isVectorType(store->tensor->dtype()) || !movesWithIndex(*store->index)) return false;
   kir::visitValues(*store->value, [&](const Value& value) {
     is_accumulating_ |= value.kind == ValueKind::Load && value.tensor == store->tensor;
   });
@@ -210,7 +210,7 @@ bool LoopVectoriser::acceptWords(const Value& value) {
                       [&](const kir::ValueRef& operand) { return varies(*operand); });
 }
 
-// Words are not negative and have 32 bits: shifted they are so, too, and below 2^31 an i32 is the same number.
+// Words have 32 bits and are not negative. So are shifted words, and those below 2^31 are the same number as an i32.
 bool LoopVectoriser::acceptWord(const Value& value) {
   if (value.kind == ValueKind::Variable) return varies(value);
   if (value.kind == ValueKind::Cast)
@@ -222,7 +222,7 @@ bool LoopVectoriser::acceptWord(const Value& value) {
   return is_constant && acceptWord(*value.operands[0]);
 }
 
-// "eq(k + 4, t)": an index against what is the same for all lanes.
+// "eq(k + 4, t)": an index compared with a uniform value.
 bool LoopVectoriser::acceptRelation(const Value& value) {
   const bool is_second = varies(*value.operands[1]);
   const Value& index = *value.operands[is_second ? 1 : 0];
@@ -236,22 +236,22 @@ std::string LoopVectoriser::relation(const Value& value) {
   helpers_wanted_.insert(fmt::format("numbers_i32x{}", lanes_));
   const std::string mask = fmt::format("(tk_numbers_i32x{}() {} tk_distance_i32x{}({}, {}))", lanes_,
                                        is_second ? relation.mirrored : relation.text, lanes_,
-                                       around_.one_lane(*value.operands[is_second ? 0 : 1]),
-                                       around_.scalars->write(*value.operands[is_second ? 1 : 0]->scalar));
+                                       context_.uniform_value(*value.operands[is_second ? 0 : 1]),
+                                       context_.scalars->write(*value.operands[is_second ? 1 : 0]->scalar));
   return maskCall(LaneType(DataType::Bool, lanes_, sizeof(int32_t)), element_bytes_, mask);
 }
 
 bool LoopVectoriser::accept(const Value& value) {
   if (varies(value) && relationOf(value) != nullptr && acceptRelation(value)) return true;
   if (has_words_ && isWord(value.dtype)) return acceptWord(value);
-  if (!isLaneable(value.dtype)) return false;
+  if (!isVectorType(value.dtype)) return false;
   if (!varies(value)) return true;
   switch (value.kind) {
     case ValueKind::Load: return movesWithIndex(*value.scalar);
     case ValueKind::Variable: return true;
     case ValueKind::Number: return value.dtype == DataType::I64 && movesWithIndex(*value.scalar);
     case ValueKind::Apply:
-      if (!isLaneable(computeType(value).type) || !hasFunction(value.function, computeType(value))) return false;
+      if (!isVectorType(computeType(value).type) || !hasFunction(value.function, computeType(value))) return false;
       break;
     case ValueKind::Cast:
       if (has_words_ && isWord(value.operands[0]->dtype))
@@ -264,7 +264,7 @@ bool LoopVectoriser::accept(const Value& value) {
   return std::ranges::all_of(value.operands, [&](const kir::ValueRef& operand) { return accept(*operand); });
 }
 
-// The lanes that a function computes with.
+// The type that a function computes in.
 LaneType LoopVectoriser::computeType(const Value& value) const { return laneType(value.operands.back()->dtype); }
 
 // "tk_load_f32x16", "tk_store_half_f32x16", "tk_load_bool_i32x16"
@@ -277,19 +277,19 @@ std::string LoopVectoriser::access(std::string_view verb, DataType dtype) {
 }
 
 std::string LoopVectoriser::splat(const Value& value) {
-  return fmt::format("{}({})", access("splat", value.dtype), around_.one_lane(value));
+  return fmt::format("{}({})", access("splat", value.dtype), context_.uniform_value(value));
 }
 
 std::string LoopVectoriser::applied(const Value& value) {
   const LaneType type = computeType(value);
   const int mask_bytes = type.type == DataType::Bool ? element_bytes_ : maskBytes(type.type);
   std::vector<std::string> needed = functionHelpers(value.function, type);
-  // Operators take one lane and many.
+  // C operators take a scalar and a vector.
   const bool is_operator = needed.empty() && isFloatingType(type.type);
   std::vector<std::string> operands;
   for (const kir::ValueRef& operand : value.operands) {
     const bool is_one = is_operator && !varies(*operand);
-    const std::string text = is_one ? around_.one_lane(*operand) : lanes(*operand);
+    const std::string text = is_one ? context_.uniform_value(*operand) : lanes(*operand);
     const bool is_mask = operand->dtype == DataType::Bool;
     operands.push_back(is_mask ? maskCall(laneType(DataType::Bool), mask_bytes, text) : text);
   }
@@ -305,13 +305,14 @@ std::string LoopVectoriser::word(const Value& value) {
   return fmt::format("({} >> {})", word(*value.operands[0]), *value.operands[1]->scalar->constantInt());
 }
 
-// The call that makes a strip of them.
+// The call that makes a strip of random words.
 std::string LoopVectoriser::words(const Value& value, const std::string& room, std::string_view iterations) {
   helpers_wanted_.insert(fmt::format("philox_words_f32x{}", lanes_));
   std::vector<std::string> operands;
-  for (size_t i = 1; i < value.operands.size(); ++i) operands.push_back(around_.one_lane(*value.operands[i]));
+  for (size_t i = 1; i < value.operands.size(); ++i) operands.push_back(context_.uniform_value(*value.operands[i]));
   return fmt::format("tk_philox_words_f32x{}({}, {}, {} * {}, {})", lanes_, room,
-                     around_.scalars->write(*value.operands[0]->scalar), iterations, lanes_, fmt::join(operands, ", "));
+                     context_.scalars->write(*value.operands[0]->scalar), iterations, lanes_,
+                     fmt::join(operands, ", "));
 }
 
 std::string LoopVectoriser::lanes(const Value& value) {
@@ -320,7 +321,7 @@ std::string LoopVectoriser::lanes(const Value& value) {
   if (relationOf(value) != nullptr && acceptRelation(value)) return relation(value);
   switch (value.kind) {
     case ValueKind::Load:
-      return fmt::format("{}(&{})", access("load", value.dtype), around_.element(*value.tensor, *value.scalar));
+      return fmt::format("{}(&{})", access("load", value.dtype), context_.element(*value.tensor, *value.scalar));
     case ValueKind::Variable: return value.variable->name;
     case ValueKind::Apply: return applied(value);
     case ValueKind::Cast: {
@@ -333,11 +334,11 @@ std::string LoopVectoriser::lanes(const Value& value) {
       return castCall(value.dtype, from, lanes(*value.operands[0]));
     }
     case ValueKind::Choose:
-      return fmt::format("({} ? {} : {})", around_.scalars->write(*value.scalar), lanes(*value.operands[0]),
+      return fmt::format("({} ? {} : {})", context_.scalars->write(*value.scalar), lanes(*value.operands[0]),
                          lanes(*value.operands[1]));
     case ValueKind::Number:
       helpers_wanted_.insert(fmt::format("numbers_i32x{}", lanes_));
-      return fmt::format("tk_count_i32x{}({})", lanes_, around_.scalars->write(*value.scalar));
+      return fmt::format("tk_count_i32x{}({})", lanes_, context_.scalars->write(*value.scalar));
   }
   TK_CHECK(false, "lanes: a value that was not accepted");
 }
@@ -345,15 +346,16 @@ std::string LoopVectoriser::lanes(const Value& value) {
 std::string LoopVectoriser::line(const kir::Statement& statement) {
   if (const auto* store = std::get_if<kir::Store>(&statement.node)) {
     const std::string value = lanes(*store->value);
-    if (around_.streams && kir::isGlobal(*store->tensor) && store->tensor->dtype() != DataType::Bool) {
+    if (context_.nontemporal_flag && kir::isGlobal(*store->tensor) && store->tensor->dtype() != DataType::Bool) {
       const bool is_half = isHalfType(store->tensor->dtype());
       helpers_wanted_.insert(
           fmt::format("{}_{}", is_half ? "stream_half" : "stream", laneName(store->tensor->dtype())));
       return fmt::format("{}(&{}, {}, {});", access("stream", store->tensor->dtype()),
-                         around_.element(*store->tensor, *store->index), value, around_.streams(*store->tensor));
+                         context_.element(*store->tensor, *store->index), value,
+                         context_.nontemporal_flag(*store->tensor));
     }
     return fmt::format("{}(&{}, {});", access("store", store->tensor->dtype()),
-                       around_.element(*store->tensor, *store->index), value);
+                       context_.element(*store->tensor, *store->index), value);
   }
   const auto& let = std::get<kir::Let>(statement.node);
   const kir::Variable& variable = *let.variable;
@@ -387,7 +389,7 @@ std::vector<std::string> LoopVectoriser::iterations() {
   std::vector<std::string> lines;
   for (const kir::Statement* each : varyingStatements()) lines.push_back(line(*each));
   helpers_wanted_.insert(fmt::format("vectors_x{}", lanes_));
-  around_.helpers->insert(helpers_wanted_.begin(), helpers_wanted_.end());
+  context_.helpers->insert(helpers_wanted_.begin(), helpers_wanted_.end());
   return lines;
 }
 
@@ -409,19 +411,19 @@ std::vector<const TensorView*> LoopVectoriser::streamed() const {
   return tensors;
 }
 
-std::vector<std::string> LoopVectoriser::prefetches(Scalar& around,
+std::vector<std::string> LoopVectoriser::prefetches(Scalar& outer,
                                                     const std::function<int64_t(const TensorView&)>& iterations) {
   std::vector<std::string> lines;
-  Fusion& fusion = *around_.fusion;
+  Fusion& fusion = *context_.fusion;
   const std::vector<Access> accesses = streamedAccesses();
   for (const auto& [tensor, index] : accesses) {
-    // Several rows at a time are on their way side by side as it is.
+    // Several rows of one tensor are read at once anyway.
     const bool has_rows = std::ranges::count(accesses, tensor, &Access::first) > 1;
     const int64_t count = has_rows ? 0 : iterations(*tensor);
-    if (count == 0 || !mentions(*index, around)) continue;
-    const auto step = difference(*index, around, &around, fusion.add(&around, fusion.constant(count)));
+    if (count == 0 || !mentions(*index, outer)) continue;
+    const auto step = difference(*index, outer, &outer, fusion.add(&outer, fusion.constant(count)));
     if (!step || *step == 0) continue;
-    lines.push_back(fmt::format("__builtin_prefetch(&{} + {});", around_.element(*tensor, *index), *step));
+    lines.push_back(fmt::format("__builtin_prefetch(&{} + {});", context_.element(*tensor, *index), *step));
   }
   return lines;
 }
@@ -429,36 +431,36 @@ std::vector<std::string> LoopVectoriser::prefetches(Scalar& around,
 std::vector<std::string> LoopVectoriser::prefetchesOfRow(Scalar& row,
                                                          const std::function<bool(const TensorView&)>& isWanted) {
   std::vector<std::string> lines;
-  Scalar* next = around_.fusion->add(&row, around_.fusion->constant(1));
+  Scalar* next = context_.fusion->add(&row, context_.fusion->constant(1));
   for (const auto& [tensor, index] : streamedAccesses()) {
     if (!isWanted(*tensor) || !mentions(*index, row)) continue;
     const auto step = difference(*index, row, &row, next);
     if (step && *step != 0)
-      lines.push_back(fmt::format("__builtin_prefetch(&{} + {}, 0, 2);", around_.element(*tensor, *index), *step));
+      lines.push_back(fmt::format("__builtin_prefetch(&{} + {}, 0, 2);", context_.element(*tensor, *index), *step));
   }
   return lines;
 }
 
 std::optional<int64_t> LoopVectoriser::difference(Scalar& index, Scalar& symbol, Scalar* from, Scalar* to) {
-  Substitution before(*around_.fusion);
-  Substitution after(*around_.fusion);
+  Substitution before(*context_.fusion);
+  Substitution after(*context_.fusion);
   before.set(symbol, from);
   after.set(symbol, to);
-  Scalar* step = around_.fusion->sub(after(&index), before(&index));
-  return simplifyRemainders(step, *around_.analysis)->constantInt();
+  Scalar* step = context_.fusion->sub(after(&index), before(&index));
+  return simplifyRemainders(step, *context_.analysis)->constantInt();
 }
 
 std::vector<std::string> LoopVectoriser::rowPrefetches(Scalar& block, Scalar& outer, int64_t length) {
-  Fusion& fusion = *around_.fusion;
+  Fusion& fusion = *context_.fusion;
   std::vector<std::string> lines;
   for (const auto& [tensor, index] : streamedAccesses()) {
     if (!mentions(*index, block) || !mentions(*index, outer)) continue;
     const auto apart = difference(*index, outer, &outer, fusion.add(&outer, fusion.constant(1)));
     if (apart && *apart <= length) continue;
-    // Divided into coordinates a block does not move by a constant; its first steps are those of nearly all.
+    // (A block's index is divided into coordinates, so the step may vary; nearly all are like the first.)
     const auto step = difference(*index, block, fusion.constant(0), fusion.constant(1));
     if (!step || *step <= 0) continue;
-    lines.push_back(fmt::format("__builtin_prefetch(&{} + {});", around_.element(*tensor, *index), *step));
+    lines.push_back(fmt::format("__builtin_prefetch(&{} + {});", context_.element(*tensor, *index), *step));
   }
   return lines;
 }
@@ -468,15 +470,15 @@ std::vector<std::pair<const TensorView*, std::string>> LoopVectoriser::blockPref
   std::vector<std::pair<const TensorView*, std::string>> lines;
   for (const auto& [tensor, index] : streamedAccesses()) {
     if (!mentions(*index, block)) continue;
-    const auto step = difference(*index, block, around_.fusion->constant(0), around_.fusion->constant(1));
+    const auto step = difference(*index, block, context_.fusion->constant(0), context_.fusion->constant(1));
     if (!step || *step * sizeOf(tensor->dtype()) < kPage) continue;
     lines.emplace_back(tensor,
-                       fmt::format("__builtin_prefetch(&{} + {});", around_.element(*tensor, *index), *step * ahead));
+                       fmt::format("__builtin_prefetch(&{} + {});", context_.element(*tensor, *index), *step * ahead));
   }
   return lines;
 }
 
-std::vector<std::vector<const kir::Statement*>> LoopVectoriser::cutIntoStages() const {
+std::vector<std::vector<const kir::Statement*>> LoopVectoriser::splitIntoStages() const {
   std::vector<std::vector<const kir::Statement*>> stages(1);
   int cost = 0;
   for (const kir::Statement* each : varyingStatements()) {
@@ -494,8 +496,8 @@ std::vector<std::vector<const kir::Statement*>> LoopVectoriser::cutIntoStages() 
 
 LoopVectoriser::Stages LoopVectoriser::stagesOf(const StageText& text) {
   Stages result;
-  const auto stages = cutIntoStages();
-  std::map<const kir::Variable*, size_t> defined;  // in which stage
+  const auto stages = splitIntoStages();
+  std::map<const kir::Variable*, size_t> defined;  // variable -> stage
   std::vector<std::set<const kir::Variable*>> passed(stages.size());
   const auto arrayOf = [&](const kir::Variable& variable) { return fmt::format("{}_{}", text.prefix, variable.name); };
   for (size_t i = 0; i < stages.size(); ++i) {
@@ -521,7 +523,7 @@ LoopVectoriser::Stages LoopVectoriser::stagesOf(const StageText& text) {
 }
 
 LoopVectoriser::Stages LoopVectoriser::stages(std::string_view strip_index, std::string_view iterations) {
-  std::vector<std::string> rooms;
+  std::vector<std::string> word_buffers;
   std::vector<std::string> before;
   Stages result = stagesOf({.prefix = "strip",
                             .index = strip_index,
@@ -531,16 +533,16 @@ LoopVectoriser::Stages LoopVectoriser::stages(std::string_view strip_index, std:
                                   const auto* let = std::get_if<kir::Let>(&each.node);
                                   if (let == nullptr || !isRandom(*let->value)) return line(each);
                                   const std::string& name = let->variable->name;
-                                  rooms.push_back(fmt::format("tk_u32 room_{}[{}];", name, 24 * lanes_));
+                                  word_buffers.push_back(fmt::format("tk_u32 room_{}[{}];", name, 24 * lanes_));
                                   before.push_back(fmt::format("const tk_u32* const words_{} = {};", name,
                                                                words(*let->value, "room_" + name, iterations)));
                                   return fmt::format("const tk_u32x{} {} = tk_load_words_f32x{}(&words_{}[{} * {}]);",
                                                      lanes_, name, lanes_, name, strip_index, lanes_);
                                 }});
-  result.rooms = std::move(rooms);
+  result.word_buffers = std::move(word_buffers);
   result.before = std::move(before);
   helpers_wanted_.insert(fmt::format("vectors_x{}", lanes_));
-  around_.helpers->insert(helpers_wanted_.begin(), helpers_wanted_.end());
+  context_.helpers->insert(helpers_wanted_.begin(), helpers_wanted_.end());
   return result;
 }
 
@@ -548,7 +550,7 @@ LoopVectoriser::Stages LoopVectoriser::stagesOfIterations(std::string_view itera
   const auto typeOf = [](const kir::Variable& variable) {
     return deviceTypeName(LaneType(variable.dtype == DataType::Bool ? DataType::I32 : variable.dtype));
   };
-  return stagesOf({.prefix = "rest", .index = iteration_index, .type = typeOf, .line = around_.one_iteration});
+  return stagesOf({.prefix = "rest", .index = iteration_index, .type = typeOf, .line = context_.one_iteration});
 }
 
 }  // namespace tokamak

@@ -1,5 +1,5 @@
-// LoopVectoriser: several iterations of a loop are done at a time, on explicit vectors. C compilers are told to
-// vectorise nothing themselves (toolchain/c_compiler_probe.cpp).
+// LoopVectoriser: several iterations of a loop at a time, on explicit vectors. C compilers' own vectorisers are turned
+// off (toolchain/c_compiler_probe.cpp).
 #pragma once
 
 #include <array>
@@ -15,28 +15,28 @@
 
 namespace tokamak {
 
-/// What the loop's writer tells about the source around the loop.
-struct LaneSurroundings {
+/// The source around the loop, from the loop's writer.
+struct VectoriserContext {
   Fusion* fusion = nullptr;  ///< scalars are made in it
   IntervalAnalysis* analysis = nullptr;
   ScalarSource* scalars = nullptr;
   std::set<std::string>* helpers = nullptr;
-  std::function<std::string(const kir::Value&)> one_lane;  ///< the text of a value that is the same for all lanes
-  std::function<std::string(const TensorView&, Scalar&)> element;   ///< "T3[k * 4]"
+  std::function<std::string(const kir::Value&)> uniform_value;     ///< source of a value that is the same for all lanes
+  std::function<std::string(const TensorView&, Scalar&)> element;  ///< "T3[k * 4]"
   std::function<std::string(const kir::Statement&)> one_iteration;  ///< a Let or Store of one iteration
-  std::function<std::string(const TensorView&)>
-      streams;  ///< whether it is written past the caches: "streams_T3"; empty: nothing is
+  /// Whether the tensor has non-temporal stores: "streams_T3", a variable of the source. Empty: none has.
+  std::function<std::string(const TensorView&)> nontemporal_flag;
 };
 
-/// How many lanes a loop's vectors have, and the bytes of its widest elements: half types count as the f32 that they
-/// are computed in; bools are bytes in memory and as wide as the rest in registers.
+/// The lanes of a loop's vectors, and the bytes of its widest elements. Half types count as f32, in which they are
+/// computed. Bools are bytes in memory, and as wide as the other elements in registers.
 struct LaneWidth {
   int lanes;
   int element_bytes;
-  bool is_narrow;  ///< for loops of a known length that is less than what a vector holds
+  bool is_narrow;  ///< for loops of constant length, shorter than a full vector
 };
-/// For loops over bool alone; over f32, i32 and half types, too; over f64 and i64, too. The first that a loop fits in
-/// is taken. `f32_lanes`: of the widest vector registers.
+/// Widths in the order in which they are tried: for loops over bool alone; also over f32, i32 and half types; also over
+/// f64 and i64. `f32_lanes`: of the widest vector registers.
 constexpr std::array<LaneWidth, 5> laneWidths(int f32_lanes) {
   return {{{4 * f32_lanes, 1, false},
            {f32_lanes, 4, false},
@@ -46,63 +46,62 @@ constexpr std::array<LaneWidth, 5> laneWidths(int f32_lanes) {
 }
 
 /// A vectorisable loop has only Lets and Stores, and random words that feed them. Every access to memory is invariant
-/// or unit-stride, and no iteration reads what another one writes.
+/// or unit-stride, and there is no loop-carried dependence.
 class LoopVectoriser {
  public:
-  /// `lanes`: how many iterations at a time; `element_bytes`: 1, 4 or 8, of the widest elements that the loop may have.
-  LoopVectoriser(const kir::Loop& loop, int lanes, int element_bytes, LaneSurroundings surroundings);
+  /// `lanes`: iterations at a time; `element_bytes`: 1, 4 or 8, of the widest elements that the loop may have.
+  LoopVectoriser(const kir::Loop& loop, int lanes, int element_bytes, VectoriserContext context);
 
   int laneCount() const { return lanes_; }
   int64_t elementBytes() const { return element_bytes_; }
   /// Whether the loop is vectorisable.
   bool isPossible() const { return is_possible_; }
-  /// Whether loops around accumulate into what this loop writes: it reads elements that it writes.
+  /// Whether the loop reads elements that it writes, as where outer loops accumulate into them.
   bool isAccumulating() const { return is_accumulating_; }
 
-  /// Loop-invariant values, to be written before the loop: "const tk_f32 t5 = T5;"
+  /// Loop-invariant Lets, to be written before the loop: "const tk_f32 t5 = T5;"
   const std::vector<const kir::Let*>& invariants() const { return invariants_; }
-  /// Whether one iteration takes so long that iterations are better done in stages: a processor looks at some two
-  /// hundred instructions at a time, and has little to do where all of these wait for each other. What is only added up
-  /// does not: the rows of one iteration are read side by side.
+  /// Whether an iteration is so long that stages are better (loop fission): out-of-order windows of some two hundred
+  /// instructions then hold one dependent chain. Accumulating loops of short values are no such case: their rows are
+  /// independent.
   bool isLong() const { return cost_ >= kLongCost && (has_long_values_ || !is_accumulating_); }
-  /// What will be read `iterations` iterations of a loop around (or blocks) later, whose index is `around`, is fetched
-  /// while this loop computes: processors foresee what is read along memory, but not that it goes on in another row,
-  /// and wait for the next row while they do nothing but compute. Nothing for 0 iterations, nor where indices do not
-  /// move by a constant number of elements.
-  std::vector<std::string> prefetches(Scalar& around, const std::function<int64_t(const TensorView&)>& iterations);
-  /// The next row of tensors that are wanted, into the second cache: it may be longer than the first one.
-  /// `row`: the index whose next value is the next row.
+  /// Prefetches of what this loop will read `iterations` iterations of an outer loop (or blocks) later, whose index is
+  /// `outer`. Hardware prefetchers foresee accesses along memory, but not the next row.
+  /// None for 0 iterations, nor where indices do not move by a constant number of elements.
+  std::vector<std::string> prefetches(Scalar& outer, const std::function<int64_t(const TensorView&)>& iterations);
+  /// Prefetches of wanted tensors' next row into the L2 cache, as it may not fit in L1. `row`: the index whose next
+  /// value is the next row.
   std::vector<std::string> prefetchesOfRow(Scalar& row, const std::function<bool(const TensorView&)>& isWanted);
-  /// For a loop over short rows inside of one with the index `outer`, whose rows lie apart: the row that the next block
-  /// has in place of each.
+  /// For a loop over short rows that are not contiguous, inside of one with the index `outer`: prefetches of the next
+  /// block's row.
   std::vector<std::string> rowPrefetches(Scalar& block, Scalar& outer, int64_t length);
-  /// For a loop that stands in no other one: what the block `ahead` of this one reads in place of each row, where that
-  /// is not on the same page.
+  /// For an outermost loop: prefetches of what the block `ahead` blocks later reads, if that is on another page.
   std::vector<std::pair<const TensorView*, std::string>> blockPrefetches(Scalar& block, int64_t ahead);
-  /// The tensors in global memory that the loop goes along.
+  /// The tensors in global memory that the loop accesses with unit stride.
   std::vector<const TensorView*> streamed() const;
 
-  /// Random numbers come in strips.
+  /// Whether the loop has random words, which are made for whole strips.
   bool hasWords() const { return has_words_; }
-  /// Text of as many iterations as there are lanes, from the index that the loop's name has. Not where there are words.
+  /// Source of as many iterations as there are lanes, from the current value of the loop's index on. Not for loops with
+  /// random words.
   std::vector<std::string> iterations();
 
-  /// The same in stages, each for a strip of iterations before the next one begins: what stages pass on is in arrays of
-  /// a strip's length, indexed by `strip_index`. Random words are made for a whole strip, `iterations` long, before:
-  /// the index has its first value there.
+  /// The same in stages (loop fission): each runs for a strip of iterations before the next one. Arrays of a strip's
+  /// length hold values that stages pass on, indexed by `strip_index`.
+  /// `before` makes the random words of a strip of `iterations` iterations; the loop's index has its first value there.
   struct Stages {
-    std::vector<std::string> arrays;  ///< types and names
-    std::vector<std::string> rooms;   ///< for random words
+    std::vector<std::string> arrays;        ///< types and names
+    std::vector<std::string> word_buffers;  ///< arrays for random words
     std::vector<std::string> before;
     std::vector<std::vector<std::string>> lines;
   };
   Stages stages(std::string_view strip_index, std::string_view iterations);
-  size_t countStages() const { return cutIntoStages().size(); }
-  /// Iteration by iteration, in stages for as many iterations as there are lanes.
+  size_t countStages() const { return splitIntoStages().size(); }
+  /// The stages of single iterations, for fewer of them than there are lanes.
   Stages stagesOfIterations(std::string_view iteration_index);
 
  private:
-  /// How stages are written: the names of what they pass on, and what defines it.
+  /// How stages are written: names and types of the arrays, and the statements.
   struct StageText {
     std::string_view prefix;  ///< of the arrays' names
     std::string_view index;
@@ -125,7 +124,7 @@ class LoopVectoriser {
   bool acceptRelation(const kir::Value& value);
   bool acceptStatement(const kir::Statement& statement);
   bool isOrdered() const;
-  bool isLaneable(DataType dtype) const;
+  bool isVectorType(DataType dtype) const;
   LaneType laneType(DataType dtype) const { return {dtype, lanes_, element_bytes_}; }
   LaneType computeType(const kir::Value& value) const;
   void need(std::vector<std::string> helpers) { helpers_wanted_.insert(helpers.begin(), helpers.end()); }
@@ -141,12 +140,12 @@ class LoopVectoriser {
   std::string line(const kir::Statement& statement);
   std::vector<Access> streamedAccesses() const;
   std::vector<const kir::Statement*> varyingStatements() const;
-  std::vector<std::vector<const kir::Statement*>> cutIntoStages() const;
+  std::vector<std::vector<const kir::Statement*>> splitIntoStages() const;
 
   const kir::Loop& loop_;
   int lanes_;
   int element_bytes_;
-  LaneSurroundings around_;
+  VectoriserContext context_;
   bool is_possible_ = false;
   bool is_accumulating_ = false;
   bool has_words_ = false;

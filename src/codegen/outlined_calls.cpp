@@ -11,10 +11,10 @@ namespace tokamak {
 
 namespace {
 
-// Length of expanded helpers in a unit. With 384 KiB a chain of 500 philox takes 5.2 s of a compiler's time; with 256
-// some of the 330 conversions of rope_bwd in bf16 are calls (130 us instead of 98), with 96 most of them (212 us).
+// The most characters of inlined helpers in a compilation unit. With 384 KiB a chain of 500 philox compiles in 5.2 s.
+// With 256 KiB rope_bwd in bf16 calls some of its 330 conversions (130 us instead of 98), with 96 most (212 us).
 constexpr size_t kMostExpanded = 320 << 10;
-// A call takes about as many instructions as a helper of this length.
+// A helper of this length takes as many instructions as a call.
 constexpr size_t kLeastOutlined = 160;
 constexpr std::string_view kExpanded = "TK_FN ";
 constexpr std::string_view kOutlined = "TK_SLOW ";
@@ -35,25 +35,25 @@ void forEachCall(std::string_view text, const Visit& visit) {
 
 struct Helper {
   std::string_view name;
-  size_t offset = 0;    // of its definition in the text
-  size_t expanded = 0;  // its length, with all that it calls
+  size_t offset = 0;    // of its definition
+  size_t expanded = 0;  // its length, callees included
   size_t calls = 0;     // in kernels
 };
 
-// Whether a line is `if (A == B ...` with two different numbers: what follows is for other numbers of lanes.
+// Whether a line is `if (A == B ...` with two different numbers: a branch for other numbers of lanes.
 bool startsDeadBranch(std::string_view line) {
   int a = 0;
   int b = 0;
   return std::sscanf(std::string(line).c_str(), " if (%d == %d", &a, &b) == 2 && a != b;
 }
 
-// Statements that a compiler makes code of, of the alternatives of each #if those of the longest one, in characters.
+// The characters of statements that become code; of an #if, those of the longest alternative.
 size_t lengthOf(std::string_view text) {
   constexpr size_t kStatement = 48;
   size_t length = 0;
   struct Alternatives {
     size_t before;   // the length before the #if
-    size_t longest;  // of those that have ended
+    size_t longest;  // of the alternatives that have ended
   };
   std::vector<Alternatives> open;
   std::string end_of_dead;  // the line at which a dead branch ends
@@ -83,7 +83,7 @@ size_t lengthOf(std::string_view text) {
   return length;
 }
 
-// In the order of the text: what a helper calls stands above it.
+// In the order of the source, which has callees first.
 std::vector<Helper> helpersOf(std::string_view text) {
   std::vector<Helper> helpers;
   std::map<std::string_view, size_t> expanded;

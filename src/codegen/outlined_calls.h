@@ -1,4 +1,4 @@
-// Outlining: helpers that a compilation unit calls very often are called instead of being expanded at each call.
+// Outlining: helpers with many calls in a compilation unit become functions instead of being inlined.
 #pragma once
 
 #include <span>
@@ -7,9 +7,9 @@
 
 namespace tokamak {
 
-/// The text of deviceCode() for kernels with these texts. Helpers are always expanded where that gives little code;
-/// beyond that the called helpers that would be most of it become functions. Compilers take more than twice as long
-/// for twice as much code in one function, and a unit of a thousand sines has as much as a large program.
+/// The source of helpers (deviceCode()) for these kernels' sources. Helpers are inlined as long as this gives little
+/// code; then those that would give most of it become functions.
+/// (A compiler's time grows faster than the code of a function, and a kernel of a thousand sines has very much.)
 std::string outlineHelpers(std::string helpers, std::span<const std::string_view> kernels);
 
 }  // namespace tokamak

@@ -12,8 +12,8 @@ namespace {
 
 using Iterations = std::map<const TensorView*, int64_t>;
 
-// How many iterations a loop takes, with those inside of it, that read something at indices that move with them; -1
-// where that is not known.
+// Adds, per tensor, the iterations (nested ones multiplied) of loops whose indices its loads depend on; -1 where
+// unknown.
 void addIterations(const kir::Statements& statements, std::set<const Scalar*>& indices, int64_t iterations,
                    Iterations& result) {
   for (const kir::StatementRef& each : statements) {
@@ -27,9 +27,9 @@ void addIterations(const kir::Statements& statements, std::set<const Scalar*>& i
     }
     if (const auto* guard = std::get_if<kir::If>(&each->node)) addIterations(guard->body, indices, iterations, result);
     for (const kir::Value* value : kir::valuesOf(*each)) {
-      const bool is_gone_along = value->kind == kir::ValueKind::Load && kir::isGlobal(*value->tensor) &&
-                                 kir::mentionsAny(*value->scalar, indices);
-      if (is_gone_along) result[value->tensor] = std::max(result[value->tensor], iterations);
+      const bool moves_along = value->kind == kir::ValueKind::Load && kir::isGlobal(*value->tensor) &&
+                               kir::mentionsAny(*value->scalar, indices);
+      if (moves_along) result[value->tensor] = std::max(result[value->tensor], iterations);
     }
   }
 }
@@ -41,19 +41,19 @@ PrefetchInsertion::PrefetchInsertion(const kir::Kernel& kernel) {
   if (block_ != nullptr) find(kernel.body, block_);
 }
 
-Scalar* PrefetchInsertion::rowAround(std::span<Scalar* const> outside) const {
+Scalar* PrefetchInsertion::enclosingRow(std::span<Scalar* const> outside) const {
   for (size_t i = outside.size(); i-- > 0;) {
     if (rows_.contains(outside[i])) return outside[i];
   }
   return rows_.contains(block_) ? block_ : nullptr;
 }
 
-bool PrefetchInsertion::isFetchedIn(const kir::Loop& loop, std::span<Scalar* const> outside, const Scalar& row,
-                                    const TensorView& tensor) const {
-  const auto found = fetching_.find({&row, &tensor});
-  if (found == fetching_.end()) return false;
-  const auto place = std::ranges::find(outside, &row);  // a block's index is not among them
-  const auto inside = place == outside.end() ? outside.begin() : std::next(place);
+bool PrefetchInsertion::isPrefetchedIn(const kir::Loop& loop, std::span<Scalar* const> outside, const Scalar& row,
+                                       const TensorView& tensor) const {
+  const auto found = prefetching_loops_.find({&row, &tensor});
+  if (found == prefetching_loops_.end()) return false;
+  const auto position = std::ranges::find(outside, &row);  // a block's index is not among them
+  const auto inside = position == outside.end() ? outside.begin() : std::next(position);
   return found->second == (inside == outside.end() ? loop.index : *inside);
 }
 
@@ -77,12 +77,12 @@ void PrefetchInsertion::find(const kir::Statements& statements, Scalar* row) {
   };
   visit(visit, statements);
   for (auto& [tensor, loops] : passes) {
-    // What is left over of a loop is no other pass.
+    // The remainder of a loop is no loop of its own.
     const int64_t most = std::ranges::max(loops, {}, &Pass::iterations).iterations;
     std::erase_if(loops, [&](const Pass& pass) { return 2 * pass.iterations <= most && pass.iterations != most; });
     if (loops.size() < 2) continue;
     rows_.insert(row);
-    fetching_[{row, tensor}] = loops.back().index;
+    prefetching_loops_[{row, tensor}] = loops.back().index;
   }
 }
 

@@ -127,8 +127,8 @@ std::string ScalarSource::write(Scalar& scalar, int outer) {
 std::string ScalarSource::infixOperation(Scalar& scalar, DataType type, int outer) {
   const Infix infix = infixOf(scalar.op());
   TK_CHECK(infix.symbol != nullptr, "a scalar without source text: {}", toString(scalar));
-  // An i32 beside an i64 is converted first: its other operand may be written as a number, which C takes for an int.
-  // Halves are bits in C, and what is not 0 is true. C's other conversions are those of the language of scalars.
+  // An i32 beside an i64 is converted explicitly, as C takes a literal operand for an int. Halves are bits in C, where
+  // any but 0 is true. C's other conversions are those of scalars.
   const auto operand = [&](size_t i, int level) {
     Scalar& each = *scalar.operand(i);
     const bool widens = type == DataType::I64 && each.dtype() == DataType::I32;
@@ -136,7 +136,7 @@ std::string ScalarSource::infixOperation(Scalar& scalar, DataType type, int oute
     return converts ? writeAs(type, each, level) : write(each, level);
   };
   if (type == DataType::I32 && infix.wraps) {
-    // C does not say what the overflow of a signed number gives.
+    // (Signed overflow is undefined in C.)
     return fmt::format("((tk_i32)((unsigned){} {} (unsigned){}))", operand(0, kUnaryLevel), infix.symbol,
                        operand(1, kUnaryLevel));
   }

@@ -1,4 +1,4 @@
-// Index arithmetic as source.
+// ScalarSource: scalars as C expressions.
 #pragma once
 
 #include <functional>
@@ -11,9 +11,9 @@
 
 namespace tokamak {
 
-/// Writes integer, bool and floating scalars as expressions of C. Floor division and remainder are C's own where the
-/// dividend is proved not to be negative and the divisor to be positive, else helpers, for which a division by 0 (an
-/// index along an empty axis) is 0.
+/// Writes integer, bool and floating scalars as C expressions. Floor division and remainder are C's operators if the
+/// dividend is proved not negative and the divisor positive. Else they are helpers, which give 0 for a divisor of 0 (an
+/// empty axis).
 class ScalarSource {
  public:
   using Namer = std::function<std::string(const Scalar&)>;
@@ -22,10 +22,10 @@ class ScalarSource {
       : name_(std::move(name)), analysis_(&analysis), helpers_(&helpers) {}
 
   std::string write(Scalar& scalar) { return write(scalar, 0); }
-  /// In parentheses where it is more than a name, a number or a call: for what binds as strongly as a conversion.
+  /// In parentheses unless it is a name, a number or a call.
   std::string writeOperand(Scalar& scalar);
 
-  /// From here on the scalar is written as a name, until it is forgotten.
+  /// The scalar is written as this name until forget().
   void define(const Scalar& scalar, std::string name) { defined_[&scalar] = std::move(name); }
   void forget(const Scalar& scalar) { defined_.erase(&scalar); }
   bool isDefined(const Scalar& scalar) const { return defined_.contains(&scalar); }
@@ -34,8 +34,7 @@ class ScalarSource {
   std::string write(Scalar& scalar, int outer);
   std::string division(Scalar& scalar, int outer);
   std::string call(const std::string& helper, Scalar& scalar);
-  /// Operands, in any mix of types, are brought to those that the table has the function for, and its result to the
-  /// scalar's.
+  /// Converts operands to types for which the function table has the function, and the result to the scalar's type.
   std::string callFunction(FunctionId function, Scalar& scalar);
   /// The scalar converted to the type.
   std::string writeAs(DataType type, Scalar& scalar, int outer);
@@ -50,7 +49,7 @@ class ScalarSource {
   std::map<const Scalar*, std::string> defined_;
 };
 
-/// A number of a type: "1.0f", "-INFINITY" as a helper's constant, 3, 0x1p-3.
+/// A number as a C literal: 3, 1.0f, 0x1p-3; infinities as helpers' constants.
 std::string numberSource(const ScalarValue& value, DataType dtype);
 
 }  // namespace tokamak

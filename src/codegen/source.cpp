@@ -51,7 +51,7 @@ class SourceWriter {
                         const auto* let = std::get_if<kir::Let>(&each.node);
                         return let != nullptr ? text(*let) : text(std::get<kir::Store>(each.node));
                       },
-                  .streams = [this](const TensorView& tensor) { return streamsOf(tensor); }}) {
+                  .nontemporal_flag = [this](const TensorView& tensor) { return nontemporalFlag(tensor); }}) {
     kir::assumeIndices(kernel, analysis_);
     kir::visitStatements(kernel.body, [&](const kir::Statement& statement) {
       if (const auto* let = std::get_if<kir::Let>(&statement.node)) taken_.insert(let->variable->name);
@@ -100,8 +100,7 @@ class SourceWriter {
     names_[&symbol] = name;
   }
 
-  // An input that an output is written into goes by the output's name: pointers that are restrict have no other one
-  // beside them.
+  // An updated input has the output's name, because restrict pointers must not alias.
   std::string bufferName(const TensorView& tensor) const {
     const TensorView* update = kernel_.updateOf(tensor);
     return fmt::format("T{}", update == nullptr ? tensor.label() : update->label());
@@ -109,23 +108,21 @@ class SourceWriter {
   bool isUpdated(const TensorView& input) const { return kernel_.updateOf(input) != nullptr; }
   bool isOutput(size_t tensor) const { return kernel_.fusion->isOutput(kernel_.tensors[tensor]); }
 
-  // An output that is as large as half of a processor's last cache is not there any more when somebody reads it: it is
-  // written past the caches.
-  std::string streamsOf(const TensorView& tensor) {
+  // An output as large as half of the last-level cache would be evicted before it is read: its stores are non-temporal.
+  std::string nontemporalFlag(const TensorView& tensor) {
     streamed_.insert(&tensor);
     return fmt::format("streams_{}", bufferName(tensor));
   }
   std::string streamFlags() {
     constexpr int64_t kLarge = int64_t{16} << 20;
-    // Where a vector is less than a line, the lines of two outputs get in each other's way: a processor has few that
-    // are half written.
+    // With vectors shorter than a cache line, one output only: write-combining buffers are few.
     constexpr int kLanesOfLine = 16;
     bool has_streamed = false;
     std::string text;
     for (size_t i = 0; i < kernel_.tensors.size(); ++i) {
       const TensorView& tensor = *kernel_.tensors[i];
       if (!streamed_.contains(&tensor)) continue;
-      // What is updated has just been read.
+      // (Updated inputs have just been read.)
       if (kernel_.updates.contains(&tensor) || (has_streamed && lanes_ < kLanesOfLine)) {
         text += fmt::format("  const tk_i32 streams_{} = 0;\n", bufferName(tensor));
         continue;
@@ -139,7 +136,7 @@ class SourceWriter {
     return text;
   }
 
-  // "f32[i0, i2], strides (i2, 1)": for the reader of the source.
+  // "f32[i0, i2], strides (i2, 1)": for a comment.
   std::string describe(const TensorView& tensor) {
     std::vector<std::string> extents;
     std::vector<std::string> strides;
@@ -152,7 +149,7 @@ class SourceWriter {
                        fmt::join(strides, ", "));
   }
 
-  // Pointers that are restrict are parameters: of variables gcc does not believe it.
+  // Restrict pointers are parameters, because gcc ignores restrict on variables.
   std::string cHeader() {
     std::vector<std::string> parameters;
     for (size_t i = 0; i < kernel_.tensors.size(); ++i) {
@@ -181,7 +178,7 @@ class SourceWriter {
     return text;
   }
 
-  // What is called: addresses and symbols come in arrays.
+  // The entry point: addresses and symbols are in arrays.
   std::string cEntry() {
     std::vector<std::string> arguments;
     for (size_t i = 0; i < kernel_.tensors.size(); ++i) {
@@ -209,7 +206,7 @@ class SourceWriter {
     std::vector<std::string> parameters;
     for (size_t i = 0; i < kernel_.tensors.size(); ++i) {
       const TensorView& tensor = *kernel_.tensors[i];
-      // A launch gives an address for each tensor.
+      // (A launch passes an address for each tensor.)
       parameters.push_back(isUpdated(tensor) ? "const void*"
                                              : fmt::format("{}{}* __restrict__ {}", isOutput(i) ? "" : "const ",
                                                            typeSource(tensor.dtype()), bufferName(tensor)));
@@ -241,11 +238,10 @@ class SourceWriter {
       if (!kir::isThreadType(dimension.type)) continue;
       const auto extent = dimension.extent->constantInt();
       threads *= extent.value_or(kMostThreads);
-      // Guards at the end of a row are left out of the copies of an unrolled loop that they hold in; compilers do not
-      // know.
+      // Lets the compiler drop guards in the copies of an unrolled loop in which they hold.
       if (extent) constants += fmt::format("  __builtin_assume({} < {});\n", names_.at(dimension.index), *extent);
     }
-    // Blocks may begin while what the stream did before is ending; nothing in memory is touched until it is over.
+    // Programmatic dependent launch: blocks may begin before the kernel before has ended, and wait here for its stores.
     constants += "#if __CUDA_ARCH__ >= 900\n  asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n#endif\n";
     threads = std::clamp<int64_t>(threads, 1, kMostThreads);
     const int64_t blocks = blocksAtOnce(threads);
@@ -254,30 +250,30 @@ class SourceWriter {
                        fmt::join(parameters, ", "), constants);
   }
 
-  // So many blocks are to run at once on a multiprocessor; compilers have to spare registers for that.
+  // The blocks that have to run at once on a multiprocessor, which bounds the compiler's registers.
   int64_t blocksAtOnce(int64_t threads) const {
-    // Blocks that combine what they have are as many as run at once with 1,024 threads per multiprocessor
+    // Split reductions have as many blocks as run at once with 1,024 threads per multiprocessor
     // (heuristics/cuda_parameters.cpp).
     constexpr int64_t kThreadsAtOnce = 1024;
     if (kir::gridReduceOf(kernel_) != nullptr) return std::max<int64_t>(1, kThreadsAtOnce / threads);
-    // Of large blocks one more or less is much. What is kept of a row, and about as many others as arithmetic takes,
-    // decide; where shared memory is asked of the launch, that does.
+    // For large blocks: as many as registers for the persistent buffers and for arithmetic allow. Not where dynamic
+    // shared memory is the limit.
     constexpr int64_t kLargeBlock = 256;
     if (threads <= kLargeBlock || shared_.bytes != nullptr) return 1;
     constexpr int64_t kRegisters = 65536;
-    constexpr int64_t kOthers = 36;
-    int64_t kept = 0;
+    constexpr int64_t kOtherRegisters = 36;
+    int64_t persistent_bytes = 0;
     for (const kir::StatementRef& each : kernel_.body) {
       const auto* allocate = std::get_if<kir::Allocate>(&each->node);
       if (allocate == nullptr || allocate->tensor->memoryType() != MemoryType::Local) continue;
-      kept += allocate->size->constantInt().value_or(0) * sizeOf(allocate->tensor->dtype());
+      persistent_bytes += allocate->size->constantInt().value_or(0) * sizeOf(allocate->tensor->dtype());
     }
-    if (kept == 0) return 1;
-    const int64_t registers = (kept / 4 + kOthers + 7) / 8 * 8;
+    if (persistent_bytes == 0) return 1;
+    const int64_t registers = (persistent_bytes / 4 + kOtherRegisters + 7) / 8 * 8;
     return std::max<int64_t>(1, kRegisters / (threads * registers));
   }
 
-  // The blocks of a cluster lie side by side along x.
+  // The blocks of a cluster are consecutive along x.
   std::string indexText(const kir::LaunchDimension& dimension) const {
     const int64_t blocks = kernel_.clusterBlocks();
     if (kir::isClusterType(dimension.type)) return fmt::format("(blockIdx.x % {})", blocks);
@@ -301,7 +297,7 @@ class SourceWriter {
         Scalar& scalar = *value.scalar;
         if (scalar.isConstant()) return numberSource(convertValue(scalar.value(), value.dtype), value.dtype);
         for (std::string& helper : castHelpers(value.dtype, scalar.dtype())) helpers_.insert(std::move(helper));
-        // Indices may be computed in 32 bits; as a value it is wrapped around at 64.
+        // Indices may be computed in 32 bits, values are in 64.
         const bool is_widened = dialect_ == Dialect::Cuda && scalar.dtype() == DataType::I64;
         const std::string text =
             is_widened ? fmt::format("((tk_i64)({}))", scalars_.write(scalar)) : scalars_.writeOperand(scalar);
@@ -334,7 +330,7 @@ class SourceWriter {
     TK_CHECK(false, "no such value");
   }
 
-  // Block and word apart: compilers do not find out that neighbours have the same block, and would compute it for each.
+  // Computes Philox's block and word separately: compilers do not see that neighbours have the same block.
   std::optional<std::string> philoxWord(const Value& value, const std::vector<std::string>& operands) {
     const Value& index = *value.operands[0];
     if (index.kind != ValueKind::Number || index.scalar->dtype() != DataType::I64) return std::nullopt;
@@ -351,7 +347,7 @@ class SourceWriter {
                        part(ScalarOp::Mod), operands[1], operands[2], operands[3]);
   }
 
-  // f(x) + 1 as one call, where the dialect has a text for it.
+  // f(x) + 1 as one call, where the dialect has a function for it.
   std::optional<std::string> sumWithOne(const Value& value) {
     const Value* function = kir::addedToOne(value);
     if (function == nullptr || function->kind != ValueKind::Apply) return std::nullopt;
@@ -376,12 +372,12 @@ class SourceWriter {
         std::visit([&](const auto& node) { write(node, indent); }, list[i]->node);
       iteration_lines_.clear();
     }
-    // Names end with the braces around them.
+    // (Names end with their scope.)
     for (; hoisted_.size() > known; hoisted_.pop_back()) scalars_.forget(*hoisted_.back());
   }
 
-  // Divisions and the like that stay the same in a loop get a name before it: compilers copy loops for each case in
-  // them, and vectorise few.
+  // Hoists invariant divisions, minima and maxima of indices: compilers would version the loop for their branches, and
+  // vectorise few versions.
   void hoist(const kir::Loop& loop, size_t indent) {
     const kir::Statements whole = {kir::statement(loop)};
     std::set<const Scalar*> inside;
@@ -417,7 +413,7 @@ class SourceWriter {
   void write(const kir::Loop& loop, size_t indent) {
     if (dialect_ == Dialect::C) hoist(loop, indent);
     if (const auto iteration = vectors_.transposeOf(loop)) return line(indent, *iteration);
-    const auto vectors = vectors_.vectorsOf(loop, around_);
+    const auto vectors = vectors_.vectorsOf(loop, outer_indices_);
     if (!vectors) return writeIterations(loop, indent);
     line(indent, "{");
     for (const kir::Let* let : vectors->invariants) write(*let, indent + 2);
@@ -430,7 +426,7 @@ class SourceWriter {
     if (loop.type != ParallelType::Serial && dialect_ == Dialect::Cuda) line(indent, "#pragma unroll");
     const std::string type = dialect_ == Dialect::C ? "tk_i64" : typeSource(index_type_);
     std::string stop = scalars_.write(*loop.stop);
-    // Whether a loop's end stays the same is no question then.
+    // (So the compiler need not prove that the bound is invariant.)
     if (dialect_ == Dialect::C && !loop.stop->isConstant() && !loop.stop->isSymbol() &&
         !scalars_.isDefined(*loop.stop)) {
       line(indent, fmt::format("const tk_i64 end_{} = {};", name, stop));
@@ -438,10 +434,10 @@ class SourceWriter {
     }
     line(indent,
          fmt::format("for ({} {} = {}; {} < {}; ++{}) {{", type, name, scalars_.write(*loop.start), name, stop, name));
-    around_.push_back(loop.index);
+    outer_indices_.push_back(loop.index);
     for (const std::string& each : std::exchange(iteration_lines_, {})) line(indent + 2, each);
     statements(loop.body, indent + 2);
-    around_.pop_back();
+    outer_indices_.pop_back();
     line(indent, "}");
   }
   void write(const kir::If& guard, size_t indent) {
@@ -467,11 +463,11 @@ class SourceWriter {
         "{}: a buffer of {} elements is too large, or has no size that is known when it is compiled; inline_at or "
         "inline_most keep no more of it than what is read at a time",
         bufferName(tensor), toString(*allocate.size));
-    // Of wide accesses.
+    // Wide accesses need alignment.
     const std::string_view aligned =
         dialect_ == Dialect::Cuda ? (is_shared ? "__shared__ __align__(16) " : "__align__(16) ") : "";
     const std::string_view of_lanes = vectors_.isUsed() ? " __attribute__((aligned(64)))" : "";
-    // Arrays of nothing are no arrays in C++; loops over them do not run.
+    // (C++ has no arrays of 0 elements; loops over them do not run.)
     const std::string size = allocate.size->isConstantInt(0) ? "1" : scalars_.write(*allocate.size);
     line(indent, fmt::format("{}{} {}[{}]{};", aligned, type, bufferName(tensor), size, of_lanes));
   }
@@ -482,7 +478,7 @@ class SourceWriter {
   }
   std::string text(const kir::Let& let) {
     const kir::Variable& variable = *let.variable;
-    // Loops with comparisons of wide integers, kept in bytes, are not vectorised.
+    // (gcc does not vectorise comparisons of wide integers that are stored as bytes.)
     const bool is_byte = dialect_ == Dialect::C && variable.dtype == DataType::Bool;
     std::string text = fmt::format("const {} {} = {};", typeSource(is_byte ? DataType::I32 : variable.dtype),
                                    variable.name, value(*let.value));
@@ -503,7 +499,7 @@ class SourceWriter {
     line(indent + 2, fmt::format("*remote = {};", value(*store.value)));
     line(indent, "}");
   }
-  // The first one and those that follow it with the same dimensions; gives how many.
+  // Writes the first reduction and those that follow it with the same dimensions; returns their number.
   size_t writeBlockReductions(std::span<const kir::StatementRef> list, size_t indent) {
     const auto blockReduceAt = [&](size_t i) {
       return i < list.size() ? std::get_if<kir::BlockReduce>(&list[i]->node) : nullptr;
@@ -525,9 +521,9 @@ class SourceWriter {
              bufferName(*reduce.tensor));
     BlockReduceValue text;
     constexpr int kFewBlockReductions = 8;
-    text.shares_scratch = !around_.empty() || block_reductions_ > 1;
-    text.is_repeated = !around_.empty();
-    text.may_own_scratch = block_reductions_ <= kFewBlockReductions;
+    text.needs_barrier_before = !outer_indices_.empty() || block_reductions_ > 1;
+    text.is_repeated = !outer_indices_.empty();
+    text.may_have_own_scratch = block_reductions_ <= kFewBlockReductions;
     text.type = typeSource(reduce.tensor->dtype());
     text.bytes = sizeOf(reduce.tensor->dtype());
     text.count = reduce.count;
@@ -589,7 +585,7 @@ class SourceWriter {
     const std::string from = fmt::format("&{}[{}]", bufferName(*copy.from), scalars_.write(*copy.from_index));
     if (dialect_ == Dialect::C) return line(indent, fmt::format("__builtin_memcpy({}, {}, {});", to, from, bytes));
     if (copy.is_async) {
-      // Only accesses of 16 bytes may pass by the first cache.
+      // Only accesses of 16 bytes may bypass L1.
       return line(indent, fmt::format(R"(asm volatile("cp.async.{}.shared.global [%0], [%1], {};" :: )"
                                       R"("r"((tk_u32)__cvta_generic_to_shared({})), "l"({}) : "memory");)",
                                       bytes == 16 ? "cg" : "ca", bytes, to, from));
@@ -606,7 +602,7 @@ class SourceWriter {
       default: return "unsigned char";
     }
   }
-  // Memory is named, so that compilers move no access across.
+  // (Clobbers memory, so that compilers move no access across.)
   void write(const kir::CopyGroup& group, size_t indent) {
     if (dialect_ == Dialect::C) return;
     const bool is_commit = group.step == kir::CopyGroup::Step::Commit;
@@ -627,8 +623,8 @@ class SourceWriter {
   Dialect dialect_;
   DataType index_type_;
   int lanes_;
-  std::vector<Scalar*> around_;               // indices of the loops that are being written
-  std::vector<std::string> iteration_lines_;  // at the beginning of each iteration of the next loop
+  std::vector<Scalar*> outer_indices_;        // indices of the loops that are being written
+  std::vector<std::string> iteration_lines_;  // for the beginning of each iteration of the next loop
   int block_reductions_ = 0;                  // in the kernel
   int64_t scratch_bytes_ = 0;
   int hoists_ = 0;
@@ -639,7 +635,7 @@ class SourceWriter {
   std::set<std::string> taken_ = {"block", "buffers", "symbols", "first_block", "last_block", "whole",
                                   "strip", "turn",    "turns",   "first",       "byte"};
   std::set<const TensorView*> variables_;
-  std::set<const TensorView*> streamed_;  // outputs that may be written past the caches
+  std::set<const TensorView*> streamed_;  // outputs that may have non-temporal stores
   ScalarSource scalars_;
   VectorEmission vectors_;
   std::string body_;

@@ -1,5 +1,5 @@
-// VectorEmission: C that compilers do not find by themselves: explicit vectors, in-register transposes by shuffles, and
-// prefetches of what a processor does not foresee.
+// VectorEmission: C that compilers do not make by themselves: explicit vectors, in-register transposes by shuffles, and
+// software prefetches.
 #pragma once
 
 #include <functional>
@@ -17,8 +17,8 @@
 
 namespace tokamak {
 
-/// What the writer of the kernel lends.
-struct VectorSurroundings {
+/// Functions of the kernel's writer.
+struct EmissionContext {
   const kir::Kernel* kernel = nullptr;
   IntervalAnalysis* analysis = nullptr;
   ScalarSource* scalars = nullptr;
@@ -27,30 +27,30 @@ struct VectorSurroundings {
   std::function<std::string(const TensorView&, Scalar&)> element;
   std::function<std::string(const Scalar&)> name;                   ///< of an index
   std::function<std::string(const kir::Statement&)> one_iteration;  ///< a Let or Store
-  std::function<std::string(const TensorView&)> streams;            ///< whether an output is written past the caches
+  std::function<std::string(const TensorView&)> nontemporal_flag;   ///< as in VectoriserContext
 };
 
 class VectorEmission {
  public:
-  /// `lanes`: of an f32 vector; 1: none of all this.
-  VectorEmission(int lanes, VectorSurroundings surroundings)
-      : lanes_(lanes), around_(std::move(surroundings)), passes_(*around_.kernel) {}
+  /// `lanes`: of an f32 vector; 1: nothing is vectorised, transposed or prefetched.
+  VectorEmission(int lanes, EmissionContext context)
+      : lanes_(lanes), context_(std::move(context)), prefetches_(*context_.kernel) {}
 
   bool isUsed() const { return lanes_ > 1; }
 
-  /// A loop some iterations of which are done at a time.
+  /// A vectorised loop.
   struct Vectors {
     std::vector<const kir::Let*> invariants;  ///< to be written before
     std::vector<std::string> lines;           ///< indented from the left margin
-    std::optional<kir::Loop> rest;  ///< the iterations that are left, fewer than a vector has, if not among the lines
+    std::optional<kir::Loop> rest;            ///< the remaining iterations, fewer than lanes, unless `lines` has them
   };
-  /// If that is possible. `outside`: indices of the loops around.
+  /// Nothing if the loop is not vectorisable. `outside`: indices of the loops around.
   std::optional<Vectors> vectorsOf(const kir::Loop& loop, std::span<Scalar* const> outside);
 
-  /// The call for two loops that transpose a tile.
+  /// The call that replaces two loops if they transpose a tile.
   std::optional<std::string> transposeOf(const kir::Loop& loop);
-  /// Loops that fill a tile which a loop among `rest` iterations fetch, with each row, a row of where the tile will go,
-  /// and with each vector what the next tile has there.
+  /// Prefetches for a loop that fills a tile, which a loop of `rest` transposes: with each row the row of its
+  /// destination, and with each vector that of the next tile.
   struct Fetches {
     std::vector<std::string> before;
     std::vector<std::string> each_iteration;
@@ -68,12 +68,12 @@ class VectorEmission {
                                         std::span<Scalar* const> outside);
 
   int lanes_;
-  VectorSurroundings around_;
+  EmissionContext context_;
   int fetched_tiles_ = 0;
-  std::set<const TensorView*> fetched_rows_;  // of which a loop of the block has fetched another block's rows
+  std::set<const TensorView*> fetched_rows_;  // another block's rows of which have been prefetched
   std::map<const Scalar*, std::vector<std::string>>
-      next_tiles_;  // of a tile's loop over rows: "T0[next_tile_0 + k * 4096"
-  PrefetchInsertion passes_;
+      next_tiles_;  // index of a tile's loop over rows -> "T0[next_tile_0 + k * 4096"
+  PrefetchInsertion prefetches_;
 };
 
 }  // namespace tokamak
