@@ -224,8 +224,8 @@ MergeRules kernelRules(const Fusion& fusion, const KernelTarget& target) {
             return !reads_host_memory && touchesHostMemory(expr);
           },
       .may_be_group = [&fusion, target](const SegmentedGroup& group) { return mayBeOneKernel(fusion, group, target); },
-      .joins_freely = [](const Expr& expr) { return !expr.is<ReductionOp>(); },
-      .wholes = std::move(wholes)};
+      .is_rarely_refused = [](const Expr& expr) { return !expr.is<ReductionOp>(); },
+      .fixed_groups = std::move(wholes)};
 }
 
 }  // namespace tokamak

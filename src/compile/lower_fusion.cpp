@@ -99,8 +99,8 @@ MergeRules withEnds(MergeRules rules) {
       return !readsBeyondEnd(group) && asked(group);
     };
   }
-  if (rules.joins_freely) {
-    rules.joins_freely = [asked = std::move(rules.joins_freely)](const Expr& expr) {
+  if (rules.is_rarely_refused) {
+    rules.is_rarely_refused = [asked = std::move(rules.is_rarely_refused)](const Expr& expr) {
       return !expr.info().ends_group && asked(expr);
     };
   }

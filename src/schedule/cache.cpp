@@ -13,7 +13,7 @@ namespace tokamak {
 
 namespace {
 
-// A device axis is what the tensor is; other marks are the old tensor's schedule.
+// Keeps a device mark, which is part of the tensor's meaning; other marks are schedule.
 IterDomain* copyOf(const IterDomain& axis) {
   const ParallelType type = axis.parallelType();
   const bool is_device = type >= ParallelType::DIDx && type <= ParallelType::DIDz;
@@ -31,7 +31,7 @@ TensorView* tensorLike(const TensorView& tensor, const Axes& axes) {
   return made;
 }
 
-// A tensor that is now a copy of another one has no reduction axes.
+// (A copy has no reduction axes.)
 void dropReductions(TensorDomain& domain) {
   std::vector<std::optional<bool>> contiguity;
   const Axes& layout = domain.allocation.empty() ? domain.logical : domain.allocation;
@@ -75,8 +75,8 @@ void requireComputed(std::string_view command, const TensorView& tensor) {
              toString(tensor));
 }
 
-// The tensor's expression gives the new tensor, and the tensor is a copy of it.
-TensorView* takeDefinition(TensorView* tensor, CacheOp op) {
+// The tensor's expression now computes a new tensor, of which the tensor becomes a copy.
+TensorView* redefineAsCopy(TensorView* tensor, CacheOp op) {
   TensorView* made = tensorLike(*tensor, tensor->logical());
   const Expr* definition = replaceVal(tensor->definition(), tensor, made);
   dropReductions(tensor->mutableDomain());
@@ -95,7 +95,7 @@ std::vector<Expr*> usesOf(const TensorView& tensor) { return {tensor.uses().begi
 TensorView* cache_before(TensorView* tensor, CacheOp op) {
   requireGiven("cache_before", {{"tensor", tensor}});
   requireComputed("cache_before", *tensor);
-  return takeDefinition(tensor, op);
+  return redefineAsCopy(tensor, op);
 }
 
 TensorView* cache_after(TensorView* tensor, CacheOp op) {
@@ -123,7 +123,7 @@ TensorView* cache_fork(TensorView* tensor) {
   TK_REQUIRE(!tensor->uses().empty(), Schedule, "cache_fork: nothing reads {}; cache_before is for such an output",
              toString(*tensor));
   const std::vector<Expr*> uses = usesOf(*tensor);
-  TensorView* made = takeDefinition(tensor, LoadStoreOp{}.cache_op);
+  TensorView* made = redefineAsCopy(tensor, LoadStoreOp{}.cache_op);
   redirect(uses, tensor, made);
   return made;
 }

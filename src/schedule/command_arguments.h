@@ -1,4 +1,4 @@
-// The arguments of one schedule command in the forms that the functions of schedule/ take.
+// CommandArguments: the arguments of a schedule command, converted for the functions of schedule/.
 #pragma once
 
 #include <span>
@@ -20,22 +20,22 @@ class CommandArguments {
   bool isGiven(size_t i) const { return !std::holds_alternative<std::monostate>(values_[i]); }
 
   TensorView* tensor(size_t i = 0) const;
-  /// One tensor or a list of tensors; nothing when it is left out.
+  /// One tensor or a list of tensors; empty if left out.
   std::vector<TensorView*> tensors(size_t i) const;
   int64_t integer(size_t i) const;
   std::vector<int64_t> integers(size_t i) const;
   bool flag(size_t i) const;
   Scalar* scalar(size_t i) const;
   ParallelType parallelType(size_t i) const;
-  /// One type, or types in one text: "BIDx, TIDx"; nothing when it is left out.
+  /// One type, or several in one text: "BIDx, TIDx"; empty if left out.
   std::vector<ParallelType> parallelTypes(size_t i) const;
-  /// One of these names, as its number.
+  /// The index of the argument in `names`.
   size_t oneOf(size_t i, std::span<const std::string_view> names) const;
 
  private:
   FieldValue fitted(size_t i, const FieldValue& pattern) const;
   std::string text(size_t i) const;
-  /// " of T3: f32[i0, 4]" where the command is for one tensor, for messages.
+  /// For messages: " of T3: f32[i0, 4]" if the command has one tensor, else empty.
   std::string subject() const;
   ParallelType typeNamed(std::string_view name) const;
 

@@ -32,7 +32,7 @@ struct Command {
 Parameter required(std::string_view name) { return {name, {}, /*is_required=*/true}; }
 Parameter optional(std::string_view name) { return {name, {}, /*is_required=*/false}; }
 
-// A row's function for a command that gives no tensor.
+// The table's function for a command without a result.
 template <auto run>
 TensorView* only(const Arguments& a) {
   run(a);
@@ -137,7 +137,7 @@ class Commands final : public ScheduleApplier {
       return found->run(
           {fusion, found->name, found->parameters, bindArguments(command.name, found->parameters, command.arguments)});
     } catch (const Error& error) {
-      // Arguments are bound as those of a call; what is wrong with them here is wrong with the schedule.
+      // (Arguments are bound as those of calls; here their errors are errors of the schedule.)
       if (error.code() != ErrorCode::Definition) throw;
       throw Error(ErrorCode::Schedule, error.message());
     }

@@ -1,4 +1,4 @@
-// The schedule commands by name, as a text's schedule section calls them.
+// The schedule commands by their names in a text's schedule section.
 #pragma once
 
 #include "ir/text/schedule_applier.h"

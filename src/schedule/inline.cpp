@@ -71,7 +71,7 @@ Limit limitOfAxes(const TensorView& tensor, const DomainGraph& graph) {
 
 // --- loops shared by many tensors ---
 
-// Tensors by number, producers first, and who reads whom.
+// The tensors, numbered in topological order, with their readers.
 class SharedLoops {
  public:
   explicit SharedLoops(const Fusion& fusion) {
@@ -87,18 +87,18 @@ class SharedLoops {
     }
   }
 
-  /// What is wrong with the loop that the tensor has at `depth`, or empty: it is to be run in two ways, or a tensor in
-  /// it depends on another one in it by a way that leaves it.
+  /// What is wrong with the tensor's loop at `depth`, or empty: it has two parallel types, or a tensor in it depends on
+  /// another one in it through tensors outside.
   std::string problem(TensorView* tensor, int64_t depth) {
     if (!numbers_.contains(tensor)) return "";
     const std::vector<size_t> members = membersOf(tensor, depth);
-    // Producers may share more loops than the tensor has.
+    // (Producers may share more loops than the tensor has.)
     const ParallelType type = depth < tensor->axisCount() ? tensor->axis(depth)->parallelType() : ParallelType::Serial;
     std::string why = typesProblem(members, *tensor, type);
     return why.empty() ? findReturn(members) : why;
   }
 
-  /// Empty unless a tensor in that loop has a type that is neither this one nor Serial.
+  /// Empty unless a tensor in that loop has a type other than this one and Serial.
   std::string typeProblem(TensorView* tensor, int64_t depth, ParallelType type) {
     return numbers_.contains(tensor) ? typesProblem(membersOf(tensor, depth), *tensor, type) : "";
   }
@@ -122,7 +122,7 @@ class SharedLoops {
 
   bool isInlined(size_t number) const { return tensors_[number]->inlinePosition() > depth_; }
 
-  // Those whose loop at the depth is this one's: consumers when it is inlined, producers that are inlined.
+  // Visits the tensors that share this one's loop at the depth: consumers if it is inlined, and inlined producers.
   template <class Visit>
   void forEachSharing(size_t number, const Visit& visit_one) const {
     if (isInlined(number)) std::ranges::for_each(consumers_[number], visit_one);
@@ -144,7 +144,7 @@ class SharedLoops {
     const TensorView* first = type == ParallelType::Serial ? nullptr : &asked;
     for (const size_t member : members) {
       const TensorView& tensor = *tensors_[member];
-      // Of tensors whose axes do not go along another place complains.
+      // (Tensors whose axes do not map are reported elsewhere.)
       const auto own = &tensor == &asked || depth_ >= tensor.axisCount() ? ParallelType::Serial
                                                                          : tensor.axis(depth_)->parallelType();
       if (own == ParallelType::Serial || own == type) continue;
@@ -185,7 +185,7 @@ class SharedLoops {
     return "";
   }
 
-  // Outside the loop, the tensor that leads back to a member of it.
+  // The tensor outside of the loop that leads back to a member.
   size_t wayTo(size_t member, const std::vector<bool>& is_reached, const std::vector<bool>& is_member) const {
     for (const auto& list : {producers_[member], consumers_[member]}) {
       for (const size_t number : list) {
@@ -202,7 +202,7 @@ class SharedLoops {
   int64_t depth_ = 0;
 };
 
-// Finds the largest legal position of at most `wanted`; leaves the tensor at its old one.
+// The largest legal position of at most `wanted`. The tensor does not change.
 Limit largestPosition(TensorView* tensor, int64_t wanted, const DomainGraph& graph, SharedLoops& loops) {
   Limit limit = limitOfAxes(*tensor, graph);
   const int64_t last = std::min(wanted, limit.position);
@@ -227,7 +227,7 @@ int64_t normalPosition(const TensorView& tensor, int64_t position) {
   return position < 0 ? position + count + 1 : position;
 }
 
-// Loops that the tensor leaves may keep others in them that need it.
+// Lowers the position, and those of tensors that would depend on the tensor from within a loop that it leaves.
 void lowerPosition(TensorView* tensor, int64_t position, SharedLoops& loops) {
   const int64_t shared = sharedLoopCount(*tensor);
   int64_t& current = tensor->mutableDomain().inline_position;

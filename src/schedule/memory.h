@@ -1,4 +1,4 @@
-// Where and how a tensor's elements are kept: memory types, allocation domains, circular buffers. Errors: Schedule.
+// A tensor's memory: memory types, allocation domains, padding, circular buffers. Errors: Schedule.
 #pragma once
 
 #include <vector>
@@ -8,21 +8,20 @@
 
 namespace tokamak {
 
-/// Local, Shared or Global; inputs and outputs are in global memory and stay there.
+/// Local, Shared or Global. Inputs and outputs are always in global memory.
 TOKAMAK_EXPORT void set_memory_type(TensorView* tensor, MemoryType type);
 
-/// The order of the loop axes in memory, from the slowest to the fastest: a permutation of all loop axes as they are
-/// now. Elements are dense.
+/// The order of the current loop axes in memory, slowest first: a permutation of all of them. Elements are dense.
 TOKAMAK_EXPORT void set_allocation(TensorView* tensor, const std::vector<int64_t>& axes);
-/// The same in the order of the loops.
+/// The allocation domain becomes the loop domain.
 TOKAMAK_EXPORT void set_allocation_as_loop(TensorView* tensor);
 
-/// In the tensor's buffer, neighbours along the loop axis are `elements` (0 or more) further apart than what is inside
-/// of it takes: then columns of a tile in shared memory lie in different banks.
+/// Adds `elements` (0 or more) to the loop axis' stride in the buffer, so that columns of a tile in shared memory are
+/// in different banks.
 TOKAMAK_EXPORT void pad_buffer(TensorView* tensor, int64_t axis, int64_t elements);
 
-/// The tensor, a copy that is no output, gets `stages` (2 at least) buffers in turn, each filled `prefetch` iterations
-/// (1 at least, less than `stages`) before it is read.
+/// Gives the tensor, a copy that is no output, `stages` (at least 2) buffers, each filled `prefetch` iterations (at
+/// least 1, less than `stages`) before it is read.
 TOKAMAK_EXPORT void circular_buffer(TensorView* tensor, int64_t stages, int64_t prefetch);
 
 }  // namespace tokamak

@@ -14,7 +14,7 @@ namespace tokamak {
 
 namespace {
 
-// Steps up to this axis, done in place on the shape's axes.
+// Applies the steps that made this axis to `loop`, which has the shape's axes.
 void redoSteps(const IterDomain& axis, Axes& loop) {
   const DomainExpr* step = axis.definition();
   if (step == nullptr || std::ranges::find(loop, &axis) != loop.end()) return;
@@ -24,7 +24,7 @@ void redoSteps(const IterDomain& axis, Axes& loop) {
   replaceAxes(loop, *step);
 }
 
-/// Whether the loop nest is in another order than its splits and merges alone would leave it in.
+/// Whether the loops are in another order than splits and merges alone would give.
 bool isReordered(const TensorView& tensor) {
   Axes loop = tensor.logical();
   for (const IterDomain* axis : tensor.loop()) redoSteps(*axis, loop);
@@ -35,13 +35,13 @@ AxisPairs pairsOf(const DomainGraph& graph, const Expr& expr, const TensorView& 
   AxisPairs pairs;
   for (const IterDomain* axis : computedAxes(consumer)) {
     IterDomain* own = graph.producerAxis(expr, producer, *axis, AxisMapping::Reduction);
-    // A broadcast axis along a sized one is read whole by every iteration.
+    // (Every iteration reads all of a broadcast axis.)
     if (own != nullptr && own->isBroadcast() == axis->isBroadcast()) pairs.emplace_back(axis, own);
   }
   return pairs;
 }
 
-// The mapped axes take the consumer's order among the places that they hold; others keep theirs.
+// Puts the mapped axes into the consumer's order, within the positions that they have; others do not move.
 bool arrangeLike(TensorView& producer, const Axes& mapped) {
   Axes order = producer.loop();
   size_t next = 0;
@@ -53,8 +53,8 @@ bool arrangeLike(TensorView& producer, const Axes& mapped) {
   return true;
 }
 
-// Whether the producer's schedule changed.
-bool takeOver(const DomainGraph& graph, const Expr& expr, const TensorView& consumer, TensorView& producer) {
+// Propagates from a result of the expression to an operand. Returns whether the operand's schedule changed.
+bool propagateThrough(const DomainGraph& graph, const Expr& expr, const TensorView& consumer, TensorView& producer) {
   TransformReplay replay(producer, pairsOf(graph, expr, consumer, producer), TransformReplay::Mode::Make);
   replay.follow(consumer.loop());
   bool has_changed = replay.hasMadeSteps();
@@ -79,14 +79,14 @@ void propagate(TensorView* tensor, const DomainGraph& graph) {
   const Fusion& fusion = tensor->fusion();
   std::set<const Val*> reached = {tensor};
   std::vector<Expr*> exprs = fusion.allExprs();
-  // Users come after what they use, so that a tensor is finished before its producers take over from it.
+  // In reverse topological order, so that a tensor is complete before its producers follow.
   for (const Expr* expr : exprs | std::views::reverse) {
     for (Val* output : expr->outputs()) {
       const TensorView* consumer = asTensor(output);
       if (consumer == nullptr || !reached.contains(consumer)) continue;
       for (TensorView* producer : tensorsOf(expr->inputs())) {
         if (fusion.isInput(producer)) continue;
-        if (takeOver(graph, *expr, *consumer, *producer)) reached.insert(producer);
+        if (propagateThrough(graph, *expr, *consumer, *producer)) reached.insert(producer);
       }
     }
   }

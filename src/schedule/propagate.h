@@ -1,4 +1,4 @@
-// Propagate: one tensor's schedule carried over to the tensors it is computed from.
+// Propagate: applies one tensor's schedule to its producers.
 #pragma once
 
 #include "base/export.h"
@@ -8,12 +8,11 @@ namespace tokamak {
 
 class DomainGraph;
 
-/// Gives every producer, producers of producers and so on, the splits, merges, order and marks of `tensor` on those
-/// axes that go along. It ends at an op along whose result's scheduled axes no operand axis goes (a reshape, a
-/// broadcast), and at inputs, which stay as the caller gives them. Where a producer is scheduled in another way
-/// already, that stays.
+/// Applies the splits, merges, order and marks of `tensor` to all producers, transitively, on the axes that map. It
+/// ends at inputs, and at ops whose scheduled axes map to no axis of an operand (a reshape, a broadcast). What a
+/// producer's own schedule says stays.
 TOKAMAK_EXPORT void propagate(TensorView* tensor);
-/// The same with a graph made before.
+/// The same with a given graph.
 TOKAMAK_EXPORT void propagate(TensorView* tensor, const DomainGraph& graph);
 
 }  // namespace tokamak

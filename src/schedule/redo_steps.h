@@ -1,4 +1,4 @@
-// Steps of a schedule done again on other axes, when some of the axes that they start from are exchanged.
+// Repeats steps (splits, merges, swizzles) of a schedule on other axes, where some axes are replaced.
 #pragma once
 
 #include <map>
@@ -8,23 +8,22 @@
 
 namespace tokamak {
 
-/// Old axes -> those that take their places.
+/// Old axis -> replacement.
 using AxisCopies = std::map<const IterDomain*, IterDomain*>;
 
-/// The axis in this one's place; the same where there is no other.
+/// The replacement of the axis, or the axis itself.
 IterDomain* copyIn(const AxisCopies& copies, IterDomain* axis);
 
-/// The steps from the shape to these axes, each after those that it needs.
+/// The steps from the shape to these axes, in topological order.
 std::vector<const DomainExpr*> stepsTo(const std::vector<IterDomain*>& axes, const std::vector<IterDomain*>& shape);
 
-/// Does those of the steps again that start from copied axes, on the copies; what they give is copied then, too.
+/// Repeats the steps that start from replaced axes, on the replacements; their results become replaced, too.
 void redoSteps(const std::vector<const DomainExpr*>& steps, AxisCopies& copies);
 
-/// Marks the copies as the old axes are marked.
+/// Gives the replacements the parallel types of the old axes.
 void copyMarks(const AxisCopies& copies);
 
-/// Exchanges axes of the tensor's shape, and with them the loops that come from them. (An allocation domain stays as it
-/// is.)
+/// Replaces axes of the tensor's shape, and loops made from them. (The allocation domain does not change.)
 void exchangeAxes(TensorView& tensor, AxisCopies copies);
 
 }  // namespace tokamak

@@ -20,7 +20,7 @@ using Steps = std::vector<const DomainExpr*>;
 
 bool contains(const auto& list, const auto& value) { return std::ranges::find(list, value) != list.end(); }
 
-/// What an rfactor of some loop axes does, found without changing anything.
+/// The plan of an rfactor, made before anything changes.
 struct Plan {
   Axes listed;
   Steps moved;    ///< make the listed axes
@@ -50,7 +50,7 @@ void requireReduction(const TensorView& tensor) {
              "rfactor: {} is no result of a reduction", toString(tensor));
   TK_REQUIRE(tensor.domain().root.empty(), Schedule,
              "rfactor: {} comes from an rfactor itself; use the tensor that it was made from", toString(tensor));
-  // An order of the axes that stay is one afterwards.
+  // (An allocation order of axes that stay remains legal.)
   const bool keeps_layout = std::ranges::all_of(tensor.domain().allocation, [&](const IterDomain* axis) {
     return !axis->isReduction() && contains(tensor.logical(), axis);
   });
@@ -94,7 +94,7 @@ class Factored {
     redoSteps(plan_.kept, copies_);
     copyMarks(copies_);
     TensorDomain domain;
-    // Behind another rfactor a reduction without steps is a part of the same chain.
+    // After another rfactor, a reduction without steps belongs to the same chain.
     if (!plan_.moved.empty() || !op_.in->domain().root.empty()) domain.root = copiesOf(tensor_.logical());
     domain.logical = copiesOf(plan_.factored);
     domain.loop = copiesOf(tensor_.loop());

@@ -16,7 +16,7 @@ namespace tokamak {
 
 namespace {
 
-/// A tensor next to another one, the reference, and which of its axes go along.
+/// A tensor that shares an expression with the reference, and the axes that map.
 struct Neighbor {
   TensorView* tensor = nullptr;
   AxisPairs pairs;
@@ -37,13 +37,13 @@ AxisPairs composed(const AxisPairs& first, const AxisPairs& second) {
   return pairs;
 }
 
-// Who is next to whom, and how their axes go along.
+// The tensors that share expressions, and how their axes map.
 class Neighborhood {
  public:
   explicit Neighborhood(const Fusion& fusion) : fusion_(fusion), graph_(fusion) {}
 
-  /// Tensors that an expression reads or gives together with this one, those behind an input (which is not scheduled)
-  /// included.
+  /// The tensors that an expression reads or computes together with this one. (An input is not scheduled; the tensors
+  /// behind it are included.)
   std::vector<Neighbor> of(TensorView* tensor) const {
     std::vector<Neighbor> all = direct(tensor);
     const size_t count = all.size();
@@ -84,7 +84,7 @@ class Neighborhood {
   DomainGraph graph_;
 };
 
-// Broadcast axes of the reference that the other tensor has no part in.
+// Tells the replay which broadcast axes of the reference the other tensor lacks.
 void forwardAbsent(const TensorView& reference, const AxisPairs& pairs, TransformReplay& replay) {
   for (const Axes& axes : {computedAxes(reference), reference.logical()}) {
     for (const IterDomain* axis : axes) {
@@ -103,7 +103,7 @@ TransformReplay replayOn(const Neighbor& neighbor, const TensorView& reference, 
 
 // --- transform_like ---
 
-// Axes that go along come first, in the reference's order; the others follow in their own.
+// Mapped axes come first, in the reference's order; the others keep theirs.
 void arrange(TensorView& tensor, const TensorView& reference, const TransformReplay& replay) {
   if (sharedLoopCount(tensor) > 0) return;
   Axes order;
@@ -117,10 +117,10 @@ void arrange(TensorView& tensor, const TensorView& reference, const TransformRep
   if (keepsVectorInnermost(tensor, order)) tensor.mutableDomain().loop = std::move(order);
 }
 
-// Walks from a tensor to all that are connected, always next to the one that keeps most of the start's axes.
-class Walk {
+// Visits all connected tensors, always next the one that keeps most of the start's axes (a maximum spanning tree).
+class MaximumSpanningWalk {
  public:
-  Walk(TensorView* start, const Neighborhood& neighborhood, std::span<TensorView* const> boundary)
+  MaximumSpanningWalk(TensorView* start, const Neighborhood& neighborhood, std::span<TensorView* const> boundary)
       : neighborhood_(neighborhood), boundary_(boundary.begin(), boundary.end()) {
     const Axes& axes = computedAxes(*start);
     reached_.insert(start);
@@ -145,10 +145,10 @@ class Walk {
   struct Candidate {
     Neighbor neighbor;
     const TensorView* reference = nullptr;
-    AxisSet kept;  ///< of its axes, those that go along with the start's
+    AxisSet kept;  ///< its axes that map to the start's
   };
 
-  // Root axes and the logical axes that an rfactor makes of them are kept together.
+  // Root axes and the logical axes that an rfactor makes of them are kept or dropped together.
   static void closeOverRoot(const TensorView& tensor, AxisSet& kept) {
     if (tensor.domain().root.empty()) return;
     for (const IterDomain* axis : tensor.logical()) {
@@ -180,7 +180,7 @@ class Walk {
 
 // --- parallelize_like ---
 
-// Loop axes that go along with the start's marked ones, with their types, in the order in which they are found.
+// The loop axes that map to the start's marked ones, with their types.
 class Marks {
  public:
   Marks(TensorView* start, std::span<const ParallelType> types) {
@@ -232,7 +232,7 @@ void transform_like(TensorView* tensor, std::span<TensorView* const> boundary) {
   requireGiven("transform_like", {{"tensor", tensor}});
   requireGiven("transform_like", "boundary", boundary);
   const Neighborhood neighborhood(tensor->fusion());
-  Walk(tensor, neighborhood, boundary).run();
+  MaximumSpanningWalk(tensor, neighborhood, boundary).run();
 }
 
 void parallelize_like(TensorView* tensor, std::span<TensorView* const> tensors, std::span<const ParallelType> types) {

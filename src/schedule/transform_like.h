@@ -1,5 +1,4 @@
-// One tensor's schedule carried over to all tensors that go along, both ways: to those that it is computed from and
-// those computed from it.
+// Applies one tensor's schedule to all connected tensors, producers and consumers.
 #pragma once
 
 #include <span>
@@ -8,16 +7,15 @@
 
 namespace tokamak {
 
-/// Replays the splits, merges, swizzles and order of `tensor` on every tensor that is connected with it, as far as
-/// their axes go along: on the way that keeps most of the axes. Broadcast axes take part as ordinary ones, reduction
-/// axes where the axis they run over does; axes that go along come first, in the order of `tensor`. Where a tensor is
-/// scheduled in another way already, or its loops are shared, that stays; so do inputs. It ends at the tensors of
-/// `boundary`, which still take part. Marks are not carried over (parallelize_like).
+/// Replays the splits, merges, swizzles and order of `tensor` on every connected tensor, on the axes that map, along
+/// the path that keeps most of them. Broadcast axes map like others, and reduction axes like the axis that they reduce.
+/// Mapped axes come first, in the order of `tensor`. Inputs, other schedules and shared loops do not change.
+/// It ends at the tensors of `boundary`, included. Marks are not replayed (parallelize_like).
 void transform_like(TensorView* tensor, std::span<TensorView* const> boundary = {});
 
-/// Marks every axis that goes along with a marked loop axis of `tensor` in the same way, in these tensors (all but
-/// inputs if none is named), with these types (all but Serial if none is named). Errors: Schedule when a tensor cannot
-/// be marked so; nothing is marked then.
+/// Marks every axis that maps to a marked loop axis of `tensor` like it, in these tensors (if none is named: all but
+/// inputs), with these types (if none is named: all but Serial). Errors: Schedule if an axis cannot be marked so; then
+/// nothing changes.
 void parallelize_like(TensorView* tensor, std::span<TensorView* const> tensors = {},
                       std::span<const ParallelType> types = {});
 

@@ -32,7 +32,7 @@ bool TransformReplay::isFree(const IterDomain* axis) const {
   return axis == nullptr || (isInLoop(axis) && axis->parallelType() == ParallelType::Serial);
 }
 
-// Made of absent axes alone.
+// Whether the axis is made of absent axes only.
 bool TransformReplay::isAbsent(const IterDomain& axis) const {
   if (std::ranges::find(absent_, &axis) != absent_.end()) return true;
   const DomainExpr* step = axis.definition();
@@ -40,7 +40,7 @@ bool TransformReplay::isAbsent(const IterDomain& axis) const {
   return std::ranges::all_of(step->in, [&](const IterDomain* in) { return in == nullptr || isAbsent(*in); });
 }
 
-// Each step once, inputs first.
+// Follows each step once, in topological order.
 void TransformReplay::followAxis(const IterDomain& axis) {
   const DomainExpr* step = axis.definition();
   if (step == nullptr || at(axis) != nullptr) return;
@@ -62,7 +62,7 @@ void TransformReplay::followAxis(const IterDomain& axis) {
   }
 }
 
-// Found when it was done before, done when the axes are free, else null.
+// The tensor's step of this form, made if it may be; else null.
 const DomainExpr* TransformReplay::sameStep(const DomainExpr& step, IterDomain* first, IterDomain* second) {
   if (const DomainExpr* own = first->use(); own != nullptr && !isInLoop(first))
     return isSameForm(*own, step) && own->in[0] == first && own->in[1] == second ? own : nullptr;

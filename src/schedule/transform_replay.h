@@ -1,5 +1,4 @@
-// TransformReplay: the steps that made one tensor's loop axes, found or done on the axes of another tensor that go
-// along.
+// TransformReplay: finds or repeats the steps that made one tensor's loop axes on the axes of another tensor that map.
 #pragma once
 
 #include <map>
@@ -10,26 +9,26 @@
 
 namespace tokamak {
 
-/// Axes of a reference tensor with the axes of another one that go along with them.
+/// Axes of a reference tensor, and the axes of another one that map to them.
 using AxisPairs = std::vector<std::pair<const IterDomain*, IterDomain*>>;
 
 class TransformReplay {
  public:
   enum class Mode : uint8_t {
-    Find,  ///< steps that the tensor has already
-    Make,  ///< steps that it lacks are done where its axes are free: loop axes, Serial; shared loops leave none free
+    Find,  ///< only steps that the tensor has
+    Make,  ///< steps that it lacks are made where its axes are Serial loop axes and no loop is shared
   };
 
   TransformReplay(TensorView& own, const AxisPairs& pairs, Mode mode);
 
-  /// States that the tensor has no part in this axis of one element; merged with it, an axis stays what it was.
+  /// The tensor lacks this broadcast axis: merging another axis with it gives that axis.
   void forward(const IterDomain* absent) { absent_.push_back(absent); }
-  /// Goes through the steps that made these axes of the reference.
+  /// Finds or repeats the steps that made these axes of the reference.
   void follow(const Axes& loop);
 
-  /// The tensor's axis that goes along with this one of the reference, or null.
+  /// The tensor's axis that maps to this one of the reference, or null.
   IterDomain* at(const IterDomain& axis) const;
-  /// The same, when it is a loop axis.
+  /// The same if it is a loop axis, else null.
   IterDomain* loopAxisAt(const IterDomain& axis) const;
   bool hasMadeSteps() const { return has_made_steps_; }
 

@@ -20,7 +20,7 @@ namespace tokamak {
 
 namespace {
 
-// A loop axis that a step may still change: a mark says how the axis as it is now is run.
+// A loop axis that a step may change: a marked one may not, as the mark is for the axis as it is.
 IterDomain* serialAxis(std::string_view command, const TensorView& tensor, int64_t axis) {
   IterDomain* domain = tensor.loop()[static_cast<size_t>(normalLoopAxis(command, tensor, axis))];
   TK_REQUIRE(domain->parallelType() == ParallelType::Serial, Schedule,
@@ -29,7 +29,7 @@ IterDomain* serialAxis(std::string_view command, const TensorView& tensor, int64
   return domain;
 }
 
-// A part of a broadcast axis is a broadcast axis: it shows a part of the size, if it shows one.
+// A part of a split axis. Of a broadcast axis it is a broadcast axis, with a part of the expanded extent.
 IterDomain* part(const IterDomain& axis, Scalar* extent) {
   if (!axis.isBroadcast()) return axis.fusion().axis({.kind = axis.kind(), .extent = extent});
   Scalar* shown = axis.expandedExtent() != nullptr ? extent : nullptr;
@@ -100,7 +100,7 @@ const DomainExpr* stepLike(const DomainExpr& form, IterDomain* first, IterDomain
 
 bool canMerge(const IterDomain& outer, const IterDomain& inner) {
   const auto isIteration = [](const IterDomain& axis) { return !axis.isReduction() && !axis.isBroadcast(); };
-  // What shows one element many times is no reduction of them.
+  // (An expanded axis is no reduction.)
   const auto isApart = [&](const IterDomain& axis) { return isIteration(axis) || axis.expandedExtent() != nullptr; };
   return !(outer.isReduction() && isApart(inner)) && !(inner.isReduction() && isApart(outer));
 }
@@ -188,7 +188,7 @@ void reorder(TensorView* tensor, const std::vector<int64_t>& order) {
   tensor->mutableDomain().loop = std::move(reordered);
 }
 
-// y ^ x stays below y's extent.
+// (y ^ x has to stay below y's extent.)
 bool canSwizzle(const IterDomain& x, const IterDomain& y, SwizzleType type) {
   if (x.isReduction() || y.isReduction()) return false;
   if (type != SwizzleType::Xor || x.isBroadcast() || y.isBroadcast()) return true;
@@ -304,7 +304,7 @@ void requireLegalFactors(const Fusion& fusion, const ScalarBindings& bindings) {
   }
 }
 
-// Saturates; 1 for what is not known.
+// The number of iterations, saturated; an unknown extent counts as 1.
 static int64_t iterationsOf(const Axes& axes, const ScalarBindings& bindings) {
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
   int64_t product = 1;
@@ -317,7 +317,7 @@ static int64_t iterationsOf(const Axes& axes, const ScalarBindings& bindings) {
   return product;
 }
 
-// The axes of the tensor that are no loops themselves: "0, 2".
+// The axes of the tensor that were split or merged: "0, 2".
 static std::string cutAxesOf(const TensorView& tensor) {
   std::vector<size_t> numbers;
   for (size_t i = 0; i < tensor.logical().size(); ++i) {

@@ -26,13 +26,13 @@ std::vector<size_t> GroupGraph::producersOf(size_t group) {
   return producers;
 }
 
-// Whether this is the first time that this visit meets the group.
+// Whether the traversal meets the group for the first time.
 bool GroupGraph::Visit::meets(size_t group) {
   if (group >= last_.size()) last_.resize(group + 1, 0);
   return std::exchange(last_[group], number_) != number_;
 }
 
-// Leaves one op of each neighbour.
+// Keeps one op of each neighbour.
 void GroupGraph::clean(size_t group, std::vector<size_t>& list) {
   cleaning_.start();
   cleaning_.meets(group);
@@ -86,7 +86,7 @@ size_t GroupGraph::merge(size_t producer, size_t consumer) {
   whole.ops.insert(whole.ops.end(), gone.ops.begin(), gone.ops.end());
   whole.producers.insert(whole.producers.end(), gone.producers.begin(), gone.producers.end());
   whole.consumers.insert(whole.consumers.end(), gone.consumers.begin(), gone.consumers.end());
-  // What reads the consumer stands above it, and so above the whole; what reads the producer may have to rise.
+  // Readers of the consumer have higher levels already; readers of the producer may need higher ones.
   whole.level = -1;
   raise(kept, level);
   return kept;
@@ -103,14 +103,14 @@ std::vector<size_t> GroupGraph::split(size_t group, const std::vector<size_t>& s
         {.ops = {ops.begin() + static_cast<ptrdiff_t>(starts[i]), ops.begin() + static_cast<ptrdiff_t>(end)},
          .producers = {},
          .consumers = {}});
-    std::ranges::sort(groups_.back().ops);  // each beginning reads nothing of the rest
+    std::ranges::sort(groups_.back().ops);  // (the ops before a start read none of the rest)
     for (const size_t op : groups_.back().ops) group_of_[op] = parts.back();
   }
   recompute();
   return parts;
 }
 
-// Neighbours and levels anew: a list that has been cleaned does not say which part of a group is meant.
+// Computes neighbours and levels anew, as cleaned lists do not tell which part of a split group is meant.
 void GroupGraph::recompute() {
   for (Group& group : groups_) {
     group.producers.clear();

@@ -1,4 +1,4 @@
-// The inputs and outputs of a group of ops: which tensors it reads from outside, and which it gives to the outside.
+// The inputs and outputs of a group of ops: tensors that it reads from outside, and tensors that are read outside.
 #pragma once
 
 #include <span>
@@ -7,8 +7,7 @@
 
 namespace tokamak {
 
-/// The group of these ops (in program order) with its inputs and outputs, everything that is not one of them being
-/// outside.
+/// The group of these ops (in program order), with its inputs and outputs.
 SegmentedGroup groupOf(const Fusion& fusion, std::vector<Expr*> exprs);
 
 }  // namespace tokamak

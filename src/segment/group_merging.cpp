@@ -29,7 +29,7 @@ bool shareWhatIsLarge(const SegmentedGroup& a, const SegmentedGroup& b) {
          });
 }
 
-// Of one shape, and of what one other group gives: one launch for both.
+// Whether both have outputs of one shape, made of another group's outputs: merging saves a launch.
 bool areSiblings(const SegmentedGroup& a, const SegmentedGroup& b, const std::vector<SegmentedGroup>& groups) {
   const auto largestOf = [](const SegmentedGroup& group) {
     return *std::ranges::max_element(group.inputs, {}, [](const TensorView* tensor) { return axesOf(*tensor); });
@@ -47,9 +47,9 @@ void append(std::vector<TensorView*>& to, const std::vector<TensorView*>& from) 
     if (!contains(to, tensor)) to.push_back(tensor);
 }
 
-// An op may be in both. What only the second reads of the first is no output any more.
-SegmentedGroup together(const SegmentedGroup& a, const SegmentedGroup& b,
-                        const std::function<bool(const TensorView&)>& isNeeded) {
+// The ops of both. Outputs of the first that only the second reads are no outputs any more.
+SegmentedGroup merged(const SegmentedGroup& a, const SegmentedGroup& b,
+                      const std::function<bool(const TensorView&)>& isNeeded) {
   SegmentedGroup both = a;
   both.exprs.insert(both.exprs.end(), b.exprs.begin(), b.exprs.end());
   std::ranges::sort(both.exprs, {}, &Expr::id);
@@ -117,7 +117,7 @@ std::vector<SegmentedGroup> moveSmallOpsToProducers(const Fusion& fusion, std::v
       for (TensorView* tensor : made) {
         if (isNeededBy(tensor, left) && !contains(producer.outputs, tensor)) producer.outputs.push_back(tensor);
       }
-      // What nobody else reads any more is no output.
+      // Outputs that no other group reads are no outputs any more.
       std::erase_if(producer.outputs, [&](TensorView* tensor) {
         if (fusion.isOutput(tensor) || isNeededBy(tensor, left)) return false;
         for (size_t k = 0; k < groups.size(); ++k)
@@ -138,7 +138,7 @@ std::vector<SegmentedGroup> moveSmallOpsToProducers(const Fusion& fusion, std::v
 
 std::vector<SegmentedGroup> mergeGroups(const Fusion& fusion, std::vector<SegmentedGroup> groups,
                                         const MergeRules& rules) {
-  // Further back there is little that a cache still holds, and the number of questions stays linear.
+  // Few groups back: a cache holds little of earlier ones, and the number of calls of the rules stays linear.
   constexpr size_t kNeighbours = 16;
   const auto isAlone = [&](const SegmentedGroup& group) {
     return std::ranges::any_of(group.exprs, [&](const Expr* expr) { return rules.stays_alone(*expr); });
@@ -156,7 +156,7 @@ std::vector<SegmentedGroup> mergeGroups(const Fusion& fusion, std::vector<Segmen
       if (!reads(groups[j], groups[i]) && !shareWhatIsLarge(groups[i], groups[j]) &&
           !areSiblings(groups[i], groups[j], groups))
         continue;
-      SegmentedGroup both = together(groups[i], groups[j], [&](const TensorView& tensor) {
+      SegmentedGroup both = merged(groups[i], groups[j], [&](const TensorView& tensor) {
         if (fusion.isOutput(const_cast<TensorView*>(&tensor))) return true;
         for (size_t k = 0; k < groups.size(); ++k) {
           if (k != i && k != j && contains(groups[k].inputs, &tensor)) return true;
@@ -164,7 +164,7 @@ std::vector<SegmentedGroup> mergeGroups(const Fusion& fusion, std::vector<Segmen
         return false;
       });
       if (!rules.may_be_group(both)) continue;
-      // Where the second stands, unless the first is needed before.
+      // At the second's position, unless the first is needed earlier.
       groups[is_needed ? i : j] = std::move(both);
       groups[is_needed ? j : i] = {};
     }

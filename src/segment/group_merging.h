@@ -1,18 +1,18 @@
-// Group merging: groups that become one after all, once it is known what they pass to one another.
+// Group merging: moves ops between groups, and merges groups, because of the tensors that they exchange.
 #pragma once
 
 #include "segment/segmenter.h"
 
 namespace tokamak {
 
-/// What a group makes of another group's reductions, element by element and with fewer axes than the group's largest
-/// tensor, moves to that other group, if the rules accept it: it is computed once there, not for every element here.
+/// Moves elementwise ops on another group's reductions to that group, if the rules accept it and the results have fewer
+/// axes than the reader's largest tensor. They are computed once there, not for every element of the reader.
 std::vector<SegmentedGroup> moveSmallOpsToProducers(const Fusion& fusion, std::vector<SegmentedGroup> groups,
                                                     const MergeRules& rules);
 
-/// Two groups become one where the rules accept them together, nobody between them needs the first, and either the
-/// second reads what the first gives, or both read a tensor with as many axes as anything that they read or give: what
-/// they share is then read once. Groups stay in topological order.
+/// Merges two groups if the rules accept the result, no group between them reads the first, and either the second reads
+/// the first, or both read a tensor with as many axes as any of theirs, which is then read once.
+/// Groups stay in topological order.
 std::vector<SegmentedGroup> mergeGroups(const Fusion& fusion, std::vector<SegmentedGroup> groups,
                                         const MergeRules& rules);
 

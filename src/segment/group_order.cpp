@@ -18,7 +18,7 @@ bool hasStreams(const Fusion& fusion) {
   });
 }
 
-// About how large an extent is. Nothing is refused here: sizes are not known yet, and these may not even fit together.
+// An estimate of an extent. (Default sizes may contradict one another, so nothing is refused.)
 double estimate(const Fusion& fusion, const Scalar& extent) {
   constexpr double kAnyExtent = 128;
   const auto operand = [&](size_t i) { return estimate(fusion, *extent.operand(i)); };
@@ -49,7 +49,7 @@ int64_t bytesOf(const Fusion& fusion, const TensorView& tensor) {
   return static_cast<int64_t>(std::min(bytes, kMost));
 }
 
-// Bytes by which groups change what is in memory, as groups are done one after the other.
+// The bytes that each group adds to memory, while groups are done one after the other.
 class MemoryLedger {
  public:
   MemoryLedger(const Fusion& fusion, const std::vector<SegmentedGroup>& groups)
@@ -69,7 +69,7 @@ class MemoryLedger {
   }
 
   int64_t allocatedBy(size_t group) const { return allocated_[group]; }
-  /// What nobody else reads any more.
+  /// The bytes of tensors that no other group will read.
   int64_t freedBy(size_t group) const {
     int64_t bytes = 0;
     for (const TensorView* input : groups_[group].inputs) {
@@ -78,7 +78,7 @@ class MemoryLedger {
     }
     return bytes;
   }
-  /// Gives the groups that free more now.
+  /// Returns the groups that now free more.
   std::vector<size_t> finish(size_t group) {
     std::vector<size_t> last_readers;
     for (const TensorView* input : groups_[group].inputs) {
@@ -128,8 +128,7 @@ std::vector<size_t> leastFirst(const std::vector<SegmentedGroup>& groups, Memory
       readers[from->second].push_back(g);
     }
   }
-  // By what a group adds to memory, then by its place; an entry is out of date once the group frees more, and a newer
-  // one stands before it.
+  // (Added memory, position) of a group. An entry is outdated once the group frees more; a newer one comes before it.
   using Choice = std::pair<int64_t, size_t>;
   std::priority_queue<Choice, std::vector<Choice>, std::greater<>> ready;
   const auto offer = [&](size_t group) { ready.emplace(ledger.allocatedBy(group) - ledger.freedBy(group), group); };

@@ -40,7 +40,7 @@ bool growsData(const Expr& expr) {
          preservesValues(cast->in->dtype(), cast->dtype);
 }
 
-// The one tensor that an op with one tensor operand reads.
+// The operand of an op with one tensor operand, else null.
 TensorView* onlyOperand(const Expr& expr) {
   const std::vector<TensorView*> operands = tensorsOf(expr.inputs());
   return operands.size() == 1 ? operands[0] : nullptr;
@@ -57,7 +57,7 @@ class Recomputation {
     }
   }
 
-  // Consumers first: what they read decides what their producers give.
+  // Consumers first, as their inputs are their producers' outputs.
   std::vector<SegmentedGroup> run() {
     for (size_t g = groups_.size(); g-- > 0;) {
       dropUnneeded(groups_[g]);
@@ -70,7 +70,7 @@ class Recomputation {
 
  private:
   using Chain = std::vector<Expr*>;
-  static constexpr int64_t kMostOps = 32;  // that are computed again
+  static constexpr int64_t kMostOps = 32;  // of a recomputed chain
 
   bool staysAlone(const Expr& expr) const { return rules_.stays_alone(expr); }
 
@@ -112,8 +112,8 @@ class Recomputation {
     std::vector<Chain> chains;
     for (TensorView* input : groups_[g].inputs) {
       std::optional<Chain> chain = chainOf(*input, g);
-      if (chain && isDearerThanMemory(*input, *chain)) chain.reset();
-      if (!chain) chain = elementsOf(*input, g);
+      if (chain && isDearerThanLoading(*input, *chain)) chain.reset();
+      if (!chain) chain = elementwiseChainOf(*input, g);
       if (!chain || chain->empty()) continue;
       chains.push_back(*chain);
       all.insert(all.end(), chain->begin(), chain->end());
@@ -129,13 +129,13 @@ class Recomputation {
     const auto same = std::ranges::unique(larger.exprs);
     larger.exprs.erase(same.begin(), same.end());
     larger.inputs = inputsOf(larger.exprs);
-    if (!rules_.may_be_group(larger) || !mayBeGiven(group, larger)) return false;
+    if (!rules_.may_be_group(larger) || !mayProducersStore(group, larger)) return false;
     group = std::move(larger);
     return true;
   }
 
-  // Whether the groups that the larger one reads more of can still be groups when they give that, too.
-  bool mayBeGiven(const SegmentedGroup& group, const SegmentedGroup& larger) const {
+  // Whether the rules accept the groups that have to store more outputs for the larger group.
+  bool mayProducersStore(const SegmentedGroup& group, const SegmentedGroup& larger) const {
     std::map<size_t, std::vector<TensorView*>> asked;
     for (TensorView* input : larger.inputs) {
       const bool is_new = std::ranges::find(group.inputs, input) == group.inputs.end();
@@ -158,20 +158,20 @@ class Recomputation {
     });
   }
 
-  // What is in memory in any case is not computed by expensive functions again, and nothing by a long chain, of which
-  // each group in a row would have a longer part.
-  bool isDearerThanMemory(const TensorView& tensor, const Chain& chain) const {
+  // Whether loading is cheaper: the chain is long (consecutive groups would have ever longer ones), or it has expensive
+  // functions and the tensor is stored anyway.
+  bool isDearerThanLoading(const TensorView& tensor, const Chain& chain) const {
     const auto functions = std::ranges::count_if(chain, [](const Expr* expr) { return expr->is<PointwiseOp>(); });
     const auto isDear = [](const Expr* expr) { return isExpensive(*expr); };
     return functions > kMostOps || (outputs_.contains(&tensor) && std::ranges::any_of(chain, isDear));
   }
 
-  // The ops that group `g` computes the tensor with, from inputs and stored tensors; none for an input of the fusion,
-  // nothing where it has to be read.
+  // The chain of ops by which group `g` recomputes the tensor from inputs and stored tensors; empty for an input of the
+  // fusion, nothing where the tensor has to be loaded.
   std::optional<Chain> chainOf(TensorView& tensor, size_t g) const {
     Expr* expr = tensor.definition();
     if (expr == nullptr) return updated_.contains(&tensor) ? std::nullopt : std::optional(Chain{});
-    if (owner_.at(expr) == g || staysAlone(*expr) || !mayStandFor(tensor)) return std::nullopt;
+    if (owner_.at(expr) == g || staysAlone(*expr) || !mayBeRecomputed(tensor)) return std::nullopt;
     if (isFactory(*expr)) return Chain{expr};
     TensorView* source = onlyOperand(*expr);
     const bool is_function = expr->is<PointwiseOp>();
@@ -182,13 +182,13 @@ class Recomputation {
     }
     if (is_function) return std::nullopt;
     const bool is_larger = sizeOf(source->dtype()) > sizeOf(tensor.dtype());
-    if (isStored(*source) ? is_larger : !growsData(*expr) || !mayGoUnstored(tensor)) return std::nullopt;
+    if (isStored(*source) ? is_larger : !growsData(*expr) || !mayAllReadersRecompute(tensor)) return std::nullopt;
     return Chain{expr};
   }
 
-  // The ops that group `g` computes the tensor's elements with, from what is stored, if that is cheaper than passing
-  // them.
-  std::optional<Chain> elementsOf(TensorView& tensor, size_t g) const {
+  // The elementwise ops by which group `g` recomputes the tensor from stored tensors, if that is cheaper than loading
+  // it.
+  std::optional<Chain> elementwiseChainOf(TensorView& tensor, size_t g) const {
     Chain chain;
     std::unordered_set<const TensorView*> sources;
     std::unordered_set<const Val*> seen;
@@ -202,14 +202,14 @@ class Recomputation {
       bytes += sizeOf(source->dtype());
       are_inputs &= source->definition() == nullptr;
     }
-    // As many bytes are better read from inputs, which are there in any case, than written and read.
+    // With equal bytes, recompute from inputs only.
     const int64_t passed = 2 * sizeOf(tensor.dtype());
     if (bytes > passed || (bytes == passed && !are_inputs)) return std::nullopt;
     std::ranges::sort(chain, {}, &Expr::id);
     return chain;
   }
 
-  // Whether an element stands for many of the group's, so that it would be computed for each of those.
+  // Whether the group would recompute an element for several elements of its outputs.
   bool isRepeated(const TensorView& tensor, size_t g) const {
     return std::ranges::any_of(groups_[g].outputs,
                                [&](const TensorView* output) { return axesOf(*output) > axesOf(tensor); });
@@ -239,7 +239,7 @@ class Recomputation {
     }
     if (owner_.at(expr) == g) return is_source;
     const bool is_stored = is_source && (stored_.contains(&tensor) || outputs_.contains(&tensor));
-    // What has one element for many of the tensor's is computed once and stored; but not in a wider type than it was.
+    // A value with fewer axes is better stored than recomputed for every element, unless that stores a wider type.
     const bool is_small = axesOf(tensor) < axes && !isMovement(*expr) && !isFactory(*expr) && !growsData(*expr);
     const bool is_reduction = expr->is<ReductionOp>();
     if (is_stored || is_reduction || (is_small && is_source) || staysAlone(*expr)) {
@@ -247,27 +247,27 @@ class Recomputation {
       return is_source;
     }
     const bool is_element = expr->is<PointwiseOp>() || expr->is<CastOp>() || isMovement(*expr) || isFactory(*expr);
-    if (!is_element || isExpensive(*expr) || !mayStandFor(tensor) || std::ssize(chain) == kMostOps) return false;
+    if (!is_element || isExpensive(*expr) || !mayBeRecomputed(tensor) || std::ssize(chain) == kMostOps) return false;
     chain.push_back(expr);
     return std::ranges::all_of(tensorsOf(expr->inputs()), [&](TensorView* operand) {
       return collectElements(*operand, g, axes, /*is_source=*/true, chain, sources, seen);
     });
   }
 
-  // Nobody has said anything about the tensor's loops, marks, layout or memory but that it is an output.
-  bool mayStandFor(const TensorView& tensor) const {
+  // Whether the tensor has no schedule, layout or memory type of its own. (It may be an output.)
+  bool mayBeRecomputed(const TensorView& tensor) const {
     return outputs_.contains(&tensor) || isReplaceable(fusion_, tensor);
   }
 
-  // Whether the tensor is in memory in any case, as far as it is known.
+  // Whether the tensor is in memory anyway, as far as is known.
   bool isStored(const TensorView& tensor) const {
     if (outputs_.contains(&tensor) || stored_.contains(&tensor)) return true;
     const Expr* expr = tensor.definition();
     return expr == nullptr || staysAlone(*expr);
   }
 
-  // Whether all that read the tensor outside of its group may compute it themselves.
-  bool mayGoUnstored(const TensorView& tensor) const {
+  // Whether all readers outside of the tensor's group may recompute it.
+  bool mayAllReadersRecompute(const TensorView& tensor) const {
     if (outputs_.contains(&tensor) || stored_.contains(&tensor)) return false;
     return std::ranges::none_of(tensor.uses(), [&](const Expr* use) { return staysAlone(*use); });
   }
@@ -277,8 +277,8 @@ class Recomputation {
   std::vector<SegmentedGroup> groups_;
   std::unordered_map<const Expr*, size_t> owner_;
   std::unordered_set<const Val*> outputs_;
-  std::unordered_set<const Val*> updated_;  // inputs that outputs are written into
-  std::unordered_set<const Val*> stored_;   // what groups read of others, consumers having been seen first
+  std::unordered_set<const Val*> updated_;  // inputs that are updated in place
+  std::unordered_set<const Val*> stored_;   // inputs of the groups that have been visited (consumers first)
 };
 
 }  // namespace

@@ -1,23 +1,19 @@
-// Recomputing instead of storing: what is cheap to compute again from what is in memory anyway is not passed between
-// groups.
+// Recomputation: groups recompute cheap values from tensors that are in memory anyway, instead of passing them.
 #pragma once
 
 #include "segment/segmenter.h"
 
 namespace tokamak {
 
-/// Gives each group that reads one of the following tensors of another group its own copy of the ops that compute it,
-/// where the rules accept the larger group; groups that nobody needs any more go away. Nothing changes in what any op
-/// computes.
+/// A group that reads one of the following tensors of another group gets its own copy of the ops that compute it, if
+/// the rules accept the larger group. Groups without readers are removed.
 ///
-/// - factories (full, iota), never passed;
-/// - chains of ops of one tensor operand that start at an input: casts, data movement, unary functions;
-/// - casts and data movement of what is stored anyway, unless the operand is larger;
-/// - what is computed element by element from stored tensors, without expensive functions, when reading those takes no
-///   longer than writing and reading the tensor itself: so groups pass on reductions rather than what is made of them.
-///   What stands for many elements of the group, and would be computed for each, takes one instruction at most;
-/// - casts to a wider type that loses nothing, broadcasts and expansions, at the end of a group: the narrow operand is
-///   stored in their place.
+/// - Factories (full, iota).
+/// - Chains from an input of ops with one tensor operand: casts, data movement, unary functions.
+/// - Casts and data movement of a stored tensor, unless the operand is larger.
+/// - Elementwise results of stored tensors without expensive functions, if these have no more bytes than a store and a
+///   load of the result: so groups pass reductions on. One instruction at most, if it is computed for many elements.
+/// - Widening casts, broadcasts and expansions at the end of a group: the narrow operand is stored instead.
 ///
 /// Before: groups from `segment`, in topological order. After: the same order; an op may be in several groups.
 std::vector<SegmentedGroup> recomputeCheap(const Fusion& fusion, std::vector<SegmentedGroup> groups,

@@ -13,13 +13,13 @@
 
 namespace tokamak {
 
-// What reads its operand where it is read itself, but for axes of one element.
-static bool readsInPlace(const Expr& expr) {
+// Whether the op reads its operand at the index of its result, but for axes of extent 1.
+static bool keepsIndices(const Expr& expr) {
   return isElementwise(expr) || expr.is<BroadcastOp>() || expr.is<SqueezeOp>();
 }
 
-// An index is a number: an op that moves elements makes another one, for each of its operands, of each at which its
-// result is read.
+// Indices are numbered: for each index at which its result is read, an op that moves elements makes a new index for
+// each operand.
 int64_t recomputeFactor(const Fusion& fusion, int64_t most) {
   std::map<const Val*, std::set<int64_t>> places;
   int64_t next = 0;
@@ -32,7 +32,7 @@ int64_t recomputeFactor(const Fusion& fusion, int64_t most) {
     if (expr->is<ReductionOp>()) read = {0};
     for (const TensorView* operand : tensorsOf(expr->inputs())) {
       std::set<int64_t>& all = places[operand];
-      for (const int64_t place : read) all.insert(readsInPlace(*expr) ? place : ++next);
+      for (const int64_t place : read) all.insert(keepsIndices(*expr) ? place : ++next);
       const Expr* definition = operand->definition();
       if (definition == nullptr || definition->is<ReductionOp>()) continue;
       largest = std::max(largest, static_cast<int64_t>(all.size()));

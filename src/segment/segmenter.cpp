@@ -29,45 +29,44 @@ std::vector<std::vector<size_t>> operandsOf(const std::vector<Expr*>& exprs) {
   return operands;
 }
 
-// Asking about a group costs as much as the group is large. So a group may grow by as much again as is known to be
-// accepted (the *kernel* of the group, its first ops) before it is asked about. Is it refused then, the longest
-// accepted beginning is found by halving, and what joined after it is taken out and looks for a group again.
+// A call of may_be_group costs as much as the group is large. So a group may double before the rules are called. If
+// they refuse it, bisection finds the longest accepted prefix of its ops; the others leave, and look for a group again.
 class Segmenter {
  public:
   Segmenter(const Fusion& fusion, const MergeRules& rules)
       : fusion_(fusion), rules_(rules), exprs_(fusion.exprs()), graph_(operandsOf(exprs_)) {
     for (const Expr* expr : exprs_) {
       stays_alone_.push_back(rules.stays_alone(*expr));
-      joins_freely_.push_back(rules.joins_freely && rules.joins_freely(*expr));
+      is_rarely_refused_.push_back(rules.is_rarely_refused && rules.is_rarely_refused(*expr));
     }
-    for (const std::vector<Expr*>& whole : rules.wholes)
-      for (const Expr* expr : whole) first_of_whole_[expr] = whole.front();
+    for (const std::vector<Expr*>& whole : rules.fixed_groups)
+      for (const Expr* expr : whole) first_of_fixed_group_[expr] = whole.front();
   }
 
   std::vector<SegmentedGroup> run() {
     for (size_t op = 0; op < exprs_.size(); ++op) {
-      growth_.push_back({.is_free = joins_freely_[op]});
+      growth_.push_back({.is_rarely_refused = is_rarely_refused_[op]});
       const size_t group = graph_.addNextOp();
-      if (joinWhole(group)) continue;
+      if (joinFixedGroup(group)) continue;
       waiting_.push_back(group);
       joinWaiting();
     }
-    while (!areAllAccepted() || offersMore()) joinWaiting();
+    while (!areAllAccepted() || growGroups()) joinWaiting();
     return inOrder();
   }
 
  private:
-  // What has joined a group since it was last asked about.
+  // The parts that joined a group since the rules last accepted it.
   struct Growth {
-    std::vector<size_t> starts = {};  // where in its ops each part starts
-    bool is_free = false;             // all ops join freely
+    std::vector<size_t> starts = {};  // the index of each part's first op
+    bool is_rarely_refused = false;   // all ops are rarely refused
   };
 
-  // Whether the group is an op of a whole that has begun; it is one group with that then.
-  bool joinWhole(size_t group) {
+  // Merges the group into the fixed group that its op belongs to. Returns whether there is one.
+  bool joinFixedGroup(size_t group) {
     const size_t op = graph_.opsOf(group).front();
-    const auto found = first_of_whole_.find(exprs_[op]);
-    if (found == first_of_whole_.end() || found->second == exprs_[op]) return false;
+    const auto found = first_of_fixed_group_.find(exprs_[op]);
+    if (found == first_of_fixed_group_.end() || found->second == exprs_[op]) return false;
     graph_.merge(graph_.groupOf(graph_.operandsOf(op).front()), group);
     return true;
   }
@@ -88,8 +87,8 @@ class Segmenter {
     return are_accepted;
   }
 
-  // Whether groups could still grow.
-  bool offersMore() {
+  // Merges groups with their producers where possible. Returns whether any group grew.
+  bool growGroups() {
     bool has_joined = false;
     for (size_t group = 0; group < graph_.groupCount(); ++group) {
       if (!graph_.opsOf(group).empty() && join(group)) has_joined = true;
@@ -97,21 +96,21 @@ class Segmenter {
     return has_joined;
   }
 
-  // Lets the group join groups that it reads.
+  // Merges the group with groups that it reads, where possible. Returns whether it did.
   bool join(size_t group) {
     const size_t first = graph_.opsOf(group).front();
     bool has_joined = false;
     for (const size_t candidate : graph_.producersOf(group)) {
-      // Groups change on the way.
+      // (Merging changes groups.)
       const size_t consumer = graph_.groupOf(first);
       const std::vector<size_t> producers = graph_.producersOf(consumer);
       const bool is_producer = std::ranges::find(producers, candidate) != producers.end();
-      if (is_producer && mayTry(candidate, consumer) && tryMerge(candidate, consumer)) has_joined = true;
+      if (is_producer && mayMerge(candidate, consumer) && tryMerge(candidate, consumer)) has_joined = true;
     }
     return has_joined;
   }
 
-  bool mayTry(size_t producer, size_t consumer) {
+  bool mayMerge(size_t producer, size_t consumer) {
     if (stays_alone_[graph_.opsOf(producer).front()] || stays_alone_[graph_.opsOf(consumer).front()]) return false;
     return !isRefused(producer, consumer) && !graph_.hasOtherPath(producer, consumer);
   }
@@ -137,24 +136,24 @@ class Segmenter {
     const bool keeps_producer = graph_.opsOf(producer).size() >= graph_.opsOf(consumer).size();
     const size_t large = keeps_producer ? producer : consumer;
     const size_t small = keeps_producer ? consumer : producer;
-    if (!growth_[small].is_free && !verify(small)) return false;
+    if (!growth_[small].is_rarely_refused && !verify(small)) return false;
     growth_[large].starts.push_back(graph_.opsOf(large).size());
-    growth_[large].is_free = growth_[large].is_free && growth_[small].is_free;
+    growth_[large].is_rarely_refused = growth_[large].is_rarely_refused && growth_[small].is_rarely_refused;
     growth_[small] = {};
     graph_.merge(producer, consumer);
-    if (growth_[large].is_free) return true;
+    if (growth_[large].is_rarely_refused) return true;
     const auto& ops = graph_.opsOf(large);
-    if (ops.size() == 2 && !(joins_freely_[ops[0]] && joins_freely_[ops[1]]))
-      growth_[large].starts.clear();  // mayReadAll has asked
+    if (ops.size() == 2 && !(is_rarely_refused_[ops[0]] && is_rarely_refused_[ops[1]]))
+      growth_[large].starts.clear();  // mayReadAll has called the rules
     else if (ops.size() >= 2 * growth_[large].starts.front())
       verify(large);
     return true;
   }
 
-  // Most refusals show in an op and one that it reads; these are found out without asking about a large group.
+  // Most refusals are of an op and one that it reads: a cheap test before that of a large group.
   bool mayReadAll(size_t op, size_t group) {
     for (const size_t operand : graph_.operandsOf(op)) {
-      if (graph_.groupOf(operand) != group || (joins_freely_[op] && joins_freely_[operand])) continue;
+      if (graph_.groupOf(operand) != group || (is_rarely_refused_[op] && is_rarely_refused_[operand])) continue;
       const auto [known, is_new] = may_read_.try_emplace({operand, op});
       if (is_new) known->second = isAccepted({operand, op});
       if (known->second) continue;
@@ -173,12 +172,12 @@ class Segmenter {
     return groupOf(fusion_, std::move(exprs));
   }
 
-  // Asks about the group if it has grown, and takes out what is too much. Whether it could stay as it is.
+  // Calls the rules if the group has grown, and splits off what they refuse. Returns whether they accepted all of it.
   bool verify(size_t group) {
     const std::vector<size_t> starts = std::move(growth_[group].starts);
     growth_[group].starts.clear();
     if (starts.empty() || isAccepted(graph_.opsOf(group))) return true;
-    size_t accepted = 0;  // as many parts may stay
+    size_t accepted = 0;  // the number of accepted parts
     for (size_t refused = starts.size(); accepted + 1 < refused;) {
       const size_t middle = (accepted + refused) / 2;
       const auto& ops = graph_.opsOf(group);
@@ -188,12 +187,11 @@ class Segmenter {
     const std::vector<size_t> parts =
         graph_.split(group, {starts.begin() + static_cast<ptrdiff_t>(accepted), starts.end()});
     growth_.resize(graph_.groupCount());
-    const auto isFree = [&](size_t op) { return joins_freely_[op]; };
-    growth_[group].is_free = std::ranges::all_of(graph_.opsOf(group), isFree);
-    // Here groups have an end: parts are asked about whenever they have doubled, so that not all that follows is asked
-    // about each time.
+    const auto isRarelyRefused = [&](size_t op) { return is_rarely_refused_[op]; };
+    growth_[group].is_rarely_refused = std::ranges::all_of(graph_.opsOf(group), isRarelyRefused);
+    // The parts are tested whenever they double again, so that not all later ops are in each test.
     for (const size_t part : parts) {
-      const bool joined_freely = std::ranges::all_of(graph_.opsOf(part), isFree);
+      const bool joined_freely = std::ranges::all_of(graph_.opsOf(part), isRarelyRefused);
       for (size_t i = 1; joined_freely && i < graph_.opsOf(part).size(); ++i) growth_[part].starts.push_back(i);
       waiting_.push_back(part);
     }
@@ -201,7 +199,7 @@ class Segmenter {
     return false;
   }
 
-  // Of the groups whose producers are there the one whose last op is first.
+  // In topological order: of the ready groups the one whose last op is first.
   std::vector<SegmentedGroup> inOrder() {
     std::vector<size_t> missing(graph_.groupCount(), 0);
     std::vector<std::vector<size_t>> consumers(graph_.groupCount());
@@ -232,13 +230,13 @@ class Segmenter {
   const MergeRules& rules_;
   std::vector<Expr*> exprs_;
   std::vector<bool> stays_alone_;
-  std::vector<bool> joins_freely_;
-  std::unordered_map<const Expr*, const Expr*> first_of_whole_;
+  std::vector<bool> is_rarely_refused_;
+  std::unordered_map<const Expr*, const Expr*> first_of_fixed_group_;
   GroupGraph graph_;
   std::vector<Growth> growth_;  // per group
-  std::deque<size_t> waiting_;  // groups that have not looked for others to join since they were made
+  std::deque<size_t> waiting_;  // new groups, which have not been merged with producers yet
   std::unordered_map<size_t, std::vector<size_t>> refused_;  // per op: ops that cannot be in its group
-  std::map<std::pair<size_t, size_t>, bool> may_read_;       // known answers about an op and one that it reads
+  std::map<std::pair<size_t, size_t>, bool> may_read_;       // answers of the rules for an op and one that it reads
 };
 
 }  // namespace

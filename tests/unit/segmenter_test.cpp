@@ -58,8 +58,8 @@ TEST(Segmenter, AWholeIsAGroupWhateverIsSaid) {
       "}");
   MergeRules rules = anythingGoes();
   const std::vector<Expr*> exprs = fusion->exprs();
-  rules.wholes = {{exprs[1], exprs[3], exprs[4]}};
-  rules.stays_alone = [whole = rules.wholes[0]](const Expr& expr) {
+  rules.fixed_groups = {{exprs[1], exprs[3], exprs[4]}};
+  rules.stays_alone = [whole = rules.fixed_groups[0]](const Expr& expr) {
     return std::ranges::find(whole, &expr) != whole.end();
   };
   EXPECT_EQ(namesOf(segment(*fusion, rules)), (Groups{{"T1", "T3"}, {"T2", "T4", "T5"}, {"T6"}}));
@@ -115,14 +115,14 @@ std::vector<MergeRules> somePredicates() {
   std::vector<MergeRules> rules = {anythingGoes(), atMost(2), atMost(7), atMost(40)};
   for (const size_t most : {2, 7, 40}) {
     rules.push_back(atMost(most));
-    rules.back().joins_freely = joinsFreely;
+    rules.back().is_rarely_refused = joinsFreely;
   }
   for (const int most : {0, 1, 3}) {
     rules.push_back(
         {.stays_alone = isLibrary,
          .may_be_group =
              [most](const SegmentedGroup& group) { return group.exprs.size() == 1 || negations(group) <= most; },
-         .joins_freely = joinsFreely});
+         .is_rarely_refused = joinsFreely});
   }
   return rules;
 }
@@ -169,7 +169,7 @@ TEST(Segmenter, GroupsOfTreesAreInOrderHoweverLargeTheyMayBe) {
     for (const size_t most : {2, 5, 10, 30, 100, 250}) {
       MergeRules rules = atMost(most);
       expectLegal(*fusion, segment(*fusion, rules), rules);
-      rules.joins_freely = [](const Expr& expr) { return expr.is<PointwiseOp>(); };
+      rules.is_rarely_refused = [](const Expr& expr) { return expr.is<PointwiseOp>(); };
       expectLegal(*fusion, segment(*fusion, rules), rules);
     }
   }
@@ -265,7 +265,7 @@ TEST(Segmenter, TheQuestionsTogetherAreNotMuchLargerThanTheProgram) {
     for (int variant = 0; variant < 6; ++variant) {
       MergeRules rules = variant / 2 == 0 ? anythingGoes() : variant / 2 == 1 ? atMost(5) : atMost(100);
       // Whoever says so is not asked about pairs.
-      if (variant % 2 == 1) rules.joins_freely = [](const Expr& expr) { return expr.is<PointwiseOp>(); };
+      if (variant % 2 == 1) rules.is_rarely_refused = [](const Expr& expr) { return expr.is<PointwiseOp>(); };
       size_t asked = 0;
       const auto answer = rules.may_be_group;
       rules.may_be_group = [&](const SegmentedGroup& group) {
