@@ -56,7 +56,7 @@ Scalar* linearIndex(Fusion& fusion, IntervalAnalysis& analysis, const TensorView
                     std::span<Scalar* const> strides, std::span<Scalar* const> index) {
   const Axes shape = shapeOf(tensor);
   Scalar* total = fusion.constant(0);
-  Scalar* run = nullptr;  // of dense axes, in units of the stride of the last one
+  Scalar* run = nullptr;  // the linear index of the current run of dense axes, in strides of the last one
   for (size_t i = 0; i < index.size(); ++i) {
     run = run == nullptr ? index[i] : mergedIndex(fusion, analysis, run, index[i], shape[i]->visibleExtent());
     run = simplify(run, analysis);

@@ -10,22 +10,21 @@
 
 namespace tokamak {
 
-/// Strides in elements, per axis of the visible shape. An axis that is dense with the next one in memory has the stride
-/// that follows; a broadcast axis has 0; any other one a symbol named s<number>_<axis>. Errors: Unsupported when the
-/// layout has axes of its own.
+/// Strides in elements, per axis of the visible shape: computed for an axis that is dense with the next one in memory,
+/// 0 for a broadcast axis, else a symbol s<number>_<axis>. Errors: Unsupported if the allocation domain has other axes.
 std::vector<Scalar*> stridesOf(Fusion& fusion, const TensorView& tensor, size_t number);
 
-/// Per tensor its strides.
+/// Tensor -> strides.
 using Strides = std::map<const TensorView*, std::vector<Scalar*>, ById>;
-/// Of a fusion's tensor inputs and its outputs.
+/// The strides of a fusion's tensor inputs and outputs.
 Strides globalStrides(Fusion& fusion);
 
-/// outer * inner_extent + inner; x itself when they are x / inner_extent and y % inner_extent, and y is x or differs by
-/// a multiple of inner_extent (which the simplifier leaves out of remainders).
+/// outer * inner_extent + inner; or x if outer is x / inner_extent, inner is y % inner_extent, and y - x is a multiple
+/// of inner_extent (which the simplifier drops from remainders).
 Scalar* mergedIndex(Fusion& fusion, IntervalAnalysis& analysis, Scalar* outer, Scalar* inner, Scalar* inner_extent);
 
-/// The place of an element in a buffer. Dense axes are linearised from the outside in, ( i * extent(j) + j ) *
-/// extent(k) + k, so that parts of one index come together again.
+/// The index of an element in a buffer. Dense axes are linearised outermost first, ( i * extent(j) + j ) * extent(k) +
+/// k, so that the parts of a split index merge again.
 Scalar* linearIndex(Fusion& fusion, IntervalAnalysis& analysis, const TensorView& tensor,
                     std::span<Scalar* const> strides, std::span<Scalar* const> index);
 

@@ -60,7 +60,7 @@ void requireLayout(const TensorView& tv, std::span<const int64_t> sizes, std::sp
                "{}: axis {} is an expanded broadcast axis; its stride must be 0, not {}", toString(tv), i, strides[i]);
   }
   if (std::ranges::find(sizes, 0) != sizes.end()) return;
-  // Dense axes follow the next stored one in memory without a gap; axes of size 1 have no stride to speak of.
+  // A dense axis has no gap to the next stored one. (The stride of an axis of size 1 means nothing.)
   const TensorDomain& domain = tv.domain();
   const Axes& stored = domain.allocation.empty() ? domain.logical : domain.allocation;
   const auto isDense = [&](const IterDomain* axis) {

@@ -1,4 +1,4 @@
-// Marks that spread a program over devices: meshes, and axes on DIDx, DIDy, DIDz.
+// Device marks: meshes, and axes on DIDx, DIDy, DIDz, for programs of several devices.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace tokamak {
 
-/// Programs run on one device: a program that is spread over several is text only. `operation` is what was asked for.
-/// Errors: Unsupported for a tensor with a mesh or a device axis.
+/// Programs run on one device; those for several exist as text only. `operation`: for the message. Errors: Unsupported
+/// for a tensor with a mesh or a device axis.
 void requireOneDevice(std::string_view operation, const Fusion& program);
 
 }  // namespace tokamak

@@ -19,7 +19,7 @@ AxisMapping mappingOf(const IterDomain& producer, const IterDomain& consumer) {
   return same_size ? AxisMapping::Exact : AxisMapping::Broadcast;
 }
 
-// The one axis of `operand` whose index is the reduced coordinate wherever the element is read; else nothing.
+// The axis of `operand` whose index is the reduced coordinate in every read; nothing if there is none.
 std::optional<size_t> axisAlong(const Element& element, const TensorView& operand, const Scalar& coordinate) {
   std::optional<size_t> found;
   bool agrees = true;
@@ -46,7 +46,7 @@ class Scratch final : public Fusion {
   bool isHostProgram() const override { return true; }
 };
 
-// Copies of tensors whose broadcast axes are ordinary ones: of one size for all, or of the size they show.
+// Copies of tensors in which broadcast axes are ordinary ones: of one common size, or of the expanded size.
 class Unbroadcaster {
  public:
   Unbroadcaster() : cloner_(scratch_), size_(scratch_.symbol("b")) {}
@@ -90,7 +90,7 @@ void DomainGraph::Sets::join(const IterDomain* a, const IterDomain* b) {
   const IterDomain* root_a = root(a);
   const IterDomain* root_b = root(b);
   if (root_a == root_b) return;
-  // The older axis represents the class, whatever the order in which edges come.
+  // The oldest axis represents the class, so that the order of edges does not matter.
   const auto [oldest, newest] =
       std::minmax(root_a, root_b, [](const auto* x, const auto* y) { return x->id() < y->id(); });
   parents_[newest] = oldest;
@@ -137,7 +137,7 @@ void DomainGraph::addProgram(const Fusion& fusion) {
   }
 }
 
-// A segment's inputs and outputs are the tensors it is posted with.
+// Joins a segment's inputs and outputs with the operands and results of its PostOnStream.
 void DomainGraph::joinSegment(const PostOnStream& post) {
   const Fusion& segment = *post.segment->fusion;
   addProgram(segment);
@@ -205,7 +205,7 @@ bool DomainGraph::mapsTo(const IterDomain& a, const IterDomain& b, AxisMapping m
   return same_part && same_second && mapsTo(*x->in[0], *y->in[0], mapping);
 }
 
-// An axis that the expression's broadcast made, or one of such axes alone: one element, without a part in the operand.
+// Whether the expression's broadcast made the axis, or it is made of such axes only: the operand has no part in it.
 bool DomainGraph::isNew(const std::vector<Edge>& edges, const TensorView& operand, const IterDomain& axis) {
   const bool is_read =
       std::ranges::any_of(edges, [&](const Edge& edge) { return edge.operand == &operand && edge.consumer == &axis; });
@@ -225,7 +225,7 @@ IterDomain* DomainGraph::producerOf(const std::vector<Edge>& edges, const Tensor
   const DomainExpr* step = axis.definition();
   if (step == nullptr) return nullptr;
   if (step->kind == DomainExprKind::Merge) {
-    // Merged with an axis that the operand has no part in, an axis still is the operand's.
+    // (Merging with an axis that the operand lacks does not matter.)
     if (isNew(edges, operand, *step->in[0])) return producerOf(edges, operand, *step->in[1], mapping);
     if (isNew(edges, operand, *step->in[1])) return producerOf(edges, operand, *step->in[0], mapping);
   }

@@ -1,15 +1,12 @@
-// DomainGraph: which axes of a program's tensors are the same axis. A user's question is one of two:
+// DomainGraph: which axes of a program's tensors map to one another. There are two questions:
 //
-//   mapsTo(a, b)                  are these two axes, of any two tensors, one axis?          (classes, transitive)
-//   producerAxis(expr, T, axis)   which axis of operand T does this expression read along    (this expression only)
-//                                 with that axis of its result?
+//   mapsTo(a, b)                  do these two axes, of any two tensors, map?                (classes, transitive)
+//   producerAxis(expr, T, axis)   which axis of operand T maps to that axis of the result?   (this expression only)
 //
-// Both answer for loop axes too: axes made by splits and merges are the same when the steps are of one form (kind,
-// factor, side) and start from axes that are the same.
+// Loop axes map if steps of the same form (kind, factor, side) made them from axes that map.
 //
-// Nothing here knows an op: which coordinates go along follows from how an element is computed (compute/axis_map.h),
-// asked of a copy of the expression in which broadcast axes are ordinary ones, so that they are seen to go along as
-// well.
+// Mapping follows from element rules (compute/axis_map.h), not from ops. It is computed for a copy of the expression in
+// which broadcast axes are ordinary ones, so that these map, too.
 #pragma once
 
 #include <map>
@@ -22,28 +19,27 @@
 
 namespace tokamak {
 
-/// How far "the same" goes; each includes those before it.
+/// Which axes map; each includes those before it.
 enum class AxisMapping : uint8_t {
-  Exact,      ///< equal sizes and elements side by side; broadcast axes with broadcast axes
-  Broadcast,  ///< also a broadcast axis with the axis it is shown along
-  Reduction,  ///< also a reduction axis with the operand's axis that it runs over
+  Exact,      ///< equal sizes, element by element; broadcast axes with broadcast axes
+  Broadcast,  ///< also a broadcast axis with the axis that it is broadcast to
+  Reduction,  ///< also a reduction axis with the operand's axis that it reduces
 };
 
 class DomainGraph {
  public:
-  /// Of all math expressions of a fusion or host program, those inside its segments included. Stays valid while
-  /// tensors are scheduled; expressions added later are not in it.
+  /// Of all math expressions of a fusion or host program, segments included. It stays valid while tensors are
+  /// scheduled; expressions added later are not in it.
   explicit DomainGraph(const Fusion& fusion);
-  /// Of these math expressions alone.
+  /// Of these math expressions only.
   explicit DomainGraph(std::span<Expr* const> exprs);
 
-  /// Classes are transitive over the whole program: axes that one tensor shows to different readers become one.
+  /// Transitive over the whole program.
   bool mapsTo(const IterDomain& a, const IterDomain& b, AxisMapping mapping = AxisMapping::Broadcast) const;
 
-  /// The loop or logical axis of `operand` that goes along with this axis of the expression's result, or null: there is
-  /// none, or `operand` is scheduled in another way. A tensor that the expression reads in two ways has none. A
-  /// broadcast axis that the expression makes has no part in the operand: merged with it, an axis goes along with what
-  /// it went along with before.
+  /// The loop or logical axis of `operand` that maps to this axis of the expression's result. Null if there is none, if
+  /// `operand` is scheduled otherwise, or if the expression reads it in two ways.
+  /// An axis merged with a broadcast axis that the expression makes maps to what it mapped to before.
   IterDomain* producerAxis(const Expr& expr, const TensorView& operand, const IterDomain& consumer_axis,
                            AxisMapping mapping = AxisMapping::Broadcast) const;
 
@@ -55,7 +51,7 @@ class DomainGraph {
     const TensorView* operand;
     IterDomain* consumer;
     IterDomain* producer;
-    AxisMapping mapping;  ///< the strictest under which it holds
+    AxisMapping mapping;  ///< the strictest that holds
   };
   /// Disjoint sets of axes.
   class Sets {
@@ -84,7 +80,7 @@ class DomainGraph {
 /// An axis of an operand (of its visible shape) whose index depends on a coordinate of the result.
 struct OperandAxis {
   int64_t axis = 0;
-  bool is_alone = false;  ///< on no other coordinate
+  bool is_alone = false;  ///< it depends on no other coordinate
   bool is_whole = false;  ///< the index is the coordinate, along the whole axis
 };
 /// For each input of a math expression the axes that depend on axis `axis` of the result's visible shape, broadcast

@@ -14,8 +14,7 @@ bool isInteger(const TensorView& tensor) { return tensor.dtype() == DataType::I3
 
 }  // namespace
 
-// Readers come after what they read: from the last op to the first one, each operand hears of all its readers' axes in
-// time.
+// In reverse topological order, so that all readers of a tensor come before it.
 IndexedExtents::IndexedExtents(const Fusion& fusion) {
   RuleTable rules;
   for (const Expr* expr : fusion.exprs() | std::views::reverse) {

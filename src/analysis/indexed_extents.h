@@ -1,4 +1,4 @@
-// IndexedExtents: which axes an integer tensor holds indices of, as the element rules of the ops that use it say.
+// IndexedExtents: the axes that the elements of integer tensors index, from element rules.
 #pragma once
 
 #include <map>
@@ -8,8 +8,7 @@
 
 namespace tokamak {
 
-/// For each tensor whose elements become indices of an axis, directly or through integer ops, the extents of these
-/// axes.
+/// For each tensor whose elements are indices of axes, directly or through integer ops, the extents of these axes.
 class IndexedExtents {
  public:
   explicit IndexedExtents(const Fusion& fusion);

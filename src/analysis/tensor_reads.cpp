@@ -6,8 +6,8 @@ namespace tokamak {
 
 namespace {
 
-// An index that depends on data, or is that of a loop within the element, is a symbol of its own wherever it occurs. No
-// rule has so many coordinates that it could be one of them.
+// Each index that depends on data, or belongs to a reduction within the element, is a symbol of its own. Their numbers
+// start beyond those of any rule's coordinates.
 constexpr size_t kFirstDataIndex = 64;
 
 }  // namespace
@@ -37,7 +37,7 @@ std::vector<TensorRead> TensorReads::of(const Element& element, Substitution& co
   return std::move(reads_);
 }
 
-std::vector<TensorRead> TensorReads::onTheWay(const Element& element, Substitution& coordinates) {
+std::vector<TensorRead> TensorReads::withInlined(const Element& element, Substitution& coordinates) {
   start(element, coordinates);
   return {seen_.begin(), seen_.end()};
 }
@@ -65,7 +65,7 @@ void TensorReads::visit(const Element& element, Substitution& coordinates) {
   const ElementRule& rule = rules_->of(*definition);
   Substitution inner(*fusion_);
   for (size_t i = 0; i < read.index.size(); ++i) inner.set(*rule.coordinates[i], read.index[i]);
-  // The loops of a reduction on the way are its own: they are not those loops of the element that have their numbers.
+  // Coordinates of an inner reduction are renamed, as the element has coordinates of the same numbers.
   for (const ReducedAxis& axis : rule.value->axes)
     inner.set(*axis.coordinate, fusion_->coordinate(kFirstDataIndex + indices_++));
   visit(*rule.value, inner);

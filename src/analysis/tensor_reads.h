@@ -1,4 +1,4 @@
-// TensorReads: which tensors an op reads at which indices, through the ops between that are only expressions.
+// TensorReads: the stored tensors that an op reads, through inlined ones, and the indices.
 #pragma once
 
 #include <functional>
@@ -28,12 +28,11 @@ class TensorReads {
   TensorReads(Fusion& fusion, IntervalAnalysis& analysis, RuleTable& rules,
               std::function<bool(const TensorView&)> is_stored);
 
-  /// What computing the element with the rule's coordinates replaced reads: each tensor and index once, in order of
-  /// their places.
+  /// The reads of stored tensors by the element with these coordinates: each tensor and index once, in order of
+  /// occurrence.
   std::vector<TensorRead> of(const Element& element, Substitution& coordinates);
-  /// The same with the expressions between: each tensor and index at which the element is computed from it, stored or
-  /// not.
-  std::vector<TensorRead> onTheWay(const Element& element, Substitution& coordinates);
+  /// The same with reads of inlined tensors.
+  std::vector<TensorRead> withInlined(const Element& element, Substitution& coordinates);
 
  private:
   void start(const Element& element, Substitution& coordinates);
@@ -45,7 +44,7 @@ class TensorReads {
   std::function<bool(const TensorView&)> is_stored_;
   std::set<TensorRead> seen_;
   std::vector<TensorRead> reads_;
-  size_t indices_ = 0;  // that depend on data, or are those of loops on the way
+  size_t indices_ = 0;  // number of symbols for indices that depend on data, or of inner reductions
 };
 
 }  // namespace tokamak

@@ -23,7 +23,7 @@ ViewStride multiplied(Fusion& fusion, const ViewStride& stride, Scalar* by) {
   return {.unit = times->isConstantInt(0) ? nullptr : stride.unit, .times = times};
 }
 
-// Whether the axis is dense with the next one in memory. An axis of which the layout says nothing is not.
+// Whether the axis is declared dense with the next one in memory.
 bool isDense(const TensorView& tensor, const IterDomain* axis) {
   const TensorDomain& domain = tensor.domain();
   const Axes& stored = domain.allocation.empty() ? domain.logical : domain.allocation;
@@ -32,15 +32,15 @@ bool isDense(const TensorView& tensor, const IterDomain* axis) {
   return found >= domain.contiguity.size() || domain.contiguity[found].value_or(false);
 }
 
-// Axes each of which runs on where the next one ends.
-struct Run {
+// Axes that merge into one.
+struct ContiguousRun {
   Scalar* extent = nullptr;
   ViewStride stride;  // of its last axis
   size_t place = 0;   // of its first
 };
 
-std::vector<Run> runsOf(Fusion& fusion, const ViewLayout& in) {
-  std::vector<Run> runs;
+std::vector<ContiguousRun> runsOf(Fusion& fusion, const ViewLayout& in) {
+  std::vector<ContiguousRun> runs;
   for (const ViewAxis& axis : in) {
     if (axis.extent->isConstantInt(1)) continue;
     if (!runs.empty() && runs.back().stride == multiplied(fusion, axis.stride, axis.extent)) {
@@ -53,7 +53,7 @@ std::vector<Run> runsOf(Fusion& fusion, const ViewLayout& in) {
   return runs;
 }
 
-// How many of the extents, from the first on, have this product; nothing if no number of them has.
+// The number of leading extents with this product; nothing if there is none.
 std::optional<size_t> countWithProduct(Fusion& fusion, const std::vector<Scalar*>& extents, const Scalar* product) {
   Scalar* covered = fusion.constant(1);
   for (size_t count = 0; count <= extents.size(); ++count) {
@@ -69,7 +69,7 @@ std::vector<Scalar*> extentsOf(std::span<const ViewAxis> axes) {
   return extents;
 }
 
-void cut(Fusion& fusion, const Run& run, std::span<ViewAxis> axes) {
+void cut(Fusion& fusion, const ContiguousRun& run, std::span<ViewAxis> axes) {
   ViewStride stride = run.stride;
   for (size_t i = axes.size(); i-- > 0;) {
     axes[i].stride = stride;
@@ -78,9 +78,9 @@ void cut(Fusion& fusion, const Run& run, std::span<ViewAxis> axes) {
   }
 }
 
-// Each run is cut into axes of the result, the fastest and the slowest first: the last run that is left has what axes
-// are left.
-bool cutRuns(Fusion& fusion, std::span<const Run> runs, std::span<ViewAxis> axes) {
+// Splits each run into axes of the result, alternately from the fastest and the slowest end: the last run gets the
+// remaining axes.
+bool splitRuns(Fusion& fusion, std::span<const ContiguousRun> runs, std::span<ViewAxis> axes) {
   while (runs.size() > 1) {
     std::vector<Scalar*> extents = extentsOf(axes);
     if (const auto count = countWithProduct(fusion, extents, runs.front().extent)) {
@@ -96,12 +96,12 @@ bool cutRuns(Fusion& fusion, std::span<const Run> runs, std::span<ViewAxis> axes
     axes = axes.first(axes.size() - *count);
     runs = runs.first(runs.size() - 1);
   }
-  const Run none{.extent = fusion.constant(1), .stride = {.unit = nullptr, .times = fusion.constant(1)}};
+  const ContiguousRun none{.extent = fusion.constant(1), .stride = {.unit = nullptr, .times = fusion.constant(1)}};
   cut(fusion, runs.empty() ? none : runs.front(), axes);
   return true;
 }
 
-// Axes of one place, which come from one run, keep their order.
+// Renumbers positions; axes from one run keep their order.
 void numberPlaces(ViewLayout& layout) {
   std::vector<size_t> order(layout.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -111,14 +111,14 @@ void numberPlaces(ViewLayout& layout) {
 
 std::optional<ViewLayout> reshaped(Fusion& fusion, const ViewLayout& in, ViewLayout result) {
   const auto hasNone = [](const ViewAxis& axis) { return axis.extent->isConstantInt(0); };
-  const std::vector<Run> runs = runsOf(fusion, in);
-  if (std::ranges::none_of(in, hasNone) && !cutRuns(fusion, runs, result)) return std::nullopt;
+  const std::vector<ContiguousRun> runs = runsOf(fusion, in);
+  if (std::ranges::none_of(in, hasNone) && !splitRuns(fusion, runs, result)) return std::nullopt;
   numberPlaces(result);
   return result;
 }
 
-// Per axis of the result that of the operand that it shows.
-ViewLayout shown(Fusion& fusion, const Expr& step, const ViewLayout& in) {
+// The layout of a movement that keeps axes whole: per axis of the result the operand's.
+ViewLayout layoutOfMovement(Fusion& fusion, const Expr& step, const ViewLayout& in) {
   ViewLayout result = in;  // slice, expand
   if (const auto* permute = step.as<PermuteOp>()) {
     for (size_t i = 0; i < in.size(); ++i) result[i] = in[static_cast<size_t>(permute->order[i])];
@@ -163,7 +163,7 @@ std::optional<ViewLayout> layoutAfter(const Expr& step, const ViewLayout& in) {
   const Axes shape = shapeOf(result);
   Fusion& fusion = result.fusion();
   const bool is_reshape = step.is<ReshapeOp>();
-  ViewLayout layout = is_reshape ? ViewLayout(shape.size()) : shown(fusion, step, in);
+  ViewLayout layout = is_reshape ? ViewLayout(shape.size()) : layoutOfMovement(fusion, step, in);
   for (size_t i = 0; i < shape.size(); ++i) {
     layout[i].extent = shape[i]->visibleExtent();
     if (shape[i]->isBroadcast() || is_reshape) layout[i].stride = {.unit = nullptr, .times = fusion.constant(0)};

@@ -10,7 +10,7 @@ namespace tokamak {
 
 namespace {
 
-// Where the chain of value-preserving casts that ends in `tensor` starts.
+// The tensor before the chain of value-preserving casts that ends in `tensor`.
 TensorView* sourceOf(TensorView* tensor) {
   const CastOp* cast = tensor->definition() != nullptr ? tensor->definition()->as<CastOp>() : nullptr;
   if (cast == nullptr || !preservesValues(cast->in->dtype(), cast->dtype)) return tensor;
@@ -24,25 +24,25 @@ class CastFolder {
   bool fold() {
     const CastOp* cast = expr_.as<CastOp>();
     if (cast == nullptr) return false;
-    // In the target, where what it reads has been folded already.
+    // (In the target, where operands are folded already.)
     TensorView* in = cloner_.clone(cast->in);
     TensorView* source = sourceOf(in);
-    if (source->dtype() == cast->dtype && readOrShow(source_, expr_, cloner_, source)) return true;
+    if (source->dtype() == cast->dtype && readOrView(source_, expr_, cloner_, source)) return true;
     if (source == in) return moved(*cast, in);
     cloner_.target().appendOp(CastOp{.out = cloner_.clone(cast->out), .in = source, .dtype = cast->dtype});
     return true;
   }
 
  private:
-  // What is moved as another type and becomes its own again is moved as it is.
+  // cast(f(cast(x)), type of x) becomes f(x).
   bool moved(const CastOp& cast, TensorView* in) {
     std::vector<const Expr*> steps;
     for (; isMovement(in->definition()) && isUnmarked(*in); in = asTensor(steps.back()->inputs()[0]))
       steps.push_back(in->definition());
     TensorView* source = sourceOf(in);
     if (steps.empty() || source == in || source->dtype() != cast.dtype) return false;
-    for (size_t i = steps.size(); i-- > 1;) source = redo(*steps[i], *source);
-    return redoInPlace(source_, expr_, cloner_, *steps[0], *source);
+    for (size_t i = steps.size(); i-- > 1;) source = rebuild(*steps[i], *source);
+    return rebuildInPlace(source_, expr_, cloner_, *steps[0], *source);
   }
 
   const Fusion& source_;

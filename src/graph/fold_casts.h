@@ -1,12 +1,11 @@
-// Pass fold-casts: takes away casts whose work another cast undoes or does again.
+// Pass fold-casts: removes casts that another cast undoes or repeats.
 //
 //   cast(cast(x, A), B)  ->  cast(x, B)   when A holds every value of x's type
 //   cast(x, type of x)   ->  x
-//   cast(f(cast(x, A)), type of x)  ->  f(x)   the same, where f moves elements (permute, reshape, slice, ...)
+//   cast(f(cast(x, A)), type of x)  ->  f(x)   likewise, if f moves elements (permute, reshape, slice, ...)
 //
-// A cast that loses something (f32 to bf16 and back) stays: folding it would change the numbers. Before: any fusion.
-// After: no expression reads a value-preserving cast only to cast it again. It stands early, since definitions insert
-// casts freely.
+// Casts that lose precision (f32 to bf16 and back) stay, because folding them would change results. Before: any fusion.
+// After: no cast of a value-preserving cast. It runs early, because definitions insert casts freely.
 #pragma once
 
 #include <memory>

@@ -22,8 +22,8 @@ bool isEmpty(const TensorView& tensor) {
                              [](const IterDomain* axis) { return axis->visibleExtent()->isConstantInt(0); });
 }
 
-// What every element of the result is, the op having nothing to compute it from.
-Scalar* valueOverNothing(const Expr& expr, Cloner& cloner) {
+// The value of all elements of an op's result that has no operand elements, or null.
+Scalar* valueWithoutElements(const Expr& expr, Cloner& cloner) {
   Fusion& target = cloner.target();
   if (const auto* op = expr.as<ReductionOp>(); op != nullptr && isEmpty(*op->in))
     return target.constant(reductionIdentity(op->op, op->out->dtype()), op->out->dtype());
@@ -42,7 +42,7 @@ bool dropEmptyParts(const Fusion& source, const Expr& expr, const CatOp& op, Clo
     if (!isEmpty(*in)) others.ins.push_back(cloner.clone(in));
   }
   if (others.ins.empty() || others.ins.size() == op.ins.size()) return false;
-  if (others.ins.size() == 1) return readOrShow(source, expr, cloner, others.ins[0]);
+  if (others.ins.size() == 1) return readOrView(source, expr, cloner, others.ins[0]);
   return putInPlace(source, expr, cloner, std::move(others));
 }
 
@@ -50,8 +50,8 @@ bool fold(const Fusion& source, const Expr& expr, Cloner& cloner) {
   if (expr.outputs().size() != 1 || expr.is<FullOp>() || expr.is<IotaOp>() || expr.is<LoadStoreOp>()) return false;
   TensorView* out = asTensor(expr.output(0));
   if (out == nullptr) return false;
-  Scalar* value =
-      isEmpty(*out) ? cloner.target().constant(ScalarValue{int64_t{0}}, out->dtype()) : valueOverNothing(expr, cloner);
+  Scalar* value = isEmpty(*out) ? cloner.target().constant(ScalarValue{int64_t{0}}, out->dtype())
+                                : valueWithoutElements(expr, cloner);
   if (value != nullptr) {
     FullOp full{.value = value, .dtype = out->dtype()};
     for (const IterDomain* axis : shapeOf(*out)) full.shape.push_back(cloner.clone(axis->visibleExtent()));

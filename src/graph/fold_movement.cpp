@@ -20,8 +20,8 @@ using Flags = std::vector<bool>;
 
 bool isAny(const Flags& flags) { return std::ranges::find(flags, true) != flags.end(); }
 
-// What is added by `inner` (one flag per axis of the middle) and then by `outer`, whose unset flags are the axes of the
-// middle.
+// The axes that two broadcasts add: `inner` has a flag per axis of the intermediate tensor, to which the unset flags of
+// `outer` correspond.
 Flags addedByBoth(const Flags& inner, const Flags& outer) {
   Flags both;
   size_t middle = 0;
@@ -29,7 +29,7 @@ Flags addedByBoth(const Flags& inner, const Flags& outer) {
   return both;
 }
 
-// Puts copies of expressions into the target, folded with what they read there.
+// Copies expressions to the target, folded with their operands there.
 class MovementFolder {
  public:
   MovementFolder(const Fusion& source, const Expr& expr, Cloner& cloner)
@@ -103,7 +103,7 @@ class MovementFolder {
   }
 
   bool squeezeBroadcast(const BroadcastOp& before, const Flags& flags) {
-    Flags added;    // per axis of what is left, as far as it is not taken away
+    Flags added;    // per axis of the result
     Flags removed;  // per axis of the operand
     for (size_t i = 0; i < flags.size(); ++i) {
       if (!flags[i]) added.push_back(before.flags[i]);
@@ -122,7 +122,7 @@ class MovementFolder {
     if (before == nullptr) return false;
     ExpandOp whole{.in = in};
     for (Scalar* extent : op.shape) whole.shape.push_back(cloner_.clone(extent));
-    // An axis that the first one has expanded keeps its size.
+    // (An axis that the first expand has expanded keeps its size.)
     for (size_t i = 0; i < whole.shape.size(); ++i) {
       IterDomain* axis = shapeOf(*asTensor(before->out))[i];
       if (axis->expandedExtent() != nullptr) whole.shape[i] = axis->expandedExtent();

@@ -24,7 +24,7 @@ using Scalars = std::vector<Scalar*>;
 
 bool isNonNegative(const Scalar& scalar) { return scalar.constantInt().value_or(-1) >= 0; }
 
-// Whether a <= b is plain: the same expression, 0 before anything, or constants.
+// Whether a <= b without analysis: the same expression, a = 0, or constants.
 bool isPlainlyLessOrEqual(const Scalar& a, const Scalar& b) {
   const auto x = a.constantInt();
   const auto y = b.constantInt();
@@ -58,8 +58,7 @@ class RangeFolder {
     for (Scalar* scalar : scalars) copies.push_back(cloner_.clone(scalar));
     return copies;
   }
-  // Types are kept or the expression is: then what is not a whole axis any more must not become one, and the other way
-  // round.
+  // Replaces the expression unless types would change.
   bool put(SliceOp op) {
     if (isWhole(op) && readInstead(source_, expr_, cloner_, op.in)) return true;
     return putInPlace(source_, expr_, cloner_, std::move(op));
@@ -146,21 +145,21 @@ class RangeFolder {
       else
         flat.ins.push_back(copy);
     }
-    if (flat.ins.size() == 1) return readOrShow(source_, expr_, cloner_, flat.ins[0]);
+    if (flat.ins.size() == 1) return readOrView(source_, expr_, cloner_, flat.ins[0]);
     const auto axis = static_cast<size_t>(op.axis);
     if (const auto parts = joinParts(flat.ins, axis); parts && joined(*parts)) return true;
     if (const auto parts = stackedParts(flat.ins, axis); parts && stacked(*parts)) return true;
     return flat.ins.size() != op.ins.size() && putInPlace(source_, expr_, cloner_, std::move(flat));
   }
 
-  // What the parts are together, moved as each of them was.
+  // Replaces the concatenation by the joined range, with the parts' movement.
   bool joined(const JoinedParts& parts) {
     if (parts.steps.empty()) return put(parts.range);
     TensorView* in = parts.range.in;
     if (!isWhole(parts.range)) in = made(parts.range);
     for (const JoinedParts::Step& step : std::span(parts.steps).first(parts.steps.size() - 1))
-      in = redo(*step.expr, *in, step.axis);
-    return redoInPlace(source_, expr_, cloner_, *parts.steps.back().expr, *in, parts.steps.back().axis);
+      in = rebuild(*step.expr, *in, step.axis);
+    return rebuildInPlace(source_, expr_, cloner_, *parts.steps.back().expr, *in, parts.steps.back().axis);
   }
 
   template <class Op>
@@ -174,10 +173,10 @@ class RangeFolder {
   bool stacked(const StackedParts& parts) {
     TensorView* value = isWhole(parts.range) ? parts.range.in : made(parts.range);
     if (!std::ranges::is_sorted(parts.order)) value = made(PermuteOp{.in = value, .order = parts.order});
-    for (const Expr* cast : parts.casts) value = redo(*cast, *value);
+    for (const Expr* cast : parts.casts) value = rebuild(*cast, *value);
     const bool has_new_axes = std::ranges::find(parts.flags, true) != parts.flags.end();
     if (has_new_axes) value = made(BroadcastOp{.in = value, .flags = parts.flags});
-    return readOrShow(source_, expr_, cloner_, value);
+    return readOrView(source_, expr_, cloner_, value);
   }
 
   const Fusion& source_;
@@ -197,8 +196,7 @@ std::unique_ptr<Fusion> foldOnce(const Fusion& fusion) {
 std::unique_ptr<Fusion> foldRanges(const Fusion& fusion) {
   std::unique_ptr<Fusion> folded = foldOnce(fusion);
   if (isEqual(fusion, *folded)) return folded;
-  // What a fold brings together may be folded again: ranges of a concatenation of ranges, casts of what had been cast
-  // in parts.
+  // To a fixed point, because folds make other ops adjacent.
   while (true) {
     std::unique_ptr<Fusion> again = foldOnce(*foldMovement(*foldCasts(*folded)));
     if (isEqual(*folded, *again)) return folded;

@@ -23,17 +23,18 @@ namespace tokamak {
 namespace {
 
 constexpr FusionPass kPasses[] = {
-    {"unify-extents", "Makes one symbol of symbols that must be equal.", unifyExtents},
-    {"fold-empties", "Computes nothing where there are no elements.", foldEmpties},
-    {"fold-casts", "Takes away casts whose work another cast undoes or does again, where no value is lost.", foldCasts},
-    {"fold-movement", "Takes away data movement that other data movement undoes or does again.", foldMovement},
-    {"fold-ranges", "Takes away parts, borders and concatenations that meet one another.", foldRanges},
-    {"merge-equal", "Computes once what is computed several times in the same way.", mergeEqual},
-    {"remove-dead", "Takes away expressions that no output depends on.", removeDead},
+    {"unify-extents", "Replaces symbols that must be equal by one.", unifyExtents},
+    {"fold-empties", "Folds ops without elements.", foldEmpties},
+    {"fold-casts", "Removes casts that another cast undoes or repeats, if no value is lost.", foldCasts},
+    {"fold-movement", "Removes data movement that other data movement undoes or repeats.", foldMovement},
+    {"fold-ranges", "Folds slices, pads and concatenations of one another.", foldRanges},
+    {"merge-equal", "Merges equal expressions (common subexpression elimination).", mergeEqual},
+    {"remove-dead", "Removes expressions that no output depends on.", removeDead},
     {"two-stage-outer-reduction",
-     "Makes sums over rows in parts, for who goes over the rows anyway, as for a GPU of 132 multiprocessors.",
+     "Splits outer sums of rows that are read for something else, too, into partial sums (132 multiprocessors).",
      [](const Fusion& fusion) { return twoStageOuterReduction(fusion, twoStagePartsOfGpu(132)); }, false},
-    {"infer-stride-order", "Lays outputs out like the inputs that they follow, as a hint.", inferStrideOrder, false},
+    {"infer-stride-order", "Gives outputs the stride order of the inputs that they follow, as a hint.",
+     inferStrideOrder, false},
 };
 
 }  // namespace

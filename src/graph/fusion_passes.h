@@ -1,4 +1,4 @@
-// The passes over a whole fusion, by name.
+// The passes over fusions.
 #pragma once
 
 #include <memory>
@@ -13,13 +13,13 @@ struct FusionPass {
   std::string_view name;      ///< as in `tokamak opt --passes=fold-casts`
   std::string_view sentence;  ///< what it does
   std::unique_ptr<Fusion> (*run)(const Fusion&);
-  bool simplifies = true;  ///< leaves fewer and smaller ops, on any device
+  bool simplifies = true;  ///< makes fewer and smaller ops, on any device
 };
 
-/// In the order in which they are best run.
+/// In the best order.
 std::span<const FusionPass> fusionPasses();
 
-/// The fusion after the passes that leave fewer and smaller ops for kernels.
+/// The fusion after all simplifying passes.
 std::unique_ptr<Fusion> simplifyFusion(const Fusion& fusion);
 
 /// Errors: Usage, naming the known passes.

@@ -15,7 +15,7 @@ namespace tokamak {
 
 namespace {
 
-// Axes (of the visible shape) from the slowest to the fastest.
+// Axes (of the visible shape), slowest first.
 using Order = std::vector<int64_t>;
 
 Order fromRanks(const std::vector<int64_t>& ranks) {
@@ -54,7 +54,7 @@ bool isSaid(const TensorView& tensor) {
   return domain.stride_order || domain.stride_order_hint || !domain.allocation.empty();
 }
 
-// The orders that come from inputs.
+// The orders that tensors get from inputs.
 class Orders {
  public:
   explicit Orders(const Fusion& fusion) {
@@ -69,7 +69,7 @@ class Orders {
     }
   }
 
-  /// Null where it is row-major.
+  /// Null for row-major.
   const Order* of(const TensorView& tensor) const {
     const auto known = known_.find(&tensor);
     return known == known_.end() || std::ranges::is_sorted(known->second) ? nullptr : &known->second;
@@ -97,8 +97,8 @@ class Orders {
     return std::ranges::count_if(shapeOf(tensor), [](const IterDomain* axis) { return !axis->isBroadcast(); });
   }
 
-  // The result's axes in the order of the operand's; broadcast axes, which the operand need not have, stand in front of
-  // the axis that they stand in front of in the shape.
+  // The result's axes in the operand's order. A broadcast axis, which the operand may lack, comes before the axis that
+  // it precedes in the shape.
   std::optional<Order> followed(const AxisMap& map, const TensorView& in, const TensorView& out) const {
     const Axes shape = shapeOf(out);
     const Axes in_shape = shapeOf(in);

@@ -1,12 +1,12 @@
-// Pass infer-stride-order: tensors are laid out like the inputs that they follow (docs/layouts.md).
+// Pass infer-stride-order: gives tensors the stride order of the inputs that they follow (docs/layouts.md).
 //
-// Three notions are kept apart (TensorDomain): the *requirement* `stride_order`, which the user sets and which is
-// always honoured; the *hint* `stride_order_hint`, which this pass sets and which whoever cuts and schedules may take
-// back; the *decision* `allocation`. A tensor without requirement and decision gets as a hint the order that comes to
-// it from inputs whose order is not row-major, through ops that take each axis of theirs as a whole; where several
-// operands have an order, the one with the most axes counts, then the first. What no input gives, such as `full`, has
-// none. Library calls (matmul, linear) and ops that cut axes up pass nothing on: inputs [b, m, k] and [n, k] give [b,
-// m, n] in row-major order. Outputs that update an input have its layout already.
+// TensorDomain has three notions: the *requirement* `stride_order` is the user's, and always met; the *hint*
+// `stride_order_hint` is this pass's, and segmentation or schedules may ignore it; the *decision* is `allocation`.
+//
+// A tensor without requirement and decision gets a hint from inputs that are not row-major, through ops that keep axes
+// whole. Of several operands with an order, the one with most axes counts, then the first.
+// Library calls (matmul, linear) and ops that split axes pass nothing on, nor do ops without operands (full). Outputs
+// that update an input have its layout.
 #pragma once
 
 #include <memory>
@@ -17,14 +17,14 @@
 
 namespace tokamak {
 
-/// The requirement: axis i of `output` is the order[i]-th fastest in memory, 0 the fastest. Errors: Definition when the
-/// tensor is no output of its fusion, or when `order` is no permutation of its axes (without reductions).
+/// Sets the requirement: axis i of `output` is the order[i]-th fastest in memory, 0 the fastest. Errors: Definition if
+/// the tensor is no output, or `order` is no permutation of its axes (without reductions).
 void setOutputStrideOrder(TensorView& output, std::vector<int64_t> order);
 
-/// Hints for these tensors of the fusion; who has one, or a requirement, or a decision, keeps it.
+/// Sets hints of these tensors, unless they have a hint, a requirement or a decision.
 void hintStrideOrder(const Fusion& fusion, std::span<TensorView* const> tensors);
 
-/// The pass: a copy with hints for the outputs.
+/// The pass: a copy of the fusion with hints for its outputs.
 std::unique_ptr<Fusion> inferStrideOrder(const Fusion& fusion);
 
 }  // namespace tokamak

@@ -18,7 +18,7 @@ namespace {
 
 using Parts = std::vector<TensorView*>;
 
-// What the tensor is a copy of, if it is one; also what is given as an output holds just that.
+// The operand, if the tensor is a copy (it may be an output).
 TensorView* copied(TensorView* tensor) {
   for (const auto* set = madeBy<LoadStoreOp>(*tensor); set != nullptr; set = madeBy<LoadStoreOp>(*tensor)) {
     if (!isUnmarked(*tensor) || set->in->memoryKind() != tensor->memoryKind()) break;
@@ -38,7 +38,7 @@ SliceOp wholeOf(TensorView& tensor) {
   return range;
 }
 
-// The range that the part is, without a result. One position of an axis whose place a new axis takes is a range, too.
+// The part as a range. A single position of an axis with a new axis for it is a range, too.
 std::optional<SliceOp> rangeOf(const TensorView& part) {
   if (const auto* slice = madeBy<SliceOp>(part)) {
     SliceOp range = *slice;
@@ -56,7 +56,7 @@ std::optional<SliceOp> rangeOf(const TensorView& part) {
   return range;
 }
 
-// Of ranges of one tensor and of copies of it: the tensor.
+// Makes ranges of copies of one tensor ranges of that tensor. False if they are of several tensors.
 bool readOneTensor(std::vector<SliceOp>& ranges) {
   const auto isSame = [&](const SliceOp& range) { return range.in == ranges[0].in; };
   if (std::ranges::all_of(ranges, isSame)) return true;
@@ -64,7 +64,7 @@ bool readOneTensor(std::vector<SliceOp>& ranges) {
   return std::ranges::all_of(ranges, isSame);
 }
 
-// The one range that the parts are, if they are ranges of one tensor of which each begins where the one before ends.
+// The range of all parts together, if they are adjacent ranges of one tensor.
 std::optional<SliceOp> joinedRange(const Parts& parts, size_t axis) {
   std::vector<SliceOp> ranges;
   for (const TensorView* tensor : parts) {
@@ -97,7 +97,7 @@ bool areEqualValues(const FieldValue& a, const FieldValue& b) {
                                        a);
 }
 
-// But for the operand; what sizes they have is seen in their results.
+// Whether the ops are equal but for the operand. (Their results show the sizes.)
 bool isSameMovement(const Expr& a, const Expr& b) {
   if (a.kind() != b.kind()) return false;
   const Fields x = fieldsOf(a);
@@ -127,7 +127,7 @@ Scalar* elementsBefore(const TensorView& tensor, size_t axis) {
   return elements;
 }
 
-// The operand's axes along which results that follow one another along `axis` come from operands that do.
+// The operand's axes along which operands are adjacent if the results are along `axis`.
 std::vector<size_t> operandAxes(const Expr& step, size_t axis) {
   std::vector<size_t> axes;
   if (const auto* reshape = step.as<ReshapeOp>()) {
@@ -150,13 +150,13 @@ Scalar* extentOf(const Parts& parts, size_t axis) {
   return extent;
 }
 
-// Per axis of the operands along which they follow one another: the step along the results' axis.
+// Operands' axis of adjacency -> the step with the results' axis.
 using Steps = std::map<size_t, JoinedParts::Step>;
 
-// What gives an element of the operand at another place, or as another type.
+// Whether the step moves or casts elements.
 bool keepsElements(const Expr* step) { return isMovement(step) || (step != nullptr && step->is<CastOp>()); }
 
-// The same movement that gives each of the parts, where it does the same to what they are together along an axis.
+// The common last step of all parts, if it applies to the joined tensor in the same way.
 Steps sameMovements(const Parts& parts, size_t axis) {
   const Expr* first = parts[0]->definition();
   std::map<size_t, size_t> counts;
@@ -180,14 +180,14 @@ Steps sameMovements(const Parts& parts, size_t axis) {
 std::optional<JoinedParts> joinParts(std::span<TensorView* const> parts, size_t axis) {
   Parts level(parts.begin(), parts.end());
   std::vector<size_t> axes = {axis};
-  std::vector<Steps> passed;  // from the last movement back
+  std::vector<Steps> chain;  // from the last movement back
   while (!axes.empty()) {
     std::ranges::transform(level, level.begin(), copied);
     Steps steps;
     for (size_t along : axes) {
       if (auto range = joinedRange(level, along)) {
         JoinedParts joined{.range = *std::move(range), .steps = {}};
-        for (const Steps& step : passed | std::views::reverse) {
+        for (const Steps& step : chain | std::views::reverse) {
           const JoinedParts::Step& passing = step.at(along);
           joined.steps.push_back(passing);
           along = passing.axis.result;
@@ -200,17 +200,17 @@ std::optional<JoinedParts> joinParts(std::span<TensorView* const> parts, size_t 
     for (const auto& [operand_axis, step] : steps) axes.push_back(operand_axis);
     for (TensorView*& part : level)
       if (!axes.empty()) part = asTensor(part->definition()->inputs()[0]);
-    passed.push_back(std::move(steps));
+    chain.push_back(std::move(steps));
   }
   return std::nullopt;
 }
 
 namespace {
 
-// One position of an axis, which a new axis shows at another place.
+// A single position of an axis, with a new axis.
 struct Stacked {
   const SelectOp* select = nullptr;
-  std::vector<const Expr*> casts;  // of what is selected, the last one first
+  std::vector<const Expr*> casts;  // of the selected position, last one first
   const BroadcastOp* added = nullptr;
 };
 
@@ -235,7 +235,7 @@ bool isStackedAlike(const Stacked& a, const Stacked& b) {
          std::ranges::equal(a.casts, b.casts, [](const Expr* x, const Expr* y) { return isSameMovement(*x, *y); });
 }
 
-// How far apart the positions are, if they are all so far apart.
+// The common distance of the positions.
 std::optional<int64_t> distanceOf(const std::vector<Stacked>& parts) {
   Fusion& fusion = parts[0].select->in->fusion();
   std::optional<int64_t> distance;
@@ -269,7 +269,7 @@ std::optional<StackedParts> stackedParts(std::span<TensorView* const> parts, siz
   result.range.stops[from] = fusion.add(stacked.back().select->index, fusion.constant(1));
   result.range.steps[from] = fusion.constant(*distance);
   result.flags[axis] = false;
-  // The selected axis goes where the new one is, among those that are not new.
+  // Moves the selected axis to the new one's position, among axes that are not new.
   const auto end = result.flags.begin() + static_cast<std::ptrdiff_t>(axis);
   const auto place = std::count(result.flags.begin(), end, false);
   for (size_t i = 0; i < result.range.starts.size(); ++i) {

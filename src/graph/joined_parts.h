@@ -1,5 +1,4 @@
-// Joined parts: parts of one tensor that a concatenation puts together again, each of them moved in the same way in
-// between.
+// Joined parts: a concatenation of slices of one tensor, or of the same movement of such slices.
 #pragma once
 
 #include <optional>
@@ -13,28 +12,28 @@ namespace tokamak {
 
 struct JoinedParts {
   struct Step {
-    const Expr* expr = nullptr;  ///< as it is done to the first part
-    ChangedAxis axis;            ///< along which the parts follow one another
+    const Expr* expr = nullptr;  ///< the step of the first part
+    ChangedAxis axis;            ///< the axis along which the parts are adjacent
   };
-  SliceOp range;            ///< what the parts are together; has no result
-  std::vector<Step> steps;  ///< what is done to it, the first one first; copies of the parts are none
+  SliceOp range;            ///< of all parts together; without a result
+  std::vector<Step> steps;  ///< movements and casts of it, in order, without copies
 };
 
-/// What cat(parts, axis) is where the parts are ranges of one tensor that follow one another along an axis, or the same
-/// movements and casts of such ranges: movements that keep that axis whole, and reshapes that keep the number of
-/// elements in front of it. One position of an axis, with a new axis in its place, is a range; copies of the tensor are
-/// the tensor. Sizes are compared as expressions. Interns scalars in the parts' fusion.
+/// Matches cat(parts, axis) of adjacent ranges of one tensor, or of the same movements and casts of such ranges.
+/// Movements have to keep the axis whole, reshapes the number of elements in front of it.
+/// A single position of an axis with a new axis for it counts as a range, a copy as its operand. Sizes are compared as
+/// expressions. Interns scalars in the parts' fusion.
 std::optional<JoinedParts> joinParts(std::span<TensorView* const> parts, size_t axis);
 
-/// Single positions of an axis, put behind one another along a new axis anywhere.
+/// A concatenation of single positions of an axis along a new axis.
 struct StackedParts {
-  SliceOp range;                   ///< the positions; has no result
-  std::vector<int64_t> order;      ///< of the range's axes: the axis that has the positions is where the new one was
-  std::vector<const Expr*> casts;  ///< the first one first
+  SliceOp range;                   ///< of the positions; without a result
+  std::vector<int64_t> order;      ///< of the range's axes: the axis of positions comes to where the new axis is
+  std::vector<const Expr*> casts;  ///< in order
   std::vector<bool> flags;         ///< per axis of the concatenation: other axes that are new
 };
 
-/// What cat(parts, axis) is where the parts are such positions, equally far apart. Interns scalars in their fusion.
+/// Matches cat(parts, axis) of such positions with equal distances. Interns scalars in their fusion.
 std::optional<StackedParts> stackedParts(std::span<TensorView* const> parts, size_t axis);
 
 }  // namespace tokamak

@@ -21,18 +21,18 @@ class EqualExprs {
  public:
   explicit EqualExprs(const Fusion& fusion) : fusion_(&fusion) {}
 
-  /// An earlier expression whose results may stand in this one's place, or null; then it is remembered itself. Where
-  /// this one's result is an output, the earlier one's becomes it.
+  /// An equal earlier expression that may replace this one, or null; then this one is recorded. If this one's result is
+  /// an output, the earlier one's becomes that output.
   const Expr* findEarlier(const Expr& expr) {
-    const Expr* found =
-        findEarlier(expr, [&](const Expr& earlier) { return canReplace(expr, earlier) || canBeGiven(expr, earlier); });
-    if (found != nullptr && canBeShown(expr)) given_.insert(found);
+    const Expr* found = findEarlier(
+        expr, [&](const Expr& earlier) { return canReplace(expr, earlier) || mayBecomeOutput(expr, earlier); });
+    if (found != nullptr && mayBeView(expr)) given_.insert(found);
     return found;
   }
 
-  /// The same of outputs: the one that is given earlier.
-  const Expr* findShown(const Expr& expr) {
-    return findEarlier(expr, [&](const Expr& earlier) { return canBeShown(expr) && canBeShown(earlier); });
+  /// The same for outputs: an equal earlier output.
+  const Expr* findEqualOutput(const Expr& expr) {
+    return findEarlier(expr, [&](const Expr& earlier) { return mayBeView(expr) && mayBeView(earlier); });
   }
 
  private:
@@ -46,20 +46,20 @@ class EqualExprs {
         for (size_t i = 0; i < expr.outputs().size(); ++i) representatives_[expr.output(i)] = earlier->output(i);
         return earlier;
       }
-      is_known = is_known || canBeShown(*earlier) || !canBeShown(expr);
+      is_known = is_known || mayBeView(*earlier) || !mayBeView(expr);
     }
     if (!is_known) known.push_back(&expr);
     return nullptr;
   }
 
-  // Whether it gives an output that may be a view of another one, or have views.
-  bool canBeShown(const Expr& expr) const {
+  // Whether the expression computes an output that may be a view of another one, or have views.
+  bool mayBeView(const Expr& expr) const {
     TensorView* output = expr.outputs().size() == 1 ? asTensor(expr.output(0)) : nullptr;
     return output != nullptr && !isMovement(&expr) && isUnmarked(*output) &&
            std::ranges::count(fusion_->outputs(), output) == 1 && !fusion_->outputAliases().contains(output);
   }
 
-  // Scalars are interned, so equal ones are one node.
+  // (Scalars are interned: equal ones are one node.)
   const Val* representativeOf(const Val* val) const {
     const auto found = representatives_.find(val);
     return found == representatives_.end() ? val : found->second;
@@ -114,9 +114,9 @@ class EqualExprs {
     return areReplaceable(expr) && areUnscheduled();
   }
 
-  // Whether the output may be what was computed before it for others, and is not given as another output.
-  bool canBeGiven(const Expr& expr, const Expr& earlier) const {
-    return canBeShown(expr) && !given_.contains(&earlier) && isReplaceable(*fusion_, *asTensor(earlier.output(0)));
+  // Whether the earlier result may become this output: it is no other output.
+  bool mayBecomeOutput(const Expr& expr, const Expr& earlier) const {
+    return mayBeView(expr) && !given_.contains(&earlier) && isReplaceable(*fusion_, *asTensor(earlier.output(0)));
   }
 
   const Fusion* fusion_;
@@ -142,7 +142,7 @@ std::unique_ptr<Fusion> mergeEqual(const Fusion& fusion) {
 
 namespace {
 
-// What reads `from` reads `to`.
+// Makes readers of `from` read `to`.
 void readOther(TensorView* from, TensorView* to) {
   const std::vector<Expr*> uses(from->uses().begin(), from->uses().end());
   for (Expr* use : uses) {
@@ -159,12 +159,12 @@ void readOther(TensorView* from, TensorView* to) {
 
 }  // namespace
 
-std::unique_ptr<Fusion> showEqualOutputs(const Fusion& fusion) {
+std::unique_ptr<Fusion> viewEqualOutputs(const Fusion& fusion) {
   EqualExprs equal(fusion);
-  std::vector<std::pair<const Val*, const Val*>> shown;  // with what they are all of
+  std::vector<std::pair<const Val*, const Val*>> shown;  // output -> the earlier one
   std::unique_ptr<Fusion> result = rewriteFusion(fusion, [&](const Expr& expr, Cloner& cloner) {
-    const Expr* earlier = equal.findShown(expr);
-    if (earlier == nullptr || !readOrShow(fusion, expr, cloner, asTensor(cloner.clone(earlier->output(0)))))
+    const Expr* earlier = equal.findEqualOutput(expr);
+    if (earlier == nullptr || !readOrView(fusion, expr, cloner, asTensor(cloner.clone(earlier->output(0)))))
       return false;
     shown.emplace_back(expr.output(0), earlier->output(0));
     return true;

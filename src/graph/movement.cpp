@@ -24,26 +24,26 @@ Fields redoneFields(const Expr& step, TensorView& in, const std::optional<Change
 
 }  // namespace
 
-TensorView* redo(const Expr& step, TensorView& in, const std::optional<ChangedAxis>& changed) {
+TensorView* rebuild(const Expr& step, TensorView& in, const std::optional<ChangedAxis>& changed) {
   return asTensor(defineExpr(in.fusion(), step.kind(), redoneFields(step, in, changed, nullptr))->output(0));
 }
 
-std::unique_ptr<Expr> redone(const Expr& step, TensorView& in, TensorView* result,
-                             const std::optional<ChangedAxis>& changed) {
+std::unique_ptr<Expr> rebuilt(const Expr& step, TensorView& in, TensorView* result,
+                              const std::optional<ChangedAxis>& changed) {
   return makeExpr(step.kind(), redoneFields(step, in, changed, result));
 }
 
-bool redoInPlace(const Fusion& source, const Expr& expr, Cloner& cloner, const Expr& step, TensorView& in,
-                 const std::optional<ChangedAxis>& changed) {
+bool rebuildInPlace(const Fusion& source, const Expr& expr, Cloner& cloner, const Expr& step, TensorView& in,
+                    const std::optional<ChangedAxis>& changed) {
   TensorView* old = asTensor(expr.output(0));
-  TensorView* made = redo(step, in, changed);
+  TensorView* made = rebuild(step, in, changed);
   if (readInstead(source, expr, cloner, made)) {
     made->setNamesOf(*old);
     return true;
   }
   TensorView* copy = cloner.clone(old);
   if (!hasSameShape(*made, *copy) || made->logical().size() != copy->logical().size()) return false;
-  cloner.target().append(redone(step, in, copy, changed));
+  cloner.target().append(rebuilt(step, in, copy, changed));
   return true;
 }
 

@@ -22,7 +22,7 @@ bool hasActivations(DataType dtype) {
   return dtype == DataType::F32 || dtype == DataType::F16 || dtype == DataType::BF16;
 }
 
-// The activation of one tensor, as its definition makes it: what others are compared with.
+// The ops that define/ makes of an activation, to compare others with.
 struct Model {
   Model(DataType dtype, ProductActivation activation) : fusion(std::make_unique<Fusion>("activation")) {
     in = fusion->tensor(dtype, {fusion->axis({.extent = fusion->symbol("n")})});
@@ -34,7 +34,7 @@ struct Model {
   TensorView* out = nullptr;
 };
 
-// Models are made once for all questions about a fusion.
+// The models, each made once per fusion.
 class Models {
  public:
   const Model& of(DataType dtype, ProductActivation activation) {
@@ -49,7 +49,7 @@ class Models {
 
 bool isResultField(FieldRole role) { return role == FieldRole::Result || role == FieldRole::ResultList; }
 
-// Walks a tensor's definition and the model's side by side, from the end.
+// Compares a tensor's definition with the model's, from the result on.
 class Comparison {
  public:
   explicit Comparison(const Model& model) : model_(model) {}
@@ -68,9 +68,9 @@ class Comparison {
     return true;
   }
 
-  // What stands where the model has its operand.
+  // The tensor that corresponds to the model's operand.
   TensorView* source() const { return source_; }
-  // Operands first.
+  // In topological order.
   const std::vector<Expr*>& exprs() const { return exprs_; }
 
  private:
@@ -98,7 +98,7 @@ class Comparison {
     }
     if (const auto* dtype = std::get_if<DataType>(&value)) return *dtype == std::get<DataType>(of_model);
     if (const auto* name = std::get_if<EnumValue>(&value)) return *name == std::get<EnumValue>(of_model);
-    return false;  // activations have no other attributes
+    return false;  // (activations have no other attributes)
   }
 
   const Model& model_;
@@ -107,7 +107,7 @@ class Comparison {
   std::vector<Expr*> exprs_;
 };
 
-// Whether a tensor can stay unstored: only these ops read it.
+// Whether the tensor is intermediate: only these ops read it, and it is no output.
 bool isInside(const Fusion& fusion, const TensorView& tensor, const std::vector<Expr*>& exprs) {
   return !fusion.isOutput(&tensor) && std::ranges::all_of(tensor.uses(), [&](const Expr* use) {
     return std::ranges::find(exprs, use) != exprs.end();

@@ -1,5 +1,4 @@
-// Product groups: a matrix product and the activation behind it, which a library of products applies as it stores the
-// result.
+// Product groups: a matrix product and the activation after it, which a library can apply as its epilogue.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +12,11 @@ namespace tokamak {
 
 struct HostSegment;
 
-/// What is done to each element of a product (and bias) before it is stored.
+/// The epilogue: a function of each element of a product (and bias).
 enum class ProductActivation : uint8_t {
   None,
-  Relu,      ///< as the row of the function table
-  GeluTanh,  ///< as define/ makes of gelu_tanh
+  Relu,      ///< relu of the function table
+  GeluTanh,  ///< gelu_tanh as define/ composes it
 };
 
 /// "", "relu", "gelu_tanh".
@@ -27,23 +26,21 @@ std::string_view activationName(ProductActivation activation);
 struct ProductGroup {
   Expr* product = nullptr;  ///< a matmul or linear op of f32, f16 or bf16
   ProductActivation activation = ProductActivation::None;
-  std::vector<Expr*> exprs;  ///< the product, then what the activation is made of, each op behind its operands
+  std::vector<Expr*> exprs;  ///< the product, then the ops of the activation, in topological order
   TensorView* result = nullptr;
 };
 
-/// The group that gives `result`, or nothing. Its ops are exactly those that define/ makes of the activation, with
-/// casts to the type that half types compute in and back; nobody but them reads what is between product and result, and
-/// it is no output.
+/// The group that computes `result`, or nothing. Its ops are exactly those that define/ makes of the activation, with
+/// casts to the compute type of half types and back. Only they read intermediate tensors, none of which is an output.
 ///
-/// A library that does all of it rounds to the type once, where the ops one by one round the product as well. For relu
-/// that is the same.
+/// A library rounds once; op by op the product is rounded, too. For relu both are the same.
 std::optional<ProductGroup> productGroupOf(const Fusion& fusion, TensorView& result);
 
-/// The group that a segment is, or nothing: then it is none, or has other ops, too.
+/// The group that is all of a segment, or nothing.
 std::optional<ProductGroup> productGroupOf(const HostSegment& segment);
 
-/// All groups of the fusion of which nothing is said about what is between product and result (loops, layout, memory),
-/// in the order of their results. No op is in two of them.
+/// All disjoint groups of the fusion whose intermediate tensors have no schedule, layout or memory type, in the order
+/// of their results.
 std::vector<ProductGroup> productGroups(const Fusion& fusion);
 
 }  // namespace tokamak

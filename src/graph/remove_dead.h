@@ -1,7 +1,7 @@
-// Pass remove-dead: takes away expressions that no output depends on.
+// Pass remove-dead: removes expressions that no output depends on.
 //
-// Before: any fusion. After: every expression is needed for an output; inputs, outputs and aliases are as before. It
-// stands after passes that leave expressions without readers.
+// Before: any fusion. After: an output depends on every expression; inputs, outputs and aliases do not change. It runs
+// after passes that leave expressions without readers.
 #pragma once
 
 #include <memory>

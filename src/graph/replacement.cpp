@@ -13,20 +13,20 @@ bool hasSameShape(const TensorView& a, const TensorView& b) {
          });
 }
 
-bool readInstead(const Fusion& source, const Expr& expr, Cloner& cloner, TensorView* by) {
+bool readInstead(const Fusion& source, const Expr& expr, Cloner& cloner, TensorView* replacement) {
   TensorView* old = asTensor(expr.output(0));
-  if (!isReplaceable(source, *old) || !hasSameShape(*by, *cloner.clone(old))) return false;
-  cloner.substitute(old, by);
+  if (!isReplaceable(source, *old) || !hasSameShape(*replacement, *cloner.clone(old))) return false;
+  cloner.substitute(old, replacement);
   return true;
 }
 
-bool readOrShow(const Fusion& source, const Expr& expr, Cloner& cloner, TensorView* by) {
-  if (readInstead(source, expr, cloner, by)) return true;
+bool readOrView(const Fusion& source, const Expr& expr, Cloner& cloner, TensorView* replacement) {
+  if (readInstead(source, expr, cloner, replacement)) return true;
   TensorView* old = asTensor(expr.output(0));
-  if (!source.isOutput(old) || source.outputAliases().contains(old) || old->memoryKind() != by->memoryKind())
+  if (!source.isOutput(old) || source.outputAliases().contains(old) || old->memoryKind() != replacement->memoryKind())
     return false;
-  SliceOp whole{.in = by, .starts = {}, .stops = {}, .steps = {}};
-  for (const IterDomain* axis : shapeOf(*by)) {
+  SliceOp whole{.in = replacement, .starts = {}, .stops = {}, .steps = {}};
+  for (const IterDomain* axis : shapeOf(*replacement)) {
     whole.starts.push_back(cloner.target().constant(0));
     whole.stops.push_back(axis->visibleExtent());
     whole.steps.push_back(cloner.target().constant(1));

@@ -1,4 +1,4 @@
-// Replacement: how a pass puts another op in an expression's place while a fusion is rewritten.
+// Replacement: replaces an expression by another op while a fusion is rewritten.
 #pragma once
 
 #include "graph/rewriter.h"
@@ -6,7 +6,8 @@
 
 namespace tokamak {
 
-/// Whether consumers of `a` could read `b` and be of the same types: element type, and the axes without reductions.
+/// Whether the tensors have the same element type and the same axes (without reductions), so that readers of `a` may
+/// read `b`.
 bool hasSameShape(const TensorView& a, const TensorView& b);
 
 /// Appends `op`, whose operands are nodes of the target, as what gives the copy of the expression's result, or a result
@@ -28,12 +29,12 @@ bool putInPlace(const Fusion& source, const Expr& expr, Cloner& cloner, Op op) {
   return true;
 }
 
-/// Lets consumers read `by`, a tensor of the target, instead of the expression's result. False, with nothing done, if
+/// Makes readers of the expression's result read `replacement`, a tensor of the target. False, with nothing changed, if
 /// they may not.
-bool readInstead(const Fusion& source, const Expr& expr, Cloner& cloner, TensorView* by);
+bool readInstead(const Fusion& source, const Expr& expr, Cloner& cloner, TensorView* replacement);
 
-/// The same; but where the expression's result is an output, which updates no input, it becomes all of `by`, a slice
-/// that cuts nothing: a view, where it may be one.
-bool readOrShow(const Fusion& source, const Expr& expr, Cloner& cloner, TensorView* by);
+/// The same; but a result that is an output, and updates no input, becomes a slice of all of `replacement`, which may
+/// be a view.
+bool readOrView(const Fusion& source, const Expr& expr, Cloner& cloner, TensorView* replacement);
 
 }  // namespace tokamak

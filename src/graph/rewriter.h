@@ -1,4 +1,4 @@
-// Rewriter: how a pass over a whole fusion makes the changed fusion from the old one, which stays as it is.
+// Rewriter: makes a changed fusion from an old one, which does not change.
 #pragma once
 
 #include <functional>
@@ -8,21 +8,21 @@
 
 namespace tokamak {
 
-/// Copies everything that outputs depend on, in order. `replace(expr, cloner)` may put something else in an
-/// expression's place: it gives every result a counterpart in the target (Cloner::substitute, or an expression that it
-/// appends) and returns true; false copies the expression. Inputs stay, used or not.
+/// Copies all that outputs depend on, in order. `replace(expr, cloner)` may replace an expression: it gives every
+/// result a counterpart in the target (Cloner::substitute, or an expression that it appends) and returns true. If it
+/// returns false, the expression is copied. Inputs stay, used or not.
 std::unique_ptr<Fusion> rewriteFusion(const Fusion& source, const std::function<bool(const Expr&, Cloner&)>& replace);
 
-/// The op that gives the tensor, if it is one of this kind; of a copy, what has been put in its place.
+/// The tensor's definition, if it is an op of this kind. (In the target: that of the replacement.)
 template <class Op>
 const Op* madeBy(const TensorView& tensor) {
   return tensor.definition() == nullptr ? nullptr : tensor.definition()->as<Op>();
 }
 
-/// Whether nobody has said anything about the tensor's loops, marks, layout, memory or devices.
+/// Whether the tensor has no schedule, layout, memory type or device mark of its own.
 bool isUnmarked(const TensorView& tensor);
 
-/// Whether another tensor of the same values may stand in this one's place: it is no output and unmarked.
+/// Whether a tensor with equal values may replace this one: it is no output, and unmarked.
 bool isReplaceable(const Fusion& fusion, const TensorView& tensor);
 
 }  // namespace tokamak

@@ -25,12 +25,12 @@ namespace tokamak {
 
 namespace {
 
-// An output that moves a value that is no output and no input.
+// An output that is a movement of an intermediate value.
 struct Moved {
   size_t number = 0;
   TensorView* output = nullptr;
-  std::vector<Expr*> steps;  // from the value on, but for copies
-  bool is_copied = false;    // so that it is no view
+  std::vector<Expr*> steps;  // from the value on, without copies
+  bool is_copied = false;    // a copy among them: it is no view
 };
 using Values = std::map<TensorView*, std::vector<Moved>, ById>;
 
@@ -57,7 +57,7 @@ Values movedValues(const Fusion& fusion) {
   return values;
 }
 
-// What the operand of `step` is, made of its result, which neither lacks nor repeats elements.
+// Appends the inverse of `step` to its result, which has each element of the operand once.
 TensorView* undo(const Expr& step, TensorView* result) {
   Fusion& fusion = result->fusion();
   const auto put = [&]<class Op>(Op op) {
@@ -86,8 +86,8 @@ bool isPartOrRepeated(const Expr* step) {
          std::ranges::any_of(shapeOf(*asTensor(step->inputs()[0])), isExpanded);
 }
 
-// The output that is computed: of those that hold the whole value one that is stored anyway, or else one whose elements
-// lie in the value's order, if there is one.
+// The output to compute, of those with all elements: one that is stored anyway, else one in the value's order, else the
+// first.
 const Moved* chooseComputed(const std::vector<Moved>& all) {
   const Moved* chosen = nullptr;
   int most = -1;
@@ -101,8 +101,8 @@ const Moved* chooseComputed(const std::vector<Moved>& all) {
   return chosen;
 }
 
-// Makes the other output of the same value of the one that is computed. False, with nothing done to it, where shapes
-// tell axes apart that the value does not.
+// Makes the other output a movement of the computed one. False, with nothing changed, if their shapes differ in axes
+// that the value does not have.
 bool makeOf(const Moved& computed, const Moved& other) {
   TensorView* value = computed.output;
   for (const Expr* step : computed.steps | std::views::reverse) {
@@ -110,8 +110,8 @@ bool makeOf(const Moved& computed, const Moved& other) {
     value = undo(*step, value);
     if (!hasSameShape(*value, operand)) return false;
   }
-  for (const Expr* step : std::span(other.steps).first(other.steps.size() - 1)) value = redo(*step, *value);
-  other.output->fusion().replaceExpr(other.steps.back(), redone(*other.steps.back(), *value, other.output));
+  for (const Expr* step : std::span(other.steps).first(other.steps.size() - 1)) value = rebuild(*step, *value);
+  other.output->fusion().replaceExpr(other.steps.back(), rebuilt(*other.steps.back(), *value, other.output));
   return true;
 }
 
@@ -121,7 +121,7 @@ std::unordered_set<const TensorView*> viewsOf(const Fusion& fusion) {
   return views;
 }
 
-// The outputs, by number, that are made of others now.
+// Returns the numbers of the outputs that became movements of others.
 std::vector<size_t> share(Fusion& fusion, const std::set<size_t>& kept) {
   std::vector<size_t> changed;
   for (const auto& [value, all] : movedValues(fusion)) {
@@ -155,8 +155,8 @@ static std::unique_ptr<Fusion> shareMoved(const Fusion& fusion) {
 std::unique_ptr<Fusion> shareOutputs(const Fusion& fusion) {
   std::unique_ptr<Fusion> shared;
   const auto current = [&]() -> const Fusion& { return shared != nullptr ? *shared : fusion; };
-  // What reads outputs that are the same now is computed alike in turn.
-  while (std::unique_ptr<Fusion> shown = showEqualOutputs(current())) shared = mergeEqual(*shown);
+  // (Readers of equal outputs may have become equal, too.)
+  while (std::unique_ptr<Fusion> shown = viewEqualOutputs(current())) shared = mergeEqual(*shown);
   if (std::unique_ptr<Fusion> moved = shareMoved(current())) shared = std::move(moved);
   return shared;
 }

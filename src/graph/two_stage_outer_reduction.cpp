@@ -37,7 +37,7 @@ class OuterSums {
 
   bool split(const Expr& expr, Cloner& cloner) const {
     const auto* op = expr.as<ReductionOp>();
-    if (op == nullptr || !mayBeSplit(*op) || !hasCompany(*op)) return false;
+    if (op == nullptr || !mayBeTwoStage(*op) || !hasOutputOfSameRows(*op)) return false;
     const size_t rows_axes = op->axes.size();
     TensorView* in = cloner.clone(op->in);
     Fusion& target = cloner.target();
@@ -49,7 +49,7 @@ class OuterSums {
       return Operands(sizes);
     };
     if (rows_axes > 1) in = reshape(in, withOuterAxes({rows}));
-    Scalar* parts = partsOf(target, rows, product(target, outer_axes));
+    Scalar* parts = partialSumCount(target, rows, product(target, outer_axes));
     Scalar* turns = target.ceilDiv(rows, parts);
     std::vector<Scalar*> widths(2 * (1 + outer_axes.size()), target.constant(0));
     widths[1] = target.sub(target.mul(turns, parts), rows);
@@ -67,29 +67,29 @@ class OuterSums {
     return result;
   }
 
-  // At least two rows make a part, so that the parts are no more than half of what is summed; but two parts, so that
-  // they are an axis.
-  Scalar* partsOf(Fusion& fusion, Scalar* rows, Scalar* columns) const {
-    Scalar* parts = fusion.constant(parts_.of_long_rows);
-    if (parts_.most_times > 1) parts = fusion.mul(parts, timesOf(fusion, columns));
-    if (parts_.most_rows > 0)
-      parts = fusion.scalar(ScalarOp::Max, parts, fusion.ceilDiv(rows, fusion.constant(parts_.most_rows)));
+  // At most one for two rows, so that partial sums have half of the operand's elements at most. At least two, so that
+  // they have an axis.
+  Scalar* partialSumCount(Fusion& fusion, Scalar* rows, Scalar* columns) const {
+    Scalar* parts = fusion.constant(parts_.for_long_rows);
+    if (parts_.max_multiple > 1) parts = fusion.mul(parts, blocksPerMultiprocessor(fusion, columns));
+    if (parts_.max_rows > 0)
+      parts = fusion.scalar(ScalarOp::Max, parts, fusion.ceilDiv(rows, fusion.constant(parts_.max_rows)));
     Scalar* most = fusion.scalar(ScalarOp::Max, fusion.ceilDiv(rows, fusion.constant(2)), fusion.constant(2));
     return fusion.scalar(ScalarOp::Min, parts, most);
   }
 
-  // How many blocks a multiprocessor has under way.
-  Scalar* timesOf(Fusion& fusion, Scalar* columns) const {
+  // The number of blocks that run at once on a multiprocessor.
+  Scalar* blocksPerMultiprocessor(Fusion& fusion, Scalar* columns) const {
     constexpr int64_t kLongRow = 8192;
     constexpr int64_t kFewOuterElements = 768;
     Scalar* length = fusion.scalar(ScalarOp::Max, columns, fusion.constant(kFewOuterElements));
     Scalar* times = fusion.scalar(ScalarOp::Min, fusion.ceilDiv(fusion.constant(kLongRow), length),
-                                  fusion.constant(parts_.most_times));
+                                  fusion.constant(parts_.max_multiple));
     return fusion.scalar(ScalarOp::Select, fusion.scalar(ScalarOp::Less, columns, fusion.constant(kFewOuterElements)),
-                         fusion.constant(parts_.times_of_few), times);
+                         fusion.constant(parts_.multiple_for_short_rows), times);
   }
 
-  static bool mayBeSplit(const ReductionOp& op) {
+  static bool mayBeTwoStage(const ReductionOp& op) {
     const bool is_exact = op.out->dtype() == DataType::F32 || op.out->dtype() == DataType::F64;
     const auto isLong = [](const IterDomain* axis) {
       return !axis->isBroadcast() && !axis->extent()->isConstantInt(0);
@@ -98,7 +98,7 @@ class OuterSums {
            isUnmarked(*op.in) && std::ranges::all_of(shapeOf(*op.in), isLong);
   }
 
-  // What of the operand's shape it is computed from element by element.
+  // The tensors of the operand's shape from which elementwise ops compute it, itself included.
   static Tensors sourcesOf(const ReductionOp& op) {
     Tensors sources;
     const auto visit = [&](const auto& self, const TensorView& tensor) -> void {
@@ -110,9 +110,9 @@ class OuterSums {
     return sources;
   }
 
-  // Whether an output of the operand's shape depends on its sources (if that is asked for, by sums along rows), but not
-  // on sums over rows: it would wait for all of them.
-  bool hasCompany(const ReductionOp& op) const {
+  // Whether an output of the operand's shape depends on its sources (with only_with_row_reductions, through reductions
+  // of rows), but not on outer sums, which are complete only after all rows.
+  bool hasOutputOfSameRows(const ReductionOp& op) const {
     Tensors shared = sourcesOf(op);
     Tensors of_sums;
     Tensors of_row_sums;
@@ -131,7 +131,7 @@ class OuterSums {
         if (is_of_row_sums) of_row_sums.insert(output);
       }
     }
-    const Tensors& company = parts_.only_beside_row_sums ? of_row_sums : shared;
+    const Tensors& company = parts_.only_with_row_reductions ? of_row_sums : shared;
     return std::ranges::any_of(fusion_.outputs(), [&](const TensorView* output) {
       return haveOneShape(*output, *op.in) && company.contains(output);
     });
@@ -143,7 +143,7 @@ class OuterSums {
 
 }  // namespace
 
-// Loops and devices that somebody has spread tensors over are about the axes as they are.
+// Whether a tensor has marked loops or a mesh: these are for the axes as they are.
 static bool isMarked(const Fusion& fusion) {
   return std::ranges::any_of(fusion.allTensors(), [](const TensorView* tensor) {
     return !tensor->mesh().empty() || std::ranges::any_of(tensor->loop(), [](const IterDomain* axis) {
@@ -152,14 +152,14 @@ static bool isMarked(const Fusion& fusion) {
   });
 }
 
-// Of short rows a multiprocessor computes three while it waits for others; of one longer row its registers are full.
+// Three short rows at once hide the latency of memory; one long row fills the registers.
 TwoStageParts twoStagePartsOfGpu(int64_t multiprocessors) {
-  return {.of_long_rows = multiprocessors, .most_times = 8, .times_of_few = 3};
+  return {.for_long_rows = multiprocessors, .max_multiple = 8, .multiple_for_short_rows = 3};
 }
 
-// The same for any number of processors: so are the results.
+// Independent of the number of processors, so that results are, too.
 TwoStageParts twoStagePartsOfProcessors() {
-  return {.of_long_rows = 16, .most_rows = 128, .only_beside_row_sums = true};
+  return {.for_long_rows = 16, .max_rows = 128, .only_with_row_reductions = true};
 }
 
 std::unique_ptr<Fusion> twoStageOuterReduction(const Fusion& fusion, const TwoStageParts& parts) {

@@ -16,7 +16,7 @@ namespace {
 
 using Scalars = std::vector<Scalar*>;
 
-// Calls `visit(Scalar*)` for every scalar that a tensor's axes or an op's attributes name.
+// Calls `visit(Scalar*)` for every scalar of tensors' axes and ops' attributes.
 template <class Visit>
 void visitScalars(const Expr& expr, const Visit& visit) {
   for (const Field& field : fieldsOf(expr)) {
@@ -45,7 +45,7 @@ void addSymbols(Scalar* scalar, std::unordered_set<const Scalar*>& symbols) {
   for (Scalar* operand : scalar->operands()) addSymbols(operand, symbols);
 }
 
-// Classes of scalars that must be equal; of each the member that stays.
+// Classes of scalars that must be equal, and the member of each that stays.
 class EqualExtents {
  public:
   explicit EqualExtents(const Fusion& fusion) {
@@ -53,7 +53,7 @@ class EqualExtents {
       if (!expr->is<SliceOp>() && !expr->is<PadOp>()) continue;
       visitScalars(*expr, [&](Scalar* scalar) { addSymbols(scalar, fixed_); });
     }
-    // What is computed from it might become the constant 1 then, whose axis would be a broadcast axis.
+    // (An extent computed from it might become the constant 1, a broadcast axis.)
     for (const TensorView* tensor : fusion.allTensors()) {
       visitExtents(*tensor, [&](Scalar* extent) {
         if (!extent->isSymbol()) addSymbols(extent, fixed_);
@@ -68,7 +68,7 @@ class EqualExtents {
       const ElementRule rule = ruleOf(*expr);
       equal.insert(equal.end(), rule.equal_extents.begin(), rule.equal_extents.end());
     }
-    // Of a computed extent and a constant a result has the constant; which of them it is must not change.
+    // (A result has the constant if operands have a constant and a computed extent; this must not change.)
     for (const auto& [a, b] : equal) {
       if (!a->operands().empty()) fixed_.insert(b);
       if (!b->operands().empty()) fixed_.insert(a);
@@ -87,7 +87,7 @@ class EqualExtents {
     b = representative(b);
     if (a == b) return;
     if (b->isConstant() || (!a->isConstant() && b->id() < a->id())) std::swap(a, b);
-    // A 1 would make a broadcast axis of one that is none.
+    // (1 would make it a broadcast axis.)
     const bool mayStay = a->isSymbol() || (a->isConstant() && !a->isConstantInt(1));
     if (mayStay && b->isSymbol() && !fixed_.contains(b)) replaced_by_[b] = a;
   }
@@ -96,9 +96,9 @@ class EqualExtents {
   std::unordered_set<const Scalar*> fixed_;
 };
 
-// Null when there is nothing to do.
+// Null if nothing changes.
 std::unique_ptr<Fusion> unifyOnce(const Fusion& fusion) {
-  // Rules make scalars in the fusion that they are of.
+  // (Rules make scalars in their fusion.)
   const std::unique_ptr<Fusion> source = cloneFusion(fusion);
   EqualExtents equal(*source);
   Substitution unified(*source);
@@ -129,7 +129,7 @@ std::unique_ptr<Fusion> unifyOnce(const Fusion& fusion) {
 }  // namespace
 
 std::unique_ptr<Fusion> unifyExtents(const Fusion& fusion) {
-  // With fewer symbols an op may say more: a reshape that takes an axis whole is seen when its size is plain.
+  // To a fixed point: with fewer symbols ops may say more, as reshapes that keep an axis whole.
   std::unique_ptr<Fusion> unified = cloneFusion(fusion);
   while (std::unique_ptr<Fusion> next = unifyOnce(*unified)) unified = std::move(next);
   return unified;

@@ -1,11 +1,11 @@
-// Pass unify-extents: symbols that must be equal become one.
+// Pass unify-extents: replaces symbols that must be equal by one.
 //
-// What must be equal the ops say (ElementRule::equal_extents): the axes of two operands of an addition, the k of a
-// matrix product. The first of equal symbols stays, a constant before all; where sizes are bound the rest is checked as
-// before, against that one. A symbol from which other extents are computed, which must be equal to a computed one, or
-// which the range of a slice or pad mentions, stays itself: types depend on what comes out there. Before: any fusion
-// without a schedule on symbols' axes. After: extents that plainly must be equal are one scalar, so that what compares
-// extents sees it. It stands first.
+// Ops say which extents must be equal (ElementRule::equal_extents): axes of two operands of an addition, the k of a
+// matrix product. A constant or else the first symbol replaces the others; binding sizes still checks all of them.
+// A symbol stays if other extents are computed from it, if it must equal a computed one, or if a slice or pad mentions
+// it: types depend on these values.
+// Before: any fusion without a schedule on the symbols' axes. After: such extents are one scalar, so that comparing
+// extents finds them equal. It runs first.
 #pragma once
 
 #include <memory>

@@ -53,7 +53,7 @@ class ViewFinder {
     return expr != nullptr && expr->info().may_be_view && !expr->is<LoadStoreOp>();
   }
 
-  // An output in the middle of a chain that is no view itself is what the rest of the chain starts at.
+  // Whether the tensor is an output that is no view: chains start there.
   bool isComputedOutput(const TensorView& tensor) {
     return fusion_.isOutput(&tensor) && !find(const_cast<TensorView*>(&tensor));
   }

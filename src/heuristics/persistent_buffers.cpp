@@ -175,7 +175,7 @@ class PersistentBufferFinder {
     const Element& element = isReduced(*nest.tensor) ? *rule.value->operands[0] : *rule.value;
     TensorReads reads(fusion_, analysis_, rules_, [&](const TensorView& read) { return isStored(read); });
     Substitution same(fusion_);
-    for (const TensorRead& read : reads.onTheWay(element, same)) {
+    for (const TensorRead& read : reads.withInlined(element, same)) {
       const bool is_input = fusion_.isInput(const_cast<TensorView*>(read.tensor));
       Indices indices = readAtCoordinates(read, nest.at);
       if (!indices && room_.has_room_for_inputs && is_input) indices = readOncePerRow(read, nest.at);

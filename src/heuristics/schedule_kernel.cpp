@@ -41,7 +41,7 @@ std::unique_ptr<Fusion> prepareForKernels(const Fusion& fusion, const KernelTarg
   if (target.kind == TargetKind::Cpu) return twoStageOuterReduction(fusion, twoStagePartsOfProcessors());
   TwoStageParts parts = twoStagePartsOfGpu(target.multiprocessors);
   if (const int64_t count = overriddenOuterStages(0, target.parameter_overrides); count > 0)
-    parts = {.of_long_rows = count};
+    parts = {.for_long_rows = count};
   return twoStageOuterReduction(fusion, parts);
 }
 

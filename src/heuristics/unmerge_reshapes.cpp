@@ -173,7 +173,7 @@ class AxisSplitter {
     SplitAxes axes = unsplit(rule.extents);
     Substitution same(*program_);
     TensorReads reads(*program_, analysis_, rules_, isReduced);
-    std::vector<TensorRead> all = reads.onTheWay(*rule.value, same);
+    std::vector<TensorRead> all = reads.withInlined(*rule.value, same);
     all.push_back({&output, rule.coordinates});
     for (const TensorRead& read : all) {
       const auto* reshape = madeBy<ReshapeOp>(*read.tensor);

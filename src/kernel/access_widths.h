@@ -1,4 +1,4 @@
-// How wide a kernel's accesses to global memory are.
+// The widths of a kernel's accesses to global memory.
 #pragma once
 
 #include <map>
@@ -7,8 +7,8 @@
 
 namespace tokamak::kir {
 
-/// Per global tensor that the threads of a block read or write at different indices: the bytes of the narrowest such
-/// access. What all threads read together, once per row, say, does not count.
+/// Per global tensor, the bytes of the narrowest access at which threads of a block have different indices. (Accesses
+/// at one index for all threads, as once per row, do not count.)
 std::map<const TensorView*, int64_t, ById> narrowestAccesses(const Kernel& kernel);
 
 }  // namespace tokamak::kir

@@ -16,7 +16,7 @@ void bindBuffer(const Kernel& kernel, size_t tensor, std::span<const int64_t> si
   for (size_t i = 0; i < shape.size(); ++i) {
     if (expected[i]->isSymbol()) bindings.try_emplace(expected[i], strides[i]);
   }
-  // Where nothing moves along an axis, its stride does not matter.
+  // (Strides of a tensor without elements mean nothing.)
   if (std::ranges::find(sizes, 0) != sizes.end()) return;
   for (size_t i = 0; i < shape.size(); ++i) {
     if (shape[i]->isBroadcast() || sizes[i] == 1) continue;

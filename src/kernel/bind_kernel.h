@@ -1,4 +1,4 @@
-// The symbols of a kernel from the buffers that it is given.
+// Binds a kernel's symbols to the sizes and strides of its buffers.
 #pragma once
 
 #include <cstdint>
@@ -10,25 +10,23 @@
 
 namespace tokamak::kir {
 
-/// Gives the extents and strides that buffer number `tensor` tells their values. Sizes and strides (in elements) are
-/// those of its visible shape; an expanded axis has its shown size. Errors: Bind when they do not fit the kernel:
-/// another size, or an axis that was compiled as dense and is not.
+/// Binds the extents and strides of buffer number `tensor`. Sizes and strides (in elements) are those of its visible
+/// shape, with expanded sizes. Errors: Bind for another size, or a stride of an axis that was compiled as dense.
 void bindBuffer(const Kernel& kernel, size_t tensor, std::span<const int64_t> sizes, std::span<const int64_t> strides,
                 ScalarBindings& bindings);
 
-/// The kernel's symbols that are neither an extent nor a stride of its buffers, in order: whoever launches it says what
-/// they are.
+/// The kernel's symbols that are no extents or strides of its buffers, in order. The launch has to give their values.
 std::vector<Scalar*> givenSymbols(const Kernel& kernel);
 
-/// The number of blocks and of threads per block that a launch has.
+/// The blocks, and threads per block, of a launch.
 struct LaunchSize {
   int64_t blocks = 1;
   int64_t threads = 1;
 };
 LaunchSize launchSize(const Kernel& kernel, const ScalarBindings& bindings);
 
-/// A counter per group of blocks that a kernel combines, then, from the next multiple of 16 bytes on, the values of the
-/// blocks (codegen/grid_reduce_source.h).
+/// The workspace of a grid reduction: a counter per group of blocks, and from the next multiple of 16 bytes on the
+/// blocks' values (codegen/grid_reduce_source.h).
 KernelWorkspace workspaceOf(const Kernel& kernel, const ScalarBindings& bindings);
 
 }  // namespace tokamak::kir

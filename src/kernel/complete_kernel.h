@@ -1,20 +1,18 @@
-// What a kernel tells of itself after its statements have changed: names of new tensors and of values, the list of its
-// symbols.
+// Completes a kernel whose statements have changed: names of new tensors and values, the list of its symbols.
 #pragma once
 
 #include "kernel/kernel.h"
 
 namespace tokamak::kir {
 
-/// Tensors without a number get those after the largest one, so that each has a name.
+/// Gives tensors without a number the next ones, so that each has a name.
 void labelTensors(const Fusion& fusion);
 
-/// The symbols that the statements and the launch dimensions mention, but for those that loops, dimensions and values
-/// define; by creation.
+/// The free symbols of the statements and launch dimensions, in order of creation.
 std::vector<Scalar*> symbolsOf(const Kernel& kernel);
 
-/// Labels new tensors and gives values distinct names (kernel/distinct_names.h); symbols that nothing mentions any more
-/// leave the list. None joins it: what only a pass mentions has no value.
+/// Labels new tensors, gives variables distinct names (kernel/distinct_names.h), and removes unused symbols from the
+/// list. No symbol is added: a launch would have no value for it.
 void completeKernel(Kernel& kernel);
 
 }  // namespace tokamak::kir

@@ -96,7 +96,7 @@ class Renamer {
   }
 
   NewValues new_values_;
-  std::set<std::string> names_;  // that are known here
+  std::set<std::string> names_;  // in scope
   std::map<const Variable*, VariableRef> renamed_;
 };
 

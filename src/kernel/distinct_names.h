@@ -1,12 +1,12 @@
-// distinctNames: a value's name is not given again where it is known.
+// distinctNames: no Let has the name of a variable in scope.
 #pragma once
 
 #include "kernel/kernel.h"
 
 namespace tokamak::kir {
 
-/// Gives a Let a name of its own where its name is known already, and renames the uses in its scope. A pass that moves
-/// a Let out of a loop may move it to where a copy of that loop stands, with a Let of the same name.
+/// Renames Lets whose name is in scope already, with their uses. (A pass that hoists a Let may move it in front of a
+/// copy of its loop, which has a Let of the same name.)
 void distinctNames(Kernel& kernel);
 
 }  // namespace tokamak::kir

@@ -1,4 +1,4 @@
-// What holds of the indices in a kernel.
+// The ranges of a kernel's indices, as assumptions of the interval analysis.
 #pragma once
 
 #include "kernel/kernel.h"
@@ -6,7 +6,7 @@
 
 namespace tokamak::kir {
 
-/// Extents are not negative, indices of loops and dimensions and named positions are within theirs.
+/// Assumes that extents are not negative, and that indices of loops, dimensions and Lets are in range.
 void assumeIndices(const Kernel& kernel, IntervalAnalysis& analysis);
 
 }  // namespace tokamak::kir

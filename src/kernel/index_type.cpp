@@ -13,7 +13,7 @@ namespace {
 
 using IntervalOf = std::function<std::optional<Interval>(const Scalar&)>;
 
-// Indices of loops that never run have no values.
+// Without loops that never run, whose indices have no values.
 Statements withoutDeadLoops(const Statements& statements, IntervalAnalysis& analysis) {
   return withLoops(statements, [&](const Loop& loop, Statements& result) {
     if (analysis.of(*loop.stop).upper <= std::max<int64_t>(0, analysis.of(*loop.start).lower)) return;

@@ -9,15 +9,14 @@
 
 namespace tokamak::kir {
 
-/// I32 when no integer scalar of the kernel, nor a part of one, can leave the range of 32-bit integers under these
-/// values of its symbols; else I64. Parameters are no indices, whatever their values.
+/// I32 if all integer scalars of the kernel, and their parts, fit in 32 bits for these values of its symbols; else I64.
+/// (Parameters are no indices.)
 DataType indexTypeOf(const Kernel& kernel, const ScalarBindings& bindings);
 
-/// Whether `bits` bits are enough for them, by the same rule: 32 is what kernels are asked, fewer is for tests, whose
-/// extents are small.
+/// Whether they fit in `bits` bits. (Fewer than 32 is for tests with small extents.)
 bool areIndicesWithin(const Kernel& kernel, const ScalarBindings& bindings, int bits);
 
-/// As the first when all that is known of an integer symbol is the interval that it is in.
+/// The same for intervals of the symbols' values.
 DataType indexTypeOf(const Kernel& kernel, const std::function<std::optional<Interval>(const Scalar&)>& intervalOf);
 
 }  // namespace tokamak::kir

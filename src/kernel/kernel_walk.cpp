@@ -37,7 +37,7 @@ class Walker {
   }
 
  private:
-  // What tells a scope from one at a later point inside of it.
+  // A state of the scope, to restore it.
   struct Place {
     std::array<size_t, 8> sizes;
     size_t around;

@@ -1,4 +1,4 @@
-// A walk over a kernel's statements that knows what is in scope at each.
+// A traversal of a kernel's statements with the scope of each.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace tokamak::kir {
 
-/// A set that goes back to what it was, at the cost of what came in since.
+/// A set that can be restored to an earlier state, at the cost of the elements added since.
 template <class T>
 class ScopeSet {
  public:
@@ -29,35 +29,33 @@ class ScopeSet {
   std::vector<T> inserted_;
 };
 
-/// What a statement may mention, and who reaches it.
+/// What is defined at a statement, and which threads reach it.
 struct Scope {
   ScopeSet<const Scalar*> symbols;
   ScopeSet<const Variable*> variables;
   ScopeSet<std::string> names;  ///< of the variables
   ScopeSet<const TensorView*> tensors;
-  std::vector<const Statement*> around;  ///< loops, guards and combinations of blocks, from the outermost
+  std::vector<const Statement*> around;  ///< enclosing loops, guards and grid reductions, outermost first
   /// Symbols and variables whose value may differ between the threads of a block.
   ScopeSet<const Scalar*> varying_symbols;
   ScopeSet<const Variable*> varying_variables;
-  bool is_uniform = true;  ///< the threads of a block go through all of `around` together
+  bool is_uniform = true;  ///< all threads of a block reach the statement together
   /// The same for the threads of all blocks of a cluster.
   ScopeSet<const Scalar*> cluster_varying_symbols;
   ScopeSet<const Variable*> cluster_varying_variables;
   bool is_cluster_uniform = true;
 };
 
-/// Calls `visit` for every statement, those inside after those around them. The scope is without what the statement
-/// itself defines.
+/// Calls `visit` for every statement, outer ones first. The scope does not have what the statement itself defines.
 void walkKernel(const Kernel& kernel, const std::function<void(const Statement&, const Scope&)>& visit);
 
-/// The index scalars of a statement without those inside of it and without those of its values: indices, bounds, sizes,
-/// extents.
+/// The index scalars of a statement itself: indices, bounds, sizes, extents; not those of its body or values.
 std::vector<Scalar*> indicesOf(const Statement& statement);
-/// The statement's value and everything below it; nothing for statements without one.
+/// The statement's value and its operands, transitively; empty for statements without one.
 std::vector<const Value*> valuesOf(const Statement& statement);
-/// The tensors that it reads or writes.
+/// The tensors that the statement reads or writes.
 std::vector<const TensorView*> tensorsOf(const Statement& statement);
-/// The tensor that it writes elements of, or null.
+/// The tensor whose elements the statement writes, or null.
 const TensorView* writtenBy(const Statement& statement);
 
 /// Whether the scalar mentions a symbol among `symbols`.

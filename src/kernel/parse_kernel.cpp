@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kChoose = "choose";
 
-// Names are looked up without regard to the bodies that define them; the last definition counts.
+// Names have no scopes here: the last definition counts.
 class Parser {
  public:
   explicit Parser(TokenStream& tokens) : tokens_(tokens) {}
@@ -40,7 +40,7 @@ class Parser {
  private:
   // --- the head ---
 
-  // Symbols are made in the order of their list, whichever shape mentions them before.
+  // Symbols are created in the order of their list, before shapes mention them.
   void declareSymbols() {
     const size_t start = tokens_.position();
     int depth = 0;
@@ -276,7 +276,7 @@ class Parser {
     tokens_.expect(".");
   }
 
-  // let t0: f32 = VALUE, or let at: i64 in EXTENT = VALUE for a value that later indices mention.
+  // let t0: f32 = VALUE, or let at: i64 in EXTENT = VALUE for a value that is an index.
   StatementRef let() {
     const Token& name = tokens_.expectIdentifier("the name of a value");
     if (!canNameSymbol(name.text))
@@ -349,7 +349,7 @@ class Parser {
     return statement(std::move(reduce));
   }
 
-  // T1: f32[size] local. A tensor may be allocated again, as the same one.
+  // T1: f32[size] local. (The same tensor may be allocated several times.)
   StatementRef allocate() {
     const Token& name = tokens_.peek();
     const int64_t number = tensorName();

@@ -1,4 +1,4 @@
-// The reader of kernel texts, as printKernel writes them.
+// The parser of kernel texts (printKernel).
 #pragma once
 
 #include <string_view>
@@ -8,13 +8,13 @@
 
 namespace tokamak::kir {
 
-/// Reads a whole text; `file` is its name in messages. The kernel owns a fusion of its own without expressions: the
-/// tensors, with label, type, shape, strides and memory type, and the scalars exactly as written. What holds of a
-/// kernel beyond its grammar is for verifyKernel to say.
+/// Parses a whole text; `file` is its name in messages. The kernel owns a fusion without expressions: tensors with
+/// label, type, shape, strides and memory type, and scalars as written. It checks the grammar only; verifyKernel checks
+/// the rest.
 /// Errors: Parse, with "file:line:column: ...".
 Kernel parseKernel(std::string_view text, std::string_view file);
 
-/// Reads a kernel from the middle of a text and stops behind it.
+/// Parses a kernel within a text, and stops after it.
 Kernel parseKernel(TokenStream& tokens);
 
 }  // namespace tokamak::kir

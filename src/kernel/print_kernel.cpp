@@ -18,7 +18,7 @@ class Printer {
     visitStatements(kernel.body, [this](const Statement& statement) {
       if (const auto* let = std::get_if<Let>(&statement.node)) taken_.insert(let->variable->name);
     });
-    // A dimension's index is called as its type is.
+    // A dimension's index has the name of its type.
     for (const LaunchDimension& dimension : kernel.dimensions)
       nameSymbol(*dimension.index, std::string(parallelTypeName(dimension.type)));
     for (const Scalar* symbol : kernel.symbols) nameSymbol(*symbol);

@@ -195,7 +195,7 @@ NewValues::NewValues(const Kernel& kernel) {
 
 namespace {
 
-// Renames along the scopes: what a body names ends with it.
+// Renames variables by scope: names end with their body.
 class NameScopes {
  public:
   explicit NameScopes(const Kernel& kernel) : new_values_(kernel) {}

@@ -8,13 +8,13 @@ namespace tokamak::kir {
 
 namespace {
 
-// With what else is declared in the code (combinations, 16 KiB at most) it stays below what code may declare.
+// Static shared memory is limited to 48 KiB, of which block reductions take 16 KiB at most.
 constexpr int64_t kMostInCode = 32 * 1024;
 constexpr int64_t kAlignment = 16;
 
 int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-// Each with its size in elements.
+// Buffer -> size in elements.
 using SharedBuffers = std::map<const TensorView*, Scalar*, ById>;
 
 SharedBuffers sharedBuffersOf(const Kernel& kernel) {

@@ -1,4 +1,4 @@
-// SharedMemory: where the shared buffers of a kernel lie.
+// SharedMemory: the offsets of a kernel's shared buffers.
 #pragma once
 
 #include <map>
@@ -7,18 +7,18 @@
 
 namespace tokamak::kir {
 
-/// Offsets of the shared buffers in what a launch gives each block, in bytes.
+/// Byte offsets of the shared buffers in dynamic shared memory.
 struct SharedMemory {
   std::map<const TensorView*, Scalar*, ById> offsets;
-  Scalar* bytes = nullptr;  ///< that a launch gives; null: the buffers are in the code, which has room for 48 KiB
+  Scalar* bytes = nullptr;  ///< of dynamic shared memory; null: buffers are static, for which there are 48 KiB
 };
 
-/// Of many bytes, or of a number that is known at launch; of few there are no offsets, and nothing is asked of the
-/// launch. Makes scalars in the kernel's fusion.
+/// Dynamic shared memory is used for many bytes, or for a number that only a launch knows. For few bytes buffers are
+/// static, and there are no offsets. Makes scalars in the kernel's fusion.
 SharedMemory sharedMemoryOf(const Kernel& kernel);
 
-/// How many bytes a launch gives each block; 0: none. Makes nothing: launches of one kernel are prepared on several
-/// threads.
+/// The bytes of dynamic shared memory of a launch. Makes no scalars, so several threads may prepare launches of one
+/// kernel.
 int64_t launchedSharedBytes(const Kernel& kernel, const ScalarBindings& bindings);
 
 }  // namespace tokamak::kir

@@ -1,4 +1,4 @@
-// Value: what a kernel computes for one element, as an immutable expression over loads from buffers.
+// Value: an immutable expression over loads, which a kernel computes for one element.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +15,23 @@ namespace tokamak::kir {
 
 enum class ValueKind : uint8_t {
   Load,      ///< the element of `tensor` at the linear index `scalar`
-  Variable,  ///< what a Let has named
+  Variable,  ///< the variable of a Let
   Number,    ///< `scalar` as a number: an index, an extent, a scalar input
   Apply,     ///< `function` of the operands
   Cast,      ///< operand 0 converted to dtype
-  Choose,    ///< operand 0 where `scalar` holds, else operand 1; memory is not read by the other one
+  Choose,    ///< operand 0 if `scalar` holds, else operand 1; the other one reads no memory
 };
 
-/// A value with a name, computed once where its Let stands.
+/// The name of a value that a Let computes.
 struct Variable {
   std::string name;
   DataType dtype = DataType::F32;
-  const TensorView* tensor = nullptr;  ///< whose element it is; null for an index
+  const TensorView* tensor = nullptr;  ///< the tensor whose element it is; null for an index
 };
 using VariableRef = std::shared_ptr<const Variable>;
 
 struct Value;
-/// Shared, never changed.
+/// Immutable and shared.
 using ValueRef = std::shared_ptr<const Value>;
 
 struct Value {
@@ -48,14 +48,14 @@ ValueRef load(const TensorView& tensor, Scalar* index);
 ValueRef use(VariableRef variable);
 ValueRef number(Scalar* scalar, DataType dtype);
 ValueRef apply(FunctionId function, DataType dtype, std::vector<ValueRef> operands);
-/// The operand itself when it has the type already.
+/// A cast, or the operand itself if it has the type.
 ValueRef cast(DataType dtype, ValueRef operand);
 ValueRef choose(Scalar* predicate, ValueRef a, ValueRef b);
 
-/// What combines two partial results.
+/// The function that combines two partial results.
 FunctionId combiningFunction(ReductionKind kind);
 
-/// Calls `visit(const Value&)` for the value and everything below it, users before operands.
+/// Calls `visit(const Value&)` for the value and its operands, transitively, users first.
 template <class Visit>
 void visitValues(const Value& value, const Visit& visit) {
   visit(value);

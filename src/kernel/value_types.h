@@ -1,4 +1,4 @@
-// The types of values: what functions take and give.
+// Type rules of values.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace tokamak::kir {
 
-/// What is wrong with the type of this value (not of its operands), in words; nothing when it is right.
+/// What is wrong with the type of this value (not of its operands), as a sentence; nothing if it is right.
 std::optional<std::string> problemOfValue(const Value& value);
 
 }  // namespace tokamak::kir

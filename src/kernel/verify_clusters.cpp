@@ -15,7 +15,7 @@ namespace {
 using Report = std::function<void(std::string)>;
 using Half = ClusterBarrier::Half;
 
-// Whether the threads have arrived and not yet waited after these statements, if they had before them.
+// Whether threads have arrived without having waited after these statements. `have_arrived`: the same before them.
 bool haveArrived(const Statements& statements, bool have_arrived, const Report& report) {
   const auto inside = [&](const Statements& body, std::string_view what) {
     if (haveArrived(body, have_arrived, report) != have_arrived)
@@ -43,7 +43,7 @@ bool isInGridReduce(const Scope& scope) {
 
 void checkClusterTogether(const Kernel& kernel, const Report& report) {
   walkKernel(kernel, [&](const Statement& statement, const Scope& scope) {
-    // Of the blocks of a cluster, each may be the last one of its group or not.
+    // (One block of a cluster may be the last one of its group, another one not.)
     const bool is_together = scope.is_cluster_uniform && !isInGridReduce(scope);
     if (std::holds_alternative<ClusterBarrier>(statement.node)) {
       if (kernel.dimension(ParallelType::CIDx) == nullptr)

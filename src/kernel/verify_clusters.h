@@ -1,4 +1,4 @@
-// What the kernel verifier asks of clusters of blocks.
+// The kernel verifier's invariants of clusters.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 
 namespace tokamak::kir {
 
-/// Each gives `report` a sentence per violation of the invariant that verify_kernel.cpp describes.
+/// Each reports a sentence per violation of its invariant, which verify_kernel.cpp describes.
 void checkClusterTogether(const Kernel& kernel, const std::function<void(std::string)>& report);
 void checkClusterBarriers(const Kernel& kernel, const std::function<void(std::string)>& report);
 void checkClusterStores(const Kernel& kernel, const std::function<void(std::string)>& report);

@@ -16,7 +16,7 @@ namespace tokamak::kir {
 
 namespace {
 
-/// Takes the sentences that say what is wrong.
+/// Receives the sentences that say what is wrong.
 using Report = std::function<void(std::string)>;
 using Check = void (*)(const Kernel& kernel, const Report& report);
 
@@ -29,7 +29,7 @@ void forEach(const Kernel& kernel, const std::function<void(const Node&)>& visit
   });
 }
 
-// Every scalar of a statement without those inside of it.
+// The scalars of a statement itself, not of its body.
 std::vector<Scalar*> scalarsOf(const Statement& statement) {
   std::vector<Scalar*> scalars = indicesOf(statement);
   if (const auto* guard = std::get_if<If>(&statement.node)) scalars.push_back(guard->predicate);
@@ -207,7 +207,7 @@ void checkInputsKept(const Kernel& kernel, const Report& report) {
 
 // --- types ---
 
-// What logic is done on something else than conditions, or arithmetic on conditions; null where nothing is.
+// A part of the scalar that is logic on integers, or arithmetic on conditions; null if there is none.
 const Scalar* illTyped(const Scalar& scalar) {
   const bool is_logic = scalar.op() == ScalarOp::And || scalar.op() == ScalarOp::Or || scalar.op() == ScalarOp::Not;
   const bool is_arithmetic = scalar.op() >= ScalarOp::Add && scalar.op() <= ScalarOp::Max;
@@ -295,13 +295,13 @@ void checkLoopLengths(const Kernel& kernel, const Report& report) {
 
 void checkLoopStarts(const Kernel& kernel, const Report& report) {
   IntervalAnalysis analysis;
-  // Of a kernel that was read from a text, extents of tensors that are not stored are not known as such.
+  // (A parsed kernel does not know which symbols are extents of tensors that are not stored.)
   for (const Scalar* symbol : kernel.symbols) {
     if (isIntegerType(symbol->dtype())) analysis.assume(*symbol, Interval::atLeast(0));
   }
   assumeIndices(kernel, analysis);
   forEach<Loop>(kernel, [&](const Loop& loop) {
-    // Passes simplify starts by more than can be seen here, so that one may be negative is no fault.
+    // (Passes know more than this analysis, so a start that may be negative is no violation.)
     if (analysis.of(*loop.start).upper < 0)
       report(fmt::format("a loop starts at {}, which is negative", toString(*loop.start)));
   });

@@ -1,4 +1,4 @@
-// The kernel verifier: what a kernel must be like between two passes, as a list of named invariants.
+// The kernel verifier: the named invariants of kernels between passes.
 #pragma once
 
 #include <vector>
@@ -8,14 +8,14 @@
 
 namespace tokamak::kir {
 
-/// In the order in which they are checked: later ones rely on earlier ones.
+/// In the order of checks: later ones rely on earlier ones.
 std::vector<Invariant> kernelInvariants();
 
-/// Every violation of the first invariant that does not hold; empty for a legal kernel.
+/// All violations of the first invariant that does not hold; empty for a legal kernel.
 std::vector<Violation> violationsOf(const Kernel& kernel);
 
-/// Errors: `code`, with the first violation's message, naming the invariant: Internal for what passes made, Definition
-/// for what a caller wrote.
+/// Errors: `code`, with the first violation's message and the invariant's name. Internal for kernels that passes made,
+/// Definition for those that a caller wrote.
 void verifyKernel(const Kernel& kernel, ErrorCode code = ErrorCode::Internal);
 
 }  // namespace tokamak::kir

@@ -41,7 +41,7 @@ using kir::ValueKind;
 using kir::ValueRef;
 using kir::Variable;
 
-// A value per thread, side by side.
+// A value per thread.
 using Lanes = std::vector<uint64_t>;
 using Mask = std::vector<uint8_t>;
 
@@ -49,7 +49,7 @@ struct Storage {
   std::byte* data = nullptr;
   std::vector<std::byte> own;
   std::vector<MemoryShadow>
-      shadows;  // of a Shared buffer one for each block of the cluster, whose parts lie one after the other; else one
+      shadows;             // of a Shared buffer one per block of the cluster, whose parts are consecutive; else one
   int64_t per_thread = 0;  // elements of one thread's part of a Local buffer; 0: one buffer for all
 };
 
@@ -89,7 +89,7 @@ class Interpreter {
   }
 
  private:
-  // The threads of all blocks of a cluster, a block or a cluster of one; those of a block lie side by side.
+  // Runs the threads of a cluster (or of a block, a cluster of one); those of a block are consecutive.
   void runCluster(int64_t cluster) {
     cluster_number_ = cluster;
     std::ranges::fill(epochs_, 0);
@@ -131,7 +131,7 @@ class Interpreter {
   void run(const Statements& statements, const Mask& mask) {
     for (size_t i = 0; i < statements.size();) {
       if (findings_.size() >= options_.most_findings) return;
-      const size_t end = is_alone_ || options_.threads == ThreadOrder::Together ? i : endOfTurn(statements, i);
+      const size_t end = is_alone_ || options_.threads == ThreadOrder::Together ? i : endOfPhase(statements, i);
       if (end > i) {
         runInTurn(std::span(statements).subspan(i, end - i), mask);
         i = end;
@@ -140,7 +140,7 @@ class Interpreter {
       std::visit([&](const auto& node) { run(node, mask); }, statements[i]->node);
       ++i;
     }
-    // Buffers live as long as the body that they stand in.
+    // (Buffers end with their body.)
     for (const StatementRef& statement : statements) {
       const auto* allocate = std::get_if<kir::Allocate>(&statement->node);
       if (allocate == nullptr) continue;
@@ -163,8 +163,9 @@ class Interpreter {
     former_[&tensor] = std::move(shadows);
   }
 
-  // Up to the next statement that threads do together: one with a barrier or a combine inside, or an allocation.
-  static size_t endOfTurn(const Statements& statements, size_t begin) {
+  // The end of the phase: the next statement that threads do together, one with a barrier or a reduction, or an
+  // allocation.
+  static size_t endOfPhase(const Statements& statements, size_t begin) {
     size_t end = begin;
     for (; end < statements.size(); ++end) {
       bool is_together = std::holds_alternative<kir::Allocate>(statements[end]->node);
@@ -230,7 +231,7 @@ class Interpreter {
     storage.per_thread = is_local ? elements : 0;
     storage.own.assign(static_cast<size_t>(std::max<int64_t>(1, total) * sizeOf(tensor.dtype())), std::byte{0xff});
     storage.data = storage.own.data();
-    // A shared buffer is the same memory as before, when other threads may still be at it.
+    // (A shared buffer is the same memory as before, which other threads may still access.)
     const auto former = is_local ? former_.end() : former_.find(&tensor);
     if (former != former_.end() && !former->second.empty() && former->second[0].size() == elements)
       storage.shadows = std::move(former->second);
@@ -246,7 +247,7 @@ class Interpreter {
 
   void run(const Let& let, const Mask& mask) {
     Lanes values = value(*let.value, mask);
-    // Other threads may have had their turn before.
+    // (Other threads may have run this statement before.)
     if (is_alone_) keepOthers(values, variables_[let.variable.get()], let.variable->dtype, mask);
     if (let.index != nullptr) {
       const std::span<int64_t> index = scalars_.set(*let.index);
@@ -267,7 +268,7 @@ class Interpreter {
     }
   }
 
-  // Memory that nothing wrote may hold any byte, a C++ bool may not.
+  // (Uninitialised memory may hold any byte, a C++ bool may not.)
   static void readElement(DataType dtype, void* to, const std::byte* from) {
     if (dtype == DataType::Bool)
       *static_cast<std::byte*>(to) = std::byte{*from == std::byte{0} ? uint8_t{0} : uint8_t{1}};
@@ -362,7 +363,7 @@ class Interpreter {
     const DataType dtype = reduce.tensor->dtype();
     const int64_t size = sizeOf(dtype);
     const std::span<const int64_t> index = indices(*reduce.index);
-    // Threads that differ along the combined dimensions only are one group.
+    // A group: threads that differ along the reduced dimensions only.
     std::vector<int64_t> groups(static_cast<size_t>(lanes_), 0);
     const auto isCombined = [&](ParallelType type) { return std::ranges::count(reduce.dimensions, type) > 0; };
     int64_t stride = 1;
@@ -398,7 +399,7 @@ class Interpreter {
         loops.finish(&result, accumulator.data(), sizeof(uint64_t), 1);
         return result;
       };
-      // Each block of a cluster has a result, rounded; these are combined one after the other.
+      // Each block of a cluster has a rounded result; these are combined in order.
       uint64_t result = 0;
       for (size_t first = 0, end = 0; first < lanes.size(); first = end) {
         while (end < lanes.size() && rankOf(lanes[end]) == rankOf(lanes[first])) ++end;
@@ -413,8 +414,8 @@ class Interpreter {
     }
   }
 
-  // The blocks of one group and the values that they gave, per value and thread.
-  struct Gathered {
+  // The blocks of one group that have arrived, and their values, per value and thread.
+  struct GroupValues {
     std::map<int64_t, std::vector<std::vector<uint64_t>>> of_member;
   };
 
@@ -422,15 +423,15 @@ class Interpreter {
     if (!isReachedByAll(mask, "combination of blocks")) return;
     Mask last(mask.size(), 0);
     for (int64_t rank = 0; rank < cluster_; ++rank) {
-      if (!give(grid, rank)) continue;
+      if (!storeBlockValues(grid, rank)) continue;
       for (int64_t thread = 0; thread < size_.threads; ++thread)
         last[static_cast<size_t>(rank * size_.threads + thread)] = 1;
     }
     if (std::ranges::count(last, 1) > 0) run(grid.body, last);
   }
 
-  // What a block of the cluster gives; whether it was the last one of its group, which then has the combinations.
-  bool give(const kir::GridReduce& grid, int64_t rank) {
+  // Stores the values of a block. Returns whether it is the last one of its group, which then has the results.
+  bool storeBlockValues(const kir::GridReduce& grid, int64_t rank) {
     ++epochs_[static_cast<size_t>(rank)];
     int64_t rest = cluster_number_;
     int64_t group = 0;
@@ -446,7 +447,7 @@ class Interpreter {
       (is_member ? members : groups) *= extent;
       if (!is_rank) rest /= extent;
     }
-    Gathered& gathered = gathered_[{&grid, group}];
+    GroupValues& gathered = gathered_[{&grid, group}];
     std::vector<std::vector<uint64_t>>& mine = gathered.of_member[member];
     for (const kir::GridReduce::Value& value : grid.values) {
       for (int64_t k = 0; k < value.count; ++k) {
@@ -454,7 +455,7 @@ class Interpreter {
         forEachElement(value, k, rank, AccessKind::Read, [&](size_t lane, std::byte* place, int64_t) {
           readElement(value.tensor->dtype(), &lanes[lane], place);
         });
-        requireSpread(value, rank, lanes);
+        requireEqualValues(value, rank, lanes);
       }
     }
     if (static_cast<int64_t>(gathered.of_member.size()) < members) return false;
@@ -476,8 +477,8 @@ class Interpreter {
     return true;
   }
 
-  // Of threads that differ along other dimensions only, one gives the value.
-  void requireSpread(const kir::GridReduce::Value& value, int64_t rank, const std::vector<uint64_t>& lanes) {
+  // Requires equal values in threads that differ along other dimensions only, as one of them stores the value.
+  void requireEqualValues(const kir::GridReduce::Value& value, int64_t rank, const std::vector<uint64_t>& lanes) {
     std::map<int64_t, uint64_t> given;
     for (int64_t lane = 0; lane < size_.threads; ++lane) {
       int64_t giver = 0;
@@ -522,7 +523,7 @@ class Interpreter {
     ++(barrier.half == ClusterBarrier::Half::Arrive ? arrivals_ : waits_);
   }
 
-  // Of a block that gets here at all.
+  // Whether all threads of the block reach the statement, if any does.
   bool isReachedByAll(const Mask& mask, std::string_view what) {
     for (int64_t rank = 0; rank < cluster_; ++rank) {
       const std::span block =
@@ -605,7 +606,7 @@ class Interpreter {
     TK_CHECK(false, "no such value");
   }
 
-  // For the threads that reach it.
+  // The scalar's values for the threads that reach the statement.
   std::span<const int64_t> indices(Scalar& scalar, const Mask& mask) {
     const std::span<const int64_t> values = scalars_.of(scalar);
     for (int64_t lane = 0; options_.index_bits < 64 && lane < lanes_; ++lane) {
@@ -618,14 +619,13 @@ class Interpreter {
     return values;
   }
   std::span<const int64_t> indices(Scalar& scalar) { return indices(scalar, Mask(static_cast<size_t>(lanes_), 1)); }
-  // Parameters are passed in their own type.
+  // Whether the scalar mentions a parameter. (Parameters have their own types.)
   bool mentionsParameter(const Scalar& scalar) const {
     return std::ranges::any_of(std::span(kernel_.symbols.data(), kernel_.parameter_count),
                                [&](const Scalar* parameter) { return mentions(scalar, *parameter); });
   }
 
-  // The element's address, or null when the access is wrong. `rank`: of the block whose shared memory it is, if that is
-  // another one.
+  // The element's address, or null if the access is illegal. `rank`: the block whose shared memory it is, if another.
   std::byte* access(const TensorView& tensor, int64_t index, int64_t lane, AccessKind kind,
                     std::optional<int64_t> rank = std::nullopt) {
     const auto found = storage_.find(&tensor);
@@ -661,13 +661,13 @@ class Interpreter {
   const int64_t lanes_;    // threads of a cluster
   LaneScalars scalars_;
   std::map<const TensorView*, Storage> storage_;
-  std::map<const TensorView*, std::vector<MemoryShadow>> former_;  // of shared buffers that ended
+  std::map<const TensorView*, std::vector<MemoryShadow>> former_;  // of shared buffers whose body ended
   std::vector<PendingCopies> copies_;                              // of each thread
   std::map<const Variable*, Lanes> variables_;
   std::set<std::string> findings_;
-  std::map<std::pair<const kir::GridReduce*, int64_t>, Gathered> gathered_;
+  std::map<std::pair<const kir::GridReduce*, int64_t>, GroupValues> gathered_;
   int64_t cluster_number_ = 0;
-  bool is_alone_ = false;        // one thread has its turn
+  bool is_alone_ = false;        // threads run one after the other
   std::vector<int32_t> epochs_;  // of the blocks of the cluster
   int32_t arrivals_ = 0;
   int32_t waits_ = 0;

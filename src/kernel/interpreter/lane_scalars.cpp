@@ -15,7 +15,7 @@ int64_t apply(ScalarOp op, int64_t a, int64_t b) {
     case ScalarOp::Add: return a + b;
     case ScalarOp::Sub: return a - b;
     case ScalarOp::Mul: return a * b;
-    // Threads that do not reach a statement may have any indices.
+    // (Threads that do not reach a statement may have any indices.)
     case ScalarOp::FloorDiv: return b <= 0 ? 0 : floorDiv(a, b);
     case ScalarOp::CeilDiv: return b <= 0 ? 0 : -floorDiv(-a, b);
     case ScalarOp::Mod: return b <= 0 ? 0 : a - b * floorDiv(a, b);
@@ -48,7 +48,7 @@ LaneScalars::Entry& LaneScalars::entryOf(Scalar& scalar) {
     entry.is_fixed = true;
     entry.may_be_wide = isWide(value);
   }
-  std::vector<Entry*> operands;  // a map's entries stay where they are
+  std::vector<Entry*> operands;  // (pointers to a map's entries stay valid)
   for (Scalar* operand : scalar.operands()) operands.push_back(&entryOf(*operand));
   entry.operands = std::move(operands);
   return entry;

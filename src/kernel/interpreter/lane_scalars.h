@@ -12,16 +12,16 @@ namespace tokamak {
 
 class LaneScalars {
  public:
-  /// `bits`: of the integers that threads compute with; results have 64 all the same.
+  /// `bits`: of the threads' integers; results have 64.
   LaneScalars(int64_t lanes, const ScalarBindings& bindings, int bits)
       : lanes_(lanes), bindings_(&bindings), bound_(bits < 64 ? int64_t{1} << (bits - 1) : 0) {}
 
-  /// One value per lane; integers, bools as 0 or 1. Valid until the next call of set for a symbol in it.
+  /// One value per lane, bools as 0 or 1. Valid until the next call of set for a symbol in it.
   std::span<const int64_t> of(Scalar& scalar);
-  /// Gives a symbol its values; what was computed from it is computed anew.
+  /// The symbol's values, to be set; scalars that depend on it are computed anew.
   std::span<int64_t> set(const Scalar& symbol);
 
-  /// The part of the scalar, as it was computed last, that does not have so many bits for a lane, or null.
+  /// The part of the scalar whose last value did not fit in `bits` for a lane, or null.
   const Scalar* tooWide(Scalar& scalar, int64_t lane);
 
  private:
@@ -32,7 +32,7 @@ class LaneScalars {
     uint64_t changed = 0;   // moment of the last change of a symbol
     bool is_symbol = false;
     bool is_fixed = false;
-    bool may_be_wide = false;  // for some lane
+    bool may_be_wide = false;  // in some lane
     const Scalar* scalar = nullptr;
   };
 

@@ -1,5 +1,5 @@
-// MemoryShadow: what the interpreter knows of every element of a buffer: whether it was written, and who touched it
-// last.
+// MemoryShadow: the state of every element of a buffer in the interpreter: whether it is initialised, and its last
+// accesses.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,8 @@
 
 namespace tokamak {
 
-/// A thread at a moment: threads of one block are ordered by the block's barriers, which begin a new epoch; those of
-/// one cluster by its barriers: what is done before the arrival number n, before what is done after that many waits;
-/// others by nothing.
+/// A thread at a moment. Barriers, each of which begins an epoch, order threads of one block. Cluster barriers order
+/// threads of one cluster: accesses before arrival n come before those after wait n. Nothing orders other threads.
 struct ThreadMoment {
   int32_t block = 0;
   int32_t thread = 0;
@@ -21,8 +20,8 @@ struct ThreadMoment {
   int32_t waits = 0;
 };
 
-/// What is done to an element. An asynchronous copy to it begins, and lands when the thread that began it has waited;
-/// in between nobody may touch it.
+/// The kind of an access. An asynchronous copy begins, and lands when its thread has waited; in between nothing may
+/// access the element.
 enum class AccessKind : uint8_t { Read, Write, BeginCopy, LandCopy };
 
 class MemoryShadow {
@@ -36,23 +35,23 @@ class MemoryShadow {
     return page.empty() ? is_untouched_written_ : page[static_cast<size_t>(element % kPageCells)].is_written;
   }
 
-  /// The values are gone; who touched them stays known.
+  /// Makes all elements uninitialised; the last accesses stay.
   void forgetValues();
-  /// The memory is there from now on, for threads that come after this moment of some thread of its block, and for
-  /// those of the block.
+  /// The buffer begins at this moment of a thread of its block: for threads ordered after it, and for those of the
+  /// block.
   void begin(const ThreadMoment& by) { beginning_ = by; }
-  /// The memory is not there any more after this moment of a thread of its block; what is wrong with that: another
-  /// block may not have written yet.
+  /// The buffer ends at this moment of a thread of its block. Returns what is wrong with that: another block may still
+  /// write to it.
   std::optional<std::string> end(const ThreadMoment& by) const;
 
-  /// Notes the access; what is wrong with it, in words: an uninitialised read, a race.
+  /// Records the access. Returns what is wrong with it, as a sentence: an uninitialised read, a race.
   std::optional<std::string> note(AccessKind access, int64_t element, const ThreadMoment& by);
 
  private:
   std::optional<std::string> read(int64_t element, const ThreadMoment& by);
   std::optional<std::string> write(int64_t element, const ThreadMoment& by);
 
-  // Of the readers since the last write: one of them, and whether there were others that are not ordered with it.
+  // The last write; one of the reads since, and whether there were others that are not ordered with it.
   struct Cell {
     ThreadMoment writer{-1, -1, -1};
     ThreadMoment reader{-1, -1, -1};
@@ -62,7 +61,7 @@ class MemoryShadow {
     bool has_other_blocks = false;
   };
 
-  // A kernel may touch few elements of a large buffer: those beside one that it touches have cells.
+  // (Cells are in pages, as a kernel may access few elements of a large buffer.)
   using Page = std::vector<Cell>;
   static constexpr int64_t kPageCells = 64;
   Cell& cellOf(int64_t element);

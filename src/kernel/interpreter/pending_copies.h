@@ -1,4 +1,4 @@
-// PendingCopies: asynchronous copies of a thread that have begun and of which nobody knows whether they are there yet.
+// PendingCopies: asynchronous copies of a thread that have begun and have not been waited for.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace tokamak {
 
 class PendingCopies {
  public:
-  /// One element: what it was where the copy began, on its way to element `index` of a shared buffer.
+  /// One element of a copy to a shared buffer: the value when the copy began, and its index.
   struct Arrival {
     const TensorView* to = nullptr;
     int64_t index = 0;
@@ -20,11 +20,11 @@ class PendingCopies {
   };
 
   void begin(Arrival arrival) { open_.push_back(std::move(arrival)); }
-  /// What has begun becomes a group.
+  /// Makes a group of the copies that have begun.
   void commit();
-  /// Gives what was in all groups but the last `pending` ones, and forgets it.
+  /// Removes all groups but the last `pending` ones, and returns their elements.
   std::vector<Arrival> wait(int64_t pending);
-  /// Whether there are copies to the buffer; forgets them.
+  /// Removes copies to the buffer, and returns whether there were any.
   bool dropCopiesTo(const TensorView& buffer);
 
  private:
