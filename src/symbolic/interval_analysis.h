@@ -37,7 +37,7 @@ class IntervalAnalysis {
   bool isWithin(Scalar& scalar, int bits);
 
   /// What the scalar is at some points that meet the assumptions: nothing else than what holds there can be proved.
-  SamplePoints::Values witnessesOf(const Scalar& scalar) { return sample_points_.of(scalar); }
+  SamplePoints::Values valuesAtSamplePoints(const Scalar& scalar) { return sample_points_.of(scalar); }
 
  private:
   friend class Simplifier;

@@ -22,8 +22,8 @@ bool isEmptyAccess(const Access& access) {
          std::any_of(access.dims.begin(), access.dims.end(), [](const Access::Dim& dim) { return dim.size <= 0; });
 }
 
-// Dims of one arithmetic sequence become one: multiples of s up to n, plus a dim whose stride is k * s with k <= n, are
-// multiples of s again. Takes and leaves ascending strides.
+// Merges dims of one arithmetic sequence: multiples of s up to n, plus a dim with stride k * s, k <= n, are multiples
+// of s. Strides are ascending before and after.
 void mergeSequences(Dims& dims) {
   size_t kept = 0;
   for (const Access::Dim dim : dims) {
@@ -44,7 +44,7 @@ void sortByStride(Dims& dims) {
   std::sort(dims.begin(), dims.end(), [](const Access::Dim& a, const Access::Dim& b) { return a.stride < b.stride; });
 }
 
-// Drops the small dims that only make a run of `run` contiguous bytes longer; returns the new run.
+// Drops small dims that only lengthen a run of `run` contiguous bytes; returns the new run.
 int64_t absorbIntoRun(Dims& dims, int64_t run) {
   size_t absorbed = 0;
   for (; absorbed < dims.size() && dims[absorbed].stride <= run; ++absorbed) {
@@ -211,7 +211,7 @@ bool hasOverlappingElements(const Access& access) {
     if (size > 1 && stride != 0) dims.push_back({size, std::abs(stride)});
   }
   sortByStride(dims);
-  // Nested dims, the rule: each stride steps over everything that the smaller ones reach.
+  // The common case, nested dims: each stride is beyond all that the smaller ones reach.
   int64_t reach = access.element_bytes;
   bool is_nested = true;
   for (const Access::Dim& dim : dims) {
@@ -235,7 +235,7 @@ bool hasOverlappingElements(const Access& access) {
 }
 
 bool isSameElements(const Access& a, const Access& b) {
-  // Neighbouring axes that are one contiguous axis are written as one, so that a reshape is the same elements.
+  // Merges axes that are contiguous, so that a reshape has the same elements.
   const auto folded = [](const Access& access) {
     Dims dims;
     for (const Access::Dim& dim : access.dims) {

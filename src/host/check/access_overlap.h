@@ -17,16 +17,16 @@ struct ByteRange {
   bool operator==(const ByteRange&) const = default;
 };
 
-/// The bytes from the first to the last that `access` touches; empty when it touches none. No value when a byte number
-/// would not fit into 62 bits (which no buffer can contain).
+/// The bytes from the first to the last that the access touches; empty if it touches none. No value if a byte number
+/// does not fit in 62 bits (no buffer is that large).
 std::optional<ByteRange> boundsOf(const Access& access);
 
-/// The set of bytes of an access in normal form: runs of `run` contiguous bytes at begin + sum over dims of i * stride.
-/// Strides are positive, ascending and larger than `run`, sizes at least 2, and dims that enumerate one arithmetic
-/// sequence are one dim: a dense box has no dims, whatever it was made of.
+/// The bytes of an access in normal form: runs of `run` contiguous bytes at begin + sum over dims of i * stride.
+/// Strides are positive, ascending and larger than `run`; sizes are at least 2.
+/// Dims of one arithmetic sequence are merged: a dense box has no dims.
 struct ByteBox {
   int64_t begin = 0;
-  int64_t end = 0;  ///< behind the last byte; equal to begin when the box is empty
+  int64_t end = 0;  ///< after the last byte; equal to begin if the box is empty
   int64_t run = 0;
   int64_t period = 0;  ///< greatest common divisor of the strides, 0 without dims
   int64_t phase = 0;   ///< begin modulo period
@@ -41,15 +41,15 @@ ByteBox byteBoxOf(const Access& access);
 /// All bytes of a buffer.
 ByteBox wholeBox(int64_t bytes);
 
-/// Whether the boxes, both of the same buffer, have a byte in common. Exact; the time is constant for slices of one
-/// tensor and logarithmic in the extents for two unrelated strides; only three and more unrelated strides are searched.
+/// Whether two boxes of one buffer share a byte. Exact. Constant time for slices of one tensor, logarithmic in the
+/// extents for two unrelated strides; three or more unrelated strides are searched.
 bool overlaps(const ByteBox& a, const ByteBox& b);
 
 /// The same for accesses, which may be of different buffers.
 bool overlaps(const Access& a, const Access& b);
 
-/// Whether two elements with different indices share a byte although they are different memory: windows that overlap.
-/// Axes of stride 0 (expanded ones) repeat the same element and do not count.
+/// Whether two different elements share a byte, as in overlapping windows. Axes of stride 0 (expanded ones) repeat one
+/// element, and do not count.
 bool hasOverlappingElements(const Access& access);
 
 /// Whether both accesses touch the same elements in the same order, so that element i of one is element i of the other.

@@ -26,12 +26,12 @@ struct Race {
   const StepUse* second;
 };
 
-// Walks the program once and finds the pairs of uses that conflict and that no edge orders.
+// Finds the conflicting pairs of uses that no edge orders, in one pass over the steps.
 class RaceSearch {
  public:
   RaceSearch(const StepList& list, const StepUses& uses) : list_(list), uses_(uses), order_(list), past_(list, uses) {}
 
-  // Without the step `left_out`, if it is one; at most `limit` races.
+  // At most `limit` races. Ignores step `left_out`, if it is a step.
   std::vector<Race> find(int64_t left_out, size_t limit) {
     limit_ = limit;
     for (const StepUse& use : uses_.entry()) {
@@ -52,7 +52,7 @@ class RaceSearch {
   }
 
  private:
-  // `uses`: those of the step that was taken last.
+  // `uses`: of the latest step.
   void checkLatest(std::span<const StepUse> uses) {
     const size_t first_of_step = races_.size();
     for (const StepUse& use : uses) {
@@ -131,7 +131,7 @@ std::vector<WaitNeed> listNecessaryWaits(const StepList& list) {
     const StepKind kind = list.steps[i].kind;
     if (kind != StepKind::Wait && kind != StepKind::Join) continue;
     const auto step = static_cast<int64_t>(i);
-    // Leaving an edge out only adds races.
+    // (Without an edge there are as many races or more.)
     needs.push_back({step, RaceSearch(list, uses).find(step, races + 1).size() > races});
   }
   return needs;

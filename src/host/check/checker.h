@@ -1,12 +1,13 @@
-// The host checker: proves that a list of steps is free of races, early frees and overlapping writes.
+// The host checker: proves that a list of steps has no races, early releases or overlapping writes.
 //
-// Two accesses conflict when they share a byte and one of them writes. They must be ordered by a chain of edges: the
-// order of a stream, record to wait (the event's last record in list order; an event that was never recorded orders
-// nothing), post to communication, communication to join. A communication runs on its own: two of them are ordered only
-// through a stream. The caller takes part on stream 0: before the first step it has written every input and output,
-// after the last one it uses every buffer again, intermediates included, whose memory serves the next call. (Memory
-// that outlives the program, such as an arena, is presented as a buffer that stream 0 allocates first: then every use
-// has to come after the caller's start, too.)
+// Two accesses conflict if they share a byte and one of them writes. A chain of edges has to order them: the order of a
+// stream, record to wait, post to communication, communication to join.
+// - A wait is for the event's last record in list order; an event without a record orders nothing.
+// - Only a stream orders two communications.
+// - The caller is on stream 0: before the first step it writes every input and output, after the last it uses every
+//   buffer again, intermediates included, as the next call uses their memory.
+// - Memory that outlives the program, as an arena, is a buffer that stream 0 allocates first, so that every use has to
+//   come after the caller's start.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@
 
 namespace tokamak {
 
-/// One thing that is wrong with a program.
+/// A violation.
 struct RaceReport {
   enum class Kind : uint8_t {
     Race,             ///< `first` and `second` conflict and nothing orders them
@@ -36,29 +37,29 @@ struct RaceReport {
   static constexpr int64_t kEntry = kEntryStep;
 
   Kind kind = Kind::Race;
-  int64_t first = kEntry;  ///< step number; equal to `second` where one step alone is at fault
+  int64_t first = kEntry;  ///< step number; equal to `second` if one step alone is at fault
   int64_t second = 0;      ///< step number, later in list order
   int32_t buffer = -1;     ///< -1 where no buffer is concerned
   ByteRange first_bytes;   ///< from the first to the last byte of each access
   ByteRange second_bytes;
-  std::string message;  ///< names the steps, streams, buffer and bytes, and what would order them
+  std::string message;  ///< with the steps, streams, buffer, bytes, and what would order them
 };
 
 /// The lower-case name of a kind of report: "race", "overlap", "out of bounds", ...
 std::string_view raceKindName(RaceReport::Kind kind);
 
 struct CheckOptions {
-  int64_t report_limit = 1000;  ///< stop after so many races; a program that lost all its waits has millions
+  int64_t report_limit = 1000;  ///< the most races reported; a program without its waits has millions
 };
 
-/// Everything wrong with `list`, by second step: every pair of steps that races on a buffer is one report. Raises
-/// HostProgram for a list that is no program: buffer, stream or event numbers that do not exist, sizes below 0.
+/// All violations of `list`, by second step; each pair of steps that races on a buffer is one report. Raises
+/// HostProgram for a list that is no program: unknown buffer, stream or event numbers, negative sizes.
 std::vector<RaceReport> checkStepList(const StepList& list, CheckOptions options = {});
 
-/// Raises Race with the first reports in words unless there are none.
+/// Raises Race with the first reports, unless there are none.
 void requireRaceFree(const StepList& list);
 
-/// A synchronisation of the program, and whether the program has more races without it.
+/// A synchronisation step, and whether the program has more races without it.
 struct WaitNeed {
   int64_t step = 0;
   bool is_necessary = false;

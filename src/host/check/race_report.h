@@ -1,4 +1,4 @@
-// What a race report says in words.
+// The messages of race reports.
 #pragma once
 
 #include <string>

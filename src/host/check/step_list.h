@@ -1,5 +1,5 @@
-// StepList: a host program unrolled at the run's sizes: a flat list of what is enqueued on which stream, with the
-// memory it touches. The recorder makes it, the checker proves it, the plan is built from it.
+// StepList: a host program unrolled at given sizes: the steps of each stream in order, with the memory that they
+// access. The recorder makes it, the checker proves it, the plan replays it.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@ namespace tokamak {
 class Scalar;
 class Work;
 
-/// A piece of memory that accesses refer to: an input, an output, or what an allocation gave.
+/// Memory that accesses refer to: an input, an output, or an allocation.
 struct StepBuffer {
   /// Arena: memory of the plan itself, there from entry to exit; intermediates are placed in it.
   enum class Origin : uint8_t { Input, Output, Intermediate, Arena };
   Origin origin = Origin::Intermediate;
-  int64_t number = 0;  ///< which input or output; for intermediates counted in order of allocation
+  int64_t number = 0;  ///< of the input or output; of intermediates, in order of allocation
   int64_t bytes = 0;
   MemoryKind kind = MemoryKind::Device;
   std::string name = {};  ///< for messages: "T3"
@@ -44,7 +44,7 @@ enum class StepKind : uint8_t {
   Fill,      ///< sets the bytes of accesses[0], a write, to zero
   Allocate,  ///< accesses[0] is a write of the whole buffer
   Release,   ///< accesses[0] is a write of the whole buffer; no later access may follow
-  Record,    ///< the event `event` now stands for this point of the stream
+  Record,    ///< event `event` becomes this point of the stream
   Wait,      ///< later steps of the stream run after the last recorded point of `event` (in list order)
   /// Starts communication `event` on its own agent, ordered after the stream so far; accesses are the communication's.
   Post,
@@ -68,8 +68,8 @@ struct Step {
   std::vector<const Scalar*> parameters = {};  ///< whose values a Work step passes behind the addresses
 };
 
-/// Steps in the order in which the host enqueues them. Entry: before all steps the caller has read and written every
-/// input and output on stream 0. Exit: after all steps the caller reads and writes them on stream 0 again.
+/// Steps in the order in which the host enqueues them. The caller reads and writes every input and output on stream 0
+/// before all steps (entry), and again after all of them (exit).
 struct StepList {
   std::vector<StepBuffer> buffers;
   std::vector<Step> steps;

@@ -1,4 +1,4 @@
-// StepOrder: which steps of a StepList happen before which, by vector clocks advanced in list order.
+// StepOrder: the happens-before order of a StepList, by vector clocks that advance in list order.
 #pragma once
 
 #include <cstdint>
@@ -8,27 +8,26 @@
 
 namespace tokamak {
 
-/// A moment of an in-order executor. Streams are executors 0 .. stream_count - 1, each posted communication is one of
-/// its own.
+/// A moment of an executor. Streams are executors 0 .. stream_count - 1, and each posted communication is one.
 struct StepPoint {
   int32_t executor = 0;
   uint32_t clock = 0;
 };
 
-/// Walks a list of steps and knows, for the step taken last, what has certainly finished before it. Edges: the order of
-/// a stream, record to wait, post to communication, communication to join.
+/// Takes steps in list order, and tells what happens before the latest one. Edges: the order of a stream, record to
+/// wait, post to communication, communication to join.
 class StepOrder {
  public:
   explicit StepOrder(const StepList& list);
 
-  /// Where the caller's accesses before the program happen: on stream 0, before all steps.
+  /// The point of the caller's accesses before the program: on stream 0, before all steps.
   static StepPoint entry() { return {0, 1}; }
   /// Takes the next step in list order; the step's accesses happen at the point returned.
   StepPoint take(const Step& step);
-  /// Takes a step without effect on stream 0: the program's exit.
+  /// Takes the program's exit, a step on stream 0.
   StepPoint takeExit();
 
-  /// Whether `earlier` has finished before the step taken last starts.
+  /// Whether `earlier` happens before the latest step.
   bool isBeforeLatest(StepPoint earlier) const {
     const auto executor = static_cast<size_t>(earlier.executor);
     return executor < latest_->size() && earlier.clock <= (*latest_)[executor];

@@ -1,4 +1,4 @@
-// The rules for steps that hold whatever runs first: bounds, overlap inside a step, and life times in list order.
+// Rules for steps that do not depend on the order of streams: bounds, overlap within a step, lifetimes in list order.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace tokamak {
 
-/// Every violation, by step; `uses` are those of `list`. All kinds of reports but races.
+/// All violations but races, by step. `uses`: of `list`.
 std::vector<RaceReport> checkStepRules(const StepList& list, const StepUses& uses);
 
 }  // namespace tokamak

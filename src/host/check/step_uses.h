@@ -12,8 +12,7 @@ namespace tokamak {
 
 enum class AccessMode : uint8_t { Read, Write };
 
-/// A use of a buffer by a step. Accesses that leave their buffer are empty here: they are reported, and take part in
-/// nothing else.
+/// A use of a buffer by a step. An access out of bounds, which is reported elsewhere, is an empty use.
 struct StepUse {
   ByteBox box;
   int64_t step = 0;
@@ -21,7 +20,7 @@ struct StepUse {
   AccessMode mode = AccessMode::Read;
 };
 
-/// As a step: the caller before the program; its exit is the number of steps.
+/// The step number of the caller's entry. (That of its exit is the number of steps.)
 inline constexpr int64_t kEntryStep = -1;
 
 /// Whether steps of a kind name an event or a communication.
@@ -33,7 +32,7 @@ inline bool isMemoryKind(StepKind kind) { return kind == StepKind::Allocate || k
 /// Whether bytes lie inside a buffer.
 inline bool fits(ByteRange range, const StepBuffer& buffer) { return range.begin >= 0 && range.end <= buffer.bytes; }
 
-/// Raises HostProgram for a list that is no program: buffer, stream or event numbers that do not exist, sizes below 0.
+/// Raises HostProgram for a list that is no program: unknown buffer, stream or event numbers, negative sizes.
 void requireForm(const StepList& list);
 
 class StepUses {

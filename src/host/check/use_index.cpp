@@ -68,7 +68,7 @@ void UseIndex::add(const StepUse& use, StepPoint at) {
   }
 }
 
-// Where the bytes of the box are modulo `modulus`: strides that are multiples of it move nothing.
+// The box's bytes modulo `modulus`. (Strides that are multiples of it do not matter.)
 UseIndex::Interval UseIndex::residuesModulo(const ByteBox& box, int64_t modulus) {
   int64_t reach = box.run;
   for (const auto [size, stride] : box.dims) {
@@ -124,8 +124,7 @@ void UseIndex::addTree(std::span<Entry> entries, int32_t executor, int32_t strea
   trees_.push_back(std::move(tree));
 }
 
-// Halves the entries along the coordinate in which they are furthest apart for their size; equal ones in the order of
-// steps.
+// Splits the entries in half along the coordinate with the largest spread relative to their size, or by steps.
 uint32_t UseIndex::build(std::span<Entry> entries, uint32_t first, uint32_t parent, size_t dimensions) {
   const auto number = static_cast<uint32_t>(nodes_.size());
   Node node{.bounds = {}, .parent = parent, .first = first, .last = first + static_cast<uint32_t>(entries.size())};

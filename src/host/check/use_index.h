@@ -1,9 +1,9 @@
-// UseIndex: the past uses of each buffer, found by the bytes that they touch instead of pair by pair.
+// UseIndex: a search tree of the past uses of each buffer, by bytes.
 //
-// Uses of one buffer, mode and executor whose boxes have the same strides are one bounding-volume tree. Its
-// coordinates are the range of bytes and, for each stride s, the bytes modulo s: columns overlap in range and are
-// apart modulo the row's stride. All uses of a program are known before the first, so that trees are built once; a
-// node knows the latest use in it so far, and none before the first.
+// Uses of one buffer, mode and executor whose boxes have the same strides are one bounding-volume tree. Coordinates are
+// the range of bytes and, for each stride s, the bytes modulo s: ranges of columns overlap, but not modulo the row's
+// stride.
+// Trees are built once, from all uses of a program; a node has the clock of its latest use so far.
 #pragma once
 
 #include <array>
@@ -22,12 +22,11 @@ class UseIndex {
   /// For the uses of a program, which must outlive the index.
   UseIndex(const StepList& list, const StepUses& uses);
 
-  /// `use`, one of the program's, has happened at `at`.
+  /// Records that `use`, one of the program's, happens at `at`.
   void add(const StepUse& use, StepPoint at);
 
-  /// Calls `visit` with each use so far that is of `use`'s buffer, has the mode, shares a byte with it, and is not
-  /// ordered before the step that `order` took last. Takes logarithmic time for boxes that are told apart by range or
-  /// residues.
+  /// Calls `visit` with each recorded use of the same buffer that has the mode, shares a byte with `use`, and does not
+  /// happen before the latest step of `order`. Logarithmic time for boxes that range or residues separate.
   template <class Visit>
   void forEachUnordered(const StepOrder& order, const StepUse& use, AccessMode mode, const Visit& visit) const {
     const size_t key = keyOf(use.buffer, mode);

@@ -1,4 +1,4 @@
-// Extent demands: extents that must be equal for ops of which a host program runs only parts.
+// Extent demands: extents that must be equal for ops that a host program runs on slices.
 #pragma once
 
 #include <span>
@@ -12,17 +12,17 @@ namespace tokamak {
 
 class HostIrContainer;
 
-/// An op asks for two extents of its operands to be equal. A stream loop runs it on slices along one of them, whose
-/// sizes tell nothing of the other: so the program keeps what the whole op asks for.
+/// Two extents of an op's operands that must be equal. The slices of a stream loop do not have them, so the program
+/// keeps the whole op's demand.
 struct ExtentDemand {
   std::string op;  ///< as programs call it
   Scalar* first = nullptr;
   Scalar* second = nullptr;
-  Scalar* unless_zero = nullptr;  ///< nothing is asked for while this is 0; may be null
+  Scalar* unless_zero = nullptr;  ///< no demand if this is 0; may be null
 };
 
-/// What a statement, a math op or a segment with its ops, asks for when a loop runs along its results' axes of the
-/// extents `along`; in scalars of the program. Interns scalars in the program and the segment.
+/// The demands of a statement (a math op, or the ops of a segment) in a loop along its results' axes with the extents
+/// `along`, in scalars of the program. Interns scalars in the program and the segment.
 std::vector<ExtentDemand> demandsOf(HostIrContainer& program, const Expr& statement,
                                     std::span<const Scalar* const> along);
 

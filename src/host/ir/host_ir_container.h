@@ -24,13 +24,12 @@ class HostIrContainer final : public Fusion {
 
   bool isHostProgram() const override { return true; }
 
-  /// The statements, in the order in which they run. Expressions of the container that are in no block are only
-  /// definitions.
+  /// The statements in order. (Expressions of the container that are in no block are definitions only.)
   const Block& topLevel() const { return top_level_; }
   void setTopLevel(Block block) { top_level_ = std::move(block); }
   void pushBack(Expr* expr) { top_level_.exprs.push_back(expr); }
 
-  /// The stream that runs the program when nothing else is said: the caller's.
+  /// The default stream: the caller's.
   StreamVal* defaultStream() const { return default_stream_; }
   /// The named scalar that stands for the number of worker streams: "numberOfStreams".
   Scalar* numberOfStreams() const { return number_of_streams_; }
@@ -38,19 +37,18 @@ class HostIrContainer final : public Fusion {
   /// At run time `alias` uses `original`'s buffer. Chains work, declared in either order. Errors: HostProgram for a
   /// cycle.
   void markAlias(TensorView* original, TensorView* alias);
-  /// What `alias` stands for, one step.
+  /// Alias -> original, one step.
   const std::map<TensorView*, TensorView*, ById>& aliases() const { return aliases_; }
   /// The end of the chain: the tensor whose buffer is used.
   TensorView* resolveAlias(TensorView* tensor) const;
 
-  /// The statement that gives `view`, an op of `source` whose result may be a view, gives it as a view of `source`
-  /// where nothing gave it memory of its own, and where strides can tell it; else it computes it as always
-  /// (docs/views.md). Errors: HostProgram for a second one.
+  /// Lets the op that computes `view` from `source` make it a view, if nothing allocates it and strides can express it;
+  /// else the op computes it (docs/views.md). Errors: HostProgram for a second mark.
   void markView(TensorView* source, TensorView* view);
   const std::map<TensorView*, TensorView*, ById>& views() const { return views_; }
   bool isView(TensorView* tensor) const { return views_.contains(tensor); }
 
-  /// What has to hold of extents besides what the statements ask for. One that is there already is not added again.
+  /// Adds a demand on extents, unless it is there already.
   void addDemand(ExtentDemand demand);
   const std::vector<ExtentDemand>& demands() const { return demands_; }
 

@@ -1,4 +1,4 @@
-// How outputs that update inputs get there: written at once, or copied when everything has been computed.
+// Input updates: whether an output is stored to the input that it updates at once, or copied at the end.
 #pragma once
 
 #include <set>
@@ -13,21 +13,19 @@ namespace tokamak {
 struct LateUpdate {
   TensorView* output = nullptr;
   TensorView* input = nullptr;
-  bool is_saved =
-      false;  ///< what is copied lies in an input that a copy before this one overwrites: saved before all of them
+  bool is_saved = false;  ///< its source is in an input that an earlier copy overwrites, so it is saved first
 };
 
-/// Nothing reads what an input was after it has been overwritten: no group, no copy, and no Set that lies in the input
-/// because it binds it.
+/// Updates such that nothing reads an input after it has been overwritten: no group, no copy, and no Set that binds it.
 struct InputUpdates {
   std::set<const Val*> at_once;  ///< written into the input by the group that computes them
   std::vector<LateUpdate> late;  ///< in the order in which they have to run
 };
 
-/// How the groups run in which several ops are.
+/// How groups of several ops run.
 enum class GroupRuns : uint8_t { OpByOp, AsKernels };
 
-/// For the outputs of `fusion` that update an input, when `groups` run in this order.
+/// The updates for outputs of `fusion` if `groups` run in this order.
 InputUpdates planInputUpdates(const Fusion& fusion, std::span<const SegmentedGroup> groups, GroupRuns runs);
 
 }  // namespace tokamak

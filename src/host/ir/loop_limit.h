@@ -1,5 +1,4 @@
-// LoopLimit: how many iterations the loops of a host program may have. Plans unroll loops, so that too many are
-// refused before work starts.
+// The limit of iterations of host loops. Plans unroll loops, so too many iterations are refused before work starts.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +11,7 @@ namespace tokamak {
 
 struct ForLoop;
 
-/// Unless the caller says otherwise.
+/// The default limit.
 inline constexpr int64_t kMostIterations = 65'536;
 
 /// The number of iterations, INT64_MAX where it does not fit; nothing where a bound is not known. Errors: HostProgram

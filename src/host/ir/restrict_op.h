@@ -1,4 +1,4 @@
-// Restricting an op to a part of an axis: the same op on slices of its operands and results.
+// Restricts an op to slices of its operands and results along an axis.
 #pragma once
 
 #include <map>
@@ -20,18 +20,17 @@ struct AxisSlice {
 };
 using AxisSlices = std::unordered_map<const TensorView*, AxisSlice>;
 
-/// Tensors that are replaced as they are.
+/// Other replaced tensors.
 using OtherTensors = std::unordered_map<const TensorView*, TensorView*>;
-/// Attributes that have other values on the part, by name; then what is said below of slices is done with these.
+/// Attributes with other values, by name; they are then adjusted like the others.
 using OtherAttributes = std::map<std::string_view, FieldValue>;
 
-/// The op on the slices, appended to the program. Attributes that speak of axes follow (AxisRelation in ir/fields.h);
-/// the op must be independent along the sliced axes, and if it depends on positions its result's slice must keep its
-/// axis.
+/// Appends the op on the slices to the program, with attributes about axes adjusted (AxisRelation in ir/fields.h). The
+/// op must be independent along the sliced axes; if it depends on positions, the result's slice must keep its axis.
 Expr* restrictOp(Fusion& program, const Expr& expr, const AxisSlices& slices, const OtherTensors& others = {},
                  const OtherAttributes& attributes = {});
 
-/// What the axis that is cut is in the slice: a plain broadcast axis keeps its one element, or is one that is counted.
+/// The sliced axis in the slice: a broadcast axis stays one, or becomes an ordinary axis.
 enum class CutAxis : uint8_t { LikeWhole, Counted };
 
 /// A Local tensor like `tensor`, without the axis or with `extent` elements along it (logical axis number).

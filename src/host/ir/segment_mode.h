@@ -1,4 +1,4 @@
-// SegmentMode: what a segment becomes when a program runs; its meaning is the same.
+// SegmentMode: how a segment runs.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// ValueFlow: which tensors of a host program have a buffer, contents or a past, statement by statement.
+// ValueFlow: which tensors of a host program have a buffer, have contents, or have been released, per statement.
 #pragma once
 
 #include <functional>
@@ -10,18 +10,18 @@
 
 namespace tokamak {
 
-/// What can be wrong with the way values come and go.
+/// The kinds of faults.
 enum class FlowFault : uint8_t {
   ReadBeforeGiven,
   UsedAfterFree,
-  BadFree,             ///< of something that has no buffer of its own to give back, or no longer
+  BadFree,             ///< the tensor has no buffer of its own, or no longer
   PartlyPreallocated,  ///< a sub-fusion some of whose results have a buffer
   OutputMissing,
 };
 
-/// Walks the program as it would run: bodies of loops twice, so that what one iteration leaves behind meets the next;
-/// of the two bodies of a condition, each from the same start, and what only one of them gives counts as not given.
-/// Tells faults by `report`.
+/// Goes through the program as it would run, and reports faults. Bodies of loops are visited twice, for effects of one
+/// iteration on the next. Both bodies of a condition start from the same state; what only one of them computes does not
+/// count.
 class ValueFlow {
  public:
   using Report = std::function<void(FlowFault, std::string)>;

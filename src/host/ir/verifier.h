@@ -1,4 +1,4 @@
-// The verifier of host programs: what a program must be like to be run, as a list of named invariants.
+// The verifier of host programs: the named invariants of a program that can run.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace tokamak {
 
-/// How far a host program has come.
+/// The stage of a host program.
 enum class HostStage : uint8_t {
-  Written,   ///< the passes are still to come: some results have no memory yet
+  Written,   ///< before passes: some results have no memory yet
   Finished,  ///< ready to run
 };
 

@@ -1,4 +1,4 @@
-// ApartOperands: an op that reads one tensor at several indices, as if each index read a tensor of its own.
+// ApartOperands: an op that reads one tensor as several operands, with a separate tensor (a twin) for each.
 #pragma once
 
 #include <unordered_map>
@@ -7,15 +7,14 @@
 
 namespace tokamak {
 
-/// matmul(T0, T0) as matmul(T0, twin): one operand (the rows of a product) may be read in slices while another (its
-/// columns) is read whole.
+/// matmul(T0, T0) becomes matmul(T0, twin), so that one operand may be a slice and the other one the whole tensor.
 class ApartOperands {
  public:
-  /// Makes the twins and the op on them in `program`, in no block of it.
+  /// Makes the twins and the op on them in `program`, outside of its blocks.
   ApartOperands(HostIrContainer& program, const Expr& expr);
 
   const Expr& expr() const { return *expr_; }
-  /// The tensor that a twin stands for; any other tensor is itself.
+  /// The original of a twin; any other tensor itself.
   TensorView* originalOf(TensorView* tensor) const;
   /// Twin -> tensor.
   const std::unordered_map<const TensorView*, TensorView*>& twins() const { return originals_; }

@@ -1,22 +1,22 @@
-// Passes about the buffers of a host program; they run after lower-streams, in this order.
+// Passes that manage the buffers of a host program. They run after lower-streams, in this order.
 #pragma once
 
 #include "host/ir/host_ir_container.h"
 
 namespace tokamak {
 
-/// contract-stream-buffers. An intermediate whose every use is an iteration's own slice within one stream loop is
-/// allocated slice by slice, in the iterations, instead of as a whole: memory that an iteration gives back on its
-/// stream serves the next one there. All uses of an iteration must be on one stream.
+/// contract-stream-buffers: array contraction. An intermediate of which each iteration of a stream loop uses its own
+/// slice only is allocated per iteration, not as a whole. An iteration on a stream reuses the memory of the one before.
+/// All uses of an iteration must be on one stream.
 void contractStreamBuffers(HostIrContainer& program);
 
-/// place-allocations. Every result of a top-level op that nothing allocates gets an Allocate just before; a Set of an
-/// intermediate stays without one (it binds its operand's tensor), a Set of an output gets one.
+/// place-allocations. Inserts an Allocate before each top-level op for results that nothing allocates. A Set of an
+/// intermediate gets none, as it binds its operand's tensor; a Set of an output gets one.
 void placeAllocations(HostIrContainer& program);
 
-/// insert-deallocations. After the last use of a buffer that its block (of the program, or of a loop's body that alone
-/// uses it) allocates comes a Deallocate, as soon as the current stream comes after all uses (at the latest at the
-/// program's end), unless an output lives in it. Views, aliases and Sets that bind share the life of their root.
+/// insert-deallocations. Inserts a Deallocate after the last use of a buffer in the block that allocates it, as soon as
+/// the current stream is ordered after all uses (at the latest at the program's end). Not for buffers of outputs.
+/// Views, aliases and binding Sets belong to the buffer of their root.
 void insertDeallocations(HostIrContainer& program);
 
 }  // namespace tokamak

@@ -7,7 +7,7 @@
 
 namespace tokamak {
 
-// What has memory keeps it: a second statement that gives it writes there.
+// (A tensor with memory keeps it: later statements that compute it write there.)
 void BufferRoots::bind(const TensorView* view, TensorView* source) {
   if (root(source) != view) sources_.emplace(view, source);
 }

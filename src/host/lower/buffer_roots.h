@@ -1,4 +1,4 @@
-// BufferRoots: which tensors of a host program live in the same buffer.
+// BufferRoots: which tensors of a host program share a buffer.
 #pragma once
 
 #include <unordered_map>
@@ -8,16 +8,16 @@
 
 namespace tokamak {
 
-/// Follows aliases, views (select, slice, and results that are marked as views) and Sets that bind their operand
-/// because nothing allocates their result.
+/// Follows aliases, views (select, slice, results marked as views), and Sets that bind their operand because nothing
+/// allocates their result.
 class BufferRoots {
  public:
   explicit BufferRoots(const HostIrContainer& program);
 
-  /// The tensor that owns the buffer `tensor` lives in.
+  /// The tensor that owns the buffer of `tensor`.
   TensorView* root(TensorView* tensor) const;
   bool isAllocated(TensorView* tensor) const { return allocated_.contains(tensor); }
-  /// Whether an input or output of the program lives in this root's buffer.
+  /// Whether an input or output of the program shares this root's buffer.
   bool isCallers(const TensorView* root) const { return callers_.contains(root); }
 
  private:

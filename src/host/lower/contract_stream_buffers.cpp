@@ -17,7 +17,7 @@ namespace tokamak {
 
 namespace {
 
-// How one buffer is used by the program's statements.
+// The uses of one buffer in the program.
 struct Uses {
   const Expr* allocation = nullptr;  ///< the one at the top level
   const ForLoop* loop = nullptr;     ///< the one top-level loop that uses it
@@ -34,7 +34,7 @@ class BufferContraction {
       : program_(program), roots_(program), index_(streamIndex(program)) {}
 
   void run() {
-    for (const Expr* expr : program_.topLevel().exprs) survey(*expr);
+    for (const Expr* expr : program_.topLevel().exprs) collectUses(*expr);
     for (auto& [tensor, uses] : uses_) {
       uses.can_contract = uses.can_contract && uses.allocation != nullptr && !uses.views.empty() &&
                           !roots_.isCallers(tensor) &&
@@ -46,7 +46,7 @@ class BufferContraction {
   }
 
  private:
-  void survey(const Expr& top) {
+  void collectUses(const Expr& top) {
     if (const auto* allocation = top.as<Allocate>()) {
       Uses& uses = uses_[roots_.root(allocation->buffer)];
       uses.can_contract &= uses.allocation == nullptr && roots_.root(allocation->buffer) == allocation->buffer;
@@ -56,8 +56,8 @@ class BufferContraction {
     const auto* loop = top.as<ForLoop>();
     if (loop == nullptr || loop->index != index_)
       return forEachRoot(top, [&](Uses& uses) { uses.can_contract = false; });
-    for (size_t i = 0; i < loop->body.exprs.size(); ++i) surveyBody(*loop, i);
-    // Memory is ordered by the stream it is taken and given back on: all uses of an iteration must be on one.
+    for (size_t i = 0; i < loop->body.exprs.size(); ++i) collectUsesInBody(*loop, i);
+    // Allocation and release are ordered by their stream, so all uses of an iteration must be on one.
     for (size_t i = 0; i < loop->body.exprs.size(); ++i) {
       if (!switchesStream(*loop->body.exprs[i])) continue;
       for (auto& [tensor, uses] : uses_) {
@@ -66,26 +66,26 @@ class BufferContraction {
     }
   }
 
-  void surveyBody(const ForLoop& loop, size_t statement) {
+  void collectUsesInBody(const ForLoop& loop, size_t statement) {
     const Expr& expr = *loop.body.exprs[statement];
-    const TensorView* sliced = surveyView(expr);
+    const TensorView* sliced = collectView(expr);
     forEachRoot(expr, [&](Uses& uses) {
       const bool is_first = uses.loop == nullptr;
-      // Who comes before the views, or is no view, looks at more than the iteration's own part.
+      // (A use before the views, or without one, accesses more than the iteration's slice.)
       uses.can_contract &= (is_first || uses.loop == &loop) && !uses.views.empty() && !expr.info().is_communication;
       uses.loop = &loop;
       if (is_first) uses.first = statement;
       uses.last = statement;
     });
-    // The whole buffer is named by views of the iteration's part only.
+    // Only views of the iteration's slice may mention the whole buffer.
     forEachTensor(expr, [&](TensorView* tensor) {
       if (tensor == sliced) return;
       if (roots_.root(tensor) == program_.resolveAlias(tensor)) uses_[roots_.root(tensor)].can_contract = false;
     });
   }
 
-  // The tensor that the statement gives the iteration's own part of, if that is what it does.
-  const TensorView* surveyView(const Expr& expr) {
+  // The tensor of which the statement makes the iteration's slice, or null.
+  const TensorView* collectView(const Expr& expr) {
     const auto* select = expr.as<HirAliasSelect>();
     const auto* slice = expr.as<HirAliasSlice>();
     if ((select == nullptr || select->index != index_) && (slice == nullptr || !isOwnChunk(*slice))) return nullptr;
@@ -99,13 +99,13 @@ class BufferContraction {
     return in;
   }
 
-  // Whether the slice is [StreamIdx * chunk, at most StreamIdx * chunk + chunk), perhaps cut off at the end of the
-  // axis: no two iterations have an element in common.
+  // Whether the slice is [StreamIdx * chunk, at most StreamIdx * chunk + chunk), maybe clamped to the axis: slices of
+  // two iterations are disjoint.
   bool isOwnChunk(const HirAliasSlice& slice) {
     Scalar* chunk = chunkOfStart(*slice.start);
     if (chunk == nullptr) return false;
     if (isAtMostSum(*slice.stop, slice.start, chunk)) return true;
-    // Of constant extents the chunks are counted: min(StreamIdx + 1, 8) * chunk.
+    // (For a constant extent: min(StreamIdx + 1, 8) * chunk.)
     if (slice.start->op() != ScalarOp::Mul || slice.stop->op() != ScalarOp::Mul) return false;
     const auto countOf = [&](const Scalar& product) {
       return product.operand(0) == chunk   ? product.operand(1)
@@ -115,7 +115,7 @@ class BufferContraction {
     const Scalar* end = countOf(*slice.stop);
     Scalar* first = countOf(*slice.start);
     if (end == nullptr || !isAtMostSum(*end, first, program_.constant(1))) return false;
-    // Of min(StreamIdx, 8) * chunk, those from the 8th on have nothing.
+    // (With min(StreamIdx, 8) * chunk, iterations from the 8th on have no elements.)
     return first == index_ || (end->op() == ScalarOp::Min && isOperandOf(*end, otherThanIndex(*first)));
   }
 
@@ -181,7 +181,7 @@ class BufferContraction {
     forEachTensor(expr, [&](TensorView* tensor) { visit(uses_[roots_.root(tensor)]); });
   }
 
-  // What stands for the views: the only view is a buffer of its own; several become views of one.
+  // Prepares replacements: a single view becomes a buffer, several become views of one buffer.
   void prepare(TensorView& tensor, const Uses& uses) {
     const auto& whole = *uses.allocation->as<Allocate>();
     const auto allocate = [&](TensorView* buffer) {
@@ -244,7 +244,7 @@ class BufferContraction {
   const BufferRoots roots_;
   Scalar* index_;
   std::map<TensorView*, Uses, ById> uses_;                            // by root
-  std::unordered_map<const Expr*, std::vector<Expr*>> replacements_;  // of views, and of allocations by nothing
+  std::unordered_map<const Expr*, std::vector<Expr*>> replacements_;  // of views; allocations are removed
 };
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace tokamak {
 
 namespace {
 
-// Elements of two rules side by side: one at an index of an axis, one without that axis.
+// Compares the elements of two rules: one at an index of an axis, one without that axis.
 class ElementComparison {
  public:
   ElementComparison(Fusion& fusion, const ElementRule& whole, int64_t axis, const AxisSlices& slices)
@@ -22,7 +22,7 @@ class ElementComparison {
     visitElements(*whole.value, [&](const Element& element) {
       count += element.axes.size() + (element.kind == ElementKind::Indexed ? 1 : 0);
     });
-    // Coordinates are numbered, those of the reduced axes behind those of the result.
+    // (Coordinates of reduced axes come after those of the result.)
     const auto first = static_cast<size_t>(axis);
     without_.set(*fusion.coordinate(first), gone_);
     for (size_t i = first + 1; i < count; ++i) without_.set(*fusion.coordinate(i), fusion.coordinate(i - 1));
@@ -76,7 +76,7 @@ bool worksAlong(const Expr& expr, const AxisSlices& slices) {
   });
 }
 
-// The op on the slices with the result that its type rule gives them, or null where it is none.
+// The op on the slices with the result of its type rule, or null if it has none.
 const Expr* definedOn(Fusion& fusion, const Expr& restricted) {
   Fields fields = fieldsOf(restricted);
   std::erase_if(fields, [](const Field& field) {

@@ -15,7 +15,7 @@ namespace tokamak {
 
 namespace {
 
-// The roots that a statement, with everything in its bodies, touches.
+// The roots that a statement uses, bodies included.
 void addRoots(const Expr& expr, const BufferRoots& roots, std::vector<TensorView*>& touched) {
   Block alone;
   alone.exprs = {const_cast<Expr*>(&expr)};
@@ -29,7 +29,7 @@ void addRoots(const Expr& expr, const BufferRoots& roots, std::vector<TensorView
 class DeallocationInserter {
  public:
   DeallocationInserter(HostIrContainer& program, const BufferRoots& roots) : program_(program), roots_(roots) {
-    // A loop's body owns what it allocates if nothing outside of it knows of it.
+    // A loop's body owns its allocations if nothing outside mentions them.
     forEachStatement(program.topLevel(), [&](const Expr& expr) {
       if (const auto* loop = expr.as<ForLoop>()) countUses(loop->body, uses_in_body_[loop]);
       if (const auto* free = expr.as<Deallocate>()) is_freed_.insert(roots.root(free->buffer));
@@ -48,7 +48,7 @@ class DeallocationInserter {
     for (const TensorView* root : touched) ++counts[root];
   }
 
-  // The buffers whose lives end in the block, by the statement that uses them last.
+  // The buffers that end in the block, by the statement of their last use.
   std::vector<std::vector<TensorView*>> findLastUses(const Block& block, const ForLoop* loop) const {
     std::map<TensorView*, size_t, ById> last_use;
     for (size_t i = 0; i < block.exprs.size(); ++i) {
@@ -74,7 +74,7 @@ class DeallocationInserter {
   Block run(const Block& block, const ForLoop* loop, UseOrder order) {
     const std::vector<std::vector<TensorView*>> ends = findLastUses(block, loop);
     Block result;
-    std::vector<TensorView*> used_up;  // and not given back yet
+    std::vector<TensorView*> used_up;  // and not released yet
     for (size_t i = 0; i < block.exprs.size(); ++i) {
       result.exprs.push_back(withFrees(*block.exprs[i], order));
       order.take(*block.exprs[i]);
@@ -85,8 +85,8 @@ class DeallocationInserter {
         return true;
       });
     }
-    // At the program's end the caller's stream comes after everything; what a body cannot order lives as long as its
-    // storage.
+    // At the program's end the caller's stream is ordered after everything. In a body, unordered buffers are not
+    // released.
     if (loop != nullptr || used_up.empty()) return result;
     if (!order.isOnCallersStream())
       result.exprs.push_back(program_.appendOp(SetCurrentStream{program_.defaultStream()}));
@@ -94,7 +94,7 @@ class DeallocationInserter {
     return result;
   }
 
-  // Frees in the bodies of loops, where there are any.
+  // The statement with Deallocates in its bodies.
   Expr* withFrees(Expr& expr, UseOrder& order) {
     const auto* loop = expr.as<ForLoop>();
     if (loop == nullptr) return &expr;

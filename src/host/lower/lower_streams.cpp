@@ -45,7 +45,7 @@ struct StreamLoop {
   std::unordered_map<const TensorView*, std::vector<const IterDomain*>>
       streamed;                                // tensors made in the body -> their streamed logical axes
   std::unordered_set<const TensorView*> read;  // by the body
-  std::vector<Expr*> waiting;                  // statements behind the loop that may come before it
+  std::vector<Expr*> waiting;                  // statements after the loop that may come before it
   std::map<std::tuple<int64_t, const IterDomain*, const Scalar*, const Scalar*>, TensorView*>
       views;  // (tensor, axis, index or start, stop where the axis is kept) -> slice made already
 };
@@ -55,14 +55,14 @@ class StreamLowering {
   StreamLowering(HostIrContainer& program, StreamSync sync)
       : program_(program), sync_(sync), graph_(program), index_(streamIndex(program)) {}
 
-  // Marked results of ops that run whole all the same.
+  // Marked results of ops that are computed whole.
   std::vector<TensorView*> wholes() {
     std::vector<TensorView*> found;
     std::unordered_set<const TensorView*> computed;  // whole, or to be
     for (const Expr* expr : program_.topLevel().exprs) {
       const std::vector<TensorView*> outputs = tensorsOf(expr->outputs());
       const std::optional<StreamAxis> axis = outputAxis(*expr);
-      if (axis && !goesWithOperands(*expr, *axis, computed)) continue;
+      if (axis && !isComputedWithOperands(*expr, *axis, computed)) continue;
       computed.insert(outputs.begin(), outputs.end());
       if (axis || markedAxis(*expr)) found.insert(found.end(), outputs.begin(), outputs.end());
     }
@@ -73,11 +73,11 @@ class StreamLowering {
     for (Expr* expr : program_.topLevel().exprs) {
       const std::optional<StreamAxis> axis = outputAxis(*expr);
       if (!axis) {
-        addUnmarked(*expr);
+        addOutsideOfLoops(*expr);
         continue;
       }
       if (loop_ && !joins(*expr, *axis)) close();
-      // What stands between two statements of one loop and does not depend on it moves before the loop.
+      // Independent statements between two statements of one loop move before the loop.
       moveWaiting();
       if (!loop_)
         loop_ = StreamLoop{
@@ -90,16 +90,16 @@ class StreamLowering {
   }
 
  private:
-  // The Stream axis of the statement's outputs, which must agree. None for an op that cannot be dealt out: it is
-  // computed whole, before the loop that reads it.
+  // The common Stream axis of the statement's outputs. None for an op that cannot be sliced: it is computed whole,
+  // before the loop that reads it.
   std::optional<StreamAxis> outputAxis(const Expr& expr) {
     const std::optional<StreamAxis> found = markedAxis(expr);
     return found && (expr.list() != OpList::Math || canBeDealtOut(expr, *found)) ? found : std::nullopt;
   }
 
-  // What only moves elements that are computed whole, for others to read, is computed with them: one kernel instead of
-  // one more in each iteration.
-  bool goesWithOperands(const Expr& expr, const StreamAxis& axis, const std::unordered_set<const TensorView*>& whole) {
+  // Whether the op only moves elements of whole tensors: then it is computed with them, not in each iteration.
+  bool isComputedWithOperands(const Expr& expr, const StreamAxis& axis,
+                              const std::unordered_set<const TensorView*>& whole) {
     const auto isWhole = [&](const TensorView* tensor) { return whole.contains(tensor); };
     const auto isGiven = [&](const TensorView* tensor) { return program_.isOutput(tensor); };
     if (!std::ranges::all_of(tensorsOf(expr.inputs()), isWhole) ||
@@ -124,7 +124,7 @@ class StreamLowering {
       TK_REQUIRE(!found || areTogether(found->logical, axis->logical), HostProgram,
                  "Stream on {}: another output of {} is streamed along an axis that does not map to it",
                  describeAxis(*output, *axis->loop_axis), callName(expr));
-      // A repeated element is written once; memory that the caller gives for it may have a place for each.
+      // (An expanded axis is stored once, but the caller's memory may have all its elements.)
       TK_REQUIRE(!program_.isOutput(output) || axis->logical->expandedExtent() == nullptr, HostProgram,
                  "Stream on {}: it repeats one element of an output, so there is nothing to deal out",
                  describeAxis(*output, *axis->loop_axis));
@@ -138,7 +138,7 @@ class StreamLowering {
     return found != apart_.end() ? found->second : apart_.emplace(&expr, ApartOperands(program_, expr)).first->second;
   }
 
-  // Whether iterations can do the op, each for its own part.
+  // Whether the op can be done slice by slice.
   bool canBeDealtOut(const Expr& expr, const StreamAxis& axis) {
     const ApartOperands& apart = apartOf(expr);
     const AxisMap map(apart.expr());
@@ -157,7 +157,7 @@ class StreamLowering {
       TensorView* operand = asTensor(expr.input(i));
       if (operand == nullptr) continue;
       const OperandCoordinateUse use = map.use(*operand, number);
-      // No op reads along a diagonal.
+      // (No op reads a diagonal.)
       TK_CHECK(use.axes.size() < 2, "Stream on {}: {} reads {} with two axes ({}) along the loop; a slice has one",
                describeAxis(*map.rule().result, *axis.loop_axis), callName(expr), toString(*apart.originalOf(operand)),
                fmt::join(use.axes, ", "));
@@ -168,7 +168,7 @@ class StreamLowering {
       if (use.use == CoordinateUse::Other || (use.use == CoordinateUse::NotUsed && shows_other_part)) return false;
     }
     const bool depends = map.dependsOnPosition(number);
-    // What depends on positions and has an origin (iota) has one axis, which is merged with no other.
+    // (An op with an origin, iota, has one axis, which is not merged.)
     TK_CHECK(axis.form != StreamAxis::Form::Merged || !depends || !hasOrigin(expr),
              "Stream on {}: {} depends on positions along it, which a merged axis does not tell",
              describeAxis(*map.rule().result, *axis.loop_axis), callName(expr));
@@ -191,8 +191,8 @@ class StreamLowering {
            areTogether(a.logical, b.logical) && (a.inner == nullptr || areTogether(a.inner, b.inner));
   }
 
-  // A statement joins the open loop if its axis maps to the loop's, and it reads what the body made at its own
-  // iteration only.
+  // Whether the statement may join the open loop: its axis maps to the loop's, and it reads results of the body in
+  // their own iteration only.
   bool joins(const Expr& expr, const StreamAxis& axis) {
     if (!isSameLoop(loop_->axis, axis)) return false;
     for (size_t i = 0; i < expr.inputs().size(); ++i) {
@@ -227,14 +227,13 @@ class StreamLowering {
     return axes;
   }
 
-  // It separates loops, unless the open loop has no part in it.
-  void addUnmarked(Expr& expr) {
+  // Adds a statement without a mark. It closes the open loop, unless it is independent of it.
+  void addOutsideOfLoops(Expr& expr) {
     if (loop_ && !mayComeBefore(expr, *loop_)) close();
     (loop_ ? loop_->waiting : result_.exprs).push_back(&expr);
   }
 
-  // Whether nothing that the loop reads or writes is written by the statement, and it reads nothing that the loop
-  // writes.
+  // Whether the statement writes nothing that the loop reads or writes, and reads nothing that the loop writes.
   bool mayComeBefore(const Expr& expr, const StreamLoop& loop) const {
     if (expr.list() != OpList::Math && !expr.is<PostOnStream>()) return false;
     const auto isWritten = [&](TensorView* tensor) { return loop.streamed.contains(program_.resolveAlias(tensor)); };
@@ -265,7 +264,7 @@ class StreamLowering {
     }
   }
 
-  // What the whole op asks of extents, which its slices do not show.
+  // Records the whole op's demands on extents, which slices do not have.
   void keepDemands(const Expr& expr) {
     std::vector<const Scalar*> along;
     for (const TensorView* output : tensorsOf(expr.outputs())) {
@@ -280,7 +279,7 @@ class StreamLowering {
     const TensorView& out = *asTensor(expr.output(0));
     const int64_t outer_number = visibleAxisNumber(out, *axis.logical);
     if (axis.form != StreamAxis::Form::Merged) return restrictAlong(expr, axis, outer_number, index_);
-    // A merged axis takes two slices: first along the outer axis, then along the inner one of what is left.
+    // A merged axis needs two slices: along the outer axis, then along the inner one.
     Scalar* inner_extent = axis.inner->visibleExtent();
     const Expr& outer_slice = *restrictAlong(expr, axis, outer_number, program_.floorDiv(index_, inner_extent));
     const bool is_dropped = shapeOf(*asTensor(outer_slice.output(0))).size() < shapeOf(out).size();
@@ -289,7 +288,7 @@ class StreamLowering {
     return restrictAlong(outer_slice, axis, left, program_.mod(index_, inner_extent));
   }
 
-  // Every output of a streamed segment is cut along the axis of its own mark.
+  // Every output of a segment is sliced along the axis of its own mark.
   static std::vector<int64_t> markedAxesOf(const PostOnStream& post, IterDomain* StreamAxis::* part) {
     std::vector<int64_t> axes;
     for (TensorView* out : post.outs) {
@@ -334,13 +333,13 @@ class StreamLowering {
     }
     for (size_t i = 0; i < post.outs.size(); ++i)
       restricted.outs.push_back(slice(*post.outs[i], axisOf(*post.outs[i], output_axes[i]), part).slice);
-    // A size that only the axis told that is cut.
+    // (A size that only the sliced axis has.)
     addScalarInputs(program_, restricted, *slices, [](Scalar* scalar) { return scalar; });
     restricted.segment = slices;
     return program_.appendOp(std::move(restricted));
   }
 
-  // What one iteration has of an axis.
+  // The part of an axis that one iteration has.
   struct Part {
     Scalar* index = nullptr;   ///< the one index, of a slice that lacks the axis
     Scalar* start = nullptr;   ///< else the elements from here
@@ -349,7 +348,7 @@ class StreamLowering {
     bool is_range = false;     ///< which may have no elements, also of an axis of one
   };
 
-  // The axis that an operand or result is cut along, and where.
+  // The axis along which an operand or result is sliced, and its part.
   struct Cut {
     TensorView* tensor = nullptr;
     int64_t axis = 0;  ///< of its visible shape
@@ -417,8 +416,7 @@ class StreamLowering {
     return cuts;
   }
 
-  // A broadcast axis of an operand goes with the result's: where that is dropped, it is, too; an expanded one shows
-  // the chunk's size.
+  // A broadcast axis of an operand is dropped if the result's is; an expanded one gets the chunk's extent.
   std::optional<Cut> cutOfBroadcast(TensorView& operand, const std::vector<OperandAxis>& numbers, Scalar* index,
                                     bool keeps_axis) {
     const Axes shape = shapeOf(operand);
@@ -495,7 +493,7 @@ class StreamLowering {
 
   Expr* loopOver(Block body) {
     const IterDomain& axis = *loop_->axis.loop_axis;
-    // The single element of an expanded axis is there unless the axis shows none.
+    // (An expanded axis has its one element unless its extent is 0.)
     Scalar* stop = axis.expandedExtent() == nullptr
                        ? axis.extent()
                        : program_.scalar(ScalarOp::Min, axis.extent(), axis.expandedExtent());

@@ -1,5 +1,4 @@
-// Moved parts: ops that put elements elsewhere along an axis (slice, pad, cat, reshape), each of whose parts is the op
-// on other parts of its operands.
+// Moved parts: a part of a result of slice, pad, cat or reshape is the same op on other parts of its operands.
 #pragma once
 
 #include <map>
@@ -12,22 +11,22 @@
 
 namespace tokamak {
 
-/// A range of an axis: `extent` elements from `start` on. It may have none.
+/// A range of an axis: `extent` elements (maybe none) from `start` on.
 struct AxisRange {
   int64_t axis = 0;  ///< of a tensor's visible shape
   Scalar* start = nullptr;
   Scalar* extent = nullptr;
 };
 
-/// What gives a part of the op's result.
+/// The op that computes a part of another op's result.
 struct MovedParts {
-  std::map<const TensorView*, std::vector<AxisRange>> operands;  ///< what is read of those that are not taken whole
-  std::map<std::string_view, FieldValue> attributes;             ///< those that have other values
+  std::map<const TensorView*, std::vector<AxisRange>> operands;  ///< the ranges of operands that are not whole
+  std::map<std::string_view, FieldValue> attributes;             ///< those with other values
 };
 
-/// What the op reads for this range of an axis of its result, or nothing where the op moves nothing along the axis, or
-/// reads more than one range of an axis. `chunk` is a bound of the range's extent, and its start is a multiple of that
-/// (or the axis' end). The op reads no tensor twice (host/lower/apart_operands.h).
+/// The op for this range of an axis of its result. Nothing if the op does not move elements along the axis, or needs
+/// more than one range of an operand. `chunk`: a bound of the range's extent, of which its start is a multiple (or it
+/// is the axis' end). The op reads no tensor twice (host/lower/apart_operands.h).
 std::optional<MovedParts> movedParts(const Expr& expr, const AxisRange& part, const Scalar& chunk);
 
 }  // namespace tokamak

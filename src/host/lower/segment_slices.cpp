@@ -19,7 +19,7 @@ namespace tokamak {
 
 namespace {
 
-// The axis each tensor of the segment is cut along; tensors that are used whole are not in it.
+// The axis along which each tensor of the segment is sliced; whole tensors are not in it.
 using CutAxes = std::map<const TensorView*, int64_t, ById>;
 
 std::optional<std::string> cut(CutAxes& axes, const TensorView& tensor, int64_t axis) {
@@ -29,7 +29,7 @@ std::optional<std::string> cut(CutAxes& axes, const TensorView& tensor, int64_t 
                      found->second, axis);
 }
 
-// An expanded axis shows as many elements as the loop's part has; one that is not has one, whatever the part.
+// (In a slice an expanded axis has the slice's extent; another broadcast axis has one element.)
 bool readsExpandedAlong(const Expr& expr, const TensorView& operand, int64_t axis) {
   const std::vector<std::vector<OperandAxis>> along = operandAxesAlong(expr, axis);
   const Axes shape = shapeOf(operand);
@@ -42,12 +42,12 @@ bool readsExpandedAlong(const Expr& expr, const TensorView& operand, int64_t axi
   return false;
 }
 
-// Finds them; why there are none, or nothing.
+// Finds the axes. Returns why there are none, or nothing.
 std::optional<std::string> findCutAxes(const Fusion& segment, std::span<const int64_t> output_axes, CutAxes& axes) {
   for (size_t i = 0; i < output_axes.size(); ++i) {
     if (auto problem = cut(axes, *segment.outputs()[i], output_axes[i])) return problem;
   }
-  std::map<const TensorView*, const Expr*, ById> whole;  // what is read whole, by whom
+  std::map<const TensorView*, const Expr*, ById> whole;  // whole tensor -> a reader
   std::vector<Expr*> exprs = segment.exprs();
   for (auto expr = exprs.rbegin(); expr != exprs.rend(); ++expr) {
     const AxisMap map(**expr);

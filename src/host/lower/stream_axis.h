@@ -1,4 +1,4 @@
-// StreamAxis: what a Stream mark on a loop axis asks for: which logical axes it runs over, and in which pieces.
+// StreamAxis: the meaning of a Stream mark: the logical axes that the loop runs over, and the part of an iteration.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@ struct StreamAxis {
   IterDomain* logical = nullptr;    ///< the logical axis (of Merged: the outer one)
   IterDomain* inner = nullptr;      ///< of Merged: the inner logical axis
   Scalar* chunk = nullptr;          ///< of Chunk
-  bool may_pass_end = false;        ///< of Chunk: the last iterations may start behind the end and have nothing to do
+  bool may_pass_end = false;        ///< of Chunk: the last iterations may start after the end, and have no elements
 };
 
 /// The Stream axis of `tensor`'s loop domain, if it has one. Errors: HostProgram for two of them, for a reduction axis,

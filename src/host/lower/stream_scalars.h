@@ -1,4 +1,4 @@
-// Scalars that host programs share by name, and sizes of buffers as expressions of the program.
+// Named scalars of host programs, and sizes of buffers as expressions.
 #pragma once
 
 #include "host/ir/host_ir_container.h"

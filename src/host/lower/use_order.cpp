@@ -23,13 +23,13 @@ const char* const kCallers = "caller";
 
 std::string communicationKey(int64_t number) { return fmt::format("communication {}", number); }
 
-// The streams that a stream of one iteration stands for when the loop is over.
+// The family of a stream in a loop's body: the streams of all iterations.
 std::string familyKey(const std::string& member, const ForLoop& loop) {
   return fmt::format("{} for {} from {} to {} by {}", member, toString(*loop.index), toString(*loop.start),
                      toString(*loop.stop), toString(*loop.step));
 }
 
-// Whether a stream may be another one in another iteration: what is written for it mentions the index.
+// Whether a stream differs between iterations: its text mentions the index.
 bool mayVary(const std::string& key, const ForLoop& loop) {
   return key.find(toString(*loop.index)) != std::string::npos;
 }
@@ -115,7 +115,7 @@ void UseOrder::take(const Expr& expr) {
   }
 }
 
-// One iteration, seen by itself. Where the next one starts with other streams under the same names, they are not known.
+// The order within one iteration. Streams that may differ at the start of the next one are not known.
 UseOrder UseOrder::iterationOf(const ForLoop& loop) {
   UseOrder first = forBody();
   first.current_ = current_;
@@ -146,7 +146,7 @@ void UseOrder::takeLoop(const ForLoop& loop) {
         if (!mayVary(key, loop)) known.insert(key);
       }
       const auto [place, is_first] = uses_[root].try_emplace(outside(executor), known);
-      // The loop may have no iteration: then what was known of earlier uses is all there is.
+      // (The loop may have no iterations, so earlier uses keep their order.)
       if (!is_first) std::erase_if(place->second, [&](const Key& key) { return !known.contains(key); });
     }
   }
@@ -157,7 +157,7 @@ void UseOrder::takeLoop(const ForLoop& loop) {
   }
 }
 
-// A stream that waits in each iteration for another one waits for all that another loop over the same range used.
+// A stream that waits for another one in each iteration waits for its family of another loop over the same range.
 void UseOrder::joinFamilies(const UseOrder& iteration, const ForLoop& loop) {
   const std::string workers = toString(*program_->numberOfStreams());
   for (const auto& [who, whom] : iteration.waits_) {
@@ -170,7 +170,7 @@ void UseOrder::joinFamilies(const UseOrder& iteration, const ForLoop& loop) {
   }
 }
 
-// Which branch runs is not known: uses of both count, waits of neither do.
+// Either branch may run: uses of both count, waits of neither do.
 void UseOrder::takeCondition(const Expr& expr) {
   const auto& condition = *expr.as<IfThenElse>();
   const Key before = current_;

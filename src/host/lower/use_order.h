@@ -1,4 +1,4 @@
-// UseOrder: whether a stream certainly comes after all uses of a buffer, told from the statements alone, for any sizes.
+// UseOrder: whether a stream is ordered after all uses of a buffer, from the statements, for all sizes.
 #pragma once
 
 #include <map>
@@ -12,25 +12,25 @@ namespace tokamak {
 
 struct ForLoop;
 
-/// Walks the statements of a block. Streams are told apart by what is written for them: Stream ( i % n ) in a loop over
-/// i stands for the streams of all iterations together once the loop is over, and a loop over the same range that waits
-/// for each of them has waited for all. What cannot be told counts as not ordered.
+/// Takes the statements of a block. Streams are distinguished by their text. After a loop over i, Stream ( i % n ) is
+/// the family of all iterations' streams; another loop over the same range that waits for each has waited for the
+/// family. Unknown order counts as none.
 class UseOrder {
  public:
   /// For the program's top level, before its first statement.
   UseOrder(const HostIrContainer& program, const BufferRoots& roots);
-  /// For the body of a loop that is the next statement: knows the streams' names, and no uses.
+  /// For the body of a loop that is the next statement: with streams, without uses.
   UseOrder forBody();
 
-  /// The next statement of the block has run.
+  /// Takes the next statement of the block.
   void take(const Expr& expr);
-  /// Whether what the current stream does now comes after all uses of the buffer so far.
+  /// Whether the current stream is ordered after all uses of the buffer so far.
   bool isOver(const TensorView* root) const;
   bool isOnCallersStream() const;
 
  private:
   using Key = std::string;
-  /// Per stream that used the buffer: the streams that come after its uses.
+  /// Stream that used the buffer -> the streams that are ordered after its uses.
   using Uses = std::map<Key, std::set<Key>>;
   using UsesOfBuffers = std::map<const TensorView*, Uses>;
 
@@ -49,8 +49,7 @@ class UseOrder {
   Key current_;
   std::map<const StreamVal*, Key> names_;
   UsesOfBuffers uses_;
-  std::set<std::pair<Key, Key>>
-      waits_;  ///< of the block's own statements: who waited for whom, whatever they waited for
+  std::set<std::pair<Key, Key>> waits_;  ///< of the block's own statements: stream -> streams that it waited for
   std::string scope_ = "program";
   int unknown_streams_ = 0;
 };

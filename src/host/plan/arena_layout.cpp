@@ -10,7 +10,7 @@ namespace tokamak {
 namespace {
 
 constexpr int64_t kArenaAlignment = 256;
-// Comparing all pairs of more buffers than this takes too long.
+// The most buffers of which all pairs are compared.
 constexpr size_t kMostPairwise = 1024;
 
 bool isDoneBefore(const ArenaItem& first, const ArenaItem& second) {
@@ -26,7 +26,7 @@ struct Place {
   size_t item;
 };
 
-// First fit in order of size: the lowest offset that no item in use at the same time overlaps.
+// First fit by decreasing size: the lowest offset at which no item with an overlapping lifetime is.
 ArenaLayout firstFit(std::span<const ArenaItem> items) {
   std::vector<size_t> order(items.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -53,14 +53,14 @@ ArenaLayout firstFit(std::span<const ArenaItem> items) {
   return layout;
 }
 
-// Items that are placed relative to each other and then as one.
+// Items with fixed offsets to each other, which are placed as one.
 struct ItemBlock {
   ArenaItem item;
   std::vector<size_t> members;
   std::vector<int64_t> offsets;
 };
 
-// The one stream that uses the item, if it is one.
+// The only stream that uses the item, if there is one.
 std::optional<size_t> onlyStream(const ArenaItem& item) {
   std::optional<size_t> only;
   for (size_t s = 0; s < item.last.size(); ++s) {
@@ -71,16 +71,16 @@ std::optional<size_t> onlyStream(const ArenaItem& item) {
   return only;
 }
 
-// Whether the same steps of the other streams are done at the start of both.
-bool knowsTheSame(const ArenaItem& a, const ArenaItem& b, size_t own_stream) {
+// Whether the same steps of other streams are done at the start of both.
+bool haveSameStart(const ArenaItem& a, const ArenaItem& b, size_t own_stream) {
   for (size_t s = 0; s < a.start.size(); ++s) {
     if (s != own_stream && a.start[s] != b.start[s]) return false;
   }
   return true;
 }
 
-// The blocks of what one stream alone uses. Its steps run one after the other, so that whatever comes after a moment at
-// which nothing is in use may have all bytes of what came before: iterations of a loop share one block.
+// Blocks of the items that one stream alone uses. After a moment without live items, later items may reuse all bytes,
+// so that iterations of a loop share one block.
 class StreamBlocks {
  public:
   StreamBlocks(std::span<const ArenaItem> items, size_t stream) : items_(items), stream_(stream) {}
@@ -102,7 +102,7 @@ class StreamBlocks {
   }
 
  private:
-  // `span`: items whose uses overlap in time, and nothing else on the stream does.
+  // `span`: items whose lifetimes overlap, and those of no others on the stream.
   void close(const std::vector<size_t>& span) {
     std::vector<ArenaItem> inner;
     for (const size_t i : span) inner.push_back(items_[i]);
@@ -110,7 +110,7 @@ class StreamBlocks {
     ArenaItem whole = inner[0];
     whole.bytes = layout.bytes;
     for (const ArenaItem& item : inner) whole.last[stream_] = std::max(whole.last[stream_], item.last[stream_]);
-    if (blocks_.empty() || !knowsTheSame(blocks_.back().item, whole, stream_)) blocks_.push_back({.item = whole});
+    if (blocks_.empty() || !haveSameStart(blocks_.back().item, whole, stream_)) blocks_.push_back({.item = whole});
     ItemBlock& block = blocks_.back();
     block.item.bytes = std::max(block.item.bytes, whole.bytes);
     block.item.last[stream_] = whole.last[stream_];
@@ -154,7 +154,7 @@ ArenaLayout layOut(std::span<const ArenaItem> items) {
   for (ArenaItem& item : aligned)
     item.bytes = (std::max<int64_t>(item.bytes, 1) + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
   ArenaLayout layout = layOutInBlocks(aligned);
-  // A block is rigid, which costs where others could have used the bytes that it leaves free for a time.
+  // (Blocks are rigid: other items cannot use their free bytes.)
   if (items.size() <= kMostPairwise) {
     if (ArenaLayout loose = firstFit(aligned); loose.bytes < layout.bytes) layout = std::move(loose);
   }

@@ -1,4 +1,4 @@
-// ArenaLayout: where buffers lie in one piece of memory, so that those whose uses are ordered share bytes.
+// ArenaLayout: offsets of buffers in one arena, in which buffers whose uses are ordered share bytes.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace tokamak {
 
-/// A buffer to be placed, and when it is in use: `start[s]` steps of stream s are done before each of its uses, and its
-/// last use on stream s is that stream's step `last[s]` (0: none).
+/// A buffer and its lifetime: `start[s]` steps of stream s are done before each of its uses, and its last use on stream
+/// s is that stream's step `last[s]` (0: none).
 struct ArenaItem {
   DoneCounts start;
   DoneCounts last;
@@ -22,9 +22,8 @@ struct ArenaLayout {
   int64_t bytes = 0;
 };
 
-/// Two items share bytes only where all uses of one are done before each use of the other. What the iterations of a
-/// stream loop use on their own stream takes no more than one iteration on each stream does: the memory of a loop does
-/// not grow with its iterations.
+/// Two items share bytes only if all uses of one are done before each use of the other. Intermediates of a stream loop
+/// take as much as one iteration on each stream, however many iterations there are.
 ArenaLayout layOut(std::span<const ArenaItem> items);
 
 }  // namespace tokamak

@@ -11,13 +11,13 @@ namespace tokamak {
 
 namespace {
 
-// When each buffer is in use, and whether it needs a place at all.
+// The buffers' lifetimes, and whether they need memory.
 struct BufferUses {
   std::vector<ArenaItem> items;  // per buffer of the list
   std::vector<bool> is_used;
 };
 
-// Allocations and releases count for nothing: what orders two buffers is what happens to their bytes.
+// Allocate and Release steps are no uses: only accesses order two buffers.
 BufferUses usesOf(const StepList& list, const StepClocks& clocks) {
   const auto stream_count = static_cast<size_t>(list.stream_count);
   BufferUses uses;
@@ -33,7 +33,7 @@ BufferUses usesOf(const StepList& list, const StepClocks& clocks) {
       ArenaItem& item = uses.items[static_cast<size_t>(access.buffer)];
       uses.is_used[static_cast<size_t>(access.buffer)] = true;
       if (item.start.empty()) item.start = clocks.before[i];
-      // On one stream, later steps know more: only its first use can know less than the others'.
+      // (On one stream the first use has the fewest steps done before it.)
       int32_t& last = item.last[static_cast<size_t>(step.stream)];
       if (last == 0) {
         for (size_t s = 0; s < stream_count; ++s) item.start[s] = std::min(item.start[s], clocks.before[i][s]);
@@ -42,13 +42,12 @@ BufferUses usesOf(const StepList& list, const StepClocks& clocks) {
     }
   }
   for (ArenaItem& item : uses.items) {
-    if (item.start.empty()) item.start.resize(stream_count, 0);  // no byte of it is used
+    if (item.start.empty()) item.start.resize(stream_count, 0);  // no byte is used
   }
   return uses;
 }
 
-// The arena serves one call after the other: a stream that uses it without having waited for the caller's start waits
-// for that first.
+// The next call uses the same arena, so streams have to wait for the caller's start before they use it.
 StepList withEntryWaits(StepList list) {
   const StepClocks clocks = computeClocks(list);
   const auto isArena = [&](const Access& access) {

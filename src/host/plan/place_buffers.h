@@ -1,14 +1,14 @@
-// Places intermediates into one arena per memory kind: buffers whose uses are ordered may share bytes.
+// Places intermediates in one arena per memory kind: buffers whose uses are ordered may share bytes.
 #pragma once
 
 #include "host/check/step_list.h"
 
 namespace tokamak {
 
-/// The list with its intermediate buffers replaced by offsets in arena buffers (one per memory kind that is used);
-/// Allocate and Release steps are gone, their order is kept by the offsets: two buffers share bytes only when all uses
-/// of one are done before each use of the other. A stream whose use of an arena nothing orders after the caller's start
-/// gets a wait for it. Lists with communications are returned as they are.
+/// The list with intermediates replaced by offsets in arena buffers (one per memory kind), without Allocate and Release
+/// steps. Two buffers share bytes only if all uses of one are done before each use of the other.
+/// Streams whose use of an arena is not ordered after the caller's start get a wait for it. Lists with communications
+/// are returned as they are.
 StepList placeBuffers(const StepList& list);
 
 /// Bytes of the arenas of `list`, all memory kinds together.

@@ -16,7 +16,7 @@ namespace tokamak {
 
 namespace {
 
-// Inputs and outputs keep origin and number when buffers are placed, but not their place in the list.
+// The buffer's index after placing. (Inputs and outputs keep origin and number, but not the index.)
 int32_t numberAfterPlacing(const StepList& before, const StepList& after, int32_t buffer) {
   const StepBuffer& wanted = before.buffers[static_cast<size_t>(buffer)];
   for (size_t b = 0; b < after.buffers.size(); ++b) {
@@ -126,7 +126,7 @@ Replay& Plan::replayFor(size_t index) {
   return *replay;
 }
 
-// What a launch passes.
+// Adds a step's addresses and parameters to the replay.
 void Plan::addPassed(const Step& step, ReplaySteps& replay) {
   for (const StepAddress& address : step.addresses) replay.slots.push_back({address.buffer, address.offset});
   for (const Scalar* parameter : step.parameters) {

@@ -1,5 +1,5 @@
-// Plan: a host program recorded at one set of sizes, ready to be replayed without evaluating an expression, looking up
-// a map or allocating on the heap.
+// Plan: a host program recorded at given sizes. Replays evaluate no expression, look nothing up, and do not allocate on
+// the heap.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@
 
 namespace tokamak {
 
-/// An output of a plan: where it lies and what it looks like.
+/// An output of a plan: its memory, sizes and strides.
 struct PlanOutput {
   StepAddress at;  ///< in a buffer of origin Output or, for outputs that are views of an input, Input
   DataType dtype = DataType::F32;
@@ -45,9 +45,9 @@ struct PlanArena {
   int64_t bytes = 0;
 };
 
-/// What is known before a call.
-/// Thread safety: any threads may read it side by side, and note and wait for calls. replayFor() and the replays that
-/// it gives belong to the one who holds that context; tellCopiedViews() comes before all that.
+/// A recorded program.
+/// Thread safety: any threads may read it, note calls and wait for them at the same time. replayFor(), and the replay
+/// that it returns, belong to the thread with that context; tellCopiedViews() comes before all that.
 class Plan {
  public:
   /// `recorded` as it came from the recorder; workers[i]: which worker recorded stream i + 1 is. `contexts`: how many
@@ -74,14 +74,14 @@ class Plan {
   std::span<const PlanArena> arenas() const { return arenas_; }
   /// "while allocating 4096 bytes of intermediates, the largest of them T1 (2048 bytes), T3 (2048 bytes)"
   std::string describeIntermediates() const;
-  /// What it takes on the host's heap, by estimate: the steps, the works (those that plans share count for each), and
-  /// a replay per context that has called it so far.
+  /// An estimate of its bytes on the host's heap: steps, works (shared ones, too), and a replay per context that has
+  /// called it.
   int64_t hostBytes() const { return host_bytes_.load(std::memory_order_relaxed); }
 
-  /// Where each buffer starts, by the addresses of inputs, output buffers and, per memory kind, arenas.
+  /// Computes the start of each buffer from the addresses of inputs, output buffers and arenas (per memory kind).
   void fillBases(std::span<void* const> inputs, std::span<void* const> output_buffers,
                  std::span<const std::shared_ptr<Buffer>> arenas, std::vector<void*>& bases) const;
-  /// That of context `index`, for calls with it one after the other.
+  /// The replay of context `index`, for one call at a time.
   Replay& replayFor(size_t index);
 
   /// Context `index` enqueues a call that ends with `done`.
@@ -95,7 +95,7 @@ class Plan {
   /// A sentence for each output that could have been a view and is copied.
   const std::vector<std::string>& copiedViews() const { return copied_views_; }
   void tellCopiedViews(std::vector<std::string> sentences) { copied_views_ = std::move(sentences); }
-  /// Where an output that is a view lies, in words: "a view of T0".
+  /// For messages, of an output that is a view: "a view of T0".
   std::string describeView(const PlanOutput& output) const;
 
   /// The steps in words, a line each.

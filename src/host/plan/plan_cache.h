@@ -1,5 +1,4 @@
-// PlanCache: the plans of one evaluator by their keys, as many as count and bytes allow; the one not used for longest
-// goes first.
+// PlanCache: an evaluator's plans by key, with limits of count and bytes; the least recently used is evicted.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +33,7 @@ class PlanCache {
 
   /// Null when there is none. Takes nothing from the heap.
   std::shared_ptr<Plan> find(std::span<const int64_t> key);
-  /// Gives the plans that had to go; the new one stays whatever it takes.
+  /// Returns the evicted plans; the new one always stays.
   std::vector<std::shared_ptr<Plan>> insert(std::span<const int64_t> key, std::shared_ptr<Plan> plan);
   PlanCacheStatistics statistics() const;
 

@@ -1,4 +1,4 @@
-// The key of a plan: what a call's values must have in common with those that the plan was recorded with.
+// The key of a plan: the properties of a call's values that the plan depends on.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,12 @@
 
 namespace tokamak {
 
-/// Element type, memory kind, sizes, strides and the alignment of the address. Takes nothing from the heap beyond the
-/// key's growth.
+/// Appends element type, memory kind, sizes, strides and alignment. Allocates for the key's growth only.
 void addToKey(const Tensor& tensor, std::vector<int64_t>& key);
-/// That of the address in bytes, as far as a key tells it: at most 16, the widest access of kernels.
+/// The alignment in bytes in a key: at most 16, the widest access of kernels.
 int64_t alignmentOf(const Tensor& tensor);
 uint64_t hashOfKey(std::span<const int64_t> key);
-/// Which scalar, and its value bit by bit.
+/// Appends the scalar's number and the bits of its value.
 void addToKey(const Scalar& scalar, const ScalarValue& value, std::vector<int64_t>& key);
 
 }  // namespace tokamak

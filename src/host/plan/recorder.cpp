@@ -14,7 +14,7 @@ namespace {
 constexpr uintptr_t kAlignment = 256;
 constexpr int64_t kMostBytes = int64_t{1} << 61;
 
-// Work together with what it touches, so that a launch knows its accesses.
+// Work with its accesses.
 struct RecordedWork final : Work {
   std::shared_ptr<const Work> work;
   std::vector<OperandDesc> operands;

@@ -1,4 +1,4 @@
-// Recorder: the device that runs nothing and writes down what it was told: a StepList.
+// Recorder: a device that runs nothing, and records a StepList.
 #pragma once
 
 #include <map>
@@ -10,22 +10,22 @@
 
 namespace tokamak {
 
-/// Addresses it gives are not memory: they only tell the buffers apart. Work is prepared by the device that will replay
-/// it (without one, steps have no work and can only be checked).
+/// Its addresses are no memory: they identify buffers. The device that will replay the list prepares work; without one,
+/// steps can only be checked.
 /// Thread safety: one thread at a time, though devices are else for many.
 class Recorder final : public Device {
  public:
   /// `replay_device` may be null.
   explicit Recorder(Device* replay_device) : replay_device_(replay_device) {}
 
-  /// An address range that stands for a tensor of the caller.
+  /// An address range for a tensor of the caller.
   void* registerBuffer(StepBuffer buffer);
-  /// What the next steps are called in messages; the next allocation takes `name`.
+  /// Names the next steps in messages, and the next allocation.
   void describeNext(std::string text, std::string name = "");
-  /// The stream that createStream() gave as number `i`; 0 is the caller's.
+  /// The caller's stream, number 0. createStream() numbers the others.
   Stream& callerStream() { return caller_; }
 
-  /// Which buffer and byte an address given by this recorder means.
+  /// The buffer and byte of an address from this recorder.
   StepAddress resolve(const void* address) const;
   StepList& steps() { return steps_; }
 

@@ -50,9 +50,9 @@ class WaitDropper {
       const Step& step = list_.steps[i];
       const auto stream = static_cast<size_t>(step.stream);
       if (step.kind == StepKind::Record) {
-        // Waiting for one point that gathers several is cheaper than each waiter waiting for all of them.
+        // One point that gathers several is cheaper than several waits of each waiter.
         if (is_waited_for_[i] && neededPoints(stream).size() > 1) {
-          settle(stream, i);
+          makeWaits(stream, i);
           addPoint(stream, i);
           gathers_.push_back({stream, clocks_[stream][stream]});
         }
@@ -62,15 +62,15 @@ class WaitDropper {
       } else if (step.kind == StepKind::Wait) {
         joinInto(wanted_[stream], recorded_[static_cast<size_t>(step.event)]);
       } else {
-        settle(stream, i);
+        makeWaits(stream, i);
         addPoint(stream, i);
       }
     }
-    settle(0, list_.steps.size());
+    makeWaits(0, list_.steps.size());
     return rebuild();
   }
 
-  /// Whether a stream waited for several points at once on behalf of others that in the end had no need of it.
+  /// Whether a gather was made that no stream needed in the end.
   bool hasIdleGather() const {
     std::set<Point> waited_for;
     for (const auto& points : waits_) waited_for.insert(points.begin(), points.end());
@@ -84,7 +84,7 @@ class WaitDropper {
     step_at_[point] = i + 1;
   }
 
-  // What `stream` still has to wait for: points not known to be done and not implied by each other.
+  // The points that `stream` still has to wait for: not known to be done, and not implied by each other.
   std::vector<Point> neededPoints(size_t stream) const {
     std::vector<Point> wanted;
     for (size_t s = 0; s < wanted_[stream].size(); ++s) {
@@ -100,8 +100,8 @@ class WaitDropper {
     return needed;
   }
 
-  // Makes those waits just before step i.
-  void settle(size_t stream, size_t i) {
+  // Makes these waits just before step i.
+  void makeWaits(size_t stream, size_t i) {
     waits_[i] = neededPoints(stream);
     for (const Point& point : waits_[i]) joinInto(clocks_[stream], clock_at_.at(point));
     std::ranges::fill(wanted_[stream], 0);
@@ -152,11 +152,11 @@ class WaitDropper {
 
   const StepList& list_;
   std::vector<DoneCounts> clocks_;
-  std::vector<DoneCounts> wanted_;         // per stream: points asked for, not yet waited for
+  std::vector<DoneCounts> wanted_;         // per stream: points requested, not yet waited for
   std::vector<DoneCounts> recorded_;       // per event: the points it stands for
   std::vector<std::vector<Point>> waits_;  // per step: what its stream waits for just before it
   std::vector<bool> is_waited_for_;
-  std::vector<Point> gathers_;  // points that are no work, but waits
+  std::vector<Point> gathers_;  // points that only gather waits
   std::map<Point, DoneCounts> clock_at_;
   std::map<Point, size_t> step_at_;  // the index after the step
 };
@@ -184,7 +184,7 @@ StepList dropImpliedWaits(const StepList& list) {
   if (hasCommunications(list)) return list;
   WaitDropper dropper(list);
   StepList result = dropper.drop();
-  // Without the records of idle gathers, their waits are seen to be implied; every round has fewer gathers.
+  // (Without records of idle gathers their waits are implied; each round has fewer gathers.)
   return dropper.hasIdleGather() ? dropImpliedWaits(result) : result;
 }
 

@@ -1,4 +1,4 @@
-// WorkCache: work that was prepared once for an op is used again for the same operand layouts and attribute values.
+// WorkCache: prepared work of ops, by operand layouts and attribute values.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace tokamak {
 
-/// Holds on to the work it gives, so work lives as long as the cache, or until it is cleared. Belongs to one device.
+/// Owns its work, until it is cleared. For one device.
 /// Thread safety: one thread at a time; the works that it gives may be used by any.
 class WorkCache {
  public:

@@ -41,7 +41,7 @@ void BlockPool::run(int64_t blocks, const void* function, RangeFunction run_rang
   Job job;
   job.function = function;
   job.run_range = run_range;
-  job.grain = std::max<int64_t>(1, blocks / (threads_ * 8));  // small enough to even out, large enough to be cheap
+  job.grain = std::max<int64_t>(1, blocks / (threads_ * 8));  // small for balance, large for low overhead
   const int64_t shares = std::min({threads_, blocks, static_cast<int64_t>(kMaxShares)});
   job.shares = std::span(job.share_memory).first(static_cast<size_t>(shares));
   for (int64_t i = 0; i < shares; ++i) {
@@ -87,7 +87,7 @@ void BlockPool::takeFrom(Share& share, Job& job) {
   }
 }
 
-// The last access to the job: its owner may be gone right after the count, and only the address is used then.
+// The last access to the job. Its owner may be gone after the count; then only the address is used.
 void BlockPool::leave(Job& job) {
   const void* const word = &job.helpers;
   if (job.helpers.fetch_sub(1, std::memory_order_acq_rel) == 1) futexWake(word, 1);

@@ -1,4 +1,4 @@
-// The threads that share out the blocks of a kernel.
+// BlockPool: a thread pool that runs the blocks of kernels.
 #pragma once
 
 #include <array>
@@ -15,14 +15,14 @@
 
 namespace tokamak {
 
-/// Any number of threads may call parallelFor at once; each takes part in its own call, so that a call always ends. The
-/// pool's threads start with the first call that can use them, and sleep when there is nothing to do.
+/// Several threads may call parallelFor at once; each works on its own call, so that calls always end. The pool's
+/// threads start with the first call that can use them, and sleep when idle.
 class BlockPool {
  public:
   static constexpr int64_t kMostThreads = 4096;
 
-  /// `threads`: how many may work on one call, the caller included; 1 to kMostThreads. Where the system starts fewer,
-  /// these do the work, and a line on standard error tells. Errors: Usage.
+  /// `threads`: the most for one call, the caller included; 1 to kMostThreads. If the system starts fewer, a line on
+  /// standard error says so. Errors: Usage.
   explicit BlockPool(int64_t threads);
   BlockPool(const BlockPool&) = delete;
   BlockPool& operator=(const BlockPool&) = delete;
@@ -30,8 +30,8 @@ class BlockPool {
 
   int64_t threads() const { return threads_; }
 
-  /// Calls `function(block)` for 0 <= block < blocks, in any order and at the same time; returns when all are done. The
-  /// first exception out of a block is raised here, and blocks that have not started are left out.
+  /// Calls `function(block)` for 0 <= block < blocks, concurrently and in any order; returns when all are done. Raises
+  /// the first exception of a block; blocks that have not started are skipped.
   template <class Function>
   void parallelFor(int64_t blocks, const Function& function) {
     run(blocks, &function, [](const void* f, int64_t begin, int64_t end) {
@@ -41,8 +41,8 @@ class BlockPool {
 
  private:
   using RangeFunction = void (*)(const void* function, int64_t begin, int64_t end);
-  // Consecutive blocks, in a cache line of their own. A thread takes from its own share first, so that it meets in the
-  // next call what this one left in its caches; then from the shares of others. Trivial: calls set only those they use.
+  // Consecutive blocks, in a cache line of their own. A thread takes blocks of its own share first, for cache locality
+  // between calls, and then steals. Trivial: calls set only those that they use.
   struct alignas(64) Share {
     int64_t next;
     int64_t end;

@@ -106,7 +106,7 @@ class CpuDevice::CpuEvent final : public Event {
   mutable bool is_told_ = false;
 };
 
-// Large blocks take huge pages: first use of 4 KiB pages costs more than the work done on them.
+// Large blocks use huge pages, as page faults of 4 KiB pages cost more than the work on them.
 void* CpuDevice::HostMemory::allocate(int64_t bytes, MemoryKind /*kind*/) {
   const bool is_large = bytes >= 2 * kHugePage;
   const size_t alignment = is_large ? kHugePage : 256;
@@ -118,7 +118,7 @@ void* CpuDevice::HostMemory::allocate(int64_t bytes, MemoryKind /*kind*/) {
 
 void CpuDevice::HostMemory::release(void* address, int64_t /*bytes*/, MemoryKind /*kind*/) { std::free(address); }
 
-// What kernels are made for when nobody says it.
+// The default target of kernels.
 static KernelTarget targetOf(const CpuDeviceOptions& options) {
   if (options.target) return *options.target;
   return options.runner == KernelRunner::Interpreted ? hopperTarget() : cpuTarget(options.threads);

@@ -19,8 +19,7 @@
 
 namespace tokamak {
 
-/// Streams that were destroyed leave their thread for the next one. Streams, events and buffers must be gone before the
-/// device goes.
+/// A destroyed stream's thread serves the next stream. The device outlives its streams, events and buffers.
 /// Thread safety: any threads may use it side by side, as Device says.
 class CpuDevice : public Device {
  public:
@@ -65,7 +64,7 @@ class CpuDevice : public Device {
   KernelRunner runner() const { return options_.runner; }
   /// Makes the n-th allocation from now on fail with OutOfMemory (1 is the next one); 0 takes that back.
   void failAllocation(int64_t n) { arena_.failAllocation(n); }
-  /// Gives cached memory that nobody uses any more back to the system.
+  /// Returns unused cached memory to the system.
   void trimMemory();
 
  private:
@@ -92,7 +91,7 @@ class CpuDevice : public Device {
   std::vector<StreamQueue*> idle_queues_;
 };
 
-/// How many processors this process may run on.
+/// The number of processors that this process may use.
 int64_t usableProcessors();
 
 }  // namespace tokamak

@@ -1,4 +1,4 @@
-// How the processor is used as a device.
+// Options of the CPU device.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace tokamak {
 
-/// What segments become.
+/// How segments run.
 enum class KernelRunner : uint8_t {
   Compiled,      ///< kernels by the C compiler; where there is none, as OpByOp, which is told
   CompiledOnly,  ///< the same; where there is no compiler, an error
@@ -19,9 +19,9 @@ enum class KernelRunner : uint8_t {
 };
 
 struct CpuDeviceOptions {
-  int64_t threads = 0;                ///< that share out blocks; 0: as many processors as this process may use
+  int64_t threads = 0;                ///< for blocks; 0: as many as processors that this process may use
   int64_t memory_limit = 0;           ///< in bytes, all memory kinds together; 0: the machine's memory
-  int64_t ring_bytes = 65536;         ///< work that may wait per stream; a power of two of at least 256
+  int64_t ring_bytes = 65536;         ///< of each stream's queue; a power of two, at least 256
   bool poisons_memory = false;        ///< fresh allocations are filled with 0xFF: NaN in every floating-point type
   TraceObserver* trace = nullptr;     ///< told about all work; outlives the device
   KernelObserver* kernels = nullptr;  ///< told about kernels; outlives the device

@@ -6,8 +6,8 @@
 
 namespace tokamak {
 
-/// Runs on a stream's thread, and on the pool's threads inside `pool.parallelFor`. Its exceptions become failures of
-/// the stream.
+/// Runs on a stream's thread, and on the pool's threads in `pool.parallelFor`. Its exceptions become failures of the
+/// stream.
 class CpuWork : public Work {
  public:
   /// `addresses`: one per operand, in the order in which the work was prepared.

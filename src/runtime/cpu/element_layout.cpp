@@ -19,8 +19,8 @@ std::vector<OperandAccess*> allAccesses(ElementProgram& program) {
   return all;
 }
 
-// Slowest first by the result's strides (reduced ones by the first load's), so that neighbours in memory are neighbours
-// here.
+// The dimensions by decreasing stride of the result (reduced ones: of the first load), so that contiguous ones are
+// adjacent.
 std::vector<size_t> memoryOrder(const ElementProgram& program) {
   std::vector<size_t> order(program.dimensions.size());
   std::iota(order.begin(), order.end(), 0);
@@ -79,7 +79,7 @@ bool hasReduce(const ElementProgram& program) {
   return std::ranges::any_of(program.steps, [](const ElementStep& step) { return step.kind == ElementKind::Reduce; });
 }
 
-// Nanoseconds per element, roughly: what a row costs at all, what a far element costs, what a transposed tile costs.
+// Approximate costs in nanoseconds: of a row, of a strided element, of an element of a transposed tile.
 constexpr double kRowCost = 40;
 constexpr double kFarCost = 1.5;
 constexpr double kTiledCost = 0.4;
@@ -114,7 +114,7 @@ double costAlong(const ElementProgram& program, size_t row, bool may_tile) {
 size_t cheapestRow(const ElementProgram& program, bool may_tile) {
   size_t best = 0;
   double best_cost = std::numeric_limits<double>::infinity();
-  for (size_t d = program.result_dimensions; d-- > 0;) {  // the fastest dimension wins a draw
+  for (size_t d = program.result_dimensions; d-- > 0;) {  // ties: the fastest dimension
     const double cost = costAlong(program, d, may_tile);
     if (cost < best_cost) best_cost = cost, best = d;
   }

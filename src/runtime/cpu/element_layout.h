@@ -1,12 +1,12 @@
-// Layout of an element program's loops: which dimensions are merged, and along which one the inner loops run.
+// The loops of an element program: which dimensions are merged, and along which the inner loops run.
 #pragma once
 
 namespace tokamak {
 
 struct ElementProgram;
 
-/// Drops dimensions of extent 1, merges neighbours that are one in memory for every operand, and chooses row, tile and
-/// reduced_row by an estimate of the time per element. Depends on sizes and strides alone.
+/// Drops dimensions of extent 1, merges those that are contiguous for every operand, and chooses row, tile and
+/// reduced_row by an estimate of the time per element. It depends on sizes and strides only.
 void chooseLayout(ElementProgram& program);
 
 }  // namespace tokamak

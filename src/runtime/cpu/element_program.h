@@ -1,5 +1,5 @@
-// ElementProgram: an element rule bound to sizes and strides: a tree of typed loops over dimensions that were merged
-// where memory allows, ready to be run row by row.
+// ElementProgram: an element rule bound to sizes and strides: a tree of typed loops over merged dimensions, which runs
+// row by row.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace tokamak {
 
-/// The most elements that one call of a typed loop works on where results go through a buffer.
+/// The most elements per call of a typed loop that stores to a buffer.
 inline constexpr int64_t kChunk = 1024;
 inline constexpr size_t kMaxDimensions = 32;
 
@@ -22,14 +22,14 @@ inline constexpr size_t kMaxDimensions = 32;
 /// gathers).
 struct OperandAccess {
   size_t operand = 0;         ///< position among the addresses
-  bool is_parameter = false;  ///< the one element stands where an operand has its address
+  bool is_parameter = false;  ///< its one element is in place of an operand's address
   int64_t size = 4;           ///< bytes of an element
   int64_t constant = 0;
   std::vector<int64_t> strides;                    ///< one per dimension
   std::vector<std::pair<int64_t, int32_t>> atoms;  ///< a factor and a line
   /// A factor and the number of a position: an index that is read from memory (Indexed).
   std::vector<std::pair<int64_t, int32_t>> gathers;
-  bool is_in_parts = false;  ///< of a row: where a predicate holds, or from one position
+  bool is_in_parts = false;  ///< parts of a row: where a predicate holds, or from one position
   int32_t stage = -1;        ///< number of the transposed tile it is read through, or -1
 };
 
@@ -44,7 +44,7 @@ struct ElementStep {
   int32_t position = -1;       ///< of an Indexed: the number that accesses have its index by
   std::vector<char> constant;  ///< of a constant Value: kChunk elements
   const ReductionLoops* reduction = nullptr;
-  int32_t buffer = -1;  ///< kChunk * 8 bytes of the scratch memory, or -1: its user always says where to
+  int32_t buffer = -1;  ///< kChunk * 8 bytes of the scratch memory; -1: its user gives the destination
 };
 
 struct Dimension {
@@ -55,7 +55,7 @@ struct Dimension {
 struct ElementProgram {
   std::vector<Dimension> dimensions;  ///< those of the result, then the reduced ones
   size_t result_dimensions = 0;
-  std::vector<ElementStep> steps;  ///< operands first; the last one gives the result
+  std::vector<ElementStep> steps;  ///< in topological order; the last one computes the result
   std::vector<OperandAccess> accesses;
   OperandAccess result;
   IndexLines lines;

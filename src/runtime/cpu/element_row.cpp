@@ -17,7 +17,7 @@ bool isPlainLoad(const ElementProgram& program) {
   return last.kind == ElementKind::Load && program.accesses[last.access].atoms.empty();
 }
 
-// Nothing but the position moves the load in another way than evenly.
+// Whether the load's index is linear but for the position.
 bool isGather(const ElementProgram& program, const ElementStep& indexed) {
   const ElementStep& body = program.steps[indexed.operands[1]];
   if (body.kind != ElementKind::Load) return false;
@@ -119,7 +119,7 @@ const void* ElementRow::load(const ElementStep& step, size_t number, size_t alon
   if (stride != 0) {
     copyStrided(own, 1, from, stride, n, access.size);
   } else if (filled_[number] != from) {
-    // Filled whole, so that the rest of the row finds it done.
+    // (Filled completely, for the rest of the row.)
     copyStrided(own, 1, from, 0, kChunk, access.size);
     filled_[number] = from;
   }
@@ -172,7 +172,7 @@ const void* ElementRow::countAlong(const ElementStep& step, size_t along, int64_
   return to;
 }
 
-// The body once for every run of equal positions, which is the whole row where they lie along other dimensions.
+// Computes the body once per run of equal positions, often the whole row.
 const void* ElementRow::indexed(const ElementStep& step, size_t along, int64_t n, char* to) {
   const auto* positions = static_cast<const int64_t*>(evaluate(step.operands[0], along, n, nullptr));
   if (isGather(program_, step) && positions[0] != positions[n - 1]) {
@@ -279,7 +279,7 @@ void ElementRow::accumulateAll(const ElementStep& step, int64_t n, char* accumul
   const size_t body = step.operands[0];
   const int64_t width = step.reduction->accumulator_size;
   if (program_.dimensions.size() == program_.result_dimensions + 1 && isInPlace(body, along)) {
-    // One row per result, at one distance.
+    // One row per result, with a constant stride.
     const OperandAccess& access = program_.accesses[program_.steps[body].access];
     const int64_t stride = access.strides[program_.row] * access.size;
     const int64_t length = reducedEnd(along) - reducedBegin(along);
@@ -301,8 +301,7 @@ void ElementRow::accumulateRows(const ElementStep& step, int64_t n, char* accumu
   const ReductionLoops& loops = *step.reduction;
   const size_t body = step.operands[0];
   const size_t end = program_.dimensions.size();
-  // In memory rows of the last dimension follow each other at one distance: accumulators are loaded and stored once for
-  // several of them.
+  // Rows of the last dimension have a constant stride: accumulators are loaded and stored once for several of them.
   const size_t last = end - 1;
   const bool is_in_place = end > program_.result_dimensions && isInPlace(body, program_.row);
   int64_t stride = 0;
@@ -310,7 +309,7 @@ void ElementRow::accumulateRows(const ElementStep& step, int64_t n, char* accumu
     const OperandAccess& access = program_.accesses[program_.steps[body].access];
     stride = access.strides[last] * access.size;
   }
-  // Some rows are added before losses are kept, where the results will be.
+  // Adds a block of rows before compensating, in the memory of the results.
   constexpr int64_t kBlock = 64;
   char* const sums = loops.keeps_losses ? buffer(step.buffer + 2) : accumulators;
   int64_t rows = 0;
@@ -340,7 +339,7 @@ void ElementRow::accumulateRows(const ElementStep& step, int64_t n, char* accumu
   finishBlock();
 }
 
-// Whether a step's elements along a dimension are found in memory as they are.
+// Whether a step's elements along a dimension can be used in place.
 bool ElementRow::isInPlace(size_t step, size_t along) const {
   const ElementStep& body = program_.steps[step];
   if (body.kind != ElementKind::Load) return false;

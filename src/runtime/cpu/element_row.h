@@ -5,21 +5,20 @@
 
 namespace tokamak {
 
-/// A transposed operand is read in tiles of this many bytes (one line) along the one and elements along the other
-/// dimension. Writing such squares straight into a result was slower: its rows are far apart and meet in few lines of
-/// the cache.
+/// A tile of a transposed operand has this many bytes (a cache line) along one dimension, and this many elements along
+/// the other. Storing tiles directly to the result was slower, as its rows conflict in the cache.
 inline constexpr int64_t kTileBytes = 64;
 inline constexpr int64_t kTileColumns = 256;
 
-/// A range of one reduced dimension; a reduction is cut along it so that several threads can share it.
+/// A range of the reduced dimension along which a reduction is split over threads.
 struct ReducedRange {
   size_t dimension = 0;
   int64_t begin = 0;
   int64_t end = 0;
 };
 
-/// The results of a cut reduction: `pieces` arrays of accumulators, `stride` bytes apart; the second half of each is
-/// for what rounding lost.
+/// The results of a split reduction: `pieces` arrays of accumulators, `stride` bytes apart; the second half of each has
+/// the rounding errors (compensated summation).
 struct Partials {
   const char* first = nullptr;
   int64_t pieces = 0;
@@ -30,14 +29,14 @@ class ElementRow {
  public:
   ElementRow(const ElementProgram& program, void* const* addresses);
 
-  /// Where in the result the next row starts; the caller moves it. Entries of reduced dimensions are the row's own.
+  /// The start of the next row in the result, which the caller sets. Entries of reduced dimensions are internal.
   int64_t* at() { return at_; }
 
   /// Computes `n` elements from at() along the row dimension, for `tile_rows` positions along the tile dimension. n is
-  /// at most maxRow(). A cut reduction takes its accumulators from `partials`.
+  /// at most maxRow(). A split reduction takes its accumulators from `partials`.
   void run(int64_t n, int64_t tile_rows, const Partials* partials = nullptr);
-  /// Of a program with one reduction: accumulates `n` elements over a part of the reduced elements only, in an array of
-  /// so many bytes.
+  /// For a program with one reduction: accumulates `n` elements over a part of the reduced dimension, in an array of
+  /// `bytes` bytes.
   void accumulate(const ReducedRange& range, int64_t n, void* accumulators, int64_t bytes);
 
   static int64_t maxRow(const ElementProgram& program);

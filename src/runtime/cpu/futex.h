@@ -1,4 +1,4 @@
-// Sleeping until a 32-bit word changes.
+// Futexes: sleep until a 32-bit word changes.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@ void futexWaitFor(const uint32_t* word, uint32_t expected, std::chrono::nanoseco
 /// Wakes up to `count` sleepers; only the address is used, so the word itself may be gone.
 void futexWake(const void* word, int count);
 
-/// Whether `isReady()` came true within a few microseconds of looking: shorter than falling asleep and being woken.
+/// Spins for a few microseconds, less than sleeping and waking take. Returns whether `isReady()` became true.
 template <class IsReady>
 bool spinUntil(const IsReady& isReady) {
   constexpr int kLooks = 200;
@@ -28,8 +28,8 @@ bool spinUntil(const IsReady& isReady) {
   return false;
 }
 
-/// The same for up to 50 us, in which other threads may have the processor: being woken takes as long, in a virtual
-/// machine longer, and calls that follow each other find their helpers awake.
+/// The same for up to 50 us, yielding the processor: waking takes as long (in a virtual machine longer), and threads
+/// stay awake between consecutive calls.
 template <class IsReady>
 bool lingerUntil(const IsReady& isReady) {
   constexpr std::chrono::microseconds kLongest{50};

@@ -19,8 +19,8 @@ namespace tokamak {
 
 namespace {
 
-// A block of the result is one task. Where operands must be converted or packed, it is done for kBlockInner of k at a
-// time.
+// One task computes a block of the result. Operands that need conversion or packing are prepared for kBlockInner of k
+// at a time.
 constexpr int64_t kBlockRows = 256;
 constexpr int64_t kBlockColumns = 512;
 constexpr int64_t kBlockInner = 1024;
@@ -35,7 +35,7 @@ struct Region {
   MatrixStrides strides;
 };
 
-/// A region as the library takes it.
+/// A region in the library's form.
 template <class T>
 struct Panel {
   const T* data = nullptr;
@@ -43,7 +43,7 @@ struct Panel {
   Transposed transposed = Transposed::No;
 };
 
-// The region as it lies, if one of its strides is 1 and the other one leaves room for that.
+// The region in place, if one stride is 1 and the other is large enough for the library.
 template <class T>
 std::optional<Panel<T>> panelInPlace(const Region& region) {
   const auto* const data = reinterpret_cast<const T*>(region.data);
@@ -59,7 +59,7 @@ std::optional<Panel<T>> panelInPlace(const Region& region) {
   return std::nullopt;
 }
 
-// The region converted to T, dense along the axis that is nearer in memory.
+// A copy of the region as T, dense along the axis with the smaller stride.
 template <class T>
 Panel<T> packPanel(const Region& region, DataType dtype, T* to) {
   constexpr DataType type = std::is_same_v<T, float> ? DataType::F32 : DataType::F64;
@@ -88,7 +88,7 @@ Panel<T> packPanel(const Region& region, DataType dtype, T* to) {
   return {to, length, is_transposed ? Transposed::Yes : Transposed::No};
 }
 
-/// What a block is computed from and where it goes.
+/// The operands and the destination of a block.
 struct BlockPlace {
   Region a;
   Region b;
@@ -158,7 +158,7 @@ BlockPlace GemmWork<T>::place(void* const* addresses, int64_t block) const {
           .bias = p.bias_operand ? at(*p.bias_operand, row * p.bias.row + column * p.bias.column) : nullptr};
 }
 
-// Straight into the result where that is dense along its rows, else into a buffer that is converted row by row.
+// Computes a block in the result if that is dense along rows, else in a buffer that is converted row by row.
 template <class T>
 void GemmWork<T>::runBlock(const BlockPlace& place) const {
   const int64_t rows = place.a.rows;
@@ -231,7 +231,7 @@ void GemmWork<T>::addBias(const BlockPlace& place, T* c, int64_t leading) const 
   const int64_t columns = place.b.columns;
   for (int64_t row = 0; row < place.a.rows; ++row) {
     if (row == 0 || strides.row != 0) {
-      // One row; its row stride is as far as can be, so that it is packed as a row.
+      // (One row, with a large row stride, so that it is packed as a row.)
       const Region line{
           place.bias + row * strides.row * sizeOf(problem_.dtype), 1, columns, {kLargest, strides.column}};
       packPanel<T>(line, problem_.dtype, bias);

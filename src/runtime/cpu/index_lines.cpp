@@ -12,7 +12,7 @@ int64_t floorDivide(int64_t a, int64_t b) { return a / b - static_cast<int64_t>(
 
 void cut(int64_t& length, int64_t to) { length = std::min(length, to); }
 
-// floor(x / divisor); bends where x crosses a multiple of the divisor.
+// floor(x / divisor); the piece ends where x crosses a multiple of the divisor.
 Line divided(Line x, int64_t divisor, int64_t& length) {
   TK_CHECK(divisor > 0, "an index is divided by {}", divisor);
   const int64_t quotient = floorDivide(x.value, divisor);
@@ -27,7 +27,7 @@ Line remainderOf(Line x, int64_t divisor, int64_t& length) {
   return {x.value - quotient.value * divisor, x.slope - quotient.slope * divisor};
 }
 
-// Whether x < 0; bends where the sign changes.
+// Whether x < 0; the piece ends where the sign changes.
 bool isNegative(Line x, int64_t& length) {
   if (x.value < 0 && x.slope > 0) cut(length, (-x.value + x.slope - 1) / x.slope);
   if (x.value >= 0 && x.slope < 0) cut(length, x.value / -x.slope + 1);

@@ -1,6 +1,5 @@
-// IndexLines: integer expressions over coordinates, followed along a row as straight lines for as long as they are
-// straight. That is how div, mod and comparisons cost nothing per element: they say where along the row their value
-// bends.
+// IndexLines: integer expressions over coordinates as piecewise linear functions along a row. So div, mod and
+// comparisons cost nothing per element: they only end a linear piece.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +18,15 @@ struct Line {
 
 class IndexLines {
  public:
-  /// `coordinates[i]` is dimension i; `offsets[i]` is added to it. Everything else in an expression must be known from
-  /// `bindings`.
+  /// `coordinates[i]` is dimension i, to which `offsets[i]` is added. `bindings` has all other symbols of expressions.
   IndexLines(std::span<Scalar* const> coordinates, std::span<const int64_t> offsets, const ScalarBindings& bindings);
 
-  /// Makes an integer or boolean expression ready; the number is for `at`. Errors: Bind for a symbol without a value.
+  /// Adds an integer or boolean expression, and returns its number. Errors: Bind for a symbol without a value.
   int32_t add(const Scalar& scalar);
-  /// Follows expression `number` from the point `dimensions` along dimension `along`. `length` is cut to how far the
-  /// line is straight (at least 1).
+  /// The linear piece of expression `number` from the point `dimensions` along dimension `along`. Limits `length` to
+  /// the piece (at least 1).
   Line at(int32_t number, const int64_t* dimensions, size_t along, int64_t& length) const;
-  /// Dimension i becomes dimension numbers[i] in all expressions (dimensions that no expression mentions have any
-  /// number).
+  /// Renames dimension i to numbers[i] in all expressions. (Unmentioned dimensions have any number.)
   void renumber(std::span<const size_t> numbers);
   /// Whether an expression mentions dimension i.
   bool mentionsDimension(size_t i) const;

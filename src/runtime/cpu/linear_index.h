@@ -1,4 +1,4 @@
-// LinearIndex: an index as a constant, a multiple of each coordinate, and what is left (div, mod, ...) as atoms.
+// LinearIndex: an index as a constant, a multiple of each coordinate, and nonlinear parts (div, mod, ...) as atoms.
 #pragma once
 
 #include <cstdint>
@@ -19,19 +19,18 @@ struct LinearIndex {
   void add(const LinearIndex& other, int64_t times);
 };
 
-/// The sizes, coordinates and values that expressions are taken apart with.
+/// The extents, coordinates and values for decomposing expressions.
 struct IndexSpace {
   std::vector<Scalar*> coordinates;
   std::vector<int64_t> extents;  ///< one per coordinate
   std::vector<int64_t> offsets;  ///< one per coordinate, added to it where it is not an operand's index as it stands
   const ScalarBindings* bindings = nullptr;
 
-  /// div and mod are resolved where the extents allow it.
+  /// Decomposes the scalar. Resolves div and mod where the extents allow it.
   LinearIndex linear(const Scalar& scalar) const;
-  /// A div and a mod of one value that together are a multiple of it again become that: what is left of a reshape whose
-  /// operand is dense.
+  /// Joins a div and a mod of one value whose sum is a multiple of it, as after a reshape of a dense operand.
   void joinDivAndMod(LinearIndex& index) const;
-  /// Lowest and highest value, when there are no atoms; the space must not be empty.
+  /// The lowest and highest value, if there are no atoms; the space must not be empty.
   std::optional<std::pair<int64_t, int64_t>> range(const LinearIndex& index) const;
 
  private:

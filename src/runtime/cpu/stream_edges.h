@@ -1,6 +1,5 @@
-// What ThreadSanitizer is told: exactly the stream model's edges. The queues' own synchronisation is hidden from it,
-// since it orders more than the model promises, and a missing wait would go unseen. Nothing of this exists in other
-// builds.
+// Annotations for ThreadSanitizer: exactly the edges of the stream model. The queues' own synchronisation is hidden, as
+// it orders more than the model promises and would hide missing waits. Other builds have none of this.
 #pragma once
 
 #if defined(__SANITIZE_THREAD__)
@@ -30,7 +29,7 @@ namespace tokamak {
 
 inline constexpr bool kThreadSanitizer = true;
 
-/// Everything this thread did so far happens before what follows a receiveEdge of the same address.
+/// What this thread did so far happens before what follows a receiveEdge of the same address.
 inline void sendEdge(const void* address) { __tsan_release(const_cast<void*>(address)); }
 inline void receiveEdge(const void* address) { __tsan_acquire(const_cast<void*>(address)); }
 

@@ -41,8 +41,8 @@ struct StreamQueueOptions {
   const RaiseCount* raise_count = nullptr;  ///< of the device
 };
 
-/// Issuing functions may be called from any thread, callbacks of this very stream included; they block while the ring
-/// is full. They allocate nothing on the heap.
+/// Any thread may call the issuing functions, callbacks of this stream included. They block while the ring is full, and
+/// do not allocate on the heap.
 class StreamQueue final : public StreamClock {
  public:
   StreamQueue(int64_t index, const StreamQueueOptions& options);
@@ -57,13 +57,11 @@ class StreamQueue final : public StreamClock {
   void issueCallback(std::function<void()> function);
   void issueWriteFlag(uint64_t* flag, uint64_t value);
   void issueWaitFlag(const uint64_t* flag, uint64_t value);
-  /// Later work runs, whatever failed before: the queue gets a new user. Costs nothing where all is done and nothing
-  /// failed.
+  /// Clears failures for a new user of the queue. Costs nothing if all work is done and none failed.
   void issueReset();
 
-  /// The calling thread becomes the queue's guest when nothing is left to run and nothing failed: launches, fills and
-  /// copies that it issues run at
-  /// once, here, until it issues something else or leaves. What other threads issue meanwhile runs after that.
+  /// Makes the calling thread the queue's guest, if no work is left and none failed. Its launches, fills and copies run
+  /// at once on this thread, until it issues something else or leaves. Work of other threads runs after that.
   bool tryEnter();
   void leave();
 
@@ -72,19 +70,19 @@ class StreamQueue final : public StreamClock {
   uint64_t mark();
   bool isDone(uint64_t point) const override { return ring_.isDone(point); }
   bool waitDone(uint64_t point) override;
-  /// After waiting: what the stream did before `point` happens before what this thread does next.
+  /// After waiting: the stream's work before `point` happens before what this thread does next.
   void receive(uint64_t point) const;
 
   /// Whether the calling thread is the one that runs this queue.
   bool isRunHere() const;
-  /// Whether the process was forked since, and the thread that runs the queue is the parent's: waits return at once.
+  /// Whether this is a forked child, without the queue's thread: waits return at once.
   bool isOfAnotherProcess() const { return !home_.isHere(); }
-  /// The failure that work before a point of this queue met, or because of which it was skipped; or null.
+  /// The failure of work before a point of this queue, or because of which it was skipped; or null.
   std::shared_ptr<AsyncFailure> failureAt(const StreamPoint& point) const;
-  /// Somebody was told of what failed or was skipped before `position`.
+  /// Notes that failures before `position` have been reported.
   void noteTold(uint64_t position);
-  /// The failure before `point` of which nobody was told, or because of which work was skipped since somebody was; or
-  /// null. Who asks is told.
+  /// The unreported failure before `point`, or one because of which work was skipped since it was reported; or null. It
+  /// counts as reported then.
   std::shared_ptr<AsyncFailure> takeUntold(const StreamPoint& point);
 
  private:

@@ -1,4 +1,4 @@
-// The hand-over from the threads that issue work to the one thread that runs it: a byte ring of records of any size.
+// WorkRing: a ring buffer of records of any size, from the threads that issue work to the thread that runs it.
 #pragma once
 
 #include <atomic>
@@ -14,8 +14,8 @@ struct RingRecord {
   uint32_t bytes = 0;
 };
 
-/// One producer at a time (the caller locks), one consumer. Positions count bytes and only grow, so "the work enqueued
-/// so far is done" is one comparison. Threads that wait look for a few microseconds, then sleep.
+/// One producer at a time (the caller locks), one consumer. Positions count bytes and only grow, so that "this work is
+/// done" is one comparison. Waiting threads spin for a few microseconds, then sleep.
 class WorkRing {
  public:
   static constexpr uint32_t kAlignment = 16;
@@ -26,13 +26,13 @@ class WorkRing {
   /// The largest record that fits.
   uint32_t maxRecordBytes() const { return capacity_ / 2; }
 
-  /// Producer: room for a record of `bytes` (a multiple of 16, at most maxRecordBytes()), or null while the ring is
-  /// full; then roomPosition() says which position must be done before it is worth another try.
+  /// Producer: memory for a record of `bytes` (a multiple of 16, at most maxRecordBytes()), or null while the ring is
+  /// full. Then roomPosition() is the position that must be done before another try.
   std::byte* tryReserve(uint32_t bytes);
   uint64_t roomPosition() const { return room_position_; }
-  /// Producer: hands the reserved record over.
+  /// Producer: publishes the reserved record.
   void publish();
-  /// Producer: nothing follows; waitForRecord() returns null once the ring is empty.
+  /// Producer: ends the ring; waitForRecord() returns null once it is empty.
   void close();
 
   /// Any thread: the position after everything published so far.
@@ -40,7 +40,7 @@ class WorkRing {
   bool isDone(uint64_t position) const { return head_.load(std::memory_order_acquire) >= position; }
   /// Any thread but the consumer: blocks until everything before `position` is done.
   void waitDone(uint64_t position);
-  /// The place of the record that ends at `position`.
+  /// The address of the record that ends at `position`.
   const std::byte* placeBefore(uint64_t position, uint32_t bytes) const {
     return bytes_.get() + ((position - bytes) & (capacity_ - 1));
   }

@@ -1,4 +1,4 @@
-// ActivityTimeline: a timeline out of what streams were given, in order, and when the GPU ran it.
+// ActivityTimeline: a timeline from the streams' work in order, and the GPU's times.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace tokamak {
 
-/// One thing that a stream was given.
+/// An entry of a stream.
 struct StreamEntry {
   enum class Kind : uint8_t {
     Work,   ///< kernels, copies and fills: what the GPU ran under `label`
@@ -27,11 +27,10 @@ struct StreamEntry {
   int64_t issued_ns = 0;  ///< of a wait: when the driver was told
 };
 
-/// Work has the GPU's own times. Waits are no activities of the GPU and follow from those: a wait lasts from the end of
-/// what the stream did before it (or from when it was issued, if that is later) until the point is reached, but not
-/// into what the stream did next; a point is reached when the work before it is over. A kernel that the GPU started
-/// before the previous one of its stream was over (programmatic dependent launches) is shown from then on, so that the
-/// spans of a track do not overlap.
+/// Work has the GPU's times. A point is reached when the work before it ends. A wait lasts from the end of the work
+/// before it (or from its issue, if later) until the point is reached, but at most until the next work.
+/// With programmatic dependent launches a kernel may start before the one before has ended: it is shown from that end
+/// on, so that spans of a track do not overlap.
 class ActivityTimeline {
  public:
   /// Tells the observer; may be called again with what came later. `entries`: those of a track in the order in which it

@@ -7,8 +7,8 @@
 
 namespace tokamak {
 
-/// The copy that an op is which reads or writes memory of the host, where kernels do not reach: as few copies of bytes
-/// as the strides of both sides allow. Errors: Unsupported when it is more than a copy, or would be very many.
+/// Copies for an op that reads or writes host memory, which kernels cannot access: as few as the strides of both sides
+/// allow. Errors: Unsupported if the op is no copy, or needs very many.
 std::shared_ptr<const CudaWork> prepareCopy(const WorkRequest& request);
 
 }  // namespace tokamak

@@ -31,12 +31,10 @@ class StreamPool;
 struct KernelLaunch;
 struct ProductGroup;
 
-/// Streams that were destroyed leave their driver stream for the next one. Streams, events, buffers and work must be
-/// gone before the device goes.
+/// A destroyed stream's driver stream serves the next one. The device outlives its streams, events, buffers and work.
 ///
-/// Work that the driver accepted runs on the GPU by itself. What fails there (an illegal address, say) loses the whole
-/// context: every later call raises, naming the first cause. Copies from and to pageable host memory may block the
-/// caller, as the driver pleases.
+/// Work runs asynchronously. A failure on the GPU (an illegal address, say) loses the whole context: every later call
+/// raises, with the first cause. Copies from and to pageable host memory may block the caller.
 /// Thread safety: any threads may use it side by side, as Device says.
 class CudaDevice : public Device {
  public:
@@ -52,9 +50,8 @@ class CudaDevice : public Device {
   std::unique_ptr<Stream> makeStream() override;
   std::unique_ptr<Event> createEvent() override;
   bool isWorkThread() const override;
-  /// A stream (CUstream or cudaStream_t) that somebody else made in the primary context, and keeps until it was given
-  /// back: work of ours goes there in order with his. He may capture it; graphs that he makes of it must be gone before
-  /// the device. Null is the default stream.
+  /// A caller's stream (CUstream or cudaStream_t) of the primary context, which the caller keeps alive; work is in
+  /// order with the caller's. The caller may capture it; the device outlives such graphs. Null is the default stream.
   std::shared_ptr<Stream> adoptStream(void* stream);
 
   void* allocate(int64_t bytes, MemoryKind kind, Stream& stream) override;
@@ -99,8 +96,8 @@ class CudaDevice : public Device {
   /// TOKAMAK_CUDA_OVERLAP=0 says no.
   bool overlapsLaunches() const;
   bool usesGraphs() const { return options_.uses_graphs && trace_ == nullptr; }
-  /// Waits for what streams were given that this device made, and tells the observer of options.trace when the GPU did
-  /// it. Errors: Device.
+  /// Waits for all streams of this device, and reports the GPU's times to the observer of options.trace. Errors:
+  /// Device.
   void reportTrace();
   /// Where the times of reportTrace() come from, in words; empty without options.trace.
   std::string traceSource() const;
@@ -111,7 +108,7 @@ class CudaDevice : public Device {
 
   /// Makes the n-th allocation from now on fail with OutOfMemory (1 is the next one); 0 takes that back.
   void failAllocation(int64_t n) { fail_in_.store(n); }
-  /// Gives cached memory that nobody uses any more back to the driver.
+  /// Returns unused cached memory to the driver.
   void trimMemory();
 
  private:

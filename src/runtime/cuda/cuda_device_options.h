@@ -1,4 +1,4 @@
-// How a CUDA GPU is used as a device.
+// Options of the CUDA device.
 #pragma once
 
 #include <cstdint>

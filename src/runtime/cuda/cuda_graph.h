@@ -1,5 +1,5 @@
-// CudaGraph: a plan's steps as one executable graph of the driver, whose kernels take other addresses without being
-// captured again.
+// CudaGraph: a plan's steps as one executable CUDA graph, whose kernels' addresses can be updated without a new
+// capture.
 #pragma once
 
 #include <memory>
@@ -25,8 +25,8 @@ class CudaGraph {
   void captureAgain(PackedSteps& packed);
   /// Whether this step's values can be changed without capturing again.
   bool canUpdate(const PackedSteps& packed, uint32_t step) const;
-  /// Gives the kernels of the steps that changed their new values; all of them can be updated. Launches so far keep the
-  /// old ones. Errors: Device.
+  /// Updates the kernels of changed steps, all of which can be updated. Earlier launches keep the old values. Errors:
+  /// Device.
   void update(PackedSteps& packed);
   /// The context is current. Errors: Device.
   void launch(driver::Stream stream);

@@ -15,8 +15,8 @@
 
 namespace tokamak {
 
-/// Retains the primary context as long as it lives. Some errors (an illegal address, say) take the whole context with
-/// them: all later calls then fail, and what they raise names the first cause. Thread-safe.
+/// Retains the primary context while it lives. Some errors (an illegal address, say) lose the whole context: all later
+/// calls fail, with the first cause. Thread-safe.
 class DriverContext {
  public:
   /// Errors: Usage for a device that is not there, Device.
@@ -47,11 +47,11 @@ class DriverContext {
     give_back_cache_();
     return call();
   }
-  /// How a shortage of memory may be mended; set before others use the context.
+  /// What to call on a shortage of memory; set before others use the context.
   void onShortage(std::function<void()> give_back_cache) { give_back_cache_ = std::move(give_back_cache); }
 
-  /// Calls `use(driver)` with the context current, for what must not raise: giving things back, asking how far work is.
-  /// False, without the call, when the context cannot be made current.
+  /// Calls `use(driver)` with the context current, for calls that must not raise: releases and queries. False, without
+  /// the call, if the context cannot be made current.
   template <class Use>
   bool quietly(const Use& use) {
     bool is_pushed = false;

@@ -55,9 +55,9 @@ struct LibraryProduct {
 /// was made from.
 std::optional<LibraryProduct> libraryProductOf(const GemmProblem& problem, std::span<const OperandDesc> operands);
 
-/// How many of a GPU's multiprocessors a product had better use where `concurrency` like it run at a time; 0: all. One
-/// that is large enough for all of them is as fast alone; smaller ones get a third more than their share, since streams
-/// wait between launches (docs/gpu_performance.md).
+/// The number of multiprocessors for a product of which `concurrency` run at a time; 0: all. A product that is large
+/// enough for all of them uses all. Smaller ones get a third more than their share, as streams wait between launches
+/// (docs/gpu_performance.md).
 int32_t multiprocessorsFor(const LibraryProduct& product, int64_t concurrency, int64_t multiprocessors);
 
 }  // namespace tokamak

@@ -1,4 +1,4 @@
-// What of a matrix product is computed by a generated kernel, as a program with its operands.
+// The parts of a matrix product that generated kernels compute, as programs with operands.
 #pragma once
 
 #include <memory>

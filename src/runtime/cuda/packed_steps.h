@@ -1,5 +1,4 @@
-// PackedSteps: a plan's steps with the values that they pass, and the arguments of their kernels, packed once and
-// patched where they change.
+// PackedSteps: a plan's steps with their values and kernel arguments, packed once and patched for each call.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +10,7 @@
 
 namespace tokamak {
 
-/// One step. What it passes does not move in memory, so that arguments point to it for ever.
+/// One step. Its values do not move in memory, as arguments point to them.
 struct PackedStep {
   ReplayStep::Action action = ReplayStep::Action::Launch;
   int32_t stream = 0;

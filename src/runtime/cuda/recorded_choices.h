@@ -1,4 +1,4 @@
-// RecordedChoices: which of the library's kernels was chosen for a product, kept on disk for later processes.
+// RecordedChoices: the library's kernels chosen for products, on disk for later processes.
 #pragma once
 
 #include <memory>
@@ -10,16 +10,15 @@
 
 namespace tokamak {
 
-/// What a choice depends on besides the product.
+/// The conditions of a choice besides the product.
 struct ChoiceConditions {
   std::string library;     ///< the library and its version
   std::string target;      ///< the GPU: its name, architecture, number of multiprocessors
   std::string preference;  ///< what the library is asked for
 };
 
-/// Entries of the kernel cache: the library's bytes for an algorithm, which mean the same to every process with this
-/// version of it. A choice is never wrong for being old, but who takes it has it examined by the library: a file may
-/// say anything.
+/// Entries of the kernel cache: the library's bytes for an algorithm, valid for this version of the library. An old
+/// choice is never wrong, but the library has to check it, as a file may be corrupt.
 class RecordedChoices {
  public:
   RecordedChoices(std::shared_ptr<KernelCache> cache, ChoiceConditions conditions);

@@ -1,4 +1,4 @@
-// StreamMemory: device memory that a work keeps for itself, a block for each stream that it runs on.
+// StreamMemory: a work's own device memory, a block per stream.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace tokamak {
 
-/// Streams run side by side, so each gets a block of its own when it first asks. Thread-safe.
+/// Streams run concurrently, so each gets a block at its first request. Thread-safe.
 class StreamMemory {
  public:
   StreamMemory(std::shared_ptr<DriverContext> context, int64_t bytes) : context_(std::move(context)), bytes_(bytes) {}
