@@ -1,4 +1,4 @@
-// Interval: what is known of an integer: bounds, and its remainder by a divisor.
+// Interval: bounds of an integer, and its remainder by a divisor.
 #pragma once
 
 #include <cstdint>

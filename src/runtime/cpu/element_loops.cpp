@@ -48,7 +48,7 @@ class ChunkGrid {
 ChunkGrid::ChunkGrid(const ElementProgram& program, int64_t row_length, int64_t tile_rows) : program_(&program) {
   steps_.assign(program.result_dimensions, 1);
   steps_[program.row] = row_length;
-  // Tiles go along the tile dimension first, where the next one is in the transposed operand's same pages and lines.
+  // The tile dimension is fastest: consecutive tiles share pages and cache lines of the transposed operand.
   if (program.tile >= 0) {
     steps_[static_cast<size_t>(program.tile)] = tile_rows;
     order_.push_back(static_cast<size_t>(program.tile));

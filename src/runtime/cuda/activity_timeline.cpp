@@ -8,13 +8,13 @@ namespace tokamak {
 
 namespace {
 
-// What ran under each label stands together, in the order of its beginning.
+// The activities with the entry's label, in order of beginning.
 std::span<const GpuActivity> partsOf(const StreamEntry& entry, std::span<const GpuActivity> sorted) {
   const auto [first, last] = std::ranges::equal_range(sorted, entry.label, {}, &GpuActivity::label);
   return {first, last};
 }
 
-// Per entry: when the first later work of its track begins.
+// Per entry: the beginning of the first later work of its track.
 std::vector<int64_t> nextBegins(std::span<const StreamEntry> entries, std::span<const GpuActivity> sorted) {
   std::vector<int64_t> result(entries.size(), std::numeric_limits<int64_t>::max());
   std::map<int64_t, int64_t> next;  // per track
@@ -55,7 +55,7 @@ void ActivityTimeline::tellWork(const StreamEntry& entry, std::span<const GpuAct
   }
 }
 
-// Behind no work nobody waits.
+// (A point without work before it has no arrow.)
 void ActivityTimeline::tellPoint(const StreamEntry& entry, TraceObserver& observer) {
   const auto last_end = last_end_.find(entry.track);
   if (last_end == last_end_.end()) return;

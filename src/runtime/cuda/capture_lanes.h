@@ -1,4 +1,4 @@
-// CaptureLanes: streams and events of their own on which a plan's steps are captured into a graph.
+// CaptureLanes: separate streams and events for capturing a plan's steps into a graph.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace tokamak {
 
-/// Streams that nobody uses. What works keep for a stream is there again for its next user. Thread-safe.
+/// A pool of streams. Works' memory for a stream serves its next user. Thread-safe.
 class StreamPool {
  public:
   explicit StreamPool(std::shared_ptr<DriverContext> context) : context_(std::move(context)) {}
@@ -29,8 +29,8 @@ class StreamPool {
   std::vector<driver::Stream> idle_;
 };
 
-/// A lane per stream of the plan. Works that keep something per stream (workspaces) keep it per lane, so that a graph
-/// shares nothing with what is launched one by one. One capture at a time.
+/// A lane per stream of the plan. Works have their per-stream memory (workspaces) per lane, so that a graph shares
+/// nothing with other launches. One capture at a time.
 class CaptureLanes {
  public:
   /// Errors: Device, OutOfMemory.
@@ -39,11 +39,10 @@ class CaptureLanes {
   CaptureLanes& operator=(const CaptureLanes&) = delete;
   ~CaptureLanes();
 
-  /// Makes the steps' works ready on the lanes, and waits until they are. Before the capture; the context is current.
+  /// Makes the steps' works ready on the lanes, and waits for that. Before the capture; the context is current.
   void makeReady(PackedSteps& packed);
-  /// Captures the steps behind what `origin`, which is being captured, has so far; what comes after them there waits
-  /// for them. Gives the graph's node of every step that is one kernel, else null. The context is current. Errors:
-  /// Device.
+  /// Captures the steps after the work so far of `origin`, which is being captured; later work there waits for them.
+  /// Returns the graph's node of every step that is one kernel, else null. The context is current. Errors: Device.
   std::vector<driver::GraphNode> capture(PackedSteps& packed, driver::Stream origin);
   driver::Stream lane(const PackedStep& step) const { return streams_[static_cast<size_t>(step.stream)]; }
 
@@ -58,7 +57,7 @@ class CaptureLanes {
   std::vector<driver::Event> events_;  // the plan's, then one to fork and join with
 };
 
-/// While it lives, this thread may do what capturing forbids by default (allocating, asking events), whoever captures.
+/// While it lives, this thread may make calls that captures forbid by default (allocations, event queries).
 class RelaxedCapture {
  public:
   explicit RelaxedCapture(const DriverLibrary& driver) : driver_(driver) { driver_.capture_mode(&mode_); }

@@ -1,4 +1,4 @@
-// CudaCapture: what a caller captures of a stream of his, as calls that become part of it see it.
+// CudaCapture: a caller's capture of a stream, for calls that become part of it.
 #pragma once
 
 #include <condition_variable>
@@ -13,16 +13,16 @@
 
 namespace tokamak {
 
-/// What graphs used that are gone. The driver says so on a thread that may not call it: whoever comes next lets go of
-/// these things.
+/// Resources of destroyed graphs. The driver reports destruction on a thread that may not call it, so the next call of
+/// the device releases them.
 class CaptureRemains {
  public:
-  /// A graph holds on to something: `add` will follow.
+  /// A graph retains resources: `add` will follow.
   void expect();
   void add(std::shared_ptr<void> used);
   void letGo();
-  /// The device goes: waits a second at most for what graphs that are gone have held, and lets go of it. What living
-  /// graphs hold, which a caller must not have then, is never freed.
+  /// For the device's end: waits at most a second for resources of destroyed graphs, and releases them. Those of living
+  /// graphs, which are a caller's error then, are never freed.
   void close();
 
  private:

@@ -1,4 +1,4 @@
-// CudaPoint: a point in a CUDA stream's work, as events stand for it; and the pool from which points come.
+// CudaPoint: a point in a CUDA stream's work, which an event refers to; and the pool of points.
 #pragma once
 
 #include <atomic>
@@ -16,19 +16,19 @@ namespace tokamak {
 class CudaQueue;
 class CudaPointPool;
 
-/// Written by the stream that records it, read by others once `is_issued`.
+/// The recording stream writes it; others read it once `is_issued`.
 struct CudaPoint {
   CudaPointPool* pool = nullptr;
   driver::Event event = nullptr;
   CudaQueue* queue = nullptr;
   uint64_t position = 0;
-  std::shared_ptr<AsyncFailure> failure;  ///< what work before the point met, or why it was skipped; or null
-  std::atomic<bool> is_issued = false;    ///< the driver has been told
-  std::atomic<bool> is_told = false;      ///< somebody was told of the failure
+  std::shared_ptr<AsyncFailure> failure;  ///< of work before the point, or because of which it was skipped; or null
+  std::atomic<bool> is_issued = false;    ///< it is recorded in the driver's stream
+  std::atomic<bool> is_told = false;      ///< the failure has been reported
   std::atomic<int32_t> users = 0;
 };
 
-/// A share in a point; the last one gives it back to its pool.
+/// A shared reference to a point; the last one returns it to its pool.
 class CudaPointRef {
  public:
   CudaPointRef() = default;
@@ -52,7 +52,7 @@ class CudaPointRef {
   CudaPoint* point_ = nullptr;
 };
 
-/// Every recording takes a point of its own, so that earlier waits keep theirs. Takes nothing from the heap once warm.
+/// Every recording gets a point of its own, so that earlier waits keep theirs. It does not allocate once warm.
 class CudaPointPool {
  public:
   explicit CudaPointPool(DriverContext& context) : context_(context) {}

@@ -1,5 +1,4 @@
-// CudaProducts: a device's matrix products by cuBLASLt: the library's handle, what it chose for which product, its
-// workspaces.
+// CudaProducts: a device's matrix products by cuBLASLt: the library's handle, its choices per product, its workspaces.
 #pragma once
 
 #include <map>
@@ -21,9 +20,9 @@ namespace tokamak {
 
 class CublasDescriptors;
 
-/// What the library is asked for once per product is kept and recorded, so that equal products always run the same
-/// kernel, in every plan, on every stream, and in later processes. A stream that runs products which need one gets a
-/// workspace, and keeps it as long as the device lives. Thread-safe.
+/// The library's choice for a product is kept and recorded on disk, so that equal products always run the same kernel,
+/// in every plan, on every stream, and in later processes. A stream gets a workspace at its first product that needs
+/// one, for the device's lifetime. Thread-safe.
 class CudaProducts {
  public:
   /// Loads the library (CublasLibrary::load()) and opens it for the context's device; `target` tells that device from

@@ -1,4 +1,4 @@
-// CudaProperties: what a kernel's schedule and launch have to know of a GPU.
+// CudaProperties: the properties of a GPU that schedules and launches depend on.
 #pragma once
 
 #include <cstdint>

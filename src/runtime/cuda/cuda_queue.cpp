@@ -20,8 +20,7 @@ uint64_t loadDeviceFlag(const uint64_t* flag) {
   return std::atomic_ref(*const_cast<uint64_t*>(flag)).load(std::memory_order_acquire);
 }
 
-// Whoever writes the flag may be another process or a device, and wake nobody. On a lost device perhaps nobody writes
-// it any more.
+// Another process or a device may write the flag, without a wake-up. On a lost device it may never be written.
 void waitForFlag(const DriverContext& context, const uint64_t* flag, uint64_t value) {
   constexpr int kSpins = 2000;
   for (int tries = 0; loadDeviceFlag(flag) < value; ++tries) {
@@ -75,7 +74,7 @@ CudaQueue::~CudaQueue() {
   });
 }
 
-// Tells the driver now, or when everything before is told.
+// Issues to the driver now, or after everything in the host's queue.
 template <class Run>
 void CudaQueue::issue(Kind kind, const Run& run) {
   const Lock lock(mutex_);
@@ -136,13 +135,13 @@ void CudaQueue::execute(Command& command) {
   }
 }
 
-// A failure that was raised is over for work issued since. A call of another thread's that began before may still issue
-// work behind that, so the failure is kept.
+// A raised failure does not affect work issued since. But a call that began before may still issue work, so the failure
+// is kept.
 bool CudaQueue::isSkipping(uint32_t raise_count) const {
   return failure_ != nullptr && !failure_->isOverAt(raise_count);
 }
 
-// Whether work is skipped, of which somebody will be told then.
+// Whether work is skipped; then the failure will be reported.
 bool CudaQueue::skips(uint32_t raise_count, uint64_t position) {
   if (!isSkipping(raise_count)) return false;
   untold_ = failure_;
@@ -152,7 +151,7 @@ bool CudaQueue::skips(uint32_t raise_count, uint64_t position) {
 
 void CudaQueue::adopt(const std::shared_ptr<AsyncFailure>& failure, uint32_t raise_count) {
   if (failure == nullptr || isSkipping(raise_count)) return;
-  // Somebody was told, but what was to be written before the point is not there.
+  // (The failure was reported, but memory that was to be written before the point was not.)
   failure_ =
       failure->isOverAt(raise_count) ? std::make_shared<AsyncFailure>(skippedBecauseOf(failure->cause)) : failure;
 }
@@ -207,7 +206,7 @@ void CudaQueue::record(const CudaPointRef& point) {
     point->is_issued.store(true);
     return;
   }
-  // Others wait for the point, so it is issued whatever the driver says.
+  // Others wait for the point, so it is issued in any case.
   deferLocked(Kind::Always, [this, point](const Command& command) {
     try {
       const CurrentContext current(context_);
@@ -272,7 +271,7 @@ void CudaQueue::copy(void* to, const void* from, int64_t bytes) {
   });
 }
 
-// Pageable memory is out of the driver's reach.
+// (The driver cannot access pageable memory.)
 void CudaQueue::fill(void* to, uint8_t byte, int64_t bytes) {
   static const RangeName range_name("fill");
   const auto size = static_cast<size_t>(bytes);
@@ -329,7 +328,7 @@ void CudaQueue::writeFlag(uint64_t* flag, uint64_t value) {
                      "{}: writing the flag at {}", context_.name(), static_cast<void*>(flag));
     });
   }
-  // Whoever waits for the flag must not hang because the work before it failed.
+  // The flag is written even after a failure, so that waits for it end.
   defer(Kind::Always, [=, this](const Command&) {
     std::exception_ptr cause;
     try {
@@ -352,7 +351,7 @@ void CudaQueue::waitFlag(const uint64_t* flag, uint64_t value) {
   defer(Kind::Work, [=, this](const Command&) { waitForFlag(context_, flag, value); });
 }
 
-// On the stream's thread, which is alone with the driver's stream then.
+// On the stream's thread, the only user of the driver's stream then.
 void CudaQueue::finishGpuWork() {
   const uint64_t told = gpu_position_.load();
   if (told <= done_.load()) return;
@@ -407,7 +406,7 @@ void CudaQueue::synchronize(const CudaPoint& point) {
   noteDone(point.position);
 }
 
-// On a lost context nothing runs any more; who synchronizes hears of it.
+// On a lost context nothing runs any more; synchronize() reports it.
 bool CudaQueue::isDone(const CudaPoint& point) {
   if (!point.is_issued.load()) return false;
   if (done_.load() >= point.position) return true;
@@ -437,7 +436,7 @@ uint64_t CudaQueue::mark() {
   return position_;
 }
 
-// Asks by an event that is recorded only when somebody wants to know, so that giving memory back costs nothing.
+// Queries an event that is recorded only on demand, so that releases cost nothing.
 driver::Result CudaQueue::probe(const DriverLibrary& driver, uint64_t issued) const {
   if (is_adopted_) {  // an event must not become part of what somebody captures
     int status = 0;
@@ -456,7 +455,7 @@ driver::Result CudaQueue::probe(const DriverLibrary& driver, uint64_t issued) co
   return driver.event_query(probe_);
 }
 
-// The arena asks, with its lock held: a queue that is busy being told something is not waited for.
+// Called by the arena with its lock held: it does not wait for a queue whose lock is taken.
 bool CudaQueue::isDone(uint64_t position) const {
   if (done_.load() >= position) return true;
   const std::unique_lock lock(mutex_, std::try_to_lock);

@@ -1,4 +1,4 @@
-// One stream of a CUDA device: the driver's stream, and a thread for what only the host can do.
+// CudaQueue: a stream of a CUDA device: the driver's stream, and a thread for work of the host.
 #pragma once
 
 #include <atomic>
@@ -25,39 +25,38 @@ namespace tokamak {
 class CudaTrace;
 struct PackedStep;
 
-/// Work goes to the driver at once, on the caller's thread. A callback cannot: the driver's host functions may not call
-/// the driver, run one after the other for all streams, and nothing behind them could be skipped when they fail. So a
-/// callback, and what else the host has to do (fills and flags in pageable memory), is done by the stream's own thread
-/// once the GPU got there, and what is issued until then waits its turn in a queue of the host. Without callbacks there
-/// is no such thread.
+/// Work is issued to the driver at once, on the caller's thread. Callbacks are not the driver's host functions: these
+/// may not call the driver, run one after the other for all streams, and cannot skip later work when they fail.
+/// So the stream's own thread runs callbacks and other work of the host (fills and flags in pageable memory) once the
+/// GPU has got there; until then later work is in a queue of the host. Without callbacks there is no such thread.
 ///
-/// Issuing functions may be called from any thread, callbacks of this very stream included. They raise what the driver
-/// says at once; what it says to the stream's thread, or later, is a failure of the stream.
+/// Any thread may call the issuing functions, callbacks of this stream included. They raise errors that the driver
+/// returns at once; later ones, and those on the stream's thread, are failures of the stream.
 class CudaQueue final : public StreamClock {
  public:
-  /// `raise_count`: how often a failure of this device was raised. Errors: Device.
+  /// `raise_count`: the number of raised failures of this device. Errors: Device.
   CudaQueue(int64_t index, DriverContext& context, const RaiseCount& raise_count);
-  /// Of a driver's stream that somebody else made. It may be gone once the queue was reset.
+  /// For a caller's driver stream, which may be destroyed once the queue has been reset.
   CudaQueue(int64_t index, DriverContext& context, const RaiseCount& raise_count, driver::Stream adopted);
   CudaQueue(const CudaQueue&) = delete;
   CudaQueue& operator=(const CudaQueue&) = delete;
   ~CudaQueue() override;
 
-  /// What the GPU does from here on is traced; before any work.
+  /// Traces the GPU's work from here on; call it before any work.
   void observe(CudaTrace& trace) { trace_ = &trace; }
 
   /// `point` becomes the one after everything issued so far.
   void record(const CudaPointRef& point);
   void wait(const CudaPointRef& point, WaitFor what);
-  /// Later work runs, whatever failed before.
+  /// Clears failures for later work.
   void startAnew();
   void copy(void* to, const void* from, int64_t bytes);
   void fill(void* to, uint8_t byte, int64_t bytes);
   void launch(const CudaWork& work, std::span<void* const> addresses);
-  /// The same with arguments that are packed; the device's context is current.
+  /// The same with packed arguments; the device's context is current.
   void launch(PackedStep& step);
-  /// Calls `tell`, which tells the driver of work, unless work before is to be skipped; the device's context is
-  /// current. False, without the call, while work before waits for its turn.
+  /// Calls `tell`, which issues work to the driver, unless work is to be skipped; the device's context is current.
+  /// False, without the call, while earlier work is in the host's queue.
   template <class Tell>
   bool tryIssue(const Tell& tell) {
     const Lock lock(mutex_);
@@ -71,33 +70,33 @@ class CudaQueue final : public StreamClock {
   void writeFlag(uint64_t* flag, uint64_t value);
   void waitFlag(const uint64_t* flag, uint64_t value);
 
-  /// Waits for everything issued so far. Gives the failure of which nobody was told, or because of which work was
-  /// skipped since somebody was, or null; the caller counts as told. Errors: Device.
+  /// Waits for everything issued so far. Returns the unreported failure, or one because of which work was skipped since
+  /// it was reported, or null; it counts as reported then. Errors: Device.
   std::shared_ptr<AsyncFailure> synchronize();
   /// Waits for a point of this queue. Errors: Device.
   void synchronize(const CudaPoint& point);
   /// Never blocks.
   bool isDone(const CudaPoint& point);
-  /// Somebody was told of what failed or was skipped before `point`.
+  /// Notes that failures before `point` have been reported.
   void noteTold(const CudaPoint& point);
-  /// Waits for all work and forgets its failure: the queue gets a new user.
+  /// Waits for all work and clears its failure, for a new user of the queue.
   void reset();
 
   driver::Stream stream() const { return stream_; }
   bool isAdopted() const { return is_adopted_; }
   bool isAdopted(driver::Stream stream) const { return is_adopted_ && stream_ == stream; }
-  /// The graph that somebody who made the stream captures of it; null when its work runs. Errors: Device.
+  /// The graph into which the stream's owner captures it; null if its work runs. Errors: Device.
   driver::Graph capturedGraph() const { return is_adopted_ ? askForGraph() : nullptr; }
   int64_t index() const override { return index_; }
   /// The point after everything issued so far, as the arena counts.
   uint64_t mark();
   bool isDone(uint64_t position) const override;
   bool waitDone(uint64_t position) override;
-  /// Whether the calling thread is the one that runs what the GPU does not.
+  /// Whether the calling thread is the stream's thread.
   bool isRunHere() const;
 
  private:
-  /// Work is skipped behind a failure; what others wait for happens in any case.
+  /// Work is skipped after a failure; Always is for commands that others wait for.
   enum class Kind : uint8_t { Work, Always };
   struct Command {
     Kind kind = Kind::Work;

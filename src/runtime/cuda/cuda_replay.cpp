@@ -27,7 +27,7 @@ void CudaReplay::run(std::span<Stream* const> streams, std::span<void* const> ba
                      std::span<void* const> parameters) {
   const CurrentContext current(*device_.context());
   packed_.patch(bases, parameters);
-  // A plan that is run once is not worth a graph.
+  // (A graph does not pay for one run.)
   const bool is_first = !std::exchange(was_called_, true);
   if (may_be_graph_ && !is_first && chooseMode() == Mode::Graph && runGraph(streams)) return;
   changeMode(Mode::Stepwise, streams);
@@ -44,7 +44,7 @@ void CudaReplay::runInto(Capture& capture, Stream& stream, std::span<void* const
   capture.keep(std::move(lanes));
 }
 
-// What cannot be captured (a library's call that waits, a fill of pageable memory) runs step by step, for ever.
+// Plans that cannot be captured (a library call that waits, a fill of pageable memory) always run step by step.
 CudaReplay::Mode CudaReplay::chooseMode() {
   try {
     return graph_ == nullptr ? captureGraph() : modeOfChanges();
@@ -78,15 +78,14 @@ CudaReplay::Mode CudaReplay::modeOfChanges() {
   return Mode::Graph;
 }
 
-// False where the host has work before it on the stream: the driver cannot be told yet.
+// False if the stream has earlier work in the host's queue.
 bool CudaReplay::runGraph(std::span<Stream* const> streams) {
   changeMode(Mode::Graph, streams);
   CudaQueue& queue = CudaDevice::queueOf(*streams[0]);
   return queue.tryIssue([&] { graph_->launch(queue.stream()); });
 }
 
-// A graph runs on the caller's stream alone: what comes after it on the workers waits for it, and it for what is on
-// them.
+// A graph runs on the caller's stream only: workers wait for it, and it for them.
 void CudaReplay::changeMode(Mode mode, std::span<Stream* const> streams) {
   if (std::exchange(mode_, mode) == mode) return;
   for (Stream* const worker : streams.subspan(1)) {

@@ -1,5 +1,5 @@
-// CudaReplay: a plan's steps on a CUDA device, one by one or as a graph: arguments packed once, only addresses that
-// changed are patched.
+// CudaReplay: replays a plan's steps on a CUDA device, one by one or as a graph, with arguments packed once and
+// patched.
 #pragma once
 
 #include <memory>
@@ -13,9 +13,9 @@
 
 namespace tokamak {
 
-/// A plan of more than one launch becomes a graph at its second call. Calls that bring other addresses or parameters
-/// give them to the graph's kernels, or are issued step by step where that costs less. What only capturing can change
-/// (calls of libraries, fills) is captured again once a call repeats the addresses of the one before.
+/// A plan of more than one launch becomes a graph at its second call. Calls with other addresses or parameters update
+/// the graph's kernels, or are issued step by step if that costs less. Steps that cannot be updated (library calls,
+/// fills) are captured again once a call repeats the addresses of the last one.
 class CudaReplay final : public Replay {
  public:
   CudaReplay(CudaDevice& device, ReplaySteps steps);

@@ -1,4 +1,4 @@
-// CudaTimer: how long the GPU takes between two points of a stream.
+// CudaTimer: the GPU's time between two points of a stream.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// CudaTrace: when the GPU did what. Its times come from CUPTI where that can be used, else from events of the driver.
+// CudaTrace: timelines of the GPU, with times from CUPTI, else from events of the driver.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,10 @@
 
 namespace tokamak {
 
-/// What is told of streams is kept until report(). Thread-safe. The context is current wherever the driver is told of
-/// work.
+/// Keeps entries of streams until report(). Thread-safe. Callers have the context current.
 class CudaTrace {
  public:
-  /// Tells the driver of work.
+  /// Issues work to the driver.
   using Tell = std::function<void()>;
 
   /// `observer` outlives the trace. Errors: Device.
@@ -26,16 +25,16 @@ class CudaTrace {
   CudaTrace& operator=(const CudaTrace&) = delete;
   virtual ~CudaTrace() = default;
 
-  /// Calls `tell`, which tells the driver of work on the stream. The stream lives as long as the trace.
+  /// Calls `tell`, which issues work to the stream. The stream outlives the trace.
   virtual void span(int64_t track, driver::Stream stream, std::string_view name, const Tell& tell) = 0;
-  /// Others may wait for what the stream does next.
+  /// A point that others may wait for.
   virtual void flowBegin(int64_t track, driver::Stream stream, uint64_t flow) = 0;
   /// As span(), for a wait.
   virtual void flowEnd(int64_t track, driver::Stream stream, uint64_t flow, const Tell& tell) = 0;
-  /// Waits for all of it, tells the observer, and forgets it. Errors: Device.
+  /// Waits for all work, reports it to the observer, and clears it. Errors: Device.
   virtual void report() = 0;
 
-  /// Where the times come from, in words: "CUPTI 130001", or "the driver's events" and why.
+  /// The source of the times: "CUPTI 130001", or "the driver's events" and why.
   virtual std::string describe() const = 0;
 };
 

@@ -17,25 +17,24 @@ namespace tokamak {
 class CudaKernelWork;
 class CudaWorkspaceWork;
 
-/// A work that is one kernel, for those who pack its arguments; empty for other works.
+/// A work that is one kernel, for packing its arguments; empty for other works.
 struct CudaKernelLaunch {
   const CudaKernelWork* kernel = nullptr;
-  const CudaWorkspaceWork* workspace = nullptr;  ///< where the last address comes from, if not from an operand
+  const CudaWorkspaceWork* workspace = nullptr;  ///< has the last address, unless that is an operand
 };
 
-/// Work that the driver is told about when the stream's turn comes; the context is current then.
+/// Work that is issued to the driver in the stream's order, with the context current.
 class CudaWork : public Work {
  public:
-  /// Called before work is issued on a stream, without any lock: makes what launches there need besides their operands,
-  /// once per stream.
+  /// Makes a stream's resources for launches, besides operands. Called before work is issued there, without locks.
   virtual void makeReadyOn(DriverContext& /*context*/, driver::Stream /*stream*/) const {}
   /// `addresses`: one per operand, in the order in which the work was prepared, then the parameters' values.
   virtual void enqueue(DriverContext& context, driver::Stream stream, std::span<void* const> addresses) const = 0;
-  /// Waits for compilers.
+  /// Waits for the compiler.
   virtual CudaKernelLaunch kernelLaunch() const { return {}; }
 };
 
-/// How a kernel is launched. Without blocks it is not launched at all.
+/// The geometry of a launch. Without blocks nothing is launched.
 struct CudaLaunch {
   std::array<int64_t, 3> grid = {1, 1, 1};     ///< blocks
   std::array<int64_t, 3> block = {1, 1, 1};    ///< threads
@@ -59,8 +58,8 @@ class CudaKernelWork final : public CudaWork {
   void enqueue(DriverContext& context, driver::Stream stream, std::span<void* const> addresses) const override;
   CudaKernelLaunch kernelLaunch() const override { return {.kernel = this}; }
 
-  /// What the driver takes: where each argument lies: in `addresses`, in `last` for an address behind them, in this
-  /// work. Good as long as these are.
+  /// Pointers to the arguments: in `addresses`, in `last` (an address after them), and in this work. Valid as long as
+  /// these are.
   std::vector<void*> argumentsOf(std::span<void*> addresses, void** last) const;
   /// Launches with such arguments. Errors: Device.
   void launch(DriverContext& context, driver::Stream stream, void** arguments) const;

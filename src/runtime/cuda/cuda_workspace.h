@@ -1,4 +1,4 @@
-// Work that needs device memory of its own between its blocks.
+// CudaWorkspaceWork: a kernel with a workspace in device memory.
 #pragma once
 
 #include <memory>
@@ -8,9 +8,8 @@
 
 namespace tokamak {
 
-/// Launches a kernel with the address of a workspace behind its operands. Streams run side by side, so each gets a
-/// workspace of its own when it first comes here; it is zero then, and the kernel leaves it as the next launch needs
-/// it.
+/// Launches a kernel with the address of a workspace after its operands. Streams run concurrently, so each gets its own
+/// workspace at its first launch, filled with zeros; the kernel leaves it ready for the next launch.
 class CudaWorkspaceWork final : public CudaWork {
  public:
   CudaWorkspaceWork(std::shared_ptr<DriverContext> context, std::unique_ptr<CudaKernelWork> kernel, int64_t bytes)
@@ -19,7 +18,7 @@ class CudaWorkspaceWork final : public CudaWork {
   std::string_view name() const override { return kernel_->name(); }
   void makeReadyOn(DriverContext& /*context*/, driver::Stream stream) const override { workspaceOf(stream); }
   CudaKernelLaunch kernelLaunch() const override { return {.kernel = kernel_.get(), .workspace = this}; }
-  /// What the kernel takes as its last address on this stream. Errors: OutOfMemory, Device.
+  /// The kernel's workspace on this stream. Errors: OutOfMemory, Device.
   void* workspaceOf(driver::Stream stream) const { return workspaces_.on(stream, name()); }
   void enqueue(DriverContext& context, driver::Stream stream, std::span<void* const> addresses) const override;
 

@@ -1,4 +1,4 @@
-// GpuActivity: when the GPU ran what the driver was told under a label, by CUPTI's activity records.
+// GpuActivity: the GPU's times of work that was issued under a label, from CUPTI's activity records.
 #pragma once
 
 #include <cstdint>
@@ -17,27 +17,25 @@ struct GpuActivity {
   int64_t end_ns = 0;
 };
 
-/// CUPTI records for the whole process, and so there is one recorder, which all timelines share: each has labels of its
-/// own. Thread-safe.
+/// CUPTI records the whole process, so all timelines share one recorder, with labels of their own. Thread-safe.
 class GpuActivityRecorder {
  public:
-  /// Recording goes on until the last one lets go. Errors: Unsupported where there is no CUPTI that can be used, with
-  /// the reason.
+  /// Records until the last reference ends. Errors: Unsupported without a usable CUPTI, with the reason.
   static std::shared_ptr<GpuActivityRecorder> start();
   GpuActivityRecorder(const GpuActivityRecorder&) = delete;
   GpuActivityRecorder& operator=(const GpuActivityRecorder&) = delete;
   ~GpuActivityRecorder();
 
-  /// The first of 2^32 labels that nobody else has.
+  /// The first of 2^32 unused labels.
   uint64_t takeLabels();
-  /// What this thread tells the driver from here on is work of `label`, until dropLabel(). Errors: Device.
+  /// Labels work that this thread issues from here on, until dropLabel(). Errors: Device.
   void setLabel(uint64_t label);
   void dropLabel();
   /// Nanoseconds of traceNow(), by the clock that times the GPU.
   int64_t now() const;
 
-  /// What has run with labels from `first` on, which takeLabels() gave, and has not been collected before; in no order.
-  /// Work that the streams have been waited for is among it. Errors: Device.
+  /// New activities with labels from `first` on (from takeLabels()), in no order. All work of synchronized streams is
+  /// among them. Errors: Device.
   std::vector<GpuActivity> collect(uint64_t first);
 
   /// "CUPTI 130001".
