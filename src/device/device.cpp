@@ -43,7 +43,8 @@ std::shared_ptr<Stream> Device::owned(std::unique_ptr<Stream> stream) {
 }
 
 void Device::requireOwn(const Stream& stream, std::string_view operation) const {
-  const std::string_view owner = stream.device_ == nullptr ? "none" : stream.device_->properties().name;
+  const std::string_view owner =
+      stream.device_ == nullptr ? std::string_view("none") : std::string_view(stream.device_->properties().name);
   TK_REQUIRE(stream.device_ == this, Bind,
              "{}: a stream of another Device object ({}) was given; one of this device ({}) is legal", operation, owner,
              properties().name);

@@ -610,6 +610,8 @@ static void testExported(void) {
   FAILS(tokamak_export(fusion, sizes, 1, NULL, path), TOKAMAK_ERROR_BIND, "m");
   const tokamak_export_size twice[2] = {sizes[1], sizes[1]};
   FAILS(tokamak_export(fusion, twice, 2, NULL, path), TOKAMAK_ERROR_USAGE, "'m' is given twice");
+  const tokamak_export_size endless[1] = {{"n", ends, SIZE_MAX, 0, 0}};
+  FAILS(tokamak_export(fusion, endless, 1, NULL, path), TOKAMAK_ERROR_USAGE, "no array has as many");
   const tokamak_export_size half[1] = {{"n", ends, 1, 1, 0}};
   FAILS(tokamak_export(fusion, half, 1, NULL, path), TOKAMAK_ERROR_USAGE, "two ends");
   tokamak_fusion_free(fusion);

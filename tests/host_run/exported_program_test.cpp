@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,11 +14,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "compile/export_for_c.h"
 #include "compile/exported_file.h"
 #include "compile/exported_program.h"
 #include "error_of.h"
+#include "interop/tar.h"
 #include "jit/cpu_jit.h"
+#include "jit/exported_kernels.h"
 #include "jit/jit_device.h"
+#include "toolchain/processor_features.h"
+#include "toolchain/sha256.h"
 
 namespace tokamak {
 namespace {
@@ -201,6 +207,100 @@ TEST(ExportedProgram, OthersFilesAreRefused) {
   EXPECT_THAT(errorOf([&] { loadProgram(fifo, device); }).message(), HasSubstr("no regular file"));
   EXPECT_THAT(errorOf([&] { loadProgram(folder + "/none.tk", device); }).message(), HasSubstr("No such file"));
   std::filesystem::remove_all(folder);
+}
+
+// What no damage makes, as the hash is right: a file that was written wrongly.
+TEST(ExportedProgram, PartsThatDoNotFitEachOtherAreRefused) {
+  JitCpuDevice device;
+  const std::string bytes = exported(kSoftmax, {{"n", {4}}, {"m", {4}}});
+  const std::vector<float> x = numbersOf(16);
+  const auto messageOf = [&](const std::function<void(ExportedFile&)>& change) {
+    ExportedFile file = readExportedFile(bytes, "test.tk");
+    change(file);
+    const std::string wrong = writeExportedFile(file);
+    return errorOf([&] { loaded(wrong, device).run({Tensor::wrap(device, x, {4, 4})}); }).message();
+  };
+  EXPECT_THAT(messageOf([](ExportedFile& file) { file.given = {7}; }), HasSubstr("it gives output 7 of 1"));
+  EXPECT_THAT(messageOf([](ExportedFile& file) { file.in_place = {{0, 5}}; }), HasSubstr("output 0 updates input 5"));
+  EXPECT_THAT(messageOf([](ExportedFile& file) { file.names.inputs.clear(); }), HasSubstr("0, 2 and 1 names"));
+  const auto messageOfLaunches = [&](const std::function<void(ExportedLaunch&)>& change) {
+    std::string text;
+    return messageOf([&](ExportedFile& file) {
+      std::vector<ExportedLaunch> launches = parseLaunches(file.targets[0].launches, "test.tk");
+      for (ExportedLaunch& launch : launches) change(launch);
+      text = printLaunches(launches);
+      file.targets[0].launches = text;
+    });
+  };
+  EXPECT_THAT(messageOfLaunches([](ExportedLaunch& launch) { launch.program = "none"; }),
+              HasSubstr("test.tk has no kernel of it"));
+  EXPECT_THAT(messageOfLaunches([](ExportedLaunch& launch) { launch.shape.layouts.pop_back(); }),
+              HasSubstr("has 2 symbols and 1 operands instead of 2 and 2"));
+  EXPECT_THAT(messageOfLaunches([](ExportedLaunch& launch) { launch.code = 9; }), HasSubstr("a launch is of kernel 9"));
+  EXPECT_THAT(messageOfLaunches([](ExportedLaunch& launch) { launch.symbols.clear(); }), HasSubstr("a launch of it 0"));
+  EXPECT_THAT(messageOfLaunches([](ExportedLaunch& launch) {
+                for (std::optional<SymbolSource>& symbol : launch.symbols) symbol = SymbolSource{.from = 8};
+              }),
+              HasSubstr("takes symbol 8 of 2"));
+  EXPECT_THAT(messageOfLaunches([](ExportedLaunch& launch) { launch.parameters = {9}; }),
+              HasSubstr("a parameter that is none of its 2 symbols"));
+}
+
+TEST(ExportedProgram, ArchivesOfOthersAreRefused) {
+  JitCpuDevice device;
+  const auto messageOf = [&](const std::vector<TarEntry>& entries) {
+    return errorOf([&] { loaded(writeTar(entries), device); }).message();
+  };
+  EXPECT_THAT(messageOf({{"readme", "text"}}), HasSubstr("its first entry is no manifest"));
+  EXPECT_THAT(messageOf({{"manifest", "tokamak_program 1 hash \"\""}}), HasSubstr("its hash is missing"));
+  EXPECT_THAT(errorOf([] { writeTar({{std::string(101, 'x'), ""}}); }).message(), HasSubstr("has 101 bytes"));
+  // The right hash, of an archive that has an entry too many, or too few.
+  const std::string bytes = exported("fusion tiny(x: f32[n]) -> y { y = x + 1 }", {{"n", {4}}});
+  const auto messageWith = [&](const std::function<void(std::vector<TarEntry>&)>& change) {
+    TarContents contents = readTar(bytes);
+    change(contents.entries);
+    const std::string manifest(contents.entries[0].bytes);
+    const size_t at = manifest.find("hash \"") + 6;
+    std::string blank = manifest;
+    blank.replace(at, 64, std::string(64, '0'));
+    contents.entries[0].bytes = blank;
+    std::string hashed = manifest;
+    hashed.replace(at, 64, hexOf(sha256(writeTar(contents.entries))));
+    contents.entries[0].bytes = hashed;
+    return messageOf(contents.entries);
+  };
+  EXPECT_THAT(messageWith([](std::vector<TarEntry>& entries) { entries.pop_back(); }), HasSubstr(" is missing"));
+  EXPECT_THAT(messageWith([](std::vector<TarEntry>& entries) { entries.push_back({"more", ""}); }),
+              HasSubstr("more is no part of it"));
+}
+
+TEST(ExportedProgram, CodeThatCannotBeLoadedIsToldOfByTheCall) {
+  JitCpuDevice device;
+  const std::string whole = exported(kSoftmax, {{"n", {4}}, {"m", {4}}});
+  ExportedFile file = readExportedFile(whole, "test.tk");
+  for (std::string_view& image : file.targets[0].images) image = "no shared object";
+  const std::string bytes = writeExportedFile(file);
+  Program program = loaded(bytes, device);
+  const std::vector<float> x = numbersOf(16);
+  EXPECT_THAT(errorOf([&] { program.run({Tensor::wrap(device, x, {4, 4})}); }).message(),
+              HasSubstr("loading compiled code of 16 bytes: it has 16 bytes"));
+}
+
+TEST(ExportedProgram, ProcessorsAndNamesAreChecked) {
+  const auto messageOf = [](const std::vector<std::string>& processors) {
+    return errorOf([&] {
+             exportProgram(*readFusion(kSoftmax), {.sizes = {{"n", {4}}, {"m", {4}}}, .processors = processors});
+           })
+        .message();
+  };
+  EXPECT_THAT(messageOf({}), HasSubstr("no processor is named"));
+  EXPECT_THAT(messageOf({"x86-64", "x86-64"}), HasSubstr("x86-64 is named twice"));
+  EXPECT_THAT(errorOf([] { exportForC(*readFusion(kSoftmax), "bytes", "2softmax"); }).message(),
+              HasSubstr("'2softmax' is no name"));
+  EXPECT_EQ(featuresNeeded({.features = "__AVX2__ __FLT_EVAL_METHOD__=16 __XSAVE__"}), "avx2");
+  EXPECT_THAT(errorOf([] { featuresNeeded({.features = "__AVX2__ __NOVEL__"}); }).message(),
+              HasSubstr("says __NOVEL__ of the processor"));
+  EXPECT_EQ(featuresLacking("sse3"), "");
 }
 
 TEST(ExportedProgram, CodeThatCannotRunHereIsRefused) {

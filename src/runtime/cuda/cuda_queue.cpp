@@ -58,8 +58,9 @@ driver::Graph CudaQueue::askForGraph() const {
 CudaQueue::~CudaQueue() {
   if (!home_.isHere()) {  // the driver's context is the parent's, too
     abandonThread(thread_);
-    static_cast<void>(wake_.release());
-    static_cast<void>(processed_changed_.release());
+    // Their waiters are the parent's threads: neither may be destroyed.
+    [[maybe_unused]] const auto* const wake = wake_.release();
+    [[maybe_unused]] const auto* const changed = processed_changed_.release();
     return;
   }
   {
