@@ -102,7 +102,7 @@ void readElements(const Tensor& tensor) {
   std::vector<int64_t> index(tensor.sizes().size(), 0);
   for (int64_t i = 0; i < tensor.numel(); ++i) {
     int64_t rest = i;
-    const auto* at = static_cast<const std::byte*>(tensor.hostData());
+    const auto* at = static_cast<const std::byte*>(tensor.hostDataToRead());
     for (size_t axis = index.size(); axis-- > 0; rest /= tensor.sizes()[axis])
       at += rest % tensor.sizes()[axis] * tensor.strides()[axis] * sizeOf(tensor.dtype());
     for (int64_t byte = 0; byte < sizeOf(tensor.dtype()); ++byte)
