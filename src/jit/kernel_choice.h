@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "device/device.h"
+#include "device/kernel_target.h"
 #include "heuristics/schedule_parameters.h"
 #include "ir/fusion.h"
 
@@ -59,6 +60,11 @@ enum class ExtentPolicy : uint8_t {
   /// As Constants; and those that are not constants, but an innermost axis, have known divisors: accesses are wide.
   Divisors,
 };
+
+/// What kernels of the target know.
+inline ExtentPolicy policyFor(const KernelTarget& target) {
+  return target.kind == TargetKind::Cuda ? ExtentPolicy::Divisors : ExtentPolicy::Constants;
+}
 
 /// Chooses the shapes of one program's kernels.
 class ShapeChooser {

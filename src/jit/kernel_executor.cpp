@@ -38,10 +38,6 @@ void writeKey(std::span<const OperandDesc> operands, std::span<const std::option
   }
 }
 
-ExtentPolicy policyFor(const KernelTarget& target) {
-  return target.kind == TargetKind::Cuda ? ExtentPolicy::Divisors : ExtentPolicy::Constants;
-}
-
 bool hasFailed(const KernelCode& code) { return code.image != nullptr && code.image->hasFailed(); }
 
 }  // namespace

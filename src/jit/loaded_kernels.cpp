@@ -18,10 +18,6 @@ namespace tokamak {
 
 namespace {
 
-ExtentPolicy loadedPolicy(const KernelTarget& target) {
-  return target.kind == TargetKind::Cuda ? ExtentPolicy::Divisors : ExtentPolicy::Constants;
-}
-
 std::string rangeText(const SymbolRange& range) {
   return range.least == range.most ? fmt::to_string(range.least) : fmt::format("{} to {}", range.least, range.most);
 }
@@ -50,7 +46,7 @@ class LoadedKernels::Program final : public ProgramKernels {
         program_(cloneFusion(program)),
         symbols_(structuralFormOf(*program_).symbols),
         parts_(unmergeReshapes(*program_, owner.options_.target.kind)),
-        chooser_(*program_, symbols_, loadedPolicy(owner.options_.target)) {
+        chooser_(*program_, symbols_, policyFor(owner.options_.target)) {
     for (const ExportedLaunch& launch : owner.options_.launches) {
       if (launch.program == digest) launches_.push_back(&launch);
     }
