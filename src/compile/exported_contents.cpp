@@ -1,6 +1,7 @@
 #include "compile/exported_contents.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -53,7 +54,7 @@ std::vector<Sizes> samplesOf(const std::map<std::string, ExportedExtent>& extent
     const size_t known = samples.size();
     if (known >= kMostCorners) continue;
     for (size_t i = 0; i < known; ++i) {
-      for (const int64_t value : {from, std::clamp<int64_t>(1, from, to)}) {
+      for (const int64_t value : std::set{from, std::clamp<int64_t>(1, from, to)}) {
         samples.push_back(samples[i]);
         samples.back()[name] = value;
       }
