@@ -6,7 +6,7 @@
 
 namespace tokamak {
 
-/// Addresses are never looked at, nothing is computed. Who derives from it says what becomes of the works.
+/// Addresses are never looked at, nothing is computed. Derived classes say what becomes of the works.
 class PlanningDevice : public Device {
  public:
   /// It has what devices of the target's kind have.
