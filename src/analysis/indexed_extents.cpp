@@ -2,6 +2,7 @@
 
 #include <ranges>
 
+#include "base/immortal.h"
 #include "compute/rule_table.h"
 #include "ir/fields.h"
 #include "symbolic/data_type.h"
@@ -34,7 +35,7 @@ IndexedExtents::IndexedExtents(const Fusion& fusion) {
 }
 
 const std::set<const Scalar*>& IndexedExtents::of(const TensorView& tensor) const {
-  static const std::set<const Scalar*> kNone;
+  static const auto& kNone = immortal(std::set<const Scalar*>());
   const auto found = extents_.find(&tensor);
   return found == extents_.end() ? kNone : found->second;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/immortal.h"
 #include "base/require.h"
 #include "define/functions.h"
 
@@ -79,7 +80,7 @@ class DefiningResolver final : public CallResolver {
 }  // namespace
 
 std::span<const Callable> allCallables() {
-  static const std::vector<Callable> callables = makeCallables();
+  static const auto& callables = immortal(makeCallables());
   return callables;
 }
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/immortal.h"
 #include "ir/fields.h"
 #include "symbolic/functions.h"
 
@@ -144,7 +145,7 @@ const OpReference* findIn(std::span<const OpReference> rows, std::string_view na
 std::span<const OpReference> writtenReferences() { return kWritten; }
 
 const OpReference* findReference(std::string_view name) {
-  static const std::vector<OpReference> derived = derivedReferences();
+  static const auto& derived = immortal(derivedReferences());
   const OpReference* written = findIn(kWritten, name);
   return written != nullptr ? written : findIn(derived, name);
 }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/immortal.h"
 #include "device_code/device_code.h"
 #include "ir/extent_assumptions.h"
 #include "ir/ops/math/pad_op.h"
@@ -73,7 +74,7 @@ AxisNumbers axisRange(int64_t first, int64_t last) {
 ReductionStructure::ReductionStructure(Fusion& fusion) : fusion_(&fusion) { assumeExtents(analysis_, fusion); }
 
 const AxisNumbers& ReductionStructure::rowsOf(const TensorView& tensor) const {
-  static const AxisNumbers none;
+  static const auto& none = immortal(AxisNumbers());
   const auto found = rows_.find(&tensor);
   return found == rows_.end() ? none : found->second;
 }

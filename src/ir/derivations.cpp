@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/immortal.h"
 #include "base/require.h"
 #include "ir/all_ops.h"
 #include "ir/fields.h"
@@ -280,11 +281,11 @@ const OpRow& rowOf(OpKind kind) { return kOps[static_cast<size_t>(kind)]; }
 Fields fieldsOf(const Expr& expr) { return rowOf(expr.kind()).read(expr); }
 
 const Fields& defaultFields(OpKind kind) {
-  static const auto all = [] {
+  static const auto& all = immortal([] {
     std::array<Fields, std::size(kOps)> list;
     std::ranges::transform(kOps, list.begin(), [](const OpRow& row) { return row.defaults(); });
     return list;
-  }();
+  }());
   return all[static_cast<size_t>(kind)];
 }
 

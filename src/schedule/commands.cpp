@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/immortal.h"
 #include "base/require.h"
 #include "ir/fusion.h"
 #include "ir/ops/math/load_store_op.h"
@@ -53,7 +54,7 @@ void inlineMostOf(const Arguments& a) {
 }
 
 const std::vector<Command>& commands() {
-  static const std::vector<Command> rows = {
+  static const auto& rows = immortal(std::vector<Command>{
       {"split",
        {required("tensor"), required("axis"), required("factor"), {"inner_split", true}},
        only<[](const Arguments& a) {
@@ -121,7 +122,7 @@ const std::vector<Command>& commands() {
        {required("tensor"), required("position")},
        only<[](const Arguments& a) { inline_at(a.tensor(), a.integer(1)); }>},
       {"inline_most", {optional("tensors")}, only<inlineMostOf>},
-  };
+  });
   return rows;
 }
 

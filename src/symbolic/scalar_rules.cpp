@@ -1,4 +1,5 @@
 #include "symbolic/scalar_rules.h"
+#include "base/immortal.h"
 
 #include <algorithm>
 #include <iterator>
@@ -171,20 +172,20 @@ constexpr std::string_view kRules[] = {
 }  // namespace
 
 std::span<const ScalarRule> scalarRules() {
-  static const auto rules = [] {
+  static const auto& rules = immortal([] {
     std::vector<ScalarRule> list;
     std::ranges::transform(kRules, std::back_inserter(list), parseScalarRule);
     return list;
-  }();
+  }());
   return rules;
 }
 
 std::span<const ScalarRule* const> scalarRulesFor(ScalarOp op) {
-  static const auto by_op = [] {
+  static const auto& by_op = immortal([] {
     std::array<std::vector<const ScalarRule*>, static_cast<size_t>(ScalarOp::Function) + 1> lists;
     for (const ScalarRule& rule : scalarRules()) lists[static_cast<size_t>(rule.pattern.op)].push_back(&rule);
     return lists;
-  }();
+  }());
   return by_op[static_cast<size_t>(op)];
 }
 

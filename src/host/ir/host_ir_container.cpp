@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/immortal.h"
 #include "base/require.h"
 #include "ir/ops/host/launch_kernel.h"
 #include "ir/ops/host/post_on_stream.h"
@@ -58,14 +59,14 @@ bool computesResults(const Expr& statement) {
 }
 
 static bool hasBody(const Expr& expr) {
-  static const std::set<OpKind> kinds = [] {
+  static const auto& kinds = immortal([] {
     std::set<OpKind> found;
     for (const OpKind kind : allOpKinds()) {
       if (std::ranges::any_of(defaultFields(kind), [](const Field& field) { return field.role == FieldRole::Body; }))
         found.insert(kind);
     }
     return found;
-  }();
+  }());
   return kinds.contains(expr.kind());
 }
 

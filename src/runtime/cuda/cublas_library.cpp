@@ -65,7 +65,8 @@ std::vector<std::string> cublasCandidates() {
 
 const CublasLibrary& CublasLibrary::load(const std::string& named) {
   static std::mutex mutex;
-  static std::map<std::string, std::unique_ptr<CublasLibrary>> loaded;
+  // Never destroyed: threads may use it while the process exits.
+  static auto& loaded = *new std::map<std::string, std::unique_ptr<CublasLibrary>>();
   const std::lock_guard lock(mutex);
   const char* const given = std::getenv("TOKAMAK_CUBLASLT");
   std::unique_ptr<CublasLibrary>& library = loaded[named.empty() && given != nullptr ? given : named];

@@ -82,7 +82,8 @@ LibrarySearch searchForCupti(CuptiLibrary& found) {
 
 const CuptiLibrary& CuptiLibrary::load() {
   static std::mutex mutex;
-  static std::map<std::string, std::unique_ptr<CuptiLibrary>> loaded;
+  // Never destroyed: threads may use it while the process exits.
+  static auto& loaded = *new std::map<std::string, std::unique_ptr<CuptiLibrary>>();
   TK_REQUIRE(cuptiHeaderVersion() != 0, Unsupported, "CUPTI: its header was not there when this was built");
   const std::lock_guard lock(mutex);
   const char* const given = std::getenv("TOKAMAK_CUPTI");

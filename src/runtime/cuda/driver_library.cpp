@@ -142,7 +142,8 @@ std::unique_ptr<DriverLibrary> load(const std::string& named) {
 
 const DriverLibrary* loadOnce(const std::string& named) {
   static std::mutex mutex;
-  static std::map<std::string, std::unique_ptr<DriverLibrary>> loaded;
+  // Never destroyed: threads may use it while the process exits.
+  static auto& loaded = *new std::map<std::string, std::unique_ptr<DriverLibrary>>();
   const std::lock_guard lock(mutex);
   std::unique_ptr<DriverLibrary>& library = loaded[named];
   if (library == nullptr) library = load(named);
