@@ -40,6 +40,7 @@ std::string_view errorCodeName(ErrorCode code) {
     case ErrorCode::Unsupported: return "unsupported";
     case ErrorCode::Compile: return "compile";
     case ErrorCode::Internal: return "internal";
+    case ErrorCode::Cancelled: return "cancelled";
   }
   return "unknown";
 }

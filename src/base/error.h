@@ -26,6 +26,7 @@ enum class ErrorCode : uint8_t {
   Unsupported,  ///< legal, but not available here
   Compile,      ///< a compiler failed on generated source, or gave what cannot be loaded
   Internal,     ///< a broken invariant of ours
+  Cancelled,    ///< who waited gave up, or the process exits
 };
 
 /// The stable lower-case name of `code`, e.g. "definition".

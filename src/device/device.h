@@ -21,6 +21,7 @@
 
 namespace tokamak {
 
+class Compilation;    // device/compilation.h
 class KernelMaker;    // device/kernel_maker.h
 struct KernelTarget;  // device/kernel_target.h
 namespace kir {
@@ -103,6 +104,8 @@ class TOKAMAK_EXPORT Work {
   /// Compilers may still run when a work has been prepared: returns when none has to be waited for in a launch. Errors:
   /// those of the compilation.
   virtual void waitUntilReady() const {}
+  /// Appends what waitUntilReady() would wait for and its caller may give up, or null.
+  virtual void addCompilations(std::vector<std::shared_ptr<Compilation>>& /*compilations*/) const {}
   /// What it takes on the host's heap, by estimate, without the code that works share.
   virtual int64_t hostBytes() const { return 0; }
 

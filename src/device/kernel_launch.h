@@ -14,6 +14,7 @@
 
 namespace tokamak {
 
+class Compilation;  // device/compilation.h
 namespace kir {
 struct Kernel;  // kernel/kernel.h
 }
@@ -30,6 +31,8 @@ class KernelImage {
   virtual void waitUntilReady() const = 0;
   /// Whether waiting is known to raise. The next request for the code compiles it again.
   virtual bool hasFailed() const { return false; }
+  /// What has to be waited for; null where the code is there, or nobody can give it up.
+  virtual std::shared_ptr<Compilation> compilation() const { return nullptr; }
 };
 
 /// Code of this process, which was loaded from a shared object.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,25 +15,46 @@
 #include "jit/jit.h"
 #include "jit/kernel_library.h"
 #include "toolchain/compile_queue.h"
+#include "toolchain/shared_compilation.h"
 
 namespace tokamak {
 
 namespace {
 
-using Object = std::shared_ptr<const SharedObject>;
-
+// Never destroyed: threads may go on while the process exits, which ends the queue.
 struct CpuCompiler {
   HomeProcess home;
   KernelCompiler compiler;
-  CompileQueue queue;
+  std::shared_ptr<CompileQueue> queue = std::make_shared<CompileQueue>();
+  SharedCompilations compilations;
 };
 
+CpuCompiler* makeCpuCompiler();
+
 // One for the process. A forked child makes another: the threads of the parent's are not there.
+std::atomic<CpuCompiler*>& currentCpuCompiler() {
+  static std::atomic<CpuCompiler*> current = makeCpuCompiler();
+  return current;
+}
+
+// Its folder has the files of compilers that may still run.
+void removeFilesAtExit() {
+  CpuCompiler& current = *currentCpuCompiler().load(std::memory_order_acquire);
+  constexpr std::chrono::milliseconds kPatience{2'000};
+  current.queue->end(kPatience);
+  if (current.home.isHere()) current.compiler.compiler().folder().remove();
+}
+
+CpuCompiler* makeCpuCompiler() {
+  auto* const made = new CpuCompiler();
+  std::atexit(removeFilesAtExit);
+  return made;
+}
+
 CpuCompiler& cpuCompiler() {
-  static CpuCompiler first;
-  static std::atomic<CpuCompiler*> current = &first;
+  std::atomic<CpuCompiler*>& current = currentCpuCompiler();
   CpuCompiler* known = current.load(std::memory_order_acquire);
-  if (!known->home.isHere()) current.store(known = new CpuCompiler(), std::memory_order_release);
+  if (!known->home.isHere()) current.store(known = makeCpuCompiler(), std::memory_order_release);
   return *known;
 }
 
@@ -45,31 +67,31 @@ void tellOfNoCompiler(const std::string& reason, KernelObserver* observer) {
 
 class CompiledObject final : public CpuImage {
  public:
-  CompiledObject(CpuCompiler& compiler, const KernelSource& source)
-      : compiler_(compiler),
-        entry_name_(source.entry),
-        object_(compiler.queue.add<Object>([&compiler, text = compilationUnit({&source, 1}, Dialect::C),
-                                            entry = source.entry] { return compiler.compiler.compile(text, entry); })) {
+  CompiledObject(CpuCompiler& compiler, const KernelSource& source) : entry_name_(source.entry) {
+    std::string text = compilationUnit({&source, 1}, Dialect::C);
+    compilation_ = compiler.compilations.get(text, compiler.queue,
+                                             [&compiler, text, entry = source.entry](const std::stop_token& given_up) {
+                                               return compiler.compiler.compile(text, entry, given_up);
+                                             });
   }
 
-  bool hasFailed() const override { return entry_.load(std::memory_order_acquire) == nullptr && hasFailure(object_); }
+  bool hasFailed() const override {
+    return entry_.load(std::memory_order_acquire) == nullptr && compilation_->hasFailed();
+  }
+
+  std::shared_ptr<Compilation> compilation() const override { return compilation_; }
 
   Entry entry() const override {
     if (const Entry known = entry_.load(std::memory_order_acquire)) return known;
-    compiler_.queue.wait(object_);
-    try {
-      const auto entry = reinterpret_cast<Entry>(object_.get()->symbol(entry_name_.c_str()));
-      entry_.store(entry, std::memory_order_release);
-      return entry;
-    } catch (const Error& error) {
-      throw Error(error);  // each caller adds its own notes
-    }
+    const auto object = std::static_pointer_cast<const SharedObject>(compilation_->value());
+    const auto entry = reinterpret_cast<Entry>(object->symbol(entry_name_.c_str()));
+    entry_.store(entry, std::memory_order_release);
+    return entry;
   }
 
  private:
-  CpuCompiler& compiler_;
   std::string entry_name_;
-  std::shared_future<Object> object_;
+  std::shared_ptr<SharedCompilation> compilation_;
   mutable std::atomic<Entry> entry_{nullptr};
 };
 

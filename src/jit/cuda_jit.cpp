@@ -3,47 +3,33 @@
 #include <string_view>
 #include <utility>
 
-#include "base/error.h"
 #include "codegen/source.h"
 #include "jit/jit.h"
 #include "jit/kernel_library.h"
 #include "jit/prepared_kernel.h"
 #include "toolchain/compile_queue.h"
 #include "toolchain/nvrtc.h"
+#include "toolchain/shared_compilation.h"
 
 namespace tokamak {
 
 namespace {
 
-using CubinRef = std::shared_ptr<const Cubin>;
-
-// Jobs hold the compiler, images hold the queue; no job holds an image or the queue, so that none of them ends on a
+// Tasks hold the compiler, images hold the queue; no task holds an image or the queue, so that none of them ends on a
 // thread of the queue.
 class CompiledCubin final : public CudaImage {
  public:
-  CompiledCubin(std::shared_ptr<CompileQueue> queue, std::shared_ptr<NvrtcCompiler> compiler,
-                const KernelSource& source)
-      : CudaImage(source.entry),
-        queue_(std::move(queue)),
-        cubin_(queue_->add<CubinRef>(
-            [compiler = std::move(compiler), text = compilationUnit({&source, 1}, Dialect::Cuda)] {
-              return compiler->compile(text);
-            })) {}
+  CompiledCubin(std::string entry, std::shared_ptr<SharedCompilation> compilation)
+      : CudaImage(std::move(entry)), compilation_(std::move(compilation)) {}
 
-  bool hasFailed() const override { return hasFailure(cubin_); }
-
+  bool hasFailed() const override { return compilation_->hasFailed(); }
+  std::shared_ptr<Compilation> compilation() const override { return compilation_; }
   std::string_view bytes() const override {
-    queue_->wait(cubin_);
-    try {
-      return cubin_.get()->image;
-    } catch (const Error& error) {
-      throw Error(error);  // each caller adds its own notes
-    }
+    return std::static_pointer_cast<const Cubin>(compilation_->value())->image;
   }
 
  private:
-  std::shared_ptr<CompileQueue> queue_;
-  std::shared_future<CubinRef> cubin_;
+  std::shared_ptr<SharedCompilation> compilation_;
 };
 
 }  // namespace
@@ -59,14 +45,19 @@ struct CudaJit::Kernels {
                  .compile = [this](const KernelCode& code) { return compile(code.kernel, code.choice.index_type); },
                  .observer = seen_by}) {}
 
-  std::shared_ptr<const KernelImage> compile(const kir::Kernel& kernel, DataType index_type) const {
+  std::shared_ptr<const KernelImage> compile(const kir::Kernel& kernel, DataType index_type) {
     const KernelSource source = kernelSource(kernel, Dialect::Cuda, index_type);
     if (observer != nullptr) observer->onKernel(*kernel.fusion, kir::printKernel(kernel), source.text);
-    return std::make_shared<CompiledCubin>(queue, compiler, source);
+    const std::string text = compilationUnit({&source, 1}, Dialect::Cuda);
+    return std::make_shared<CompiledCubin>(
+        source.entry, compilations.get(text, queue, [by = compiler, text](const std::stop_token& given_up) {
+          return by->compile(text, given_up);
+        }));
   }
 
   std::shared_ptr<NvrtcCompiler> compiler;
   std::shared_ptr<CompileQueue> queue;
+  SharedCompilations compilations;
   KernelObserver* observer;
   KernelLibrary library;
 };

@@ -63,6 +63,7 @@ typedef enum tokamak_error_code {
   TOKAMAK_ERROR_UNSUPPORTED = 11,  /* legal, but not available here */
   TOKAMAK_ERROR_COMPILE = 12,      /* a compiler failed on generated source */
   TOKAMAK_ERROR_INTERNAL = 13,     /* a broken invariant of the library */
+  TOKAMAK_ERROR_CANCELLED = 14,    /* who waited gave up, or the process exits */
   TOKAMAK_ERROR_ANY = 0x7fffffff   /* none: any number may be asked about */
 } tokamak_error_code;
 

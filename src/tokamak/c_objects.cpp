@@ -32,6 +32,7 @@ constexpr std::array kCodes = {
     CodeRow{ErrorCode::Unsupported, TOKAMAK_ERROR_UNSUPPORTED},
     CodeRow{ErrorCode::Compile, TOKAMAK_ERROR_COMPILE},
     CodeRow{ErrorCode::Internal, TOKAMAK_ERROR_INTERNAL},
+    CodeRow{ErrorCode::Cancelled, TOKAMAK_ERROR_CANCELLED},
 };
 
 constexpr std::array kTypes = {

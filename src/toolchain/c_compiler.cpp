@@ -122,8 +122,8 @@ std::string CCompiler::keepSource(std::string_view source) const {
   return path;
 }
 
-CCompiler::Attempt CCompiler::attempt(const std::string& text_path, CompileLevel level,
-                                      const ProcessLimits& limits) const {
+CCompiler::Attempt CCompiler::attempt(const std::string& text_path, CompileLevel level, const ProcessLimits& limits,
+                                      const std::stop_token& stop) const {
   static const RangeName range_name("compile C");
   const Range range(range_name);
   const ScopedFile image(folder_->freshPath(".so"));
@@ -131,8 +131,11 @@ CCompiler::Attempt CCompiler::attempt(const std::string& text_path, CompileLevel
   arguments.insert(arguments.end(), flags_.begin(), flags_.end());
   if (level == CompileLevel::Lowest) arguments.emplace_back(kLowest);  // the last level counts
   arguments.insert(arguments.end(), {"-o", image.path(), text_path});
-  Attempt attempt = {
-      .result = runProcess(arguments, compilerEnvironment(folder_->path()), limits), .image = {}, .why_no_image = {}};
+  Attempt attempt = {.result = runProcess(arguments, compilerEnvironment(folder_->path()), limits, stop),
+                     .image = {},
+                     .why_no_image = {}};
+  TK_REQUIRE(attempt.result.end != ProcessEnd::Cancelled, Cancelled, "compiling generated C: {} {}", program_,
+             describeEnd(attempt.result, limits));
   if (!attempt.result.isSuccess()) return attempt;
   attempt.image = fileContents(image.path());
   struct stat status = {};
@@ -161,12 +164,12 @@ std::string CCompiler::imageOf(const Attempt& attempt, ScopedFile& text) const {
            fault, text.path(), firstLines(result.said));
 }
 
-CCompiler::FirstTry CCompiler::tryToCompile(std::string_view source) const {
+CCompiler::FirstTry CCompiler::tryToCompile(std::string_view source, const std::stop_token& stop) const {
   ScopedFile text(folder_->freshPath(".c"));
   writePrivateFile(text.path(), source);
   ProcessLimits limits = limits_;
   limits.processor_time = slow_;
-  const Attempt attempt = this->attempt(text.path(), CompileLevel::Usual, limits);
+  const Attempt attempt = this->attempt(text.path(), CompileLevel::Usual, limits, stop);
   const ProcessResult& result = attempt.result;
   // What was killed for it has used less as the system counts in the end: by milliseconds, or by a tenth and more where
   // the machine is a busy virtual one.
@@ -203,10 +206,10 @@ std::string CCompiler::embed(std::string_view bytes, const std::string& symbol) 
   return *made;
 }
 
-std::string CCompiler::compile(std::string_view source, CompileLevel level) const {
+std::string CCompiler::compile(std::string_view source, CompileLevel level, const std::stop_token& stop) const {
   ScopedFile text(folder_->freshPath(".c"));
   writePrivateFile(text.path(), source);
-  return imageOf(attempt(text.path(), level, limits_), text);
+  return imageOf(attempt(text.path(), level, limits_, stop), text);
 }
 
 }  // namespace tokamak

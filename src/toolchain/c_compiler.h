@@ -5,6 +5,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,8 +62,10 @@ class CCompiler {
 
   /// The image of a shared object. May be called from many threads at once; each call is a process of its own.
   /// Errors: Compile with the compiler's first lines and the file that keeps the source, when it refuses the source,
-  /// crashes, takes longer or more memory than the limits allow, or makes no file; Io.
-  std::string compile(std::string_view source, CompileLevel level = CompileLevel::Usual) const;
+  /// crashes, takes longer or more memory than the limits allow, or makes no file; Io; Cancelled when `stop` asks for
+  /// it, which kills the process.
+  std::string compile(std::string_view source, CompileLevel level = CompileLevel::Usual,
+                      const std::stop_token& stop = {}) const;
   /// Whether a source is larger than CCompilerOptions::large: gcc 12 takes 4 to 14 s for 600 kB, 0.5 to 1.4 s at the
   /// lowest level.
   bool isLarge(std::string_view source) const { return source.size() > large_; }
@@ -73,7 +76,7 @@ class CCompiler {
   };
   /// compile() at the usual level, where what takes more processor time than CCompilerOptions::slow, and what the
   /// compiler ends itself, is no error yet: optimisers have faults that no source can foresee.
-  FirstTry tryToCompile(std::string_view source) const;
+  FirstTry tryToCompile(std::string_view source, const std::stop_token& stop = {}) const;
 
   /// An object file of this machine with `bytes` as the constant array `symbol`, and their number as the constant
   /// `symbol`_size of 64 bits. Errors: Compile, Io.
@@ -93,7 +96,8 @@ class CCompiler {
   };
   static std::string complaintOf(const ProcessResult& result);
   std::string imageOf(const Attempt& attempt, ScopedFile& text) const;
-  Attempt attempt(const std::string& text_path, CompileLevel level, const ProcessLimits& limits) const;
+  Attempt attempt(const std::string& text_path, CompileLevel level, const ProcessLimits& limits,
+                  const std::stop_token& stop) const;
 
   std::string program_;
   std::string identity_;

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -140,10 +142,34 @@ std::chrono::milliseconds durationOf(const timeval& time) {
   return std::chrono::milliseconds(time.tv_sec * 1000 + time.tv_usec / 1000);
 }
 
+// Becomes readable when a stop is asked for. Without a file descriptor to spare, who polls has to look.
+class StopSignal {
+ public:
+  explicit StopSignal(const std::stop_token& stop)
+      : stop_(stop),
+        event_(stop.stop_possible() ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1),
+        callback_(stop, [this] { notify(); }) {}
+
+  bool isAsked() const { return stop_.stop_requested(); }
+  int descriptor() const { return event_.isOpen() ? event_.get() : -1; }
+  bool hasToBeLookedAt() const { return stop_.stop_possible() && !event_.isOpen(); }
+
+ private:
+  void notify() const {
+    const uint64_t one = 1;
+    if (event_.isOpen()) [[maybe_unused]]
+      const ssize_t written = write(event_.get(), &one, sizeof(one));
+  }
+
+  const std::stop_token& stop_;
+  FileDescriptor event_;
+  std::stop_callback<std::function<void()>> callback_;
+};
+
 class Child {
  public:
-  Child(pid_t pid, FileDescriptor output, LeftoverProcess& leftover)
-      : pid_(pid), output_(std::move(output)), leftover_(leftover) {
+  Child(pid_t pid, FileDescriptor output, LeftoverProcess& leftover, const std::stop_token& stop)
+      : pid_(pid), output_(std::move(output)), leftover_(leftover), stop_(stop) {
     handle_ = FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   }
   Child(const Child&) = delete;
@@ -155,6 +181,7 @@ class Child {
     while (!hasEnded()) {
       if (Clock::now() >= end) return stop(ProcessEnd::TimedOut);
       if (bytes_ > limits.said_bytes) return stop(ProcessEnd::SaidTooMuch);
+      if (stop_.isAsked()) return stop(ProcessEnd::Cancelled);
       waitForNews(end);
     }
     handle_ = FileDescriptor();  // says without end that the child has ended
@@ -165,13 +192,15 @@ class Child {
   }
 
  private:
-  // Waits until the child says something, ends, or `end`; takes what it said.
+  // Waits until the child says something, ends, a stop is asked for, or `end`; takes what it said.
   void waitForNews(Clock::time_point end) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count();
     int wait = static_cast<int>(std::clamp<int64_t>(left, 0, 1000));
     // Without a handle of the process (an old kernel) its end is looked for every two milliseconds.
     if (!handle_.isOpen()) wait = std::min(wait, 2);
-    std::array<pollfd, 2> polled = {pollfd{output_.get(), POLLIN, 0}, pollfd{handle_.get(), POLLIN, 0}};
+    if (stop_.hasToBeLookedAt()) wait = std::min(wait, 20);
+    std::array<pollfd, 3> polled = {pollfd{output_.get(), POLLIN, 0}, pollfd{handle_.get(), POLLIN, 0},
+                                    pollfd{stop_.descriptor(), POLLIN, 0}};
     poll(polled.data(), polled.size(), wait);
     if ((polled[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0) takeOutput();
   }
@@ -223,6 +252,7 @@ class Child {
   pid_t pid_;
   FileDescriptor output_;
   LeftoverProcess& leftover_;
+  StopSignal stop_;
   FileDescriptor handle_;
   bool is_reaped_ = false;
   int64_t bytes_ = 0;
@@ -238,13 +268,14 @@ std::string describeEnd(const ProcessResult& result, const ProcessLimits& limits
       return fmt::format("was ended by signal {} ({})", result.code, sigdescr_np(result.code));
     case ProcessEnd::TimedOut: return fmt::format("did not end within {} ms and was killed", limits.time_out.count());
     case ProcessEnd::SaidTooMuch: return fmt::format("printed more than {} bytes and was killed", limits.said_bytes);
+    case ProcessEnd::Cancelled: return "was killed, as nobody waits for it any more";
     case ProcessEnd::Unknown: break;
   }
   return "ended in an unknown way: its status was taken by somebody else (is SIGCHLD ignored in this process?)";
 }
 
 ProcessResult runProcess(std::span<const std::string> arguments, std::span<const std::string> environment,
-                         const ProcessLimits& limits) {
+                         const ProcessLimits& limits, const std::stop_token& stop) {
   TK_CHECK(!arguments.empty(), "a process has a program");
   Pipe output = makePipe(arguments[0]);
   Pipe fault = makePipe(arguments[0]);
@@ -262,7 +293,7 @@ ProcessResult runProcess(std::span<const std::string> arguments, std::span<const
   output.write_end = FileDescriptor();  // else the output would never end
   fault.write_end = FileDescriptor();
   std::optional<Child> child;
-  if (pid > 0) child.emplace(pid, std::move(output.read_end), leftover);
+  if (pid > 0) child.emplace(pid, std::move(output.read_end), leftover, stop);
   if (failure == 0) failure = faultOf(fault.read_end.get());
   TK_REQUIRE(failure == 0, Io, "running '{}': it cannot be started: {}", arguments[0], std::strerror(failure));
   return child->run(limits);

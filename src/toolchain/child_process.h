@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <span>
+#include <stop_token>
 #include <string>
 
 namespace tokamak {
@@ -24,7 +25,8 @@ enum class ProcessEnd : uint8_t {
   Signalled,  ///< by the signal `code`: it crashed or was killed by somebody else
   TimedOut,
   SaidTooMuch,
-  Unknown,  ///< this process ignores SIGCHLD or somebody else waited for the child: its status is lost
+  Cancelled,  ///< the caller asked for it
+  Unknown,    ///< this process ignores SIGCHLD or somebody else waited for the child: its status is lost
 };
 
 struct ProcessResult {
@@ -41,9 +43,10 @@ struct ProcessResult {
 std::string describeEnd(const ProcessResult& result, const ProcessLimits& limits);
 
 /// Runs `arguments` (the first is the program's path) with exactly this environment and an empty standard input, in a
-/// process group of its own, and waits for it. May be called from many threads at once.
+/// process group of its own, and waits for it. When `stop` asks for it, the child and all it started are killed.
+/// May be called from many threads at once.
 /// Errors: Io when the program cannot be started.
 ProcessResult runProcess(std::span<const std::string> arguments, std::span<const std::string> environment,
-                         const ProcessLimits& limits);
+                         const ProcessLimits& limits, const std::stop_token& stop = {});
 
 }  // namespace tokamak

@@ -1,4 +1,4 @@
-// CompileQueue: compilations that go on side by side while their programs are planned; on a terminal, long ones show
+// CompileQueue: compilations that go on side by side while their programs are planned; on a terminal, long ones may show
 // how far they are.
 #pragma once
 
@@ -8,7 +8,7 @@
 #include <deque>
 #include <exception>
 #include <functional>
-#include <future>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -20,85 +20,66 @@ namespace tokamak {
 
 struct CompileQueueOptions {
   int64_t threads = 0;                       ///< that compile; 0: as many as processors
-  int terminal = 2;                          ///< where the progress line is shown, if it is a terminal
+  int terminal = -1;                         ///< where the progress line is shown; -1: as showProgressOn() says
   std::chrono::milliseconds patience{2000};  ///< before it is shown
 };
 
-/// Destroying it waits for running tasks and drops the others: waiting for one of those raises an Error (Compile).
+/// Destroying it drops all tasks, and waits for those that run. exit() drops them, too, before the destructors of
+/// objects that were there before the first queue, and waits for those that run, for ten seconds at most.
 /// Thread safety: any threads may use it side by side.
 class CompileQueue {
  public:
+  /// What is done on a thread of the queue.
+  struct Task {
+    std::function<void()> run;
+    /// The queue ends before the task has: it does not run, or had better return soon. Called once, on the thread that
+    /// ends the queue, with the reason: an Error (Cancelled).
+    std::function<void(const std::exception_ptr& why)> drop;
+  };
+
   explicit CompileQueue(const CompileQueueOptions& options = {});
   ~CompileQueue();
   CompileQueue(const CompileQueue&) = delete;
   CompileQueue& operator=(const CompileQueue&) = delete;
 
-  /// What `make` gives, some time. Without another thread it is made at once.
-  template <class T>
-  std::shared_future<T> add(std::function<T()> make) {
-    auto promise = std::make_shared<std::promise<T>>();
-    std::shared_future<T> future = promise->get_future().share();
-    push({.run =
-              [promise, make = std::move(make)] {
-                try {
-                  promise->set_value(make());
-                } catch (...) {
-                  promise->set_exception(std::current_exception());
-                }
-              },
-          .drop = [promise] { promise->set_exception(whyDropped()); }});
-    return future;
-  }
+  /// Without a thread that could do it, it is done at once, here. After end() it is dropped.
+  void push(Task task);
+  /// Returns when `isPending` says so, which waits for as long as it is told; shows the progress line meanwhile.
+  void waitWhile(const std::function<bool(std::chrono::milliseconds)>& isPending);
+  /// Drops all tasks, those to come, too, and waits until none runs, for `patience` at most.
+  void end(std::chrono::milliseconds patience);
 
-  /// Returns when the future is there, showing the progress line meanwhile.
-  template <class T>
-  void wait(const std::shared_future<T>& future) {
-    waitWhile([&](std::chrono::milliseconds time) { return future.wait_for(time) != std::future_status::ready; });
-  }
+  /// Where queues of this process show a progress line, if it is a terminal; -1, as at first: nowhere. For the command
+  /// line: a library does not write on its user's terminal.
+  static void showProgressOn(int terminal);
 
  private:
   using Clock = std::chrono::steady_clock;
+  using Lock = std::unique_lock<std::mutex>;
 
-  struct Task {
-    std::function<void()> run;
-    std::function<void()> drop;  ///< sets the error of a dropped task
-  };
-
-  static std::exception_ptr whyDropped();
-  void push(Task task);
   void work();
-  void waitWhile(const std::function<bool(std::chrono::milliseconds)>& isPending);
-  void showProgress();
-  void eraseProgress();
+  void runHere(Lock& lock, Task task);
+  void dropAll();
+  int terminal() const;
+  void showProgress(int terminal);
+  void eraseProgress(int terminal);
 
   const CompileQueueOptions options_;
   const HomeProcess home_;
-  const bool is_terminal_;
   std::mutex mutex_;
   // Of a forked child it is never destroyed: that would wait for the parent's threads.
   std::unique_ptr<std::condition_variable> changed_ = std::make_unique<std::condition_variable>();
   std::deque<Task> tasks_;
+  std::list<Task> running_;
   std::vector<std::thread> threads_;
   int64_t most_threads_;
   int64_t idle_threads_ = 0;
-  bool is_ending_ = false;
+  std::exception_ptr ended_;  ///< why
   // Of those that were added since nothing was under way.
   int64_t added_ = 0;
   int64_t done_ = 0;
   Clock::time_point start_;
   bool is_shown_ = false;
 };
-
-/// Whether what was added is known to have ended in an error.
-template <class T>
-bool hasFailure(const std::shared_future<T>& future) {
-  if (future.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return false;
-  try {
-    future.get();
-    return false;
-  } catch (...) {
-    return true;
-  }
-}
 
 }  // namespace tokamak

@@ -1,6 +1,7 @@
 #include "toolchain/kernel_compiler.h"
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <thread>
 #include <utility>
@@ -21,7 +22,13 @@ int64_t processesOf(const KernelCompilerOptions& options) {
 
 class Turn {
  public:
-  explicit Turn(std::counting_semaphore<>& turns) : turns_(turns) { turns_.acquire(); }
+  // Errors: Cancelled.
+  Turn(std::counting_semaphore<>& turns, const std::stop_token& stop) : turns_(turns) {
+    constexpr std::chrono::milliseconds kBetweenLooks{20};
+    while (!turns_.try_acquire_for(kBetweenLooks)) {
+      TK_REQUIRE(!stop.stop_requested(), Cancelled, "compiling generated C: nobody waits for it any more");
+    }
+  }
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
   ~Turn() { turns_.release(); }
@@ -67,7 +74,8 @@ std::shared_ptr<const SharedObject> KernelCompiler::loadOrKeepSource(std::string
   }
 }
 
-std::shared_ptr<const SharedObject> KernelCompiler::loadOrCompile(const CacheKey& key, const std::string& entry) {
+std::shared_ptr<const SharedObject> KernelCompiler::loadOrCompile(const CacheKey& key, const std::string& entry,
+                                                                  const std::stop_token& stop) {
   if (std::shared_ptr<const SharedObject> kept = loadFromDisk(key, entry)) {
     ++from_disk_;
     return kept;
@@ -78,7 +86,7 @@ std::shared_ptr<const SharedObject> KernelCompiler::loadOrCompile(const CacheKey
     ++from_disk_;
     return kept;
   }
-  const auto [image, level] = compileImage(source);
+  const auto [image, level] = compileImage(source, stop);
   ++compiled_;
   std::shared_ptr<const SharedObject> object = loadOrKeepSource(image, source, entry);
   // Kept only now: what cannot be loaded here would be tried again by everybody.
@@ -86,16 +94,16 @@ std::shared_ptr<const SharedObject> KernelCompiler::loadOrCompile(const CacheKey
   return object;
 }
 
-KernelCompiler::Image KernelCompiler::compileImage(std::string_view source) {
-  const Turn turn(processes_);
+KernelCompiler::Image KernelCompiler::compileImage(std::string_view source, const std::stop_token& stop) {
+  const Turn turn(processes_, stop);
   const auto lines = std::ranges::count(source, '\n');
   if (compiler_.isLarge(source)) {
     say("a kernel of {} lines is compiled without optimisation, which would take too long", lines);
-    return {compiler_.compile(source, CompileLevel::Lowest), CompileLevel::Lowest};
+    return {compiler_.compile(source, CompileLevel::Lowest, stop), CompileLevel::Lowest};
   }
-  CCompiler::FirstTry first = compiler_.tryToCompile(source);
+  CCompiler::FirstTry first = compiler_.tryToCompile(source, stop);
   if (first.image) return {std::move(*first.image), CompileLevel::Usual};
-  Image image = {compiler_.compile(source, CompileLevel::Lowest), CompileLevel::Lowest};
+  Image image = {compiler_.compile(source, CompileLevel::Lowest, stop), CompileLevel::Lowest};
   say("a kernel of {} lines {}; it was compiled without optimisation", lines, first.why_not);
   return image;
 }
@@ -106,15 +114,23 @@ std::string KernelCompiler::imageOf(const std::string& source) {
     ++from_disk_;
     return *std::move(kept);
   }
-  auto [image, level] = compileImage(source);
+  auto [image, level] = compileImage(source, {});
   ++compiled_;
   cache_->store(level == CompileLevel::Usual ? key : compiler_.keyOf(source, CompileLevel::Lowest), image);
   return std::move(image);
 }
 
-std::shared_ptr<const SharedObject> KernelCompiler::compile(const std::string& source, const std::string& entry) {
-  // The compiler and its flags are the same for all: the source is the key in memory.
-  return objects_.get(source, [&] { return loadOrCompile(compiler_.keyOf(source), entry); });
+std::shared_ptr<const SharedObject> KernelCompiler::compile(const std::string& source, const std::string& entry,
+                                                            const std::stop_token& stop) {
+  while (true) {
+    try {
+      // The compiler and its flags are the same for all: the source is the key in memory.
+      return objects_.get(source, [&] { return loadOrCompile(compiler_.keyOf(source), entry, stop); });
+    } catch (const Error& error) {
+      // Another one, who compiled it for both, gave up.
+      if (error.code() != ErrorCode::Cancelled || stop.stop_requested()) throw;
+    }
+  }
 }
 
 std::vector<std::shared_ptr<const SharedObject>> KernelCompiler::compileAll(std::span<const std::string> sources) {

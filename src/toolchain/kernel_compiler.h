@@ -5,6 +5,7 @@
 #include <memory>
 #include <semaphore>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -38,8 +39,10 @@ class KernelCompiler {
   const KernelCache& cache() const { return *cache_; }
 
   /// The loaded code of `source`; unloaded when nobody holds it. Code without the symbol `entry` (if one is named) is
-  /// none, and kept nowhere. Errors: Compile, Io.
-  std::shared_ptr<const SharedObject> compile(const std::string& source, const std::string& entry = {});
+  /// none, and kept nowhere. Errors: Compile, Io; Cancelled when `stop` asks for it, which kills the compiler. Others
+  /// who ask for the source meanwhile compile it then.
+  std::shared_ptr<const SharedObject> compile(const std::string& source, const std::string& entry = {},
+                                              const std::stop_token& stop = {});
   /// The image of a shared object, which may be for another processor: kept on disk, or compiled. Errors: Compile, Io.
   std::string imageOf(const std::string& source);
   /// The same for several sources, compiled side by side. The first failure in their order is raised.
@@ -52,9 +55,10 @@ class KernelCompiler {
     std::string bytes;
     CompileLevel level;
   };
-  Image compileImage(std::string_view source);
+  Image compileImage(std::string_view source, const std::stop_token& stop);
   std::shared_ptr<const SharedObject> load(std::string_view image, const std::string& entry) const;
-  std::shared_ptr<const SharedObject> loadOrCompile(const CacheKey& key, const std::string& entry);
+  std::shared_ptr<const SharedObject> loadOrCompile(const CacheKey& key, const std::string& entry,
+                                                    const std::stop_token& stop);
   std::shared_ptr<const SharedObject> loadFromDisk(const CacheKey& key, const std::string& entry) const;
   std::shared_ptr<const SharedObject> loadOrKeepSource(std::string_view image, std::string_view source,
                                                        const std::string& entry) const;

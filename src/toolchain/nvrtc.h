@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,8 +45,9 @@ class NvrtcCompiler {
 
   /// The cubin of `source`: one that is in use, one kept on disk, else compiled. May be called from many threads at
   /// once.
-  /// Errors: Compile with the compiler's first lines; Unsupported for an architecture that it does not know.
-  std::shared_ptr<const Cubin> compile(const std::string& source);
+  /// Errors: Compile with the compiler's first lines; Unsupported for an architecture that it does not know; Cancelled
+  /// when `stop` asked for it before the library began: what it has begun it ends.
+  std::shared_ptr<const Cubin> compile(const std::string& source, const std::stop_token& stop = {});
 
  private:
   Cubin compileNow(const std::string& source);

@@ -28,7 +28,7 @@ void PrivateDirectory::keep() {
   if (!is_kept_.exchange(true)) leftover_->release();
 }
 
-PrivateDirectory::~PrivateDirectory() {
+void PrivateDirectory::remove() const {
   if (is_kept_ || getpid() != owner_) return;
   std::error_code ignored;
   std::filesystem::remove_all(path_, ignored);

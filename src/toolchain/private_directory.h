@@ -18,13 +18,15 @@ class PrivateDirectory {
   PrivateDirectory(const PrivateDirectory&) = delete;
   PrivateDirectory& operator=(const PrivateDirectory&) = delete;
   /// Removes the folder unless something in it was kept, and only in the process that made it.
-  ~PrivateDirectory();
+  ~PrivateDirectory() { remove(); }
 
   const std::string& path() const { return path_; }
   /// The path of a file that does not exist, under a name that is never given again, in forked processes neither.
   std::string freshPath(std::string_view suffix);
   /// The folder outlives this object: a message names a file in it.
   void keep();
+  /// Removes it now, unless something in it was kept: nobody may want a file of it any more.
+  void remove() const;
 
  private:
   std::string path_;

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/say.h"
+#include "toolchain/compile_queue.h"
 #include "tools/command_line.h"
 #include "tools/signal_watch.h"
 
@@ -33,7 +34,8 @@ int exitCode(ErrorCode code) {
     case ErrorCode::Io:
     case ErrorCode::Device:
     case ErrorCode::Unsupported:
-    case ErrorCode::Compile: return 4;
+    case ErrorCode::Compile:
+    case ErrorCode::Cancelled: return 4;
     case ErrorCode::Internal: return 70;
   }
   return 70;
@@ -95,6 +97,7 @@ void keepStandardNumbers() {
 int main(int argc, char** argv) {
   keepStandardNumbers();
   tokamak::tools::watchSignals();
+  tokamak::CompileQueue::showProgressOn(STDERR_FILENO);
   const int code = runCommandLine(argc, argv);
   const bool has_failed_otherwise = code != 0 && code != 1;
   return hasPrintedAll() || has_failed_otherwise ? code : 4;

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <csignal>
 #include <ctime>
+#include <stop_token>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -46,6 +47,33 @@ TEST(ChildProcess, aCrashIsASignal) {
   const ProcessResult result = runScript("kill -SEGV $$");
   EXPECT_EQ(result.end, ProcessEnd::Signalled);
   EXPECT_EQ(describeEnd(result, {}), "was ended by signal 11 (Segmentation fault)");
+}
+
+TEST(ChildProcess, isKilledWithAllItStartedWhenAStopIsAskedFor) {
+  const TemporaryFolder folder;
+  const std::vector<std::string> arguments = {"/bin/sh", "-c",
+                                              "(sleep 1; touch " + folder / "survivor" + ") & echo begun; wait"};
+  std::stop_source stop;
+  const std::jthread asks([&] {
+    std::this_thread::sleep_for(milliseconds(200));
+    stop.request_stop();
+  });
+  const auto begin = std::chrono::steady_clock::now();
+  const ProcessResult result =
+      runProcess(arguments, std::vector<std::string>{"PATH=/usr/bin:/bin"}, {}, stop.get_token());
+  EXPECT_EQ(result.end, ProcessEnd::Cancelled);
+  EXPECT_EQ(result.said, "begun\n");
+  EXPECT_EQ(describeEnd(result, {}), "was killed, as nobody waits for it any more");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, milliseconds(900));
+  std::this_thread::sleep_for(milliseconds(1100));
+  EXPECT_FALSE(std::filesystem::exists(folder / "survivor"));
+}
+
+TEST(ChildProcess, isKilledAtOnceWhenTheStopWasAskedForBefore) {
+  std::stop_source stop;
+  stop.request_stop();
+  const std::vector<std::string> arguments = {"/bin/sleep", "100"};
+  EXPECT_EQ(runProcess(arguments, {}, {}, stop.get_token()).end, ProcessEnd::Cancelled);
 }
 
 TEST(ChildProcess, whatTakesTooLongIsKilledWithAllItStarted) {

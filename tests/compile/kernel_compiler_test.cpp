@@ -1,6 +1,8 @@
 // The front: what is in use is found, what is kept is loaded, the rest is compiled, each source once.
 #include "toolchain/kernel_compiler.h"
 
+#include <chrono>
+#include <stop_token>
 #include <thread>
 
 #include <fmt/format.h>
@@ -72,6 +74,32 @@ TEST(KernelCompiler, theFirstOfSeveralFailuresIsRaised) {
   EXPECT_EQ(error.code(), ErrorCode::Compile);
   EXPECT_THAT(error.message(), HasSubstr("first_mistake"));
   std::filesystem::remove_all(compiler.compiler().folder().path());
+}
+
+// The first one compiles for both. When it gives up, the second one compiles.
+TEST(KernelCompiler, whoGivesUpKillsTheCompilerAndOthersCompileAgain) {
+  const TemporaryFolder folder;
+  const std::string program = writeScript(folder / "cc", "exec cc \"$@\"");
+  KernelCompiler compiler(
+      {.compiler = {.program = program, .extra_flags = {}, .limits = {}}, .cache = std::make_shared<KernelCache>()});
+  writeScript(program,
+              "[ -e " + folder / "begun" + " ] && exec cc \"$@\"; touch " + folder / "begun" + "; exec sleep 60");
+  std::stop_source stop;
+  std::atomic<ErrorCode> first = ErrorCode::Internal;
+  std::shared_ptr<const SharedObject> second;
+  const auto begin = std::chrono::steady_clock::now();
+  {
+    std::jthread gives_up(
+        [&] { first = errorOf([&] { compiler.compile(sourceReturning(5), "answer", stop.get_token()); }).code(); });
+    while (!std::filesystem::exists(folder / "begun")) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::jthread waits([&] { second = compiler.compile(sourceReturning(5)); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    stop.request_stop();
+  }
+  EXPECT_EQ(first, ErrorCode::Cancelled);
+  EXPECT_EQ(answerOf(*second), 5);
+  EXPECT_EQ(compiler.counts().compiled, 1);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
 }
 
 TEST(KernelCompiler, aFailureReachesAllWhoWaitAndIsTriedAgain) {

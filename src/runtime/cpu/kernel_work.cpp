@@ -48,6 +48,9 @@ class CompiledWork final : public CpuWork {
 
   std::string_view name() const override { return launch_.name; }
   void waitUntilReady() const override { code_.waitUntilReady(); }
+  void addCompilations(std::vector<std::shared_ptr<Compilation>>& compilations) const override {
+    compilations.push_back(code_.compilation());
+  }
   int64_t hostBytes() const override { return static_cast<int64_t>(sizeof(CompiledWork)) + launch_.hostBytes(); }
 
   void run(void* const* addresses, BlockPool& pool) const override {

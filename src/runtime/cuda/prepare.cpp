@@ -63,6 +63,9 @@ class CudaBoundWork final : public CudaWork {
 
   std::string_view name() const override { return launch_.name; }
   void waitUntilReady() const override { work(); }
+  void addCompilations(std::vector<std::shared_ptr<Compilation>>& compilations) const override {
+    compilations.push_back(launch_.image->compilation());
+  }
   // With the kernel's own work, which takes as much again.
   int64_t hostBytes() const override {
     return static_cast<int64_t>(sizeof(CudaBoundWork) + sizeof(CudaKernelWork)) + 2 * launch_.hostBytes();

@@ -15,6 +15,10 @@ void ProductWork::waitUntilReady() const {
   for (const Piece& piece : pieces_) piece.work->waitUntilReady();
 }
 
+void ProductWork::addCompilations(std::vector<std::shared_ptr<Compilation>>& compilations) const {
+  for (const Piece& piece : pieces_) piece.work->addCompilations(compilations);
+}
+
 void ProductWork::makeReadyOn(DriverContext& context, driver::Stream stream) const {
   if (between_ != nullptr) between_->on(stream, name_);
   for (const Piece& piece : pieces_) piece.work->makeReadyOn(context, stream);

@@ -28,6 +28,7 @@ class ProductWork final : public CudaWork {
 
   std::string_view name() const override { return name_; }
   void waitUntilReady() const override;
+  void addCompilations(std::vector<std::shared_ptr<Compilation>>& compilations) const override;
   void makeReadyOn(DriverContext& context, driver::Stream stream) const override;
   void enqueue(DriverContext& context, driver::Stream stream, std::span<void* const> addresses) const override;
 
