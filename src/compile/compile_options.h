@@ -5,6 +5,7 @@
 
 namespace tokamak {
 
+class IntermediateAllocator;
 class OutputAllocator;
 
 /// What becomes of outputs that could be views of an input or of another output (docs/views.md). Kernels only:
@@ -39,6 +40,11 @@ struct CompileOptions {
   bool runs_on_callers_thread = false;
   /// Where outputs come from that the caller does not give; null: the device. Outlives the program and its outputs.
   OutputAllocator* output_allocator = nullptr;
+  /// Where memory for intermediates comes from; null: the device. Outlives the program.
+  IntermediateAllocator* intermediate_allocator = nullptr;
+  /// How many bytes a call may take for intermediates, all kinds of memory together; 0: no limit. A program holds
+  /// `calls_in_flight` times that at most. prepare(), or the first run(), at sizes that need more raises OutOfMemory.
+  int64_t most_intermediate_bytes = 0;
 };
 
 }  // namespace tokamak

@@ -67,8 +67,9 @@ std::vector<std::pair<Val*, RunValue>> MultiDeviceExecutor::bind(std::span<const
 }
 
 std::vector<Tensor> MultiDeviceExecutor::runWithInput(std::span<const RunValue> inputs, std::span<const Tensor> outputs,
-                                                      const std::shared_ptr<Stream>& stream) {
-  std::vector<Tensor> all = evaluator_->runWithInput(bind(inputs, outputs), stream);
+                                                      const std::shared_ptr<Stream>& stream,
+                                                      const PrepareOptions& options) {
+  std::vector<Tensor> all = evaluator_->runWithInput(bind(inputs, outputs), stream, options);
   std::vector<Tensor> visible;
   for (const size_t i : outputs_.given) visible.push_back(std::move(all[i]));
   return visible;
@@ -88,8 +89,9 @@ void MultiDeviceExecutor::runInto(std::span<const Tensor> inputs, std::span<Tens
   for (size_t i = 0; i < outputs_.given.size(); ++i) outputs[i] = std::move(all[outputs_.given[i]]);
 }
 
-Plan& MultiDeviceExecutor::planFor(std::span<const RunValue> inputs, std::span<const Tensor> outputs) {
-  return evaluator_->planFor(bind(inputs, outputs));
+Plan& MultiDeviceExecutor::planFor(std::span<const RunValue> inputs, std::span<const Tensor> outputs,
+                                   const PrepareOptions& options) {
+  return evaluator_->planFor(bind(inputs, outputs), options);
 }
 
 }  // namespace tokamak

@@ -46,12 +46,13 @@ class MultiDeviceExecutor {
   /// calls and when they return: as HostIrEvaluator::runWithInput() says.
   /// Errors: Bind.
   std::vector<Tensor> runWithInput(std::span<const RunValue> inputs, std::span<const Tensor> outputs = {},
-                                   const std::shared_ptr<Stream>& stream = nullptr);
+                                   const std::shared_ptr<Stream>& stream = nullptr, const PrepareOptions& options = {});
   /// HostIrEvaluator::run() with the outputs that are not hidden. Errors: Bind.
   void runInto(std::span<const Tensor> inputs, std::span<Tensor> outputs, Stream& stream,
                std::span<const ScalarValue> scalars = {});
   /// The plan these inputs would run.
-  Plan& planFor(std::span<const RunValue> inputs, std::span<const Tensor> outputs = {});
+  Plan& planFor(std::span<const RunValue> inputs, std::span<const Tensor> outputs = {},
+                const PrepareOptions& options = {});
 
  private:
   std::vector<std::pair<Val*, RunValue>> bind(std::span<const RunValue> inputs, std::span<const Tensor> outputs) const;

@@ -110,7 +110,7 @@ std::vector<std::string> Program::outputNames() const {
   return result;
 }
 
-void Program::prepare(const std::map<std::string, ScalarValue>& sizes) {
+void Program::prepare(const std::map<std::string, ScalarValue>& sizes, const PrepareOptions& options) {
   const HostIrContainer& program = hostProgram();
   ScalarBindings bindings;
   std::set<std::string> known;
@@ -136,7 +136,7 @@ void Program::prepare(const std::map<std::string, ScalarValue>& sizes) {
                "prepare: the scalar {} of {} has no value; plans may depend on it", toString(*scalar), program.name());
     inputs.emplace_back(value != bindings.end() ? value->second : ScalarValue{1.0});
   }
-  executor_->planFor(inputs);
+  executor_->planFor(inputs, {}, options);
 }
 
 // Errors: Bind.
@@ -176,16 +176,16 @@ std::vector<RunValue> Program::inOrder(std::span<const Argument> inputs) const {
 }
 
 std::vector<Tensor> Program::run(std::span<const Argument> inputs, std::span<const Tensor> outputs,
-                                 const std::shared_ptr<Stream>& stream) {
+                                 const std::shared_ptr<Stream>& stream, const PrepareOptions& options) {
   const std::vector<RunValue> values = inOrder(inputs);
   requireNumbersFit(values);
-  return executor_->runWithInput(values, outputs, stream);
+  return executor_->runWithInput(values, outputs, stream, options);
 }
 
 std::vector<Tensor> Program::run(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
-                                 const std::shared_ptr<Stream>& stream) {
+                                 const std::shared_ptr<Stream>& stream, const PrepareOptions& options) {
   const std::vector<RunValue> values(inputs.begin(), inputs.end());
-  return executor_->runWithInput(values, outputs, stream);
+  return executor_->runWithInput(values, outputs, stream, options);
 }
 
 void Program::runInto(std::span<const Tensor> inputs, std::span<Tensor> outputs, Stream& stream,
@@ -194,9 +194,9 @@ void Program::runInto(std::span<const Tensor> inputs, std::span<Tensor> outputs,
 }
 
 std::vector<Tensor> Program::run(std::initializer_list<Argument> inputs, std::initializer_list<Tensor> outputs,
-                                 const std::shared_ptr<Stream>& stream) {
+                                 const std::shared_ptr<Stream>& stream, const PrepareOptions& options) {
   return run(std::span<const Argument>(inputs.begin(), inputs.size()),
-             std::span<const Tensor>(outputs.begin(), outputs.size()), stream);
+             std::span<const Tensor>(outputs.begin(), outputs.size()), stream, options);
 }
 
 Program makeProgram(std::unique_ptr<MultiDeviceExecutor> executor) { return Program(std::move(executor)); }
@@ -206,6 +206,8 @@ HostIrEvaluatorParams evaluatorParamsOf(const CompileOptions& options) {
   evaluator.number_of_streams = options.streams;
   evaluator.checks_plans = options.proves_plans;
   evaluator.output_allocator = options.output_allocator;
+  evaluator.intermediate_allocator = options.intermediate_allocator;
+  evaluator.most_intermediate_bytes = options.most_intermediate_bytes;
   evaluator.plans = {.plans = options.most_plans, .bytes = options.most_plan_bytes};
   evaluator.calls_in_flight = options.calls_in_flight;
   evaluator.place = options.runs_on_callers_thread ? RunPlace::Here : RunPlace::OnStream;

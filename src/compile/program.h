@@ -20,6 +20,7 @@
 #include "base/export.h"
 #include "compile/argument.h"
 #include "compile/compile_options.h"
+#include "device/prepare_options.h"
 #include "ir/fusion.h"
 
 namespace tokamak {
@@ -58,23 +59,26 @@ class TOKAMAK_EXPORT Program {
   /// with such inputs compiles nothing, as long as they are dense and aligned to 16 bytes. The first call that is given
   /// memory for outputs makes a plan of its own, of the same kernels. Scalar inputs of integer and bool types are told
   /// by name, too.
-  /// Errors: Bind for an extent that is missing, or that the program does not have; of compilers.
-  void prepare(const std::map<std::string, ScalarValue>& sizes);
+  /// Other threads may ask for the same sizes meanwhile: they share the compilers.
+  /// Errors: Bind for an extent that is missing, or that the program does not have; of compilers; Cancelled;
+  /// OutOfMemory where CompileOptions::most_intermediate_bytes is too little.
+  void prepare(const std::map<std::string, ScalarValue>& sizes, const PrepareOptions& options = {});
 
   /// Runs with tensors and numbers for all inputs, first those by position, then those by name, and memory for as many
   /// outputs as the caller likes (a tensor that is not defined leaves one out); gives the outputs that are not hidden.
   /// Numbers become the type of the input: integers take no fractions, and i32 only what fits. Without a stream the
   /// call returns when it is done if it accesses memory that the host may read and that somebody else owns; else at
   /// once: Tensor::read(), hostData() and waitReady() wait. With a stream, the work is done there.
-  /// Errors: Bind for what does not fit the program, before anything runs; others as the work raises them, here or
-  /// where somebody waits.
+  /// `options` are for calls that have to prepare first, as prepare() does: before anything of the call runs.
+  /// Errors: Bind for what does not fit the program, before anything runs; those of prepare(); others as the work raises
+  /// them, here or where somebody waits.
   std::vector<Tensor> run(std::span<const Argument> inputs, std::span<const Tensor> outputs = {},
-                          const std::shared_ptr<Stream>& stream = nullptr);
+                          const std::shared_ptr<Stream>& stream = nullptr, const PrepareOptions& options = {});
   /// For programs that take tensors alone, such as those that another program gave.
   std::vector<Tensor> run(std::span<const Tensor> inputs, std::span<const Tensor> outputs = {},
-                          const std::shared_ptr<Stream>& stream = nullptr);
+                          const std::shared_ptr<Stream>& stream = nullptr, const PrepareOptions& options = {});
   std::vector<Tensor> run(std::initializer_list<Argument> inputs, std::initializer_list<Tensor> outputs = {},
-                          const std::shared_ptr<Stream>& stream = nullptr);
+                          const std::shared_ptr<Stream>& stream = nullptr, const PrepareOptions& options = {});
 
   /// The fast way: tensors for all inputs and outputs, in the program's order; scalar inputs in theirs. The work is
   /// enqueued on the caller's stream, and the call returns at once. After the first call with the same sizes, strides,

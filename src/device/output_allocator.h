@@ -2,22 +2,20 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 
 #include "base/export.h"
 #include "device/device.h"
+#include "device/memory_block.h"
 
 namespace tokamak {
 
 /// A caller's memory for outputs.
-/// Thread safety: calls of several threads ask side by side, and keepers are let go on any thread: both have to bear
-/// that.
+/// Thread safety: allocate() is called on the thread that calls run(), under no lock of the library; calls of several
+/// threads ask side by side. Keepers are let go on any thread. Neither may call run() of the same program.
 class TOKAMAK_EXPORT OutputAllocator {
  public:
-  struct Block {
-    void* address = nullptr;       ///< a multiple of 256 bytes; not null, also for no bytes
-    std::shared_ptr<void> keeper;  ///< let go with the last tensor that lies there
-  };
+  /// The keeper is let go with the last tensor that lies there.
+  using Block = MemoryBlock;
   virtual ~OutputAllocator();
   /// Memory for work on `stream` from now on. The keeper may be let go while work on `stream` still uses the memory, so
   /// that only later work of the same stream, or what waits for it, may get it next, as with Device::release(). What

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/bind_shape.h"
+#include "base/immortal.h"
 #include "base/require.h"
 #include "device/kernel_target.h"
 #include "ir/expr.h"
@@ -86,7 +87,8 @@ Access Recorder::accessOf(const OperandDesc& operand, const void* address, bool 
 }
 
 const DeviceProperties& Recorder::properties() const {
-  static const DeviceProperties properties{.name = "recorder", .description = "writes down what a device would do"};
+  static const auto& properties =
+      immortal(DeviceProperties{.name = "recorder", .description = "writes down what a device would do"});
   return replay_device_ != nullptr ? replay_device_->properties() : properties;
 }
 
@@ -133,6 +135,7 @@ void Recorder::wait(Stream& stream, const Event& event) {
 }
 
 std::shared_ptr<const Work> Recorder::prepare(const WorkRequest& request) {
+  TK_REQUIRE(!cancel_.stop_requested(), Cancelled, "the caller cancelled it while kernels were made");
   auto recorded = std::make_shared<RecordedWork>();
   if (replay_device_ != nullptr) recorded->work = replay_device_->prepare(request);
   recorded->operands.assign(request.operands.begin(), request.operands.end());

@@ -3,7 +3,9 @@
 
 #include <map>
 #include <memory>
+#include <stop_token>
 #include <string>
+#include <utility>
 
 #include "device/device.h"
 #include "host/check/step_list.h"
@@ -15,8 +17,9 @@ namespace tokamak {
 /// Thread safety: one thread at a time, though devices are else for many.
 class Recorder final : public Device {
  public:
-  /// `replay_device` may be null.
-  explicit Recorder(Device* replay_device) : replay_device_(replay_device) {}
+  /// `replay_device` may be null. No work is prepared once `cancel` asks for it. Errors then: Cancelled.
+  explicit Recorder(Device* replay_device, std::stop_token cancel = {})
+      : replay_device_(replay_device), cancel_(std::move(cancel)) {}
 
   /// An address range for a tensor of the caller.
   void* registerBuffer(StepBuffer buffer);
@@ -68,6 +71,7 @@ class Recorder final : public Device {
   Access accessOf(const OperandDesc& operand, const void* address, bool is_write) const;
 
   Device* replay_device_;
+  const std::stop_token cancel_;
   StepList steps_;
   RecordedStream caller_;
   std::map<uintptr_t, int32_t> bases_;

@@ -7,10 +7,11 @@
 
 namespace tokamak {
 
-CallContext::CallContext(Device& device, size_t index, int64_t worker_count)
+CallContext::CallContext(Device& device, size_t index, int64_t worker_count, IntermediateAllocator* intermediates)
     : ordered(device),
       device_(device),
       index_(index),
+      intermediates_(intermediates),
       home_(device.createStream()),
       workers_(std::make_shared<RunStreams>(device, worker_count)),
       in_flight_(device.inFlightCalls()) {}
@@ -50,9 +51,18 @@ void CallContext::growArena(const PlanArena& needed) {
   if (arena != nullptr && last_call_ != nullptr && last_stream_ != home_.get()) device_.waitOver(*home_, *last_call_);
   if (arena != nullptr) arena_bytes_ -= arena->bytes();
   arena = nullptr;
-  arena = Buffer::allocate(device_, home_, needed.bytes, needed.kind);
+  arena = allocate(needed);
   arena_bytes_ += arena->bytes();
   has_fresh_arena_ = true;
+}
+
+// Memory for work on the context's own stream.
+std::shared_ptr<Buffer> CallContext::allocate(const PlanArena& needed) {
+  if (intermediates_ == nullptr) return Buffer::allocate(device_, home_, needed.bytes, needed.kind);
+  MemoryBlock block = intermediates_->allocate(needed.bytes, needed.kind, *home_);
+  requireAligned(block, needed.bytes, "intermediates");
+  return Buffer::borrow(device_, block.address, needed.bytes, needed.kind, std::move(block.keeper),
+                        Buffer::Lender::Allocator);
 }
 
 // The calls share memory and worker streams, no values: another stream's failure is not this call's.
@@ -121,8 +131,7 @@ void CallContext::replayInto(Plan& plan, Capture& capture, Stream& stream) {
   auto used = std::make_shared<Used>();
   used->home = home_;
   for (const Step& step : plan.steps().steps) used->works.push_back(step.work);
-  for (const PlanArena& needed : plan.arenas())
-    used->arenas[static_cast<size_t>(needed.kind)] = Buffer::allocate(device_, home_, needed.bytes, needed.kind);
+  for (const PlanArena& needed : plan.arenas()) used->arenas[static_cast<size_t>(needed.kind)] = allocate(needed);
   device_.synchronize(*home_);  // what used these blocks before
   plan.fillBases(inputs, outputs, used->arenas, bases_);
   capture.keep(used);

@@ -11,6 +11,7 @@
 
 #include "device/hazard_tracker.h"
 #include "device/in_flight_calls.h"
+#include "device/intermediate_allocator.h"
 #include "device/tensor.h"
 #include "host/plan/plan.h"
 #include "host/run/scalar_parameters.h"
@@ -24,7 +25,8 @@ namespace tokamak {
 class CallContext {
  public:
   /// `index`: among the contexts of its evaluator.
-  CallContext(Device& device, size_t index, int64_t worker_count);
+  /// `intermediates` may be null: their memory is the device's.
+  CallContext(Device& device, size_t index, int64_t worker_count, IntermediateAllocator* intermediates = nullptr);
   CallContext(const CallContext&) = delete;
   CallContext& operator=(const CallContext&) = delete;
   ~CallContext();
@@ -68,10 +70,12 @@ class CallContext {
 
  private:
   void growArena(const PlanArena& needed);
+  std::shared_ptr<Buffer> allocate(const PlanArena& needed);
   void joinWorkers(Stream& stream, Event& done);
 
   Device& device_;
   const size_t index_;
+  IntermediateAllocator* const intermediates_;
   std::shared_ptr<Stream> home_;
   std::shared_ptr<RunStreams> workers_;
   std::array<std::shared_ptr<Buffer>, kAllMemoryKinds.size()> arenas_;

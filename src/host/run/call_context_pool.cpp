@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/require.h"
+
 namespace tokamak {
 
-CallContext& CallContextPool::acquire(const Stream* stream, std::span<const Tensor> inputs) {
+CallContext& CallContextPool::acquire(const Stream* stream, std::span<const Tensor> inputs,
+                                      const std::stop_token& cancel) {
   std::unique_lock lock(mutex_);
   CallContext* chosen = nullptr;
-  while ((chosen = choose(stream, inputs)) == nullptr) is_free_.wait(lock);
+  is_free_.wait(lock, cancel, [&] { return (chosen = choose(stream, inputs)) != nullptr; });
+  TK_REQUIRE(chosen != nullptr, Cancelled, "the caller cancelled it while other calls made their kernels");
   const auto slot = std::ranges::find(slots_, chosen, [](const Slot& it) { return it.context.get(); });
   slot->is_taken = true;
   std::rotate(slots_.begin(), slot, slot + 1);
@@ -31,7 +35,7 @@ CallContext* CallContextPool::choose(const Stream* stream, std::span<const Tenso
     if (!slot.is_taken && slot.context->isIdle()) return slot.context.get();
   }
   if (static_cast<int64_t>(slots_.size()) < most_contexts_) {
-    auto made = std::make_unique<CallContext>(device_, slots_.size(), workers_of_each_);
+    auto made = std::make_unique<CallContext>(device_, slots_.size(), workers_of_each_, intermediates_);
     return slots_.emplace_back(Slot{.context = std::move(made)}).context.get();
   }
   const auto oldest = std::find_if(slots_.rbegin(), slots_.rend(), [](const Slot& slot) { return !slot.is_taken; });

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 #include "host/run/call_context.h"
@@ -15,15 +16,22 @@ namespace tokamak {
 /// Thread safety: any threads may use it side by side; a leased context belongs to one.
 class CallContextPool {
  public:
-  CallContextPool(Device& device, int64_t most_contexts, int64_t workers_of_each)
-      : device_(device), most_contexts_(most_contexts), workers_of_each_(workers_of_each) {}
+  /// `intermediates`: where contexts get memory; null: from the device.
+  CallContextPool(Device& device, int64_t most_contexts, int64_t workers_of_each,
+                  IntermediateAllocator* intermediates = nullptr)
+      : device_(device),
+        most_contexts_(most_contexts),
+        workers_of_each_(workers_of_each),
+        intermediates_(intermediates) {}
 
   /// A context for the time in which one call is enqueued.
   class Lease {
    public:
     /// For a call on `stream` (null: on the context's own) that reads `inputs`. Waits while all contexts are taken.
-    Lease(CallContextPool& pool, const Stream* stream, std::span<const Tensor> inputs)
-        : pool_(pool), context_(pool.acquire(stream, inputs)) {}
+    /// Errors: Cancelled.
+    Lease(CallContextPool& pool, const Stream* stream, std::span<const Tensor> inputs,
+          const std::stop_token& cancel = {})
+        : pool_(pool), context_(pool.acquire(stream, inputs, cancel)) {}
     Lease(const Lease&) = delete;
     Lease& operator=(const Lease&) = delete;
     ~Lease() { pool_.release(context_); }
@@ -51,7 +59,7 @@ class CallContextPool {
     bool is_taken = false;
   };
 
-  CallContext& acquire(const Stream* stream, std::span<const Tensor> inputs);
+  CallContext& acquire(const Stream* stream, std::span<const Tensor> inputs, const std::stop_token& cancel);
   CallContext* choose(const Stream* stream, std::span<const Tensor> inputs);
   void release(CallContext& context);
   bool tryTake(CallContext& context);
@@ -60,9 +68,10 @@ class CallContextPool {
   Device& device_;
   const int64_t most_contexts_;
   const int64_t workers_of_each_;
+  IntermediateAllocator* const intermediates_;
   mutable std::mutex mutex_;
   std::vector<Slot> slots_;  ///< the one used last comes first
-  std::condition_variable is_free_;
+  std::condition_variable_any is_free_;
 };
 
 }  // namespace tokamak

@@ -14,6 +14,7 @@
 #include "host/ir/verifier.h"
 #include "host/plan/plan_key.h"
 #include "host/plan/recorder.h"
+#include "host/run/compiler_wait.h"
 #include "ir/ops/host/post_on_stream.h"
 
 namespace tokamak {
@@ -58,14 +59,6 @@ struct DirectOutput {
   std::shared_ptr<RunStorage> storage;
 };
 
-void waitForCompilers(const StepList& list) {
-  static const RangeName range_name("wait for compilers");
-  const Range range(range_name);
-  for (const Step& step : list.steps) {
-    if (step.work != nullptr) step.work->waitUntilReady();
-  }
-}
-
 // Where nobody makes kernels the device is given the ops of segments; it is asked only where there are some.
 SegmentMode segmentModeOn(Device& device, const HostIrContainer& program, const HostIrEvaluatorParams& params) {
   const SegmentMode wanted = params.segments.value_or(SegmentMode::OpByOp);
@@ -89,13 +82,16 @@ HostIrEvaluator::HostIrEvaluator(std::unique_ptr<HostIrContainer> program, Devic
       signature_(*program_, device),
       run_name_("run " + program_->name()),
       works_(std::make_shared<WorkCache>()),
-      contexts_(device, params.calls_in_flight, params.number_of_streams),
+      contexts_(device, params.calls_in_flight, params.number_of_streams, params.intermediate_allocator),
       plans_(params.plans) {
   TK_REQUIRE(params.number_of_streams > 0, Usage, "the number of streams is {}; it must be positive",
              params.number_of_streams);
   TK_REQUIRE(params.calls_in_flight > 0 && params.plans.plans > 0 && params.plans.bytes > 0, Usage,
              "an evaluator with {} calls in flight and {} plans of {} bytes was asked for; all must be positive",
              params.calls_in_flight, params.plans.plans, params.plans.bytes);
+  TK_REQUIRE(params.most_intermediate_bytes >= 0, Usage,
+             "a limit of {} bytes for intermediates was asked for; it is positive, or 0 for none",
+             params.most_intermediate_bytes);
   TK_REQUIRE(params.output_allocator == nullptr || params.mode == HostIrEvaluatorParams::Mode::Plan, Usage,
              "an allocator for outputs was given to an evaluator without plans, which allocates them as it goes");
   scalars_by_id_.resize(signature_.scalars().size());
@@ -138,7 +134,8 @@ std::shared_ptr<Plan> HostIrEvaluator::knownPlan(const std::vector<int64_t>& key
   return plans_.find(key);
 }
 
-std::shared_ptr<Plan> HostIrEvaluator::findPlan(const CallValues& call, std::vector<int64_t>& key) {
+std::shared_ptr<Plan> HostIrEvaluator::findPlan(const CallValues& call, std::vector<int64_t>& key,
+                                                const PrepareOptions& options) {
   // A value that no key asks for must be there, too.
   for (const Scalar* input : signature_.scalars()) {
     const bool is_given =
@@ -147,13 +144,25 @@ std::shared_ptr<Plan> HostIrEvaluator::findPlan(const CallValues& call, std::vec
   }
   makeKey(call, key);
   if (std::shared_ptr<Plan> plan = knownPlan(key)) return plan;
-  return recordAndKeep(call, key);
+  return recordAndKeep(call, key, options);
 }
 
-std::shared_ptr<Plan> HostIrEvaluator::recordAndKeep(const CallValues& call, const std::vector<int64_t>& key) {
-  const std::lock_guard record_lock(record_mutex_);
+// Compilers are waited for without the lock: calls at other sizes record meanwhile, and those at the same sizes wait for
+// the same compilers, so that they go on when this call gives up.
+std::shared_ptr<Plan> HostIrEvaluator::recordAndKeep(const CallValues& call, const std::vector<int64_t>& key,
+                                                     const PrepareOptions& options) {
+  std::unique_lock record_lock(record_mutex_);
   if (std::shared_ptr<Plan> plan = knownPlan(key)) return plan;  // another thread was faster
-  std::shared_ptr<Plan> plan = record(call);
+  requireNotCancelled(options.cancel);
+  Recorded recorded = record(call, options.cancel);
+  {
+    CompilerWait compilers(recorded.steps);
+    record_lock.unlock();
+    compilers.wait(options);
+    record_lock.lock();
+  }
+  if (std::shared_ptr<Plan> plan = knownPlan(key)) return plan;
+  std::shared_ptr<Plan> plan = planOf(std::move(recorded));
   std::unique_lock lock(mutex_);
   std::vector<std::shared_ptr<Plan>> forgotten = plans_.insert(key, plan);
   lock.unlock();
@@ -192,13 +201,13 @@ void HostIrEvaluator::requireGivenWritten(const CallValues& call, const Statemen
   }
 }
 
-std::unique_ptr<Plan> HostIrEvaluator::record(const CallValues& call) {
+HostIrEvaluator::Recorded HostIrEvaluator::record(const CallValues& call, const std::stop_token& cancel) {
   static const RangeName range_name("record plan");
   const Range range(range_name);
   ScalarBindings scalars;
   signature_.validate(call, scalars);
   if (recorded_works_.size() > mostWorks(*program_)) recorded_works_.clear();  // plans hold on to theirs
-  Recorder recorder(device_);
+  Recorder recorder(device_, cancel);
   RunStreams recorded_streams(recorder, params_.number_of_streams);
   StatementRunner runner(*program_, recorder, recorder.callerStream(), recorded_streams, recorded_works_);
   runner.setSegmentMode(segments_);
@@ -227,10 +236,15 @@ std::unique_ptr<Plan> HostIrEvaluator::record(const CallValues& call) {
     runner.bind(tv, describe(call.outputs[i], address));
     given[i] = address;
   }
-  runner.run();
+  StepList& list = recorder.steps();
+  try {
+    runner.run();
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::Cancelled) const CompilerWait gives_up(list);
+    throw;
+  }
   requireGivenWritten(call, runner, given);
 
-  StepList& list = recorder.steps();
   std::vector<PlanOutput> outputs;
   std::vector<std::shared_ptr<RunStorage>> given_out;
   for (TensorView* tv : program_->outputs()) {
@@ -254,17 +268,31 @@ std::unique_ptr<Plan> HostIrEvaluator::record(const CallValues& call) {
   });
   // Not before all outputs are known: several may lie in one buffer.
   for (const auto& storage : given_out) storage->disown();
-  StepList recorded = list;
-  if (params_.checks_plans) requireRaceFree(recorded);
-  std::vector<int64_t> workers;
-  for (int32_t i = 1; i < recorded.stream_count; ++i) workers.push_back(recorded_streams.indexOf(i - 1));
-  // Compilers worked side by side since the first statement was walked.
-  waitForCompilers(recorded);
-  auto plan = std::make_unique<Plan>(*device_, std::move(recorded), std::move(outputs), std::move(workers),
-                                     static_cast<size_t>(params_.calls_in_flight));
-  plan->tellCopiedViews(runner.copiedViews());
+  // Compilers work side by side since the first statement was walked.
+  if (params_.checks_plans) requireRaceFree(list);
+  Recorded recorded = {.steps = list, .outputs = std::move(outputs), .copied_views = runner.copiedViews()};
+  for (int32_t i = 1; i < list.stream_count; ++i) recorded.workers.push_back(recorded_streams.indexOf(i - 1));
+  return recorded;
+}
+
+std::unique_ptr<Plan> HostIrEvaluator::planOf(Recorded recorded) {
+  auto plan = std::make_unique<Plan>(*device_, std::move(recorded.steps), std::move(recorded.outputs),
+                                     std::move(recorded.workers), static_cast<size_t>(params_.calls_in_flight));
+  plan->tellCopiedViews(std::move(recorded.copied_views));
   if (params_.checks_plans) requireRaceFree(plan->steps());
+  requireIntermediatesFit(*plan);
   return plan;
+}
+
+// Errors: OutOfMemory.
+void HostIrEvaluator::requireIntermediatesFit(const Plan& plan) const {
+  int64_t bytes = 0;
+  for (const PlanArena& arena : plan.arenas()) bytes += arena.bytes;
+  if (params_.most_intermediate_bytes == 0 || bytes <= params_.most_intermediate_bytes) return;
+  const auto describe = [&] { return plan.describeIntermediates(); };
+  const ErrorNote note(describe);
+  TK_RAISE(OutOfMemory, "{}: a call at these sizes needs {} bytes for intermediates; the limit that was set is {}",
+           program_->name(), bytes, params_.most_intermediate_bytes);
 }
 
 RunPlace HostIrEvaluator::placeOf(const Plan& plan) const {
@@ -301,17 +329,14 @@ HostIrEvaluator::FreshOutputs HostIrEvaluator::allocateOutputs(const Plan& plan,
 std::shared_ptr<Buffer> HostIrEvaluator::allocateOutput(int64_t bytes, MemoryKind kind,
                                                         const std::shared_ptr<Stream>& stream) const {
   if (params_.output_allocator == nullptr) return Buffer::allocate(*device_, stream, bytes, kind);
-  constexpr uintptr_t kAlignment = 256;
-  OutputAllocator::Block block = params_.output_allocator->allocate(bytes, kind, *stream);
-  TK_REQUIRE(block.address != nullptr && reinterpret_cast<uintptr_t>(block.address) % kAlignment == 0, Bind,
-             "allocating an output of {} bytes: the caller's allocator gave {}; a multiple of {} is legal", bytes,
-             block.address, kAlignment);
+  MemoryBlock block = params_.output_allocator->allocate(bytes, kind, *stream);
+  requireAligned(block, bytes, "an output");
   return Buffer::borrow(*device_, block.address, bytes, kind, std::move(block.keeper), Buffer::Lender::Allocator);
 }
 
 std::vector<Tensor> HostIrEvaluator::runPlan(const CallValues& call, CallContext& context,
-                                             const std::shared_ptr<Stream>& stream) {
-  const std::shared_ptr<Plan> found = findPlan(call, context.key);
+                                             const std::shared_ptr<Stream>& stream, const PrepareOptions& options) {
+  const std::shared_ptr<Plan> found = findPlan(call, context.key, options);
   Plan& plan = *found;
   FreshOutputs fresh;
   const auto allocate = [&] {
@@ -410,7 +435,8 @@ std::vector<Tensor> HostIrEvaluator::runDirect(const CallValues& call, CallConte
 }
 
 std::vector<Tensor> HostIrEvaluator::runWithInput(const std::vector<std::pair<Val*, RunValue>>& values,
-                                                  const std::shared_ptr<Stream>& stream) {
+                                                  const std::shared_ptr<Stream>& stream,
+                                                  const PrepareOptions& options) {
   const Range range(run_name_);
   device_->requireProcess();
   const CallValues call = signature_.bind(values);
@@ -423,10 +449,10 @@ std::vector<Tensor> HostIrEvaluator::runWithInput(const std::vector<std::pair<Va
   std::vector<Tensor> outputs;
   bool is_waited_for = false;
   {
-    const CallContextPool::Lease lease(contexts_, stream.get(), call.inputs);
+    const CallContextPool::Lease lease(contexts_, stream.get(), call.inputs, options.cancel);
     CallContext& context = *lease;
     signature_.addAccesses(context.ordered, call.inputs, call.outputs);
-    outputs = runOn(call, context, stream != nullptr ? stream : context.home(), done);
+    outputs = runOn(call, context, stream != nullptr ? stream : context.home(), done, options);
     is_waited_for = stream == nullptr && context.ordered.isSharedWithHost();
   }
   if (is_waited_for) device_->synchronize(*done);
@@ -434,11 +460,13 @@ std::vector<Tensor> HostIrEvaluator::runWithInput(const std::vector<std::pair<Va
 }
 
 std::vector<Tensor> HostIrEvaluator::runOn(const CallValues& call, CallContext& context,
-                                           const std::shared_ptr<Stream>& stream, std::shared_ptr<Event>& done) {
+                                           const std::shared_ptr<Stream>& stream, std::shared_ptr<Event>& done,
+                                           const PrepareOptions& options) {
   const bool is_direct = params_.mode == HostIrEvaluatorParams::Mode::Direct;
   if (stream == context.home()) context.startAnew();
   try {
-    std::vector<Tensor> outputs = is_direct ? runDirect(call, context, stream) : runPlan(call, context, stream);
+    std::vector<Tensor> outputs =
+        is_direct ? runDirect(call, context, stream) : runPlan(call, context, stream, options);
     done = context.ordered.event();
     context.ordered.finish();
     keepUntilDone(call, context, done);
@@ -464,12 +492,12 @@ void HostIrEvaluator::keepUntilDone(const CallValues& call, CallContext& context
       {.done = std::move(done), .tensors = std::move(tensors), .works = is_direct ? works_ : nullptr});
 }
 
-Plan& HostIrEvaluator::planFor(const std::vector<std::pair<Val*, RunValue>>& values) {
+Plan& HostIrEvaluator::planFor(const std::vector<std::pair<Val*, RunValue>>& values, const PrepareOptions& options) {
   device_->requireProcess();
   const CallValues call = signature_.bind(values);
   signature_.requirePlaces(call.inputs, call.outputs);
   std::vector<int64_t> key;
-  return *findPlan(call, key);
+  return *findPlan(call, key, options);
 }
 
 void HostIrEvaluator::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, Stream& stream,
@@ -507,7 +535,7 @@ void HostIrEvaluator::run(std::span<const Tensor> inputs, std::span<Tensor> outp
     for (const size_t i : scalars_by_id_)
       call.scalars.emplace_back(signature_.scalars()[i], convertValue(scalars[i], signature_.scalars()[i]->dtype()));
     call.outputs.assign(outputs.begin(), outputs.end());
-    plan = findPlan(call, key);
+    plan = findPlan(call, key, {});
   }
   context.inputs.clear();
   context.outputs.clear();

@@ -4,11 +4,15 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <stop_token>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/profiler_range.h"
+#include "device/intermediate_allocator.h"
 #include "device/output_allocator.h"
+#include "device/prepare_options.h"
 #include "device/tensor.h"
 #include "host/ir/host_ir_container.h"
 #include "host/ir/segment_mode.h"
@@ -37,6 +41,11 @@ struct HostIrEvaluatorParams {
   /// Where outputs come from that the caller does not give; null: the device. Outlives the evaluator and its outputs.
   /// Not in direct mode.
   OutputAllocator* output_allocator = nullptr;
+  /// The same for intermediates; outlives the evaluator.
+  IntermediateAllocator* intermediate_allocator = nullptr;
+  /// Of one call, all kinds of memory together; 0: no limit. A plan that needs more is refused when it is made.
+  /// Errors: OutOfMemory.
+  int64_t most_intermediate_bytes = 0;
   /// How many plans are kept. A call whose plan was forgotten records it again.
   PlanCacheLimits plans = {};
   /// How many calls may be under way at a time, each with streams and memory for intermediates of its own. Further
@@ -80,10 +89,11 @@ class HostIrEvaluator {
   /// that they access (docs/call_order.md). With `stream` the work is enqueued there, and the call returns at once.
   /// Without, it is enqueued on a stream of the evaluator's, and the call returns at once, too, unless it accesses
   /// memory that host code reads and was wrapped, imported or exported: then it returns when it is done.
+  /// `options` are for a call whose plan is new, in plan mode.
   /// Errors: Bind for missing, extra or ill-fitting values, before anything is enqueued; Unsupported for a stream that
-  /// the caller records.
+  /// the caller records; Cancelled.
   std::vector<Tensor> runWithInput(const std::vector<std::pair<Val*, RunValue>>& values,
-                                   const std::shared_ptr<Stream>& stream = nullptr);
+                                   const std::shared_ptr<Stream>& stream = nullptr, const PrepareOptions& options = {});
 
   /// The hot entry: input tensors in the program's order, outputs all given, on the caller's stream; scalar inputs in
   /// the program's order. Returns at once, and is ordered like the other calls. Outputs get a ready event. After the
@@ -97,7 +107,7 @@ class HostIrEvaluator {
   /// The plan that these values would run; records it if it is new, runs nothing. Good until it is forgotten:
   /// HostIrEvaluatorParams::plans
   /// says how many others may be used meanwhile.
-  Plan& planFor(const std::vector<std::pair<Val*, RunValue>>& values);
+  Plan& planFor(const std::vector<std::pair<Val*, RunValue>>& values, const PrepareOptions& options = {});
   /// Never waits for a call.
   HostIrEvaluatorStatistics stats() const;
 
@@ -107,13 +117,24 @@ class HostIrEvaluator {
   void makeKey(const CallValues& call, std::vector<int64_t>& key) const;
   bool isParameter(const Scalar& scalar) const;
   std::shared_ptr<Plan> knownPlan(const std::vector<int64_t>& key);
-  std::shared_ptr<Plan> findPlan(const CallValues& call, std::vector<int64_t>& key);
-  std::shared_ptr<Plan> recordAndKeep(const CallValues& call, const std::vector<int64_t>& key);
+  std::shared_ptr<Plan> findPlan(const CallValues& call, std::vector<int64_t>& key, const PrepareOptions& options);
+  std::shared_ptr<Plan> recordAndKeep(const CallValues& call, const std::vector<int64_t>& key,
+                                      const PrepareOptions& options);
   void retire(std::vector<std::shared_ptr<Plan>> plans);
-  std::unique_ptr<Plan> record(const CallValues& call);
+  /// What becomes a plan once its kernels are there.
+  struct Recorded {
+    StepList steps;
+    std::vector<PlanOutput> outputs;
+    std::vector<std::string> copied_views;
+    std::vector<int64_t> workers = {};
+  };
+  Recorded record(const CallValues& call, const std::stop_token& cancel);
+  std::unique_ptr<Plan> planOf(Recorded recorded);
+  void requireIntermediatesFit(const Plan& plan) const;
   std::vector<Tensor> runOn(const CallValues& call, CallContext& context, const std::shared_ptr<Stream>& stream,
-                            std::shared_ptr<Event>& done);
-  std::vector<Tensor> runPlan(const CallValues& call, CallContext& context, const std::shared_ptr<Stream>& stream);
+                            std::shared_ptr<Event>& done, const PrepareOptions& options);
+  std::vector<Tensor> runPlan(const CallValues& call, CallContext& context, const std::shared_ptr<Stream>& stream,
+                              const PrepareOptions& options);
   std::vector<Tensor> runDirect(const CallValues& call, CallContext& context, const std::shared_ptr<Stream>& stream);
   /// Per buffer of the plan's steps: an output's that the program allocates, else null.
   using FreshOutputs = std::vector<std::shared_ptr<Buffer>>;
@@ -134,7 +155,7 @@ class HostIrEvaluator {
   std::vector<size_t> scalars_by_id_;                   ///< numbers of input scalars
   std::unique_ptr<const ScalarParameters> parameters_;  ///< none in direct mode, or where the device takes none
 
-  // Of what is recorded, or run without a plan: one at a time.
+  // Of what is recorded or made a plan, or run without one: one at a time.
   std::mutex record_mutex_;
   std::shared_ptr<WorkCache> works_;  ///< for direct runs; lives as long as the streams they run on
   WorkCache recorded_works_;          ///< as the recorder prepared it

@@ -1,0 +1,7 @@
+#include "device/intermediate_allocator.h"
+
+namespace tokamak {
+
+IntermediateAllocator::~IntermediateAllocator() = default;
+
+}  // namespace tokamak
