@@ -1,4 +1,4 @@
-// Say: a line on standard error about what a caller should know and no result tells.
+// Say: a line of the log about what a caller should know and no result tells.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace tokamak {
 
-/// Writes "tokamak: ", the text and a line end. A standard error that is closed or full loses the line and nothing
-/// else.
+/// Tells the log function of the process (base/log.h), or, where there is none, writes "tokamak: ", the text and a line
+/// end. A standard error that is closed or full loses the line and nothing else.
 void say(std::string_view text) noexcept;
 
 /// The same of a formatted text.

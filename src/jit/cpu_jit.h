@@ -28,8 +28,8 @@ class CpuJit final : public KernelMaker {
   explicit CpuJit(const KernelTarget& target, Compiler compiler = Compiler::Wanted, KernelObserver* observer = nullptr);
   ~CpuJit() override;
 
-  /// The first call looks for a compiler. Where there is none, the observer is told, or, without one, a line is written
-  /// to standard error, once for the process. Errors: Unsupported where a compiler is needed.
+  /// The first call looks for a compiler. Where there is none, the observer is told, or, without one, the log of
+  /// the process is, once. Errors: Unsupported where a compiler is needed.
   bool makesKernels() override;
   /// Kernels with threads get no image.
   KernelLaunch find(const WorkRequest& request) override;

@@ -5,6 +5,7 @@
 #include "tokamak/dlpack.h"
 #include "tokamak/error.h"
 #include "tokamak/fusion.h"
+#include "tokamak/log.h"
 #include "tokamak/npy.h"
 #include "tokamak/ops.h"
 #include "tokamak/program.h"

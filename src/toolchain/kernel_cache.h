@@ -53,7 +53,7 @@ class KernelCache {
   KernelCache& operator=(const KernelCache&) = delete;
 
   /// The cache in defaultCacheDirectory(); where that is refused, one that keeps nothing, and the reason is said once
-  /// on standard error.
+  /// in the log.
   static std::shared_ptr<KernelCache> openDefault();
 
   bool isOn() const { return directory_ != nullptr; }
