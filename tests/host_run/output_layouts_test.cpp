@@ -19,7 +19,7 @@ using Strides = std::vector<int64_t>;
 
 Strides stridesOf(const Tensor& tensor) { return {tensor.strides().begin(), tensor.strides().end()}; }
 
-constexpr CpuDeviceOptions kInterpreter = {.threads = 1, .poisons_memory = true, .runner = KernelRunner::Interpreted};
+const CpuDeviceOptions kInterpreter = {.threads = 1, .poisons_memory = true, .runner = KernelRunner::Interpreted};
 constexpr OutputLayouts kEitherLayouts[] = {OutputLayouts::Inferred, OutputLayouts::RowMajor};
 
 std::vector<Tensor> run(MultiDeviceExecutor& executor, const Fusion& fusion, const std::vector<RunValue>& inputs) {

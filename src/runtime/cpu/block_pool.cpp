@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <utility>
 
 #include "base/require.h"
 #include "base/say.h"
@@ -10,7 +11,38 @@
 
 namespace tokamak {
 
-BlockPool::BlockPool(int64_t threads) : threads_(threads) {
+namespace {
+
+// Of one call on the caller's threads, which raise nothing.
+struct Parts {
+  const void* function;
+  void (*run_range)(const void* function, int64_t begin, int64_t end);
+  int64_t blocks;
+  int64_t count;
+  std::atomic<int64_t> ended = 0;
+  std::atomic<bool> has_failed = false;
+  SpinLock failure_lock;
+  std::exception_ptr failure;
+
+  void run(int64_t part) {
+    try {
+      TK_REQUIRE(0 <= part && part < count, Usage, "parallel-for of the caller: part {} was asked for; there are {}",
+                 part, count);
+      if (!has_failed.load(std::memory_order_relaxed))
+        run_range(function, blocks * part / count, blocks * (part + 1) / count);
+    } catch (...) {
+      const std::lock_guard lock(failure_lock);
+      if (failure == nullptr) failure = std::current_exception();
+      has_failed.store(true, std::memory_order_relaxed);
+    }
+    ended.fetch_add(1, std::memory_order_acq_rel);
+  }
+};
+
+}  // namespace
+
+BlockPool::BlockPool(int64_t threads, std::shared_ptr<ParallelFor> callers)
+    : threads_(threads), callers_(std::move(callers)) {
   TK_REQUIRE(threads >= 1 && threads <= kMostThreads, Usage, "block pool: {} threads were asked for; legal are 1 to {}",
              threads, kMostThreads);
 }
@@ -36,6 +68,7 @@ void BlockPool::start() {
 
 void BlockPool::run(int64_t blocks, const void* function, RangeFunction run_range) {
   if (blocks <= 1 || threads_ == 1) return run_range(function, 0, blocks);
+  if (callers_ != nullptr) return runOnCallers(blocks, function, run_range);
   std::call_once(started_, [this] { start(); });
 
   Job job;
@@ -67,6 +100,21 @@ void BlockPool::run(int64_t blocks, const void* function, RangeFunction run_rang
     while (const uint32_t helpers = job.helpers.load(std::memory_order_acquire)) futexWait(job.helpers, helpers);
   }
   if (job.failure != nullptr) std::rethrow_exception(job.failure);
+}
+
+void BlockPool::runOnCallers(int64_t blocks, const void* function, RangeFunction run_range) const {
+  constexpr int64_t kPartsPerThread = 8;  // small enough to even out, large enough to be cheap
+  Parts parts = {.function = function,
+                 .run_range = run_range,
+                 .blocks = blocks,
+                 .count = std::min(blocks, threads_ * kPartsPerThread)};
+  callers_->run(parts.count, [](void* context, int64_t part) { static_cast<Parts*>(context)->run(part); }, &parts);
+  if (parts.failure != nullptr) std::rethrow_exception(parts.failure);
+  const int64_t ended = parts.ended.load(std::memory_order_acquire);
+  TK_REQUIRE(
+      ended == parts.count, Usage,
+      "parallel-for of the caller: {} bodies had ended when it returned; it has to call each of {} once and wait",
+      ended, parts.count);
 }
 
 void BlockPool::takePart(Job& job, size_t thread) {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <thread>
@@ -12,6 +13,7 @@
 
 #include "base/home_process.h"
 #include "base/spin_lock.h"
+#include "runtime/cpu/parallel_for.h"
 
 namespace tokamak {
 
@@ -21,9 +23,10 @@ class BlockPool {
  public:
   static constexpr int64_t kMostThreads = 4096;
 
-  /// `threads`: the most for one call, the caller included; 1 to kMostThreads. If the system starts fewer, a line on
-  /// standard error says so. Errors: Usage.
-  explicit BlockPool(int64_t threads);
+  /// `threads`: how many may work on one call, the caller included; 1 to kMostThreads. Where the system starts fewer,
+  /// these do the work, and the log tells. `callers` (may be null): the caller's threads, which are used instead of own
+  /// ones, and of which `threads` are meant to work on one call. Errors: Usage.
+  explicit BlockPool(int64_t threads, std::shared_ptr<ParallelFor> callers = nullptr);
   BlockPool(const BlockPool&) = delete;
   BlockPool& operator=(const BlockPool&) = delete;
   ~BlockPool();
@@ -64,6 +67,7 @@ class BlockPool {
   };
 
   void run(int64_t blocks, const void* function, RangeFunction run_range);
+  void runOnCallers(int64_t blocks, const void* function, RangeFunction run_range) const;
   void help(size_t thread);
   void start();
   Job* join();
@@ -72,6 +76,7 @@ class BlockPool {
   static void leave(Job& job);
 
   const int64_t threads_;
+  const std::shared_ptr<ParallelFor> callers_;
   const HomeProcess home_;
   SpinLock lock_;  // of jobs_ and of joining one
   Job* jobs_ = nullptr;

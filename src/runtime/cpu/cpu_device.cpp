@@ -127,7 +127,9 @@ static KernelTarget targetOf(const CpuDeviceOptions& options) {
 KernelTarget CpuDevice::kernelTarget() const { return targetOf(options_); }
 
 CpuDevice::CpuDevice(const CpuDeviceOptions& options)
-    : options_(checked(options)), arena_(memory_, options_.memory_limit), pool_(options_.threads) {
+    : options_(checked(options)),
+      arena_(memory_, options_.memory_limit),
+      pool_(options_.threads, options_.parallel_for) {
   const bool is_interpreter = options_.runner == KernelRunner::Interpreted;
   properties_ = {.name = is_interpreter ? "interpreter" : "cpu",
                  .description = processorName(),
@@ -146,6 +148,7 @@ std::unique_ptr<Stream> CpuDevice::makeStream() {
     // Under ThreadSanitizer a shared pool would order streams that the model leaves unordered.
     const StreamQueueOptions queue_options = {.pool = kThreadSanitizer ? nullptr : &pool_,
                                               .threads = options_.threads,
+                                              .parallel_for = options_.parallel_for,
                                               .ring_bytes = static_cast<uint32_t>(options_.ring_bytes),
                                               .trace = options_.trace,
                                               .raise_count = &raiseCount()};

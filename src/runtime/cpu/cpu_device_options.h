@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "base/trace.h"
 #include "device/kernel_observer.h"
 #include "device/kernel_target.h"
+#include "runtime/cpu/parallel_for.h"
 
 namespace tokamak {
 
@@ -25,6 +27,9 @@ struct CpuDeviceOptions {
   bool poisons_memory = false;        ///< fresh allocations are filled with 0xFF: NaN in every floating-point type
   TraceObserver* trace = nullptr;     ///< told about all work; outlives the device
   KernelObserver* kernels = nullptr;  ///< told about kernels; outlives the device
+  /// The caller's threads, which share out blocks instead of the device's own; `threads` says how many are meant to work
+  /// on one kernel. Let go when the device is gone, on any thread. Null: the device has threads of its own.
+  std::shared_ptr<ParallelFor> parallel_for = nullptr;
   /// Of segments; with Interpreted every other op but library calls is a kernel, too.
   KernelRunner runner = KernelRunner::Compiled;
   /// What kernels are scheduled for; nothing: this processor, or a GPU when they are interpreted.

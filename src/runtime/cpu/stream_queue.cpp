@@ -103,7 +103,7 @@ StreamQueue::StreamQueue(int64_t index, const StreamQueueOptions& options)
       options_(options),
       makes_marks_(kThreadSanitizer || options.trace != nullptr),
       ring_(options.ring_bytes),
-      own_pool_(options.pool == nullptr ? std::make_unique<BlockPool>(options.threads) : nullptr),
+      own_pool_(options.pool == nullptr ? std::make_unique<BlockPool>(options.threads, options.parallel_for) : nullptr),
       pool_(options.pool == nullptr ? *own_pool_ : *options.pool) {
   worker_ = startThread("cpu stream", [this] { runAll(); });
 }

@@ -36,6 +36,7 @@ struct StreamPoint {
 struct StreamQueueOptions {
   BlockPool* pool = nullptr;  ///< null: each queue has its own of `threads`
   int64_t threads = 1;
+  std::shared_ptr<ParallelFor> parallel_for = nullptr;  ///< of a pool of its own
   uint32_t ring_bytes = 1U << 16U;
   TraceObserver* trace = nullptr;
   const RaiseCount* raise_count = nullptr;  ///< of the device
