@@ -2,7 +2,7 @@
 
 #include <thread>
 
-#include "base/error.h"
+#include "base/require.h"
 #include "jit/jit_device.h"
 #include "runtime/cuda/driver_library.h"
 
@@ -24,6 +24,12 @@ std::shared_ptr<Device> openCpuDevice(const CpuDeviceOptions& options) { return 
 
 std::shared_ptr<Device> openCudaDevice(int64_t ordinal, const CudaDeviceOptions& options) {
   return {new JitCudaDevice(ordinal, options), close};
+}
+
+std::shared_ptr<Stream> adoptCudaStream(Device& device, void* stream) {
+  auto* const cuda = dynamic_cast<CudaDevice*>(&device);
+  TK_REQUIRE(cuda != nullptr, Unsupported, "{} has no CUDA streams to adopt", device.properties().name);
+  return cuda->adoptStream(stream);
 }
 
 std::string reasonForNoCuda() {

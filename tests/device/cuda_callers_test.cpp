@@ -1,6 +1,7 @@
 // Work on a caller's stream, and inside what a caller captures of it; on the fake driver, and where there is a GPU,
 // there.
 #include <array>
+#include <atomic>
 #include <functional>
 #include <memory>
 
@@ -169,6 +170,60 @@ TEST_P(CudaCallers, AStreamThatIsGivenBackMayBeAdoptedAgain) {
   const auto other = device_->createStream();
   EXPECT_EQ(device_->allocate(kSquareBytes, MemoryKind::Device, *other), memory);
   device_->release(memory, kSquareBytes, MemoryKind::Device, *other);
+}
+
+// The GPU is at work on it when it is given back, and the caller destroys it as soon as he likes.
+TEST_P(CudaCallers, AStreamIsGivenBackWithoutAWait) {
+  const std::shared_ptr<Stream> own = device_->createStream();
+  auto* const flag = static_cast<uint64_t*>(device_->allocate(8, MemoryKind::Pinned, *own));
+  device_->synchronize(*own);
+  std::atomic_ref(*flag).store(0);
+  void* memory = nullptr;
+  {
+    CallersStream callers(*device_);
+    std::shared_ptr<Stream> stream = adoptCudaStream(*device_, callers.get());
+    EXPECT_EQ(stream->nativeHandle(), callers.get());
+    EXPECT_EQ(device_->adoptStream(callers.get())->nativeHandle(), callers.get());  // and is given back
+    memory = device_->allocate(kSquareBytes, MemoryKind::Device, *stream);
+    device_->waitFlag(*stream, flag, 1);
+    device_->fill(*stream, memory, 1, kSquareBytes);
+    device_->release(memory, kSquareBytes, MemoryKind::Device, *stream);
+    stream = nullptr;
+    void* const other = device_->allocate(kSquareBytes, MemoryKind::Device, *own);
+    EXPECT_NE(other, memory) << "the stream still uses it";
+    device_->release(other, kSquareBytes, MemoryKind::Device, *own);
+    std::atomic_ref(*flag).store(1);
+    callers.synchronize();
+  }
+  device_->trimMemory();  // asks whether it is used
+  void* const again = device_->allocate(kSquareBytes, MemoryKind::Device, *own);
+  device_->release(again, kSquareBytes, MemoryKind::Device, *own);
+  device_->release(flag, 8, MemoryKind::Pinned, *own);
+}
+
+TEST_P(CudaCallers, ADeviceThatGoesWaitsForStreamsThatWereGivenBack) {
+  const std::shared_ptr<DriverContext> context = device_->context();
+  CallersStream callers(*device_);
+  std::shared_ptr<Stream> stream = device_->adoptStream(callers.get());
+  void* const memory = device_->allocate(1 << 20, MemoryKind::Device, *stream);
+  for (int i = 0; i < 100; ++i) device_->fill(*stream, memory, static_cast<uint8_t>(i), 1 << 20);
+  device_->release(memory, 1 << 20, MemoryKind::Device, *stream);
+  driver::Event end = nullptr;
+  const CurrentContext current(*context);
+  ASSERT_EQ(context->driver().event_create(&end, driver::kEventDisableTiming), 0);
+  ASSERT_EQ(context->driver().event_record(end, callers.get()), 0);
+  stream = nullptr;
+  device_ = nullptr;
+  EXPECT_EQ(context->driver().event_query(end), 0);
+  EXPECT_EQ(context->driver().event_destroy(end), 0);
+}
+
+TEST(CudaCallersFake, OnlyGpusAdoptStreams) {
+  const std::shared_ptr<Device> device = openCpuDevice({.threads = 1});
+  const Error error = errorOf([&] { adoptCudaStream(*device, nullptr); });
+  EXPECT_EQ(error.code(), ErrorCode::Unsupported);
+  EXPECT_EQ(error.message(), "cpu has no CUDA streams to adopt");
+  EXPECT_EQ(device->createStream()->nativeHandle(), nullptr);
 }
 
 TEST_P(CudaCallers, ACallInsideACaptureRunsWithTheGraphAndOutlivesItsPlan) {

@@ -75,6 +75,7 @@ class CudaDevice::CudaStream final : public Stream {
   CudaStream& operator=(const CudaStream&) = delete;
   ~CudaStream() override { device_.giveBack(queue_); }
   CudaQueue& queue() const { return queue_; }
+  void* nativeHandle() const override { return queue_.handle(); }
 
  private:
   CudaDevice& device_;
@@ -158,11 +159,13 @@ std::unique_ptr<Stream> CudaDevice::makeStream() {
 std::shared_ptr<Stream> CudaDevice::adoptStream(void* stream) {
   auto* const handle = static_cast<driver::Stream>(stream);
   const std::lock_guard lock(queues_mutex_);
-  const auto known = std::ranges::find_if(queues_, [&](const auto& queue) { return queue->isAdopted(handle); });
-  if (known != queues_.end()) return owned(std::make_unique<CudaStream>(*this, **known));
+  const auto known = std::ranges::find_if(queues_, [&](const auto& it) { return it->isAdopted(handle); });
   const auto index = static_cast<int64_t>(queues_.size());
-  queues_.push_back(std::make_unique<CudaQueue>(index, *context_, raiseCount(), handle));
-  return owned(std::make_unique<CudaStream>(*this, *queues_.back()));
+  CudaQueue& queue = known != queues_.end()
+                         ? **known
+                         : *queues_.emplace_back(std::make_unique<CudaQueue>(index, *context_, raiseCount(), handle));
+  queue.addUser();
+  return owned(std::make_unique<CudaStream>(*this, queue));
 }
 
 bool CudaDevice::isWorkThread() const {
@@ -171,9 +174,10 @@ bool CudaDevice::isWorkThread() const {
 }
 
 void CudaDevice::giveBack(CudaQueue& queue) {
+  if (queue.isAdopted()) return queue.removeUser();
   queue.reset();
   const std::lock_guard lock(queues_mutex_);
-  if (!queue.isAdopted()) idle_queues_.push_back(&queue);
+  idle_queues_.push_back(&queue);
 }
 
 std::unique_ptr<Capture> CudaDevice::joinCapture(Stream& stream) {

@@ -50,8 +50,11 @@ class CudaDevice : public Device {
   std::unique_ptr<Stream> makeStream() override;
   std::unique_ptr<Event> createEvent() override;
   bool isWorkThread() const override;
-  /// A caller's stream (CUstream or cudaStream_t) of the primary context, which the caller keeps alive; work is in
-  /// order with the caller's. The caller may capture it; the device outlives such graphs. Null is the default stream.
+  /// A stream (CUstream or cudaStream_t) that somebody else made in the primary context, and keeps until it was given
+  /// back: work of ours goes there in order with his. He may capture it; graphs that he makes of it must be gone before
+  /// the device. Null is the default stream. The last owner of what this gives waits for functions that the host runs
+  /// there (flags in memory that the GPU does not reach, callbacks), and for nothing else; in such a function, and while
+  /// he captures the stream, he keeps it until it is adopted again, or the device is gone.
   std::shared_ptr<Stream> adoptStream(void* stream);
 
   void* allocate(int64_t bytes, MemoryKind kind, Stream& stream) override;

@@ -70,6 +70,7 @@ CudaQueue::~CudaQueue() {
   wake_->notify_all();
   if (thread_.joinable()) thread_.join();
   context_.quietly([&](const DriverLibrary& driver) {
+    if (is_left_ && gpu_position_.load() > done_.load()) driver.event_synchronize(probe_);
     if (probe_ != nullptr) driver.event_destroy(probe_);
     if (!is_adopted_) driver.stream_destroy(stream_);
   });
@@ -427,6 +428,35 @@ void CudaQueue::reset() {
   startAnewLocked();
 }
 
+void CudaQueue::addUser() {
+  const Lock lock(mutex_);
+  if (users_++ == 0) is_left_ = false;
+}
+
+// What asks about the stream's work later asks an event.
+void CudaQueue::removeUser() {
+  Lock lock(mutex_);
+  if (--users_ > 0) return;
+  startAnewLocked();
+  if (isRunHere()) return;
+  processed_changed_->wait(lock, [&] { return !isDeferring(); });
+  if (users_ > 0) return;  // it was adopted meanwhile
+  if (gpu_position_.load() <= done_.load()) {
+    noteDone(position_);
+    return;
+  }
+  bool is_recorded = false;
+  const bool is_told = context_.quietly([&](const DriverLibrary& driver) {
+    int status = 0;
+    if (driver.capture_status(stream_, &status) != driver::kSuccess || status != 0) return;
+    if (probe_ == nullptr && driver.event_create(&probe_, driver::kEventDisableTiming) != driver::kSuccess) return;
+    is_recorded = driver.event_record(probe_, stream_) == driver::kSuccess;
+  });
+  if (!is_told) noteDone(position_);  // the context is lost: nothing runs any more
+  is_left_ = is_recorded;
+  if (is_recorded) probed_ = position_;
+}
+
 void CudaQueue::noteTold(const CudaPoint& point) {
   const Lock lock(mutex_);
   if (point.position > untold_at_) untold_ = nullptr;
@@ -439,6 +469,7 @@ uint64_t CudaQueue::mark() {
 
 // Queries an event that is recorded only on demand, so that releases cost nothing.
 driver::Result CudaQueue::probe(const DriverLibrary& driver, uint64_t issued) const {
+  if (is_left_) return driver.event_query(probe_);
   if (is_adopted_) {  // an event must not become part of what somebody captures
     int status = 0;
     const driver::Result asked = driver.capture_status(stream_, &status);
@@ -479,12 +510,16 @@ bool CudaQueue::isDone(uint64_t position) const {
 
 bool CudaQueue::waitDone(uint64_t position) {
   if (isRunHere()) return isDone(position);
+  bool is_left = false;
   {
     Lock lock(mutex_);
     processed_changed_->wait(lock, [&] { return issuedPosition() >= position; });
+    is_left = is_left_;
   }
   const CurrentContext current(context_);
-  if (context_.driver().stream_synchronize(stream_) == driver::kSuccess) noteDone(position);
+  const DriverLibrary& driver = context_.driver();
+  if ((is_left ? driver.event_synchronize(probe_) : driver.stream_synchronize(stream_)) == driver::kSuccess)
+    noteDone(position);
   return true;
 }
 

@@ -84,6 +84,10 @@ class CudaQueue final : public StreamClock {
 
   driver::Stream stream() const { return stream_; }
   bool isAdopted() const { return is_adopted_; }
+  driver::Stream handle() const { return stream_; }
+  /// Of an adopted stream. When removeUser() has returned to the last one, its owner may destroy it.
+  void addUser();
+  void removeUser();
   bool isAdopted(driver::Stream stream) const { return is_adopted_ && stream_ == stream; }
   /// The graph into which the stream's owner captures it; null if its work runs. Errors: Device.
   driver::Graph capturedGraph() const { return is_adopted_ ? askForGraph() : nullptr; }
@@ -154,6 +158,8 @@ class CudaQueue final : public StreamClock {
   std::shared_ptr<AsyncFailure> failure_;   // why work is skipped that was issued before it was raised
   std::shared_ptr<AsyncFailure> untold_;    // why work was skipped that nobody was told of
   uint64_t untold_at_ = 0;                  // the position before which that stood
+  int64_t users_ = 0;                       // of an adopted stream
+  bool is_left_ = false;                    // by the last of them: `probe_` stands for all of it
   std::thread thread_;
 };
 
