@@ -28,18 +28,22 @@ class DlpackExchange::Retired {
       done = device_.createEvent();
       device_.record(*done, stream);
     } catch (const Error&) {  // the device is lost: nothing runs any more
-      return deleter();
+      if (!isDeferring()) return deleter();
+      done = nullptr;
     }
     {
       const std::lock_guard lock(mutex_);
       waiting_.push_back({std::move(done), std::move(deleter)});
     }
-    collect();
+    if (!isDeferring()) collect();
     if (is_closed_.load()) finish();
   }
 
+  void defer() { is_deferring_.store(true); }
+  bool isDeferring() const { return is_deferring_.load(); }
+
   void collect() {
-    for (Item& item : take([&](const Item& one) { return device_.isDone(*one.done); })) item.deleter();
+    for (Item& item : take([&](const Item& one) { return isOver(one); })) item.deleter();
   }
 
   void close() {
@@ -52,6 +56,8 @@ class DlpackExchange::Retired {
     std::unique_ptr<Event> done;
     std::function<void()> deleter;
   };
+
+  bool isOver(const Item& item) const { return item.done == nullptr || device_.isDone(*item.done); }
 
   // Deleters run without the lock: they may let go of other tensors.
   template <class Wanted>
@@ -67,7 +73,7 @@ class DlpackExchange::Retired {
   // Asking does not take a failure from those who synchronize.
   void finish() {
     for (Item& item : take([](const Item&) { return true; })) {
-      while (!device_.isDone(*item.done)) std::this_thread::sleep_for(std::chrono::microseconds(20));
+      while (!isOver(item)) std::this_thread::sleep_for(std::chrono::microseconds(20));
       item.deleter();
     }
   }
@@ -75,6 +81,7 @@ class DlpackExchange::Retired {
   const std::shared_ptr<Device> device_holder_;
   Device& device_;
   std::atomic<bool> is_closed_ = false;
+  std::atomic<bool> is_deferring_ = false;
   std::mutex mutex_;
   std::vector<Item> waiting_;
 };
@@ -259,18 +266,20 @@ void DlpackExchange::collect() {
   retired_->collect();
 }
 
+void DlpackExchange::deferDeleters() { retired_->defer(); }
+
 Tensor DlpackExchange::take(dlpack::ManagedVersioned* given, const std::shared_ptr<Stream>& stream) {
   requireGiven(device_, given, stream);
   TK_REQUIRE(given->version.major == 1, Unsupported, "DLPack: an array of version {}.{} was given; 1.x is understood",
              given->version.major, given->version.minor);
-  collect();
+  if (!retired_->isDeferring()) collect();
   const bool is_read_only = (given->flags & dlpack::kReadOnly) != 0;
   return takeArray(device_, given, stream, retired_, is_read_only ? Access::ReadOnly : Access::Free);
 }
 
 Tensor DlpackExchange::take(dlpack::Managed* given, const std::shared_ptr<Stream>& stream) {
   requireGiven(device_, given, stream);
-  collect();
+  if (!retired_->isDeferring()) collect();
   return takeArray(device_, given, stream, retired_, Access::Free);
 }
 

@@ -35,8 +35,13 @@ class TOKAMAK_EXPORT DlpackExchange {
   dlpack::ManagedVersioned* give(const Tensor& tensor, const std::shared_ptr<Stream>& stream = nullptr) const;
   dlpack::Managed* giveUnversioned(const Tensor& tensor, const std::shared_ptr<Stream>& stream = nullptr) const;
 
-  /// Calls the deleters of what was let go, also by calls that are done, and is not used any more; take() does so, too.
+  /// Calls the deleters of what was let go, also by calls that are done, and is not used any more; take() does so, too,
+  /// where they are not deferred. They are called under no lock, and may call the library.
   void collect();
+  /// From now on deleters are called by collect() and the destructor alone, on the threads of these calls: for languages
+  /// whose objects may be let go on some threads only. Those of arrays that are let go later than this are called then,
+  /// on any thread.
+  void deferDeleters();
 
  private:
   class Retired;
