@@ -46,6 +46,14 @@ typedef struct tokamak_value tokamak_value;
  * ask. */
 TOKAMAK_C_EXPORT const char* tokamak_version(void);
 
+/* Where the library says what a caller should know and no result tells, for all of the process; a null `log` is
+ * standard error, as at first. `text` is a sentence without a line end, and valid during the call. It is called on any
+ * thread, also on those of the library, by several at once, and perhaps under a lock of the library: it does not call
+ * the library. `release` (may be null) is called once, on any thread, when nothing calls `log` with this `context` any
+ * more. Any thread may set it at any time. Without memory nothing changes, and `release` is called. */
+TOKAMAK_C_EXPORT void tokamak_set_log(void (*log)(void* context, const char* text), void* context,
+                                      void (*release)(void* context));
+
 /* --- errors --- */
 
 /* The numbers stay as they are. A library of a later version may give others. */
@@ -82,13 +90,27 @@ TOKAMAK_C_EXPORT void tokamak_error_free(tokamak_error* error);
 /* Options are structs that begin with their size, sizeof as the caller knows it: members that a later version adds
  * have defaults, and are refused (UNSUPPORTED) by a library that does not know them, unless they are 0.
  * tokamak_cpu_options options = {sizeof options}; leaves all to their defaults. */
+typedef struct tokamak_parallel_for tokamak_parallel_for;
 typedef struct tokamak_cpu_options {
   size_t struct_size;
-  int64_t threads;      /* that share out blocks; 0: as many processors as this process may use */
-  int64_t memory_limit; /* in bytes; 0: the machine's memory */
-  int32_t op_by_op;     /* 1: nothing is compiled, each op runs on the library's own loops */
-  int32_t reserved;     /* 0 */
+  int64_t threads;                          /* that share out blocks; 0: as many processors as this process may use */
+  int64_t memory_limit;                     /* in bytes; 0: the machine's memory */
+  int32_t op_by_op;                         /* 1: nothing is compiled, each op runs on the library's own loops */
+  int32_t reserved;                         /* 0 */
+  const tokamak_parallel_for* parallel_for; /* the caller's threads; null: the device has threads of its own */
 } tokamak_cpu_options;
+
+/* The caller's threads, for the blocks of kernels; `threads` of the device's options says how many are meant to work on
+ * one kernel. run() calls body(body_context, i) once for each 0 <= i < count, in any order, on any threads, and returns
+ * when all have ended: 0, or another number, with which the kernel has failed (DEVICE). Bodies raise nothing, and do not
+ * call it. It is called on threads of the library, and on those of callers, side by side for several streams, under no
+ * lock of the library. It does not call the library. The struct is copied; run() and `context` outlive the device, its
+ * streams, programs and tensors. */
+struct tokamak_parallel_for {
+  size_t struct_size;
+  void* context;
+  int (*run)(void* context, int64_t count, void (*body)(void* body_context, int64_t i), void* body_context);
+};
 
 /* The processor. `options` may be null. */
 TOKAMAK_C_EXPORT tokamak_error* tokamak_device_open_cpu(const tokamak_cpu_options* options, tokamak_device** device);
@@ -105,11 +127,14 @@ TOKAMAK_C_EXPORT void tokamak_device_free(tokamak_device* device);
 
 TOKAMAK_C_EXPORT tokamak_error* tokamak_stream_create(tokamak_device* device, tokamak_stream** stream);
 /* A stream (CUstream, cudaStream_t; null: the default one) that somebody else made in the primary context, and keeps
- * until the tokamak_stream is freed. Errors: UNSUPPORTED on a device that is no GPU. */
+ * until the tokamak_stream is freed, and what was given it. Freeing it does not wait for the GPU. Errors: UNSUPPORTED on
+ * a device that is no GPU. */
 TOKAMAK_C_EXPORT tokamak_error* tokamak_stream_adopt_cuda(tokamak_device* device, void* cuda_stream,
                                                           tokamak_stream** stream);
 /* Blocks until the work enqueued so far is done. Errors: of that work, once. */
 TOKAMAK_C_EXPORT tokamak_error* tokamak_stream_synchronize(tokamak_stream* stream);
+/* The CUstream of a stream on a GPU, else null. */
+TOKAMAK_C_EXPORT void* tokamak_stream_cuda_handle(const tokamak_stream* stream);
 TOKAMAK_C_EXPORT void tokamak_stream_free(tokamak_stream* stream);
 
 /* --- tensors --- */
@@ -163,6 +188,14 @@ TOKAMAK_C_EXPORT tokamak_error* tokamak_tensor_from_dlpack(tokamak_device* devic
  * memory that the host reads, this waits until it is there. */
 TOKAMAK_C_EXPORT tokamak_error* tokamak_tensor_to_dlpack(const tokamak_tensor* tensor, tokamak_stream* stream,
                                                          struct DLManagedTensorVersioned** array);
+
+/* From now on deleters of arrays that tokamak_tensor_from_dlpack() took on this device are called by
+ * tokamak_device_collect(), and by tokamak_device_free(), which waits, on the threads of these calls alone: for languages
+ * whose objects may be let go on some threads only, or under a lock. Those of arrays whose tensors are freed after the
+ * device are called then. */
+TOKAMAK_C_EXPORT void tokamak_device_defer_deleters(tokamak_device* device);
+/* Calls the deleters of arrays that nothing uses any more. They may call the library. */
+TOKAMAK_C_EXPORT void tokamak_device_collect(tokamak_device* device);
 
 /* --- fusions --- */
 
@@ -228,6 +261,26 @@ TOKAMAK_C_EXPORT void tokamak_fusion_free(tokamak_fusion* fusion);
 
 /* --- programs --- */
 
+typedef enum tokamak_memory_kind {
+  TOKAMAK_MEMORY_DEVICE = 1, /* the device's own */
+  TOKAMAK_MEMORY_PINNED = 2, /* of the host, which the device reaches */
+  TOKAMAK_MEMORY_HOST = 3,   /* of the host */
+  TOKAMAK_MEMORY_ANY = 0x7fffffff
+} tokamak_memory_kind;
+
+/* A caller's memory. allocate() gives a multiple of 256, not null for no bytes, too, for work on the stream from now on;
+ * null: there is none (OUT_OF_MEMORY). release() is called once for each, when work on the stream may still use the
+ * memory: only later work there, or what waits for it, may get it next. `cuda_stream`: as tokamak_stream_cuda_handle().
+ * Both are called under no lock of the library: allocate() on the thread of tokamak_program_run(), release() on any.
+ * Neither runs a program that it allocates for. The struct is copied; functions and `context` outlive the program and
+ * all of its outputs. */
+typedef struct tokamak_allocator {
+  size_t struct_size;
+  void* context;
+  void* (*allocate)(void* context, int64_t bytes, tokamak_memory_kind kind, void* cuda_stream);
+  void (*release)(void* context, void* address, int64_t bytes, tokamak_memory_kind kind, void* cuda_stream);
+} tokamak_allocator;
+
 typedef struct tokamak_compile_options {
   size_t struct_size;
   int64_t streams;         /* of each call, for axes that are marked as Stream; 0: 4 */
@@ -236,6 +289,16 @@ typedef struct tokamak_compile_options {
   int64_t most_plan_bytes; /* 0: 64 MiB */
   int32_t copies_views;    /* 1: outputs are never views of inputs or of each other */
   int32_t row_major;       /* 1: outputs are row-major, however inputs lie */
+  /* Of each call, for what it computes on the way; 0: no limit. Sizes that need more are OUT_OF_MEMORY when they are
+   * prepared. A program holds `calls_in_flight` times that at most. */
+  int64_t most_intermediate_bytes;
+  const tokamak_allocator* output_allocator; /* for outputs that the caller does not give; null: the device */
+  /* For what is computed on the way; null: the device. Calls in flight have memory of their own each: allocate() and
+   * release() are never called twice at a time for one of them, but side by side for several. */
+  const tokamak_allocator* intermediate_allocator;
+  int32_t
+      runs_on_callers_thread; /* 1: small programs run on the thread that calls, where they wait for nothing (CPU) */
+  int32_t reserved;           /* 0 */
 } tokamak_compile_options;
 
 /* What does not depend on sizes is compiled. The fusion may change, and go. `options` may be null. */
@@ -253,6 +316,30 @@ TOKAMAK_C_EXPORT tokamak_error* tokamak_program_text(tokamak_program* program, c
  * compiles nothing. Errors: BIND for an extent that is missing or unknown; COMPILE. */
 TOKAMAK_C_EXPORT tokamak_error* tokamak_program_prepare(tokamak_program* program, const char* const* names,
                                                         const int64_t* values, size_t count);
+
+/* What cancels calls: any number of them, for ever. It may be freed while they use it. */
+typedef struct tokamak_cancel tokamak_cancel;
+TOKAMAK_C_EXPORT tokamak_error* tokamak_cancel_create(tokamak_cancel** cancel);
+/* Any thread may ask at any time, in the progress function, too, but no handler of a signal. */
+TOKAMAK_C_EXPORT void tokamak_cancel_request(tokamak_cancel* cancel);
+TOKAMAK_C_EXPORT void tokamak_cancel_free(tokamak_cancel* cancel);
+
+typedef struct tokamak_prepare_options {
+  size_t struct_size;
+  /* When it is requested, the call gives CANCELLED, soon, and has run nothing. A C compiler that nobody else waits for
+   * is killed; NVRTC cannot be. Program and device stay as they are: the same call works later. May be null. */
+  const tokamak_cancel* cancel;
+  /* Called on the thread of the call, under no lock, when compilers begin, whenever one more kernel is done, and when
+   * all are; not where none is missing. Anything but 0 cancels the call. It may call the library, but it does not run
+   * the same program. May be null. */
+  int (*progress)(void* context, int64_t done, int64_t all);
+  void* progress_context;
+} tokamak_prepare_options;
+
+/* As tokamak_program_prepare(). `options` may be null. Errors: CANCELLED, too. */
+TOKAMAK_C_EXPORT tokamak_error* tokamak_program_prepare_with(tokamak_program* program, const char* const* names,
+                                                             const int64_t* values, size_t count,
+                                                             const tokamak_prepare_options* options);
 
 /* What a program's call is given for an input: a tensor, or a number. */
 typedef enum tokamak_argument_kind {
@@ -281,6 +368,12 @@ typedef struct tokamak_argument {
 TOKAMAK_C_EXPORT tokamak_error* tokamak_program_run(tokamak_program* program, const tokamak_argument* inputs,
                                                     size_t input_count, const tokamak_tensor* const* given,
                                                     tokamak_stream* stream, tokamak_tensor** results);
+/* The same; `options` (may be null) are for a call that has to prepare first. Errors: CANCELLED, too, before anything of
+ * the call runs. */
+TOKAMAK_C_EXPORT tokamak_error* tokamak_program_run_with(tokamak_program* program, const tokamak_argument* inputs,
+                                                         size_t input_count, const tokamak_tensor* const* given,
+                                                         tokamak_stream* stream, const tokamak_prepare_options* options,
+                                                         tokamak_tensor** results);
 TOKAMAK_C_EXPORT void tokamak_program_free(tokamak_program* program);
 
 /* --- exported programs --- */

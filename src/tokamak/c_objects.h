@@ -17,6 +17,8 @@
 #include "base/error.h"
 #include "base/require.h"
 #include "compile/program.h"
+#include "device/intermediate_allocator.h"
+#include "device/output_allocator.h"
 #include "interop/dlpack.h"
 #include "tokamak/c.h"
 
@@ -48,8 +50,21 @@ struct tokamak_fusion {
 };
 
 struct tokamak_program {
-  explicit tokamak_program(tokamak::Program compiled)
-      : program(std::move(compiled)), inputs(program.inputNames()), outputs(program.outputNames()) {}
+  tokamak_program(const tokamak::Fusion& fusion, tokamak::Device& device, tokamak::CompileOptions options,
+                  std::unique_ptr<tokamak::OutputAllocator> for_outputs,
+                  std::unique_ptr<tokamak::IntermediateAllocator> for_intermediates)
+      : output_allocator(std::move(for_outputs)),
+        intermediate_allocator(std::move(for_intermediates)),
+        program(tokamak::compile(fusion, device, withAllocators(options))),
+        inputs(program.inputNames()),
+        outputs(program.outputNames()) {}
+  tokamak::CompileOptions withAllocators(tokamak::CompileOptions options) const {
+    options.output_allocator = output_allocator.get();
+    options.intermediate_allocator = intermediate_allocator.get();
+    return options;
+  }
+  std::unique_ptr<tokamak::OutputAllocator> output_allocator;
+  std::unique_ptr<tokamak::IntermediateAllocator> intermediate_allocator;
   tokamak::Program program;
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;

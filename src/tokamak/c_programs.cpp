@@ -7,6 +7,7 @@
 
 #include "define/callables.h"
 #include "ir/text/fusion_printer.h"
+#include "tokamak/c_hooks.h"
 #include "tokamak/c_objects.h"
 
 namespace tokamak::c {
@@ -116,6 +117,8 @@ CompileOptions optionsOf(const tokamak_compile_options& given) {
   if (given.most_plan_bytes != 0) options.most_plan_bytes = given.most_plan_bytes;
   if (given.copies_views != 0) options.output_views = OutputViews::Copy;
   if (given.row_major != 0) options.output_layouts = OutputLayouts::RowMajor;
+  options.most_intermediate_bytes = given.most_intermediate_bytes;
+  options.runs_on_callers_thread = given.runs_on_callers_thread != 0;
   return options;
 }
 
@@ -124,7 +127,7 @@ const char* nameIn(const std::vector<std::string>& names, size_t i) {
 }
 
 void run(tokamak_program& program, std::span<const tokamak_argument> inputs, const tokamak_tensor* const* given,
-         tokamak_stream* stream, tokamak_tensor** results) {
+         tokamak_stream* stream, const PrepareOptions& options, tokamak_tensor** results) {
   std::vector<Argument> arguments;
   for (const tokamak_argument& input : inputs) arguments.push_back(argumentOf(input));
   const size_t count = program.outputs.size();
@@ -137,8 +140,8 @@ void run(tokamak_program& program, std::span<const tokamak_argument> inputs, con
   // What the call gives has a place before it runs.
   std::vector<std::unique_ptr<tokamak_tensor>> handles(count);
   for (std::unique_ptr<tokamak_tensor>& handle : handles) handle = std::make_unique<tokamak_tensor>();
-  std::vector<Tensor> made =
-      program.program.run(std::span<const Argument>(arguments), outputs, stream == nullptr ? nullptr : stream->stream);
+  std::vector<Tensor> made = program.program.run(std::span<const Argument>(arguments), outputs,
+                                                 stream == nullptr ? nullptr : stream->stream, options);
   for (size_t i = 0; i < count; ++i) handles[i]->tensor = std::move(made[i]);
   if (stream == nullptr) {
     for (const std::unique_ptr<tokamak_tensor>& handle : handles) handle->tensor.waitReady();
@@ -157,7 +160,6 @@ void run(tokamak_program& program, std::span<const tokamak_argument> inputs, con
 namespace c = tokamak::c;
 using tokamak::Argument;
 using tokamak::CallArgument;
-using tokamak::compile;
 using tokamak::definingResolver;
 using tokamak::Fusion;
 using tokamak::printFusion;
@@ -244,8 +246,10 @@ tokamak_error* tokamak_compile(const tokamak_fusion* fusion, tokamak_device* dev
   return guarded([&] {
     required(program, "program");
     const tokamak_compile_options known = c::known(options, "options");
-    *program = new tokamak_program(
-        compile(*required(fusion, "fusion").fusion, *required(device, "device").device, c::optionsOf(known)));
+    TK_REQUIRE(known.reserved == 0, Usage, "options: reserved is {}; it must be 0", known.reserved);
+    *program = new tokamak_program(*required(fusion, "fusion").fusion, *required(device, "device").device,
+                                   c::optionsOf(known), c::outputAllocatorOf(known.output_allocator),
+                                   c::intermediateAllocatorOf(known.intermediate_allocator));
   });
 }
 
@@ -271,7 +275,13 @@ tokamak_error* tokamak_program_text(tokamak_program* program, const char** text)
 
 tokamak_error* tokamak_program_prepare(tokamak_program* program, const char* const* names, const int64_t* values,
                                        size_t count) {
+  return tokamak_program_prepare_with(program, names, values, count, nullptr);
+}
+
+tokamak_error* tokamak_program_prepare_with(tokamak_program* program, const char* const* names, const int64_t* values,
+                                            size_t count, const tokamak_prepare_options* options) {
   return guarded([&] {
+    const c::GivenPrepareOptions how(options);
     std::map<std::string, ScalarValue> sizes;
     const std::span<const char* const> given = c::listOf(names, count, "names");
     const std::span<const int64_t> numbers = c::listOf(values, count, "values");
@@ -279,15 +289,24 @@ tokamak_error* tokamak_program_prepare(tokamak_program* program, const char* con
       const bool is_new = sizes.emplace(c::textOf(given[i], "names: a name"), numbers[i]).second;
       TK_REQUIRE(is_new, Bind, "prepare: '{}' is given twice", given[i]);
     }
-    required(program, "program").program.prepare(sizes);
+    required(program, "program").program.prepare(sizes, how.options());
   });
 }
 
 tokamak_error* tokamak_program_run(tokamak_program* program, const tokamak_argument* inputs, size_t input_count,
                                    const tokamak_tensor* const* given, tokamak_stream* stream,
                                    tokamak_tensor** results) {
-  return guarded(
-      [&] { c::run(required(program, "program"), c::listOf(inputs, input_count, "inputs"), given, stream, results); });
+  return tokamak_program_run_with(program, inputs, input_count, given, stream, nullptr, results);
+}
+
+tokamak_error* tokamak_program_run_with(tokamak_program* program, const tokamak_argument* inputs, size_t input_count,
+                                        const tokamak_tensor* const* given, tokamak_stream* stream,
+                                        const tokamak_prepare_options* options, tokamak_tensor** results) {
+  return guarded([&] {
+    const c::GivenPrepareOptions how(options);
+    c::run(required(program, "program"), c::listOf(inputs, input_count, "inputs"), given, stream, how.options(),
+           results);
+  });
 }
 
 void tokamak_program_free(tokamak_program* program) { delete program; }

@@ -3,7 +3,7 @@
 #include <span>
 
 #include "device/tensor_copies.h"
-#include "runtime/cuda/cuda_device.h"
+#include "tokamak/c_hooks.h"
 #include "tokamak/c_objects.h"
 #include "tokamak/device.h"
 
@@ -42,9 +42,9 @@ void readTo(const Tensor& tensor, std::byte* to, int64_t bytes) {
 }  // namespace tokamak::c
 
 namespace c = tokamak::c;
+using tokamak::adoptCudaStream;
 using tokamak::countCudaDevices;
 using tokamak::CpuDeviceOptions;
-using tokamak::CudaDevice;
 using tokamak::Device;
 using tokamak::DlpackExchange;
 using tokamak::KernelRunner;
@@ -65,6 +65,7 @@ tokamak_error* tokamak_device_open_cpu(const tokamak_cpu_options* options, tokam
     cpu.threads = known.threads;
     cpu.memory_limit = known.memory_limit;
     cpu.runner = known.op_by_op != 0 ? KernelRunner::OpByOp : KernelRunner::Compiled;
+    cpu.parallel_for = c::parallelForOf(known.parallel_for);
     *device = new tokamak_device(openCpuDevice(cpu));
   });
 }
@@ -90,6 +91,8 @@ int tokamak_device_host_reads_memory(const tokamak_device* device) {
   return device->device->properties().host_reads_device_memory ? 1 : 0;
 }
 
+void tokamak_device_defer_deleters(tokamak_device* device) { device->arrays->deferDeleters(); }
+void tokamak_device_collect(tokamak_device* device) { device->arrays->collect(); }
 void tokamak_device_free(tokamak_device* device) { delete device; }
 
 tokamak_error* tokamak_stream_create(tokamak_device* device, tokamak_stream** stream) {
@@ -102,16 +105,15 @@ tokamak_error* tokamak_stream_create(tokamak_device* device, tokamak_stream** st
 tokamak_error* tokamak_stream_adopt_cuda(tokamak_device* device, void* cuda_stream, tokamak_stream** stream) {
   return guarded([&] {
     required(stream, "stream");
-    Device& on = *required(device, "device").device;
-    auto* const cuda = dynamic_cast<CudaDevice*>(&on);
-    TK_REQUIRE(cuda != nullptr, Unsupported, "{} has no CUDA streams to adopt", on.properties().name);
-    *stream = new tokamak_stream{cuda->adoptStream(cuda_stream)};
+    *stream = new tokamak_stream{adoptCudaStream(*required(device, "device").device, cuda_stream)};
   });
 }
 
 tokamak_error* tokamak_stream_synchronize(tokamak_stream* stream) {
   return guarded([&] { required(stream, "stream").stream->synchronize(); });
 }
+
+void* tokamak_stream_cuda_handle(const tokamak_stream* stream) { return stream->stream->nativeHandle(); }
 
 void tokamak_stream_free(tokamak_stream* stream) { delete stream; }
 

@@ -3,6 +3,7 @@
 
 #include "base/trace.h"
 #include "device/device.h"
+#include "device/intermediate_allocator.h"
 #include "device/kernel_observer.h"
 #include "device/output_allocator.h"
 #include "jit/open_device.h"

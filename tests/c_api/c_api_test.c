@@ -1,10 +1,12 @@
 /* The interface for C, from C: c_api_test NAME runs the test of that name. */
+#define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "tokamak/c.h"
 
@@ -52,7 +54,7 @@ static void failsAt(int line, tokamak_error* error, tokamak_error_code code, con
 
 static tokamak_device* openedCpu(void) {
   tokamak_device* device = NULL;
-  tokamak_cpu_options options = {sizeof options, 2, 0, 0, 0};
+  tokamak_cpu_options options = {sizeof options, 2, 0, 0, 0, NULL};
   OK(tokamak_device_open_cpu(&options, &device));
   return device;
 }
@@ -264,7 +266,9 @@ static void testErrors(void) {
   fusion = parsed(kSoftmax);
   tokamak_program* program = NULL;
   FAILS(tokamak_compile(fusion, NULL, NULL, &program), TOKAMAK_ERROR_USAGE, "device is null");
-  tokamak_compile_options options = {3, 0, 0, 0, 0, 0, 0};
+  tokamak_compile_options options;
+  memset(&options, 0, sizeof options);
+  options.struct_size = 3;
   FAILS(tokamak_compile(fusion, device, &options, &program), TOKAMAK_ERROR_USAGE, "struct_size is 3");
   options.struct_size = sizeof options;
   options.streams = -1;
@@ -653,6 +657,211 @@ static void testExported(void) {
   tokamak_device_free(device);
 }
 
+/* What the functions of a caller count. */
+typedef struct Counts {
+  int calls, allocated, released, done, all, logged, let_go;
+  tokamak_cancel* cancel;
+} Counts;
+
+static int countProgress(void* context, int64_t done, int64_t all) {
+  Counts* counts = context;
+  ++counts->calls;
+  counts->done = (int)done;
+  counts->all = (int)all;
+  return 0;
+}
+static int cancelByNumber(void* context, int64_t done, int64_t all) {
+  (void)done, (void)all;
+  return ++((Counts*)context)->calls;
+}
+static int cancelByRequest(void* context, int64_t done, int64_t all) {
+  (void)done, (void)all;
+  tokamak_cancel_request(((Counts*)context)->cancel);
+  return 0;
+}
+
+/* Of a number that no other process, and no earlier one, has compiled a kernel for. */
+static tokamak_fusion* freshFusion(void) {
+  struct timespec now;
+  timespec_get(&now, TIME_UTC);
+  char text[160];
+  snprintf(text, sizeof text, "fusion fresh(x: f32[n, m]) -> y { y = softmax(x * %d.%09ld, axis=1) }",
+           (int)(now.tv_sec % 1000), now.tv_nsec);
+  return parsed(text);
+}
+
+/* Calls that prepare are cancelled by a request and by their progress function, and work later. */
+static void testCancel(void) {
+  tokamak_device* device = openedCpu();
+  tokamak_fusion* fusion = freshFusion();
+  tokamak_program* program = compiled(fusion, device);
+  const char* names[2] = {"n", "m"};
+  const int64_t values[2] = {6, 8};
+  Counts counts;
+  memset(&counts, 0, sizeof counts);
+  tokamak_prepare_options options = {sizeof options, NULL, cancelByNumber, &counts};
+  FAILS(tokamak_program_prepare_with(program, names, values, 2, &options), TOKAMAK_ERROR_CANCELLED, "it gave 1");
+  CHECK(counts.calls == 1);
+  OK(tokamak_cancel_create(&counts.cancel));
+  options.cancel = counts.cancel;
+  options.progress = cancelByRequest;
+  static float x[48], y[48];
+  fillNumbers(x, 48, 1);
+  tokamak_tensor *in = wrapped(device, x, 6, 8), *out = NULL;
+  tokamak_argument argument = tensorArgument(NULL, in);
+  FAILS(tokamak_program_run_with(program, &argument, 1, NULL, NULL, &options, &out), TOKAMAK_ERROR_CANCELLED,
+        "the caller cancelled it");
+  CHECK(out == NULL);
+  tokamak_cancel_free(counts.cancel);
+  options.cancel = NULL;
+  options.progress = countProgress;
+  counts.calls = 0;
+  OK(tokamak_program_run_with(program, &argument, 1, NULL, NULL, &options, &out));
+  CHECK(counts.calls >= 2 && counts.done == counts.all && counts.all >= 1);
+  OK(tokamak_tensor_read(out, y, sizeof y));
+  double sum = 0;
+  for (int i = 0; i < 8; ++i) sum += (double)y[i];
+  CHECK(fabs(sum - 1) < 1e-6);
+  counts.calls = 0;
+  OK(tokamak_program_prepare_with(program, names, values, 2, &options));
+  CHECK(counts.calls == 0);
+  OK(tokamak_program_prepare_with(program, names, values, 2, NULL));
+  options.struct_size = 1;
+  FAILS(tokamak_program_prepare_with(program, names, values, 2, &options), TOKAMAK_ERROR_USAGE, "struct_size is 1");
+  tokamak_tensor_free(in);
+  tokamak_tensor_free(out);
+  tokamak_program_free(program);
+  tokamak_fusion_free(fusion);
+  tokamak_device_free(device);
+}
+
+static int runInTurn(void* context, int64_t count, void (*body)(void* body_context, int64_t i), void* body_context) {
+  ++((Counts*)context)->calls;
+  for (int64_t i = count; i > 0; --i) body(body_context, i - 1);
+  return 0;
+}
+static void* giveMemory(void* context, int64_t bytes, tokamak_memory_kind kind, void* cuda_stream) {
+  CHECK(kind == TOKAMAK_MEMORY_DEVICE && cuda_stream == NULL);
+  if (bytes > 1 << 20) return NULL;
+  ++((Counts*)context)->allocated;
+  return aligned_alloc(256, (size_t)(bytes / 256 + 1) * 256);
+}
+static void takeMemory(void* context, void* address, int64_t bytes, tokamak_memory_kind kind, void* cuda_stream) {
+  CHECK(bytes <= 1 << 20 && kind == TOKAMAK_MEMORY_DEVICE && cuda_stream == NULL);
+  ++((Counts*)context)->released;
+  free(address);
+}
+
+/* Blocks on the caller's threads; outputs and intermediates in the caller's memory, with a limit. */
+static void testHooks(void) {
+  enum { kRows = 300, kColumns = 200 };
+  static float x[kRows * kColumns], y[kRows * kColumns];
+  fillNumbers(x, kRows * kColumns, 1);
+  Counts threads, outputs, between;
+  memset(&threads, 0, sizeof threads);
+  memset(&outputs, 0, sizeof outputs);
+  memset(&between, 0, sizeof between);
+  tokamak_parallel_for parallel_for = {sizeof parallel_for, &threads, NULL};
+  tokamak_cpu_options cpu = {sizeof cpu, 4, 0, 0, 0, &parallel_for};
+  tokamak_device* device = NULL;
+  FAILS(tokamak_device_open_cpu(&cpu, &device), TOKAMAK_ERROR_USAGE, "run is null");
+  parallel_for.run = runInTurn;
+  OK(tokamak_device_open_cpu(&cpu, &device));
+  /* A sum over rows and then one over all: something is kept in memory between two kernels. */
+  tokamak_fusion* fusion = parsed(
+      "fusion f(x: f32[n, m]) -> y { a = softmax(x, axis=1) b = sum(a, axes=[0]) c = b * 0.0 y = a + c }");
+  tokamak_allocator output_memory = {sizeof output_memory, &outputs, giveMemory, NULL};
+  tokamak_allocator between_memory = {sizeof between_memory, &between, giveMemory, takeMemory};
+  tokamak_compile_options options;
+  memset(&options, 0, sizeof options);
+  options.struct_size = sizeof options;
+  options.output_allocator = &output_memory;
+  options.intermediate_allocator = &between_memory;
+  tokamak_program* program = NULL;
+  FAILS(tokamak_compile(fusion, device, &options, &program), TOKAMAK_ERROR_USAGE, "allocate or release is null");
+  output_memory.release = takeMemory;
+  options.reserved = 1;
+  FAILS(tokamak_compile(fusion, device, &options, &program), TOKAMAK_ERROR_USAGE, "reserved is 1");
+  options.reserved = 0;
+  OK(tokamak_compile(fusion, device, &options, &program));
+  tokamak_tensor *in = wrapped(device, x, kRows, kColumns), *out = NULL;
+  tokamak_argument argument = tensorArgument(NULL, in);
+  OK(tokamak_program_run(program, &argument, 1, NULL, NULL, &out));
+  OK(tokamak_tensor_read(out, y, sizeof y));
+  expectSoftmax(y, x, kRows, kColumns);
+  CHECK(threads.calls > 0 && outputs.allocated == 1 && between.allocated > 0);
+  tokamak_program_free(program);
+  CHECK(between.released == between.allocated && outputs.released == 0);
+  tokamak_tensor_free(out);
+  CHECK(outputs.released == 1);
+
+  options.most_intermediate_bytes = 16;
+  OK(tokamak_compile(fusion, device, &options, &program));
+  FAILS(tokamak_program_run(program, &argument, 1, NULL, NULL, &out), TOKAMAK_ERROR_OUT_OF_MEMORY,
+        "the limit that was set is 16");
+  tokamak_program_free(program);
+  tokamak_fusion_free(fusion);
+  tokamak_tensor_free(in);
+  tokamak_device_free(device);
+}
+
+static void countLog(void* context, const char* text) {
+  CHECK(strlen(text) > 0 && text[strlen(text) - 1] != '\n');
+  ++((Counts*)context)->logged;
+}
+static void countLetGo(void* context) { ++((Counts*)context)->let_go; }
+
+/* Without a compiler the library says so, once, to whom it is told to. */
+static void testLog(void) {
+  Counts first, second;
+  memset(&first, 0, sizeof first);
+  memset(&second, 0, sizeof second);
+  setenv("TOKAMAK_CC", "/no/compiler", 1);
+  tokamak_set_log(countLog, &first, countLetGo);
+  tokamak_set_log(countLog, &second, countLetGo);
+  CHECK(first.let_go == 1 && second.let_go == 0);
+  tokamak_device* device = openedCpu();
+  tokamak_fusion* fusion = parsed(kSoftmax);
+  tokamak_program_free(compiled(fusion, device));
+  CHECK(first.logged == 0 && second.logged == 1);
+  tokamak_set_log(NULL, NULL, NULL);
+  CHECK(second.let_go == 1);
+  tokamak_fusion_free(fusion);
+  tokamak_device_free(device);
+}
+
+/* Deleters that wait until they are asked for. */
+static void testDeleters(void) {
+  static float x[4];
+  static int64_t sizes[1] = {4};
+  tokamak_device* device = openedCpu();
+  tokamak_device_defer_deleters(device);
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < 3; ++i) {
+      DLManagedTensorVersioned* given = calloc(1, sizeof *given);
+      given->major = 1;
+      given->deleter = countDeleted;
+      given->array.data = x;
+      given->array.device_type = 1;
+      given->array.rank = 1;
+      given->array.code = 2;
+      given->array.bits = 32;
+      given->array.lanes = 1;
+      given->array.sizes = sizes;
+      tokamak_tensor* tensor = NULL;
+      OK(tokamak_tensor_from_dlpack(device, given, NULL, &tensor));
+      tokamak_tensor_free(tensor);
+    }
+    CHECK(deleted == 3 * round);
+    if (round == 0) {
+      for (int tries = 0; deleted < 3 && tries < 100000; ++tries) tokamak_device_collect(device);
+      CHECK(deleted == 3);
+    }
+  }
+  tokamak_device_free(device);
+  CHECK(deleted == 6);
+}
+
 int main(int argc, char** argv) {
   static const struct {
     const char* name;
@@ -660,10 +869,12 @@ int main(int argc, char** argv) {
   } tests[] = {{"text", testText},          {"build", testBuild},       {"errors", testErrors},
                {"options", testOptions},    {"messages", testMessages}, {"updates", testUpdates},
                {"any_order", testAnyOrder}, {"dlpack", testDlpack},     {"stream", testStream},
-               {"threads", testThreads},    {"exported", testExported}};
+               {"threads", testThreads},    {"cancel", testCancel},     {"hooks", testHooks},
+               {"log", testLog},            {"deleters", testDeleters}, {"exported", testExported}};
   CHECK(strcmp(tokamak_version(), TOKAMAK_EXPECTED_VERSION) == 0);
   for (size_t i = 0; i < sizeof tests / sizeof *tests; ++i) {
     if (argc == 2 && strcmp(argv[1], tests[i].name) != 0) continue;
+    deleted = 0;
     tests[i].run();
     if (argc == 2) return 0;
   }

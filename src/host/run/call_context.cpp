@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/profiler_range.h"
+#include "host/run/given_block.h"
 
 namespace tokamak {
 
@@ -59,10 +60,8 @@ void CallContext::growArena(const PlanArena& needed) {
 // Memory for work on the context's own stream.
 std::shared_ptr<Buffer> CallContext::allocate(const PlanArena& needed) {
   if (intermediates_ == nullptr) return Buffer::allocate(device_, home_, needed.bytes, needed.kind);
-  MemoryBlock block = intermediates_->allocate(needed.bytes, needed.kind, *home_);
-  requireAligned(block, needed.bytes, "intermediates");
-  return Buffer::borrow(device_, block.address, needed.bytes, needed.kind, std::move(block.keeper),
-                        Buffer::Lender::Allocator);
+  return bufferOf(device_, intermediates_->allocate(needed.bytes, needed.kind, *home_), needed.bytes, needed.kind,
+                  "intermediates");
 }
 
 // The calls share memory and worker streams, no values: another stream's failure is not this call's.

@@ -15,6 +15,7 @@
 #include "host/plan/plan_key.h"
 #include "host/plan/recorder.h"
 #include "host/run/compiler_wait.h"
+#include "host/run/given_block.h"
 #include "ir/ops/host/post_on_stream.h"
 
 namespace tokamak {
@@ -329,9 +330,7 @@ HostIrEvaluator::FreshOutputs HostIrEvaluator::allocateOutputs(const Plan& plan,
 std::shared_ptr<Buffer> HostIrEvaluator::allocateOutput(int64_t bytes, MemoryKind kind,
                                                         const std::shared_ptr<Stream>& stream) const {
   if (params_.output_allocator == nullptr) return Buffer::allocate(*device_, stream, bytes, kind);
-  MemoryBlock block = params_.output_allocator->allocate(bytes, kind, *stream);
-  requireAligned(block, bytes, "an output");
-  return Buffer::borrow(*device_, block.address, bytes, kind, std::move(block.keeper), Buffer::Lender::Allocator);
+  return bufferOf(*device_, params_.output_allocator->allocate(bytes, kind, *stream), bytes, kind, "an output");
 }
 
 std::vector<Tensor> HostIrEvaluator::runPlan(const CallValues& call, CallContext& context,

@@ -1,0 +1,17 @@
+// Given blocks: what a caller's allocator gave, as memory of a call.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "device/memory_block.h"
+#include "device/tensor.h"
+
+namespace tokamak {
+
+/// Errors: Bind for an address that is none, or no multiple of 256; `what` says for what the memory is.
+std::shared_ptr<Buffer> bufferOf(Device& device, MemoryBlock block, int64_t bytes, MemoryKind kind,
+                                 std::string_view what);
+
+}  // namespace tokamak
