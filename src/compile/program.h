@@ -70,8 +70,8 @@ class TOKAMAK_EXPORT Program {
   /// call returns when it is done if it accesses memory that the host may read and that somebody else owns; else at
   /// once: Tensor::read(), hostData() and waitReady() wait. With a stream, the work is done there.
   /// `options` are for calls that have to prepare first, as prepare() does: before anything of the call runs.
-  /// Errors: Bind for what does not fit the program, before anything runs; those of prepare(); others as the work raises
-  /// them, here or where somebody waits.
+  /// Errors: Bind for what does not fit the program, before anything runs; those of prepare(); others as the work
+  /// raises them, here or where somebody waits.
   std::vector<Tensor> run(std::span<const Argument> inputs, std::span<const Tensor> outputs = {},
                           const std::shared_ptr<Stream>& stream = nullptr, const PrepareOptions& options = {});
   /// For programs that take tensors alone, such as those that another program gave.

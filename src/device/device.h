@@ -64,8 +64,8 @@ class TOKAMAK_EXPORT Stream {
   Device& device() const { return *device_; }
   /// Blocks until the work enqueued so far is done. Errors: of that work, once; Device in a callback of this stream.
   void synchronize();
-  /// A GPU's CUstream, which is a cudaStream_t, too, for allocators and other libraries; null for other devices, and for
-  /// the default stream of a GPU. The stream's as long as the stream.
+  /// A GPU's CUstream, which is a cudaStream_t, too, for allocators and other libraries; null for other devices, and
+  /// for the default stream of a GPU. The stream's as long as the stream.
   virtual void* nativeHandle() const { return nullptr; }
 
  private:

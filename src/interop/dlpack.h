@@ -38,9 +38,9 @@ class TOKAMAK_EXPORT DlpackExchange {
   /// Calls the deleters of what was let go, also by calls that are done, and is not used any more; take() does so, too,
   /// where they are not deferred. They are called under no lock, and may call the library.
   void collect();
-  /// From now on deleters are called by collect() and the destructor alone, on the threads of these calls: for languages
-  /// whose objects may be let go on some threads only. Those of arrays that are let go later than this are called then,
-  /// on any thread.
+  /// From now on deleters are called by collect() and the destructor alone, on the threads of these calls: for
+  /// languages whose objects may be let go on some threads only. Those of arrays that are let go later than this are
+  /// called then, on any thread.
   void deferDeleters();
 
  private:

@@ -19,9 +19,9 @@ TOKAMAK_EXPORT std::shared_ptr<Device> openCpuDevice(const CpuDeviceOptions& opt
 /// has, Device.
 TOKAMAK_EXPORT std::shared_ptr<Device> openCudaDevice(int64_t ordinal, const CudaDeviceOptions& options = {});
 
-/// A stream (cudaStream_t, CUstream; null: the default one) that the caller made in the GPU's primary context, and keeps
-/// until what this gives is gone: work goes there in order with the caller's. Letting go of it does not wait for the
-/// GPU. docs/cuda_device.md says more. Thread safety: any threads may call it side by side.
+/// A stream (cudaStream_t, CUstream; null: the default one) that the caller made in the GPU's primary context, and
+/// keeps until what this gives is gone: work goes there in order with the caller's. Letting go of it does not wait for
+/// the GPU. docs/cuda_device.md says more. Thread safety: any threads may call it side by side.
 /// Errors: Unsupported for a device that is no GPU.
 TOKAMAK_EXPORT std::shared_ptr<Stream> adoptCudaStream(Device& device, void* stream);
 

@@ -102,10 +102,10 @@ typedef struct tokamak_cpu_options {
 
 /* The caller's threads, for the blocks of kernels; `threads` of the device's options says how many are meant to work on
  * one kernel. run() calls body(body_context, i) once for each 0 <= i < count, in any order, on any threads, and returns
- * when all have ended: 0, or another number, with which the kernel has failed (DEVICE). Bodies raise nothing, and do not
- * call it. It is called on threads of the library, and on those of callers, side by side for several streams, under no
- * lock of the library. It does not call the library. The struct is copied; run() and `context` outlive the device, its
- * streams, programs and tensors. */
+ * when all have ended: 0, or another number, with which the kernel has failed (DEVICE). Bodies raise nothing, and do
+ * not call it. It is called on threads of the library, and on those of callers, side by side for several streams, under
+ * no lock of the library. It does not call the library. The struct is copied; run() and `context` outlive the device,
+ * its streams, programs and tensors. */
 struct tokamak_parallel_for {
   size_t struct_size;
   void* context;
@@ -127,8 +127,8 @@ TOKAMAK_C_EXPORT void tokamak_device_free(tokamak_device* device);
 
 TOKAMAK_C_EXPORT tokamak_error* tokamak_stream_create(tokamak_device* device, tokamak_stream** stream);
 /* A stream (CUstream, cudaStream_t; null: the default one) that somebody else made in the primary context, and keeps
- * until the tokamak_stream is freed, and what was given it. Freeing it does not wait for the GPU. Errors: UNSUPPORTED on
- * a device that is no GPU. */
+ * until the tokamak_stream is freed, and what was given it. Freeing it does not wait for the GPU. Errors: UNSUPPORTED
+ * on a device that is no GPU. */
 TOKAMAK_C_EXPORT tokamak_error* tokamak_stream_adopt_cuda(tokamak_device* device, void* cuda_stream,
                                                           tokamak_stream** stream);
 /* Blocks until the work enqueued so far is done. Errors: of that work, once. */
@@ -190,9 +190,9 @@ TOKAMAK_C_EXPORT tokamak_error* tokamak_tensor_to_dlpack(const tokamak_tensor* t
                                                          struct DLManagedTensorVersioned** array);
 
 /* From now on deleters of arrays that tokamak_tensor_from_dlpack() took on this device are called by
- * tokamak_device_collect(), and by tokamak_device_free(), which waits, on the threads of these calls alone: for languages
- * whose objects may be let go on some threads only, or under a lock. Those of arrays whose tensors are freed after the
- * device are called then. */
+ * tokamak_device_collect(), and by tokamak_device_free(), which waits, on the threads of these calls alone: for
+ * languages whose objects may be let go on some threads only, or under a lock. Those of arrays whose tensors are freed
+ * after the device are called then. */
 TOKAMAK_C_EXPORT void tokamak_device_defer_deleters(tokamak_device* device);
 /* Calls the deleters of arrays that nothing uses any more. They may call the library. */
 TOKAMAK_C_EXPORT void tokamak_device_collect(tokamak_device* device);
@@ -268,8 +268,8 @@ typedef enum tokamak_memory_kind {
   TOKAMAK_MEMORY_ANY = 0x7fffffff
 } tokamak_memory_kind;
 
-/* A caller's memory. allocate() gives a multiple of 256, not null for no bytes, too, for work on the stream from now on;
- * null: there is none (OUT_OF_MEMORY). release() is called once for each, when work on the stream may still use the
+/* A caller's memory. allocate() gives a multiple of 256, not null for no bytes, too, for work on the stream from now
+ * on; null: there is none (OUT_OF_MEMORY). release() is called once for each, when work on the stream may still use the
  * memory: only later work there, or what waits for it, may get it next. `cuda_stream`: as tokamak_stream_cuda_handle().
  * Both are called under no lock of the library: allocate() on the thread of tokamak_program_run(), release() on any.
  * Neither runs a program that it allocates for. The struct is copied; functions and `context` outlive the program and
@@ -368,8 +368,8 @@ typedef struct tokamak_argument {
 TOKAMAK_C_EXPORT tokamak_error* tokamak_program_run(tokamak_program* program, const tokamak_argument* inputs,
                                                     size_t input_count, const tokamak_tensor* const* given,
                                                     tokamak_stream* stream, tokamak_tensor** results);
-/* The same; `options` (may be null) are for a call that has to prepare first. Errors: CANCELLED, too, before anything of
- * the call runs. */
+/* The same; `options` (may be null) are for a call that has to prepare first. Errors: CANCELLED, too, before anything
+ * of the call runs. */
 TOKAMAK_C_EXPORT tokamak_error* tokamak_program_run_with(tokamak_program* program, const tokamak_argument* inputs,
                                                          size_t input_count, const tokamak_tensor* const* given,
                                                          tokamak_stream* stream, const tokamak_prepare_options* options,

@@ -1,5 +1,5 @@
-// CompileQueue: compilations that go on side by side while their programs are planned; on a terminal, long ones may show
-// how far they are.
+// CompileQueue: compilations that go on side by side while their programs are planned; on a terminal, long ones may
+// show how far they are.
 #pragma once
 
 #include <chrono>

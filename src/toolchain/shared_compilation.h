@@ -34,8 +34,8 @@ class SharedCompilation final : public Compilation {
 
   /// Whether it ended in an error.
   bool hasFailed() const;
-  /// Waits, and shows the progress line where that is asked for. Errors: those of its making, every time; Cancelled when
-  /// the queue was ended, as by exit().
+  /// Waits, and shows the progress line where that is asked for. Errors: those of its making, every time; Cancelled
+  /// when the queue was ended, as by exit().
   Value value();
 
  private:

@@ -17,9 +17,10 @@ ROOMS = ["base", "symbolic", "ir", "compute", "analysis", "define", "oracle", "g
          "host/ir", "host/lower", "host/check", "host/plan", "host/run", "jit", "interop", "dist", "compile", "report",
          "tokamak", "python", "tools"]
 # What users of the library see: rooms, and a few headers of others. All else is included by sources alone.
-PUBLIC = re.compile(r"(tokamak|symbolic|ir|define|schedule|device)/|interop/|compile/(argument|compile_options|export_for_c|export_options|exported_program|program)\.h$|"
-                    r"base/(error|export|half|home_process|profiler_range|spin_lock|trace)\.h$|runtime/\w+/\w+_options\.h$|"
-                    r"jit/open_device\.h$")
+PUBLIC = re.compile(r"(tokamak|symbolic|ir|define|schedule|device)/|interop/|"
+                    r"compile/(argument|compile_options|export_for_c|export_options|exported_program|program)\.h$|"
+                    r"base/(error|export|half|home_process|log|profiler_range|spin_lock|trace)\.h$|"
+                    r"runtime/\w+/(\w+_options|parallel_for)\.h$|jit/open_device\.h$")
 GENERATED = {"ir/op_lists.h", "tokamak/version.h"}
 # The oracle shares nothing with what it judges, and the library does not link it.
 ONLY = {"oracle": {"base", "symbolic", "ir", "oracle"}}

@@ -148,8 +148,8 @@ std::shared_ptr<Plan> HostIrEvaluator::findPlan(const CallValues& call, std::vec
   return recordAndKeep(call, key, options);
 }
 
-// Compilers are waited for without the lock: calls at other sizes record meanwhile, and those at the same sizes wait for
-// the same compilers, so that they go on when this call gives up.
+// Compilers are waited for without the lock: calls at other sizes record meanwhile, and those at the same sizes wait
+// for the same compilers, so that they go on when this call gives up.
 std::shared_ptr<Plan> HostIrEvaluator::recordAndKeep(const CallValues& call, const std::vector<int64_t>& key,
                                                      const PrepareOptions& options) {
   std::unique_lock record_lock(record_mutex_);

@@ -27,8 +27,8 @@ struct CpuDeviceOptions {
   bool poisons_memory = false;        ///< fresh allocations are filled with 0xFF: NaN in every floating-point type
   TraceObserver* trace = nullptr;     ///< told about all work; outlives the device
   KernelObserver* kernels = nullptr;  ///< told about kernels; outlives the device
-  /// The caller's threads, which share out blocks instead of the device's own; `threads` says how many are meant to work
-  /// on one kernel. Let go when the device is gone, on any thread. Null: the device has threads of its own.
+  /// The caller's threads, which share out blocks instead of the device's own; `threads` says how many are meant to
+  /// work on one kernel. Let go when the device is gone, on any thread. Null: the device has threads of its own.
   std::shared_ptr<ParallelFor> parallel_for = nullptr;
   /// Of segments; with Interpreted every other op but library calls is a kernel, too.
   KernelRunner runner = KernelRunner::Compiled;

@@ -53,8 +53,8 @@ class CudaDevice : public Device {
   /// A stream (CUstream or cudaStream_t) that somebody else made in the primary context, and keeps until it was given
   /// back: work of ours goes there in order with his. He may capture it; graphs that he makes of it must be gone before
   /// the device. Null is the default stream. The last owner of what this gives waits for functions that the host runs
-  /// there (flags in memory that the GPU does not reach, callbacks), and for nothing else; in such a function, and while
-  /// he captures the stream, he keeps it until it is adopted again, or the device is gone.
+  /// there (flags in memory that the GPU does not reach, callbacks), and for nothing else; in such a function, and
+  /// while he captures the stream, he keeps it until it is adopted again, or the device is gone.
   std::shared_ptr<Stream> adoptStream(void* stream);
 
   void* allocate(int64_t bytes, MemoryKind kind, Stream& stream) override;
