@@ -83,15 +83,20 @@ CompileQueue::~CompileQueue() {
     return;
   }
   LiveQueues::ofProcess().remove(*this);
-  end(std::chrono::milliseconds(0));
+  end(std::chrono::milliseconds(0));  // those that run are waited for
   for (std::thread& thread : threads_) thread.join();
 }
 
 void CompileQueue::end(std::chrono::milliseconds patience) {
   if (!home_.isHere()) return;
   dropAll();
-  Lock lock(mutex_);
-  changed_->wait_for(lock, patience, [&] { return running_.empty(); });
+  std::vector<std::thread> idle;
+  {
+    Lock lock(mutex_);
+    if (!changed_->wait_for(lock, patience, [&] { return running_.empty(); })) return;
+    idle.swap(threads_);
+  }
+  for (std::thread& thread : idle) thread.join();
 }
 
 // Outside the lock: who is told of it may ask for another compilation.
