@@ -4,6 +4,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include "device/work.h"
 #include "host/check/access_overlap.h"
 #include "host/check/checker.h"
 

@@ -11,6 +11,7 @@
 
 #include "define/functions.h"
 #include "define/structured.h"
+#include "device/work.h"
 #include "ir/all_ops.h"
 #include "runtime/cpu/element_loops.h"
 

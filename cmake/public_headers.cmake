@@ -1,5 +1,5 @@
 # Installs the public headers, which are c.h and those that tokamak/tokamak.h includes, directly or not: as
-# <tokamak/ROOM/...>, with their includes of each other rewritten to that.
+# <tokamak/ROOM/...>, with their includes of each other rewritten to that, and macros TK_... to TOKAMAK_...
 #   cmake -DFOLDERS=<src>,<generated> -DINTO=<prefix>/include -P public_headers.cmake
 cmake_minimum_required(VERSION 3.25)
 string(REPLACE "," ";" FOLDERS "${FOLDERS}")
@@ -17,6 +17,7 @@ function(install_public header)
     endif()
     file(READ ${folder}/${header} text)
     string(REGEX REPLACE "#include \"(tokamak/)?([^\"]+)\"" "#include \"tokamak/\\2\"" text "${text}")
+    string(REGEX REPLACE "(^|[^A-Za-z0-9_])TK_([A-Z])" "\\1TOKAMAK_\\2" text "${text}")
     string(REGEX REPLACE "^tokamak/" "" place ${header})
     file(WRITE ${INTO}/tokamak/${place} "${text}")
     file(STRINGS ${folder}/${header} lines REGEX "^#include \"")

@@ -6,6 +6,7 @@
 #include "compute/axis_map.h"
 #include "host/lower/stream_axis.h"
 #include "ir/clone.h"
+#include "schedule/loop_steps.h"
 #include "schedule/transform_replay.h"
 #include "schedule/transforms.h"
 

@@ -19,7 +19,7 @@
 #include "ir/ops/math/reduction_op.h"
 #include "ir/ops/math/reshape_op.h"
 #include "schedule/redo_steps.h"
-#include "schedule/transforms.h"
+#include "schedule/schedule_checks.h"
 #include "segment/group_inputs_outputs.h"
 #include "segment/recompute_factor.h"
 

@@ -25,6 +25,7 @@
 #include "ir/ops/host/post_on_stream.h"
 #include "ir/ops/math/load_store_op.h"
 #include "ir/text/names.h"
+#include "schedule/schedule_checks.h"
 #include "schedule/transforms.h"
 #include "segment/group_merging.h"
 #include "segment/group_order.h"

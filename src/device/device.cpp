@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/require.h"
+#include "device/capture.h"
 #include "device/hazard_tracker.h"
 #include "device/in_flight_calls.h"
 #include "device/kernel_maker.h"
@@ -23,6 +24,12 @@ Device::~Device() = default;
 bool Device::makesKernels() { return kernel_maker_ != nullptr && kernel_maker_->makesKernels(); }
 
 void Device::useKernels(std::unique_ptr<KernelMaker> maker) { kernel_maker_ = std::move(maker); }
+
+std::unique_ptr<Capture> Device::joinCapture(Stream& /*stream*/) { return nullptr; }
+
+KernelMaker& Device::kernelsFor(const WorkRequest& request) const {
+  return request.kernels != nullptr ? *request.kernels : *kernel_maker_;
+}
 
 void Device::requireProcess() const {
   TK_REQUIRE(home_.isHere(), Device,

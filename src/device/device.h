@@ -1,7 +1,6 @@
 // The interface a host program drives: memory, streams, events, work. Every device passes one conformance suite.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -13,7 +12,6 @@
 
 #include "base/export.h"
 #include "base/home_process.h"
-#include "base/profiler_range.h"
 #include "device/failure.h"
 #include "ir/memory_kind.h"
 #include "symbolic/data_type.h"
@@ -21,12 +19,8 @@
 
 namespace tokamak {
 
-class Compilation;    // device/compilation.h
 class KernelMaker;    // device/kernel_maker.h
 struct KernelTarget;  // device/kernel_target.h
-namespace kir {
-struct Kernel;  // kernel/kernel.h
-}
 
 struct DeviceProperties {
   std::string name;                       ///< "cpu", "interpreter", "cuda:0"
@@ -82,79 +76,13 @@ class TOKAMAK_EXPORT Event {
   virtual ~Event() = default;
 };
 
-/// One operand of a piece of work, with its sizes and strides (in elements, logical order) as numbers.
-struct OperandDesc {
-  DataType dtype = DataType::F32;
-  std::vector<int64_t> sizes;
-  std::vector<int64_t> strides;
-  int64_t alignment = 1;  ///< the address is a multiple of this many bytes
-};
-
-/// A piece of work made ready for one device: launched any number of times with different addresses.
-/// Thread safety: does not change once it is prepared, as far as its users see: any threads may launch it side by side.
-class TOKAMAK_EXPORT Work {
- public:
-  virtual ~Work() = default;
-  /// What a timeline calls this work; the text lives as long as the work.
-  virtual std::string_view name() const { return "work"; }
-  /// The name as profilers know it, who are told it once.
-  RangeName rangeName() const {
-    RangeName known = range_name_.load(std::memory_order_acquire);
-    if (!known.isMade()) [[unlikely]]
-      range_name_.store(known = RangeName(name()), std::memory_order_release);
-    return known;
-  }
-  /// Compilers may still run when a work has been prepared: returns when none has to be waited for in a launch. Errors:
-  /// those of the compilation.
-  virtual void waitUntilReady() const {}
-  /// Appends what waitUntilReady() would wait for and its caller may give up, or null.
-  virtual void addCompilations(std::vector<std::shared_ptr<Compilation>>& /*compilations*/) const {}
-  /// What it takes on the host's heap, by estimate, without the code that works share.
-  virtual int64_t hostBytes() const { return 0; }
-
- private:
-  mutable std::atomic<RangeName> range_name_{RangeName()};
-};
-
-/// A caller's recording of a stream's work, which is not run but becomes part of something that he runs later, as often
-/// as he likes (a CUDA graph). While it lives, the calling thread may use the device as always.
-/// Thread safety: belongs to the thread that joined.
-class TOKAMAK_EXPORT Capture {
- public:
-  virtual ~Capture() = default;
-  /// What the recorded work uses; let go some time after the last thing that was made of the recording is gone.
-  virtual void keep(std::shared_ptr<void> used) = 0;
-};
-
-class Expr;
+class Capture;  // device/capture.h
 class HazardTracker;
 class InFlightCalls;
 class Replay;
+class Work;  // device/work.h, with what it is made from
 struct ReplaySteps;
-
-/// One op to be run by itself. `operands` describes its tensor operands in order, then its tensor results, each by its
-/// visible shape; a result's axis of stride 0 has size 1.
-struct WorkRequest {
-  const Expr& expr;
-  std::span<const OperandDesc> operands;
-  const ScalarBindings& bindings;  ///< of every symbol that the op's extents and attributes mention
-  /// Scalars that only give values to elements and may have other ones in every launch: behind the addresses come
-  /// theirs, each as parameterBits().
-  std::span<const Scalar* const> parameters = {};
-  /// How many works like this one may run at a time, on a stream each: one that fills the device alone keeps the others
-  /// waiting.
-  int64_t concurrency = 1;
-  /// Of a LaunchKernel: what it launches.
-  std::shared_ptr<const kir::Kernel> kernel = nullptr;
-  /// Who is asked for kernels; null: the device's own.
-  KernelMaker* kernels = nullptr;
-};
-
-/// The 8 bytes of a launch that stand for a parameter: a double for a scalar of a floating type, a bool for one that is
-/// true or false, else an int64_t.
-TOKAMAK_EXPORT void* parameterBits(const Scalar& parameter, const ScalarValue& value);
-/// F64, Bool or I64: what these bytes are.
-TOKAMAK_EXPORT DataType parameterType(const Scalar& parameter);
+struct WorkRequest;
 
 /// A failure of asynchronous work is remembered by its stream: later work there, and on streams that waited for it, is
 /// skipped (waits for events and flag writes still happen, so that nobody hangs), until a synchronize raises the cause.
@@ -192,9 +120,7 @@ class TOKAMAK_EXPORT Device : public std::enable_shared_from_this<Device> {
   /// Null: the device has no kernels.
   KernelMaker* kernelMaker() const { return kernel_maker_.get(); }
   /// Who gives the request's kernels.
-  KernelMaker& kernelsFor(const WorkRequest& request) const {
-    return request.kernels != nullptr ? *request.kernels : *kernel_maker_;
-  }
+  KernelMaker& kernelsFor(const WorkRequest& request) const;
 
   std::shared_ptr<Stream> createStream();
   virtual std::unique_ptr<Event> createEvent() = 0;
@@ -242,7 +168,7 @@ class TOKAMAK_EXPORT Device : public std::enable_shared_from_this<Device> {
   /// The recording that a caller makes of the stream at present; null when its work runs. Events that are recorded
   /// meanwhile stand for nothing, and waits for others are left out: what was enqueued before has to be over when the
   /// recording runs.
-  virtual std::unique_ptr<Capture> joinCapture(Stream& /*stream*/) { return nullptr; }
+  virtual std::unique_ptr<Capture> joinCapture(Stream& stream);
   /// Runs `function` on the host when the stream gets there; the stream goes on when it returns.
   virtual void callback(Stream& stream, std::function<void()> function) = 0;
   /// Stores `value` into the 8-byte `flag` after all earlier work of the stream.

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/require.h"
+#include "device/work.h"
 #include "ir/fields.h"
 #include "ir/ops/math/linear_op.h"
 #include "ir/ops/math/matmul_op.h"

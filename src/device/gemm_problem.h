@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "device/device.h"
+#include "device/work.h"
 #include "ir/expr.h"
 
 namespace tokamak {

@@ -3,6 +3,7 @@
 
 #include "device/device.h"
 #include "device/kernel_launch.h"
+#include "device/work.h"
 
 namespace tokamak {
 

@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "device/device.h"
+#include "device/work.h"
 
 namespace tokamak {
 

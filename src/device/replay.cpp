@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/require.h"
+#include "device/capture.h"
 
 namespace tokamak {
 

@@ -6,7 +6,9 @@
 #include <span>
 #include <vector>
 
+#include "device/capture.h"
 #include "device/device.h"
+#include "device/work.h"
 
 namespace tokamak {
 

@@ -7,6 +7,7 @@
 
 #include "base/require.h"
 #include "compute/reshape_groups.h"
+#include "device/work.h"
 #include "graph/rewriter.h"
 #include "heuristics/outer_reductions.h"
 #include "heuristics/reduction_structure.h"
@@ -17,6 +18,7 @@
 #include "ir/ops/math/load_store_op.h"
 #include "ir/ops/math/pointwise_op.h"
 #include "ir/ops/math/reshape_op.h"
+#include "schedule/schedule_checks.h"
 #include "schedule/transforms.h"
 
 namespace tokamak {

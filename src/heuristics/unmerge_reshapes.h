@@ -14,6 +14,7 @@
 
 #include "device/device.h"
 #include "device/kernel_target.h"
+#include "device/work.h"
 #include "ir/fusion.h"
 
 namespace tokamak {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "device/device.h"
 #include "device/kernel_launch.h"
+#include "device/work.h"
 #include "jit/kernel_choice.h"
 #include "jit/shaped_program.h"
 #include "kernel/kernel.h"

@@ -12,6 +12,7 @@
 #include "base/require.h"
 #include "base/say.h"
 #include "codegen/source.h"
+#include "device/work.h"
 #include "jit/jit.h"
 #include "jit/kernel_library.h"
 #include "toolchain/compile_queue.h"

@@ -9,6 +9,7 @@
 #include "device/kernel_maker.h"
 #include "device/kernel_observer.h"
 #include "device/kernel_target.h"
+#include "device/work.h"
 #include "toolchain/kernel_compiler.h"
 
 namespace tokamak {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "codegen/source.h"
+#include "device/work.h"
 #include "jit/jit.h"
 #include "jit/kernel_library.h"
 #include "jit/prepared_kernel.h"

@@ -8,6 +8,7 @@
 #include "device/kernel_maker.h"
 #include "device/kernel_observer.h"
 #include "device/kernel_target.h"
+#include "device/work.h"
 #include "symbolic/data_type.h"
 
 namespace tokamak {

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "codegen/source.h"
+#include "device/work.h"
 #include "jit/kernel_library.h"
 #include "kernel/bind_kernel.h"
 #include "kernel/shared_memory.h"

@@ -7,6 +7,7 @@
 #include "device/kernel_maker.h"
 #include "device/kernel_observer.h"
 #include "device/kernel_target.h"
+#include "device/work.h"
 
 namespace tokamak {
 

@@ -8,8 +8,9 @@
 #include <fmt/ranges.h>
 
 #include "base/require.h"
+#include "device/work.h"
 #include "ir/ops/math/reduction_op.h"
-#include "schedule/transforms.h"
+#include "schedule/schedule_checks.h"
 
 namespace tokamak {
 

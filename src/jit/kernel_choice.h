@@ -9,6 +9,7 @@
 
 #include "device/device.h"
 #include "device/kernel_target.h"
+#include "device/work.h"
 #include "heuristics/schedule_parameters.h"
 #include "ir/fusion.h"
 

@@ -1,5 +1,7 @@
 #include "jit/kernel_collector.h"
 
+#include "device/work.h"
+
 namespace tokamak {
 
 KernelCollector::KernelCollector(const KernelTarget& target, std::function<void(const PreparedKernel&)> take,

@@ -7,11 +7,12 @@
 #include <fmt/ranges.h>
 
 #include "base/require.h"
+#include "device/work.h"
 #include "ir/clone.h"
 #include "jit/prepared_kernel.h"
 #include "kernel/index_type.h"
 #include "lower/lower_kernel.h"
-#include "schedule/transforms.h"
+#include "schedule/schedule_checks.h"
 
 namespace tokamak {
 

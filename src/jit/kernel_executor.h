@@ -14,6 +14,7 @@
 
 #include "device/device.h"
 #include "device/kernel_observer.h"
+#include "device/work.h"
 #include "heuristics/unmerge_reshapes.h"
 #include "ir/structural_form.h"
 #include "jit/bound_kernel.h"

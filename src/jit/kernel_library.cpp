@@ -8,6 +8,7 @@
 
 #include "base/require.h"
 #include "compute/shape_constraints.h"
+#include "device/work.h"
 #include "ir/clone.h"
 #include "ir/ops/host/launch_kernel.h"
 #include "ir/ops/host/post_on_stream.h"

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "device/device.h"
+#include "device/work.h"
 #include "jit/kernel_executor.h"
 
 namespace tokamak {

@@ -6,11 +6,13 @@
 #include "analysis/bind_shape.h"
 #include "base/require.h"
 #include "compute/shape_constraints.h"
+#include "device/work.h"
 #include "heuristics/unmerge_reshapes.h"
 #include "ir/clone.h"
 #include "jit/shaped_program.h"
 #include "kernel/bind_kernel.h"
 #include "lower/lower_kernel.h"
+#include "schedule/schedule_checks.h"
 #include "schedule/transforms.h"
 
 namespace tokamak {

@@ -9,6 +9,7 @@
 
 #include "device/device.h"
 #include "device/kernel_observer.h"
+#include "device/work.h"
 #include "jit/kernel_choice.h"
 #include "kernel/kernel.h"
 #include "lower/pipeline.h"

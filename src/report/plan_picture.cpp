@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "device/work.h"
 #include "report/lanes.h"
 #include "report/op_cards.h"
 

@@ -8,6 +8,7 @@
 #include "ir/ops/math/load_store_op.h"
 #include "ir/rewrite.h"
 #include "schedule/inline.h"
+#include "schedule/shared_loops.h"
 
 namespace tokamak {
 

@@ -10,6 +10,8 @@
 #include "base/require.h"
 #include "define/operand.h"
 #include "ir/fusion.h"
+#include "schedule/loop_steps.h"
+#include "schedule/shared_loops.h"
 #include "schedule/transforms.h"
 
 namespace tokamak {

@@ -6,15 +6,13 @@
 // - no tensor in a shared loop depends on another one in it through tensors outside: these would be incomplete.
 #pragma once
 
+#include <cstdint>
 #include <span>
-#include <string>
 
 #include "base/export.h"
 #include "ir/tensor_view.h"
 
 namespace tokamak {
-
-class DomainGraph;
 
 /// Shares the tensor's first `position` loops with its consumers; -1 means all, -2 all but one. Errors: Schedule, with
 /// the largest legal position and its reason.
@@ -24,15 +22,5 @@ TOKAMAK_EXPORT void inline_at(TensorView* tensor, int64_t position);
 TOKAMAK_EXPORT void inline_most(Fusion& fusion);
 /// The same for these tensors alone.
 TOKAMAK_EXPORT void inline_most(std::span<TensorView* const> tensors);
-
-/// The number of outer loops that the tensor shares with consumers or producers.
-TOKAMAK_EXPORT int64_t sharedLoopCount(const TensorView& tensor);
-
-/// Why the loop at `position` cannot have this type: another tensor that shares it has another one. Or empty.
-TOKAMAK_EXPORT std::string sharedTypeProblem(TensorView* tensor, int64_t position, ParallelType type);
-
-/// What is wrong with the inline positions of a fusion, or empty. Commands keep them legal; this is for code that
-/// changes domains otherwise.
-TOKAMAK_EXPORT std::string inlineProblem(const Fusion& fusion, const DomainGraph& graph);
 
 }  // namespace tokamak

@@ -6,6 +6,7 @@
 #include "define/operand.h"
 #include "ir/fusion.h"
 #include "ir/ops/math/load_store_op.h"
+#include "schedule/loop_steps.h"
 #include "schedule/transforms.h"
 
 namespace tokamak {

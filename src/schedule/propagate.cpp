@@ -7,6 +7,8 @@
 #include "analysis/domain_graph.h"
 #include "define/operand.h"
 #include "schedule/inline.h"
+#include "schedule/loop_steps.h"
+#include "schedule/shared_loops.h"
 #include "schedule/transform_replay.h"
 #include "schedule/transforms.h"
 

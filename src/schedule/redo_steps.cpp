@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "schedule/loop_steps.h"
 #include "schedule/transforms.h"
 
 namespace tokamak {

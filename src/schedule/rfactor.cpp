@@ -9,7 +9,9 @@
 #include "ir/fusion.h"
 #include "ir/ops/math/reduction_op.h"
 #include "schedule/inline.h"
+#include "schedule/loop_steps.h"
 #include "schedule/redo_steps.h"
+#include "schedule/shared_loops.h"
 #include "schedule/transforms.h"
 
 namespace tokamak {

@@ -9,6 +9,8 @@
 #include "define/operand.h"
 #include "ir/fusion.h"
 #include "schedule/inline.h"
+#include "schedule/loop_steps.h"
+#include "schedule/shared_loops.h"
 #include "schedule/transform_replay.h"
 #include "schedule/transforms.h"
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "schedule/inline.h"
+#include "schedule/loop_steps.h"
+#include "schedule/shared_loops.h"
 #include "schedule/transforms.h"
 
 namespace tokamak {

@@ -15,6 +15,9 @@
 #include "ir/fusion.h"
 #include "ir/ops/math/load_store_op.h"
 #include "schedule/inline.h"
+#include "schedule/loop_steps.h"
+#include "schedule/schedule_checks.h"
+#include "schedule/shared_loops.h"
 
 namespace tokamak {
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cache_folder.h"
+#include "device/work.h"
 #include "error_of.h"
 #include "toolchain/kernel_cache.h"
 

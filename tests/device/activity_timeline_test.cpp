@@ -1,5 +1,6 @@
 // Waits, and what overlaps, in timelines whose work has the GPU's own times.
 #include "runtime/cuda/activity_timeline.h"
+#include "device/work.h"
 
 #include <string>
 #include <vector>

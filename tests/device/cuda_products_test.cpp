@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "define/structured.h"
 #include "device/replay.h"
+#include "device/work.h"
 #include "error_of.h"
 #include "fake_cuda.h"
 #include "jit/jit_device.h"

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "device/work.h"
 #include "device_fixture.h"
 #include "jit/jit_device.h"
 #include "jit/open_device.h"

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "device/device.h"
+#include "device/work.h"
 
 namespace tokamak {
 

@@ -9,6 +9,7 @@
 #include "define/callables.h"
 #include "device/fake_cuda.h"
 #include "device/kernel_target.h"
+#include "device/work.h"
 #include "error_of.h"
 #include "host/ir/text/host_printer.h"
 #include "ir/text/fusion_parser.h"

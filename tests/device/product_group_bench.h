@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "device/tensor_copies.h"
+#include "device/work.h"
 #include "host_run/program_text.h"
 #include "host_run/run_bench.h"
 #include "ir/ops/host/post_on_stream.h"

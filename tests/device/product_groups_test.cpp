@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "compile/temporary_folder.h"
+#include "device/work.h"
 #include "fake_cuda.h"
 #include "graph/product_group.h"
 #include "product_group_bench.h"

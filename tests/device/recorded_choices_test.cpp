@@ -1,6 +1,7 @@
 // What cuBLASLt chose is kept on disk: later devices take it, after the library has looked at it; what is damaged,
 // refused or of another version is asked for again.
 #include "runtime/cuda/recorded_choices.h"
+#include "device/work.h"
 
 #include <array>
 #include <ostream>

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "codegen/source.h"
 #include "define/callables.h"
+#include "device/work.h"
 #include "generator/case_launch.h"
 #include "generator/kernel_case.h"
 #include "generator/random.h"

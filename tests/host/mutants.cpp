@@ -1,4 +1,5 @@
 #include "host/mutants.h"
+#include "device/work.h"
 
 #include <algorithm>
 #include <utility>

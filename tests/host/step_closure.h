@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "device/work.h"
 #include "host/check/step_list.h"
 
 namespace tokamak {

@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "device/work.h"
 #include "host/check/step_list.h"
 
 namespace tokamak {

@@ -1,4 +1,5 @@
 #include "host/step_list_generator.h"
+#include "device/work.h"
 
 #include <algorithm>
 #include <optional>

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "device/work.h"
 #include "host_run/program_text.h"
 #include "host_run/run_bench.h"
 #include "runtime/cpu/stream_edges.h"

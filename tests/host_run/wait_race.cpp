@@ -11,6 +11,7 @@
 
 #include "compile/multi_device_executor.h"
 #include "define/callables.h"
+#include "device/work.h"
 #include "host/check/checker.h"
 #include "host_run/two_sets.h"
 #include "ir/text/fusion_parser.h"

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "codegen/source.h"
 #include "define/callables.h"
+#include "device/work.h"
 #include "ir/text/fusion_parser.h"
 #include "jit/kernel_executor.h"
 #include "kernel/bind_kernel.h"

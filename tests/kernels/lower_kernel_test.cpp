@@ -10,6 +10,7 @@
 #include "codegen/source.h"
 #include "compile/lower_fusion.h"
 #include "define/callables.h"
+#include "device/work.h"
 #include "heuristics/cpu_schedule.h"
 #include "heuristics/cuda_schedule.h"
 #include "ir/text/fusion_parser.h"

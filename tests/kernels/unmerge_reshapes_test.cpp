@@ -1,6 +1,7 @@
 // What kernels take and give in more axes than the program does.
 #include <gtest/gtest.h>
 
+#include "device/work.h"
 #include "heuristics/schedule_kernel.h"
 #include "heuristics/unmerge_reshapes.h"
 #include "ir/clone.h"

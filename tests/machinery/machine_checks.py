@@ -213,6 +213,9 @@ def check_public_headers(tree):
             continue
         known.add(header)
         for number, line in enumerate(tree.text(f"src/{header}").splitlines(), 1):
+            macro = re.match(r"\s*#\s*define (\w+)", line)
+            if macro and not re.match("TK_|TOKAMAK_", macro[1]):  # TK_ is installed as TOKAMAK_
+                yield f"src/{header}:{number}: users would see the macro {macro[1]}: its name is to begin with TOKAMAK_"
             match = re.match(r'#include ([<"])([^>"]+)[>"]', line)
             if match and match[1] == "<" and not re.fullmatch(r"[a-z_]+", match[2]):
                 yield f"src/{header}:{number}: users would need <{match[2]}>: include it in sources alone"

@@ -16,9 +16,15 @@ foreach(completion bash-completion/completions/tokamak zsh/site-functions/_tokam
     message(FATAL_ERROR "${completion} is installed without run's options")
   endif()
 endforeach()
-# Headers are those of one folder, and need the standard library alone.
+# Headers are those of one folder, need the standard library alone, and have macros of one prefix.
 file(GLOB_RECURSE headers ${WORK}/prefix/include/*)
 foreach(header IN LISTS headers)
+  file(STRINGS ${header} macros REGEX "^ *# *define")
+  foreach(line IN LISTS macros)
+    if(NOT line MATCHES "^ *# *define TOKAMAK_")
+      message(FATAL_ERROR "${header}: ${line}")
+    endif()
+  endforeach()
   file(STRINGS ${header} lines REGEX "^#include")
   foreach(line IN LISTS lines)
     if(NOT header MATCHES "/include/tokamak/" OR NOT line MATCHES "^#include (<[a-z_]+(\\.h)?>|\"tokamak/)")

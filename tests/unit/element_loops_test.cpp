@@ -1,4 +1,5 @@
 #include "runtime/cpu/element_loops.h"
+#include "device/work.h"
 
 #include <functional>
 

@@ -1,4 +1,5 @@
 #include "runtime/cpu/gemm.h"
+#include "device/work.h"
 
 #include "define/structured.h"
 #include "error_of.h"

@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "device/work.h"
 #include "ir/fields.h"
 #include "oracle/compare.h"
 #include "oracle/evaluate.h"

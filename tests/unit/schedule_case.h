@@ -15,6 +15,7 @@
 #include "ir/verifier.h"
 #include "program_of.h"
 #include "schedule/inline.h"
+#include "schedule/shared_loops.h"
 
 namespace tokamak {
 

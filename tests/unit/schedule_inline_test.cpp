@@ -2,6 +2,8 @@
 
 #include "unit/schedule_case.h"
 
+#include "schedule/shared_loops.h"
+
 namespace tokamak {
 namespace {
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "device/work.h"
+
 namespace tokamak {
 
 namespace {

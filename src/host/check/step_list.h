@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "device/work.h"
 #include "ir/memory_kind.h"
 
 namespace tokamak {

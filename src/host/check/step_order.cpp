@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "device/work.h"
+
 namespace tokamak {
 
 StepOrder::StepOrder(const StepList& list)

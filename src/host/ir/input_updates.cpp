@@ -11,7 +11,7 @@
 #include "ir/ops/math/full_op.h"
 #include "ir/ops/math/load_store_op.h"
 #include "ir/ops/math/reshape_op.h"
-#include "schedule/transforms.h"
+#include "schedule/schedule_checks.h"
 
 namespace tokamak {
 

@@ -9,6 +9,7 @@
 
 #include "base/profiler_range.h"
 #include "base/require.h"
+#include "device/work.h"
 #include "host/plan/place_buffers.h"
 #include "host/plan/step_clocks.h"
 

@@ -6,6 +6,7 @@
 #include "base/immortal.h"
 #include "base/require.h"
 #include "device/kernel_target.h"
+#include "device/work.h"
 #include "ir/expr.h"
 
 namespace tokamak {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "device/device.h"
+#include "device/work.h"
 #include "host/check/step_list.h"
 
 namespace tokamak {

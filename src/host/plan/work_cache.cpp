@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "device/work.h"
 #include "host/plan/plan_key.h"
 #include "ir/fields.h"
 

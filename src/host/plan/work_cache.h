@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "device/device.h"
+#include "device/work.h"
 
 namespace tokamak {
 

@@ -4,6 +4,8 @@
 
 #include "base/error.h"
 #include "base/profiler_range.h"
+#include "device/capture.h"
+#include "device/work.h"
 #include "host/run/given_block.h"
 
 namespace tokamak {

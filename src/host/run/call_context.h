@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/capture.h"
 #include "device/hazard_tracker.h"
 #include "device/in_flight_calls.h"
 #include "device/intermediate_allocator.h"

@@ -9,6 +9,7 @@
 #include "analysis/device_marks.h"
 #include "base/profiler_range.h"
 #include "base/require.h"
+#include "device/capture.h"
 #include "device/kernel_maker.h"
 #include "host/check/checker.h"
 #include "host/ir/verifier.h"

@@ -5,6 +5,7 @@
 #include "base/require.h"
 #include "compute/rules.h"
 #include "device/device.h"
+#include "device/work.h"
 #include "host/ir/extent_demands.h"
 #include "ir/fields.h"
 #include "ir/ops/host/post_on_stream.h"

@@ -9,6 +9,7 @@
 #include "analysis/bind_shape.h"
 #include "base/require.h"
 #include "compute/shape_constraints.h"
+#include "device/work.h"
 #include "graph/product_group.h"
 #include "host/ir/extent_demands.h"
 #include "host/plan/recorder.h"

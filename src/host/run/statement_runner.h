@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "device/device.h"
+#include "device/work.h"
 #include "host/ir/host_ir_container.h"
 #include "host/ir/loop_limit.h"
 #include "host/ir/segment_mode.h"

@@ -16,6 +16,7 @@
 #include "base/require.h"
 #include "device/hazard_tracker.h"
 #include "device/in_flight_calls.h"
+#include "device/work.h"
 #include "runtime/cpu/block_pool.h"
 #include "runtime/cpu/stream_edges.h"
 

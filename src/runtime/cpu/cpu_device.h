@@ -12,6 +12,7 @@
 #include "device/arena.h"
 #include "device/device.h"
 #include "device/kernel_observer.h"
+#include "device/work.h"
 #include "runtime/cpu/block_pool.h"
 #include "runtime/cpu/cpu_device_options.h"
 #include "runtime/cpu/cpu_work.h"

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "device/device.h"
+#include "device/work.h"
 #include "runtime/cpu/block_pool.h"
 
 namespace tokamak {

@@ -6,6 +6,7 @@
 
 #include "base/ceil_divide.h"
 #include "base/spin_lock.h"
+#include "device/work.h"
 #include "ir/expr_summary.h"
 #include "ir/fields.h"
 #include "runtime/cpu/element_row.h"

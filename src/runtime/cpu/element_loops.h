@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 
+#include "device/work.h"
 #include "ir/expr.h"
 #include "runtime/cpu/cpu_work.h"
 #include "symbolic/scalar.h"

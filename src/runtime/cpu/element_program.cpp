@@ -7,6 +7,7 @@
 
 #include "base/require.h"
 #include "compute/rules.h"
+#include "device/work.h"
 #include "ir/fields.h"
 #include "ir/ops/math/reshape_op.h"
 #include "runtime/cpu/element_layout.h"

@@ -8,6 +8,7 @@
 
 #include "compute/element.h"
 #include "device/device.h"
+#include "device/work.h"
 #include "loops/typed_loops.h"
 #include "runtime/cpu/index_lines.h"
 #include "runtime/cpu/linear_index.h"

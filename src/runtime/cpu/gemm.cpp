@@ -9,6 +9,7 @@
 #include "base/ceil_divide.h"
 #include "base/require.h"
 #include "device/gemm_problem.h"
+#include "device/work.h"
 #include "ir/expr_summary.h"
 #include "ir/fields.h"
 #include "loops/typed_loops.h"

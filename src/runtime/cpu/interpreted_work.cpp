@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "base/require.h"
+#include "device/work.h"
 #include "kernel/interpreter/kernel_interpreter.h"
 
 namespace tokamak {

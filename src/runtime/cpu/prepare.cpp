@@ -1,5 +1,6 @@
 #include "base/require.h"
 #include "device/kernel_maker.h"
+#include "device/work.h"
 #include "ir/expr.h"
 #include "ir/expr_summary.h"
 #include "ir/ops/host/launch_kernel.h"

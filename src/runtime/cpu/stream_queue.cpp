@@ -11,6 +11,7 @@
 
 #include "base/require.h"
 #include "base/start_threads.h"
+#include "device/work.h"
 #include "runtime/cpu/futex.h"
 #include "runtime/cpu/stream_edges.h"
 

@@ -17,6 +17,7 @@
 #include "base/trace.h"
 #include "device/arena.h"
 #include "device/failure.h"
+#include "device/work.h"
 #include "runtime/cpu/block_pool.h"
 #include "runtime/cpu/cpu_work.h"
 #include "runtime/cpu/work_ring.h"

@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "device/work.h"
+
 namespace tokamak {
 
 namespace {

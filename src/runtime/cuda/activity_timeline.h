@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/trace.h"
+#include "device/work.h"
 #include "runtime/cuda/gpu_activity.h"
 
 namespace tokamak {

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "device/work.h"
+
 namespace tokamak {
 
 namespace {

@@ -1,6 +1,7 @@
 #include "runtime/cuda/copy_work.h"
 
 #include "base/require.h"
+#include "device/work.h"
 #include "ir/expr_summary.h"
 #include "ir/ops/math/load_store_op.h"
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "device/work.h"
 #include "runtime/cuda/cuda_work.h"
 
 namespace tokamak {

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <vector>
 
+#include "device/capture.h"
 #include "device/device.h"
 #include "runtime/cuda/capture_lanes.h"
 #include "runtime/cuda/driver_context.h"

@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include "base/require.h"
+#include "device/capture.h"
 #include "device/hazard_tracker.h"
 #include "device/in_flight_calls.h"
+#include "device/work.h"
 #include "runtime/cuda/cuda_capture.h"
 #include "runtime/cuda/cuda_trace.h"
 

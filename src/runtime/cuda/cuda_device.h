@@ -11,9 +11,11 @@
 
 #include "base/trace.h"
 #include "device/arena.h"
+#include "device/capture.h"
 #include "device/device.h"
 #include "device/kernel_observer.h"
 #include "device/kernel_target.h"
+#include "device/work.h"
 #include "runtime/cuda/cuda_device_options.h"
 #include "runtime/cuda/cuda_memory.h"
 #include "runtime/cuda/cuda_point.h"

@@ -7,6 +7,7 @@
 
 #include "base/require.h"
 #include "base/start_threads.h"
+#include "device/work.h"
 #include "runtime/cuda/cuda_trace.h"
 #include "runtime/cuda/packed_steps.h"
 

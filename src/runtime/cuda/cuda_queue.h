@@ -16,6 +16,7 @@
 #include "base/profiler_range.h"
 #include "device/arena.h"
 #include "device/failure.h"
+#include "device/work.h"
 #include "runtime/cuda/cuda_point.h"
 #include "runtime/cuda/cuda_work.h"
 #include "runtime/cuda/driver_context.h"

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "device/capture.h"
 #include "device/replay.h"
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/cuda_graph.h"

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "device/device.h"
+#include "device/work.h"
 #include "runtime/cuda/cuda_module.h"
 #include "runtime/cuda/driver_context.h"
 

@@ -2,6 +2,8 @@
 
 #ifdef TOKAMAK_HAS_CUPTI
 #include <cupti.h>
+
+#include "device/work.h"
 #endif
 
 namespace tokamak {

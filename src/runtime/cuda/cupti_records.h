@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <span>
 
+#include "device/work.h"
+
 namespace tokamak {
 
 struct CuptiRecord {

@@ -11,6 +11,7 @@
 
 #include "base/require.h"
 #include "base/trace.h"
+#include "device/work.h"
 #include "runtime/cuda/cupti_records.h"
 
 namespace tokamak {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/ceil_divide.h"
+#include "device/work.h"
 
 namespace tokamak {
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "device/gemm_problem.h"
+#include "device/work.h"
 #include "graph/product_group.h"
 
 namespace tokamak {

@@ -5,6 +5,7 @@
 #include "define/callables.h"
 #include "define/functions.h"
 #include "define/structured.h"
+#include "device/work.h"
 #include "ir/clone.h"
 #include "ir/ops/host/post_on_stream.h"
 

@@ -7,6 +7,7 @@
 
 #include "device/device.h"
 #include "device/gemm_problem.h"
+#include "device/work.h"
 #include "graph/product_group.h"
 #include "ir/fusion.h"
 

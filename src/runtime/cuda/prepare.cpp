@@ -7,6 +7,7 @@
 
 #include "base/require.h"
 #include "device/kernel_maker.h"
+#include "device/work.h"
 #include "graph/product_group.h"
 #include "ir/expr_memory.h"
 #include "ir/expr_summary.h"

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/require.h"
+#include "device/work.h"
 #include "graph/product_group.h"
 #include "ir/expr.h"
 #include "runtime/cuda/cuda_device.h"

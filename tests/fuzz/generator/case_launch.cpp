@@ -1,4 +1,5 @@
 #include "generator/case_launch.h"
+#include "device/work.h"
 
 #include <algorithm>
 

@@ -2,6 +2,7 @@
 // same inputs.
 #pragma once
 
+#include "device/work.h"
 #include "generator/draw_data.h"
 #include "jit/prepared_kernel.h"
 #include "kernel/interpreter/kernel_interpreter.h"
