@@ -19,9 +19,10 @@ class TOKAMAK_EXPORT IntermediateAllocator {
  public:
   using Block = MemoryBlock;
   virtual ~IntermediateAllocator();
-  /// Memory for work on `stream`, the context's own, from now on; on other streams the library orders its use. The
-  /// keeper may be let go while work on `stream` still uses the memory, so that only later work of the same stream, or
-  /// what waits for it, may get it next, as with Device::release(). What this raises, the call raises, before anything
+  /// Memory for work on `stream`, the context's own, from now on; on other streams the library orders its use. On
+  /// the processor the keeper is let go when nothing uses the memory any more. On a GPU work on `stream` may still use
+  /// it then, so that only later work of the same stream (Stream::nativeHandle()), or what waits for it, may get it
+  /// next, as with Device::release(). What this raises, the call raises, before anything
   /// of it runs; after OutOfMemory it is tried once more when the program has let go of what it holds.
   virtual Block allocate(int64_t bytes, MemoryKind kind, Stream& stream) = 0;
 };

@@ -17,9 +17,10 @@ class TOKAMAK_EXPORT OutputAllocator {
   /// The keeper is let go with the last tensor that lies there.
   using Block = MemoryBlock;
   virtual ~OutputAllocator();
-  /// Memory for work on `stream` from now on. The keeper may be let go while work on `stream` still uses the memory, so
-  /// that only later work of the same stream, or what waits for it, may get it next, as with Device::release(). What
-  /// this raises, the call raises, before anything of it runs.
+  /// Memory for work on `stream` from now on. On the processor the keeper is let go when the calls that use the memory
+  /// are done, too, by a later call or when the program goes. On a GPU work on `stream` may still use it then, so that
+  /// only later work of the same stream (Stream::nativeHandle()), or what waits for it, may get it next, as with
+  /// Device::release(). What this raises, the call raises, before anything of it runs.
   virtual Block allocate(int64_t bytes, MemoryKind kind, Stream& stream) = 0;
 };
 

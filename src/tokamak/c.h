@@ -269,11 +269,11 @@ typedef enum tokamak_memory_kind {
 } tokamak_memory_kind;
 
 /* A caller's memory. allocate() gives a multiple of 256, not null for no bytes, too, for work on the stream from now
- * on; null: there is none (OUT_OF_MEMORY). release() is called once for each, when work on the stream may still use the
- * memory: only later work there, or what waits for it, may get it next. `cuda_stream`: as tokamak_stream_cuda_handle().
- * Both are called under no lock of the library: allocate() on the thread of tokamak_program_run(), release() on any.
- * Neither runs a program that it allocates for. The struct is copied; functions and `context` outlive the program and
- * all of its outputs. */
+ * on; null: there is none (OUT_OF_MEMORY). release() is called once for each: on the processor when no call uses the
+ * memory any more; on a GPU work on the stream may still use it, and only later work there, or what waits for it, may
+ * get it next. `cuda_stream`: as tokamak_stream_cuda_handle(). Both are called under no lock of the library: allocate()
+ * on the thread of tokamak_program_run(), release() on any. Neither runs a program that it allocates for. The struct is
+ * copied; functions and `context` outlive the program and all of its outputs. */
 typedef struct tokamak_allocator {
   size_t struct_size;
   void* context;

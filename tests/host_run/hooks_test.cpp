@@ -1,5 +1,6 @@
 // What a caller hooks into programs: memory for intermediates, limits of it, threads for blocks.
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -16,6 +17,7 @@
 #include "define/reductions.h"
 #include "define/shapes.h"
 #include "device/intermediate_allocator.h"
+#include "device/output_allocator.h"
 #include "error_of.h"
 #include "jit/open_device.h"
 
@@ -115,6 +117,42 @@ TEST(IntermediateAllocators, ServeCallsSideBySide) {
     EXPECT_LE(program.statistics().contexts, 3);
   }
   EXPECT_EQ(pool.returned, pool.given);
+}
+
+// Memory that is freed at once, while the calls that write it are under way.
+TEST(OutputAllocators, GetMemoryOfTheProcessorBackWhenCallsAreDone) {
+  class Freed final : public OutputAllocator {
+   public:
+    Block allocate(int64_t bytes, MemoryKind, Stream&) override {
+      void* const memory = std::aligned_alloc(256, static_cast<size_t>(bytes + 255) / 256 * 256);
+      return {.address = memory, .keeper = std::shared_ptr<void>(memory, [this](void* address) {
+                                   ++freed;
+                                   if (!is_over) ++freed_early;
+                                   std::free(address);
+                                 })};
+    }
+    std::atomic<bool> is_over = false;
+    std::atomic<int> freed = 0;
+    std::atomic<int> freed_early = 0;
+  };
+  const std::shared_ptr<Device> device = openCpuDevice({.threads = 2});
+  Freed memory;
+  {
+    Program program = hookedProgram(*device, {.output_allocator = &memory});
+    const std::shared_ptr<Stream> stream = device->createStream();
+    std::atomic<bool> goes_on = false;
+    device->callback(*stream, [&] {
+      while (!goes_on) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    });
+    const std::vector<float> zeros(1000, 0.0F);
+    program.run({Tensor::wrap(*device, zeros, {1000})}, {}, stream);  // and lets go of the output
+    EXPECT_EQ(memory.freed, 0);
+    memory.is_over = true;
+    goes_on = true;
+    stream->synchronize();
+  }
+  EXPECT_EQ(memory.freed, 1);
+  EXPECT_EQ(memory.freed_early, 0);
 }
 
 TEST(IntermediateLimits, AreToldWhenAPlanIsMade) {

@@ -51,6 +51,7 @@ void CallContext::reserve(const Plan& plan) {
 // The smaller one goes first: both together may be more than there is.
 void CallContext::growArena(const PlanArena& needed) {
   std::shared_ptr<Buffer>& arena = arenas_[static_cast<size_t>(needed.kind)];
+  if (arena != nullptr && intermediates_ != nullptr && isOnProcessor(device_)) waitUntilIdle();
   if (arena != nullptr && last_call_ != nullptr && last_stream_ != home_.get()) device_.waitOver(*home_, *last_call_);
   if (arena != nullptr) arena_bytes_ -= arena->bytes();
   arena = nullptr;

@@ -6,6 +6,8 @@
 
 namespace tokamak {
 
+bool isOnProcessor(const Device& device) { return device.properties().ordinal < 0; }
+
 std::shared_ptr<Buffer> bufferOf(Device& device, MemoryBlock block, int64_t bytes, MemoryKind kind,
                                  std::string_view what) {
   constexpr uintptr_t kAlignment = 256;

@@ -10,6 +10,9 @@
 
 namespace tokamak {
 
+/// Whether callers get their memory back when it is used no more: they have no streams to order its next use by.
+bool isOnProcessor(const Device& device);
+
 /// Errors: Bind for an address that is none, or no multiple of 256; `what` says for what the memory is.
 std::shared_ptr<Buffer> bufferOf(Device& device, MemoryBlock block, int64_t bytes, MemoryKind kind,
                                  std::string_view what);

@@ -469,7 +469,8 @@ std::vector<Tensor> HostIrEvaluator::runOn(const CallValues& call, CallContext& 
         is_direct ? runDirect(call, context, stream) : runPlan(call, context, stream, options);
     done = context.ordered.event();
     context.ordered.finish();
-    keepUntilDone(call, context, done);
+    const bool keeps_outputs = params_.output_allocator != nullptr && isOnProcessor(*device_);
+    keepUntilDone(call, context, done, keeps_outputs ? std::span<const Tensor>(outputs) : std::span<const Tensor>());
     return outputs;
   } catch (...) {
     if (!context.ordered.isUnderWay()) throw;
@@ -477,13 +478,15 @@ std::vector<Tensor> HostIrEvaluator::runOn(const CallValues& call, CallContext& 
     if (is_direct) context.workers()->joinInto(*stream);
     done = context.ordered.event();
     context.ordered.abandon(*stream);
-    keepUntilDone(call, context, done);
+    keepUntilDone(call, context, done, {});
     throw;
   }
 }
 
-void HostIrEvaluator::keepUntilDone(const CallValues& call, CallContext& context, std::shared_ptr<Event> done) const {
+void HostIrEvaluator::keepUntilDone(const CallValues& call, CallContext& context, std::shared_ptr<Event> done,
+                                    std::span<const Tensor> made) const {
   std::vector<Tensor> tensors = call.inputs;
+  tensors.insert(tensors.end(), made.begin(), made.end());
   for (const Tensor& output : call.outputs) {
     if (output.isDefined()) tensors.push_back(output);
   }

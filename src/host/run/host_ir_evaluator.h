@@ -143,7 +143,8 @@ class HostIrEvaluator {
   RunPlace placeOf(const Plan& plan) const;
   static const Tensor& givenOutput(const Plan& plan, const CallValues& call, int32_t buffer);
   std::shared_ptr<Buffer> allocateOutput(int64_t bytes, MemoryKind kind, const std::shared_ptr<Stream>& stream) const;
-  void keepUntilDone(const CallValues& call, CallContext& context, std::shared_ptr<Event> done) const;
+  void keepUntilDone(const CallValues& call, CallContext& context, std::shared_ptr<Event> done,
+                     std::span<const Tensor> made) const;
 
   std::unique_ptr<HostIrContainer> program_;
   std::shared_ptr<Device> device_holder_;
