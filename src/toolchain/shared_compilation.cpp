@@ -68,7 +68,10 @@ SharedCompilation::SharedCompilation(std::shared_ptr<CompileQueue> queue, Make m
   begin();
 }
 
-SharedCompilation::~SharedCompilation() { state_->stop.request_stop(); }
+// In a forked child the task is the parent's.
+SharedCompilation::~SharedCompilation() {
+  if (home_.isHere()) state_->stop.request_stop();
+}
 
 void SharedCompilation::begin() {
   std::stop_token given_up;

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 
+#include "base/home_process.h"
 #include "device/compilation.h"
 #include "toolchain/compile_queue.h"
 
@@ -42,6 +43,7 @@ class SharedCompilation final : public Compilation {
   struct State;
   void begin();
 
+  const HomeProcess home_;
   std::shared_ptr<CompileQueue> queue_;
   std::shared_ptr<State> state_;
 };
