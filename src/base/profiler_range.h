@@ -6,14 +6,12 @@
 #include <cstddef>
 #include <string_view>
 
-#include "base/export.h"
-
 namespace tokamak {
 
 /// What ranges are called. The profiler is told the text once, when the name is made; a range then copies and formats
 /// nothing. Made once per place in the code, program or work, not per call: profilers keep every text. Small, to be
 /// copied; equal for all threads.
-class TOKAMAK_EXPORT RangeName {
+class RangeName {
  public:
   /// No name: its ranges are not told.
   constexpr RangeName() = default;
@@ -32,7 +30,7 @@ class TOKAMAK_EXPORT RangeName {
 };
 
 /// Open while it lives, on the thread that made it; ranges of a thread nest. Without a profiler that is a comparison.
-class TOKAMAK_EXPORT Range {
+class Range {
  public:
   explicit Range(RangeName name) : is_open_(name.isHeard()) {
     if (is_open_) [[unlikely]]
@@ -62,6 +60,6 @@ std::array<RangeName, count> rangeNames(const std::string_view (&texts)[count]) 
 }
 
 /// Who is told of ranges, in words: "NVTX 3, domain tokamak", or why nobody is.
-TOKAMAK_EXPORT std::string_view describeRanges();
+std::string_view describeRanges();
 
 }  // namespace tokamak

@@ -167,6 +167,7 @@ TEST_P(CudaCallers, AStreamThatIsGivenBackMayBeAdoptedAgain) {
     device_->fill(*stream, memory, 1, kSquareBytes);
     device_->release(memory, kSquareBytes, MemoryKind::Device, *stream);
   }
+  callers.synchronize();
   const auto other = device_->createStream();
   EXPECT_EQ(device_->allocate(kSquareBytes, MemoryKind::Device, *other), memory);
   device_->release(memory, kSquareBytes, MemoryKind::Device, *other);

@@ -19,7 +19,7 @@ ROOMS = ["base", "symbolic", "ir", "compute", "analysis", "define", "oracle", "g
 # What users of the library see: rooms, and a few headers of others. All else is included by sources alone.
 PUBLIC = re.compile(r"(tokamak|symbolic|ir|define|schedule|device)/|interop/|"
                     r"compile/(argument|compile_options|export_for_c|export_options|exported_program|program)\.h$|"
-                    r"base/(error|export|half|home_process|log|profiler_range|spin_lock|trace)\.h$|"
+                    r"base/(error|export|half|home_process|log|spin_lock|trace)\.h$|"
                     r"runtime/\w+/(\w+_options|parallel_for)\.h$|jit/open_device\.h$")
 GENERATED = {"ir/op_lists.h", "tokamak/version.h"}
 # The oracle shares nothing with what it judges, and the library does not link it.
