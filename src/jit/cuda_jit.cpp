@@ -51,8 +51,8 @@ struct CudaJit::Kernels {
     if (observer != nullptr) observer->onKernel(*kernel.fusion, kir::printKernel(kernel), source.text);
     const std::string text = compilationUnit({&source, 1}, Dialect::Cuda);
     return std::make_shared<CompiledCubin>(
-        source.entry, compilations.get(text, queue, [by = compiler, text](const std::stop_token& given_up) {
-          return by->compile(text, given_up);
+        source.entry, compilations.get(text, queue, [by = compiler, text](const std::stop_token& /*given_up*/) {
+          return by->compile(text);  // what it has begun it ends
         }));
   }
 

@@ -163,8 +163,7 @@ Cubin NvrtcCompiler::compileNow(const std::string& source) {
   return cubin;
 }
 
-std::shared_ptr<const Cubin> NvrtcCompiler::compile(const std::string& source, const std::stop_token& stop) {
-  TK_REQUIRE(!stop.stop_requested(), Cancelled, "compiling generated CUDA: nobody waits for it any more");
+std::shared_ptr<const Cubin> NvrtcCompiler::compile(const std::string& source) {
   return cubins_.get(source, [&] {
     const CacheKey key = keyOf(source);
     const std::optional<std::string> kept = cache_->find(key);

@@ -4,7 +4,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,9 +44,8 @@ class NvrtcCompiler {
 
   /// The cubin of `source`: one that is in use, one kept on disk, else compiled. May be called from many threads at
   /// once.
-  /// Errors: Compile with the compiler's first lines; Unsupported for an architecture that it does not know; Cancelled
-  /// when `stop` asked for it before the library began: what it has begun it ends.
-  std::shared_ptr<const Cubin> compile(const std::string& source, const std::stop_token& stop = {});
+  /// Errors: Compile with the compiler's first lines; Unsupported for an architecture that it does not know.
+  std::shared_ptr<const Cubin> compile(const std::string& source);
 
  private:
   Cubin compileNow(const std::string& source);

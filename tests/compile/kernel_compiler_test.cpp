@@ -102,6 +102,24 @@ TEST(KernelCompiler, whoGivesUpKillsTheCompilerAndOthersCompileAgain) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
 }
 
+TEST(KernelCompiler, whoGivesUpBeforeACompilerIsFreeWaitsForNone) {
+  const TemporaryFolder folder;
+  const std::string program = writeScript(folder / "cc", "exec cc \"$@\"");
+  KernelCompiler compiler({.compiler = {.program = program, .extra_flags = {}, .limits = {}},
+                           .cache = std::make_shared<KernelCache>(),
+                           .parallel = 1});
+  writeScript(program, "touch " + folder / "begun" + "; exec sleep 60");
+  std::stop_source busy;
+  std::jthread first([&] { errorOf([&] { compiler.compile(sourceReturning(6), {}, busy.get_token()); }); });
+  while (!std::filesystem::exists(folder / "begun")) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  std::stop_source stop;
+  stop.request_stop();
+  const Error error = errorOf([&] { compiler.compile(sourceReturning(7), {}, stop.get_token()); });
+  EXPECT_EQ(error.code(), ErrorCode::Cancelled);
+  EXPECT_EQ(error.message(), "compiling generated C: nobody waits for it any more");
+  busy.request_stop();
+}
+
 TEST(KernelCompiler, aFailureReachesAllWhoWaitAndIsTriedAgain) {
   const TemporaryFolder folder;
   const std::string program = writeScript(folder / "cc", "exec cc \"$@\"");

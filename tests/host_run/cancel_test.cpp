@@ -13,6 +13,7 @@
 #include "define/functions.h"
 #include "define/reductions.h"
 #include "define/shapes.h"
+#include "device/kernel_observer.h"
 #include "error_of.h"
 #include "jit/open_device.h"
 
@@ -84,6 +85,60 @@ TEST_F(Cancelling, WhileCompilersWorkLeavesTheProgramAsItWas) {
   EXPECT_EQ(program.statistics().plans, 0);
   program.prepare(kSizes);
   EXPECT_EQ(program.statistics().plans, 1);
+}
+
+// As if the caller lost patience while kernels are lowered: the second one is not begun, the first one is given up.
+TEST_F(Cancelling, WhileKernelsAreLoweredLeavesTheProgramAsItWas) {
+  class Impatient final : public KernelObserver {
+   public:
+    void onKernel(const Fusion&, const std::string&, const std::string&) override {
+      ++kernels;
+      stop.request_stop();
+    }
+    std::stop_source stop;
+    int kernels = 0;
+  };
+  Impatient observer;
+  const std::shared_ptr<Device> device = openCpuDevice({.threads = 2, .kernels = &observer});
+  Program program = freshProgram(*device, factor_, 3);
+  const PrepareOptions options = {.cancel = observer.stop.get_token(), .progress = {}};
+  EXPECT_EQ(errorOf([&] { program.prepare(kSizes, options); }).code(), ErrorCode::Cancelled);
+  EXPECT_EQ(observer.kernels, 1);
+  program.prepare(kSizes);
+  EXPECT_GT(observer.kernels, 1);
+  EXPECT_EQ(program.statistics().plans, 1);
+}
+
+// All contexts of the program are taken by a call that prepares.
+TEST_F(Cancelling, WhileOtherCallsPrepare) {
+  Fusion fusion("scaled");
+  fusion.output("y", mul(exp(fusion.input("x", DataType::F32, {"n", "m"})), factor_));
+  Program program = compile(fusion, *device_, {.calls_in_flight = 1});
+  const std::vector<float> numbers(64 * 32, 0.0F);
+  const Tensor input = Tensor::wrap(*device_, numbers, {64, 32});
+  std::stop_source stop;
+  std::atomic<bool> is_preparing = false;
+  std::atomic<bool> goes_on = false;
+  std::jthread first([&] {
+    const auto holds = [&](const CompileProgress&) {
+      is_preparing = true;
+      while (!goes_on) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    };
+    program.run({input}, {}, nullptr, {.cancel = {}, .progress = holds});
+  });
+  while (!is_preparing) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  Error error(ErrorCode::Internal, "");
+  std::jthread second([&] {
+    error = errorOf([&] { program.run({input}, {}, nullptr, {.cancel = stop.get_token(), .progress = {}}); });
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  stop.request_stop();
+  second.join();
+  EXPECT_EQ(error.code(), ErrorCode::Cancelled);
+  EXPECT_EQ(error.message(), "the caller cancelled it while other calls made their kernels");
+  goes_on = true;
+  first.join();
+  EXPECT_EQ(valueOfFirst(program, *device_), static_cast<float>(factor_));
 }
 
 TEST_F(Cancelling, ProgressCountsKernelsUpToAll) {
