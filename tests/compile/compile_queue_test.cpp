@@ -108,7 +108,8 @@ TEST(SharedCompilations, AreGivenUpByTheLastWhoWaits) {
   });
   EXPECT_FALSE(compilation->waitFor(10s, first.get_token()));
   compilation->giveUp();
-  EXPECT_FALSE(compilation->waitFor(30ms, {}));
+  // It would be begun again if it had ended.
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(compilation->waitFor(20ms, {}));
   EXPECT_EQ(begun, 1) << "one of two gave up";
   compilation->giveUp();
   // Whoever wants it later begins it again.
