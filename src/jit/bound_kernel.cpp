@@ -2,7 +2,7 @@
 
 #include "base/require.h"
 #include "jit/prepared_kernel.h"
-#include "schedule/transforms.h"
+#include "schedule/schedule_checks.h"
 
 namespace tokamak {
 
