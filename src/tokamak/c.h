@@ -405,10 +405,7 @@ TOKAMAK_C_EXPORT tokamak_error* tokamak_export(const tokamak_fusion* fusion, con
 
 typedef struct tokamak_load_options {
   size_t struct_size;
-  int64_t streams; /* as in tokamak_compile_options */
-  int64_t calls_in_flight;
-  int64_t most_plans;
-  int64_t most_plan_bytes;
+  const tokamak_compile_options* run; /* of these only what concerns calls; may be null */
   int32_t trusts_any_owner; /* 1: the file may belong to others, and be written by them. It is code. */
   int32_t compiles; /* 1: what the file has no kernel for is compiled; else that is an error (BIND) of the call */
 } tokamak_load_options;

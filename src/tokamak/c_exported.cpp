@@ -40,23 +40,11 @@ ExportOptions exportOptionsOf(const tokamak_export_options& given) {
   return options;
 }
 
-LoadOptions loadOptionsOf(const tokamak_load_options& given) {
-  LoadOptions options;
-  if (given.streams != 0) options.run.streams = given.streams;
-  if (given.calls_in_flight != 0) options.run.calls_in_flight = given.calls_in_flight;
-  if (given.most_plans != 0) options.run.most_plans = given.most_plans;
-  if (given.most_plan_bytes != 0) options.run.most_plan_bytes = given.most_plan_bytes;
-  options.trusts_any_owner = given.trusts_any_owner != 0;
-  options.compiles = given.compiles != 0;
-  return options;
-}
-
 }  // namespace
 
 }  // namespace tokamak::c
 
 using tokamak::exportProgram;
-using tokamak::loadProgram;
 using tokamak::OutputFile;
 using tokamak::c::guarded;
 using tokamak::c::required;
@@ -72,25 +60,5 @@ tokamak_error* tokamak_export(const tokamak_fusion* fusion, const tokamak_export
     OutputFile file("export", &required(path, "path"));
     file.write(exportProgram(*required(fusion, "fusion").fusion, exported));
     file.finish();
-  });
-}
-
-tokamak_error* tokamak_program_load(tokamak_device* device, const char* path, const tokamak_load_options* options,
-                                    tokamak_program** program) {
-  return guarded([&] {
-    required(program, "program");
-    *program = new tokamak_program(loadProgram(&required(path, "path"), *required(device, "device").device,
-                                               tokamak::c::loadOptionsOf(tokamak::c::known(options, "options"))));
-  });
-}
-
-tokamak_error* tokamak_program_load_bytes(tokamak_device* device, const void* bytes, size_t size, const char* name,
-                                          const tokamak_load_options* options, tokamak_program** program) {
-  return guarded([&] {
-    required(program, "program");
-    const std::span<const char> given = tokamak::c::arrayOf(static_cast<const char*>(bytes), size, "bytes");
-    *program = new tokamak_program(loadProgram(std::string(given.data(), given.size()), &required(name, "name"),
-                                               *required(device, "device").device,
-                                               tokamak::c::loadOptionsOf(tokamak::c::known(options, "options"))));
   });
 }

@@ -50,12 +50,14 @@ struct tokamak_fusion {
 };
 
 struct tokamak_program {
-  tokamak_program(const tokamak::Fusion& fusion, tokamak::Device& device, tokamak::CompileOptions options,
+  /// `make`: gives the program with these options, and the allocators.
+  template <class Make>
+  tokamak_program(const Make& make, const tokamak::CompileOptions& options,
                   std::unique_ptr<tokamak::OutputAllocator> for_outputs,
                   std::unique_ptr<tokamak::IntermediateAllocator> for_intermediates)
       : output_allocator(std::move(for_outputs)),
         intermediate_allocator(std::move(for_intermediates)),
-        program(tokamak::compile(fusion, device, withAllocators(options))),
+        program(make(withAllocators(options))),
         inputs(program.inputNames()),
         outputs(program.outputNames()) {}
   tokamak::CompileOptions withAllocators(tokamak::CompileOptions options) const {

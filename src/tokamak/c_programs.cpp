@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "compile/exported_program.h"
 #include "define/callables.h"
 #include "ir/text/fusion_printer.h"
 #include "tokamak/c_hooks.h"
@@ -153,6 +154,26 @@ void run(tokamak_program& program, std::span<const tokamak_argument> inputs, con
   for (size_t i = 0; results != nullptr && i < count; ++i) results[i] = handles[i].release();
 }
 
+// With the options and allocators of the caller.
+template <class Make>
+tokamak_program* madeProgram(const tokamak_compile_options* options, const Make& make) {
+  const tokamak_compile_options given = known(options, "options");
+  TK_REQUIRE(given.reserved == 0, Usage, "options: reserved is {}; it must be 0", given.reserved);
+  return new tokamak_program(make, optionsOf(given), outputAllocatorOf(given.output_allocator),
+                             intermediateAllocatorOf(given.intermediate_allocator));
+}
+
+template <class Load>
+tokamak_program* loadedProgram(tokamak_device* device, const tokamak_load_options* options, const Load& load) {
+  Device& own = *required(device, "device").device;
+  const tokamak_load_options given = known(options, "options");
+  return madeProgram(given.run, [&](const CompileOptions& run) {
+    return load(own, LoadOptions{.run = run,
+                                 .trusts_any_owner = given.trusts_any_owner != 0,
+                                 .compiles = given.compiles != 0});
+  });
+}
+
 }  // namespace
 
 }  // namespace tokamak::c
@@ -160,8 +181,13 @@ void run(tokamak_program& program, std::span<const tokamak_argument> inputs, con
 namespace c = tokamak::c;
 using tokamak::Argument;
 using tokamak::CallArgument;
+using tokamak::compile;
+using tokamak::CompileOptions;
 using tokamak::definingResolver;
+using tokamak::Device;
 using tokamak::Fusion;
+using tokamak::loadProgram;
+using tokamak::LoadOptions;
 using tokamak::printFusion;
 using tokamak::readFusion;
 using tokamak::ScalarValue;
@@ -245,11 +271,32 @@ tokamak_error* tokamak_compile(const tokamak_fusion* fusion, tokamak_device* dev
                                const tokamak_compile_options* options, tokamak_program** program) {
   return guarded([&] {
     required(program, "program");
-    const tokamak_compile_options known = c::known(options, "options");
-    TK_REQUIRE(known.reserved == 0, Usage, "options: reserved is {}; it must be 0", known.reserved);
-    *program = new tokamak_program(*required(fusion, "fusion").fusion, *required(device, "device").device,
-                                   c::optionsOf(known), c::outputAllocatorOf(known.output_allocator),
-                                   c::intermediateAllocatorOf(known.intermediate_allocator));
+    const Fusion& compiled = *required(fusion, "fusion").fusion;
+    Device& own = *required(device, "device").device;
+    *program = c::madeProgram(options, [&](const CompileOptions& known) { return compile(compiled, own, known); });
+  });
+}
+
+tokamak_error* tokamak_program_load(tokamak_device* device, const char* path, const tokamak_load_options* options,
+                                    tokamak_program** program) {
+  return guarded([&] {
+    required(program, "program");
+    const std::string file(c::textOf(path, "path"));
+    *program = c::loadedProgram(device, options, [&](Device& own, const LoadOptions& known) {
+      return loadProgram(file, own, known);
+    });
+  });
+}
+
+tokamak_error* tokamak_program_load_bytes(tokamak_device* device, const void* bytes, size_t size, const char* name,
+                                          const tokamak_load_options* options, tokamak_program** program) {
+  return guarded([&] {
+    required(program, "program");
+    const std::span<const char> given = c::listOf(static_cast<const char*>(bytes), size, "bytes");
+    const std::string_view file = c::textOf(name, "name");
+    *program = c::loadedProgram(device, options, [&](Device& own, const LoadOptions& known) {
+      return loadProgram(std::string(given.data(), given.size()), file, own, known);
+    });
   });
 }
 

@@ -643,7 +643,7 @@ static void testExported(void) {
   const size_t size = fread(bytes, 1, sizeof bytes, file);
   fclose(file);
   CHECK(size > 0 && size < sizeof bytes);
-  const tokamak_load_options load = {sizeof load, 0, 0, 0, 0, 0, 1};
+  const tokamak_load_options load = {sizeof load, NULL, 0, 1};
   OK(tokamak_program_load_bytes(device, bytes, size, "bytes", &load, &program));
   bytes[size / 2] ^= 1;
   OK(tokamak_program_run(program, &argument, 1, NULL, NULL, &made)); /* which is compiled */
