@@ -35,7 +35,7 @@ IndexedExtents::IndexedExtents(const Fusion& fusion) {
 }
 
 const std::set<const Scalar*>& IndexedExtents::of(const TensorView& tensor) const {
-  static const auto& kNone = immortal(std::set<const Scalar*>());
+  static const auto& kNone = *immortal(std::set<const Scalar*>());
   const auto found = extents_.find(&tensor);
   return found == extents_.end() ? kNone : found->second;
 }

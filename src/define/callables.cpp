@@ -80,7 +80,7 @@ class DefiningResolver final : public CallResolver {
 }  // namespace
 
 std::span<const Callable> allCallables() {
-  static const auto& callables = immortal(makeCallables());
+  static const auto& callables = *immortal(makeCallables());
   return callables;
 }
 

@@ -145,7 +145,7 @@ const OpReference* findIn(std::span<const OpReference> rows, std::string_view na
 std::span<const OpReference> writtenReferences() { return kWritten; }
 
 const OpReference* findReference(std::string_view name) {
-  static const auto& derived = immortal(derivedReferences());
+  static const auto& derived = *immortal(derivedReferences());
   const OpReference* written = findIn(kWritten, name);
   return written != nullptr ? written : findIn(derived, name);
 }

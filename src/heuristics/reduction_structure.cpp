@@ -74,7 +74,7 @@ AxisNumbers axisRange(int64_t first, int64_t last) {
 ReductionStructure::ReductionStructure(Fusion& fusion) : fusion_(&fusion) { assumeExtents(analysis_, fusion); }
 
 const AxisNumbers& ReductionStructure::rowsOf(const TensorView& tensor) const {
-  static const auto& none = immortal(AxisNumbers());
+  static const auto& none = *immortal(AxisNumbers());
   const auto found = rows_.find(&tensor);
   return found == rows_.end() ? none : found->second;
 }

@@ -281,7 +281,7 @@ const OpRow& rowOf(OpKind kind) { return kOps[static_cast<size_t>(kind)]; }
 Fields fieldsOf(const Expr& expr) { return rowOf(expr.kind()).read(expr); }
 
 const Fields& defaultFields(OpKind kind) {
-  static const auto& all = immortal([] {
+  static const auto& all = *immortal([] {
     std::array<Fields, std::size(kOps)> list;
     std::ranges::transform(kOps, list.begin(), [](const OpRow& row) { return row.defaults(); });
     return list;

@@ -54,7 +54,7 @@ void inlineMostOf(const Arguments& a) {
 }
 
 const std::vector<Command>& commands() {
-  static const auto& rows = immortal(std::vector<Command>{
+  static const auto& rows = *immortal(std::vector<Command>{
       {"split",
        {required("tensor"), required("axis"), required("factor"), {"inner_split", true}},
        only<[](const Arguments& a) {

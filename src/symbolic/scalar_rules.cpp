@@ -172,7 +172,7 @@ constexpr std::string_view kRules[] = {
 }  // namespace
 
 std::span<const ScalarRule> scalarRules() {
-  static const auto& rules = immortal([] {
+  static const auto& rules = *immortal([] {
     std::vector<ScalarRule> list;
     std::ranges::transform(kRules, std::back_inserter(list), parseScalarRule);
     return list;
@@ -181,7 +181,7 @@ std::span<const ScalarRule> scalarRules() {
 }
 
 std::span<const ScalarRule* const> scalarRulesFor(ScalarOp op) {
-  static const auto& by_op = immortal([] {
+  static const auto& by_op = *immortal([] {
     std::array<std::vector<const ScalarRule*>, static_cast<size_t>(ScalarOp::Function) + 1> lists;
     for (const ScalarRule& rule : scalarRules()) lists[static_cast<size_t>(rule.pattern.op)].push_back(&rule);
     return lists;

@@ -59,7 +59,7 @@ bool computesResults(const Expr& statement) {
 }
 
 static bool hasBody(const Expr& expr) {
-  static const auto& kinds = immortal([] {
+  static const auto& kinds = *immortal([] {
     std::set<OpKind> found;
     for (const OpKind kind : allOpKinds()) {
       if (std::ranges::any_of(defaultFields(kind), [](const Field& field) { return field.role == FieldRole::Body; }))

@@ -89,7 +89,7 @@ Access Recorder::accessOf(const OperandDesc& operand, const void* address, bool 
 
 const DeviceProperties& Recorder::properties() const {
   static const auto& properties =
-      immortal(DeviceProperties{.name = "recorder", .description = "writes down what a device would do"});
+      *immortal(DeviceProperties{.name = "recorder", .description = "writes down what a device would do"});
   return replay_device_ != nullptr ? replay_device_->properties() : properties;
 }
 
