@@ -141,7 +141,7 @@ int64_t GemmProblem::batchCount() const {
   return count;
 }
 
-std::optional<GemmProblem> gemmProblemOf(const Expr& expr, std::span<const OperandDesc> operands) {
+std::optional<GemmProblem> plainProblemOf(const Expr& expr, std::span<const OperandDesc> operands) {
   const auto* linear = expr.as<LinearOp>();
   if (linear == nullptr && !expr.is<MatmulOp>()) return std::nullopt;
   const size_t expected = linear != nullptr && linear->bias != nullptr ? 4 : 3;
@@ -151,8 +151,14 @@ std::optional<GemmProblem> gemmProblemOf(const Expr& expr, std::span<const Opera
       linear == nullptr ? ofMatmul(expr, operands) : ofLinear(expr, operands, linear->bias != nullptr);
   problem.dtype = operands[0].dtype;
   problem.result = operands[problem.c_operand].dtype;
-  mergeBatches(problem);
-  if (problem.c.column != 1 && problem.n != 1 && problem.c.row == 1) return transposed(std::move(problem));
+  return problem;
+}
+
+std::optional<GemmProblem> gemmProblemOf(const Expr& expr, std::span<const OperandDesc> operands) {
+  std::optional<GemmProblem> problem = plainProblemOf(expr, operands);
+  if (!problem) return problem;
+  mergeBatches(*problem);
+  if (problem->c.column != 1 && problem->n != 1 && problem->c.row == 1) return transposed(*std::move(problem));
   return problem;
 }
 

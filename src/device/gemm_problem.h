@@ -35,10 +35,15 @@ struct GemmProblem {
   DataType result = DataType::F32;  ///< of c
 
   int64_t batchCount() const;
+  bool isEmpty() const { return m == 0 || n == 0 || batchCount() == 0; }
 };
 
-/// Of a MatmulOp or LinearOp, else nothing. Batches that are rows of one matrix are made so; a result that is dense
-/// along its columns becomes the transposed product. Errors: Bind when sizes do not fit.
+/// Of a MatmulOp or LinearOp, else nothing. Its batches are the op's leading axes, whatever the sizes and strides.
+/// Errors: Bind when sizes do not fit.
+std::optional<GemmProblem> plainProblemOf(const Expr& expr, std::span<const OperandDesc> operands);
+
+/// The same for libraries: batches that are rows of one matrix are made so; a result that is dense along its columns
+/// becomes the transposed product.
 std::optional<GemmProblem> gemmProblemOf(const Expr& expr, std::span<const OperandDesc> operands);
 
 /// The same product with rows and columns exchanged: transposed(c) = transposed(b) * transposed(a).

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "define/structured.h"
+#include "device/matrix_programs.h"
 #include "device/replay.h"
 #include "device/work.h"
 #include "error_of.h"
@@ -18,7 +19,6 @@
 #include "runtime/cpu/gemm.h"
 #include "runtime/cuda/cublas_library.h"
 #include "runtime/cuda/library_product.h"
-#include "runtime/cuda/matrix_programs.h"
 #include "unit/op_by_op.h"
 #include "unit/products.h"
 

@@ -6,11 +6,11 @@
 
 #include "base/error.h"
 #include "compile/temporary_folder.h"
+#include "device/matrix_programs.h"
 #include "device/work.h"
 #include "fake_cuda.h"
 #include "graph/product_group.h"
 #include "product_group_bench.h"
-#include "runtime/cuda/matrix_programs.h"
 
 namespace tokamak {
 namespace {

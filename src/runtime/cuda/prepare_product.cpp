@@ -7,12 +7,12 @@
 #include <fmt/format.h>
 
 #include "base/require.h"
+#include "device/matrix_programs.h"
 #include "device/work.h"
 #include "graph/product_group.h"
 #include "ir/expr.h"
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/cuda_products.h"
-#include "runtime/cuda/matrix_programs.h"
 #include "runtime/cuda/product_work.h"
 
 namespace tokamak {
@@ -25,47 +25,10 @@ std::string workName(const Expr& expr, const GemmProblem& problem, ProductActiva
                      problem.k);
 }
 
-bool isEmpty(const GemmProblem& problem) { return problem.m == 0 || problem.n == 0 || problem.batchCount() == 0; }
-
-// Row-major and dense.
-OperandDesc denseLike(const OperandDesc& operand) {
-  OperandDesc dense{.dtype = operand.dtype, .sizes = operand.sizes, .strides = operand.strides, .alignment = 256};
-  int64_t stride = 1;
-  for (size_t i = dense.sizes.size(); i-- > 0;) {
-    dense.strides[i] = stride;
-    stride *= dense.sizes[i];
-  }
-  return dense;
-}
-
 int64_t bytesOf(const OperandDesc& operand) {
   int64_t bytes = sizeOf(operand.dtype);
   for (const int64_t size : operand.sizes) bytes *= size;
   return bytes;
-}
-
-// The operands of a group's product, its result last, and which operands of the segment they are.
-struct GroupOperands {
-  std::vector<OperandDesc> descs;
-  std::vector<size_t> numbers;
-};
-
-GroupOperands operandsOf(const ProductGroup& group, std::span<const OperandDesc> of_segment) {
-  const std::vector<TensorView*> inputs = tensorsOf(group.product->fusion().inputs());
-  TK_CHECK(of_segment.size() == inputs.size() + 1, "a product group with {} inputs has {} operands", inputs.size(),
-           of_segment.size());
-  GroupOperands operands;
-  const auto add = [&](size_t number) {
-    operands.descs.push_back(of_segment[number]);
-    operands.numbers.push_back(number);
-  };
-  for (const TensorView* operand : tensorsOf(group.product->inputs())) {
-    const auto found = std::ranges::find(inputs, operand);
-    TK_CHECK(found != inputs.end(), "{} is no input of its product group", toString(*operand));
-    add(static_cast<size_t>(found - inputs.begin()));
-  }
-  add(inputs.size());
-  return operands;
 }
 
 std::optional<LibraryProduct> libraryProductFor(const GemmProblem& problem, std::span<const OperandDesc> operands,
@@ -94,8 +57,10 @@ std::shared_ptr<const CudaWork> CudaDevice::prepareProduct(const WorkRequest& re
   const std::optional<GemmProblem> problem = gemmProblemOf(request.expr, request.operands);
   TK_CHECK(problem, "{} is no matrix product", request.expr.info().name);
   auto work = std::make_shared<ProductWork>(workName(request.expr, *problem, ProductActivation::None));
-  if (isEmpty(*problem)) return work;
-  const auto addKernel = [&](const MatrixProgram& program) {
+  if (problem->isEmpty()) return work;
+  using ProgramOf = MatrixProgram (*)(const GemmProblem&, std::span<const OperandDesc>);
+  const auto addKernel = [&](ProgramOf programOf) {
+    const MatrixProgram program = programOf(*plainProblemOf(request.expr, request.operands), request.operands);
     work->add(prepareKernel(program.request(request.kernels)), program.numbers);
   };
   if (auto product =
@@ -108,14 +73,14 @@ std::shared_ptr<const CudaWork> CudaDevice::prepareProduct(const WorkRequest& re
     }
     if (call != nullptr && product->bias != LibraryProduct::Bias::Before) return call;
     if (call != nullptr) {
-      addKernel(biasProgram(*problem, request.operands));
+      addKernel(biasProgram);
       std::vector<size_t> all(request.operands.size());
       for (size_t i = 0; i < all.size(); ++i) all[i] = i;
       work->add(std::move(call), std::move(all));
       return work;
     }
   }
-  addKernel(productProgram(*problem, request.operands));
+  addKernel(productProgram);
   return work;
 }
 
@@ -126,7 +91,7 @@ std::shared_ptr<const CudaWork> CudaDevice::prepareProductGroup(const WorkReques
   const std::optional<GemmProblem> problem = gemmProblemOf(*group.product, operands);
   TK_CHECK(problem, "{} is no matrix product", group.product->info().name);
   const std::string name = workName(*group.product, *problem, group.activation);
-  if (isEmpty(*problem)) return std::make_shared<ProductWork>(name);
+  if (problem->isEmpty()) return std::make_shared<ProductWork>(name);
   auto product = libraryProductFor(*problem, operands, request.concurrency, cuda_properties_.multiprocessors);
   if (product && product->bias != LibraryProduct::Bias::Before) {
     product->activation = group.activation;

@@ -27,7 +27,18 @@ struct MatrixProgram {
   }
 };
 
-/// Stores the bias into every element of the result. The problem has a bias.
+/// The operands of a group's product, its result last, and which operands of the segment they are.
+struct GroupOperands {
+  std::vector<OperandDesc> descs;
+  std::vector<size_t> numbers;
+};
+GroupOperands operandsOf(const ProductGroup& group, std::span<const OperandDesc> of_segment);
+
+/// The same elements, row-major and dense: what lies between a product and its activation where each is a kernel.
+OperandDesc denseLike(const OperandDesc& operand);
+
+/// Stores the bias into every element of the result. The problem has a bias. Of a plain problem, the program is the
+/// same for all sizes and strides.
 MatrixProgram biasProgram(const GemmProblem& problem, std::span<const OperandDesc> operands);
 
 /// The whole product as sums of products, for any type and layout. Slow: operands are read again for every element of

@@ -1,7 +1,10 @@
-#include "runtime/cuda/matrix_programs.h"
+#include "device/matrix_programs.h"
+
+#include <algorithm>
 
 #include <fmt/format.h>
 
+#include "base/require.h"
 #include "define/callables.h"
 #include "define/functions.h"
 #include "define/structured.h"
@@ -97,6 +100,36 @@ class ProgramMaker {
 };
 
 }  // namespace
+
+GroupOperands operandsOf(const ProductGroup& group, std::span<const OperandDesc> of_segment) {
+  const std::vector<TensorView*> inputs = tensorsOf(group.product->fusion().inputs());
+  TK_CHECK(of_segment.size() == inputs.size() + 1, "a product group with {} inputs has {} operands", inputs.size(),
+           of_segment.size());
+  GroupOperands operands;
+  const auto add = [&](size_t number) {
+    operands.descs.push_back(of_segment[number]);
+    operands.numbers.push_back(number);
+  };
+  for (const TensorView* operand : tensorsOf(group.product->inputs())) {
+    const auto found = std::ranges::find(inputs, operand);
+    TK_CHECK(found != inputs.end(), "{} is no input of its product group", toString(*operand));
+    add(static_cast<size_t>(found - inputs.begin()));
+  }
+  add(inputs.size());
+  return operands;
+}
+
+OperandDesc denseLike(const OperandDesc& operand) {
+  constexpr int64_t kAlignment = 256;
+  OperandDesc dense{
+      .dtype = operand.dtype, .sizes = operand.sizes, .strides = operand.strides, .alignment = kAlignment};
+  int64_t stride = 1;
+  for (size_t i = dense.sizes.size(); i-- > 0;) {
+    dense.strides[i] = stride;
+    stride *= dense.sizes[i];
+  }
+  return dense;
+}
 
 MatrixProgram biasProgram(const GemmProblem& problem, std::span<const OperandDesc> operands) {
   ProgramMaker maker(problem, operands, "bias");
