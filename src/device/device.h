@@ -29,6 +29,7 @@ struct DeviceProperties {
   int64_t memory_bytes = 0;               ///< memory that allocations are served from
   bool host_reads_device_memory = false;  ///< host code may dereference MemoryKind::Device addresses
   int64_t ordinal = -1;                   ///< of a GPU; -1: the device's memory is the host's
+  std::string architecture;               ///< of a GPU: "sm_90a", as its compilers name it
   bool takes_parameters = false;          ///< WorkRequest::parameters may be given
   bool activates_products = false;        ///< a segment that is a product group (graph/product_group.h) is one work
 };

@@ -27,7 +27,7 @@ JitCpuDevice::JitCpuDevice(const CpuDeviceOptions& options) : CpuDevice(options)
 }
 
 JitCudaDevice::JitCudaDevice(int64_t ordinal, const CudaDeviceOptions& options) : CudaDevice(ordinal, options) {
-  useKernels(std::make_unique<CudaJit>(kernelTarget(), architecture(), options.kernels));
+  useKernels(std::make_unique<CudaJit>(kernelTarget(), properties().architecture, options.kernels));
 }
 
 std::string describeKernels(KernelRunner runner) {

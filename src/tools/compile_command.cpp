@@ -1,7 +1,6 @@
 #include "tools/compile_command.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -11,6 +10,7 @@
 #include "base/require.h"
 #include "codegen/source.h"
 #include "compile/lower_fusion.h"
+#include "device/gpu_architecture.h"
 #include "host/run/host_ir_evaluator.h"
 #include "jit/kernel_collector.h"
 #include "kernel/access_widths.h"
@@ -27,50 +27,6 @@
 namespace tokamak::tools {
 
 namespace {
-
-// What schedules have to know of the largest GPU of a compute capability (CUDA C++ Programming Guide, table "Technical
-// Specifications per Compute Capability").
-struct Generation {
-  int64_t capability = 0;  ///< 86: 8.6
-  int64_t multiprocessors = 0;
-  int64_t threads_per_multiprocessor = 0;
-  int64_t shared_kilobytes_per_block = 0;
-};
-
-constexpr Generation kGenerations[] = {
-    {75, 72, 1024, 64},   {80, 108, 2048, 163}, {86, 84, 1536, 99},    {87, 16, 1536, 163},
-    {89, 142, 1536, 99},  {90, 132, 2048, 227}, {100, 148, 2048, 227}, {103, 160, 2048, 227},
-    {110, 20, 1536, 227}, {120, 188, 1536, 99}, {121, 48, 1536, 99},
-};
-
-// "sm_90a": 90. Errors: Usage.
-int64_t capabilityOf(const std::string& architecture) {
-  int64_t capability = 0;
-  const char* const end = architecture.data() + architecture.size();
-  const size_t digits = architecture.starts_with("sm_") ? 3 : architecture.size();
-  const auto [rest, error] = std::from_chars(architecture.data() + digits, end, capability);
-  const std::string_view suffix(rest, end);
-  TK_REQUIRE(error == std::errc() && (suffix.empty() || suffix == "a" || suffix == "f"), Usage,
-             "--arch {}: expected sm_ and a compute capability, such as sm_80 or sm_90a", architecture);
-  return capability;
-}
-
-// A capability between two known ones, or after all, has at least what the one below it has.
-KernelTarget targetFor(const std::string& architecture) {
-  const int64_t capability = capabilityOf(architecture);
-  const Generation* known = nullptr;
-  for (const Generation& generation : kGenerations) {
-    if (generation.capability <= capability) known = &generation;
-  }
-  TK_REQUIRE(known != nullptr, Usage, "--arch {}: kernels are made for sm_{} and later", architecture,
-             kGenerations[0].capability);
-  KernelTarget target = hopperTarget();
-  target.multiprocessors = known->multiprocessors;
-  target.threads_per_multiprocessor = known->threads_per_multiprocessor;
-  target.shared_bytes_per_block = known->shared_kilobytes_per_block * 1024;
-  target.has_clusters = capability >= 90;
-  return target;
-}
 
 class Reporter {
  public:
@@ -121,7 +77,7 @@ int compileCommand(const CompileOptions& options) {
     Fusion& fusion = *file.fusion;
     const ScalarBindings bindings = givenExtents(fusion, options.sizes);
     Reporter reporter(options, fusion.name());
-    const KernelTarget target = targetFor(options.architecture);
+    const KernelTarget target = gpuTarget(options.architecture, "--arch");
     KernelCollector device(target, [&](const PreparedKernel& prepared) { reporter.take(prepared); }, reporter.passes());
     const std::shared_ptr<Stream> stream = device.createStream();
     std::unique_ptr<HostIrContainer> program =

@@ -56,6 +56,12 @@ int64_t memoryOf(DriverContext& context) {
 
 int64_t memoryLimit(DriverContext& context, int64_t limit) { return limit == 0 ? memoryOf(context) : limit; }
 
+// "sm_90a": with what only this generation has.
+std::string architectureOf(const CudaProperties& properties) {
+  return fmt::format("sm_{}{}{}", properties.capability_major, properties.capability_minor,
+                     properties.capability_major >= 9 ? "a" : "");
+}
+
 void requireAbilities(DriverContext& context) {
   TK_REQUIRE(context.attribute(driver::kUnifiedAddressing) != 0 && context.attribute(driver::kStreamMemoryOps64) != 0,
              Unsupported, "{}: it lacks unified addresses or 64-bit stream memory operations, which are needed",
@@ -118,6 +124,7 @@ CudaDevice::CudaDevice(int64_t ordinal, const CudaDeviceOptions& options)
                  .memory_bytes = device_memory_.limit(),
                  .host_reads_device_memory = false,
                  .ordinal = ordinal,
+                 .architecture = architectureOf(cuda_properties_),
                  .takes_parameters = true,
                  .activates_products = true};
 }

@@ -76,8 +76,6 @@ class CudaDevice : public Device {
   std::shared_ptr<const Work> prepare(const WorkRequest& request) override;
   /// What kernels for this device are scheduled for.
   KernelTarget kernelTarget() const override;
-  /// "sm_90a": what kernels for this device are compiled for, with what only this generation has.
-  std::string architecture() const;
   /// A kernel that is launched with the addresses of so many operands and, behind them, the values of so many
   /// parameters.
   std::shared_ptr<const CudaWork> makeKernelWork(KernelLaunch launch, size_t operand_count, size_t parameter_count = 0);

@@ -33,12 +33,6 @@ KernelTarget targetOf(const CudaProperties& properties) {
           .parameter_overrides = cudaParameterOverrides()};
 }
 
-// "sm_90a": with what only this generation has.
-std::string architectureOf(const CudaProperties& properties) {
-  return fmt::format("sm_{}{}{}", properties.capability_major, properties.capability_minor,
-                     properties.capability_major >= 9 ? "a" : "");
-}
-
 // The blocks of a cluster lie side by side. Without threads there is nothing to do, as without blocks.
 CudaLaunch geometryOf(const KernelLaunch& kernel) {
   CudaLaunch launch{
@@ -122,8 +116,6 @@ class CudaBoundWork final : public CudaWork {
 };
 
 }  // namespace
-
-std::string CudaDevice::architecture() const { return architectureOf(cuda_properties_); }
 
 std::shared_ptr<const Work> CudaDevice::prepare(const WorkRequest& request) {
   if (request.expr.info().is_library) return prepareProduct(request);

@@ -5,7 +5,7 @@
 namespace tokamak::generator {
 
 CudaRunner::CudaRunner()
-    : device_(0), jit_(device_.kernelTarget(), device_.architecture()), stream_(device_.createStream()) {}
+    : device_(0), jit_(device_.kernelTarget(), device_.properties().architecture), stream_(device_.createStream()) {}
 CudaRunner::~CudaRunner() = default;
 
 void CudaRunner::run(const PreparedKernel& prepared, DataType index_type, std::span<const KernelBuffer> buffers) {
