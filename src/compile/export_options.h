@@ -40,6 +40,8 @@ struct ExportOptions {
   /// What the code is for: "native" (processors with all that this one has), or what -march of the C compiler takes,
   /// such as "x86-64-v3". The loader takes the first that its processor can run.
   std::vector<std::string> processors = {"native"};
+  /// The GPUs that code is for beside these, by architecture: "sm_90a" (docs/exported_programs.md says which run it).
+  std::vector<std::string> gpus;
   /// Threads that kernels of processors are cut for; 0: as many as processors here. Any number may run them.
   int64_t threads = 0;
   OutputViews output_views = OutputViews::Give;
@@ -48,7 +50,7 @@ struct ExportOptions {
 
 /// What an exported file has.
 struct ExportReport {
-  std::string target;    ///< the processor
+  std::string target;    ///< the processor or GPU
   int64_t kernels = 0;   ///< whose code is there
   int64_t launches = 0;  ///< what they fit, each a set of sizes and layouts
   int64_t code_bytes = 0;

@@ -17,7 +17,8 @@ namespace tokamak {
 
 /// Compiles a program for all these sizes, and gives the bytes of its file. `report`, if given, gets a line per target.
 /// Errors: Bind for an extent without sizes, or that the program does not have; Usage for sizes that are none;
-/// Unsupported where an extent is a range and has to be a constant, or there is no C compiler; as compile().
+/// Unsupported where an extent is a range and has to be a constant, or there is no C compiler (for GPUs: no NVRTC); as
+/// compile().
 TOKAMAK_EXPORT std::string exportProgram(const Fusion& fusion, const ExportOptions& options,
                                          std::vector<ExportReport>* report = nullptr);
 

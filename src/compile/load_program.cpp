@@ -12,6 +12,7 @@
 #include "compile/exported_program.h"
 #include "compile/load_executor.h"
 #include "compile/make_program.h"
+#include "device/gpu_architecture.h"
 #include "host/ir/text/host_parser.h"
 #include "jit/exported_images.h"
 #include "jit/loaded_kernels.h"
@@ -60,7 +61,10 @@ std::string misfitOf(const ExportedTarget& target, const Device& device) {
   if (isInterpreter(device)) return "";
   const TargetKind kind = device.properties().ordinal < 0 ? TargetKind::Cpu : TargetKind::Cuda;
   if (target.kind != kind) return target.kind == TargetKind::Cpu ? "it is for a processor" : "it is for a GPU";
-  if (kind == TargetKind::Cuda) return "GPUs are not supported yet";
+  if (kind == TargetKind::Cuda) {
+    const std::string& gpu = device.properties().architecture;
+    return gpuRuns(gpu, target.needs) ? "" : fmt::format("it is for {}, this GPU is {}", target.needs, gpu);
+  }
   const std::string lacking = featuresLacking(target.needs);
   return lacking.empty() ? "" : fmt::format("this processor lacks {}", lacking);
 }
@@ -106,9 +110,15 @@ std::shared_ptr<KernelMaker> kernelsOf(const ExportedFile& file, const ExportedT
   loaded.target.kind = target.kind;
   if (isInterpreter(device)) return std::make_shared<LoadedKernels>(std::move(loaded));
   std::vector<std::shared_ptr<const KernelImage>> made(target.images.size());
-  loaded.load = [images = target.images, made, contents](size_t code, const std::string& entry) mutable {
-    if (made[code] == nullptr) made[code] = processorImage(images[code], entry, contents);
-    return made[code];
+  loaded.load = [kind = target.kind, images = target.images, made, contents](size_t code,
+                                                                             const std::string& entry) mutable {
+    std::shared_ptr<const KernelImage>& image = made[code];
+    if (image != nullptr) return image;
+    if (kind == TargetKind::Cuda)
+      image = gpuImage(images[code], entry, contents);
+    else
+      image = processorImage(images[code], entry, contents);
+    return image;
   };
   return std::make_shared<LoadedKernels>(std::move(loaded));
 }

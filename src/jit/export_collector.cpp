@@ -4,6 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "base/require.h"
+#include "device/gemm_problem.h"
+#include "device/matrix_programs.h"
+#include "graph/product_group.h"
 #include "ir/expr_memory.h"
 #include "ir/ops/host/post_on_stream.h"
 #include "ir/structural_form.h"
@@ -26,6 +30,13 @@ std::set<size_t> extentSymbols(const Fusion& program) {
     for (const IterDomain* axis : tensor->logical()) collectNumbers(*axis->visibleExtent(), symbols, numbers);
   }
   return numbers;
+}
+
+// The same in all readings of one host program.
+std::string nameOf(const Expr& expr) {
+  const auto* post = expr.as<PostOnStream>();
+  return post != nullptr ? fmt::format("HostUnit{}", post->segment->number)
+                         : toString(*tensorsOf(expr.outputs()).front());
 }
 
 // The same elements with gaps along every axis, at addresses that are aligned to an element.
@@ -126,14 +137,45 @@ void ExportCollector::startCollecting() { is_survey_ = false; }
 
 std::shared_ptr<const Work> ExportCollector::prepare(const WorkRequest& request) {
   // What the device does without a kernel: on a processor all but segments, on a GPU copies from and to the host.
-  const bool is_kernel =
-      request.expr.is<PostOnStream>() || (kernelTarget().kind == TargetKind::Cuda && !touchesHostMemory(request.expr));
-  if (isLibraryCall(request) || !is_kernel) return std::make_shared<const Work>();
-  const auto* post = request.expr.as<PostOnStream>();
-  current_ = post != nullptr ? fmt::format("HostUnit{}", post->segment->number)
-                             : toString(*tensorsOf(request.expr.outputs()).front());
-  library_.find(request);
+  const bool is_gpu = kernelTarget().kind == TargetKind::Cuda;
+  if (isLibraryCall(request)) {
+    if (is_gpu) findForProduct(request);
+  } else if (request.expr.is<PostOnStream>() || (is_gpu && !touchesHostMemory(request.expr))) {
+    find(nameOf(request.expr), request);
+  }
   return std::make_shared<const Work>();
+}
+
+void ExportCollector::find(std::string current, const WorkRequest& request) {
+  current_ = std::move(current);
+  library_.find(request);
+}
+
+// What a GPU may need beside its library, or in its place where that has no such product: which of these it does is
+// known there.
+void ExportCollector::findForProduct(const WorkRequest& request) {
+  const auto* post = request.expr.as<PostOnStream>();
+  const std::optional<ProductGroup> group = post == nullptr ? std::nullopt : productGroupOf(*post->segment);
+  const Expr& product = group ? *group->product : request.expr;
+  std::vector<OperandDesc> operands(request.operands.begin(), request.operands.end());
+  if (group) {
+    operands = operandsOf(*group, request.operands).descs;
+    operands.back() = denseLike(operands.back());
+  }
+  const std::optional<GemmProblem> problem = plainProblemOf(product, operands);
+  TK_CHECK(problem, "{} is no matrix product", product.info().name);
+  if (problem->isEmpty()) return;
+  const std::string name = nameOf(request.expr);
+  if (problem->bias_operand) find(name + " bias", biasProgram(*problem, operands).request());
+  if (group)
+    find(name + " activation",
+         activationProgram(*group, operands.back(), request.operands.back(), request.bindings).request());
+  try {
+    find(name + " product", productProgram(*problem, operands).request());
+  } catch (const Error& error) {
+    // A library has products along axes that one kernel for all sizes cannot have.
+    if (error.code() != ErrorCode::Unsupported) throw;
+  }
 }
 
 void ExportCollector::add(const std::string& program, const std::set<size_t>& extents, const Ranges& ranges,

@@ -39,6 +39,8 @@ class ExportCollector final : public PlanningDevice {
   /// Of the values that the symbols of a program had in requests of one op or segment.
   using Ranges = std::vector<std::optional<SymbolRange>>;
 
+  void find(std::string current, const WorkRequest& request);
+  void findForProduct(const WorkRequest& request);
   void add(const std::string& program, const std::set<size_t>& extents, const Ranges& ranges,
            const std::shared_ptr<const BoundKernel>& bound);
 

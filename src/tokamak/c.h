@@ -394,11 +394,13 @@ typedef struct tokamak_export_options {
   int64_t threads;      /* that kernels are cut for; 0: as many as processors here */
   int32_t copies_views; /* as in tokamak_compile_options */
   int32_t row_major;
+  const char* const* gpus; /* sm_90a, ...: GPUs that the code is for; alone, there is none for processors */
+  size_t gpu_count;
 } tokamak_export_options;
 
 /* Compiles a program for all these sizes into a file, which runs where nothing compiles (docs/exported_programs.md).
  * `options` may be null. Errors: BIND for an extent without sizes; USAGE for sizes that are none; UNSUPPORTED where an
- * extent has to be a constant and is a range, or without a C compiler; IO. */
+ * extent has to be a constant and is a range, or without a compiler; IO. */
 TOKAMAK_C_EXPORT tokamak_error* tokamak_export(const tokamak_fusion* fusion, const tokamak_export_size* sizes,
                                                size_t size_count, const tokamak_export_options* options,
                                                const char* path);
@@ -406,7 +408,7 @@ TOKAMAK_C_EXPORT tokamak_error* tokamak_export(const tokamak_fusion* fusion, con
 typedef struct tokamak_load_options {
   size_t struct_size;
   const tokamak_compile_options* run; /* of these only what concerns calls; may be null */
-  int32_t trusts_any_owner; /* 1: the file may belong to others, and be written by them. It is code. */
+  int32_t trusts_any_owner;           /* 1: the file may belong to others, and be written by them. It is code. */
   int32_t compiles; /* 1: what the file has no kernel for is compiled; else that is an error (BIND) of the call */
 } tokamak_load_options;
 

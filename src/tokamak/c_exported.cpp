@@ -29,11 +29,14 @@ std::pair<std::string, ExportedExtent> extentOf(const tokamak_export_size& given
 
 ExportOptions exportOptionsOf(const tokamak_export_options& given) {
   ExportOptions options;
-  if (given.processor_count > 0) {
-    options.processors.clear();
-    for (const char* processor : arrayOf(given.processors, given.processor_count, "options: processors"))
-      options.processors.emplace_back(&required(processor, "options: a processor"));
-  }
+  const auto names = [](const char* const* array, size_t count, const char* parameter, const char* element) {
+    std::vector<std::string> texts;
+    for (const char* text : arrayOf(array, count, parameter)) texts.emplace_back(&required(text, element));
+    return texts;
+  };
+  if (given.processor_count > 0 || given.gpu_count > 0)
+    options.processors = names(given.processors, given.processor_count, "options: processors", "options: a processor");
+  options.gpus = names(given.gpus, given.gpu_count, "options: gpus", "options: a GPU");
   options.threads = given.threads;
   if (given.copies_views != 0) options.output_views = OutputViews::Copy;
   if (given.row_major != 0) options.output_layouts = OutputLayouts::RowMajor;

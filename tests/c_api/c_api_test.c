@@ -609,7 +609,12 @@ static void testExported(void) {
   const int64_t ends[2] = {1, 64}, columns[1] = {9};
   const tokamak_export_size sizes[2] = {{"n", ends, 2, 1, 0}, {"m", columns, 1, 0, 0}};
   const char* processors[1] = {"native"};
-  const tokamak_export_options options = {sizeof options, processors, 1, 2, 0, 0};
+  tokamak_export_options options = {sizeof options, processors, 1, 2, 0, 0, NULL, 1};
+  FAILS(tokamak_export(fusion, sizes, 2, &options, path), TOKAMAK_ERROR_USAGE, "gpus is null");
+  const char* gpus[1] = {"sm_1"};
+  options.gpus = gpus;
+  FAILS(tokamak_export(fusion, sizes, 2, &options, path), TOKAMAK_ERROR_USAGE, "the GPU sm_1");
+  options.gpu_count = 0;
   OK(tokamak_export(fusion, sizes, 2, &options, path));
   FAILS(tokamak_export(fusion, sizes, 1, NULL, path), TOKAMAK_ERROR_BIND, "m");
   const tokamak_export_size twice[2] = {sizes[1], sizes[1]};
@@ -768,8 +773,8 @@ static void testHooks(void) {
   parallel_for.run = runInTurn;
   OK(tokamak_device_open_cpu(&cpu, &device));
   /* A sum over rows and then one over all: something is kept in memory between two kernels. */
-  tokamak_fusion* fusion = parsed(
-      "fusion f(x: f32[n, m]) -> y { a = softmax(x, axis=1) b = sum(a, axes=[0]) c = b * 0.0 y = a + c }");
+  tokamak_fusion* fusion =
+      parsed("fusion f(x: f32[n, m]) -> y { a = softmax(x, axis=1) b = sum(a, axes=[0]) c = b * 0.0 y = a + c }");
   tokamak_allocator output_memory = {sizeof output_memory, &outputs, giveMemory, NULL};
   tokamak_allocator between_memory = {sizeof between_memory, &between, giveMemory, takeMemory};
   tokamak_compile_options options;
@@ -871,11 +876,11 @@ int main(int argc, char** argv) {
   static const struct {
     const char* name;
     void (*run)(void);
-  } tests[] = {{"text", testText},          {"build", testBuild},       {"errors", testErrors},
-               {"options", testOptions},    {"messages", testMessages}, {"updates", testUpdates},
-               {"any_order", testAnyOrder}, {"dlpack", testDlpack},     {"stream", testStream},
-               {"threads", testThreads},    {"cancel", testCancel},     {"hooks", testHooks},
-               {"log", testLog},            {"deleters", testDeleters}, {"exported", testExported}};
+  } tests[] = {
+      {"text", testText},         {"build", testBuild},       {"errors", testErrors},      {"options", testOptions},
+      {"messages", testMessages}, {"updates", testUpdates},   {"any_order", testAnyOrder}, {"dlpack", testDlpack},
+      {"stream", testStream},     {"threads", testThreads},   {"cancel", testCancel},      {"hooks", testHooks},
+      {"log", testLog},           {"deleters", testDeleters}, {"exported", testExported}};
   CHECK(strcmp(tokamak_version(), TOKAMAK_EXPECTED_VERSION) == 0);
   for (size_t i = 0; i < sizeof tests / sizeof *tests; ++i) {
     if (argc == 2 && strcmp(argv[1], tests[i].name) != 0) continue;

@@ -293,8 +293,9 @@ TEST(ExportedProgram, ProcessorsAndNamesAreChecked) {
            })
         .message();
   };
-  EXPECT_THAT(messageOf({}), HasSubstr("no processor is named"));
+  EXPECT_THAT(messageOf({}), HasSubstr("neither a processor nor a GPU is named"));
   EXPECT_THAT(messageOf({"x86-64", "x86-64"}), HasSubstr("x86-64 is named twice"));
+  EXPECT_THAT(messageOf({"x86 64"}), HasSubstr("'x86 64' is no name of a processor; native"));
   EXPECT_THAT(errorOf([] { exportForC(*readFusion(kSoftmax), "bytes", "2softmax"); }).message(),
               HasSubstr("'2softmax' is no name"));
   EXPECT_EQ(featuresNeeded({.features = "__AVX2__ __FLT_EVAL_METHOD__=16 __XSAVE__"}), "avx2");
