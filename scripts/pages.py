@@ -39,6 +39,7 @@ NUMBER = r"[-+.0-9e]+"
 # What is not compared: (pattern, what is shown in its place).
 MASKS = [(re.compile(rf"(?m)^time: compile {NUMBER} ms, first run {NUMBER} ms"), "time: compile _ ms, first run _ ms"),
          (re.compile(rf"(?m)^time: load {NUMBER} ms, first run {NUMBER} ms"), "time: load _ ms, first run _ ms"),
+         (re.compile(rf": {NUMBER} ms, {NUMBER} times that of"), ": _ ms, _ times that of"),
          (re.compile(r"(?m)\b[0-9]+ bytes of code$"), "_ bytes of code"),
          (re.compile(r"(?m)^(\S+\.tk): [0-9]+ bytes$"), r"\1: _ bytes"),
          (re.compile(r"\bchecksum [0-9a-f]{16}\b"), "checksum _"),

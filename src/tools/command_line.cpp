@@ -144,6 +144,10 @@ void addExport(CLI::App& app, ExportCommandOptions& options) {
                    "what the code is for: native (processors with all that this one has), x86-64-v3 or another name of "
                    "-march; the first that the processor can run is taken [native]")
       ->type_name("PROCESSOR");
+  command
+      ->add_option("--gpu", options.gpus,
+                   "the same for NVIDIA GPUs, by architecture: sm_90a, sm_80; alone, there is no code for processors")
+      ->type_name("ARCHITECTURE");
   addNumber(*command, "--threads", options.threads,
             "number of threads that kernels are cut for; any number may run them [the processors here]");
   addOption(*command, "--output-layouts", options.output_layouts, kLayouts, "as of run");

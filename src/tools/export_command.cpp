@@ -14,6 +14,7 @@
 #include "tools/integer_in.h"
 #include "tools/lowering_options.h"
 #include "tools/program_file.h"
+#include "tools/range_cost.h"
 
 namespace tokamak::tools {
 
@@ -64,7 +65,8 @@ int exportCommand(const ExportCommandOptions& options) {
                "export: nothing is to be written; give --output FILE or --c PREFIX");
     if (!options.output.empty()) OutputFile::requireWritable("--output", options.output);
     ExportOptions exported{.sizes = extentsOf(*file.fusion, options.sizes)};
-    if (!options.processors.empty()) exported.processors = options.processors;
+    if (!options.processors.empty() || !options.gpus.empty()) exported.processors = options.processors;
+    exported.gpus = options.gpus;
     exported.threads = options.threads;
     exported.output_layouts = outputLayoutsNamed(options.output_layouts);
     std::vector<ExportReport> report;
@@ -78,6 +80,7 @@ int exportCommand(const ExportCommandOptions& options) {
     for (const ExportReport& target : report)
       fmt::print("{}: {} kernels for {} sets of sizes and layouts, {} bytes of code\n", target.target, target.kernels,
                  target.launches, target.code_bytes);
+    if (const std::string cost = rangeCost(*file.fusion, exported, bytes); !cost.empty()) fmt::print("{}\n", cost);
     if (!options.output.empty()) fmt::print("{}: {} bytes\n", options.output, bytes.size());
     if (!options.c_prefix.empty()) fmt::print("{0}.o and {0}.h: to be linked with the library\n", options.c_prefix);
     return 0;

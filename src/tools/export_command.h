@@ -12,7 +12,8 @@ struct ExportCommandOptions {
   std::string output;                   ///< empty: none
   std::string c_prefix;                 ///< of an object file and a header; empty: none
   std::vector<std::string> sizes;       ///< "n=1..65536", "m=128,4096"
-  std::vector<std::string> processors;  ///< none: native
+  std::vector<std::string> processors;  ///< none, and no GPU: native
+  std::vector<std::string> gpus;        ///< "sm_90a"
   int64_t threads = 0;
   std::string output_layouts = "inferred";
 };
