@@ -33,7 +33,8 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LESSONS = ROOT / "docs" / "lessons"
 PROGRAMS = ROOT / "build" / "release" / "examples" / "lessons"
-ALL = [*sorted(LESSONS.glob("*.md")), ROOT / "README.md", ROOT / "docs" / "command_line.md", ROOT / "docs" / "exported_programs.md"]
+ALL = [*sorted(LESSONS.glob("*.md")), ROOT / "README.md",
+       *(ROOT / "docs" / page for page in ("command_line.md", "exported_programs.md", "text.md"))]
 FENCE = re.compile(r"^```(\S+)(?: (\S+))?$")
 NUMBER = r"[-+.0-9e]+"
 # What is not compared: (pattern, what is shown in its place).
