@@ -16,6 +16,16 @@ from pathlib import Path
 from typing import Any
 
 PEERS = {"torch": "torch", "torch_compile": "torch.compile", "jax": "jax", "numpy": "NumPy"}
+GEOMEANS = {
+    "times_copy": "ours over a copy",
+    "best_times_copy": "of the best calls",
+    "best_times_copy_without_much_arithmetic": "of the best calls of cases with little arithmetic",
+    "best_torch_over_ours": "the better torch over ours",
+    "torch_over_ours": "torch",
+    "torch_compile_over_ours": "torch.compile",
+    "jax_over_ours": "jax",
+    "numpy_over_ours": "NumPy",
+}
 LEAST = 0.97  # of the better of torch and torch.compile
 AS_A_COPY = 1.1  # a case that takes no more of a copy's time is bound by memory
 
@@ -62,7 +72,7 @@ def page(result: dict[str, Any]) -> Iterator[str]:
     rows, peak = result["cases"], result["peak_gflops"]
     yield (
         f"Rows divided by {result['divide']}; {result['rounds']} rounds on {result['processors']} processors, load {result['load']:.1f}; "
-        f"peak {peak:.0f} GFLOP/s of fused multiply-adds in registers (benchmarks/peak_flops.c). Times are medians; peers are their time over ours."
+        f"peak {peak:.0f} GFLOP/s of fused multiply-adds in registers (benchmarks/peak_flops.c). Times are medians; the columns of peers are their time over ours."
     )
     yield ""
     yield from cases(rows, peak)
@@ -72,8 +82,12 @@ def page(result: dict[str, Any]) -> Iterator[str]:
     yield ""
     yield from behind(rows)
     yield ""
-    yield "Geomeans: " + ", ".join(f"{name} {value:.2f}" for name, value in result["geomeans"].items()) + "."
-    yield "A pointwise fusion: " + ", ".join(f"{name} {value:.1f}" for name, value in result["compile"].items()) + "."
+    yield "Geomeans: " + ", ".join(f"{GEOMEANS[name]} {value:.2f}" for name, value in result["geomeans"].items()) + "."
+    ms = result["compile"]
+    yield (
+        f"A pointwise fusion compiles in {ms['cold_ms']:.1f} ms (best {ms['cold_best_ms']:.1f}; "
+        f"{ms['cold_processor_ms']:.1f} of processor time), and from the disk cache in {ms['disk_ms']:.1f}."
+    )
 
 
 def main() -> None:
