@@ -107,18 +107,24 @@ def peers_table(rows: list[dict[str, Any]], peers: dict[str, Any], cases: str) -
     behind = sorted((one.ratio(one.best), one.ours["case"], one.best) for one in both if one.ratio(one.best) < 0.985)
     missing = [row["case"] for row in rows if row["case"] not in known]
     versions = ", ".join(f"{name} {peers[name]}" for name in ("torch", "triton", "liger", "jax") if name in peers)
+    means = [
+        f"Geomeans, in % of a copy of as many bytes ({rows[0]['device']}; {versions}):",
+        "",
+        "| cases | number | ours | theirs |",
+        "|---|---|---|---|",
+        f"| all | {len(rows)} | {geomean([row['percent_of_copy'] for row in rows]):.1f} | |",
+        f"| with peers, the best of each case | {len(both)} | {geomean([one.ours['percent_of_copy'] for one in both]):.1f} "
+        f"| {geomean([one.percent(one.us[one.best]) for one in both]):.1f} |",
+        f"| with torch.compile | {len(compiled)} | {geomean([one.ours['percent_of_copy'] for one in compiled]):.1f} "
+        f"| {geomean([one.percent(one.us['torch.compile']) for one in compiled]):.1f} |",
+    ]
     said = [
-        f"Geomeans, in % of a copy of as many bytes: ours {geomean([row['percent_of_copy'] for row in rows]):.1f} of all {len(rows)} cases; of the "
-        f"{len(both)} that peers ran, ours {geomean([one.ours['percent_of_copy'] for one in both]):.1f}, the best peer of each "
-        f"{geomean([one.percent(one.us[one.best]) for one in both]):.1f}; of the {len(compiled)} of torch.compile, ours "
-        f"{geomean([one.ours['percent_of_copy'] for one in compiled]):.1f}, torch.compile "
-        f"{geomean([one.percent(one.us['torch.compile']) for one in compiled]):.1f} ({rows[0]['device']}; {versions}). "
-        f"The copies themselves took {geomean([one.copy_us / one.ours['copy_us'] for one in both]):.3f} times as long among the peers.",
+        f"The same copies took {geomean([one.copy_us / one.ours['copy_us'] for one in both]):.3f} times as long among the peers.",
         f"Below 0.95 of torch.compile: {', '.join(f'{case} ({ratio:.2f})' for ratio, case in slower) or 'none'}.",
-        f"Behind the best peer by more than one percent and a half: {', '.join(f'{case} ({ratio:.2f} of {peer})' for ratio, case, peer in behind) or 'none'}.",
+        f"More than 1.5 % behind the best peer: {', '.join(f'{case} ({ratio:.2f} of {peer})' for ratio, case, peer in behind) or 'none'}.",
     ]
     said += [f"Without peers: {', '.join(missing)}."] if missing else []
-    return "\n".join(lines) + "\n\n" + "\n\n".join(said) + "\n"
+    return "\n".join(means) + "\n\n" + "\n".join(lines) + "\n\n" + "\n\n".join(said) + "\n"
 
 
 def latency_table(result: dict[str, Any], peers: dict[str, Any] | None) -> str:
@@ -126,8 +132,8 @@ def latency_table(result: dict[str, Any], peers: dict[str, Any] | None) -> str:
     lines = ["| tensor arguments | the driver's bare launch, us | a plan's step | with changed addresses |", "|---|---|---|---|"]
     lines += [f"| {n} | {us[f'bare {n}']:.2f} | {us[f'step {n}']:.2f} | {us[f'patched {n}']:.2f} |" for n in (0, 4, 20, 64)]
     return "\n".join(lines) + (
-        f"\n\nA program of one kernel, called from C++: {us['one-kernel program']:.2f} us; one of 100 kernels: {us['100 kernels, same pointers']:.2f} us "
-        f"(the bare launch of such a graph: {us['bare graph']:.2f} us), {us['100 kernels, other pointers']:.1f} us where every address is another one.\n"
+        f"\n\nA call from C++ takes {us['one-kernel program']:.2f} us for a program of one kernel, and {us['100 kernels, same pointers']:.2f} us for one of 100 "
+        f"(the bare launch of such a graph: {us['bare graph']:.2f} us), {us['100 kernels, other pointers']:.1f} us if every address changes.\n"
     ) + ("" if peers is None else launch_peers(peers["microseconds"]))
 
 
