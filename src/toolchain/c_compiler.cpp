@@ -185,20 +185,27 @@ CCompiler::FirstTry CCompiler::tryToCompile(std::string_view source, const std::
 std::string CCompiler::embed(std::string_view bytes, const std::string& symbol) const {
   const ScopedFile contents(folder_->freshPath(".bin"));
   writePrivateFile(contents.path(), bytes);
-  const ScopedFile text(folder_->freshPath(".c"));
-  // The path is in quotes twice: of C and of the assembler.
+  const ScopedFile text(folder_->freshPath(".s"));
   std::string quoted_path;
   for (const char c : contents.path()) {
-    if (c == '"' || c == '\\') quoted_path += "\\\\\\";
+    if (c == '"' || c == '\\') quoted_path += '\\';
     quoted_path += c;
   }
-  writePrivateFile(text.path(),
-                   fmt::format(R"(__asm__(".section .rodata\n.globl {0}\n.balign 64\n{0}:\n.incbin \"{1}\"\n"
-        ".globl {0}_size\n.balign 8\n{0}_size:\n.quad {2}\n.text\n");
+  writePrivateFile(text.path(), fmt::format(R"(.file "{0}"
+.section .rodata
+.globl {0}
+.balign 64
+{0}:
+.incbin "{1}"
+.globl {0}_size
+.balign 8
+{0}_size:
+.quad {2}
+.section .note.GNU-stack,"",%progbits
 )",
-                               symbol, quoted_path, bytes.size()));
+                                            symbol, quoted_path, bytes.size()));
   const ScopedFile object(folder_->freshPath(".o"));
-  const std::vector<std::string> arguments = {program_, "-x", "c", "-c", "-fPIC", "-o", object.path(), text.path()};
+  const std::vector<std::string> arguments = {program_, "-x", "assembler", "-c", "-o", object.path(), text.path()};
   const ProcessResult result = runProcess(arguments, compilerEnvironment(folder_->path()), limits_);
   const std::optional<std::string> made = result.isSuccess() ? fileContents(object.path()) : std::nullopt;
   TK_REQUIRE(made, Compile, "embedding {} bytes: {} {}{}", bytes.size(), program_, describeEnd(result, limits_),

@@ -1,6 +1,8 @@
 #include "toolchain/shared_object.h"
 
+#include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <utility>
 
@@ -8,6 +10,7 @@
 #include <elf.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/require.h"
 
@@ -33,6 +36,17 @@ Record recordAt(std::string_view image, uint64_t offset) {
 bool isInside(std::string_view image, uint64_t offset, uint64_t bytes) {
   return offset <= image.size() && bytes <= image.size() - offset;
 }
+
+// Of a descriptor, under a name that was never given before: the loader takes objects of one name for one object, and
+// descriptors are given again. Slashes and "/." before the path, which mean nothing, spell a number in binary.
+std::string freshNameOf(const FileDescriptor& file) {
+  static std::atomic<uint32_t> next{0};
+  std::string name;
+  for (uint32_t number = next++; number > 0; number >>= 1) name += (number & 1) != 0 ? "/." : "/";
+  return name + fmt::format("/proc/self/fd/{}", file.get());
+}
+
+bool hasDescriptorFolder() { return access("/proc/self/fd", X_OK) == 0; }
 
 std::string loaderFault() {
   const char* const fault = dlerror();
@@ -61,12 +75,20 @@ std::string faultOfImage(std::string_view image) {
 std::shared_ptr<const SharedObject> SharedObject::loadFromMemory(std::string_view image) {
   const std::string fault = faultOfImage(image);
   TK_REQUIRE(fault.empty(), Compile, "loading compiled code of {} bytes: {}", image.size(), fault);
-  FileDescriptor file(memfd_create("tokamak-kernel", MFD_CLOEXEC));
-  TK_REQUIRE(file.isOpen() && writeAll(file.get(), image), Io, "loading compiled code of {} bytes: a memory file: {}",
-             image.size(), std::strerror(errno));
-  void* const handle = dlopen(fmt::format("/proc/self/fd/{}", file.get()).c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* handle = nullptr;
+  if (hasDescriptorFolder()) {
+    const FileDescriptor file(memfd_create("tokamak-kernel", MFD_CLOEXEC));
+    TK_REQUIRE(file.isOpen() && writeAll(file.get(), image), Io, "loading compiled code of {} bytes: a memory file: {}",
+               image.size(), std::strerror(errno));
+    handle = dlopen(freshNameOf(file).c_str(), RTLD_NOW | RTLD_LOCAL);
+  } else {
+    PrivateDirectory folder;
+    const ScopedFile file(folder.freshPath(".so"));
+    writePrivateFile(file.path(), image);
+    handle = dlopen(file.path().c_str(), RTLD_NOW | RTLD_LOCAL);
+  }
   TK_REQUIRE(handle != nullptr, Compile, "loading compiled code of {} bytes: {}", image.size(), loaderFault());
-  return std::shared_ptr<const SharedObject>(new SharedObject(handle, std::move(file)));
+  return std::shared_ptr<const SharedObject>(new SharedObject(handle));
 }
 
 std::shared_ptr<const SharedObject> SharedObject::load(std::string_view image, PrivateDirectory& folder) {
@@ -84,7 +106,7 @@ std::shared_ptr<const SharedObject> SharedObject::load(std::string_view image, P
       TK_RAISE(Compile, "loading compiled code of {} bytes: {}", image.size(), reason);
     }
   }
-  return std::shared_ptr<const SharedObject>(new SharedObject(handle, {}));
+  return std::shared_ptr<const SharedObject>(new SharedObject(handle));
 }
 
 SharedObject::~SharedObject() { dlclose(handle_); }

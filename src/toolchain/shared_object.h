@@ -15,12 +15,13 @@ class SharedObject {
  public:
   /// Loads the image of a shared object. Each image gets a file name of its own in `folder`, never used again: the
   /// loader tells objects apart by name and would return the earlier one. Where files of `folder` cannot be executed, a
-  /// memory file is loaded that stays open as long as the object, so that its name stays its own.
+  /// memory file is loaded.
   /// Errors: Compile when the image is damaged, is of another machine or needs symbols that this process does not have;
   /// Io.
   static std::shared_ptr<const SharedObject> load(std::string_view image, PrivateDirectory& folder);
 
-  /// The same without a folder: the image is a memory file. Errors: as load().
+  /// The same without a folder: the image is a memory file, or where /proc is not mounted, a file in $TMPDIR or /tmp
+  /// that goes at once. No file stays open. Errors: as load().
   static std::shared_ptr<const SharedObject> loadFromMemory(std::string_view image);
 
   SharedObject(const SharedObject&) = delete;
@@ -31,9 +32,8 @@ class SharedObject {
   void* symbol(const char* name) const;
 
  private:
-  SharedObject(void* handle, FileDescriptor memory_file) : handle_(handle), memory_file_(std::move(memory_file)) {}
+  explicit SharedObject(void* handle) : handle_(handle) {}
   void* handle_;
-  FileDescriptor memory_file_;
 };
 
 /// What is wrong with `image` as a shared object of this machine, or an empty text: parts beyond its end would crash
