@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 #include "base/require.h"
 
@@ -12,6 +14,32 @@ namespace {
 void requireRank(const TensorView& tv, const Axes& axes, size_t rank) {
   TK_REQUIRE(axes.size() == rank, Bind, "{} has {} axes, but a tensor of rank {} was given", toString(tv), axes.size(),
              rank);
+}
+
+// The last unknown symbol of an extent of this size, with its value: 3 where ( n * 4 ) is 12. Nothing: there is none,
+// or more than one, or no integer fits.
+std::optional<std::pair<const Scalar*, int64_t>> solved(const Scalar& extent, int64_t size,
+                                                        const ScalarBindings& bindings) {
+  if (extent.isSymbol()) {
+    if (size < 0 || bindings.contains(&extent)) return std::nullopt;
+    return std::pair(&extent, size);
+  }
+  if (extent.operands().size() != 2) return std::nullopt;
+  const std::optional<ScalarValue> left = evaluate(*extent.operand(0), bindings);
+  const std::optional<ScalarValue> right = evaluate(*extent.operand(1), bindings);
+  if (left.has_value() == right.has_value()) return std::nullopt;
+  const int64_t known = asInt(left ? *left : *right);
+  const Scalar& open = *extent.operand(left ? 1 : 0);
+  int64_t rest = 0;
+  switch (extent.op()) {
+    case ScalarOp::Mul:
+      if (known == 0 || size % known != 0) return std::nullopt;
+      return solved(open, size / known, bindings);
+    case ScalarOp::Add:
+      if (__builtin_sub_overflow(size, known, &rest)) return std::nullopt;
+      return solved(open, rest, bindings);
+    default: return std::nullopt;
+  }
 }
 
 }  // namespace
@@ -42,6 +70,10 @@ void bindShape(const TensorView& tv, std::span<const int64_t> sizes, ScalarBindi
     const auto [bound, is_new] = bindings.emplace(extent, ScalarValue{sizes[i]});
     TK_REQUIRE(is_new || asInt(bound->second) == sizes[i], Bind, "{}: axis {} has size {}, but {} is {} elsewhere",
                toString(tv), i, sizes[i], toString(*extent), asInt(bound->second));
+  }
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (const auto found = solved(*axes[i]->visibleExtent(), sizes[i], bindings))
+      bindings.emplace(found->first, ScalarValue{found->second});
   }
 }
 

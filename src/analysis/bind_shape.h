@@ -10,7 +10,8 @@
 
 namespace tokamak {
 
-/// Binds the symbols that are extents of `tv`'s visible axes to `sizes`.
+/// Binds the symbols that are extents of `tv`'s visible axes to `sizes`, and then the last unknown symbol of an extent
+/// such as ( n * 4 ) or ( n + 1 ).
 /// Errors: Bind if the rank differs or a symbol has another value; the message names tensor and axis.
 void bindShape(const TensorView& tv, std::span<const int64_t> sizes, ScalarBindings& bindings);
 

@@ -144,6 +144,8 @@ void ProgramSignature::validate(const CallValues& call, ScalarBindings& scalars)
     const Scalar* scalar = asScalar(input);
     TK_REQUIRE(scalar == nullptr || scalars.contains(scalar), Bind, "input {} is missing", toString(*scalar));
   }
+  // What inputs do not tell, such as both extents of ( a * b ).
+  for (const auto& [symbol, size] : program_.defaultSizes()) scalars.emplace(symbol, ScalarValue{size});
   for (size_t i = 0; i < tensors_.size(); ++i) {
     requireLayout(*tensors_[i], call.inputs[i].sizes(), call.inputs[i].strides(), scalars);
   }
