@@ -90,6 +90,14 @@ void OutputFile::fail(int error) const {
   TK_RAISE(Io, "{}: '{}' cannot be written: {}", operation_, path_, std::strerror(error));
 }
 
+void OutputFile::keepToOwner() {
+  constexpr mode_t kPermissions = 07777;
+  constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
+  struct stat status = {};
+  if (scratch_.empty() || fstat(descriptor_, &status) != 0 || (status.st_mode & kOthersWrite) == 0) return;
+  if (fchmod(descriptor_, status.st_mode & kPermissions & ~kOthersWrite) != 0) fail(errno);
+}
+
 void OutputFile::write(std::span<const unsigned char> bytes) {
   while (!bytes.empty()) {
     const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());

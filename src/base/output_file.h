@@ -20,6 +20,8 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
   ~OutputFile();
 
+  /// Takes from group and others what permission to write the file would have: for files that are code.
+  void keepToOwner();
   void write(std::span<const unsigned char> bytes);
   void write(std::string_view text);
   /// The file has its contents and its name now. What is not finished leaves nothing. Errors: Io.

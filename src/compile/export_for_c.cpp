@@ -1,7 +1,6 @@
 #include "compile/export_for_c.h"
 
 #include <algorithm>
-#include <set>
 #include <vector>
 
 #include <fmt/format.h>
@@ -31,37 +30,26 @@ struct CInput {
   std::string described;  ///< "x: f32[n, m]"
 };
 
-// A name that means nothing else in the function.
-std::string parameterName(std::string name, std::set<std::string>& taken) {
-  while (!taken.insert(name).second) name += "_";
-  return name;
-}
+// A name that is no keyword and no macro in any C or C++, and none of a thing that the function uses.
+std::string parameterName(const std::string& input) { return "in_" + input; }
 
 std::vector<CInput> inputsOf(const Fusion& fusion) {
-  std::set<std::string> taken = {
-      "program", "given",    "stream",   "results", "inputs",   "auto",     "break",   "case",   "char",     "const",
-      "do",      "double",   "else",     "enum",    "extern",   "float",    "for",     "goto",   "if",       "inline",
-      "int",     "long",     "register", "return",  "restrict", "short",    "signed",  "sizeof", "static",   "struct",
-      "switch",  "typedef",  "union",    "void",    "while",    "unsigned", "class",   "new",    "delete",   "this",
-      "default", "continue", "volatile", "bool",    "true",     "false",    "NULL",    "or",     "and",      "not",
-      "xor",     "template", "operator", "private", "public",   "try",      "catch",   "throw",  "using",    "typename",
-      "friend",  "virtual",  "export",   "concept", "requires", "explicit", "mutable", "asm",    "protected"};
   const FusionNames names(fusion);
   std::vector<CInput> inputs;
   for (Val* input : fusion.inputs()) {
     if (const TensorView* tensor = asTensor(input)) {
       const std::string name = names.nameOf(*tensor);
-      inputs.push_back({parameterName(name, taken), "const tokamak_tensor*", "TOKAMAK_ARGUMENT_TENSOR", "tensor",
-                        toString(*tensor)});
+      inputs.push_back(
+          {parameterName(name), "const tokamak_tensor*", "TOKAMAK_ARGUMENT_TENSOR", "tensor", toString(*tensor)});
       continue;
     }
     const Scalar& scalar = *asScalar(input);
     const std::string name = names.nameOf(scalar);
     const std::string described = fmt::format("{}: {}", name, dataTypeName(scalar.dtype()));
     if (isFloatingType(scalar.dtype()))
-      inputs.push_back({parameterName(name, taken), "double", "TOKAMAK_ARGUMENT_FLOAT", "floating", described});
+      inputs.push_back({parameterName(name), "double", "TOKAMAK_ARGUMENT_FLOAT", "floating", described});
     else
-      inputs.push_back({parameterName(name, taken), "int64_t", "TOKAMAK_ARGUMENT_INTEGER", "integer", described});
+      inputs.push_back({parameterName(name), "int64_t", "TOKAMAK_ARGUMENT_INTEGER", "integer", described});
   }
   return inputs;
 }
@@ -131,6 +119,7 @@ static inline tokamak_error* {name}_run(tokamak_program* program{parameters}, co
 
 CExport exportForC(const Fusion& fusion, std::string_view file, const std::string& name) {
   TK_REQUIRE(isIdentifier(name), Usage, "export: '{}' is no name that functions of C may begin with", name);
+  TK_REQUIRE(!name.starts_with("tokamak"), Usage, "export: '{}' begins as the library's own functions do", name);
   return {.object = CCompiler().embed(file, name + "_tk"), .header = headerOf(fusion, name)};
 }
 

@@ -37,7 +37,7 @@ struct TargetContents {
   CompiledImages compiled;
 };
 
-TargetContents contentsFor(const Fusion& fusion, const TargetName& named, const ExportOptions& options) {
+TargetContents makeContents(const Fusion& fusion, const TargetName& named, const ExportOptions& options) {
   const bool is_gpu = named.kind == TargetKind::Cuda;
   const KernelTarget target = is_gpu ? gpuTarget(named.name, "export: the GPU")
                                      : cpuTarget(options.threads > 0 ? options.threads : usableProcessors());
@@ -53,6 +53,20 @@ TargetContents contentsFor(const Fusion& fusion, const TargetName& named, const 
   contents.host_program = std::move(collected.host_program);
   contents.symbols = std::move(collected.symbols);
   return contents;
+}
+
+// Schedules of kernels that do not know an extent may be impossible where those for constants are not.
+TargetContents contentsFor(const Fusion& fusion, const TargetName& named, const ExportOptions& options) {
+  try {
+    return makeContents(fusion, named, options);
+  } catch (const Error& error) {
+    std::vector<std::string> ranges;
+    for (const auto& [name, extent] : options.sizes)
+      if (extent.isRange()) ranges.push_back(name);
+    if (error.code() != ErrorCode::Schedule || ranges.empty()) throw;
+    TK_RAISE(Unsupported, "export: no kernel takes all sizes of {}; list sizes instead of a range: {}",
+             fmt::join(ranges, " and "), error.message());
+  }
 }
 
 void requireTargetName(const TargetName& target) {
@@ -88,6 +102,8 @@ std::vector<TargetName> targetsOf(const ExportOptions& options) {
 std::string exportProgram(const Fusion& fusion, const ExportOptions& options, std::vector<ExportReport>* report) {
   requireExportSizes(options.sizes);
   const std::vector<TargetName> targets = targetsOf(options);
+  TK_REQUIRE(options.threads >= 0, Usage, "export: {} threads were asked for; 0 means as many as processors here",
+             options.threads);
   const std::unique_ptr<Fusion> own = cloneFusion(fusion);
   ExportedFile file{.version = libraryVersion(), .names = interfaceNamesOf(*own), .sizes = options.sizes};
   const MultiDeviceExecutor::Outputs outputs = MultiDeviceExecutor::outputsOf(*own);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/bind_shape.h"
 #include "base/require.h"
 #include "compile/interface_names.h"
 #include "compile/lower_fusion.h"
@@ -12,6 +13,7 @@
 #include "compile/multi_device_executor.h"
 #include "host/ir/text/host_parser.h"
 #include "host/ir/text/host_printer.h"
+#include "ir/text/names.h"
 #include "jit/export_collector.h"
 
 namespace tokamak {
@@ -85,7 +87,7 @@ class TargetExporter {
   void collect() {
     for (const Sizes& combination : combinationsOf(options_.sizes)) {
       collector_.startSurvey();
-      for (const Sizes& sample : samplesOf(options_.sizes, combination)) plan(sample);
+      for (const Sizes& sample : samplesOf(options_.sizes, combination)) survey(sample, combination);
       collector_.startCollecting();
       plan(combination);
     }
@@ -96,12 +98,25 @@ class TargetExporter {
   const std::vector<std::string>& symbols() const { return symbols_; }
 
  private:
+  // Ends of ranges need not fit each other, such as those of where a slice begins and ends.
+  void survey(const Sizes& sample, const Sizes& combination) {
+    try {
+      plan(sample);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::Bind || sample == combination) throw;
+    }
+  }
+
   // Of the text, as the loader sees it. Each time anew: what was planned before is not planned again.
   void plan(Sizes sizes) {
     std::unique_ptr<HostIrContainer> program = parseHostProgram(text_, "the host program");
     giveNames(*program, names_, symbols_);
     // What became a constant, or another extent, is not asked for.
     std::erase_if(sizes, [&](const auto& size) { return std::ranges::find(symbols_, size.first) == symbols_.end(); });
+    for (Scalar* symbol : program->allSymbols()) {
+      if (const auto size = sizes.find(symbol->name()); size != sizes.end())
+        program->defaultSizes()[symbol] = asInt(size->second);
+    }
     for (Val* input : program->inputs()) {
       const Scalar* scalar = asScalar(input);
       if (scalar != nullptr && !scalar->name().empty()) sizes.emplace(scalar->name(), int64_t{1});
@@ -130,8 +145,9 @@ void requireExportSizes(const std::map<std::string, ExportedExtent>& sizes) {
   for (const auto& [name, extent] : sizes) {
     const std::vector<int64_t>& values = extent.sizes();
     if (extent.isRange()) {
-      TK_REQUIRE(0 <= values[0] && values[0] <= values[1], Usage,
-                 "export: the extent {} is in {}..{}; a range goes from at least 0 up", name, values[0], values[1]);
+      TK_REQUIRE(0 <= values[0] && values[0] <= values[1] && values[1] > 0, Usage,
+                 "export: the extent {} is in {}..{}; a range goes from at least 0 up to at least 1", name, values[0],
+                 values[1]);
       continue;
     }
     TK_REQUIRE(!values.empty(), Usage, "export: no size of the extent {} is listed", name);
@@ -146,6 +162,49 @@ void requireExportSizes(const std::map<std::string, ExportedExtent>& sizes) {
   }
 }
 
+namespace {
+
+bool hasSymbol(const Scalar& scalar, const Scalar& symbol) {
+  return &scalar == &symbol ||
+         std::ranges::any_of(scalar.operands(), [&](const Scalar* it) { return hasSymbol(*it, symbol); });
+}
+
+// Of extents of inputs, and of numbers that say how large a tensor is.
+void requireAllSizes(const Fusion& fusion, const std::map<std::string, ExportedExtent>& sizes) {
+  const FusionNames names(fusion);
+  for (const Scalar* symbol : interfaceSymbols(fusion)) {
+    const std::string name = names.nameOf(*symbol);
+    const bool is_extent = std::ranges::any_of(fusion.allTensors(), [&](const TensorView* tensor) {
+      return std::ranges::any_of(tensor->logical(),
+                                 [&](const IterDomain* axis) { return hasSymbol(*axis->visibleExtent(), *symbol); });
+    });
+    TK_REQUIRE(!is_extent || sizes.contains(name), Bind,
+               "export: {} has no sizes, which shapes depend on; list some, or give a range (--size {}=1..4096)", name,
+               name);
+  }
+}
+
+// Calls tell the extents of tensors. Those of which several are in one extent, and none alone, they do not tell.
+void requireTold(const Fusion& fusion, const std::map<std::string, ExportedExtent>& sizes) {
+  const FusionNames names(fusion);
+  const std::vector<Scalar*> symbols = interfaceSymbols(fusion);
+  ScalarBindings all;
+  for (const Scalar* symbol : symbols) {
+    const auto extent = sizes.find(names.nameOf(*symbol));
+    all[symbol] = ScalarValue{extent == sizes.end() ? int64_t{1} : extent->second.sizes().back()};
+  }
+  ScalarBindings told;
+  for (const TensorView* input : tensorsOf(fusion.inputs())) bindShape(*input, sizesOf(*input, all), told);
+  for (const Scalar* symbol : symbols) {
+    const auto extent = sizes.find(names.nameOf(*symbol));
+    const bool is_open = extent != sizes.end() && extent->second.sizes().size() > 1;
+    TK_REQUIRE(!is_open || told.contains(symbol) || std::ranges::count(fusion.inputs(), symbol) > 0, Unsupported,
+               "export: no input tells {}, which is only a part of extents; give it one size", names.nameOf(*symbol));
+  }
+}
+
+}  // namespace
+
 ExportedContents collectContents(const Fusion& fusion, const KernelTarget& target, const ExportOptions& options) {
   TargetExporter exporter(fusion, target, options);
   const std::vector<Scalar*> symbols = fusion.allSymbols();
@@ -153,6 +212,8 @@ ExportedContents collectContents(const Fusion& fusion, const KernelTarget& targe
     const bool is_known = std::ranges::any_of(symbols, [&](const Scalar* it) { return it->name() == name; });
     TK_REQUIRE(is_known, Bind, "export: {} has no extent '{}'", fusion.name(), name);
   }
+  requireAllSizes(fusion, options.sizes);
+  requireTold(fusion, options.sizes);
   exporter.collect();
   return {.symbols = exporter.symbols(),
           .host_program = exporter.text(),

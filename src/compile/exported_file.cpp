@@ -18,8 +18,6 @@ constexpr std::string_view kManifest = "manifest";
 constexpr std::string_view kHashWord = "hash \"";
 constexpr size_t kHashDigits = 64;
 
-std::string quoted(const std::string& text) { return fmt::format("\"{}\"", text); }
-
 std::string quotedAll(const std::vector<std::string>& texts) {
   std::string result;
   for (const std::string& text : texts) result += " " + quoted(text);

@@ -14,6 +14,8 @@ void collectSymbols(Scalar& scalar, std::vector<Scalar*>& symbols) {
   for (Scalar* operand : scalar.operands()) collectSymbols(*operand, symbols);
 }
 
+}  // namespace
+
 std::vector<Scalar*> interfaceSymbols(const Fusion& program) {
   std::vector<Scalar*> symbols;
   for (Val* input : program.inputs()) {
@@ -24,8 +26,6 @@ std::vector<Scalar*> interfaceSymbols(const Fusion& program) {
   }
   return symbols;
 }
-
-}  // namespace
 
 InterfaceNames interfaceNamesOf(const Fusion& fusion) {
   const FusionNames known(fusion);

@@ -19,6 +19,9 @@ struct InterfaceNames {
 
 InterfaceNames interfaceNamesOf(const Fusion& fusion);
 
+/// A program's scalar inputs, and all symbols of its inputs' extents, in the order in which inputs have them.
+std::vector<Scalar*> interfaceSymbols(const Fusion& program);
+
 /// Of a host program's scalar inputs, and of the extents of its inputs, in the order in which inputs have them.
 std::vector<std::string> symbolNamesOf(const HostIrContainer& program);
 

@@ -10,6 +10,7 @@
 
 #include "analysis/bind_shape.h"
 #include "base/require.h"
+#include "compile/interface_names.h"
 #include "compile/make_program.h"
 #include "compile/multi_device_executor.h"
 #include "define/callables.h"
@@ -25,14 +26,16 @@ namespace {
 
 // A tensor that says how memory will look, and has none: a plan is made of its sizes, strides and alignment. Places are
 // apart, as memory of two inputs is.
-Tensor tensorWithoutMemory(Device& device, const TensorView& tv, const ScalarBindings& sizes, size_t number) {
-  constexpr uintptr_t kFirst = uintptr_t{1} << 44;
+// At `next`, which then lies behind it.
+Tensor tensorWithoutMemory(Device& device, const TensorView& tv, const ScalarBindings& sizes, uintptr_t& next) {
   constexpr uintptr_t kApart = uintptr_t{1} << 40;
   const std::vector<int64_t> shape = sizesOf(tv, sizes);
   const std::vector<int64_t> strides = freshStrides(tv, shape);
-  auto* const address = reinterpret_cast<void*>(kFirst + number * kApart);  // NOLINT(performance-no-int-to-ptr)
-  return Tensor::borrow(device, address, tv.dtype(), shape, strides, tv.memoryKind(), nullptr,
-                        Buffer::Lender::Allocator);
+  auto* const address = reinterpret_cast<void*>(next);  // NOLINT(performance-no-int-to-ptr)
+  Tensor tensor =
+      Tensor::borrow(device, address, tv.dtype(), shape, strides, tv.memoryKind(), nullptr, Buffer::Lender::Allocator);
+  next += (static_cast<uintptr_t>(tensor.buffer()->bytes()) / kApart + 1) * kApart;
+  return tensor;
 }
 
 // Errors: Bind for a number that becomes another one in an integer type.
@@ -49,19 +52,6 @@ void requireFitting(const Scalar& input, const ScalarValue& number) {
   TK_REQUIRE(std::visit(fits, number), Bind, "input {}: {} was given; an {} is a whole number from {} - 1",
              toString(input), std::visit([](auto value) { return fmt::format("{}", value); }, number),
              dataTypeName(input.dtype()), is_narrow ? "-2^31 to 2^31" : "-2^63 to 2^63");
-}
-
-// What a call's inputs tell: their extents, and the scalars among them.
-std::vector<const Scalar*> givenSymbols(const HostIrContainer& program) {
-  std::vector<const Scalar*> symbols;
-  for (Val* input : program.inputs()) {
-    if (const Scalar* scalar = asScalar(input)) symbols.push_back(scalar);
-    const TensorView* tv = asTensor(input);
-    if (tv == nullptr) continue;
-    for (const IterDomain* axis : shapeOf(*tv)) symbols.push_back(axis->visibleExtent());
-  }
-  std::erase_if(symbols, [](const Scalar* it) { return !it->isSymbol() || it->name().empty(); });
-  return symbols;
 }
 
 }  // namespace
@@ -114,7 +104,8 @@ void Program::prepare(const std::map<std::string, ScalarValue>& sizes, const Pre
   const HostIrContainer& program = hostProgram();
   ScalarBindings bindings;
   std::set<std::string> known;
-  for (const Scalar* symbol : givenSymbols(program)) {
+  for (const Scalar* symbol : interfaceSymbols(program)) {
+    if (symbol->name().empty()) continue;
     known.insert(symbol->name());
     const auto size = sizes.find(symbol->name());
     if (size != sizes.end()) bindings[symbol] = convertValue(size->second, symbol->dtype());
@@ -124,10 +115,10 @@ void Program::prepare(const std::map<std::string, ScalarValue>& sizes, const Pre
                known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")));
   }
   std::vector<RunValue> inputs;
-  for (size_t i = 0; i < program.inputs().size(); ++i) {
-    Val* const input = program.inputs()[i];
+  uintptr_t next = uintptr_t{1} << 44;
+  for (Val* input : program.inputs()) {
     if (const TensorView* tv = asTensor(input)) {
-      inputs.emplace_back(tensorWithoutMemory(device(), *tv, bindings, i));
+      inputs.emplace_back(tensorWithoutMemory(device(), *tv, bindings, next));
       continue;
     }
     const Scalar* scalar = asScalar(input);

@@ -1,6 +1,7 @@
 #include "jit/export_collector.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include <fmt/format.h>
 
@@ -8,6 +9,7 @@
 #include "device/gemm_problem.h"
 #include "device/matrix_programs.h"
 #include "graph/product_group.h"
+#include "ir/clone.h"
 #include "ir/expr_memory.h"
 #include "ir/ops/host/post_on_stream.h"
 #include "ir/structural_form.h"
@@ -67,6 +69,9 @@ class ExportCollector::SurveyedKernels final : public ProgramKernels {
       : collector_(collector),
         digest_(digestOfForm(form)),
         extents_(extentSymbols(program)),
+        program_(cloneFusion(program)),
+        symbols_(structuralFormOf(*program_).symbols),
+        outputs_(program_->outputs()),
         dense_(program, is_parameter, collector.options_),
         loose_(program, is_parameter, withWideIndices(collector.options_)),
         none_(std::make_shared<BoundKernel>()) {
@@ -88,6 +93,8 @@ class ExportCollector::SurveyedKernels final : public ProgramKernels {
       collector_.open_symbols_[i] = extents_.contains(i) && ranges[i] && ranges[i]->least != ranges[i]->most;
     collector_.add(digest_, extents_, ranges, dense_.bind(operands, values));
     collector_.add(digest_, extents_, ranges, loose_.bind(withGaps(operands), values));
+    if (const auto stored = withAllElements(operands, values))
+      collector_.add(digest_, extents_, ranges, loose_.bind(withGaps(*stored), values));
     return none_;
   }
 
@@ -95,6 +102,29 @@ class ExportCollector::SurveyedKernels final : public ProgramKernels {
   static KernelExecutorOptions withWideIndices(KernelExecutorOptions options) {
     options.indices = KernelExecutorOptions::Indices::Wide;
     return options;
+  }
+
+  // As callers may give memory for outputs: with all elements along axes where one stands for all. Nothing: there is no
+  // such axis.
+  std::optional<std::vector<OperandDesc>> withAllElements(std::span<const OperandDesc> operands,
+                                                          std::span<const std::optional<ScalarValue>> values) const {
+    ScalarBindings sizes;
+    for (size_t i = 0; i < values.size(); ++i)
+      if (values[i]) sizes[symbols_[i]] = *values[i];
+    std::vector<OperandDesc> result(operands.begin(), operands.end());
+    bool is_other = false;
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      OperandDesc& operand = result[result.size() - outputs_.size() + i];
+      const Axes shape = shapeOf(*outputs_[i]);
+      for (size_t axis = 0; axis < shape.size(); ++axis) {
+        const int64_t size = evaluateInt(*shape[axis]->visibleExtent(), sizes);
+        if (!shape[axis]->isBroadcast() || size <= 1) continue;
+        is_other = true;
+        operand.sizes[axis] = size;
+        operand.strides[axis] = INT64_MAX;  // the slowest; withGaps() says how far apart
+      }
+    }
+    return is_other ? std::optional(std::move(result)) : std::nullopt;
   }
 
   static void look(std::span<const std::optional<ScalarValue>> values, Ranges& ranges) {
@@ -110,6 +140,9 @@ class ExportCollector::SurveyedKernels final : public ProgramKernels {
   ExportCollector& collector_;
   std::string digest_;
   std::set<size_t> extents_;
+  std::unique_ptr<Fusion> program_;
+  std::vector<Scalar*> symbols_;
+  std::vector<TensorView*> outputs_;
   KernelExecutor dense_;
   KernelExecutor loose_;
   std::shared_ptr<BoundKernel> none_;

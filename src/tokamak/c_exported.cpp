@@ -61,6 +61,7 @@ tokamak_error* tokamak_export(const tokamak_fusion* fusion, const tokamak_export
       TK_REQUIRE(is_new, Usage, "sizes: '{}' is given twice", size.name);
     }
     OutputFile file("export", &required(path, "path"));
+    file.keepToOwner();
     file.write(exportProgram(*required(fusion, "fusion").fusion, exported));
     file.finish();
   });

@@ -17,6 +17,7 @@
 #include "compile/export_for_c.h"
 #include "compile/exported_file.h"
 #include "compile/exported_program.h"
+#include "compile/temporary_folder.h"
 #include "error_of.h"
 #include "interop/tar.h"
 #include "jit/cpu_jit.h"
@@ -110,6 +111,118 @@ TEST(ExportedProgram, UpdatesInputsAndTakesScalars) {
   EXPECT_NEAR(norm[0].read<float>()[0], known[0].read<float>()[0], 1e-3F);
   EXPECT_EQ(w, same);
   EXPECT_EQ(w[3], numbersOf(100)[3] - 0.125F);
+}
+
+// One element of the output stands for three; a caller's memory has all of them.
+TEST(ExportedProgram, TakesMemoryForAllElementsOfExpandedOutputs) {
+  const std::string bytes = exported(
+      "fusion repeated(x: f32[n, m]) -> y { y = broadcast_in_dim(exp(x) + 1.0, shape=[3, n, m], axes=[1, 2]) }",
+      {{"n", ExportedExtent::range(1, 9)}, {"m", {2}}});
+  JitCpuDevice device;
+  Program program = loaded(bytes, device);
+  const std::vector<float> x = {0, 0, 0, 0};
+  std::vector<float> memory(12, -1);
+  const Tensor y = Tensor::wrap(device, memory, {3, 2, 2});
+  program.run({Tensor::wrap(device, x, {2, 2})}, {y});
+  EXPECT_EQ(memory, std::vector<float>(12, 2));
+  EXPECT_EQ(program.run({Tensor::wrap(device, x, {2, 2})})[0].strides()[0], 0);
+}
+
+// Extents that no input has alone, scalars that shapes depend on, and quotes in the name.
+TEST(ExportedProgram, SymbolsMayBePartsOfExtents) {
+  JitCpuDevice device;
+  Program program = loaded(exported("fusion \"say \\\"hi\\\"\"(x: f32[batch, 4 * part]) -> y { y = x + 1.0 }",
+                                    {{"batch", {2}}, {"part", ExportedExtent::range(1, 3)}}),
+                           device);
+  EXPECT_EQ(program.name(), "say \"hi\"");
+  const std::vector<float> x(16, 2);
+  EXPECT_EQ(elementsOf(program.run({Tensor::wrap(device, x, {2, 8})})[0]), std::vector<float>(16, 3));
+
+  const std::string padding = "fusion padding(x: f32[n], k: i64) -> y { y = pad(x, widths=[k, 0]) }";
+  EXPECT_THAT(errorOf([&] { exported(padding, {{"n", {2}}}); }).message(),
+              HasSubstr("export: k has no sizes, which shapes depend on"));
+  Program padded = loaded(exported(padding, {{"n", {2}}, {"k", ExportedExtent::range(0, 4)}}), device);
+  const std::vector<float> two = {5, 6};
+  EXPECT_THAT(elementsOf(padded.run({Tensor::wrap(device, two, {2}), int64_t{1}})[0]), ElementsAre(0, 5, 6));
+  EXPECT_THAT(elementsOf(padded.run({Tensor::wrap(device, two, {2}), int64_t{3}})[0]), ElementsAre(0, 0, 0, 5, 6));
+}
+
+// No call tells a and b, whose product is all that an input has.
+TEST(ExportedProgram, SymbolsThatNoInputTellsHaveOneSize) {
+  const std::string text = "fusion both(x: f32[a * b]) -> y { y = reshape(x + 1.0, shape=[a, b]) }";
+  EXPECT_THAT(errorOf([&] { exported(text, {{"a", {2, 3}}, {"b", ExportedExtent::range(1, 9)}}); }).message(),
+              HasSubstr("export: no input tells a, which is only a part of extents"));
+  JitCpuDevice device;
+  Program program = loaded(exported(text, {{"a", {2}}, {"b", {3}}}), device);
+  const std::vector<float> x(6, 1);
+  const Tensor y = program.run({Tensor::wrap(device, x, {6})})[0];
+  EXPECT_THAT(y.sizes(), ElementsAre(2, 3));
+  EXPECT_EQ(elementsOf(y), std::vector<float>(6, 2));
+}
+
+TEST(ExportedProgram, EndsOfRangesNeedNotFitEachOther) {
+  const std::string bytes = exported("fusion tail(x: f32[n], k: i64) -> y { y = x[k:n] + 1.0 }",
+                                     {{"n", ExportedExtent::range(1, 20)}, {"k", ExportedExtent::range(0, 9)}});
+  JitCpuDevice device;
+  Program program = loaded(bytes, device);
+  for (const int64_t from : {0, 2, 4}) {
+    const std::vector<float> x = {1, 2, 3, 4, 5};
+    const std::vector<float> y = elementsOf(program.run({Tensor::wrap(device, x, {5}), from})[0]);
+    ASSERT_EQ(std::ssize(y), 5 - from);
+    EXPECT_EQ(y.back(), 6);
+  }
+}
+
+// The sizes of the last one are in the way of each other: registers would hold n sums.
+TEST(ExportedProgram, RangesWithoutAKernelAreRefusedByName) {
+  const std::string text =
+      "fusion r(x: f32[n, m]) -> (v, w) { t = transpose(x) u = t + 1.0 v = softmax(u, axis=1) "
+      "w = var(t * u, axes=[0], correction=0.0, keepdim=true) }";
+  for (const int64_t columns : {1, 2}) {
+    const Error error = errorOf([&] { exported(text, {{"n", ExportedExtent::range(1, 8)}, {"m", {columns}}}); });
+    EXPECT_EQ(error.code(), ErrorCode::Unsupported) << error.message();
+    EXPECT_THAT(error.message(), HasSubstr(columns == 1 ? "no kernel takes all sizes of n" : "the extent n has to be"));
+  }
+}
+
+TEST(ExportedProgram, LargeRangesAreNoOverlap) {
+  const std::string text = "fusion r(x: f32[n, n], y: f32[m]) -> (z aliases y, w) { z = y * 2.0 w = x * 3.0 }";
+  const std::string bytes = exported(text, {{"n", ExportedExtent::range(1, 1 << 20)}, {"m", {1}}});
+  JitCpuDevice device;
+  Program program = loaded(bytes, device);
+  std::vector<float> x = {1, 2, 3, 4};
+  std::vector<float> y = {5};
+  const std::vector<Tensor> results = program.run({Tensor::wrap(device, x, {2, 2}), Tensor::wrap(device, y, {1})});
+  EXPECT_THAT(elementsOf(results.back()), ElementsAre(3, 6, 9, 12));
+  EXPECT_THAT(y, ElementsAre(10));
+}
+
+int64_t openFiles() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
+}
+
+TEST(ExportedProgram, LoadedCodeKeepsNoFileOpen) {
+  const std::string bytes = exported(kSoftmax, {{"n", {1, 2, 3, 4}}, {"m", {5, 6}}});
+  JitCpuDevice device;
+  Program program = loaded(bytes, device);
+  const std::vector<float> x = numbersOf(24);
+  const int64_t before = openFiles();
+  for (const int64_t rows : {1, 2, 3, 4}) {
+    for (const int64_t columns : {5, 6}) {
+      const std::vector<float> part(x.begin(), x.begin() + rows * columns);
+      (void)elementsOf(program.run({Tensor::wrap(device, part, {rows, columns})})[0]);
+    }
+  }
+  EXPECT_EQ(openFiles(), before);
+}
+
+TEST(ExportedProgram, TheSameProgramIsTheSameBytes) {
+  const auto freshly = [] {
+    const TemporaryFolder cache;
+    const ScopedVariable variable("TOKAMAK_CACHE_DIR", cache.path());
+    return exported(kSoftmax, {{"n", {7}}, {"m", {11}}});
+  };
+  EXPECT_EQ(freshly(), freshly());
 }
 
 TEST(ExportedProgram, RefusesSizesThatItHasNoKernelFor) {
