@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <map>
 #include <string_view>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -51,6 +52,7 @@ std::map<std::string, ExportedExtent> extentsOf(const Fusion& fusion, const std:
 
 void writeFile(const std::string& option, const std::string& path, const std::string& bytes) {
   OutputFile file(option, path);
+  file.keepToOwner();
   file.write(bytes);
   file.finish();
 }
@@ -63,6 +65,10 @@ int exportCommand(const ExportCommandOptions& options) {
   try {
     TK_REQUIRE(!options.output.empty() || !options.c_prefix.empty(), Usage,
                "export: nothing is to be written; give --output FILE or --c PREFIX");
+    std::error_code none;
+    TK_REQUIRE(!std::filesystem::equivalent(options.output, options.file, none), Usage,
+               "--output {}: it is the program that is exported", options.output);
+    TK_REQUIRE(options.output != "-", Usage, "--output -: an exported program is not written to standard output");
     if (!options.output.empty()) OutputFile::requireWritable("--output", options.output);
     ExportOptions exported{.sizes = extentsOf(*file.fusion, options.sizes)};
     if (!options.processors.empty() || !options.gpus.empty()) exported.processors = options.processors;

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/require.h"
+#include "compile/exported_file.h"
 #include "define/callables.h"
 #include "host/ir/text/host_parser.h"
 #include "ir/text/fusion_parser.h"
@@ -53,6 +54,8 @@ ProgramFile readFile(const std::string& path, Unnamed unnamed) {
   ProgramFile file;
   file.path = path;
   file.text = readText(path);
+  TK_REQUIRE(!beginsLikeExportedFile(file.text), Usage,
+             "{}: it is an exported program; tokamak run takes it, and no other command", path);
   if (skipComments(file.text).starts_with("%")) {
     file.host_program = parseHostProgram(file.text, path);
   } else if (skipComments(file.text).starts_with("kernel ")) {
