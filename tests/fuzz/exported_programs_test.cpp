@@ -160,7 +160,7 @@ void expectLoadedProgramsAgree(Device& device, uint64_t programs, const Export& 
 
 void expectInterpretedProgramsAgree(std::function<KernelTarget(uint64_t seed)> targetOf) {
   JitCpuDevice device({.threads = 2, .poisons_memory = true, .runner = KernelRunner::Interpreted});
-  expectLoadedProgramsAgree(device, fromEnvironment("TOKAMAK_EXPORTED_PROGRAMS", 1000),
+  expectLoadedProgramsAgree(device, fromEnvironment("TOKAMAK_EXPORTED_PROGRAMS", 300),
                             withoutCode(std::move(targetOf)));
 }
 

@@ -79,9 +79,9 @@ TEST(KernelText, RoundTripsAndMeansTheSame) {
 // A text with a few characters or words changed.
 std::string damaged(std::string text, std::mt19937_64& random) {
   constexpr std::string_view kPieces[] = {
-      "(",     ")",       "[",      "]",   "{",       "}",        "..",        "+",       "0",
-      "-1",    "T0",      "T1",     "k",   "i0",      "f0",       "for ",      "if ",     "let ",
-      "in ",   ":",       "=",      "i64", "f32",     "bool",     ",",         "local",   "shared",
+      "(",     ")",       "[",      "]",   "{",       "}",       "..",        "+",       "0",
+      "-1",    "T0",      "T1",     "k",   "i0",      "f0",      "for ",      "if ",     "let ",
+      "in ",   ":",       "=",      "i64", "f32",     "bool",    ",",         "local",   "shared",
       "TIDx ", "Unroll ", "align ", "\n",  "choose(", "reduce ", "barrier\n", "0.5_f32", "max("};
   const auto below = [&](size_t bound) { return static_cast<size_t>(random() % bound); };
   // A character of this set at or after a place becomes another one of it.
@@ -108,7 +108,7 @@ std::string damaged(std::string text, std::mt19937_64& random) {
 // Whatever the text, it is refused at its place or it is a kernel that can be printed, verified and, if it is legal,
 // passed through passes.
 TEST(KernelText, DamagedTextsAreRefusedOrRead) {
-  const uint64_t count = fromEnvironment("TOKAMAK_DAMAGED_TEXTS", 20000);
+  const uint64_t count = fromEnvironment("TOKAMAK_DAMAGED_TEXTS", 10000);
   std::vector<std::string> texts;
   for (const WrittenKernel& written : writtenKernels()) texts.emplace_back(written.kernel);
   forEachKernel(
