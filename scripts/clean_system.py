@@ -2,12 +2,17 @@
 import dataclasses
 import os
 import pathlib
+import platform
 import shutil
 import subprocess
 
 EXAMPLES = "/examples"
 PROGRAM = f"{EXAMPLES}/suite/softmax_fwd.fusion"
 LESSONS = f"{EXAMPLES}/lessons"
+EXPORTED = f"{EXAMPLES}/exported"
+# What is exported before, where there is a compiler, for any processor of the machine's kind: file, program, options.
+EXPORTS = [("softmax_rows", "exported/softmax_rows.fusion", ["--size", "rows=1..1024"]),
+           ("mlp", "mlp_streams.fusion", ["--size", "rows=256", "--size", "model=64", "--size", "hidden=128"])]
 # What is asked of the packages, in this order: a sentence, and a command that has to end well.
 WITHOUT_A_COMPILER = [
     ("no C compiler is there", "! command -v cc && ! command -v gcc && ! command -v clang"),
@@ -19,6 +24,8 @@ WITHOUT_A_COMPILER = [
     ("a lesson's program runs", f"tokamak run {LESSONS}/streams.fusion --check"),
     ("a lesson's race is refused", f"tokamak run {LESSONS}/race.host_ir --size n=8; test $? = 3"),
     ("compiled kernels are refused without one", f"tokamak run {PROGRAM} --kernels compiled-only; test $? = 4"),
+    ("an exported softmax runs", f"tokamak run {EXPORTED}/softmax_rows.tk --size rows=64"),
+    ("an exported MLP runs", f"tokamak run {EXPORTED}/mlp.tk"),
 ]
 WITH_A_COMPILER = [
     ("a program runs with a C compiler", f"tokamak run {PROGRAM} --check --kernels compiled-only"),
@@ -27,6 +34,10 @@ WITH_A_COMPILER = [
     ("stream_program.cpp runs", "/tmp/cpp/stream_program"),
     ("the lessons' C++ programs are built", f"cmake -S {LESSONS} -B /tmp/lessons -G Ninja && cmake --build /tmp/lessons"),
     ("the lessons' C++ programs run", "/tmp/lessons/first_fusion && /tmp/lessons/schedule_by_hand && /tmp/lessons/own_memory"),
+    ("programs over exported files are built",
+     f"cmake -S {EXPORTED} -B /tmp/exported -G Ninja -DEXPORTED={EXPORTED} && cmake --build /tmp/exported"),
+    ("they run where no compiler is found",
+     f"PATH=/nothing /tmp/exported/run_exported {EXPORTED}/softmax_rows.tk && PATH=/nothing /tmp/exported/linked_in"),
     ("the C example is built", f"cmake -S {EXAMPLES}/c -B /tmp/c -G Ninja && cmake --build /tmp/c"),
     ("softmax.c runs", "/tmp/c/softmax_c"),
     ("pkg-config has the version", 'test "$(pkg-config --modversion tokamak)" = VERSION'),
@@ -103,7 +114,18 @@ def install(root, *words):
     return inside(root, f"apt-get update -qq && apt-get install -qq -y --no-install-recommends {' '.join(words)}")
 
 
-def try_packages(packages, version, examples, work, can_try):
+def export_programs(tokamak, folder):
+    """Writes the exported files into the folder of examples. `tokamak`: the command line."""
+    processor = ["--cpu", "x86-64-v2"] if platform.machine() == "x86_64" else []
+    for name, program, options in EXPORTS:
+        target = folder / "exported" / name
+        done = run([str(tokamak), "export", str(folder / program), *options, *processor, "-o", f"{target}.tk", "--c", str(target)])
+        if done.returncode:
+            return done
+    return done
+
+
+def try_packages(packages, version, examples, work, can_try, tokamak):
     """Installs the packages in a new system below `work` and does there what users do. Returns what came of it."""
     tally = Tally()
     reason = why_not(can_try)
@@ -115,6 +137,7 @@ def try_packages(packages, version, examples, work, can_try):
     if not tally.count("a clean system is made", make_system(root)):
         return tally
     shutil.copytree(examples, root / EXAMPLES.strip("/"))
+    tally.count("programs are exported", export_programs(tokamak, root / EXAMPLES.strip("/")))
     (root / "packages").mkdir()
     for package in packages:
         shutil.copy(package, root / "packages")
