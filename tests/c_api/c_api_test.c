@@ -751,6 +751,10 @@ static void* giveMemory(void* context, int64_t bytes, tokamak_memory_kind kind, 
   ++((Counts*)context)->allocated;
   return aligned_alloc(256, (size_t)(bytes / 256 + 1) * 256);
 }
+static void* giveNothing(void* context, int64_t bytes, tokamak_memory_kind kind, void* cuda_stream) {
+  (void)context, (void)bytes, (void)kind, (void)cuda_stream;
+  return NULL;
+}
 static void takeMemory(void* context, void* address, int64_t bytes, tokamak_memory_kind kind, void* cuda_stream) {
   CHECK(bytes <= 1 << 20 && kind == TOKAMAK_MEMORY_DEVICE && cuda_stream == NULL);
   ++((Counts*)context)->released;
@@ -809,6 +813,13 @@ static void testHooks(void) {
   OK(tokamak_compile(fusion, device, &options, &program));
   FAILS(tokamak_program_run(program, &argument, 1, NULL, NULL, &out), TOKAMAK_ERROR_OUT_OF_MEMORY,
         "the limit that was set is 16");
+  tokamak_program_free(program);
+
+  options.most_intermediate_bytes = 0;
+  output_memory.allocate = giveNothing;
+  OK(tokamak_compile(fusion, device, &options, &program));
+  FAILS(tokamak_program_run(program, &argument, 1, NULL, NULL, &out), TOKAMAK_ERROR_OUT_OF_MEMORY,
+        "the caller's allocator has no");
   tokamak_program_free(program);
   tokamak_fusion_free(fusion);
   tokamak_tensor_free(in);
