@@ -226,9 +226,9 @@ def check_public_headers(tree):
 
 
 def check_flat_folders(tree):
-    """No folder of src/ holds more than 40 sources: it would be several rooms."""
+    """No folder holds more than 40 sources: it would be several rooms."""
     sources = {}
-    for file in tree.sources("src", suffixes=(".cpp",)):
+    for file in tree.sources("src", "tests", suffixes=(".cpp",)):
         sources.setdefault(str(pathlib.PurePath(file).parent), []).append(file)
     for folder, files in sources.items():
         if len(files) > 40:

@@ -14,7 +14,7 @@
 #include "ir/ops/math/pointwise_op.h"
 #include "ir/ops/math/reduction_op.h"
 #include "ir/verifier.h"
-#include "unit/random_scalars.h"
+#include "unit/symbolic/random_scalars.h"
 
 namespace tokamak {
 namespace {

@@ -10,8 +10,8 @@
 #include "base/error.h"
 #include "ir/clone.h"
 #include "symbolic/scalar_simplifier.h"
-#include "unit/random_scalars.h"
-#include "unit/rule_prover.h"
+#include "unit/symbolic/random_scalars.h"
+#include "unit/symbolic/rule_prover.h"
 
 namespace tokamak {
 namespace {

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "define/callables.h"
+#include "host_run/run_bench.h"
 #include "ir/text/fusion_parser.h"
-#include "run_bench.h"
 #include "schedule/commands.h"
 #include "symbolic/functions.h"
 

@@ -13,7 +13,7 @@
 #include "define/callables.h"
 #include "device/work.h"
 #include "host/check/checker.h"
-#include "host_run/two_sets.h"
+#include "host_run/streams/two_sets.h"
 #include "ir/text/fusion_parser.h"
 #include "jit/jit_device.h"
 #include "schedule/commands.h"

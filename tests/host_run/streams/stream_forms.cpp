@@ -1,4 +1,4 @@
-#include "host_run/stream_forms.h"
+#include "host_run/streams/stream_forms.h"
 
 #include <cctype>
 

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "ir/text/fusion_parser.h"
-#include "unit/loop_commands.h"
+#include "unit/schedule/loop_commands.h"
 
 namespace tokamak {
 namespace {

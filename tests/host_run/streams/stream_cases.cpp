@@ -1,4 +1,4 @@
-#include "host_run/stream_cases.h"
+#include "host_run/streams/stream_cases.h"
 
 namespace tokamak {
 

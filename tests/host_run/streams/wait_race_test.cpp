@@ -8,7 +8,7 @@
 #include "host/check/checker.h"
 #include "host_run/program_text.h"
 #include "host_run/run_bench.h"
-#include "host_run/two_sets.h"
+#include "host_run/streams/two_sets.h"
 #include "runtime/cpu/stream_edges.h"
 
 namespace tokamak {

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "loop_text.h"
-#include "unit/schedule_case.h"
+#include "unit/schedule/schedule_case.h"
 
 namespace tokamak {
 namespace {

@@ -14,8 +14,8 @@
 #include "schedule/rfactor.h"
 #include "schedule/transform_like.h"
 #include "schedule/transforms.h"
-#include "unit/random_scalars.h"
-#include "unit/schedule_case.h"
+#include "unit/schedule/schedule_case.h"
+#include "unit/symbolic/random_scalars.h"
 
 namespace tokamak {
 namespace {

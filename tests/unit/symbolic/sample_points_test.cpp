@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "symbolic/interval_analysis.h"
-#include "unit/random_scalars.h"
+#include "unit/symbolic/random_scalars.h"
 
 namespace tokamak {
 namespace {

@@ -11,7 +11,7 @@
 #include "ir/text/fusion_parser.h"
 #include "ir/text/fusion_printer.h"
 #include "schedule/commands.h"
-#include "unit/loop_commands.h"
+#include "unit/schedule/loop_commands.h"
 
 namespace tokamak {
 namespace {

@@ -1,7 +1,7 @@
 // Memory, layout, buffers, swizzles and marks.
 #include <gmock/gmock.h>
 
-#include "unit/schedule_case.h"
+#include "unit/schedule/schedule_case.h"
 
 namespace tokamak {
 namespace {

@@ -1,4 +1,4 @@
-#include "unit/rule_prover.h"
+#include "unit/symbolic/rule_prover.h"
 
 #include <algorithm>
 

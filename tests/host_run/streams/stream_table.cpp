@@ -1,4 +1,4 @@
-#include "host_run/stream_table.h"
+#include "host_run/streams/stream_table.h"
 
 #include <algorithm>
 #include <optional>
@@ -9,7 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "host_run/program_text.h"
-#include "host_run/stream_forms.h"
+#include "host_run/streams/stream_forms.h"
 #include "ir/ops/host/for_loop.h"
 
 namespace tokamak {

@@ -13,8 +13,8 @@
 #include "host/sanitized_share.h"
 #include "host_run/program_text.h"
 #include "host_run/run_bench.h"
-#include "host_run/stream_forms.h"
-#include "host_run/stream_table.h"
+#include "host_run/streams/stream_forms.h"
+#include "host_run/streams/stream_table.h"
 
 namespace tokamak {
 namespace {

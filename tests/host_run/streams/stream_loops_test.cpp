@@ -2,7 +2,7 @@
 // from a fusion and from a program written by hand, in both forms of synchronisation and both modes.
 #include <gtest/gtest.h>
 
-#include "host_run/stream_cases.h"
+#include "host_run/streams/stream_cases.h"
 
 namespace tokamak {
 namespace {

@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 
-#include "unit/schedule_case.h"
+#include "unit/schedule/schedule_case.h"
 
 namespace tokamak {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "ir/fusion.h"
 #include "lower/predicate_folding.h"
-#include "random_scalars.h"
+#include "unit/symbolic/random_scalars.h"
 
 namespace tokamak {
 namespace {

@@ -60,10 +60,10 @@ TEST(HeldStream, HoldsUpNeitherOtherCallsNorWhoAsks) {
           {.lowering = {.grouping = Grouping::Single}, .evaluator = {.mode = mode, .plans = {.plans = plans}}});
       const std::shared_ptr<Stream> held = bench.device.createStream();
       std::vector<std::vector<RunValue>> inputs;
-      constexpr int64_t kShapes = 160;
-      for (int64_t rows = 1; rows <= kShapes; ++rows) inputs.push_back({threes(bench, rows)});
+      constexpr int64_t kNewShapes = 160;
+      for (int64_t rows = 1; rows <= kNewShapes; ++rows) inputs.push_back({threes(bench, rows)});
       const std::vector<RunValue> idle = {threes(bench, 8)};
-      const std::vector<RunValue> fresh = {threes(bench, kShapes + 1)};
+      const std::vector<RunValue> fresh = {threes(bench, kNewShapes + 1)};
       Hold hold(bench.device, *held);
       std::vector<Tensor> late;
       for (const std::vector<RunValue>& input : inputs) late.push_back(executor.runWithInput(input, {}, held).at(0));
@@ -79,7 +79,7 @@ TEST(HeldStream, HoldsUpNeitherOtherCallsNorWhoAsks) {
       }
       bench.device.synchronize(*held);
       // The next plan that is recorded lets go of those that are over.
-      for (int64_t rows = kShapes + 2; rows <= kShapes + 3; ++rows)
+      for (int64_t rows = kNewShapes + 2; rows <= kNewShapes + 3; ++rows)
         executor.runWithInput(std::vector<RunValue>{threes(bench, rows)}).at(0).waitReady();
       EXPECT_LE(executor.evaluator().stats().retired_bytes, under_way.plans.bytes);
     }
