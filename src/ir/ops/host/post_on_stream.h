@@ -1,4 +1,4 @@
-// PostOnStream: a sub-fusion run op by op on the current stream; HostSegment: that sub-fusion.
+// PostOnStream: a segment that runs on the current stream; HostSegment: the segment, a fusion of its own.
 #pragma once
 
 #include "ir/fields.h"
