@@ -25,8 +25,7 @@ void collectNumbers(const Scalar& scalar, const std::vector<Scalar*>& symbols, s
 }
 
 // Numbers of the symbols that the extents of its tensors have.
-std::set<size_t> extentSymbols(const Fusion& program) {
-  const std::vector<Scalar*> symbols = structuralFormOf(program).symbols;
+std::set<size_t> extentSymbols(const Fusion& program, const std::vector<Scalar*>& symbols) {
   std::set<size_t> numbers;
   for (const TensorView* tensor : program.allTensors()) {
     for (const IterDomain* axis : tensor->logical()) collectNumbers(*axis->visibleExtent(), symbols, numbers);
@@ -68,9 +67,9 @@ class ExportCollector::SurveyedKernels final : public ProgramKernels {
                   const std::vector<bool>& is_parameter)
       : collector_(collector),
         digest_(digestOfForm(form)),
-        extents_(extentSymbols(program)),
         program_(cloneFusion(program)),
         symbols_(structuralFormOf(*program_).symbols),
+        extents_(extentSymbols(*program_, symbols_)),
         outputs_(program_->outputs()),
         dense_(program, is_parameter, collector.options_),
         loose_(program, is_parameter, withWideIndices(collector.options_)),
@@ -139,9 +138,9 @@ class ExportCollector::SurveyedKernels final : public ProgramKernels {
 
   ExportCollector& collector_;
   std::string digest_;
-  std::set<size_t> extents_;
   std::unique_ptr<Fusion> program_;
   std::vector<Scalar*> symbols_;
+  std::set<size_t> extents_;
   std::vector<TensorView*> outputs_;
   KernelExecutor dense_;
   KernelExecutor loose_;

@@ -1,13 +1,11 @@
 #include "jit/exported_images.h"
 
-#include <algorithm>
 #include <atomic>
-#include <exception>
 #include <mutex>
 #include <thread>
 #include <utility>
 
-#include "base/start_threads.h"
+#include "base/side_by_side.h"
 #include "codegen/source.h"
 #include "toolchain/kernel_compiler.h"
 #include "toolchain/nvrtc.h"
@@ -17,29 +15,6 @@
 namespace tokamak {
 
 namespace {
-
-// Calls `body` with 0, ..., count - 1, on several threads. The first failure in this order is raised.
-template <class Body>
-void forEachSideBySide(size_t count, const Body& body) {
-  std::vector<std::exception_ptr> failures(count);
-  std::atomic<size_t> next{0};
-  const auto work = [&] {
-    for (size_t i = next++; i < count; i = next++) {
-      try {
-        body(i);
-      } catch (...) {
-        failures[i] = std::current_exception();
-      }
-    }
-  };
-  std::vector<std::thread> threads;
-  const auto most = std::min<int64_t>(static_cast<int64_t>(count), std::thread::hardware_concurrency());
-  startThreads(threads, most - 1, [&](int64_t) { work(); });
-  work();
-  for (std::thread& thread : threads) thread.join();
-  for (const std::exception_ptr& failure : failures)
-    if (failure != nullptr) std::rethrow_exception(failure);
-}
 
 class ProcessorImage final : public CpuImage {
  public:
@@ -85,7 +60,7 @@ CompiledImages compileForProcessor(std::span<const ExportedCode> codes, const st
   CompiledImages compiled;
   compiled.needs = featuresNeeded(target);
   compiled.images.resize(codes.size());
-  forEachSideBySide(codes.size(), [&](size_t i) {
+  forEachSideBySide(codes.size(), std::thread::hardware_concurrency(), [&](size_t i) {
     const KernelSource source = kernelSource(codes[i].kernel, Dialect::C, DataType::I64, lanes);
     compiled.images[i] = compiler.imageOf(compilationUnit({&source, 1}, Dialect::C));
   });
@@ -97,7 +72,7 @@ CompiledImages compileForGpu(std::span<const ExportedCode> codes, const std::str
   CompiledImages compiled;
   compiled.needs = architecture;
   compiled.images.resize(codes.size());
-  forEachSideBySide(codes.size(), [&](size_t i) {
+  forEachSideBySide(codes.size(), std::thread::hardware_concurrency(), [&](size_t i) {
     const KernelSource source = kernelSource(codes[i].kernel, Dialect::Cuda, codes[i].index_type);
     compiled.images[i] = compiler.compile(compilationUnit({&source, 1}, Dialect::Cuda))->image;
   });

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
 #include <thread>
 #include <utility>
 
@@ -10,7 +9,7 @@
 
 #include "base/require.h"
 #include "base/say.h"
-#include "base/start_threads.h"
+#include "base/side_by_side.h"
 
 namespace tokamak {
 
@@ -135,24 +134,7 @@ std::shared_ptr<const SharedObject> KernelCompiler::compile(const std::string& s
 
 std::vector<std::shared_ptr<const SharedObject>> KernelCompiler::compileAll(std::span<const std::string> sources) {
   std::vector<std::shared_ptr<const SharedObject>> objects(sources.size());
-  std::vector<std::exception_ptr> failures(sources.size());
-  std::atomic<size_t> next{0};
-  const auto work = [&] {
-    for (size_t i = next++; i < sources.size(); i = next++) {
-      try {
-        objects[i] = compile(sources[i]);
-      } catch (...) {
-        failures[i] = std::current_exception();
-      }
-    }
-  };
-  std::vector<std::thread> threads;
-  const int64_t helpers = std::min(std::ssize(sources), static_cast<std::ptrdiff_t>(parallel_)) - 1;
-  startThreads(threads, helpers, [&](int64_t) { work(); });
-  work();
-  for (std::thread& thread : threads) thread.join();
-  for (const std::exception_ptr& failure : failures)
-    if (failure != nullptr) std::rethrow_exception(failure);
+  forEachSideBySide(sources.size(), parallel_, [&](size_t i) { objects[i] = compile(sources[i]); });
   return objects;
 }
 
