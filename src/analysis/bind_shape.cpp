@@ -72,7 +72,9 @@ void bindShape(const TensorView& tv, std::span<const int64_t> sizes, ScalarBindi
                toString(tv), i, sizes[i], toString(*extent), asInt(bound->second));
   }
   for (size_t i = 0; i < axes.size(); ++i) {
-    if (const auto found = solved(*axes[i]->visibleExtent(), sizes[i], bindings))
+    const Scalar& extent = *axes[i]->visibleExtent();
+    if (extent.isSymbol()) continue;
+    if (const auto found = solved(extent, sizes[i], bindings))
       bindings.emplace(found->first, ScalarValue{found->second});
   }
 }

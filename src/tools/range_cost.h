@@ -9,7 +9,7 @@
 namespace tokamak::tools {
 
 /// A sentence with the times of an exported program and of one whose ranges are their largest sizes, each the least of
-/// several calls there, which take turns; or with why they were not measured. Empty: there are no ranges, or no code
+/// several calls there, alternately; or with why they were not measured. Empty: there are no ranges, or no code
 /// for processors.
 std::string rangeCost(const Fusion& fusion, const ExportOptions& options, const std::string& exported);
 
