@@ -1,5 +1,6 @@
 // NVRTC: found or its absence explained, cubins for sm_90a with what their kernels take, kept on disk.
 #include "toolchain/nvrtc.h"
+#include "nvrtc_search.h"
 
 #include <thread>
 
@@ -26,15 +27,6 @@ extern "C" __global__ void turn(const float* __restrict__ a, float* __restrict__
   b[threadIdx.x] = tile[255 - threadIdx.x];
 }
 )";
-
-std::string reasonForNoNvrtc() {
-  try {
-    NvrtcLibrary::search();
-    return {};
-  } catch (const Error& error) {
-    return error.message();
-  }
-}
 
 #define TK_NEED_NVRTC() \
   if (const std::string reason = reasonForNoNvrtc(); !reason.empty()) GTEST_SKIP() << reason

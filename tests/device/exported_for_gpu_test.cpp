@@ -18,7 +18,7 @@
 #include "fake_cuda.h"
 #include "jit/open_device.h"
 #include "kernel/parse_kernel.h"
-#include "toolchain/nvrtc.h"
+#include "nvrtc_search.h"
 
 namespace tokamak {
 namespace {
@@ -36,15 +36,6 @@ bool isElf(std::string_view image) {
   return image.starts_with(
       "\x7f"
       "ELF");
-}
-
-std::string reasonForNoNvrtc() {
-  try {
-    NvrtcLibrary::search();
-    return {};
-  } catch (const Error& error) {
-    return error.message();
-  }
 }
 
 TEST(ExportedForGpu, FilesHaveCubinsAndTheDriverGetsThem) {
