@@ -1,17 +1,33 @@
 # Sources that are compiled together are of one room, so that a new file meets the names of its own room only
-# (tests/machinery/machine_checks.py: batch_names), and a change costs the compilation of a part of its room.
+# (tests/machinery/machine_checks.py: batch_names), and a change costs the compilation of a part of its room. Each
+# compilation reads the same headers again, so that there are as few as keep that part small.
 function(tokamak_unity_by_room target) # SOURCE...
   if(NOT CMAKE_UNITY_BUILD)
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
+  set(rooms "")
   foreach(source IN LISTS ARGN)
     file(RELATIVE_PATH path ${PROJECT_SOURCE_DIR}/src ${source})
     get_filename_component(folder ${path} DIRECTORY)
+    string(REGEX REPLACE "/ops(/.*)?$" "" folder "${folder}")
     string(MAKE_C_IDENTIFIER "${folder}" room)
-    # Batches of at most 12, in the order of their names.
-    math(EXPR count_${room} "0${count_${room}} + 1")
-    math(EXPR batch "(${count_${room}} - 1) / 12")
-    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${room}_${batch})
+    list(APPEND rooms ${room})
+    list(APPEND sources_${room} ${source})
+    file(SIZE ${source} bytes)
+    math(EXPR bytes_${room} "0${bytes_${room}} + ${bytes}")
+  endforeach()
+  list(REMOVE_DUPLICATES rooms)
+  # Batches of equal size, in the order of their names.
+  set(most 90000)
+  foreach(room IN LISTS rooms)
+    math(EXPR batches "(${bytes_${room}} + ${most} - 1) / ${most}")
+    set(before 0)
+    foreach(source IN LISTS sources_${room})
+      math(EXPR batch "${before} * ${batches} / ${bytes_${room}}")
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${room}_${batch})
+      file(SIZE ${source} bytes)
+      math(EXPR before "${before} + ${bytes}")
+    endforeach()
   endforeach()
 endfunction()

@@ -337,10 +337,10 @@ def hidden_names(text):
 
 
 def check_batch_names(tree):
-    """Sources of one folder, which may be compiled together, hide different things under different names."""
+    """Sources of one folder and its ops, which may be compiled together, hide different things under different names."""
     places = {}
     for file in tree.sources("src", suffixes=(".cpp",)):
-        folder = pathlib.PurePath(file).parent
+        folder = re.sub(r"/ops(/.*)?$", "", str(pathlib.PurePath(file).parent))
         for name, (number, line) in hidden_names(tree.text(file)).items():
             first, first_number, first_line = places.setdefault((folder, name), (file, number, line))
             if first != file and not (line == first_line and line.startswith("using ")):
