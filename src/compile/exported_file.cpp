@@ -20,7 +20,7 @@ constexpr size_t kHashDigits = 64;
 
 std::string quotedAll(const std::vector<std::string>& texts) {
   std::string result;
-  for (const std::string& text : texts) result += " " + quoted(text);
+  for (const std::string& text : texts) result += " " + inQuotes(text);
   return result;
 }
 
@@ -35,10 +35,10 @@ std::string imageEntry(const ExportedTarget& target, size_t kernel) {
 // The hash is last of the first lines, so that it stands at a known place.
 std::string manifestOf(const ExportedFile& file, std::string_view hash) {
   std::string text = fmt::format("tokamak_program {}\n{}{}\"\n", kExportFormat, kHashWord, hash);
-  text += fmt::format("version {}\nname {}\n", quoted(file.version), quoted(file.names.program));
+  text += fmt::format("version {}\nname {}\n", inQuotes(file.version), inQuotes(file.names.program));
   for (const auto& [name, extent] : file.sizes)
     text +=
-        fmt::format("{} {} {}\n", extent.isRange() ? "range" : "sizes", quoted(name), fmt::join(extent.sizes(), " "));
+        fmt::format("{} {} {}\n", extent.isRange() ? "range" : "sizes", inQuotes(name), fmt::join(extent.sizes(), " "));
   text += fmt::format("inputs{}\noutputs{}\ngiven", quotedAll(file.names.inputs), quotedAll(file.names.outputs));
   for (const size_t output : file.given) text += fmt::format(" {}", output);
   text += "\nin_place";
@@ -46,8 +46,8 @@ std::string manifestOf(const ExportedFile& file, std::string_view hash) {
   text += "\n";
   for (const ExportedTarget& target : file.targets) {
     text +=
-        fmt::format("target {} {} needs {} symbols{} kernels", quoted(target.name),
-                    target.kind == TargetKind::Cpu ? "cpu" : "cuda", quoted(target.needs), quotedAll(target.symbols));
+        fmt::format("target {} {} needs {} symbols{} kernels", inQuotes(target.name),
+                    target.kind == TargetKind::Cpu ? "cpu" : "cuda", inQuotes(target.needs), quotedAll(target.symbols));
     for (const DataType type : target.index_types) text += fmt::format(" {}", dataTypeName(type));
     text += "\n";
   }

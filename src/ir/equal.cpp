@@ -20,7 +20,7 @@ class ProgramComparison::Pairing {
   Pairing(const Fusion& a, const Fusion& b) : a_(a), b_(b), names_a_(a), names_b_(b) {}
 
   std::string interfaces() {
-    if (a_.name() != b_.name()) return fmt::format("names: {} and {}", quoted(a_.name()), quoted(b_.name()));
+    if (a_.name() != b_.name()) return fmt::format("names: {} and {}", inQuotes(a_.name()), inQuotes(b_.name()));
     if (a_.inputs().size() != b_.inputs().size()) return counts("inputs", a_.inputs().size(), b_.inputs().size());
     for (size_t i = 0; i < a_.inputs().size(); ++i) {
       if (std::string why = vals(a_.inputs()[i], b_.inputs()[i]); !why.empty())

@@ -33,7 +33,7 @@ class Printer {
     }
     const std::vector<Token> name = tokensOf(fusion.name());
     const bool is_word = name.size() == 2 && name[0].kind == TokenKind::Identifier && name[0].text == fusion.name();
-    return fmt::format("fusion {}({}) -> {} {{\n", is_word ? fusion.name() : quoted(fusion.name()), inputs,
+    return fmt::format("fusion {}({}) -> {} {{\n", is_word ? fusion.name() : inQuotes(fusion.name()), inputs,
                        outputs(fusion));
   }
 
@@ -213,7 +213,7 @@ class Printer {
     else if constexpr (std::is_same_v<T, double>)
       return literalText(value, DataType::F64);
     else if constexpr (std::is_same_v<T, std::string>)
-      return quoted(value);
+      return inQuotes(value);
     else if constexpr (std::is_same_v<T, DataType>)
       return std::string(dataTypeName(value));
     else if constexpr (std::is_same_v<T, EnumValue>)
@@ -227,7 +227,7 @@ class Printer {
     const auto hasName = [&](const auto* node) { return names_.nameOf(*node) == name; };
     const bool is_taken =
         std::ranges::any_of(names_.symbols(), hasName) || std::ranges::any_of(names_.tensors(), hasName);
-    return is_taken || !canNameSymbol(name) ? quoted(name) : std::string(name);
+    return is_taken || !canNameSymbol(name) ? inQuotes(name) : std::string(name);
   }
 
   const FusionNames& names_;

@@ -223,7 +223,7 @@ std::string describeToken(const Token& token) {
   return fmt::format("'{}{}'", printable(text), token.text.size() > kShown ? "..." : "");
 }
 
-std::string quoted(std::string_view text) {
+std::string inQuotes(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     const size_t known = std::string_view("\n\t\r\"\\").find(c);

@@ -117,6 +117,6 @@ std::vector<Token> tokensOf(std::string_view text);
 std::string describeToken(const Token& token);
 
 /// `text` in double quotes with escapes, as the lexer reads it back.
-std::string quoted(std::string_view text);
+std::string inQuotes(std::string_view text);
 
 }  // namespace tokamak

@@ -125,7 +125,7 @@ class LoopWriter {
   std::string word(std::string_view name) const {
     const bool is_taken =
         std::ranges::any_of(names_.symbols(), [&](const Scalar* symbol) { return names_.nameOf(*symbol) == name; });
-    return is_taken ? quoted(name) : std::string(name);
+    return is_taken ? inQuotes(name) : std::string(name);
   }
 
   const FusionNames& names_;

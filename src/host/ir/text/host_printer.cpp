@@ -18,7 +18,7 @@ namespace {
 std::string titleOf(const Fusion& program) {
   if (program.isHostProgram()) return "%HostIrContainer";
   const std::string& name = program.name();
-  return fmt::format("%Fusion {}", isProgramSymbolName(name) ? name : quoted(name));
+  return fmt::format("%Fusion {}", isProgramSymbolName(name) ? name : inQuotes(name));
 }
 
 void printSegment(const HostSegment& segment, size_t number, const std::string& margin, std::string& out) {

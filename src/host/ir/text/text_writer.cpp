@@ -107,7 +107,7 @@ std::string TextWriter::value(const FieldValue& value) {
           [](int64_t v) { return fmt::to_string(v); },
           [&](bool v) { return flag(v); },
           [](double v) { return literalText(v, DataType::F64); },
-          [](const std::string& v) { return quoted(v); },
+          [](const std::string& v) { return inQuotes(v); },
           [](DataType v) { return std::string(dumpName(v)); },
           [](const EnumValue& v) { return std::string(v.name()); },
           [](const std::vector<int64_t>& v) { return fmt::format("{{{}}}", fmt::join(v, ", ")); },
