@@ -6,7 +6,7 @@
 #include <random>
 #include <string>
 
-#include "unit/schedule/loop_commands.h"
+#include "../unit/schedule/loop_commands.h"
 #include "base/error.h"
 #include "ir/equal.h"
 #include "ir/text/fusion_parser.h"
