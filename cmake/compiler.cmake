@@ -45,7 +45,6 @@ set(sanitizer_flags "")
 if(TOKAMAK_SANITIZE STREQUAL "address")
   # A null pointer that is used faults, and what lies beyond an object is the address sanitizer's: these two took a
   # seventh of the build. Alignment, another seventh, is a matter of what walks over memory (written_vectors.cmake).
-  # Accesses are looked at by a call: a tenth of the build.
   list(APPEND sanitizer_flags -fsanitize=address,undefined -fno-sanitize=null,object-size,alignment
     -fno-sanitize-recover=all -fno-omit-frame-pointer)
 elseif(TOKAMAK_SANITIZE STREQUAL "thread")
@@ -55,8 +54,8 @@ elseif(TOKAMAK_SANITIZE)
 endif()
 add_compile_options(${sanitizer_flags})
 add_link_options(${sanitizer_flags})
-if(TOKAMAK_SANITIZE STREQUAL "address" AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-  add_compile_options("SHELL:-mllvm -inline-threshold=5" "SHELL:-mllvm -asan-instrumentation-with-call-threshold=0")
+if(TOKAMAK_SANITIZE AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  add_compile_options("SHELL:-mllvm -inline-threshold=5")
 endif()
 if(TOKAMAK_FUZZERS)
   if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
