@@ -8,6 +8,7 @@
 
 #include "base/library_version.h"
 #include "base/require.h"
+#include "base/usable_processors.h"
 #include "compile/exported_contents.h"
 #include "compile/exported_file.h"
 #include "compile/exported_program.h"
@@ -16,7 +17,6 @@
 #include "device/gpu_architecture.h"
 #include "ir/clone.h"
 #include "jit/exported_images.h"
-#include "runtime/cpu/cpu_device.h"
 
 namespace tokamak {
 

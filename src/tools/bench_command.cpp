@@ -13,12 +13,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/require.h"
+#include "base/usable_processors.h"
 #include "compile/lower_fusion.h"
 #include "define/callables.h"
 #include "host/run/host_ir_evaluator.h"
 #include "ir/text/fusion_parser.h"
 #include "jit/open_device.h"
-#include "runtime/cpu/cpu_device.h"
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/cuda_timer.h"
 #include "tools/copy_loop.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/cpu/cpu_device.h"
+#include "base/usable_processors.h"
 
 namespace tokamak::tools {
 

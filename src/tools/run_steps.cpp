@@ -1,6 +1,7 @@
 #include "tools/run_steps.h"
 
 #include "base/require.h"
+#include "base/usable_processors.h"
 #include "jit/open_device.h"
 #include "runtime/cuda/cuda_device.h"
 #include "tools/kernels_option.h"

@@ -9,11 +9,11 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/require.h"
+#include "base/usable_processors.h"
 #include "device/hazard_tracker.h"
 #include "device/in_flight_calls.h"
 #include "device/work.h"
@@ -60,13 +60,6 @@ void requireSize(const char* operation, int64_t bytes) {
 }
 
 }  // namespace
-
-int64_t usableProcessors() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof(set), &set) != 0) return std::max(1L, sysconf(_SC_NPROCESSORS_ONLN));
-  return std::max(1, CPU_COUNT(&set));
-}
 
 class CpuDevice::CpuStream final : public Stream {
  public:

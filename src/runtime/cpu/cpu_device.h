@@ -92,7 +92,4 @@ class CpuDevice : public Device {
   std::vector<StreamQueue*> idle_queues_;
 };
 
-/// The number of processors that this process may use.
-int64_t usableProcessors();
-
 }  // namespace tokamak
