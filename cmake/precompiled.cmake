@@ -3,8 +3,8 @@
 option(TOKAMAK_PRECOMPILED_HEADERS "Parse often included headers once" ${PROJECT_IS_TOP_LEVEL})
 
 set(TOKAMAK_OFTEN_INCLUDED <algorithm> <array> <functional> <map> <memory> <mutex> <optional> <ranges> <set> <span>
-  <stop_token> <string> <string_view> <thread> <unordered_map> <utility> <variant> <vector> <fmt/format.h> <base/require.h>
-  <device/device.h> <ir/ops/math/reduction_op.h>)
+  <stop_token> <string> <string_view> <thread> <unordered_map> <utility> <variant> <vector> <fmt/format.h>
+  <base/require.h> <device/device.h> <ir/ops/math/reduction_op.h>)
 
 function(tokamak_precompile target) # [HEADER...]: what this kind of target includes often besides
   if(NOT TOKAMAK_PRECOMPILED_HEADERS)

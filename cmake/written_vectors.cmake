@@ -43,9 +43,10 @@ endif()
 # operation is rounded. How wide vectors are handed to functions, of which psabi warns, never matters: all that has them
 # is inlined. (A source's options are set once: a second call replaces them.)
 function(tokamak_written_vectors) # SOURCE...
+  set(options $<$<CONFIG:Release>:-O3> -fno-trapping-math -fno-math-errno -ffp-contract=off -Wno-psabi
+    ${TOKAMAK_OPTIMISATIONS_OFF})
   if(TOKAMAK_SANITIZE STREQUAL "address")
-    set(sanitized -fsanitize=alignment)
+    list(APPEND options -fsanitize=alignment)
   endif()
-  set_source_files_properties(${ARGN} PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
-    "${sanitized};$<$<CONFIG:Release>:-O3>;-fno-trapping-math;-fno-math-errno;-ffp-contract=off;-Wno-psabi;${TOKAMAK_OPTIMISATIONS_OFF}")
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${options}")
 endfunction()

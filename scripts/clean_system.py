@@ -119,7 +119,8 @@ def export_programs(tokamak, folder):
     processor = ["--cpu", "x86-64-v2"] if platform.machine() == "x86_64" else []
     for name, program, options in EXPORTS:
         target = folder / "exported" / name
-        done = run([str(tokamak), "export", str(folder / program), *options, *processor, "-o", f"{target}.tk", "--c", str(target)])
+        written = ["-o", f"{target}.tk", "--c", str(target)]
+        done = run([str(tokamak), "export", str(folder / program), *options, *processor, *written])
         if done.returncode:
             return done
     return done

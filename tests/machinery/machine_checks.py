@@ -337,7 +337,7 @@ def hidden_names(text):
 
 
 def check_batch_names(tree):
-    """Sources of one folder and its ops, which may be compiled together, hide different things under different names."""
+    """Sources of a folder and its ops, which may be compiled together, hide different things under different names."""
     places = {}
     for file in tree.sources("src", suffixes=(".cpp",)):
         folder = re.sub(r"/ops(/.*)?$", "", str(pathlib.PurePath(file).parent))
