@@ -450,7 +450,7 @@ class SourceWriter {
     const std::string type(typeSource(tensor.dtype()));
     if (allocate.size->isConstantInt(1) && tensor.memoryType() == MemoryType::Local) {
       variables_.insert(&tensor);
-      return line(indent, fmt::format("{} {};", type, bufferName(tensor)));
+      return line(indent, fmt::format("{} {}{};", type, bufferName(tensor), initialValue(MemoryType::Local)));
     }
     const bool is_shared = tensor.memoryType() == MemoryType::Shared;
     if (const auto offset = shared_.offsets.find(&tensor); dialect_ == Dialect::Cuda && offset != shared_.offsets.end())
@@ -469,7 +469,13 @@ class SourceWriter {
     const std::string_view of_lanes = vectors_.isUsed() ? " __attribute__((aligned(64)))" : "";
     // (C++ has no arrays of 0 elements; loops over them do not run.)
     const std::string size = allocate.size->isConstantInt(0) ? "1" : scalars_.write(*allocate.size);
-    line(indent, fmt::format("{}{} {}[{}]{};", aligned, type, bufferName(tensor), size, of_lanes));
+    line(indent, fmt::format("{}{} {}[{}]{}{};", aligned, type, bufferName(tensor), size, of_lanes,
+                             initialValue(tensor.memoryType())));
+  }
+  // Registers of CUDA kernels always have a value. Two that only some threads load, from one address under different
+  // guards, are the same value for ptxas where no other is known, and it reads the one for the other.
+  std::string_view initialValue(MemoryType memory) const {
+    return dialect_ == Dialect::Cuda && memory == MemoryType::Local ? " = {}" : "";
   }
   void write(const kir::Let& let, size_t indent) { line(indent, text(let)); }
   void write(const kir::Store& store, size_t indent) {
