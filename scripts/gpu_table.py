@@ -143,10 +143,10 @@ def launch_peers(us: dict[str, float]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--suite", type=Path, default=RESULTS / "suite_h100.json")
-    parser.add_argument("--peers", type=Path, default=RESULTS / "peers_h100.json")
-    parser.add_argument("--latency", type=Path, default=RESULTS / "launch_latency_h100.json")
-    parser.add_argument("--launch-peers", type=Path, default=RESULTS / "launch_peers_h100.json")
+    parser.add_argument("--suite", type=Path, default=RESULTS / "suite_h200.json")
+    parser.add_argument("--peers", type=Path, default=RESULTS / "peers_h200.json")
+    parser.add_argument("--latency", type=Path, default=RESULTS / "launch_latency_h200.json")
+    parser.add_argument("--launch-peers", type=Path, default=RESULTS / "launch_peers_h200.json")
     parser.add_argument("--brief", action="store_true")
     parser.add_argument("--into", type=Path)
     parser.add_argument("--check", action="store_true")
