@@ -1,9 +1,9 @@
 #include "analysis/device_marks.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/require.h"
+#include "base/text.h"
 
 namespace tokamak {
 
@@ -13,7 +13,7 @@ void requireOneDevice(std::string_view operation, const Fusion& program) {
         tensor->mesh().empty(), Unsupported,
         "{}: {} is spread over the devices {} of a mesh, and there are no communicators yet; programs run on one "
         "device; leave the mesh out",
-        operation, nameOf(*tensor), fmt::join(tensor->mesh().devices, ", "));
+        operation, nameOf(*tensor), joined(tensor->mesh().devices));
     for (const Axes* axes : {&tensor->logical(), &tensor->loop()}) {
       for (const IterDomain* axis : *axes) {
         const ParallelType type = axis->parallelType();

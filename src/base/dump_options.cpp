@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/require.h"
+#include "base/text.h"
 
 namespace tokamak {
 
@@ -49,7 +50,7 @@ DumpOptions::DumpOptions(std::string_view text) {
                "dump: there is no stage '{}'\n  grammar: STAGE[:PATTERN][,STAGE[:PATTERN]]...\n  STAGE: {}\n  PATTERN: "
                "the program's name, '*' "
                "stands for anything",
-               stage, fmt::join(kStages, " | "));
+               stage, joined(kStages, " | "));
     items_.push_back({std::string(stage), colon < item.size() ? std::string(item.substr(colon + 1)) : "*"});
   }
 }

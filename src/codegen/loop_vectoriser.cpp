@@ -7,6 +7,7 @@
 
 #include "analysis/substitute.h"
 #include "base/require.h"
+#include "base/text.h"
 #include "compute/element.h"
 #include "device_code/device_code.h"
 #include "ir/expr_summary.h"
@@ -311,8 +312,7 @@ std::string LoopVectoriser::words(const Value& value, const std::string& room, s
   std::vector<std::string> operands;
   for (size_t i = 1; i < value.operands.size(); ++i) operands.push_back(context_.uniform_value(*value.operands[i]));
   return fmt::format("tk_philox_words_f32x{}({}, {}, {} * {}, {})", lanes_, room,
-                     context_.scalars->write(*value.operands[0]->scalar), iterations, lanes_,
-                     fmt::join(operands, ", "));
+                     context_.scalars->write(*value.operands[0]->scalar), iterations, lanes_, joined(operands));
 }
 
 std::string LoopVectoriser::lanes(const Value& value) {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/require.h"
+#include "base/text.h"
 #include "codegen/block_reduce_source.h"
 #include "codegen/grid_reduce_source.h"
 #include "codegen/outlined_calls.h"
@@ -145,8 +146,7 @@ class SourceWriter {
       extents.push_back(scalars_.write(*shape[i]->visibleExtent()));
       strides.push_back(scalars_.write(*kernel_.strides.at(&tensor)[i]));
     }
-    return fmt::format("{}[{}], strides ({})", dataTypeName(tensor.dtype()), fmt::join(extents, ", "),
-                       fmt::join(strides, ", "));
+    return fmt::format("{}[{}], strides ({})", dataTypeName(tensor.dtype()), joined(extents), joined(strides));
   }
 
   // Restrict pointers are parameters, because gcc ignores restrict on variables.
@@ -163,7 +163,7 @@ class SourceWriter {
     if (kir::gridReduceOf(kernel_) != nullptr) parameters.emplace_back("unsigned char* const tk_workspace");
     std::string text =
         fmt::format("static __attribute__((noinline)) void {}_blocks({}, tk_i64 first_block, tk_i64 last_block) {{\n",
-                    kernel_.name, fmt::join(parameters, ", "));
+                    kernel_.name, joined(parameters));
     text += streamFlags();
     text += "  for (tk_i64 block = first_block; block < last_block; ++block) {\n";
     std::string rest = "block";
@@ -199,7 +199,7 @@ class SourceWriter {
     return fmt::format(
         "void {}(void* const* buffers, const tk_i64* symbols, tk_i64 first_block, tk_i64 last_block) {{\n"
         "  {}_blocks({}, first_block, last_block);\n}}\n",
-        kernel_.name, kernel_.name, fmt::join(arguments, ", "));
+        kernel_.name, kernel_.name, joined(arguments));
   }
 
   std::string cudaHeader() {
@@ -247,7 +247,7 @@ class SourceWriter {
     const int64_t blocks = blocksAtOnce(threads);
     const std::string bounds = blocks == 1 ? std::to_string(threads) : fmt::format("{}, {}", threads, blocks);
     return fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}({}) {{\n{}", bounds, kernel_.name,
-                       fmt::join(parameters, ", "), constants);
+                       joined(parameters), constants);
   }
 
   // The blocks that have to run at once on a multiprocessor, which bounds the compiler's registers.

@@ -4,10 +4,10 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/library_version.h"
 #include "base/require.h"
+#include "base/text.h"
 #include "compile/multi_device_executor.h"
 #include "ir/text/names.h"
 #include "toolchain/c_compiler.h"
@@ -109,9 +109,8 @@ static inline tokamak_error* {name}_run(tokamak_program* program{parameters}, co
 #endif
 )",
       fmt::arg("program", fusion.name()), fmt::arg("version", libraryVersion()), fmt::arg("name", name),
-      fmt::arg("described", described), fmt::arg("count", outputs.size()),
-      fmt::arg("outputs", fmt::join(outputs, ", ")), fmt::arg("parameters", parameters),
-      fmt::arg("arguments", arguments), fmt::arg("inputs", inputs.size()),
+      fmt::arg("described", described), fmt::arg("count", outputs.size()), fmt::arg("outputs", joined(outputs)),
+      fmt::arg("parameters", parameters), fmt::arg("arguments", arguments), fmt::arg("inputs", inputs.size()),
       fmt::arg("room", std::max<size_t>(1, inputs.size())));
 }
 

@@ -4,10 +4,10 @@
 #include <string_view>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/library_version.h"
 #include "base/require.h"
+#include "base/text.h"
 #include "base/usable_processors.h"
 #include "compile/exported_contents.h"
 #include "compile/exported_file.h"
@@ -65,7 +65,7 @@ TargetContents contentsFor(const Fusion& fusion, const TargetName& named, const 
       if (extent.isRange()) ranges.push_back(name);
     if (error.code() != ErrorCode::Schedule || ranges.empty()) throw;
     TK_RAISE(Unsupported, "export: no kernel takes all sizes of {}; list sizes instead of a range: {}",
-             fmt::join(ranges, " and "), error.message());
+             joined(ranges, " and "), error.message());
   }
 }
 

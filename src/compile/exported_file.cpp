@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/require.h"
+#include "base/text.h"
 #include "interop/tar.h"
 #include "ir/text/lexer.h"
 #include "toolchain/sha256.h"
@@ -38,7 +38,7 @@ std::string manifestOf(const ExportedFile& file, std::string_view hash) {
   text += fmt::format("version {}\nname {}\n", inQuotes(file.version), inQuotes(file.names.program));
   for (const auto& [name, extent] : file.sizes)
     text +=
-        fmt::format("{} {} {}\n", extent.isRange() ? "range" : "sizes", inQuotes(name), fmt::join(extent.sizes(), " "));
+        fmt::format("{} {} {}\n", extent.isRange() ? "range" : "sizes", inQuotes(name), joined(extent.sizes(), " "));
   text += fmt::format("inputs{}\noutputs{}\ngiven", quotedAll(file.names.inputs), quotedAll(file.names.outputs));
   for (const size_t output : file.given) text += fmt::format(" {}", output);
   text += "\nin_place";
@@ -188,9 +188,9 @@ std::string textOf(const std::map<std::string, ExportedExtent>& sizes) {
   for (const auto& [name, extent] : sizes) {
     const std::vector<int64_t>& values = extent.sizes();
     parts.push_back(extent.isRange() ? fmt::format("{} = {}..{}", name, values[0], values[1])
-                                     : fmt::format("{} = {}", name, fmt::join(values, " or ")));
+                                     : fmt::format("{} = {}", name, joined(values, " or ")));
   }
-  return parts.empty() ? "no sizes" : fmt::format("{}", fmt::join(parts, ", "));
+  return parts.empty() ? "no sizes" : joined(parts);
 }
 
 bool beginsLikeExportedFile(std::string_view bytes) {

@@ -3,11 +3,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/require.h"
+#include "base/text.h"
 #include "compile/exported_file.h"
 #include "compile/exported_program.h"
 #include "compile/load_executor.h"
@@ -77,7 +77,7 @@ const ExportedTarget& targetFor(const ExportedFile& file, const Device& device, 
     reasons.push_back(fmt::format("{}: {}", target.name, misfit));
   }
   TK_RAISE(Unsupported, "{}: it has no code for the device {}: {}", path, device.properties().name,
-           fmt::join(reasons, "; "));
+           joined(reasons, "; "));
 }
 
 void nameAll(HostIrContainer& program, const ExportedFile& file, const ExportedTarget& target, std::string_view path) {

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "analysis/bind_shape.h"
 #include "base/require.h"
+#include "base/text.h"
 #include "compile/interface_names.h"
 #include "compile/make_program.h"
 #include "compile/multi_device_executor.h"
@@ -112,7 +112,7 @@ void Program::prepare(const std::map<std::string, ScalarValue>& sizes, const Pre
   }
   for (const auto& [name, size] : sizes) {
     TK_REQUIRE(known.contains(name), Bind, "prepare: {} has no extent or scalar '{}'; it has {}", program.name(), name,
-               known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")));
+               known.empty() ? "none" : joined(known));
   }
   std::vector<RunValue> inputs;
   uintptr_t next = uintptr_t{1} << 44;
@@ -156,7 +156,7 @@ std::vector<RunValue> Program::inOrder(std::span<const Argument> inputs) const {
                "{}: an input without a name was given behind named ones; those by position come first", name());
     const auto input = std::ranges::find(names, argument.name());
     TK_REQUIRE(input != names.end(), Bind, "{}: it has no input '{}'; it has {}", name(), argument.name(),
-               fmt::join(names, ", "));
+               joined(names));
     const auto number = static_cast<size_t>(input - names.begin());
     TK_REQUIRE(number >= positional && named[number] == nullptr, Bind, "{}: the input '{}' is given twice", name(),
                argument.name());

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/require.h"
+#include "base/text.h"
 
 namespace tokamak {
 
@@ -135,9 +136,9 @@ std::string toString(const Element& element) {
   switch (element.kind) {
     case ElementKind::Load:
       for (const Scalar* index : element.index) parts.push_back(toString(*index));
-      return fmt::format("{}[{}]", nameOf(*element.tensor), fmt::join(parts, ", "));
+      return fmt::format("{}[{}]", nameOf(*element.tensor), joined(parts));
     case ElementKind::Value: return fmt::format("{}({})", dataTypeName(element.dtype), toString(*element.scalar));
-    case ElementKind::Apply: return fmt::format("{}({})", functionInfo(element.function).name, fmt::join(parts, ", "));
+    case ElementKind::Apply: return fmt::format("{}({})", functionInfo(element.function).name, joined(parts));
     case ElementKind::Cast: return fmt::format("{}({})", dataTypeName(element.dtype), parts[0]);
     case ElementKind::Choose: return fmt::format("({} ? {} : {})", toString(*element.scalar), parts[0], parts[1]);
     case ElementKind::Indexed: return fmt::format("({} = {}: {})", toString(*element.scalar), parts[0], parts[1]);
@@ -147,7 +148,7 @@ std::string toString(const Element& element) {
   for (const ReducedAxis& axis : element.axes) {
     axes.push_back(fmt::format("{} < {}", toString(*axis.coordinate), toString(*axis.extent)));
   }
-  return fmt::format("{}({}: {})", enumName(element.reduction), fmt::join(axes, ", "), parts[0]);
+  return fmt::format("{}({}: {})", enumName(element.reduction), joined(axes), parts[0]);
 }
 
 }  // namespace tokamak

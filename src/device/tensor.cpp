@@ -3,16 +3,16 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/require.h"
+#include "base/text.h"
 #include "device/hazard_tracker.h"
 
 namespace tokamak {
 
 namespace {
 
-std::string bracketed(std::span<const int64_t> numbers) { return fmt::format("[{}]", fmt::join(numbers, ", ")); }
+std::string bracketed(std::span<const int64_t> numbers) { return fmt::format("[{}]", joined(numbers)); }
 
 struct ByteRange {
   int64_t begin = 0;

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/require.h"
+#include "base/text.h"
 #include "device_code/device_code.h"
 #include "symbolic/function_table.h"
 
@@ -169,7 +170,7 @@ std::string functionCall(FunctionId id, LaneType operand, std::span<const std::s
   TK_CHECK(static_cast<int>(operands.size()) == functionInfo(id).arity,
            "device code: as many operands as the function has");
   if (const auto pattern = patternOf(id, operand)) return substitute(*pattern, operands);
-  return fmt::format("tk_{}({})", helperOf(id, operand), fmt::join(operands, ", "));
+  return fmt::format("tk_{}({})", helperOf(id, operand), joined(operands));
 }
 
 std::vector<std::string> functionHelpers(FunctionId id, LaneType operand) {

@@ -7,6 +7,7 @@
 
 #include "base/profiler_range.h"
 #include "base/require.h"
+#include "base/text.h"
 #include "graph/fold_casts.h"
 #include "graph/fold_empties.h"
 #include "graph/fold_movement.h"
@@ -55,8 +56,7 @@ const FusionPass& fusionPass(std::string_view name) {
   const auto* found = std::ranges::find(kPasses, name, &FusionPass::name);
   std::vector<std::string_view> names;
   for (const FusionPass& pass : kPasses) names.push_back(pass.name);
-  TK_REQUIRE(found != std::end(kPasses), Usage, "{}: no pass has this name; passes are {}", name,
-             fmt::join(names, ", "));
+  TK_REQUIRE(found != std::end(kPasses), Usage, "{}: no pass has this name; passes are {}", name, joined(names));
   return *found;
 }
 

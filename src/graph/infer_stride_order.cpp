@@ -5,9 +5,9 @@
 #include <unordered_map>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/require.h"
+#include "base/text.h"
 #include "compute/axis_map.h"
 #include "ir/clone.h"
 
@@ -140,7 +140,7 @@ void setOutputStrideOrder(TensorView& output, std::vector<int64_t> order) {
   std::iota(all.begin(), all.end(), 0);
   TK_REQUIRE(sorted == all, Definition,
              "setOutputStrideOrder: [{}] for {}; each of its {} axes has a rank of its own, 0 the fastest",
-             fmt::join(order, ", "), toString(output), all.size());
+             joined(order), toString(output), all.size());
   output.mutableDomain().stride_order = std::move(order);
 }
 

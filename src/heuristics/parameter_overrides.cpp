@@ -6,9 +6,9 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/require.h"
+#include "base/text.h"
 
 namespace tokamak {
 
@@ -53,7 +53,7 @@ void take(std::string_view values, CudaScheduleParameters& parameters, int64_t& 
       std::vector<std::string_view> names;
       for (const ParameterOverride& legal : known) names.push_back(legal.name);
       TK_RAISE(Usage, "schedule by hand: {} is no value; legal are {} with = and a number, separated by commas", each,
-               fmt::join(names, ", "));
+               joined(names));
     }
     if (auto* const* number = std::get_if<int64_t*>(&found->target))
       **number = value;

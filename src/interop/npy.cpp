@@ -7,11 +7,11 @@
 #include <cstring>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <sys/stat.h>
 
 #include "base/output_file.h"
 #include "base/require.h"
+#include "base/text.h"
 #include "device/tensor_copies.h"
 
 namespace tokamak {
@@ -65,10 +65,10 @@ int64_t dataBytes(const NpyHeader& header, int64_t file_bytes, const std::string
     if (is_empty) return 0;
     const bool overflows = __builtin_mul_overflow(bytes, size, &bytes);
     TK_REQUIRE(!overflows, Io, "npy: '{}': its shape ({}) has more elements than 63 bits can count", path,
-               fmt::join(header.sizes, ", "));
+               joined(header.sizes));
   }
   TK_REQUIRE(bytes <= present, Io, "npy: '{}': it is truncated: its shape ({}) takes {} bytes, {} are there", path,
-             fmt::join(header.sizes, ", "), bytes, present);
+             joined(header.sizes), bytes, present);
   return bytes;
 }
 
@@ -96,7 +96,7 @@ std::string_view descrOf(DataType dtype) {
 
 // Version 1, or 2 where the text is too long for it; data starts at a multiple of 64, as NumPy has it.
 std::string headerBytes(const Tensor& tensor, std::string_view fortran_order) {
-  const std::string shape = fmt::format("({}{})", fmt::join(tensor.sizes(), ", "), tensor.rank() == 1 ? "," : "");
+  const std::string shape = fmt::format("({}{})", joined(tensor.sizes()), tensor.rank() == 1 ? "," : "");
   std::string text = fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': {}, }}", descrOf(tensor.dtype()),
                                  fortran_order, shape);
   constexpr size_t kPrefix = 10;

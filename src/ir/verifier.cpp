@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "ir/clone.h"
 #include "ir/domain_transform.h"
 #include "ir/ops/math/pointwise_op.h"
@@ -255,7 +256,7 @@ void checkStrideOrders(const Fusion& fusion, const Report& report) {
       for (size_t i = 0; i < sorted.size(); ++i)
         is_permutation = is_permutation && sorted[i] == static_cast<int64_t>(i);
       if (!is_permutation)
-        report(fmt::format("the stride order [{}] of {} is no permutation of its axes", fmt::join(*order, ", "),
+        report(fmt::format("the stride order [{}] of {} is no permutation of its axes", joined(*order),
                            toString(*tensor)));
     }
   }

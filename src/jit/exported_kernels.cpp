@@ -3,8 +3,8 @@
 #include <bit>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "base/text.h"
 #include "ir/text/lexer.h"
 #include "toolchain/sha256.h"
 
@@ -28,7 +28,7 @@ std::string layoutText(const LayoutChoice& layout) {
     return text;
   };
   std::string text = "  T" + flags("dense", layout.is_dense);
-  if (!layout.order.empty()) text += fmt::format(" order {}", fmt::join(layout.order, " "));
+  if (!layout.order.empty()) text += fmt::format(" order {}", joined(layout.order, " "));
   return text + flags("stored", layout.is_stored) + "\n";
 }
 
@@ -38,16 +38,16 @@ std::string launchText(const ExportedLaunch& launch) {
   std::vector<std::string> symbols;
   for (size_t i = 0; i < launch.shape.extents.size(); ++i)
     symbols.push_back(symbolText(launch.shape.extents[i], launch.ranges[i]));
-  if (!symbols.empty()) text += fmt::format("  {}\n", fmt::join(symbols, ", "));
+  if (!symbols.empty()) text += fmt::format("  {}\n", joined(symbols));
   for (const LayoutChoice& layout : launch.shape.layouts) text += layoutText(layout);
   std::vector<std::string> sources;
   for (const std::optional<SymbolSource>& source : launch.symbols)
     sources.push_back(!source                ? "none"
                       : source->divisor == 1 ? fmt::format("{}", source->from)
                                              : fmt::format("{} / {}", source->from, source->divisor));
-  if (!sources.empty()) text += fmt::format("  from {}\n", fmt::join(sources, ", "));
-  if (!launch.parameters.empty()) text += fmt::format("  parameters {}\n", fmt::join(launch.parameters, " "));
-  if (!launch.limits.empty()) text += fmt::format("  limits {}\n", fmt::join(launch.limits, " "));
+  if (!sources.empty()) text += fmt::format("  from {}\n", joined(sources));
+  if (!launch.parameters.empty()) text += fmt::format("  parameters {}\n", joined(launch.parameters, " "));
+  if (!launch.limits.empty()) text += fmt::format("  limits {}\n", joined(launch.limits, " "));
   return text + "}\n";
 }
 

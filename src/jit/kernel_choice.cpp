@@ -5,9 +5,9 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/require.h"
+#include "base/text.h"
 #include "device/work.h"
 #include "ir/ops/math/reduction_op.h"
 #include "schedule/schedule_checks.h"
@@ -89,7 +89,7 @@ std::string orderText(const LayoutChoice& layout) {
     order.resize(layout.is_dense.size());
     std::iota(order.begin(), order.end(), size_t{0});
   }
-  return fmt::format("({})", fmt::join(order, ", "));
+  return fmt::format("({})", joined(order));
 }
 
 }  // namespace
@@ -227,14 +227,14 @@ std::string ShapeChooser::describe(const KernelChoice& choice) const {
     }
     std::string text = nameOf(*tensors_[t]);
     if (!layout.order.empty()) text += " in the order " + orderText(layout);
-    text += loose.empty() ? " dense" : fmt::format(" not dense along {}", fmt::join(loose, ", "));
+    text += loose.empty() ? " dense" : fmt::format(" not dense along {}", joined(loose));
     if (!layout.is_stored.empty()) text += " in full";
     parts.push_back(std::move(text));
   }
   parts.push_back(fmt::format("alignment {}", choice.shape.alignment));
   if (choice.parameters) parts.push_back(toString(*choice.parameters));
   if (choice.index_type == DataType::I32) parts.emplace_back("32-bit indices");
-  return fmt::format("{}", fmt::join(parts, ", "));
+  return joined(parts);
 }
 
 std::vector<std::string> ShapeChooser::differences(const KernelChoice& known, const KernelChoice& asked) const {

@@ -4,9 +4,9 @@
 #include <bit>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/require.h"
+#include "base/text.h"
 #include "device/work.h"
 #include "ir/clone.h"
 #include "jit/prepared_kernel.h"
@@ -252,7 +252,7 @@ std::string KernelExecutor::reasonFor(const KernelChoice& choice) const {
     std::vector<std::string> differences = chooser_.differences(code->choice, choice);
     if (nearest.empty() || differences.size() <= nearest.size()) nearest = std::move(differences);
   }
-  return codes_.empty() ? "first kernel of this program" : fmt::format("{}", fmt::join(nearest, "; "));
+  return codes_.empty() ? "first kernel of this program" : joined(nearest, "; ");
 }
 
 void KernelExecutor::finish(KernelCode& code) {

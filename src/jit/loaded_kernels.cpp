@@ -4,9 +4,9 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/require.h"
+#include "base/text.h"
 #include "heuristics/unmerge_reshapes.h"
 #include "ir/clone.h"
 #include "ir/structural_form.h"
@@ -74,7 +74,7 @@ class LoadedKernels::Program final : public ProgramKernels {
     }
     TK_REQUIRE(!launches_.empty(), Bind, "{}: {} has no kernel of it", name(), owner_.options_.file);
     TK_RAISE(Bind, "{}: no kernel of {} fits: {}; it was exported for {}", name(), owner_.options_.file,
-             fmt::join(nearest, ", "), owner_.options_.sizes);
+             joined(nearest), owner_.options_.sizes);
   }
 
  private:

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/require.h"
+#include "base/text.h"
 #include "ir/text/names.h"
 #include "ir/text/scalar_text.h"
 #include "kernel/kernel.h"
@@ -35,9 +36,9 @@ class Printer {
     }
     for (const Scalar* symbol : kernel_.symbols)
       inputs.push_back(fmt::format("{}: {}", names_.at(symbol), dataTypeName(symbol->dtype())));
-    std::string text = fmt::format("kernel {}({})", kernel_.name, fmt::join(inputs, ", "));
+    std::string text = fmt::format("kernel {}({})", kernel_.name, joined(inputs));
     if (outputs.size() == 1) text += fmt::format(" -> {}", outputs[0]);
-    if (outputs.size() > 1) text += fmt::format(" -> ({})", fmt::join(outputs, ", "));
+    if (outputs.size() > 1) text += fmt::format(" -> ({})", joined(outputs));
     if (kernel_.alignment != 1) text += fmt::format(" align {}", kernel_.alignment);
     for (const LaunchDimension& dimension : kernel_.dimensions)
       text += fmt::format(" {} in {}", names_.at(dimension.index), scalar(*dimension.extent));
@@ -68,7 +69,7 @@ class Printer {
     const Axes shape = shapeOf(tensor);
     for (size_t i = 0; i < shape.size(); ++i)
       axes.push_back(fmt::format("{}:{}", scalar(*shape[i]->visibleExtent()), scalar(*kernel_.strides.at(&tensor)[i])));
-    return fmt::format("{}: {}[{}]", tensorName(tensor), dataTypeName(tensor.dtype()), fmt::join(axes, ", "));
+    return fmt::format("{}: {}[{}]", tensorName(tensor), dataTypeName(tensor.dtype()), joined(axes));
   }
 
   static std::string tensorName(const TensorView& tensor) { return fmt::format("T{}", tensor.label()); }
@@ -84,7 +85,7 @@ class Printer {
       case ValueKind::Load: return element(*value.tensor, *value.scalar);
       case ValueKind::Variable: return value.variable->name;
       case ValueKind::Number: return number(value);
-      case ValueKind::Apply: return fmt::format("{}({})", functionInfo(value.function).name, fmt::join(operands, ", "));
+      case ValueKind::Apply: return fmt::format("{}({})", functionInfo(value.function).name, joined(operands));
       case ValueKind::Cast: return fmt::format("{}({})", dataTypeName(value.dtype), operands[0]);
       case ValueKind::Choose: return fmt::format("choose({}, {}, {})", scalar(*value.scalar), operands[0], operands[1]);
     }
@@ -154,22 +155,21 @@ class Printer {
     body_ += fmt::format("{}reduce {} {} over {}\n", margin, enumName(reduce.kind),
                          reduce.count == 1 ? element(*reduce.tensor, *reduce.index)
                                            : elements(*reduce.tensor, *reduce.index, reduce.count),
-                         fmt::join(dimensions, ", "));
+                         joined(dimensions));
   }
   void print(const GridReduce& grid, const std::string& margin, size_t indent) {
     std::vector<std::string> values;
     for (const GridReduce::Value& value : grid.values)
       values.push_back(fmt::format("{} {} spread ({})", enumName(value.kind),
                                    elements(*value.tensor, *value.index, value.count), dimensionNames(value.spread)));
-    body_ += fmt::format("{}reduce blocks over {}: {} {{\n", margin, dimensionNames(grid.dimensions),
-                         fmt::join(values, ", "));
+    body_ += fmt::format("{}reduce blocks over {}: {} {{\n", margin, dimensionNames(grid.dimensions), joined(values));
     statements(grid.body, indent + 2);
     body_ += margin + "}\n";
   }
   static std::string dimensionNames(const std::vector<ParallelType>& types) {
     std::vector<std::string_view> names;
     for (const ParallelType type : types) names.push_back(parallelTypeName(type));
-    return fmt::format("{}", fmt::join(names, ", "));
+    return joined(names);
   }
   void print(const Barrier&, const std::string& margin, size_t) { body_ += margin + "barrier\n"; }
   void print(const ClusterBarrier& barrier, const std::string& margin, size_t) {

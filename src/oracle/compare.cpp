@@ -7,9 +7,9 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/require.h"
+#include "base/text.h"
 #include "oracle/index.h"
 #include "oracle/rounding.h"
 
@@ -127,8 +127,8 @@ void judgeMean(const OracleTensor& actual, const OracleTensor& expected, const T
 
 Comparison compare(const StoredTensor& stored, const OracleTensor& expected, const TypedOutputs& typed) {
   TK_REQUIRE(stored.dtype == expected.dtype && std::ranges::equal(stored.sizes, expected.sizes), Bind,
-             "compare: the result is {}[{}], the reference {}[{}]", dataTypeName(stored.dtype),
-             fmt::join(stored.sizes, ", "), dataTypeName(expected.dtype), fmt::join(expected.sizes, ", "));
+             "compare: the result is {}[{}], the reference {}[{}]", dataTypeName(stored.dtype), joined(stored.sizes),
+             dataTypeName(expected.dtype), joined(expected.sizes));
   const OracleTensor actual = load(stored);
   Comparison comparison{.count = actual.count(), .first = {}, .rmse = {}};
   size_t flat = 0;
@@ -157,8 +157,8 @@ std::string toString(const Comparison& comparison) {
       comparison.max_of_bound);
   if (comparison.first) {
     const Mismatch& first = *comparison.first;
-    text += fmt::format("\n  first at [{}]: got {}, expected {} within {:.4g}: {}", fmt::join(first.index, ", "),
-                        first.actual, first.expected, first.bound, first.reason);
+    text += fmt::format("\n  first at [{}]: got {}, expected {} within {:.4g}: {}", joined(first.index), first.actual,
+                        first.expected, first.bound, first.reason);
   }
   if (comparison.rmse)
     text += fmt::format("\n  rmse {:.4g} of the bound, limit {:.4g}", *comparison.rmse, comparison.rmse_limit);

@@ -2,10 +2,9 @@
 
 #include <cstring>
 
-#include <fmt/ranges.h>
-
 #include "base/half.h"
 #include "base/require.h"
+#include "base/text.h"
 #include "oracle/index.h"
 #include "oracle/rounding.h"
 
@@ -45,7 +44,7 @@ OracleTensor zeros(DataType dtype, std::span<const int64_t> sizes) {
   int64_t count = 1;
   for (const int64_t size : sizes) {
     TK_REQUIRE(size == 0 || count <= kMostElements / size, OutOfMemory,
-               "the reference computes every element: {} of {} are more than 2^32", fmt::join(sizes, " x "),
+               "the reference computes every element: {} of {} are more than 2^32", joined(sizes, " x "),
                dataTypeName(dtype));
     count *= size;
   }

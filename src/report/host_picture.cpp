@@ -6,8 +6,8 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "base/text.h"
 #include "ir/ops/host/allocate.h"
 #include "ir/ops/host/deallocate.h"
 #include "ir/ops/host/for_loop.h"
@@ -73,7 +73,7 @@ class HostLanes {
     for (const Val* input : program_.inputs()) {
       if (const TensorView* tensor = asTensor(const_cast<Val*>(input))) names.push_back(names_.nameOf(*tensor));
     }
-    return fmt::format("with {}", names.empty() ? "no tensor" : fmt::format("{}", fmt::join(names, ", ")));
+    return fmt::format("with {}", names.empty() ? "no tensor" : joined(names));
   }
 
   std::string text(const Scalar& scalar) const { return plainText(scalar, names_); }
@@ -173,7 +173,7 @@ class HostLanes {
   std::string namesOf(std::span<Val* const> values) const {
     std::vector<std::string> names;
     for (const TensorView* tensor : tensorsOf(values)) names.push_back(names_.nameOf(*tensor));
-    return fmt::format("{}", fmt::join(names, ", "));
+    return joined(names);
   }
 
   void work(const Expr& expr) {

@@ -4,8 +4,8 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "base/text.h"
 #include "ir/fields.h"
 #include "ir/ops/math/cast_op.h"
 #include "ir/ops/math/pointwise_op.h"
@@ -78,7 +78,7 @@ std::string callText(const Expr& expr, const FusionNames& names) {
     says_more = says_more || !is_tensor;
     argument = is_tensor ? "\xC2\xB7" : withoutPadding(argument);
   }
-  return says_more ? fmt::format("{}({})", call, fmt::join(arguments, ", ")) : call;
+  return says_more ? fmt::format("{}({})", call, joined(arguments)) : call;
 }
 
 // A name and what it is; in lines of their own where they are long.
@@ -103,7 +103,7 @@ std::string plainText(const Scalar& scalar, const FusionNames& names) {
 std::string shapeText(const TensorView& tensor, const FusionNames& names) {
   std::vector<std::string> extents;
   for (const IterDomain* axis : shapeOf(tensor)) extents.push_back(plainText(*axis->visibleExtent(), names));
-  return fmt::format("{}[{}]", dataTypeName(tensor.dtype()), fmt::join(extents, ", "));
+  return fmt::format("{}[{}]", dataTypeName(tensor.dtype()), joined(extents));
 }
 
 Card tensorCard(const TensorView& tensor, const FusionNames& names, const std::string& name, const std::string& role) {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "base/text.h"
 #include "device/work.h"
 #include "report/lanes.h"
 #include "report/op_cards.h"
@@ -92,7 +92,7 @@ class PlanLanes {
   Card cardOf(const Step& step) const {
     std::vector<std::string> addresses;
     for (const StepAddress& address : step.addresses) addresses.push_back(bufferOf(address, list_));
-    const std::string places = fmt::format("{}", fmt::join(addresses, "  "));
+    const std::string places = joined(addresses, "  ");
     const bool is_memory =
         step.kind == StepKind::Allocate || step.kind == StepKind::Release || step.kind == StepKind::Fill;
     const std::string head = stepText(step, list_);

@@ -4,8 +4,8 @@
 #include <map>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "base/text.h"
 #include "ir/text/fusion_printer.h"
 #include "report/fusion_picture.h"
 #include "report/host_picture.h"
@@ -25,7 +25,7 @@ using Rows = std::vector<std::vector<std::string>>;
 std::string tensorNames(std::span<Val* const> values, const FusionNames& names) {
   std::vector<std::string> result;
   for (const TensorView* tensor : tensorsOf(values)) result.push_back(names.nameOf(*tensor));
-  return fmt::format("{}", fmt::join(result, ", "));
+  return joined(result);
 }
 
 void addOverview(HtmlPage& page, const ReportParts& parts) {
@@ -34,7 +34,7 @@ void addOverview(HtmlPage& page, const ReportParts& parts) {
   for (const auto& [name, size] : parts.sizes) sizes.push_back(fmt::format("{} = {}", name, size));
   page.section("Overview");
   page.table({{"what", "value"},
-              {"sizes", sizes.empty() ? "none are open" : fmt::format("{}", fmt::join(sizes, ", "))},
+              {"sizes", sizes.empty() ? "none are open" : joined(sizes)},
               {"ops", fmt::format("{}", parts.fusion->exprs().size())},
               {"segments", fmt::format("{}", parts.segments->topLevel().exprs.size())},
               {"kernels made", fmt::format("{}", parts.record->kernels().size())},

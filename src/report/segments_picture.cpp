@@ -6,8 +6,8 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "base/text.h"
 #include "report/layered_graph.h"
 #include "report/op_cards.h"
 #include "report/segments.h"
@@ -253,8 +253,8 @@ class SegmentGraph {
   }
 
   static void addReason(Card& card, const std::vector<size_t>& consumers, const std::string& reason) {
-    const std::string text = fmt::format("cut before segment{} {}: {}", consumers.size() == 1 ? "" : "s",
-                                         fmt::join(consumers, ", "), reason);
+    const std::string text =
+        fmt::format("cut before segment{} {}: {}", consumers.size() == 1 ? "" : "s", joined(consumers), reason);
     card.title += "\n" + text;
     for (const std::string& line : wrappedText(text, kReasonWidth, kReasonSize, kMostReasonLines))
       card.lines.push_back({.bold = "", .plain = line, .size = kReasonSize, .colour = kReasonColour});

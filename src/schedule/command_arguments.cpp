@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/require.h"
+#include "base/text.h"
 #include "ir/fusion.h"
 
 namespace tokamak {
@@ -79,7 +80,7 @@ size_t CommandArguments::oneOf(size_t i, std::span<const std::string_view> names
   const std::string name = text(i);
   const auto found = std::ranges::find(names, name);
   TK_REQUIRE(found != names.end(), Schedule, "{}: '{}'{} must be one of {}; got {}", command_, parameters_[i].name,
-             subject(), fmt::join(names, ", "), name);
+             subject(), joined(names), name);
   return static_cast<size_t>(found - names.begin());
 }
 

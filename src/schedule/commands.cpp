@@ -6,6 +6,7 @@
 
 #include "base/immortal.h"
 #include "base/require.h"
+#include "base/text.h"
 #include "ir/fusion.h"
 #include "ir/ops/math/load_store_op.h"
 #include "schedule/cache.h"
@@ -131,7 +132,7 @@ class Commands final : public ScheduleApplier {
   TensorView* apply(Fusion& fusion, const ScheduleCommand& command) const override {
     const auto found = std::ranges::find(commands(), command.name, &Command::name);
     TK_REQUIRE(found != commands().end(), Schedule, "{}: no schedule command has this name; commands are {}",
-               command.name, fmt::join(names(), ", "));
+               command.name, joined(names()));
     TK_REQUIRE(command.result.empty() || found->gives_tensor, Schedule,
                "{}: gives no tensor, so nothing can be named {}", command.name, command.result);
     try {

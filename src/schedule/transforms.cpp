@@ -8,9 +8,9 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/require.h"
+#include "base/text.h"
 #include "define/operand.h"
 #include "ir/fusion.h"
 #include "ir/ops/math/load_store_op.h"
@@ -326,7 +326,7 @@ static std::string cutAxesOf(const TensorView& tensor) {
   for (size_t i = 0; i < tensor.logical().size(); ++i) {
     if (std::ranges::find(tensor.loop(), tensor.logical()[i]) == tensor.loop().end()) numbers.push_back(i);
   }
-  return fmt::format("{}", fmt::join(numbers, ", "));
+  return joined(numbers);
 }
 
 void requireFewIterations(const Fusion& fusion, const ScalarBindings& bindings) {

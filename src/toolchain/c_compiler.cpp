@@ -8,11 +8,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <sys/stat.h>
 
 #include "base/profiler_range.h"
 #include "base/require.h"
+#include "base/text.h"
 #include "toolchain/c_compiler_probe.h"
 #include "toolchain/program_search.h"
 #include "toolchain/shared_object.h"
@@ -36,8 +36,8 @@ std::string findCCompiler(const std::string& asked) {
   for (const char* const usual : kUsualNames)
     if (const std::optional<std::string> program = findProgram(usual)) return *program;
   const char* const path = std::getenv("PATH");
-  TK_RAISE(Unsupported, "no C compiler: none of {} is in PATH ({}); TOKAMAK_CC may name one",
-           fmt::join(kUsualNames, ", "), path == nullptr ? "which is not set" : path);
+  TK_RAISE(Unsupported, "no C compiler: none of {} is in PATH ({}); TOKAMAK_CC may name one", joined(kUsualNames),
+           path == nullptr ? "which is not set" : path);
 }
 
 CCompilerFacts factsOf(const std::string& program, const CCompilerOptions& options, const std::string& identity,
@@ -46,8 +46,8 @@ CCompilerFacts factsOf(const std::string& program, const CCompilerOptions& optio
       {{"kind", "C compiler"},
        {"compiler", identity},
        {"processor", processorIdentity()},
-       {"environment", fmt::format("{}", fmt::join(compilerEnvironment({}), "\n"))},
-       {"flags", fmt::format("{}\n{}\n{}", flagChoices(), fmt::join(options.extra_flags, " "), options.processor)}});
+       {"environment", joined(compilerEnvironment({}), "\n")},
+       {"flags", fmt::format("{}\n{}\n{}", flagChoices(), joined(options.extra_flags, " "), options.processor)}});
   if (cache != nullptr) {
     const std::optional<std::string> kept = cache->find(key);
     std::optional<CCompilerFacts> facts = kept ? parseFacts(*kept) : std::nullopt;
@@ -110,7 +110,7 @@ CacheKey CCompiler::keyOf(std::string_view source, CompileLevel level) const {
   const std::string_view lowest = level == CompileLevel::Lowest ? kLowest : "";
   return CacheKey({{"kind", "C kernel"},
                    {"compiler", fmt::format("{}\n{}", version_, identity_)},
-                   {"flags", fmt::format("{} {}", fmt::join(flags_, " "), lowest)},
+                   {"flags", fmt::format("{} {}", joined(flags_, " "), lowest)},
                    {"target", fmt::format("{} {}", target_.machine, target_.features)},
                    {"source", std::string(source)}});
 }

@@ -6,7 +6,6 @@
 #include <map>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/require.h"
 #include "base/text.h"
@@ -33,7 +32,7 @@ class Questions {
   std::string answerTo(const std::vector<std::string>& arguments) const {
     const ProcessResult result = ask(arguments);
     TK_REQUIRE(result.isSuccess() && !result.said.empty(), Compile,
-               "the C compiler '{}' does not answer like one: asked {}, it {}{}", program_, fmt::join(arguments, " "),
+               "the C compiler '{}' does not answer like one: asked {}, it {}{}", program_, joined(arguments, " "),
                describeEnd(result, limits_), firstLines(result.said));
     return result.said;
   }
@@ -126,7 +125,7 @@ std::vector<FlagWords> flagsOff(bool is_clang) {
           {"--param=max-jump-thread-duplication-stmts=0"}};
 }
 
-FlagWords joined(const std::vector<FlagWords>& flags) {
+FlagWords flattened(const std::vector<FlagWords>& flags) {
   FlagWords words;
   for (const FlagWords& each : flags) words.insert(words.end(), each.begin(), each.end());
   return words;
@@ -138,10 +137,10 @@ FlagWords takenOf(const Questions& questions, const std::vector<FlagWords>& flag
     words.insert(words.end(), {"-O2", "-Werror", "-fsyntax-only", "-x", "c", "/dev/null"});
     return questions.ask(std::move(words)).isSuccess();
   };
-  if (isTaken(joined(flags))) return joined(flags);
+  if (isTaken(flattened(flags))) return flattened(flags);
   std::vector<FlagWords> taken;
   std::ranges::copy_if(flags, std::back_inserter(taken), isTaken);
-  return joined(taken);
+  return flattened(taken);
 }
 
 // What the text of vectors calls without asking. gcc has it since 12, clang since 16.
@@ -184,7 +183,7 @@ CCompilerFacts askCCompiler(const std::string& program, const std::string& proce
   TK_REQUIRE(lacking.empty(), Compile,
              "the C compiler '{}' ({}) is too old for kernels: it lacks {}; gcc 12 and clang 16 or later have all that "
              "they need; TOKAMAK_CC may name another compiler",
-             program, facts.version, fmt::join(lacking, ", "));
+             program, facts.version, joined(lacking));
   facts.flags = flagsOf(is_clang);
   const FlagWords off = takenOf(questions, flagsOff(is_clang));
   facts.flags.insert(facts.flags.end(), off.begin(), off.end());
@@ -201,7 +200,7 @@ CCompilerFacts askCCompiler(const std::string& program, const std::string& proce
   if (!wanted) all_flags.pop_back();
   const auto used = wanted ? wanted : questions.macros(all_flags);
   TK_REQUIRE(used, Compile, "the C compiler '{}' ({}) does not take the flags {}", program, facts.version,
-             fmt::join(all_flags, " "));
+             joined(all_flags, " "));
   for (const auto& [name, value] : *used) {
     const auto before = plain->find(name);
     if (before != plain->end() && before->second == value) continue;
@@ -211,9 +210,9 @@ CCompilerFacts askCCompiler(const std::string& program, const std::string& proce
 }
 
 std::string flagChoices() {
-  return fmt::format("{}\n{} {}\n{} {}", fmt::join(neededBuiltins(true), " "), fmt::join(flagsOf(true), " "),
-                     fmt::join(joined(flagsOff(true)), " "), fmt::join(flagsOf(false), " "),
-                     fmt::join(joined(flagsOff(false)), " "));
+  return fmt::format("{}\n{} {}\n{} {}", joined(neededBuiltins(true), " "), joined(flagsOf(true), " "),
+                     joined(flattened(flagsOff(true)), " "), joined(flagsOf(false), " "),
+                     joined(flattened(flagsOff(false)), " "));
 }
 
 std::string textOf(const CCompilerFacts& facts) {

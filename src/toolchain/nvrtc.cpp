@@ -6,10 +6,10 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/profiler_range.h"
 #include "base/require.h"
+#include "base/text.h"
 #include "toolchain/c_compiler_probe.h"
 #include "toolchain/program_search.h"
 
@@ -141,7 +141,7 @@ const NvrtcLibrary& NvrtcCompiler::library() {
 CacheKey NvrtcCompiler::keyOf(std::string_view source) const {
   return CacheKey({{"kind", "CUDA kernel"},
                    {"compiler", fmt::format("{}\n{}", version_, identity_)},
-                   {"flags", fmt::format("{}", fmt::join(flags_, " "))},
+                   {"flags", joined(flags_, " ")},
                    {"target", architecture_},
                    {"source", std::string(source)}});
 }
@@ -154,7 +154,7 @@ Cubin NvrtcCompiler::compileNow(const std::string& source) {
   const int status = program.compile(flags_);
   const std::string log = withoutZeros(program.log());
   TK_REQUIRE(status != kInvalidOption, Unsupported, "{} for {}: it does not take the flags {}{}", version_,
-             architecture_, fmt::join(flags_, " "), firstLines(log));
+             architecture_, joined(flags_, " "), firstLines(log));
   TK_REQUIRE(status == 0, Compile, "compiling generated CUDA for {} by {}: {}{}", architecture_, version_,
              sentenceOf(nvrtc, status), firstLines(log));
   Cubin cubin = {.image = program.image(), .log = log, .resources = resourcesIn(log)};

@@ -10,9 +10,9 @@
 #include <cpuid.h>
 #endif
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/require.h"
+#include "base/text.h"
 
 namespace tokamak {
 
@@ -131,7 +131,7 @@ std::string featuresNeeded(const CTarget& target) {
                "told; name a level such as x86-64-v3",
                macro);
   }
-  return fmt::format("{}", fmt::join(names, " "));
+  return joined(names, " ");
 }
 
 std::string featuresLacking(std::string_view features) {
@@ -140,7 +140,7 @@ std::string featuresLacking(std::string_view features) {
     const auto known = std::ranges::find(kFeatures, name, &Feature::name);
     if (known == std::end(kFeatures) || !known->is_here()) lacking.push_back(name);
   }
-  return fmt::format("{}", fmt::join(lacking, ", "));
+  return joined(lacking);
 }
 
 }  // namespace tokamak

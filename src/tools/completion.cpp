@@ -5,10 +5,10 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/dump_options.h"
 #include "base/require.h"
+#include "base/text.h"
 #include "define/callables.h"
 #include "tools/opt_command.h"
 
@@ -107,7 +107,7 @@ std::string namesOf(const std::vector<Choice>& options) {
   for (const Choice& option : options) {
     if (!option.name.empty()) names.push_back(option.name);
   }
-  return fmt::format("{}", fmt::join(names, " "));
+  return joined(names, " ");
 }
 
 std::string bashValues(const Values& values) {
@@ -115,8 +115,8 @@ std::string bashValues(const Values& values) {
     case Values::Kind::None: return "";
     case Values::Kind::Files: return "files=yes";
     case Values::Kind::Assigned: return "files=$assigned";
-    case Values::Kind::Words: return fmt::format("words=\"{}\"", fmt::join(values.words, " "));
-    case Values::Kind::List: return fmt::format("list=yes words=\"{}\"", fmt::join(values.words, " "));
+    case Values::Kind::Words: return fmt::format("words=\"{}\"", joined(values.words, " "));
+    case Values::Kind::List: return fmt::format("list=yes words=\"{}\"", joined(values.words, " "));
   }
   return "";
 }
@@ -164,7 +164,7 @@ _tokamak() {{
 }}
 complete -o filenames -F _tokamak tokamak
 )",
-                     bashCases(commands), fmt::join(names, " "), namesOf(optionsOf(app)));
+                     bashCases(commands), joined(names, " "), namesOf(optionsOf(app)));
 }
 
 // What has a meaning in a specification of zsh's _arguments.
@@ -182,8 +182,8 @@ std::string zshValues(const Values& values) {
     case Values::Kind::None: return " ";
     case Values::Kind::Files: return "_files";
     case Values::Kind::Assigned: return "_tokamak_assigned";
-    case Values::Kind::Words: return fmt::format("({})", fmt::join(values.words, " "));
-    case Values::Kind::List: return fmt::format("_values -s , value {}", fmt::join(values.words, " "));
+    case Values::Kind::Words: return fmt::format("({})", joined(values.words, " "));
+    case Values::Kind::List: return fmt::format("_values -s , value {}", joined(values.words, " "));
   }
   return "";
 }
@@ -204,7 +204,7 @@ std::string zsh(const CLI::App& app) {
     commands += fmt::format("    '{}:{}'\n", command.name, zshText(command.text));
     std::vector<std::string> options;
     for (const Choice& option : command.options) options.push_back("      " + zshOption(option));
-    cases += fmt::format("    {}) _arguments \\\n{} ;;\n", command.name, fmt::join(options, " \\\n"));
+    cases += fmt::format("    {}) _arguments \\\n{} ;;\n", command.name, joined(options, " \\\n"));
   }
   std::vector<std::string> options;
   for (const Choice& option : optionsOf(app)) options.push_back("    " + zshOption(option));
@@ -231,7 +231,7 @@ _tokamak_assigned() {{
 }}
 _tokamak "$@"
 )",
-                     commands, fmt::join(options, " \\\n"), cases);
+                     commands, joined(options, " \\\n"), cases);
 }
 
 }  // namespace

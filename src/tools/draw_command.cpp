@@ -7,11 +7,11 @@
 #include <optional>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "analysis/bind_shape.h"
 #include "base/output_file.h"
 #include "base/require.h"
+#include "base/text.h"
 #include "compile/lower_fusion.h"
 #include "host/run/host_ir_evaluator.h"
 #include "jit/open_device.h"
@@ -37,7 +37,7 @@ std::map<std::string, std::string> readPictures(const std::vector<std::string>& 
   std::map<std::string, std::string> places;
   for (const auto& [name, path] : pictures) {
     TK_REQUIRE(std::ranges::find(known, name) != known.end(), Usage,
-               "--svg {}={}: there is no such picture; it must be one of {}", name, path, fmt::join(known, ", "));
+               "--svg {}={}: there is no such picture; it must be one of {}", name, path, joined(known));
     const auto [first, is_new] = places.emplace(path, name);
     TK_REQUIRE(is_new, Usage, "--svg {}={}: picture {} goes there as well; give each a place of its own", name, path,
                first->second);

@@ -1,7 +1,6 @@
 #include "tools/info_command.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <string>
@@ -10,6 +9,7 @@
 
 #include "base/profiler_range.h"
 #include "base/require.h"
+#include "base/text.h"
 #include "device_code/device_code.h"
 #include "ir/fields.h"
 #include "jit/jit_device.h"
@@ -61,7 +61,7 @@ std::string functionTypesText(FunctionId id) {
     rows.push_back(fmt::format(R"("{}": {{"operand": "{}", "result": "{}"}})", dataTypeName(type),
                                dataTypeName(types->operand), dataTypeName(types->result)));
   }
-  return fmt::format("{{{}}}", fmt::join(rows, ", "));
+  return fmt::format("{{{}}}", joined(rows));
 }
 
 std::string exceptionOf(FunctionId id) {
@@ -79,7 +79,7 @@ void printFunctions() {
         R"(  {{"name": "{}", "operands": {}, "rule": "{}", "accuracy": "{}", "types": {}, "exception": {}}})", row.name,
         row.arity, ruleName(row.rule), accuracyName(row.accuracy), functionTypesText(row.id), exceptionOf(row.id)));
   }
-  fmt::print("[\n{}\n]\n", fmt::join(rows, ",\n"));
+  fmt::print("[\n{}\n]\n", joined(rows, ",\n"));
 }
 
 // The names between commas; every one must be a helper of CUDA.
@@ -120,7 +120,7 @@ void printCudaDevices() {
 void requireOneAnswer(const InfoOptions& options) {
   std::vector<std::string> asked = {options.written.begin(), options.written.end()};
   std::erase(asked, "--markdown");
-  TK_REQUIRE(asked.size() < 2, Usage, "info: {} print one thing each; give one of them", fmt::join(asked, " and "));
+  TK_REQUIRE(asked.size() < 2, Usage, "info: {} print one thing each; give one of them", joined(asked, " and "));
   const bool lists_ops = options.written.contains("--ops");
   TK_REQUIRE(lists_ops || !options.markdown, Usage, "info: --markdown is a form of --ops; give that, too");
   TK_REQUIRE(!options.markdown || options.ops.empty(), Usage,

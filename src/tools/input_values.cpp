@@ -8,13 +8,13 @@
 #include <numbers>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include "analysis/bind_shape.h"
 #include "analysis/indexed_extents.h"
 #include "base/half.h"
 #include "base/require.h"
+#include "base/text.h"
 #include "device/tensor_copies.h"
 #include "interop/npy.h"
 #include "tools/input_fill.h"
@@ -206,9 +206,7 @@ void requireRandom(const InputValues& inputs, uint64_t seed) {
 
 // As many bytes as the elements take side by side: more than they take in memory where axes are expanded.
 static std::vector<std::byte> roomFor(const Tensor& tensor) {
-  const auto described = [&] {
-    return fmt::format("{}[{}]", dataTypeName(tensor.dtype()), fmt::join(tensor.sizes(), ", "));
-  };
+  const auto described = [&] { return fmt::format("{}[{}]", dataTypeName(tensor.dtype()), joined(tensor.sizes())); };
   int64_t bytes = 0;
   TK_REQUIRE(!__builtin_mul_overflow(tensor.numel(), sizeOf(tensor.dtype()), &bytes), OutOfMemory,
              "reading {}: its elements take more bytes than any memory has", described());
@@ -334,8 +332,8 @@ void requireExtents(const Fusion& program, ScalarBindings bindings) {
     if (names.size() > known) tensors.push_back(toString(*tv));
   }
   TK_REQUIRE(names.empty(), Usage, "the {} {} of {} {} no value; give {} by --size {}=N",
-             names.size() == 1 ? "extent" : "extents", fmt::join(names, ", "), fmt::join(tensors, " and "),
-             names.size() == 1 ? "has" : "have", names.size() == 1 ? "it" : "them", fmt::join(names, "=N --size "));
+             names.size() == 1 ? "extent" : "extents", joined(names), joined(tensors, " and "),
+             names.size() == 1 ? "has" : "have", names.size() == 1 ? "it" : "them", joined(names, "=N --size "));
 }
 
 InputValues makeInputs(const Fusion& program, const InputSources& sources, Device& device,
@@ -406,7 +404,7 @@ InputValues makeInputs(const Fusion& program, const InputSources& sources, Devic
     result.bindings[scalar] = std::get<ScalarValue>(result.values.back());
   }
   TK_REQUIRE(unused.empty(), Usage, "--input {}={}: the program has no such input{}", unused.begin()->first,
-             unused.begin()->second, fmt::format("; its inputs are {}", fmt::join(inputNames(program), ", ")));
+             unused.begin()->second, fmt::format("; its inputs are {}", joined(inputNames(program))));
   return result;
 }
 

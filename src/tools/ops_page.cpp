@@ -5,9 +5,9 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/require.h"
+#include "base/text.h"
 #include "define/op_reference.h"
 #include "ir/text/foreign_names.h"
 #include "ir/text/fusion_parser.h"
@@ -27,7 +27,7 @@ std::string defaultText(const FieldValue& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   if (const auto* type = std::get_if<DataType>(&value)) return std::string(dataTypeName(*type));
   if (const auto* name = std::get_if<EnumValue>(&value)) return std::string(name->name());
-  if (const auto* list = std::get_if<std::vector<int64_t>>(&value)) return fmt::format("[{}]", fmt::join(*list, ", "));
+  if (const auto* list = std::get_if<std::vector<int64_t>>(&value)) return fmt::format("[{}]", joined(*list));
   if (const auto* val = std::get_if<Val*>(&value)) return *val == nullptr ? "none" : "...";
   const auto* scalar = std::get_if<Scalar*>(&value);
   return scalar != nullptr && *scalar == nullptr ? "none" : "[]";
@@ -39,7 +39,7 @@ std::string signatureOf(const Callable& callable) {
     parameters.push_back(parameter.is_required ? std::string(parameter.name)
                                                : fmt::format("{}={}", parameter.name, defaultText(parameter.fallback)));
   }
-  return fmt::format("{}({})", callable.name, fmt::join(parameters, ", "));
+  return fmt::format("{}({})", callable.name, joined(parameters));
 }
 
 // "x + y" of add; empty for most.
@@ -54,7 +54,7 @@ std::string infixOf(std::string_view name) {
 std::string resultTypes(const Fusion& fusion) {
   std::vector<std::string_view> types;
   for (const TensorView* output : fusion.outputs()) types.push_back(dataTypeName(output->dtype()));
-  return fmt::format("{}", fmt::join(types, ", "));
+  return joined(types);
 }
 
 // What a program's results are; nothing when it is refused.
@@ -76,8 +76,8 @@ std::string grouped(const std::vector<std::pair<DataType, std::optional<std::str
     group->second.push_back(dataTypeName(type));
   }
   std::vector<std::string> texts;
-  for (const auto& [result, types] : groups) texts.push_back(fmt::format("{} {}", fmt::join(types, ", "), result));
-  return fmt::format("{}", fmt::join(texts, "; "));
+  for (const auto& [result, types] : groups) texts.push_back(fmt::format("{} {}", joined(types), result));
+  return joined(texts, "; ");
 }
 
 // The type of the example's operands that decides the result's: of the first tensor, but of a choice's second.

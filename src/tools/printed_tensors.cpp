@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/require.h"
+#include "base/text.h"
 #include "device/tensor_copies.h"
 
 namespace tokamak::tools {
@@ -28,7 +28,7 @@ PrintedTensors::PrintedTensors(Fusion& program, const std::vector<std::string>& 
     if (found == known.end()) {
       std::vector<std::string> legal;
       for (const TensorView* tensor : known) legal.push_back(nameOf(*tensor));
-      TK_RAISE(Usage, "--print {}: the program has no such tensor; it has {}", name, fmt::join(legal, ", "));
+      TK_RAISE(Usage, "--print {}: the program has no such tensor; it has {}", name, joined(legal));
     }
     const bool is_seen =
         program.isInput(*found) || std::ranges::find(program.outputs(), *found) != program.outputs().end();

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/require.h"
+#include "base/text.h"
 #include "compile/exported_file.h"
 #include "define/callables.h"
 #include "host/ir/text/host_parser.h"
@@ -105,7 +106,7 @@ std::map<std::string, int64_t> readSizes(const Fusion& program, const std::vecto
     TK_REQUIRE(value.has_value(), Usage, "--size {}: '{}' is not an integer of 64 bits", text, number);
     TK_REQUIRE(*value >= 0, Usage, "--size {}: sizes cannot be negative", text);
     TK_REQUIRE(names.contains(name), Usage, "--size {}: the program has no extent '{}'; it has {}", text, name,
-               names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
+               names.empty() ? "none" : joined(names));
     sizes[name] = *value;
   }
   return sizes;

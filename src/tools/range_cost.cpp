@@ -7,9 +7,9 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "compile/exported_program.h"
 #include "compile/load_executor.h"
 #include "jit/open_device.h"
@@ -83,7 +83,7 @@ std::string rangeCost(const Fusion& fusion, const ExportOptions& options, const 
   sources.sizes = largestSizes(options);
   std::vector<std::string> at;
   for (const auto& [name, size] : sources.sizes) at.push_back(fmt::format("{} = {}", name, size));
-  const std::string where = fmt::format("{}", fmt::join(at, ", "));
+  const std::string where = joined(at);
   if (std::ranges::any_of(sources.sizes, [](const auto& size) { return size.second == 0; })) return "";
   if (isTooLarge(fusion, sources.sizes))
     return fmt::format("the cost of ranges was not measured: inputs of {} take more than {} MiB", where,

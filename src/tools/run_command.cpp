@@ -12,6 +12,7 @@
 #include "base/output_file.h"
 #include "base/require.h"
 #include "base/say.h"
+#include "base/text.h"
 #include "base/trace.h"
 #include "compile/lower_fusion.h"
 #include "device/tensor_copies.h"
@@ -52,7 +53,7 @@ Value choose(const std::string& option, const std::string& text,
     if (name == text) return value;
     names.push_back(name);
   }
-  TK_RAISE(Usage, "{} {}: it must be one of {}", option, text, fmt::join(names, ", "));
+  TK_RAISE(Usage, "{} {}: it must be one of {}", option, text, joined(names));
 }
 
 DumpOptions dumpOptions(const RunOptions& options) {

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "base/text.h"
 #include "tools/tensor_report.h"
 
 namespace tokamak::tools {
@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string typeText(const Tensor& tensor) {
-  return fmt::format("{}[{}]", dataTypeName(tensor.dtype()), fmt::join(tensor.sizes(), ", "));
+  return fmt::format("{}[{}]", dataTypeName(tensor.dtype()), joined(tensor.sizes()));
 }
 
 Json headOf(const std::string& name, const Tensor& tensor) {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "base/text.h"
 #include "compute/rules.h"
 #include "compute/shape_constraints.h"
 #include "define/callables.h"
@@ -89,7 +89,7 @@ std::optional<std::string> refusalByOps(const ProgramFile& file, const ScalarBin
   }
   if (errors.empty()) return std::nullopt;
   if (errors.size() == 1) return errors[0];
-  return fmt::format("{}\n{} errors", fmt::join(errors, "\n"), errors.size());
+  return fmt::format("{}\n{} errors", joined(errors, "\n"), errors.size());
 }
 
 // What the text says when it is read with these sizes; nothing when it takes them.
@@ -114,7 +114,7 @@ Error withSizes(const Error& error, const ProgramFile& file, const ScalarBinding
   if (!refusal) return error;
   std::vector<std::string> given;
   for (const auto& [name, value] : extents) given.push_back(fmt::format("{} = {}", name, value));
-  return {error.code(), fmt::format("{}\n  with {}", *refusal, fmt::join(given, ", "))};
+  return {error.code(), fmt::format("{}\n  with {}", *refusal, joined(given))};
 }
 
 }  // namespace tokamak::tools

@@ -10,10 +10,10 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "define/callables.h"
 #include "generator/compiled_batch.h"
 #include "generator/draw_data.h"
@@ -251,9 +251,9 @@ struct Tally {
         "  \"outputs\": {{{}}},\n  \"most_remainders_of_{}\": {},\n  \"compiled_files\": {},\n"
         "  \"largest_compile_seconds_of_a_file\": {:.1f},\n  \"mismatches\": {},\n  \"mismatching\": [{}],\n"
         "  \"seconds\": {:.0f}\n}}\n",
-        fmt::join(by.versions(), "; "), first, programs, kernels, composites, with_vectors, together, ops, longest,
-        longest_chain, kManyOps, deep, kManyOutputs, wide, fmt::join(outputs, ", "), kMostLanes, remainders.size(),
-        by.compiledFiles(), by.mostSeconds(), mismatching.size(), fmt::join(mismatching, ", "), seconds);
+        joined(by.versions(), "; "), first, programs, kernels, composites, with_vectors, together, ops, longest,
+        longest_chain, kManyOps, deep, kManyOutputs, wide, joined(outputs), kMostLanes, remainders.size(),
+        by.compiledFiles(), by.mostSeconds(), mismatching.size(), joined(mismatching), seconds);
   }
 };
 

@@ -13,10 +13,10 @@
 #include <span>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include "base/require.h"
+#include "base/text.h"
 #include "codegen/source.h"
 #include "contexts/context_kernels.h"
 #include "define/callables.h"
@@ -219,7 +219,7 @@ void write(const ContextTally& tally, uint64_t first) {
   file << fmt::format("  \"kernels\": {},\n  \"problems\": {},\n  \"texts_with\": {{\n", tally.kernels, tally.problems);
   std::vector<std::string> lines;
   for (const auto& [name, number] : tally.seen) lines.push_back(fmt::format("    \"{}\": {}", name, number));
-  file << fmt::format("{}\n  }}\n}}\n", fmt::join(lines, ",\n"));
+  file << fmt::format("{}\n  }}\n}}\n", joined(lines, ",\n"));
 }
 
 void print(const ContextTally& tally) {

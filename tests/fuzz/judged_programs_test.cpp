@@ -4,9 +4,9 @@
 #include <iostream>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "define/callables.h"
 #include "device/tensor_copies.h"
 #include "generator/draw_numeric.h"
@@ -102,7 +102,7 @@ void writeResults(const char* path, const Judged& judged, double seconds) {
       "  \"outputs_judged_by_variations\": {},\n  \"false_alarms\": {},\n  \"seeds\": [{}],\n  \"seconds\": "
       "{:.0f}\n}}\n",
       kJudgedPrograms, kFirstJudged, kJudgedPrograms, judged.outputs, judged.elements, judged.without_promise,
-      judged.by_variations, judged.alarms, fmt::join(judged.seeds, ", "), seconds);
+      judged.by_variations, judged.alarms, joined(judged.seeds), seconds);
 }
 
 TEST(JudgedPrograms, RaiseNoFalseAlarm) {

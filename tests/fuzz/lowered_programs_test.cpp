@@ -8,10 +8,10 @@
 #include <iostream>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "device/kernel_target.h"
 #include "generator/draw_data.h"
 #include "generator/draw_numeric.h"
@@ -76,8 +76,8 @@ struct LoweredTally {
         "  \"first_seed\": {},\n  \"programs\": {},\n  \"ops\": {},\n  \"longest\": {},\n  \"kernels\": {},\n"
         "  \"most_kernels\": {},\n  \"refused\": {},\n  \"problems\": {},\n  \"seeds_with_problems\": [{}],\n"
         "  \"most_processor_seconds\": {:.2f},\n  \"slowest\": [{}]\n}}\n",
-        kFirstLowered, programs, ops, longest, kernels, most_kernels, refused, problems.size(),
-        fmt::join(problems, ", "), most_seconds, slowest);
+        kFirstLowered, programs, ops, longest, kernels, most_kernels, refused, problems.size(), joined(problems),
+        most_seconds, slowest);
   }
 };
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "base/text.h"
 #include "generator/command_case.h"
 #include "generator/draw_data.h"
 #include "generator/draw_program.h"
@@ -126,8 +126,7 @@ class Run {
         "  \"seeds\": [{}, {}],\n  \"pairs\": {},\n  \"mismatches\": {},\n  \"mismatching\": [{}],\n"
         "  \"elements_of_the_first_three\": {},\n  \"seconds\": {:.0f},\n  \"ways\": {{\n{}\n  }}\n}}\n",
         options_.seed, options_.pairs, options_.program.max_ops, options_.program.max_elements, options_.seed,
-        last_seed, pairs(), mismatching_.size(), fmt::join(mismatching_, ", "), elements, seconds,
-        fmt::join(rows, ",\n"));
+        last_seed, pairs(), mismatching_.size(), joined(mismatching_), elements, seconds, joined(rows, ",\n"));
   }
 
   Options options_;

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "host/ir/host_equal.h"
 #include "host/ir/text/host_parser.h"
 #include "host/ir/text/host_printer.h"
@@ -70,7 +70,7 @@ ApartForm apart(const OpForm& form) {
 std::string textOf(const ApartForm& apart, const std::map<std::string, int64_t>& sizes, const std::string& schedule) {
   std::vector<std::string> given;
   for (const auto& [name, size] : sizes) given.push_back(fmt::format("{} = {}", name, size));
-  return textOf(apart.form, {}, Extents::Symbols, "") + fmt::format("sizes {{ {} }}\n", fmt::join(given, ", ")) +
+  return textOf(apart.form, {}, Extents::Symbols, "") + fmt::format("sizes {{ {} }}\n", joined(given)) +
          (schedule.empty() ? "" : "schedule { " + schedule + " }\n");
 }
 

@@ -5,9 +5,9 @@
 #include <span>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "host/sanitized_share.h"
 #include "host_run/program_text.h"
 #include "host_run/run_bench.h"
@@ -116,8 +116,7 @@ std::string randomProgram(uint64_t seed) {
     std::ranges::shuffle(order, random);
     std::vector<int64_t> extents = sizes;
     for (int64_t& extent : extents) extent = below(6) == 0 ? 1 : extent;
-    text += fmt::format("{}T{}: f32[{}] stride_order({})", i == 0 ? "" : ", ", i, fmt::join(extents, ", "),
-                        fmt::join(order, ", "));
+    text += fmt::format("{}T{}: f32[{}] stride_order({})", i == 0 ? "" : ", ", i, joined(extents), joined(order));
   }
   std::string body;
   std::vector<std::string> outputs;
@@ -129,7 +128,7 @@ std::string randomProgram(uint64_t seed) {
       case 0: op = fmt::format("relu({})", any()); break;
       case 1: op = fmt::format("sum({}, axes=[{}], keepdim=true)", any(), below(rank)); break;
       case 2: op = fmt::format("softmax({}, axis={})", any(), below(rank)); break;
-      case 3: op = fmt::format("full(shape=[{}], value=0.5, dtype=f32)", fmt::join(sizes, ", ")); break;
+      case 3: op = fmt::format("full(shape=[{}], value=0.5, dtype=f32)", joined(sizes)); break;
       default: op = fmt::format("add({}, {})", any(), any()); break;
     }
     body += fmt::format("  T{} = {}\n", next, op);
@@ -140,10 +139,10 @@ std::string randomProgram(uint64_t seed) {
     std::vector<size_t> order(rank);
     std::iota(order.begin(), order.end(), 0);
     std::ranges::shuffle(order, random);
-    body += fmt::format("  T{} = permute(T{}, order=[{}])\n", next, next - 1, fmt::join(order, ", "));
+    body += fmt::format("  T{} = permute(T{}, order=[{}])\n", next, next - 1, joined(order));
     outputs.push_back(fmt::format("T{}", next));
   }
-  return fmt::format("{}) -> ({}) {{\n{}}}", text, fmt::join(outputs, ", "), body);
+  return fmt::format("{}) -> ({}) {{\n{}}}", text, joined(outputs), body);
 }
 
 TEST(RandomLayout, OfInputsGivesTheReferencesResultsInEitherLayoutOfOutputs) {

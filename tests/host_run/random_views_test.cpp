@@ -8,9 +8,9 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "host/sanitized_share.h"
 #include "host_run/program_text.h"
 #include "host_run/run_bench.h"
@@ -86,7 +86,7 @@ class RandomChain {
     for (size_t axis = 1 + below(4); axis > 0; --axis) sizes.push_back(pick({2, 3, 4, 6, 8, 12}));
     places_ = Places::of(sizes);
     is_broadcast_.assign(sizes.size(), false);
-    text_ = fmt::format("fusion f(T0: f32[{}])", fmt::join(sizes, ", "));
+    text_ = fmt::format("fusion f(T0: f32[{}])", joined(sizes));
     for (size_t steps = 1 + below(5); steps > 0; --steps) append();
   }
 
@@ -130,7 +130,7 @@ class RandomChain {
       is_broadcast.push_back(is_broadcast_[axis]);
     }
     is_broadcast_ = is_broadcast;
-    put(fmt::format("permute({}, order=[{}])", operand(), fmt::join(order, ", ")), sizes, [&](const Sizes64& index) {
+    put(fmt::format("permute({}, order=[{}])", operand(), joined(order)), sizes, [&](const Sizes64& index) {
       Sizes64 from(index.size());
       for (size_t i = 0; i < order.size(); ++i) from[order[i]] = index[i];
       return from;
@@ -149,8 +149,8 @@ class RandomChain {
       steps.push_back(is_whole || below(3) != 0 ? 1 : 2);
       sizes.push_back((stops.back() - starts.back() + steps.back() - 1) / steps.back());
     }
-    put(fmt::format("slice({}, starts=[{}], stops=[{}], steps=[{}])", operand(), fmt::join(starts, ", "),
-                    fmt::join(stops, ", "), fmt::join(steps, ", ")),
+    put(fmt::format("slice({}, starts=[{}], stops=[{}], steps=[{}])", operand(), joined(starts), joined(stops),
+                    joined(steps)),
         sizes, [&](const Sizes64& index) {
           Sizes64 from(index.size());
           for (size_t i = 0; i < index.size(); ++i) from[i] = starts[i] + index[i] * steps[i];
@@ -181,7 +181,7 @@ class RandomChain {
     flags[axis] = "true";
     sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(axis), 1);
     is_broadcast_.insert(is_broadcast_.begin() + static_cast<std::ptrdiff_t>(axis), true);
-    put(fmt::format("broadcast({}, flags=[{}])", operand(), fmt::join(flags, ", ")), sizes, [&](const Sizes64& index) {
+    put(fmt::format("broadcast({}, flags=[{}])", operand(), joined(flags)), sizes, [&](const Sizes64& index) {
       Sizes64 from = index;
       from.erase(from.begin() + static_cast<std::ptrdiff_t>(axis));
       return from;
@@ -194,7 +194,7 @@ class RandomChain {
       if (below(2) == 0) return squeeze(axis);
       Sizes64 sizes = places_.sizes;
       sizes[axis] = pick({2, 3});
-      put(fmt::format("expand({}, shape=[{}])", operand(), fmt::join(sizes, ", ")), sizes, [&](const Sizes64& index) {
+      put(fmt::format("expand({}, shape=[{}])", operand(), joined(sizes)), sizes, [&](const Sizes64& index) {
         Sizes64 from = index;
         from[axis] = 0;
         return from;
@@ -209,7 +209,7 @@ class RandomChain {
     flags[axis] = "true";
     sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(axis));
     is_broadcast_.erase(is_broadcast_.begin() + static_cast<std::ptrdiff_t>(axis));
-    put(fmt::format("squeeze({}, flags=[{}])", operand(), fmt::join(flags, ", ")), sizes, [&](const Sizes64& index) {
+    put(fmt::format("squeeze({}, flags=[{}])", operand(), joined(flags)), sizes, [&](const Sizes64& index) {
       Sizes64 from = index;
       from.insert(from.begin() + static_cast<std::ptrdiff_t>(axis), 0);
       return from;
@@ -232,7 +232,7 @@ class RandomChain {
       sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(axis), sizes[axis] / inner);
       sizes[++axis] = inner;
     }
-    body_ += fmt::format(" T{} = reshape({}, shape=[{}])", last_ + 1, operand(), fmt::join(sizes, ", "));
+    body_ += fmt::format(" T{} = reshape({}, shape=[{}])", last_ + 1, operand(), joined(sizes));
     ++last_;
     places_.sizes = sizes;
     is_broadcast_.assign(sizes.size(), false);
@@ -323,12 +323,12 @@ class RandomReaders {
         Sizes64 turned(sizes.rbegin(), sizes.rend());
         std::vector<size_t> order(sizes.size());
         for (size_t axis = 0; axis < order.size(); ++axis) order[axis] = order.size() - 1 - axis;
-        return append(fmt::format("permute({}, order=[{}])", name, fmt::join(order, ", ")), turned);
+        return append(fmt::format("permute({}, order=[{}])", name, joined(order)), turned);
       }
       default: {
         if (countOf(sizes) != 24) return;
         const Sizes64& shape = shapes[below(shapes.size())];
-        return append(fmt::format("reshape({}, shape=[{}])", name, fmt::join(shape, ", ")), shape);
+        return append(fmt::format("reshape({}, shape=[{}])", name, joined(shape)), shape);
       }
     }
   }

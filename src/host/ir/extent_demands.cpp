@@ -6,9 +6,9 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/require.h"
+#include "base/text.h"
 #include "compute/rules.h"
 #include "host/ir/host_ir_container.h"
 #include "ir/clone.h"
@@ -116,8 +116,7 @@ void requireDemand(const HostIrContainer& program, const ExtentDemand& demand, c
   std::vector<std::string> places = placesOf(program, *demand.first);
   std::ranges::move(placesOf(program, *demand.second), std::back_inserter(places));
   TK_RAISE(Bind, "{}: {} is {} and {} is {}; they must be equal{}", demand.op, toString(*demand.first), asInt(*first),
-           toString(*demand.second), asInt(*second),
-           places.empty() ? "" : fmt::format(" ({})", fmt::join(places, ", ")));
+           toString(*demand.second), asInt(*second), places.empty() ? "" : fmt::format(" ({})", joined(places)));
 }
 
 }  // namespace

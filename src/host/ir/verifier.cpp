@@ -7,9 +7,9 @@
 #include <unordered_set>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/require.h"
+#include "base/text.h"
 #include "host/ir/extent_demands.h"
 #include "host/ir/value_flow.h"
 #include "ir/all_ops.h"
@@ -285,8 +285,7 @@ void checkLaunch(const HostIrContainer& program, const LaunchKernel& launch, con
                                           : fmt::format("{}: {}", toString(*asScalar(val)), dataTypeName(val->dtype()));
   };
   report(fmt::format("Kernel{} takes and gives {}, but is launched with {}", launch.kernel,
-                     fmt::join(expected | std::views::transform(text), ", "),
-                     fmt::join(given | std::views::transform(text), ", ")));
+                     joined(expected | std::views::transform(text)), joined(given | std::views::transform(text))));
 }
 
 void checkLaunches(const HostIrContainer& program, const Report& report) {

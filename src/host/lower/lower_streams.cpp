@@ -13,6 +13,7 @@
 
 #include "analysis/domain_graph.h"
 #include "base/require.h"
+#include "base/text.h"
 #include "compute/axis_map.h"
 #include "host/ir/extent_demands.h"
 #include "host/ir/restrict_op.h"
@@ -160,7 +161,7 @@ class StreamLowering {
       // (No op reads a diagonal.)
       TK_CHECK(use.axes.size() < 2, "Stream on {}: {} reads {} with two axes ({}) along the loop; a slice has one",
                describeAxis(*map.rule().result, *axis.loop_axis), callName(expr), toString(*apart.originalOf(operand)),
-               fmt::join(use.axes, ", "));
+               joined(use.axes));
       const Axes shape = shapeOf(*operand);
       const bool shows_other_part = std::ranges::any_of(along[i], [&](const OperandAxis& own) {
         return !own.is_whole && shape[static_cast<size_t>(own.axis)]->expandedExtent() != nullptr;
@@ -520,7 +521,7 @@ class StreamLowering {
       for (const TensorView* output : tensorsOf(expr->outputs()))
         readers.push_back(fmt::format("{} ({})", callName(*expr), nameOf(*output)));
     }
-    return readers.empty() ? "nothing reads it" : fmt::format("it is read by {}", fmt::join(readers, ", "));
+    return readers.empty() ? "nothing reads it" : fmt::format("it is read by {}", joined(readers));
   }
 
   struct PairHash {

@@ -9,6 +9,7 @@
 
 #include "base/profiler_range.h"
 #include "base/require.h"
+#include "base/text.h"
 #include "device/work.h"
 #include "host/plan/place_buffers.h"
 #include "host/plan/step_clocks.h"
@@ -214,7 +215,7 @@ std::string Plan::toString() const {
 std::string Plan::describeView(const PlanOutput& output) const {
   const StepBuffer& buffer = list_.buffers[static_cast<size_t>(output.at.buffer)];
   return fmt::format("a view of {}, from byte {} on, with strides [{}]", buffer.name, output.at.offset,
-                     fmt::join(output.strides, ", "));
+                     joined(output.strides));
 }
 
 }  // namespace tokamak

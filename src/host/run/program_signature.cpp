@@ -6,6 +6,7 @@
 
 #include "analysis/bind_shape.h"
 #include "base/require.h"
+#include "base/text.h"
 #include "host/run/alias_checks.h"
 #include "ir/ops/host/post_on_stream.h"
 
@@ -156,7 +157,7 @@ void ProgramSignature::validate(const CallValues& call, ScalarBindings& scalars)
     check(tv, given);
     const std::vector<int64_t> sizes = sizesOf(tv, scalars);
     TK_REQUIRE(std::ranges::equal(sizes, given.sizes()), Bind, "output {} has sizes [{}], but the given tensor [{}]",
-               toString(tv), fmt::join(sizes, ", "), fmt::join(given.sizes(), ", "));
+               toString(tv), joined(sizes), joined(given.sizes()));
     const auto negative = std::ranges::find_if(given.strides(), [](int64_t stride) { return stride < 0; });
     TK_REQUIRE(negative == given.strides().end(), Bind,
                "output {}: the stride of axis {} is {}; strides cannot be negative", toString(tv),
@@ -166,7 +167,7 @@ void ProgramSignature::validate(const CallValues& call, ScalarBindings& scalars)
         std::ranges::any_of(shapeOf(tv), [](const IterDomain* axis) { return axis->isBroadcast(); });
     TK_REQUIRE(is_expanded || !repeatsElements(given), Bind,
                "output {}: two elements of the given tensor share memory (sizes [{}], strides [{}])", toString(tv),
-               fmt::join(given.sizes(), ", "), fmt::join(given.strides(), ", "));
+               joined(given.sizes()), joined(given.strides()));
   }
 }
 

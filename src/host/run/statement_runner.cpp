@@ -8,6 +8,7 @@
 
 #include "analysis/bind_shape.h"
 #include "base/require.h"
+#include "base/text.h"
 #include "compute/shape_constraints.h"
 #include "device/work.h"
 #include "graph/product_group.h"
@@ -276,7 +277,7 @@ void StatementRunner::runMath(const Expr& expr) {
     const RunTensor& known = value(result);
     TK_REQUIRE(known.sizes == sizesOf(*result, scalars_), HostProgram,
                "{}: the preallocated result has sizes [{}], but the op gives [{}]", summaryOf(expr),
-               fmt::join(known.sizes, ", "), fmt::join(sizesOf(*result, scalars_), ", "));
+               joined(known.sizes), joined(sizesOf(*result, scalars_)));
   }
   const Expr* const exprs[] = {&expr};
   if (givesNothing(expr, operands)) return requireShapeConstraints(exprs, scalars_);
@@ -307,10 +308,9 @@ bool StatementRunner::bindView(const Expr& expr, TensorView* out) {
   std::optional<RunTensor> view = viewOf(expr, in, scalars_);
   if (!view)
     return tell(fmt::format("{} of sizes [{}] and strides [{}] has no such view", nameOf(*asTensor(expr.inputs()[0])),
-                            fmt::join(in.sizes, ", "), fmt::join(in.strides, ", ")));
+                            joined(in.sizes), joined(in.strides)));
   if (!isRequiredLayout(*out, *view))
-    return tell(
-        fmt::format("a view has the strides [{}], and another order is required", fmt::join(view->strides, ", ")));
+    return tell(fmt::format("a view has the strides [{}], and another order is required", joined(view->strides)));
   setValue(out, *std::move(view));
   bound_views_.insert(out);
   return true;

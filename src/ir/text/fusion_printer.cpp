@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/require.h"
+#include "base/text.h"
 #include "ir/fusion.h"
 #include "ir/ops/math/pointwise_op.h"
 #include "ir/rfactor_chain.h"
@@ -62,7 +63,7 @@ class Printer {
       if (found != fusion.defaultSizes().end())
         entries.push_back(fmt::format("{} = {}", names_.nameOf(*symbol), found->second));
     }
-    return entries.empty() ? "" : fmt::format("sizes {{ {} }}\n", fmt::join(entries, ", "));
+    return entries.empty() ? "" : fmt::format("sizes {{ {} }}\n", joined(entries));
   }
 
   std::string statement(const Expr& expr) const {
@@ -156,7 +157,7 @@ class Printer {
       else
         list.push_back(text(*val));
     }
-    return fmt::format("{}", fmt::join(list, ", "));
+    return joined(list);
   }
 
   std::string namedArguments(OpKind kind, const Fields& fields) const {
@@ -169,7 +170,7 @@ class Printer {
       const std::string value = std::visit([this](const auto& held) { return valueText(held); }, field.value);
       list.push_back(is_positional ? value : fmt::format("{}={}", field.name, value));
     }
-    return fmt::format("{}", fmt::join(list, ", "));
+    return joined(list);
   }
 
   // Axes and types say most about an op: they are written also where they are the default.
@@ -199,13 +200,13 @@ class Printer {
     else if constexpr (std::is_same_v<T, std::vector<Val*>> || std::is_same_v<T, std::vector<Scalar*>>) {
       std::vector<std::string> list;
       for (const auto* element : value) list.push_back(text(*element));
-      return fmt::format("[{}]", fmt::join(list, ", "));
+      return fmt::format("[{}]", joined(list));
     } else if constexpr (std::is_same_v<T, std::vector<int64_t>>)
-      return fmt::format("[{}]", fmt::join(value, ", "));
+      return fmt::format("[{}]", joined(value));
     else if constexpr (std::is_same_v<T, std::vector<bool>>) {
       std::vector<std::string_view> list;
       for (const bool flag : value) list.push_back(flag ? "true" : "false");
-      return fmt::format("[{}]", fmt::join(list, ", "));
+      return fmt::format("[{}]", joined(list));
     } else if constexpr (std::is_same_v<T, int64_t>)
       return literalText(value, DataType::I64);
     else if constexpr (std::is_same_v<T, bool>)

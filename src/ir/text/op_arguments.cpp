@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/require.h"
+#include "base/text.h"
 #include "ir/fusion.h"
 #include "ir/ops/math/full_op.h"
 #include "ir/ops/math/iota_op.h"
@@ -116,13 +117,13 @@ std::string legalForm(const Field& field, const FieldValue& value) {
                                                             : kForms[field.value.index()]);
   const auto* written = std::get_if<std::string>(&value);
   const std::vector<std::string_view> known(names->names.begin(), names->names.end());
-  return fmt::format("one of {}{}", fmt::join(known, ", "), written != nullptr ? suggestion(*written, known) : "");
+  return fmt::format("one of {}{}", joined(known), written != nullptr ? suggestion(*written, known) : "");
 }
 
 std::string namesOf(const std::vector<const Field*>& fields) {
   std::vector<std::string_view> names;
   for (const Field* field : fields) names.push_back(field->name);
-  return fields.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
+  return fields.empty() ? "none" : joined(names);
 }
 
 const Field& fieldNamed(const OpName& op, const std::vector<const Field*>& fields, std::string_view name) {

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "ir/fusion.h"
 #include "ir/iter_domain.h"
 #include "ir/rfactor_chain.h"
@@ -39,7 +40,7 @@ class LoopWriter {
 
   void reorderTo(const Axes& order) {
     if (axes_ == order) return;
-    text_ += fmt::format("  reorder({}, order=[{}])\n", name_, fmt::join(positionsOf(order), ", "));
+    text_ += fmt::format("  reorder({}, order=[{}])\n", name_, joined(positionsOf(order)));
     axes_ = order;
   }
 
@@ -146,8 +147,7 @@ std::string chainText(const RfactorChain& chain, const FusionNames& names) {
     std::ranges::copy_if(part->logical(), std::back_inserter(reduced), &IterDomain::isReduction);
     const bool is_made = step.makeAxes(part->logical());
     const std::vector<int64_t> axes = step.positionsOf(reduced);
-    step.line(is_made ? fmt::format("  {} = rfactor({}, axes=[{}])\n", names.nameOf(*part), step.name(),
-                                    fmt::join(axes, ", "))
+    step.line(is_made ? fmt::format("  {} = rfactor({}, axes=[{}])\n", names.nameOf(*part), step.name(), joined(axes))
                       : fmt::format("  // {} is not made from {} by an rfactor\n", names.nameOf(*part), step.name()));
     text += std::move(step).text();
   }
@@ -168,8 +168,7 @@ std::string tensorText(const TensorView& tensor, const FusionNames& names) {
   const bool is_marked = isAllocationOfLogical(domain) && !is_part && !rfactorChainOf(tensor);
   if (!domain.allocation.empty() && !is_marked) {
     if (writer.makeAxes(domain.allocation) && isPermutation(domain.allocation, writer.axes()))
-      writer.command("set_allocation",
-                     fmt::format("axes=[{}]", fmt::join(writer.positionsOf(domain.allocation), ", ")));
+      writer.command("set_allocation", fmt::format("axes=[{}]", joined(writer.positionsOf(domain.allocation))));
     else
       writer.line(allocationProblem(writer.name()));
   }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "ir/expr.h"
 #include "ir/fusion.h"
 #include "ir/text/foreign_names.h"
@@ -214,7 +215,7 @@ void requirePermutation(const TokenStream& tokens, const WrittenType& type, std:
   for (size_t i = 0; i < sorted.size(); ++i) is_permutation = is_permutation && sorted[i] == static_cast<int64_t>(i);
   if (is_permutation) return;
   tokens.fail(type.offset, fmt::format("{}({}) is no order of {} axes; expected each number from 0 to {} once", mark,
-                                       fmt::join(order, ", "), count, static_cast<int64_t>(count) - 1));
+                                       joined(order), count, static_cast<int64_t>(count) - 1));
 }
 
 // Everything but the element type and the logical axes.
@@ -311,13 +312,13 @@ std::string axisText(const IterDomain& axis, IterKind kind, const SymbolNamer& n
 }
 
 std::string orderText(std::string_view mark, const std::optional<std::vector<int64_t>>& order) {
-  return order ? fmt::format(" {}({})", mark, fmt::join(*order, ", ")) : "";
+  return order ? fmt::format(" {}({})", mark, joined(*order)) : "";
 }
 
 std::string contiguityText(const Contiguity& contiguity) {
   std::vector<std::string_view> words;
   for (const auto& value : contiguity) words.push_back(!value ? "none" : *value ? "true" : "false");
-  return fmt::format(" {}({})", kContiguityMark, fmt::join(words, ", "));
+  return fmt::format(" {}({})", kContiguityMark, joined(words));
 }
 
 // How the contiguity is written: not at all, after some axes, after all, or as a list.
@@ -350,8 +351,8 @@ std::string allocationText(const TensorDomain& domain) {
 
 std::string meshText(const DeviceMesh& mesh) {
   if (mesh.empty()) return "";
-  const std::string shape = mesh.shape.size() == 1 ? "" : fmt::format("[{}]", fmt::join(mesh.shape, ", "));
-  return fmt::format(" mesh{}({})", shape, fmt::join(mesh.devices, ", "));
+  const std::string shape = mesh.shape.size() == 1 ? "" : fmt::format("[{}]", joined(mesh.shape));
+  return fmt::format(" mesh{}({})", shape, joined(mesh.devices));
 }
 
 }  // namespace
@@ -425,7 +426,7 @@ std::string reducedTypeText(const TensorView& tensor, const Axes& axes, std::spa
     const bool is_reduced = std::ranges::find(reduced, static_cast<int64_t>(i)) != reduced.end();
     texts.push_back(axisText(*axes[i], is_reduced ? IterKind::Reduction : axes[i]->kind(), name));
   }
-  return fmt::format("{}[{}]{}", dataTypeName(tensor.dtype()), fmt::join(texts, ", "), marksText(tensor));
+  return fmt::format("{}[{}]{}", dataTypeName(tensor.dtype()), joined(texts), marksText(tensor));
 }
 
 }  // namespace tokamak

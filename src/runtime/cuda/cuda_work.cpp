@@ -4,9 +4,9 @@
 #include <numeric>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/require.h"
+#include "base/text.h"
 
 namespace tokamak {
 
@@ -22,12 +22,12 @@ int64_t product(const std::array<int64_t, 3>& sizes) { return sizes[0] * sizes[1
 void requireLaunchable(const CudaLaunch& launch, const std::string& name) {
   for (size_t i = 0; i < 3; ++i) {
     TK_REQUIRE(launch.grid[i] >= 0 && launch.grid[i] <= kMostBlocks[i], Unsupported,
-               "kernel {}: a grid of [{}] blocks was asked for; legal are at most [{}]", name,
-               fmt::join(launch.grid, ", "), fmt::join(kMostBlocks, ", "));
+               "kernel {}: a grid of [{}] blocks was asked for; legal are at most [{}]", name, joined(launch.grid),
+               joined(kMostBlocks));
     TK_REQUIRE(launch.block[i] >= 1 && launch.block[i] <= kMostBlockThreads && launch.cluster[i] >= 1 &&
                    launch.cluster[i] <= kMostBlockThreads,
                Unsupported, "kernel {}: blocks of [{}] threads in clusters of [{}] were asked for; legal are 1 to {}",
-               name, fmt::join(launch.block, ", "), fmt::join(launch.cluster, ", "), kMostBlockThreads);
+               name, joined(launch.block), joined(launch.cluster), kMostBlockThreads);
   }
 }
 

@@ -9,9 +9,9 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/require.h"
+#include "base/text.h"
 
 namespace tokamak {
 
@@ -51,7 +51,7 @@ void* openDriver(const std::string& named) {
   if (void* const loaded = dlopen(kName, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD); loaded != nullptr) return loaded;
   void* const handle = openFirst(candidates(), reason);
   TK_REQUIRE(handle != nullptr, Unsupported, "there is no CUDA driver: {} (searched: {})", reason,
-             fmt::join(candidates(), ", "));
+             joined(candidates()));
   return handle;
 }
 

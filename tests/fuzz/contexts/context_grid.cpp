@@ -12,12 +12,12 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <setjmp.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 
 #include "base/require.h"
+#include "base/text.h"
 
 namespace tokamak::contexts {
 
@@ -346,7 +346,7 @@ class Grid {
     std::vector<std::string> lines;
     for (const auto& [what, who] : groups)
       lines.push_back(fmt::format("{} and {} more: {}", who.first, who.second - 1, what));
-    return fmt::format("{}", fmt::join(lines, "; "));
+    return joined(lines, "; ");
   }
 
   // --- what the text calls ---

@@ -4,9 +4,9 @@
 #include <regex>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "generator/case_launch.h"
 #include "generator/draw_commands.h"
 #include "generator/draw_data.h"
@@ -78,7 +78,7 @@ class Sequence {
     run(*fusion, drawData(program, seed_), way);
     tally_.illegal += is_illegal_ ? 1 : 0;
     if (problem_.empty()) return "";
-    return fmt::format("seed {}: {}\n{}\n{}", seed_, problem_, begin_, fmt::join(steps_, "\n"));
+    return fmt::format("seed {}: {}\n{}\n{}", seed_, problem_, begin_, joined(steps_, "\n"));
   }
 
  private:

@@ -4,9 +4,9 @@
 #include <numeric>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/require.h"
+#include "base/text.h"
 #include "ir/ops/math/load_store_op.h"
 #include "schedule/commands.h"
 
@@ -26,11 +26,10 @@ std::string valueText(const ArgumentValue& value) {
   const auto names = [&](const std::vector<TensorName>& tensors) {
     std::vector<std::string> texts;
     for (const TensorName& tensor : tensors) texts.push_back(name(tensor));
-    return fmt::format("[{}]", fmt::join(texts, ", "));
+    return fmt::format("[{}]", joined(texts));
   };
   return std::visit(
-      Overloaded{name, names,
-                 [](const std::vector<int64_t>& list) { return fmt::format("[{}]", fmt::join(list, ", ")); },
+      Overloaded{name, names, [](const std::vector<int64_t>& list) { return fmt::format("[{}]", joined(list)); },
                  [](const std::string& word) {
                    return word.find(',') == std::string::npos ? word : fmt::format("\"{}\"", word);
                  },
@@ -240,7 +239,7 @@ std::string toString(const DrawnCommand& command) {
     const bool is_first = name == "tensor" || (command.name == "inline_most" && name == "tensors");
     arguments.push_back(is_first ? valueText(value) : fmt::format("{}={}", name, valueText(value)));
   }
-  const std::string call = fmt::format("{}({})", command.name, fmt::join(arguments, ", "));
+  const std::string call = fmt::format("{}({})", command.name, joined(arguments));
   return command.result < 0 ? call : fmt::format("T{} = {}", command.result, call);
 }
 

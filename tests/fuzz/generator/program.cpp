@@ -5,9 +5,9 @@
 #include <numeric>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/require.h"
+#include "base/text.h"
 #include "described_ops.h"
 #include "ir/all_ops.h"
 #include "ir/describe.h"
@@ -279,15 +279,15 @@ std::string attributesOf(const Node& node) {
   for (const Operand& operand : node.operands) {
     text += operand.node >= 0 ? fmt::format("%{}, ", operand.node) : fmt::format("{}, ", operand.constant);
   }
-  if (!node.numbers.empty()) text += fmt::format("{}, ", node.numbers);
-  if (!node.flags.empty()) text += fmt::format("{}, ", node.flags);
-  if (!node.sizes.empty()) text += fmt::format("sizes={}, ", node.sizes);
+  if (!node.numbers.empty()) text += fmt::format("[{}], ", joined(node.numbers));
+  if (!node.flags.empty()) text += fmt::format("[{}], ", joined(node.flags));
+  if (!node.sizes.empty()) text += fmt::format("sizes=[{}], ", joined(node.sizes));
   if (node.kind == NodeKind::TensorInput) {
     text +=
         fmt::format("{}{}, ", layouts[static_cast<size_t>(node.layout)], node.is_near_limits ? ", near limits" : "");
-    if (!node.order.empty()) text += fmt::format("order={}, ", node.order);
-    if (std::ranges::count(node.expanded, true) > 0) text += fmt::format("expanded={}, ", node.expanded);
-    if (std::ranges::count(node.symbolic, true) > 0) text += fmt::format("symbolic={}, ", node.symbolic);
+    if (!node.order.empty()) text += fmt::format("order=[{}], ", joined(node.order));
+    if (std::ranges::count(node.expanded, true) > 0) text += fmt::format("expanded=[{}], ", joined(node.expanded));
+    if (std::ranges::count(node.symbolic, true) > 0) text += fmt::format("symbolic=[{}], ", joined(node.symbolic));
   }
   const bool has_constant = node.kind == NodeKind::ScalarInput || node.op == OpKind::FullOp || node.op == OpKind::PadOp;
   if (has_constant) text += fmt::format("value={}, ", node.constant);
@@ -311,11 +311,11 @@ std::string toString(const Program& program) {
       is_legal = false;
     }
     if (is_legal)
-      text += fmt::format(" {}{}", dataTypeName(builder.value(static_cast<int>(i))->dtype()),
-                          builder.sizes(static_cast<int>(i)));
+      text += fmt::format(" {}[{}]", dataTypeName(builder.value(static_cast<int>(i))->dtype()),
+                          joined(builder.sizes(static_cast<int>(i))));
     text += "\n";
   }
-  text += fmt::format("  outputs {}\n", program.outputs);
+  text += fmt::format("  outputs [{}]\n", joined(program.outputs));
   for (const InPlace& alias : program.in_place)
     text += fmt::format("  %{} is written into %{}\n", alias.output, alias.input);
   return text;

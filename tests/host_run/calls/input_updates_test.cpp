@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "host/sanitized_share.h"
 #include "host_run/program_text.h"
 #include "host_run/run_bench.h"
@@ -198,7 +199,7 @@ class InputUpdates : public testing::TestWithParam<UpdateCase> {
     if (text.find('A') != std::string::npos) sizes.emplace_back("A = 10");
     if (text.find('B') != std::string::npos) sizes.emplace_back("B = 7");
     const size_t at = std::min(text.find(" schedule"), text.size());
-    return text.insert(at, fmt::format(" sizes {{ {} }}", fmt::join(sizes, ", ")));
+    return text.insert(at, fmt::format(" sizes {{ {} }}", joined(sizes)));
   }
 };
 

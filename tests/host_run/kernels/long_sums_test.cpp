@@ -1,9 +1,9 @@
 // Sums of many equal numbers, the worst for a chain of additions: all of them round to the same side. Numbers of either
 // sign, which other tests draw, hide how long the chains are.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "host/sanitized_share.h"
 #include "host_run/program_text.h"
 #include "host_run/run_bench.h"
@@ -28,7 +28,7 @@ void expectRight(const std::string& text, DataType dtype, const std::vector<int6
   const std::vector<RunValue> inputs = {
       bench.numbers(dtype, sizes, std::vector<double>(static_cast<size_t>(count), 0.1))};
   EXPECT_EQ(differenceFromOracle(*fusion, oracleInputsOf(inputs), executor.runWithInput(inputs)), "")
-      << text << "\nof " << fmt::format("{}", fmt::join(sizes, " x "));
+      << text << "\nof " << joined(sizes, " x ");
 }
 
 TEST(LongSums, OfEqualNumbersAreRightInAnyOrderOfAxes) {

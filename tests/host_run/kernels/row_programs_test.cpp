@@ -3,10 +3,10 @@
 #include <random>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "device/kernel_target.h"
 #include "host/sanitized_share.h"
 #include "host_run/program_text.h"
@@ -30,7 +30,7 @@ class RowProgram {
     const size_t outputs = 1 + below(3);
     for (size_t i = 0; i < outputs; ++i) gives.push_back(define(output()));
     if (below(3) == 0) gives.push_back(define(fmt::format("w + {} * 0.5", value())) + " aliases w");
-    return fmt::format("fusion f({}, {}, g: f32[n]) -> ({}) {{ {}}}", x, w, fmt::join(gives, ", "), body_);
+    return fmt::format("fusion f({}, {}, g: f32[n]) -> ({}) {{ {}}}", x, w, joined(gives), body_);
   }
 
  private:

@@ -3,7 +3,8 @@
 #include <cctype>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+
+#include "base/text.h"
 
 namespace tokamak {
 
@@ -307,7 +308,7 @@ std::string scheduleOf(const StreamMark& mark, int64_t rank, const std::string& 
         if (other != mark.axis && other != mark.inner) order.push_back(other);
       }
       if (mark.inner != mark.axis + 1) {
-        text = fmt::format("reorder({}, order=[{}]) ", tensor, fmt::join(order, ", "));
+        text = fmt::format("reorder({}, order=[{}]) ", tensor, joined(order));
         axis = 0;
       }
       text += fmt::format("merge({}, axis={}) ", tensor, axis);

@@ -8,9 +8,9 @@
 #include <random>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "host/sanitized_share.h"
 #include "host_run/program_text.h"
 #include "host_run/run_bench.h"
@@ -103,7 +103,7 @@ class Drawing {
     for (int64_t i = 0; i < visible_; ++i) order.push_back((i + 1) % visible_);
     switch (below(7)) {
       case 0: return fmt::format("relu({})", in);
-      case 1: return fmt::format("permute({}, order=[{}])", in, fmt::join(order, ", "));
+      case 1: return fmt::format("permute({}, order=[{}])", in, joined(order));
       case 2: return fmt::format("sum({}, axes=[{}])", in, axis);
       case 3: return fmt::format("mul({}, max({}, axes=[{}], keepdim=true))", in, in, axis);
       case 4: return fmt::format("cat([{}, {}], axis={})", in, in, axis);
@@ -192,7 +192,7 @@ TEST(StreamFormPrograms, GiveTheReferencesResults) {
       R"({{"first_seed": {}, "seeds": {}, "programs": {}, "streamed": {}, "refused_marks": {}, "wrong": {}, )"
       R"("failed": {}, "wrong_seeds": [{}], "failed_seeds": [{}]}})",
       first, count, tally.programs, tally.streamed, tally.refused_marks, tally.wrong.size(), tally.failed.size(),
-      fmt::join(tally.wrong, ", "), fmt::join(tally.failed, ", "));
+      joined(tally.wrong), joined(tally.failed));
   std::cout << text << "\n";
   if (const char* path = std::getenv("TOKAMAK_STREAM_RESULTS")) std::ofstream(path) << text << "\n";
   EXPECT_GT(tally.streamed, tally.programs / 3);

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "base/text.h"
 #include "host_run/program_text.h"
 #include "host_run/streams/stream_forms.h"
 #include "ir/ops/host/for_loop.h"
@@ -50,7 +50,7 @@ class Table {
     const int64_t rank = out.axisCount();
     std::string rows;
     const auto addRow = [&](const std::string& axis, const std::vector<std::string>& cells) {
-      rows += fmt::format("| {} | {} | {} |\n", form.name, axis, fmt::join(cells, " | "));
+      rows += fmt::format("| {} | {} | {} |\n", form.name, axis, joined(cells, " | "));
     };
     for (int64_t axis = 0; axis < rank; ++axis) {
       if (isReduced(out, axis)) continue;

@@ -4,11 +4,11 @@
 #include <regex>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "define/callables.h"
 #include "define/op_reference.h"
 #include "host/sanitized_share.h"
@@ -163,9 +163,7 @@ TEST(DefineTextForms, EveryFormOfEveryCallReadsBackAsItself) {
   }
   EXPECT_GT(accepted, 10000 / kShare) << "most forms are legal";
   EXPECT_TRUE(wrong.empty()) << wrong.size() << " of " << accepted << " forms, the first:\n"
-                             << fmt::format("{}",
-                                            fmt::join(wrong.begin(),
-                                                      wrong.begin() + std::min<ptrdiff_t>(std::ssize(wrong), 5), "\n"));
+                             << joined(std::span(wrong).first(std::min<size_t>(wrong.size(), 5)), "\n");
 }
 
 }  // namespace

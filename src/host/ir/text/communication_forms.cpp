@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "ir/ops/host/collective_permute.h"
 #include "ir/ops/host/communication.h"
 #include "ir/ops/host/end_coalescing.h"
@@ -16,7 +17,7 @@ namespace {
 // An EndCoalescing without a number: no Wait can name it.
 constexpr int64_t kNoNumber = -1;
 
-std::string teamText(const std::vector<int64_t>& team) { return fmt::format("({})", fmt::join(team, " ")); }
+std::string teamText(const std::vector<int64_t>& team) { return fmt::format("({})", joined(team, " ")); }
 
 std::vector<int64_t> readTeam(TextReader& reader) {
   reader.expectName("team");

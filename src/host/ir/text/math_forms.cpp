@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "host/ir/text/generic_form.h"
 #include "host/ir/text/pointwise_forms.h"
 #include "ir/ops/math/cat_op.h"
@@ -65,7 +66,7 @@ Fields readSegmentSet(TextReader& reader, TensorView*) { return {operand("in", r
 
 std::string printPermute(TextWriter& writer, const Expr& expr, const std::string&) {
   const auto& op = *expr.as<PermuteOp>();
-  return fmt::format("Set.Permute( {}, order={{{}}} )", writer.tensor(*op.in), fmt::join(op.order, ", "));
+  return fmt::format("Set.Permute( {}, order={{{}}} )", writer.tensor(*op.in), joined(op.order));
 }
 
 Fields readPermute(TextReader& reader, TensorView*) {
@@ -93,7 +94,7 @@ std::string printReduction(TextWriter& writer, const Expr& expr, const std::stri
   const Scalar* initial = fusion.constant(reductionIdentity(op.op, op.in->dtype()), op.in->dtype());
   std::string text = fmt::format("reduction( {}, op = {}, initial value = {}, allreduce = false", writer.tensor(*op.in),
                                  reductionDumpName(op.op), writer.scalar(initial));
-  if (op.axes != reducedAxes(*op.out)) text += fmt::format(", axes = {{{}}}", fmt::join(op.axes, ", "));
+  if (op.axes != reducedAxes(*op.out)) text += fmt::format(", axes = {{{}}}", joined(op.axes));
   return text + " )";
 }
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "host/ir/extent_demands.h"
 #include "host/ir/text/program_names.h"
 #include "ir/ops/host/allocate.h"
@@ -55,9 +56,9 @@ std::vector<std::string> domainLines(TextWriter& writer, const TensorView& tenso
   if (domain.logical != domain.loop) lines.push_back("logical " + writer.axes(domain.logical));
   if (!domain.allocation.empty()) lines.push_back("allocation " + writer.axes(domain.allocation));
   if (domain.contiguity != denseContiguity(domain)) lines.push_back("contiguity " + contiguityText(domain.contiguity));
-  if (domain.stride_order) lines.push_back(fmt::format("stride_order [{}]", fmt::join(*domain.stride_order, ", ")));
+  if (domain.stride_order) lines.push_back(fmt::format("stride_order [{}]", joined(*domain.stride_order)));
   if (domain.stride_order_hint) {
-    lines.push_back(fmt::format("stride_order_hint [{}]", fmt::join(*domain.stride_order_hint, ", ")));
+    lines.push_back(fmt::format("stride_order_hint [{}]", joined(*domain.stride_order_hint)));
   }
   const bool tells_memory = tensor.memoryKind() != MemoryKind::Device && !is_allocated;
   if (tells_memory) lines.push_back(fmt::format("memory {}", memoryKindName(tensor.memoryKind())));

@@ -359,7 +359,7 @@ DataType TextReader::dataType() {
 EnumValue TextReader::enumerator(EnumValue like, std::string_view what) {
   const auto found = std::ranges::find(like.names, tokens_->peek().text);
   if (found == like.names.end()) {
-    tokens_->failExpected(fmt::format("{}: {}", what, fmt::join(like.names, ", ")));
+    tokens_->failExpected(fmt::format("{}: {}", what, joined(like.names)));
   }
   tokens_->next();
   like.index = static_cast<size_t>(found - like.names.begin());

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/require.h"
+#include "base/text.h"
 #include "ir/text/scalar_text.h"
 
 namespace tokamak {
@@ -33,16 +34,12 @@ std::string meshRow(const DeviceMesh& mesh, size_t dimension, size_t& next) {
 
 }  // namespace
 
-std::string joined(const std::vector<std::string>& parts, std::string_view separator) {
-  return fmt::format("{}", fmt::join(parts, separator));
-}
-
 std::string braced(const std::vector<std::string>& parts) { return fmt::format("{{{}}}", joined(parts)); }
 
 std::string meshText(const DeviceMesh& mesh) {
   int64_t count = mesh.shape.empty() ? 0 : 1;
   for (const int64_t extent : mesh.shape) count = extent <= 0 || count > kLargestNumber / extent ? 0 : count * extent;
-  if (count != static_cast<int64_t>(mesh.devices.size())) return fmt::format("{{{}}}", fmt::join(mesh.devices, " "));
+  if (count != static_cast<int64_t>(mesh.devices.size())) return fmt::format("{{{}}}", joined(mesh.devices, " "));
   size_t next = 0;
   return meshRow(mesh, 0, next);
 }
@@ -110,7 +107,7 @@ std::string TextWriter::value(const FieldValue& value) {
           [](const std::string& v) { return inQuotes(v); },
           [](DataType v) { return std::string(dumpName(v)); },
           [](const EnumValue& v) { return std::string(v.name()); },
-          [](const std::vector<int64_t>& v) { return fmt::format("{{{}}}", fmt::join(v, ", ")); },
+          [](const std::vector<int64_t>& v) { return fmt::format("{{{}}}", joined(v)); },
           [&](const std::vector<bool>& v) { return braced(textsOf(v, flag)); },
           [](const Block&) -> std::string { TK_RAISE(Internal, "a body of statements is no attribute"); },
           [&](const std::shared_ptr<const HostSegment>& v) {

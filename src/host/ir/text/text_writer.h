@@ -4,6 +4,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "base/text.h"
 #include "host/ir/text/program_names.h"
 
 namespace tokamak {
@@ -36,9 +37,6 @@ class TextWriter {
   ProgramNames* names_;
   std::unordered_map<const TensorView*, std::string> tensors_;
 };
-
-/// `parts` with `separator` between them.
-std::string joined(const std::vector<std::string>& parts, std::string_view separator = ", ");
 
 /// The texts of `elements`, each made by `text`.
 template <class List, class Text>
