@@ -61,7 +61,7 @@ std::string difference(const Fusion& before, const Fusion& after, const std::vec
 // TOKAMAK_FUZZ_PROGRAMS raises the number for longer runs; TOKAMAK_FUZZ_SEED is the first seed.
 TEST(GraphPasses, KeepTheMeaningOfRandomPrograms) {
   const uint64_t first = fromEnvironment("TOKAMAK_FUZZ_SEED", 1);
-  const uint64_t count = fromEnvironment("TOKAMAK_FUZZ_PROGRAMS", 1500);
+  const uint64_t count = fromEnvironment("TOKAMAK_FUZZ_PROGRAMS", 1000);
   std::map<std::string_view, int> changed;
   for (uint64_t seed = first; seed < first + count; ++seed) {
     const Program program = drawProgram(seed, {.max_ops = 12, .max_elements = 256, .repeats = seed % 2 == 0 ? 0 : 40});

@@ -61,7 +61,7 @@ void forEachKernel(uint64_t count, KernelPassOptions passes,
 
 TEST(KernelText, RoundTripsAndMeansTheSame) {
   int64_t kernels = 0;
-  forEachKernel(fromEnvironment("TOKAMAK_FUZZ_PROGRAMS", 1100), {}, [&](const CaseLaunch& launch, uint64_t) {
+  forEachKernel(fromEnvironment("TOKAMAK_FUZZ_PROGRAMS", 550), {}, [&](const CaseLaunch& launch, uint64_t) {
     const PreparedKernel& prepared = launch.prepared();
     const std::string text = kir::printKernel(prepared.kernel);
     const kir::Kernel parsed = kir::parseKernel(text, "kernel");
@@ -108,7 +108,7 @@ std::string damaged(std::string text, std::mt19937_64& random) {
 // Whatever the text, it is refused at its place or it is a kernel that can be printed, verified and, if it is legal,
 // passed through passes.
 TEST(KernelText, DamagedTextsAreRefusedOrRead) {
-  const uint64_t count = fromEnvironment("TOKAMAK_DAMAGED_TEXTS", 10000);
+  const uint64_t count = fromEnvironment("TOKAMAK_DAMAGED_TEXTS", 6000);
   std::vector<std::string> texts;
   for (const WrittenKernel& written : writtenKernels()) texts.emplace_back(written.kernel);
   forEachKernel(
