@@ -52,9 +52,8 @@ struct HostIrEvaluatorParams {
   /// ones start after one of these.
   int64_t calls_in_flight = 4;
   /// Here: calls of plans that use one stream run on the caller's thread where what they wait for is over and their
-  /// stream is idle, and return
-  /// when they are done; others are enqueued. Where the device can do that (CpuDevice). For small programs: waking a
-  /// stream's thread takes longer.
+  /// stream is idle, and return when they are done; others are enqueued. Where the device can do that (CpuDevice). For
+  /// small programs: waking a stream's thread takes longer.
   RunPlace place = RunPlace::OnStream;
   /// Who is asked for kernels; null: the device's own maker.
   std::shared_ptr<KernelMaker> kernels = nullptr;
@@ -105,8 +104,7 @@ class HostIrEvaluator {
            std::span<const ScalarValue> scalars = {});
 
   /// The plan that these values would run; records it if it is new, runs nothing. Good until it is forgotten:
-  /// HostIrEvaluatorParams::plans
-  /// says how many others may be used meanwhile.
+  /// HostIrEvaluatorParams::plans says how many others may be used meanwhile.
   Plan& planFor(const std::vector<std::pair<Val*, RunValue>>& values, const PrepareOptions& options = {});
   /// Never waits for a call.
   HostIrEvaluatorStatistics stats() const;
