@@ -94,7 +94,7 @@ std::optional<Cubin> parseCubin(const std::string& text) {
 
 }  // namespace
 
-NvrtcCompiler::NvrtcCompiler(NvrtcOptions options, std::shared_ptr<KernelCache> cache)
+NvrtcCompiler::NvrtcCompiler(const NvrtcOptions& options, std::shared_ptr<KernelCache> cache)
     : architecture_(options.architecture),
       cache_(cache != nullptr ? std::move(cache) : std::make_shared<KernelCache>()),
       flags_(nvrtcFlags(options)) {

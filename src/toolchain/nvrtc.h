@@ -34,7 +34,7 @@ class NvrtcCompiler {
  public:
   /// Finds the library, or remembers in `cache` (null: nothing is kept) where it was found, and then loads it only when
   /// something is to be compiled. Errors: Unsupported when there is no NVRTC, with everywhere it was looked for.
-  explicit NvrtcCompiler(NvrtcOptions options = {}, std::shared_ptr<KernelCache> cache = nullptr);
+  explicit NvrtcCompiler(const NvrtcOptions& options = {}, std::shared_ptr<KernelCache> cache = nullptr);
 
   /// "NVRTC 13.0".
   const std::string& version() const { return version_; }
