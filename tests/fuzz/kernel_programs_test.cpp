@@ -1,11 +1,12 @@
 // Random programs as kernels: the interpreter agrees with the reference and finds nothing wrong.
+#include <algorithm>
 #include <iostream>
-#include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "codegen/source.h"
 #include "generator/case_launch.h"
 #include "generator/cuda_runner.h"
@@ -70,12 +71,10 @@ TEST(KernelPrograms, InterpretedKernelsAgreeWithTheReference) { expectKernelsAgr
 
 // The first line that declares something of a thread without a value; what is shared by a block has none.
 std::string declarationWithoutValue(const std::string& text) {
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    const size_t begin = line.find_first_not_of(' ');
-    if (begin == std::string::npos || !line.ends_with(';') || line.find('=') != std::string::npos) continue;
-    const std::string_view statement = std::string_view(line).substr(begin);
-    if (statement.starts_with("__align__(") || statement.starts_with("tk_")) return line;
+  for (const std::string_view line : linesOf(text)) {
+    const std::string_view statement = line.substr(std::min(line.find_first_not_of(' '), line.size()));
+    const bool declares = statement.starts_with("__align__(") || statement.starts_with("tk_");
+    if (declares && line.ends_with(';') && line.find('=') == std::string_view::npos) return std::string(line);
   }
   return "";
 }
