@@ -20,6 +20,7 @@ from typing import Any
 
 BRIEF = r"^(softmax_fwd.16384x4096|softmax_fwd.2048x131072|layer_norm_fwd.16384x4096|layer_norm_bwd.8192x18432|dropout_add.16384x4096|rope_fwd.llama3_8b.*)$"
 RESULTS = Path(__file__).resolve().parent.parent / "benchmarks" / "results"
+SHOWN = "h200"  # the GPU of the documents' tables
 
 
 def geomean(values: list[float]) -> float:
@@ -143,10 +144,10 @@ def launch_peers(us: dict[str, float]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--suite", type=Path, default=RESULTS / "suite_h200.json")
-    parser.add_argument("--peers", type=Path, default=RESULTS / "peers_h200.json")
-    parser.add_argument("--latency", type=Path, default=RESULTS / "launch_latency_h200.json")
-    parser.add_argument("--launch-peers", type=Path, default=RESULTS / "launch_peers_h200.json")
+    parser.add_argument("--suite", type=Path, default=RESULTS / f"suite_{SHOWN}.json")
+    parser.add_argument("--peers", type=Path, default=RESULTS / f"peers_{SHOWN}.json")
+    parser.add_argument("--latency", type=Path, default=RESULTS / f"launch_latency_{SHOWN}.json")
+    parser.add_argument("--launch-peers", type=Path, default=RESULTS / f"launch_peers_{SHOWN}.json")
     parser.add_argument("--brief", action="store_true")
     parser.add_argument("--into", type=Path)
     parser.add_argument("--check", action="store_true")
