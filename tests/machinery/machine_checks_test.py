@@ -64,6 +64,7 @@ VIOLATIONS = [
     ("retired_words", "src/lower/jam_loops.cpp", "", "src/lower/jam_loops.cpp:1: 'jam_loops' is not a word"),
     ("retired_words", "README.md", "Each of these\nis a host unit.\n", "README.md:2: 'host unit' is not a word"),
     ("links", "docs/a.md", "\n[words](words.md), [site](https://a.b/c), [gone](../gone.md#part)\n", "docs/a.md:2: the link ../gone.md#part"),
+    ("excerpts", "README.md", "\nSo ([val.h](src/ir/val.h)):\n\n    struct W {};\n\nMore.\n", "README.md:4: src/ir/val.h has other lines"),
     ("named_files", "docs/a.md", "`src/ir/val.h`, `ir/val`, `a / b`, `src/<name>.h`, `ir/vals.h`\n", "docs/a.md:1: there is no ir/vals.h"),
     ("named_identifiers", "CONTRIBUTING.md", "`isSo` `TK_CHECK`\n`isNotSo()`\n", "CONTRIBUTING.md:2: nothing is called isNotSo"),
     ("version", "CMakeLists.txt", "project(tokamak)\n", "CMakeLists.txt:1: project() has no VERSION"),
