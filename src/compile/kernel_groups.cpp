@@ -47,11 +47,11 @@ constexpr size_t kMostOps = 2000;
 constexpr size_t kMostBuffers = 128;
 
 // Whether a loop that deals out outputs, if there is one, can deal out the segment.
-bool canBeDealtOut(const Fusion& unit) {
+bool canBeDealtOut(const Fusion& segment) {
   std::vector<StreamAxis> marks;
   std::vector<int64_t> axes;
   std::vector<int64_t> inner_axes;
-  for (const TensorView* output : unit.outputs()) {
+  for (const TensorView* output : segment.outputs()) {
     const std::optional<StreamAxis> axis = findStreamAxis(*output);
     if (!axis) continue;
     marks.push_back(*axis);
@@ -59,9 +59,9 @@ bool canBeDealtOut(const Fusion& unit) {
     if (axis->inner != nullptr) inner_axes.push_back(visibleAxisNumber(*output, *axis->inner));
   }
   if (marks.empty()) return true;
-  if (marks.size() < unit.outputs().size()) return false;
+  if (marks.size() < segment.outputs().size()) return false;
   const StreamAxis& first = marks[0];
-  const DomainGraph graph(unit);
+  const DomainGraph graph(segment);
   const auto areTogether = [&](const IterDomain* a, const IterDomain* b) {
     return a == b || (a != nullptr && b != nullptr && graph.mapsTo(*a, *b, AxisMapping::Exact));
   };
@@ -69,27 +69,27 @@ bool canBeDealtOut(const Fusion& unit) {
     return axis.form == first.form && axis.chunk == first.chunk && axis.may_pass_end == first.may_pass_end &&
            areTogether(first.logical, axis.logical) && areTogether(first.inner, axis.inner);
   };
-  return std::ranges::all_of(marks, isSame) && !whyNoSlices(unit, axes) &&
-         (inner_axes.empty() || !whyNoSlices(unit, inner_axes));
+  return std::ranges::all_of(marks, isSame) && !whyNoSlices(segment, axes) &&
+         (inner_axes.empty() || !whyNoSlices(segment, inner_axes));
 }
 
 std::unique_ptr<Fusion> segmentFusion(const Fusion& fusion, const SegmentedGroup& group) {
-  auto unit = std::make_unique<Fusion>(fusion.name());
-  Cloner cloner(*unit);
-  for (TensorView* input : group.inputs) unit->addInput(cloner.clone(input));
+  auto segment = std::make_unique<Fusion>(fusion.name());
+  Cloner cloner(*segment);
+  for (TensorView* input : group.inputs) segment->addInput(cloner.clone(input));
   for (const Expr* expr : group.exprs) cloner.clone(*expr);
-  for (TensorView* output : group.outputs) unit->addOutput(cloner.clone(output));
-  return unit;
+  for (TensorView* output : group.outputs) segment->addOutput(cloner.clone(output));
+  return segment;
 }
 
 // Whether somebody scheduled all of it, or cut a reduction in it in two: then it is one kernel, or an error says why
 // not.
-bool isScheduledAsOne(const Fusion& unit) {
-  if (!isScheduled(unit)) return false;
-  const std::vector<Expr*> exprs = unit.exprs();
+bool isScheduledAsOne(const Fusion& segment) {
+  if (!isScheduled(segment)) return false;
+  const std::vector<Expr*> exprs = segment.exprs();
   const auto isCut = [](const TensorView* tensor) { return !tensor->domain().root.empty(); };
   return std::ranges::all_of(exprs, [](const Expr* expr) { return isScheduled(*asTensor(expr->output(0))); }) ||
-         std::ranges::any_of(unit.allTensors(), isCut);
+         std::ranges::any_of(segment.allTensors(), isCut);
 }
 
 // Whether the group, which is a kernel, is one whichever of the program's expanded outputs are given memory for every
@@ -103,12 +103,12 @@ bool isKernelInAnyMemory(const Fusion& fusion, const SegmentedGroup& group, cons
   if (expanded.size() > kMostExpanded && group.exprs.size() > 1) return false;
   expanded.resize(std::min(expanded.size(), kMostExpanded));
   for (size_t choice = 1; choice < size_t{1} << expanded.size(); ++choice) {
-    const std::unique_ptr<Fusion> unit = segmentFusion(fusion, group);
-    dropSchedule(*unit);
+    const std::unique_ptr<Fusion> segment = segmentFusion(fusion, group);
+    dropSchedule(*segment);
     for (size_t i = 0; i < expanded.size(); ++i) {
-      if ((choice >> i & 1) != 0) storeInFull(*unit->outputs()[expanded[i]]);
+      if ((choice >> i & 1) != 0) storeInFull(*segment->outputs()[expanded[i]]);
     }
-    if (!canSchedule(*unit, target)) return false;
+    if (!canSchedule(*segment, target)) return false;
   }
   return true;
 }
@@ -157,8 +157,8 @@ size_t reshapesInARow(const SegmentedGroup& group) {
 }
 
 // Whether tensors lie in the order of axes that their shapes have, not of loops that somebody made of these.
-bool haveLayoutsOfTheirAxes(const Fusion& unit) {
-  return std::ranges::none_of(unit.allTensors(), [](const TensorView* tensor) {
+bool haveLayoutsOfTheirAxes(const Fusion& segment) {
+  return std::ranges::none_of(segment.allTensors(), [](const TensorView* tensor) {
     const Axes& logical = tensor->domain().logical;
     return std::ranges::any_of(tensor->domain().allocation, [&](const IterDomain* axis) {
       return std::ranges::find(logical, axis) == logical.end();
@@ -169,18 +169,18 @@ bool haveLayoutsOfTheirAxes(const Fusion& unit) {
 bool mayBeOneKernel(const Fusion& fusion, const SegmentedGroup& group, const KernelTarget& target) {
   const size_t buffers = group.inputs.size() + group.outputs.size();
   if (group.exprs.size() > kMostOps || (group.exprs.size() > 1 && buffers > kMostBuffers)) return false;
-  const std::unique_ptr<Fusion> unit = segmentFusion(fusion, group);
-  if (group.exprs.size() > 1 && !canBeDealtOut(*unit)) return false;
-  if (isScheduledAsOne(*unit)) return true;
-  if (!haveLayoutsOfTheirAxes(*unit)) return false;
+  const std::unique_ptr<Fusion> segment = segmentFusion(fusion, group);
+  if (group.exprs.size() > 1 && !canBeDealtOut(*segment)) return false;
+  if (isScheduledAsOne(*segment)) return true;
+  if (!haveLayoutsOfTheirAxes(*segment)) return false;
   if (group.exprs.size() > 1 && hasManyConditions(group)) return false;
   constexpr size_t kMostReshapes = 8;
   if (reshapesInARow(group) > kMostReshapes) return false;
   // Each place is code of its own.
   constexpr int64_t kMostPlaces = 16;
-  if (recomputeFactor(*unit, kMostPlaces) > kMostPlaces) return false;
-  dropSchedule(*unit);
-  return canSchedule(*unit, target) && isKernelInAnyMemory(fusion, group, target);
+  if (recomputeFactor(*segment, kMostPlaces) > kMostPlaces) return false;
+  dropSchedule(*segment);
+  return canSchedule(*segment, target) && isKernelInAnyMemory(fusion, group, target);
 }
 
 bool mayBeOneCall(const ProductGroup& group, const ProductActivations& activations) {

@@ -119,19 +119,19 @@ std::vector<SegmentedGroup> groupsOf(const Fusion& fusion, Grouping grouping, co
 
 Expr* makeSegment(const Fusion& fusion, const SegmentedGroup& group, const InputUpdates& updates, int64_t number,
                   Cloner& program) {
-  auto unit = std::make_shared<HostSegment>();
-  unit->number = number;
-  unit->fusion = std::make_unique<Fusion>(fusion.name());
-  Cloner inner(*unit->fusion);
+  auto segment = std::make_shared<HostSegment>();
+  segment->number = number;
+  segment->fusion = std::make_unique<Fusion>(fusion.name());
+  Cloner inner(*segment->fusion);
   PostOnStream post;
   for (TensorView* input : group.inputs) {
-    unit->fusion->addInput(inner.clone(input));
+    segment->fusion->addInput(inner.clone(input));
     post.ins.push_back(program.clone(input));
   }
   for (const Expr* expr : group.exprs) inner.clone(*expr);
-  addScalarInputs(fusion, post, *unit, [&](Scalar* scalar) { return program.clone(scalar); });
+  addScalarInputs(fusion, post, *segment, [&](Scalar* scalar) { return program.clone(scalar); });
   for (TensorView* output : group.outputs) {
-    unit->fusion->addOutput(inner.clone(output));
+    segment->fusion->addOutput(inner.clone(output));
     post.outs.push_back(program.clone(output));
   }
   // Kernels have to know what they overwrite.
@@ -139,13 +139,13 @@ Expr* makeSegment(const Fusion& fusion, const SegmentedGroup& group, const Input
     const auto alias = fusion.outputAliases().find(output);
     if (alias == fusion.outputAliases().end() || !updates.at_once.contains(output)) continue;
     if (std::ranges::find(group.inputs, alias->second.target) != group.inputs.end())
-      unit->fusion->aliasOutput(inner.clone(output), inner.clone(alias->second.target));
+      segment->fusion->aliasOutput(inner.clone(output), inner.clone(alias->second.target));
   }
   // A place in the loops of a reader says nothing where the reader is in another segment.
-  for (TensorView* tensor : unit->fusion->allTensors()) {
-    if (unit->fusion->isInput(tensor) || tensor->uses().empty()) tensor->mutableDomain().inline_position = 0;
+  for (TensorView* tensor : segment->fusion->allTensors()) {
+    if (segment->fusion->isInput(tensor) || tensor->uses().empty()) tensor->mutableDomain().inline_position = 0;
   }
-  post.segment = std::move(unit);
+  post.segment = std::move(segment);
   return program.target().appendOp(std::move(post));
 }
 

@@ -428,12 +428,12 @@ StartCoalescing
 } // %HostIrContainer
 )",
      "a:2:8: unexpected '0'; expected 'Communication'"},
-    {"AUnitWithoutASection", R"(%HostIrContainer { (T0_g_float[iS0{i0}]) -> () :
+    {"ASegmentWithoutASection", R"(%HostIrContainer { (T0_g_float[iS0{i0}]) -> () :
   PostOnStream (HostUnit0, Inputs:{}, Outputs:{})
 } // %HostIrContainer
 )",
      "a:2:17: HostUnit0 is not in the text; expected a section HostUnit0{..} after the program"},
-    {"APostWithoutAUnit", R"(%HostIrContainer { (T0_g_float[iS0{i0}]) -> () :
+    {"APostWithoutASegment", R"(%HostIrContainer { (T0_g_float[iS0{i0}]) -> () :
   PostOnStream (Inputs:{}, Outputs:{})
 } // %HostIrContainer
 )",
@@ -649,7 +649,7 @@ Scalars:{
 }
 )",
      "a:5:6: unexpected 'f8'; expected an element type: double, float, __half, __bfloat, int, int64_t or bool"},
-    {"AUnitThatIsNoFusion", R"(%HostIrContainer { (T0_g_float[iS0{i0}]) -> () :
+    {"ASegmentThatIsNoFusion", R"(%HostIrContainer { (T0_g_float[iS0{i0}]) -> () :
 
 } // %HostIrContainer
 HostUnit0{
@@ -657,7 +657,7 @@ HostUnit0{
 }
 )",
      "a:5:4: unexpected 'Kernel'; expected 'Fusion'"},
-    {"AHostStatementInAUnit", R"(%HostIrContainer { (T0_g_float[iS0{i0}]) -> () :
+    {"AHostStatementInASegment", R"(%HostIrContainer { (T0_g_float[iS0{i0}]) -> () :
 
 } // %HostIrContainer
 HostUnit0{
@@ -667,7 +667,7 @@ HostUnit0{
 }
 )",
      "a:6:5: a fusion has no 'StartCoalescing'; only host programs have"},
-    {"AnAllocateInAUnit", R"(%HostIrContainer { (T0_g_float[iS0{i0}]) -> () :
+    {"AnAllocateInASegment", R"(%HostIrContainer { (T0_g_float[iS0{i0}]) -> () :
 
 } // %HostIrContainer
 HostUnit0{
@@ -677,7 +677,7 @@ HostUnit0{
 }
 )",
      "a:6:5: a fusion has no ALLOCATE; only host programs have"},
-    {"AliasesInAUnit", R"(%HostIrContainer { (T0_g_float[iS0{i0}]) -> () :
+    {"AliasesInASegment", R"(%HostIrContainer { (T0_g_float[iS0{i0}]) -> () :
 
 } // %HostIrContainer
 HostUnit0{
@@ -697,7 +697,7 @@ HostUnit00{
 }
 )",
      "a:6:1: there is a HostUnit0 already"},
-    {"AResultWithTwoDefinitionsInAUnit", R"(%HostIrContainer { (T0_g_float[iS0{i0}]) -> () :
+    {"AResultWithTwoDefinitionsInASegment", R"(%HostIrContainer { (T0_g_float[iS0{i0}]) -> () :
 
 } // %HostIrContainer
 HostUnit0{
