@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
+#include <vector>
 
 #include "ir/extent_assumptions.h"
 #include "ir/ops/math/broadcast_op.h"
@@ -101,6 +103,26 @@ bool isReadAtOwnIndex(Fusion& fusion, const SumOfExponentials& match) {
 bool isRowReduction(const ReductionStructure& structure, const TensorView& tensor) {
   return std::ranges::find(structure.stored(), &tensor) != structure.stored().end() && structure.hasRows(tensor) &&
          !structure.isRecomputed(tensor) && tensor.domain().root.empty();
+}
+
+// Whether the values are computed from the maximum or a sum of one of the rows: they are known when that row was read.
+bool needsRow(const TensorView& values, const std::vector<SoftmaxReductions>& rows) {
+  std::set<const TensorView*> seen;
+  std::vector<const TensorView*> open = {&values};
+  while (!open.empty()) {
+    const TensorView* tensor = open.back();
+    open.pop_back();
+    if (!seen.insert(tensor).second) continue;
+    const bool is_of_row = std::ranges::any_of(rows, [&](const SoftmaxReductions& row) {
+      return row.maximum == tensor || std::ranges::find(row.sums, tensor) != row.sums.end();
+    });
+    if (is_of_row) return true;
+    if (tensor->definition() == nullptr) continue;
+    for (Val* input : tensor->definition()->inputs()) {
+      if (const TensorView* read = asTensor(input)) open.push_back(read);
+    }
+  }
+  return false;
 }
 
 // Inserts ops in front of an expression.
@@ -205,6 +227,9 @@ std::vector<SoftmaxReductions> findSoftmaxReductions(const ReductionStructure& s
     else
       found.push_back({match->maximum, {sum}, match->values, axis, *length});
   }
+  // A softmax of what another one gives has its chunks when the other has all of its own: these loops cannot be one.
+  const std::vector<SoftmaxReductions> all = found;
+  std::erase_if(found, [&](const SoftmaxReductions& row) { return needsRow(*row.values, all); });
   return found;
 }
 

@@ -82,6 +82,21 @@ TEST(OnlineSoftmax, AreThoseWithAMaximumAndASumOfExponentials) {
   EXPECT_THAT(foundIn("fusion f(T0: f16[i0, 40]) -> T1 { T1 = log_sum_exp(T0) }"), testing::SizeIs(1));
   EXPECT_THAT(foundIn("fusion f(T0: f16[i0, 40], T1: i64[i0]) -> T2 { T2 = cross_entropy(T0, T1, reduction=each) }"),
               testing::SizeIs(1));
+  // Of what another one gives there is one for the first alone, which has to be over before.
+  const std::string twice = R"(
+fusion f(T0: f32[17, 40]) -> T5, T10 {
+  T1 = max(T0, axes=[1])
+  T2 = broadcast(T1, flags=[false, true])
+  T3 = sub(T0, T2)
+  T4 = exp2(T3)
+  T5 = sum(T4, axes=[1])
+  T6 = max(T3, axes=[1])
+  T7 = broadcast(T6, flags=[false, true])
+  T8 = sub(T3, T7)
+  T9 = exp2(T8)
+  T10 = sum(T9, axes=[1])
+})";
+  EXPECT_THAT(foundIn(twice), ElementsAre("T1 T5 of T0 along 1, 40"));
   // The maximum of halves; two sums of one maximum.
   EXPECT_THAT(foundIn(R"(
 fusion f(T0: bf16[i0, 64]) -> T6, T10 {
