@@ -17,6 +17,7 @@
 #include "codegen/vector_emission.h"
 #include "ir/expr_summary.h"
 #include "kernel/index_assumptions.h"
+#include "kernel/kernel_walk.h"
 #include "kernel/one_plus.h"
 #include "kernel/rewrite.h"
 #include "kernel/shared_memory.h"
@@ -56,6 +57,7 @@ class SourceWriter {
     kir::assumeIndices(kernel, analysis_);
     kir::visitStatements(kernel.body, [&](const kir::Statement& statement) {
       if (const auto* let = std::get_if<kir::Let>(&statement.node)) taken_.insert(let->variable->name);
+      if (!isCopyOfRegister(statement)) not_only_copied_.insert(kir::writtenBy(statement));
       block_reductions_ += std::holds_alternative<kir::BlockReduce>(statement.node) ? 1 : 0;
     });
     for (const kir::LaunchDimension& dimension : kernel.dimensions) {
@@ -450,7 +452,7 @@ class SourceWriter {
     const std::string type(typeSource(tensor.dtype()));
     if (allocate.size->isConstantInt(1) && tensor.memoryType() == MemoryType::Local) {
       variables_.insert(&tensor);
-      return line(indent, fmt::format("{} {}{};", type, bufferName(tensor), initialValue(MemoryType::Local)));
+      return line(indent, fmt::format("{} {}{};", type, bufferName(tensor), initialValue(tensor)));
     }
     const bool is_shared = tensor.memoryType() == MemoryType::Shared;
     if (const auto offset = shared_.offsets.find(&tensor); dialect_ == Dialect::Cuda && offset != shared_.offsets.end())
@@ -469,13 +471,20 @@ class SourceWriter {
     const std::string_view of_lanes = vectors_.isUsed() ? " __attribute__((aligned(64)))" : "";
     // (C++ has no arrays of 0 elements; loops over them do not run.)
     const std::string size = allocate.size->isConstantInt(0) ? "1" : scalars_.write(*allocate.size);
-    line(indent, fmt::format("{}{} {}[{}]{}{};", aligned, type, bufferName(tensor), size, of_lanes,
-                             initialValue(tensor.memoryType())));
+    line(indent,
+         fmt::format("{}{} {}[{}]{}{};", aligned, type, bufferName(tensor), size, of_lanes, initialValue(tensor)));
   }
   // Registers of CUDA kernels always have a value. Two that only some threads load, from one address under different
-  // guards, are the same value for ptxas where no other is known, and it reads the one for the other.
-  std::string_view initialValue(MemoryType memory) const {
-    return dialect_ == Dialect::Cuda && memory == MemoryType::Local ? " = {}" : "";
+  // guards, are the same value for ptxas where no other is known, and it reads the one for the other. Those that are
+  // filled from registers alone need none, and choosing between it and a register would wait for what that one loads.
+  std::string_view initialValue(const TensorView& tensor) const {
+    const bool is_register = dialect_ == Dialect::Cuda && tensor.memoryType() == MemoryType::Local;
+    return is_register && not_only_copied_.contains(&tensor) ? " = {}" : "";
+  }
+  static bool isCopyOfRegister(const kir::Statement& statement) {
+    const auto* store = std::get_if<kir::Store>(&statement.node);
+    return store != nullptr && store->value->kind == kir::ValueKind::Load &&
+           store->value->tensor->memoryType() == MemoryType::Local;
   }
   void write(const kir::Let& let, size_t indent) { line(indent, text(let)); }
   void write(const kir::Store& store, size_t indent) {
@@ -641,7 +650,8 @@ class SourceWriter {
   std::set<std::string> taken_ = {"block", "buffers", "symbols", "first_block", "last_block", "whole",
                                   "strip", "turn",    "turns",   "first",       "byte"};
   std::set<const TensorView*> variables_;
-  std::set<const TensorView*> streamed_;  // outputs that may have non-temporal stores
+  std::set<const TensorView*> not_only_copied_;  // what other statements write than copies of registers
+  std::set<const TensorView*> streamed_;         // outputs that may have non-temporal stores
   ScalarSource scalars_;
   VectorEmission vectors_;
   std::string body_;

@@ -1,6 +1,11 @@
 // Random programs as kernels: the interpreter agrees with the reference and finds nothing wrong.
 #include <algorithm>
 #include <iostream>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -69,12 +74,28 @@ void expectKernelsAgree(const std::function<KernelWay(uint64_t seed)>& wayOf) {
 // TOKAMAK_FUZZ_SEED is the first seed.
 TEST(KernelPrograms, InterpretedKernelsAgreeWithTheReference) { expectKernelsAgree(cpuWay); }
 
-// The first line that declares something of a thread without a value; what is shared by a block has none.
+// The first line that declares something of a thread without a value, unless it is filled from what has one alone; what
+// is shared by a block has none.
 std::string declarationWithoutValue(const std::string& text) {
-  for (const std::string_view line : linesOf(text)) {
-    const std::string_view statement = line.substr(std::min(line.find_first_not_of(' '), line.size()));
-    const bool declares = statement.starts_with("__align__(") || statement.starts_with("tk_");
-    if (declares && line.ends_with(';') && line.find('=') == std::string_view::npos) return std::string(line);
+  static const std::regex declared(R"( *(?:__align__\(16\) )?tk_\w+ (\w+)(?:\[\w+\])?( = \{\})?;)");
+  static const std::regex copied(R"( *(\w+)(?:\[.*\])? = (\w+)(?:\[[^\]]*\])?;)");
+  static const std::regex written(R"( *(?:\*\(\w+\*\)&)?(\w+)(?:\[.*\])? = .*)");
+  std::map<std::string, std::string> without;  // name -> line
+  std::set<std::string> with;
+  std::smatch match;
+  std::vector<std::string> lines;
+  for (const std::string_view line : linesOf(text)) lines.emplace_back(line);
+  for (const std::string& line : lines) {
+    if (!std::regex_match(line, match, declared)) continue;
+    if (match[2].matched)
+      with.insert(match[1]);
+    else
+      without[match[1]] = line;
+  }
+  for (const std::string& line : lines) {
+    if (!std::regex_match(line, match, written) || !without.contains(match[1])) continue;
+    const std::string name = match[1];
+    if (!std::regex_match(line, match, copied) || !with.contains(match[2])) return without.at(name);
   }
   return "";
 }
