@@ -125,11 +125,14 @@ class TOKAMAK_EXPORT Device : public std::enable_shared_from_this<Device> {
 
   std::shared_ptr<Stream> createStream();
   virtual std::unique_ptr<Event> createEvent() = 0;
-  /// Errors: Bind, naming `operation`, for a stream of another device; as requireProcess().
+  /// As all that gives work to a stream, or waits for it, asks. Errors: Bind, naming `operation`, for a stream of
+  /// another device; as requireProcess().
   void requireOwn(const Stream& stream, std::string_view operation) const;
   /// Errors: Device in a process that was forked since the device was opened: its threads, and the GPU's context, are
   /// the parent's.
   void requireProcess() const;
+  /// Whether this is not such a process.
+  bool isOfThisProcess() const { return home_.isHere(); }
   /// What keeps the device, or null for one that is not counted.
   std::shared_ptr<Device> holder() { return weak_from_this().lock(); }
   /// Whether the calling thread runs work of this device: it must not wait for all of that.

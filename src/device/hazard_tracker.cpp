@@ -150,6 +150,7 @@ void HazardTracker::absorb(TrackedMemory& into, TrackedMemory& other) {
 // call has written it that may be what the caller gave the stream to write it.
 void HazardTracker::settleAllocation(const Buffer& buffer, TrackedMemory& memory, const Stream* stream, Waits& waits) {
   if (buffer.is_settled_ || buffer.stream_.get() == stream) return;
+  if (buffer.is_written_by_calls_ && !device_.isOfThisProcess()) return;  // those are waited for themselves
   buffer.is_settled_ = true;
   const std::shared_ptr<CallPoint> point = takePoint(buffer.stream_.get());
   const auto begin = reinterpret_cast<uintptr_t>(buffer.address());
@@ -371,6 +372,9 @@ void HazardTracker::waitOnHost(const Tensor& tensor, MemoryAccess access) {
   const TrackedAccess wanted = accessOf(tensor, access);
   if (wanted.begin == wanted.end) return;
   Waits waits = conflictsOnHost(wanted);
+  for (const Waits::Conflict& conflict : waits.conflicts) {
+    if (!conflict.point->isIssued() || !device_.isDone(conflict.point->event())) device_.requireProcess();
+  }
   issueWaits(waits, nullptr);
   if (waits.conflicts.empty()) return;
   for (const Waits::Conflict& conflict : waits.conflicts) device_.waitDone(conflict.point->event());

@@ -20,7 +20,8 @@ CallContext::CallContext(Device& device, size_t index, int64_t worker_count, Int
       in_flight_(device.inFlightCalls()) {}
 
 CallContext::~CallContext() {
-  if (last_call_ != nullptr) device_.waitOver(*home_, *last_call_);  // the arenas go back there
+  const bool is_ordered = last_call_ == nullptr || !device_.isOfThisProcess();
+  if (!is_ordered) device_.waitOver(*home_, *last_call_);  // the arenas go back there
 }
 
 void CallContext::waitUntilIdle() {

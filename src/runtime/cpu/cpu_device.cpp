@@ -175,8 +175,13 @@ std::unique_ptr<Event> CpuDevice::createEvent() { return std::make_unique<CpuEve
 
 StreamQueue& CpuDevice::queueOf(Stream& stream) { return static_cast<CpuStream&>(stream).queue(); }
 
+StreamQueue& CpuDevice::ownQueue(Stream& stream, std::string_view operation) const {
+  requireOwn(stream, operation);
+  return queueOf(stream);
+}
+
 void* CpuDevice::allocate(int64_t bytes, MemoryKind kind, Stream& stream) {
-  StreamQueue& queue = queueOf(stream);
+  StreamQueue& queue = ownQueue(stream, "allocate");
   ArenaBlock block;
   {
     const HideFromSanitizer hide;
@@ -208,14 +213,14 @@ void CpuDevice::trimMemory() {
 }
 
 void CpuDevice::record(Event& event, Stream& stream) {
-  StreamQueue& queue = queueOf(stream);
+  StreamQueue& queue = ownQueue(stream, "record");
   const uint32_t raise_count = raiseCount().load();
   static_cast<CpuEvent&>(event).set({&queue, queue.mark(), raise_count});
 }
 
-void CpuDevice::waitFor(Stream& stream, const Event& event, WaitFor what) {
+void CpuDevice::waitFor(Stream& stream, const Event& event, WaitFor what) const {
   const StreamPoint point = static_cast<const CpuEvent&>(event).point();
-  StreamQueue& queue = queueOf(stream);
+  StreamQueue& queue = ownQueue(stream, "wait");
   if (point.queue == nullptr) return;
   if (point.queue == &queue) what = what == WaitFor::Everything ? WaitFor::Failure : what;
   if (point.queue == &queue && what == WaitFor::Order) return;
@@ -232,37 +237,37 @@ void CpuDevice::waitOver(Stream& stream, const Event& event) { waitFor(stream, e
 
 void CpuDevice::takeFailure(Stream& stream, const Event& event) { waitFor(stream, event, WaitFor::Failure); }
 
-void CpuDevice::startAnew(Stream& stream) { queueOf(stream).issueReset(); }
+void CpuDevice::startAnew(Stream& stream) { ownQueue(stream, "start anew").issueReset(); }
 
 void CpuDevice::copy(Stream& stream, void* to, const void* from, int64_t bytes) {
   requireSize("copy", bytes);
-  if (bytes > 0) queueOf(stream).issueCopy(to, from, bytes);
+  if (bytes > 0) ownQueue(stream, "copy").issueCopy(to, from, bytes);
 }
 
 void CpuDevice::fill(Stream& stream, void* to, uint8_t byte, int64_t bytes) {
   requireSize("fill", bytes);
-  if (bytes > 0) queueOf(stream).issueFill(to, byte, bytes);
+  if (bytes > 0) ownQueue(stream, "fill").issueFill(to, byte, bytes);
 }
 
 void CpuDevice::launch(Stream& stream, const Work& work, std::span<void* const> addresses) {
-  queueOf(stream).issueLaunch(static_cast<const CpuWork&>(work), addresses);
+  ownQueue(stream, "launch").issueLaunch(static_cast<const CpuWork&>(work), addresses);
 }
 
 void CpuDevice::callback(Stream& stream, std::function<void()> function) {
   TK_REQUIRE(function != nullptr, Usage, "callback: an empty function was given; it has nothing to call");
-  queueOf(stream).issueCallback(std::move(function));
+  ownQueue(stream, "callback").issueCallback(std::move(function));
 }
 
 void CpuDevice::writeFlag(Stream& stream, uint64_t* flag, uint64_t value) {
-  queueOf(stream).issueWriteFlag(flag, value);
+  ownQueue(stream, "write flag").issueWriteFlag(flag, value);
 }
 
 void CpuDevice::waitFlag(Stream& stream, const uint64_t* flag, uint64_t value) {
-  queueOf(stream).issueWaitFlag(flag, value);
+  ownQueue(stream, "wait for flag").issueWaitFlag(flag, value);
 }
 
 void CpuDevice::synchronize(Stream& stream) {
-  StreamQueue& queue = queueOf(stream);
+  StreamQueue& queue = ownQueue(stream, "synchronize");
   const StreamPoint point = {&queue, queue.mark()};
   waitFor(point, "synchronize");
   inFlightCalls().letGoOfWhatIsDone();
@@ -273,6 +278,7 @@ void CpuDevice::synchronize(const Event& event) {
   const auto& cpu_event = static_cast<const CpuEvent&>(event);
   const StreamPoint point = cpu_event.point();
   if (point.queue == nullptr) return;
+  if (!isDone(event)) requireProcess();
   waitFor(point, "synchronize");
   inFlightCalls().letGoOfWhatIsDone();
   const auto failure = point.queue->failureAt(point);

@@ -78,9 +78,11 @@ class CpuDevice : public Device {
   class CpuEvent;
 
   static StreamQueue& queueOf(Stream& stream);
+  /// Errors: as requireOwn().
+  StreamQueue& ownQueue(Stream& stream, std::string_view operation) const;
   void giveBack(StreamQueue& queue);
   static void waitFor(const StreamPoint& point, const char* operation);
-  static void waitFor(Stream& stream, const Event& event, WaitFor what);
+  void waitFor(Stream& stream, const Event& event, WaitFor what) const;
 
   const CpuDeviceOptions options_;
   DeviceProperties properties_;

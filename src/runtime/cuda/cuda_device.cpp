@@ -201,8 +201,13 @@ std::unique_ptr<Event> CudaDevice::createEvent() { return std::make_unique<CudaE
 
 CudaQueue& CudaDevice::queueOf(Stream& stream) { return static_cast<CudaStream&>(stream).queue(); }
 
+CudaQueue& CudaDevice::ownQueue(Stream& stream, std::string_view operation) const {
+  requireOwn(stream, operation);
+  return queueOf(stream);
+}
+
 void* CudaDevice::allocate(int64_t bytes, MemoryKind kind, Stream& stream) {
-  CudaQueue& queue = queueOf(stream);
+  CudaQueue& queue = ownQueue(stream, "allocate");
   Arena& arena = arenaOf(kind);
   if (fail_in_.load(std::memory_order_relaxed) > 0 && fail_in_.fetch_sub(1) == 1) arena.failAllocation(1);
   void* const address = arena.allocate(bytes, kind, queue).address;
@@ -235,15 +240,15 @@ void CudaDevice::trimMemory() {
 }
 
 void CudaDevice::record(Event& event, Stream& stream) {
-  if (queueOf(stream).capturedGraph() != nullptr) return static_cast<CudaEvent&>(event).set({});
+  if (ownQueue(stream, "record").capturedGraph() != nullptr) return static_cast<CudaEvent&>(event).set({});
   CudaPointRef point = points_.take();
   queueOf(stream).record(point);
   static_cast<CudaEvent&>(event).set(std::move(point));
 }
 
-void CudaDevice::waitFor(Stream& stream, const Event& event, WaitFor what) {
+void CudaDevice::waitFor(Stream& stream, const Event& event, WaitFor what) const {
   const CudaPointRef point = static_cast<const CudaEvent&>(event).point();
-  CudaQueue& queue = queueOf(stream);
+  CudaQueue& queue = ownQueue(stream, "wait");
   if (!point || queue.capturedGraph() != nullptr) return;
   if (point->queue == &queue) what = what == WaitFor::Everything ? WaitFor::Failure : what;
   if (point->queue != &queue || what == WaitFor::Failure) queue.wait(point, what);
@@ -255,20 +260,20 @@ void CudaDevice::waitOver(Stream& stream, const Event& event) { waitFor(stream, 
 
 void CudaDevice::takeFailure(Stream& stream, const Event& event) { waitFor(stream, event, WaitFor::Failure); }
 
-void CudaDevice::startAnew(Stream& stream) { queueOf(stream).startAnew(); }
+void CudaDevice::startAnew(Stream& stream) { ownQueue(stream, "start anew").startAnew(); }
 
 void CudaDevice::copy(Stream& stream, void* to, const void* from, int64_t bytes) {
   requireDeviceSize("copy", bytes);
-  if (bytes > 0) queueOf(stream).copy(to, from, bytes);
+  if (bytes > 0) ownQueue(stream, "copy").copy(to, from, bytes);
 }
 
 void CudaDevice::fill(Stream& stream, void* to, uint8_t byte, int64_t bytes) {
   requireDeviceSize("fill", bytes);
-  if (bytes > 0) queueOf(stream).fill(to, byte, bytes);
+  if (bytes > 0) ownQueue(stream, "fill").fill(to, byte, bytes);
 }
 
 void CudaDevice::launch(Stream& stream, const Work& work, std::span<void* const> addresses) {
-  CudaQueue& queue = queueOf(stream);
+  CudaQueue& queue = ownQueue(stream, "launch");
   const auto& cuda_work = static_cast<const CudaWork&>(work);
   cuda_work.makeReadyOn(*context_, queue.stream());
   queue.launch(cuda_work, addresses);
@@ -276,21 +281,21 @@ void CudaDevice::launch(Stream& stream, const Work& work, std::span<void* const>
 
 void CudaDevice::callback(Stream& stream, std::function<void()> function) {
   TK_REQUIRE(function != nullptr, Usage, "callback: an empty function was given; it has nothing to call");
-  queueOf(stream).callback(std::move(function));
+  ownQueue(stream, "callback").callback(std::move(function));
 }
 
 void CudaDevice::writeFlag(Stream& stream, uint64_t* flag, uint64_t value) {
   requireFlag("write flag", flag);
-  queueOf(stream).writeFlag(flag, value);
+  ownQueue(stream, "write flag").writeFlag(flag, value);
 }
 
 void CudaDevice::waitFlag(Stream& stream, const uint64_t* flag, uint64_t value) {
   requireFlag("wait for flag", flag);
-  queueOf(stream).waitFlag(flag, value);
+  ownQueue(stream, "wait for flag").waitFlag(flag, value);
 }
 
 void CudaDevice::synchronize(Stream& stream) {
-  const auto failure = queueOf(stream).synchronize();
+  const auto failure = ownQueue(stream, "synchronize").synchronize();
   inFlightCalls().letGoOfWhatIsDone();
   if (failure != nullptr) raiseCount().raise(*failure);
 }
@@ -298,6 +303,7 @@ void CudaDevice::synchronize(Stream& stream) {
 void CudaDevice::synchronize(const Event& event) {
   const CudaPointRef point = static_cast<const CudaEvent&>(event).point();
   if (!point) return;
+  requireProcess();
   point->queue->synchronize(*point.get());
   inFlightCalls().letGoOfWhatIsDone();
   if (point->failure == nullptr || point->is_told.exchange(true)) return;

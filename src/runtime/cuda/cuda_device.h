@@ -108,6 +108,8 @@ class CudaDevice : public Device {
   const std::shared_ptr<StreamPool>& captureStreams() const { return capture_streams_; }
   /// Of a stream that a CUDA device made.
   static CudaQueue& queueOf(Stream& stream);
+  /// Errors: as requireOwn().
+  CudaQueue& ownQueue(Stream& stream, std::string_view operation) const;
 
   /// Makes the n-th allocation from now on fail with OutOfMemory (1 is the next one); 0 takes that back.
   void failAllocation(int64_t n) { fail_in_.store(n); }
@@ -125,7 +127,7 @@ class CudaDevice : public Device {
 
   Arena& arenaOf(MemoryKind kind) { return kind == MemoryKind::Device ? device_memory_ : host_memory_; }
   void giveBack(CudaQueue& queue);
-  static void waitFor(Stream& stream, const Event& event, WaitFor what);
+  void waitFor(Stream& stream, const Event& event, WaitFor what) const;
 
   const CudaDeviceOptions options_;
   std::shared_ptr<DriverContext> context_;
