@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -38,10 +39,11 @@ Tensor tensorWithoutMemory(Device& device, const TensorView& tv, const ScalarBin
   return tensor;
 }
 
-// Errors: Bind for a number that becomes another one in an integer type.
-void requireFitting(const Scalar& input, const ScalarValue& number) {
-  if (!isIntegerType(input.dtype())) return;
-  const bool is_narrow = input.dtype() == DataType::I32;
+// Errors: Bind for a number that becomes another one in the scalar's integer type.
+void requireFitting(std::string_view what, const Scalar& scalar, const ScalarValue& number) {
+  const DataType dtype = scalar.dtype();
+  if (!isIntegerType(dtype)) return;
+  const bool is_narrow = dtype == DataType::I32;
   const auto isWithin = [&](int64_t integer) { return !is_narrow || (INT32_MIN <= integer && integer <= INT32_MAX); };
   const auto fits = [&](auto value) {
     if constexpr (std::is_same_v<decltype(value), double>)
@@ -49,9 +51,9 @@ void requireFitting(const Scalar& input, const ScalarValue& number) {
     else
       return isWithin(value);
   };
-  TK_REQUIRE(std::visit(fits, number), Bind, "input {}: {} was given; an {} is a whole number from {} - 1",
-             toString(input), std::visit([](auto value) { return fmt::format("{}", value); }, number),
-             dataTypeName(input.dtype()), is_narrow ? "-2^31 to 2^31" : "-2^63 to 2^63");
+  TK_REQUIRE(std::visit(fits, number), Bind, "{} {}: {} was given; an {} is a whole number from {} - 1", what,
+             toString(scalar), std::visit([](auto value) { return fmt::format("{}", value); }, number),
+             dataTypeName(dtype), is_narrow ? "-2^31 to 2^31" : "-2^63 to 2^63");
 }
 
 }  // namespace
@@ -64,8 +66,18 @@ int64_t Argument::checked(uint64_t number) {
 
 Program::Program(std::unique_ptr<MultiDeviceExecutor> executor) : executor_(std::move(executor)) {}
 Program::Program(Program&& other) noexcept = default;
-Program& Program::operator=(Program&& other) noexcept = default;
-Program::~Program() = default;
+Program& Program::operator=(Program&& other) noexcept {
+  Program mine(std::move(other));
+  std::swap(executor_, mine.executor_);
+  return *this;
+}
+
+// In a callback of the device it would wait for calls behind that callback, for ever: another thread waits then.
+Program::~Program() {
+  if (executor_ == nullptr) return;
+  const bool may_wait = !device().isWorkThread() || executor_->evaluator().isIdle();
+  if (!may_wait && device().holder() != nullptr) std::thread([executor = std::move(executor_)] {}).detach();
+}
 
 const std::string& Program::name() const { return hostProgram().name(); }
 Device& Program::device() const { return executor_->evaluator().device(); }
@@ -108,7 +120,9 @@ void Program::prepare(const std::map<std::string, ScalarValue>& sizes, const Pre
     if (symbol->name().empty()) continue;
     known.insert(symbol->name());
     const auto size = sizes.find(symbol->name());
-    if (size != sizes.end()) bindings[symbol] = convertValue(size->second, symbol->dtype());
+    if (size == sizes.end()) continue;
+    requireFitting("prepare:", *symbol, size->second);
+    bindings[symbol] = convertValue(size->second, symbol->dtype());
   }
   for (const auto& [name, size] : sizes) {
     TK_REQUIRE(known.contains(name), Bind, "prepare: {} has no extent or scalar '{}'; it has {}", program.name(), name,
@@ -136,7 +150,7 @@ void Program::requireNumbersFit(std::span<const RunValue> values) const {
   for (size_t i = 0; i < std::min(values.size(), inputs.size()); ++i) {
     const auto* number = std::get_if<ScalarValue>(&values[i]);
     if (const Scalar* scalar = asScalar(inputs[i]); scalar != nullptr && number != nullptr)
-      requireFitting(*scalar, *number);
+      requireFitting("input", *scalar, *number);
   }
 }
 
@@ -181,6 +195,10 @@ std::vector<Tensor> Program::run(std::span<const Tensor> inputs, std::span<const
 
 void Program::runInto(std::span<const Tensor> inputs, std::span<Tensor> outputs, Stream& stream,
                       std::span<const ScalarValue> scalars) {
+  size_t next = 0;
+  for (size_t i = 0; next < scalars.size() && i < hostProgram().inputs().size(); ++i) {
+    if (const Scalar* scalar = asScalar(hostProgram().inputs()[i])) requireFitting("input", *scalar, scalars[next++]);
+  }
   executor_->runInto(inputs, outputs, stream, scalars);
 }
 

@@ -79,6 +79,11 @@ void CallContextPool::waitUntilIdle() {
   for (const Slot& slot : slots_) slot.context->waitUntilIdle();
 }
 
+bool CallContextPool::isIdle() const {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::all_of(slots_, [](const Slot& slot) { return slot.context->isIdle(); });
+}
+
 int64_t CallContextPool::size() const {
   const std::lock_guard lock(mutex_);
   return static_cast<int64_t>(slots_.size());

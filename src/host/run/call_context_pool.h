@@ -49,6 +49,8 @@ class CallContextPool {
   /// For when no context is taken. Asking does not take a failure from those who wait for outputs, as synchronizing
   /// would.
   void waitUntilIdle();
+  /// Whether nothing would be waited for.
+  bool isIdle() const;
 
   int64_t size() const;
   int64_t arenaBytes() const;  ///< of all contexts and all kinds of memory

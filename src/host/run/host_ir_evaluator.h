@@ -106,6 +106,8 @@ class HostIrEvaluator {
   /// The plan that these values would run; records it if it is new, runs nothing. Good until it is forgotten:
   /// HostIrEvaluatorParams::plans says how many others may be used meanwhile.
   Plan& planFor(const std::vector<std::pair<Val*, RunValue>>& values, const PrepareOptions& options = {});
+  /// Whether no call is under way: it would be destroyed without waiting.
+  bool isIdle() const { return contexts_.isIdle(); }
   /// Never waits for a call.
   HostIrEvaluatorStatistics stats() const;
 

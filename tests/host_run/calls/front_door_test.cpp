@@ -241,6 +241,10 @@ TEST(FrontDoor, PreparedIntegersAreTold) {
   Program program = compile(fusion, device);
   EXPECT_EQ(errorOf([&] { program.prepare({{"n", 6}}); }).message(),
             "prepare: the scalar count of grown has no value; plans may depend on it");
+  EXPECT_EQ(errorOf([&] { program.prepare({{"n", 2.5}, {"count", 2}}); }).message(),
+            "prepare: n: 2.5 was given; an i64 is a whole number from -2^63 to 2^63 - 1");
+  EXPECT_EQ(errorOf([&] { program.prepare({{"n", 3}, {"count", std::nan("")}}); }).message(),
+            "prepare: count: nan was given; an i64 is a whole number from -2^63 to 2^63 - 1");
   program.prepare({{"n", 3}, {"count", 2}});
   alignas(64) const std::array<float, 3> numbers = {1, 2, 3};
   const std::vector<Tensor> outputs = program.run({Tensor::wrap(device, numbers, {3}), int64_t{2}});
@@ -333,6 +337,25 @@ TEST(FrontDoor, RunIntoTakesAllOutputs) {
   EXPECT_THAT(state_memory, ElementsAre(0.5, 1));
   EXPECT_THAT(step_memory, ElementsAre(-0.5, -1));
   EXPECT_EQ(errorOf([&] { program.runInto(inputs, {}, *stream, scalars); }).code(), ErrorCode::Bind);
+}
+
+TEST(FrontDoor, RunIntoTakesOnlyIntegersThatFit) {
+  Fusion fusion("shifted");
+  Scalar* by = fusion.scalarInput("by", DataType::I32);
+  fusion.output("y", add(fusion.input("x", DataType::I32, {"n"}), by));
+  JitCpuDevice device;
+  Program program = compile(fusion, device);
+  const std::vector<int32_t> numbers = {1};
+  std::vector<int32_t> results = {0};
+  const std::vector<Tensor> inputs = {Tensor::wrap(device, numbers, {1})};
+  std::vector<Tensor> outputs = {Tensor::wrap(device, results, {1})};
+  const std::shared_ptr<Stream> stream = device.createStream();
+  const auto run = [&](ScalarValue number) { program.runInto(inputs, outputs, *stream, {&number, 1}); };
+  for (const ScalarValue& number : {ScalarValue{1.5}, ScalarValue{std::nan("")}, ScalarValue{int64_t{1} << 32}})
+    EXPECT_THAT(errorOf([&] { run(number); }).message(), HasSubstr("an i32 is a whole number from -2^31 to 2^31 - 1"));
+  run(4.0);
+  stream->synchronize();
+  EXPECT_EQ(results[0], 5);
 }
 
 }  // namespace

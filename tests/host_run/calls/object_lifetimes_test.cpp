@@ -88,6 +88,29 @@ TEST(ObjectLifetimes, TheLastOwnerMayBeWorkOfTheDevice) {
   EXPECT_TRUE(seen.expired());
 }
 
+// A program waits for its calls when it goes; work of the device that is before one of them cannot.
+TEST(ObjectLifetimes, AProgramMayGoInACallbackBeforeItsCall) {
+  std::shared_ptr<Device> device = openCpuDevice();
+  const std::weak_ptr<Device> seen = device;
+  std::shared_ptr<Stream> stream = device->createStream();
+  auto program = std::make_shared<std::unique_ptr<Program>>(std::make_unique<Program>(compile(*negation(), *device)));
+  std::atomic<bool> may_end = false;
+  device->callback(*stream, [&may_end, program] {
+    may_end.wait(false);
+    *program = nullptr;
+  });
+  const std::vector<float> numbers = {1, 2};
+  Tensor output = (*program)->run({Tensor::wrap(*device, numbers, {2})}, {}, stream).at(0);
+  may_end = true;
+  may_end.notify_all();
+  EXPECT_EQ(output.read<float>()[1], -2);
+  output = Tensor();
+  stream = nullptr;
+  device = nullptr;
+  for (int i = 0; i < 10'000 && !seen.expired(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_TRUE(seen.expired());
+}
+
 TEST(ObjectLifetimes, StreamsBelongToTheirDevice) {
   JitCpuDevice device;
   JitCpuDevice other;
@@ -110,6 +133,23 @@ TEST(ObjectLifetimes, StreamsBelongToTheirDevice) {
   const int64_t size = 2;
   EXPECT_EQ(said([&] { Tensor::empty(device, far, DataType::F32, {&size, 1}, MemoryKind::Device); }),
             "buffer: a stream of another Device object (cpu) was given; one of this device (cpu) is legal");
+  const std::shared_ptr<Event> event = device.createEvent();
+  uint64_t flag = 1;
+  const std::vector<std::pair<std::string, std::function<void()>>> operations = {
+      {"allocate", [&] { device.allocate(8, MemoryKind::Device, *far); }},
+      {"record", [&] { device.record(*event, *far); }},
+      {"wait", [&] { device.wait(*far, *event); }},
+      {"wait", [&] { device.waitOver(*far, *event); }},
+      {"copy", [&] { device.copy(*far, results.data(), numbers.data(), 8); }},
+      {"fill", [&] { device.fill(*far, results.data(), 0, 8); }},
+      {"callback", [&] { device.callback(*far, [] {}); }},
+      {"write flag", [&] { device.writeFlag(*far, &flag, 1); }},
+      {"wait for flag", [&] { device.waitFlag(*far, &flag, 1); }},
+      {"synchronize", [&] { device.synchronize(*far); }},
+  };
+  for (const auto& [name, operation] : operations)
+    EXPECT_EQ(said(operation),
+              name + ": a stream of another Device object (cpu) was given; one of this device (cpu) is legal");
   EXPECT_EQ(said([&] { DlpackExchange(device).give(in[0], far); }),
             "DLPack: a stream of another Device object (cpu) was given; one of this device (cpu) is legal");
 }
