@@ -61,6 +61,11 @@ TEST(ParallelFor, ThatLeavesBodiesOutOrInventsSomeIsRefused) {
             "parallel-for of the caller: 1 bodies had ended when it returned; it has to call each of 8 once and wait");
   EXPECT_EQ(messageOf([](int64_t parts, ParallelFor::Body body, void* context) { body(context, parts); }),
             "parallel-for of the caller: part 8 was asked for; there are 8");
+  const auto callsOneTwice = [](int64_t parts, ParallelFor::Body body, void* context) {
+    for (int64_t part = 0; part < parts; ++part) body(context, part == 3 ? 2 : part);
+  };
+  EXPECT_EQ(messageOf(callsOneTwice),
+            "parallel-for of the caller: part 2 was asked for twice; it has to call each of 8 bodies once");
 }
 
 }  // namespace

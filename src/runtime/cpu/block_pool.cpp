@@ -1,7 +1,9 @@
 #include "runtime/cpu/block_pool.h"
 
 #include <algorithm>
+#include <array>
 #include <climits>
+#include <cstdint>
 #include <utility>
 
 #include "base/require.h"
@@ -15,11 +17,14 @@ namespace {
 
 // Of one call on the caller's threads, which raise nothing.
 struct Parts {
+  static constexpr int64_t kMost = 2048;
+
   const void* function;
   void (*run_range)(const void* function, int64_t begin, int64_t end);
   int64_t blocks;
   int64_t count;
   std::atomic<int64_t> ended = 0;
+  std::array<std::atomic<uint64_t>, kMost / 64> begun = {};  // a bit for each part
   std::atomic<bool> has_failed = false;
   SpinLock failure_lock;
   std::exception_ptr failure;
@@ -28,6 +33,11 @@ struct Parts {
     try {
       TK_REQUIRE(0 <= part && part < count, Usage, "parallel-for of the caller: part {} was asked for; there are {}",
                  part, count);
+      const uint64_t bit = uint64_t{1} << static_cast<uint64_t>(part % 64);
+      const uint64_t before = begun[static_cast<size_t>(part / 64)].fetch_or(bit, std::memory_order_relaxed);
+      TK_REQUIRE((before & bit) == 0, Usage,
+                 "parallel-for of the caller: part {} was asked for twice; it has to call each of {} bodies once", part,
+                 count);
       if (!has_failed.load(std::memory_order_relaxed))
         run_range(function, blocks * part / count, blocks * (part + 1) / count);
     } catch (...) {
@@ -107,7 +117,7 @@ void BlockPool::runOnCallers(int64_t blocks, const void* function, RangeFunction
   Parts parts = {.function = function,
                  .run_range = run_range,
                  .blocks = blocks,
-                 .count = std::min(blocks, threads_ * kPartsPerThread)};
+                 .count = std::min({blocks, threads_ * kPartsPerThread, Parts::kMost})};
   callers_->run(parts.count, [](void* context, int64_t part) { static_cast<Parts*>(context)->run(part); }, &parts);
   if (parts.failure != nullptr) std::rethrow_exception(parts.failure);
   const int64_t ended = parts.ended.load(std::memory_order_acquire);
