@@ -136,7 +136,7 @@ void Recorder::wait(Stream& stream, const Event& event) {
 }
 
 std::shared_ptr<const Work> Recorder::prepare(const WorkRequest& request) {
-  TK_REQUIRE(!cancel_.stop_requested(), Cancelled, "the caller cancelled it while kernels were made");
+  TK_REQUIRE(!cancel_.stop_requested(), Cancelled, "the caller cancelled it; nothing of it ran");
   auto recorded = std::make_shared<RecordedWork>();
   if (replay_device_ != nullptr) recorded->work = replay_device_->prepare(request);
   recorded->operands.assign(request.operands.begin(), request.operands.end());

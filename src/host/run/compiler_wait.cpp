@@ -15,7 +15,7 @@ constexpr std::chrono::milliseconds kBetweenLooks{50};
 }  // namespace
 
 void requireNotCancelled(const std::stop_token& cancel) {
-  TK_REQUIRE(!cancel.stop_requested(), Cancelled, "the caller cancelled it while kernels were made");
+  TK_REQUIRE(!cancel.stop_requested(), Cancelled, "the caller cancelled it; nothing of it ran");
 }
 
 CompilerWait::CompilerWait(const StepList& list) : list_(list) {

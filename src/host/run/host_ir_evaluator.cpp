@@ -88,9 +88,11 @@ HostIrEvaluator::HostIrEvaluator(std::unique_ptr<HostIrContainer> program, Devic
       plans_(params.plans) {
   TK_REQUIRE(params.number_of_streams > 0, Usage, "the number of streams is {}; it must be positive",
              params.number_of_streams);
-  TK_REQUIRE(params.calls_in_flight > 0 && params.plans.plans > 0 && params.plans.bytes > 0, Usage,
-             "an evaluator with {} calls in flight and {} plans of {} bytes was asked for; all must be positive",
-             params.calls_in_flight, params.plans.plans, params.plans.bytes);
+  constexpr int64_t kMostCalls = 4096;
+  TK_REQUIRE(0 < params.calls_in_flight && params.calls_in_flight <= kMostCalls, Usage,
+             "{} calls in flight were asked for; 1 to {} are legal", params.calls_in_flight, kMostCalls);
+  TK_REQUIRE(params.plans.plans > 0 && params.plans.bytes > 0, Usage,
+             "{} plans of {} bytes were asked for; both must be positive", params.plans.plans, params.plans.bytes);
   TK_REQUIRE(params.most_intermediate_bytes >= 0, Usage,
              "a limit of {} bytes for intermediates was asked for; it is positive, or 0 for none",
              params.most_intermediate_bytes);
@@ -160,9 +162,16 @@ std::shared_ptr<Plan> HostIrEvaluator::recordAndKeep(const CallValues& call, con
   {
     CompilerWait compilers(recorded.steps);
     record_lock.unlock();
-    compilers.wait(options);
+    try {
+      compilers.wait(options);
+    } catch (...) {
+      record_lock.lock();
+      recorded_works_.clear();  // the next call asks compilers again
+      throw;
+    }
     record_lock.lock();
   }
+  requireNotCancelled(options.cancel);
   if (std::shared_ptr<Plan> plan = knownPlan(key)) return plan;
   std::shared_ptr<Plan> plan = planOf(std::move(recorded));
   std::unique_lock lock(mutex_);
@@ -439,6 +448,7 @@ std::vector<Tensor> HostIrEvaluator::runWithInput(const std::vector<std::pair<Va
                                                   const PrepareOptions& options) {
   const Range range(run_name_);
   device_->requireProcess();
+  requireNotCancelled(options.cancel);
   const CallValues call = signature_.bind(values);
   signature_.requirePlaces(call.inputs, call.outputs);
   if (stream != nullptr) device_->requireOwn(*stream, "run");
@@ -512,7 +522,9 @@ void HostIrEvaluator::run(std::span<const Tensor> inputs, std::span<Tensor> outp
   TK_REQUIRE(scalars.size() == signature_.scalars().size(), Bind, "run: {} scalars given; the program takes {}",
              scalars.size(), signature_.scalars().size());
   for (const Tensor& output : outputs) {
-    TK_REQUIRE(output.isDefined(), Bind, "run: an output has no storage; runWithInput allocates outputs");
+    TK_REQUIRE(output.isDefined(), Bind,
+               "{}: an output without memory was given; run() allocates outputs, this call takes memory for each",
+               program_->name());
   }
   signature_.requirePlaces(inputs, outputs);
   device_->requireOwn(stream, "run");

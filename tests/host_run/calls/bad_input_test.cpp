@@ -227,7 +227,9 @@ TEST(BadCall, OfTheHotEntryIsRefusedToo) {
   RunBench other;
   for (int round = 0; round < 2; ++round) {
     EXPECT_EQ(run({}, {}), "bind: run: 0 inputs and 0 outputs given; the program has 1 and 1");
-    EXPECT_EQ(run({in}, {Tensor()}), "bind: run: an output has no storage; runWithInput allocates outputs");
+    EXPECT_EQ(run({in}, {Tensor()}),
+              "bind: host_program: an output without memory was given; run() allocates outputs, this call takes memory "
+              "for each");
     EXPECT_EQ(run({Tensor()}, {bench.empty(DataType::F32, {2})}), "bind: input T0: f32[i0] is missing");
     EXPECT_THAT(run({in}, {in}), HasSubstr("overlaps the one given for input"));
     EXPECT_THAT(run({in}, {bench.empty(DataType::F32, {3})}), HasSubstr("has sizes [2], but the given tensor [3]"));

@@ -1,4 +1,5 @@
 // Processes that fork: threads do not come along, so devices of the parent are refused, and new ones work.
+#include <atomic>
 #include <cstdlib>
 #include <functional>
 #include <string>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "compile/program.h"
+#include "compile/temporary_folder.h"
 #include "define/functions.h"
 #include "error_of.h"
 #include "jit/open_device.h"
@@ -70,6 +72,46 @@ TEST_F(ForkedProcess, IsRefusedDevicesOfItsParent) {
   EXPECT_EQ(firstOf(*program, *device), 2);
 }
 
+// What was done before the fork is there; what was not never will be, and who waits for it is told.
+TEST_F(ForkedProcess, IsToldThatWorkOfItsParentIsNotDone) {
+  std::shared_ptr<Device> device = openCpuDevice({.threads = 4});
+  Program program = programOf(*device, 4);
+  const std::vector<float> numbers(1'000, 0.0F);
+  std::vector<float> results(1'000, -1.0F);
+  const Tensor input = Tensor::wrap(*device, numbers, {1'000});
+  const Tensor output = Tensor::wrap(*device, results, {1'000});
+  const std::shared_ptr<Stream> stream = device->createStream();
+  Tensor done = program.run({input}, {}, stream).at(0);
+  stream->synchronize();
+  std::atomic<bool> may_go_on = false;
+  device->callback(*stream, [&] { may_go_on.wait(false); });
+  Tensor fresh = program.run({input}, {}, stream).at(0);
+  program.run({input}, {output}, stream);
+  const std::shared_ptr<Event> event = device->createEvent();
+  device->record(*event, *stream);
+  const auto isRefused = [&](const std::function<void()>& action) {
+    return inChild([&] { return errorOf(action).code() == ErrorCode::Device; }) == 0;
+  };
+  EXPECT_TRUE(isRefused([&] { fresh.read<float>(); }));
+  EXPECT_TRUE(isRefused([&] { output.waitReady(); }));
+  EXPECT_TRUE(isRefused([&] { output.hostData(); }));
+  EXPECT_TRUE(isRefused([&] { stream->synchronize(); }));
+  EXPECT_TRUE(isRefused([&] { device->synchronize(*event); }));
+  EXPECT_TRUE(isRefused([&] { device->callback(*stream, [] {}); }));
+  EXPECT_TRUE(isRefused([&] { device->fill(*stream, results.data(), 0, 8); }));
+  EXPECT_TRUE(isRefused([&] { device->record(*event, *stream); }));
+  EXPECT_EQ(inChild([&] { return done.read<float>()[999] == 4; }), 0);
+  EXPECT_EQ(inChild([&] {
+              fresh = Tensor();
+              return true;
+            }),
+            0);
+  may_go_on = true;
+  may_go_on.notify_all();
+  EXPECT_EQ(fresh.read<float>()[999], 4);
+  EXPECT_EQ(output.read<float>()[0], 4);
+}
+
 // Work may be under way when the process forks; the child neither has its threads nor waits for them.
 TEST_F(ForkedProcess, LetsGoOfWhatItsParentHad) {
   std::shared_ptr<Device> device = openCpuDevice({.threads = 4});
@@ -113,6 +155,27 @@ TEST_F(ForkedProcess, OpensDevicesOfItsOwn) {
   EXPECT_EQ(inChild([&] { return compilesAndRuns(fresh) && compilesAndRuns(5); }), 0);
   EXPECT_EQ(inChild([&] { return compilesAndRuns(6) && inChild([&] { return compilesAndRuns(fresh + 1); }) == 0; }), 0);
   EXPECT_TRUE(compilesAndRuns(fresh + 2));
+}
+
+// A compiler that fails, and is mended. (A child looks for its compiler itself.)
+TEST_F(ForkedProcess, AsksACompilerAgainThatFailed) {
+  const TemporaryFolder folder;
+  const std::string flag = folder / "fails";
+  writeFile(flag, "");
+  // What is asked about its flags does not fail: that comes without -x, or makes no shared object.
+  const std::string compiler = writeScript(
+      folder / "cc", "case \"$*\" in '-x c '*-shared*) [ ! -e " + flag + " ] || exit 1;; esac; exec cc \"$@\"");
+  const double fresh = 11 + static_cast<double>(getpid() % 100'000) / 8;
+  const auto isMended = [&] {
+    setenv("TOKAMAK_CC", compiler.c_str(), 1);
+    const std::shared_ptr<Device> device = openCpuDevice({.threads = 4});
+    Program program = programOf(*device, fresh);
+    const bool fails = errorOf([&] { firstOf(program, *device); }).code() == ErrorCode::Compile &&
+                       errorOf([&] { program.prepare({{"n", 20'000}}); }).code() == ErrorCode::Compile;
+    unlink(flag.c_str());
+    return fails && firstOf(program, *device) == static_cast<float>(fresh);
+  };
+  EXPECT_EQ(inChild(isMended), 0);
 }
 
 }  // namespace
