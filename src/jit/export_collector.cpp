@@ -13,6 +13,7 @@
 #include "ir/expr_memory.h"
 #include "ir/ops/host/post_on_stream.h"
 #include "ir/structural_form.h"
+#include "kernel/bind_kernel.h"
 
 namespace tokamak {
 
@@ -213,6 +214,7 @@ void ExportCollector::findForProduct(const WorkRequest& request) {
 void ExportCollector::add(const std::string& program, const std::set<size_t>& extents, const Ranges& ranges,
                           const std::shared_ptr<const BoundKernel>& bound) {
   const KernelCode& code = *bound->code;
+  if (options_.target.kind == TargetKind::Cuda) kir::requireLaunchableOnGpu(code.kernel, bound->bindings);
   ExportedLaunch launch;
   launch.program = program;
   launch.shape = code.choice.shape;

@@ -42,6 +42,30 @@ LaunchSize launchSize(const Kernel& kernel, const ScalarBindings& bindings) {
   return size;
 }
 
+void requireLaunchableOnGpu(const Kernel& kernel, const ScalarBindings& bindings) {
+  constexpr int64_t kMostThreads = 1024;
+  constexpr int64_t kMostBlocks = 65535;
+  constexpr int64_t kMostBlocksAlongX = 2147483647;
+  int64_t threads = 1;
+  for (const LaunchDimension& dimension : kernel.dimensions) {
+    const int64_t extent = evaluateInt(*dimension.extent, bindings);
+    const bool is_thread = isThreadType(dimension.type);
+    const int64_t most = is_thread                              ? kMostThreads
+                         : dimension.type == ParallelType::BIDx ? kMostBlocksAlongX
+                                                                : kMostBlocks;
+    TK_REQUIRE(
+        extent <= most, Unsupported,
+        "kernel {}: at these sizes it has {} {} along {}; a GPU takes at most {}; split the axis, and give {} the "
+        "part of a constant size, or export smaller sizes",
+        kernel.name, extent, is_thread ? "threads" : "blocks", parallelTypeName(dimension.type), most,
+        parallelTypeName(dimension.type));
+    if (is_thread) threads *= extent;
+  }
+  TK_REQUIRE(threads <= kMostThreads, Unsupported,
+             "kernel {}: at these sizes its blocks have {} threads; a GPU takes at most {}", kernel.name, threads,
+             kMostThreads);
+}
+
 KernelWorkspace workspaceOf(const Kernel& kernel, const ScalarBindings& bindings) {
   const GridReduce* grid = gridReduceOf(kernel);
   if (grid == nullptr) return {};

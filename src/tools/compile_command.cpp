@@ -48,6 +48,7 @@ class Reporter {
     if (dump_.wants("kernel_ir", name_)) fmt::print("{}", kir::printKernel(kernel));
     if (dump_.wants("source", name_)) fmt::print("{}", source.text);
     const auto cubin = compiler_.compile(compilationUnit({&source, 1}, Dialect::Cuda));
+    kir::requireLaunchableOnGpu(kernel, prepared.bindings);
     const kir::LaunchSize size = kir::launchSize(kernel, prepared.bindings);
     const KernelResources resources = cubin->resources.empty() ? KernelResources{} : cubin->resources[0];
     std::string narrow;
