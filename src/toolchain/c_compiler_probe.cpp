@@ -37,6 +37,15 @@ class Questions {
     return result.said;
   }
 
+  // Errors: Compile, with what the compiler says of these flags.
+  void tellRefusal(std::string_view version, const std::vector<std::string>& flags) const {
+    std::vector<std::string> arguments = flags;
+    arguments.insert(arguments.end(), {"-x", "c", "-E", "-dM", "/dev/null"});
+    const ProcessResult result = ask(std::move(arguments));
+    TK_RAISE(Compile, "the C compiler '{}' ({}) does not take the flags {}: it {}{}", program_, version,
+             joined(flags, " "), describeEnd(result, limits_), firstLines(result.said));
+  }
+
   // Name and value of each macro that is defined before a file starts; nothing when the flags are not taken.
   std::optional<std::map<std::string, std::string>> macros(std::vector<std::string> flags) const {
     flags.insert(flags.end(), {"-x", "c", "-E", "-dM", "/dev/null"});
@@ -199,8 +208,7 @@ CCompilerFacts askCCompiler(const std::string& program, const std::string& proce
   if (wanted) facts.flags.push_back(all_flags.back());
   if (!wanted) all_flags.pop_back();
   const auto used = wanted ? wanted : questions.macros(all_flags);
-  TK_REQUIRE(used, Compile, "the C compiler '{}' ({}) does not take the flags {}", program, facts.version,
-             joined(all_flags, " "));
+  if (!used) questions.tellRefusal(facts.version, all_flags);
   for (const auto& [name, value] : *used) {
     const auto before = plain->find(name);
     if (before != plain->end() && before->second == value) continue;

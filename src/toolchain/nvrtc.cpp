@@ -1,5 +1,6 @@
 #include "toolchain/nvrtc.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -67,6 +68,23 @@ class Program {
 std::string sentenceOf(const NvrtcLibrary& library, int status) {
   const char* const sentence = library.error_string(status);
   return sentence == nullptr ? fmt::format("error {}", status) : sentence;
+}
+
+std::vector<std::string> architecturesOf(const NvrtcLibrary& library) {
+  int count = 0;
+  if (library.architecture_count(&count) != 0 || count <= 0) return {};
+  std::vector<int> numbers(static_cast<size_t>(count));
+  if (library.architectures(numbers.data()) != 0) return {};
+  std::vector<std::string> names;
+  for (const int number : numbers) names.push_back(fmt::format("sm_{}", number));
+  return names;
+}
+
+bool isKnown(const NvrtcLibrary& library, std::string_view architecture) {
+  while (!architecture.empty() && (architecture.back() == 'a' || architecture.back() == 'f'))
+    architecture.remove_suffix(1);
+  const std::vector<std::string> known = architecturesOf(library);
+  return std::ranges::find(known, architecture) != known.end();
 }
 
 bool isFile(const std::string& path) {
@@ -153,6 +171,12 @@ Cubin NvrtcCompiler::compileNow(const std::string& source) {
   Program program(nvrtc, source);
   const int status = program.compile(flags_);
   const std::string log = withoutZeros(program.log());
+  // An unknown number is an option that is not taken, an unknown letter behind it a failed compilation.
+  const bool knows_architecture =
+      (status != kInvalidOption || isKnown(nvrtc, architecture_)) && log.find("--nv_arch") == std::string::npos;
+  TK_REQUIRE(knows_architecture, Unsupported,
+             "{}: it does not know {}; it knows {}, some of them with a letter: sm_90a", version_, architecture_,
+             joined(architecturesOf(nvrtc)));
   TK_REQUIRE(status != kInvalidOption, Unsupported, "{} for {}: it does not take the flags {}{}", version_,
              architecture_, joined(flags_, " "), firstLines(log));
   TK_REQUIRE(status == 0, Compile, "compiling generated CUDA for {} by {}: {}{}", architecture_, version_,

@@ -23,6 +23,8 @@ std::optional<NvrtcLibrary> functionsOf(void* handle, const std::string& name) {
       resolve(handle, "nvrtcCreateProgram", library.create_program) &&
       resolve(handle, "nvrtcDestroyProgram", library.destroy_program) &&
       resolve(handle, "nvrtcCompileProgram", library.compile_program) &&
+      resolve(handle, "nvrtcGetNumSupportedArchs", library.architecture_count) &&
+      resolve(handle, "nvrtcGetSupportedArchs", library.architectures) &&
       resolve(handle, "nvrtcGetCUBINSize", library.cubin_size) && resolve(handle, "nvrtcGetCUBIN", library.cubin) &&
       resolve(handle, "nvrtcGetProgramLogSize", library.log_size) && resolve(handle, "nvrtcGetProgramLog", library.log);
   if (!has_all) return std::nullopt;

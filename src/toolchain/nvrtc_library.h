@@ -22,6 +22,8 @@ struct NvrtcLibrary {
   int (*cubin)(Program program, char* to) = nullptr;
   int (*log_size)(Program program, size_t* bytes) = nullptr;
   int (*log)(Program program, char* to) = nullptr;
+  int (*architecture_count)(int* count) = nullptr;
+  int (*architectures)(int* to) = nullptr;  ///< capabilities as numbers: 90 for sm_90
 
   std::string path;  ///< the file that was loaded
 

@@ -83,7 +83,7 @@ TEST(ExportedForGpu, OtherGpusAndProcessorsRefuseTheFile) {
   EXPECT_THAT(errorOf([&] {
                 exportedFor("sm_1", "fusion increased(x: f64[n]) -> y { y = x + 1 }", {{"n", ExportedExtent{4}}});
               }).message(),
-              HasSubstr("the GPU sm_1: kernels are made for sm_75 and later"));
+              HasSubstr("the GPU sm_1: kernels are made for sm_80 and later"));
 }
 
 // What the library of products does not have, or does in two steps, needs kernels of the file.

@@ -24,7 +24,7 @@ TEST(GpuArchitecture, NamesAreChecked) {
     EXPECT_THAT(error.message(), testing::HasSubstr("expected sm_ and a compute capability")) << name;
   }
   EXPECT_EQ(errorOf([] { gpuTarget("sm_70", "--arch"); }).message(),
-            "--arch sm_70: kernels are made for sm_75 and later");
+            "--arch sm_70: kernels are made for sm_80 and later");
 }
 
 TEST(GpuArchitecture, CodeRunsOnLaterMinorVersionsUnlessItIsOfOneAlone) {
