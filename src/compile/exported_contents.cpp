@@ -7,6 +7,7 @@
 
 #include "analysis/bind_shape.h"
 #include "base/require.h"
+#include "base/text.h"
 #include "compile/interface_names.h"
 #include "compile/lower_fusion.h"
 #include "compile/make_program.h"
@@ -210,7 +211,12 @@ ExportedContents collectContents(const Fusion& fusion, const KernelTarget& targe
   const std::vector<Scalar*> symbols = fusion.allSymbols();
   for (const auto& [name, extent] : options.sizes) {
     const bool is_known = std::ranges::any_of(symbols, [&](const Scalar* it) { return it->name() == name; });
-    TK_REQUIRE(is_known, Bind, "export: {} has no extent '{}'", fusion.name(), name);
+    std::set<std::string> names;
+    for (const Scalar* symbol : symbols) {
+      if (!symbol->name().empty()) names.insert(symbol->name());
+    }
+    TK_REQUIRE(is_known, Bind, "export: {} has no extent '{}'; it has {}", fusion.name(), name,
+               names.empty() ? "none" : joined(names));
   }
   requireAllSizes(fusion, options.sizes);
   requireTold(fusion, options.sizes);

@@ -28,10 +28,12 @@ namespace {
 void requireTrusted(const struct stat& status, const std::string& path) {
   constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
   TK_REQUIRE(status.st_uid == geteuid() || status.st_uid == 0, Io,
-             "{}: it belongs to user {}, this is user {}: it is code, and is not run (LoadOptions::trusts_any_owner)",
+             "{}: it belongs to user {}, this is user {}: it is code, and is not run; a copy of your "
+             "own is (or LoadOptions::trusts_any_owner)",
              path, status.st_uid, geteuid());
   TK_REQUIRE((status.st_mode & kOthersWrite) == 0, Io,
-             "{}: others may write to it (mode {:04o}): it is code, and is not run (LoadOptions::trusts_any_owner)",
+             "{}: others may write to it (mode {:04o}): it is code, and is not run; chmod go-w helps (or "
+             "LoadOptions::trusts_any_owner)",
              path, status.st_mode & 07777);
 }
 
@@ -39,7 +41,8 @@ std::string readFile(const std::string& path, const LoadOptions& options) {
   // Not blocking: a FIFO of that name is refused, not waited for.
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   TK_REQUIRE(file.isOpen(), Io, "{}: {}", path,
-             errno == ELOOP ? "it is a symbolic link, which is not followed to code" : std::strerror(errno));
+             errno == ELOOP ? "it is a symbolic link, which is not followed to code; give the file that it leads to"
+                            : std::strerror(errno));
   struct stat status = {};
   TK_REQUIRE(fstat(file.get(), &status) == 0, Io, "{}: {}", path, std::strerror(errno));
   TK_REQUIRE(S_ISREG(status.st_mode), Io, "{}: it is no regular file", path);

@@ -71,7 +71,7 @@ void addRunReport(CLI::App& run, RunOptions& options) {
 
 void addRun(CLI::App& app, RunOptions& options) {
   CLI::App* run = app.add_subcommand("run", "compile a program, run it, and on request check it");
-  run->add_option("FILE", options.file, "a .fusion text or a host program")->required();
+  run->add_option("FILE", options.file, "a .fusion text, a host program, or an exported program (.tk)")->required();
   addOption(*run, "--device", options.device, "cpu|interpreter|cuda", "where it runs");
   addInputs(*run, options);
   addRunReport(*run, options);

@@ -99,6 +99,7 @@ std::map<std::string, int64_t> readSizes(const Fusion& program, const std::vecto
   for (const Scalar* symbol : program.allSymbols()) {
     if (!symbol->name().empty()) names.insert(symbol->name());
   }
+  if (const auto* host = dynamic_cast<const HostIrContainer*>(&program)) names.erase(host->numberOfStreams()->name());
   std::map<std::string, int64_t> sizes;
   for (const auto& [name, number] : readAssignments("--size", texts)) {
     const std::string text = fmt::format("{}={}", name, number);

@@ -304,7 +304,7 @@ int runCommand(const RunOptions& options) {
              "--json: standard output is one JSON object, and --dump and --explain print texts there; leave them out");
   TK_REQUIRE(!options.json || !options.quiet, Usage,
              "--quiet: it has no effect with --json, which prints one object; leave one of them out");
-  if (isExportedFile(options.file)) return runExported(options);
+  if (isExportedFile(options.file) || options.file.ends_with(".tk")) return runExported(options);
   const DumpOptions dump = dumpOptions(options);
   ProgramFile file = readProgram(options.file);
   try {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/require.h"
+#include "base/text.h"
 #include "compile/exported_file.h"
 #include "compile/load_executor.h"
 #include "device/tensor_copies.h"
@@ -22,8 +23,8 @@ namespace {
 
 // What was decided when the program was exported, and what needs its fusion.
 void requireUse(const RunOptions& options) {
-  for (const char* option :
-       {"--check", "--dump", "--explain", "--grouping", "--output-layouts", "--kernels", "--stream-sync"})
+  for (const char* option : {"--check", "--dump", "--explain", "--grouping", "--output-layouts", "--kernels",
+                             "--stream-sync", "--most-iterations"})
     TK_REQUIRE(!options.written.contains(option), Usage,
                "{}: it has no effect on an exported program, which is compiled already; leave it out", option);
 }
@@ -32,6 +33,19 @@ std::vector<std::string> givenNames(const MultiDeviceExecutor& executor) {
   std::vector<std::string> names;
   for (const TensorView* output : executor.givenOutputs()) names.push_back(nameOf(*output));
   return names;
+}
+
+// Hidden outputs are those of updates in place.
+void requirePrintable(const std::vector<std::string>& wanted, const HostIrContainer& program,
+                      const std::vector<std::string>& given) {
+  for (const TensorView* output : program.outputs()) {
+    const std::string name = nameOf(*output);
+    const bool is_hidden = !program.isInput(output) && std::ranges::find(given, name) == given.end();
+    TK_REQUIRE(!is_hidden || std::ranges::find(wanted, name) == wanted.end(), Usage,
+               "--print {}: it updates an input in place and is hidden, and an exported program gives {} alone; export "
+               "it as an output that is not hidden",
+               name, given.empty() ? "nothing" : joined(given));
+  }
 }
 
 }  // namespace
@@ -60,6 +74,7 @@ int runExported(const RunOptions& options) {
   sources.given = readAssignments("--input", options.inputs);
   OutputPlaces places(options.outputs);
   const std::vector<std::string> names = givenNames(*executor);
+  requirePrintable(options.print, program, names);
   places.require(names, {{.what = "the program", .path = options.file},
                          {.what = "--trace " + options.trace, .path = options.trace}});
   const std::shared_ptr<Stream> stream = device->createStream();
