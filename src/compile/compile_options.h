@@ -31,7 +31,7 @@ struct CompileOptions {
   /// Streams of each call, for axes that are marked as Stream.
   int64_t streams = 4;
   /// How many calls may be under way at a time, each with streams and memory for intermediates of its own; further
-  /// ones start after one of these.
+  /// ones start after one of these. At most 4096. Errors: Usage.
   int64_t calls_in_flight = 4;
   /// How many plans are kept, one for each set of sizes, and how many bytes of the host they may take.
   int64_t most_plans = 128;

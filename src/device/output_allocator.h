@@ -20,7 +20,8 @@ class TOKAMAK_EXPORT OutputAllocator {
   /// Memory for work on `stream` from now on. On the processor the keeper is let go when the calls that use the memory
   /// are done, too, by a later call or when the program goes. On a GPU work on `stream` may still use it then, so that
   /// only later work of the same stream (Stream::nativeHandle()), or what waits for it, may get it next, as with
-  /// Device::release(). What this raises, the call raises, before anything of it runs.
+  /// Device::release(). What this raises, the call raises, before anything of it runs; after OutOfMemory it is tried
+  /// once more where the program had memory that it could let go of.
   virtual Block allocate(int64_t bytes, MemoryKind kind, Stream& stream) = 0;
 };
 

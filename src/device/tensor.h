@@ -127,7 +127,8 @@ class TOKAMAK_EXPORT Tensor {
     return wrap(device, elements, std::span<const int64_t>(sizes.begin(), sizes.size()));
   }
 
-  /// The same for elements at an address; row-major where `strides` (in elements) is null. Errors: Bind.
+  /// The same for elements at an address; row-major where `strides` (in elements) is null. Errors: Bind, OutOfMemory
+  /// for sizes of more than 63 bits.
   static Tensor borrowHost(Device& device, void* address, DataType dtype, std::span<const int64_t> sizes,
                            const int64_t* strides, bool is_read_only);
 

@@ -174,6 +174,7 @@ void Fusion::replaceInput(TensorView* input, TensorView* by) {
 
 void Fusion::aliasOutput(TensorView* output, Val* target, bool is_hidden) {
   TK_REQUIRE(output != nullptr, Definition, "alias: the output is null; it must be a tensor of the fusion");
+  TK_REQUIRE(&output->fusion() == this, Definition, "alias: {} belongs to another fusion", toString(*output));
   TK_REQUIRE(isInput(target) && target->kind() == ValKind::Tensor, Definition,
              "alias: the target of {} must be an input tensor", toString(*output));
   const TensorView& input = *static_cast<TensorView*>(target);

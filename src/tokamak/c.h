@@ -151,7 +151,8 @@ typedef enum tokamak_dtype {
 } tokamak_dtype;
 
 /* The caller's memory of the host, which stays until the calls that use it are done. Sizes and strides in elements,
- * `strides` null for row-major; at most 16 axes. With `is_read_only` calls do not write it. Errors: BIND. */
+ * `strides` null for row-major; at most 16 axes. With `is_read_only` calls do not write it. Errors: BIND;
+ * OUT_OF_MEMORY for sizes of more than 63 bits. */
 TOKAMAK_C_EXPORT tokamak_error* tokamak_tensor_wrap(tokamak_device* device, void* data, tokamak_dtype dtype,
                                                     int32_t rank, const int64_t* sizes, const int64_t* strides,
                                                     int is_read_only, tokamak_tensor** tensor);
@@ -178,8 +179,8 @@ TOKAMAK_C_EXPORT void tokamak_tensor_free(tokamak_tensor* tensor);
 
 /* DLPack 1.x: a DLManagedTensorVersioned, whose header the caller brings. Taken without a copy: on success the array is
  * the tensor's, and its deleter is called once, on any thread, when the tensor and the calls that use it are gone. The
- * data is there for work on `stream`; null: it is there. Errors: BIND, UNSUPPORTED; the array then stays the
- * caller's. */
+ * data is there for work on `stream`; null: it is there. Errors: BIND, UNSUPPORTED, OUT_OF_MEMORY (as above);
+ * the array then stays the caller's. */
 struct DLManagedTensorVersioned;
 TOKAMAK_C_EXPORT tokamak_error* tokamak_tensor_from_dlpack(tokamak_device* device,
                                                            struct DLManagedTensorVersioned* array,
@@ -284,7 +285,7 @@ typedef struct tokamak_allocator {
 typedef struct tokamak_compile_options {
   size_t struct_size;
   int64_t streams;         /* of each call, for axes that are marked as Stream; 0: 4 */
-  int64_t calls_in_flight; /* 0: 4 */
+  int64_t calls_in_flight; /* 0: 4; at most 4096 */
   int64_t most_plans;      /* that are kept, one for each set of sizes; 0: 128 */
   int64_t most_plan_bytes; /* 0: 64 MiB */
   int32_t copies_views;    /* 1: outputs are never views of inputs or of each other */
@@ -313,7 +314,8 @@ TOKAMAK_C_EXPORT const char* tokamak_program_output_name(const tokamak_program* 
 TOKAMAK_C_EXPORT tokamak_error* tokamak_program_text(tokamak_program* program, const char** text);
 
 /* All that may be slow, for inputs whose extents (and integer scalars) have these values: a later call with such inputs
- * compiles nothing. Errors: BIND for an extent that is missing or unknown; COMPILE. */
+ * compiles nothing. Errors: BIND for an extent that is missing or unknown; COMPILE; OUT_OF_MEMORY for
+ * sizes that no memory holds. */
 TOKAMAK_C_EXPORT tokamak_error* tokamak_program_prepare(tokamak_program* program, const char* const* names,
                                                         const int64_t* values, size_t count);
 

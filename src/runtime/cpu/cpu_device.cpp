@@ -44,8 +44,8 @@ CpuDeviceOptions checked(CpuDeviceOptions options) {
   TK_REQUIRE(options.threads >= 0 && options.threads <= BlockPool::kMostThreads, Usage,
              "cpu device: {} threads were asked for; legal are 1 to {}, and 0 for one per usable processor",
              options.threads, BlockPool::kMostThreads);
-  TK_REQUIRE(options.memory_limit >= 0, Usage, "cpu device: a memory limit of {} bytes was asked for; 0 means no limit",
-             options.memory_limit);
+  TK_REQUIRE(options.memory_limit >= 0, Usage,
+             "cpu device: a memory limit of {} bytes was asked for; 0 is the machine's memory", options.memory_limit);
   TK_REQUIRE(options.ring_bytes >= 256 && options.ring_bytes <= (1 << 30) &&
                  std::has_single_bit(static_cast<uint64_t>(options.ring_bytes)),
              Usage, "cpu device: rings of {} bytes were asked for; legal are powers of two from 256 to 2^30",

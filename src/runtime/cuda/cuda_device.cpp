@@ -28,7 +28,7 @@ int64_t hostMemoryBytes() {
 
 CudaDeviceOptions checked(const CudaDeviceOptions& options) {
   TK_REQUIRE(options.memory_limit >= 0, Usage,
-             "cuda device: a memory limit of {} bytes was asked for; 0 means no limit", options.memory_limit);
+             "cuda device: a memory limit of {} bytes was asked for; 0 is all that the GPU has", options.memory_limit);
   return options;
 }
 
