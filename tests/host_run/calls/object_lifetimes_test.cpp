@@ -75,15 +75,16 @@ TEST(ObjectLifetimes, TheLastOwnerMayBeWorkOfTheDevice) {
   std::shared_ptr<Device> device = openCpuDevice();
   std::shared_ptr<Stream> stream = device->createStream();
   const std::weak_ptr<Device> seen = device;
-  std::atomic<bool> may_end = false;
-  device->callback(*stream, [&may_end, own = std::make_shared<Owners>(device, stream)] {
-    while (!may_end) std::this_thread::yield();
+  const auto may_end = std::make_shared<std::atomic<bool>>(false);  // outlives the test on the stream's thread
+  device->callback(*stream, [may_end, own = std::make_shared<Owners>(device, stream)] {
+    may_end->wait(false);
     *own = {};
   });
   device = nullptr;
   stream = nullptr;
   EXPECT_FALSE(seen.expired());
-  may_end = true;
+  may_end->store(true);
+  may_end->notify_all();
   for (int i = 0; i < 10'000 && !seen.expired(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_TRUE(seen.expired());
 }
@@ -94,15 +95,15 @@ TEST(ObjectLifetimes, AProgramMayGoInACallbackBeforeItsCall) {
   const std::weak_ptr<Device> seen = device;
   std::shared_ptr<Stream> stream = device->createStream();
   auto program = std::make_shared<std::unique_ptr<Program>>(std::make_unique<Program>(compile(*negation(), *device)));
-  std::atomic<bool> may_end = false;
-  device->callback(*stream, [&may_end, program] {
-    may_end.wait(false);
+  const auto may_end = std::make_shared<std::atomic<bool>>(false);
+  device->callback(*stream, [may_end, program] {
+    may_end->wait(false);
     *program = nullptr;
   });
   const std::vector<float> numbers = {1, 2};
   Tensor output = (*program)->run({Tensor::wrap(*device, numbers, {2})}, {}, stream).at(0);
-  may_end = true;
-  may_end.notify_all();
+  may_end->store(true);
+  may_end->notify_all();
   EXPECT_EQ(output.read<float>()[1], -2);
   output = Tensor();
   stream = nullptr;
