@@ -89,6 +89,11 @@ void MultiDeviceExecutor::runInto(std::span<const Tensor> inputs, std::span<Tens
   for (size_t i = 0; i < outputs_.given.size(); ++i) outputs[i] = std::move(all[outputs_.given[i]]);
 }
 
+std::vector<OutputLayout> MultiDeviceExecutor::outputLayouts(std::span<const RunValue> inputs,
+                                                             const PrepareOptions& options) {
+  return evaluator_->outputLayouts(bind(inputs, {}), outputs_.given, options);
+}
+
 Plan& MultiDeviceExecutor::planFor(std::span<const RunValue> inputs, std::span<const Tensor> outputs,
                                    const PrepareOptions& options) {
   return evaluator_->planFor(bind(inputs, outputs), options);

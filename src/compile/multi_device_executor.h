@@ -50,6 +50,8 @@ class MultiDeviceExecutor {
   /// HostIrEvaluator::run() with the outputs that are not hidden. Errors: Bind.
   void runInto(std::span<const Tensor> inputs, std::span<Tensor> outputs, Stream& stream,
                std::span<const ScalarValue> scalars = {});
+  /// How the outputs that a call with these inputs gives lie, without memory for any.
+  std::vector<OutputLayout> outputLayouts(std::span<const RunValue> inputs, const PrepareOptions& options = {});
   /// The plan these inputs would run.
   Plan& planFor(std::span<const RunValue> inputs, std::span<const Tensor> outputs = {},
                 const PrepareOptions& options = {});

@@ -180,6 +180,12 @@ std::vector<RunValue> Program::inOrder(std::span<const Argument> inputs) const {
   return values;
 }
 
+std::vector<OutputLayout> Program::outputLayouts(std::span<const Argument> inputs, const PrepareOptions& options) {
+  const std::vector<RunValue> values = inOrder(inputs);
+  requireNumbersFit(values);
+  return executor_->outputLayouts(values, options);
+}
+
 std::vector<Tensor> Program::run(std::span<const Argument> inputs, std::span<const Tensor> outputs,
                                  const std::shared_ptr<Stream>& stream, const PrepareOptions& options) {
   const std::vector<RunValue> values = inOrder(inputs);

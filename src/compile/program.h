@@ -20,6 +20,7 @@
 #include "base/export.h"
 #include "compile/argument.h"
 #include "compile/compile_options.h"
+#include "device/output_layout.h"
 #include "device/prepare_options.h"
 #include "ir/fusion.h"
 
@@ -56,13 +57,20 @@ class TOKAMAK_EXPORT Program {
   std::vector<std::string> outputNames() const;
 
   /// All that may be slow, for inputs of these sizes, by the names of extents: {{"n", 4096}, {"m", 512}}. A later run()
-  /// with such inputs compiles nothing, as long as they are dense and aligned to 16 bytes. The first call that is given
-  /// memory for outputs makes a plan of its own, of the same kernels. Scalar inputs of integer and bool types are told
+  /// with such inputs compiles nothing, as long as they are dense and aligned to 16 bytes. Nor does a call that is
+  /// given memory for all outputs, if that lies as the program's own would; for other memory it makes a plan of its
+  /// own. Scalar inputs of integer and bool types are told
   /// by name, too.
   /// Other threads may ask for the same sizes meanwhile: they share the compilers.
   /// Errors: Bind for an extent that is missing, or that the program does not have; of compilers; Cancelled;
   /// OutOfMemory where CompileOptions::most_intermediate_bytes is too little.
   void prepare(const std::map<std::string, ScalarValue>& sizes, const PrepareOptions& options = {});
+
+  /// How the outputs of run() with these inputs lie where the caller gives memory for none, in the order of
+  /// outputNames(): so that a framework can make them before the call. Inputs are looked at for what a plan depends on,
+  /// sizes, strides and alignment; what they hold is not. Prepares as prepare() does, and runs nothing.
+  /// Errors: those of run() before anything runs.
+  std::vector<OutputLayout> outputLayouts(std::span<const Argument> inputs, const PrepareOptions& options = {});
 
   /// Runs with tensors and numbers for all inputs, first those by position, then those by name, and memory for as many
   /// outputs as the caller likes (a tensor that is not defined leaves one out); gives the outputs that are not hidden.

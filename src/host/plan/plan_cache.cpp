@@ -7,27 +7,44 @@
 
 namespace tokamak {
 
-PlanCache::Entries::iterator PlanCache::entryOf(std::span<const int64_t> key, uint64_t hash) {
-  const auto [first, last] = by_hash_.equal_range(hash);
+std::optional<PlanCache::Entries::iterator> PlanCache::entryOf(std::span<const int64_t> key) const {
+  const auto [first, last] = by_hash_.equal_range(hashOfKey(key));
   for (auto it = first; it != last; ++it) {
-    if (std::ranges::equal(it->second->key, key)) return it->second;
+    const auto& [entry, number] = it->second;
+    if (std::ranges::equal(entry->keys[number], key)) return entry;
   }
-  return entries_.end();
+  return std::nullopt;
 }
 
 std::shared_ptr<Plan> PlanCache::find(std::span<const int64_t> key) {
-  const auto found = entryOf(key, hashOfKey(key));
-  if (found == entries_.end()) return nullptr;
+  const std::optional<Entries::iterator> found = entryOf(key);
+  if (!found) return nullptr;
   ++statistics_.hits;
-  entries_.splice(entries_.begin(), entries_, found);
-  return found->plan;
+  entries_.splice(entries_.begin(), entries_, *found);
+  return (*found)->plan;
+}
+
+void PlanCache::addKey(Entries::iterator entry, std::span<const int64_t> key) {
+  entry->keys.emplace_back(key.begin(), key.end());
+  by_hash_.emplace(hashOfKey(key), std::pair(entry, entry->keys.size() - 1));
+}
+
+std::shared_ptr<Plan> PlanCache::peek(std::span<const int64_t> key) const {
+  const std::optional<Entries::iterator> found = entryOf(key);
+  return found ? (*found)->plan : nullptr;
+}
+
+void PlanCache::alias(std::span<const int64_t> key, std::span<const int64_t> known) {
+  const Entries::iterator entry = entryOf(known).value();
+  ++statistics_.hits;
+  addKey(entry, key);
+  entries_.splice(entries_.begin(), entries_, entry);
 }
 
 std::vector<std::shared_ptr<Plan>> PlanCache::insert(std::span<const int64_t> key, std::shared_ptr<Plan> plan) {
   ++statistics_.misses;  // whoever finds none records one
-  const uint64_t hash = hashOfKey(key);
-  entries_.push_front({{key.begin(), key.end()}, hash, std::move(plan)});
-  by_hash_.emplace(hash, entries_.begin());
+  entries_.push_front({.keys = {}, .plan = std::move(plan)});
+  addKey(entries_.begin(), key);
   std::vector<std::shared_ptr<Plan>> gone;
   int64_t held = bytes();
   const auto isFull = [&] { return static_cast<int64_t>(entries_.size()) > limits_.plans || held > limits_.bytes; };
@@ -53,8 +70,11 @@ PlanCacheStatistics PlanCache::statistics() const {
 
 std::shared_ptr<Plan> PlanCache::takeOldest() {
   const auto oldest = std::prev(entries_.end());
-  const auto [first, last] = by_hash_.equal_range(oldest->hash);
-  by_hash_.erase(std::find_if(first, last, [&](const auto& known) { return known.second == oldest; }));
+  for (const std::vector<int64_t>& key : oldest->keys) {
+    const auto [first, last] = by_hash_.equal_range(hashOfKey(key));
+    const auto its = std::find_if(first, last, [&](const auto& known) { return known.second.first == oldest; });
+    by_hash_.erase(its);
+  }
   std::shared_ptr<Plan> plan = std::move(oldest->plan);
   entries_.erase(oldest);
   ++statistics_.evictions;

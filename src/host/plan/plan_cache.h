@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "host/plan/plan.h"
@@ -35,6 +37,10 @@ class PlanCache {
   std::shared_ptr<Plan> find(std::span<const int64_t> key);
   /// Returns the evicted plans; the new one always stays.
   std::vector<std::shared_ptr<Plan>> insert(std::span<const int64_t> key, std::shared_ptr<Plan> plan);
+  /// find() for somebody who may not call it: it counts as no hit, and as no use.
+  std::shared_ptr<Plan> peek(std::span<const int64_t> key) const;
+  /// The plan of `known`, which is there, is found by `key`, too, from now on.
+  void alias(std::span<const int64_t> key, std::span<const int64_t> known);
   PlanCacheStatistics statistics() const;
 
   template <class Visit>
@@ -44,19 +50,19 @@ class PlanCache {
 
  private:
   struct Entry {
-    std::vector<int64_t> key;
-    uint64_t hash = 0;
+    std::vector<std::vector<int64_t>> keys;
     std::shared_ptr<Plan> plan;
   };
   using Entries = std::list<Entry>;
 
-  Entries::iterator entryOf(std::span<const int64_t> key, uint64_t hash);
+  std::optional<Entries::iterator> entryOf(std::span<const int64_t> key) const;
+  void addKey(Entries::iterator entry, std::span<const int64_t> key);
   std::shared_ptr<Plan> takeOldest();
   int64_t bytes() const;  // plans grow with the contexts that call them
 
   const PlanCacheLimits limits_;
-  Entries entries_;  ///< the one used last comes first
-  std::unordered_multimap<uint64_t, Entries::iterator> by_hash_;
+  Entries entries_;                                                                  ///< the one used last comes first
+  std::unordered_multimap<uint64_t, std::pair<Entries::iterator, size_t>> by_hash_;  ///< and which of its keys
   PlanCacheStatistics statistics_;
 };
 

@@ -148,7 +148,36 @@ std::shared_ptr<Plan> HostIrEvaluator::findPlan(const CallValues& call, std::vec
   }
   makeKey(call, key);
   if (std::shared_ptr<Plan> plan = knownPlan(key)) return plan;
+  if (std::shared_ptr<Plan> plan = planOfOwnOutputs(call, key)) return plan;
   return recordAndKeep(call, key, options);
+}
+
+// Memory that lies as the program's own would is written by the same plan, where every output has some of its own.
+std::shared_ptr<Plan> HostIrEvaluator::planOfOwnOutputs(const CallValues& call, const std::vector<int64_t>& key) {
+  CallValues bare = {.inputs = call.inputs, .scalars = call.scalars, .outputs = {}};
+  bare.outputs.resize(call.outputs.size());
+  std::vector<int64_t> bare_key;
+  makeKey(bare, bare_key);
+  const std::lock_guard lock(mutex_);
+  const std::shared_ptr<Plan> plan = plans_.peek(bare_key);
+  int64_t number = 0;  // of the output's buffer
+  const auto isItsOwn = [&](size_t i) {
+    if (signature_.isInPlace(i)) return true;
+    const Tensor& given = call.outputs[i];
+    const PlanOutput& output = plan->outputs()[i];
+    const StepBuffer& buffer = plan->steps().buffers[static_cast<size_t>(output.at.buffer)];
+    const bool is_fresh = buffer.origin == StepBuffer::Origin::Output && buffer.number == number++ &&
+                          output.at.offset == 0 && !output.is_view;
+    return is_fresh && given.isDefined() && given.dtype() == output.dtype && given.kind() == output.kind &&
+           alignmentOf(given) == kOutputAlignment && std::ranges::equal(given.sizes(), output.sizes) &&
+           std::ranges::equal(given.strides(), output.strides);
+  };
+  if (plan == nullptr) return nullptr;
+  for (size_t i = 0; i < call.outputs.size(); ++i) {
+    if (!isItsOwn(i)) return nullptr;
+  }
+  plans_.alias(key, bare_key);
+  return plan;
 }
 
 // Compilers are waited for without the lock: calls at other sizes record meanwhile, and those at the same sizes wait
@@ -505,12 +534,53 @@ void HostIrEvaluator::keepUntilDone(const CallValues& call, CallContext& context
       {.done = std::move(done), .tensors = std::move(tensors), .works = is_direct ? works_ : nullptr});
 }
 
-Plan& HostIrEvaluator::planFor(const std::vector<std::pair<Val*, RunValue>>& values, const PrepareOptions& options) {
+std::shared_ptr<Plan> HostIrEvaluator::sharedPlanFor(const std::vector<std::pair<Val*, RunValue>>& values,
+                                                     const PrepareOptions& options) {
   device_->requireProcess();
   const CallValues call = signature_.bind(values);
   signature_.requirePlaces(call.inputs, call.outputs);
   std::vector<int64_t> key;
-  return *findPlan(call, key, options);
+  return findPlan(call, key, options);
+}
+
+Plan& HostIrEvaluator::planFor(const std::vector<std::pair<Val*, RunValue>>& values, const PrepareOptions& options) {
+  return *sharedPlanFor(values, options);
+}
+
+// Among all inputs, of an input tensor.
+size_t HostIrEvaluator::inputNumberOf(size_t tensor) const {
+  return static_cast<size_t>(std::ranges::find(program_->inputs(), signature_.tensors()[tensor]) -
+                             program_->inputs().begin());
+}
+
+std::vector<OutputLayout> HostIrEvaluator::outputLayouts(const std::vector<std::pair<Val*, RunValue>>& values,
+                                                         std::span<const size_t> given, const PrepareOptions& options) {
+  const std::shared_ptr<Plan> plan = sharedPlanFor(values, options);
+  std::vector<OutputLayout> layouts;
+  for (size_t i = 0; i < given.size(); ++i) {
+    const PlanOutput& output = plan->outputs()[given[i]];
+    const StepBuffer& buffer = plan->steps().buffers[static_cast<size_t>(output.at.buffer)];
+    OutputLayout layout = {.kind = output.kind,
+                           .offset = output.at.offset,
+                           .dtype = output.dtype,
+                           .sizes = output.sizes,
+                           .strides = output.strides};
+    // The first output that lies in a buffer is the one that gets it.
+    const auto owner =
+        std::ranges::find_if(given, [&](size_t other) { return plan->outputs()[other].at.buffer == output.at.buffer; });
+    const auto number = static_cast<size_t>(owner - given.begin());
+    if (buffer.origin == StepBuffer::Origin::Input) {
+      layout.memory = OutputLayout::Memory::Input;
+      layout.of = inputNumberOf(static_cast<size_t>(buffer.number));
+    } else if (number != i) {
+      layout.memory = OutputLayout::Memory::Output;
+      layout.of = number;
+    } else {
+      layout.bytes = buffer.bytes;
+    }
+    layouts.push_back(std::move(layout));
+  }
+  return layouts;
 }
 
 void HostIrEvaluator::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, Stream& stream,

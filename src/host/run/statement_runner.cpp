@@ -212,6 +212,8 @@ void StatementRunner::allocate(TensorView* tensor, const Allocate* statement) {
   RunTensor fresh;
   fresh.dtype = tensor->dtype();
   fresh.kind = tensor->memoryKind();
+  const auto isTensor = [&](TensorView* output) { return root(output) == root(tensor); };
+  if (std::ranges::any_of(program_->outputs(), isTensor)) fresh.alignment = kOutputAlignment;
   fresh.sizes = sizesOf(*tensor, scalars_);
   fresh.strides = freshStrides(*tensor, fresh.sizes);
   int64_t bytes = 0;

@@ -48,6 +48,9 @@ class RunStorage {
   void* address_;
 };
 
+/// What plans may know of an output's address, as of that of memory that a caller gives.
+constexpr int64_t kOutputAlignment = 16;
+
 /// A tensor that has memory: where it is and what it looks like (visible shape; strides in elements).
 struct RunTensor {
   void* address = nullptr;

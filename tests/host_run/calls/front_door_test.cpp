@@ -1,6 +1,8 @@
 // The front door: fusions with named inputs and outputs, compiled programs, the caller's memory as tensors.
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -199,6 +201,104 @@ TEST(FrontDoor, PreparedSizesAreRecordedOnce) {
             "prepare: prepared has no extent or scalar 'k'; it has m, n, shift");
   EXPECT_EQ(errorOf([&] { program.prepare({{"n", 6}}); }).code(), ErrorCode::Bind);
   EXPECT_EQ(errorOf([&] { program.prepare({{"n", -6}, {"m", 2}}); }).code(), ErrorCode::Bind);
+}
+
+// Memory that lies as the program's own outputs do is written by the plan that prepare() made; other memory is not.
+TEST(FrontDoor, PreparedSizesServeGivenOutputs) {
+  Fusion fusion("prepared");
+  TensorView* x = fusion.input("x", DataType::F32, {"n", "m"});
+  TensorView* state = fusion.input("state", DataType::F32, {"n"});
+  fusion.output("y", exp(x));
+  fusion.output("sums", sum(x, {1}));
+  fusion.update(state, neg(state));
+  fusion.output("top", slice(x, {0, 0}, {2, 4}));
+  CompileOptions options;
+  options.output_views = OutputViews::Copy;
+  JitCpuDevice device;
+  Program program = compile(fusion, device, options);
+  program.prepare({{"n", 6}, {"m", 32}});
+  const std::shared_ptr<Stream> stream = device.createStream();
+  alignas(64) std::array<float, 6 * 32> numbers = {};
+  numbers.fill(2);
+  alignas(64) std::array<float, 6> state_memory = {1, 1, 1, 1, 1, 1};
+  const std::vector<Tensor> inputs = {Tensor::wrap(device, numbers, {6, 32}), Tensor::wrap(device, state_memory, {6})};
+  alignas(64) std::array<float, 8 + 8> top_memory = {};
+  alignas(64) std::array<float, 6 * 32> y_memory = {};
+  alignas(64) std::array<float, 6 + 1> sums_memory = {};
+  const auto run = [&](size_t sums_begin, int64_t top_stride) {
+    const std::array<int64_t, 2> strides = {top_stride, 1};
+    const std::array<int64_t, 2> sizes = {2, 4};
+    y_memory.fill(-1);
+    sums_memory.fill(-1);
+    std::vector<Tensor> outputs = {
+        Tensor::wrap(device, y_memory, {6, 32}),
+        Tensor::wrap(device, std::span(sums_memory).subspan(sums_begin, 6), {6}),
+        Tensor::borrowHost(device, top_memory.data(), DataType::F32, sizes, strides.data(), false)};
+    program.runInto(inputs, outputs, *stream);
+    stream->synchronize();
+    EXPECT_NEAR(y_memory[191], std::exp(2.0), 1e-5);
+    EXPECT_EQ(sums_memory[sums_begin + 5], 64);
+    EXPECT_EQ(top_memory[static_cast<size_t>(top_stride) + 3], 2);
+  };
+  run(0, 4);
+  EXPECT_EQ(program.statistics().new_calls, 1);
+  run(0, 4);
+  EXPECT_EQ(program.statistics().known_calls, 2);
+  run(0, 8);  // with gaps
+  EXPECT_EQ(program.statistics().new_calls, 2);
+  run(1, 4);  // misaligned
+  EXPECT_EQ(program.statistics().new_calls, 3);
+  EXPECT_EQ(program.run(inputs).at(1).read<float>()[0], 64);
+  EXPECT_EQ(program.statistics().new_calls, 3);
+  EXPECT_EQ(program.statistics().plans, 3);
+  EXPECT_EQ(state_memory[2], -1);
+}
+
+// What is told of outputs is what a call gives, for every kind of memory.
+TEST(FrontDoor, OutputsAreToldBeforeACall) {
+  using Memory = OutputLayout::Memory;
+  Fusion fusion("told");
+  Scalar* factor = fusion.scalarInput("factor", DataType::F32);
+  TensorView* x = fusion.input("x", DataType::F32, {"n", "m"});
+  TensorView* state = fusion.input("state", DataType::F32, {"m"});
+  fusion.update(state, neg(state));
+  TensorView* y = fusion.output("y", mul(x, factor));
+  fusion.output("turned", permute(y, {1, 0}));
+  fusion.output("part", slice(x, {1, 2}, {3, 6}));
+  fusion.output("sums", sum(x, {1}));
+  JitCpuDevice device;
+  Program program = compile(fusion, device);
+  alignas(64) std::array<float, 4 * 8> numbers = {};
+  alignas(64) std::array<float, 8> states = {};
+  const std::vector<Argument> inputs = {2.0, Tensor::wrap(device, numbers, {4, 8}), Tensor::wrap(device, states, {8})};
+  const std::vector<OutputLayout> told = program.outputLayouts(inputs);
+  EXPECT_EQ(program.statistics().new_calls, 1);
+  const std::vector<Tensor> outputs = program.run(inputs);
+  EXPECT_EQ(program.statistics().new_calls, 1);
+  ASSERT_EQ(told.size(), outputs.size());
+  for (size_t i = 0; i < told.size(); ++i) {
+    EXPECT_EQ(told[i].dtype, outputs[i].dtype()) << i;
+    EXPECT_TRUE(std::ranges::equal(told[i].sizes, outputs[i].sizes())) << i;
+    EXPECT_TRUE(std::ranges::equal(told[i].strides, outputs[i].strides())) << i;
+    const std::byte* begin = static_cast<const std::byte*>(outputs[i].buffer()->address());
+    if (told[i].memory == Memory::Own) {
+      EXPECT_EQ(told[i].bytes, outputs[i].buffer()->bytes()) << i;
+    } else {
+      const Tensor& owner =
+          told[i].memory == Memory::Output ? outputs[told[i].of] : std::get<Tensor>(inputs[told[i].of].value());
+      EXPECT_EQ(outputs[i].buffer(), owner.buffer()) << i;
+      begin = static_cast<const std::byte*>(owner.data());
+    }
+    EXPECT_EQ(begin + told[i].offset, static_cast<const std::byte*>(outputs[i].data())) << i;
+  }
+  EXPECT_EQ(told[0].memory, Memory::Own);
+  EXPECT_EQ(told[1].memory, Memory::Output);
+  EXPECT_EQ(told[1].of, size_t{0});
+  EXPECT_EQ(told[2].memory, Memory::Input);
+  EXPECT_EQ(told[2].of, size_t{1});
+  EXPECT_EQ(told[2].offset, (8 + 2) * 4);
+  EXPECT_EQ(told[3].memory, Memory::Own);
+  EXPECT_EQ(errorOf([&] { program.outputLayouts(std::span(inputs).first(2)); }).code(), ErrorCode::Bind);
 }
 
 TEST(FrontDoor, ElementsOfEveryType) {
