@@ -83,6 +83,14 @@ TEST(Nvrtc, anUnknownArchitectureIsUnsupported) {
   EXPECT_THAT(error.message(), HasSubstr(": it does not know sm_12345; it knows sm_75, sm_80, "));
 }
 
+TEST(Nvrtc, anUnknownFlagIsUnsupported) {
+  TK_NEED_NVRTC();
+  NvrtcCompiler compiler({.architecture = "sm_90a", .extra_flags = {"--no-such-flag"}});
+  const Error error = errorOf([&] { compiler.compile(kCudaSource); });
+  EXPECT_EQ(error.code(), ErrorCode::Unsupported);
+  EXPECT_THAT(error.message(), HasSubstr("for sm_90a: it does not take the flags"));
+}
+
 TEST(Nvrtc, cubinsAndWhereTheLibraryIsAreKept) {
   TK_NEED_NVRTC();
   const CacheFolder folder;

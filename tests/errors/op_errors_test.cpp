@@ -96,6 +96,8 @@ TEST_F(FieldErrors, NodesOfAnotherFusionAndMisplacedInputsAreRefused) {
               HasSubstr("addInput: the value belongs to another fusion"));
   EXPECT_THAT(errorOf([&] { other.addOutput(asTensor(in)); }).message(),
               HasSubstr("addOutput: T0: f32[4] belongs to another fusion"));
+  EXPECT_EQ(errorOf([&] { other.aliasOutput(asTensor(in), in); }).message(),
+            "alias: T0: f32[4] belongs to another fusion");
   EXPECT_THAT(errorOf([&] { fusion_.addInput(in); }).message(), HasSubstr("addInput: the value is already an input"));
   const Expr* copy = defineExpr(fusion_, findOp("set")->kind, {{FieldRole::Operand, "in", in}});
   EXPECT_THAT(errorOf([&] { fusion_.addInput(copy->output(0)); }).message(), HasSubstr("the value is computed by set"));

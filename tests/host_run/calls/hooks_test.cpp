@@ -36,6 +36,7 @@ class IntermediatePool final : public IntermediateAllocator {
     --busy;
     TK_REQUIRE(bytes <= limit, OutOfMemory, "the pool has {} bytes", limit.load());
     EXPECT_EQ(kind, MemoryKind::Device);
+    if (gives_null) return {};
     ++given;
     void* const memory = std::aligned_alloc(256, static_cast<size_t>(bytes + 511) / 256 * 256);
     return {.address = static_cast<std::byte*>(memory) + offset,
@@ -46,6 +47,7 @@ class IntermediatePool final : public IntermediateAllocator {
   }
   std::atomic<int64_t> limit = 1 << 24;
   std::atomic<int64_t> offset = 0;
+  std::atomic<bool> gives_null = false;
   std::atomic<int> given = 0;
   std::atomic<int> returned = 0;
 
@@ -99,6 +101,9 @@ TEST(IntermediateAllocators, ThatFailLeaveTheNextCallRight) {
   EXPECT_THAT(errorOf([&] { expectHooked(program, 500); }).message(),
               HasSubstr("allocating intermediates of 4096 bytes: the caller's allocator gave "));
   pool.offset = 0;
+  pool.gives_null = true;
+  EXPECT_THAT(errorOf([&] { expectHooked(program, 500); }).message(), HasSubstr("the caller's allocator gave null"));
+  pool.gives_null = false;
   expectHooked(program, 500);
 }
 

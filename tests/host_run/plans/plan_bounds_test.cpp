@@ -60,6 +60,9 @@ TEST(PlanBounds, AreAskedForInPositiveNumbers) {
   EXPECT_EQ(
       errorOf([&] { MultiDeviceExecutor(*fusion, bench.device, {.evaluator = {.calls_in_flight = 0}}); }).message(),
       "0 calls in flight were asked for; 1 to 4096 are legal");
+  EXPECT_EQ(
+      errorOf([&] { MultiDeviceExecutor(*fusion, bench.device, {.evaluator = {.plans = {.plans = 0}}}); }).message(),
+      "0 plans of 67108864 bytes were asked for; both must be positive");
 }
 
 // Intermediates of many sizes are one arena per call under way, as large as the largest needs.
