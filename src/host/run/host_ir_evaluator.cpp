@@ -159,7 +159,7 @@ std::shared_ptr<Plan> HostIrEvaluator::planOfOwnOutputs(const CallValues& call, 
   std::vector<int64_t> bare_key;
   makeKey(bare, bare_key);
   const std::lock_guard lock(mutex_);
-  const std::shared_ptr<Plan> plan = plans_.peek(bare_key);
+  std::shared_ptr<Plan> plan = plans_.peek(bare_key);
   int64_t number = 0;  // of the output's buffer
   const auto isItsOwn = [&](size_t i) {
     if (signature_.isInPlace(i)) return true;

@@ -24,10 +24,11 @@ int inChild(const std::function<bool()>& is_ok) {
   const pid_t child = fork();
   if (child == 0) {
     alarm(30);
-    int code = 2;
+    int code = 0;
     try {
       code = is_ok() ? 0 : 1;
     } catch (const Error&) {
+      code = 2;
     }
     _exit(code);
   }
