@@ -46,12 +46,15 @@ bool isSameMemory(const Tensor& a, const Tensor& b) {
          std::ranges::equal(a.strides(), b.strides());
 }
 
-bool repeatsElements(const Tensor& tensor) {
+bool repeatsElements(const Tensor& tensor, const Axes& shape) {
   if (tensor.numel() < 2) return false;
+  Access access = accessOf(tensor);
   for (size_t axis = 0; axis < tensor.sizes().size(); ++axis) {
-    if (tensor.sizes()[axis] > 1 && tensor.strides()[axis] == 0) return true;
+    if (tensor.sizes()[axis] == 1 || tensor.strides()[axis] != 0) continue;
+    if (!shape[axis]->isBroadcast()) return true;
+    access.dims[axis].size = 1;
   }
-  return hasOverlappingElements(accessOf(tensor));
+  return hasOverlappingElements(access);
 }
 
 }  // namespace tokamak

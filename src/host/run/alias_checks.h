@@ -2,6 +2,7 @@
 #pragma once
 
 #include "device/tensor.h"
+#include "ir/tensor_view.h"
 
 namespace tokamak {
 
@@ -12,7 +13,8 @@ bool sharesBytes(const Tensor& a, const Tensor& b);
 /// Whether both are the same elements at the same addresses.
 bool isSameMemory(const Tensor& a, const Tensor& b);
 
-/// Whether two elements with different indices share a byte; a stride of 0 along an axis of several elements counts.
-bool repeatsElements(const Tensor& tensor);
+/// Whether two elements with different indices share a byte; a stride of 0 along an axis of several elements counts,
+/// unless one element stands for all along it: `shape` has a broadcast axis there.
+bool repeatsElements(const Tensor& tensor, const Axes& shape);
 
 }  // namespace tokamak
