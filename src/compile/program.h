@@ -58,9 +58,8 @@ class TOKAMAK_EXPORT Program {
 
   /// All that may be slow, for inputs of these sizes, by the names of extents: {{"n", 4096}, {"m", 512}}. A later run()
   /// with such inputs compiles nothing, as long as they are dense and aligned to 16 bytes. Nor does a call that is
-  /// given memory for all outputs, if that lies as the program's own would; for other memory it makes a plan of its
-  /// own. Scalar inputs of integer and bool types are told
-  /// by name, too.
+  /// given memory for all outputs, if each has memory of its own (outputLayouts()) and what is given lies so; for other
+  /// memory it makes a plan of its own. Scalar inputs of integer and bool types are told by name, too.
   /// Other threads may ask for the same sizes meanwhile: they share the compilers.
   /// Errors: Bind for an extent that is missing, or that the program does not have; of compilers; Cancelled;
   /// OutOfMemory where CompileOptions::most_intermediate_bytes is too little.

@@ -33,8 +33,7 @@ ProgramSignature::ProgramSignature(const HostIrContainer& program, const Device&
     const auto found = std::ranges::find(tensors_, program_.resolveAlias(tensor));
     return found == tensors_.end() ? -1 : found - tensors_.begin();
   };
-  for (TensorView* output : program_.outputs())
-    in_place_of_.push_back(program_.isInput(output) ? -1 : inputNumber(output));
+  for (TensorView* output : program_.outputs()) in_place_of_.push_back(inputNumber(output));
   is_updated_.resize(tensors_.size(), false);
   forEachStatement(program_.topLevel(), [&](const Expr& expr) {
     for (TensorView* out : computesResults(expr) ? tensorsOf(expr.outputs()) : std::vector<TensorView*>()) {
@@ -106,7 +105,7 @@ void ProgramSignature::requirePlaces(std::span<const Tensor> inputs, std::span<c
     for (size_t j = 0; j < inputs.size(); ++j) {
       const bool is_in_place = static_cast<int64_t>(j) == in_place_of_[i];
       TK_REQUIRE(!is_in_place || isSameMemory(outputs[i], inputs[j]), Bind,
-                 "output {} updates input {} in place; give that input's tensor for it, or none", toString(*tv),
+                 "output {} lies in the memory of input {}; give that input's tensor for it, or none", toString(*tv),
                  toString(*tensors_[j]));
       TK_REQUIRE(
           is_in_place || !sharesBytes(outputs[i], inputs[j]), Bind,
@@ -163,9 +162,7 @@ void ProgramSignature::validate(const CallValues& call, ScalarBindings& scalars)
                "output {}: the stride of axis {} is {}; strides cannot be negative", toString(tv),
                negative - given.strides().begin(), *negative);
     // One stored element stands for an expanded axis, in the caller's memory, too.
-    const bool is_expanded =
-        std::ranges::any_of(shapeOf(tv), [](const IterDomain* axis) { return axis->isBroadcast(); });
-    TK_REQUIRE(is_expanded || !repeatsElements(given), Bind,
+    TK_REQUIRE(!repeatsElements(given, shapeOf(tv)), Bind,
                "output {}: two elements of the given tensor share memory (sizes [{}], strides [{}])", toString(tv),
                joined(given.sizes()), joined(given.strides()));
   }

@@ -39,7 +39,7 @@ class ProgramSignature {
   /// Errors: Bind.
   void validate(const CallValues& call, ScalarBindings& scalars) const;
 
-  /// Whether the program writes into an input's memory for this output.
+  /// Whether the output is an input, or what the program writes into its memory.
   bool isInPlace(size_t output) const { return in_place_of_[output] >= 0; }
   /// Whether the caller gave memory of its own for an output: not none, and not the input that the output updates.
   bool isGiven(const CallValues& call, size_t output) const;

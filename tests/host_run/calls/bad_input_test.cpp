@@ -209,8 +209,9 @@ TEST(BadCall, AnOutputThatUpdatesAnInputIsThatInputsMemory) {
     values.emplace_back(evaluator.program().outputs()[0], state);
     EXPECT_EQ(numbersOf(evaluator.runWithInput(values).at(0)), (std::vector<double>{2, 4}));
     values.back().second = bench.empty(DataType::F32, {2});
-    EXPECT_EQ(refusalOf([&] { evaluator.runWithInput(values); }),
-              "bind: output T1: f32[i0] updates input T0: f32[i0] in place; give that input's tensor for it, or none");
+    EXPECT_EQ(
+        refusalOf([&] { evaluator.runWithInput(values); }),
+        "bind: output T1: f32[i0] lies in the memory of input T0: f32[i0]; give that input's tensor for it, or none");
     EXPECT_EQ(numbersOf(evaluator.runWithInput(bound(evaluator.program(), {state})).at(0)),
               (std::vector<double>{4, 8}));
   }

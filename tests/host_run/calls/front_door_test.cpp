@@ -254,6 +254,48 @@ TEST(FrontDoor, PreparedSizesServeGivenOutputs) {
   EXPECT_EQ(state_memory[2], -1);
 }
 
+// Memory for an output with an expanded axis has one element for all along that axis, and no others twice.
+TEST(FrontDoor, GivenMemoryHasAllElements) {
+  JitCpuDevice device;
+  Program program =
+      compile(*readFusion("fusion f(x: f32[n, k]) -> y { y = expand(unsqueeze(x + 1, 0), shape=[2, n, k]) }"), device);
+  alignas(64) std::array<float, 16> numbers = {};
+  alignas(64) std::array<float, 64> memory = {};
+  const std::vector<Tensor> inputs = {Tensor::wrap(device, numbers, {4, 4})};
+  const std::array<int64_t, 3> sizes = {2, 4, 4};
+  const auto run = [&](std::array<int64_t, 3> strides) {
+    memory.fill(-1);
+    program.run(inputs, std::vector<Tensor>{
+                            Tensor::borrowHost(device, memory.data(), DataType::F32, sizes, strides.data(), false)});
+    return std::ranges::count(memory, 1.0F);
+  };
+  EXPECT_EQ(run({0, 4, 1}), 16);
+  EXPECT_EQ(run({0, 1, 4}), 16);
+  EXPECT_EQ(run({16, 4, 1}), 32);
+  EXPECT_EQ(run({32, 8, 1}), 32);
+  for (const auto& strides : std::vector<std::array<int64_t, 3>>{
+           {0, 0, 1}, {0, 4, 0}, {0, 0, 0}, {8, 0, 1}, {16, 0, 1}, {16, 4, 0}, {1, 4, 1}, {0, 3, 1}})
+    EXPECT_THAT(errorOf([&] { run(strides); }).message(), HasSubstr("two elements of the given tensor share memory"));
+}
+
+TEST(FrontDoor, AnOutputThatIsAnInputLiesThere) {
+  JitCpuDevice device;
+  Program program = compile(*readFusion("fusion f(x: f32[n]) -> (x, y) { y = x + 1 }"), device);
+  std::vector<float> numbers = {1, 2}, others = {0, 0}, results = {0, 0};
+  const std::vector<Tensor> inputs = {Tensor::wrap(device, numbers, {2})};
+  const std::shared_ptr<Stream> stream = device.createStream();
+  const auto run = [&](std::vector<float>& memory) {
+    std::vector<Tensor> outputs = {Tensor::wrap(device, memory, {2}), Tensor::wrap(device, results, {2})};
+    program.runInto(inputs, outputs, *stream);
+    stream->synchronize();
+  };
+  EXPECT_EQ(errorOf([&] { run(others); }).message(),
+            "output x: f32[n] lies in the memory of input x: f32[n]; give that input's tensor for it, or none");
+  run(numbers);
+  EXPECT_THAT(results, ElementsAre(2, 3));
+  EXPECT_EQ(program.run(inputs).at(0).buffer(), inputs[0].buffer());
+}
+
 // What is told of outputs is what a call gives, for every kind of memory.
 TEST(FrontDoor, OutputsAreToldBeforeACall) {
   using Memory = OutputLayout::Memory;
