@@ -25,12 +25,15 @@ bool isSame(const oracle::Element& a, const oracle::Element& b) {
   return a.integer == b.integer && (a.number == b.number || (std::isnan(a.number) && std::isnan(b.number)));
 }
 
-// Sums in another order: the same but for what rounding to float64 makes of it.
+// Sums in another order: the same but for what rounding to float64 makes of it. Where large terms cancel that is more
+// than a part of the result: the reference's bound, which is that of rounding to f32 or less, knows how much.
 std::string differenceBeyondRounding(const Fusion& before, const Fusion& after,
                                      const std::vector<oracle::Input>& inputs) {
   constexpr double kRounding = 1e-9;
+  constexpr double kOfBound = 0x1p-20;  // f64 has 29 bits more than f32
   const auto isNear = [](const oracle::Element& a, const oracle::Element& b) {
-    const bool is_near = std::fabs(a.number - b.number) <= kRounding * (1 + std::fabs(a.number));
+    const double most = std::max(kRounding * (1 + std::fabs(a.number)), kOfBound * a.bound);
+    const bool is_near = std::fabs(a.number - b.number) <= most;
     return isSame(a, b) || (is_near && a.integer == b.integer);
   };
   const oracle::Evaluation want = oracle::evaluate(before, inputs, {.mode = oracle::Mode::exact(), .bindings = {}});
