@@ -4,6 +4,7 @@
 
 #include "analysis/bind_shape.h"
 #include "base/require.h"
+#include "kernel/gpu_launch_limits.h"
 
 namespace tokamak::kir {
 
@@ -43,16 +44,12 @@ LaunchSize launchSize(const Kernel& kernel, const ScalarBindings& bindings) {
 }
 
 void requireLaunchableOnGpu(const Kernel& kernel, const ScalarBindings& bindings) {
-  constexpr int64_t kMostThreads = 1024;
-  constexpr int64_t kMostBlocks = 65535;
-  constexpr int64_t kMostBlocksAlongX = 2147483647;
   int64_t threads = 1;
   for (const LaunchDimension& dimension : kernel.dimensions) {
     const int64_t extent = evaluateInt(*dimension.extent, bindings);
     const bool is_thread = isThreadType(dimension.type);
-    const int64_t most = is_thread                              ? kMostThreads
-                         : dimension.type == ParallelType::BIDx ? kMostBlocksAlongX
-                                                                : kMostBlocks;
+    const int64_t most_blocks = kMostGpuBlocks[dimension.type == ParallelType::BIDx ? 0 : 1];
+    const int64_t most = is_thread ? kMostGpuBlockThreads : most_blocks;
     TK_REQUIRE(
         extent <= most, Unsupported,
         "kernel {}: at these sizes it has {} {} along {}; a GPU takes at most {}; split the axis, and give {} the "
@@ -61,9 +58,9 @@ void requireLaunchableOnGpu(const Kernel& kernel, const ScalarBindings& bindings
         parallelTypeName(dimension.type));
     if (is_thread) threads *= extent;
   }
-  TK_REQUIRE(threads <= kMostThreads, Unsupported,
+  TK_REQUIRE(threads <= kMostGpuBlockThreads, Unsupported,
              "kernel {}: at these sizes its blocks have {} threads; a GPU takes at most {}", kernel.name, threads,
-             kMostThreads);
+             kMostGpuBlockThreads);
 }
 
 KernelWorkspace workspaceOf(const Kernel& kernel, const ScalarBindings& bindings) {

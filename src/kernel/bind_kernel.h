@@ -24,8 +24,7 @@ struct LaunchSize {
   int64_t threads = 1;
 };
 LaunchSize launchSize(const Kernel& kernel, const ScalarBindings& bindings);
-/// Errors: Unsupported where a GPU takes no launch of this size: at most 1,024 threads in a block, 2^31 - 1 blocks
-/// along x and 65,535 along y and z (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
+/// Errors: Unsupported where a GPU takes no launch of this size (kernel/gpu_launch_limits.h).
 void requireLaunchableOnGpu(const Kernel& kernel, const ScalarBindings& bindings);
 
 /// The workspace of a grid reduction: a counter per group of blocks, and from the next multiple of 16 bytes on the

@@ -7,27 +7,26 @@
 
 #include "base/require.h"
 #include "base/text.h"
+#include "kernel/gpu_launch_limits.h"
 
 namespace tokamak {
 
 namespace {
 
 constexpr size_t kArgumentsOnStack = 512;  // more are possible and rare
-constexpr std::array<int64_t, 3> kMostBlocks = {2147483647, 65535, 65535};
-constexpr int64_t kMostBlockThreads = 1024;
 constexpr int64_t kPortableCluster = 8;
 
 int64_t product(const std::array<int64_t, 3>& sizes) { return sizes[0] * sizes[1] * sizes[2]; }
 
 void requireLaunchable(const CudaLaunch& launch, const std::string& name) {
   for (size_t i = 0; i < 3; ++i) {
-    TK_REQUIRE(launch.grid[i] >= 0 && launch.grid[i] <= kMostBlocks[i], Unsupported,
+    TK_REQUIRE(launch.grid[i] >= 0 && launch.grid[i] <= kMostGpuBlocks[i], Unsupported,
                "kernel {}: a grid of [{}] blocks was asked for; legal are at most [{}]", name, joined(launch.grid),
-               joined(kMostBlocks));
-    TK_REQUIRE(launch.block[i] >= 1 && launch.block[i] <= kMostBlockThreads && launch.cluster[i] >= 1 &&
-                   launch.cluster[i] <= kMostBlockThreads,
+               joined(kMostGpuBlocks));
+    TK_REQUIRE(launch.block[i] >= 1 && launch.block[i] <= kMostGpuBlockThreads && launch.cluster[i] >= 1 &&
+                   launch.cluster[i] <= kMostGpuBlockThreads,
                Unsupported, "kernel {}: blocks of [{}] threads in clusters of [{}] were asked for; legal are 1 to {}",
-               name, joined(launch.block), joined(launch.cluster), kMostBlockThreads);
+               name, joined(launch.block), joined(launch.cluster), kMostGpuBlockThreads);
   }
 }
 
