@@ -368,13 +368,18 @@ void HazardTracker::raiseFailureOf(const TrackedAccess& wanted, const CallPoint&
   std::rethrow_exception(skippedBecauseOf(failure));
 }
 
+// In a forked child what was not done never will be.
+void HazardTracker::requireDone(const Waits& waits) {
+  for (const Waits::Conflict& conflict : waits.conflicts) {
+    if (!conflict.point->isIssued() || !device_.isDone(conflict.point->event())) device_.requireProcess();
+  }
+}
+
 void HazardTracker::waitOnHost(const Tensor& tensor, MemoryAccess access) {
   const TrackedAccess wanted = accessOf(tensor, access);
   if (wanted.begin == wanted.end) return;
   Waits waits = conflictsOnHost(wanted);
-  for (const Waits::Conflict& conflict : waits.conflicts) {
-    if (!conflict.point->isIssued() || !device_.isDone(conflict.point->event())) device_.requireProcess();
-  }
+  if (!device_.isOfThisProcess()) requireDone(waits);
   issueWaits(waits, nullptr);
   if (waits.conflicts.empty()) return;
   for (const Waits::Conflict& conflict : waits.conflicts) device_.waitDone(conflict.point->event());

@@ -133,6 +133,7 @@ class HazardTracker {
   void enterFresh(const TrackedAccess& access, const std::shared_ptr<CallPoint>& point);
   void giveUp(Waits& waits);
   Waits conflictsOnHost(const TrackedAccess& wanted);
+  void requireDone(const Waits& waits);
   bool takeTelling(const TrackedAccess& wanted, const CallPoint& point);
   void raiseFailureOf(const TrackedAccess& wanted, const CallPoint& point);
   void issueWaits(Waits& waits, Stream* stream);

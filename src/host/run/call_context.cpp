@@ -20,8 +20,8 @@ CallContext::CallContext(Device& device, size_t index, int64_t worker_count, Int
       in_flight_(device.inFlightCalls()) {}
 
 CallContext::~CallContext() {
-  const bool is_ordered = last_call_ == nullptr || !device_.isOfThisProcess();
-  if (!is_ordered) device_.waitOver(*home_, *last_call_);  // the arenas go back there
+  const bool may_be_under_way = last_call_ != nullptr && device_.isOfThisProcess();
+  if (may_be_under_way) device_.waitOver(*home_, *last_call_);  // the arenas go back there
 }
 
 void CallContext::waitUntilIdle() {

@@ -154,12 +154,14 @@ std::shared_ptr<Plan> HostIrEvaluator::findPlan(const CallValues& call, std::vec
 
 // Memory that lies as the program's own would is written by the same plan, where every output has some of its own.
 std::shared_ptr<Plan> HostIrEvaluator::planOfOwnOutputs(const CallValues& call, const std::vector<int64_t>& key) {
+  if (std::ranges::none_of(call.outputs, &Tensor::isDefined)) return nullptr;
   CallValues bare = {.inputs = call.inputs, .scalars = call.scalars, .outputs = {}};
   bare.outputs.resize(call.outputs.size());
   std::vector<int64_t> bare_key;
   makeKey(bare, bare_key);
   const std::lock_guard lock(mutex_);
   std::shared_ptr<Plan> plan = plans_.peek(bare_key);
+  if (plan == nullptr) return nullptr;
   int64_t number = 0;  // of the output's buffer
   const auto isItsOwn = [&](size_t i) {
     if (signature_.isInPlace(i)) return true;
@@ -172,7 +174,6 @@ std::shared_ptr<Plan> HostIrEvaluator::planOfOwnOutputs(const CallValues& call, 
            alignmentOf(given) == kOutputAlignment && std::ranges::equal(given.sizes(), output.sizes) &&
            std::ranges::equal(given.strides(), output.strides);
   };
-  if (plan == nullptr) return nullptr;
   for (size_t i = 0; i < call.outputs.size(); ++i) {
     if (!isItsOwn(i)) return nullptr;
   }

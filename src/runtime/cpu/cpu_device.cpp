@@ -278,7 +278,7 @@ void CpuDevice::synchronize(const Event& event) {
   const auto& cpu_event = static_cast<const CpuEvent&>(event);
   const StreamPoint point = cpu_event.point();
   if (point.queue == nullptr) return;
-  if (!isDone(event)) requireProcess();
+  if (!isOfThisProcess() && !isDone(event)) requireProcess();
   waitFor(point, "synchronize");
   inFlightCalls().letGoOfWhatIsDone();
   const auto failure = point.queue->failureAt(point);
