@@ -208,14 +208,9 @@ void requireTold(const Fusion& fusion, const std::map<std::string, ExportedExten
 
 ExportedContents collectContents(const Fusion& fusion, const KernelTarget& target, const ExportOptions& options) {
   TargetExporter exporter(fusion, target, options);
-  const std::vector<Scalar*> symbols = fusion.allSymbols();
+  const std::set<std::string> names = symbolNamesIn(fusion);
   for (const auto& [name, extent] : options.sizes) {
-    const bool is_known = std::ranges::any_of(symbols, [&](const Scalar* it) { return it->name() == name; });
-    std::set<std::string> names;
-    for (const Scalar* symbol : symbols) {
-      if (!symbol->name().empty()) names.insert(symbol->name());
-    }
-    TK_REQUIRE(is_known, Bind, "export: {} has no extent '{}'; it has {}", fusion.name(), name,
+    TK_REQUIRE(names.contains(name), Bind, "export: {} has no extent '{}'; it has {}", fusion.name(), name,
                names.empty() ? "none" : joined(names));
   }
   requireAllSizes(fusion, options.sizes);

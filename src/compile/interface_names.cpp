@@ -27,6 +27,15 @@ std::vector<Scalar*> interfaceSymbols(const Fusion& program) {
   return symbols;
 }
 
+std::set<std::string> symbolNamesIn(const Fusion& program) {
+  std::set<std::string> names;
+  for (const Scalar* symbol : program.allSymbols()) {
+    if (!symbol->name().empty()) names.insert(symbol->name());
+  }
+  if (const auto* host = dynamic_cast<const HostIrContainer*>(&program)) names.erase(host->numberOfStreams()->name());
+  return names;
+}
+
 InterfaceNames interfaceNamesOf(const Fusion& fusion) {
   const FusionNames known(fusion);
   InterfaceNames names{.program = fusion.name()};

@@ -2,6 +2,7 @@
 // them.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ InterfaceNames interfaceNamesOf(const Fusion& fusion);
 
 /// A program's scalar inputs, and all symbols of its inputs' extents, in the order in which inputs have them.
 std::vector<Scalar*> interfaceSymbols(const Fusion& program);
+
+/// The names of a program's symbols, but for that of a host program's streams.
+std::set<std::string> symbolNamesIn(const Fusion& program);
 
 /// Of a host program's scalar inputs, and of the extents of its inputs, in the order in which inputs have them.
 std::vector<std::string> symbolNamesOf(const HostIrContainer& program);

@@ -11,6 +11,7 @@
 #include "base/require.h"
 #include "base/text.h"
 #include "compile/exported_file.h"
+#include "compile/interface_names.h"
 #include "define/callables.h"
 #include "host/ir/text/host_parser.h"
 #include "ir/text/fusion_parser.h"
@@ -95,11 +96,7 @@ std::map<std::string, std::string> readAssignments(const std::string& option, co
 }
 
 std::map<std::string, int64_t> readSizes(const Fusion& program, const std::vector<std::string>& texts) {
-  std::set<std::string> names;
-  for (const Scalar* symbol : program.allSymbols()) {
-    if (!symbol->name().empty()) names.insert(symbol->name());
-  }
-  if (const auto* host = dynamic_cast<const HostIrContainer*>(&program)) names.erase(host->numberOfStreams()->name());
+  const std::set<std::string> names = symbolNamesIn(program);
   std::map<std::string, int64_t> sizes;
   for (const auto& [name, number] : readAssignments("--size", texts)) {
     const std::string text = fmt::format("{}={}", name, number);
