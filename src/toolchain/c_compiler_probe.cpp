@@ -39,17 +39,14 @@ class Questions {
 
   // Errors: Compile, with what the compiler says of these flags.
   void tellRefusal(std::string_view version, const std::vector<std::string>& flags) const {
-    std::vector<std::string> arguments = flags;
-    arguments.insert(arguments.end(), {"-x", "c", "-E", "-dM", "/dev/null"});
-    const ProcessResult result = ask(std::move(arguments));
+    const ProcessResult result = askForMacros(flags);
     TK_RAISE(Compile, "the C compiler '{}' ({}) does not take the flags {}: it {}{}", program_, version,
              joined(flags, " "), describeEnd(result, limits_), firstLines(result.said));
   }
 
   // Name and value of each macro that is defined before a file starts; nothing when the flags are not taken.
-  std::optional<std::map<std::string, std::string>> macros(std::vector<std::string> flags) const {
-    flags.insert(flags.end(), {"-x", "c", "-E", "-dM", "/dev/null"});
-    const ProcessResult result = ask(flags);
+  std::optional<std::map<std::string, std::string>> macros(const std::vector<std::string>& flags) const {
+    const ProcessResult result = askForMacros(flags);
     if (!result.isSuccess()) return std::nullopt;
     std::map<std::string, std::string> macros;
     for (const std::string_view line : linesOf(result.said)) {
@@ -62,6 +59,11 @@ class Questions {
   }
 
  private:
+  ProcessResult askForMacros(std::vector<std::string> flags) const {
+    flags.insert(flags.end(), {"-x", "c", "-E", "-dM", "/dev/null"});
+    return ask(std::move(flags));
+  }
+
   std::string program_;
   std::vector<std::string> environment_;
   ProcessLimits limits_;
