@@ -394,13 +394,16 @@ def check_links(tree):
                 yield f"{file}:{text.count(chr(10), 0, match.start()) + 1}: the link {match[1]} leads nowhere"
 
 
+def unindented(text):
+    return "".join(line.strip() + "\n" for line in text.splitlines())
+
+
 def check_excerpts(tree):
     """Lines set in below `([file](file)):` stand in that file, together."""
     for file, text in pages(tree):
         for match in re.finditer(r"\]\(([^)\s]+)\)\):\n\n((?: {4}.*\n)+)", text):
-            whole = (tree.root / file).parent / match[1]
-            excerpt = "".join(line.strip() + "\n" for line in match[2].splitlines())
-            if "".join(line.strip() + "\n" for line in whole.read_text(encoding="utf-8").splitlines()).find(excerpt) < 0:
+            whole = ((tree.root / file).parent / match[1]).read_text(encoding="utf-8")
+            if unindented(match[2]) not in unindented(whole):
                 yield f"{file}:{text.count(chr(10), 0, match.start(2)) + 1}: {match[1]} has other lines"
 
 

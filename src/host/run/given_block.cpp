@@ -12,9 +12,7 @@ std::shared_ptr<Buffer> bufferOf(Device& device, MemoryBlock block, int64_t byte
                                  std::string_view what) {
   constexpr uintptr_t kAlignment = 256;
   TK_REQUIRE(block.address != nullptr, Bind,
-             "allocating {} of {} bytes: the caller's allocator gave null; to refuse, "
-             "it raises",
-             what, bytes);
+             "allocating {} of {} bytes: the caller's allocator gave null; to refuse, it raises", what, bytes);
   TK_REQUIRE(reinterpret_cast<uintptr_t>(block.address) % kAlignment == 0, Bind,
              "allocating {} of {} bytes: the caller's allocator gave {}; a multiple of {} is legal", what, bytes,
              block.address, kAlignment);
