@@ -188,6 +188,9 @@ bool hasVectors(const KernelSource& source) {
   });
 }
 
+// Whether what vectors leave over is written in stages, each of which passes values on in arrays.
+bool hasTailInStages(const KernelSource& source) { return source.text.find(" rest_") != std::string::npos; }
+
 // Of the longest chain of ops that read one another.
 int64_t depthOf(const Program& program) {
   std::vector<int64_t> depths;
@@ -353,42 +356,98 @@ TEST(CompiledKernels, AgreeWithTheReferenceAndBetweenCompilers) {
     EXPECT_GE(tally.shareOf(dtype), 0.05) << dataTypeName(dtype);
 }
 
-// Rows of 1 to 66 elements of each type: with vectors, without, and with each number of elements left over. Most rows
-// of a type have one kernel, as extents are open.
+// What is computed of rows T0 and T1: the outputs are called T2 and T4.
+struct RowBody {
+  std::string dtype;
+  std::string text;
+};
+
+RowBody shortBodyOf(const std::string& dtype) {
+  const bool is_bool = dtype == "bool";
+  return {dtype, fmt::format("  T2 = cast({1}(T0, T1), dtype={0})\n  T3 = {2}(T2, T0)\n  T4 = max(T3, axes=[1])\n",
+                             dtype, is_bool ? "bitwise_xor" : "sub", is_bool ? "logical_and" : "maximum")};
+}
+
+// Of so many long functions that the loop is written in stages, and its tail, too.
+RowBody longBodyOf(const std::string& dtype) {
+  constexpr int kFunctions = 10;
+  std::string text = "  V0 = sigmoid(T0)\n";
+  for (int i = 1; i < kFunctions; ++i) text += fmt::format("  V{} = sigmoid(add(V{}, T1))\n", i, i - 1);
+  return {dtype, text + fmt::format("  T2 = cast(V{}, dtype={})\n  T4 = max(T2, axes=[1])\n", kFunctions - 1, dtype)};
+}
+
+CompiledCase rowsOf(const RowBody& body, int64_t columns) {
+  CompiledCase each{.seed = static_cast<uint64_t>(columns)};
+  each.fusion = parseFusion(fmt::format("fusion f(T0: {0}[rows, columns], T1: {0}[columns]) -> (T2, T4) {{\n{1}}}\n"
+                                        "sizes {{ rows = 3, columns = {2} }}\n",
+                                        body.dtype, body.text, columns),
+                            "test", {.resolver = &definingResolver()});
+  each.inputs = drawDataFor(*each.fusion, each.seed);
+  each.launch = std::make_unique<CaseLaunch>(*each.fusion, each.inputs, wideCpuWay(0).recipe);
+  return each;
+}
+
+// Rows of 1 to 66 elements of each type: with vectors, without, and with each number of elements left over, in one loop
+// and in stages. Most rows of a type have one kernel, as extents are open.
 TEST(CompiledKernels, EveryRemainderOfEveryNumberOfLanes) {
   CompilerRuns by;
   if (by.count() == 0) GTEST_SKIP() << "no C compiler";
+  std::vector<RowBody> bodies;
+  for (const char* dtype : {"f32", "f64", "i32", "i64", "bool", "f16", "bf16"}) bodies.push_back(shortBodyOf(dtype));
+  for (const char* dtype : {"f32", "bf16"}) bodies.push_back(longBodyOf(dtype));
   int64_t with_vectors = 0;
+  int64_t in_stages = 0;
   int64_t kernels = 0;
   size_t texts = 0;
   for (const int lanes : {8, 16}) {
-    for (const char* dtype : {"f32", "f64", "i32", "i64", "bool", "f16", "bf16"}) {
+    for (const RowBody& body : bodies) {
       CompiledBatch batch;
-      for (int64_t columns = 1; columns <= kMostLanes + 2; ++columns) {
-        const bool is_bool = std::string_view(dtype) == "bool";
-        CompiledCase each{.seed = static_cast<uint64_t>(columns)};
-        each.fusion = parseFusion(
-            fmt::format("fusion f(T0: {0}[rows, columns], T1: {0}[columns]) -> (T2, T4) {{\n"
-                        "  T2 = cast({1}(T0, T1), dtype={0})\n  T3 = {2}(T2, T0)\n  T4 = max(T3, axes=[1])\n}}\n"
-                        "sizes {{ rows = 3, columns = {3} }}\n",
-                        dtype, is_bool ? "bitwise_xor" : "sub", is_bool ? "logical_and" : "maximum", columns),
-            "test", {.resolver = &definingResolver()});
-        each.inputs = drawDataFor(*each.fusion, each.seed);
-        each.launch = std::make_unique<CaseLaunch>(*each.fusion, each.inputs, wideCpuWay(0).recipe);
-        batch.add(std::move(each), lanes);
-      }
+      for (int64_t columns = 1; columns <= kMostLanes + 2; ++columns) batch.add(rowsOf(body, columns), lanes);
       const auto results = by.run(batch);
       for (size_t i = 0; i < batch.size(); ++i) {
         with_vectors += hasVectors(batch.at(i).source) ? 1 : 0;
+        in_stages += hasTailInStages(batch.at(i).source) ? 1 : 0;
         EXPECT_EQ(compiledProblemOf(batch.at(i), results[i], by), "")
-            << dtype << ", " << i + 1 << " columns, " << lanes << " lanes";
+            << body.dtype << ", " << i + 1 << " columns, " << lanes << " lanes\n"
+            << body.text;
       }
       kernels += static_cast<int64_t>(batch.size());
       texts += batch.texts();
     }
   }
   EXPECT_EQ(with_vectors, kernels);
-  std::cout << fmt::format("{} kernels of {} texts by {} compilers\n", kernels, texts, by.count());
+  EXPECT_GE(in_stages, kernels / 5);
+  std::cout << fmt::format("{} kernels of {} texts, {} with a tail in stages, by {} compilers\n", kernels, texts,
+                           in_stages, by.count());
+}
+
+// At both ends of 32 and of 64 bits, and where floats lose bits.
+TEST(CompiledKernels, ConstantsKeepTheirSixtyFourBits) {
+  CompilerRuns by;
+  if (by.count() == 0) GTEST_SKIP() << "no C compiler";
+  std::vector<int64_t> constants;
+  for (const int bits : {24, 31, 32, 53, 62}) {
+    for (const int64_t near : {-1, 0, 1}) {
+      constants.push_back((int64_t{1} << bits) + near);
+      constants.push_back(-(int64_t{1} << bits) + near);
+    }
+  }
+  constants.insert(constants.end(), {INT64_MAX, INT64_MAX - 1, INT64_MIN, INT64_MIN + 1});
+  CompiledBatch batch;
+  for (const int64_t constant : constants) {
+    CompiledCase each{.seed = 1};
+    each.fusion = parseFusion(fmt::format("fusion f(T0: i64[n]) -> (T1, T2, T4) {{\n  T1 = bitwise_xor(T0, {0})\n"
+                                          "  T2 = maximum(T0, {0})\n  T3 = lt(T0, {0})\n  T4 = where(T3, {0}, T0)\n}}\n"
+                                          "sizes {{ n = 19 }}\n",
+                                          constant),
+                              "test", {.resolver = &definingResolver()});
+    each.inputs = drawDataFor(*each.fusion, each.seed);
+    each.launch = std::make_unique<CaseLaunch>(*each.fusion, each.inputs, wideCpuWay(0).recipe);
+    batch.add(std::move(each), 16);
+  }
+  const auto results = by.run(batch);
+  for (size_t i = 0; i < batch.size(); ++i)
+    EXPECT_EQ(compiledProblemOf(batch.at(i), results[i], by), "") << constants[i];
 }
 
 // clang 19 takes other bits for a sign that is copied inside a choice by a mask.

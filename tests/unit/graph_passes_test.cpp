@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cmath>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -123,6 +126,34 @@ TEST(FoldCasts, PreservationIsAPartialOrder) {
   EXPECT_FALSE(preservesValues(DataType::F16, DataType::BF16));
   EXPECT_FALSE(preservesValues(DataType::I32, DataType::F32));
   EXPECT_FALSE(preservesValues(DataType::I64, DataType::F64));
+}
+
+// Values at the ends of the numbers of bits that types keep.
+std::vector<ScalarValue> telling(DataType dtype) {
+  std::vector<ScalarValue> values;
+  for (int bits = 0; bits < 63; ++bits) {
+    for (const int64_t near : {-1, 0, 1}) {
+      for (const int64_t sign : {-1, 1}) values.push_back(convertValue(sign * ((int64_t{1} << bits) + near), dtype));
+    }
+  }
+  if (isFloatingType(dtype)) {
+    for (int power = -1074; power < 1024; ++power) values.push_back(convertValue(std::ldexp(1.0 / 3, power), dtype));
+  }
+  return values;
+}
+
+TEST(FoldCasts, ValuesThatArePreservedComeBack) {
+  int lossless = 0;
+  for (const DataType from : kAllDataTypes) {
+    for (const DataType to : kAllDataTypes) {
+      const auto values = telling(from);
+      const auto lost = std::ranges::find_if(
+          values, [&](const ScalarValue& value) { return !(convertValue(convertValue(value, to), from) == value); });
+      EXPECT_EQ(preservesValues(from, to), lost == values.end()) << dataTypeName(from) << " in " << dataTypeName(to);
+      lossless += lost == values.end() ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(lossless, 7 + 6 + 2 + 2 + 2 + 1);  // of every type in itself, and of bool, i32, f16, bf16 and f32
 }
 
 TEST(MergeEqual, EqualExpressionsAreComputedOnce) {
