@@ -44,8 +44,9 @@ endif()
 set(sanitizer_flags "")
 if(TOKAMAK_SANITIZE STREQUAL "address")
   # A null pointer that is used faults, and what lies beyond an object is the address sanitizer's: these two took a
-  # seventh of the build. Alignment, another seventh, is a matter of what walks over memory (written_vectors.cmake).
-  list(APPEND sanitizer_flags -fsanitize=address,undefined -fno-sanitize=null,object-size,alignment
+  # seventh of the build. Alignment, another seventh, is a matter of what walks over memory (written_vectors.cmake). An
+  # object of another class than is called is one that was freed, which the address sanitizer sees, or a static_cast.
+  list(APPEND sanitizer_flags -fsanitize=address,undefined -fno-sanitize=null,object-size,alignment,vptr
     -fno-sanitize-recover=all -fno-omit-frame-pointer)
 elseif(TOKAMAK_SANITIZE STREQUAL "thread")
   list(APPEND sanitizer_flags -fsanitize=thread -fno-omit-frame-pointer)
