@@ -1,0 +1,47 @@
+# The Python package: python/tokamak with the extension module _tokamak beside it, in ${PROJECT_BINARY_DIR}/python.
+option(TOKAMAK_PYTHON "Build the Python package (needs nanobind, a package of Python's)" OFF)
+option(TOKAMAK_FMT_INSIDE "Compile {fmt} into the Python module, which then needs no library of it" OFF)
+if(NOT TOKAMAK_PYTHON)
+  return()
+endif()
+
+# nanobind asks for the name Python; tests have found Python3.
+if(Python3_EXECUTABLE AND NOT Python_EXECUTABLE)
+  set(Python_EXECUTABLE ${Python3_EXECUTABLE})
+endif()
+find_package(Python 3.11 REQUIRED COMPONENTS Interpreter Development.Module)
+execute_process(COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${TOKAMAK_PYTHON_TOOLS} ${Python_EXECUTABLE} -m nanobind --cmake_dir
+  OUTPUT_VARIABLE nanobind_ROOT OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+find_package(nanobind CONFIG REQUIRED)
+
+set(package ${PROJECT_BINARY_DIR}/python/tokamak)
+file(GLOB PYTHON_MODULE_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/python/*.cpp)
+nanobind_add_module(tokamak_python NB_STATIC STABLE_ABI ${PYTHON_MODULE_SOURCES})
+set_target_properties(tokamak_python PROPERTIES OUTPUT_NAME _tokamak LIBRARY_OUTPUT_DIRECTORY ${package})
+# Of the library nothing but the module's entry shows: another module may bring another version of it.
+target_link_libraries(tokamak_python PRIVATE tokamak)
+target_link_options(tokamak_python PRIVATE LINKER:--exclude-libs,ALL)
+tokamak_compile_options(tokamak_python)
+if(TOKAMAK_FMT_INSIDE)
+  # All that its headers have, which the linker then does not look for in its library.
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/fmt_inside.cpp CONTENT
+    "#define FMT_HEADER_ONLY\n#undef FMT_SHARED\n#include <fmt/format.h>\n")
+  target_sources(tokamak_python PRIVATE ${PROJECT_BINARY_DIR}/generated/fmt_inside.cpp)
+  set_source_files_properties(${PROJECT_BINARY_DIR}/generated/fmt_inside.cpp PROPERTIES
+    SKIP_UNITY_BUILD_INCLUSION ON COMPILE_OPTIONS -fkeep-inline-functions)
+  target_link_options(tokamak_python PRIVATE LINKER:--as-needed)
+endif()
+# Python's and nanobind's headers are as they are.
+get_target_property(nanobind_headers nanobind-static INTERFACE_INCLUDE_DIRECTORIES)
+target_include_directories(tokamak_python SYSTEM PRIVATE ${nanobind_headers} ${Python_INCLUDE_DIRS})
+
+# In the build, sources are where they are edited.
+file(GLOB PYTHON_FILES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/tokamak/*.py ${PROJECT_SOURCE_DIR}/python/tokamak/py.typed)
+file(MAKE_DIRECTORY ${package})
+foreach(file IN LISTS PYTHON_FILES)
+  get_filename_component(name ${file} NAME)
+  file(CREATE_LINK ${file} ${package}/${name} SYMBOLIC)
+endforeach()
+
+install(TARGETS tokamak_python LIBRARY DESTINATION tokamak COMPONENT python EXCLUDE_FROM_ALL)
+install(FILES ${PYTHON_FILES} DESTINATION tokamak COMPONENT python EXCLUDE_FROM_ALL)

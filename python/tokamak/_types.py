@@ -1,0 +1,50 @@
+"""The types of elements, by the names that scripts use."""
+import enum
+
+
+class DataType(enum.Enum):
+    """A type of elements. Those whose value is None are known by name, and refused where they are used."""
+
+    Double = "f64"
+    Float = "f32"
+    Half = "f16"
+    BFloat16 = "bf16"
+    Int = "i64"
+    Int32 = "i32"
+    Bool = "bool"
+    UInt64 = "UInt64"
+    Float8_e4m3fn = "Float8_e4m3fn"
+    Float8_e5m2 = "Float8_e5m2"
+    ComplexFloat = "ComplexFloat"
+    ComplexDouble = "ComplexDouble"
+    Null = "Null"
+
+    def __repr__(self):
+        return f"DataType.{self.name}"
+
+    __str__ = __repr__
+
+
+ELEMENT_TYPES = (DataType.Double, DataType.Float, DataType.Half, DataType.BFloat16, DataType.Int, DataType.Int32,
+                 DataType.Bool)
+# By the name that NumPy and ml_dtypes give, and struct's letter.
+NUMPY_NAMES = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "i64": "int64", "i32": "int32",
+               "bool": "bool"}
+_BY_NUMPY_NAME = {name: DataType(short) for short, name in NUMPY_NAMES.items()}
+
+
+def native_name(dtype):
+    """The library's name of a type. Raises NotImplementedError for one that it lacks."""
+    if not isinstance(dtype, DataType):
+        raise TypeError(f"{dtype!r} is no type; legal are {', '.join(map(str, ELEMENT_TYPES))}")
+    if dtype not in ELEMENT_TYPES:
+        raise NotImplementedError(f"{dtype} is not there yet; legal are {', '.join(map(str, ELEMENT_TYPES))}")
+    return dtype.value
+
+
+def data_type_of(dtype):
+    """The DataType of what NumPy, torch or ml_dtypes call a type. Raises NotImplementedError for one that is not there."""
+    name = str(dtype).removeprefix("torch.")
+    if name not in _BY_NUMPY_NAME:
+        raise NotImplementedError(f"{dtype} is not there yet; legal are {', '.join(_BY_NUMPY_NAME)}")
+    return _BY_NUMPY_NAME[name]

@@ -1,0 +1,315 @@
+"""FusionDefinition: a tensor program, defined by calls and run on arrays."""
+import threading
+
+from . import _tokamak
+from ._arrays import make_outputs
+from ._ops import Operators
+from ._types import DataType, data_type_of, native_name
+
+
+class _Handle:
+    """What Tensor and Scalar share: operators, each an op of the definition."""
+
+    __slots__ = ("_definition", "_value")
+
+    def __init__(self, definition, value):
+        self._definition = definition
+        self._value = value
+
+    @property
+    def dtype(self):
+        """The type of the elements."""
+        return DataType(self._value.dtype)
+
+    @property
+    def ndim(self):
+        """The number of axes."""
+        return self._value.ndim
+
+    def __bool__(self):
+        raise TypeError("a value of a definition has no truth: it is computed later")
+
+    __hash__ = object.__hash__
+
+
+class Tensor(_Handle):
+    """A tensor of a definition."""
+
+    __slots__ = ()
+
+    def __repr__(self):
+        return f"Tensor({self._value})"
+
+
+class Scalar(_Handle):
+    """A number of a definition: an input, a constant or the size of an axis."""
+
+    __slots__ = ()
+
+    def __repr__(self):
+        return f"Scalar({self._value})"
+
+
+def _binary(op, is_reflected=False):
+    def call(self, other):
+        if not isinstance(other, (_Handle, bool, int, float)):
+            return NotImplemented
+        operands = [other, self] if is_reflected else [self, other]
+        return self._definition._call(op, operands, {})
+
+    return call
+
+
+for _name, _op in {"add": "add", "sub": "sub", "mul": "mul", "truediv": "truediv", "mod": "mod", "pow": "pow",
+                   "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "bitwise_left_shift",
+                   "rshift": "bitwise_right_shift"}.items():
+    setattr(_Handle, f"__{_name}__", _binary(_op))
+    setattr(_Handle, f"__r{_name}__", _binary(_op, is_reflected=True))
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(_Handle, f"__{_name}__", _binary(_name))
+for _name in ("neg", "abs"):
+    setattr(_Handle, f"__{_name}__", lambda self, op=_name: self._definition._call(op, [self], {}))
+
+
+def _numbers_of(what, values):
+    values = list(values)
+    for each in values:
+        if isinstance(each, bool) or not isinstance(each, int):
+            raise TypeError(f"{what}: {each!r} is no integer")
+    return values
+
+
+def _strided(sizes, strides):
+    """The contiguity of each axis, slowest first, and the ranks of axes, 0 the fastest, of an array."""
+    if len(sizes) != len(strides):
+        raise ValueError(f"The number of sizes does not match the number of strides. ({len(sizes)} and {len(strides)})")
+    rank = len(sizes)
+    # The slower axis first; of axes with one stride, the order of the shape.
+    order = sorted(range(rank), key=lambda axis: (-abs(strides[axis]), axis))
+    contiguity, dense = [], 1
+    for axis in reversed(order):
+        if sizes[axis] == 1 or strides[axis] == 0:
+            contiguity.append(None)
+            continue
+        contiguity.append(strides[axis] == dense)
+        dense = strides[axis] * sizes[axis]
+    ranks = [0] * rank
+    for rank_of_axis, axis in enumerate(reversed(order)):
+        ranks[axis] = rank_of_axis
+    return contiguity[::-1], ranks
+
+
+class FusionDefinition:
+    """A tensor program.
+
+        with FusionDefinition() as fd:
+            x = fd.define_tensor([-1, -1])
+            fd.add_output(fd.ops.sum(x, 1))
+        y, = fd.execute([array])
+
+    A subclass may define itself in `definition(self)` instead. One thread defines; any threads execute.
+    """
+
+    def __init__(self, id=None, max_length=1024):
+        self._native = _tokamak.Definition("fusion" if id is None else f"fusion_{id}")
+        self._max_length = max_length
+        self._is_complete = False
+        self._calls = 0
+        self._program = None
+        self._lock = threading.RLock()
+        self._stride_orders = {}
+        self.ops = Operators(self)
+
+    # --- states ---
+
+    def __enter__(self):
+        self._require_open()
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if kind is None:
+            self._complete()
+
+    def definition(self):
+        """What a subclass defines."""
+        raise NotImplementedError("definition() should be implemented by a subclass")
+
+    def _complete(self):
+        if self._calls == 0:
+            raise _tokamak.DefinitionError("Can't make a FusionDefinition with 0 records!")
+        self._is_complete = True
+
+    def _require_open(self):
+        if self._is_complete:
+            raise _tokamak.DefinitionError("Attempting to add to a completed definition!")
+
+    def _count(self):
+        self._require_open()
+        self._calls += 1
+        if self._calls > self._max_length:
+            raise _tokamak.DefinitionError(f"The fusion definition has exceeded {self._max_length} operations. "
+                                           "The max_length for FusionDefinition's might need to be increased")
+
+    # --- inputs ---
+
+    def define_tensor(self, *args, **kwargs):
+        """An input tensor.
+
+        define_tensor(shape, contiguity=False, dtype=DataType.Float, is_cpu=False, stride_order=[])
+        define_tensor(sizes, strides, dtype=DataType.Float, static_sizes=False, is_cpu=False)
+
+        In `shape`, -1 is a symbol, 1 an axis that broadcasts, and other numbers are sizes. `contiguity` says of each
+        axis, the slowest first, whether it is dense with the next one in memory (None where it broadcasts). The second
+        form takes both from an array's sizes and strides.
+        """
+        self._count()
+        second = args[1] if len(args) > 1 else None
+        is_of_array = "strides" in kwargs or "sizes" in kwargs or (
+            isinstance(second, (list, tuple)) and len(second) > 0 and all(
+                isinstance(each, int) and not isinstance(each, bool) for each in second))
+        return self._strided_input(*args, **kwargs) if is_of_array else self._shaped_input(*args, **kwargs)
+
+    def _shaped_input(self, shape, contiguity=False, dtype=DataType.Float, is_cpu=False, stride_order=()):
+        sizes = _numbers_of("define_tensor", shape)
+        order = _numbers_of("define_tensor", stride_order)
+        if isinstance(contiguity, bool):
+            slowest_first = sorted(range(len(sizes)), key=lambda axis: -order[axis]) if len(order) == len(sizes) else range(
+                len(sizes))
+            contiguity = [None if sizes[axis] == 1 else contiguity for axis in slowest_first]
+        return Tensor(self, self._native.input(native_name(dtype), sizes, list(contiguity), order))
+
+    def _strided_input(self, sizes, strides, dtype=DataType.Float, static_sizes=False, is_cpu=False):
+        sizes, strides = _numbers_of("define_tensor", sizes), _numbers_of("define_tensor", strides)
+        contiguity, order = _strided(sizes, strides)
+        if not static_sizes:
+            sizes = [size if size == 1 else -1 for size in sizes]
+        for axis, rank in enumerate(order):
+            if strides[axis] == 0:
+                sizes[axis] = 1
+        return Tensor(self, self._native.input(native_name(dtype), sizes, contiguity, order))
+
+    def from_array(self, array, static_sizes=False):
+        """An input tensor for arrays like this one."""
+        if not getattr(array, "shape", ()):
+            return self.define_tensor([], dtype=data_type_of(array.dtype))
+        unit = array.itemsize if hasattr(array, "itemsize") and not hasattr(array, "element_size") else 1
+        strides = array.stride() if hasattr(array, "element_size") else array.strides
+        return self.define_tensor(sizes=list(array.shape), strides=[stride // unit for stride in strides],
+                                  dtype=data_type_of(array.dtype), static_sizes=static_sizes)
+
+    def from_pytorch(self, tensor, static_sizes=False):
+        """An input tensor for tensors of torch like this one."""
+        return self.from_array(tensor, static_sizes)
+
+    def define_scalar(self, value=None, dtype=None):
+        """define_scalar(dtype=DataType.Double): an input. define_scalar(value, dtype): a constant."""
+        self._count()
+        if isinstance(value, DataType):
+            value, dtype = None, value
+        if value is None:
+            return Scalar(self, self._native.scalar_input(native_name(dtype or DataType.Double)))
+        if dtype is None:
+            dtype = DataType.Bool if isinstance(value, bool) else DataType.Int if isinstance(value, int) else DataType.Double
+        return Scalar(self, self._native.constant(value, native_name(dtype)))
+
+    def define_vector(self, values, dtype=DataType.Int):
+        """define_vector(size): so many integer inputs. define_vector(values): numbers and scalars, as a list."""
+        if isinstance(values, int):
+            return [self.define_scalar(dtype) for _ in range(values)]
+        return [each if isinstance(each, Scalar) else self.define_scalar(each, dtype) for each in values]
+
+    # --- ops and outputs ---
+
+    def _native_of(self, value):
+        if isinstance(value, _Handle):
+            return value._value
+        if isinstance(value, DataType):
+            return _tokamak.TypeArgument(native_name(value))
+        if isinstance(value, (list, tuple)):
+            return [self._native_of(each) for each in value]
+        return value
+
+    def _wrap(self, value):
+        return (Tensor if value.is_tensor else Scalar)(self, value)
+
+    def _call(self, name, positional, named):
+        self._count()
+        results = self._native.call(name, [self._native_of(each) for each in positional],
+                                    {key: self._native_of(value) for key, value in named.items()})
+        wrapped = [self._wrap(each) for each in results]
+        return wrapped[0] if len(wrapped) == 1 else tuple(wrapped)
+
+    def _require_tensor(self, op, value):
+        if not isinstance(value, Tensor):
+            raise TypeError(f"ops.{op} takes a tensor, not a {type(value).__name__}")
+
+    def _size(self, tensor, axis):
+        self._count()
+        return self._wrap(self._native.size(tensor._value, axis))
+
+    def add_output(self, output, alias_input=None, stride_order=None):
+        """Gives a tensor to callers; with `alias_input` it is written into that input's memory instead. `stride_order`:
+        the rank of each axis in memory, 0 the fastest."""
+        self._count()
+        if not isinstance(output, Tensor):
+            raise TypeError(f"add_output takes a tensor of the definition, not a {type(output).__name__}")
+        if isinstance(alias_input, (list, tuple)):
+            alias_input, stride_order = None, alias_input
+        if alias_input is not None:
+            if not isinstance(alias_input, Tensor):
+                raise TypeError(f"alias_input is a tensor of the definition, not a {type(alias_input).__name__}")
+            self._native.update(output._value, alias_input._value)
+            return
+        if stride_order is None:
+            stride_order = self._stride_orders.get(id(output), (None, ()))[1]
+        self._native.output(output._value, _numbers_of("add_output", stride_order))
+
+    # --- running ---
+
+    def _compiled(self):
+        if self._program is None:
+            with self._lock:
+                self._compile()
+        return self._program
+
+    def _compile(self):
+        if not self._is_complete:
+            if type(self).definition is FusionDefinition.definition:
+                raise _tokamak.DefinitionError("Valid fusion schedule is not available! The definition is not finished: "
+                                               "leave its `with` first")
+            self.definition()
+            self._complete()
+        if self._program is None:
+            self._program = _tokamak.Compiled(self._native, default_device())
+
+    def execute(self, inputs, *, out=None):
+        """Runs on arrays and numbers, one for each input in the order of their definition; gives a list of arrays.
+
+        `out`: arrays to write into, one for each output. What a size needs is compiled when it first comes, and kept."""
+        program = self._compiled()
+        inputs = list(inputs)
+        if out is None:
+            arrays, given = make_outputs(program.output_layouts(inputs), inputs)
+        else:
+            arrays = given = list(out)
+        program.run(inputs, given)
+        return arrays
+
+    def fusion_ir(self):
+        """The fusion as a text, which the command line reads, too."""
+        return self._native.text()
+
+    __str__ = fusion_ir
+
+
+_device = None
+_device_lock = threading.Lock()
+
+
+def default_device():
+    """The processor, opened once."""
+    global _device
+    with _device_lock:
+        if _device is None:
+            _device = _tokamak.open_cpu()
+        return _device

@@ -1,0 +1,128 @@
+#include "python/definition.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/require.h"
+#include "define/callables.h"
+#include "define/shapes.h"
+#include "graph/infer_stride_order.h"
+
+namespace tokamak::python {
+
+namespace {
+
+// From the slowest to the fastest axis.
+std::vector<size_t> axesInMemory(const std::vector<int64_t>& stride_order, size_t rank) {
+  std::vector<size_t> axes(rank);
+  if (stride_order.empty()) {
+    for (size_t i = 0; i < rank; ++i) axes[i] = i;
+    return axes;
+  }
+  TK_REQUIRE(stride_order.size() == rank, Definition,
+             "Length of stride_order argument ({}) must be that of the shape ({})", stride_order.size(), rank);
+  std::vector<bool> is_taken(rank);
+  for (size_t i = 0; i < rank; ++i) {
+    const int64_t order = stride_order[i];
+    TK_REQUIRE(order >= 0 && order < std::ssize(axes), Definition,
+               "stride_order argument is out of range: {} of {} axes", order, rank);
+    TK_REQUIRE(!is_taken[static_cast<size_t>(order)], Definition, "duplicated stride_order entries: {}", order);
+    is_taken[static_cast<size_t>(order)] = true;
+    axes[rank - 1 - static_cast<size_t>(order)] = i;
+  }
+  return axes;
+}
+
+}  // namespace
+
+Val* Definition::own(const Value& value) const {
+  TK_REQUIRE(value.definition.get() == this, Definition, "a value of another definition is no operand of this one");
+  return value.val;
+}
+
+Value Definition::input(const InputTensor& described) {
+  const size_t rank = described.sizes.size();
+  Axes axes;
+  for (const int64_t size : described.sizes) {
+    TK_REQUIRE(size >= -1, Definition, "a size of {} is none: -1 is a symbol, 1 an axis that broadcasts", size);
+    if (size == 1) {
+      axes.push_back(fusion_.axis({.kind = IterKind::Broadcast}));
+    } else {
+      axes.push_back(fusion_.axis(
+          {.extent = size == -1 ? fusion_.symbol(fmt::format("i{}", symbols_++)) : fusion_.constant(size)}));
+    }
+  }
+  const std::vector<size_t> in_memory = axesInMemory(described.stride_order, rank);
+  TensorDomain domain;
+  domain.logical = axes;
+  if (!described.stride_order.empty() && !std::ranges::is_sorted(in_memory)) {
+    for (const size_t axis : in_memory) domain.allocation.push_back(axes[axis]);
+  }
+  if (!described.contiguity.empty()) {
+    TK_REQUIRE(described.contiguity.size() == rank, Definition,
+               "Length of contiguity argument ({}) must be that of the shape ({})", described.contiguity.size(), rank);
+    for (size_t i = 0; i < rank; ++i) {
+      const bool is_stored = described.sizes[in_memory[i]] != 1;
+      TK_REQUIRE(is_stored || !described.contiguity[i].value_or(false), Definition,
+                 "contiguity of a broadcast axis is None; entry {} is True", i);
+      domain.contiguity.push_back(is_stored ? std::optional(described.contiguity[i].value_or(false)) : std::nullopt);
+    }
+  }
+  TensorView* const made = fusion_.tensor(described.dtype, std::move(domain));
+  fusion_.addInput(made);
+  return handle(made);
+}
+
+Value Definition::scalarInput(DataType dtype) {
+  Scalar* const made = fusion_.symbol(fmt::format("s{}", symbols_++), dtype);
+  fusion_.addInput(made);
+  return handle(made);
+}
+
+Value Definition::constant(const ScalarValue& value, DataType dtype) {
+  return handle(fusion_.constant(convertValue(value, dtype), dtype));
+}
+
+std::vector<Value> Definition::call(const std::string& name, const std::vector<CallArgument>& arguments) {
+  const Callable* const callable = findCallable(name);
+  TK_REQUIRE(callable != nullptr, Definition, "{}: no op has this name", name);
+  std::vector<Value> results;
+  for (Val* result : callByName(fusion_, *callable, arguments)) results.push_back(handle(result));
+  return results;
+}
+
+Value Definition::size(const TensorView& tensor, int64_t axis) {
+  const Axes shape = shapeOf(tensor);
+  const auto rank = std::ssize(shape);
+  TK_REQUIRE(axis >= -rank && axis < rank, Definition, "size: axis {} of a tensor with {} axes", axis, rank);
+  return handle(shape[static_cast<size_t>(axis < 0 ? axis + rank : axis)]->visibleExtent());
+}
+
+void Definition::output(const Value& value, const std::vector<int64_t>& stride_order) {
+  own(value);
+  TensorView* tensor = value.tensor();
+  TK_REQUIRE(tensor != nullptr, Definition, "an output is a tensor; a scalar is none");
+  // (Each output has a layout, and whether it is an update, of its own.)
+  if (fusion_.isOutput(tensor)) tensor = set(tensor);
+  if (stride_order.empty()) {
+    fusion_.addOutput(tensor);
+    return;
+  }
+  axesInMemory(stride_order, shapeOf(*tensor).size());
+  if (fusion_.isInput(tensor)) tensor = set(tensor);
+  fusion_.addOutput(tensor);
+  setOutputStrideOrder(*tensor, stride_order);
+}
+
+void Definition::update(const Value& value, const Value& input) {
+  own(value);
+  own(input);
+  TensorView* tensor = value.tensor();
+  TensorView* const target = input.tensor();
+  TK_REQUIRE(tensor != nullptr && target != nullptr, Definition, "alias_input: both are tensors; a scalar is none");
+  if (fusion_.isOutput(tensor) || fusion_.isInput(tensor)) tensor = set(tensor);
+  fusion_.update(target, tensor);
+}
+
+}  // namespace tokamak::python

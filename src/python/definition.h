@@ -1,0 +1,67 @@
+// Definition: a fusion that Python defines, and the handles of its values.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/fusion.h"
+#include "ir/text/call_resolver.h"
+
+namespace tokamak::python {
+
+class Definition;
+
+/// A tensor or a scalar of a definition, which it keeps.
+struct Value {
+  std::shared_ptr<Definition> definition;
+  Val* val = nullptr;
+
+  TensorView* tensor() const { return asTensor(val); }
+};
+
+/// How an input tensor is told: sizes are -1 for a symbol, 1 for an axis that broadcasts, else the number of elements.
+struct InputTensor {
+  DataType dtype = DataType::F32;
+  std::vector<int64_t> sizes;
+  /// Per axis from the slowest to the fastest in memory; empty: dense.
+  std::vector<std::optional<bool>> contiguity;
+  /// The rank of each axis in memory, 0 the fastest; empty: row-major.
+  std::vector<int64_t> stride_order;
+};
+
+/// Thread safety: for one thread at a time, as its fusion.
+class Definition : public std::enable_shared_from_this<Definition> {
+ public:
+  explicit Definition(std::string name) : fusion_(std::move(name)) {}
+
+  const Fusion& fusion() const { return fusion_; }
+
+  /// Errors: Definition for what does not fit the sizes.
+  Value input(const InputTensor& described);
+  Value scalarInput(DataType dtype);
+  Value constant(const ScalarValue& value, DataType dtype);
+  Scalar* integer(int64_t value) { return fusion_.constant(value); }
+  /// A callable of the text by its name. Errors: Definition, naming it.
+  std::vector<Value> call(const std::string& name, const std::vector<CallArgument>& arguments);
+  /// The size of an axis.
+  Value size(const TensorView& tensor, int64_t axis);
+  /// The output is given to callers, in memory of this order where one is told.
+  void output(const Value& value, const std::vector<int64_t>& stride_order);
+  /// Calls write it into the memory of `input`, and do not give it.
+  void update(const Value& value, const Value& input);
+
+  /// Errors: Definition for a value of another definition.
+  Val* own(const Value& value) const;
+
+ private:
+  Value handle(Val* val) { return {shared_from_this(), val}; }
+
+  Fusion fusion_;
+  int64_t symbols_ = 0;
+};
+
+}  // namespace tokamak::python

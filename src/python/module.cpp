@@ -1,0 +1,265 @@
+// The extension module _tokamak: definitions, values, calls by name, programs. The package tokamak is what users see.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <array>
+#include <string>
+
+#include "base/error.h"
+#include "base/library_version.h"
+#include "base/require.h"
+#include "define/callables.h"
+#include "ir/text/fusion_printer.h"
+#include "jit/open_device.h"
+#include "python/compiled.h"
+#include "python/unlocked.h"
+
+namespace nb = nanobind;
+using nb::literals::operator""_a;
+
+namespace tokamak::python {
+namespace {
+
+// --- errors ---
+
+struct ErrorClass {
+  ErrorCode code;
+  const char* name;
+  PyObject** also;  // a class of Python's own that it is, too
+};
+
+constexpr std::array kErrorClasses = {
+    ErrorClass{ErrorCode::Definition, "tokamak.DefinitionError", &PyExc_ValueError},
+    ErrorClass{ErrorCode::Schedule, "tokamak.ScheduleError", &PyExc_ValueError},
+    ErrorClass{ErrorCode::Bind, "tokamak.BindError", &PyExc_ValueError},
+    ErrorClass{ErrorCode::Unsupported, "tokamak.UnsupportedError", &PyExc_NotImplementedError},
+    ErrorClass{ErrorCode::OutOfMemory, "tokamak.OutOfMemoryError", &PyExc_MemoryError},
+};
+
+PyObject* error_base = nullptr;
+std::array<PyObject*, kErrorClasses.size()> error_classes = {};
+
+PyObject* classOf(ErrorCode code) {
+  for (size_t i = 0; i < kErrorClasses.size(); ++i) {
+    if (kErrorClasses[i].code == code) return error_classes[i];
+  }
+  return error_base;
+}
+
+void raiseInPython(const Error& error) {
+  const nb::object made = nb::handle(classOf(error.code()))(nb::str(error.what()));
+  made.attr("code") = nb::str(errorCodeName(error.code()).data(), errorCodeName(error.code()).size());
+  made.attr("message") = nb::str(error.message().c_str());
+  PyErr_SetObject(made.type().ptr(), made.ptr());
+}
+
+void bindErrors(nb::module_& m) {
+  const auto add = [&](const char* name, PyObject* bases) {
+    PyObject* const made = PyErr_NewException(name, bases, nullptr);
+    if (made == nullptr) throw nb::python_error();
+    m.attr(name + std::string_view("tokamak.").size()) = nb::handle(made);
+    return made;
+  };
+  error_base = add("tokamak.Error", PyExc_RuntimeError);
+  for (size_t i = 0; i < kErrorClasses.size(); ++i)
+    error_classes[i] =
+        add(kErrorClasses[i].name, nb::make_tuple(nb::handle(error_base), nb::handle(*kErrorClasses[i].also)).ptr());
+  nb::register_exception_translator([](const std::exception_ptr& raised, void*) {
+    try {
+      std::rethrow_exception(raised);
+    } catch (const Error& error) {
+      raiseInPython(error);
+    }
+  });
+}
+
+// --- values ---
+
+DataType typeNamed(const std::string& name) {
+  const auto dtype = dataTypeFromName(name);
+  TK_REQUIRE(dtype, Definition, "'{}' is no type", name);
+  return *dtype;
+}
+
+/// A type as an argument of a call, which a name in quotes is not.
+struct TypeArgument {
+  DataType dtype;
+};
+
+template <class T>
+bool areAll(nb::handle list) {
+  for (const nb::handle each : list) {
+    if (!nb::isinstance<T>(each)) return false;
+  }
+  return true;
+}
+
+Val* valueIn(const Definition& definition, nb::handle given) { return definition.own(nb::cast<const Value&>(given)); }
+
+FieldValue fieldOf(Definition& definition, nb::handle given);
+
+Scalar* scalarIn(Definition& definition, nb::handle given) {
+  const FieldValue field = fieldOf(definition, given);
+  if (const auto* scalar = std::get_if<Scalar*>(&field)) return *scalar;
+  if (const auto* number = std::get_if<int64_t>(&field)) return definition.integer(*number);
+  TK_RAISE(Definition, "a list holds tensors, or integers and scalars; this one has {}", Py_TYPE(given.ptr())->tp_name);
+}
+
+FieldValue listOf(Definition& definition, nb::handle given) {
+  if (nb::len(given) > 0 && areAll<nb::bool_>(given)) return nb::cast<std::vector<bool>>(given);
+  if (areAll<nb::int_>(given)) return nb::cast<std::vector<int64_t>>(given);
+  bool has_tensors = false;
+  for (const nb::handle each : given)
+    has_tensors = has_tensors || (nb::isinstance<Value>(each) && nb::cast<const Value&>(each).tensor() != nullptr);
+  if (has_tensors) {
+    std::vector<Val*> tensors;
+    for (const nb::handle each : given) {
+      TK_REQUIRE(nb::isinstance<Value>(each), Definition, "a list of tensors has {} in it",
+                 Py_TYPE(each.ptr())->tp_name);
+      tensors.push_back(valueIn(definition, each));
+    }
+    return tensors;
+  }
+  std::vector<Scalar*> scalars;
+  for (const nb::handle each : given) scalars.push_back(scalarIn(definition, each));
+  return scalars;
+}
+
+FieldValue fieldOf(Definition& definition, nb::handle given) {
+  if (given.is_none()) return std::monostate{};
+  if (nb::isinstance<Value>(given)) {
+    Val* const val = valueIn(definition, given);
+    if (asTensor(val) != nullptr) return val;
+    return static_cast<Scalar*>(val);
+  }
+  if (nb::isinstance<TypeArgument>(given)) return nb::cast<const TypeArgument&>(given).dtype;
+  if (nb::isinstance<nb::bool_>(given)) return nb::cast<bool>(given);
+  if (nb::isinstance<nb::int_>(given)) {
+    int64_t number = 0;
+    TK_REQUIRE(nb::try_cast(given, number), Definition, "an integer does not fit 64 bits");
+    return number;
+  }
+  if (nb::isinstance<nb::float_>(given)) return nb::cast<double>(given);
+  if (nb::isinstance<nb::str>(given)) return nb::cast<std::string>(given);
+  if (nb::isinstance<nb::list>(given) || nb::isinstance<nb::tuple>(given)) return listOf(definition, given);
+  throw nb::type_error(
+      fmt::format("a {} is no argument of an op; legal are tensors, scalars, numbers, names, types and "
+                  "lists of these",
+                  Py_TYPE(given.ptr())->tp_name)
+          .c_str());
+}
+
+std::vector<Value> callOf(Definition& definition, const std::string& name, const nb::list& positional,
+                          const nb::dict& named) {
+  std::vector<std::string> names;
+  names.reserve(named.size());
+  std::vector<CallArgument> arguments;
+  for (const nb::handle each : positional) arguments.push_back({{}, fieldOf(definition, each)});
+  for (const auto& [key, value] : named) {
+    names.push_back(nb::cast<std::string>(key));
+    arguments.push_back({names.back(), fieldOf(definition, value)});
+  }
+  return definition.call(name, arguments);
+}
+
+void bindDefinition(nb::module_& m) {
+  nb::class_<TypeArgument>(m, "TypeArgument").def("__init__", [](TypeArgument* made, const std::string& name) {
+    new (made) TypeArgument{typeNamed(name)};
+  });
+  nb::class_<Value>(m, "Value")
+      .def_prop_ro("is_tensor", [](const Value& it) { return it.tensor() != nullptr; })
+      .def_prop_ro("ndim", [](const Value& it) { return it.tensor() == nullptr ? 0 : shapeOf(*it.tensor()).size(); })
+      .def_prop_ro("dtype", [](const Value& it) { return std::string(dataTypeName(it.val->dtype())); })
+      .def("same_as", [](const Value& a, const Value& b) { return a.val == b.val; })
+      .def("__str__", [](const Value& it) {
+        return it.tensor() == nullptr ? toString(*static_cast<Scalar*>(it.val)) : toString(*it.tensor());
+      });
+  nb::class_<Definition>(m, "Definition")
+      .def(nb::new_([](const std::string& name) { return std::make_shared<Definition>(name); }))
+      .def(
+          "input",
+          [](Definition& it, const std::string& dtype, std::vector<int64_t> sizes,
+             std::vector<std::optional<bool>> contiguity, std::vector<int64_t> stride_order) {
+            return it.input({typeNamed(dtype), std::move(sizes), std::move(contiguity), std::move(stride_order)});
+          },
+          "dtype"_a, "sizes"_a, "contiguity"_a, "stride_order"_a)
+      .def("scalar_input", [](Definition& it, const std::string& dtype) { return it.scalarInput(typeNamed(dtype)); })
+      .def("constant",
+           [](Definition& it, nb::handle number, const std::string& dtype) {
+             const FieldValue field = fieldOf(it, number);
+             if (const auto* flag = std::get_if<bool>(&field)) return it.constant(*flag, typeNamed(dtype));
+             if (const auto* integer = std::get_if<int64_t>(&field)) return it.constant(*integer, typeNamed(dtype));
+             if (const auto* real = std::get_if<double>(&field)) return it.constant(*real, typeNamed(dtype));
+             throw nb::type_error("a constant is a number");
+           })
+      .def("call", &callOf, "name"_a, "positional"_a, "named"_a)
+      .def("size",
+           [](Definition& it, const Value& value, int64_t axis) {
+             it.own(value);
+             TK_REQUIRE(value.tensor() != nullptr, Definition, "size: a scalar has none");
+             return it.size(*value.tensor(), axis);
+           })
+      .def("output", &Definition::output, "value"_a, "stride_order"_a)
+      .def("update", &Definition::update, "value"_a, "input"_a)
+      .def_prop_ro("input_count", [](const Definition& it) { return it.fusion().inputs().size(); })
+      .def_prop_ro("expression_count", [](const Definition& it) { return it.fusion().allExprs().size(); })
+      .def("text", [](const Definition& it) { return printFusion(it.fusion()); });
+}
+
+// --- programs ---
+
+std::vector<PyObject*> objectsOf(const nb::list& list) {
+  std::vector<PyObject*> objects;
+  for (const nb::handle each : list) objects.push_back(each.ptr());
+  return objects;
+}
+
+nb::tuple layoutOf(const OutputLayout& layout) {
+  constexpr std::array kMemories = {"own", "input", "output"};
+  return nb::make_tuple(kMemories[static_cast<size_t>(layout.memory)], layout.bytes, layout.of, layout.offset,
+                        std::string(dataTypeName(layout.dtype)), layout.sizes, layout.strides);
+}
+
+void bindPrograms(nb::module_& m) {
+  [[maybe_unused]] const nb::class_<Device> device_class(m, "Device");
+  m.def("open_cpu", [](int64_t threads) { return openCpuDevice({.threads = threads}); }, "threads"_a = 0);
+  nb::class_<Compiled>(m, "Compiled")
+      .def("__init__",
+           [](Compiled* made, std::shared_ptr<Definition> definition, std::shared_ptr<Device> device) {
+             new (made) Compiled(std::move(definition), std::move(device));
+           })
+      .def("output_layouts",
+           [](Compiled& it, const nb::list& inputs) {
+             nb::list layouts;
+             for (const OutputLayout& each : it.outputLayouts(objectsOf(inputs))) layouts.append(layoutOf(each));
+             return layouts;
+           })
+      .def("run", [](Compiled& it, const nb::list& inputs,
+                     const nb::list& outputs) { it.run(objectsOf(inputs), objectsOf(outputs)); })
+      .def("host_text", &Compiled::hostText);
+}
+
+}  // namespace
+
+NB_MODULE(_tokamak, m) {
+  nb::set_leak_warnings(false);  // threads that the interpreter does not wait for keep what they have
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function(&Unlocked::endAll));
+  bindErrors(m);
+  bindDefinition(m);
+  bindPrograms(m);
+  m.def("callables", [] {
+    nb::dict names;
+    for (const Callable& each : allCallables()) {
+      nb::list parameters;
+      for (const Parameter& parameter : each.parameters)
+        parameters.append(nb::make_tuple(std::string(parameter.name), parameter.is_required));
+      names[nb::str(each.name.data(), each.name.size())] = parameters;
+    }
+    return names;
+  });
+}
+
+}  // namespace tokamak::python

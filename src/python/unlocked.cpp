@@ -1,0 +1,34 @@
+#include "python/unlocked.h"
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+namespace tokamak::python {
+
+namespace {
+
+std::atomic<bool> is_ending = false;
+std::atomic<int> coming_back = 0;  // threads that asked for the lock, or are about to
+
+}  // namespace
+
+Unlocked::~Unlocked() {
+  ++coming_back;
+  if (is_ending) {
+    --coming_back;
+    while (true) std::this_thread::sleep_for(std::chrono::hours(1));
+  }
+  PyEval_RestoreThread(state_);
+  --coming_back;
+}
+
+void Unlocked::endAll() {
+  is_ending = true;
+  // (The lock is free meanwhile, so that whoever asked for it before gets it.)
+  PyThreadState* const state = PyEval_SaveThread();
+  while (coming_back != 0) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  PyEval_RestoreThread(state);
+}
+
+}  // namespace tokamak::python

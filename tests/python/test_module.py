@@ -1,0 +1,35 @@
+"""What the extension module refuses by itself, whoever calls it."""
+import pytest
+
+from tokamak import DefinitionError, FusionDefinition, _tokamak
+
+REFUSED = {
+    "contiguity of an axis that broadcasts": ("entry 1 is True", lambda fd, x, s: FusionDefinition().define_tensor(
+        [-1, 1], contiguity=[True, True])),
+    "a name of no op": ("frobnicate: no op has this name", lambda fd, x, s: fd.call("frobnicate", [x], {})),
+    "a scalar as an output": ("a scalar is none", lambda fd, x, s: fd.output(s, [])),
+    "an update by a scalar": ("a scalar is none", lambda fd, x, s: fd.update(s, x)),
+    "a name of no type": ("'f31' is no type", lambda fd, x, s: fd.scalar_input("f31")),
+    "an argument of a type that is none": ("'f31' is no type", lambda fd, x, s: _tokamak.TypeArgument("f31")),
+    "the size of a scalar": ("a scalar has none", lambda fd, x, s: fd.size(s, 0)),
+    "the size of an axis that is not there": ("axis 3 of a tensor with 1 axes", lambda fd, x, s: fd.size(x, 3)),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_is_refused(what):
+    words, call = REFUSED[what]
+    fd = _tokamak.Definition("f")
+    x, s = fd.input("f32", [-1], [], []), fd.scalar_input("f64")
+    with pytest.raises(DefinitionError, match=words):
+        call(fd, x, s)
+
+
+def test_wrong_kinds_are_type_errors():
+    fd = _tokamak.Definition("f")
+    x = fd.input("f32", [-1], [], [])
+    for call in (lambda: fd.call("abs", x, {}), lambda: fd.call(3, [], {}), lambda: fd.output(None, []),
+                 lambda: fd.input("f32", ["a"], [], []), lambda: fd.constant("a", "f32"), lambda: fd.size(x, "0"),
+                 lambda: _tokamak.Compiled(fd, None), lambda: _tokamak.Compiled(None, _tokamak.open_cpu()), lambda: _tokamak.Value()):
+        with pytest.raises(TypeError):
+            call()
