@@ -32,7 +32,8 @@ LINE = re.compile(r"\[ (RUN     |      OK| FAILED | SKIPPED) \] ([\w./-]+)(?=$|[
 MANY_ALLOCATIONS = {"fuzz", "host_run", "host"}  # their labels
 MEASURES_THE_HEAP = re.compile(r"[.]Plan(Bytes|Bounds)[.]")
 MEMORY = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=2000:glibc.malloc.trim_threshold=268435456"}
-KNOWN = {"WORKING_DIRECTORY", "SKIP_REGULAR_EXPRESSION", "SKIP_RETURN_CODE", "LABELS", "TIMEOUT", "ENVIRONMENT", "COST", "DISABLED"}
+KNOWN = {"WORKING_DIRECTORY", "SKIP_REGULAR_EXPRESSION", "SKIP_RETURN_CODE", "LABELS", "TIMEOUT", "ENVIRONMENT", "COST", "DISABLED",
+         "DEF_SOURCE_LINE"}  # newer versions of CMake say it
 
 
 processes = set()  # that run now
