@@ -10,7 +10,11 @@ if(Python3_EXECUTABLE AND NOT Python_EXECUTABLE)
   set(Python_EXECUTABLE ${Python3_EXECUTABLE})
 endif()
 find_package(Python 3.11 REQUIRED COMPONENTS Interpreter Development.Module)
-execute_process(COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${TOKAMAK_PYTHON_TOOLS} ${Python_EXECUTABLE} -m nanobind --cmake_dir
+set(TOKAMAK_PYTHON_TOOLS "" CACHE PATH "Where nanobind is, if Python does not find it by itself")
+if(TOKAMAK_PYTHON_TOOLS)
+  set(nanobind_path ${CMAKE_COMMAND} -E env PYTHONPATH=${TOKAMAK_PYTHON_TOOLS})
+endif()
+execute_process(COMMAND ${nanobind_path} ${Python_EXECUTABLE} -m nanobind --cmake_dir
   OUTPUT_VARIABLE nanobind_ROOT OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 find_package(nanobind CONFIG REQUIRED)
 
