@@ -60,6 +60,7 @@ class Parameter:
     """One parameter of a row: `name`, what the callable calls it (None: by position), and its default."""
 
     is_named_only = False
+    is_own = False  # of an op that other systems do not have
 
     def __init__(self, word):
         name, _, rest = word.partition("=>")
@@ -89,6 +90,7 @@ def _rows():
 def _own_parameter(name, is_required):
     """A parameter of an op that other systems do not have, as the library calls it; `in` is no word that Python takes."""
     parameter = Parameter(f"{'arg' if name == 'in' else name}=>{name}{'' if is_required else '=None'}")
+    parameter.is_own = True
     parameter.is_named_only = name in ("seed", "offset", "number")
     return parameter
 

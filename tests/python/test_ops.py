@@ -203,9 +203,10 @@ def test_gives_what_numpy_gives(name):
         np.testing.assert_allclose(result, expected, rtol=3e-5, atol=3e-5)
 
 
-def test_every_op_has_a_case():
-    assert ELSEWHERE <= set(ROWS)
-    assert set(ROWS) - set(CALLS) == ELSEWHERE
+def test_every_op_whose_signature_is_written_here_has_a_case():
+    """One that the library's table alone names is called as the library says, and compared by tests/numerics."""
+    assert ELSEWHERE <= set(ROWS) and not ELSEWHERE & set(CALLS)
+    assert {name for name in ROWS if not ROWS[name][0].is_own} <= set(CALLS)
 
 
 def test_random_numbers_have_seeds():
