@@ -376,15 +376,20 @@ RowBody longBodyOf(const std::string& dtype) {
   return {dtype, text + fmt::format("  T2 = cast(V{}, dtype={})\n  T4 = max(T2, axes=[1])\n", kFunctions - 1, dtype)};
 }
 
-CompiledCase rowsOf(const RowBody& body, int64_t columns) {
-  CompiledCase each{.seed = static_cast<uint64_t>(columns)};
-  each.fusion = parseFusion(fmt::format("fusion f(T0: {0}[rows, columns], T1: {0}[columns]) -> (T2, T4) {{\n{1}}}\n"
-                                        "sizes {{ rows = 3, columns = {2} }}\n",
-                                        body.dtype, body.text, columns),
-                            "test", {.resolver = &definingResolver()});
+// The case of a text.
+CompiledCase caseOfText(const std::string& text, uint64_t seed) {
+  CompiledCase each{.seed = seed};
+  each.fusion = parseFusion(text, "test", {.resolver = &definingResolver()});
   each.inputs = drawDataFor(*each.fusion, each.seed);
   each.launch = std::make_unique<CaseLaunch>(*each.fusion, each.inputs, wideCpuWay(0).recipe);
   return each;
+}
+
+CompiledCase rowsOf(const RowBody& body, int64_t columns) {
+  return caseOfText(fmt::format("fusion f(T0: {0}[rows, columns], T1: {0}[columns]) -> (T2, T4) {{\n{1}}}\n"
+                                "sizes {{ rows = 3, columns = {2} }}\n",
+                                body.dtype, body.text, columns),
+                    static_cast<uint64_t>(columns));
 }
 
 // Rows of 1 to 66 elements of each type: with vectors, without, and with each number of elements left over, in one loop
@@ -435,15 +440,12 @@ TEST(CompiledKernels, ConstantsKeepTheirSixtyFourBits) {
   constants.insert(constants.end(), {INT64_MAX, INT64_MAX - 1, INT64_MIN, INT64_MIN + 1});
   CompiledBatch batch;
   for (const int64_t constant : constants) {
-    CompiledCase each{.seed = 1};
-    each.fusion = parseFusion(fmt::format("fusion f(T0: i64[n]) -> (T1, T2, T4) {{\n  T1 = bitwise_xor(T0, {0})\n"
-                                          "  T2 = maximum(T0, {0})\n  T3 = lt(T0, {0})\n  T4 = where(T3, {0}, T0)\n}}\n"
-                                          "sizes {{ n = 19 }}\n",
-                                          constant),
-                              "test", {.resolver = &definingResolver()});
-    each.inputs = drawDataFor(*each.fusion, each.seed);
-    each.launch = std::make_unique<CaseLaunch>(*each.fusion, each.inputs, wideCpuWay(0).recipe);
-    batch.add(std::move(each), 16);
+    batch.add(caseOfText(fmt::format("fusion f(T0: i64[n]) -> (T1, T2, T4) {{\n  T1 = bitwise_xor(T0, {0})\n"
+                                     "  T2 = maximum(T0, {0})\n  T3 = lt(T0, {0})\n  T4 = where(T3, {0}, T0)\n}}\n"
+                                     "sizes {{ n = 19 }}\n",
+                                     constant),
+                         1),
+              16);
   }
   const auto results = by.run(batch);
   for (size_t i = 0; i < batch.size(); ++i)
@@ -457,15 +459,11 @@ TEST(CompiledKernels, ChoicesAroundCopiedSigns) {
   CompiledBatch batch;
   for (const char* dtype : {"f32", "f64"}) {
     for (const char* function : {"tanh", "round", "erf", "sinh", "asin"}) {
-      CompiledCase each{.seed = 1};
-      each.fusion =
-          parseFusion(fmt::format("fusion f(T0: {0}[n], T1: {0}[n]) -> T4 {{\n  T2 = gt(T0, T1)\n  T3 = {1}(T0)\n"
-                                  "  T4 = where(T2, T0, T3)\n}}\nsizes {{ n = 64 }}\n",
-                                  dtype, function),
-                      "test", {.resolver = &definingResolver()});
-      each.inputs = drawDataFor(*each.fusion, each.seed);
-      each.launch = std::make_unique<CaseLaunch>(*each.fusion, each.inputs, wideCpuWay(0).recipe);
-      batch.add(std::move(each), 16);
+      batch.add(caseOfText(fmt::format("fusion f(T0: {0}[n], T1: {0}[n]) -> T4 {{\n  T2 = gt(T0, T1)\n  T3 = {1}(T0)\n"
+                                       "  T4 = where(T2, T0, T3)\n}}\nsizes {{ n = 64 }}\n",
+                                       dtype, function),
+                           1),
+                16);
     }
   }
   const auto results = by.run(batch);
