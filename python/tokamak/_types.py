@@ -3,7 +3,7 @@ import enum
 
 
 class DataType(enum.Enum):
-    """A type of elements. Those whose value is None are known by name, and refused where they are used."""
+    """A type of elements. Those that the library lacks (not in ELEMENT_TYPES) are refused by name where they are used."""
 
     Double = "f64"
     Float = "f32"
@@ -27,7 +27,7 @@ class DataType(enum.Enum):
 
 ELEMENT_TYPES = (DataType.Double, DataType.Float, DataType.Half, DataType.BFloat16, DataType.Int, DataType.Int32,
                  DataType.Bool)
-# By the name that NumPy and ml_dtypes give, and struct's letter.
+# The library's names, and those of NumPy and ml_dtypes.
 NUMPY_NAMES = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "i64": "int64", "i32": "int32",
                "bool": "bool"}
 _BY_NUMPY_NAME = {name: DataType(short) for short, name in NUMPY_NAMES.items()}

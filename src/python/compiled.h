@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "compile/program.h"
@@ -23,7 +22,6 @@ class Compiled {
   /// Writes the outputs that calls give, and those that are updates. None for an output that lies in the memory of an
   /// input or of another output. Errors: those of Program::run().
   void run(const std::vector<PyObject*>& inputs, const std::vector<PyObject*>& outputs);
-  std::string hostText() const { return program_.hostText(); }
 
  private:
   std::vector<Argument> argumentsOf(BorrowedArrays& arrays, const std::vector<PyObject*>& inputs) const;

@@ -9,7 +9,6 @@
 #include <string>
 
 #include "base/error.h"
-#include "base/library_version.h"
 #include "base/require.h"
 #include "define/callables.h"
 #include "ir/text/fusion_printer.h"
@@ -173,7 +172,6 @@ void bindDefinition(nb::module_& m) {
       .def_prop_ro("is_tensor", [](const Value& it) { return it.tensor() != nullptr; })
       .def_prop_ro("ndim", [](const Value& it) { return it.tensor() == nullptr ? 0 : shapeOf(*it.tensor()).size(); })
       .def_prop_ro("dtype", [](const Value& it) { return std::string(dataTypeName(it.val->dtype())); })
-      .def("same_as", [](const Value& a, const Value& b) { return a.val == b.val; })
       .def("__str__", [](const Value& it) {
         return it.tensor() == nullptr ? toString(*static_cast<Scalar*>(it.val)) : toString(*it.tensor());
       });
@@ -204,8 +202,6 @@ void bindDefinition(nb::module_& m) {
            })
       .def("output", &Definition::output, "value"_a, "stride_order"_a)
       .def("update", &Definition::update, "value"_a, "input"_a)
-      .def_prop_ro("input_count", [](const Definition& it) { return it.fusion().inputs().size(); })
-      .def_prop_ro("expression_count", [](const Definition& it) { return it.fusion().allExprs().size(); })
       .def("text", [](const Definition& it) { return printFusion(it.fusion()); });
 }
 
@@ -237,9 +233,9 @@ void bindPrograms(nb::module_& m) {
              for (const OutputLayout& each : it.outputLayouts(objectsOf(inputs))) layouts.append(layoutOf(each));
              return layouts;
            })
-      .def("run", [](Compiled& it, const nb::list& inputs,
-                     const nb::list& outputs) { it.run(objectsOf(inputs), objectsOf(outputs)); })
-      .def("host_text", &Compiled::hostText);
+      .def("run", [](Compiled& it, const nb::list& inputs, const nb::list& outputs) {
+        it.run(objectsOf(inputs), objectsOf(outputs));
+      });
 }
 
 }  // namespace
