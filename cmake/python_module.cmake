@@ -17,6 +17,8 @@ endif()
 execute_process(COMMAND ${nanobind_path} ${Python_EXECUTABLE} -m nanobind --cmake_dir
   OUTPUT_VARIABLE nanobind_ROOT OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 find_package(nanobind CONFIG REQUIRED)
+execute_process(COMMAND ${nanobind_path} ${Python_EXECUTABLE} -c "import numpy; print(numpy.get_include())"
+  OUTPUT_VARIABLE numpy_headers OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 
 set(package ${PROJECT_BINARY_DIR}/python/tokamak)
 file(GLOB PYTHON_MODULE_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/python/*.cpp)
@@ -35,9 +37,10 @@ if(TOKAMAK_FMT_INSIDE)
     SKIP_UNITY_BUILD_INCLUSION ON COMPILE_OPTIONS -fkeep-inline-functions)
   target_link_options(tokamak_python PRIVATE LINKER:--as-needed)
 endif()
-# Python's and nanobind's headers are as they are.
+# Python's, nanobind's and NumPy's headers are as they are.
 get_target_property(nanobind_headers nanobind-static INTERFACE_INCLUDE_DIRECTORIES)
-target_include_directories(tokamak_python SYSTEM PRIVATE ${nanobind_headers} ${Python_INCLUDE_DIRS})
+target_include_directories(tokamak_python SYSTEM PRIVATE ${nanobind_headers} ${Python_INCLUDE_DIRS}
+  ${numpy_headers})
 
 # In the build, sources are where they are edited.
 file(GLOB PYTHON_FILES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/tokamak/*.py ${PROJECT_SOURCE_DIR}/python/tokamak/py.typed)

@@ -286,8 +286,16 @@ class FusionDefinition:
         """Runs on arrays and numbers, one for each input in the order of their definition; gives a list of arrays.
 
         `out`: arrays to write into, one for each output. What a size needs is compiled when it first comes, and kept."""
-        program = self._compiled()
-        inputs = list(inputs)
+        program = self._program or self._compiled()
+        if not isinstance(inputs, (list, tuple)):
+            inputs = list(inputs)
+        if out is not None and not isinstance(out, (list, tuple)):
+            out = list(out)
+        outputs = program.try_execute(inputs, out)
+        return self._execute(program, list(inputs), out) if outputs is None else outputs
+
+    def _execute(self, program, inputs, out):
+        """Calls of any kind."""
         if out is None:
             arrays, given = make_outputs(program.output_layouts(inputs), inputs)
         else:

@@ -66,18 +66,17 @@ void storeElement(const ScalarValue& value, DataType dtype, void* address) {
 
 std::string typeNameOf(PyObject* given) { return Py_TYPE(given)->tp_name; }
 
-// A number of Python's own types; nothing for anything else.
-std::optional<ScalarValue> numberOf(PyObject* given, const std::string& place) {
+}  // namespace
+
+std::optional<ScalarValue> numberOf(PyObject* given) {
   if (PyBool_Check(given)) return given == Py_True;
-  if (PyFloat_Check(given)) return PyFloat_AS_DOUBLE(given);
+  if (PyFloat_Check(given)) return PyFloat_AsDouble(given);
   if (!PyLong_Check(given)) return std::nullopt;
   int overflow = 0;
   const long long number = PyLong_AsLongLongAndOverflow(given, &overflow);
-  TK_REQUIRE(overflow == 0, Bind, "{}: the number does not fit 64 bits", place);
+  if (overflow != 0) return std::nullopt;
   return static_cast<int64_t>(number);
 }
-
-}  // namespace
 
 BorrowedArrays::~BorrowedArrays() {
   for (Py_buffer& each : buffers_) PyBuffer_Release(&each);
@@ -111,7 +110,9 @@ Tensor BorrowedArrays::wrap(Device& device, PyObject* given, bool is_written, co
 
 Argument BorrowedArrays::argument(Device& device, PyObject* given, const TensorView* tensor, DataType number_type,
                                   const std::string& place) {
-  if (const auto number = numberOf(given, place)) {
+  const auto number = numberOf(given);
+  TK_REQUIRE(number || !PyLong_Check(given), Bind, "{}: the number does not fit 64 bits", place);
+  if (number) {
     if (tensor == nullptr) return Argument(*number);
     TK_REQUIRE(shapeOf(*tensor).empty(), Bind, "{}: a number for a tensor with {} axes; legal are arrays", place,
                shapeOf(*tensor).size());

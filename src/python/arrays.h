@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,9 @@
 #include "ir/tensor_view.h"
 
 namespace tokamak::python {
+
+/// A number of Python's own types that fits 64 bits; nothing for anything else.
+std::optional<ScalarValue> numberOf(PyObject* given);
 
 /// What a call is given: tensors in the arrays' memory, and numbers. Made and destroyed with the interpreter's lock.
 class BorrowedArrays {

@@ -1,18 +1,36 @@
 #include "python/compiled.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/require.h"
+#include "host/plan/plan_key.h"
 #include "python/unlocked.h"
 
 namespace tokamak::python {
 
 namespace {
 
-// Outputs are arrays that their framework makes: each has memory of its own.
-constexpr CompileOptions kOwnOutputs = {.output_views = OutputViews::Copy};
+// Outputs are arrays that their framework makes: each has memory of its own. Callers wait for them.
+constexpr CompileOptions kOwnOutputs = {.output_views = OutputViews::Copy, .runs_on_callers_thread = true};
+
+constexpr size_t kLayoutsKept = 256;
+
+// A reference that goes with its scope.
+class Owned {
+ public:
+  explicit Owned(PyObject* object) : object_(object) {}
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  ~Owned() { Py_XDECREF(object_); }
+  PyObject* get() const { return object_; }
+  PyObject* release() { return std::exchange(object_, nullptr); }
+
+ private:
+  PyObject* object_;
+};
 
 Program compileUnlocked(const Fusion& fusion, Device& device) {
   const Unlocked unlocked;
@@ -24,7 +42,142 @@ Program compileUnlocked(const Fusion& fusion, Device& device) {
 Compiled::Compiled(std::shared_ptr<Definition> definition, std::shared_ptr<Device> device)
     : device_(std::move(device)),
       definition_(std::move(definition)),
-      program_(compileUnlocked(definition_->fusion(), *device_)) {}
+      program_(compileUnlocked(definition_->fusion(), *device_)) {
+  const std::vector<Val*>& inputs = definition_->fusion().inputs();
+  input_tensors_ = static_cast<size_t>(std::ranges::count_if(inputs, [](Val* it) { return asTensor(it) != nullptr; }));
+  given_outputs_ = program_.outputNames().size();
+}
+
+// A state for the time of a call; after an error it goes, as what failed may stick to its stream.
+class Compiled::Lease {
+ public:
+  explicit Lease(Compiled& compiled) : compiled_(compiled) {
+    const std::lock_guard lock(compiled.mutex_);
+    if (compiled.idle_.empty()) return;
+    state_ = std::move(compiled.idle_.back());
+    compiled.idle_.pop_back();
+  }
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+
+  CallState& state() {
+    if (state_ == nullptr)
+      state_ = std::make_unique<CallState>(*compiled_.device_, compiled_.input_tensors_, compiled_.given_outputs_);
+    return *state_;
+  }
+  void giveBack() {
+    const std::lock_guard lock(compiled_.mutex_);
+    compiled_.idle_.push_back(std::move(state_));
+  }
+
+ private:
+  Compiled& compiled_;
+  std::unique_ptr<CallState> state_;
+};
+
+// False where an input is something else than an array of NumPy's or, for a scalar, a number.
+bool Compiled::tryTake(PyObject* inputs, CallState& state) const {
+  const std::vector<Val*>& wanted = definition_->fusion().inputs();
+  if (PyTuple_Size(inputs) != static_cast<Py_ssize_t>(wanted.size())) return false;
+  size_t tensors = 0;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    PyObject* const given = PyTuple_GetItem(inputs, static_cast<Py_ssize_t>(i));
+    if (asTensor(wanted[i]) == nullptr) {
+      const auto number = numberOf(given);
+      if (!number) return false;
+      state.scalars.push_back(*number);
+      continue;
+    }
+    const auto array = numPyArrayOf(given);
+    if (!array) return false;
+    Tensor& place = state.inputs[tensors++];
+    const ErrorNote note([&] { return fmt::format("while taking input {}", i); });
+    state.put(*array, place);
+  }
+  return true;
+}
+
+std::shared_ptr<const KnownLayouts> Compiled::knownLayouts(const std::vector<int64_t>& key) {
+  const std::lock_guard lock(mutex_);
+  const auto [first, last] = layouts_.equal_range(hashOfKey(key));
+  const auto found = std::find_if(first, last, [&](const auto& each) { return each.second->key == key; });
+  return found == last ? nullptr : found->second;
+}
+
+// Integers may be sizes.
+const KnownLayouts& Compiled::layoutsOf(CallState& state) {
+  for (const Tensor& input : state.inputs) addToKey(input, state.key);
+  for (const ScalarValue& scalar : state.scalars) {
+    if (!std::holds_alternative<double>(scalar)) state.key.push_back(asInt(scalar));
+  }
+  if (state.layouts != nullptr && state.layouts->key == state.key) return *state.layouts;
+  state.layouts = knownLayouts(state.key);
+  if (state.layouts != nullptr) return *state.layouts;
+  std::vector<Argument> arguments;
+  size_t tensors = 0, scalars = 0;
+  for (Val* input : definition_->fusion().inputs()) {
+    if (asTensor(input) != nullptr)
+      arguments.emplace_back(state.inputs[tensors++]);
+    else
+      arguments.emplace_back(state.scalars[scalars++]);
+  }
+  auto made = std::make_shared<KnownLayouts>();
+  {
+    const Unlocked unlocked;
+    made->outputs = program_.outputLayouts(arguments);
+  }
+  made->key = state.key;
+  made->is_plain = std::ranges::all_of(made->outputs, [](const OutputLayout& each) {
+    return each.memory == OutputLayout::Memory::Own && isNumPyType(each.dtype);
+  });
+  state.layouts = made;
+  const std::lock_guard lock(mutex_);
+  if (layouts_.size() >= kLayoutsKept) layouts_.clear();
+  layouts_.emplace(hashOfKey(made->key), std::move(made));
+  return *state.layouts;
+}
+
+PyObject* Compiled::tryExecute(PyObject* inputs, PyObject* out) {
+  const Owned given(PySequence_Tuple(inputs));  // holds on to the arrays
+  if (given.get() == nullptr) return nullptr;
+  const Owned written(out == Py_None ? nullptr : PySequence_Tuple(out));
+  if (out != Py_None && written.get() == nullptr) return nullptr;
+  Lease lease(*this);
+  CallState& state = lease.state();
+  state.begin();
+  if (!tryTake(given.get(), state)) {
+    lease.giveBack();
+    return nullptr;
+  }
+  const KnownLayouts& layouts = layoutsOf(state);
+  Owned outputs(layouts.is_plain ? PyList_New(static_cast<Py_ssize_t>(given_outputs_)) : nullptr);
+  const bool fits = written.get() == nullptr || PyTuple_Size(written.get()) == static_cast<Py_ssize_t>(given_outputs_);
+  if (outputs.get() == nullptr || !fits) {
+    lease.giveBack();
+    return nullptr;
+  }
+  for (size_t i = 0; i < given_outputs_; ++i) {
+    const auto at = static_cast<Py_ssize_t>(i);
+    PyObject* const array =
+        written.get() == nullptr ? newNumPyArray(layouts.outputs[i]) : Py_NewRef(PyTuple_GetItem(written.get(), at));
+    if (array == nullptr) return nullptr;
+    PyList_SetItem(outputs.get(), at, array);
+    const auto described = numPyArrayOf(array);
+    if (!described) {
+      lease.giveBack();
+      return nullptr;
+    }
+    const ErrorNote note([&] { return fmt::format("while taking output {}", i); });
+    state.put(*described, state.outputs[i]);
+  }
+  {
+    const Unlocked unlocked;
+    program_.runInto(state.inputs, state.outputs, state.stream(), state.scalars);
+    device_->synchronize(state.stream());
+  }
+  lease.giveBack();
+  return outputs.release();
+}
 
 std::vector<Argument> Compiled::argumentsOf(BorrowedArrays& arrays, const std::vector<PyObject*>& inputs) const {
   const std::vector<Val*>& wanted = definition_->fusion().inputs();

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
+#include <unordered_map>
 #include <vector>
 
 #include "compile/program.h"
 #include "python/arrays.h"
+#include "python/call_state.h"
 #include "python/definition.h"
 
 namespace tokamak::python {
@@ -17,6 +20,11 @@ class Compiled {
   /// Errors: those of compile().
   Compiled(std::shared_ptr<Definition> definition, std::shared_ptr<Device> device);
 
+  /// A call with arrays of NumPy's and numbers, whose outputs have memory of their own: a new reference to the list of
+  /// outputs, which are those of `out` where that is not None. Null for any other call, of which nothing was done, and
+  /// where Python raised an error. Errors: those of Program::runInto().
+  PyObject* tryExecute(PyObject* inputs, PyObject* out);
+
   /// How the outputs of a call lie, in the order in which calls give them. Errors: those of Program::outputLayouts().
   std::vector<OutputLayout> outputLayouts(const std::vector<PyObject*>& inputs);
   /// Writes the outputs that calls give, and those that are updates. None for an output that lies in the memory of an
@@ -24,11 +32,21 @@ class Compiled {
   void run(const std::vector<PyObject*>& inputs, const std::vector<PyObject*>& outputs);
 
  private:
+  class Lease;
   std::vector<Argument> argumentsOf(BorrowedArrays& arrays, const std::vector<PyObject*>& inputs) const;
+  bool tryTake(PyObject* inputs, CallState& state) const;
+  const KnownLayouts& layoutsOf(CallState& state);
+  std::shared_ptr<const KnownLayouts> knownLayouts(const std::vector<int64_t>& key);
 
   std::shared_ptr<Device> device_;
   std::shared_ptr<Definition> definition_;
   Program program_;
+  size_t input_tensors_ = 0;
+  size_t given_outputs_ = 0;
+
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<CallState>> idle_;
+  std::unordered_multimap<uint64_t, std::shared_ptr<const KnownLayouts>> layouts_;  ///< by the hashes of their keys
 };
 
 }  // namespace tokamak::python

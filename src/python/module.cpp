@@ -227,6 +227,14 @@ void bindPrograms(nb::module_& m) {
            [](Compiled* made, std::shared_ptr<Definition> definition, std::shared_ptr<Device> device) {
              new (made) Compiled(std::move(definition), std::move(device));
            })
+      .def(
+          "try_execute",
+          [](Compiled& it, nb::handle inputs, nb::handle out) -> nb::object {
+            PyObject* const outputs = it.tryExecute(inputs.ptr(), out.ptr());
+            if (outputs == nullptr && PyErr_Occurred() != nullptr) throw nb::python_error();
+            return outputs == nullptr ? nb::none() : nb::steal(outputs);
+          },
+          "inputs"_a, "out"_a.none())
       .def("output_layouts",
            [](Compiled& it, const nb::list& inputs) {
              nb::list layouts;

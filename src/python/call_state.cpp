@@ -1,0 +1,27 @@
+#include "python/call_state.h"
+
+#include <algorithm>
+
+namespace tokamak::python {
+
+void CallState::begin() {
+  scalars.clear();
+  key.clear();
+  const uint32_t raises = device_.raiseCount().load();
+  if (raises == raises_) return;
+  raises_ = raises;
+  for (std::vector<Tensor>* tensors : {&inputs, &outputs}) std::ranges::fill(*tensors, Tensor());
+}
+
+void CallState::put(const NumPyArray& array, Tensor& place) {
+  const bool is_there = place.isDefined() && place.data() == array.data && place.dtype() == array.dtype &&
+                        place.buffer()->isReadOnly() != array.is_writeable &&
+                        std::ranges::equal(place.sizes(), array.sizesOfAxes()) &&
+                        std::ranges::equal(place.strides(), array.stridesOfAxes());
+  if (is_there) return;
+  place = Tensor();  // its range goes before another may come that overlaps it
+  place = Tensor::borrowHost(device_, array.data, array.dtype, array.sizesOfAxes(), array.strides.data(),
+                             !array.is_writeable);
+}
+
+}  // namespace tokamak::python

@@ -1,0 +1,51 @@
+// CallState: what a call of a program needs, kept for the next one.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "device/tensor.h"
+#include "python/numpy_arrays.h"
+#include "symbolic/scalar.h"
+
+namespace tokamak::python {
+
+/// How the outputs of calls with some key lie.
+struct KnownLayouts {
+  std::vector<int64_t> key;
+  std::vector<OutputLayout> outputs;
+  bool is_plain = true;  ///< each has memory of its own, of a type that NumPy has
+};
+
+/// Tensors over the arrays of the last call: an array that comes again in its place takes nothing from the heap. Its
+/// memory may be somebody else's meanwhile, who never hears of these tensors: they say nothing of its contents, and go
+/// when some work has failed since, as what failed would stick to the addresses.
+/// Thread safety: for one call at a time.
+class CallState {
+ public:
+  CallState(Device& device, size_t input_count, size_t output_count)
+      : inputs(input_count), outputs(output_count), device_(device), stream_(device.createStream()) {
+    begin();
+  }
+
+  /// Before the first tensor of a call.
+  void begin();
+  /// The tensor over the array, in its place. Errors: Bind.
+  void put(const NumPyArray& array, Tensor& place);
+  Stream& stream() const { return *stream_; }
+
+  std::vector<Tensor> inputs;
+  std::vector<Tensor> outputs;
+  std::vector<ScalarValue> scalars;
+  std::vector<int64_t> key;                     ///< of the call
+  std::shared_ptr<const KnownLayouts> layouts;  ///< of the last call
+
+ private:
+  Device& device_;
+  std::shared_ptr<Stream> stream_;
+  uint32_t raises_ = 0;
+};
+
+}  // namespace tokamak::python

@@ -1,0 +1,168 @@
+"""Calls one after the other: what a call keeps for the next one shows in no result."""
+import threading
+
+import numpy as np
+import pytest
+
+import tokamak
+from tokamak import DataType, FusionDefinition
+
+TYPES = {DataType.Float: np.float32, DataType.Double: np.float64, DataType.Half: np.float16, DataType.Int: np.int64,
+         DataType.Int32: np.int32, DataType.Bool: np.bool_}
+
+
+def affine(rank):
+    """x * factor + y, in the type of x."""
+    with FusionDefinition() as fd:
+        x = fd.define_tensor([-1] * rank, dtype=DataType.Double)
+        factor = fd.define_scalar(DataType.Int)
+        fd.add_output(fd.ops.cast(x * factor + fd.define_tensor([-1] * rank, dtype=DataType.Double), DataType.Double))
+    return fd
+
+
+def padded():
+    """Rows behind so many zeros: the number is a size of the output."""
+    with FusionDefinition() as fd:
+        x = fd.define_tensor([-1, -1])
+        fd.add_output(fd.ops.pad(x, [0, 0, fd.define_scalar(DataType.Int), 0]))
+    return fd
+
+
+def columns():
+    """An output that does not lie row after row."""
+    with FusionDefinition() as fd:
+        x = fd.define_tensor([-1, -1])
+        fd.add_output(x + x, stride_order=[0, 1])
+    return fd
+
+
+def drawn_view(random, memory, rank):
+    """Some part of one block of memory: parts overlap, and come again."""
+    flat = memory[int(random.integers(0, 4)) * 8:]
+    if rank == 1:
+        size = int(random.integers(0, 9))
+        return flat[:size * 2:2] if random.integers(2) else flat[:size]
+    sizes = random.integers(1, 5, 2)
+    view = flat[:sizes[0] * sizes[1]].reshape(sizes)
+    return view.T if random.integers(2) else view
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_views_of_one_memory_in_any_order(seed):
+    random = np.random.default_rng(seed)
+    programs = {1: [affine(1), affine(1)], 2: [affine(2), affine(2)]}
+    memory = np.arange(64, dtype=np.float64)
+    for _ in range(300):
+        rank = int(random.integers(1, 3))
+        fd = programs[rank][int(random.integers(2))]
+        x = drawn_view(random, memory, rank)
+        y = drawn_view(random, memory, rank)
+        if x.shape != y.shape:
+            y = x
+        factor = int(random.integers(-2, 3))
+        if random.integers(2):
+            x = x.view()
+            x.flags.writeable = False
+        expected = x * factor + y
+        if random.integers(3) == 0:
+            given = np.full(x.shape, np.nan)
+            result, = fd.execute((x, factor, y), out=[given])
+            assert result is given
+        else:
+            result, = fd.execute([x, factor, y])
+        np.testing.assert_array_equal(result, expected)
+        if random.integers(4) == 0:
+            memory[int(random.integers(64))] = random.integers(100)
+        if random.integers(50) == 0:
+            memory = np.arange(64, dtype=np.float64)
+
+
+def test_sizes_from_numbers_and_strides_change_between_calls():
+    pad, turned = padded(), columns()
+    for i in range(200):
+        x = np.full((1 + i % 3, 1 + i % 5), i, np.float32)
+        rows = (i * 7) % 11
+        result, = pad.execute([x, rows])
+        np.testing.assert_array_equal(result, np.pad(x, [(rows, 0), (0, 0)]))
+        result, = turned.execute([x])
+        np.testing.assert_array_equal(result, x + x)
+        assert result.strides[0] == 4
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("size", [0, 1, 511, 100_003])
+def test_outputs_are_fresh_aligned_and_stay(dtype, size):
+    with FusionDefinition() as fd:
+        x = fd.define_tensor([-1], dtype=dtype)
+        fd.add_output(fd.ops.set(x))
+    kept = []
+    for i in range(3):
+        x = np.full(size, i, TYPES[dtype])
+        kept.append((fd.execute([x])[0], x.copy()))
+        x[:] = 1
+    for result, expected in kept:
+        assert result.dtype == expected.dtype and result.flags.writeable and result.flags.c_contiguous
+        assert result.ctypes.data % (64 if result.nbytes > 2048 else 1) == 0
+        np.testing.assert_array_equal(result, expected)
+
+
+def test_other_sequences_and_arrays_that_die_at_once():
+    fd = affine(1)
+    for i in range(100):
+        result, = fd.execute(each for each in (np.full(5, i * 1.0), 2, np.ones(5)))
+        np.testing.assert_array_equal(result, np.full(5, 2.0 * i + 1))
+        result = np.zeros(5)
+        fd.execute((np.full(5, i * 1.0), 2, np.ones(5)), out=(each for each in [result]))
+        np.testing.assert_array_equal(result, np.full(5, 2.0 * i + 1))
+
+
+class Times(np.ndarray):
+    """A subclass, which is no plain array."""
+
+
+def test_kinds_of_arguments_take_turns():
+    fd = affine(1)
+    y = np.ones(3)
+    kinds = [np.arange(3.0), np.arange(3.0).view(Times), memoryview(np.arange(3.0)), np.arange(6.0)[::2] / 2,
+             np.arange(3.0)[::-1][::-1]]
+    for i in range(60):
+        x = kinds[i % len(kinds)]
+        factor = [3, np.int64(3), np.array(3), True][i % 4]
+        result, = fd.execute([x, factor, y])
+        np.testing.assert_array_equal(result, np.arange(3.0) * int(factor) + 1)
+        assert type(result) is np.ndarray
+
+
+def test_threads_share_a_definition():
+    fd = affine(2)
+    wrong = []
+
+    def work(number):
+        random = np.random.default_rng(number)
+        for _ in range(400):
+            x, y = random.standard_normal((2, *random.integers(1, 40, 2)))
+            result, = fd.execute([x, number, y])
+            if not np.array_equal(result, x * number + y):
+                wrong.append(number)
+
+    threads = [threading.Thread(target=work, args=[number]) for number in range(8)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert not wrong
+
+
+def test_every_call_asks_whether_memory_may_be_written():
+    with FusionDefinition() as fd:
+        x = fd.define_tensor([-1])
+        fd.add_output(x + 1, alias_input=x)
+    x = np.zeros(4, np.float32)
+    for i in range(10):
+        x.flags.writeable = i % 2 == 0
+        if i % 2 == 0:
+            assert fd.execute([x]) == []
+        else:
+            with pytest.raises(tokamak.BindError, match="written"):
+                fd.execute([x])
+    np.testing.assert_array_equal(x, np.full(4, 5, np.float32))
