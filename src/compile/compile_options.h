@@ -24,6 +24,9 @@ enum class OutputLayouts : uint8_t {
 struct CompileOptions {
   /// Segments become kernels; else each op runs by itself, and nothing is compiled.
   bool makes_kernels = true;
+  /// Ops that depend on one another become one kernel, with exactly the loops that their schedules say; calls raise
+  /// Schedule or Unsupported where that cannot be. Else a schedule counts where it covers all of a kernel.
+  bool keeps_schedule = false;
   OutputViews output_views = OutputViews::Give;
   OutputLayouts output_layouts = OutputLayouts::Inferred;
   /// Every plan is proved free of races before it runs. Errors: Race.

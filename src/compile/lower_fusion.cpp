@@ -79,6 +79,9 @@ MergeRules rulesOf(const Fusion& fusion, Grouping grouping, const KernelTarget& 
               .may_be_group = [&fusion, is_marked = hasStreamMark(fusion)](
                                   const SegmentedGroup& group) { return !is_marked || mayBeDealtOut(fusion, group); }};
     case Grouping::Fused: return kernelRules(fusion, target);
+    case Grouping::Whole:
+      return {.stays_alone = [](const Expr& expr) { return expr.info().is_library || expr.info().is_communication; },
+              .may_be_group = [](const SegmentedGroup&) { return true; }};
   }
   TK_RAISE(Internal, "a grouping without rules");
 }
@@ -324,13 +327,13 @@ std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& definition, const
   const std::vector<SegmentedGroup> groups = groupsOf(fusion, grouping, target);
   if (infers_layouts) hintStrideOrder(fusion, passedOn(fusion, groups));
   const InputUpdates updates =
-      planInputUpdates(fusion, groups, grouping == Grouping::Fused ? GroupRuns::AsKernels : GroupRuns::OpByOp);
+      planInputUpdates(fusion, groups, makesKernels(grouping) ? GroupRuns::AsKernels : GroupRuns::OpByOp);
   const InputUpdates none;
   for (const SegmentedGroup& group : groups) {
     given.insert(group.outputs.begin(), group.outputs.end());
-    const bool is_by_hand = grouping == Grouping::Fused && is_scheduled && isKernelByHand(*group.exprs[0]);
+    const bool is_by_hand = makesKernels(grouping) && is_scheduled && isKernelByHand(*group.exprs[0]);
     const bool is_op = group.exprs.size() == 1 && !is_by_hand;
-    const InputUpdates& at_once = grouping == Grouping::Fused ? updates : none;
+    const InputUpdates& at_once = makesKernels(grouping) ? updates : none;
     program->pushBack(is_op ? cloner.clone(*group.exprs[0]) : makeSegment(fusion, group, at_once, units++, cloner));
   }
   if (has_views) appendViews(*program, parts, cloner, std::move(given));

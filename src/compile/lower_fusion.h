@@ -16,10 +16,13 @@ enum class Grouping : uint8_t {
   Single,    ///< each op alone
   Segments,  ///< ops that need not stand alone are merged maximally into segments
   Fused,     ///< the fusion is simplified (graph/), then ops are merged as long as they can be one kernel
+  Whole,     ///< ops that depend on one another are one kernel, by the schedule that they have
 };
 
+/// Whether groups are meant for SegmentMode::Kernels.
+inline bool makesKernels(Grouping grouping) { return grouping == Grouping::Fused || grouping == Grouping::Whole; }
+
 struct HostLoweringOptions {
-  /// What Fused makes is meant for SegmentMode::Kernels.
   Grouping grouping = Grouping::Fused;
   StreamSync stream_sync = StreamSync::Hoisted;
   std::optional<KernelTarget> target = std::nullopt;  ///< what Fused merges for; by default a processor

@@ -16,7 +16,7 @@ HostLoweringOptions loweringFor(const Device& device, HostLoweringOptions option
 HostIrEvaluatorParams evaluationOf(const MultiDeviceExecutorParams& params) {
   HostIrEvaluatorParams evaluator = params.evaluator;
   if (!evaluator.segments)
-    evaluator.segments = params.lowering.grouping == Grouping::Fused ? SegmentMode::Kernels : SegmentMode::OpByOp;
+    evaluator.segments = makesKernels(params.lowering.grouping) ? SegmentMode::Kernels : SegmentMode::OpByOp;
   return evaluator;
 }
 

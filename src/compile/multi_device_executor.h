@@ -12,7 +12,7 @@ namespace tokamak {
 
 struct MultiDeviceExecutorParams {
   HostLoweringOptions lowering;     ///< without a target: for the device
-  HostIrEvaluatorParams evaluator;  ///< without `segments`: Kernels where the grouping is Fused, else op by op
+  HostIrEvaluatorParams evaluator;  ///< without `segments`: as makesKernels() says
 };
 
 /// A fusion as a host program, with its evaluator.

@@ -231,7 +231,8 @@ HostIrEvaluatorParams evaluatorParamsOf(const CompileOptions& options) {
 
 Program compile(const Fusion& fusion, Device& device, const CompileOptions& options) {
   HostLoweringOptions lowering;
-  lowering.grouping = options.makes_kernels ? Grouping::Fused : Grouping::Single;
+  const Grouping kernels = options.keeps_schedule ? Grouping::Whole : Grouping::Fused;
+  lowering.grouping = options.makes_kernels ? kernels : Grouping::Single;
   lowering.output_views = options.output_views;
   lowering.output_layouts = options.output_layouts;
   // Lowering may make scalars in what it is given: threads may compile one fusion side by side.

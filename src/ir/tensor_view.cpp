@@ -49,11 +49,15 @@ std::string toString(const TensorView& tv) {
   return text + "]";
 }
 
+std::string describeLoop(const IterDomain& axis) {
+  return fmt::format("{}{}{{{}}}", iterKindLetter(axis.kind()), parallelTypeName(axis.parallelType()),
+                     toString(*axis.extent()));
+}
+
 std::string describeAxis(const TensorView& tv, const IterDomain& axis) {
   const Axes& loop = tv.loop();
   const auto found = std::ranges::find(loop, &axis);
-  const std::string mark = fmt::format("{}{}{{{}}}", iterKindLetter(axis.kind()), parallelTypeName(axis.parallelType()),
-                                       toString(*axis.extent()));
+  const std::string mark = describeLoop(axis);
   if (found == loop.end()) return fmt::format("an axis ({}) of {}", mark, nameOf(tv));
   return fmt::format("axis {} ({}) of {}", found - loop.begin(), mark, nameOf(tv));
 }

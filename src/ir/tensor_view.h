@@ -133,6 +133,8 @@ inline const Axes& computedAxes(const TensorView& tv) {
 TOKAMAK_EXPORT std::string nameOf(const TensorView& tv);
 /// "T3: f32[i0, ( i2 * 4 )]"; for messages.
 TOKAMAK_EXPORT std::string toString(const TensorView& tv);
+/// "iStream{i0}": kind, parallel type and extent; for messages.
+TOKAMAK_EXPORT std::string describeLoop(const IterDomain& axis);
 /// "axis 1 (iStream{i0}) of T3"; for messages.
 TOKAMAK_EXPORT std::string describeAxis(const TensorView& tv, const IterDomain& axis);
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -20,6 +21,7 @@
 #include "error_of.h"
 #include "ir/text/fusion_printer.h"
 #include "jit/jit_device.h"
+#include "schedule/transforms.h"
 
 namespace tokamak {
 namespace {
@@ -403,6 +405,29 @@ TEST(FrontDoor, ConstMemoryIsRefusedAsAnOutput) {
   const std::vector<float> x = {1, 2}, y(2);
   EXPECT_EQ(errorOf([&] { program.run({Tensor::wrap(device, x, {2})}, {Tensor::wrap(device, y, {2})}); }).message(),
             "output y: f32[n]: the given tensor may not be written");
+}
+
+// No heuristic puts sums over both axes into one kernel; somebody who wrote one loop by hand means one.
+TEST(FrontDoor, WhatHasAScheduleIsOneKernelWhereAskedFor) {
+  Fusion fusion("sums");
+  TensorView* x = fusion.input("x", DataType::F32, {"n", "m"});
+  TensorView* y = add(add(x, unsqueeze(sum(x, {0}), 0)), unsqueeze(sum(x, {1}), 1));
+  fusion.output("y", y);
+  split(y, 1, 2);
+  JitCpuDevice device;
+  const std::vector<float> numbers = {1, 2, 3, 4, 5, 6};
+  const auto kernelsOf = [&](const CompileOptions& options) {
+    Program program = compile(fusion, device, options);
+    const std::vector<Tensor> outputs = program.run({Tensor::wrap(device, numbers, {2, 3})});
+    EXPECT_THAT(outputs.at(0).read<float>(), ElementsAre(12, 15, 18, 24, 27, 30));
+    const std::string text = program.hostText();
+    size_t kernels = 0;
+    for (size_t at = text.find("PostOnStream ("); at != std::string::npos; at = text.find("PostOnStream (", at + 1))
+      ++kernels;
+    return kernels;
+  };
+  EXPECT_GT(kernelsOf({}), 1);
+  EXPECT_EQ(kernelsOf({.keeps_schedule = true}), 1);
 }
 
 TEST(FrontDoor, EightThreadsCompileAndRun) {
