@@ -2,6 +2,7 @@
 from ._tokamak import (BindError, DefinitionError, Error, OutOfMemoryError, ScheduleError, UnsupportedError)
 from ._types import DataType
 from .definition import FusionDefinition, Scalar, Tensor
+from .schedule import CacheOp, LoadStoreOpType, MemoryType, ParallelType
 
-__all__ = ["BindError", "DataType", "DefinitionError", "Error", "FusionDefinition", "OutOfMemoryError", "Scalar",
-           "ScheduleError", "Tensor", "UnsupportedError"]
+__all__ = ["BindError", "CacheOp", "DataType", "DefinitionError", "Error", "FusionDefinition", "LoadStoreOpType",
+           "MemoryType", "OutOfMemoryError", "ParallelType", "Scalar", "ScheduleError", "Tensor", "UnsupportedError"]

@@ -116,9 +116,11 @@ class FusionDefinition:
         self._is_complete = False
         self._calls = 0
         self._program = None
+        self._program_without_schedule = None
         self._lock = threading.RLock()
         self._stride_orders = {}
         self.ops = Operators(self)
+        self.sched = ScheduleOperators(self)
 
     # --- states ---
 
@@ -133,6 +135,10 @@ class FusionDefinition:
     def definition(self):
         """What a subclass defines."""
         raise NotImplementedError("definition() should be implemented by a subclass")
+
+    def schedule(self):
+        """What a subclass schedules, by calls of self.sched."""
+        raise NotImplementedError("schedule() should be implemented by a subclass")
 
     def _complete(self):
         if self._calls == 0:
@@ -264,6 +270,31 @@ class FusionDefinition:
             stride_order = self._stride_orders.get(id(output), (None, ()))[1]
         self._native.output(output._value, _numbers_of("add_output", stride_order))
 
+    # --- schedules ---
+
+    def _require_schedulable(self):
+        if not self._is_complete:
+            raise _tokamak.ScheduleError("Attempting to use a SchedOperators Op prior to definition!")
+        if self._program is not None:
+            raise _tokamak.ScheduleError("Fusion Schedule is already found! The definition has run with it")
+
+    def _schedulable(self, tensor):
+        self._require_schedulable()
+        return tensor._value
+
+    def _schedule_command(self, name, named):
+        self._require_schedulable()
+        return self._native.command(name, named)
+
+    def _run_schedule(self):
+        if type(self).schedule is FusionDefinition.schedule:
+            return
+        try:
+            self.schedule()
+        except BaseException:
+            self._native.drop_schedule()  # the next call begins anew
+            raise
+
     # --- running ---
 
     def _compiled(self):
@@ -272,21 +303,37 @@ class FusionDefinition:
                 self._compile()
         return self._program
 
-    def _compile(self):
-        if not self._is_complete:
-            if type(self).definition is FusionDefinition.definition:
-                raise _tokamak.DefinitionError("Valid fusion schedule is not available! The definition is not finished: "
-                                               "leave its `with` first")
-            self.definition()
-            self._complete()
-        if self._program is None:
-            self._program = _tokamak.Compiled(self._native, default_device())
+    def _compiled_without_schedule(self):
+        with self._lock:
+            self._define()
+            if self._program_without_schedule is None:
+                self._program_without_schedule = _tokamak.Compiled(self._native, default_device(), False)
+            return self._program_without_schedule
 
-    def execute(self, inputs, *, out=None):
+    def _define(self):
+        if self._is_complete:
+            return
+        if type(self).definition is FusionDefinition.definition:
+            raise _tokamak.DefinitionError("Valid fusion schedule is not available! The definition is not finished: "
+                                           "leave its `with` first")
+        self.definition()
+        self._complete()
+
+    def _compile(self):
+        self._define()
+        if self._program is None:
+            self._run_schedule()
+            self._program = _tokamak.Compiled(self._native, default_device(), self._native.is_scheduled)
+
+    def execute(self, inputs, *, override_user_schedule=False, out=None):
         """Runs on arrays and numbers, one for each input in the order of their definition; gives a list of arrays.
 
-        `out`: arrays to write into, one for each output. What a size needs is compiled when it first comes, and kept."""
-        program = self._program or self._compiled()
+        `out`: arrays to write into, one for each output. What a size needs is compiled when it first comes, and kept.
+        `override_user_schedule`: as if nothing had been scheduled by hand."""
+        if override_user_schedule:
+            program = self._compiled_without_schedule()
+        else:
+            program = self._program or self._compiled()
         if not isinstance(inputs, (list, tuple)):
             inputs = list(inputs)
         if out is not None and not isinstance(out, (list, tuple)):
@@ -309,6 +356,8 @@ class FusionDefinition:
 
     __str__ = fusion_ir
 
+
+from .schedule import ScheduleOperators  # noqa: E402 (which needs Tensor)
 
 _device = None
 _device_lock = threading.Lock()

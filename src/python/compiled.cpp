@@ -7,6 +7,9 @@
 
 #include "base/require.h"
 #include "host/plan/plan_key.h"
+#include "host/run/given_block.h"
+#include "ir/clone.h"
+#include "kernel/kernel.h"
 #include "python/unlocked.h"
 
 namespace tokamak::python {
@@ -32,17 +35,31 @@ class Owned {
   PyObject* object_;
 };
 
-Program compileUnlocked(const Fusion& fusion, Device& device) {
+std::unique_ptr<Fusion> withoutThreads(const Fusion& scheduled) {
+  std::unique_ptr<Fusion> fusion = cloneFusion(scheduled);
+  for (TensorView* tensor : fusion->allTensors()) {
+    for (IterDomain* axis : tensor->loop()) {
+      if (kir::isThreadType(axis->parallelType())) axis->parallelize(ParallelType::Serial);
+    }
+  }
+  return fusion;
+}
+
+Program compileUnlocked(const Definition& definition, Device& device, bool is_by_hand) {
   const Unlocked unlocked;
-  return compile(fusion, device, kOwnOutputs);
+  if (!is_by_hand) return compile(definition.fusion(), device, kOwnOutputs);
+  CompileOptions options = kOwnOutputs;
+  options.keeps_schedule = true;
+  if (!isOnProcessor(device)) return compile(definition.program(), device, options);
+  return compile(*withoutThreads(definition.program()), device, options);
 }
 
 }  // namespace
 
-Compiled::Compiled(std::shared_ptr<Definition> definition, std::shared_ptr<Device> device)
+Compiled::Compiled(std::shared_ptr<Definition> definition, std::shared_ptr<Device> device, bool is_by_hand)
     : device_(std::move(device)),
       definition_(std::move(definition)),
-      program_(compileUnlocked(definition_->fusion(), *device_)) {
+      program_(compileUnlocked(*definition_, *device_, is_by_hand)) {
   const std::vector<Val*>& inputs = definition_->fusion().inputs();
   input_tensors_ = static_cast<size_t>(std::ranges::count_if(inputs, [](Val* it) { return asTensor(it) != nullptr; }));
   given_outputs_ = program_.outputNames().size();

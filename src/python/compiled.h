@@ -17,8 +17,9 @@ namespace tokamak::python {
 /// it while they compile and run.
 class Compiled {
  public:
+  /// `is_by_hand`: as its schedule says. Blocks have one thread on a processor: axes of threads are loops there.
   /// Errors: those of compile().
-  Compiled(std::shared_ptr<Definition> definition, std::shared_ptr<Device> device);
+  Compiled(std::shared_ptr<Definition> definition, std::shared_ptr<Device> device, bool is_by_hand);
 
   /// A call with arrays of NumPy's and numbers, whose outputs have memory of their own: a new reference to the list of
   /// outputs, which are those of `out` where that is not None. Null for any other call, of which nothing was done, and

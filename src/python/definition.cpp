@@ -1,13 +1,17 @@
 #include "python/definition.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/require.h"
 #include "define/callables.h"
 #include "define/shapes.h"
 #include "graph/infer_stride_order.h"
+#include "ir/text/names.h"
+#include "schedule/commands.h"
 
 namespace tokamak::python {
 
@@ -38,6 +42,7 @@ std::vector<size_t> axesInMemory(const std::vector<int64_t>& stride_order, size_
 
 Val* Definition::own(const Value& value) const {
   TK_REQUIRE(value.definition.get() == this, Definition, "a value of another definition is no operand of this one");
+  TK_REQUIRE(value.schedule == nullptr, Definition, "a tensor of a schedule is no operand of its definition");
   return value.val;
 }
 
@@ -113,6 +118,53 @@ void Definition::output(const Value& value, const std::vector<int64_t>& stride_o
   if (fusion_.isInput(tensor)) tensor = set(tensor);
   fusion_.addOutput(tensor);
   setOutputStrideOrder(*tensor, stride_order);
+}
+
+Definition::Scheduled& Definition::schedule() {
+  if (scheduled_ != nullptr) return *scheduled_;
+  auto made = std::make_unique<Scheduled>();
+  made->fusion = std::make_shared<Fusion>(fusion_.name());
+  made->copies = std::make_unique<Cloner>(*made->fusion);
+  cloneInto(fusion_, *made->copies);
+  scheduled_ = std::move(made);
+  return *scheduled_;
+}
+
+TensorView* Definition::scheduledTensor(const Value& value) {
+  TK_REQUIRE(value.definition.get() == this, Definition, "a value of another definition is none of this one");
+  Scheduled& scheduled = schedule();
+  TK_REQUIRE(value.schedule == nullptr || value.schedule == scheduled.fusion, Definition,
+             "a tensor of a schedule that was given up is none of this one");
+  TensorView* const tensor = value.tensor();
+  TK_REQUIRE(tensor != nullptr, Definition, "a schedule command takes tensors; this is a scalar");
+  if (value.schedule != nullptr) return tensor;
+  TK_REQUIRE(scheduled.copies->contains(tensor), Definition, "{} is no part of what the outputs are computed from",
+             toString(*tensor));
+  return scheduled.copies->clone(tensor);
+}
+
+std::optional<Value> Definition::command(const std::string& name, const std::vector<CallArgument>& arguments) {
+  TensorView* const made =
+      scheduleCommands().apply(*schedule().fusion, {.name = name, .arguments = arguments, .text = name});
+  if (made == nullptr) return std::nullopt;
+  return handle(made, scheduled_->fusion);
+}
+
+std::string Definition::scheduledTensorText(const Value& value) {
+  const TensorView& tensor = *scheduledTensor(value);
+  const auto extents =
+      std::views::transform(shapeOf(tensor), [](const IterDomain* axis) { return toString(*axis->visibleExtent()); });
+  const auto marks = std::views::transform(tensor.loop(), [](const IterDomain* axis) { return describeLoop(*axis); });
+  const int64_t position = tensor.inlinePosition();
+  return fmt::format("{}: {}[{}] in loops [{}]{}", FusionNames(*scheduled_->fusion).nameOf(tensor),
+                     dataTypeName(tensor.dtype()), fmt::join(extents, ", "), fmt::join(marks, ", "),
+                     position == 0 ? "" : fmt::format(", computed inside {} of its readers'", position));
+}
+
+std::vector<Value> Definition::scheduledTensors() {
+  std::vector<Value> values;
+  for (TensorView* tensor : schedule().fusion->allTensors()) values.push_back(handle(tensor, scheduled_->fusion));
+  return values;
 }
 
 void Definition::update(const Value& value, const Value& input) {

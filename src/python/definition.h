@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/clone.h"
 #include "ir/fusion.h"
 #include "ir/text/call_resolver.h"
 
@@ -19,6 +20,7 @@ class Definition;
 struct Value {
   std::shared_ptr<Definition> definition;
   Val* val = nullptr;
+  std::shared_ptr<const Fusion> schedule = nullptr;  ///< that the tensor was made in
 
   TensorView* tensor() const { return asTensor(val); }
 };
@@ -57,10 +59,36 @@ class Definition : public std::enable_shared_from_this<Definition> {
   /// Errors: Definition for a value of another definition.
   Val* own(const Value& value) const;
 
+  // --- schedules ---
+
+  /// A schedule command by its name, on a copy of the fusion, which the first one makes; what the command made, if
+  /// anything. Values of the definition stand for their copies. Errors: Schedule, and the copy is as it was.
+  std::optional<Value> command(const std::string& name, const std::vector<CallArgument>& arguments);
+  /// Forgets all commands.
+  void dropSchedule() { scheduled_.reset(); }
+  bool isScheduled() const { return scheduled_ != nullptr; }
+  /// What runs: the copy that has a schedule, else the fusion.
+  const Fusion& program() const { return scheduled_ != nullptr ? *scheduled_->fusion : fusion_; }
+  /// The value's tensor in the schedule. Errors: Definition for a value of another definition, and for what is no
+  /// tensor or of a schedule that was dropped.
+  TensorView* scheduledTensor(const Value& value);
+  /// "T3: f32[i0, i1] in loops [iBIDx{i0}, iTIDx{i1}], computed inside 1 of its readers'".
+  std::string scheduledTensorText(const Value& value);
+  /// All tensors of the schedule, in the order in which they were made.
+  std::vector<Value> scheduledTensors();
+
  private:
-  Value handle(Val* val) { return {shared_from_this(), val}; }
+  struct Scheduled {
+    std::shared_ptr<Fusion> fusion;
+    std::unique_ptr<Cloner> copies;  ///< of the definition's values
+  };
+  Value handle(Val* val, std::shared_ptr<const Fusion> schedule = nullptr) {
+    return {shared_from_this(), val, std::move(schedule)};
+  }
+  Scheduled& schedule();
 
   Fusion fusion_;
+  std::unique_ptr<Scheduled> scheduled_;
   int64_t symbols_ = 0;
 };
 

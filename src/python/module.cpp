@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -151,6 +152,27 @@ FieldValue fieldOf(Definition& definition, nb::handle given) {
           .c_str());
 }
 
+// A tensor, or a list of tensors, of the schedule; numbers, names and flags stay as they are.
+FieldValue commandFieldOf(Definition& definition, nb::handle given) {
+  if (nb::isinstance<Value>(given)) return definition.scheduledTensor(nb::cast<const Value&>(given));
+  const bool is_list = nb::isinstance<nb::list>(given) && nb::len(given) > 0;
+  if (!is_list || !areAll<Value>(given)) return fieldOf(definition, given);
+  std::vector<Val*> tensors;
+  for (const nb::handle each : given) tensors.push_back(definition.scheduledTensor(nb::cast<const Value&>(each)));
+  return tensors;
+}
+
+std::optional<Value> commandOf(Definition& definition, const std::string& name, const nb::dict& named) {
+  std::vector<std::string> names;
+  names.reserve(named.size());
+  std::vector<CallArgument> arguments;
+  for (const auto& [key, value] : named) {
+    names.push_back(nb::cast<std::string>(key));
+    arguments.push_back({names.back(), commandFieldOf(definition, value)});
+  }
+  return definition.command(name, arguments);
+}
+
 std::vector<Value> callOf(Definition& definition, const std::string& name, const nb::list& positional,
                           const nb::dict& named) {
   std::vector<std::string> names;
@@ -202,7 +224,20 @@ void bindDefinition(nb::module_& m) {
            })
       .def("output", &Definition::output, "value"_a, "stride_order"_a)
       .def("update", &Definition::update, "value"_a, "input"_a)
-      .def("text", [](const Definition& it) { return printFusion(it.fusion()); });
+      .def("text", [](const Definition& it) { return printFusion(it.fusion()); })
+      .def("command", &commandOf, "name"_a, "named"_a)
+      .def("drop_schedule", &Definition::dropSchedule)
+      .def_prop_ro("is_scheduled", &Definition::isScheduled)
+      .def("scheduled_text", [](const Definition& it) { return printFusion(it.program()); })
+      .def("scheduled_tensor", &Definition::scheduledTensorText)
+      .def("scheduled_tensors", &Definition::scheduledTensors)
+      .def("loops", [](Definition& it, const Value& value) { return it.scheduledTensor(value)->loop().size(); })
+      .def("is_reduction", [](Definition& it, const Value& value) {
+        const TensorView* const tensor = it.scheduledTensor(value);
+        return tensor->definition() != nullptr &&
+               std::ranges::any_of(tensor->domain().logical,
+                                   [](const IterDomain* axis) { return axis->isReduction(); });
+      });
 }
 
 // --- programs ---
@@ -224,8 +259,8 @@ void bindPrograms(nb::module_& m) {
   m.def("open_cpu", [](int64_t threads) { return openCpuDevice({.threads = threads}); }, "threads"_a = 0);
   nb::class_<Compiled>(m, "Compiled")
       .def("__init__",
-           [](Compiled* made, std::shared_ptr<Definition> definition, std::shared_ptr<Device> device) {
-             new (made) Compiled(std::move(definition), std::move(device));
+           [](Compiled* made, std::shared_ptr<Definition> definition, std::shared_ptr<Device> device, bool is_by_hand) {
+             new (made) Compiled(std::move(definition), std::move(device), is_by_hand);
            })
       .def(
           "try_execute",

@@ -1,0 +1,238 @@
+"""Schedules by hand: what fd.sched says is what runs, and what cannot be is refused."""
+import numpy as np
+import pytest
+
+import tokamak
+from tokamak import CacheOp, DataType, FusionDefinition, LoadStoreOpType, MemoryType, ParallelType
+
+
+class Scheduled(FusionDefinition):
+    """`define(fd)` gives the tensors that `plan(fd.sched, *tensors)` is given."""
+
+    def __init__(self, define, plan):
+        super().__init__()
+        self.define, self.plan, self.runs = define, plan, 0
+
+    def definition(self):
+        self.tensors = self.define(self)
+
+    def schedule(self):
+        self.runs += 1
+        self.plan(self.sched, *self.tensors)
+
+
+def pointwise(fd):
+    x, y = fd.define_tensor([-1, -1], contiguity=True), fd.define_tensor([-1, -1], contiguity=True)
+    total = fd.ops.add(x, y)
+    result = fd.ops.relu(total)
+    fd.add_output(result)
+    return x, total, result
+
+
+def row_sums(fd):
+    x = fd.define_tensor([-1, -1], contiguity=True)
+    result = fd.ops.sum(x, 1)
+    fd.add_output(result)
+    return x, result
+
+
+def blocks_and_threads(sched, x, total, result):
+    sched.merge(result, 0)
+    sched.split(result, 0, 128)
+    sched.parallelize(result, 0, ParallelType.grid_x)
+    sched.parallelize(result, -1, ParallelType.block_x)
+    sched.transform_like(result)
+    sched.parallelize_like(result)
+    sched.inline_most()
+
+
+def test_a_pointwise_kernel():
+    fd = Scheduled(pointwise, blocks_and_threads)
+    for shape in ((7, 300), (1, 1), (0, 5), (128, 128), (33, 127)):
+        x, y = np.random.default_rng(1).standard_normal((2, *shape)).astype(np.float32)
+        expected = np.maximum(x + y, 0)
+        np.testing.assert_array_equal(fd.execute([x, y])[0], expected)
+        np.testing.assert_array_equal(fd.execute([x, y], override_user_schedule=True)[0], expected)
+    assert fd.runs == 1
+    text = fd.sched.user_schedule_ir()
+    assert "split(T3, axis=0, factor=128)" in text and "parallelize(T2, axis=1, type=TIDx)" in text
+    assert "schedule" not in fd.fusion_ir()
+
+
+PLANS = {
+    "outer split": lambda s, x, total, result: s.split(result, 1, 3, inner_split=False),
+    "reordered": lambda s, x, total, result: (s.reorder(result, {0: 1}), s.transform_like(result), s.inline_most()),
+    "reordered back": lambda s, x, total, result: (s.reorder(result, {-1: 0}), s.parallelize(result, 0, ParallelType.grid_x)),
+    "nothing inlined": lambda s, x, total, result: s.parallelize(result, 0, ParallelType.grid_x),
+    "cached": lambda s, x, total, result: (s.cache_after(x, cache_op=CacheOp.streaming), s.cache_before(result),
+                                           s.inline_most()),
+    "shared memory": lambda s, x, total, result: (s.set_memory_type(total, MemoryType.shared),
+                                                  s.parallelize(result, 0, ParallelType.grid_x),
+                                                  s.transform_like(result), s.parallelize_like(result),
+                                                  s.inline_at(total, 1, selected_tensors=[total])),
+    "vectors": lambda s, x, total, result: (s.merge(result, 0), s.split(result, 0, 4), s.transform_like(result),
+                                            s.inline_most()),
+    "unrolled": lambda s, x, total, result: (s.split(result, 1, 2), s.transform_like(result),
+                                             s.parallelize(result, 2, ParallelType.unroll), s.inline_most([total])),
+    "one tensor": lambda s, x, total, result: s.split(total, 0, 5),
+}
+
+
+@pytest.mark.parametrize("plan", PLANS)
+def test_any_loops_give_the_same(plan):
+    fd = Scheduled(pointwise, PLANS[plan])
+    for shape in ((6, 8), (5, 13)):
+        x, y = np.random.default_rng(2).standard_normal((2, *shape)).astype(np.float32)
+        np.testing.assert_array_equal(fd.execute([x, y])[0], np.maximum(x + y, 0))
+
+
+@pytest.mark.parametrize("inner", [1, 4, 32])
+def test_a_reduction_in_two_steps(inner):
+    def plan(sched, x, result):
+        assert not sched.is_reduction(x) and sched.is_reduction(result)
+        sched.cache_after(x)
+        total = sched.cache_before(result)
+        sched.split(total, 1, inner)
+        partial = sched.rfactor(total, [1])
+        assert sched.is_reduction(partial)
+        sched.parallelize(partial, 0, ParallelType.grid_x)
+        sched.parallelize(partial, -1, ParallelType.block_x)
+        sched.transform_like(partial)
+        sched.parallelize_like(partial)
+        sched.inline_most()
+        assert len(sched.tensors()) == 5
+
+    fd = Scheduled(row_sums, plan)
+    x = np.random.default_rng(3).standard_normal((9, 100)).astype(np.float32)
+    np.testing.assert_allclose(fd.execute([x])[0], x.astype(np.float64).sum(1), rtol=1e-5, atol=1e-5)
+
+
+def test_a_definition_in_a_with_is_scheduled_behind_it():
+    with FusionDefinition() as fd:
+        x, total, result = pointwise(fd)
+        with pytest.raises(tokamak.ScheduleError, match="Attempting to use a SchedOperators Op prior to definition!"):
+            fd.sched.merge(result, 0)
+    blocks_and_threads(fd.sched, x, total, result)
+    assert "BIDx" in fd.sched.to_string(result) and "BIDx" in fd.sched.to_string(total)
+    x = np.ones((3, 50), np.float32)
+    np.testing.assert_array_equal(fd.execute([x, -x])[0], np.zeros((3, 50)))
+    with pytest.raises(tokamak.ScheduleError, match="Fusion Schedule is already found!"):
+        fd.sched.merge(result, 0)
+
+
+def test_a_schedule_that_failed_begins_anew():
+    def plan(sched, x, total, result):
+        sched.merge(result, 0)
+        if fd.runs == 1:
+            raise KeyError("half-way")
+        blocks_and_threads(sched, x, total, fd.sched.tensors()[-1]) if fd.runs == 2 else sched.split(result, 0, 7)
+
+    fd = Scheduled(pointwise, plan)
+    x = np.ones((3, 50), np.float32)
+    with pytest.raises(KeyError):
+        fd.execute([x, x])
+    with pytest.raises(tokamak.ScheduleError):  # merges twice what has one loop by then
+        fd.execute([x, x])
+    np.testing.assert_array_equal(fd.execute([x, x])[0], x + x)
+
+
+def test_tensors_of_a_schedule_that_is_gone_are_refused():
+    kept = []
+
+    def plan(sched, x, total, result):
+        if fd.runs == 1:
+            kept.append(sched.cache_after(x))
+            raise KeyError("half-way")
+        with pytest.raises(tokamak.DefinitionError, match="given up"):
+            sched.split(kept[0], 0, 2)
+
+    fd = Scheduled(pointwise, plan)
+    x = np.ones((2, 2), np.float32)
+    with pytest.raises(KeyError):
+        fd.execute([x, x])
+    np.testing.assert_array_equal(fd.execute([x, x])[0], x + x)
+
+
+REFUSED = {
+    "an axis that is not there": (tokamak.ScheduleError, "axis", lambda s, x, t, r: s.split(r, 5, 2)),
+    "a factor of zero": (tokamak.ScheduleError, "factor", lambda s, x, t, r: s.split(r, 0, 0)),
+    "merging the last axis": (tokamak.ScheduleError, "merge", lambda s, x, t, r: s.merge(r, 1)),
+    "an axis twice": (tokamak.ScheduleError, "twice", lambda s, x, t, r: s.reorder(r, {0: 1, 1: 1})),
+    "an axis beyond": (tokamak.ScheduleError, "2 loops", lambda s, x, t, r: s.reorder(r, {0: 2})),
+    "rfactor without a reduction": (tokamak.ScheduleError, "rfactor", lambda s, x, t, r: s.rfactor(r, [0])),
+    "no tensor": (TypeError, "Tensor", lambda s, x, t, r: s.split(3, 0, 2)),
+    "a factor that is a tensor": (TypeError, "int", lambda s, x, t, r: s.split(r, 0, x)),
+    "a type by its name": (TypeError, "ParallelType", lambda s, x, t, r: s.parallelize(r, 0, "BIDx")),
+    "a flag for an axis": (TypeError, "int", lambda s, x, t, r: s.merge(r, True)),
+    "copies by other means": (NotImplementedError, "cp_async",
+                              lambda s, x, t, r: s.cache_after(x, LoadStoreOpType.cp_async)),
+    "heuristics": (NotImplementedError, "can_schedule", lambda s, x, t, r: s.can_schedule(None)),
+    "meshes": (NotImplementedError, "mesh", lambda s, x, t, r: s._set_device_mesh(r, None)),
+    "an unknown name": (AttributeError, "tile", lambda s, x, t, r: s.tile(r)),
+    "a position that is too deep": (tokamak.ScheduleError, "position",
+                                    lambda s, x, t, r: s.inline_at(t, 3, selected_tensors=[t])),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_is_refused(what):
+    kind, words, call = REFUSED[what]
+    with FusionDefinition() as fd:
+        tensors = pointwise(fd)
+    with pytest.raises(kind, match=words):
+        call(fd.sched, *tensors)
+    x = np.ones((2, 3), np.float32)
+    np.testing.assert_array_equal(fd.execute([x, x])[0], x + x)
+
+
+def test_tensors_of_other_definitions_are_refused():
+    with FusionDefinition() as fd:
+        pointwise(fd)
+    with FusionDefinition() as other:
+        x, _, _ = pointwise(other)
+    with pytest.raises(tokamak.DefinitionError, match="another definition"):
+        fd.sched.cache_after(x)
+
+
+def random_plan(random, sched, tensors):
+    """Commands at random on the tensors, some of which are refused."""
+    done = 0
+    for _ in range(int(random.integers(1, 8))):
+        tensor = tensors[int(random.integers(1, len(tensors)))]
+        axis = int(random.integers(-3, 3))
+        commands = [
+            lambda: sched.split(tensor, axis, int(random.integers(1, 9)), bool(random.integers(2))),
+            lambda: sched.merge(tensor, axis),
+            lambda: sched.reorder(tensor, {axis: int(random.integers(-2, 2))}),
+            lambda: sched.parallelize(tensor, axis, random.choice(list(ParallelType)[1:4] + [
+                ParallelType.block_x, ParallelType.block_y, ParallelType.unroll, ParallelType.serial])),
+            lambda: sched.transform_like(tensor),
+            lambda: sched.parallelize_like(tensor),
+            lambda: sched.inline_most(),
+            lambda: tensors.append(sched.cache_before(tensor)),
+            lambda: tensors.append(sched.cache_after(tensor)),
+        ]
+        try:
+            commands[int(random.integers(len(commands)))]()
+            done += 1
+        except tokamak.Error:
+            pass
+    return done
+
+
+def test_random_commands_give_right_numbers_or_are_refused():
+    done, ran = 0, 0
+    for seed in range(60):
+        random = np.random.default_rng(seed)
+        with FusionDefinition() as fd:
+            tensors = list(pointwise(fd) if seed % 2 else row_sums(fd))
+        done += random_plan(random, fd.sched, tensors)
+        x, y = random.standard_normal((2, 6, 10)).astype(np.float32)
+        try:
+            result, = fd.execute([x, y] if seed % 2 else [x])
+        except tokamak.Error:
+            continue
+        ran += 1
+        expected = np.maximum(x + y, 0) if seed % 2 else x.astype(np.float64).sum(1)
+        np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-5)
+    assert done > 100 and ran > 30
