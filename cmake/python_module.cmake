@@ -27,6 +27,7 @@ set_target_properties(tokamak_python PROPERTIES OUTPUT_NAME _tokamak LIBRARY_OUT
 # Of the library nothing but the module's entry shows: another module may bring another version of it.
 target_link_libraries(tokamak_python PRIVATE tokamak)
 target_link_options(tokamak_python PRIVATE LINKER:--exclude-libs,ALL)
+target_compile_definitions(tokamak_python PRIVATE NPY_NO_DEPRECATED_API=NPY_1_7_API_VERSION)
 tokamak_compile_options(tokamak_python)
 if(TOKAMAK_FMT_INSIDE)
   # All that its headers have, which the linker then does not look for in its library.

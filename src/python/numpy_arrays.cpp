@@ -1,6 +1,5 @@
 #include "python/numpy_arrays.h"
 
-#define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
 #include <numpy/arrayobject.h>
 
 #include <algorithm>
@@ -69,7 +68,7 @@ std::optional<NumPyArray> numPyArrayOf(PyObject* given) {
   if (!isLoadedFor(given) || !PyArray_CheckExact(given)) return std::nullopt;
   auto* const array = reinterpret_cast<PyArrayObject*>(given);
   const auto dtype = elementTypeOf(array);
-  NumPyArray made = {.data = PyArray_DATA(array), .is_writeable = PyArray_ISWRITEABLE(array)};
+  NumPyArray made = {.data = PyArray_DATA(array), .is_writeable = PyArray_ISWRITEABLE(array) != 0};
   made.rank = static_cast<size_t>(PyArray_NDIM(array));
   if (!dtype || made.rank > made.sizes.size()) return std::nullopt;
   made.dtype = *dtype;
