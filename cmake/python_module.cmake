@@ -38,10 +38,10 @@ if(TOKAMAK_FMT_INSIDE)
     SKIP_UNITY_BUILD_INCLUSION ON COMPILE_OPTIONS -fkeep-inline-functions)
   target_link_options(tokamak_python PRIVATE LINKER:--as-needed)
 endif()
-# Python's, nanobind's and NumPy's headers are as they are.
+# NumPy's, nanobind's and Python's headers are as they are. NumPy's come first: distributions have another version of
+# them among Python's.
 get_target_property(nanobind_headers nanobind-static INTERFACE_INCLUDE_DIRECTORIES)
-target_include_directories(tokamak_python SYSTEM PRIVATE ${nanobind_headers} ${Python_INCLUDE_DIRS}
-  ${numpy_headers})
+target_include_directories(tokamak_python SYSTEM PRIVATE ${numpy_headers} ${nanobind_headers} ${Python_INCLUDE_DIRS})
 
 # In the build, sources are where they are edited.
 file(GLOB PYTHON_FILES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/tokamak/*.py ${PROJECT_SOURCE_DIR}/python/tokamak/py.typed)

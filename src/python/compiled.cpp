@@ -168,7 +168,8 @@ PyObject* Compiled::tryExecute(PyObject* inputs, PyObject* out) {
   }
   const KnownLayouts& layouts = layoutsOf(state);
   Owned outputs(layouts.is_plain ? PyList_New(static_cast<Py_ssize_t>(given_outputs_)) : nullptr);
-  const bool fits = written.get() == nullptr || PyTuple_Size(written.get()) == static_cast<Py_ssize_t>(given_outputs_);
+  const bool fits = written.get() == nullptr ? canMakeNumPyArrays()
+                                             : PyTuple_Size(written.get()) == static_cast<Py_ssize_t>(given_outputs_);
   if (outputs.get() == nullptr || !fits) {
     lease.giveBack();
     return nullptr;

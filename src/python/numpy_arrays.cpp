@@ -15,14 +15,17 @@ static_assert(sizeof(npy_intp) == sizeof(int64_t));
 constexpr int64_t kAlignment = 64;   // bytes, of outputs whose loops take long enough to notice
 constexpr int64_t kFewBytes = 2048;  // below, NumPy's own memory does
 
-// The table of NumPy's functions is there once its first array came. Its import was done by whoever made the array.
+// The table of NumPy's functions is there once its first array came, which whoever made it had imported. Where NumPy is
+// older than the headers that this was compiled with, arrays go the way of all others.
+enum class State : uint8_t { Unknown, Loaded, Refused };
+State state = State::Unknown;
+
 bool isLoadedFor(PyObject* given) {
-  static bool is_loaded = false;
-  if (is_loaded) return true;
+  if (state != State::Unknown) return state == State::Loaded;
   if (std::strcmp(Py_TYPE(given)->tp_name, "numpy.ndarray") != 0) return false;
-  is_loaded = _import_array() == 0;
-  if (!is_loaded) PyErr_Clear();
-  return is_loaded;
+  state = _import_array() == 0 ? State::Loaded : State::Refused;
+  if (state == State::Refused) PyErr_Clear();
+  return state == State::Loaded;
 }
 
 std::optional<DataType> elementTypeOf(PyArrayObject* array) {
@@ -81,6 +84,8 @@ std::optional<NumPyArray> numPyArrayOf(PyObject* given) {
   }
   return made;
 }
+
+bool canMakeNumPyArrays() { return state == State::Loaded; }
 
 bool isNumPyType(DataType dtype) { return numberOf(dtype) != NPY_NOTYPE; }
 

@@ -30,10 +30,12 @@ struct NumPyArray {
 /// ranks that the library lacks. With the interpreter's lock.
 std::optional<NumPyArray> numPyArrayOf(PyObject* given);
 
+/// Whether numPyArrayOf() has seen an array.
+bool canMakeNumPyArrays();
 /// Whether newNumPyArray() makes arrays of this type.
 bool isNumPyType(DataType dtype);
 /// A new array that lies so in memory of its own, and is a new reference; null where Python raised an error. With the
-/// interpreter's lock, after numPyArrayOf() has seen an array.
+/// interpreter's lock, where canMakeNumPyArrays().
 PyObject* newNumPyArray(const OutputLayout& layout);
 
 }  // namespace tokamak::python

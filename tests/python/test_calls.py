@@ -1,4 +1,6 @@
 """Calls one after the other: what a call keeps for the next one shows in no result."""
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -166,3 +168,14 @@ def test_every_call_asks_whether_memory_may_be_written():
             with pytest.raises(tokamak.BindError, match="written"):
                 fd.execute([x])
     np.testing.assert_array_equal(x, np.full(4, 5, np.float32))
+
+
+def test_the_first_call_of_a_process_has_no_array():
+    script = """if True:
+        import tokamak
+        with tokamak.FusionDefinition() as fd:
+            fd.add_output(fd.ops.iota(fd.define_scalar(tokamak.DataType.Int)))
+        print([fd.execute([size])[0].tolist() for size in (3, 0, 3)])
+    """
+    said = subprocess.run([sys.executable, "-c", script], check=True, timeout=100, capture_output=True, text=True).stdout
+    assert said == "[[0, 1, 2], [], [0, 1, 2]]\n"
