@@ -49,11 +49,18 @@ void requireReads(const Expr& expr, const Element& element, const ScalarBindings
   }
 }
 
+bool isEmpty(const TensorView& tensor, const ScalarBindings& bindings) {
+  return std::ranges::any_of(shapeOf(tensor), [&](const IterDomain* axis) {
+    const auto size = evaluate(*axis->visibleExtent(), bindings);
+    return size && asInt(*size) == 0;
+  });
+}
+
 void requireShapeConstraints(const Expr& expr, const ScalarBindings& bindings) {
   const ElementRule rule = ruleOf(expr);
   const Corner first = cornerOf(rule, bindings, End::First);
-  // A reshape of no elements may pair axes of any sizes.
-  if (!first.is_there && expr.is<ReshapeOp>()) return;
+  // A reshape of no elements to no elements may pair axes of any sizes.
+  if (!first.is_there && expr.is<ReshapeOp>() && isEmpty(*asTensor(expr.input(0)), bindings)) return;
   for (const auto& [a, b] : rule.equal_extents) {
     const auto x = evaluate(*a, bindings);
     const auto y = evaluate(*b, bindings);

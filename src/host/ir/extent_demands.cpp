@@ -22,15 +22,19 @@ namespace {
 // Gives a scalar of the program for one of an op; null where the program does not know it.
 using ToProgram = std::function<Scalar*(Scalar*)>;
 
-// A reshape of no elements may pair axes of any sizes.
-Scalar* elementsOf(HostIrContainer& program, const ElementRule& rule, const ToProgram& to_program) {
-  Scalar* count = program.constant(1);
-  for (Scalar* extent : rule.extents) {
-    Scalar* known = to_program(extent);
-    if (known == nullptr) return nullptr;
-    count = program.mul(count, known);
+// A reshape of no elements to no elements may pair axes of any sizes: zero where neither tensor has any.
+Scalar* elementsOf(HostIrContainer& program, const Expr& reshape, const ToProgram& to_program) {
+  Scalar* sum = program.constant(0);
+  for (Val* tensor : {reshape.input(0), reshape.output(0)}) {
+    Scalar* count = program.constant(1);
+    for (const IterDomain* axis : shapeOf(*asTensor(tensor))) {
+      Scalar* known = to_program(axis->visibleExtent());
+      if (known == nullptr) return nullptr;
+      count = program.mul(count, known);
+    }
+    sum = program.add(sum, count);
   }
-  return count->constantInt().value_or(0) == 0 ? count : nullptr;
+  return sum->constantInt().value_or(0) == 0 ? sum : nullptr;
 }
 
 // Of two operands of a library's op one may have a single batch or bias, whatever the text calls its extent. A loop
@@ -47,7 +51,7 @@ void addDemands(HostIrContainer& program, const Expr& expr, std::span<const Scal
     ExtentDemand demand{.op = std::string(callName(expr)), .first = to_program(a), .second = to_program(b)};
     if (demand.first == nullptr || demand.second == nullptr || demand.first == demand.second) continue;
     if (expr.is<ReshapeOp>())
-      demand.unless_zero = elementsOf(program, rule, to_program);
+      demand.unless_zero = elementsOf(program, expr, to_program);
     else if (mayBeOne(expr, rule, a, b) && std::ranges::find(along, demand.second) == along.end())
       demand.unless_zero = program.sub(demand.first, program.constant(1));
     demands.push_back(std::move(demand));

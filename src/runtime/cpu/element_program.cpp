@@ -83,8 +83,9 @@ void Binder::requireFittingOperands() const {
 }
 
 void Binder::requireEqualExtents() const {
-  // A result without elements reads nothing; a reshape of no elements may pair axes of any sizes.
-  if (expr_.is<ReshapeOp>() && std::ranges::count(operands_.back().sizes, 0) > 0) return;
+  // A reshape of no elements to no elements may pair axes of any sizes.
+  const auto isEmpty = [](const OperandDesc& operand) { return std::ranges::count(operand.sizes, 0) > 0; };
+  if (expr_.is<ReshapeOp>() && std::ranges::all_of(operands_, isEmpty)) return;
   for (const auto& [a, b] : rule_.equal_extents) {
     const auto first = evaluate(*a, bindings_);
     const auto second = evaluate(*b, bindings_);
