@@ -1,5 +1,7 @@
 #include "codegen/in_register_transpose.h"
 
+#include <algorithm>
+
 #include "analysis/substitute.h"
 #include "compute/element.h"
 #include "symbolic/scalar_simplifier.h"
@@ -111,6 +113,12 @@ std::optional<std::vector<RowsRead>> findRowsRead(const kir::Loop& loop, const T
   const auto columns = inner == nullptr ? std::nullopt : inner->stop->constantInt();
   if (!columns) return std::nullopt;
   Steps steps(fusion, analysis);
+  // Where a row begins is not known before the loop where an element says so that is read in it.
+  std::vector<const Scalar*> read_inside;
+  for (const kir::StatementRef& each : inner->body) {
+    const auto* let = std::get_if<kir::Let>(&each->node);
+    if (let != nullptr && let->index != nullptr) read_inside.push_back(let->index);
+  }
   std::vector<RowsRead> rows;
   bool fills_buffer = false;
   const auto visit = [&](const kir::Value& value) {
@@ -120,6 +128,7 @@ std::optional<std::vector<RowsRead>> findRowsRead(const kir::Loop& loop, const T
         mentions(*stride, *inner->index))
       return;
     Scalar* first = steps.at(*steps.at(*value.scalar, *loop.index, loop.start), *inner->index, inner->start);
+    if (std::ranges::any_of(read_inside, [&](const Scalar* index) { return mentions(*first, *index); })) return;
     rows.push_back({value.tensor, first, stride, *columns * sizeOf(value.tensor->dtype())});
   };
   for (const kir::StatementRef& each : inner->body) {
