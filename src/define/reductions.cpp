@@ -108,7 +108,11 @@ TensorView* keepAxes(TensorView* reduced, const std::vector<int64_t>& axes) {
 TensorView* reduce(ReductionKind kind, TensorView* in, const std::vector<int64_t>& axes, ReductionOptions options) {
   requireGiven("reduce", {{"in", in}});
   const std::vector<int64_t> reduced = reducedAxes(enumName(kind), *in, axes);
-  const DataType type = options.dtype ? computeType(*options.dtype) : accumulationType(kind, in->dtype());
+  const bool is_counted =
+      options.dtype == DataType::Bool && (kind == ReductionKind::Sum || kind == ReductionKind::Prod);
+  if (is_counted) in = castTo(in, DataType::Bool);  // which any or all are true of
+  const DataType type =
+      options.dtype && !is_counted ? computeType(*options.dtype) : accumulationType(kind, in->dtype());
   TensorView* out = reduceAxes(kind, castTo(in, type), reduced);
   if (options.keepdim) out = keepAxes(out, reduced);
   if (options.dtype) out = castTo(out, *options.dtype);

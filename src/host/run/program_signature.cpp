@@ -149,6 +149,13 @@ void ProgramSignature::validate(const CallValues& call, ScalarBindings& scalars)
   for (size_t i = 0; i < tensors_.size(); ++i) {
     requireLayout(*tensors_[i], call.inputs[i].sizes(), call.inputs[i].strides(), scalars);
   }
+  for (size_t i = 0; i < tensors_.size(); ++i) {
+    const Tensor& given = call.inputs[i];
+    TK_REQUIRE(
+        !is_updated_[i] || !repeatsElements(given, shapeOf(*tensors_[i])), Bind,
+        "input {} is updated in place, but two elements of the given tensor share memory (sizes [{}], strides [{}])",
+        toString(*tensors_[i]), joined(given.sizes()), joined(given.strides()));
+  }
   for (size_t i = 0; i < call.outputs.size(); ++i) {
     if (!call.outputs[i].isDefined()) continue;
     const TensorView& tv = *program_.outputs()[i];
