@@ -149,6 +149,8 @@ class Operators:
         self._definition._require_tensor("size", arg)
         if isinstance(dim, bool) or not isinstance(dim, int):
             raise TypeError(f"ops.size: an axis is a number, not {dim!r}")
+        if not -arg.ndim <= dim < arg.ndim:
+            raise _tokamak.DefinitionError(f"size: axis {dim} of a tensor with {arg.ndim} axes")
         return self._definition._size(arg, dim)
 
     def shape(self, arg):

@@ -1,5 +1,7 @@
 """FusionDefinition: a tensor program, defined by calls and run on arrays."""
+import os
 import threading
+import weakref
 
 from . import _tokamak
 from ._arrays import make_outputs
@@ -11,6 +13,7 @@ class _Handle:
     """What Tensor and Scalar share: operators, each an op of the definition."""
 
     __slots__ = ("_definition", "_value")
+    __array_ufunc__ = None  # so that NumPy leaves operators to what is here, which refuses arrays
 
     def __init__(self, definition, value):
         self._definition = definition
@@ -76,6 +79,8 @@ def _numbers_of(what, values):
     for each in values:
         if isinstance(each, bool) or not isinstance(each, int):
             raise TypeError(f"{what}: {each!r} is no integer")
+        if not -2**63 <= each < 2**63:
+            raise ValueError(f"{what}: {each} does not fit 64 bits")
     return values
 
 
@@ -88,7 +93,7 @@ def _strided(sizes, strides):
     order = sorted(range(rank), key=lambda axis: (-abs(strides[axis]), axis))
     contiguity, dense = [], 1
     for axis in reversed(order):
-        if sizes[axis] == 1 or strides[axis] == 0:
+        if sizes[axis] == 1:
             contiguity.append(None)
             continue
         contiguity.append(strides[axis] == dense)
@@ -111,16 +116,25 @@ class FusionDefinition:
     """
 
     def __init__(self, id=None, max_length=1024):
-        self._native = _tokamak.Definition("fusion" if id is None else f"fusion_{id}")
+        self._name = "fusion" if id is None else f"fusion_{id}"
         self._max_length = max_length
-        self._is_complete = False
-        self._calls = 0
-        self._program = None
-        self._program_without_schedule = None
+        self._begin()
+        self._forget_programs()
+        self._is_defining = False
         self._lock = threading.RLock()
-        self._stride_orders = {}
         self.ops = Operators(self)
         self.sched = ScheduleOperators(self)
+        _definitions.add(self)
+
+    def _begin(self):
+        self._native = _tokamak.Definition(self._name)
+        self._is_complete = False
+        self._calls = 0
+        self._stride_orders = {}
+
+    def _forget_programs(self):
+        self._program = None
+        self._program_without_schedule = None
 
     # --- states ---
 
@@ -189,9 +203,6 @@ class FusionDefinition:
         contiguity, order = _strided(sizes, strides)
         if not static_sizes:
             sizes = [size if size == 1 else -1 for size in sizes]
-        for axis, rank in enumerate(order):
-            if strides[axis] == 0:
-                sizes[axis] = 1
         return Tensor(self, self._native.input(native_name(dtype), sizes, contiguity, order))
 
     def from_array(self, array, static_sizes=False):
@@ -316,8 +327,18 @@ class FusionDefinition:
         if type(self).definition is FusionDefinition.definition:
             raise _tokamak.DefinitionError("Valid fusion schedule is not available! The definition is not finished: "
                                            "leave its `with` first")
-        self.definition()
-        self._complete()
+        if self._is_defining:
+            raise _tokamak.DefinitionError("Valid fusion schedule is not available! The definition is not finished: "
+                                           "leave its definition() first")
+        self._is_defining = True
+        try:
+            self.definition()
+            self._complete()
+        except BaseException:
+            self._begin()  # the next call begins anew
+            raise
+        finally:
+            self._is_defining = False
 
     def _compile(self):
         self._define()
@@ -345,10 +366,16 @@ class FusionDefinition:
         """Calls of any kind."""
         if out is None:
             arrays, given = make_outputs(program.output_layouts(inputs), inputs)
-        else:
-            arrays = given = list(out)
-        program.run(inputs, given)
-        return arrays
+            program.run(inputs, given)
+            return arrays
+        layouts = program.output_layouts(inputs)
+        if len(out) != len(layouts):
+            raise _tokamak.BindError(f"out: {len(out)} arrays for {len(layouts)} outputs")
+        for i, each in enumerate(out):
+            if each is None:
+                raise TypeError(f"out: entry {i} is None; out has an array for each output, or is left out")
+        program.run(inputs, out)
+        return list(out)
 
     def fusion_ir(self):
         """The fusion as a text, which the command line reads, too."""
@@ -361,6 +388,23 @@ from .schedule import ScheduleOperators  # noqa: E402 (which needs Tensor)
 
 _device = None
 _device_lock = threading.Lock()
+_definitions = weakref.WeakSet()
+_of_parents = []  # what processes that were forked before had; their threads are not here, and nobody waits for them
+
+
+def _begin_in_child():
+    """A forked process opens a device of its own, and compiles again."""
+    global _device, _device_lock
+    _device_lock = threading.Lock()
+    _of_parents.append(_device)
+    _device = None
+    for each in list(_definitions):
+        _of_parents.append((each._program, each._program_without_schedule))
+        each._lock = threading.RLock()
+        each._forget_programs()
+
+
+os.register_at_fork(after_in_child=_begin_in_child)
 
 
 def default_device():

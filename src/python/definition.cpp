@@ -86,7 +86,10 @@ Value Definition::scalarInput(DataType dtype) {
 }
 
 Value Definition::constant(const ScalarValue& value, DataType dtype) {
-  return handle(fusion_.constant(convertValue(value, dtype), dtype));
+  const ScalarValue converted = convertValue(value, dtype);
+  const bool is_whole = isFloatingType(dtype) || dtype == DataType::Bool || asDouble(converted) == asDouble(value);
+  TK_REQUIRE(is_whole, Definition, "define_scalar: {} is no number of type {}", asDouble(value), dataTypeName(dtype));
+  return handle(fusion_.constant(converted, dtype));
 }
 
 std::vector<Value> Definition::call(const std::string& name, const std::vector<CallArgument>& arguments) {
@@ -109,13 +112,12 @@ void Definition::output(const Value& value, const std::vector<int64_t>& stride_o
   TensorView* tensor = value.tensor();
   TK_REQUIRE(tensor != nullptr, Definition, "an output is a tensor; a scalar is none");
   // (Each output has a layout, and whether it is an update, of its own.)
-  if (fusion_.isOutput(tensor)) tensor = set(tensor);
+  if (fusion_.isOutput(tensor) || fusion_.isInput(tensor)) tensor = set(tensor);
   if (stride_order.empty()) {
     fusion_.addOutput(tensor);
     return;
   }
   axesInMemory(stride_order, shapeOf(*tensor).size());
-  if (fusion_.isInput(tensor)) tensor = set(tensor);
   fusion_.addOutput(tensor);
   setOutputStrideOrder(*tensor, stride_order);
 }

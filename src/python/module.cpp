@@ -99,6 +99,12 @@ bool areAll(nb::handle list) {
 
 Val* valueIn(const Definition& definition, nb::handle given) { return definition.own(nb::cast<const Value&>(given)); }
 
+int64_t integerOf(nb::handle given) {
+  int64_t number = 0;
+  TK_REQUIRE(nb::try_cast(given, number), Definition, "an integer does not fit 64 bits");
+  return number;
+}
+
 FieldValue fieldOf(Definition& definition, nb::handle given);
 
 Scalar* scalarIn(Definition& definition, nb::handle given) {
@@ -110,7 +116,11 @@ Scalar* scalarIn(Definition& definition, nb::handle given) {
 
 FieldValue listOf(Definition& definition, nb::handle given) {
   if (nb::len(given) > 0 && areAll<nb::bool_>(given)) return nb::cast<std::vector<bool>>(given);
-  if (areAll<nb::int_>(given)) return nb::cast<std::vector<int64_t>>(given);
+  if (areAll<nb::int_>(given)) {
+    std::vector<int64_t> numbers;
+    for (const nb::handle each : given) numbers.push_back(integerOf(each));
+    return numbers;
+  }
   bool has_tensors = false;
   for (const nb::handle each : given)
     has_tensors = has_tensors || (nb::isinstance<Value>(each) && nb::cast<const Value&>(each).tensor() != nullptr);
@@ -138,9 +148,7 @@ FieldValue fieldOf(Definition& definition, nb::handle given) {
   if (nb::isinstance<TypeArgument>(given)) return nb::cast<const TypeArgument&>(given).dtype;
   if (nb::isinstance<nb::bool_>(given)) return nb::cast<bool>(given);
   if (nb::isinstance<nb::int_>(given)) {
-    int64_t number = 0;
-    TK_REQUIRE(nb::try_cast(given, number), Definition, "an integer does not fit 64 bits");
-    return number;
+    return integerOf(given);
   }
   if (nb::isinstance<nb::float_>(given)) return nb::cast<double>(given);
   if (nb::isinstance<nb::str>(given)) return nb::cast<std::string>(given);

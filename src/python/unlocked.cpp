@@ -9,13 +9,14 @@ namespace tokamak::python {
 namespace {
 
 std::atomic<bool> is_ending = false;
-std::atomic<int> coming_back = 0;  // threads that asked for the lock, or are about to
+std::atomic<std::thread::id> ending_thread;  // which still runs what was registered to be run at the end
+std::atomic<int> coming_back = 0;            // threads that asked for the lock, or are about to
 
 }  // namespace
 
 Unlocked::~Unlocked() {
   ++coming_back;
-  if (is_ending) {
+  if (is_ending && std::this_thread::get_id() != ending_thread.load()) {
     --coming_back;
     while (true) std::this_thread::sleep_for(std::chrono::hours(1));
   }
@@ -24,6 +25,7 @@ Unlocked::~Unlocked() {
 }
 
 void Unlocked::endAll() {
+  ending_thread = std::this_thread::get_id();
   is_ending = true;
   // (The lock is free meanwhile, so that whoever asked for it before gets it.)
   PyThreadState* const state = PyEval_SaveThread();

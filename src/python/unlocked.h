@@ -5,8 +5,9 @@
 
 namespace tokamak::python {
 
-/// While it lives, other threads may have the interpreter. A thread that comes back while the interpreter ends stays in
-/// the destructor for good: before 3.14 Python would end it by unwinding its stack, which C++ frames do not bear.
+/// While it lives, other threads may have the interpreter. A thread that comes back while the interpreter ends, other
+/// than the one that ends it, stays in the destructor for good: before 3.14 Python would end it by unwinding its stack,
+/// which C++ frames do not bear.
 class Unlocked {
  public:
   Unlocked() : state_(PyEval_SaveThread()) {}

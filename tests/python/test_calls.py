@@ -179,3 +179,131 @@ def test_the_first_call_of_a_process_has_no_array():
     """
     said = subprocess.run([sys.executable, "-c", script], check=True, timeout=100, capture_output=True, text=True).stdout
     assert said == "[[0, 1, 2], [], [0, 1, 2]]\n"
+
+
+def defined(define):
+    with FusionDefinition() as fd:
+        define(fd)
+    return fd
+
+
+@pytest.mark.parametrize("shape", [[-1, 8], [0, 6], [6, 0]])
+def test_a_reshape_drops_no_elements(shape):
+    fd = defined(lambda fd: fd.add_output(fd.ops.reshape(fd.define_tensor([-1]), shape)))
+    with pytest.raises(tokamak.BindError, match="5"):
+        fd.execute([np.zeros(5, np.float32)])
+    assert fd.execute([np.zeros(0, np.float32)])[0].size == 0
+
+
+def test_rows_that_indices_tell_are_gathered_into_turned_memory():
+    def define(fd):
+        x, rows = fd.define_tensor([-1, -1]), fd.define_tensor([-1, -1], dtype=DataType.Int)
+        fd.add_output(fd.ops.gather(x, rows, 0), stride_order=[0, 1])
+
+    random = np.random.default_rng(1)
+    fd = defined(define)
+    for rows in (3, 20):
+        x, index = random.standard_normal((8, 16)).astype(np.float32), random.integers(0, 8, (rows, 16))
+        np.testing.assert_array_equal(fd.execute([x, index])[0], np.take_along_axis(x, index, 0))
+
+
+def two_outputs(fd):
+    x = fd.define_tensor([-1])
+    fd.add_output(x + 1)
+    fd.add_output(x + 2)
+
+
+@pytest.mark.parametrize("out, kind", [([0], tokamak.BindError), ([], tokamak.BindError), ([0, 0, 0], tokamak.BindError),
+                                       ([None, None], TypeError), ([None, 0], TypeError)])
+def test_out_has_an_array_for_each_output(out, kind):
+    x = np.zeros(3, np.float32)
+    with pytest.raises(kind, match="out"):
+        defined(two_outputs).execute([x], out=[None if each is None else x.copy() for each in out])
+
+
+def test_an_input_that_is_an_output_is_copied():
+    fd = defined(lambda fd: fd.add_output(fd.define_tensor([-1])))
+    x, given = np.arange(3, dtype=np.float32), np.zeros(3, np.float32)
+    assert fd.execute([x], out=[given])[0] is given
+    np.testing.assert_array_equal(given, x)
+    assert not np.shares_memory(fd.execute([x])[0], x)
+
+
+def test_an_update_of_elements_that_share_memory_is_refused():
+    def define(fd):
+        x = fd.define_tensor([-1], contiguity=False)
+        fd.add_output(x + fd.define_tensor([-1]), alias_input=x)
+
+    repeated = np.lib.stride_tricks.as_strided(np.zeros(1, np.float32), (4,), (0,))
+    with pytest.raises(tokamak.BindError, match="two elements of the given tensor share memory"):
+        defined(define).execute([repeated, np.ones(4, np.float32)])
+
+
+def test_a_definition_that_raised_begins_anew():
+    class Half(FusionDefinition):
+        tries = 0
+
+        def definition(self):
+            x = self.define_tensor([-1])
+            self.tries += 1
+            if self.tries == 1:
+                raise KeyError("half-way")
+            if self.tries == 2:
+                self.execute([])
+            self.add_output(-x)
+
+    fd = Half()
+    x = np.ones(3, np.float32)
+    with pytest.raises(KeyError):
+        fd.execute([x])
+    with pytest.raises(tokamak.DefinitionError, match="leave its definition"):
+        fd.execute([x])
+    np.testing.assert_array_equal(fd.execute([x])[0], -x)
+
+
+@pytest.mark.parametrize("like", [np.zeros((0, 3), np.float32), np.broadcast_to(np.ones(5, np.float32), (2, 5))])
+def test_arrays_like_any_array(like):
+    fd = defined(lambda fd: fd.add_output(fd.from_array(like) * 2))
+    np.testing.assert_array_equal(fd.execute([like])[0], like * 2)
+
+
+def test_arrays_are_no_operands():
+    def define(fd):
+        np.array([1.0, 2.0]) * fd.define_tensor([-1])
+
+    with pytest.raises(TypeError):
+        defined(define)
+
+
+IN_A_PROCESS = """if True:
+    import atexit, os, sys
+    import numpy as np
+    x = np.ones(3, np.float32)
+    atexit.register(lambda: print(fd.execute([x])[0].tolist(), flush=True))  # runs after what the import registers
+    import tokamak
+    with tokamak.FusionDefinition() as fd:
+        fd.add_output(fd.define_tensor([-1]) + 1)
+    fd.execute([x])
+    if os.fork() == 0:
+        print(fd.execute([x])[0].tolist(), flush=True)
+        os._exit(0)
+    os.wait()
+"""
+
+
+def test_children_and_the_end_of_a_process():
+    said = subprocess.run([sys.executable, "-c", IN_A_PROCESS], check=True, timeout=100, capture_output=True, text=True)
+    assert said.stdout == "[2.0, 2.0, 2.0]\n" * 2
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_sums_and_products_of_type_bool_are_any_and_all(dtype):
+    def define(fd):
+        x = fd.define_tensor([-1, -1], dtype=dtype)
+        fd.add_output(fd.ops.sum(x, [1], False, DataType.Bool))
+        fd.add_output(fd.ops.prod(x, [1], False, DataType.Bool))
+
+    x = np.array([[0, 0, 0], [1, 0, 2], [1, 2, 3]], TYPES[dtype])
+    some, every = defined(define).execute([x])
+    np.testing.assert_array_equal(some, [False, True, True])
+    np.testing.assert_array_equal(every, [False, False, True])

@@ -230,3 +230,18 @@ def test_errors_are_of_python_s_kinds_too():
     with pytest.raises(tokamak.Error) as raised:
         FusionDefinition().define_tensor([-3])
     assert raised.value.code == "definition" and "-3" in raised.value.message
+
+
+@pytest.mark.parametrize("value, dtype", [(1.5, DataType.Int), (2**40, DataType.Int32), (float("nan"), DataType.Int)])
+def test_constants_lose_nothing(value, dtype):
+    with pytest.raises(tokamak.DefinitionError, match="no number of type"):
+        FusionDefinition().define_scalar(value, dtype)
+
+
+def test_integers_beyond_64_bits_are_refused():
+    fd = FusionDefinition()
+    x = fd.define_tensor([-1])
+    for call in (lambda: fd.ops.sum(x, [2**64]), lambda: fd.define_tensor([2**63]), lambda: fd.ops.size(x, 2**64),
+                 lambda: fd.add_output(x, [2**64])):
+        with pytest.raises(ValueError):
+            call()
