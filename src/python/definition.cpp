@@ -140,8 +140,6 @@ TensorView* Definition::scheduledTensor(const Value& value) {
   TensorView* const tensor = value.tensor();
   TK_REQUIRE(tensor != nullptr, Definition, "a schedule command takes tensors; this is a scalar");
   if (value.schedule != nullptr) return tensor;
-  TK_REQUIRE(scheduled.copies->contains(tensor), Definition, "{} is no part of what the outputs are computed from",
-             toString(*tensor));
   return scheduled.copies->clone(tensor);
 }
 

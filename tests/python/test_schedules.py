@@ -194,6 +194,21 @@ def test_tensors_of_other_definitions_are_refused():
         fd.sched.cache_after(x)
 
 
+def test_the_module_checks_by_itself():
+    with FusionDefinition() as fd:
+        number = fd.define_scalar(2, DataType.Int)
+        x, _, _ = pointwise(fd)
+        unused = fd.ops.neg(x)
+    fd.sched.split(unused, 0, 2)
+    made = fd.sched.cache_after(x)
+    with pytest.raises(tokamak.DefinitionError, match="a tensor of a schedule is no operand of its definition"):
+        fd._native.call("neg", [made._value], {})
+    with pytest.raises(tokamak.DefinitionError, match="this is a scalar"):
+        fd._native.command("merge", {"tensor": number._value, "axis": 0})
+    x = np.ones((2, 3), np.float32)
+    np.testing.assert_array_equal(fd.execute([x, x])[0], x + x)
+
+
 def random_plan(random, sched, tensors):
     """Commands at random on the tensors, some of which are refused."""
     done = 0
