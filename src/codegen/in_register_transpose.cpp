@@ -113,7 +113,7 @@ std::optional<std::vector<RowsRead>> findRowsRead(const kir::Loop& loop, const T
   const auto columns = inner == nullptr ? std::nullopt : inner->stop->constantInt();
   if (!columns) return std::nullopt;
   Steps steps(fusion, analysis);
-  // Where a row begins is not known before the loop where an element says so that is read in it.
+  // A place is not known before the loop where it depends on an element that is read in it.
   std::vector<const Scalar*> read_inside;
   for (const kir::StatementRef& each : inner->body) {
     const auto* let = std::get_if<kir::Let>(&each->node);
@@ -123,12 +123,12 @@ std::optional<std::vector<RowsRead>> findRowsRead(const kir::Loop& loop, const T
   bool fills_buffer = false;
   const auto visit = [&](const kir::Value& value) {
     if (value.kind != kir::ValueKind::Load || !kir::isGlobal(*value.tensor)) return;
+    if (std::ranges::any_of(read_inside, [&](const Scalar* index) { return mentions(*value.scalar, *index); })) return;
     Scalar* stride = steps.stepOf(*value.scalar, *loop.index);
     if (stride == nullptr || !steps.isUnit(*value.scalar, *inner->index) || mentions(*stride, *loop.index) ||
         mentions(*stride, *inner->index))
       return;
     Scalar* first = steps.at(*steps.at(*value.scalar, *loop.index, loop.start), *inner->index, inner->start);
-    if (std::ranges::any_of(read_inside, [&](const Scalar* index) { return mentions(*first, *index); })) return;
     rows.push_back({value.tensor, first, stride, *columns * sizeOf(value.tensor->dtype())});
   };
   for (const kir::StatementRef& each : inner->body) {
