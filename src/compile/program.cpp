@@ -11,6 +11,7 @@
 #include "analysis/bind_shape.h"
 #include "base/require.h"
 #include "base/text.h"
+#include "compile/fitting_number.h"
 #include "compile/interface_names.h"
 #include "compile/make_program.h"
 #include "compile/multi_device_executor.h"
@@ -42,18 +43,9 @@ Tensor tensorWithoutMemory(Device& device, const TensorView& tv, const ScalarBin
 // Errors: Bind for a number that becomes another one in the scalar's integer type.
 void requireFitting(std::string_view what, const Scalar& scalar, const ScalarValue& number) {
   const DataType dtype = scalar.dtype();
-  if (!isIntegerType(dtype)) return;
-  const bool is_narrow = dtype == DataType::I32;
-  const auto isWithin = [&](int64_t integer) { return !is_narrow || (INT32_MIN <= integer && integer <= INT32_MAX); };
-  const auto fits = [&](auto value) {
-    if constexpr (std::is_same_v<decltype(value), double>)
-      return std::trunc(value) == value && -0x1p63 <= value && value < 0x1p63 && isWithin(static_cast<int64_t>(value));
-    else
-      return isWithin(value);
-  };
-  TK_REQUIRE(std::visit(fits, number), Bind, "{} {}: {} was given; an {} is a whole number from {} - 1", what,
+  TK_REQUIRE(fits(number, dtype), Bind, "{} {}: {} was given; an {} is a whole number from {} - 1", what,
              toString(scalar), std::visit([](auto value) { return fmt::format("{}", value); }, number),
-             dataTypeName(dtype), is_narrow ? "-2^31 to 2^31" : "-2^63 to 2^63");
+             dataTypeName(dtype), dtype == DataType::I32 ? "-2^31 to 2^31" : "-2^63 to 2^63");
 }
 
 }  // namespace

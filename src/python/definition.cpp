@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "base/require.h"
+#include "compile/fitting_number.h"
 #include "define/callables.h"
 #include "define/shapes.h"
 #include "graph/infer_stride_order.h"
@@ -86,10 +87,9 @@ Value Definition::scalarInput(DataType dtype) {
 }
 
 Value Definition::constant(const ScalarValue& value, DataType dtype) {
-  const ScalarValue converted = convertValue(value, dtype);
-  const bool is_whole = isFloatingType(dtype) || dtype == DataType::Bool || asDouble(converted) == asDouble(value);
-  TK_REQUIRE(is_whole, Definition, "define_scalar: {} is no number of type {}", asDouble(value), dataTypeName(dtype));
-  return handle(fusion_.constant(converted, dtype));
+  TK_REQUIRE(fits(value, dtype), Definition, "define_scalar: {} is no number of type {}", asDouble(value),
+             dataTypeName(dtype));
+  return handle(fusion_.constant(convertValue(value, dtype), dtype));
 }
 
 std::vector<Value> Definition::call(const std::string& name, const std::vector<CallArgument>& arguments) {
