@@ -1,13 +1,14 @@
 """Calls one after the other: what a call keeps for the next one shows in no result."""
 import subprocess
 import sys
-import threading
 
 import numpy as np
 import pytest
 
 import tokamak
 from tokamak import DataType, FusionDefinition
+
+from shared import run_in_threads
 
 TYPES = {DataType.Float: np.float32, DataType.Double: np.float64, DataType.Half: np.float16, DataType.Int: np.int64,
          DataType.Int32: np.int32, DataType.Bool: np.bool_}
@@ -147,11 +148,7 @@ def test_threads_share_a_definition():
             if not np.array_equal(result, x * number + y):
                 wrong.append(number)
 
-    threads = [threading.Thread(target=work, args=[number]) for number in range(8)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    run_in_threads(work, range(8))
     assert not wrong
 
 

@@ -9,6 +9,8 @@ import pytest
 import tokamak
 from tokamak import DataType, FusionDefinition
 
+from shared import run_in_threads
+
 TYPES = {DataType.Double: np.float64, DataType.Float: np.float32, DataType.Half: np.float16, DataType.Int: np.int64,
          DataType.Int32: np.int32, DataType.Bool: np.bool_}
 
@@ -130,11 +132,7 @@ def test_threads_run_one_definition():
             if not np.array_equal(fd.execute([x])[0], x + x):
                 wrong.append(x.shape)
 
-    threads = [threading.Thread(target=call, args=(seed,)) for seed in range(8)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    run_in_threads(call, range(8))
     assert not wrong
 
 
@@ -150,15 +148,11 @@ def test_threads_make_the_first_call_at_once():
     totals = []
     barrier = threading.Barrier(6, timeout=60)
 
-    def call():
+    def call(_):
         barrier.wait()
         totals.append(float(fd.execute([np.ones(50, np.float32)])[0]))
 
-    threads = [threading.Thread(target=call) for _ in range(6)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    run_in_threads(call, range(6))
     assert totals == [50.0] * 6 and len(defined) == 1
 
 
