@@ -20,8 +20,8 @@ struct KnownLayouts {
 };
 
 /// Tensors over the arrays of the last call: an array that comes again in its place takes nothing from the heap. Its
-/// memory may be somebody else's meanwhile, who never hears of these tensors: they say nothing of its contents, and go
-/// when some work has failed since, as what failed would stick to the addresses.
+/// memory may belong to another array meanwhile: the tensors say nothing of its contents. They go when some work has
+/// failed since, as what failed would stick to the addresses.
 /// Thread safety: for one call at a time.
 class CallState {
  public:

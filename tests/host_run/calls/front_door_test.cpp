@@ -407,7 +407,7 @@ TEST(FrontDoor, ConstMemoryIsRefusedAsAnOutput) {
             "output y: f32[n]: the given tensor may not be written");
 }
 
-// No heuristic puts sums over both axes into one kernel; somebody who wrote one loop by hand means one.
+// No heuristic puts sums over both axes into one kernel; a loop by hand asks for one.
 TEST(FrontDoor, WhatHasAScheduleIsOneKernelWhereAskedFor) {
   Fusion fusion("sums");
   TensorView* x = fusion.input("x", DataType::F32, {"n", "m"});
