@@ -8,11 +8,12 @@ import inspect
 from . import _tokamak
 from ._types import DataType
 
-_UNARY = """abs acos acosh asin asinh atan atanh bitwise_not ceil cos cosh erf erfc erfcinv erfinv exp exp2 expm1 floor
-frac isfinite isinf isnan isneginf isposinf isreal lgamma log log10 log1p log2 logical_not neg reciprocal relu round rsqrt
-segment_set set sigmoid sign signbit silu sin sinh sqrt tan tanh trunc""".split()
-_BINARY = """add atan2 bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor div eq fmod gcd ge gt le
-logical_and logical_or logical_right_shift lt maximum minimum mod mul ne nextafter pow remainder sub truediv""".split()
+_UNARY = """abs acos acosh asin asinh atan atanh bitwise_not ceil cos cosh erf erfc erfcinv erfinv exp exp2
+expm1 floor frac isfinite isinf isnan isneginf isposinf isreal lgamma log log10 log1p log2 logical_not neg
+reciprocal relu round rsqrt segment_set set sigmoid sign signbit silu sin sinh sqrt tan tanh trunc""".split()
+_BINARY = """add atan2 bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor div eq fmod
+gcd ge gt le logical_and logical_or logical_right_shift lt maximum minimum mod mul ne nextafter pow
+remainder sub truediv""".split()
 
 _ROWS = """
 add_alpha(self, other, alpha)
@@ -88,7 +89,7 @@ def _rows():
 
 
 def _own_parameter(name, is_required):
-    """A parameter of an op that other systems do not have, as the library calls it; `in` is no word that Python takes."""
+    """A parameter of an op that other systems do not have, as the library calls it; Python takes no `in` for a name."""
     parameter = Parameter(f"{'arg' if name == 'in' else name}=>{name}{'' if is_required else '=None'}")
     parameter.is_own = True
     parameter.is_named_only = name in ("seed", "offset", "number")
@@ -106,16 +107,27 @@ def signature_of(name):
                               for each in ROWS[name]])
 
 
-class Operators:
-    """The ops of a definition: fd.ops.add(x, y). An op that is not there raises NotImplementedError by its name."""
+class Namespace:
+    """What is called by name of a definition. A name that scripts know and that is not there raises
+    NotImplementedError."""
+
+    _name = ""
+    _missing = ()
 
     def __init__(self, definition):
         self._definition = definition
 
     def __getattr__(self, name):
-        if name in MISSING:
-            raise NotImplementedError(f"ops.{name} is not there yet")
-        raise AttributeError(f"ops has no {name}; help(tokamak.ops) lists what there is")
+        if name in self._missing:
+            raise NotImplementedError(f"{self._name}.{name} is not there yet")
+        raise AttributeError(f"{self._name} has no {name}; dir(fd.{self._name}) lists what there is")
+
+
+class Operators(Namespace):
+    """The ops of a definition: fd.ops.add(x, y). An op that is not there raises NotImplementedError by its name."""
+
+    _name = "ops"
+    _missing = MISSING
 
     def __dir__(self):
         return sorted({*super().__dir__(), *ROWS})

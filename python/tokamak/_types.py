@@ -3,7 +3,7 @@ import enum
 
 
 class DataType(enum.Enum):
-    """A type of elements. Those that the library lacks (not in ELEMENT_TYPES) are refused by name where they are used."""
+    """A type of elements. Those that the library lacks (not in ELEMENT_TYPES) are refused by name."""
 
     Double = "f64"
     Float = "f32"
@@ -43,7 +43,7 @@ def native_name(dtype):
 
 
 def data_type_of(dtype):
-    """The DataType of what NumPy, torch or ml_dtypes call a type. Raises NotImplementedError for one that is not there."""
+    """The DataType of what NumPy, torch or ml_dtypes call a type. Raises NotImplementedError for others."""
     name = str(dtype).removeprefix("torch.")
     if name not in _BY_NUMPY_NAME:
         raise NotImplementedError(f"{dtype} is not there yet; legal are {', '.join(_BY_NUMPY_NAME)}")

@@ -193,8 +193,8 @@ class FusionDefinition:
         sizes = _numbers_of("define_tensor", shape)
         order = _numbers_of("define_tensor", stride_order)
         if isinstance(contiguity, bool):
-            slowest_first = sorted(range(len(sizes)), key=lambda axis: -order[axis]) if len(order) == len(sizes) else range(
-                len(sizes))
+            axes = range(len(sizes))
+            slowest_first = sorted(axes, key=lambda axis: -order[axis]) if len(order) == len(sizes) else axes
             contiguity = [None if sizes[axis] == 1 else contiguity for axis in slowest_first]
         return Tensor(self, self._native.input(native_name(dtype), sizes, list(contiguity), order))
 
@@ -226,7 +226,8 @@ class FusionDefinition:
         if value is None:
             return Scalar(self, self._native.scalar_input(native_name(dtype or DataType.Double)))
         if dtype is None:
-            dtype = DataType.Bool if isinstance(value, bool) else DataType.Int if isinstance(value, int) else DataType.Double
+            dtype = (DataType.Bool if isinstance(value, bool) else
+                     DataType.Int if isinstance(value, int) else DataType.Double)
         return Scalar(self, self._native.constant(value, native_name(dtype)))
 
     def define_vector(self, values, dtype=DataType.Int):
@@ -368,9 +369,8 @@ class FusionDefinition:
             arrays, given = make_outputs(program.output_layouts(inputs), inputs)
             program.run(inputs, given)
             return arrays
-        layouts = program.output_layouts(inputs)
-        if len(out) != len(layouts):
-            raise _tokamak.BindError(f"out: {len(out)} arrays for {len(layouts)} outputs")
+        if len(out) != program.output_count:
+            raise _tokamak.BindError(f"out: {len(out)} arrays for {program.output_count} outputs")
         for i, each in enumerate(out):
             if each is None:
                 raise TypeError(f"out: entry {i} is None; out has an array for each output, or is left out")

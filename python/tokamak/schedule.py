@@ -2,6 +2,7 @@
 import enum
 
 from . import _tokamak
+from ._ops import Namespace
 from .definition import Tensor
 
 
@@ -13,7 +14,7 @@ class _Names(enum.Enum):
 
 
 class ParallelType(_Names):
-    """What the iterations of a loop become. On a processor a block has one thread: block_x, _y and _z are loops there."""
+    """What the iterations of a loop become. A block of a processor has one thread: block_x, _y, _z are loops there."""
 
     mesh_x = "DIDx"
     grid_x = "BIDx"
@@ -69,18 +70,13 @@ def _is(value, kind, what):
     return value
 
 
-class ScheduleOperators:
+class ScheduleOperators(Namespace):
     """The schedule commands of a definition: fd.sched.split(y, 0, 128), and fd.execute() runs exactly these loops.
 
     Axes are counted over the loops of a tensor as they are by then; -1 is the last."""
 
-    def __init__(self, definition):
-        self._definition = definition
-
-    def __getattr__(self, name):
-        if name in MISSING:
-            raise NotImplementedError(f"sched.{name} is not there yet")
-        raise AttributeError(f"sched has no {name}")
+    _name = "sched"
+    _missing = MISSING
 
     def _tensor(self, tensor):
         return self._definition._schedulable(_is(tensor, Tensor, "a tensor"))
@@ -158,7 +154,7 @@ class ScheduleOperators:
     def _cached(self, command, tensor, op_type, cache_op):
         kind = _is(op_type, LoadStoreOpType, "op_type")
         if kind is not LoadStoreOpType.set:
-            raise NotImplementedError(f"sched.{command}: op_type {kind} is not there; a heuristic copies ahead by itself")
+            raise NotImplementedError(f"sched.{command}: op_type {kind} is not there; heuristics copy ahead")
         return self._command(command, tensor, cache_op=_is(cache_op, CacheOp, "cache_op").value)
 
     def cache_after(self, tensor, op_type=LoadStoreOpType.set, cache_op=CacheOp.unspecified):
@@ -203,7 +199,7 @@ class ScheduleOperators:
     def inline_at(self, tensor, pos=-1, best_effort=False, selected_tensors=()):
         """The tensor is computed inside the first `pos` loops of its readers."""
         if best_effort or [each is tensor for each in selected_tensors] != [True]:
-            raise NotImplementedError("sched.inline_at: only selected_tensors=[tensor], without best_effort, is there yet")
+            raise NotImplementedError("sched.inline_at: only selected_tensors=[tensor] is there, without best_effort")
         position = _is(pos, int, "a position")
         if position < 0:
             position += self._definition._native.loops(self._tensor(tensor)) + 1

@@ -12,6 +12,8 @@
 #include "kernel/kernel.h"
 #include "python/unlocked.h"
 
+namespace nb = nanobind;
+
 namespace tokamak::python {
 
 namespace {
@@ -21,19 +23,13 @@ constexpr CompileOptions kOwnOutputs = {.output_views = OutputViews::Copy, .runs
 
 constexpr size_t kLayoutsKept = 256;
 
-// A reference that goes with its scope.
-class Owned {
- public:
-  explicit Owned(PyObject* object) : object_(object) {}
-  Owned(const Owned&) = delete;
-  Owned& operator=(const Owned&) = delete;
-  ~Owned() { Py_XDECREF(object_); }
-  PyObject* get() const { return object_; }
-  PyObject* release() { return std::exchange(object_, nullptr); }
+// A new reference that a function of Python's gave; null stands for the error that it raised.
+nb::object created(PyObject* object) {
+  if (object == nullptr) throw nb::python_error();
+  return nb::steal(object);
+}
 
- private:
-  PyObject* object_;
-};
+nb::object tupleOf(nb::handle sequence) { return created(PySequence_Tuple(sequence.ptr())); }
 
 std::unique_ptr<Fusion> withoutThreads(const Fusion& scheduled) {
   std::unique_ptr<Fusion> fusion = cloneFusion(scheduled);
@@ -116,9 +112,8 @@ bool Compiled::tryTake(PyObject* inputs, CallState& state) const {
 
 std::shared_ptr<const KnownLayouts> Compiled::knownLayouts(const std::vector<int64_t>& key) {
   const std::lock_guard lock(mutex_);
-  const auto [first, last] = layouts_.equal_range(hashOfKey(key));
-  const auto found = std::find_if(first, last, [&](const auto& each) { return each.second->key == key; });
-  return found == last ? nullptr : found->second;
+  const auto found = layouts_.find(key);
+  return found == layouts_.end() ? nullptr : found->second;
 }
 
 // Integers may be sizes.
@@ -150,51 +145,41 @@ const KnownLayouts& Compiled::layoutsOf(CallState& state) {
   state.layouts = made;
   const std::lock_guard lock(mutex_);
   if (layouts_.size() >= kLayoutsKept) layouts_.clear();
-  layouts_.emplace(hashOfKey(made->key), std::move(made));
+  layouts_.emplace(state.key, std::move(made));
   return *state.layouts;
 }
 
-PyObject* Compiled::tryExecute(PyObject* inputs, PyObject* out) {
-  const Owned given(PySequence_Tuple(inputs));  // holds on to the arrays
-  if (given.get() == nullptr) return nullptr;
-  const Owned written(out == Py_None ? nullptr : PySequence_Tuple(out));
-  if (out != Py_None && written.get() == nullptr) return nullptr;
+nb::object Compiled::tryExecute(nb::handle inputs, nb::handle out) {
+  const nb::object given = tupleOf(inputs);  // holds on to the arrays
+  const nb::object written = out.is_none() ? nb::object() : tupleOf(out);
   Lease lease(*this);
-  CallState& state = lease.state();
+  nb::object outputs = tryExecuteWith(lease.state(), given, written);
+  lease.giveBack();
+  return outputs;
+}
+
+nb::object Compiled::tryExecuteWith(CallState& state, nb::handle inputs, nb::handle written) {
   state.begin();
-  if (!tryTake(given.get(), state)) {
-    lease.giveBack();
-    return nullptr;
-  }
+  if (!tryTake(inputs.ptr(), state)) return nb::none();
   const KnownLayouts& layouts = layoutsOf(state);
-  Owned outputs(layouts.is_plain ? PyList_New(static_cast<Py_ssize_t>(given_outputs_)) : nullptr);
-  const bool fits = written.get() == nullptr ? canMakeNumPyArrays()
-                                             : PyTuple_Size(written.get()) == static_cast<Py_ssize_t>(given_outputs_);
-  if (outputs.get() == nullptr || !fits) {
-    lease.giveBack();
-    return nullptr;
-  }
+  const auto count = static_cast<Py_ssize_t>(given_outputs_);
+  const bool fits = written.is_valid() ? PyTuple_Size(written.ptr()) == count : canMakeNumPyArrays();
+  if (!layouts.is_plain || !fits) return nb::none();
+  nb::object outputs = created(PyList_New(count));
   for (size_t i = 0; i < given_outputs_; ++i) {
     const auto at = static_cast<Py_ssize_t>(i);
-    PyObject* const array =
-        written.get() == nullptr ? newNumPyArray(layouts.outputs[i]) : Py_NewRef(PyTuple_GetItem(written.get(), at));
-    if (array == nullptr) return nullptr;
-    PyList_SetItem(outputs.get(), at, array);
-    const auto described = numPyArrayOf(array);
-    if (!described) {
-      lease.giveBack();
-      return nullptr;
-    }
+    nb::object array = written.is_valid() ? nb::borrow(PyTuple_GetItem(written.ptr(), at))
+                                          : created(newNumPyArray(layouts.outputs[i]));
+    const auto described = numPyArrayOf(array.ptr());
+    if (!described) return nb::none();
+    PyList_SetItem(outputs.ptr(), at, array.release().ptr());
     const ErrorNote note([&] { return fmt::format("while taking output {}", i); });
     state.put(*described, state.outputs[i]);
   }
-  {
-    const Unlocked unlocked;
-    program_.runInto(state.inputs, state.outputs, state.stream(), state.scalars);
-    device_->synchronize(state.stream());
-  }
-  lease.giveBack();
-  return outputs.release();
+  const Unlocked unlocked;
+  program_.runInto(state.inputs, state.outputs, state.stream(), state.scalars);
+  device_->synchronize(state.stream());
+  return outputs;
 }
 
 std::vector<Argument> Compiled::argumentsOf(BorrowedArrays& arrays, const std::vector<PyObject*>& inputs) const {

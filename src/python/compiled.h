@@ -1,10 +1,12 @@
 // Compiled: a program that Python calls with arrays.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
-#include <unordered_map>
 #include <vector>
+
+#include <nanobind/nanobind.h>
 
 #include "compile/program.h"
 #include "python/arrays.h"
@@ -21,10 +23,12 @@ class Compiled {
   /// Errors: those of compile().
   Compiled(std::shared_ptr<Definition> definition, std::shared_ptr<Device> device, bool is_by_hand);
 
-  /// A call with arrays of NumPy's and numbers, whose outputs have memory of their own: a new reference to the list of
-  /// outputs, which are those of `out` where that is not None. Null for any other call, of which nothing was done, and
-  /// where Python raised an error. Errors: those of Program::runInto().
-  PyObject* tryExecute(PyObject* inputs, PyObject* out);
+  /// A call with arrays of NumPy's and numbers, whose outputs have memory of their own: the list of outputs, which are
+  /// those of `out` where that is not None. None for any other call, of which nothing was done. Errors: those of
+  /// Program::runInto(), and Python's.
+  nanobind::object tryExecute(nanobind::handle inputs, nanobind::handle out);
+  /// How many outputs calls give.
+  size_t outputCount() const { return given_outputs_; }
 
   /// How the outputs of a call lie, in the order in which calls give them. Errors: those of Program::outputLayouts().
   std::vector<OutputLayout> outputLayouts(const std::vector<PyObject*>& inputs);
@@ -35,6 +39,7 @@ class Compiled {
  private:
   class Lease;
   std::vector<Argument> argumentsOf(BorrowedArrays& arrays, const std::vector<PyObject*>& inputs) const;
+  nanobind::object tryExecuteWith(CallState& state, nanobind::handle inputs, nanobind::handle written);
   bool tryTake(PyObject* inputs, CallState& state) const;
   const KnownLayouts& layoutsOf(CallState& state);
   std::shared_ptr<const KnownLayouts> knownLayouts(const std::vector<int64_t>& key);
@@ -47,7 +52,7 @@ class Compiled {
 
   std::mutex mutex_;
   std::vector<std::unique_ptr<CallState>> idle_;
-  std::unordered_multimap<uint64_t, std::shared_ptr<const KnownLayouts>> layouts_;  ///< by the hashes of their keys
+  std::map<std::vector<int64_t>, std::shared_ptr<const KnownLayouts>> layouts_;
 };
 
 }  // namespace tokamak::python

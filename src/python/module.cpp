@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <string>
 
 #include "base/error.h"
@@ -147,9 +148,7 @@ FieldValue fieldOf(Definition& definition, nb::handle given) {
   }
   if (nb::isinstance<TypeArgument>(given)) return nb::cast<const TypeArgument&>(given).dtype;
   if (nb::isinstance<nb::bool_>(given)) return nb::cast<bool>(given);
-  if (nb::isinstance<nb::int_>(given)) {
-    return integerOf(given);
-  }
+  if (nb::isinstance<nb::int_>(given)) return integerOf(given);
   if (nb::isinstance<nb::float_>(given)) return nb::cast<double>(given);
   if (nb::isinstance<nb::str>(given)) return nb::cast<std::string>(given);
   if (nb::isinstance<nb::list>(given) || nb::isinstance<nb::tuple>(given)) return listOf(definition, given);
@@ -170,28 +169,27 @@ FieldValue commandFieldOf(Definition& definition, nb::handle given) {
   return tensors;
 }
 
-std::optional<Value> commandOf(Definition& definition, const std::string& name, const nb::dict& named) {
-  std::vector<std::string> names;
-  names.reserve(named.size());
+using Convert = FieldValue (*)(Definition&, nb::handle);
+
+// `names` holds what the arguments are called.
+std::vector<CallArgument> argumentsOf(Definition& definition, const nb::list& positional, const nb::dict& named,
+                                      std::deque<std::string>& names, Convert convert) {
   std::vector<CallArgument> arguments;
-  for (const auto& [key, value] : named) {
-    names.push_back(nb::cast<std::string>(key));
-    arguments.push_back({names.back(), commandFieldOf(definition, value)});
-  }
-  return definition.command(name, arguments);
+  for (const nb::handle each : positional) arguments.push_back({{}, convert(definition, each)});
+  for (const auto& [key, value] : named)
+    arguments.push_back({names.emplace_back(nb::cast<std::string>(key)), convert(definition, value)});
+  return arguments;
+}
+
+std::optional<Value> commandOf(Definition& definition, const std::string& name, const nb::dict& named) {
+  std::deque<std::string> names;
+  return definition.command(name, argumentsOf(definition, nb::list(), named, names, commandFieldOf));
 }
 
 std::vector<Value> callOf(Definition& definition, const std::string& name, const nb::list& positional,
                           const nb::dict& named) {
-  std::vector<std::string> names;
-  names.reserve(named.size());
-  std::vector<CallArgument> arguments;
-  for (const nb::handle each : positional) arguments.push_back({{}, fieldOf(definition, each)});
-  for (const auto& [key, value] : named) {
-    names.push_back(nb::cast<std::string>(key));
-    arguments.push_back({names.back(), fieldOf(definition, value)});
-  }
-  return definition.call(name, arguments);
+  std::deque<std::string> names;
+  return definition.call(name, argumentsOf(definition, positional, named, names, fieldOf));
 }
 
 void bindDefinition(nb::module_& m) {
@@ -270,14 +268,8 @@ void bindPrograms(nb::module_& m) {
            [](Compiled* made, std::shared_ptr<Definition> definition, std::shared_ptr<Device> device, bool is_by_hand) {
              new (made) Compiled(std::move(definition), std::move(device), is_by_hand);
            })
-      .def(
-          "try_execute",
-          [](Compiled& it, nb::handle inputs, nb::handle out) -> nb::object {
-            PyObject* const outputs = it.tryExecute(inputs.ptr(), out.ptr());
-            if (outputs == nullptr && PyErr_Occurred() != nullptr) throw nb::python_error();
-            return outputs == nullptr ? nb::none() : nb::steal(outputs);
-          },
-          "inputs"_a, "out"_a.none())
+      .def("try_execute", &Compiled::tryExecute, "inputs"_a, "out"_a.none())
+      .def_prop_ro("output_count", &Compiled::outputCount)
       .def("output_layouts",
            [](Compiled& it, const nb::list& inputs) {
              nb::list layouts;
