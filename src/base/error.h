@@ -72,6 +72,8 @@ class TOKAMAK_EXPORT ErrorNote {
       : ErrorNote(
             &describe, [](const void* d) -> std::string { return (*static_cast<const Describe*>(d))(); },
             placerOf<Describe>()) {}
+  template <class Describe>
+  explicit ErrorNote(const Describe&& describe) = delete;  // which would be gone at once
   ErrorNote(const ErrorNote&) = delete;
   ErrorNote& operator=(const ErrorNote&) = delete;
   ~ErrorNote();
