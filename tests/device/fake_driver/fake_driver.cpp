@@ -7,6 +7,8 @@
 #include <chrono>
 #include <cstring>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -67,6 +69,16 @@ bool isForbiddenByCapture() { return fake::captureMode() != 2 && fake::strictCap
 template <class T>
 T* as(void* handle) {
   return static_cast<T*>(handle);
+}
+
+// Null is the default stream of the current context, which lasts as long as that.
+fake::Stream* streamOf(void* stream) {
+  if (stream != nullptr) return as<fake::Stream>(stream);
+  fake::Context& context = *current.back();
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  if (context.default_stream == nullptr) context.default_stream = std::make_shared<fake::Stream>(context);
+  return context.default_stream.get();
 }
 
 struct LaunchConfig {
@@ -184,7 +196,9 @@ int cuDevicePrimaryCtxRetain(void** context, int device) {
 int cuDevicePrimaryCtxRelease_v2(int device) {
   const std::lock_guard lock(contexts_mutex);
   if (contexts[device].users == 0) return kInvalidContext;
-  if (--contexts[device].users == 0) contexts[device].lost.store(0);
+  if (--contexts[device].users > 0) return 0;
+  contexts[device].lost.store(0);
+  contexts[device].default_stream = nullptr;
   return 0;
 }
 
@@ -260,9 +274,9 @@ int cuMemcpyAsync(uint64_t to, uint64_t from, size_t bytes, void* stream) {
   TK_FAKE_CHECK("cuMemcpyAsync");
   if (!fake::isLegal(to, bytes, true) || !fake::isLegal(from, bytes, true)) return kInvalidValue;
   const auto move = [=] { std::memmove(std::bit_cast<void*>(to), std::bit_cast<const void*>(from), bytes); };
-  as<fake::Stream>(stream)->push(fake::watched(fake::Activity::Copy, move));
+  streamOf(stream)->push(fake::watched(fake::Activity::Copy, move));
   // As the real one: copies to pageable memory are over when the call returns.
-  if (fake::typeOf(to) == 0) as<fake::Stream>(stream)->synchronize();
+  if (fake::typeOf(to) == 0) streamOf(stream)->synchronize();
   return current.back()->lost.load();
 }
 
@@ -270,7 +284,7 @@ int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t bytes, void* stream)
   TK_FAKE_CHECK("cuMemsetD8Async");
   if (!fake::isLegal(to, bytes, false)) return kInvalidValue;
   const auto set = [=] { std::memset(std::bit_cast<void*>(to), byte, bytes); };
-  as<fake::Stream>(stream)->push(fake::watched(fake::Activity::Fill, set));
+  streamOf(stream)->push(fake::watched(fake::Activity::Fill, set));
   return 0;
 }
 
@@ -289,13 +303,13 @@ int cuStreamDestroy_v2(void* stream) {
 
 int cuStreamSynchronize(void* stream) {
   TK_FAKE_CHECK("cuStreamSynchronize");
-  if (const auto captured = fake::captureOf(*as<fake::Stream>(stream)); captured != nullptr) {
+  if (const auto captured = fake::captureOf(*streamOf(stream)); captured != nullptr) {
     const std::lock_guard lock(fake::captureMutex());
     captured->is_invalid = true;
     return kCaptureUnsupported;
   }
   if (isForbiddenByCapture()) return kCaptureUnsupported;
-  as<fake::Stream>(stream)->synchronize();
+  streamOf(stream)->synchronize();
   return current.back()->lost.load();
 }
 
@@ -311,21 +325,21 @@ int cuStreamWaitEvent(void* stream, void* event, unsigned) {
     tail = as<fake::Event>(event)->tail;
   }
   bool is_captured = false;
-  const int status = fake::captureWait(*as<fake::Stream>(stream), of_event, tail, is_captured);
+  const int status = fake::captureWait(*streamOf(stream), of_event, tail, is_captured);
   if (status != 0 || is_captured) return status;
-  if (point != nullptr) as<fake::Stream>(stream)->push([point] { point->wait(); });
+  if (point != nullptr) streamOf(stream)->push([point] { point->wait(); });
   return 0;
 }
 
 int cuStreamBeginCapture_v2(void* stream, int mode) {
   TK_FAKE_CHECK("cuStreamBeginCapture_v2");
-  return fake::beginCapture(*as<fake::Stream>(stream), mode);
+  return fake::beginCapture(*streamOf(stream), mode);
 }
 
 int cuStreamEndCapture(void* stream, void** graph) {
   TK_FAKE_CHECK("cuStreamEndCapture");
   fake::Graph* made = nullptr;
-  const int status = fake::endCapture(*as<fake::Stream>(stream), &made);
+  const int status = fake::endCapture(*streamOf(stream), &made);
   *graph = made;
   if (made != nullptr) ++live_objects;
   return status;
@@ -333,21 +347,21 @@ int cuStreamEndCapture(void* stream, void** graph) {
 
 int cuStreamIsCapturing(void* stream, int* status) {
   TK_FAKE_CHECK("cuStreamIsCapturing");
-  *status = fake::captureOf(*as<fake::Stream>(stream)) == nullptr ? 0 : 1;
+  *status = fake::captureOf(*streamOf(stream)) == nullptr ? 0 : 1;
   return 0;
 }
 
 int cuStreamGetCaptureInfo_v2(void* stream, int* status, uint64_t* id, void** graph, void* const** dependencies,
                               size_t* count) {
   TK_FAKE_CHECK("cuStreamGetCaptureInfo_v2");
-  const auto captured = fake::captureOf(*as<fake::Stream>(stream));
+  const auto captured = fake::captureOf(*streamOf(stream));
   *status = captured == nullptr ? 0 : 1;
   if (captured == nullptr) return 0;
   const std::lock_guard lock(fake::captureMutex());
   *id = captured->id;
   if (graph != nullptr) *graph = captured->graph.get();
-  if (dependencies != nullptr) *dependencies = reinterpret_cast<void* const*>(as<fake::Stream>(stream)->tail.data());
-  if (count != nullptr) *count = as<fake::Stream>(stream)->tail.size();
+  if (dependencies != nullptr) *dependencies = reinterpret_cast<void* const*>(streamOf(stream)->tail.data());
+  if (count != nullptr) *count = streamOf(stream)->tail.size();
   return 0;
 }
 
@@ -378,7 +392,7 @@ int cuGraphExecDestroy(void* exec) {
 int cuGraphLaunch(void* exec, void* stream) {
   ++graph_launches;
   TK_FAKE_CHECK("cuGraphLaunch");
-  fake::launchGraph(*as<fake::GraphExec>(exec), *as<fake::Stream>(stream));
+  fake::launchGraph(*as<fake::GraphExec>(exec), *streamOf(stream));
   return 0;
 }
 
@@ -416,7 +430,7 @@ int cuGraphRetainUserObject(void* graph, void* object, unsigned, unsigned flags)
 int cuStreamWriteValue64_v2(void* stream, uint64_t address, uint64_t value, unsigned) {
   TK_FAKE_CHECK("cuStreamWriteValue64_v2");
   if (!fake::isLegal(address, 8, false)) return kInvalidValue;
-  as<fake::Stream>(stream)->push(
+  streamOf(stream)->push(
       [=] { std::atomic_ref(*std::bit_cast<uint64_t*>(address)).store(value, std::memory_order_release); });
   return 0;
 }
@@ -424,7 +438,7 @@ int cuStreamWriteValue64_v2(void* stream, uint64_t address, uint64_t value, unsi
 int cuStreamWaitValue64_v2(void* stream, uint64_t address, uint64_t value, unsigned) {
   TK_FAKE_CHECK("cuStreamWaitValue64_v2");
   if (!fake::isLegal(address, 8, false)) return kInvalidValue;
-  as<fake::Stream>(stream)->push([=] {
+  streamOf(stream)->push([=] {
     while (static_cast<int64_t>(loadFlag(address) - value) < 0)
       std::this_thread::sleep_for(std::chrono::microseconds(20));
   });
@@ -448,13 +462,13 @@ int cuEventRecord(void* event, void* stream) {
   TK_FAKE_CHECK("cuEventRecord");
   auto& recorded = *as<fake::Event>(event);
   const std::lock_guard lock(recorded.mutex);
-  recorded.captured = fake::captureOf(*as<fake::Stream>(stream));
+  recorded.captured = fake::captureOf(*streamOf(stream));
   if (recorded.captured != nullptr) {
     const std::lock_guard inner(fake::captureMutex());
-    recorded.tail = as<fake::Stream>(stream)->tail;
+    recorded.tail = streamOf(stream)->tail;
     return 0;
   }
-  recorded.recorded = as<fake::Stream>(stream)->pushMark();
+  recorded.recorded = streamOf(stream)->pushMark();
   return 0;
 }
 
@@ -540,7 +554,7 @@ int cuLaunchKernelEx(const LaunchConfig* config, void* function, void** argument
   if (blocks == 0 || threads == 0 || threads > 1024 || config->shared_bytes > code.dynamic_shared_limit)
     return kInvalidValue;
   fake::Launch launch = launchOf(*config, code, arguments);
-  auto& stream = *as<fake::Stream>(config->stream);
+  auto& stream = *streamOf(config->stream);
   if (fake::capture(stream, {.kernel = code.kernel, .function = &code, .launch = launch})) return 0;
   fake::Context* const context = current.back();
   const auto run = [kernel = code.kernel, launch = std::move(launch), context] {

@@ -15,10 +15,13 @@
 
 namespace fake {
 
+class Stream;
+
 struct Context {
   int device = 0;
   int users = 0;
-  std::atomic<int> lost = 0;  ///< the error that every call has from now on
+  std::atomic<int> lost = 0;               ///< the error that every call has from now on
+  std::shared_ptr<Stream> default_stream;  ///< once it was used
 };
 
 /// A point in a stream's work.
