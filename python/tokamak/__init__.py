@@ -1,8 +1,9 @@
 """Tokamak: tensor programs, compiled to a few fast kernels."""
-from ._tokamak import (BindError, DefinitionError, Error, OutOfMemoryError, ScheduleError, UnsupportedError)
+from ._tokamak import (
+    Array, BindError, DefinitionError, Error, OutOfMemoryError, ScheduleError, UnsupportedError)
 from ._types import DataType
 from .definition import FusionDefinition, Scalar, Tensor
 from .schedule import CacheOp, LoadStoreOpType, MemoryType, ParallelType
 
-__all__ = ["BindError", "CacheOp", "DataType", "DefinitionError", "Error", "FusionDefinition", "LoadStoreOpType",
+__all__ = ["Array", "BindError", "CacheOp", "DataType", "DefinitionError", "Error", "FusionDefinition", "LoadStoreOpType",
            "MemoryType", "OutOfMemoryError", "ParallelType", "Scalar", "ScheduleError", "Tensor", "UnsupportedError"]

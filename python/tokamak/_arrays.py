@@ -1,26 +1,106 @@
-"""Arrays for outputs, made by NumPy, which is imported when the first is made."""
+"""Arrays for outputs: each library makes its own, and is imported when it is asked for the first."""
+import sys
+
+from . import _tokamak
+from ._devices import CPU, CUDA, open_device
 from ._types import NUMPY_NAMES
 
 ALIGNMENT = 64  # bytes
 
 
-def make_outputs(layouts, inputs):
+def maker_for(inputs, place):
+    """What makes the outputs of a call with these inputs: the library of the first array. `place`: their device, as
+    DLPack tells it."""
+    first = next((each for each in inputs if not isinstance(each, (bool, int, float))), None)
+    root = type(first).__module__.partition(".")[0]
+    if root == "torch":
+        return _Torch(place)
+    if root in ("numpy", "builtins", "array") and place[0] == CPU:
+        return _NumPy()
+    take = _from_dlpack_of(first, root)
+    if take is None and place[0] == CPU:
+        return _NumPy()
+    return _Others(root, take, place)
+
+
+def place_of(inputs, device):
+    """Where a call runs, as DLPack tells devices: where its arrays are; without arrays, `device`."""
+    place = _tokamak.device_of(inputs)
+    if device is None:
+        return place
+    wanted = _place_named(device)
+    if place[0] == CPU and not any(getattr(each, "shape", ()) for each in inputs):
+        return wanted
+    if wanted != place:
+        raise _tokamak.BindError("Inputs are not all on the same device or don't match selection! "
+                                 f"The arrays are on {_name_of(place)}, and {device} was asked for")
+    return place
+
+
+def _name_of(place):
+    return "cpu" if place[0] == CPU else f"cuda:{place[1]}"
+
+
+def _place_named(device):
+    kind, _, number = ("cuda", ":", device) if type(device) is int else str(device).partition(":")
+    if kind == "cpu" and not number:
+        return CPU, 0
+    if kind == "cuda" and (number == "" or str(number).isdecimal()):
+        return CUDA, int(number or 0)
+    raise ValueError(f"device {device!r} is none; legal are 'cpu', 'cuda' and 'cuda:0'")
+
+
+def _from_dlpack_of(array, root):
+    """The function by which the array's library takes arrays of others, if it has one."""
+    if hasattr(array, "__array_namespace__"):
+        return array.__array_namespace__().from_dlpack
+    return getattr(sys.modules.get(root), "from_dlpack", None)
+
+
+def make_outputs(maker, layouts, inputs):
     """An array for each layout (memory, bytes, of, offset, type, sizes, strides), and what a call is given for it: None
     for one that lies in another's memory."""
-    import numpy as np
-
     arrays, given = [], []
-    for memory, size, of, offset, dtype, sizes, strides in layouts:
-        kind = np.dtype(_numpy_type(np, dtype))
-        in_bytes = [stride * kind.itemsize for stride in strides]
+    for layout in layouts:
+        memory, _, of = layout[:3]
         if memory == "own":
-            arrays.append(np.ndarray(sizes, kind, _fresh(np, size), offset, in_bytes))
-        elif memory == "output":
-            arrays.append(arrays[of])
+            arrays.append(maker.make(layout))
         else:
-            arrays.append(_view(np, inputs[of], kind, sizes, in_bytes, offset))
+            arrays.append(arrays[of] if memory == "output" else maker.view(inputs[of], layout))
         given.append(arrays[-1] if memory == "own" else None)
     return arrays, given
+
+
+class _NumPy:
+    stream = None
+
+    def make(self, layout):
+        import numpy as np
+
+        _, size, _, offset, dtype, sizes, strides = layout
+        kind = np.dtype(_numpy_type(np, dtype))
+        memory = np.empty(size + ALIGNMENT, np.uint8)
+        start = -memory.ctypes.data % ALIGNMENT
+        return np.ndarray(sizes, kind, memory[start:start + size], offset, [each * kind.itemsize for each in strides])
+
+    def view(self, base, layout):
+        import numpy as np
+
+        _, _, _, offset, dtype, sizes, strides = layout
+        kind = np.dtype(_numpy_type(np, dtype))
+        array = np.asarray(base)
+        return np.asarray(_Memory(array, {"version": 3, "data": (array.ctypes.data + offset, not array.flags.writeable),
+                                          "typestr": kind.str, "shape": tuple(sizes),
+                                          "strides": tuple(each * kind.itemsize for each in strides)})).view(kind)
+
+    def given(self, array):
+        return array
+
+
+class _Memory:
+    def __init__(self, base, interface):
+        self.base = base
+        self.__array_interface__ = interface
 
 
 def _numpy_type(np, dtype):
@@ -31,20 +111,42 @@ def _numpy_type(np, dtype):
     return NUMPY_NAMES[dtype]
 
 
-def _fresh(np, size):
-    """So many bytes, aligned as kernels like them."""
-    memory = np.empty(size + ALIGNMENT, np.uint8)
-    start = -memory.ctypes.data % ALIGNMENT
-    return memory[start:start + size]
+class _Torch:
+    def __init__(self, place):
+        import torch
+
+        self._torch = torch
+        self._device = _name_of(place)
+        self.stream = torch.cuda.current_stream(place[1]).cuda_stream if place[0] == CUDA else None
+
+    def make(self, layout):
+        _, size, _, offset, dtype, sizes, strides = layout
+        kind = getattr(self._torch, NUMPY_NAMES[dtype])
+        memory = self._torch.empty(size // kind.itemsize, dtype=kind, device=self._device)
+        return memory.as_strided(sizes, strides, offset // kind.itemsize)
+
+    def view(self, base, layout):
+        _, _, _, offset, _, sizes, strides = layout
+        return base.detach().as_strided(sizes, strides, base.storage_offset() + offset // base.element_size())
+
+    def given(self, array):
+        return array
 
 
-class _Memory:
-    def __init__(self, base, interface):
-        self.base = base
-        self.__array_interface__ = interface
+class _Others:
+    """A library that takes arrays by DLPack. Without one, a GPU's arrays are tokamak's own."""
 
+    def __init__(self, root, take, place):
+        self._take = take
+        self._device = open_device(place)
+        self.stream = sys.modules["cupy"].cuda.get_current_stream().ptr if root == "cupy" else None
 
-def _view(np, base, kind, sizes, strides, offset):
-    array = np.asarray(base)
-    return np.asarray(_Memory(array, {"version": 3, "data": (array.ctypes.data + offset, not array.flags.writeable),
-                                      "typestr": kind.str, "shape": tuple(sizes), "strides": tuple(strides)}))
+    def make(self, layout):
+        return _tokamak.Array(self._device, layout, self.stream)
+
+    def view(self, base, layout):
+        return base
+
+    def given(self, array):
+        is_ours = isinstance(array, _tokamak.Array)
+        return self._take(array) if is_ours and self._take is not None else array

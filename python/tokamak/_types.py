@@ -44,6 +44,8 @@ def native_name(dtype):
 
 def data_type_of(dtype):
     """The DataType of what NumPy, torch or ml_dtypes call a type. Raises NotImplementedError for others."""
+    if dtype in ELEMENT_TYPES:
+        return dtype
     name = str(dtype).removeprefix("torch.")
     if name not in _BY_NUMPY_NAME:
         raise NotImplementedError(f"{dtype} is not there yet; legal are {', '.join(_BY_NUMPY_NAME)}")

@@ -4,7 +4,8 @@ import threading
 import weakref
 
 from . import _tokamak
-from ._arrays import make_outputs
+from ._arrays import make_outputs, maker_for, place_of
+from ._devices import keep_for_parent, open_device
 from ._ops import Operators
 from ._types import DataType, data_type_of, native_name
 
@@ -133,8 +134,9 @@ class FusionDefinition:
         self._stride_orders = {}
 
     def _forget_programs(self):
-        self._program = None
-        self._program_without_schedule = None
+        self._program = None  # that ran last
+        self._programs = {}  # by device, and whether they are as if nothing had been scheduled by hand
+        self._has_run = False  # its schedule()
 
     # --- states ---
 
@@ -287,7 +289,7 @@ class FusionDefinition:
     def _require_schedulable(self):
         if not self._is_complete:
             raise _tokamak.ScheduleError("Attempting to use a SchedOperators Op prior to definition!")
-        if self._program is not None:
+        if any(not is_overridden for _, is_overridden in self._programs):
             raise _tokamak.ScheduleError("Fusion Schedule is already found! The definition has run with it")
 
     def _schedulable(self, tensor):
@@ -309,18 +311,18 @@ class FusionDefinition:
 
     # --- running ---
 
-    def _compiled(self):
-        if self._program is None:
-            with self._lock:
-                self._compile()
-        return self._program
-
-    def _compiled_without_schedule(self):
+    def _compiled(self, place, override_user_schedule):
+        """The program for a device, compiled when it is first asked for."""
         with self._lock:
             self._define()
-            if self._program_without_schedule is None:
-                self._program_without_schedule = _tokamak.Compiled(self._native, default_device(), False)
-            return self._program_without_schedule
+            key = place, override_user_schedule
+            if key not in self._programs:
+                if not override_user_schedule and not self._has_run:
+                    self._run_schedule()
+                    self._has_run = True
+                is_by_hand = self._native.is_scheduled and not override_user_schedule
+                self._programs[key] = _tokamak.Compiled(self._native, open_device(place), is_by_hand)
+            return self._programs[key]
 
     def _define(self):
         if self._is_complete:
@@ -341,40 +343,47 @@ class FusionDefinition:
         finally:
             self._is_defining = False
 
-    def _compile(self):
-        self._define()
-        if self._program is None:
-            self._run_schedule()
-            self._program = _tokamak.Compiled(self._native, default_device(), self._native.is_scheduled)
-
-    def execute(self, inputs, *, override_user_schedule=False, out=None):
+    def execute(self, inputs, *, device=None, override_user_schedule=False, out=None):
         """Runs on arrays and numbers, one for each input in the order of their definition; gives a list of arrays.
 
+        Arrays are those of NumPy, torch, JAX, CuPy and all others that have DLPack, on the CPU or on one GPU, without a
+        copy; outputs are made by the library of the first one. On a GPU the call returns at once, in order with the
+        current stream of that library. Gradients do not flow through it.
+
         `out`: arrays to write into, one for each output. What a size needs is compiled when it first comes, and kept.
+        `device`: 'cpu', 'cuda' or 'cuda:0', for calls without arrays.
         `override_user_schedule`: as if nothing had been scheduled by hand."""
-        if override_user_schedule:
-            program = self._compiled_without_schedule()
-        else:
-            program = self._program or self._compiled()
         if not isinstance(inputs, (list, tuple)):
             inputs = list(inputs)
         if out is not None and not isinstance(out, (list, tuple)):
             out = list(out)
-        outputs = program.try_execute(inputs, out)
-        return self._execute(program, list(inputs), out) if outputs is None else outputs
+        if self._program is not None and device is None and not override_user_schedule:
+            outputs = self._program.try_execute(inputs, out)
+            if outputs is not None:
+                return outputs
+        return self._execute(list(inputs), out, device, override_user_schedule)
 
-    def _execute(self, program, inputs, out):
+    def _execute(self, inputs, out, device, override_user_schedule):
         """Calls of any kind."""
+        place = place_of(inputs, device)
+        program = self._compiled(place, override_user_schedule)
+        if not override_user_schedule:
+            self._program = program
+        outputs = program.try_execute(inputs, out)
+        if outputs is not None:
+            return outputs
+        maker = maker_for(inputs if out is None else [*inputs, *out], place)
+        call = program.call(inputs, maker.stream)
         if out is None:
-            arrays, given = make_outputs(program.output_layouts(inputs), inputs)
-            program.run(inputs, given)
-            return arrays
+            arrays, given = make_outputs(maker, call.output_layouts(), inputs)
+            call.run(given)
+            return [maker.given(each) for each in arrays]
         if len(out) != program.output_count:
             raise _tokamak.BindError(f"out: {len(out)} arrays for {program.output_count} outputs")
         for i, each in enumerate(out):
             if each is None:
                 raise TypeError(f"out: entry {i} is None; out has an array for each output, or is left out")
-        program.run(inputs, out)
+        call.run(out)
         return list(out)
 
     def fusion_ir(self):
@@ -386,31 +395,15 @@ class FusionDefinition:
 
 from .schedule import ScheduleOperators  # noqa: E402 (which needs Tensor)
 
-_device = None
-_device_lock = threading.Lock()
 _definitions = weakref.WeakSet()
-_of_parents = []  # what processes that were forked before had; their threads are not here, and nobody waits for them
 
 
 def _begin_in_child():
-    """A forked process opens a device of its own, and compiles again."""
-    global _device, _device_lock
-    _device_lock = threading.Lock()
-    _of_parents.append(_device)
-    _device = None
+    """A forked process compiles again."""
     for each in list(_definitions):
-        _of_parents.append((each._program, each._program_without_schedule))
+        keep_for_parent((each._program, each._programs))
         each._lock = threading.RLock()
         each._forget_programs()
 
 
 os.register_at_fork(after_in_child=_begin_in_child)
-
-
-def default_device():
-    """The processor, opened once."""
-    global _device
-    with _device_lock:
-        if _device is None:
-            _device = _tokamak.open_cpu()
-        return _device

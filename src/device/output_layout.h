@@ -27,6 +27,15 @@ struct OutputLayout {
   DataType dtype = DataType::F32;
   std::vector<int64_t> sizes;
   std::vector<int64_t> strides;  ///< in elements
+
+  /// Whether it is the whole memory, row-major without gaps.
+  bool isRowMajor() const {
+    int64_t dense = 1;
+    for (size_t i = sizes.size(); i-- > 0; dense *= sizes[i]) {
+      if (strides[i] != dense) return false;
+    }
+    return offset == 0 && bytes == dense * sizeOf(dtype);
+  }
 };
 
 }  // namespace tokamak

@@ -17,6 +17,49 @@
 
 namespace tokamak {
 
+namespace dlpack {
+
+namespace {
+
+struct TypeRow {
+  DataType dtype;
+  TypeCode code;
+  uint8_t bits;
+};
+
+constexpr std::array kTypes = {
+    TypeRow{DataType::F64, TypeCode::Float, 64}, TypeRow{DataType::F32, TypeCode::Float, 32},
+    TypeRow{DataType::F16, TypeCode::Float, 16}, TypeRow{DataType::BF16, TypeCode::BFloat, 16},
+    TypeRow{DataType::I32, TypeCode::Int, 32},   TypeRow{DataType::I64, TypeCode::Int, 64},
+    TypeRow{DataType::Bool, TypeCode::Bool, 8}};
+
+}  // namespace
+
+std::optional<DataType> dataTypeOf(const Type& type) {
+  if (type.lanes != 1) return std::nullopt;
+  for (const TypeRow& row : kTypes)
+    if (row.code == type.code && row.bits == type.bits) return row.dtype;
+  return std::nullopt;
+}
+
+Type typeOf(DataType dtype) {
+  for (const TypeRow& row : kTypes)
+    if (row.dtype == dtype) return {.code = row.code, .bits = row.bits};
+  TK_RAISE(Internal, "{} has no DLPack type", dataTypeName(dtype));
+}
+
+std::string nameOf(const Type& type) {
+  constexpr std::array kNames = {"int", "uint", "float", "opaque", "bfloat", "complex", "bool"};
+  const auto code = static_cast<size_t>(type.code);
+  if (code >= kNames.size())
+    return fmt::format("type code {} of {} bits", code, static_cast<int>(type.bits));  // smaller floats, mostly
+  std::string name = kNames[code];
+  if (type.code != TypeCode::Bool) name += fmt::format("{}", type.bits);
+  return type.lanes == 1 ? name : fmt::format("{}x{}", name, type.lanes);
+}
+
+}  // namespace dlpack
+
 /// What was let go while work may still use it.
 class DlpackExchange::Retired {
  public:
@@ -88,33 +131,13 @@ class DlpackExchange::Retired {
 
 namespace {
 
-struct TypeRow {
-  DataType dtype;
-  dlpack::TypeCode code;
-  uint8_t bits;
-};
-
-constexpr std::array kTypes = {
-    TypeRow{DataType::F64, dlpack::TypeCode::Float, 64}, TypeRow{DataType::F32, dlpack::TypeCode::Float, 32},
-    TypeRow{DataType::F16, dlpack::TypeCode::Float, 16}, TypeRow{DataType::BF16, dlpack::TypeCode::BFloat, 16},
-    TypeRow{DataType::I32, dlpack::TypeCode::Int, 32},   TypeRow{DataType::I64, dlpack::TypeCode::Int, 64},
-    TypeRow{DataType::Bool, dlpack::TypeCode::Bool, 8}};
-
 DataType dtypeOf(const dlpack::Type& type) {
-  TK_REQUIRE(type.lanes == 1, Bind, "DLPack: elements of {} lanes were given; 1 is legal", type.lanes);
-  for (const TypeRow& row : kTypes)
-    if (row.code == type.code && row.bits == type.bits) return row.dtype;
-  TK_RAISE(
-      Bind,
-      "DLPack: elements with type code {} of {} bits were given; legal are float (2) of 16, 32 and 64, bfloat (4) of "
-      "16, int (0) of 32 and 64, bool (6) of 8 bits",
-      static_cast<int>(type.code), type.bits);
-}
-
-dlpack::Type typeOf(DataType dtype) {
-  for (const TypeRow& row : kTypes)
-    if (row.dtype == dtype) return {.code = row.code, .bits = row.bits};
-  TK_RAISE(Internal, "{} has no DLPack type", dataTypeName(dtype));
+  const auto dtype = dlpack::dataTypeOf(type);
+  TK_REQUIRE(dtype, Bind,
+             "DLPack: elements of type {} were given; legal are float16, float32, float64, bfloat16, int32, int64 and "
+             "bool",
+             dlpack::nameOf(type));
+  return *dtype;
 }
 
 // Which memory of this device it is. A device without an ordinal is the host.
@@ -228,7 +251,7 @@ struct Exported {
     given.array = {.data = exported.data(),
                    .device = deviceOf(exported),
                    .rank = static_cast<int32_t>(exported.rank()),
-                   .type = typeOf(exported.dtype()),
+                   .type = dlpack::typeOf(exported.dtype()),
                    .sizes = sizes.data(),
                    .strides = strides.data()};
   }

@@ -7,13 +7,14 @@ namespace tokamak::python {
 void CallState::begin() {
   scalars.clear();
   key.clear();
+  table = nullptr;
   const uint32_t raises = device_.raiseCount().load();
   if (raises == raises_) return;
   raises_ = raises;
   for (std::vector<Tensor>* tensors : {&inputs, &outputs}) std::ranges::fill(*tensors, Tensor());
 }
 
-void CallState::put(const NumPyArray& array, Tensor& place) {
+void CallState::put(const ArrayView& array, Tensor& place) {
   const bool is_there = place.isDefined() && place.data() == array.data && place.dtype() == array.dtype &&
                         place.buffer()->isReadOnly() != array.is_writeable &&
                         std::ranges::equal(place.sizes(), array.sizesOfAxes()) &&

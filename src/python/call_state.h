@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "device/tensor.h"
-#include "python/numpy_arrays.h"
+#include "python/array_view.h"
 #include "symbolic/scalar.h"
 
 namespace tokamak::python {
@@ -16,7 +16,7 @@ namespace tokamak::python {
 struct KnownLayouts {
   std::vector<int64_t> key;
   std::vector<OutputLayout> outputs;
-  bool is_plain = true;  ///< each has memory of its own, of a type that NumPy has
+  bool is_plain = true;  ///< each has memory of its own
 };
 
 /// Tensors over the arrays of the last call: an array that comes again in its place takes nothing from the heap. Its
@@ -33,14 +33,15 @@ class CallState {
   /// Before the first tensor of a call.
   void begin();
   /// The tensor over the array, in its place. Errors: Bind.
-  void put(const NumPyArray& array, Tensor& place);
+  void put(const ArrayView& array, Tensor& place);
   Stream& stream() const { return *stream_; }
 
   std::vector<Tensor> inputs;
   std::vector<Tensor> outputs;
   std::vector<ScalarValue> scalars;
-  std::vector<int64_t> key;                     ///< of the call
-  std::shared_ptr<const KnownLayouts> layouts;  ///< of the last call
+  const dlpack::ExchangeTable* table = nullptr;  ///< of the first array of the call; null: NumPy's
+  std::vector<int64_t> key;                      ///< of the call
+  std::shared_ptr<const KnownLayouts> layouts;   ///< of the last call
 
  private:
   Device& device_;

@@ -1,6 +1,7 @@
 #include "python/compiled.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,7 +10,10 @@
 #include "host/plan/plan_key.h"
 #include "host/run/given_block.h"
 #include "ir/clone.h"
+#include "jit/open_device.h"
 #include "kernel/kernel.h"
+#include "python/exchange_table.h"
+#include "python/numpy_arrays.h"
 #include "python/unlocked.h"
 
 namespace nb = nanobind;
@@ -50,10 +54,19 @@ Program compileUnlocked(const Definition& definition, Device& device, bool is_by
   return compile(*withoutThreads(definition.program()), device, options);
 }
 
+// False for all but arrays of NumPy's, and those of types with a table, which `table` is then.
+bool viewFast(PyObject* given, ArrayView& view, const dlpack::ExchangeTable*& table) {
+  if (viewNumPyArray(given, view)) return view.isOnHost();
+  table = exchangeTableOf(given);
+  return table != nullptr && viewArray(*table, given, view) && view.isOnHost();
+}
+
 }  // namespace
 
-Compiled::Compiled(std::shared_ptr<Definition> definition, std::shared_ptr<Device> device, bool is_by_hand)
-    : device_(std::move(device)),
+Compiled::Compiled(std::shared_ptr<Definition> definition, std::shared_ptr<OpenedDevice> device, bool is_by_hand)
+    : opened_(std::move(device)),
+      device_(opened_->device.get()),
+      is_on_processor_(isOnProcessor(*device_)),
       definition_(std::move(definition)),
       program_(compileUnlocked(*definition_, *device_, is_by_hand)) {
   const std::vector<Val*>& inputs = definition_->fusion().inputs();
@@ -88,7 +101,7 @@ class Compiled::Lease {
   std::unique_ptr<CallState> state_;
 };
 
-// False where an input is something else than an array of NumPy's or, for a scalar, a number.
+// False where an input is something else than such an array on the host or, for a scalar, a number.
 bool Compiled::tryTake(PyObject* inputs, CallState& state) const {
   const std::vector<Val*>& wanted = definition_->fusion().inputs();
   if (PyTuple_Size(inputs) != static_cast<Py_ssize_t>(wanted.size())) return false;
@@ -101,11 +114,14 @@ bool Compiled::tryTake(PyObject* inputs, CallState& state) const {
       state.scalars.push_back(*number);
       continue;
     }
-    const auto array = numPyArrayOf(given);
-    if (!array) return false;
+    const dlpack::ExchangeTable* table = nullptr;
+    ArrayView view;
+    if (!viewFast(given, view, table)) return false;
+    if (tensors == 0) state.table = table;
     Tensor& place = state.inputs[tensors++];
-    const ErrorNote note([&] { return fmt::format("while taking input {}", i); });
-    state.put(*array, place);
+    const auto describe = [&] { return fmt::format("while taking input {}", i); };
+    const ErrorNote note(describe);
+    state.put(view, place);
   }
   return true;
 }
@@ -139,9 +155,8 @@ const KnownLayouts& Compiled::layoutsOf(CallState& state) {
     made->outputs = program_.outputLayouts(arguments);
   }
   made->key = state.key;
-  made->is_plain = std::ranges::all_of(made->outputs, [](const OutputLayout& each) {
-    return each.memory == OutputLayout::Memory::Own && isNumPyType(each.dtype);
-  });
+  made->is_plain = std::ranges::all_of(
+      made->outputs, [](const OutputLayout& each) { return each.memory == OutputLayout::Memory::Own; });
   state.layouts = made;
   const std::lock_guard lock(mutex_);
   if (layouts_.size() >= kLayoutsKept) layouts_.clear();
@@ -150,6 +165,7 @@ const KnownLayouts& Compiled::layoutsOf(CallState& state) {
 }
 
 nb::object Compiled::tryExecute(nb::handle inputs, nb::handle out) {
+  if (!is_on_processor_) return nb::none();
   const nb::object given = tupleOf(inputs);  // holds on to the arrays
   const nb::object written = out.is_none() ? nb::object() : tupleOf(out);
   Lease lease(*this);
@@ -158,23 +174,34 @@ nb::object Compiled::tryExecute(nb::handle inputs, nb::handle out) {
   return outputs;
 }
 
+// By the library that made the first array.
+nb::object Compiled::newOutput(const CallState& state, const OutputLayout& layout, ArrayView& view) const {
+  if (state.table != nullptr) return created(newArray(*state.table, layout, dlpack::Device{}, view));
+  nb::object array = created(newNumPyArray(layout));
+  viewNumPyArray(array.ptr(), view);
+  return array;
+}
+
 nb::object Compiled::tryExecuteWith(CallState& state, nb::handle inputs, nb::handle written) {
   state.begin();
   if (!tryTake(inputs.ptr(), state)) return nb::none();
   const KnownLayouts& layouts = layoutsOf(state);
   const auto count = static_cast<Py_ssize_t>(given_outputs_);
-  const bool fits = written.is_valid() ? PyTuple_Size(written.ptr()) == count : canMakeNumPyArrays();
+  const bool fits =
+      written.is_valid() ? PyTuple_Size(written.ptr()) == count : state.table != nullptr || canMakeNumPyArrays();
   if (!layouts.is_plain || !fits) return nb::none();
   nb::object outputs = created(PyList_New(count));
   for (size_t i = 0; i < given_outputs_; ++i) {
     const auto at = static_cast<Py_ssize_t>(i);
+    ArrayView view;
     nb::object array = written.is_valid() ? nb::borrow(PyTuple_GetItem(written.ptr(), at))
-                                          : created(newNumPyArray(layouts.outputs[i]));
-    const auto described = numPyArrayOf(array.ptr());
-    if (!described) return nb::none();
+                                          : newOutput(state, layouts.outputs[i], view);
+    const dlpack::ExchangeTable* table = nullptr;
+    if (written.is_valid() && !viewFast(array.ptr(), view, table)) return nb::none();
     PyList_SetItem(outputs.ptr(), at, array.release().ptr());
-    const ErrorNote note([&] { return fmt::format("while taking output {}", i); });
-    state.put(*described, state.outputs[i]);
+    const auto describe = [&] { return fmt::format("while taking output {}", i); };
+    const ErrorNote note(describe);
+    state.put(view, state.outputs[i]);
   }
   const Unlocked unlocked;
   program_.runInto(state.inputs, state.outputs, state.stream(), state.scalars);
@@ -182,35 +209,54 @@ nb::object Compiled::tryExecuteWith(CallState& state, nb::handle inputs, nb::han
   return outputs;
 }
 
-std::vector<Argument> Compiled::argumentsOf(BorrowedArrays& arrays, const std::vector<PyObject*>& inputs) const {
-  const std::vector<Val*>& wanted = definition_->fusion().inputs();
+std::shared_ptr<Stream> Compiled::streamOf(std::optional<uintptr_t> stream) {
+  if (stream && !is_on_processor_) return adoptCudaStream(*device_, reinterpret_cast<void*>(*stream));
+  const std::lock_guard lock(mutex_);
+  if (stream_ == nullptr) stream_ = device_->createStream();
+  return stream_;
+}
+
+std::unique_ptr<PythonCall> Compiled::call(const std::vector<PyObject*>& inputs, std::optional<uintptr_t> stream) {
+  return std::make_unique<PythonCall>(*this, inputs, stream);
+}
+
+PythonCall::PythonCall(Compiled& compiled, const std::vector<PyObject*>& inputs, std::optional<uintptr_t> stream)
+    : compiled_(compiled),
+      has_callers_stream_(stream.has_value()),
+      stream_(compiled.streamOf(stream)),
+      arrays_(std::make_unique<CallArrays>(*compiled.opened_, stream_)) {
+  const std::vector<Val*>& wanted = compiled.definition_->fusion().inputs();
   TK_REQUIRE(inputs.size() == wanted.size(), Bind, "{} inputs for a definition that has {}", inputs.size(),
              wanted.size());
-  std::vector<Argument> arguments;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    arguments.push_back(
-        arrays.argument(*device_, inputs[i], asTensor(wanted[i]), wanted[i]->dtype(), fmt::format("input {}", i)));
+    arguments_.push_back(
+        arrays_->argument(inputs[i], asTensor(wanted[i]), wanted[i]->dtype(), fmt::format("input {}", i)));
   }
-  return arguments;
 }
 
-std::vector<OutputLayout> Compiled::outputLayouts(const std::vector<PyObject*>& inputs) {
-  BorrowedArrays arrays;
-  const std::vector<Argument> arguments = argumentsOf(arrays, inputs);
+std::vector<OutputLayout> PythonCall::outputLayouts() {
   const Unlocked unlocked;
-  return program_.outputLayouts(arguments);
+  return compiled_.program_.outputLayouts(arguments_);
 }
 
-void Compiled::run(const std::vector<PyObject*>& inputs, const std::vector<PyObject*>& outputs) {
-  BorrowedArrays arrays;
-  const std::vector<Argument> arguments = argumentsOf(arrays, inputs);
+void PythonCall::run(const std::vector<PyObject*>& outputs) {
+  TK_REQUIRE(arrays_ != nullptr, Usage, "a call runs once");
   std::vector<Tensor> given;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    given.push_back(outputs[i] == Py_None ? Tensor()
-                                          : arrays.output(*device_, outputs[i], fmt::format("output {}", i)));
+  for (size_t i = 0; i < outputs.size(); ++i)
+    given.push_back(outputs[i] == Py_None ? Tensor() : arrays_->output(outputs[i], fmt::format("output {}", i)));
+  {
+    const Unlocked unlocked;
+    if (compiled_.is_on_processor_) {
+      for (const Tensor& each : compiled_.program_.run(arguments_, given)) each.waitReady();
+    } else {
+      compiled_.program_.run(arguments_, given, stream_);
+      if (!has_callers_stream_) stream_->synchronize();
+    }
   }
-  const Unlocked unlocked;
-  for (const Tensor& each : program_.run(arguments, given)) each.waitReady();
+  given.clear();
+  arguments_.clear();
+  arrays_ = nullptr;
+  compiled_.opened_->arrays.collect();
 }
 
 }  // namespace tokamak::python

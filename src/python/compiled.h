@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include <nanobind/nanobind.h>
@@ -15,36 +16,62 @@
 
 namespace tokamak::python {
 
+class Compiled;
+
+/// A call of any kind, with its inputs. Thread safety: for one thread. Functions are called with the interpreter's lock,
+/// and let go of it while they compile and run.
+class PythonCall {
+ public:
+  PythonCall(Compiled& compiled, const std::vector<PyObject*>& inputs, std::optional<uintptr_t> stream);
+
+  /// How the outputs lie, in the order in which calls give them. Errors: those of Program::outputLayouts().
+  std::vector<OutputLayout> outputLayouts();
+  /// Writes the outputs that calls give, and those that are updates. None for an output that lies in the memory of an
+  /// input or of another output. On a GPU it returns at once where the caller told a stream. The inputs are given back.
+  /// Errors: those of Program::run(); Usage the second time.
+  void run(const std::vector<PyObject*>& outputs);
+
+ private:
+  Compiled& compiled_;
+  bool has_callers_stream_;
+  std::shared_ptr<Stream> stream_;
+  std::unique_ptr<CallArrays> arrays_;
+  std::vector<Argument> arguments_;
+};
+
 /// Thread safety: any threads may call it side by side. Functions are called with the interpreter's lock, and let go of
 /// it while they compile and run.
 class Compiled {
  public:
   /// `is_by_hand`: as its schedule says. Blocks have one thread on a processor: axes of threads are loops there.
   /// Errors: those of compile().
-  Compiled(std::shared_ptr<Definition> definition, std::shared_ptr<Device> device, bool is_by_hand);
+  Compiled(std::shared_ptr<Definition> definition, std::shared_ptr<OpenedDevice> device, bool is_by_hand);
 
-  /// A call with arrays of NumPy's and numbers, whose outputs have memory of their own: the list of outputs, which are
-  /// those of `out` where that is not None. None for any other call, of which nothing was done. Errors: those of
-  /// Program::runInto(), and Python's.
+  /// A call on a processor with numbers and arrays of NumPy's or of types with a table, whose outputs have memory of
+  /// their own: the list of outputs, which are those of `out` where that is not None. None for any other call, of which
+  /// nothing was done. Errors: those of Program::runInto(), and Python's.
   nanobind::object tryExecute(nanobind::handle inputs, nanobind::handle out);
   /// How many outputs calls give.
   size_t outputCount() const { return given_outputs_; }
 
-  /// How the outputs of a call lie, in the order in which calls give them. Errors: those of Program::outputLayouts().
-  std::vector<OutputLayout> outputLayouts(const std::vector<PyObject*>& inputs);
-  /// Writes the outputs that calls give, and those that are updates. None for an output that lies in the memory of an
-  /// input or of another output. Errors: those of Program::run().
-  void run(const std::vector<PyObject*>& inputs, const std::vector<PyObject*>& outputs);
+  /// A call of any kind. On a GPU its work is done on `stream` (a CUstream), or on a stream of the program's own
+  /// without one. Errors: Bind for what is no input of the program.
+  std::unique_ptr<PythonCall> call(const std::vector<PyObject*>& inputs, std::optional<uintptr_t> stream);
 
  private:
   class Lease;
-  std::vector<Argument> argumentsOf(BorrowedArrays& arrays, const std::vector<PyObject*>& inputs) const;
+  friend class PythonCall;
   nanobind::object tryExecuteWith(CallState& state, nanobind::handle inputs, nanobind::handle written);
   bool tryTake(PyObject* inputs, CallState& state) const;
   const KnownLayouts& layoutsOf(CallState& state);
   std::shared_ptr<const KnownLayouts> knownLayouts(const std::vector<int64_t>& key);
 
-  std::shared_ptr<Device> device_;
+  nanobind::object newOutput(const CallState& state, const OutputLayout& layout, ArrayView& view) const;
+  std::shared_ptr<Stream> streamOf(std::optional<uintptr_t> stream);
+
+  std::shared_ptr<OpenedDevice> opened_;
+  Device* device_;
+  bool is_on_processor_;
   std::shared_ptr<Definition> definition_;
   Program program_;
   size_t input_tensors_ = 0;
@@ -52,6 +79,7 @@ class Compiled {
 
   std::mutex mutex_;
   std::vector<std::unique_ptr<CallState>> idle_;
+  std::shared_ptr<Stream> stream_;  ///< of calls of any kind
   std::map<std::vector<int64_t>, std::shared_ptr<const KnownLayouts>> layouts_;
 };
 

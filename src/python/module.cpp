@@ -3,6 +3,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -10,12 +11,16 @@
 #include <deque>
 #include <string>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "base/error.h"
 #include "base/require.h"
 #include "define/callables.h"
 #include "ir/text/fusion_printer.h"
 #include "jit/open_device.h"
 #include "python/compiled.h"
+#include "python/own_array.h"
 #include "python/unlocked.h"
 
 namespace nb = nanobind;
@@ -260,25 +265,109 @@ nb::tuple layoutOf(const OutputLayout& layout) {
                         std::string(dataTypeName(layout.dtype)), layout.sizes, layout.strides);
 }
 
+OutputLayout layoutFrom(const nb::tuple& told) {
+  OutputLayout layout;
+  layout.bytes = nb::cast<int64_t>(told[1]);
+  layout.offset = nb::cast<int64_t>(told[3]);
+  layout.dtype = typeNamed(nb::cast<std::string>(told[4]));
+  layout.sizes = nb::cast<std::vector<int64_t>>(told[5]);
+  layout.strides = nb::cast<std::vector<int64_t>>(told[6]);
+  return layout;
+}
+
+std::vector<int64_t> sizesOf(std::span<const int64_t> numbers) { return {numbers.begin(), numbers.end()}; }
+
+// Of an array on a GPU whose data is there: nobody waits.
+nb::dict cudaInterfaceOf(const OwnArray& array) {
+  if (array.place().type != dlpack::DeviceType::Cuda)
+    throw nb::attribute_error("__cuda_array_interface__: the array is on the host");
+  const Tensor& tensor = array.tensor();
+  if (tensor.dtype() == DataType::BF16)
+    throw nb::attribute_error("__cuda_array_interface__ has no word for bf16; __dlpack__ has one");
+  {
+    const Unlocked unlocked;
+    tensor.waitReady();
+  }
+  const int64_t bytes = sizeOf(tensor.dtype());
+  std::vector<int64_t> strides = sizesOf(tensor.strides());
+  for (int64_t& each : strides) each *= bytes;
+  const char kind = tensor.dtype() == DataType::Bool ? 'b' : isFloatingType(tensor.dtype()) ? 'f' : 'i';
+  nb::dict told;
+  told["version"] = 3;
+  told["shape"] = nb::tuple(nb::cast(sizesOf(tensor.sizes())));
+  told["strides"] = nb::tuple(nb::cast(strides));
+  told["typestr"] = fmt::format("{}{}{}", kind == 'b' ? '|' : '<', kind, bytes);
+  told["data"] = nb::make_tuple(reinterpret_cast<uintptr_t>(tensor.data()), false);
+  told["stream"] = nb::none();
+  return told;
+}
+
+void bindArrays(nb::module_& m) {
+  nb::class_<OpenedDevice>(m, "Device").def_prop_ro("name", [](const OpenedDevice& it) {
+    return it.device->properties().name;
+  });
+  m.def(
+      "open_cpu", [](int64_t threads) { return std::make_shared<OpenedDevice>(openCpuDevice({.threads = threads})); },
+      "threads"_a = 0);
+  m.def("open_cuda", [](int64_t ordinal) { return std::make_shared<OpenedDevice>(openCudaDevice(ordinal)); });
+  nb::class_<OwnArray>(m, "Array")
+      .def(
+          "__init__",
+          [](OwnArray* made, std::shared_ptr<OpenedDevice> device, const nb::tuple& layout,
+             std::optional<uintptr_t> stream) { new (made) OwnArray(std::move(device), layoutFrom(layout), stream); },
+          "device"_a, "layout"_a, "stream"_a.none() = nb::none())
+      .def_prop_ro("shape", [](const OwnArray& it) { return nb::tuple(nb::cast(sizesOf(it.tensor().sizes()))); })
+      .def_prop_ro("strides", [](const OwnArray& it) { return nb::tuple(nb::cast(sizesOf(it.tensor().strides()))); })
+      .def_prop_ro("ndim", [](const OwnArray& it) { return it.tensor().rank(); })
+      .def_prop_ro("dtype",
+                   [](const OwnArray& it) {
+                     const nb::object types = nb::module_::import_("tokamak._types").attr("DataType");
+                     return types(nb::str(dataTypeName(it.tensor().dtype()).data()));
+                   })
+      .def("__repr__",
+           [](const OwnArray& it) {
+             return fmt::format("<tokamak.Array of {}[{}] on {}>", dataTypeName(it.tensor().dtype()),
+                                fmt::join(it.tensor().sizes(), ", "), it.device()->device->properties().name);
+           })
+      .def_prop_ro("__cuda_array_interface__", &cudaInterfaceOf)
+      .def("__dlpack_device__",
+           [](const OwnArray& it) { return nb::make_tuple(static_cast<int>(it.place().type), it.place().id); })
+      .def(
+          "__dlpack__",
+          [](const OwnArray& it, std::optional<int64_t> stream, const nb::object& max_version,
+             const nb::object& /*dl_device*/, const nb::object& /*copy*/) {
+            const bool is_versioned = !max_version.is_none() && nb::cast<int>(max_version[0]) >= 1;
+            return it.capsule(stream, is_versioned);
+          },
+          nb::kw_only(), "stream"_a.none() = nb::none(), "max_version"_a.none() = nb::none(),
+          "dl_device"_a.none() = nb::none(), "copy"_a.none() = nb::none());
+  m.def("device_of", [](const nb::list& inputs) {
+    const dlpack::Device device = deviceOfArrays(objectsOf(inputs));
+    return nb::make_tuple(static_cast<int>(device.type), device.id);
+  });
+}
+
 void bindPrograms(nb::module_& m) {
-  [[maybe_unused]] const nb::class_<Device> device_class(m, "Device");
-  m.def("open_cpu", [](int64_t threads) { return openCpuDevice({.threads = threads}); }, "threads"_a = 0);
   nb::class_<Compiled>(m, "Compiled")
       .def("__init__",
-           [](Compiled* made, std::shared_ptr<Definition> definition, std::shared_ptr<Device> device, bool is_by_hand) {
-             new (made) Compiled(std::move(definition), std::move(device), is_by_hand);
-           })
+           [](Compiled* made, std::shared_ptr<Definition> definition, std::shared_ptr<OpenedDevice> device,
+              bool is_by_hand) { new (made) Compiled(std::move(definition), std::move(device), is_by_hand); })
       .def("try_execute", &Compiled::tryExecute, "inputs"_a, "out"_a.none())
       .def_prop_ro("output_count", &Compiled::outputCount)
+      .def(
+          "call",
+          [](Compiled& it, const nb::list& inputs, std::optional<uintptr_t> stream) {
+            return it.call(objectsOf(inputs), stream);
+          },
+          nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>(), "inputs"_a, "stream"_a.none());
+  nb::class_<PythonCall>(m, "Call")
       .def("output_layouts",
-           [](Compiled& it, const nb::list& inputs) {
+           [](PythonCall& it) {
              nb::list layouts;
-             for (const OutputLayout& each : it.outputLayouts(objectsOf(inputs))) layouts.append(layoutOf(each));
+             for (const OutputLayout& each : it.outputLayouts()) layouts.append(layoutOf(each));
              return layouts;
            })
-      .def("run", [](Compiled& it, const nb::list& inputs, const nb::list& outputs) {
-        it.run(objectsOf(inputs), objectsOf(outputs));
-      });
+      .def("run", [](PythonCall& it, const nb::list& outputs) { it.run(objectsOf(outputs)); });
 }
 
 }  // namespace
@@ -288,6 +377,7 @@ NB_MODULE(_tokamak, m) {
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&Unlocked::endAll));
   bindErrors(m);
   bindDefinition(m);
+  bindArrays(m);
   bindPrograms(m);
   m.def("callables", [] {
     nb::dict names;

@@ -28,6 +28,33 @@ bool isLoadedFor(PyObject* given) {
   return state == State::Loaded;
 }
 
+// NumPy's number of ml_dtypes' bfloat16, which that registers when it is imported; NPY_NOTYPE with Python's error raised
+// where it is not there.
+int bfloat16Number() {
+  static int number = NPY_NOTYPE;
+  if (number != NPY_NOTYPE) return number;
+  PyObject* const package = PyImport_ImportModule("ml_dtypes");
+  if (package == nullptr) return NPY_NOTYPE;
+  PyObject* const type = PyObject_GetAttrString(package, "bfloat16");
+  Py_DECREF(package);
+  if (type == nullptr) return NPY_NOTYPE;
+  PyArray_Descr* descriptor = nullptr;
+  if (PyArray_DescrConverter(type, &descriptor) != 0) {
+    number = descriptor->type_num;
+    Py_DECREF(descriptor);
+  }
+  Py_DECREF(type);
+  return number;
+}
+
+bool isBFloat16(PyArrayObject* array) {
+  const int number = PyArray_TYPE(array);
+  if (number < NPY_USERDEF || PyArray_DESCR(array)->type != 'E' || PyArray_ITEMSIZE(array) != 2) return false;
+  const int bfloat16 = bfloat16Number();
+  if (bfloat16 == NPY_NOTYPE) PyErr_Clear();
+  return number == bfloat16;
+}
+
 std::optional<DataType> elementTypeOf(PyArrayObject* array) {
   if (PyArray_ISBYTESWAPPED(array)) return std::nullopt;
   const auto bytes = PyArray_ITEMSIZE(array);
@@ -39,7 +66,7 @@ std::optional<DataType> elementTypeOf(PyArrayObject* array) {
     case NPY_INT:
     case NPY_LONG:
     case NPY_LONGLONG: return bytes == 4 ? DataType::I32 : DataType::I64;
-    default: return std::nullopt;
+    default: return isBFloat16(array) ? std::optional(DataType::BF16) : std::nullopt;
   }
 }
 
@@ -51,46 +78,38 @@ int numberOf(DataType dtype) {
     case DataType::F16: return NPY_HALF;
     case DataType::F32: return NPY_FLOAT;
     case DataType::F64: return NPY_DOUBLE;
-    case DataType::BF16: return NPY_NOTYPE;
+    case DataType::BF16: return bfloat16Number();
   }
   return NPY_NOTYPE;
 }
 
-// Without gaps, so that NumPy finds the same strides.
-bool isRowMajor(const OutputLayout& layout) {
-  int64_t dense = 1;
-  for (size_t i = layout.sizes.size(); i-- > 0; dense *= layout.sizes[i]) {
-    if (layout.strides[i] != dense) return false;
-  }
-  return layout.offset == 0 && layout.bytes == dense * sizeOf(layout.dtype);
-}
-
 }  // namespace
 
-std::optional<NumPyArray> numPyArrayOf(PyObject* given) {
-  if (!isLoadedFor(given) || !PyArray_CheckExact(given)) return std::nullopt;
+bool viewNumPyArray(PyObject* given, ArrayView& view) {
+  if (!isLoadedFor(given) || !PyArray_CheckExact(given)) return false;
   auto* const array = reinterpret_cast<PyArrayObject*>(given);
   const auto dtype = elementTypeOf(array);
-  NumPyArray made = {.data = PyArray_DATA(array), .is_writeable = PyArray_ISWRITEABLE(array) != 0};
-  made.rank = static_cast<size_t>(PyArray_NDIM(array));
-  if (!dtype || made.rank > made.sizes.size()) return std::nullopt;
-  made.dtype = *dtype;
+  if (!dtype || PyArray_NDIM(array) > static_cast<int>(Tensor::kMaxRank)) return false;
+  view.data = PyArray_DATA(array);
+  view.dtype = *dtype;
+  view.device = {};
+  view.is_writeable = PyArray_ISWRITEABLE(array) != 0;
+  view.rank = static_cast<size_t>(PyArray_NDIM(array));
   const npy_intp bytes = PyArray_ITEMSIZE(array);
-  for (size_t i = 0; i < made.rank; ++i) {
+  for (size_t i = 0; i < view.rank; ++i) {
     const npy_intp stride = PyArray_STRIDES(array)[i];
-    if (stride % bytes != 0) return std::nullopt;
-    made.sizes[i] = PyArray_DIMS(array)[i];
-    made.strides[i] = stride / bytes;
+    if (stride % bytes != 0) return false;
+    view.sizes[i] = PyArray_DIMS(array)[i];
+    view.strides[i] = stride / bytes;
   }
-  return made;
+  return true;
 }
 
 bool canMakeNumPyArrays() { return state == State::Loaded; }
 
-bool isNumPyType(DataType dtype) { return numberOf(dtype) != NPY_NOTYPE; }
-
 PyObject* newNumPyArray(const OutputLayout& layout) {
-  PyArray_Descr* const type = PyArray_DescrFromType(numberOf(layout.dtype));
+  const int number = numberOf(layout.dtype);
+  PyArray_Descr* const type = number == NPY_NOTYPE ? nullptr : PyArray_DescrFromType(number);
   if (type == nullptr) return nullptr;
   const int64_t bytes = sizeOf(layout.dtype);
   std::array<npy_intp, Tensor::kMaxRank> sizes = {};
@@ -100,7 +119,7 @@ PyObject* newNumPyArray(const OutputLayout& layout) {
     strides[i] = layout.strides[i] * bytes;
   }
   const auto rank = static_cast<int>(layout.sizes.size());
-  if (layout.bytes <= kFewBytes && isRowMajor(layout))
+  if (layout.bytes <= kFewBytes && layout.isRowMajor())
     return PyArray_NewFromDescr(&PyArray_Type, type, rank, sizes.data(), nullptr, nullptr, 0, nullptr);
   const npy_intp room = layout.bytes + kAlignment;
   PyObject* const memory = PyArray_SimpleNew(1, &room, NPY_UINT8);

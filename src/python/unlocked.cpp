@@ -24,6 +24,8 @@ Unlocked::~Unlocked() {
   --coming_back;
 }
 
+bool Unlocked::isEnding() { return is_ending; }
+
 void Unlocked::endAll() {
   ending_thread = std::this_thread::get_id();
   is_ending = true;

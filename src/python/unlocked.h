@@ -17,6 +17,8 @@ class Unlocked {
 
   /// To be called by the interpreter's atexit, with its lock: from now on no thread comes back.
   static void endAll();
+  /// Whether it was called: Python's objects are left to the process.
+  static bool isEnding();
 
  private:
   PyThreadState* state_;

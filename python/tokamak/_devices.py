@@ -1,0 +1,35 @@
+"""The devices of this process, each opened when it is first asked for."""
+import os
+import threading
+
+from . import _tokamak
+
+CPU, CUDA = 1, 2  # as DLPack tells kinds of devices
+
+_devices = {}
+_lock = threading.Lock()
+_of_parents = []  # what processes that were forked before had; their threads are not here, and nobody waits for them
+
+
+def open_device(place):
+    """The device of a kind and a number. Raises tokamak.UnsupportedError for a GPU that is not there."""
+    with _lock:
+        if place not in _devices:
+            kind, number = place
+            _devices[place] = _tokamak.open_cpu() if kind == CPU else _tokamak.open_cuda(number)
+        return _devices[place]
+
+
+def keep_for_parent(objects):
+    """In a forked process: what the parent had is never let go here."""
+    _of_parents.append(objects)
+
+
+def _begin_in_child():
+    global _devices, _lock
+    keep_for_parent(_devices)
+    _devices = {}
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_begin_in_child)

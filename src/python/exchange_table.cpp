@@ -1,0 +1,159 @@
+#include "python/exchange_table.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tokamak::python {
+
+namespace {
+
+constexpr const char* kAttribute = "__dlpack_c_exchange_api__";
+
+// Types with a table, which are held on to, as tables live as long as the process.
+std::vector<std::pair<PyTypeObject*, const dlpack::ExchangeTable*>>& knownTables() {
+  static std::vector<std::pair<PyTypeObject*, const dlpack::ExchangeTable*>> known;
+  return known;
+}
+
+struct Release {
+  void operator()(PyObject* object) const { Py_DECREF(object); }
+};
+using Owned = std::unique_ptr<PyObject, Release>;
+
+Owned attributeOf(PyObject* object, const char* name) {
+  Owned found(PyObject_GetAttrString(object, name));
+  if (found == nullptr) PyErr_Clear();
+  return found;
+}
+
+bool isTextEqual(PyObject* text, const char* wanted) {
+  return text != nullptr && PyUnicode_Check(text) && PyUnicode_CompareWithASCIIString(text, wanted) == 0;
+}
+
+bool hasTableOfItsOwn(PyObject* type) {
+  const Owned attributes = attributeOf(type, "__dict__");
+  const Owned name(PyUnicode_FromString(kAttribute));
+  if (attributes == nullptr || name == nullptr) return false;
+  const int is_there = PySequence_Contains(attributes.get(), name.get());
+  if (is_there < 0) PyErr_Clear();
+  return is_there > 0 || isTextEqual(attributeOf(type, "__module__").get(), "torch.nn.parameter");
+}
+
+const dlpack::ExchangeTable* findTable(PyObject* type) {
+  const Owned capsule = attributeOf(type, kAttribute);
+  if (capsule == nullptr || !hasTableOfItsOwn(type)) return nullptr;
+  const void* at = PyCapsule_GetPointer(capsule.get(), "dlpack_exchange_api");
+  if (at == nullptr) PyErr_Clear();
+  for (const auto* header = static_cast<const dlpack::ExchangeTableHeader*>(at); header != nullptr;
+       header = header->previous) {
+    if (header->version.major != 1) continue;
+    const auto* const table = reinterpret_cast<const dlpack::ExchangeTable*>(header);
+    return table->view == nullptr ? nullptr : table;
+  }
+  return nullptr;
+}
+
+void ignoreError(void* /*context*/, const char* /*kind*/, const char* /*message*/) {}
+
+// A part of an array, which it keeps.
+struct Part {
+  dlpack::ManagedVersioned given;
+  dlpack::ManagedVersioned* whole = nullptr;
+  std::array<int64_t, Tensor::kMaxRank> sizes = {};
+  std::array<int64_t, Tensor::kMaxRank> strides = {};
+};
+
+void release(dlpack::ManagedVersioned* given) {
+  if (given->deleter != nullptr) given->deleter(given);
+}
+
+dlpack::ManagedVersioned* allocated(const dlpack::ExchangeTable& table, DataType dtype, const dlpack::Device& device,
+                                    std::span<int64_t> sizes) {
+  dlpack::Array prototype = {.device = device,
+                             .rank = static_cast<int32_t>(sizes.size()),
+                             .type = dlpack::typeOf(dtype),
+                             .sizes = sizes.data()};
+  dlpack::ManagedVersioned* made = nullptr;
+  if (table.allocate(&prototype, &made, nullptr, &ignoreError) == 0) return made;
+  if (PyErr_Occurred() == nullptr) PyErr_NoMemory();
+  return nullptr;
+}
+
+dlpack::ManagedVersioned* allocatedInParts(const dlpack::ExchangeTable& table, const OutputLayout& layout,
+                                           const dlpack::Device& device) {
+  int64_t elements = layout.bytes / sizeOf(layout.dtype);
+  dlpack::ManagedVersioned* const whole = allocated(table, layout.dtype, device, {&elements, 1});
+  if (whole == nullptr) return nullptr;
+  auto part = std::make_unique<Part>();
+  part->whole = whole;
+  std::ranges::copy(layout.sizes, part->sizes.begin());
+  std::ranges::copy(layout.strides, part->strides.begin());
+  part->given.version = whole->version;
+  part->given.context = part.get();
+  part->given.deleter = [](dlpack::ManagedVersioned* done) {
+    const std::unique_ptr<Part> held(static_cast<Part*>(done->context));
+    release(held->whole);
+  };
+  part->given.array = whole->array;
+  part->given.array.byte_offset += static_cast<uint64_t>(layout.offset);
+  part->given.array.rank = static_cast<int32_t>(layout.sizes.size());
+  part->given.array.sizes = part->sizes.data();
+  part->given.array.strides = part->strides.data();
+  return &part.release()->given;
+}
+
+bool viewTold(const dlpack::Array& array, ArrayView& view) {
+  const auto dtype = dlpack::dataTypeOf(array.type);
+  if (!dtype || array.rank < 0 || array.rank > static_cast<int32_t>(Tensor::kMaxRank)) return false;
+  view.data = static_cast<char*>(array.data) + array.byte_offset;
+  view.dtype = *dtype;
+  view.device = array.device;
+  view.is_writeable = true;
+  view.rank = static_cast<size_t>(array.rank);
+  std::copy_n(array.sizes, view.rank, view.sizes.begin());
+  if (array.strides == nullptr) {
+    fillRowMajorStrides(view.sizesOfAxes(), std::span(view.strides).first(view.rank));
+  } else {
+    std::copy_n(array.strides, view.rank, view.strides.begin());
+  }
+  return true;
+}
+
+}  // namespace
+
+const dlpack::ExchangeTable* exchangeTableOf(PyObject* array) {
+  PyTypeObject* const type = Py_TYPE(array);
+  for (const auto& [known, table] : knownTables()) {
+    if (known == type) return table;
+  }
+  const dlpack::ExchangeTable* const table = findTable(reinterpret_cast<PyObject*>(type));
+  if (table == nullptr) return nullptr;
+  Py_INCREF(reinterpret_cast<PyObject*>(type));
+  knownTables().emplace_back(type, table);
+  return table;
+}
+
+bool viewArray(const dlpack::ExchangeTable& table, PyObject* array, ArrayView& view) {
+  dlpack::Array told;
+  if (table.view(array, &told) == 0) return viewTold(told, view);
+  PyErr_Clear();
+  return false;
+}
+
+PyObject* newArray(const dlpack::ExchangeTable& table, const OutputLayout& layout, const dlpack::Device& device,
+                   ArrayView& view) {
+  std::array<int64_t, Tensor::kMaxRank> sizes = {};
+  std::ranges::copy(layout.sizes, sizes.begin());
+  dlpack::ManagedVersioned* const made =
+      layout.isRowMajor() ? allocated(table, layout.dtype, device, std::span(sizes).first(layout.sizes.size()))
+                          : allocatedInParts(table, layout, device);
+  if (made == nullptr) return nullptr;
+  viewTold(made->array, view);
+  void* object = nullptr;
+  return table.take(made, &object) == 0 ? static_cast<PyObject*>(object) : nullptr;
+}
+
+}  // namespace tokamak::python

@@ -1,0 +1,174 @@
+"""Arrays on a GPU, with a fake driver, whose memory is the host's and which has products and nothing else."""
+import os
+import subprocess
+import sys
+
+import pytest
+
+FAKE = os.environ.get("TOKAMAK_FAKE_DRIVER")
+
+BEGINNING = """
+import ctypes, gc, sys
+import numpy as np
+import tokamak
+from tokamak import DataType, FusionDefinition
+from tokamak._devices import CUDA, open_device
+
+fake = ctypes.CDLL("%s")
+
+def live():
+    return fake.fakeCudaLiveObjects()
+
+def array_of(values, number=0):
+    values = np.ascontiguousarray(values, np.float32)
+    strides = [each // 4 for each in values.strides]
+    made = tokamak.Array(open_device((CUDA, number)), ("own", values.nbytes, 0, 0, "f32", list(values.shape), strides))
+    ctypes.memmove(made.__cuda_array_interface__["data"][0], values.ctypes.data, values.nbytes)
+    return made
+
+def values_of(array):
+    told = array.__cuda_array_interface__
+    values = np.empty(told["shape"], told["typestr"])
+    ctypes.memmove(values.ctypes.data, told["data"][0], values.nbytes)
+    return values
+
+class Lent:  # an array of a library that has DLPack and no from_dlpack
+    def __init__(self, array):
+        self.array, self.asked = array, []
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+    def __dlpack__(self, **named):
+        self.asked.append(named)
+        return self.array.__dlpack__(**named)
+
+class Told:  # one that tells an address
+    def __init__(self, array, **changes):
+        self.array = array
+        self.__cuda_array_interface__ = {**array.__cuda_array_interface__, **changes}
+
+def cube():
+    with FusionDefinition() as fd:
+        x = fd.define_tensor([-1, -1], contiguity=True)
+        fd.add_output(fd.ops.matmul(fd.ops.matmul(x, x), x))
+    return fd
+
+def refused(kind, words, call):
+    try:
+        call()
+    except kind as error:
+        assert words in str(error), str(error)
+    else:
+        raise AssertionError("nothing was raised")
+
+values = np.array([[2, 1], [0, 3]], np.float32)
+wanted = values @ values @ values
+"""
+
+
+def run(program, settings="", **environment):
+    if not FAKE:
+        pytest.skip("the fake driver is not there")
+    done = subprocess.run([sys.executable, "-B", "-c", BEGINNING % FAKE + program], capture_output=True, text=True,
+                          timeout=120, env={**os.environ, "TOKAMAK_CUDA_DRIVER": FAKE, "TOKAMAK_CUBLASLT": FAKE,
+                                            "TOKAMAK_FAKE_CUDA": settings, **environment})
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_arrays_are_taken_and_given():
+    run("""
+fd = cube()
+for make in (array_of, lambda given: Lent(array_of(given)), lambda given: Told(array_of(given))):
+    for _ in range(3):
+        y, = fd.execute([make(values)])
+        assert isinstance(y, tokamak.Array) and y.__dlpack_device__() == (2, 0)
+        np.testing.assert_array_equal(values_of(y), wanted)
+assert y.shape == (2, 2) and y.strides == (2, 1) and y.ndim == 2 and y.dtype is DataType.Float and "f32[2, 2]" in repr(y)
+""")
+
+
+def test_the_stream_is_told_to_producers():
+    run("""
+fd = cube()
+x = Lent(array_of(values))
+fd.execute([x])
+(asked,) = x.asked
+assert isinstance(asked["stream"], int) and asked["stream"] > 2 and asked["max_version"] == (1, 1)
+for stream in (None, 1, -1, asked["stream"]):
+    capsule = x.array.__dlpack__(stream=stream)
+    del capsule
+refused(tokamak.BindError, "stream 0", lambda: x.array.__dlpack__(stream=0))
+refused(tokamak.UnsupportedError, "each thread", lambda: x.array.__dlpack__(stream=2))
+""")
+
+
+def test_arrays_are_let_go():
+    run("""
+fd = cube()
+def most_live(calls):
+    most = 0
+    for _ in range(calls):
+        fd.execute([Lent(array_of(values))])
+        fd.execute([Told(array_of(values))])
+        gc.collect()
+        most = max(most, live())
+    return most
+first = most_live(30)
+assert most_live(100) <= first + 5, first
+""")
+
+
+def test_outputs_are_written_on_the_gpu():
+    run("""
+fd = cube()
+out = array_of(np.zeros((2, 2)))
+given, = fd.execute([array_of(values)], out=[out])
+assert given is out
+np.testing.assert_array_equal(values_of(out), wanted)
+out = array_of(np.zeros((2, 2)))
+fd.execute([Lent(array_of(values))], out=[Told(out)])
+np.testing.assert_array_equal(values_of(out), wanted)
+told = Told(out, data=(out.__cuda_array_interface__["data"][0], True))
+refused(tokamak.BindError, "may not be written", lambda: fd.execute([array_of(values)], out=[told]))
+""")
+
+
+def test_what_does_not_fit_is_refused():
+    run("""
+fd = cube()
+x = array_of(values)
+refused(tokamak.BindError, "CPU non-scalar tensor is not supported!",
+        lambda: fd.execute([x], out=[np.zeros((2, 2), np.float32)]))
+with FusionDefinition() as two:
+    a, b = two.define_tensor([-1, -1], contiguity=True), two.define_tensor([-1, -1], contiguity=True)
+    two.add_output(two.ops.matmul(a, b))
+refused(tokamak.BindError, "CPU non-scalar tensor is not supported!", lambda: two.execute([x, values]))
+refused(tokamak.BindError, "Inputs are not all on the same device!", lambda: two.execute([x, array_of(values, 1)]))
+for changes, words in (({"typestr": "<u1"}, "<u1"), ({"typestr": ">f4"}, ">f4"), ({"typestr": "f"}, "f"),
+                       ({"strides": (3, 4)}, "stride of 3 bytes"), ({"strides": (4,)}, "1 strides for 2 axes"),
+                       ({"shape": "ab"}, "input 0"), ({"data": None}, "input 0"), ({"data": (0, False)}, "null")):
+    refused(tokamak.Error, words, lambda: fd.execute([Told(x, **changes)]))
+np.testing.assert_array_equal(values_of(fd.execute([x])[0]), wanted)
+""", "devices=2")
+
+
+def test_each_device_has_a_program_of_its_own():
+    run("""
+fd = cube()
+for number in (0, 1, 0):
+    y, = fd.execute([array_of(values, number)])
+    assert y.__dlpack_device__() == (2, number)
+    np.testing.assert_array_equal(values_of(y), wanted)
+    z, = fd.execute([values])
+    assert isinstance(z, np.ndarray)
+    np.testing.assert_array_equal(z, wanted)
+refused(tokamak.Error, "device", lambda: fd.execute([array_of(values, 7)]))
+""", "devices=2")
+
+
+def test_a_machine_without_a_driver_says_so():
+    run("""
+refused(tokamak.UnsupportedError, "driver", lambda: open_device((CUDA, 0)))
+with FusionDefinition() as fd:
+    fd.add_output(fd.ops.full([3], fill_value=2.0, dtype=DataType.Float))
+refused(tokamak.UnsupportedError, "driver", lambda: fd.execute([], device="cuda"))
+""", TOKAMAK_CUDA_DRIVER="/nowhere/libcuda.so")
