@@ -18,7 +18,6 @@
 #include "base/require.h"
 #include "device/tensor_copies.h"
 #include "jit/open_device.h"
-#include "python/exchange_table.h"
 #include "python/numpy_arrays.h"
 #include "python/own_array.h"
 #include "python/unlocked.h"
@@ -126,8 +125,8 @@ std::optional<dlpack::Device> dlpackDeviceOf(PyObject* given) {
 std::optional<dlpack::Device> deviceOf(PyObject* given) {
   ArrayView view;
   if (viewNumPyArray(given, view)) return dlpack::Device{};
-  const dlpack::ExchangeTable* const table = exchangeTableOf(given);
-  if (table != nullptr && viewArray(*table, given, view)) return view.device;
+  const ArrayType* const type = ArrayType::of(given);
+  if (type != nullptr && type->view(given, view)) return view.device;
   if (PyObject_CheckBuffer(given) != 0) return dlpack::Device{};
   if (const auto told = dlpackDeviceOf(given)) return told;
   if (hasAttribute(given, "__cuda_array_interface__")) return dlpack::Device{.type = dlpack::DeviceType::Cuda, .id = 0};
@@ -354,9 +353,8 @@ Tensor CallArrays::take(PyObject* given, bool is_written) {
   if (nb::isinstance<OwnArray>(given)) return nb::cast<const OwnArray&>(nb::handle(given)).tensor();
   ArrayView view;
   if (viewNumPyArray(given, view)) return requireWriteable(takeViewed(view), is_written);
-  const dlpack::ExchangeTable* const table = exchangeTableOf(given);
-  if (table != nullptr && viewArray(*table, given, view) && (view.isOnHost() || isInOrder(*table)))
-    return takeViewed(view);
+  const ArrayType* const type = ArrayType::of(given);
+  if (type != nullptr && type->view(given, view) && (view.isOnHost() || isInOrder(*type))) return takeViewed(view);
   if (auto tensor = takeBuffer(given, is_written)) return *tensor;
   try {
     if (auto tensor = takeDlpack(given)) return requireWriteable(*std::move(tensor), is_written);
@@ -372,13 +370,12 @@ Tensor CallArrays::take(PyObject* given, bool is_written) {
 }
 
 // Whether arrays of this type are there for work on the stream of the call without being asked.
-bool CallArrays::isInOrder(const dlpack::ExchangeTable& table) const {
-  void* stream = nullptr;
+bool CallArrays::isInOrder(const ArrayType& type) const {
+  if (isOnProcessor()) return false;
   const auto ordinal = static_cast<int32_t>(device_.device->properties().ordinal);
-  if (isOnProcessor() || table.current_stream == nullptr) return false;
-  if (table.current_stream(dlpack::DeviceType::Cuda, ordinal, &stream) == 0) return stream == stream_->nativeHandle();
-  PyErr_Clear();
-  return false;
+  void* stream = nullptr;
+  return type.currentStream({.type = dlpack::DeviceType::Cuda, .id = ordinal}, stream) &&
+         stream == stream_->nativeHandle();
 }
 
 Argument CallArrays::argument(PyObject* given, const TensorView* tensor, DataType number_type,

@@ -14,7 +14,7 @@
 
 #include "compile/argument.h"
 #include "ir/tensor_view.h"
-#include "python/array_view.h"
+#include "python/array_type.h"
 #include "python/opened_device.h"
 
 namespace tokamak::python {
@@ -26,8 +26,8 @@ std::optional<ScalarValue> numberOf(PyObject* given);
 /// host beside others on a GPU. Errors: Bind for arrays on several GPUs, and for other devices.
 dlpack::Device deviceOfArrays(const std::vector<PyObject*>& inputs);
 
-/// Tensors in the memory of arrays, and numbers. On a processor arrays are lent for the time of a call; on a GPU they are
-/// there for work on `stream`, and held on to until it is done. Made and destroyed with the interpreter's lock.
+/// Tensors in the memory of arrays, and numbers. On a processor arrays are lent for the time of a call; on a GPU they
+/// are there for work on `stream`, and held on to until it is done. Made and destroyed with the interpreter's lock.
 class CallArrays {
  public:
   CallArrays(OpenedDevice& device, std::shared_ptr<Stream> stream) : device_(device), stream_(std::move(stream)) {}
@@ -48,7 +48,7 @@ class CallArrays {
   std::optional<Tensor> takeDlpack(PyObject* given);
   std::optional<Tensor> takeCudaArray(PyObject* given);
   void waitForProducer(nanobind::handle told) const;
-  bool isInOrder(const dlpack::ExchangeTable& table) const;
+  bool isInOrder(const ArrayType& type) const;
   Tensor onDevice(Tensor tensor) const;
   bool isOnProcessor() const { return device_.device->properties().ordinal < 0; }
 

@@ -2,16 +2,24 @@
 
 #include <algorithm>
 
+#include "jit/open_device.h"
+
 namespace tokamak::python {
 
 void CallState::begin() {
   scalars.clear();
   key.clear();
-  table = nullptr;
+  type = nullptr;
   const uint32_t raises = device_.raiseCount().load();
   if (raises == raises_) return;
   raises_ = raises;
   for (std::vector<Tensor>* tensors : {&inputs, &outputs}) std::ranges::fill(*tensors, Tensor());
+}
+
+void CallState::adopt(void* stream) {
+  if (adopted_ == stream) return;
+  stream_ = adoptCudaStream(device_, stream);
+  adopted_ = stream;
 }
 
 void CallState::put(const ArrayView& array, Tensor& place) {
@@ -21,6 +29,11 @@ void CallState::put(const ArrayView& array, Tensor& place) {
                         std::ranges::equal(place.strides(), array.stridesOfAxes());
   if (is_there) return;
   place = Tensor();  // its range goes before another may come that overlaps it
+  if (!array.isOnHost()) {
+    place = Tensor::borrow(device_, array.data, array.dtype, array.sizesOfAxes(), array.stridesOfAxes(),
+                           MemoryKind::Device);
+    return;
+  }
   place = Tensor::borrowHost(device_, array.data, array.dtype, array.sizesOfAxes(), array.strides.data(),
                              !array.is_writeable);
 }

@@ -3,11 +3,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "device/tensor.h"
-#include "python/array_view.h"
+#include "python/array_type.h"
 #include "symbolic/scalar.h"
 
 namespace tokamak::python {
@@ -32,6 +33,8 @@ class CallState {
 
   /// Before the first tensor of a call.
   void begin();
+  /// Work of the call goes to this stream of a GPU.
+  void adopt(void* stream);
   /// The tensor over the array, in its place. Errors: Bind.
   void put(const ArrayView& array, Tensor& place);
   Stream& stream() const { return *stream_; }
@@ -39,13 +42,14 @@ class CallState {
   std::vector<Tensor> inputs;
   std::vector<Tensor> outputs;
   std::vector<ScalarValue> scalars;
-  const dlpack::ExchangeTable* table = nullptr;  ///< of the first array of the call; null: NumPy's
-  std::vector<int64_t> key;                      ///< of the call
-  std::shared_ptr<const KnownLayouts> layouts;   ///< of the last call
+  const ArrayType* type = nullptr;              ///< of the first array of the call; null: NumPy's
+  std::vector<int64_t> key;                     ///< of the call
+  std::shared_ptr<const KnownLayouts> layouts;  ///< of the last call
 
  private:
   Device& device_;
   std::shared_ptr<Stream> stream_;
+  std::optional<void*> adopted_;
   uint32_t raises_ = 0;
 };
 

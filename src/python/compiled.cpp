@@ -12,7 +12,7 @@
 #include "ir/clone.h"
 #include "jit/open_device.h"
 #include "kernel/kernel.h"
-#include "python/exchange_table.h"
+#include "python/array_type.h"
 #include "python/numpy_arrays.h"
 #include "python/unlocked.h"
 
@@ -54,11 +54,9 @@ Program compileUnlocked(const Definition& definition, Device& device, bool is_by
   return compile(*withoutThreads(definition.program()), device, options);
 }
 
-// False for all but arrays of NumPy's, and those of types with a table, which `table` is then.
-bool viewFast(PyObject* given, ArrayView& view, const dlpack::ExchangeTable*& table) {
-  if (viewNumPyArray(given, view)) return view.isOnHost();
-  table = exchangeTableOf(given);
-  return table != nullptr && viewArray(*table, given, view) && view.isOnHost();
+dlpack::Device placeOf(const Device& device) {
+  if (isOnProcessor(device)) return {};
+  return {.type = dlpack::DeviceType::Cuda, .id = static_cast<int32_t>(device.properties().ordinal)};
 }
 
 }  // namespace
@@ -67,6 +65,7 @@ Compiled::Compiled(std::shared_ptr<Definition> definition, std::shared_ptr<Opene
     : opened_(std::move(device)),
       device_(opened_->device.get()),
       is_on_processor_(isOnProcessor(*device_)),
+      place_(placeOf(*device_)),
       definition_(std::move(definition)),
       program_(compileUnlocked(*definition_, *device_, is_by_hand)) {
   const std::vector<Val*>& inputs = definition_->fusion().inputs();
@@ -101,7 +100,14 @@ class Compiled::Lease {
   std::unique_ptr<CallState> state_;
 };
 
-// False where an input is something else than such an array on the host or, for a scalar, a number.
+// False for all but arrays of NumPy's and of types with a table, which `type` is then, in memory of the device.
+bool Compiled::view(PyObject* given, ArrayView& view, const ArrayType*& type) const {
+  if (viewNumPyArray(given, view)) return is_on_processor_;
+  type = ArrayType::of(given);
+  return type != nullptr && type->view(given, view) && view.device == place_;
+}
+
+// False where an input is something else than such an array or, for a scalar, a number.
 bool Compiled::tryTake(PyObject* inputs, CallState& state) const {
   const std::vector<Val*>& wanted = definition_->fusion().inputs();
   if (PyTuple_Size(inputs) != static_cast<Py_ssize_t>(wanted.size())) return false;
@@ -114,15 +120,24 @@ bool Compiled::tryTake(PyObject* inputs, CallState& state) const {
       state.scalars.push_back(*number);
       continue;
     }
-    const dlpack::ExchangeTable* table = nullptr;
-    ArrayView view;
-    if (!viewFast(given, view, table)) return false;
-    if (tensors == 0) state.table = table;
+    const ArrayType* type = nullptr;
+    ArrayView array;
+    if (!view(given, array, type)) return false;
+    if (tensors == 0) state.type = type;
+    if (!is_on_processor_ && type != state.type) return false;  // whose stream is another one
     Tensor& place = state.inputs[tensors++];
     const auto describe = [&] { return fmt::format("while taking input {}", i); };
     const ErrorNote note(describe);
-    state.put(view, place);
+    state.put(array, place);
   }
+  return is_on_processor_ || tryAdopt(state);
+}
+
+// The caller's stream of a GPU.
+bool Compiled::tryAdopt(CallState& state) const {
+  void* stream = nullptr;
+  if (state.type == nullptr || !state.type->currentStream(place_, stream)) return false;
+  state.adopt(stream);
   return true;
 }
 
@@ -165,7 +180,6 @@ const KnownLayouts& Compiled::layoutsOf(CallState& state) {
 }
 
 nb::object Compiled::tryExecute(nb::handle inputs, nb::handle out) {
-  if (!is_on_processor_) return nb::none();
   const nb::object given = tupleOf(inputs);  // holds on to the arrays
   const nb::object written = out.is_none() ? nb::object() : tupleOf(out);
   Lease lease(*this);
@@ -176,7 +190,7 @@ nb::object Compiled::tryExecute(nb::handle inputs, nb::handle out) {
 
 // By the library that made the first array.
 nb::object Compiled::newOutput(const CallState& state, const OutputLayout& layout, ArrayView& view) const {
-  if (state.table != nullptr) return created(newArray(*state.table, layout, dlpack::Device{}, view));
+  if (state.type != nullptr) return created(state.type->make(layout, place_, view));
   nb::object array = created(newNumPyArray(layout));
   viewNumPyArray(array.ptr(), view);
   return array;
@@ -188,24 +202,25 @@ nb::object Compiled::tryExecuteWith(CallState& state, nb::handle inputs, nb::han
   const KnownLayouts& layouts = layoutsOf(state);
   const auto count = static_cast<Py_ssize_t>(given_outputs_);
   const bool fits =
-      written.is_valid() ? PyTuple_Size(written.ptr()) == count : state.table != nullptr || canMakeNumPyArrays();
+      written.is_valid() ? PyTuple_Size(written.ptr()) == count : state.type != nullptr || canMakeNumPyArrays();
   if (!layouts.is_plain || !fits) return nb::none();
   nb::object outputs = created(PyList_New(count));
   for (size_t i = 0; i < given_outputs_; ++i) {
     const auto at = static_cast<Py_ssize_t>(i);
-    ArrayView view;
+    ArrayView lain;
     nb::object array = written.is_valid() ? nb::borrow(PyTuple_GetItem(written.ptr(), at))
-                                          : newOutput(state, layouts.outputs[i], view);
-    const dlpack::ExchangeTable* table = nullptr;
-    if (written.is_valid() && !viewFast(array.ptr(), view, table)) return nb::none();
+                                          : newOutput(state, layouts.outputs[i], lain);
+    const ArrayType* type = nullptr;
+    if (written.is_valid() && !view(array.ptr(), lain, type)) return nb::none();
+    if (!is_on_processor_ && written.is_valid() && type != state.type) return nb::none();
     PyList_SetItem(outputs.ptr(), at, array.release().ptr());
     const auto describe = [&] { return fmt::format("while taking output {}", i); };
     const ErrorNote note(describe);
-    state.put(view, state.outputs[i]);
+    state.put(lain, state.outputs[i]);
   }
   const Unlocked unlocked;
   program_.runInto(state.inputs, state.outputs, state.stream(), state.scalars);
-  device_->synchronize(state.stream());
+  if (is_on_processor_) device_->synchronize(state.stream());
   return outputs;
 }
 

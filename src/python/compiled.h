@@ -18,8 +18,9 @@ namespace tokamak::python {
 
 class Compiled;
 
-/// A call of any kind, with its inputs. Thread safety: for one thread. Functions are called with the interpreter's lock,
-/// and let go of it while they compile and run.
+/// A call of any kind, with its inputs.
+/// Thread safety: for one thread. Functions are called with the interpreter's lock, and let go of it while they compile
+/// and run.
 class PythonCall {
  public:
   PythonCall(Compiled& compiled, const std::vector<PyObject*>& inputs, std::optional<uintptr_t> stream);
@@ -47,9 +48,9 @@ class Compiled {
   /// Errors: those of compile().
   Compiled(std::shared_ptr<Definition> definition, std::shared_ptr<OpenedDevice> device, bool is_by_hand);
 
-  /// A call on a processor with numbers and arrays of NumPy's or of types with a table, whose outputs have memory of
-  /// their own: the list of outputs, which are those of `out` where that is not None. None for any other call, of which
-  /// nothing was done. Errors: those of Program::runInto(), and Python's.
+  /// A call with numbers and arrays of NumPy's or of types with a table (on a GPU: of one type, on whose current stream
+  /// the work is done), whose outputs have memory of their own: the list of outputs, those of `out` where that is
+  /// not None. None for any other call, of which nothing was done. Errors: those of Program::runInto(), and Python's.
   nanobind::object tryExecute(nanobind::handle inputs, nanobind::handle out);
   /// How many outputs calls give.
   size_t outputCount() const { return given_outputs_; }
@@ -62,7 +63,9 @@ class Compiled {
   class Lease;
   friend class PythonCall;
   nanobind::object tryExecuteWith(CallState& state, nanobind::handle inputs, nanobind::handle written);
+  bool view(PyObject* given, ArrayView& view, const ArrayType*& type) const;
   bool tryTake(PyObject* inputs, CallState& state) const;
+  bool tryAdopt(CallState& state) const;
   const KnownLayouts& layoutsOf(CallState& state);
   std::shared_ptr<const KnownLayouts> knownLayouts(const std::vector<int64_t>& key);
 
@@ -72,6 +75,7 @@ class Compiled {
   std::shared_ptr<OpenedDevice> opened_;
   Device* device_;
   bool is_on_processor_;
+  dlpack::Device place_;
   std::shared_ptr<Definition> definition_;
   Program program_;
   size_t input_tensors_ = 0;

@@ -28,8 +28,8 @@ bool isLoadedFor(PyObject* given) {
   return state == State::Loaded;
 }
 
-// NumPy's number of ml_dtypes' bfloat16, which that registers when it is imported; NPY_NOTYPE with Python's error raised
-// where it is not there.
+// NumPy's number of ml_dtypes' bfloat16, which that registers when it is imported; NPY_NOTYPE, with Python's error
+// raised, where it is not there.
 int bfloat16Number() {
   static int number = NPY_NOTYPE;
   if (number != NPY_NOTYPE) return number;

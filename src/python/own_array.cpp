@@ -26,7 +26,7 @@ void destroy(PyObject* capsule) {
 }
 
 template <class Given>
-nb::object capsuleOf(Given* given) {
+nb::object capsuleAround(Given* given) {
   constexpr const char* kName = std::is_same_v<Given, dlpack::Managed> ? kUnversioned : kVersioned;
   PyObject* const capsule = PyCapsule_New(given, kName, &destroy<Given>);
   if (capsule == nullptr) {
@@ -81,7 +81,7 @@ nb::object OwnArray::capsule(std::optional<int64_t> stream, bool is_versioned) c
       unversioned = device_->arrays.giveUnversioned(tensor_, used);
     }
   }
-  return is_versioned ? capsuleOf(versioned) : capsuleOf(unversioned);
+  return is_versioned ? capsuleAround(versioned) : capsuleAround(unversioned);
 }
 
 }  // namespace tokamak::python

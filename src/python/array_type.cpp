@@ -1,9 +1,9 @@
-#include "python/exchange_table.h"
+#include "python/array_type.h"
 
 #include <algorithm>
+#include <deque>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace tokamak::python {
@@ -11,12 +11,6 @@ namespace tokamak::python {
 namespace {
 
 constexpr const char* kAttribute = "__dlpack_c_exchange_api__";
-
-// Types with a table, which are held on to, as tables live as long as the process.
-std::vector<std::pair<PyTypeObject*, const dlpack::ExchangeTable*>>& knownTables() {
-  static std::vector<std::pair<PyTypeObject*, const dlpack::ExchangeTable*>> known;
-  return known;
-}
 
 struct Release {
   void operator()(PyObject* object) const { Py_DECREF(object); }
@@ -122,38 +116,94 @@ bool viewTold(const dlpack::Array& array, ArrayView& view) {
   return true;
 }
 
-}  // namespace
-
-const dlpack::ExchangeTable* exchangeTableOf(PyObject* array) {
-  PyTypeObject* const type = Py_TYPE(array);
-  for (const auto& [known, table] : knownTables()) {
-    if (known == type) return table;
+Owned integersOf(const std::vector<int64_t>& numbers) {
+  Owned tuple(PyTuple_New(static_cast<Py_ssize_t>(numbers.size())));
+  for (size_t i = 0; tuple != nullptr && i < numbers.size(); ++i) {
+    PyObject* const number = PyLong_FromLongLong(numbers[i]);
+    if (number == nullptr) return nullptr;
+    PyTuple_SetItem(tuple.get(), static_cast<Py_ssize_t>(i), number);
   }
-  const dlpack::ExchangeTable* const table = findTable(reinterpret_cast<PyObject*>(type));
-  if (table == nullptr) return nullptr;
-  Py_INCREF(reinterpret_cast<PyObject*>(type));
-  knownTables().emplace_back(type, table);
-  return table;
+  return tuple;
 }
 
-bool viewArray(const dlpack::ExchangeTable& table, PyObject* array, ArrayView& view) {
+}  // namespace
+
+// The table's arrays on a GPU do not know of torch's streams (record_stream()); those of torch's own function do, at
+// twice the time.
+void ArrayType::learnFromTorch() {
+  const Owned torch(PyImport_ImportModule("torch"));
+  if (torch == nullptr) return PyErr_Clear();
+  constexpr std::array kNames = {"float64", "float32", "float16", "bfloat16", "int32", "int64", "bool"};
+  static_assert(kNames.size() == kAllDataTypes.size());
+  for (size_t i = 0; i < kNames.size(); ++i) dtypes_[i] = attributeOf(torch.get(), kNames[i]).release();
+  device_ = attributeOf(torch.get(), "device").release();
+  const bool is_whole = device_ != nullptr && std::ranges::find(dtypes_, nullptr) == dtypes_.end();
+  if (is_whole) empty_strided_ = attributeOf(torch.get(), "empty_strided").release();
+}
+
+ArrayType ArrayType::described(PyTypeObject* type) {
+  ArrayType made;
+  auto* const object = reinterpret_cast<PyObject*>(type);
+  made.type_ = type;
+  made.table_ = findTable(object);
+  const Owned module = attributeOf(object, "__module__");
+  const bool is_torch = isTextEqual(module.get(), "torch") || isTextEqual(module.get(), "torch.nn.parameter");
+  if (made.table_ != nullptr && is_torch) made.learnFromTorch();
+  return made;
+}
+
+const ArrayType* ArrayType::of(PyObject* array) {
+  static std::deque<ArrayType> known;  // which hold on to their types
+  PyTypeObject* const type = Py_TYPE(array);
+  for (const ArrayType& each : known) {
+    if (each.type_ == type) return &each;
+  }
+  ArrayType made = described(type);
+  if (made.table_ == nullptr) return nullptr;
+  Py_INCREF(reinterpret_cast<PyObject*>(type));
+  return &known.emplace_back(made);
+}
+
+bool ArrayType::view(PyObject* array, ArrayView& view) const {
   dlpack::Array told;
-  if (table.view(array, &told) == 0) return viewTold(told, view);
+  if (table_->view(array, &told) == 0) return viewTold(told, view);
   PyErr_Clear();
   return false;
 }
 
-PyObject* newArray(const dlpack::ExchangeTable& table, const OutputLayout& layout, const dlpack::Device& device,
-                   ArrayView& view) {
+bool ArrayType::currentStream(const dlpack::Device& device, void*& stream) const {
+  if (table_->current_stream == nullptr) return false;
+  if (table_->current_stream(device.type, device.id, &stream) == 0) return true;
+  PyErr_Clear();
+  return false;
+}
+
+PyObject* ArrayType::makeByTorch(const OutputLayout& layout, const dlpack::Device& device) const {
+  const Owned sizes = integersOf(layout.sizes);
+  const Owned strides = integersOf(layout.strides);
+  const Owned place(PyObject_CallFunction(device_, "si", "cuda", static_cast<int>(device.id)));
+  static PyObject* const names = Py_BuildValue("(ss)", "dtype", "device");
+  if (sizes == nullptr || strides == nullptr || place == nullptr || names == nullptr) return nullptr;
+  const std::array<PyObject*, 4> arguments = {sizes.get(), strides.get(), dtypes_[static_cast<size_t>(layout.dtype)],
+                                              place.get()};
+  return PyObject_Vectorcall(empty_strided_, arguments.data(), 2, names);
+}
+
+PyObject* ArrayType::make(const OutputLayout& layout, const dlpack::Device& device, ArrayView& view) const {
+  if (empty_strided_ != nullptr && device.type != dlpack::DeviceType::Cpu && layout.offset == 0) {
+    PyObject* const made = makeByTorch(layout, device);
+    if (made != nullptr) this->view(made, view);
+    return made;
+  }
   std::array<int64_t, Tensor::kMaxRank> sizes = {};
   std::ranges::copy(layout.sizes, sizes.begin());
   dlpack::ManagedVersioned* const made =
-      layout.isRowMajor() ? allocated(table, layout.dtype, device, std::span(sizes).first(layout.sizes.size()))
-                          : allocatedInParts(table, layout, device);
+      layout.isRowMajor() ? allocated(*table_, layout.dtype, device, std::span(sizes).first(layout.sizes.size()))
+                          : allocatedInParts(*table_, layout, device);
   if (made == nullptr) return nullptr;
   viewTold(made->array, view);
   void* object = nullptr;
-  return table.take(made, &object) == 0 ? static_cast<PyObject*>(object) : nullptr;
+  return table_->take(made, &object) == 0 ? static_cast<PyObject*>(object) : nullptr;
 }
 
 }  // namespace tokamak::python

@@ -1,0 +1,40 @@
+// Arrays of types that have DLPack's table of functions, such as torch's: the fast way in and out.
+#pragma once
+
+#include <Python.h>
+
+#include <array>
+
+#include "device/output_layout.h"
+#include "python/array_view.h"
+
+namespace tokamak::python {
+
+/// A type of arrays. Thread safety: with the interpreter's lock.
+class ArrayType {
+ public:
+  /// Of an array. Null for types without a table, and for subclasses, which may have other elements than their base
+  /// (Parameter of torch is taken as its base). Lives as long as the process.
+  static const ArrayType* of(PyObject* array);
+
+  /// False for arrays that the table does not tell, or of types or ranks that the library lacks.
+  bool view(PyObject* array, ArrayView& view) const;
+  /// A new array in memory of its own that lies so, and is a new reference; null where Python raised an error. `view`
+  /// is what it says of itself.
+  PyObject* make(const OutputLayout& layout, const dlpack::Device& device, ArrayView& view) const;
+  /// By which whoever makes such arrays orders his work on a device. False where the type does not tell.
+  bool currentStream(const dlpack::Device& device, void*& stream) const;
+
+ private:
+  static ArrayType described(PyTypeObject* type);
+  void learnFromTorch();
+  PyObject* makeByTorch(const OutputLayout& layout, const dlpack::Device& device) const;
+
+  PyTypeObject* type_ = nullptr;
+  const dlpack::ExchangeTable* table_ = nullptr;
+  PyObject* empty_strided_ = nullptr;  // torch's, for its types
+  PyObject* device_ = nullptr;         // torch.device
+  std::array<PyObject*, kAllDataTypes.size()> dtypes_ = {};
+};
+
+}  // namespace tokamak::python
