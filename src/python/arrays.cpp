@@ -127,8 +127,8 @@ std::optional<dlpack::Device> deviceOf(PyObject* given) {
   if (viewNumPyArray(given, view)) return dlpack::Device{};
   const ArrayType* const type = ArrayType::of(given);
   if (type != nullptr && type->view(given, view)) return view.device;
-  if (PyObject_CheckBuffer(given) != 0) return dlpack::Device{};
   if (const auto told = dlpackDeviceOf(given)) return told;
+  if (PyObject_CheckBuffer(given) != 0) return dlpack::Device{};  // (CuPy's arrays seem to have buffers)
   if (hasAttribute(given, "__cuda_array_interface__")) return dlpack::Device{.type = dlpack::DeviceType::Cuda, .id = 0};
   return std::nullopt;
 }

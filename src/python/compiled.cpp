@@ -201,8 +201,8 @@ nb::object Compiled::tryExecuteWith(CallState& state, nb::handle inputs, nb::han
   if (!tryTake(inputs.ptr(), state)) return nb::none();
   const KnownLayouts& layouts = layoutsOf(state);
   const auto count = static_cast<Py_ssize_t>(given_outputs_);
-  const bool fits =
-      written.is_valid() ? PyTuple_Size(written.ptr()) == count : state.type != nullptr || canMakeNumPyArrays();
+  const bool fits = written.is_valid() ? PyTuple_Size(written.ptr()) == count
+                                       : state.type != nullptr || (input_tensors_ > 0 && canMakeNumPyArrays());
   if (!layouts.is_plain || !fits) return nb::none();
   nb::object outputs = created(PyList_New(count));
   for (size_t i = 0; i < given_outputs_; ++i) {

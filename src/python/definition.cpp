@@ -9,6 +9,7 @@
 #include "base/require.h"
 #include "compile/fitting_number.h"
 #include "define/callables.h"
+#include "define/operand.h"
 #include "define/shapes.h"
 #include "graph/infer_stride_order.h"
 #include "ir/text/names.h"
@@ -165,6 +166,12 @@ std::vector<Value> Definition::scheduledTensors() {
   std::vector<Value> values;
   for (TensorView* tensor : schedule().fusion->allTensors()) values.push_back(handle(tensor, scheduled_->fusion));
   return values;
+}
+
+Value Definition::cast(const Value& value, DataType dtype) {
+  Val* const val = own(value);
+  TK_REQUIRE(asTensor(val) == nullptr, Definition, "cast: a number is legal here, not a tensor");
+  return handle(castTo(static_cast<Scalar*>(val), dtype));
 }
 
 void Definition::update(const Value& value, const Value& input) {

@@ -49,6 +49,8 @@ class Definition : public std::enable_shared_from_this<Definition> {
   Scalar* integer(int64_t value) { return fusion_.constant(value); }
   /// A callable of the text by its name. Errors: Definition, naming it.
   std::vector<Value> call(const std::string& name, const std::vector<CallArgument>& arguments);
+  /// A number in another type. Errors: Definition for a tensor.
+  Value cast(const Value& value, DataType dtype);
   /// The size of an axis.
   Value size(const TensorView& tensor, int64_t axis);
   /// The output is given to callers, in memory of this order where one is told.

@@ -237,6 +237,9 @@ void bindDefinition(nb::module_& m) {
       .def("update", &Definition::update, "value"_a, "input"_a)
       .def("text", [](const Definition& it) { return printFusion(it.fusion()); })
       .def("command", &commandOf, "name"_a, "named"_a)
+      .def("cast", [](Definition& it, const Value& value,
+                      const std::string& dtype) { return it.cast(value, typeNamed(dtype)); })
+      .def_prop_ro("input_count", [](const Definition& it) { return it.fusion().inputs().size(); })
       .def("drop_schedule", &Definition::dropSchedule)
       .def_prop_ro("is_scheduled", &Definition::isScheduled)
       .def("scheduled_text", [](const Definition& it) { return printFusion(it.program()); })

@@ -77,6 +77,7 @@ class Jax(NumPy):
     def __init__(self):
         self.jax = pytest.importorskip("jax")
         self.jax.config.update("jax_enable_x64", True)
+        self.jax.config.update("jax_default_device", self.jax.devices("cpu")[0])
         self.array_type = self.jax.Array
 
     def kind(self, dtype):
@@ -284,6 +285,8 @@ class Broken:
         self._device, self._capsule = device, capsule
 
     def __dlpack_device__(self):
+        if isinstance(self._device, Exception):
+            raise self._device
         return self._device
 
     def __dlpack__(self, **named):
@@ -294,8 +297,8 @@ class Broken:
 
 @pytest.mark.parametrize("device, capsule, words", [
     ((1, 0), None, "input 0"), ((1, 0), 5, "input 0"), ((1, 0), BufferError("not today"), "not today"),
-    ((2, 0), None, "CUDA|cuda|driver|GPU"), ((9, 0), None, "type 9"), (("a", "b"), None, "legal is a pair"),
-    (5, None, "gives 5; legal is a pair"), ((1,), None, "legal is a pair"),
+    ((2, 0), None, "CUDA|cuda|driver|GPU|Capsule"), ((9, 0), None, "type 9"), (("a", "b"), None, "legal is a pair"),
+    (OSError("unplugged"), None, "fails: unplugged"), (5, None, "gives 5; legal is a pair"), ((1,), None, "legal is a pair"),
 ])
 def test_broken_producers_are_refused(device, capsule, words):
     with FusionDefinition() as fd:
@@ -316,6 +319,37 @@ def test_a_capsule_is_taken_once():
     assert fd.execute([broken])[0].tolist() == [0, 2, 4, 6]
     with pytest.raises(tokamak.BindError):
         fd.execute([broken])
+
+
+def test_arrays_of_the_library_itself():
+    """What frameworks without memory to lend are given: it is written by one call, then taken by DLPack."""
+    with FusionDefinition() as fd:
+        fd.add_output(fd.define_tensor([-1, -1]) * 2.0)
+    place = tokamak.definition.open_device((1, 0))
+    made = tokamak.Array(place, ("own", 48, 0, 8, "f32", [2, 3], [4, 1]))
+    assert made.shape == (2, 3) and made.strides == (4, 1) and made.dtype is DataType.Float
+    assert fd.execute([np.ones((2, 3), np.float32)], out=[made])[0] is made
+    np.testing.assert_array_equal(np.from_dlpack(made), np.full((2, 3), 2))
+    np.testing.assert_array_equal(fd.execute([made])[0], np.full((2, 3), 4))
+    with pytest.raises(tokamak.BindError, match="a stream of a GPU for an array on the host"):
+        made.__dlpack__(stream=1)
+    with pytest.raises(AttributeError):
+        made.__cuda_array_interface__
+    for versioned in (None, (0, 8), (1, 1)):
+        capsule = made.__dlpack__(max_version=versioned)  # that nobody takes
+        assert ("versioned" in repr(capsule)) == (versioned == (1, 1))
+
+
+def test_a_call_runs_once():
+    with FusionDefinition() as fd:
+        fd.add_output(fd.define_tensor([-1]) * 2.0)
+    x, y = np.ones(3, np.float32), np.empty(3, np.float32)
+    fd.execute([x])
+    call = fd._program.call([x], None)
+    call.run([y])
+    with pytest.raises(tokamak.Error, match="a call runs once"):
+        call.run([y])
+    assert y.tolist() == [2, 2, 2]
 
 
 def test_calls_choose_their_device():

@@ -91,6 +91,7 @@ REFUSED = {
     "an array of objects": ("input 0", lambda fd, x: fd.execute([np.array([None]), 1.0])),
     "an array of another byte order": ("byte order", lambda fd, x: fd.execute([x.astype(">f4"), 1.0])),
     "a record": ("input 0", lambda fd, x: fd.execute([np.zeros(4, [("a", "f4")]), 1.0])),
+    "17 axes": ("17 axes; at most 16", lambda fd, x: fd.execute([x.reshape((1,) * 16 + (4,)), 1.0])),
     "a list": ("list cannot be read", lambda fd, x: fd.execute([[1.0], 1.0])),
     "none": ("NoneType", lambda fd, x: fd.execute([None, 1.0])),
     "a number for a tensor": ("a number for a tensor with 1 axes", lambda fd, x: fd.execute([3.0, 1.0])),

@@ -1,0 +1,155 @@
+"""Arrays of torch, CuPy and JAX on a real GPU. Where there is none, all of it is skipped."""
+import numpy as np
+import pytest
+
+import tokamak
+from tokamak import DataType, FusionDefinition
+
+
+def library(name):
+    module = pytest.importorskip(name)
+    try:
+        has_gpu = module.cuda.is_available() if name == "torch" else bool(
+            module.cuda.runtime.getDeviceCount()) if name == "cupy" else bool(module.devices("gpu"))
+    except Exception:  # as each of them says that there is none
+        has_gpu = False
+    if not has_gpu:
+        pytest.skip(f"{name} sees no GPU")
+    return module
+
+
+def scaled_sum():
+    with FusionDefinition() as fd:
+        x, y = fd.define_tensor([-1, -1]), fd.define_tensor([-1, -1])
+        factor = fd.define_scalar(DataType.Double)
+        fd.add_output(x * factor + y)
+        fd.add_output(fd.ops.sum(x, 1))
+    return fd
+
+
+def test_torch():
+    torch = library("torch")
+    fd = scaled_sum()
+    for sizes in ((64, 33), (1024, 512), (1, 7), (0, 4)):
+        x, y = torch.randn(sizes, device="cuda"), torch.randn(sizes, device="cuda")
+        for a, b in ((x, y), (x.t().contiguous().t(), y), (x[:, ::2], y[:, ::2])):
+            for _ in range(2):
+                first, second = fd.execute([a, b, 0.5])
+                assert type(first) is torch.Tensor and first.is_cuda
+                torch.testing.assert_close(first, a * 0.5 + b)
+                torch.testing.assert_close(second, a.sum(1), rtol=1e-4, atol=1e-4)
+    out = [torch.empty(64, 33, device="cuda"), torch.empty(64, device="cuda")]
+    x = torch.randn(64, 33, device="cuda")
+    fd.execute([x, x, 2.0], out=out)
+    torch.testing.assert_close(out[0], x * 3)
+    with pytest.raises(tokamak.BindError, match="CPU non-scalar"):
+        fd.execute([x, x.cpu(), 1.0])
+    first, _ = fd.execute([x, x, torch.tensor(2.0)])  # a number on the host
+    torch.testing.assert_close(first, x * 3)
+    first, _ = fd.execute([x, x, torch.tensor(2.0, device="cuda")])
+    torch.testing.assert_close(first, x * 3)
+    host, _ = fd.execute([x.cpu(), x.cpu(), 2.0])
+    assert not host.is_cuda
+    torch.testing.assert_close(host, x.cpu() * 3)
+
+
+def test_torch_types():
+    torch = library("torch")
+    for dtype, kind in ((DataType.BFloat16, torch.bfloat16), (DataType.Half, torch.float16), (DataType.Int, torch.int64),
+                        (DataType.Int32, torch.int32), (DataType.Double, torch.float64)):
+        with FusionDefinition() as fd:
+            x = fd.define_tensor([-1], dtype=dtype)
+            fd.add_output(fd.ops.cast(x + x, dtype))
+        x = torch.arange(100, device="cuda").to(kind)
+        for _ in range(2):
+            y, = fd.execute([x])
+            assert y.dtype == kind and torch.equal(y, x + x)
+
+
+def test_calls_are_in_order_with_the_callers_streams():
+    """Each call reads what work on its stream wrote just before, and writes what that reads just after."""
+    torch = library("torch")
+    with FusionDefinition() as fd:
+        x = fd.define_tensor([-1])
+        fd.add_output(x + 1.0)
+    n = 1 << 24
+    streams = [torch.cuda.Stream() for _ in range(3)]
+    results = []
+    torch.cuda.synchronize()
+    for step, stream in enumerate(streams * 4):
+        with torch.cuda.stream(stream):
+            x = torch.full((n,), 0.0, device="cuda")
+            for _ in range(8):
+                x.add_(1.0)  # takes a while
+            y, = fd.execute([x])
+            del x  # its memory may be given to what comes next on this stream
+            z = torch.full((n,), -1.0, device="cuda")
+            y, = fd.execute([y])
+            results.append((step, y * 2.0, z))
+    torch.cuda.synchronize()
+    for step, y, z in results:
+        assert (y == 20).all() and (z == -1).all(), step
+
+
+def test_updates_in_place():
+    torch = library("torch")
+    with FusionDefinition() as fd:
+        x = fd.define_tensor([-1])
+        fd.add_output(x * 2.0, x)
+        fd.add_output(x + 0.0)
+    x = torch.ones(1000, device="cuda")
+    for step in range(5):
+        y, = fd.execute([x])
+        assert (y == 2 ** step).all() and (x == 2 ** (step + 1)).all()
+
+
+def test_a_loop_holds_no_memory():
+    torch = library("torch")
+    fd = scaled_sum()
+    x = torch.ones(1 << 12, 1 << 10, device="cuda")
+    for _ in range(3):
+        fd.execute([x, x, 1.0])
+    torch.cuda.synchronize()
+    before = torch.cuda.memory_allocated()
+    for _ in range(200):
+        fd.execute([x, x, 1.0])
+    torch.cuda.synchronize()
+    assert torch.cuda.memory_allocated() <= before
+
+
+def test_cupy():
+    cupy = library("cupy")
+    fd = scaled_sum()
+    x, y = cupy.random.rand(64, 33).astype("float32"), cupy.random.rand(64, 33).astype("float32")
+    for stream in (cupy.cuda.Stream.null, cupy.cuda.Stream(non_blocking=True)):
+        with stream:
+            for _ in range(3):
+                first, second = fd.execute([x * 1.0, y, 0.5])
+                assert isinstance(first, cupy.ndarray)
+                cupy.testing.assert_allclose(first, x * 0.5 + y, rtol=1e-5)
+                cupy.testing.assert_allclose(second, x.sum(1), rtol=1e-4)
+            out = [cupy.empty((64, 33), "float32"), cupy.empty(64, "float32")]
+            fd.execute([x, y, 2.0], out=out)
+            cupy.testing.assert_allclose(out[0], x * 2 + y, rtol=1e-5)
+
+
+def test_jax():
+    jax = library("jax")
+    fd = scaled_sum()
+    x, y = jax.numpy.ones((64, 33)), jax.numpy.full((64, 33), 2.0)
+    for _ in range(3):
+        first, second = fd.execute([x, y, 0.5])
+        assert isinstance(first, jax.Array)
+        np.testing.assert_allclose(first, x * 0.5 + y, rtol=1e-5)
+        np.testing.assert_allclose(second, np.full(64, 33.0))
+
+
+def test_mixed_libraries():
+    torch, cupy = library("torch"), library("cupy")
+    fd = scaled_sum()
+    x = torch.full((8, 4), 3.0, device="cuda")
+    y = cupy.full((8, 4), 2.0, "float32")
+    first, _ = fd.execute([x, y, 1.0])
+    assert type(first) is torch.Tensor and (first == 5).all()
+    first, _ = fd.execute([y, x, 1.0])
+    assert isinstance(first, cupy.ndarray) and bool((first == 5).all())
