@@ -8,11 +8,11 @@ from ._types import NUMPY_NAMES
 ALIGNMENT = 64  # bytes
 
 
-def maker_for(inputs, place):
-    """What makes the outputs of a call with these inputs: the library of the first array. `place`: their device, as
-    DLPack tells it."""
+def maker_for(inputs, place, library):
+    """What makes the outputs of a call with these inputs: the library of the first array; without arrays, `library`.
+    `place`: their device, as DLPack tells it."""
     first = next((each for each in inputs if not isinstance(each, (bool, int, float))), None)
-    root = type(first).__module__.partition(".")[0]
+    root = library if first is None else type(first).__module__.partition(".")[0]
     if root == "torch":
         return _Torch(place)
     if root in ("numpy", "builtins", "array") and place[0] == CPU:

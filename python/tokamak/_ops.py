@@ -1,12 +1,15 @@
 """fd.ops: signatures as data, and what calls them.
 
 A row is what a user writes, and the callable of the library that takes it: `dims=>axes` is a parameter `dims` that the
-callable calls `axes`. Parameters whose value is None are left to the callable.
+callable calls `axes`; `=>` alone is one that changes nothing here. Parameters whose value is None are left to the
+callable.
 """
+import functools
 import inspect
 
 from . import _tokamak
 from ._types import DataType
+from ._values import Handle, Vector
 
 _UNARY = """abs acos acosh asin asinh atan atanh bitwise_not ceil cos cosh erf erfc erfcinv erfinv exp exp2
 expm1 floor frac isfinite isinf isnan isneginf isposinf isreal lgamma log log10 log1p log2 logical_not neg
@@ -20,8 +23,7 @@ add_alpha(self, other, alpha)
 addcmul(arg1, arg2, arg3, value)
 broadcast(arg, is_broadcast_dim=>flags)
 broadcast_in_dim(arg, shape=>shape, broadcast_dims=>axes)
-cast(arg, dtype=>dtype)
-cat(tensors, dim=>axis=0)
+cat(tensors, dim=>axis=0, manual_padding=>=False)
 clamp(arg, min, max)
 expand(arg, shape=>shape)
 full(shape=>shape, fill_value=>value, dtype=>dtype)
@@ -37,8 +39,8 @@ permute(arg, dims=>order)
 prod(arg, dims=>axes=None, keepdim=>keepdim=False, dtype=>dtype=DataType.Null)
 reshape(arg, new_shape=>shape)
 select(arg, index=>index, dim=>axis)
-slice(arg, start_indices=>starts, end_indices=>stops, strides=>steps=None)
-squeeze(arg, dims=>axes)
+slice(arg, start_indices=>starts, end_indices=>stops, strides=>steps=None, manual_normalization=>=False)
+squeeze(arg, dims=>axes, squeeze_expanded=>=False)
 sub_alpha(self, other, alpha)
 sum(arg, dims=>axes=None, keepdim=>keepdim=False, dtype=>dtype=DataType.Null)
 take_along_axis(arg, index, dim=>axis)
@@ -51,10 +53,12 @@ where(condition, x, y)
 
 # Terms of composites, which say too little by themselves.
 _INTERNAL = ("exp_term", "philox")
+# Methods below do more for them than to rename.
+_OWN = ("cast", "batch_norm", "normal", "rand_like", "uniform")
 
 # Names that scripts know and the library lacks.
 MISSING = """argsort complex cummax cummin cumprod cumsum cutlass_nvfp4_grouped_mm grouped_mm imag index_put_accumulate
-randn_like real scaled_mm scatter sdpfa_bwd sdpfa_fwd topk triu""".split()
+scaled_mm scatter sdpfa_bwd sdpfa_fwd topk""".split()
 
 
 class Parameter:
@@ -65,10 +69,7 @@ class Parameter:
 
     def __init__(self, word):
         name, _, rest = word.partition("=>")
-        if rest:
-            self.theirs, _, fallback = rest.partition("=")
-        else:
-            self.theirs, fallback = None, ""
+        self.theirs, _, fallback = rest.partition("=") if rest else (None, "", "")
         self.name = name
         self.fallback = inspect.Parameter.empty
         if fallback:
@@ -82,7 +83,7 @@ def _rows():
         name, _, words = line.rstrip(")").partition("(")
         rows[name] = [Parameter(word) for word in words.split(", ")]
     for name, parameters in _tokamak.callables().items():
-        if name not in rows and name not in _INTERNAL:
+        if name not in rows and name not in _INTERNAL + _OWN:
             own = [_own_parameter(each, is_required) for each, is_required in parameters]
             rows[name] = sorted(own, key=lambda each: each.is_named_only)
     return rows
@@ -132,6 +133,90 @@ class Operators(Namespace):
     def __dir__(self):
         return sorted({*super().__dir__(), *ROWS})
 
+    def cast(self, arg, dtype):
+        """The elements, or a number, in another type."""
+        return self._definition._cast(arg, dtype)
+
+    def real(self, arg):
+        """The elements themselves, as all numbers here are real."""
+        return self.set(arg)
+
+    def triu(self, input, diagonal=0):
+        """The elements on and above a diagonal of the last two axes, and zeros."""
+        self._definition._require_tensor("triu", input)
+        if input.ndim < 2:
+            raise _tokamak.DefinitionError(f"triu: a tensor with {input.ndim} axes; at least 2 are legal")
+        rows, columns = (self.iota(self.size(input, axis)) for axis in (-2, -1))
+        grid = self.sub(self.broadcast(columns, [True, False]), self.broadcast(rows, [False, True]))
+        kept = self.broadcast(self.ge(grid, diagonal), [True] * (input.ndim - 2) + [False, False])
+        return self.where(kept, input, 0)
+
+    # --- random numbers: the same for the same seed and offset; without them, others in each call ---
+
+    def uniform(self, minval, maxval, shape, rng_seed=None, rng_offset=None, dtype=DataType.Float, *, number=None):
+        """Uniform numbers from minval to maxval, without maxval, of a floating type."""
+        unit = self._random("uniform", shape, rng_seed, rng_offset, number, dtype)
+        if _are_numbers(minval, maxval):
+            if (minval, maxval) == (0, 1):
+                return unit
+            width = maxval - minval
+        else:
+            width = self.sub(maxval, minval)
+        return self.cast(self.add(minval, self.mul(unit, width)), dtype)
+
+    def normal(self, mean, std, shape, rng_seed=None, rng_offset=None, dtype=DataType.Float, *, number=None):
+        """Normally distributed numbers of a floating type."""
+        unit = self._random("normal", shape, rng_seed, rng_offset, number, dtype)
+        if _are_numbers(mean, std) and (mean, std) == (0, 1):
+            return unit
+        return self.cast(self.add(mean, self.mul(unit, std)), dtype)
+
+    def rand_like(self, arg, rng_seed=None, rng_offset=None, *, number=None):
+        """Uniform numbers from 0 to 1 in the shape of a tensor, and of its type if that is floating."""
+        return self.uniform(0.0, 1.0, self.shape(arg), rng_seed, rng_offset, _floating(arg.dtype), number=number)
+
+    def randn_like(self, arg, rng_seed=None, rng_offset=None, *, number=None):
+        """Normally distributed numbers in the shape of a tensor, and of its type if that is floating."""
+        return self.normal(0.0, 1.0, self.shape(arg), rng_seed, rng_offset, _floating(arg.dtype), number=number)
+
+    def _random(self, name, shape, seed, offset, number, dtype):
+        definition = self._definition
+        if seed is None:
+            seed, offset = definition._seed_of_calls()
+        return definition._call(name, [list(shape)], {"seed": seed, "offset": 0 if offset is None else offset,
+                                                      "number": number, "dtype": dtype})
+
+    def batch_norm(self, arg, weight=None, bias=None, running_mean=None, running_var=None, momentum=0.1, eps=1e-5,
+                   training=True, channels_last=False):
+        """Each channel (axis 1, or the last one) normalised over all other axes: the result, the mean and 1 / deviation.
+        In training the running statistics that are given are moved on in place; else they are what normalises."""
+        self._definition._require_tensor("batch_norm", arg)
+        if arg.ndim < 2:
+            raise _tokamak.DefinitionError(f"batch_norm: a tensor with {arg.ndim} axes; at least 2 are legal")
+        if (running_mean is None) != (running_var is None):
+            raise _tokamak.DefinitionError("batch_norm: one of the running statistics is missing; give both or none")
+        channel = arg.ndim - 1 if channels_last else 1
+        others = [axis for axis in range(arg.ndim) if axis != channel]
+        flags = [axis != channel for axis in range(arg.ndim)]
+        value = arg if arg.dtype in (DataType.Float, DataType.Double) else self.cast(arg, DataType.Float)
+        if training or running_mean is None:
+            variance, mean = self.var_mean(value, others, correction=0)
+        else:
+            variance, mean = running_var, running_mean
+        if training and running_mean is not None:
+            count = functools.reduce(self.mul, [self.size(arg, axis) for axis in others])
+            unbiased = self.mul(variance, self.truediv(count, self.sub(count, 1)))
+            for running, new in ((running_mean, mean), (running_var, unbiased)):
+                moved = self.add(self.mul(new, momentum), self.sub(running, self.mul(running, momentum)))
+                self._definition._update(self.cast(moved, running.dtype), running)
+        invstd = self.rsqrt(self.add(variance, eps))
+        result = self.mul(self.sub(value, self.broadcast(mean, flags)), self.broadcast(invstd, flags))
+        if weight is not None:
+            result = self.mul(result, self.broadcast(weight, flags))
+        if bias is not None:
+            result = self.add(result, self.broadcast(bias, flags))
+        return self.cast(result, arg.dtype), mean, invstd
+
     def pad(self, arg, pad_widths, value=None):
         """Elements around a tensor: pairs of widths (before, after), the last axis first."""
         self._definition._require_tensor("pad", arg)
@@ -166,9 +251,23 @@ class Operators(Namespace):
         return self._definition._size(arg, dim)
 
     def shape(self, arg):
-        """The sizes of all axes, a list of scalars."""
+        """The sizes of all axes, a Vector."""
         self._definition._require_tensor("shape", arg)
-        return [self.size(arg, axis) for axis in range(arg.ndim)]
+        return Vector(self.size(arg, axis) for axis in range(arg.ndim))
+
+    tensor_sizes = shape
+
+    def at(self, vector, index):
+        """An entry of a Vector."""
+        return Vector(vector).at(index)
+
+
+def _are_numbers(*values):
+    return all(isinstance(each, (int, float)) for each in values)
+
+
+def _floating(dtype):
+    return dtype if dtype in (DataType.Double, DataType.Float, DataType.Half, DataType.BFloat16) else DataType.Float
 
 
 def _operator(name):
@@ -176,17 +275,14 @@ def _operator(name):
     row = ROWS[name]
 
     def call(ops, /, *args, **kwargs):
-        try:
-            bound = signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"ops.{name}{signature}: {error}") from None
+        bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         positional, named = [], {}
         for parameter in row:
             value = bound.arguments[parameter.name]
             if parameter.theirs is None:
                 positional.append(value)
-            elif value is not None and value is not DataType.Null:
+            elif parameter.theirs and value is not None and value is not DataType.Null:
                 named[parameter.theirs] = value
         return ops._definition._call(name, positional, named)
 
@@ -196,6 +292,29 @@ def _operator(name):
     return call
 
 
+def _recorded(call):
+    """The op, which the definition writes down."""
+    signature = inspect.signature(call)
+
+    @functools.wraps(call)
+    def recording(ops, /, *args, **kwargs):
+        try:
+            bound = signature.bind(ops, *args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"ops.{call.__name__}{_without_self(signature)}: {error}") from None
+        given = dict(list(bound.arguments.items())[1:])
+        return ops._definition._records.call(f"ops.{call.__name__}", given, lambda: call(ops, *args, **kwargs))
+
+    return recording
+
+
+def _without_self(signature):
+    return signature.replace(parameters=list(signature.parameters.values())[1:])
+
+
 for _name in ROWS:
     if _name not in Operators.__dict__:
         setattr(Operators, _name, _operator(_name))
+for _name, _call in list(Operators.__dict__.items()):
+    if not _name.startswith("_") and callable(_call):
+        setattr(Operators, _name, _recorded(_call))

@@ -1,78 +1,18 @@
 """FusionDefinition: a tensor program, defined by calls and run on arrays."""
 import os
+import random
 import threading
 import weakref
 
 from . import _tokamak
 from ._arrays import make_outputs, maker_for, place_of
+from ._compare import difference
 from ._devices import keep_for_parent, open_device
+from ._legacy_options import DISABLE_OPTIONS, ENABLE_OPTIONS
 from ._ops import Operators
+from ._records import Records
 from ._types import DataType, data_type_of, native_name
-
-
-class _Handle:
-    """What Tensor and Scalar share: operators, each an op of the definition."""
-
-    __slots__ = ("_definition", "_value")
-    __array_ufunc__ = None  # so that NumPy leaves operators to what is here, which refuses arrays
-
-    def __init__(self, definition, value):
-        self._definition = definition
-        self._value = value
-
-    @property
-    def dtype(self):
-        """The type of the elements."""
-        return DataType(self._value.dtype)
-
-    @property
-    def ndim(self):
-        """The number of axes."""
-        return self._value.ndim
-
-    def __bool__(self):
-        raise TypeError("a value of a definition has no truth: it is computed later")
-
-    __hash__ = object.__hash__
-
-
-class Tensor(_Handle):
-    """A tensor of a definition."""
-
-    __slots__ = ()
-
-    def __repr__(self):
-        return f"Tensor({self._value})"
-
-
-class Scalar(_Handle):
-    """A number of a definition: an input, a constant or the size of an axis."""
-
-    __slots__ = ()
-
-    def __repr__(self):
-        return f"Scalar({self._value})"
-
-
-def _binary(op, is_reflected=False):
-    def call(self, other):
-        if not isinstance(other, (_Handle, bool, int, float)):
-            return NotImplemented
-        operands = [other, self] if is_reflected else [self, other]
-        return self._definition._call(op, operands, {})
-
-    return call
-
-
-for _name, _op in {"add": "add", "sub": "sub", "mul": "mul", "truediv": "truediv", "mod": "mod", "pow": "pow",
-                   "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "bitwise_left_shift",
-                   "rshift": "bitwise_right_shift"}.items():
-    setattr(_Handle, f"__{_name}__", _binary(_op))
-    setattr(_Handle, f"__r{_name}__", _binary(_op, is_reflected=True))
-for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
-    setattr(_Handle, f"__{_name}__", _binary(_name))
-for _name in ("neg", "abs"):
-    setattr(_Handle, f"__{_name}__", lambda self, op=_name: self._definition._call(op, [self], {}))
+from ._values import Handle, Scalar, Tensor, Vector
 
 
 def _numbers_of(what, values):
@@ -116,6 +56,9 @@ class FusionDefinition:
     A subclass may define itself in `definition(self)` instead. One thread defines; any threads execute.
     """
 
+    _division = "truediv"  # what `/` is
+    _library = "numpy"  # which makes the outputs of calls without arrays
+
     def __init__(self, id=None, max_length=1024):
         self._name = "fusion" if id is None else f"fusion_{id}"
         self._max_length = max_length
@@ -132,6 +75,8 @@ class FusionDefinition:
         self._is_complete = False
         self._calls = 0
         self._stride_orders = {}
+        self._records = Records()
+        self._seed = self._seed_place = None  # of random numbers that no input steers
 
     def _forget_programs(self):
         self._program = None  # that ran last
@@ -198,14 +143,20 @@ class FusionDefinition:
             axes = range(len(sizes))
             slowest_first = sorted(axes, key=lambda axis: -order[axis]) if len(order) == len(sizes) else axes
             contiguity = [None if sizes[axis] == 1 else contiguity for axis in slowest_first]
-        return Tensor(self, self._native.input(native_name(dtype), sizes, list(contiguity), order))
+        return self._tensor_input(sizes, list(contiguity), dtype, is_cpu, order)
+
+    def _tensor_input(self, sizes, contiguity, dtype, is_cpu, stride_order):
+        described = {"shape": sizes, "contiguity": contiguity, "dtype": dtype, "is_cpu": is_cpu,
+                     "stride_order": stride_order}
+        return self._records.call("define_tensor", described, lambda: Tensor(
+            self, self._native.input(native_name(dtype), sizes, contiguity, stride_order)))
 
     def _strided_input(self, sizes, strides, dtype=DataType.Float, static_sizes=False, is_cpu=False):
         sizes, strides = _numbers_of("define_tensor", sizes), _numbers_of("define_tensor", strides)
         contiguity, order = _strided(sizes, strides)
         if not static_sizes:
             sizes = [size if size == 1 else -1 for size in sizes]
-        return Tensor(self, self._native.input(native_name(dtype), sizes, contiguity, order))
+        return self._tensor_input(sizes, contiguity, dtype, is_cpu, order)
 
     def from_array(self, array, static_sizes=False):
         """An input tensor for arrays like this one."""
@@ -226,22 +177,27 @@ class FusionDefinition:
         if isinstance(value, DataType):
             value, dtype = None, value
         if value is None:
-            return Scalar(self, self._native.scalar_input(native_name(dtype or DataType.Double)))
+            dtype = dtype or DataType.Double
+            return self._records.call("define_scalar", {"dtype": dtype}, lambda: Scalar(
+                self, self._native.scalar_input(native_name(dtype))))
         if dtype is None:
             dtype = (DataType.Bool if isinstance(value, bool) else
                      DataType.Int if isinstance(value, int) else DataType.Double)
-        return Scalar(self, self._native.constant(value, native_name(dtype)))
+        return self._records.call("define_scalar", {0: value, "dtype": dtype}, lambda: Scalar(
+            self, self._native.constant(value, native_name(dtype))))
 
     def define_vector(self, values, dtype=DataType.Int):
         """define_vector(size): so many integer inputs. define_vector(values): numbers and scalars, as a list."""
         if isinstance(values, int):
-            return [self.define_scalar(dtype) for _ in range(values)]
-        return [each if isinstance(each, Scalar) else self.define_scalar(each, dtype) for each in values]
+            return Vector(self.define_scalar(dtype) for _ in range(values))
+        return Vector(each if isinstance(each, Scalar) else self.define_scalar(each, dtype) for each in values)
+
+    define_constant = define_scalar  # as older scripts call it
 
     # --- ops and outputs ---
 
     def _native_of(self, value):
-        if isinstance(value, _Handle):
+        if isinstance(value, Handle):
             return value._value
         if isinstance(value, DataType):
             return _tokamak.TypeArgument(native_name(value))
@@ -263,6 +219,22 @@ class FusionDefinition:
         if not isinstance(value, Tensor):
             raise TypeError(f"ops.{op} takes a tensor, not a {type(value).__name__}")
 
+    def _cast(self, value, dtype):
+        if isinstance(value, Scalar):
+            self._count()
+            return self._wrap(self._native.cast(value._value, native_name(dtype)))
+        return self._call("cast", [value], {"dtype": dtype})
+
+    def _update(self, value, target):
+        self._native.update(value._value, target._value)
+
+    def _seed_of_calls(self):
+        """Two inputs that each call fills: others than the call before."""
+        if self._seed is None:
+            self._seed_place = self._native.input_count
+            self._seed = [self.define_scalar(DataType.Int) for _ in range(2)]
+        return self._seed
+
     def _size(self, tensor, axis):
         self._count()
         return self._wrap(self._native.size(tensor._value, axis))
@@ -278,11 +250,12 @@ class FusionDefinition:
         if alias_input is not None:
             if not isinstance(alias_input, Tensor):
                 raise TypeError(f"alias_input is a tensor of the definition, not a {type(alias_input).__name__}")
-            self._native.update(output._value, alias_input._value)
+            self._records.call("add_output", {0: output, 1: alias_input}, lambda: self._update(output, alias_input))
             return
-        if stride_order is None:
-            stride_order = self._stride_orders.get(id(output), (None, ()))[1]
-        self._native.output(output._value, _numbers_of("add_output", stride_order))
+        order = self._stride_orders.get(id(output), (None, ()))[1] if stride_order is None else stride_order
+        order = _numbers_of("add_output", order)
+        told = {0: output} if stride_order is None else {0: output, "stride_order": order}
+        self._records.call("add_output", told, lambda: self._native.output(output._value, order))
 
     # --- schedules ---
 
@@ -343,25 +316,64 @@ class FusionDefinition:
         finally:
             self._is_defining = False
 
-    def execute(self, inputs, *, device=None, override_user_schedule=False, out=None):
+    def execute(self, inputs, *, device=None, override_user_schedule=False, capture_debug_output=False,
+                print_repro=False, profile=False, save_repro_inputs=False, _enable_options=(), _disable_options=(),
+                out=None):
         """Runs on arrays and numbers, one for each input in the order of their definition; gives a list of arrays.
 
         Arrays are those of NumPy, torch, JAX, CuPy and all others that have DLPack, on the CPU or on one GPU, without a
-        copy; outputs are made by the library of the first one. On a GPU the call returns at once, in order with the
-        current stream of that library. Gradients do not flow through it.
+        copy; outputs are made by the library of the first one (without arrays, NumPy). On a GPU the call returns at
+        once, in order with the current stream of that library. Gradients do not flow through it.
 
         `out`: arrays to write into, one for each output. What a size needs is compiled when it first comes, and kept.
         `device`: 'cpu', 'cuda' or 'cuda:0', for calls without arrays.
-        `override_user_schedule`: as if nothing had been scheduled by hand."""
+        `override_user_schedule`: as if nothing had been scheduled by hand. `print_repro`: prints the definition as
+        Python. Names in `_enable_options` and `_disable_options` are those of another system, and change nothing."""
         if not isinstance(inputs, (list, tuple)):
             inputs = list(inputs)
+        if _enable_options or _disable_options or capture_debug_output or profile or save_repro_inputs or print_repro:
+            self._apply(_enable_options, _disable_options, print_repro, {
+                "capture_debug_output": capture_debug_output, "profile": profile, "save_repro_inputs": save_repro_inputs})
+        if self._seed is not None:
+            inputs = self._flat(inputs)
+            inputs = [*inputs[:self._seed_place], random.getrandbits(62), 0, *inputs[self._seed_place:]]
         if out is not None and not isinstance(out, (list, tuple)):
             out = list(out)
         if self._program is not None and device is None and not override_user_schedule:
             outputs = self._program.try_execute(inputs, out)
             if outputs is not None:
                 return outputs
-        return self._execute(list(inputs), out, device, override_user_schedule)
+        return self._execute(self._flat(inputs), out, device, override_user_schedule)
+
+    def _flat(self, inputs):
+        """A list among the inputs stands for the scalars of a vector."""
+        if len(inputs) == self._native.input_count:
+            return list(inputs)
+        return [entry for each in inputs for entry in (each if isinstance(each, (list, tuple)) else (each,))]
+
+    def _apply(self, enabled, disabled, print_repro, not_there):
+        for kind, names, known in (("enable", enabled, ENABLE_OPTIONS), ("disable", disabled, DISABLE_OPTIONS)):
+            for name in names:
+                if name not in known:
+                    raise _tokamak.Error(f"Unrecognized {kind}_option: {name}")
+        for name, is_asked in not_there.items():
+            if is_asked:
+                raise NotImplementedError(f"execute: {name} is not there yet")
+        if print_repro:
+            print(repr(self))
+
+    def validate(self, inputs, reference_outputs, *, rtol=None, atol=None, **options):
+        """Runs and compares each output with its reference, element by element: |output - reference| is at most
+        atol + rtol * |reference|; both are the square root of the type's epsilon by default, and 0 for integers.
+        `options`: those of execute(). Raises tokamak.Error for the first output that differs."""
+        outputs = self.execute(inputs, **options)
+        references = list(reference_outputs)
+        if len(references) != len(outputs):
+            raise _tokamak.Error(f"validate: {len(references)} references for {len(outputs)} outputs")
+        for i, (output, reference) in enumerate(zip(outputs, references)):
+            complaint = difference(output, reference, rtol, atol)
+            if complaint:
+                raise _tokamak.Error(f"Validation error in output {i}: {complaint}")
 
     def _execute(self, inputs, out, device, override_user_schedule):
         """Calls of any kind."""
@@ -372,7 +384,7 @@ class FusionDefinition:
         outputs = program.try_execute(inputs, out)
         if outputs is not None:
             return outputs
-        maker = maker_for(inputs if out is None else [*inputs, *out], place)
+        maker = maker_for(inputs if out is None else [*inputs, *out], place, self._library)
         call = program.call(inputs, maker.stream)
         if out is None:
             arrays, given = make_outputs(maker, call.output_layouts(), inputs)
@@ -391,6 +403,10 @@ class FusionDefinition:
         return self._native.text()
 
     __str__ = fusion_ir
+
+    def __repr__(self):
+        """A function in Python that makes the definition again."""
+        return self._records.text(self._name)
 
 
 from .schedule import ScheduleOperators  # noqa: E402 (which needs Tensor)

@@ -1,0 +1,91 @@
+"""The values of a definition: tensors, numbers and lists of numbers."""
+from ._types import DataType
+
+
+class Handle:
+    """What Tensor and Scalar share: operators, each an op of the definition."""
+
+    __slots__ = ("_definition", "_value")
+    __array_ufunc__ = None  # so that NumPy leaves operators to what is here, which refuses arrays
+
+    def __init__(self, definition, value):
+        self._definition = definition
+        self._value = value
+
+    @property
+    def dtype(self):
+        """The type of the elements."""
+        return DataType(self._value.dtype)
+
+    @property
+    def ndim(self):
+        """The number of axes."""
+        return self._value.ndim
+
+    def __bool__(self):
+        raise TypeError("a value of a definition has no truth: it is computed later")
+
+    __hash__ = object.__hash__
+
+
+class Tensor(Handle):
+    """A tensor of a definition."""
+
+    __slots__ = ()
+
+    def __repr__(self):
+        return f"Tensor({self._value})"
+
+    def size(self, dim):
+        """The size of an axis, a scalar."""
+        return self._definition.ops.size(self, dim)
+
+    def shape(self):
+        """The sizes of all axes, a Vector."""
+        return self._definition.ops.shape(self)
+
+
+class Scalar(Handle):
+    """A number of a definition: an input, a constant or the size of an axis."""
+
+    __slots__ = ()
+
+    def __repr__(self):
+        return f"Scalar({self._value})"
+
+
+class Vector(list):
+    """Scalars and integers, as a shape has them."""
+
+    @property
+    def size(self):
+        """How many."""
+        return len(self)
+
+    def at(self, index):
+        """One of them. Raises IndexError for one that is not there."""
+        if isinstance(index, bool) or not isinstance(index, int):
+            raise TypeError(f"ops.at: an index is an integer, not {index!r}")
+        return self[index]
+
+
+def _binary(op, is_reflected=False):
+    def call(self, other):
+        if not isinstance(other, (Handle, bool, int, float)):
+            return NotImplemented
+        operands = [other, self] if is_reflected else [self, other]
+        name = self._definition._division if op == "truediv" else op
+        return getattr(self._definition.ops, name)(*operands)
+
+    return call
+
+
+for _name, _op in {"add": "add", "sub": "sub", "mul": "mul", "truediv": "truediv", "mod": "mod", "pow": "pow",
+                   "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "bitwise_left_shift",
+                   "rshift": "bitwise_right_shift"}.items():
+    setattr(Handle, f"__{_name}__", _binary(_op))
+    setattr(Handle, f"__r{_name}__", _binary(_op, is_reflected=True))
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(Handle, f"__{_name}__", _binary(_name))
+for _name in ("neg", "abs"):
+    setattr(Handle, f"__{_name}__", lambda self, op=_name: getattr(self._definition.ops, op)(self))
