@@ -287,7 +287,7 @@ std::optional<Tensor> CallArrays::takeDlpack(PyObject* given) {
   const bool is_read_only = typeNameOf(given).starts_with("jax");  // whose arrays never change
   std::unique_ptr<dlpack::ManagedVersioned> array(versioned(static_cast<dlpack::Managed*>(at), is_read_only));
   Tensor tensor = device_.arrays.take(array.get(), stream_);
-  (void)array.release();
+  [[maybe_unused]] auto* const taken = array.release();
   PyCapsule_SetName(capsule.ptr(), "used_dltensor");
   return onDevice(std::move(tensor));
 }
@@ -323,7 +323,7 @@ std::optional<Tensor> CallArrays::takeCudaArray(PyObject* given) {
   array.deleter = &dropKept;
   array.flags = nb::cast<bool>(data[1]) ? dlpack::kReadOnly : 0;
   array.array = {
-      .data = reinterpret_cast<void*>(nb::cast<uintptr_t>(data[0])),
+      .data = std::bit_cast<void*>(nb::cast<uintptr_t>(data[0])),
       .device = {.type = dlpack::DeviceType::Cuda, .id = static_cast<int32_t>(device_.device->properties().ordinal)},
       .rank = static_cast<int32_t>(kept->sizes.size()),
       .type = dlpack::typeOf(*dtype),
@@ -331,7 +331,7 @@ std::optional<Tensor> CallArrays::takeCudaArray(PyObject* given) {
       .strides = strides.is_none() ? nullptr : kept->strides.data()};
   waitForProducer(told);
   Tensor tensor = device_.arrays.take(&array, stream_);
-  (void)kept.release();
+  [[maybe_unused]] auto* const taken = kept.release();
   return tensor;
 }
 
@@ -342,7 +342,7 @@ void CallArrays::waitForProducer(nb::handle told) const {
   if (stream.is_none()) return;
   const auto handle = nb::cast<int64_t>(stream);
   constexpr int64_t kDefaultStream = 1;
-  auto* const native = handle == kDefaultStream ? nullptr : reinterpret_cast<void*>(static_cast<intptr_t>(handle));
+  auto* const native = handle == kDefaultStream ? nullptr : std::bit_cast<void*>(handle);
   Device& device = *device_.device;
   const std::unique_ptr<Event> made = device.createEvent();
   device.record(*made, *adoptCudaStream(device, native));

@@ -1,6 +1,7 @@
 #include "python/compiled.h"
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 #include <utility>
 
@@ -225,7 +226,7 @@ nb::object Compiled::tryExecuteWith(CallState& state, nb::handle inputs, nb::han
 }
 
 std::shared_ptr<Stream> Compiled::streamOf(std::optional<uintptr_t> stream) {
-  if (stream && !is_on_processor_) return adoptCudaStream(*device_, reinterpret_cast<void*>(*stream));
+  if (stream && !is_on_processor_) return adoptCudaStream(*device_, std::bit_cast<void*>(*stream));
   const std::lock_guard lock(mutex_);
   if (stream_ == nullptr) stream_ = device_->createStream();
   return stream_;

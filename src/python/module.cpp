@@ -325,7 +325,7 @@ void bindArrays(nb::module_& m) {
       .def_prop_ro("dtype",
                    [](const OwnArray& it) {
                      const nb::object types = nb::module_::import_("tokamak._types").attr("DataType");
-                     return types(nb::str(dataTypeName(it.tensor().dtype()).data()));
+                     return types(std::string(dataTypeName(it.tensor().dtype())));
                    })
       .def("__repr__",
            [](const OwnArray& it) {

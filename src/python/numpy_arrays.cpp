@@ -18,14 +18,14 @@ constexpr int64_t kFewBytes = 2048;  // below, NumPy's own memory does
 // The table of NumPy's functions is there once its first array came, which whoever made it had imported. Where NumPy is
 // older than the headers that this was compiled with, arrays go the way of all others.
 enum class State : uint8_t { Unknown, Loaded, Refused };
-State state = State::Unknown;
+State numpy_state = State::Unknown;
 
 bool isLoadedFor(PyObject* given) {
-  if (state != State::Unknown) return state == State::Loaded;
+  if (numpy_state != State::Unknown) return numpy_state == State::Loaded;
   if (std::strcmp(Py_TYPE(given)->tp_name, "numpy.ndarray") != 0) return false;
-  state = _import_array() == 0 ? State::Loaded : State::Refused;
-  if (state == State::Refused) PyErr_Clear();
-  return state == State::Loaded;
+  numpy_state = _import_array() == 0 ? State::Loaded : State::Refused;
+  if (numpy_state == State::Refused) PyErr_Clear();
+  return numpy_state == State::Loaded;
 }
 
 // NumPy's number of ml_dtypes' bfloat16, which that registers when it is imported; NPY_NOTYPE, with Python's error
@@ -105,7 +105,7 @@ bool viewNumPyArray(PyObject* given, ArrayView& view) {
   return true;
 }
 
-bool canMakeNumPyArrays() { return state == State::Loaded; }
+bool canMakeNumPyArrays() { return numpy_state == State::Loaded; }
 
 PyObject* newNumPyArray(const OutputLayout& layout) {
   const int number = numberOf(layout.dtype);

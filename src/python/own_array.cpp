@@ -1,5 +1,6 @@
 #include "python/own_array.h"
 
+#include <bit>
 #include <vector>
 
 #include "base/require.h"
@@ -43,7 +44,7 @@ std::shared_ptr<Stream> streamNumbered(Device& device, int64_t number) {
   // (The driver takes the numbers of its default streams as handles, too.)
   if (number == kDefaultStream) return adoptCudaStream(device, nullptr);
   TK_REQUIRE(number != kPerThread, Unsupported, "__dlpack__: the default stream of each thread is not there yet");
-  return adoptCudaStream(device, reinterpret_cast<void*>(static_cast<intptr_t>(number)));
+  return adoptCudaStream(device, std::bit_cast<void*>(number));
 }
 
 }  // namespace
@@ -52,7 +53,7 @@ OwnArray::OwnArray(std::shared_ptr<OpenedDevice> device, const OutputLayout& lay
     : device_(std::move(device)) {
   Device& on = *device_->device;
   const bool is_adopted = stream && !isOnProcessor(on);
-  std::shared_ptr<Stream> used = is_adopted ? adoptCudaStream(on, reinterpret_cast<void*>(*stream)) : on.createStream();
+  std::shared_ptr<Stream> used = is_adopted ? adoptCudaStream(on, std::bit_cast<void*>(*stream)) : on.createStream();
   std::shared_ptr<Buffer> buffer = Buffer::allocate(on, std::move(used), layout.bytes, MemoryKind::Device);
   tensor_ = Tensor(std::move(buffer), layout.offset, layout.dtype, layout.sizes, layout.strides);
 }
