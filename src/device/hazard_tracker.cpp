@@ -259,6 +259,43 @@ void HazardTracker::sweep() {
 
 void HazardTracker::letGo(Buffer& buffer) {
   const std::lock_guard lock(lock_);
+  detach(buffer);
+}
+
+void HazardTracker::move(Buffer& buffer, void* address) {
+  const std::lock_guard lock(lock_);
+  if (!tryMove(buffer, reinterpret_cast<uintptr_t>(address))) detach(buffer);
+  buffer.address_ = address;
+}
+
+bool HazardTracker::isFree(uintptr_t begin, uintptr_t end) const {
+  const auto after = ranges_.upper_bound(begin);
+  if (after != ranges_.begin() && std::prev(after)->second->end > begin) return false;
+  return after == ranges_.end() || after->first >= end;
+}
+
+// A range that only this buffer has, and whose calls are over, is used again: that takes nothing from the heap.
+bool HazardTracker::tryMove(Buffer& buffer, uintptr_t begin) {
+  if (buffer.tracked_ == nullptr) return true;
+  TrackedMemory& memory = memoryOf(buffer);
+  const auto bytes = static_cast<uintptr_t>(std::max<int64_t>(buffer.bytes(), 1));
+  if (memory.buffers > 1 || memory.end - memory.begin != bytes || !isOver(memory)) return false;
+  auto node = ranges_.extract(memory.begin);
+  if (!isFree(begin, begin + bytes)) {
+    ranges_.insert(std::move(node));
+    return false;
+  }
+  memory.entries.clear();
+  memory.limit = kFewEntries;
+  memory.begin = begin;
+  memory.end = begin + bytes;
+  memory.is_shared_with_host = buffer.isCallers();
+  node.key() = begin;
+  ranges_.insert(std::move(node));
+  return true;
+}
+
+void HazardTracker::detach(Buffer& buffer) {
   if (buffer.tracked_ == nullptr) return;
   TrackedMemory& memory = memoryOf(buffer);
   const auto begin = reinterpret_cast<uintptr_t>(buffer.address());

@@ -106,6 +106,8 @@ class HazardTracker {
   void accessOn(Stream& stream, const Tensor& tensor, MemoryAccess access);
   /// The buffer goes: its range is forgotten when the memory is the device's, and when its calls are over otherwise.
   void letGo(Buffer& buffer);
+  /// The buffer, a borrowed one, stands for as many bytes elsewhere from now on, as another one would.
+  void move(Buffer& buffer, void* address);
   /// Before the device goes.
   void forgetAll();
 
@@ -141,6 +143,9 @@ class HazardTracker {
 
   TrackedMemory& memoryOf(const Buffer& buffer);
   void attach(const Buffer& buffer);
+  void detach(Buffer& buffer);
+  bool tryMove(Buffer& buffer, uintptr_t begin);
+  bool isFree(uintptr_t begin, uintptr_t end) const;
   static void absorb(TrackedMemory& into, TrackedMemory& other);
   void settleAllocation(const Buffer& buffer, TrackedMemory& memory, const Stream* stream, Waits& waits);
   static void collect(const TrackedMemory& memory, const TrackedAccess& access, const Stream* stream,

@@ -116,6 +116,12 @@ bool Buffer::isHostReadable() const {
   return kind_ != MemoryKind::Device || device_->properties().host_reads_device_memory;
 }
 
+void Buffer::lendAnew(void* address, bool is_read_only) {
+  device_->hazards().move(*this, address);
+  is_read_only_ = is_read_only;
+  is_written_by_calls_ = false;
+}
+
 void Buffer::moveTo(std::shared_ptr<Stream> stream) {
   if (stream_ != nullptr) stream_ = std::move(stream);
 }
@@ -201,6 +207,14 @@ Tensor Tensor::borrowHost(Device& device, void* address, DataType dtype, std::sp
   Tensor tensor = borrow(device, address, dtype, sizes, {strides, sizes.size()}, kind);
   if (is_read_only) tensor.buffer()->forbidWriting();
   return tensor;
+}
+
+bool Tensor::tryBorrowAnew(void* address, bool is_read_only) {
+  if (buffer_.use_count() != 1 || buffer_->isOwned()) return false;
+  buffer_->lendAnew(static_cast<std::byte*>(address) - offset_, is_read_only);
+  ready_ = nullptr;
+  is_event_given_ = false;
+  return true;
 }
 
 void Tensor::requireElements(DataType dtype) const {

@@ -23,9 +23,9 @@ struct TrackedMemory;
 /// A piece of a device's memory. Calls that access it are ordered by the device's HazardTracker. The last owner gives
 /// it back, ordered after the work of the stream that it then belongs to.
 /// It keeps its device, where that is counted.
-/// Thread safety: threads may use it side by side, but for moveTo(), settle() and forbidWriting(), which need it alone.
-/// The last owner may be any thread. Accesses of the memory are ordered by the tracker, those of host code by
-/// hostData().
+/// Thread safety: threads may use it side by side, but for moveTo(), settle(), lendAnew() and forbidWriting(), which
+/// need it alone. The last owner may be any thread. Accesses of the memory are ordered by the tracker, those of host code
+/// by hostData().
 class TOKAMAK_EXPORT Buffer {
  public:
   /// Memory for work on `stream`. Errors: OutOfMemory.
@@ -56,6 +56,9 @@ class TOKAMAK_EXPORT Buffer {
   bool isCallers() const { return is_callers_; }
   /// The stream that it was allocated on was synchronized: uses elsewhere need not wait for it.
   void settle() { is_settled_ = true; }
+  /// A borrowed one stands for as many bytes of the same lender elsewhere from now on. Nobody else has it, and what
+  /// calls do with the old ones does not concern it any more.
+  void lendAnew(void* address, bool is_read_only);
   /// Work on `stream` uses the memory from now on, and the memory is given back there. The caller orders it after the
   /// uses on other streams.
   void moveTo(std::shared_ptr<Stream> stream);
@@ -131,6 +134,10 @@ class TOKAMAK_EXPORT Tensor {
   /// for sizes of more than 63 bits.
   static Tensor borrowHost(Device& device, void* address, DataType dtype, std::span<const int64_t> sizes,
                            const int64_t* strides, bool is_read_only);
+
+  /// As another tensor that was borrowed with the same sizes, strides and type at another address; false, and nothing
+  /// happened, where somebody else has the buffer. With a tensor that is borrowed without a keeper.
+  bool tryBorrowAnew(void* address, bool is_read_only);
 
   bool isDefined() const { return buffer_ != nullptr; }
   DataType dtype() const { return dtype_; }

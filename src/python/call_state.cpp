@@ -23,11 +23,11 @@ void CallState::adopt(void* stream) {
 }
 
 void CallState::put(const ArrayView& array, Tensor& place) {
-  const bool is_there = place.isDefined() && place.data() == array.data && place.dtype() == array.dtype &&
-                        place.buffer()->isReadOnly() != array.is_writeable &&
-                        std::ranges::equal(place.sizes(), array.sizesOfAxes()) &&
-                        std::ranges::equal(place.strides(), array.stridesOfAxes());
-  if (is_there) return;
+  const bool lies_alike = place.isDefined() && place.dtype() == array.dtype &&
+                          std::ranges::equal(place.sizes(), array.sizesOfAxes()) &&
+                          std::ranges::equal(place.strides(), array.stridesOfAxes());
+  const bool is_there = lies_alike && place.data() == array.data && place.buffer()->isReadOnly() != array.is_writeable;
+  if (is_there || (lies_alike && place.tryBorrowAnew(array.data, !array.is_writeable))) return;
   place = Tensor();  // its range goes before another may come that overlaps it
   if (!array.isOnHost()) {
     place = Tensor::borrow(device_, array.data, array.dtype, array.sizesOfAxes(), array.stridesOfAxes(),

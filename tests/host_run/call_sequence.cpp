@@ -106,6 +106,15 @@ Tensor CallSequence::handleOf(const Tensor& tensor, HandleKind handle) {
         throw;
       }
     }
+    case HandleKind::Moved: {
+      std::swap(moved_[0], moved_[1]);
+      if (moved_[0].isDefined() && moved_[0].tryBorrowAnew(tensor.data(), /*is_read_only=*/false))
+        ++moves_;
+      else
+        moved_[0] = Tensor::borrow(*target_.device, tensor.data(), tensor.dtype(), tensor.sizes(), tensor.strides(),
+                                   tensor.kind());
+      return moved_[0];
+    }
     default: return tensor;
   }
 }
@@ -292,7 +301,7 @@ int64_t countWrongChains(CallSequence& sequence, int64_t turns) {
     for (const CallKind second : kCallKinds) {
       for (const HandleKind first_handle : kHandleKinds) {
         for (const HandleKind second_handle : kHandleKinds) {
-          // The third call reads what is now in the memory that both had to do with. Its 16 kinds and handles and the
+          // The third call reads what is now in the memory that both had to do with. Its kinds and handles and the
           // 27 triples of streams take turns, another part of them for each pair.
           int64_t number = static_cast<int64_t>(first) * 131 + static_cast<int64_t>(second) * 37 +
                            static_cast<int64_t>(first_handle) * 17 + static_cast<int64_t>(second_handle) * 7;
@@ -304,7 +313,9 @@ int64_t countWrongChains(CallSequence& sequence, int64_t turns) {
               sequence.restart(3);
               sequence.call(first, first_handle, stream(1), 0, 1);
               sequence.call(second, second_handle, stream(3), follows ? written : 2, follows ? 2 : 0);
-              sequence.call(kCallKinds[number % 4], kHandleKinds[number / 4 % 4], stream(9), follows ? written : 0, 2);
+              sequence.call(kCallKinds[number % 4],
+                            kHandleKinds[static_cast<size_t>(number) / 4 % std::size(kHandleKinds)], stream(9),
+                            follows ? written : 0, 2);
               wrong += sequence.countWrong();
             }
           }
@@ -322,7 +333,7 @@ int64_t countWrongSequences(CallSequence& sequence, int64_t sequences, int64_t c
   for (int64_t s = 0; s < sequences; ++s) {
     sequence.restart(3);
     for (int64_t c = 0; c < calls; ++c) {
-      const HandleKind handle = kHandleKinds[below(4)];
+      const HandleKind handle = kHandleKinds[below(std::size(kHandleKinds))];
       const size_t from = below(3);
       switch (below(12)) {
         case 0: sequence.hostRead(from, handle); break;
@@ -343,14 +354,16 @@ int64_t countWrongFailures(CallSequence& sequence, int64_t sequences, int64_t ca
     const size_t streams = s % 2 == 0 ? 1 : 3;
     const auto anyCall = [&] {
       const size_t from = below(3);
-      sequence.call(kCallKinds[below(4)], kHandleKinds[below(4)], kStreamKinds[below(streams)], from,
-                    (from + 1 + below(2)) % 3);
+      sequence.call(kCallKinds[below(4)], kHandleKinds[below(std::size(kHandleKinds))], kStreamKinds[below(streams)],
+                    from, (from + 1 + below(2)) % 3);
     };
     sequence.restart(3);
     for (int64_t c = 0; c < calls; ++c) {
       switch (below(12)) {
-        case 0: sequence.hostRead(below(3), kHandleKinds[below(4)]); break;
-        case 1: sequence.hostWrite(below(3), kHandleKinds[below(4)], static_cast<float>(1 + below(8))); break;
+        case 0: sequence.hostRead(below(3), kHandleKinds[below(std::size(kHandleKinds))]); break;
+        case 1:
+          sequence.hostWrite(below(3), kHandleKinds[below(std::size(kHandleKinds))], static_cast<float>(1 + below(8)));
+          break;
         case 2:
         case 3: sequence.lose(below(3)); break;
         default: anyCall();

@@ -31,11 +31,13 @@ struct CallTarget {
 };
 
 enum class CallKind : uint8_t { Returned, Given, Update, HiddenUpdate };
-enum class HandleKind : uint8_t { Own, View, Wrap, Import };
+/// Moved: one that stood for other memory before.
+enum class HandleKind : uint8_t { Own, View, Wrap, Import, Moved };
 enum class StreamKind : uint8_t { None, First, Second };
 inline constexpr CallKind kCallKinds[] = {CallKind::Returned, CallKind::Given, CallKind::Update,
                                           CallKind::HiddenUpdate};
-inline constexpr HandleKind kHandleKinds[] = {HandleKind::Own, HandleKind::View, HandleKind::Wrap, HandleKind::Import};
+inline constexpr HandleKind kHandleKinds[] = {HandleKind::Own, HandleKind::View, HandleKind::Wrap, HandleKind::Import,
+                                              HandleKind::Moved};
 inline constexpr StreamKind kStreamKinds[] = {StreamKind::None, StreamKind::First, StreamKind::Second};
 
 class CallSequence {
@@ -59,6 +61,8 @@ class CallSequence {
   int64_t countWrong();
   /// How many reads and calls were told of a failure, ever.
   int64_t told() const { return told_; }
+  /// How many handles were moved, ever.
+  int64_t moves() const { return moves_; }
 
  private:
   /// Of Unknown a stream decides: what follows a failure there is skipped until somebody was told.
@@ -98,6 +102,8 @@ class CallSequence {
   std::vector<std::shared_ptr<Stream>> failing_;
   std::vector<std::string> story_;  ///< of this sequence, told where a read is wrong
   int stories_ = 0;
+  Tensor moved_[2];
+  int64_t moves_ = 0;
   int64_t wrong_ = 0;
   int64_t told_ = 0;
 };
