@@ -174,16 +174,13 @@ class ScheduleOperators(Namespace):
         self._command("set_memory_type", tensor, type=_is(memory_type, MemoryType, "a memory type").value)
 
     def transform_like(self, tensor, selected_tensors=()):
-        """All tensors that the loops of this one fit get them."""
-        if selected_tensors:
-            raise NotImplementedError("sched.transform_like: selected_tensors are not there yet")
-        self._command("transform_like", tensor)
+        """All tensors that the loops of this one fit get them, or those of a selection, through these alone."""
+        named = {"tensors": self._selected(selected_tensors)} if selected_tensors else {}
+        self._command("transform_like", tensor, **named)
 
     def parallelize_like(self, tensor, pos=-1, selected_tensors=(), selected_parallel_types=(), propagate_padding=True):
-        """Loops that stand for the same axes as this tensor's get their parallel types."""
-        if pos != -1:
-            raise NotImplementedError("sched.parallelize_like: a pos other than -1 is not there yet")
-        named = {}
+        """Loops that stand for the same axes as this tensor's get their parallel types, of its first `pos` loops."""
+        named = {"position": _is(pos, int, "a position")}
         if selected_tensors:
             named["tensors"] = self._selected(selected_tensors)
         if selected_parallel_types:
@@ -197,10 +194,26 @@ class ScheduleOperators(Namespace):
         self._command("inline_most", **named)
 
     def inline_at(self, tensor, pos=-1, best_effort=False, selected_tensors=()):
-        """The tensor is computed inside the first `pos` loops of its readers."""
-        if best_effort or [each is tensor for each in selected_tensors] != [True]:
-            raise NotImplementedError("sched.inline_at: only selected_tensors=[tensor] is there, without best_effort")
+        """Tensors, all or those of a selection, are computed inside the first `pos` loops of their readers; `pos` counts
+        the loops of `tensor`. With `best_effort`, inside as many of these as is legal."""
+        native = self._tensor(tensor)
+        definition = self._definition._native
+        loops = definition.loops(native)
         position = _is(pos, int, "a position")
-        if position < 0:
-            position += self._definition._native.loops(self._tensor(tensor)) + 1
-        self._command("inline_at", tensor, position=position)
+        if not -loops - 1 <= position <= loops:
+            raise _tokamak.ScheduleError(f"inline_at: position {pos} of a tensor with {loops} loops; legal are "
+                                         f"{-loops - 1} to {loops}")
+        position += loops + 1 if position < 0 else 0
+        chosen = self._selected(selected_tensors) or [each for each in definition.scheduled_tensors()
+                                                      if definition.may_be_inlined(each)]
+        for each in reversed(chosen):  # readers first
+            self._inline(each, min(position, definition.loops(each)), best_effort)
+
+    def _inline(self, native, position, best_effort):
+        while True:
+            try:
+                return self._definition._schedule_command("inline_at", {"tensor": native, "position": position})
+            except _tokamak.ScheduleError:
+                if not best_effort or position == 0:
+                    raise
+                position -= 1

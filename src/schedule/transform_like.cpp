@@ -6,6 +6,7 @@
 
 #include "analysis/domain_graph.h"
 #include "base/error.h"
+#include "base/require.h"
 #include "define/operand.h"
 #include "ir/fusion.h"
 #include "schedule/inline.h"
@@ -122,8 +123,11 @@ void arrange(TensorView& tensor, const TensorView& reference, const TransformRep
 // Visits all connected tensors, always next the one that keeps most of the start's axes (a maximum spanning tree).
 class MaximumSpanningWalk {
  public:
-  MaximumSpanningWalk(TensorView* start, const Neighborhood& neighborhood, std::span<TensorView* const> boundary)
-      : neighborhood_(neighborhood), boundary_(boundary.begin(), boundary.end()) {
+  MaximumSpanningWalk(TensorView* start, const Neighborhood& neighborhood, std::span<TensorView* const> boundary,
+                      std::span<TensorView* const> selected)
+      : neighborhood_(neighborhood),
+        boundary_(boundary.begin(), boundary.end()),
+        selected_(selected.begin(), selected.end()) {
     const Axes& axes = computedAxes(*start);
     reached_.insert(start);
     expand(start, {axes.begin(), axes.end()});
@@ -165,7 +169,8 @@ class MaximumSpanningWalk {
   void expand(TensorView* tensor, AxisSet kept) {
     closeOverRoot(*tensor, kept);
     for (Neighbor& neighbor : neighborhood_.of(tensor)) {
-      if (reached_.contains(neighbor.tensor)) continue;
+      const bool is_meant = selected_.empty() || selected_.contains(neighbor.tensor);
+      if (!is_meant || reached_.contains(neighbor.tensor)) continue;
       AxisSet of_neighbor;
       for (const auto& [from, to] : neighbor.pairs) {
         if (kept.contains(from)) of_neighbor.insert(to);
@@ -176,6 +181,7 @@ class MaximumSpanningWalk {
 
   const Neighborhood& neighborhood_;
   std::set<const TensorView*> boundary_;
+  std::set<const TensorView*> selected_;  // empty: all
   std::set<const TensorView*> reached_;
   std::vector<Candidate> candidates_;
 };
@@ -185,8 +191,8 @@ class MaximumSpanningWalk {
 // The loop axes that map to the start's marked ones, with their types.
 class Marks {
  public:
-  Marks(TensorView* start, std::span<const ParallelType> types) {
-    for (IterDomain* axis : start->loop()) {
+  Marks(TensorView* start, std::span<const ParallelType> types, size_t position) {
+    for (IterDomain* axis : std::span(start->loop()).first(position)) {
       const ParallelType type = axis->parallelType();
       const bool is_meant =
           types.empty() ? type != ParallelType::Serial : std::ranges::find(types, type) != types.end();
@@ -230,18 +236,25 @@ class Marks {
 
 }  // namespace
 
-void transform_like(TensorView* tensor, std::span<TensorView* const> boundary) {
+void transform_like(TensorView* tensor, std::span<TensorView* const> boundary, std::span<TensorView* const> tensors) {
   requireGiven("transform_like", {{"tensor", tensor}});
   requireGiven("transform_like", "boundary", boundary);
+  requireGiven("transform_like", "tensors", tensors);
   const Neighborhood neighborhood(tensor->fusion());
-  MaximumSpanningWalk(tensor, neighborhood, boundary).run();
+  MaximumSpanningWalk(tensor, neighborhood, boundary, tensors).run();
 }
 
-void parallelize_like(TensorView* tensor, std::span<TensorView* const> tensors, std::span<const ParallelType> types) {
+void parallelize_like(TensorView* tensor, std::span<TensorView* const> tensors, std::span<const ParallelType> types,
+                      int64_t position) {
   requireGiven("parallelize_like", {{"tensor", tensor}});
   requireGiven("parallelize_like", "tensors", tensors);
+  const auto loops = static_cast<int64_t>(tensor->loop().size());
+  TK_REQUIRE(-loops - 1 <= position && position <= loops, Schedule,
+             "parallelize_like: position {} of {}, which has {} loops; legal are {} to {}", position, toString(*tensor),
+             loops, -loops - 1, loops);
+  if (position < 0) position += loops + 1;
   const Neighborhood neighborhood(tensor->fusion());
-  Marks marks(tensor, types);
+  Marks marks(tensor, types, static_cast<size_t>(position));
   marks.spread(neighborhood);
   std::vector<std::pair<IterDomain*, ParallelType>> before;
   try {

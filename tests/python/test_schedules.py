@@ -168,6 +168,9 @@ REFUSED = {
                               lambda s, x, t, r: s.cache_after(x, LoadStoreOpType.cp_async)),
     "heuristics": (NotImplementedError, "can_schedule", lambda s, x, t, r: s.can_schedule(None)),
     "meshes": (NotImplementedError, "mesh", lambda s, x, t, r: s._set_device_mesh(r, None)),
+    "a position beyond": (tokamak.ScheduleError, "legal are -3 to 2", lambda s, x, t, r: s.inline_at(r, 3)),
+    "a position beyond the loops that count": (tokamak.ScheduleError, "position 3 of .* legal are -3 to 2",
+                                               lambda s, x, t, r: s.parallelize_like(r, 3)),
     "an unknown name": (AttributeError, "tile", lambda s, x, t, r: s.tile(r)),
     "a position that is too deep": (tokamak.ScheduleError, "position",
                                     lambda s, x, t, r: s.inline_at(t, 3, selected_tensors=[t])),
@@ -183,6 +186,32 @@ def test_is_refused(what):
         call(fd.sched, *tensors)
     x = np.ones((2, 3), np.float32)
     np.testing.assert_array_equal(fd.execute([x, x])[0], x + x)
+
+
+def test_a_selection_alone_changes():
+    with FusionDefinition() as fd:
+        x, y = fd.define_tensor([-1, 64]), fd.define_tensor([-1, 64])
+        total = x + y
+        power = fd.ops.exp(total)
+        result = power * y
+        fd.add_output(result)
+    sched = fd.sched
+    sched.split(result, 1, 16)
+    sched.parallelize(result, 0, ParallelType.grid_x)
+    sched.parallelize(result, 1, ParallelType.grid_y)
+    sched.transform_like(result, [power])
+    assert "16" in sched.to_string(power) and "16" not in sched.to_string(total)
+    sched.transform_like(result)
+    sched.parallelize_like(result, 1, [power])
+    assert "BIDx" in sched.to_string(power) and "BIDy" not in sched.to_string(power)
+    assert "BID" not in sched.to_string(total)
+    sched.parallelize_like(result)
+    sched.inline_at(result, 2, selected_tensors=[power])
+    assert "inside 2" in sched.to_string(power) and "inside" not in sched.to_string(total)
+    sched.inline_at(result, best_effort=True)
+    assert "inside 3" in sched.to_string(power) and "inside 3" in sched.to_string(total)
+    given = np.random.default_rng(1).random((2, 3, 64), np.float32)
+    np.testing.assert_allclose(fd.execute(list(given))[0], np.exp(given[0] + given[1]) * given[1], rtol=1e-5)
 
 
 def test_tensors_of_other_definitions_are_refused():
@@ -222,7 +251,11 @@ def random_plan(random, sched, tensors):
             lambda: sched.parallelize(tensor, axis, random.choice(list(ParallelType)[1:4] + [
                 ParallelType.block_x, ParallelType.block_y, ParallelType.unroll, ParallelType.serial])),
             lambda: sched.transform_like(tensor),
+            lambda: sched.transform_like(tensor, [each for each in tensors if random.integers(2)]),
             lambda: sched.parallelize_like(tensor),
+            lambda: sched.parallelize_like(tensor, int(random.integers(-3, 4))),
+            lambda: sched.inline_at(tensor, int(random.integers(-3, 4)), bool(random.integers(2)),
+                                    [each for each in tensors[1:] if random.integers(2)]),
             lambda: sched.inline_most(),
             lambda: tensors.append(sched.cache_before(tensor)),
             lambda: tensors.append(sched.cache_after(tensor)),

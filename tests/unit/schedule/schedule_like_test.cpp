@@ -43,6 +43,15 @@ TEST(ScheduleTransformLike, ItEndsAtTheBoundaryWhichTakesPart) {
             (Loops{split, "iS{i0}, iS{32}"}));
 }
 
+TEST(ScheduleTransformLike, ItReachesTheTensorsThatAreNamedThroughThemAlone) {
+  const std::string split = "iS{( ceilDiv(i0, 8) )}, iS{8}, iS{32}";
+  const std::string whole = "iS{i0}, iS{32}";
+  EXPECT_EQ(loopsAfter(kRowChain, "split(T1, 0, 8) transform_like(T1, tensors=[T2])", {2, 3}), (Loops{split, whole}));
+  EXPECT_EQ(loopsAfter(kRowChain, "split(T1, 0, 8) transform_like(T1, tensors=[T3])", {2, 3}), (Loops{whole, whole}));
+  EXPECT_EQ(loopsAfter(kRowChain, "split(T1, 0, 8) transform_like(T1, tensors=[T3, T2])", {2, 3}),
+            (Loops{split, split}));
+}
+
 TEST(ScheduleTransformLike, BroadcastAxesTakePartAndAbsentOnesAreLookedThrough) {
   EXPECT_EQ(loopsAfter(kBias, "merge(T5, 0) split(T5, 0, 8) transform_like(T5) inline_most()", {2, 3, 4}),
             (Loops{"iS{( ceilDiv(i2, 8) )}, iS{8}", "iS{( ceilDiv(i2, 8) )}, iS{8}",
