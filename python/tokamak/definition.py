@@ -335,8 +335,7 @@ class FusionDefinition:
             self._apply(_enable_options, _disable_options, print_repro, {
                 "capture_debug_output": capture_debug_output, "profile": profile, "save_repro_inputs": save_repro_inputs})
         if self._seed is not None:
-            inputs = self._flat(inputs)
-            inputs = [*inputs[:self._seed_place], random.getrandbits(62), 0, *inputs[self._seed_place:]]
+            inputs = self._with_seed(self._flat(inputs))
         if out is not None and not isinstance(out, (list, tuple)):
             out = list(out)
         if self._program is not None and device is None and not override_user_schedule:
@@ -344,6 +343,12 @@ class FusionDefinition:
             if outputs is not None:
                 return outputs
         return self._execute(self._flat(inputs), out, device, override_user_schedule)
+
+    def _with_seed(self, inputs):
+        """With the two numbers of this call for random numbers that no input steers."""
+        if self._seed is None:
+            return inputs
+        return [*inputs[:self._seed_place], random.getrandbits(62), 0, *inputs[self._seed_place:]]
 
     def _flat(self, inputs):
         """A list among the inputs stands for the scalars of a vector."""
@@ -397,6 +402,43 @@ class FusionDefinition:
                 raise TypeError(f"out: entry {i} is None; out has an array for each output, or is left out")
         call.run(out)
         return list(out)
+
+    # --- looking inside ---
+
+    def _texts_for(self, inputs, override_user_schedule, is_cuda):
+        inputs = self._flat(list(inputs))
+        place = place_of(inputs, None)
+        call = self._compiled(place, override_user_schedule).call(self._with_seed(inputs), None)
+        return call.kernel_texts(is_cuda)
+
+    def _last_texts(self, override_user_schedule, is_cuda):
+        programs = ([program for (_, is_overridden), program in self._programs.items() if is_overridden]
+                    if override_user_schedule else [self._program] if self._program is not None else [])
+        texts = programs[-1].last_kernel_texts(is_cuda) if programs else None
+        if texts is None:
+            raise _tokamak.Error("The definition has never been executed; cuda_code_for(inputs) compiles for inputs")
+        return texts
+
+    def cuda_code_for(self, inputs, intrinsic_code=False, override_user_schedule=False):
+        """The CUDA source of the kernels that a call with inputs like these takes on their GPU, or on an H200 where they
+        are on the host; no GPU is needed. The source is all that is compiled, with `intrinsic_code` or without."""
+        return "\n".join(source for _, _, source in self._texts_for(inputs, override_user_schedule, True))
+
+    def last_cuda_code(self, intrinsic_code=False, override_user_schedule=False):
+        """cuda_code_for() the inputs of the last call."""
+        return "\n".join(source for _, _, source in self._last_texts(override_user_schedule, True))
+
+    def source_for(self, inputs, override_user_schedule=False):
+        """The source of the kernels that a call with inputs like these takes where they are: C on the processor."""
+        return "\n".join(source for _, _, source in self._texts_for(inputs, override_user_schedule, False))
+
+    def scheduled_fusion_ir_for(self, inputs, tensor_transforms=False, override_user_schedule=False):
+        """The kernels of a call with inputs like these as fusions with their schedules, which are always in the text."""
+        return "\n".join(text for text, _, _ in self._texts_for(inputs, override_user_schedule, False))
+
+    def last_scheduled_fusion_ir(self, tensor_transforms=False, override_user_schedule=False):
+        """scheduled_fusion_ir_for() the inputs of the last call."""
+        return "\n".join(text for text, _, _ in self._last_texts(override_user_schedule, False))
 
     def fusion_ir(self):
         """The fusion as a text, which the command line reads, too."""

@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "compile/argument.h"
+#include "device/output_layout.h"
 #include "device/tensor.h"
 #include "python/array_type.h"
 #include "symbolic/scalar.h"
@@ -17,7 +19,8 @@ namespace tokamak::python {
 struct KnownLayouts {
   std::vector<int64_t> key;
   std::vector<OutputLayout> outputs;
-  bool is_plain = true;  ///< each has memory of its own
+  std::vector<Argument> inputs;  ///< of a call with this key; tensors without their memory
+  bool is_plain = true;          ///< each has memory of its own
 };
 
 /// Tensors over the arrays of the last call: an array that comes again in its place takes nothing from the heap. Its

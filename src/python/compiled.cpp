@@ -46,13 +46,36 @@ std::unique_ptr<Fusion> withoutThreads(const Fusion& scheduled) {
   return fusion;
 }
 
+CompileOptions optionsOf(bool is_by_hand) {
+  CompileOptions options = kOwnOutputs;
+  options.keeps_schedule = is_by_hand;
+  return options;
+}
+
+// Calls use(fusion) with what is compiled.
+template <class Use>
+auto withFusion(const Definition& definition, bool is_by_hand, bool is_on_processor, const Use& use) {
+  if (!is_by_hand) return use(definition.fusion());
+  if (!is_on_processor) return use(definition.program());
+  return use(*withoutThreads(definition.program()));
+}
+
 Program compileUnlocked(const Definition& definition, Device& device, bool is_by_hand) {
   const Unlocked unlocked;
-  if (!is_by_hand) return compile(definition.fusion(), device, kOwnOutputs);
-  CompileOptions options = kOwnOutputs;
-  options.keeps_schedule = true;
-  if (!isOnProcessor(device)) return compile(definition.program(), device, options);
-  return compile(*withoutThreads(definition.program()), device, options);
+  return withFusion(definition, is_by_hand, isOnProcessor(device),
+                    [&](const Fusion& fusion) { return compile(fusion, device, optionsOf(is_by_hand)); });
+}
+
+std::vector<Argument> withoutMemory(std::span<const Argument> given) {
+  std::vector<Argument> described;
+  for (const Argument& each : given) {
+    const auto* const tensor = std::get_if<Tensor>(&each.value());
+    described.push_back(tensor == nullptr
+                            ? each
+                            : Argument(Tensor::borrow(tensor->device(), tensor->data(), tensor->dtype(),
+                                                      tensor->sizes(), tensor->strides(), tensor->kind())));
+  }
+  return described;
 }
 
 dlpack::Device placeOf(const Device& device) {
@@ -67,6 +90,7 @@ Compiled::Compiled(std::shared_ptr<Definition> definition, std::shared_ptr<Opene
       device_(opened_->device.get()),
       is_on_processor_(isOnProcessor(*device_)),
       place_(placeOf(*device_)),
+      is_by_hand_(is_by_hand),
       definition_(std::move(definition)),
       program_(compileUnlocked(*definition_, *device_, is_by_hand)) {
   const std::vector<Val*>& inputs = definition_->fusion().inputs();
@@ -91,8 +115,13 @@ class Compiled::Lease {
       state_ = std::make_unique<CallState>(*compiled_.device_, compiled_.input_tensors_, compiled_.given_outputs_);
     return *state_;
   }
-  void giveBack() {
+  /// `was_done`: the call.
+  void giveBack(bool was_done) {
     const std::lock_guard lock(compiled_.mutex_);
+    if (was_done && compiled_.last_layouts_ != state_->layouts) {
+      compiled_.last_layouts_ = state_->layouts;
+      compiled_.last_inputs_.reset();
+    }
     compiled_.idle_.push_back(std::move(state_));
   }
 
@@ -148,6 +177,18 @@ std::shared_ptr<const KnownLayouts> Compiled::knownLayouts(const std::vector<int
   return found == layouts_.end() ? nullptr : found->second;
 }
 
+std::vector<Argument> Compiled::argumentsOf(const CallState& state) const {
+  std::vector<Argument> arguments;
+  size_t tensors = 0, scalars = 0;
+  for (Val* input : definition_->fusion().inputs()) {
+    if (asTensor(input) != nullptr)
+      arguments.emplace_back(state.inputs[tensors++]);
+    else
+      arguments.emplace_back(state.scalars[scalars++]);
+  }
+  return arguments;
+}
+
 // Integers may be sizes.
 const KnownLayouts& Compiled::layoutsOf(CallState& state) {
   for (const Tensor& input : state.inputs) addToKey(input, state.key);
@@ -157,20 +198,14 @@ const KnownLayouts& Compiled::layoutsOf(CallState& state) {
   if (state.layouts != nullptr && state.layouts->key == state.key) return *state.layouts;
   state.layouts = knownLayouts(state.key);
   if (state.layouts != nullptr) return *state.layouts;
-  std::vector<Argument> arguments;
-  size_t tensors = 0, scalars = 0;
-  for (Val* input : definition_->fusion().inputs()) {
-    if (asTensor(input) != nullptr)
-      arguments.emplace_back(state.inputs[tensors++]);
-    else
-      arguments.emplace_back(state.scalars[scalars++]);
-  }
+  const std::vector<Argument> arguments = argumentsOf(state);
   auto made = std::make_shared<KnownLayouts>();
   {
     const Unlocked unlocked;
     made->outputs = program_.outputLayouts(arguments);
   }
   made->key = state.key;
+  made->inputs = withoutMemory(arguments);
   made->is_plain = std::ranges::all_of(
       made->outputs, [](const OutputLayout& each) { return each.memory == OutputLayout::Memory::Own; });
   state.layouts = made;
@@ -185,7 +220,7 @@ nb::object Compiled::tryExecute(nb::handle inputs, nb::handle out) {
   const nb::object written = out.is_none() ? nb::object() : tupleOf(out);
   Lease lease(*this);
   nb::object outputs = tryExecuteWith(lease.state(), given, written);
-  lease.giveBack();
+  lease.giveBack(!outputs.is_none());
   return outputs;
 }
 
@@ -250,9 +285,39 @@ PythonCall::PythonCall(Compiled& compiled, const std::vector<PyObject*>& inputs,
   }
 }
 
+std::vector<KernelText> Compiled::kernelTexts(std::span<const Argument> inputs, bool is_cuda) const {
+  const Unlocked unlocked;
+  KernelTarget target = device_->kernelTarget();
+  if (is_cuda && is_on_processor_) target = hopperTarget();
+  return withFusion(*definition_, is_by_hand_, target.kind == TargetKind::Cpu, [&](const Fusion& fusion) {
+    return kernelTextsOf(fusion, target, optionsOf(is_by_hand_), inputs);
+  });
+}
+
+std::optional<std::vector<KernelText>> Compiled::lastKernelTexts(bool is_cuda) {
+  std::vector<Argument> inputs;
+  {
+    const std::lock_guard lock(mutex_);
+    if (last_layouts_ == nullptr && !last_inputs_) return std::nullopt;
+    inputs = last_layouts_ != nullptr ? last_layouts_->inputs : *last_inputs_;
+  }
+  return kernelTexts(inputs, is_cuda);
+}
+
+std::vector<KernelText> PythonCall::kernelTexts(bool is_cuda) const {
+  return compiled_.kernelTexts(arguments_, is_cuda);
+}
+
 std::vector<OutputLayout> PythonCall::outputLayouts() {
   const Unlocked unlocked;
   return compiled_.program_.outputLayouts(arguments_);
+}
+
+void PythonCall::remember() {
+  std::vector<Argument> last = withoutMemory(arguments_);
+  const std::lock_guard lock(compiled_.mutex_);
+  compiled_.last_inputs_ = std::move(last);
+  compiled_.last_layouts_ = nullptr;
 }
 
 void PythonCall::run(const std::vector<PyObject*>& outputs) {
@@ -270,6 +335,7 @@ void PythonCall::run(const std::vector<PyObject*>& outputs) {
     }
   }
   given.clear();
+  remember();
   arguments_.clear();
   arrays_ = nullptr;
   compiled_.opened_->arrays.collect();

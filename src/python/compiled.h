@@ -13,6 +13,7 @@
 #include "python/arrays.h"
 #include "python/call_state.h"
 #include "python/definition.h"
+#include "python/kernel_texts.h"
 
 namespace tokamak::python {
 
@@ -27,12 +28,17 @@ class PythonCall {
 
   /// How the outputs lie, in the order in which calls give them. Errors: those of Program::outputLayouts().
   std::vector<OutputLayout> outputLayouts();
+  /// The kernels that it takes; `is_cuda`: that it would take on a GPU, which is an H200 where the call is on another
+  /// device. Errors: those of Program::outputLayouts().
+  std::vector<KernelText> kernelTexts(bool is_cuda) const;
   /// Writes the outputs that calls give, and those that are updates. None for an output that lies in the memory of an
   /// input or of another output. On a GPU it returns at once where the caller told a stream. The inputs are given back.
   /// Errors: those of Program::run(); Usage the second time.
   void run(const std::vector<PyObject*>& outputs);
 
  private:
+  void remember();
+
   Compiled& compiled_;
   bool has_callers_stream_;
   std::shared_ptr<Stream> stream_;
@@ -52,6 +58,8 @@ class Compiled {
   /// the work is done), whose outputs have memory of their own: the list of outputs, those of `out` where that is
   /// not None. None for any other call, of which nothing was done. Errors: those of Program::runInto(), and Python's.
   nanobind::object tryExecute(nanobind::handle inputs, nanobind::handle out);
+  /// The kernels of the last call, as PythonCall::kernelTexts() gives them; nothing where there was none.
+  std::optional<std::vector<KernelText>> lastKernelTexts(bool is_cuda);
   /// How many outputs calls give.
   size_t outputCount() const { return given_outputs_; }
 
@@ -62,6 +70,8 @@ class Compiled {
  private:
   class Lease;
   friend class PythonCall;
+  std::vector<KernelText> kernelTexts(std::span<const Argument> inputs, bool is_cuda) const;
+  std::vector<Argument> argumentsOf(const CallState& state) const;
   nanobind::object tryExecuteWith(CallState& state, nanobind::handle inputs, nanobind::handle written);
   bool view(PyObject* given, ArrayView& view, const ArrayType*& type) const;
   bool tryTake(PyObject* inputs, CallState& state) const;
@@ -76,6 +86,7 @@ class Compiled {
   Device* device_;
   bool is_on_processor_;
   dlpack::Device place_;
+  bool is_by_hand_;
   std::shared_ptr<Definition> definition_;
   Program program_;
   size_t input_tensors_ = 0;
@@ -85,6 +96,9 @@ class Compiled {
   std::vector<std::unique_ptr<CallState>> idle_;
   std::shared_ptr<Stream> stream_;  ///< of calls of any kind
   std::map<std::vector<int64_t>, std::shared_ptr<const KnownLayouts>> layouts_;
+  /// Of the last call: one, if there was any. Tensors are without their memory.
+  std::shared_ptr<const KnownLayouts> last_layouts_;
+  std::optional<std::vector<Argument>> last_inputs_;
 };
 
 }  // namespace tokamak::python

@@ -246,6 +246,11 @@ void bindDefinition(nb::module_& m) {
       .def("scheduled_tensor", &Definition::scheduledTensorText)
       .def("scheduled_tensors", &Definition::scheduledTensors)
       .def("loops", [](Definition& it, const Value& value) { return it.scheduledTensor(value)->loop().size(); })
+      .def("may_be_inlined",
+           [](Definition& it, const Value& value) {
+             const TensorView* const tensor = it.scheduledTensor(value);
+             return tensor->definition() != nullptr && !tensor->uses().empty();
+           })
       .def("is_reduction", [](Definition& it, const Value& value) {
         const TensorView* const tensor = it.scheduledTensor(value);
         return tensor->definition() != nullptr &&
@@ -260,6 +265,12 @@ std::vector<PyObject*> objectsOf(const nb::list& list) {
   std::vector<PyObject*> objects;
   for (const nb::handle each : list) objects.push_back(each.ptr());
   return objects;
+}
+
+nb::list listOf(const std::vector<KernelText>& texts) {
+  nb::list list;
+  for (const KernelText& each : texts) list.append(nb::make_tuple(each.schedule, each.kernel, each.source));
+  return list;
 }
 
 nb::tuple layoutOf(const OutputLayout& layout) {
@@ -356,6 +367,11 @@ void bindPrograms(nb::module_& m) {
            [](Compiled* made, std::shared_ptr<Definition> definition, std::shared_ptr<OpenedDevice> device,
               bool is_by_hand) { new (made) Compiled(std::move(definition), std::move(device), is_by_hand); })
       .def("try_execute", &Compiled::tryExecute, "inputs"_a, "out"_a.none())
+      .def("last_kernel_texts",
+           [](Compiled& it, bool is_cuda) -> nb::object {
+             const auto texts = it.lastKernelTexts(is_cuda);
+             return texts ? nb::object(listOf(*texts)) : nb::none();
+           })
       .def_prop_ro("output_count", &Compiled::outputCount)
       .def(
           "call",
@@ -370,6 +386,7 @@ void bindPrograms(nb::module_& m) {
              for (const OutputLayout& each : it.outputLayouts()) layouts.append(layoutOf(each));
              return layouts;
            })
+      .def("kernel_texts", [](const PythonCall& it, bool is_cuda) { return listOf(it.kernelTexts(is_cuda)); })
       .def("run", [](PythonCall& it, const nb::list& outputs) { it.run(objectsOf(outputs)); });
 }
 
