@@ -24,8 +24,8 @@ struct TrackedMemory;
 /// it back, ordered after the work of the stream that it then belongs to.
 /// It keeps its device, where that is counted.
 /// Thread safety: threads may use it side by side, but for moveTo(), settle(), lendAnew() and forbidWriting(), which
-/// need it alone. The last owner may be any thread. Accesses of the memory are ordered by the tracker, those of host code
-/// by hostData().
+/// need it alone. The last owner may be any thread. Accesses of the memory are ordered by the tracker, those of host
+/// code by hostData().
 class TOKAMAK_EXPORT Buffer {
  public:
   /// Memory for work on `stream`. Errors: OutOfMemory.
