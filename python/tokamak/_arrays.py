@@ -11,16 +11,23 @@ ALIGNMENT = 64  # bytes
 def maker_for(inputs, place, library):
     """What makes the outputs of a call with these inputs: the library of the first array; without arrays, `library`.
     `place`: their device, as DLPack tells it."""
-    first = next((each for each in inputs if not isinstance(each, (bool, int, float))), None)
-    root = library if first is None else type(first).__module__.partition(".")[0]
+    arrays = [each for each in inputs if not isinstance(each, (bool, int, float))]
+    if place[0] == CUDA:
+        arrays = [each for each in arrays if _root(each) != "numpy"]  # numbers, too
+    first = arrays[0] if arrays else None
+    root = _root(first) if arrays else library
     if root == "torch":
         return _Torch(place)
     if root in ("numpy", "builtins", "array") and place[0] == CPU:
         return _NumPy()
-    take = _from_dlpack_of(first, root)
+    take = _from_dlpack_of(first, root) if arrays else None
     if take is None and place[0] == CPU:
         return _NumPy()
     return _Others(root, take, place)
+
+
+def _root(array):
+    return type(array).__module__.partition(".")[0]
 
 
 def place_of(inputs, device):
@@ -55,6 +62,21 @@ def _from_dlpack_of(array, root):
     if hasattr(array, "__array_namespace__"):
         return array.__array_namespace__().from_dlpack
     return getattr(sys.modules.get(root), "from_dlpack", None)
+
+
+def strides_of(array):
+    """In elements. Arrays that do not tell them, as JAX's, are row-major."""
+    if hasattr(array, "stride"):
+        return list(array.stride())  # torch's
+    if isinstance(array, _tokamak.Array):
+        return list(array.strides)
+    if hasattr(array, "strides"):
+        return [stride // array.itemsize for stride in array.strides]
+    strides, dense = [], 1
+    for size in reversed(array.shape):
+        strides.append(dense)
+        dense *= max(size, 1)
+    return strides[::-1]
 
 
 def make_outputs(maker, layouts, inputs):

@@ -5,7 +5,7 @@ import threading
 import weakref
 
 from . import _tokamak
-from ._arrays import make_outputs, maker_for, place_of
+from ._arrays import make_outputs, maker_for, place_of, strides_of
 from ._compare import difference
 from ._devices import keep_for_parent, open_device
 from ._legacy_options import DISABLE_OPTIONS, ENABLE_OPTIONS
@@ -162,9 +162,7 @@ class FusionDefinition:
         """An input tensor for arrays like this one."""
         if not getattr(array, "shape", ()):
             return self.define_tensor([], dtype=data_type_of(array.dtype))
-        unit = array.itemsize if hasattr(array, "itemsize") and not hasattr(array, "element_size") else 1
-        strides = array.stride() if hasattr(array, "element_size") else array.strides
-        return self.define_tensor(sizes=list(array.shape), strides=[stride // unit for stride in strides],
+        return self.define_tensor(sizes=list(array.shape), strides=strides_of(array),
                                   dtype=data_type_of(array.dtype), static_sizes=static_sizes)
 
     def from_pytorch(self, tensor, static_sizes=False):

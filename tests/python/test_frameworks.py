@@ -196,6 +196,17 @@ def test_arrays_that_never_change_are_not_changed():
     assert jax.values(x).tolist() == [1, 2, 3]
 
 
+def test_definitions_like_an_array(library):
+    base = library.array(np.arange(24).reshape(4, 6), DataType.Half)
+    for array in (base, library.turned(base), base[:1], base[:0], library.array(3, DataType.Half)):
+        with FusionDefinition() as fd:
+            x = fd.from_array(array)
+            fd.add_output(fd.ops.cast(x * 2.0, DataType.Half))
+        assert x.dtype is DataType.Half and x.ndim == array.ndim
+        y, = fd.execute([array])
+        np.testing.assert_array_equal(library.values(y), library.values(array) * 2)
+
+
 def test_the_first_array_says_who_makes_outputs():
     libraries = [each() for each in (NumPy, Torch, Jax)]
     fd = twice_and_sum(DataType.Float)

@@ -86,6 +86,19 @@ assert y.shape == (2, 2) and y.strides == (2, 1) and y.ndim == 2 and y.dtype is 
 """)
 
 
+def test_a_number_of_numpy_beside_arrays():
+    run("""
+with FusionDefinition() as fd:
+    n, x = fd.define_scalar(DataType.Int), fd.define_tensor([-1, -1], contiguity=True)
+    y = fd.ops.matmul(x, x)
+    fd.add_output(y)
+for number in (3, np.int64(3), np.array(3)):
+    y, = fd.execute([number, array_of(values)])
+    assert isinstance(y, tokamak.Array)
+    np.testing.assert_array_equal(values_of(y), values @ values)
+""")
+
+
 def test_the_stream_is_told_to_producers():
     run("""
 fd = cube()
