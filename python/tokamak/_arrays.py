@@ -27,7 +27,19 @@ def maker_for(inputs, place, library):
 
 
 def _root(array):
-    return type(array).__module__.partition(".")[0]
+    """The package that made an array's class, or a base of it."""
+    roots = [each.__module__.partition(".")[0] for each in type(array).__mro__]
+    return next((each for each in roots if each in ("torch", "numpy", "cupy", "jax", "jaxlib")), roots[0])
+
+
+def note_written(arrays):
+    """Tells torch of its tensors that were written, so that gradients which need what was there are refused."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return
+    tensors = [each for each in arrays if isinstance(each, torch.Tensor) and not each.is_inference()]
+    if tensors:
+        torch.autograd.graph.increment_version(tensors)
 
 
 def place_of(inputs, device):
@@ -59,8 +71,10 @@ def _place_named(device):
 
 def _from_dlpack_of(array, root):
     """The function by which the array's library takes arrays of others, if it has one."""
-    if hasattr(array, "__array_namespace__"):
+    try:
         return array.__array_namespace__().from_dlpack
+    except (AttributeError, NotImplementedError):
+        pass
     return getattr(sys.modules.get(root), "from_dlpack", None)
 
 

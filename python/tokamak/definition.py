@@ -5,7 +5,7 @@ import threading
 import weakref
 
 from . import _tokamak
-from ._arrays import make_outputs, maker_for, place_of, strides_of
+from ._arrays import make_outputs, maker_for, note_written, place_of, strides_of
 from ._compare import difference
 from ._devices import keep_for_parent, open_device
 from ._legacy_options import DISABLE_OPTIONS, ENABLE_OPTIONS
@@ -76,6 +76,8 @@ class FusionDefinition:
         self._calls = 0
         self._stride_orders = {}
         self._records = Records()
+        self._inputs = []
+        self._updated = []  # numbers of inputs that calls write
         self._seed = self._seed_place = None  # of random numbers that no input steers
 
     def _forget_programs(self):
@@ -148,8 +150,10 @@ class FusionDefinition:
     def _tensor_input(self, sizes, contiguity, dtype, is_cpu, stride_order):
         described = {"shape": sizes, "contiguity": contiguity, "dtype": dtype, "is_cpu": is_cpu,
                      "stride_order": stride_order}
-        return self._records.call("define_tensor", described, lambda: Tensor(
+        made = self._records.call("define_tensor", described, lambda: Tensor(
             self, self._native.input(native_name(dtype), sizes, contiguity, stride_order)))
+        self._inputs.append(made)
+        return made
 
     def _strided_input(self, sizes, strides, dtype=DataType.Float, static_sizes=False, is_cpu=False):
         sizes, strides = _numbers_of("define_tensor", sizes), _numbers_of("define_tensor", strides)
@@ -176,8 +180,10 @@ class FusionDefinition:
             value, dtype = None, value
         if value is None:
             dtype = dtype or DataType.Double
-            return self._records.call("define_scalar", {"dtype": dtype}, lambda: Scalar(
+            made = self._records.call("define_scalar", {"dtype": dtype}, lambda: Scalar(
                 self, self._native.scalar_input(native_name(dtype))))
+            self._inputs.append(made)
+            return made
         if dtype is None:
             dtype = (DataType.Bool if isinstance(value, bool) else
                      DataType.Int if isinstance(value, int) else DataType.Double)
@@ -225,6 +231,7 @@ class FusionDefinition:
 
     def _update(self, value, target):
         self._native.update(value._value, target._value)
+        self._updated += [i for i, each in enumerate(self._inputs) if each is target]
 
     def _seed_of_calls(self):
         """Two inputs that each call fills: others than the call before."""
@@ -339,6 +346,8 @@ class FusionDefinition:
         if self._program is not None and device is None and not override_user_schedule:
             outputs = self._program.try_execute(inputs, out)
             if outputs is not None:
+                if out is not None or self._updated:
+                    self._note_written(inputs, out)
                 return outputs
         return self._execute(self._flat(inputs), out, device, override_user_schedule)
 
@@ -378,8 +387,18 @@ class FusionDefinition:
             if complaint:
                 raise _tokamak.Error(f"Validation error in output {i}: {complaint}")
 
+    def _note_written(self, inputs, out):
+        note_written([*(out or ()), *(inputs[i] for i in self._updated)])
+
     def _execute(self, inputs, out, device, override_user_schedule):
         """Calls of any kind."""
+        try:
+            return self._executed(inputs, out, device, override_user_schedule)
+        finally:
+            if (out is not None or self._updated) and len(inputs) == len(self._inputs):
+                self._note_written(inputs, out)
+
+    def _executed(self, inputs, out, device, override_user_schedule):
         place = place_of(inputs, device)
         program = self._compiled(place, override_user_schedule)
         if not override_user_schedule:

@@ -16,6 +16,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "base/require.h"
+#include "compile/fitting_number.h"
 #include "device/tensor_copies.h"
 #include "jit/open_device.h"
 #include "python/numpy_arrays.h"
@@ -182,20 +183,24 @@ nb::object capsuleOf(PyObject* given, const std::optional<int64_t>& stream) {
 
 }  // namespace
 
-std::optional<ScalarValue> numberOf(PyObject* given) {
+std::optional<ScalarValue> numberOf(PyObject* given, DataType type) {
   if (PyBool_Check(given)) return given == Py_True;
   if (PyFloat_Check(given)) return PyFloat_AsDouble(given);
   if (!PyLong_Check(given)) return std::nullopt;
   int overflow = 0;
   const long long number = PyLong_AsLongLongAndOverflow(given, &overflow);
-  if (overflow != 0) return std::nullopt;
-  return static_cast<int64_t>(number);
+  if (overflow == 0) return static_cast<int64_t>(number);
+  if (!isFloatingType(type)) return std::nullopt;
+  const double real = PyLong_AsDouble(given);
+  if (PyErr_Occurred() == nullptr) return real;
+  PyErr_Clear();
+  return std::nullopt;
 }
 
 dlpack::Device deviceOfArrays(const std::vector<PyObject*>& inputs) {
   std::optional<dlpack::Device> gpu;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (numberOf(inputs[i]) || PyLong_Check(inputs[i])) continue;
+    if (PyLong_Check(inputs[i]) || PyFloat_Check(inputs[i])) continue;
     const auto describe = [i] { return fmt::format("while taking input {}", i); };
     const ErrorNote note(describe);
     const auto device = deviceOf(inputs[i]);
@@ -244,6 +249,7 @@ std::optional<Tensor> CallArrays::takeBuffer(PyObject* given, bool is_written) {
     return std::nullopt;
   }
   buffers_.push_back(buffer);
+  if (buffer.suboffsets != nullptr) return std::nullopt;  // elements behind pointers
   const auto dtype = typeOf(buffer.format == nullptr ? "" : buffer.format, buffer.itemsize);
   TK_REQUIRE(dtype, Bind,
              "elements of type '{}'; legal are bool, int32, int64, float16, float32 and float64 in this machine's byte "
@@ -256,8 +262,12 @@ std::optional<Tensor> CallArrays::takeBuffer(PyObject* given, bool is_written) {
   TK_REQUIRE(buffer.ndim <= static_cast<int>(Tensor::kMaxRank), Bind, "{} axes; at most {} are legal", buffer.ndim,
              Tensor::kMaxRank);
   view.rank = static_cast<size_t>(buffer.ndim);
+  for (size_t i = 0; i < view.rank; ++i) view.sizes[i] = buffer.shape[i];
+  if (buffer.strides == nullptr) {  // row-major, as those of ctypes
+    fillRowMajorStrides(view.sizesOfAxes(), std::span(view.strides).first(view.rank));
+    return takeViewed(view);
+  }
   for (size_t i = 0; i < view.rank; ++i) {
-    view.sizes[i] = buffer.shape[i];
     TK_REQUIRE(buffer.strides[i] % buffer.itemsize == 0, Bind,
                "axis {} has a stride of {} bytes, and elements take {}; strides are whole elements", i,
                buffer.strides[i], buffer.itemsize);
@@ -382,12 +392,14 @@ Argument CallArrays::argument(PyObject* given, const TensorView* tensor, DataTyp
                               const std::string& place) {
   const auto describe = [&] { return "while taking " + place; };
   const ErrorNote note(describe);
-  const auto number = numberOf(given);
+  const auto number = numberOf(given, number_type);
   TK_REQUIRE(number || !PyLong_Check(given), Bind, "the number does not fit 64 bits");
   if (number) {
     if (tensor == nullptr) return Argument(*number);
     TK_REQUIRE(shapeOf(*tensor).empty(), Bind, "a number for a tensor with {} axes; legal are arrays",
                shapeOf(*tensor).size());
+    TK_REQUIRE(fits(*number, tensor->dtype()), Bind, "{} for a tensor of type {}, of which it is no number",
+               asDouble(*number), dataTypeName(tensor->dtype()));
     void* const address = &numbers_.emplace_back();
     storeElement(*number, tensor->dtype(), address);
     return Argument(

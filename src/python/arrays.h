@@ -19,8 +19,9 @@
 
 namespace tokamak::python {
 
-/// A number of Python's own types that fits 64 bits; nothing for anything else.
-std::optional<ScalarValue> numberOf(PyObject* given);
+/// A number of Python's own types, for a scalar of this type: an integer that fits 64 bits, or becomes a floating one;
+/// nothing for anything else.
+std::optional<ScalarValue> numberOf(PyObject* given, DataType type);
 
 /// Where the arrays among the inputs of a call are: on one GPU, or else on the host. Arrays without axes may be on the
 /// host beside others on a GPU. Errors: Bind for arrays on several GPUs, and for other devices.

@@ -145,7 +145,7 @@ bool Compiled::tryTake(PyObject* inputs, CallState& state) const {
   for (size_t i = 0; i < wanted.size(); ++i) {
     PyObject* const given = PyTuple_GetItem(inputs, static_cast<Py_ssize_t>(i));
     if (asTensor(wanted[i]) == nullptr) {
-      const auto number = numberOf(given);
+      const auto number = numberOf(given, wanted[i]->dtype());
       if (!number) return false;
       state.scalars.push_back(*number);
       continue;

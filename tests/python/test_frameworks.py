@@ -1,4 +1,6 @@
 """Arrays of other libraries on the CPU: what they are given as, without a copy, and what comes back."""
+import array
+import ctypes
 import gc
 import importlib
 import weakref
@@ -254,6 +256,69 @@ def test_torch_has_its_own_kinds_of_tensors():
     y, = fd.execute([torch.ones(2, 3).as_subclass(Other)])
     assert (y == 2).all()
     np.testing.assert_array_equal(fd.execute([torch.ones(2, 3)])[0].numpy(), np.full((2, 3), 2))
+
+
+def test_torch_is_told_of_what_was_written():
+    """A gradient that needs what was there before is refused, as after any operation in place."""
+    torch = Torch().torch
+    with FusionDefinition() as fd:
+        x = fd.define_tensor([-1])
+        fd.add_output(x + 1.0)
+    with FusionDefinition() as update:
+        s, x = update.define_scalar(DataType.Double), update.define_tensor([-1])
+        update.add_output(x * s, x)
+    for write in (lambda kept: fd.execute([torch.ones(3)], out=[kept]), lambda kept: update.execute([2.0, kept])):
+        for _ in range(2):
+            leaf = torch.ones(3, requires_grad=True)
+            kept = torch.ones(3)
+            before = kept._version
+            result = (leaf * kept).sum()
+            write(kept)
+            assert kept._version > before
+            with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+                result.backward()
+
+
+def test_subclasses_have_outputs_of_their_base():
+    torch = Torch().torch
+    with FusionDefinition() as fd:
+        fd.add_output(fd.define_tensor([-1]) * 2.0)
+
+    class Other(torch.Tensor):
+        pass
+
+    class Array(np.ndarray):
+        pass
+
+    assert isinstance(fd.execute([torch.ones(3).as_subclass(Other)])[0], torch.Tensor)
+    assert isinstance(fd.execute([np.ones(3, np.float32).view(Array)])[0], np.ndarray)
+
+
+def test_numbers_that_are_none_of_their_type_are_refused():
+    for dtype, wrong, right in ((DataType.Int, 7.5, 7.0), (DataType.Int32, 1 << 40, 1 << 30), (DataType.Int, float("nan"), -1)):
+        with FusionDefinition() as fd:
+            fd.add_output(fd.ops.set(fd.define_tensor([], dtype=dtype)))
+        with pytest.raises(tokamak.BindError, match="of which it is no number"):
+            fd.execute([wrong])
+        assert fd.execute([right])[0] == right
+    with FusionDefinition() as fd:
+        fd.add_output(fd.define_tensor([], dtype=DataType.Double) * fd.define_scalar(DataType.Double))
+    assert fd.execute([1.0, 1 << 70])[0] == 2.0 ** 70 == fd.execute([1 << 70, 1])[0]
+
+
+def test_arrays_of_pythons_own_library():
+    with FusionDefinition() as fd:
+        fd.add_output(fd.define_tensor([-1, -1]) * 2.0)
+    rows = ctypes.c_float * 3
+    given = (rows * 2)(rows(1, 2, 3), rows(4, 5, 6))
+    wanted = [[2, 4, 6], [8, 10, 12]]
+    assert fd.execute([given])[0].tolist() == wanted
+    assert fd.execute([memoryview(array.array("f", range(1, 7))).cast("B").cast("f", (2, 3))])[0].tolist() == wanted
+    out = (rows * 2)()
+    assert fd.execute([given], out=[out])[0] is out and [list(each) for each in out] == wanted
+    with FusionDefinition() as fd:
+        fd.add_output(fd.define_tensor([-1], dtype=DataType.Int) * fd.define_scalar(DataType.Double))
+    assert fd.execute([array.array("q", [1, 2]), ctypes.c_double(1.5)])[0].tolist() == [1.5, 3]
 
 
 class Lent:
