@@ -3,7 +3,7 @@ import sys
 
 from . import _tokamak
 from ._devices import CPU, CUDA, open_device
-from ._types import NUMPY_NAMES
+from ._types import BYTES, NUMPY_NAMES
 
 ALIGNMENT = 64  # bytes
 
@@ -107,13 +107,33 @@ def make_outputs(maker, layouts, inputs):
     return arrays, given
 
 
+def _compact(layout):
+    """The layout, or a row-major one where elements are one in memory or far from each other: few libraries take such
+    arrays, and whoever writes into one would be surprised."""
+    memory, _, of, _, dtype, sizes, strides = layout
+    dense = 1
+    for stride, size in sorted(zip(strides, sizes)):
+        if size == 1:
+            continue
+        if stride != dense:
+            break
+        dense *= size
+    else:
+        return layout
+    row_major, dense = [], 1
+    for size in reversed(sizes):
+        row_major.append(dense)
+        dense *= size
+    return memory, dense * BYTES[dtype], of, 0, dtype, sizes, row_major[::-1]
+
+
 class _NumPy:
     stream = None
 
     def make(self, layout):
         import numpy as np
 
-        _, size, _, offset, dtype, sizes, strides = layout
+        _, size, _, offset, dtype, sizes, strides = _compact(layout)
         kind = np.dtype(_numpy_type(np, dtype))
         memory = np.empty(size + ALIGNMENT, np.uint8)
         start = -memory.ctypes.data % ALIGNMENT
@@ -178,7 +198,7 @@ class _Others:
         self.stream = sys.modules["cupy"].cuda.get_current_stream().ptr if root == "cupy" else None
 
     def make(self, layout):
-        return _tokamak.Array(self._device, layout, self.stream)
+        return _tokamak.Array(self._device, _compact(layout), self.stream)
 
     def view(self, base, layout):
         return base

@@ -30,6 +30,7 @@ ELEMENT_TYPES = (DataType.Double, DataType.Float, DataType.Half, DataType.BFloat
 # The library's names, and those of NumPy and ml_dtypes.
 NUMPY_NAMES = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "i64": "int64", "i32": "int32",
                "bool": "bool"}
+BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i64": 8, "i32": 4, "bool": 1}  # of an element
 _BY_NUMPY_NAME = {name: DataType(short) for short, name in NUMPY_NAMES.items()}
 
 

@@ -66,6 +66,14 @@ Program compileUnlocked(const Definition& definition, Device& device, bool is_by
                     [&](const Fusion& fusion) { return compile(fusion, device, optionsOf(is_by_hand)); });
 }
 
+// Whether several elements are one in memory.
+bool isExpanded(const OutputLayout& layout) {
+  for (size_t i = 0; i < layout.sizes.size(); ++i) {
+    if (layout.strides[i] == 0 && layout.sizes[i] > 1) return true;
+  }
+  return false;
+}
+
 std::vector<Argument> withoutMemory(std::span<const Argument> given) {
   std::vector<Argument> described;
   for (const Argument& each : given) {
@@ -206,8 +214,9 @@ const KnownLayouts& Compiled::layoutsOf(CallState& state) {
   }
   made->key = state.key;
   made->inputs = withoutMemory(arguments);
-  made->is_plain = std::ranges::all_of(
-      made->outputs, [](const OutputLayout& each) { return each.memory == OutputLayout::Memory::Own; });
+  made->is_plain = std::ranges::all_of(made->outputs, [](const OutputLayout& each) {
+    return each.memory == OutputLayout::Memory::Own && !isExpanded(each);
+  });
   state.layouts = made;
   const std::lock_guard lock(mutex_);
   if (layouts_.size() >= kLayoutsKept) layouts_.clear();

@@ -152,6 +152,21 @@ def test_outputs_that_lie_otherwise(library):
         np.testing.assert_array_equal(library.values(y), np.arange(24).reshape(2, 3, 4) * 3)
 
 
+def test_outputs_whose_elements_repeat(library):
+    with FusionDefinition() as fd:
+        x = fd.define_tensor([-1, -1])
+        fd.add_output(fd.ops.broadcast_in_dim(x, [4, 2, 3], [1, 2]))
+        fd.add_output(fd.ops.expand(fd.ops.sum(x, 1, keepdim=True), [2, 5]))
+    values = np.arange(6).reshape(2, 3)
+    for _ in range(2):
+        repeated, sums = fd.execute([library.array(values, DataType.Float)])
+        np.testing.assert_array_equal(library.values(repeated), np.broadcast_to(values, (4, 2, 3)))
+        np.testing.assert_array_equal(library.values(sums), np.broadcast_to([[3], [12]], (2, 5)))
+    if isinstance(repeated, np.ndarray):
+        repeated[0, 0, 0] = 9
+        assert repeated[1, 0, 0] == 0
+
+
 @pytest.mark.parametrize("sizes", [(), (0,), (3, 0, 2), (1,), (1, 1), (2, 1, 3, 1, 2)])
 def test_odd_sizes(library, sizes):
     with FusionDefinition() as fd:
