@@ -154,7 +154,8 @@ class Operators(Namespace):
     # --- random numbers: the same for the same seed and offset; without them, others in each call ---
 
     def uniform(self, minval, maxval, shape, rng_seed=None, rng_offset=None, dtype=DataType.Float, *, number=None):
-        """Uniform numbers from minval to maxval, without maxval, of a floating type."""
+        """Uniform numbers from minval to maxval, without maxval (but for rounding), of a floating type. Without a seed
+        each call has others; random.seed() repeats them."""
         unit = self._random("uniform", shape, rng_seed, rng_offset, number, dtype)
         if _are_numbers(minval, maxval):
             if (minval, maxval) == (0, 1):

@@ -2,7 +2,7 @@
 import math
 
 from ._types import DataType
-from ._values import Handle, Vector
+from ._values import Handle, Vector, plain
 
 
 class Records:
@@ -53,6 +53,7 @@ class Records:
     def _text(self, value):
         if isinstance(value, Handle):
             return self._names.get(id(value), repr(value))
+        value = plain(value)
         if isinstance(value, (list, tuple, Vector)):
             return f"[{', '.join(map(self._text, value))}]"
         if isinstance(value, DataType):

@@ -54,6 +54,11 @@ class Scalar(Handle):
         return f"Scalar({self._value})"
 
 
+def plain(value):
+    """Numbers and arrays of NumPy as Python's; other things as they are."""
+    return value.tolist() if type(value).__module__ == "numpy" else value
+
+
 class Vector(list):
     """Scalars and integers, as a shape has them."""
 
@@ -71,6 +76,7 @@ class Vector(list):
 
 def _binary(op, is_reflected=False):
     def call(self, other):
+        other = plain(other)
         if not isinstance(other, (Handle, bool, int, float)):
             return NotImplemented
         operands = [other, self] if is_reflected else [self, other]

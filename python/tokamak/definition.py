@@ -12,11 +12,11 @@ from ._legacy_options import DISABLE_OPTIONS, ENABLE_OPTIONS
 from ._ops import Operators
 from ._records import Records
 from ._types import DataType, data_type_of, native_name
-from ._values import Handle, Scalar, Tensor, Vector
+from ._values import Handle, Scalar, Tensor, Vector, plain
 
 
 def _numbers_of(what, values):
-    values = list(values)
+    values = [plain(each) for each in values]
     for each in values:
         if isinstance(each, bool) or not isinstance(each, int):
             raise TypeError(f"{what}: {each!r} is no integer")
@@ -205,6 +205,7 @@ class FusionDefinition:
             return value._value
         if isinstance(value, DataType):
             return _tokamak.TypeArgument(native_name(value))
+        value = plain(value)
         if isinstance(value, (list, tuple)):
             return [self._native_of(each) for each in value]
         return value
@@ -355,7 +356,10 @@ class FusionDefinition:
         """With the two numbers of this call for random numbers that no input steers."""
         if self._seed is None:
             return inputs
-        return [*inputs[:self._seed_place], random.getrandbits(62), 0, *inputs[self._seed_place:]]
+        return [*inputs[:self._seed_place], self._draw_seed(), 0, *inputs[self._seed_place:]]
+
+    def _draw_seed(self):
+        return random.getrandbits(62)
 
     def _flat(self, inputs):
         """A list among the inputs stands for the scalars of a vector."""

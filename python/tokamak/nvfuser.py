@@ -1,7 +1,7 @@
 """For scripts that were written for nvFuser: `from tokamak.nvfuser import FusionDefinition, DataType` is all that changes.
 
-Two things differ from tokamak's own FusionDefinition, as such scripts rely on them: `/` of integers truncates (ops.div),
-and calls without arrays give tensors of torch.
+What differs from tokamak's own FusionDefinition, as such scripts rely on it: `/` of integers truncates (ops.div), calls
+without arrays give tensors of torch, and torch.manual_seed() repeats random numbers that have no seed of their own.
 """
 from . import definition
 from ._types import DataType
@@ -17,3 +17,8 @@ class FusionDefinition(definition.FusionDefinition):
 
     _division = "div"
     _library = "torch"
+
+    def _draw_seed(self):
+        import torch
+
+        return int(torch.randint(1 << 62, (), dtype=torch.int64))

@@ -1,4 +1,6 @@
 """What scripts for nvFuser use beside ops: vectors, seeds that calls choose, options, validate(), repr()."""
+import random
+
 import numpy as np
 import pytest
 
@@ -74,6 +76,36 @@ def test_each_call_has_other_random_numbers_unless_seeded():
         fd.add_output(fd.ops.uniform(-1.0, 1.0, [1000], seed, 0))
     np.testing.assert_array_equal(fd.execute([5])[0], fd.execute([5])[0])
     assert (fd.execute([5])[0] != fd.execute([6])[0]).mean() > 0.99
+
+
+def test_random_numbers_are_repeated():
+    with FusionDefinition() as fd:
+        fd.add_output(fd.ops.uniform(0.0, 1.0, [50]))
+    random.seed(5)
+    first = [fd.execute([])[0] for _ in range(3)]
+    random.seed(5)
+    for each in first:
+        np.testing.assert_array_equal(fd.execute([])[0], each)
+    torch = pytest.importorskip("torch")
+    from tokamak import nvfuser
+
+    with nvfuser.FusionDefinition() as fd:
+        fd.add_output(fd.ops.uniform(0.0, 1.0, [50]))
+    torch.manual_seed(5)
+    first = fd.execute([])[0]
+    assert not torch.equal(first, fd.execute([])[0])
+    torch.manual_seed(5)
+    assert torch.equal(first, fd.execute([])[0])
+
+
+def test_numbers_of_numpy_are_arguments():
+    with FusionDefinition() as fd:
+        x = fd.define_tensor(np.array([-1, -1]), contiguity=np.array([True, True]).tolist())
+        y = fd.ops.sum(x, dims=np.array([1]), keepdim=np.bool_(True))
+        z = fd.ops.reshape(np.float32(0.25) * y * np.int64(2), np.array([np.int64(2), 2]))
+        fd.add_output(z, stride_order=np.array([0, 1]))
+    assert "np" not in repr(fd) and made_again(fd).fusion_ir() == fd.fusion_ir()
+    np.testing.assert_array_equal(fd.execute([X])[0], (X.sum(1) / 2).reshape(2, 2))
 
 
 def test_the_import_for_scripts_divides_as_they_expect():
