@@ -24,7 +24,6 @@ addcmul(arg1, arg2, arg3, value)
 broadcast(arg, is_broadcast_dim=>flags)
 broadcast_in_dim(arg, shape=>shape, broadcast_dims=>axes)
 cat(tensors, dim=>axis=0, manual_padding=>=False)
-clamp(arg, min, max)
 expand(arg, shape=>shape)
 full(shape=>shape, fill_value=>value, dtype=>dtype)
 gather(arg, index=>index, dim=>axis)
@@ -54,7 +53,7 @@ where(condition, x, y)
 # Terms of composites, which say too little by themselves.
 _INTERNAL = ("exp_term", "philox")
 # Methods below do more for them than to rename.
-_OWN = ("cast", "batch_norm", "normal", "rand_like", "uniform")
+_OWN = ("cast", "clamp", "batch_norm", "normal", "rand_like", "uniform")
 
 # Names that scripts know and the library lacks.
 MISSING = """argsort complex cummax cummin cumprod cumsum cutlass_nvfp4_grouped_mm grouped_mm imag index_put_accumulate
@@ -136,6 +135,16 @@ class Operators(Namespace):
     def cast(self, arg, dtype):
         """The elements, or a number, in another type."""
         return self._definition._cast(arg, dtype)
+
+    def clamp(self, arg, min=None, max=None):
+        """The elements, but at least min and at most max, where these are given."""
+        if min is None and max is None:
+            raise TypeError("ops.clamp: min, max or both are given")
+        if max is None:
+            return self.maximum(arg, min)
+        if min is None:
+            return self.minimum(arg, max)
+        return self._definition._call("clamp", [arg, min, max], {})
 
     def real(self, arg):
         """The elements themselves, as all numbers here are real."""

@@ -86,6 +86,12 @@ def _binary(op, is_reflected=False):
     return call
 
 
+def _invert(self):
+    """Not, of truths; all bits the other way, of integers."""
+    ops = self._definition.ops
+    return ops.logical_not(self) if self.dtype is DataType.Bool else ops.bitwise_not(self)
+
+
 for _name, _op in {"add": "add", "sub": "sub", "mul": "mul", "truediv": "truediv", "mod": "mod", "pow": "pow",
                    "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "bitwise_left_shift",
                    "rshift": "bitwise_right_shift"}.items():
@@ -93,5 +99,6 @@ for _name, _op in {"add": "add", "sub": "sub", "mul": "mul", "truediv": "truediv
     setattr(Handle, f"__r{_name}__", _binary(_op, is_reflected=True))
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     setattr(Handle, f"__{_name}__", _binary(_name))
+Handle.__invert__ = _invert
 for _name in ("neg", "abs"):
     setattr(Handle, f"__{_name}__", lambda self, op=_name: getattr(self._definition.ops, op)(self))

@@ -1,6 +1,7 @@
 """FusionDefinition: a tensor program, defined by calls and run on arrays."""
 import os
 import random
+import re
 import threading
 import weakref
 
@@ -60,7 +61,7 @@ class FusionDefinition:
     _library = "numpy"  # which makes the outputs of calls without arrays
 
     def __init__(self, id=None, max_length=1024):
-        self._name = "fusion" if id is None else f"fusion_{id}"
+        self._name = "fusion" if id is None else re.sub(r"\W", "_", f"fusion_{id}", flags=re.ASCII)
         self._max_length = max_length
         self._begin()
         self._forget_programs()

@@ -178,6 +178,8 @@ CALLS = {
                  lambda x: (x.var(1, ddof=1, keepdims=True), x.mean(1, keepdims=True))),
     "welford": (lambda fd, x: fd.ops.welford(x, [1])[:2], [X], lambda x: (x.mean(1), ((x - x.mean(1, keepdims=True)) ** 2).sum(1))),
     "cast": (lambda fd, x: fd.ops.cast(x, DataType.Double), [X], lambda x: x),
+    "clamp_of_numbers": (lambda fd, x: (fd.ops.clamp(x, -0.5, 0.5), fd.ops.clamp(x, min=0.25), fd.ops.clamp(x, max=0.25)), [X],
+              lambda x: (x.clip(-0.5, 0.5), x.clip(0.25), x.clip(max=0.25))),
     "real": (lambda fd, x: fd.ops.real(x), [X], lambda x: x),
     "triu": (lambda fd, x: (fd.ops.triu(x), fd.ops.triu(x, 2), fd.ops.triu(x, -1)), [real(2, 4, 5)],
              lambda x: (np.triu(x), np.triu(x, 2), np.triu(x, -1))),

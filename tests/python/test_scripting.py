@@ -181,6 +181,15 @@ def test_repr_makes_the_definition_again():
     assert repr(FusionDefinition()) == "def fusion(fd: FusionDefinition) -> None:\n    pass"
 
 
+@pytest.mark.parametrize("name", [7, "a b", -1, 2.5, "quote'\"", "line\nbreak", "\u00e9", ""])
+def test_any_id_gives_texts_that_can_be_read(name):
+    with FusionDefinition(id=name) as fd:
+        fd.add_output(~(fd.define_tensor([-1], dtype=DataType.Int)))
+        fd.add_output(~(fd.define_tensor([-1], dtype=DataType.Bool)))
+    assert made_again(fd).fusion_ir() == fd.fusion_ir()
+    assert [each.tolist() for each in fd.execute([np.array([5]), np.array([True])])] == [[-6], [False]]
+
+
 def test_what_raised_is_not_in_repr():
     with FusionDefinition() as fd:
         x = fd.define_tensor([-1, -1])
