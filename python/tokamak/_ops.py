@@ -215,6 +215,7 @@ class Operators(Namespace):
             variance, mean = running_var, running_mean
         if training and running_mean is not None:
             count = functools.reduce(self.mul, [self.size(arg, axis) for axis in others])
+            count = self.cast(count, value.dtype)  # the quotient of integers would be one of f32
             unbiased = self.mul(variance, self.truediv(count, self.sub(count, 1)))
             for running, new in ((running_mean, mean), (running_var, unbiased)):
                 moved = self.add(self.mul(new, momentum), self.sub(running, self.mul(running, momentum)))

@@ -118,6 +118,7 @@ std::optional<dlpack::Device> dlpackDeviceOf(PyObject* given) {
     TK_REQUIRE(is_pair, Bind, "__dlpack_device__ of {} gives {}; legal is a pair of integers", typeNameOf(given),
                nb::cast<std::string>(nb::repr(told)));
   } catch (const nb::python_error& error) {
+    if (!error.matches(PyExc_Exception)) throw;  // KeyboardInterrupt, SystemExit
     TK_RAISE(Bind, "__dlpack_device__ of {} fails: {}", typeNameOf(given), sentenceOf(error));
   }
   return dlpack::Device{.type = static_cast<dlpack::DeviceType>(type), .id = id};
@@ -370,6 +371,7 @@ Tensor CallArrays::take(PyObject* given, bool is_written) {
     if (auto tensor = takeDlpack(given)) return requireWriteable(*std::move(tensor), is_written);
     if (auto tensor = takeCudaArray(given)) return requireWriteable(*std::move(tensor), is_written);
   } catch (const nb::python_error& error) {
+    if (!error.matches(PyExc_Exception)) throw;  // KeyboardInterrupt, SystemExit
     TK_RAISE(Bind, "{} cannot be read as an array: {}", typeNameOf(given), sentenceOf(error));
   } catch (const std::bad_cast&) {
     TK_RAISE(Bind, "{} cannot be read as an array: what it tells of itself has other types than the protocol's",

@@ -376,7 +376,7 @@ class Broken:
         self._device, self._capsule = device, capsule
 
     def __dlpack_device__(self):
-        if isinstance(self._device, Exception):
+        if isinstance(self._device, BaseException):
             raise self._device
         return self._device
 
@@ -398,6 +398,20 @@ def test_broken_producers_are_refused(device, capsule, words):
         with pytest.raises(tokamak.Error, match=words):
             fd.execute([Broken(device, capsule)])
     assert fd.execute([np.ones(2, np.float32)])[0].tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
+def test_who_ends_the_program_is_not_held_up(kind):
+    with FusionDefinition() as fd:
+        fd.add_output(fd.define_tensor([-1]) * 2.0)
+
+    class Ending(Broken):
+        def __dlpack__(self, **named):
+            raise kind
+
+    for each in (Ending((1, 0), None), Broken(KeyboardInterrupt(), None)):
+        with pytest.raises((KeyboardInterrupt, kind)):
+            fd.execute([each])
 
 
 def test_a_capsule_is_taken_once():

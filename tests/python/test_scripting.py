@@ -78,6 +78,17 @@ def test_each_call_has_other_random_numbers_unless_seeded():
     assert (fd.execute([5])[0] != fd.execute([6])[0]).mean() > 0.99
 
 
+def test_running_variance_of_doubles_is_one_of_doubles():
+    x = np.random.default_rng(3).random((5, 3, 7))
+    mean, variance = np.zeros(3), np.ones(3)
+    with FusionDefinition() as fd:
+        tensors = [fd.define_tensor([-1] * each.ndim, dtype=DataType.Double) for each in (x, mean, variance)]
+        fd.add_output(fd.ops.batch_norm(tensors[0], None, None, *tensors[1:], 0.25, 1e-5, True)[0])
+    fd.execute([x, mean, variance])
+    np.testing.assert_allclose(variance, 0.75 + 0.25 * x.var((0, 2), ddof=1), rtol=1e-13)
+    np.testing.assert_allclose(mean, 0.25 * x.mean((0, 2)), rtol=1e-13)
+
+
 def test_random_numbers_are_repeated():
     with FusionDefinition() as fd:
         fd.add_output(fd.ops.uniform(0.0, 1.0, [50]))
@@ -148,8 +159,20 @@ def test_validate():
         fd.add_output(x > 3.0)
     fd.validate([X], [X.sum(1), X > 3])
     fd.validate([X], [X.sum(1) * 1.001, X > 3], rtol=0.01)
+    with FusionDefinition() as same:
+        same.add_output(same.ops.set(same.define_tensor([-1])))
+        same.add_output(same.ops.set(same.define_tensor([-1], dtype=DataType.Int)))
+    inf, whole = np.array([np.inf], np.float32), np.array([1 << 60])
+    same.validate([inf, whole], [inf, whole])
+    for given, reference in ((inf, -inf), (-inf, inf), (np.ones(1, np.float32), inf), (inf, np.ones(1))):
+        with pytest.raises(tokamak.Error, match="output 0"):
+            same.validate([given, whole], [reference, whole])
+    with pytest.raises(tokamak.Error, match="output 1: 1 of 1 .* 1152921504606846976, and the reference 11529215046068469"):
+        same.validate([inf, whole], [inf, whole + 1])
+    with pytest.raises(tokamak.Error, match="complex"):
+        same.validate([inf, whole], [inf + 1j, whole])
     for wrong, words in (([X.sum(1) * 1.001, X > 3], "output 0: 4 of 4 elements differ"),
-                         ([X.sum(1), X > 4], "output 1: 1 of 24 elements differ .* the first at .0, 4.: 1.0"),
+                         ([X.sum(1), X > 4], "output 1: 1 of 24 elements differ .* the first at .0, 4.: True"),
                          ([X.sum(1)], "1 references for 2 outputs"), ([X.sum(0), X > 3], "output 0: its shape is"),
                          ([X.sum(1) * np.nan, X > 3], "output 0")):
         with pytest.raises(tokamak.Error, match=words):
