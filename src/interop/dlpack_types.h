@@ -57,6 +57,9 @@ struct Version {
   uint32_t minor = 1;
 };
 
+/// What protocols of Python's call the default stream of a GPU, whose handle is null.
+inline constexpr int64_t kDefaultStream = 1;
+
 inline constexpr uint64_t kReadOnly = 1;
 inline constexpr uint64_t kSubbytePadded = 4;
 

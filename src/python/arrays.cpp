@@ -101,6 +101,14 @@ std::string floatLetter(std::string_view format) {
   }
 }
 
+DataType requireType(std::optional<DataType> dtype, std::string_view format) {
+  TK_REQUIRE(dtype, Bind,
+             "elements of type '{}'; legal are bool, int32, int64, float16, float32 and float64 in this machine's byte "
+             "order",
+             format);
+  return *dtype;
+}
+
 Tensor requireWriteable(Tensor tensor, bool is_written) {
   TK_REQUIRE(!is_written || !tensor.buffer()->isReadOnly(), Bind, "an array that may not be written");
   return tensor;
@@ -251,14 +259,11 @@ std::optional<Tensor> CallArrays::takeBuffer(PyObject* given, bool is_written) {
   }
   buffers_.push_back(buffer);
   if (buffer.suboffsets != nullptr) return std::nullopt;  // elements behind pointers
-  const auto dtype = typeOf(buffer.format == nullptr ? "" : buffer.format, buffer.itemsize);
-  TK_REQUIRE(dtype, Bind,
-             "elements of type '{}'; legal are bool, int32, int64, float16, float32 and float64 in this machine's byte "
-             "order",
-             buffer.format == nullptr ? "bytes" : buffer.format);
+  const DataType dtype = requireType(typeOf(buffer.format == nullptr ? "" : buffer.format, buffer.itemsize),
+                                     buffer.format == nullptr ? "bytes" : buffer.format);
   ArrayView view;
   view.data = buffer.buf;
-  view.dtype = *dtype;
+  view.dtype = dtype;
   view.is_writeable = buffer.readonly == 0;
   TK_REQUIRE(buffer.ndim <= static_cast<int>(Tensor::kMaxRank), Bind, "{} axes; at most {} are legal", buffer.ndim,
              Tensor::kMaxRank);
@@ -282,9 +287,8 @@ std::optional<Tensor> CallArrays::takeDlpack(PyObject* given) {
   if (!device) return std::nullopt;
   std::optional<int64_t> stream;
   if (isOnGpu(*device)) {
-    constexpr int64_t kDefaultStream = 1;
     const auto handle = reinterpret_cast<intptr_t>(stream_->nativeHandle());
-    stream = handle == 0 ? kDefaultStream : int64_t{handle};
+    stream = handle == 0 ? dlpack::kDefaultStream : int64_t{handle};
   }
   const nb::object capsule = capsuleOf(given, stream);
   if (auto* const at = PyCapsule_GetPointer(capsule.ptr(), "dltensor_versioned")) {
@@ -310,20 +314,18 @@ std::optional<Tensor> CallArrays::takeCudaArray(PyObject* given) {
   const auto format = nb::cast<std::string>(told["typestr"]);
   const bool is_told = format.size() >= 3;
   const std::string letters = !is_told ? format : format[1] == 'b' ? "?" : format[1] == 'f' ? floatLetter(format) : "q";
-  const auto dtype = is_told ? typeOf(letters, std::atoi(format.c_str() + 2)) : std::nullopt;
-  TK_REQUIRE(dtype && format[0] != '>', Bind,
-             "elements of type '{}'; legal are bool, int32, int64, float16, float32 and float64 in this machine's byte "
-             "order",
-             format);
+  const bool is_swapped = format.starts_with('>');
+  const DataType dtype =
+      requireType(is_told && !is_swapped ? typeOf(letters, std::atoi(format.c_str() + 2)) : std::nullopt, format);
   auto kept = std::make_unique<Kept>();
   kept->keeper = nb::borrow(given);
   kept->sizes = nb::cast<std::vector<int64_t>>(told["shape"]);
   const nb::object strides = told.contains("strides") ? nb::object(told["strides"]) : nb::none();
   if (!strides.is_none()) {
     for (const auto bytes : nb::cast<std::vector<int64_t>>(strides)) {
-      TK_REQUIRE(bytes % sizeOf(*dtype) == 0, Bind,
-                 "a stride of {} bytes, and elements take {}; strides are whole elements", bytes, sizeOf(*dtype));
-      kept->strides.push_back(bytes / sizeOf(*dtype));
+      TK_REQUIRE(bytes % sizeOf(dtype) == 0, Bind,
+                 "a stride of {} bytes, and elements take {}; strides are whole elements", bytes, sizeOf(dtype));
+      kept->strides.push_back(bytes / sizeOf(dtype));
     }
     TK_REQUIRE(kept->strides.size() == kept->sizes.size(), Bind, "{} strides for {} axes", kept->strides.size(),
                kept->sizes.size());
@@ -333,13 +335,12 @@ std::optional<Tensor> CallArrays::takeCudaArray(PyObject* given) {
   array.context = kept.get();
   array.deleter = &dropKept;
   array.flags = nb::cast<bool>(data[1]) ? dlpack::kReadOnly : 0;
-  array.array = {
-      .data = std::bit_cast<void*>(nb::cast<uintptr_t>(data[0])),
-      .device = {.type = dlpack::DeviceType::Cuda, .id = static_cast<int32_t>(device_.device->properties().ordinal)},
-      .rank = static_cast<int32_t>(kept->sizes.size()),
-      .type = dlpack::typeOf(*dtype),
-      .sizes = kept->sizes.data(),
-      .strides = strides.is_none() ? nullptr : kept->strides.data()};
+  array.array = {.data = std::bit_cast<void*>(nb::cast<uintptr_t>(data[0])),
+                 .device = device_.place(),
+                 .rank = static_cast<int32_t>(kept->sizes.size()),
+                 .type = dlpack::typeOf(dtype),
+                 .sizes = kept->sizes.data(),
+                 .strides = strides.is_none() ? nullptr : kept->strides.data()};
   waitForProducer(told);
   Tensor tensor = device_.arrays.take(&array, stream_);
   [[maybe_unused]] auto* const taken = kept.release();
@@ -352,8 +353,7 @@ void CallArrays::waitForProducer(nb::handle told) const {
   const nb::object stream = told["stream"];
   if (stream.is_none()) return;
   const auto handle = nb::cast<int64_t>(stream);
-  constexpr int64_t kDefaultStream = 1;
-  auto* const native = handle == kDefaultStream ? nullptr : std::bit_cast<void*>(handle);
+  auto* const native = handle == dlpack::kDefaultStream ? nullptr : std::bit_cast<void*>(handle);
   Device& device = *device_.device;
   const std::unique_ptr<Event> made = device.createEvent();
   device.record(*made, *adoptCudaStream(device, native));
@@ -384,10 +384,8 @@ Tensor CallArrays::take(PyObject* given, bool is_written) {
 // Whether arrays of this type are there for work on the stream of the call without being asked.
 bool CallArrays::isInOrder(const ArrayType& type) const {
   if (isOnProcessor()) return false;
-  const auto ordinal = static_cast<int32_t>(device_.device->properties().ordinal);
   void* stream = nullptr;
-  return type.currentStream({.type = dlpack::DeviceType::Cuda, .id = ordinal}, stream) &&
-         stream == stream_->nativeHandle();
+  return type.currentStream(device_.place(), stream) && stream == stream_->nativeHandle();
 }
 
 Argument CallArrays::argument(PyObject* given, const TensorView* tensor, DataType number_type,

@@ -74,30 +74,13 @@ bool isExpanded(const OutputLayout& layout) {
   return false;
 }
 
-std::vector<Argument> withoutMemory(std::span<const Argument> given) {
-  std::vector<Argument> described;
-  for (const Argument& each : given) {
-    const auto* const tensor = std::get_if<Tensor>(&each.value());
-    described.push_back(tensor == nullptr
-                            ? each
-                            : Argument(Tensor::borrow(tensor->device(), tensor->data(), tensor->dtype(),
-                                                      tensor->sizes(), tensor->strides(), tensor->kind())));
-  }
-  return described;
-}
-
-dlpack::Device placeOf(const Device& device) {
-  if (isOnProcessor(device)) return {};
-  return {.type = dlpack::DeviceType::Cuda, .id = static_cast<int32_t>(device.properties().ordinal)};
-}
-
 }  // namespace
 
 Compiled::Compiled(std::shared_ptr<Definition> definition, std::shared_ptr<OpenedDevice> device, bool is_by_hand)
     : opened_(std::move(device)),
       device_(opened_->device.get()),
       is_on_processor_(isOnProcessor(*device_)),
-      place_(placeOf(*device_)),
+      place_(opened_->place()),
       is_by_hand_(is_by_hand),
       definition_(std::move(definition)),
       program_(compileUnlocked(*definition_, *device_, is_by_hand)) {
@@ -213,7 +196,7 @@ const KnownLayouts& Compiled::layoutsOf(CallState& state) {
     made->outputs = program_.outputLayouts(arguments);
   }
   made->key = state.key;
-  made->inputs = withoutMemory(arguments);
+  made->inputs = argumentsOn(*device_, arguments);
   made->is_plain = std::ranges::all_of(made->outputs, [](const OutputLayout& each) {
     return each.memory == OutputLayout::Memory::Own && !isExpanded(each);
   });
@@ -323,7 +306,7 @@ std::vector<OutputLayout> PythonCall::outputLayouts() {
 }
 
 void PythonCall::remember() {
-  std::vector<Argument> last = withoutMemory(arguments_);
+  std::vector<Argument> last = argumentsOn(*compiled_.device_, arguments_);
   const std::lock_guard lock(compiled_.mutex_);
   compiled_.last_inputs_ = std::move(last);
   compiled_.last_layouts_ = nullptr;

@@ -33,7 +33,8 @@ class Texts final : public KernelObserver {
   std::vector<KernelText> texts_;
 };
 
-// As if the tensors were the device's.
+}  // namespace
+
 std::vector<Argument> argumentsOn(Device& device, std::span<const Argument> inputs) {
   std::vector<Argument> arguments;
   for (const Argument& input : inputs) {
@@ -45,8 +46,6 @@ std::vector<Argument> argumentsOn(Device& device, std::span<const Argument> inpu
   }
   return arguments;
 }
-
-}  // namespace
 
 std::vector<KernelText> kernelTextsOf(const Fusion& program, const KernelTarget& target, const CompileOptions& options,
                                       std::span<const Argument> inputs) {

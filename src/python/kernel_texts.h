@@ -7,6 +7,7 @@
 
 #include "compile/argument.h"
 #include "compile/compile_options.h"
+#include "device/device.h"
 #include "device/kernel_target.h"
 #include "ir/fusion.h"
 
@@ -17,6 +18,9 @@ struct KernelText {
   std::string kernel;    ///< in kernel IR
   std::string source;    ///< C, or CUDA C++
 };
+
+/// The same arguments as if the tensors were the device's; they hold on to no memory.
+std::vector<Argument> argumentsOn(Device& device, std::span<const Argument> inputs);
 
 /// The kernels for a target (a processor's: this machine's) that a call with such inputs takes; of tensors only the
 /// types, sizes, strides and addresses are looked at. Compiles as a call that comes for the first time, and runs

@@ -1,6 +1,7 @@
 // OpenedDevice: a device, and the arrays of other libraries that its work uses.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -13,6 +14,13 @@ namespace tokamak::python {
 struct OpenedDevice {
   explicit OpenedDevice(std::shared_ptr<Device> opened) : device(std::move(opened)), arrays(*device) {
     arrays.deferDeleters();
+  }
+
+  /// As DLPack tells it.
+  dlpack::Device place() const {
+    const int64_t ordinal = device->properties().ordinal;
+    if (ordinal < 0) return {};
+    return {.type = dlpack::DeviceType::Cuda, .id = static_cast<int32_t>(ordinal)};
   }
 
   const std::shared_ptr<Device> device;

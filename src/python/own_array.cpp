@@ -38,11 +38,10 @@ nb::object capsuleAround(Given* given) {
 }
 
 std::shared_ptr<Stream> streamNumbered(Device& device, int64_t number) {
-  constexpr int64_t kDefaultStream = 1;
   constexpr int64_t kPerThread = 2;
   TK_REQUIRE(number > 0, Bind, "__dlpack__: stream {}; legal are None, -1, 1, 2 and handles of streams", number);
   // (The driver takes the numbers of its default streams as handles, too.)
-  if (number == kDefaultStream) return adoptCudaStream(device, nullptr);
+  if (number == dlpack::kDefaultStream) return adoptCudaStream(device, nullptr);
   TK_REQUIRE(number != kPerThread, Unsupported, "__dlpack__: the default stream of each thread is not there yet");
   return adoptCudaStream(device, std::bit_cast<void*>(number));
 }
@@ -58,20 +57,13 @@ OwnArray::OwnArray(std::shared_ptr<OpenedDevice> device, const OutputLayout& lay
   tensor_ = Tensor(std::move(buffer), layout.offset, layout.dtype, layout.sizes, layout.strides);
 }
 
-dlpack::Device OwnArray::place() const {
-  const int64_t ordinal = device_->device->properties().ordinal;
-  if (ordinal < 0) return {};
-  return {.type = dlpack::DeviceType::Cuda, .id = static_cast<int32_t>(ordinal)};
-}
-
 nb::object OwnArray::capsule(std::optional<int64_t> stream, bool is_versioned) const {
   const bool is_on_processor = isOnProcessor(*device_->device);
   TK_REQUIRE(!stream || !is_on_processor, Bind, "__dlpack__: a stream of a GPU for an array on the host");
   constexpr int64_t kNobodyWaits = -1;
-  constexpr int64_t kDefaultStream = 1;
   std::shared_ptr<Stream> used;
-  if (!is_on_processor && stream.value_or(kDefaultStream) != kNobodyWaits)
-    used = streamNumbered(*device_->device, stream.value_or(kDefaultStream));
+  if (!is_on_processor && stream.value_or(dlpack::kDefaultStream) != kNobodyWaits)
+    used = streamNumbered(*device_->device, stream.value_or(dlpack::kDefaultStream));
   dlpack::ManagedVersioned* versioned = nullptr;
   dlpack::Managed* unversioned = nullptr;
   {

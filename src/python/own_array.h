@@ -21,7 +21,7 @@ class OwnArray {
 
   const Tensor& tensor() const { return tensor_; }
   const std::shared_ptr<OpenedDevice>& device() const { return device_; }
-  dlpack::Device place() const;
+  dlpack::Device place() const { return device_->place(); }
   /// As __dlpack__ gives it: a capsule of an array of DLPack 1.x where the taker knows that, else of 0.x. With a stream
   /// of a GPU, whose numbers are those of the protocol, the data is there for work on that. Errors: Bind for a stream
   /// on a processor; of the work that made the data.
