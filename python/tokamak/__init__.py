@@ -5,5 +5,6 @@ from ._types import DataType
 from .definition import FusionDefinition, Scalar, Tensor
 from .schedule import CacheOp, LoadStoreOpType, MemoryType, ParallelType
 
-__all__ = ["Array", "BindError", "CacheOp", "DataType", "DefinitionError", "Error", "FusionDefinition", "LoadStoreOpType",
-           "MemoryType", "OutOfMemoryError", "ParallelType", "Scalar", "ScheduleError", "Tensor", "UnsupportedError"]
+__all__ = ["Array", "BindError", "CacheOp", "DataType", "DefinitionError", "Error", "FusionDefinition",
+           "LoadStoreOpType", "MemoryType", "OutOfMemoryError", "ParallelType", "Scalar", "ScheduleError", "Tensor",
+           "UnsupportedError"]

@@ -1,4 +1,5 @@
 """Arrays for outputs: each library makes its own, and is imported when it is asked for the first."""
+import math
 import sys
 
 from . import _tokamak
@@ -86,8 +87,12 @@ def strides_of(array):
         return list(array.strides)
     if hasattr(array, "strides"):
         return [stride // array.itemsize for stride in array.strides]
+    return _row_major(array.shape)
+
+
+def _row_major(sizes):
     strides, dense = [], 1
-    for size in reversed(array.shape):
+    for size in reversed(sizes):
         strides.append(dense)
         dense *= max(size, 1)
     return strides[::-1]
@@ -120,11 +125,7 @@ def _compact(layout):
         dense *= size
     else:
         return layout
-    row_major, dense = [], 1
-    for size in reversed(sizes):
-        row_major.append(dense)
-        dense *= size
-    return memory, dense * BYTES[dtype], of, 0, dtype, sizes, row_major[::-1]
+    return memory, math.prod(sizes) * BYTES[dtype], of, 0, dtype, sizes, _row_major(sizes)
 
 
 class _NumPy:

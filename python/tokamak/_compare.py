@@ -28,7 +28,8 @@ def difference(output, reference, rtol=None, atol=None):
         return None
     where = tuple(int(each) for each in np.argwhere(~is_close)[0])
     return (f"{int((~is_close).sum())} of {is_close.size} elements differ by more than atol={atol:.3g} and "
-            f"rtol={rtol:.3g}; the first at {list(where)}: {found[where].item()!r}, and the reference {wanted[where].item()!r}")
+            f"rtol={rtol:.3g}; the first at {list(where)}: {found[where].item()!r}, and the reference "
+            f"{wanted[where].item()!r}")
 
 
 def _values_of(np, array):

@@ -198,8 +198,9 @@ class Operators(Namespace):
 
     def batch_norm(self, arg, weight=None, bias=None, running_mean=None, running_var=None, momentum=0.1, eps=1e-5,
                    training=True, channels_last=False):
-        """Each channel (axis 1, or the last one) normalised over all other axes: the result, the mean and 1 / deviation.
-        In training the running statistics that are given are moved on in place; else they are what normalises."""
+        """Each channel (axis 1, or the last one) normalised over all other axes: the result, the mean and
+        1 / deviation. In training the running statistics that are given are moved on in place; else they are what
+        normalises."""
         self._definition._require_tensor("batch_norm", arg)
         if arg.ndim < 2:
             raise _tokamak.DefinitionError(f"batch_norm: a tensor with {arg.ndim} axes; at least 2 are legal")

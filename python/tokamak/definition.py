@@ -339,8 +339,9 @@ class FusionDefinition:
         if not isinstance(inputs, (list, tuple)):
             inputs = list(inputs)
         if _enable_options or _disable_options or capture_debug_output or profile or save_repro_inputs or print_repro:
-            self._apply(_enable_options, _disable_options, print_repro, {
-                "capture_debug_output": capture_debug_output, "profile": profile, "save_repro_inputs": save_repro_inputs})
+            self._apply(_enable_options, _disable_options, print_repro,
+                        {"capture_debug_output": capture_debug_output, "profile": profile,
+                         "save_repro_inputs": save_repro_inputs})
         if self._seed is not None:
             inputs = self._with_seed(self._flat(inputs))
         if out is not None and not isinstance(out, (list, tuple)):
@@ -442,8 +443,8 @@ class FusionDefinition:
         return texts
 
     def cuda_code_for(self, inputs, intrinsic_code=False, override_user_schedule=False):
-        """The CUDA source of the kernels that a call with inputs like these takes on their GPU, or on an H200 where they
-        are on the host; no GPU is needed. The source is all that is compiled, with `intrinsic_code` or without."""
+        """The CUDA source of the kernels that a call with inputs like these takes on their GPU, or on an H200 where
+        they are on the host; no GPU is needed. The source is all that is compiled, with `intrinsic_code` or without."""
         return "\n".join(source for _, _, source in self._texts_for(inputs, override_user_schedule, True))
 
     def last_cuda_code(self, intrinsic_code=False, override_user_schedule=False):
@@ -455,7 +456,7 @@ class FusionDefinition:
         return "\n".join(source for _, _, source in self._texts_for(inputs, override_user_schedule, False))
 
     def scheduled_fusion_ir_for(self, inputs, tensor_transforms=False, override_user_schedule=False):
-        """The kernels of a call with inputs like these as fusions with their schedules, which are always in the text."""
+        """The kernels of a call with inputs like these as fusions with their schedules, which are always there."""
         return "\n".join(text for text, _, _ in self._texts_for(inputs, override_user_schedule, False))
 
     def last_scheduled_fusion_ir(self, tensor_transforms=False, override_user_schedule=False):

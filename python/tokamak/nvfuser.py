@@ -1,4 +1,6 @@
-"""For scripts that were written for nvFuser: `from tokamak.nvfuser import FusionDefinition, DataType` is all that changes.
+"""For scripts that were written for nvFuser, in which nothing but the import changes:
+
+    from tokamak.nvfuser import FusionDefinition, DataType
 
 What differs from tokamak's own FusionDefinition, as such scripts rely on it: `/` of integers truncates (ops.div), calls
 without arrays give tensors of torch, and torch.manual_seed() repeats random numbers that have no seed of their own.
@@ -8,8 +10,8 @@ from ._types import DataType
 from ._values import Scalar, Tensor, Vector
 from .schedule import CacheOp, LoadStoreOpType, MemoryType, ParallelType
 
-__all__ = ["CacheOp", "DataType", "FusionDefinition", "LoadStoreOpType", "MemoryType", "ParallelType", "Scalar", "Tensor",
-           "Vector"]
+__all__ = ["CacheOp", "DataType", "FusionDefinition", "LoadStoreOpType", "MemoryType", "ParallelType", "Scalar",
+           "Tensor", "Vector"]
 
 
 class FusionDefinition(definition.FusionDefinition):

@@ -194,8 +194,8 @@ class ScheduleOperators(Namespace):
         self._command("inline_most", **named)
 
     def inline_at(self, tensor, pos=-1, best_effort=False, selected_tensors=()):
-        """Tensors, all or those of a selection, are computed inside the first `pos` loops of their readers; `pos` counts
-        the loops of `tensor`. With `best_effort`, inside as many of these as is legal."""
+        """Tensors, all or those of a selection, are computed inside the first `pos` loops of their readers; `pos`
+        counts the loops of `tensor`. With `best_effort`, inside as many of these as is legal."""
         native = self._tensor(tensor)
         definition = self._definition._native
         loops = definition.loops(native)

@@ -310,7 +310,8 @@ def test_subclasses_have_outputs_of_their_base():
 
 
 def test_numbers_that_are_none_of_their_type_are_refused():
-    for dtype, wrong, right in ((DataType.Int, 7.5, 7.0), (DataType.Int32, 1 << 40, 1 << 30), (DataType.Int, float("nan"), -1)):
+    for dtype, wrong, right in ((DataType.Int, 7.5, 7.0), (DataType.Int32, 1 << 40, 1 << 30),
+                                (DataType.Int, float("nan"), -1)):
         with FusionDefinition() as fd:
             fd.add_output(fd.ops.set(fd.define_tensor([], dtype=dtype)))
         with pytest.raises(tokamak.BindError, match="of which it is no number"):
@@ -389,7 +390,8 @@ class Broken:
 @pytest.mark.parametrize("device, capsule, words", [
     ((1, 0), None, "input 0"), ((1, 0), 5, "input 0"), ((1, 0), BufferError("not today"), "not today"),
     ((2, 0), None, "CUDA|cuda|driver|GPU|Capsule"), ((9, 0), None, "type 9"), (("a", "b"), None, "legal is a pair"),
-    (OSError("unplugged"), None, "fails: unplugged"), (5, None, "gives 5; legal is a pair"), ((1,), None, "legal is a pair"),
+    (OSError("unplugged"), None, "fails: unplugged"), (5, None, "gives 5; legal is a pair"),
+    ((1,), None, "legal is a pair"),
 ])
 def test_broken_producers_are_refused(device, capsule, words):
     with FusionDefinition() as fd:

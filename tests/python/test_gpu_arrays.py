@@ -82,7 +82,8 @@ for make in (array_of, lambda given: Lent(array_of(given)), lambda given: Told(a
         y, = fd.execute([make(values)])
         assert isinstance(y, tokamak.Array) and y.__dlpack_device__() == (2, 0)
         np.testing.assert_array_equal(values_of(y), wanted)
-assert y.shape == (2, 2) and y.strides == (2, 1) and y.ndim == 2 and y.dtype is DataType.Float and "f32[2, 2]" in repr(y)
+assert y.shape == (2, 2) and y.strides == (2, 1) and y.ndim == 2
+assert y.dtype is DataType.Float and "f32[2, 2]" in repr(y)
 """)
 
 

@@ -55,8 +55,8 @@ def test_torch():
 
 def test_torch_types():
     torch = library("torch")
-    for dtype, kind in ((DataType.BFloat16, torch.bfloat16), (DataType.Half, torch.float16), (DataType.Int, torch.int64),
-                        (DataType.Int32, torch.int32), (DataType.Double, torch.float64)):
+    for dtype, kind in ((DataType.BFloat16, torch.bfloat16), (DataType.Half, torch.float16),
+                        (DataType.Int, torch.int64), (DataType.Int32, torch.int32), (DataType.Double, torch.float64)):
         with FusionDefinition() as fd:
             x = fd.define_tensor([-1], dtype=dtype)
             fd.add_output(fd.ops.cast(x + x, dtype))

@@ -167,7 +167,8 @@ def test_validate():
     for given, reference in ((inf, -inf), (-inf, inf), (np.ones(1, np.float32), inf), (inf, np.ones(1))):
         with pytest.raises(tokamak.Error, match="output 0"):
             same.validate([given, whole], [reference, whole])
-    with pytest.raises(tokamak.Error, match="output 1: 1 of 1 .* 1152921504606846976, and the reference 11529215046068469"):
+    with pytest.raises(tokamak.Error,
+                       match="output 1: 1 of 1 .* 1152921504606846976, and the reference 11529215046068469"):
         same.validate([inf, whole], [inf, whole + 1])
     with pytest.raises(tokamak.Error, match="complex"):
         same.validate([inf, whole], [inf + 1j, whole])
@@ -200,7 +201,8 @@ def test_repr_makes_the_definition_again():
         fd.add_output(fd.ops.reshape(z, [*fd.ops.shape(z)[:1], 20]))
     again = made_again(fd)
     assert again.fusion_ir() == fd.fusion_ir() and repr(again) == repr(fd)
-    assert repr(fd).startswith("def fusion_7(fd: FusionDefinition) -> None:\n    T0 = fd.define_tensor(shape=[-1, 1, 4], ")
+    assert repr(fd).startswith(
+        "def fusion_7(fd: FusionDefinition) -> None:\n    T0 = fd.define_tensor(shape=[-1, 1, 4], ")
     assert repr(FusionDefinition()) == "def fusion(fd: FusionDefinition) -> None:\n    pass"
 
 
