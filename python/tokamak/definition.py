@@ -8,9 +8,10 @@ import weakref
 from . import _tokamak
 from ._arrays import make_outputs, maker_for, note_written, place_of, strides_of
 from ._compare import difference
-from ._devices import keep_for_parent, open_device
+from ._devices import keep_for_parent
 from ._legacy_options import DISABLE_OPTIONS, ENABLE_OPTIONS
 from ._ops import Operators
+from ._programs import program_for
 from ._records import Records
 from ._types import DataType, data_type_of, native_name
 from ._values import Handle, Scalar, Tensor, Vector, plain
@@ -82,8 +83,8 @@ class FusionDefinition:
         self._seed = self._seed_place = None  # of random numbers that no input steers
 
     def _forget_programs(self):
-        self._program = None  # that ran last
-        self._programs = {}  # by device, and whether they are as if nothing had been scheduled by hand
+        self._program = self._last = None  # that ran last, and what for
+        self._programs = {}  # and last calls, by device, and whether they are as if nothing had been scheduled by hand
         self._has_run = False  # its schedule()
 
     # --- states ---
@@ -292,7 +293,7 @@ class FusionDefinition:
     # --- running ---
 
     def _compiled(self, place, override_user_schedule):
-        """The program for a device, compiled when it is first asked for."""
+        """The program for a device, compiled when it is first asked for, and what notes its last call."""
         with self._lock:
             self._define()
             key = place, override_user_schedule
@@ -301,7 +302,7 @@ class FusionDefinition:
                     self._run_schedule()
                     self._has_run = True
                 is_by_hand = self._native.is_scheduled and not override_user_schedule
-                self._programs[key] = _tokamak.Compiled(self._native, open_device(place), is_by_hand)
+                self._programs[key] = program_for(self._native, place, is_by_hand), _tokamak.LastCall()
             return self._programs[key]
 
     def _define(self):
@@ -347,7 +348,7 @@ class FusionDefinition:
         if out is not None and not isinstance(out, (list, tuple)):
             out = list(out)
         if self._program is not None and device is None and not override_user_schedule:
-            outputs = self._program.try_execute(inputs, out)
+            outputs = self._program.try_execute(inputs, out, self._last)
             if outputs is not None:
                 if out is not None or self._updated:
                     self._note_written(inputs, out)
@@ -406,24 +407,24 @@ class FusionDefinition:
 
     def _executed(self, inputs, out, device, override_user_schedule):
         place = place_of(inputs, device)
-        program = self._compiled(place, override_user_schedule)
+        program, last = self._compiled(place, override_user_schedule)
         if not override_user_schedule:
-            self._program = program
-        outputs = program.try_execute(inputs, out)
+            self._program, self._last = program, last
+        outputs = program.try_execute(inputs, out, last)
         if outputs is not None:
             return outputs
         maker = maker_for(inputs if out is None else [*inputs, *out], place, self._library)
         call = program.call(inputs, maker.stream)
         if out is None:
             arrays, given = make_outputs(maker, call.output_layouts(), inputs)
-            call.run(given)
+            call.run(given, last)
             return [maker.given(each) for each in arrays]
         if len(out) != program.output_count:
             raise _tokamak.BindError(f"out: {len(out)} arrays for {program.output_count} outputs")
         for i, each in enumerate(out):
             if each is None:
                 raise TypeError(f"out: entry {i} is None; out has an array for each output, or is left out")
-        call.run(out)
+        call.run(out, last)
         return list(out)
 
     # --- looking inside ---
@@ -431,13 +432,14 @@ class FusionDefinition:
     def _texts_for(self, inputs, override_user_schedule, is_cuda):
         inputs = self._flat(list(inputs))
         place = place_of(inputs, None)
-        call = self._compiled(place, override_user_schedule).call(self._with_seed(inputs), None)
+        program, _ = self._compiled(place, override_user_schedule)
+        call = program.call(self._with_seed(inputs), None)
         return call.kernel_texts(is_cuda)
 
     def _last_texts(self, override_user_schedule, is_cuda):
-        programs = ([program for (_, is_overridden), program in self._programs.items() if is_overridden]
-                    if override_user_schedule else [self._program] if self._program is not None else [])
-        texts = programs[-1].last_kernel_texts(is_cuda) if programs else None
+        used = ([each for (_, is_overridden), each in self._programs.items() if is_overridden]
+                if override_user_schedule else [(self._program, self._last)] if self._program is not None else [])
+        texts = used[-1][0].last_kernel_texts(used[-1][1], is_cuda) if used else None
         if texts is None:
             raise _tokamak.Error("The definition has never been executed; cuda_code_for(inputs) compiles for inputs")
         return texts

@@ -89,6 +89,24 @@ Compiled::Compiled(std::shared_ptr<Definition> definition, std::shared_ptr<Opene
   given_outputs_ = program_.outputNames().size();
 }
 
+void LastCall::note(const std::shared_ptr<const KnownLayouts>& layouts) {
+  const std::lock_guard lock(mutex_);
+  if (layouts_ == layouts) return;
+  layouts_ = layouts;
+  inputs_.reset();
+}
+
+void LastCall::note(std::vector<Argument> inputs) {
+  const std::lock_guard lock(mutex_);
+  inputs_ = std::move(inputs);
+  layouts_ = nullptr;
+}
+
+std::optional<std::vector<Argument>> LastCall::inputs() {
+  const std::lock_guard lock(mutex_);
+  return layouts_ != nullptr ? layouts_->inputs : inputs_;
+}
+
 // A state for the time of a call; after an error it goes, as what failed may stick to its stream.
 class Compiled::Lease {
  public:
@@ -106,13 +124,8 @@ class Compiled::Lease {
       state_ = std::make_unique<CallState>(*compiled_.device_, compiled_.input_tensors_, compiled_.given_outputs_);
     return *state_;
   }
-  /// `was_done`: the call.
-  void giveBack(bool was_done) {
+  void giveBack() {
     const std::lock_guard lock(compiled_.mutex_);
-    if (was_done && compiled_.last_layouts_ != state_->layouts) {
-      compiled_.last_layouts_ = state_->layouts;
-      compiled_.last_inputs_.reset();
-    }
     compiled_.idle_.push_back(std::move(state_));
   }
 
@@ -207,12 +220,13 @@ const KnownLayouts& Compiled::layoutsOf(CallState& state) {
   return *state.layouts;
 }
 
-nb::object Compiled::tryExecute(nb::handle inputs, nb::handle out) {
+nb::object Compiled::tryExecute(nb::handle inputs, nb::handle out, LastCall& last) {
   const nb::object given = tupleOf(inputs);  // holds on to the arrays
   const nb::object written = out.is_none() ? nb::object() : tupleOf(out);
   Lease lease(*this);
   nb::object outputs = tryExecuteWith(lease.state(), given, written);
-  lease.giveBack(!outputs.is_none());
+  if (!outputs.is_none()) last.note(lease.state().layouts);
+  lease.giveBack();
   return outputs;
 }
 
@@ -286,14 +300,10 @@ std::vector<KernelText> Compiled::kernelTexts(std::span<const Argument> inputs, 
   });
 }
 
-std::optional<std::vector<KernelText>> Compiled::lastKernelTexts(bool is_cuda) {
-  std::vector<Argument> inputs;
-  {
-    const std::lock_guard lock(mutex_);
-    if (last_layouts_ == nullptr && !last_inputs_) return std::nullopt;
-    inputs = last_layouts_ != nullptr ? last_layouts_->inputs : *last_inputs_;
-  }
-  return kernelTexts(inputs, is_cuda);
+std::optional<std::vector<KernelText>> Compiled::kernelTexts(LastCall& last, bool is_cuda) const {
+  const std::optional<std::vector<Argument>> inputs = last.inputs();
+  if (!inputs) return std::nullopt;
+  return kernelTexts(*inputs, is_cuda);
 }
 
 std::vector<KernelText> PythonCall::kernelTexts(bool is_cuda) const {
@@ -305,14 +315,7 @@ std::vector<OutputLayout> PythonCall::outputLayouts() {
   return compiled_.program_.outputLayouts(arguments_);
 }
 
-void PythonCall::remember() {
-  std::vector<Argument> last = argumentsOn(*compiled_.device_, arguments_);
-  const std::lock_guard lock(compiled_.mutex_);
-  compiled_.last_inputs_ = std::move(last);
-  compiled_.last_layouts_ = nullptr;
-}
-
-void PythonCall::run(const std::vector<PyObject*>& outputs) {
+void PythonCall::run(const std::vector<PyObject*>& outputs, LastCall& last) {
   TK_REQUIRE(arrays_ != nullptr, Usage, "a call runs once");
   std::vector<Tensor> given;
   for (size_t i = 0; i < outputs.size(); ++i)
@@ -327,7 +330,7 @@ void PythonCall::run(const std::vector<PyObject*>& outputs) {
     }
   }
   given.clear();
-  remember();
+  last.note(argumentsOn(*compiled_.device_, arguments_));
   arguments_.clear();
   arrays_ = nullptr;
   compiled_.opened_->arrays.collect();

@@ -19,6 +19,21 @@ namespace tokamak::python {
 
 class Compiled;
 
+/// What the last call of one of a program's users had for inputs. Calls run side by side: the last to be done counts.
+/// Thread safety: any threads may use it.
+class LastCall {
+ public:
+  void note(const std::shared_ptr<const KnownLayouts>& layouts);
+  void note(std::vector<Argument> inputs);
+  /// Tensors are without their memory. Nothing before the first call.
+  std::optional<std::vector<Argument>> inputs();
+
+ private:
+  std::mutex mutex_;
+  std::shared_ptr<const KnownLayouts> layouts_;  // of the last call, if it was of the fast kind
+  std::optional<std::vector<Argument>> inputs_;  // else
+};
+
 /// A call of any kind, with its inputs.
 /// Thread safety: for one thread. Functions are called with the interpreter's lock, and let go of it while they compile
 /// and run.
@@ -34,11 +49,9 @@ class PythonCall {
   /// Writes the outputs that calls give, and those that are updates. None for an output that lies in the memory of an
   /// input or of another output. On a GPU it returns at once where the caller told a stream. The inputs are given back.
   /// Errors: those of Program::run(); Usage the second time.
-  void run(const std::vector<PyObject*>& outputs);
+  void run(const std::vector<PyObject*>& outputs, LastCall& last);
 
  private:
-  void remember();
-
   Compiled& compiled_;
   bool has_callers_stream_;
   std::shared_ptr<Stream> stream_;
@@ -54,12 +67,13 @@ class Compiled {
   /// Errors: those of compile().
   Compiled(std::shared_ptr<Definition> definition, std::shared_ptr<OpenedDevice> device, bool is_by_hand);
 
+  /// Tells `last` of calls that were done.
   /// A call with numbers and arrays of NumPy's or of types with a table (on a GPU: of one type, on whose current stream
   /// the work is done), whose outputs have memory of their own: the list of outputs, those of `out` where that is
   /// not None. None for any other call, of which nothing was done. Errors: those of Program::runInto(), and Python's.
-  nanobind::object tryExecute(nanobind::handle inputs, nanobind::handle out);
+  nanobind::object tryExecute(nanobind::handle inputs, nanobind::handle out, LastCall& last);
   /// The kernels of the last call, as PythonCall::kernelTexts() gives them; nothing where there was none.
-  std::optional<std::vector<KernelText>> lastKernelTexts(bool is_cuda);
+  std::optional<std::vector<KernelText>> kernelTexts(LastCall& last, bool is_cuda) const;
   /// How many outputs calls give.
   size_t outputCount() const { return given_outputs_; }
 
@@ -96,9 +110,6 @@ class Compiled {
   std::vector<std::unique_ptr<CallState>> idle_;
   std::shared_ptr<Stream> stream_;  ///< of calls of any kind
   std::map<std::vector<int64_t>, std::shared_ptr<const KnownLayouts>> layouts_;
-  /// Of the last call: one, if there was any. Tensors are without their memory.
-  std::shared_ptr<const KnownLayouts> last_layouts_;
-  std::optional<std::vector<Argument>> last_inputs_;
 };
 
 }  // namespace tokamak::python

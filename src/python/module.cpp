@@ -362,14 +362,15 @@ void bindArrays(nb::module_& m) {
 }
 
 void bindPrograms(nb::module_& m) {
-  nb::class_<Compiled>(m, "Compiled")
+  nb::class_<LastCall>(m, "LastCall").def(nb::init<>());
+  nb::class_<Compiled>(m, "Compiled", nb::is_weak_referenceable())
       .def("__init__",
            [](Compiled* made, std::shared_ptr<Definition> definition, std::shared_ptr<OpenedDevice> device,
               bool is_by_hand) { new (made) Compiled(std::move(definition), std::move(device), is_by_hand); })
-      .def("try_execute", &Compiled::tryExecute, "inputs"_a, "out"_a.none())
+      .def("try_execute", &Compiled::tryExecute, "inputs"_a, "out"_a.none(), "last"_a)
       .def("last_kernel_texts",
-           [](Compiled& it, bool is_cuda) -> nb::object {
-             const auto texts = it.lastKernelTexts(is_cuda);
+           [](const Compiled& it, LastCall& last, bool is_cuda) -> nb::object {
+             const auto texts = it.kernelTexts(last, is_cuda);
              return texts ? nb::object(listOf(*texts)) : nb::none();
            })
       .def_prop_ro("output_count", &Compiled::outputCount)
@@ -387,7 +388,7 @@ void bindPrograms(nb::module_& m) {
              return layouts;
            })
       .def("kernel_texts", [](const PythonCall& it, bool is_cuda) { return listOf(it.kernelTexts(is_cuda)); })
-      .def("run", [](PythonCall& it, const nb::list& outputs) { it.run(objectsOf(outputs)); });
+      .def("run", [](PythonCall& it, const nb::list& outputs, LastCall& last) { it.run(objectsOf(outputs), last); });
 }
 
 }  // namespace

@@ -432,7 +432,7 @@ def test_arrays_of_the_library_itself():
     """What frameworks without memory to lend are given: it is written by one call, then taken by DLPack."""
     with FusionDefinition() as fd:
         fd.add_output(fd.define_tensor([-1, -1]) * 2.0)
-    place = tokamak.definition.open_device((1, 0))
+    place = tokamak._devices.open_device((1, 0))
     made = tokamak.Array(place, ("own", 48, 0, 8, "f32", [2, 3], [4, 1]))
     assert made.shape == (2, 3) and made.strides == (4, 1) and made.dtype is DataType.Float
     assert fd.execute([np.ones((2, 3), np.float32)], out=[made])[0] is made
@@ -453,9 +453,9 @@ def test_a_call_runs_once():
     x, y = np.ones(3, np.float32), np.empty(3, np.float32)
     fd.execute([x])
     call = fd._program.call([x], None)
-    call.run([y])
+    call.run([y], fd._last)
     with pytest.raises(tokamak.Error, match="a call runs once"):
-        call.run([y])
+        call.run([y], fd._last)
     assert y.tolist() == [2, 2, 2]
 
 

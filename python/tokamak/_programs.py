@@ -1,0 +1,57 @@
+"""Programs: definitions that say the same share one on each device."""
+import collections
+import os
+import threading
+import weakref
+
+from . import _tokamak
+from ._devices import keep_for_parent, open_device
+
+KEPT = 32  # programs that no definition needs any more, those that were asked for last
+
+_lock = threading.Lock()
+_programs = weakref.WeakValueDictionary()
+_recent = collections.OrderedDict()
+
+
+def program_for(native, place, is_by_hand):
+    """The program of a native definition for a device (as DLPack tells it), by its text: with the schedule where
+    `is_by_hand`."""
+    key = native.scheduled_text() if is_by_hand else native.text(), place, is_by_hand
+    with _lock:
+        program = _programs.get(key)
+    if program is None:
+        made = _tokamak.Compiled(native, open_device(place), is_by_hand)
+        with _lock:
+            program = _programs.setdefault(key, made)  # another thread may have been faster
+    with _lock:
+        _recent[key] = program
+        _recent.move_to_end(key)
+        gone = _recent.popitem(last=False) if len(_recent) > KEPT else None
+    del gone  # which may wait for its calls: not under the lock
+    return program
+
+
+def forget_programs():
+    """Programs go with the last definition that has run with them, from now on, and those of nobody at once."""
+    with _lock:
+        gone = list(_recent.values())
+        _recent.clear()
+    del gone
+
+
+def program_count():
+    """How many programs there are."""
+    with _lock:
+        return len(_programs)
+
+
+def _begin_in_child():
+    global _lock, _programs, _recent
+    keep_for_parent((_programs, _recent))
+    _lock = threading.Lock()
+    _programs = weakref.WeakValueDictionary()
+    _recent = collections.OrderedDict()
+
+
+os.register_at_fork(after_in_child=_begin_in_child)
