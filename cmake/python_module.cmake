@@ -44,12 +44,13 @@ get_target_property(nanobind_headers nanobind-static INTERFACE_INCLUDE_DIRECTORI
 target_include_directories(tokamak_python SYSTEM PRIVATE ${numpy_headers} ${nanobind_headers} ${Python_INCLUDE_DIRS})
 
 # In the build, sources are where they are edited.
-file(GLOB PYTHON_FILES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/tokamak/*.py ${PROJECT_SOURCE_DIR}/python/tokamak/py.typed)
-file(MAKE_DIRECTORY ${package})
+set(package_sources ${PROJECT_SOURCE_DIR}/python/tokamak)
+file(GLOB_RECURSE PYTHON_FILES CONFIGURE_DEPENDS RELATIVE ${package_sources} ${package_sources}/*.py ${package_sources}/py.typed)
 foreach(file IN LISTS PYTHON_FILES)
-  get_filename_component(name ${file} NAME)
-  file(CREATE_LINK ${file} ${package}/${name} SYMBOLIC)
+  get_filename_component(folder ${file} DIRECTORY)
+  file(MAKE_DIRECTORY ${package}/${folder})
+  file(CREATE_LINK ${package_sources}/${file} ${package}/${file} SYMBOLIC)
+  install(FILES ${package_sources}/${file} DESTINATION tokamak/${folder} COMPONENT python EXCLUDE_FROM_ALL)
 endforeach()
 
 install(TARGETS tokamak_python LIBRARY DESTINATION tokamak COMPONENT python EXCLUDE_FROM_ALL)
-install(FILES ${PYTHON_FILES} DESTINATION tokamak COMPONENT python EXCLUDE_FROM_ALL)

@@ -9,7 +9,7 @@ import inspect
 
 from . import _tokamak
 from ._types import DataType
-from ._values import Handle, Vector
+from ._values import Vector
 
 _UNARY = """abs acos acosh asin asinh atan atanh bitwise_not ceil cos cosh erf erfc erfcinv erfinv exp exp2
 expm1 floor frac isfinite isinf isnan isneginf isposinf isreal lgamma log log10 log1p log2 logical_not neg

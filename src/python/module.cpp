@@ -20,6 +20,7 @@
 #include "ir/text/fusion_printer.h"
 #include "jit/open_device.h"
 #include "python/compiled.h"
+#include "python/known_sizes.h"
 #include "python/own_array.h"
 #include "python/unlocked.h"
 
@@ -197,6 +198,29 @@ std::vector<Value> callOf(Definition& definition, const std::string& name, const
   return definition.call(name, argumentsOf(definition, positional, named, names, fieldOf));
 }
 
+nb::object pythonNumberOf(const ScalarValue& value) {
+  return std::visit([](auto number) { return nb::object(nb::cast(number)); }, value);
+}
+
+ScalarValue numberFrom(nb::handle given) {
+  if (nb::isinstance<nb::bool_>(given)) return nb::cast<bool>(given);
+  if (nb::isinstance<nb::int_>(given)) return integerOf(given);
+  return nb::cast<double>(given);
+}
+
+void bindKnownSizes(nb::module_& m) {
+  nb::class_<KnownSizes>(m, "KnownSizes")
+      .def("__init__", [](KnownSizes* made,
+                          std::shared_ptr<Definition> definition) { new (made) KnownSizes(std::move(definition)); })
+      .def("bind", &KnownSizes::bind, "tensor"_a, "sizes"_a)
+      .def("bind_number",
+           [](KnownSizes& it, const Value& scalar, nb::handle number) { it.bindNumber(scalar, numberFrom(number)); })
+      .def("evaluate", [](const KnownSizes& it, const Value& scalar) {
+        const std::optional<ScalarValue> value = it.evaluate(scalar);
+        return value ? pythonNumberOf(*value) : nb::none();
+      });
+}
+
 void bindDefinition(nb::module_& m) {
   nb::class_<TypeArgument>(m, "TypeArgument").def("__init__", [](TypeArgument* made, const std::string& name) {
     new (made) TypeArgument{typeNamed(name)};
@@ -205,6 +229,11 @@ void bindDefinition(nb::module_& m) {
       .def_prop_ro("is_tensor", [](const Value& it) { return it.tensor() != nullptr; })
       .def_prop_ro("ndim", [](const Value& it) { return it.tensor() == nullptr ? 0 : shapeOf(*it.tensor()).size(); })
       .def_prop_ro("dtype", [](const Value& it) { return std::string(dataTypeName(it.val->dtype())); })
+      .def_prop_ro("constant",
+                   [](const Value& it) {
+                     const auto* const scalar = it.tensor() == nullptr ? static_cast<Scalar*>(it.val) : nullptr;
+                     return scalar != nullptr && scalar->isConstant() ? pythonNumberOf(scalar->value()) : nb::none();
+                   })
       .def("__str__", [](const Value& it) {
         return it.tensor() == nullptr ? toString(*static_cast<Scalar*>(it.val)) : toString(*it.tensor());
       });
@@ -398,6 +427,7 @@ NB_MODULE(_tokamak, m) {
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&Unlocked::endAll));
   bindErrors(m);
   bindDefinition(m);
+  bindKnownSizes(m);
   bindArrays(m);
   bindPrograms(m);
   m.def("callables", [] {

@@ -1,0 +1,283 @@
+"""Traces: a Python function, run once on arrays without elements, becomes a definition.
+
+Sizes and numbers stay symbols. Where Python has to know one (a truth, a loop's length), the answer becomes a guard: the
+definition is right for all calls that give the same answer."""
+import contextvars
+
+from . import _tokamak
+from ._arrays import strides_of
+from ._promotion import HALVES, Promotion, compute_type
+from ._types import DataType, data_type_of
+from ._values import Scalar
+from .definition import FusionDefinition
+
+_current = contextvars.ContextVar("tokamak_trace", default=None)
+
+
+def current_trace(what):
+    """The trace of the function that is being traced. Raises RuntimeError, naming `what`, where there is none."""
+    trace = _current.get()
+    if trace is None:
+        raise RuntimeError(f"{what} is for functions that tokamak.fuse traces; it was called outside of one")
+    return trace
+
+
+def is_tracing():
+    """Whether a function is being traced on this thread."""
+    return _current.get() is not None
+
+
+class Number(Scalar):
+    """A number that calls know: the size of an axis, an argument, or what is computed from these."""
+
+    __slots__ = ("_trace",)
+
+    def __init__(self, trace, value):
+        super().__init__(trace.definition, value)
+        self._trace = trace
+
+    @property
+    def kind(self):
+        """bool, int or float."""
+        return {DataType.Bool: bool, DataType.Int: int, DataType.Int32: int}.get(self.dtype, float)
+
+    def __bool__(self):
+        return self._trace.decide(self._trace.number("ne", self, 0) if self.kind is not bool else self)
+
+    def __index__(self):
+        if self.kind is float:
+            raise TypeError("a fraction is no index")
+        return int(self._trace.decide(self))
+
+    def __int__(self):
+        return int(self._trace.decide(self))
+
+    def __float__(self):
+        return float(self._trace.decide(self))
+
+    def __hash__(self):
+        return hash(self._trace.decide(self))
+
+    def __str__(self):
+        return str(self._trace.value_of(self))
+
+    def __repr__(self):
+        return f"Number({self._value} = {self})"
+
+    def __array_ufunc__(self, ufunc, method, *operands, **options):
+        from . import numpy
+
+        return numpy._apply_ufunc(ufunc, method, operands, options)
+
+    def __pos__(self):
+        return self
+
+    def __neg__(self):
+        return self._trace.number("neg", self)
+
+    def __abs__(self):
+        return self._trace.number("abs", self)
+
+
+def _arithmetic(op, is_reflected):
+    def call(self, other):
+        if not isinstance(other, (bool, int, float, Number)):
+            return NotImplemented
+        return self._trace.number(op, *((other, self) if is_reflected else (self, other)))
+
+    return call
+
+
+def _comparison(op):
+    def call(self, other):
+        if not isinstance(other, (bool, int, float, Number)):
+            return NotImplemented
+        return self._trace.decide(self._trace.number(op, self, other))
+
+    return call
+
+
+for _name, _op in {"add": "add", "sub": "sub", "mul": "mul", "truediv": "truediv", "floordiv": "floordiv",
+                   "mod": "remainder", "pow": "pow"}.items():
+    setattr(Number, f"__{_name}__", _arithmetic(_op, False))
+    setattr(Number, f"__r{_name}__", _arithmetic(_op, True))
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(Number, f"__{_name}__", _comparison(_name))
+
+
+class Leaf:
+    """What is known of an argument before the function runs."""
+
+    __slots__ = ("dtype", "sizes", "strides")
+
+    def __init__(self, array):
+        self.dtype = data_type_of(array.dtype)
+        self.sizes = [int(each) for each in array.shape]
+        self.strides = strides_of(array)
+
+
+class Trace:
+    """A definition that is being made by running a function. One thread makes it."""
+
+    def __init__(self, name, library, is_static):
+        self.definition = FusionDefinition(max_length=1 << 30)
+        self.definition._name = name
+        self.definition._native = _tokamak.Definition(name)
+        self.promotion = Promotion(library)
+        self.guards = []  # (native scalar, what it has to be)
+        self.sources = []  # per input of the definition: the number of the argument, or an array that was caught
+        self.known = _tokamak.KnownSizes(self.definition._native)
+        self._is_static = is_static
+        self._captured = {}  # by id
+
+    def __enter__(self):
+        self._token = _current.set(self)
+        return self
+
+    def __exit__(self, *_):
+        _current.reset(self._token)
+
+    # --- inputs ---
+
+    def _tensor(self, array, source):
+        leaf = Leaf(array)
+        tensor = self.definition.define_tensor(sizes=leaf.sizes, strides=leaf.strides, dtype=leaf.dtype,
+                                               static_sizes=self._is_static) if leaf.sizes else (
+            self.definition.define_tensor([], dtype=leaf.dtype))
+        self.sources.append(source)
+        self.known.bind(tensor._value, leaf.sizes)
+        return self.array(tensor, leaf.dtype)
+
+    def array_argument(self, array, number):
+        """The traced array of an argument."""
+        return self._tensor(array, number)
+
+    def number_argument(self, value, number):
+        """The traced number of an argument, an integer or a fraction of Python's."""
+        made = Number(self, self.definition.define_scalar(
+            DataType.Int if isinstance(value, int) else DataType.Double)._value)
+        self.sources.append(number)
+        self.known.bind_number(made._value, value)
+        return made
+
+    def capture(self, array):
+        """The traced array of one that the function knows by itself, as a global or a closure: each call takes it."""
+        if id(array) not in self._captured:
+            self._captured[id(array)] = self._tensor(array, _Captured(array))
+        return self._captured[id(array)]
+
+    # --- values ---
+
+    def array(self, tensor, dtype=None):
+        """A tensor of the definition as an array of type `dtype`, which it may not yet have been rounded to."""
+        from ._traced_array import TracedArray
+
+        return TracedArray(self, tensor, tensor.dtype if dtype is None else dtype)
+
+    def value_of(self, number):
+        """What the number is in the call that is traced."""
+        return self.known.evaluate(number._value)
+
+    def decide(self, number):
+        """The same for Python, which asks: calls for which it is another one need another trace."""
+        if not isinstance(number, Number):
+            return number
+        value = self.value_of(number)
+        self.guards.append((number._value, value))
+        return value
+
+    def wrap_number(self, scalar):
+        """A scalar of the definition; one of Python's where it is a constant."""
+        constant = scalar._value.constant
+        return Number(self, scalar._value) if constant is None else constant
+
+    def number(self, op, *operands):
+        """A function of numbers, by Python's rules."""
+        if op == "floordiv" or op == "remainder":
+            return self._divided(op, *operands)
+        is_floating = any(self._kind(each) is float for each in operands) or op in _FLOATING_FUNCTIONS
+        if op == "pow" and not is_floating and operands[1] < 0:
+            is_floating = True
+        values = [self._number(each, is_floating) for each in operands]
+        return self.wrap_number(getattr(self.definition.ops, op)(*values))
+
+    def _divided(self, op, a, b):
+        if any(self._kind(each) is float for each in (a, b)):
+            rest = self.wrap_number(self.definition.ops.remainder(self._number(a, True), self._number(b, True)))
+            return rest if op == "remainder" else self.number("round", self.number(
+                "truediv", self.number("sub", a, rest), b))
+        if b <= 0 or a < 0:  # decided: the library rounds towards zero
+            a, b = int(a), int(b)
+            return a // b if op == "floordiv" else a % b
+        return self.wrap_number(getattr(self.definition.ops, "div" if op == "floordiv" else op)(
+            self._number(a, False), self._number(b, False)))
+
+    def _kind(self, operand):
+        return operand.kind if isinstance(operand, Number) else type(operand)
+
+    def _number(self, operand, is_floating):
+        ops = self.definition.ops
+        if not isinstance(operand, Number):
+            return self.definition.define_scalar(float(operand), DataType.Double) if is_floating else (
+                self.definition.define_scalar(int(operand), DataType.Int))
+        return ops.cast(operand, DataType.Double if is_floating else DataType.Int) if (
+            operand.kind is not (float if is_floating else int)) else operand
+
+    # --- what ops take ---
+
+    def dtype_of(self, operands):
+        """The type in which operands meet, of which one at least is an array."""
+        strong = [each for each in operands if hasattr(each, "_tensor")]
+        if self.promotion.library == "torch" and any(each.ndim for each in strong):
+            strong = self._without_weak(strong)
+        dtype = strong[0].dtype
+        for each in strong[1:]:
+            dtype = self.promotion.of_types(dtype, each.dtype)
+        for each in operands:
+            if not hasattr(each, "_tensor"):
+                dtype = self.promotion.of_number(dtype, self._kind(each))
+        return dtype
+
+    def _without_weak(self, arrays):
+        """An array without axes gives torch its type only where it is of a higher category."""
+        category = max(_category(each.dtype) for each in arrays if each.ndim)
+        return [each for each in arrays if each.ndim or _category(each.dtype) > category]
+
+    def as_type(self, operand, dtype):
+        """An operand as what an op takes: a tensor or a scalar of the type in which it computes, or a number."""
+        compute = compute_type(dtype)
+        if hasattr(operand, "_tensor"):
+            tensor = operand._tensor
+            return tensor if tensor.dtype is compute else self.definition.ops.cast(tensor, compute)
+        if isinstance(operand, Number):
+            return self.definition.ops.cast(operand, compute) if operand.dtype is not compute else operand
+        if dtype is DataType.Bool:
+            return bool(operand)
+        return int(operand) if isinstance(operand, bool) else operand
+
+    def rounded(self, array, dtype=None):
+        """The tensor of an array in its own type, or another one."""
+        dtype = array.dtype if dtype is None else dtype
+        tensor = array._tensor
+        if array.dtype in HALVES and dtype not in (array.dtype, DataType.Bool) and tensor.dtype not in HALVES:
+            tensor = self.definition.ops.cast(tensor, array.dtype)
+        return tensor if tensor.dtype is dtype else self.definition.ops.cast(tensor, dtype)
+
+    def finish(self, arrays):
+        """The arrays become the outputs."""
+        for each in arrays:
+            self.definition.add_output(self.rounded(each))
+        if arrays:
+            self.definition._complete()
+
+
+_FLOATING_FUNCTIONS = frozenset("truediv sqrt rsqrt exp log log2 log10 sin cos tanh".split())
+
+
+def _category(dtype):
+    return 0 if dtype is DataType.Bool else 1 if dtype in (DataType.Int, DataType.Int32) else 2
+
+
+class _Captured:
+    def __init__(self, array):
+        self.array = array

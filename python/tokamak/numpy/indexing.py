@@ -1,0 +1,182 @@
+"""x[key], and elements by their numbers."""
+import operator
+
+from .._promotion import INTEGERS
+from .._traced_array import TracedArray
+from .._tracing import Number, current_trace
+from .._types import DataType
+from .creation import astype
+from .elementwise import add, less, multiply, where
+from .operands import array_of, axes_of, axis_of, is_array, moved, product_of
+from .shapes import broadcast_arrays, concat, expand_dims, reshape, squeeze
+
+
+def _select(x, axis, index):
+    if isinstance(index, int):
+        size = x.shape[axis]
+        if (isinstance(size, int) or index >= 0) and not -size <= index < size:
+            raise IndexError(f"index {index} of an axis with {size} elements")
+        index = index + size if index < 0 else index
+    return moved("select", x, index, axis)
+
+
+def _bound(position, size, fallback):
+    """A start or an end of a slice as Python counts it, between 0 and the size."""
+    if position is None:
+        return fallback
+    if not isinstance(position, Number):
+        position = operator.index(position)
+    if position < 0:
+        position = position + size
+        return position if position >= 0 else 0
+    return position if position <= size else size
+
+
+def _sliced(x, axis, part):
+    size = x.shape[axis]
+    step = 1 if part.step is None else operator.index(part.step)
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    if part == slice(None) or (part.start is None and part.stop is None and step == 1):
+        return x
+    if step < 0:
+        start, stop = part.start, part.stop
+        first = size - 1 if start is None else start if isinstance(start, Number) or start >= 0 else start + size
+        last = None if stop is None else stop if isinstance(stop, Number) or stop >= 0 else stop + size
+        begin = size - 1 - (first if first < size else size - 1)
+        end = size if last is None or last < 0 else size - 1 - last
+        return _sliced(moved("flip", x, axes=[axis]), axis, slice(begin, end if end > begin else begin, -step))
+    start, stop = _bound(part.start, size, 0), _bound(part.stop, size, size)
+    if stop < start:
+        stop = start
+    starts, stops, steps = [0] * x.ndim, list(x.shape), [1] * x.ndim
+    starts[axis], stops[axis], steps[axis] = start, stop, step
+    return moved("slice", x, starts, stops, steps)
+
+
+def item_of(x, key):
+    """x[key]: numbers, slices, None, ..., and arrays of integers."""
+    trace = current_trace("indexing")
+    keys = list(key) if isinstance(key, tuple) else [key]
+    keys = [array_of(trace, each) if is_array(each) or isinstance(each, list) else each for each in keys]
+    if sum(each is Ellipsis for each in keys) > 1:
+        raise IndexError("an index has one ... at most")
+    taken = sum(each is not None and each is not Ellipsis for each in keys)
+    if taken > x.ndim:
+        raise IndexError(f"{taken} indices for an array with {x.ndim} axes")
+    if not any(each is Ellipsis for each in keys):
+        keys.append(Ellipsis)
+    at = next(i for i, each in enumerate(keys) if each is Ellipsis)
+    keys[at:at + 1] = [slice(None)] * (x.ndim - taken)
+    arrays = [i for i, each in enumerate(keys) if isinstance(each, TracedArray) and each.ndim]
+    if arrays:
+        return _gathered(x, keys, arrays)
+    axis = 0
+    for each in keys:
+        if each is None:
+            x, axis = expand_dims(x, axis), axis + 1
+        elif isinstance(each, slice):
+            x, axis = _sliced(x, axis, each), axis + 1
+        else:
+            x = _at(x, axis, each)
+    return x
+
+
+def _at(x, axis, index):
+    if isinstance(index, TracedArray):  # without axes
+        return squeeze(take(x, reshape(index, (1,)), axis), axis)
+    if isinstance(index, (bool, float)):
+        raise IndexError(f"an index is an integer, a slice, None, ... or an array of integers, not {index!r}")
+    return _select(x, axis, index if isinstance(index, Number) else operator.index(index))
+
+
+def _gathered(x, keys, arrays):
+    """With arrays of integers for some axes, which stand side by side."""
+    if any(keys[i].dtype not in INTEGERS for i in arrays):
+        raise NotImplementedError("an array as an index has integers: how many elements a mask leaves is not known "
+                                  "before a call; where() chooses between values")
+    first, last = arrays[0], arrays[-1]
+    if arrays != list(range(first, last + 1)):
+        raise NotImplementedError("arrays as indices stand side by side")
+    indices = broadcast_arrays(*[keys[i] for i in arrays]) if len(arrays) > 1 else [keys[first]]
+    others = [slice(None) if i in arrays else each for i, each in enumerate(keys)]
+    x = item_of(x, tuple(others))
+    axis = sum(each is None or isinstance(each, slice) for each in others[:first])
+    sizes = x.shape[axis:axis + len(arrays)]
+    linear = _counted(indices[0], sizes[0])
+    for index, size in zip(indices[1:], sizes[1:]):
+        linear = add(multiply(linear, size), _counted(index, size))
+    merged = reshape(x, [*x.shape[:axis], product_of(sizes), *x.shape[axis + len(arrays):]])
+    return _taken_of(merged, linear, axis)
+
+
+def _counted(index, size):
+    """Negative indices count from the end."""
+    index = astype(index, DataType.Int)
+    return where(less(index, 0), add(index, size), index)
+
+
+def _taken_of(x, index, axis):
+    flat = index if index.ndim == 1 else reshape(index, (-1,))
+    picked = moved("index_select", x, flat._tensor, axis)
+    if index.ndim == 1:
+        return picked
+    return reshape(picked, [*x.shape[:axis], *index.shape, *x.shape[axis + 1:]])
+
+
+def take(x, indices, axis=None):
+    """The slices of an axis at these positions; of all elements in row-major order by default."""
+    trace = current_trace("take")
+    x, indices = array_of(trace, x), array_of(trace, indices)
+    if axis is None:
+        x, axis = reshape(x, (-1,)), 0
+    axis = axis_of(axis, x.ndim)
+    return _taken_of(x, _counted(indices, x.shape[axis]), axis)
+
+
+def take_along_axis(x, indices, axis=-1):
+    """out[..i..] = x[..indices[..i..]..] along an axis."""
+    trace = current_trace("take_along_axis")
+    x, indices = array_of(trace, x), array_of(trace, indices)
+    axis = axis_of(axis, x.ndim)
+    index = _counted(indices, x.shape[axis])
+    return trace.array(trace.definition.ops.take_along_axis(x._tensor, index._tensor, axis), x.dtype)
+
+
+def unstack(x, axis=0):
+    """The slices along an axis, whose length has to be known."""
+    x = array_of(current_trace("unstack"), x)
+    axis = axis_of(axis, x.ndim)
+    return tuple(_select(x, axis, i) for i in range(operator.index(x.shape[axis])))
+
+
+def split(x, indices_or_sections, axis=0):
+    """Parts along an axis: so many of one length, or those that begin at these positions."""
+    x = array_of(current_trace("split"), x)
+    axis = axis_of(axis, x.ndim)
+    size = x.shape[axis]
+    if isinstance(indices_or_sections, (int, Number)):
+        sections = operator.index(indices_or_sections)
+        if size % sections != 0:
+            raise ValueError(f"split: {size} elements do not divide into {sections} parts")
+        starts = [i * (size // sections) for i in range(sections)]
+    else:
+        starts = [0, *indices_or_sections]
+    whole = (slice(None),) * axis
+    return [item_of(x, (*whole, slice(start, stop))) for start, stop in zip(starts, [*starts[1:], None])]
+
+
+def roll(x, shift, axis=None):
+    """The elements moved along axes; those that leave at one end come back at the other."""
+    x = array_of(current_trace("roll"), x)
+    if axis is None:
+        return reshape(roll(reshape(x, (-1,)), shift, 0), x.shape)
+    axes = axes_of(axis, x.ndim)
+    shifts = shift if isinstance(shift, (tuple, list)) else (shift,) * len(axes)
+    for each, by in zip(axes, shifts):
+        size = x.shape[each]
+        start = (-by) % size if isinstance(size, int) else size - by % size if by % size != 0 else 0
+        whole = (slice(None),) * each
+        if not (isinstance(start, int) and start == 0):
+            x = concat([item_of(x, (*whole, slice(start, None))), item_of(x, (*whole, slice(None, start)))], each)
+    return x

@@ -1,0 +1,83 @@
+"""Functions by the names that NumPy and the library have for them."""
+from .._ops import signature_of
+from .._promotion import HALVES
+from .._tracing import current_trace
+from .._types import DataType
+from .operands import is_array, operand_of
+
+_NUMPY_NAMES = {"absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh",
+                "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh", "true_divide": "divide", "power": "pow",
+                "float_power": "pow", "mod": "remainder", "invert": "bitwise_invert", "left_shift":
+                "bitwise_left_shift", "right_shift": "bitwise_right_shift", "transpose": "transpose", "ravel": "ravel",
+                "amax": "max", "amin": "min", "round_": "round", "around": "round", "fabs": "abs", "fix": "trunc"}
+
+
+_REDUCTIONS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all",
+               "logical_or": "any"}
+
+
+def _functions():
+    from .. import numpy
+
+    return numpy
+
+
+def _named(name, what):
+    function = getattr(_functions(), _NUMPY_NAMES.get(name, name), None)
+    if function is None or not callable(function):
+        raise NotImplementedError(f"{what} is not there for traced arrays")
+    return function
+
+
+def apply_ufunc(ufunc, method, operands, options):
+    """A ufunc of NumPy's on traced arrays and numbers."""
+    if method == "reduce" and ufunc.__name__ in _REDUCTIONS:
+        return _named(_REDUCTIONS[ufunc.__name__], f"numpy.{ufunc.__name__}.reduce")(
+            operands[0], options.get("axis", 0), keepdims=options.get("keepdims", False))
+    unknown = set(options) - {"dtype"}
+    if method != "__call__" or unknown:
+        raise NotImplementedError(f"numpy.{ufunc.__name__}{'' if method == '__call__' else '.' + method} with "
+                                  f"{', '.join(sorted(unknown)) or 'these arguments'} is not there for traced arrays")
+    result = _named(ufunc.__name__, f"numpy.{ufunc.__name__}")(*operands)
+    return _functions().astype(result, options["dtype"]) if options.get("dtype") is not None else result
+
+
+def apply_function(function, args, kwargs):
+    """A function of NumPy's on traced arrays."""
+    name = f"{function.__module__}.{function.__name__}"
+    if function.__module__ not in ("numpy", "numpy.core.fromnumeric"):
+        raise NotImplementedError(f"{name} is not there for traced arrays")
+    return _named(function.__name__, name)(*args, **kwargs)
+
+
+def library_op(name):
+    signature = signature_of(name)
+
+    def call(*args, **kwargs):
+        trace = current_trace(name)
+        bound = signature.bind(*args, **kwargs)
+        first = None
+
+        def given(value):
+            nonlocal first
+            if isinstance(value, (list, tuple)):
+                return [given(each) for each in value]
+            if not is_array(value):
+                return value
+            array = operand_of(trace, value)
+            first = array.dtype if first is None else first
+            return array._tensor
+
+        results = getattr(trace.definition.ops, name)(**{key: given(each) for key, each in bound.arguments.items()})
+        wants = bound.arguments.get("dtype")
+
+        def typed(tensor):
+            is_rounded = wants is None and first in HALVES and tensor.dtype is DataType.Float
+            return trace.array(tensor, first if is_rounded else tensor.dtype)
+
+        return tuple(map(typed, results)) if isinstance(results, tuple) else typed(results)
+
+    call.__name__ = name
+    call.__doc__ = f"fd.ops.{name}, of arrays."
+    call.__signature__ = signature
+    return call

@@ -1,0 +1,91 @@
+"""Fused functions over arrays of torch and JAX: results are what these libraries give, in type and value."""
+import itertools
+import operator
+
+import numpy as np
+import pytest
+
+import tokamak.numpy as tnp
+from tokamak import fuse
+
+torch = pytest.importorskip("torch")
+
+TYPES = ["bool", "int32", "int64", "float16", "bfloat16", "float32", "float64"]
+OPERATORS = [operator.add, operator.mul, operator.truediv, operator.lt]
+VALUES = np.array([[1, 2, 3], [4, 0, 2]])
+
+
+def tensor(dtype):
+    return torch.tensor(VALUES).to(getattr(torch, dtype))
+
+
+def operators(x, y):
+    return tuple(function(x, y) for function in OPERATORS)
+
+
+def close(got, wanted):
+    if isinstance(wanted, tuple):
+        for pair in zip(got, wanted, strict=True):
+            close(*pair)
+        return
+    assert type(got) is type(wanted) and got.dtype == wanted.dtype and got.shape == wanted.shape
+    got, wanted = (np.asarray(each.to(torch.float64) if isinstance(each, torch.Tensor) else each.astype("float64"))
+                   for each in (got, wanted))
+    np.testing.assert_allclose(got, wanted, rtol=1e-2 if wanted.size else 0, atol=0)
+
+
+@pytest.mark.parametrize("first, second", itertools.product(TYPES, TYPES))
+def test_torch_tensors_meet_as_torch_says(first, second):
+    x, y = tensor(first), tensor(second) + (2 if second != "bool" else False)
+    close(fuse(operators)(x, y), operators(x, y))
+    close(fuse(operators)(x, y[0, 0]), operators(x, y[0, 0]))  # which has no axes
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_torch_tensors_meet_numbers(dtype):
+    x = tensor(dtype)
+    for number in (True, 3, 0.5):
+        close(fuse(operators, static_argnames="y")(x, number), operators(x, number))
+        if type(number) is not bool:
+            close(fuse(operators)(x, number), operators(x, number))
+    for name in ("sum", "prod") + (("amax",) if dtype != "bool" else ()):
+        close(fuse(lambda x: getattr(tnp, name)(x, 1))(x), getattr(torch, name)(x, 1))
+    close(fuse(lambda x: tnp.sqrt(x))(x), torch.sqrt(x))
+    close(fuse(lambda x: tnp.argmax(x, 1))(x), torch.argmax(x.to(torch.float64), 1))
+
+
+def test_a_function_of_torch_modules_parameters():
+    linear = torch.nn.Linear(6, 3)
+    x = torch.randn(4, 6)
+
+    @fuse
+    def layer(x):
+        return tnp.tanh(x @ linear.weight.T + linear.bias)
+
+    torch.testing.assert_close(layer(x), torch.tanh(linear(x)).detach())
+    with torch.no_grad():
+        linear.weight.mul_(2)
+    torch.testing.assert_close(layer(x), torch.tanh(linear(x)).detach())
+
+
+def test_layouts_of_torch_tensors():
+    fused = fuse(lambda x: x * 2 + 1)
+    x = torch.randn(2, 3, 4, 5)
+    for each in (x, x.to(memory_format=torch.channels_last), x[:, ::2], x.permute(3, 1, 0, 2), x.expand(2, 3, 4, 5)):
+        torch.testing.assert_close(fused(each), each * 2 + 1)
+    got = fused(x.to(memory_format=torch.channels_last))
+    assert got.is_contiguous(memory_format=torch.channels_last)
+
+
+def test_jax_arrays_meet_as_jax_says():
+    jax = pytest.importorskip("jax")
+    x = jax.numpy.arange(6, dtype="float32").reshape(2, 3)
+    for dtype in ("bool", "int32", "float16", "bfloat16", "float32"):
+        y = (jax.numpy.arange(6) % 3 + 1).reshape(2, 3).astype(dtype)
+        close(fuse(operators)(x, y), operators(x, y))
+        for number in (2, 2.5):
+            close(fuse(operators)(y, number), operators(y, number))
+        for name in ("sum", "argmax"):
+            close(fuse(lambda y: getattr(tnp, name)(y, axis=1))(y), getattr(jax.numpy, name)(y, axis=1))
+        close(fuse(lambda y: tnp.sqrt(y))(y), jax.numpy.sqrt(y))
+    close(fuse(lambda x: tnp.arange(x.shape[0]))(x), jax.numpy.arange(2))
