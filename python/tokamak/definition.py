@@ -47,6 +47,18 @@ def _strided(sizes, strides):
     return contiguity[::-1], ranks
 
 
+def compute_contiguity(sizes, strides):
+    """Of each axis of an array, the slowest first, whether it is dense with the next one in memory; None for an axis
+    with one element. Raises ValueError where there is not a stride, in elements, for each size."""
+    return compute_tensor_descriptor(sizes, strides)[0]
+
+
+def compute_tensor_descriptor(sizes, strides):
+    """compute_contiguity(), and the rank of each axis in memory, 0 the fastest: what define_tensor() takes as
+    `contiguity` and `stride_order`."""
+    return _strided(_numbers_of("compute_tensor_descriptor", sizes), _numbers_of("compute_tensor_descriptor", strides))
+
+
 class FusionDefinition:
     """A tensor program.
 
@@ -62,6 +74,7 @@ class FusionDefinition:
     _library = "numpy"  # which makes the outputs of calls without arrays
 
     def __init__(self, id=None, max_length=1024):
+        self._id = id
         self._name = "fusion" if id is None else re.sub(r"\W", "_", f"fusion_{id}", flags=re.ASCII)
         self._max_length = max_length
         self._begin()
@@ -79,6 +92,8 @@ class FusionDefinition:
         self._stride_orders = {}
         self._records = Records()
         self._inputs = []
+        self._outputs = []
+        self._symbolic_axes = []  # of inputs, as pairs of a tensor and an axis
         self._updated = []  # numbers of inputs that calls write
         self._seed = self._seed_place = None  # of random numbers that no input steers
 
@@ -155,6 +170,7 @@ class FusionDefinition:
         made = self._records.call("define_tensor", described, lambda: Tensor(
             self, self._native.input(native_name(dtype), sizes, contiguity, stride_order)))
         self._inputs.append(made)
+        self._symbolic_axes += [(made, axis) for axis, size in enumerate(sizes) if size == -1]
         return made
 
     def _strided_input(self, sizes, strides, dtype=DataType.Float, static_sizes=False, is_cpu=False):
@@ -264,12 +280,16 @@ class FusionDefinition:
         order = _numbers_of("add_output", order)
         told = {0: output} if stride_order is None else {0: output, "stride_order": order}
         self._records.call("add_output", told, lambda: self._native.output(output._value, order))
+        self._outputs.append(output)
 
     # --- schedules ---
 
-    def _require_schedulable(self):
+    def _require_complete(self):
         if not self._is_complete:
             raise _tokamak.ScheduleError("Attempting to use a SchedOperators Op prior to definition!")
+
+    def _require_schedulable(self):
+        self._require_complete()
         if any(not is_overridden for _, is_overridden in self._programs):
             raise _tokamak.ScheduleError("Fusion Schedule is already found! The definition has run with it")
 
@@ -281,25 +301,30 @@ class FusionDefinition:
         self._require_schedulable()
         return self._native.command(name, named)
 
-    def _run_schedule(self):
+    def _run_schedule(self, place, inputs):
         if type(self).schedule is FusionDefinition.schedule:
             return
         try:
+            self.sched._begin_call(place, inputs)
             self.schedule()
         except BaseException:
             self._native.drop_schedule()  # the next call begins anew
+            self.sched._forget_parameters()
             raise
+        finally:
+            self.sched._end_call()
 
     # --- running ---
 
-    def _compiled(self, place, override_user_schedule):
-        """The program for a device, compiled when it is first asked for, and what notes its last call."""
+    def _compiled(self, place, override_user_schedule, inputs):
+        """The program for a device, compiled when a call with these inputs first asks for it, and what notes its last
+        call."""
         with self._lock:
             self._define()
             key = place, override_user_schedule
             if key not in self._programs:
                 if not override_user_schedule and not self._has_run:
-                    self._run_schedule()
+                    self._run_schedule(place, inputs)
                     self._has_run = True
                 is_by_hand = self._native.is_scheduled and not override_user_schedule
                 self._programs[key] = program_for(self._native, place, is_by_hand), _tokamak.LastCall()
@@ -407,7 +432,7 @@ class FusionDefinition:
 
     def _executed(self, inputs, out, device, override_user_schedule):
         place = place_of(inputs, device)
-        program, last = self._compiled(place, override_user_schedule)
+        program, last = self._compiled(place, override_user_schedule, inputs)
         if not override_user_schedule:
             self._program, self._last = program, last
         outputs = program.try_execute(inputs, out, last)
@@ -429,10 +454,26 @@ class FusionDefinition:
 
     # --- looking inside ---
 
+    def id(self):
+        """What the constructor was given as `id`."""
+        return self._id
+
+    def inputs(self):
+        """The input tensors and scalars, in the order in which calls take them."""
+        return [each for each in self._inputs if not any(each is seed for seed in self._seed or ())]
+
+    def outputs(self):
+        """The tensors that calls give, in that order."""
+        return list(self._outputs)
+
+    def extents(self):
+        """The sizes of input tensors that are symbols, as scalars: tensor by tensor, axis by axis."""
+        return [self._wrap(self._native.size(tensor._value, axis)) for tensor, axis in self._symbolic_axes]
+
     def _texts_for(self, inputs, override_user_schedule, is_cuda):
         inputs = self._flat(list(inputs))
         place = place_of(inputs, None)
-        program, _ = self._compiled(place, override_user_schedule)
+        program, _ = self._compiled(place, override_user_schedule, inputs)
         call = program.call(self._with_seed(inputs), None)
         return call.kernel_texts(is_cuda)
 

@@ -8,10 +8,13 @@ without arrays give tensors of torch, and torch.manual_seed() repeats random num
 from . import definition
 from ._types import DataType
 from ._values import Scalar, Tensor, Vector
-from .schedule import CacheOp, LoadStoreOpType, MemoryType, ParallelType
+from .definition import compute_contiguity, compute_tensor_descriptor
+from .heuristics import SchedulerHyperParameters
+from .schedule import CacheOp, LoadStoreOpType, MemoryType, ParallelType, SchedulerType
 
 __all__ = ["CacheOp", "DataType", "FusionDefinition", "LoadStoreOpType", "MemoryType", "ParallelType", "Scalar",
-           "Tensor", "Vector"]
+           "SchedulerHyperParameters", "SchedulerType", "Tensor", "Vector", "compute_contiguity",
+           "compute_tensor_descriptor"]
 
 
 class FusionDefinition(definition.FusionDefinition):

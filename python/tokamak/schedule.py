@@ -1,9 +1,11 @@
-"""fd.sched: schedules by hand, on a copy of the definition's fusion."""
+"""fd.sched: schedules by hand and by the library's heuristics, on a copy of the definition's fusion."""
 import enum
 
 from . import _tokamak
+from ._devices import CPU, CUDA, open_device
 from ._ops import Namespace
 from .definition import Tensor
+from .heuristics import SchedulerHyperParameters, parameters_for
 
 
 class _Names(enum.Enum):
@@ -59,9 +61,29 @@ class CacheOp(_Names):
     globally = "Global"
 
 
-# Names that scripts know and the library lacks.
-MISSING = """can_schedule compute_matmul_heuristics compute_pointwise_heuristics compute_reduction_heuristics
-find_compatible_schedulers schedule schedule_hyperparameters""".split()
+class SchedulerType(_Names):
+    """What a fusion is as one kernel. The library makes none of none, matmul, expr_eval and resize."""
+
+    none = "none"
+    no_op = "no_op"
+    pointwise = "pointwise"
+    matmul = "matmul"
+    reduction = "reduction"
+    inner_persistent = "inner_persistent"
+    inner_outer_persistent = "inner_outer_persistent"
+    outer_persistent = "outer_persistent"
+    transpose = "transpose"
+    expr_eval = "expr_eval"
+    resize = "resize"
+
+
+# Why the library makes no kernel of a kind.
+_NEVER = {
+    SchedulerType.none: "it stands for no schedule",
+    SchedulerType.matmul: "a matrix product is a call of a library, or loops without parameters: nothing schedules it",
+    SchedulerType.expr_eval: "what is no kernel runs without a schedule",
+    SchedulerType.resize: "slices, pads and concatenations are indices of what reads them, in kernels of other kinds",
+}
 
 
 def _is(value, kind, what):
@@ -76,7 +98,13 @@ class ScheduleOperators(Namespace):
     Axes are counted over the loops of a tensor as they are by then; -1 is the last."""
 
     _name = "sched"
-    _missing = MISSING
+    _missing = ()
+
+    def __init__(self, definition):
+        super().__init__(definition)
+        self._call = None  # the place and the sizes of a call that runs schedule()
+        self._chosen = None  # what schedule() applies
+        self._hyperparameters = SchedulerHyperParameters()
 
     def _tensor(self, tensor):
         return self._definition._schedulable(_is(tensor, Tensor, "a tensor"))
@@ -217,3 +245,106 @@ class ScheduleOperators(Namespace):
                 if not best_effort or position == 0:
                     raise
                 position -= 1
+
+    # --- schedules by heuristics ---
+
+    def _begin_call(self, place, inputs):
+        """A call with these inputs runs schedule()."""
+        self._call = place, [list(shape) if (shape := getattr(each, "shape", None)) is not None else each
+                             for each in inputs]
+
+    def _end_call(self):
+        self._call = None
+
+    def _forget_parameters(self):
+        self._chosen = None
+
+    def _target(self, device):
+        """What a schedule is for: by default the device of the call that runs schedule(), else the processor."""
+        place = (CPU, 0) if self._call is None else self._call[0]
+        if device not in (None, "cpu", "cuda"):
+            raise ValueError(f"sched: device is 'cpu' or 'cuda', not {device!r}")
+        if device == "cpu":
+            place = CPU, 0
+        if device == "cuda" and place[0] != CUDA:
+            return _tokamak.KernelTarget.of_a_gpu()
+        return _tokamak.KernelTarget.of(open_device(place))
+
+    def _verdicts(self, device):
+        self._definition._require_complete()
+        return {SchedulerType(name): reason
+                for name, reason in _tokamak.judge_kinds(self._definition._native, self._target(device))}
+
+    def _reason(self, scheduler_type, device):
+        kind = _is(scheduler_type, SchedulerType, "a scheduler type")
+        reason = _NEVER[kind] if kind in _NEVER else self._verdicts(device)[kind]
+        return None if reason is None else f"{kind.value}: {reason}"
+
+    def can_schedule(self, scheduler_type, *, device=None):
+        """Whether the definition is a kernel of this kind, and what is against it: (True, "") or (False, reason).
+
+        `device`: 'cpu' or 'cuda', an H200 where the call is not on a GPU; by default that of the call that runs
+        schedule(), else the processor."""
+        reason = self._reason(scheduler_type, device)
+        return reason is None, reason or ""
+
+    def find_compatible_schedulers(self, *, device=None):
+        """The kinds of kernel that the definition is. The first one is what schedule() with parameters takes. Empty
+        where the definition is no single kernel."""
+        return [kind for kind, reason in self._verdicts(device).items() if reason is None]
+
+    def _choose(self, device):
+        self._definition._require_schedulable()
+        sizes = [] if self._call is None else self._call[1]
+        return _tokamak.choose_parameters(self._definition._native, self._target(device), sizes)
+
+    def _require_kind(self, kinds, device):
+        """One of the kinds, or ScheduleError with the reason against the last one."""
+        verdicts = self._verdicts(device)
+        if all(verdicts[kind] is not None for kind in kinds):
+            raise _tokamak.ScheduleError(f"Could not schedule fusion with the SchedulerType: {kinds[-1].value}: "
+                                         f"{verdicts[kinds[-1]]}")
+
+    def schedule(self, scheduler_type=None, *, device=None):
+        """Gives all tensors the library's schedule for a kernel of this kind, or, without one, that of the parameters
+        which a compute_..._heuristics() made last. Raises ScheduleError where that cannot be, or where a tensor has
+        a schedule."""
+        self._definition._require_schedulable()
+        if scheduler_type is None:
+            if device is not None:
+                raise TypeError("sched.schedule: parameters are for the device that they were made for")
+            if self._chosen is None:
+                raise _tokamak.ScheduleError("Heuristic Scheduler is not defined for this UserSchedule")
+            return self._apply(self._chosen)
+        reason = self._reason(scheduler_type, device)
+        if reason is not None:
+            raise _tokamak.ScheduleError(f"Could not schedule fusion with the SchedulerType: {reason}")
+        chosen = self._choose(device)
+        if scheduler_type is SchedulerType.pointwise:
+            chosen.set("tiles_transposes", False)
+        self._apply(chosen)
+
+    def _apply(self, chosen):
+        _tokamak.apply_parameters(self._definition._native, chosen)
+
+    def compute_pointwise_heuristics(self, *, device=None):
+        """The parameters of a kernel without reductions, which schedule() applies: an object to edit. Raises
+        ScheduleError with the reason for any other kernel."""
+        self._require_kind([SchedulerType.pointwise], device)
+        self._chosen = self._choose(device)
+        return parameters_for(self._chosen)
+
+    def compute_reduction_heuristics(self, *, device=None):
+        """The same for a kernel with reductions, persistent or not."""
+        self._require_kind([SchedulerType.inner_persistent, SchedulerType.outer_persistent,
+                            SchedulerType.inner_outer_persistent, SchedulerType.reduction], device)
+        self._chosen = self._choose(device)
+        return parameters_for(self._chosen)
+
+    def compute_matmul_heuristics(self):
+        """Raises NotImplementedError."""
+        raise NotImplementedError(f"sched.compute_matmul_heuristics: {_NEVER[SchedulerType.matmul]}")
+
+    def schedule_hyperparameters(self):
+        """The definition's SchedulerHyperParameters, to edit and to read."""
+        return self._hyperparameters

@@ -372,7 +372,7 @@ class CpuScheduler {
   // Transpose template: a square tile is computed in the order of the reads, and transposed when it is stored.
   // An updated input has to be read in the order of the stores; then tiles of the other inputs are transposed.
   bool scheduleTransposed(TensorView& tensor) {
-    if (structure_.stored().size() != 1 || structure_.hasRows(tensor)) return false;
+    if (!parameters_.tiles_transposes || structure_.stored().size() != 1 || structure_.hasRows(tensor)) return false;
     const auto transposed = findTranspose(fusion_, tensor, strides_);
     if (!transposed) return false;
     const TileAxes axes = tileAxesOf(*transposed);
@@ -479,12 +479,14 @@ class CpuScheduler {
 }  // namespace
 
 std::string toString(const CpuScheduleParameters& parameters) {
-  return fmt::format(
+  std::string text = fmt::format(
       "block elements {}, block columns {}, accumulators {}, last accumulators {}, block terms {}, split elements {}, "
       "max grid split {}, persistent bytes {}, tile bytes {}",
       parameters.block_elements, parameters.block_columns, parameters.accumulators, parameters.last_accumulators,
       parameters.block_terms, parameters.split_elements, parameters.max_grid_split, parameters.persistent_bytes,
       parameters.tile_bytes);
+  if (!parameters.tiles_transposes) text += ", transposes not tiled";
+  return text;
 }
 
 // Whether a block's stack has room for the sums of all columns, and there are rows. (Loops without iterations give no

@@ -31,12 +31,13 @@ struct CpuScheduleParameters {
   /// Transpose template: the bytes of the output along each side of a tile. A side is several cache lines long, which
   /// keeps accesses to memory sequential.
   int64_t tile_bytes = 256;
+  bool tiles_transposes = true;  ///< else a transpose is computed like other elements
 
   bool operator==(const CpuScheduleParameters&) const = default;
 };
 
 /// "block elements 8192, block columns 2048, accumulators 64, last accumulators 16, block terms 32, split elements
-/// 65536, max grid split 64, persistent bytes 524288, tile bytes 256"
+/// 65536, max grid split 64, persistent bytes 524288, tile bytes 256", and what is not usual.
 std::string toString(const CpuScheduleParameters& parameters);
 
 /// A pure function of the fusion, the sizes and the target. The fusion has no schedule yet, and `structure.find()` has

@@ -32,6 +32,7 @@ std::string toString(const CudaScheduleParameters& parameters) {
   if (parameters.cluster > 1) text += fmt::format(", cluster {}", parameters.cluster);
   if (parameters.persistent_grid > 0) text += fmt::format(", persistent grid {}", parameters.persistent_grid);
   if (parameters.rows_together > 1) text += fmt::format(", together {}", parameters.rows_together);
+  if (!parameters.tiles_transposes) text += ", transposes not tiled";
   return text;
 }
 
@@ -97,6 +98,9 @@ CudaScheduleParameters legalParameters(const ReductionStructure& structure, Cuda
   };
   parameters.block_x = power(parameters.block_x, kMostBlockX);
   parameters.block_y = power(parameters.block_y, kOuterBlockThreads / parameters.block_x);
+  parameters.threads = std::clamp<int64_t>(parameters.threads, 1, target.threads_per_block);
+  parameters.rows_per_block =
+      std::clamp<int64_t>(target.threads_per_block / parameters.threads, 1, parameters.rows_per_block);
   if (!facts.has_rows) {
     parameters.cluster = parameters.rows_together = parameters.inner_grid_split = 1;
     parameters.persistent_grid = parameters.stages = 0;
@@ -106,8 +110,6 @@ CudaScheduleParameters legalParameters(const ReductionStructure& structure, Cuda
   parameters.vector = std::min(parameters.vector, facts.max_vector);
   const int64_t outer_persistent_batches =
       needs_whole_outer_reductions && fitsOuterPersistent(structure, parameters) ? parameters.persistent_batches : 0;
-  parameters.rows_per_block =
-      std::clamp<int64_t>(target.threads_per_block / parameters.threads, 1, parameters.rows_per_block);
   if (!facts.may_split || parameters.threads == 1) parameters.inner_grid_split = 1;
   if (parameters.inner_grid_split > 1) {
     parameters.cluster = parameters.rows_together = 1;
@@ -117,7 +119,7 @@ CudaScheduleParameters legalParameters(const ReductionStructure& structure, Cuda
   }
   parameters.splits_row_over_grid =
       parameters.splits_row_over_grid && !facts.needs_whole_rows && parameters.threads > 1;
-  const bool may_share = facts.needs_whole_rows && parameters.threads > 1;
+  const bool may_share = facts.needs_whole_rows && parameters.threads > 1 && target.has_clusters;
   parameters.cluster = may_share ? std::clamp<int64_t>(parameters.cluster, 1, kMostClusterBlocks) : 1;
   if (!canUsePersistentGrid(structure) || parameters.persistent_grid == 1) parameters.persistent_grid = 0;
   const bool has_tiny_rows = parameters.threads == 1 && !is_outer_reduction && hasTinyRows(structure, facts);
@@ -431,10 +433,7 @@ CudaScheduleParameters chooseCudaParameters(const ReductionStructure& structure,
                                             const ScalarBindings& sizes) {
   const CudaScheduleParameters chosen = chooseParametersOf(structure, target, sizes);
   if (target.parameter_overrides.empty()) return chosen;
-  CudaScheduleParameters parameters =
-      legalParameters(structure, withOverrides(chosen, target.parameter_overrides), sizes, target);
-  if (!target.has_clusters) parameters.cluster = 1;
-  return parameters;
+  return legalParameters(structure, withOverrides(chosen, target.parameter_overrides), sizes, target);
 }
 
 }  // namespace tokamak

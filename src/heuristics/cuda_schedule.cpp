@@ -59,7 +59,8 @@ class CudaScheduler {
       return std::ranges::find(chunks, tensor, &ChunkTensor::tensor) != chunks.end();
     };
     // A transpose needs all threads of the block.
-    may_tile_ = structure_.stored().size() == 1 && !structure_.hasRows(*structure_.stored()[0]);
+    may_tile_ =
+        parameters_.tiles_transposes && structure_.stored().size() == 1 && !structure_.hasRows(*structure_.stored()[0]);
     for (TensorView* tensor : structure_.stored()) {
       if (isChunked(tensor)) continue;
       if (outer.contains(tensor))

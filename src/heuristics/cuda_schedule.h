@@ -38,7 +38,8 @@ struct CudaScheduleParameters {
   int64_t cluster = 1;                ///< blocks that share a row as a cluster
   /// Persistent grid: the number of blocks (or clusters), each of which computes several rows. 0: one for each row.
   int64_t persistent_grid = 0;
-  int64_t rows_together = 1;  ///< rows that a thread computes in one iteration (unrolled)
+  int64_t rows_together = 1;     ///< rows that a thread computes in one iteration (unrolled)
+  bool tiles_transposes = true;  ///< a transpose goes through tiles in shared memory
 
   bool operator==(const CudaScheduleParameters&) const = default;
 };

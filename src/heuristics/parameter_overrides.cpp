@@ -9,56 +9,39 @@
 
 #include "base/require.h"
 #include "base/text.h"
+#include "heuristics/parameter_fields.h"
 
 namespace tokamak {
 
 namespace {
 
-struct ParameterOverride {
-  std::string_view name;
-  std::variant<int64_t*, bool*> target;
-};
-
 // All parameters that may be overridden.
-std::vector<ParameterOverride> parameterOverrides(CudaScheduleParameters& parameters, int64_t& parts) {
-  return {{"vector", &parameters.vector},
-          {"threads", &parameters.threads},
-          {"persistent_batches", &parameters.persistent_batches},
-          {"rows", &parameters.rows_per_block},
-          {"unroll", &parameters.unroll},
-          {"outer_grid_split", &parameters.outer_grid_split},
-          {"block_x", &parameters.block_x},
-          {"block_y", &parameters.block_y},
-          {"inner_grid_split", &parameters.inner_grid_split},
-          {"chunk", &parameters.chunk},
-          {"stages", &parameters.stages},
-          {"persistent_outer", &parameters.persistent_outer},
-          {"cluster", &parameters.cluster},
-          {"persistent_grid", &parameters.persistent_grid},
-          {"together", &parameters.rows_together},
-          {"parts", &parts}};
+std::vector<ParameterField> parameterOverrides(CudaScheduleParameters& parameters, int64_t& parts) {
+  std::vector<ParameterField> fields = fieldsOf(parameters);
+  fields.push_back({"parts", &parts});
+  return fields;
 }
 
 void take(std::string_view values, CudaScheduleParameters& parameters, int64_t& parts) {
-  const std::vector<ParameterOverride> known = parameterOverrides(parameters, parts);
+  const std::vector<ParameterField> known = parameterOverrides(parameters, parts);
   while (!values.empty()) {
     const std::string_view each = values.substr(0, values.find(','));
     values.remove_prefix(std::min(values.size(), each.size() + 1));
     const size_t sign = each.find('=');
-    const auto found = std::ranges::find(known, each.substr(0, sign), &ParameterOverride::name);
+    const auto found = std::ranges::find(known, each.substr(0, sign), &ParameterField::name);
     int64_t value = -1;
     const std::string_view digits = sign == std::string_view::npos ? "" : each.substr(sign + 1);
     const auto end = std::from_chars(digits.data(), digits.data() + digits.size(), value).ptr;
     if (found == known.end() || value < 0 || end != digits.data() + digits.size()) {
       std::vector<std::string_view> names;
-      for (const ParameterOverride& legal : known) names.push_back(legal.name);
+      for (const ParameterField& legal : known) names.push_back(legal.name);
       TK_RAISE(Usage, "schedule by hand: {} is no value; legal are {} with = and a number, separated by commas", each,
                joined(names));
     }
-    if (auto* const* number = std::get_if<int64_t*>(&found->target))
+    if (auto* const* number = std::get_if<int64_t*>(&found->value))
       **number = value;
     else
-      *std::get<bool*>(found->target) = value != 0;
+      *std::get<bool*>(found->value) = value != 0;
   }
 }
 

@@ -7,7 +7,6 @@
 #include "heuristics/cpu_schedule.h"
 #include "heuristics/cuda_schedule.h"
 #include "heuristics/parameter_overrides.h"
-#include "heuristics/reduction_structure.h"
 #include "heuristics/schedule_parameters.h"
 #include "heuristics/unmerge_reshapes.h"
 
@@ -32,9 +31,13 @@ static std::optional<std::string> whyNotOneGrid(const ReductionStructure& struct
 Schedulability canSchedule(Fusion& fusion, const KernelTarget& target) {
   unmergeOutputs(fusion, target.kind);
   ReductionStructure structure(fusion);
-  if (auto problem = structure.find(WholeReductions::Refused)) return {problem};
-  if (auto problem = whyNotOneGrid(structure)) return {problem};
-  return {target.kind == TargetKind::Cuda ? whyNotForCuda(structure) : whyNotForCpu(structure)};
+  return {whyNotOneKernel(structure, target)};
+}
+
+std::optional<std::string> whyNotOneKernel(ReductionStructure& structure, const KernelTarget& target) {
+  if (auto problem = structure.find(WholeReductions::Refused)) return problem;
+  if (auto problem = whyNotOneGrid(structure)) return problem;
+  return target.kind == TargetKind::Cuda ? whyNotForCuda(structure) : whyNotForCpu(structure);
 }
 
 std::unique_ptr<Fusion> prepareForKernels(const Fusion& fusion, const KernelTarget& target) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "device/kernel_target.h"
+#include "heuristics/reduction_structure.h"
 #include "ir/fusion.h"
 
 namespace tokamak {
@@ -21,6 +22,10 @@ struct Schedulability {
 /// Makes scalars in the fusion. Splits axes of its outputs where it is a kernel only so
 /// (heuristics/unmerge_reshapes.h).
 Schedulability canSchedule(Fusion& fusion, const KernelTarget& target);
+
+/// The same for a fusion that is scheduled as it is: why it should not be one kernel on the target, or nothing.
+/// `structure` is found afterwards.
+std::optional<std::string> whyNotOneKernel(ReductionStructure& structure, const KernelTarget& target);
 
 /// The fusion in the form that makes the best kernels for the target: outer reductions become two-stage where blocks
 /// can make partial sums while they compute rows.

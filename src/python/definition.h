@@ -69,6 +69,8 @@ class Definition : public std::enable_shared_from_this<Definition> {
   /// Forgets all commands.
   void dropSchedule() { scheduled_.reset(); }
   bool isScheduled() const { return scheduled_ != nullptr; }
+  /// The copy, which is made where there is none.
+  Fusion& scheduledFusion() { return *schedule().fusion; }
   /// What runs: the copy that has a schedule, else the fusion.
   const Fusion& program() const { return scheduled_ != nullptr ? *scheduled_->fusion : fusion_; }
   /// The value's tensor in the schedule. Errors: Definition for a value of another definition, and for what is no

@@ -20,6 +20,7 @@
 #include "ir/text/fusion_printer.h"
 #include "jit/open_device.h"
 #include "python/compiled.h"
+#include "python/heuristics.h"
 #include "python/known_sizes.h"
 #include "python/own_array.h"
 #include "python/unlocked.h"
@@ -430,6 +431,7 @@ NB_MODULE(_tokamak, m) {
   bindKnownSizes(m);
   bindArrays(m);
   bindPrograms(m);
+  bindHeuristics(m);
   m.def("callables", [] {
     nb::dict names;
     for (const Callable& each : allCallables()) {
