@@ -219,6 +219,11 @@ void LoopNests::makeLoops(LoopNest& nest) {
   findReads(nest);
 }
 
+// Whether a loop at this index has one iteration, which follows from the sizes: its extent is no constant.
+bool LoopNests::isOnlyIteration(const IterDomain& axis, const Scalar& index) {
+  return index.isConstantInt(0) && simplified(axis.extent())->isConstantInt(1);
+}
+
 LoopNode* LoopNests::nodeOf(const LoopNest& reader, const Scalar* index) const {
   for (LoopNode* node : reader.path) {
     if (node->index == index) return node;
@@ -252,6 +257,10 @@ void LoopNests::shareLoops(LoopNest& nest, const std::vector<Read>& reads) {
         continue;
       }
       LoopNode* node = nodeOf(*read.reader, index);
+      if (node == nullptr && isOnlyIteration(*loop[j], *index)) {
+        nest.indices[j] = index;
+        continue;
+      }
       TK_REQUIRE(
           node != nullptr, Schedule,
           "{}, which reads it at {} there; legal are the steps and types of its reader's loops (propagate({})), or "
@@ -421,7 +430,8 @@ bool LoopNests::isInOwnThread(const LoopNest& nest, std::span<Scalar* const> ind
     // Threads may read other threads' elements in shared memory.
     const bool is_thread_of_shared = isThreadType(type) && nest.buffer->memoryType() == MemoryType::Shared;
     if (is_thread_of_shared && j >= position) continue;
-    if (isLaunchType(type) ? !isComputedByReader(nest, j, *at, reader) : j < position && nodeOf(reader, at) == nullptr)
+    if (isLaunchType(type) ? !isComputedByReader(nest, j, *at, reader)
+                           : j < position && nodeOf(reader, at) == nullptr && !isOnlyIteration(*loop[j], *at))
       return false;
   }
   return true;

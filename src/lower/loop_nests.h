@@ -109,6 +109,7 @@ class LoopNests {
   void shareLoops(LoopNest& nest, const std::vector<Read>& reads);
   bool isComputedByReader(const LoopNest& nest, size_t j, Scalar& index, const LoopNest& reader);
   LoopNode* nodeOf(const LoopNest& reader, const Scalar* index) const;
+  bool isOnlyIteration(const IterDomain& axis, const Scalar& index);
   LoopNode* ownLoop(const LoopNest& nest, Scalar* extent, ParallelType type, LoopNode* parent);
   bool makesCycle(const LoopNest& nest, const LoopNode& node);
   void setCoordinates(LoopNest& nest);

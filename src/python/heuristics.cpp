@@ -18,6 +18,7 @@
 #include "heuristics/schedule_kernel.h"
 #include "heuristics/schedule_parameters.h"
 #include "ir/clone.h"
+#include "ir/text/names.h"
 #include "python/definition.h"
 #include "python/opened_device.h"
 #include "schedule/schedule_checks.h"
@@ -45,15 +46,25 @@ struct ChosenParameters {
   }
 };
 
+// A copy in which tensors have the numbers of the printed fusion, for sentences to name.
+std::unique_ptr<Fusion> numberedCopy(const Fusion& fusion) {
+  std::unique_ptr<Fusion> copy = cloneFusion(fusion);
+  const FusionNames names(*copy);
+  for (TensorView* tensor : copy->allTensors()) {
+    if (tensor->label() < 0 && names.contains(*tensor)) tensor->setLabel(names.numberOf(*tensor));
+  }
+  return copy;
+}
+
 std::unique_ptr<Fusion> unscheduledCopy(const Fusion& fusion) {
   const auto isCut = [](const TensorView* tensor) { return !tensor->domain().root.empty(); };
   TK_REQUIRE(!isScheduled(fusion) && std::ranges::none_of(fusion.allTensors(), isCut), Schedule,
              "{} has a schedule already; heuristics begin with none", fusion.name());
-  return cloneFusion(fusion);
+  return numberedCopy(fusion);
 }
 
 nb::list judgeKinds(const Definition& definition, const KernelTarget& target) {
-  const std::unique_ptr<Fusion> copy = cloneFusion(definition.fusion());
+  const std::unique_ptr<Fusion> copy = numberedCopy(definition.fusion());
   nb::list verdicts;
   for (const KindVerdict& each : judgeKernelKinds(*copy, target)) {
     const std::string_view name = kernelKindName(each.kind);
