@@ -12,6 +12,7 @@
 #include "device/tensor.h"
 #include "graph/fusion_passes.h"
 #include "graph/infer_stride_order.h"
+#include "graph/remove_dead.h"
 #include "graph/share_outputs.h"
 #include "graph/view_outputs.h"
 #include "heuristics/schedule_kernel.h"
@@ -302,6 +303,9 @@ std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& definition, const
     if (std::unique_ptr<Fusion> carried = carryInputMarks(*copy)) copy = std::move(carried);
     if (grouping != Grouping::Single) settleMarks(*copy);
   }
+  // What dead ops read would be stored for them.
+  const bool has_dead = definition.exprs().size() < definition.allExprs().size();
+  if (grouping == Grouping::Whole && has_dead) copy = removeDead(copy != nullptr ? *copy : definition);
   const Fusion& marked = copy != nullptr ? *copy : definition;
   // What somebody scheduled stays as it is.
   const bool is_scheduled = isScheduled(marked);
