@@ -308,7 +308,9 @@ void checkInlinePositions(const Fusion& fusion, const Report& report) {
     }
     for (int64_t i = 0; i < position; ++i) {
       const IterDomain* axis = tensor->axis(i);
-      if (axis->isReduction() || axis->parallelType() == ParallelType::Vectorize)
+      // Of a tensor without loops of its own each reader computes the elements, and reduces them.
+      const bool is_shared_reduction = axis->isReduction() && position < tensor->axisCount();
+      if (is_shared_reduction || axis->parallelType() == ParallelType::Vectorize)
         report(fmt::format("{} is shared with consumers, and is a reduction or vectorized axis",
                            describeAxis(*tensor, *axis)));
     }
