@@ -166,7 +166,6 @@ REFUSED = {
     "a flag for an axis": (TypeError, "int", lambda s, x, t, r: s.merge(r, True)),
     "copies by other means": (NotImplementedError, "cp_async",
                               lambda s, x, t, r: s.cache_after(x, LoadStoreOpType.cp_async)),
-    "heuristics": (NotImplementedError, "can_schedule", lambda s, x, t, r: s.can_schedule(None)),
     "meshes": (NotImplementedError, "mesh", lambda s, x, t, r: s._set_device_mesh(r, None)),
     "a position beyond": (tokamak.ScheduleError, "legal are -3 to 2", lambda s, x, t, r: s.inline_at(r, 3)),
     "a position beyond the loops that count": (tokamak.ScheduleError, "position 3 of .* legal are -3 to 2",
