@@ -156,11 +156,6 @@ class KindJudge {
 
 std::string_view kernelKindName(KernelKind kind) { return std::ranges::find(kKinds, kind, &KindName::kind)->name; }
 
-std::optional<KernelKind> kernelKindNamed(std::string_view name) {
-  const auto* const found = std::ranges::find(kKinds, name, &KindName::name);
-  return found == kKinds.end() ? std::nullopt : std::optional(found->kind);
-}
-
 std::vector<KindVerdict> judgeKernelKinds(Fusion& fusion, const KernelTarget& target) {
   ReductionStructure structure(fusion);
   std::vector<KindVerdict> verdicts;

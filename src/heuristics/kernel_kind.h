@@ -26,8 +26,6 @@ enum class KernelKind : uint8_t {
 
 /// "inner_persistent".
 std::string_view kernelKindName(KernelKind kind);
-/// Nothing for what is no kind.
-std::optional<KernelKind> kernelKindNamed(std::string_view name);
 
 struct KindVerdict {
   KernelKind kind = KernelKind::NoOp;

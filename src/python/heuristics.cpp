@@ -74,7 +74,7 @@ nb::list judgeKinds(const Definition& definition, const KernelTarget& target) {
 }
 
 // `given`: per input a list of sizes, an integer, or None where nothing is known.
-ScalarBindings sizesOf(const Fusion& fusion, const nb::list& given) {
+ScalarBindings bindingsIn(const Fusion& fusion, const nb::list& given) {
   ScalarBindings sizes;
   const auto bind = [&](Scalar* symbol, nb::handle value) {
     if (symbol->isSymbol() && nb::isinstance<nb::int_>(value)) sizes[symbol] = nb::cast<int64_t>(value);
@@ -99,7 +99,7 @@ ChosenParameters chooseFor(const Definition& definition, const KernelTarget& tar
   ReductionStructure structure(*copy);
   const auto problem = whyNotOneKernel(structure, target);
   TK_REQUIRE(!problem, Schedule, "no single kernel: {}", *problem);
-  return {chooseParameters(structure, target, sizesOf(*copy, given)), target, kernelLoopsOf(structure)};
+  return {chooseParameters(structure, target, bindingsIn(*copy, given)), target, kernelLoopsOf(structure)};
 }
 
 // Legal for all sizes: a schedule runs with more sizes than it was made for.

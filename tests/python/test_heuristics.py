@@ -47,7 +47,7 @@ KINDS = {
     "a transpose": (lambda fd, x: fd.ops.relu(fd.ops.permute(x, [1, 0])), (33, 70), [-1, -1],
                     lambda x: np.maximum(x.T, 0), [Kind.transpose, Kind.pointwise]),
     "sums of rows": (lambda fd, x: fd.ops.sum(x, 1), (33, 130), [-1, -1], lambda x: x.sum(1), [Kind.reduction]),
-    "sums of columns": (lambda fd, x: fd.ops.sum(x, 0), (33, 130), [-1, -1], lambda x: x.sum(0), [Kind.reduction]),
+    "outer sums": (lambda fd, x: fd.ops.sum(x, 0), (33, 130), [-1, -1], lambda x: x.sum(0), [Kind.reduction]),
     "sums of everything": (lambda fd, x: fd.ops.sum(x, [0, 1]), (33, 130), [-1, -1], lambda x: x.sum(),
                            [Kind.reduction]),
     "softmax of rows": (softmax(1), (33, 130), [-1, -1], lambda x: softmax_of(x, 1), [Kind.inner_persistent]),
@@ -189,7 +189,7 @@ def test_parameters_are_those_that_the_kernel_depends_on():
     assert repr(on_a_gpu) == "CudaScheduleParameters(vector=16, threads=128, rows=1, tiles_transposes=True)"
     of_rows = made("softmax of rows")[0].sched.compute_reduction_heuristics()
     assert of_rows.accumulators == 64 and "block_columns" not in dir(of_rows)
-    of_columns = made("sums of columns")[0].sched.compute_reduction_heuristics(device="cuda")
+    of_columns = made("outer sums")[0].sched.compute_reduction_heuristics(device="cuda")
     assert "block_x" in dir(of_columns) and "threads" not in dir(of_columns)
     for kind in (tokamak.CpuScheduleParameters, tokamak.CudaScheduleParameters):
         fields = [each for each in vars(kind).values() if isinstance(each, property)]
@@ -344,7 +344,7 @@ def test_a_schedule_of_a_subclass_knows_the_sizes_of_the_call():
         fd.sched.schedule()
 
     for width in (64, 4000):
-        fd = Planned("sums of columns", plan)
+        fd = Planned("outer sums", plan)
         for sizes in ((3, width), (3, 5000), (1, 1)):
             x = np.random.default_rng(9).standard_normal(sizes).astype(np.float32)
             require_close(fd.execute([x]), [x.astype(np.float64).sum(0)])
@@ -472,7 +472,8 @@ def test_a_definition_tells_its_inputs_outputs_and_extents():
     assert [each is wanted for each, wanted in zip(fd.inputs(), (x, factor, y))] == [True] * 3
     assert len(fd.inputs()) == 3  # without those that calls fill
     assert [each is wanted for each, wanted in zip(fd.outputs(), (result, noise))] == [True] * 2
-    assert len(fd.outputs()) == 2 and len(fd.execute([np.ones((2, 3, 4), np.float32), 2.0, np.ones(5, np.float32)])) == 2
+    outputs = fd.execute([np.ones((2, 3, 4), np.float32), 2.0, np.ones(5, np.float32)])
+    assert len(fd.outputs()) == len(outputs) == 2
     extents = fd.extents()
     assert [type(each) for each in extents] == [tokamak.Scalar] * 3
     assert [str(each) for each in extents] == ["Scalar(i0)", "Scalar(i1)", "Scalar(i3)"]

@@ -114,13 +114,6 @@ TEST(KernelKind, WhatIsAgainstOneNamesTensors) {
   EXPECT_EQ(reasonAgainst(Pointwise, kProduct), "no single kernel: matmul is a library call");
 }
 
-TEST(KernelKind, HasAName) {
-  const auto fusion = fusionFrom(kPointwise);
-  for (const KindVerdict& each : judgeKernelKinds(*fusion, cpuTarget()))
-    EXPECT_EQ(kernelKindNamed(kernelKindName(each.kind)), each.kind);
-  EXPECT_EQ(kernelKindNamed("matmul"), std::nullopt);
-}
-
 std::string fieldsUsed(const KernelLoops& loops) {
   CpuScheduleParameters parameters;
   std::vector<std::string_view> names;
