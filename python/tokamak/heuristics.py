@@ -7,7 +7,6 @@ def _field(name, is_flag, says):
         return self._chosen.value(self._used(name))
 
     def put(self, value):
-        self._used(name)
         if is_flag and not isinstance(value, bool):
             raise TypeError(f"{type(self).__name__}: {name} is True or False, not {value!r}")
         if not is_flag and (isinstance(value, bool) or not isinstance(value, int)):

@@ -273,8 +273,11 @@ def test_a_transpose_may_do_without_tiles():
     without, _, _, _ = made("a transpose")
     without.sched.compute_pointwise_heuristics().tiles_transposes = False
     without.sched.schedule()
-    assert len(with_tiles.sched.tensors()) == len(without.sched.tensors()) + 1
-    for fd in (with_tiles, without):
+    as_pointwise, _, _, _ = made("a transpose")
+    as_pointwise.sched.schedule(Kind.pointwise)
+    for fd in (without, as_pointwise):
+        assert len(with_tiles.sched.tensors()) == len(fd.sched.tensors()) + 1
+    for fd in (with_tiles, without, as_pointwise):
         require_close(fd.execute([x]), expected)
 
 
