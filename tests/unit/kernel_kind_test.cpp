@@ -54,6 +54,16 @@ constexpr const char* kScaledOther = R"(fusion f(T0: f32[i0, i1], T4: f32[i1]) -
   T5 = broadcast(T4, flags=[true, false])
   T3 = sub(T5, T2)
 })";
+constexpr const char* kBesideOneAnother = R"(fusion f(T0: f32[i0, i1]) -> T1, T2 {
+  T1 = sum(T0, axes=[1])
+  T2 = max(T0, axes=[1])
+})";
+constexpr const char* kFactorOfRows = R"(fusion f(T0: f32[i0, i1], T4: f32[i0]) -> T7 {
+  T5 = broadcast(T4, flags=[false, true])
+  T6 = mul(T0, T5)
+  T1 = sum(T6, axes=[1])
+  T7 = add(T4, T1)
+})";
 constexpr const char* kCenteredColumns = R"(fusion f(T0: f32[4096, i0, 4096]) -> T3 {
   T1 = sum(T0, axes=[1])
   T2 = broadcast(T1, flags=[false, true, false])
@@ -86,7 +96,9 @@ TEST(KernelKind, FollowsFromTheReductionsAndWhatIsReadAgain) {
                                        {"inner_outer_persistent", kPartialSums},
                                        {"no_op, pointwise", kNothing},
                                        {"", kProduct},
-                                       {"reduction", kFewTerms}};
+                                       {"reduction", kFewTerms},
+                                       {"reduction", kBesideOneAnother},
+                                       {"reduction", kFactorOfRows}};
   for (const KindCase& each : cases) {
     EXPECT_EQ(kindsOf(each.text, TargetKind::Cpu), each.kinds) << each.text;
     EXPECT_EQ(kindsOf(each.text, TargetKind::Cuda), each.kinds) << each.text;
