@@ -40,10 +40,11 @@ def fuse(function=None, *, static_argnames=(), static_sizes=False):
 class Fused:
     """A function that calls compile; see fuse()."""
 
-    def __init__(self, function, static_argnames=(), static_sizes=False):
+    def __init__(self, function, static_argnames=(), static_sizes=False, stride_orders=None):
         self._function = function
         self._static = frozenset([static_argnames] if isinstance(static_argnames, str) else static_argnames)
         self._static_sizes = static_sizes
+        self._stride_orders = stride_orders  # of outputs; None: like the inputs that they follow
         self._signature = inspect.signature(function) if self._static else None  # which not all functions have
         unknown = self._static - set(self._signature.parameters if self._static else ())
         if unknown:
@@ -165,7 +166,8 @@ class Fused:
             outputs = []
             returned = flatten(result, outputs, _is_result)
             outputs = [trace.capture(each) if not isinstance(each, (TracedArray, Number)) else each for each in outputs]
-            trace.finish([each for each in outputs if isinstance(each, TracedArray)])
+            orders = self._stride_orders or [None] * len(outputs)
+            trace.finish([(each, order) for each, order in zip(outputs, orders) if isinstance(each, TracedArray)])
         return _Entry(trace, returned, outputs)
 
 

@@ -263,11 +263,11 @@ class Trace:
             tensor = self.definition.ops.cast(tensor, array.dtype)
         return tensor if tensor.dtype is dtype else self.definition.ops.cast(tensor, dtype)
 
-    def finish(self, arrays):
-        """The arrays become the outputs."""
-        for each in arrays:
-            self.definition.add_output(self.rounded(each))
-        if arrays:
+    def finish(self, outputs):
+        """The arrays become the outputs, each in a stride order (None: any)."""
+        for array, order in outputs:
+            self.definition.add_output(self.rounded(array), stride_order=order)
+        if outputs:
             self.definition._complete()
 
 

@@ -1,0 +1,144 @@
+"""The backend of torch.compile."""
+import collections
+
+import torch
+from torch._decomp import core_aten_decompositions
+from torch._dynamo.backends.common import aot_autograd
+from torch._functorch.aot_autograd import make_boxed_func
+
+from .. import numpy as tnp
+from .._fuse import Fused
+from .._traced_array import TracedArray
+from .._types import data_type_of
+from ._aten import IGNORED, ROWS
+from ._partition import divide, tensors_of
+
+reports = collections.deque(maxlen=64)  # of the graphs that were compiled last, newest last
+
+# Operators that stay as they are: their rows say more than what they would become, and the decomposition of attention
+# leaves out what its gradient needs.
+_KEPT = frozenset("""addcdiv addcmul addmm constant_pad_nd elu embedding gelu gelu_backward hardtanh leaky_relu
+leaky_relu_backward lerp linalg_vector_norm _log_softmax _log_softmax_backward_data logsumexp masked_fill
+native_layer_norm native_layer_norm_backward _scaled_dot_product_flash_attention_for_cpu select_backward
+sigmoid_backward silu silu_backward slice_backward _softmax _softmax_backward_data softplus stack std tanh_backward
+threshold_backward tril triu var_mean""".split())
+
+
+def _decompositions():
+    table = core_aten_decompositions()
+    return {op: function for op, function in table.items()
+            if op._schema.name.removeprefix("aten::") not in _KEPT}
+
+
+def backend(graph_module, example_inputs, **options):
+    """Compiles a graph for torch.compile(backend="tokamak"), forwards and backwards.
+
+    `options`: products="torch" (matrix products run in torch, the default) or "tokamak"."""
+    takes_products = _products_of(options)
+
+    def compile_graph(graph_module, example_inputs):
+        return make_boxed_func(_fused(graph_module, takes_products))
+
+    return aot_autograd(fw_compiler=compile_graph, bw_compiler=compile_graph, inference_compiler=compile_graph,
+                        decompositions=_decompositions())(graph_module, example_inputs)
+
+
+def _products_of(options):
+    options = dict(options.get("options") or options)
+    products = options.pop("products", "torch")
+    options.pop("mode", None)
+    if options:
+        raise ValueError(f"backend tokamak has no option {', '.join(options)}; legal is products")
+    if products not in ("torch", "tokamak"):
+        raise ValueError(f"products={products!r}; legal are 'torch' and 'tokamak'")
+    return products == "tokamak"
+
+
+def _fused(graph_module, takes_products):
+    graph_module.graph.eliminate_dead_code()
+    divided, report = divide(graph_module, _device_of(graph_module), takes_products)
+    reports.append(report)
+    for name, module in list(divided.named_children()):
+        if name.startswith("fused_"):
+            setattr(divided, name, _Fusion(module, name))
+    divided.recompile()
+    return divided
+
+
+def _device_of(graph_module):
+    """Where the work is: on the first GPU that some tensor is on, else on the processor."""
+    devices = [each.device for node in graph_module.graph.nodes for each in tensors_of(node.meta.get("val"))]
+    return next((each for each in devices if each.type == "cuda"), torch.device("cpu"))
+
+
+class _Fusion(torch.nn.Module):
+    """A part of a graph, as one fused function."""
+
+    def __init__(self, module, name):
+        super().__init__()
+        self._graph_module = module
+        outputs = next(node for node in reversed(module.graph.nodes) if node.op == "output").args[0]
+        self._outputs = [outputs] if isinstance(outputs, torch.fx.Node) else list(outputs)
+        self._is_single = isinstance(outputs, torch.fx.Node)
+
+        def run(*args):
+            return self._traced(args)
+
+        run.__name__ = run.__qualname__ = name
+        self._fused = Fused(run, stride_orders=self._stride_orders())
+
+    def forward(self, *args):
+        return self._fused(*args)
+
+    def _stride_orders(self):
+        """Of outputs, as torch has promised them to whoever comes next."""
+        return [_stride_order(node.meta["val"]) if isinstance(node.meta["val"], torch.Tensor) else None
+                for node in self._outputs]
+
+    def _traced(self, args):
+        values, given = {}, iter(args)
+        for node in self._graph_module.graph.nodes:
+            if node.op == "placeholder":
+                values[node] = next(given)
+            elif node.op == "get_attr":
+                values[node] = tnp.asarray(getattr(self._graph_module, node.target))
+            elif node.op == "call_function":
+                values[node] = _call(node, values)
+        results = [values[node] for node in self._outputs]
+        return results[0] if self._is_single else tuple(results)
+
+
+def _call(node, values):
+    args = torch.fx.node.map_arg(node.args, values.__getitem__)
+    kwargs = torch.fx.node.map_arg(node.kwargs, values.__getitem__)
+    if not isinstance(node.target, torch._ops.OpOverload):
+        return node.target(*args, **kwargs)  # of numbers, or of a tuple
+    kwargs = {name: value for name, value in kwargs.items() if name not in IGNORED}
+    return _typed(ROWS[str(node.target)](*_plain(args), **_plain(kwargs)), node.meta["val"])
+
+
+def _plain(value):
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value] if isinstance(value, list) else tuple(map(_plain, value))
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    return data_type_of(value) if isinstance(value, torch.dtype) else value
+
+
+def _typed(result, value):
+    """The result in the types that torch's propagation has found."""
+    if isinstance(result, (list, tuple)):
+        return tuple(_typed(each, one) for each, one in zip(result, value))
+    return tnp.astype(result, data_type_of(value.dtype)) if isinstance(result, TracedArray) else result
+
+
+def _stride_order(tensor):
+    """The rank of each axis in memory, 0 the fastest; None for row-major ones."""
+    strides = [int(each) if isinstance(each, int) else each.node.hint for each in tensor.stride()]
+    axes = sorted(range(len(strides)), key=lambda axis: (-strides[axis], axis))
+    if axes == sorted(axes):
+        return list(reversed(range(len(axes))))
+    order = [0] * len(axes)
+    for place, axis in enumerate(reversed(axes)):
+        order[axis] = place
+    return order
