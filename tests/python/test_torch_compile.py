@@ -185,7 +185,7 @@ def names_compared(graph, tensors, what):
 
 
 A = torch.ops.aten
-X, Y, POSITIVE = torch.linspace(-2, 2, 24).reshape(4, 6), torch.linspace(1, -3, 24).reshape(4, 6), torch.rand(4, 6) + 0.1
+X, Y = torch.linspace(-2, 2, 24).reshape(4, 6), torch.linspace(1, -3, 24).reshape(4, 6)
 I, J = torch.arange(24).reshape(4, 6) - 9, torch.arange(24).reshape(4, 6) % 5
 ONE, ROW = torch.ones(6), torch.linspace(-1, 1, 6)
 MEAN, RSTD = X.mean(1, keepdim=True), torch.rsqrt(X.var(1, keepdim=True) + 1)
@@ -206,7 +206,8 @@ DIRECT = [
     (lambda x, y: (A.gelu_backward(x, y), A.gelu_backward(x, y, approximate="tanh")), X, Y),
     (lambda x, y: (A.leaky_relu_backward(x, y, 0.1, False), A.lerp.Tensor(x, y, x)), X, Y),
     (lambda x, y: A.mv(x, y), X, ROW),
-    (lambda x, y, m, r, w: A.native_layer_norm_backward(x, y, [6], m, r, w, w, [True, True, True]), Y, X, MEAN, RSTD, ONE),
+    (lambda x, y, m, r, w: A.native_layer_norm_backward(x, y, [6], m, r, w, w, [True, True, True]), Y, X, MEAN, RSTD,
+     ONE),
     (lambda x: (A.new_full(x, [2], 3), A.new_ones(x, [2]), A.new_zeros(x, [2]), A.ones_like(x), A.zeros_like(x)), X),
     (lambda x: torch.ops.prims.convert_element_type(x, torch.float64), X),
     (lambda x: x + torch.ops.prims.iota(6, start=2, step=3, dtype=torch.int64, device="cpu", requires_grad=False), X),

@@ -1,7 +1,7 @@
 """What the operators of ATen compute, as functions of traced arrays.
 
-A row is a function of the operator's arguments, by the names and defaults of its schema. Types of results are those that
-torch's own propagation has found: who runs the rows sees to it."""
+A row is a function of the operator's arguments, by the names and defaults of its schema. Results need not have their
+types: who runs the rows gives them those that torch's own propagation has found."""
 import math
 import operator
 
