@@ -25,7 +25,7 @@ file(GLOB PYTHON_MODULE_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/pyth
 nanobind_add_module(tokamak_python NB_STATIC STABLE_ABI ${PYTHON_MODULE_SOURCES})
 set_target_properties(tokamak_python PROPERTIES OUTPUT_NAME _tokamak LIBRARY_OUTPUT_DIRECTORY ${package})
 # Of the library nothing but the module's entry shows: another module may bring another version of it.
-target_link_libraries(tokamak_python PRIVATE tokamak)
+target_link_libraries(tokamak_python PRIVATE tokamak_commands)
 target_link_options(tokamak_python PRIVATE LINKER:--exclude-libs,ALL)
 target_compile_definitions(tokamak_python PRIVATE NPY_NO_DEPRECATED_API=NPY_1_7_API_VERSION)
 tokamak_compile_options(tokamak_python)

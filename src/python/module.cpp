@@ -24,6 +24,7 @@
 #include "python/known_sizes.h"
 #include "python/own_array.h"
 #include "python/unlocked.h"
+#include "tools/process.h"
 
 namespace nb = nanobind;
 using nb::literals::operator""_a;
@@ -421,6 +422,29 @@ void bindPrograms(nb::module_& m) {
       .def("run", [](PythonCall& it, const nb::list& outputs, LastCall& last) { it.run(objectsOf(outputs), last); });
 }
 
+// --- the command line ---
+
+// As the process would have got the word from a shell.
+std::string wordOf(nb::handle text) {
+  if (!nb::isinstance<nb::str>(text)) {
+    throw nb::type_error(
+        fmt::format("main: words are of type str; this one is a {}", Py_TYPE(text.ptr())->tp_name).c_str());
+  }
+  const nb::object bytes = nb::steal(PyUnicode_EncodeFSDefault(text.ptr()));
+  char* word = nullptr;
+  if (!bytes.is_valid() || PyBytes_AsStringAndSize(bytes.ptr(), &word, nullptr) != 0) throw nb::python_error();
+  return word;
+}
+
+int mainOf(const nb::list& arguments) {
+  std::vector<std::string> words = {"tokamak"};
+  for (const nb::handle each : arguments) words.push_back(wordOf(each));
+  std::vector<const char*> pointers;
+  for (const std::string& word : words) pointers.push_back(word.c_str());
+  const Unlocked unlocked;
+  return tools::runProcess(static_cast<int>(pointers.size()), pointers.data());
+}
+
 }  // namespace
 
 NB_MODULE(_tokamak, m) {
@@ -432,6 +456,7 @@ NB_MODULE(_tokamak, m) {
   bindArrays(m);
   bindPrograms(m);
   bindHeuristics(m);
+  m.def("main", &mainOf, "arguments"_a, "The command line, of a process that is nothing else: gives the exit code.");
   m.def("callables", [] {
     nb::dict names;
     for (const Callable& each : allCallables()) {

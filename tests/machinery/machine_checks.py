@@ -15,7 +15,7 @@ import cpp_source
 ROOMS = ["base", "symbolic", "ir", "compute", "analysis", "define", "oracle", "graph", "device", "device_code", "loops",
          "kernel", "toolchain", "runtime/cpu", "runtime/cuda", "schedule", "heuristics", "segment", "lower", "codegen",
          "host/ir", "host/lower", "host/check", "host/plan", "host/run", "jit", "interop", "dist", "compile", "report",
-         "tokamak", "python", "tools"]
+         "tokamak", "tools", "python"]
 # What users of the library see: rooms, and a few headers of others. All else is included by sources alone.
 PUBLIC = re.compile(r"(tokamak|symbolic|ir|define|schedule|device)/|interop/|"
                     r"compile/(argument|compile_options|export_for_c|export_options|exported_program|program)\.h$|"
