@@ -53,4 +53,18 @@ foreach(file IN LISTS PYTHON_FILES)
   install(FILES ${package_sources}/${file} DESTINATION tokamak/${folder} COMPONENT python EXCLUDE_FROM_ALL)
 endforeach()
 
+# What editors and type checkers read. Python modules have their types in them, but for the ops, which come from tables.
+set(stubs ${package}/_tokamak.pyi ${package}/_ops.pyi)
+get_filename_component(nanobind_folder ${nanobind_ROOT} DIRECTORY)
+add_custom_command(OUTPUT ${stubs}
+  COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${PROJECT_BINARY_DIR}/python ${Python_EXECUTABLE} -B
+    ${nanobind_folder}/stubgen.py -q -m tokamak._tokamak
+    -o ${package}/_tokamak.pyi -p ${PROJECT_SOURCE_DIR}/cmake/python_errors.pattern
+  COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${PROJECT_BINARY_DIR}/python ${Python_EXECUTABLE} -B
+    ${PROJECT_SOURCE_DIR}/scripts/python_stubs.py ${package}
+  DEPENDS tokamak_python ${PYTHON_FILES} ${PROJECT_SOURCE_DIR}/scripts/python_stubs.py
+    ${PROJECT_SOURCE_DIR}/cmake/python_errors.pattern VERBATIM)
+add_custom_target(tokamak_python_package ALL DEPENDS ${stubs})
+
 install(TARGETS tokamak_python LIBRARY DESTINATION tokamak COMPONENT python EXCLUDE_FROM_ALL)
+install(FILES ${stubs} DESTINATION tokamak COMPONENT python EXCLUDE_FROM_ALL)

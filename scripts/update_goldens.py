@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Regenerates the expectations of text tests from what the command line prints now; review the result as a diff.
 
-    scripts/update_goldens.py [--tokamak PATH] [FILE or FOLDER]...     (default: tests/text docs/ops.md and pages)
+    scripts/update_goldens.py [--tokamak PATH] [FILE or FOLDER]...     (default: tests/text docs/ops.md pages and stubs)
 
 For each line `// RUN: COMMAND | FileCheck [--check-prefix=P] %s` the command is run and the block of P's lines (CHECK by
 default) is replaced: `CHECK:` for the first line printed, `CHECK-NEXT:` for those after it, `CHECK-EMPTY:` for empty
 ones. docs/ops.md, which lists what can be called, is written whole; other pages are written as by
-scripts/pages.py. The block stays where it was; a file without one gets it at its end. Files whose expectations are more than such
+scripts/pages.py; the stub of the Python ops is copied from the build. The block stays where it was; a file without one gets it at its end. Files whose expectations are more than such
 a block (CHECK-DAG, CHECK-NOT, patterns) are written by hand: they are named and left alone, as are those that say
 `// GOLDEN: by hand`. Exit code 1: some command failed where it should not, or the other way round.
 """
@@ -23,6 +23,8 @@ import pages  # noqa: E402  (found beside the script)
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 WRITTEN = {ROOT / "docs" / "ops.md": ["info", "--ops", "--markdown"]}  # pages that the command line prints
+# What the build writes, by its place there.
+BUILT = {ROOT / "tests" / "python" / "goldens" / "_ops.pyi": "python/tokamak/_ops.pyi"}
 SUFFIXES = {".fusion", ".host_ir", ".kernel", ".test"}
 RUN = re.compile(r"^(?P<comment>\s*(?://|#)\s*)RUN:\s*(?P<command>.*)$")
 FILECHECK = re.compile(r"^(?P<command>.*?)\|\s*FileCheck\b(?P<arguments>.*)$")
@@ -109,6 +111,13 @@ def update(path, tokamak):
         after = subprocess.run([tokamak, *WRITTEN[path]], capture_output=True, text=True, check=True).stdout
         path.write_text(after)
         return after != before
+    if path in BUILT:
+        built = pathlib.Path(tokamak).resolve().parent.parent / BUILT[path]
+        if not built.exists():
+            raise ByHand(f"{path}: the Python package is not built")
+        after = built.read_text()
+        path.write_text(after)
+        return after != before
     lines = before.splitlines()
     if any(re.match(r"^\s*(//|#)\s*GOLDEN: by hand", line) for line in lines):
         raise ByHand(f"{path}: says so")
@@ -134,7 +143,7 @@ def update(path, tokamak):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tokamak", default=str(ROOT / "build" / "release" / "bin" / "tokamak"))
-    parser.add_argument("paths", nargs="*", type=pathlib.Path, default=[ROOT / "tests" / "text", *WRITTEN, *pages.ALL])
+    parser.add_argument("paths", nargs="*", type=pathlib.Path, default=[ROOT / "tests" / "text", *WRITTEN, *pages.ALL, *BUILT])
     arguments = parser.parse_args()
     files = []
     for path in arguments.paths:

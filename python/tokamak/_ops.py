@@ -4,12 +4,19 @@ A row is what a user writes, and the callable of the library that takes it: `dim
 callable calls `axes`; `=>` alone is one that changes nothing here. Parameters whose value is None are left to the
 callable.
 """
+from __future__ import annotations
+
 import functools
 import inspect
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, SupportsIndex
 
 from . import _tokamak
 from ._types import DataType
-from ._values import Vector
+from ._values import AnyValue, Handle, Number, Scalar, Size, Tensor, Value, Vector
+
+if TYPE_CHECKING:
+    from .definition import FusionDefinition
 
 _UNARY = """abs acos acosh asin asinh atan atanh bitwise_not ceil cos cosh erf erfc erfcinv erfinv exp exp2
 expm1 floor frac isfinite isinf isnan isneginf isposinf isreal lgamma log log10 log1p log2 logical_not neg
@@ -60,6 +67,10 @@ MISSING = """argsort complex cummax cummin cumprod cumsum cutlass_nvfp4_grouped_
 scaled_mm scatter sdpfa_bwd sdpfa_fwd topk""".split()
 
 
+# What the library has: parameters (name, whether it is required, kind, default), results and meaning of each callable.
+CALLABLES = _tokamak.callables()
+
+
 class Parameter:
     """One parameter of a row: `name`, what the callable calls it (None: by position), and its default."""
 
@@ -81,16 +92,18 @@ def _rows():
     for line in _ROWS.strip().splitlines():
         name, _, words = line.rstrip(")").partition("(")
         rows[name] = [Parameter(word) for word in words.split(", ")]
-    for name, parameters in _tokamak.callables().items():
+    for name, callable_ in CALLABLES.items():
         if name not in rows and name not in _INTERNAL + _OWN:
-            own = [_own_parameter(each, is_required) for each, is_required in parameters]
+            own = [_own_parameter(*each) for each in callable_["parameters"]]
             rows[name] = sorted(own, key=lambda each: each.is_named_only)
     return rows
 
 
-def _own_parameter(name, is_required):
+def _own_parameter(name, is_required, kind, fallback):
     """A parameter of an op that other systems do not have, as the library calls it; Python takes no `in` for a name."""
-    parameter = Parameter(f"{'arg' if name == 'in' else name}=>{name}{'' if is_required else '=None'}")
+    parameter = Parameter(f"{'arg' if name == 'in' else name}=>{name}")
+    if not is_required:
+        parameter.fallback = DataType(fallback) if kind == "type" and fallback is not None else fallback
     parameter.is_own = True
     parameter.is_named_only = name in ("seed", "offset", "number")
     return parameter
@@ -99,7 +112,7 @@ def _own_parameter(name, is_required):
 ROWS = _rows()
 
 
-def signature_of(name):
+def signature_of(name: str) -> inspect.Signature:
     """The signature of fd.ops.<name>, for help() and for binding arguments."""
     kinds = inspect.Parameter
     return inspect.Signature([inspect.Parameter(each.name, kinds.KEYWORD_ONLY if each.is_named_only else
@@ -114,7 +127,7 @@ class Namespace:
     _name = ""
     _missing = ()
 
-    def __init__(self, definition):
+    def __init__(self, definition: FusionDefinition) -> None:
         self._definition = definition
 
     def __getattr__(self, name):
@@ -132,11 +145,11 @@ class Operators(Namespace):
     def __dir__(self):
         return sorted({*super().__dir__(), *ROWS})
 
-    def cast(self, arg, dtype):
+    def cast(self, arg: AnyValue, dtype: DataType) -> AnyValue:
         """The elements, or a number, in another type."""
         return self._definition._cast(arg, dtype)
 
-    def clamp(self, arg, min=None, max=None):
+    def clamp(self, arg: AnyValue, min: Value | None = None, max: Value | None = None) -> AnyValue:
         """The elements, but at least min and at most max, where these are given."""
         if min is None and max is None:
             raise TypeError("ops.clamp: min, max or both are given")
@@ -146,11 +159,11 @@ class Operators(Namespace):
             return self.minimum(arg, max)
         return self._definition._call("clamp", [arg, min, max], {})
 
-    def real(self, arg):
+    def real(self, arg: Tensor) -> Tensor:
         """The elements themselves, as all numbers here are real."""
         return self.set(arg)
 
-    def triu(self, input, diagonal=0):
+    def triu(self, input: Tensor, diagonal: Size = 0) -> Tensor:
         """The elements on and above a diagonal of the last two axes, and zeros."""
         self._definition._require_tensor("triu", input)
         if input.ndim < 2:
@@ -162,7 +175,9 @@ class Operators(Namespace):
 
     # --- random numbers: the same for the same seed and offset; without them, others in each call ---
 
-    def uniform(self, minval, maxval, shape, rng_seed=None, rng_offset=None, dtype=DataType.Float, *, number=None):
+    def uniform(self, minval: Value, maxval: Value, shape: Sequence[Size], rng_seed: Size | None = None,
+                rng_offset: Size | None = None, dtype: DataType = DataType.Float, *,
+                number: int | None = None) -> Tensor:
         """Uniform numbers from minval to maxval, without maxval (but for rounding), of a floating type. Without a seed
         each call has others; random.seed() repeats them."""
         unit = self._random("uniform", shape, rng_seed, rng_offset, number, dtype)
@@ -174,18 +189,22 @@ class Operators(Namespace):
             width = self.sub(maxval, minval)
         return self.cast(self.add(minval, self.mul(unit, width)), dtype)
 
-    def normal(self, mean, std, shape, rng_seed=None, rng_offset=None, dtype=DataType.Float, *, number=None):
+    def normal(self, mean: Value, std: Value, shape: Sequence[Size], rng_seed: Size | None = None,
+               rng_offset: Size | None = None, dtype: DataType = DataType.Float, *,
+               number: int | None = None) -> Tensor:
         """Normally distributed numbers of a floating type."""
         unit = self._random("normal", shape, rng_seed, rng_offset, number, dtype)
         if _are_numbers(mean, std) and (mean, std) == (0, 1):
             return unit
         return self.cast(self.add(mean, self.mul(unit, std)), dtype)
 
-    def rand_like(self, arg, rng_seed=None, rng_offset=None, *, number=None):
+    def rand_like(self, arg: Tensor, rng_seed: Size | None = None, rng_offset: Size | None = None, *,
+                  number: int | None = None) -> Tensor:
         """Uniform numbers from 0 to 1 in the shape of a tensor, and of its type if that is floating."""
         return self.uniform(0.0, 1.0, self.shape(arg), rng_seed, rng_offset, _floating(arg.dtype), number=number)
 
-    def randn_like(self, arg, rng_seed=None, rng_offset=None, *, number=None):
+    def randn_like(self, arg: Tensor, rng_seed: Size | None = None, rng_offset: Size | None = None, *,
+                   number: int | None = None) -> Tensor:
         """Normally distributed numbers in the shape of a tensor, and of its type if that is floating."""
         return self.normal(0.0, 1.0, self.shape(arg), rng_seed, rng_offset, _floating(arg.dtype), number=number)
 
@@ -196,8 +215,10 @@ class Operators(Namespace):
         return definition._call(name, [list(shape)], {"seed": seed, "offset": 0 if offset is None else offset,
                                                       "number": number, "dtype": dtype})
 
-    def batch_norm(self, arg, weight=None, bias=None, running_mean=None, running_var=None, momentum=0.1, eps=1e-5,
-                   training=True, channels_last=False):
+    def batch_norm(self, arg: Tensor, weight: Tensor | None = None, bias: Tensor | None = None,
+                   running_mean: Tensor | None = None, running_var: Tensor | None = None, momentum: Number = 0.1,
+                   eps: Number = 1e-5, training: bool = True,
+                   channels_last: bool = False) -> tuple[Tensor, Tensor, Tensor]:
         """Each channel (axis 1, or the last one) normalised over all other axes: the result, the mean and
         1 / deviation. In training the running statistics that are given are moved on in place; else they are what
         normalises."""
@@ -229,7 +250,7 @@ class Operators(Namespace):
             result = self.add(result, self.broadcast(bias, flags))
         return self.cast(result, arg.dtype), mean, invstd
 
-    def pad(self, arg, pad_widths, value=None):
+    def pad(self, arg: Tensor, pad_widths: Sequence[Size], value: Scalar | Number | None = None) -> Tensor:
         """Elements around a tensor: pairs of widths (before, after), the last axis first."""
         self._definition._require_tensor("pad", arg)
         widths = list(pad_widths)
@@ -241,19 +262,20 @@ class Operators(Namespace):
         flat = [width for pair in reversed(pairs) for width in pair]
         return self._definition._call("pad", [arg], {"widths": flat, "value": value})
 
-    def embedding_fwd(self, input, weight, padding_idx=None, max_norm=None, norm_type=None, scale_grad_by_freq=None,
-                      sparse=None):
+    def embedding_fwd(self, input: Tensor, weight: Tensor, padding_idx: int | None = None,
+                      max_norm: float | None = None, norm_type: float | None = None,
+                      scale_grad_by_freq: bool | None = None, sparse: bool | None = None) -> Tensor:
         """Row input[...] of the weight for each position. What steers gradients alone changes nothing here."""
         return self._definition._call("embedding", [weight, input], {"max_norm": max_norm, "norm_type": norm_type})
 
-    def stride_order(self, arg, stride_order):
+    def stride_order(self, arg: Tensor, stride_order: Sequence[int]) -> Tensor:
         """The same elements; as an output in memory of this order (the rank of each axis, 0 the fastest)."""
         self._definition._require_tensor("stride_order", arg)
         result = self.set(arg)
         self._definition._stride_orders[id(result)] = (result, list(stride_order))
         return result
 
-    def size(self, arg, dim):
+    def size(self, arg: Tensor, dim: SupportsIndex) -> Scalar:
         """The size of an axis, a scalar."""
         self._definition._require_tensor("size", arg)
         if isinstance(dim, bool) or not isinstance(dim, int):
@@ -262,14 +284,14 @@ class Operators(Namespace):
             raise _tokamak.DefinitionError(f"size: axis {dim} of a tensor with {arg.ndim} axes")
         return self._definition._size(arg, dim)
 
-    def shape(self, arg):
+    def shape(self, arg: Tensor) -> Vector:
         """The sizes of all axes, a Vector."""
         self._definition._require_tensor("shape", arg)
         return Vector(self.size(arg, axis) for axis in range(arg.ndim))
 
     tensor_sizes = shape
 
-    def at(self, vector, index):
+    def at(self, vector: Sequence[Size], index: SupportsIndex) -> Scalar | int:
         """An entry of a Vector."""
         return Vector(vector).at(index)
 
@@ -299,6 +321,7 @@ def _operator(name):
         return ops._definition._call(name, positional, named)
 
     call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"{CALLABLES[name]['meaning']}."
     call.__signature__ = inspect.Signature([inspect.Parameter("ops", inspect.Parameter.POSITIONAL_ONLY),
                                             *signature.parameters.values()])
     return call
@@ -321,7 +344,9 @@ def _recorded(call):
 
 
 def _without_self(signature):
-    return signature.replace(parameters=list(signature.parameters.values())[1:])
+    """The signature in short: names and defaults."""
+    shown = [each.replace(annotation=inspect.Parameter.empty) for each in signature.parameters.values()]
+    return signature.replace(parameters=shown[1:], return_annotation=inspect.Signature.empty)
 
 
 for _name in ROWS:

@@ -1,5 +1,12 @@
 """The values of a definition: tensors, numbers and lists of numbers."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, Union, overload
+
 from ._types import DataType
+
+if TYPE_CHECKING:
+    from .definition import FusionDefinition
 
 
 class Handle:
@@ -8,21 +15,21 @@ class Handle:
     __slots__ = ("_definition", "_value")
     __array_ufunc__ = None  # so that NumPy leaves operators to what is here, which refuses arrays
 
-    def __init__(self, definition, value):
+    def __init__(self, definition: FusionDefinition, value: Any) -> None:
         self._definition = definition
         self._value = value
 
     @property
-    def dtype(self):
+    def dtype(self) -> DataType:
         """The type of the elements."""
         return DataType(self._value.dtype)
 
     @property
-    def ndim(self):
+    def ndim(self) -> int:
         """The number of axes."""
         return self._value.ndim
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         raise TypeError("a value of a definition has no truth: it is computed later")
 
     __hash__ = object.__hash__
@@ -36,13 +43,26 @@ class Tensor(Handle):
     def __repr__(self):
         return f"Tensor({self._value})"
 
-    def size(self, dim):
+    def size(self, dim: SupportsIndex) -> Scalar:
         """The size of an axis, a scalar."""
         return self._definition.ops.size(self, dim)
 
-    def shape(self):
+    def shape(self) -> Vector:
         """The sizes of all axes, a Vector."""
         return self._definition.ops.shape(self)
+
+    if TYPE_CHECKING:  # operators, which are made below
+
+        def __add__(self, other: Value) -> Tensor: ...
+
+        def __neg__(self) -> Tensor: ...
+
+        __sub__ = __mul__ = __truediv__ = __mod__ = __pow__ = __and__ = __or__ = __xor__ = __lshift__ = __add__
+        __rshift__ = __lt__ = __le__ = __gt__ = __ge__ = __add__
+        __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rmod__ = __rpow__ = __rand__ = __ror__ = __rxor__ = __add__
+        __rlshift__ = __rrshift__ = __add__
+        __eq__ = __ne__ = __add__  # type: ignore[assignment]
+        __abs__ = __invert__ = __neg__
 
 
 class Scalar(Handle):
@@ -53,21 +73,48 @@ class Scalar(Handle):
     def __repr__(self):
         return f"Scalar({self._value})"
 
+    if TYPE_CHECKING:
+
+        @overload
+        def __add__(self, other: Tensor) -> Tensor: ...
+
+        @overload
+        def __add__(self, other: ScalarOrNumber) -> Scalar: ...
+
+        def __add__(self, other: Any) -> Any: ...
+
+        def __neg__(self) -> Scalar: ...
+
+        __sub__ = __mul__ = __truediv__ = __mod__ = __pow__ = __and__ = __or__ = __xor__ = __lshift__ = __add__
+        __rshift__ = __lt__ = __le__ = __gt__ = __ge__ = __add__
+        __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rmod__ = __rpow__ = __rand__ = __ror__ = __rxor__ = __add__
+        __rlshift__ = __rrshift__ = __add__
+        __eq__ = __ne__ = __add__  # type: ignore[assignment]
+        __abs__ = __invert__ = __neg__
+
+
+# What arguments may be. (Truths, integers and NumPy's numbers are these, too.)
+Number = Union[float, SupportsIndex]
+ScalarOrNumber = Union[Scalar, Number]
+Value = Union[Tensor, ScalarOrNumber]
+Size = Union[Scalar, SupportsIndex]
+AnyValue = TypeVar("AnyValue", Tensor, Scalar)  # of what gives the kind that it takes
+
 
 def plain(value):
     """Numbers and arrays of NumPy as Python's; other things as they are."""
     return value.tolist() if type(value).__module__ == "numpy" else value
 
 
-class Vector(list):
+class Vector(list["Scalar | int"]):
     """Scalars and integers, as a shape has them."""
 
     @property
-    def size(self):
+    def size(self) -> int:
         """How many."""
         return len(self)
 
-    def at(self, index):
+    def at(self, index: SupportsIndex) -> Scalar | int:
         """One of them. Raises IndexError for one that is not there."""
         if isinstance(index, bool) or not isinstance(index, int):
             raise TypeError(f"ops.at: an index is an integer, not {index!r}")

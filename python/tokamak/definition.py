@@ -1,9 +1,14 @@
 """FusionDefinition: a tensor program, defined by calls and run on arrays."""
+from __future__ import annotations
+
 import os
 import random
 import re
 import threading
+import types
 import weakref
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from . import _tokamak
 from ._arrays import make_outputs, maker_for, note_written, place_of, strides_of
@@ -14,7 +19,10 @@ from ._ops import Operators
 from ._programs import program_for
 from ._records import Records
 from ._types import DataType, data_type_of, native_name
-from ._values import Handle, Scalar, Tensor, Vector, plain
+from ._values import Handle, Number, Scalar, Size, Tensor, Vector, plain
+
+if TYPE_CHECKING:
+    from .schedule import ScheduleOperators
 
 
 def _numbers_of(what, values):
@@ -73,7 +81,7 @@ class FusionDefinition:
     _division = "truediv"  # what `/` is
     _library = "numpy"  # which makes the outputs of calls without arrays
 
-    def __init__(self, id=None, max_length=1024):
+    def __init__(self, id: int | str | None = None, max_length: int = 1024) -> None:
         self._id = id
         self._name = "fusion" if id is None else re.sub(r"\W", "_", f"fusion_{id}", flags=re.ASCII)
         self._max_length = max_length
@@ -81,8 +89,8 @@ class FusionDefinition:
         self._forget_programs()
         self._is_defining = False
         self._lock = threading.RLock()
-        self.ops = Operators(self)
-        self.sched = ScheduleOperators(self)
+        self.ops: Operators = Operators(self)
+        self.sched: ScheduleOperators = ScheduleOperators(self)
         _definitions.add(self)
 
     def _begin(self):
@@ -104,19 +112,20 @@ class FusionDefinition:
 
     # --- states ---
 
-    def __enter__(self):
+    def __enter__(self) -> FusionDefinition:
         self._require_open()
         return self
 
-    def __exit__(self, kind, error, trace):
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: types.TracebackType | None) -> None:
         if kind is None:
             self._complete()
 
-    def definition(self):
+    def definition(self) -> None:
         """What a subclass defines."""
         raise NotImplementedError("definition() should be implemented by a subclass")
 
-    def schedule(self):
+    def schedule(self) -> None:
         """What a subclass schedules, by calls of self.sched."""
         raise NotImplementedError("schedule() should be implemented by a subclass")
 
@@ -138,7 +147,17 @@ class FusionDefinition:
 
     # --- inputs ---
 
-    def define_tensor(self, *args, **kwargs):
+    @overload
+    def define_tensor(self, shape: Sequence[SupportsIndex],
+                      contiguity: bool | Sequence[bool | None] = False, dtype: DataType = DataType.Float,
+                      is_cpu: bool = False, stride_order: Sequence[SupportsIndex] = ()) -> Tensor: ...
+
+    @overload
+    def define_tensor(self, sizes: Sequence[SupportsIndex], strides: Sequence[SupportsIndex],
+                      dtype: DataType = DataType.Float, static_sizes: bool = False,
+                      is_cpu: bool = False) -> Tensor: ...
+
+    def define_tensor(self, *args: Any, **kwargs: Any) -> Tensor:
         """An input tensor.
 
         define_tensor(shape, contiguity=False, dtype=DataType.Float, is_cpu=False, stride_order=[])
@@ -180,18 +199,18 @@ class FusionDefinition:
             sizes = [size if size == 1 else -1 for size in sizes]
         return self._tensor_input(sizes, contiguity, dtype, is_cpu, order)
 
-    def from_array(self, array, static_sizes=False):
+    def from_array(self, array: Any, static_sizes: bool = False) -> Tensor:
         """An input tensor for arrays like this one."""
         if not getattr(array, "shape", ()):
             return self.define_tensor([], dtype=data_type_of(array.dtype))
         return self.define_tensor(sizes=list(array.shape), strides=strides_of(array),
                                   dtype=data_type_of(array.dtype), static_sizes=static_sizes)
 
-    def from_pytorch(self, tensor, static_sizes=False):
+    def from_pytorch(self, tensor: Any, static_sizes: bool = False) -> Tensor:
         """An input tensor for tensors of torch like this one."""
         return self.from_array(tensor, static_sizes)
 
-    def define_scalar(self, value=None, dtype=None):
+    def define_scalar(self, value: Number | DataType | None = None, dtype: DataType | None = None) -> Scalar:
         """define_scalar(dtype=DataType.Double): an input. define_scalar(value, dtype): a constant."""
         self._count()
         if isinstance(value, DataType):
@@ -208,7 +227,7 @@ class FusionDefinition:
         return self._records.call("define_scalar", {0: value, "dtype": dtype}, lambda: Scalar(
             self, self._native.constant(value, native_name(dtype))))
 
-    def define_vector(self, values, dtype=DataType.Int):
+    def define_vector(self, values: SupportsIndex | Iterable[Size], dtype: DataType = DataType.Int) -> Vector:
         """define_vector(size): so many integer inputs. define_vector(values): numbers and scalars, as a list."""
         if isinstance(values, int):
             return Vector(self.define_scalar(dtype) for _ in range(values))
@@ -263,7 +282,8 @@ class FusionDefinition:
         self._count()
         return self._wrap(self._native.size(tensor._value, axis))
 
-    def add_output(self, output, alias_input=None, stride_order=None):
+    def add_output(self, output: Tensor, alias_input: Tensor | Sequence[int] | None = None,
+                   stride_order: Sequence[int] | None = None) -> None:
         """Gives a tensor to callers; with `alias_input` it is written into that input's memory instead. `stride_order`:
         the rank of each axis in memory, 0 the fastest."""
         self._count()
@@ -349,9 +369,10 @@ class FusionDefinition:
         finally:
             self._is_defining = False
 
-    def execute(self, inputs, *, device=None, override_user_schedule=False, capture_debug_output=False,
-                print_repro=False, profile=False, save_repro_inputs=False, _enable_options=(), _disable_options=(),
-                out=None):
+    def execute(self, inputs: Iterable[Any], *, device: str | int | None = None,
+                override_user_schedule: bool = False, capture_debug_output: bool = False, print_repro: bool = False,
+                profile: bool = False, save_repro_inputs: bool = False, _enable_options: Iterable[str] = (),
+                _disable_options: Iterable[str] = (), out: Iterable[Any] | None = None) -> list[Any]:
         """Runs on arrays and numbers, one for each input in the order of their definition; gives a list of arrays.
 
         Arrays are those of NumPy, torch, JAX, CuPy and all others that have DLPack, on the CPU or on one GPU, without a
@@ -406,7 +427,8 @@ class FusionDefinition:
         if print_repro:
             print(repr(self))
 
-    def validate(self, inputs, reference_outputs, *, rtol=None, atol=None, **options):
+    def validate(self, inputs: Iterable[Any], reference_outputs: Iterable[Any], *, rtol: float | None = None,
+                 atol: float | None = None, **options: Any) -> None:
         """Runs and compares each output with its reference, element by element: |output - reference| is at most
         atol + rtol * |reference|; both are the square root of the type's epsilon by default, and 0 for integers.
         `options`: those of execute(). Raises tokamak.Error for the first output that differs."""
@@ -485,34 +507,37 @@ class FusionDefinition:
             raise _tokamak.Error("The definition has never been executed; cuda_code_for(inputs) compiles for inputs")
         return texts
 
-    def cuda_code_for(self, inputs, intrinsic_code=False, override_user_schedule=False):
+    def cuda_code_for(self, inputs: Iterable[Any], intrinsic_code: bool = False,
+                      override_user_schedule: bool = False) -> str:
         """The CUDA source of the kernels that a call with inputs like these takes on their GPU, or on an H200 where
         they are on the host; no GPU is needed. The source is all that is compiled, with `intrinsic_code` or without."""
         return "\n".join(source for _, _, source in self._texts_for(inputs, override_user_schedule, True))
 
-    def last_cuda_code(self, intrinsic_code=False, override_user_schedule=False):
+    def last_cuda_code(self, intrinsic_code: bool = False, override_user_schedule: bool = False) -> str:
         """cuda_code_for() the inputs of the last call."""
         return "\n".join(source for _, _, source in self._last_texts(override_user_schedule, True))
 
-    def source_for(self, inputs, override_user_schedule=False):
+    def source_for(self, inputs: Iterable[Any], override_user_schedule: bool = False) -> str:
         """The source of the kernels that a call with inputs like these takes where they are: C on the processor."""
         return "\n".join(source for _, _, source in self._texts_for(inputs, override_user_schedule, False))
 
-    def scheduled_fusion_ir_for(self, inputs, tensor_transforms=False, override_user_schedule=False):
+    def scheduled_fusion_ir_for(self, inputs: Iterable[Any], tensor_transforms: bool = False,
+                                override_user_schedule: bool = False) -> str:
         """The kernels of a call with inputs like these as fusions with their schedules, which are always there."""
         return "\n".join(text for text, _, _ in self._texts_for(inputs, override_user_schedule, False))
 
-    def last_scheduled_fusion_ir(self, tensor_transforms=False, override_user_schedule=False):
+    def last_scheduled_fusion_ir(self, tensor_transforms: bool = False,
+                                 override_user_schedule: bool = False) -> str:
         """scheduled_fusion_ir_for() the inputs of the last call."""
         return "\n".join(text for text, _, _ in self._last_texts(override_user_schedule, False))
 
-    def fusion_ir(self):
+    def fusion_ir(self) -> str:
         """The fusion as a text, which the command line reads, too."""
         return self._native.text()
 
     __str__ = fusion_ir
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         """A function in Python that makes the definition again."""
         return self._records.text(self._name)
 

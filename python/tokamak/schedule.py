@@ -1,5 +1,8 @@
 """fd.sched: schedules by hand and by the library's heuristics, on a copy of the definition's fusion."""
+from __future__ import annotations
+
 import enum
+from collections.abc import Iterable, Mapping, Sequence
 
 from . import _tokamak
 from ._devices import CPU, CUDA, open_device
@@ -118,21 +121,21 @@ class ScheduleOperators(Namespace):
     def _selected(self, tensors):
         return [self._tensor(each) for each in tensors]
 
-    def to_string(self, tensor):
+    def to_string(self, tensor: Tensor) -> str:
         """The tensor with its loops, in words."""
         native = self._tensor(tensor)
         return self._definition._native.scheduled_tensor(native)
 
-    def user_schedule_ir(self):
+    def user_schedule_ir(self) -> str:
         """The fusion with its schedule as a text, which the command line reads, too."""
         return self._definition._native.scheduled_text()
 
-    def tensors(self):
+    def tensors(self) -> list[Tensor]:
         """All tensors of the schedule, also those that commands made."""
         self._definition._require_schedulable()
         return [Tensor(self._definition, each) for each in self._definition._native.scheduled_tensors()]
 
-    def is_reduction(self, tensor):
+    def is_reduction(self, tensor: Tensor) -> bool:
         """Whether the tensor is computed by summing, or the like, over some axis."""
         native = self._tensor(tensor)
         return self._definition._native.is_reduction(native)
@@ -140,21 +143,21 @@ class ScheduleOperators(Namespace):
     def _set_device_mesh(self, tensor, mesh):
         raise NotImplementedError("sched._set_device_mesh: meshes of several devices are not there yet")
 
-    def parallelize(self, tensor, axis, parallel_type):
+    def parallelize(self, tensor: Tensor, axis: int, parallel_type: ParallelType) -> None:
         """The iterations of a loop become blocks, threads, elements of a vector, ..."""
         kind = _is(parallel_type, ParallelType, "a parallel type")
         self._command("parallelize", tensor, axis=_is(axis, int, "an axis"), type=kind.value)
 
-    def merge(self, arg, dim):
+    def merge(self, arg: Tensor, dim: int) -> None:
         """Axes dim and dim + 1 become one."""
         self._command("merge", arg, axis=_is(dim, int, "an axis"))
 
-    def split(self, arg, dim, factor, inner_split=True):
+    def split(self, arg: Tensor, dim: int, factor: int, inner_split: bool = True) -> None:
         """One axis becomes two, of which the inner one (or the outer one) has `factor` iterations."""
         self._command("split", arg, axis=_is(dim, int, "an axis"), factor=_is(factor, int, "a factor"),
                       inner_split=_is(inner_split, bool, "inner_split"))
 
-    def reorder(self, arg, old2new):
+    def reorder(self, arg: Tensor, old2new: Mapping[int, int]) -> None:
         """Axis `old` goes to place `new`, for each pair; the others keep their order."""
         rank = self._definition._native.loops(self._tensor(arg))
         places = {}
@@ -169,13 +172,13 @@ class ScheduleOperators(Namespace):
         rest = iter([axis for axis in range(rank) if axis not in places])
         self._command("reorder", arg, order=[taken[place] if place in taken else next(rest) for place in range(rank)])
 
-    def rfactor(self, arg, dims):
+    def rfactor(self, arg: Tensor, dims: Iterable[int]) -> Tensor:
         """The reduction over axes `dims` becomes one of its own: gives the tensor of partial results."""
         return self._command("rfactor", arg, axes=[_is(each, int, "an axis") for each in dims])
 
     reduction_factor = rfactor
 
-    def set_allocation_as_loop(self, arg):
+    def set_allocation_as_loop(self, arg: Tensor) -> None:
         """The tensor lies in memory in the order of its loops."""
         self._command("set_allocation_as_loop", arg)
 
@@ -185,28 +188,30 @@ class ScheduleOperators(Namespace):
             raise NotImplementedError(f"sched.{command}: op_type {kind} is not there; heuristics copy ahead")
         return self._command(command, tensor, cache_op=_is(cache_op, CacheOp, "cache_op").value)
 
-    def cache_after(self, tensor, op_type=LoadStoreOpType.set, cache_op=CacheOp.unspecified):
+    def cache_after(self, tensor: Tensor, op_type: LoadStoreOpType = LoadStoreOpType.set,
+                    cache_op: CacheOp = CacheOp.unspecified) -> Tensor:
         """Readers get a copy of the tensor, which is given."""
         return self._cached("cache_after", tensor, op_type, cache_op)
 
-    def cache_before(self, tensor, op_type=LoadStoreOpType.set):
+    def cache_before(self, tensor: Tensor, op_type: LoadStoreOpType = LoadStoreOpType.set) -> Tensor:
         """The tensor is computed into a copy first, which is given."""
         return self._cached("cache_before", tensor, op_type, CacheOp.unspecified)
 
-    def cache_fork(self, tensor):
+    def cache_fork(self, tensor: Tensor) -> Tensor:
         """An output that is read, too, gets a copy that is the output; the copy is given."""
         return self._command("cache_fork", tensor)
 
-    def set_memory_type(self, tensor, memory_type):
+    def set_memory_type(self, tensor: Tensor, memory_type: MemoryType) -> None:
         """Where the tensor lies while the kernel runs."""
         self._command("set_memory_type", tensor, type=_is(memory_type, MemoryType, "a memory type").value)
 
-    def transform_like(self, tensor, selected_tensors=()):
+    def transform_like(self, tensor: Tensor, selected_tensors: Sequence[Tensor] = ()) -> None:
         """All tensors that the loops of this one fit get them, or those of a selection, through these alone."""
         named = {"tensors": self._selected(selected_tensors)} if selected_tensors else {}
         self._command("transform_like", tensor, **named)
 
-    def parallelize_like(self, tensor, pos=-1, selected_tensors=(), selected_parallel_types=(), propagate_padding=True):
+    def parallelize_like(self, tensor: Tensor, pos: int = -1, selected_tensors: Sequence[Tensor] = (),
+                         selected_parallel_types: Sequence[ParallelType] = (), propagate_padding: bool = True) -> None:
         """Loops that stand for the same axes as this tensor's get their parallel types, of its first `pos` loops."""
         named = {"position": _is(pos, int, "a position")}
         if selected_tensors:
@@ -216,12 +221,13 @@ class ScheduleOperators(Namespace):
                                        for each in selected_parallel_types)
         self._command("parallelize_like", tensor, **named)
 
-    def inline_most(self, selected_tensors=()):
+    def inline_most(self, selected_tensors: Sequence[Tensor] = ()) -> None:
         """Tensors are computed as deep in the loops of their readers as is legal."""
         named = {"tensors": self._selected(selected_tensors)} if selected_tensors else {}
         self._command("inline_most", **named)
 
-    def inline_at(self, tensor, pos=-1, best_effort=False, selected_tensors=()):
+    def inline_at(self, tensor: Tensor, pos: int = -1, best_effort: bool = False,
+                  selected_tensors: Sequence[Tensor] = ()) -> None:
         """Tensors, all or those of a selection, are computed inside the first `pos` loops of their readers; `pos`
         counts the loops of `tensor`. With `best_effort`, inside as many of these as is legal."""
         native = self._tensor(tensor)

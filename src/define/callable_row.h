@@ -86,11 +86,35 @@ std::vector<Val*> invoke(Result (*function)(Fusion&, Args...), const Callable& c
   return toResults(function(fusion, Taker<std::decay_t<Args>>::take(at(I), values[I])...));
 }
 
+/// What an argument of type T may be.
+template <class T>
+constexpr ArgumentKind kindOfArgument() {
+  if constexpr (std::is_same_v<T, TensorView*>) return ArgumentKind::Tensor;
+  if constexpr (std::is_same_v<T, std::vector<TensorView*>>) return ArgumentKind::Tensors;
+  if constexpr (std::is_same_v<T, Operand>) return ArgumentKind::Scalar;
+  if constexpr (std::is_same_v<T, Operands>) return ArgumentKind::Scalars;
+  if constexpr (std::is_same_v<T, int64_t>) return ArgumentKind::Integer;
+  if constexpr (std::is_same_v<T, std::vector<int64_t>>) return ArgumentKind::Integers;
+  if constexpr (std::is_same_v<T, double>) return ArgumentKind::Real;
+  if constexpr (std::is_same_v<T, bool>) return ArgumentKind::Flag;
+  if constexpr (std::is_same_v<T, std::vector<bool>>) return ArgumentKind::Flags;
+  if constexpr (std::is_same_v<T, DataType>) return ArgumentKind::Type;
+  if constexpr (std::is_same_v<T, std::string>) return ArgumentKind::Name;
+}
+template <class T>
+struct KindOf {
+  static constexpr ArgumentKind value = kindOfArgument<T>();
+};
+template <class T>
+struct KindOf<std::optional<T>> : KindOf<T> {};
+
 /// A callable of this function.
 template <class Result, class... Args>
 Callable row(std::string_view name, std::vector<Parameter> parameters, Result (*function)(Fusion&, Args...)) {
   TK_CHECK(parameters.size() == sizeof...(Args), "{}: {} parameters for {} arguments", name, parameters.size(),
            sizeof...(Args));
+  size_t i = 0;
+  ((parameters[i++].kind = KindOf<std::decay_t<Args>>::value), ...);
   Callable callable{.name = name, .parameters = std::move(parameters), .function = {}};
   callable.function = [function, callable](Fusion& fusion, std::span<const FieldValue> values) {
     return invoke(function, callable, fusion, values, std::index_sequence_for<Args...>{});
@@ -98,7 +122,7 @@ Callable row(std::string_view name, std::vector<Parameter> parameters, Result (*
   return callable;
 }
 
-inline Parameter required(std::string_view name) { return {name, {}, /*is_required=*/true}; }
+inline Parameter required(std::string_view name) { return {.name = name, .is_required = true}; }
 
 using F = Fusion&;
 using T = TensorView*;

@@ -23,7 +23,8 @@ Callable callableOf(const FunctionInfo& info) {
   // As the formulas of symbolic/function_table.h call them.
   static constexpr std::string_view names[] = {"x", "y", "z", "w"};
   Callable callable{.name = info.name, .parameters = {}, .function = {}};
-  for (int i = 0; i < info.arity; ++i) callable.parameters.push_back({names[i], {}, /*is_required=*/true});
+  for (int i = 0; i < info.arity; ++i)
+    callable.parameters.push_back({.name = names[i], .is_required = true, .kind = ArgumentKind::Value});
   callable.function = [&info](Fusion&, std::span<const FieldValue> values) -> std::vector<Val*> {
     std::vector<Operand> operands;
     for (size_t i = 0; i < values.size(); ++i) operands.push_back(operandOf(info.name, names[i], values[i]));

@@ -61,7 +61,34 @@ Fusion* fusionIn(const FieldValue& argument) {
   return std::visit(search, argument);
 }
 
+ArgumentKind kindOfField(const Field& field) {
+  if (field.role == FieldRole::Operand || field.role == FieldRole::OptionalOperand) return ArgumentKind::Tensor;
+  if (field.role == FieldRole::OperandList) return ArgumentKind::Tensors;
+  if (field.role == FieldRole::AxisNumber) return ArgumentKind::Integer;
+  if (field.role == FieldRole::AxisNumbers) return ArgumentKind::Integers;
+  const auto ofValue = [](const auto& value) {
+    using Form = std::decay_t<decltype(value)>;
+    if constexpr (std::is_same_v<Form, Scalar*>) return ArgumentKind::Scalar;
+    if constexpr (std::is_same_v<Form, std::vector<Scalar*>>) return ArgumentKind::Scalars;
+    if constexpr (std::is_same_v<Form, int64_t>) return ArgumentKind::Integer;
+    if constexpr (std::is_same_v<Form, std::vector<int64_t>>) return ArgumentKind::Integers;
+    if constexpr (std::is_same_v<Form, double>) return ArgumentKind::Real;
+    if constexpr (std::is_same_v<Form, bool>) return ArgumentKind::Flag;
+    if constexpr (std::is_same_v<Form, std::vector<bool>>) return ArgumentKind::Flags;
+    if constexpr (std::is_same_v<Form, DataType>) return ArgumentKind::Type;
+    if constexpr (std::is_same_v<Form, std::string> || std::is_same_v<Form, EnumValue>) return ArgumentKind::Name;
+    return ArgumentKind::Value;
+  };
+  return std::visit(ofValue, field.value);
+}
+
 }  // namespace
+
+std::string_view argumentKindName(ArgumentKind kind) {
+  constexpr std::string_view kNames[] = {"tensor",   "tensors", "value", "scalar", "scalars", "integer",
+                                         "integers", "real",    "flag",  "flags",  "type",    "name"};
+  return kNames[static_cast<size_t>(kind)];
+}
 
 std::vector<FieldValue> bindArguments(std::string_view call, std::span<const Parameter> parameters,
                                       std::span<const CallArgument> arguments) {
@@ -102,7 +129,10 @@ std::vector<Parameter> parametersOf(OpKind kind) {
   std::vector<Parameter> parameters;
   for (const Field* field : argumentFields(kind)) {
     const bool is_operand = field->role == FieldRole::Operand || field->role == FieldRole::OperandList;
-    parameters.push_back({field->name, is_operand ? FieldValue{} : field->value, is_operand});
+    parameters.push_back({.name = field->name,
+                          .fallback = is_operand ? FieldValue{} : field->value,
+                          .is_required = is_operand,
+                          .kind = kindOfField(*field)});
   }
   return parameters;
 }

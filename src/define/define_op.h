@@ -17,11 +17,29 @@
 
 namespace tokamak {
 
+/// What an argument may be. A number of an elementwise function takes its type from what it meets.
+enum class ArgumentKind : uint8_t {
+  Tensor,
+  Tensors,
+  Value,    ///< a tensor, a scalar or a number
+  Scalar,   ///< or a number
+  Scalars,  ///< and integers
+  Integer,
+  Integers,
+  Real,
+  Flag,
+  Flags,
+  Type,
+  Name,
+};
+TOKAMAK_EXPORT std::string_view argumentKindName(ArgumentKind kind);  ///< "tensors"
+
 /// What a call may be given: the value that is taken when it is left out, monostate for none.
 struct Parameter {
   std::string_view name;
   FieldValue fallback = {};
   bool is_required = false;
+  ArgumentKind kind = ArgumentKind::Value;
 };
 
 /// The arguments in the order of the parameters, fallbacks for those left out. axis= and dim= also name the parameter

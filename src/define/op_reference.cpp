@@ -150,6 +150,18 @@ const OpReference* findReference(std::string_view name) {
   return written != nullptr ? written : findIn(derived, name);
 }
 
+std::vector<std::string_view> exampleResults(const OpReference& reference) {
+  if (reference.call.empty()) return {"out"};
+  std::string_view rest = reference.call.substr(0, reference.call.find(" = "));
+  std::vector<std::string_view> names;
+  while (true) {
+    const size_t comma = rest.find(", ");
+    names.push_back(rest.substr(0, comma));
+    if (comma == std::string_view::npos) return names;
+    rest.remove_prefix(comma + 2);
+  }
+}
+
 std::string exampleInputs(const OpReference& reference) {
   if (!reference.inputs.empty()) return std::string(reference.inputs);
   const FunctionInfo& info = functionInfo(*functionFromName(reference.name));

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "define/callables.h"
 
@@ -23,6 +24,8 @@ std::span<const OpReference> writtenReferences();
 /// The row of this name: a written one, or what the table of functions or the op's header says. Null: there is none.
 const OpReference* findReference(std::string_view name);
 
+/// What the example calls the results; of an elementwise function, "out".
+std::vector<std::string_view> exampleResults(const OpReference& reference);
 /// The inputs of the example.
 std::string exampleInputs(const OpReference& reference);
 /// The program of the example, with these inputs.

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/require.h"
 #include "define/callables.h"
+#include "define/op_reference.h"
 #include "ir/text/fusion_printer.h"
 #include "jit/open_device.h"
 #include "python/compiled.h"
@@ -361,14 +362,20 @@ void bindArrays(nb::module_& m) {
           [](OwnArray* made, std::shared_ptr<OpenedDevice> device, const nb::tuple& layout,
              std::optional<uintptr_t> stream) { new (made) OwnArray(std::move(device), layoutFrom(layout), stream); },
           "device"_a, "layout"_a, "stream"_a.none() = nb::none())
-      .def_prop_ro("shape", [](const OwnArray& it) { return nb::tuple(nb::cast(sizesOf(it.tensor().sizes()))); })
-      .def_prop_ro("strides", [](const OwnArray& it) { return nb::tuple(nb::cast(sizesOf(it.tensor().strides()))); })
+      .def_prop_ro(
+          "shape", [](const OwnArray& it) { return nb::tuple(nb::cast(sizesOf(it.tensor().sizes()))); },
+          nb::sig("def shape(self) -> tuple[int, ...]"))
+      .def_prop_ro(
+          "strides", [](const OwnArray& it) { return nb::tuple(nb::cast(sizesOf(it.tensor().strides()))); },
+          nb::sig("def strides(self) -> tuple[int, ...]"))
       .def_prop_ro("ndim", [](const OwnArray& it) { return it.tensor().rank(); })
-      .def_prop_ro("dtype",
-                   [](const OwnArray& it) {
-                     const nb::object types = nb::module_::import_("tokamak._types").attr("DataType");
-                     return types(std::string(dataTypeName(it.tensor().dtype())));
-                   })
+      .def_prop_ro(
+          "dtype",
+          [](const OwnArray& it) {
+            const nb::object types = nb::module_::import_("tokamak._types").attr("DataType");
+            return types(std::string(dataTypeName(it.tensor().dtype())));
+          },
+          nb::sig("def dtype(self) -> tokamak._types.DataType"))
       .def("__repr__",
            [](const OwnArray& it) {
              return fmt::format("<tokamak.Array of {}[{}] on {}>", dataTypeName(it.tensor().dtype()),
@@ -422,6 +429,46 @@ void bindPrograms(nb::module_& m) {
       .def("run", [](PythonCall& it, const nb::list& outputs, LastCall& last) { it.run(objectsOf(outputs), last); });
 }
 
+// --- the table of what can be called ---
+
+nb::str textOf(std::string_view words) { return nb::str(words.data(), words.size()); }
+
+// What a parameter is when it is left out; types by their names.
+nb::object fallbackOf(const FieldValue& value) {
+  const auto object = [](const auto& it) -> nb::object {
+    using Form = std::decay_t<decltype(it)>;
+    if constexpr (std::is_same_v<Form, int64_t> || std::is_same_v<Form, bool> || std::is_same_v<Form, double>)
+      return nb::cast(it);
+    if constexpr (std::is_same_v<Form, std::string>) return textOf(it);
+    if constexpr (std::is_same_v<Form, EnumValue>) return textOf(it.name());
+    if constexpr (std::is_same_v<Form, DataType>) return textOf(dataTypeName(it));
+    if constexpr (std::is_same_v<Form, std::vector<int64_t>> || std::is_same_v<Form, std::vector<bool>>)
+      return nb::tuple(nb::cast(it));
+    return nb::none();
+  };
+  return std::visit(object, value);
+}
+
+nb::dict callablesOf() {
+  nb::dict all;
+  for (const Callable& each : allCallables()) {
+    nb::list parameters;
+    for (const Parameter& it : each.parameters)
+      parameters.append(
+          nb::make_tuple(textOf(it.name), it.is_required, textOf(argumentKindName(it.kind)), fallbackOf(it.fallback)));
+    const OpReference* const reference = findReference(each.name);
+    nb::list results;
+    if (reference != nullptr)
+      for (const std::string_view name : exampleResults(*reference)) results.append(textOf(name));
+    nb::dict described;
+    described["parameters"] = parameters;
+    described["results"] = results;
+    described["meaning"] = textOf(reference == nullptr ? std::string_view() : reference->meaning);
+    all[textOf(each.name)] = described;
+  }
+  return all;
+}
+
 // --- the command line ---
 
 // As the process would have got the word from a shell.
@@ -456,17 +503,9 @@ NB_MODULE(_tokamak, m) {
   bindArrays(m);
   bindPrograms(m);
   bindHeuristics(m);
-  m.def("main", &mainOf, "arguments"_a, "The command line, of a process that is nothing else: gives the exit code.");
-  m.def("callables", [] {
-    nb::dict names;
-    for (const Callable& each : allCallables()) {
-      nb::list parameters;
-      for (const Parameter& parameter : each.parameters)
-        parameters.append(nb::make_tuple(std::string(parameter.name), parameter.is_required));
-      names[nb::str(each.name.data(), each.name.size())] = parameters;
-    }
-    return names;
-  });
+  m.def("main", &mainOf, "arguments"_a, nb::sig("def main(arguments: list[str]) -> int"),
+        "The command line, of a process that is nothing else: gives the exit code.");
+  m.def("callables", &callablesOf, "What can be called by name: parameters, results and meaning of each.");
 }
 
 }  // namespace tokamak::python

@@ -76,7 +76,10 @@ def test_ctrl_c_ends_it(tmp_path):
     with subprocess.Popen([sys.executable, "-m", "tokamak", "run", pipe], stderr=subprocess.PIPE) as process:
         with open(pipe, "w", encoding="utf-8"):  # which waits until the command opens it
             process.send_signal(signal.SIGINT)
-            assert process.wait(timeout=100) == -signal.SIGINT
+            try:
+                assert process.wait(timeout=100) == -signal.SIGINT
+            finally:
+                process.kill()
         assert b"Traceback" not in process.stderr.read()
 
 
