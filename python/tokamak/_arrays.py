@@ -1,8 +1,10 @@
 """Arrays for outputs: each library makes its own, and is imported when it is asked for the first."""
 import math
+import re
 import sys
 
 from . import _tokamak
+from ._arguments import plain, shown
 from ._devices import CPU, CUDA, open_device
 from ._types import BYTES, NUMPY_NAMES
 
@@ -43,6 +45,17 @@ def note_written(arrays):
         torch.autograd.graph.increment_version(tensors)
 
 
+def require_written_by_hand(arrays):
+    """Raises tokamak.BindError for a tensor of torch that learns, and that a call would write without its gradient's
+    knowledge: torch's own functions refuse them, too."""
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.is_grad_enabled():
+        return
+    for each in arrays:
+        if isinstance(each, torch.Tensor) and each.requires_grad and each.is_leaf:
+            raise _tokamak.BindError("a leaf tensor that requires a gradient is not written in place; give its detach()")
+
+
 def place_of(inputs, device):
     """Where a call runs, as DLPack tells devices: where its arrays are; without arrays, `device`."""
     place = _tokamak.device_of(inputs)
@@ -62,12 +75,12 @@ def _name_of(place):
 
 
 def _place_named(device):
-    kind, _, number = ("cuda", ":", device) if type(device) is int else str(device).partition(":")
-    if kind == "cpu" and not number:
-        return CPU, 0
-    if kind == "cuda" and (number == "" or str(number).isdecimal()):
-        return CUDA, int(number or 0)
-    raise ValueError(f"device {device!r} is none; legal are 'cpu', 'cuda' and 'cuda:0'")
+    device = plain(device)
+    name = f"cuda:{device}" if type(device) is int else str(device)
+    found = re.fullmatch(r"(cpu(?::0)?)|cuda(?::([0-9]{1,9}))?", name, re.ASCII)
+    if found is None:
+        raise ValueError(f"device {shown(device)} is none; legal are 'cpu', 'cuda' and 'cuda:0'")
+    return (CPU, 0) if found[1] else (CUDA, int(found[2] or 0))
 
 
 def _from_dlpack_of(array, root):

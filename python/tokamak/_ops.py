@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, SupportsIndex
 
 from . import _tokamak
+from ._arguments import integer, integers, listed, shown
 from ._types import DataType
 from ._values import AnyValue, Handle, Number, Scalar, Size, Tensor, Value, Vector
 
@@ -166,6 +167,8 @@ class Operators(Namespace):
     def triu(self, input: Tensor, diagonal: Size = 0) -> Tensor:
         """The elements on and above a diagonal of the last two axes, and zeros."""
         self._definition._require_tensor("triu", input)
+        if not isinstance(diagonal, Scalar):
+            diagonal = integer("ops.triu: diagonal", diagonal)
         if input.ndim < 2:
             raise _tokamak.DefinitionError(f"triu: a tensor with {input.ndim} axes; at least 2 are legal")
         rows, columns = (self.iota(self.size(input, axis)) for axis in (-2, -1))
@@ -212,7 +215,7 @@ class Operators(Namespace):
         definition = self._definition
         if seed is None:
             seed, offset = definition._seed_of_calls()
-        return definition._call(name, [list(shape)], {"seed": seed, "offset": 0 if offset is None else offset,
+        return definition._call(name, [listed(f"ops.{name}: shape", shape)], {"seed": seed, "offset": 0 if offset is None else offset,
                                                       "number": number, "dtype": dtype})
 
     def batch_norm(self, arg: Tensor, weight: Tensor | None = None, bias: Tensor | None = None,
@@ -253,7 +256,7 @@ class Operators(Namespace):
     def pad(self, arg: Tensor, pad_widths: Sequence[Size], value: Scalar | Number | None = None) -> Tensor:
         """Elements around a tensor: pairs of widths (before, after), the last axis first."""
         self._definition._require_tensor("pad", arg)
-        widths = list(pad_widths)
+        widths = listed("ops.pad: pad_widths", pad_widths)
         if len(widths) % 2 or len(widths) > 2 * arg.ndim:
             raise ValueError("Number of pad widths must be at most twice the input dimension, in pairs; "
                              f"got {len(widths)} for {arg.ndim}")
@@ -272,14 +275,13 @@ class Operators(Namespace):
         """The same elements; as an output in memory of this order (the rank of each axis, 0 the fastest)."""
         self._definition._require_tensor("stride_order", arg)
         result = self.set(arg)
-        self._definition._stride_orders[id(result)] = (result, list(stride_order))
+        self._definition._stride_orders[id(result)] = (result, integers("ops.stride_order", stride_order))
         return result
 
     def size(self, arg: Tensor, dim: SupportsIndex) -> Scalar:
         """The size of an axis, a scalar."""
         self._definition._require_tensor("size", arg)
-        if isinstance(dim, bool) or not isinstance(dim, int):
-            raise TypeError(f"ops.size: an axis is a number, not {dim!r}")
+        dim = integer("ops.size: an axis", dim)
         if not -arg.ndim <= dim < arg.ndim:
             raise _tokamak.DefinitionError(f"size: axis {dim} of a tensor with {arg.ndim} axes")
         return self._definition._size(arg, dim)
@@ -293,7 +295,9 @@ class Operators(Namespace):
 
     def at(self, vector: Sequence[Size], index: SupportsIndex) -> Scalar | int:
         """An entry of a Vector."""
-        return Vector(vector).at(index)
+        entries = [each if isinstance(each, Scalar) else integer("ops.at: an entry", each)
+                   for each in listed("ops.at", vector)]
+        return Vector(entries).at(index)
 
 
 def _are_numbers(*values):

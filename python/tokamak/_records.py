@@ -1,8 +1,9 @@
 """Records: the calls that made a definition, as Python that makes it again."""
 import math
 
+from ._arguments import plain
 from ._types import DataType
-from ._values import Handle, Vector, plain
+from ._values import Handle, Vector
 
 
 class Records:

@@ -1,6 +1,8 @@
 """The types of elements, by the names that scripts use."""
 import enum
 
+from ._arguments import shown
+
 
 class DataType(enum.Enum):
     """A type of elements. Those that the library lacks (not in ELEMENT_TYPES) are refused by name."""
@@ -37,7 +39,7 @@ _BY_NUMPY_NAME = {name: DataType(short) for short, name in NUMPY_NAMES.items()}
 def native_name(dtype):
     """The library's name of a type. Raises NotImplementedError for one that it lacks."""
     if not isinstance(dtype, DataType):
-        raise TypeError(f"{dtype!r} is no type; legal are {', '.join(map(str, ELEMENT_TYPES))}")
+        raise TypeError(f"{shown(dtype)} is no type; legal are {', '.join(map(str, ELEMENT_TYPES))}")
     if dtype not in ELEMENT_TYPES:
         raise NotImplementedError(f"{dtype} is not there yet; legal are {', '.join(map(str, ELEMENT_TYPES))}")
     return dtype.value
@@ -45,9 +47,9 @@ def native_name(dtype):
 
 def data_type_of(dtype):
     """The DataType of what NumPy, torch or ml_dtypes call a type. Raises NotImplementedError for others."""
-    if dtype in ELEMENT_TYPES:
+    if isinstance(dtype, DataType) and dtype in ELEMENT_TYPES:
         return dtype
     name = str(dtype).removeprefix("torch.")
     if name not in _BY_NUMPY_NAME:
-        raise NotImplementedError(f"{dtype} is not there yet; legal are {', '.join(_BY_NUMPY_NAME)}")
+        raise NotImplementedError(f"{shown(dtype)} is not there yet; legal are {', '.join(_BY_NUMPY_NAME)}")
     return _BY_NUMPY_NAME[name]

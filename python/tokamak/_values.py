@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, Union, overload
 
+from ._arguments import integer, plain
 from ._types import DataType
 
 if TYPE_CHECKING:
@@ -101,11 +102,6 @@ Size = Union[Scalar, SupportsIndex]
 AnyValue = TypeVar("AnyValue", Tensor, Scalar)  # of what gives the kind that it takes
 
 
-def plain(value):
-    """Numbers and arrays of NumPy as Python's; other things as they are."""
-    return value.tolist() if type(value).__module__ == "numpy" else value
-
-
 class Vector(list["Scalar | int"]):
     """Scalars and integers, as a shape has them."""
 
@@ -116,9 +112,7 @@ class Vector(list["Scalar | int"]):
 
     def at(self, index: SupportsIndex) -> Scalar | int:
         """One of them. Raises IndexError for one that is not there."""
-        if isinstance(index, bool) or not isinstance(index, int):
-            raise TypeError(f"ops.at: an index is an integer, not {index!r}")
-        return self[index]
+        return self[integer("ops.at: an index", index)]
 
 
 def _binary(op, is_reflected=False):
@@ -129,6 +123,13 @@ def _binary(op, is_reflected=False):
         operands = [other, self] if is_reflected else [self, other]
         name = self._definition._division if op == "truediv" else op
         return getattr(self._definition.ops, name)(*operands)
+
+    return call
+
+
+def _unary(op):
+    def call(self):
+        return getattr(self._definition.ops, op)(self)
 
     return call
 
@@ -148,4 +149,4 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     setattr(Handle, f"__{_name}__", _binary(_name))
 Handle.__invert__ = _invert
 for _name in ("neg", "abs"):
-    setattr(Handle, f"__{_name}__", lambda self, op=_name: getattr(self._definition.ops, op)(self))
+    setattr(Handle, f"__{_name}__", _unary(_name))

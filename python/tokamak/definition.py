@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from . import _tokamak
-from ._arrays import make_outputs, maker_for, note_written, place_of, strides_of
+from ._arguments import flag, integer, integers, listed, plain, shown
+from ._arrays import make_outputs, maker_for, note_written, place_of, require_written_by_hand, strides_of
 from ._compare import difference
 from ._devices import keep_for_parent
 from ._legacy_options import DISABLE_OPTIONS, ENABLE_OPTIONS
@@ -19,20 +20,10 @@ from ._ops import Operators
 from ._programs import program_for
 from ._records import Records
 from ._types import DataType, data_type_of, native_name
-from ._values import Handle, Number, Scalar, Size, Tensor, Vector, plain
+from ._values import Handle, Number, Scalar, Size, Tensor, Vector
 
 if TYPE_CHECKING:
     from .schedule import ScheduleOperators
-
-
-def _numbers_of(what, values):
-    values = [plain(each) for each in values]
-    for each in values:
-        if isinstance(each, bool) or not isinstance(each, int):
-            raise TypeError(f"{what}: {each!r} is no integer")
-        if not -2**63 <= each < 2**63:
-            raise ValueError(f"{what}: {each} does not fit 64 bits")
-    return values
 
 
 def _strided(sizes, strides):
@@ -82,6 +73,9 @@ class FusionDefinition:
     _library = "numpy"  # which makes the outputs of calls without arrays
 
     def __init__(self, id: int | str | None = None, max_length: int = 1024) -> None:
+        if id is not None and not isinstance(id, str):
+            id = integer("FusionDefinition: id", id)
+        max_length = integer("FusionDefinition: max_length", max_length)
         self._id = id
         self._name = "fusion" if id is None else re.sub(r"\W", "_", f"fusion_{id}", flags=re.ASCII)
         self._max_length = max_length
@@ -170,20 +164,23 @@ class FusionDefinition:
         self._count()
         second = args[1] if len(args) > 1 else None
         is_of_array = "strides" in kwargs or "sizes" in kwargs or (
-            isinstance(second, (list, tuple)) and len(second) > 0 and all(
-                isinstance(each, int) and not isinstance(each, bool) for each in second))
+            isinstance(second, (list, tuple)) and len(second) > 0 and all(type(plain(each)) is int for each in second))
         return self._strided_input(*args, **kwargs) if is_of_array else self._shaped_input(*args, **kwargs)
 
     def _shaped_input(self, shape, contiguity=False, dtype=DataType.Float, is_cpu=False, stride_order=()):
-        sizes = _numbers_of("define_tensor", shape)
-        order = _numbers_of("define_tensor", stride_order)
+        sizes = integers("define_tensor: shape", shape)
+        order = integers("define_tensor: stride_order", stride_order)
+        contiguity = plain(contiguity)
         if isinstance(contiguity, bool):
             axes = range(len(sizes))
             slowest_first = sorted(axes, key=lambda axis: -order[axis]) if len(order) == len(sizes) else axes
             contiguity = [None if sizes[axis] == 1 else contiguity for axis in slowest_first]
-        return self._tensor_input(sizes, list(contiguity), dtype, is_cpu, order)
+        entries = [None if each is None else flag("define_tensor: contiguity", each)
+                   for each in listed("define_tensor: contiguity", contiguity)]
+        return self._tensor_input(sizes, entries, dtype, is_cpu, order)
 
     def _tensor_input(self, sizes, contiguity, dtype, is_cpu, stride_order):
+        is_cpu = flag("define_tensor: is_cpu", is_cpu)
         described = {"shape": sizes, "contiguity": contiguity, "dtype": dtype, "is_cpu": is_cpu,
                      "stride_order": stride_order}
         made = self._records.call("define_tensor", described, lambda: Tensor(
@@ -193,15 +190,18 @@ class FusionDefinition:
         return made
 
     def _strided_input(self, sizes, strides, dtype=DataType.Float, static_sizes=False, is_cpu=False):
-        sizes, strides = _numbers_of("define_tensor", sizes), _numbers_of("define_tensor", strides)
+        sizes = integers("define_tensor: sizes", sizes)
+        strides = integers("define_tensor: strides", strides)
         contiguity, order = _strided(sizes, strides)
-        if not static_sizes:
+        if not flag("define_tensor: static_sizes", static_sizes):
             sizes = [size if size == 1 else -1 for size in sizes]
         return self._tensor_input(sizes, contiguity, dtype, is_cpu, order)
 
     def from_array(self, array: Any, static_sizes: bool = False) -> Tensor:
         """An input tensor for arrays like this one."""
-        if not getattr(array, "shape", ()):
+        if not hasattr(array, "shape") or not hasattr(array, "dtype"):
+            raise TypeError(f"from_array takes an array, with a shape and a dtype, not {shown(array)}")
+        if not array.shape:
             return self.define_tensor([], dtype=data_type_of(array.dtype))
         return self.define_tensor(sizes=list(array.shape), strides=strides_of(array),
                                   dtype=data_type_of(array.dtype), static_sizes=static_sizes)
@@ -229,9 +229,14 @@ class FusionDefinition:
 
     def define_vector(self, values: SupportsIndex | Iterable[Size], dtype: DataType = DataType.Int) -> Vector:
         """define_vector(size): so many integer inputs. define_vector(values): numbers and scalars, as a list."""
-        if isinstance(values, int):
-            return Vector(self.define_scalar(dtype) for _ in range(values))
-        return Vector(each if isinstance(each, Scalar) else self.define_scalar(each, dtype) for each in values)
+        values = plain(values)
+        if not hasattr(type(values), "__index__"):
+            return Vector(each if isinstance(each, Scalar) else self.define_scalar(each, dtype)
+                          for each in listed("define_vector", values))
+        size = integer("define_vector: a size", values)
+        if size < 0:
+            raise ValueError(f"define_vector: {size} is no size; legal are 0 and more")
+        return Vector(self.define_scalar(dtype) for _ in range(size))
 
     define_constant = define_scalar  # as older scripts call it
 
@@ -243,9 +248,11 @@ class FusionDefinition:
         if isinstance(value, DataType):
             return _tokamak.TypeArgument(native_name(value))
         value = plain(value)
-        if isinstance(value, (list, tuple)):
-            return [self._native_of(each) for each in value]
-        return value
+        if not isinstance(value, (list, tuple)):
+            return value
+        if any(isinstance(each, (list, tuple)) for each in value):
+            raise TypeError("a list of lists is no argument of an op; legal are lists of tensors, scalars and numbers")
+        return [self._native_of(each) for each in value]
 
     def _wrap(self, value):
         return (Tensor if value.is_tensor else Scalar)(self, value)
@@ -297,7 +304,7 @@ class FusionDefinition:
             self._records.call("add_output", {0: output, 1: alias_input}, lambda: self._update(output, alias_input))
             return
         order = self._stride_orders.get(id(output), (None, ()))[1] if stride_order is None else stride_order
-        order = _numbers_of("add_output", order)
+        order = integers("add_output: stride_order", order)
         told = {0: output} if stride_order is None else {0: output, "stride_order": order}
         self._records.call("add_output", told, lambda: self._native.output(output._value, order))
         self._outputs.append(output)
@@ -384,7 +391,7 @@ class FusionDefinition:
         `override_user_schedule`: as if nothing had been scheduled by hand. `print_repro`: prints the definition as
         Python. Names in `_enable_options` and `_disable_options` are those of another system, and change nothing."""
         if not isinstance(inputs, (list, tuple)):
-            inputs = list(inputs)
+            inputs = listed("execute: inputs", inputs)
         if _enable_options or _disable_options or capture_debug_output or profile or save_repro_inputs or print_repro:
             self._apply(_enable_options, _disable_options, print_repro,
                         {"capture_debug_output": capture_debug_output, "profile": profile,
@@ -392,7 +399,9 @@ class FusionDefinition:
         if self._seed is not None:
             inputs = self._with_seed(self._flat(inputs))
         if out is not None and not isinstance(out, (list, tuple)):
-            out = list(out)
+            out = listed("execute: out", out)
+        if out is not None or self._updated:
+            require_written_by_hand([*(out or ()), *(inputs[i] for i in self._updated if i < len(inputs))])
         if self._program is not None and device is None and not override_user_schedule:
             outputs = self._program.try_execute(inputs, out, self._last)
             if outputs is not None:
@@ -493,7 +502,7 @@ class FusionDefinition:
         return [self._wrap(self._native.size(tensor._value, axis)) for tensor, axis in self._symbolic_axes]
 
     def _texts_for(self, inputs, override_user_schedule, is_cuda):
-        inputs = self._flat(list(inputs))
+        inputs = self._flat(listed("inputs", inputs))
         place = place_of(inputs, None)
         program, _ = self._compiled(place, override_user_schedule, inputs)
         call = program.call(self._with_seed(inputs), None)

@@ -5,6 +5,7 @@ import enum
 from collections.abc import Iterable, Mapping, Sequence
 
 from . import _tokamak
+from ._arguments import integer, listed, plain, shown
 from ._devices import CPU, CUDA, open_device
 from ._ops import Namespace
 from .definition import Tensor
@@ -90,8 +91,11 @@ _NEVER = {
 
 
 def _is(value, kind, what):
-    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise TypeError(f"sched: {what} is a {kind.__name__}, not {value!r}")
+    if kind is int:
+        return integer(f"sched: {what}", value)
+    value = plain(value)
+    if not isinstance(value, kind):
+        raise TypeError(f"sched: {what} is a {kind.__name__}, not {shown(value)}")
     return value
 
 
@@ -119,7 +123,11 @@ class ScheduleOperators(Namespace):
         return None if made is None else Tensor(self._definition, made)
 
     def _selected(self, tensors):
-        return [self._tensor(each) for each in tensors]
+        return [self._tensor(each) for each in listed("sched: selected tensors", tensors)]
+
+    def _selection(self, tensors):
+        chosen = self._selected(tensors)
+        return {"tensors": chosen} if chosen else {}
 
     def to_string(self, tensor: Tensor) -> str:
         """The tensor with its loops, in words."""
@@ -160,21 +168,21 @@ class ScheduleOperators(Namespace):
     def reorder(self, arg: Tensor, old2new: Mapping[int, int]) -> None:
         """Axis `old` goes to place `new`, for each pair; the others keep their order."""
         rank = self._definition._native.loops(self._tensor(arg))
-        places = {}
-        for old, new in dict(old2new).items():
+        places, wanted = {}, _is(old2new, Mapping, "old2new")
+        for old, new in wanted.items():
             for axis in (_is(old, int, "an axis"), _is(new, int, "an axis")):
                 if not -rank <= axis < rank:
                     raise _tokamak.ScheduleError(f"reorder: axis {axis} of a tensor with {rank} loops")
             places[old % rank if rank else 0] = new % rank if rank else 0
-        if len(set(places.values())) != len(places) or len(places) != len(dict(old2new)):
-            raise _tokamak.ScheduleError(f"reorder: {old2new} has an axis twice")
+        if len(set(places.values())) != len(places) or len(places) != len(wanted):
+            raise _tokamak.ScheduleError(f"reorder: {shown(old2new)} has an axis twice")
         taken = {new: old for old, new in places.items()}
         rest = iter([axis for axis in range(rank) if axis not in places])
         self._command("reorder", arg, order=[taken[place] if place in taken else next(rest) for place in range(rank)])
 
     def rfactor(self, arg: Tensor, dims: Iterable[int]) -> Tensor:
         """The reduction over axes `dims` becomes one of its own: gives the tensor of partial results."""
-        return self._command("rfactor", arg, axes=[_is(each, int, "an axis") for each in dims])
+        return self._command("rfactor", arg, axes=[_is(each, int, "an axis") for each in listed("rfactor: dims", dims)])
 
     reduction_factor = rfactor
 
@@ -207,23 +215,22 @@ class ScheduleOperators(Namespace):
 
     def transform_like(self, tensor: Tensor, selected_tensors: Sequence[Tensor] = ()) -> None:
         """All tensors that the loops of this one fit get them, or those of a selection, through these alone."""
-        named = {"tensors": self._selected(selected_tensors)} if selected_tensors else {}
+        named = self._selection(selected_tensors)
         self._command("transform_like", tensor, **named)
 
     def parallelize_like(self, tensor: Tensor, pos: int = -1, selected_tensors: Sequence[Tensor] = (),
                          selected_parallel_types: Sequence[ParallelType] = (), propagate_padding: bool = True) -> None:
         """Loops that stand for the same axes as this tensor's get their parallel types, of its first `pos` loops."""
-        named = {"position": _is(pos, int, "a position")}
-        if selected_tensors:
-            named["tensors"] = self._selected(selected_tensors)
-        if selected_parallel_types:
-            named["types"] = ", ".join(_is(each, ParallelType, "a parallel type").value
-                                       for each in selected_parallel_types)
+        types = [_is(each, ParallelType, "a parallel type").value
+                 for each in listed("sched: selected types", selected_parallel_types)]
+        named = {"position": _is(pos, int, "a position"), **self._selection(selected_tensors)}
+        if types:
+            named["types"] = ", ".join(types)
         self._command("parallelize_like", tensor, **named)
 
     def inline_most(self, selected_tensors: Sequence[Tensor] = ()) -> None:
         """Tensors are computed as deep in the loops of their readers as is legal."""
-        named = {"tensors": self._selected(selected_tensors)} if selected_tensors else {}
+        named = self._selection(selected_tensors)
         self._command("inline_most", **named)
 
     def inline_at(self, tensor: Tensor, pos: int = -1, best_effort: bool = False,

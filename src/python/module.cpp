@@ -82,6 +82,8 @@ void bindErrors(nb::module_& m) {
       std::rethrow_exception(raised);
     } catch (const Error& error) {
       raiseInPython(error);
+    } catch (const nb::cast_error&) {
+      PyErr_SetString(PyExc_TypeError, "an entry of an argument has a type, or a size, that is not taken there");
     }
   });
 }
@@ -98,6 +100,16 @@ DataType typeNamed(const std::string& name) {
 struct TypeArgument {
   DataType dtype;
 };
+
+/// Errors: Python's TypeError for what is no text, UnicodeEncodeError for half of a surrogate pair.
+std::string utf8Of(nb::handle text) {
+  if (!nb::isinstance<nb::str>(text))
+    throw nb::type_error(fmt::format("a name is of type str, not {}", Py_TYPE(text.ptr())->tp_name).c_str());
+  Py_ssize_t bytes = 0;
+  const char* const data = PyUnicode_AsUTF8AndSize(text.ptr(), &bytes);
+  if (data == nullptr) throw nb::python_error();
+  return {data, static_cast<size_t>(bytes)};
+}
 
 template <class T>
 bool areAll(nb::handle list) {
@@ -117,8 +129,10 @@ int64_t integerOf(nb::handle given) {
 
 FieldValue fieldOf(Definition& definition, nb::handle given);
 
+bool isList(nb::handle given) { return nb::isinstance<nb::list>(given) || nb::isinstance<nb::tuple>(given); }
+
 Scalar* scalarIn(Definition& definition, nb::handle given) {
-  const FieldValue field = fieldOf(definition, given);
+  const FieldValue field = isList(given) ? FieldValue() : fieldOf(definition, given);
   if (const auto* scalar = std::get_if<Scalar*>(&field)) return *scalar;
   if (const auto* number = std::get_if<int64_t>(&field)) return definition.integer(*number);
   TK_RAISE(Definition, "a list holds tensors, or integers and scalars; this one has {}", Py_TYPE(given.ptr())->tp_name);
@@ -159,8 +173,8 @@ FieldValue fieldOf(Definition& definition, nb::handle given) {
   if (nb::isinstance<nb::bool_>(given)) return nb::cast<bool>(given);
   if (nb::isinstance<nb::int_>(given)) return integerOf(given);
   if (nb::isinstance<nb::float_>(given)) return nb::cast<double>(given);
-  if (nb::isinstance<nb::str>(given)) return nb::cast<std::string>(given);
-  if (nb::isinstance<nb::list>(given) || nb::isinstance<nb::tuple>(given)) return listOf(definition, given);
+  if (nb::isinstance<nb::str>(given)) return utf8Of(given);
+  if (isList(given)) return listOf(definition, given);
   throw nb::type_error(
       fmt::format("a {} is no argument of an op; legal are tensors, scalars, numbers, names, types and "
                   "lists of these",
@@ -186,7 +200,7 @@ std::vector<CallArgument> argumentsOf(Definition& definition, const nb::list& po
   std::vector<CallArgument> arguments;
   for (const nb::handle each : positional) arguments.push_back({{}, convert(definition, each)});
   for (const auto& [key, value] : named)
-    arguments.push_back({names.emplace_back(nb::cast<std::string>(key)), convert(definition, value)});
+    arguments.push_back({names.emplace_back(utf8Of(key)), convert(definition, value)});
   return arguments;
 }
 
@@ -311,13 +325,39 @@ nb::tuple layoutOf(const OutputLayout& layout) {
                         std::string(dataTypeName(layout.dtype)), layout.sizes, layout.strides);
 }
 
+// Errors: Definition for memory that the elements do not lie in.
+void requireInside(const OutputLayout& layout) {
+  const auto isNegative = [](int64_t each) { return each < 0; };
+  TK_REQUIRE(layout.sizes.size() == layout.strides.size() && layout.sizes.size() <= Tensor::kMaxRank, Definition,
+             "Array: {} sizes and {} strides; as many of both are legal, up to {}", layout.sizes.size(),
+             layout.strides.size(), Tensor::kMaxRank);
+  TK_REQUIRE(std::ranges::none_of(layout.sizes, isNegative) && std::ranges::none_of(layout.strides, isNegative) &&
+                 layout.bytes >= 0 && layout.offset >= 0,
+             Definition, "Array: a size, a stride, the bytes or the offset are negative");
+  const int64_t bytes = sizeOf(layout.dtype);
+  __extension__ using Wide = __int128;
+  Wide end = layout.offset;
+  bool is_empty = false;
+  for (size_t i = 0; i < layout.sizes.size(); ++i) {
+    is_empty = is_empty || layout.sizes[i] == 0;
+    end += Wide{layout.sizes[i] - 1} * layout.strides[i] * bytes;
+    TK_REQUIRE(is_empty || end <= layout.bytes, Definition, "Array: axis {} ends beyond the {} bytes", i, layout.bytes);
+  }
+  TK_REQUIRE(is_empty || end + bytes <= layout.bytes, Definition, "Array: the last element ends beyond the {} bytes",
+             layout.bytes);
+}
+
 OutputLayout layoutFrom(const nb::tuple& told) {
+  constexpr size_t kEntries = 7;
+  TK_REQUIRE(nb::len(told) == kEntries, Definition,
+             "Array: a layout is (memory, bytes, of, offset, type, sizes, strides); got {} entries", nb::len(told));
   OutputLayout layout;
   layout.bytes = nb::cast<int64_t>(told[1]);
   layout.offset = nb::cast<int64_t>(told[3]);
-  layout.dtype = typeNamed(nb::cast<std::string>(told[4]));
+  layout.dtype = typeNamed(utf8Of(told[4]));
   layout.sizes = nb::cast<std::vector<int64_t>>(told[5]);
   layout.strides = nb::cast<std::vector<int64_t>>(told[6]);
+  requireInside(layout);
   return layout;
 }
 

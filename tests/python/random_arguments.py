@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 
-PER_BATCH = 32  # calls of one definition
+PER_BATCH = 32  # calls of one definition, where calls change it
 MOST_SECONDS = 2  # of a call that compiles nothing
 MOST_SECONDS_COMPILING = 60
 MOST_BYTES = 16 << 30  # of addresses
@@ -66,6 +66,16 @@ class Indexes:
     def __index__(self): return 1
 
 
+def planted(value):
+    import ctypes
+    import time
+
+    if value is None: ctypes.string_at(0)
+    if isinstance(value, str): raise KeyError("planted")
+    if value is True: raise ValueError
+    if value is print: time.sleep(2.1)
+
+
 A = np.ones((4, 8), np.float32)
 B = np.arange(32, dtype=np.float32).reshape(4, 8)
 K = np.arange(4)
@@ -82,14 +92,17 @@ c = fd.define_tensor([2, 3, 4], dtype=DataType.Half)
 w = fd.define_tensor([1, -1])
 k = fd.define_tensor([4], dtype=DataType.Int)
 b = fd.define_tensor([-1, 4], dtype=DataType.Bool)
-z = fd.define_tensor([])
+z, v = fd.define_tensor([]), fd.define_tensor([4])
+g = fd.define_tensor([4, 4], dtype=DataType.Int)
 q = fd.define_tensor([2, 2, 4, 8])
 n, d, e = fd.define_scalar(DataType.Int), fd.define_scalar(), fd.define_scalar(2)
 foreign, far = other.define_tensor([-1, 4]), other.define_scalar(DataType.Int)
 lost = FusionDefinition().define_tensor([-1, 4])
 """
 SCHEDULED = DEFINING + """\
-r = fd.ops.sum(x * 2 + y, 1)
+t = x * 2
+r = fd.ops.sum(t + y, 1)
+fd.add_output(t)
 fd.add_output(r)
 fd.__exit__(None, None, None)
 made = fd.sched.cache_after(x)
@@ -99,6 +112,7 @@ with FusionDefinition() as fd:
     x, y, n = fd.define_tensor([-1, -1]), fd.define_tensor([-1, -1]), fd.define_scalar(DataType.Int)
     fd.add_output(x + y * n)
     fd.add_output(fd.ops.sum(x, 1))
+fd.execute([A, B, 2])
 """
 NATIVE = """\
 fd, other = _tokamak.Definition("f"), _tokamak.Definition("g")
@@ -133,7 +147,7 @@ LISTS = """[] [0] [1] [-1] [0,1] [1,0] [2,3] [1,1,1] [0,0] [5] [-1,-1] [-3] [2**
 [[0]] ['a'] [0.5] [float('nan')] (0,1) () range(3) {0:1} {} {1:0,0:1} {0:5} {'a':1} {1} iter([1,2]) [np.int64(1),2] [Indexes()] [1]*200
 [x,y] [x] [x,1] [x,foreign] [n,4] [n,n] [n,x] [far] (x,) [lost] [None,x] [[x]] [A,B] [Raises()] [4,4] [-1,4] [2,4]""".split()
 TYPES = [f"DataType.{name}" for name in "Double Float Half BFloat16 Int Int32 Bool UInt64 ComplexFloat Null".split()]
-TENSORS, SCALARS = "x y m c w k b z q".split(), "n d e".split()
+TENSORS, SCALARS = "x y m c w k b z v g q".split(), "n d e".split()
 FOREIGN = "foreign far lost".split()
 PARALLEL = [f"ParallelType.{name}" for name in "grid_x block_x block_y serial unroll vectorize tma stream mma".split()]
 ENUMS = PARALLEL + ["MemoryType.local", "MemoryType.shared", "LoadStoreOpType.set", "LoadStoreOpType.tma",
@@ -149,17 +163,19 @@ FITTING = {
     "scalar": SCALARS + NUMBERS[:8] + ["0.5"], "scalars": ["[n,4]", "[2,4]", "[4,2]", "[-1,4]", "[n,n]", "x.shape()"],
     "integer": NUMBERS[:6], "integers": ["[0]", "[1]", "[0,1]", "[1,0]", "[-1]"], "real": ["0.5", "1", "0.1", "-1.0"],
     "flag": ["True", "False"], "flags": ["[True,False]", "[False,True]", "[True,False,False]"], "type": TYPES[:7],
-    "name": ["'mean'", "'sum'", "'none'"], "parallel": PARALLEL, "enum": ENUMS, "pairs": ["{0:1,1:0}", "{0:1}", "{-1:0}"],
+    "name": ["'mean'", "'sum'", "'none'"], "parallel": PARALLEL, "enum": ENUMS, "memory": ["MemoryType.local", "MemoryType.shared"],
+    "copy": ["LoadStoreOpType.set"], "cache": ["CacheOp.streaming", "CacheOp.unspecified"],
+    "types": ["[ParallelType.grid_x]", "[ParallelType.block_x,ParallelType.vectorize]", "()"], "pairs": ["{0:1,1:0}", "{0:1}", "{-1:0}"],
     "device": ["None", "'cpu'", "'cuda'", "'cpu:0'", "0"], "array": ARRAYS, "inputs": [], "layout": LAYOUTS,
-    "typename": ["'f32'", "'i64'", "'bool'"], "callable": ["'add'", "'sum'", "'abs'", "'softmax'"],
+    "typename": ["'f32'", "'i64'", "'bool'"], "callable": ["'add'", "'sum'", "'abs'", "'softmax'", "'cache_after'", "'merge'"],
     "named": ["{}", "{'axis':1}", "{'a\\ud800':1}", "{1:2}", "{'tensor':x}", "{'tensor':x,'axis':0}"], "anything": ANYTHING,
     "native": ["fd", "other", "native"], "opened": ["cpu"],
 }
 # Parameters by their names, where nothing else tells what they take.
 BY_NAME = {"tensor": "tensor", "arg": "tensor", "axis": "integer", "dim": "integer", "pos": "integer",
            "factor": "integer", "inner_split": "flag", "parallel_type": "parallel", "old2new": "pairs",
-           "dims": "integers", "selected_tensors": "tensors", "selected_parallel_types": "tensors", "op_type": "enum",
-           "cache_op": "enum", "memory_type": "enum", "best_effort": "flag", "propagate_padding": "flag",
+           "dims": "integers", "selected_tensors": "tensors", "selected_parallel_types": "types", "op_type": "copy",
+           "cache_op": "cache", "memory_type": "memory", "best_effort": "flag", "propagate_padding": "flag",
            "shape": "integers", "sizes": "integers", "strides": "integers", "contiguity": "flags", "dtype": "type",
            "is_cpu": "flag", "stride_order": "integers", "static_sizes": "flag", "array": "array", "value": "scalar",
            "output": "tensor", "alias_input": "tensor", "inputs": "inputs", "reference_outputs": "inputs",
@@ -211,7 +227,7 @@ def of_python(name, setup, call, skipped=0):
 
 def functions():
     import tokamak._ops as ops
-    from tokamak import FusionDefinition, Tensor
+    from tokamak import FusionDefinition
     from tokamak.schedule import ScheduleOperators
 
     all_ = []
@@ -245,13 +261,20 @@ def functions():
     for name in [*(f"__{each}__" for each in "add radd truediv pow rshift rlshift eq lt mod".split()), "size"]:
         all_.append(Function(f"x.{name}", "defining", [("", "value")], may_be_named=False))
     all_.append(Function("x.shape().at", "defining", [("index", "integer")]))
-    all_.append(Function("Tensor.__invert__", "defining", [("", "value")], may_be_named=False))
-    assert Tensor
+    all_ += [Function(f"x.__{each}__", "defining", []) for each in ("neg", "abs")]
+    all_.append(Function("b.__invert__", "defining", []))
     for setup, table in OF_MODULE.items():
         for name, kinds in table.items():
             named = [(each, "anything") for each in NAMED.get(name, [])]
             all_.append(Function(name, setup, [("", kind) for kind in kinds] + named, may_be_named=bool(named)))
+    all_.append(Function("planted", "native", [("value", "real")]))  # which fails, to see that it is found
     return all_
+
+
+def chosen(names):
+    """Numbers and functions."""
+    return [(number, each) for number, each in enumerate(functions())
+            if (each.name.strip() in names if names else each.name != "planted")]
 
 
 def drawn_inputs(draw):
@@ -261,9 +284,12 @@ def drawn_inputs(draw):
     return f"[{','.join(entries)}]"
 
 
-def drawn_value(draw, kind):
+def drawn_value(draw, kind, setup):
     if draw.random() < 0.3:
         return draw.choice(ANYTHING)
+    if setup == "scheduled" and kind in ("tensor", "tensors"):
+        tensor = draw.choice(["x", "y", "t", "r", "made"])
+        return f"[{tensor}]" if kind == "tensors" else tensor
     return drawn_inputs(draw) if kind == "inputs" else draw.choice(FITTING[kind])
 
 
@@ -272,12 +298,12 @@ def drawn_call(draw, function):
     is_named_only = function.name in NAMED
     count = len(function.parameters)
     positional = 0 if is_named_only else draw.randint(0, count) if draw.random() < 0.4 else count
-    words = [drawn_value(draw, kind) for _, kind in function.parameters[:positional]]
+    words = [drawn_value(draw, kind, function.setup) for _, kind in function.parameters[:positional]]
     named = {}
     if function.may_be_named:
         for name, kind in function.parameters[positional:]:
-            if draw.random() < 0.7:
-                named[name] = drawn_value(draw, kind)
+            if draw.random() < (0.1 if function.setup == "running" else 0.7):
+                named[name] = drawn_value(draw, kind, function.setup)
         if draw.random() < 0.02:
             named["frobnicate"] = "1"
     if draw.random() < 0.03:
@@ -318,6 +344,10 @@ def is_fitting(error, planned):
                            UnicodeEncodeError) and bool(str(error))
 
 
+def batch_of(function):
+    return 1 << 40 if function.setup in ("running", "compiled") else PER_BATCH
+
+
 def run_here(arguments):
     """The child's work: prints a line for each call that does not end as it should."""
     resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
@@ -326,44 +356,51 @@ def run_here(arguments):
     exec(HEAD, head)
     place = mmap.mmap(os.open(arguments.place, os.O_RDWR), PLACE.size)
     first_function, first_case = (int(each) for each in arguments.child.split(":"))
-    for number, function in enumerate(functions()):
-        if number < first_function or (arguments.functions and function.name.strip() not in arguments.functions):
+    for number, function in chosen(arguments.functions):
+        if number < first_function:
             continue
         start = first_case if number == first_function else 0
-        for batch in range(start // PER_BATCH, -(-arguments.cases // PER_BATCH)):
+        worked = 0
+        size = batch_of(function)
+        for batch in range(start // size, -(-arguments.cases // size)):
             draw = random.Random(f"{arguments.seed} {function.name} {batch}")
             names = Names(head)
             exec(SETUPS[function.setup], names)
             call = eval(function.name.strip(), names)
-            for case in range(batch * PER_BATCH, min((batch + 1) * PER_BATCH, arguments.cases)):
+            for case in range(batch * size, min((batch + 1) * size, arguments.cases)):
                 words, named = drawn_call(draw, function)
                 if case < start:
                     continue
                 place[:] = PLACE.pack(number, case)
-                wrong = trouble(call, names, words, named, function)
+                has_worked, wrong = outcome(call, names, words, named, function)
+                worked += has_worked
                 if wrong:
                     print(f"{number} {case} {wrong}", flush=True)
+        print(f"{number} worked {worked}", flush=True)
 
 
-def trouble(call, names, words, named, function):
+def outcome(call, names, words, named, function):
+    """Whether a call worked, and what is wrong with how it ended."""
     positional = [names.value(each) for each in words]
     named = {name: names.value(each) for name, each in named.items()}
     began = time.monotonic()
+    has_worked, wrong = True, None
     try:
         call(*positional, **named)
     except BaseException as error:
+        has_worked = False
         if not is_fitting(error, names["Planned"]):
-            return f"{type(error).__name__}: {str(error)[:300]!r}"
+            wrong = f"{type(error).__name__}: {str(error)[:300]!r}"
     seconds = time.monotonic() - began
     most = MOST_SECONDS_COMPILING if function.name.strip() in COMPILING else MOST_SECONDS
-    return f"it took {seconds:.1f} s" if seconds > most else None
+    return has_worked, f"it took {seconds:.1f} s" if seconds > most else wrong
 
 
 def script_of(arguments, number, case):
     """A script that repeats a call."""
     function = functions()[number]
-    draw = random.Random(f"{arguments.seed} {function.name} {case // PER_BATCH}")
-    for _ in range(case % PER_BATCH + 1):
+    draw = random.Random(f"{arguments.seed} {function.name} {case // batch_of(function)}")
+    for _ in range(case % batch_of(function) + 1):
         words, named = drawn_call(draw, function)
     known = "".join(f"{name} = None\n" for name in TENSORS + SCALARS + FOREIGN + ["fd", "other", "native", "cpu"])
     return f"{HEAD}{known}{SETUPS[function.setup]}{shown(function, words, named)}\n"
@@ -384,8 +421,9 @@ def watched(child, place):
 
 
 def run_all(arguments):
-    """Runs children, each from the call after the one that ended the last; gives what failed: (function, case, how)."""
-    failures, start = [], (0, 0)
+    """Runs children, each from the call after the one that ended the last; gives what failed, (function, case, how),
+    and how many calls of each function worked."""
+    failures, worked, start = [], {}, (0, 0)
     with tempfile.NamedTemporaryFile() as file, tempfile.TemporaryFile("w+") as said:
         file.write(bytes(PLACE.size))
         file.flush()
@@ -402,16 +440,18 @@ def run_all(arguments):
             for line in lines:
                 number, _, rest = line.partition(" ")
                 case, _, how = rest.partition(" ")
-                if number.isdecimal() and case.isdecimal():
+                if number.isdecimal() and case == "worked":
+                    worked[int(number)] = worked.get(int(number), 0) + int(how)
+                elif number.isdecimal() and case.isdecimal():
                     failures.append((int(number), int(case), how))
             if code == 0:
-                return failures
+                return failures, worked
             number, case = PLACE.unpack(place[:])
             how = "it hangs" if is_hanging else f"it ends the process with {code}"
-            failures.append((number, case, "\n".join([how, *lines[-8:]])))
+            failures.append((number, case, "\n".join([how, *(line for line in lines[-8:] if not line[:1].isdecimal())])))
             start = (number, case + 1)
             if len(failures) > 200:
-                return failures
+                return failures, worked
 
 
 def main():
@@ -427,15 +467,18 @@ def main():
         run_here(arguments)
         return 0
     began = time.monotonic()
-    failures = run_all(arguments)
+    failures, worked = run_all(arguments)
     all_ = functions()
     for number, case, how in failures:
         print(f"seed {arguments.seed}, {all_[number].name.strip()}, case {case}: {how}")
         print("    " + script_of(arguments, number, case).splitlines()[-1])
     for number, case, _ in failures[:arguments.scripts]:
         print(f"---- {all_[number].name.strip()}, case {case}:\n{script_of(arguments, number, case)}")
-    chosen = [each for each in all_ if not arguments.functions or each.name.strip() in arguments.functions]
-    print(f"{len(chosen)} functions, {arguments.cases} calls each: {len(failures)} failed, "
+    ran = chosen(arguments.functions)
+    useless = [each.name.strip() for number, each in ran if worked.get(number, 0) == 0]
+    if useless:
+        print(f"No call worked of {', '.join(useless)}")
+    print(f"{len(ran)} functions, {arguments.cases} calls each, {sum(worked.values())} worked: {len(failures)} failed, "
           f"{time.monotonic() - began:.0f} s")
     return 1 if failures else 0
 
