@@ -169,7 +169,7 @@ FITTING = {
     "device": ["None", "'cpu'", "'cuda'", "'cpu:0'", "0"], "array": ARRAYS, "inputs": [], "layout": LAYOUTS,
     "typename": ["'f32'", "'i64'", "'bool'"], "callable": ["'add'", "'sum'", "'abs'", "'softmax'", "'cache_after'", "'merge'"],
     "named": ["{}", "{'axis':1}", "{'a\\ud800':1}", "{1:2}", "{'tensor':x}", "{'tensor':x,'axis':0}"], "anything": ANYTHING,
-    "native": ["fd", "other", "native"], "opened": ["cpu"],
+    "native": ["fd", "other", "native"], "planted": ["0", "0.5", "None", "print", "'x'", "True"], "opened": ["cpu"],
 }
 # Parameters by their names, where nothing else tells what they take.
 BY_NAME = {"tensor": "tensor", "arg": "tensor", "axis": "integer", "dim": "integer", "pos": "integer",
@@ -267,7 +267,7 @@ def functions():
         for name, kinds in table.items():
             named = [(each, "anything") for each in NAMED.get(name, [])]
             all_.append(Function(name, setup, [("", kind) for kind in kinds] + named, may_be_named=bool(named)))
-    all_.append(Function("planted", "native", [("value", "real")]))  # which fails, to see that it is found
+    all_.append(Function("planted", "native", [("value", "planted")]))  # which fails, to see that it is found
     return all_
 
 
